@@ -17,8 +17,9 @@ type databaseChanged struct{ db ports.Database }
 
 // databasesBehavior keeps an actor for each database that is in use.
 type databasesBehavior struct {
-	all    func() []ports.Database      // those in use
-	inUse  func(db ports.Database) bool // whether one is; asked for each that changes, so it must not look at the others
+	all func() []ports.Database // those in use
+	// whether one is; asked for each that changes, so it must not look at the others
+	inUse  func(db ports.Database) bool
 	spec   func(db ports.Database) runtime.Spec
 	open   map[string]ports.Database // by child key
 	keys   map[ports.Database]string

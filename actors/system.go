@@ -61,8 +61,9 @@ func Start(o Options) (*System, error) {
 		Owns: o.Placer.Owns, Left: left})
 	s.indexing = indexing.New(t, s.queue, indexing.Options{
 		OwnsShard: func(shard string) bool { return o.Placer.Owns(feeds.ShardKind, shard) }, Company: company,
-		MaxIndexers: o.MaxIndexers, ShareFrom: o.ShareFrom, MaxShards: o.MaxShards, Batch: o.Batch, Parallel: processors(),
-		WarmFor: o.WarmFor, WarmGather: o.WarmGather, Changed: changed, Listen: s.feeds.Listen,
+		MaxIndexers: o.MaxIndexers, ShareFrom: o.ShareFrom, MaxShards: o.MaxShards, Batch: o.Batch,
+		Parallel: processors(),
+		WarmFor:  o.WarmFor, WarmGather: o.WarmGather, Changed: changed, Listen: s.feeds.Listen,
 	})
 	s.compactor, s.cleanup = upkeep.NewCompactor(s.queue, o.CompactionShare), upkeep.NewCleanup(s.queue)
 	children := []runtime.Spawn{{Key: databasesKey, Spec: databasesSpec(s.feeds, s.indexing, o.Linger)}}

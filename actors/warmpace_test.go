@@ -145,7 +145,8 @@ func TestWarm_PaceOfUpdates(t *testing.T) {
 // While changes go on, aggregates are brought up to date again and again, but in a bounded part of the time: they rest
 // for three times as long as that took, and for the settling time at least.
 func TestWarm_PaceOfAggregates(t *testing.T) {
-	for taken, rest := range map[time.Duration]time.Duration{0: settles, 200 * time.Millisecond: settles, time.Second: 3 * time.Second, 10 * time.Second: 30 * time.Second} {
+	for taken, rest := range map[time.Duration]time.Duration{0: settles, 200 * time.Millisecond: settles,
+		time.Second: 3 * time.Second, 10 * time.Second: 30 * time.Second} {
 		t.Run(fmt.Sprint(taken), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := warmed(t, taken)

@@ -37,7 +37,8 @@ func TestCluster_Degraded_secrets(t *testing.T) {
 		"another secret": {"one", "two", "gossip_secret: the member at ADDR has another cluster.secret"},
 		"no secret here": {"one", "",
 			"gossip_secret: the member at ADDR encrypts what it says, and this node has no secret"},
-		"no secret there": {"", "two", "gossip_secret: this node has a cluster.secret, and what answers at ADDR has none"},
+		"no secret there": {"", "two",
+			"gossip_secret: this node has a cluster.secret, and what answers at ADDR has none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, "a")

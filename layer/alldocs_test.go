@@ -63,26 +63,33 @@ func TestAllDocs(t *testing.T) {
 		{"range", "a b c", layer.AllDocsOptions{Start: text("a"), End: text("c")}},
 		{"exclusive end", "a b", layer.AllDocsOptions{Start: text("a"), End: text("c"), ExcludeEnd: true}},
 		{"descending range", "c b a", layer.AllDocsOptions{Start: text("c"), End: text("a"), Descending: true}},
-		{"descending, exclusive", "c b", layer.AllDocsOptions{Start: text("c"), End: text("a"), Descending: true, ExcludeEnd: true}},
+		{"descending, exclusive", "c b",
+			layer.AllDocsOptions{Start: text("c"), End: text("a"), Descending: true, ExcludeEnd: true}},
 		{"empty range", "", layer.AllDocsOptions{Start: text("c"), End: text("a")}},
 		{"skip and limit", "a b", layer.AllDocsOptions{Skip: 2, Limit: 2}},
 		{"skip too far", "", layer.AllDocsOptions{Skip: 20}},
 		{"keys", "b nope? gone! a b", layer.AllDocsOptions{Keys: []string{"b", "nope", "gone", "a", "b"}}},
-		{"keys, skip, limit", "gone! a", layer.AllDocsOptions{Keys: []string{"b", "nope", "gone", "a", "b"}, Skip: 2, Limit: 2}},
+		{"keys, skip, limit", "gone! a",
+			layer.AllDocsOptions{Keys: []string{"b", "nope", "gone", "a", "b"}, Skip: 2, Limit: 2}},
 		{"keys, descending", "a b", layer.AllDocsOptions{Keys: []string{"b", "a"}, Descending: true}},
 		{"no keys", "", layer.AllDocsOptions{Keys: []string{}}},
-		{"docs", `a{"v":"a"} b{"v":"b"} c{}^1-0`, layer.AllDocsOptions{Start: text("a"), End: text("c"), IncludeDocs: true, Conflicts: true}},
-		{"keys and docs", `b{"v":"b"} gone! x?`, layer.AllDocsOptions{Keys: []string{"b", "gone", "x"}, IncludeDocs: true}},
+		{"docs", `a{"v":"a"} b{"v":"b"} c{}^1-0`,
+			layer.AllDocsOptions{Start: text("a"), End: text("c"), IncludeDocs: true, Conflicts: true}},
+		{"keys and docs", `b{"v":"b"} gone! x?`,
+			layer.AllDocsOptions{Keys: []string{"b", "gone", "x"}, IncludeDocs: true}},
 		{"designs", "_design/x", layer.AllDocsOptions{Only: layer.DesignOnly}},
 		{"designs from b", "", layer.AllDocsOptions{Only: layer.DesignOnly, Start: text("b")}},
-		{"designs by key", "_design/x a?", layer.AllDocsOptions{Only: layer.DesignOnly, Keys: []string{"_design/x", "a"}}},
+		{"designs by key", "_design/x a?",
+			layer.AllDocsOptions{Only: layer.DesignOnly, Keys: []string{"_design/x", "a"}}},
 		{"without designs", "B a b", layer.AllDocsOptions{Only: layer.WithoutDesigns, Limit: 3}},
 		{"without designs, skip", "b", layer.AllDocsOptions{Only: layer.WithoutDesigns, Skip: 2, Limit: 1}},
 		{"without designs by key", "_design/x? a",
 			layer.AllDocsOptions{Only: layer.WithoutDesigns, Keys: []string{"_design/x", "a"}}},
 		{"local", `_local/l1{"v":1} _local/l2{"v":1}`, layer.AllDocsOptions{Only: layer.LocalOnly, IncludeDocs: true}},
-		{"local, descending, limit", "_local/l2", layer.AllDocsOptions{Only: layer.LocalOnly, Descending: true, Limit: 1}},
-		{"local by key", "_local/l2 _local/x?", layer.AllDocsOptions{Only: layer.LocalOnly, Keys: []string{"_local/l2", "_local/x"}}},
+		{"local, descending, limit", "_local/l2",
+			layer.AllDocsOptions{Only: layer.LocalOnly, Descending: true, Limit: 1}},
+		{"local by key", "_local/l2 _local/x?",
+			layer.AllDocsOptions{Only: layer.LocalOnly, Keys: []string{"_local/l2", "_local/x"}}},
 	} {
 		if c.name == "docs" { // hashes sort below texts: the text wins
 			c.want = strings.Replace(c.want, "^1-0", "^"+firstConflict(t, d, "c"), 1)
@@ -126,7 +133,8 @@ func TestAllDocs_windows(t *testing.T) {
 	if results, err := d.Bulk(t.Context(), edits, layer.WriteOptions{}); err != nil || results[n-1].Err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []layer.AllDocsOptions{{IncludeDocs: true, Limit: -1}, {IncludeDocs: true, Limit: -1, Keys: keys}} {
+	for _, o := range []layer.AllDocsOptions{{IncludeDocs: true, Limit: -1},
+		{IncludeDocs: true, Limit: -1, Keys: keys}} {
 		res, err := d.AllDocs(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)

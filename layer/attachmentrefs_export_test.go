@@ -60,5 +60,7 @@ func StoredAttachments(ctx context.Context, d *Database) (map[[16]byte]bool, err
 func LookNoted(ctx context.Context, s *Store) error { return compact.LookNoted(ctx, s.Store) }
 
 func LookAll(ctx context.Context, s *Store) error {
-	return s.EachDatabase(ctx, func(ctx context.Context, d *db.Database) error { return compact.LookCompactable(ctx, s.Store, d) })
+	return s.EachDatabase(ctx, func(ctx context.Context, d *db.Database) error {
+		return compact.LookCompactable(ctx, s.Store, d)
+	})
 }

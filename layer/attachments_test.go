@@ -46,9 +46,11 @@ func readAttachment(tb testing.TB, d *layer.Database, id, name string, off, n in
 
 func TestAttachments_inline(t *testing.T) {
 	d := mustDatabase(t)
-	r := put(t, d, `{"_id":"a","_attachments":{"x.txt":{"content_type":"text/plain","data":"aGVsbG8="},"y":{"data":""}}}`)
+	r := put(t, d,
+		`{"_id":"a","_attachments":{"x.txt":{"content_type":"text/plain","data":"aGVsbG8="},"y":{"data":""}}}`)
 	const digest = "md5-XUFAKrxLKna5cZ2REBfFkg=="
-	want := `{"_id":"a","_rev":"` + r.String() + `","_attachments":{"x.txt":{"content_type":"text/plain","revpos":1,"digest":"` + digest +
+	want := `{"_id":"a","_rev":"` + r.String() +
+		`","_attachments":{"x.txt":{"content_type":"text/plain","revpos":1,"digest":"` + digest +
 		`","length":5,"stub":true},"y":{"content_type":"application/octet-stream","revpos":1,"digest":"md5-1B2M2Y8AsgTpgAmY7PhCfg==","length":0,"stub":true}}}`
 	if got := get(t, d, "a", layer.GetOptions{}); got != want {
 		t.Fatalf("got  %s\nwant %s", got, want)
@@ -57,8 +59,10 @@ func TestAttachments_inline(t *testing.T) {
 		t.Fatalf("%q", got)
 	}
 	// One is carried over by its stub, the other is not named and so is gone.
-	r2 := put(t, d, `{"_id":"a","_rev":"`+r.String()+`","_attachments":{"x.txt":{"stub":true,"revpos":1,"digest":"`+digest+`"}}}`)
-	if got := get(t, d, "a", layer.GetOptions{}); !strings.Contains(got, `"x.txt":{"content_type":"text/plain","revpos":1`) || strings.Contains(got, `"y"`) {
+	r2 := put(t, d,
+		`{"_id":"a","_rev":"`+r.String()+`","_attachments":{"x.txt":{"stub":true,"revpos":1,"digest":"`+digest+`"}}}`)
+	if got := get(t, d, "a", layer.GetOptions{}); !strings.Contains(got,
+		`"x.txt":{"content_type":"text/plain","revpos":1`) || strings.Contains(got, `"y"`) {
 		t.Fatal(got)
 	}
 	if got := readAttachment(t, d, "a", "x.txt", 0, -1); string(got) != "hello" {
@@ -67,7 +71,8 @@ func TestAttachments_inline(t *testing.T) {
 	for _, bad := range []string{
 		`{"_id":"a","_rev":"` + r2.String() + `","_attachments":{"nope":{"stub":true}}}`,
 		`{"_id":"a","_rev":"` + r2.String() + `","_attachments":{"x.txt":{"stub":true,"revpos":2}}}`,
-		`{"_id":"a","_rev":"` + r2.String() + `","_attachments":{"x.txt":{"stub":true,"digest":"md5-AAAAAAAAAAAAAAAAAAAAAA=="}}}`,
+		`{"_id":"a","_rev":"` + r2.String() +
+			`","_attachments":{"x.txt":{"stub":true,"digest":"md5-AAAAAAAAAAAAAAAAAAAAAA=="}}}`,
 		`{"_id":"new","_attachments":{"x.txt":{"stub":true}}}`,
 		`{"_id":"new","_attachments":{"x.txt":{"follows":true,"length":3}}}`,
 	} {
@@ -75,14 +80,19 @@ func TestAttachments_inline(t *testing.T) {
 		wantKind(t, err, layer.Invalid)
 	}
 	// Standalone: one more beside those of the parent, whose body stays.
-	r3, err := d.Put(t.Context(), layer.Edit{ID: "a", Rev: r2, KeepAttachments: true, Attachments: []layer.AttachmentEdit{{Name: "z", ContentType: "image/png", Data: []byte{1}}}}, layer.WriteOptions{})
+	r3, err := d.Put(t.Context(),
+		layer.Edit{ID: "a", Rev: r2, KeepAttachments: true,
+			Attachments: []layer.AttachmentEdit{{Name: "z", ContentType: "image/png", Data: []byte{1}}}},
+		layer.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = d.Put(t.Context(), layer.Edit{ID: "a", Rev: r3, KeepAttachments: true, RemoveAttachment: "x.txt"}, layer.WriteOptions{}); err != nil {
+	if _, err = d.Put(t.Context(), layer.Edit{ID: "a", Rev: r3, KeepAttachments: true, RemoveAttachment: "x.txt"},
+		layer.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := get(t, d, "a", layer.GetOptions{}); strings.Contains(got, "x.txt") || !strings.Contains(got, `"z":{"content_type":"image/png","revpos":3`) {
+	if got := get(t, d, "a", layer.GetOptions{}); strings.Contains(got, "x.txt") ||
+		!strings.Contains(got, `"z":{"content_type":"image/png","revpos":3`) {
 		t.Fatal(got)
 	}
 }
@@ -101,13 +111,16 @@ func TestAttachments_upload(t *testing.T) {
 	if u.Digest != "md5-"+base64.StdEncoding.EncodeToString(sum[:]) || u.Length != int64(len(data)) {
 		t.Fatalf("%+v", u)
 	}
-	if _, err := d.Put(t.Context(), layer.Edit{ID: "b", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}}, layer.WriteOptions{}); err == nil {
+	if _, err := d.Put(t.Context(), layer.Edit{ID: "b", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}},
+		layer.WriteOptions{}); err == nil {
 		t.Fatal("an upload for another document was taken up")
 	}
-	if _, err := d.Put(t.Context(), layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}}, layer.WriteOptions{}); err != nil {
+	if _, err := d.Put(t.Context(), layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}},
+		layer.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range [][2]int64{{0, -1}, {0, 10}, {96_000, 96_000}, {95_999, 2}, {2_499_999, 5}, {1_000_000, 1_200_000}, {2_500_000, -1}} {
+	for _, r := range [][2]int64{{0, -1}, {0, 10}, {96_000, 96_000}, {95_999, 2}, {2_499_999, 5},
+		{1_000_000, 1_200_000}, {2_500_000, -1}} {
 		end := int64(len(data))
 		if r[1] >= 0 {
 			end = min(end, r[0]+r[1])
@@ -117,7 +130,9 @@ func TestAttachments_upload(t *testing.T) {
 		}
 	}
 	// Large inline data is uploaded on the way.
-	if _, err := d.Put(t.Context(), layer.Edit{ID: "c", Attachments: []layer.AttachmentEdit{{Name: "x", Data: data}, {Name: "y", Data: data[:10]}}}, layer.WriteOptions{}); err != nil {
+	if _, err := d.Put(t.Context(),
+		layer.Edit{ID: "c", Attachments: []layer.AttachmentEdit{{Name: "x", Data: data}, {Name: "y", Data: data[:10]}}},
+		layer.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := readAttachment(t, d, "c", "x", 0, -1); !bytes.Equal(got, data) {
@@ -172,7 +187,10 @@ func TestUpload_bad(t *testing.T) {
 	if n := countKeys(t, e, "attachments"); n != 1 {
 		t.Errorf("%d attachment chunks are there, want the one of the good upload", n)
 	}
-	if _, err := d.Put(t.Context(), layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u, Digest: "md5-AAAAAAAAAAAAAAAAAAAAAA=="}}}, layer.WriteOptions{}); err == nil {
+	if _, err := d.Put(t.Context(),
+		layer.Edit{ID: "a",
+			Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u, Digest: "md5-AAAAAAAAAAAAAAAAAAAAAA=="}}},
+		layer.WriteOptions{}); err == nil {
 		t.Error("a wrong digest was taken")
 	}
 	if err := layer.SweepUploads(t.Context(), d, time.Now().Add(3*time.Hour)); err != nil {
@@ -181,7 +199,8 @@ func TestUpload_bad(t *testing.T) {
 	if n := countKeys(t, e, "attachments"); n != 0 {
 		t.Errorf("%d chunks are left after the sweep", n)
 	}
-	_, err = d.Put(t.Context(), layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}}, layer.WriteOptions{})
+	_, err = d.Put(t.Context(), layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}},
+		layer.WriteOptions{})
 	wantKind(t, err, layer.Invalid)
 }
 
@@ -208,7 +227,8 @@ func TestCompact_attachments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if purged, err := d.Purge(t.Context(), "a", []layer.Rev{doc.Rev, r}); err != nil || len(purged) != 1 || purged[0] != doc.Rev {
+	if purged, err := d.Purge(t.Context(), "a", []layer.Rev{doc.Rev, r}); err != nil || len(purged) != 1 ||
+		purged[0] != doc.Rev {
 		t.Fatalf("%v, %v", purged, err)
 	}
 	if n := countKeys(t, e, "attachments") + countKeys(t, e, "documents"); n != 0 {
@@ -249,7 +269,8 @@ func TestUpload_brokenOff(t *testing.T) {
 	d := mustDatabase(t)
 	for _, length := range []int64{-1, 100, 2_000_000} {
 		for _, came := range []int{0, 100, 1_500_000} {
-			broken := io.MultiReader(strings.NewReader(strings.Repeat("x", came)), iotest.ErrReader(io.ErrUnexpectedEOF))
+			broken := io.MultiReader(strings.NewReader(strings.Repeat("x", came)),
+				iotest.ErrReader(io.ErrUnexpectedEOF))
 			_, err := d.Upload(t.Context(), "a", broken, length, "")
 			wantKind(t, err, layer.Invalid)
 		}
@@ -291,7 +312,8 @@ func TestAttachments_discarded(t *testing.T) {
 	if stored() == 0 {
 		t.Error("nothing is stored of an upload")
 	}
-	edit := layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}} // without the revision that there is
+	// without the revision that there is
+	edit := layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}}
 	if _, err := d.Put(t.Context(), edit, layer.WriteOptions{}); layer.KindOf(err) != layer.Conflict {
 		t.Fatal(err)
 	}
@@ -299,7 +321,8 @@ func TestAttachments_discarded(t *testing.T) {
 		t.Errorf("%d chunks are left after a conflict", n)
 	}
 	edit.Attachments = []layer.AttachmentEdit{{Name: "x", Data: data}}
-	if results, err := d.Bulk(t.Context(), []layer.Edit{edit}, layer.WriteOptions{}); err != nil || layer.KindOf(results[0].Err) != layer.Conflict {
+	if results, err := d.Bulk(t.Context(), []layer.Edit{edit}, layer.WriteOptions{}); err != nil ||
+		layer.KindOf(results[0].Err) != layer.Conflict {
 		t.Fatal(results, err)
 	}
 	if n := stored(); n != 0 {

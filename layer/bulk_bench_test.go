@@ -32,7 +32,8 @@ func BenchmarkBulk(b *testing.B) {
 						}
 						edits := make([]layer.Edit, 0, batch)
 						for i := from; i < min(from+batch, b.N); i++ {
-							e, err := layer.ParseEdit(fmt.Appendf(nil, `{"_id":"%09d","name":"x","country":"NO","pad":"%s"}`, i, pad), false)
+							e, err := layer.ParseEdit(fmt.Appendf(nil,
+								`{"_id":"%09d","name":"x","country":"NO","pad":"%s"}`, i, pad), false)
 							if err != nil {
 								b.Error(err)
 								return

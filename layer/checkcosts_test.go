@@ -373,8 +373,8 @@ func TestVerify_unreadableName(t *testing.T) {
 	}
 }
 
-// Indexes in languages that this node does not have are left out, and so is what a view has of a document whose function
-// was stopped at the limit of time when it was indexed, or is now: the machine may have been busy.
+// Indexes in languages that this node does not have are left out, and so is what a view has of a document whose
+// function was stopped at the limit of time when it was indexed, or is now: the machine may have been busy.
 func TestVerify_notToBeMapped(t *testing.T) {
 	e := &verifyEngine{Engine: mustEngine(t)}
 	e.forget()

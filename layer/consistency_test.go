@@ -151,9 +151,11 @@ type keyDump struct {
 }
 
 func newKeyDump() *keyDump {
-	return &keyDump{branches: map[string][]branchKV{}, entries: map[string]entryKV{}, allDocs: map[string]string{}, designs: map[string]string{},
-		bodies: map[string]int{}, counters: map[string]int64{}, attachments: map[string]int64{}, uploads: map[string]bool{},
-		heads: map[string][]byte{}, refs: map[string]int64{}, converted: map[string]bool{},
+	return &keyDump{branches: map[string][]branchKV{}, entries: map[string]entryKV{}, allDocs: map[string]string{},
+		designs: map[string]string{},
+		bodies:  map[string]int{}, counters: map[string]int64{}, attachments: map[string]int64{},
+		uploads: map[string]bool{},
+		heads:   map[string][]byte{}, refs: map[string]int64{}, converted: map[string]bool{},
 		queued: map[string]int64{}, shardQueued: map[string]int64{}, marks: map[string]uint64{}}
 }
 
@@ -338,7 +340,9 @@ func (d *keyDump) check(tb rapid.TB, name string) {
 	want["purges"] = d.purges + d.counters["purges_dropped"]
 	delete(want, "")
 	for counter := range d.counters { // those that should be zero too
-		if base, _, _ := strings.Cut(counter, "/"); !slices.Contains([]string{"doc_count", "doc_del_count", "superseded", "body_bytes", "attachment_bytes"}, base) {
+		if base, _, _ := strings.Cut(counter,
+			"/"); !slices.Contains([]string{"doc_count", "doc_del_count", "superseded", "body_bytes",
+			"attachment_bytes"}, base) {
 			continue
 		}
 		want[counter] += 0
@@ -433,7 +437,8 @@ func (d *keyDump) checkShards(tb rapid.TB, name string) {
 		}
 		m := d.maps[active]
 		if !slices.Contains(m.shards, e.shard) && !(len(m.shards) == 0 && e.shard == "") {
-			tb.Errorf("%s, %q: its entry at %s is in shard %q, the map since %s has %v", name, e.id, seq, e.shard, m.since, m.shards)
+			tb.Errorf("%s, %q: its entry at %s is in shard %q, the map since %s has %v", name, e.id, seq, e.shard,
+				m.since, m.shards)
 		}
 	}
 }

@@ -13,7 +13,8 @@ type costs struct {
 }
 
 func (c *costs) forget() {
-	for _, n := range []*atomic.Int64{&c.transactions, &c.conflicts, &c.gets, &c.ranges, &c.rows, &c.sets, &c.atomics, &c.bytes} {
+	for _, n := range []*atomic.Int64{&c.transactions, &c.conflicts, &c.gets, &c.ranges, &c.rows, &c.sets, &c.atomics,
+		&c.bytes} {
 		n.Store(0)
 	}
 }

@@ -36,7 +36,8 @@ func (c *countingEngine) Begin(ctx context.Context) kv.Transaction {
 	c.begun.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.counts = opCounts{reads: map[keyspace.Subspace]int{}, sets: map[keyspace.Subspace]int{}, clears: map[keyspace.Subspace]int{}, waited: true}
+	c.counts = opCounts{reads: map[keyspace.Subspace]int{}, sets: map[keyspace.Subspace]int{},
+		clears: map[keyspace.Subspace]int{}, waited: true}
 	return &countingTransaction{c.Engine.Begin(ctx), c}
 }
 
@@ -120,7 +121,8 @@ func (r countingReader) Get(key []byte) kv.Future[[]byte] {
 func (r countingReader) GetRange(rg kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	r.c.issued()
 	begin, _ := rg.Selectors()
-	if t, err := tuple.Unpack(begin.Key[:len(begin.Key)-1]); err == nil && len(t) >= 3 && t[2] == int64(keyspace.Revisions) {
+	if t, err := tuple.Unpack(begin.Key[:len(begin.Key)-1]); err == nil && len(t) >= 3 &&
+		t[2] == int64(keyspace.Revisions) {
 		r.c.mu.Lock()
 		r.c.counts.ranges = append(r.c.counts.ranges, o)
 		r.c.mu.Unlock()
@@ -178,7 +180,8 @@ func TestOperationCounts(t *testing.T) {
 		{"extend winner", three, `{"_id":"x","_rev":"2-c"}`, false, counts{1, 2, 1, 1, 1, 1}},
 		{"extend the only branch", three[:1], `{"_id":"x","_rev":"2-a"}`, false, counts{1, 1, 1, 1, 1, 1}},
 		{"delete winner", three, `{"_id":"x","_rev":"2-c","_deleted":true}`, false, counts{2, 2, 2, 1, 1, 1}},
-		{"delete the only branch", three[:1], `{"_id":"x","_rev":"2-a","_deleted":true}`, false, counts{1, 1, 1, 1, 1, 1}},
+		{"delete the only branch", three[:1], `{"_id":"x","_rev":"2-a","_deleted":true}`, false,
+			counts{1, 1, 1, 1, 1, 1}},
 		{"delete the only live branch", append([]string{tombstone(`"d","r"`)}, three[0]),
 			`{"_id":"x","_rev":"2-a","_deleted":true}`, false, counts{2, 2, 1, 1, 1, 1}},
 		{"extend a losing branch, which wins", three, `{"_id":"x","_rev":"2-a"}`, false, counts{2, 3, 2, 1, 1, 1}},
@@ -191,14 +194,16 @@ func TestOperationCounts(t *testing.T) {
 			counts{1, 2, 1, 1, 1, 1}},
 		{"conflict", three[:1], `{"_id":"x","_rev":"1-r"}`, false, counts{1, 1, 0, 0, 0, 0}},
 		{"conflict of an insert", three, `{"_id":"x"}`, false, counts{1, 1, 0, 0, 0, 0}},
-		{"conflict with a deleted leaf", []string{tombstone(`"a","r"`)}, `{"_id":"x","_rev":"2-a"}`, false, counts{1, 1, 0, 0, 0, 0}},
+		{"conflict with a deleted leaf", []string{tombstone(`"a","r"`)}, `{"_id":"x","_rev":"2-a"}`, false,
+			counts{1, 1, 0, 0, 0, 0}},
 		{"replicated, new", nil, three[0], true, counts{0, 1, 1, 0, 0, 1}},
 		{"replicated, a new winner", three, leaf(`"d","r"`), true, counts{3, 1, 2, 0, 1, 1}},
 		{"replicated, a new loser", three, leaf(`"aa","r"`), true, counts{3, 1, 2, 0, 1, 1}},
 		{"replicated, extends the winner", three, leaf(`"e","d","c","r"`), true, counts{3, 1, 1, 1, 1, 1}},
 		{"replicated, extends a loser", behind, leaf(`"e","a","r"`), true, counts{2, 1, 2, 1, 1, 1}},
 		{"replicated, tombstone onto the winner", three, tombstone(`"e","c","r"`), true, counts{3, 1, 2, 1, 1, 1}},
-		{"replicated, tombstone onto the only branch", three[:1], tombstone(`"e","a","r"`), true, counts{1, 1, 1, 1, 1, 1}},
+		{"replicated, tombstone onto the only branch", three[:1], tombstone(`"e","a","r"`), true,
+			counts{1, 1, 1, 1, 1, 1}},
 		{"replicated, known", three[:1], three[0], true, counts{1, 1, 0, 0, 0, 0}},
 		// It asks whether the ancestor's body is there, to store it where it is not.
 		{"replicated, known ancestor", three[:1], leaf(`"r"`), true, counts{1, 2, 0, 0, 0, 0}},
@@ -228,7 +233,8 @@ func TestOperationCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := e.counts
-			got := counts{n.reads[keyspace.Revisions], n.roundTrips, n.sets[keyspace.Revisions], n.clears[keyspace.Revisions], n.clears[keyspace.Changes], n.sets[keyspace.Changes]}
+			got := counts{n.reads[keyspace.Revisions], n.roundTrips, n.sets[keyspace.Revisions],
+				n.clears[keyspace.Revisions], n.clears[keyspace.Changes], n.sets[keyspace.Changes]}
 			if got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
@@ -241,7 +247,8 @@ func TestOperationCounts(t *testing.T) {
 				n.reads[keyspace.Documents] != bodies || n.reads[keyspace.Config] != 0 {
 				t.Errorf("other reads: %v", n.reads)
 			}
-			if c.name == "insert" && (len(n.ranges) != 1 || n.ranges[0] != kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact}) {
+			if c.name == "insert" &&
+				(len(n.ranges) != 1 || n.ranges[0] != kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact}) {
 				t.Errorf("an insert reads %+v", n.ranges)
 			}
 		})
@@ -258,7 +265,8 @@ func TestOperationCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		fill(t, d, 300)
-		if e.counts.roundTrips != 1 || e.counts.sets[keyspace.Changes] != 300 || e.counts.sets[keyspace.Wake] != 1 || e.counts.sets[keyspace.Stamp] != 0 {
+		if e.counts.roundTrips != 1 || e.counts.sets[keyspace.Changes] != 300 || e.counts.sets[keyspace.Wake] != 1 ||
+			e.counts.sets[keyspace.Stamp] != 0 {
 			t.Errorf("%+v", e.counts)
 		}
 	})

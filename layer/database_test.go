@@ -171,7 +171,8 @@ func TestDatabase_Info(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.DocCount != 1 || info.DocDelCount != 1 || info.SupersededBodies != 1 || info.Shards != 1 || len(info.UUID) != 32 || info.UpdateSeq.IsZero() || info.ActiveSize == 0 {
+	if info.DocCount != 1 || info.DocDelCount != 1 || info.SupersededBodies != 1 || info.Shards != 1 ||
+		len(info.UUID) != 32 || info.UpdateSeq.IsZero() || info.ActiveSize == 0 {
 		t.Fatalf("%+v", info)
 	}
 }

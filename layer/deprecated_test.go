@@ -37,13 +37,16 @@ func writeRaw(tb testing.TB, e kv.Engine, name string, age byte, shard string) {
 		tx.Set(tuple.Tuple{int64(keyspace.DatabasePrefixes)}.Pack(), count(number+1))
 		tx.Set(key(keyspace.Stamp), []byte("0123456789"))
 		tx.Set(key(keyspace.Config, "uuid"), []byte("0123456789abcdef0123456789abcdef"))
-		tx.Set(key(keyspace.Config, "changes_shards", 0, tuple.Versionstamp{}), tuple.Tuple{keyspace.ShardFormat, scheme, shards, false}.Pack())
+		tx.Set(key(keyspace.Config, "changes_shards", 0, tuple.Versionstamp{}),
+			tuple.Tuple{keyspace.ShardFormat, scheme, shards, false}.Pack())
 		body := append([]byte{keyspace.BodyFormat, 0, 7, 0}, `{"v":1}`...)
 		for i, id := range []string{"a", "b"} {
 			seq := stamp(byte(10 + i))
 			hash := make([]byte, 16)
-			tx.Set(key(keyspace.Revisions, id, true, 1, hash), tuple.Tuple{keyspace.RevFormat, 0, seq, 1, tuple.Tuple{}}.Pack())
-			tx.Set(append(append(tuple.Tuple{int64(keyspace.Data), int64(number)}, feed...), 0, seq).Pack(), tuple.Tuple{keyspace.SeqFormat, id, 1, hash, 1, true}.Pack())
+			tx.Set(key(keyspace.Revisions, id, true, 1, hash),
+				tuple.Tuple{keyspace.RevFormat, 0, seq, 1, tuple.Tuple{}}.Pack())
+			tx.Set(append(append(tuple.Tuple{int64(keyspace.Data), int64(number)}, feed...), 0, seq).Pack(),
+				tuple.Tuple{keyspace.SeqFormat, id, 1, hash, 1, true}.Pack())
 			tx.Set(key(keyspace.AllDocs, id), tuple.Tuple{1, hash}.Pack())
 			tx.Set(key(keyspace.Documents, id, 1, hash, 0), body)
 		}

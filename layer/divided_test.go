@@ -177,7 +177,8 @@ func TestBulk_dividedByReads(t *testing.T) {
 		t.Errorf("%d bytes were read, more than %d", m.bytes.Load(), limit)
 	}
 	for _, e := range []layer.Edit{more[0], more[docs-1]} {
-		if leaves, err := d.OpenRevs(t.Context(), e.ID, nil, layer.GetOptions{}); err != nil || len(leaves) != branches+1 {
+		if leaves, err := d.OpenRevs(t.Context(), e.ID, nil, layer.GetOptions{}); err != nil ||
+			len(leaves) != branches+1 {
 			t.Errorf("%s has %d leaves, %v", e.ID, len(leaves), err)
 		}
 	}
@@ -194,7 +195,8 @@ func TestBulk_dividedByBodies(t *testing.T) {
 	const docs, size = 20, 1_000_000
 	var edits []layer.Edit
 	for i := range docs {
-		edits = append(edits, layer.Edit{ID: fmt.Sprint("doc", i), Body: []byte(`{"x":"` + strings.Repeat("x", size) + `"}`)})
+		edits = append(edits,
+			layer.Edit{ID: fmt.Sprint("doc", i), Body: []byte(`{"x":"` + strings.Repeat("x", size) + `"}`)})
 	}
 	for i, r := range mustBulk(t, d, edits, layer.WriteOptions{}) {
 		edits[i] = layer.Edit{ID: r.ID, Rev: r.Rev, KeepAttachments: true, Body: []byte(`{}`)}

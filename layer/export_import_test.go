@@ -45,7 +45,10 @@ func fullDatabase(tb testing.TB, s *layer.Store) *layer.Database {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r, err := d.Put(tb.Context(), layer.Edit{ID: "att", Attachments: []layer.AttachmentEdit{{Name: "big", Upload: u}, {Name: "small", Data: []byte("hello")}}}, layer.WriteOptions{})
+	r, err := d.Put(tb.Context(),
+		layer.Edit{ID: "att",
+			Attachments: []layer.AttachmentEdit{{Name: "big", Upload: u}, {Name: "small", Data: []byte("hello")}}},
+		layer.WriteOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -60,7 +63,8 @@ func fullDatabase(tb testing.TB, s *layer.Store) *layer.Database {
 			tb.Fatal(purged, err)
 		}
 	}
-	if _, err := d.PutLocal(tb.Context(), edit(tb, `{"_id":"_local/large","b":"`+strings.Repeat("z", 250_000)+`"}`)); err != nil {
+	if _, err := d.PutLocal(tb.Context(),
+		edit(tb, `{"_id":"_local/large","b":"`+strings.Repeat("z", 250_000)+`"}`)); err != nil {
 		tb.Fatal(err)
 	}
 	if _, err := d.PutLocal(tb.Context(), edit(tb, `{"_id":"_local/check","_rev":"0-4","at":1}`)); err != nil {
@@ -131,7 +135,8 @@ func describeDatabase(tb testing.TB, d *layer.Database) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	fmt.Fprintln(&b, info.UUID, info.Partitioned, info.DocCount, info.DocDelCount, info.PurgeSeq, info.UpdateSeq, info.Shards)
+	fmt.Fprintln(&b, info.UUID, info.Partitioned, info.DocCount, info.DocDelCount, info.PurgeSeq, info.UpdateSeq,
+		info.Shards)
 	return b.String()
 }
 
@@ -167,7 +172,8 @@ func TestExport_relocation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after.UUID != before.UUID || after.Incarnation != before.Incarnation+1 || after.DocCount != before.DocCount || after.DocDelCount != before.DocDelCount || after.UpdateSeq != before.UpdateSeq {
+	if after.UUID != before.UUID || after.Incarnation != before.Incarnation+1 || after.DocCount != before.DocCount ||
+		after.DocDelCount != before.DocDelCount || after.UpdateSeq != before.UpdateSeq {
 		t.Errorf("%+v became %+v", before, after)
 	}
 	// A consumer in the middle of the feed goes on: what it has not seen, then what is new, each once.
@@ -315,7 +321,8 @@ func TestExport_continued(t *testing.T) {
 // Stitched from transactions that end early, while writers write: the export is the state at its end, also after an
 // import with faults.
 func TestExport_stitched(t *testing.T) {
-	s, _ := mustFaulty(t, faultkv.Options{Rates: faultkv.Rates{TooOld: 0.01, UnknownLost: 0.05, UnknownCommitted: 0.05, Conflict: 0.05}})
+	s, _ := mustFaulty(t,
+		faultkv.Options{Rates: faultkv.Rates{TooOld: 0.01, UnknownLost: 0.05, UnknownCommitted: 0.05, Conflict: 0.05}})
 	d := fullDatabase(t, s)
 	var writers sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
@@ -323,11 +330,13 @@ func TestExport_stitched(t *testing.T) {
 		var r layer.Rev
 		for i := 0; ctx.Err() == nil && i < 200; i++ {
 			var err error
-			if r, err = d.Put(t.Context(), layer.Edit{ID: "busy", Rev: r, Body: []byte("{}")}, layer.WriteOptions{}); err != nil {
+			if r, err = d.Put(t.Context(), layer.Edit{ID: "busy", Rev: r, Body: []byte("{}")},
+				layer.WriteOptions{}); err != nil {
 				t.Error(err)
 				return
 			}
-			if _, err := d.Put(t.Context(), layer.Edit{ID: fmt.Sprintf("w%d", i), Body: []byte("{}")}, layer.WriteOptions{}); err != nil {
+			if _, err := d.Put(t.Context(), layer.Edit{ID: fmt.Sprintf("w%d", i), Body: []byte("{}")},
+				layer.WriteOptions{}); err != nil {
 				t.Error(err)
 				return
 			}
@@ -396,7 +405,9 @@ func TestImport_fails(t *testing.T) {
 		want error
 	}{
 		"the file cannot be read again": {&secondPass{bytes.NewReader(file), func() error { return errCut }}, errCut},
-		"the file has shrunk":           {&secondPass{bytes.NewReader(file), func() error { return nil }}, layer.ErrExport},
+		"the file has shrunk": {&secondPass{bytes.NewReader(file), func() error {
+			return nil
+		}}, layer.ErrExport},
 	} {
 		_, err := s.Import(t.Context(), "target", c.r)
 		if !errors.Is(err, c.want) {
@@ -409,7 +420,9 @@ func TestImport_fails(t *testing.T) {
 	if after := len(dumpOf(t, e)); after != before {
 		t.Errorf("%d keys became %d", before, after)
 	}
-	taken := &takenMeanwhile{Reader: bytes.NewReader(file), take: func() { mustCreate(t, s, "target", layer.CreateOptions{}) }}
+	taken := &takenMeanwhile{Reader: bytes.NewReader(file), take: func() {
+		mustCreate(t, s, "target", layer.CreateOptions{})
+	}}
 	_, err := s.Import(t.Context(), "target", taken)
 	wantKind(t, err, layer.Exists)
 	d, err := s.Database(t.Context(), "target")

@@ -40,7 +40,9 @@ func SweepStore(ctx context.Context, s *Store, after time.Duration) error {
 	return errors.Join(
 		s.Ids.Sweep(ctx, s.Engine, now),
 		export.SweepImports(ctx, s.Store, now),
-		s.EachDatabase(ctx, func(ctx context.Context, d *db.Database) error { return attach.SweepUploads(ctx, d, now) }),
+		s.EachDatabase(ctx, func(ctx context.Context, d *db.Database) error {
+			return attach.SweepUploads(ctx, d, now)
+		}),
 	)
 }
 
@@ -228,11 +230,13 @@ type FeedShape struct {
 }
 
 // DefaultFeedShape is the one of every store.
-var DefaultFeedShape = FeedShape{feed.DefaultShape.LeafBits, feed.DefaultShape.LevelBits, feed.DefaultShape.Sparse, feed.DefaultShape.Least}
+var DefaultFeedShape = FeedShape{feed.DefaultShape.LeafBits, feed.DefaultShape.LevelBits, feed.DefaultShape.Sparse,
+	feed.DefaultShape.Least}
 
 // SetFeedShape makes blocks so small that a test fills many. Before anything is written or counted.
 func SetFeedShape(s *Store, f FeedShape) {
-	feed.StateOf(s.Store).Shape = feed.Shape{LeafBits: f.LeafBits, LevelBits: f.LevelBits, Sparse: f.Sparse, Least: f.Least}
+	feed.StateOf(s.Store).Shape = feed.Shape{LeafBits: f.LeafBits, LevelBits: f.LevelBits, Sparse: f.Sparse,
+		Least: f.Least}
 }
 
 // CloseFeed has one transaction count so many entries of the feed.

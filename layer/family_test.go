@@ -123,7 +123,8 @@ func (w *familyWorld) draw(t *rapid.T, d *layer.Database, isReplicated bool) []l
 			pos := rapid.Int64Range(1, 5).Draw(t, "pos")
 			e.Rev = layer.Rev{Pos: pos, ID: rapid.SampledFrom(hashes).Draw(t, "hash")}
 			for p := pos - 1; p > 0 && rapid.IntRange(0, 9).Draw(t, "cut") > 0; p-- {
-				e.Ancestors = append(e.Ancestors, layer.Rev{Pos: p, ID: rapid.SampledFrom(hashes[:2]).Draw(t, "ancestor")})
+				e.Ancestors = append(e.Ancestors,
+					layer.Rev{Pos: p, ID: rapid.SampledFrom(hashes[:2]).Draw(t, "ancestor")})
 			}
 			continue
 		}
@@ -204,7 +205,8 @@ func TestFamily_model(t *testing.T) {
 						err = d.SetRevsLimit(ctx, limit)
 					}
 					if err == nil && validated {
-						_, err = d.Put(ctx, layer.Edit{ID: "_design/v", Body: []byte(`{"refuse":"refused"}`)}, layer.WriteOptions{})
+						_, err = d.Put(ctx, layer.Edit{ID: "_design/v", Body: []byte(`{"refuse":"refused"}`)},
+							layer.WriteOptions{})
 					}
 					if err != nil {
 						t.Fatal(err)
@@ -312,7 +314,8 @@ func TestFamily_cost(t *testing.T) {
 
 	// Another writer has moved the document: the tree that is kept is out of date.
 	leaf := func(i int) layer.Rev { return layer.Rev{Pos: 2, ID: fmt.Sprintf("%032x", i)} }
-	if _, err := d.Put(t.Context(), layer.Edit{ID: "x", Rev: leaf(1), Deleted: true}, layer.WriteOptions{}); err != nil {
+	if _, err := d.Put(t.Context(), layer.Edit{ID: "x", Rev: leaf(1), Deleted: true},
+		layer.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	cost("a batch after somebody else's", leaves+500, 3, write(conflicts(batch), o))

@@ -43,7 +43,8 @@ func mustFaulty(t *testing.T, o faultkv.Options) (*layer.Store, faultkv.Engine) 
 // acknowledged edit is in the history exactly once, no edit that was not acknowledged is, nobody gets a conflict that
 // no other writer caused, and the store's subspaces agree (checkStore).
 func TestUnknownResults(t *testing.T) {
-	s, faulty := mustFaulty(t, faultkv.Options{Rates: faultkv.Rates{UnknownLost: 0.25, UnknownCommitted: 0.25, Conflict: 0.02, TooOld: 0.01}})
+	s, faulty := mustFaulty(t,
+		faultkv.Options{Rates: faultkv.Rates{UnknownLost: 0.25, UnknownCommitted: 0.25, Conflict: 0.02, TooOld: 0.01}})
 	d := mustCreate(t, s, "db", layer.CreateOptions{Shards: 2})
 	const writers, edits, shared = 16, 25, 4
 	var acked [shared]atomic.Int64
@@ -55,7 +56,8 @@ func TestUnknownResults(t *testing.T) {
 			id := fmt.Sprintf("own%d", w)
 			for i := range edits {
 				// A document that nobody else writes: any conflict is a false one.
-				e := layer.Edit{ID: id, Rev: own, Body: fmt.Appendf(nil, `{"i":%d}`, i), Deleted: rng.IntN(8) == 0 && !own.IsZero()}
+				e := layer.Edit{ID: id, Rev: own, Body: fmt.Appendf(nil, `{"i":%d}`, i),
+					Deleted: rng.IntN(8) == 0 && !own.IsZero()}
 				rev, err := d.Put(t.Context(), e, layer.WriteOptions{})
 				if err != nil {
 					t.Errorf("%s, edit %d: %v", id, i, err)
@@ -78,7 +80,8 @@ func TestUnknownResults(t *testing.T) {
 			t.Fatal(err)
 		}
 		if doc.Rev.Pos != acked[i].Load() || int64(len(doc.Revs)) != doc.Rev.Pos || len(doc.Conflicts) > 0 {
-			t.Errorf("shared%d: %d edits acknowledged, winner %v with %d revisions, conflicts %v", i, acked[i].Load(), doc.Rev, len(doc.Revs), doc.Conflicts)
+			t.Errorf("shared%d: %d edits acknowledged, winner %v with %d revisions, conflicts %v", i, acked[i].Load(),
+				doc.Rev, len(doc.Revs), doc.Conflicts)
 		}
 	}
 	rows, _ := feedOf(t, d, layer.ChangesOptions{})
@@ -101,7 +104,8 @@ func updateShared(t *testing.T, d *layer.Database, doc, w, i int, acked *[4]atom
 		t.Errorf("%s: %v", id, err)
 		return
 	}
-	_, err := d.Put(t.Context(), layer.Edit{ID: id, Rev: parent, Body: fmt.Appendf(nil, `{"w":%d,"i":%d}`, w, i)}, layer.WriteOptions{})
+	_, err := d.Put(t.Context(), layer.Edit{ID: id, Rev: parent, Body: fmt.Appendf(nil, `{"w":%d,"i":%d}`, w, i)},
+		layer.WriteOptions{})
 	switch {
 	case err == nil:
 		acked[doc].Add(1)
@@ -112,7 +116,9 @@ func updateShared(t *testing.T, d *layer.Database, doc, w, i int, acked *[4]atom
 
 // Every operation, under every fault now and then, gives the result that it gives without.
 func TestFaults(t *testing.T) {
-	s, faulty := mustFaulty(t, faultkv.Options{Rates: faultkv.Rates{Conflict: 0.1, TooOld: 0.004, FutureVersion: 0.15, UnknownLost: 0.1, UnknownCommitted: 0.1}})
+	s, faulty := mustFaulty(t,
+		faultkv.Options{Rates: faultkv.Rates{Conflict: 0.1, TooOld: 0.004, FutureVersion: 0.15, UnknownLost: 0.1,
+			UnknownCommitted: 0.1}})
 	d := mustCreate(t, s, "db", layer.CreateOptions{Shards: 3})
 	const n = 120
 	var edits []layer.Edit
@@ -134,7 +140,8 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	for range 5 {
-		for _, o := range []layer.AllDocsOptions{{IncludeDocs: true, Conflicts: true}, {Keys: keys, IncludeDocs: true}, {Descending: true}} {
+		for _, o := range []layer.AllDocsOptions{{IncludeDocs: true, Conflicts: true}, {Keys: keys, IncludeDocs: true},
+			{Descending: true}} {
 			if got, _ := allDocs(t, d, o); len(got) < n*3 {
 				t.Fatalf("%d bytes of rows: %s", len(got), got)
 			}
@@ -185,7 +192,8 @@ func TestFaults(t *testing.T) {
 	if _, err := s.Create(t.Context(), "db", layer.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []faultkv.Fault{faultkv.Conflict, faultkv.TooOld, faultkv.FutureVersion, faultkv.UnknownLost, faultkv.UnknownCommitted} {
+	for _, f := range []faultkv.Fault{faultkv.Conflict, faultkv.TooOld, faultkv.FutureVersion, faultkv.UnknownLost,
+		faultkv.UnknownCommitted} {
 		if faulty.Injected()[f] == 0 {
 			t.Errorf("the test met no fault of kind %v", f)
 		}

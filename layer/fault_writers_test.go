@@ -125,7 +125,8 @@ func (w *workload) attachments(t *testing.T, id string) {
 	var rev layer.Rev
 	large := bytes.Repeat([]byte(id), 250_000)
 	for i := range rounds {
-		e := layer.Edit{ID: id, Rev: rev, Body: []byte("{}"), Attachments: []layer.AttachmentEdit{{Name: "small", Data: fmt.Appendf(nil, "%d", i)}}}
+		e := layer.Edit{ID: id, Rev: rev, Body: []byte("{}"),
+			Attachments: []layer.AttachmentEdit{{Name: "small", Data: fmt.Appendf(nil, "%d", i)}}}
 		if i%4 == 0 {
 			u, err := w.d.Upload(t.Context(), id, bytes.NewReader(large), int64(len(large)), "")
 			if err != nil {
@@ -175,7 +176,8 @@ func (w *workload) locals(t *testing.T, id string) {
 			return
 		}
 		doc, err := w.d.LocalDocument(t.Context(), id)
-		if e.Deleted != (layer.KindOf(err) == layer.NotFound && err != nil) || !e.Deleted && (err != nil || string(doc.Body) != string(e.Body)) {
+		if e.Deleted != (layer.KindOf(err) == layer.NotFound && err != nil) ||
+			!e.Deleted && (err != nil || string(doc.Body) != string(e.Body)) {
 			t.Errorf("%s, edit %d: %+v, %v", id, i, doc, err)
 		}
 	}
@@ -226,7 +228,8 @@ func (w *workload) reshards(t *testing.T) {
 			return
 		}
 		maps, err := w.d.ShardMaps(t.Context(), layer.Seq{})
-		if err != nil || len(maps) != i+2 || maps[i+1].Since != m.Since || strings.Join(ids(maps[i+1]), " ") != strings.Join(ids(m), " ") {
+		if err != nil || len(maps) != i+2 || maps[i+1].Since != m.Since ||
+			strings.Join(ids(maps[i+1]), " ") != strings.Join(ids(m), " ") {
 			t.Errorf("reshard %d answers %+v, the maps are %+v, %v", i, m, maps, err)
 		}
 	}
@@ -261,13 +264,15 @@ func (w *workload) databases(t *testing.T, name string) {
 func TestUnknownResults_everyWriter(t *testing.T) {
 	below, seed := mustEngine(t), rand.Uint64()
 	t.Logf("seed %d", seed)
-	faulty := faultkv.New(below, faultkv.Options{Seed: seed, Rates: faultkv.Rates{UnknownLost: 0.25, UnknownCommitted: 0.25}})
+	faulty := faultkv.New(below,
+		faultkv.Options{Seed: seed, Rates: faultkv.Rates{UnknownLost: 0.25, UnknownCommitted: 0.25}})
 	s := mustStore(t, withoutSnapshots{faulty}, layer.Options{})
 	w := &workload{s: s, d: mustCreate(t, s, "db", layer.CreateOptions{Shards: 2})}
 	var writers sync.WaitGroup
 	for i := range 4 {
 		for name, write := range map[string]func(*testing.T, string){
-			"single": w.single, "bulk": w.bulk, "replicated": w.replicated, "attached": w.attachments, "local": w.locals, "purged": w.purges, "database": w.databases,
+			"single": w.single, "bulk": w.bulk, "replicated": w.replicated, "attached": w.attachments,
+			"local": w.locals, "purged": w.purges, "database": w.databases,
 		} {
 			writers.Go(func() { write(t, fmt.Sprint(name, i)) })
 		}
@@ -285,7 +290,8 @@ func TestUnknownResults_everyWriter(t *testing.T) {
 
 	rows, _ := feedOf(t, w.d, layer.ChangesOptions{})
 	info, err := w.d.Info(t.Context())
-	if err != nil || int64(len(rows)) != w.entries.Load() || info.DocCount+info.DocDelCount != w.entries.Load() || info.PurgeSeq != w.purged.Load() {
+	if err != nil || int64(len(rows)) != w.entries.Load() || info.DocCount+info.DocDelCount != w.entries.Load() ||
+		info.PurgeSeq != w.purged.Load() {
 		t.Errorf("%d rows, %d documents, %d purges; %+v, %v", len(rows), w.entries.Load(), w.purged.Load(), info, err)
 	}
 	for name, err := range s.Names(t.Context(), layer.NamesOptions{Limit: -1}) {

@@ -274,7 +274,8 @@ func TestChanges_chosen(t *testing.T) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
-		d := mustCreate(t, s, fmt.Sprintf("db%d", n), layer.CreateOptions{Shards: rapid.IntRange(1, 3).Draw(rt, "shards")})
+		d := mustCreate(t, s, fmt.Sprintf("db%d", n),
+			layer.CreateOptions{Shards: rapid.IntRange(1, 3).Draw(rt, "shards")})
 		ids := []string{"a", "b", "c", "d", "e", "f", "_design/x", "_design/y", "_design0", "_designer"}
 		seqs := []layer.Seq{{}}
 		for range rapid.IntRange(1, 30).Draw(rt, "writes") {
@@ -289,7 +290,9 @@ func TestChanges_chosen(t *testing.T) {
 					save(t, d, `{"_id":"`+id+`","_deleted":true}`)
 				}
 			case 2:
-				push(t, d, fmt.Sprintf(`{"_id":"%s","_revisions":{"start":1,"ids":["%c"]}}`, id, 'a'+rune(rapid.IntRange(0, 5).Draw(rt, "rev"))))
+				push(t, d,
+					fmt.Sprintf(`{"_id":"%s","_revisions":{"start":1,"ids":["%c"]}}`, id,
+						'a'+rune(rapid.IntRange(0, 5).Draw(rt, "rev"))))
 			default:
 				save(t, d, `{"_id":"`+id+`","x":1}`)
 			}
@@ -300,8 +303,10 @@ func TestChanges_chosen(t *testing.T) {
 			seqs = append(seqs, last)
 		}
 		o := layer.ChangesOptions{
-			Since: rapid.SampledFrom(seqs).Draw(rt, "since"), Until: rapid.SampledFrom(seqs).Draw(rt, "until"), Descending: rapid.Bool().Draw(rt, "descending"),
-			IncludeDocs: rapid.Bool().Draw(rt, "docs"), AllLeaves: rapid.Bool().Draw(rt, "leaves"), Limit: rapid.SampledFrom([]int{-1, 1, 2, 5}).Draw(rt, "limit"),
+			Since: rapid.SampledFrom(seqs).Draw(rt, "since"), Until: rapid.SampledFrom(seqs).Draw(rt, "until"),
+			Descending:  rapid.Bool().Draw(rt, "descending"),
+			IncludeDocs: rapid.Bool().Draw(rt, "docs"), AllLeaves: rapid.Bool().Draw(rt, "leaves"),
+			Limit: rapid.SampledFrom([]int{-1, 1, 2, 5}).Draw(rt, "limit"),
 		}
 		if maps, err := d.ShardMaps(t.Context(), layer.Seq{}); err != nil {
 			t.Fatal(err)

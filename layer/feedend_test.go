@@ -38,7 +38,8 @@ type oldReader struct {
 }
 
 func (r oldReader) Get(key []byte) kv.Future[[]byte] {
-	if t, err := tuple.Unpack(key); err == nil && len(t) > 2 && t[0] == int64(keyspace.Data) && t[2] == int64(keyspace.Documents) {
+	if t, err := tuple.Unpack(key); err == nil && len(t) > 2 && t[0] == int64(keyspace.Data) &&
+		t[2] == int64(keyspace.Documents) {
 		return oldBody{r.Reader.Get(key), r.e}
 	}
 	return r.Reader.Get(key)
@@ -139,7 +140,8 @@ func TestLocalDocuments_changedBetweenChunks(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for name, after := range map[string]string{"shorter": text("y", 10), "as long": text("y", 250_000), "longer": text("y", 450_000), "deleted": `{"_id":"_local/a","_deleted":true}`} {
+	for name, after := range map[string]string{"shorter": text("y", 10), "as long": text("y", 250_000),
+		"longer": text("y", 450_000), "deleted": `{"_id":"_local/a","_deleted":true}`} {
 		for _, o := range []layer.AllDocsOptions{{}, {Descending: true}, {Keys: []string{"_local/a"}}} {
 			write(text("x", 250_000))
 			write(`{"_id":"_local/b"}`)
@@ -157,7 +159,8 @@ func TestLocalDocuments_changedBetweenChunks(t *testing.T) {
 				if row.Doc == nil || row.ID != "_local/a" {
 					continue
 				}
-				if got := string(row.Doc.Body); strings.Contains(got, "x") && strings.Contains(got, "y") || !strings.HasSuffix(got, `"}`) {
+				if got := string(row.Doc.Body); strings.Contains(got, "x") && strings.Contains(got, "y") ||
+					!strings.HasSuffix(got, `"}`) {
 					t.Errorf("%s, %+v: read %d bytes, %.20s to %s", name, o, len(got), got, got[len(got)-5:])
 				}
 			}

@@ -28,7 +28,8 @@ type Info struct {
 func (d *Database) Info(ctx context.Context) (Info, error) {
 	return db.Read(ctx, d.Database, func(t *db.Txn) (Info, error) {
 		last, compacting := db.ReadLastSeq(t.Snapshot(), t.Keys, t.Cfg), compact.Compacting(t)
-		n, err := db.CountersOf(t.Snapshot(), t.Keys, db.CounterDocs, db.CounterDeleted, db.CounterBodies, db.CounterStored,
+		n, err := db.CountersOf(t.Snapshot(), t.Keys, db.CounterDocs, db.CounterDeleted, db.CounterBodies,
+			db.CounterStored,
 			db.CounterContent, db.CounterSuperseded, db.CounterPurges)
 		if err != nil {
 			return Info{}, err
@@ -55,7 +56,9 @@ func (d *Database) Info(ctx context.Context) (Info, error) {
 
 // LastSeq is the newest sequence of the database (since=now).
 func (d *Database) LastSeq(ctx context.Context) (db.Seq, error) {
-	return db.Read(ctx, d.Database, func(t *db.Txn) (db.Seq, error) { return db.ReadLastSeq(t.Snapshot(), t.Keys, t.Cfg)() })
+	return db.Read(ctx, d.Database, func(t *db.Txn) (db.Seq, error) {
+		return db.ReadLastSeq(t.Snapshot(), t.Keys, t.Cfg)()
+	})
 }
 
 // WatchShard arms a watch on the shard's wake key (C7). It fires after the next commit of an entry in the shard, after

@@ -13,7 +13,8 @@ import (
 // Workers whose commits end with unknown results: every job is claimed once, its worker knows that it has it, and its
 // end is noted once.
 func TestStore_Jobs_faults(t *testing.T) {
-	s, faulty := mustFaulty(t, faultkv.Options{Rates: faultkv.Rates{UnknownLost: 0.15, UnknownCommitted: 0.15, Conflict: 0.05, TooOld: 0.01}})
+	s, faulty := mustFaulty(t,
+		faultkv.Options{Rates: faultkv.Rates{UnknownLost: 0.15, UnknownCommitted: 0.15, Conflict: 0.05, TooOld: 0.01}})
 	const jobs = 30
 	for i := range jobs {
 		enqueue(t, s, fmt.Sprint(i))
@@ -74,7 +75,8 @@ func TestStore_EnqueueAt(t *testing.T) {
 		t.Errorf("claimed %+v before its time", j)
 	}
 	at(2 * time.Hour)
-	if _, next, err = s.WatchJobs(t.Context(), "t", layer.Worker{}); err != nil || time.Until(next.At) > 70*time.Minute {
+	if _, next, err = s.WatchJobs(t.Context(), "t", layer.Worker{}); err != nil ||
+		time.Until(next.At) > 70*time.Minute {
 		t.Errorf("put off: %+v, %v", next, err)
 	}
 	at(0)

@@ -30,7 +30,8 @@ func TestLimits_document(t *testing.T) {
 	oneGoroutine(t)
 	d := mustDatabase(t)
 	first := put(t, d, documentOf("large", "", largestDocument))
-	if _, err := d.Put(t.Context(), edit(t, documentOf("larger", "", largestDocument+1)), layer.WriteOptions{}); layer.KindOf(err) != layer.TooLarge {
+	if _, err := d.Put(t.Context(), edit(t, documentOf("larger", "", largestDocument+1)),
+		layer.WriteOptions{}); layer.KindOf(err) != layer.TooLarge {
 		t.Errorf("one byte more: %v", err)
 	}
 	second := put(t, d, documentOf("large", first.String(), largestDocument))
@@ -39,7 +40,8 @@ func TestLimits_document(t *testing.T) {
 		t.Fatalf("%v, %d bytes at %v, want %v", err, len(doc.Body), doc.Rev, second)
 	}
 	// A branch beside it, of the same size.
-	other := fmt.Sprintf(`{"_id":"large","_revisions":{"start":1,"ids":["%032x"]},`, 7) + documentOf("large", "", largestDocument)[len(`{"_id":"large",`):]
+	other := fmt.Sprintf(`{"_id":"large","_revisions":{"start":1,"ids":["%032x"]},`, 7) +
+		documentOf("large", "", largestDocument)[len(`{"_id":"large",`):]
 	push(t, d, other)
 	if err := d.Compact(t.Context()); err != nil {
 		t.Error(err)
@@ -97,7 +99,8 @@ func TestLimits_history(t *testing.T) {
 	}
 	doc, err := d.Get(t.Context(), "old", layer.GetOptions{Revs: true, Conflicts: true})
 	if err != nil || len(doc.Revs) != revs || len(doc.Conflicts) != branches-1 {
-		t.Fatalf("%v: %d revisions and %d conflicts, want %d and %d", err, len(doc.Revs), len(doc.Conflicts), revs, branches-1)
+		t.Fatalf("%v: %d revisions and %d conflicts, want %d and %d", err, len(doc.Revs), len(doc.Conflicts), revs,
+			branches-1)
 	}
 	next := put(t, d, fmt.Sprintf(`{"_id":"old","_rev":%q}`, doc.Rev))
 	put(t, d, fmt.Sprintf(`{"_id":"old","_rev":%q,"_deleted":true}`, next))
@@ -126,7 +129,8 @@ func TestLimits_attachments(t *testing.T) {
 func TestLimits_views(t *testing.T) {
 	oneGoroutine(t)
 	d := openViews(t, layer.CreateOptions{})
-	save(t, d, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { var k = 'k'.repeat(7000); for (var i = 0; i < 8; i++) emit([i, k], 'v'.repeat(60000)); }"}}}`)
+	save(t, d,
+		`{"_id":"_design/d","views":{"v":{"map":"function(doc) { var k = 'k'.repeat(7000); for (var i = 0; i < 8; i++) emit([i, k], 'v'.repeat(60000)); }"}}}`)
 	const docs = 60 // 29 MB of rows
 	for i := range docs {
 		save(t, d, fmt.Sprintf(`{"_id":"%d"}`, i))
@@ -159,7 +163,8 @@ func TestLimits_slowViews(t *testing.T) {
 	}
 	d := openViews(t, layer.CreateOptions{})
 	design := func(name string, steps int) *layer.Index {
-		save(t, d, fmt.Sprintf(`{"_id":"_design/%s","views":{"v":{"map":"function(doc) { for (var i = 0, x = 0; i < %d; i++) x += i; emit(doc._id, x); }"}}}`, name, steps))
+		save(t, d,
+			fmt.Sprintf(`{"_id":"_design/%s","views":{"v":{"map":"function(doc) { for (var i = 0, x = 0; i < %d; i++) x += i; emit(doc._id, x); }"}}}`, name, steps))
 		return d.Index(mustDesign(t, d, name))
 	}
 	save(t, d, `{"_id":"0"}`)
@@ -179,7 +184,8 @@ func TestLimits_slowViews(t *testing.T) {
 	for i := range again {
 		save(t, d, fmt.Sprintf(`{"_id":"again%d"}`, i))
 	}
-	if caught, err := ix.CatchUp(t.Context(), 1000); err != nil { // too much for one transaction, unless the machine was busier before
+	// too much for one transaction, unless the machine was busier before
+	if caught, err := ix.CatchUp(t.Context(), 1000); err != nil {
 		t.Errorf("caught up %v, %v", caught, err)
 	}
 	build(t, ix, 2, 1000)

@@ -54,7 +54,8 @@ func TestBulk_reads_together(t *testing.T) {
 	write("updates", numberedEdits(t, 0, docs, 1, revs), layer.WriteOptions{}, 10)
 	var again []layer.Edit
 	for i := range docs {
-		again = append(again, replicated(t, fmt.Sprintf(`{"_id":"%06d","_revisions":{"start":5,"ids":["e","d","c","b","a"]}}`, i)))
+		again = append(again,
+			replicated(t, fmt.Sprintf(`{"_id":"%06d","_revisions":{"start":5,"ids":["e","d","c","b","a"]}}`, i)))
 	}
 	write("replicated", again, layer.WriteOptions{Replicated: true}, 10)
 	// What was there before lies between what is written now.

@@ -18,7 +18,8 @@ func TestRevsLimit_longest(t *testing.T) {
 	if err := d.SetRevsLimit(t.Context(), 4000); err != nil {
 		t.Fatal(err)
 	}
-	for name, ancestor := range map[string]string{"hashes": "0123456789abcdef0123456789abcdef", "zeros": strings.Repeat("0", 32), "texts": strings.Repeat("t", 200)} {
+	for name, ancestor := range map[string]string{"hashes": "0123456789abcdef0123456789abcdef",
+		"zeros": strings.Repeat("0", 32), "texts": strings.Repeat("t", 200)} {
 		e := layer.Edit{ID: name, Rev: layer.Rev{Pos: 5000, ID: "leaf"}}
 		for p := int64(4999); p > 0; p-- {
 			e.Ancestors = append(e.Ancestors, layer.Rev{Pos: p, ID: ancestor})
@@ -40,7 +41,8 @@ func TestRevsLimit_longest(t *testing.T) {
 func TestLimits(t *testing.T) {
 	d := mustCreate(t, mustStore(t, mustEngine(t), layer.Options{MaxDocument: 300_000}), "db", layer.CreateOptions{})
 	put(t, d, `{"_id":"`+strings.Repeat("i", 512)+`","b":"`+strings.Repeat("x", 299_000)+`"}`)
-	_, err := d.Put(t.Context(), layer.Edit{ID: "a", Body: []byte(`{"b":"` + strings.Repeat("x", 300_000) + `"}`)}, layer.WriteOptions{})
+	_, err := d.Put(t.Context(), layer.Edit{ID: "a", Body: []byte(`{"b":"` + strings.Repeat("x", 300_000) + `"}`)},
+		layer.WriteOptions{})
 	wantKind(t, err, layer.TooLarge)
 	for _, id := range []string{"", strings.Repeat("i", 513), "\xff", "_x", "_design/", "_local/x"} {
 		_, err := d.Put(t.Context(), layer.Edit{ID: id}, layer.WriteOptions{})
@@ -90,7 +92,8 @@ func TestBulk_semantics(t *testing.T) {
 		got, want string
 	}{
 		{bulk(layer.WriteOptions{}), ""},
-		{bulk(layer.WriteOptions{}, `{"_id":"b"}`, `{"_id":"a"}`, `{"_id":"a","_rev":"`+r.String()+`"}`, `{"_id":"c"}`), "1 " + conflict + " 2 1"},
+		{bulk(layer.WriteOptions{}, `{"_id":"b"}`, `{"_id":"a"}`, `{"_id":"a","_rev":"`+r.String()+`"}`, `{"_id":"c"}`),
+			"1 " + conflict + " 2 1"},
 		{bulk(layer.WriteOptions{}, `{"_id":"twice","v":1}`, `{"_id":"twice","v":2}`), "1 " + conflict},
 		{bulk(layer.WriteOptions{Atomic: true}, `{"_id":"x"}`, `{"_id":"b"}`), conflict + " " + conflict},
 		{bulk(layer.WriteOptions{Atomic: true}, `{"_id":"x"}`, `{"_id":"y"}`), "1 1"},
@@ -99,7 +102,8 @@ func TestBulk_semantics(t *testing.T) {
 			t.Errorf("got %s, want %s", c.got, c.want)
 		}
 	}
-	if _, err := d.Bulk(t.Context(), []layer.Edit{{ID: "z"}, {ID: "z"}}, layer.WriteOptions{Atomic: true}); layer.KindOf(err) != layer.Invalid {
+	if _, err := d.Bulk(t.Context(), []layer.Edit{{ID: "z"}, {ID: "z"}},
+		layer.WriteOptions{Atomic: true}); layer.KindOf(err) != layer.Invalid {
 		t.Error(err)
 	}
 	if got := get(t, d, "x", layer.GetOptions{}); strings.Contains(got, "missing") {
@@ -202,7 +206,8 @@ func TestOpen_newerStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := layer.Open(t.Context(), e, layer.Options{}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the store has format %d", keyspace.FormatVersion+1)) {
+	if _, err := layer.Open(t.Context(), e, layer.Options{}); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprintf("the store has format %d", keyspace.FormatVersion+1)) {
 		t.Fatal(err)
 	}
 }

@@ -20,7 +20,8 @@ func TestLocal(t *testing.T) {
 	if r, err := putLocal(`{"_id":"_local/x","v":1}`); err != nil || r != "0-1" {
 		t.Fatal(r, err)
 	}
-	if r, err := putLocal(`{"_id":"_local/x","_rev":"0-1","v":"` + strings.Repeat("y", 200_000) + `"}`); err != nil || r != "0-2" {
+	if r, err := putLocal(`{"_id":"_local/x","_rev":"0-1","v":"` + strings.Repeat("y", 200_000) + `"}`); err != nil ||
+		r != "0-2" {
 		t.Fatal(r, err)
 	}
 	doc, err := d.LocalDocument(t.Context(), "_local/x")
@@ -30,10 +31,12 @@ func TestLocal(t *testing.T) {
 	if r, err := putLocal(`{"_id":"_local/x","_rev":"0-7"}`); err != nil || r != "0-8" { // as CouchDB since 2.0
 		t.Fatal(r, err)
 	}
-	if doc, err = d.LocalDocument(t.Context(), "_local/x"); err != nil || string(doc.AppendJSON(nil)) != `{"_id":"_local/x","_rev":"0-8"}` {
+	if doc, err = d.LocalDocument(t.Context(), "_local/x"); err != nil ||
+		string(doc.AppendJSON(nil)) != `{"_id":"_local/x","_rev":"0-8"}` {
 		t.Fatal(string(doc.AppendJSON(nil)), err)
 	}
-	for _, bad := range []string{`{"_id":"_local/x","_rev":"1-a"}`, `{"_id":"_local/x","_rev":"0-a"}`, `{"_id":"x"}`, `{"_id":"_local/x","_attachments":{"a":{"data":""}}}`} {
+	for _, bad := range []string{`{"_id":"_local/x","_rev":"1-a"}`, `{"_id":"_local/x","_rev":"0-a"}`, `{"_id":"x"}`,
+		`{"_id":"_local/x","_attachments":{"a":{"data":""}}}`} {
 		_, err := putLocal(bad)
 		wantKind(t, err, layer.Invalid)
 	}

@@ -88,7 +88,8 @@ func (m *docModel) interactive(t *rapid.T, ctx context.Context) {
 func (m *docModel) replicated(t *rapid.T, ctx context.Context) {
 	id := rapid.SampledFrom(modelIDs).Draw(t, "id")
 	pos := rapid.Int64Range(1, 5).Draw(t, "pos")
-	e := revtree.Branch{Rev: revtree.Rev{Pos: pos, ID: rapid.SampledFrom([]string{"x", "y", "00000000000000000000000000000000"}).Draw(t, "hash")}}
+	e := revtree.Branch{Rev: revtree.Rev{Pos: pos,
+		ID: rapid.SampledFrom([]string{"x", "y", "00000000000000000000000000000000"}).Draw(t, "hash")}}
 	if m.limit < 1000 {
 		e.Deleted = rapid.Bool().Draw(t, "deleted")
 		e.Ancestors = rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y"}), 0, int(pos)-1).Draw(t, "ancestors")
@@ -103,7 +104,8 @@ func (m *docModel) replicated(t *rapid.T, ctx context.Context) {
 
 func (m *docModel) push(t *rapid.T, ctx context.Context, id string, e revtree.Branch) {
 	m.edits++
-	ed := layer.Edit{ID: id, Rev: e.Rev, Deleted: e.Deleted, Ancestors: e.Path()[1:], Body: fmt.Appendf(nil, `{"n":%d}`, m.edits)}
+	ed := layer.Edit{ID: id, Rev: e.Rev, Deleted: e.Deleted, Ancestors: e.Path()[1:],
+		Body: fmt.Appendf(nil, `{"n":%d}`, m.edits)}
 	results, err := m.db.Bulk(ctx, []layer.Edit{ed, {ID: "_design/"}}, layer.WriteOptions{Replicated: true})
 	if err != nil || results[0].Err != nil || results[0].Rev != e.Rev || layer.KindOf(results[1].Err) != layer.Invalid {
 		t.Fatalf("%+v: %v, %v", ed, results, err)
@@ -232,7 +234,8 @@ func (m *docModel) replicate(t *rapid.T, ctx context.Context, from *docModel) {
 			t.Fatal(err)
 		}
 		for _, r := range missing {
-			for row, err := range from.db.BulkGet(ctx, []layer.DocRef{{ID: c.ID, Rev: r}}, layer.GetOptions{Revs: true}) {
+			for row, err := range from.db.BulkGet(ctx, []layer.DocRef{{ID: c.ID, Rev: r}},
+				layer.GetOptions{Revs: true}) {
 				if err != nil || row.Err != nil || row.Docs[0].Doc == nil {
 					t.Fatalf("%+v, %v", row, err)
 				}
@@ -291,7 +294,8 @@ func TestDatabase_model(t *testing.T) {
 			m.check(t, ctx)
 		}
 		if limit < 1000 {
-			return // stemming forgets, so that the order of arrival decides: CouchDB's databases do not converge then either
+			// stemming forgets, so that the order of arrival decides: CouchDB's databases do not converge then either
+			return
 		}
 		dbs[0].replicate(t, ctx, dbs[1])
 		dbs[1].replicate(t, ctx, dbs[0])

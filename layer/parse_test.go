@@ -44,8 +44,10 @@ func TestParseEdit(t *testing.T) {
 	if e.Rev.String() != "5-c" || e.Ancestors != nil {
 		t.Errorf("%+v", e)
 	}
-	e = edit(t, `{"_attachments":{"a":{"follows":true,"length":7,"encoding":"gzip","encoded_length":5,"digest":"md5-x","revpos":3,"content_type":"t"}}}`)
-	wantAtt := layer.AttachmentEdit{Name: "a", ContentType: "t", Encoding: "gzip", RevPos: 3, Digest: "md5-x", Follows: true, Length: 5}
+	e = edit(t,
+		`{"_attachments":{"a":{"follows":true,"length":7,"encoding":"gzip","encoded_length":5,"digest":"md5-x","revpos":3,"content_type":"t"}}}`)
+	wantAtt := layer.AttachmentEdit{Name: "a", ContentType: "t", Encoding: "gzip", RevPos: 3, Digest: "md5-x",
+		Follows: true, Length: 5}
 	if !reflect.DeepEqual(e.Attachments, []layer.AttachmentEdit{wantAtt}) {
 		t.Errorf("%+v", e.Attachments)
 	}
@@ -53,17 +55,26 @@ func TestParseEdit(t *testing.T) {
 
 func TestParseEdit_bad(t *testing.T) {
 	for in, name := range map[string]string{
-		``: "bad_request", `{`: "bad_request", `[]`: "bad_request", `"x"`: "bad_request", `null`: "bad_request", `{"a":01}`: "bad_request",
-		`{"a":NaN}`: "bad_request", `{"a":"\x"}`: "bad_request", `{"a":1,}`: "bad_request", `{"a" 1}`: "bad_request", `{a:1}`: "bad_request",
-		`{"a":1}x`: "bad_request", "{\"a\":\"\n\"}": "bad_request", "{\"a\":\"\xff\"}": "bad_request", `{"a":+1}`: "bad_request", `{"a":1.}`: "bad_request",
-		`{"a":"\u12g4"}`: "bad_request", `{"a":tru}`: "bad_request", `{"a":-}`: "bad_request", `{"a":1e}`: "bad_request",
+		``: "bad_request", `{`: "bad_request", `[]`: "bad_request", `"x"`: "bad_request", `null`: "bad_request",
+		`{"a":01}`:  "bad_request",
+		`{"a":NaN}`: "bad_request", `{"a":"\x"}`: "bad_request", `{"a":1,}`: "bad_request", `{"a" 1}`: "bad_request",
+		`{a:1}`:    "bad_request",
+		`{"a":1}x`: "bad_request", "{\"a\":\"\n\"}": "bad_request", "{\"a\":\"\xff\"}": "bad_request",
+		`{"a":+1}`: "bad_request", `{"a":1.}`: "bad_request",
+		`{"a":"\u12g4"}`: "bad_request", `{"a":tru}`: "bad_request", `{"a":-}`: "bad_request",
+		`{"a":1e}`:                             "bad_request",
 		`{"a":` + strings.Repeat("[", 100_000): "bad_request",
-		`{"_id":1}`:                            "illegal_docid", `{"_id":""}`: "illegal_docid", `{"_id":"_x"}`: "illegal_docid", `{"_id":"_design/"}`: "illegal_docid",
+		`{"_id":1}`:                            "illegal_docid", `{"_id":""}`: "illegal_docid",
+		`{"_id":"_x"}`: "illegal_docid", `{"_id":"_design/"}`: "illegal_docid",
 		`{"_id":"` + strings.Repeat("x", 513) + `"}`: "illegal_docid",
-		`{"_foo":1}`: "doc_validation", `{"_deleted":1}`: "doc_validation", `{"_rev":"x"}`: "bad_request", `{"_rev":null}`: "bad_request",
-		`{"_revisions":{"start":"1","ids":["a"]}}`: "doc_validation", `{"_revisions":{"start":1,"ids":"a"}}`: "doc_validation",
-		`{"_revisions":{"start":1,"ids":[1]}}`: "doc_validation", `{"_revisions":{"start":1,"ids":["a","b"]}}`: "doc_validation", `{"_revisions":1}`: "doc_validation",
-		`{"_attachments":{"a":{"data":"!"}}}`: "bad_request", `{"_attachments":{"a":{}}}`: "bad_request", `{"_attachments":{"_a":{"data":""}}}`: "bad_request",
+		`{"_foo":1}`: "doc_validation", `{"_deleted":1}`: "doc_validation", `{"_rev":"x"}`: "bad_request",
+		`{"_rev":null}`: "bad_request",
+		`{"_revisions":{"start":"1","ids":["a"]}}`:   "doc_validation",
+		`{"_revisions":{"start":1,"ids":"a"}}`:       "doc_validation",
+		`{"_revisions":{"start":1,"ids":[1]}}`:       "doc_validation",
+		`{"_revisions":{"start":1,"ids":["a","b"]}}`: "doc_validation", `{"_revisions":1}`: "doc_validation",
+		`{"_attachments":{"a":{"data":"!"}}}`: "bad_request", `{"_attachments":{"a":{}}}`: "bad_request",
+		`{"_attachments":{"_a":{"data":""}}}`:                "bad_request",
 		`{"_attachments":{"a":{"data":""},"a":{"data":""}}}`: "bad_request", `{"_attachments":[]}`: "doc_validation",
 		`{"_attachments":{"a":{"stub":true,"encoding":"br"}}}`: "bad_request",
 	} {
@@ -79,7 +90,8 @@ func TestParseEdit_bad(t *testing.T) {
 
 // Whatever encoding/json takes as an object is taken, and means the same; what it refuses is refused.
 func FuzzParseEdit(f *testing.F) {
-	for _, s := range []string{`{"a":[1,{"b":null}],"_id":"x"}`, `{"a":"\u0000\"","b":-0.1E+9}`, "{\n}", `{"_rev":"1-a","x":true,"_deleted":false}`, `{"a":1,}`} {
+	for _, s := range []string{`{"a":[1,{"b":null}],"_id":"x"}`, `{"a":"\u0000\"","b":-0.1E+9}`, "{\n}",
+		`{"_rev":"1-a","x":true,"_deleted":false}`, `{"a":1,}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
@@ -149,7 +161,8 @@ func TestSeq(t *testing.T) {
 			t.Fatalf("%s has not 26 characters", a)
 		}
 	})
-	for _, bad := range []string{"", "1", "x", "now", "14", strings.Repeat("0", 26), "1500" + strings.Repeat("0", 24), "14" + strings.Repeat("A", 24), "14" + strings.Repeat("0", 26)} {
+	for _, bad := range []string{"", "1", "x", "now", "14", strings.Repeat("0", 26), "1500" + strings.Repeat("0", 24),
+		"14" + strings.Repeat("A", 24), "14" + strings.Repeat("0", 26)} {
 		if s, err := layer.ParseSeq(bad); err == nil {
 			t.Errorf("%q is read as %v", bad, s)
 		}

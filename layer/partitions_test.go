@@ -15,7 +15,8 @@ import (
 
 func mustPartitioned(tb testing.TB) *layer.Database {
 	tb.Helper()
-	return mustCreate(tb, mustStore(tb, mustEngine(tb), layer.Options{}), "db", layer.CreateOptions{Shards: 4, Partitioned: true})
+	return mustCreate(tb, mustStore(tb, mustEngine(tb), layer.Options{}), "db",
+		layer.CreateOptions{Shards: 4, Partitioned: true})
 }
 
 // partitionShards fails where a partition's documents are in several shards. It counts partitions, the shards that have
@@ -64,7 +65,8 @@ func TestPartition_SharesAShard(t *testing.T) {
 func TestPartition_RefusesIDs(t *testing.T) {
 	d := mustPartitioned(t)
 	for _, c := range []struct{ id, name string }{
-		{"plain", "illegal_docid"}, {"p:", "illegal_docid"}, {":x", "illegal_partition"}, {"p:_x", "illegal_docid"}, {"p:a:b", ""}, {"p::", ""},
+		{"plain", "illegal_docid"}, {"p:", "illegal_docid"}, {":x", "illegal_partition"}, {"p:_x", "illegal_docid"},
+		{"p:a:b", ""}, {"p::", ""},
 		{"_design/plain", ""}, {"p:_design/x", ""},
 	} {
 		_, err := d.Put(t.Context(), edit(t, `{"_id":"`+c.id+`"}`), layer.WriteOptions{})
@@ -81,7 +83,8 @@ func TestPartition_RefusesIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = d.Bulk(t.Context(), []layer.Edit{edit(t, `{"_id":"p:good"}`), edit(t, `{"_id":"`+c.id+`"}`)}, layer.WriteOptions{})
+		_, err = d.Bulk(t.Context(), []layer.Edit{edit(t, `{"_id":"p:good"}`), edit(t, `{"_id":"`+c.id+`"}`)},
+			layer.WriteOptions{})
 		if nameOf(err) != c.name {
 			t.Errorf("bulk with %q: %v", c.id, err)
 		}
@@ -91,7 +94,8 @@ func TestPartition_RefusesIDs(t *testing.T) {
 	}
 	for _, name := range []string{"_users", "_replicator", "a/_users"} {
 		s := mustStore(t, mustEngine(t), layer.Options{})
-		if _, err := s.Create(t.Context(), name, layer.CreateOptions{Partitioned: true}); layer.KindOf(err) != layer.Invalid || err == nil {
+		if _, err := s.Create(t.Context(), name,
+			layer.CreateOptions{Partitioned: true}); layer.KindOf(err) != layer.Invalid || err == nil {
 			t.Errorf("partitioned %s: %v", name, err)
 		}
 	}
@@ -121,7 +125,8 @@ func TestPartition_Info(t *testing.T) {
 		return i
 	}
 	a, b := info("a"), info("b")
-	if a.DocCount != 5 || a.DocDelCount != 6 || b.DocCount != 10 || b.DocDelCount != 0 || b.ExternalSize < 10_000 || a.ExternalSize < 50*45 || a.ExternalSize > 5000 {
+	if a.DocCount != 5 || a.DocDelCount != 6 || b.DocCount != 10 || b.DocDelCount != 0 || b.ExternalSize < 10_000 ||
+		a.ExternalSize < 50*45 || a.ExternalSize > 5000 {
 		t.Errorf("a %+v, b %+v", a, b)
 	}
 	if none := info("none"); none != (layer.PartitionInfo{}) {
@@ -154,7 +159,8 @@ func TestPartition_Info(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := info("a"), info("b"); a.DocCount+b.DocCount+1 != whole.DocCount || a.ActiveSize+b.ActiveSize >= whole.ActiveSize {
+	if a, b := info("a"), info("b"); a.DocCount+b.DocCount+1 != whole.DocCount ||
+		a.ActiveSize+b.ActiveSize >= whole.ActiveSize {
 		t.Errorf("partitions %+v and %+v, database %+v", a, b, whole)
 	}
 	moved, err := mustStore(t, mustEngine(t), layer.Options{}).Import(ctx, "moved", bytes.NewReader(export(t, d)))
@@ -191,7 +197,8 @@ func TestPartition_QueryIsANarrowRead(t *testing.T) {
 	if _, err := d.Bulk(t.Context(), docs, layer.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	save(t, d, `{"_id":"_design/d","views":{"n":{"map":"function (doc) { emit(doc.n, 1) }","reduce":"_sum"}},"options":{"include_design":true}}`)
+	save(t, d,
+		`{"_id":"_design/d","views":{"n":{"map":"function (doc) { emit(doc.n, 1) }","reduce":"_sum"}},"options":{"include_design":true}}`)
 	design := mustDesign(t, d, "d")
 	if !design.Partitioned {
 		t.Fatal("views of a partitioned database are partitioned unless they say otherwise")

@@ -162,7 +162,8 @@ func TestPrefixes_upgrade(t *testing.T) {
 	}
 	tx := e.Begin(t.Context())
 	defer tx.Cancel()
-	if version, err := tx.Get(tuple.Tuple{int64(keyspace.Format)}.Pack()).Wait(); err != nil || string(version) != string(tuple.AppendInt(nil, keyspace.FormatVersion)) {
+	if version, err := tx.Get(tuple.Tuple{int64(keyspace.Format)}.Pack()).Wait(); err != nil ||
+		string(version) != string(tuple.AppendInt(nil, keyspace.FormatVersion)) {
 		t.Errorf("format %x, %v", version, err)
 	}
 }

@@ -10,7 +10,8 @@ import (
 func TestPut_lifeOfADocument(t *testing.T) {
 	d := mustDatabase(t)
 	r1 := put(t, d, `{"_id":"a","n":1.0,"b":{"y":1,"x":2}}`)
-	if got, want := get(t, d, "a", layer.GetOptions{}), `{"_id":"a","_rev":"`+r1.String()+`","n":1.0,"b":{"y":1,"x":2}}`; got != want {
+	if got, want := get(t, d, "a", layer.GetOptions{}), `{"_id":"a","_rev":"`+r1.String()+
+		`","n":1.0,"b":{"y":1,"x":2}}`; got != want {
 		t.Fatalf("got %s", got)
 	}
 	_, err := d.Put(t.Context(), edit(t, `{"_id":"a"}`), layer.WriteOptions{})
@@ -21,7 +22,8 @@ func TestPut_lifeOfADocument(t *testing.T) {
 	if got := get(t, d, "a", layer.GetOptions{Rev: r1}); !strings.Contains(got, `"n":1.0`) {
 		t.Fatalf("the old revision before compaction: %s", got)
 	}
-	if got := get(t, d, "a", layer.GetOptions{Revs: true, RevsInfo: true}); !strings.Contains(got, `"_revisions":{"start":2,"ids":["`+r2.ID+`","`+r1.ID+`"]}`) ||
+	if got := get(t, d, "a", layer.GetOptions{Revs: true, RevsInfo: true}); !strings.Contains(got,
+		`"_revisions":{"start":2,"ids":["`+r2.ID+`","`+r1.ID+`"]}`) ||
 		!strings.Contains(got, `{"rev":"`+r1.String()+`","status":"available"}`) {
 		t.Fatal(got)
 	}
@@ -35,7 +37,8 @@ func TestPut_lifeOfADocument(t *testing.T) {
 	if got := get(t, d, "a", layer.GetOptions{}); got != "deleted" {
 		t.Fatal(got)
 	}
-	if got := get(t, d, "a", layer.GetOptions{Rev: r3}); got != `{"_id":"a","_rev":"`+r3.String()+`","why":"x","_deleted":true}` {
+	if got := get(t, d, "a", layer.GetOptions{Rev: r3}); got != `{"_id":"a","_rev":"`+r3.String()+
+		`","why":"x","_deleted":true}` {
 		t.Fatal(got)
 	}
 	_, err = d.Put(t.Context(), edit(t, `{"_id":"a","_rev":"`+r3.String()+`"}`), layer.WriteOptions{})

@@ -30,20 +30,24 @@ func TestExport_large(t *testing.T) {
 		t.Fatal(err)
 	}
 	for leaf := range 3 {
-		push(t, d, fmt.Sprintf(`{"_id":"bodies","_revisions":{"start":2,"ids":["%d","r"]},"b":"%s"}`, leaf, strings.Repeat("x", 5_000_000)))
+		push(t, d,
+			fmt.Sprintf(`{"_id":"bodies","_revisions":{"start":2,"ids":["%d","r"]},"b":"%s"}`, leaf,
+				strings.Repeat("x", 5_000_000)))
 	}
 	var history strings.Builder
 	for i := range 3999 {
 		fmt.Fprintf(&history, `,"%x"`, md5.Sum([]byte{byte(i), byte(i >> 8)}))
 	}
 	for leaf := range 40 {
-		push(t, d, fmt.Sprintf(`{"_id":"histories","_revisions":{"start":4000,"ids":["%032x"%s]}}`, leaf, history.String()))
+		push(t, d,
+			fmt.Sprintf(`{"_id":"histories","_revisions":{"start":4000,"ids":["%032x"%s]}}`, leaf, history.String()))
 	}
 	u, err := d.Upload(t.Context(), "attached", strings.NewReader(strings.Repeat("y", 12_000_000)), -1, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := d.Put(t.Context(), layer.Edit{ID: "attached", Attachments: []layer.AttachmentEdit{{Name: "big", Upload: u}}}, layer.WriteOptions{})
+	r, err := d.Put(t.Context(),
+		layer.Edit{ID: "attached", Attachments: []layer.AttachmentEdit{{Name: "big", Upload: u}}}, layer.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +269,8 @@ func TestExport_purgeIndexed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			design, err := layer.ParseDesign("_design/d", rev(t, "1-a"), []byte(`{"views":{"v":{"map":"function(doc) { emit(doc.v) }"}}}`))
+			design, err := layer.ParseDesign("_design/d", rev(t, "1-a"),
+				[]byte(`{"views":{"v":{"map":"function(doc) { emit(doc.v) }"}}}`))
 			if err != nil {
 				t.Fatal(err)
 			}

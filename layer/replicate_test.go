@@ -54,7 +54,8 @@ func TestPut_replicated(t *testing.T) {
 			for _, e := range strings.Fields(c.edits) {
 				e, deleted := strings.CutSuffix(e, "!")
 				start, ids, _ := strings.Cut(e, "-")
-				json := `{"_id":"` + c.name + `","_revisions":{"start":` + start + `,"ids":["` + strings.ReplaceAll(ids, ",", `","`) + `"]}`
+				json := `{"_id":"` + c.name + `","_revisions":{"start":` + start + `,"ids":["` +
+					strings.ReplaceAll(ids, ",", `","`) + `"]}`
 				if deleted {
 					json += `,"_deleted":true`
 				}
@@ -109,7 +110,8 @@ func TestPut_deletions(t *testing.T) {
 			for _, leaf := range []string{"a", "b", "c"} {
 				push(t, d, `{"_id":"x","_revisions":{"start":2,"ids":["`+leaf+`","r"]}}`)
 			}
-			_, err := d.Put(t.Context(), edit(t, `{"_id":"x","_deleted":true,"_rev":"`+c.deletes+`"}`), layer.WriteOptions{})
+			_, err := d.Put(t.Context(), edit(t, `{"_id":"x","_deleted":true,"_rev":"`+c.deletes+`"}`),
+				layer.WriteOptions{})
 			if c.want == "conflict" {
 				wantKind(t, err, layer.Conflict)
 				return
@@ -127,8 +129,10 @@ func TestRevsDiff(t *testing.T) {
 	d := mustDatabase(t)
 	push(t, d, `{"_id":"x","_revisions":{"start":3,"ids":["c","b","a"]}}`)
 	push(t, d, `{"_id":"x","_revisions":{"start":2,"ids":["z","a"]}}`)
-	missing, ancestors, err := d.RevsDiff(t.Context(), "x", []layer.Rev{rev(t, "2-b"), rev(t, "3-c"), rev(t, "4-d"), rev(t, "3-y")})
-	if err != nil || len(missing) != 2 || missing[0].String() != "4-d" || missing[1].String() != "3-y" || len(ancestors) != 2 {
+	missing, ancestors, err := d.RevsDiff(t.Context(), "x",
+		[]layer.Rev{rev(t, "2-b"), rev(t, "3-c"), rev(t, "4-d"), rev(t, "3-y")})
+	if err != nil || len(missing) != 2 || missing[0].String() != "4-d" || missing[1].String() != "3-y" ||
+		len(ancestors) != 2 {
 		t.Fatalf("missing %v, possible ancestors %v, %v", missing, ancestors, err)
 	}
 	missing, ancestors, err = d.RevsDiff(t.Context(), "y", []layer.Rev{rev(t, "1-a")})

@@ -42,7 +42,8 @@ func (f *follower) see(c layer.Change) error {
 }
 
 // pass reads once from since; the shard is "" for the merged feed.
-func (f *follower) pass(ctx context.Context, d *layer.Database, shard layer.ShardID, since layer.Seq) (layer.Seq, *layer.ShardMap, error) {
+func (f *follower) pass(ctx context.Context, d *layer.Database, shard layer.ShardID, since layer.Seq) (layer.Seq,
+	*layer.ShardMap, error) {
 	p, err := d.Changes(ctx, layer.ChangesOptions{Since: since, Shard: shard, Limit: -1})
 	if err != nil {
 		return since, nil, err
@@ -82,7 +83,8 @@ func (f *follower) followMerged(ctx context.Context, d *layer.Database, stop <-c
 }
 
 // await blocks until one of the shards has something newer than since, or was replaced, or until stop is closed.
-func await(ctx context.Context, d *layer.Database, shards []layer.ShardID, since layer.Seq, stop <-chan struct{}) (stopped bool, err error) {
+func await(ctx context.Context, d *layer.Database, shards []layer.ShardID, since layer.Seq,
+	stop <-chan struct{}) (stopped bool, err error) {
 	cases := []reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(stop)}}
 	for _, id := range shards {
 		w, seen, err := d.WatchShard(ctx, id, nil)
@@ -100,7 +102,8 @@ func await(ctx context.Context, d *layer.Database, shards []layer.ShardID, since
 }
 
 // followShard reads a shard to its end, and then with others the shards that replaced it.
-func (f *follower) followShard(ctx context.Context, d *layer.Database, wg *sync.WaitGroup, started *sync.Map, shard layer.ShardID, since layer.Seq, stop <-chan struct{}) error {
+func (f *follower) followShard(ctx context.Context, d *layer.Database, wg *sync.WaitGroup, started *sync.Map,
+	shard layer.ShardID, since layer.Seq, stop <-chan struct{}) error {
 	for last := false; ; {
 		next, resharded, err := f.pass(ctx, d, shard, since)
 		if err != nil {
@@ -120,7 +123,8 @@ func (f *follower) followShard(ctx context.Context, d *layer.Database, wg *sync.
 	}
 }
 
-func (f *follower) startShards(ctx context.Context, d *layer.Database, wg *sync.WaitGroup, started *sync.Map, m *layer.ShardMap, stop <-chan struct{}) {
+func (f *follower) startShards(ctx context.Context, d *layer.Database, wg *sync.WaitGroup, started *sync.Map,
+	m *layer.ShardMap, stop <-chan struct{}) {
 	for _, id := range m.Shards {
 		if _, again := started.LoadOrStore(id, true); again {
 			continue
@@ -165,7 +169,8 @@ func TestReshard_underLoad(t *testing.T) {
 			for i := 0; !stopped.Load() || i < docs; i++ {
 				n := i % docs
 				id := fmt.Sprintf("%d-%d", w, n)
-				rev, err := d.Put(t.Context(), layer.Edit{ID: id, Rev: revs[n], Body: fmt.Appendf(nil, `{"i":%d}`, i)}, layer.WriteOptions{})
+				rev, err := d.Put(t.Context(), layer.Edit{ID: id, Rev: revs[n], Body: fmt.Appendf(nil, `{"i":%d}`, i)},
+					layer.WriteOptions{})
 				if err != nil {
 					t.Errorf("%s: %v", id, err)
 					return
@@ -228,7 +233,8 @@ func TestReshard_bad(t *testing.T) {
 		_, err := d.Reshard(t.Context(), n)
 		wantKind(t, err, layer.Invalid)
 	}
-	if maps, err := d.ShardMaps(t.Context(), layer.Seq{}); err != nil || len(maps) != 1 || maps[0].Scheme != "xxh64-jump" {
+	if maps, err := d.ShardMaps(t.Context(), layer.Seq{}); err != nil || len(maps) != 1 ||
+		maps[0].Scheme != "xxh64-jump" {
 		t.Fatalf("%v, %v", maps, err)
 	}
 	if err := s.Delete(t.Context(), "db"); err != nil {

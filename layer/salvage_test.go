@@ -293,7 +293,8 @@ func TestStore_Salvage_files(t *testing.T) {
 						}
 					}
 					if strings.HasSuffix(name, ".log") && fault == "changed" && missing > len(content[db])/4 {
-						t.Errorf("for one damaged record %d of %d documents of %s are not saved", missing, len(content[db]), db)
+						t.Errorf("for one damaged record %d of %d documents of %s are not saved", missing,
+							len(content[db]), db)
 					}
 				}
 				if err := errors.Join(s.Close(), e.Close()); err != nil {
@@ -348,7 +349,8 @@ func TestStore_Salvage(t *testing.T) {
 				}
 				missing++
 				if !covers(x.Left, id) {
-					t.Errorf("%d: %s: %s of %s is not as it was, and not listed: %.100q; %v", trial, did, id, name, saved[id], x.Left)
+					t.Errorf("%d: %s: %s of %s is not as it was, and not listed: %.100q; %v", trial, did, id, name,
+						saved[id], x.Left)
 				}
 			}
 			for id := range saved {

@@ -61,9 +61,12 @@ func TestDatabase_SetSecurity(t *testing.T) {
 	for object, ok := range map[string]bool{
 		`{}`: true, `{"x":5}`: true, `{"MEMBERS":5}`: true, `{"members":{"Names":5}}`: true, `{"members":{}}`: true,
 		`{"members":5,"members":{"names":["a"]}}`: true,
-		`[]`: false, `5`: false, `{"members":null}`: false, `{"members":[]}`: false, `{"admins":"a"}`: false, `{"readers":1}`: false,
-		`{"members":{"names":null}}`: false, `{"members":{"names":"a"}}`: false, `{"members":{"names":["a",1]}}`: false, `{"admins":{"roles":{}}}`: false,
-		`{"m\u0065mbers":{"names":5}}`: false, `{"members":{"n\u0061mes":5}}`: false, `{"members":{},"members":5}`: false,
+		`[]`: false, `5`: false, `{"members":null}`: false, `{"members":[]}`: false, `{"admins":"a"}`: false,
+		`{"readers":1}`:              false,
+		`{"members":{"names":null}}`: false, `{"members":{"names":"a"}}`: false, `{"members":{"names":["a",1]}}`: false,
+		`{"admins":{"roles":{}}}`:      false,
+		`{"m\u0065mbers":{"names":5}}`: false, `{"members":{"n\u0061mes":5}}`: false,
+		`{"members":{},"members":5}`: false,
 	} {
 		if err := d.SetSecurity(t.Context(), []byte(object)); (err == nil) != ok {
 			t.Errorf("%s: %v", object, err)
@@ -80,13 +83,15 @@ func TestParseDesign_ExactNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(d.Validate, "forbidden") || d.Language != "javascript" || d.Filters != nil || d.Options.Interactive {
+	if !strings.Contains(d.Validate, "forbidden") || d.Language != "javascript" || d.Filters != nil ||
+		d.Options.Interactive {
 		t.Errorf("%+v", d)
 	}
 	if len(d.Views) != 1 || d.Views[0].Name != "v" || d.Views[0].Map == "" || d.Views[0].Raw {
 		t.Errorf("%+v", d.Views)
 	}
-	d, err = layer.ParseDesign("_design/x", layer.Rev{}, []byte(`{"validate_doc_update":"a","validate_doc_upd\u0061te":"b"}`))
+	d, err = layer.ParseDesign("_design/x", layer.Rev{},
+		[]byte(`{"validate_doc_update":"a","validate_doc_upd\u0061te":"b"}`))
 	if err != nil || d.Validate != "b" {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -111,8 +116,10 @@ func TestValidator_ExactNames(t *testing.T) {
 	defer sandbox.Close()
 	s := mustStore(t, mustEngine(t), layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
 	d := mustCreate(t, s, "a", layer.CreateOptions{})
-	put(t, d, `{"_id":"_design/x","validate_doc_update":"function () { throw({forbidden: 'no'}) }","VALIDATE_DOC_UPDATE":"","LANGUAGE":"erlang"}`)
-	_, err := d.Put(t.Context(), layer.Edit{ID: "doc", Body: []byte(`{}`)}, layer.WriteOptions{User: &layer.UserCtx{Name: "jan"}})
+	put(t, d,
+		`{"_id":"_design/x","validate_doc_update":"function () { throw({forbidden: 'no'}) }","VALIDATE_DOC_UPDATE":"","LANGUAGE":"erlang"}`)
+	_, err := d.Put(t.Context(), layer.Edit{ID: "doc", Body: []byte(`{}`)},
+		layer.WriteOptions{User: &layer.UserCtx{Name: "jan"}})
 	wantKind(t, err, layer.Forbidden)
 }
 

@@ -101,7 +101,8 @@ func (r *ageingRows) Err() error {
 func TestStitched(t *testing.T) {
 	oneGoroutine(t)
 	const docs = 300
-	for name, open := range map[string]func(ctx context.Context, d *layer.Database) (func(yield func(id string, err error) bool), error){
+	for name, open := range map[string]func(ctx context.Context,
+		d *layer.Database) (func(yield func(id string, err error) bool), error){
 		"changes": func(ctx context.Context, d *layer.Database) (func(func(string, error) bool), error) {
 			pass, err := d.Changes(ctx, layer.ChangesOptions{Limit: -1, IncludeDocs: true})
 			if err != nil {
@@ -121,7 +122,8 @@ func TestStitched(t *testing.T) {
 			}, nil
 		},
 		"view": func(ctx context.Context, d *layer.Database) (func(func(string, error) bool), error) {
-			result, err := d.Index(mustDesign(t, d, "d")).Query(ctx, layer.ViewQuery{View: "v", Limit: -1, IncludeDocs: true})
+			result, err := d.Index(mustDesign(t, d, "d")).Query(ctx,
+				layer.ViewQuery{View: "v", Limit: -1, IncludeDocs: true})
 			if err != nil {
 				return nil, err
 			}

@@ -134,7 +134,8 @@ func (s *Store) fillSlots() {
 	feed.Slot.Fill(s.Store, &feed.State{Shape: feed.DefaultShape, Log: o.Logger})
 	design.Slot.Fill(s.Store, &design.State{
 		Scripts: o.Scripts, Log: o.Logger,
-		Designs: cache.New[design.Key, *design.Design](design.KeptDesigns), Maps: cache.New[string, *script.Maps](design.KeptMaps),
+		Designs: cache.New[design.Key, *design.Design](design.KeptDesigns),
+		Maps:    cache.New[string, *script.Maps](design.KeptMaps),
 	})
 	attach.Slot.Fill(s.Store, &attach.State{Max: o.MaxAttachment, Life: attach.NewAttachmentID(), Log: o.Logger})
 	compacting := &compact.State{Compaction: o.Compaction, Log: o.Logger}
@@ -143,7 +144,8 @@ func (s *Store) fillSlots() {
 	}
 	compact.Slot.Fill(s.Store, compacting)
 	write.Slot.Fill(s.Store, &write.State{
-		Indexes: build.InteractiveIndexes{}, Validator: o.Validator, MaxDocument: o.MaxDocument, CleanupAfter: o.CleanupAfter,
+		Indexes: build.InteractiveIndexes{}, Validator: o.Validator, MaxDocument: o.MaxDocument,
+		CleanupAfter: o.CleanupAfter,
 	})
 	index.PublishedSlot.Fill(s.Store, &index.Publications{})
 	aggregate.Slot.Fill(s.Store, &aggregate.State{PartialRows: o.PartialRows})
@@ -189,7 +191,8 @@ func (s *Store) readFormat(ctx context.Context) error {
 	case version > keyspace.FormatVersion:
 		return db.UnknownFormat("the store", version, keyspace.FormatVersion)
 	case version < keyspace.FormatVersion:
-		return fault.Errf(fault.Unavailable, "", "the store has format %d; start a node on it once, which brings it to %d", version,
+		return fault.Errf(fault.Unavailable, "",
+			"the store has format %d; start a node on it once, which brings it to %d", version,
 			keyspace.FormatVersion)
 	}
 	return nil

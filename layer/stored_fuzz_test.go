@@ -58,9 +58,11 @@ func FuzzStored(f *testing.F) {
 	f.Add([]byte{}, winner)
 	attachments := []rev.Attachment{{Name: "a", ContentType: "text/plain", RevPos: 1, Digest: "md5-x", Length: 3}}
 	f.Add([]byte{}, rev.AppendBody(nil, false, attachments, []byte(`{"n":1}`)))
-	f.Add(db.Seq{}.AppendTuple(nil), (&db.Routing{ShardMap: db.ShardMap{Shards: []db.ShardID{"0", "1"}}}).AppendValue(nil))
+	f.Add(db.Seq{}.AppendTuple(nil),
+		(&db.Routing{ShardMap: db.ShardMap{Shards: []db.ShardID{"0", "1"}}}).AppendValue(nil))
 	long := bytes.Repeat([]byte("1"), index.EntryDigest+1)
-	whole := index.Emission{Rows: []index.Emitted{{Key: []byte(`"k"`), Value: []byte("null")}, {Key: []byte("2"), Value: long}}}
+	whole := index.Emission{Rows: []index.Emitted{{Key: []byte(`"k"`), Value: []byte("null")},
+		{Key: []byte("2"), Value: long}}}
 	f.Add([]byte{}, whole.AppendEntry(nil))
 	f.Add([]byte{}, appendFirstEntry(nil, index.ViewEntry{Size: 8, Keys: [][]byte{[]byte(`"k"`), []byte("2")}}))
 	f.Add(tuple.AppendInt(tuple.AppendString(nil, "doc"), -1), tuple.AppendString(nil, "TypeError"))

@@ -140,7 +140,8 @@ func TestSweep_pastBroken(t *testing.T) {
 		}
 	}
 	change(func(tx kv.Transaction) { tx.Set(broken, nil) })
-	if err := layer.SweepStore(t.Context(), s, 3*time.Hour); err == nil || !strings.Contains(err.Error(), "database b") {
+	if err := layer.SweepStore(t.Context(), s, 3*time.Hour); err == nil ||
+		!strings.Contains(err.Error(), "database b") {
 		t.Errorf("the sweep says %v", err)
 	}
 	if n := countKeys(t, e, "attachments"); n != 1 {

@@ -37,7 +37,8 @@ func (v *wordValidator) Validate(_ context.Context, key string, load func() ([]b
 	if err != nil {
 		return err
 	}
-	v.seen = append(v.seen, strings.Join([]string{key[:strings.Index(key, " ")], string(oldDoc), user.Name, dbName, string(security)}, "|"))
+	v.seen = append(v.seen,
+		strings.Join([]string{key[:strings.Index(key, " ")], string(oldDoc), user.Name, dbName, string(security)}, "|"))
 	if bytes.Contains(newDoc, refused(design)) {
 		return &layer.Error{Kind: layer.Forbidden, Reason: "refused"}
 	}
@@ -86,7 +87,8 @@ func TestValidate(t *testing.T) {
 	design := must(d, `{"_id":"_design/v","refuse":"bad"}`)
 	_, err = write(far, `{"_id":"b","x":"bad"}`, as)
 	wantKind(t, err, layer.Forbidden)
-	_, err = write(far, `{"_id":"b","_revisions":{"start":3,"ids":["c"]},"x":"bad"}`, layer.WriteOptions{User: as.User, Replicated: true})
+	_, err = write(far, `{"_id":"b","_revisions":{"start":3,"ids":["c"]},"x":"bad"}`,
+		layer.WriteOptions{User: as.User, Replicated: true})
 	wantKind(t, err, layer.Forbidden)
 	if _, err = write(far, `{"_id":"internal","x":"bad"}`, layer.WriteOptions{}); err != nil {
 		t.Errorf("an internal write: %v", err)
@@ -97,7 +99,8 @@ func TestValidate(t *testing.T) {
 	}
 	v.seen = nil
 	must(far, `{"_id":"a","_rev":"`+a.String()+`","x":"good"}`)
-	if want := `_design/v|{"_id":"a","_rev":"` + a.String() + `","x":"bad"}|u|db|{}`; len(v.seen) != 1 || v.seen[0] != want {
+	if want := `_design/v|{"_id":"a","_rev":"` + a.String() + `","x":"bad"}|u|db|{}`; len(v.seen) != 1 ||
+		v.seen[0] != want {
 		t.Errorf("the function was called with %q, want %q", v.seen, want)
 	}
 	_, err = write(d, `{"_id":"_design/w","x":"syntax error"}`, as)

@@ -26,7 +26,8 @@ import (
 
 // aggregateViews have the same rows but for their values, and every kind of reduction.
 var aggregateViews = map[string]string{
-	"none": "", "count": "_count", "sum": "_sum", "stats": "_stats", "distinct": "_approx_count_distinct", "objects": "_sum", "arrays": "_stats",
+	"none": "", "count": "_count", "sum": "_sum", "stats": "_stats", "distinct": "_approx_count_distinct",
+	"objects": "_sum", "arrays": "_stats",
 	"js": "function(keys, values, again) { return sum(values); }",
 }
 
@@ -40,7 +41,8 @@ func aggregateDesign() string {
 		case "arrays":
 			value = "[row[1], 1]"
 		}
-		v := map[string]string{"map": "function(doc) { (doc.rows || []).forEach(function(row) { emit(row[0], " + value + "); }); }"}
+		v := map[string]string{"map": "function(doc) { (doc.rows || []).forEach(function(row) { emit(row[0], " + value +
+			"); }); }"}
 		if f != "" {
 			v["reduce"] = f
 		}
@@ -63,7 +65,8 @@ func openAggregates(tb testing.TB, engine, below kv.Engine, o layer.CreateOption
 			tb.Error(err)
 		}
 	})
-	store, err := layer.Open(tb.Context(), faultkv.InSuite(tb, engine), layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox), PartialRows: 8})
+	store, err := layer.Open(tb.Context(), faultkv.InSuite(tb, engine),
+		layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox), PartialRows: 8})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -281,14 +284,16 @@ func page(lines []string, skip, limit int) []string {
 	return lines
 }
 
-var aggregateKeys = []string{`null`, `1`, `1.0`, `2`, `"a"`, `"A"`, `["a"]`, `["a",1]`, `["a",1.0]`, `["a",2]`, `["a",2,"x"]`, `["a",2,"y"]`, `["b",1]`, `["b",1,{}]`, `["c"]`, `{"x":1}`}
+var aggregateKeys = []string{`null`, `1`, `1.0`, `2`, `"a"`, `"A"`, `["a"]`, `["a",1]`, `["a",1.0]`, `["a",2]`,
+	`["a",2,"x"]`, `["a",2,"y"]`, `["b",1]`, `["b",1,{}]`, `["c"]`, `{"x":1}`}
 
 // checkAggregates asks for what has been drawn and compares with the rows.
 func checkAggregates(tb testing.TB, rt *rapid.T, ix *layer.Index) {
 	view := rapid.SampledFrom(slices.Sorted(maps.Keys(aggregateViews))).Draw(rt, "view")
 	all := allRows(tb, ix, view)
 	for range 4 {
-		q := layer.ViewQuery{View: view, Limit: -1, WithOffset: true, Fresh: true, Descending: rapid.Bool().Draw(rt, "descending"), ExcludeEnd: rapid.Bool().Draw(rt, "exclude end")}
+		q := layer.ViewQuery{View: view, Limit: -1, WithOffset: true, Fresh: true,
+			Descending: rapid.Bool().Draw(rt, "descending"), ExcludeEnd: rapid.Bool().Draw(rt, "exclude end")}
 		key := func() []byte { return []byte(rapid.SampledFrom(aggregateKeys).Draw(rt, "key")) }
 		switch rapid.IntRange(0, 3).Draw(rt, "range") {
 		case 0:
@@ -336,7 +341,8 @@ func checkAggregates(tb testing.TB, rt *rapid.T, ix *layer.Index) {
 }
 
 func describe(q *layer.ViewQuery) string {
-	return fmt.Sprintf("from %s to %s keys %q descending %v exclusive %v skip %d limit %d", q.StartKey, q.EndKey, q.Keys, q.Descending, q.ExcludeEnd, q.Skip, q.Limit)
+	return fmt.Sprintf("from %s to %s keys %q descending %v exclusive %v skip %d limit %d", q.StartKey, q.EndKey,
+		q.Keys, q.Descending, q.ExcludeEnd, q.Skip, q.Limit)
 }
 
 func reduceLines(tb testing.TB, ix *layer.Index, q layer.ReduceQuery) []string {
@@ -429,7 +435,8 @@ func TestIndex_Aggregate_model(t *testing.T) {
 // Partials are brought up to date by several callers while documents are written by several others, with faults in
 // every call of the engine: none is left that is not of its rows and has no mark.
 func TestIndex_Aggregate_concurrent(t *testing.T) {
-	for name, rates := range map[string]faultkv.Rates{"snapshots": {}, "faults": {UnknownLost: 0.02, UnknownCommitted: 0.02, Conflict: 0.02, TooOld: 0.02}} {
+	for name, rates := range map[string]faultkv.Rates{"snapshots": {},
+		"faults": {UnknownLost: 0.02, UnknownCommitted: 0.02, Conflict: 0.02, TooOld: 0.02}} {
 		t.Run(name, func(t *testing.T) {
 			below := mustEngine(t)
 			engine := below

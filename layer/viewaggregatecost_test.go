@@ -81,12 +81,15 @@ func TestIndex_Aggregate_reads(t *testing.T) {
 				t.Errorf("%s, %s: %d rows were read", name, what, n)
 			}
 		}
-		read("sum", func() { reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "sum", Limit: -1}}) })
+		read("sum", func() {
+			reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "sum", Limit: -1}})
+		})
 		read("stats by group", func() {
 			reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "stats", Limit: -1}, GroupLevel: 1})
 		})
 		read("offset", func() {
-			if _, offset := pageOf(t, ix, layer.ViewQuery{View: "none", Key: []byte(`["4",1999]`), Limit: 1, WithOffset: true}); offset < 1999 {
+			if _, offset := pageOf(t, ix,
+				layer.ViewQuery{View: "none", Key: []byte(`["4",1999]`), Limit: 1, WithOffset: true}); offset < 1999 {
 				t.Errorf("offset %d", offset)
 			}
 		})

@@ -45,13 +45,16 @@ func TestBuild_cost(t *testing.T) {
 		done = r.Done
 	}
 	perDoc := func(c *atomic.Int64) float64 { return float64(c.Load()) / docs }
-	t.Logf("of a document: %.2f reads of a key, %.2f of rows of ranges, %.2f sets, %.2f atomic operations, %.0f bytes set; %d transactions, %d ranges",
-		perDoc(&e.gets), perDoc(&e.rows), perDoc(&e.sets), perDoc(&e.atomics), perDoc(&e.bytes), e.transactions.Load(), e.ranges.Load())
+	t.Logf("of a document: %.2f reads of a key, %.2f of rows of ranges, %.2f sets, %.2f atomic operations, %.0f "+
+		"bytes set; %d transactions, %d ranges",
+		perDoc(&e.gets), perDoc(&e.rows), perDoc(&e.sets), perDoc(&e.atomics), perDoc(&e.bytes), e.transactions.Load(),
+		e.ranges.Load())
 	for _, most := range []struct {
 		what  string
 		count *atomic.Int64
 		of    float64
-	}{{"sets", &e.sets, 2*views + 0.1}, {"atomic operations", &e.atomics, 0.1}, {"reads of a key", &e.gets, 0.1}, {"rows of ranges", &e.rows, 3.1}} {
+	}{{"sets", &e.sets, 2*views + 0.1}, {"atomic operations", &e.atomics, 0.1}, {"reads of a key", &e.gets, 0.1},
+		{"rows of ranges", &e.rows, 3.1}} {
 		if n := perDoc(most.count); n > most.of {
 			t.Errorf("%s of a document: %.2f, at most %.2f", most.what, n, most.of)
 		}
@@ -97,7 +100,8 @@ func TestBuild_scattered(t *testing.T) {
 	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { emit(doc.n, doc.generation); }"}}}`)
 	ix := db.Index(mustDesign(t, db, "d"))
 	for generation, most := range []struct{ gets, rows float64 }{
-		{0.1, 4.2}, // the winner, the body, the winner once more, as there is no snapshot, and the row for the aggregates
+		// the winner, the body, the winner once more, as there is no snapshot, and the row for the aggregates
+		{0.1, 4.2},
 		// The body, what the document has in the index, its row, and whether the build has been there; its entry in the
 		// feed, twice.
 		{4.2, 2.3},
@@ -105,7 +109,8 @@ func TestBuild_scattered(t *testing.T) {
 		write(generation)
 		e.forget()
 		build(t, ix, int64(1+generation), batch)
-		if gets, ranged := float64(e.gets.Load())/docs, float64(e.rows.Load())/docs; gets > most.gets || ranged > most.rows {
+		if gets, ranged := float64(e.gets.Load())/docs, float64(e.rows.Load())/docs; gets > most.gets ||
+			ranged > most.rows {
 			t.Errorf("build %d: of a document %.2f reads of a key and %.2f of rows of ranges", generation, gets, ranged)
 		}
 		got := rows(t, ix, layer.ViewQuery{View: "n"})
@@ -148,7 +153,8 @@ func TestBuild_Step_inPart(t *testing.T) {
 	db := openViewsOn(t, e, layer.CreateOptions{})
 	const docs = 2000
 	loadCities(t, db, docs)
-	save(t, db, `{"_id":"_design/d","views":{"name":{"map":"function(doc) { if (doc.name) emit(doc.name, doc.lat); }"}}}`)
+	save(t, db,
+		`{"_id":"_design/d","views":{"name":{"map":"function(doc) { if (doc.name) emit(doc.name, doc.lat); }"}}}`)
 	ix := db.Index(mustDesign(t, db, "d"))
 	b, err := ix.StartBuild(t.Context(), 1)
 	if err != nil {

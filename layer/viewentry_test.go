@@ -148,8 +148,10 @@ func TestIndex_unchangedRowsModel(t *testing.T) {
 			designs := 0
 			design := func(id string, interactive bool) *layer.Index {
 				designs++
-				save(t, db, fmt.Sprintf(`{"_id":"_design/%s","options":{"interactive":%v},"views":{"n":{"map":"function(doc) { `+
-					`(doc.rows || []).forEach(function(r) { emit(r[0], r[1]); }); } // %d","reduce":"_stats"}}}`, id, interactive, designs))
+				save(t, db,
+					fmt.Sprintf(`{"_id":"_design/%s","options":{"interactive":%v},"views":{"n":{"map":"function(doc) { `+
+						`(doc.rows || []).forEach(function(r) { emit(r[0], r[1]); }); } // %d","reduce":"_stats"}}}`,
+						id, interactive, designs))
 				return db.Index(mustDesign(t, db, id))
 			}
 			catchUp := func(ix *layer.Index) {

@@ -15,11 +15,13 @@ import (
 // there were in a second before that.
 func BenchmarkQuery_afterRewrite(b *testing.B) {
 	db := openViews(b, layer.CreateOptions{})
-	save(b, db, `{"_id":"_design/d","views":{"name":{"map":"function(doc) { emit(doc.name, doc.turn); }","reduce":"_sum"}}}`)
+	save(b, db,
+		`{"_id":"_design/d","views":{"name":{"map":"function(doc) { emit(doc.name, doc.turn); }","reduce":"_sum"}}}`)
 	const docs = 100_000
 	revs := make([]layer.Rev, docs)
 	edit := func(i, turn int) layer.Edit {
-		return layer.Edit{ID: fmt.Sprintf("city-%06d", i), Rev: revs[i], Body: fmt.Appendf(nil, `{"name":"Sant Julià %06d","turn":%d}`, i, turn)}
+		return layer.Edit{ID: fmt.Sprintf("city-%06d", i), Rev: revs[i],
+			Body: fmt.Appendf(nil, `{"name":"Sant Julià %06d","turn":%d}`, i, turn)}
 	}
 	ix := db.Index(mustDesign(b, db, "d"))
 	rewrite := func(turn int) {
@@ -56,7 +58,9 @@ func BenchmarkQuery_afterRewrite(b *testing.B) {
 			b.Fatal(ok, err)
 		}
 		key := fmt.Appendf(nil, `"Sant Julià %06d"`, i)
-		if lines, offset := pageOf(b, ix, layer.ViewQuery{View: "name", Key: key, Limit: 1, WithOffset: true}); len(lines) != 1 || offset != int64(i) {
+		if lines, offset := pageOf(b, ix,
+			layer.ViewQuery{View: "name", Key: key, Limit: 1, WithOffset: true}); len(lines) != 1 || offset != int64(
+			i) {
 			b.Fatal(lines, offset)
 		}
 	}

@@ -131,7 +131,8 @@ func TestIndex_Aggregate_remains(t *testing.T) {
 			if err := ix.Aggregate(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if n := viewKeys(t, below, keyspace.ViewMarks); n > 0 || len(e.marks) < 20*c.docs { // five in each of four views that use values
+			// five in each of four views that use values
+			if n := viewKeys(t, below, keyspace.ViewMarks); n > 0 || len(e.marks) < 20*c.docs {
 				t.Fatalf("%d marks are left of %d", n, len(e.marks))
 			}
 			save(t, db, `{"_id":"x","rows":[[["b",5.5],1]]}`)
@@ -139,7 +140,9 @@ func TestIndex_Aggregate_remains(t *testing.T) {
 				t.Fatal(ok, err)
 			}
 			e.stepped = 0
-			if lines, offset := pageOf(t, ix, layer.ViewQuery{View: "sum", Key: []byte(`["c",7]`), Limit: 1, WithOffset: true}); len(lines) != 1 || offset != int64(4*c.docs+8) {
+			if lines, offset := pageOf(t, ix,
+				layer.ViewQuery{View: "sum", Key: []byte(`["c",7]`), Limit: 1, WithOffset: true}); len(
+				lines) != 1 || offset != int64(4*c.docs+8) {
 				t.Errorf("%q at offset %d", lines, offset)
 			}
 			got := reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "sum", Limit: -1}})
@@ -177,7 +180,9 @@ func TestIndex_Aggregate_lateWriter(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	for view, want := range map[string]int{"sum": 19*15 + 10*2 + 100, "count": 19*5 + 10*2 + 1} {
-		if got := fmt.Sprint(reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: view, Limit: -1}})); got != fmt.Sprintf("[null %d]", want) {
+		if got := fmt.Sprint(reduceLines(t, ix,
+			layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: view, Limit: -1}})); got != fmt.Sprintf("[null %d]",
+			want) {
 			t.Errorf("%s %s, want %d", view, got, want)
 		}
 	}
@@ -191,7 +196,8 @@ func TestIndex_Aggregate_longKeys(t *testing.T) {
 	}
 	below := mustEngine(t)
 	db := openAggregates(t, below, below, layer.CreateOptions{})
-	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { if (doc.value) emit(Array(doc.items).fill(7), doc.value); }","reduce":"_sum"}}}`)
+	save(t, db,
+		`{"_id":"_design/d","views":{"v":{"map":"function(doc) { if (doc.value) emit(Array(doc.items).fill(7), doc.value); }","reduce":"_sum"}}}`)
 	ix := db.Index(mustDesign(t, db, "d"))
 	save(t, db, `{"_id":"a","items":1,"value":1}`)
 	build(t, ix, 1, 50)
@@ -243,7 +249,8 @@ func TestIndex_Aggregate_format(t *testing.T) {
 				if got := fmt.Sprint(reduceLines(t, ix, q)); got != fmt.Sprintf("[null %d]", want) {
 					t.Errorf("count %s, want %d", got, want)
 				}
-				if _, offset := pageOf(t, ix, layer.ViewQuery{View: "count", Key: []byte(`"z"`), Limit: 1, WithOffset: true}); offset != 100 {
+				if _, offset := pageOf(t, ix,
+					layer.ViewQuery{View: "count", Key: []byte(`"z"`), Limit: 1, WithOffset: true}); offset != 100 {
 					t.Errorf("offset %d", offset)
 				}
 			}
@@ -275,27 +282,28 @@ func TestIndex_Aggregate_format(t *testing.T) {
 // ageAggregates makes all partials ones of format 1, which counted rows that there are no more.
 func ageAggregates(tb testing.TB, engine kv.Engine) {
 	tb.Helper()
-	aged, _, err := kv.Transact(tb.Context(), engine, kv.TransactOptions{}, func(tx kv.Transaction) (aged int, err error) {
-		it := tx.GetRange(kv.KeyRange{Begin: []byte{0}, End: []byte{0xff}}, kv.RangeOptions{Mode: kv.ModeWantAll})
-		defer it.Close()
-		for it.Next() {
-			row := it.KeyValue()
-			key, value := bytes.Clone(row.Key), bytes.Clone(row.Value)
-			switch {
-			case inViewInfo(key, keyspace.ViewAggregated):
-				value = tuple.AppendInt(nil, 1)
-			case inViewRange(key, keyspace.ViewPartials), inViewRange(key, keyspace.ViewPartials+1),
-				inViewRange(key, keyspace.ViewPartials+2):
-				value[0]--
-				value[1]++ // rows
-			default:
-				continue
+	aged, _, err := kv.Transact(tb.Context(), engine, kv.TransactOptions{},
+		func(tx kv.Transaction) (aged int, err error) {
+			it := tx.GetRange(kv.KeyRange{Begin: []byte{0}, End: []byte{0xff}}, kv.RangeOptions{Mode: kv.ModeWantAll})
+			defer it.Close()
+			for it.Next() {
+				row := it.KeyValue()
+				key, value := bytes.Clone(row.Key), bytes.Clone(row.Value)
+				switch {
+				case inViewInfo(key, keyspace.ViewAggregated):
+					value = tuple.AppendInt(nil, 1)
+				case inViewRange(key, keyspace.ViewPartials), inViewRange(key, keyspace.ViewPartials+1),
+					inViewRange(key, keyspace.ViewPartials+2):
+					value[0]--
+					value[1]++ // rows
+				default:
+					continue
+				}
+				tx.Set(key, value)
+				aged++
 			}
-			tx.Set(key, value)
-			aged++
-		}
-		return aged, it.Err()
-	})
+			return aged, it.Err()
+		})
 	if err != nil || aged < 10 {
 		tb.Fatal(aged, err)
 	}
@@ -303,7 +311,8 @@ func ageAggregates(tb testing.TB, engine kv.Engine) {
 
 // inViewInfo reports whether a key is (Data, database, Views, ViewInfo, what, ...).
 func inViewInfo(key []byte, what keyspace.ViewInfoKey) bool {
-	for _, want := range []int64{int64(keyspace.Data), -1, int64(keyspace.Views), int64(keyspace.ViewInfo), int64(what)} {
+	for _, want := range []int64{int64(keyspace.Data), -1, int64(keyspace.Views), int64(keyspace.ViewInfo),
+		int64(what)} {
 		n, rest, err := tuple.TakeInt(key)
 		if err != nil || want >= 0 && n != want {
 			return false

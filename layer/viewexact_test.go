@@ -295,7 +295,8 @@ func (m *exactModel) readPart(ix *layer.Index) {
 		got = append(got, fmt.Sprintf("%s %s %s", row.ID, row.Key, row.Value))
 	}
 	if !slices.Equal(got, want) || result.Offset >= 0 && result.Offset != int64(offset) {
-		m.t.Fatalf("%+v at %s, offset %d, want %d\ngot  %q\nwant %q", q, result.UpdateSeq, result.Offset, offset, got, want)
+		m.t.Fatalf("%+v at %s, offset %d, want %d\ngot  %q\nwant %q", q, result.UpdateSeq, result.Offset, offset, got,
+			want)
 	}
 }
 
@@ -367,7 +368,8 @@ func TestIndex_exactOnEveryNode(t *testing.T) {
 				m := &exactModel{t: rt, tb: t, now: exactState{}, snapshots: snapshots}
 				m.history = map[layer.Seq]exactState{}
 				name := fmt.Sprintf("db%d", databases)
-				m.db[0] = mustCreate(t, stores[0], name, layer.CreateOptions{Shards: rapid.IntRange(1, 3).Draw(rt, "shards")})
+				m.db[0] = mustCreate(t, stores[0], name,
+					layer.CreateOptions{Shards: rapid.IntRange(1, 3).Draw(rt, "shards")})
 				var err error
 				if m.db[1], err = stores[1].Database(t.Context(), name); err != nil {
 					t.Fatal(err)

@@ -248,13 +248,15 @@ func wrongAnswer(tb testing.TB, ix *layer.Index, h *exactHistory, least layer.Se
 		for at < min(len(got), len(want)) && got[at] == want[at] {
 			at++
 		}
-		return fmt.Sprintf("at %s: %d rows, said to be %d, want %d; they differ from row %d on", result.UpdateSeq, len(got),
+		return fmt.Sprintf("at %s: %d rows, said to be %d, want %d; they differ from row %d on", result.UpdateSeq,
+			len(got),
 			result.TotalRows, len(want), at)
 	}
 	if result.UpdateSeq.Compare(least) < 0 {
 		return fmt.Sprintf("as of %s, which is before %s", result.UpdateSeq, least)
 	}
-	reduced, err := ix.Reduce(ctx, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "count", Limit: -1}, GroupLevel: 1})
+	reduced, err := ix.Reduce(ctx,
+		layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "count", Limit: -1}, GroupLevel: 1})
 	if err != nil {
 		return err.Error()
 	}

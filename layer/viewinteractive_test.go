@@ -21,7 +21,9 @@ const interactive = `{"_id":"_design/d","options":{"interactive":true},"views":{
 // recomputed maps every document of the database anew: the rows that a view has to have.
 func recomputed(tb testing.TB, db *layer.Database, design string) []string {
 	tb.Helper()
-	save(tb, db, strings.NewReplacer(`"_design/d"`, `"_design/recomputed"`, `"interactive":true`, fmt.Sprintf(`"interactive":false,"x":%d`, rand.Int64())).Replace(design))
+	save(tb, db,
+		strings.NewReplacer(`"_design/d"`, `"_design/recomputed"`, `"interactive":true`,
+			fmt.Sprintf(`"interactive":false,"x":%d`, rand.Int64())).Replace(design))
 	ix := db.Index(mustDesign(tb, db, "recomputed"))
 	state, err := ix.State(tb.Context())
 	if err != nil {
@@ -67,7 +69,8 @@ func TestInteractive_writes(t *testing.T) {
 				if !slices.Equal(got, want) || state.Views[0].Rows != int64(len(want)) {
 					t.Fatalf("%s: %d rows counted\ngot  %q\nwant %q", what, state.Views[0].Rows, got, want)
 				}
-				if again := recomputed(t, db, interactive); !slices.Equal(rows(t, ix, layer.ViewQuery{View: "n", IncludeDocs: true}), again) {
+				if again := recomputed(t, db,
+					interactive); !slices.Equal(rows(t, ix, layer.ViewQuery{View: "n", IncludeDocs: true}), again) {
 					t.Fatalf("%s: a recomputation has %q", what, again)
 				}
 			}
@@ -76,7 +79,8 @@ func TestInteractive_writes(t *testing.T) {
 			save(t, db, `{"_id":"meanwhile","_deleted":true}`)
 			check("updated and deleted", "before 2 null")
 			if _, err := db.Bulk(t.Context(), []layer.Edit{
-				edit(t, `{"_id":"a","n":1}`), edit(t, `{"_id":"b","n":3}`), edit(t, `{"_id":"c"}`), edit(t, `{"_id":"before","n":9}`),
+				edit(t, `{"_id":"a","n":1}`), edit(t, `{"_id":"b","n":3}`), edit(t, `{"_id":"c"}`),
+				edit(t, `{"_id":"before","n":9}`),
 			}, layer.WriteOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +160,8 @@ func TestInteractive_writes(t *testing.T) {
 			save(t, db, `{"_id":"d","n":8}`)
 			ix = db.Index(mustDesign(t, db, "d"))
 			build(t, ix, 51, 1)
-			if got := rows(t, ix, layer.ViewQuery{View: "n"}); !slices.Equal(got, []string{"d -8 null", "c -7 null", "b -6 null"}) {
+			if got := rows(t, ix, layer.ViewQuery{View: "n"}); !slices.Equal(got,
+				[]string{"d -8 null", "c -7 null", "b -6 null"}) {
 				t.Errorf("changed: %q", got)
 			}
 		})
@@ -275,7 +280,8 @@ func checkInteractive(t *testing.T, db *layer.Database, ix *layer.Index) {
 		more := func(in, than []string) []string {
 			return slices.DeleteFunc(slices.Clone(in), func(row string) bool { return slices.Contains(than, row) })
 		}
-		t.Errorf("%d rows, a recomputation has %d\nbesides it    %q\nit has besides %q", len(got), len(want), more(got, want), more(want, got))
+		t.Errorf("%d rows, a recomputation has %d\nbesides it    %q\nit has besides %q", len(got), len(want),
+			more(got, want), more(want, got))
 	}
 	again, err := db.Index(mustDesign(t, db, "recomputed")).State(t.Context())
 	if err != nil || !reflect.DeepEqual(again.Views, state.Views) {
@@ -315,7 +321,8 @@ func TestInteractive_size(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Kind != layer.TooLarge || !strings.Contains(refused.Reason, "interactive") {
 		t.Errorf("one document: %v", err)
 	}
-	if _, err := db.Bulk(t.Context(), edits, layer.WriteOptions{Atomic: true}); layer.KindOf(err) != layer.TooLarge && err != nil {
+	if _, err := db.Bulk(t.Context(), edits, layer.WriteOptions{Atomic: true}); layer.KindOf(err) != layer.TooLarge &&
+		err != nil {
 		t.Errorf("atomic: %v", err)
 	}
 	if state := wantReady(t, ix); state.Views[0].Rows != 19 || state.Views[views-1].Rows != 19 {

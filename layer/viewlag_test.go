@@ -68,7 +68,8 @@ func TestIndex_largeLag(t *testing.T) {
 		Fresh: true}); !errors.As(err, &behind) || behind.Name != layer.IndexBehind {
 		t.Errorf("more than can be applied: %v", err)
 	}
-	if _, err := ix.Reduce(t.Context(), layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "v", Fresh: true}}); layer.KindOf(err) != layer.NotFound {
+	if _, err := ix.Reduce(t.Context(),
+		layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "v", Fresh: true}}); layer.KindOf(err) != layer.NotFound {
 		t.Errorf("a view without reduce: %v", err)
 	}
 	// Such a query is begun again once the index is up to date, and no more often than that.
@@ -138,7 +139,8 @@ func TestIndex_Query_newerBody(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if body := fmt.Sprintf(`{"n":%s,"x":%s}`, row.Key, row.Value); row.Doc == nil || string(row.Doc.Body) != body {
+				if body := fmt.Sprintf(`{"n":%s,"x":%s}`, row.Key, row.Value); row.Doc == nil ||
+					string(row.Doc.Body) != body {
 					t.Errorf("row %s of %s, %s, has the document %+v", row.Key, row.ID, row.Value, row.Doc)
 				}
 				n++
@@ -159,7 +161,8 @@ func TestIndex_Query_current(t *testing.T) {
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {
 			db := openViewsOn(t, mustEngineWith(t, snapshots), layer.CreateOptions{})
-			save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id, null); }","reduce":"_count"}}}`)
+			save(t, db,
+				`{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id, null); }","reduce":"_count"}}}`)
 			ix := db.Index(mustDesign(t, db, "d"))
 			written := 0
 			write := func(n int) {

@@ -58,7 +58,8 @@ func TestBuild_staleAggregates(t *testing.T) {
 	loadRows(t, db, 40)
 	ix := db.Index(mustDesign(t, db, "d"))
 	build(t, ix, 1, 10)
-	if partials, marks := viewKeys(t, below, keyspace.ViewPartials), viewKeys(t, below, keyspace.ViewMarks); partials == 0 || marks > 0 {
+	if partials, marks := viewKeys(t, below, keyspace.ViewPartials),
+		viewKeys(t, below, keyspace.ViewMarks); partials == 0 || marks > 0 {
 		t.Fatalf("built: %d partials, %d marks", partials, marks)
 	}
 	count := func() string {
@@ -83,6 +84,7 @@ func TestBuild_staleAggregates(t *testing.T) {
 func loadRows(tb testing.TB, db *layer.Database, docs int) {
 	tb.Helper()
 	for i := range docs {
-		save(tb, db, fmt.Sprintf(`{"_id":"%04d","rows":[[["a",%d],1],[["b",%d],2],[["c",%d],3],[%d,4],["z",5]]}`, i, i, i, i, i))
+		save(tb, db,
+			fmt.Sprintf(`{"_id":"%04d","rows":[[["a",%d],1],[["b",%d],2],[["c",%d],3],[%d,4],["z",5]]}`, i, i, i, i, i))
 	}
 }

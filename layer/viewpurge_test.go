@@ -145,7 +145,8 @@ func TestBuild_manyPurges(t *testing.T) {
 func TestBuild_manyOldRows(t *testing.T) {
 	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})
-	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { for (var i = 0; i < doc.n; i++) emit(i + 'x'.repeat(7000), null); }"}}}`)
+	save(t, db,
+		`{"_id":"_design/d","views":{"n":{"map":"function(doc) { for (var i = 0; i < doc.n; i++) emit(i + 'x'.repeat(7000), null); }"}}}`)
 	ix := db.Index(mustDesign(t, db, "d"))
 	edits := make([]layer.Edit, 200)
 	for i := range edits {

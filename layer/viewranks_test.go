@@ -34,7 +34,8 @@ func TestIndex_Query_offsets(t *testing.T) {
 		t.Helper()
 		all := allRows(t, ix, "none")
 		for i := range 40 { // the table is made after some of them
-			q := layer.ViewQuery{View: "none", Key: fmt.Appendf(nil, "%d", random.IntN(420)-10), Limit: -1, WithOffset: true, Descending: i%3 == 0}
+			q := layer.ViewQuery{View: "none", Key: fmt.Appendf(nil, "%d", random.IntN(420)-10), Limit: -1,
+				WithOffset: true, Descending: i%3 == 0}
 			want := int64(0)
 			for _, r := range all {
 				var key, asked int
@@ -46,7 +47,8 @@ func TestIndex_Query_offsets(t *testing.T) {
 				}
 			}
 			if _, offset := pageOf(t, ix, q); offset != want {
-				t.Fatalf("%s: key %s, descending %v: offset %d, want %d of %d", when, q.Key, q.Descending, offset, want, len(all))
+				t.Fatalf("%s: key %s, descending %v: offset %d, want %d of %d", when, q.Key, q.Descending, offset, want,
+					len(all))
 			}
 		}
 	}
@@ -101,13 +103,15 @@ func TestIndex_Query_cost(t *testing.T) {
 		t.Skip("the engine holds no snapshots")
 	}
 	db := openViewsOn(t, e, layer.CreateOptions{})
-	save(t, db, `{"_id":"_design/d","views":{"name":{"map":"function(doc) { if (doc.name) emit(doc.name, doc.lat); }"}}}`)
+	save(t, db,
+		`{"_id":"_design/d","views":{"name":{"map":"function(doc) { if (doc.name) emit(doc.name, doc.lat); }"}}}`)
 	loadCities(t, db, 5000)
 	ix := db.Index(mustDesign(t, db, "d"))
 	build(t, ix, 1, 1000)
 	ask := func(i int) {
 		t.Helper()
-		q := layer.ViewQuery{View: "name", Key: fmt.Appendf(nil, `"Sant Julià de Lòria %d"`, i), Limit: 10, WithOffset: true, Current: true, Fresh: true}
+		q := layer.ViewQuery{View: "name", Key: fmt.Appendf(nil, `"Sant Julià de Lòria %d"`, i), Limit: 10,
+			WithOffset: true, Current: true, Fresh: true}
 		if lines, offset := pageOf(t, ix, q); len(lines) != 1 || offset < 0 {
 			t.Fatalf("%q, offset %d", lines, offset)
 		}
@@ -122,7 +126,9 @@ func TestIndex_Query_cost(t *testing.T) {
 	}
 	if e.transactions.Load() > 0 || e.gets.Load() > 5*queries || e.ranges.Load() > 3*queries ||
 		e.rows.Load() > 70*queries {
-		t.Errorf("%d queries: %d transactions, %d keys, %d ranges, %d rows", queries, e.transactions.Load(), e.gets.Load(), e.ranges.Load(), e.rows.Load())
+		t.Errorf("%d queries: %d transactions, %d keys, %d ranges, %d rows", queries, e.transactions.Load(),
+			e.gets.Load(), e.ranges.Load(), e.rows.Load())
 	}
-	t.Logf("%d queries: %d transactions, %d keys, %d ranges, %d rows", queries, e.transactions.Load(), e.gets.Load(), e.ranges.Load(), e.rows.Load())
+	t.Logf("%d queries: %d transactions, %d keys, %d ranges, %d rows", queries, e.transactions.Load(), e.gets.Load(),
+		e.ranges.Load(), e.rows.Load())
 }

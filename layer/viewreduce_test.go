@@ -43,10 +43,12 @@ func TestIndex_Reduce(t *testing.T) {
 		"map":{"map":"function(d){emit(d.k,d.v)}"}}}`)
 	ix := db.Index(mustDesign(t, db, "g"))
 	build(t, ix, 1, 10)
-	if got, err := groups(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "sum"}}); len(got) > 0 || err != nil {
+	if got, err := groups(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "sum"}}); len(got) > 0 ||
+		err != nil {
 		t.Errorf("of nothing: %q %v", got, err)
 	}
-	for _, doc := range []string{`{"_id":"a","k":["x",1],"v":1}`, `{"_id":"b","k":["x",2],"v":2.5}`, `{"_id":"c","k":["y"],"v":3}`, `{"_id":"d","k":"z","v":4.5}`} {
+	for _, doc := range []string{`{"_id":"a","k":["x",1],"v":1}`, `{"_id":"b","k":["x",2],"v":2.5}`,
+		`{"_id":"c","k":["y"],"v":3}`, `{"_id":"d","k":"z","v":4.5}`} {
 		save(t, db, doc)
 	}
 	build(t, ix, 2, 10)
@@ -55,19 +57,25 @@ func TestIndex_Reduce(t *testing.T) {
 		q    layer.ReduceQuery
 		want string
 	}{
-		"all":                {layer.ReduceQuery{}, `null 11.0`},
-		"exact":              {layer.ReduceQuery{GroupLevel: layer.GroupExact}, `"z" 4.5; ["x",1] 1; ["x",2] 2.5; ["y"] 3`},
-		"level 1":            {layer.ReduceQuery{GroupLevel: 1}, `"z" 4.5; ["x"] 3.5; ["y"] 3`},
-		"level 2":            {layer.ReduceQuery{GroupLevel: 2}, `"z" 4.5; ["x",1] 1; ["x",2] 2.5; ["y"] 3`},
-		"limit and skip":     {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{Limit: 1, Skip: 1}}, `["x"] 3.5`},
-		"descending":         {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{Descending: true}}, `["y"] 3; ["x"] 3.5; "z" 4.5`},
-		"range":              {layer.ReduceQuery{ViewQuery: layer.ViewQuery{StartKey: key(`["x"]`), EndKey: key(`["x",{}]`)}}, `null 3.5`},
-		"keys":               {layer.ReduceQuery{GroupLevel: layer.GroupExact, ViewQuery: layer.ViewQuery{Keys: [][]byte{key(`"z"`), key(`["x",1]`), key(`"q"`)}}}, `"z" 4.5; ["x",1] 1`},
+		"all": {layer.ReduceQuery{}, `null 11.0`},
+		"exact": {layer.ReduceQuery{GroupLevel: layer.GroupExact},
+			`"z" 4.5; ["x",1] 1; ["x",2] 2.5; ["y"] 3`},
+		"level 1": {layer.ReduceQuery{GroupLevel: 1}, `"z" 4.5; ["x"] 3.5; ["y"] 3`},
+		"level 2": {layer.ReduceQuery{GroupLevel: 2}, `"z" 4.5; ["x",1] 1; ["x",2] 2.5; ["y"] 3`},
+		"limit and skip": {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{Limit: 1, Skip: 1}},
+			`["x"] 3.5`},
+		"descending": {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{Descending: true}},
+			`["y"] 3; ["x"] 3.5; "z" 4.5`},
+		"range": {layer.ReduceQuery{ViewQuery: layer.ViewQuery{StartKey: key(`["x"]`),
+			EndKey: key(`["x",{}]`)}}, `null 3.5`},
+		"keys": {layer.ReduceQuery{GroupLevel: layer.GroupExact,
+			ViewQuery: layer.ViewQuery{Keys: [][]byte{key(`"z"`), key(`["x",1]`), key(`"q"`)}}}, `"z" 4.5; ["x",1] 1`},
 		"none":               {layer.ReduceQuery{ViewQuery: layer.ViewQuery{Key: key(`"q"`)}}, ``},
 		"skip more than all": {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{Skip: 3}}, ``},
 		"script":             {layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "js"}}, `null 4.5`},
 		"script that throws": {layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "bad"}}, `null null`},
-		"script by level":    {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{View: "js"}}, `"z" 1.5; ["x"] 2.5; ["y"] 1.5`},
+		"script by level": {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{View: "js"}},
+			`"z" 1.5; ["x"] 2.5; ["y"] 1.5`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.q.View == "" {
@@ -80,10 +88,12 @@ func TestIndex_Reduce(t *testing.T) {
 		})
 	}
 	got, err := groups(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "text"}})
-	if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], `null {"error":"builtin_reduce_error"`) || !strings.HasSuffix(got[0], `"caused_by":"x"}`) {
+	if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], `null {"error":"builtin_reduce_error"`) ||
+		!strings.HasSuffix(got[0], `"caused_by":"x"}`) {
 		t.Errorf("sum of texts: %q %v", got, err)
 	}
-	for view, want := range map[string]layer.Kind{"slow": layer.Invalid, "map": layer.NotFound, "none": layer.NotFound} {
+	for view, want := range map[string]layer.Kind{"slow": layer.Invalid, "map": layer.NotFound,
+		"none": layer.NotFound} {
 		_, err := groups(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: view}})
 		if err == nil || layer.KindOf(err) != want {
 			t.Errorf("%s: %v", view, err)
@@ -147,7 +157,8 @@ func TestIndex_Reduce_ranges(t *testing.T) {
 // An array that ends at the level is in the group of the longer ones that begin with it.
 func TestIndex_Reduce_level(t *testing.T) {
 	db := openViews(t, layer.CreateOptions{})
-	save(t, db, `{"_id":"_design/g","views":{"v":{"map":"function(d){for (var i in d.k) emit(d.k[i])}","reduce":"_count"}}}`)
+	save(t, db,
+		`{"_id":"_design/g","views":{"v":{"map":"function(d){for (var i in d.k) emit(d.k[i])}","reduce":"_count"}}}`)
 	save(t, db, `{"_id":"a","k":[["x"],["x",1],["x",[2,3]],[["x"]],[],["x","y"],{"x":1},"x"]}`)
 	ix := db.Index(mustDesign(t, db, "g"))
 	build(t, ix, 1, 10)
@@ -162,7 +173,8 @@ func TestIndex_Reduce_level(t *testing.T) {
 func TestIndex_Reduce_sumOverflow(t *testing.T) {
 	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})
-	save(t, db, `{"_id":"_design/g","views":{"v":{"map":"function(d){for (var i = 0; i < 2000; i++) { var v = {same: 1}; v[d._id + i] = 1; emit(i, v) }}","reduce":"_sum"}}}`)
+	save(t, db,
+		`{"_id":"_design/g","views":{"v":{"map":"function(d){for (var i = 0; i < 2000; i++) { var v = {same: 1}; v[d._id + i] = 1; emit(i, v) }}","reduce":"_sum"}}}`)
 	const doc = "0123456789abcdef0123456789abcdef"
 	ix := db.Index(mustDesign(t, db, "g"))
 	check := func() {
@@ -170,8 +182,10 @@ func TestIndex_Reduce_sumOverflow(t *testing.T) {
 		const tooLarge = `{"error":"builtin_reduce_error","reason":"Reduce output must shrink more rapidly: the sum has more than 30000 bytes"}`
 		for want, q := range map[string]layer.ReduceQuery{
 			`null ` + tooLarge: {},
-			fmt.Sprintf(`null {"%[1]sa0":1,"%[1]sa1":1,"%[1]sb0":1,"%[1]sb1":1,"same":4}`, doc): {ViewQuery: layer.ViewQuery{StartKey: []byte("0"), EndKey: []byte("1")}},
-			fmt.Sprintf(`1999 {"%[1]sa1999":1,"%[1]sb1999":1,"same":2}`, doc):                   {GroupLevel: layer.GroupExact, ViewQuery: layer.ViewQuery{Skip: 1999}},
+			fmt.Sprintf(`null {"%[1]sa0":1,"%[1]sa1":1,"%[1]sb0":1,"%[1]sb1":1,"same":4}`,
+				doc): {ViewQuery: layer.ViewQuery{StartKey: []byte("0"), EndKey: []byte("1")}},
+			fmt.Sprintf(`1999 {"%[1]sa1999":1,"%[1]sb1999":1,"same":2}`, doc): {GroupLevel: layer.GroupExact,
+				ViewQuery: layer.ViewQuery{Skip: 1999}},
 		} {
 			q.View = "v"
 			if got, err := groups(t, ix, q); err != nil || len(got) != 1 || got[0] != want {

@@ -11,12 +11,15 @@ import (
 // and value, whatever the order in which they were emitted; and that an update takes all of them away.
 func TestIndex_EqualKeys(t *testing.T) {
 	db := openViews(t, layer.CreateOptions{})
-	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { doc.emits.forEach(function(e) { emit(e[0], e[1]); }); }"}}}`)
-	save(t, db, `{"_id":"a","emits":[[1,"b"],["x",2],[1,"a"],[1,{}],[1,3],[1,[]],["\u0000x",3],[1,null],[1,2.5],[1,[1]],[1,{"a":1}],[1,true],["x",1],[1,"a"]]}`)
+	save(t, db,
+		`{"_id":"_design/d","views":{"v":{"map":"function(doc) { doc.emits.forEach(function(e) { emit(e[0], e[1]); }); }"}}}`)
+	save(t, db,
+		`{"_id":"a","emits":[[1,"b"],["x",2],[1,"a"],[1,{}],[1,3],[1,[]],["\u0000x",3],[1,null],[1,2.5],[1,[1]],[1,{"a":1}],[1,true],["x",1],[1,"a"]]}`)
 	ix := db.Index(mustDesign(t, db, "d"))
 	build(t, ix, 1, 10)
 	want := []string{
-		"a 1 2.5", "a 1 3", "a 1 null", "a 1 true", "a 1 {}", `a 1 {"a":1}`, "a 1 []", "a 1 [1]", `a 1 "a"`, `a 1 "a"`, `a 1 "b"`,
+		"a 1 2.5", "a 1 3", "a 1 null", "a 1 true", "a 1 {}", `a 1 {"a":1}`, "a 1 []", "a 1 [1]", `a 1 "a"`, `a 1 "a"`,
+		`a 1 "b"`,
 		`a "\u0000x" 3`, `a "x" 1`, `a "x" 2`,
 	}
 	if got := rows(t, ix, layer.ViewQuery{View: "v"}); !slices.Equal(got, want) {
@@ -40,7 +43,8 @@ func TestIndex_RawCollation(t *testing.T) {
 	save(t, db, `{"_id":"_design/one","views":{
 		"raw":{"map":"function(doc) { emit(doc.k) }","options":{"collation":"raw"},"reduce":"_count"},
 		"usual":{"map":"function(doc) { emit(doc.k) }","reduce":"_count"}}}`)
-	save(t, db, `{"_id":"_design/all","views":{"raw":{"map":"function(doc) { emit(doc.k) }"}},"options":{"collation":"raw"}}`)
+	save(t, db,
+		`{"_id":"_design/all","views":{"raw":{"map":"function(doc) { emit(doc.k) }"}},"options":{"collation":"raw"}}`)
 	for i, k := range []string{`"a"`, `"B"`, `null`, `1`, `{}`, `[]`, `false`} {
 		save(t, db, `{"_id":"`+string(rune('a'+i))+`","k":`+k+`}`)
 	}
@@ -58,7 +62,8 @@ func TestIndex_RawCollation(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tc.view, got, tc.want)
 		}
 	}
-	if got, want := rows(t, one, layer.ViewQuery{View: "raw", StartKey: []byte("null"), EndKey: []byte(`"B"`)}), raw[2:6]; !slices.Equal(got, want) {
+	if got, want := rows(t, one, layer.ViewQuery{View: "raw", StartKey: []byte("null"), EndKey: []byte(`"B"`)}),
+		raw[2:6]; !slices.Equal(got, want) {
 		t.Errorf("a raw range: %q, want %q", got, want)
 	}
 }

@@ -63,10 +63,12 @@ func (r *shortRange) Err() error {
 func TestIndex_Query_descending(t *testing.T) {
 	oneGoroutine(t)
 	short := &shortReads{Engine: mustEngine(t)}
-	for name, engine := range map[string]kv.Engine{"snapshots": mustEngine(t), "none": mustEngineWith(t, false), "transactions that end": short} {
+	for name, engine := range map[string]kv.Engine{"snapshots": mustEngine(t), "none": mustEngineWith(t, false),
+		"transactions that end": short} {
 		t.Run(name, func(t *testing.T) {
 			db := openViewsOn(t, engine, layer.CreateOptions{})
-			save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { for (var i = 0; i < doc.n; i++) { emit(1, i); emit(doc._id, i) } }"}}}`)
+			save(t, db,
+				`{"_id":"_design/d","views":{"v":{"map":"function(doc) { for (var i = 0; i < doc.n; i++) { emit(1, i); emit(doc._id, i) } }"}}}`)
 			var want []string
 			for i := range 8 {
 				n := 1 + i*i%5

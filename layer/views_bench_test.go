@@ -44,7 +44,8 @@ func loadCities(tb testing.TB, db *layer.Database, n int) {
 	var edits []layer.Edit
 	for i := range n {
 		edits = append(edits, layer.Edit{ID: fmt.Sprintf("city-%06d", i), Body: fmt.Appendf(nil,
-			`{"country":"%c%c","name":"Sant Julià de Lòria %d","lat":"%d.46372","lng":"1.49129"}`, 'A'+i%26, 'A'+i/26%26, i, i%90)})
+			`{"country":"%c%c","name":"Sant Julià de Lòria %d","lat":"%d.46372","lng":"1.49129"}`, 'A'+i%26, 'A'+
+				i/26%26, i, i%90)})
 		if len(edits) == 1000 || i == n-1 {
 			results, err := db.Bulk(tb.Context(), edits, layer.WriteOptions{})
 			if err != nil {

@@ -140,7 +140,8 @@ const byN = `{"_id":"_design/d","views":{"n":{"map":"function(doc) { if ('n' in 
 func TestIndex_Query(t *testing.T) {
 	db := openViews(t, layer.CreateOptions{})
 	save(t, db, byN)
-	for i, n := range []string{`null`, `false`, `true`, `-1`, `0`, `1.5`, `10`, `"a"`, `"B"`, `"b"`, `[]`, `[1]`, `[1,2]`, `{}`, `{"a":1}`} {
+	for i, n := range []string{`null`, `false`, `true`, `-1`, `0`, `1.5`, `10`, `"a"`, `"B"`, `"b"`, `[]`, `[1]`,
+		`[1,2]`, `{}`, `{"a":1}`} {
 		save(t, db, fmt.Sprintf(`{"_id":"%c","n":%s}`, 'a'+i, n))
 	}
 	save(t, db, `{"_id":"same","n":10,"v":{"_id":"a"}}`)
@@ -152,15 +153,16 @@ func TestIndex_Query(t *testing.T) {
 		q    layer.ViewQuery
 		want string // ids
 	}{
-		"all":                 {layer.ViewQuery{}, "a b c d e f g same h j i k l m n o"},
-		"descending":          {layer.ViewQuery{Descending: true}, "o n m l k i j h same g f e d c b a"},
-		"limit and skip":      {layer.ViewQuery{Limit: 3, Skip: 2}, "c d e"},
-		"one key":             {layer.ViewQuery{Key: key(`10`)}, "g same"},
-		"one key, float":      {layer.ViewQuery{Key: key(`10.0`)}, "g same"},
-		"range":               {layer.ViewQuery{StartKey: key(`0`), EndKey: key(`10`)}, "e f g same"},
-		"exclusive end":       {layer.ViewQuery{StartKey: key(`0`), EndKey: key(`10`), ExcludeEnd: true}, "e f"},
-		"descending range":    {layer.ViewQuery{StartKey: key(`10`), EndKey: key(`0`), Descending: true}, "same g f e"},
-		"descending, open":    {layer.ViewQuery{StartKey: key(`10`), EndKey: key(`0`), Descending: true, ExcludeEnd: true}, "same g f"},
+		"all":              {layer.ViewQuery{}, "a b c d e f g same h j i k l m n o"},
+		"descending":       {layer.ViewQuery{Descending: true}, "o n m l k i j h same g f e d c b a"},
+		"limit and skip":   {layer.ViewQuery{Limit: 3, Skip: 2}, "c d e"},
+		"one key":          {layer.ViewQuery{Key: key(`10`)}, "g same"},
+		"one key, float":   {layer.ViewQuery{Key: key(`10.0`)}, "g same"},
+		"range":            {layer.ViewQuery{StartKey: key(`0`), EndKey: key(`10`)}, "e f g same"},
+		"exclusive end":    {layer.ViewQuery{StartKey: key(`0`), EndKey: key(`10`), ExcludeEnd: true}, "e f"},
+		"descending range": {layer.ViewQuery{StartKey: key(`10`), EndKey: key(`0`), Descending: true}, "same g f e"},
+		"descending, open": {layer.ViewQuery{StartKey: key(`10`), EndKey: key(`0`), Descending: true,
+			ExcludeEnd: true}, "same g f"},
 		"start document":      {layer.ViewQuery{StartKey: key(`10`), StartDocID: "h", EndKey: key(`"a"`)}, "same h"},
 		"end document":        {layer.ViewQuery{StartKey: key(`10`), EndKey: key(`10`), EndDocID: "g"}, "g"},
 		"document, no key":    {layer.ViewQuery{StartDocID: "zzz", EndKey: key(`null`)}, "a"},
@@ -208,7 +210,8 @@ func TestIndex_Query(t *testing.T) {
 
 func TestIndex_EmitTwice(t *testing.T) {
 	db := openViews(t, layer.CreateOptions{})
-	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { for (var i = 0; i < doc.n; i++) { emit('k', i); emit(1.0, i); emit(1, -i); } }"}}}`)
+	save(t, db,
+		`{"_id":"_design/d","views":{"v":{"map":"function(doc) { for (var i = 0; i < doc.n; i++) { emit('k', i); emit(1.0, i); emit(1, -i); } }"}}}`)
 	save(t, db, `{"_id":"x","n":3}`)
 	ix := db.Index(mustDesign(t, db, "d"))
 	build(t, ix, 1, 10)
@@ -259,7 +262,8 @@ func TestIndex_Errors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []layer.ViewState{{Name: "bad", Rows: 4, Errors: 1}, {Name: "big", Rows: 3, Errors: 2}, {Name: "many", Rows: 4, Errors: 1}} {
+	for i, want := range []layer.ViewState{{Name: "bad", Rows: 4, Errors: 1}, {Name: "big", Rows: 3, Errors: 2},
+		{Name: "many", Rows: 4, Errors: 1}} {
 		v := state.Views[i]
 		if v.Name != want.Name || v.Rows != want.Rows || v.Errors != want.Errors {
 			t.Errorf("view %+v, want %+v", v, want)
@@ -347,7 +351,8 @@ func TestDatabase_CleanupViews(t *testing.T) {
 // gives, in the order of collation.
 func TestIndex_Model(t *testing.T) {
 	db := openViews(t, layer.CreateOptions{Shards: 3})
-	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { for (var i in doc.keys) emit(doc.keys[i], i); }"}}}`)
+	save(t, db,
+		`{"_id":"_design/d","views":{"v":{"map":"function(doc) { for (var i in doc.keys) emit(doc.keys[i], i); }"}}}`)
 	ix := db.Index(mustDesign(t, db, "d"))
 	docs := map[string][]string{}
 	token := int64(0)
@@ -423,7 +428,8 @@ func TestIndex_Query_currentDocs(t *testing.T) {
 			build(t, ix, 1, 100)
 			save(t, db, `{"_id":"a","n":2}`)
 			save(t, db, `{"_id":"b","_deleted":true}`)
-			result, err := ix.Query(t.Context(), layer.ViewQuery{View: "v", Limit: -1, IncludeDocs: true, CurrentDocs: true})
+			result, err := ix.Query(t.Context(),
+				layer.ViewQuery{View: "v", Limit: -1, IncludeDocs: true, CurrentDocs: true})
 			if err != nil {
 				t.Fatal(err)
 			}

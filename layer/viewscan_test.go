@@ -22,7 +22,8 @@ type scanned struct {
 }
 
 func (s *scanned) act(what string) {
-	map[string]func(){"write": s.write, "remove": s.remove, "purge": s.purge, "branch": s.branch, "reshard": s.reshard, "start": s.start, "step": s.stepSome}[what]()
+	map[string]func(){"write": s.write, "remove": s.remove, "purge": s.purge, "branch": s.branch, "reshard": s.reshard,
+		"start": s.start, "step": s.stepSome}[what]()
 }
 
 func (s *scanned) drawID() string {
@@ -125,7 +126,8 @@ func (s *scanned) expected() []string {
 func TestBuild_scans(t *testing.T) {
 	oneGoroutine(t)
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
-		for _, design := range []string{byN, `{"_id":"_design/d","options":{"interactive":true},"views":{"n":{"map":"function(doc) { if ('n' in doc) emit(doc.n, doc.v); }"}}}`} {
+		for _, design := range []string{byN,
+			`{"_id":"_design/d","options":{"interactive":true},"views":{"n":{"map":"function(doc) { if ('n' in doc) emit(doc.n, doc.v); }"}}}`} {
 			kind := map[bool]string{true: ""}[design == byN]
 			if design != byN {
 				kind = ", interactive"
@@ -135,16 +137,19 @@ func TestBuild_scans(t *testing.T) {
 				databases := 0
 				rapid.Check(t, func(rt *rapid.T) {
 					databases++
-					db := mustCreate(t, store, fmt.Sprintf("db%d", databases), layer.CreateOptions{Shards: rapid.IntRange(1, 3).Draw(rt, "shards")})
+					db := mustCreate(t, store, fmt.Sprintf("db%d", databases),
+						layer.CreateOptions{Shards: rapid.IntRange(1, 3).Draw(rt, "shards")})
 					s := &scanned{t: rt, tb: t, db: db}
 					for range rapid.IntRange(0, 40).Draw(rt, "documents") {
-						s.act(rapid.SampledFrom([]string{"write", "write", "write", "remove", "purge", "branch"}).Draw(rt, "before"))
+						s.act(rapid.SampledFrom([]string{"write", "write", "write", "remove", "purge", "branch"}).Draw(
+							rt, "before"))
 					}
 					save(t, db, design)
 					s.ix = db.Index(mustDesign(t, db, "d"))
 					s.start()
 					for range rapid.IntRange(0, 40).Draw(rt, "actions") {
-						s.act(rapid.SampledFrom([]string{"write", "write", "remove", "purge", "branch", "reshard", "start", "step", "step", "step"}).Draw(rt, "action"))
+						s.act(rapid.SampledFrom([]string{"write", "write", "remove", "purge", "branch", "reshard",
+							"start", "step", "step", "step"}).Draw(rt, "action"))
 					}
 					s.finish()
 					for range 2 { // a build with a snapshot ends where that was

@@ -129,7 +129,8 @@ func TestBuild_shared(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Errorf("%d rows, want %d", len(got), len(want))
 				}
-				if state, err := each.State(t.Context()); err != nil || !state.Current() || state.Views[0].Rows != docs {
+				if state, err := each.State(t.Context()); err != nil || !state.Current() ||
+					state.Views[0].Rows != docs {
 					t.Errorf("state %+v, %v", state, err)
 				}
 			}

@@ -105,7 +105,8 @@ func TestQuery_oneSequence(t *testing.T) {
 		}
 		want := at[result.UpdateSeq]
 		if result.TotalRows != int64(want) || rows != want-1 || result.Offset != 1 {
-			t.Errorf("too old at read %d: %d rows of %d after %d, want %d of %d after 1", engine.read, rows, result.TotalRows,
+			t.Errorf("too old at read %d: %d rows of %d after %d, want %d of %d after 1", engine.read, rows,
+				result.TotalRows,
 				result.Offset, want-1, want)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A database that cannot be read, because a row makes no sense or its block is damaged, does not keep the watch from the
-// others, and is looked at again.
+// A database that cannot be read, because a row makes no sense or its block is damaged, does not keep the watch from
+// the others, and is looked at again.
 func TestOpenDatabases_oneIsBroken(t *testing.T) {
 	for name, damaged := range map[string]bool{"a row that makes no sense": false, "a damaged block": true} {
 		t.Run(name, func(t *testing.T) { testOneIsBroken(t, damaged) })

@@ -39,7 +39,8 @@ func list(t *testing.T, conn *pgx.Conn, sql string) string {
 	return strings.Join(out, " ")
 }
 
-// TestCollation_Documents orders and compares over the store. The ids are where a collation by mistake would become a key range.
+// TestCollation_Documents orders and compares over the store. The ids are where a collation by mistake would become a
+// key range.
 func TestCollation_Documents(t *testing.T) {
 	conn, _ := swedes(t)
 	for sql, want := range map[string]string{
@@ -67,18 +68,23 @@ func TestCollation_Documents(t *testing.T) {
 	}
 }
 
-// TestCollation_Explain: the sort shows its collation, a comparison under one is a filter, and equality and "C" still read a range.
+// TestCollation_Explain: the sort shows its collation, a comparison under one is a filter, and equality and "C" still
+// read a range.
 func TestCollation_Explain(t *testing.T) {
 	conn, _ := swedes(t)
 	for _, c := range []struct {
 		sql      string
 		has, not []string
 	}{
-		{`SELECT id FROM docs ORDER BY id COLLATE "sv-x-icu" DESC`, []string{`Sort Key: id COLLATE "sv-x-icu" DESC`}, nil},
-		{`SELECT n FROM (SELECT id COLLATE "sv-x-icu" AS n FROM docs) d ORDER BY n`, []string{`Sort Key: n COLLATE "sv-x-icu"`}, nil},
+		{`SELECT id FROM docs ORDER BY id COLLATE "sv-x-icu" DESC`, []string{`Sort Key: id COLLATE "sv-x-icu" DESC`},
+			nil},
+		{`SELECT n FROM (SELECT id COLLATE "sv-x-icu" AS n FROM docs) d ORDER BY n`,
+			[]string{`Sort Key: n COLLATE "sv-x-icu"`}, nil},
 		{`SELECT id FROM docs ORDER BY id COLLATE "C"`, nil, []string{"Sort"}},
-		{`SELECT id FROM docs WHERE id < 'b' COLLATE "de-x-icu"`, []string{`Filter: (id < 'b' COLLATE "de-x-icu")`}, []string{"Range"}},
-		{`SELECT id FROM docs WHERE id COLLATE "de-x-icu" >= 'b'`, []string{`Filter: (id COLLATE "de-x-icu" >= 'b')`}, []string{"Range"}},
+		{`SELECT id FROM docs WHERE id < 'b' COLLATE "de-x-icu"`, []string{`Filter: (id < 'b' COLLATE "de-x-icu")`},
+			[]string{"Range"}},
+		{`SELECT id FROM docs WHERE id COLLATE "de-x-icu" >= 'b'`, []string{`Filter: (id COLLATE "de-x-icu" >= 'b')`},
+			[]string{"Range"}},
 		{`SELECT id FROM docs WHERE id COLLATE "de-x-icu" = 'b'`, nil, []string{"Filter"}},
 		{`SELECT id FROM docs WHERE id COLLATE "C" >= 'b'`, nil, []string{"Filter"}},
 	} {
@@ -139,7 +145,9 @@ func TestCollation_Catalog(t *testing.T) {
 		t.Fatalf("%d collations", len(ours))
 	}
 	for _, name := range strings.Fields(list(t, conn, `SELECT collname FROM pg_collation`)) {
-		if got := list(t, conn, `SELECT id FROM docs WHERE id COLLATE "`+name+`" < 'a' COLLATE pg_catalog."`+name+`"`); strings.Contains(got, "zeta") {
+		if got := list(t, conn,
+			`SELECT id FROM docs WHERE id COLLATE "`+name+`" < 'a' COLLATE pg_catalog."`+name+
+				`"`); strings.Contains(got, "zeta") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -127,7 +127,8 @@ func (e *execution) declare(s *ast.Declare, text string) error {
 	if s.IsBinary {
 		formats[0] = 1
 	}
-	inner := &prepared{text: st.text, stmt: s.Query, bound: st.bound, params: st.params, columns: describe(st.bound.Columns), round: st.round}
+	inner := &prepared{text: st.text, stmt: s.Query, bound: st.bound, params: st.params,
+		columns: describe(st.bound.Columns), round: st.round}
 	c, err := ss.execution(inner, e.params).portal(formats)
 	if err != nil {
 		return err
@@ -228,7 +229,8 @@ func placeless(err error) error {
 
 // begin works out how many rows to give, and passes over those in front of an absolute or relative place.
 func (f *fetchRows) begin(ctx context.Context) error {
-	backward := sqlstate.New(sqlstate.ObjectNotInPrerequisite, "cursor can only scan forward").WithHint("Declare the cursor again to read from the start.")
+	backward := sqlstate.New(sqlstate.ObjectNotInPrerequisite,
+		"cursor can only scan forward").WithHint("Declare the cursor again to read from the start.")
 	skip := int64(0)
 	switch s := f.s; {
 	case s.All && s.Direction == "forward":

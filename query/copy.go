@@ -68,8 +68,8 @@ func (c *copier) begin() bool {
 	return false
 }
 
-// signature adds the header of the binary format, which goes with what is first in it, as clients expect: the first row,
-// or the trailer.
+// signature adds the header of the binary format, which goes with what is first in it, as clients expect: the first
+// row, or the trailer.
 func (c *copier) signature() {
 	if c.binary() && !c.signed {
 		c.signed = true
@@ -165,7 +165,8 @@ func (c *copier) text(dst []byte, s string) []byte {
 
 // csv quotes where it must: the delimiter, the quote, line breaks, what reads as NULL, and \. alone on a line.
 func (c *copier) csv(dst []byte, s string, force bool) []byte {
-	if !force && s != c.opts.Null && !(s == `\.` && len(c.names) == 1) && !strings.ContainsAny(s, c.opts.Delimiter+c.opts.Quote+"\n\r") {
+	if !force && s != c.opts.Null && !(s == `\.` && len(c.names) == 1) &&
+		!strings.ContainsAny(s, c.opts.Delimiter+c.opts.Quote+"\n\r") {
 		return append(dst, s...)
 	}
 	q, e := c.opts.Quote[0], c.opts.Escape[0]

@@ -21,7 +21,8 @@ func TestSnapshot_Exported(t *testing.T) {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
-	for _, begin := range []string{"BEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs"} {
+	for _, begin := range []string{"BEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ",
+		"BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs"} {
 		if _, err := first.Exec(t.Context(), begin); err != nil {
 			t.Fatal(err)
 		}
@@ -66,10 +67,12 @@ func TestSession_AdvisoryLocks(t *testing.T) {
 	if _, err := first.Exec(t.Context(), "SELECT pg_advisory_lock(7)"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.Exec(t.Context(), "SET lock_timeout = '20ms'; SELECT pg_advisory_lock(7)"); code(err) != "55P03" {
+	if _, err := second.Exec(t.Context(),
+		"SET lock_timeout = '20ms'; SELECT pg_advisory_lock(7)"); code(err) != "55P03" {
 		t.Errorf("lock_timeout: %v", err)
 	}
-	if _, err := second.Exec(t.Context(), "SET lock_timeout = 0; SET statement_timeout = '20ms'; SELECT pg_advisory_lock(7)"); code(err) != "57014" {
+	if _, err := second.Exec(t.Context(),
+		"SET lock_timeout = 0; SET statement_timeout = '20ms'; SELECT pg_advisory_lock(7)"); code(err) != "57014" {
 		t.Errorf("statement_timeout: %v", err)
 	}
 	if _, err := second.Exec(t.Context(), "RESET statement_timeout"); err != nil {

@@ -31,7 +31,9 @@ func openSession(t testing.TB, s *exectest.Store, db string) pgwire.Session {
 		Catalog: func(context.Context, query.Principal) (qexec.Catalog, error) { return s, nil },
 		Log:     slog.New(slog.DiscardHandler),
 	})
-	ss, err := srv.Open(t.Context(), pgwire.Start{User: "ann", Database: db, Remote: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, PID: 1, Since: time.Now()}, silent{})
+	ss, err := srv.Open(t.Context(),
+		pgwire.Start{User: "ann", Database: db, Remote: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, PID: 1,
+			Since: time.Now()}, silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,13 +98,16 @@ func FuzzStatement(f *testing.F) {
 	}
 	for _, s := range []string{
 		`SELECT id, doc->>'name' FROM docs WHERE id > 'b' AND id LIKE 'o%' OR id IN ('a','paris') ORDER BY id DESC LIMIT 2 OFFSET 1`,
-		`SELECT key, value FROM city WHERE key BETWEEN 'A' AND 'P' ORDER BY key, id`, `SELECT * FROM changes WHERE seq > '00' AND shard = 's0' ORDER BY seq DESC`,
+		`SELECT key, value FROM city WHERE key BETWEEN 'A' AND 'P' ORDER BY key, id`,
+		`SELECT * FROM changes WHERE seq > '00' AND shard = 's0' ORDER BY seq DESC`,
 		`SELECT key->>0, count(*), sum(value) FROM "by".country GROUP BY 1 HAVING count(*) > 1 ORDER BY 2`,
 		`EXPLAIN (ANALYZE, FORMAT JSON) SELECT DISTINCT doc->'country' FROM docs WHERE doc @> '{"pop":1}'`,
 		`BEGIN; DECLARE c CURSOR FOR SELECT * FROM docs; FETCH 2 FROM c; MOVE ALL FROM c; CLOSE c; COMMIT`,
 		`SELECT c.relname, a.attname, t.typname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_type t ON t.oid = a.atttypid WHERE c.relname = 'docs'`,
-		`COPY (SELECT id, doc FROM docs) TO STDOUT (FORMAT csv, HEADER)`, `PREPARE p AS SELECT $1::int + 1; EXECUTE p(41); DEALLOCATE p`,
-		`SHOW ALL; SET search_path = by, public; SHOW search_path; RESET ALL`, `SELECT * FROM conflicts; SELECT * FROM local_docs; SELECT * FROM divan.sessions`,
+		`COPY (SELECT id, doc FROM docs) TO STDOUT (FORMAT csv, HEADER)`,
+		`PREPARE p AS SELECT $1::int + 1; EXECUTE p(41); DEALLOCATE p`,
+		`SHOW ALL; SET search_path = by, public; SHOW search_path; RESET ALL`,
+		`SELECT * FROM conflicts; SELECT * FROM local_docs; SELECT * FROM divan.sessions`,
 		`WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT sum(n) OVER (ORDER BY n) FROM t`,
 	} {
 		f.Add(s)
@@ -122,7 +127,8 @@ func FuzzStatement(f *testing.F) {
 			t.Fatalf("ran for %v", d)
 		}
 		var e *sqlstate.Error
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) && (!errors.As(err, &e) || e.Code == sqlstate.InternalError) {
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) &&
+			(!errors.As(err, &e) || e.Code == sqlstate.InternalError) {
 			t.Fatalf("%v", err)
 		}
 		if e != nil && (e.Pos < 0 || e.Pos > len(src)+1) {

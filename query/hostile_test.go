@@ -46,8 +46,9 @@ func nested(n int, inner, around string) string {
 // long is one row of a long value.
 const long = " FROM (SELECT repeat('a',7000000) x OFFSET 0) q"
 
-// hostile are statements that would take for ever, or more memory than there is, if anything about them were computed as often as there are
-// paths to it, or counted nowhere. Each ends by itself, with its answer or its error, and the connection lives.
+// hostile are statements that would take for ever, or more memory than there is, if anything about them were computed
+// as often as there are paths to it, or counted nowhere. Each ends by itself, with its answer or its error, and the
+// connection lives.
 var hostile = []struct{ name, sql, code string }{
 	{"chain of WITH", chain(40, ""), ""},
 	{"chain of WITH, materialized", chain(40, "MATERIALIZED"), ""},
@@ -61,13 +62,22 @@ var hostile = []struct{ name, sql, code string }{
 	{"many groups", `SELECT regexp_replace(repeat('a ',2000),'\y'||repeat('()',400),'','g') IS NULL`, ""},
 	{"growing replacement", "SELECT regexp_replace(repeat('a',5000000),'a',repeat('b',100000),'g') IS NULL", "53200"},
 	{"many WITH", "WITH " + numbered(3000, "c%d AS (SELECT 1)", ",") + " SELECT * FROM c2999", ""},
-	{"nullif", "SELECT " + strings.Repeat("nullif(", 80) + "x" + strings.Repeat(",2)", 80) + " FROM generate_series(1,2) x GROUP BY 1", ""},
-	{"operand of CASE", "SELECT " + strings.Repeat("CASE ", 60) + "x" + strings.Repeat(" WHEN 1 THEN 2 WHEN 2 THEN 3 WHEN 4 THEN 5 END", 60) +
-		" FROM generate_series(1,2) x", ""},
-	{"BETWEEN", "SELECT " + strings.Repeat("(", 60) + "x" + strings.Repeat(" BETWEEN false AND true)", 60) + " FROM (SELECT true x OFFSET 0) q", ""},
-	{"BETWEEN SYMMETRIC", "SELECT " + strings.Repeat("(true BETWEEN SYMMETRIC false AND ", 60) + "x" + strings.Repeat(")", 60) +
-		" FROM (SELECT true x OFFSET 0) q", ""},
-	{"rows", "SELECT " + strings.Repeat("((", 60) + "x" + strings.Repeat(",1)<(true,1))", 60) + " FROM (SELECT true x OFFSET 0) q", ""},
+	{"nullif",
+		"SELECT " + strings.Repeat("nullif(", 80) + "x" + strings.Repeat(",2)", 80) +
+			" FROM generate_series(1,2) x GROUP BY 1", ""},
+	{"operand of CASE",
+		"SELECT " + strings.Repeat("CASE ", 60) + "x" +
+			strings.Repeat(" WHEN 1 THEN 2 WHEN 2 THEN 3 WHEN 4 THEN 5 END", 60) +
+			" FROM generate_series(1,2) x", ""},
+	{"BETWEEN",
+		"SELECT " + strings.Repeat("(", 60) + "x" + strings.Repeat(" BETWEEN false AND true)", 60) +
+			" FROM (SELECT true x OFFSET 0) q", ""},
+	{"BETWEEN SYMMETRIC",
+		"SELECT " + strings.Repeat("(true BETWEEN SYMMETRIC false AND ", 60) + "x" + strings.Repeat(")", 60) +
+			" FROM (SELECT true x OFFSET 0) q", ""},
+	{"rows",
+		"SELECT " + strings.Repeat("((", 60) + "x" + strings.Repeat(",1)<(true,1))", 60) +
+			" FROM (SELECT true x OFFSET 0) q", ""},
 	{"long IN", "SELECT id FROM docs WHERE id IN (" + numbered(90_000, "'%d'", ",") + ")", ""},
 	{"longer IN", "SELECT 5 IN (" + strings.Repeat("1,", 500_000) + "1)", "53200"},
 	{"VALUES", "SELECT count(*) FROM (VALUES " + numbered(90_000, "(%d)", ",") + ") v", ""},
@@ -80,42 +90,56 @@ var hostile = []struct{ name, sql, code string }{
 	{"repeat", "SELECT repeat('x', 1000000000)", "53200"},
 	{"many values in a row", "SELECT " + strings.Repeat("repeat('x', 60000000),", 50) + "1", "53200"},
 	{"many values in an expression", "SELECT " + strings.Repeat("length(repeat('x', 60000000)),", 50) + "1", "53200"},
-	{"values of many rows", "SELECT count(*) FROM generate_series(1, 40) g WHERE length(repeat('x', 60000000)) > g", ""},
+	{"values of many rows", "SELECT count(*) FROM generate_series(1, 40) g WHERE length(repeat('x', 60000000)) > g",
+		""},
 	{"string_agg", "SELECT length(string_agg(repeat('x',1000), ',')) FROM generate_series(1,1000000)", "53200"},
 	{"array_agg", "SELECT cardinality(array_agg(repeat('x',1000))) FROM generate_series(1,1000000)", "53200"},
 	{"jsonb_agg", "SELECT length(jsonb_agg(repeat('x',1000))::text) FROM generate_series(1,1000000)", "53200"},
 	{"the longest of each group",
 		"SELECT length(max(repeat('x',1000000) || g)) FROM generate_series(1,1000) g GROUP BY g", "53200"},
 	{"an aggregate in a correlated sub-query",
-		"SELECT sum((SELECT length(string_agg(repeat('x',1000),'')) FROM generate_series(1,100) b WHERE b < a)) FROM generate_series(1,1500) a", ""},
-	{"aggregate over a window", "SELECT string_agg(repeat('x',100),'') OVER (ORDER BY a) FROM generate_series(1,100000) a", "53200"},
+		"SELECT sum((SELECT length(string_agg(repeat('x',1000),'')) FROM generate_series(1,100) b WHERE b < a)) " +
+			"FROM generate_series(1,1500) a", ""},
+	{"aggregate over a window",
+		"SELECT string_agg(repeat('x',100),'') OVER (ORDER BY a) FROM generate_series(1,100000) a", "53200"},
 	{"sort", "SELECT a FROM generate_series(1,100000000) a ORDER BY -a", "53200"},
 	{"DISTINCT", "SELECT DISTINCT a FROM generate_series(1,100000000) a OFFSET 100000000", "53200"},
 	{"GROUP BY", "SELECT a FROM generate_series(1,100000000) a GROUP BY a", "53200"},
-	{"join", "SELECT a.x FROM generate_series(1,100000000) a(x) JOIN (SELECT generate_series(1,100000000) x) b ON a.x = b.x", "53200"},
-	{"recursion", "WITH RECURSIVE t(n) AS (SELECT 'x'::text UNION SELECT n||g FROM t, generate_series(1,10) g) SELECT count(*) FROM t", "53200"},
-	{"recursion that grows", "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM t, generate_series(1,10)) SELECT count(*) FROM t", "53200"},
-	{"recursion of arrays", "WITH RECURSIVE t(x) AS (SELECT ARRAY[1,2] UNION ALL SELECT array_cat(x,x) FROM t) SELECT count(*) FROM t", "53200"},
-	{"a materialized series", "WITH s AS MATERIALIZED (SELECT * FROM generate_series(1,100000000)) SELECT count(*) FROM s", "53200"},
+	{"join", "SELECT a.x FROM generate_series(1,100000000) a(x) JOIN (SELECT generate_series(1,100000000) x) b " +
+		"ON a.x = b.x", "53200"},
+	{"recursion", "WITH RECURSIVE t(n) AS (SELECT 'x'::text UNION SELECT n||g FROM t, generate_series(1,10) g) " +
+		"SELECT count(*) FROM t", "53200"},
+	{"recursion that grows",
+		"WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM t, generate_series(1,10)) SELECT count(*) FROM t",
+		"53200"},
+	{"recursion of arrays",
+		"WITH RECURSIVE t(x) AS (SELECT ARRAY[1,2] UNION ALL SELECT array_cat(x,x) FROM t) SELECT count(*) FROM t",
+		"53200"},
+	{"a materialized series",
+		"WITH s AS MATERIALIZED (SELECT * FROM generate_series(1,100000000)) SELECT count(*) FROM s", "53200"},
 	{"the first of many", "SELECT * FROM generate_series(1, 1000000000000000000) LIMIT 1", ""},
 	{"the first of a materialized many",
-		"WITH s AS (SELECT x FROM generate_series(1,1000000000000) x) SELECT a.x FROM s a, (SELECT x FROM s LIMIT 1) b LIMIT 1", ""},
+		"WITH s AS (SELECT x FROM generate_series(1,1000000000000) x) SELECT a.x FROM s a, (SELECT x FROM s LIMIT " +
+			"1) b LIMIT 1", ""},
 	{"the end of the numbers", "SELECT count(*) FROM generate_series(9223372036854775800, 9223372036854775807, 5)", ""},
 	{"split", "SELECT count(*) FROM unnest(string_to_array(repeat('a,',20000000), ',')) x", "53200"},
 	{"split by an expression", "SELECT count(*) FROM regexp_split_to_table(repeat('a',5000000), '') x", "53200"},
 	{"replace", "SELECT length(replace(repeat('x',20000), 'x', repeat('y',20000)))", "53200"},
-	{"replace by an expression", "SELECT length(regexp_replace(repeat('a',5000000), '', repeat('b',100), 'g'))", "53200"},
+	{"replace by an expression", "SELECT length(regexp_replace(repeat('a',5000000), '', repeat('b',100), 'g'))",
+		"53200"},
 	{"array of a text", "SELECT cardinality(('{'||repeat('1,',10000000)||'1}')::int[])", "53200"},
 	{"lpad", "SELECT length(lpad('x', 2000000000))", "54000"},
 	{"translate", "SELECT length(translate(repeat('x',1000000), repeat('y',100000), ''))", ""},
 	// Short values that name a long one many times, or that become long in another form.
-	{"separator", "SELECT length(array_to_string(array_agg(''::text), repeat('x',1000000))) FROM generate_series(1,1000)",
+	{"separator",
+		"SELECT length(array_to_string(array_agg(''::text), repeat('x',1000000))) FROM generate_series(1,1000)",
 		"53200"},
 	{"format", "SELECT length(format(repeat('%s',60)" + strings.Repeat(",x", 60) + "))" + long, "53200"},
 	{"array as JSON", "SELECT length(to_jsonb(ARRAY[" + strings.Repeat("x,", 60) + "x])::text)" + long, "53200"},
 	{"array as text", "SELECT length(ARRAY[" + strings.Repeat("x,", 60) + "x]::text)" + long, "53200"},
 	{"array in a text", "SELECT length(concat(ARRAY[" + strings.Repeat("x,", 60) + "x]))" + long, "53200"},
-	{"array in an aggregate", "SELECT length(jsonb_agg(ARRAY[" + strings.Repeat("x,", 60) + "x])::text)" + long, "53200"},
+	{"array in an aggregate", "SELECT length(jsonb_agg(ARRAY[" + strings.Repeat("x,", 60) + "x])::text)" + long,
+		"53200"},
 	{"array of a group", "SELECT count(*) FROM (SELECT ARRAY[" + strings.Repeat("x,", 60) + "x] a" + long +
 		") r GROUP BY a", "53200"},
 	{"array sent", "SELECT ARRAY[" + strings.Repeat("x,", 60) + "x]" + long, "53200"},
@@ -229,7 +253,8 @@ func TestServer_Endless(t *testing.T) {
 		"SELECT jsonb_agg(x) @> jsonb_agg(100001-x) FROM generate_series(1,100000) x",
 		"SELECT jsonb_agg(x) <@ jsonb_agg(100001-x) FROM generate_series(1,100000) x",
 		"SELECT ('['||repeat('1,',20000000)||'1]')::jsonb = ('['||repeat('1,',20000000)||'1]')::jsonb",
-		"SELECT count(*) FROM generate_series(1,1000000) x WHERE x < ALL (SELECT y FROM generate_series(2000000,2300000) y)",
+		"SELECT count(*) FROM generate_series(1,1000000) x WHERE x < ALL (SELECT y FROM " +
+			"generate_series(2000000,2300000) y)",
 		"SELECT jsonb_agg(x::text) ?| array_agg((-x)::text) FROM generate_series(1,100000) x",
 		"SELECT count(jsonb_array_length(j)) FROM (SELECT ('['||repeat('1,',2000000)||'1]')::jsonb j OFFSET 0) q, " +
 			"generate_series(1,1000000)",
@@ -246,7 +271,9 @@ func TestServer_Endless(t *testing.T) {
 func TestServer_Memory(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)
-	srv, addr := start(t, s, func(o *query.Options) { o.Memory = work.Limits{Node: 10 << 20, Session: 8 << 20, Statement: 4 << 20} })
+	srv, addr := start(t, s, func(o *query.Options) {
+		o.Memory = work.Limits{Node: 10 << 20, Session: 8 << 20, Statement: 4 << 20}
+	})
 	exec := func(conn *pgx.Conn, src, want, hint string) {
 		t.Helper()
 		_, err := conn.Exec(t.Context(), src)
@@ -270,7 +297,8 @@ func TestServer_Memory(t *testing.T) {
 	exec(one, "SELECT length(repeat('x', 3000000))", "", "")
 	// Cursors that have read their rows hold them.
 	cursor := func(i int) string {
-		return fmt.Sprintf("DECLARE c%d CURSOR FOR SELECT x FROM (SELECT repeat('x', 3000) || g AS x FROM generate_series(1, 900) g) q ORDER BY x; FETCH c%d", i, i)
+		return fmt.Sprintf("DECLARE c%d CURSOR FOR SELECT x FROM (SELECT repeat('x', 3000) || g AS x FROM "+
+			"generate_series(1, 900) g) q ORDER BY x; FETCH c%d", i, i)
 	}
 	exec(one, "BEGIN", "", "")
 	exec(one, cursor(1), "", "")

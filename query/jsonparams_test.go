@@ -38,7 +38,8 @@ func TestParameters_JSON(t *testing.T) {
 		{"key = $1", []any{map[string]int{"b": 2, "a": 1}}}, {"key = $1", []any{[]int{1, 2}}}, {"key = $1", []any{nil}},
 		{"key > $1 AND key < $2", []any{2990, 2992}}, {"key BETWEEN $1 AND $2", []any{1, 2}},
 		{"key IN ($1, $2)", []any{1, "true"}},
-		{"key = ANY($1)", []any{[]int{1, 42}}}, {"key = ANY($1)", []any{[]string{`"Oslo"`, "1"}}}, {"value = $1", []any{7}},
+		{"key = ANY($1)", []any{[]int{1, 42}}}, {"key = ANY($1)", []any{[]string{`"Oslo"`, "1"}}},
+		{"value = $1", []any{7}},
 		{"key = $1::jsonb", []any{10}}, {"key = $1", []any{[]byte(`{"a":1}`)}},
 	} {
 		for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeCacheStatement} {

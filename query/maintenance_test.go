@@ -23,7 +23,8 @@ func TestSession_MaintenanceDatabases(t *testing.T) {
 		if err != nil || database != name || tables != 0 || names != "cities divan postgres template1*" {
 			t.Errorf("%s: %q, databases %q, %d tables, %v", name, database, names, tables, err)
 		}
-		if _, err := conn.Exec(t.Context(), "SELECT id FROM docs"); err == nil || !strings.Contains(err.Error(), "42P01") {
+		if _, err := conn.Exec(t.Context(), "SELECT id FROM docs"); err == nil ||
+			!strings.Contains(err.Error(), "42P01") {
 			t.Errorf("%s has documents: %v", name, err)
 		}
 		if _, err := conn.Exec(t.Context(), "SELECT * FROM divan.sessions"); err != nil {
@@ -39,7 +40,8 @@ func TestSession_MaintenanceDatabases(t *testing.T) {
 	}
 }
 
-// The feed without end is not listed, so that a tool that shows the first rows of every relation does not wait for ever.
+// The feed without end is not listed, so that a tool that shows the first rows of every relation does not wait for
+// ever.
 func TestCatalog_FollowIsNotListed(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)

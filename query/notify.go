@@ -71,7 +71,8 @@ func (n *notifications) want(ctx context.Context, verb, channel, payload string)
 	case len(payload) >= maxPayload:
 		return sqlstate.New(sqlstate.InvalidParameterValue, "payload string too long")
 	case len(n.actions) >= maxPending:
-		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a transaction may have at most %d notifications", maxPending)
+		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a transaction may have at most %d notifications",
+			maxPending)
 	case verb == "notify" && channel == feedChannel:
 		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied for channel %q", channel).
 			WithHint("It tells of changes of documents. Choose another name for messages of your own.")

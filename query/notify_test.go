@@ -40,7 +40,8 @@ func TestNotify_Clients(t *testing.T) {
 				}
 			}
 			run(a, "LISTEN news; LISTEN other")
-			run(b, "BEGIN; NOTIFY news, 'one'; NOTIFY news, 'one'; SELECT pg_notify('news', 'two'); SAVEPOINT s; NOTIFY news, 'undone'; ROLLBACK TO s; NOTIFY other; COMMIT")
+			run(b, "BEGIN; NOTIFY news, 'one'; NOTIFY news, 'one'; SELECT pg_notify('news', 'two'); SAVEPOINT s; "+
+				"NOTIFY news, 'undone'; ROLLBACK TO s; NOTIFY other; COMMIT")
 			for _, want := range []string{"news:one", "news:two", "other:"} {
 				if got := told(t, a); got != want {
 					t.Errorf("told %s, want %s", got, want)
@@ -68,11 +69,14 @@ func TestNotify_Clients(t *testing.T) {
 				t.Errorf("told %s", got)
 			}
 			var channels string
-			if err := a.QueryRow(t.Context(), "SELECT string_agg(c, ' ') FROM pg_listening_channels() c").Scan(&channels); err != nil || channels != "last" {
+			if err := a.QueryRow(t.Context(),
+				"SELECT string_agg(c, ' ') FROM pg_listening_channels() c").Scan(
+				&channels); err != nil || channels != "last" {
 				t.Errorf("listening to %q, %v", channels, err)
 			}
 			for _, c := range []struct{ sql, code string }{
-				{"SELECT pg_notify('', 'x')", "22023"}, {"SELECT pg_notify(repeat('x', 64), 'x')", "22023"}, {"SELECT pg_notify('x', repeat('x', 8000))", "22023"},
+				{"SELECT pg_notify('', 'x')", "22023"}, {"SELECT pg_notify(repeat('x', 64), 'x')", "22023"},
+				{"SELECT pg_notify('x', repeat('x', 8000))", "22023"},
 				{"NOTIFY news, 5", "42601"}, {"LISTEN", "42601"},
 			} {
 				if _, err := a.Exec(t.Context(), c.sql); code(err) != c.code {
@@ -96,7 +100,8 @@ func TestNotify_Feed(t *testing.T) {
 		db.Put(id, `{}`)
 		seq, found := strings.CutPrefix(told(t, conn), "changes:")
 		var got string
-		if err := conn.QueryRow(t.Context(), "SELECT id FROM changes WHERE seq >= $1", seq).Scan(&got); err != nil || got != id || !found {
+		if err := conn.QueryRow(t.Context(), "SELECT id FROM changes WHERE seq >= $1", seq).Scan(&got); err != nil ||
+			got != id || !found {
 			t.Errorf("told of %q (%v), where %s was written: %v", got, err, id, seq)
 		}
 	}

@@ -63,7 +63,8 @@ type portal struct {
 
 // rowSource is a running result.
 type rowSource interface {
-	// next returns a row or io.EOF. With noWait it returns exec.ErrIdle instead of waiting for a change; it may be called again then.
+	// next returns a row or io.EOF. With noWait it returns exec.ErrIdle instead of waiting for a change; it may be
+	// called again then.
 	next(ctx context.Context, noWait bool) ([]types.Datum, error)
 	close()
 }

@@ -41,7 +41,8 @@ func (p *prepared) ran() {
 }
 
 // errAborted is the answer to everything but the end of a failed transaction.
-var errAborted = sqlstate.New(sqlstate.InFailedTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+var errAborted = sqlstate.New(sqlstate.InFailedTransaction,
+	"current transaction is aborted, commands ignored until end of transaction block")
 
 // endsTransaction says that a statement may run in a failed transaction.
 func endsTransaction(s ast.Statement) bool {

@@ -20,17 +20,25 @@ func TestPlan_Reads(t *testing.T) {
 	for _, c := range []struct{ sql, reads string }{
 		{`SELECT rev FROM docs WHERE id = 'oslo'`, `document oslo doc=false`},
 		{`SELECT doc FROM docs WHERE 'oslo' = id`, `document oslo doc=true`},
-		{`SELECT id FROM docs WHERE id IN ('paris', 'oslo', 'oslo')`, `all_docs ["","") ids=["oslo" "paris"] desc=false limit=0 skip=0 doc=false`},
-		{`SELECT id FROM docs WHERE id = 'a' OR id = 'b' ORDER BY id DESC`, `all_docs ["","") ids=["b" "a"] desc=true limit=0 skip=0 doc=false`},
-		{`SELECT id FROM docs WHERE id = ANY (ARRAY['x','y'])`, `all_docs ["","") ids=["x" "y"] desc=false limit=0 skip=0 doc=false`},
-		{`SELECT id FROM docs WHERE id >= 'b' AND id < 'p'`, `all_docs ["b","p") ids=[] desc=false limit=0 skip=0 doc=false`},
-		{`SELECT id FROM docs WHERE id > 'b' AND id <= 'p'`, `all_docs ["b\x00","p\x00") ids=[] desc=false limit=0 skip=0 doc=false`},
-		{`SELECT id FROM docs WHERE id BETWEEN 'b' AND 'p' LIMIT 3`, `all_docs ["b","p\x00") ids=[] desc=false limit=3 skip=0 doc=false`},
+		{`SELECT id FROM docs WHERE id IN ('paris', 'oslo', 'oslo')`,
+			`all_docs ["","") ids=["oslo" "paris"] desc=false limit=0 skip=0 doc=false`},
+		{`SELECT id FROM docs WHERE id = 'a' OR id = 'b' ORDER BY id DESC`,
+			`all_docs ["","") ids=["b" "a"] desc=true limit=0 skip=0 doc=false`},
+		{`SELECT id FROM docs WHERE id = ANY (ARRAY['x','y'])`,
+			`all_docs ["","") ids=["x" "y"] desc=false limit=0 skip=0 doc=false`},
+		{`SELECT id FROM docs WHERE id >= 'b' AND id < 'p'`,
+			`all_docs ["b","p") ids=[] desc=false limit=0 skip=0 doc=false`},
+		{`SELECT id FROM docs WHERE id > 'b' AND id <= 'p'`,
+			`all_docs ["b\x00","p\x00") ids=[] desc=false limit=0 skip=0 doc=false`},
+		{`SELECT id FROM docs WHERE id BETWEEN 'b' AND 'p' LIMIT 3`,
+			`all_docs ["b","p\x00") ids=[] desc=false limit=3 skip=0 doc=false`},
 		{`SELECT id FROM docs WHERE id LIKE 'os%'`, `all_docs ["os","ot") ids=[] desc=false limit=0 skip=0 doc=false`},
 		{`SELECT id FROM docs WHERE id LIKE 'o%s'`, `all_docs ["o","p") ids=[] desc=false limit=0 skip=0 doc=false`},
 		{`SELECT id FROM docs WHERE id LIKE 'oslo'`, `document oslo doc=false`},
-		{`SELECT id FROM docs ORDER BY id DESC LIMIT 2 OFFSET 1`, `all_docs ["","") ids=[] desc=true limit=2 skip=1 doc=false`},
-		{`SELECT id FROM docs WHERE doc->>'country' = 'NO' LIMIT 1`, `all_docs ["","") ids=[] desc=false limit=0 skip=0 doc=true`},
+		{`SELECT id FROM docs ORDER BY id DESC LIMIT 2 OFFSET 1`,
+			`all_docs ["","") ids=[] desc=true limit=2 skip=1 doc=false`},
+		{`SELECT id FROM docs WHERE doc->>'country' = 'NO' LIMIT 1`,
+			`all_docs ["","") ids=[] desc=false limit=0 skip=0 doc=true`},
 		{`SELECT id FROM docs WHERE id = 'a' AND id = 'b'`, ``},
 		{`SELECT id FROM docs WHERE id = NULL`, ``},
 		{`SELECT id FROM docs WHERE false`, ``},
@@ -40,37 +48,62 @@ func TestPlan_Reads(t *testing.T) {
 		{`SELECT id FROM docs WHERE id IN ('_design/x', 'oslo')`, `document oslo doc=false`},
 		{`SELECT id FROM design_docs`, `all_docs ["_design/","_design0") ids=[] desc=false limit=0 skip=0 doc=false`},
 		{`SELECT id FROM _all_docs WHERE id > 'x'`, `all_docs ["x\x00","") ids=[] desc=false limit=0 skip=0 doc=false`},
-		{`SELECT id FROM changes WHERE seq > '` + last + `'`, `changes since="` + last + `" shard="" desc=false limit=0 doc=false follow=false`},
-		{`SELECT id FROM changes WHERE seq >= '` + last + `'`, `changes since="` + exectest.Seq(6)[:22] + `ffff" shard="" desc=false limit=0 doc=false follow=false`},
-		{`SELECT id FROM changes WHERE seq > '0' LIMIT 2`, `changes since="" shard="" desc=false limit=2 doc=false follow=false`},
-		{`SELECT id FROM changes WHERE shard = 's1'`, `changes since="" shard="s1" desc=false limit=0 doc=false follow=false`},
-		{`SELECT doc FROM changes ORDER BY seq DESC LIMIT 1`, `changes since="" shard="" desc=true limit=1 doc=true follow=false`},
-		{`SELECT value FROM city WHERE key = 'Oslo'`, `view by/city ["Oslo","Oslo"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SELECT value FROM by.city WHERE key = '"Oslo"'`, `view by/city ["Oslo","Oslo"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SELECT value FROM by.city WHERE key = '"Oslo"'::jsonb`, `view by/city ["Oslo","Oslo"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SELECT value FROM city WHERE key >= 10`, `view by/city [10,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SELECT value FROM city WHERE key > 'A' AND key < 'P' LIMIT 5`, `view by/city ["A","P"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SELECT value FROM city WHERE key >= 'A' AND key <= 'P' LIMIT 5`, `view by/city ["A","P"] keys=[] desc=false limit=5 skip=0 doc=false update=0`},
-		{`SELECT doc FROM city WHERE key IN ('Paris', 'Oslo') ORDER BY key DESC`, `view by/city [,] keys=["Paris" "Oslo"] desc=true limit=0 skip=0 doc=true update=0`},
+		{`SELECT id FROM changes WHERE seq > '` + last + `'`,
+			`changes since="` + last + `" shard="" desc=false limit=0 doc=false follow=false`},
+		{`SELECT id FROM changes WHERE seq >= '` + last + `'`,
+			`changes since="` + exectest.Seq(6)[:22] + `ffff" shard="" desc=false limit=0 doc=false follow=false`},
+		{`SELECT id FROM changes WHERE seq > '0' LIMIT 2`,
+			`changes since="" shard="" desc=false limit=2 doc=false follow=false`},
+		{`SELECT id FROM changes WHERE shard = 's1'`,
+			`changes since="" shard="s1" desc=false limit=0 doc=false follow=false`},
+		{`SELECT doc FROM changes ORDER BY seq DESC LIMIT 1`,
+			`changes since="" shard="" desc=true limit=1 doc=true follow=false`},
+		{`SELECT value FROM city WHERE key = 'Oslo'`,
+			`view by/city ["Oslo","Oslo"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT value FROM by.city WHERE key = '"Oslo"'`,
+			`view by/city ["Oslo","Oslo"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT value FROM by.city WHERE key = '"Oslo"'::jsonb`,
+			`view by/city ["Oslo","Oslo"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT value FROM city WHERE key >= 10`,
+			`view by/city [10,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT value FROM city WHERE key > 'A' AND key < 'P' LIMIT 5`,
+			`view by/city ["A","P"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT value FROM city WHERE key >= 'A' AND key <= 'P' LIMIT 5`,
+			`view by/city ["A","P"] keys=[] desc=false limit=5 skip=0 doc=false update=0`},
+		{`SELECT doc FROM city WHERE key IN ('Paris', 'Oslo') ORDER BY key DESC`,
+			`view by/city [,] keys=["Paris" "Oslo"] desc=true limit=0 skip=0 doc=true update=0`},
 		{`SELECT id FROM country WHERE key = '["NO","Oslo"]'::jsonb`,
 			`view by/country [["NO", "Oslo"],["NO", "Oslo"]] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SELECT id FROM city WHERE key LIKE 'Os%'`, `view by/city ["Os","Os` + "\ufff0" + `"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SELECT id FROM city ORDER BY key DESC, id DESC LIMIT 1`, `view by/city [,] keys=[] desc=true limit=1 skip=0 doc=false update=0`},
-		{`SELECT id FROM city WHERE id = 'oslo'`, `view by/city [,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SELECT q.n FROM (SELECT id AS i, doc->>'name' AS n FROM docs) q WHERE q.i = 'oslo'`, `document oslo doc=true`},
-		{`SELECT * FROM (SELECT id, rev FROM docs WHERE id > 'a') q ORDER BY id DESC LIMIT 1`, `all_docs ["a\x00","") ids=[] desc=true limit=1 skip=0 doc=false`},
-		{`SELECT count(*) FROM (SELECT x.id FROM (SELECT id FROM docs WHERE id >= 'b') x) q WHERE id < 'c'`, `all_docs ["b","c") ids=[] desc=false limit=0 skip=0 doc=false`},
+		{`SELECT id FROM city WHERE key LIKE 'Os%'`,
+			`view by/city ["Os","Os` + "\ufff0" + `"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT id FROM city ORDER BY key DESC, id DESC LIMIT 1`,
+			`view by/city [,] keys=[] desc=true limit=1 skip=0 doc=false update=0`},
+		{`SELECT id FROM city WHERE id = 'oslo'`,
+			`view by/city [,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT q.n FROM (SELECT id AS i, doc->>'name' AS n FROM docs) q WHERE q.i = 'oslo'`,
+			`document oslo doc=true`},
+		{`SELECT * FROM (SELECT id, rev FROM docs WHERE id > 'a') q ORDER BY id DESC LIMIT 1`,
+			`all_docs ["a\x00","") ids=[] desc=true limit=1 skip=0 doc=false`},
+		{`SELECT count(*) FROM (SELECT x.id FROM (SELECT id FROM docs WHERE id >= 'b') x) q WHERE id < 'c'`,
+			`all_docs ["b","c") ids=[] desc=false limit=0 skip=0 doc=false`},
 		{`SELECT count(*) FROM country`, `reduce by/country [,] keys=[] level=0`},
 		{`SELECT key->>0, count(*) FROM country GROUP BY 1`, `reduce by/country [,] keys=[] level=1`},
-		{`SELECT key, count(id) FROM country WHERE key >= '["NO"]'::jsonb GROUP BY key`, `reduce by/country [["NO"],] keys=[] level=-1`},
+		{`SELECT key, count(id) FROM country WHERE key >= '["NO"]'::jsonb GROUP BY key`,
+			`reduce by/country [["NO"],] keys=[] level=-1`},
 		{`SELECT count(*) FROM country WHERE key->>0 = 'NO'`, `reduce by/country [,] keys=[] level=1`},
-		{`SELECT key->>1, count(*) FROM country WHERE key->>0 = 'NO' GROUP BY 1 HAVING count(*) > 0`, `reduce by/country [,] keys=[] level=2`},
-		{`SELECT count(*), sum(value) FROM country`, `view by/country [,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SELECT count(*) FROM country WHERE key > '["NO"]'::jsonb`, `view by/country [["NO"],] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SELECT count(*) FROM country WHERE id > 'x'`, `view by/country [,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SELECT count(DISTINCT id) FROM country`, `view by/country [,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT key->>1, count(*) FROM country WHERE key->>0 = 'NO' GROUP BY 1 HAVING count(*) > 0`,
+			`reduce by/country [,] keys=[] level=2`},
+		{`SELECT count(*), sum(value) FROM country`,
+			`view by/country [,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT count(*) FROM country WHERE key > '["NO"]'::jsonb`,
+			`view by/country [["NO"],] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT count(*) FROM country WHERE id > 'x'`,
+			`view by/country [,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT count(DISTINCT id) FROM country`,
+			`view by/country [,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
 		{`SELECT count(*) FROM city`, `view by/city [,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
-		{`SET divan.update = 'false'; SELECT id FROM city; RESET divan.update`, `view by/city [,] keys=[] desc=false limit=0 skip=0 doc=false update=1`},
+		{`SET divan.update = 'false'; SELECT id FROM city; RESET divan.update`,
+			`view by/city [,] keys=[] desc=false limit=0 skip=0 doc=false update=1`},
 	} {
 		db.TakeLog()
 		if _, err := run(t.Context(), ss, c.sql, 100); err != nil {
@@ -83,8 +116,8 @@ func TestPlan_Reads(t *testing.T) {
 	}
 }
 
-// TestPlan_PushdownKeepsTheResult runs random statements twice: as they are, and with every column hidden from the planner inside of
-// coalesce(), so that the gateway itself filters, sorts and limits. The rows must be the same.
+// TestPlan_PushdownKeepsTheResult runs random statements twice: as they are, and with every column hidden from the
+// planner inside of coalesce(), so that the gateway itself filters, sorts and limits. The rows must be the same.
 func TestPlan_PushdownKeepsTheResult(t *testing.T) {
 	oneGoroutine(t)
 	seed := rand.Uint64()
@@ -100,7 +133,8 @@ func TestPlan_PushdownKeepsTheResult(t *testing.T) {
 	db.Conflict("b", "1-x", `{}`)
 	db.Conflict("ba", "2-y", `{}`)
 	db.AddView("mix", "keys", "", func(id string, _ json.RawMessage, emit func(k, v string)) {
-		for i, k := range []string{"null", "true", "1", "2.5", `"a"`, `"ab"`, `"Ab"`, `"b"`, "[]", `["a"]`, `["a",1]`, `{"a":1}`} {
+		for i, k := range []string{"null", "true", "1", "2.5", `"a"`, `"ab"`, `"Ab"`, `"b"`, "[]", `["a"]`, `["a",1]`,
+			`{"a":1}`} {
 			if (len(id)+i)%3 == 0 {
 				emit(k, fmt.Sprint(i))
 			}
@@ -112,7 +146,8 @@ func TestPlan_PushdownKeepsTheResult(t *testing.T) {
 		values            []string
 		like              []string
 	}{
-		{"docs", "id", "id, rev", quoteAll(append(ids, "oslo", "zz", "")), []string{"'a%'", "'o%'", "'%'", "'ab'", "'_b%'", `'\_d%'`}},
+		{"docs", "id", "id, rev", quoteAll(append(ids, "oslo", "zz", "")),
+			[]string{"'a%'", "'o%'", "'%'", "'ab'", "'_b%'", `'\_d%'`}},
 		{"conflicts", "id", "id, rev", quoteAll(ids), []string{"'b%'"}},
 		{"changes", "seq", "id, seq",
 			quoteAll([]string{exectest.Seq(3), exectest.Seq(7), exectest.Seq(12), "0", "", exectest.Seq(99)}),
@@ -157,7 +192,8 @@ func TestPlan_PushdownKeepsTheResult(t *testing.T) {
 			src += " ORDER BY COL" + dir
 			if tb.name == "mix.keys" || tb.name == "conflicts" {
 				src += ", id" + dir + ", rev" + dir
-				src = strings.Replace(src, ", rev"+dir, map[bool]string{true: "", false: ", rev" + dir}[tb.name == "mix.keys"], 1)
+				src = strings.Replace(src, ", rev"+dir,
+					map[bool]string{true: "", false: ", rev" + dir}[tb.name == "mix.keys"], 1)
 			}
 			if r.IntN(2) == 0 {
 				src += fmt.Sprintf(" LIMIT %d OFFSET %d", r.IntN(6), r.IntN(3))
@@ -201,10 +237,12 @@ func TestPlan_Reduce(t *testing.T) {
 	}
 	ss := openSession(t, s, "r")
 	for _, c := range []string{
-		"count(*)", "sum(value)", "min(value), max(value)", "avg(value)", "count(*), sum(value), avg(value)", "count(key)",
+		"count(*)", "sum(value)", "min(value), max(value)", "avg(value)", "count(*), sum(value), avg(value)",
+		"count(key)",
 	} {
 		for _, tail := range []string{
-			"", "WHERE key >= '[1]'::jsonb AND key <= '[2,{}]'::jsonb", "WHERE key IN ('k1', 'k3')", "WHERE key->>0 = '2'", "WHERE key = 'nothing'",
+			"", "WHERE key >= '[1]'::jsonb AND key <= '[2,{}]'::jsonb", "WHERE key IN ('k1', 'k3')",
+			"WHERE key->>0 = '2'", "WHERE key = 'nothing'",
 			"WHERE key BETWEEN '[1]'::jsonb AND '[1,9]'::jsonb OR key = 'k2'",
 		} {
 			for _, group := range []string{"", "key", "key->>0", "key->>0, key->>1", "key->>1"} {

@@ -76,7 +76,8 @@ func (s *systemRelation) Rows(st *exec.State) ([][]types.Datum, error) {
 		row := make([]types.Datum, len(s.table.Columns))
 		for i := range row {
 			if i >= len(values) {
-				return fmt.Errorf("system table %s: row of %d values for %d columns", s.table.Name, len(values), len(row))
+				return fmt.Errorf("system table %s: row of %d values for %d columns", s.table.Name, len(values),
+					len(row))
 			}
 			var err error
 			if row[i], err = datum(values[i]); err != nil {
@@ -143,10 +144,14 @@ func datum(v any) (types.Datum, error) {
 }
 
 // sessionsTable is divan.sessions where the node has none of its own that sees the whole cluster.
-var sessionsTable = exec.SystemTable{Name: "sessions", Comment: "SQL sessions of this node", Columns: []exec.SystemColumn{
-	{Name: "pid", Type: "int8"}, {Name: "username", Type: "text"}, {Name: "database", Type: "text"}, {Name: "application_name", Type: "text"},
-	{Name: "client", Type: "text"}, {Name: "tls", Type: "bool"}, {Name: "started", Type: "timestamptz"}, {Name: "state", Type: "text"},
-	{Name: "statement", Type: "text"}, {Name: "statement_started", Type: "timestamptz"}, {Name: "rows_sent", Type: "int8"}}}
+var sessionsTable = exec.SystemTable{Name: "sessions", Comment: "SQL sessions of this node",
+	Columns: []exec.SystemColumn{
+		{Name: "pid", Type: "int8"}, {Name: "username", Type: "text"}, {Name: "database", Type: "text"},
+		{Name: "application_name", Type: "text"},
+		{Name: "client", Type: "text"}, {Name: "tls", Type: "bool"}, {Name: "started", Type: "timestamptz"},
+		{Name: "state", Type: "text"},
+		{Name: "statement", Type: "text"}, {Name: "statement_started", Type: "timestamptz"},
+		{Name: "rows_sent", Type: "int8"}}}
 
 // sessionRows are the sessions that the user may see: his own, and all for an admin.
 func (r *resolver) sessionRows(cat exec.Catalog) [][]any {
@@ -155,8 +160,9 @@ func (r *resolver) sessionRows(cat exec.Catalog) [][]any {
 		if !cat.Admin() && s.User != r.access.who.User {
 			continue
 		}
-		out = append(out, []any{int64(s.PID), s.User, s.Database, s.Application, s.Remote, s.TLS, s.Since, s.State, s.Statement,
-			s.StatementSince, s.Rows})
+		out = append(out,
+			[]any{int64(s.PID), s.User, s.Database, s.Application, s.Remote, s.TLS, s.Since, s.State, s.Statement,
+				s.StatementSince, s.Rows})
 	}
 	return out
 }

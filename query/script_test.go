@@ -16,15 +16,17 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// TestScripts runs the text scripts of testdata/scripts, each over a fresh connection to the database of cities. A script is blocks of
+// TestScripts runs the text scripts of testdata/scripts, each over a fresh connection to the database of cities. A
+// script is blocks of
 //
 //	query [JSON array of parameters] [-- differs: why PostgreSQL answers otherwise, see TestScripts_PostgreSQL]
 //	statement
 //	----
 //	what it answers: a line of column names, the rows, the command tags, notices and errors
 //
-// with blank lines between them and comments at the top. With parameters the extended protocol is used, without them the simple one.
-// "time" in an answer is any number with "ms" behind it. -update writes what was answered; read the difference.
+// with blank lines between them and comments at the top. With parameters the extended protocol is used, without them
+// the simple one. "time" in an answer is any number with "ms" behind it. -update writes what was answered; read the
+// difference.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/scripts/*.txt")
 	if err != nil || len(files) == 0 {

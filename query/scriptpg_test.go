@@ -37,7 +37,8 @@ func TestScripts_PostgreSQL(t *testing.T) {
 	theirs := strings.Replace(url, "dbname=postgres", "dbname=cities", 1)
 	as := func(user string) string { return strings.Replace(theirs, "user=postgres", "user="+user, 1) }
 	copyRelations(t, ours,
-		connect(t, as("divan")+" default_query_exec_mode=simple_protocol options='-c default_transaction_read_only=off'"))
+		connect(t,
+			as("divan")+" default_query_exec_mode=simple_protocol options='-c default_transaction_read_only=off'"))
 	for _, name := range []string{"jdbc", "tools", "asyncpg", "django", "knex", "pgcli", "sqlalchemy", "grafana",
 		"metabase",
 		"superset", "duckdb", "npgsql", "dbeaver"} {

@@ -34,8 +34,8 @@ type Principal struct {
 
 // Options configure a Server. Catalog is required.
 type Options struct {
-	// Catalog returns what a user may see. It is called at the log-in and for every message that runs a statement. It may fail with a
-	// *exec.ReadError, of kind Forbidden where there is no such user any more.
+	// Catalog returns what a user may see. It is called at the log-in and for every message that runs a statement. It
+	// may fail with a *exec.ReadError, of kind Forbidden where there is no such user any more.
 	Catalog func(ctx context.Context, who Principal) (exec.Catalog, error)
 	// Credentials are the users who may log in, by SCRAM-SHA-256. nil lets everybody in.
 	Credentials pgwire.Credentials
@@ -88,7 +88,8 @@ func NewServer(opts Options) *Server {
 		s.log = slog.Default()
 	}
 	s.mu.sessions = map[*session]struct{}{}
-	s.wire = pgwire.NewServer(pgwire.Options{Handler: s, Credentials: opts.Credentials, TLS: opts.TLS, RequireTLS: opts.RequireTLS,
+	s.wire = pgwire.NewServer(pgwire.Options{Handler: s, Credentials: opts.Credentials, TLS: opts.TLS,
+		RequireTLS:     opts.RequireTLS,
 		MaxConnections: opts.MaxSessions, Log: s.log})
 	return s
 }
@@ -96,7 +97,8 @@ func NewServer(opts Options) *Server {
 // Serve accepts connections on l until Shutdown, and then returns pgwire.ErrServerClosed.
 func (s *Server) Serve(l net.Listener) error { return s.wire.Serve(l) }
 
-// Shutdown stops accepting, ends the sessions with 57P01, and waits for them; when ctx ends first it closes their connections.
+// Shutdown stops accepting, ends the sessions with 57P01, and waits for them; when ctx ends first it closes their
+// connections.
 func (s *Server) Shutdown(ctx context.Context) error { return s.wire.Shutdown(ctx) }
 
 // Session describes a session for divan.sessions and the dashboard.
@@ -132,7 +134,8 @@ func (s *Server) Sessions() []Session {
 	return out
 }
 
-// Memory is what statements, cursors and prepared statements of all sessions hold now, in bytes, the most that it was, and the limit.
+// Memory is what statements, cursors and prepared statements of all sessions hold now, in bytes, the most that it was,
+// and the limit.
 func (s *Server) Memory() (now, peak, limit int64) {
 	now, peak = s.memory.Used()
 	return now, peak, s.memory.Limit()

@@ -87,7 +87,8 @@ func psql(t testing.TB, addr, db string, args ...string) string {
 		t.Skip("psql is not installed (apt-get install postgresql-client-15)")
 	}
 	host, port, _ := net.SplitHostPort(addr)
-	cmd := exec.CommandContext(t.Context(), path, append([]string{"-X", "-h", host, "-p", port, "-U", "ann", "-d", db}, args...)...)
+	cmd := exec.CommandContext(t.Context(), path,
+		append([]string{"-X", "-h", host, "-p", port, "-U", "ann", "-d", db}, args...)...)
 	cmd.Env = append(cmd.Environ(), "PGCONNECT_TIMEOUT=5", "PAGER=")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -108,7 +109,8 @@ func TestServer_Psql(t *testing.T) {
 		{`SELECT id FROM docs WHERE id > 'oslo' ORDER BY id DESC LIMIT 2`, "tromsø\nstavanger\n"},
 		{`SELECT id, key, value FROM "by".city WHERE key = 'Oslo'`, "oslo|\"Oslo\"|709037\n"},
 		{`SELECT id FROM by.city WHERE key LIKE 'T%'`, "tromsø\n"},
-		{`SELECT doc->>'country' AS c, count(*), sum((doc->>'pop')::numeric) FROM docs GROUP BY 1 ORDER BY 2 DESC`, "NO|4|1072182\nFR|1|2102650\n"},
+		{`SELECT doc->>'country' AS c, count(*), sum((doc->>'pop')::numeric) FROM docs GROUP BY 1 ORDER BY 2 DESC`,
+			"NO|4|1072182\nFR|1|2102650\n"},
 		{`SELECT id, deleted FROM changes WHERE deleted`, "gone|t\n"},
 	} {
 		if got := psql(t, addr, "cities", "-At", "-c", c.sql); got != c.want {

@@ -169,7 +169,8 @@ func (ss *session) mark(state byte, statement string) {
 func (ss *session) describe() Session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	state := map[byte]string{'A': "active", 'I': "idle", 'T': "idle in transaction", 'E': "idle in transaction (aborted)"}[ss.mu.state]
+	state := map[byte]string{'A': "active", 'I': "idle", 'T': "idle in transaction",
+		'E': "idle in transaction (aborted)"}[ss.mu.state]
 	return Session{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database, Application: ss.mu.app,
 		Remote: ss.start.Remote.String(), TLS: ss.start.TLS, Since: ss.start.Since, State: state,
 		Statement: ss.mu.statement, StatementSince: ss.mu.since, Rows: ss.mu.rows}
@@ -190,7 +191,8 @@ func (ss *session) timed(ctx context.Context) (context.Context, context.CancelFu
 
 var errTimeout = sqlstate.New(sqlstate.QueryCanceled, "canceling statement due to statement timeout")
 
-// located turns the position of an error, which is a byte offset in a statement, into a character's number in the whole query.
+// located turns the position of an error, which is a byte offset in a statement, into a character's number in the whole
+// query.
 func located(err error, query string, offset int) error {
 	e := sqlstate.From(err)
 	if e.Pos == 0 {

@@ -55,8 +55,9 @@ var (
 )
 
 // encodings are the names of the others that PostgreSQL has.
-var encodings = regexp.MustCompile(`(?i)^["']?(abc|alt|big5|euc|gb18030|gbk|iso|johab|koi8|latin|mskanji|mule|shift|sjis|sql|` +
-	`tcvn|uhc|vscii|win)[a-z0-9_ -]*["']?$`)
+var encodings = regexp.MustCompile(
+	`(?i)^["']?(abc|alt|big5|euc|gb18030|gbk|iso|johab|koi8|latin|mskanji|mule|shift|sjis|sql|` +
+		`tcvn|uhc|vscii|win)[a-z0-9_ -]*["']?$`)
 
 func utf8Only(v string) (string, error) {
 	// PostgreSQL reads over everything but letters and digits, and asyncpg sends quotes.
@@ -148,8 +149,10 @@ var settings = []setting{
 	{name: "default_transaction_isolation", value: "read committed", check: isolationLevels},
 	{name: "default_transaction_read_only", value: "on", report: true},
 	{name: asOfSetting, value: "", check: sequence, comment: "the sequence as of which statements read; empty is none"},
-	{name: exec.PartitionSetting, value: "", comment: "the partition in which views of partitioned design documents are read"},
-	{name: "divan.update", value: "true", check: oneOf("true", "false", "lazy"), comment: "how fresh views must be: CouchDB's parameter update"},
+	{name: exec.PartitionSetting, value: "",
+		comment: "the partition in which views of partitioned design documents are read"},
+	{name: "divan.update", value: "true", check: oneOf("true", "false", "lazy"),
+		comment: "how fresh views must be: CouchDB's parameter update"},
 	{name: costsSetting, value: "off", check: boolean,
 		comment: "EXPLAIN guesses costs, for postgres_fdw with use_remote_estimate"},
 	{name: viewKindSetting, value: "view", check: oneOf("view", "table"),
@@ -182,7 +185,8 @@ var settings = []setting{
 	{name: "standard_conforming_strings", value: "on", report: true, check: func(v string) (string, error) {
 		b, err := boolean(v)
 		if err == nil && b == "off" {
-			return "", sqlstate.Unsupported(-1, "Write E'...' for escapes.", "standard_conforming_strings cannot be turned off")
+			return "", sqlstate.Unsupported(-1, "Write E'...' for escapes.",
+				"standard_conforming_strings cannot be turned off")
 		}
 		return b, err
 	}},

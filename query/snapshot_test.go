@@ -46,9 +46,11 @@ func TestSnapshot_Transaction(t *testing.T) {
 		begin  string
 		stands bool
 	}{
-		{"BEGIN", false}, {"BEGIN ISOLATION LEVEL READ COMMITTED", false}, {"BEGIN ISOLATION LEVEL REPEATABLE READ", true},
+		{"BEGIN", false}, {"BEGIN ISOLATION LEVEL READ COMMITTED", false},
+		{"BEGIN ISOLATION LEVEL REPEATABLE READ", true},
 		{"BEGIN ISOLATION LEVEL SERIALIZABLE", true}, {"BEGIN; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", true},
-		{"SET default_transaction_isolation = 'serializable'; BEGIN; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", true},
+		{"SET default_transaction_isolation = 'serializable'; BEGIN; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+			true},
 	} {
 		run(c.begin)
 		docs, changes, names := count(t, conn, "docs"), count(t, conn, "changes"), count(t, conn, "by.city")
@@ -78,8 +80,10 @@ func TestSnapshot_Closed(t *testing.T) {
 	_, addr := start(t, s, nil)
 	const begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT id FROM docs; "
 	for _, sql := range []string{
-		begin + "COMMIT", begin + "ROLLBACK", begin + "SELECT id FROM docs; COMMIT", begin + "SAVEPOINT a; SELECT 1/0", begin,
-		"SELECT id FROM docs UNION ALL SELECT id FROM changes", "SELECT id FROM docs WHERE id < 'b' OR id > 'o' LIMIT 1",
+		begin + "COMMIT", begin + "ROLLBACK", begin + "SELECT id FROM docs; COMMIT", begin +
+			"SAVEPOINT a; SELECT 1/0", begin,
+		"SELECT id FROM docs UNION ALL SELECT id FROM changes", "SELECT id FROM docs WHERE id < 'b' OR id > " +
+			"'o' LIMIT 1",
 		"SELECT 1/length(id) FROM docs UNION ALL SELECT 1/0 FROM docs", "SELECT id FROM conflicts",
 		"EXPLAIN ANALYZE SELECT id FROM docs UNION ALL SELECT id FROM docs",
 		"EXPLAIN SELECT id FROM docs UNION ALL SELECT id FROM docs",

@@ -228,7 +228,8 @@ func (t *transaction) setIsolation(level string) error {
 	case level == t.vars.value[isolationSetting]:
 		return nil
 	case t.queried:
-		return sqlstate.New(sqlstate.ActiveTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
+		return sqlstate.New(sqlstate.ActiveTransaction,
+			"SET TRANSACTION ISOLATION LEVEL must be called before any query")
 	case len(t.savepoints) > 0:
 		return sqlstate.New(sqlstate.ActiveTransaction,
 			"SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction")

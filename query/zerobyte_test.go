@@ -22,7 +22,8 @@ func TestTexts_HaveNoZeroBytes(t *testing.T) {
 	const where = " FROM docs ORDER BY doc->>'a' LIMIT 1"
 	for _, expr := range []string{
 		"doc->>'a'", "id", "array[doc->>'a', id]", "row(id, doc->>'a')", "doc#>>'{a}'", "jsonb_object_keys(doc)",
-		"(jsonb_each_text(doc)).value", "jsonb_path_query(doc, '$.a')#>>'{}'", "upper(doc->>'a') || id", "to_jsonb(doc->>'a')",
+		"(jsonb_each_text(doc)).value", "jsonb_path_query(doc, '$.a')#>>'{}'", "upper(doc->>'a') || id",
+		"to_jsonb(doc->>'a')",
 		"(SELECT r.a FROM jsonb_to_record(doc) AS r(a text))", "(SELECT x FROM jsonb_array_elements_text(doc->$1) x)",
 	} {
 		arg := [][]byte{[]byte("k\x00")}

@@ -15,7 +15,8 @@
 //
 //   - one that is built with another ICU sorts characters that came with a later Unicode behind all others, or before;
 //   - a contraction looks over 128 combining marks at most for the mark that completes it;
-//   - a lone surrogate, which CouchDB refuses, counts as U+FFFD, and a number above the doubles, which it refuses too, as its exact value.
+//   - a lone surrogate, which CouchDB refuses, counts as U+FFFD, and a number above the doubles, which it refuses too,
+//     as its exact value.
 //
 // All functions are safe for concurrent use, do not block, and do not keep their arguments.
 package collate

@@ -137,12 +137,15 @@ func TestAppendRawKey_Order(t *testing.T) {
 
 func TestAppendKey_BadInput(t *testing.T) {
 	bad := []string{
-		``, ` `, `nul`, `nullx`, `null null`, `tru`, `01`, `-`, `1.`, `.5`, `1e`, `+1`, `--1`, `NaN`, `Infinity`, `"`, `"a`, "\"\n\"", `"\x"`, `"\u12"`,
-		`"\u12g4"`, `'a'`, `[`, `[1`, `[1,`, `[1,]`, `[,]`, `[1 2]`, `]`, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{a:1}`, `{"a" 1}`, `{1:1}`,
+		``, ` `, `nul`, `nullx`, `null null`, `tru`, `01`, `-`, `1.`, `.5`, `1e`, `+1`, `--1`, `NaN`, `Infinity`, `"`,
+		`"a`, "\"\n\"", `"\x"`, `"\u12"`,
+		`"\u12g4"`, `'a'`, `[`, `[1`, `[1,`, `[1,]`, `[,]`, `[1 2]`, `]`, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`,
+		`{"a":1,}`, `{a:1}`, `{"a" 1}`, `{1:1}`,
 		`{"a":1 "b":1}`, `{"a":01}`, `[1}`, `{"a":[}]}`, "\x00",
 	}
 	for _, in := range bad {
-		for name, f := range map[string]func(dst, json []byte) ([]byte, error){"AppendKey": collate.AppendKey, "AppendRawKey": collate.AppendRawKey} {
+		for name, f := range map[string]func(dst, json []byte) ([]byte, error){"AppendKey": collate.AppendKey,
+			"AppendRawKey": collate.AppendRawKey} {
 			out, err := f([]byte("kept"), []byte(in))
 			if !errors.Is(err, collate.ErrSyntax) || string(out) != "kept" {
 				t.Errorf("%s(%q) = %q, %v; want ErrSyntax and dst as it was", name, in, out, err)
@@ -276,7 +279,8 @@ func randomKey(rng *rand.Rand, depth int) string {
 }
 
 func randomText(rng *rand.Rand) string {
-	letters := []string{"a", "A", "b", "é", "e", "́", "z", " ", "-", `\u0000`, `\n`, "1", "ß", "ss", "я", "中", "😀", `\ud83d\ude00`, `\ud800`, "￿"}
+	letters := []string{"a", "A", "b", "é", "e", "́", "z", " ", "-", `\u0000`, `\n`, "1", "ß", "ss", "я", "中", "😀",
+		`\ud83d\ude00`, `\ud800`, "￿"}
 	var b strings.Builder
 	for range rng.IntN(5) {
 		b.WriteString(letters[rng.IntN(len(letters))])
@@ -320,7 +324,8 @@ func FuzzSkip(f *testing.F) {
 
 func BenchmarkAppendKey(b *testing.B) {
 	for name, in := range map[string]string{
-		"integer": `42`, "double": `42.46372`, "ascii": `"Sant Julia de Loria"`, "latin": `"Sant Julià de Lòria"`, "array": `["AD","Sant Julià de Lòria",2024]`,
+		"integer": `42`, "double": `42.46372`, "ascii": `"Sant Julia de Loria"`, "latin": `"Sant Julià de Lòria"`,
+		"array": `["AD","Sant Julià de Lòria",2024]`,
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -29,8 +29,10 @@ func TestCouchDB(t *testing.T) {
 	defer couch(t, "DELETE", db, "")
 	upload(t, db, couchKeys())
 	couch(t, "PUT", db+"/_design/d", `{"views":{"v":{"map":"function(doc){ emit(doc.k) }","reduce":"_count"}}}`)
-	couch(t, "PUT", db+"/_design/raw", `{"views":{"v":{"map":"function(doc){ emit(doc.k) }","reduce":"_count","options":{"collation":"raw"}}}}`)
-	for design, appendKey := range map[string]func(dst, json []byte) ([]byte, error){"d": collate.AppendKey, "raw": collate.AppendRawKey} {
+	couch(t, "PUT", db+"/_design/raw",
+		`{"views":{"v":{"map":"function(doc){ emit(doc.k) }","reduce":"_count","options":{"collation":"raw"}}}}`)
+	for design, appendKey := range map[string]func(dst, json []byte) ([]byte, error){"d": collate.AppendKey,
+		"raw": collate.AppendRawKey} {
 		rows := view(t, db+"/_design/"+design+"/_view/v?reduce=false")
 		encode := func(json []byte) []byte {
 			k, err := appendKey(nil, json)

@@ -56,7 +56,8 @@ func TestAppendKey_Pairs(t *testing.T) {
 			a, b := samples.Pair(n)
 			if got := bytes.Compare(stringKey(t, a), stringKey(t, b)); got != want {
 				if wrong++; wrong < 30 {
-					t.Errorf("pair %d, %q (%x) against %q (%x): %d, ICU says %d", n, a, []rune(a), b, []rune(b), got, want)
+					t.Errorf("pair %d, %q (%x) against %q (%x): %d, ICU says %d", n, a, []rune(a), b, []rune(b), got,
+						want)
 				}
 			}
 		}
@@ -68,7 +69,8 @@ func TestAppendKey_Pairs(t *testing.T) {
 
 // TestAppendKey_Time holds that no text takes more than linear time.
 func TestAppendKey_Time(t *testing.T) {
-	for _, part := range []string{"a", "l\u0301", "\u0418\u0301", "\u0438\u0334\u0334", "\u0fb2\u0f39\u0f71\u0f39\u0f80", "\u0e40\u0e01", "각", "\u3041\u3099", "\u0f71", "\u0f71\u0334"} {
+	for _, part := range []string{"a", "l\u0301", "\u0418\u0301", "\u0438\u0334\u0334",
+		"\u0fb2\u0f39\u0f71\u0f39\u0f80", "\u0e40\u0e01", "각", "\u3041\u3099", "\u0f71", "\u0f71\u0334"} {
 		text := bytes.Repeat([]byte(part), 200_000/len(part))
 		began := time.Now()
 		key := stringKey(t, string(text))

@@ -52,7 +52,8 @@ func localeWords() []string {
 			add(string(r))
 		}
 	}
-	add(strings.Split("resume résumé Resume Résumé RÉSUMÉ co-op coop CO-OP 0 1 9 10 a1 a2 a10 - _ ab a-b a_b 中 文 ひ カ 한 א ب ก 😀 x中 файл Файл ελλά "+
+	add(strings.Split("resume résumé Resume Résumé RÉSUMÉ co-op coop CO-OP 0 1 9 10 a1 a2 a10 - _ ab a-b a_b 中 文 ひ "+
+		"カ 한 א ب ก 😀 x中 файл Файл ελλά "+
 		"a2b a10b a02b a002 file9 file10 file9a № € … SS straße strasse 007 7 70 1.5 1.25", " ")...)
 	add("", " ", "co op", "a b", "a  b", "file 9", "file 10")
 	slices.Sort(out)
@@ -107,7 +108,8 @@ func TestLocale_Postgres(t *testing.T) {
 	conn := livePostgres(t)
 	supported, refused := collate.Locales()
 	var names []string
-	if err := conn.QueryRow(t.Context(), `SELECT array_agg(colliculocale::text) FROM pg_collation WHERE collprovider = 'i'`).Scan(&names); err != nil {
+	if err := conn.QueryRow(t.Context(),
+		`SELECT array_agg(colliculocale::text) FROM pg_collation WHERE collprovider = 'i'`).Scan(&names); err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(names)
@@ -145,7 +147,8 @@ func postgresOrder(t *testing.T, conn *pgx.Conn, tag string) (sorted []string) {
 		CREATE COLLATION pg_temp.measured (provider = icu, locale = '`+tag+`')`); err != nil {
 		t.Fatal(err)
 	}
-	err := conn.QueryRow(t.Context(), `SELECT array_agg(w ORDER BY w COLLATE pg_temp.measured) FROM unnest($1::text[]) w`,
+	err := conn.QueryRow(t.Context(),
+		`SELECT array_agg(w ORDER BY w COLLATE pg_temp.measured) FROM unnest($1::text[]) w`,
 		pgx.QueryExecModeExec, localeWords()).Scan(&sorted)
 	if err != nil {
 		t.Fatal(tag, err)
@@ -202,7 +205,8 @@ func TestLocale_Alphabets(t *testing.T) {
 
 func TestLocale_Refused(t *testing.T) {
 	for tag, want := range map[string]error{
-		"xx": collate.ErrUnknownLocale, "": collate.ErrUnknownLocale, "SV": collate.ErrUnknownLocale, "sv-XX": collate.ErrUnknownLocale,
+		"xx": collate.ErrUnknownLocale, "": collate.ErrUnknownLocale, "SV": collate.ErrUnknownLocale,
+		"sv-XX":               collate.ErrUnknownLocale,
 		"root":                collate.ErrUnknownLocale,
 		"ru":                  collate.ErrUnsupportedLocale, // Cyrillic goes first
 		"da":                  collate.ErrUnsupportedLocale, // upper case goes first
@@ -230,8 +234,10 @@ func TestLocaleOrder_Broken(t *testing.T) {
 		for _, w := range []string{"a\xff", "\xed\xa0\x80", "a\x00b", "\xff\xfe"} {
 			for _, other := range []string{"a", "a\uFFFD", "z", "å"} {
 				c := o.Compare(w, other)
-				if c == 0 || o.Compare(other, w) != -c || bytes.Compare(o.AppendKey(nil, w), o.AppendKey(nil, other)) != c {
-					t.Errorf("%s: %q against %q is %d, and not the same the other way round or by key", tag, w, other, c)
+				if c == 0 || o.Compare(other, w) != -c ||
+					bytes.Compare(o.AppendKey(nil, w), o.AppendKey(nil, other)) != c {
+					t.Errorf("%s: %q against %q is %d, and not the same the other way round or by key", tag, w, other,
+						c)
 				}
 			}
 		}
@@ -247,7 +253,8 @@ func TestLocaleOrder_Concurrent(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 500 {
-				if o.Compare("ånga", "zebra") != 1 || bytes.Compare(o.AppendKey(nil, "äta"), o.AppendKey(nil, "öka")) != -1 {
+				if o.Compare("ånga", "zebra") != 1 ||
+					bytes.Compare(o.AppendKey(nil, "äta"), o.AppendKey(nil, "öka")) != -1 {
 					t.Error("wrong order")
 				}
 			}

@@ -23,8 +23,8 @@ type Object struct {
 	Newlines   bool // white space of the text had a line break
 }
 
-// ScanMembers validates text as one JSON object in UTF-8 and calls member for each member of it, also where what follows
-// turns out to be no JSON. The error is ErrSyntax, ErrDepth or ErrNotObject.
+// ScanMembers validates text as one JSON object in UTF-8 and calls member for each member of it, also where what
+// follows turns out to be no JSON. The error is ErrSyntax, ErrDepth or ErrNotObject.
 func ScanMembers(text []byte, member func(Member)) (Object, error) {
 	if !utf8.Valid(text) {
 		return Object{}, ErrSyntax

@@ -8,8 +8,8 @@ import (
 // HexDigits are the digits that escapes, digests and revisions are written with.
 const HexDigits = "0123456789abcdef"
 
-// AppendQuoted appends s as a JSON string, as JSON.stringify and CouchDB write it. What is not UTF-8 becomes U+FFFD: one
-// for each byte, or for the three bytes of half a surrogate pair, which JavaScript's strings can have.
+// AppendQuoted appends s as a JSON string, as JSON.stringify and CouchDB write it. What is not UTF-8 becomes U+FFFD:
+// one for each byte, or for the three bytes of half a surrogate pair, which JavaScript's strings can have.
 func AppendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	from := 0

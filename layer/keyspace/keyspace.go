@@ -41,15 +41,18 @@ const (
 // FormatVersion numbers the layout of the whole store. A node refuses a store with a higher version than it knows.
 //
 //	1: the first layout.
-//	2: prefix numbers come from PrefixWindows instead of one counter, and a change of a Stamp changes the metadata version of the store too. The first
-//	   node that knows it makes a store of version 1 one of version 2, in which databases stay where they are. Stop the nodes that know only 1 first.
+//	2: prefix numbers come from PrefixWindows instead of one counter, and a change of a Stamp changes the metadata
+//	   version of the store too. The first node that knows it makes a store of version 1 one of version 2, in which
+//	   databases stay where they are. Stop the nodes that know only 1 first.
 //	3: indexes have numbers (ViewNumber). Those that there are keep their keys until they are built anew.
-//	4: bodies are counted for their attachments (AttachmentRefs). A node that knows only 3 would write and remove bodies
-//	   without counting them, and attachments would be removed that documents still have. Stop the nodes that know only
-//	   3 first. What is there is converted as compaction meets it.
+//	4: bodies are counted for their attachments (AttachmentRefs). A node that knows only 3 would write and remove
+//	   bodies without counting them, and attachments would be removed that documents still have. Stop the nodes that
+//	   know only 3 first. What is there is converted as compaction meets it.
 //	5: entries by id have digests of values (EntryFormat 2). Those that there are stay until their document changes.
-//	6: superseded bodies and counters are kept by changes shard. What there is stays where it is, and is read there too.
-//	7: entries of the feed are counted by blocks (FeedCounts). Those that there are count from when a node comes to it.
+//	6: superseded bodies and counters are kept by changes shard. What there is stays where it is, and is read there
+//	   too.
+//	7: entries of the feed are counted by blocks (FeedCounts). Those that there are count from when a node comes to
+//	   it.
 const FormatVersion = 7
 
 // Subspace is the third tuple element of a key in Data.

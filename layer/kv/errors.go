@@ -27,14 +27,15 @@ const (
 	CodeIOError               Code = 1510 // io_error: the disk failed; nothing more is acknowledged
 	CodeDiskFull              Code = 1518 // the disk is full: writes are refused until there is room
 	CodeUnwritable            Code = 1519 // the store's directory cannot be written: writes are refused until it can be
-	CodeFileCorrupt           Code = 1522 // file_corrupt: what was asked for is damaged on disk; everything else goes on
-	CodeClientInvalid         Code = 2000 // client_invalid_operation
-	CodeKeyTooLarge           Code = 2102 // key_too_large
-	CodeValueTooLarge         Code = 2103 // value_too_large
-	CodeKeyOutsideRange       Code = 2004 // key_outside_legal_range
-	CodeInvertedRange         Code = 2005 // inverted_range
-	CodeUsedDuringCommit      Code = 2017 // used_during_commit
-	CodeTransactionTooLarge   Code = 2101 // transaction_too_large
+	// file_corrupt: what was asked for is damaged on disk; everything else goes on
+	CodeFileCorrupt         Code = 1522
+	CodeClientInvalid       Code = 2000 // client_invalid_operation
+	CodeKeyTooLarge         Code = 2102 // key_too_large
+	CodeValueTooLarge       Code = 2103 // value_too_large
+	CodeKeyOutsideRange     Code = 2004 // key_outside_legal_range
+	CodeInvertedRange       Code = 2005 // inverted_range
+	CodeUsedDuringCommit    Code = 2017 // used_during_commit
+	CodeTransactionTooLarge Code = 2101 // transaction_too_large
 )
 
 // Error is what engines return. Ask it through the predicates below; compare codes only in tests.

@@ -29,7 +29,8 @@ func TestError_predicates(t *testing.T) {
 		{kv.CodeTransactionTooLarge, false, false, nil},
 	} {
 		err := fmt.Errorf("wrapped: %w", kv.NewError(tt.code, "what", io.ErrUnexpectedEOF))
-		if kv.Retryable(err) != tt.retry || kv.MaybeCommitted(err) != tt.maybe || !kv.IsCode(err, tt.code) || kv.IsCode(err, 1) {
+		if kv.Retryable(err) != tt.retry || kv.MaybeCommitted(err) != tt.maybe || !kv.IsCode(err, tt.code) ||
+			kv.IsCode(err, 1) {
 			t.Errorf("%d: retryable %v, maybe committed %v", tt.code, kv.Retryable(err), kv.MaybeCommitted(err))
 		}
 		if !errors.Is(err, io.ErrUnexpectedEOF) || tt.is != nil && !errors.Is(err, tt.is) {

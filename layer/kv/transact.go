@@ -61,7 +61,8 @@ const (
 // true. It is for the caller to do less.
 //
 // Where the loop ends with an engine error and an earlier commit may have happened, MaybeCommitted is true of it.
-func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(tx Transaction) (T, error)) (T, Committed, error) {
+func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(tx Transaction) (T, error)) (T,
+	Committed, error) {
 	var result, zero T
 	var unknown unknownCommits
 	var excess excess
@@ -190,7 +191,8 @@ func (u *unknownCommits) mark(err error) error {
 
 // attemptOnce runs one transaction. result is overwritten only by a finished fn, so that a commit found by its id keeps
 // the result of the attempt that made it.
-func attemptOnce[T any](ctx context.Context, e Engine, o TransactOptions, result *T, unknown *unknownCommits, fn func(tx Transaction) (T, error)) (c Committed, done bool, err error) {
+func attemptOnce[T any](ctx context.Context, e Engine, o TransactOptions, result *T, unknown *unknownCommits,
+	fn func(tx Transaction) (T, error)) (c Committed, done bool, err error) {
 	c.Version = -1
 	tx := e.Begin(ctx)
 	defer tx.Cancel()

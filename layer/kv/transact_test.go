@@ -47,7 +47,10 @@ func appendTo(key, word string) func(tx kv.Transaction) (string, error) {
 // result is of the attempt that committed.
 func TestTransact_onceWithID(t *testing.T) {
 	const workers, rounds = 6, 30
-	e := faulty(t, faultkv.Options{Seed: 11, Rates: faultkv.Rates{Conflict: 0.1, TooOld: 0.02, FutureVersion: 0.05, UnknownLost: 0.2, UnknownCommitted: 0.2}})
+	e := faulty(t,
+		faultkv.Options{Seed: 11,
+			Rates: faultkv.Rates{Conflict: 0.1, TooOld: 0.02, FutureVersion: 0.05, UnknownLost: 0.2,
+				UnknownCommitted: 0.2}})
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	results := map[string]kv.Committed{}
@@ -55,7 +58,8 @@ func TestTransact_onceWithID(t *testing.T) {
 		wg.Go(func() {
 			for i := range rounds {
 				word := fmt.Sprintf("%d-%d", w, i)
-				now, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id/" + word)}, appendTo("log", word))
+				now, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id/" + word)},
+					appendTo("log", word))
 				if err != nil {
 					t.Error(err)
 					return
@@ -139,10 +143,11 @@ func TestTransact_ends(t *testing.T) {
 	})
 	t.Run("after the attempts it was given", func(t *testing.T) {
 		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{Conflict: 1}})
-		n, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{MaxAttempts: 3}, func(tx kv.Transaction) (int, error) {
-			tx.Set([]byte("a"), nil)
-			return 7, nil
-		})
+		n, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{MaxAttempts: 3},
+			func(tx kv.Transaction) (int, error) {
+				tx.Set([]byte("a"), nil)
+				return 7, nil
+			})
 		if !kv.IsCode(err, kv.CodeNotCommitted) || n != 0 || c.Attempts != 3 || kv.MaybeCommitted(err) {
 			t.Errorf("%d, %v, %+v", n, err, c)
 		}
@@ -165,7 +170,8 @@ func TestTransact_ends(t *testing.T) {
 			tx.Set([]byte("a"), nil)
 			return 7, nil
 		})
-		if !kv.IsCode(err, kv.CodeTimedOut) || !errors.Is(err, context.DeadlineExceeded) || c.Attempts < 2 || kv.MaybeCommitted(err) {
+		if !kv.IsCode(err, kv.CodeTimedOut) || !errors.Is(err, context.DeadlineExceeded) || c.Attempts < 2 ||
+			kv.MaybeCommitted(err) {
 			t.Errorf("%v, %+v", err, c)
 		}
 	})
@@ -184,13 +190,14 @@ func TestTransact_ends(t *testing.T) {
 	t.Run("with a doubt that the id has answered", func(t *testing.T) {
 		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{UnknownLost: 1}})
 		calls := 0
-		_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id")}, func(tx kv.Transaction) (int, error) {
-			if calls++; calls == 2 {
-				return 0, kv.NewError(kv.CodeKeyTooLarge, "for good", nil)
-			}
-			tx.Set([]byte("a"), nil)
-			return 7, nil
-		})
+		_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id")},
+			func(tx kv.Transaction) (int, error) {
+				if calls++; calls == 2 {
+					return 0, kv.NewError(kv.CodeKeyTooLarge, "for good", nil)
+				}
+				tx.Set([]byte("a"), nil)
+				return 7, nil
+			})
 		if !kv.IsCode(err, kv.CodeKeyTooLarge) || kv.MaybeCommitted(err) {
 			t.Errorf("%v", err)
 		}
@@ -218,9 +225,10 @@ func TestTransact_engineLimit(t *testing.T) {
 
 func TestTransact_readOnly(t *testing.T) {
 	e := faulty(t, faultkv.Options{Seed: 5})
-	_, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id")}, func(tx kv.Transaction) ([]byte, error) {
-		return tx.Get([]byte("a")).Wait()
-	})
+	_, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id")},
+		func(tx kv.Transaction) ([]byte, error) {
+			return tx.Get([]byte("a")).Wait()
+		})
 	if err != nil || c.Version != -1 || c.Versionstamp != (kv.Versionstamp{}) {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -252,7 +260,10 @@ func (refused) Cancel()       {}
 func TestTransact_backoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun []time.Time
-		_, c, err := kv.Transact(t.Context(), refusing{begun: &begun}, kv.TransactOptions{MaxAttempts: 16}, func(kv.Transaction) (int, error) { return 0, nil })
+		_, c, err := kv.Transact(t.Context(), refusing{begun: &begun}, kv.TransactOptions{MaxAttempts: 16},
+			func(kv.Transaction) (int, error) {
+				return 0, nil
+			})
 		if !kv.IsCode(err, kv.CodeNotCommitted) || c.Attempts != 16 || len(begun) != 16 {
 			t.Fatalf("%v, %+v", err, c)
 		}

@@ -29,17 +29,23 @@ func TestAggregate(t *testing.T) {
 		{`true`, `wrong true`, `error`},
 		{`{"a":"x"}`, `wrong {"a":"x"}`, `error`},
 		{`{"a":1} 1`, `wrong 1`, `error`},
-		{`9007199254740993 1`, `9007199254740994`, `{"sum":9007199254740994,"count":2,"min":1,"max":9007199254740993,"sumsqr":81129638414606699710187514626050}`},
-		{`9223372036854775807 1 -2`, `9223372036854775806`, `{"sum":9223372036854775806,"count":3,"min":-2,"max":9223372036854775807,"sumsqr":85070591730234615847396907784232501254}`},
+		{`9007199254740993 1`, `9007199254740994`,
+			`{"sum":9007199254740994,"count":2,"min":1,"max":9007199254740993,"sumsqr":81129638414606699710187514626050}`},
+		{`9223372036854775807 1 -2`, `9223372036854775806`,
+			`{"sum":9223372036854775806,"count":3,"min":-2,"max":9223372036854775807,"sumsqr":85070591730234615847396907784232501254}`},
 		{`1e300 1e300`, `2e+300`, `{"sum":2e+300,"count":2,"min":1e+300,"max":1e+300,"sumsqr":null}`},
-		{`{"sum":1,"count":2,"min":0,"max":1,"sumsqr":3} 4`, `wrong 4`, `{"sum":5,"count":3,"min":0,"max":4,"sumsqr":19}`},
-		{`[1,[2]]`, `wrong [1,[2]]`, `[{"sum":1,"count":1,"min":1,"max":1,"sumsqr":1},[{"sum":2,"count":1,"min":2,"max":2,"sumsqr":4}]]`},
-		{`1.2345678901234568e+22 1`, `1.2345678901234568e+22`, `{"sum":1.2345678901234568e+22,"count":2,"min":1,"max":1.2345678901234568e+22,"sumsqr":1.5241578753238837e+44}`},
+		{`{"sum":1,"count":2,"min":0,"max":1,"sumsqr":3} 4`, `wrong 4`,
+			`{"sum":5,"count":3,"min":0,"max":4,"sumsqr":19}`},
+		{`[1,[2]]`, `wrong [1,[2]]`,
+			`[{"sum":1,"count":1,"min":1,"max":1,"sumsqr":1},[{"sum":2,"count":1,"min":2,"max":2,"sumsqr":4}]]`},
+		{`1.2345678901234568e+22 1`, `1.2345678901234568e+22`,
+			`{"sum":1.2345678901234568e+22,"count":2,"min":1,"max":1.2345678901234568e+22,"sumsqr":1.5241578753238837e+44}`},
 		{`1 {"error":"builtin_reduce_error","mine":1} 2`, `{"error":"builtin_reduce_error","mine":1}`, `error`},
 		{`0.0000001`, `1e-7`, `{"sum":1e-7,"count":1,"min":1e-7,"max":1e-7,"sumsqr":9.999999999999998e-15}`},
 	} {
 		values := strings.Fields(test.values)
-		for name, want := range map[string]string{"_sum": test.sum, "_stats": test.stats, "_count": fmt.Sprint(len(values))} {
+		for name, want := range map[string]string{"_sum": test.sum, "_stats": test.stats,
+			"_count": fmt.Sprint(len(values))} {
 			a := reduce.New(name)
 			for range 2 { // the second time after Reset
 				a.Reset()

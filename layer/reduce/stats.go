@@ -49,7 +49,8 @@ func momentsOf(v gjson.Result) (m moments, err error) {
 			field := v.Get(name)
 			n, ok := parseNumber(field.Raw)
 			if field.Type != gjson.Number || !ok {
-				return m, &Error{"_stats", fmt.Sprintf("requires of map values that are objects a numeric field %s", name)}
+				return m, &Error{"_stats",
+					fmt.Sprintf("requires of map values that are objects a numeric field %s", name)}
 			}
 			*into = n
 		}

@@ -55,10 +55,13 @@ var errSum = errors.New("not to be added")
 
 const sumError = "builtin_reduce_error"
 
-var sumOverflow = `{"error":"` + sumError + `","reason":"Reduce output must shrink more rapidly: the sum has more than ` + strconv.Itoa(maxSum) + ` bytes"}`
+var sumOverflow = `{"error":"` + sumError +
+	`","reason":"Reduce output must shrink more rapidly: the sum has more than ` + strconv.Itoa(maxSum) + ` bytes"}`
 
-const sumReason = "The _sum function requires that map values be numbers, arrays of numbers, or objects. Objects cannot be mixed with other data structures. " +
-	"Objects can be arbitrarily nested, provided that the values for all fields are themselves numbers, arrays of numbers, or objects."
+const sumReason = "The _sum function requires that map values be numbers, arrays of numbers, or objects. Objects " +
+	"cannot be mixed with other data structures. " +
+	"Objects can be arbitrarily nested, provided that the values for all fields are themselves numbers, arrays of " +
+	"numbers, or objects."
 
 // Add never fails.
 func (s *sum) Add(_, value []byte) error {
@@ -77,7 +80,8 @@ func (s *sum) Add(_, value []byte) error {
 	case isFault(v):
 		s.fault = append([]byte{}, value...)
 	case s.total.add(v) != nil:
-		s.fault = append(append(append([]byte{}, `{"error":"`+sumError+`","reason":"`+sumReason+`","caused_by":`...), value...), '}')
+		s.fault = append(append(append([]byte{}, `{"error":"`+sumError+`","reason":"`+sumReason+`","caused_by":`...),
+			value...), '}')
 	default:
 		if s.grown += len(value); s.grown > maxSum {
 			s.grown = 0

@@ -118,7 +118,8 @@ func apply(t *rapid.T, bs []revtree.Branch, e revtree.Branch, limit int) []revtr
 		want[e.Rev] = got[e.Rev]
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("merging %v into %s: branches %s, but the changes told add up to %v", e, before, describe(m.Branches), want)
+		t.Fatalf("merging %v into %s: branches %s, but the changes told add up to %v", e, before, describe(m.Branches),
+			want)
 	}
 	return m.Branches
 }
@@ -252,7 +253,8 @@ func TestMerge_replicated(t *testing.T) {
 func TestMerge_tombstoneOnWinner(t *testing.T) {
 	live := revtree.Branch{Rev: revtree.Rev{Pos: 2, ID: "a"}, Ancestors: []string{"r"}}
 	winner := revtree.Branch{Rev: revtree.Rev{Pos: 2, ID: "b"}, Ancestors: []string{"r"}}
-	m := revtree.Merge([]revtree.Branch{live, winner}, revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: "x"}, Deleted: true, Ancestors: []string{"b", "r"}}, 1000)
+	m := revtree.Merge([]revtree.Branch{live, winner},
+		revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: "x"}, Deleted: true, Ancestors: []string{"b", "r"}}, 1000)
 	if m.Winner().Rev != live.Rev || len(m.Branches) != 2 || len(m.Replaced) != 1 {
 		t.Fatalf("winner %v of %s", m.Winner(), describe(m.Branches))
 	}
@@ -288,9 +290,11 @@ func TestMerge_linear(t *testing.T) {
 			return best
 		}
 		few, many := fastest(500), fastest(16_000)
-		t.Logf("stemmed %t: 500 branches in %v, 16,000 in %v: %.1f times", stemmed, few, many, float64(many)/float64(few))
+		t.Logf("stemmed %t: 500 branches in %v, 16,000 in %v: %.1f times", stemmed, few, many,
+			float64(many)/float64(few))
 		if many > 250*few {
-			t.Errorf("stemmed %t: 32 times as many branches take %.0f times as long", stemmed, float64(many)/float64(few))
+			t.Errorf("stemmed %t: 32 times as many branches take %.0f times as long", stemmed,
+				float64(many)/float64(few))
 		}
 	}
 }

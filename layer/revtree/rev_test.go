@@ -23,7 +23,8 @@ func TestParseRev(t *testing.T) {
 			t.Errorf("%q: %v, %v", in, r, err)
 		}
 	}
-	for _, in := range []string{"", "1", "-a", "0-", "a-b", "+1-a", "-1-a", "1.0-a", "1-" + strings.Repeat("z", 32), "1-" + strings.Repeat("z", 201),
+	for _, in := range []string{"", "1", "-a", "0-", "a-b", "+1-a", "-1-a", "1.0-a", "1-" + strings.Repeat("z", 32),
+		"1-" + strings.Repeat("z", 201),
 		"1-\xff", "99999999999999999999-a"} {
 		if r, err := revtree.ParseRev(in); err == nil {
 			t.Errorf("%q is read as %v", in, r)
@@ -32,7 +33,8 @@ func TestParseRev(t *testing.T) {
 }
 
 func TestRev_Compare(t *testing.T) {
-	ordered := []string{"1-00000000000000000000000000000001", "1-ffffffffffffffffffffffffffffffff", "1-0", "1-a", "2-00000000000000000000000000000000", "10-a"}
+	ordered := []string{"1-00000000000000000000000000000001", "1-ffffffffffffffffffffffffffffffff", "1-0", "1-a",
+		"2-00000000000000000000000000000000", "10-a"}
 	for i, a := range ordered {
 		for j, b := range ordered {
 			ra, _ := revtree.ParseRev(a)

@@ -121,9 +121,9 @@ func (t *Tree) Len() int { return len(t.leaves) }
 // Size is the number of revisions that the tree holds.
 func (t *Tree) Size() int { return len(t.nodes) }
 
-// Trimmed is a tree of the same branches without the revisions that edits named and none of the branches keeps, as where
-// their histories are longer than the limit. It is t itself where more than so many revisions would be left, or none
-// would go.
+// Trimmed is a tree of the same branches without the revisions that edits named and none of the branches keeps, as
+// where their histories are longer than the limit. It is t itself where more than so many revisions would be left, or
+// none would go.
 func (t *Tree) Trimmed(most int) *Tree {
 	kept := 0
 	for i := range t.nodes {

@@ -54,7 +54,9 @@ func TestTree_model(t *testing.T) {
 						tree = tree.Trimmed(rapid.IntRange(0, 100).Draw(t, "most"))
 					}
 					before := describe(bs)
-					partial := slices.ContainsFunc(bs, func(b revtree.Branch) bool { return int64(len(b.Ancestors)) < b.Rev.Pos-1 })
+					partial := slices.ContainsFunc(bs, func(b revtree.Branch) bool {
+						return int64(len(b.Ancestors)) < b.Rev.Pos-1
+					})
 					if tree.Partial() != partial || tree.Outcome(e.Rev) != revtree.Merge(bs, e, limit).Outcome {
 						t.Fatalf("of %s: partial %t, %v is %v", before, tree.Partial(), e.Rev, tree.Outcome(e.Rev))
 					}
@@ -140,12 +142,14 @@ func BenchmarkTree_Merge(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			tree := revtree.NewTree(1000, nil)
 			for i := range n {
-				tree.Add(revtree.Branch{Rev: revtree.Rev{Pos: 2, ID: fmt.Sprintf("%032x", i)}, Ancestors: []string{"r"}})
+				tree.Add(revtree.Branch{Rev: revtree.Rev{Pos: 2, ID: fmt.Sprintf("%032x", i)},
+					Ancestors: []string{"r"}})
 			}
 			i := n
 			for b.Loop() {
 				i++
-				tree.Merge(revtree.Branch{Rev: revtree.Rev{Pos: 2, ID: fmt.Sprintf("%032x", i)}, Ancestors: []string{"r"}})
+				tree.Merge(revtree.Branch{Rev: revtree.Rev{Pos: 2, ID: fmt.Sprintf("%032x", i)},
+					Ancestors: []string{"r"}})
 			}
 			b.ReportMetric(float64(i-n)/b.Elapsed().Seconds(), "leaves/s")
 		})

@@ -83,7 +83,8 @@ func BenchmarkSandbox_Start(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n++
-		if _, err := s.Maps(b.Context(), nil, []script.Function{{Name: "f", Source: fmt.Sprintf(`function(doc){ emit(%d) }`, n)}}); err != nil {
+		if _, err := s.Maps(b.Context(), nil,
+			[]script.Function{{Name: "f", Source: fmt.Sprintf(`function(doc){ emit(%d) }`, n)}}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -93,7 +94,8 @@ func BenchmarkSandbox_Start(b *testing.B) {
 // BenchmarkReduce is a custom reduction of 100 rows.
 func BenchmarkReduce(b *testing.B) {
 	s := open(b, script.Limits{})
-	f, err := s.Reduce(b.Context(), script.Function{Name: "r", Source: `function(keys, values, rereduce){ return sum(values) }`})
+	f, err := s.Reduce(b.Context(),
+		script.Function{Name: "r", Source: `function(keys, values, rereduce){ return sum(values) }`})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -115,13 +117,16 @@ func BenchmarkReduce(b *testing.B) {
 // BenchmarkValidate is a validate_doc_update function on a small document.
 func BenchmarkValidate(b *testing.B) {
 	s := open(b, script.Limits{})
-	f, err := s.Validate(b.Context(), []byte(`{"_id":"_design/d","validate_doc_update":"..."}`), script.Function{Name: "v", Source: `function(newDoc, oldDoc, userCtx, secObj){ if (!newDoc.name) throw({forbidden: "no name"}) }`})
+	f, err := s.Validate(b.Context(), []byte(`{"_id":"_design/d","validate_doc_update":"..."}`),
+		script.Function{Name: "v",
+			Source: `function(newDoc, oldDoc, userCtx, secObj){ if (!newDoc.name) throw({forbidden: "no name"}) }`})
 	if err != nil {
 		b.Fatal(err)
 	}
 	n := 0
 	for b.Loop() {
-		if err := f.Validate(b.Context(), city, []byte("null"), []byte(`{"db":"d","name":null,"roles":[]}`), []byte(`{}`)); err != nil {
+		if err := f.Validate(b.Context(), city, []byte("null"), []byte(`{"db":"d","name":null,"roles":[]}`),
+			[]byte(`{}`)); err != nil {
 			b.Fatal(err)
 		}
 		n++

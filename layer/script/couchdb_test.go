@@ -31,8 +31,8 @@ type couchRow struct {
 	Key, Value json.RawMessage
 }
 
-// TestCouchDB holds the row cases, and their order, against a CouchDB that DIVAN_TEST_COUCHDB_URL names, with an admin's
-// credentials in it.
+// TestCouchDB holds the row cases, and their order, against a CouchDB that DIVAN_TEST_COUCHDB_URL names, with an
+// admin's credentials in it.
 func TestCouchDB(t *testing.T) {
 	base := os.Getenv("DIVAN_TEST_COUCHDB_URL")
 	if base == "" {
@@ -65,7 +65,8 @@ func TestCouchDB(t *testing.T) {
 			var docs struct {
 				Rows []struct{ Doc json.RawMessage }
 			}
-			if err := json.Unmarshal(request(t, "GET", db+"/_all_docs?include_docs=true&endkey=%22_%22&descending=true", ""), &docs); err != nil {
+			if err := json.Unmarshal(request(t, "GET", db+"/_all_docs?include_docs=true&endkey=%22_%22&descending=true",
+				""), &docs); err != nil {
 				t.Fatal(err)
 			}
 			ours := sortedRows(t, s, tc.source, docs.Rows[0].Doc)
@@ -76,8 +77,8 @@ func TestCouchDB(t *testing.T) {
 	}
 }
 
-// sortedRows are our rows of a function over a document, as a view shows them: rows of one document and equal keys are in the raw order of
-// key and value, however they were emitted.
+// sortedRows are our rows of a function over a document, as a view shows them: rows of one document and equal keys are
+// in the raw order of key and value, however they were emitted.
 func sortedRows(t *testing.T, s *script.Sandbox, source string, doc []byte) []couchRow {
 	t.Helper()
 	m, err := s.Maps(t.Context(), nil, []script.Function{{Name: "v", Source: source}})

@@ -40,14 +40,15 @@ func TestDirect_which(t *testing.T) {
 	oneGoroutine(t)
 	s := open(t, script.Limits{})
 	for source, want := range map[string]bool{
-		`function (doc) { if (doc.name) emit(doc.name, null) }`:                                                                             true,
-		`function (doc) { if (doc.name) emit(doc.name, doc.country) }`:                                                                      true,
-		`function (doc) { emit([doc.country, doc.admin1, doc.admin2], 1) }`:                                                                 true,
-		"function(doc) {\n  // a comment\n  if (doc.type === 'post') {\n    emit(doc._id)\n    emit([doc.a.b, \"x\"], {n: doc.n});\n  }\n}": true,
-		`(doc) => { emit(doc._id, doc) };`:                                                                                                  true,
-		`doc => { if (!doc.a && typeof doc.b == "string" || doc["c"] != null) return emit(doc); else { emit(1, true) } }`:                   true,
-		"function(doc) { if (doc.a) emit(1)\n else emit(2)\n emit(3) }":                                                                     true,
-		`function(doc) { if (!doc.a) return; emit(doc.a) }`:                                                                                 true,
+		`function (doc) { if (doc.name) emit(doc.name, null) }`:             true,
+		`function (doc) { if (doc.name) emit(doc.name, doc.country) }`:      true,
+		`function (doc) { emit([doc.country, doc.admin1, doc.admin2], 1) }`: true,
+		"function(doc) {\n  // a comment\n  if (doc.type === 'post') {\n    emit(doc._id)\n    emit([doc.a.b, " +
+			"\"x\"], {n: doc.n});\n  }\n}": true,
+		`(doc) => { emit(doc._id, doc) };`: true,
+		`doc => { if (!doc.a && typeof doc.b == "string" || doc["c"] != null) return emit(doc); else { emit(1, true) } }`: true,
+		"function(doc) { if (doc.a) emit(1)\n else emit(2)\n emit(3) }":                                                   true,
+		`function(doc) { if (!doc.a) return; emit(doc.a) }`:                                                               true,
 		`function(doc) { return }`: true,
 		`function named(doc) {}`:   true,
 		`function(doc) { emit(null, [undefined, [], {}, (doc.a || 0)]) }`: true,
@@ -112,7 +113,8 @@ func TestDirect_which(t *testing.T) {
 		if got := m.Direct(0); got != want {
 			t.Errorf("%s: without the engine is %v, want %v", source, got, want)
 		}
-		as, engine := mapBoth(t, m, `{"_id":"x","a":"1","b":"s","name":"n","type":"post"}`, `{"_id":"y","a":{"b":1},"c":null,"n":1}`, `{"_id":"z"}`)
+		as, engine := mapBoth(t, m, `{"_id":"x","a":"1","b":"s","name":"n","type":"post"}`,
+			`{"_id":"y","a":{"b":1},"c":null,"n":1}`, `{"_id":"z"}`)
 		if fmt.Sprint(as) != fmt.Sprint(engine) {
 			t.Errorf("%s gives\n%q, the engine\n%q", source, as, engine)
 		}
@@ -131,9 +133,12 @@ func drawDirectValue(t *rapid.T, depth int) string {
 	case 1:
 		return rapid.SampledFrom([]string{"true", "false"}).Draw(t, "bool")
 	case 2, 3:
-		return rapid.SampledFrom([]string{"0", "-0", "1", "-1", "1.0", "1e2", "0.1", "1E-7", "123456789", "1234567890123456789", "1e21", "1e300", "1e999", "5e-324", "-0.0"}).Draw(t, "number")
+		return rapid.SampledFrom([]string{"0", "-0", "1", "-1", "1.0", "1e2", "0.1", "1E-7", "123456789",
+			"1234567890123456789", "1e21", "1e300", "1e999", "5e-324", "-0.0"}).Draw(t, "number")
 	case 4, 5:
-		return rapid.SampledFrom([]string{`""`, `"a"`, `"1"`, `"\u0061"`, `"é"`, `"\u00e9"`, `"\ud83d\ude00"`, `"\ud800"`, `"x\ud800y"`, `"\/"`, `"\"\\"`, `"\n\u0001"`, `"😀"`, `"\u2028"`, `"\u007f"`, `"post"`}).Draw(t, "string")
+		return rapid.SampledFrom([]string{`""`, `"a"`, `"1"`, `"\u0061"`, `"é"`, `"\u00e9"`, `"\ud83d\ude00"`,
+			`"\ud800"`, `"x\ud800y"`, `"\/"`, `"\"\\"`, `"\n\u0001"`, `"😀"`, `"\u2028"`, `"\u007f"`, `"post"`}).Draw(t,
+			"string")
 	case 6:
 		return "[]"
 	case 7:
@@ -152,7 +157,8 @@ func drawDirectValue(t *rapid.T, depth int) string {
 func drawDirectObject(t *rapid.T, depth int) string {
 	var members []string
 	for range rapid.IntRange(0, 4).Draw(t, "members") {
-		name := rapid.SampledFrom([]string{"a", "b", "c", "a b", "1", "10", "é", `\u0061`, "__proto__", "toJSON", "length", "type", ""}).Draw(t, "member")
+		name := rapid.SampledFrom([]string{"a", "b", "c", "a b", "1", "10", "é", `\u0061`, "__proto__", "toJSON",
+			"length", "type", ""}).Draw(t, "member")
 		members = append(members, `"`+name+`" : `+drawDirectValue(t, depth))
 	}
 	return "{" + strings.Join(members, ",") + "}"
@@ -167,9 +173,11 @@ func drawDirectExpression(t *rapid.T, depth int) string {
 	sub := func() string { return drawDirectExpression(t, depth-1) }
 	switch rapid.IntRange(0, most).Draw(t, "expression") {
 	case 0:
-		return rapid.SampledFrom([]string{"null", "undefined", "true", "false", "0", "1", "12", `"a"`, `'1'`, `""`, `"post"`, `'é'`}).Draw(t, "literal")
+		return rapid.SampledFrom([]string{"null", "undefined", "true", "false", "0", "1", "12", `"a"`, `'1'`, `""`,
+			`"post"`, `'é'`}).Draw(t, "literal")
 	case 1, 2, 3:
-		return rapid.SampledFrom([]string{"doc", "doc.a", "doc.b", "doc.a.b", "doc.a.a.b", `doc["a b"]`, "doc.type", "doc.length", `doc["é"]`, `doc[""]`, `doc["1"]`}).Draw(t, "path")
+		return rapid.SampledFrom([]string{"doc", "doc.a", "doc.b", "doc.a.b", "doc.a.a.b", `doc["a b"]`, "doc.type",
+			"doc.length", `doc["é"]`, `doc[""]`, `doc["1"]`}).Draw(t, "path")
 	case 4:
 		return "[" + sub() + ", " + sub() + "]"
 	case 5:
@@ -181,7 +189,8 @@ func drawDirectExpression(t *rapid.T, depth int) string {
 	case 8:
 		return "(" + sub() + rapid.SampledFrom([]string{" && ", "||"}).Draw(t, "logical") + sub() + ")"
 	}
-	return "((" + sub() + ")" + rapid.SampledFrom([]string{"===", "!==", "==", "!="}).Draw(t, "comparison") + "(" + sub() + "))"
+	return "((" + sub() + ")" + rapid.SampledFrom([]string{"===", "!==", "==", "!="}).Draw(t, "comparison") + "(" +
+		sub() + "))"
 }
 
 // TestDirect holds that functions give the same rows and errors with and without the engine, whatever the document.
@@ -204,7 +213,8 @@ func TestDirect(t *testing.T) {
 				body += call + "\n"
 			}
 		}
-		functions := []script.Function{{Name: "f", Source: "function(doc) { " + body + " }"}, {Name: "g", Source: "function(doc) { emit([doc.a].length, doc.a) }"}}
+		functions := []script.Function{{Name: "f", Source: "function(doc) { " + body + " }"},
+			{Name: "g", Source: "function(doc) { emit([doc.a].length, doc.a) }"}}
 		if rapid.Bool().Draw(rt, "alone") {
 			functions = functions[:1]
 		}
@@ -215,7 +225,9 @@ func TestDirect(t *testing.T) {
 		if m.Direct(0) {
 			direct++
 		}
-		docs := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) string { return drawDirectObject(rt, 3) }), 1, 4).Draw(rt, "documents")
+		docs := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) string {
+			return drawDirectObject(rt, 3)
+		}), 1, 4).Draw(rt, "documents")
 		as, engine := mapBoth(t, m, docs...)
 		if fmt.Sprintf("%q", as) != fmt.Sprintf("%q", engine) {
 			rt.Errorf("%s\nof %s\ngives\n%q, the engine\n%q", body, docs, as, engine)

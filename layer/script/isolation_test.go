@@ -181,14 +181,16 @@ func TestMaps_isolated(t *testing.T) {
 			}
 			for round := range 2 {
 				if got := mapTexts(t, m, docs...); !slices.Equal(got, want) {
-					t.Fatalf("round %d\n got %s\nwant %s", round, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+					t.Fatalf("round %d\n got %s\nwant %s", round, strings.Join(got, "\n     "),
+						strings.Join(want, "\n     "))
 				}
 			}
 			reversed, backwards := slices.Clone(docs), slices.Clone(want)
 			slices.Reverse(reversed)
 			slices.Reverse(backwards)
 			if got := mapTexts(t, m, reversed...); !slices.Equal(got, backwards) {
-				t.Errorf("backwards\n got %s\nwant %s", strings.Join(got, "\n     "), strings.Join(backwards, "\n     "))
+				t.Errorf("backwards\n got %s\nwant %s", strings.Join(got, "\n     "),
+					strings.Join(backwards, "\n     "))
 			}
 		})
 	}
@@ -246,7 +248,8 @@ func TestMaps_compiledLate(t *testing.T) {
 	s := open(t, script.Limits{})
 	sources := []script.Function{
 		{Name: "first", Source: `function(doc){ if (doc.n) emit(doc.n, doc.list) }`},
-		{Name: "engine", Source: `function(doc){ left = typeof left === "undefined" ? 1 : left + 1; emit(doc.n + 0, left) }`},
+		{Name: "engine",
+			Source: `function(doc){ left = typeof left === "undefined" ? 1 : left + 1; emit(doc.n + 0, left) }`},
 		{Name: "second", Source: `function(doc){ emit(doc.list, doc.n) }`},
 		{Name: "last", Source: `function(doc){ emit([doc.n, doc.list]) }`},
 	}
@@ -265,7 +268,8 @@ func TestMaps_compiledLate(t *testing.T) {
 	if !strings.Contains(want[1], `2=1`) || !strings.Contains(want[2], `4=1`) {
 		t.Errorf("%s", want)
 	}
-	for _, broken := range []string{`function(doc){ if (doc.n) emit(doc.n, doc.list) } }`, `function(doc){ emit(doc.n, `} {
+	for _, broken := range []string{`function(doc){ if (doc.n) emit(doc.n, doc.list) } }`,
+		`function(doc){ emit(doc.n, `} {
 		var wrong *script.CompileError
 		for range 3 {
 			if _, err := s.Maps(t.Context(), nil,
@@ -321,7 +325,8 @@ func TestIsolated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reduce, err := s.Reduce(t.Context(), script.Function{Name: "r", Source: strings.Replace(source, "RESULT", "all", 1)})
+	reduce, err := s.Reduce(t.Context(),
+		script.Function{Name: "r", Source: strings.Replace(source, "RESULT", "all", 1)})
 	if err != nil {
 		t.Fatal(err)
 	}

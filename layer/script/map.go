@@ -21,8 +21,8 @@ type Mapped struct {
 	Errs []error
 }
 
-// Maps is a set of map functions that see the same documents, normally those of one design document. Safe for concurrent
-// use; each call of Map works alone.
+// Maps is a set of map functions that see the same documents, normally those of one design document. Safe for
+// concurrent use; each call of Map works alone.
 type Maps struct {
 	handle
 	direct   *direct.Functions
@@ -30,8 +30,8 @@ type Maps struct {
 	most     time.Duration // for one document and function, where not zero
 }
 
-// Maps compiles map functions. lib is the JSON of the design document's views.lib, for require("views/lib/..."), or nil. The error is a
-// *CompileError for the first function that cannot be compiled.
+// Maps compiles map functions. lib is the JSON of the design document's views.lib, for require("views/lib/..."), or
+// nil. The error is a *CompileError for the first function that cannot be compiled.
 func (s *Sandbox) Maps(ctx context.Context, lib []byte, functions []Function) (*Maps, error) {
 	var root []byte
 	if lib != nil {
@@ -55,7 +55,8 @@ func (s *Sandbox) Maps(ctx context.Context, lib []byte, functions []Function) (*
 	return &Maps{handle: h, direct: direct, patience: newPatience(s.limits.Time, len(functions))}, nil
 }
 
-// Within is the same functions with a limit on the time that one of them takes over a document, where that is less than the sandbox's.
+// Within is the same functions with a limit on the time that one of them takes over a document, where that is less than
+// the sandbox's.
 func (m *Maps) Within(limit time.Duration) *Maps {
 	return &Maps{handle: m.handle, direct: m.direct, patience: m.patience, most: limit}
 }
@@ -69,9 +70,9 @@ func (m *Maps) limit(function int) time.Duration {
 	return limit
 }
 
-// Map runs every function over every document (JSON texts, with _id, _rev and what else the function is to see) and calls
-// each with the result, in the order of docs. The memory of the result is used again once each returns. An error of each ends the
-// call and is returned as it is; so does the end of ctx. While each runs, the call may hold a runtime.
+// Map runs every function over every document (JSON texts, with _id, _rev and what else the function is to see) and
+// calls each with the result, in the order of docs. The memory of the result is used again once each returns. An error
+// of each ends the call and is returned as it is; so does the end of ctx. While each runs, the call may hold a runtime.
 func (m *Maps) Map(ctx context.Context, docs [][]byte, each func(doc int, result *Mapped) error) error {
 	b := batch{maps: m, docs: docs, each: each, plain: direct.New(m.direct)}
 	b.result.Rows = make([][]Row, len(m.p.Functions))
@@ -136,7 +137,8 @@ func (b *batch) run(ctx context.Context, r *engine.Runtime) error {
 	return nil
 }
 
-// document runs the functions that are left for the current document, as far as the runtime lives. The error is one that ends the batch.
+// document runs the functions that are left for the current document, as far as the runtime lives. The error is one
+// that ends the batch.
 func (b *batch) document(r *engine.Runtime) error {
 	doc := engine.Document{Text: b.docs[b.doc]}
 	for ; b.function < len(b.result.Rows) && !r.Call().Dead(); b.function++ {

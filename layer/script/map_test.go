@@ -54,43 +54,65 @@ var rowCases = []struct{ name, source, doc, want string }{
 	{"named", `function map(doc){ emit(doc._id, 1) }`, `{"_id":"a"}`, `"a"=1`},
 	{"semicolon behind", "function(doc){ emit(1, 1) };\n", `{}`, `1=1`},
 	{"comments around", "// before\nfunction(doc){ emit(1, 1) } // behind", `{}`, `1=1`},
-	{"functions before and behind", "function one(){ return 1 } var two = 2\nfunction (doc){ emit(one(), two); emit(three()) }\nfunction three(){ return 3 }", `{}`, `1=2 3=null`},
-	{"a script", "'use strict'; var f = /[/}\"]/; let g = `a${ {b: `}`}.b }c`; /* function() */ class A {}; f = function(doc){ emit(g, typeof this) }; f;", `{}`, `"a}c"="object"`},
-	{"the last function", `(function(doc){ emit(1) }); function(doc){ var s = "}", t = '{', u = 4 / 2 / 1; emit([s, t, u, /}\/[/]/.test("}/")]) };;`, `{}`, `["}","{",2,false]=null`},
+	{"functions before and behind", "function one(){ return 1 } var two = 2\nfunction (doc){ emit(one(), two); " +
+		"emit(three()) }\nfunction three(){ return 3 }", `{}`, `1=2 3=null`},
+	{"a script", "'use strict'; var f = /[/}\"]/; let g = `a${ {b: `}`}.b }c`; /* function() */ class A {}; f = " +
+		"function(doc){ emit(g, typeof this) }; f;", `{}`, `"a}c"="object"`},
+	{"the last function",
+		`(function(doc){ emit(1) }); function(doc){ var s = "}", t = '{', u = 4 / 2 / 1; emit([s, t, u, /}\/[/]/.test("}/")]) };;`, `{}`, `["}","{",2,false]=null`},
 	{"no rows", `function(doc){}`, `{}`, ``},
 	{"order and repeats", `function(doc){ emit(2,1); emit(1,2); emit(2,3) }`, `{}`, `2=1 1=2 2=3`},
-	{"undefined", `function(doc){ emit(); emit(undefined, undefined); emit([undefined], {a: undefined}) }`, `{}`, `null=null null=null [null]={}`},
-	{"numbers that are none", `function(doc){ emit(NaN, Infinity); emit(-Infinity, [NaN]) }`, `{}`, `null=null null=[null]`},
-	{"functions", `function(doc){ emit(doc._id, function(){}); emit([function(){}], {a: function(){}}) }`, `{"_id":"a"}`, `"a"=null [null]={}`},
+	{"undefined", `function(doc){ emit(); emit(undefined, undefined); emit([undefined], {a: undefined}) }`, `{}`,
+		`null=null null=null [null]={}`},
+	{"numbers that are none", `function(doc){ emit(NaN, Infinity); emit(-Infinity, [NaN]) }`, `{}`,
+		`null=null null=[null]`},
+	{"functions", `function(doc){ emit(doc._id, function(){}); emit([function(){}], {a: function(){}}) }`,
+		`{"_id":"a"}`, `"a"=null [null]={}`},
 	{"numbers", `function(doc){ doc.n.forEach(function(n){ emit(n) }) }`,
 		`{"n":[0,-0,1.0,-1,1e3,1E21,1e-7,0.000001,123456789,1234567890,2147483647,-2147483648,4294967296,9007199254740993,1e400,1.7976931348623157e308,5e-324,0.1]}`,
 		`0=null 0=null 1=null -1=null 1000=null 1e+21=null 1e-7=null 0.000001=null 123456789=null 1234567890=null 2147483647=null -2147483648=null 4294967296=null 9007199254740992=null null=null 1.7976931348623157e+308=null 5e-324=null 0.1=null`},
 	{"strings", `function(doc){ doc.s.forEach(function(s){ emit(s, s.length) }) }`,
 		`{"s":["","é","\u00e9","\ud83d\ude00","😀","a\"b\\c\/d","\b\f\n\r\t\u0000\u001f","\u2028"]}`,
 		`""=0 "é"=1 "é"=1 "😀"=2 "😀"=2 "a\"b\\c/d"=7 "\b\f\n\r\t\u0000\u001f"=7 "` + "\u2028" + `"=1`},
-	{"lone surrogates", `function(doc){ emit(doc.s, [doc.s]); emit({a: "\udc00x"}, "\\ud800"); emit(["\\\ud800"], "😀".charAt(0)) }`, `{"s":"a\ud800"}`,
-		`"a` + "\uFFFD" + `"=["a` + "\uFFFD" + `"] {"a":"\ufffdx"}="\\ud800" ["\\` + "\uFFFD" + `"]="` + "\uFFFD" + `"`},
-	{"arrays", `function(doc){ emit([], [[], [[]], [[[[[1]]]]]]); var a = [1,,3]; a.x = 1; emit(a, [new Date(0), {a: [1]}, null, true, "x", 1.5]); a = [1]; a.toJSON = function(){ return "own" }; emit(a, [a, [a]]) }`, `{}`,
+	{"lone surrogates",
+		`function(doc){ emit(doc.s, [doc.s]); emit({a: "\udc00x"}, "\\ud800"); emit(["\\\ud800"], "😀".charAt(0)) }`,
+		`{"s":"a\ud800"}`,
+		`"a` + "\uFFFD" + `"=["a` + "\uFFFD" + `"] {"a":"\ufffdx"}="\\ud800" ["\\` + "\uFFFD" + `"]="` + "\uFFFD" +
+			`"`},
+	{"arrays",
+		`function(doc){ emit([], [[], [[]], [[[[[1]]]]]]); var a = [1,,3]; a.x = 1; emit(a, [new Date(0), {a: [1]}, null, true, "x", 1.5]); a = [1]; a.toJSON = function(){ return "own" }; emit(a, [a, [a]]) }`, `{}`,
 		`[]=[[],[[]],[[[[[1]]]]]] [1,null,3]=["1970-01-01T00:00:00.000Z",{"a":[1]},null,true,"x",1.5] "own"=["own",["own"]]`},
-	{"nested", `function(doc){ emit([doc.a.b[1].c, null], doc.a) }`, `{"a":{"b":[0,{"c":[]}]}}`, `[[],null]={"b":[0,{"c":[]}]}`},
+	{"nested", `function(doc){ emit([doc.a.b[1].c, null], doc.a) }`, `{"a":{"b":[0,{"c":[]}]}}`,
+		`[[],null]={"b":[0,{"c":[]}]}`},
 	{"member order", `function(doc){ emit(1, doc) }`, `{"b":1,"a":2,"10":3,"9":4}`, `1={"9":4,"10":3,"b":1,"a":2}`},
-	{"member twice", `function(doc){ emit(doc.a, doc); doc.a = 3; emit(doc.a) }`, `{"a":1,"b":0,"a":2}`, `2={"a":2,"b":0} 2=null`},
-	{"__proto__ as a member", `function(doc){ emit(doc.toString === undefined, doc) }`, `{"__proto__":{"x":1},"constructor":2}`, `false={"__proto__":{"x":1},"constructor":2}`},
-	{"boxed and dates", `function(doc){ emit(new Date(0), new String("x")); emit(Object(1), new Date(NaN)) }`, `{}`, `"1970-01-01T00:00:00.000Z"="x" 1=null`},
-	{"an error as value", `function(doc){ emit(new Error("k"), new TypeError("v")) }`, `{}`, `{}={"error":"TypeError","message":"v"}`},
-	{"toJSON", `function(doc){ emit({toJSON: function(){ return [1] }}, toJSON({a: [doc]})) }`, `{"x":1}`, `[1]="{\"a\":[{\"x\":1}]}"`},
+	{"member twice", `function(doc){ emit(doc.a, doc); doc.a = 3; emit(doc.a) }`, `{"a":1,"b":0,"a":2}`,
+		`2={"a":2,"b":0} 2=null`},
+	{"__proto__ as a member", `function(doc){ emit(doc.toString === undefined, doc) }`,
+		`{"__proto__":{"x":1},"constructor":2}`, `false={"__proto__":{"x":1},"constructor":2}`},
+	{"boxed and dates", `function(doc){ emit(new Date(0), new String("x")); emit(Object(1), new Date(NaN)) }`, `{}`,
+		`"1970-01-01T00:00:00.000Z"="x" 1=null`},
+	{"an error as value", `function(doc){ emit(new Error("k"), new TypeError("v")) }`, `{}`,
+		`{}={"error":"TypeError","message":"v"}`},
+	{"toJSON", `function(doc){ emit({toJSON: function(){ return [1] }}, toJSON({a: [doc]})) }`, `{"x":1}`,
+		`[1]="{\"a\":[{\"x\":1}]}"`},
 	{"value changed after emit", `function(doc){ var o = {n: 1}; emit(1, o); o.n = 2 }`, `{}`, `1={"n":2}`},
-	{"document is frozen", `function(doc){ doc.a = 5; doc.b = 6; delete doc.a; doc.list[0] = 9; doc.list.length = 0; emit(doc.a, [doc.b, doc.list]); emit(Object.isFrozen(doc), Object.isFrozen(doc.list)) }`,
+	{"document is frozen",
+		`function(doc){ doc.a = 5; doc.b = 6; delete doc.a; doc.list[0] = 9; doc.list.length = 0; emit(doc.a, [doc.b, doc.list]); emit(Object.isFrozen(doc), Object.isFrozen(doc.list)) }`,
 		`{"a":1,"list":[1]}`, `1=[null,[1]] true=true`},
 	{"sum", `function(doc){ emit(sum([1,2,3]), sum(["a","b"])) }`, `{}`, `6="0ab"`},
-	{"isArray", `function(doc){ emit(isArray([]), [isArray({}), isArray(doc.l), Array.isArray(doc.l)]) }`, `{"l":[]}`, `true=[false,true,true]`},
+	{"isArray", `function(doc){ emit(isArray([]), [isArray({}), isArray(doc.l), Array.isArray(doc.l)]) }`, `{"l":[]}`,
+		`true=[false,true,true]`},
 	{"log", `function(doc){ log("x"); log({a: 1}); log(new Error("x")); log(); emit(1) }`, `{}`, `1=null`},
 	{"implicit globals", `function(doc){ for (i = 0; i < 2; i++) emit(i) }`, `{}`, `0=null 1=null`},
-	{"date from parts", `function(doc){ emit(new Date("2024-02-29T12:00:00").getTime(), new Date(2024, 1, 29, 12).getHours()); emit(Date.UTC(2024,0), new Date(doc.t).getTimezoneOffset()); emit(new Date(0) instanceof Date, Date.name) }`, `{"t":1e12}`,
+	{"date from parts",
+		`function(doc){ emit(new Date("2024-02-29T12:00:00").getTime(), new Date(2024, 1, 29, 12).getHours()); emit(Date.UTC(2024,0), new Date(doc.t).getTimezoneOffset()); emit(new Date(0) instanceof Date, Date.name) }`, `{"t":1e12}`,
 		`1709208000000=12 1704067200000=0 true="Date"`},
-	{"newer language", `doc => { const {a, ...rest} = doc; for (const [k, v] of Object.entries(rest)) emit(k, v ?? a?.b); emit([..."ab"].at(-1), new Map([[1, 2]]).size) }`, `{"a":{"b":1},"c":null,"d":2}`, `"c"=1 "d"=2 "b"=1`},
-	{"regular expressions", `function(doc){ doc.s.replace(/[^\s,]+/g, function(w){ emit(w.toLowerCase()) }); emit(/(?<y>\d{4})/u.exec("in 2024").groups.y, "Éa".normalize("NFD").length) }`, `{"s":"To be, OR"}`, `"to"=null "be"=null "or"=null "2024"=3`},
-	{"an emit of one's own", `function(doc){ var e = emit; emit = function(k){ e(k, "mine") }; emit(1) }`, `{}`, `1="mine"`},
+	{"newer language",
+		`doc => { const {a, ...rest} = doc; for (const [k, v] of Object.entries(rest)) emit(k, v ?? a?.b); emit([..."ab"].at(-1), new Map([[1, 2]]).size) }`, `{"a":{"b":1},"c":null,"d":2}`, `"c"=1 "d"=2 "b"=1`},
+	{"regular expressions",
+		`function(doc){ doc.s.replace(/[^\s,]+/g, function(w){ emit(w.toLowerCase()) }); emit(/(?<y>\d{4})/u.exec("in 2024").groups.y, "Éa".normalize("NFD").length) }`, `{"s":"To be, OR"}`, `"to"=null "be"=null "or"=null "2024"=3`},
+	{"an emit of one's own", `function(doc){ var e = emit; emit = function(k){ e(k, "mine") }; emit(1) }`, `{}`,
+		`1="mine"`},
 	{"eval", `function(doc){ emit(eval("1+1"), new Function("a", "return a * 2")(4)) }`, `{}`, `2=8`},
 }
 
@@ -112,8 +134,8 @@ func TestMaps_Rows(t *testing.T) {
 	}
 }
 
-// TestMaps_unrepeatable holds that a function which reads the clock or draws random numbers fails for its document, with an error that says why and that the
-// function cannot catch, and for no other document.
+// TestMaps_unrepeatable holds that a function which reads the clock or draws random numbers fails for its document,
+// with an error that says why and that the function cannot catch, and for no other document.
 func TestMaps_unrepeatable(t *testing.T) {
 	oneGoroutine(t)
 	s := open(t, script.Limits{})
@@ -132,24 +154,27 @@ func TestMaps_unrepeatable(t *testing.T) {
 		{`require("views/lib/late"); emit(1)`, "the clock"},
 		{`try { require("views/lib/late") } catch (e) { } emit(1)`, "the clock"},
 	} {
-		m, err := s.Maps(t.Context(), []byte(`{"late":"try { exports.now = Date.now() } catch (e) { exports.now = 0 }"}`),
+		m, err := s.Maps(t.Context(),
+			[]byte(`{"late":"try { exports.now = Date.now() } catch (e) { exports.now = 0 }"}`),
 			[]script.Function{{Name: "m", Source: `function(doc){ if (doc.plain) return emit(2); ` + tc.source + `}`}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = m.Map(t.Context(), texts(`{"plain":true}`, `{}`, `{"plain":true}`, `{}`), func(i int, r *script.Mapped) error {
-			if i%2 == 0 {
-				if r.Errs[0] != nil || len(r.Rows[0]) != 1 {
-					t.Errorf("%s: %v, %v for another document", tc.source, r.Rows, r.Errs)
+		err = m.Map(t.Context(), texts(`{"plain":true}`, `{}`, `{"plain":true}`, `{}`),
+			func(i int, r *script.Mapped) error {
+				if i%2 == 0 {
+					if r.Errs[0] != nil || len(r.Rows[0]) != 1 {
+						t.Errorf("%s: %v, %v for another document", tc.source, r.Rows, r.Errs)
+					}
+					return nil
+				}
+				var thrown *script.RuntimeError
+				if !errors.As(r.Errs[0], &thrown) || thrown.Name != script.Unrepeatable ||
+					!strings.Contains(thrown.Message, "depends on "+tc.what) || len(r.Rows[0]) > 0 {
+					t.Errorf("%s: %v, %v", tc.source, r.Rows, r.Errs)
 				}
 				return nil
-			}
-			var thrown *script.RuntimeError
-			if !errors.As(r.Errs[0], &thrown) || thrown.Name != script.Unrepeatable || !strings.Contains(thrown.Message, "depends on "+tc.what) || len(r.Rows[0]) > 0 {
-				t.Errorf("%s: %v, %v", tc.source, r.Rows, r.Errs)
-			}
-			return nil
-		})
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +213,8 @@ func TestClock(t *testing.T) {
 		if (!(new Date() instanceof Date) || Math.random() === Math.random()) throw new Error("random");
 		emit(1);
 		return true }`, before, before+3_600_000)
-	for name, compile := range map[string]func(context.Context, []byte, script.Function) (*script.Filter, error){"filter": s.Filter, "view": s.FilterByView} {
+	for name, compile := range map[string]func(context.Context, []byte, script.Function) (*script.Filter,
+		error){"filter": s.Filter, "view": s.FilterByView} {
 		f, err := compile(t.Context(), ddoc, script.Function{Name: "f", Source: source})
 		if err != nil {
 			t.Fatal(err)
@@ -204,12 +230,14 @@ func TestClock(t *testing.T) {
 	if err := v.Validate(t.Context(), []byte("{}"), []byte("null"), []byte("{}"), []byte("{}")); err != nil {
 		t.Error(err)
 	}
-	r, err := s.Reduce(t.Context(), script.Function{Name: "r", Source: `function(k, v){ try { return Date.now() } catch (e) { return 1 } }`})
+	r, err := s.Reduce(t.Context(),
+		script.Function{Name: "r", Source: `function(k, v){ try { return Date.now() } catch (e) { return 1 } }`})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var thrown *script.RuntimeError
-	if out, err := r.Reduce(t.Context(), texts(`["k","id"]`), texts("1")); !errors.As(err, &thrown) || thrown.Name != script.Unrepeatable {
+	if out, err := r.Reduce(t.Context(), texts(`["k","id"]`), texts("1")); !errors.As(err, &thrown) ||
+		thrown.Name != script.Unrepeatable {
 		t.Errorf("a reduction: %s, %v", out, err)
 	}
 }
@@ -221,16 +249,24 @@ func TestMaps_Throws(t *testing.T) {
 		name, source, doc string
 		want              script.RuntimeError
 	}{
-		{"throws", "function(doc){\n emit(1);\n throw new Error('no');\n}", `{}`, script.RuntimeError{Name: "Error", Message: "no", Line: 3}},
-		{"a member of undefined", "function(doc){\n\n emit(doc.a.b) }", `{}`, script.RuntimeError{Name: "TypeError", Message: "cannot read property 'b' of undefined", Line: 3}},
-		{"an unknown name", `function(doc){ nothing() }`, `{}`, script.RuntimeError{Name: "ReferenceError", Message: "'nothing' is not defined", Line: 1}},
+		{"throws", "function(doc){\n emit(1);\n throw new Error('no');\n}", `{}`,
+			script.RuntimeError{Name: "Error", Message: "no", Line: 3}},
+		{"a member of undefined", "function(doc){\n\n emit(doc.a.b) }", `{}`,
+			script.RuntimeError{Name: "TypeError", Message: "cannot read property 'b' of undefined", Line: 3}},
+		{"an unknown name", `function(doc){ nothing() }`, `{}`,
+			script.RuntimeError{Name: "ReferenceError", Message: "'nothing' is not defined", Line: 1}},
 		{"a text", `function(doc){ throw "skip" }`, `{}`, script.RuntimeError{Message: "skip"}},
 		{"an object", `function(doc){ throw {skip: [1]} }`, `{}`, script.RuntimeError{Message: `{"skip":[1]}`}},
-		{"strict code and a frozen document", `function(doc){ "use strict"; doc.a = 1 }`, `{"a":0}`, script.RuntimeError{Name: "TypeError", Message: "'a' is read-only", Line: 1}},
-		{"a cycle", `function(doc){ var a = []; a[0] = a; emit(1); emit(a) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "circular reference"}},
-		{"a big integer", `function(doc){ emit(10n) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "Do not know how to serialize a BigInt"}},
-		{"no module", `function(doc){ require("views/lib/none") }`, `{}`, script.RuntimeError{Name: "invalid_require_path", Message: `there is no "views/lib/none"`}},
-		{"no JSON", `function(doc){ emit(1) }`, `{"a":}`, script.RuntimeError{Message: "script: the document is not JSON"}},
+		{"strict code and a frozen document", `function(doc){ "use strict"; doc.a = 1 }`, `{"a":0}`,
+			script.RuntimeError{Name: "TypeError", Message: "'a' is read-only", Line: 1}},
+		{"a cycle", `function(doc){ var a = []; a[0] = a; emit(1); emit(a) }`, `{}`,
+			script.RuntimeError{Name: "TypeError", Message: "circular reference"}},
+		{"a big integer", `function(doc){ emit(10n) }`, `{}`,
+			script.RuntimeError{Name: "TypeError", Message: "Do not know how to serialize a BigInt"}},
+		{"no module", `function(doc){ require("views/lib/none") }`, `{}`,
+			script.RuntimeError{Name: "invalid_require_path", Message: `there is no "views/lib/none"`}},
+		{"no JSON", `function(doc){ emit(1) }`, `{"a":}`,
+			script.RuntimeError{Message: "script: the document is not JSON"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rows, err := mapOne(t, s, "", tc.source, tc.doc)
@@ -238,7 +274,8 @@ func TestMaps_Throws(t *testing.T) {
 			if !errors.As(err, &got) || rows != "" {
 				t.Fatalf("rows %q, error %v; want none and a RuntimeError", rows, err)
 			}
-			if got.Name != tc.want.Name || got.Message != tc.want.Message || got.Function != "views.v.map" || tc.want.Line != 0 && got.Line != tc.want.Line {
+			if got.Name != tc.want.Name || got.Message != tc.want.Message || got.Function != "views.v.map" ||
+				tc.want.Line != 0 && got.Line != tc.want.Line {
 				t.Errorf("got  %+v\nwant %+v", *got, tc.want)
 			}
 		})
@@ -249,24 +286,27 @@ func TestMaps_Throws(t *testing.T) {
 func TestMaps_Realms(t *testing.T) {
 	s := open(t, script.Limits{})
 	m, err := s.Maps(t.Context(), nil, []script.Function{
-		{Name: "a", Source: `function(doc){ x = 1; emit = null; JSON = 1; Array.prototype.map = 2; doc.n = 5; doc.__proto__.y = 6; doc.list.push = 7 }`},
-		{Name: "b", Source: `function(doc){ emit([typeof x, typeof JSON, typeof [].map, doc.n, typeof doc.y, typeof doc.list.push]) }`},
+		{Name: "a",
+			Source: `function(doc){ x = 1; emit = null; JSON = 1; Array.prototype.map = 2; doc.n = 5; doc.__proto__.y = 6; doc.list.push = 7 }`},
+		{Name: "b",
+			Source: `function(doc){ emit([typeof x, typeof JSON, typeof [].map, doc.n, typeof doc.y, typeof doc.list.push]) }`},
 		{Name: "c", Source: `function(doc){ throw 1 }`},
 		{Name: "d", Source: `function(doc){ emit([doc.n]) }`},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = m.Map(t.Context(), [][]byte{[]byte(`{"n":1,"list":[]}`), []byte(`{"n":2,"list":[]}`)}, func(i int, r *script.Mapped) error {
-		want := fmt.Sprintf(`["undefined","object","function",%d,"undefined","function"]`, i+1)
-		if r.Errs[0] != nil || len(r.Rows[1]) != 1 || string(r.Rows[1][0].Key) != want {
-			t.Errorf("document %d: %s, %v; want %s", i, r.Rows[1], r.Errs, want)
-		}
-		if r.Errs[2] == nil || r.Errs[3] != nil || string(r.Rows[3][0].Key) != fmt.Sprintf("[%d]", i+1) {
-			t.Errorf("document %d: an error is not its function's alone: %s, %v", i, r.Rows, r.Errs)
-		}
-		return nil
-	})
+	err = m.Map(t.Context(), [][]byte{[]byte(`{"n":1,"list":[]}`), []byte(`{"n":2,"list":[]}`)},
+		func(i int, r *script.Mapped) error {
+			want := fmt.Sprintf(`["undefined","object","function",%d,"undefined","function"]`, i+1)
+			if r.Errs[0] != nil || len(r.Rows[1]) != 1 || string(r.Rows[1][0].Key) != want {
+				t.Errorf("document %d: %s, %v; want %s", i, r.Rows[1], r.Errs, want)
+			}
+			if r.Errs[2] == nil || r.Errs[3] != nil || string(r.Rows[3][0].Key) != fmt.Sprintf("[%d]", i+1) {
+				t.Errorf("document %d: an error is not its function's alone: %s, %v", i, r.Rows, r.Errs)
+			}
+			return nil
+		})
 	if err != nil {
 		t.Error(err)
 	}
@@ -289,8 +329,10 @@ func TestMaps_Require(t *testing.T) {
 	for _, tc := range []struct{ name, source, want, fail string }{
 		{"plain", `function(doc){ emit(require("views/lib/plus").plus(1, 2)) }`, `3=null`, ""},
 		{"relative", `function(doc){ emit(require("views/lib/deep/er").f(1)) }`, `2=null`, ""},
-		{"exports replaced", `function(doc){ emit(require("views/lib/whole")()) }`, `["views/lib/whole","object",true]=null`, ""},
-		{"loaded once", `function(doc){ require("views/lib/count").n++; emit(require("views/lib/count").n) }`, `1=null`, ""},
+		{"exports replaced", `function(doc){ emit(require("views/lib/whole")()) }`,
+			`["views/lib/whole","object",true]=null`, ""},
+		{"loaded once", `function(doc){ require("views/lib/count").n++; emit(require("views/lib/count").n) }`, `1=null`,
+			""},
 		{"circular", `function(doc){ emit(require("views/lib/a").b) }`, `1=null`, ""},
 		{"long", `function(doc){ emit(require("views/lib/long").ok) }`, `true=null`, ""},
 		{"throws", `function(doc){ require("views/lib/throws") }`, ``, "Error: at load"},
@@ -356,7 +398,8 @@ func TestMaps_CompileError(t *testing.T) {
 			if lines := strings.Count(tc.source, "\n") + 1; got.Line > lines {
 				t.Errorf("line %d of %d", got.Line, lines)
 			}
-			if got.Function != "views.bad.map" || !strings.Contains(got.Message, tc.message) || tc.line != 0 && got.Line != tc.line {
+			if got.Function != "views.bad.map" || !strings.Contains(got.Message, tc.message) ||
+				tc.line != 0 && got.Line != tc.line {
 				t.Errorf("got %+v, want %q in line %d", *got, tc.message, tc.line)
 			}
 		})
@@ -366,7 +409,8 @@ func TestMaps_CompileError(t *testing.T) {
 // TestMaps_Each holds that the caller's error and the end of the context end a batch.
 func TestMaps_Each(t *testing.T) {
 	s := open(t, script.Limits{})
-	m, err := s.Maps(t.Context(), nil, []script.Function{{Name: "a", Source: `function(doc){ if (doc.loop) for(;;); emit(1) }`}})
+	m, err := s.Maps(t.Context(), nil,
+		[]script.Function{{Name: "a", Source: `function(doc){ if (doc.loop) for(;;); emit(1) }`}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// patience is how long a map function may take over a document. It starts at Limits.Time, and with every document at which the function is stopped it
-// gets half of that, so that one that loops on many documents does not hold up its index for seconds at each of them; with every thousand documents
-// that end well in time it is given twice as much again.
+// patience is how long a map function may take over a document. It starts at Limits.Time, and with every document at
+// which the function is stopped it gets half of that, so that one that loops on many documents does not hold up its
+// index for seconds at each of them; with every thousand documents that end well in time it is given twice as much
+// again.
 type patience struct {
 	time   time.Duration
 	strike []strikes // by function

@@ -9,7 +9,8 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// A function that loops on many documents is stopped sooner with each, and every other document is mapped; the function beside it keeps its time.
+// A function that loops on many documents is stopped sooner with each, and every other document is mapped; the function
+// beside it keeps its time.
 func TestMaps_manyLoops(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures times, which the race detector stretches")
@@ -31,7 +32,8 @@ func TestMaps_manyLoops(t *testing.T) {
 	var took []time.Duration
 	err = m.Map(t.Context(), texts, func(n int, r *script.Mapped) error {
 		var stopped *script.LimitError
-		if loops := n%2 == 1; loops != errors.As(r.Errs[0], &stopped) || loops == (len(r.Rows[0]) > 0) || len(r.Rows[1]) != 1 {
+		if loops := n%2 == 1; loops != errors.As(r.Errs[0], &stopped) || loops == (len(r.Rows[0]) > 0) ||
+			len(r.Rows[1]) != 1 {
 			t.Errorf("document %d: %v, %v", n, r.Rows, r.Errs)
 		}
 		if n%2 == 1 {
@@ -47,7 +49,9 @@ func TestMaps_manyLoops(t *testing.T) {
 		t.Errorf("the first took %v of %v, all of them %v", took[0], limit, total)
 	}
 	began = time.Now()
-	if err := m.Within(30*time.Millisecond).Map(t.Context(), texts[1:2], func(int, *script.Mapped) error { return nil }); err != nil {
+	if err := m.Within(30*time.Millisecond).Map(t.Context(), texts[1:2], func(int, *script.Mapped) error {
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%v, then within 30ms %v", took, time.Since(began))

@@ -26,8 +26,8 @@ func (s *Sandbox) Reduce(ctx context.Context, f Function) (*Reduce, error) {
 }
 
 // Reduce calls the function with rows: each key is the JSON text of [key, id], and values are the rows' values. The
-// result is JSON text of the caller's. A *RuntimeError or *LimitError says that the function failed: where it threw, CouchDB shows
-// null; where the result is too large, which has the Name ReduceOverflow, it shows the error.
+// result is JSON text of the caller's. A *RuntimeError or *LimitError says that the function failed: where it threw,
+// CouchDB shows null; where the result is too large, which has the Name ReduceOverflow, it shows the error.
 func (f *Reduce) Reduce(ctx context.Context, keys, values [][]byte) ([]byte, error) {
 	return f.call(ctx, inputSize(keys, values), list(keys), list(values))
 }
@@ -45,7 +45,8 @@ func (f *Reduce) call(ctx context.Context, size int, keys, values []byte) (out [
 	})
 	if answer := len(out) + len("[]"); err == nil && !f.anySize && answer > overflowFrom && 2*answer > size {
 		err = &RuntimeError{Function: f.p.Functions[0].Name, Name: ReduceOverflow,
-			Message: fmt.Sprintf("Reduce output must shrink more rapidly: input size: %d output size: %d", size, answer)}
+			Message: fmt.Sprintf("Reduce output must shrink more rapidly: input size: %d output size: %d", size,
+				answer)}
 	}
 	if err != nil {
 		return nil, err
@@ -56,7 +57,8 @@ func (f *Reduce) call(ctx context.Context, size int, keys, values []byte) (out [
 // ReduceOverflow is the Name of the error of a result that is too large.
 const ReduceOverflow = "reduce_overflow_error"
 
-// overflowFrom is the size in bytes from which the result of a reduction has to be less than half of what went in, as by CouchDB's default (reduce_limit).
+// overflowFrom is the size in bytes from which the result of a reduction has to be less than half of what went in, as
+// by CouchDB's default (reduce_limit).
 const overflowFrom = 4096
 
 // inputSize is how many bytes CouchDB would send to its query server, without the source.

@@ -68,8 +68,8 @@ func New(options Options) *Sandbox {
 	return s
 }
 
-// Close stops what runs at its next step, and waits until every runtime is gone. Calls under way and later ones fail with
-// ErrClosed.
+// Close stops what runs at its next step, and waits until every runtime is gone. Calls under way and later ones fail
+// with ErrClosed.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	if s.mu.closed {
@@ -103,8 +103,8 @@ const (
 	watchCalls = 25 * time.Millisecond
 )
 
-// watch is the watchdog: it takes the memory away from calls that do not end, and closes runtimes that nobody used. Once the
-// sandbox closes it goes on until the last runtime is gone.
+// watch is the watchdog: it takes the memory away from calls that do not end, and closes runtimes that nobody used.
+// Once the sandbox closes it goes on until the last runtime is gone.
 func (s *Sandbox) watch() {
 	defer s.watched.Done()
 	tick := time.NewTicker(watchEvery)
@@ -140,7 +140,8 @@ func (s *Sandbox) running() int {
 	return len(s.mu.all)
 }
 
-// stale kills calls that do not end, and takes out the runtimes that were idle for too long at t. calls says that there are calls under way.
+// stale kills calls that do not end, and takes out the runtimes that were idle for too long at t. calls says that there
+// are calls under way.
 func (s *Sandbox) stale(t time.Time) (out []*engine.Runtime, calls bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,8 +176,8 @@ func (s *Sandbox) stale(t time.Time) (out []*engine.Runtime, calls bool) {
 	return out, len(running) > 0
 }
 
-// acquire returns a runtime loaded with the program for a call that has the turn: an idle one, or a new one as soon as there may be one. The caller
-// gives it back with release.
+// acquire returns a runtime loaded with the program for a call that has the turn: an idle one, or a new one as soon as
+// there may be one. The caller gives it back with release.
 func (s *Sandbox) acquire(ctx context.Context, t *turns.Turn, key [32]byte, p *engine.Program) (*engine.Runtime,
 	error) {
 	for {
@@ -312,8 +313,8 @@ type handle struct {
 	key [32]byte
 }
 
-// with runs f with a runtime of the program, and runs it again where it was stopped for others. Where f leaves the runtime dead, it is thrown away. f guards
-// what it does in the engine.
+// with runs f with a runtime of the program, and runs it again where it was stopped for others. Where f leaves the
+// runtime dead, it is thrown away. f guards what it does in the engine.
 func (h handle) with(ctx context.Context, f func(r *engine.Runtime) error) error {
 	t := h.s.turns.Open(ctx, h.key)
 	defer t.Close()

@@ -52,11 +52,13 @@ func TestReduce(t *testing.T) {
 		`function(k, v){ emit(1, 2); return undefined.x }`:  "undefined",
 		`function(k, v){ var s = "x"; for(;;) s += s + 1 }`: "memory limit",
 	} {
-		f, err := open(t, script.Limits{Time: 200 * time.Millisecond}).Reduce(t.Context(), script.Function{Name: "r", Source: source})
+		f, err := open(t, script.Limits{Time: 200 * time.Millisecond}).Reduce(t.Context(),
+			script.Function{Name: "r", Source: source})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, err := f.Reduce(t.Context(), texts(`["k","id"]`), texts(`1`)); err == nil || !strings.Contains(err.Error(), want) || out != nil {
+		if out, err := f.Reduce(t.Context(), texts(`["k","id"]`), texts(`1`)); err == nil ||
+			!strings.Contains(err.Error(), want) || out != nil {
 			t.Errorf("%s: %s, %v; want %q", source, out, err, want)
 		}
 	}
@@ -80,7 +82,8 @@ func TestFilter(t *testing.T) {
 		{source: `function(doc, req){ return doc.type == req.query.type }`, want: "[true false false]"},
 		{source: `function(doc, req){ return doc.type == require("lib/kind").kind }`, want: "[true false false]"},
 		{source: `function(doc, req){ return doc.type == this.wanted }`, want: "[false true false]"},
-		{source: `function(doc, req){ doc.type = "changed"; return doc.type == "changed" && "yes" }`, want: "[true true true]"},
+		{source: `function(doc, req){ doc.type = "changed"; return doc.type == "changed" && "yes" }`,
+			want: "[true true true]"},
 		{source: `function(doc, req){ emit(doc._id) }`, want: "[false false false]"},
 		{source: `function(doc){ if (doc.type) emit(doc.type) }`, want: "[true true false]", byView: true},
 		{source: `function(doc){ return true }`, want: "[false false false]", byView: true},
@@ -98,7 +101,8 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %s", tc.source, got, err, tc.want)
 		}
 	}
-	f, err := s.Filter(t.Context(), ddoc, script.Function{Name: "filters.f", Source: `function(doc, req){ return doc.a.b }`})
+	f, err := s.Filter(t.Context(), ddoc,
+		script.Function{Name: "filters.f", Source: `function(doc, req){ return doc.a.b }`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,11 +129,14 @@ func TestValidate(t *testing.T) {
 		{`function(newDoc){ throw {get forbidden(){ for(;;); }} }`, "v: stopped at the time limit"},
 		{`function(newDoc){ var e = new Error("x"); e.forbidden = "a"; throw e }`, "Error: x (v line 1)"},
 	} {
-		f, err := s.Validate(t.Context(), []byte(`{"_id":"_design/d","lib":{"check":"module.exports = function(d){ return d.type }"}}`), script.Function{Name: "v", Source: tc.source})
+		f, err := s.Validate(t.Context(),
+			[]byte(`{"_id":"_design/d","lib":{"check":"module.exports = function(d){ return d.type }"}}`),
+			script.Function{Name: "v", Source: tc.source})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = f.Validate(t.Context(), []byte(`{"type":"x"}`), []byte(`{"type":"y"}`), []byte(`{"name":"bob"}`), []byte(`{"admins":{"roles":["_admin"]}}`))
+		err = f.Validate(t.Context(), []byte(`{"type":"x"}`), []byte(`{"type":"y"}`), []byte(`{"name":"bob"}`),
+			[]byte(`{"admins":{"roles":["_admin"]}}`))
 		got := "ok"
 		if err != nil {
 			got = err.Error()
@@ -138,7 +145,8 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s:\ngot  %s\nwant %s", tc.source, got, tc.want)
 		}
 		var no *script.Rejection
-		if errors.As(err, &no) != (strings.HasPrefix(tc.want, "forbidden") || strings.HasPrefix(tc.want, "unauthorized")) {
+		if errors.As(err,
+			&no) != (strings.HasPrefix(tc.want, "forbidden") || strings.HasPrefix(tc.want, "unauthorized")) {
 			t.Errorf("%s: %T", tc.source, err)
 		}
 	}
@@ -176,7 +184,9 @@ func TestSandbox_Concurrent(t *testing.T) {
 // TestSandbox_Close holds that Close ends running calls and that nothing runs afterwards.
 func TestSandbox_Close(t *testing.T) {
 	s := script.New(script.Options{})
-	m, err := s.Maps(t.Context(), nil, []script.Function{{Name: "a", Source: `function(doc){ if (doc.loop) for(;;) emit; Array.prototype.indexOf.call({length: 9007199254740991}, 1) }`}})
+	m, err := s.Maps(t.Context(), nil,
+		[]script.Function{{Name: "a",
+			Source: `function(doc){ if (doc.loop) for(;;) emit; Array.prototype.indexOf.call({length: 9007199254740991}, 1) }`}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +196,8 @@ func TestSandbox_Close(t *testing.T) {
 			done <- m.Map(context.Background(), texts(doc, doc), func(int, *script.Mapped) error { return nil })
 		}()
 	}
-	time.Sleep(50 * time.Millisecond) // let them get into their loops; if they are not there yet, Close only has less to do
+	// let them get into their loops; if they are not there yet, Close only has less to do
+	time.Sleep(50 * time.Millisecond)
 	began := time.Now()
 	s.Close()
 	if took := time.Since(began); took > 2*time.Second {
@@ -228,7 +239,8 @@ func TestSandbox_Log(t *testing.T) {
 	var got []string
 	s := script.New(script.Options{Log: func(m string) { got = append(got, m) }})
 	defer s.Close()
-	if _, err := mapOne(t, s, "", `function(doc){ log("text"); log({a: [1]}); log(new TypeError("x")); log(undefined) }`, `{}`); err != nil {
+	if _, err := mapOne(t, s, "",
+		`function(doc){ log("text"); log({a: [1]}); log(new TypeError("x")); log(undefined) }`, `{}`); err != nil {
 		t.Fatal(err)
 	}
 	if want := `[text {"a":[1]} {"error":"TypeError","message":"x"} undefined]`; fmt.Sprint(got) != want {

@@ -1,20 +1,22 @@
-// Package script runs the JavaScript of design documents: map, reduce, filter and validate_doc_update functions, with the
-// language and the helpers of CouchDB 3.5's QuickJS engine.
+// Package script runs the JavaScript of design documents: map, reduce, filter and validate_doc_update functions, with
+// the language and the helpers of CouchDB 3.5's QuickJS engine.
 //
-// A function can compute, and nothing else: there is no input or output, and local time is UTC. Filters and validations have the clock and random numbers. Map and
-// reduce functions have not, since an index must be the same whenever and on whichever node it is built: using them is an error ([Unrepeatable]), of the document
-// or the reduction, that the function cannot catch. It is held to a time per call and to a memory size, both
-// enforced even against code that the engine itself cannot interrupt; see [Limits].
+// A function can compute, and nothing else: there is no input or output, and local time is UTC. Filters and validations
+// have the clock and random numbers. Map and reduce functions have not, since an index must be the same whenever and on
+// whichever node it is built: using them is an error ([Unrepeatable]), of the document or the reduction, that the
+// function cannot catch. It is held to a time per call and to a memory size, both enforced even against code that the
+// engine itself cannot interrupt; see [Limits].
 //
 // What is here:
 //
 //   - [Sandbox] owns the JavaScript runtimes, keeps idle ones for reuse, and closes them.
-//   - [Sandbox.Maps], [Sandbox.Reduce], [Sandbox.Filter], [Sandbox.FilterByView] and [Sandbox.Validate] compile functions and
-//     return a handle that any number of goroutines may call at once. Each call borrows a runtime for its duration.
+//   - [Sandbox.Maps], [Sandbox.Reduce], [Sandbox.Filter], [Sandbox.FilterByView] and [Sandbox.Validate] compile
+//     functions and return a handle that any number of goroutines may call at once. Each call borrows a runtime for its
+//     duration.
 //
 // Functions see frozen documents, as CouchDB's do: an assignment to a member of the document is without effect (a
-// TypeError in strict code), so a function that changes its document disturbs neither the next function nor the next document.
-// Each map function has global variables of its own.
+// TypeError in strict code), so a function that changes its document disturbs neither the next function nor the next
+// document. Each map function has global variables of its own.
 //
 // Map functions that only look at members of the document and emit them are evaluated over its text, without the
 // engine, to the same rows (internal/direct; docs/design/direct-evaluation.md). What runs in the engine, and how it is
@@ -23,8 +25,9 @@
 // Processors are shared fairly between databases ([Charge], internal/turns).
 //
 // Errors are of five kinds. [*CompileError]: the source is wrong; refuse the design document. [*RuntimeError]: the
-// function threw, or gave what is no JSON; that document is skipped. [*LimitError]: it was stopped at a limit; likewise.
-// [*BusyError]: it waited too long for a processor; try again. Any other error is the context's, or the machine's, and says nothing about the document.
+// function threw, or gave what is no JSON; that document is skipped. [*LimitError]: it was stopped at a limit;
+// likewise. [*BusyError]: it waited too long for a processor; try again. Any other error is the context's, or the
+// machine's, and says nothing about the document.
 package script
 
 import (
@@ -37,14 +40,17 @@ import (
 
 // Limits bound what one call of one function may use.
 type Limits struct {
-	// Time is how long one function may take over one document (or one reduction, one validation), pauses for others not counted. Default 5 s.
+	// Time is how long one function may take over one document (or one reduction, one validation), pauses for others
+	// not counted. Default 5 s.
 	Time time.Duration
-	// Memory is the size in bytes of everything that the functions of one runtime hold. Default 64 MiB. It is reserved as
-	// address space; only what is used costs memory.
+	// Memory is the size in bytes of everything that the functions of one runtime hold. Default 64 MiB. It is reserved
+	// as address space; only what is used costs memory.
 	Memory int64
-	// Runtimes is how many runtimes may exist at once, busy or idle. A call waits for one when all are busy. Default 16.
+	// Runtimes is how many runtimes may exist at once, busy or idle. A call waits for one when all are busy. Default
+	// 16.
 	Runtimes int
-	// Wait is how long a call of class Query may wait for a processor in all; one of class Interactive waits for at most 4 s. Default 30 s.
+	// Wait is how long a call of class Query may wait for a processor in all; one of class Interactive waits for at
+	// most 4 s. Default 30 s.
 	Wait time.Duration
 	// Idle is how long an unused runtime is kept. Default 1 minute.
 	Idle time.Duration

@@ -12,7 +12,8 @@ func FuzzMaps_Compile(f *testing.F) {
 	for _, tc := range rowCases {
 		f.Add(tc.source)
 	}
-	for _, source := range []string{"`${`${", "/[", "function(){`", "}}}", "var x = 1; function(", "function(doc){/a/g}\nfunction b(){}", "\"\\", "a => `${{}}`"} {
+	for _, source := range []string{"`${`${", "/[", "function(){`", "}}}", "var x = 1; function(",
+		"function(doc){/a/g}\nfunction b(){}", "\"\\", "a => `${{}}`"} {
 		f.Add(source)
 	}
 	s := open(f, script.Limits{Time: 200e6, Memory: 8 << 20})
@@ -21,7 +22,9 @@ func FuzzMaps_Compile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := m.Map(t.Context(), texts(`{"_id":"a","list":[1,{"b":"c"}]}`), func(int, *script.Mapped) error { return nil }); err != nil {
+		if err := m.Map(t.Context(), texts(`{"_id":"a","list":[1,{"b":"c"}]}`), func(int, *script.Mapped) error {
+			return nil
+		}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -35,7 +38,8 @@ func FuzzMaps_Document(f *testing.F) {
 	f.Add(`{"a":[1,2,{"b":null}],"a":"\ud800"}`)
 	f.Add("{\"0\":0,\"\x800\":0,\"0\":1}")
 	s := open(f, script.Limits{})
-	m, err := s.Maps(f.Context(), nil, []script.Function{{Name: "f", Source: `function(doc){ emit(doc, JSON.stringify(doc)) }`}})
+	m, err := s.Maps(f.Context(), nil,
+		[]script.Function{{Name: "f", Source: `function(doc){ emit(doc, JSON.stringify(doc)) }`}})
 	if err != nil {
 		f.Fatal(err)
 	}

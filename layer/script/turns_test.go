@@ -11,7 +11,8 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// flood runs an endless function for many callers of several databases, until the test ends. It returns when some of them have begun.
+// flood runs an endless function for many callers of several databases, until the test ends. It returns when some of
+// them have begun.
 func flood(t *testing.T, limits script.Limits, callers int, body string) *script.Sandbox {
 	t.Helper()
 	if testing.Short() {
@@ -52,7 +53,8 @@ func flood(t *testing.T, limits script.Limits, callers int, body string) *script
 	return s
 }
 
-// TestTurns holds that functions that never end, of whatever kind, keep no other database's from running, also where each needs a new runtime.
+// TestTurns holds that functions that never end, of whatever kind, keep no other database's from running, also where
+// each needs a new runtime.
 func TestTurns(t *testing.T) {
 	for _, tc := range []struct{ name, body string }{
 		{"loops", `for (;;);`},
@@ -60,17 +62,20 @@ func TestTurns(t *testing.T) {
 		{"deaf to interrupts", `Array.prototype.indexOf.call({length: 9007199254740991}, 1)`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := flood(t, script.Limits{Runtimes: 8, Time: 20 * time.Minute, Wait: 20 * time.Minute, Memory: 16 << 20}, 40, tc.body)
+			s := flood(t, script.Limits{Runtimes: 8, Time: 20 * time.Minute, Wait: 20 * time.Minute, Memory: 16 << 20},
+				40, tc.body)
 			ctx := script.Charge(t.Context(), "good", script.Interactive)
 			var longest time.Duration
 			for i := range 20 {
 				began := time.Now()
-				f, err := s.Validate(ctx, []byte("{}"), script.Function{Name: "good", Source: fmt.Sprintf(`function(doc){ throw {forbidden: %d} }`, i)})
+				f, err := s.Validate(ctx, []byte("{}"),
+					script.Function{Name: "good", Source: fmt.Sprintf(`function(doc){ throw {forbidden: %d} }`, i)})
 				if err != nil {
 					t.Fatal(err)
 				}
 				var no *script.Rejection
-				if err := f.Validate(ctx, city, []byte("null"), []byte("{}"), []byte("{}")); !errors.As(err, &no) || no.Reason != fmt.Sprint(i) {
+				if err := f.Validate(ctx, city, []byte("null"), []byte("{}"), []byte("{}")); !errors.As(err, &no) ||
+					no.Reason != fmt.Sprint(i) {
 					t.Fatalf("validation %d: %v", i, err)
 				}
 				longest = max(longest, time.Since(began))
@@ -80,7 +85,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTurns_long holds that a long call of another database is finished too, and that what is stopped to begin again gives the right rows.
+// TestTurns_long holds that a long call of another database is finished too, and that what is stopped to begin again
+// gives the right rows.
 func TestTurns_long(t *testing.T) {
 	s := flood(t, script.Limits{Runtimes: 4, Time: 20 * time.Minute, Wait: 20 * time.Minute}, 20, `for (;;);`)
 	var callers sync.WaitGroup
@@ -89,7 +95,8 @@ func TestTurns_long(t *testing.T) {
 			ctx := script.Charge(t.Context(), fmt.Sprintf("good%d", i), script.Background)
 			m, err := s.Maps(ctx, nil, []script.Function{
 				{Name: "quick", Source: `function(doc){ emit(Math.abs(doc.n), 1) }`},
-				{Name: "long", Source: `function(doc){ var n = 0; emit("first", 1); for (var i = 0; i < 200000; i++) n += i % 7; emit(doc.n, n) }`},
+				{Name: "long",
+					Source: `function(doc){ var n = 0; emit("first", 1); for (var i = 0; i < 200000; i++) n += i % 7; emit(doc.n, n) }`},
 			})
 			if err != nil {
 				t.Error(err)
@@ -102,7 +109,8 @@ func TestTurns_long(t *testing.T) {
 			next := 0
 			err = m.Map(ctx, docs, func(n int, r *script.Mapped) error {
 				long := r.Rows[1]
-				if n != next || len(r.Rows[0]) != 1 || len(long) != 2 || string(long[1].Key) != fmt.Sprint(n) || string(long[1].Value) != "599994" || r.Errs[1] != nil {
+				if n != next || len(r.Rows[0]) != 1 || len(long) != 2 || string(long[1].Key) != fmt.Sprint(n) ||
+					string(long[1].Value) != "599994" || r.Errs[1] != nil {
 					t.Errorf("document %d, expected %d: %s, %v", n, next, r.Rows, r.Errs)
 				}
 				next++
@@ -116,8 +124,8 @@ func TestTurns_long(t *testing.T) {
 	callers.Wait()
 }
 
-// TestTurns_busy holds that a call which waits too long is refused with an error that names the database, and that the same call of another
-// database is not.
+// TestTurns_busy holds that a call which waits too long is refused with an error that names the database, and that the
+// same call of another database is not.
 func TestTurns_busy(t *testing.T) {
 	s := flood(t, script.Limits{Runtimes: 4, Time: 20 * time.Minute, Wait: 300 * time.Millisecond}, 40, `for (;;);`)
 	function := script.Function{Name: "f", Source: `function(doc){ return true }`}

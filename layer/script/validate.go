@@ -19,8 +19,8 @@ func (s *Sandbox) Validate(ctx context.Context, ddoc []byte, f Function) (*Valid
 	return &Validate{h}, nil
 }
 
-// Validate asks whether newDoc may replace oldDoc ("null" for none) for that user. All are JSON texts. nil is yes, a *Rejection no; anything
-// else that the function throws is a *RuntimeError, and no as well.
+// Validate asks whether newDoc may replace oldDoc ("null" for none) for that user. All are JSON texts. nil is yes, a
+// *Rejection no; anything else that the function throws is a *RuntimeError, and no as well.
 func (f *Validate) Validate(ctx context.Context, newDoc, oldDoc, userCtx, security []byte) error {
 	return f.once(ctx, func(f *engine.Func) error { return f.Validate(newDoc, oldDoc, userCtx, security) })
 }

@@ -43,7 +43,8 @@ func element(depth int) *rapid.Generator[any] {
 			if rapid.Bool().Draw(t, "uuid or stamp") {
 				return tuple.UUID{rapid.Byte().Draw(t, "first"), 15: rapid.Byte().Draw(t, "last")}
 			}
-			return tuple.Versionstamp{Transaction: [10]byte{7: rapid.Byte().Draw(t, "version")}, User: rapid.Uint16().Draw(t, "user")}
+			return tuple.Versionstamp{Transaction: [10]byte{7: rapid.Byte().Draw(t, "version")},
+				User: rapid.Uint16().Draw(t, "user")}
 		}
 		return drawTuple(t, depth-1)
 	})
@@ -91,7 +92,8 @@ func compareElements(a, b any) int {
 	case int64, uint64, *big.Int:
 		return widen(a).Cmp(widen(b))
 	case float32:
-		return compareFloats(float64(a), float64(b.(float32)), uint64(math.Float32bits(a))<<32, uint64(math.Float32bits(b.(float32)))<<32)
+		return compareFloats(float64(a), float64(b.(float32)), uint64(math.Float32bits(a))<<32,
+			uint64(math.Float32bits(b.(float32)))<<32)
 	case float64:
 		return compareFloats(a, b.(float64), math.Float64bits(a), math.Float64bits(b.(float64)))
 	case tuple.UUID:
@@ -204,7 +206,8 @@ func sameTypes(a, b tuple.Tuple) bool {
 // FuzzUnpack: any bytes either are refused or decode to a tuple that means the same when encoded again; and skipping
 // agrees with decoding.
 func FuzzUnpack(f *testing.F) {
-	f.Add(tuple.Tuple{nil, "a\x00", []byte{0, 255}, -1, bigInt("-0x10000000000000000"), float32(1), 2.0, true, tuple.UUID{}, tuple.IncompleteVersionstamp(1)}.Pack())
+	f.Add(tuple.Tuple{nil, "a\x00", []byte{0, 255}, -1, bigInt("-0x10000000000000000"), float32(1), 2.0, true,
+		tuple.UUID{}, tuple.IncompleteVersionstamp(1)}.Pack())
 	f.Add(tuple.Tuple{tuple.Tuple{nil, tuple.Tuple{}}, bigInt("0x10000000000000000")}.Pack())
 	f.Add([]byte("\x1d\x01\x05\x16\x00\x01"))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -15,7 +15,8 @@ import (
 func TestTyped(t *testing.T) {
 	stamp := tuple.Versionstamp{Transaction: [10]byte{5}, User: 6}
 	id := tuple.UUID{7}
-	boxed := tuple.Tuple{nil, []byte("b\x00"), "s\x00", -300, uint64(math.MaxUint64), big.NewInt(-1), float32(1), -2.0, true, id, stamp,
+	boxed := tuple.Tuple{nil, []byte("b\x00"), "s\x00", -300, uint64(math.MaxUint64), big.NewInt(-1), float32(1), -2.0,
+		true, id, stamp,
 		tuple.Tuple{nil, "in", tuple.Tuple{nil}}, "end"}.Pack()
 	b := tuple.AppendNil(nil)
 	b = tuple.AppendBytes(b, []byte("b\x00"))
@@ -54,7 +55,8 @@ func TestTyped(t *testing.T) {
 	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12); err != nil {
 		t.Fatal(err)
 	}
-	if !isNil || string(bs) != "b\x00" || s != "s\x00" || n != -300 || u != math.MaxUint64 || bn.Int64() != -1 || f32 != 1 || f64 != -2 ||
+	if !isNil || string(bs) != "b\x00" || s != "s\x00" || n != -300 || u != math.MaxUint64 || bn.Int64() != -1 ||
+		f32 != 1 || f64 != -2 ||
 		!v || uuid != id || vs != stamp || string(end) != "end" || len(b) != 0 {
 		t.Error("an element came back changed", isNil, bs, s, n, u, bn, f32, f64, v, uuid, vs, end, b)
 	}

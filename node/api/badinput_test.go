@@ -64,8 +64,10 @@ func (s *server) state(t *testing.T, db string) string {
 	t.Helper()
 	var b strings.Builder
 	for _, part := range []string{
-		"", "/_changes?style=all_docs&include_docs=true&conflicts=true", "/_all_docs", "/_local_docs?include_docs=true", "/_security", "/_revs_limit",
-		"/_purged_infos", "/_purged_infos_limit", "/_changes/_meta", "/doc?open_revs=all&revs=true&attachments=true", "/stemmed?open_revs=all&revs=true",
+		"", "/_changes?style=all_docs&include_docs=true&conflicts=true", "/_all_docs", "/_local_docs?include_docs=true",
+		"/_security", "/_revs_limit",
+		"/_purged_infos", "/_purged_infos_limit", "/_changes/_meta", "/doc?open_revs=all&revs=true&attachments=true",
+		"/stemmed?open_revs=all&revs=true",
 	} {
 		fmt.Fprintln(&b, part, s.ask(t, "GET", "/"+db+part, "").body)
 	}
@@ -109,7 +111,8 @@ func TestBadInput(t *testing.T) {
 		"words": "abc", "CouchDB's": "12-g1AAAACbeJzLYWBgYMpgTmHgzcvPy09JdcjLz8gvLskBCScyJNX___8_K4M5MRcowG5kYpFqYGSKTQNOI", "a number": "5", "minus": "-1",
 		"empty": "", "capitals": strings.ToUpper(last[:len(last)-2]) + "AA", "too short": last[:24], "too long": last +
 			"00", "odd": last + "0", "null": "null",
-		"of another database": foreign, "of the future": "14ffffffffffffffff00000000", "of an incarnation not reached": incarnation, "of a far incarnation": "16ffff" + last[2:],
+		"of another database": foreign, "of the future": "14ffffffffffffffff00000000",
+		"of an incarnation not reached": incarnation, "of a far incarnation": "16ffff" + last[2:],
 	} {
 		reason := "since"
 		for _, feed := range []string{"normal", "longpoll", "continuous", "eventsource"} {
@@ -192,7 +195,8 @@ func TestBadInput(t *testing.T) {
 	}
 
 	for name, body := range map[string]string{
-		"no start": `{"ids":["a"]}`, "start below the ids": `{"start":1,"ids":["b","a"]}`, "no ids": `{"start":1,"ids":[]}`, "ids of numbers": `{"start":1,"ids":[1]}`,
+		"no start": `{"ids":["a"]}`, "start below the ids": `{"start":1,"ids":["b","a"]}`,
+		"no ids": `{"start":1,"ids":[]}`, "ids of numbers": `{"start":1,"ids":[1]}`,
 		"a list": `[]`, "start zero": `{"start":0,"ids":["a"]}`,
 	} {
 		a := s.ask(t, "PUT", "/db/doc?new_edits=false", `{"_revisions":`+body+`}`)
@@ -233,7 +237,8 @@ func TestBadInput(t *testing.T) {
 		parts(`"length":5,"digest":"md5-N7Wa/VknJfkwXkhKXX9RaA=="`,
 			"hello"), 400, "content_md5_mismatch", "Possible message corruption.", related...)
 	add("a part that does not come", "PUT", "/db/new",
-		"--b\r\nContent-Type: application/json\r\n\r\n"+`{"_attachments":{"a":{"follows":true,"length":5}}}`+"\r\n--b--", 400, "bad_request", "", related...)
+		"--b\r\nContent-Type: application/json\r\n\r\n"+`{"_attachments":{"a":{"follows":true,"length":5}}}`+
+			"\r\n--b--", 400, "bad_request", "", related...)
 	add("a part that breaks off", "PUT", "/db/new", strings.TrimSuffix(parts(`"length":5`, "hello"), "\r\n--b--"), 400,
 		"bad_request", "", related...)
 	add("a stub of nothing", "PUT", "/db/new", `{"_attachments":{"a":{"stub":true}}}`, 412, "missing_stub",
@@ -275,7 +280,8 @@ func TestBadInput_brokenOff(t *testing.T) {
 		"with a length": "PUT /db/new/a HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhello",
 		"in chunks":     "PUT /db/new/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n100\r\nhello",
 		"a document":    "PUT /db/new HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{}",
-		"a bulk":        "POST /db/_bulk_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"docs\":[{\"_id\":\"a\"}]}",
+		"a bulk": "POST /db/_bulk_docs HTTP/1.1\r\nHost: x\r\nContent-Type: " +
+			"application/json\r\nContent-Length: 100\r\n\r\n{\"docs\":[{\"_id\":\"a\"}]}",
 	} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 		if err != nil {
@@ -340,7 +346,8 @@ func TestBadInput_chunks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(conn, path+" HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n"); err != nil {
+		if _, err := io.WriteString(conn, path+" HTTP/1.1\r\nHost: x\r\nContent-Type: "+
+			"application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -19,7 +19,8 @@ func cities(batch, n int) []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"_id":"city-%07d","name":"City %d","country":"C%d","lat":%d.123456,"lng":%d.654321,"text":"%s"}`,
+		fmt.Fprintf(&b,
+			`{"_id":"city-%07d","name":"City %d","country":"C%d","lat":%d.123456,"lng":%d.654321,"text":"%s"}`,
 			batch*n+i, i, i%200, i%90, i%180, strings.Repeat("lorem ipsum ", 15))
 	}
 	b.WriteString(`]}`)

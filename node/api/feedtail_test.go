@@ -27,7 +27,9 @@ func TestFeed_ListenersShareReadings(t *testing.T) {
 		if i%2 == 0 {
 			show = append(show, s.follow(t, "/db/_changes?feed=continuous&since=now&heartbeat=30000"))
 		} else {
-			hide = append(hide, s.follow(t, "/db/_changes?feed=continuous&since=now&heartbeat=30000&filter=_doc_ids&doc_ids=[\"last\"]"))
+			hide = append(hide,
+				s.follow(t,
+					"/db/_changes?feed=continuous&since=now&heartbeat=30000&filter=_doc_ids&doc_ids=[\"last\"]"))
 		}
 	}
 	c.entries.Store(0)

@@ -18,7 +18,8 @@ func FuzzRequest(f *testing.F) {
 		{"PUT", "/db/doc?new_edits=false&rev=1-a", "application/json",
 			`{"_rev":"1-a","_revisions":{"start":1,"ids":["a"]}}`},
 		{"PUT", "/db/x", `multipart/related; boundary=b`,
-			"--b\r\nContent-Type: application/json\r\n\r\n{\"_attachments\":{\"a\":{\"follows\":true,\"length\":1}}}\r\n--b\r\n\r\nx\r\n--b--"},
+			"--b\r\nContent-Type: " +
+				"application/json\r\n\r\n{\"_attachments\":{\"a\":{\"follows\":true,\"length\":1}}}\r\n--b\r\n\r\nx\r\n--b--"},
 		{"GET", "/db/_all_docs?keys=[\"a\",1]&limit=1&skip=-1&descending=true", "", ""},
 		{"POST", "/db/_all_docs", "application/json", `{"keys":["a",null],"include_docs":true}`},
 		{"GET", "/db/_changes?since=now&limit=0&style=all_docs&filter=_doc_ids", "", ""},

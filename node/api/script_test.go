@@ -99,7 +99,8 @@ func parseScript(t *testing.T, file string) (steps []step) {
 			want := line[2:]
 			if s.status == "" {
 				s.status = want
-			} else if name, value, ok := strings.Cut(want, ": "); ok && len(s.wantBody) == 0 && headerName.MatchString(name) {
+			} else if name, value, ok := strings.Cut(want,
+				": "); ok && len(s.wantBody) == 0 && headerName.MatchString(name) {
 				s.wantHeader = append(s.wantHeader, [2]string{name, value})
 			} else {
 				s.wantBody = append(s.wantBody, want)

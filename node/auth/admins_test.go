@@ -77,7 +77,8 @@ func TestAuthenticator_AdminsAtRunTime(t *testing.T) {
 		}
 	}
 	for _, broken := range []string{
-		"SCRAM-SHA-256$1:a$b:c", "SCRAM-SHA-256$", "-pbkdf2-zzz", "-pbkdf2:sha256-zzz,00,0", "-pbkdf2-00,00,999999999999",
+		"SCRAM-SHA-256$1:a$b:c", "SCRAM-SHA-256$", "-pbkdf2-zzz", "-pbkdf2:sha256-zzz,00,0",
+		"-pbkdf2-00,00,999999999999",
 		"-pbkdf2foo", "-hashed-zz", "-pbkdf2sha256-" + strings.Repeat("00", 32) + ",00,10",
 	} {
 		_, err := a.SetAdmin("a", broken)

@@ -14,7 +14,8 @@ func FuzzParseHash(f *testing.F) {
 	for _, s := range []string{
 		auth.NewHash("sesame", 4096).String(), "-hashed-2d86831c82b440b8887169bd2eebb356821d621b,salt",
 		"-pbkdf2:sha256-9253c4205f5a591086cd64e5f4ab56dfdb82d77ddffe708ecc8c94251afac7cb,58b32fafc2979a10649a376ab874fff1,600000",
-		"-pbkdf2-2d86831c82b440b8887169bd2eebb356821d621b,5e11b9a9228414ab92541beeeacbf125,10", "SCRAM-SHA-256$4096:c2FsdA==$a:b",
+		"-pbkdf2-2d86831c82b440b8887169bd2eebb356821d621b,5e11b9a9228414ab92541beeeacbf125,10",
+		"SCRAM-SHA-256$4096:c2FsdA==$a:b",
 	} {
 		f.Add(s)
 	}

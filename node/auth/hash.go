@@ -39,8 +39,8 @@ var ErrHash = errors.New("not a password hash")
 //
 // serve both ports, and do not let a thief of the string log in without guessing the password. CouchDB's notations
 //
-//	-pbkdf2:PRF-KEY,SALT,ITERATIONS   -pbkdf2-KEY,SALT,ITERATIONS (PRF sha)   -hashed-KEY,SALT   (hex; the salt is used
-//	as text)
+//	-pbkdf2:PRF-KEY,SALT,ITERATIONS   -pbkdf2-KEY,SALT,ITERATIONS (PRF sha)   -hashed-KEY,SALT
+//	(hex; the salt is used as text)
 //
 // are read so that admins and users move over unchanged; a PBKDF2 key made with sha256 is SCRAM's salted password, so
 // these serve the SQL port too, the other ones only HTTP.

@@ -236,7 +236,8 @@ func TestAuthenticator_ServeSession(t *testing.T) {
 		answer, location                 string
 	}{
 		{"anonymous", "GET", "/_session", "", "", 200,
-			`{"ok":true,"userCtx":{"name":null,"roles":[]},"info":{"authentication_handlers":["cookie","default"]}}`, ""},
+			`{"ok":true,"userCtx":{"name":null,"roles":[]},"info":{"authentication_handlers":["cookie","default"]}}`,
+			""},
 		{"asked to log in", "GET", "/_session?basic=true", "", "", 401, "", ""},
 		{"login by form", "POST", "/_session", form, "name=jan&password=relax", 200,
 			`{"ok":true,"name":"jan","roles":["dev"]}`, ""},

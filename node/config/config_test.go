@@ -157,7 +157,8 @@ func TestLoad_Faults(t *testing.T) {
 	}{
 		{
 			name: "all at once, in the order of lines",
-			yaml: "nam: x\ndata: 5\nstorage:\n  engine: mysql\n  cachee: 1\nlimits:\n  document: 1 parsec\nviews: {map_timeout: 5}\nhttp: nothing\n",
+			yaml: "nam: x\ndata: 5\nstorage:\n  engine: mysql\n  cachee: 1\nlimits:\n  document: 1 parsec\nviews: " +
+				"{map_timeout: 5}\nhttp: nothing\n",
 			env:  map[string]string{"DIVAN_SQL": "nowhere", "DIVAN_AUTH_ITERATIONS": "many"},
 			args: []string{"-gossip", "127.0.0.1:99999"},
 			want: []string{
@@ -220,7 +221,8 @@ func TestLoad_Faults(t *testing.T) {
 		{name: "remoting's own port", yaml: "cluster:\n  remoting: 127.0.0.1:5433\n",
 			want: []string{"node.yaml:2: cluster.remoting: 127.0.0.1:5433 is taken by sql.listen"}},
 		{name: "gossip in the open", args: []string{"-gossip", "0.0.0.0:7946", "-admin", "a:b"},
-			want: []string{"-gossip: cluster.gossip: 0.0.0.0:7946 can be reached from other machines: set cluster.secret"}},
+			want: []string{"-gossip: cluster.gossip: 0.0.0.0:7946 can be reached from other machines: set " +
+				"cluster.secret"}},
 		{name: "advertise a name", yaml: "cluster: {advertise: example.org}\n",
 			want: []string{`cluster.advertise: "example.org" is not an IP address`}},
 		{name: "remote without address", yaml: "storage:\n  engine: remote\n  secret: s\n",
@@ -228,23 +230,28 @@ func TestLoad_Faults(t *testing.T) {
 		{name: "remote without secret", yaml: "storage: {engine: remote, address: '127.0.0.1:1'}\n",
 			want: []string{"a shared store needs storage.secret"}},
 		{name: "settings of FoundationDB without it",
-			yaml: "storage:\n  tag: x\n  retries: 3\n  idempotency: true\n  client_libraries: /x\n  tls: {verify: x}\n", want: []string{
+			yaml: "storage:\n  tag: x\n  retries: 3\n  idempotency: true\n  client_libraries: /x\n  tls: " +
+				"{verify: x}\n", want: []string{
 				"node.yaml:2: storage.tag: is for the engine fdb, and the engine is embedded",
 				"node.yaml:3: storage.retries: is for the engine fdb",
 				"node.yaml:4: storage.idempotency: is for the engine fdb",
 				"node.yaml:5: storage.client_libraries: is for the engine fdb",
 				"node.yaml:6: storage.tls.verify: is for the engine fdb",
 			}},
-		{name: "FoundationDB out of bounds", yaml: "storage:\n  engine: fdb\n  tag: 17-bytes-are-many\n  retries: -1\n  timeout: 1ms\n  tls: {password: x}\n", want: []string{
-			"node.yaml:3: storage.tag: is longer than 16 bytes",
-			"node.yaml:4: storage.retries: -1 is not between",
-			"node.yaml:5: storage.timeout: is too short",
-			"node.yaml:6: storage.tls.password: is for the key, and there is none",
-		}},
-		{name: "settings of another engine", yaml: "storage:\n  listen: '127.0.0.1:1'\n  secret: s\n  engine: fdb\n  address: '127.0.0.1:2'\n", want: []string{
-			"node.yaml:2: storage.listen: is for the engine embedded, and the engine is fdb",
-			"node.yaml:5: storage.address: is for the engine remote, and the engine is fdb",
-		}},
+		{name: "FoundationDB out of bounds",
+			yaml: "storage:\n  engine: fdb\n  tag: 17-bytes-are-many\n  retries: -1\n  timeout: 1ms\n  tls: " +
+				"{password: x}\n", want: []string{
+				"node.yaml:3: storage.tag: is longer than 16 bytes",
+				"node.yaml:4: storage.retries: -1 is not between",
+				"node.yaml:5: storage.timeout: is too short",
+				"node.yaml:6: storage.tls.password: is for the key, and there is none",
+			}},
+		{name: "settings of another engine",
+			yaml: "storage:\n  listen: '127.0.0.1:1'\n  secret: s\n  engine: fdb\n  address: '127.0.0.1:2'\n",
+			want: []string{
+				"node.yaml:2: storage.listen: is for the engine embedded, and the engine is fdb",
+				"node.yaml:5: storage.address: is for the engine remote, and the engine is fdb",
+			}},
 		{name: "a store in the open", yaml: "storage:\n  listen: '0.0.0.0:1'\n  secret: s\n",
 			args: []string{"-admin", "a:b"}, want: []string{
 				"node.yaml:2: storage.listen: 0.0.0.0:1 can be reached from other machines, and all documents would " +
@@ -258,14 +265,17 @@ func TestLoad_Faults(t *testing.T) {
 			"node.yaml:5: storage.tls.ca"}},
 		{name: "secrets to accept without one's own",
 			yaml: "cluster:\n  accept_secrets: [a]\nstorage:\n  accept_secrets: ['']\n", want: []string{
-				"node.yaml:2: cluster.accept_secrets: is for the time while cluster.secret is being changed, and there is none",
-				"node.yaml:4: storage.accept_secrets: is for the time", "node.yaml:4: storage.accept_secrets: a secret is empty"}},
+				"node.yaml:2: cluster.accept_secrets: is for the time while cluster.secret is being changed, and " +
+					"there is none",
+				"node.yaml:4: storage.accept_secrets: is for the time", "node.yaml:4: storage.accept_secrets: a " +
+					"secret is empty"}},
 		{name: "half of TLS", yaml: "sql:\n  tls:\n    cert: a.pem\n",
 			want: []string{"node.yaml:3: sql.tls.cert: TLS needs both cert and key"}},
 		{name: "CORS for nobody", yaml: "http: {cors: {enabled: true}}\n",
 			want: []string{"http.cors.enabled: needs http.cors.origins"}},
 		{name: "CORS for all with credentials",
-			yaml: "http: {cors: {enabled: true, origins: ['*'], credentials: true}}\n", want: []string{"http.cors.credentials: browsers send no credentials"}},
+			yaml: "http: {cors: {enabled: true, origins: ['*'], credentials: true}}\n",
+			want: []string{"http.cors.credentials: browsers send no credentials"}},
 		{name: "CORS origin with a path", yaml: "http: {cors: {enabled: true, origins: ['https://a.example/x']}}\n",
 			want: []string{`"https://a.example/x" is not an origin`}},
 		{name: "open to the world", args: []string{"-http", "0.0.0.0:0", "-sql", ":0"}, want: []string{

@@ -17,8 +17,8 @@ const DefaultFile = "node.yaml"
 
 type shortName struct{ flag, env, path, usage string }
 
-// shortNames are the flags, their variables, and the settings behind them, as in docs/clauses.md, "Program". Every other setting
-// has the variable of its path only: a flag for each would bury these eight.
+// shortNames are the flags, their variables, and the settings behind them, as in docs/clauses.md, "Program". Every
+// other setting has the variable of its path only: a flag for each would bury these eight.
 var shortNames = []shortName{
 	{"config", "DIVAN_CONFIG", "", "read settings from `FILE` instead of ./node.yaml"},
 	{"data", "DIVAN_DATA", "data", "keep the data in `DIR`"},

@@ -44,7 +44,8 @@ func show(t *testing.T, s dashboard.Sources, extra ...string) string {
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	args := []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+	args := []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--user-data-dir=" + t.TempDir(), "--window-size=1200,1400",
 		"--virtual-time-budget=5000"}
 	args = append(append(args, extra...), "--dump-dom", server.URL+"/_dashboard/")
@@ -88,7 +89,8 @@ func full(t *testing.T) dashboard.Sources {
 			"changes_done":75000,"total_changes":150000,"rows":75000,"shards":[{"shard":"s1","changes_done":74000,"done":false},{"shard":"s2","changes_done":1000,"done":true}],"started_on":1767323045,"updated_on":1767323046}]`),
 		Jobs: value(t, `[{"type":"index","id":"cities/0123","state":"running","worker":"divan@a","updated":"2026-01-02T03:04:05Z"},
 			{"type":"index","id":"old/4567","state":"pending","failures":2,"error":"rows of one document exceed a transaction","updated":"2026-01-02T03:04:05Z"}]`),
-		Shards: value(t, `[{"database":"cities","shard":"s1","seq":"0000054f5c2d1b2a3c00000000","node":"divan@a","listeners":12,"followers":2,"wakes":4711,"state":"watching"}]`),
+		Shards: value(t,
+			`[{"database":"cities","shard":"s1","seq":"0000054f5c2d1b2a3c00000000","node":"divan@a","listeners":12,"followers":2,"wakes":4711,"state":"watching"}]`),
 		Indexes: value(t, `[{"database":"cities","design":"_design/by","views":["country","name"],"rows":300000,
 			"bytes":12345678,"errors":2,"skipped":"name skips document \"d1\": TypeError","building":true,
 			"current":false,"seq":"00000000054f5c2d0000000000","last_seq":"00000000054f7b270000000000"},
@@ -96,7 +98,8 @@ func full(t *testing.T) dashboard.Sources {
 		Scripts: value(t, `{"runtimes":5,"idle":2,"most":16,"running":2,"paused":4,"waiting":6,
 			"limits":{"time":8,"memory":0},"stopped":9,"refused":10,"seconds":1.5,
 			"databases":[{"database":"cities","seconds":0.5,"waiting":3}]}`),
-		Sessions: value(t, `[{"pid":7,"user":"admin","database":"cities","application":"psql","state":"active","query":"SELECT * FROM changes_follow","since":"2026-01-02T03:04:05Z","rows":12}]`),
+		Sessions: value(t,
+			`[{"pid":7,"user":"admin","database":"cities","application":"psql","state":"active","query":"SELECT * FROM changes_follow","since":"2026-01-02T03:04:05Z","rows":12}]`),
 	}
 }
 
@@ -109,7 +112,8 @@ func TestPage_ShowsEverything(t *testing.T) {
 	for id, wants := range map[string][]string{
 		"node-name": {"divan@a"},
 		"members":   {"divan@a this node", "● alive", "divan@b", "◐ suspect", "127.0.0.1:7956", "index"},
-		"actors": {"node divan@a running", "database cities open", "indexer _design/by building", "changes done 75,000", "shard s1 watching 0 3",
+		"actors": {"node divan@a running", "database cities open", "indexer _design/by building", "changes done 75,000",
+			"shard s1 watching 0 3",
 			"runtime error: index out of range", "listeners 12", "jobs waiting"},
 		"tasks":  {"cities _design/by", "50 %", "75,000 of 150,000", "1 of 2 done s1: 74,000, s2: done", "divan@a"},
 		"jobs":   {"index cities/0123 running divan@a 0", "old/4567 pending 2", "exceed a transaction"},
@@ -146,12 +150,15 @@ func TestPage_EscapesEverything(t *testing.T) {
 		"shards":[{"shard":"E","changes_done":"E"}],"query":"E","since":"E","node":"E","pid":"E","rows":"E","bytes":"E","progress":"E","total_changes":"E","changes_done":"E","started_on":"E"}]`
 	tree := `{"tree":{"kind":"E","name":"E","state":"E","facts":{"E":"E"},"mailbox":"E","restarts":"E","last_failure":"E","last_failure_at":"E"}}`
 	all := value(t, strings.ReplaceAll(list, "E", evil))
-	dom := show(t, dashboard.Sources{Node: value(t, strings.ReplaceAll(`{"name":"E","version":"E"}`, "E", evil)), Members: all,
-		Actors: value(t, strings.ReplaceAll(tree, "E", evil)), Tasks: all, Jobs: all, Shards: all, Indexes: all, Sessions: all})
+	dom := show(t,
+		dashboard.Sources{Node: value(t, strings.ReplaceAll(`{"name":"E","version":"E"}`, "E", evil)), Members: all,
+			Actors: value(t, strings.ReplaceAll(tree, "E", evil)), Tasks: all, Jobs: all, Shards: all, Indexes: all,
+			Sessions: all})
 	if strings.Contains(dom, "<img") || strings.Count(dom, "<script") != 1 {
 		t.Error("something from the server became a tag")
 	}
-	if title := regexp.MustCompile(`<title>(.*?)</title>`).FindStringSubmatch(dom); title == nil || !strings.HasPrefix(title[1], "Divan &lt;img") {
+	if title := regexp.MustCompile(`<title>(.*?)</title>`).FindStringSubmatch(dom); title == nil ||
+		!strings.HasPrefix(title[1], "Divan &lt;img") {
 		t.Errorf("title %q", title)
 	}
 	if strings.Contains(dom, `href="javascript`) {
@@ -179,7 +186,8 @@ func TestPage_FollowsAndSurvivesFailures(t *testing.T) {
 		return json.RawMessage(`[{"name":"later","status":"left"}]`), nil
 	}
 	dom := show(t, s)
-	if got := visible(dom, "members"); !strings.Contains(got, "later") || !strings.Contains(got, "○ left") || strings.Contains(got, "first") {
+	if got := visible(dom, "members"); !strings.Contains(got, "later") || !strings.Contains(got, "○ left") ||
+		strings.Contains(got, "first") {
 		t.Errorf("members %q after %d calls", got, calls.Load())
 	}
 	if got := visible(dom, "sessions"); !strings.Contains(got, "Cannot be read: context deadline exceeded") {

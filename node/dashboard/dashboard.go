@@ -68,8 +68,9 @@ type Sources struct {
 
 const sourceTimeout = 2 * time.Second
 
-// Handler serves GET /_dashboard/, the page, and GET /_dashboard/data, what it shows: an object with one member for each
-// section, whose value is {"error": TEXT} where the section could not be read. Anything else under /_dashboard/ is 404.
+// Handler serves GET /_dashboard/, the page, and GET /_dashboard/data, what it shows: an object with one member for
+// each section, whose value is {"error": TEXT} where the section could not be read. Anything else under /_dashboard/ is
+// 404.
 func Handler(s Sources) http.Handler {
 	page, policy := assemble()
 	mux := http.NewServeMux()
@@ -108,14 +109,16 @@ func assemble() (page []byte, policy string) {
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
 	page = []byte(strings.NewReplacer("/*style*/", pageCSS, "/*script*/", pageJS).Replace(pageHTML))
-	policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; connect-src 'self'; img-src data:; "+
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 		hash(pageCSS), hash(pageJS))
 	return page, policy
 }
 
 // read asks all sources at once. One that fails or is slow costs its own section.
 func (s Sources) read(ctx context.Context) map[string]any {
-	sources := map[string]Source{"node": s.Node, "store": s.Store, "health": s.Health, "members": s.Members, "actors": s.Actors, "tasks": s.Tasks, "jobs": s.Jobs,
+	sources := map[string]Source{"node": s.Node, "store": s.Store, "health": s.Health, "members": s.Members,
+		"actors": s.Actors, "tasks": s.Tasks, "jobs": s.Jobs,
 		"compaction": s.Compaction,
 		"shards":     s.Shards, "indexes": s.Indexes, "counts": s.Counts, "scripts": s.Scripts, "sessions": s.Sessions}
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)

@@ -32,7 +32,8 @@ func TestHandler_Page(t *testing.T) {
 		t.Fatalf("status %d, type %q", r.StatusCode, r.Header.Get("Content-Type"))
 	}
 	policy := r.Header.Get("Content-Security-Policy")
-	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'sha256-") || strings.Contains(policy, "unsafe") {
+	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'sha256-") ||
+		strings.Contains(policy, "unsafe") {
 		t.Errorf("policy %q", policy)
 	}
 	for _, no := range []string{"/*style*/", "/*script*/", "src=\"http", "url(http", "innerHTML"} {
@@ -66,14 +67,16 @@ func TestHandler_Data(t *testing.T) {
 		},
 	})
 	r, body := get(t, h, "/_dashboard/data")
-	if r.StatusCode != 200 || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Cache-Control") != "no-store" {
+	if r.StatusCode != 200 || r.Header.Get("Content-Type") != "application/json" ||
+		r.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("status %d, header %v", r.StatusCode, r.Header)
 	}
 	var got map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"members": `["a"]`, "actors": `{"error":"no tree"}`, "tasks": `{"error":"a bug"}`, "shards": `[]`} {
+	for name, want := range map[string]string{"members": `["a"]`, "actors": `{"error":"no tree"}`,
+		"tasks": `{"error":"a bug"}`, "shards": `[]`} {
 		if string(got[name]) != want {
 			t.Errorf("%s is %s, want %s", name, got[name], want)
 		}

@@ -45,7 +45,9 @@ func (c *clusterOf) ownedBy(i int) (name string) {
 	for n := 0; ; n++ {
 		db := fmt.Sprint("db", n)
 		c.nodes[0].client().ok("PUT", "/"+db, "")
-		eventually(c.t, "two nodes agree on the placement", 10*time.Second, func() bool { return c.shardOwner(0, db) == c.shardOwner(1, db) })
+		eventually(c.t, "two nodes agree on the placement", 10*time.Second, func() bool {
+			return c.shardOwner(0, db) == c.shardOwner(1, db)
+		})
 		if c.shardOwner(0, db) == fmt.Sprint("node", i) {
 			return db
 		}
@@ -104,7 +106,9 @@ func (c *clusterOf) allAlive() {
 		want = append(want, fmt.Sprintf("node%d alive", i))
 	}
 	for i := range c.nodes {
-		eventually(c.t, "every node sees every other", 20*time.Second, func() bool { return c.statuses(i) == strings.Join(want, ", ") })
+		eventually(c.t, "every node sees every other", 20*time.Second, func() bool {
+			return c.statuses(i) == strings.Join(want, ", ")
+		})
 	}
 }
 
@@ -135,7 +139,8 @@ func TestFeeds_TheActorFails(t *testing.T) {
 	f.following(0, 1)
 	f.hear(3, "with all well")
 	faults := filepath.Join(c.dir, "2", "faults")
-	for _, what := range []string{"panic shard", "hang shard", "panic exchange", "hang exchange", "panic database", "panic databases", "hang node"} {
+	for _, what := range []string{"panic shard", "hang shard", "panic exchange", "hang exchange", "panic database",
+		"panic databases", "hang node"} {
 		if err := os.WriteFile(faults, []byte(what), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +148,8 @@ func TestFeeds_TheActorFails(t *testing.T) {
 		if what == "panic shard" {
 			eventually(t, "the node is degraded", 10*time.Second, func() bool {
 				r := c.nodes[2].client().do("GET", "/_up", "")
-				return r.status == 200 && strings.Contains(string(r.body), `"degraded"`) && strings.Contains(string(r.body), "actor_failing: ")
+				return r.status == 200 && strings.Contains(string(r.body), `"degraded"`) &&
+					strings.Contains(string(r.body), "actor_failing: ")
 			})
 		}
 		if err := os.Remove(faults); err != nil {
@@ -165,7 +171,8 @@ func TestFeeds_TheOwnersStoreIsOutOfReach(t *testing.T) {
 	mostlyWaits(t)
 	c := newCluster(t, 3)
 	way := newBrokenWay(t, c.store)
-	c.storage = map[int]string{2: fmt.Sprintf("{engine: remote, address: '%s', secret: 'a shared secret', timeout: 1m}", way.addr())}
+	c.storage = map[int]string{2: fmt.Sprintf("{engine: remote, address: '%s', secret: 'a shared secret', timeout: 1m}",
+		way.addr())}
 	for i := range 3 {
 		c.start(i)
 	}

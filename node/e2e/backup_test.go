@@ -18,7 +18,8 @@ func TestHTTP_Backup(t *testing.T) {
 	c := startCluster(t, 2)
 	client := c.nodes[0].client()
 	client.ok("PUT", "/ledger", "")
-	client.ok("PUT", "/ledger/_design/d", `{"views":{"round":{"map":"function (doc) { if (doc.text) emit(doc.round, null) }"}}}`)
+	client.ok("PUT", "/ledger/_design/d",
+		`{"views":{"round":{"map":"function (doc) { if (doc.text) emit(doc.round, null) }"}}}`)
 	docs := make([]ledgerDoc, 30_000)
 	for i := range docs {
 		docs[i] = ledgerDoc{ID: fmt.Sprintf("r0-%06d", i), Text: fmt.Sprintf("document %d of round 0", i)}
@@ -69,7 +70,8 @@ func TestHTTP_BackupRefuses(t *testing.T) {
 	p := start(t, t.TempDir(), "-admin", "root:sesame")
 	admin := p.as("root:sesame")
 	if testCluster != "" {
-		if r := admin.do("POST", "/_backup", `{"directory":"x"}`); r.status != 501 || !strings.Contains(string(r.body), "fdbbackup") {
+		if r := admin.do("POST", "/_backup", `{"directory":"x"}`); r.status != 501 ||
+			!strings.Contains(string(r.body), "fdbbackup") {
 			t.Errorf("on FoundationDB: %d %s", r.status, r.body)
 		}
 		return
@@ -106,7 +108,8 @@ func TestHTTP_BackupRefuses(t *testing.T) {
 		{admin, "POST", `{"directory":"` + strings.Repeat("x", 300) + `"}`, 400, "storage.backups"},
 		{admin, "POST", `{"directory":"` + root + `by-path"}`, 201, "by-path"},
 	} {
-		if r := c.by.do(c.method, "/_backup", c.body); r.status != c.status || !strings.Contains(string(r.body), c.says) {
+		if r := c.by.do(c.method, "/_backup", c.body); r.status != c.status ||
+			!strings.Contains(string(r.body), c.says) {
 			t.Errorf("%s %.60s answers %d %s, want %d and %q", c.method, c.body, r.status, r.body, c.status, c.says)
 		}
 	}

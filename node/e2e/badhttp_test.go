@@ -49,7 +49,8 @@ func TestHTTP_BadInput(t *testing.T) {
 	c.ok("GET", db+"/_design/d/_view/v", "")
 	before := c.object("GET", db, "")
 
-	better := []string{"an id of 513 bytes", "_revs_limit that is no number", "a timeout that is no number"} // than CouchDB
+	// than CouchDB
+	better := []string{"an id of 513 bytes", "_revs_limit that is no number", "a timeout that is no number"}
 	for _, b := range []struct {
 		name, method, path, body string
 		status                   int
@@ -72,59 +73,83 @@ func TestHTTP_BadInput(t *testing.T) {
 		{"a document of an unknown database", "GET", "/nowhere/x", "", 404, "not_found", "Database does not exist."},
 		{"a write to an unknown database", "PUT", "/nowhere/x", `{}`, 404, "not_found", "Database does not exist."},
 		{"delete an unknown database", "DELETE", "/nowhere", "", 404, "not_found", "Database does not exist."},
-		{"a database name in capitals", "PUT", "/Capital", "", 400, "illegal_database_name", "Only lowercase characters"},
+		{"a database name in capitals", "PUT", "/Capital", "", 400, "illegal_database_name",
+			"Only lowercase characters"},
 		{"a database name with an underscore", "PUT", "/_mine", "", 400, "illegal_database_name", ""},
 		{"a database that exists", "PUT", db, "", 412, "file_exists", "already exists"},
 
 		{"an unknown document", "GET", db + "/none", "", 404, "not_found", "missing"},
 		{"delete an unknown document", "DELETE", db + "/none?rev=1-00", "", 404, "not_found", "missing"},
-		{"an unknown revision", "GET", db + "/doc?rev=9-0123456789abcdef0123456789abcdef", "", 404, "not_found", "missing"},
+		{"an unknown revision", "GET", db + "/doc?rev=9-0123456789abcdef0123456789abcdef", "", 404, "not_found",
+			"missing"},
 		{"a malformed revision", "GET", db + "/doc?rev=abc", "", 400, "bad_request", "Invalid rev format"},
 		{"no revision", "PUT", db + "/doc", `{}`, 409, "conflict", "Document update conflict."},
-		{"a stale revision", "PUT", db + "/doc", `{"_rev":"` + rev + `"}`, 409, "conflict", "Document update conflict."},
-		{"a stale revision in the query", "PUT", db + "/doc?rev=" + rev, `{}`, 409, "conflict", "Document update conflict."},
-		{"a revision for a new document", "PUT", db + "/new", `{"_rev":"` + rev + `"}`, 409, "conflict", "Document update conflict."},
+		{"a stale revision", "PUT", db + "/doc", `{"_rev":"` + rev + `"}`, 409, "conflict",
+			"Document update conflict."},
+		{"a stale revision in the query", "PUT", db + "/doc?rev=" + rev, `{}`, 409, "conflict",
+			"Document update conflict."},
+		{"a revision for a new document", "PUT", db + "/new", `{"_rev":"` + rev + `"}`, 409, "conflict",
+			"Document update conflict."},
 		{"delete without a revision", "DELETE", db + "/doc", "", 409, "conflict", "Document update conflict."},
-		{"delete with a stale revision", "DELETE", db + "/doc?rev=" + rev, "", 409, "conflict", "Document update conflict."},
-		{"a malformed revision in a document", "PUT", db + "/doc", `{"_rev":"abc"}`, 400, "bad_request", "Invalid rev format"},
+		{"delete with a stale revision", "DELETE", db + "/doc?rev=" + rev, "", 409, "conflict",
+			"Document update conflict."},
+		{"a malformed revision in a document", "PUT", db + "/doc", `{"_rev":"abc"}`, 400, "bad_request",
+			"Invalid rev format"},
 		{"a revision that is no text", "PUT", db + "/doc", `{"_rev":1}`, 400, "bad_request", "Invalid rev format"},
 
-		{"an id with an underscore", "PUT", db + "/_x", `{}`, 400, "illegal_docid", "Only reserved document ids may start with underscore."},
-		{"an id with an underscore, by POST", "POST", db, `{"_id":"_x"}`, 400, "illegal_docid", "Only reserved document ids may start with underscore."},
+		{"an id with an underscore", "PUT", db + "/_x", `{}`, 400, "illegal_docid",
+			"Only reserved document ids may start with underscore."},
+		{"an id with an underscore, by POST", "POST", db, `{"_id":"_x"}`, 400, "illegal_docid",
+			"Only reserved document ids may start with underscore."},
 		{"an id that is no text", "POST", db, `{"_id":1}`, 400, "illegal_docid", "Document id must be a string"},
 		{"an empty id", "POST", db, `{"_id":""}`, 400, "illegal_docid", "Document id must not be empty"},
-		{"an id of 513 bytes", "PUT", db + "/" + strings.Repeat("x", 513), `{}`, 400, "illegal_docid", "Document id is too long"},
-		{"a member with an underscore", "PUT", db + "/x", `{"_nope":1}`, 400, "doc_validation", "Bad special document member: _nope"},
+		{"an id of 513 bytes", "PUT", db + "/" + strings.Repeat("x", 513), `{}`, 400, "illegal_docid",
+			"Document id is too long"},
+		{"a member with an underscore", "PUT", db + "/x", `{"_nope":1}`, 400, "doc_validation",
+			"Bad special document member: _nope"},
 
-		{"_bulk_docs without docs", "POST", db + "/_bulk_docs", `{}`, 400, "bad_request", "POST body must include `docs` parameter."},
-		{"_bulk_docs with docs that are no list", "POST", db + "/_bulk_docs", `{"docs":{}}`, 400, "bad_request", "`docs` parameter must be an array."},
-		{"_bulk_docs with a document that is none", "POST", db + "/_bulk_docs", `{"docs":[{"_id":"a"},1]}`, 400, "bad_request", "Document must be a JSON object"},
-		{"_bulk_docs with an illegal id", "POST", db + "/_bulk_docs", `{"docs":[{"_id":"a"},{"_id":"_a"}]}`, 400, "illegal_docid", "Only reserved document ids"},
-		{"_bulk_docs of another type", "POST", db + "/_bulk_docs", `[]`, 400, "bad_request", "Request body must be a JSON object"},
-		{"_bulk_docs with new_edits of another type", "POST", db + "/_bulk_docs", `{"new_edits":1,"docs":[]}`, 400, "bad_request", "`new_edits` parameter must be a boolean."},
-		{"_all_docs with keys that are no list", "POST", db + "/_all_docs", `{"keys":1}`, 400, "bad_request", "`keys` body member must be an array."},
+		{"_bulk_docs without docs", "POST", db + "/_bulk_docs", `{}`, 400, "bad_request",
+			"POST body must include `docs` parameter."},
+		{"_bulk_docs with docs that are no list", "POST", db + "/_bulk_docs", `{"docs":{}}`, 400, "bad_request",
+			"`docs` parameter must be an array."},
+		{"_bulk_docs with a document that is none", "POST", db + "/_bulk_docs", `{"docs":[{"_id":"a"},1]}`, 400,
+			"bad_request", "Document must be a JSON object"},
+		{"_bulk_docs with an illegal id", "POST", db + "/_bulk_docs", `{"docs":[{"_id":"a"},{"_id":"_a"}]}`, 400,
+			"illegal_docid", "Only reserved document ids"},
+		{"_bulk_docs of another type", "POST", db + "/_bulk_docs", `[]`, 400, "bad_request",
+			"Request body must be a JSON object"},
+		{"_bulk_docs with new_edits of another type", "POST", db + "/_bulk_docs", `{"new_edits":1,"docs":[]}`, 400,
+			"bad_request", "`new_edits` parameter must be a boolean."},
+		{"_all_docs with keys that are no list", "POST", db + "/_all_docs", `{"keys":1}`, 400, "bad_request",
+			"`keys` body member must be an array."},
 		{"_revs_limit that is no number", "PUT", db + "/_revs_limit", `"many"`, 400, "bad_request", ""},
 
-		{"limit that is no number", "GET", db + "/_all_docs?limit=many", "", 400, "query_parse_error", "Invalid value for integer"},
+		{"limit that is no number", "GET", db + "/_all_docs?limit=many", "", 400, "query_parse_error",
+			"Invalid value for integer"},
 		{"limit below zero", "GET", db + "/_all_docs?limit=-1", "", 400, "query_parse_error", ""},
 		{"a key that is no JSON", "GET", db + "/_all_docs?key=x", "", 400, "bad_request", "invalid UTF-8 JSON"},
-		{"descending of another type", "GET", db + "/_all_docs?descending=maybe", "", 400, "query_parse_error", "Invalid boolean parameter"},
+		{"descending of another type", "GET", db + "/_all_docs?descending=maybe", "", 400, "query_parse_error",
+			"Invalid boolean parameter"},
 		{"an unknown feed", "GET", db + "/_changes?feed=psychic", "", 400, "bad_request", "Supported `feed` types"},
 		{"an unknown filter", "GET", db + "/_changes?filter=a/b", "", 404, "not_found", "missing"},
 		{"a timeout that is no number", "GET", db + "/_changes?feed=longpoll&timeout=x", "", 400, "bad_request", ""},
 
 		{"an unknown design document", "GET", db + "/_design/none/_view/v", "", 404, "not_found", "missing"},
 		{"an unknown view", "GET", db + "/_design/d/_view/none", "", 404, "not_found", "missing_named_view"},
-		{"a view key that is no JSON", "GET", db + "/_design/d/_view/v?key=x", "", 400, "bad_request", "invalid UTF-8 JSON"},
-		{"a view range from end to start", "GET", db + "/_design/d/_view/v?startkey=2&endkey=1", "", 400, "query_parse_error", "No rows can match your key range"},
+		{"a view key that is no JSON", "GET", db + "/_design/d/_view/v?key=x", "", 400, "bad_request",
+			"invalid UTF-8 JSON"},
+		{"a view range from end to start", "GET", db + "/_design/d/_view/v?startkey=2&endkey=1", "", 400,
+			"query_parse_error", "No rows can match your key range"},
 		{"group without reduce", "GET", db + "/_design/d/_view/v?group=true", "", 400, "query_parse_error", ""},
-		{"a syntax error in a map function", "PUT", db + "/_design/e", `{"views":{"v":{"map":"function (doc) {"}}}`, 400, "compilation_error", ""},
+		{"a syntax error in a map function", "PUT", db + "/_design/e", `{"views":{"v":{"map":"function (doc) {"}}}`,
+			400, "compilation_error", ""},
 		{"a view without a map", "PUT", db + "/_design/e", `{"views":{"v":{}}}`, 400, "invalid_design_doc", ""},
 		{"views of another type", "PUT", db + "/_design/e", `{"views":[]}`, 400, "invalid_design_doc", ""},
 
 		{"an unknown method", "PATCH", db + "/doc", "", 405, "method_not_allowed", ""},
 		{"an unknown endpoint", "GET", db + "/_nope", "", 404, "not_found", ""},
-		{"a body that is too large", "PUT", db + "/x", `{"a":"` + strings.Repeat("x", 8_000_000) + `"}`, 413, "document_too_large", ""},
+		{"a body that is too large", "PUT", db + "/x", `{"a":"` + strings.Repeat("x", 8_000_000) + `"}`, 413,
+			"document_too_large", ""},
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			if os.Getenv("DIVAN_TEST_COUCHDB") != "" && slices.Contains(better, b.name) {
@@ -163,7 +188,8 @@ func TestHTTP_BulkConflicts(t *testing.T) {
 	c.ok("PUT", db, "")
 	t.Cleanup(func() { c.try("DELETE", db, "") })
 	c.ok("PUT", db+"/a", `{}`)
-	rows := c.ok("POST", db+"/_bulk_docs", `{"docs":[{"_id":"a"},{"_id":"b"},{"_id":"b"},{"_id":"c","_rev":"1-0123456789abcdef0123456789abcdef"}]}`).([]any)
+	rows := c.ok("POST", db+"/_bulk_docs",
+		`{"docs":[{"_id":"a"},{"_id":"b"},{"_id":"b"},{"_id":"c","_rev":"1-0123456789abcdef0123456789abcdef"}]}`).([]any)
 	var got []string
 	for _, row := range rows {
 		m := row.(map[string]any)
@@ -187,9 +213,11 @@ func TestProgram_Garbage(t *testing.T) {
 			poke(t, p.ready[port], junk)
 		}
 		for _, text := range []string{
-			"", "\x00", "GET", "GET / HTTP/1.1\r\n", "GET /a%zz HTTP/1.1\r\nHost: x\r\n\r\n", "GET /db/a%00b HTTP/1.1\r\nHost: x\r\n\r\n",
+			"", "\x00", "GET", "GET / HTTP/1.1\r\n", "GET /a%zz HTTP/1.1\r\nHost: x\r\n\r\n",
+			"GET /db/a%00b HTTP/1.1\r\nHost: x\r\n\r\n",
 			"POST /db HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"a\":",
-			"POST /db HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+			"POST /db HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: " +
+				"chunked\r\n\r\nzz\r\n",
 			"PUT /db/x HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n", strings.Repeat("A", 1<<20),
 			"\x00\x00\x00\x08\x04\xd2\x16\x2f",                     // SSLRequest, and nothing more
 			"\x00\x00\x00\x04", "\x7f\xff\xff\xff\x00\x03\x00\x00", // impossible lengths

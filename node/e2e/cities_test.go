@@ -38,7 +38,8 @@ func TestCities(t *testing.T) {
 		"views": map[string]any{
 			"country": map[string]any{"map": "function (doc) { if (doc.country) emit(doc.country, doc.name) }"},
 			"name":    map[string]any{"map": "function (doc) { if (doc.name) emit(doc.name, null) }"},
-			"place":   map[string]any{"map": "function (doc) { if (doc.country) emit([doc.country, doc.admin1, doc.name], {lat: doc.lat, lng: doc.lng}) }"},
+			"place": map[string]any{"map": "function (doc) { if (doc.country) emit([doc.country, doc.admin1, " +
+				"doc.name], {lat: doc.lat, lng: doc.lng}) }"},
 		},
 		"filters": map[string]any{"country": "function (doc, req) { return doc.country === req.query.country }"},
 	}))
@@ -241,7 +242,8 @@ func citiesChanges(t *testing.T, p *process, all []city) {
 	}
 	// The view knows of the edit at once.
 	var fresh viewAnswer
-	c.ok("PUT", "/cities/"+edited.ID, encode(t, map[string]any{"_rev": rev, "name": "Renamed-" + edited.Name, "country": edited.Country}))
+	c.ok("PUT", "/cities/"+edited.ID,
+		encode(t, map[string]any{"_rev": rev, "name": "Renamed-" + edited.Name, "country": edited.Country}))
 	c.into("/cities/_design/by/_view/name?key="+url.QueryEscape(encode(t, "Renamed-"+edited.Name)), &fresh)
 	if len(fresh.Rows) != 1 || fresh.Rows[0].ID != edited.ID {
 		t.Errorf("the view shows %+v after the edit", fresh.Rows)
@@ -277,7 +279,8 @@ func citiesSync(t *testing.T, p *process, all []city) {
 	}
 	runNode(t, "sync.js", map[string]string{"url": p.http() + "/cities", "dir": t.TempDir(), "country": country}, &seen)
 	if seen.ByFunction != count || seen.BySelector != count || seen.ByIDs != 7 {
-		t.Errorf("PouchDB has %d and %d cities of %s, not %d, and %d by their ids", seen.ByFunction, seen.BySelector, country, count, seen.ByIDs)
+		t.Errorf("PouchDB has %d and %d cities of %s, not %d, and %d by their ids", seen.ByFunction, seen.BySelector,
+			country, count, seen.ByIDs)
 	}
 	if seen.Again != 0 || seen.Pushed != 12 || seen.Conflicts != 1 || !seen.Filtered || len(seen.Errors) > 0 {
 		t.Errorf("PouchDB saw %+v", seen)
@@ -311,7 +314,8 @@ func everydayNano(t *testing.T, p *process) {
 		Feed       []string
 	}
 	runNode(t, "nano.js", map[string]string{"url": p.http(), "db": "nano"}, &seen)
-	want := `{[[5 b5] [6 b6] [7 b7]] [_design/d b0 b1] [1 not_found] hello "` + seen.Rev + `" ` + seen.Rev + ` 5 22 [f1 f2]}`
+	want := `{[[5 b5] [6 b6] [7 b7]] [_design/d b0 b1] [1 not_found] hello "` + seen.Rev + `" ` + seen.Rev +
+		` 5 22 [f1 f2]}`
 	if got := fmt.Sprint(seen); got != want {
 		t.Errorf("nano saw\n%s\nwant\n%s", got, want)
 	}
@@ -332,7 +336,8 @@ func actorsShow(t *testing.T, p *process) {
 	}
 	var members struct{ Members []map[string]any }
 	c.into("/_members", &members)
-	if len(members.Members) != 1 || members.Members[0]["http"] != p.ready["http"] || members.Members[0]["status"] != "alive" {
+	if len(members.Members) != 1 || members.Members[0]["http"] != p.ready["http"] ||
+		members.Members[0]["status"] != "alive" {
 		t.Errorf("members %v", members)
 	}
 }

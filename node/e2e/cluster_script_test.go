@@ -92,7 +92,8 @@ func TestCluster_script(t *testing.T) {
 	for i := range nodes {
 		nodes[i] = &process{t: t, stdout: stdout}
 		nodes[i].waitReady()
-		if want := fmt.Sprintf("node%d", i+1); nodes[i].ready["name"] != want || nodes[i].ready["engine"] != engines[i] {
+		if want := fmt.Sprintf("node%d", i+1); nodes[i].ready["name"] != want ||
+			nodes[i].ready["engine"] != engines[i] {
 			t.Fatalf("%v is not %s on %s", nodes[i].ready, want, engines[i])
 		}
 	}
@@ -151,7 +152,9 @@ func TestCluster_script(t *testing.T) {
 	if err := syscall.Kill(pidOf(t, settings), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the others see that node2 has gone", 20*time.Second, func() bool { return strings.Contains(c.statuses(0), "node2 left") })
+	eventually(t, "the others see that node2 has gone", 20*time.Second, func() bool {
+		return strings.Contains(c.statuses(0), "node2 left")
+	})
 	more("writes go on without node2")
 	again := launch(t, filepath.Dir(settings), "-config", settings) // where it says what store it is on
 	again.waitReady()
@@ -183,7 +186,8 @@ func TestCluster_script(t *testing.T) {
 			t.Errorf("node%d counts %v documents, want %d", i+1, got, count.Load()+1)
 		}
 		var n int64
-		if err := connect(t, node, db, "me").QueryRow(t.Context(), `SELECT count(*) FROM docs`).Scan(&n); err != nil || n != count.Load()+1 {
+		if err := connect(t, node, db, "me").QueryRow(t.Context(), `SELECT count(*) FROM docs`).Scan(&n); err != nil ||
+			n != count.Load()+1 {
 			t.Errorf("SQL on node%d counts %d, %v", i+1, n, err)
 		}
 	}

@@ -147,7 +147,8 @@ func TestCluster(t *testing.T) {
 		t.Errorf("three edits of one revision answer %v", statuses)
 	}
 	var id string
-	if err := connect(t, c.nodes[2], "db", "me").QueryRow(t.Context(), `SELECT id FROM docs WHERE doc->>'n' = '2'`).Scan(&id); err != nil || id != "doc" {
+	if err := connect(t, c.nodes[2], "db", "me").QueryRow(t.Context(),
+		`SELECT id FROM docs WHERE doc->>'n' = '2'`).Scan(&id); err != nil || id != "doc" {
 		t.Errorf("SQL on node2 finds %q, %v", id, err)
 	}
 	two.ok("PUT", "/db/_design/d", `{"views":{"n":{"map":"function (doc) { emit(doc.n) }"}}}`)
@@ -170,7 +171,8 @@ func TestCluster(t *testing.T) {
 		}
 		heard <- string(text[:n])
 	}()
-	time.Sleep(100 * time.Millisecond) // so that it is a wake-up that is tested; without it the feed would find the write at once
+	// so that it is a wake-up that is tested; without it the feed would find the write at once
+	time.Sleep(100 * time.Millisecond)
 	one.ok("PUT", "/db/elsewhere", `{}`)
 	if text := <-heard; !strings.Contains(text, `"elsewhere"`) {
 		t.Errorf("the feed on node2 says %q", text)
@@ -189,14 +191,17 @@ func TestCluster(t *testing.T) {
 			}
 			if r, err := two.try("PUT", fmt.Sprintf("/db/w%06d", i), `{}`); err == nil && r.status == 201 {
 				acked.Add(1)
-			} else if err == nil && r.status != 503 && r.status != 409 { // 409: a write that was acknowledged to nobody, tried again by the client
+				// 409: a write that was acknowledged to nobody, tried again by the client
+			} else if err == nil && r.status != 503 && r.status != 409 {
 				t.Errorf("a writer gets %d %s", r.status, r.body)
 			}
 		}
 	}()
 	eventually(t, "writes go on", 20*time.Second, func() bool { return acked.Load() > 50 })
 	c.nodes[2].kill()
-	eventually(t, "the others see that node2 has gone", 20*time.Second, func() bool { return strings.Contains(c.statuses(0), "node2 left") })
+	eventually(t, "the others see that node2 has gone", 20*time.Second, func() bool {
+		return strings.Contains(c.statuses(0), "node2 left")
+	})
 	c.start(2)
 	eventually(t, "node2 is back", 20*time.Second, func() bool { return c.statuses(0) == all })
 

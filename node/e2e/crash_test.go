@@ -28,12 +28,14 @@ func TestProgram_KillLosesNothing(t *testing.T) {
 		c := p.client()
 		if round == 0 {
 			c.ok("PUT", "/ledger", "")
-			c.ok("PUT", "/ledger/_design/d", `{"views":{"round":{"map":"function (doc) { if (doc.text) emit(doc.round, null) }"}}}`)
+			c.ok("PUT", "/ledger/_design/d",
+				`{"views":{"round":{"map":"function (doc) { if (doc.text) emit(doc.round, null) }"}}}`)
 		}
 		checkLedger(t, c, acked)
 		docs := make([]ledgerDoc, perRound)
 		for i := range docs {
-			docs[i] = ledgerDoc{ID: fmt.Sprintf("r%d-%06d", round, i), Round: round, Text: fmt.Sprintf("document %d of round %d", i, round)}
+			docs[i] = ledgerDoc{ID: fmt.Sprintf("r%d-%06d", round, i), Round: round,
+				Text: fmt.Sprintf("document %d of round %d", i, round)}
 		}
 		var count atomic.Int64
 		loaded := make(chan struct{})
@@ -91,7 +93,8 @@ func checkLedger(t *testing.T, c *client, acked map[string]int) {
 		if _, err := fmt.Sscanf(row.ID, "r%d-%d", &round, &i); err != nil {
 			t.Fatalf("the id %q is none of ours", row.ID)
 		}
-		if row.Doc.ID != row.ID || row.Doc.Round != round || row.Doc.Text != fmt.Sprintf("document %d of round %d", i, round) {
+		if row.Doc.ID != row.ID || row.Doc.Round != round ||
+			row.Doc.Text != fmt.Sprintf("document %d of round %d", i, round) {
 			t.Errorf("%s is %+v", row.ID, row.Doc)
 		}
 	}

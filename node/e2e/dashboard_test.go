@@ -18,8 +18,10 @@ func page(t *testing.T, address string) string {
 	chromium := need(t, "chromium", "apt-get install chromium")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
+	out, err := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+		"--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+
+			t.TempDir(),
 		"--virtual-time-budget=3000", "--dump-dom", address).Output()
 	if err != nil {
 		t.Fatalf("chromium: %v", err)
@@ -46,7 +48,8 @@ func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
 	defer feed.Close()
 
 	// Actors start behind the request that needs them.
-	missing := []string{`"kind":"database","name":"cities"`, `"kind":"shard","name":"1"`, `"kind":"shard","name":"2"`, `"state":"watching"`}
+	missing := []string{`"kind":"database","name":"cities"`, `"kind":"shard","name":"1"`, `"kind":"shard","name":"2"`,
+		`"state":"watching"`}
 	var tree string
 	for began := time.Now(); len(missing) > 0 && time.Since(began) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
 		tree = string(c.do("GET", "/_actors", "").body)
@@ -55,11 +58,13 @@ func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
 	if len(missing) > 0 {
 		t.Fatalf("/_actors has no %s: %s", missing, tree)
 	}
-	if text := string(c.do("GET", "/metrics", "").body); !strings.Contains(text, "\ndivan_index_lag_changes{database=\"cities\",design=\"by\"} 0\n") {
+	if text := string(c.do("GET", "/metrics", "").body); !strings.Contains(text,
+		"\ndivan_index_lag_changes{database=\"cities\",design=\"by\"} 0\n") {
 		t.Errorf("/metrics has no lag of the index: %s", text)
 	}
 	text := page(t, "http://anna:secret@"+p.ready["http"]+"/_dashboard/")
-	for _, want := range []string{"Divan one", "engine " + engine(), "Live", "one this node ● alive", "database cities open", "shard 1 watching", "warm cities",
+	for _, want := range []string{"Divan one", "engine " + engine(), "Live", "one this node ● alive",
+		"database cities open", "shard 1 watching", "warm cities",
 		"_design/by country 2", "up to date", "The queue is empty."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not show %q: %s", want, text)

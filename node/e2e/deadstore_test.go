@@ -37,10 +37,12 @@ func TestDeadStore_remote(t *testing.T) {
 	dir, store := t.TempDir(), freeAddr(t)
 	holder := func() *process {
 		t.Helper()
-		return nodeWith(t, filepath.Join(dir, "holder"), fmt.Sprintf("{engine: embedded, listen: '%s', secret: 'a shared secret'}", store))
+		return nodeWith(t, filepath.Join(dir, "holder"),
+			fmt.Sprintf("{engine: embedded, listen: '%s', secret: 'a shared secret'}", store))
 	}
 	held := holder()
-	p := nodeWith(t, filepath.Join(dir, "other"), fmt.Sprintf("{engine: remote, address: '%s', secret: 'a shared secret', timeout: %v}", store, storePatience))
+	p := nodeWith(t, filepath.Join(dir, "other"),
+		fmt.Sprintf("{engine: remote, address: '%s', secret: 'a shared secret', timeout: %v}", store, storePatience))
 	s := newDeadStore(t, p)
 	suspend(t, held.cmd.Process)
 	s.gone("stopped")
@@ -132,7 +134,8 @@ func startFDB(t *testing.T, server string) *fdbServer {
 	if _, err := os.Stat(cli); err != nil {
 		cli = "fdbcli"
 	}
-	if out, err := exec.Command(cli, "-C", f.file, "--timeout", "30", "--exec", "configure new single ssd").CombinedOutput(); err != nil {
+	if out, err := exec.Command(cli, "-C", f.file, "--timeout", "30", "--exec",
+		"configure new single ssd").CombinedOutput(); err != nil {
 		t.Fatalf("fdbcli: %v: %s", err, out)
 	}
 	return f
@@ -140,7 +143,8 @@ func startFDB(t *testing.T, server string) *fdbServer {
 
 func (f *fdbServer) start() {
 	f.t.Helper()
-	f.cmd = exec.Command(f.server, "-p", f.addr, "-l", f.addr, "-C", f.file, "-d", filepath.Join(f.dir, "data"), "-L", f.dir)
+	f.cmd = exec.Command(f.server, "-p", f.addr, "-l", f.addr, "-C", f.file, "-d", filepath.Join(f.dir, "data"), "-L",
+		f.dir)
 	if err := f.cmd.Start(); err != nil {
 		f.t.Fatal(err)
 	}
@@ -191,9 +195,12 @@ func (s *deadStore) gone(how string) {
 		})
 	}
 	for path, body := range map[string]string{
-		"GET /_up": "", "GET /readyz": "", "GET /db": "", "GET /db/doc0": "", "PUT /db/new": `{}`, "POST /db/_bulk_docs": `{"docs":[{}]}`, "GET /db/_all_docs": "",
-		"GET /db/_changes": "", "GET /db/_changes?feed=longpoll": "", "GET /db/_design/d/_view/v": "", "GET /_all_dbs": "", "PUT /other": "", "GET /db/_security": "",
-		"POST /db/_revs_diff": `{"x":["1-a"]}`, "GET /db/_local/x": "", "POST /db/_design/d/_view/v": `{"keys":[1]}`, "PUT /db/doc0/att": "data",
+		"GET /_up": "", "GET /readyz": "", "GET /db": "", "GET /db/doc0": "", "PUT /db/new": `{}`,
+		"POST /db/_bulk_docs": `{"docs":[{}]}`, "GET /db/_all_docs": "",
+		"GET /db/_changes": "", "GET /db/_changes?feed=longpoll": "", "GET /db/_design/d/_view/v": "",
+		"GET /_all_dbs": "", "PUT /other": "", "GET /db/_security": "",
+		"POST /db/_revs_diff": `{"x":["1-a"]}`, "GET /db/_local/x": "", "POST /db/_design/d/_view/v": `{"keys":[1]}`,
+		"PUT /db/doc0/att": "data",
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		timely(method+" "+path, func() error {
@@ -212,7 +219,8 @@ func (s *deadStore) gone(how string) {
 		return fmt.Errorf("got %w, want 57P03", err)
 	}
 	wg.Go(func() { // one after the other, as a session has them
-		for _, statement := range []string{`SELECT id FROM docs`, `SELECT count(*) FROM changes`, `SELECT key FROM d.v`, `SELECT key FROM v`, `SELECT count(*) FROM pg_class`} {
+		for _, statement := range []string{`SELECT id FROM docs`, `SELECT count(*) FROM changes`, `SELECT key FROM d.v`,
+			`SELECT key FROM v`, `SELECT count(*) FROM pg_class`} {
 			began := time.Now()
 			_, err := conn.Exec(s.t.Context(), statement)
 			if err := unavailable(err); err != nil {
@@ -225,7 +233,8 @@ func (s *deadStore) gone(how string) {
 	})
 	timely("a new session", func() error {
 		conn, err := pgx.Connect(s.t.Context(), fmt.Sprintf("postgres://me@%s/db?sslmode=disable", s.p.ready["sql"]))
-		if err == nil { // the database is one that the node knows; whether it still is there, the first statement finds out
+		// the database is one that the node knows; whether it still is there, the first statement finds out
+		if err == nil {
 			_, err = conn.Exec(s.t.Context(), `SELECT id FROM docs`)
 			_ = conn.Close(s.t.Context())
 		}
@@ -233,7 +242,9 @@ func (s *deadStore) gone(how string) {
 	})
 	timely("/livez", func() error { return s.says("/livez", `"ok"`) })
 	timely("/metrics", func() error { return s.says("/metrics", "\ndivan_store_up 0") })
-	timely("the dashboard's figures", func() error { return s.says("/_dashboard/data", `"store":{"error":"The store does not answer`) })
+	timely("the dashboard's figures", func() error {
+		return s.says("/_dashboard/data", `"store":{"error":"The store does not answer`)
+	})
 	timely("the dashboard's page", func() error { return s.says("/_dashboard/", `<p id="store" role="alert"`) })
 	wg.Wait()
 	if _, err := exec.LookPath("chromium"); err == nil {
@@ -257,7 +268,9 @@ func (s *deadStore) says(path, want string) error {
 // back waits until the node serves again, looks for every acknowledged document, and writes another.
 func (s *deadStore) back(how string) {
 	s.t.Helper()
-	eventually(s.t, "the node serves again, its store "+how, 30*time.Second, func() bool { return s.c.status("GET", "/_up", "") == 200 })
+	eventually(s.t, "the node serves again, its store "+how, 30*time.Second, func() bool {
+		return s.c.status("GET", "/_up", "") == 200
+	})
 	for i, rev := range s.revs {
 		if got := s.c.object("GET", fmt.Sprintf("/db/doc%d", i), "")["_rev"]; got != rev {
 			s.t.Errorf("store %s: document %d is %v, not %s", how, i, got, rev)
@@ -270,7 +283,8 @@ func (s *deadStore) back(how string) {
 		s.conn = connect(s.t, s.p, "db", "me")
 	}
 	var count int
-	if err := s.conn.QueryRow(context.WithoutCancel(s.t.Context()), `SELECT count(*) FROM docs WHERE id LIKE 'doc%'`).Scan(&count); err != nil || count != n+1 {
+	if err := s.conn.QueryRow(context.WithoutCancel(s.t.Context()),
+		`SELECT count(*) FROM docs WHERE id LIKE 'doc%'`).Scan(&count); err != nil || count != n+1 {
 		s.t.Errorf("store %s: SQL counts %d documents, %v, want %d", how, count, err, n+1)
 	}
 	if err := s.says("/metrics", "\ndivan_store_up 1"); err != nil {

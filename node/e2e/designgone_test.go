@@ -19,8 +19,10 @@ func TestIndex_EndsWithItsDesignDocument(t *testing.T) {
 	const docs, batch = 30_000, 5000
 	const slow = `{"views":{"v":{"map":"function (doc) { var x = %d; for (var i = 0; i < 20000; i++) x += i %% 7; emit(x, doc.n) }"}}`
 	for name, remove := range map[string]func(rev string){
-		"deleted":  func(rev string) { c.ok("DELETE", "/deleted/_design/d?rev="+rev, "") },
-		"changed":  func(rev string) { c.ok("PUT", "/changed/_design/d", fmt.Sprintf(`{"_rev":"%s","views":{}}`, rev)) },
+		"deleted": func(rev string) { c.ok("DELETE", "/deleted/_design/d?rev="+rev, "") },
+		"changed": func(rev string) {
+			c.ok("PUT", "/changed/_design/d", fmt.Sprintf(`{"_rev":"%s","views":{}}`, rev))
+		},
 		"database": func(string) { c.ok("DELETE", "/database", "") },
 	} {
 		c.ok("PUT", "/"+name, "")

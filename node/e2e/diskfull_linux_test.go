@@ -49,7 +49,8 @@ func TestProgram_DiskFull(t *testing.T) {
 
 	c := p.client()
 	c.ok("PUT", "/ledger", "")
-	c.ok("PUT", "/ledger/_design/d", `{"views":{"round":{"map":"function (doc) { if (doc.text) emit(doc.round, null) }"}}}`)
+	c.ok("PUT", "/ledger/_design/d",
+		`{"views":{"round":{"map":"function (doc) { if (doc.text) emit(doc.round, null) }"}}}`)
 	c.ok("PUT", "/scratch", "")
 	c.ok("PUT", "/scratch/doomed", `{}`)
 	outside := filepath.Join(data, "outside")
@@ -201,7 +202,8 @@ func waitDegraded(t *testing.T, c *client, name string, provoke func()) {
 	deadline := time.Now().Add(startTimeout)
 	for {
 		r := c.do("GET", "/_up", "")
-		if r.status == 200 && strings.Contains(string(r.body), `"degraded"`) && strings.Contains(string(r.body), `"`+name+`: `) {
+		if r.status == 200 && strings.Contains(string(r.body), `"degraded"`) &&
+			strings.Contains(string(r.body), `"`+name+`: `) {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -215,7 +217,8 @@ func waitDegraded(t *testing.T, c *client, name string, provoke func()) {
 func writeUntilTaken(t *testing.T, c *client) {
 	t.Helper()
 	deadline := time.Now().Add(startTimeout)
-	for r := c.do("PUT", "/ledger/r0-999999", `{"text":"document 999999 of round 0"}`); r.status != 201; r = c.do("PUT", "/ledger/r0-999999", `{"text":"document 999999 of round 0"}`) {
+	for r := c.do("PUT", "/ledger/r0-999999", `{"text":"document 999999 of round 0"}`); r.status != 201; r =
+		c.do("PUT", "/ledger/r0-999999", `{"text":"document 999999 of round 0"}`) {
 		if r.status != 507 || time.Now().After(deadline) {
 			t.Fatalf("a write with room on the disk is answered %d %s", r.status, r.body)
 		}
@@ -259,7 +262,8 @@ func testMakesRoom(t *testing.T, megabytes int) {
 			}
 			rows, err := bulk(c, db, docs)
 			if err != nil {
-				if len(revs) < 80*megabytes || c.do("PUT", fmt.Sprintf("/%s/%d", db, time.Now().UnixNano()), `{}`).status != 507 {
+				if len(revs) < 80*megabytes ||
+					c.do("PUT", fmt.Sprintf("/%s/%d", db, time.Now().UnixNano()), `{}`).status != 507 {
 					continue
 				}
 				return revs

@@ -53,7 +53,8 @@ func TestProgram_Faults(t *testing.T) {
 		} else {
 			p.stop(syscall.SIGTERM)
 		}
-		if err := os.RemoveAll(filepath.Join(whole, "data", "store", "ballast")); err != nil { // it holds nothing, and is large
+		// it holds nothing, and is large
+		if err := os.RemoveAll(filepath.Join(whole, "data", "store", "ballast")); err != nil {
 			t.Fatal(err)
 		}
 		outcomes := map[string]int{}
@@ -137,7 +138,9 @@ func startDamaged(t *testing.T, dir, attachment string, table bool) (outcome str
 		return nil
 	}
 	for i := range faultDocs {
-		err := get(fmt.Sprintf("/db/%03d", i), func(body string) bool { return strings.Contains(body, fmt.Sprintf(`"n":%d`, i)) })
+		err := get(fmt.Sprintf("/db/%03d", i), func(body string) bool {
+			return strings.Contains(body, fmt.Sprintf(`"n":%d`, i))
+		})
 		if err == nil && i%5 == 0 {
 			err = get(fmt.Sprintf("/db/%03d/a", i), func(body string) bool { return body == attachment })
 		}

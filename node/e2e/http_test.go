@@ -25,7 +25,8 @@ func (p *process) client() *client { return newClient(p.t, p.http(), "") }
 func (p *process) as(credentials string) *client { return newClient(p.t, p.http(), credentials) }
 
 func newClient(t *testing.T, base, credentials string) *client {
-	c := &client{t: t, base: base, http: &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
+	c := &client{t: t, base: base,
+		http: &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
 	if credentials != "" {
 		c.auth = "Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))
 	}

@@ -37,7 +37,8 @@ func TestProgram_OldStores(t *testing.T) {
 			p := startEmbedded(t, dir)
 			c := p.client()
 			sameAnswers(t, c, strings.TrimSuffix(store, ".tar.gz")+".answers.gz")
-			if out, _ := command(t, dir, 0, "verify", "-digests", "-url", p.http()); !strings.Contains(out, "nothing is damaged") {
+			if out, _ := command(t, dir, 0, "verify", "-digests", "-url", p.http()); !strings.Contains(out,
+				"nothing is damaged") {
 				t.Errorf("verify says %q", out)
 			}
 			for _, db := range []string{"plain", "sharded", "imported"} {
@@ -46,7 +47,8 @@ func TestProgram_OldStores(t *testing.T) {
 				}
 				writeOld(t, c, db)
 			}
-			if out, _ := command(t, dir, 0, "verify", "-digests", "-url", p.http()); !strings.Contains(out, "nothing is damaged") {
+			if out, _ := command(t, dir, 0, "verify", "-digests", "-url", p.http()); !strings.Contains(out,
+				"nothing is damaged") {
 				t.Errorf("verify says %q after writes and compaction", out)
 			}
 			p.stop(syscall.SIGTERM)

@@ -17,7 +17,9 @@ func (c *client) reasonsUntil(what string, ok func([]string) bool) {
 		if err := json.Unmarshal(c.do("GET", "/_up", "").body, &up); err != nil {
 			c.t.Fatal(err)
 		}
-		return ok(slices.DeleteFunc(up.Reasons, func(r string) bool { return !strings.HasPrefix(r, "open_databases: ") }))
+		return ok(slices.DeleteFunc(up.Reasons, func(r string) bool {
+			return !strings.HasPrefix(r, "open_databases: ")
+		}))
 	})
 }
 

@@ -47,7 +47,8 @@ func launchWith(t *testing.T, stdin io.Reader, dir string, args ...string) *proc
 // launchBinary starts another binary than the one under test.
 func launchBinary(t *testing.T, binary string, stdin io.Reader, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary, args...), stdout: newLines(), stderr: newLines(), exited: make(chan struct{})}
+	p := &process{t: t, cmd: exec.Command(binary, args...), stdout: newLines(), stderr: newLines(),
+		exited: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdin = dir, stdin
 	p.cmd.Env = append(withoutDivan(os.Environ()), storeEnvironment(dir, args)...)
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr

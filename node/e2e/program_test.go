@@ -59,7 +59,8 @@ func TestProgram_StopsUnderLoad(t *testing.T) {
 func TestProgram_Environment(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "node.yaml")
-	text := "name: file\nhttp: {listen: '127.0.0.1:0'}\nsql: {listen: '127.0.0.1:0'}\ncluster: {gossip: '127.0.0.1:0'}\n"
+	text := "name: file\nhttp: {listen: '127.0.0.1:0'}\nsql: {listen: '127.0.0.1:0'}\ncluster: {gossip: " +
+		"'127.0.0.1:0'}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -103,17 +104,26 @@ func TestProgram_RefusesToStart(t *testing.T) {
 		rooted bool     // root may do what makes this one fail
 		lone   bool     // only a node with an embedded store fails, in a binary without FoundationDB
 	}{
-		{name: "http port in use", args: []string{"-http", taken.Addr().String()}, status: 1, says: []string{"http: " + taken.Addr().String() + " is in use"}},
-		{name: "sql port in use", args: []string{"-sql", taken.Addr().String()}, status: 1, says: []string{"sql: " + taken.Addr().String() + " is in use"}},
-		{name: "gossip port in use", args: []string{"-gossip", taken.Addr().String()}, status: 1, says: []string{"gossip"}},
-		{name: "data directory in use", args: []string{"-data", running.ready["data"]}, status: 1, says: []string{"in use by another process"}, lone: true},
+		{name: "http port in use", args: []string{"-http", taken.Addr().String()}, status: 1,
+			says: []string{"http: " + taken.Addr().String() + " is in use"}},
+		{name: "sql port in use", args: []string{"-sql", taken.Addr().String()}, status: 1,
+			says: []string{"sql: " + taken.Addr().String() + " is in use"}},
+		{name: "gossip port in use", args: []string{"-gossip", taken.Addr().String()}, status: 1,
+			says: []string{"gossip"}},
+		{name: "data directory in use", args: []string{"-data", running.ready["data"]}, status: 1,
+			says: []string{"in use by another process"}, lone: true},
 		{name: "data directory is a file", args: []string{"-data", notADir}, status: 1, says: []string{notADir}},
-		{name: "data directory unreadable", args: []string{"-data", sealed}, status: 1, says: []string{sealed}, rooted: true},
-		{name: "all faults of the configuration", args: []string{"-config", badConfig, "-name", "a b"}, status: 2, says: []string{
-			badConfig + ":1: unknown setting storag (did you mean storage?)", badConfig + ":4: http.listen: expected a text", "-name",
-		}},
-		{name: "open to the world without an admin", args: []string{"-http", "0.0.0.0:0"}, status: 2, says: []string{"there is no admin"}},
-		{name: "fdb without the tag", args: []string{"-config", writeYAML(t, "storage: {engine: fdb}\n")}, status: 1, says: []string{"-tags fdb"}, lone: true},
+		{name: "data directory unreadable", args: []string{"-data", sealed}, status: 1, says: []string{sealed},
+			rooted: true},
+		{name: "all faults of the configuration", args: []string{"-config", badConfig, "-name", "a b"}, status: 2,
+			says: []string{
+				badConfig + ":1: unknown setting storag (did you mean storage?)", badConfig +
+					":4: http.listen: expected a text", "-name",
+			}},
+		{name: "open to the world without an admin", args: []string{"-http", "0.0.0.0:0"}, status: 2,
+			says: []string{"there is no admin"}},
+		{name: "fdb without the tag", args: []string{"-config", writeYAML(t, "storage: {engine: fdb}\n")}, status: 1,
+			says: []string{"-tags fdb"}, lone: true},
 		{name: "unknown command", args: []string{"frobnicate"}, status: 2, says: []string{`frobnicate`}},
 		{name: "unknown flag", args: []string{"-frobnicate"}, status: 2, says: []string{"-frobnicate"}},
 	} {
@@ -220,13 +230,15 @@ func output(t *testing.T, input string, status int, args ...string) string {
 // divan check tells what is in the directory of an embedded store, whoever has it open, and leaves it as it is.
 func TestProgram_CheckEmbedded(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte("storage: {engine: embedded}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte("storage: {engine: embedded}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	check := func(when, want string, status int) (said string) {
 		t.Helper()
 		p := launch(t, dir, "check")
-		if code := p.wait(startTimeout); code != status || !strings.Contains(p.stdout.String(), want) || !strings.Contains(p.stdout.String(), "GB free") {
+		if code := p.wait(startTimeout); code != status || !strings.Contains(p.stdout.String(), want) ||
+			!strings.Contains(p.stdout.String(), "GB free") {
 			t.Errorf("%s: check exits with %d and prints %q, want %d and %q", when, code, p.stdout, status, want)
 		}
 		return p.stderr.String()
@@ -301,7 +313,8 @@ func TestProgram_CheckStorage(t *testing.T) {
 	if status != 1 || !strings.Contains(p.stdout.String(), "directory a/b") {
 		t.Errorf("check of a dead cluster exits with %d and prints %q", status, p.stdout)
 	}
-	if said := p.stderr.String(); !strings.Contains(said, "does not answer") && !strings.Contains(said, "scripts/build-fdb") {
+	if said := p.stderr.String(); !strings.Contains(said, "does not answer") &&
+		!strings.Contains(said, "scripts/build-fdb") {
 		t.Errorf("check of a dead cluster says %q", said)
 	}
 	if testCluster == "" {
@@ -344,7 +357,8 @@ func TestProgram_Damage(t *testing.T) {
 	if status := p.wait(startTimeout); status != 1 {
 		t.Errorf("the node exits with %d", status)
 	}
-	if !regexp.MustCompile(`(?m)^divan: .*the store in .* is damaged: .*; start on a backup`).MatchString(p.stderr.String()) {
+	if !regexp.MustCompile(`(?m)^divan: .*the store in .* is damaged: .*; start on a backup`).MatchString(
+		p.stderr.String()) {
 		t.Errorf("it says:\n%s", p.stderr)
 	}
 }

@@ -28,7 +28,8 @@ func (p *process) finish(status int) string {
 // startEmbedded starts a node on the embedded store, also where the others have FoundationDB.
 func startEmbedded(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte("storage:\n  engine: embedded\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte("storage:\n  engine: embedded\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return start(t, dir, args...)
@@ -39,7 +40,8 @@ func fillForMove(c *client) {
 	c.t.Helper()
 	c.ok("PUT", "/db?changes_shards=3", "")
 	c.ok("PUT", "/db/_revs_limit", "50")
-	c.ok("PUT", "/db/_security", `{"admins":{"names":["bob"],"roles":[]},"members":{"names":[],"roles":[]},"note":1.50}`)
+	c.ok("PUT", "/db/_security",
+		`{"admins":{"names":["bob"],"roles":[]},"members":{"names":[],"roles":[]},"note":1.50}`)
 	for i := range 40 {
 		id := fmt.Sprintf("/db/doc%02d", i)
 		rev := c.object("PUT", id, fmt.Sprintf(`{"n":%d, "text": "æ\u0000"}`, i))["rev"].(string)
@@ -54,14 +56,17 @@ func fillForMove(c *client) {
 		}
 	}
 	for _, leaf := range []string{"aa", "bb", "cc"} {
-		c.ok("PUT", "/db/conflict?new_edits=false", `{"_rev":"3-`+leaf+`","_revisions":{"start":3,"ids":["`+leaf+`","q","p"]},"leaf":"`+leaf+`"}`)
+		c.ok("PUT", "/db/conflict?new_edits=false",
+			`{"_rev":"3-`+leaf+`","_revisions":{"start":3,"ids":["`+leaf+`","q","p"]},"leaf":"`+leaf+`"}`)
 	}
-	c.ok("PUT", "/db/conflict?new_edits=false", `{"_rev":"4-dd","_deleted":true,"_revisions":{"start":4,"ids":["dd","bb","q","p"]}}`)
+	c.ok("PUT", "/db/conflict?new_edits=false",
+		`{"_rev":"4-dd","_deleted":true,"_revisions":{"start":4,"ids":["dd","bb","q","p"]}}`)
 	rev := c.object("PUT", "/db/att/big", strings.Repeat("0123456789abcdef", 20_000))["rev"].(string)
 	rev = c.object("PUT", "/db/att/small?rev="+rev, "hello")["rev"].(string)
 	c.ok("PUT", "/db/att", `{"_rev":"`+rev+`","_attachments":{"big":{"stub":true},"small":{"stub":true}}}`)
 	c.ok("PUT", "/db/_local/checkpoint", `{"at":1}`)
-	c.ok("PUT", "/db/_design/d", `{"views":{"n":{"map":"function (doc) { if (doc.n) emit(doc.n) }","reduce":"_count"}}}`)
+	c.ok("PUT", "/db/_design/d",
+		`{"views":{"n":{"map":"function (doc) { if (doc.n) emit(doc.n) }","reduce":"_count"}}}`)
 	c.ok("GET", "/db/_design/d/_view/n", "")
 	rev = c.object("PUT", "/db/purged", `{}`)["rev"].(string)
 	c.ok("POST", "/db/_purge", `{"purged":["`+rev+`"]}`)
@@ -72,7 +77,8 @@ func seen(c *client, db string) string {
 	c.t.Helper()
 	var b strings.Builder
 	info := c.object("GET", "/"+db, "")
-	fmt.Fprintln(&b, info["doc_count"], info["doc_del_count"], info["update_seq"], info["purge_seq"], info["uuid"], info["props"], info["instance_start_time"])
+	fmt.Fprintln(&b, info["doc_count"], info["doc_del_count"], info["update_seq"], info["purge_seq"], info["uuid"],
+		info["props"], info["instance_start_time"])
 	var feed struct {
 		Results []feedLine
 		LastSeq string `json:"last_seq"`
@@ -83,7 +89,8 @@ func seen(c *client, db string) string {
 		path := "/" + db + "/" + strings.ReplaceAll(row.ID, "/", "%2F")
 		fmt.Fprintln(&b, c.ok("GET", path+"?open_revs=all&revs=true&attachments=true", ""))
 	}
-	for _, part := range []string{"_security", "_revs_limit", "_changes/_meta", "_local_docs?include_docs=true", "_all_docs?include_docs=true&conflicts=true", "_design/d/_view/n?reduce=false", "_design/d/_view/n"} {
+	for _, part := range []string{"_security", "_revs_limit", "_changes/_meta", "_local_docs?include_docs=true",
+		"_all_docs?include_docs=true&conflicts=true", "_design/d/_view/n?reduce=false", "_design/d/_view/n"} {
 		r := c.do("GET", "/"+db+"/"+part, "")
 		fmt.Fprintln(&b, part, r.status, string(r.body))
 	}
@@ -152,7 +159,8 @@ func TestRelocation(t *testing.T) {
 		LastSeq string `json:"last_seq"`
 	}
 	to.into("/db/_changes?limit=0&since=now", &second)
-	if r := from.do("GET", "/db/_changes?since="+second.LastSeq, ""); r.status != 400 || !strings.Contains(string(r.body), `"bad_request"`) {
+	if r := from.do("GET", "/db/_changes?since="+second.LastSeq, ""); r.status != 400 ||
+		!strings.Contains(string(r.body), `"bad_request"`) {
 		t.Errorf("the old place answers a sequence of the new one with %d %s", r.status, r.body)
 	}
 	launch(t, dir, "export", "-url", target.http(), "db", "file2").finish(0)
@@ -214,10 +222,12 @@ func TestRelocation_deprecated(t *testing.T) {
 	consumers.Go(func() { sharded.followShards([]*client{c}, &maps.Maps[1], all) })
 	c.ok("PUT", "/db/c", `{}`)
 	consumers.Wait()
-	if len(merged.faults)+len(sharded.faults) > 0 || len(merged.newest) != 3 || len(merged.shard) != 4 || len(sharded.newest) != 2 {
+	if len(merged.faults)+len(sharded.faults) > 0 || len(merged.newest) != 3 || len(merged.shard) != 4 ||
+		len(sharded.newest) != 2 {
 		t.Errorf("%v %v; %v, %v", merged.faults, sharded.faults, merged.newest, sharded.newest)
 	}
-	if info := c.object("GET", "/db2", ""); fmt.Sprint(info["incarnation"]) != "2" || fmt.Sprint(info["doc_count"]) != "2" {
+	if info := c.object("GET", "/db2", ""); fmt.Sprint(info["incarnation"]) != "2" ||
+		fmt.Sprint(info["doc_count"]) != "2" {
 		t.Errorf("%v", info)
 	}
 }
@@ -230,27 +240,31 @@ func TestRelocation_withoutNode(t *testing.T) {
 	p := start(t, home)
 	fillForMove(p.client())
 	want := seen(p.client(), "db")
-	if said := launch(t, dir, "export", "-data", home+"/data", "db", "file").finish(1); !strings.Contains(said, "-url") || strings.Count(said, "\n") != 1 {
+	if said := launch(t, dir, "export", "-data", home+"/data", "db", "file").finish(1); !strings.Contains(said,
+		"-url") || strings.Count(said, "\n") != 1 {
 		t.Errorf("of a store that a node has open it says %q", said)
 	}
 	p.stop(syscall.SIGTERM)
 	if said := launch(t, dir, "export", "db", "file", "-url", p.http()).finish(1); !strings.Contains(said, "-data") {
 		t.Errorf("of a node that does not run it says %q", said)
 	}
-	if said := launch(t, dir, "export", "-data", other+"/none", "db", "file").finish(1); !strings.Contains(said, "none") {
+	if said := launch(t, dir, "export", "-data", other+"/none", "db", "file").finish(1); !strings.Contains(said,
+		"none") {
 		t.Errorf("of a directory that is not there it says %q", said)
 	}
 	if _, err := os.Stat(other + "/none"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it made the directory: %v", err)
 	}
-	if said := launch(t, dir, "export", "-data", home+"/data", "nothere", "file").finish(1); !strings.Contains(said, "does not exist") {
+	if said := launch(t, dir, "export", "-data", home+"/data", "nothere", "file").finish(1); !strings.Contains(said,
+		"does not exist") {
 		t.Errorf("of a database that is not there it says %q", said)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
 		t.Errorf("what failed has left %v, %v", files, err)
 	}
 	launch(t, dir, "export", "-data", home+"/data", "db", "file").finish(0)
-	if said := launch(t, dir, "export", "-data", home+"/data", "db", "file").finish(1); !strings.Contains(said, "exists") {
+	if said := launch(t, dir, "export", "-data", home+"/data", "db", "file").finish(1); !strings.Contains(said,
+		"exists") {
 		t.Errorf("of a file that is there it says %q", said)
 	}
 	// Through pipes.
@@ -262,13 +276,15 @@ func TestRelocation_withoutNode(t *testing.T) {
 	piped.stdout.mu.Unlock()
 	launchWith(t, strings.NewReader(text), dir, "import", "-data", other+"/data", "db", "-").finish(0)
 	launch(t, dir, "import", "-data", other+"/data", "db2", "file").finish(0)
-	if said := launch(t, dir, "import", "-data", other+"/data", "db2", "file").finish(1); !strings.Contains(said, "already") {
+	if said := launch(t, dir, "import", "-data", other+"/data", "db2", "file").finish(1); !strings.Contains(said,
+		"already") {
 		t.Errorf("of a database that is there it says %q", said)
 	}
 	q := start(t, other)
 	same(t, "imported from a pipe", seen(q.client(), "db"), want)
 	same(t, "imported from the file", seen(q.client(), "db2"), want)
-	if said := launchWith(t, strings.NewReader(text), dir, "import", "-url", q.http(), "db3", "-").finish(0); !strings.Contains(said, "db3") {
+	if said := launchWith(t, strings.NewReader(text), dir, "import", "-url", q.http(), "db3",
+		"-").finish(0); !strings.Contains(said, "db3") {
 		t.Errorf("import says %q", said)
 	}
 	same(t, "imported through a node", seen(q.client(), "db3"), want)
@@ -355,7 +371,8 @@ func TestExport_killed(t *testing.T) {
 	rev := c.object("GET", "/db/meanwhile1", "")["_rev"].(string)
 	c.ok("POST", "/db/_purge", `{"meanwhile1":["`+rev+`"]}`)
 
-	if said := launch(t, dir, "export", "-url", p.http(), "other", "file").finish(1); !strings.Contains(said, "of the database db") {
+	if said := launch(t, dir, "export", "-url", p.http(), "other", "file").finish(1); !strings.Contains(said,
+		"of the database db") {
 		t.Errorf("of a file that another database was exported to it says %q", said)
 	}
 	if said := launch(t, dir, "export", "-url", p.http(), "db", "file").finish(0); !strings.Contains(said, "going on") {
@@ -372,7 +389,8 @@ func TestExport_killed(t *testing.T) {
 	if err := os.Truncate(dir+"/file.partial", 100_000); err != nil {
 		t.Fatal(err)
 	}
-	if said := launch(t, dir, "export", "-url", p.http(), "db", "file").finish(1); !strings.Contains(said, "not of this database") {
+	if said := launch(t, dir, "export", "-url", p.http(), "db", "file").finish(1); !strings.Contains(said,
+		"not of this database") {
 		t.Errorf("of another database of the same name it says %q", said)
 	}
 }
@@ -390,7 +408,8 @@ func TestExport_twice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"file", "other"} {
-		if said := launch(t, dir, "export", "-url", p.http(), "db", name).finish(1); !strings.Contains(said, "another export is writing "+name+".partial") || strings.Count(said, "\n") != 1 {
+		if said := launch(t, dir, "export", "-url", p.http(), "db", name).finish(1); !strings.Contains(said,
+			"another export is writing "+name+".partial") || strings.Count(said, "\n") != 1 {
 			t.Errorf("beside another export the second to %s says %q", name, said)
 		}
 	}
@@ -414,7 +433,9 @@ func TestExport_twice(t *testing.T) {
 			switch code := export.wait(startTimeout); {
 			case code == 0:
 				written.Add(1)
-			case code != 1 || !strings.Contains(export.stderr.String(), "another export") && !strings.Contains(export.stderr.String(), "exists already"):
+			case code != 1 ||
+				!strings.Contains(export.stderr.String(), "another export") &&
+					!strings.Contains(export.stderr.String(), "exists already"):
 				t.Errorf("it exits with %d and says %q", code, export.stderr)
 			}
 		})
@@ -522,14 +543,16 @@ func TestImport_refused(t *testing.T) {
 		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if said := launch(t, dir, "import", "-url", url, "new", name).finish(1); !strings.Contains(said, "not a complete export") || strings.Contains(said, "secret") {
+		if said := launch(t, dir, "import", "-url", url, "new", name).finish(1); !strings.Contains(said,
+			"not a complete export") || strings.Contains(said, "secret") {
 			t.Errorf("%s: %q", name, said)
 		}
 	}
 	if said := launch(t, dir, "import", "-url", url, "db", "file").finish(1); !strings.Contains(said, "already") {
 		t.Errorf("of a database that is there it says %q", said)
 	}
-	if said := launch(t, dir, "import", "-url", strings.Replace(url, "secret", "wrong", 1), "new", "file").finish(1); !strings.Contains(said, "401") || strings.Contains(said, "wrong") {
+	if said := launch(t, dir, "import", "-url", strings.Replace(url, "secret", "wrong", 1), "new",
+		"file").finish(1); !strings.Contains(said, "401") || strings.Contains(said, "wrong") {
 		t.Errorf("with a wrong password it says %q", said)
 	}
 	if after := c.do("GET", "/_all_dbs", "").body; string(after) != string(before) {

@@ -102,7 +102,9 @@ func (c *consumer) see(line *feedLine, shard, last string) {
 		c.newest[line.ID] = *line
 	} else if shard == "" {
 		c.faults = append(c.faults, fmt.Sprintf("%s at %s after %s", line.ID, line.Seq, old.Seq))
-	} // else a document has moved on to a shard that replaces this one, and whose consumer did not wait for the end of all that are replaced
+		// else a document has moved on to a shard that replaces this one, and whose consumer did not wait for the end
+		// of all that are replaced
+	}
 }
 
 // followShards follows the shards of a map and those that replace them.
@@ -134,7 +136,9 @@ func TestReshard_UnderLoad(t *testing.T) {
 	nodes := []*client{c.nodes[0].client(), c.nodes[1].client()}
 	for i := range nodes {
 		nodes[i].http.Timeout = 0
-		eventually(t, "the nodes see each other", 20*time.Second, func() bool { return strings.Count(c.statuses(i), "alive") == 2 })
+		eventually(t, "the nodes see each other", 20*time.Second, func() bool {
+			return strings.Count(c.statuses(i), "alive") == 2
+		})
 	}
 	nodes[0].ok("PUT", "/db?changes_shards=2", "")
 	var meta struct{ Maps []shardMap }
@@ -220,7 +224,9 @@ func TestReshard_UnderLoad(t *testing.T) {
 		}
 		asked.Wait()
 		from := written()
-		eventually(t, "writes go on after a reshard", 30*time.Second, func() bool { return t.Failed() || written() > from+300 })
+		eventually(t, "writes go on after a reshard", 30*time.Second, func() bool {
+			return t.Failed() || written() > from+300
+		})
 	}
 	stop.Store(true)
 	writing.Wait()
@@ -272,7 +278,10 @@ func TestReshard_UnderLoad(t *testing.T) {
 	for _, row := range whole.Results {
 		got[row.ID] = row.Changes[0].Rev
 	}
-	if len(got) != len(final) || len(whole.Results) != len(final) || !slices.IsSortedFunc(whole.Results, func(a, b feedLine) int { return strings.Compare(a.Seq, b.Seq) }) {
+	if len(got) != len(final) || len(whole.Results) != len(final) ||
+		!slices.IsSortedFunc(whole.Results, func(a, b feedLine) int {
+			return strings.Compare(a.Seq, b.Seq)
+		}) {
 		t.Errorf("the feed has %d rows and %d documents, %d were written", len(whole.Results), len(got), len(final))
 	}
 	for id, rev := range final {

@@ -51,11 +51,13 @@ func TestIndexBuild_SharedAndANodeKilled(t *testing.T) {
 	for i := 0; i < docs; i += batch {
 		var text strings.Builder
 		for j := i; j < i+batch; j++ {
-			fmt.Fprintf(&text, `,{"_id":"doc-%06d","n":%d,"text":"some words that make the document a little longer"}`, j, j)
+			fmt.Fprintf(&text, `,{"_id":"doc-%06d","n":%d,"text":"some words that make the document a little longer"}`,
+				j, j)
 		}
 		one.ok("POST", "/"+name+"/_bulk_docs", `{"docs":[`+text.String()[1:]+`]}`)
 	}
-	one.ok("PUT", "/"+name+"/_design/d", `{"views":{"n":{"map":"function (doc) { for (var i = 0; i < 3; i++) emit([i, doc.n], doc.text); }"}}}`)
+	one.ok("PUT", "/"+name+"/_design/d",
+		`{"views":{"n":{"map":"function (doc) { for (var i = 0; i < 3; i++) emit([i, doc.n], doc.text); }"}}}`)
 	type answer struct {
 		reply
 		err error
@@ -92,7 +94,8 @@ func TestIndexBuild_SharedAndANodeKilled(t *testing.T) {
 	c.nodes[2].kill()
 	select {
 	case a := <-built:
-		if a.err != nil || a.status != 200 || !strings.Contains(string(a.body), fmt.Sprintf(`"total_rows":%d`, 3*docs)) {
+		if a.err != nil || a.status != 200 ||
+			!strings.Contains(string(a.body), fmt.Sprintf(`"total_rows":%d`, 3*docs)) {
 			t.Fatalf("the view answers %d %s, %v", a.status, a.body, a.err)
 		}
 		t.Logf("%v after a node was killed", time.Since(began))

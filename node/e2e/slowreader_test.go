@@ -88,8 +88,10 @@ func TestFeed_ReadersThatStopReading(t *testing.T) {
 	}
 	load.Wait()
 	after := read()
-	t.Logf("%.0f MB before, %.0f MB with %d readers of 40 MB each; the slowest write was seen in %v", before, after, readers, slowest)
-	if perReader := (after - before) / readers; perReader > 10 { // 2 on the embedded engine, 6 on FoundationDB, whose client keeps what a transaction has read
+	t.Logf("%.0f MB before, %.0f MB with %d readers of 40 MB each; the slowest write was seen in %v", before, after,
+		readers, slowest)
+	// 2 on the embedded engine, 6 on FoundationDB, whose client keeps what a transaction has read
+	if perReader := (after - before) / readers; perReader > 10 {
 		t.Errorf("a reader that does not read costs %.1f MB", perReader)
 	}
 	if slowest > 15*time.Second { // of a machine that does other things beside

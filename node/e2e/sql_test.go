@@ -111,7 +111,8 @@ func citiesPsql(t *testing.T, p *process, all []city) {
 			t.Errorf("%s: %v, want %q", bad.sql, err, bad.says)
 		}
 	}
-	if _, err := psql(t, p, "nowhere", `SELECT 1`); err == nil || !strings.Contains(err.Error(), `database "nowhere" does not exist`) {
+	if _, err := psql(t, p, "nowhere", `SELECT 1`); err == nil ||
+		!strings.Contains(err.Error(), `database "nowhere" does not exist`) {
 		t.Errorf("an unknown database: %v", err)
 	}
 }
@@ -224,7 +225,8 @@ func TestSQL_Users(t *testing.T) {
 		{"jan", "relax", "shut", "42501"},
 		{"jan", "relax", "_users", "42501"},
 	} {
-		conn, err := pgx.Connect(t.Context(), fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable", c.user, c.password, p.ready["sql"], c.db))
+		conn, err := pgx.Connect(t.Context(),
+			fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable", c.user, c.password, p.ready["sql"], c.db))
 		if err == nil {
 			_, err = conn.Exec(t.Context(), `SELECT id FROM docs`)
 			conn.Close(t.Context())

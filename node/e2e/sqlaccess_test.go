@@ -19,7 +19,8 @@ func sqlUsers(t *testing.T) (*process, *client) {
 	admin := p.as("root:sesame")
 	admin.ok("PUT", "/db", "")
 	for _, user := range []string{"jan", "eve"} {
-		admin.ok("PUT", "/_users/org.couchdb.user:"+user, fmt.Sprintf(`{"name":%q,"password":"relax","roles":["dev"],"type":"user"}`, user))
+		admin.ok("PUT", "/_users/org.couchdb.user:"+user,
+			fmt.Sprintf(`{"name":%q,"password":"relax","roles":["dev"],"type":"user"}`, user))
 	}
 	admin.ok("PUT", "/db/_security", `{"members":{"roles":["dev"]}}`)
 	admin.ok("PUT", "/db/oslo", `{"name":"Oslo"}`)
@@ -41,7 +42,8 @@ func sqlCode(err error) string {
 // A user sees and ends statements of his own; an admin those of all. The words are PostgreSQL 15's.
 func TestSQL_OtherPeoplesStatements(t *testing.T) {
 	p, _ := sqlUsers(t)
-	jan, eve, root := connect(t, p, "db", "jan:relax"), connect(t, p, "db", "eve:relax"), connect(t, p, "db", "root:sesame")
+	jan, eve, root := connect(t, p, "db", "jan:relax"), connect(t, p, "db", "eve:relax"),
+		connect(t, p, "db", "root:sesame")
 	secret := "SELECT pg_sleep(600), 'a secret of jan'"
 	ended := make(chan error, 1)
 	go func() {
@@ -52,27 +54,35 @@ func TestSQL_OtherPeoplesStatements(t *testing.T) {
 	// Once an admin sees the statement, it runs.
 	eventually(t, "jan's statement is seen", time.Minute, func() bool {
 		var state, query string
-		err := root.QueryRow(t.Context(), "SELECT coalesce(state, ''), coalesce(query, '') FROM pg_stat_activity WHERE pid = $1", int32(pid)).Scan(&state, &query)
+		err := root.QueryRow(t.Context(),
+			"SELECT coalesce(state, ''), coalesce(query, '') FROM pg_stat_activity WHERE pid = $1",
+			int32(pid)).Scan(&state, &query)
 		return err == nil && state == "active" && query == secret
 	})
 	var user, query string
 	var state, client *string
-	err := eve.QueryRow(t.Context(), "SELECT usename, query, state, client_addr::text FROM pg_stat_activity WHERE pid = $1", int32(pid)).
+	err := eve.QueryRow(t.Context(),
+		"SELECT usename, query, state, client_addr::text FROM pg_stat_activity WHERE pid = $1", int32(pid)).
 		Scan(&user, &query, &state, &client)
 	if err != nil || user != "jan" || query != "<insufficient privilege>" || state != nil || client != nil {
 		t.Errorf("eve sees %s %q %v %v, %v", user, query, state, client, err)
 	}
-	for _, src := range []string{"SELECT count(*) FROM divan.sessions WHERE username <> 'eve'", "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%secret of%jan' AND usename <> 'eve'"} {
+	for _, src := range []string{"SELECT count(*) FROM divan.sessions WHERE username <> 'eve'",
+		"SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%secret of%jan' AND usename <> 'eve'"} {
 		var n int
 		if err := eve.QueryRow(t.Context(), src).Scan(&n); err != nil || n != 0 {
 			t.Errorf("%s: %d, %v", src, n, err)
 		}
 	}
 	for _, c := range []struct{ src, code, message string }{
-		{fmt.Sprintf("SELECT pg_cancel_backend(%d)", pid), "42501", "must be a member of the role whose query is being canceled or member of pg_signal_backend"},
-		{fmt.Sprintf("SELECT pg_terminate_backend(%d)", pid), "42501", "must be a member of the role whose process is being terminated or member of pg_signal_backend"},
-		{fmt.Sprintf("SELECT pg_cancel_backend(%d)", root.PgConn().PID()), "42501", "must be a superuser to cancel superuser query"},
-		{fmt.Sprintf("SELECT pg_terminate_backend(%d)", root.PgConn().PID()), "42501", "must be a superuser to terminate superuser process"},
+		{fmt.Sprintf("SELECT pg_cancel_backend(%d)", pid), "42501",
+			"must be a member of the role whose query is being canceled or member of pg_signal_backend"},
+		{fmt.Sprintf("SELECT pg_terminate_backend(%d)", pid), "42501",
+			"must be a member of the role whose process is being terminated or member of pg_signal_backend"},
+		{fmt.Sprintf("SELECT pg_cancel_backend(%d)", root.PgConn().PID()), "42501",
+			"must be a superuser to cancel superuser query"},
+		{fmt.Sprintf("SELECT pg_terminate_backend(%d)", root.PgConn().PID()), "42501",
+			"must be a superuser to terminate superuser process"},
 		{"SET ROLE root", "42501", `permission denied to set role "root"`},
 		{"SET SESSION AUTHORIZATION root", "42501", `permission denied to set session authorization "root"`},
 	} {
@@ -93,7 +103,8 @@ func TestSQL_OtherPeoplesStatements(t *testing.T) {
 	if err := <-ended; sqlCode(err) != "57014" {
 		t.Errorf("the cancelled statement: %v", err)
 	}
-	if err := root.QueryRow(t.Context(), "SELECT pg_terminate_backend($1)", int32(pid)).Scan(&done); err != nil || !done {
+	if err := root.QueryRow(t.Context(), "SELECT pg_terminate_backend($1)", int32(pid)).Scan(&done); err != nil ||
+		!done {
 		t.Errorf("terminate as an admin: %v, %v", done, err)
 	}
 	if _, err := jan.Exec(t.Context(), "SELECT 1"); sqlCode(err) == "" {
@@ -114,7 +125,8 @@ func TestSQL_PermissionsThatChange(t *testing.T) {
 		}
 	}
 	jan := connect(t, p, "db", "jan:relax")
-	for name, src := range map[string]string{"docs": "SELECT id FROM docs", "view": `SELECT key FROM "by".name`, "one": "SELECT id FROM docs WHERE id = 'oslo'",
+	for name, src := range map[string]string{"docs": "SELECT id FROM docs", "view": `SELECT key FROM "by".name`,
+		"one":  "SELECT id FROM docs WHERE id = 'oslo'",
 		"plan": "EXPLAIN SELECT key FROM \"by\".name"} {
 		if _, err := jan.Prepare(t.Context(), name, src); err != nil {
 			t.Fatal(err)
@@ -124,7 +136,8 @@ func TestSQL_PermissionsThatChange(t *testing.T) {
 	if _, err := jan.Exec(t.Context(), "PREPARE p AS SELECT id FROM docs"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := jan.Exec(t.Context(), "DECLARE held CURSOR WITH HOLD FOR SELECT id FROM docs; FETCH held"); err != nil {
+	if _, err := jan.Exec(t.Context(),
+		"DECLARE held CURSOR WITH HOLD FOR SELECT id FROM docs; FETCH held"); err != nil {
 		t.Fatal(err)
 	}
 	shut()
@@ -162,7 +175,8 @@ func TestSQL_PermissionsThatChange(t *testing.T) {
 	// The view.
 	body := admin.object("GET", "/db/_design/by", "")
 	rev, _ := body["_rev"].(string)
-	r := admin.object("PUT", "/db/_design/by", fmt.Sprintf(`{"_rev":%q,"views":{"name":{"map":"function (doc) { emit(doc.name + '!', 1) }"}}}`, rev))
+	r := admin.object("PUT", "/db/_design/by",
+		fmt.Sprintf(`{"_rev":%q,"views":{"name":{"map":"function (doc) { emit(doc.name + '!', 1) }"}}}`, rev))
 	rev, _ = r["rev"].(string)
 	var key string
 	if err := jan.QueryRow(t.Context(), "view").Scan(&key); err != nil || !strings.Contains(key, "!") {
@@ -174,7 +188,8 @@ func TestSQL_PermissionsThatChange(t *testing.T) {
 	// The user, by roles and at all, and the database.
 	user := admin.object("GET", "/_users/org.couchdb.user:jan", "")
 	rev, _ = user["_rev"].(string)
-	r = admin.object("PUT", "/_users/org.couchdb.user:jan", fmt.Sprintf(`{"_rev":%q,"name":"jan","password":"relax","roles":[],"type":"user"}`, rev))
+	r = admin.object("PUT", "/_users/org.couchdb.user:jan",
+		fmt.Sprintf(`{"_rev":%q,"name":"jan","password":"relax","roles":[],"type":"user"}`, rev))
 	rev, _ = r["rev"].(string)
 	read(jan, "without the role", "docs", "42501")
 	read(jan, "without the role", "SELECT count(*) FROM divan.databases", "")
@@ -199,7 +214,8 @@ func TestSQL_PermissionsThatChange(t *testing.T) {
 	if _, err := root.Exec(t.Context(), "SET search_path = a"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := root.Exec(t.Context(), "star"); sqlCode(err) != "0A000" || !strings.Contains(err.Error(), "cached plan must not change result type") {
+	if _, err := root.Exec(t.Context(), "star"); sqlCode(err) != "0A000" ||
+		!strings.Contains(err.Error(), "cached plan must not change result type") {
 		t.Errorf("another relation of that name: %v", err)
 	}
 	if _, err := root.Exec(t.Context(), "SET search_path = public"); err != nil {

@@ -44,7 +44,8 @@ var (
 )
 
 func pythonClient(name, module string) sqlClient {
-	return sqlClient{script: name + "_client.py", probe: []string{debianPython, "-c", "import " + module}, packages: "python3-" + module}
+	return sqlClient{script: name + "_client.py", probe: []string{debianPython, "-c", "import " + module},
+		packages: "python3-" + module}
 }
 
 func nodeClient(name string) sqlClient {
@@ -57,15 +58,21 @@ var sqlClients = []sqlClient{
 	pythonClient("asyncpg", "asyncpg"),
 	pythonClient("sqlalchemy", "sqlalchemy"),
 	pythonClient("django", "django"),
-	{script: "odbc_client.py", probe: []string{debianPython, "-c", "import pyodbc; assert [d for d in pyodbc.drivers() if 'PostgreSQL' in d]"},
+	{script: "odbc_client.py",
+		probe: []string{debianPython, "-c",
+			"import pyodbc; assert [d for d in pyodbc.drivers() if 'PostgreSQL' in d]"},
 		packages: "python3-pyodbc odbc-postgresql"},
 	{script: "pgcli_client.py", probe: []string{debianPython, "-c", "import pgcli"}, packages: "pgcli"},
-	{script: "pg_client.rb", probe: []string{debianRuby, "-e", "require 'pg'; require 'sequel'"}, packages: "ruby-pg ruby-sequel"},
-	{script: "activerecord_client.rb", probe: []string{debianRuby, "-e", "require 'active_record'; require 'pg'"}, packages: "ruby-activerecord ruby-pg"},
+	{script: "pg_client.rb", probe: []string{debianRuby, "-e", "require 'pg'; require 'sequel'"},
+		packages: "ruby-pg ruby-sequel"},
+	{script: "activerecord_client.rb", probe: []string{debianRuby, "-e", "require 'active_record'; require 'pg'"},
+		packages: "ruby-activerecord ruby-pg"},
 	{script: "dbi_client.pl", probe: []string{"perl", "-MDBD::Pg", "-e", "1"}, packages: "libdbd-pg-perl"},
-	{script: "pdo_client.php", probe: []string{"php", "-r", "exit(extension_loaded('pdo_pgsql') ? 0 : 1);"}, packages: "php-cli php-pgsql",
-		differs: map[string]string{"scrolled": "cursors cannot be scrolled (0A000)"}},
-	nodeClient("pg"), nodeClient("postgresjs"), nodeClient("knex"), nodeClient("sequelize"), nodeClient("typeorm"), nodeClient("drizzle"),
+	{script: "pdo_client.php", probe: []string{"php", "-r", "exit(extension_loaded('pdo_pgsql') ? 0 : 1);"},
+		packages: "php-cli php-pgsql",
+		differs:  map[string]string{"scrolled": "cursors cannot be scrolled (0A000)"}},
+	nodeClient("pg"), nodeClient("postgresjs"), nodeClient("knex"), nodeClient("sequelize"), nodeClient("typeorm"),
+	nodeClient("drizzle"),
 	nodeClient("prisma"),
 	{script: "JdbcClient.java", onlyTCP: true,
 		args:     []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", pgjdbc},
@@ -90,7 +97,8 @@ func TestSQL_Clients(t *testing.T) {
 	}
 	t.Run("lib/pq", func(t *testing.T) {
 		t.Parallel()
-		mine := fmt.Sprintf("host=%s port=%s user=tester password=sesame dbname=cities sslmode=verify-full sslrootcert=%s",
+		mine := fmt.Sprintf("host=%s port=%s user=tester password=sesame dbname=cities sslmode=verify-full "+
+			"sslrootcert=%s",
 			host, port, cert)
 		his := fmt.Sprintf("host=%s port=%d user=%s dbname=cities sslmode=disable", cfg.Host, cfg.Port, cfg.User)
 		(&sqlClient{}).compare(t, libpq(t, mine), libpq(t, his))
@@ -212,10 +220,12 @@ func sqlClientCities(t *testing.T, p *process, theirs string) {
 		t.Fatal(err)
 	}
 	views := map[string]any{
-		"country": map[string]any{"map": "function (doc) { if (doc.country) emit(doc.country, doc.n) }", "reduce": "_sum"},
-		"name":    map[string]any{"map": "function (doc) { if (doc.name) emit(doc.name, null) }"},
-		"place":   map[string]any{"map": "function (doc) { if (doc.country) emit([doc.country, doc.admin1, doc.name], {lat: doc.lat, lng: doc.lng}) }", "reduce": "_count"},
-		"n":       map[string]any{"map": "function (doc) { emit(doc.n, doc._id) }", "reduce": "_stats"},
+		"country": map[string]any{"map": "function (doc) { if (doc.country) emit(doc.country, doc.n) }",
+			"reduce": "_sum"},
+		"name": map[string]any{"map": "function (doc) { if (doc.name) emit(doc.name, null) }"},
+		"place": map[string]any{"map": "function (doc) { if (doc.country) emit([doc.country, doc.admin1, doc.name], " +
+			"{lat: doc.lat, lng: doc.lng}) }", "reduce": "_count"},
+		"n": map[string]any{"map": "function (doc) { emit(doc.n, doc._id) }", "reduce": "_stats"},
 	}
 	client.ok("PUT", "/cities/_design/by", encode(t, map[string]any{"views": views,
 		"options": map[string]any{"partitioned": false}}))
@@ -252,7 +262,8 @@ func sqlClientCities(t *testing.T, p *process, theirs string) {
 			t.Fatalf("%s: %d rows, %v", name, n, err)
 		}
 	}
-	if _, err := conn.Exec(t.Context(), `CREATE TABLE docs (id text PRIMARY KEY, rev text, doc jsonb); CREATE SCHEMA "by"`); err != nil {
+	if _, err := conn.Exec(t.Context(),
+		`CREATE TABLE docs (id text PRIMARY KEY, rev text, doc jsonb); CREATE SCHEMA "by"`); err != nil {
 		t.Fatal(err)
 	}
 	bodies := map[string]json.RawMessage{}
@@ -271,14 +282,17 @@ func sqlClientCities(t *testing.T, p *process, theirs string) {
 			rows = append(rows, []any{r.ID, r.Value.Rev, r.Doc})
 		}
 	}
-	if _, err := conn.CopyFrom(t.Context(), pgx.Identifier{"docs"}, []string{"id", "rev", "doc"}, pgx.CopyFromRows(rows)); err != nil {
+	if _, err := conn.CopyFrom(t.Context(), pgx.Identifier{"docs"}, []string{"id", "rev", "doc"},
+		pgx.CopyFromRows(rows)); err != nil {
 		t.Fatal(err)
 	}
 	for name := range views {
-		if _, err := conn.Exec(t.Context(), `CREATE TABLE "by".`+name+` (id text, key jsonb, value jsonb, doc jsonb)`); err != nil {
+		if _, err := conn.Exec(t.Context(),
+			`CREATE TABLE "by".`+name+` (id text, key jsonb, value jsonb, doc jsonb)`); err != nil {
 			t.Fatal(err)
 		}
-		table(pgx.Identifier{"by", name}, []string{"id", "key", "value", "doc"}, "/cities/_design/by/_view/"+name+"?reduce=false",
+		table(pgx.Identifier{"by", name}, []string{"id", "key", "value", "doc"},
+			"/cities/_design/by/_view/"+name+"?reduce=false",
 			func(r viewRow) []any { return []any{r.ID, r.Key, r.Value, bodies[r.ID]} })
 	}
 }

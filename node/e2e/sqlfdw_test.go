@@ -16,8 +16,10 @@ func TestSQL_ForeignTables(t *testing.T) {
 	p := start(t, t.TempDir())
 	c := p.client()
 	c.ok("PUT", "/shop", "")
-	c.ok("PUT", "/shop/_design/by", `{"views":{"kind":{"map":"function (doc) { emit(doc.kind, doc.n) }","reduce":"_sum"}}}`)
-	for _, body := range []string{`{"_id":"a","kind":"x","n":1}`, `{"_id":"b","kind":"x","n":20}`, `{"_id":"c","kind":"y","n":3}`} {
+	c.ok("PUT", "/shop/_design/by",
+		`{"views":{"kind":{"map":"function (doc) { emit(doc.kind, doc.n) }","reduce":"_sum"}}}`)
+	for _, body := range []string{`{"_id":"a","kind":"x","n":1}`, `{"_id":"b","kind":"x","n":20}`,
+		`{"_id":"c","kind":"y","n":3}`} {
 		c.ok("POST", "/shop", body)
 	}
 	host, port, err := net.SplitHostPort(p.ready["sql"])
@@ -35,9 +37,11 @@ func TestSQL_ForeignTables(t *testing.T) {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
-	run("CREATE EXTENSION postgres_fdw; CREATE TABLE names (id text, name text); INSERT INTO names VALUES ('a', 'Anna'), ('c', 'Carl')")
+	run("CREATE EXTENSION postgres_fdw; CREATE TABLE names (id text, name text); INSERT INTO names VALUES ('a', " +
+		"'Anna'), ('c', 'Carl')")
 	for _, estimate := range []string{"", ", use_remote_estimate 'true', options '-c divan.explain_costs=on'"} {
-		run("CREATE SERVER shop FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '" + host + "', port '" + port + "', dbname 'shop', fetch_size '2'" + estimate + ")")
+		run("CREATE SERVER shop FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '" + host + "', port '" + port +
+			"', dbname 'shop', fetch_size '2'" + estimate + ")")
 		run("CREATE USER MAPPING FOR CURRENT_USER SERVER shop OPTIONS (user 'tester', password_required 'false')")
 		run(`CREATE SCHEMA f; IMPORT FOREIGN SCHEMA public FROM SERVER shop INTO f; IMPORT FOREIGN SCHEMA "by" FROM SERVER shop INTO f`)
 		for _, q := range []struct{ sql, want string }{

@@ -73,9 +73,10 @@ func libpq(t *testing.T, dsn string) (lines []string) {
 		}
 		show(name, out, rows.Err())
 	}
-	all("parameters", "SELECT $1::int, $2::int8, $3::float8, $4::numeric, $5::text, $6::bool, $7::text, $8::timestamptz, "+
-		"$9::int[], $10::text[], $11::bytea", 1, int64(1)<<40, 1.5, "12.340", "it's \\ é", true, nil, time.Unix(0,
-		0).UTC(),
+	all("parameters",
+		"SELECT $1::int, $2::int8, $3::float8, $4::numeric, $5::text, $6::bool, $7::text, $8::timestamptz, "+
+			"$9::int[], $10::text[], $11::bytea", 1, int64(1)<<40, 1.5, "12.340", "it's \\ é", true, nil, time.Unix(0,
+			0).UTC(),
 		pq.Array([]int64{1, 2}), pq.Array([]string{"a", "b,c"}), []byte{0, 255})
 	all("documents", "SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY($1) ORDER BY id",
 		pq.Array([]string{"no:2294", "fr:1077"}))

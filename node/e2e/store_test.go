@@ -48,6 +48,7 @@ func storeEnvironment(dir string, args []string) []string {
 		}
 	}
 	return []string{
-		"DIVAN_STORAGE_ENGINE=fdb", "DIVAN_STORAGE_CLUSTER_FILE=" + testCluster, "DIVAN_STORAGE_DIRECTORY=" + storeDirectory(data),
+		"DIVAN_STORAGE_ENGINE=fdb", "DIVAN_STORAGE_CLUSTER_FILE=" + testCluster, "DIVAN_STORAGE_DIRECTORY=" +
+			storeDirectory(data),
 	}
 }

@@ -48,7 +48,8 @@ func certificate(t *testing.T) (certFile, keyFile string, pool *x509.CertPool) {
 	dir := t.TempDir()
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	for file, text := range map[string][]byte{certFile: certPEM, keyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})} {
+	for file, text := range map[string][]byte{certFile: certPEM,
+		keyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})} {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,8 @@ func TestProgram_TLS(t *testing.T) {
 	c := newClient(t, "https://"+p.ready["http"], "root:sesame")
 	c.http.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: pool}
 	c.ok("PUT", "/db", "")
-	if r := c.do("POST", "/_session", `{"name":"root","password":"sesame"}`); !strings.Contains(r.header.Get("Set-Cookie"), "; Secure") {
+	if r := c.do("POST", "/_session",
+		`{"name":"root","password":"sesame"}`); !strings.Contains(r.header.Get("Set-Cookie"), "; Secure") {
 		t.Errorf("a cookie that may go out unencrypted: %s", r.header.Get("Set-Cookie"))
 	}
 	if r, err := newClient(t, "http://"+p.ready["http"], "").try("GET", "/db", ""); err == nil && r.status != 400 {
@@ -86,7 +88,8 @@ func TestProgram_TLS(t *testing.T) {
 			continue
 		}
 		var secure bool
-		if err := conn.QueryRow(t.Context(), `SELECT tls FROM divan.sessions`).Scan(&secure); err != nil || secure != (mode == "require") {
+		if err := conn.QueryRow(t.Context(), `SELECT tls FROM divan.sessions`).Scan(&secure); err != nil ||
+			secure != (mode == "require") {
 			t.Errorf("%s: %v, %v", mode, secure, err)
 		}
 		conn.Close(t.Context())
@@ -97,14 +100,16 @@ func TestProgram_TLS(t *testing.T) {
 // A page from elsewhere, such as PouchDB in a browser, gets in where node.yaml lets it.
 func TestHTTP_CORS(t *testing.T) {
 	const there = "https://app.example"
-	open := start(t, t.TempDir(), "-config", writeYAML(t, "http: {cors: {enabled: true, origins: ['"+there+"'], credentials: true}}\n"))
+	open := start(t, t.TempDir(), "-config",
+		writeYAML(t, "http: {cors: {enabled: true, origins: ['"+there+"'], credentials: true}}\n"))
 	shut := start(t, t.TempDir())
 	for _, c := range []struct {
 		p       *process
 		origin  string
 		allowed string
 	}{{open, there, there}, {open, "https://other.example", ""}, {shut, there, ""}} {
-		preflight := c.p.client().do("OPTIONS", "/db", "", "Origin", c.origin, "Access-Control-Request-Method", "PUT", "Access-Control-Request-Headers", "content-type")
+		preflight := c.p.client().do("OPTIONS", "/db", "", "Origin", c.origin, "Access-Control-Request-Method", "PUT",
+			"Access-Control-Request-Headers", "content-type")
 		simple := c.p.client().do("GET", "/", "", "Origin", c.origin)
 		for _, r := range []reply{preflight, simple} {
 			if got := r.header.Get("Access-Control-Allow-Origin"); got != c.allowed {
@@ -128,7 +133,8 @@ func TestProgram_LogIsJSON(t *testing.T) {
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		var record struct{ Time, Level, Msg string }
-		if err := json.Unmarshal([]byte(line), &record); err != nil || record.Time == "" || record.Level == "" || record.Msg == "" {
+		if err := json.Unmarshal([]byte(line), &record); err != nil || record.Time == "" || record.Level == "" ||
+			record.Msg == "" {
 			t.Errorf("log line %q: %v", line, err)
 		}
 	}

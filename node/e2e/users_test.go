@@ -24,7 +24,8 @@ func TestHTTP_Users(t *testing.T) {
 		{"a wrong password is refused everywhere", p.as("root:x"), "GET", "/", "", 401},
 		{"an admin makes a database", admin, "PUT", "/db", "", 201},
 		{"which is for admins", nobody, "GET", "/db", "", 401},
-		{"the first user", admin, "PUT", "/_users/org.couchdb.user:jan", `{"name":"jan","password":"relax","roles":["dev"],"type":"user"}`, 201},
+		{"the first user", admin, "PUT", "/_users/org.couchdb.user:jan",
+			`{"name":"jan","password":"relax","roles":["dev"],"type":"user"}`, 201},
 		{"a malformed user", admin, "PUT", "/_users/org.couchdb.user:x", `{"name":"y","roles":[],"type":"user"}`, 403},
 		{"jan reads nothing yet", jan, "GET", "/db", "", 403},
 		{"nor other people's databases", jan, "GET", "/_users/_all_docs", "", 401},
@@ -49,7 +50,8 @@ func TestHTTP_Users(t *testing.T) {
 	}
 	// No password is kept or shown in the clear.
 	for _, path := range []string{"/_users/org.couchdb.user:jan", "/_node/_local/_config/admins"} {
-		if text := string(admin.do("GET", path, "").body); strings.Contains(text, "relax") || strings.Contains(text, "apple") || strings.Contains(text, "sesame") {
+		if text := string(admin.do("GET", path, "").body); strings.Contains(text, "relax") ||
+			strings.Contains(text, "apple") || strings.Contains(text, "sesame") {
 			t.Errorf("%s shows a password: %s", path, text)
 		}
 	}
@@ -64,7 +66,8 @@ func TestHTTP_Users(t *testing.T) {
 		t.Fatalf("login: %d %s", r.status, r.body)
 	}
 	p.stop(syscall.SIGTERM)
-	again := launch(t, t.TempDir(), append([]string{"-data", p.ready["data"], "-admin", "root:sesame"}, freePorts...)...)
+	again := launch(t, t.TempDir(),
+		append([]string{"-data", p.ready["data"], "-admin", "root:sesame"}, freePorts...)...)
 	again.waitReady()
 	r = again.client().do("GET", "/_session", "", "Cookie", cookie)
 	user, _ := decode(t, r.body).(map[string]any)["userCtx"].(map[string]any)

@@ -53,17 +53,21 @@ func TestFeeds_WokenByAnotherNode(t *testing.T) {
 	for i := 0; name == ""; i++ {
 		db := fmt.Sprint("db", i)
 		one.ok("PUT", "/"+db, "")
-		eventually(t, "two nodes agree on the placement", 10*time.Second, func() bool { return c.shardOwner(0, db) == c.shardOwner(1, db) })
+		eventually(t, "two nodes agree on the placement", 10*time.Second, func() bool {
+			return c.shardOwner(0, db) == c.shardOwner(1, db)
+		})
 		if c.shardOwner(0, db) == "node2" {
 			name = db
 		}
 	}
-	feeds := []*lines{c.feedLines(0, "/"+name+"/_changes?feed=continuous"), c.feedLines(1, "/"+name+"/_changes?feed=continuous")}
+	feeds := []*lines{c.feedLines(0, "/"+name+"/_changes?feed=continuous"),
+		c.feedLines(1, "/"+name+"/_changes?feed=continuous")}
 	actor := func(i int) string { return string(c.nodes[i].client().do("GET", "/_actors", "").body) }
 	following := func() {
 		t.Helper()
 		eventually(t, "the nodes with feeds follow", 10*time.Second, func() bool {
-			return strings.Contains(actor(0), `"state":"following"`) && strings.Contains(actor(1), `"state":"following"`)
+			return strings.Contains(actor(0), `"state":"following"`) &&
+				strings.Contains(actor(1), `"state":"following"`)
 		})
 	}
 	n := 0
@@ -103,6 +107,8 @@ func TestFeeds_WokenByAnotherNode(t *testing.T) {
 	hear("with the owner back", 10*time.Second)
 	c.nodes[2].kill()
 	hear("after the owner was killed", 3*time.Second)
-	eventually(t, "the others see it", 20*time.Second, func() bool { return strings.Contains(c.statuses(0), "node2 left") })
+	eventually(t, "the others see it", 20*time.Second, func() bool {
+		return strings.Contains(c.statuses(0), "node2 left")
+	})
 	hear("after the shard has moved", 3*time.Second)
 }

@@ -26,7 +26,8 @@ var (
 		"database", "design")
 	indexBuilding = desc("divan_index_building", "1 while the index is built.", "database", "design")
 	indexErrors   = desc("divan_index_skipped_documents", "Documents whose map functions failed.", "database", "design")
-	degraded      = desc("divan_degraded", "Reasons why this node needs an operator although it serves, by name; none when all is well.",
+	degraded      = desc("divan_degraded",
+		"Reasons why this node needs an operator although it serves, by name; none when all is well.",
 		"reason")
 	members = desc("divan_members", "Members of the cluster as this node sees them.", "status")
 )
@@ -37,7 +38,8 @@ type actorCollector struct{ read func() actors.Metrics }
 // Describe implements prometheus.Collector.
 func (c actorCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		actorRunning, actorMailbox, actorSpawned, actorStopped, actorRestarted, actorFailures, actorDuration, deadLetters, feedListeners, feedWakes,
+		actorRunning, actorMailbox, actorSpawned, actorStopped, actorRestarted, actorFailures, actorDuration,
+		deadLetters, feedListeners, feedWakes,
 	} {
 		ch <- d
 	}
@@ -89,7 +91,8 @@ func (c indexCollector) Collect(ch chan<- prometheus.Metric) {
 		if ix.Building {
 			building = 1
 		}
-		for d, v := range map[*prometheus.Desc]float64{indexLag: float64(ix.Lag), indexBuilding: building, indexErrors: float64(ix.Errors)} {
+		for d, v := range map[*prometheus.Desc]float64{indexLag: float64(ix.Lag), indexBuilding: building,
+			indexErrors: float64(ix.Errors)} {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, ix.Database, ix.Design)
 		}
 	}

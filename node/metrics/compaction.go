@@ -16,7 +16,8 @@ type Compaction struct {
 }
 
 var (
-	compactionRuns          = desc("divan_compaction_runs_total", "Runs of compaction on this node, each of one database.", "result")
+	compactionRuns = desc("divan_compaction_runs_total",
+		"Runs of compaction on this node, each of one database.", "result")
 	compactionRemovedBodies = desc("divan_compaction_removed_bodies_total",
 		"Superseded revisions whose bodies compaction has removed on this node.")
 	compactionRemovedBytes = desc("divan_compaction_removed_bytes_total",
@@ -24,10 +25,12 @@ var (
 	compactionSeconds = desc("divan_compaction_seconds_total",
 		"Time that compaction was at work on this node, its pauses not counted.")
 	compactionQueue = desc("divan_compaction_queue_bodies",
-		"Superseded bodies that wait for compaction, in the databases that this node has looked at within the last hour.")
+		"Superseded bodies that wait for compaction, in the databases that this node has looked at within "+
+			"the last hour.")
 	compactionQueueBytes = desc("divan_compaction_queue_bytes", "Their bytes, by an estimate.")
 	compactionDatabases  = desc("divan_compaction_queue_databases", "How many databases have such bodies.")
-	compactionOldest     = desc("divan_compaction_oldest_seconds", "How long ago the oldest of these bodies was superseded.")
+	compactionOldest     = desc("divan_compaction_oldest_seconds",
+		"How long ago the oldest of these bodies was superseded.")
 )
 
 // compactionCollector publishes Compaction.
@@ -35,7 +38,8 @@ type compactionCollector struct{ read func() Compaction }
 
 // Describe implements prometheus.Collector.
 func (c compactionCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{compactionRuns, compactionRemovedBodies, compactionRemovedBytes, compactionSeconds,
+	for _, d := range []*prometheus.Desc{compactionRuns, compactionRemovedBodies, compactionRemovedBytes,
+		compactionSeconds,
 		compactionQueue, compactionQueueBytes, compactionDatabases, compactionOldest} {
 		ch <- d
 	}

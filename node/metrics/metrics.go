@@ -69,7 +69,8 @@ type Metrics struct {
 func New(s Sources) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounter(prometheus.CounterOpts{Name: "couchdb_httpd_requests_total", Help: "HTTP requests."}),
+		requests: prometheus.NewCounter(
+			prometheus.CounterOpts{Name: "couchdb_httpd_requests_total", Help: "HTTP requests."}),
 		methods: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "couchdb_httpd_request_methods", Help: "HTTP requests by method.",
 		}, []string{"method"}),
@@ -77,7 +78,8 @@ func New(s Sources) *Metrics {
 			Name: "couchdb_httpd_status_codes", Help: "HTTP answers by status.",
 		}, []string{"code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "divan_http_request_duration_seconds", Help: "Time to the end of the answer, by method; feeds that wait are in it.",
+			Name: "divan_http_request_duration_seconds", Help: "Time to the end of the answer, by method; feeds " +
+				"that wait are in it.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60},
 		}, []string{"method"}),
 	}
@@ -89,7 +91,8 @@ func New(s Sources) *Metrics {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "couchdb_uptime_seconds", Help: "Seconds since the start."},
 			func() float64 { return time.Since(began).Seconds() }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "divan_build_info", Help: "Always 1, with the version.", ConstLabels: prometheus.Labels{"version": s.Version},
+			Name: "divan_build_info", Help: "Always 1, with the version.",
+			ConstLabels: prometheus.Labels{"version": s.Version},
 		}, func() float64 { return 1 }),
 	)
 	if s.Actors != nil {
@@ -122,7 +125,8 @@ func New(s Sources) *Metrics {
 	}
 	if s.FreeBytes != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(
-			prometheus.GaugeOpts{Name: "divan_store_disk_free_bytes", Help: "Room on the disk of this node's store, beside the ballast."}, s.FreeBytes))
+			prometheus.GaugeOpts{Name: "divan_store_disk_free_bytes",
+				Help: "Room on the disk of this node's store, beside the ballast."}, s.FreeBytes))
 	}
 	if s.Degraded != nil {
 		m.registry.MustRegister(degradedCollector{s.Degraded})
@@ -135,7 +139,8 @@ func New(s Sources) *Metrics {
 	if s.SQLMemory != nil {
 		m.registry.MustRegister(
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "divan_sql_memory_bytes", Help: "Memory held by SQL statements, cursors, prepared statements and messages.",
+				Name: "divan_sql_memory_bytes", Help: "Memory held by SQL statements, cursors, prepared statements " +
+					"and messages.",
 			}, func() float64 { held, _ := s.SQLMemory(); return float64(held) }),
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 				Name: "divan_sql_memory_limit_bytes", Help: "The most memory that SQL may hold (sql.memory).",
@@ -144,10 +149,12 @@ func New(s Sources) *Metrics {
 	if s.Bodies != nil {
 		m.registry.MustRegister(
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "divan_http_body_memory_bytes", Help: "Memory held for the bodies of HTTP requests (http.bodies).",
+				Name: "divan_http_body_memory_bytes", Help: "Memory held for the bodies of HTTP requests " +
+					"(http.bodies).",
 			}, func() float64 { held, _ := s.Bodies(); return float64(held) }),
 			prometheus.NewCounterFunc(prometheus.CounterOpts{
-				Name: "divan_http_bodies_refused_total", Help: "HTTP requests answered 503 since there was no memory for their bodies.",
+				Name: "divan_http_bodies_refused_total", Help: "HTTP requests answered 503 since there was no " +
+					"memory for their bodies.",
 			}, func() float64 { _, refused := s.Bodies(); return float64(refused) }))
 	}
 	if s.Connections != nil {

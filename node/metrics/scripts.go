@@ -7,17 +7,24 @@ import (
 )
 
 var (
-	scriptRuntimes = desc("divan_script_runtimes", "JavaScript runtimes of design documents' functions, by state: busy or idle.", "state")
-	scriptMost     = desc("divan_script_runtimes_limit",
+	scriptRuntimes = desc("divan_script_runtimes",
+		"JavaScript runtimes of design documents' functions, by state: busy or idle.", "state")
+	scriptMost = desc("divan_script_runtimes_limit",
 		"JavaScript runtimes that there may be at once; further calls wait.")
-	scriptCalls    = desc("divan_script_calls", "Calls of design documents' functions under way, by state: running, paused for others, or waiting to begin.", "state")
-	scriptLimits   = desc("divan_script_limits_total", "Calls that were stopped at a limit.", "limit")
-	scriptStopped  = desc("divan_script_stopped_total", "Calls that were stopped to begin again later, so that others could run.")
-	scriptRefused  = desc("divan_script_refused_total", "Calls that were refused since they waited too long for a processor.")
+	scriptCalls = desc("divan_script_calls",
+		"Calls of design documents' functions under way, by state: running, paused for others, or waiting to begin.",
+		"state")
+	scriptLimits  = desc("divan_script_limits_total", "Calls that were stopped at a limit.", "limit")
+	scriptStopped = desc("divan_script_stopped_total",
+		"Calls that were stopped to begin again later, so that others could run.")
+	scriptRefused = desc("divan_script_refused_total",
+		"Calls that were refused since they waited too long for a processor.")
 	scriptSeconds  = desc("divan_script_seconds_total", "Processor time of design documents' functions.")
 	scriptDatabase = desc("divan_script_database_seconds",
-		"Processor time of the functions of a database of late: what is five seconds old counts half. Of the databases that used most.", "database")
-	scriptDatabaseWaiting = desc("divan_script_database_waiting", "Calls of functions that wait, of the databases that used most processor time of late.", "database")
+		"Processor time of the functions of a database of late: what is five seconds old counts half. Of the "+
+			"databases that used most.", "database")
+	scriptDatabaseWaiting = desc("divan_script_database_waiting",
+		"Calls of functions that wait, of the databases that used most processor time of late.", "database")
 )
 
 // scriptCollector publishes script.Stats.

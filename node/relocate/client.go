@@ -91,7 +91,8 @@ func (c *Client) export(ctx context.Context, address string, w io.Writer) error 
 	if _, err = io.Copy(w, answer.Body); err != nil {
 		err = fmt.Errorf("%s: the export broke off: %w", c.base.Redacted(), err)
 		if reason := c.damaged(ctx); reason != "" {
-			err = &layer.Error{Kind: layer.Unavailable, Name: storeDamaged, Reason: err.Error() + "; the node says " + reason}
+			err = &layer.Error{Kind: layer.Unavailable, Name: storeDamaged,
+				Reason: err.Error() + "; the node says " + reason}
 		}
 	}
 	return err

@@ -40,7 +40,9 @@ func openPartial(file string) (*os.File, error) {
 func own(partial *os.File, file string) (mine bool, err error) {
 	if err := lock(partial); err != nil {
 		if errors.Is(err, errLocked) {
-			err = &layer.Error{Kind: layer.Conflict, Reason: fmt.Sprintf("another export is writing %s; wait for its end, or give another name", partial.Name())}
+			err = &layer.Error{Kind: layer.Conflict,
+				Reason: fmt.Sprintf("another export is writing %s; wait for its end, or give another name",
+					partial.Name())}
 		}
 		return false, err
 	}

@@ -64,7 +64,8 @@ func ExportFile(ctx context.Context, from Source, database, file string, p *Prog
 }
 
 // finishExport writes what a partial file lacks, and checks the whole.
-func finishExport(ctx context.Context, from Source, database string, partial *os.File, p *Progress) (layer.ExportFile, error) {
+func finishExport(ctx context.Context, from Source, database string, partial *os.File, p *Progress) (layer.ExportFile,
+	error) {
 	position, complete, err := continueAt(partial, database, p)
 	if err != nil {
 		return layer.ExportFile{}, err
@@ -101,7 +102,8 @@ func explain(err error, partial *os.File) error {
 }
 
 // continueAt cuts a partial file off where it can be continued, and moves to its end. position is nil for a new export.
-func continueAt(partial *os.File, database string, p *Progress) (position *layer.ExportPosition, complete bool, err error) {
+func continueAt(partial *os.File, database string, p *Progress) (position *layer.ExportPosition, complete bool,
+	err error) {
 	x, err := layer.ReadExport(partial)
 	switch {
 	case err != nil && !errors.Is(err, layer.ErrExport):
@@ -109,7 +111,8 @@ func continueAt(partial *os.File, database string, p *Progress) (position *layer
 	case !x.Begun:
 		return nil, false, fmt.Errorf("%s is no export; remove it, or give another name", partial.Name())
 	case x.Name != "" && x.Name != database:
-		return nil, false, fmt.Errorf("%s is an export of the database %s; remove it, or give another name", partial.Name(), x.Name)
+		return nil, false, fmt.Errorf("%s is an export of the database %s; remove it, or give another name",
+			partial.Name(), x.Name)
 	case err == nil:
 		return nil, true, nil
 	}

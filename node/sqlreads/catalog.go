@@ -84,7 +84,8 @@ func (c *Catalog) Databases(ctx context.Context) ([]string, error) {
 		switch {
 		case err == nil:
 			names = append(names, name)
-		case errors.As(err, &re) && (re.Kind == exec.NotFound || re.Kind == exec.Forbidden): // deleted just now, or not for this user
+		// deleted just now, or not for this user
+		case errors.As(err, &re) && (re.Kind == exec.NotFound || re.Kind == exec.Forbidden):
 		default:
 			return nil, err
 		}
@@ -106,7 +107,8 @@ func (c *Catalog) Database(ctx context.Context, name string) (exec.Database, err
 func (c *Catalog) open(ctx context.Context, name string) (*layer.Database, error) {
 	db, err := c.source.Store.Database(ctx, name)
 	if is(err, layer.NotFound) {
-		return nil, &exec.ReadError{Kind: exec.NotFound, Message: fmt.Sprintf("database %q does not exist", name), Err: err}
+		return nil, &exec.ReadError{Kind: exec.NotFound, Message: fmt.Sprintf("database %q does not exist", name),
+			Err: err}
 	}
 	if err != nil {
 		return nil, readError(err)
@@ -118,8 +120,10 @@ func (c *Catalog) open(ctx context.Context, name string) (*layer.Database, error
 	if err != nil {
 		return nil, readError(err)
 	}
-	if sec := layer.ParseSecurity(object); !sec.IsMember(c.user) || name == auth.UsersDatabase || name == "_replicator" {
-		return nil, &exec.ReadError{Kind: exec.Forbidden, Message: fmt.Sprintf("permission denied for database %q", name)}
+	if sec := layer.ParseSecurity(object); !sec.IsMember(c.user) || name == auth.UsersDatabase ||
+		name == "_replicator" {
+		return nil, &exec.ReadError{Kind: exec.Forbidden,
+			Message: fmt.Sprintf("permission denied for database %q", name)}
 	}
 	return db, nil
 }

@@ -16,7 +16,8 @@ func (d *database) Changes(ctx context.Context, read exec.ChangesRead) (exec.Row
 		return nil, readError(err)
 	}
 	o := layer.ChangesOptions{
-		Since: since, Shard: layer.ShardID(read.Shard), Descending: read.Descending, Limit: atMost(read.Limit, 0), IncludeDocs: read.WithDoc,
+		Since: since, Shard: layer.ShardID(read.Shard), Descending: read.Descending, Limit: atMost(read.Limit, 0),
+		IncludeDocs: read.WithDoc,
 	}
 	open := func(ctx context.Context) (iter.Seq2[layer.Change, error], error) { return d.present(ctx, o) }
 	if read.Follow && d.pin != nil {
@@ -28,7 +29,8 @@ func (d *database) Changes(ctx context.Context, read exec.ChangesRead) (exec.Row
 		open = func(ctx context.Context) (iter.Seq2[layer.Change, error], error) { return d.follow(ctx, o), nil }
 	}
 	return newStream(ctx, 0, read.Limit, open, func(r layer.Change, row *exec.Row) (bool, error) {
-		row.Seq, row.Shard, row.ID, row.Rev, row.Deleted = r.Seq.String(), string(r.Shard), r.ID, r.Rev.String(), r.Deleted
+		row.Seq, row.Shard, row.ID, row.Rev, row.Deleted = r.Seq.String(), string(r.Shard), r.ID, r.Rev.String(),
+			r.Deleted
 		if read.WithDoc {
 			row.Doc = body(r.Doc)
 		}

@@ -80,5 +80,6 @@ func (s snapshot) behind(ctx context.Context, views []exec.ViewUse) (string, err
 
 func stale(design string) error {
 	return &exec.ReadError{Kind: exec.Stale, Message: fmt.Sprintf(
-		"the views of %q were not up to date when the transaction's snapshot was taken; try the transaction again", design)}
+		"the views of %q were not up to date when the transaction's snapshot was taken; try the transaction again",
+		design)}
 }

@@ -135,7 +135,8 @@ func id(r exec.Row) string { return r.ID }
 
 func TestDatabase_AllDocs(t *testing.T) {
 	s := newSource(t)
-	create(t, s, "db", `{"_id":"a","n":1}`, `{"_id":"b"}`, `{"_id":"c"}`, `{"_id":"d"}`, `{"_id":"_design/x"}`, `{"_id":"_local/l","v":1}`)
+	create(t, s, "db", `{"_id":"a","n":1}`, `{"_id":"b"}`, `{"_id":"c"}`, `{"_id":"d"}`, `{"_id":"_design/x"}`,
+		`{"_id":"_local/l","v":1}`)
 	db := open(t, s, "db")
 	for _, c := range []struct {
 		name string
@@ -172,7 +173,9 @@ func TestDatabase_AllDocs(t *testing.T) {
 		t.Errorf("body %s", got)
 	}
 	rows, err = db.LocalDocs(t.Context(), exec.DocsRead{WithDoc: true})
-	if got := drain(t, rows, err, func(r exec.Row) string { return r.ID + string(r.Doc) }); !strings.HasPrefix(got, `_local/l{"_id":"_local/l"`) {
+	if got := drain(t, rows, err, func(r exec.Row) string {
+		return r.ID + string(r.Doc)
+	}); !strings.HasPrefix(got, `_local/l{"_id":"_local/l"`) {
 		t.Errorf("local documents: %s", got)
 	}
 }
@@ -185,7 +188,8 @@ func TestDatabase_Document(t *testing.T) {
 	db := open(t, s, "db")
 	var row exec.Row
 	found, err := db.Document(t.Context(), "a", true, &row)
-	if err != nil || !found || row.ID != "a" || !strings.HasPrefix(row.Rev, "1-") || !strings.Contains(string(row.Doc), `"n":1`) {
+	if err != nil || !found || row.ID != "a" || !strings.HasPrefix(row.Rev, "1-") ||
+		!strings.Contains(string(row.Doc), `"n":1`) {
 		t.Errorf("a: %v %+v %v", found, row, err)
 	}
 	for _, id := range []string{"none", "gone", "", "_local/l", "_odd", strings.Repeat("x", 600), "\xff"} {
@@ -202,7 +206,9 @@ func TestDatabase_Conflicts(t *testing.T) {
 	put(t, d, `{"_id":"x","_rev":"1-`+rev("a")+`","v":"a"}`, true)
 	put(t, d, `{"_id":"x","_rev":"1-`+rev("c")+`","v":"c"}`, true)
 	put(t, d, `{"_id":"x","_rev":"1-`+rev("b")+`","v":"b"}`, true)
-	put(t, d, `{"_id":"x","_rev":"2-`+rev("d")+`","_deleted":true,"_revisions":{"start":2,"ids":["`+rev("d")+`","`+rev("e")+`"]}}`, true)
+	put(t, d,
+		`{"_id":"x","_rev":"2-`+rev("d")+`","_deleted":true,"_revisions":{"start":2,"ids":["`+rev("d")+`","`+rev("e")+
+			`"]}}`, true)
 	db := open(t, s, "db")
 	show := func(r exec.Row) string { return fmt.Sprint(r.ID, " ", r.Rev[:3], " ", r.Deleted) }
 	rows, err := db.Conflicts(t.Context(), exec.DocsRead{})
@@ -210,7 +216,9 @@ func TestDatabase_Conflicts(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	rows, err = db.Conflicts(t.Context(), exec.DocsRead{WithDoc: true, Descending: true, Skip: 1, Limit: 1})
-	if got := drain(t, rows, err, func(r exec.Row) string { return string(r.Doc) }); !strings.HasSuffix(got, `"v":"b"}`) {
+	if got := drain(t, rows, err, func(r exec.Row) string {
+		return string(r.Doc)
+	}); !strings.HasSuffix(got, `"v":"b"}`) {
 		t.Errorf("body %s", got)
 	}
 	rows, err = db.Conflicts(t.Context(), exec.DocsRead{High: "x"})
@@ -280,7 +288,8 @@ func TestDatabase_View(t *testing.T) {
 
 func TestDatabase_Reduce(t *testing.T) {
 	s := newSource(t)
-	d := create(t, s, "db", `{"_id":"_design/by","views":{"k":{"map":"function (doc) { if (doc.k) emit(doc.k, 1) }","reduce":"_count"}}}`)
+	d := create(t, s, "db",
+		`{"_id":"_design/by","views":{"k":{"map":"function (doc) { if (doc.k) emit(doc.k, 1) }","reduce":"_count"}}}`)
 	for i, k := range []string{`["a",1]`, `["a",2]`, `["a",2]`, `["b",1]`, `["c",1]`} {
 		put(t, d, fmt.Sprintf(`{"_id":"d%d","k":%s}`, i, k), false)
 	}
@@ -305,7 +314,8 @@ func TestDatabase_Reduce(t *testing.T) {
 		{"ranges, level 1", exec.ReduceRead{GroupLevel: 1,
 			Ranges: []exec.KeyRange{{High: []byte(`["a",1]`)}, {Low: []byte(`["a",2]`), High: []byte(`["b",{}]`)}}},
 			`["a"]=3 ["b"]=1`},
-		{"keys", exec.ReduceRead{Keys: []json.RawMessage{[]byte(`["a",2]`), []byte(`["x"]`)}, GroupLevel: -1}, `["a",2]=2`},
+		{"keys", exec.ReduceRead{Keys: []json.RawMessage{[]byte(`["a",2]`), []byte(`["x"]`)}, GroupLevel: -1},
+			`["a",2]=2`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.read.Design, c.read.View = "by", "k"
@@ -315,7 +325,8 @@ func TestDatabase_Reduce(t *testing.T) {
 			}
 		})
 	}
-	if _, err := db.Reduce(t.Context(), exec.ReduceRead{Design: "by", View: "k", Keys: []json.RawMessage{}}); exec.KindOf(err) != exec.Unsupported {
+	if _, err := db.Reduce(t.Context(),
+		exec.ReduceRead{Design: "by", View: "k", Keys: []json.RawMessage{}}); exec.KindOf(err) != exec.Unsupported {
 		t.Errorf("several keys without groups: %v", err)
 	}
 }
@@ -347,7 +358,9 @@ func TestDatabase_Changes(t *testing.T) {
 		})
 	}
 	rows, err = db.Changes(t.Context(), exec.ChangesRead{Since: seqs[2], WithDoc: true})
-	got := drain(t, rows, err, func(r exec.Row) string { return fmt.Sprint(r.Deleted, r.Rev[:2], r.Shard != "", string(r.Doc)) })
+	got := drain(t, rows, err, func(r exec.Row) string {
+		return fmt.Sprint(r.Deleted, r.Rev[:2], r.Shard != "", string(r.Doc))
+	})
 	if !strings.HasPrefix(got, "true2-true{") || !strings.Contains(got, `"why":"x"`) {
 		t.Errorf("a tombstone: %s", got)
 	}
@@ -451,7 +464,8 @@ func TestCatalog_WhoMayRead(t *testing.T) {
 		user layer.UserCtx
 		db   string
 		want exec.Kind
-	}{{jan, "shut", exec.Forbidden}, {jan, "_users", exec.Forbidden}, {jan, "nope", exec.NotFound}, {root, "nope", exec.NotFound}, {root, "Not A Name", exec.NotFound}} {
+	}{{jan, "shut", exec.Forbidden}, {jan, "_users", exec.Forbidden}, {jan, "nope", exec.NotFound},
+		{root, "nope", exec.NotFound}, {root, "Not A Name", exec.NotFound}} {
 		if _, err := s.Catalog(c.user, nil).Database(t.Context(), c.db); exec.KindOf(err) != c.want {
 			t.Errorf("%s opens %s: %v", c.user.Name, c.db, err)
 		}

@@ -37,26 +37,33 @@ type Session struct {
 func (s *Source) SystemTables(n Node) []Table {
 	return []Table{
 		table("members", "the cluster's members, as this node sees them", adminsOnly(n.members),
-			"name text", "status text", "self bool", "http text", "sql text", "gossip text", "version text", "roles jsonb"),
+			"name text", "status text", "self bool", "http text", "sql text", "gossip text", "version text",
+			"roles jsonb"),
 		table("actors", "the supervision tree of this node", adminsOnly(n.actors),
-			"id text", "parent text", "kind text", "name text", "state text", "since timestamptz", "mailbox int8", "restarts int8",
+			"id text", "parent text", "kind text", "name text", "state text", "since timestamptz", "mailbox int8",
+			"restarts int8",
 			"last_failure text", "last_failure_at timestamptz", "facts jsonb"),
 		table("sessions", "the SQL sessions of this node: your own, and all for server admins", n.sessions,
-			"pid int8", "username text", "database text", "application text", "remote text", "tls bool", "since timestamptz", "state text",
+			"pid int8", "username text", "database text", "application text", "remote text", "tls bool",
+			"since timestamptz", "state text",
 			"statement text", "statement_since timestamptz", "rows int8"),
 		table("active_tasks", "background work under way on this node", adminsOnly(n.tasks),
-			"type text", "node text", "database text", "design_document text", "progress int8", "started_on timestamptz", "updated_on timestamptz",
+			"type text", "node text", "database text", "design_document text", "progress int8",
+			"started_on timestamptz", "updated_on timestamptz",
 			"facts jsonb"),
 		table("jobs", "the queue of background work, of all nodes", adminsOnly(s.jobs),
-			"type text", "id text", "state text", "worker text", "failures int8", "error text", "due timestamptz", "updated timestamptz",
+			"type text", "id text", "state text", "worker text", "failures int8", "error text", "due timestamptz",
+			"updated timestamptz",
 			"data jsonb", "progress jsonb"),
 		table("databases", "the databases that you may read", s.databases,
-			"name text", "uuid text", "doc_count int8", "doc_del_count int8", "update_seq text", "size int8", "shards int8", "incarnation int8",
+			"name text", "uuid text", "doc_count int8", "doc_del_count int8", "update_seq text", "size int8",
+			"shards int8", "incarnation int8",
 			"partitioned bool"),
 		table("shards", "the changes shards of this database, also those that were replaced", s.shards,
 			"shard text", "since text", "scheme text", "current bool", "lag int8", "node text"),
 		table("indexes", "the views of this database and how far their indexes are", s.indexes,
-			"design text", "view text", "rows int8", "bytes int8", "errors int8", "seq text", "last_seq text", "current bool", "building bool",
+			"design text", "view text", "rows int8", "bytes int8", "errors int8", "seq text", "last_seq text",
+			"current bool", "building bool",
 			"lag int8", "signature text"),
 		table("index_errors", "documents of this database that a view skipped", s.indexErrors,
 			"design text", "view text", "id text", "error text", "seq text"),
@@ -74,7 +81,8 @@ func table(name, comment string, rows func(context.Context, Scope) iter.Seq2[[]a
 }
 
 // adminsOnly refuses everybody else.
-func adminsOnly(rows func(context.Context, Scope) iter.Seq2[[]any, error]) func(context.Context, Scope) iter.Seq2[[]any, error] {
+func adminsOnly(rows func(context.Context, Scope) iter.Seq2[[]any, error]) func(context.Context, Scope) iter.Seq2[[]any,
+	error] {
 	return func(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
 		if !scope.Catalog.IsAdmin() {
 			return fail(&exec.ReadError{Kind: exec.Forbidden, Message: "this relation is for server admins"})
@@ -108,7 +116,8 @@ func (n Node) actors(context.Context, Scope) iter.Seq2[[]any, error] {
 			if a.LastFailureAt != nil {
 				failedAt = *a.LastFailureAt
 			}
-			row := []any{a.ID, parent, a.Kind, a.Name, a.State, a.Since, int64(a.Mailbox), int64(a.Restarts), orNull(a.LastFailure), failedAt, jsonOf(a.Facts)}
+			row := []any{a.ID, parent, a.Kind, a.Name, a.State, a.Since, int64(a.Mailbox), int64(a.Restarts),
+				orNull(a.LastFailure), failedAt, jsonOf(a.Facts)}
 			if !yield(row, nil) {
 				return false
 			}
@@ -129,13 +138,15 @@ func (n Node) sessions(_ context.Context, scope Scope) iter.Seq2[[]any, error] {
 		seen = slices.DeleteFunc(slices.Clone(seen), func(s Session) bool { return s.User != scope.Catalog.user.Name })
 	}
 	return list(seen, func(s Session) []any {
-		return []any{s.PID, s.User, s.Database, s.Application, s.Remote, s.TLS, s.Since, s.State, s.Text, orNullTime(s.StatementSince), s.Rows}
+		return []any{s.PID, s.User, s.Database, s.Application, s.Remote, s.TLS, s.Since, s.State, s.Text,
+			orNullTime(s.StatementSince), s.Rows}
 	})
 }
 
 func (n Node) tasks(context.Context, Scope) iter.Seq2[[]any, error] {
 	return list(n.Tasks(), func(t actors.Task) []any {
-		return []any{t.Type, t.Node, t.Database, t.Design, int64(t.Progress), time.Unix(t.StartedOn, 0), time.Unix(t.UpdatedOn, 0), jsonOf(t.IndexerFacts)}
+		return []any{t.Type, t.Node, t.Database, t.Design, int64(t.Progress), time.Unix(t.StartedOn, 0),
+			time.Unix(t.UpdatedOn, 0), jsonOf(t.IndexerFacts)}
 	})
 }
 
@@ -146,7 +157,8 @@ func (s *Source) jobs(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
 				yield(nil, readError(err))
 				return
 			}
-			row := []any{j.Type, j.ID, string(j.State), orNull(j.Worker), int64(j.Failures), orNull(j.Error), orNullTime(j.Due), orNullTime(j.Updated),
+			row := []any{j.Type, j.ID, string(j.State), orNull(j.Worker), int64(j.Failures), orNull(j.Error),
+				orNullTime(j.Due), orNullTime(j.Updated),
 				orNullJSON(j.Data), orNullJSON(j.Progress)}
 			if !yield(row, nil) {
 				return
@@ -175,7 +187,8 @@ func (s *Source) databases(ctx context.Context, scope Scope) iter.Seq2[[]any, er
 				yield(nil, readError(err))
 				return
 			}
-			row := []any{name, info.UUID, info.DocCount, info.DocDelCount, info.UpdateSeq.String(), info.ActiveSize, int64(info.Shards), info.Incarnation,
+			row := []any{name, info.UUID, info.DocCount, info.DocDelCount, info.UpdateSeq.String(), info.ActiveSize,
+				int64(info.Shards), info.Incarnation,
 				info.Partitioned}
 			if !yield(row, nil) {
 				return
@@ -185,7 +198,8 @@ func (s *Source) databases(ctx context.Context, scope Scope) iter.Seq2[[]any, er
 }
 
 // within opens the session's database for a table that is about one; the database divan has no rows there.
-func within(ctx context.Context, scope Scope, rows func(db *layer.Database, yield func([]any, error) bool) error) iter.Seq2[[]any, error] {
+func within(ctx context.Context, scope Scope,
+	rows func(db *layer.Database, yield func([]any, error) bool) error) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		if scope.Database == "divan" {
 			return

@@ -21,11 +21,13 @@ func systemSource(t *testing.T) *sqlreads.Source {
 	s.System = s.SystemTables(sqlreads.Node{
 		Name: "one",
 		Members: func() []cluster.Member {
-			return []cluster.Member{{Name: "one", Status: cluster.Alive, Self: true, HTTP: "h", SQL: "s", Gossip: "g", Version: "v", Roles: []string{"r"}}}
+			return []cluster.Member{{Name: "one", Status: cluster.Alive, Self: true, HTTP: "h", SQL: "s", Gossip: "g",
+				Version: "v", Roles: []string{"r"}}}
 		},
 		Actors: func() actors.Node {
 			return actors.Node{ID: "node", Kind: "node", State: "up", Since: failed, Children: []actors.Node{
-				{ID: "node/a", Kind: "shard", Name: "a", Restarts: 2, LastFailure: "boom", LastFailureAt: &failed, Facts: map[string]int{"x": 1}},
+				{ID: "node/a", Kind: "shard", Name: "a", Restarts: 2, LastFailure: "boom", LastFailureAt: &failed,
+					Facts: map[string]int{"x": 1}},
 			}}
 		},
 		Tasks: func() []actors.Task { return []actors.Task{{Type: "indexer", Database: "db", Progress: 40}} },

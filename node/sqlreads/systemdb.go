@@ -52,7 +52,8 @@ func (s *Source) indexes(ctx context.Context, scope Scope) iter.Seq2[[]any, erro
 		}
 		for _, ix := range indexes {
 			for _, v := range ix.State.Views {
-				row := []any{strings.TrimPrefix(ix.Design.ID, designPrefix), v.Name, v.Rows, v.Bytes, v.Errors, ix.State.Seq.String(),
+				row := []any{strings.TrimPrefix(ix.Design.ID, designPrefix), v.Name, v.Rows, v.Bytes, v.Errors,
+					ix.State.Seq.String(),
 					ix.State.LastSeq.String(), ix.State.Current(), ix.State.Building, ix.Lag, ix.Design.Signature}
 				if !yield(row, nil) {
 					return errEnough
@@ -74,7 +75,8 @@ func (s *Source) indexErrors(ctx context.Context, scope Scope) iter.Seq2[[]any, 
 				if err != nil {
 					return err
 				}
-				if !yield([]any{strings.TrimPrefix(d.ID, designPrefix), e.View, e.DocID, e.Error, e.Seq.String()}, nil) {
+				if !yield([]any{strings.TrimPrefix(d.ID, designPrefix), e.View, e.DocID, e.Error, e.Seq.String()},
+					nil) {
 					return errEnough
 				}
 			}

@@ -69,7 +69,8 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 				return d.Reduce(ctx, in)
 			}), nil
 	}
-	q := layer.ReduceQuery{ViewQuery: viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending), GroupLevel: read.GroupLevel}
+	q := layer.ReduceQuery{ViewQuery: viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending),
+		GroupLevel: read.GroupLevel}
 	q.Limit = atMost(read.Limit, read.Skip)
 	for _, r := range read.Ranges {
 		q.Ranges = append(q.Ranges, layer.KeyRange{StartKey: r.Low, EndKey: r.High})

@@ -1,5 +1,5 @@
-// Package advisory is the advisory locks of PostgreSQL (section 13.3.5): locks on numbers whose meaning only the clients
-// know. They are held by sessions and transactions of one node, and exclude one another on that node alone.
+// Package advisory is the advisory locks of PostgreSQL (section 13.3.5): locks on numbers whose meaning only the
+// clients know. They are held by sessions and transactions of one node, and exclude one another on that node alone.
 package advisory
 
 import (
@@ -76,8 +76,8 @@ func mode(shared bool) int {
 	return 0
 }
 
-// free says that an owner may have a key now: nobody else holds it in a way that excludes that, and where the owner does
-// not hold it already, nobody waits for it who would be passed over.
+// free says that an owner may have a key now: nobody else holds it in a way that excludes that, and where the owner
+// does not hold it already, nobody waits for it who would be passed over.
 func (l *lock) free(o *Owner, shared bool) bool {
 	mine := l.holders[o] != nil
 	for other, h := range l.holders {
@@ -93,7 +93,8 @@ func (o *Owner) Try(key Key, shared, transaction bool) (bool, error) {
 	o.locks.mu.Lock()
 	defer o.locks.mu.Unlock()
 	if o.count >= maxLocks {
-		return false, sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may hold at most %d advisory locks", maxLocks)
+		return false, sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may hold at most %d advisory locks",
+			maxLocks)
 	}
 	l := o.locks.lock(key)
 	if !l.free(o, shared) {
@@ -121,7 +122,8 @@ func (o *Owner) Lock(ctx context.Context, key Key, shared, transaction bool) err
 	if o.locks.deadlocked(o) {
 		o.locks.withdraw(r)
 		o.locks.mu.Unlock()
-		return sqlstate.New("40P01", "deadlock detected").WithHint("Another session waits for an advisory lock of this one.")
+		return sqlstate.New("40P01",
+			"deadlock detected").WithHint("Another session waits for an advisory lock of this one.")
 	}
 	o.locks.mu.Unlock()
 	select {

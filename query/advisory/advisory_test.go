@@ -29,13 +29,16 @@ func TestOwner_Try(t *testing.T) {
 			t.Error("exclusive")
 		}
 	}
-	if !try(t, b, advisory.Key{Database: "other", Number: 1}, false, false) || !try(t, b, advisory.Key{Database: "db", Number: 1, Pair: true}, false, false) {
+	if !try(t, b, advisory.Key{Database: "other", Number: 1}, false, false) ||
+		!try(t, b, advisory.Key{Database: "db", Number: 1, Pair: true}, false, false) {
 		t.Error("other keys")
 	}
-	if !a.Unlock(key(1), false) || try(t, b, key(1), false, false) || !a.Unlock(key(1), false) || a.Unlock(key(1), false) {
+	if !a.Unlock(key(1), false) || try(t, b, key(1), false, false) || !a.Unlock(key(1), false) ||
+		a.Unlock(key(1), false) {
 		t.Error("counted")
 	}
-	if !try(t, b, key(1), true, false) || !try(t, c, key(1), true, true) || try(t, a, key(1), false, false) || b.Unlock(key(1), false) {
+	if !try(t, b, key(1), true, false) || !try(t, c, key(1), true, true) || try(t, a, key(1), false, false) ||
+		b.Unlock(key(1), false) {
 		t.Error("shared")
 	}
 	c.EndTransaction(0)

@@ -123,13 +123,15 @@ func (b *binder) plainAggregate(n *ast.Call, c *exec.AggCall, sc *scope) error {
 			return err
 		}
 		if len(args) == 0 && slices.ContainsFunc(candidates, func(a *exec.Aggregate) bool { return len(a.Args) == 0 }) {
-			return sqlstate.New(sqlstate.WrongObjectType, "%s(*) must be used to call a parameterless aggregate function",
+			return sqlstate.New(sqlstate.WrongObjectType,
+				"%s(*) must be used to call a parameterless aggregate function",
 				name).
 				At(n.Pos())
 		}
 	case name != "count":
 		return sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", name).At(n.Pos()).
-			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
+			WithHint("No function matches the given name and argument types. You might need to add explicit " +
+				"type casts.")
 	}
 	if len(args) == 1 && typing.Untyped(args[0]) && slices.Contains(severalKinds, name) {
 		return sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique",

@@ -65,8 +65,9 @@ type lookup struct {
 // UsesStore says that the query reads a database.
 func (b *Bound) UsesStore() bool { return b.Query.user || len(b.lookups) > 0 }
 
-// Refreshed is b for another execution: with the database opened again, which fails where the user may not read it any more or it is gone, and
-// the update mode of now. It answers nil where a name means something else by now, so that the statement has to be bound again.
+// Refreshed is b for another execution: with the database opened again, which fails where the user may not read it any
+// more or it is gone, and the update mode of now. It answers nil where a name means something else by now, so that the
+// statement has to be bound again.
 func (b *Bound) Refreshed(w *work.Work, r Resolver) (*Bound, error) {
 	if !slices.Equal(b.path, r.SearchPath()) {
 		return nil, nil
@@ -218,15 +219,16 @@ type CTE struct {
 	columns []string
 	scope   *scope // where it was written
 	name    string
-	// recursive ones may name themselves; while that part is bound, work and result describe the rows of the last round.
+	// recursive ones may name themselves; while that part is bound, work and result describe the rows of the last
+	// round.
 	recursive bool
 	work      *exec.WorkTable
 	result    []exec.Column
 
 	Query  *Query
 	Handle *exec.CTE
-	// materialize is what was asked for, volatile that it calls a function that gives something else every time, and inStep that it is a part
-	// of a recursive query's step, so that its rows are good for one round.
+	// materialize is what was asked for, volatile that it calls a function that gives something else every time, and
+	// inStep that it is a part of a recursive query's step, so that its rows are good for one round.
 	materialize      string
 	volatile, InStep bool
 	// refs counts where it is named, deep those below the level of its WITH.
@@ -242,9 +244,9 @@ type CTE struct {
 	sublinks int // around the part that may name it
 }
 
-// computedOnce says whether the rows of c are kept, or c is a sub-query wherever it is named. The rules are PostgreSQL's (inline_cte in
-// subselect.c), but that a recursive query that is named once, on the level of its WITH, needs no memory for its rows. A query that looks at
-// rows around its WITH can be computed there only.
+// computedOnce says whether the rows of c are kept, or c is a sub-query wherever it is named. The rules are
+// PostgreSQL's (inline_cte in subselect.c), but that a recursive query that is named once, on the level of its WITH,
+// needs no memory for its rows. A query that looks at rows around its WITH can be computed there only.
 func (c *CTE) ComputedOnce() bool {
 	switch {
 	case c.refs == 0:

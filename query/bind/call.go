@@ -56,7 +56,8 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 	for clause, there := range map[string]bool{"DISTINCT": n.Distinct, "ORDER BY": len(n.Order) > 0,
 		"FILTER": n.Filter != nil} {
 		if there {
-			return nil, sqlstate.New(sqlstate.WrongObjectType, "%s specified, but %s is not an aggregate function", clause,
+			return nil, sqlstate.New(sqlstate.WrongObjectType, "%s specified, but %s is not an aggregate function",
+				clause,
 				name).At(n.Pos())
 		}
 	}
@@ -95,7 +96,8 @@ func (b *binder) args(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 			n.Name[len(n.Name)-1], n.Name[len(n.Name)-1]).At(n.Pos())
 	}
 	if len(n.Args) > 100 {
-		return nil, sqlstate.New(sqlstate.TooManyArguments, "cannot pass more than 100 arguments to a function").At(n.Pos())
+		return nil, sqlstate.New(sqlstate.TooManyArguments,
+			"cannot pass more than 100 arguments to a function").At(n.Pos())
 	}
 	for _, a := range n.Args {
 		if _, ok := a.(*ast.NamedArg); ok {
@@ -126,7 +128,8 @@ func (b *binder) namedArgs(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 			value, i = named.Value, slices.Index(f.Names, named.Name)
 		}
 		if i < 0 || i >= len(out) || out[i] != nil {
-			return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s with these argument names does not exist", name).
+			return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s with these argument names does not exist",
+				name).
 				At(n.Pos()).WithHint("Its arguments are %s.", strings.Join(f.Names, ", "))
 		}
 		x, err := b.expr(value, sc)

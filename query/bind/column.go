@@ -68,7 +68,8 @@ func (b *binder) outer(x exec.Expr, sc, found *scope, depth int, off int) (exec.
 	}
 	c, ok := x.(*exec.Col)
 	if !ok {
-		return nil, sqlstate.Unsupported(off, "Name the column of one side.", "a merged column of FULL JOIN USING inside a sub-query is not supported")
+		return nil, sqlstate.Unsupported(off, "Name the column of one side.",
+			"a merged column of FULL JOIN USING inside a sub-query is not supported")
 	}
 	return level(c), nil
 }

@@ -141,9 +141,9 @@ func (b *binder) param(n *ast.Param) (exec.Expr, error) {
 // smallExpr is how many nodes an expression may have to be written down twice.
 const smallExpr = 12
 
-// once lets a body look at x several times. x itself may stand there as often as it is wanted when it is small and always gives the same;
-// otherwise it is computed once, and wrap puts the computation around the body. A plan that needs to see a column sees it in both cases but
-// those where it could not make use of it.
+// once lets a body look at x several times. x itself may stand there as often as it is wanted when it is small and
+// always gives the same; otherwise it is computed once, and wrap puts the computation around the body. A plan that
+// needs to see a column sees it in both cases but those where it could not make use of it.
 func (b *binder) once(x exec.Expr, off int) (it exec.Expr, wrap func(exec.Expr) exec.Expr, err error) {
 	if Repeatable(x) {
 		return x, func(body exec.Expr) exec.Expr { return body }, nil

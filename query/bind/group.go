@@ -58,7 +58,8 @@ func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
 		return e
 	case *exec.Col:
 		if n.Depth == 0 && *bad == nil {
-			*bad = sqlstate.New(sqlstate.GroupingError, "column %q must appear in the GROUP BY clause or be used in an aggregate function", g.sc.qualified(n))
+			*bad = sqlstate.New(sqlstate.GroupingError,
+				"column %q must appear in the GROUP BY clause or be used in an aggregate function", g.sc.qualified(n))
 			if off, ok := g.b.columns[n]; ok {
 				*bad = sqlstate.Locate(*bad, off)
 			}
@@ -66,7 +67,8 @@ func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
 		return e
 	case *exec.Subquery:
 		if n.Correlated && *bad == nil {
-			*bad = sqlstate.Unsupported(n.Off, "Put the grouping into a sub-query in FROM.", "correlated sub-queries together with GROUP BY are not supported")
+			*bad = sqlstate.Unsupported(n.Off, "Put the grouping into a sub-query in FROM.",
+				"correlated sub-queries together with GROUP BY are not supported")
 		}
 	}
 	return exec.RewriteChildren(e, func(x exec.Expr) exec.Expr { return g.rewrite(x, bad) })

@@ -210,7 +210,8 @@ func (b *binder) like(n *ast.Like, sc *scope) (exec.Expr, error) {
 	return e, nil
 }
 
-// textOperand makes the left side of LIKE and ~ a text. A jsonb is taken for its string; other JSON values match nothing.
+// textOperand makes the left side of LIKE and ~ a text. A jsonb is taken for its string; other JSON values match
+// nothing.
 func (b *binder) textOperand(x exec.Expr, op string, other types.OID, off int) (exec.Expr, error) {
 	switch t := x.Type(); {
 	case t == types.JSONB:

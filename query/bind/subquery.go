@@ -85,7 +85,8 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 		}
 	}
 	if elem == 0 {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "op ANY/ALL (array) requires array on right side").At(n.Pos())
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
+			"op ANY/ALL (array) requires array on right side").At(n.Pos())
 	}
 	any, err := b.anyOp(n, x, elem)
 	if err != nil {

@@ -146,7 +146,8 @@ func (b *binder) userRelation(schema, name string, off int) (*UserScan, error) {
 	}
 	if schema != "" && schema != "public" && !b.r.HasSchema(schema) {
 		if _, err := b.db.Design(b.work.Ctx, schema); exec.KindOf(err) == exec.NotFound {
-			return nil, notFound.WithHint("There is no design document %q with views in this database.", "_design/"+schema)
+			return nil, notFound.WithHint("There is no design document %q with views in this database.",
+				"_design/"+schema)
 		}
 	}
 	return nil, notFound

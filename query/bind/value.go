@@ -259,7 +259,8 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 				return it, nil
 			}
 		}
-		return nil, sqlstate.New(sqlstate.UndefinedColumn, "could not identify column \"%s\" in record data type", n.Name).
+		return nil, sqlstate.New(sqlstate.UndefinedColumn, "could not identify column \"%s\" in record data type",
+			n.Name).
 			At(startOf(n.X))
 	}
 	for i, f := range fieldsOf(x, sc) {

@@ -49,7 +49,8 @@ func (sc *scope) window(w *ast.Window) (*ast.Window, error) {
 		return nil, sqlstate.New(sqlstate.WindowingError, "cannot override PARTITION BY clause of window %q",
 			name).At(w.Pos())
 	case len(w.Order) > 0 && len(base.Order) > 0:
-		return nil, sqlstate.New(sqlstate.WindowingError, "cannot override ORDER BY clause of window %q", name).At(w.Pos())
+		return nil, sqlstate.New(sqlstate.WindowingError, "cannot override ORDER BY clause of window %q",
+			name).At(w.Pos())
 	case base.Frame != nil && len(w.Order) == 0 && w.Frame == nil:
 		return nil, sqlstate.New(sqlstate.WindowingError, "cannot copy window %q because it has a frame clause",
 			name).At(w.Pos()).
@@ -79,7 +80,8 @@ func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 	case sc.inWindow:
 		return nil, sqlstate.New(sqlstate.WindowingError, "window function calls cannot be nested").At(n.Pos())
 	case sc.inAggregate:
-		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate function calls cannot contain window function calls").
+		return nil, sqlstate.New(sqlstate.GroupingError,
+			"aggregate function calls cannot contain window function calls").
 			At(n.Pos())
 	}
 	over, err := sc.window(n.Over)

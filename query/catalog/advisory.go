@@ -10,8 +10,8 @@ import (
 
 // AdvisoryLocker is the session as the functions of advisory locks need it.
 type AdvisoryLocker interface {
-	// LockAdvisory takes the lock of a number, or of two numbers where pair is set. Where it does not wait it may answer
-	// false.
+	// LockAdvisory takes the lock of a number, or of two numbers where pair is set. Where it does not wait it may
+	// answer false.
 	LockAdvisory(ctx context.Context, number int64, pair bool, l AdvisoryLock) (bool, error)
 	// UnlockAdvisory gives it back, and answers false where the session does not hold it.
 	UnlockAdvisory(number int64, pair, shared bool) bool
@@ -26,7 +26,8 @@ type AdvisoryLock struct{ Shared, Transaction, Wait bool }
 var lockFamily = funcs.NewFamily("Advisory locks and snapshots", "9.27", exec.Volatile)
 
 func init() {
-	add := func(name string, ret types.OID, f func(env *exec.CallEnv, s AdvisoryLocker, number int64, pair bool) (types.Datum, error)) {
+	add := func(name string, ret types.OID,
+		f func(env *exec.CallEnv, s AdvisoryLocker, number int64, pair bool) (types.Datum, error)) {
 		for _, args := range [][]types.OID{{types.Int8}, {types.Int4, types.Int4}} {
 			lockFamily.Add(&exec.Func{Name: name, Args: args, Ret: ret,
 				Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -49,21 +50,24 @@ func init() {
 		{"_xact_shared", AdvisoryLock{Transaction: true, Shared: true}},
 	} {
 		// pg_advisory_lock, pg_advisory_lock_shared, pg_advisory_xact_lock, pg_advisory_xact_lock_shared, and with try.
-		name := map[string]string{"": "lock", "_shared": "lock_shared", "_xact": "xact_lock", "_xact_shared": "xact_lock_shared"}[kind.name]
+		name := map[string]string{"": "lock", "_shared": "lock_shared", "_xact": "xact_lock",
+			"_xact_shared": "xact_lock_shared"}[kind.name]
 		how := kind.how
-		add("pg_try_advisory_"+name, types.Bool, func(env *exec.CallEnv, s AdvisoryLocker, n int64, pair bool) (types.Datum, error) {
-			ok, err := s.LockAdvisory(env.Ctx, n, pair, how)
-			return types.NewBool(ok), err
-		})
+		add("pg_try_advisory_"+name, types.Bool,
+			func(env *exec.CallEnv, s AdvisoryLocker, n int64, pair bool) (types.Datum, error) {
+				ok, err := s.LockAdvisory(env.Ctx, n, pair, how)
+				return types.NewBool(ok), err
+			})
 		wait := how
 		wait.Wait = true
-		add("pg_advisory_"+name, types.Void, func(env *exec.CallEnv, s AdvisoryLocker, n int64, pair bool) (types.Datum, error) {
-			// Others have the processors while it waits.
-			env.Pause()
-			_, err := s.LockAdvisory(env.Ctx, n, pair, wait)
-			env.Resume()
-			return types.NewText(""), err
-		})
+		add("pg_advisory_"+name, types.Void,
+			func(env *exec.CallEnv, s AdvisoryLocker, n int64, pair bool) (types.Datum, error) {
+				// Others have the processors while it waits.
+				env.Pause()
+				_, err := s.LockAdvisory(env.Ctx, n, pair, wait)
+				env.Resume()
+				return types.NewText(""), err
+			})
 	}
 	for name, shared := range map[string]bool{"pg_advisory_unlock": false, "pg_advisory_unlock_shared": true} {
 		add(name, types.Bool, func(_ *exec.CallEnv, s AdvisoryLocker, n int64, pair bool) (types.Datum, error) {

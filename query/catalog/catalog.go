@@ -1,6 +1,7 @@
-// Package catalog describes databases, design documents and views as PostgreSQL describes tables: the relations of pg_catalog and
-// information_schema, with rows made up from what the session may see, and the functions that clients apply to them. There is no
-// knowledge of particular clients here: their statements run through the same planner and joins as any other.
+// Package catalog describes databases, design documents and views as PostgreSQL describes tables: the relations of
+// pg_catalog and information_schema, with rows made up from what the session may see, and the functions that clients
+// apply to them. There is no knowledge of particular clients here: their statements run through the same planner and
+// joins as any other.
 package catalog
 
 import (
@@ -24,8 +25,9 @@ type Source interface {
 	CatalogSnapshot(ctx context.Context) (*Snapshot, error)
 }
 
-// relationsText lists the relations of PostgreSQL 15's pg_catalog and information_schema, one to a line: name, OID, relkind, then
-// column:type pairs, with ! for NOT NULL. Types that the gateway has not are text. It was made by asking a server of that version.
+// relationsText lists the relations of PostgreSQL 15's pg_catalog and information_schema, one to a line: name, OID,
+// relkind, then column:type pairs, with ! for NOT NULL. Types that the gateway has not are text. It was made by asking
+// a server of that version.
 //
 //go:embed relations.txt
 var relationsText []byte

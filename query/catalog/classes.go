@@ -25,8 +25,10 @@ func init() {
 			case "i":
 				am = oidBtree
 			}
-			b.add(v{"oid": c.OID, "relname": c.Name, "relnamespace": c.Schema.OID, "relowner": oidOwner, "relkind": c.Kind, "relam": am,
-				"relpersistence": "p", "relnatts": len(c.Columns), "relreplident": "n", "relispopulated": true, "reltuples": -1,
+			b.add(v{"oid": c.OID, "relname": c.Name, "relnamespace": c.Schema.OID, "relowner": oidOwner,
+				"relkind": c.Kind, "relam": am,
+				"relpersistence": "p", "relnatts": len(c.Columns), "relreplident": "n", "relispopulated": true,
+				"reltuples":   -1,
 				"relhasrules": c.Kind == "v", "relfilenode": filenode(c), "relhasindex": c.Key != nil})
 		}
 	}
@@ -34,8 +36,10 @@ func init() {
 		for _, c := range s.Classes {
 			for i, a := range c.Columns {
 				t := types.Lookup(a.Type)
-				b.add(v{"attrelid": c.OID, "attname": a.Name, "atttypid": a.Type, "attlen": int(t.Len), "attnum": i + 1, "atttypmod": int(a.Mod),
-					"attbyval": t.ByVal, "attalign": string(align(t)), "attstorage": storage(t), "attnotnull": a.NotNull, "attislocal": true,
+				b.add(v{"attrelid": c.OID, "attname": a.Name, "atttypid": a.Type, "attlen": int(t.Len), "attnum": i + 1,
+					"atttypmod": int(a.Mod),
+					"attbyval":  t.ByVal, "attalign": string(align(t)), "attstorage": storage(t),
+					"attnotnull": a.NotNull, "attislocal": true,
 					"attcacheoff": -1, "attstattarget": -1, "attcollation": collation(a.Type)})
 			}
 		}
@@ -43,7 +47,8 @@ func init() {
 	fillers["pg_catalog.pg_type"] = typeRows
 	fillers["pg_catalog.pg_database"] = func(s *Snapshot, b *rows) {
 		for _, d := range s.DBs {
-			b.add(v{"oid": d.OID, "datname": d.Name, "datdba": oidOwner, "encoding": 6, "datlocprovider": "c", "datallowconn": true, "datistemplate": d.Template,
+			b.add(v{"oid": d.OID, "datname": d.Name, "datdba": oidOwner, "encoding": 6, "datlocprovider": "c",
+				"datallowconn": true, "datistemplate": d.Template,
 				"datconnlimit": -1, "datcollate": "C", "datctype": "C.UTF-8", "dattablespace": oidDefaultSpace})
 		}
 	}
@@ -55,7 +60,8 @@ func init() {
 	for _, name := range []string{"pg_authid", "pg_roles"} {
 		fillers["pg_catalog."+name] = func(s *Snapshot, b *rows) {
 			roles(s, func(r Role) {
-				b.add(v{"oid": r.OID, "rolname": r.Name, "rolsuper": r.Super, "rolinherit": true, "rolcreaterole": r.Super, "rolcreatedb": r.Super,
+				b.add(v{"oid": r.OID, "rolname": r.Name, "rolsuper": r.Super, "rolinherit": true,
+					"rolcreaterole": r.Super, "rolcreatedb": r.Super,
 					"rolcanlogin": true, "rolconnlimit": -1})
 			})
 		}
@@ -75,8 +81,9 @@ func init() {
 	}
 	fillers["pg_catalog.pg_collation"] = func(_ *Snapshot, b *rows) {
 		for _, c := range types.Collations() {
-			row := v{"oid": c.OID, "collname": c.Name, "collnamespace": oidPgCatalog, "collowner": oidOwner, "collisdeterministic": true,
-				"collencoding": -1}
+			row := v{"oid": c.OID, "collname": c.Name, "collnamespace": oidPgCatalog, "collowner": oidOwner,
+				"collisdeterministic": true,
+				"collencoding":        -1}
 			switch {
 			case c.Locale != "":
 				row["collprovider"], row["colliculocale"] = "i", c.Locale
@@ -156,7 +163,8 @@ func typeRows(s *Snapshot, b *rows) {
 			elem = types.Char // PostgreSQL's name is an array of char, of 64 bytes
 		}
 		p := typeProcs(&t)
-		b.add(v{"oid": t.OID, "typname": t.Name, "typnamespace": oidPgCatalog, "typowner": oidOwner, "typlen": int(t.Len), "typbyval": t.ByVal,
+		b.add(v{"oid": t.OID, "typname": t.Name, "typnamespace": oidPgCatalog, "typowner": oidOwner,
+			"typlen": int(t.Len), "typbyval": t.ByVal,
 			"typtype": typtype, "typcategory": string(category), "typispreferred": t.Prefer, "typisdefined": true,
 			"typdelim": ",",
 			"typelem":  elem, "typarray": t.Array, "typalign": string(align(&t)), "typstorage": storage(&t),
@@ -166,8 +174,10 @@ func typeRows(s *Snapshot, b *rows) {
 	for _, c := range s.Classes {
 		if !c.builtin && c.Kind != "i" {
 			// Every relation is a type too.
-			b.add(v{"oid": rowType(c), "typname": c.Name, "typnamespace": c.Schema.OID, "typowner": oidOwner, "typlen": -1, "typtype": "c",
-				"typcategory": "C", "typisdefined": true, "typdelim": ",", "typrelid": c.OID, "typalign": "d", "typstorage": "x", "typtypmod": -1})
+			b.add(v{"oid": rowType(c), "typname": c.Name, "typnamespace": c.Schema.OID, "typowner": oidOwner,
+				"typlen": -1, "typtype": "c",
+				"typcategory": "C", "typisdefined": true, "typdelim": ",", "typrelid": c.OID, "typalign": "d",
+				"typstorage": "x", "typtypmod": -1})
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package catalog
 
-// The schema divan belongs to an extension that is built in, so that pg_dump leaves it out: it is about the node and not
-// the database.
+// The schema divan belongs to an extension that is built in, so that pg_dump leaves it out: it is about the node and
+// not the database.
 
 const (
 	oidExtension   = 13400 // below the functions' and, as that of what is built in, below firstOID
@@ -11,11 +11,13 @@ const (
 
 func init() {
 	fillers["pg_catalog.pg_extension"] = func(s *Snapshot, b *rows) {
-		b.add(v{"oid": oidExtension, "extname": "divan", "extowner": oidOwner, "extnamespace": oidPgCatalog, "extversion": "1.0"})
+		b.add(v{"oid": oidExtension, "extname": "divan", "extowner": oidOwner, "extnamespace": oidPgCatalog,
+			"extversion": "1.0"})
 	}
 	fillers["pg_catalog.pg_depend"] = func(s *Snapshot, b *rows) {
 		member := func(class int, oid int64) {
-			b.add(v{"classid": class, "objid": oid, "refclassid": classExtension, "refobjid": oidExtension, "deptype": "e"})
+			b.add(v{"classid": class, "objid": oid, "refclassid": classExtension, "refobjid": oidExtension,
+				"deptype": "e"})
 		}
 		n := s.schemaByName["divan"]
 		member(classNamespace, n.OID)

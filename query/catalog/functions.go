@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// The functions that clients apply to the catalogue (PostgreSQL 15, section 9.26, "System Catalog Information Functions" and "Access
-// Privilege Inquiry Functions").
+// The functions that clients apply to the catalogue (PostgreSQL 15, section 9.26, "System Catalog Information
+// Functions" and "Access Privilege Inquiry Functions").
 
 type evalFunc = func(env *exec.CallEnv, a []types.Datum) (types.Datum, error)
 
@@ -77,8 +77,9 @@ func oidNames() {
 		}
 		return types.NewInt(-1), nil
 	}, types.Name)
-	for name, kind := range map[string]types.OID{"to_regclass": types.RegClass, "to_regtype": types.RegType, "to_regnamespace": types.RegNS,
-		"to_regrole": types.RegRole, "to_regproc": types.RegProc} {
+	for name, kind := range map[string]types.OID{"to_regclass": types.RegClass, "to_regtype": types.RegType,
+		"to_regnamespace": types.RegNS,
+		"to_regrole":      types.RegRole, "to_regproc": types.RegProc} {
 		register(name, kind, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
 			oid, ok, err := s.OID(kind, a[0].S)
 			if err != nil || !ok {
@@ -126,8 +127,10 @@ func visibility() {
 		}
 		return types.NewBool(s.listed(c)), nil
 	}), types.Oid)
-	for _, name := range []string{"pg_type_is_visible", "pg_function_is_visible", "pg_operator_is_visible", "pg_opclass_is_visible",
-		"pg_opfamily_is_visible", "pg_conversion_is_visible", "pg_collation_is_visible", "pg_ts_config_is_visible", "pg_ts_dict_is_visible",
+	for _, name := range []string{"pg_type_is_visible", "pg_function_is_visible", "pg_operator_is_visible",
+		"pg_opclass_is_visible",
+		"pg_opfamily_is_visible", "pg_conversion_is_visible", "pg_collation_is_visible", "pg_ts_config_is_visible",
+		"pg_ts_dict_is_visible",
 		"pg_ts_parser_is_visible", "pg_ts_template_is_visible", "pg_statistics_obj_is_visible"} {
 		register(name, types.Bool, constant(types.NewBool(true)), types.Oid)
 	}
@@ -187,7 +190,8 @@ func definitions() {
 	register("pg_get_function_identity_arguments", types.Text, signature(false), types.Oid)
 	register("pg_relation_is_publishable", types.Bool, constant(types.NewBool(false)), types.RegClass)
 	register("pg_relation_is_updatable", types.Int4, constant(types.NewInt(0)), types.RegClass, types.Bool)
-	register("pg_column_is_updatable", types.Bool, constant(types.NewBool(false)), types.RegClass, types.Int2, types.Bool)
+	register("pg_column_is_updatable", types.Bool, constant(types.NewBool(false)), types.RegClass, types.Int2,
+		types.Bool)
 	register("row_security_active", types.Bool, constant(types.NewBool(false)), types.Oid)
 	register("pg_my_temp_schema", types.Oid, constant(types.NewInt(0)))
 	register("pg_is_other_temp_schema", types.Bool, constant(types.NewBool(false)), types.Oid)
@@ -232,28 +236,40 @@ func comments() {
 func privileges() {
 	may := func(privilege string) types.Datum {
 		p := strings.ToLower(privilege)
-		for _, write := range []string{"insert", "update", "delete", "truncate", "references", "trigger", "create", "temp"} {
+		for _, write := range []string{"insert", "update", "delete", "truncate", "references", "trigger", "create",
+			"temp"} {
 			if strings.Contains(p, write) {
 				return types.NewBool(false)
 			}
 		}
 		return types.NewBool(true)
 	}
-	for _, kind := range []string{"table", "any_column", "schema", "database", "function", "language", "sequence", "server", "tablespace",
+	for _, kind := range []string{"table", "any_column", "schema", "database", "function", "language", "sequence",
+		"server", "tablespace",
 		"type", "foreign_data_wrapper"} {
 		name := "has_" + kind + "_privilege"
 		for _, object := range []types.OID{types.Oid, types.Text} {
-			register(name, types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return may(a[1].S), nil }, object, types.Text)
+			register(name, types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				return may(a[1].S), nil
+			}, object, types.Text)
 			for _, user := range []types.OID{types.Oid, types.Name} {
-				register(name, types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return may(a[2].S), nil }, user, object, types.Text)
+				register(name, types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+					return may(a[2].S), nil
+				}, user, object, types.Text)
 			}
 		}
 	}
-	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return may(a[2].S), nil },
+	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return may(a[2].S), nil
+	},
 		types.Oid, types.Int2, types.Text)
-	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return may(a[2].S), nil },
+	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return may(a[2].S), nil
+	},
 		types.Text, types.Text, types.Text)
-	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return may(a[3].S), nil },
+	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return may(a[3].S), nil
+	},
 		types.Name, types.Oid, types.Int2, types.Text)
 	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Oid, types.Text)
 	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Text)
@@ -261,7 +277,8 @@ func privileges() {
 	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Oid, types.Text)
 	family.AddTable(&exec.TableFunc{Name: "aclexplode", Args: []types.OID{types.AclItemArray},
 		Columns: func([]types.OID) []exec.Column {
-			return []exec.Column{{Name: "grantor", Type: types.Oid, Mod: -1}, {Name: "grantee", Type: types.Oid, Mod: -1},
+			return []exec.Column{{Name: "grantor", Type: types.Oid, Mod: -1},
+				{Name: "grantee", Type: types.Oid, Mod: -1},
 				{Name: "privilege_type", Type: types.Text, Mod: -1}, {Name: "is_grantable", Type: types.Bool, Mod: -1}}
 		},
 		Rows: noRows})
@@ -273,7 +290,8 @@ func privileges() {
 		}, Rows: noRows})
 	family.AddTable(&exec.TableFunc{Name: "pg_get_keywords", Columns: func([]types.OID) []exec.Column {
 		return []exec.Column{{Name: "word", Type: types.Text, Mod: -1}, {Name: "catcode", Type: types.Char, Mod: -1},
-			{Name: "barelabel", Type: types.Bool, Mod: -1}, {Name: "catdesc", Type: types.Text, Mod: -1}, {Name: "baredesc", Type: types.Text, Mod: -1}}
+			{Name: "barelabel", Type: types.Bool, Mod: -1}, {Name: "catdesc", Type: types.Text, Mod: -1},
+			{Name: "baredesc", Type: types.Text, Mod: -1}}
 	}, Rows: keywords})
 }
 

@@ -11,35 +11,45 @@ import (
 func init() {
 	fillers["pg_catalog.pg_index"] = func(s *Snapshot, b *rows) {
 		for _, k := range s.Keys {
-			b.add(v{"indexrelid": k.Index, "indrelid": k.Table.OID, "indnatts": 1, "indnkeyatts": 1, "indisunique": true, "indisprimary": true,
-				"indimmediate": true, "indisvalid": true, "indisready": true, "indislive": true, "indkey": one(types.Int2, int64(k.Column)),
+			b.add(v{"indexrelid": k.Index, "indrelid": k.Table.OID, "indnatts": 1, "indnkeyatts": 1,
+				"indisunique": true, "indisprimary": true,
+				"indimmediate": true, "indisvalid": true, "indisready": true, "indislive": true,
+				"indkey":       one(types.Int2, int64(k.Column)),
 				"indcollation": one(types.Oid, 100), "indclass": one(types.Oid, 3126), "indoption": one(types.Int2, 0)})
 		}
 	}
 	fillers["pg_catalog.pg_constraint"] = func(s *Snapshot, b *rows) {
 		for _, k := range s.Keys {
-			b.add(v{"oid": k.Constraint, "conname": k.Name, "connamespace": k.Table.Schema.OID, "contype": "p", "convalidated": true,
-				"conrelid": k.Table.OID, "conindid": k.Index, "confupdtype": " ", "confdeltype": " ", "confmatchtype": " ", "conislocal": true,
-				"connoinherit": true, "conkey": types.NewArray(types.Int2, []types.Datum{types.NewInt(int64(k.Column))})})
+			b.add(v{"oid": k.Constraint, "conname": k.Name, "connamespace": k.Table.Schema.OID, "contype": "p",
+				"convalidated": true,
+				"conrelid":     k.Table.OID, "conindid": k.Index, "confupdtype": " ", "confdeltype": " ",
+				"confmatchtype": " ", "conislocal": true,
+				"connoinherit": true, "conkey": types.NewArray(types.Int2,
+					[]types.Datum{types.NewInt(int64(k.Column))})})
 		}
 	}
 	fillers["pg_catalog.pg_indexes"] = func(s *Snapshot, b *rows) {
 		for _, k := range s.Keys {
-			b.add(v{"schemaname": k.Table.Schema.Name, "tablename": k.Table.Name, "indexname": k.Name, "indexdef": k.indexDefinition()})
+			b.add(v{"schemaname": k.Table.Schema.Name, "tablename": k.Table.Name, "indexname": k.Name,
+				"indexdef": k.indexDefinition()})
 		}
 	}
 	fillers["information_schema.table_constraints"] = func(s *Snapshot, b *rows) {
 		for _, k := range s.Keys {
-			b.add(v{"constraint_catalog": s.Database, "constraint_schema": k.Table.Schema.Name, "constraint_name": k.Name,
-				"table_catalog": s.Database, "table_schema": k.Table.Schema.Name, "table_name": k.Table.Name, "constraint_type": "PRIMARY KEY",
-				"is_deferrable": false, "initially_deferred": false, "enforced": true, "nulls_distinct": true})
+			b.add(v{"constraint_catalog": s.Database, "constraint_schema": k.Table.Schema.Name,
+				"constraint_name": k.Name,
+				"table_catalog":   s.Database, "table_schema": k.Table.Schema.Name, "table_name": k.Table.Name,
+				"constraint_type": "PRIMARY KEY",
+				"is_deferrable":   false, "initially_deferred": false, "enforced": true, "nulls_distinct": true})
 		}
 	}
 	for _, name := range []string{"key_column_usage", "constraint_column_usage"} {
 		fillers["information_schema."+name] = func(s *Snapshot, b *rows) {
 			for _, k := range s.Keys {
-				row := v{"constraint_catalog": s.Database, "constraint_schema": k.Table.Schema.Name, "constraint_name": k.Name,
-					"table_catalog": s.Database, "table_schema": k.Table.Schema.Name, "table_name": k.Table.Name, "column_name": k.column()}
+				row := v{"constraint_catalog": s.Database, "constraint_schema": k.Table.Schema.Name,
+					"constraint_name": k.Name,
+					"table_catalog":   s.Database, "table_schema": k.Table.Schema.Name, "table_name": k.Table.Name,
+					"column_name": k.column()}
 				if name == "key_column_usage" {
 					row["ordinal_position"] = 1
 				}

@@ -22,7 +22,8 @@ func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
 		schema = parts[0]
 	case 3:
 		if parts[0] != s.Database {
-			return 0, false, sqlstate.New(sqlstate.FeatureNotSupported, "cross-database references are not implemented: %s", name)
+			return 0, false, sqlstate.New(sqlstate.FeatureNotSupported,
+				"cross-database references are not implemented: %s", name)
 		}
 		schema = parts[1]
 	default:

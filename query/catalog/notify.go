@@ -17,7 +17,8 @@ type Notifier interface {
 var notifyFamily = funcs.NewFamily("Notifications", "9.26", exec.Volatile)
 
 func init() {
-	notifyFamily.Add(&exec.Func{Name: "pg_notify", Args: []types.OID{types.Text, types.Text}, Ret: types.Void, NullArgs: true,
+	notifyFamily.Add(&exec.Func{Name: "pg_notify", Args: []types.OID{types.Text, types.Text}, Ret: types.Void,
+		NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if s, ok := env.Session.(Notifier); ok {
 				// NULL is an empty text, as in PostgreSQL.

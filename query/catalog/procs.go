@@ -91,7 +91,8 @@ func ioNamesOf(t *types.Info) []string {
 	}
 	sep := ""
 	switch t.OID {
-	case types.Numeric, types.Date, types.Timestamp, types.TimestampTZ, types.Interval, types.JSON, types.JSONB, types.Record, types.UUID, types.PgNodeTree:
+	case types.Numeric, types.Date, types.Timestamp, types.TimestampTZ, types.Interval, types.JSON, types.JSONB,
+		types.Record, types.UUID, types.PgNodeTree:
 		sep = "_"
 	}
 	if base == "array" {
@@ -143,10 +144,12 @@ func init() {
 			if p.variadic {
 				variadic = p.args[len(p.args)-1]
 			}
-			b.add(v{"oid": p.oid, "proname": p.name, "pronamespace": oidPgCatalog, "proowner": oidOwner, "prolang": 12, "procost": 1,
+			b.add(v{"oid": p.oid, "proname": p.name, "pronamespace": oidPgCatalog, "proowner": oidOwner, "prolang": 12,
+				"procost":     1,
 				"provariadic": variadic, "prokind": p.kind, "proretset": p.set,
 				"provolatile": []string{"i", "s", "v"}[p.volatility], "proparallel": "s", "pronargs": len(p.args),
-				"prorettype": cmp.Or(p.ret, exec.AnyElement), "proargtypes": types.NewVector(types.Oid, args), "prosrc": p.name})
+				"prorettype": cmp.Or(p.ret, exec.AnyElement), "proargtypes": types.NewVector(types.Oid, args),
+				"prosrc": p.name})
 		}
 	}
 }

@@ -163,7 +163,8 @@ type Snapshot struct {
 	viewsByName  map[string][]*Class
 }
 
-// assigner gives OIDs to names: a hash, so that they stay the same from one session to the next, moved on where two collide.
+// assigner gives OIDs to names: a hash, so that they stay the same from one session to the next, moved on where two
+// collide.
 type assigner map[int64]bool
 
 func (a assigner) oid(kind, schema, name string) int64 {
@@ -210,7 +211,8 @@ var builtins = sync.OnceValues(func() ([]*Schema, []*Class) {
 
 // NewSnapshot makes a snapshot.
 func NewSnapshot(in Input) *Snapshot {
-	s := &Snapshot{Input: in, schemaByName: map[string]*Schema{}, schemaByOID: map[int64]*Schema{}, classByOID: map[int64]*Class{},
+	s := &Snapshot{Input: in, schemaByName: map[string]*Schema{}, schemaByOID: map[int64]*Schema{},
+		classByOID:  map[int64]*Class{},
 		classByName: map[string]*Class{}, viewsByName: map[string][]*Class{}}
 	ids := assigner{}
 	schemas, classes := builtins()
@@ -227,7 +229,8 @@ func NewSnapshot(in Input) *Snapshot {
 			if r.Follow {
 				continue // a tool that shows the first rows of every relation would wait for ever
 			}
-			c := &Class{OID: ids.oid("class", "public", r.Name), Schema: public, Name: r.Name, Kind: "r", Comment: r.Comment}
+			c := &Class{OID: ids.oid("class", "public", r.Name), Schema: public, Name: r.Name, Kind: "r",
+				Comment: r.Comment}
 			for i, col := range r.Columns {
 				c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, i == 0})
 			}
@@ -285,7 +288,8 @@ func (s *Snapshot) addKey(ids assigner, c *Class) {
 }
 
 func viewClass(ids assigner, n *Schema, w exec.View) *Class {
-	c := &Class{OID: ids.oid("class", n.Name, w.Name), Schema: n, Name: w.Name, Kind: "v", Comment: "map view", view: true}
+	c := &Class{OID: ids.oid("class", n.Name, w.Name), Schema: n, Name: w.Name, Kind: "v", Comment: "map view",
+		view: true}
 	if w.Reduce != "" {
 		c.Comment = "map view with reduce " + w.Reduce
 	}
@@ -293,7 +297,8 @@ func viewClass(ids assigner, n *Schema, w exec.View) *Class {
 		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, false})
 	}
 	c.Definition = " SELECT /* the rows that the map function of _design/" + strings.ReplaceAll(n.Name, "*/", "* /") +
-		" emits */\n    NULL::text AS id,\n    NULL::jsonb AS key,\n    NULL::jsonb AS value,\n    NULL::jsonb AS doc\n  WHERE false;"
+		" emits */\n    NULL::text AS id,\n    NULL::jsonb AS key,\n    NULL::jsonb AS value,\n    NULL::jsonb AS " +
+		"doc\n  WHERE false;"
 	return c
 }
 
@@ -312,8 +317,8 @@ func (s *Snapshot) addClass(c *Class) {
 	}
 }
 
-// lookup finds a relation as a statement would: with its schema, or along the search path after pg_catalog, or a view by its bare
-// name when only one design document has it.
+// lookup finds a relation as a statement would: with its schema, or along the search path after pg_catalog, or a view
+// by its bare name when only one design document has it.
 func (s *Snapshot) lookup(schema, name string) *Class {
 	if schema != "" {
 		return s.classByName[schema+"\x00"+name]
@@ -347,8 +352,8 @@ func (s *Snapshot) path() []string {
 // visible says that a relation is what its bare name means.
 func (s *Snapshot) visible(c *Class) bool { return s.lookup("", c.Name) == c }
 
-// listed is pg_table_is_visible: what is visible, and the views of all design documents, also those of which several share a name,
-// so that \dv shows them.
+// listed is pg_table_is_visible: what is visible, and the views of all design documents, also those of which several
+// share a name, so that \dv shows them.
 func (s *Snapshot) listed(c *Class) bool {
 	return s.visible(c) || c.view && s.onPath(c.Name) == nil
 }

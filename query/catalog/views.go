@@ -50,13 +50,15 @@ func init() {
 	}
 	fillers["pg_catalog.pg_tables"] = func(s *Snapshot, b *rows) {
 		s.each("r", func(c *Class) {
-			b.add(v{"schemaname": c.Schema.Name, "tablename": c.Name, "tableowner": ownerName, "hasindexes": false, "hasrules": false,
+			b.add(v{"schemaname": c.Schema.Name, "tablename": c.Name, "tableowner": ownerName, "hasindexes": false,
+				"hasrules":    false,
 				"hastriggers": false, "rowsecurity": false})
 		})
 	}
 	fillers["pg_catalog.pg_views"] = func(s *Snapshot, b *rows) {
 		s.each("v", func(c *Class) {
-			b.add(v{"schemaname": c.Schema.Name, "viewname": c.Name, "viewowner": ownerName, "definition": c.Definition})
+			b.add(v{"schemaname": c.Schema.Name, "viewname": c.Name, "viewowner": ownerName,
+				"definition": c.Definition})
 		})
 	}
 	for _, name := range []string{"pg_stat_user_tables", "pg_stat_all_tables"} {
@@ -72,15 +74,17 @@ func init() {
 		for _, a := range s.Sessions {
 			if a.Hidden {
 				// As in PostgreSQL, but that databases that the user may not see have no name here either.
-				row := v{"pid": a.PID, "usename": a.User, "application_name": a.Application, "query": "<insufficient privilege>"}
+				row := v{"pid": a.PID, "usename": a.User, "application_name": a.Application,
+					"query": "<insufficient privilege>"}
 				if oid := s.databaseOID(a.Database); oid != 0 {
 					row["datid"], row["datname"] = oid, a.Database
 				}
 				b.add(row)
 				continue
 			}
-			row := v{"datid": s.databaseOID(a.Database), "datname": a.Database, "pid": a.PID, "usename": a.User, "application_name": a.Application,
-				"client_addr": a.Client, "backend_start": types.UnixMoment(a.Since),
+			row := v{"datid": s.databaseOID(a.Database), "datname": a.Database, "pid": a.PID, "usename": a.User,
+				"application_name": a.Application,
+				"client_addr":      a.Client, "backend_start": types.UnixMoment(a.Since),
 				"state": a.State, "query": a.Statement, "backend_type": "client backend"}
 			if a.StatementSince != 0 {
 				row["query_start"] = types.UnixMoment(a.StatementSince)
@@ -117,7 +121,9 @@ func informationSchema() {
 			b.add(v{"catalog_name": s.Database, "schema_name": n.Name, "schema_owner": ownerName})
 		}
 	}
-	fillers["information_schema.information_schema_catalog_name"] = func(s *Snapshot, b *rows) { b.add(v{"catalog_name": s.Database}) }
+	fillers["information_schema.information_schema_catalog_name"] = func(s *Snapshot, b *rows) {
+		b.add(v{"catalog_name": s.Database})
+	}
 	fillers["information_schema.tables"] = func(s *Snapshot, b *rows) {
 		for _, c := range s.Classes {
 			kind := "BASE TABLE"
@@ -127,14 +133,17 @@ func informationSchema() {
 			case "i":
 				continue
 			}
-			b.add(v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name, "table_type": kind,
+			b.add(v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name,
+				"table_type":         kind,
 				"is_insertable_into": false, "is_typed": false})
 		}
 	}
 	fillers["information_schema.views"] = func(s *Snapshot, b *rows) {
 		s.each("v", func(c *Class) {
-			b.add(v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name, "view_definition": c.Definition,
-				"check_option": "NONE", "is_updatable": false, "is_insertable_into": false, "is_trigger_updatable": false,
+			b.add(v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name,
+				"view_definition": c.Definition,
+				"check_option":    "NONE", "is_updatable": false, "is_insertable_into": false,
+				"is_trigger_updatable": false,
 				"is_trigger_deletable": false, "is_trigger_insertable_into": false})
 		})
 	}
@@ -154,15 +163,17 @@ func informationSchema() {
 		}
 	}
 	fillers["information_schema.character_sets"] = func(s *Snapshot, b *rows) {
-		b.add(v{"character_set_name": "UTF8", "character_repertoire": "UCS", "form_of_use": "UTF8", "default_collate_catalog": s.Database,
-			"default_collate_schema": "pg_catalog", "default_collate_name": "C"})
+		b.add(v{"character_set_name": "UTF8", "character_repertoire": "UCS", "form_of_use": "UTF8",
+			"default_collate_catalog": s.Database,
+			"default_collate_schema":  "pg_catalog", "default_collate_name": "C"})
 	}
 	fillers["information_schema.table_privileges"] = func(s *Snapshot, b *rows) {
 		for _, c := range s.Classes {
 			if c.Kind == "i" {
 				continue
 			}
-			b.add(v{"grantor": ownerName, "grantee": "PUBLIC", "table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name,
+			b.add(v{"grantor": ownerName, "grantee": "PUBLIC", "table_catalog": s.Database,
+				"table_schema": c.Schema.Name, "table_name": c.Name,
 				"privilege_type": "SELECT", "is_grantable": false, "with_hierarchy": true})
 		}
 	}
@@ -174,9 +185,13 @@ func columnRow(s *Snapshot, c *Class, i int, a Attribute) v {
 	if t.Kind == types.KArray && t.OID != types.Int2Vector && t.OID != types.OidVector {
 		name = "ARRAY"
 	}
-	row := v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name, "column_name": a.Name, "ordinal_position": i + 1,
-		"is_nullable": !a.NotNull, "data_type": name, "udt_catalog": s.Database, "udt_schema": "pg_catalog", "udt_name": t.Name,
-		"dtd_identifier": i + 1, "is_self_referencing": false, "is_identity": false, "identity_cycle": false, "is_generated": "NEVER", "is_updatable": false}
+	row := v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name, "column_name": a.Name,
+		"ordinal_position": i + 1,
+		"is_nullable":      !a.NotNull, "data_type": name, "udt_catalog": s.Database, "udt_schema": "pg_catalog",
+		"udt_name": t.Name,
+		"dtd_identifier": i +
+			1, "is_self_referencing": false, "is_identity": false, "identity_cycle": false, "is_generated": "NEVER",
+		"is_updatable": false}
 	switch a.Type {
 	case types.Text, types.VarChar, types.BPChar:
 		row["character_octet_length"] = 1 << 30

@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// State is what one execution of a statement shares: parameters, the session, the bounds of its work. It belongs to the connection's
-// goroutine.
+// State is what one execution of a statement shares: parameters, the session, the bounds of its work. It belongs to the
+// connection's goroutine.
 type State struct {
 	*work.Work
 	Params  []types.Datum
@@ -17,7 +17,8 @@ type State struct {
 	Types   *types.Env
 	// Now is the time at which the transaction began.
 	Now time.Time
-	// NoWait makes a read that follows return ErrIdle through the plan instead of waiting. The plan may be asked again afterwards.
+	// NoWait makes a read that follows return ErrIdle through the plan instead of waiting. The plan may be asked again
+	// afterwards.
 	NoWait bool
 	// Reads are those of the store that the plan makes.
 	Reads struct {
@@ -41,12 +42,14 @@ type Session interface {
 	// Setting is current_setting; SetSetting is set_config, local for the transaction alone.
 	Setting(name string) (string, bool)
 	SetSetting(name, value string, local bool) error
-	// ObjectOID resolves a name to a catalogue OID, for casts to regclass and its kin. It answers false for a name that is not there.
+	// ObjectOID resolves a name to a catalogue OID, for casts to regclass and its kin. It answers false for a name that
+	// is not there.
 	ObjectOID(ctx context.Context, kind types.OID, name string) (int64, bool, error)
 	// ObjectName is the way back.
 	ObjectName(ctx context.Context, kind types.OID, oid int64) (string, bool, error)
-	// Cancel ends the statement of a session as pg_cancel_backend does, Terminate the session as pg_terminate_backend does. They answer false
-	// where there is no such session, and fail where it is not the user's own and he is no admin.
+	// Cancel ends the statement of a session as pg_cancel_backend does, Terminate the session as pg_terminate_backend
+	// does. They answer false where there is no such session, and fail where it is not the user's own and he is no
+	// admin.
 	Cancel(ctx context.Context, pid uint32) (bool, error)
 	Terminate(ctx context.Context, pid uint32) (bool, error)
 }
@@ -61,7 +64,8 @@ type Env struct {
 	Row   []types.Datum
 	Outer *Env
 	*State
-	// with is the innermost WITH list opened around this level; let are the values of the Lets around the expression under way.
+	// with is the innermost WITH list opened around this level; let are the values of the Lets around the expression
+	// under way.
 	with *withFrame
 	let  *letValue
 }

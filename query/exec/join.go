@@ -7,8 +7,9 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// Join joins two sources. The right side is read once and kept (by the hash of its keys where the condition has equalities), unless it
-// is lateral: then it is opened again for every row of the left. Only small, made-up relations are joined.
+// Join joins two sources. The right side is read once and kept (by the hash of its keys where the condition has
+// equalities), unless it is lateral: then it is opened again for every row of the left. Only small, made-up relations
+// are joined.
 type Join struct {
 	Kind        string // "inner", "left", "right", "full"
 	Left, Right Source
@@ -167,7 +168,8 @@ func (j *Join) advanceLeft() (bool, error) {
 	return true, nil
 }
 
-// nextPartner finds the next row of the right side for the current left row; at the end it gives the row of NULLs of an outer join.
+// nextPartner finds the next row of the right side for the current left row; at the end it gives the row of NULLs of an
+// outer join.
 func (j *Join) nextPartner() (bool, error) {
 	count := len(j.rows)
 	if j.byKey != nil {
@@ -280,7 +282,8 @@ func (j *Join) Describe() *Description {
 	if len(j.LeftKeys) > 0 && !j.Lateral {
 		how = "Hash Join"
 	}
-	d := &Description{Node: how, Rows: j.got, Examined: -1, Children: []*Description{j.Left.Describe(), j.Right.Describe()}}
+	d := &Description{Node: how, Rows: j.got, Examined: -1,
+		Children: []*Description{j.Left.Describe(), j.Right.Describe()}}
 	if j.Kind != "inner" {
 		d.Add("Join Type", j.Kind)
 	}

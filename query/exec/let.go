@@ -6,8 +6,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Let computes an expression once for a body that looks at it several times, such as the operand of CASE. Without it a chain of such
-// expressions would be computed, and walked by the planner, as often as there are paths through it.
+// Let computes an expression once for a body that looks at it several times, such as the operand of CASE. Without it a
+// chain of such expressions would be computed, and walked by the planner, as often as there are paths through it.
 type Let struct {
 	X    Expr
 	Body Expr // has It where X stands
@@ -80,8 +80,8 @@ func substitute(e Expr, value *Const, depth int) Expr {
 // RowCompare is (a, b) < (c, d) and its kin. The fields are compared in turn until two differ.
 type RowCompare struct {
 	Op string
-	// X and Y are the fields, of one type each pair. Decide compares them by the operator without its "=", Equal by "=", and Last the last
-	// ones by the operator itself.
+	// X and Y are the fields, of one type each pair. Decide compares them by the operator without its "=", Equal by
+	// "=", and Last the last ones by the operator itself.
 	X, Y          []Expr
 	Decide, Equal []*Func
 	Last          *Func

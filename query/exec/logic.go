@@ -6,7 +6,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Logic is AND, OR (two or more operands) or NOT (one), in three-valued logic. AND and OR stop at the first operand that decides.
+// Logic is AND, OR (two or more operands) or NOT (one), in three-valued logic. AND and OR stop at the first operand
+// that decides.
 type Logic struct {
 	Op   string // "and", "or", "not"
 	Args []Expr

@@ -27,7 +27,8 @@ type Origin struct {
 	Column   int16
 }
 
-// Plan yields the rows of a query. It is made for one execution and may be opened several times (a correlated sub-query).
+// Plan yields the rows of a query. It is made for one execution and may be opened several times (a correlated
+// sub-query).
 type Plan interface {
 	// Open begins; outer is where the columns of the queries around are found, and carries the State.
 	Open(outer *Env) error
@@ -38,8 +39,8 @@ type Plan interface {
 	Describe() *Description
 }
 
-// Source yields rows into the row buffer of its query: every relation of FROM writes its own columns of env.Row, so that joins
-// copy nothing and every expression of the query finds its columns at fixed places.
+// Source yields rows into the row buffer of its query: every relation of FROM writes its own columns of env.Row, so
+// that joins copy nothing and every expression of the query finds its columns at fixed places.
 type Source interface {
 	Open(env *Env) error
 	// Next sets this source's columns of env.Row; false at the end.
@@ -54,7 +55,8 @@ type Description struct {
 	// Details in order: "Filter" and its text, and so on.
 	Details  []Detail
 	Children []*Description
-	// Rows that the node gave (known after running); Examined what a read gave before filters, -1 where it does not apply.
+	// Rows that the node gave (known after running); Examined what a read gave before filters, -1 where it does not
+	// apply.
 	Rows, Examined int64
 }
 
@@ -291,7 +293,8 @@ func (d *Derived) Close() { d.Plan.Close() }
 
 func (d *Derived) Describe() *Description {
 	inner := d.Plan.Describe()
-	return &Description{Node: "Subquery Scan on " + d.Name, Rows: inner.Rows, Examined: -1, Children: []*Description{inner}}
+	return &Description{Node: "Subquery Scan on " + d.Name, Rows: inner.Rows, Examined: -1,
+		Children: []*Description{inner}}
 }
 
 // Values is VALUES.

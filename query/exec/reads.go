@@ -7,59 +7,64 @@ import (
 	"iter"
 )
 
-// This file is all that query knows of the store: node implements it over layer, tests implement it in memory. Everything is read
-// only. The rules that hold for all of it:
+// This file is all that query knows of the store: node implements it over layer, tests implement it in memory.
+// Everything is read only. The rules that hold for all of it:
 //
 //   - Calls honour ctx down to the engine and may block. One session calls from one goroutine; sessions call at once.
-//   - Bytes handed out (keys, values, documents) are never written to again by anybody: the receiver may keep them without a copy.
+//   - Bytes handed out (keys, values, documents) are never written to again by anybody: the receiver may keep them
+//     without a copy.
 //   - Rows are streamed. Limits are permission to stop early, not the only way to stop: Close may come at any row.
 //   - Errors that a user caused or can act on are a *ReadError; anything else is reported as an internal error.
 
-// Catalog is what one session's user may see. Query asks for one after authentication, and again for every message that runs a statement, as
-// roles may have changed.
+// Catalog is what one session's user may see. Query asks for one after authentication, and again for every message that
+// runs a statement, as roles may have changed.
 type Catalog interface {
 	// Admin says that the user is a server admin, PostgreSQL's superuser.
 	Admin() bool
-	// Databases returns the names of the databases that the user may read, in byte order, without the virtual database "divan".
+	// Databases returns the names of the databases that the user may read, in byte order, without the virtual database
+	// "divan".
 	Databases(ctx context.Context) ([]string, error)
-	// Database opens one by name. A *ReadError of kind NotFound when there is none, of kind Forbidden when the user may not read
-	// it. It is called once per statement, so it should be cheap; nothing has to be closed.
+	// Database opens one by name. A *ReadError of kind NotFound when there is none, of kind Forbidden when the user may
+	// not read it. It is called once per statement, so it should be cheap; nothing has to be closed.
 	Database(ctx context.Context, name string) (Database, error)
 	// SystemTables describes the relations of schema divan. The answer does not change while the process lives.
 	SystemTables() []SystemTable
-	// SystemRows yields the rows of one of SystemTables, as seen from database (the session's; "divan" when it is the virtual one).
-	// A row has one value per column: nil, string, bool, int64, float64, time.Time or json.RawMessage, as the column's type says.
+	// SystemRows yields the rows of one of SystemTables, as seen from database (the session's; "divan" when it is the
+	// virtual one). A row has one value per column: nil, string, bool, int64, float64, time.Time or json.RawMessage, as
+	// the column's type says.
 	SystemRows(ctx context.Context, table, database string) iter.Seq2[[]any, error]
 }
 
-// Database is the reads of one database. All orders are CouchDB's: ids by bytes, view keys by collation and then id, sequences by
-// their text.
+// Database is the reads of one database. All orders are CouchDB's: ids by bytes, view keys by collation and then id,
+// sequences by their text.
 type Database interface {
 	// Designs returns the live design documents that have at least one view, in byte order of their names.
 	Designs(ctx context.Context) ([]Design, error)
 	// Design returns one design document by its name without the prefix "_design/"; kind NotFound when there is none.
 	Design(ctx context.Context, name string) (Design, error)
 
-	// Document reads the winning leaf of one document into row (ID, Rev, Doc if withDoc). It answers false for a document that does
-	// not exist or is deleted. Local documents ("_local/...") are not found here.
+	// Document reads the winning leaf of one document into row (ID, Rev, Doc if withDoc). It answers false for a
+	// document that does not exist or is deleted. Local documents ("_local/...") are not found here.
 	Document(ctx context.Context, id string, withDoc bool, row *Row) (bool, error)
 	// AllDocs streams live documents: ID, Rev, Doc if asked.
 	AllDocs(ctx context.Context, read DocsRead) (Rows, error)
 	// LocalDocs streams local documents; ids carry the prefix "_local/".
 	LocalDocs(ctx context.Context, read DocsRead) (Rows, error)
-	// Conflicts streams the leaves that are not the winner, by id and then revision: ID, Rev, Deleted, Doc if asked. It costs a read
-	// of every document's metadata in the range.
+	// Conflicts streams the leaves that are not the winner, by id and then revision: ID, Rev, Deleted, Doc if asked. It
+	// costs a read of every document's metadata in the range.
 	Conflicts(ctx context.Context, read DocsRead) (Rows, error)
 	// Changes streams the change feed: Seq, Shard, ID, Rev, Deleted, Doc if asked (a tombstone has its tombstone body).
 	Changes(ctx context.Context, read ChangesRead) (Rows, error)
-	// View streams map rows: ID, Key, Value, Doc if asked (nil Doc where include_docs has null). Kind NotFound when the design
-	// document has no such view, kind Timeout when the index is not ready within ctx.
+	// View streams map rows: ID, Key, Value, Doc if asked (nil Doc where include_docs has null). Kind NotFound when the
+	// design document has no such view, kind Timeout when the index is not ready within ctx.
 	View(ctx context.Context, read ViewRead) (Rows, error)
 }
 
-// Reducer is an optional ability of a Database. The planner uses it for views whose Design entry names a built-in reduce function.
+// Reducer is an optional ability of a Database. The planner uses it for views whose Design entry names a built-in
+// reduce function.
 type Reducer interface {
-	// Reduce streams one row per group: Key (the whole key, or its leading GroupLevel parts; nil when GroupLevel is 0) and Value.
+	// Reduce streams one row per group: Key (the whole key, or its leading GroupLevel parts; nil when GroupLevel is 0)
+	// and Value.
 	Reduce(ctx context.Context, read ReduceRead) (Rows, error)
 }
 
@@ -99,14 +104,15 @@ type Row struct {
 	Doc     json.RawMessage // the whole body with _id and _rev, as HTTP answers it; nil when not asked for
 }
 
-// ErrIdle may be returned by Next of a read that follows, once each time when everything up to the present has been given: the next
-// call waits. It lets FETCH 100 answer with the 30 changes that there are.
+// ErrIdle may be returned by Next of a read that follows, once each time when everything up to the present has been
+// given: the next call waits. It lets FETCH 100 answer with the 30 changes that there are.
 var ErrIdle = errors.New("no change for now")
 
 // Rows is a stream of rows.
 type Rows interface {
-	// Next sets every field of row and returns nil, or returns io.EOF at the end, or another error. It blocks until there is a row
-	// or ctx ends; with ChangesRead.Follow that may be for ever. After an error only Close may be called, but for ErrIdle.
+	// Next sets every field of row and returns nil, or returns io.EOF at the end, or another error. It blocks until
+	// there is a row or ctx ends; with ChangesRead.Follow that may be for ever. After an error only Close may be
+	// called, but for ErrIdle.
 	Next(ctx context.Context, row *Row) error
 	// Close ends the read early or late and may be called twice. It never blocks for long.
 	Close() error
@@ -117,11 +123,11 @@ type Skipper interface{ Skipped() int64 }
 
 // DocsRead is a range of ids, or a set of them.
 type DocsRead struct {
-	// Low and High bound the ids by bytes: Low <= id < High. "" leaves that side open. The order of Low and High does not depend
-	// on Descending.
+	// Low and High bound the ids by bytes: Low <= id < High. "" leaves that side open. The order of Low and High does
+	// not depend on Descending.
 	Low, High string
-	// IDs, when not nil, replaces the range: only these ids, distinct, sorted in the order of the read. Ids that are not there are
-	// skipped.
+	// IDs, when not nil, replaces the range: only these ids, distinct, sorted in the order of the read. Ids that are
+	// not there are skipped.
 	IDs        []string
 	Descending bool
 	// NoDesigns leaves design documents out, before Skip and Limit.
@@ -160,8 +166,8 @@ const (
 type ViewRead struct {
 	// Design is the design document without "_design/".
 	Design, View string
-	// Low and High are JSON texts and both inclusive, by the view's collation; nil leaves that side open. Their order does not
-	// depend on Descending.
+	// Low and High are JSON texts and both inclusive, by the view's collation; nil leaves that side open. Their order
+	// does not depend on Descending.
 	Low, High json.RawMessage
 	// Keys, when not nil, replaces the range: the rows of these keys, distinct, sorted in the order of the read.
 	Keys       []json.RawMessage
@@ -183,7 +189,8 @@ type ReduceRead struct {
 	// Ranges, when not nil, replaces the range: rows of several ranges, in the order of keys and without common ones,
 	// which may be of one group.
 	Ranges []KeyRange
-	// GroupLevel 0 is one row for all (none at all when the range is empty), n the leading n parts of array keys, -1 whole keys.
+	// GroupLevel 0 is one row for all (none at all when the range is empty), n the leading n parts of array keys, -1
+	// whole keys.
 	GroupLevel  int
 	Descending  bool
 	Limit, Skip int64
@@ -205,11 +212,11 @@ type Design struct {
 // View is one view of a design document.
 type View struct {
 	Name string
-	// Reduce is "_count", "_sum", "_stats" or another built-in name, "javascript" for a function, "" for none. An implementation
-	// that is no Reducer leaves it empty or not, as it likes.
+	// Reduce is "_count", "_sum", "_stats" or another built-in name, "javascript" for a function, "" for none. An
+	// implementation that is no Reducer leaves it empty or not, as it likes.
 	Reduce string
-	// RawCollation says that options.collation is "raw": keys are not in CouchDB's order, so that ranges and orders of the gateway
-	// do not apply to it.
+	// RawCollation says that options.collation is "raw": keys are not in CouchDB's order, so that ranges and orders of
+	// the gateway do not apply to it.
 	RawCollation bool
 }
 

@@ -11,8 +11,8 @@ import (
 // WorkTable is where a recursive query finds the rows of its last round. It is only a name; the rows are in the State.
 type WorkTable struct{ Name string }
 
-// Recursive is WITH RECURSIVE: the first query's rows, then the second query over the rows that the last round gave, until a round
-// gives none.
+// Recursive is WITH RECURSIVE: the first query's rows, then the second query over the rows that the last round gave,
+// until a round gives none.
 type Recursive struct {
 	First, Step Plan
 	Work        *WorkTable
@@ -121,7 +121,8 @@ func (r *Recursive) Close() {
 
 // Describe implements Plan.
 func (r *Recursive) Describe() *Description {
-	return &Description{Node: "Recursive Union", Rows: r.rows, Examined: -1, Children: []*Description{r.First.Describe(), r.Step.Describe()}}
+	return &Description{Node: "Recursive Union", Rows: r.rows, Examined: -1,
+		Children: []*Description{r.First.Describe(), r.Step.Describe()}}
 }
 
 // WorkScan reads the rows of the last round.

@@ -40,8 +40,8 @@ const (
 	ReadReduce
 )
 
-// Access is one call of the store. A Scan makes one or several, one after the other, whose rows together are in the order of the
-// scan.
+// Access is one call of the store. A Scan makes one or several, one after the other, whose rows together are in the
+// order of the scan.
 type Access struct {
 	Kind AccessKind
 	// ID is for ReadDocument, Docs for ReadAllDocs, ReadLocalDocs and ReadConflicts, and so on.
@@ -50,7 +50,8 @@ type Access struct {
 	Changes ChangesRead
 	View    ViewRead
 	Reduce  ReduceRead // its bounds are inclusive, and cannot be narrowed afterwards
-	// LowOpen and HighOpen exclude the bounds of View, which are inclusive in the store: the scan passes over their rows.
+	// LowOpen and HighOpen exclude the bounds of View, which are inclusive in the store: the scan passes over their
+	// rows.
 	LowOpen, HighOpen bool
 	// Until ends a change feed after that sequence ("" for none), or at it when UntilOpen.
 	Until     string
@@ -267,15 +268,18 @@ type oneDocument struct {
 
 func (o *oneDocument) Close() error { return nil }
 
-// StoreError gives an error of a read its SQLSTATE: the one table for it. Whoever asks a Database or a Catalog answers the client with it.
+// StoreError gives an error of a read its SQLSTATE: the one table for it. Whoever asks a Database or a Catalog answers
+// the client with it.
 func StoreError(err error) error {
 	var re *ReadError
 	if !errors.As(err, &re) {
 		return err
 	}
-	code := map[Kind]sqlstate.Code{Internal: sqlstate.InternalError, NotFound: sqlstate.UndefinedTable, Forbidden: sqlstate.InsufficientPrivilege,
-		Invalid: sqlstate.InvalidParameterValue, Timeout: sqlstate.QueryCanceled, Unavailable: sqlstate.CannotConnectNow,
-		TooLarge: sqlstate.ProgramLimitExceeded, Unsupported: sqlstate.FeatureNotSupported, Full: sqlstate.DiskFull,
+	code := map[Kind]sqlstate.Code{Internal: sqlstate.InternalError, NotFound: sqlstate.UndefinedTable,
+		Forbidden: sqlstate.InsufficientPrivilege,
+		Invalid:   sqlstate.InvalidParameterValue, Timeout: sqlstate.QueryCanceled,
+		Unavailable: sqlstate.CannotConnectNow,
+		TooLarge:    sqlstate.ProgramLimitExceeded, Unsupported: sqlstate.FeatureNotSupported, Full: sqlstate.DiskFull,
 		Stale: sqlstate.SerializationFailure, Expired: sqlstate.SnapshotTooOld}[re.Kind]
 	e := &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
 	if re.Kind == Expired {
@@ -352,7 +356,8 @@ func (s *Scan) Describe() *Description {
 	return d
 }
 
-var accessNames = map[AccessKind]string{ReadDocument: "Document Read", ReadAllDocs: "All-Docs Read", ReadLocalDocs: "Local-Docs Read",
+var accessNames = map[AccessKind]string{ReadDocument: "Document Read", ReadAllDocs: "All-Docs Read",
+	ReadLocalDocs: "Local-Docs Read",
 	ReadConflicts: "Conflicts Read", ReadChanges: "Changes Read", ReadView: "View Read", ReadReduce: "Reduce Read"}
 
 func (a *Access) options() (desc bool, limit, skip int64, doc bool) {

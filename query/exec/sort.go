@@ -58,7 +58,8 @@ func (s *State) CompareRows(a, b []types.Datum, keys []SortKey, fail *error) int
 	return CompareRows(a, b, keys, fail)
 }
 
-// Sort orders the rows of a plan. With a bound it keeps only so many, so that ORDER BY ... LIMIT n of any size of input holds n rows.
+// Sort orders the rows of a plan. With a bound it keeps only so many, so that ORDER BY ... LIMIT n of any size of input
+// holds n rows.
 type Sort struct {
 	Input Plan
 	Keys  []SortKey

@@ -87,7 +87,8 @@ func (q *Subquery) run(env *Env, st *subState) error {
 			return nil
 		case "scalar":
 			if len(st.rows) > 0 {
-				return sqlstate.New(sqlstate.CardinalityViolation, "more than one row returned by a subquery used as an expression").At(q.Off)
+				return sqlstate.New(sqlstate.CardinalityViolation,
+					"more than one row returned by a subquery used as an expression").At(q.Off)
 			}
 		}
 		n := row[0].Size()

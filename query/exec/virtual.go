@@ -5,8 +5,8 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// Relation is a relation whose rows are made, not read from the store: those of the catalogue and of schema divan. They are small, so
-// they may be joined.
+// Relation is a relation whose rows are made, not read from the store: those of the catalogue and of schema divan. They
+// are small, so they may be joined.
 type Relation interface {
 	// Name with its schema, unique.
 	Name() string
@@ -161,7 +161,8 @@ type FuncScan struct {
 func (f *FuncScan) Open(env *Env) error {
 	f.set.free()
 	f.env, f.at = env, 0
-	// The arguments see the FROM items before this one: functions are lateral by nature. They were bound one level inside.
+	// The arguments see the FROM items before this one: functions are lateral by nature. They were bound one level
+	// inside.
 	inner := &Env{Outer: env, State: env.State}
 	around := env.Enter(&f.scratch)
 	defer env.Leave(around)

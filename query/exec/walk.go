@@ -6,8 +6,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Rewrite rebuilds an expression bottom-up: f sees every node after its children and returns what takes its place. Nodes whose
-// children stay are not copied. The queries of a Subquery are not entered; its X is.
+// Rewrite rebuilds an expression bottom-up: f sees every node after its children and returns what takes its place.
+// Nodes whose children stay are not copied. The queries of a Subquery are not entered; its X is.
 func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	if e == nil {
 		return nil
@@ -166,8 +166,8 @@ func Key(e Expr) string {
 	}).String() + ":" + fmt.Sprint(e.Type())
 }
 
-// Fold computes the parts of an expression that do not depend on rows: constants and parameters, with the functions over them.
-// What fails to compute is left as it is, to fail when and if a row asks for it.
+// Fold computes the parts of an expression that do not depend on rows: constants and parameters, with the functions
+// over them. What fails to compute is left as it is, to fail when and if a row asks for it.
 func Fold(e Expr, env *Env) Expr {
 	return Rewrite(e, func(x Expr) Expr {
 		switch n := x.(type) {

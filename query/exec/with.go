@@ -8,7 +8,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// CTE is a WITH query that is computed once however often it is named. It is only a name; its rows belong to the With that opened it.
+// CTE is a WITH query that is computed once however often it is named. It is only a name; its rows belong to the With
+// that opened it.
 type CTE struct{ Name string }
 
 // CTEPlan computes a CTE.
@@ -19,8 +20,8 @@ type CTEPlan struct {
 	Keep bool
 }
 
-// With computes the CTEs of a query as far as the query asks for their rows. Scans find it through the Envs around them, so that two plans
-// of one bound query do not share rows.
+// With computes the CTEs of a query as far as the query asks for their rows. Scans find it through the Envs around
+// them, so that two plans of one bound query do not share rows.
 type With struct {
 	Input Plan
 	List  []CTEPlan
@@ -82,7 +83,8 @@ func (w *With) Describe() *Description {
 	var ctes []*Description
 	for _, c := range w.List {
 		inner := c.Plan.Describe()
-		ctes = append(ctes, &Description{Node: "CTE " + c.CTE.Name, Rows: inner.Rows, Examined: -1, Children: []*Description{inner}})
+		ctes = append(ctes,
+			&Description{Node: "CTE " + c.CTE.Name, Rows: inner.Rows, Examined: -1, Children: []*Description{inner}})
 	}
 	d.Children = append(ctes, d.Children...)
 	return d

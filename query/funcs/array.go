@@ -307,7 +307,8 @@ func arrayTables() {
 		}})
 	ArrayFamily.AddTable(&exec.TableFunc{Name: "_pg_expandarray", Args: []types.OID{types.AnyArray},
 		Columns: func(args []types.OID) []exec.Column {
-			return []exec.Column{{Name: "x", Type: types.ElemOf(args[0]), Mod: -1}, {Name: "n", Type: types.Int4, Mod: -1}}
+			return []exec.Column{{Name: "x", Type: types.ElemOf(args[0]), Mod: -1},
+				{Name: "n", Type: types.Int4, Mod: -1}}
 		},
 		Stream: streamItems(func(_ *types.Array, i int, it types.Datum) []types.Datum {
 			return []types.Datum{it, types.NewInt(int64(i + 1))}

@@ -22,8 +22,10 @@ var encodings = map[string]encoding{}
 
 func init() {
 	for names, table := range map[string]*charmap.Charmap{
-		"UTF8 unicode": nil, "SQL_ASCII": nil, "LATIN1 iso88591": charmap.ISO8859_1, "LATIN2 iso88592": charmap.ISO8859_2,
-		"LATIN3 iso88593": charmap.ISO8859_3, "LATIN4 iso88594": charmap.ISO8859_4, "LATIN5 iso88599": charmap.ISO8859_9,
+		"UTF8 unicode": nil, "SQL_ASCII": nil, "LATIN1 iso88591": charmap.ISO8859_1,
+		"LATIN2 iso88592": charmap.ISO8859_2,
+		"LATIN3 iso88593": charmap.ISO8859_3, "LATIN4 iso88594": charmap.ISO8859_4,
+		"LATIN5 iso88599":  charmap.ISO8859_9,
 		"LATIN6 iso885910": charmap.ISO8859_10, "LATIN7 iso885913": charmap.ISO8859_13,
 		"LATIN8 iso885914": charmap.ISO8859_14, "LATIN9 iso885915": charmap.ISO8859_15,
 		"LATIN10 iso885916": charmap.ISO8859_16, "ISO_8859_5": charmap.ISO8859_5, "ISO_8859_6": charmap.ISO8859_6,

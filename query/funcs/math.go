@@ -18,13 +18,16 @@ func init() {
 			return types.NewNumeric(f(a[0].Decimal())), nil
 		}, types.Numeric)
 	}
-	for name, f := range map[string]func(float64) float64{"ceil": math.Ceil, "ceiling": math.Ceil, "floor": math.Floor, "round": math.RoundToEven,
-		"trunc": math.Trunc, "sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "atan": math.Atan, "cbrt": math.Cbrt, "degrees": degrees, "radians": radians} {
+	for name, f := range map[string]func(float64) float64{"ceil": math.Ceil, "ceiling": math.Ceil, "floor": math.Floor,
+		"round": math.RoundToEven,
+		"trunc": math.Trunc, "sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "atan": math.Atan, "cbrt": math.Cbrt,
+		"degrees": degrees, "radians": radians} {
 		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return types.NewFloat(f(a[0].Float())), nil
 		}, types.Float8)
 	}
-	for name, f := range map[string]func(*types.Decimal, int32) *types.Decimal{"round": (*types.Decimal).Round, "trunc": (*types.Decimal).Trunc} {
+	for name, f := range map[string]func(*types.Decimal, int32) *types.Decimal{"round": (*types.Decimal).Round,
+		"trunc": (*types.Decimal).Trunc} {
 		mathFamily.Function(name, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[1].I > 1000 || a[1].I < -1000 {
 				a[1].I = min(max(a[1].I, -1000), 1000)
@@ -139,7 +142,9 @@ func logs() {
 		d, err := a[1].Decimal().Log(a[0].Decimal())
 		return types.NewNumeric(d), err
 	}, types.Numeric, types.Numeric)
-	domain("sqrt", math.Sqrt, func(x float64) bool { return !(x < 0) }, "2201F", "cannot take square root of a negative number")
+	domain("sqrt", math.Sqrt, func(x float64) bool {
+		return !(x < 0)
+	}, "2201F", "cannot take square root of a negative number")
 	domain("exp", math.Exp, func(float64) bool { return true }, sqlstate.NumericOutOfRange, "")
 	inUnit := func(x float64) bool { return !(x < -1 || x > 1) }
 	domain("asin", math.Asin, inUnit, sqlstate.NumericOutOfRange, "input is out of range")

@@ -15,8 +15,12 @@ func Comparison(op string) *exec.Func { return comparisons[op] }
 var comparisons = map[string]*exec.Func{}
 
 var comparisonTests = map[string]func(int) bool{
-	"=": func(c int) bool { return c == 0 }, "<>": func(c int) bool { return c != 0 }, "<": func(c int) bool { return c < 0 },
-	"<=": func(c int) bool { return c <= 0 }, ">": func(c int) bool { return c > 0 }, ">=": func(c int) bool { return c >= 0 },
+	"=": func(c int) bool {
+		return c == 0
+	}, "<>": func(c int) bool { return c != 0 }, "<": func(c int) bool { return c < 0 },
+	"<=": func(c int) bool {
+		return c <= 0
+	}, ">": func(c int) bool { return c > 0 }, ">=": func(c int) bool { return c >= 0 },
 }
 
 // CollatedComparison is Comparison of texts under a collation. Equality is the same under all of them.
@@ -64,7 +68,9 @@ func arithmetic() {
 		ArithmeticFamily.Operator("~", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return types.NewInt(^a[0].I), nil
 		}, t)
-		for op, f := range map[string]func(a, b int64) int64{"&": func(a, b int64) int64 { return a & b }, "|": func(a, b int64) int64 { return a | b },
+		for op, f := range map[string]func(a, b int64) int64{"&": func(a, b int64) int64 {
+			return a & b
+		}, "|": func(a, b int64) int64 { return a | b },
 			"#": func(a, b int64) int64 { return a ^ b }} {
 			ArithmeticFamily.Operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				return types.NewInt(f(a[0].I, a[1].I)), nil

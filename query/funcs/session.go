@@ -43,7 +43,8 @@ func init() {
 		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			v, ok := env.Session.Setting(a[0].S)
 			if !ok {
-				return types.Null, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", a[0].S)
+				return types.Null, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q",
+					a[0].S)
 			}
 			return types.NewText(v), nil
 		}, types.Text).Volatility = exec.Volatile // set_config beside it changes the answer
@@ -51,7 +52,8 @@ func init() {
 		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			v, ok := env.Session.Setting(a[0].S)
 			if !ok && !a[1].True() {
-				return types.Null, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", a[0].S)
+				return types.Null, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q",
+					a[0].S)
 			}
 			if !ok {
 				return types.Null, nil

@@ -232,7 +232,8 @@ func escape(out []byte, s string) ([]byte, int, error) {
 		if utf16.IsSurrogate(r) {
 			low, m := unicodeEscape(s[n:])
 			if r = utf16.DecodeRune(r, low); m == 0 || r == utf8.RuneError {
-				return out, 0, sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type jsonpath").
+				return out, 0, sqlstate.New(sqlstate.InvalidTextRepresentation,
+					"invalid input syntax for type jsonpath").
 					WithDetail("Unicode low surrogate must follow a high surrogate.")
 			}
 			n += m

@@ -56,7 +56,8 @@ func URL(t testing.TB) string {
 	data := filepath.Join(dir, "data")
 	run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 	run("pg_ctl", "-D", data, "-w", "-l", filepath.Join(dir, "log"), "-o",
-		"-k "+dir+" -c listen_addresses= -c fsync=off -c shared_buffers=16MB -c timezone=UTC -c log_timezone=UTC", "start")
+		"-k "+dir+
+			" -c listen_addresses= -c fsync=off -c shared_buffers=16MB -c timezone=UTC -c log_timezone=UTC", "start")
 	t.Cleanup(func() { run("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop") })
 	return "host=" + dir + " user=postgres dbname=postgres sslmode=disable"
 }

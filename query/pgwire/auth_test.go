@@ -80,11 +80,13 @@ func TestServer_SCRAMUnknownUser(t *testing.T) {
 	_, addr := serve(t, &fake{}, func(o *pgwire.Options) { o.Credentials = users{} })
 	first := func() string {
 		c := dial(t, addr)
-		c.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "nobody"}})
+		c.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+			Parameters: map[string]string{"user": "nobody"}})
 		if _, ok := c.receive().(*pgproto3.AuthenticationSASL); !ok {
 			t.Fatal("no SASL")
 		}
-		c.send(&pgproto3.SASLInitialResponse{AuthMechanism: "SCRAM-SHA-256", Data: []byte("n,,n=,r=fyko+d2lbbFgONRv9qkxdawL")})
+		c.send(&pgproto3.SASLInitialResponse{AuthMechanism: "SCRAM-SHA-256",
+			Data: []byte("n,,n=,r=fyko+d2lbbFgONRv9qkxdawL")})
 		m, ok := c.receive().(*pgproto3.AuthenticationSASLContinue)
 		if !ok {
 			t.Fatal("no challenge")
@@ -104,12 +106,14 @@ func TestServer_SCRAMGarbage(t *testing.T) {
 		"another mechanism": &pgproto3.SASLInitialResponse{AuthMechanism: "PLAIN", Data: []byte("x")},
 		"no SCRAM":          &pgproto3.SASLInitialResponse{AuthMechanism: "SCRAM-SHA-256", Data: []byte("hello")},
 		"empty":             &pgproto3.SASLInitialResponse{AuthMechanism: "SCRAM-SHA-256"},
-		"channel binding":   &pgproto3.SASLInitialResponse{AuthMechanism: "SCRAM-SHA-256", Data: []byte("p=tls-unique,,n=,r=abc")},
-		"long":              &pgproto3.SASLInitialResponse{AuthMechanism: "SCRAM-SHA-256", Data: make([]byte, 20000)},
+		"channel binding": &pgproto3.SASLInitialResponse{AuthMechanism: "SCRAM-SHA-256",
+			Data: []byte("p=tls-unique,,n=,r=abc")},
+		"long": &pgproto3.SASLInitialResponse{AuthMechanism: "SCRAM-SHA-256", Data: make([]byte, 20000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, addr)
-			c.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}})
+			c.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+				Parameters: map[string]string{"user": "ann"}})
 			c.receive()
 			c.send(send)
 			if got := c.until('E'); got != "E:08P01" {
@@ -155,7 +159,8 @@ func TestServer_TLS(t *testing.T) {
 	defer nc.Close()
 	_ = nc.SetDeadline(time.Now().Add(5 * time.Second))
 	ssl, _ := (&pgproto3.SSLRequest{}).Encode(nil)
-	start, _ := (&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}}).Encode(nil)
+	start, _ := (&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+		Parameters: map[string]string{"user": "ann"}}).Encode(nil)
 	if _, err := nc.Write(append(ssl, start...)); err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +180,9 @@ func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"},
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		DNSNames: []string{"localhost"},
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)

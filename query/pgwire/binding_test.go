@@ -137,7 +137,8 @@ func TestServer_ChannelBindingNegotiation(t *testing.T) {
 			_, _ = io.ReadFull(nc, make([]byte, 1))
 			out := tls.Client(nc, &tls.Config{InsecureSkipVerify: true})
 			front := pgproto3.NewFrontend(out, out)
-			front.Send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}})
+			front.Send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+				Parameters: map[string]string{"user": "ann"}})
 			if err := front.Flush(); err != nil {
 				t.Fatal(err)
 			}

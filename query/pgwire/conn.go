@@ -124,7 +124,8 @@ func (c *conn) step() bool {
 	var frame *errFraming
 	switch {
 	case errors.As(err, &long):
-		e := sqlstate.New(sqlstate.ProgramLimitExceeded, "message of %d bytes is longer than the limit of %d", long.size, maxMessage)
+		e := sqlstate.New(sqlstate.ProgramLimitExceeded, "message of %d bytes is longer than the limit of %d",
+			long.size, maxMessage)
 		c.refuse(typ, e)
 		return true
 	case errors.As(err, &frame):
@@ -132,7 +133,8 @@ func (c *conn) step() bool {
 	case c.isClosing():
 		c.fatal(errShutdown)
 	case patience > 0 && errors.Is(err, os.ErrDeadlineExceeded):
-		c.fatal(sqlstate.New(sqlstate.IdleInTransactionTimeout, "terminating connection due to idle-in-transaction timeout"))
+		c.fatal(sqlstate.New(sqlstate.IdleInTransactionTimeout,
+			"terminating connection due to idle-in-transaction timeout"))
 	case !isEOF(err):
 		c.log.Debug("sql connection lost", "err", err)
 	}
@@ -187,7 +189,8 @@ func (c *conn) handle(typ byte, body []byte) (alive bool) {
 	return true
 }
 
-// refuse answers a message with an error. For the extended protocol the rest is discarded until Sync; a simple query ends here.
+// refuse answers a message with an error. For the extended protocol the rest is discarded until Sync; a simple query
+// ends here.
 func (c *conn) refuse(typ byte, e *sqlstate.Error) {
 	if c.session != nil {
 		c.session.Fail()
@@ -245,5 +248,6 @@ func isEOF(err error) bool {
 }
 
 func protocolError(typ byte, err error) error {
-	return &sqlstate.Error{Code: sqlstate.ProtocolViolation, Message: fmt.Sprintf("invalid message of type %q: %v", typ, err)}
+	return &sqlstate.Error{Code: sqlstate.ProtocolViolation,
+		Message: fmt.Sprintf("invalid message of type %q: %v", typ, err)}
 }

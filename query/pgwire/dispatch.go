@@ -109,7 +109,8 @@ func (c *conn) bind(ctx context.Context, body []byte) error {
 		}
 	}
 	if n := len(m.ParameterFormatCodes); n > 1 && n != len(m.Parameters) {
-		return sqlstate.New(sqlstate.ProtocolViolation, "bind message has %d parameter formats but %d parameters", n, len(m.Parameters))
+		return sqlstate.New(sqlstate.ProtocolViolation, "bind message has %d parameter formats but %d parameters", n,
+			len(m.Parameters))
 	}
 	err := c.session.Bind(ctx, Binding{Portal: m.DestinationPortal, Statement: m.PreparedStatement,
 		ParamFormats: m.ParameterFormatCodes, Params: m.Parameters, ResultFormats: m.ResultFormatCodes})
@@ -188,8 +189,8 @@ func (c *conn) close(body []byte) error {
 	return nil
 }
 
-// stream sends the rows of a portal, at most limit of them when limit is above zero, and the command tag at the end. It answers
-// true when the limit stopped it.
+// stream sends the rows of a portal, at most limit of them when limit is above zero, and the command tag at the end. It
+// answers true when the limit stopped it.
 func (c *conn) stream(ctx context.Context, portal Portal, limit int64) (suspended bool, err error) {
 	out := portal.Copy()
 	if out != nil {
@@ -269,7 +270,8 @@ func encodeRow(dst []byte, portal Portal, columns int, isCopy bool) ([]byte, err
 		}
 	}
 	if len(dst) > 1<<30 {
-		return dst[:0], sqlstate.New(sqlstate.ProgramLimitExceeded, "a row of %d bytes does not fit into a message", len(dst))
+		return dst[:0], sqlstate.New(sqlstate.ProgramLimitExceeded, "a row of %d bytes does not fit into a message",
+			len(dst))
 	}
 	binary.BigEndian.PutUint32(dst[1:], uint32(len(dst)-1))
 	return dst, nil

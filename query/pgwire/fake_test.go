@@ -19,8 +19,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// fake is a Handler whose statements are words: "rows N", "wait" (until cancelled), "panic", "fail", "begin", "commit", "drip N" (a
-// row every 10 ms), "none".
+// fake is a Handler whose statements are words: "rows N", "wait" (until cancelled), "panic", "fail", "begin", "commit",
+// "drip N" (a row every 10 ms), "none".
 type fake struct {
 	open   atomic.Int32 // sessions
 	closed atomic.Int32
@@ -31,7 +31,8 @@ func (f *fake) Open(_ context.Context, start pgwire.Start, _ pgwire.Client) (pgw
 		return nil, sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied for database")
 	}
 	f.open.Add(1)
-	return &fakeSession{f: f, start: start, status: 'I', statements: map[string]string{}, portals: map[string]*fakePortal{}}, nil
+	return &fakeSession{f: f, start: start, status: 'I', statements: map[string]string{},
+		portals: map[string]*fakePortal{}}, nil
 }
 
 type fakeSession struct {
@@ -243,7 +244,8 @@ func dial(t testing.TB, addr string) *client {
 func login(t testing.TB, addr string) *client {
 	t.Helper()
 	c := dial(t, addr)
-	c.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann", "database": "db"}})
+	c.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+		Parameters: map[string]string{"user": "ann", "database": "db"}})
 	if got := c.until('Z'); got != "R S S K Z:I" {
 		t.Fatalf("start-up gave %s", got)
 	}
@@ -269,7 +271,8 @@ func (c *client) receive() pgproto3.BackendMessage {
 	return m
 }
 
-// until reads up to a message type and returns a line of what came: one letter each, runs of rows counted, errors with their code.
+// until reads up to a message type and returns a line of what came: one letter each, runs of rows counted, errors with
+// their code.
 func (c *client) until(last byte) string {
 	c.t.Helper()
 	var out []string

@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Messages are pgproto3's; the framing is not pgproto3.Backend's. Backend loses its place in the stream at a message over its
-// limit, does not say the type of a message that it could not decode, and drops its buffer at every flush. Here both kinds of bad
-// message are passed over and the connection lives on.
+// Messages are pgproto3's; the framing is not pgproto3.Backend's. Backend loses its place in the stream at a message
+// over its limit, does not say the type of a message that it could not decode, and drops its buffer at every flush.
+// Here both kinds of bad message are passed over and the connection lives on.
 
 // errTooLong is the error of a message over the limit that has been read past.
 type errTooLong struct {
@@ -36,7 +36,8 @@ func (e *errFraming) Error() string { return e.what }
 type frames struct {
 	r   *bufio.Reader
 	buf []byte // reused between messages that are decoded by copying
-	// grow takes memory for messages that are longer than freeMessage; nil takes none. held is what the last message has of it.
+	// grow takes memory for messages that are longer than freeMessage; nil takes none. held is what the last message
+	// has of it.
 	grow func(n int64) error
 	held int64
 }
@@ -53,8 +54,8 @@ type errNoRoom struct {
 func (e *errNoRoom) Error() string { return e.err.Error() }
 func (e *errNoRoom) Unwrap() error { return e.err }
 
-// next reads one message. The body is valid until the next call, but for Bind, whose parameters pgproto3 keeps as slices of it: that
-// body belongs to the caller. It never allocates much more than what has arrived.
+// next reads one message. The body is valid until the next call, but for Bind, whose parameters pgproto3 keeps as
+// slices of it: that body belongs to the caller. It never allocates much more than what has arrived.
 func (f *frames) next(limit int) (typ byte, body []byte, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(f.r, head[:]); err != nil {
@@ -124,8 +125,8 @@ func noEOF(err error) error {
 	return err
 }
 
-// startupPacket reads a packet without a type byte: its code and what follows it. It reads not one byte more, so that nothing sent
-// in the clear can be taken for a part of the TLS session that follows (CVE-2021-23214).
+// startupPacket reads a packet without a type byte: its code and what follows it. It reads not one byte more, so that
+// nothing sent in the clear can be taken for a part of the TLS session that follows (CVE-2021-23214).
 func startupPacket(r io.Reader) (code uint32, packet []byte, err error) {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:4]); err != nil {
@@ -142,8 +143,9 @@ func startupPacket(r io.Reader) (code uint32, packet []byte, err error) {
 	return binary.BigEndian.Uint32(packet), packet, nil
 }
 
-// outbox buffers what is sent. A row waits in it no longer than flushDelay, even while the connection's goroutine waits for the
-// next row: the timer's goroutine flushes then. A slow client blocks whoever writes, which is the back-pressure.
+// outbox buffers what is sent. A row waits in it no longer than flushDelay, even while the connection's goroutine waits
+// for the next row: the timer's goroutine flushes then. A slow client blocks whoever writes, which is the
+// back-pressure.
 type outbox struct {
 	nc net.Conn
 

@@ -19,9 +19,11 @@ func encode(msgs ...pgproto3.FrontendMessage) []byte {
 	return b
 }
 
-var startupMessage = &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}}
+var startupMessage = &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+	Parameters: map[string]string{"user": "ann"}}
 
-// FuzzServer_Startup sends arbitrary bytes to a fresh connection: the server answers or closes, and serves the next client.
+// FuzzServer_Startup sends arbitrary bytes to a fresh connection: the server answers or closes, and serves the next
+// client.
 func FuzzServer_Startup(f *testing.F) {
 	f.Add(encode(startupMessage))
 	f.Add(encode(&pgproto3.SSLRequest{}, startupMessage))
@@ -35,8 +37,10 @@ func FuzzServer_Startup(f *testing.F) {
 // FuzzConn_Messages sends arbitrary bytes to a session.
 func FuzzConn_Messages(f *testing.F) {
 	f.Add(encode(query("rows 3"), &pgproto3.Terminate{}))
-	f.Add(encode(&pgproto3.Parse{Query: "rows 5"}, &pgproto3.Bind{}, &pgproto3.Describe{ObjectType: 'P'}, &pgproto3.Execute{MaxRows: 2}, &pgproto3.Sync{}))
-	f.Add(encode(&pgproto3.Close{ObjectType: 'S'}, &pgproto3.Flush{}, &pgproto3.FunctionCall{}, &pgproto3.CopyData{}, query("fail; panic")))
+	f.Add(encode(&pgproto3.Parse{Query: "rows 5"}, &pgproto3.Bind{}, &pgproto3.Describe{ObjectType: 'P'},
+		&pgproto3.Execute{MaxRows: 2}, &pgproto3.Sync{}))
+	f.Add(encode(&pgproto3.Close{ObjectType: 'S'}, &pgproto3.Flush{}, &pgproto3.FunctionCall{}, &pgproto3.CopyData{},
+		query("fail; panic")))
 	f.Add([]byte{'Q', 0xff, 0xff, 0xff, 0xff})
 	f.Add([]byte{'B', 0, 0, 0, 12, 0, 0, 0, 0, 0xff, 0xff, 0, 0})
 	_, addr := serve(f, &fake{}, nil)

@@ -1,8 +1,10 @@
-// Package pgwire serves the PostgreSQL frontend/backend protocol, version 3 (PostgreSQL 15, chapter 55), on pgproto3. It knows
-// the protocol and nothing of SQL: what statements mean is behind Handler, Session and Portal, which package query implements.
+// Package pgwire serves the PostgreSQL frontend/backend protocol, version 3 (PostgreSQL 15, chapter 55), on pgproto3.
+// It knows the protocol and nothing of SQL: what statements mean is behind Handler, Session and Portal, which package
+// query implements.
 //
-// One goroutine owns a connection and everything of its session. Two helpers of it live shorter: a flusher, so that a row never
-// waits in the buffer for the next one, and, while a statement runs for long, a watcher that notices a client that has gone.
+// One goroutine owns a connection and everything of its session. Two helpers of it live shorter: a flusher, so that a
+// row never waits in the buffer for the next one, and, while a statement runs for long, a watcher that notices a client
+// that has gone.
 package pgwire
 
 import (
@@ -46,15 +48,15 @@ func MaxConnections(option int) int {
 // Options configure a Server. Handler is required.
 type Options struct {
 	Handler Handler
-	// Credentials are the users who may log in by SCRAM-SHA-256; nil lets everybody in under the name they give (the node does so
-	// only on loopback without any admin).
+	// Credentials are the users who may log in by SCRAM-SHA-256; nil lets everybody in under the name they give (the
+	// node does so only on loopback without any admin).
 	Credentials Credentials
 	// TLS, when not nil, answers SSLRequest with yes.
 	TLS *tls.Config
 	// RequireTLS refuses connections without TLS with 28000.
 	RequireTLS bool
-	// MaxConnections bounds the sessions; 0 is 256. Beyond it clients get 53300. The last few are for admins alone. Connections that
-	// have not authenticated yet do not count: they have a bound and a deadline of their own.
+	// MaxConnections bounds the sessions; 0 is 256. Beyond it clients get 53300. The last few are for admins alone.
+	// Connections that have not authenticated yet do not count: they have a bound and a deadline of their own.
 	MaxConnections int
 	// StartupTimeout is how long a client may take until it is logged in; 0 is 10 s. It is told 57014 then.
 	StartupTimeout time.Duration
@@ -63,8 +65,8 @@ type Options struct {
 
 // Handler makes sessions. It is called from many goroutines.
 type Handler interface {
-	// Open begins a session after authentication. An error is sent as FATAL and the connection closed. Session and Client are
-	// used by the connection's goroutine alone.
+	// Open begins a session after authentication. An error is sent as FATAL and the connection closed. Session and
+	// Client are used by the connection's goroutine alone.
 	Open(ctx context.Context, start Start, client Client) (Session, error)
 }
 
@@ -94,8 +96,8 @@ type Client interface {
 // Parameter is a setting reported to the client at the start.
 type Parameter struct{ Name, Value string }
 
-// Session is one client's statements, portals and transaction state. Methods are called by one goroutine, one at a time. Errors
-// become an ErrorResponse (sqlstate.From), after which pgwire calls Fail.
+// Session is one client's statements, portals and transaction state. Methods are called by one goroutine, one at a
+// time. Errors become an ErrorResponse (sqlstate.From), after which pgwire calls Fail.
 type Session interface {
 	// Parameters are reported once, before the first ReadyForQuery.
 	Parameters() []Parameter
@@ -121,9 +123,11 @@ type Session interface {
 	// Simple prepares one statement of a simple query for running, in text format. The caller closes the portal.
 	Simple(ctx context.Context, p Piece) (Portal, error)
 
-	// Parse prepares a statement under a name ("" may be replaced, others not). types are the OIDs the client gave, 0 for unknown.
+	// Parse prepares a statement under a name ("" may be replaced, others not). types are the OIDs the client gave, 0
+	// for unknown.
 	Parse(ctx context.Context, name, query string, types []uint32) error
-	// DescribeStatement gives the OIDs of the parameters and the columns, nil columns when the statement returns no rows.
+	// DescribeStatement gives the OIDs of the parameters and the columns, nil columns when the statement returns no
+	// rows.
 	DescribeStatement(ctx context.Context, name string) ([]uint32, []Column, error)
 	// Bind makes a portal. The values are copies that the session may keep.
 	Bind(ctx context.Context, b Binding) error
@@ -177,14 +181,14 @@ type Portal interface {
 	Formats() []int16
 	// Copy is nil but for COPY TO STDOUT.
 	Copy() *CopyOut
-	// Hurry is set when an Execute with a row limit has its first row: from then on a portal that would have to wait for something to
-	// happen returns ErrSuspended from Next instead.
+	// Hurry is set when an Execute with a row limit has its first row: from then on a portal that would have to wait
+	// for something to happen returns ErrSuspended from Next instead.
 	Hurry(on bool)
-	// Next moves to the next row: nil, io.EOF at the end (a statement without rows does its work here), or an error. After io.EOF
-	// or an error it returns io.EOF.
+	// Next moves to the next row: nil, io.EOF at the end (a statement without rows does its work here), or an error.
+	// After io.EOF or an error it returns io.EOF.
 	Next(ctx context.Context) error
-	// Append adds column i of the current row to dst in the column's format, or reports NULL. For a COPY, Append with i 0 adds one
-	// whole CopyData body.
+	// Append adds column i of the current row to dst in the column's format, or reports NULL. For a COPY, Append with i
+	// 0 adds one whole CopyData body.
 	Append(dst []byte, i int) (_ []byte, null bool, err error)
 	// Tag is the command tag once Next gave io.EOF, after rows rows of this execution.
 	Tag(rows int64) string

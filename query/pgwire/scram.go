@@ -26,16 +26,17 @@ const (
 	mechanismPlus = "SCRAM-SHA-256-PLUS"
 )
 
-// mockIterations is what an unknown user is told; it is also what the node's own verifiers use unless configured otherwise.
+// mockIterations is what an unknown user is told; it is also what the node's own verifiers use unless configured
+// otherwise.
 const mockIterations = 4096
 
 // Credentials looks users up. It is called from many goroutines.
 type Credentials interface {
-	// Required reports whether clients have to log in at present; if not, everybody is let in under the name they give. It is asked at each
-	// connection, since the first user may be made while the server runs.
+	// Required reports whether clients have to log in at present; if not, everybody is let in under the name they give.
+	// It is asked at each connection, since the first user may be made while the server runs.
 	Required() bool
-	// Verifier returns what a client at remote that says to be user is checked against, and false when there is no such user. A
-	// *sqlstate.Error refuses the client with that error.
+	// Verifier returns what a client at remote that says to be user is checked against, and false when there is no such
+	// user. A *sqlstate.Error refuses the client with that error.
 	Verifier(ctx context.Context, user string, remote net.Addr) (Verifier, bool, error)
 }
 
@@ -48,12 +49,14 @@ type Verifier struct {
 
 	// Admin may use the connection slots that are kept for admins.
 	Admin bool
-	// Succeeded and Failed, where they are not nil, are told how the exchange ended. One that is broken off counts as neither.
+	// Succeeded and Failed, where they are not nil, are told how the exchange ended. One that is broken off counts as
+	// neither.
 	Succeeded, Failed func()
 }
 
-// VerifierFromSaltedPassword makes a verifier of PBKDF2-HMAC-SHA-256(password, salt, iterations, 32 bytes), which an HTTP side may
-// well keep already. The password must have gone through SASLprep, as clients do (plain ASCII is its own SASLprep).
+// VerifierFromSaltedPassword makes a verifier of PBKDF2-HMAC-SHA-256(password, salt, iterations, 32 bytes), which an
+// HTTP side may well keep already. The password must have gone through SASLprep, as clients do (plain ASCII is its own
+// SASLprep).
 func VerifierFromSaltedPassword(salted, salt []byte, iterations int) Verifier {
 	client := mac(salted, "Client Key")
 	stored := sha256.Sum256(client)
@@ -66,8 +69,8 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// authenticate runs the SASL exchange of PostgreSQL 15, section 55.3. admin is whether the user is one. An error is what the client
-// gets as FATAL.
+// authenticate runs the SASL exchange of PostgreSQL 15, section 55.3. admin is whether the user is one. An error is
+// what the client gets as FATAL.
 func (h *handshake) authenticate(ctx context.Context, user string) (admin bool, err error) {
 	verifier, known, err := h.srv.opts.Credentials.Verifier(ctx, user, h.nc.RemoteAddr())
 	if refused := (*sqlstate.Error)(nil); errors.As(err, &refused) {
@@ -77,7 +80,8 @@ func (h *handshake) authenticate(ctx context.Context, user string) (admin bool, 
 		return false, &sqlstate.Error{Code: sqlstate.CannotConnectNow, Message: "cannot look up the user now", Err: err}
 	}
 	if !known {
-		// Go on with an invented verifier of a constant salt: whether a name exists is not told, neither by words nor by time.
+		// Go on with an invented verifier of a constant salt: whether a name exists is not told, neither by words nor
+		// by time.
 		key := mac(h.srv.mock[:], user)
 		invented := VerifierFromSaltedPassword(mac(key, "password"), mac(key, "salt")[:16], mockIterations)
 		invented.Failed = verifier.Failed
@@ -148,7 +152,8 @@ func (h *handshake) saslFirst(server *scram.Server) (*scram.ServerConversation, 
 	}
 	switch {
 	case !slices.Contains(mechanisms, first.AuthMechanism):
-		return nil, nil, sqlstate.New(sqlstate.ProtocolViolation, "client selected an invalid SASL authentication mechanism")
+		return nil, nil, sqlstate.New(sqlstate.ProtocolViolation,
+			"client selected an invalid SASL authentication mechanism")
 	case first.AuthMechanism == mechanismPlus:
 		return server.NewConversationWithChannelBindingRequired(binding), first.Data, nil
 	case bytes.HasPrefix(first.Data, []byte("p")):

@@ -101,7 +101,8 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// isFileLimit says that accepting failed for want of file descriptors, or because the client was faster to leave: it passes.
+// isFileLimit says that accepting failed for want of file descriptors, or because the client was faster to leave: it
+// passes.
 func isFileLimit(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED)
 }
@@ -116,7 +117,8 @@ func (s *Server) admit(nc net.Conn) *conn {
 	}
 	c := newConn(s, nc)
 	if len(s.mu.starting) >= maxStarting {
-		// The oldest has said nothing useful for the longest. To refuse the newest would let silent clients lock everybody out.
+		// The oldest has said nothing useful for the longest. To refuse the newest would let silent clients lock
+		// everybody out.
 		s.mu.starting[0].evict()
 		s.mu.starting = s.mu.starting[1:]
 	}
@@ -206,7 +208,8 @@ func (s *Server) cancelRequest(pid uint32, secret []byte) {
 	}
 }
 
-// Cancel cancels the running statement of a session, as pg_cancel_backend does, and says whether there is such a session.
+// Cancel cancels the running statement of a session, as pg_cancel_backend does, and says whether there is such a
+// session.
 func (s *Server) Cancel(pid uint32) bool {
 	s.mu.Lock()
 	c := s.mu.keys[pid]
@@ -228,8 +231,8 @@ func (s *Server) Terminate(pid uint32) bool {
 	return c != nil
 }
 
-// Shutdown stops accepting, cancels what runs (57P01), and waits for the connections to end; when ctx ends first, it closes them
-// and still waits for their goroutines.
+// Shutdown stops accepting, cancels what runs (57P01), and waits for the connections to end; when ctx ends first, it
+// closes them and still waits for their goroutines.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.mu.closed = true

@@ -12,8 +12,8 @@ import (
 	"github.com/divandb/divan/query/pgwire"
 )
 
-// TestServer_SilentClients: connections that say nothing do not keep anybody out, however many they are. They have to go for others,
-// and are told why.
+// TestServer_SilentClients: connections that say nothing do not keep anybody out, however many they are. They have to
+// go for others, and are told why.
 func TestServer_SilentClients(t *testing.T) {
 	_, addr := serve(t, &fake{}, func(o *pgwire.Options) { o.MaxConnections = 4 })
 	var silent []*client
@@ -32,7 +32,8 @@ func TestServer_SilentClients(t *testing.T) {
 	}
 	// The last ones are still welcome.
 	last := silent[len(silent)-1]
-	last.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}})
+	last.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+		Parameters: map[string]string{"user": "ann"}})
 	if got := last.until('Z'); got == "" || got[len(got)-3:] != "Z:I" {
 		t.Errorf("the last silent client got %s", got)
 	}
@@ -54,7 +55,8 @@ func TestServer_StartupTimeout(t *testing.T) {
 	}
 }
 
-// TestServer_AdminSlots: the last slots are for admins alone, and a client over the limit is told so, as PostgreSQL does.
+// TestServer_AdminSlots: the last slots are for admins alone, and a client over the limit is told so, as PostgreSQL
+// does.
 func TestServer_AdminSlots(t *testing.T) {
 	ann, root := verifier(t, "pencil"), verifier(t, "sesame")
 	root.Admin = true
@@ -99,7 +101,8 @@ func TestServer_RefusalArrives(t *testing.T) {
 	login(t, addr)
 	for range 50 {
 		c := dial(t, addr)
-		ahead := &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}}
+		ahead := &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+			Parameters: map[string]string{"user": "ann"}}
 		b, err := ahead.Encode(nil)
 		if err != nil {
 			t.Fatal(err)

@@ -72,7 +72,8 @@ func (h *handshake) run() bool {
 	return true
 }
 
-// sayEvicted sends the reason to a client whose start-up was ended for others. Where TLS is being agreed on, it cannot be said.
+// sayEvicted sends the reason to a client whose start-up was ended for others. Where TLS is being agreed on, it cannot
+// be said.
 func (h *handshake) sayEvicted() {
 	if !h.isEvicted() {
 		return
@@ -96,7 +97,8 @@ func (h *handshake) sayTimeout(err error) bool {
 	return true
 }
 
-// negotiate reads packets until the start-up message: encryption requests are answered, a cancel request is carried out.
+// negotiate reads packets until the start-up message: encryption requests are answered, a cancel request is carried
+// out.
 func (h *handshake) negotiate() (params map[string]string, minor uint32, ok bool) {
 	for range maxStartupTries {
 		code, packet, err := startupPacket(h.nc)
@@ -189,10 +191,12 @@ func (h *handshake) login(params map[string]string, minor uint32) (Start, error)
 	}
 	user := params["user"]
 	if user == "" {
-		return Start{}, sqlstate.New(sqlstate.InvalidAuthorization, "no PostgreSQL user name specified in startup packet")
+		return Start{}, sqlstate.New(sqlstate.InvalidAuthorization,
+			"no PostgreSQL user name specified in startup packet")
 	}
 	if _, on := settings["replication"]; on {
-		return Start{}, sqlstate.Unsupported(-1, "Follow changes_follow, or the HTTP _changes feed.", "replication connections are not supported")
+		return Start{}, sqlstate.Unsupported(-1, "Follow changes_follow, or the HTTP _changes feed.",
+			"replication connections are not supported")
 	}
 	if h.srv.opts.RequireTLS && !h.secure {
 		return Start{}, sqlstate.New(sqlstate.InvalidAuthorization, "this server accepts TLS connections only").
@@ -218,7 +222,8 @@ func (h *handshake) login(params map[string]string, minor uint32) (Start, error)
 		Remote: h.nc.RemoteAddr(), PID: h.pid, TLS: h.secure, Since: time.Now()}, nil
 }
 
-// splitOptions reads the options parameter (PGOPTIONS): "-c name=value" and "--name=value", spaces escaped by a backslash.
+// splitOptions reads the options parameter (PGOPTIONS): "-c name=value" and "--name=value", spaces escaped by a
+// backslash.
 func splitOptions(text string, settings map[string]string) error {
 	var words []string
 	var word strings.Builder

@@ -31,28 +31,46 @@ func TestConn_Messages(t *testing.T) {
 		want string
 	}{
 		{"simple", []pgproto3.FrontendMessage{query("rows 3")}, "T D*3 C:SELECT 3 Z:I"},
-		{"two statements", []pgproto3.FrontendMessage{query("rows 1; rows 2")}, "T D*1 C:SELECT 1 T D*2 C:SELECT 2 Z:I"},
+		{"two statements", []pgproto3.FrontendMessage{query("rows 1; rows 2")},
+			"T D*1 C:SELECT 1 T D*2 C:SELECT 2 Z:I"},
 		{"empty", []pgproto3.FrontendMessage{query(" ; ")}, "I Z:I"},
 		{"no columns", []pgproto3.FrontendMessage{query("none")}, "C:SELECT 0 Z:I"},
-		{"an error ends the query", []pgproto3.FrontendMessage{query("rows 1; fail; rows 2")}, "T D*1 C:SELECT 1 E:22012 Z:I"},
+		{"an error ends the query", []pgproto3.FrontendMessage{query("rows 1; fail; rows 2")},
+			"T D*1 C:SELECT 1 E:22012 Z:I"},
 		{"an error fails the transaction", []pgproto3.FrontendMessage{query("begin; fail")}, "C:SELECT 0 E:22012 Z:E"},
 		{"a panic is an error", []pgproto3.FrontendMessage{query("panic")}, "T E:XX000 Z:I"},
 		{"an internal error", []pgproto3.FrontendMessage{query("broken")}, "T E:XX000 Z:I"},
-		{"extended", []pgproto3.FrontendMessage{parse("", "rows 2"), bind("", ""), &pgproto3.Describe{ObjectType: 'P'}, execute("", 0), sync},
+		{"extended",
+			[]pgproto3.FrontendMessage{parse("", "rows 2"), bind("", ""), &pgproto3.Describe{ObjectType: 'P'},
+				execute("", 0), sync},
 			"1 2 T D*2 C:SELECT 2 Z:I"},
-		{"describe statement", []pgproto3.FrontendMessage{parse("s", "rows 2"), &pgproto3.Describe{ObjectType: 'S', Name: "s"}, sync}, "1 t T Z:I"},
-		{"describe no rows", []pgproto3.FrontendMessage{parse("s", "none"), &pgproto3.Describe{ObjectType: 'S', Name: "s"}, sync}, "1 t n Z:I"},
-		{"row limit", []pgproto3.FrontendMessage{parse("", "rows 5"), bind("p", ""), execute("p", 2), execute("p", 2), execute("p", 2), sync},
+		{"describe statement",
+			[]pgproto3.FrontendMessage{parse("s", "rows 2"), &pgproto3.Describe{ObjectType: 'S', Name: "s"}, sync},
+			"1 t T Z:I"},
+		{"describe no rows",
+			[]pgproto3.FrontendMessage{parse("s", "none"), &pgproto3.Describe{ObjectType: 'S', Name: "s"}, sync},
+			"1 t n Z:I"},
+		{"row limit",
+			[]pgproto3.FrontendMessage{parse("", "rows 5"), bind("p", ""), execute("p", 2), execute("p", 2),
+				execute("p", 2), sync},
 			"1 2 D*2 s D*2 s D*1 C:SELECT 1 Z:I"},
-		{"row limit met exactly", []pgproto3.FrontendMessage{parse("", "rows 2"), bind("p", ""), execute("p", 2), execute("p", 2), sync},
+		{"row limit met exactly",
+			[]pgproto3.FrontendMessage{parse("", "rows 2"), bind("p", ""), execute("p", 2), execute("p", 2), sync},
 			"1 2 D*2 s C:SELECT 0 Z:I"},
-		{"error until sync", []pgproto3.FrontendMessage{parse("", "fail at parse"), bind("", ""), execute("", 0), query("rows 1"), sync}, "E:42601 Z:I"},
-		{"portals end at sync", []pgproto3.FrontendMessage{parse("", "rows 5"), bind("p", ""), sync, execute("p", 0), sync}, "1 2 Z:I"},
+		{"error until sync",
+			[]pgproto3.FrontendMessage{parse("", "fail at parse"), bind("", ""), execute("", 0), query("rows 1"), sync},
+			"E:42601 Z:I"},
+		{"portals end at sync",
+			[]pgproto3.FrontendMessage{parse("", "rows 5"), bind("p", ""), sync, execute("p", 0), sync}, "1 2 Z:I"},
 		{"flush", []pgproto3.FrontendMessage{parse("", "rows 1"), &pgproto3.Flush{}, sync}, "1 Z:I"},
 		{"close", []pgproto3.FrontendMessage{&pgproto3.Close{ObjectType: 'S', Name: "nope"}, sync}, "3 Z:I"},
-		{"a panic until sync", []pgproto3.FrontendMessage{parse("", "panic"), bind("", ""), execute("", 0), execute("", 0), sync}, "1 2 E:XX000 Z:I"},
+		{"a panic until sync",
+			[]pgproto3.FrontendMessage{parse("", "panic"), bind("", ""), execute("", 0), execute("", 0), sync},
+			"1 2 E:XX000 Z:I"},
 		{"function call", []pgproto3.FrontendMessage{&pgproto3.FunctionCall{Function: 1}}, "E:0A000 Z:I"},
-		{"copy data out of place", []pgproto3.FrontendMessage{&pgproto3.CopyData{Data: []byte("x")}, &pgproto3.CopyDone{}, query("rows 1")}, "T D*1 C:SELECT 1 Z:I"},
+		{"copy data out of place",
+			[]pgproto3.FrontendMessage{&pgproto3.CopyData{Data: []byte("x")}, &pgproto3.CopyDone{}, query("rows 1")},
+			"T D*1 C:SELECT 1 Z:I"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, addr := serve(t, &fake{}, nil)
@@ -82,7 +100,8 @@ func TestConn_ErrorFields(t *testing.T) {
 	c := login(t, addr)
 	c.send(query("fail"))
 	c.until('Z')
-	if e := c.last; e.Severity != "ERROR" || e.SeverityUnlocalized != "ERROR" || e.Hint != "do not" || e.Position != 7 || e.Message != "division by zero" {
+	if e := c.last; e.Severity != "ERROR" || e.SeverityUnlocalized != "ERROR" || e.Hint != "do not" ||
+		e.Position != 7 || e.Message != "division by zero" {
 		t.Errorf("error response %+v", e)
 	}
 }
@@ -138,9 +157,11 @@ func TestConn_StartupOptions(t *testing.T) {
 	_, addr := serve(t, f, func(o *pgwire.Options) { o.Handler = opener{f, &got} })
 	c := dial(t, addr)
 	c.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{
-		"user": "ann", "options": `-c statement_timeout=5s --search-path=a\ b -ctimezone=UTC`, "application_name": "x"}})
+		"user": "ann", "options": `-c statement_timeout=5s --search-path=a\ b -ctimezone=UTC`,
+		"application_name": "x"}})
 	c.until('Z')
-	want := map[string]string{"statement_timeout": "5s", "search_path": "a b", "timezone": "UTC", "application_name": "x"}
+	want := map[string]string{"statement_timeout": "5s", "search_path": "a b", "timezone": "UTC",
+		"application_name": "x"}
 	for k, v := range want {
 		if got.Settings[k] != v {
 			t.Errorf("%s = %q, want %q", k, got.Settings[k], v)
@@ -164,7 +185,8 @@ func (o opener) Open(ctx context.Context, s pgwire.Start, c pgwire.Client) (pgwi
 func TestServer_Cancel(t *testing.T) {
 	_, addr := serve(t, &fake{}, nil)
 	c := dial(t, addr)
-	c.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}})
+	c.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+		Parameters: map[string]string{"user": "ann"}})
 	c.until('Z')
 	cancel := func(key []byte) {
 		nc, err := net.Dial("tcp", addr)
@@ -276,7 +298,8 @@ func TestServer_TooMany(t *testing.T) {
 	login(t, addr)
 	login(t, addr)
 	c := dial(t, addr)
-	c.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}})
+	c.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+		Parameters: map[string]string{"user": "ann"}})
 	if got := c.until('E'); got != "E:53300" {
 		t.Errorf("got %s", got)
 	}

@@ -7,8 +7,9 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// flatten takes a plain sub-query in FROM away: SELECT ... FROM (SELECT id, doc FROM docs) q WHERE q.id = 'x', as dashboards wrap what
-// they are given, becomes a query over docs, so that its conditions, order and limit reach the read.
+// flatten takes a plain sub-query in FROM away: SELECT ... FROM (SELECT id, doc FROM docs) q WHERE q.id = 'x', as
+// dashboards wrap what they are given, becomes a query over docs, so that its conditions, order and limit reach the
+// read.
 func flatten(q *bind.Query) *bind.Query {
 	for {
 		d, ok := q.From.(*bind.DerivedScan)
@@ -19,14 +20,15 @@ func flatten(q *bind.Query) *bind.Query {
 	}
 }
 
-// mergeable says that the inner query only filters and computes columns, and that nothing in the outer one depends on the layout of
-// its row but what merge rewrites.
+// mergeable says that the inner query only filters and computes columns, and that nothing in the outer one depends on
+// the layout of its row but what merge rewrites.
 func mergeable(q *bind.Query, d *bind.DerivedScan) bool {
 	in := d.Query
 	switch {
 	case d.Cte != nil && d.Cte.ComputedOnce(), len(in.Ctes) > 0, d.Lateral, in.From == nil, in.Left != nil,
 		in.Values != nil, in.Work != nil, in.Group, len(in.Windows) > 0, in.SetFuncs != nil,
-		in.Distinct, in.DistinctOn != nil, len(in.Order) > 0, in.Limit != nil, in.Skip != nil, len(q.Windows) > 0 && !q.Group:
+		in.Distinct, in.DistinctOn != nil, len(in.Order) > 0, in.Limit != nil, in.Skip != nil, len(q.Windows) > 0 &&
+			!q.Group:
 		return false
 	}
 	outer := slices.Concat(q.Where, q.Keys)

@@ -10,7 +10,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Which part of a relation's order can satisfy a condition: sets of intervals over the column that a read is ordered by.
+// Which part of a relation's order can satisfy a condition: sets of intervals over the column that a read is ordered
+// by.
 
 // limit is one end of an interval; inf is the end of the order itself.
 type limit struct {
@@ -44,8 +45,8 @@ func (iv interval) isPoint() bool {
 	return err == nil && c == 0
 }
 
-// compareLow orders lower ends, compareHigh upper ends. Values that do not compare (an absurd number in a key) sort as equal; the caller
-// has checked each value on its way in.
+// compareLow orders lower ends, compareHigh upper ends. Values that do not compare (an absurd number in a key) sort as
+// equal; the caller has checked each value on its way in.
 func compareLow(a, b limit) int {
 	switch {
 	case a.inf && b.inf:
@@ -310,7 +311,8 @@ func (o ordered) analyseCall(n *exec.Call) (intervals, bool) {
 	return everything(), false
 }
 
-// prefix is LIKE 'text%'. On texts, which sort by bytes, it is exact; among JSON strings, which sort by collation, it only bounds.
+// prefix is LIKE 'text%'. On texts, which sort by bytes, it is exact; among JSON strings, which sort by collation, it
+// only bounds.
 func (o ordered) prefix(pattern types.Datum, asString bool) (intervals, bool) {
 	if pattern.IsNull() {
 		return nil, true
@@ -336,9 +338,9 @@ func (o ordered) prefix(pattern types.Datum, asString bool) (intervals, bool) {
 	return intervals{{limit{val: types.NewText(text)}, high}}, exact
 }
 
-// collatesByPrefix says that every string that begins with s collates between s and s followed by CouchDB's high character. It holds
-// for ASCII letters, digits and the space; elsewhere marks that combine, letters that are reordered (Thai) and characters beyond the
-// tables are in the way.
+// collatesByPrefix says that every string that begins with s collates between s and s followed by CouchDB's high
+// character. It holds for ASCII letters, digits and the space; elsewhere marks that combine, letters that are reordered
+// (Thai) and characters beyond the tables are in the way.
 func collatesByPrefix(s string) bool {
 	for i := range len(s) {
 		c := s[i]

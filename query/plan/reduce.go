@@ -82,7 +82,8 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 	return &exec.Grouping{Input: src, Width: q.Width, Keys: keys, Calls: calls}
 }
 
-// partialOf is how an aggregate is put together from reductions: count(*), count of what is never NULL, and the others over value.
+// partialOf is how an aggregate is put together from reductions: count(*), count of what is never NULL, and the others
+// over value.
 func partialOf(c *exec.AggCall, f *bind.UserScan, valueAt int) *exec.Aggregate {
 	if c.Distinct || c.Filter != nil || len(c.Order) > 0 || len(c.Args) > 1 {
 		return nil
@@ -102,7 +103,8 @@ func partialOf(c *exec.AggCall, f *bind.UserScan, valueAt int) *exec.Aggregate {
 	return aggregates.Partial(name, f.Reduce)
 }
 
-// prefixLevel says how many leading parts of the key e looks at: -1 for the whole key; false when it looks at anything else.
+// prefixLevel says how many leading parts of the key e looks at: -1 for the whole key; false when it looks at anything
+// else.
 func prefixLevel(e exec.Expr, keyAt int) (int, bool) {
 	level, ok := 0, true
 	var walk func(exec.Expr) exec.Expr
@@ -136,7 +138,8 @@ func keyPart(c *exec.Call, keyAt int) (int, bool) {
 	}
 	col, ok := c.Args[0].(*exec.Col)
 	idx, isConst := c.Args[1].(*exec.Const)
-	if !ok || !isConst || col.Index != keyAt || col.Depth != 0 || idx.D.K != types.KInt || idx.D.I < 0 || idx.D.I > 100 {
+	if !ok || !isConst || col.Index != keyAt || col.Depth != 0 || idx.D.K != types.KInt || idx.D.I < 0 ||
+		idx.D.I > 100 {
 		return 0, false
 	}
 	return int(idx.D.I), true

@@ -307,7 +307,8 @@ func (p *planning) viewAccesses(f *bind.UserScan, set intervals, desc bool) []ex
 	return out
 }
 
-// changesAccess makes the one read of the feed. A bound that is no sequence is left to the filter: the store would refuse it.
+// changesAccess makes the one read of the feed. A bound that is no sequence is left to the filter: the store would
+// refuse it.
 func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Expr,
 	desc bool) ([]exec.Access, []exec.Expr) {
 	if len(set) == 0 {
@@ -364,11 +365,13 @@ func (p *planning) compareSeq(f *bind.UserScan, l limit, op string) exec.Expr {
 	}
 	i := slices.IndexFunc(f.Rel.Columns, func(c naming.UserColumn) bool { return c.Field == exec.FieldSeq })
 	return &exec.Call{Func: funcs.Comparison(op), Op: op, Typ: types.Bool,
-		Args: []exec.Expr{&exec.Col{Index: f.Base + i, Typ: types.Text, Name: "seq"}, &exec.Const{D: l.val, Typ: types.Text}}}
+		Args: []exec.Expr{&exec.Col{Index: f.Base + i, Typ: types.Text, Name: "seq"},
+			&exec.Const{D: l.val, Typ: types.Text}}}
 }
 
-// sinceOf makes the exclusive start of a feed of a lower bound: sequences are lower-case hex of 26 digits or more, whose text order is
-// their order, so that the one before an inclusive bound is found by subtraction. "0" and "" are before everything.
+// sinceOf makes the exclusive start of a feed of a lower bound: sequences are lower-case hex of 26 digits or more,
+// whose text order is their order, so that the one before an inclusive bound is found by subtraction. "0" and "" are
+// before everything.
 func sinceOf(l limit) (string, bool) {
 	s := l.val.S
 	if s == "" || s == "0" {

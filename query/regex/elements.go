@@ -6,7 +6,8 @@ import "strings"
 var elements = func() map[string]rune {
 	out := map[string]rune{}
 	for first, names := range map[rune]string{
-		0: "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC IS4 " +
+		0: "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM " +
+			"SUB ESC IS4 " +
 			"IS3 " +
 			"IS2 IS1 space exclamation-mark quotation-mark number-sign dollar-sign percent-sign ampersand apostrophe " +
 			"left-parenthesis right-parenthesis asterisk plus-sign comma hyphen period slash " +

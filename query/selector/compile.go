@@ -49,8 +49,8 @@ func (c *compiler) expression(text string) (*regexp.Regexp, error) {
 	return regexp.Compile(text)
 }
 
-// compile turns a selector, or a condition under a path, into a tree. Paths are pushed down to the operators, and so are negations: not greater is less or
-// equal, so that a negated condition still wants its field to be there.
+// compile turns a selector, or a condition under a path, into a tree. Paths are pushed down to the operators, and so
+// are negations: not greater is less or equal, so that a negated condition still wants its field to be there.
 func (c *compiler) compile(v gjson.Result, path []string, negated bool) (node, error) {
 	if !v.IsObject() {
 		return c.terminal("$eq", v, path, negated)
@@ -140,7 +140,8 @@ func (c *compiler) terminal(operator string, arg gjson.Result, path []string, ne
 }
 
 var opposites = map[string]string{
-	"$lt": "$gte", "$lte": "$gt", "$gt": "$lte", "$gte": "$lt", "$eq": "$ne", "$ne": "$eq", "$in": "$nin", "$nin": "$in",
+	"$lt": "$gte", "$lte": "$gt", "$gt": "$lte", "$gte": "$lt", "$eq": "$ne", "$ne": "$eq", "$in": "$nin",
+	"$nin": "$in",
 }
 
 // operation makes the condition of an operator.

@@ -11,7 +11,8 @@ import (
 	"github.com/divandb/divan/layer/collate"
 )
 
-// compare orders two JSON values as views do. What cannot be compared (numbers beyond all bounds) is neither less nor equal.
+// compare orders two JSON values as views do. What cannot be compared (numbers beyond all bounds) is neither less nor
+// equal.
 func compare(a, b []byte) int {
 	c, err := collate.Compare(a, b)
 	if err != nil {
@@ -58,7 +59,8 @@ func (c comparison) holds(v gjson.Result, raw bool) bool {
 	return order > 0
 }
 
-// oneOf is $in: the value, or where it is an array one of its elements, is in the list. $nin is its negation; of nothing, nothing is in.
+// oneOf is $in: the value, or where it is an array one of its elements, is in the list. $nin is its negation; of
+// nothing, nothing is in.
 type oneOf [][]byte
 
 func (list oneOf) holds(v gjson.Result, _ bool) bool {
@@ -82,7 +84,8 @@ func (list oneOf) has(v gjson.Result) bool {
 	return false
 }
 
-// allOf is $all: every value of the list is an element of the array; or the list's only value is that array. An empty list holds for nothing.
+// allOf is $all: every value of the list is an element of the array; or the list's only value is that array. An empty
+// list holds for nothing.
 type allOf [][]byte
 
 func (list allOf) holds(v gjson.Result, _ bool) bool {
@@ -120,7 +123,8 @@ func membership(operator string, arg gjson.Result) condition {
 	return allOf(list)
 }
 
-// elements is $elemMatch (one element fulfils the selector), $allMatch (all do, and there is one) and $keyMapMatch (one key of an object does).
+// elements is $elemMatch (one element fulfils the selector), $allMatch (all do, and there is one) and $keyMapMatch (one
+// key of an object does).
 type elements struct {
 	operator string
 	selector node

@@ -2,8 +2,8 @@ package selector
 
 import "github.com/tidwall/gjson"
 
-// Fields is a choice of parts of a document, as `fields` of `_find` and `filter=_selector` make it: paths like those of selectors. It is immutable and safe for
-// concurrent use.
+// Fields is a choice of parts of a document, as `fields` of `_find` and `filter=_selector` make it: paths like those of
+// selectors. It is immutable and safe for concurrent use.
 type Fields struct {
 	root choice
 }
@@ -70,7 +70,8 @@ func (f *Fields) Whole(member string) bool {
 	return false
 }
 
-// Append appends what is chosen of a document, a valid JSON object, as an object. Elements of arrays become members, as in CouchDB.
+// Append appends what is chosen of a document, a valid JSON object, as an object. Elements of arrays become members, as
+// in CouchDB.
 func (f *Fields) Append(dst, doc []byte) []byte {
 	dst, _ = f.root.append(dst, gjson.ParseBytes(doc))
 	return dst

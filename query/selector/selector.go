@@ -1,8 +1,9 @@
-// Package selector is Mango: JSON conditions on JSON documents, as CouchDB's `_find` and `filter=_selector` take them. A selector is parsed once and
-// matched against document texts, which are searched, not decoded.
+// Package selector is Mango: JSON conditions on JSON documents, as CouchDB's `_find` and `filter=_selector` take them.
+// A selector is parsed once and matched against document texts, which are searched, not decoded.
 //
-// Source: CouchDB 3.5's documentation of selectors, and its mango_selector for what that leaves open. Differences: $regex is RE2's language, in
-// which no expression takes exponential time (no look-around, no back references), and $text is refused.
+// Source: CouchDB 3.5's documentation of selectors, and its mango_selector for what that leaves open. Differences:
+// $regex is RE2's language, in which no expression takes exponential time (no look-around, no back references), and
+// $text is refused.
 package selector
 
 import (
@@ -79,8 +80,8 @@ func (any some) match(v gjson.Result) bool {
 	return len(any) == 0
 }
 
-// field holds a condition against the value at a path. A document without that value fulfils only {"$exists": false}, also where the
-// condition is a negation: {"$not": {"a": 1}} wants an a.
+// field holds a condition against the value at a path. A document without that value fulfils only {"$exists": false},
+// also where the condition is a negation: {"$not": {"a": 1}} wants an a.
 type field struct {
 	path []string
 	cond condition

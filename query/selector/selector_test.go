@@ -147,7 +147,8 @@ func TestParse_Refuses(t *testing.T) {
 
 // FuzzParse: no selector brings the matcher down.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{`{"a":{"$elemMatch":{"$not":{"b":{"$in":[1]}}}}}`, `{"$nor":[{"o.x":{"$regex":"a|b"}}]}`, `{"list":{"$all":[[1]]}}`, `{"a":{"$keyMapMatch":{}}}`} {
+	for _, s := range []string{`{"a":{"$elemMatch":{"$not":{"b":{"$in":[1]}}}}}`, `{"$nor":[{"o.x":{"$regex":"a|b"}}]}`,
+		`{"list":{"$all":[[1]]}}`, `{"a":{"$keyMapMatch":{}}}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(_ *testing.T, text []byte) {

@@ -1,5 +1,5 @@
-// Package sqlstate holds the error that the whole query gateway speaks, and the codes it uses: PostgreSQL 15, Appendix A.
-// Which code a fault has is decided where it is found; package pgwire sends it.
+// Package sqlstate holds the error that the whole query gateway speaks, and the codes it uses: PostgreSQL 15, Appendix
+// A. Which code a fault has is decided where it is found; package pgwire sends it.
 package sqlstate
 
 import (
@@ -93,8 +93,8 @@ type Error struct {
 	Message string // lower case, no full stop, as PostgreSQL writes it
 	Detail  string
 	Hint    string
-	// Pos is the offset in bytes of the error in the text of the query, plus one; 0 means that there is none. The wire counts
-	// characters: package query converts.
+	// Pos is the offset in bytes of the error in the text of the query, plus one; 0 means that there is none. The wire
+	// counts characters: package query converts.
 	Pos int
 	Err error // cause, for the log only
 }
@@ -138,7 +138,8 @@ func Unsupported(offset int, hint, format string, args ...any) *Error {
 	return (&Error{Code: FeatureNotSupported, Message: fmt.Sprintf(format, args...), Hint: hint}).At(offset)
 }
 
-// From returns err as an *Error: itself if its chain has one, a cancellation for a context's end, else an internal error.
+// From returns err as an *Error: itself if its chain has one, a cancellation for a context's end, else an internal
+// error.
 func From(err error) *Error {
 	var e *Error
 	switch {

@@ -164,7 +164,8 @@ func appendNumericBinary(dst []byte, d *Decimal) []byte {
 	}
 	head(len(all)/4, weight, sign, d.scale)
 	for i := 0; i < len(all); i += 4 {
-		dst = be.AppendUint16(dst, uint16(all[i]-'0')*1000+uint16(all[i+1]-'0')*100+uint16(all[i+2]-'0')*10+uint16(all[i+3]-'0'))
+		dst = be.AppendUint16(dst,
+			uint16(all[i]-'0')*1000+uint16(all[i+1]-'0')*100+uint16(all[i+2]-'0')*10+uint16(all[i+3]-'0'))
 	}
 	return dst
 }
@@ -215,7 +216,8 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		}
 	case Interval:
 		if size(16) {
-			return NewInterval(Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}), nil
+			return NewInterval(Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])),
+				Months: int32(be.Uint32(b[12:]))}), nil
 		}
 	case JSONB, JSONPathType:
 		if len(b) > 0 && b[0] == 1 {
@@ -243,7 +245,8 @@ func parseNumericBinary(b []byte) (Datum, error) {
 	if len(b) < 8 {
 		return Null, badBinary(Numeric)
 	}
-	n, weight, sign, dscale := int(be.Uint16(b)), int(int16(be.Uint16(b[2:]))), be.Uint16(b[4:]), int32(be.Uint16(b[6:]))
+	n, weight, sign, dscale := int(be.Uint16(b)), int(int16(be.Uint16(b[2:]))), be.Uint16(b[4:]),
+		int32(be.Uint16(b[6:]))
 	switch sign {
 	case numericNaN:
 		return NewNumeric(&Decimal{special: nan}), nil
@@ -298,7 +301,8 @@ func parseArrayBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		return NewArray(elem, nil), nil
 	}
 	if dims != 1 {
-		return Null, sqlstate.Unsupported(-1, "Use arrays of one dimension.", "arrays of %d dimensions are not supported", dims)
+		return Null, sqlstate.Unsupported(-1, "Use arrays of one dimension.",
+			"arrays of %d dimensions are not supported", dims)
 	}
 	if len(b) < 20 {
 		return bad()

@@ -21,7 +21,8 @@ const (
 	NoCast
 )
 
-// CastContext tells in which context a value of one type turns into another, as pg_cast does for the types that are here.
+// CastContext tells in which context a value of one type turns into another, as pg_cast does for the types that are
+// here.
 func CastContext(from, to OID) Context {
 	switch {
 	case from == to, from == Unknown:
@@ -61,8 +62,9 @@ func CastContext(from, to OID) Context {
 }
 
 var castTable = map[[2]OID]Context{
-	{Int2, Int4}: Implicit, {Int2, Int8}: Implicit, {Int2, Float4}: Implicit, {Int2, Float8}: Implicit, {Int2, Numeric}: Implicit,
-	{Int4, Int8}: Implicit, {Int4, Float4}: Implicit, {Int4, Float8}: Implicit, {Int4, Numeric}: Implicit,
+	{Int2, Int4}: Implicit, {Int2, Int8}: Implicit, {Int2, Float4}: Implicit, {Int2, Float8}: Implicit,
+	{Int2, Numeric}: Implicit,
+	{Int4, Int8}:    Implicit, {Int4, Float4}: Implicit, {Int4, Float8}: Implicit, {Int4, Numeric}: Implicit,
 	{Int8, Float4}: Implicit, {Int8, Float8}: Implicit, {Int8, Numeric}: Implicit,
 	{Float4, Float8}: Implicit, {Numeric, Float4}: Implicit, {Numeric, Float8}: Implicit,
 	{Int8, Int4}: Assignment, {Int8, Int2}: Assignment, {Int4, Int2}: Assignment,
@@ -72,7 +74,8 @@ var castTable = map[[2]OID]Context{
 	{Numeric, Int8}: Assignment, {Numeric, Int4}: Assignment, {Numeric, Int2}: Assignment,
 	{Int4, Bool}: Explicit, {Bool, Int4}: Explicit, {Int4, Char}: Explicit, {Char, Int4}: Explicit,
 	{JSON, JSONB}: Assignment, {JSONB, JSON}: Assignment,
-	{JSONB, Bool}: Explicit, {JSONB, Int2}: Explicit, {JSONB, Int4}: Explicit, {JSONB, Int8}: Explicit, {JSONB, Float4}: Explicit,
+	{JSONB, Bool}: Explicit, {JSONB, Int2}: Explicit, {JSONB, Int4}: Explicit, {JSONB, Int8}: Explicit,
+	{JSONB, Float4}: Explicit,
 	{JSONB, Float8}: Explicit, {JSONB, Numeric}: Explicit,
 	{Date, Timestamp}: Implicit, {Date, TimestampTZ}: Implicit, {Timestamp, TimestampTZ}: Implicit,
 	{TimestampTZ, Timestamp}: Assignment, {TimestampTZ, Date}: Assignment, {Timestamp, Date}: Assignment,
@@ -183,7 +186,8 @@ func castArray(d Datum, to OID, env *Env) (Datum, error) {
 func toNumber(d Datum, from, to OID) (Datum, error) {
 	if d.K == KJSON {
 		if JSONKindOf(d.S) != JSONNumber {
-			return Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot cast jsonb %s to type %s", JSONKindOf(d.S), NameOf(to))
+			return Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot cast jsonb %s to type %s",
+				JSONKindOf(d.S), NameOf(to))
 		}
 		n, err := ParseDecimal(d.S)
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// Collation is an order of texts that a statement names. All are deterministic, as those that PostgreSQL comes with are: only texts of
-// the same bytes are equal, so that equality, grouping and DISTINCT need no collation.
+// Collation is an order of texts that a statement names. All are deterministic, as those that PostgreSQL comes with
+// are: only texts of the same bytes are equal, so that equality, grouping and DISTINCT need no collation.
 type Collation struct {
 	Name  string
 	order *collate.LocaleOrder // nil for the order of bytes
@@ -51,8 +51,9 @@ func init() {
 	}
 }
 
-// FindCollation finds a collation: "default", "C" and the like, or a locale of ICU, as "sv-x-icu", also with options: "en-u-kn-true-x-icu" or
-// "en-u-kn-true". It is an error with PostgreSQL's code when there is none, and 0A000 for one whose order cannot be had exactly.
+// FindCollation finds a collation: "default", "C" and the like, or a locale of ICU, as "sv-x-icu", also with options:
+// "en-u-kn-true-x-icu" or "en-u-kn-true". It is an error with PostgreSQL's code when there is none, and 0A000 for one
+// whose order cannot be had exactly.
 func FindCollation(name string) (*Collation, error) {
 	if c := byteCollations[name]; c != nil {
 		return c, nil
@@ -67,7 +68,8 @@ func FindCollation(name string) (*Collation, error) {
 	order, err := collate.Locale(tag)
 	switch {
 	case errors.Is(err, collate.ErrUnsupportedLocale):
-		return nil, sqlstate.Unsupported(-1, `Those that are supported are in pg_collation; "und-x-icu" is the order of most languages.`,
+		return nil, sqlstate.Unsupported(-1,
+			`Those that are supported are in pg_collation; "und-x-icu" is the order of most languages.`,
 			"collation %q is not supported", name)
 	case err != nil:
 		return nil, NoCollation(name)

@@ -115,7 +115,8 @@ func (s Step) took(n int) error {
 // itemBytes is what a short item counts as.
 const itemBytes = 16
 
-// AppendHash adds bytes that are the same for two values of one type exactly when Compare finds them equal; NULL equals NULL.
+// AppendHash adds bytes that are the same for two values of one type exactly when Compare finds them equal; NULL equals
+// NULL.
 func AppendHash(dst []byte, d Datum, step Step) ([]byte, error) {
 	dst = append(dst, byte(d.K))
 	switch d.K {

@@ -8,8 +8,10 @@ import (
 
 // oids are the types whose values clients send.
 var oids = []types.OID{
-	types.Bool, types.Bytea, types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric, types.Text, types.Date, types.Time,
-	types.Timestamp, types.TimestampTZ, types.Interval, types.UUID, types.JSON, types.JSONB, types.TextArray, types.Int4Array, types.JSONBArray,
+	types.Bool, types.Bytea, types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric, types.Text,
+	types.Date, types.Time,
+	types.Timestamp, types.TimestampTZ, types.Interval, types.UUID, types.JSON, types.JSONB, types.TextArray,
+	types.Int4Array, types.JSONBArray,
 	types.NumericArray, types.DateArray,
 }
 
@@ -36,7 +38,8 @@ func sizes(t *testing.T, d types.Datum, oid types.OID) {
 // FuzzText: a value that is read from text is written as a text that means the same.
 func FuzzText(f *testing.F) {
 	for i, s := range []string{
-		"t", `\xdeadbeef`, "-32768", "1e400", "NaN", "1.50e-3", "x", "2024-02-30", "24:00:00", "infinity", "1 year -2 mons", `{"a":[1,2]}`, "{a,\"b\",NULL}",
+		"t", `\xdeadbeef`, "-32768", "1e400", "NaN", "1.50e-3", "x", "2024-02-30", "24:00:00", "infinity",
+		"1 year -2 mons", `{"a":[1,2]}`, "{a,\"b\",NULL}",
 		"{{1,2},{3,4}}", "[2:3]={1,2}", "2000-01-01 00:00:00+05:30 BC", "P1Y2M3DT4H5M6S",
 	} {
 		f.Add(s, byte(i))

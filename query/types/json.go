@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 )
 
-// Reading JSON text in place. The texts are valid: they were checked where they came in (a document at its write, a literal at its
-// cast), so that the scanner only has to find its way.
+// Reading JSON text in place. The texts are valid: they were checked where they came in (a document at its write, a
+// literal at its cast), so that the scanner only has to find its way.
 
 // JSONKind is the type of a JSON value.
 type JSONKind byte
@@ -185,7 +185,8 @@ func JSONPath(s string, steps []string) (string, bool) {
 	return s, true
 }
 
-// JSONText is the operator ->> applied to the value itself: strings without quotes, null as false, anything else as its text.
+// JSONText is the operator ->> applied to the value itself: strings without quotes, null as false, anything else as its
+// text.
 func JSONText(s string) (string, bool) {
 	switch JSONKindOf(s) {
 	case JSONNull:

@@ -51,7 +51,8 @@ func TestEqual_JSON(t *testing.T) {
 			hy, err := types.AppendHash(nil, y, nil)
 			must(err)
 			if equal != same || (order == 0) != same || (string(hx) == string(hy)) != same || same && collates != 0 {
-				t.Errorf("%s and %s: equal %v, compare %d, collates %d, hash %x and %x", a, b, equal, order, collates, hx, hy)
+				t.Errorf("%s and %s: equal %v, compare %d, collates %d, hash %x and %x", a, b, equal, order, collates,
+					hx, hy)
 			}
 			if collates != -back || collates != 0 && order != collates {
 				t.Errorf("%s and %s: collates %d and back %d, compare %d", a, b, collates, back, order)

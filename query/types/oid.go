@@ -1,6 +1,6 @@
-// Package types holds PostgreSQL's value types as far as the gateway has them: their OIDs, values, text and binary forms, casts
-// and comparisons. Semantics are PostgreSQL 15's but for two: text compares by bytes (the C collation, which is also the order of
-// CouchDB's ids), and jsonb keeps the text it came with and compares by CouchDB's collation.
+// Package types holds PostgreSQL's value types as far as the gateway has them: their OIDs, values, text and binary
+// forms, casts and comparisons. Semantics are PostgreSQL 15's but for two: text compares by bytes (the C collation,
+// which is also the order of CouchDB's ids), and jsonb keeps the text it came with and compares by CouchDB's collation.
 package types
 
 // OID is the object identifier of a type.
@@ -161,8 +161,9 @@ func init() {
 	for i, n := 0, len(infos); i < n; i++ {
 		t := infos[i]
 		if t.Array != 0 {
-			infos = append(infos, Info{OID: t.Array, Name: "_" + t.Name, SQLName: t.SQLName + "[]", Len: -1, Category: 'A',
-				Kind: KArray, Elem: t.OID, Align: arrayAlign(t.Align)})
+			infos = append(infos,
+				Info{OID: t.Array, Name: "_" + t.Name, SQLName: t.SQLName + "[]", Len: -1, Category: 'A',
+					Kind: KArray, Elem: t.OID, Align: arrayAlign(t.Align)})
 		}
 	}
 	for i := range infos {
@@ -170,8 +171,10 @@ func init() {
 		byName[infos[i].Name] = infos[i].OID
 	}
 	// Names that the SQL grammar knows beside those of pg_type.
-	for alias, oid := range map[string]OID{"boolean": Bool, "bigint": Int8, "smallint": Int2, "integer": Int4, "int": Int4, "real": Float4,
-		"double precision": Float8, "float": Float8, "decimal": Numeric, "dec": Numeric, "character varying": VarChar, "character": BPChar,
+	for alias, oid := range map[string]OID{"boolean": Bool, "bigint": Int8, "smallint": Int2, "integer": Int4,
+		"int": Int4, "real": Float4,
+		"double precision": Float8, "float": Float8, "decimal": Numeric, "dec": Numeric, "character varying": VarChar,
+		"character":                BPChar,
 		"timestamp with time zone": TimestampTZ, "timestamp without time zone": Timestamp,
 		"time without time zone": Time,
 		"time with time zone":    TimeTZ} {

@@ -12,7 +12,8 @@ const invalidPower sqlstate.Code = "2201F"
 
 var (
 	errZeroPower    = sqlstate.New(invalidPower, "zero raised to a negative power is undefined")
-	errComplexPower = sqlstate.New(invalidPower, "a negative number raised to a non-integer power yields a complex result")
+	errComplexPower = sqlstate.New(invalidPower,
+		"a negative number raised to a non-integer power yields a complex result")
 )
 
 // maxPowerDigits is how many digits a power may have before the point.

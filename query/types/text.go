@@ -199,15 +199,16 @@ func appendRecord(dst []byte, a *Array, env *Env) []byte {
 }
 
 func badText(typ OID, text string) error {
-	return sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type %s: %q", NameOf(typ), excerpt(text))
+	return sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type %s: %q", NameOf(typ),
+		excerpt(text))
 }
 
 func outOfRange(typ OID, text string) error {
 	return sqlstate.New(sqlstate.NumericOutOfRange, "value %q is out of range for type %s", excerpt(text), NameOf(typ))
 }
 
-// ParseText reads the text form of a type. Types that are shown by a name (regclass and its kin) read numbers only: names are the
-// catalogue's.
+// ParseText reads the text form of a type. Types that are shown by a name (regclass and its kin) read numbers only:
+// names are the catalogue's.
 func ParseText(text string, typ OID, env *Env) (Datum, error) {
 	switch typ {
 	case BPChar:
@@ -327,7 +328,8 @@ func parseFloat(text string, typ OID) (Datum, error) {
 	f, err := strconv.ParseFloat(s, bits)
 	if err != nil {
 		if errors.Is(err, strconv.ErrRange) {
-			return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%q is out of range for type %s", excerpt(text), NameOf(typ))
+			return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%q is out of range for type %s", excerpt(text),
+				NameOf(typ))
 		}
 		return Null, badText(typ, text)
 	}

@@ -1,5 +1,6 @@
-// Package work bounds what SQL statements use of a node. Memory is counted by a hierarchy of monitors, as in CockroachDB: a statement takes
-// from its session and a session from the node, so that a statement fails with an error before the process runs out of memory.
+// Package work bounds what SQL statements use of a node. Memory is counted by a hierarchy of monitors, as in
+// CockroachDB: a statement takes from its session and a session from the node, so that a statement fails with an error
+// before the process runs out of memory.
 package work
 
 import (
@@ -32,7 +33,8 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Memory counts the bytes that a node or a session holds. What a session takes counts for its node too. It is safe for concurrent use.
+// Memory counts the bytes that a node or a session holds. What a session takes counts for its node too. It is safe for
+// concurrent use.
 type Memory struct {
 	limit   int64
 	whose   string // "all SQL sessions" or "the session"
@@ -113,7 +115,8 @@ func (m *Memory) Close() {
 func outOfMemory(whose string, limit int64, setting string) error {
 	e := sqlstate.New(sqlstate.OutOfMemory, "out of memory: %s more than %d MB", whose, max(limit>>20, 1))
 	if setting == "sql.statement_memory" {
-		return e.WithHint("Narrow it with WHERE or LIMIT, order by a column that the read is ordered by, or use a view. " +
+		return e.WithHint("Narrow it with WHERE or LIMIT, order by a column that the read is ordered by, or " +
+			"use a view. " +
 			"The limit is sql.statement_memory in node.yaml.")
 	}
 	return e.WithHint("End other statements, cursors and prepared statements, or raise %s in node.yaml.", setting)

@@ -15,19 +15,22 @@ const (
 	free = 5 * time.Millisecond
 	// slice is how long it keeps one while others wait.
 	slice = 10 * time.Millisecond
-	// A turn on the processor that is kept for others ends after lent, with a pause in which the runtime looks at the network.
+	// A turn on the processor that is kept for others ends after lent, with a pause in which the runtime looks at the
+	// network.
 	lent  = 5 * time.Millisecond
 	pause = 100 * time.Microsecond
 	// quiet is how long nobody else must have come for that processor to be lent.
 	quiet = 30 * time.Millisecond
-	// stale is after how long a turn may be taken from a statement that does not look at it: it waits for the disk or for its client.
+	// stale is after how long a turn may be taken from a statement that does not look at it: it waits for the disk or
+	// for its client.
 	stale = 20 * time.Millisecond
 )
 
-// Turns shares the processors between long statements, so that whatever is short finds one free. Without it a goroutine that has been woken
-// waits for a time slice of each long statement, and the network is not looked at meanwhile: point reads beside four long statements on two
-// processors were a hundred times slower. Statements that have run for some milliseconds take turns, on all processors but one; on that one
-// too while nobody else comes. It is safe for concurrent use.
+// Turns shares the processors between long statements, so that whatever is short finds one free. Without it a goroutine
+// that has been woken waits for a time slice of each long statement, and the network is not looked at meanwhile: point
+// reads beside four long statements on two processors were a hundred times slower. Statements that have run for some
+// milliseconds take turns, on all processors but one; on that one too while nobody else comes. It is safe for
+// concurrent use.
 type Turns struct {
 	arrived atomic.Int64 // when somebody came last, in nanoseconds since began
 	began   time.Time
@@ -52,7 +55,8 @@ type turn struct {
 // waiter is a statement that waits for its turn.
 type waiter struct{ ready chan *turn } // of one; closed by nobody
 
-// NewTurns makes the turns of a process. procs is how many processors it has; nil asks the runtime each time, as that may change.
+// NewTurns makes the turns of a process. procs is how many processors it has; nil asks the runtime each time, as that
+// may change.
 func NewTurns(procs func() int) *Turns {
 	if procs == nil {
 		procs = func() int { return runtime.GOMAXPROCS(0) }

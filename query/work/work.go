@@ -32,7 +32,8 @@ const (
 	slack = 1 << 20
 )
 
-// New starts a piece of work. Memory comes from session and ends at limit, time comes from turns. Both may be nil. Close it.
+// New starts a piece of work. Memory comes from session and ends at limit, time comes from turns. Both may be nil.
+// Close it.
 func New(ctx context.Context, session *Memory, limit int64, turns *Turns) *Work {
 	if limit <= 0 {
 		limit = DefaultStatement
@@ -93,8 +94,8 @@ func (w *Work) Close() {
 // stepsPerLook is how many steps pass between two looks at the context: some tens of microseconds.
 const stepsPerLook = 128
 
-// Step is called in every loop that may run for long. n is the size of the step: 1 for a row, or for some hundred bytes. It returns the cause
-// once the context has ended.
+// Step is called in every loop that may run for long. n is the size of the step: 1 for a row, or for some hundred
+// bytes. It returns the cause once the context has ended.
 func (w *Work) Step(n int) error {
 	if w.steps += n; w.steps < stepsPerLook {
 		return nil
@@ -113,22 +114,26 @@ func (w *Work) look() error {
 	return w.turnOf(time.Now())
 }
 
-// MaxSpend bounds the steps of binding and planning one statement: some seconds, where honest statements take milliseconds.
+// MaxSpend bounds the steps of binding and planning one statement: some seconds, where honest statements take
+// milliseconds.
 const MaxSpend = 50_000_000
 
 // Spend is Step for binding and planning, which must end even where nobody cancels them.
 func (w *Work) Spend(n int) error {
 	if w.spent += int64(n); w.spent > MaxSpend {
 		return sqlstate.New(sqlstate.StatementTooComplex, "statement is too complex to plan").
-			WithHint("Divide it. A WITH query that is used more than once is computed once unless it is NOT MATERIALIZED.")
+			WithHint("Divide it. A WITH query that is used more than once is computed once unless it is NOT " +
+				"MATERIALIZED.")
 	}
 	return w.Step(n)
 }
 
-// Scratch is what the values that expressions make for one row take of memory, until the next row. Whoever computes expressions for rows has one.
+// Scratch is what the values that expressions make for one row take of memory, until the next row. Whoever computes
+// expressions for rows has one.
 type Scratch struct{ n int64 }
 
-// Enter makes s the owner of the values that are made from now on, after giving back those of the last row. Leave with the owner it returns.
+// Enter makes s the owner of the values that are made from now on, after giving back those of the last row. Leave with
+// the owner it returns.
 func (w *Work) Enter(s *Scratch) (around *Scratch) {
 	w.Drop(s)
 	around, w.scratch = w.scratch, s

@@ -54,7 +54,8 @@ func (b *bare) bulk(ids []string, body []byte) error {
 		iterators := make([]*fdb.RangeIterator, len(ids))
 		for i, id := range ids {
 			begin := b.key(bareRevisions, id)
-			winners[i] = tr.GetRange(fdb.KeyRange{Begin: append(begin, 0), End: append(begin[:len(begin):len(begin)], 0xff)},
+			winners[i] = tr.GetRange(fdb.KeyRange{Begin: append(begin, 0),
+				End: append(begin[:len(begin):len(begin)], 0xff)},
 				fdb.RangeOptions{Limit: 1, Reverse: true, Mode: fdb.StreamingModeExact})
 			iterators[i] = winners[i].Iterator()
 		}
@@ -83,7 +84,8 @@ func (b *bare) bulk(ids []string, body []byte) error {
 		}
 		var transactionID [16]byte
 		_, _ = rand.Read(transactionID[:]) // never fails
-		tr.SetVersionstampedValue(fdb.Key(append(b.ids[:len(b.ids):len(b.ids)], tuple.Tuple{tuple.UUID(transactionID)}.Pack()...)), make([]byte, 14))
+		tr.SetVersionstampedValue(fdb.Key(
+			append(b.ids[:len(b.ids):len(b.ids)], tuple.Tuple{tuple.UUID(transactionID)}.Pack()...)), make([]byte, 14))
 		return nil, nil
 	})
 	return err
@@ -93,7 +95,8 @@ func (b *bare) bulk(ids []string, body []byte) error {
 func (b *bare) write(tr fdb.Transaction, id string, i int, body []byte) error {
 	hash := md5.Sum(body)
 	stamp := tuple.IncompleteVersionstamp(uint16(i))
-	tr.Set(b.key(bareDocuments, id, 1, hash[:], 0), append([]byte{1, 0, byte(len(body)), byte(len(body) >> 8)}, body...))
+	tr.Set(b.key(bareDocuments, id, 1, hash[:], 0),
+		append([]byte{1, 0, byte(len(body)), byte(len(body) >> 8)}, body...))
 	winner, err := tuple.Tuple{1, 0, stamp, 1, tuple.Tuple{}}.PackWithVersionstamp(nil)
 	if err != nil {
 		return err

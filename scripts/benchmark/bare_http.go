@@ -73,7 +73,8 @@ func serveBareHTTP(ctx context.Context, dir string) (err error) {
 			return
 		}
 		w.WriteHeader(http.StatusCreated)
-		_, _ = io.WriteString(w, `{"ok":true,"id":"0000000","rev":"1-967a00dff5e02add41819138abb3284d"}`) // a client that is gone misses nothing
+		// a client that is gone misses nothing
+		_, _ = io.WriteString(w, `{"ok":true,"id":"0000000","rev":"1-967a00dff5e02add41819138abb3284d"}`)
 	})}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin) // an error ends it as well

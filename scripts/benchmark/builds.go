@@ -32,7 +32,8 @@ func runBuilds(ctx context.Context, e *environment, t *table) error {
 		least = min(least, used)
 	}
 	processors := runtime.NumCPU()
-	t.row("what the CPU allows", "%.0f docs/s: %d processors, %.0f us a document at best", float64(processors)*rate(len(docs), least), processors, perDoc(least, docs))
+	t.row("what the CPU allows", "%.0f docs/s: %d processors, %.0f us a document at best",
+		float64(processors)*rate(len(docs), least), processors, perDoc(least, docs))
 	return nil
 }
 
@@ -42,7 +43,8 @@ func perDoc(d time.Duration, docs []fixtures.City) float64 {
 }
 
 // buildOn starts nodes and builds on them. least is the CPU of the build that took the least.
-func buildOn(ctx context.Context, e *environment, count int, docs []fixtures.City, t *table) (least time.Duration, err error) {
+func buildOn(ctx context.Context, e *environment, count int, docs []fixtures.City, t *table) (least time.Duration,
+	err error) {
 	nodes, err := e.cluster(ctx, count)
 	defer func() {
 		for _, n := range slices.Backward(nodes) {
@@ -55,7 +57,8 @@ func buildOn(ctx context.Context, e *environment, count int, docs []fixtures.Cit
 	design := map[string]any{"views": map[string]any{
 		"country": map[string]string{"map": "function (doc) { if (doc.country) emit(doc.country, doc.name) }"},
 		"name":    map[string]string{"map": "function (doc) { if (doc.name) emit(doc.name, null) }"},
-		"place":   map[string]string{"map": "function (doc) { emit([Math.floor(doc.lat), Math.floor(doc.lng)], {name: doc.name, country: doc.country}) }"},
+		"place": map[string]string{"map": "function (doc) { emit([Math.floor(doc.lat), Math.floor(doc.lng)], " +
+			"{name: doc.name, country: doc.country}) }"},
 	}}
 	for _, shards := range []int{1, 2, 4} {
 		db := fmt.Sprintf("/build-%d", shards)
@@ -90,8 +93,10 @@ func buildOn(ctx context.Context, e *environment, count int, docs []fixtures.Cit
 		if least == 0 || all < least {
 			least = all
 		}
-		t.row(fmt.Sprintf("%d node(s), %d shard(s)", count, shards), "%.1f s, %.0f docs/s; CPU %s s, %.0f us a document, %.1f of %d processors",
-			took.Seconds(), rate(len(docs), took), used, perDoc(all, docs), all.Seconds()/took.Seconds(), runtime.NumCPU())
+		t.row(fmt.Sprintf("%d node(s), %d shard(s)", count, shards),
+			"%.1f s, %.0f docs/s; CPU %s s, %.0f us a document, %.1f of %d processors",
+			took.Seconds(), rate(len(docs), took), used, perDoc(all, docs), all.Seconds()/took.Seconds(),
+			runtime.NumCPU())
 	}
 	return least, nil
 }
@@ -109,7 +114,8 @@ func (e *environment) cluster(ctx context.Context, count int) (nodes []*node, er
 		switch {
 		case count == 1:
 		case i == 0:
-			settings = append(settings, fmt.Sprintf("storage: {engine: embedded, listen: '%s', %s}", store, secret), fmt.Sprintf("cluster: {%s}", secret))
+			settings = append(settings, fmt.Sprintf("storage: {engine: embedded, listen: '%s', %s}", store, secret),
+				fmt.Sprintf("cluster: {%s}", secret))
 		default:
 			settings = append(settings, fmt.Sprintf("storage: {engine: remote, address: '%s', %s}", store, secret),
 				fmt.Sprintf("cluster: {join: ['%s'], %s}", nodes[0].gossip, secret))

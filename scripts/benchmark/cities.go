@@ -36,7 +36,8 @@ func runCities(ctx context.Context, e *environment, t *table) (err error) {
 	}
 	defer func() { err = errors.Join(err, n.stop()) }()
 	t.row("cold start, empty", "%d ms", n.took.Milliseconds())
-	for _, measure := range []func(context.Context, *node, []fixtures.City, *table) error{load, buildViews, read, write} {
+	for _, measure := range []func(context.Context, *node, []fixtures.City, *table) error{load, buildViews, read,
+		write} {
 		if err := measure(ctx, n, docs, t); err != nil {
 			return err
 		}
@@ -66,7 +67,8 @@ func load(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
 		return n.call(ctx, "POST", "/cities/_bulk_docs", map[string]any{"docs": batches[i]}, nil)
 	})
 	took := time.Since(began)
-	t.row(fmt.Sprintf("load %d cities, batches of %d, %d connections", len(docs), batch, connections), "%.0f docs/s", rate(len(docs), took))
+	t.row(fmt.Sprintf("load %d cities, batches of %d, %d connections", len(docs), batch, connections), "%.0f docs/s",
+		rate(len(docs), took))
 	t.row("resident memory while loading, at most", "%.0f MB", n.peakMB())
 	return err
 }
@@ -80,7 +82,8 @@ func buildViews(ctx context.Context, n *node, docs []fixtures.City, t *table) er
 		views map[string]any
 	}{
 		{"one", map[string]any{"country": map[string]string{"map": byCountry}}},
-		{"two", map[string]any{"country": map[string]string{"map": byCountry}, "name": map[string]string{"map": byName}}},
+		{"two",
+			map[string]any{"country": map[string]string{"map": byCountry}, "name": map[string]string{"map": byName}}},
 	} {
 		if err := n.call(ctx, "PUT", "/cities/_design/"+d.name, map[string]any{"views": d.views}, nil); err != nil {
 			return err
@@ -196,8 +199,11 @@ func writeAlone(ctx context.Context, dir string, t *table, write func() (perSeco
 	fsync, fdatasync, http, put := median(appended), median(inPlace), median(bares), median(puts)
 	t.row("the disk: 1 KB appended to a file, each with fsync", "%.0f/s", fsync)
 	t.row("the disk: 1 KB where a file has space already, each with fdatasync", "%.0f/s", fdatasync)
-	t.row("the disk behind HTTP: a bare server, 1 KB appended with fsync for each request", "%.0f/s, %.0f%% of the disk's fsync", http, 100*http/fsync)
-	t.row("durable writes one by one, one client", "%.0f PUTs/s, %.0f%% of the disk's fsync, %.0f%% of its fdatasync, %.0f%% of the bare server", put, 100*put/fsync,
+	t.row("the disk behind HTTP: a bare server, 1 KB appended with fsync for each request",
+		"%.0f/s, %.0f%% of the disk's fsync", http, 100*http/fsync)
+	t.row("durable writes one by one, one client",
+		"%.0f PUTs/s, %.0f%% of the disk's fsync, %.0f%% of its fdatasync, %.0f%% of the bare server", put,
+		100*put/fsync,
 		100*put/fdatasync, 100*put/http)
 	return nil
 }
@@ -222,7 +228,8 @@ func writeSmall(ctx context.Context, n *node, t *table) error {
 		}
 		return n.call(ctx, "POST", "/small/_bulk_docs", map[string]any{"docs": docs}, nil)
 	})
-	t.row(fmt.Sprintf("documents of 300 bytes, batches of %d, %d connections", batch, connections), "%.0f docs/s", rate(batches*batch, time.Since(began)))
+	t.row(fmt.Sprintf("documents of 300 bytes, batches of %d, %d connections", batch, connections), "%.0f docs/s",
+		rate(batches*batch, time.Since(began)))
 	return err
 }
 
@@ -268,7 +275,8 @@ func cities(n int) ([]fixtures.City, error) {
 		fmt.Fprintln(os.Stderr, "benchmark: without npm the cities are made up")
 		for i := range n {
 			list = append(list, fixtures.City{
-				Name: fmt.Sprintf("City %d of %d", i*7919%n, n), Lat: fmt.Sprintf("%.5f", float64(i%180)), Lng: fmt.Sprintf("%.5f", float64(i%360)),
+				Name: fmt.Sprintf("City %d of %d", i*7919%n, n), Lat: fmt.Sprintf("%.5f", float64(i%180)),
+				Lng:     fmt.Sprintf("%.5f", float64(i%360)),
 				Country: string([]byte{byte('A' + i%26), byte('A' + i/26%26)}), Admin1: fmt.Sprintf("%02d", i%50),
 			})
 		}

@@ -51,7 +51,8 @@ func runFDB(ctx context.Context, e *environment, t *table) (err error) {
 		_, removed := directory.Root().Remove(db, []string{place})
 		err = errors.Join(err, removed)
 	}()
-	n, err := start(ctx, e.binary, e.newDir("fdb"), "storage:", "  engine: fdb", "  timeout: 1m", fmt.Sprintf("  cluster_file: %q", file), fmt.Sprintf("  directory: %q", place+"/node"))
+	n, err := start(ctx, e.binary, e.newDir("fdb"), "storage:", "  engine: fdb", "  timeout: 1m",
+		fmt.Sprintf("  cluster_file: %q", file), fmt.Sprintf("  directory: %q", place+"/node"))
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,8 @@ func compareBulk(ctx context.Context, n *node, b *bare, t *table) error {
 		}
 		return list
 	}
-	return byTurns(t, fmt.Sprintf("bulk load, batches of %d, %d connections", batch, connections), "docs/s", fdbBulk/batch, connections,
+	return byTurns(t, fmt.Sprintf("bulk load, batches of %d, %d connections", batch, connections), "docs/s",
+		fdbBulk/batch, connections,
 		func(i int) error {
 			all := ids(i, batch)
 			if err := b.bulk(all[:batch/2], fdbBody); err != nil {

@@ -73,12 +73,14 @@ func consumeShards(ctx context.Context, n *node, shards int, t *table) error {
 	select {
 	case <-all:
 	case <-time.After(time.Minute):
-		return fmt.Errorf("%d of %d rows were consumed a minute after the last write; %w", consumed.Load(), batches*size, errors.Join(errs...))
+		return fmt.Errorf("%d of %d rows were consumed a minute after the last write; %w", consumed.Load(),
+			batches*size, errors.Join(errs...))
 	}
 	through := time.Since(began)
 	stop()
 	consumers.Wait()
-	t.row(fmt.Sprintf("%d shard(s), as many consumers, %d writers", shards, writers), "%.0f rows/s written, %.0f rows/s consumed; the last row %d ms after the last write",
+	t.row(fmt.Sprintf("%d shard(s), as many consumers, %d writers", shards, writers),
+		"%.0f rows/s written, %.0f rows/s consumed; the last row %d ms after the last write",
 		rate(batches*size, written), rate(batches*size, through), (through - written).Milliseconds())
 	return errors.Join(errs...)
 }
@@ -148,7 +150,9 @@ func hearAmongIdle(ctx context.Context, n *node, t *table) error {
 		path func(i int) string // of an idle listener; nil: there is none
 	}{
 		{"a listener alone", nil},
-		{fmt.Sprintf("beside %d idle listeners of %d other databases", idle, others), func(i int) string { return fmt.Sprintf("/other-%d/_changes?feed=continuous&since=now", i%others) }},
+		{fmt.Sprintf("beside %d idle listeners of %d other databases", idle, others), func(i int) string {
+			return fmt.Sprintf("/other-%d/_changes?feed=continuous&since=now", i%others)
+		}},
 		{fmt.Sprintf("beside %d listeners of its database that filter all away", idle), func(int) string {
 			return "/live/_changes?feed=continuous&since=now&filter=_doc_ids&doc_ids=" + url.QueryEscape(`["nothing"]`)
 		}},
@@ -179,11 +183,12 @@ func hear(ctx context.Context, n *node, what string, idle int, path func(i int) 
 	wanted := atomic.Pointer[[]byte]{}
 	wanted.Store(new([]byte("nothing")))
 	feeds.Go(func() {
-		errs[idle] = n.followTelling(ctx, "/live/_changes?feed=continuous&since=now", connected.Done, func(line []byte) {
-			if bytes.Contains(line, *wanted.Load()) {
-				heard <- time.Now()
-			}
-		})
+		errs[idle] = n.followTelling(ctx, "/live/_changes?feed=continuous&since=now", connected.Done,
+			func(line []byte) {
+				if bytes.Contains(line, *wanted.Load()) {
+					heard <- time.Now()
+				}
+			})
 	})
 	connected.Wait()
 	time.Sleep(time.Second) // the listeners' first reading has ended by now; nothing else tells
@@ -208,7 +213,9 @@ func hear(ctx context.Context, n *node, what string, idle int, path func(i int) 
 	slices.Sort(sent)
 	slices.Sort(answered)
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	t.row("from a write to the line, "+what, "median %.1f ms, 99th %.1f ms; from its answer %.1f and %.1f ms; CPU %.1f ms a write",
-		ms(sent[writes/2]), ms(sent[writes*99/100]), ms(answered[writes/2]), ms(answered[writes*99/100]), ms((n.cpu()-cpu)/writes))
+	t.row("from a write to the line, "+what,
+		"median %.1f ms, 99th %.1f ms; from its answer %.1f and %.1f ms; CPU %.1f ms a write",
+		ms(sent[writes/2]), ms(sent[writes*99/100]), ms(answered[writes/2]), ms(answered[writes*99/100]),
+		ms((n.cpu()-cpu)/writes))
 	return nil
 }

@@ -49,7 +49,9 @@ func post(path string, body []byte) []byte { return send("POST", path, body) }
 func put(path string, body []byte) []byte { return send("PUT", path, body) }
 
 func send(method, path string, body []byte) []byte {
-	head := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: divan\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", method, path, len(body))
+	head := fmt.Appendf(nil,
+		"%s %s HTTP/1.1\r\nHost: divan\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", method, path,
+		len(body))
 	return append(head, body...)
 }
 

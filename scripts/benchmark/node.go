@@ -48,7 +48,8 @@ func start(ctx context.Context, binary, data string, settings ...string) (*node,
 		return nil, err
 	}
 	n := &node{
-		cmd:  exec.CommandContext(ctx, binary, "-config", "node.yaml", "-data", ".", "-http", "127.0.0.1:0", "-sql", "127.0.0.1:0", "-gossip", "127.0.0.1:0"),
+		cmd: exec.CommandContext(ctx, binary, "-config", "node.yaml", "-data", ".", "-http", "127.0.0.1:0", "-sql",
+			"127.0.0.1:0", "-gossip", "127.0.0.1:0"),
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}},
 	}
 	n.cmd.Dir, n.cmd.Stderr = data, os.Stderr
@@ -138,7 +139,8 @@ func (n *node) peakMB() float64 {
 
 // forgetPeak makes peakMB begin anew, where the system can do that.
 func (n *node) forgetPeak() {
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", n.cmd.Process.Pid), []byte("5"), 0) // elsewhere the peak is that of the process
+	// elsewhere the peak is that of the process
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", n.cmd.Process.Pid), []byte("5"), 0)
 }
 
 // cpu is the processor time that the process has used so far; 0 where the system does not say.

@@ -133,14 +133,16 @@ func simulate(costs map[string]counts, t *table) {
 		slices.Sort(limits)
 		t.row(fmt.Sprintf("simulated, %d storage servers: %s", s.servers, s.what),
 			"%.0f %ss/s (%.0f to %.0f in nine of ten placements), %.0f%% of what they would take evenly",
-			limits[len(limits)/2], s.of, limits[len(limits)/20], limits[len(limits)*19/20], 100*limits[len(limits)/2]/even)
+			limits[len(limits)/2], s.of, limits[len(limits)/20], limits[len(limits)*19/20],
+			100*limits[len(limits)/2]/even)
 	}
 }
 
 // saturates places the ranges that grow at their ends on random teams, and returns how many writes a second the busiest
 // server takes, and how many it would if all were even. What is cleared lies all over.
 func saturates(r *rand.Rand, write counts, servers, feeds int, ordered bool, together int) (limit, even float64) {
-	shared := float64(write.hot) / float64(together)                      // counters and wake keys are written once a transaction
+	// counters and wake keys are written once a transaction
+	shared := float64(write.hot) / float64(together)
 	tail := float64(write.tail)                                           // the entry in the feed
 	byID := float64(write.sets+write.clears+write.cleared-write.tail) - 1 // the wake key is among the sets
 	all := tail + shared + byID

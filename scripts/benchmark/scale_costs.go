@@ -248,8 +248,10 @@ func costsOf(ctx context.Context, dir string, docs []layer.Edit, t *table) (cost
 		c := e.take()
 		costs[o.what] = c
 		per := func(v int) string { return fmt.Sprintf("%.3g", float64(v)/float64(o.n)) }
-		t.row(o.what, "%s transactions, reads: %s keys, %s ranges of %s rows; writes: %s sets, %s clears, %s atomic, %s bytes; %s at the end of the feed, %s on shared keys",
-			per(c.transactions), per(c.gets), per(c.ranges), per(c.rows), per(c.sets), per(c.clears+c.cleared), per(c.atomics), per(c.bytes), per(c.tail), per(c.hot))
+		t.row(o.what, "%s transactions, reads: %s keys, %s ranges of %s rows; writes: %s sets, %s clears, %s "+
+			"atomic, %s bytes; %s at the end of the feed, %s on shared keys",
+			per(c.transactions), per(c.gets), per(c.ranges), per(c.rows), per(c.sets), per(c.clears+c.cleared),
+			per(c.atomics), per(c.bytes), per(c.tail), per(c.hot))
 	}
 	return costs, nil
 }

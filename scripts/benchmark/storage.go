@@ -36,11 +36,13 @@ const (
 func runStorage(ctx context.Context, e *environment, t *table) (err error) {
 	dir := e.newDir("storage")
 	quiet := slog.New(slog.DiscardHandler)
-	if err := scanLarge(ctx, e.newDir("scan"), quiet, t); err != nil { // first, while this process has nothing else in memory
+	// first, while this process has nothing else in memory
+	if err := scanLarge(ctx, e.newDir("scan"), quiet, t); err != nil {
 		return err
 	}
 	raw, err := pebble.Open(filepath.Join(dir, "pebble"), &pebble.Options{
-		CacheSize: 128 << 20, MemTableSize: 16 << 20, MemTableStopWritesThreshold: 3, FormatMajorVersion: pebble.FormatNewest, Logger: silent{},
+		CacheSize: 128 << 20, MemTableSize: 16 << 20, MemTableStopWritesThreshold: 3,
+		FormatMajorVersion: pebble.FormatNewest, Logger: silent{},
 	})
 	if err != nil {
 		return err
@@ -187,15 +189,19 @@ func compareReads(ctx context.Context, raw *pebble.DB, store *embedded.Engine, t
 		return err
 	}
 	t.row("point reads, Pebble", "%.0f /s", rate(gets, took.median(0)))
-	t.row("point reads, embedded, 10 in a transaction", "%.0f /s, %.0f%% of Pebble", rate(gets, took.median(1)), took.percent(1, 0))
+	t.row("point reads, embedded, 10 in a transaction", "%.0f /s, %.0f%% of Pebble", rate(gets, took.median(1)),
+		took.percent(1, 0))
 	for _, reverse := range []bool{false, true} {
-		took, err := byRounds(1, 1, func(int) error { return scanRaw(raw, reverse) }, func(int) error { return scanRows(ctx, store, reverse) })
+		took, err := byRounds(1, 1, func(int) error {
+			return scanRaw(raw, reverse)
+		}, func(int) error { return scanRows(ctx, store, reverse) })
 		if err != nil {
 			return err
 		}
 		direction := map[bool]string{false: "forward", true: "in reverse"}[reverse]
 		t.row("range reads "+direction+", Pebble's iterator", "%.0f rows/s", rate(storageRows, took.median(0)))
-		t.row("range reads "+direction+", embedded", "%.0f rows/s, %.0f%% of Pebble", rate(storageRows, took.median(1)), took.percent(1, 0))
+		t.row("range reads "+direction+", embedded", "%.0f rows/s, %.0f%% of Pebble", rate(storageRows, took.median(1)),
+			took.percent(1, 0))
 	}
 	return nil
 }
@@ -222,7 +228,8 @@ func scanRaw(db *pebble.DB, reverse bool) error {
 func scanRows(ctx context.Context, e kv.Engine, reverse bool) error {
 	tx := e.Begin(ctx)
 	defer tx.Cancel()
-	it := tx.GetRange(kv.KeyRange{Begin: []byte("rows/"), End: []byte("rows0")}, kv.RangeOptions{Mode: kv.ModeWantAll, Reverse: reverse})
+	it := tx.GetRange(kv.KeyRange{Begin: []byte("rows/"), End: []byte("rows0")},
+		kv.RangeOptions{Mode: kv.ModeWantAll, Reverse: reverse})
 	defer it.Close()
 	n := 0
 	for it.Next() {
@@ -263,7 +270,8 @@ func scanLarge(ctx context.Context, dir string, quiet *slog.Logger, t *table) (e
 		return err
 	}
 	defer snap.Close()
-	it := snap.GetRange(kv.KeyRange{Begin: []byte("rows/"), End: []byte("rows0")}, kv.RangeOptions{Mode: kv.ModeWantAll})
+	it := snap.GetRange(kv.KeyRange{Begin: []byte("rows/"), End: []byte("rows0")},
+		kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer it.Close()
 	var tenth, all float64
 	for n := 0; it.Next(); n++ {
@@ -275,7 +283,8 @@ func scanLarge(ctx context.Context, dir string, quiet *slog.Logger, t *table) (e
 			tenth = all
 		}
 	}
-	t.row("scan of 168 MB with a cache of 17 MB: resident in the first tenth, and at most", "%.0f MB, %.0f MB", tenth, all)
+	t.row("scan of 168 MB with a cache of 17 MB: resident in the first tenth, and at most", "%.0f MB, %.0f MB", tenth,
+		all)
 	return it.Err()
 }
 

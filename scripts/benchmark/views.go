@@ -31,8 +31,9 @@ type viewed struct {
 func typical(column, value, path string) map[string]any {
 	return map[string]any{
 		"column": map[string]string{"map": "function (doc) { if (doc." + column + ") emit(doc." + column + ", null) }"},
-		"value":  map[string]string{"map": "function (doc) { if (doc." + column + ") emit(doc." + column + ", doc." + value + ") }"},
-		"path":   map[string]string{"map": "function (doc) { emit(" + path + ", 1) }", "reduce": "_count"},
+		"value": map[string]string{"map": "function (doc) { if (doc." + column + ") emit(doc." + column + ", doc." +
+			value + ") }"},
+		"path": map[string]string{"map": "function (doc) { emit(" + path + ", 1) }", "reduce": "_count"},
 	}
 }
 
@@ -75,7 +76,9 @@ func (v *viewed) measure(ctx context.Context, n *node, t *table) error {
 	s.rate(t, fmt.Sprintf("a whole view of %d rows", rows), rows, "rows")
 	const queries, clients = 40_000, 64
 	s = n.stretch()
-	if err := n.lean(ctx, clients, queries, func(i int) []byte { return get(view(v.one) + "?limit=10&key=" + jsonParam(v.key(i))) }); err != nil {
+	if err := n.lean(ctx, clients, queries, func(i int) []byte {
+		return get(view(v.one) + "?limit=10&key=" + jsonParam(v.key(i)))
+	}); err != nil {
 		return err
 	}
 	s.rate(t, fmt.Sprintf("one key of a view, %d clients", clients), queries, "queries")
@@ -154,8 +157,9 @@ func runViews(ctx context.Context, e *environment, t *table) error {
 	if err != nil {
 		return err
 	}
-	v := &viewed{database: "cities", what: "cities", docs: len(docs), views: typical("name", "country", "[doc.country, doc.admin1, doc.admin2]"),
-		scan: "value", one: "value", grouped: "path", key: func(i int) any { return docs[i*7919%len(docs)].Name },
+	v := &viewed{database: "cities", what: "cities", docs: len(docs),
+		views: typical("name", "country", "[doc.country, doc.admin1, doc.admin2]"),
+		scan:  "value", one: "value", grouped: "path", key: func(i int) any { return docs[i*7919%len(docs)].Name },
 		doc: func(i int) any {
 			doc := docs[i*7919%len(docs)]
 			doc.ID = fmt.Sprintf("fresh-%d", i)
@@ -191,7 +195,8 @@ type synthetic struct {
 }
 
 func syntheticDoc(i int) any {
-	d := synthetic{ID: fmt.Sprintf("%08x-%07d", uint32(i)*2654435761, i), User: syntheticUser(i), Type: "order", Year: 2015 + i%10, Month: 1 + i/10%12, Day: 1 + i/120%28, Amount: i % 1000}
+	d := synthetic{ID: fmt.Sprintf("%08x-%07d", uint32(i)*2654435761, i), User: syntheticUser(i), Type: "order",
+		Year: 2015 + i%10, Month: 1 + i/10%12, Day: 1 + i/120%28, Amount: i % 1000}
 	text := mustJSON(d)
 	d.Comment = string(bytes.Repeat([]byte("lorem ipsum "), 50)[:500-len(text)])
 	return d
@@ -202,8 +207,11 @@ func syntheticUser(i int) string { return fmt.Sprintf("user-%04d", i*7919%1000) 
 // runMillion measures views over many documents.
 func runMillion(ctx context.Context, e *environment, t *table) error {
 	const docs = 1_000_000
-	v := &viewed{database: "million", what: "documents of 500 bytes", docs: docs, views: typical("user", "amount", "[doc.year, doc.month, doc.day]"),
-		scan: "value", one: "value", grouped: "path", key: func(i int) any { return syntheticUser(i) }, doc: syntheticDoc}
+	v := &viewed{database: "million", what: "documents of 500 bytes", docs: docs,
+		views: typical("user", "amount", "[doc.year, doc.month, doc.day]"),
+		scan:  "value", one: "value", grouped: "path", key: func(i int) any {
+			return syntheticUser(i)
+		}, doc: syntheticDoc}
 	return e.onNode(ctx, "million", func(n *node) error {
 		if err := n.call(ctx, "PUT", "/million", nil, nil); err != nil {
 			return err

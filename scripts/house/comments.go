@@ -57,7 +57,8 @@ func Uncommented(comments map[string][]PackageComment) []string {
 		case !begins(said[0], folder):
 			faults = append(faults, said[0].File+" has a package comment that does not begin with its name")
 		case sentences(said[0].Text) < 2:
-			faults = append(faults, said[0].File+" says what lives in the package, but not what does not, or where that is")
+			faults = append(faults,
+				said[0].File+" says what lives in the package, but not what does not, or where that is")
 		}
 	}
 	return faults

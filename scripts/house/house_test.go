@@ -45,7 +45,8 @@ func TestTree_Dependencies(t *testing.T) {
 	if len(without) < 15 || !strings.Contains(without[0], "without a sentence") {
 		t.Errorf("without a list: %q", without)
 	}
-	if stale := house.Dependencies(nil, string(architecture)); len(stale) != len(without) || !strings.Contains(stale[0], "nothing imports it") {
+	if stale := house.Dependencies(nil, string(architecture)); len(stale) != len(without) ||
+		!strings.Contains(stale[0], "nothing imports it") {
 		t.Errorf("without files: %q", stale)
 	}
 }
@@ -114,7 +115,8 @@ func TestCheck(t *testing.T) {
 		{"layer/kv/embedded/engine.go", "unsafe", "memory fault"},
 		{"layer/kv/fdb/engine.go", "C", ""},
 		{"layer/kv/embedded/disk.go", "C", "without cgo"},
-		{"layer/changes.go", "github.com/cockroachdb/pebble/v2/sstable", "lives in layer/kv/embedded and layer/kv/embedded/... and scripts/benchmark alone"},
+		{"layer/changes.go", "github.com/cockroachdb/pebble/v2/sstable",
+			"lives in layer/kv/embedded and layer/kv/embedded/... and scripts/benchmark alone"},
 		{"layer/revtree/tree.go", "layer/kv", "pure"},
 		{"actors/supervisor.go", "cluster", "Placer"},
 		{"actors/supervisor.go", "layer", ""},
@@ -165,7 +167,8 @@ func write(t *testing.T, file, text string) {
 func TestReadTree(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"layer/a.go":          "//go:build fdb\n\npackage layer\n\nimport (\n\t\"fmt\"\n\tk \"" + house.Module + "/layer/kv\"\n)\n\nvar _ = fmt.Sprint(k.X)\n",
+		"layer/a.go": "//go:build fdb\n\npackage layer\n\nimport (\n\t\"fmt\"\n\tk \"" + house.Module +
+			"/layer/kv\"\n)\n\nvar _ = fmt.Sprint(k.X)\n",
 		"layer/testdata/b.go": "package b\n\nimport \"nowhere\"\n",
 		".git/c.go":           "no Go at all",
 	} {
@@ -175,7 +178,8 @@ func TestReadTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 1 || files[0].Name != "layer/a.go" || !slices.Equal(files[0].Imports, []string{"fmt", "layer/kv"}) {
+	if len(files) != 1 || files[0].Name != "layer/a.go" ||
+		!slices.Equal(files[0].Imports, []string{"fmt", "layer/kv"}) {
 		t.Errorf("read %+v", files)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "layer", "bad.go"), []byte("package"), 0o600); err != nil {

@@ -39,7 +39,9 @@ func ReadTree(root string) ([]File, error) {
 		}
 		base := d.Name()
 		if d.IsDir() {
-			if name != root && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "node_modules") {
+			if name != root &&
+				(strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" ||
+					base == "node_modules") {
 				return filepath.SkipDir
 			}
 			return nil

@@ -87,7 +87,8 @@ func Wide(prose []Prose) (faults []string) {
 		}
 		eachText(p, func(l Line) {
 			if n := utf8.RuneCountInString(l.Text); n > maxWidth && !strings.HasPrefix(l.Text, "|") {
-				faults = append(faults, fmt.Sprintf("%s:%d has %d characters: wrap it at %d", p.Name, l.Number, n, maxWidth))
+				faults = append(faults,
+					fmt.Sprintf("%s:%d has %d characters: wrap it at %d", p.Name, l.Number, n, maxWidth))
 			}
 		})
 	}

@@ -52,21 +52,24 @@ func TestTree_Pages(t *testing.T) {
 func TestPages(t *testing.T) {
 	dir, long := t.TempDir(), strings.Repeat("ä", 120)
 	for name, text := range map[string]string{
-		"README.md": "# A `node`'s title\n[a](docs/a.md#the-end), [b](docs/b.md), [gone](gone.md) and `[code](gone.md)`\n" +
-			"[web](https://example.com/x.md), [self](#a-nodes-title), [bad](docs/a.md#gone)\n```\n[code](gone.md)\n```\n" +
+		"README.md": "# A `node`'s title\n[a](docs/a.md#the-end), [b](docs/b.md), [gone](gone.md) and " +
+			"`[code](gone.md)`\n" +
+			"[web](https://example.com/x.md), [self](#a-nodes-title), " +
+			"[bad](docs/a.md#gone)\n```\n[code](gone.md)\n```\n" +
 			"[r]: docs/gone.md\n",
 		"docs/a.md":        "## The end\n",
 		"docs/b.md":        "[me](b.md)\n",
 		"docs/c.md":        "[me](c.md), docs/c.md\n",
 		"docs/design/d.md": "| " + long + "\n" + long + "\n" + long + "d\n```\n" + long + "d\n```\n",
 		"docs/design/e.md": "",
-		"layer/a.go":       "// Package layer has things. See docs/a.md, docs/b.md and docs/design/d.md.\npackage layer\n",
-		"layer/b/b.go":     "// Package b is small.\npackage b\n\n// See docs/design/e.md.\n",
-		"layer/c/c.go":     "package c\n",
-		"layer/d/d.go":     "// Package d has one. And two.\npackage d\n",
-		"layer/d/doc.go":   "// Package d has one. And two.\npackage d\n",
-		"layer/e/e.go":     "// This is a comment. It is lost.\npackage e\n",
-		"node/cmd/f/f.go":  "// Command f does things:\n//\n//\tf now\n//\n// It does no others.\npackage main\n",
+		"layer/a.go": "// Package layer has things. See docs/a.md, docs/b.md and " +
+			"docs/design/d.md.\npackage layer\n",
+		"layer/b/b.go":    "// Package b is small.\npackage b\n\n// See docs/design/e.md.\n",
+		"layer/c/c.go":    "package c\n",
+		"layer/d/d.go":    "// Package d has one. And two.\npackage d\n",
+		"layer/d/doc.go":  "// Package d has one. And two.\npackage d\n",
+		"layer/e/e.go":    "// This is a comment. It is lost.\npackage e\n",
+		"node/cmd/f/f.go": "// Command f does things:\n//\n//\tf now\n//\n// It does no others.\npackage main\n",
 	} {
 		write(t, filepath.Join(dir, name), text)
 	}
@@ -75,9 +78,11 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	byFolder, comments := packageComments(t, dir)
-	got := slices.Concat(house.Links(dir, prose), house.Unlinked(prose, comments), house.Uncommented(byFolder), house.Wide(prose))
+	got := slices.Concat(house.Links(dir, prose), house.Unlinked(prose, comments), house.Uncommented(byFolder),
+		house.Wide(prose))
 	want := []string{
-		"README.md:2 links to gone.md, ", "README.md:3 links to docs/a.md#gone, ", "README.md:7 links to docs/gone.md, ",
+		"README.md:2 links to gone.md, ", "README.md:3 links to docs/a.md#gone, ",
+		"README.md:7 links to docs/gone.md, ",
 		"docs/c.md is linked from nowhere", "docs/design/e.md is not named ",
 		"layer/b/b.go says what lives ", "layer/c has no package comment", "layer/d has package comments in ",
 		"layer/e/e.go has a package comment that does not begin ", "docs/design/d.md:3 has 121 ",

@@ -27,8 +27,10 @@ var (
 	// citedPage is the name of a page of Markdown, citedPrivate what only those who wrote Divan have read.
 	citedPage = regexp.MustCompile(`[\w./:@-]+\.md\b`)
 	// citedFile is the name of a file in one of the rooms.
-	citedFile    = regexp.MustCompile(`(?:^|[^\w./-])((?:` + strings.Join(Rooms, "|") + `)(?:/[\w.-]+)+\.(?:go|txt|js|html))\b`)
-	citedPrivate = regexp.MustCompile(`\b(?:MISSION|CONTRACT|FIELD-NOTES|[Tt]he mission)\b|\bshared/[A-Z]|\b[Ii]ssue [0-9]+\b`)
+	citedFile = regexp.MustCompile(`(?:^|[^\w./-])((?:` + strings.Join(Rooms, "|") +
+		`)(?:/[\w.-]+)+\.(?:go|txt|js|html))\b`)
+	citedPrivate = regexp.MustCompile(
+		`\b(?:MISSION|CONTRACT|FIELD-NOTES|[Tt]he mission)\b|\bshared/[A-Z]|\b[Ii]ssue [0-9]+\b`)
 )
 
 // elsewhere are pages of others that comments name, and whose they are.

@@ -65,7 +65,8 @@ func TestReferences(t *testing.T) {
 	for name, text := range map[string]string{
 		"docs/clauses.md": "**R1** A clause.\nTests: `TestThere`, `TestGone`.\n[rfc-001]: https://example.com/001.md\n",
 		"docs/sql.md":     "See [clauses](clauses.md) and docs/http.md, divan_there, divan_there_ and divan_gone.\n",
-		"layer/a.go": "package a\n\n// R1 and R2 (rfc-001, rfc-002; docs/sql.md, layer/a.go, layer/gone.go).\nvar _ = \"R3\" // CONTRACT.md, issue 4\n" +
+		"layer/a.go": "package a\n\n// R1 and R2 (rfc-001, rfc-002; docs/sql.md, layer/a.go, layer/gone.go).\nvar _ " +
+			"= \"R3\" // CONTRACT.md, issue 4\n" +
 			"/* R4,\nR5 */\n",
 		"layer/b.go":           "package a\n\nvar _ = \"divan_there_total\"\n",
 		"layer/a_test.go":      "package a\n\nfunc TestThere(t *testing.T) {}\n",

@@ -15,17 +15,21 @@ type rule struct {
 
 // everyTestMay is what tests of any room may use: an engine to run on, faults, and the conformance suite.
 var everyTestMay = []string{
-	"layer/kv/embedded", "layer/kv/fdb", "layer/kv/fdb/fdbtest", "layer/kv/remote", "layer/kv/faultkv", "layer/kv/kvtest",
+	"layer/kv/embedded", "layer/kv/fdb", "layer/kv/fdb/fdbtest", "layer/kv/remote", "layer/kv/faultkv",
+	"layer/kv/kvtest",
 }
 
 var rules = []rule{
 	{
 		room: "layer/kv",
-		why:  "the engine contract stands on the standard library alone: whoever implements or uses it must be able to read it by itself",
+		why: "the engine contract stands on the standard library alone: whoever implements or uses it must be able " +
+			"to read it by itself",
 	},
 	{
-		room: "layer/kv/embedded", may: []string{"layer/kv", "layer/kv/embedded/..."}, testsMay: []string{"layer/tuple"},
-		why: "an engine knows the contract and nothing else: it stores bytes, and does not know other engines or documents",
+		room: "layer/kv/embedded", may: []string{"layer/kv", "layer/kv/embedded/..."},
+		testsMay: []string{"layer/tuple"},
+		why: "an engine knows the contract and nothing else: it stores bytes, and does not know other engines " +
+			"or documents",
 	},
 	{
 		room: "layer/kv/embedded/internal/failure", may: []string{"layer/kv"},
@@ -136,15 +140,18 @@ var rules = []rule{
 	},
 	{
 		room: "layer/kv/fdb", may: []string{"layer/kv"}, testsMay: []string{"layer/tuple"},
-		why: "an engine knows the contract and nothing else: it stores bytes, and does not know other engines or documents",
+		why: "an engine knows the contract and nothing else: it stores bytes, and does not know other engines " +
+			"or documents",
 	},
 	{
 		room: "layer/kv/remote", may: []string{"layer/kv"}, testsMay: []string{"layer/tuple"},
-		why: "an engine knows the contract and nothing else: it stores bytes, and does not know other engines or documents",
+		why: "an engine knows the contract and nothing else: it stores bytes, and does not know other engines " +
+			"or documents",
 	},
 	{
 		room: "layer/kv/kvtest", may: []string{"layer/kv"},
-		why: "the conformance suite sees an engine through the contract only, or it would not be the same for every engine",
+		why: "the conformance suite sees an engine through the contract only, or it would not be the same for " +
+			"every engine",
 	},
 	{
 		room: "layer/kv/faultkv", may: []string{"layer/kv"},
@@ -189,7 +196,8 @@ var rules = []rule{
 	{
 		room: "layer/script/internal/engine", may: []string{"layer/jsontext", "layer/script/internal/jstext",
 			"layer/script/internal/turns"},
-		why: "an engine runs the functions of one program and pauses in turns; who has runtimes, and which, is the sandbox's",
+		why: "an engine runs the functions of one program and pauses in turns; who has runtimes, and which, is " +
+			"the sandbox's",
 	},
 	{
 		room: "layer/jsontext",
@@ -236,14 +244,16 @@ var rules = []rule{
 	{
 		room: "layer/internal/attach", may: []string{"layer/internal/db", "layer/internal/fault",
 			"layer/internal/rev", "layer/keyspace", "layer/kv", "layer/tuple"},
-		why: "the data of attachments lives and dies with the bodies that refer to it; who writes these does not matter",
+		why: "the data of attachments lives and dies with the bodies that refer to it; who writes these " +
+			"does not matter",
 	},
 	{
 		room: "layer/internal/write", may: []string{"layer/internal/attach", "layer/internal/db",
 			"layer/internal/design", "layer/internal/fault", "layer/internal/feed", "layer/internal/jobs",
 			"layer/jsontext", "layer/internal/rev", "layer/keyspace", "layer/kv", "layer/tuple", "layer/revtree",
 			"layer/script"},
-		why: "documents are written without knowing indexes, which take part through an interface that is declared here",
+		why: "documents are written without knowing indexes, which take part through an interface that is " +
+			"declared here",
 	},
 	{
 		room: "layer/internal/alldocs", may: []string{"layer/internal/db", "layer/internal/fault",
@@ -299,9 +309,11 @@ var rules = []rule{
 	},
 	{
 		room: "layer",
-		may: []string{"layer", "layer/internal/...", "layer/jsontext", "layer/kv", "layer/tuple", "layer/keyspace", "layer/collate",
+		may: []string{"layer", "layer/internal/...", "layer/jsontext", "layer/kv", "layer/tuple", "layer/keyspace",
+			"layer/collate",
 			"layer/reduce", "layer/revtree", "layer/script"},
-		why: "the layer runs below actors, SQL and HTTP, on any engine: it imports its own parts and the contract, never an engine " +
+		why: "the layer runs below actors, SQL and HTTP, on any engine: it imports its own parts and the contract, " +
+			"never an engine " +
 			"and nothing above",
 	},
 	{
@@ -329,7 +341,8 @@ var rules = []rule{
 		why: "a path is parsed without knowing what values it is for",
 	},
 	{
-		room: "query/jsonpath/run", may: []string{"layer/jsontext", "query/datetime", "query/jsonpath", "query/regex", "query/sqlstate",
+		room: "query/jsonpath/run", may: []string{"layer/jsontext", "query/datetime", "query/jsonpath", "query/regex",
+			"query/sqlstate",
 			"query/types"},
 		why: "a path is evaluated over values; what calls it, and what bounds it, comes in through functions",
 	},
@@ -338,13 +351,16 @@ var rules = []rule{
 		why: "the calendar, and the texts of times, are the same whatever values hold them",
 	},
 	{
-		room: "query/types", may: []string{"layer/collate", "layer/jsontext", "query/datetime", "query/jsonpath", "query/sqlstate"},
+		room: "query/types", may: []string{"layer/collate", "layer/jsontext", "query/datetime", "query/jsonpath",
+			"query/sqlstate"},
 		why: "values are compared, cast and written in text and binary; where they come from does not matter",
 	},
 	{
-		room: "query/exec", may: []string{"layer/collate", "layer/jsontext", "query/exec/...", "query/sql/keyword", "query/sqlstate",
+		room: "query/exec", may: []string{"layer/collate", "layer/jsontext", "query/exec/...", "query/sql/keyword",
+			"query/sqlstate",
 			"query/types", "query/work"},
-		why: "plans run over reads that query declares itself; it orders as the store does and knows nothing else of it",
+		why: "plans run over reads that query declares itself; it orders as the store does and knows " +
+			"nothing else of it",
 	},
 	{
 		room: "query/exec/window", may: []string{"query/exec", "query/sqlstate", "query/types", "query/work"},
@@ -378,18 +394,21 @@ var rules = []rule{
 		why: "functions compute values of values; what calls them, and where from, does not matter",
 	},
 	{
-		room: "query/funcs/aggregates", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/sqlstate", "query/types",
+		room: "query/funcs/aggregates",
+		may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/sqlstate", "query/types",
 			"query/work"},
 		why: "aggregates add up values, whatever rows they are of",
 	},
 	{
-		room: "query/funcs/jsons", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/funcs/texts", "query/jsonpath/...",
+		room: "query/funcs/jsons", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/funcs/texts",
+			"query/jsonpath/...",
 			"query/regex",
 			"query/sqlstate", "query/types", "query/work"},
 		why: "JSON is taken apart and put together without knowing documents",
 	},
 	{
-		room: "query/funcs/texts", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/regex", "query/sql/keyword",
+		room: "query/funcs/texts", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/regex",
+			"query/sql/keyword",
 			"query/sqlstate",
 			"query/types", "query/work"},
 		why: "texts and patterns know no other family",
@@ -441,14 +460,16 @@ var rules = []rule{
 		why: "a statement gets its meaning from the tree and a schema, without the wire and without running anything",
 	},
 	{
-		room: "query/plan", may: []string{"layer/jsontext", "query/bind/...", "query/exec/...", "query/funcs/...", "query/sql/ast",
+		room: "query/plan", may: []string{"layer/jsontext", "query/bind/...", "query/exec/...", "query/funcs/...",
+			"query/sql/ast",
 			"query/sqlstate", "query/types", "query/work"},
 		why: "a plan is made of what is bound and of values, and is run elsewhere",
 	},
 	{
 		room: "query/catalog", may: []string{"query/bind/...", "query/exec/...", "query/funcs/...",
-			"query/sql/keyword", "query/sqlstate", "query/types"}, testsMay: []string{"query/exec/exectest", "query/pgtest"},
-		why: "the catalogue is rows about databases and views, seen through the same declared reads",
+			"query/sql/keyword", "query/sqlstate", "query/types"},
+		testsMay: []string{"query/exec/exectest", "query/pgtest"},
+		why:      "the catalogue is rows about databases and views, seen through the same declared reads",
 	},
 	{
 		room: "query/selector", may: []string{"layer/collate"},
@@ -460,7 +481,8 @@ var rules = []rule{
 	},
 	{
 		room: "actors/internal/runtime", may: []string{"layer/kv"},
-		why: "how an actor runs, fails and is shown does not depend on what it does; of the store it knows that watches end",
+		why: "how an actor runs, fails and is shown does not depend on what it does; of the store it knows that " +
+			"watches end",
 	},
 	{
 		room: "actors/internal/ports", may: []string{"layer", "layer/kv"},
@@ -487,7 +509,8 @@ var rules = []rule{
 	},
 	{
 		room: "actors", may: []string{"actors/internal/...", "layer", "layer/kv"}, testsMay: []string{"layer/script"},
-		why: "actors decide who does work and where, over the layer; members and addresses come through a Placer that node wires, " +
+		why: "actors decide who does work and where, over the layer; members and addresses come through a Placer " +
+			"that node wires, " +
 			"and engines, HTTP and SQL are none of their business",
 	},
 	{
@@ -511,16 +534,18 @@ var rules = []rule{
 		why: "the page shows what the HTTP API says; it has no way of its own into the store",
 	},
 	{
-		room: "node/sqlreads", may: []string{"layer", "actors", "cluster", "query/exec", "node/auth"}, testsMay: []string{"layer/script"},
-		why: "it shows the layer to query; what the SQL means, and the wire, are query's",
+		room: "node/sqlreads", may: []string{"layer", "actors", "cluster", "query/exec", "node/auth"},
+		testsMay: []string{"layer/script"},
+		why:      "it shows the layer to query; what the SQL means, and the wire, are query's",
 	},
 	{
 		room: "node/api/internal/encode", may: []string{"layer", "layer/jsontext"},
 		why: "JSON is written the same way by every endpoint; what is in it does not matter, but for revisions",
 	},
 	{
-		room: "node/api/internal/fault", may: []string{"layer", "layer/jsontext", "layer/kv", "layer/script", "node/api/internal/encode"},
-		why: "errors of the rooms below get their status here, and those of HTTP itself are made here",
+		room: "node/api/internal/fault",
+		may:  []string{"layer", "layer/jsontext", "layer/kv", "layer/script", "node/api/internal/encode"},
+		why:  "errors of the rooms below get their status here, and those of HTTP itself are made here",
 	},
 	{
 		room: "node/api/internal/decode", may: []string{"layer/jsontext", "node/api/internal/fault"},
@@ -541,7 +566,8 @@ var rules = []rule{
 		why: "a call is the same for every endpoint, so it knows none of them",
 	},
 	{
-		room: "node/api/internal/settings", may: []string{"layer/jsontext", "node/api/internal/call", "node/api/internal/encode",
+		room: "node/api/internal/settings",
+		may: []string{"layer/jsontext", "node/api/internal/call", "node/api/internal/encode",
 			"node/api/internal/fault", "node/auth"},
 		why: "settings do not know who heeds them; auth says which origins are safe",
 	},
@@ -551,19 +577,22 @@ var rules = []rule{
 		why: "documents look the same alone, in rows and in feeds",
 	},
 	{
-		room: "node/api/internal/docs", may: []string{"layer", "layer/jsontext", "layer/revtree", "node/api/internal/call",
+		room: "node/api/internal/docs",
+		may: []string{"layer", "layer/jsontext", "layer/revtree", "node/api/internal/call",
 			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
 			"node/api/internal/intake", "node/api/internal/render", "node/api/internal/settings", "node/auth"},
 		why: "endpoints of documents are calls of the layer, and know no other endpoints",
 	},
 	{
-		room: "node/api/internal/rows", may: []string{"layer", "layer/jsontext", "node/api/internal/call", "node/api/internal/decode",
+		room: "node/api/internal/rows",
+		may: []string{"layer", "layer/jsontext", "node/api/internal/call", "node/api/internal/decode",
 			"node/api/internal/encode", "node/api/internal/fault", "node/api/internal/render",
 			"node/api/internal/settings"},
 		why: "lists and views are calls of the layer, and know no other endpoints",
 	},
 	{
-		room: "node/api/internal/feeds", may: []string{"layer", "layer/jsontext", "layer/script", "node/api/internal/call",
+		room: "node/api/internal/feeds",
+		may: []string{"layer", "layer/jsontext", "layer/script", "node/api/internal/call",
 			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
 			"node/api/internal/render", "node/api/internal/settings", "query/selector"},
 		testsMay: []string{"node/api/internal/intake"},
@@ -576,7 +605,8 @@ var rules = []rule{
 		why: "endpoints of databases are calls of the layer; lists of databases take the parameters of other lists",
 	},
 	{
-		room: "node/api/internal/server", may: []string{"layer", "layer/jsontext", "node/api/internal/call", "node/api/internal/decode",
+		room: "node/api/internal/server",
+		may: []string{"layer", "layer/jsontext", "node/api/internal/call", "node/api/internal/decode",
 			"node/api/internal/encode", "node/api/internal/fault"},
 		why: "what the node tells of itself comes through interfaces that are declared here",
 	},
@@ -603,7 +633,8 @@ var rules = []rule{
 	{
 		room: "scripts/benchmark", may: []string{"scripts/...", "layer", "layer/tuple", "layer/keyspace", "layer/kv",
 			"layer/kv/embedded", "layer/kv/remote"},
-		why: "it measures the built binary from outside, engines against what they stand on, and what the layer asks of an engine",
+		why: "it measures the built binary from outside, engines against what they stand on, and what the layer " +
+			"asks of an engine",
 	},
 	{
 		room: "scripts", may: []string{"scripts/..."},
@@ -622,9 +653,11 @@ type home struct {
 var thirdParties = map[string]home{
 	"github.com/apple/foundationdb": {rooms: []string{"layer/kv/fdb", "scripts/benchmark"},
 		why: "it needs cgo and a client library; the benchmark compares with it bare"},
-	"github.com/cockroachdb/pebble/v2": {rooms: []string{"layer/kv/embedded", "layer/kv/embedded/...", "scripts/benchmark"}, tests: true,
+	"github.com/cockroachdb/pebble/v2": {rooms: []string{"layer/kv/embedded", "layer/kv/embedded/...",
+		"scripts/benchmark"}, tests: true,
 		why: "the embedded engine's files are its own business; the benchmark compares with it bare"},
-	"github.com/google/btree": {rooms: []string{"layer/kv/embedded/internal/writes", "layer/kv/embedded/internal/watch"},
+	"github.com/google/btree": {rooms: []string{"layer/kv/embedded/internal/writes",
+		"layer/kv/embedded/internal/watch"},
 		why: "the ordered sets of a transaction's writes and of watched keys"},
 	"github.com/axiomhq/hyperloglog": {rooms: []string{"layer/reduce"},
 		why: "it counts distinct keys for _approx_count_distinct"},
@@ -636,7 +669,8 @@ var thirdParties = map[string]home{
 		why: "convert_from and convert_to alone know sets of characters but UTF-8"},
 	"golang.org/x/text/unicode/norm": {rooms: []string{"layer/collate", "query/funcs/texts"},
 		why: "normal forms are a part of the order of strings, and a function of SQL"},
-	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "layer/script", "node/api/internal/...",
+	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "layer/script",
+		"node/api/internal/...",
 		"query/selector"},
 		why: "JSON is looked at where it comes in, without decoding it"},
 	"github.com/jackc/pgx/v5/pgproto3": {rooms: []string{"query/pgwire"}, tests: true,
@@ -646,12 +680,15 @@ var thirdParties = map[string]home{
 		why: "SCRAM is a part of the wire protocol's login"},
 	"github.com/xdg-go/stringprep": {rooms: []string{"node/auth"},
 		why: "it prepares passwords before they are hashed"},
-	"github.com/hashicorp/golang-lru/v2": {rooms: []string{"layer/internal/cache", "layer/internal/db", "node/auth", "query"},
-		why: "open databases and functions, what log-ins have shown, and which queries were bound, are remembered within a bound"},
+	"github.com/hashicorp/golang-lru/v2": {rooms: []string{"layer/internal/cache", "layer/internal/db", "node/auth",
+		"query"},
+		why: "open databases and functions, what log-ins have shown, and which queries were bound, are remembered " +
+			"within a bound"},
 	"github.com/xwb1989/sqlparser": {rooms: []string{"query/sql/parse"},
 		why: "it is the grammar of the clauses of one SELECT, of which one file makes the skeleton"},
 	"github.com/hashicorp/memberlist": {rooms: []string{"cluster"}, why: "gossip stays behind cluster's own types"},
-	"github.com/cespare/xxhash/v2":    {rooms: []string{"cluster", "layer/internal/db"}, why: "placement hashes with it"},
+	"github.com/cespare/xxhash/v2": {rooms: []string{"cluster", "layer/internal/db"},
+		why: "placement hashes with it"},
 	"github.com/asynkron/protoactor-go": {rooms: []string{"actors", "actors/internal/runtime", "cluster"},
 		why: "actors and remoting need it, nobody else sees it"},
 	"google.golang.org/grpc": {rooms: []string{"cluster"},
@@ -683,9 +720,11 @@ var bannedStandard = map[string]struct {
 	"C": {but: []string{"layer/kv/fdb", generator}, reason: "the binary builds without cgo, but for FoundationDB"},
 	"unsafe": {but: []string{"layer/script/internal/engine", "layer/script/internal/turns", "query/types", generator},
 		reason: "nothing here is worth a memory fault in somebody's only copy of their data"},
-	"net/http":       {but: []string{"node", "node/...", "scripts/..."}, testsMay: true, reason: "HTTP is spoken in node alone"},
-	"database/sql":   {testsMay: true, reason: "Divan is a server of SQL, not a client"},
-	"log":            {but: []string{generator, "cluster"}, reason: "the log is for the operator: log/slog, with keys"},
-	"math/rand":      {reason: "math/rand/v2 is the one that is seeded well"},
-	"net/http/pprof": {but: []string{"node"}, reason: "it registers itself on the default mux, for everybody who can connect"},
+	"net/http": {but: []string{"node", "node/...", "scripts/..."}, testsMay: true,
+		reason: "HTTP is spoken in node alone"},
+	"database/sql": {testsMay: true, reason: "Divan is a server of SQL, not a client"},
+	"log":          {but: []string{generator, "cluster"}, reason: "the log is for the operator: log/slog, with keys"},
+	"math/rand":    {reason: "math/rand/v2 is the one that is seeded well"},
+	"net/http/pprof": {but: []string{"node"},
+		reason: "it registers itself on the default mux, for everybody who can connect"},
 }

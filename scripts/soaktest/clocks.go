@@ -13,7 +13,8 @@ import (
 )
 
 // slowDesign has a map function that takes about a millisecond, so that a build of it can be interrupted.
-const slowDesign = `{"views":{"n":{"map":"function (doc) { var s = 0; for (var i = 0; i < 20000; i++) s += i; if (doc.n) emit(s && doc.n, doc.n) }",` +
+const slowDesign = `{"views":{"n":{"map":"function (doc) { var s = 0; for (var i = 0; i < 20000; i++) s += i; ` +
+	`if (doc.n) emit(s && doc.n, doc.n) }",` +
 	`"reduce":"_sum"}}}`
 
 // runClocks has two of three nodes live in different hours. The one that builds an index dies; the others have to go on
@@ -54,7 +55,8 @@ func runClocks(ctx context.Context, e *environment, t *tally) error {
 		began := time.Now()
 		_, body, err := c.nodes[0].Load().do(ctx, "GET", "/"+database+"/_design/slow/_view/n", nil)
 		if err != nil {
-			return fmt.Errorf("the index that a killed node built, %v later: %w", time.Since(began).Round(time.Second), err)
+			return fmt.Errorf("the index that a killed node built, %v later: %w", time.Since(began).Round(time.Second),
+				err)
 		}
 		t.took(time.Since(began))
 		var answer struct{ Rows []struct{ Value int } }
@@ -90,7 +92,8 @@ func (e *environment) binaryAhead(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := errors.Join(os.WriteFile(replaced, []byte(changed), 0o600), os.WriteFile(overlay, files, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(replaced, []byte(changed), 0o600),
+		os.WriteFile(overlay, files, 0o600)); err != nil {
 		return "", err
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", binary, "./node/cmd/divan")

@@ -40,7 +40,9 @@ func newThree(ctx context.Context, dir string) (*three, error) {
 			storage = fmt.Sprintf("storage: {engine: embedded, listen: \"127.0.0.1:%d\", secret: %q}\n", store, secret)
 			join = ""
 		}
-		s.settings = storage + fmt.Sprintf("cluster: {gossip: %q, remoting: %q, join: [%s], secret: %q}\n", s.addr(2), s.addr(3), join, secret)
+		s.settings = storage +
+			fmt.Sprintf("cluster: {gossip: %q, remoting: %q, join: [%s], secret: %q}\n", s.addr(2), s.addr(3), join,
+				secret)
 	}
 	return c, nil
 }
@@ -108,7 +110,8 @@ func (f *follower) follow(ctx context.Context, n *node) {
 	f.mu.Lock()
 	since := f.since
 	f.mu.Unlock()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, n.base+"/"+database+"/_changes?feed=continuous&heartbeat=1000&since="+since, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		n.base+"/"+database+"/_changes?feed=continuous&heartbeat=1000&since="+since, nil)
 	if err != nil {
 		return
 	}
@@ -248,7 +251,8 @@ func (f *follower) caughtUp(ctx context.Context, l *ledger, i int, t *tally) {
 	t.took(time.Since(began))
 	if missing > 0 {
 		t.lost += missing
-		t.remark("the feed of node %d lacks %d changes after %v, such as %s", i+1, missing, time.Since(began).Round(time.Second), example)
+		t.remark("the feed of node %d lacks %d changes after %v, such as %s", i+1, missing,
+			time.Since(began).Round(time.Second), example)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

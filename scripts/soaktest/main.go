@@ -32,11 +32,13 @@ func troubles() []trouble {
 	return []trouble{
 		{"kills", "kill -9 under writes, start again", always, runKills},
 		{"power cuts", "in a simulated file system, what was not synced is lost", needsGo, runPowerCuts},
-		{"damaged files", "a bit, 4 KB, the tail or all of a file changed or gone, after a kill or a stop", always, runFaults},
+		{"damaged files", "a bit, 4 KB, the tail or all of a file changed or gone, after a kill or a stop", always,
+			runFaults},
 		{"full disk", "filled from outside under writes, and freed again", needsMount, runFullDisk},
 		{"pauses", "a node of three is stopped for seconds and goes on", always, runPauses},
 		{"kills of three", "a node of three is killed or stopped, and starts again", always, runClusterKills},
-		{"partitions", "a node of three is cut off from the others, in network namespaces", needsNamespaces, runPartitions},
+		{"partitions", "a node of three is cut off from the others, in network namespaces", needsNamespaces,
+			runPartitions},
 		{"clocks", "nodes of three whose clocks differ by an hour, one of them is killed", needsGo, runClocks},
 	}
 }
@@ -90,7 +92,8 @@ func (t *tally) took(d time.Duration) { t.longest = max(t.longest, d) }
 func main() {
 	binary := flag.String("binary", "bin/divan", "the `FILE` to bring trouble to")
 	minutes := flag.Float64("minutes", 2, "for how long")
-	seed := flag.Uint64("seed", rand.Uint64(), "of what is left to chance; the order of events on a busy machine is not")
+	seed := flag.Uint64("seed", rand.Uint64(),
+		"of what is left to chance; the order of events on a busy machine is not")
 	only := flag.String("only", "", "comma-separated kinds of trouble; empty: all")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: scripts/soak [flags] MINUTES")
@@ -167,7 +170,8 @@ func (e *environment) round(ctx context.Context, k trouble, t *tally) error {
 		err = nil
 	}
 	fmt.Fprintf(e.log, "soak: %-15s round %d, %v: %d written, %d unknown, lost %d, doubled %d, wrong %d\n",
-		k.name, t.rounds, time.Since(began).Round(100*time.Millisecond), t.writes, t.unknown, t.lost, t.doubled, t.wrong)
+		k.name, t.rounds, time.Since(began).Round(100*time.Millisecond), t.writes, t.unknown, t.lost, t.doubled,
+		t.wrong)
 	if err != nil || t.bad() > before {
 		return err
 	}
@@ -224,5 +228,6 @@ func printTable(w io.Writer, kinds []trouble, tallies []*tally) {
 			fmt.Fprintf(w, "%s: %s\n", k.name, r)
 		}
 	}
-	fmt.Fprintln(w, "unknown: writes answered with an error or not at all; named: damage that a start or a read was refused for")
+	fmt.Fprintln(w,
+		"unknown: writes answered with an error or not at all; named: damage that a start or a read was refused for")
 }

@@ -167,19 +167,24 @@ func (h *hosts) three(dir string) (*three, error) {
 	c := &three{}
 	for i := range c.specs {
 		s := &spec{
-			name: fmt.Sprintf("soak%d", i+1), dir: filepath.Join(dir, fmt.Sprint(i+1)), host: host(i + 1), ports: [4]int{5984, 5433, 7946, 7947},
-			prefix: []string{"ip", "netns", "exec", h.ns(i + 1)}, admin: "soak:soak", env: []string{"DIVAN_AUTH_ITERATIONS=4096"},
+			name: fmt.Sprintf("soak%d", i+1), dir: filepath.Join(dir, fmt.Sprint(i+1)), host: host(i + 1),
+			ports:  [4]int{5984, 5433, 7946, 7947},
+			prefix: []string{"ip", "netns", "exec", h.ns(i + 1)}, admin: "soak:soak",
+			env:       []string{"DIVAN_AUTH_ITERATIONS=4096"},
 			transport: &http.Transport{DialContext: h.dial, MaxIdleConnsPerHost: 64},
 		}
 		storage := fmt.Sprintf("storage: {engine: remote, address: \"%s:7945\", secret: %q, tls: {ca: %q}}\n",
 			host(1), secret, cert)
 		join := fmt.Sprintf("\"%s:7946\"", host(1))
 		if i == 0 {
-			storage = fmt.Sprintf("storage: {engine: embedded, listen: \"%s:7945\", secret: %q, tls: {cert: %q, key: %q}}\n",
+			storage = fmt.Sprintf("storage: {engine: embedded, listen: \"%s:7945\", secret: %q, tls: {cert: %q, "+
+				"key: %q}}\n",
 				host(1), secret, cert, key)
 			join = ""
 		}
-		s.settings = storage + fmt.Sprintf("cluster: {gossip: %q, remoting: %q, join: [%s], secret: %q}\n", s.addr(2), s.addr(3), join, secret)
+		s.settings = storage +
+			fmt.Sprintf("cluster: {gossip: %q, remoting: %q, join: [%s], secret: %q}\n", s.addr(2), s.addr(3), join,
+				secret)
 		c.specs[i] = s
 	}
 	return c, nil

@@ -81,7 +81,8 @@ func (s *spec) start(ctx context.Context, binary string) (*node, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
-	config := fmt.Sprintf("name: %q\ndata: %q\nhttp: {listen: %q}\nsql: {listen: %q}\n%s", s.name, filepath.Join(s.dir, "data"),
+	config := fmt.Sprintf("name: %q\ndata: %q\nhttp: {listen: %q}\nsql: {listen: %q}\n%s", s.name,
+		filepath.Join(s.dir, "data"),
 		s.addr(0), s.addr(1), s.settings)
 	if !strings.Contains(s.settings, "cluster:") {
 		config += fmt.Sprintf("cluster: {gossip: %q, remoting: %q}\n", s.addr(2), s.addr(3))
@@ -199,7 +200,8 @@ func panicked(log string) string {
 		return err.Error()
 	}
 	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") || strings.Contains(line, `"msg":"panic`) {
+		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") ||
+			strings.Contains(line, `"msg":"panic`) {
 			return line
 		}
 	}

@@ -17,11 +17,12 @@ import (
 // concurrent use.
 type Feeds struct {
 	Options
-	tree        *runtime.Tree
-	hub         *hub
-	exchange    *exchange
-	probes      singleflight.Group
-	reached     atomic.Int64    // when the newest question was asked that the store has answered: nanoseconds since began
+	tree     *runtime.Tree
+	hub      *hub
+	exchange *exchange
+	probes   singleflight.Group
+	// when the newest question was asked that the store has answered: nanoseconds since began
+	reached     atomic.Int64
 	began       time.Time       // the feeds
 	wakes       atomic.Int64    // how often the listeners of a shard were woken
 	placement   <-chan struct{} // receives after changes; nil without peers

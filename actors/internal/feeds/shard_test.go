@@ -156,7 +156,9 @@ func TestShardBehavior(t *testing.T) {
 				linger:    time.Second,
 				backoff:   runtime.NewBackoff(time.Millisecond, time.Second),
 				listeners: func() int { return int(crowd) },
-				elsewhere: func() (string, bool) { return strings.TrimSuffix(owner, "!"), strings.HasSuffix(owner, "!") },
+				elsewhere: func() (string, bool) {
+					return strings.TrimSuffix(owner, "!"), strings.HasSuffix(owner, "!")
+				},
 			}
 			start := time.Unix(1000, 0)
 			for i, turn := range tc.turns {

@@ -70,7 +70,8 @@ func TestIndexerBehavior(t *testing.T) {
 					turn{stepAgain{"a"}, fmt.Sprintf("a:%d", n)})
 			}
 			return list
-		}(), turn{stepped{shard: "a", err: broken}, "report shard a: broken"}, turn{jobReported{broken}, "end broken stop"})...)},
+		}(), turn{stepped{shard: "a", err: broken}, "report shard a: broken"},
+			turn{jobReported{broken}, "end broken stop"})...)},
 		{"another worker has the job: no more batches, no report", 1, []turn{
 			{runtime.Started{}, "begin pause"},
 			{plan, "a:100 b:100"},

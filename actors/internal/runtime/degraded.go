@@ -21,14 +21,16 @@ func (t *Tree) Degraded() (list []string) {
 			list = append(
 				list,
 				fmt.Sprintf("actor_failing: %s has failed %d times within a minute (%s) and is started "+
-					"again each time; what it does comes late. The log has the stack under \"actor failed\": please report it.",
+					"again each time; what it does comes late. The log has the stack under \"actor failed\": "+
+					"please report it.",
 					r.ID, n, reason),
 			)
 		case r.busy(now) > stuckFrom:
 			list = append(
 				list,
 				fmt.Sprintf("actor_failing: %s has been busy with one message for %v; what it does comes "+
-					"late. Restart the node if this stays, and please report it.", r.ID, r.busy(now).Truncate(time.Second)),
+					"late. Restart the node if this stays, and please report it.", r.ID,
+					r.busy(now).Truncate(time.Second)),
 			)
 		}
 	})

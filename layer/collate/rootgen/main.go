@@ -4,8 +4,9 @@
 //
 //	go run -tags icu ./layer/collate/rootgen layer/collate
 //
-// root.bin is the table of collation elements, testdata/*.gz ICU's answers that the test compares with. It needs cgo and ICU's
-// development files (Debian: libicu-dev, pkg-config). A change of ICU's version is a change of the order: raise collate.Version with it.
+// root.bin is the table of collation elements, testdata/*.gz ICU's answers that the test compares with. It needs cgo
+// and ICU's development files (Debian: libicu-dev, pkg-config). A change of ICU's version is a change of the order:
+// raise collate.Version with it.
 package main
 
 /*
@@ -230,7 +231,8 @@ func writeTable(name string) {
 	if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
 		log.Fatal(err)
 	}
-	log.Printf("%s: %d elements, %d characters, %d contractions, %d bytes", name, len(all), len(singles), len(contractions), b.Len())
+	log.Printf("%s: %d elements, %d characters, %d contractions, %d bytes", name, len(all), len(singles),
+		len(contractions), b.Len())
 }
 
 // check holds what the encoding in package collate relies on.
@@ -249,8 +251,8 @@ func check(e element) {
 	}
 }
 
-// characters are all assigned ones outside of the supplementary ideographic planes, in ICU's order: differences of code points, in
-// which the lowest bit says that the character equals the one before.
+// characters are all assigned ones outside of the supplementary ideographic planes, in ICU's order: differences of code
+// points, in which the lowest bit says that the character equals the one before.
 func characters() []byte {
 	var all []rune
 	for r := rune(0); r < 0x20000; r++ {
@@ -291,7 +293,8 @@ func pairs() []byte {
 }
 
 func compare(a, b string) int {
-	return int(C.root_compare(root, (*C.char)(unsafe.Pointer(unsafe.StringData(a))), C.int(len(a)), (*C.char)(unsafe.Pointer(unsafe.StringData(b))), C.int(len(b))))
+	return int(C.root_compare(root, (*C.char)(unsafe.Pointer(unsafe.StringData(a))), C.int(len(a)),
+		(*C.char)(unsafe.Pointer(unsafe.StringData(b))), C.int(len(b))))
 }
 
 func writeGzip(name string, data []byte) {

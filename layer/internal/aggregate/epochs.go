@@ -81,7 +81,8 @@ func GetMarked(r kv.Reader, k *index.Keys) func() (Aggregates, error) {
 }
 
 func markPrefix(k *index.Keys, view int, epoch int64) []byte {
-	return tuple.AppendInt(k.AppendRange(nil, keyspace.ViewMarks+keyspace.ViewRange(epoch%keyspace.ViewEpochs)), int64(view))
+	return tuple.AppendInt(k.AppendRange(nil, keyspace.ViewMarks+keyspace.ViewRange(epoch%keyspace.ViewEpochs)),
+		int64(view))
 }
 
 // MarkPrefixes are those of all epochs of which there may be marks, that of new ones first.

@@ -75,7 +75,8 @@ var errPartial = errors.New("partial aggregate is cut short")
 func ParsePartial(p *Partial, position, value []byte) error {
 	*p = Partial{Span: index.Span{Begin: position}}
 	if len(value) == 0 || value[0] != keyspace.AggregateFormat {
-		return fmt.Errorf("partial aggregate of a format that this node, which knows %d, cannot read", keyspace.AggregateFormat)
+		return fmt.Errorf("partial aggregate of a format that this node, which knows %d, cannot read",
+			keyspace.AggregateFormat)
 	}
 	rows, n := binary.Uvarint(value[1:])
 	if n <= 0 {

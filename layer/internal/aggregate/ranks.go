@@ -163,7 +163,8 @@ func Rank(r *index.Reading, view int, position []byte, total int64) (n int64, ok
 	if !r.Decided {
 		return 0, false, nil
 	}
-	all, key := &StateOf(r.Rows.D.Store).ranks, rankedView{index.Publication{Database: r.Rows.Core.Number, Signature: r.Keys.Signature}, view}
+	all, key := &StateOf(r.Rows.D.Store).ranks,
+		rankedView{index.Publication{Database: r.Rows.Core.Number, Signature: r.Keys.Signature}, view}
 	table, first := all.find(key, r.Seq, total)
 	if first {
 		if table, err = makeRankTable(r, view, total); err != nil {

@@ -13,8 +13,10 @@ import (
 
 // AllDocsOptions of AllDocs. Keys, where not nil, names documents and excludes the range.
 type AllDocsOptions struct {
-	Keys        []string
-	Start, End  *string // ids, inclusive unless ExcludeEnd; with Descending Start is the higher one. Compared as bytes (CouchDB's _all_docs order is raw)
+	Keys []string
+	// ids, inclusive unless ExcludeEnd; with Descending Start is the higher one. Compared as bytes (CouchDB's _all_docs
+	// order is raw)
+	Start, End  *string
 	ExcludeEnd  bool
 	Descending  bool
 	Limit, Skip int // Limit < 0 is none
@@ -149,7 +151,8 @@ func (a *AllDocs) counted() (wanted, more bool) {
 // live walks the list of live documents.
 func (a *AllDocs) live() error {
 	prefix := a.S.Keys.Sub(nil, keyspace.AllDocs)
-	r := db.IdRange(prefix, db.IdBounds{Start: a.O.Start, End: a.O.End, ExcludeEnd: a.O.ExcludeEnd, Descending: a.O.Descending})
+	r := db.IdRange(prefix,
+		db.IdBounds{Start: a.O.Start, End: a.O.End, ExcludeEnd: a.O.ExcludeEnd, Descending: a.O.Descending})
 	if a.O.Only == db.DesignOnly {
 		first, end := "_design/", "_design0"
 		design := db.IdRange(prefix, db.IdBounds{Start: &first, End: &end, ExcludeEnd: true})

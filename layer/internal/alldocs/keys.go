@@ -48,7 +48,8 @@ func (a *AllDocs) keys() error {
 func (a *AllDocs) keysPart(ids []string) (more bool, err error) {
 	rows := make([]kv.RangeIterator, len(ids))
 	for i, id := range ids {
-		rows[i] = db.GetRange(a.S.R, a.S.Keys.Doc(nil, keyspace.Revisions, id), kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
+		rows[i] = db.GetRange(a.S.R, a.S.Keys.Doc(nil, keyspace.Revisions, id),
+			kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
 	}
 	answers := make([]AllDocsRow, len(ids))
 	for i, id := range ids {
@@ -58,7 +59,8 @@ func (a *AllDocs) keysPart(ids []string) (more bool, err error) {
 			continue
 		}
 		answers[i].ID = id
-		if len(leaves) == 0 || a.O.Only == db.DesignOnly && !db.IsDesign(id) || a.O.Only == db.WithoutDesigns && db.IsDesign(id) {
+		if len(leaves) == 0 || a.O.Only == db.DesignOnly && !db.IsDesign(id) ||
+			a.O.Only == db.WithoutDesigns && db.IsDesign(id) {
 			answers[i].Err = rev.ErrMissing()
 			continue
 		}
@@ -83,7 +85,8 @@ func (a *AllDocs) keysPart(ids []string) (more bool, err error) {
 // locals walks the _local documents.
 func (a *AllDocs) locals() error {
 	prefix := a.S.Keys.Sub(nil, keyspace.Local)
-	r := db.IdRange(prefix, db.IdBounds{Start: a.O.Start, End: a.O.End, ExcludeEnd: a.O.ExcludeEnd, Descending: a.O.Descending})
+	r := db.IdRange(prefix,
+		db.IdBounds{Start: a.O.Start, End: a.O.End, ExcludeEnd: a.O.ExcludeEnd, Descending: a.O.Descending})
 	var id string
 	turn := 0
 	chunks := map[int64][]byte{}

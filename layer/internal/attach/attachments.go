@@ -18,7 +18,8 @@ import (
 // OpenAttachment streams an attachment's stored bytes (still encoded, where Encoding says so) from offset off, n bytes
 // at most (n < 0: to the end). It reads about a megabyte at a time; the first Read may fail with NotFound where
 // compaction has removed the data.
-func (d Database) OpenAttachment(ctx context.Context, docID string, a rev.Attachment, off, n int64) (io.ReadCloser, error) {
+func (d Database) OpenAttachment(ctx context.Context, docID string, a rev.Attachment, off, n int64) (io.ReadCloser,
+	error) {
 	if off < 0 || off > a.EncodedLength {
 		return nil, fault.Errf(fault.Invalid, "requested_range_not_satisfiable", "Requested range not satisfiable")
 	}

@@ -14,7 +14,8 @@ import (
 // a document with few bodies is looked through at once. One with many is left to compaction, as a check:
 //
 //	(Compaction, CompactionCheck, DocID, AttachmentID) = (encoded length, length): a body that referred to it is gone
-//	(Compaction, compactionCursor, DocID)              = what follows DocID in the key of the last body that was counted
+//	(Compaction, compactionCursor, DocID)              = what follows DocID in the key of the last body that was
+//	                                                     counted
 //
 // Compaction goes through the document's bodies in transactions of bounded size and counts those that are not, each in
 // the transaction that marks it. At the end all bodies of the document are counted, which its key in AttachmentRefs

@@ -94,7 +94,8 @@ func dropAttachmentsOf(t *db.Txn, id string, list []rev.Attachment) error {
 		if err != nil {
 			return err
 		}
-		n, all := TakeRefs(db.CounterValue(value) + db.Gather[rev.AttachmentRefs](t).Of[rev.AttachmentKey{DocID: id, Id: list[i].ID}].N)
+		n, all := TakeRefs(db.CounterValue(value) +
+			db.Gather[rev.AttachmentRefs](t).Of[rev.AttachmentKey{DocID: id, Id: list[i].ID}].N)
 		if n != 0 { // less than none is a wrong counter: the data stays, and verify tells
 			continue
 		}

@@ -27,13 +27,15 @@ const (
 // Upload streams attachment data into the store in transactions of bounded size, with flat memory. length < 0 is
 // unknown; otherwise a shorter or longer stream is Invalid. TooLarge past Options.MaxAttachment. The upload is kept as
 // long as ctx lives; what no Edit has taken up then is swept within two hours.
-func (d Database) Upload(ctx context.Context, docID string, r io.Reader, length int64, encoding string) (*rev.Upload, error) {
+func (d Database) Upload(ctx context.Context, docID string, r io.Reader, length int64, encoding string) (*rev.Upload,
+	error) {
 	switch encoding {
 	case "identity":
 		encoding = ""
 	case "", "gzip":
 	default:
-		return nil, fault.Errf(fault.Invalid, "bad_content_type", "Only gzip and identity content-encodings are supported")
+		return nil, fault.Errf(fault.Invalid, "bad_content_type",
+			"Only gzip and identity content-encodings are supported")
 	}
 	limit := StateOf(d.Store).Max
 	if length > limit {

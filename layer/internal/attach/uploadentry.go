@@ -203,7 +203,8 @@ func removeUploads(ctx context.Context, d *db.Database, dead func(u *rev.Upload,
 
 // removeUpload removes an upload if its entry is dead, and is still what was read in a snapshot: only then does it
 // conflict with others, who may take it up or renew it.
-func removeUpload(t *db.Txn, entry []byte, row kv.KeyValue, dead func(u *rev.Upload, value []byte) (bool, error)) error {
+func removeUpload(t *db.Txn, entry []byte, row kv.KeyValue,
+	dead func(u *rev.Upload, value []byte) (bool, error)) error {
 	u, err := ParseUpload(entry)
 	if err != nil {
 		return err

@@ -198,7 +198,8 @@ func Load(ix *index.Index, r kv.Reader, keys db.Space, entries []feed.Entry) ([]
 }
 
 // appendDocument renders a document as map functions see it: with conflicts, where there are any, as in CouchDB.
-func appendDocument(ix *index.Index, dst []byte, r kv.Reader, keys db.Space, e *feed.Entry, body *rev.BodyRead) ([]byte, error) {
+func appendDocument(ix *index.Index, dst []byte, r kv.Reader, keys db.Space, e *feed.Entry, body *rev.BodyRead) ([]byte,
+	error) {
 	stored, found, err := body.Wait()
 	if err != nil {
 		return nil, err
@@ -225,9 +226,10 @@ func appendDocument(ix *index.Index, dst []byte, r kv.Reader, keys db.Space, e *
 	return doc.AppendJSON(dst), nil
 }
 
-// MapAll runs the map functions over the sources, on all processors where there are many. limit, where not zero, is how long a function may take over a
-// document at most.
-func MapAll(ctx context.Context, ix *index.Index, k *index.Keys, sources []source, limit time.Duration) ([]indexedDoc, error) {
+// MapAll runs the map functions over the sources, on all processors where there are many. limit, where not zero, is how
+// long a function may take over a document at most.
+func MapAll(ctx context.Context, ix *index.Index, k *index.Keys, sources []source, limit time.Duration) ([]indexedDoc,
+	error) {
 	docs := make([]indexedDoc, len(sources))
 	live := make([]int, 0, len(sources))
 	views := make([]index.Emission, len(sources)*len(ix.Design().Views))
@@ -262,7 +264,8 @@ func MapAll(ctx context.Context, ix *index.Index, k *index.Keys, sources []sourc
 }
 
 // mapSome maps the sources at the given places and computes the keys of their rows.
-func mapSome(ctx context.Context, maps *script.Maps, k *index.Keys, sources []source, docs []indexedDoc, places []int) error {
+func mapSome(ctx context.Context, maps *script.Maps, k *index.Keys, sources []source, docs []indexedDoc,
+	places []int) error {
 	texts := make([][]byte, len(places))
 	for i, at := range places {
 		texts[i] = sources[at].json

@@ -24,7 +24,8 @@ import (
 // the creation. Then the index is ready, and is as of the newest sequence at every version.
 //
 //	created   the first design document with the signature is written: ViewCreation is set, a job enqueued
-//	building  builds and catch-ups write the rows of documents whose entry still is where it was, and conflict with writers that move it
+//	building  builds and catch-ups write the rows of documents whose entry still is where it was, and conflict with
+//	          writers that move it
 //	ready     ViewUpdateSeq has reached ViewCreation
 //	retired   the last design document with the signature is gone: it is an ordinary index as of this sequence
 
@@ -32,7 +33,8 @@ import (
 // been written.
 func SettleIndexes(s *db.Store, t *db.Txn, database string) error {
 	prefix := t.Keys.Sub(nil, keyspace.Designs)
-	entries, err := db.ReadDesignEntries(t.GetRange(db.PrefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll}), len(prefix))
+	entries, err := db.ReadDesignEntries(t.GetRange(db.PrefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll}),
+		len(prefix))
 	if err != nil {
 		return err
 	}
@@ -96,7 +98,8 @@ func retireIndex(t *db.Txn, k *index.Keys) error {
 	}
 	if seq.Ready(creation) {
 		value, offset := t.StampNow(keyspace.IndexSeqFormat)
-		t.SetVersionstampedValue(k.InfoKey(keyspace.ViewUpdateSeq), tuple.AppendInt(value, int64(collate.Version)), offset)
+		t.SetVersionstampedValue(k.InfoKey(keyspace.ViewUpdateSeq), tuple.AppendInt(value, int64(collate.Version)),
+			offset)
 	} else if seq.Collation == 0 {
 		index.SetIndexSeq(t, k, db.Seq{}) // there are rows, though as of no sequence
 	}

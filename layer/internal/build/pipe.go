@@ -122,7 +122,8 @@ func (b *Build) MapParts(
 }
 
 // gatherParts reads up to n documents of a shard, in parts.
-func (b *Build) gatherParts(ctx context.Context, shard db.ShardID, from index.BuildPosition, n int, to chan<- Gathered) error {
+func (b *Build) gatherParts(ctx context.Context, shard db.ShardID, from index.BuildPosition, n int,
+	to chan<- Gathered) error {
 	most := stepDocuments
 	for n > 0 {
 		asked := min(n, most)
@@ -147,7 +148,8 @@ func (b *Build) gatherParts(ctx context.Context, shard db.ShardID, from index.Bu
 }
 
 // Gather reads a part of what follows a position, from the snapshot or from the store as it is now.
-func (b *Build) Gather(ctx context.Context, shard db.ShardID, from index.BuildPosition, n int) (*Batch, []source, error) {
+func (b *Build) Gather(ctx context.Context, shard db.ShardID, from index.BuildPosition, n int) (*Batch, []source,
+	error) {
 	if b.snapshot != nil {
 		return gather(b.Index, b.snapshot, b.space, b.cfg, shard, from, b.Goal, db.Seq{}, n)
 	}

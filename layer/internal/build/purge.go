@@ -21,7 +21,8 @@ func purgedDocs(ix *index.Index, t *db.Txn, r kv.Reader, from, goal db.Seq, n in
 	if !goal.IsZero() && goal.Compare(from) <= 0 {
 		return b, nil
 	}
-	rows := r.GetRange(PurgeRange(keys, t.Cfg.Incarnation, from, goal), kv.RangeOptions{Limit: n + 1, Mode: kv.ModeExact})
+	rows := r.GetRange(PurgeRange(keys, t.Cfg.Incarnation, from, goal),
+		kv.RangeOptions{Limit: n + 1, Mode: kv.ModeExact})
 	defer rows.Close()
 	prefix := len(keys.Sub(nil, keyspace.Purges))
 	seen := map[string]bool{}
@@ -45,7 +46,8 @@ func purgedDocs(ix *index.Index, t *db.Txn, r kv.Reader, from, goal db.Seq, n in
 		}
 		seen[id] = true
 		ids = append(ids, id)
-		leaves = append(leaves, db.GetRange(r, keys.Doc(nil, keyspace.Revisions, id), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}))
+		leaves = append(leaves,
+			db.GetRange(r, keys.Doc(nil, keyspace.Revisions, id), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}))
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -57,7 +59,9 @@ func purgedDocs(ix *index.Index, t *db.Txn, r kv.Reader, from, goal db.Seq, n in
 			return nil, err
 		}
 		if (!there || all) && (ix.Design().Options.IncludeDesign || !db.IsDesign(ids[i])) {
-			b.Docs = append(b.Docs, indexedDoc{Id: ids[i], seq: b.UpTo.Seq, Views: make([]index.Emission, len(ix.Design().Views)), purged: true})
+			b.Docs = append(b.Docs,
+				indexedDoc{Id: ids[i], seq: b.UpTo.Seq, Views: make([]index.Emission, len(ix.Design().Views)),
+					purged: true})
 		}
 	}
 	return b, nil

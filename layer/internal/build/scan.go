@@ -35,7 +35,8 @@ func behindID(keys db.Space, id string) kv.KeyRange {
 
 // scanEntries reads the next entries of a shard from a scan, n at most and no deleted ones, of which the index has
 // nothing; upTo is behind them.
-func scanEntries(r kv.Reader, keys db.Space, cfg *db.Config, shard db.ShardID, from index.BuildPosition, n int) (entries []feed.Entry, upTo index.BuildPosition, err error) {
+func scanEntries(r kv.Reader, keys db.Space, cfg *db.Config, shard db.ShardID, from index.BuildPosition,
+	n int) (entries []feed.Entry, upTo index.BuildPosition, err error) {
 	o := kv.RangeOptions{Mode: kv.ModeIterator}
 	if n >= scanAllFrom {
 		o.Mode = kv.ModeWantAll

@@ -221,7 +221,8 @@ func (s *start) interactive(t *db.Txn, old *index.BuildStatus, sequence kv.Futur
 		return 0, err
 	}
 	if b.purged = b.From; at.Collation == 0 {
-		b.purged = b.Goal // there were no rows, and purges since then have taken out those of their documents themselves
+		// there were no rows, and purges since then have taken out those of their documents themselves
+		b.purged = b.Goal
 	}
 	if at.Ready(b.Goal) {
 		b.Goal = at.Seq

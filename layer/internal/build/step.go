@@ -112,7 +112,8 @@ func (b *Build) write(t *db.Txn, shard db.ShardID, docs []indexedDoc, upTo index
 }
 
 // unmovedSince is unmoved for a batch of a shard's that begins at a position.
-func unmovedSince(t *db.Txn, shard db.ShardID, from, upTo index.BuildPosition, docs []indexedDoc) ([]indexedDoc, error) {
+func unmovedSince(t *db.Txn, shard db.ShardID, from, upTo index.BuildPosition, docs []indexedDoc) ([]indexedDoc,
+	error) {
 	if from.Scans {
 		return unmovedWinners(t, from, docs)
 	}

@@ -114,19 +114,20 @@ func (x *checker) attachmentsOf(id string, looks []attachmentLook) error {
 	var after []byte
 	var err error
 	for done := false; !done && len(sought) > 0; {
-		after, done, err = attach.EachHeader(t, id, after, checkRows, checkBytes, x.r, func(_ db.Rev, b *rev.StoredBody) {
-			for i := range b.Attachments {
-				a := &b.Attachments[i]
-				l := sought[a.ID]
-				if l == nil {
-					continue
+		after, done, err = attach.EachHeader(t, id, after, checkRows, checkBytes, x.r,
+			func(_ db.Rev, b *rev.StoredBody) {
+				for i := range b.Attachments {
+					a := &b.Attachments[i]
+					l := sought[a.ID]
+					if l == nil {
+						continue
+					}
+					delete(sought, a.ID)
+					if l.digest != "" && a.Digest != l.digest {
+						x.fault(keyspace.Attachments, id, "the data of attachment %q does not have its digest", a.Name)
+					}
 				}
-				delete(sought, a.ID)
-				if l.digest != "" && a.Digest != l.digest {
-					x.fault(keyspace.Attachments, id, "the data of attachment %q does not have its digest", a.Name)
-				}
-			}
-		})
+			})
 		if err != nil {
 			return err
 		}

@@ -70,7 +70,8 @@ func (v *verifier) compare() error {
 			continue
 		}
 		x := &checker{v: v, ctx: v.ctx, core: c, keys: c.Keys, sums: map[string]int64{}, added: map[string]int64{},
-			partitions: newPartitionSums(), miscounted: map[string]int64{}, lost: map[string]bool{}, window: checkWindow}
+			partitions: newPartitionSums(), miscounted: map[string]int64{}, lost: map[string]bool{},
+			window: checkWindow}
 		err := x.run()
 		switch {
 		case v.stopped != nil || v.ctx.Err() != nil:

@@ -30,7 +30,8 @@ func (x *checker) feedCounts() error {
 	for _, list := range marks {
 		for _, m := range list {
 			c := &feedChecker{checker: x, shape: &feed.StateOf(x.v.s).Shape, mark: m}
-			if _, _, err := c.blocks(feed.FeedLevels-1, 0, c.shape.In(feed.FeedLevels-1, c.shape.End()-1)+1); err != nil {
+			if _, _, err := c.blocks(feed.FeedLevels-1, 0,
+				c.shape.In(feed.FeedLevels-1, c.shape.End()-1)+1); err != nil {
 				return err
 			}
 		}

@@ -285,8 +285,8 @@ func (c *indexChecker) compareView(read *viewRead) error {
 	return nil
 }
 
-// failed looks for the reason why a view has skipped a document. stopped is whether its function was stopped at the limit
-// of time, then or now: another time it may not be, so there is nothing to compare.
+// failed looks for the reason why a view has skipped a document. stopped is whether its function was stopped at the
+// limit of time, then or now: another time it may not be, so there is nothing to compare.
 func (c *indexChecker) failed(id string, view int, e *index.Emission) (stopped bool, err error) {
 	listed, err := c.r.Get(c.k.ErrorKey(id, view)).Wait()
 	if err != nil {

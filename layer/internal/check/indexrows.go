@@ -177,7 +177,8 @@ func (c *indexChecker) compareRows(view int) error {
 			return err
 		}
 		if !noted {
-			c.bad(c.stores[i].id, "the view %s has a row that the document does not note", c.ix.Design().Views[view].Name)
+			c.bad(c.stores[i].id, "the view %s has a row that the document does not note",
+				c.ix.Design().Views[view].Name)
 		}
 	}
 	c.stores = c.stores[:0]

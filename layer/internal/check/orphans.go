@@ -56,11 +56,12 @@ func (x *checker) referred(id string, attachments map[[16]byte]int64) (err error
 	t := &db.Txn{Keys: x.keys, Cfg: x.cfg}
 	var after []byte
 	for done := false; !done && len(attachments) > 0; {
-		after, done, err = attach.EachHeader(t, id, after, checkRows, checkBytes, x.r, func(_ db.Rev, b *rev.StoredBody) {
-			for i := range b.Attachments {
-				delete(attachments, b.Attachments[i].ID)
-			}
-		})
+		after, done, err = attach.EachHeader(t, id, after, checkRows, checkBytes, x.r,
+			func(_ db.Rev, b *rev.StoredBody) {
+				for i := range b.Attachments {
+					delete(attachments, b.Attachments[i].ID)
+				}
+			})
 		if err != nil {
 			return err
 		}

@@ -81,8 +81,8 @@ func (x *checker) feed(shard db.ShardID) error {
 	return x.unlessLost(keyspace.Wake, "", x.shardEnd(shard, newest))
 }
 
-// shardEnd looks at where a shard is said to end: that is where feeds of it go on, and where indexes are built to. It is
-// never before an entry that there is or was, nor at a version that the store has not come to.
+// shardEnd looks at where a shard is said to end: that is where feeds of it go on, and where indexes are built to. It
+// is never before an entry that there is or was, nor at a version that the store has not come to.
 func (x *checker) shardEnd(shard db.ShardID, newest db.Seq) error {
 	err := x.at(func() error {
 		read := x.r.ReadVersion()

@@ -80,7 +80,8 @@ func (d Database) CompactionState(ctx context.Context) (CompactionState, error) 
 	return db.Read(ctx, d.Database, func(t *db.Txn) (s CompactionState, err error) {
 		r := t.Snapshot()
 		version, request := r.ReadVersion(), r.Get(attach.Compaction(t.Keys, nil, attach.CompactionRequest))
-		checks := db.GetRange(r, attach.Compaction(t.Keys, nil, attach.CompactionCheck), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+		checks := db.GetRange(r, attach.Compaction(t.Keys, nil, attach.CompactionCheck),
+			kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 		defer checks.Close()
 		var heads []kv.RangeIterator
 		for _, part := range SupersededRanges(t) {
@@ -91,7 +92,8 @@ func (d Database) CompactionState(ctx context.Context) (CompactionState, error) 
 				h.Close()
 			}
 		}()
-		n, err := db.CountersOf(r, t.Keys, db.CounterSuperseded, db.CounterDocs, db.CounterDeleted, db.CounterBodies, db.CounterStored,
+		n, err := db.CountersOf(r, t.Keys, db.CounterSuperseded, db.CounterDocs, db.CounterDeleted, db.CounterBodies,
+			db.CounterStored,
 			db.CounterPurges, db.CounterPurgesDropped)
 		if err != nil {
 			return s, err
@@ -169,7 +171,8 @@ func (d Database) RunCompaction(ctx context.Context, done func(Compacted) error)
 		if err != nil {
 			return run, err
 		}
-		if run.requested, err = readRequest(t.Get(attach.Compaction(t.Keys, nil, attach.CompactionRequest))); err != nil {
+		if run.requested, err = readRequest(
+			t.Get(attach.Compaction(t.Keys, nil, attach.CompactionRequest))); err != nil {
 			return run, err
 		}
 		if StateOf(d.Store).Compaction.Auto {

@@ -25,7 +25,8 @@ type CreateOptions struct {
 var (
 	plainName = regexp.MustCompile(`^[a-z][a-z0-9_$()+/-]*$`)
 	// systemNames may be used as the last part of a longer name too, as in CouchDB.
-	systemNames = map[string]bool{"_users": true, "_replicator": true, "_global_changes": true, "_dbs": true, "_nodes": true, "_metadata": true}
+	systemNames = map[string]bool{"_users": true, "_replicator": true, "_global_changes": true, "_dbs": true,
+		"_nodes": true, "_metadata": true}
 )
 
 const maxNameLength = 238 // CouchDB's default
@@ -38,13 +39,15 @@ func ValidateName(name string) error {
 	}
 	switch {
 	case len(name) > maxNameLength:
-		return fault.Errf(fault.Invalid, "database_name_too_long", "At least one path segment of `%s` is too long.", name)
+		return fault.Errf(fault.Invalid, "database_name_too_long", "At least one path segment of `%s` is too long.",
+			name)
 	case plainName.MatchString(name):
 		return nil
 	case systemNames[last] && (dir == "" && last == name || plainName.MatchString(dir)):
 		return nil
 	}
-	return fault.Errf(fault.Invalid, "illegal_database_name", "Name: '%s'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.", name)
+	return fault.Errf(fault.Invalid, "illegal_database_name", "Name: '%s'. Only lowercase characters (a-z), digits "+
+		"(0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.", name)
 }
 
 // isSystemDatabase reports whether the name, or its last part, is one that the system itself uses.
@@ -73,9 +76,10 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Data
 		}
 	}
 	id := s.Ids.next()
-	number, c, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{TransactionID: id}, func(tx kv.Transaction) (int64, error) {
-		return s.create(tx, name, o)
-	})
+	number, c, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{TransactionID: id},
+		func(tx kv.Transaction) (int64, error) {
+			return s.create(tx, name, o)
+		})
 	if c.Version >= 0 || err != nil {
 		s.Ids.done(id)
 	}
@@ -148,22 +152,23 @@ func (s *Store) namesChanged(tx kv.Transaction) {
 // Delete removes a database and everything in it in one short transaction. NotFound.
 func (s *Store) Delete(ctx context.Context, name string) error {
 	id := s.Ids.next()
-	c, committed, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{TransactionID: id}, func(tx kv.Transaction) (*Core, error) {
-		c, err := s.Lookup(tx, name)
-		if err != nil {
-			return nil, err
-		}
-		tx.MakesRoom()
-		tx.Clear(s.NameKey(name))
-		s.namesChanged(tx)
-		kv.ChangeMetadataVersion(tx)
-		end, err := tuple.Strinc(c.Keys.Prefix)
-		if err != nil {
-			return nil, err
-		}
-		tx.ClearRange(kv.KeyRange{Begin: c.Keys.Prefix, End: end})
-		return c, nil
-	})
+	c, committed, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{TransactionID: id},
+		func(tx kv.Transaction) (*Core, error) {
+			c, err := s.Lookup(tx, name)
+			if err != nil {
+				return nil, err
+			}
+			tx.MakesRoom()
+			tx.Clear(s.NameKey(name))
+			s.namesChanged(tx)
+			kv.ChangeMetadataVersion(tx)
+			end, err := tuple.Strinc(c.Keys.Prefix)
+			if err != nil {
+				return nil, err
+			}
+			tx.ClearRange(kv.KeyRange{Begin: c.Keys.Prefix, End: end})
+			return c, nil
+		})
 	if committed.Version >= 0 || err != nil {
 		s.Ids.done(id)
 	}

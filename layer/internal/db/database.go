@@ -79,7 +79,8 @@ type Txn struct {
 	// What compaction removes: entries of the queue, bodies, bytes of bodies, bytes of attachments, purges of the
 	// history.
 	Unqueued, Removed, Dropped, Freed, Forgotten int64
-	Spent                                        int // bytes read by the stage under way, as far as they are counted (see portions.go)
+	// bytes read by the stage under way, as far as they are counted (see portions.go)
+	Spent int
 	// Ahead is what was read of a batch's documents before their edits (rev/leafscan.go).
 	Ahead struct {
 		Rows map[string][]kv.KeyValue // branches, by document

@@ -24,7 +24,9 @@ func (s *Store) Names(ctx context.Context, o NamesOptions) iter.Seq2[string, err
 			return
 		}
 		prefix := s.Section(keyspace.Databases)
-		bounds := IdRange(prefix, IdBounds{Start: textOrNil(o.Start), End: textOrNil(o.End), ExcludeEnd: o.ExcludeEnd, Descending: o.Descending})
+		bounds := IdRange(prefix,
+			IdBounds{Start: textOrNil(o.Start), End: textOrNil(o.End), ExcludeEnd: o.ExcludeEnd,
+				Descending: o.Descending})
 		skip, left := o.Skip, o.Limit
 		err := Scan(ctx, s.Engine, bounds, o.Descending, func(row kv.KeyValue) (bool, error) {
 			name, _, err := tuple.TakeString(row.Key[len(prefix):])

@@ -205,7 +205,8 @@ func (c *Config) CheckSince(r kv.Reader, keys Space, since Seq) error {
 	}
 	last, err := ReadLastSeq(r, keys, c)()
 	if err == nil && since.Compare(last) > 0 {
-		err = fault.Errf(fault.Invalid, "bad_request", "the sequence in 'since' is not one of this database, which is at %s", last)
+		err = fault.Errf(fault.Invalid, "bad_request",
+			"the sequence in 'since' is not one of this database, which is at %s", last)
 	}
 	return err
 }
@@ -296,7 +297,8 @@ func (t *Txn) shardsKey() []byte { return t.Keys.Config(t.Open(), ConfigShards) 
 // CheckShards refuses a number of shards that no database may have.
 func (s *Store) CheckShards(n int) error {
 	if n < 1 || n > s.maxShards {
-		return fault.Errf(fault.Invalid, "bad_request", "the number of changes shards must be between 1 and %d", s.maxShards)
+		return fault.Errf(fault.Invalid, "bad_request", "the number of changes shards must be between 1 and %d",
+			s.maxShards)
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func checkDesignMembers(body []byte) error {
 		}
 		value.ForEach(func(key, inner gjson.Result) bool {
 			if count++; count > most {
-				err = fault.Errf(fault.Invalid, "invalid_design_doc", "`%s` field must have at most %d members", m.name, most)
+				err = fault.Errf(fault.Invalid, "invalid_design_doc", "`%s` field must have at most %d members", m.name,
+					most)
 				return false
 			}
 			err = checkType(m.name+"."+key.Str, inner, m.values)
@@ -74,9 +75,10 @@ func checkType(path string, value gjson.Result, types []string) error {
 	if slices.Contains(types, jsonType(value)) {
 		return nil
 	}
-	return fault.Errf(fault.Invalid, "invalid_design_doc", "`%s` field must have %s type", path, strings.Join(slices.DeleteFunc(slices.Clone(types), func(t string) bool {
-		return t == "array" && path == "options"
-	}), " or "))
+	return fault.Errf(fault.Invalid, "invalid_design_doc", "`%s` field must have %s type", path,
+		strings.Join(slices.DeleteFunc(slices.Clone(types), func(t string) bool {
+			return t == "array" && path == "options"
+		}), " or "))
 }
 
 func jsonType(value gjson.Result) string {

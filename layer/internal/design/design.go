@@ -79,7 +79,8 @@ func ParseDesign(id string, rev db.Rev, body []byte) (*Design, error) {
 	}
 	var text designText
 	if err := jsontext.UnmarshalExact(body, &text); err != nil {
-		return nil, &fault.Error{Kind: fault.Invalid, Name: "invalid_design_doc", Reason: "design document must be an object", Err: err}
+		return nil, &fault.Error{Kind: fault.Invalid, Name: "invalid_design_doc",
+			Reason: "design document must be an object", Err: err}
 	}
 	d := &Design{ID: id, Rev: rev, Language: text.Language, Validate: text.Validate}
 	if text.Filters != nil {
@@ -127,7 +128,8 @@ func (d *Design) parseOptions(raw json.RawMessage) error {
 	}
 	for _, o := range objects {
 		if err := jsontext.UnmarshalExact(o, &d.Options); err != nil {
-			return fault.Errf(fault.Invalid, "invalid_design_doc", "`options` field must have an object value with known types")
+			return fault.Errf(fault.Invalid, "invalid_design_doc",
+				"`options` field must have an object value with known types")
 		}
 	}
 	return nil
@@ -136,13 +138,15 @@ func (d *Design) parseOptions(raw json.RawMessage) error {
 func parseView(name string, raw json.RawMessage) (ViewDef, error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
-		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`views.%s` field must have object type", name)
+		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`views.%s` field must have object type",
+			name)
 	}
 	v := ViewDef{Name: name}
 	for member, into := range map[string]*string{"map": &v.Map, "reduce": &v.Reduce} {
 		text, ok := members[member]
 		if ok && (string(text) == "null" || json.Unmarshal(text, into) != nil) {
-			return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`views.%s.%s` field must have string type", name, member)
+			return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc",
+				"`views.%s.%s` field must have string type", name, member)
 		}
 	}
 	if _, ok := members["map"]; !ok {
@@ -150,11 +154,13 @@ func parseView(name string, raw json.RawMessage) (ViewDef, error) {
 	}
 	var options Options
 	if text, ok := members["options"]; ok && jsontext.UnmarshalExact(text, &options) != nil {
-		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`views.%s.options` field must have object type", name)
+		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc",
+			"`views.%s.options` field must have object type", name)
 	}
 	v.Raw = options.Collation == "raw"
 	if strings.HasPrefix(v.Reduce, "_") && reduce.New(v.Reduce) == nil {
-		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`%s` is not a supported reduce function.", v.Reduce)
+		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`%s` is not a supported reduce function.",
+			v.Reduce)
 	}
 	return v, nil
 }
@@ -178,7 +184,9 @@ func (d *Design) sign() string {
 
 // View finds a view by name; ok is false if there is none.
 func (d *Design) View(name string) (id int, v ViewDef, ok bool) {
-	i, ok := slices.BinarySearchFunc(d.Views, name, func(v ViewDef, name string) int { return strings.Compare(v.Name, name) })
+	i, ok := slices.BinarySearchFunc(d.Views, name, func(v ViewDef, name string) int {
+		return strings.Compare(v.Name, name)
+	})
 	if !ok {
 		return 0, ViewDef{}, false
 	}

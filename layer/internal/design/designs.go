@@ -44,7 +44,8 @@ func (d Database) Designs(ctx context.Context) ([]*Design, error) {
 
 func List(t *db.Txn, r kv.Reader) ([]*Design, error) {
 	prefix := t.Keys.Sub(nil, keyspace.Designs)
-	entries, err := db.ReadDesignEntries(r.GetRange(db.PrefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll}), len(prefix))
+	entries, err := db.ReadDesignEntries(r.GetRange(db.PrefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll}),
+		len(prefix))
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,8 @@ func NotNow(err error) error {
 func compilationReason(c *script.CompileError) string {
 	what := "`" + c.Function + "`"
 	if parts := strings.Split(c.Function, "."); len(parts) >= 3 {
-		what = fmt.Sprintf("the %s function in the '%s' view", parts[len(parts)-1], strings.Join(parts[1:len(parts)-1], "."))
+		what = fmt.Sprintf("the %s function in the '%s' view", parts[len(parts)-1],
+			strings.Join(parts[1:len(parts)-1], "."))
 	}
 	reason := fmt.Sprintf("Compilation of %s failed: %s", what, c.Message)
 	if c.Line > 0 {
@@ -100,7 +101,8 @@ func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 		return err
 	}
 	if design.Options.Interactive && design.Options.LocalSeq {
-		return fault.Errf(fault.Invalid, "invalid_design_doc", "options.interactive and options.local_seq exclude each other: a document's sequence is not known while it is written")
+		return fault.Errf(fault.Invalid, "invalid_design_doc", "options.interactive and options.local_seq exclude "+
+			"each other: a document's sequence is not known while it is written")
 	}
 	if len(design.Views) > 0 {
 		if _, err := v.sandbox.Maps(ctx, design.Lib, mapFunctions(design)); err != nil {
@@ -111,7 +113,8 @@ func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 		if view.Reduce == "" || strings.HasPrefix(view.Reduce, "_") {
 			continue
 		}
-		if _, err := v.sandbox.Reduce(ctx, script.Function{Name: "views." + view.Name + ".reduce", Source: view.Reduce}); err != nil {
+		if _, err := v.sandbox.Reduce(ctx,
+			script.Function{Name: "views." + view.Name + ".reduce", Source: view.Reduce}); err != nil {
 			return Compilation(err)
 		}
 	}

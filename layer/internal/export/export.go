@@ -100,7 +100,8 @@ func (x *exporter) begin() error {
 // proceed goes on where an export was broken off.
 func (x *exporter) proceed(from *Position) error {
 	if from.of.uuid != x.s.Cfg.Uuid || from.of.incarnation != x.s.Cfg.Incarnation {
-		return fault.Errf(fault.Conflict, "export_of_another", "the export that was begun is not of this database; begin a new one")
+		return fault.Errf(fault.Conflict, "export_of_another",
+			"the export that was begun is not of this database; begin a new one")
 	}
 	x.w.digest, x.w.records = from.Digest, from.Records
 	x.began.exportOf, x.last = from.of, from.Seq
@@ -288,7 +289,8 @@ func (x *exporter) purged() error {
 		return err
 	})
 	if err == nil && n[0] > x.began.purges {
-		err = fault.Errf(fault.Conflict, "export_too_old", "so many documents were purged since the export was begun that the database remembers only some of them; begin a new one")
+		err = fault.Errf(fault.Conflict, "export_too_old", "so many documents were purged since the export was "+
+			"begun that the database remembers only some of them; begin a new one")
 	}
 	return err
 }
@@ -328,9 +330,10 @@ func (x *exporter) config(turn int) (done bool, err error) {
 	if err := x.w.write(recordPurges, nil); err != nil {
 		return false, err
 	}
-	err = x.s.Scan(db.PrefixRange(x.s.Keys.Sub(nil, keyspace.Purges)), kv.RangeOptions{}, func(row kv.KeyValue) (bool, error) {
-		return true, x.w.write(RecordPurge, row.Value)
-	})
+	err = x.s.Scan(db.PrefixRange(x.s.Keys.Sub(nil, keyspace.Purges)), kv.RangeOptions{},
+		func(row kv.KeyValue) (bool, error) {
+			return true, x.w.write(RecordPurge, row.Value)
+		})
 	if err != nil {
 		return false, err
 	}

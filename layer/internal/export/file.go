@@ -97,7 +97,8 @@ type Position struct {
 
 // String is the position as a text that ParseExportPosition reads. The offset is the client's own business.
 func (p Position) String() string {
-	return fmt.Sprintf("%x.%d.%s.%s.%d.%d.%d", p.Digest, p.Records, p.Seq, p.of.uuid, p.of.incarnation, p.of.version, p.of.purges)
+	return fmt.Sprintf("%x.%d.%s.%s.%d.%d.%d", p.Digest, p.Records, p.Seq, p.of.uuid, p.of.incarnation, p.of.version,
+		p.of.purges)
 }
 
 // ParseExportPosition reads String's form. Invalid otherwise.
@@ -115,7 +116,8 @@ func ParseExportPosition(s string) (p Position, err error) {
 		return p, malformed
 	}
 	p.of.uuid = parts[3]
-	for part, n := range map[string]*int64{parts[1]: &p.Records, parts[4]: &p.of.incarnation, parts[5]: &p.of.version, parts[6]: &p.of.purges} {
+	for part, n := range map[string]*int64{parts[1]: &p.Records, parts[4]: &p.of.incarnation, parts[5]: &p.of.version,
+		parts[6]: &p.of.purges} {
 		if *n, err = strconv.ParseInt(part, 10, 64); err != nil || *n < 0 {
 			return p, malformed
 		}
@@ -173,7 +175,8 @@ type recordReader struct {
 // newRecordReader reads the magic. begun is false where the file begins with something else; one that is too short has
 // begun.
 func newRecordReader(r io.Reader) (rr *recordReader, begun bool, err error) {
-	rr = &recordReader{r: bufio.NewReaderSize(r, 1<<16), digest: sha256.Sum256([]byte(exportMagic)), offset: int64(len(exportMagic))}
+	rr = &recordReader{r: bufio.NewReaderSize(r, 1<<16), digest: sha256.Sum256([]byte(exportMagic)),
+		offset: int64(len(exportMagic))}
 	magic := make([]byte, len(exportMagic))
 	n, err := io.ReadFull(rr.r, magic)
 	begun = strings.HasPrefix(exportMagic, string(magic[:n]))

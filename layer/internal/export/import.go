@@ -128,7 +128,8 @@ func (im *importer) Reserve(ctx context.Context, name string) error {
 	}
 	im.core = db.NewCore(im.s.Root, name, number, kv.Versionstamp{})
 	im.marker = importKey(im.s, number)
-	im.cfg = &db.Config{Maps: im.config.maps, Partitioned: im.config.partitioned, Incarnation: max(im.header.incarnation, im.config.last.Incarnation) + 1}
+	im.cfg = &db.Config{Maps: im.config.maps, Partitioned: im.config.partitioned,
+		Incarnation: max(im.header.incarnation, im.config.last.Incarnation) + 1}
 	return nil
 }
 

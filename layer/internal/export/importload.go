@@ -213,7 +213,8 @@ func (doc *importedDoc) body(t *db.Txn, l *Leaf) {
 
 // winner writes the winning branch, the entry in the feed at the sequence the document had, and the lists.
 func (im *importer) winner(t *db.Txn, doc *importedDoc, w *Leaf) error {
-	t.Set(t.Close(t.Keys.Revision(t.Open(), doc.id, w.Deleted, w.Rev)), rev.AppendWinnerAt(nil, doc.winner, doc.leaves, w.Ancestors))
+	t.Set(t.Close(t.Keys.Revision(t.Open(), doc.id, w.Deleted, w.Rev)),
+		rev.AppendWinnerAt(nil, doc.winner, doc.leaves, w.Ancestors))
 	entry := t.Close(t.Keys.Entry(t.Open(), t.Cfg.ShardAt(doc.id, doc.winner), doc.winner))
 	t.Set(entry, t.Close(feed.AppendEntryValue(t.Open(), doc.id, w.Rev, doc.leaves, w.Deleted)))
 	write.CountDocument(t, doc.id, w.Deleted, 1)

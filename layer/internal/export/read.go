@@ -133,7 +133,8 @@ const maxLeft = 10_000
 
 func (x *exportReading) leave(payload []byte) error {
 	t := db.Taker{B: payload}
-	l := Left{Kind: db.Take(&t, tuple.TakeString), ID: db.Take(&t, tuple.TakeString), Last: db.Take(&t, tuple.TakeString),
+	l := Left{Kind: db.Take(&t, tuple.TakeString), ID: db.Take(&t, tuple.TakeString),
+		Last: db.Take(&t, tuple.TakeString),
 		What: db.Take(&t, tuple.TakeString)}
 	if x.LeftOut++; x.LeftOut <= maxLeft {
 		x.Left = append(x.Left, l)

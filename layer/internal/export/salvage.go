@@ -20,7 +20,8 @@ import (
 
 // Left is what an export of a damaged database left out.
 type Left struct {
-	Kind     string // "database", "document", "revision", "history", "attachment", "local document", "purges", "settings"
+	// "database", "document", "revision", "history", "attachment", "local document", "purges", "settings"
+	Kind     string
 	ID, Last string // the document's id; a range of ids where Last is not empty
 	What     string
 }

@@ -46,8 +46,9 @@ func findDamaged(ctx context.Context, s *db.Store, r kv.Reader, name string) (*d
 		return nil, scanErr
 	}
 	if len(nameless) == 0 {
-		return nil, fault.Errf(fault.Unavailable, "store_damaged", "there is no database %s in what can be read of the store; "+
-			"if there was one, it is in what is lost", name)
+		return nil, fault.Errf(fault.Unavailable, "store_damaged",
+			"there is no database %s in what can be read of the store; "+
+				"if there was one, it is in what is lost", name)
 	}
 	return nil, fault.Errf(fault.Unavailable, "store_damaged",
 		"the entry with the name %s is damaged. These databases have no name that can be read: %s. Export each by "+

@@ -14,7 +14,8 @@ func engineKind(err error) Kind {
 		return Timeout
 	case kv.IsCode(err, kv.CodeDiskFull), kv.IsCode(err, kv.CodeUnwritable):
 		return Full
-	case kv.IsCode(err, kv.CodeTransactionTooLarge), kv.IsCode(err, kv.CodeKeyTooLarge), kv.IsCode(err, kv.CodeValueTooLarge):
+	case kv.IsCode(err, kv.CodeTransactionTooLarge), kv.IsCode(err, kv.CodeKeyTooLarge),
+		kv.IsCode(err, kv.CodeValueTooLarge):
 		return TooLarge
 	case kv.IsCode(err, kv.CodeUnreachable), kv.IsCode(err, kv.CodeIOError), kv.IsCode(err, kv.CodeFileCorrupt),
 		kv.Retryable(err), kv.TooMuch(err):

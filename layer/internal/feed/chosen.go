@@ -20,7 +20,8 @@ func (f *Feed) runChosen() error {
 		return err
 	}
 	entries = slices.DeleteFunc(entries, func(e Entry) bool {
-		return e.Seq.Compare(f.Since) <= 0 || !f.until.IsZero() && e.Seq.Compare(f.until) > 0 || f.O.Shard != "" && e.Shard != f.O.Shard
+		return e.Seq.Compare(f.Since) <= 0 || !f.until.IsZero() && e.Seq.Compare(f.until) > 0 ||
+			f.O.Shard != "" && e.Shard != f.O.Shard
 	})
 	slices.SortFunc(entries, func(a, b Entry) int {
 		if f.O.Descending {
@@ -169,7 +170,8 @@ func (f *Feed) follow(since *db.Seq, visit func(e *Entry)) (last db.Seq, err err
 func (f *Feed) entriesOfDesigns() ([]Entry, error) {
 	prefix := f.S.Keys.Sub(nil, keyspace.Revisions)
 	first, end := "_design/", "_design0"
-	rows := f.S.R.GetRange(db.IdRange(prefix, db.IdBounds{Start: &first, End: &end, ExcludeEnd: true}), kv.RangeOptions{Mode: kv.ModeWantAll})
+	rows := f.S.R.GetRange(db.IdRange(prefix, db.IdBounds{Start: &first, End: &end, ExcludeEnd: true}),
+		kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer rows.Close()
 	var entries []Entry
 	err := rev.EachWinner(rows, len(prefix), func(id string, w *rev.LeafKV) bool {

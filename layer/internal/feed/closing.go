@@ -52,7 +52,8 @@ func CloseSome(t *db.Txn, most int) (done int, more bool, err error) {
 				}
 				c := feedClosing{t: t, shape: shape, most: most - done, until: shape.End(), least: 1}
 				if pos.Incarnation >= t.Cfg.Incarnation {
-					c.until = (uint64(read) + 1) >> shape.LeafBits // commits to come have higher versions than the one that is read
+					// commits to come have higher versions than the one that is read
+					c.until = (uint64(read) + 1) >> shape.LeafBits
 					if i == len(t.Cfg.Maps)-1 {
 						c.least = shape.Least
 					}

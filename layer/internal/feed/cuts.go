@@ -64,7 +64,8 @@ func DropCuts(ctx context.Context, d *db.Database) error {
 	_, _, err := db.Transact(ctx, d, func(t *db.Txn) (struct{}, error) {
 		over := make(map[string]bool, len(t.Cfg.Cuts))
 		for _, c := range t.Cfg.Cuts {
-			job, err := jobs.ReadJob(d.Store, t, jobs.IndexJobs, jobs.IndexJob{Database: d.Name(), Signature: c.Signature}.ID())
+			job, err := jobs.ReadJob(d.Store, t, jobs.IndexJobs,
+				jobs.IndexJob{Database: d.Name(), Signature: c.Signature}.ID())
 			if err != nil {
 				return struct{}{}, err
 			}

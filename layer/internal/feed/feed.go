@@ -250,7 +250,8 @@ func before(s db.Seq) db.Seq {
 // take queues an entry, or passes over it.
 func (f *Feed) take(e *Entry) (more bool, err error) {
 	f.scanned++
-	p := feedPending{change: Change{Seq: e.Seq, Shard: e.Shard, ID: e.Id, Rev: e.Rev, Deleted: e.Deleted}, scanned: f.scanned}
+	p := feedPending{change: Change{Seq: e.Seq, Shard: e.Shard, ID: e.Id, Rev: e.Rev, Deleted: e.Deleted},
+		scanned: f.scanned}
 	if f.O.Match != nil && !f.O.Match(&p.change) {
 		return true, nil
 	}

@@ -14,7 +14,9 @@ func (d Database) Reshard(ctx context.Context, n int) (db.ShardMap, error) {
 	if err := d.Store.CheckShards(n); err != nil {
 		return db.ShardMap{}, err
 	}
-	m, c, err := db.TransactOnce(ctx, d.Database, kv.TransactOptions{}, func(t *db.Txn) (db.Routing, error) { return t.Reshard(n), nil })
+	m, c, err := db.TransactOnce(ctx, d.Database, kv.TransactOptions{}, func(t *db.Txn) (db.Routing, error) {
+		return t.Reshard(n), nil
+	})
 	if err != nil {
 		return db.ShardMap{}, err
 	}

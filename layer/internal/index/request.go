@@ -69,9 +69,11 @@ func (c *ViewCursor) Rest(s Span, reverse bool) Span {
 func (q *ViewQuery) CheckPartition(design *design.Design) error {
 	switch {
 	case design.Partitioned && q.Partition == "":
-		return fault.Errf(fault.Invalid, "query_parse_error", "`partition` parameter is mandatory for queries to this view.")
+		return fault.Errf(fault.Invalid, "query_parse_error",
+			"`partition` parameter is mandatory for queries to this view.")
 	case !design.Partitioned && q.Partition != "":
-		return fault.Errf(fault.Invalid, "query_parse_error", "`partition` parameter is not supported in this design doc")
+		return fault.Errf(fault.Invalid, "query_parse_error",
+			"`partition` parameter is not supported in this design doc")
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Limits of what one document may emit into one view (V6, rfc-008 "Size limits"). What is beyond is an error of that document in that view, listed
-// under its index errors.
+// Limits of what one document may emit into one view (V6, rfc-008 "Size limits"). What is beyond is an error of that
+// document in that view, listed under its index errors.
 const (
 	maxEmittedKey   = 8 << 10
 	maxEmittedValue = 64 << 10
@@ -63,7 +63,8 @@ func (e *Emission) fault(k *Keys, view int, docID string) string {
 		}
 	}
 	if keys, all := e.Size(); keys > maxEmittedKeys || all > maxEmitted {
-		return fmt.Sprintf("emitted %d rows with %d bytes of keys and %d bytes in all; at most %d and %d", len(e.Rows), keys, all, maxEmittedKeys, maxEmitted)
+		return fmt.Sprintf("emitted %d rows with %d bytes of keys and %d bytes in all; at most %d and %d", len(e.Rows),
+			keys, all, maxEmittedKeys, maxEmitted)
 	}
 	if fault := e.place(k, view, docID); fault != "" {
 		return fault
@@ -89,7 +90,8 @@ func (e *Emission) place(k *Keys, view int, docID string) (fault string) {
 		}
 		arena = k.appendPosition(arena, sortKey, docID, 0)
 		if n := len(arena) - start; n > longest {
-			return fmt.Sprintf("emitted key of %d bytes has a sort key of %d bytes, more than a key of the store can hold",
+			return fmt.Sprintf("emitted key of %d bytes has a sort key of %d bytes, more than a key of the "+
+				"store can hold",
 				len(e.Rows[i].Key), n+kv.MaxKeySize-longest)
 		}
 		e.Rows[i].Position = arena[start:len(arena):len(arena)]
@@ -97,9 +99,9 @@ func (e *Emission) place(k *Keys, view int, docID string) (fault string) {
 	return ""
 }
 
-// numberEqual gives rows with the same sort key different numbers. As in CouchDB they follow the raw order of key and value, in whatever order they were
-// emitted. Keys that only sort alike (1 and 1.0) share a sequence of numbers too, since their row keys are the same up
-// to it.
+// numberEqual gives rows with the same sort key different numbers. As in CouchDB they follow the raw order of key and
+// value, in whatever order they were emitted. Keys that only sort alike (1 and 1.0) share a sequence of numbers too,
+// since their row keys are the same up to it.
 func (e *Emission) numberEqual() {
 	if len(e.Rows) < 2 {
 		return

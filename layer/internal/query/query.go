@@ -95,8 +95,11 @@ func ranges(q *index.ViewQuery, k *index.Keys, view int) ([]index.Span, error) {
 			return nil, err
 		}
 		// Within one key the ids may be the wrong way round: that is empty, in CouchDB too.
-		if q.StartKey != nil && q.EndKey != nil && !bytes.Equal(q.StartKey, q.EndKey) && bytes.Compare(r.Begin, r.End) > 0 {
-			return nil, fault.Errf(fault.Invalid, "query_parse_error", "No rows can match your key range, reverse your start_key and end_key or set descending=%v", !q.Descending)
+		if q.StartKey != nil && q.EndKey != nil && !bytes.Equal(q.StartKey, q.EndKey) &&
+			bytes.Compare(r.Begin, r.End) > 0 {
+			return nil, fault.Errf(fault.Invalid, "query_parse_error",
+				"No rows can match your key range, reverse your start_key and end_key or set descending=%v",
+				!q.Descending)
 		}
 		if bytes.Compare(r.Begin, r.End) >= 0 {
 			return nil, nil
@@ -105,7 +108,8 @@ func ranges(q *index.ViewQuery, k *index.Keys, view int) ([]index.Span, error) {
 	}
 	ranges := make([]index.Span, len(q.Keys))
 	for i, key := range q.Keys {
-		one := index.ViewQuery{Key: key, Partition: q.Partition, StartDocID: q.StartDocID, EndDocID: q.EndDocID, ExcludeEnd: q.ExcludeEnd, Descending: q.Descending}
+		one := index.ViewQuery{Key: key, Partition: q.Partition, StartDocID: q.StartDocID, EndDocID: q.EndDocID,
+			ExcludeEnd: q.ExcludeEnd, Descending: q.Descending}
 		r, err := k.RowRange(view, &one)
 		if err != nil {
 			return nil, err
@@ -117,7 +121,8 @@ func ranges(q *index.ViewQuery, k *index.Keys, view int) ([]index.Span, error) {
 
 // yieldRows counts skip and limit over all ranges. Rows go with the documents of the transaction that read them
 // (apache/couchdb #3381): where that ends, those that were not yielded yet are read again in the next one.
-func yieldRows(r *index.Reading, view int, prefix []byte, head int, ranges []index.Span, q index.ViewQuery, yield func(index.ViewRow, error) bool) error {
+func yieldRows(r *index.Reading, view int, prefix []byte, head int, ranges []index.Span, q index.ViewQuery,
+	yield func(index.ViewRow, error) bool) error {
 	answered := index.ViewCursor{Skip: q.Skip, Left: q.Limit}
 	var patience kv.Patience
 	for {
@@ -136,7 +141,8 @@ func yieldRows(r *index.Reading, view int, prefix []byte, head int, ranges []ind
 }
 
 // yieldOnce goes on behind what was answered, in one transaction, and notes how far it has come.
-func yieldOnce(r *index.Reading, view int, prefix []byte, head int, ranges []index.Span, q *index.ViewQuery, answered *index.ViewCursor, yield func(index.ViewRow, error) bool) error {
+func yieldOnce(r *index.Reading, view int, prefix []byte, head int, ranges []index.Span, q *index.ViewQuery,
+	answered *index.ViewCursor, yield func(index.ViewRow, error) bool) error {
 	turn := r.Rows.Turn
 	r.Docs.LeaveLarge = q.Large
 	docs := index.NewDocWindow(r.Docs, q.IncludeDocs, q.Conflicts, answered)

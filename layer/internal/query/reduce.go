@@ -134,7 +134,8 @@ func (g *grouping) rows(from *index.Reading, ranges []index.Span) iter.Seq2[Redu
 		defer from.Close()
 		g.yield, g.from = yield, from
 		for _, r := range ranges {
-			c := aggregate.Cover{S: from.Rows, View: g.view, Reverse: g.q.Descending, Counts: g.function.counts(), Partial: g.partial, Row: g.row}
+			c := aggregate.Cover{S: from.Rows, View: g.view, Reverse: g.q.Descending, Counts: g.function.counts(),
+				Partial: g.partial, Row: g.row}
 			if g.q.GroupLevel != 0 {
 				c.Alike = g.alike
 			}

@@ -126,7 +126,8 @@ func (r *scripted) call(function func(ctx context.Context) ([]byte, error)) ([]b
 	case errors.As(err, &limit):
 		return nil, &fault.Error{Kind: fault.Invalid, Name: "reduce_error", Reason: err.Error(), Err: err}
 	case err != nil && ctx.Err() != nil && r.ctx.Err() == nil:
-		return nil, fault.Errf(fault.Timeout, "", "the reduce function takes too long for so many rows; ask for a smaller range")
+		return nil, fault.Errf(fault.Timeout, "",
+			"the reduce function takes too long for so many rows; ask for a smaller range")
 	}
 	return out, design.NotNow(err)
 }

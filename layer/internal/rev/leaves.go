@@ -102,7 +102,8 @@ func ReadLeaves(it kv.RangeIterator, prefixLen int, withHistory bool, dst []Leaf
 }
 
 // AppendWinnerValue appends a winner's value and returns where the commit's versionstamp belongs.
-func AppendWinnerValue(dst []byte, incarnation int64, user uint16, branches int64, ancestors []byte) (value []byte, offset int) {
+func AppendWinnerValue(dst []byte, incarnation int64, user uint16, branches int64, ancestors []byte) (value []byte,
+	offset int) {
 	from := len(dst)
 	dst = tuple.AppendInt(dst, keyspace.RevFormat)
 	dst = tuple.AppendInt(dst, incarnation)

@@ -45,7 +45,9 @@ func (d Database) EachOpenRev(ctx context.Context, id string, revs []db.Rev, o G
 			yield(OpenRev{}, err)
 			return
 		}
-		if err := s.eachLeaf(&tree, id, tree.open(revs, o), o, func(a OpenRev) bool { return yield(a, nil) }); err != nil {
+		if err := s.eachLeaf(&tree, id, tree.open(revs, o), o, func(a OpenRev) bool {
+			return yield(a, nil)
+		}); err != nil {
 			yield(OpenRev{}, err)
 		}
 	}

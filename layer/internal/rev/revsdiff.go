@@ -11,7 +11,8 @@ import (
 
 // RevsDiff tells which of the given revisions the database does not have, and which leaves are possible ancestors of
 // them.
-func (d Database) RevsDiff(ctx context.Context, id string, revs []db.Rev) (missing, possibleAncestors []db.Rev, err error) {
+func (d Database) RevsDiff(ctx context.Context, id string, revs []db.Rev) (missing, possibleAncestors []db.Rev,
+	err error) {
 	for row, err := range d.RevsDiffs(ctx, []DiffAsk{{id, revs}}) {
 		return row.Missing, row.PossibleAncestors, err
 	}

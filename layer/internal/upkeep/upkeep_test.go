@@ -34,7 +34,9 @@ func TestUpkeep(t *testing.T) {
 				return nil
 			}},
 			{Name: "first", First: 5 * time.Minute, Every: time.Hour, Run: func(context.Context) error { return nil }},
-			{Name: "failing", Every: time.Minute, Failed: "it fails", Run: func(context.Context) error { return fails }},
+			{Name: "failing", Every: time.Minute, Failed: "it fails", Run: func(context.Context) error {
+				return fails
+			}},
 			{Name: "woken", Wake: wake, Run: func(context.Context) error { return nil }},
 			{
 				Name: "once", Failed: "it is full",

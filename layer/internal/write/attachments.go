@@ -78,7 +78,8 @@ func takeUpload(id string, edit *rev.AttachmentEdit, entry kv.Future[[]byte]) (r
 		return rev.Attachment{}, err
 	}
 	if there == nil || u.DocID != id {
-		return rev.Attachment{}, fault.Errf(fault.Invalid, "bad_request", "the upload for attachment %s is gone", edit.Name)
+		return rev.Attachment{}, fault.Errf(fault.Invalid, "bad_request", "the upload for attachment %s is gone",
+			edit.Name)
 	}
 	if edit.Digest != "" && edit.Digest != u.Digest {
 		return rev.Attachment{}, errDigest()
@@ -103,7 +104,9 @@ func inlineAttachment(edit *rev.AttachmentEdit) (rev.Attachment, error) {
 		return rev.Attachment{}, err
 	}
 	return rev.Attachment{Name: edit.Name, ContentType: contentType(edit), RevPos: edit.RevPos, Digest: digest,
-		Length: length, Encoding: edit.Encoding, EncodedLength: int64(len(edit.Data)), ID: attach.NewAttachmentID()}, nil
+			Length: length, Encoding: edit.Encoding, EncodedLength: int64(len(edit.Data)),
+			ID: attach.NewAttachmentID()},
+		nil
 }
 
 func contentType(edit *rev.AttachmentEdit) string {

@@ -221,7 +221,8 @@ func editSize(e *rev.Edit) int {
 }
 
 // bulkAtomic writes all edits or none.
-func bulkAtomic(ctx context.Context, d *db.Database, edits []rev.Edit, results []rev.EditResult, o rev.WriteOptions) error {
+func bulkAtomic(ctx context.Context, d *db.Database, edits []rev.Edit, results []rev.EditResult,
+	o rev.WriteOptions) error {
 	ps := make([]pendingEdit, len(edits))
 	seen := make(map[string]bool, len(edits))
 	for i := range edits {
@@ -246,7 +247,8 @@ func bulkAtomic(ctx context.Context, d *db.Database, edits []rev.Edit, results [
 	report(results, all, ps)
 	for i := range results {
 		if aborted && results[i].Err == nil {
-			results[i] = rev.EditResult{ID: results[i].ID, Err: fault.Errf(fault.Conflict, "not_written", "another document of the same atomic write failed")}
+			results[i] = rev.EditResult{ID: results[i].ID,
+				Err: fault.Errf(fault.Conflict, "not_written", "another document of the same atomic write failed")}
 		}
 	}
 	return nil

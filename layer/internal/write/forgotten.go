@@ -18,7 +18,8 @@ import (
 
 // dropForgotten removes the bodies of the revisions that no branch knows, and returns the attachments that they
 // referred to. Where known does not look at all branches, rest takes those revisions out of a set that the others know.
-func dropForgotten(t *db.Txn, id string, known func(db.Rev) bool, rest func(map[db.Rev]bool) error) ([]attach.AttachmentOf, error) {
+func dropForgotten(t *db.Txn, id string, known func(db.Rev) bool,
+	rest func(map[db.Rev]bool) error) ([]attach.AttachmentOf, error) {
 	forgotten := map[db.Rev]bool{}
 	err := eachBody(t, id, func(r db.Rev, _ []byte) error {
 		if !known(r) {

@@ -15,10 +15,11 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// ParseEdit turns a client's JSON document into an Edit: validates the JSON, splits off the underscore members (_id, _rev, _deleted, _attachments,
-// _revisions; those that only answers have are ignored, unknown ones are Invalid with name doc_validation, as CouchDB), and keeps the rest as it came, but for
-// line breaks between tokens: they would break a feed's lines. The Edit may share doc's memory. replicated selects how _rev and _revisions are
-// read (new_edits=false).
+// ParseEdit turns a client's JSON document into an Edit: validates the JSON, splits off the underscore members (_id,
+// _rev, _deleted, _attachments, _revisions; those that only answers have are ignored, unknown ones are Invalid with
+// name doc_validation, as CouchDB), and keeps the rest as it came, but for line breaks between tokens: they would break
+// a feed's lines. The Edit may share doc's memory. replicated selects how _rev and _revisions are read
+// (new_edits=false).
 func ParseEdit(doc []byte, replicated bool) (rev.Edit, error) {
 	p := editParser{doc: doc, replicated: replicated, from: -1}
 	object, err := jsontext.ScanMembers(doc, p.member)
@@ -43,7 +44,8 @@ func ParseEdit(doc []byte, replicated bool) (rev.Edit, error) {
 	return p.e, nil
 }
 
-// editParser collects the underscore members, and the others as they came. It keeps no list of members: there may be millions.
+// editParser collects the underscore members, and the others as they came. It keeps no list of members: there may be
+// millions.
 type editParser struct {
 	doc        []byte
 	err        error  // the first that is wrong with a member; the JSON as a whole comes first
@@ -129,7 +131,8 @@ func (p *editParser) special(m *jsontext.Member) (underscore bool, err error) {
 	case "_revisions":
 		err = p.history(value)
 	case "_revs_info", "_local_seq", "_conflicts", "_deleted_conflicts":
-	case "_access", "_replication_state", "_replication_state_time", "_replication_state_reason", "_replication_id", "_replication_stats":
+	case "_access", "_replication_state", "_replication_state_time", "_replication_state_reason", "_replication_id",
+		"_replication_stats":
 		return false, nil // CouchDB keeps these in the body
 	default:
 		return true, badMember(key)
@@ -238,8 +241,8 @@ func (p *editParser) ids2revs() []db.Rev {
 	return revs
 }
 
-// What a list in a document is parsed into may take listFree bytes, and twice what its text does: a client that sends lists of tiny things does not
-// mean a document.
+// What a list in a document is parsed into may take listFree bytes, and twice what its text does: a client that sends
+// lists of tiny things does not mean a document.
 const (
 	listFree       = 64 << 10
 	maxAttachments = 50_000 // of a document
@@ -338,7 +341,8 @@ func parseAttachment(name string, value []byte) (rev.AttachmentEdit, error) {
 			a.Length = encodedLength
 		}
 	default:
-		// Inline data is always the content itself, and the digest of what a client believes it to be is not checked: CouchDB does neither.
+		// Inline data is always the content itself, and the digest of what a client believes it to be is not checked:
+		// CouchDB does neither.
 		a.Encoding, a.Digest = "", ""
 		if a.Data, err = decodeData(data); err != nil {
 			return a, fault.Errf(fault.Invalid, "bad_request", "Invalid attachment data for %s", name)
@@ -376,7 +380,8 @@ func ValidateAttachmentName(name string) error {
 	case name == "":
 		return fault.Errf(fault.Invalid, "bad_request", "Attachment name can't be empty")
 	case name[0] == '_':
-		return fault.Errf(fault.Invalid, "bad_request", "Attachment name '%s' starts with prohibited character '_'", name)
+		return fault.Errf(fault.Invalid, "bad_request", "Attachment name '%s' starts with prohibited character '_'",
+			name)
 	case !utf8.ValidString(name):
 		return fault.Errf(fault.Invalid, "bad_request", "Attachment name is not UTF-8 encoded")
 	}

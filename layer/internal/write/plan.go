@@ -45,7 +45,8 @@ func extending(old, winner, other *rev.LeafKV, deleted bool, limit int) plan {
 	return plan{
 		before:   winner,
 		hasAdded: true,
-		added:    rev.LeafKV{Rev: db.Rev{Pos: old.Rev.Pos + 1}, Deleted: deleted, Ancestors: rev.ExtendHistory(old, limit)},
+		added: rev.LeafKV{Rev: db.Rev{Pos: old.Rev.Pos + 1}, Deleted: deleted,
+			Ancestors: rev.ExtendHistory(old, limit)},
 		replaced: []*rev.LeafKV{old},
 		other:    other,
 		branches: winner.Branches,

@@ -181,7 +181,8 @@ func bodiesIn(t *db.Txn, in kv.KeyRange, prefix int, f func(r db.Rev, first []by
 func isPartial(b revtree.Branch) bool { return int64(len(b.Ancestors)) < b.Rev.Pos-1 }
 
 // onlyIn calls f with the stored bodies of revisions that branches have which are gone, and no branch of the tree.
-func onlyIn(t *db.Txn, id string, tree *revtree.Tree, gone []revtree.Branch, f func(r db.Rev, first []byte) error) error {
+func onlyIn(t *db.Txn, id string, tree *revtree.Tree, gone []revtree.Branch,
+	f func(r db.Rev, first []byte) error) error {
 	seen := map[db.Rev]bool{}
 	var revs []db.Rev
 	for _, b := range gone {

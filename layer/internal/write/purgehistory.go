@@ -40,10 +40,11 @@ func (d Database) Purges(ctx context.Context) iter.Seq2[PurgeInfo, error] {
 			return
 		}
 		defer s.Close()
-		err = s.Scan(db.PrefixRange(s.Keys.Sub(nil, keyspace.Purges)), kv.RangeOptions{}, func(row kv.KeyValue) (bool, error) {
-			info, err := ParsePurgeInfo(row.Value)
-			return err == nil && yield(info, nil), err
-		})
+		err = s.Scan(db.PrefixRange(s.Keys.Sub(nil, keyspace.Purges)), kv.RangeOptions{},
+			func(row kv.KeyValue) (bool, error) {
+				info, err := ParsePurgeInfo(row.Value)
+				return err == nil && yield(info, nil), err
+			})
 		if err != nil {
 			yield(PurgeInfo{}, err)
 		}

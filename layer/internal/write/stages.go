@@ -13,11 +13,12 @@ import (
 // the transaction before the next one begins, so that the reads of all share its round trips. Each is one file, or the
 // beginning of one.
 var stages = [...]stage{
-	{each: check},                             // check.go: refuse what can be refused without reading
-	{all: readAhead},                          // branches.go: read branches of many documents together
-	{each: issueBranches},                     // branches.go: start the reads that the edit alone calls for
-	{each: resolve, reads: true},              // resolve.go: which branch is extended, or a conflict
-	{each: resolveRest},                       // resolve.go: the same with one more read, where the first was not enough
+	{each: check},                // check.go: refuse what can be refused without reading
+	{all: readAhead},             // branches.go: read branches of many documents together
+	{each: issueBranches},        // branches.go: start the reads that the edit alone calls for
+	{each: resolve, reads: true}, // resolve.go: which branch is extended, or a conflict
+	// resolve.go: the same with one more read, where the first was not enough
+	{each: resolveRest},
 	{each: issueContent},                      // compose.go: start the reads of what the edit refers to
 	{each: compose, reads: true, fresh: true}, // compose.go: attachments, body, revision id
 	{each: findMade},                          // remade.go: has the revision been there before?

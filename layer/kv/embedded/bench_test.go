@@ -70,12 +70,13 @@ func BenchmarkSmallTransactions(b *testing.B) {
 					return batch.Commit(pebble.Sync)
 				})
 				engineTime += 1 / clients(b, count, n, func(_, i int) error {
-					_, _, err := kv.Transact(b.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
-						_, err := tx.Get(randomKey('e', keys)).Wait()
-						tx.Set(randomKey('e', keys), value)
-						tx.Set(randomKey('e', keys), value)
-						return struct{}{}, err
-					})
+					_, _, err := kv.Transact(b.Context(), e, kv.TransactOptions{},
+						func(tx kv.Transaction) (struct{}, error) {
+							_, err := tx.Get(randomKey('e', keys)).Wait()
+							tx.Set(randomKey('e', keys), value)
+							tx.Set(randomKey('e', keys), value)
+							return struct{}{}, err
+						})
 					return err
 				})
 			}
@@ -114,7 +115,8 @@ func BenchmarkBulk(b *testing.B) {
 					k := append(append(make([]byte, 0, 48), "\x15\x01db-name\x00"...), byte(part))
 					tx.Set(append(append(k, doc...), byte(j)), value[:100+part*10])
 				}
-				stamped := append(append([]byte("\x15\x02db-name\x00"), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), byte(j>>8), byte(j))
+				stamped := append(append([]byte("\x15\x02db-name\x00"), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+					0xff, 0xff), byte(j>>8), byte(j))
 				tx.SetVersionstampedKey(stamped, 10, doc)
 			}
 			return struct{}{}, nil
@@ -123,7 +125,8 @@ func BenchmarkBulk(b *testing.B) {
 	})
 	b.ReportMetric(perSecond*sets, "sets/s")
 	b.ReportMetric(float64(n*sets)/(cpuTime()-start).Seconds(), "sets/cpu-s")
-	b.ReportMetric(float64(e.Pebble().Metrics().Total().TableBytesFlushed+e.Pebble().Metrics().Total().TableBytesCompacted)/float64(n*sets), "written-B/set")
+	b.ReportMetric(float64(e.Pebble().Metrics().Total().TableBytesFlushed+
+		e.Pebble().Metrics().Total().TableBytesCompacted)/float64(n*sets), "written-B/set")
 }
 
 // BenchmarkPointReads: 10 reads of random keys in a transaction, against Pebble's Get.
@@ -193,7 +196,8 @@ func BenchmarkRangeReads(b *testing.B) {
 			start = time.Now()
 			for range n {
 				tx := e.Begin(b.Context())
-				it := tx.GetRange(kv.KeyRange{Begin: []byte("k"), End: []byte("l")}, kv.RangeOptions{Mode: kv.ModeWantAll, Reverse: reverse})
+				it := tx.GetRange(kv.KeyRange{Begin: []byte("k"), End: []byte("l")},
+					kv.RangeOptions{Mode: kv.ModeWantAll, Reverse: reverse})
 				for it.Next() {
 					row := it.KeyValue()
 					sink(row.Key)
@@ -233,7 +237,8 @@ func BenchmarkShortRanges(b *testing.B) {
 	engine := clients(b, 2, n, func(_, _ int) error {
 		tx := e.Begin(b.Context())
 		defer tx.Cancel()
-		it := tx.GetRange(kv.KeyRange{Begin: []byte("k"), End: keys[rand.IntN(len(keys))]}, kv.RangeOptions{Limit: 1, Reverse: true})
+		it := tx.GetRange(kv.KeyRange{Begin: []byte("k"), End: keys[rand.IntN(len(keys))]},
+			kv.RangeOptions{Limit: 1, Reverse: true})
 		defer it.Close()
 		if it.Next() {
 			sink(it.KeyValue().Key)

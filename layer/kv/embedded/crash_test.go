@@ -238,10 +238,14 @@ func TestFailure_disk(t *testing.T) {
 		err   error
 		code  kv.Code
 	}{
-		"log sync":      {func(op errorfs.Op) bool { return isLog(op) && isSync(op) }, syscall.EIO, kv.CodeIOError},
-		"log write":     {func(op errorfs.Op) bool { return isLog(op) && isWrite(op) }, syscall.EIO, kv.CodeIOError},
-		"table write":   {func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".sst") && isWrite(op) }, syscall.EIO, kv.CodeIOError},
-		"manifest sync": {func(op errorfs.Op) bool { return strings.Contains(op.Path, "MANIFEST") && isSync(op) }, syscall.EIO, kv.CodeIOError},
+		"log sync":  {func(op errorfs.Op) bool { return isLog(op) && isSync(op) }, syscall.EIO, kv.CodeIOError},
+		"log write": {func(op errorfs.Op) bool { return isLog(op) && isWrite(op) }, syscall.EIO, kv.CodeIOError},
+		"table write": {func(op errorfs.Op) bool {
+			return strings.HasSuffix(op.Path, ".sst") && isWrite(op)
+		}, syscall.EIO, kv.CodeIOError},
+		"manifest sync": {func(op errorfs.Op) bool {
+			return strings.Contains(op.Path, "MANIFEST") && isSync(op)
+		}, syscall.EIO, kv.CodeIOError},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -438,7 +442,8 @@ func TestOpen_damage(t *testing.T) {
 	t.Run("horizon", func(t *testing.T) {
 		dir := t.TempDir()
 		fill(t, dir, false)
-		damage(t, newest(t, dir, "horizon"), func(b []byte) []byte { b[10] ^= 1; return b }) // a power cut may have torn one slot
+		// a power cut may have torn one slot
+		damage(t, newest(t, dir, "horizon"), func(b []byte) []byte { b[10] ^= 1; return b })
 		if err := mustOpen(t, dir, quietly).Close(); err != nil {
 			t.Fatal(err)
 		}

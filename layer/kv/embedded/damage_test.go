@@ -232,7 +232,8 @@ func TestEngine_goesOnWithDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			var log logged
-			e := mustOpen(t, dir, embedded.Options{MemTableBytes: 256 << 10, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			e := mustOpen(t, dir,
+				embedded.Options{MemTableBytes: 256 << 10, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			lost := 0
 			faults, _ := verify(t, e)
 			for p := byte('a'); p <= 'f'; p++ {
@@ -279,7 +280,8 @@ func TestEngine_refusesWithoutIndex(t *testing.T) {
 	dir := writtenStore(t, 1)
 	damageIndex(t, dir)
 	var log logged
-	e, err := embedded.Open(dir, embedded.Options{MemTableBytes: 256 << 10, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	e, err := embedded.Open(dir,
+		embedded.Options{MemTableBytes: 256 << 10, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

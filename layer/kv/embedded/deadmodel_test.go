@@ -43,7 +43,8 @@ type deadPast struct {
 const deadModelRows = 150
 
 func (m *deadModel) open() {
-	o := embedded.Options{Logger: slog.New(slog.NewTextHandler(&m.log, nil)), MemTableBytes: 1 << 20, CacheBytes: 1 << 20}
+	o := embedded.Options{Logger: slog.New(slog.NewTextHandler(&m.log, nil)), MemTableBytes: 1 << 20,
+		CacheBytes: 1 << 20}
 	m.e = mustOpen(m.t, m.dir, o.WithTransactionTime(time.Second))
 }
 

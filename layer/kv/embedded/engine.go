@@ -231,7 +231,8 @@ func (e *Engine) open(dir string) (last int64, err error) {
 		err = e.guard.Try(false, func() error { return e.horizon.Settle(last) })
 	}
 	if err == nil && e.horizon.Absent && last > 0 {
-		e.store.Log.Warn("the store is opened without its horizon, and has one from now on; nobody can tell whether it has "+
+		e.store.Log.Warn("the store is opened without its horizon, and has one from now on; nobody can tell "+
+			"whether it has "+
 			"all that was acknowledged",
 			"directory", dir, "version", last)
 	}

@@ -158,14 +158,15 @@ func TestEngine_counters(t *testing.T) {
 		wg.Go(func() {
 			for i := range rounds {
 				key := []byte{'c', byte('0' + (w+i)%3)}
-				_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
-					v, err := tx.Get(key).Wait()
-					if err != nil {
-						return struct{}{}, err
-					}
-					tx.Set(key, append(bytes.Clone(v), 'x'))
-					return struct{}{}, nil
-				})
+				_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{},
+					func(tx kv.Transaction) (struct{}, error) {
+						v, err := tx.Get(key).Wait()
+						if err != nil {
+							return struct{}{}, err
+						}
+						tx.Set(key, append(bytes.Clone(v), 'x'))
+						return struct{}{}, nil
+					})
 				if err != nil {
 					t.Error(err)
 					return

@@ -79,7 +79,8 @@ func TestCrash_faultAtTableEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := fault{kind: "flip", file: filepath.Base(table), seed: rng.Uint64(), at: info.Size() - 1 - rng.Int64N(min(info.Size(), 2000))}
+		f := fault{kind: "flip", file: filepath.Base(table), seed: rng.Uint64(),
+			at: info.Size() - 1 - rng.Int64N(min(info.Size(), 2000))}
 		outcome, err := s.try(t, f)
 		if err != nil {
 			t.Errorf("%s of %d: %v", f, info.Size(), err)
@@ -143,7 +144,8 @@ func makeFaultStore(t *testing.T, rng *rand.Rand, kill bool) faultStore {
 func (s *faultStore) live(t *testing.T, memtable string, commits int, kill bool, seed uint64) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestCrash_fault$", "-test.count=1")
-	child.Env = append(os.Environ(), "DIVAN_FAULT_CHILD="+s.dir, "DIVAN_FAULT_MEMTABLE="+memtable, fmt.Sprint("DIVAN_FAULT_CHILD_SEED=", seed),
+	child.Env = append(os.Environ(), "DIVAN_FAULT_CHILD="+s.dir, "DIVAN_FAULT_MEMTABLE="+memtable,
+		fmt.Sprint("DIVAN_FAULT_CHILD_SEED=", seed),
 		fmt.Sprint("DIVAN_FAULT_FIRST=", s.acked == [faultKeys]int{}))
 	child.Stderr = os.Stderr
 	in, err := child.StdinPipe()
@@ -190,7 +192,8 @@ func (s *faultStore) live(t *testing.T, memtable string, commits int, kill bool,
 		}
 	}
 	err = child.Wait()
-	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signaled() != kill || !kill && err != nil {
+	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signaled() != kill ||
+		!kill && err != nil {
 		t.Fatalf("the process that works on the store: %v", err)
 	}
 }
@@ -288,7 +291,8 @@ func (s *faultStore) pick(t *testing.T, rng *rand.Rand) fault {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := fault{kind: []string{"flip", "cut", "zero", "garbage", "delete"}[rng.IntN(5)], file: entry.Name(), seed: rng.Uint64(), n: 4096}
+	f := fault{kind: []string{"flip", "cut", "zero", "garbage", "delete"}[rng.IntN(5)], file: entry.Name(),
+		seed: rng.Uint64(), n: 4096}
 	if info.Size() == 0 && f.kind != "garbage" {
 		f.kind = "delete"
 	}
@@ -340,7 +344,8 @@ func (s *faultStore) try(t *testing.T, f fault) (outcome string, err error) {
 	if err := errors.Join(os.CopyFS(dir, os.DirFS(s.dir)), f.apply(dir)); err != nil {
 		return "", err
 	}
-	o := embedded.Options{Logger: slogDiscard()}.WithTransactionTime(time.Minute) // Pebble looks long at a damaged block
+	// Pebble looks long at a damaged block
+	o := embedded.Options{Logger: slogDiscard()}.WithTransactionTime(time.Minute)
 	e, err := embedded.Open(dir, o)
 	if err != nil {
 		if !strings.Contains(err.Error(), "damaged") || strings.Contains(err.Error(), "\n") {
@@ -408,7 +413,8 @@ func (s *faultStore) check(t *testing.T, e kv.Engine, table bool) (outcome strin
 	}
 	for _, reverse := range []bool{false, true} {
 		found := make([][]byte, faultKeys)
-		it := tx.GetRange(kv.KeyRange{Begin: []byte("doc/"), End: []byte("doc0")}, kv.RangeOptions{Mode: kv.ModeWantAll, Reverse: reverse})
+		it := tx.GetRange(kv.KeyRange{Begin: []byte("doc/"), End: []byte("doc0")},
+			kv.RangeOptions{Mode: kv.ModeWantAll, Reverse: reverse})
 		for it.Next() {
 			key, err := strconv.Atoi(string(it.KeyValue().Key[4:]))
 			if err != nil {
@@ -440,5 +446,6 @@ func (s *faultStore) right(key int, found []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("key %d was acknowledged at step %d, and is found with %q", key, s.acked[key], found[:min(20, len(found))])
+	return fmt.Errorf("key %d was acknowledged at step %d, and is found with %q", key, s.acked[key],
+		found[:min(20, len(found))])
 }

@@ -35,18 +35,42 @@ func TestEngine_fullDisk(t *testing.T) {
 		err   error
 		code  kv.Code
 	}{
-		"log":             {func(op errorfs.Op) bool { return isLog(op) && isWrite(op) }, syscall.ENOSPC, kv.CodeDiskFull},
-		"log sync":        {func(op errorfs.Op) bool { return isLog(op) && isSync(op) }, syscall.ENOSPC, kv.CodeDiskFull},
-		"log over quota":  {func(op errorfs.Op) bool { return isLog(op) && isWrite(op) }, syscall.EDQUOT, kv.CodeDiskFull},
-		"new log":         {func(op errorfs.Op) bool { return isLog(op) && isCreate(op) }, syscall.ENOSPC, kv.CodeDiskFull},
-		"new log refused": {func(op errorfs.Op) bool { return isLog(op) && isCreate(op) }, syscall.EACCES, kv.CodeUnwritable},
-		"table":           {func(op errorfs.Op) bool { return isTable(op) && isWrite(op) }, syscall.ENOSPC, kv.CodeDiskFull},
-		"table sync":      {func(op errorfs.Op) bool { return isTable(op) && isSync(op) }, syscall.ENOSPC, kv.CodeDiskFull},
-		"table refused":   {func(op errorfs.Op) bool { return isTable(op) && isCreate(op) }, syscall.EROFS, kv.CodeUnwritable},
-		"new table":       {func(op errorfs.Op) bool { return isTable(op) && isCreate(op) }, syscall.ENOSPC, kv.CodeDiskFull},
-		"manifest":        {func(op errorfs.Op) bool { return isManifest(op) && isWrite(op) }, syscall.ENOSPC, kv.CodeDiskFull},
-		"manifest sync":   {func(op errorfs.Op) bool { return isManifest(op) && isSync(op) }, syscall.ENOSPC, kv.CodeDiskFull},
-		"everything":      {func(op errorfs.Op) bool { return isWrite(op) || isSync(op) || isCreate(op) }, syscall.ENOSPC, kv.CodeDiskFull},
+		"log": {func(op errorfs.Op) bool {
+			return isLog(op) && isWrite(op)
+		}, syscall.ENOSPC, kv.CodeDiskFull},
+		"log sync": {func(op errorfs.Op) bool {
+			return isLog(op) && isSync(op)
+		}, syscall.ENOSPC, kv.CodeDiskFull},
+		"log over quota": {func(op errorfs.Op) bool {
+			return isLog(op) && isWrite(op)
+		}, syscall.EDQUOT, kv.CodeDiskFull},
+		"new log": {func(op errorfs.Op) bool {
+			return isLog(op) && isCreate(op)
+		}, syscall.ENOSPC, kv.CodeDiskFull},
+		"new log refused": {func(op errorfs.Op) bool {
+			return isLog(op) && isCreate(op)
+		}, syscall.EACCES, kv.CodeUnwritable},
+		"table": {func(op errorfs.Op) bool {
+			return isTable(op) && isWrite(op)
+		}, syscall.ENOSPC, kv.CodeDiskFull},
+		"table sync": {func(op errorfs.Op) bool {
+			return isTable(op) && isSync(op)
+		}, syscall.ENOSPC, kv.CodeDiskFull},
+		"table refused": {func(op errorfs.Op) bool {
+			return isTable(op) && isCreate(op)
+		}, syscall.EROFS, kv.CodeUnwritable},
+		"new table": {func(op errorfs.Op) bool {
+			return isTable(op) && isCreate(op)
+		}, syscall.ENOSPC, kv.CodeDiskFull},
+		"manifest": {func(op errorfs.Op) bool {
+			return isManifest(op) && isWrite(op)
+		}, syscall.ENOSPC, kv.CodeDiskFull},
+		"manifest sync": {func(op errorfs.Op) bool {
+			return isManifest(op) && isSync(op)
+		}, syscall.ENOSPC, kv.CodeDiskFull},
+		"everything": {func(op errorfs.Op) bool {
+			return isWrite(op) || isSync(op) || isCreate(op)
+		}, syscall.ENOSPC, kv.CodeDiskFull},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

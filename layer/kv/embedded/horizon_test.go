@@ -51,7 +51,8 @@ func TestHorizon_torn(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := crashedStore(t, 20)
-			e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)}) // so that both of the synced slots are used
+			// so that both of the synced slots are used
+			e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +133,8 @@ func TestHorizon_firstFormat(t *testing.T) {
 			b := old(t, dir, tt.version)
 			if tt.version == 0 {
 				b[len(b)-8-len("MANIFEST-000001")] ^= 1 // the checksum's last byte
-				copy(b[len(b)-4:], binary.BigEndian.AppendUint32(nil, crc32.Checksum(b[:len(b)-4], crc32.MakeTable(crc32.Castagnoli))))
+				copy(b[len(b)-4:],
+					binary.BigEndian.AppendUint32(nil, crc32.Checksum(b[:len(b)-4], crc32.MakeTable(crc32.Castagnoli))))
 			}
 			file := filepath.Join(dir, "horizon")
 			err := os.WriteFile(file, b, 0o600)
@@ -186,7 +188,8 @@ func TestHorizon_copied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)}); err == nil || !strings.Contains(err.Error(), "is damaged") || errors.Is(err, fs.ErrNotExist) {
+	if _, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)}); err == nil ||
+		!strings.Contains(err.Error(), "is damaged") || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a copy whose log was cut: %v", err)
 	}
 }

@@ -69,7 +69,8 @@ func (l *ledger) run(ctx context.Context, e kv.Engine, acked func(w int, i int64
 	stop()
 	reader.Wait()
 	for _, err := range errs {
-		if !kv.IsCode(err, kv.CodeCancelled) && !kv.IsCode(err, kv.CodeIOError) && !kv.IsCode(err, kv.CodeDiskFull) && !kv.IsCode(err, kv.CodeUnwritable) {
+		if !kv.IsCode(err, kv.CodeCancelled) && !kv.IsCode(err, kv.CodeIOError) && !kv.IsCode(err, kv.CodeDiskFull) &&
+			!kv.IsCode(err, kv.CodeUnwritable) {
 			return err
 		}
 	}
@@ -223,7 +224,8 @@ func readLog(tx kv.Transaction) (steps map[int][]int64, newest int64, err error)
 
 // verifyRow checks that the worker's row is where its last step moved it.
 func verifyRow(tx kv.Transaction, w int, n int64) error {
-	it := tx.GetRange(kv.KeyRange{Begin: fmt.Appendf(nil, "row/%d/", w), End: fmt.Appendf(nil, "row/%d0", w)}, kv.RangeOptions{})
+	it := tx.GetRange(kv.KeyRange{Begin: fmt.Appendf(nil, "row/%d/", w), End: fmt.Appendf(nil, "row/%d0", w)},
+		kv.RangeOptions{})
 	defer it.Close()
 	rows := int64(0)
 	for ; it.Next(); rows++ {

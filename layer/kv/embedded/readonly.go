@@ -184,7 +184,8 @@ func (r *readOnly) leaveOut(salvaging bool) error {
 	}
 	for _, t := range lost {
 		e.inspector.LeftOut[t.Name] = true
-		e.store.Log.Warn("a table of the store cannot be read as a whole and is left out; what is read may be older than "+
+		e.store.Log.Warn("a table of the store cannot be read as a whole and is left out; what is read may be "+
+			"older than "+
 			"it was", "table", t.Name, "bytes", t.Size)
 	}
 	if err := e.store.DB.Load().Close(); err != nil {

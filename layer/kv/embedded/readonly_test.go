@@ -43,7 +43,8 @@ func TestOpenReadOnly(t *testing.T) {
 	if err := writeRows(t, e, 'c', 7); err != nil { // in the log alone
 		t.Fatal(err)
 	}
-	if _, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, false); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, false); err == nil ||
+		!strings.Contains(err.Error(), "in use") {
 		t.Errorf("a store that is in use opens for reading: %v", err)
 	}
 	if err := e.Close(); err != nil {
@@ -61,7 +62,8 @@ func TestOpenReadOnly(t *testing.T) {
 		if err := writeRows(t, r, 'c', 8); err == nil || kv.Retryable(err) {
 			t.Errorf("a write ends with %v", err)
 		}
-		if _, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)}); err == nil || !strings.Contains(err.Error(), "in use") {
+		if _, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)}); err == nil ||
+			!strings.Contains(err.Error(), "in use") {
 			t.Errorf("a store that is read opens for writing: %v", err)
 		}
 		if faults, read := verify(t, r); len(faults) > 0 || read.Blocks == 0 {
@@ -80,7 +82,8 @@ func TestOpenReadOnly(t *testing.T) {
 	if len(before) > 0 {
 		t.Errorf("files are gone: %d", len(before))
 	}
-	if _, err := embedded.OpenReadOnly(t.TempDir(), embedded.Options{Logger: quiet(t)}, false); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := embedded.OpenReadOnly(t.TempDir(), embedded.Options{Logger: quiet(t)}, false); !errors.Is(err,
+		fs.ErrNotExist) {
 		t.Errorf("where there is no store: %v", err)
 	}
 }
@@ -122,7 +125,8 @@ func TestOpenReadOnly_salvagesLogs(t *testing.T) {
 	if !found {
 		t.Fatal("the row is in no log")
 	}
-	if _, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, false); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, false); err == nil ||
+		!strings.Contains(err.Error(), "damaged") {
 		t.Fatalf("without salvage: %v", err)
 	}
 	r, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, true)

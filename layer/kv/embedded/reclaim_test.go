@@ -29,17 +29,19 @@ func TestEngine_Reclaim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			e := mustOpen(t, dir, embedded.Options{Logger: quiet(t), MemTableBytes: 4 << 20}.WithTransactionTime(500*time.Millisecond))
+			e := mustOpen(t, dir,
+				embedded.Options{Logger: quiet(t), MemTableBytes: 4 << 20}.WithTransactionTime(500*time.Millisecond))
 			const rows = 400
 			write := func(do func(tx kv.Transaction, i int)) {
 				t.Helper()
 				for from := 0; from < rows; from += 50 {
-					_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
-						for i := from; i < from+50; i++ {
-							do(tx, i)
-						}
-						return struct{}{}, nil
-					})
+					_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{},
+						func(tx kv.Transaction) (struct{}, error) {
+							for i := from; i < from+50; i++ {
+								do(tx, i)
+							}
+							return struct{}{}, nil
+						})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -42,14 +42,18 @@ func TestEngine_rows(t *testing.T) {
 		{"set again", func(tx kv.Transaction) { tx.Set(k, []byte("3")) }, `"3"`},
 		{"clear", func(tx kv.Transaction) { tx.Clear(k) }, `""`},
 		{"set once more", func(tx kv.Transaction) { tx.Set(k, []byte("4")) }, `"4"`},
-		{"clear a range", func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: []byte("a"), End: []byte("z")}) }, `""`},
+		{"clear a range", func(tx kv.Transaction) {
+			tx.ClearRange(kv.KeyRange{Begin: []byte("a"), End: []byte("z")})
+		}, `""`},
 		{"set among many", func(tx kv.Transaction) {
 			for i := range 200 {
 				tx.Set([]byte{'k', byte(i)}, nil)
 			}
 			tx.Set(k, []byte("5"))
 		}, `"5"`},
-		{"clear a long range", func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: []byte("a"), End: []byte("z")}) }, `""`},
+		{"clear a long range", func(tx kv.Transaction) {
+			tx.ClearRange(kv.KeyRange{Begin: []byte("a"), End: []byte("z")})
+		}, `""`},
 		{"set in a cleared range", func(tx kv.Transaction) {
 			tx.ClearRange(kv.KeyRange{Begin: []byte("a"), End: []byte("z")})
 			tx.Set(k, []byte("6"))

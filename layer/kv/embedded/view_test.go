@@ -74,7 +74,8 @@ func TestEngine_forgottenTransactions(t *testing.T) {
 	deadline := time.Now().Add(10 * time.Second)
 	for e.Views() != 1 || e.Pebble().Metrics().TableIters != 0 {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d versions and %d iterators are held after the time limit", e.Views(), e.Pebble().Metrics().TableIters)
+			t.Fatalf("%d versions and %d iterators are held after the time limit", e.Views(),
+				e.Pebble().Metrics().TableIters)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

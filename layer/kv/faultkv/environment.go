@@ -18,7 +18,8 @@ const Variable = "DIVAN_TEST_FAULTS"
 func Enabled() bool { return os.Getenv(Variable) != "" }
 
 // suiteRates are lower than DefaultRates where a test has transactions of thousands of calls.
-var suiteRates = Rates{Conflict: 0.05, TooOld: 0.0005, FutureVersion: 0.02, UnknownLost: 0.04, UnknownCommitted: 0.04, Slow: 0.001, Spurious: 0.1}
+var suiteRates = Rates{Conflict: 0.05, TooOld: 0.0005, FutureVersion: 0.02, UnknownLost: 0.04, UnknownCommitted: 0.04,
+	Slow: 0.001, Spurious: 0.1}
 
 // InSuite is e with faults where Variable is set, else e. It logs the seed, which counts for the order of faults in
 // one goroutine.

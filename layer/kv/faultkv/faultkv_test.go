@@ -92,10 +92,16 @@ func TestNew_reads(t *testing.T) {
 			e := open(t, faultkv.Options{Rates: tt.rates})
 			everything := kv.KeyRange{End: []byte{0xff}}
 			for name, read := range map[string]func(tx kv.Transaction) error{
-				"Get":         func(tx kv.Transaction) error { _, err := tx.Get([]byte("a")).Wait(); return err },
-				"GetKey":      func(tx kv.Transaction) error { _, err := tx.GetKey(kv.FirstGreaterThan(nil)).Wait(); return err },
+				"Get": func(tx kv.Transaction) error { _, err := tx.Get([]byte("a")).Wait(); return err },
+				"GetKey": func(tx kv.Transaction) error {
+					_, err := tx.GetKey(kv.FirstGreaterThan(nil)).Wait()
+					return err
+				},
 				"ReadVersion": func(tx kv.Transaction) error { _, err := tx.ReadVersion().Wait(); return err },
-				"snapshot":    func(tx kv.Transaction) error { _, err := tx.Snapshot().Get([]byte("a")).Wait(); return err },
+				"snapshot": func(tx kv.Transaction) error {
+					_, err := tx.Snapshot().Get([]byte("a")).Wait()
+					return err
+				},
 				"GetRange": func(tx kv.Transaction) error {
 					it := tx.GetRange(everything, kv.RangeOptions{})
 					defer it.Close()

@@ -105,7 +105,8 @@ func TestWithLife_rows(t *testing.T) {
 
 // TestWithLife_serialisable: short lives make what happens no less serialisable.
 func TestWithLife_serialisable(t *testing.T) {
-	if err := (kvtest.Load{Seed: 5}).Check(t.Context(), faultkv.WithLife(mustOpen(t), 20*time.Millisecond)); err != nil {
+	if err := (kvtest.Load{Seed: 5}).Check(t.Context(),
+		faultkv.WithLife(mustOpen(t), 20*time.Millisecond)); err != nil {
 		t.Error(err)
 	}
 }

@@ -17,7 +17,8 @@ func TestConformance(t *testing.T) {
 // TestConformance_options is the suite with the options on that change how the client commits.
 func TestConformance_options(t *testing.T) {
 	fdbtest.Whole(t)
-	e, err := fdb.Open(fdb.Options{ClusterFile: fdbtest.AnotherFile(t), AutomaticIdempotency: true, Tag: "divan-test", RetryLimit: 100})
+	e, err := fdb.Open(fdb.Options{ClusterFile: fdbtest.AnotherFile(t), AutomaticIdempotency: true, Tag: "divan-test",
+		RetryLimit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,8 @@ func TestDirectory(t *testing.T) {
 	if bytes.HasPrefix(prefix, other.Bytes()) || bytes.HasPrefix(other.Bytes(), prefix) {
 		t.Errorf("%x is within %x or the other way round", prefix, other.Bytes())
 	}
-	if again, found, err := fdb.FindDirectory(t.Context(), e, path); !found || err != nil || !bytes.Equal(again, prefix) {
+	if again, found, err := fdb.FindDirectory(t.Context(), e, path); !found || err != nil ||
+		!bytes.Equal(again, prefix) {
 		t.Errorf("found %v %x, %v, want %x", found, again, err, prefix)
 	}
 	seen, err := directory.Open(db, path, []byte("divan"))

@@ -112,7 +112,9 @@ func prepareNetwork(o Options) error {
 		{"TLS key", o.TLSKey, true, options.SetTLSKeyPath},
 		{"TLS authority", o.TLSCA, true, options.SetTLSCaPath},
 		{"TLS password", o.TLSPassword, false, options.SetTLSPassword},
-		{"TLS rule for peers", o.TLSVerifyPeers, false, func(rule string) error { return options.SetTLSVerifyPeers([]byte(rule)) }},
+		{"TLS rule for peers", o.TLSVerifyPeers, false, func(rule string) error {
+			return options.SetTLSVerifyPeers([]byte(rule))
+		}},
 	} {
 		if set.value == "" {
 			continue

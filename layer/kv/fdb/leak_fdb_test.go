@@ -95,7 +95,8 @@ func TestTransaction_LeavesNothing(t *testing.T) {
 		t.Errorf("%d goroutines, %d before\n%s", n, goroutines, stacks[:runtime.Stack(stacks, true)])
 	}
 	after, handles := residentAfterGC(t), handles()
-	t.Logf("%d goroutines, %d handles; resident %d MB, then %d MB", runtime.NumGoroutine(), handles, memory>>20, after>>20)
+	t.Logf("%d goroutines, %d handles; resident %d MB, then %d MB", runtime.NumGoroutine(), handles, memory>>20,
+		after>>20)
 	if handles > 32 { // a worker's last may still be on a stack
 		t.Errorf("%d transactions and futures of the client are left of %d transactions", handles, total)
 	}
@@ -120,7 +121,8 @@ func handles() int64 {
 		for frames, more := runtime.CallersFrames(r.Stack()), true; more; {
 			var f runtime.Frame
 			f, more = frames.Next()
-			if strings.HasSuffix(f.Function, "fdb.Database.CreateTransaction") || strings.HasSuffix(f.Function, "fdb.newFutureWithDb") {
+			if strings.HasSuffix(f.Function, "fdb.Database.CreateTransaction") ||
+				strings.HasSuffix(f.Function, "fdb.newFutureWithDb") {
 				live += r.InUseObjects()
 				break
 			}

@@ -104,7 +104,8 @@ func randomElement(r *rand.Rand, depth int) (any, any) {
 	case 7:
 		return same(math.Float32frombits(r.Uint32()))
 	case 8:
-		return same([]float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), math.Float64frombits(r.Uint64()), r.NormFloat64()}[r.IntN(7)])
+		return same([]float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(),
+			math.Float64frombits(r.Uint64()), r.NormFloat64()}[r.IntN(7)])
 	case 9:
 		return same(r.IntN(2) == 0)
 	case 10:
@@ -116,7 +117,8 @@ func randomElement(r *rand.Rand, depth int) (any, any) {
 		copy(stamp[:], randomBytes(r))
 		stamp[0] &= 0x7f // ten bytes of 0xff are a versionstamp that is not there yet, which Pack refuses
 		user := uint16(r.Uint32())
-		return tuple.Versionstamp{Transaction: stamp, User: user}, apple.Versionstamp{TransactionVersion: stamp, UserVersion: user}
+		return tuple.Versionstamp{Transaction: stamp, User: user},
+			apple.Versionstamp{TransactionVersion: stamp, UserVersion: user}
 	}
 	if depth == 0 {
 		return same("leaf")

@@ -61,11 +61,14 @@ func TestUnreachable(t *testing.T) {
 	e := mustOpen(t, fdb.Options{ClusterFile: clusterFile(t, "no:body@127.0.0.1:1\n"), Timeout: 500 * time.Millisecond})
 	read := func(ctx context.Context) func() error {
 		return func() error {
-			_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) { return tx.Get([]byte("a")).Wait() })
+			_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {
+				return tx.Get([]byte("a")).Wait()
+			})
 			return err
 		}
 	}
-	if err := timely(t, "read", read(t.Context())); !kv.IsCode(err, kv.CodeUnreachable) || kv.Retryable(err) || kv.MaybeCommitted(err) {
+	if err := timely(t, "read", read(t.Context())); !kv.IsCode(err, kv.CodeUnreachable) || kv.Retryable(err) ||
+		kv.MaybeCommitted(err) {
 		t.Errorf("read: %v", err)
 	}
 	err := timely(t, "write", func() error {
@@ -99,7 +102,10 @@ func TestUnreachable(t *testing.T) {
 	waiting := e.Begin(t.Context())
 	value := waiting.Get([]byte("a"))
 	time.AfterFunc(50*time.Millisecond, func() { _ = e.Close() })
-	if err := timely(t, "read of an engine that closes", func() error { _, err := value.Wait(); return err }); !kv.IsCode(err, kv.CodeCancelled) {
+	if err := timely(t, "read of an engine that closes", func() error {
+		_, err := value.Wait()
+		return err
+	}); !kv.IsCode(err, kv.CodeCancelled) {
 		t.Errorf("read of an engine that closes: %v", err)
 	}
 	if err := timely(t, "read of a closed engine", read(t.Context())); !kv.IsCode(err, kv.CodeCancelled) {

@@ -59,8 +59,10 @@ var atomicTests = []struct {
 	{kv.AtomicAppendIfFits, none, "ab", "ab", ""},
 	{kv.AtomicAppendIfFits, "ab", "cd", "abcd", ""},
 	{kv.AtomicAppendIfFits, "ab", "", "ab", ""},
-	{kv.AtomicAppendIfFits, strings.Repeat("x", kv.MaxValueSize-1), "y", strings.Repeat("x", kv.MaxValueSize-1) + "y", "just fits"},
-	{kv.AtomicAppendIfFits, strings.Repeat("x", kv.MaxValueSize), "y", strings.Repeat("x", kv.MaxValueSize), "does not fit"},
+	{kv.AtomicAppendIfFits, strings.Repeat("x", kv.MaxValueSize-1), "y", strings.Repeat("x", kv.MaxValueSize-1) + "y",
+		"just fits"},
+	{kv.AtomicAppendIfFits, strings.Repeat("x", kv.MaxValueSize), "y", strings.Repeat("x", kv.MaxValueSize),
+		"does not fit"},
 	{kv.AtomicCompareAndClear, none, "a", none, "stays missing"},
 	{kv.AtomicCompareAndClear, none, "", none, "missing is not empty"},
 	{kv.AtomicCompareAndClear, "a", "a", none, "equal"},
@@ -102,7 +104,8 @@ func testAtomics(t *testing.T, e kv.Engine) {
 			want = ""
 		}
 		for _, reverse := range []bool{false, true} {
-			if got, err := collect(tx, kv.KeyRange{Begin: k, End: append(k, 0)}, kv.RangeOptions{Reverse: reverse}); err != nil || got != want {
+			if got, err := collect(tx, kv.KeyRange{Begin: k, End: append(k, 0)},
+				kv.RangeOptions{Reverse: reverse}); err != nil || got != want {
 				t.Errorf("%s, read back by GetRange: %.40q, %v", name, got, err)
 			}
 		}

@@ -19,16 +19,30 @@ func testConflicts(t *testing.T, e kv.Engine) {
 		{"get of nothing", func(tx kv.Transaction) error { return get(tx, "e") }, "e"},
 		{"snapshot get", func(tx kv.Transaction) error { return get(tx.Snapshot(), "c") }, ""},
 		{"range", func(tx kv.Transaction) error { return scan(tx, keyRange("b", "d"), kv.RangeOptions{}) }, "bc"},
-		{"range to the end", func(tx kv.Transaction) error { return scan(tx, keyRange("c", "z"), kv.RangeOptions{}) }, "cde"},
-		{"reverse range", func(tx kv.Transaction) error { return scan(tx, keyRange("b", "d"), kv.RangeOptions{Reverse: true}) }, "bc"},
-		{"snapshot range", func(tx kv.Transaction) error { return scan(tx.Snapshot(), keyRange("a", "z"), kv.RangeOptions{}) }, ""},
-		{"limited range", func(tx kv.Transaction) error { return scan(tx, keyRange("a", "z"), kv.RangeOptions{Limit: 2}) }, "ab"},
+		{"range to the end", func(tx kv.Transaction) error {
+			return scan(tx, keyRange("c", "z"), kv.RangeOptions{})
+		}, "cde"},
+		{"reverse range", func(tx kv.Transaction) error {
+			return scan(tx, keyRange("b", "d"), kv.RangeOptions{Reverse: true})
+		}, "bc"},
+		{"snapshot range", func(tx kv.Transaction) error {
+			return scan(tx.Snapshot(), keyRange("a", "z"), kv.RangeOptions{})
+		}, ""},
+		{"limited range", func(tx kv.Transaction) error {
+			return scan(tx, keyRange("a", "z"), kv.RangeOptions{Limit: 2})
+		}, "ab"},
 		{"limited reverse range", func(tx kv.Transaction) error {
 			return scan(tx, keyRange("a", "d\x00"), kv.RangeOptions{Limit: 2, Reverse: true})
 		}, "cd"},
-		{"limit as long as the range", func(tx kv.Transaction) error { return scan(tx, keyRange("b", "d"), kv.RangeOptions{Limit: 2}) }, "bc"},
-		{"first key from", func(tx kv.Transaction) error { return getKey(tx, kv.FirstGreaterOrEqual(key("b\x00"))) }, "c"},
-		{"third key from", func(tx kv.Transaction) error { return getKey(tx, kv.KeySelector{Key: key("b"), Offset: 3}) }, "bcd"},
+		{"limit as long as the range", func(tx kv.Transaction) error {
+			return scan(tx, keyRange("b", "d"), kv.RangeOptions{Limit: 2})
+		}, "bc"},
+		{"first key from", func(tx kv.Transaction) error {
+			return getKey(tx, kv.FirstGreaterOrEqual(key("b\x00")))
+		}, "c"},
+		{"third key from", func(tx kv.Transaction) error {
+			return getKey(tx, kv.KeySelector{Key: key("b"), Offset: 3})
+		}, "bcd"},
 		{"last key before", func(tx kv.Transaction) error { return getKey(tx, kv.LastLessThan(key("c"))) }, "b"},
 		{"last key up to", func(tx kv.Transaction) error { return getKey(tx, kv.LastLessOrEqual(key("c"))) }, "c"},
 		{"no key after", func(tx kv.Transaction) error { return getKey(tx, kv.FirstGreaterThan(key("d"))) }, "e"},
@@ -36,7 +50,9 @@ func testConflicts(t *testing.T, e kv.Engine) {
 		{"snapshot ranges together", func(tx kv.Transaction) error {
 			return scanTogether(tx.Snapshot(), keyRange("a", "b"), keyRange("c", "z"))
 		}, ""},
-		{"snapshot key", func(tx kv.Transaction) error { return getKey(tx.Snapshot(), kv.FirstGreaterThan(key("a"))) }, ""},
+		{"snapshot key", func(tx kv.Transaction) error {
+			return getKey(tx.Snapshot(), kv.FirstGreaterThan(key("a")))
+		}, ""},
 		{"explicit", func(tx kv.Transaction) error {
 			tx.AddReadConflict(keyRange("b", "c\x00"))
 			return get(tx.Snapshot(), "b")
@@ -52,7 +68,10 @@ func testConflicts(t *testing.T, e kv.Engine) {
 			tx.ClearRange(keyRange("b", "d"))
 			return scan(tx, keyRange("b", "d"), kv.RangeOptions{})
 		}, ""},
-		{"own atomic", func(tx kv.Transaction) error { tx.Atomic(kv.AtomicAdd, key("c"), []byte{1}); return get(tx, "c") }, "c"},
+		{"own atomic", func(tx kv.Transaction) error {
+			tx.Atomic(kv.AtomicAdd, key("c"), []byte{1})
+			return get(tx, "c")
+		}, "c"},
 		{"own atomic, not read", func(tx kv.Transaction) error {
 			tx.Atomic(kv.AtomicAdd, key("c"), []byte{1})
 			return get(tx.Snapshot(), "a")
@@ -68,7 +87,9 @@ func testConflicts(t *testing.T, e kv.Engine) {
 		{"clear", func(tx kv.Transaction, k string) { tx.Clear(key(k)) }, ""},
 		{"atomic", func(tx kv.Transaction, k string) { tx.Atomic(kv.AtomicAdd, key(k), []byte{1}) }, ""},
 		{"clear range", func(tx kv.Transaction, k string) { tx.ClearRange(keyRange(k, k+"\x00")) }, ""},
-		{"stamped value", func(tx kv.Transaction, k string) { tx.SetVersionstampedValue(key(k), make([]byte, 10), 0) }, ""},
+		{"stamped value", func(tx kv.Transaction, k string) {
+			tx.SetVersionstampedValue(key(k), make([]byte, 10), 0)
+		}, ""},
 		{"write conflict", func(tx kv.Transaction, k string) { tx.AddWriteConflict(keyRange(k, k+"\x00")) }, ""},
 		{"wide clear range", func(tx kv.Transaction, k string) { tx.ClearRange(keyRange("a", "z")) }, "abcde"},
 	}

@@ -76,10 +76,12 @@ func (d dull) ClearRange(kv.KeyRange) {}
 // TestLoad_Check holds the check to finding what it is for.
 func TestLoad_Check(t *testing.T) {
 	for name, wrong := range map[string]func(e kv.Engine, tx kv.Transaction) kv.Transaction{
-		"nothing":                   nil,
-		"snapshot isolation":        func(_ kv.Engine, tx kv.Transaction) kv.Transaction { return unguarded{tx} },
-		"phantoms":                  func(_ kv.Engine, tx kv.Transaction) kv.Transaction { return pointsOnly{tx} },
-		"lost commits":              func(_ kv.Engine, tx kv.Transaction) kv.Transaction { return &forgetful{Transaction: tx} },
+		"nothing":            nil,
+		"snapshot isolation": func(_ kv.Engine, tx kv.Transaction) kv.Transaction { return unguarded{tx} },
+		"phantoms":           func(_ kv.Engine, tx kv.Transaction) kv.Transaction { return pointsOnly{tx} },
+		"lost commits": func(_ kv.Engine, tx kv.Transaction) kv.Transaction {
+			return &forgetful{Transaction: tx}
+		},
 		"stamps in another order":   func(_ kv.Engine, tx kv.Transaction) kv.Transaction { return misdated{tx} },
 		"cleared ranges that stay":  func(_ kv.Engine, tx kv.Transaction) kv.Transaction { return dull{tx} },
 		"read versions of the past": stale(),

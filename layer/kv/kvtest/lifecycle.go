@@ -182,7 +182,8 @@ func testSnapshots(t *testing.T, e kv.Engine) {
 	wantValue(t, s, "c", none)
 	wantRows(t, s, everything, kv.RangeOptions{}, "a=1 b=2 d=4")
 	wantRows(t, s, everything, kv.RangeOptions{Reverse: true, Limit: 2}, "d=4 b=2")
-	wantRows(t, s, kv.SelectorRange{Begin: kv.LastLessThan(key("b")), End: kv.FirstGreaterThan(key("b"))}, kv.RangeOptions{}, "a=1 b=2")
+	wantRows(t, s, kv.SelectorRange{Begin: kv.LastLessThan(key("b")), End: kv.FirstGreaterThan(key("b"))},
+		kv.RangeOptions{}, "a=1 b=2")
 	if got := string(must(t, s.GetKey(kv.FirstGreaterThan(key("b"))))); got != "d" {
 		t.Errorf("the key after b is %q", got)
 	}

@@ -67,23 +67,49 @@ func testIllegal(t *testing.T, e kv.Engine) {
 		{"set outside", func(tx kv.Transaction) { tx.Set(outside, nil) }, kv.CodeKeyOutsideRange},
 		{"set at the end", func(tx kv.Transaction) { tx.Set([]byte{0xff}, nil) }, kv.CodeKeyOutsideRange},
 		{"clear outside", func(tx kv.Transaction) { tx.Clear(outside) }, kv.CodeKeyOutsideRange},
-		{"clear range outside", func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: key("a"), End: outside}) }, kv.CodeKeyOutsideRange},
-		{"atomic outside", func(tx kv.Transaction) { tx.Atomic(kv.AtomicAdd, outside, []byte{1}) }, kv.CodeKeyOutsideRange},
-		{"read conflict outside", func(tx kv.Transaction) { tx.AddReadConflict(kv.KeyRange{Begin: key("a"), End: outside}) }, kv.CodeKeyOutsideRange},
-		{"write conflict outside", func(tx kv.Transaction) { tx.AddWriteConflict(kv.KeyRange{Begin: key("a"), End: outside}) }, kv.CodeKeyOutsideRange},
+		{"clear range outside", func(tx kv.Transaction) {
+			tx.ClearRange(kv.KeyRange{Begin: key("a"), End: outside})
+		}, kv.CodeKeyOutsideRange},
+		{"atomic outside", func(tx kv.Transaction) {
+			tx.Atomic(kv.AtomicAdd, outside, []byte{1})
+		}, kv.CodeKeyOutsideRange},
+		{"read conflict outside", func(tx kv.Transaction) {
+			tx.AddReadConflict(kv.KeyRange{Begin: key("a"), End: outside})
+		}, kv.CodeKeyOutsideRange},
+		{"write conflict outside", func(tx kv.Transaction) {
+			tx.AddWriteConflict(kv.KeyRange{Begin: key("a"), End: outside})
+		}, kv.CodeKeyOutsideRange},
 		{"key too large", func(tx kv.Transaction) { tx.Set(repeat('k', kv.MaxKeySize+1), nil) }, kv.CodeKeyTooLarge},
-		{"cleared key too large", func(tx kv.Transaction) { tx.Clear(repeat('k', kv.MaxKeySize+1)) }, kv.CodeKeyTooLarge},
-		{"value too large", func(tx kv.Transaction) { tx.Set(key("a"), repeat('v', kv.MaxValueSize+1)) }, kv.CodeValueTooLarge},
-		{"operand too large", func(tx kv.Transaction) { tx.Atomic(kv.AtomicOr, key("a"), repeat('v', kv.MaxValueSize+1)) }, kv.CodeValueTooLarge},
+		{"cleared key too large", func(tx kv.Transaction) {
+			tx.Clear(repeat('k', kv.MaxKeySize+1))
+		}, kv.CodeKeyTooLarge},
+		{"value too large", func(tx kv.Transaction) {
+			tx.Set(key("a"), repeat('v', kv.MaxValueSize+1))
+		}, kv.CodeValueTooLarge},
+		{"operand too large", func(tx kv.Transaction) {
+			tx.Atomic(kv.AtomicOr, key("a"), repeat('v', kv.MaxValueSize+1))
+		}, kv.CodeValueTooLarge},
 		{"inverted clear", func(tx kv.Transaction) { tx.ClearRange(keyRange("b", "a")) }, kv.CodeInvertedRange},
-		{"inverted read conflict", func(tx kv.Transaction) { tx.AddReadConflict(keyRange("b", "a")) }, kv.CodeInvertedRange},
-		{"inverted write conflict", func(tx kv.Transaction) { tx.AddWriteConflict(keyRange("b", "a")) }, kv.CodeInvertedRange},
+		{"inverted read conflict", func(tx kv.Transaction) {
+			tx.AddReadConflict(keyRange("b", "a"))
+		}, kv.CodeInvertedRange},
+		{"inverted write conflict", func(tx kv.Transaction) {
+			tx.AddWriteConflict(keyRange("b", "a"))
+		}, kv.CodeInvertedRange},
 		{"no such operation", func(tx kv.Transaction) { tx.Atomic(99, key("a"), []byte{1}) }, kv.CodeClientInvalid},
 		{"zero operation", func(tx kv.Transaction) { tx.Atomic(0, key("a"), []byte{1}) }, kv.CodeClientInvalid},
-		{"stamp past the key", func(tx kv.Transaction) { tx.SetVersionstampedKey(repeat('k', 12), 3, nil) }, kv.CodeClientInvalid},
-		{"stamp before the key", func(tx kv.Transaction) { tx.SetVersionstampedKey(repeat('k', 12), -1, nil) }, kv.CodeClientInvalid},
-		{"stamp past the value", func(tx kv.Transaction) { tx.SetVersionstampedValue(key("a"), repeat('v', 9), 0) }, kv.CodeClientInvalid},
-		{"stamp far past the value", func(tx kv.Transaction) { tx.SetVersionstampedValue(key("a"), repeat('v', 20), 1<<62) }, kv.CodeClientInvalid},
+		{"stamp past the key", func(tx kv.Transaction) {
+			tx.SetVersionstampedKey(repeat('k', 12), 3, nil)
+		}, kv.CodeClientInvalid},
+		{"stamp before the key", func(tx kv.Transaction) {
+			tx.SetVersionstampedKey(repeat('k', 12), -1, nil)
+		}, kv.CodeClientInvalid},
+		{"stamp past the value", func(tx kv.Transaction) {
+			tx.SetVersionstampedValue(key("a"), repeat('v', 9), 0)
+		}, kv.CodeClientInvalid},
+		{"stamp far past the value", func(tx kv.Transaction) {
+			tx.SetVersionstampedValue(key("a"), repeat('v', 20), 1<<62)
+		}, kv.CodeClientInvalid},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -76,8 +76,12 @@ func testMetadataVersion(t *testing.T, e kv.Engine) {
 		{"set", func(tx kv.Transaction) { tx.Set(meta, make([]byte, 10)) }, kv.CodeClientInvalid},
 		{"clear", func(tx kv.Transaction) { tx.Clear(meta) }, kv.CodeKeyOutsideRange},
 		{"atomic", func(tx kv.Transaction) { tx.Atomic(kv.AtomicMax, meta, make([]byte, 10)) }, kv.CodeClientInvalid},
-		{"another stamped value", func(tx kv.Transaction) { tx.SetVersionstampedValue(meta, stamped, 0) }, kv.CodeClientInvalid},
-		{"a key beside it", func(tx kv.Transaction) { tx.Set([]byte(kv.MetadataVersionKey+"x"), nil) }, kv.CodeKeyOutsideRange},
+		{"another stamped value", func(tx kv.Transaction) {
+			tx.SetVersionstampedValue(meta, stamped, 0)
+		}, kv.CodeClientInvalid},
+		{"a key beside it", func(tx kv.Transaction) {
+			tx.Set([]byte(kv.MetadataVersionKey+"x"), nil)
+		}, kv.CodeKeyOutsideRange},
 	} {
 		tx := begin(t, e)
 		c.do(tx)

@@ -213,8 +213,10 @@ func testModel(t *testing.T, e kv.Engine) {
 		}
 		wantCommit(t, "model", tx, 0)
 		stored = own
-		if got, err := collect(begin(t, e), everything, kv.RangeOptions{}); err != nil || got != stored.rows(everything, kv.RangeOptions{}) {
-			t.Fatalf("round %d of seed %d: the store has %q, %v, the model %q", round, s, got, err, stored.rows(everything, kv.RangeOptions{}))
+		if got, err := collect(begin(t, e), everything, kv.RangeOptions{}); err != nil ||
+			got != stored.rows(everything, kv.RangeOptions{}) {
+			t.Fatalf("round %d of seed %d: the store has %q, %v, the model %q", round, s, got, err,
+				stored.rows(everything, kv.RangeOptions{}))
 		}
 		tx.Cancel()
 	}

@@ -29,11 +29,16 @@ func testRanges(t *testing.T, e kv.Engine) {
 		{keyRange("d", "b"), kv.RangeOptions{}, ""},
 		{keyRange("d", "b"), kv.RangeOptions{Reverse: true}, ""},
 		{keyRange("x", "z"), kv.RangeOptions{Reverse: true, Limit: 1}, ""},
-		{kv.SelectorRange{Begin: kv.FirstGreaterThan(key("a")), End: kv.FirstGreaterThan(key("c"))}, kv.RangeOptions{}, "b=2 c=3"},
-		{kv.SelectorRange{Begin: kv.LastLessOrEqual(key("c")), End: kv.LastLessThan(key("e"))}, kv.RangeOptions{}, "c=3"},
-		{kv.SelectorRange{Begin: kv.LastLessThan(key("c")), End: kv.FirstGreaterOrEqual(key("z"))}, kv.RangeOptions{Limit: 2}, "b=2 c=3"},
-		{kv.SelectorRange{Begin: kv.LastLessThan(key("a")), End: kv.KeySelector{Key: key("a"), Offset: 3}}, kv.RangeOptions{}, "a=1 b=2"},
-		{kv.SelectorRange{Begin: kv.KeySelector{Key: key("e"), OrEqual: true, Offset: -2}, End: kv.KeySelector{Key: key("e"), Offset: 9}}, kv.RangeOptions{Reverse: true}, "e=5 d=4 c=3"},
+		{kv.SelectorRange{Begin: kv.FirstGreaterThan(key("a")), End: kv.FirstGreaterThan(key("c"))}, kv.RangeOptions{},
+			"b=2 c=3"},
+		{kv.SelectorRange{Begin: kv.LastLessOrEqual(key("c")), End: kv.LastLessThan(key("e"))}, kv.RangeOptions{},
+			"c=3"},
+		{kv.SelectorRange{Begin: kv.LastLessThan(key("c")), End: kv.FirstGreaterOrEqual(key("z"))},
+			kv.RangeOptions{Limit: 2}, "b=2 c=3"},
+		{kv.SelectorRange{Begin: kv.LastLessThan(key("a")), End: kv.KeySelector{Key: key("a"), Offset: 3}},
+			kv.RangeOptions{}, "a=1 b=2"},
+		{kv.SelectorRange{Begin: kv.KeySelector{Key: key("e"), OrEqual: true, Offset: -2},
+			End: kv.KeySelector{Key: key("e"), Offset: 9}}, kv.RangeOptions{Reverse: true}, "e=5 d=4 c=3"},
 	}
 	tx := begin(t, e)
 	for _, tt := range tests {

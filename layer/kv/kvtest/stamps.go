@@ -24,9 +24,11 @@ func testVersionstamps(t *testing.T, e kv.Engine) {
 	})
 	stamp := string(c.Versionstamp[:])
 	if c.Versionstamp.Version() != c.Version || c.Version <= before.Version {
-		t.Errorf("stamp %x has version %d, the commit %d, the one before %d", stamp, c.Versionstamp.Version(), c.Version, before.Version)
+		t.Errorf("stamp %x has version %d, the commit %d, the one before %d", stamp, c.Versionstamp.Version(),
+			c.Version, before.Version)
 	}
-	wantRows(t, begin(t, e), keyRange("k", "m"), kv.RangeOptions{}, "k/"+stamp+"/end=stamped key l/"+stamp+"\x00\x07=the other")
+	wantRows(t, begin(t, e), keyRange("k", "m"), kv.RangeOptions{},
+		"k/"+stamp+"/end=stamped key l/"+stamp+"\x00\x07=the other")
 	wantStored(t, e, "v", "ab"+stamp+"cd")
 	wantStored(t, e, "whole", stamp)
 	wantStored(t, e, "plain", "1")
@@ -107,7 +109,9 @@ func testUnreadable(t *testing.T, e kv.Engine) {
 	wantValue(t, tx, "j", "1")
 	wantRows(t, tx, keyRange("l", "m"), kv.RangeOptions{}, "l=2")
 	wantCommit(t, "unreadable", tx, 0)
-	if got, err := collect(begin(t, e), keyRange("k", "l"), kv.RangeOptions{}); err != nil || strings.Count(got, "=old") != 1 || strings.Count(got, "=new") != 1 { // a stamp may hold any byte
+	// a stamp may hold any byte
+	if got, err := collect(begin(t, e), keyRange("k", "l"), kv.RangeOptions{}); err != nil ||
+		strings.Count(got, "=old") != 1 || strings.Count(got, "=new") != 1 {
 		t.Errorf("%q, %v, want two rows", got, err)
 	}
 }

@@ -56,7 +56,8 @@ func (h *history) verify(ctx context.Context, e kv.Engine, initial state) error 
 			return err
 		}
 	}
-	if got, want := stored.rows(everything, kv.RangeOptions{}), moments[len(moments)-1].state.rows(everything, kv.RangeOptions{}); got != want {
+	if got, want := stored.rows(everything, kv.RangeOptions{}),
+		moments[len(moments)-1].state.rows(everything, kv.RangeOptions{}); got != want {
 		return fmt.Errorf("at the end the store has %q, the order of commits gives %q", got, want)
 	}
 	return realTime(h.mu.records)
@@ -90,7 +91,9 @@ func readBack(ctx context.Context, e kv.Engine) (state, map[string]kv.Versionsta
 func (r *record) verify(moments []moment) error {
 	if r.readVersion >= 0 {
 		// The last state with a version up to the read version.
-		after := sort.Search(len(moments), func(i int) bool { return i > 0 && moments[i].stamp.Version() > r.readVersion })
+		after := sort.Search(len(moments), func(i int) bool {
+			return i > 0 && moments[i].stamp.Version() > r.readVersion
+		})
 		if err := r.replay(moments[after-1].state, true); err != nil {
 			return fmt.Errorf("%s, reading at version %d: %w", r.id, r.readVersion, err)
 		}
@@ -101,7 +104,9 @@ func (r *record) verify(moments []moment) error {
 	if r.readVersion >= r.stamp.Version() {
 		return fmt.Errorf("%s read at version %d and committed at %d", r.id, r.readVersion, r.stamp.Version())
 	}
-	at := sort.Search(len(moments), func(i int) bool { return i > 0 && bytes.Compare(moments[i].stamp[:], r.stamp[:]) >= 0 })
+	at := sort.Search(len(moments), func(i int) bool {
+		return i > 0 && bytes.Compare(moments[i].stamp[:], r.stamp[:]) >= 0
+	})
 	if err := r.replay(moments[at-1].state, false); err != nil {
 		return fmt.Errorf("%s, as it committed at %x: %w", r.id, r.stamp, err)
 	}
@@ -145,10 +150,12 @@ func realTime(records []*record) error {
 			continue
 		}
 		if r.outcome == committed && bytes.Compare(r.stamp[:], last.stamp[:]) <= 0 {
-			return fmt.Errorf("%s began after %s had committed at %x and committed at %x", r.id, last.id, last.stamp, r.stamp)
+			return fmt.Errorf("%s began after %s had committed at %x and committed at %x", r.id, last.id, last.stamp,
+				r.stamp)
 		}
 		if r.readVersion >= 0 && r.readVersion < last.stamp.Version() {
-			return fmt.Errorf("%s began after %s had committed at %x and read at version %d", r.id, last.id, last.stamp, r.readVersion)
+			return fmt.Errorf("%s began after %s had committed at %x and read at version %d", r.id, last.id, last.stamp,
+				r.readVersion)
 		}
 	}
 	return nil

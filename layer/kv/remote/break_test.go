@@ -123,7 +123,9 @@ func TestBreak_fence(t *testing.T) {
 	p.cut()
 	looked := make(chan string, 1)
 	go func() {
-		v, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) { return tx.Get([]byte("id")).Wait() })
+		v, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {
+			return tx.Get([]byte("id")).Wait()
+		})
 		looked <- fmt.Sprintf("%s %v", v, err)
 	}()
 	select {
@@ -156,7 +158,8 @@ func TestBreak_openTransactions(t *testing.T) {
 		}
 	}
 	put("a", "1")
-	reading, writing, armed, unarmed := e.Begin(t.Context()), e.Begin(t.Context()), e.Begin(t.Context()), e.Begin(t.Context())
+	reading, writing, armed, unarmed := e.Begin(t.Context()), e.Begin(t.Context()), e.Begin(t.Context()),
+		e.Begin(t.Context())
 	for _, tx := range []kv.Transaction{reading, writing} {
 		if _, err := tx.Get([]byte("a")).Wait(); err != nil {
 			t.Fatal(err)
@@ -243,7 +246,8 @@ func TestBreak_storeGone(t *testing.T) {
 	below := mustEmbed(t)
 	first := mustServe(t, below)
 	p := mustProxy(t, first.Addr().String())
-	e, err := remote.Open(t.Context(), p.addr(), remote.Options{Secret: secret, Logger: quiet(t), Timeout: 200 * time.Millisecond})
+	e, err := remote.Open(t.Context(), p.addr(),
+		remote.Options{Secret: secret, Logger: quiet(t), Timeout: 200 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +308,8 @@ func TestBreak_storeGone(t *testing.T) {
 // TestBreak_silence: a store that says nothing more, though the connection stands, counts as gone.
 func TestBreak_silence(t *testing.T) {
 	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
-	e, err := remote.Open(t.Context(), p.addr(), remote.Options{Secret: secret, Logger: quiet(t), Timeout: time.Second}.WithPing(20*time.Millisecond))
+	e, err := remote.Open(t.Context(), p.addr(),
+		remote.Options{Secret: secret, Logger: quiet(t), Timeout: time.Second}.WithPing(20*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +327,9 @@ func TestBreak_silence(t *testing.T) {
 		t.Errorf("read of a silent store: %v", err)
 	}
 	p.setSilent(false)
-	if _, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) { return tx.Get([]byte("a")).Wait() }); err != nil {
+	if _, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {
+		return tx.Get([]byte("a")).Wait()
+	}); err != nil {
 		t.Errorf("read after the silence: %v", err)
 	}
 }

@@ -286,7 +286,9 @@ func (e *Engine) Reclaim(ctx context.Context, r kv.KeyRange) error {
 	if err != nil {
 		return err
 	}
-	k := c.ask(kindReclaim|beginFlag, object, func(dst []byte) []byte { return appendBytes(appendBytes(dst, r.Begin), r.End) })
+	k := c.ask(kindReclaim|beginFlag, object, func(dst []byte) []byte {
+		return appendBytes(appendBytes(dst, r.Begin), r.End)
+	})
 	_, err = k.wait(ctx, nil)
 	return err
 }

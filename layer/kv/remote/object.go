@@ -247,7 +247,8 @@ func (o *object) commit(f frame) {
 	if err != nil {
 		o.s.answerError(f, err)
 	} else {
-		_ = o.s.answer(f, kindCommitted, func(dst []byte) []byte { // if it cannot be sent, the client is in doubt, as it should be
+		// if it cannot be sent, the client is in doubt, as it should be
+		_ = o.s.answer(f, kindCommitted, func(dst []byte) []byte {
 			return append(binary.BigEndian.AppendUint64(dst, uint64(version)), stamp[:]...)
 		})
 	}

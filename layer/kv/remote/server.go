@@ -117,14 +117,16 @@ func (s *Server) serve(sess *session) {
 	<-s.strangers
 	if err != nil {
 		if errors.Is(err, errSecret) {
-			s.o.Logger.Warn("a connection to the store was refused: it does not know the secret", "from", sess.nc.RemoteAddr().String())
+			s.o.Logger.Warn("a connection to the store was refused: it does not know the secret", "from",
+				sess.nc.RemoteAddr().String())
 		}
 		_ = sess.nc.Close()
 		return
 	}
 	s.o.Logger.Info("a node is connected to the store", "from", sess.nc.RemoteAddr().String())
 	err = sess.run()
-	s.o.Logger.Info("a node is no longer connected to the store", "from", sess.nc.RemoteAddr().String(), "reason", fmt.Sprint(err))
+	s.o.Logger.Info("a node is no longer connected to the store", "from", sess.nc.RemoteAddr().String(), "reason",
+		fmt.Sprint(err))
 }
 
 // admit makes sess the client's connection, and waits until nothing is left of the one before.

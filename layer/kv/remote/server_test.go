@@ -32,7 +32,8 @@ func works(t *testing.T, e kv.Engine) {
 func TestOpen_secret(t *testing.T) {
 	s := mustServe(t, mustEmbed(t))
 	start := time.Now()
-	if _, err := remote.Open(t.Context(), s.Addr().String(), remote.Options{Secret: "another", Logger: quiet(t)}); err == nil || !strings.Contains(err.Error(), "secret") {
+	if _, err := remote.Open(t.Context(), s.Addr().String(),
+		remote.Options{Secret: "another", Logger: quiet(t)}); err == nil || !strings.Contains(err.Error(), "secret") {
 		t.Errorf("with another secret: %v", err)
 	}
 	if d := time.Since(start); d > 2*time.Second {
@@ -86,7 +87,8 @@ func TestOpen_acceptSecrets(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := remote.Serve(mustListen(t), e, remote.Options{Secret: "new", AcceptSecrets: []string{""}}); err == nil {
+	if _, err := remote.Serve(mustListen(t), e,
+		remote.Options{Secret: "new", AcceptSecrets: []string{""}}); err == nil {
 		t.Error("an empty secret is accepted")
 	}
 }
@@ -126,7 +128,8 @@ func TestOpen_nobody(t *testing.T) {
 	l := mustListen(t)
 	addr := l.Addr().String()
 	_ = l.Close()
-	_, err := remote.Open(t.Context(), addr, remote.Options{Secret: secret, Timeout: 100 * time.Millisecond, Logger: quiet(t)})
+	_, err := remote.Open(t.Context(), addr,
+		remote.Options{Secret: secret, Timeout: 100 * time.Millisecond, Logger: quiet(t)})
 	if err == nil || !strings.Contains(err.Error(), addr) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
@@ -167,7 +170,8 @@ func TestServer_strangers(t *testing.T) {
 // FuzzServer: a client that knows the secret and sends any bytes is at most hung up on.
 func FuzzServer(f *testing.F) {
 	f.Add(remote.Frame(remote.KindGet, 1, 1, []byte{0, 0, 1, 'a'}))
-	f.Add(append(remote.Frame(remote.KindGet, 1, 1, []byte{3, 1, 1, 'a', 0, 1, 'a'}), remote.Frame(remote.KindCommit, 2, 2, []byte{0})...))
+	f.Add(append(remote.Frame(remote.KindGet, 1, 1, []byte{3, 1, 1, 'a', 0, 1, 'a'}),
+		remote.Frame(remote.KindCommit, 2, 2, []byte{0})...))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff})
 	below, err := embedded.Open(f.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

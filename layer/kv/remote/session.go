@@ -54,7 +54,8 @@ type watchName struct {
 }
 
 func newSession(s *Server, nc net.Conn) *session {
-	sess := &session{server: s, nc: nc, out: newOutput(nc, maxUnsent, patience(s.o)), done: make(chan struct{}), over: make(chan struct{}), idle: make(chan *object)}
+	sess := &session{server: s, nc: nc, out: newOutput(nc, maxUnsent, patience(s.o)), done: make(chan struct{}),
+		over: make(chan struct{}), idle: make(chan *object)}
 	sess.mu.space.L = &sess.mu
 	sess.mu.objects = make(map[uint64]*object)
 	sess.mu.watches = make(map[watchName]kv.Watch)
@@ -243,7 +244,8 @@ func (s *session) answer(f frame, k kind, build func(dst []byte) []byte) error {
 
 // answerError sends an error as the answer to f.
 func (s *session) answerError(f frame, err error) {
-	_ = s.answer(f, kindError, func(dst []byte) []byte { return appendError(dst, err) }) // if it cannot be sent, nobody waits for it
+	// if it cannot be sent, nobody waits for it
+	_ = s.answer(f, kindError, func(dst []byte) []byte { return appendError(dst, err) })
 }
 
 // addWatch has a goroutine wait for w and tell the client.

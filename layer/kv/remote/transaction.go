@@ -188,7 +188,8 @@ func (t *txWrites) write(wrote bool, size int, build func(dst []byte) []byte) {
 		return
 	}
 	t.gathered = build(t.gathered)
-	if n := len(t.cuts); n == 0 && len(t.gathered) >= flushWrites || n > 0 && len(t.gathered)-t.cuts[n-1] >= flushWrites {
+	if n := len(t.cuts); n == 0 && len(t.gathered) >= flushWrites ||
+		n > 0 && len(t.gathered)-t.cuts[n-1] >= flushWrites {
 		t.cuts = append(t.cuts, len(t.gathered))
 	}
 }
@@ -230,7 +231,9 @@ func (t *txWrites) Set(key, value []byte) { t.pair(opSet, key, value, nil) }
 
 func (t *txWrites) Clear(key []byte) {
 	if !t.oversized(key, nil) {
-		t.write(true, writeOverhead+2*len(key), func(dst []byte) []byte { return appendBytes(append(dst, opClear), key) })
+		t.write(true, writeOverhead+2*len(key), func(dst []byte) []byte {
+			return appendBytes(append(dst, opClear), key)
+		})
 	}
 }
 
@@ -240,7 +243,9 @@ func (t *txWrites) rangeOp(op byte, wrote bool, r kv.KeyRange) {
 	if t.oversized(r.Begin, nil) || t.oversized(r.End, nil) {
 		return
 	}
-	t.write(wrote, writeOverhead+2*(len(r.Begin)+len(r.End)), func(dst []byte) []byte { return appendOp(dst, op, r.Begin, r.End) })
+	t.write(wrote, writeOverhead+2*(len(r.Begin)+len(r.End)), func(dst []byte) []byte {
+		return appendOp(dst, op, r.Begin, r.End)
+	})
 }
 
 func (t *txWrites) Atomic(op kv.AtomicOp, key, operand []byte) {

@@ -99,6 +99,7 @@ func (w *watch) Cancel() {
 	c, object := w.t.conn, w.t.object
 	w.t.mu.Unlock()
 	if c != nil {
-		_ = c.send(kindWatchCancel, object, w.k.number, nil) // if it cannot be sent, the watch is gone with the connection
+		// if it cannot be sent, the watch is gone with the connection
+		_ = c.send(kindWatchCancel, object, w.k.number, nil)
 	}
 }

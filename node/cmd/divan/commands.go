@@ -19,12 +19,14 @@ import (
 )
 
 func help([]string) int {
-	fmt.Println("Divan is a document database node: CouchDB's HTTP API and Postgres' wire protocol over the same documents.")
+	fmt.Println("Divan is a document database node: CouchDB's HTTP API and Postgres' wire protocol over the " +
+		"same documents.")
 	fmt.Println("\nUsage: divan [command] [flags]\n\nCommands:")
 	for _, c := range commands() {
 		fmt.Printf("  %-14s %s\n", c.name, c.usage)
 	}
-	fmt.Println("\nFlags of node and check [environment]; settings come from flag, environment, node.yaml, default, in this order:")
+	fmt.Println("\nFlags of node and check [environment]; settings come from flag, environment, node.yaml, default, " +
+		"in this order:")
 	config.Usage(os.Stdout)
 	return statusOK
 }

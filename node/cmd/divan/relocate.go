@@ -102,7 +102,8 @@ type store interface {
 
 // open opens the node or store that the flags name. If existing, the store has to be there already, and is only read.
 // spool is a directory for large files.
-func (r *relocation) open(ctx context.Context, existing bool) (s store, spool string, closeStore func() error, err error) {
+func (r *relocation) open(ctx context.Context, existing bool) (s store, spool string, closeStore func() error,
+	err error) {
 	if r.settings == nil {
 		client, err := relocate.NewClient(r.url)
 		return client, "", func() error { return nil }, err
@@ -121,7 +122,8 @@ func (r *relocation) open(ctx context.Context, existing bool) (s store, spool st
 	}
 	if err != nil {
 		if strings.Contains(err.Error(), "in use by another process") {
-			err = fmt.Errorf("%w: let the node that has it open do the work (-url http://HOST:PORT), or stop that node", err)
+			err = fmt.Errorf("%w: let the node that has it open do the work (-url http://HOST:PORT), or stop that node",
+				err)
 		}
 		return nil, "", nil, err
 	}
@@ -142,7 +144,8 @@ func progress() *relocate.Progress {
 }
 
 // runRelocation reads the arguments, does the work until a signal ends it, and says what went wrong.
-func runRelocation(args []string, usage string, existing bool, work func(ctx context.Context, r *relocation, s store, spool string, p *relocate.Progress) error) int {
+func runRelocation(args []string, usage string, existing bool,
+	work func(ctx context.Context, r *relocation, s store, spool string, p *relocate.Progress) error) int {
 	r, err := readRelocation(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Print(usage)
@@ -183,49 +186,52 @@ var errLeftOut = errors.New("what is damaged was left out")
 func exportDatabase(args []string) int {
 	usage := fmt.Sprintf(exportUsage, "export",
 		"Writes a database to FILE. Run again after it was broken off, it goes on where it was.", "output")
-	return runRelocation(args, usage, true, func(ctx context.Context, r *relocation, s store, _ string, p *relocate.Progress) error {
-		stop := p.Run("exported")
-		defer stop()
-		var from relocate.Source = s
-		if r.salvage {
-			from = relocate.Salvage{Salvager: s}
-		}
-		if r.file == "-" {
-			w := p.Writer(os.Stdout)
-			return errors.Join(from.Export(ctx, r.database, w, nil), w.Flush())
-		}
-		x, err := relocate.ExportFile(ctx, from, r.database, r.file, p)
-		if err != nil {
+	return runRelocation(args, usage, true,
+		func(ctx context.Context, r *relocation, s store, _ string, p *relocate.Progress) error {
+			stop := p.Run("exported")
+			defer stop()
+			var from relocate.Source = s
+			if r.salvage {
+				from = relocate.Salvage{Salvager: s}
+			}
+			if r.file == "-" {
+				w := p.Writer(os.Stdout)
+				return errors.Join(from.Export(ctx, r.database, w, nil), w.Flush())
+			}
+			x, err := relocate.ExportFile(ctx, from, r.database, r.file, p)
+			if err != nil {
+				return err
+			}
+			some, err := relocate.TellLeft(os.Stdout, x)
+			p.Say("%s", relocate.Summary(r.file, x))
+			if err == nil && some {
+				err = errLeftOut
+			}
 			return err
-		}
-		some, err := relocate.TellLeft(os.Stdout, x)
-		p.Say("%s", relocate.Summary(r.file, x))
-		if err == nil && some {
-			err = errLeftOut
-		}
-		return err
-	})
+		})
 }
 
 // importDatabase is `divan import`.
 func importDatabase(args []string) int {
-	usage := fmt.Sprintf(relocationUsage, "import", "Makes a database of what divan export wrote. Nothing of it is seen before all of it is there.", "input")
-	return runRelocation(args, usage, false, func(ctx context.Context, r *relocation, s store, spool string, p *relocate.Progress) (err error) {
-		var file *os.File
-		if r.file == "-" {
-			file, err = relocate.Spool(os.Stdin, spool)
-		} else {
-			file, err = os.Open(r.file)
-		}
-		if err != nil {
+	usage := fmt.Sprintf(relocationUsage, "import",
+		"Makes a database of what divan export wrote. Nothing of it is seen before all of it is there.", "input")
+	return runRelocation(args, usage, false,
+		func(ctx context.Context, r *relocation, s store, spool string, p *relocate.Progress) (err error) {
+			var file *os.File
+			if r.file == "-" {
+				file, err = relocate.Spool(os.Stdin, spool)
+			} else {
+				file, err = os.Open(r.file)
+			}
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, file.Close()) }()
+			stop := p.Run("imported")
+			defer stop()
+			if _, err = relocate.ImportFile(ctx, s, r.database, file, p); err == nil {
+				p.Say("the database %s is there", r.database)
+			}
 			return err
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		stop := p.Run("imported")
-		defer stop()
-		if _, err = relocate.ImportFile(ctx, s, r.database, file, p); err == nil {
-			p.Say("the database %s is there", r.database)
-		}
-		return err
-	})
+		})
 }

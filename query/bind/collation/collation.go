@@ -108,7 +108,8 @@ func Merge(off int, list ...exec.Expr) (State, error) {
 			out = s
 		case s.Strength < out.Strength || sameCollation(s.Collation, out.Collation):
 		case s.Strength == Explicit:
-			return out, sqlstate.New(sqlstate.CollationMismatch, "collation mismatch between explicit collations %q and %q",
+			return out, sqlstate.New(sqlstate.CollationMismatch,
+				"collation mismatch between explicit collations %q and %q",
 				out.Collation.Name, s.Collation.Name).At(off)
 		case out.Collation == nil:
 			out = s
@@ -130,7 +131,8 @@ func Comparison(op string, off int, list ...exec.Expr) (*types.Collation, error)
 		return nil, err
 	}
 	if s.Strength == Conflict {
-		return nil, sqlstate.New(sqlstate.IndeterminateCollation, "could not determine which collation to use for string comparison").At(off).
+		return nil, sqlstate.New(sqlstate.IndeterminateCollation,
+			"could not determine which collation to use for string comparison").At(off).
 			WithHint("Use the COLLATE clause to set the collation explicitly.")
 	}
 	if op == "=" || op == "<>" {
@@ -202,10 +204,12 @@ func HasLocale(e exec.Expr) bool {
 }
 
 func Unsupported(off int, where string) error {
-	return sqlstate.Unsupported(off, "Put COLLATE on the text that is compared or ordered by.", "the collation of a locale is not supported in %s", where)
+	return sqlstate.Unsupported(off, "Put COLLATE on the text that is compared or ordered by.",
+		"the collation of a locale is not supported in %s", where)
 }
 
-// casing are the functions and operators that ask the collation about letters, which in some languages have other cases.
+// casing are the functions and operators that ask the collation about letters, which in some languages have other
+// cases.
 var casing = []string{"lower", "upper", "initcap", "~~*", "!~~*", "~", "~*", "!~", "!~*", "similar to"}
 
 // Casing refuses those under a locale.

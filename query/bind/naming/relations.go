@@ -40,14 +40,19 @@ var (
 
 // PublicRelations are the relations of schema public in every database, in the order of their names.
 var PublicRelations = []UserRelation{
-	{Name: "all_docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDeleted}, Comment: "ids and revisions of the live documents"},
+	{Name: "all_docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDeleted},
+		Comment: "ids and revisions of the live documents"},
 	{Name: "changes", Kind: exec.ReadChanges, Columns: changesColumns, Comment: "the change feed up to the present"},
-	{Name: "changes_follow", Kind: exec.ReadChanges, Columns: changesColumns, Follow: true, Comment: "the change feed, without end"},
-	{Name: "conflicts", Kind: exec.ReadConflicts, Columns: []UserColumn{colID, colRev, colDeleted, colDoc}, Comment: "leaf revisions that are not the winner"},
-	{Name: "design_docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDoc}, IDPrefix: "_design/", Comment: "the design documents"},
+	{Name: "changes_follow", Kind: exec.ReadChanges, Columns: changesColumns, Follow: true,
+		Comment: "the change feed, without end"},
+	{Name: "conflicts", Kind: exec.ReadConflicts, Columns: []UserColumn{colID, colRev, colDeleted, colDoc},
+		Comment: "leaf revisions that are not the winner"},
+	{Name: "design_docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDoc}, IDPrefix: "_design/",
+		Comment: "the design documents"},
 	{Name: "docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDoc}, NoDesigns: true,
 		Comment: "the live documents, without design documents"},
-	{Name: "local_docs", Kind: exec.ReadLocalDocs, Columns: []UserColumn{colID, colRev, colDoc}, IDPrefix: "_local/", Comment: "the local documents"},
+	{Name: "local_docs", Kind: exec.ReadLocalDocs, Columns: []UserColumn{colID, colRev, colDoc}, IDPrefix: "_local/",
+		Comment: "the local documents"},
 }
 
 var changesColumns = []UserColumn{colSeq, colShard, colID, colRev, colDeleted, colDoc}
@@ -56,7 +61,8 @@ var changesColumns = []UserColumn{colSeq, colShard, colID, colRev, colDeleted, c
 var ViewColumns = []UserColumn{colID, colKey, colValue, colDoc}
 
 // aliases are names of CouchDB that stand for relations of public.
-var aliases = map[string]string{"_all_docs": "all_docs", "_changes": "changes", "_design_docs": "design_docs", "_local_docs": "local_docs"}
+var aliases = map[string]string{"_all_docs": "all_docs", "_changes": "changes", "_design_docs": "design_docs",
+	"_local_docs": "local_docs"}
 
 // PublicRelation finds a relation of public, nil for none.
 func PublicRelation(name string) *UserRelation {

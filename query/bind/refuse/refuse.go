@@ -68,7 +68,8 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 	case *ast.Copy:
 		switch {
 		case s.From:
-			return nil, sqlstate.Unsupported(s.Pos(), "POST documents to _bulk_docs over HTTP.", "COPY FROM is not supported")
+			return nil, sqlstate.Unsupported(s.Pos(), "POST documents to _bulk_docs over HTTP.",
+				"COPY FROM is not supported")
 		case s.Target == "":
 			return nil, sqlstate.Unsupported(s.TargetPos.Pos(), `Use COPY ... TO STDOUT, or psql's \copy.`,
 				"COPY to a file or program is not supported")
@@ -76,8 +77,9 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 		return Readable(s.Statement)
 	case *ast.LockTable:
 		if s.Mode != "access share" {
-			return nil, sqlstate.Unsupported(s.Pos(), "Writers are not locked out. Read in a REPEATABLE READ transaction, or use "+
-				"an advisory lock.", "LOCK TABLE in %s mode is not supported", strings.ToUpper(s.Mode))
+			return nil, sqlstate.Unsupported(s.Pos(),
+				"Writers are not locked out. Read in a REPEATABLE READ transaction, or use "+
+					"an advisory lock.", "LOCK TABLE in %s mode is not supported", strings.ToUpper(s.Mode))
 		}
 	case *ast.Transaction:
 		if strings.Contains(s.Verb, "prepare") {
@@ -124,7 +126,8 @@ func Clauses(s *ast.Select) error {
 
 func Using(it ast.OrderItem) error {
 	if it.Using != "" && it.Using != "<" && it.Using != ">" {
-		return sqlstate.Unsupported(it.Expr.Pos(), "Use ASC or DESC.", "ORDER BY USING is not supported for this operator")
+		return sqlstate.Unsupported(it.Expr.Pos(), "Use ASC or DESC.",
+			"ORDER BY USING is not supported for this operator")
 	}
 	return nil
 }

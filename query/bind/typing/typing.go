@@ -126,7 +126,8 @@ func (o *Open) SetParam(p *exec.Param, to types.OID) error {
 }
 
 // NumericRank orders the numeric types by promotion.
-var NumericRank = map[types.OID]int{types.Int2: 1, types.Int4: 2, types.Int8: 3, types.Numeric: 4, types.Float4: 5, types.Float8: 6}
+var NumericRank = map[types.OID]int{types.Int2: 1, types.Int4: 2, types.Int8: 3, types.Numeric: 4, types.Float4: 5,
+	types.Float8: 6}
 
 // CommonType is the type to which operands of CASE, COALESCE, IN, UNION and comparisons are brought; 0 for none.
 func CommonType(a, b types.OID) types.OID {
@@ -188,7 +189,8 @@ func (o *Open) Unify(list []exec.Expr, what string, off int) ([]exec.Expr, types
 	for _, e := range list {
 		t := CommonType(typ, e.Type())
 		if t == 0 {
-			return nil, 0, sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", what, types.NameOf(typ), types.NameOf(e.Type())).At(off)
+			return nil, 0, sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", what,
+				types.NameOf(typ), types.NameOf(e.Type())).At(off)
 		}
 		typ = t
 	}
@@ -321,7 +323,8 @@ func (o *Open) LooseParam(p *exec.Param, to types.OID) error {
 func ResolveType(n ast.TypeName) (types.OID, int32, error) {
 	name := n.Parts[len(n.Parts)-1]
 	if len(n.Parts) > 1 && n.Parts[0] != "pg_catalog" {
-		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", strings.Join(n.Parts, ".")).At(n.Pos())
+		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist",
+			strings.Join(n.Parts, ".")).At(n.Pos())
 	}
 	oid, ok := types.ByName(name)
 	if !ok {

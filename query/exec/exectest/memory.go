@@ -315,7 +315,8 @@ func cut(rows []exec.Row, limit, skip int64) *list {
 func (db *DB) AllDocs(_ context.Context, r exec.DocsRead) (exec.Rows, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.logf("all_docs [%q,%q) ids=%q desc=%v limit=%d skip=%d doc=%v", r.Low, r.High, r.IDs, r.Descending, r.Limit, r.Skip, r.WithDoc)
+	db.logf("all_docs [%q,%q) ids=%q desc=%v limit=%d skip=%d doc=%v", r.Low, r.High, r.IDs, r.Descending, r.Limit,
+		r.Skip, r.WithDoc)
 	return pick(db.live(), r), nil
 }
 
@@ -354,7 +355,8 @@ func (db *DB) Conflicts(_ context.Context, r exec.DocsRead) (exec.Rows, error) {
 func (db *DB) Changes(_ context.Context, r exec.ChangesRead) (exec.Rows, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.logf("changes since=%q shard=%q desc=%v limit=%d doc=%v follow=%v", r.Since, r.Shard, r.Descending, r.Limit, r.WithDoc, r.Follow)
+	db.logf("changes since=%q shard=%q desc=%v limit=%d doc=%v follow=%v", r.Since, r.Shard, r.Descending, r.Limit,
+		r.WithDoc, r.Follow)
 	return &feed{db: db, read: r, since: r.Since, rows: db.changes(r.Since, r)}, nil
 }
 
@@ -426,7 +428,8 @@ func (f *feed) Close() error { return nil }
 func (db *DB) View(_ context.Context, r exec.ViewRead) (exec.Rows, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.logf("view %s/%s [%s,%s] keys=%s desc=%v limit=%d skip=%d doc=%v update=%d", r.Design, r.View, r.Low, r.High, r.Keys, r.Descending, r.Limit, r.Skip, r.WithDoc, r.Update)
+	db.logf("view %s/%s [%s,%s] keys=%s desc=%v limit=%d skip=%d doc=%v update=%d", r.Design, r.View, r.Low, r.High,
+		r.Keys, r.Descending, r.Limit, r.Skip, r.WithDoc, r.Update)
 	i := slices.IndexFunc(db.designs[r.Design], func(v view) bool { return v.Name == r.View })
 	if i < 0 {
 		return nil, &exec.ReadError{Kind: exec.NotFound, Message: "no such view"}

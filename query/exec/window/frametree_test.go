@@ -64,7 +64,9 @@ func TestWindow_Fold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			steps := 0
-			agg := &exec.Aggregate{Name: "most", New: func([]types.OID) exec.Accumulator { return &most{steps: &steps} }}
+			agg := &exec.Aggregate{Name: "most", New: func([]types.OID) exec.Accumulator {
+				return &most{steps: &steps}
+			}}
 			arg := &exec.Col{Typ: types.Int8}
 			w := &window.Window{Input: &numbers{n: n}, Width: 1, Calls: []window.Call{{Frame: frame,
 				Agg: &exec.AggCall{Agg: agg, Args: []exec.Expr{arg}}, Args: []exec.Expr{arg}}}}

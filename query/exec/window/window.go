@@ -217,7 +217,8 @@ func (w *Window) Close() {
 
 // Describe implements Source.
 func (w *Window) Describe() *exec.Description {
-	d := &exec.Description{Node: "WindowAgg", Rows: int64(w.at), Examined: -1, Children: []*exec.Description{w.Input.Describe()}}
+	d := &exec.Description{Node: "WindowAgg", Rows: int64(w.at), Examined: -1,
+		Children: []*exec.Description{w.Input.Describe()}}
 	names := make([]string, len(w.Calls))
 	for i, c := range w.Calls {
 		names[i] = c.Text

@@ -42,8 +42,9 @@ func init() {
 	same := func(args []types.OID) types.OID { return args[len(args)-1] }
 	ordered := func(name string, retOf func([]types.OID) types.OID, args []types.OID,
 		finish func(o *orderedRows, env *exec.Env, call *exec.AggCall, direct []types.Datum) (types.Datum, error)) {
-		funcs.AggregateFamily.Aggregate(&exec.Aggregate{Name: name, Args: args, RetOf: retOf, Ordered: true, NullArgs: true,
-			New: func([]types.OID) exec.Accumulator { return &orderedRows{finish: finish} }})
+		funcs.AggregateFamily.Aggregate(
+			&exec.Aggregate{Name: name, Args: args, RetOf: retOf, Ordered: true, NullArgs: true,
+				New: func([]types.OID) exec.Accumulator { return &orderedRows{finish: finish} }})
 	}
 	ordered("mode", same, []types.OID{exec.AnyElement}, mode)
 	array := func(args []types.OID) types.OID { return types.ArrayOf(args[len(args)-1]) }
@@ -54,10 +55,11 @@ func init() {
 	ordered("percentile_disc", same, []types.OID{types.Float8, exec.AnyElement}, percentiles(discrete))
 	ordered("percentile_disc", array, []types.OID{types.Float8Array, exec.AnyElement}, percentiles(discrete))
 	hypothetical := func(name string, ret types.OID, value func(before, same, distinct, n int) types.Datum) {
-		funcs.AggregateFamily.Aggregate(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyValue}, Ret: ret, Ordered: true,
-			Hypothetical: true, NullArgs: true, New: func([]types.OID) exec.Accumulator {
-				return &orderedRows{keepNull: true, finish: placeOf(value)}
-			}})
+		funcs.AggregateFamily.Aggregate(
+			&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyValue}, Ret: ret, Ordered: true,
+				Hypothetical: true, NullArgs: true, New: func([]types.OID) exec.Accumulator {
+					return &orderedRows{keepNull: true, finish: placeOf(value)}
+				}})
 	}
 	hypothetical("rank", types.Int8, func(before, _, _, _ int) types.Datum { return types.NewInt(int64(before) + 1) })
 	hypothetical("dense_rank", types.Int8, func(_, _, distinct, _ int) types.Datum {

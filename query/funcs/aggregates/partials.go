@@ -7,11 +7,11 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Aggregates over the rows of a reduce read: each row is the reduction of a group of keys, and rows of one SQL group are put
-// together here.
+// Aggregates over the rows of a reduce read: each row is the reduction of a group of keys, and rows of one SQL group
+// are put together here.
 
-// Partial returns the aggregate that puts results of a built-in reduce together to name(value) or count(*), nil when that reduce does
-// not tell it. Its argument is the reduce's value.
+// Partial returns the aggregate that puts results of a built-in reduce together to name(value) or count(*), nil when
+// that reduce does not tell it. Its argument is the reduce's value.
 func Partial(name, reduce string) *exec.Aggregate {
 	member := ""
 	switch {
@@ -54,8 +54,10 @@ func init() {
 }
 
 var (
-	errNoReduction = sqlstate.New(sqlstate.FeatureNotSupported, "divan.reduce() is not what a view's reduction can answer").
-			WithHint("Use divan.reduce(value) over a view with a reduce function, with conditions on key, and GROUP BY key or " +
+	errNoReduction = sqlstate.New(sqlstate.FeatureNotSupported,
+		"divan.reduce() is not what a view's reduction can answer").
+		WithHint("Use divan.reduce(value) over a view with a reduce function, with conditions on key, and " +
+			"GROUP BY key or " +
 			"its leading parts: key->0, key->1.")
 	errSeveralReductions = sqlstate.New(sqlstate.FeatureNotSupported, "several reductions fall into one group").
 				WithHint("Only the view can put reductions together: group by key, or by key->0 and not key->>0.")

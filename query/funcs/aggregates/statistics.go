@@ -164,7 +164,9 @@ var regressions = map[string]func(r *regression) (float64, bool){
 	"covar_pop":  func(r *regression) (float64, bool) { return r.sxy / r.n, true },
 	"covar_samp": func(r *regression) (float64, bool) { return r.sxy / (r.n - 1), r.n > 1 },
 	"regr_slope": func(r *regression) (float64, bool) { return r.sxy / r.sxx, r.sxx != 0 },
-	"corr":       func(r *regression) (float64, bool) { return r.sxy / math.Sqrt(r.sxx*r.syy), r.sxx != 0 && r.syy != 0 },
+	"corr": func(r *regression) (float64, bool) {
+		return r.sxy / math.Sqrt(r.sxx*r.syy), r.sxx != 0 && r.syy != 0
+	},
 	"regr_intercept": func(r *regression) (float64, bool) {
 		return (r.sy - r.sx*r.sxy/r.sxx) / r.n, r.sxx != 0
 	},

@@ -145,12 +145,13 @@ func jsonFuncs(prefix string, t types.OID) {
 	funcs.JsonFamily.Function(prefix+"typeof", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewText(types.JSONKindOf(a[0].S).String()), nil
 	}, t)
-	funcs.JsonFamily.Function(prefix+"array_length", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if k := types.JSONKindOf(a[0].S); k != types.JSONList {
-			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot get array length of a %s", k)
-		}
-		return types.NewInt(int64(types.JSONLen(a[0].S))), nil
-	}, t)
+	funcs.JsonFamily.Function(prefix+"array_length", types.Int4,
+		func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if k := types.JSONKindOf(a[0].S); k != types.JSONList {
+				return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot get array length of a %s", k)
+			}
+			return types.NewInt(int64(types.JSONLen(a[0].S))), nil
+		}, t)
 	for name, asText := range map[string]bool{prefix + "extract_path": false, prefix + "extract_path_text": true} {
 		ret := t
 		if asText {
@@ -195,7 +196,8 @@ func jsonFuncs(prefix string, t types.OID) {
 	})
 	build("build_object", func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if len(a)%2 != 0 {
-			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "argument list must have even number of elements")
+			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue,
+				"argument list must have even number of elements")
 		}
 		out := []byte{'{'}
 		for i := 0; i < len(a); i += 2 {
@@ -261,13 +263,14 @@ func jsonTables(prefix string, t types.OID) {
 			typ = types.Text
 		}
 		one := []exec.Column{{Name: "value", Type: typ, Mod: -1}}
-		table("array_elements"+suffix, one, types.JSONList, "extract elements from", func(c *types.JSONCursor) []types.Datum {
-			v, ok := c.Element()
-			if !ok {
-				return nil
-			}
-			return []types.Datum{value(v, asText)}
-		})
+		table("array_elements"+suffix, one, types.JSONList, "extract elements from",
+			func(c *types.JSONCursor) []types.Datum {
+				v, ok := c.Element()
+				if !ok {
+					return nil
+				}
+				return []types.Datum{value(v, asText)}
+			})
 		both := []exec.Column{{Name: "key", Type: types.Text, Mod: -1}, {Name: "value", Type: typ, Mod: -1}}
 		table("each"+suffix, both, types.JSONObject, "call "+prefix+"each on", func(c *types.JSONCursor) []types.Datum {
 			k, v, ok := c.Member()
@@ -278,13 +281,14 @@ func jsonTables(prefix string, t types.OID) {
 		})
 	}
 	keys := []exec.Column{{Name: prefix + "object_keys", Type: types.Text, Mod: -1}}
-	table("object_keys", keys, types.JSONObject, "call "+prefix+"object_keys on", func(c *types.JSONCursor) []types.Datum {
-		k, _, ok := c.Member()
-		if !ok {
-			return nil
-		}
-		return []types.Datum{types.NewText(types.JSONStringText(k))}
-	})
+	table("object_keys", keys, types.JSONObject, "call "+prefix+"object_keys on",
+		func(c *types.JSONCursor) []types.Datum {
+			k, _, ok := c.Member()
+			if !ok {
+				return nil
+			}
+			return []types.Datum{types.NewText(types.JSONStringText(k))}
+		})
 }
 
 // textItems are the items of a text array; false when one is NULL.

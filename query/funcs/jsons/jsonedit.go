@@ -251,13 +251,14 @@ func (w *jsonWriter) normal(s string, strip bool, step types.Step) error {
 
 func init() {
 	edits()
-	funcs.JsonFamily.Function("jsonb_pretty", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		d, err := funcs.PrintJSONB(env, a[0])
-		if err != nil {
-			return types.Null, err
-		}
-		return prettyJSON(env, d.S)
-	}, types.JSONB)
+	funcs.JsonFamily.Function("jsonb_pretty", types.Text,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			d, err := funcs.PrintJSONB(env, a[0])
+			if err != nil {
+				return types.Null, err
+			}
+			return prettyJSON(env, d.S)
+		}, types.JSONB)
 	funcs.JsonFamily.Function(
 		"jsonb_strip_nulls",
 		types.JSONB,
@@ -271,10 +272,11 @@ func init() {
 		},
 		types.JSONB,
 	)
-	funcs.JsonFamily.Function("json_strip_nulls", types.JSON, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		out, err := compact(nil, a[0].S, env.Bytes)
-		return types.NewJSON(out), err
-	}, types.JSON)
+	funcs.JsonFamily.Function("json_strip_nulls", types.JSON,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			out, err := compact(nil, a[0].S, env.Bytes)
+			return types.NewJSON(out), err
+		}, types.JSON)
 	for prefix, t := range map[string]types.OID{"json": types.JSON, "jsonb": types.JSONB} {
 		funcs.JsonFamily.Function(prefix+"_object", t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			items := a[0].Array().Items
@@ -394,7 +396,8 @@ func edits() {
 	}
 	three := []types.OID{types.JSONB, types.TextArray, types.JSONB}
 	four := append(three[:3:3], types.Bool)
-	for name, f := range map[string]func([]types.Datum, bool) (types.Datum, error){"jsonb_set": set, "jsonb_insert": insert} {
+	for name, f := range map[string]func([]types.Datum, bool) (types.Datum, error){"jsonb_set": set,
+		"jsonb_insert": insert} {
 		byDefault := name == "jsonb_set"
 		funcs.JsonFamily.Function(name, types.JSONB, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return f(a, byDefault)
@@ -441,7 +444,8 @@ func setLax(set func([]types.Datum, bool) (types.Datum, error)) funcs.EvalFunc {
 		switch how.S {
 		case "raise_exception":
 			return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "JSON value must not be null").
-				WithHint("To avoid this, either change the null_value_treatment argument or ensure that an SQL NULL is not passed.")
+				WithHint("To avoid this, either change the null_value_treatment argument or ensure that an SQL NULL " +
+					"is not passed.")
 		case "use_json_null":
 			return set([]types.Datum{a[0], a[1], types.NewJSONText("null")}, create)
 		case "delete_key":

@@ -211,7 +211,9 @@ func init() {
 				names = pathNames
 			}
 			funcs.JsonFamily.AddTable(&exec.TableFunc{Name: name, Args: args, Names: names, Defaults: pathDefaults,
-				Columns: func([]types.OID) []exec.Column { return []exec.Column{{Name: name, Type: types.JSONB, Mod: -1}} },
+				Columns: func([]types.OID) []exec.Column {
+					return []exec.Column{{Name: name, Type: types.JSONB, Mod: -1}}
+				},
 				Rows: func(env *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 					c, err := newPathCall(env.State, a, zone)
 					if err != nil {
@@ -226,7 +228,8 @@ func init() {
 				}})
 		}
 	}
-	for op, f := range map[string]func(c *pathCall) (types.Datum, error){"@?": (*pathCall).exists, "@@": (*pathCall).match} {
+	for op, f := range map[string]func(c *pathCall) (types.Datum, error){"@?": (*pathCall).exists,
+		"@@": (*pathCall).match} {
 		funcs.JsonFamily.Operator(op, types.Bool, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			c, err := newPathCall(env.State, a, false)
 			if err != nil {

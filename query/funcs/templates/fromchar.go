@@ -51,21 +51,22 @@ func invalidDate(format string, args ...any) *sqlstate.Error {
 }
 
 func init() {
-	funcs.TimeFamily.Function("to_timestamp", types.TimestampTZ, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		r, err := readDate(a[0].S, a[1].S)
-		if err != nil {
-			return types.Null, err
-		}
-		wall, err := r.stamp()
-		if err != nil {
-			return types.Null, err
-		}
-		if h, ok := r.fields["tzh"]; ok {
-			sign := 1 - 2*r.fields["tzsign"]
-			return types.CheckMoment(wall - int64(sign*(h*3600+r.fields["tzm"]*60))*datetime.Second)
-		}
-		return types.Cast(types.NewTime(wall), types.Timestamp, types.TimestampTZ, -1, env.Types)
-	}, types.Text, types.Text).Volatility = exec.Stable
+	funcs.TimeFamily.Function("to_timestamp", types.TimestampTZ,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			r, err := readDate(a[0].S, a[1].S)
+			if err != nil {
+				return types.Null, err
+			}
+			wall, err := r.stamp()
+			if err != nil {
+				return types.Null, err
+			}
+			if h, ok := r.fields["tzh"]; ok {
+				sign := 1 - 2*r.fields["tzsign"]
+				return types.CheckMoment(wall - int64(sign*(h*3600+r.fields["tzm"]*60))*datetime.Second)
+			}
+			return types.Cast(types.NewTime(wall), types.Timestamp, types.TimestampTZ, -1, env.Types)
+		}, types.Text, types.Text).Volatility = exec.Stable
 	funcs.TimeFamily.Function("to_date", types.Date, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		r, err := readDate(a[0].S, a[1].S)
 		if err != nil {
@@ -173,13 +174,16 @@ func (r *dateReader) pattern() (bool, error) {
 		word string
 		read func() error
 	}{
-		{"Y,YYY", r.commaYear}, {"MONTH", r.name("month", true, r.format[:min(5, len(r.format))])}, {"MON", r.name("month", false, r.format[:min(3, len(r.format))])},
-		{"DAY", r.name("", true, r.format[:min(3, len(r.format))])}, {"DY", r.name("", false, r.format[:min(2, len(r.format))])}, {"RM", r.romanMonth},
+		{"Y,YYY", r.commaYear}, {"MONTH", r.name("month", true, r.format[:min(5, len(r.format))])},
+		{"MON", r.name("month", false, r.format[:min(3, len(r.format))])},
+		{"DAY", r.name("", true, r.format[:min(3, len(r.format))])},
+		{"DY", r.name("", false, r.format[:min(2, len(r.format))])}, {"RM", r.romanMonth},
 		{"A.D.", r.word2("bc", "a.d.", "b.c.", "A.D.")}, {"B.C.", r.word2("bc", "a.d.", "b.c.", "B.C.")},
 		{"A.M.", r.word2("pm", "a.m.", "p.m.", "A.M.")}, {"P.M.", r.word2("pm", "a.m.", "p.m.", "P.M.")},
 		{"AD", r.word2("bc", "ad", "bc", "AD")}, {"BC", r.word2("bc", "ad", "bc", "BC")},
 		{"AM", r.word2("pm", "am", "pm", "AM")}, {"PM", r.word2("pm", "am", "pm", "PM")},
-		{"MS", r.fraction("MS", 3)}, {"US", r.fraction("US", 6)}, {"FF1", r.fraction("FF1", 1)}, {"FF2", r.fraction("FF2", 2)},
+		{"MS", r.fraction("MS", 3)}, {"US", r.fraction("US", 6)}, {"FF1", r.fraction("FF1", 1)},
+		{"FF2", r.fraction("FF2", 2)},
 		{"FF3", r.fraction("FF3", 3)}, {"FF4", r.fraction("FF4", 4)}, {"FF5", r.fraction("FF5", 5)},
 		{"FF6", r.fraction("FF6", 6)},
 	} {

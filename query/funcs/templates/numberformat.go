@@ -398,7 +398,8 @@ func romanOf(n int64) string {
 	for _, r := range []struct {
 		value int64
 		text  string
-	}{{1000, "M"}, {900, "CM"}, {500, "D"}, {400, "CD"}, {100, "C"}, {90, "XC"}, {50, "L"}, {40, "XL"}, {10, "X"}, {9, "IX"},
+	}{{1000, "M"}, {900, "CM"}, {500, "D"}, {400, "CD"}, {100, "C"}, {90, "XC"}, {50, "L"}, {40, "XL"}, {10, "X"},
+		{9, "IX"},
 		{5, "V"}, {4, "IV"}, {1, "I"}} {
 		for n >= r.value {
 			b.WriteString(r.text)

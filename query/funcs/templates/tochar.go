@@ -87,7 +87,8 @@ func ToChar(c *clock, format string) (types.Datum, error) {
 	for i := 0; i < len(format); {
 		rest := format[i:]
 		var prefix string
-		if word := strings.ToUpper(rest[:min(2, len(rest))]); (word == "FM" || word == "TM") && rest[0]&0x20 == rest[1]&0x20 {
+		if word := strings.ToUpper(rest[:min(2, len(rest))]); (word == "FM" || word == "TM") &&
+			rest[0]&0x20 == rest[1]&0x20 {
 			prefix = word
 			i += 2
 		}

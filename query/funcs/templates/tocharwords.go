@@ -141,7 +141,9 @@ func names(add func(dateWord)) {
 		long, short string
 		name        func(c *clock) string
 	}{{"Month", "Mon", month}, {"Day", "Dy", day}} {
-		for _, form := range []func(string) string{strings.ToUpper, func(s string) string { return s }, strings.ToLower} {
+		for _, form := range []func(string) string{strings.ToUpper, func(s string) string {
+			return s
+		}, strings.ToLower} {
 			add(dateWord{word: form(w.long), calendar: true, name: true, write: func(c *clock, fill bool) string {
 				if fill {
 					return form(fmt.Sprintf("%-9s", w.name(c)))

@@ -46,14 +46,15 @@ func init() {
 			return types.NewText(strconv.FormatUint(uint64(a[0].I)&mask, 16)), nil
 		}, t)
 	}
-	f := funcs.TextFamily.Function("gen_random_uuid", types.UUID, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
-		var b [16]byte
-		if _, err := rand.Read(b[:]); err != nil {
-			return types.Null, err
-		}
-		b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-		return types.NewText(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil
-	})
+	f := funcs.TextFamily.Function("gen_random_uuid", types.UUID,
+		func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+			var b [16]byte
+			if _, err := rand.Read(b[:]); err != nil {
+				return types.Null, err
+			}
+			b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+			return types.NewText(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil
+		})
 	f.Volatility = exec.Volatile
 	hashes()
 	funcs.TextFamily.Function("encode", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -215,9 +216,10 @@ func byteFuncs() {
 	funcs.TextFamily.Function("length", types.Int4, length, types.Bytea)
 	funcs.TextFamily.Function("octet_length", types.Int4, length, types.Bytea)
 	for _, t := range []types.OID{types.Text, types.Bytea} {
-		funcs.TextFamily.Function("bit_length", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			return types.NewInt(8 * int64(len(a[0].S))), nil
-		}, t)
+		funcs.TextFamily.Function("bit_length", types.Int4,
+			func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				return types.NewInt(8 * int64(len(a[0].S))), nil
+			}, t)
 	}
 	f := funcs.TextFamily.Function(
 		"quote_nullable",

@@ -60,13 +60,14 @@ func joins() {
 	funcs.TextFamily.Add(&exec.Func{Name: "format", Args: []types.OID{types.Text, exec.AnyValue}, Variadic: true,
 		Ret: types.Text, NullArgs: true, Eval: format})
 	funcs.TextFamily.Add(&exec.Func{Name: "format", Args: []types.OID{types.Text}, Ret: types.Text, Eval: format})
-	funcs.TextFamily.Function("quote_literal", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		text, err := env.TextOf(a[0], env.ArgType(0))
-		if err == nil {
-			text, err = quoteLiteralIn(env, text)
-		}
-		return types.NewText(text), err
-	}, exec.AnyValue)
+	funcs.TextFamily.Function("quote_literal", types.Text,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			text, err := env.TextOf(a[0], env.ArgType(0))
+			if err == nil {
+				text, err = quoteLiteralIn(env, text)
+			}
+			return types.NewText(text), err
+		}, exec.AnyValue)
 }
 
 // format knows %s, %I, %L and %%, with positions (%2$s), widths (%10s, %*s) and the flag - .

@@ -88,7 +88,8 @@ func like(st *exec.State, s, p string, esc rune) (bool, error) {
 		switch {
 		case r == esc && esc >= 0:
 			if i+n >= len(p) {
-				return item{}, 0, sqlstate.New(sqlstate.InvalidEscapeSequence, "LIKE pattern must not end with escape character")
+				return item{}, 0, sqlstate.New(sqlstate.InvalidEscapeSequence,
+					"LIKE pattern must not end with escape character")
 			}
 			e, m := utf8.DecodeRuneInString(p[i+n:])
 			return item{e, 'c'}, i + n + m, nil

@@ -55,7 +55,8 @@ func Compile(st *exec.State, text string, flags regex.Flags) (*pattern, error) {
 	}
 	compiled.Unlock()
 	if len(text) > maxPattern {
-		return nil, sqlstate.New(sqlstate.InvalidRegularExpression, "invalid regular expression: longer than %d bytes", maxPattern)
+		return nil, sqlstate.New(sqlstate.InvalidRegularExpression, "invalid regular expression: longer than %d bytes",
+			maxPattern)
 	}
 	re, err := regex.Compile(text, flags)
 	if err != nil {

@@ -65,12 +65,14 @@ func replaces() {
 		}
 		return re.replace(env, a[0].S, 0, n, a[2].S)
 	}
-	funcs.TextFamily.Function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return replace(env, a, "")
-	}, types.Text, types.Text, types.Text)
-	funcs.TextFamily.Function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return replace(env, a, a[3].S)
-	}, types.Text, types.Text, types.Text, types.Text)
+	funcs.TextFamily.Function("regexp_replace", types.Text,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return replace(env, a, "")
+		}, types.Text, types.Text, types.Text)
+	funcs.TextFamily.Function("regexp_replace", types.Text,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return replace(env, a, a[3].S)
+		}, types.Text, types.Text, types.Text, types.Text)
 	from := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		n, start, flags := intAt(a, 4, 1), a[3].I, textAt(a, 5)
 		switch {

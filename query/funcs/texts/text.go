@@ -69,15 +69,19 @@ func init() {
 	one("character_length", types.Int4, number(utf8.RuneCountInString))
 	one("octet_length", types.Int4, number(func(s string) int { return len(s) }))
 	one("md5", types.Text, text(func(s string) string { h := md5.Sum([]byte(s)); return hex.EncodeToString(h[:]) }))
-	one("ascii", types.Int4, number(func(s string) int { r, n := utf8.DecodeRuneInString(s); return int(r) * min(n, 1) }))
+	one("ascii", types.Int4, number(func(s string) int {
+		r, n := utf8.DecodeRuneInString(s)
+		return int(r) * min(n, 1)
+	}))
 	funcs.TextFamily.Function("quote_ident", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		text, err := quoteIdentIn(env, a[0].S)
 		return types.NewText(text), err
 	}, types.Text)
-	funcs.TextFamily.Function("quote_literal", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		text, err := quoteLiteralIn(env, a[0].S)
-		return types.NewText(text), err
-	}, types.Text)
+	funcs.TextFamily.Function("quote_literal", types.Text,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			text, err := quoteLiteralIn(env, a[0].S)
+			return types.NewText(text), err
+		}, types.Text)
 	funcs.TextFamily.Operator("^@", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewBool(strings.HasPrefix(a[0].S, a[1].S)), nil
 	}, types.Text, types.Text)

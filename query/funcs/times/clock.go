@@ -167,7 +167,8 @@ func truncateSpan(unit string, s types.Span) (types.Span, error) {
 	case "microseconds":
 		return s, nil
 	case "week":
-		return s, sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type interval", strings.ToLower(unit)).
+		return s, sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type interval",
+			strings.ToLower(unit)).
 			WithDetail("Months usually have fractional weeks.")
 	}
 	return s, badUnit(unit, types.Interval, true)

@@ -31,9 +31,10 @@ func init() {
 	funcs.TimeFamily.Function("clock_timestamp", types.TimestampTZ, stamp(func(*exec.CallEnv) time.Time {
 		return time.Now()
 	}, types.TimestampTZ)).Volatility = exec.Volatile
-	funcs.TimeFamily.Function("current_date", types.Date, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
-		return types.Cast(types.NewMoment(env.Now), types.TimestampTZ, types.Date, -1, env.Types)
-	}).Volatility = exec.Stable
+	funcs.TimeFamily.Function("current_date", types.Date,
+		func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+			return types.Cast(types.NewMoment(env.Now), types.TimestampTZ, types.Date, -1, env.Types)
+		}).Volatility = exec.Stable
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
 		funcs.TimeFamily.Function("date_trunc", t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if types.Infinite(a[1]) {
@@ -92,22 +93,24 @@ func init() {
 	funcs.TimeFamily.Function("timezone", types.Timestamp, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return inZone(a[1].I, a[0].S, datetime.Zone.Wall)
 	}, types.Text, types.TimestampTZ)
-	funcs.TimeFamily.Function("timezone", types.TimestampTZ, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return inZone(a[1].I, a[0].S, datetime.Zone.Instant)
-	}, types.Text, types.Timestamp)
-	funcs.TimeFamily.Function("to_timestamp", types.TimestampTZ, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		f := math.RoundToEven((a[0].Float() - epochSeconds) * 1e6)
-		if math.IsInf(a[0].Float(), 0) {
-			return types.InfiniteTime(f > 0), nil
-		}
-		switch {
-		case math.IsNaN(f):
-			return types.Null, sqlstate.New("22008", "timestamp cannot be NaN")
-		case f < math.MinInt64 || f >= math.MaxInt64 || !datetime.ValidMoment(int64(f)):
-			return types.Null, sqlstate.New("22008", "timestamp out of range: \"%g\"", a[0].Float())
-		}
-		return types.NewTime(int64(f)), nil
-	}, types.Float8)
+	funcs.TimeFamily.Function("timezone", types.TimestampTZ,
+		func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return inZone(a[1].I, a[0].S, datetime.Zone.Instant)
+		}, types.Text, types.Timestamp)
+	funcs.TimeFamily.Function("to_timestamp", types.TimestampTZ,
+		func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			f := math.RoundToEven((a[0].Float() - epochSeconds) * 1e6)
+			if math.IsInf(a[0].Float(), 0) {
+				return types.InfiniteTime(f > 0), nil
+			}
+			switch {
+			case math.IsNaN(f):
+				return types.Null, sqlstate.New("22008", "timestamp cannot be NaN")
+			case f < math.MinInt64 || f >= math.MaxInt64 || !datetime.ValidMoment(int64(f)):
+				return types.Null, sqlstate.New("22008", "timestamp out of range: \"%g\"", a[0].Float())
+			}
+			return types.NewTime(int64(f)), nil
+		}, types.Float8)
 	funcs.TimeFamily.Function("age", types.Interval, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return ageOf(types.NewTime(types.WallClock(a[0].I, env.Types)),
 			types.NewTime(types.WallClock(a[1].I, env.Types)))
@@ -119,7 +122,8 @@ func init() {
 		if types.Infinite(a[0]) {
 			return types.Null, nil
 		}
-		return templates.ToChar(templates.ClockOf(datetime.Time(a[0].I).In(types.LocationFor(types.TimestampTZ, env.Types)), true), a[1].S)
+		return templates.ToChar(templates.ClockOf(
+			datetime.Time(a[0].I).In(types.LocationFor(types.TimestampTZ, env.Types)), true), a[1].S)
 	}, types.TimestampTZ, types.Text)
 	funcs.TimeFamily.Function("to_char", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if types.Infinite(a[0]) {

@@ -236,7 +236,9 @@ func bins() {
 			return types.NewTime(a[1].I - rest), nil
 		}, types.Interval, t, t)
 		funcs.ArrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t, types.Interval},
-			Columns: func([]types.OID) []exec.Column { return []exec.Column{{Name: "generate_series", Type: t, Mod: -1}} },
+			Columns: func([]types.OID) []exec.Column {
+				return []exec.Column{{Name: "generate_series", Type: t, Mod: -1}}
+			},
 			StreamEnv: func(env *exec.Env, a []types.Datum) (func() []types.Datum, error) {
 				step := a[2].Span()
 				sign := step.Cmp(types.Span{})
@@ -256,29 +258,31 @@ func bins() {
 				}, nil
 			}})
 	}
-	funcs.TimeFamily.Function("date_trunc", types.TimestampTZ, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if types.Infinite(a[1]) {
-			return a[1], nil
-		}
-		zone, ok := datetime.FindZone(a[2].S)
-		if !ok {
-			return types.Null, datetime.ErrZone(a[2].S)
-		}
-		wall := zone.Wall(a[1].I)
-		cut, err := truncate(a[0].S, wall, types.TimestampTZ, time.UTC)
-		if err != nil {
-			return types.Null, err
-		}
-		switch unitOf(a[0].S) {
-		case "hour", "minute", "second", "milliseconds", "microseconds":
-			return types.NewTime(a[1].I - (wall - cut)), nil // it stays before or behind a change of the clocks
-		}
-		return types.CheckMoment(zone.Instant(cut))
-	}, types.Text, types.TimestampTZ, types.Text)
-	funcs.TimeFamily.Function("date_trunc", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		s, err := truncateSpan(a[0].S, a[1].Span())
-		return types.NewInterval(s), err
-	}, types.Text, types.Interval)
+	funcs.TimeFamily.Function("date_trunc", types.TimestampTZ,
+		func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if types.Infinite(a[1]) {
+				return a[1], nil
+			}
+			zone, ok := datetime.FindZone(a[2].S)
+			if !ok {
+				return types.Null, datetime.ErrZone(a[2].S)
+			}
+			wall := zone.Wall(a[1].I)
+			cut, err := truncate(a[0].S, wall, types.TimestampTZ, time.UTC)
+			if err != nil {
+				return types.Null, err
+			}
+			switch unitOf(a[0].S) {
+			case "hour", "minute", "second", "milliseconds", "microseconds":
+				return types.NewTime(a[1].I - (wall - cut)), nil // it stays before or behind a change of the clocks
+			}
+			return types.CheckMoment(zone.Instant(cut))
+		}, types.Text, types.TimestampTZ, types.Text)
+	funcs.TimeFamily.Function("date_trunc", types.Interval,
+		func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			s, err := truncateSpan(a[0].S, a[1].Span())
+			return types.NewInterval(s), err
+		}, types.Text, types.Interval)
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
 		funcs.TimeFamily.Function("age", types.Interval, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			today, err := types.Cast(types.NewMoment(env.Now), types.TimestampTZ, types.Date, -1, env.Types)

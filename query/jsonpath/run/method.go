@@ -96,7 +96,8 @@ func double(x Item) (Item, error) {
 		if err != nil || math.IsInf(d.Float(), 0) || math.IsNaN(d.Float()) {
 			return x, fail(
 				errNonNumeric,
-				"string argument of jsonpath item method .double() is not a valid representation of a double precision number",
+				"string argument of jsonpath item method .double() is not a valid representation of a double "+
+					"precision number",
 			)
 		}
 		return Number(types.DecimalFromFloat(d.Float(), 15)), nil
@@ -131,7 +132,8 @@ func (r *Run) datetime(n *jsonpath.Node, x Item, f emit) error {
 	}
 	text := x.str()
 	if n.Flags != "" {
-		return sqlstate.New(sqlstate.FeatureNotSupported, "a template of jsonpath item method .datetime() is not supported").
+		return sqlstate.New(sqlstate.FeatureNotSupported,
+			"a template of jsonpath item method .datetime() is not supported").
 			WithHint("Leave out the template, and write the time in ISO 8601's form.")
 	}
 	bad := fail(errDatetime, "datetime format is not recognized: \"%s\"", text)

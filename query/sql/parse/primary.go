@@ -48,7 +48,8 @@ func (p *parser) constant(t lex.Token) (ast.Expr, error) {
 		}
 		for _, r := range t.Text[1:] {
 			if !strings.ContainsRune(digits, r) {
-				return nil, sqlstate.New(sqlstate.InvalidTextRepresentation, "\"%c\" is not a valid %s digit", r, what).At(t.Off)
+				return nil, sqlstate.New(sqlstate.InvalidTextRepresentation, "\"%c\" is not a valid %s digit", r,
+					what).At(t.Off)
 			}
 		}
 	}

@@ -386,7 +386,8 @@ func (p *parser) preparable() (ast.Statement, error) {
 		}
 	case "merge":
 		if t.Kind == lex.Ident {
-			return nil, sqlstate.Unsupported(t.Off, "POST the documents to _bulk_docs over HTTP.", "MERGE is not supported")
+			return nil, sqlstate.Unsupported(t.Off, "POST the documents to _bulk_docs over HTTP.",
+				"MERGE is not supported")
 		}
 	}
 	q, err := p.queryAfterWith(at, with, recursive)

@@ -53,7 +53,8 @@ func (p *parser) typedConstant() (ast.Expr, error) {
 			return nil, err
 		}
 	}
-	return &ast.Cast{At: ast.At(t.Off), X: &ast.Literal{At: ast.At(c.Off), Kind: ast.String, Text: c.Text}, Type: typ}, nil
+	return &ast.Cast{At: ast.At(t.Off), X: &ast.Literal{At: ast.At(c.Off), Kind: ast.String, Text: c.Text}, Type: typ},
+		nil
 }
 
 // constantOfNamedType reads 'text' behind a type's name that has been read, or (modifiers) 'text'. Without a constant
@@ -208,7 +209,8 @@ func (p *parser) floatType(typ *ast.TypeName) error {
 	case bits < 1:
 		return sqlstate.New(sqlstate.InvalidParameterValue, "precision for type float must be at least 1 bit").At(n.Off)
 	case bits > 53:
-		return sqlstate.New(sqlstate.InvalidParameterValue, "precision for type float must be less than 54 bits").At(n.Off)
+		return sqlstate.New(sqlstate.InvalidParameterValue,
+			"precision for type float must be less than 54 bits").At(n.Off)
 	case bits <= 24:
 		typ.Parts = []string{"float4"}
 	}

@@ -82,7 +82,8 @@ func (r reader) GetRange(kr kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	if bytes.Compare(bounds[0], bounds[1]) > 0 {
 		bounds[1] = bounds[0]
 	}
-	return &iterator{RangeIterator: r.Reader.GetRange(r.keyRange(kv.KeyRange{Begin: bounds[0], End: bounds[1]}), o), prefix: len(r.prefix)}
+	return &iterator{RangeIterator: r.Reader.GetRange(r.keyRange(kv.KeyRange{Begin: bounds[0], End: bounds[1]}), o),
+		prefix: len(r.prefix)}
 }
 
 type iterator struct {

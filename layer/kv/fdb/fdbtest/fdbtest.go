@@ -24,7 +24,8 @@ func Enabled() bool { return fdb.Available && os.Getenv(Variable) != "" }
 func ClusterFile(tb testing.TB) string {
 	tb.Helper()
 	if !Enabled() {
-		tb.Skipf("needs FoundationDB: %s=/path/of/fdb.cluster go test -tags fdb (the cluster is erased); without it, the same suite runs on the embedded engine",
+		tb.Skipf("needs FoundationDB: %s=/path/of/fdb.cluster go test -tags fdb (the cluster is erased); without "+
+			"it, the same suite runs on the embedded engine",
 			Variable)
 	}
 	return os.Getenv(Variable)

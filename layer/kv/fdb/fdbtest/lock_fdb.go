@@ -17,7 +17,8 @@ func lock(tb testing.TB, clusterFile string, alone bool) {
 	tb.Helper()
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(clusterFile))
-	f, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("divan-fdbtest-%x.lock", h.Sum64())), os.O_CREATE|os.O_RDWR, 0o666)
+	f, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("divan-fdbtest-%x.lock", h.Sum64())),
+		os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -193,7 +193,8 @@ var (
 		types := map[plainKind]plain{}
 		for kind, name := range map[plainKind]string{
 			plainUndefined: "undefined", plainNull: "object", plainFalse: "boolean", plainTrue: "boolean",
-			plainNumber: "number", plainString: "string", plainArray: "object", plainObject: "object", plainBuilt: "object",
+			plainNumber: "number", plainString: "string", plainArray: "object", plainObject: "object",
+			plainBuilt: "object",
 		} {
 			types[kind] = plain{kind: plainString, json: jsontext.AppendQuoted(nil, name)}
 		}

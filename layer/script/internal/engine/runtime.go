@@ -1,6 +1,6 @@
-// Package engine runs functions in QuickJS: a Runtime has the memory of one engine and the functions of one Program, and
-// bounds each call of them in time and memory, whatever the function does. Who has runtimes and how many there are is for
-// package script, and which call may run now for package turns.
+// Package engine runs functions in QuickJS: a Runtime has the memory of one engine and the functions of one Program,
+// and bounds each call of them in time and memory, whatever the function does. Who has runtimes and how many there are
+// is for package script, and which call may run now for package turns.
 package engine
 
 import (

@@ -1,5 +1,5 @@
-// Package jstext reads and writes texts as JavaScript does: JSON, and the tokens of sources. It runs nothing. JSON that no
-// JavaScript takes part in is package layer/jsontext's.
+// Package jstext reads and writes texts as JavaScript does: JSON, and the tokens of sources. It runs nothing. JSON that
+// no JavaScript takes part in is package layer/jsontext's.
 package jstext
 
 import "strings"
@@ -50,7 +50,8 @@ func IsOperator(word string) bool { return beforeOperand[word] }
 // beforeOperand are the words behind which an operand follows, so that a slash begins a regular expression.
 var beforeOperand = map[string]bool{
 	"return": true, "typeof": true, "instanceof": true, "in": true, "of": true, "new": true, "delete": true,
-	"void": true, "throw": true, "case": true, "do": true, "else": true, "yield": true, "await": true, "default": true, "extends": true,
+	"void": true, "throw": true, "case": true, "do": true, "else": true, "yield": true, "await": true, "default": true,
+	"extends": true,
 }
 
 // TokenKind says what a token is.

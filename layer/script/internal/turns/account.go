@@ -15,8 +15,8 @@ const (
 	Background Class = iota // builds of indexes
 	// Query is for what somebody waits for: filters, reductions, an index that a query brings up to date.
 	Query
-	// Interactive is for what a write waits for: validations, indexes that writes keep up to date, the check of a design
-	// document.
+	// Interactive is for what a write waits for: validations, indexes that writes keep up to date, the check of a
+	// design document.
 	Interactive
 	classes
 )

@@ -12,8 +12,10 @@ import (
 // JSON, and what is no JSON is refused by it or in one of the documents that it cut out.
 func FuzzParseBulk(f *testing.F) {
 	for _, s := range []string{
-		`{"docs":[]}`, `{"docs":[{"a":1}, {"b":[1,{"c":"]}"}]}]}`, `{"new_edits":false,"docs":[1,"x",null]}`, ` { "docs" : [ 1 , 2 ] } `,
-		`{"docs":[1 2]}`, `{"docs":[1,]}`, `{"docs":[{"a":"\"}"}]}`, `{"x":"\\","docs":[[]]}`, `{"docs":[1]}}`, `{"docs":{"a":1}}`, `[]`, `{"docs":["`, `{"docs":[{]}]}`,
+		`{"docs":[]}`, `{"docs":[{"a":1}, {"b":[1,{"c":"]}"}]}]}`, `{"new_edits":false,"docs":[1,"x",null]}`,
+		` { "docs" : [ 1 , 2 ] } `,
+		`{"docs":[1 2]}`, `{"docs":[1,]}`, `{"docs":[{"a":"\"}"}]}`, `{"x":"\\","docs":[[]]}`, `{"docs":[1]}}`,
+		`{"docs":{"a":1}}`, `[]`, `{"docs":["`, `{"docs":[{]}]}`,
 	} {
 		f.Add([]byte(s))
 	}

@@ -18,7 +18,8 @@ import (
 //
 //	{"progress": {"bytes": .., "total": .., "rows": .., "step": ..}}  now and then
 //	{"damage": {"what": .., "database": .., ..}}                      for each fault (layer.Damage)
-//	{"done": {"files": .., "rows": .., "faults": ..}}                 the last one, where all was read (layer.Verified)
+//	{"done": {"files": .., "rows": .., "faults": ..}}                 the last one, where all was read:
+//	                                                                  layer.Verified
 //
 // An answer without the last line broke off: what comes in its place is an error object, where there is one.
 func (h *Handlers) Verify(q *call.Request) error {

@@ -191,7 +191,8 @@ func (c *Committer) clear(batch *pebble.Batch, ranges []keys.Span) (dropped []ke
 		return nil, err
 	}
 	defer func() {
-		if closeErr := iter.Close(); closeErr != nil && !failure.IsDamage(closeErr) { // it says again what an iterator met
+		// it says again what an iterator met
+		if closeErr := iter.Close(); closeErr != nil && !failure.IsDamage(closeErr) {
 			err = errors.Join(err, closeErr)
 		}
 	}()

@@ -68,9 +68,11 @@ func ExplainDenied(err error) error {
 	if !IsDenied(err) {
 		return err
 	}
-	hint := fmt.Sprintf("let the user that runs this (uid %d) read and write all files of the store, or run it as their owner", os.Geteuid())
+	hint := fmt.Sprintf("let the user that runs this (uid %d) read and write all files of the store, or run it as "+
+		"their owner", os.Geteuid())
 	if errors.Is(err, syscall.EROFS) {
-		hint = "the file system is mounted read-only; remount it for writing, or use what only reads: divan check -deep, divan export -data"
+		hint = "the file system is mounted read-only; remount it for writing, or use what only reads: divan check " +
+			"-deep, divan export -data"
 	}
 	return fmt.Errorf("%w (%s)", err, hint)
 }
@@ -114,6 +116,7 @@ func Damaged(dir string, what error) error {
 	if IsDenied(what) {
 		return fmt.Errorf("embedded: the store in %s cannot be opened: %w", dir, what)
 	}
-	return fmt.Errorf("embedded: the store in %s is damaged: %w; nothing was changed in it; start on a backup, bring the files back that it had, or save "+
+	return fmt.Errorf("embedded: the store in %s is damaged: %w; nothing was changed in it; start on a backup, "+
+		"bring the files back that it had, or save "+
 		"what can be read: `divan export -skip-damaged -data DIR DATABASE FILE`", dir, Brief(what))
 }

@@ -61,7 +61,8 @@ func TestRows_model(t *testing.T) {
 				k, v := keys.Draw(t, "k"), rapid.Int64Range(1, newest).Draw(t, "version")
 				value, known := r.Get(k, v)
 				if want := at(k, v); known && ((value == nil) != (want == nil) || !bytes.Equal(value, want)) {
-					t.Fatalf("%d bytes of key %d at version %d of %d: %.20q, want %.20q", len(value), len(k), v, newest, value, want)
+					t.Fatalf("%d bytes of key %d at version %d of %d: %.20q, want %.20q", len(value), len(k), v, newest,
+						value, want)
 				}
 			}
 		}

@@ -46,7 +46,8 @@ func (s *Store) Fail(cause error) {
 	case errors.As(cause, &lost):
 		err = kv.NewError(kv.CodeIOError, "the store is not at its place any more; it no longer accepts writes", cause)
 	case failure.IsDiskFull(cause):
-		err = kv.NewError(kv.CodeDiskFull, "the disk is full and may have lost what it was given; make room and start again",
+		err = kv.NewError(kv.CodeDiskFull,
+			"the disk is full and may have lost what it was given; make room and start again",
 			cause)
 	}
 	if s.failure.CompareAndSwap(nil, err) {

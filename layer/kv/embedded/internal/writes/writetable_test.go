@@ -59,7 +59,9 @@ func TestWriteTable(t *testing.T) {
 			return all
 		}
 		most := rapid.SampledFrom([]int{5, 40, 90}).Draw(t, "keys")
-		keys := rapid.Custom(func(t *rapid.T) string { return fmt.Sprintf("k%02d", rapid.IntRange(0, most).Draw(t, "key")) })
+		keys := rapid.Custom(func(t *rapid.T) string {
+			return fmt.Sprintf("k%02d", rapid.IntRange(0, most).Draw(t, "key"))
+		})
 		for i := range rapid.IntRange(1, 120).Draw(t, "steps") {
 			switch rapid.IntRange(0, 20).Draw(t, "what") {
 			case 0:
@@ -97,7 +99,8 @@ func TestWriteTable(t *testing.T) {
 					past = key
 				}
 			}
-			if f, p, b := table.From(k, false), table.From(k, true), table.Before(k); f != from || p != past || b != before {
+			if f, p, b := table.From(k, false), table.From(k, true), table.Before(k); f != from || p != past ||
+				b != before {
 				t.Fatalf("around %s: %q %q %q, want %q %q %q", k, f, p, b, from, past, before)
 			}
 		}

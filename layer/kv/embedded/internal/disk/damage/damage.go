@@ -303,5 +303,6 @@ func (d *Damage) Degraded(dir string) (reasons []string) {
 	if blocks > 0 {
 		what += fmt.Sprintf(" (blocks: %d)", blocks)
 	}
-	return append(reasons, "store_damaged: "+what+"; what it held there cannot be read, everything else is served; "+damageHint)
+	return append(reasons,
+		"store_damaged: "+what+"; what it held there cannot be read, everything else is served; "+damageHint)
 }

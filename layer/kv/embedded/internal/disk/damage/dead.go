@@ -107,7 +107,8 @@ func (r *deadTried) flushed(ctx context.Context, in *Inspector, err error) {
 func (r *deadTried) failed(ctx context.Context, in *Inspector, err error) {
 	if err != nil && ctx.Err() == nil {
 		r.turn, r.again = -1, true
-		in.Store.Log.Warn("it could not be found out whether damaged blocks are of what was deleted, and is tried again",
+		in.Store.Log.Warn("it could not be found out whether damaged blocks are of what was deleted, and is "+
+			"tried again",
 			"error", err)
 	}
 }

@@ -34,7 +34,8 @@ func (in *Inspector) RefuseStalled() {
 		return
 	}
 	if table := in.Damage.stuck(); table != "" {
-		in.Store.Fail(fmt.Errorf("the table %s has lost its index, so that nothing can be compacted, and level 0 is full; %s", table, damageHint))
+		in.Store.Fail(fmt.Errorf("the table %s has lost its index, so that nothing can be compacted, and level 0 "+
+			"is full; %s", table, damageHint))
 	}
 }
 
@@ -114,7 +115,8 @@ func (in *Inspector) inspectTable(name string) error {
 		return err
 	}
 	if len(faults) == 0 {
-		in.Store.Log.Warn("a block of a table could not be read, and can be now: the disk, the memory or a cable may be failing", "table", name)
+		in.Store.Log.Warn("a block of a table could not be read, and can be now: the disk, the memory or a cable "+
+			"may be failing", "table", name)
 		in.Damage.inspected(name, 0, nil)
 		return nil
 	}

@@ -28,7 +28,8 @@ func (g *Guard) ManifestMended() (bool, error) {
 		return false, failure.ExplainDenied(err)
 	}
 	if what != "" {
-		g.Store.Log.Error("the list of the store's tables was not what was written, and was written anew from its second "+
+		g.Store.Log.Error("the list of the store's tables was not what was written, and was written anew from "+
+			"its second "+
 			"copy: the disk may be failing", "what", what)
 	}
 	return what != "", nil

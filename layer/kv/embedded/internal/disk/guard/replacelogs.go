@@ -55,7 +55,8 @@ func (g *Guard) ReplaceLogs(ctx context.Context) error {
 		if err := g.dropLog(name); err != nil {
 			return err
 		}
-		g.Store.Log.Error("a log of the store was not what was written; what it held was in memory, and is in tables now: "+
+		g.Store.Log.Error("a log of the store was not what was written; what it held was in memory, and is in "+
+			"tables now: "+
 			"the disk may be failing", "log", name, "what", what)
 	}
 	return nil

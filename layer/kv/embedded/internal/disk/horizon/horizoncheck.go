@@ -30,7 +30,8 @@ func (h *Horizon) Read() error {
 	defer h.mu.Unlock()
 	if m, ok := decodeFirstFormat(b); ok {
 		h.mu.now = m
-		if desc, err := h.Peek(); err != nil || h.Current(desc) != m.Manifest { // which was not told when the manifest went
+		// which was not told when the manifest went
+		if desc, err := h.Peek(); err != nil || h.Current(desc) != m.Manifest {
 			h.mu.now.Files = nil
 		}
 		return nil

@@ -135,7 +135,8 @@ func (s *Space) refuses() []string {
 	cause := s.stall.cause()
 	switch unwritable := s.Opening.Load() || s.stall.is.Load(); {
 	case unwritable && cause != nil && !failure.IsDiskFull(cause):
-		return []string{fmt.Sprintf("store_unwritable: the store in %s cannot be written: %v; reads are answered, and writes go on when it can be", s.dir, cause)}
+		return []string{fmt.Sprintf("store_unwritable: the store in %s cannot be written: %v; reads are answered, "+
+			"and writes go on when it can be", s.dir, cause)}
 	case unwritable || s.Refusing.Load():
 		text := s.fullText()
 		switch {
@@ -144,7 +145,8 @@ func (s *Space) refuses() []string {
 		case s.total > 0:
 			text += fmt.Sprintf(", %.1f MB are needed", float64(s.needed()+s.room.owed.Load())/1e6)
 		}
-		return []string{"disk_full: " + text + "; writes are refused until there is room; deletions and compaction go on as far as they can"}
+		return []string{"disk_full: " + text +
+			"; writes are refused until there is room; deletions and compaction go on as far as they can"}
 	}
 	return nil
 }

@@ -71,7 +71,8 @@ func List(db *pebble.DB) ([]Table, error) {
 			}
 			seen[name] = true
 			tables = append(tables, Table{
-				Name: name, Level: level, Size: int64(info.Size), smallest: info.Smallest.UserKey, Largest: info.Largest.UserKey,
+				Name: name, Level: level, Size: int64(info.Size), smallest: info.Smallest.UserKey,
+				Largest: info.Largest.UserKey,
 				Virtual: info.Virtual, Newest: info.LargestSeqNum, Exclusive: info.Largest.IsExclusiveSentinel(),
 			})
 		}
