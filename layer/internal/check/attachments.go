@@ -13,8 +13,11 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
+// attachmentCheck goes through the data of attachments.
+type attachmentCheck struct{ *checker }
+
 // attachments goes through the data of attachments: it has no gaps, and something refers to it.
-func (x *checker) attachments() error {
+func (x attachmentCheck) attachments() error {
 	prefix := x.keys.Sub(nil, keyspace.Attachments)
 	var next int64
 	var short, gap bool
@@ -98,7 +101,7 @@ type attachmentLook struct {
 
 // attachmentsOf looks for the bodies of a document that refer to attachments, or for uploads that are not done. Where a
 // counter says that there are such bodies, bodies and references have seen whether that is so.
-func (x *checker) attachmentsOf(id string, looks []attachmentLook) error {
+func (x attachmentCheck) attachmentsOf(id string, looks []attachmentLook) error {
 	sought := map[[16]byte]*attachmentLook{}
 	for i := range looks {
 		l := &looks[i]
@@ -148,7 +151,7 @@ func (x *checker) attachmentsOf(id string, looks []attachmentLook) error {
 }
 
 // awaited reports whether an attachment belongs to an upload that is not done, or compaction has to look for it.
-func (x *checker) awaited(id string, attachment [16]byte) (bool, error) {
+func (x attachmentCheck) awaited(id string, attachment [16]byte) (bool, error) {
 	check, err := x.r.Get(attach.AttachmentCheck(x.keys, nil, id, attachment)).Wait()
 	if check != nil || err != nil {
 		return err == nil, err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/fault"
-	"github.com/divandb/divan/layer/internal/rev"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 )
@@ -50,7 +49,7 @@ type checker struct {
 	partitions partitionSums
 	miscounted map[string]int64 // by how much counters are too high for what is told of
 	window     int
-	looks      []winnerLook // under way
+	winners    winners // that are being read
 
 	beside, besideBytes int // rows that were read beside those of the walk, in the transaction under way
 }
@@ -145,18 +144,18 @@ func (x *checker) run() error {
 			before, err = x.state()
 			return err
 		}},
-		{"documents", keyspace.Revisions, false, x.documents},
-		{"feeds", keyspace.Changes, false, x.feeds},
-		{"feeds", keyspace.FeedCounts, false, x.feedCounts},
+		{"documents", keyspace.Revisions, false, documentCheck{x}.documents},
+		{"feeds", keyspace.Changes, false, feedCheck{x}.feeds},
+		{"feeds", keyspace.FeedCounts, false, feedCheck{x}.feedCounts},
 		{"lists", keyspace.AllDocs, false, x.lists},
 		{"lists", keyspace.Local, false, x.locals},
-		{"queues", keyspace.ShardSuperseded, false, x.queues},
-		{"bodies", keyspace.Documents, false, x.bodies},
-		{"attachments", keyspace.AttachmentRefs, false, x.references},
-		{"attachments", keyspace.Attachments, false, x.attachments},
-		{"counters", keyspace.Counters, true, x.emptyPartitions},
+		{"queues", keyspace.ShardSuperseded, false, queueCheck{x}.queues},
+		{"bodies", keyspace.Documents, false, bodyCheck{x}.bodies},
+		{"attachments", keyspace.AttachmentRefs, false, orphanCheck{x}.references},
+		{"attachments", keyspace.Attachments, false, attachmentCheck{x}.attachments},
+		{"counters", keyspace.Counters, true, partitionCheck{x}.emptyPartitions},
 		{"counters", keyspace.Counters, true, func() error { return x.counters(before) }},
-		{"indexes", keyspace.Views, false, x.indexRows},
+		{"indexes", keyspace.Views, false, orphanCheck{x}.indexRows},
 		{"indexes", keyspace.Views, false, x.indexes},
 	} {
 		x.v.step = step.name
@@ -258,56 +257,7 @@ func (x *checker) forgetWork() {
 	x.found = x.found[:0]
 	clear(x.added)
 	clear(x.partitions.added)
-	for _, l := range x.looks {
-		l.read.rows.Close()
-	}
-	x.looks = nil
-}
-
-// winnerRead is a read of a document's winner that has been issued, and is waited for by wait.
-type winnerRead struct{ rows kv.RangeIterator }
-
-func (x *checker) readWinner(id string) winnerRead {
-	return winnerRead{db.GetRange(x.r, x.keys.Doc(nil, keyspace.Revisions, id),
-		kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})}
-}
-
-// wait returns the winner as the reader has it; nil where there is no such document. prefix is how long the part of the
-// key is that names the document.
-func (w winnerRead) wait(prefix int) (*rev.LeafKV, error) {
-	leaves, err := rev.ReadLeaves(w.rows, prefix, false, nil)
-	if err != nil || len(leaves) == 0 {
-		return nil, err
-	}
-	return &leaves[0], nil
-}
-
-// winnerLook is a document whose winner is being read, and what to do with it.
-type winnerLook struct {
-	id   string
-	read winnerRead
-	then func(w *rev.LeafKV) error
-}
-
-// look reads the winner of a document together with those of others: then is called by flushLooks.
-func (x *checker) look(id string, then func(w *rev.LeafKV) error) {
-	x.looks = append(x.looks, winnerLook{id, x.readWinner(id), then})
-}
-
-func (x *checker) flushLooks() error {
-	for len(x.looks) > 0 {
-		l := x.looks[0]
-		x.looks = x.looks[1:]
-		w, err := l.read.wait(len(x.keys.Doc(nil, keyspace.Revisions, l.id)))
-		if err == nil {
-			err = l.then(w)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	x.looks = nil
-	return nil
+	x.winners.drop()
 }
 
 // checkedCounters are the counters that are compared with what there is.

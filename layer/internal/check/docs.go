@@ -22,15 +22,18 @@ type checkedDoc struct {
 	design kv.Future[[]byte]
 }
 
+// documentCheck goes through the branches of documents.
+type documentCheck struct{ *checker }
+
 // documents goes through the branches of all documents: the winner, what is noted of it, and that leaves have bodies
 // and those their attachments.
-func (x *checker) documents() error {
+func (x documentCheck) documents() error {
 	var docs []checkedDoc
 	var at checkedDoc
 	var bodies []checkedBody
 	checkBodies := func() error {
 		for i := range bodies {
-			if err := bodies[i].check(x); err != nil {
+			if err := bodies[i].check(x.checker); err != nil {
 				return err
 			}
 		}
@@ -61,14 +64,14 @@ func (x *checker) documents() error {
 		},
 		end: func(id string) error {
 			at.id = id
-			at.issue(x)
+			at.issue(x.checker)
 			docs = append(docs, at)
 			at = checkedDoc{}
 			return nil
 		},
 		flush: func() error {
 			for i := range docs {
-				if err := docs[i].check(x); err != nil {
+				if err := docs[i].check(x.checker); err != nil {
 					return err
 				}
 			}
@@ -161,7 +164,7 @@ type checkedBody struct {
 	first   kv.Future[[]byte]
 }
 
-func (x *checker) readLeafBody(id string, l *rev.LeafKV) checkedBody {
+func (x documentCheck) readLeafBody(id string, l *rev.LeafKV) checkedBody {
 	return checkedBody{id, l.Rev, l.Deleted, x.r.Get(x.keys.Body(nil, id, l.Rev, 0))}
 }
 

@@ -18,7 +18,7 @@ type feedChecker struct {
 	mark  feed.Mark
 }
 
-func (x *checker) feedCounts() error {
+func (x feedCheck) feedCounts() error {
 	var marks map[db.ShardID][]feed.Mark
 	err := x.at(func() (err error) {
 		marks, err = feed.ReadFeedMarks(x.r, x.keys)()
@@ -29,7 +29,7 @@ func (x *checker) feedCounts() error {
 	}
 	for _, list := range marks {
 		for _, m := range list {
-			c := &feedChecker{checker: x, shape: &feed.StateOf(x.v.s).Shape, mark: m}
+			c := &feedChecker{checker: x.checker, shape: &feed.StateOf(x.v.s).Shape, mark: m}
 			if _, _, err := c.blocks(feed.FeedLevels-1, 0,
 				c.shape.In(feed.FeedLevels-1, c.shape.End()-1)+1); err != nil {
 				return err

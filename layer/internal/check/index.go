@@ -323,7 +323,7 @@ func (c *indexChecker) entries() error {
 			return nil
 		},
 		end: func(id string) error {
-			c.look(id, func(w *rev.LeafKV) error {
+			c.winners.look(c.checker, id, func(w *rev.LeafKV) error {
 				if w == nil && c.current {
 					c.bad(id, "there are rows, and no such document")
 				}

@@ -13,9 +13,12 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
+// orphanCheck looks for references to data, and for rows of indexes, that belong to nothing.
+type orphanCheck struct{ *checker }
+
 // references goes through the counters of attachments: of each that is not zero some body refers to the attachment.
 // That such a counter is right bodies looks at.
-func (x *checker) references() error {
+func (x orphanCheck) references() error {
 	prefix := x.keys.Sub(nil, keyspace.AttachmentRefs)
 	counted := map[[16]byte]int64{}
 	return x.walk(walk{
@@ -52,7 +55,7 @@ func (x *checker) references() error {
 }
 
 // referred takes from the attachments of a document those that its bodies refer to.
-func (x *checker) referred(id string, attachments map[[16]byte]int64) (err error) {
+func (x orphanCheck) referred(id string, attachments map[[16]byte]int64) (err error) {
 	t := &db.Txn{Keys: x.keys, Cfg: x.cfg}
 	var after []byte
 	for done := false; !done && len(attachments) > 0; {
@@ -70,7 +73,7 @@ func (x *checker) referred(id string, attachments map[[16]byte]int64) (err error
 }
 
 // indexRows looks for rows of indexes that there are not: nobody would remove them.
-func (x *checker) indexRows() error {
+func (x orphanCheck) indexRows() error {
 	err := x.at(func() error {
 		k := index.NewKeys(x.keys.Sub(nil, keyspace.Views), &design.Design{})
 		known, err := x.knownIndexes(&k)
@@ -106,7 +109,7 @@ func (x *checker) indexRows() error {
 }
 
 // knownIndexes are the numbers, and the signatures of those that have none, as they are in keys.
-func (x *checker) knownIndexes(k *index.Keys) (map[string]bool, error) {
+func (x orphanCheck) knownIndexes(k *index.Keys) (map[string]bool, error) {
 	known := map[string]bool{}
 	each := func(what keyspace.ViewInfoKey, f func(signature string, value []byte) error) error {
 		prefix := tuple.AppendInt(k.Info[:len(k.Info):len(k.Info)], int64(what))

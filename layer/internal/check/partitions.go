@@ -75,7 +75,7 @@ func (x *checker) leftPartitions() error {
 	reads := map[string]partitionRead{}
 	for partition := range x.partitions.sums {
 		if _, under := x.partitions.added[partition]; !under && partition != x.partitions.current {
-			reads[partition] = x.readPartition(partition)
+			reads[partition] = partitionCheck{x}.readPartition(partition)
 		}
 	}
 	for partition, read := range reads {
@@ -98,7 +98,10 @@ func (x *checker) leftPartitions() error {
 // partitionRead is a read of the counters of a partition.
 type partitionRead [len(db.PartitionCounters)]kv.Future[[]byte]
 
-func (x *checker) readPartition(partition string) (reads partitionRead) {
+// partitionCheck reads the counters of partitions, for comparing them with what was counted in each.
+type partitionCheck struct{ *checker }
+
+func (x partitionCheck) readPartition(partition string) (reads partitionRead) {
 	for i, counter := range db.PartitionCounters {
 		reads[i] = x.r.Get(x.keys.PartitionCounter(nil, partition, counter))
 	}
@@ -120,7 +123,7 @@ func (p partitionRead) wait() (counted map[string]int64, kept bool, err error) {
 
 // emptyPartitions goes through the counters of partitions: those that are not zero have documents. Whether they are
 // right documents and bodies look at.
-func (x *checker) emptyPartitions() error {
+func (x partitionCheck) emptyPartitions() error {
 	if !x.cfg.Partitioned {
 		return nil
 	}
@@ -132,7 +135,7 @@ func (x *checker) emptyPartitions() error {
 	return nil
 }
 
-func (x *checker) emptyPartitionsOf(counter string) error {
+func (x partitionCheck) emptyPartitionsOf(counter string) error {
 	// look is a search for a document of a partition, under way.
 	type look struct {
 		partition string

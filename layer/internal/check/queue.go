@@ -39,9 +39,12 @@ type leafLook struct {
 	live [2]kv.Future[[]byte]
 }
 
-func (x *checker) newQueuedBodies(queued int64) *queuedBodies {
+// queueCheck goes through the queues of superseded bodies.
+type queueCheck struct{ *checker }
+
+func (x queueCheck) newQueuedBodies(queued int64) *queuedBodies {
 	most := cmp.Or(x.v.o.Remember, maxQueued)
-	return &queuedBodies{seed: maphash.MakeSeed(), passes: 1 + uint64(max(queued, 0)/most), checked: x}
+	return &queuedBodies{seed: maphash.MakeSeed(), passes: 1 + uint64(max(queued, 0)/most), checked: x.checker}
 }
 
 // beginWith reads the queue for a pass, as far as there is one by now.
@@ -93,7 +96,7 @@ func (q *queuedBodies) again(pass uint64) error {
 			return q.body(id, rev)
 		},
 		end: func(id string) error {
-			x.look(id, func(w *rev.LeafKV) error {
+			x.winners.look(x, id, func(w *rev.LeafKV) error {
 				if w == nil {
 					q.forget(id)
 				}
@@ -219,7 +222,7 @@ func (q *queuedBodies) forget(id string) {
 }
 
 func (q *queuedBodies) flush() error {
-	if err := q.checked.flushLooks(); err != nil { // documents that are not there are forgotten first
+	if err := q.checked.winners.flush(q.checked); err != nil { // documents that are not there are forgotten first
 		return err
 	}
 	defer func() { q.looks = q.looks[:0] }()
@@ -242,7 +245,7 @@ func (q *queuedBodies) flush() error {
 }
 
 // queues goes through the queue of superseded bodies and the history of purges: they can be read, and are counted.
-func (x *checker) queues() error {
+func (x queueCheck) queues() error {
 	count := func(prefix []byte, row func(value []byte) error) (n int64, err error) {
 		var here int64
 		err = x.walk(walk{
@@ -300,7 +303,7 @@ func (x *checker) queues() error {
 }
 
 // queueCounter compares the counter of a part of the queue.
-func (x *checker) queueCounter(part compact.SupersededRange, key []byte, n int64) error {
+func (x queueCheck) queueCounter(part compact.SupersededRange, key []byte, n int64) error {
 	x.sums[db.CounterSuperseded] += n
 	var counted int64
 	err := x.at(func() error {

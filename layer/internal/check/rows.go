@@ -13,8 +13,11 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
+// feedCheck compares the feeds of the shards, and the counts of their blocks, with the documents.
+type feedCheck struct{ *checker }
+
 // feeds goes through the entries of all shards that there were: each is its document's only one.
-func (x *checker) feeds() error {
+func (x feedCheck) feeds() error {
 	shards := map[db.ShardID]bool{}
 	for _, m := range x.cfg.Maps {
 		for _, id := range m.Subspaces() {
@@ -29,7 +32,7 @@ func (x *checker) feeds() error {
 	return nil
 }
 
-func (x *checker) feed(shard db.ShardID) error {
+func (x feedCheck) feed(shard db.ShardID) error {
 	prefix := x.keys.Feed(nil, shard)
 	type read struct {
 		e      feed.Entry
@@ -83,7 +86,7 @@ func (x *checker) feed(shard db.ShardID) error {
 
 // shardEnd looks at where a shard is said to end: that is where feeds of it go on, and where indexes are built to. It
 // is never before an entry that there is or was, nor at a version that the store has not come to.
-func (x *checker) shardEnd(shard db.ShardID, newest db.Seq) error {
+func (x feedCheck) shardEnd(shard db.ShardID, newest db.Seq) error {
 	err := x.at(func() error {
 		read := x.r.ReadVersion()
 		value, err := x.r.Get(x.keys.Wake(nil, shard)).Wait()
@@ -152,10 +155,13 @@ func (x *checker) lists() error {
 	return nil
 }
 
+// bodyCheck goes through the bodies that are stored.
+type bodyCheck struct{ *checker }
+
 // bodies goes through all stored bodies: they can be read, their documents are there, the counters of attachments are
 // what they refer to, and those that are no leaf's are in the queue for compaction.
-func (x *checker) bodies() error {
-	queued := x.newQueuedBodies(x.sums[db.CounterSuperseded])
+func (x bodyCheck) bodies() error {
+	queued := queueCheck{x.checker}.newQueuedBodies(x.sums[db.CounterSuperseded])
 	if err := queued.beginWith(0); err != nil {
 		return err
 	}
@@ -170,7 +176,7 @@ func (x *checker) bodies() error {
 	return nil
 }
 
-func (x *checker) readBodies(queued *queuedBodies) error {
+func (x bodyCheck) readBodies(queued *queuedBodies) error {
 	prefix := x.keys.Sub(nil, keyspace.Documents)
 	refs, taken := map[[16]byte]int64{}, map[[16]byte]rev.Attachment{}
 	uncounted := map[[16]byte]bool{}
@@ -233,13 +239,13 @@ func (x *checker) readBodies(queued *queuedBodies) error {
 			clear(refs)
 			clear(taken)
 			clear(uncounted)
-			x.look(id, func(w *rev.LeafKV) error {
+			x.winners.look(x.checker, id, func(w *rev.LeafKV) error {
 				if w == nil {
 					x.fault(keyspace.Documents, id, "there are bodies, and no such document")
 					queued.forget(id) // that they are no leaf's is told with that
 				}
 				for i := range counted {
-					if err := counted[i].check(x, id); err != nil {
+					if err := counted[i].check(x.checker, id); err != nil {
 						return err
 					}
 				}
@@ -260,7 +266,7 @@ type refsRead struct {
 }
 
 // readRefs counts the attachments of a document's bodies, and reads their counters.
-func (x *checker) readRefs(id string, refs map[[16]byte]int64, taken map[[16]byte]rev.Attachment,
+func (x bodyCheck) readRefs(id string, refs map[[16]byte]int64, taken map[[16]byte]rev.Attachment,
 	uncounted map[[16]byte]bool) (all []refsRead) {
 	for a, at := range taken {
 		x.countFor(id, db.CounterStored, at.EncodedLength)

@@ -134,7 +134,7 @@ func (x *checker) walkOnce(w *walk) (next []byte, err error) {
 }
 
 func (x *checker) done(w *walk) error {
-	if err := x.flushLooks(); err != nil {
+	if err := x.winners.flush(x); err != nil {
 		return err
 	}
 	if err := w.flush(); err != nil {
