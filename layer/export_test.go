@@ -24,6 +24,12 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
+// ParseDesign reads a design document's body. Invalid (invalid_design_doc) where a member has a type that CouchDB
+// refuses. It does not compile the functions.
+func ParseDesign(id string, rev Rev, body []byte) (*Design, error) {
+	return design.ParseDesign(id, rev, body)
+}
+
 // SweepUploads runs the hourly sweep of one database as it will be at a time.
 func SweepUploads(ctx context.Context, d *Database, now time.Time) error {
 	return attach.SweepUploads(ctx, d.Database, hoursIn(d.Store, time.Until(now)))

@@ -180,12 +180,6 @@ func NewValidator(sandbox *script.Sandbox) Validator {
 	return design.NewValidator(sandbox)
 }
 
-// ParseDesign reads a design document's body. Invalid (invalid_design_doc) where a member has a type that CouchDB
-// refuses. It does not compile the functions.
-func ParseDesign(id string, rev Rev, body []byte) (*Design, error) {
-	return design.ParseDesign(id, rev, body)
-}
-
 // Of write.
 type (
 	PurgeInfo = write.PurgeInfo

@@ -90,22 +90,16 @@ var (
 
 // AppendKey appends the sort key of one JSON text to dst and returns the longer slice. On an error
 // (ErrSyntax, ErrDepth, ErrRange) dst comes back as it was. Space around the text is allowed.
-func AppendKey(dst, json []byte) ([]byte, error) { return appendKey(dst, json, &couchOrder, nil) }
-
-// AppendKeyStepping is AppendKey for a text that may be long. It calls step every now and then with the number of bytes
-// it has read since, and ends with its error.
-func AppendKeyStepping(dst, json []byte, step func(n int) error) ([]byte, error) {
-	return appendKey(dst, json, &couchOrder, step)
-}
+func AppendKey(dst, json []byte) ([]byte, error) { return appendKey(dst, json, &couchOrder) }
 
 // AppendRawKey is AppendKey for a view with options.collation = "raw". Keys of the two orders must not meet in one
 // index.
-func AppendRawKey(dst, json []byte) ([]byte, error) { return appendKey(dst, json, &rawOrder, nil) }
+func AppendRawKey(dst, json []byte) ([]byte, error) { return appendKey(dst, json, &rawOrder) }
 
-func appendKey(dst, json []byte, o *order, step func(n int) error) ([]byte, error) {
+func appendKey(dst, json []byte, o *order) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
-	e.scanner = newScanner(json, step)
+	e.scanner = newScanner(json, nil)
 	e.order, e.dst = o, dst
 	err := e.value(0)
 	if err == nil {

@@ -2,25 +2,6 @@ package collate
 
 import "bytes"
 
-// Skip returns what follows the encoded key at the start of b, of either order. ok is false where b does not begin with
-// a whole key, which in an index means damage.
-func Skip(b []byte) (rest []byte, ok bool) {
-	n := keyLen(b, couchShape)
-	if n < 0 {
-		return nil, false
-	}
-	return b[n:], true
-}
-
-// SkipRaw is Skip for keys from AppendRawKey.
-func SkipRaw(b []byte) (rest []byte, ok bool) {
-	n := keyLen(b, rawShape)
-	if n < 0 {
-		return nil, false
-	}
-	return b[n:], true
-}
-
 // Prefix returns the part of an encoded key that all keys of its group at level share (group_level): of an array of
 // level elements or more the first level elements, without the byte that ends an array; every other key whole. whole
 // says which of the two it is: only where it is false do other keys continue the prefix. key is one encoded key of the

@@ -195,7 +195,8 @@ type RangeIterator interface {
 }
 
 // KeySelector names a key relative to another, as in FoundationDB: take the last key that is less than Key (or equal to
-// it, when OrEqual), then move Offset keys on.
+// it, when OrEqual), then move Offset keys on. All of FoundationDB's four are here, since engines are compared with it
+// by them (clause S1).
 type KeySelector struct {
 	Key     []byte
 	OrEqual bool

@@ -3,6 +3,7 @@
 //
 // Source: design/tuple.md of apple/foundationdb. All its standard types are here, with Java's and Python's big integers
 // (0x0b, 0x1d) and 96-bit versionstamps (0x33). Its deprecated and reserved types are refused, never misread.
+// The types that Divan stores nothing of are kept for reading what other programs of FoundationDB's wrote (clause S3).
 //
 // There are two ways in. A Tuple is convenient and boxes its elements. The Append and Take functions handle one element
 // without boxing it and are for paths that run once a row.

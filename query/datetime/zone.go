@@ -22,9 +22,6 @@ func FindZone(name string) (Zone, bool) {
 	return Zone{place: place}, ok
 }
 
-// Fixed is the zone so many seconds east of UTC.
-func Fixed(offset int) Zone { return Zone{offset: offset} }
-
 // Offset is how many seconds the clocks of a zone are ahead of UTC's at a moment.
 func (z Zone) Offset(moment int64) int {
 	if z.place == nil {

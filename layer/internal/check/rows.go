@@ -161,7 +161,7 @@ type bodyCheck struct{ *checker }
 // bodies goes through all stored bodies: they can be read, their documents are there, the counters of attachments are
 // what they refer to, and those that are no leaf's are in the queue for compaction.
 func (x bodyCheck) bodies() error {
-	queued := queueCheck{x.checker}.newQueuedBodies(x.sums[db.CounterSuperseded])
+	queued := queueCheck(x).newQueuedBodies(x.sums[db.CounterSuperseded])
 	if err := queued.beginWith(0); err != nil {
 		return err
 	}
