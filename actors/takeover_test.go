@@ -16,17 +16,7 @@ import (
 func TestIndexer_TakeOver(t *testing.T) {
 	db := newDatabase("cities")
 	st := newStore(t, db)
-	blocked, stuck := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	db.stepFault = func(layer.ShardID) error {
-		first := false
-		once.Do(func() { first = true })
-		if first {
-			close(stuck)
-			<-blocked
-		}
-		return nil
-	}
+	stuck, blocked := db.blockFirstStep()
 	dead := start(t, st, func(o *actors.Options) { o.Node, o.Lease, o.MaxIndexers = "dead", time.Hour, 1 })
 	commits(db, "a", 5000)
 	if err := dead.EnsureSoon(t.Context(), db, db.design); err != nil {
@@ -95,17 +85,7 @@ func TestIndexer_GivesBack(t *testing.T) {
 func TestIndexer_OwnJobAgain(t *testing.T) {
 	db := newDatabase("cities")
 	st := newStore(t, db)
-	blocked, stuck := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	db.stepFault = func(layer.ShardID) error {
-		first := false
-		once.Do(func() { first = true })
-		if first {
-			close(stuck)
-			<-blocked
-		}
-		return nil
-	}
+	stuck, blocked := db.blockFirstStep()
 	s := start(t, st, func(o *actors.Options) { o.Lease = 100 * time.Millisecond })
 	defer close(blocked)
 	commits(db, "a", 5000)
@@ -117,4 +97,20 @@ func TestIndexer_OwnJobAgain(t *testing.T) {
 	if err := s.Ensure(t.Context(), db, db.design); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// blockFirstStep has the first step of a build close stuck and wait until blocked is closed.
+func (d *database) blockFirstStep() (stuck <-chan struct{}, blocked chan<- struct{}) {
+	begun, wait := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	d.stepFault = func(layer.ShardID) error {
+		first := false
+		once.Do(func() { first = true })
+		if first {
+			close(begun)
+			<-wait
+		}
+		return nil
+	}
+	return begun, wait
 }

@@ -1,0 +1,166 @@
+package house
+
+// nodeRules are the rules of actors, cluster, node and scripts.
+var nodeRules = []rule{
+	{
+		room: "actors/internal/runtime", may: []string{"layer/kv"},
+		why: "how an actor runs, fails and is shown does not depend on what it does; of the store it knows that " +
+			"watches end",
+	},
+	{
+		room: "actors/internal/ports", may: []string{"layer", "layer/kv"},
+		why: "it is what actors ask of the layer, and what they do with the answers is theirs",
+	},
+	{
+		room: "actors/internal/feeds", may: []string{"actors/internal/ports", "actors/internal/runtime", "layer",
+			"layer/kv"},
+		why: "who waits for changes is woken, whether that is a request or what keeps indexes warm",
+	},
+	{
+		room: "actors/internal/jobs", may: []string{"actors/internal/ports", "actors/internal/runtime", "layer",
+			"layer/kv"},
+		why: "jobs are taken the same way whatever they are about",
+	},
+	{
+		room: "actors/internal/indexing", may: []string{"actors/internal/jobs", "actors/internal/ports",
+			"actors/internal/runtime", "layer", "layer/kv"},
+		why: "indexes are built of jobs; who wakes it when a database changes is given to it",
+	},
+	{
+		room: "actors/internal/upkeep", may: []string{"actors/internal/jobs", "actors/internal/runtime", "layer"},
+		why: "each kind of upkeep is a taker of jobs, and knows no other",
+	},
+	{
+		room: "actors", may: []string{"actors/internal/...", "layer", "layer/kv"}, testsMay: []string{"layer/script"},
+		why: "actors decide who does work and where, over the layer; members and addresses come through a Placer " +
+			"that node wires, " +
+			"and engines, HTTP and SQL are none of their business",
+	},
+	{
+		room: "cluster", may: []string{"cluster/..."},
+		why: "members and placement know no databases, and cluster and actors do not know each other",
+	},
+	{
+		room: "node/config", may: []string{"node/auth"},
+		why: "settings are read before there is anything to set; it asks auth only whether a hash is one",
+	},
+	{
+		room: "node/auth", may: []string{"layer"},
+		why: "who somebody is depends on the configuration and on user documents that come through an interface",
+	},
+	{
+		room: "node/metrics", may: []string{"layer", "layer/kv", "layer/script", "actors"},
+		why: "metrics are read off the rooms they measure",
+	},
+	{
+		room: "node/dashboard", may: []string{"node/auth", "node/metrics"},
+		why: "the page shows what the HTTP API says; it has no way of its own into the store",
+	},
+	{
+		room: "node/sqlreads", may: []string{"layer", "actors", "cluster", "query/exec", "node/auth"},
+		testsMay: []string{"layer/script"},
+		why:      "it shows the layer to query; what the SQL means, and the wire, are query's",
+	},
+	{
+		room: "node/api/internal/encode", may: []string{"layer", "layer/jsontext"},
+		why: "JSON is written the same way by every endpoint; what is in it does not matter, but for revisions",
+	},
+	{
+		room: "node/api/internal/fault",
+		may:  []string{"layer", "layer/jsontext", "layer/kv", "layer/script", "node/api/internal/encode"},
+		why:  "errors of the rooms below get their status here, and those of HTTP itself are made here",
+	},
+	{
+		room: "node/api/internal/decode", may: []string{"layer/jsontext", "node/api/internal/fault"},
+		why: "a text is JSON or an error of the client; what it is for does not matter",
+	},
+	{
+		room: "node/api/internal/conns", may: []string{"node/api/internal/fault"},
+		why: "connections are bounded before anybody knows what is asked on them",
+	},
+	{
+		room: "node/api/internal/intake", may: []string{"node/api/internal/conns", "node/api/internal/decode",
+			"node/api/internal/fault"},
+		why: "a body has a size, a pace and an owner; what is in it is its endpoint's business",
+	},
+	{
+		room: "node/api/internal/call", may: []string{"layer", "node/api/internal/decode", "node/api/internal/fault",
+			"node/api/internal/intake"},
+		why: "a call is the same for every endpoint, so it knows none of them",
+	},
+	{
+		room: "node/api/internal/settings",
+		may: []string{"layer/jsontext", "node/api/internal/call", "node/api/internal/encode",
+			"node/api/internal/fault", "node/auth"},
+		why: "settings do not know who heeds them; auth says which origins are safe",
+	},
+	{
+		room: "node/api/internal/render", may: []string{"layer", "node/api/internal/call", "node/api/internal/encode",
+			"query/selector"},
+		why: "documents look the same alone, in rows and in feeds",
+	},
+	{
+		room: "node/api/internal/docs",
+		may: []string{"layer", "layer/jsontext", "layer/revtree", "node/api/internal/call",
+			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
+			"node/api/internal/intake", "node/api/internal/render", "node/api/internal/settings", "node/auth"},
+		why: "endpoints of documents are calls of the layer, and know no other endpoints",
+	},
+	{
+		room: "node/api/internal/rows",
+		may: []string{"layer", "layer/jsontext", "node/api/internal/call", "node/api/internal/decode",
+			"node/api/internal/encode", "node/api/internal/fault", "node/api/internal/render",
+			"node/api/internal/settings"},
+		why: "lists and views are calls of the layer, and know no other endpoints",
+	},
+	{
+		room: "node/api/internal/feeds",
+		may: []string{"layer", "layer/jsontext", "layer/script", "node/api/internal/call",
+			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
+			"node/api/internal/render", "node/api/internal/settings", "query/selector"},
+		testsMay: []string{"node/api/internal/intake"},
+		why:      "feeds are calls of the layer that wait, and know no other endpoints",
+	},
+	{
+		room: "node/api/internal/databases", may: []string{"layer", "layer/jsontext", "node/api/internal/call",
+			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
+			"node/api/internal/rows", "node/api/internal/settings", "node/auth"},
+		why: "endpoints of databases are calls of the layer; lists of databases take the parameters of other lists",
+	},
+	{
+		room: "node/api/internal/server",
+		may: []string{"layer", "layer/jsontext", "node/api/internal/call", "node/api/internal/decode",
+			"node/api/internal/encode", "node/api/internal/fault"},
+		why: "what the node tells of itself comes through interfaces that are declared here",
+	},
+	{
+		room: "node/api", may: []string{"layer", "layer/kv", "layer/script", "node/api/internal/...", "node/auth"},
+		why: "the router brings requests to their endpoints; engines, actors and the cluster are wired by node",
+	},
+	{
+		room: "node/relocate", may: []string{"layer"},
+		why: "it moves files between stores and the HTTP API; what is in them is the layer's business",
+	},
+	{
+		room: "node/cmd/divan", may: []string{"node", "node/config", "node/auth", "node/relocate"},
+		why: "main handles the process; the program is node.Node",
+	},
+	{
+		room: "node/e2e", may: []string{"scripts/fixtures"}, testsMay: []string{"query/pgtest"},
+		why: "end-to-end tests use the built binary from outside, as a user does",
+	},
+	{
+		room: "node", may: []string{"node/...", "actors/...", "cluster/...", "query/...", "layer/..."},
+		why: "node assembles everything, so nothing but its commands may import it",
+	},
+	{
+		room: "scripts/benchmark", may: []string{"scripts/...", "layer", "layer/tuple", "layer/keyspace", "layer/kv",
+			"layer/kv/embedded", "layer/kv/remote"},
+		why: "it measures the built binary from outside, engines against what they stand on, and what the layer " +
+			"asks of an engine",
+	},
+	{
+		room: "scripts", may: []string{"scripts/..."},
+		why: "scripts work on the tree and on the built binary from outside",
+	},
+}

@@ -1,0 +1,168 @@
+package house
+
+// queryRules are the rules of query.
+var queryRules = []rule{
+	{
+		room: "query/pgwire", may: []string{"query/sqlstate"},
+		why: "the wire protocol knows messages, not what the SQL in them means",
+	},
+	{
+		room: "query/work", may: []string{"query/sqlstate"},
+		why: "what a statement may use of memory and processors is counted below everything that uses them",
+	},
+	{
+		room: "query/advisory", may: []string{"query/sqlstate"},
+		why: "locks on numbers know their owners and nothing of sessions",
+	},
+	{
+		room: "query/sqlstate",
+		why:  "error codes are words that every part of query shares",
+	},
+	{
+		room: "query/regex", testsMay: []string{"query/pgtest"},
+		why: "regular expressions are patterns and texts, wherever they come from",
+	},
+	{
+		room: "query/jsonpath", may: []string{"query/regex", "query/sqlstate"},
+		why: "a path is parsed without knowing what values it is for",
+	},
+	{
+		room: "query/jsonpath/run", may: []string{"layer/jsontext", "query/datetime", "query/jsonpath", "query/regex",
+			"query/sqlstate",
+			"query/types"},
+		why: "a path is evaluated over values; what calls it, and what bounds it, comes in through functions",
+	},
+	{
+		room: "query/datetime", may: []string{"query/sqlstate"},
+		why: "the calendar, and the texts of times, are the same whatever values hold them",
+	},
+	{
+		room: "query/types", may: []string{"layer/collate", "layer/jsontext", "query/datetime", "query/jsonpath",
+			"query/sqlstate"},
+		why: "values are compared, cast and written in text and binary; where they come from does not matter",
+	},
+	{
+		room: "query/exec", may: []string{"layer/collate", "layer/jsontext", "query/exec/...", "query/sql/keyword",
+			"query/sqlstate",
+			"query/types", "query/work"},
+		why: "plans run over reads that query declares itself; it orders as the store does and knows " +
+			"nothing else of it",
+	},
+	{
+		room: "query/exec/window", may: []string{"query/exec", "query/sqlstate", "query/types", "query/work"},
+		why: "a window is a step of a plan like any other, which the others do not know",
+	},
+	{
+		room: "query/sql/ast",
+		why:  "the tree is what parsing and binding share, and knows neither",
+	},
+	{
+		room: "query/pgtest",
+		why:  "tests of any part of query compare with a PostgreSQL, which knows nothing of them",
+	},
+	{
+		room: "query/sql/lex", may: []string{"query/sql/keyword", "query/sqlstate", "query/work"},
+		why: "a text is cut into tokens without knowing what they make",
+	},
+	{
+		room: "query/sql/parse", may: []string{"query/sql/ast", "query/sql/keyword", "query/sql/lex",
+			"query/sqlstate", "query/work"},
+		testsMay: []string{"query/pgtest"},
+		why:      "a text is parsed without knowing what its names mean",
+	},
+	{
+		room: "query/sql/keyword",
+		why:  "the key words are one table, for whoever reads or writes names",
+	},
+	{
+		room: "query/funcs", may: []string{"query/datetime", "query/exec/...", "query/funcs/...", "query/jsonpath/...",
+			"query/regex", "query/sql/keyword", "query/sqlstate", "query/types", "query/work"},
+		why: "functions compute values of values; what calls them, and where from, does not matter",
+	},
+	{
+		room: "query/funcs/aggregates",
+		may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/sqlstate", "query/types",
+			"query/work"},
+		why: "aggregates add up values, whatever rows they are of",
+	},
+	{
+		room: "query/funcs/jsons", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/funcs/texts",
+			"query/jsonpath/...",
+			"query/regex",
+			"query/sqlstate", "query/types", "query/work"},
+		why: "JSON is taken apart and put together without knowing documents",
+	},
+	{
+		room: "query/funcs/texts", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/regex",
+			"query/sql/keyword",
+			"query/sqlstate",
+			"query/types", "query/work"},
+		why: "texts and patterns know no other family",
+	},
+	{
+		room: "query/funcs/templates", may: []string{"query/datetime", "query/exec", "query/funcs", "query/funcs/texts",
+			"query/sqlstate",
+			"query/types", "query/work"},
+		why: "templates write numbers and times without computing them",
+	},
+	{
+		room: "query/funcs/times", may: []string{"query/datetime", "query/exec", "query/funcs", "query/funcs/templates",
+			"query/sqlstate",
+			"query/types", "query/work"},
+		why: "times are computed with and printed, and are nothing else",
+	},
+	{
+		room: "query/bind/refuse", may: []string{"query/sql/ast", "query/sql/parse",
+			"query/sqlstate"}, testsMay: []string{"query/work"},
+		why: "what cannot be run is known by the tree alone",
+	},
+	{
+		room: "query/bind/collation", may: []string{"query/exec", "query/sqlstate", "query/types"},
+		why: "collations are told by expressions, whatever these were written as",
+	},
+	{
+		room: "query/bind/refs", may: []string{"query/bind/collation", "query/exec/...", "query/sql/ast",
+			"query/sqlstate", "query/types"},
+		why: "they stand for values and know nothing of the query",
+	},
+	{
+		room: "query/bind/naming", may: []string{"query/bind/refuse", "query/exec", "query/sql/ast", "query/sqlstate",
+			"query/types"},
+		why: "names are the same for whoever binds, plans or lists them",
+	},
+	{
+		room: "query/bind/grouping", may: []string{"query/sql/ast", "query/sqlstate"},
+		why: "sets are worked out over numbers of keys",
+	},
+	{
+		room: "query/bind/typing", may: []string{"query/bind/collation", "query/datetime", "query/exec",
+			"query/funcs/...", "query/sql/ast",
+			"query/sqlstate", "query/types"},
+		why: "types follow from operands and candidates, without names and scopes",
+	},
+	{
+		room: "query/bind", may: []string{"query/bind/...", "query/datetime", "query/exec/...", "query/funcs/...",
+			"query/sql/ast", "query/sql/parse", "query/sqlstate", "query/types", "query/work"},
+		why: "a statement gets its meaning from the tree and a schema, without the wire and without running anything",
+	},
+	{
+		room: "query/plan", may: []string{"layer/jsontext", "query/bind/...", "query/exec/...", "query/funcs/...",
+			"query/sql/ast",
+			"query/sqlstate", "query/types", "query/work"},
+		why: "a plan is made of what is bound and of values, and is run elsewhere",
+	},
+	{
+		room: "query/catalog", may: []string{"query/bind/...", "query/exec/...", "query/funcs/...",
+			"query/sql/keyword", "query/sqlstate", "query/types"},
+		testsMay: []string{"query/exec/exectest", "query/pgtest"},
+		why:      "the catalogue is rows about databases and views, seen through the same declared reads",
+	},
+	{
+		room: "query/selector", may: []string{"layer/collate"},
+		why: "Mango compares JSON in CouchDB's order and needs nothing else",
+	},
+	{
+		room: "query", may: []string{"query/...", "layer/collate"},
+		why: "query sees the store through interfaces of its own, so that it can be tested without one; node adapts",
+	},
+}

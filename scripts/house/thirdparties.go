@@ -1,0 +1,88 @@
+package house
+
+// home is where a third party lives.
+type home struct {
+	rooms []string
+	tests bool // tests of any room may use it too
+	why   string
+}
+
+// thirdParties by module path, or a package path where one module has several homes.
+var thirdParties = map[string]home{
+	"github.com/apple/foundationdb": {rooms: []string{"layer/kv/fdb", "scripts/benchmark"},
+		why: "it needs cgo and a client library; the benchmark compares with it bare"},
+	"github.com/cockroachdb/pebble/v2": {rooms: []string{"layer/kv/embedded", "layer/kv/embedded/...",
+		"scripts/benchmark"}, tests: true,
+		why: "the embedded engine's files are its own business; the benchmark compares with it bare"},
+	"github.com/google/btree": {rooms: []string{"layer/kv/embedded/internal/writes",
+		"layer/kv/embedded/internal/watch"},
+		why: "the ordered sets of a transaction's writes and of watched keys"},
+	"github.com/axiomhq/hyperloglog": {rooms: []string{"layer/reduce"},
+		why: "it counts distinct keys for _approx_count_distinct"},
+	"modernc.org/libquickjs": {rooms: []string{"layer/script/internal/engine"},
+		why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
+	"modernc.org/libc":  {rooms: []string{"layer/script/internal/engine"}, why: "it comes with the JavaScript engine"},
+	"golang.org/x/text": {rooms: []string{"layer/collate"}, why: "the order of strings is decided in one place"},
+	"golang.org/x/text/encoding/charmap": {rooms: []string{"query/funcs"},
+		why: "convert_from and convert_to alone know sets of characters but UTF-8"},
+	"golang.org/x/text/unicode/norm": {rooms: []string{"layer/collate", "query/funcs/texts"},
+		why: "normal forms are a part of the order of strings, and a function of SQL"},
+	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "layer/script",
+		"node/api/internal/...",
+		"query/selector"},
+		why: "JSON is looked at where it comes in, without decoding it"},
+	"github.com/jackc/pgx/v5/pgproto3": {rooms: []string{"query/pgwire"}, tests: true,
+		why: "the messages of the wire protocol"},
+	"github.com/jackc/pgx/v5": {rooms: nil, tests: true, why: "a Postgres client, for tests"},
+	"github.com/xdg-go/scram": {rooms: []string{"query/pgwire"}, tests: true,
+		why: "SCRAM is a part of the wire protocol's login"},
+	"github.com/xdg-go/stringprep": {rooms: []string{"node/auth"},
+		why: "it prepares passwords before they are hashed"},
+	"github.com/hashicorp/golang-lru/v2": {rooms: []string{"layer/internal/cache", "layer/internal/db", "node/auth",
+		"query"},
+		why: "open databases and functions, what log-ins have shown, and which queries were bound, are remembered " +
+			"within a bound"},
+	"github.com/xwb1989/sqlparser": {rooms: []string{"query/sql/parse"},
+		why: "it is the grammar of the clauses of one SELECT, of which one file makes the skeleton"},
+	"github.com/hashicorp/memberlist": {rooms: []string{"cluster"}, why: "gossip stays behind cluster's own types"},
+	"github.com/cespare/xxhash/v2": {rooms: []string{"cluster", "layer/internal/db"},
+		why: "placement hashes with it"},
+	"github.com/asynkron/protoactor-go": {rooms: []string{"actors", "actors/internal/runtime", "cluster"},
+		why: "actors and remoting need it, nobody else sees it"},
+	"google.golang.org/grpc": {rooms: []string{"cluster"},
+		why: "protoactor's transport"},
+	"google.golang.org/protobuf": {rooms: []string{"cluster", "cluster/..."},
+		why: "what protoactor sends to another member has to be a protobuf message"},
+	"github.com/prometheus/client_golang": {rooms: []string{"node/metrics"},
+		why: "other rooms count in plain Go; one room publishes"},
+	"go.yaml.in/yaml/v3": {rooms: []string{"node/config"}, why: "settings are read in one place"},
+	"golang.org/x/term":  {rooms: []string{"node/cmd/divan"}, why: "it asks for a password without showing it"},
+	"golang.org/x/sys": {rooms: []string{"scripts/soaktest"},
+		why: "a client in a network namespace of its own needs setns"},
+	"golang.org/x/sync": {rooms: []string{"layer", "layer/...", "actors/...", "query", "node", "node/..."}, tests: true,
+		why: "it is all but the standard library"},
+	"go.uber.org/goleak": {tests: true, why: "it finds goroutines that tests leave behind"},
+	"github.com/lib/pq":  {tests: true, why: "it is another client of the SQL gateway"},
+	"pgregory.net/rapid": {tests: true, why: "it makes up test cases"},
+}
+
+// generator makes the collation table from ICU, by hand and with a build tag; it is no part of the program.
+const generator = "layer/collate/rootgen"
+
+// bannedStandard are packages of the standard library that only some rooms may use.
+var bannedStandard = map[string]struct {
+	but      []string
+	testsMay bool
+	reason   string
+}{
+	"C": {but: []string{"layer/kv/fdb", generator}, reason: "the binary builds without cgo, but for FoundationDB"},
+	"unsafe": {but: []string{"layer/script/internal/engine", "layer/script/internal/turns", "query/types", generator},
+		reason: "nothing here is worth a memory fault in somebody's only copy of their data"},
+	"net/http": {but: []string{"node", "node/...", "scripts/..."}, testsMay: true,
+		reason: "HTTP is spoken in node alone"},
+	"database/sql": {testsMay: true, reason: "Divan is a server of SQL, not a client"},
+	"log":          {but: []string{generator, "cluster"}, reason: "the log is for the operator: log/slog, with keys"},
+	"math/rand":    {reason: "math/rand/v2 is the one that is seeded well"},
+	"net/http/pprof": {but: []string{"node"},
+		reason: "it registers itself on the default mux, for everybody who can connect"},
+}
