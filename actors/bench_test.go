@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/actors"
 )
 
-// BenchmarkEnsure_Build is a first index build, from the request to the end of the job, in documents per second.
+// BenchmarkEnsure_Build measures a first index build, from the request to the end of the job, in documents per second.
 func BenchmarkEnsure_Build(b *testing.B) {
 	const documents = 50_000
 	for _, shards := range []int{1, 2, 4} {
@@ -18,7 +18,7 @@ func BenchmarkEnsure_Build(b *testing.B) {
 			putMany(b, db, documents)
 			b.ResetTimer()
 			for i := range b.N {
-				// Another signature each time is another index.
+				// A different signature each time makes a different index.
 				name := fmt.Sprint("by", i)
 				put(
 					b,
@@ -40,7 +40,7 @@ func BenchmarkEnsure_Build(b *testing.B) {
 	}
 }
 
-// BenchmarkEnsure_WriteThenRead is one document and a fresh index after it.
+// BenchmarkEnsure_WriteThenRead measures writing one document and bringing the index up to date.
 func BenchmarkEnsure_WriteThenRead(b *testing.B) {
 	store := openLayer(b)
 	s := startOn(b, store, "n1")
@@ -61,7 +61,7 @@ func BenchmarkEnsure_WriteThenRead(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "roundtrips/s")
 }
 
-// BenchmarkListen_Wake is from a commit to the last of 1,000 idle listeners.
+// BenchmarkListen_Wake measures the time from a commit to the wake-up of the last of 1,000 idle listeners.
 func BenchmarkListen_Wake(b *testing.B) {
 	store := openLayer(b)
 	s := startOn(b, store, "n1")

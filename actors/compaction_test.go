@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// A compaction that was asked for is done by one of the nodes, which counts what it removes, and is said to run until
+// One of the nodes runs a requested compaction and counts what it removes. The compaction is reported as running until
 // it is done.
 func TestLayer_Compaction(t *testing.T) {
 	store := openLayer(t)
@@ -57,7 +57,7 @@ func TestLayer_Compaction(t *testing.T) {
 		f := n.Compactions()
 		bodies, failures = bodies+f.Bodies, failures+f.Failures
 	}
-	// What a transaction removed whose result was unknown is counted by nobody.
+	// What a transaction with an unknown result removed is not counted.
 	if bodies > revisions || bodies < revisions && !faultkv.Enabled() || failures != 0 {
 		t.Errorf("%d bodies were removed, %d runs failed", bodies, failures)
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/divandb/divan/actors/internal/runtime"
 )
 
-// databaseChanged tells the databases actor that somebody began or ceased to listen to a database, or that this node
-// took on an index job of it, or an index to keep warm, or has done with one.
+// databaseChanged tells the databases actor that a database got its first listener or lost its last, or that this node
+// took on or finished an index job of it, or started or stopped keeping one of its indexes warm.
 type databaseChanged struct{ db ports.Database }
 
-// databasesBehavior keeps an actor for each database that is in use.
+// databasesBehavior keeps an actor for each database in use.
 type databasesBehavior struct {
-	all func() []ports.Database // those in use
-	// whether one is; asked for each that changes, so it must not look at the others
+	all func() []ports.Database // databases in use
+	// reports whether one is; called for each that changes, so it must not iterate over the others
 	inUse  func(db ports.Database) bool
 	spec   func(db ports.Database) runtime.Spec
 	open   map[string]ports.Database // by child key
@@ -26,7 +26,7 @@ type databasesBehavior struct {
 	serial int
 }
 
-// DatabasesFacts are the figures of the databases actor.
+// DatabasesFacts describe the state of the databases actor.
 type DatabasesFacts struct {
 	Open int `json:"open"`
 }
@@ -52,7 +52,7 @@ func (b *databasesBehavior) Step(_ time.Time, message any) []runtime.Effect {
 	return nil
 }
 
-// changed has a database's actor look what it should have, and starts it where there is none.
+// changed makes a database's actor check what it should run, and starts the actor if there is none.
 func (b *databasesBehavior) changed(db ports.Database) []runtime.Effect {
 	if key, ok := b.keys[db]; ok {
 		return []runtime.Effect{runtime.Tell{Key: key, Message: runtime.LookAgain{}}}
@@ -63,8 +63,8 @@ func (b *databasesBehavior) changed(db ports.Database) []runtime.Effect {
 	return nil
 }
 
-// ensure starts a database's actor where there is none. Keys are numbered, since a database of the same name can take
-// over while the actor of a deleted one is ending.
+// ensure starts a database's actor if there is none. Keys are numbered, because a database of the same name can be
+// created while the actor of a deleted one is ending.
 func (b *databasesBehavior) ensure(db ports.Database) []runtime.Effect {
 	if _, ok := b.keys[db]; ok {
 		return nil
@@ -79,7 +79,7 @@ func (b *databasesBehavior) Status() (string, any) {
 	return "running", DatabasesFacts{Open: len(b.open)}
 }
 
-// databasesSpec is the actor of the databases that somebody listens to, or that have an index being built or kept warm.
+// databasesSpec returns the actor of the databases that have listeners, or indexes being built or kept warm.
 func databasesSpec(f *feeds.Feeds, x *indexing.Indexing, linger time.Duration) runtime.Spec {
 	return runtime.Spec{Kind: "databases", Make: func() runtime.Behavior {
 		return &databasesBehavior{
@@ -99,19 +99,19 @@ func databasesSpec(f *feeds.Feeds, x *indexing.Indexing, linger time.Duration) r
 	}}
 }
 
-// databaseBehavior keeps the actors of one database: one for each shard that somebody listens to, one for each index
-// job this node has, and one that keeps indexes warm. It ends when it has had none for a while.
+// databaseBehavior keeps the actors of one database: one for each shard that has listeners, one for each index job on
+// this node, and one that keeps indexes warm. It ends some time after the last of them.
 type databaseBehavior struct {
-	wanted   func() []runtime.Spawn // keys do not change
+	wanted   func() []runtime.Spawn // keys never change
 	linger   time.Duration
 	running  map[string]bool // by key
 	idleTurn int
 }
 
-// lingered says that the time has passed for which a database without actors is kept.
+// lingered means that the time is over for which a database without actors is kept.
 type lingered struct{ turn int }
 
-// DatabaseFacts are the figures of a database actor.
+// DatabaseFacts describe the state of a database actor.
 type DatabaseFacts struct {
 	Actors int `json:"actors"`
 }
@@ -131,7 +131,7 @@ func (b *databaseBehavior) Step(_ time.Time, message any) []runtime.Effect {
 	return nil
 }
 
-// reconcile starts what is wanted and has the others look whether they are.
+// reconcile starts missing actors, and makes the others check whether they are still needed.
 func (b *databaseBehavior) reconcile() []runtime.Effect {
 	var e []runtime.Effect
 	for key := range b.running {

@@ -8,13 +8,13 @@ import (
 	"github.com/divandb/divan/actors/internal/runtime"
 )
 
-// openDatabase is a database of which nothing but its identity is asked.
+// openDatabase is a database with only an identity.
 type openDatabase struct {
 	ports.Database
 	n int
 }
 
-// However many databases a node has, a change of one asks about that one alone.
+// A change of one database checks only that one, however many databases a node has.
 func TestDatabasesBehavior_many(t *testing.T) {
 	const databases = 1000
 	all, asked := 0, map[ports.Database]int{}
@@ -31,7 +31,7 @@ func TestDatabasesBehavior_many(t *testing.T) {
 	for i := range databases {
 		e := b.Step(time.Time{}, databaseChanged{openDatabase{n: i}})
 		if len(e) != 1 {
-			t.Fatalf("the actor of database %d was not started: %v", i, e)
+			t.Fatalf("the actor of database %d did not start: %v", i, e)
 		}
 		b.Step(time.Time{}, databaseChanged{openDatabase{n: i}})
 	}
@@ -49,7 +49,7 @@ func TestDatabasesBehavior_many(t *testing.T) {
 	}
 	for db, n := range asked {
 		if n != 2 {
-			t.Errorf("it was asked %d times whether %v is in use", n, db)
+			t.Errorf("%d checks whether %v is in use", n, db)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestEnsure_SmallLagIsCaughtUpInTheRequest(t *testing.T) {
 	}
 }
 
-// Who does not wait has a small lag made up for at once all the same, without a job.
+// A request that does not wait still has a small lag caught up at once, without a job.
 func TestEnsureSoon_SmallLag(t *testing.T) {
 	db := newDatabase("cities")
 	st := newStore(t, db)
@@ -76,7 +76,7 @@ func TestEnsure_LargeLagIsAJob(t *testing.T) {
 	if db.indexed["a"] != 5000 || db.indexed["b"] != 3000 {
 		t.Errorf("indexed %v", db.indexed)
 	}
-	if db.finishes > 2 { // one, and perhaps one for a request that came when it had just begun
+	if db.finishes > 2 { // one, and perhaps another for a request that came just after it began
 		t.Errorf("built %d times for 50 requests at once", db.finishes)
 	}
 	eventually(t, func() string {
@@ -87,7 +87,7 @@ func TestEnsure_LargeLagIsAJob(t *testing.T) {
 	})
 }
 
-// Requests and writers at once: what was committed before a request is in the index after it.
+// With concurrent requests and writers: what was committed before a request is in the index after it.
 func TestEnsure_SeesEveryWriteBeforeIt(t *testing.T) {
 	db := newDatabase("cities")
 	s := start(t, newStore(t, db), nil)
@@ -113,7 +113,7 @@ func TestEnsure_SeesEveryWriteBeforeIt(t *testing.T) {
 }
 
 func TestEnsure_FailuresReachTheRequest(t *testing.T) {
-	t.Run("a batch that fails for ever", func(t *testing.T) {
+	t.Run("a batch that always fails", func(t *testing.T) {
 		db := newDatabase("cities")
 		db.stepFault = func(layer.ShardID) error {
 			return &layer.Error{Kind: layer.TooLarge, Reason: "rows of one document exceed a transaction"}
@@ -130,7 +130,7 @@ func TestEnsure_FailuresReachTheRequest(t *testing.T) {
 		db.stepFault = func(layer.ShardID) error { return kv.NewError(kv.CodeDiskFull, "injected", nil) }
 		s := start(t, newStore(t, db), nil)
 		commits(db, "a", 5000)
-		for range 2 { // the second hears of it from the job alone
+		for range 2 { // the second request learns of it only from the job
 			if err := s.Ensure(t.Context(), db, db.design); layer.KindOf(err) != layer.Full {
 				t.Errorf("error %v", err)
 			}
@@ -146,7 +146,7 @@ func TestEnsure_FailuresReachTheRequest(t *testing.T) {
 			!strings.Contains(err.Error(), "an injected bug") {
 			t.Errorf("error %v", err)
 		}
-		t.Logf("told after %v", time.Since(begin))
+		t.Logf("error after %v", time.Since(begin))
 	})
 	t.Run("an indexer that crashes once", func(t *testing.T) {
 		db := newDatabase("cities")
@@ -171,7 +171,7 @@ func TestEnsure_FailuresReachTheRequest(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
-	t.Run("the request is given up", func(t *testing.T) {
+	t.Run("the request is cancelled", func(t *testing.T) {
 		db := newDatabase("cities")
 		blocked := make(chan struct{})
 		db.stepFault = func(layer.ShardID) error {
@@ -186,7 +186,7 @@ func TestEnsure_FailuresReachTheRequest(t *testing.T) {
 			layer.KindOf(err) != layer.Timeout {
 			t.Errorf("error %v", err)
 		}
-		// The job goes on without it.
+		// The job continues without it.
 		waiting, cancelWaiting := context.WithCancel(t.Context())
 		var requests sync.WaitGroup
 		for range 2 {
@@ -235,8 +235,8 @@ func TestEnsure_FailuresReachTheRequest(t *testing.T) {
 	})
 }
 
-// A request that comes while a job runs does not have another follow it: when the job has ended, what is lacking is
-// little, and the request makes up for that.
+// A request during a running job does not enqueue another one: when the job has ended, the lag is small and the request
+// catches it up.
 func TestEnsure_WhileAJobRuns(t *testing.T) {
 	db := newDatabase("cities")
 	release := make(chan struct{})
@@ -283,11 +283,11 @@ func TestEnsure_WhileAJobRuns(t *testing.T) {
 	})
 }
 
-// A request whose client has gone, after it had the turn in vain and before it asked for a job, leaves that to those
-// who came meanwhile: they do not wait until they would ask again by themselves.
+// A request whose client leaves after it had the turn without success, and before it enqueued a job, leaves that to
+// requests that came meanwhile: they do not wait until their next regular check.
 func TestEnsure_LeftInTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// It runs last: dead letters of the stop are counted in a goroutine that waits.
+		// It runs last, because dead letters of the stop are counted in a goroutine that waits.
 		t.Cleanup(func() { time.Sleep(time.Second) })
 		db := newDatabase("cities")
 		st := newStore(t, db)
@@ -302,9 +302,9 @@ func TestEnsure_LeftInTheTurn(t *testing.T) {
 				goAway()
 			})
 		}
-		st.mu.Lock() // the node is at work already
+		st.mu.Lock() // the node is already working
 		st.fault = func(call string) (err error) {
-			if call == "job" && ctx.Err() != nil {
+			if call == "enqueue" && ctx.Err() != nil {
 				gone.Do(func() { err = ctx.Err() })
 			}
 			return err
@@ -313,7 +313,7 @@ func TestEnsure_LeftInTheTurn(t *testing.T) {
 		var requests sync.WaitGroup
 		requests.Go(func() {
 			if err := s.Ensure(ctx, db, db.design); err == nil {
-				t.Error("a request without a client got done")
+				t.Error("a request without a client succeeded")
 			}
 		})
 		synctest.Wait() // it has the turn
@@ -328,7 +328,7 @@ func TestEnsure_LeftInTheTurn(t *testing.T) {
 	})
 }
 
-// endSoon waits for requests that nothing keeps waiting any more.
+// endSoon waits for requests that have nothing left to wait for.
 func endSoon(t *testing.T, requests *sync.WaitGroup) {
 	t.Helper()
 	begin := time.Now()
@@ -338,8 +338,8 @@ func endSoon(t *testing.T, requests *sync.WaitGroup) {
 	}
 }
 
-// A job that could not be asked for by who had the turn, and does not wait, is asked for by those who came meanwhile
-// and do.
+// If the request with the turn could not enqueue a job, and does not wait, a request that came meanwhile and waits
+// enqueues it.
 func TestEnsureSoon_FailsAfterTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Cleanup(func() { time.Sleep(time.Second) }) // as above

@@ -14,15 +14,15 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// sickStore is a store as one node sees it whose way to the store, or whose actor, has a fault. Other nodes use the
-// store itself.
+// sickStore is the store as seen by a node whose connection to the store, or whose actor, is faulty. Other nodes use
+// the store itself.
 type sickStore struct {
 	*store
 	db    *sickDatabase
 	probe atomic.Pointer[func(ctx context.Context) error]
 }
 
-// sickDatabase is a database as that node sees it.
+// sickDatabase is a database as seen by that node.
 type sickDatabase struct {
 	*database
 	watch atomic.Pointer[func(ctx context.Context, w kv.Watch, err error) (kv.Watch, error)]
@@ -62,27 +62,27 @@ func panicking(_ context.Context, w kv.Watch, _ error) (kv.Watch, error) {
 	panic("an injected bug")
 }
 
-// panickyWatch fires as the one below it, and then fails its reader.
+// panickyWatch fires when the watch below it does, and then makes its reader panic.
 type panickyWatch struct{ kv.Watch }
 
 func (panickyWatch) Err() error { panic("an injected bug") }
 
-// deafWatch never fires: its connection is broken, and nobody knows.
-type deafWatch struct {
+// brokenWatch never fires: its connection is broken without an error.
+type brokenWatch struct {
 	kv.Watch
 	never chan struct{}
 	once  *sync.Once
 }
 
-func (w deafWatch) Done() <-chan struct{} { return w.never }
-func (w deafWatch) Err() error            { return context.Canceled }
+func (w brokenWatch) Done() <-chan struct{} { return w.never }
+func (w brokenWatch) Err() error            { return context.Canceled }
 
-func (w deafWatch) Cancel() {
+func (w brokenWatch) Cancel() {
 	w.Watch.Cancel()
 	w.once.Do(func() { close(w.never) })
 }
 
-// Whatever fails on the node that a shard's actor is placed on, listeners there and elsewhere hear of every commit.
+// Whatever fails on the node that a shard's actor is placed on, listeners there and elsewhere learn of every commit.
 func TestPeers_TheOwnerFails(t *testing.T) {
 	type fault = func(ctx context.Context, w kv.Watch, err error) (kv.Watch, error)
 	hang := func(ctx context.Context) error {
@@ -93,8 +93,8 @@ func TestPeers_TheOwnerFails(t *testing.T) {
 		name  string
 		watch fault
 		probe func(ctx context.Context) error
-		fire  bool // what is armed fires once when the fault begins
-		local bool // listeners of the node itself can hear too
+		fire  bool // an armed watch fires once when the fault begins
+		local bool // whether listeners on the node itself can be woken
 	}{
 		{name: "its actor panics when it arms a watch", fire: true, local: true,
 			watch: panicking},
@@ -110,9 +110,9 @@ func TestPeers_TheOwnerFails(t *testing.T) {
 				w.Cancel()
 				return nil, hang(ctx)
 			}},
-		{name: "its connection is silent and it does not know",
+		{name: "its connection is broken and it has not noticed",
 			watch: func(_ context.Context, w kv.Watch, err error) (kv.Watch, error) {
-				return deafWatch{w, make(chan struct{}), new(sync.Once)}, err
+				return brokenWatch{w, make(chan struct{}), new(sync.Once)}, err
 			}, probe: hang, fire: true},
 	}
 	for _, tc := range cases {
@@ -136,7 +136,7 @@ func TestPeers_TheOwnerFails(t *testing.T) {
 				db.set(func() { db.watches.fire("a", nil) })
 			}
 			for i := range 20 {
-				time.Sleep(time.Duration(i) * time.Millisecond) // other moments of the fault
+				time.Sleep(time.Duration(i) * time.Millisecond) // at another moment of the fault
 				all.drain()
 				db.commit("a")
 				all.wake(t, fmt.Sprintf("commit %d", i))
@@ -153,7 +153,7 @@ func TestPeers_TheOwnerFails(t *testing.T) {
 	}
 }
 
-// A node alone whose shard actor keeps failing still delivers, says so, and is well again later.
+// A single node whose shard actor keeps failing still wakes listeners, reports it, and recovers later.
 func TestSystem_Degraded(t *testing.T) {
 	db := newDatabase("cities")
 	sick := newSickStore(newStore(t, db), db)

@@ -20,7 +20,7 @@ type watch struct {
 	err  error
 }
 
-// watches is the armed watches of a fake, by key. Its users hold mu.
+// watches has the armed watches of a fake, by key. Its users hold mu.
 type watches struct {
 	mu    *sync.Mutex
 	armed map[*watch]bool
@@ -32,7 +32,7 @@ func (w *watches) arm(key string) *watch {
 	return x
 }
 
-// fire ends the watches on a key, or all with an empty one.
+// fire fires the watches on a key, or all if it is empty.
 func (w *watches) fire(key string, err error) {
 	for x := range w.armed {
 		if key == "" || x.key == key {
@@ -63,28 +63,29 @@ func (x *watch) Cancel() {
 	}
 }
 
-// database is a database of shards with one number each: a commit makes it larger. It has one design document with one
-// index, which is one number: how many commits it has seen of each shard.
+// database is a database with one number per shard, which a commit increases. It has one design document with one
+// index, whose content is how many commits of each shard it has indexed.
 type database struct {
 	name    string
+	store   *store
 	number  int64
 	design  *layer.Design // nil: deleted
 	mu      sync.Mutex
 	watches watches
 	version map[layer.ShardID]uint64
 	fault   func() error              // of WatchShard
-	arming  func(ctx context.Context) // called by WatchShard when it is settled, without mu
+	arming  func(ctx context.Context) // called by WatchShard when it has settled, without mu
 
 	indexed    map[layer.ShardID]uint64 // visible to readers
-	built      map[layer.ShardID]uint64 // by the build that is under way
+	built      map[layer.ShardID]uint64 // in the current build
 	token      int64                    // of the newest build
 	building   bool
 	goal       layer.Seq
 	open       int // builds not closed
 	stepFault  func(shard layer.ShardID) error
 	finishes   int
-	finishers  []int64 // the tokens of builds that finished
-	aggregated uint64  // commits that were indexed when aggregates were brought up to date last
+	finishers  []int64 // tokens of finished builds
+	aggregated uint64  // commits that were indexed when aggregates were last updated
 	catchUps   int
 	designs    int // how often the design documents were read
 
@@ -96,7 +97,7 @@ type database struct {
 	gone         bool // the database was deleted
 }
 
-// deleted is the answer of a database that is gone. The caller holds mu.
+// deleted returns the error if the database was deleted. The caller holds mu.
 func (d *database) deleted() error {
 	if d.gone {
 		return &layer.Error{Kind: layer.NotFound, Reason: "Database does not exist."}
@@ -135,7 +136,7 @@ func (d *database) WatchShard(ctx context.Context, shard layer.ShardID, settled 
 	return w, sequence(seen), nil
 }
 
-// looked is what a watch sees of a shard.
+// looked returns what a watch sees of a shard.
 func (d *database) looked(shard layer.ShardID) (seen uint64, arming func(ctx context.Context), err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -224,7 +225,7 @@ func (ix index) State(context.Context) (layer.IndexState, error) {
 		Building: ix.d.building, Goal: ix.d.goal}, nil
 }
 
-func (ix index) Standing(ctx context.Context) (layer.IndexState, error) { return ix.State(ctx) }
+func (ix index) BriefState(ctx context.Context) (layer.IndexState, error) { return ix.State(ctx) }
 
 func (ix index) CatchUp(_ context.Context, n int) (bool, error) {
 	if ix.d.catchingUp != nil {
@@ -243,7 +244,45 @@ func (ix index) CatchUp(_ context.Context, n int) (bool, error) {
 	return true, nil
 }
 
-func (ix index) Join(context.Context, int64, layer.ShardID) (actors.Build, error) {
+func (ix index) job() layer.IndexJob {
+	ix.d.mu.Lock()
+	defer ix.d.mu.Unlock()
+	of := layer.IndexJob{Database: ix.d.name}
+	if ix.d.design != nil {
+		of.Design, of.Signature = ix.d.design.ID, ix.d.design.Signature
+	}
+	return of
+}
+
+func (ix index) FollowBuild(ctx context.Context) (layer.BuildProgress, error) {
+	// The watch comes first: any later change of the job counts.
+	p, err := ix.d.store.build(ix.job(), nil)
+	if err == nil {
+		p.State, err = ix.State(ctx)
+	}
+	return released(p, err)
+}
+
+func (ix index) RequestBuild(ctx context.Context, until layer.Seq) (layer.BuildProgress, error) {
+	state, err := ix.State(ctx)
+	if err != nil {
+		return layer.BuildProgress{}, err
+	}
+	p, err := ix.d.store.build(ix.job(), func(j *layer.Job) bool {
+		return state.Seq.Compare(until) < 0 && (j == nil || j.State != layer.JobRunning)
+	})
+	p.State = state
+	return released(p, err)
+}
+
+func released(p layer.BuildProgress, err error) (layer.BuildProgress, error) {
+	if err != nil && p.Watch != nil {
+		p.Watch.Cancel()
+	}
+	return p, err
+}
+
+func (d *database) Join(context.Context, layer.IndexJob, int64, layer.ShardID) (actors.Build, error) {
 	return nil, &layer.Error{Kind: layer.Conflict, Reason: "not shared"}
 }
 
@@ -260,13 +299,15 @@ func (ix index) Aggregate(context.Context) error {
 	return nil
 }
 
-func (ix index) Begin(_ context.Context, token, _ int64) (actors.Build, error) {
-	d := ix.d
+func (d *database) Begin(_ context.Context, of layer.IndexJob, token, _ int64) (actors.Build, error) {
 	if d.beforeBegin != nil {
 		d.beforeBegin()
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.design == nil || d.design.Signature != of.Signature {
+		return nil, &layer.Error{Kind: layer.NotFound, Reason: "no design document has this index any more"}
+	}
 	if token < d.token {
 		return nil, &layer.Error{Kind: layer.Conflict, Reason: "lost"}
 	}

@@ -32,12 +32,13 @@ type store struct {
 	fault     func(call string) error
 }
 
-// newStore makes a store that, after the systems on it have stopped, must have nothing armed or open.
+// newStore returns a store. After the systems on it have stopped, nothing may be armed or open.
 func newStore(t testing.TB, databases ...*database) *store {
 	s := &store{databases: map[string]*database{}, jobs: map[string]*job{}}
 	s.watches = watches{mu: &s.mu, armed: map[*watch]bool{}}
 	for _, d := range databases {
 		s.databases[d.name] = d
+		d.store = s
 	}
 	t.Cleanup(func() {
 		s.mu.Lock()
@@ -54,7 +55,7 @@ func newStore(t testing.TB, databases ...*database) *store {
 	return s
 }
 
-// lock is the beginning of every call.
+// lock begins every call.
 func (s *store) lock(call string) error {
 	s.mu.Lock()
 	if s.fault != nil {
@@ -81,18 +82,45 @@ func (s *store) Enqueue(_ context.Context, typ, id string, data []byte) error {
 	if err := s.lock("enqueue"); err != nil {
 		return err
 	}
+	s.put(typ, id, data)
+	return nil
+}
+
+// put enqueues a job. The caller holds mu.
+func (s *store) put(typ, id string, data []byte) {
 	j := s.jobs[id]
 	switch {
 	case j != nil && j.State == layer.JobRunning:
 		j.again, j.Data = true, data
-		return nil
+		return
 	case j == nil:
 		j = &job{Job: layer.Job{Type: typ, ID: id}}
 		s.jobs[id] = j
 	}
 	j.State, j.Data, j.due = layer.JobPending, data, time.Now()
 	s.changed(j)
-	return nil
+}
+
+// build returns the job of an index, and watches it. It enqueues the job if ask, which is nil or gets the job, returns
+// true.
+func (s *store) build(of layer.IndexJob, ask func(*layer.Job) bool) (p layer.BuildProgress, err error) {
+	defer s.mu.Unlock()
+	call := "job"
+	if ask != nil {
+		call = "enqueue"
+	}
+	if err := s.lock(call); err != nil {
+		return p, err
+	}
+	if j := s.jobs[of.ID()]; j != nil {
+		c := j.Job
+		p.Job = &c
+	}
+	if ask != nil && ask(p.Job) {
+		s.put(layer.IndexJobs, of.ID(), of.Encode())
+	}
+	p.Watch = s.watches.arm("job " + of.ID())
+	return p, nil
 }
 
 func (s *store) changed(j *job) {
@@ -113,26 +141,36 @@ func (s *store) Job(_ context.Context, _, id string) (*layer.Job, kv.Watch, erro
 	return nil, w, nil
 }
 
-func (s *store) Claim(_ context.Context, typ string, w layer.Worker) (*layer.Job, error) {
-	if typ != layer.IndexJobs { // there are no others
-		return nil, nil
-	}
+func (s *store) Claim(_ context.Context, typ string, w layer.Worker) (c layer.Claimed, err error) {
 	defer s.mu.Unlock()
+	if typ != layer.IndexJobs { // there are no others
+		s.mu.Lock()
+		c.Watch = s.watches.arm(typ)
+		return c, nil
+	}
 	if err := s.lock("claim"); err != nil {
-		return nil, err
+		return c, err
 	}
 	for _, j := range s.jobs {
-		if j.State != layer.JobFinished && !j.due.Add(w.Grace(j.ID)).After(time.Now()) {
+		if j.State == layer.JobFinished {
+			continue
+		}
+		due := j.due.Add(w.Grace(j.ID))
+		if !due.After(time.Now()) {
 			s.token++
 			s.claims++
 			j.State, j.Token, j.Worker, j.again = layer.JobRunning, s.token, w.Name, false
 			j.lease, j.due = w.Lease, time.Now().Add(w.Lease)
 			s.changed(j)
-			c := j.Job
-			return &c, nil
+			claimed := j.Job
+			return layer.Claimed{Job: &claimed}, nil
+		}
+		if c.Next == nil || due.Before(c.Next.At) {
+			c.Next = &layer.DueJob{ID: j.ID, At: due}
 		}
 	}
-	return nil, nil
+	c.Watch = s.watches.arm("queue")
+	return c, nil
 }
 
 func (s *store) held(j *layer.Job) (*job, error) {
@@ -205,24 +243,6 @@ func (s *store) RemoveJob(_ context.Context, _, id string) error {
 	return nil
 }
 
-func (s *store) WatchJobs(_ context.Context, typ string, worker layer.Worker) (w kv.Watch,
-	next *layer.DueJob, err error) {
-	defer s.mu.Unlock()
-	if typ != layer.IndexJobs {
-		s.mu.Lock()
-		return s.watches.arm(typ), nil, nil
-	}
-	if err := s.lock("watch"); err != nil {
-		return nil, next, err
-	}
-	for _, j := range s.jobs {
-		if due := j.due.Add(worker.Grace(j.ID)); j.State != layer.JobFinished && (next == nil || due.Before(next.At)) {
-			next = &layer.DueJob{ID: j.ID, At: due}
-		}
-	}
-	return s.watches.arm("queue"), next, nil
-}
-
 // steal ends all leases, as if time had passed.
 func (s *store) steal() {
 	s.mu.Lock()
@@ -288,7 +308,7 @@ func eventually(t testing.TB, wrong func() string) {
 	}
 }
 
-// find is the first actor of a kind in the tree.
+// find returns the first actor of a kind in the tree.
 func find(n actors.Node, kind string) *actors.Node {
 	if n.Kind == kind {
 		return &n

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// The same as with the fakes, on the real layer and engine.
+// The same tests as with the fakes, on the real layer and engine.
 
 func openLayer(t testing.TB) *layer.Store {
 	t.Helper()
@@ -98,7 +98,7 @@ func shardsOf(t testing.TB, db *layer.Database) []layer.ShardID {
 	return maps[len(maps)-1].Shards
 }
 
-// An interactive index is built because its design document was written: nobody has to ask for it.
+// An interactive index is built when its design document is written, without a request.
 func TestLayer_InteractiveIndexIsBuilt(t *testing.T) {
 	store := openLayer(t)
 	startOn(t, store, "n1")
@@ -139,7 +139,7 @@ func awaitJob(t *testing.T, store *layer.Store, typ, id string) {
 	}
 }
 
-// Where the settings ask for it, an index that no design document has any more is removed, a while after the last one
+// If the settings ask for it, an index that no design document defines any more is removed some time after the last one
 // was changed (V8).
 func TestLayer_UnusedIndexesAreRemoved(t *testing.T) {
 	store := openLayerWith(t, layer.Options{CleanupAfter: 100 * time.Millisecond})
@@ -206,8 +206,8 @@ func TestLayer_ListenersAreWoken(t *testing.T) {
 	receives(t, woken, "the deletion of the database")
 }
 
-// wokenTimes waits until listeners were woken so often in all. Watches that fire without reason, as some do with
-// faults, wake them more often.
+// wokenTimes waits until listeners were woken this often in total. Spurious wake-ups, which some faults cause, add to
+// the number.
 func wokenTimes(t *testing.T, s *actors.System, want int64, what string) {
 	t.Helper()
 	eventually(t, func() string {

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// The layer as actors see it. FromLayer and Of make these of the layer's own.
+// The layer as actors see it. FromLayer and Of convert the layer's own types.
 type (
 	Store    = ports.Store
 	Database = ports.Database
@@ -22,7 +22,7 @@ type (
 	Plan     = ports.Plan
 )
 
-// What a System shows of itself.
+// What a System reports about itself.
 type (
 	Node            = runtime.Node
 	KindMetrics     = runtime.KindMetrics
@@ -35,11 +35,11 @@ type (
 	CompactionFacts = upkeep.CompactionFacts
 )
 
-// FromLayer makes a Store of the layer's.
+// FromLayer returns a Store for a layer.Store.
 func FromLayer(s *layer.Store) Store { return ports.FromLayer(s) }
 
-// Of makes a Database of the layer's: the same value for all handles of one database.
+// Of returns a Database for a layer.Database. All handles of one database yield the same value.
 func Of(db *layer.Database) Database { return ports.Of(db) }
 
-// NewActorSystem makes a protoactor system that logs to l what an operator wants to know of it.
+// NewActorSystem returns a protoactor system that logs to l what matters to an operator.
 func NewActorSystem(l *slog.Logger) *actor.ActorSystem { return runtime.NewActorSystem(l) }

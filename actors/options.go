@@ -10,50 +10,52 @@ import (
 	"github.com/divandb/divan/actors/internal/ports"
 )
 
-// Options of Start. The zero value of a field is its default.
+// Options of Start. Zero fields have defaults.
 type Options struct {
-	// System is the protoactor system to run in, from NewActorSystem; the cluster sets up remoting on it before. nil
-	// makes one without remoting.
+	// System is the protoactor system to run in, from NewActorSystem, on which the cluster has already set up remoting.
+	// nil creates one without remoting.
 	System *actor.ActorSystem
-	// Store is where databases and jobs are: FromLayer. Required.
+	// Store has the databases and jobs. See FromLayer. It is required.
 	Store ports.Store
-	// Placer says which actors belong on this node. nil: all of them.
+	// Placer decides which actors belong on this node. nil means all of them.
 	Placer Placer
-	// Peers is the other nodes. nil: there are none. Where it is set and Placer is not, it is the Placer too.
+	// Peers are the other nodes. nil means that there are none. If it is set and Placer is not, it is also the Placer.
 	Peers Peers
-	// Node is this node's name, as members and as the worker of its jobs. "local" by default.
+	// Node is this node's name as a member, and as the worker of its jobs. The default is "local".
 	Node   string
 	Logger *slog.Logger
 
-	// Linger is how long an actor without work is kept. 10 s by default.
+	// Linger is how long an actor without work is kept. The default is 10 s.
 	Linger time.Duration
-	// Beat paces what nodes tell each other about changes shards: a node whose listeners hear of a shard from another
-	// one that has fallen silent watches by itself after three of them. 250 ms by default.
+	// Beat is the interval between messages of nodes about changes shards. A node whose shards are watched by another
+	// node watches them itself if that node is silent for three beats. The default is 250 ms.
 	Beat time.Duration
 	// Lease is how long a job's worker may be silent before another node takes the job over. The jobs of a killed node
-	// go on elsewhere after at most one and a half times that. 1.6 s by default.
+	// continue elsewhere after at most one and a half times that. The default is 1.6 s.
 	Lease time.Duration
-	// OwnersGrace is how long a job waits for the node it belongs on before any other takes it. 200 ms by default.
+	// OwnersGrace is how long a job waits for the node that it belongs on before other nodes may take it. The default
+	// is 200 ms.
 	OwnersGrace time.Duration
-	// MaxIndexers bounds the index builds under way on this node. 4 by default.
+	// MaxIndexers is the maximum number of concurrent index builds on this node. The default is 4.
 	MaxIndexers int
-	// ShareFrom is from how many changes on the first build of an index is shared with other nodes, a job for each
-	// changes shard. 10,000 by default.
+	// ShareFrom is the number of changes from which on the first build of an index is shared with other nodes, with one
+	// job for each changes shard. The default is 10,000.
 	ShareFrom int64
-	// MaxShards bounds the shards of shared builds that this node works on at once. As many as there are processors by
-	// default.
+	// MaxShards is the maximum number of shards of shared builds that this node works on concurrently. The default is
+	// the number of processors.
 	MaxShards int
-	// Batch is how many documents an indexer takes at first; it adapts. 100 by default (V6).
+	// Batch is how many documents an indexer processes at first. It adapts. The default is 100 (V6).
 	Batch int
-	// CompactionShare is how much of the time compaction may work on this node, in per cent. 20 by default.
+	// CompactionShare is how much of the time compaction may work on this node, in percent. The default is 20.
 	CompactionShare int
-	// WarmFor is how long an index is kept warm after somebody asked for it. 1 h by default; negative: never.
+	// WarmFor is how long an index is kept warm after it was asked for. The default is 1 h; a negative value disables
+	// it.
 	WarmFor time.Duration
-	// WarmGather is how long changes are gathered before warm indexes are updated. 250 ms by default.
+	// WarmGather is how long changes are gathered before warm indexes are updated. The default is 250 ms.
 	WarmGather time.Duration
 }
 
-// withDefaults completes a copy.
+// withDefaults returns a copy with defaults.
 func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -103,34 +105,33 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Placer is what actors ask of the cluster.
+// Placer decides where actors belong.
 type Placer interface {
-	// Owns reports whether the actor of that kind and id belongs on this node, at the moment and in this node's view.
-	// It does not block.
+	// Owns reports whether the actor of a kind and id currently belongs on this node, in this node's view. It does not
+	// block.
 	Owns(kind, id string) bool
 }
 
-// everything is the placement of a node alone.
+// everything places all actors on the only node.
 type everything struct{}
 
 func (everything) Owns(string, string) bool { return true }
 
-// Peers is the other nodes, as actors need them; the cluster's. All methods are safe for concurrent use and do not
-// block.
+// Peers are the other nodes, implemented by the cluster. All methods are safe for concurrent use and do not block.
 type Peers interface {
 	Placer
-	// Owner names the member that the actor of a kind and id belongs on, at the moment and in this node's view: this
-	// node's name where it is this one.
+	// Owner returns the member that the actor of a kind and id currently belongs on, in this node's view. It may be
+	// this node.
 	Owner(kind, id string) string
-	// Company reports whether there are other members now.
-	Company() bool
+	// HasOthers reports whether there are currently other members.
+	HasOthers() bool
 	// Left reports whether a member is known to have left the cluster, or to have been given up.
 	Left(member string) bool
-	// Send sends a message to a member's System.Receive: at most once, perhaps late, perhaps never, and nobody is told.
+	// Send sends a message to a member's System.Receive: at most once, perhaps late, perhaps never, without an error.
 	Send(member string, message []byte)
 	// Subscribe returns a channel that receives after each change of placement. Call cancel when done.
 	Subscribe() (changed <-chan struct{}, cancel func())
 }
 
-// processors is how many goroutines run at once.
+// processors returns how many goroutines run in parallel.
 func processors() int { return runtime.GOMAXPROCS(0) }

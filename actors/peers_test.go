@@ -12,12 +12,12 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// mesh is some nodes in one process, with a network between them that can lose messages. It is what the cluster is to
-// actors.
+// mesh is several nodes in one process, with a network between them that can lose messages. It takes the place of the
+// cluster.
 type mesh struct {
 	mu      sync.Mutex
 	nodes   map[string]*meshNode
-	owner   map[string]string // of a shard, in everybody's view; a node's own view comes first
+	owner   map[string]string // the owner of a shard, in all views; a node's own view takes precedence
 	lose    func(from, to string) bool
 	wakes   int // messages with wakes
 	letters int
@@ -25,7 +25,7 @@ type mesh struct {
 	grace   time.Duration // actors.Options.OwnersGrace
 }
 
-// meshNode is one node's end.
+// meshNode is one node of a mesh.
 type meshNode struct {
 	m       *mesh
 	name    string
@@ -85,7 +85,7 @@ func (n *meshNode) Owner(_, id string) string {
 
 func (n *meshNode) Owns(kind, id string) bool { return n.Owner(kind, id) == n.name }
 
-func (n *meshNode) Company() bool {
+func (n *meshNode) HasOthers() bool {
 	n.m.mu.Lock()
 	defer n.m.mu.Unlock()
 	return len(n.m.nodes) > 1
@@ -116,7 +116,7 @@ func (n *meshNode) Send(member string, message []byte) {
 	}
 }
 
-// place puts a shard on a node in everybody's view.
+// place places a shard on a node, in all views.
 func (m *mesh) place(shard, owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,7 +170,7 @@ func state(s *actors.System, shard string) string {
 	return "none"
 }
 
-// settled waits until the shards' actors are in these states, by node, and the store has that many watches.
+// settled waits until the shards' actors are in these states, by node, and the store has this many watches.
 func settled(t testing.TB, db *database, watches int, want map[*actors.System]string) {
 	t.Helper()
 	eventually(t, func() string {
@@ -186,8 +186,8 @@ func settled(t testing.TB, db *database, watches int, want map[*actors.System]st
 	})
 }
 
-// Listeners on three nodes, one watch in the store: the others are woken by one message each, and go on when the owner,
-// the network or the placement does not.
+// For listeners on three nodes there is one watch in the store. The other nodes are woken by one message each, and
+// continue when the owner, the network or the placement fails.
 func TestPeers_OneWatchForAllNodes(t *testing.T) {
 	db := newDatabase("cities")
 	store := newStore(t, db)
@@ -201,7 +201,7 @@ func TestPeers_OneWatchForAllNodes(t *testing.T) {
 	}
 	owned := map[*actors.System]string{s1: "watching", s2: "following", s3: "following"}
 	settled(t, db, 1, owned)
-	eventually(t, func() string { // the wakes of the beginning may be under way still
+	eventually(t, func() string { // the first wakes may still be on their way
 		all.drain()
 		m.mu.Lock()
 		before := m.wakes
@@ -228,7 +228,7 @@ func TestPeers_OneWatchForAllNodes(t *testing.T) {
 		m.losing(nil)
 		settled(t, db, 1, owned)
 	})
-	t.Run("it does not hear", func(t *testing.T) {
+	t.Run("its messages are lost", func(t *testing.T) {
 		m.losing(func(_, to string) bool { return to == "n1" })
 		settled(t, db, 3, map[*actors.System]string{s2: "watching", s3: "watching"})
 		m.losing(nil)
@@ -247,7 +247,7 @@ func TestPeers_OneWatchForAllNodes(t *testing.T) {
 	t.Run("its store fails", func(t *testing.T) {
 		settled(t, db, 1, owned)
 		all.drain()
-		db.set(func() { db.watches.fire("", errInjected) }) // all that is armed is the owner's
+		db.set(func() { db.watches.fire("", errInjected) }) // the only armed watch is the owner's
 		all.wake(t, "a failure")
 		settled(t, db, 1, owned)
 	})
@@ -257,7 +257,7 @@ func TestPeers_OneWatchForAllNodes(t *testing.T) {
 		all.drain()
 		db.commit("a")
 		all.wake(t, "a commit")
-		m.place("cities/a", "nobody that is there")
+		m.place("cities/a", "a member that is gone")
 		settled(t, db, 3, map[*actors.System]string{s1: "watching", s2: "watching", s3: "watching"})
 		m.place("cities/a", "n1")
 		settled(t, db, 1, owned)
@@ -270,7 +270,7 @@ func TestPeers_OneWatchForAllNodes(t *testing.T) {
 		m.place("cities/a", "n1")
 		eventually(t, func() string {
 			if state(s1, "a") != "watching" && state(s2, "a") != "watching" {
-				return "nobody watches"
+				return "no node watches"
 			}
 			return ""
 		})
@@ -280,7 +280,7 @@ func TestPeers_OneWatchForAllNodes(t *testing.T) {
 	})
 }
 
-// The owner has no listeners of its own; when nobody follows any more its actor goes.
+// The owner has no listeners of its own. Its actor ends when it has no followers any more.
 func TestPeers_TheOwnerWatchesForOthers(t *testing.T) {
 	db := newDatabase("cities")
 	store := newStore(t, db)
@@ -302,8 +302,8 @@ func TestPeers_TheOwnerWatchesForOthers(t *testing.T) {
 	settled(t, db, 0, map[*actors.System]string{s1: "none", s2: "none"})
 }
 
-// A database that was deleted and created again is another one: who follows the old one is not told of the new one's
-// commits as if they were its own.
+// A database that was deleted and created again is a different one: a follower of the old one is not woken for commits
+// to the new one.
 func TestPeers_AnotherDatabaseOfTheName(t *testing.T) {
 	old, now := newDatabase("cities"), newDatabase("cities")
 	now.number = 2
@@ -319,7 +319,7 @@ func TestPeers_AnotherDatabaseOfTheName(t *testing.T) {
 	receives(t, ch, "a commit")
 }
 
-// No commit is missed while messages are lost, nodes fall silent and the placement moves, by seed.
+// No commit is missed while messages are lost, nodes fall silent and the placement changes, with a random seed.
 func TestPeers_NothingIsMissed(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -343,7 +343,7 @@ func TestPeers_NothingIsMissed(t *testing.T) {
 					select {
 					case <-ch:
 					case <-time.After(20 * time.Second):
-						t.Errorf("a reader waits in vain at %d", db.at("a"))
+						t.Errorf("a reader still waits at %d", db.at("a"))
 						return
 					}
 				}

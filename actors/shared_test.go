@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// workers notes which nodes reported progress of shards' jobs.
+// workers records which nodes reported progress on shards' jobs.
 func workers(ctx context.Context, t *testing.T, store *layer.Store) map[string]string {
 	t.Helper()
 	by := map[string]string{}
@@ -30,8 +30,8 @@ func workers(ctx context.Context, t *testing.T, store *layer.Store) map[string]s
 	return by
 }
 
-// cityNodes starts nodes over one store with 20,000 cities in four shards, which are not yet indexed. The shards'
-// actors are placed on n1 and n2 by turns. Who a shard's job belongs on has it alone for the grace.
+// cityNodes starts nodes over one store with 20,000 cities in four shards, which are not indexed yet. The shards'
+// actors are placed on n1 and n2 alternately. A shard's job waits for its node during the grace period.
 func cityNodes(t *testing.T, nodes int,
 	grace time.Duration) (systems []*actors.System, stores []*layer.Store, db *layer.Database, design *layer.Design) {
 	t.Helper()
@@ -51,8 +51,8 @@ func cityNodes(t *testing.T, nodes int,
 
 const cityCount = 20_000
 
-// A first build is shared: each shard is indexed on the node that its actor is placed on, not where it is asked for,
-// and the index has every document.
+// A first build is shared: each shard is indexed on the node that its actor is placed on, not where the index was
+// requested, and the index has every document.
 func TestShared_EachShardOnItsNode(t *testing.T) {
 	systems, stores, db, design := cityNodes(t, 3, time.Minute)
 	ctx, stop := context.WithCancel(t.Context())
@@ -82,7 +82,7 @@ func TestShared_EachShardOnItsNode(t *testing.T) {
 	}
 	for worker, shards := range seen {
 		if worker == "n0" || len(shards) != 2 {
-			t.Errorf("%s worked on %v", worker, shards)
+			t.Errorf("workers of %s: %v", worker, shards)
 		}
 	}
 	if len(seen) != 2 {
@@ -103,7 +103,7 @@ func TestShared_EachShardOnItsNode(t *testing.T) {
 	})
 }
 
-// A node that has taken shards stops: others go on where it was. So does the one that began the build.
+// A node that has taken shards stops. Other nodes continue them. So does the node that began the build.
 func TestShared_NodesStop(t *testing.T) {
 	systems, _, db, design := cityNodes(t, 4, 0)
 	done := make(chan error, 1)
@@ -116,7 +116,7 @@ func TestShared_NodesStop(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("the build was over after %d nodes had stopped", len(stopped))
+			t.Logf("the build was finished after only %d nodes had stopped", len(stopped))
 			done <- nil
 			stopped[-1], stopped[-2] = true, true
 		case <-deadline:
@@ -147,7 +147,7 @@ func TestShared_NodesStop(t *testing.T) {
 	}
 }
 
-// busy reports whether a node has begun with an index.
+// busy reports whether a node has begun to work on an index.
 func busy(s *actors.System) bool {
 	for _, task := range s.Tasks() {
 		if task.Documents > 0 {

@@ -1,16 +1,17 @@
-// Package actors is who does the background work of a node: an actor per open database and per changes shard, and the
-// indexers, under one supervision tree (clauses N1, C7, V3). A System puts it together of the packages below: runtime
-// runs actors, feeds wakes those who wait for changes, jobs takes work from the store's queue, indexing builds indexes,
-// upkeep compacts databases and removes indexes. Here are the root of the tree and the actors of databases.
+// Package actors does the background work of a node, with one supervision tree of an actor per open database, an actor
+// per changes shard, and indexers (clauses N1, C7, V3). System combines the packages below: runtime runs actors, feeds
+// wakes those who wait for changes, jobs takes work from the store's queue, indexing builds indexes, upkeep compacts
+// databases and removes indexes. This package itself has the root of the tree and the actors of databases.
 //
-// An actor owns only what can be lost: watches, listeners, progress. Truth lives in the store, and its transactions
-// decide; two actors for one shard, or none for a while, cost speed and never correctness. Each actor's logic is a
-// behavior, a state machine that is tested without protoactor; the shell runs it as a protoactor actor and does its I/O
-// in goroutines that the System waits for. What an actor should be doing is always read anew from where it is kept (the
-// listeners, the job queue), never only told by a message, so that a restarted actor goes on where the failed one was.
+// An actor owns only what may be lost: watches, listeners, progress. Everything else is in the store, whose
+// transactions decide. Two actors for one shard, or none for a while, cost speed but never correctness. Each actor's
+// logic is a behavior, a state machine that is tested without protoactor. A shell runs it as a protoactor actor and
+// does its I/O in goroutines that the System waits for. An actor always reads what it should do from where that is kept
+// (the listeners, the job queue), and never learns it only from a message, so a restarted actor continues where the
+// failed one was.
 //
-// The tree: node > databases > database > shard, indexer, warm; node > jobs, cleanup, compaction; and where there are
-// other nodes node > exchange, shard jobs.
+// The tree: node > databases > database > shard, indexer, warm; node > jobs, cleanup, compaction; and, if there are
+// other nodes, node > exchange, shard jobs.
 package actors
 
 import (
@@ -26,7 +27,7 @@ import (
 	"github.com/divandb/divan/actors/internal/upkeep"
 )
 
-// System is the running actors of one node. All methods are safe for concurrent use.
+// System has the running actors of one node. All methods are safe for concurrent use.
 type System struct {
 	node      string
 	tree      *runtime.Tree
@@ -37,7 +38,8 @@ type System struct {
 	cleanup   *upkeep.Cleanup
 }
 
-// Start starts the tree. It does no I/O and returns at once. Stop it before the store closes.
+// Start starts the tree. It does no I/O and returns at once. The caller must Stop the System before it closes the
+// store.
 func Start(o Options) (*System, error) {
 	if o.Store == nil {
 		return nil, fmt.Errorf("actors: no store")
@@ -46,13 +48,13 @@ func Start(o Options) (*System, error) {
 	if o.System == nil {
 		o.System = runtime.NewActorSystem(o.Logger)
 	}
-	life := rand.Text()[:8] // another one after every start
+	life := rand.Text()[:8] // differs after every start
 	t := runtime.NewTree(o.System, o.Logger)
 	changed := func(db ports.Database) { t.Tell(databasesKey, databaseChanged{db}) }
 	var left func(string) bool
-	var company func() bool
+	var hasOthers func() bool
 	if o.Peers != nil {
-		left, company = o.Peers.Left, o.Peers.Company
+		left, hasOthers = o.Peers.Left, o.Peers.HasOthers
 	}
 	s := &System{node: o.Node, tree: t}
 	s.feeds = feeds.New(t, feeds.Options{Store: o.Store, Peers: o.Peers, Node: o.Node, Life: life, Beat: o.Beat,
@@ -60,7 +62,7 @@ func Start(o Options) (*System, error) {
 	s.queue = jobs.New(t, jobs.Options{Store: o.Store, Node: o.Node, Life: life, Lease: o.Lease, Grace: o.OwnersGrace,
 		Owns: o.Placer.Owns, Left: left})
 	s.indexing = indexing.New(t, s.queue, indexing.Options{
-		OwnsShard: func(shard string) bool { return o.Placer.Owns(feeds.ShardKind, shard) }, Company: company,
+		OwnsShard: func(shard string) bool { return o.Placer.Owns(feeds.ShardKind, shard) }, HasOthers: hasOthers,
 		MaxIndexers: o.MaxIndexers, ShareFrom: o.ShareFrom, MaxShards: o.MaxShards, Batch: o.Batch,
 		Parallel: processors(),
 		WarmFor:  o.WarmFor, WarmGather: o.WarmGather, Changed: changed, Listen: s.feeds.Listen,
@@ -82,8 +84,8 @@ func Start(o Options) (*System, error) {
 	return s, nil
 }
 
-// Stop ends all actors and waits for them and their I/O, or for ctx. Jobs under way are given back, so that another
-// node, or this one after a restart, need not wait for the end of their leases.
+// Stop stops all actors and waits for them and their I/O, or until ctx ends. It gives running jobs back, so that no
+// node has to wait for the end of their leases.
 func (s *System) Stop(ctx context.Context) error {
 	s.tree.Stop()
 	done := make(chan error, 1)
@@ -104,9 +106,9 @@ func (s *System) Stop(ctx context.Context) error {
 	}
 }
 
-// Drain stops this node's jobs, gives them back, so that other nodes go on with them at once, and takes no new ones.
-// Who waits for an index here goes on waiting, for another node to build it. Drain returns when all jobs are given back
-// or ctx ends; Stop waits for the rest.
+// Drain stops this node's jobs, gives them back so that other nodes can continue them at once, and takes no new ones.
+// Requests that wait for an index here continue to wait, for another node to build it. Drain returns when all jobs are
+// given back or ctx ends. Stop waits for the rest.
 func (s *System) Drain(ctx context.Context) {
 	s.queue.Drain()
 	done := make(chan struct{})
@@ -122,5 +124,5 @@ func (s *System) Drain(ctx context.Context) {
 	}
 }
 
-// databasesKey is the root's child that keeps the actors of databases.
+// databasesKey is the key, below the root, of the actor that keeps the actors of databases.
 const databasesKey = "databases"

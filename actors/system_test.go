@@ -38,7 +38,7 @@ func TestListen_OneWatchForManyListeners(t *testing.T) {
 		defer cancel()
 		channels = append(channels, ch)
 	}
-	// Each shard wakes those who came before its watch was armed.
+	// Each shard wakes the listeners that came before its watch was armed.
 	eventually(t, func() string {
 		if n, w := db.armed(), s.Metrics().Wakes; n != 2 || w != 2 {
 			return fmt.Sprintf("%d watches and %d wakes for two shards", n, w)
@@ -57,7 +57,7 @@ func TestListen_OneWatchForManyListeners(t *testing.T) {
 	}
 	silent(t, channels[0], 20*time.Millisecond, "without a commit")
 	if f := s.Metrics(); f.Listeners != 2000 {
-		t.Errorf("figures %+v", f)
+		t.Errorf("facts %+v", f)
 	}
 	for _, x := range s.Shards(100) {
 		if x.Database != "cities" || x.Listeners != 1000 || x.State != "watching" {
@@ -82,7 +82,7 @@ func TestListen_ActorsEndWhenNobodyListens(t *testing.T) {
 		}
 		return ""
 	})
-	// And they come back.
+	// And they can be started again.
 	ch, cancel = s.Listen(db, "a")
 	defer cancel()
 	receives(t, ch, "first of the second time")
@@ -151,7 +151,7 @@ func TestSupervision_PanicRestartsTheActor(t *testing.T) {
 	}
 	for _, k := range s.Metrics().Kinds {
 		if k.Kind == "shard" && (k.Restarted != 3 || k.Spawned != 1 || k.Running != 1) {
-			t.Errorf("figures %+v", k)
+			t.Errorf("facts %+v", k)
 		}
 	}
 	mu.Lock()
@@ -170,7 +170,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// No commit may be missed, whatever fails: readers read, then wait for a wake, then read again.
+// No commit may be missed, whatever fails. Readers read, wait for a wake-up, and read again.
 func TestListen_NothingIsMissed(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -193,7 +193,7 @@ func TestListen_NothingIsMissed(t *testing.T) {
 		shard := layer.ShardID(fmt.Sprint(i % 2))
 		readers.Go(func() {
 			for {
-				// Feeds come and go: longpoll.
+				// Feeds come and go, as with longpoll.
 				ch, cancel := s.Listen(db, shard)
 				if db.at(shard) == commits {
 					cancel()
@@ -202,7 +202,7 @@ func TestListen_NothingIsMissed(t *testing.T) {
 				select {
 				case <-ch:
 				case <-time.After(20 * time.Second):
-					t.Errorf("a reader of shard %s waits in vain at %d", shard, db.at(shard))
+					t.Errorf("a reader of shard %s still waits at %d", shard, db.at(shard))
 					cancel()
 					return
 				}
@@ -239,14 +239,14 @@ func TestStop_WithWorkUnderWay(t *testing.T) {
 	}
 }
 
-// An actor in the middle of the tree fails: what is below it is started anew and goes on.
+// An actor in the middle of the tree fails. Its descendants are restarted and continue.
 func TestSupervision_ASubtreeRestarts(t *testing.T) {
 	db := newDatabase("cities")
 	s := start(t, newStore(t, db), nil)
 	ch, cancel := s.Listen(db, "a")
 	defer cancel()
 	receives(t, ch, "first")
-	// The next database's name cannot be had, twice: the actor of all databases fails over it.
+	// The name of the next database cannot be read, twice, which makes the actor of all databases fail.
 	bad := &namelessDatabase{database: newDatabase("bad"), failures: 2}
 	other, cancelOther := s.Listen(bad, "a")
 	defer cancelOther()
@@ -266,7 +266,7 @@ func TestSupervision_ASubtreeRestarts(t *testing.T) {
 	receives(t, ch, "a commit after the restarts")
 }
 
-// namelessDatabase panics some times when it is asked for its name.
+// namelessDatabase panics some times when asked for its name.
 type namelessDatabase struct {
 	*database
 	failures int
@@ -279,8 +279,7 @@ func (d *namelessDatabase) Name() string {
 	return "bad"
 }
 
-// A list of shards for people shows no more than it is asked for, those with an error first, and says how many there
-// are.
+// A bounded list of shards shows those with an error first, and reports how many there are.
 func TestShards_bounded(t *testing.T) {
 	const databases = 30
 	var all []*database
@@ -300,7 +299,7 @@ func TestShards_bounded(t *testing.T) {
 			names = append(names, x.Database)
 		}
 		if want := []string{"db00", ill.name}; !slices.Equal(names, want) || s.CountShards() != databases {
-			return fmt.Sprintf("shards of %q are shown, of %d", names, s.CountShards())
+			return fmt.Sprintf("shards of %q are shown, out of %d", names, s.CountShards())
 		}
 		return ""
 	})

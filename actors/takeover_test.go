@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// A node dies with a job: another takes it over when the lease has ended. Here the node does not even know that it is
-// dead, and goes on.
+// A node dies with a job, and another one takes the job over when the lease has expired. Here the node does not notice
+// that its lease is gone, and continues.
 func TestIndexer_TakeOver(t *testing.T) {
 	db := newDatabase("cities")
 	st := newStore(t, db)
@@ -33,7 +33,8 @@ func TestIndexer_TakeOver(t *testing.T) {
 	if err := other.Ensure(t.Context(), db, db.design); err != nil {
 		t.Fatal(err)
 	}
-	// The other may run the job twice: because it took it over, and again where it was asked after it had begun.
+	// The other node may run the job twice: because it took it over, and because it was asked again after the job
+	// began.
 	db.set(func() {
 		if len(db.finishers) == 0 {
 			t.Error("the index is not built")
@@ -48,12 +49,12 @@ func TestIndexer_TakeOver(t *testing.T) {
 	})
 	db.set(func() {
 		if slices.Contains(db.finishers, stale) {
-			t.Errorf("builds with tokens %v finished, and %d is that of the dead node", db.finishers, stale)
+			t.Errorf("builds with tokens %v finished, but %d is that of the dead node", db.finishers, stale)
 		}
 	})
 }
 
-// A node that stops in good order gives its jobs back: nobody waits for the end of the lease.
+// A node that stops regularly gives its jobs back, so no one waits for the end of the lease.
 func TestIndexer_GivesBack(t *testing.T) {
 	db := newDatabase("cities")
 	st := newStore(t, db)
@@ -63,7 +64,7 @@ func TestIndexer_GivesBack(t *testing.T) {
 		case stuck <- struct{}{}:
 		default:
 		}
-		return errInjected // the build gets nowhere
+		return errInjected // the build makes no progress
 	}
 	first := start(t, st, func(o *actors.Options) { o.Node, o.Lease = "first", time.Hour })
 	commits(db, "a", 5000)
@@ -81,7 +82,7 @@ func TestIndexer_GivesBack(t *testing.T) {
 	}
 }
 
-// A node loses its lease, claims the job again and only then notices that the first run is void.
+// A node loses its lease, claims the job again and only then notices that its first run is void.
 func TestIndexer_OwnJobAgain(t *testing.T) {
 	db := newDatabase("cities")
 	st := newStore(t, db)
@@ -99,7 +100,7 @@ func TestIndexer_OwnJobAgain(t *testing.T) {
 	}
 }
 
-// blockFirstStep has the first step of a build close stuck and wait until blocked is closed.
+// blockFirstStep makes the first step of a build block, with the build still open, until blocked is closed.
 func (d *database) blockFirstStep() (stuck <-chan struct{}, blocked chan<- struct{}) {
 	begun, wait := make(chan struct{}), make(chan struct{})
 	var once sync.Once

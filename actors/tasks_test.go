@@ -52,11 +52,11 @@ func TestActiveTasks(t *testing.T) {
 	})
 }
 
-// A build that is taken up again, after a restart or by another node, says what was done of it before.
+// A build that is resumed, after a restart or by another node, reports what was done before.
 func TestActiveTasks_TakenUp(t *testing.T) {
 	db := newDatabase("cities")
 	commits(db, "a", 5000)
-	// stops has steps fail after the next n; those wait for the end of the test's look, that is, for open to be closed.
+	// stops makes steps fail after the next n. Those wait until the test has looked, that is, until open is closed.
 	stops := func(n int) (stuck <-chan struct{}, open chan struct{}) {
 		at, look := make(chan struct{}), make(chan struct{})
 		var once sync.Once
@@ -97,7 +97,7 @@ func TestActiveTasks_TakenUp(t *testing.T) {
 	stuck, open = stops(0)
 	second := start(t, st, nil)
 	shows(second, `"changes_done":100,"total_changes":5000,"rows":100`)
-	<-stuck // not before its first step does a build know whether there was another one
+	<-stuck // only after its first step does a build know whether there was an earlier one
 	shows(second, `"changes_done":100,"total_changes":5000,"rows":100`)
 	db.mu.Lock()
 	db.stepFault = nil
@@ -106,7 +106,7 @@ func TestActiveTasks_TakenUp(t *testing.T) {
 	if err := second.Ensure(t.Context(), db, db.design); err != nil {
 		t.Fatal(err)
 	}
-	// The next build begins at nothing.
+	// The next build starts from nothing.
 	commits(db, "a", 5000)
 	stuck, open = stops(0)
 	defer close(open)
@@ -117,13 +117,12 @@ func TestActiveTasks_TakenUp(t *testing.T) {
 	shows(second, `"changes_done":0,"total_changes":5000,"rows":0`)
 }
 
-// An index that is built without that anybody asked this node for it, as after a restart, is among those that it tells
-// of while it is built.
+// An index that is built without a request to this node, as after a restart, is listed by this node while it is built.
 func TestIndexes_Building(t *testing.T) {
 	db := newDatabase("cities")
 	begin := make(chan struct{})
 	db.beforeBegin = func() { <-begin }
-	s := start(t, newStore(t, db), nil) // which forgets at once what it was asked for
+	s := start(t, newStore(t, db), nil) // this node forgets requests at once
 	commits(db, "a", 5000)
 	if err := s.EnsureSoon(t.Context(), db, db.design); err != nil {
 		t.Fatal(err)
@@ -143,7 +142,7 @@ func TestIndexes_Building(t *testing.T) {
 	told(0)
 }
 
-// Of the databases whose indexes are built those alone are read that are shown.
+// Only those databases whose index builds are shown are read.
 func TestIndexes_ReadsWhatIsShown(t *testing.T) {
 	begin := make(chan struct{})
 	var all []*database
@@ -184,7 +183,7 @@ func TestIndexes_ReadsWhatIsShown(t *testing.T) {
 	}
 	before := reads()
 	if names := shown(2); !slices.Equal(names, []string{"a", "b"}) {
-		t.Errorf("of %v two are shown", names)
+		t.Errorf("shown: %v, want two", names)
 	}
 	if n := reads() - before; n > 2 {
 		t.Errorf("the designs of %d databases were read to show two", n)

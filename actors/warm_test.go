@@ -52,8 +52,8 @@ func TestWarm_FollowsTheFeedWithoutRequests(t *testing.T) {
 	}
 }
 
-// An index that has to wait for its build is not caught up in vain again and again meanwhile: that would take the
-// processors from the builds.
+// An index that waits for its build is not caught up again and again meanwhile, which would take the CPU from the
+// builds.
 func TestWarm_TriesOnce(t *testing.T) {
 	db := newDatabase("cities")
 	begin := make(chan struct{})
@@ -71,8 +71,8 @@ func TestWarm_TriesOnce(t *testing.T) {
 		return ""
 	})
 	db.set(func() {
-		if db.vainCatchUps > 2 { // a request's, and the actor's if it began before that ended
-			t.Errorf("%d times caught up in vain", db.vainCatchUps)
+		if db.vainCatchUps > 2 { // one for a request, and one for the actor if it began before that ended
+			t.Errorf("%d unsuccessful catch-ups", db.vainCatchUps)
 		}
 	})
 	close(begin)
@@ -83,8 +83,7 @@ func TestWarm_TriesOnce(t *testing.T) {
 	}
 }
 
-// Aggregates follow the rows, also where requests have caught the index up, while changes go on and when they have
-// ended.
+// Aggregates follow the rows, also if requests have caught the index up, both during changes and after them.
 func TestWarm_Aggregates(t *testing.T) {
 	db := newDatabase("cities")
 	s := start(t, newStore(t, db), keepWarm)
@@ -107,7 +106,7 @@ func TestWarm_Aggregates(t *testing.T) {
 	eventually(t, aggregated)
 }
 
-// What is committed while a build runs is not in it, and nobody asks for it.
+// A commit during a build is not part of it, and is not requested by anyone.
 func TestWarm_ChangesDuringABuild(t *testing.T) {
 	db := newDatabase("cities")
 	blocked, stuck := make(chan struct{}), make(chan struct{})
@@ -126,7 +125,7 @@ func TestWarm_ChangesDuringABuild(t *testing.T) {
 	}
 	<-stuck
 	commits(db, "a", 5000)
-	time.Sleep(20 * time.Millisecond) // for the commits to be noticed before the build goes on
+	time.Sleep(20 * time.Millisecond) // so that the commits are noticed before the build continues
 	close(blocked)
 	indexedAll(t, db)
 }
@@ -208,8 +207,8 @@ func TestLayer_WarmIndexes(t *testing.T) {
 	})
 }
 
-// An index is not kept warm any more when its design document or its database is deleted: no job, no rows, nothing in
-// the log, and a build under way ends.
+// An index is no longer kept warm when its design document or its database is deleted: there are no jobs, rows or log
+// messages, and a running build ends.
 func TestWarm_EndsWithTheDesignDocument(t *testing.T) {
 	for _, large := range []bool{false, true} {
 		for what, remove := range map[string]func(d *database){
@@ -254,13 +253,13 @@ func TestWarm_EndsWithTheDesignDocument(t *testing.T) {
 					}
 					return ""
 				})
-				var indexed uint64 // what had begun before the end may have gone on until here
+				var indexed uint64 // operations that began before the end may have run until here
 				db.set(func() { indexed = sum(db.indexed) })
 				commits(db, "a", 1)
 				time.Sleep(20 * time.Millisecond) // nothing happens
 				db.set(func() {
 					if sum(db.indexed) != indexed || find(s.Tree(), "warm") != nil {
-						t.Errorf("the index goes on")
+						t.Errorf("the index is still updated")
 					}
 				})
 				if text := log.String(); strings.Contains(text, "WARN") || strings.Contains(text, "ERROR") {
@@ -271,7 +270,7 @@ func TestWarm_EndsWithTheDesignDocument(t *testing.T) {
 	}
 }
 
-// A worker that was slow, and whose job another one has taken over when it reports, is no matter for an operator.
+// A slow worker that reports after its job was taken over is of no interest to an operator.
 func TestIndexer_TakenOverBeforeReport(t *testing.T) {
 	var log lockedBuilder
 	db := newDatabase("cities")
@@ -287,7 +286,7 @@ func TestIndexer_TakenOverBeforeReport(t *testing.T) {
 		o.Lease = 30 * time.Millisecond
 		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	})
-	commits(db, "a", 5_000) // more than a request makes up for
+	commits(db, "a", 5_000) // more than a request catches up
 	if err := s.Ensure(t.Context(), db, db.design); err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +301,7 @@ func TestIndexer_TakenOverBeforeReport(t *testing.T) {
 	}
 }
 
-// lockedBuilder is a strings.Builder for several goroutines.
+// lockedBuilder is a strings.Builder that is safe for concurrent use.
 type lockedBuilder struct {
 	mu   sync.Mutex
 	text strings.Builder

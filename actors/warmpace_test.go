@@ -11,28 +11,28 @@ import (
 	"github.com/divandb/divan/actors"
 )
 
-// The times of an actor that keeps indexes warm here: it gathers changes for 100 ms, leaves aggregates as they are for
-// 800 ms, and looks every 15 minutes whether the indexes are still used.
+// The times of a warm actor in these tests: it gathers changes for 100 ms, leaves aggregates alone for 800 ms, and
+// checks every 15 minutes whether the indexes are still used.
 const (
 	gathers = 100 * time.Millisecond
 	settles = 8 * gathers
 )
 
-// pace notes when things happen, in synctest's time.
+// pace records when things happen, in synctest's time.
 type pace struct {
 	db    *database
-	ask   func() // has the index brought up to date by a request
+	ask   func() // requests an update of the index
 	begun time.Time
-	taken time.Duration // by an Aggregate that has something to do
-	// starts and ends of Aggregates that had. One more start than ends: one is under way.
+	taken time.Duration // by an Aggregate with something to do
+	// starts and ends of Aggregates with something to do; one more start than ends means that one is running
 	starts, ends []time.Duration
 }
 
-// warmed is a system that keeps an index of five commits warm, with all work on them done, and the beginning of the
-// pace of what follows.
+// warmed returns a system that keeps an index of five commits warm, with no work left, and the beginning of the pace of
+// what follows.
 func warmed(t *testing.T, taken time.Duration) *pace {
 	p := &pace{db: newDatabase("cities"), taken: taken}
-	// It runs last: dead letters of the stop are counted in a goroutine that waits.
+	// It runs last, because dead letters of the stop are counted in a goroutine that waits.
 	t.Cleanup(func() { time.Sleep(time.Second) })
 	s := start(t, newStore(t, p.db),
 		func(o *actors.Options) { o.WarmFor, o.WarmGather, o.Linger = time.Hour, gathers, time.Minute })
@@ -60,7 +60,7 @@ func (p *pace) aggregate() {
 	p.db.set(func() { p.ends = append(p.ends, p.now()) })
 }
 
-// under reports for how long an Aggregate has been under way; negative: none is.
+// under returns how long the current Aggregate has been running, or a negative value if none is.
 func (p *pace) under() time.Duration {
 	p.db.mu.Lock()
 	defer p.db.mu.Unlock()
@@ -70,21 +70,21 @@ func (p *pace) under() time.Duration {
 	return p.now() - p.starts[len(p.starts)-1]
 }
 
-// aggregated is when Aggregates began, and when they ended.
+// aggregated returns when Aggregates began, and when they ended.
 func (p *pace) aggregated() (starts, ends []time.Duration) {
 	p.db.mu.Lock()
 	defer p.db.mu.Unlock()
 	return slices.Clone(p.starts), slices.Clone(p.ends)
 }
 
-// indexed is how many commits are.
+// indexed returns how many commits are indexed.
 func (p *pace) indexed() uint64 {
 	p.db.mu.Lock()
 	defer p.db.mu.Unlock()
 	return sum(p.db.indexed)
 }
 
-// behind is what is not up to date, or empty.
+// behind returns what is not up to date, or "".
 func (p *pace) behind() string {
 	p.db.mu.Lock()
 	defer p.db.mu.Unlock()
@@ -107,8 +107,8 @@ func (p *pace) commitFor(d time.Duration) {
 	}
 }
 
-// A change is in the index as soon as changes have been gathered, and not sooner; while changes go on, the index is
-// brought up to date once for each gathering.
+// A change is in the index as soon as changes have been gathered, and not sooner. During continuous changes, the index
+// is updated once per gathering.
 func TestWarm_PaceOfUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := warmed(t, 0)
@@ -142,8 +142,8 @@ func TestWarm_PaceOfUpdates(t *testing.T) {
 	})
 }
 
-// While changes go on, aggregates are brought up to date again and again, but in a bounded part of the time: they rest
-// for three times as long as that took, and for the settling time at least.
+// During continuous changes, aggregates are updated again and again, but only for a limited part of the time: they rest
+// for three times the duration of an update, and at least for the settling time.
 func TestWarm_PaceOfAggregates(t *testing.T) {
 	for taken, rest := range map[time.Duration]time.Duration{0: settles, 200 * time.Millisecond: settles,
 		time.Second: 3 * time.Second, 10 * time.Second: 30 * time.Second} {
@@ -165,9 +165,8 @@ func TestWarm_PaceOfAggregates(t *testing.T) {
 	}
 }
 
-// When changes have ended, aggregates need not rest: they are brought up to date soon after nothing was heard for the
-// settling time (the last change may be heard once more), also what was written behind an Aggregate that took long; and
-// then nothing more is done.
+// When changes have ended, aggregates are updated soon after the settling time has passed without changes (the last
+// change may be noticed once more). This includes changes during a long Aggregate. Then nothing more is done.
 func TestWarm_PaceWhenChangesEnd(t *testing.T) {
 	for _, taken := range []time.Duration{0, time.Second, 10 * time.Second} {
 		t.Run(fmt.Sprint(taken), func(t *testing.T) {
@@ -191,7 +190,7 @@ func TestWarm_PaceWhenChangesEnd(t *testing.T) {
 					t.Errorf("aggregates were brought up to date at %v after the last change at %v",
 						after[len(before):], last)
 				}
-				p.db.commit("a") // and one change alone, after a long time
+				p.db.commit("a") // and a single change after a long time
 				time.Sleep(2*(gathers+settles) + taken + time.Millisecond)
 				if p.behind() != "" {
 					t.Errorf("after a single change: %s", p.behind())
@@ -201,8 +200,8 @@ func TestWarm_PaceWhenChangesEnd(t *testing.T) {
 	}
 }
 
-// Where requests bring the index up to date, nothing is behind when the actor looks: it hears that there were changes,
-// or takes it that there may have been some behind an Aggregate that took long.
+// If requests keep the index up to date, it is never behind when the actor checks. The actor notices that there were
+// changes, or assumes that there may have been some during a long Aggregate.
 func TestWarm_PaceBesideRequests(t *testing.T) {
 	for _, taken := range []time.Duration{0, 10 * time.Second} {
 		t.Run(fmt.Sprint(taken), func(t *testing.T) {
@@ -222,8 +221,8 @@ func TestWarm_PaceBesideRequests(t *testing.T) {
 	}
 }
 
-// A store that fails is asked again at growing intervals, ten seconds at most, and at once at the usual pace when it
-// answers again.
+// A failing store is retried at growing intervals of at most ten seconds. Once it answers again, the usual pace resumes
+// at once.
 func TestWarm_PaceOfRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := warmed(t, 0)

@@ -14,7 +14,7 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// watchCounter counts the watches of an engine: those armed and not fired or cancelled yet, and all there were.
+// watchCounter counts the watches of an engine: those currently armed, and all ever armed.
 type watchCounter struct {
 	kv.Engine
 	mu    sync.Mutex
@@ -65,12 +65,12 @@ func (w *watchCounter) counts() (armed, total int) {
 	return armed, w.total
 }
 
-// startNodes starts nodes n0, n1, ... over one engine, with a store each, as processes have.
+// startNodes starts nodes n0, n1, ... over one engine, each with a store of its own, as processes have.
 func startNodes(t *testing.T, engine kv.Engine, count int,
 	grace time.Duration) (m *mesh, systems []*actors.System, stores []*layer.Store) {
 	t.Helper()
 	m = newMesh()
-	m.beat, m.grace = time.Second, grace // a busy machine is no reason for doubt here
+	m.beat, m.grace = time.Second, grace // a slow machine must not cause doubt here
 	for i := range count {
 		sandbox := script.New(script.Options{})
 		t.Cleanup(func() { sandbox.Close() })
@@ -89,7 +89,7 @@ func startNodes(t *testing.T, engine kv.Engine, count int,
 	return m, systems, stores
 }
 
-// openEngine is an engine that is closed with the test.
+// openEngine returns an engine that is closed at the end of the test.
 func openEngine(t testing.TB) *embedded.Engine {
 	t.Helper()
 	engine, err := embedded.Open(t.TempDir(), embedded.Options{CacheBytes: 64 << 20})
@@ -104,8 +104,8 @@ func openEngine(t testing.TB) *embedded.Engine {
 	return engine
 }
 
-// On the real layer and engine: three nodes with many listeners each on four shards are four watches in the store, and
-// a commit costs one more, whichever node it comes through; each node has four more watches, on the queues of jobs.
+// On the real layer and engine, three nodes with many listeners each on four shards need four watches in the store. A
+// commit costs one more, through whichever node it comes. Each node has four more watches, on the job queues.
 func TestPeers_WatchesInTheStore(t *testing.T) {
 	counter := &watchCounter{Engine: openEngine(t), armed: map[*countedWatch]bool{}}
 	const nodes, each, shards, queue = 3, 100, 4, 3 * 4
@@ -147,12 +147,13 @@ func TestPeers_WatchesInTheStore(t *testing.T) {
 	})
 }
 
-// A commit wakes listeners before the next watch is armed: none waits for the arming, and none is woken a second time
-// when it ends. What is committed meanwhile wakes them again.
+// A commit wakes listeners before the next watch is armed: they do not wait for the arming, and are not woken again
+// when it ends. Later commits wake them again.
 func TestListen_WokenBeforeTheNextWatch(t *testing.T) {
 	db := newDatabase("cities")
 	release := make(chan struct{}, 1)
-	s := start(t, newStore(t, db), func(o *actors.Options) { o.Beat = time.Minute }) // so that nobody looks after them
+	// so that the guard does not wake them
+	s := start(t, newStore(t, db), func(o *actors.Options) { o.Beat = time.Minute })
 	ch, cancel := s.Listen(db, "a")
 	defer cancel()
 	receives(t, ch, "the first watch")

@@ -1,12 +1,12 @@
-// Package cluster makes the nodes of one Divan find each other and agree on where an actor lives (clause N1).
+// Package cluster lets the nodes of one cluster find each other and agree on where each actor is placed (clause N1).
 //
-// Members are discovered by memberlist's gossip; their addresses travel in its metadata. Placement is rendezvous
-// hashing over the members this node sees. Messages between members go through protoactor's remoting. The package knows
-// nothing of databases, and nothing above it may rest correctness on it: two nodes can disagree on who is there, and
+// memberlist's gossip discovers members and carries their addresses in its metadata. Placement is rendezvous hashing
+// over the members that this node sees. Messages between members use protoactor's remoting. The package knows nothing
+// of databases, and nothing above it may depend on it for correctness: two nodes can disagree on the members, and only
 // the store's transactions decide.
 //
-// A Cluster is put together of parts: members (who is there, and where actors are placed), gossip (memberlist), joining
-// (finding members that are missing), naming (whose the node's name is), remoting and post (messages).
+// A Cluster consists of members (who is up, and where actors are placed), gossip (memberlist), joining (finding missing
+// members), naming (ownership of the node's name), remoting and post (messages).
 package cluster
 
 import (
@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// debounce lets the events of one cause become one placement.
+	// debounce combines the events of one cause into one change of placement.
 	debounce = 20 * time.Millisecond
-	// rejoinEvery is how often lost members, and those of the join list that were never seen, are called.
+	// rejoinEvery is how often lost members, and those in the join list that were never seen, are contacted.
 	rejoinEvery = 3 * time.Second
-	// firstRejoin is the pause after a failed first attempt to join: nodes that are started together find each other
-	// quickly.
+	// firstRejoin is the pause after a failed first attempt to join. It is short, so that nodes started together find
+	// each other quickly.
 	firstRejoin = 200 * time.Millisecond
-	// tellWithin is what a member that leaves allows its goodbye to take, before it leaves placement and the cluster
-	// each.
+	// tellWithin is how long each of a leaving member's two announcements may take: that it leaves placement, and that
+	// it leaves the cluster.
 	tellWithin = 400 * time.Millisecond
 )
 
@@ -40,14 +40,15 @@ type Cluster struct {
 	naming   *naming
 	remoting *remoting
 	post     *post
-	said     *said // what the log has been told lately
+	said     *said // what was logged recently
 
 	stop context.CancelFunc
-	done sync.WaitGroup // the goroutines of this Cluster
+	done sync.WaitGroup // this Cluster's goroutines
 }
 
 // Start opens the ports, joins, and returns a member. It takes some tens of milliseconds, plus up to a second for the
-// first attempt to reach the join list; members that cannot be reached now are tried again in the background. Stop it.
+// first attempt to reach the join list. Members that cannot be reached are retried in the background. The caller must
+// call Stop.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -109,7 +110,7 @@ func (c *Cluster) claimName(ctx, running context.Context) error {
 	return err
 }
 
-// listen opens both ports, so that a port in use is an error before anything runs.
+// listen opens both ports first, so that a port in use is an error before anything runs.
 func (c *Cluster) listen() error {
 	at, err := resolve(c.o.Gossip)
 	if err != nil {
@@ -125,8 +126,8 @@ func (c *Cluster) listen() error {
 	return nil
 }
 
-// Stop leaves the cluster and releases the ports and the name: some 0.3 s in company, at most 2.5 s. The actors must
-// have stopped before.
+// Stop leaves the cluster and releases the ports and the name. It takes some 0.3 s if there are other members, at most
+// 2.5 s. The actors must have stopped before.
 func (c *Cluster) Stop() error {
 	c.stop()
 	c.done.Wait()
@@ -140,17 +141,17 @@ func (c *Cluster) Stop() error {
 	return nil
 }
 
-// Addr is the gossip address, with the port that was picked.
+// Addr returns the gossip address, with the port that was picked.
 func (c *Cluster) Addr() string { return c.gossip.addr() }
 
-// Members lists all members this node knows of, itself included, by name: also those that left, for a day.
+// Members returns all known members by name, including this one, and those that left within the last day.
 func (c *Cluster) Members() []Member { return c.members.list() }
 
-// Self is this member.
+// Self returns this member.
 func (c *Cluster) Self() Member { return c.members.self() }
 
-// Owner is the member that the actor of a kind and id lives on, in this node's view. While this member leaves alone, it
-// is this member.
+// Owner returns the member that the actor of a kind and id is placed on, in this node's view. If this member is alone
+// and leaving, it is this member.
 func (c *Cluster) Owner(kind, id string) Member {
 	if m, ok := place(*c.members.placed.Load(), kind, id); ok {
 		return m
@@ -161,16 +162,16 @@ func (c *Cluster) Owner(kind, id string) Member {
 // Owns reports whether Owner is this member.
 func (c *Cluster) Owns(kind, id string) bool { return c.Owner(kind, id).Self }
 
-// Subscribe returns a channel that receives after each change of placement; several changes may become one. Call cancel
-// when done.
+// Subscribe returns a channel that receives after each change of placement. Several changes may be combined. Call
+// cancel when done.
 func (c *Cluster) Subscribe() (changed <-chan struct{}, cancel func()) { return c.members.subscribe() }
 
-// Send sends a message to another member, which gets it by Options.Receive: at most once, in order while the connection
-// holds, and perhaps never; nobody is told. It does not block and owns the message from then on. A member that is
-// unknown, or is this one, gets nothing.
+// Send sends a message to another member, which receives it through Options.Receive: at most once, in order while the
+// connection holds, and perhaps never, without an error. Send does not block, and owns the message from then on.
+// Messages to an unknown member or to this one are dropped.
 func (c *Cluster) Send(member string, message []byte) { c.post.send(member, message) }
 
-// watch turns observations into placements, until ctx ends.
+// watch turns events into placements, until ctx ends.
 func (c *Cluster) watch(ctx context.Context) {
 	tick := time.NewTicker(c.o.ProbeInterval)
 	defer tick.Stop()
@@ -190,10 +191,10 @@ func (c *Cluster) watch(ctx context.Context) {
 			c.publish()
 			c.naming.ask()
 		case <-tick.C:
-			// A process that stood still (stopped, swapped out, a laptop's lid) for longer than others wait was given
-			// up by them.
+			// The others have given up a process that stood still (stopped, swapped out, a closed laptop) for longer
+			// than they wait.
 			if pause := time.Since(last); pause > 8*c.o.ProbeInterval {
-				c.o.Logger.Warn("this process stood still and was probably given up by the others",
+				c.o.Logger.Warn("this process was paused and was probably given up by the other members",
 					"seconds", pause.Seconds())
 				c.members.givenUp()
 			}
@@ -202,7 +203,7 @@ func (c *Cluster) watch(ctx context.Context) {
 	}
 }
 
-// publish places actors on the present members, and closes the connections to those that have gone.
+// publish updates placement to the present members, and closes the connections to members that are gone.
 func (c *Cluster) publish() {
 	if before, after, changed := c.members.publish(); changed {
 		c.remoting.left(before, after)

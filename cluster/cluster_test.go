@@ -40,7 +40,7 @@ func mustStart(t testing.TB, o cluster.Options) *cluster.Cluster {
 	return c
 }
 
-// started starts a member that is stopped with the test.
+// started starts a member that is stopped at the end of the test.
 func started(t testing.TB, o cluster.Options) *cluster.Cluster {
 	t.Helper()
 	c := mustStart(t, o)
@@ -52,7 +52,7 @@ func started(t testing.TB, o cluster.Options) *cluster.Cluster {
 	return c
 }
 
-// eventually waits until what is empty, which says what is still wrong.
+// eventually waits until wrong returns "", otherwise the description of what is still wrong.
 func eventually(t testing.TB, limit time.Duration, wrong func() string) {
 	t.Helper()
 	deadline := time.Now().Add(limit)
@@ -68,10 +68,10 @@ func eventually(t testing.TB, limit time.Duration, wrong func() string) {
 	}
 }
 
-// viewer is a member, here or in another process.
+// viewer is a member in this or another process.
 type viewer interface{ Members() []cluster.Member }
 
-// sees waits until a member sees others as "name=status name=status".
+// sees waits until a member's view is want, as "name=status name=status".
 func sees(t testing.TB, v viewer, want string) {
 	t.Helper()
 	eventually(t, 10*time.Second, func() string {
@@ -93,7 +93,7 @@ func find(t testing.TB, v viewer, name string) cluster.Member {
 			return m
 		}
 	}
-	t.Fatalf("nobody knows %s", name)
+	t.Fatalf("no member is called %s", name)
 	return cluster.Member{}
 }
 
@@ -116,13 +116,14 @@ func TestStart_AloneIsQuick(t *testing.T) {
 		t.Error(err)
 	}
 	down := time.Since(begin)
-	t.Logf("up in %v, down in %v", up, down)
+	t.Logf("started in %v, stopped in %v", up, down)
 	if up > time.Second || down > 2*time.Second {
 		t.Errorf("up in %v, down in %v", up, down)
 	}
 	// Both ports are free again.
 	for _, a := range []string{m.Gossip, m.Remote} {
-		// Remoting's server may not have begun to listen when it is told to stop; it closes its port in a moment then.
+		// Remoting's server may not have begun to listen when it is told to stop. It then closes its port a moment
+		// later.
 		eventually(t, 5*time.Second, func() string {
 			l, err := net.Listen("tcp", a)
 			if err != nil {
@@ -187,12 +188,12 @@ func TestCluster_MembersFindEachOther(t *testing.T) {
 	for _, v := range []viewer{a, b, c} {
 		sees(t, v, "a=alive b=alive c=alive")
 	}
-	// All agree on every owner, and each owns something.
+	// All agree on every owner, and each member owns something.
 	ids := manyIDs()
 	eventually(t, 5*time.Second, func() string {
 		here, owned := owners(a, ids), map[string]int{}
 		if !slices.Equal(here, b.owners(ids)) || !slices.Equal(here, c.owners(ids)) {
-			return "no agreement on the owners"
+			return "members disagree on the owners"
 		}
 		for _, name := range here {
 			owned[name]++
@@ -208,7 +209,7 @@ func TestCluster_MembersFindEachOther(t *testing.T) {
 	select {
 	case <-changed:
 	case <-time.After(5 * time.Second):
-		t.Fatal("no notice that placement changed")
+		t.Fatal("no notification that placement changed")
 	}
 	sees(t, a, "a=alive b=alive c=left")
 	sees(t, b, "a=alive b=alive c=left")
@@ -246,7 +247,7 @@ func TestCluster_Secret(t *testing.T) {
 	sees(t, b, "a=alive b=alive")
 	sees(t, stranger, "s=alive")
 	sees(t, open, "o=alive")
-	// Messages go both ways. Who is there is who actors are placed on, which is known a moment later.
+	// Messages are delivered in both directions. Placement, which they depend on, is updated a moment later.
 	eventually(t, 10*time.Second, func() string {
 		a.Send("b", []byte("hello"))
 		if err := b.call("Send", [2]string{"a", "hello"}, new(int)); err != nil {
@@ -257,7 +258,7 @@ func TestCluster_Secret(t *testing.T) {
 			return err.Error()
 		}
 		if !slices.Contains(there, "a: hello") || !slices.Contains(here.list(), "b: hello") {
-			return fmt.Sprintf("b has received %q, and a %q", there, here.list())
+			return fmt.Sprintf("b received %q, and a received %q", there, here.list())
 		}
 		return ""
 	})
@@ -284,20 +285,20 @@ func TestCluster_KilledMember(t *testing.T) {
 	took := time.Since(begin)
 	t.Logf("given up after %v, which is %.1f probe intervals", took, took.Seconds()/o.ProbeInterval.Seconds())
 	if !suspected {
-		t.Error("it was never a suspect")
+		t.Error("p was never a suspect")
 	}
 	sees(t, b, "a=alive b=alive p=left")
-	// It comes back under its name on other ports, at once.
+	// It returns immediately under its name on other ports.
 	startProcess(t, memberSpec{Name: "p", Join: []string{find(t, b, "b").Gossip}})
 	sees(t, a, "a=alive b=alive p=alive")
 	sees(t, b, "a=alive b=alive p=alive")
 	if after := find(t, a, "p"); after.ID == before.ID || after.Remote == before.Remote {
-		t.Errorf("it came back as %+v, it was %+v", after, before)
+		t.Errorf("p returned as %+v, and was %+v", after, before)
 	}
 }
 
-// A process that stands still is given up; when it goes on, it must come back under a new id, since the others placed
-// its actors elsewhere.
+// A paused process is given up. When it continues, it must return under a new id, since its actors were placed
+// elsewhere.
 func TestCluster_PausedMember(t *testing.T) {
 	a := started(t, options(t, "a"))
 	p := startProcess(t, memberSpec{Name: "p", Join: []string{a.Addr()}})
@@ -309,7 +310,7 @@ func TestCluster_PausedMember(t *testing.T) {
 	sees(t, a, "a=alive p=alive")
 	eventually(t, 5*time.Second, func() string {
 		if find(t, a, "p").ID == before.ID {
-			return "it came back under its old id"
+			return "it returned under its old id"
 		}
 		return ""
 	})

@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	// troubleLasts is for how long something that others do counts after it was seen last.
+	// troubleLasts is how long a problem caused by others counts after it was last seen.
 	troubleLasts = 30 * time.Second
-	// sayAgain is how often the log is told the same.
+	// sayAgain is how often the same is logged.
 	sayAgain = time.Minute
 )
 
-// trouble is something that another node does.
+// trouble is a problem caused by another node.
 type trouble struct {
-	at   time.Time // when it was seen last
-	with string    // whom
+	at   time.Time // when it was last seen
+	with string    // the other node
 }
 
 func (t trouble) lasts(now time.Time) bool { return !t.at.IsZero() && now.Sub(t.at) < troubleLasts }
 
-// secretState is what an error of gossip says about the secrets of both sides.
+// secretState is what an error of gossip reveals about the secrets of both sides.
 type secretState int
 
 const (
@@ -32,7 +32,7 @@ const (
 	secretMissingThere
 )
 
-// secretFault reads an error of memberlist's, which has no types for these.
+// secretFault classifies an error of memberlist's, which has no types for these.
 func secretFault(text string) secretState {
 	text = strings.ToLower(text)
 	switch {
@@ -49,17 +49,17 @@ func secretFault(text string) secretState {
 func (s secretState) reason(address string) string {
 	switch s {
 	case secretMissingHere:
-		return fmt.Sprintf("gossip_secret: the member at %s encrypts what it says, and this node has no secret: set "+
-			"the cluster's cluster.secret here and start again", address)
+		return fmt.Sprintf("gossip_secret: the member at %s encrypts its messages, but this node has no secret: set "+
+			"the cluster's cluster.secret here and restart this node", address)
 	case secretMissingThere:
-		return fmt.Sprintf("gossip_secret: this node has a cluster.secret, and what answers at %s has none: give all "+
-			"nodes the same, or correct the address in cluster.join if that is no gossip port", address)
+		return fmt.Sprintf("gossip_secret: this node has a cluster.secret, but what answers at %s has none: give all "+
+			"nodes the same, or correct the address in cluster.join if it is not a gossip port", address)
 	}
-	return fmt.Sprintf("gossip_secret: the member at %s has another cluster.secret than this node, so they do not "+
+	return fmt.Sprintf("gossip_secret: the member at %s has a different cluster.secret than this node, so they do not "+
 		"see each other: give all nodes the same", address)
 }
 
-// Degraded says why this member does not see others as it should: "gossip_secret: ...", "join_failed: ...",
+// Degraded returns why this member does not see others as it should: "gossip_secret: ...", "join_failed: ...",
 // "name_clash: ...", "other_store: ...". It does not block.
 func (c *Cluster) Degraded() []string {
 	now := time.Now()
@@ -77,8 +77,8 @@ func (c *Cluster) Degraded() []string {
 }
 
 func clashReason(name, other string) string {
-	return fmt.Sprintf("name_clash: another node is called %s too, and answers at %s: stop one of them and give it a "+
-		"name of its own", name, other)
+	return fmt.Sprintf("name_clash: another node is called %s too, and answers at %s: stop one of them and give it "+
+		"a unique name", name, other)
 }
 
 func elsewhereReason(names []string) string {
@@ -87,7 +87,7 @@ func elsewhereReason(names []string) string {
 		map[bool]string{true: names[0] + " is", false: strings.Join(names, ", ") + " are"}[len(names) == 1])
 }
 
-// tellElsewheres tells the log about members on another store.
+// tellElsewheres logs members on another store.
 func (c *Cluster) tellElsewheres() {
 	var names []string
 	c.members.ask(func(v *view) { names = v.elsewheres() })
@@ -98,13 +98,13 @@ func (c *Cluster) tellElsewheres() {
 	}
 }
 
-// said keeps the log from being told the same again and again.
+// said keeps the same message from being logged again and again.
 type said struct {
 	mu   sync.Mutex
 	when map[string]time.Time
 }
 
-// first reports whether something has not been said for a while.
+// first reports whether something was not logged for a while, and records that it is logged now.
 func (s *said) first(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

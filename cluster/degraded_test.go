@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/cluster"
 )
 
-// degraded waits until a member gives exactly these reasons, by their beginnings.
+// degraded waits until a member's reasons begin exactly with want.
 func degraded(t testing.TB, c interface{ Degraded() []string }, want ...string) {
 	t.Helper()
 	eventually(t, 20*time.Second, func() string {
@@ -25,7 +25,7 @@ func degraded(t testing.TB, c interface{ Degraded() []string }, want ...string) 
 		if ok {
 			return ""
 		}
-		return fmt.Sprintf("a member is degraded by %q, not %q", got, want)
+		return fmt.Sprintf("a member is degraded by %q, want %q", got, want)
 	})
 }
 
@@ -34,11 +34,11 @@ func TestCluster_Degraded_secrets(t *testing.T) {
 		there, here string
 		want        string
 	}{
-		"another secret": {"one", "two", "gossip_secret: the member at ADDR has another cluster.secret"},
+		"another secret": {"one", "two", "gossip_secret: the member at ADDR has a different cluster.secret"},
 		"no secret here": {"one", "",
-			"gossip_secret: the member at ADDR encrypts what it says, and this node has no secret"},
+			"gossip_secret: the member at ADDR encrypts its messages, but this node has no secret"},
 		"no secret there": {"", "two",
-			"gossip_secret: this node has a cluster.secret, and what answers at ADDR has none"},
+			"gossip_secret: this node has a cluster.secret, but what answers at ADDR has none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, "a")
@@ -46,16 +46,15 @@ func TestCluster_Degraded_secrets(t *testing.T) {
 			a := started(t, o)
 			b := startProcess(t, memberSpec{Name: "b", Secret: tc.here, Join: []string{a.Addr()}})
 			degraded(t, b, strings.ReplaceAll(tc.want, "ADDR", a.Addr()))
-			degraded(t, a, "gossip_secret: somebody at ")
-			// With members of its own, a is not degraded by a stranger.
+			degraded(t, a, "gossip_secret: a node at ")
+			// With members of its own, a stranger does not make a degraded.
 			startProcess(t, memberSpec{Name: "c", Secret: tc.there, Join: []string{a.Addr()}})
 			degraded(t, a)
 		})
 	}
 }
 
-// asking asks a member for its health in the middle of everything that it logs, as a log that does not take a line
-// would keep it there.
+// asking asks a member for its health while it logs, as if the log were blocked meanwhile.
 type asking struct {
 	slog.Handler
 	member atomic.Pointer[cluster.Cluster]
@@ -66,7 +65,7 @@ func (h *asking) Enabled(context.Context, slog.Level) bool { return true }
 
 func (h *asking) Handle(_ context.Context, r slog.Record) error {
 	if c := h.member.Load(); c != nil && r.Message == "could not reach a member" {
-		_ = c.Degraded() // only whether it answers
+		_ = c.Degraded() // only checks that it answers
 		select {
 		case h.asked <- struct{}{}:
 		default:
@@ -83,7 +82,7 @@ func TestCluster_Degraded_whileLogging(t *testing.T) {
 	select {
 	case <-h.asked:
 	case <-time.After(30 * time.Second):
-		t.Error("a member that logs does not say how it is")
+		t.Error("a member does not report its health while it logs")
 	}
 }
 
@@ -123,7 +122,7 @@ func TestCluster_Degraded_joinFailed(t *testing.T) {
 	b := startProcess(t, memberSpec{Name: "b", Join: []string{a.Addr(), nobody}})
 	degraded(t, b, "join_failed: no member answers at "+nobody)
 	degraded(t, a)
-	// Somebody is there after all.
+	// A member answers at the address now.
 	startProcess(t, memberSpec{Name: "c", Gossip: nobody})
 	degraded(t, b)
 }
@@ -133,19 +132,19 @@ func TestCluster_NameClash(t *testing.T) {
 	same := options(t, "a")
 	same.Join = []string{a.Addr()}
 	refused(t, same, a.Addr())
-	// They do not see each other when they start, and the store says who has the name.
+	// They do not see each other when they start. The store says who has the name.
 	for secret, want := range map[string]bool{"": true, "another than a has, which has none": false} {
 		same = options(t, "a")
 		same.Secret = secret
 		same.Claim = claim{take: func(_ string, alive func(string) (bool, bool)) string {
 			if lives, sure := alive(a.Addr()); lives != want || sure != want {
-				t.Errorf("with the secret %q it is told %v, %v of a", secret, lives, sure)
+				t.Errorf("with the secret %q: got %v, member a got %v", secret, lives, sure)
 			}
 			return a.Addr()
 		}}
 		refused(t, same, a.Addr())
 	}
-	// They start far from each other, and meet later.
+	// They start without knowing each other, and meet later.
 	far := startProcess(t, memberSpec{Name: "a"})
 	startProcess(t, memberSpec{Name: "b", Join: []string{a.Addr(), far.Addr()}})
 	eventually(t, 20*time.Second, func() string {
@@ -157,7 +156,7 @@ func TestCluster_NameClash(t *testing.T) {
 	})
 }
 
-// A member that was killed starts again at once under its name and at another address, although the others have not
+// A member that was killed starts again immediately under its name and at another address, although the others have not
 // noticed yet.
 func TestCluster_KilledMemberStartsElsewhere(t *testing.T) {
 	a := started(t, options(t, "a"))

@@ -7,7 +7,8 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// delegate is what memberlist calls, from its own goroutines, partly with its lock held: nothing here calls it back.
+// delegate has the callbacks of memberlist, which calls them from its own goroutines, partly with its lock held. They
+// must not call memberlist.
 type delegate struct{ g *gossip }
 
 var (
@@ -44,9 +45,10 @@ func (d delegate) AckPayload() []byte { return nil }
 
 func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
 	if existing.Name != d.g.o.Name {
-		// One of them is told by itself, or it was killed and has come back somewhere else before anybody has noticed.
+		// The other member is told separately, unless the first was killed and has returned elsewhere before anyone
+		// noticed.
 		if d.g.said.first(existing.Name + existing.Address() + other.Address()) {
-			d.g.o.Logger.Warn("a member's name comes from another address too", "member", existing.Name,
+			d.g.o.Logger.Warn("two addresses announce the same member name", "member", existing.Name,
 				"known_at", existing.Address(), "refused", other.Address())
 		}
 		return
@@ -55,8 +57,8 @@ func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
 	d.g.members.signal()
 }
 
-// givenUp is the one message that members send through gossip beside membership: the others had given up the member
-// with this id.
+// givenUp is the only message that members send through gossip in addition to membership: the others had given up the
+// member with this id.
 type givenUp struct {
 	ID string `json:"given_up"`
 }
@@ -74,8 +76,8 @@ func (d delegate) NotifyMsg(b []byte) {
 	}
 }
 
-// GetBroadcasts is called for each packet of gossip, behind what memberlist has to say. It has nothing to add, and
-// counts.
+// GetBroadcasts is called for each packet of gossip, after memberlist's own broadcasts. It adds nothing and only counts
+// packets.
 func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
 	m := d.g.members
 	m.mu.Lock()

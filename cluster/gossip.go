@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// gossipLabel keeps other programs' memberlists apart.
+// gossipLabel separates this cluster's gossip from that of other programs.
 const gossipLabel = "divan"
 
-// gossip is memberlist: its ports, its settings, and what it calls.
+// gossip is memberlist: its ports, settings and callbacks.
 type gossip struct {
 	o          *Options
 	members    *members
@@ -22,10 +22,10 @@ type gossip struct {
 	advertise  net.IP
 	transport  *memberlist.NetTransport
 	list       *memberlist.Memberlist
-	ending     atomic.Bool                // it is being shut down
-	tellWithin time.Duration              // how long a goodbye may take, twice
-	stranger   func(from string)          // told of somebody with another secret
-	namesake   func(gossip, store string) // told of another member with this one's name; it must not block
+	ending     atomic.Bool                // shutting down
+	tellWithin time.Duration              // how long each of the two announcements of leaving may take
+	stranger   func(from string)          // called for a node with another secret
+	namesake   func(gossip, store string) // called for another member with this one's name; must not block
 }
 
 // listen opens the gossip port.
@@ -40,12 +40,12 @@ func (g *gossip) listen(at *net.TCPAddr) (err error) {
 	return nil
 }
 
-// addr is the gossip address, with the port that was picked.
+// addr returns the gossip address, with the port that was picked.
 func (g *gossip) addr() string {
 	return (&net.TCPAddr{IP: g.advertise, Port: g.transport.GetAutoBindPort()}).String()
 }
 
-// start begins to gossip. A member alone in its cluster is up when it returns.
+// start begins to gossip. If the member is alone in its cluster, it is up when start returns.
 func (g *gossip) start() error {
 	conf, err := g.config()
 	if err != nil {
@@ -61,28 +61,28 @@ func (g *gossip) start() error {
 	return nil
 }
 
-// join calls a member.
+// join contacts a member.
 func (g *gossip) join(address string) error {
 	_, err := g.list.Join([]string{address})
 	return err
 }
 
-// tellStale tells members that came back under their old id that they had been given up. Their answer is a new id.
+// tellStale tells members that returned under their old id that they had been given up. They react by taking a new id.
 func (g *gossip) tellStale() {
 	for _, s := range g.members.takeStale() {
 		message, err := json.Marshal(givenUp{ID: s.id})
 		if err != nil {
-			panic(err) // one string
+			panic(err) // encoding a string never fails
 		}
 		if err := g.list.SendReliable(&s.node, message); err != nil {
-			// It will be seen as lost and come back once more, or another member tells it.
-			g.o.Logger.Debug("could not tell a member that it was given up", "member", s.node.Name, "error", err)
+			// It will be seen as lost and return again, or another member tells it.
+			g.o.Logger.Debug("could not tell a member that it had been given up", "member", s.node.Name, "error", err)
 		}
 	}
 }
 
-// renewIfGivenUp takes a new id: the others have started this member's actors elsewhere and closed their connections to
-// the old id.
+// renewIfGivenUp takes a new id, because the others have started this member's actors elsewhere and closed their
+// connections to the old id.
 func (g *gossip) renewIfGivenUp() {
 	if !g.members.takeNewID() {
 		return
@@ -93,8 +93,8 @@ func (g *gossip) renewIfGivenUp() {
 	}
 }
 
-// openTransport opens the gossip port, before memberlist runs: the port next to it has to be known for the metadata. A
-// free port has to be free for UDP and TCP both, hence the attempts.
+// openTransport opens the gossip port before memberlist runs, because the next port must be known for the metadata. A
+// free port must be free for both UDP and TCP, hence the attempts.
 func (g *gossip) openTransport(at *net.TCPAddr) (*memberlist.NetTransport, error) {
 	attempts := 1
 	if at.Port == 0 {
@@ -115,8 +115,8 @@ func (g *gossip) openTransport(at *net.TCPAddr) (*memberlist.NetTransport, error
 	return nil, fmt.Errorf("cluster: gossip on %s: %w", at, err)
 }
 
-// config tunes memberlist. Its local profile lets a killed member look alive for 7 s; this one gives it up after 2 to 4
-// s, at a cost of two small packets per second and member.
+// config configures memberlist. Its local profile shows a killed member as alive for 7 s. This one gives it up after 2
+// to 4 s, at the cost of two small packets per second and member.
 func (g *gossip) config() (*memberlist.Config, error) {
 	conf := memberlist.DefaultLANConfig()
 	conf.Name = g.o.Name
@@ -124,7 +124,7 @@ func (g *gossip) config() (*memberlist.Config, error) {
 	conf.Label = gossipLabel
 	conf.AdvertiseAddr = g.advertise.String()
 	conf.AdvertisePort = g.transport.GetAutoBindPort()
-	conf.BindPort = g.transport.GetAutoBindPort() // the default port of addresses in the join list
+	conf.BindPort = g.transport.GetAutoBindPort() // default port for addresses in the join list
 	conf.Logger = g.logger()
 	conf.Delegate = delegate{g}
 	conf.Events = delegate{g}
@@ -140,7 +140,7 @@ func (g *gossip) config() (*memberlist.Config, error) {
 	conf.GossipInterval = min(100*time.Millisecond, g.o.ProbeInterval/2)
 	conf.PushPullInterval = 10 * g.o.ProbeInterval
 	conf.TCPTimeout = time.Second
-	// A member that was killed may come back on another port at once.
+	// A killed member may return on another port immediately.
 	conf.DeadNodeReclaimTime = time.Millisecond
 	if g.o.Secret != "" {
 		keys, err := gossipKeys(g.o.Secret, g.o.AcceptSecrets)

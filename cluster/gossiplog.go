@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// logger turns memberlist's lines into records. Its debug lines, one per packet, are dropped, and so are those of its
-// end: it closes its ports first, and then complains that they are closed.
+// logger turns memberlist's lines into records. It drops debug lines, one per packet, and lines during the shutdown,
+// when memberlist complains about the ports that it has closed.
 func (g *gossip) logger() *log.Logger {
 	return log.New(gossipLines{g}, "", 0)
 }
@@ -31,7 +31,7 @@ func (l gossipLines) Write(p []byte) (int, error) {
 		case "WARN":
 			level = slog.LevelWarn
 		case "ERR", "ERROR":
-			// memberlist calls it an error when a peer hangs up or sends nonsense; this node goes on.
+			// memberlist logs an error when a peer hangs up or sends garbage, which is harmless
 			level = slog.LevelWarn
 		}
 	}
@@ -44,7 +44,7 @@ func (l gossipLines) Write(p []byte) (int, error) {
 		l.g.stranger(from)
 	}
 	if what, _, ok := strings.Cut(line, "Conflicting address"); ok && what == "" {
-		return len(p), nil // NotifyConflict tells
+		return len(p), nil // NotifyConflict logs it
 	}
 	if l.g.said.first(what) {
 		l.g.o.Logger.Log(context.Background(), level, "gossip", "text", line)

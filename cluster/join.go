@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// joinPatience is for how long an address of the join list may not answer before somebody is told: nodes that are
+// joinPatience is how long an address in the join list may fail to answer before that is reported. Nodes that are
 // started together need a moment.
 const joinPatience = 5 * time.Second
 
-// joining finds the members that should be there and are not. Safe for concurrent use.
+// joining contacts members that should be up but are missing. It is safe for concurrent use.
 type joining struct {
 	o       *Options
 	members *members
@@ -22,8 +22,8 @@ type joining struct {
 
 	mu struct {
 		sync.Mutex
-		failing  map[string]joinFailure // by address: those that could not be joined
-		stranger trouble                // somebody with another secret
+		failing  map[string]joinFailure // addresses that could not be joined
+		stranger trouble                // a node with another secret
 	}
 }
 
@@ -33,17 +33,17 @@ func newJoining(o *Options, m *members, g *gossip) *joining {
 	return j
 }
 
-// joinFailure is an address that could not be joined.
+// joinFailure is a failed attempt to join an address.
 type joinFailure struct {
 	since  time.Time
-	known  bool // it is that of a member that was up once: it has gone, and that is all
+	known  bool // the address is that of a member that was up before, so it has merely gone
 	secret secretState
 	err    error
-	told   bool // to the log
+	told   bool // it was logged
 }
 
-// keep calls members that should be there and are not: those of the join list never seen, and those lost to a network
-// that may heal, since two halves of a split cluster do not look for each other by themselves.
+// keep contacts missing members: those in the join list that were never seen, and those lost to a network that may
+// recover, since two halves of a split cluster do not look for each other.
 func (j *joining) keep(ctx context.Context, joined bool) {
 	pause := rejoinEvery
 	if !joined {
@@ -66,8 +66,8 @@ func (j *joining) keep(ctx context.Context, joined bool) {
 	}
 }
 
-// try calls everybody missing, one after the other, and reports whether none is missing any more. Each call takes at
-// most a second.
+// try contacts all missing members one after the other, and reports whether none is missing any more. Each contact
+// takes at most a second.
 func (j *joining) try(ctx context.Context) bool {
 	missing, known := j.missing()
 	complete := true
@@ -82,7 +82,7 @@ func (j *joining) try(ctx context.Context) bool {
 	return complete
 }
 
-// missing lists the addresses of members to call. known are those of them that were up once.
+// missing returns the addresses of members to contact. known has those that were up before.
 func (j *joining) missing() (missing []string, known map[string]bool) {
 	self := j.gossip.addr()
 	known = map[string]bool{}
@@ -110,21 +110,21 @@ func (j *joining) missing() (missing []string, known map[string]bool) {
 	return missing, known
 }
 
-// joined notes how an attempt to join ended, and tells the log what an operator has to know.
+// joined records the result of an attempt to join, and logs what an operator must know.
 func (j *joining) joined(address string, known bool, err error) {
 	if err != nil {
 		j.o.Logger.Debug("could not reach a member", "address", address, "error", err)
 	}
 	switch reason, after := j.note(address, known, err); {
 	case reason != "":
-		j.o.Logger.Error("this node does not see another one", "reason", reason)
+		j.o.Logger.Error("this node does not see another node", "reason", reason)
 	case after:
-		j.o.Logger.Info("joined after all", "address", address)
+		j.o.Logger.Info("joined a member that could not be reached before", "address", address)
 	}
 }
 
-// note notes how an attempt to join ended. reason is for the log, empty where it has been told or there is nothing
-// to tell; after says that a failure that the log was told of is over.
+// note records the result of an attempt to join. reason is to be logged, and empty if it was logged already or there is
+// none. after is true if a failure that was logged is over.
 func (j *joining) note(address string, known bool, err error) (reason string, after bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -147,7 +147,7 @@ func (j *joining) note(address string, known bool, err error) (reason string, af
 	return reason, false
 }
 
-// reason is empty where there is nothing to tell, or not yet.
+// reason returns "" if there is nothing to report, or not yet.
 func (f joinFailure) reason(address string, now time.Time) string {
 	switch {
 	case f.secret != secretSame:
@@ -155,11 +155,11 @@ func (f joinFailure) reason(address string, now time.Time) string {
 	case f.known, now.Sub(f.since) < joinPatience:
 		return ""
 	}
-	return fmt.Sprintf("join_failed: no member answers at %s, which is in cluster.join (%v): start it, or correct "+
-		"the address", address, f.err)
+	return fmt.Sprintf("join_failed: no member answers at %s, which is listed in cluster.join (%v): start it, or "+
+		"correct the address", address, f.err)
 }
 
-// shortError is the last of memberlist's wrapped lines.
+// shortError returns the last line of memberlist's wrapped errors.
 func shortError(err error) error {
 	text := strings.TrimSpace(err.Error())
 	if i := strings.LastIndex(text, "* "); i >= 0 {
@@ -168,14 +168,14 @@ func shortError(err error) error {
 	return fmt.Errorf("%s", strings.Join(strings.Fields(text), " "))
 }
 
-// noteStranger notes that somebody at an address has another secret.
+// noteStranger records that a node at an address has another secret.
 func (j *joining) noteStranger(from string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.mu.stranger = trouble{time.Now(), from}
 }
 
-// degraded says which members cannot be joined, and why. others is how many this member sees.
+// degraded returns which members cannot be joined, and why. others is how many this member sees.
 func (j *joining) degraded(now time.Time, others int) (list []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -185,8 +185,8 @@ func (j *joining) degraded(now time.Time, others int) (list []string) {
 		}
 	}
 	if j.mu.stranger.lasts(now) && others == 0 && len(list) == 0 {
-		list = append(list, fmt.Sprintf("gossip_secret: somebody at %s calls this node with another cluster.secret, "+
-			"and it sees nobody else: give all nodes the same", j.mu.stranger.with))
+		list = append(list, fmt.Sprintf("gossip_secret: a node at %s contacts this node with a different "+
+			"cluster.secret, and this node sees no other members: give all nodes the same", j.mu.stranger.with))
 	}
 	return list
 }

@@ -2,13 +2,13 @@ package cluster
 
 import "time"
 
-// leave says goodbye and ends gossip. It takes some 0.3 s in company, nothing alone, and no longer than there is
-// somebody to hear: nodes that stop together do not wait for each other.
+// leave announces that the member leaves and ends gossip. It takes some 0.3 s if there are other members. It does not
+// wait once no one is left to hear it, so that nodes that stop together do not wait for each other.
 func (g *gossip) leave() error {
 	g.members.leaving()
-	// First out of placement, then out of the membership: nobody sends a new actor here meanwhile. Both functions only
-	// pass the message on to gossip. They would wait until it has been sent as often as memberlist wants, which never
-	// comes once the others have left too.
+	// Leave placement first, then membership, so that no new actors are placed here meanwhile. Both calls only hand the
+	// message to gossip. They would wait until it was sent as often as memberlist wants, which never happens once the
+	// others have left too.
 	_ = g.list.UpdateNode(time.Nanosecond)
 	g.tell()
 	_ = g.list.Leave(time.Nanosecond)
@@ -16,18 +16,18 @@ func (g *gossip) leave() error {
 	return g.shutdown()
 }
 
-// shutdown ends gossip without a word.
+// shutdown ends gossip without announcing it.
 func (g *gossip) shutdown() error {
 	g.ending.Store(true)
 	return g.list.Shutdown()
 }
 
-// tellTwice is how many packets of gossip for each other member a message of a member that leaves goes into; a member
-// who hears of it passes it on.
+// tellTwice is how many gossip packets per other member carry the message of a leaving member. Members that receive it
+// pass it on.
 const tellTwice = 2
 
-// tell waits until what gossip has to say has been sent, for some time and only as long as there are others. It needs
-// what Cluster.watch was woken by, which must have ended.
+// tell waits until gossip has sent its messages, for a limited time and only while there are other members. It uses the
+// channel that wakes Cluster.watch, which must have ended.
 func (g *gossip) tell() {
 	limit := time.NewTimer(g.tellWithin)
 	defer limit.Stop()
@@ -39,7 +39,7 @@ func (g *gossip) tell() {
 		}
 		select {
 		case <-limit.C:
-			return // they find out by themselves
+			return // they will notice by themselves
 		case <-g.members.wake:
 		}
 	}

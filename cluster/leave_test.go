@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// loud keeps what a member says above the level of news.
+// loud records what a member logs above the level of info.
 type loud struct {
 	mu  sync.Mutex
 	all strings.Builder
@@ -31,12 +31,12 @@ func (l *loud) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// unprobed is a probe interval longer than these tests: nobody finds out by himself that a member has gone, or
-// complains of a slow machine.
+// unprobed is a probe interval longer than these tests, so that no member detects by itself that another is gone, or
+// complains about a slow machine.
 const unprobed = 20 * time.Second
 
-// Members that stop at the same time do not wait for each other to hear their goodbyes, and say nothing of it. A
-// goodbye may take a minute here, so that one that waits for nobody is found out on the slowest machine.
+// Members that stop at the same time do not wait for each other to hear that they leave, and log nothing about it. The
+// announcement may take a minute here, so that a member that waits is detected even on the slowest machine.
 func TestStop_together(t *testing.T) {
 	for _, n := range []int{2, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestStop_together(t *testing.T) {
 			for _, stop := range stops {
 				stopping.Go(func() {
 					if said, err := stop(); err != nil || said != "" {
-						t.Errorf("a member that stops says %q, %v", said, err)
+						t.Errorf("a stopping member logged %q, %v", said, err)
 					}
 				})
 			}
@@ -84,7 +84,7 @@ func TestStop_together(t *testing.T) {
 	}
 }
 
-// A member that leaves tells the others: they see it go without having to find out.
+// A leaving member tells the others, which see it go without having to detect it.
 func TestStop_saysGoodbye(t *testing.T) {
 	o := options(t, "a")
 	o.ProbeInterval = unprobed
@@ -95,7 +95,7 @@ func TestStop_saysGoodbye(t *testing.T) {
 	sees(t, leaves, "a=alive b=alive")
 	var said string
 	if err := leaves.call("Stop", 0, &said); err != nil || said != "" {
-		t.Errorf("a member that leaves says %q, %v", said, err)
+		t.Errorf("a leaving member logged %q, %v", said, err)
 	}
 	sees(t, stays, "a=alive b=left")
 }

@@ -12,27 +12,27 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// members is who is there, as this member sees it, what it tells about itself, and where actors are placed. Safe for
+// members has the members that this one sees, what it tells about itself, and where actors are placed. It is safe for
 // concurrent use.
 type members struct {
 	name string // of this member
 	log  *slog.Logger
 
-	placed atomic.Pointer[[]Member] // the members that actors are placed on, by name; never modified
-	wake   chan struct{}            // capacity 1: there is something to look at in mu; never closed
+	placed atomic.Pointer[[]Member] // the members that actors are placed on, by name; never modified in place
+	wake   chan struct{}            // capacity 1: mu has changed; never closed
 
 	mu struct {
 		sync.Mutex
 		view        *view
-		meta        metadata // what this member tells about itself
+		meta        metadata // what this member tells others about itself
 		stale       []staleMember
-		packets     int  // of gossip, sent so far
-		renew       bool // this member was given up by others and needs a new id
+		packets     int  // gossip packets sent so far
+		renew       bool // the others gave this member up, so it needs a new id
 		subscribers map[chan struct{}]bool
 	}
 }
 
-// staleMember came back without knowing that it had been given up.
+// staleMember returned without knowing that it had been given up.
 type staleMember struct {
 	node memberlist.Node
 	id   string
@@ -46,21 +46,21 @@ func newMembers(o *Options) *members {
 	return m
 }
 
-// tells sets what this member tells about itself.
+// tells sets what this member tells others about itself.
 func (m *members) tells(meta metadata) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mu.meta = meta
 }
 
-// list lists all members that are known, this one included, by name: also those that left, for a day.
+// list returns all known members by name, including this one, and those that left within the last day.
 func (m *members) list() []Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.mu.view.members(time.Now())
 }
 
-// self is this member.
+// self returns this member.
 func (m *members) self() Member {
 	for _, x := range m.list() {
 		if x.Self {
@@ -83,14 +83,14 @@ func (m *members) subscribe() (changed <-chan struct{}, cancel func()) {
 	}
 }
 
-// ask asks the view something under its lock.
+// ask runs f on the view under its lock.
 func (m *members) ask(f func(v *view)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f(m.mu.view)
 }
 
-// observe changes the view under its lock and has the cluster look at it.
+// observe changes the view under its lock and wakes Cluster.watch.
 func (m *members) observe(f func(v *view, now time.Time)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,7 +98,7 @@ func (m *members) observe(f func(v *view, now time.Time)) {
 	m.signal()
 }
 
-// signal has the cluster look.
+// signal wakes Cluster.watch.
 func (m *members) signal() {
 	select {
 	case m.wake <- struct{}{}:
@@ -111,12 +111,12 @@ func (m *members) encodeMetadata() []byte {
 	defer m.mu.Unlock()
 	b, err := json.Marshal(m.mu.meta)
 	if err != nil {
-		panic(err) // strings and a bool
+		panic(err) // encoding strings and a bool never fails
 	}
 	return b
 }
 
-// takeStale returns the members that came back without knowing that they had been given up, once.
+// takeStale returns, once, the members that returned without knowing that they had been given up.
 func (m *members) takeStale() []staleMember {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,7 +125,7 @@ func (m *members) takeStale() []staleMember {
 	return list
 }
 
-// givenUp notes that the others have given this member up, or are likely to have.
+// givenUp records that the others have given this member up, or probably have.
 func (m *members) givenUp() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,7 +133,7 @@ func (m *members) givenUp() {
 	m.signal()
 }
 
-// takeNewID gives this member a new id where the others have given it up.
+// takeNewID gives this member a new id if the others have given it up.
 func (m *members) takeNewID() (renewed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,22 +144,21 @@ func (m *members) takeNewID() (renewed bool) {
 	return renewed
 }
 
-// leaving has this member tell that it leaves.
+// leaving makes this member announce that it leaves.
 func (m *members) leaving() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mu.meta.Leaving = true
 }
 
-// sent is how many packets of gossip were sent so far, and how many other members there are.
+// sent returns how many gossip packets were sent so far, and how many other members there are.
 func (m *members) sent() (packets, others int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.mu.packets, m.mu.view.others()
 }
 
-// publish makes the present members those that actors are placed on, and tells who wants to know, if they are others
-// than before.
+// publish places actors on the present members. If these have changed, it notifies subscribers.
 func (m *members) publish() (before, after []Member, changed bool) {
 	before = *m.placed.Load()
 	m.mu.Lock()
@@ -187,10 +186,10 @@ func (m *members) publish() (before, after []Member, changed bool) {
 	return before, after, true
 }
 
-// newID names one life of a member.
+// newID returns an id for one run of a member.
 func newID() string { return rand.Text()[:16] }
 
-// sameMembers compares what placement and connections depend on.
+// sameMembers compares everything that placement and connections depend on.
 func sameMembers(a, b []Member) bool {
 	return slices.EqualFunc(a, b, func(x, y Member) bool {
 		return x.ID == y.ID && x.Name == y.Name && x.Remote == y.Remote

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/cluster"
 )
 
-// claim is a claim as a test wants it to go. What is not set does nothing.
+// claim implements cluster.Claim with functions. Those that are nil do nothing.
 type claim struct {
 	take    func(gossip string, alive func(gossip string) (alive, sure bool)) (holder string)
 	confirm func() (holder string)
@@ -47,20 +47,20 @@ func (c claim) Release(context.Context) error {
 	return nil
 }
 
-// refused starts a member that another of its name, at an address, does not let in.
+// refused starts a member that must not start, because another one at an address has its name.
 func refused(t testing.TB, o cluster.Options, by string) {
 	t.Helper()
 	c, err := cluster.Start(t.Context(), o)
 	if err == nil {
 		err = errors.Join(errors.New("none"), c.Stop())
 	}
-	want := "another node is called " + o.Name + " and answers at " + by + ": give this one a name of its own"
+	want := "another node is called " + o.Name + " and answers at " + by + ": give this one a unique name"
 	if err.Error() != "cluster: "+want {
 		t.Errorf("the error of a second member is %v, want %s", err, want)
 	}
 }
 
-// meta is what a memberlist tells of itself.
+// meta is the metadata of a memberlist.
 type meta string
 
 func (m meta) NodeMeta(int) []byte           { return []byte(m) }
@@ -69,8 +69,8 @@ func (meta) LocalState(bool) []byte          { return nil }
 func (meta) MergeRemoteState([]byte, bool)   {}
 func (meta) NotifyMsg([]byte)                {}
 
-// A member that has its name in the store starts, although it hears of another that is about to refuse: one that asks
-// whether it is there tells it of itself.
+// A member that has its name in the store starts, although gossip shows another one that is about to refuse: that one
+// announces itself by asking.
 func TestCluster_Name_askedWhileStarting(t *testing.T) {
 	conf := memberlist.DefaultLocalConfig()
 	conf.Name, conf.Label, conf.BindAddr, conf.BindPort, conf.LogOutput = "a", "divan", "127.0.0.1", 0, io.Discard
@@ -87,7 +87,7 @@ func TestCluster_Name_askedWhileStarting(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		for range 3 { // what it tells of itself is noted a moment after the answer
+		for range 3 { // its metadata is recorded a moment after the answer
 			if _, err := other.Ping("a", at); err != nil {
 				t.Log(err)
 			}
@@ -97,7 +97,7 @@ func TestCluster_Name_askedWhileStarting(t *testing.T) {
 	degraded(t, started(t, o))
 }
 
-// A member whose name was taken while it started refuses, and gives back nothing but its own.
+// A member whose name is taken while it starts refuses to start, and gives back only its own claim.
 func TestCluster_Name_lost(t *testing.T) {
 	released := 0
 	o := options(t, "a")
@@ -107,7 +107,7 @@ func TestCluster_Name_lost(t *testing.T) {
 		release: func() { released++ },
 	}
 	refused(t, o, "127.0.0.1:1")
-	// One whose name is taken later says so.
+	// A member whose name is taken later reports that.
 	lost := make(chan string)
 	holder := "" // used by one goroutine after the other
 	o = options(t, "a")
@@ -128,13 +128,13 @@ func TestCluster_Name_lost(t *testing.T) {
 	select {
 	case lost <- "127.0.0.1:1":
 	case <-time.After(30 * time.Second):
-		t.Fatal("nobody holds the name")
+		t.Fatal("no member holds the name")
 	}
 	degraded(t, c, "name_clash: another node is called a too, and answers at 127.0.0.1:1")
 	if err := c.Stop(); err != nil {
 		t.Error(err)
 	}
 	if released != 2 {
-		t.Errorf("the name is given back %d times", released)
+		t.Errorf("the name was given back %d times", released)
 	}
 }

@@ -14,52 +14,51 @@ import (
 
 // Options of Start.
 type Options struct {
-	// System is the actor system that remoting is set up on. Required, and no actor of it may run yet: remoting changes
-	// the address that new process ids carry.
+	// System is the actor system that remoting is set up on. It is required, and must not run any actors yet, because
+	// remoting changes the address in new process ids.
 	System *actor.ActorSystem
 
-	// Name of this member. Required, unique in the cluster, and the same again after a restart.
+	// Name of this member. It is required, unique in the cluster, and the same after a restart.
 	Name string
 	// Gossip is the address to listen on, UDP and TCP. Port 0 picks a free one. Required.
 	Gossip string
-	// Remote is the address of actor remoting, TCP. Empty: the port after Gossip's, or a free one where that is taken.
+	// Remote is the address of actor remoting, TCP. Empty means the port after Gossip's, or a free one if that is
+	// taken.
 	Remote string
-	// Advertise is the IP that other members reach this one by; needed only where Gossip's host is a wildcard and the
-	// guess
-	// (the first private address) is wrong.
+	// Advertise is the IP at which other members reach this one. It is only needed if Gossip's host is a wildcard and
+	// the guess (the first private address) is wrong.
 	Advertise string
-	// Join is gossip addresses of other members. It does not matter which of them are up now: joining goes on in the
-	// background.
+	// Join lists gossip addresses of other members. They need not be up now: joining continues in the background.
 	Join []string
-	// Secret, shared by all members, encrypts gossip and authenticates and encrypts remoting. Required unless Gossip is
-	// on loopback.
+	// Secret, shared by all members, encrypts gossip, and authenticates and encrypts remoting. It is required unless
+	// Gossip is on loopback.
 	Secret string
-	// AcceptSecrets are taken from others beside Secret, while it is being changed from one to the other. They need
-	// Secret.
+	// AcceptSecrets are accepted from others in addition to Secret, while it is being changed. They require Secret.
 	AcceptSecrets []string
-	// Store names the store that the member uses. Degraded names members that use another one, and they get no actors
-	// from here. Empty: it does not matter.
+	// Store identifies the store that the member uses. Degraded reports members that use another one, and no actors are
+	// placed on them. Empty means any store.
 	Store string
-	// Claim, where not nil, is how the store decides which node has this member's name.
+	// Claim, if not nil, lets the store decide which node has this member's name.
 	Claim Claim
 
-	// HTTP and SQL are the addresses that clients of this member use, told to the others.
+	// HTTP and SQL are the addresses for clients of this member, which it tells the others.
 	HTTP, SQL string
-	// Version of the program and Roles of the member, told to the others.
+	// Version of the program and Roles of the member, which it tells the others.
 	Version string
 	Roles   []string
 
-	// Receive takes what other members Send; calls come one at a time, and must not block for long. The message is the
-	// callee's. nil takes nothing.
+	// Receive is called for each message that other members Send, one at a time. It must not block for long. It may
+	// keep the message. If Receive is nil, messages are dropped.
 	Receive func(from string, message []byte)
 
-	// ProbeInterval paces failure detection: a killed member is seen as left after 4 to 8 of them. 0 means 500 ms.
+	// ProbeInterval determines failure detection: a killed member is seen as left after 4 to 8 intervals. 0 means 500
+	// ms.
 	ProbeInterval time.Duration
-	// Logger for what an operator wants to know. nil means slog.Default.
+	// Logger is the log for the operator. nil means slog.Default.
 	Logger *slog.Logger
 }
 
-// withDefaults validates and completes a copy. All faults are reported at once.
+// withDefaults returns a validated copy with defaults. It reports all faults at once.
 func (o Options) withDefaults() (Options, error) {
 	var faults []error
 	if o.System == nil {
@@ -76,13 +75,13 @@ func (o Options) withDefaults() (Options, error) {
 		faults = append(faults, fmt.Errorf("gossip address %q: %w", o.Gossip, err))
 	} else if !gossip.IP.IsLoopback() && o.Secret == "" {
 		faults = append(faults, fmt.Errorf("gossip address %q is not on loopback, and there is no shared secret: "+
-			"whoever reaches it could command the actors", o.Gossip))
+			"anyone who can reach it can control the actors", o.Gossip))
 	}
 	if o.Secret == "" && len(o.AcceptSecrets) > 0 {
-		faults = append(faults, errors.New("there are secrets to accept and none of this member's own"))
+		faults = append(faults, errors.New("there are secrets to accept, but this member has no secret"))
 	}
 	if slices.Contains(o.AcceptSecrets, "") {
-		faults = append(faults, errors.New("a secret to accept is empty"))
+		faults = append(faults, errors.New("AcceptSecrets contains an empty secret"))
 	}
 	if o.Advertise != "" && net.ParseIP(o.Advertise) == nil {
 		faults = append(faults, fmt.Errorf("advertise address %q is not an IP address", o.Advertise))
@@ -99,7 +98,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// resolve turns host:port into an address with an IP; an empty host is the wildcard.
+// resolve turns host:port into an address with an IP. An empty host is the wildcard.
 func resolve(address string) (*net.TCPAddr, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -2,10 +2,10 @@ package cluster
 
 import "github.com/cespare/xxhash/v2"
 
-// place picks the member that an actor lives on: rendezvous hashing, so that every node with the same view gives the
-// same answer without talking, and a member that leaves or joins moves only the actors it had or gets. Scores hash the
-// member's name, not its id, so that a restarted member gets back what it had. Two nodes with different views may
-// disagree for a while; nothing but speed rests on it.
+// place returns the member that an actor is placed on. It uses rendezvous hashing, so all nodes with the same view
+// agree without communicating, and a member that leaves or joins only moves its own actors. It hashes the member's
+// name, not its id, so that a restarted member gets its actors back. Two nodes with different views may disagree for a
+// while, which only costs speed.
 func place(members []Member, kind, id string) (Member, bool) {
 	if len(members) == 0 {
 		return Member{}, false
@@ -20,8 +20,8 @@ func place(members []Member, kind, id string) (Member, bool) {
 	return members[best], true
 }
 
-// mix spreads the xor of two hashes over all bits (the finaliser of splitmix64): without it the order of two members
-// would depend on the highest bit they differ in alone.
+// mix spreads the xor of two hashes over all bits (the finaliser of splitmix64). Without it the order of two members
+// would depend only on the highest bit in which they differ.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -26,7 +26,7 @@ func TestPlace(t *testing.T) {
 		count[o]++
 	}
 	for name, n := range count {
-		// Three standard deviations of a fair die are 77 of 1,000.
+		// 77 is three standard deviations of 1,000 throws of a fair die.
 		if n < 920 || n > 1080 {
 			t.Errorf("%s has %d of %d", name, n, ids)
 		}
@@ -38,6 +38,6 @@ func TestPlace(t *testing.T) {
 		}
 	}
 	if _, ok := place(nil, "shard", "x"); ok {
-		t.Error("an owner among nobody")
+		t.Error("an owner without members")
 	}
 }

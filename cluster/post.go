@@ -8,32 +8,32 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// postName is the process that takes other members' messages.
+// postName is the process that receives other members' messages.
 const postName = "divan-post"
 
-// postQueue is how many messages may wait for remoting to take them, which is quick unless this process is starved.
+// postQueue is how many messages may wait for remoting, which takes them quickly unless this process is starved of CPU.
 const postQueue = 4096
 
-// letter is a message on its way out.
-type letter struct {
+// outgoing is a message to be sent.
+type outgoing struct {
 	to      string // remoting address
 	message []byte
 }
 
-// post sends messages to other members, and takes theirs. nil takes and sends nothing.
+// post sends messages to other members, and receives theirs. A nil post does nothing.
 type post struct {
 	o       *Options
 	members *members
-	letters chan letter // for deliver; never closed
+	queue   chan outgoing // read by deliver; never closed
 	pid     *actor.PID
 }
 
-// newPost begins to take messages from other members.
+// newPost starts to receive messages from other members.
 func newPost(o *Options, m *members) (*post, error) {
 	if o.Receive == nil {
 		return nil, nil
 	}
-	p := &post{o: o, members: m, letters: make(chan letter, postQueue)}
+	p := &post{o: o, members: m, queue: make(chan outgoing, postQueue)}
 	props := actor.PropsFromFunc(func(ctx actor.Context) {
 		b, ok := ctx.Message().(*wrapperspb.BytesValue)
 		if !ok || ctx.Sender() == nil {
@@ -50,7 +50,7 @@ func newPost(o *Options, m *members) (*post, error) {
 	return p, nil
 }
 
-// send is Cluster.Send.
+// send implements Cluster.Send.
 func (p *post) send(member string, message []byte) {
 	if p == nil {
 		return
@@ -60,15 +60,15 @@ func (p *post) send(member string, message []byte) {
 			continue
 		}
 		select {
-		case p.letters <- letter{m.Remote, message}:
-		default: // as good as lost on the way
+		case p.queue <- outgoing{m.Remote, message}:
+		default: // dropped, as if lost on the way
 		}
 		return
 	}
 }
 
-// deliver hands letters to remoting, until ctx ends. Its first message to a member waits for remoting to make an
-// endpoint, hence not in send.
+// deliver passes messages to remoting until ctx ends. It runs in a goroutine of its own because the first message to a
+// member waits until remoting has created an endpoint.
 func (p *post) deliver(ctx context.Context) {
 	if p == nil {
 		return
@@ -77,20 +77,20 @@ func (p *post) deliver(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case l := <-p.letters:
+		case l := <-p.queue:
 			p.o.System.Root.RequestWithCustomSender(actor.NewPID(l.to, postName), wrapperspb.Bytes(l.message), p.pid)
 		}
 	}
 }
 
-// stop takes no more messages.
+// stop stops receiving messages.
 func (p *post) stop() {
 	if p != nil {
 		p.o.System.Root.Stop(p.pid)
 	}
 }
 
-// memberAt is the member with a remoting address.
+// memberAt returns the member with a remoting address.
 func (p *post) memberAt(remote string) (name string, ok bool) {
 	for _, m := range *p.members.placed.Load() {
 		if m.Remote == remote {

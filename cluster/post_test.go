@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Messages arrive in order with their sender's name; none waits for a member that is not there, and they arrive again
-// when it is back.
+// Messages arrive in order with their sender's name. Sending to a stopped member does not block, and messages arrive
+// again when it continues.
 func TestSend(t *testing.T) {
 	o := options(t, "one")
 	o.Secret = "a shared secret of members"
@@ -27,7 +27,7 @@ func TestSend(t *testing.T) {
 		}
 		return list
 	}
-	// Who is there is who actors are placed on, which is known a moment later.
+	// Placement, which messages depend on, is updated a moment later.
 	eventually(t, 10*time.Second, func() string {
 		c.Send("two", []byte("are you there"))
 		if len(theirs()) == 0 {
@@ -57,7 +57,7 @@ func TestSend(t *testing.T) {
 		return ""
 	})
 	c.Send("one", []byte("to itself"))
-	c.Send("three", []byte("to nobody"))
+	c.Send("three", []byte("to a missing member"))
 
 	two.signal(syscall.SIGSTOP)
 	begin := time.Now()
@@ -65,7 +65,7 @@ func TestSend(t *testing.T) {
 		c.Send("two", []byte("while it stands still"))
 	}
 	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("sending to a member that stands still took %v", took)
+		t.Errorf("sending to a paused member took %v", took)
 	}
 	sees(t, c, "one=alive two=left")
 	two.signal(syscall.SIGCONT)

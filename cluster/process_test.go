@@ -16,11 +16,11 @@ import (
 	"github.com/divandb/divan/cluster"
 )
 
-// The tests run one member in their own process and the others as processes of the same binary. A process can be killed
-// and stopped; and two members in one process trip the race detector, because protoactor sets gRPC's global logger
+// The tests run one member in their own process and the others in processes of the same binary. A process can be killed
+// and paused, and two members in one process trip the race detector, because protoactor sets gRPC's global logger
 // whenever remoting starts.
 
-// TestMain is a member where a test asks for one.
+// TestMain runs a member if a test asks for one.
 func TestMain(m *testing.M) {
 	if spec := os.Getenv("DIVAN_TEST_MEMBER"); spec != "" {
 		if err := runMember(spec); err != nil {
@@ -32,13 +32,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// memberSpec is what a test says about a member process.
+// memberSpec is what a test specifies about a member process.
 type memberSpec struct {
 	Name, Gossip, Secret string
 	AcceptSecrets, Join  []string
 	Store                string
-	ProbeInterval        time.Duration // 0: as options has it
-	TellWithin           time.Duration // 0: the default
+	ProbeInterval        time.Duration // 0 means that of options
+	TellWithin           time.Duration // 0 means the default
 }
 
 // start starts the member.
@@ -54,7 +54,7 @@ func (s *memberSpec) start(ctx context.Context, o cluster.Options) (*cluster.Clu
 	return c, err
 }
 
-// runMember is a member that answers its parent over standard input and output until that ends.
+// runMember runs a member that answers calls of its parent over standard input and output until these end.
 func runMember(text string) error {
 	var s memberSpec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -86,7 +86,7 @@ func (s stdio) Close() error {
 	return s.WriteCloser.Close()
 }
 
-// Calls are what a test asks a member process.
+// Calls are the calls that a test makes to a member process.
 type Calls struct {
 	c     *cluster.Cluster
 	inbox *inbox
@@ -94,14 +94,14 @@ type Calls struct {
 	stop  func() error
 }
 
-// Stop has the member leave, and tells what it has logged of any weight.
+// Stop stops the member and returns what it has logged above info.
 func (k *Calls) Stop(_ int, said *string) error {
 	err := k.stop()
 	*said = k.said.String()
 	return err
 }
 
-// inbox is what a member has received, as "from: message".
+// inbox has what a member has received, as "from: message".
 type inbox struct {
 	mu  sync.Mutex
 	all []string
@@ -125,25 +125,25 @@ func (k *Calls) Send(to [2]string, _ *int) error {
 	return nil
 }
 
-// Inbox is what the member has received.
+// Inbox returns what the member has received.
 func (k *Calls) Inbox(_ int, answer *[]string) error {
 	*answer = k.inbox.list()
 	return nil
 }
 
-// Members is Cluster.Members.
+// Members calls Cluster.Members.
 func (k *Calls) Members(_ int, answer *[]cluster.Member) error {
 	*answer = k.c.Members()
 	return nil
 }
 
-// Degraded is Cluster.Degraded.
+// Degraded calls Cluster.Degraded.
 func (k *Calls) Degraded(_ int, answer *[]string) error {
 	*answer = k.c.Degraded()
 	return nil
 }
 
-// Owners is the owners' names of many ids.
+// Owners returns the owners' names of many ids.
 func (k *Calls) Owners(ids []string, answer *[]string) error {
 	*answer = owners(k.c, ids)
 	return nil
@@ -163,7 +163,7 @@ type process struct {
 	client *rpc.Client
 }
 
-// startProcess starts a member that is killed with the test at the latest.
+// startProcess starts a member that is killed at the end of the test at the latest.
 func startProcess(t *testing.T, s memberSpec) *process {
 	t.Helper()
 	if s.Gossip == "" {
@@ -196,7 +196,7 @@ func startProcess(t *testing.T, s memberSpec) *process {
 		p.signal(syscall.SIGCONT)
 		p.kill()
 	})
-	p.Members() // waits for the start
+	p.Members() // waits until it has started
 	return p
 }
 
@@ -207,12 +207,12 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// stop ends the member in good order.
+// stop stops the member regularly.
 func (p *process) stop() {
 	p.t.Helper()
 	p.client.Close()
 	if err := p.cmd.Wait(); err != nil {
-		p.t.Error("a member did not stop well: ", err)
+		p.t.Error("a member did not stop cleanly: ", err)
 	}
 }
 
@@ -220,7 +220,7 @@ func (p *process) call(method string, argument, answer any) error {
 	return p.client.Call("Member."+method, argument, answer)
 }
 
-// Members is Cluster.Members of that process.
+// Members calls Cluster.Members in that process.
 func (p *process) Members() (m []cluster.Member) {
 	p.t.Helper()
 	if err := p.call("Members", 0, &m); err != nil {
@@ -229,7 +229,7 @@ func (p *process) Members() (m []cluster.Member) {
 	return m
 }
 
-// Degraded is Cluster.Degraded of that process.
+// Degraded calls Cluster.Degraded in that process.
 func (p *process) Degraded() (reasons []string) {
 	p.t.Helper()
 	if err := p.call("Degraded", 0, &reasons); err != nil {
@@ -238,7 +238,7 @@ func (p *process) Degraded() (reasons []string) {
 	return reasons
 }
 
-// Addr is Cluster.Addr of that process.
+// Addr returns the gossip address of that process.
 func (p *process) Addr() string {
 	p.t.Helper()
 	for _, m := range p.Members() {
@@ -246,7 +246,7 @@ func (p *process) Addr() string {
 			return m.Gossip
 		}
 	}
-	p.t.Fatal("a member does not know itself")
+	p.t.Fatal("a member does not list itself")
 	return ""
 }
 

@@ -14,15 +14,14 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// remoting is protoactor's: the connections that messages to other members take.
+// remoting is protoactor's remoting: the connections for messages to other members.
 type remoting struct {
 	o      *Options
 	remote *remote.Remote
 }
 
-// listenRemote starts actor remoting, reached by others under an address. It listens next to gossip where nothing else
-// was asked for: a neighbouring port that is taken is no reason not to start, since the address travels in the
-// metadata.
+// listenRemote starts actor remoting, which others reach at an address. By default it listens on the port after
+// gossip's. If that port is taken it uses another one, since the address is in the metadata.
 func listenRemote(o *Options, advertise net.IP, gossip *net.TCPAddr) (*remoting, error) {
 	r := &remoting{o: o}
 	if o.Remote != "" {
@@ -46,7 +45,7 @@ func (r *remoting) listen(advertise net.IP, at *net.TCPAddr) error {
 		return err
 	}
 	if at.IP.IsUnspecified() {
-		// protoactor takes the advertised address whole, so a free port has to be known before it listens.
+		// protoactor needs the complete advertised address, so a free port must be known before it listens.
 		if at.Port == 0 {
 			if at.Port, err = freePort(at.IP); err != nil {
 				return err
@@ -75,14 +74,14 @@ func (r *remoting) options() ([]remote.ConfigOption, error) {
 		creds, serverCreds = credentials.NewTLS(config), credentials.NewTLS(config.Clone())
 	}
 	one := func(config *remote.Config) {
-		// A failed attempt sleeps 2 s and leaks its connection when there is another: one attempt, and the sender tries
-		// again.
+		// With more than one attempt, a failed one sleeps 2 s and leaks its connection. So there is one, and the sender
+		// retries.
 		config.MaxRetryCount = 1
 	}
 	return []remote.ConfigOption{
 		remote.WithDialOptions(grpc.WithTransportCredentials(creds),
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second})),
-		// Stop is to leave nothing running.
+		// Nothing may be left running after Stop.
 		remote.WithServerOptions(
 			grpc.Creds(serverCreds),
 			grpc.WaitForHandlers(true),
@@ -94,7 +93,7 @@ func (r *remoting) options() ([]remote.ConfigOption, error) {
 	}, nil
 }
 
-// start is remote.Start with errors: protoactor panics where it cannot listen.
+// start is remote.Start with errors: protoactor panics if it cannot listen.
 func (r *remoting) start(config *remote.Config) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -107,7 +106,7 @@ func (r *remoting) start(config *remote.Config) (err error) {
 	return nil
 }
 
-// left closes the connections to members that are placed on no more.
+// left closes the connections to members that are no longer in placement.
 func (r *remoting) left(before, after []Member) {
 	for _, m := range before {
 		if !m.Self && !slices.ContainsFunc(after, func(x Member) bool { return x.ID == m.ID }) {
@@ -122,8 +121,8 @@ func (r *remoting) close(m Member) {
 }
 
 // stop closes the connections to the other members and the server. protoactor's graceful way waits up to 10 s for
-// streams that peers keep open, and clears fields that its goroutines still read; who sends to a member that leaves
-// sees a broken connection either way.
+// streams that peers keep open, and clears fields that its goroutines still read. Peers that send to a leaving member
+// see a broken connection either way.
 func (r *remoting) stop(members []Member) {
 	for _, m := range members {
 		if !m.Self && m.Remote != "" {

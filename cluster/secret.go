@@ -16,7 +16,8 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// gossipKeys are the AES-256 keys of gossip: the one that this member encrypts with, and those that it can read too.
+// gossipKeys returns the AES-256 keys of gossip: first the one that this member encrypts with, then others that it can
+// decrypt with.
 func gossipKeys(secret string, accepted []string) (*memberlist.Keyring, error) {
 	var keys [][]byte
 	for _, s := range append([]string{secret}, accepted...) {
@@ -29,12 +30,12 @@ func gossipKeys(secret string, accepted []string) (*memberlist.Keyring, error) {
 	return memberlist.NewKeyring(keys, keys[0])
 }
 
-// gossipKey is derived from a secret.
+// gossipKey derives a gossip key from a secret.
 func gossipKey(secret string) ([]byte, error) {
 	return hkdf.Key(sha256.New, []byte(secret), nil, "divan gossip 1", 32)
 }
 
-// remotingKey is the key pair of remoting, derived from a secret.
+// remotingKey derives the key pair of remoting from a secret.
 func remotingKey(secret string) (ed25519.PrivateKey, error) {
 	seed, err := hkdf.Key(sha256.New, []byte(secret), nil, "divan remoting 1", ed25519.SeedSize)
 	if err != nil {
@@ -43,10 +44,10 @@ func remotingKey(secret string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// remotingTLS is TLS 1.3 in which both sides prove that they know a secret: the key pair is derived from it, so it is
-// the same on all members, and each side accepts that public key, those of the other accepted secrets, and no other.
-// There are no certificates to hand out, and no names or dates to check: the certificate is only the envelope that TLS
-// wants.
+// remotingTLS returns a configuration for TLS 1.3 in which both sides prove that they know the secret. The key pair is
+// derived from the secret, so it is the same on all members. Each side accepts only that public key and those of the
+// other accepted secrets. There are no certificates to distribute, and no names or dates to check: the certificate
+// exists only because TLS requires one.
 func remotingTLS(secret string, accepted ...string) (*tls.Config, error) {
 	key, err := remotingKey(secret)
 	if err != nil {
@@ -75,7 +76,7 @@ func remotingTLS(secret string, accepted ...string) (*tls.Config, error) {
 		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
 		ServerName:   "divan",
 		ClientAuth:   tls.RequireAnyClientCert,
-		// The peer's key is checked below, which is stricter than a chain of certificates.
+		// The peer's key is checked below, which is stricter than a certificate chain.
 		InsecureSkipVerify: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 1 {

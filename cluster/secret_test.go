@@ -46,6 +46,6 @@ func TestRemotingTLS(t *testing.T) {
 		conn.Read(make([]byte, 1)) // the server's alert
 	}()
 	if err := tls.Server(s, sc).Handshake(); err == nil {
-		t.Error("the server took a client without the secret")
+		t.Error("the server accepted a client without the secret")
 	}
 }

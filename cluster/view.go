@@ -16,7 +16,7 @@ const (
 	Alive Status = "alive"
 	// Suspect: it has not answered for a while and may be dead. It keeps its actors for now.
 	Suspect Status = "suspect"
-	// Left: it said goodbye, or stayed silent until the others agreed that it is dead.
+	// Left: it announced that it leaves, or was silent until the others agreed that it is dead.
 	Left Status = "left"
 )
 
@@ -31,11 +31,11 @@ type Member struct {
 	Remote  string   `json:"remote"`
 	Version string   `json:"version"`
 	Roles   []string `json:"roles"`
-	// ID is the member's actor-system id: another one after a restart, and after the others had given it up.
+	// ID is the member's actor-system id. It changes when the member restarts, and after the others had given it up.
 	ID string `json:"id"`
 }
 
-// metadata is what a member tells about itself in gossip; memberlist allows 512 bytes of it.
+// metadata is what a member tells about itself in gossip. memberlist limits it to 512 bytes.
 type metadata struct {
 	ID      string   `json:"i"`
 	HTTP    string   `json:"h,omitempty"`
@@ -43,14 +43,14 @@ type metadata struct {
 	Remote  string   `json:"r"`
 	Version string   `json:"v,omitempty"`
 	Roles   []string `json:"o,omitempty"`
-	// Leaving is set shortly before a member goes in good order: it gets no actors any more.
+	// Leaving is set shortly before a member leaves regularly: no actors are placed on it any more.
 	Leaving bool `json:"l,omitempty"`
-	// Store names the store that the member uses.
+	// Store identifies the store that the member uses.
 	Store string `json:"u,omitempty"`
 }
 
-// decodeMetadata reads another member's metadata. What is not understood (another version, a foreign program) gives the
-// zero metadata: such a member is shown but gets no actors.
+// decodeMetadata decodes another member's metadata. If it is not understood (another version, a foreign program), the
+// result is the zero metadata: such a member is shown, but no actors are placed on it.
 func decodeMetadata(b []byte) metadata {
 	var m metadata
 	if json.Unmarshal(b, &m) != nil {
@@ -59,7 +59,7 @@ func decodeMetadata(b []byte) metadata {
 	return m
 }
 
-// keepLeft is how long a member that left stays listed.
+// keepLeft is how long a member that left is still listed.
 const keepLeft = 24 * time.Hour
 
 // view is what this node knows about the members. It is told what happened and when, and has no clock and no lock of
@@ -76,15 +76,15 @@ type entry struct {
 	meta   metadata
 	up     bool
 	heard  time.Time // the last sign of life
-	left   time.Time // since when it is not up
+	left   time.Time // since when it is no longer up
 }
 
 func newView(self string, probeInterval time.Duration) *view {
 	return &view{self: self, probeInterval: probeInterval, entries: map[string]*entry{}}
 }
 
-// joined records that a member is up. stale is true where it had been given up and comes back as if nothing had
-// happened: it does not know that its actors were placed elsewhere, and has to be told.
+// joined records that a member is up. stale is true if it had been given up and returns under the same id: it does not
+// know that its actors were placed elsewhere, and must be told.
 func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale bool) {
 	e := v.entries[name]
 	if e == nil {
@@ -110,13 +110,13 @@ func (v *view) answered(now time.Time, name string) {
 	}
 }
 
-// patience is the longest silence between two probes of one member when all is well: memberlist probes one member per
+// patience returns the longest silence between two probes of a healthy member: memberlist probes one member per
 // interval, in turn.
 func (v *view) patience() time.Duration {
 	return time.Duration(v.others()+1)*v.probeInterval + v.probeInterval/2
 }
 
-// others is how many members there are beside this one.
+// others returns the number of other members.
 func (v *view) others() (n int) {
 	for _, e := range v.entries {
 		if e.up && e.name != v.self {
@@ -126,7 +126,7 @@ func (v *view) others() (n int) {
 	return n
 }
 
-// members lists everybody, by name, and forgets who left long ago.
+// members lists all members by name, and forgets those that left long ago.
 func (v *view) members(now time.Time) []Member {
 	patience := v.patience()
 	list := make([]Member, 0, len(v.entries))
@@ -147,8 +147,8 @@ func (v *view) members(now time.Time) []Member {
 	return list
 }
 
-// placeable lists the members that actors may be placed on, by name. A suspect keeps its place: moving actors at every
-// hiccup costs more than waiting for the verdict.
+// placeable lists the members that actors may be placed on, by name. A suspect member keeps its place: moving actors
+// after every delay would cost more than waiting for certainty.
 func (v *view) placeable() []Member {
 	var list []Member
 	for name, e := range v.entries {
@@ -187,8 +187,8 @@ func (v *view) seen(gossip string) bool {
 	return false
 }
 
-// lost lists the gossip addresses of members that went without goodbye: they may come back when a network heals, and
-// nobody else will try, since memberlist stops gossiping to the dead.
+// lost lists the gossip addresses of members that left without announcing it. They may return when a network recovers,
+// and memberlist itself does not try, since it stops gossiping to dead members.
 func (v *view) lost(now time.Time) []string {
 	var list []string
 	for _, e := range v.entries {

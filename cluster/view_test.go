@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The view is tested from inside: it is the logic behind Members and has no exported face of its own.
+// The view is tested from inside, because it has no exported API of its own.
 func TestView(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(d time.Duration) time.Time { return start.Add(d) }
@@ -46,7 +46,7 @@ func TestView(t *testing.T) {
 			t.Fatalf("after b answered: %v", got)
 		}
 	})
-	t.Run("who is given up loses its place and is looked for", func(t *testing.T) {
+	t.Run("a member that is given up loses its place and is looked for", func(t *testing.T) {
 		v := newTrio()
 		v.gone(at(time.Second), "b")
 		if got := status(v, at(time.Second)); got["b"] != Left {
@@ -59,7 +59,7 @@ func TestView(t *testing.T) {
 			t.Fatalf("lost %v", l)
 		}
 	})
-	t.Run("who leaves in good order loses its place before it goes and is not looked for", func(t *testing.T) {
+	t.Run("a member that leaves regularly loses its place before it goes and is not looked for", func(t *testing.T) {
 		v := newTrio()
 		leaving := meta("b1")
 		leaving.Leaving = true
@@ -72,18 +72,18 @@ func TestView(t *testing.T) {
 			t.Fatalf("lost %v", l)
 		}
 	})
-	t.Run("coming back under the old id is stale, under a new one is not", func(t *testing.T) {
+	t.Run("a member that returns under its old id is stale, under a new one it is not", func(t *testing.T) {
 		v := newTrio()
 		v.gone(at(time.Second), "b")
 		v.gone(at(time.Second), "c")
 		if !v.joined(at(2*time.Second), "b", "b:7946", meta("b1")) {
-			t.Error("b came back under its old id and is not called stale")
+			t.Error("b returned under its old id and is not stale")
 		}
 		if v.joined(at(2*time.Second), "c", "c:7946", meta("c2")) {
-			t.Error("c came back under a new id and is called stale")
+			t.Error("c returned under a new id and is stale")
 		}
 		if v.joined(at(3*time.Second), "b", "b:7946", meta("b1")) {
-			t.Error("an update of a member that is up is called stale")
+			t.Error("an update of a live member is stale")
 		}
 	})
 	t.Run("metadata that is not understood is shown and gets no actors", func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestView(t *testing.T) {
 			t.Fatalf("placed on %q, status %v", placed(v), status(v, at(time.Second)))
 		}
 	})
-	t.Run("who left is forgotten after a day", func(t *testing.T) {
+	t.Run("a member that left is forgotten after a day", func(t *testing.T) {
 		v := newTrio()
 		v.gone(at(0), "b")
 		if n := len(v.members(at(25 * time.Hour))); n != 2 {

@@ -91,7 +91,7 @@ func TestAllDocs(t *testing.T) {
 		{"local by key", "_local/l2 _local/x?",
 			layer.AllDocsOptions{Only: layer.LocalOnly, Keys: []string{"_local/l2", "_local/x"}}},
 	} {
-		if c.name == "docs" { // hashes sort below texts: the text wins
+		if c.name == "docs" { // hashes sort before texts; the text wins
 			c.want = strings.Replace(c.want, "^1-0", "^"+firstConflict(t, d, "c"), 1)
 		}
 		got, res := allDocs(t, d, c.o)
@@ -116,7 +116,7 @@ func firstConflict(tb testing.TB, d *layer.Database, id string) string {
 	return doc.Conflicts[0].String()
 }
 
-// More rows than any window, with bodies of several chunks among them, in order and complete.
+// More rows than a read window, with bodies of several chunks among them, come in order and complete.
 func TestAllDocs_windows(t *testing.T) {
 	d := mustDatabase(t)
 	const n = 200

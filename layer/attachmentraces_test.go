@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// between is an engine that does something before the next commit that writes, once it is armed.
+// between is an engine that calls a function before the next commit of a transaction with writes, once it is armed.
 type between struct {
 	kv.Engine
 	armed atomic.Bool
@@ -32,8 +32,8 @@ func (t *betweenTransaction) Commit() error {
 	return t.Transaction.Commit()
 }
 
-// While compaction removes the last body that refers to an attachment, another store does something with the document
-// between compaction's reads and its commit.
+// While compaction removes the last body that refers to an attachment, another store changes the document between
+// compaction's reads and its commit.
 func TestCompact_races(t *testing.T) {
 	const root = `{"_id":"a","_revisions":{"start":1,"ids":["r"]},"_attachments":{"x":{"data":"aGVsbG8="}}}`
 	stub := `"_attachments":{"x":{"stub":true,"revpos":1}}`

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// ForgetRefs makes the bodies of a database those of a store of format 3, whose attachments are not counted.
+// ForgetRefs makes the bodies of a database look like those of a store of format 3, whose attachments are not counted.
 func ForgetRefs(ctx context.Context, d *Database) error {
 	_, err := db.Read(ctx, d.Database, func(t *db.Txn) (struct{}, error) {
 		t.ClearRange(db.PrefixRange(t.Keys.Sub(nil, keyspace.AttachmentRefs)))
@@ -31,15 +31,14 @@ func ForgetRefs(ctx context.Context, d *Database) error {
 	return err
 }
 
-// LookRows is how many bodies of a document are looked through at once from now on, until the function that it returns
-// is called.
+// LookRows sets how many bodies of a document are checked at once, until the returned function is called.
 func LookRows(n int) (restore func()) {
 	old := attach.LookRows
 	attach.LookRows = n
 	return func() { attach.LookRows = old }
 }
 
-// StoredAttachments are the attachments of which there is data.
+// StoredAttachments returns the attachments that have data in the store.
 func StoredAttachments(ctx context.Context, d *Database) (map[[16]byte]bool, error) {
 	return db.Read(ctx, d.Database, func(t *db.Txn) (map[[16]byte]bool, error) {
 		ids := map[[16]byte]bool{}
@@ -56,7 +55,7 @@ func StoredAttachments(ctx context.Context, d *Database) (map[[16]byte]bool, err
 	})
 }
 
-// LookNoted looks at the databases that were written, as a store does every few seconds; LookAll at all of them.
+// LookNoted checks the databases that have been written, as a store does every few seconds. LookAll checks all of them.
 func LookNoted(ctx context.Context, s *Store) error { return compact.LookNoted(ctx, s.Store) }
 
 func LookAll(ctx context.Context, s *Store) error {

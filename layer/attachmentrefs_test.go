@@ -19,12 +19,12 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// refsModel is a database with attachments that is written and compacted by two stores at once.
+// refsModel is a database with attachments that two stores write and compact at once.
 type refsModel struct {
 	dbs [2]*layer.Database
 }
 
-// refsStep is one thing that a writer does, drawn beforehand.
+// refsStep is one action of a writer, drawn in advance.
 type refsStep struct {
 	kind, store, doc, name, leaf int
 }
@@ -40,8 +40,8 @@ func drawRefsSteps(t *rapid.T) (steps []refsStep) {
 	return steps
 }
 
-// do does a step. Conflicts are a part of it: others write too. Edits have few bodies, so that some make a revision
-// again that was forgotten.
+// do performs a step. Conflicts are expected, because others write too. Edits draw from few bodies, so that some make a
+// forgotten revision again.
 func (m *refsModel) do(ctx context.Context, s refsStep) error {
 	d, id := m.dbs[s.store], fmt.Sprint("doc", s.doc)
 	name := fmt.Sprint("a", s.name)
@@ -61,7 +61,7 @@ func (m *refsModel) do(ctx context.Context, s refsStep) error {
 	}
 	old := answers[s.leaf%len(answers)].Doc
 	if old == nil {
-		return nil // purged meanwhile
+		return nil // purged in the meantime
 	}
 	e.Rev = old.Rev
 	stubs := func() {
@@ -84,13 +84,13 @@ func (m *refsModel) do(ctx context.Context, s refsStep) error {
 		e.Ancestors = append([]layer.Rev{{Pos: old.Rev.Pos + 1, ID: fmt.Sprintf("%032x", s.name)}}, old.Revs...)
 		e.Rev = layer.Rev{Pos: old.Rev.Pos + 2, ID: fmt.Sprintf("%032x", 7+s.leaf)}
 		return m.bulk(ctx, d, e, true)
-	case 6: // an ancestor comes again, with its own data
+	case 6: // an ancestor is replicated again, with its own data
 		if len(old.Revs) < 2 {
 			return nil
 		}
 		e.Rev, e.Ancestors = old.Revs[1], old.Revs[2:]
 		return m.bulk(ctx, d, e, true)
-	case 7: // a family: the second edit carries over what the first brings
+	case 7: // a family of edits: the second one keeps what the first one adds
 		next := layer.Edit{ID: id, Rev: layer.Rev{Pos: old.Rev.Pos + 2, ID: fmt.Sprintf("%032x", 20+s.leaf)},
 			Attachments: []layer.AttachmentEdit{{Name: name, Stub: true}}}
 		e.Ancestors = old.Revs
@@ -98,7 +98,7 @@ func (m *refsModel) do(ctx context.Context, s refsStep) error {
 		next.Ancestors = append([]layer.Rev{e.Rev}, old.Revs...)
 		_, err := d.Bulk(ctx, []layer.Edit{e, next}, layer.WriteOptions{Replicated: true})
 		return err
-	case 8: // a branch from an ancestor carries over what that has
+	case 8: // a branch from an ancestor keeps the ancestor's attachments
 		if len(old.Revs) < 2 {
 			return nil
 		}
@@ -115,13 +115,13 @@ func (m *refsModel) do(ctx context.Context, s refsStep) error {
 	return m.bulk(ctx, d, e, false)
 }
 
-// bulk writes an edit. That another one was there first, or that the revision it goes by is gone, is its own error.
+// bulk writes an edit. A conflict, or a missing parent revision, is reported in the edit's own result.
 func (m *refsModel) bulk(ctx context.Context, d *layer.Database, e layer.Edit, replicated bool) error {
 	_, err := d.Bulk(ctx, []layer.Edit{e}, layer.WriteOptions{Replicated: replicated})
 	return err
 }
 
-// check reads every attachment of every leaf, compacts, and looks that nothing else is left.
+// check reads every attachment of every leaf, compacts, and checks that nothing else is stored.
 func (m *refsModel) check(t *rapid.T, ctx context.Context) {
 	wanted := map[[16]byte]bool{}
 	for i := range 2 {
@@ -160,8 +160,8 @@ func (m *refsModel) check(t *rapid.T, ctx context.Context) {
 	}
 }
 
-// Whatever writers and compactions of two stores do at once to documents that share attachments among their revisions,
-// also to bodies of a store of format 3: no leaf loses an attachment, and none stays that no leaf has.
+// Writers and compactions of two stores work at once on documents that share attachments among their revisions, also on
+// bodies of a store of format 3. No leaf loses an attachment, and no attachment without a leaf stays.
 func TestAttachmentRefs_model(t *testing.T) {
 	below := mustEngine(t)
 	e := faultkv.New(below, faultkv.Options{Seed: 5,
@@ -236,7 +236,8 @@ func (m *refsModel) round(t *rapid.T, ctx context.Context) {
 	}
 }
 
-// A document with an attachment and many revisions costs what it has revisions, whether or not its bodies are counted.
+// Compacting a document with an attachment and many revisions takes time proportional to its revisions, whether or not
+// its bodies are counted.
 func TestCompact_sharedAttachment(t *testing.T) {
 	oneGoroutine(t)
 	for name, old := range map[string]bool{"counted": false, "of format 3": true} {
@@ -264,7 +265,7 @@ func TestCompact_sharedAttachment(t *testing.T) {
 				return e.rows.Load() + e.gets.Load()
 			}
 			few, many := rows("few", 300), rows("many", 1200)
-			if many > 6*few && !faultkv.Enabled() { // attempts that failed have read too
+			if many > 6*few && !faultkv.Enabled() { // failed attempts have read too
 				t.Errorf("%d reads for 300 revisions, %d for 1200", few, many)
 			}
 		})

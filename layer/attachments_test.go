@@ -58,7 +58,7 @@ func TestAttachments_inline(t *testing.T) {
 	if got := readAttachment(t, d, "a", "x.txt", 1, 3); string(got) != "ell" {
 		t.Fatalf("%q", got)
 	}
-	// One is carried over by its stub, the other is not named and so is gone.
+	// One is kept by its stub. The other is not named, so it is dropped.
 	r2 := put(t, d,
 		`{"_id":"a","_rev":"`+r.String()+`","_attachments":{"x.txt":{"stub":true,"revpos":1,"digest":"`+digest+`"}}}`)
 	if got := get(t, d, "a", layer.GetOptions{}); !strings.Contains(got,
@@ -79,7 +79,7 @@ func TestAttachments_inline(t *testing.T) {
 		_, err := d.Put(t.Context(), edit(t, bad), layer.WriteOptions{})
 		wantKind(t, err, layer.Invalid)
 	}
-	// Standalone: one more beside those of the parent, whose body stays.
+	// Standalone: one is added to those of the parent, whose body stays.
 	r3, err := d.Put(t.Context(),
 		layer.Edit{ID: "a", Rev: r2, KeepAttachments: true,
 			Attachments: []layer.AttachmentEdit{{Name: "z", ContentType: "image/png", Data: []byte{1}}}},
@@ -113,7 +113,7 @@ func TestAttachments_upload(t *testing.T) {
 	}
 	if _, err := d.Put(t.Context(), layer.Edit{ID: "b", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}},
 		layer.WriteOptions{}); err == nil {
-		t.Fatal("an upload for another document was taken up")
+		t.Fatal("an upload for another document was accepted")
 	}
 	if _, err := d.Put(t.Context(), layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}},
 		layer.WriteOptions{}); err != nil {
@@ -129,7 +129,7 @@ func TestAttachments_upload(t *testing.T) {
 			t.Errorf("from %d, %d bytes: got %d", r[0], r[1], len(got))
 		}
 	}
-	// Large inline data is uploaded on the way.
+	// Large inline data is uploaded during the request.
 	if _, err := d.Put(t.Context(),
 		layer.Edit{ID: "c", Attachments: []layer.AttachmentEdit{{Name: "x", Data: data}, {Name: "y", Data: data[:10]}}},
 		layer.WriteOptions{}); err != nil {
@@ -185,13 +185,13 @@ func TestUpload_bad(t *testing.T) {
 		t.Fatalf("%+v, %v", u, err)
 	}
 	if n := countKeys(t, e, "attachments"); n != 1 {
-		t.Errorf("%d attachment chunks are there, want the one of the good upload", n)
+		t.Errorf("%d attachment chunks are stored, want the one of the valid upload", n)
 	}
 	if _, err := d.Put(t.Context(),
 		layer.Edit{ID: "a",
 			Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u, Digest: "md5-AAAAAAAAAAAAAAAAAAAAAA=="}}},
 		layer.WriteOptions{}); err == nil {
-		t.Error("a wrong digest was taken")
+		t.Error("a wrong digest was accepted")
 	}
 	if err := layer.SweepUploads(t.Context(), d, time.Now().Add(3*time.Hour)); err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func TestUpload_bad(t *testing.T) {
 	wantKind(t, err, layer.Invalid)
 }
 
-// Compaction keeps attachment data that a leaf still refers to and removes the rest; so does purging.
+// Compaction and purging remove the data of attachments that no leaf refers to, and no other.
 func TestCompact_attachments(t *testing.T) {
 	e := mustEngine(t)
 	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
@@ -237,7 +237,7 @@ func TestCompact_attachments(t *testing.T) {
 	if got := get(t, d, "a", layer.GetOptions{}); got != "missing" {
 		t.Fatal(got)
 	}
-	if err := d.Compact(t.Context()); err != nil { // the queue names bodies that are gone
+	if err := d.Compact(t.Context()); err != nil { // the queue names bodies that no longer exist
 		t.Fatal(err)
 	}
 	info, err := d.Info(t.Context())
@@ -264,7 +264,7 @@ func TestPurge_branches(t *testing.T) {
 	}
 }
 
-// A stream that breaks off is no attachment, whether or not its length was announced.
+// A stream that breaks off does not become an attachment, whether or not its length was announced.
 func TestUpload_brokenOff(t *testing.T) {
 	d := mustDatabase(t)
 	for _, length := range []int64{-1, 100, 2_000_000} {
@@ -277,8 +277,8 @@ func TestUpload_brokenOff(t *testing.T) {
 	}
 }
 
-// The data of an edit that is not written goes at once, and so does what was stored of an upload whose client went
-// away.
+// The data of an edit that is not written is removed at once, and so is the stored part of an upload whose client
+// disconnects.
 func TestAttachments_discarded(t *testing.T) {
 	e := mustEngine(t)
 	d, err := mustStore(t, e, layer.Options{}).Create(t.Context(), "db", layer.CreateOptions{})
@@ -312,7 +312,7 @@ func TestAttachments_discarded(t *testing.T) {
 	if stored() == 0 {
 		t.Error("nothing is stored of an upload")
 	}
-	// without the revision that there is
+	// does not name the existing revision
 	edit := layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}}
 	if _, err := d.Put(t.Context(), edit, layer.WriteOptions{}); layer.KindOf(err) != layer.Conflict {
 		t.Fatal(err)
@@ -337,10 +337,10 @@ func TestAttachments_discarded(t *testing.T) {
 		return len(b), nil
 	})
 	if _, err := d.Upload(ctx, "a", gone, -1, ""); err == nil {
-		t.Fatal("an upload without an end has ended")
+		t.Fatal("an unfinished upload has succeeded")
 	}
 	if n := stored(); n != 0 {
-		t.Errorf("%d chunks are left after a client went away", n)
+		t.Errorf("%d chunks are left after a client disconnected", n)
 	}
 }
 
@@ -348,8 +348,8 @@ type readerFunc func(b []byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// The process that has a store in a directory removes the uploads of the one that had it before, also while another
-// process goes on with one.
+// The process that opens a store in a directory removes the uploads of the previous one, also while another process
+// continues with one.
 func TestUpload_left(t *testing.T) {
 	e := mustEngine(t)
 	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
@@ -364,7 +364,7 @@ func TestUpload_left(t *testing.T) {
 		_, err := d.Upload(t.Context(), "alive", r, -1, "")
 		ended <- err
 	}()
-	// It stores 960,000 bytes at a time. What is more is read when these have been stored.
+	// It stores 960,000 bytes at a time. The rest is read after these have been stored.
 	if _, err := w.Write(make([]byte, 1_000_000)); err != nil {
 		t.Fatal(err)
 	}
@@ -399,6 +399,6 @@ func TestUpload_left(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := countKeys(t, e, "attachments"); n != 1 {
-		t.Errorf("%d chunks are there, want the one of the document", n)
+		t.Errorf("%d chunks are stored, want the one of the document", n)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// BenchmarkBulk loads new documents from 4 connections in batches of 1,000, JSON parsing included.
+// BenchmarkBulk loads new documents over 4 connections in batches of 1,000, including the parsing of JSON.
 func BenchmarkBulk(b *testing.B) {
 	for _, size := range []int{100, 300} {
 		b.Run(fmt.Sprintf("%dbytes", size), func(b *testing.B) {

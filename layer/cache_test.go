@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/layer/keyspace"
 )
 
-// A cache that is full loses one entry for one that comes, the one that was used longest ago.
+// A full cache drops the least recently used entry for each new one.
 func TestCache_evictsOne(t *testing.T) {
 	const most = 100
 	c := layer.NewCache(most)
@@ -31,25 +31,25 @@ func TestCache_evictsOne(t *testing.T) {
 	for i := range most {
 		get(i)
 	}
-	get(0) // used again
+	get(0) // use it again
 	get(most)
 	if loads != most+1 {
 		t.Fatalf("%d loads of %d entries", loads, most+1)
 	}
 	for i := range most + 1 {
-		if i != 1 { // the one that had to go
+		if i != 1 { // the dropped one
 			get(i)
 		}
 	}
 	if loads != most+1 {
-		t.Errorf("one entry too many cost %d loads", loads-most-1)
+		t.Errorf("one entry over the limit cost %d loads", loads-most-1)
 	}
 	if get(1); loads != most+2 {
-		t.Errorf("more is kept than the limit")
+		t.Errorf("the cache exceeds its limit")
 	}
 }
 
-// Those who want the same thing at once get it from one load, and are all told what is wrong with the thing itself.
+// Concurrent callers for the same entry share one load, and all get its error if the entry itself is invalid.
 func TestFlights_once(t *testing.T) {
 	for name, wrong := range map[string]error{
 		"loaded":  nil,
@@ -83,7 +83,7 @@ func TestFlights_once(t *testing.T) {
 	}
 }
 
-// The end of the caller that loads, and a load that fails, are not the end of those who wait for it.
+// The cancellation of the caller that loads, and a failed load, do not affect the callers that wait for it.
 func TestFlights_failure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f layer.Flights
@@ -114,7 +114,7 @@ func TestFlights_failure(t *testing.T) {
 		gone, leave := context.WithCancel(t.Context())
 		all.Go(func() {
 			if _, err := f.Do(gone, "a", func() (int, error) { return 0, nil }); !errors.Is(err, context.Canceled) {
-				t.Errorf("who did not wait got %v", err)
+				t.Errorf("the cancelled caller got %v", err)
 			}
 		})
 		synctest.Wait()
@@ -123,12 +123,13 @@ func TestFlights_failure(t *testing.T) {
 		cancel()
 		all.Wait()
 		if loads == 0 {
-			t.Error("nobody loaded it")
+			t.Error("it was not loaded")
 		}
 	})
 }
 
-// More design documents than a cache of them once held are not read again when they are used in turn.
+// Design documents are not read again when they are used in turn, even if there are more of them than an earlier cache
+// had room for.
 func TestDatabase_Design_manyInTurn(t *testing.T) {
 	e := &countingEngine{Engine: mustEngine(t)}
 	s, err := layer.Open(t.Context(), e, layer.Options{})
@@ -160,7 +161,7 @@ func TestDatabase_Design_manyInTurn(t *testing.T) {
 	}
 }
 
-// Databases that nobody uses are forgotten, the one used longest ago first. One that is used stays the same.
+// Unused databases are dropped from memory, the least recently used first. A database in use stays.
 func TestStore_Database_bounded(t *testing.T) {
 	e := mustEngine(t)
 	made := mustStore(t, e, layer.Options{})
@@ -186,12 +187,12 @@ func TestStore_Database_bounded(t *testing.T) {
 	for i := range databases {
 		open(i)
 	}
-	for layer.KnownDatabases(s) > kept+1 { // the collector has to see that nobody has them
+	for layer.KnownDatabases(s) > kept+1 { // the garbage collector has to notice that they are unused
 		runtime.GC()
 		runtime.Gosched()
 	}
 	if open(0) != used {
-		t.Error("a database in use became another one")
+		t.Error("a database in use was dropped from memory")
 	}
 	runtime.KeepAlive(used)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// verifyAll is what Verify says of a store, without files.
+// verifyAll returns the faults that Verify finds in a store, not counting files.
 func verifyAll(t *testing.T, s *layer.Store, digests bool) (lines []string) {
 	t.Helper()
 	o := layer.VerifyOptions{Digests: digests, Damage: func(d *layer.Damage) error {
@@ -31,7 +31,7 @@ func verifyAll(t *testing.T, s *layer.Store, digests bool) (lines []string) {
 	return lines
 }
 
-// openToBreak opens a store whose rows nobody else checks, with a database that has some of everything.
+// openToBreak opens a store whose rows are not checked after the test, with a database that has some of everything.
 func openToBreak(t *testing.T, e kv.Engine) *layer.Store {
 	t.Helper()
 	sandbox := script.New(script.Options{Limits: script.Limits{Time: time.Minute}})
@@ -39,7 +39,7 @@ func openToBreak(t *testing.T, e kv.Engine) *layer.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Blocks of 64 microseconds, and 4 in one of the next level: each level has some.
+	// Blocks of 64 microseconds, and 4 of them per block of the next level: each level has some.
 	layer.SetFeedShape(s, layer.FeedShape{LeafBits: 6, LevelBits: 2, Sparse: 2, Least: 1})
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
@@ -84,7 +84,7 @@ func openToBreak(t *testing.T, e kv.Engine) *layer.Store {
 		}
 		build(t, d.Index(design), int64(token+1), 50)
 	}
-	// Superseded bodies, and rows of the index that its sums do not have yet.
+	// Superseded bodies, and rows of the index that its aggregates do not include yet.
 	for i := range 12 {
 		save(t, d, fmt.Sprintf(`{"_id":"doc%03d","n":%d}`, i+20, 2*i))
 	}
@@ -107,7 +107,7 @@ func openToBreak(t *testing.T, e kv.Engine) *layer.Store {
 	return s
 }
 
-// Each kind of fault is found, in one line, and a store without any has none.
+// Each kind of fault is reported in one line, and a store without faults has none.
 func TestVerify_faults(t *testing.T) {
 	add := func(row kv.KeyValue, n int64) []byte {
 		return binary.LittleEndian.AppendUint64(nil, binary.LittleEndian.Uint64(row.Value)+uint64(n))
@@ -123,7 +123,7 @@ func TestVerify_faults(t *testing.T) {
 			for _, counter := range p.rows(keyspace.ShardCounters, shard, "superseded") {
 				p.tx.Set(counter.Key, add(counter, -1))
 			}
-		}, `is that of no leaf, and compaction does not know of it`},
+		}, `is not a leaf, but its body is not in the compaction queue`},
 		"counter of the queue": {func(p *planted) {
 			for _, row := range p.rows(keyspace.ShardCounters) {
 				if p.element(row, 4) == "superseded" {
@@ -131,26 +131,26 @@ func TestVerify_faults(t *testing.T) {
 					break
 				}
 			}
-		}, `the queue for compaction of shard`},
+		}, `the compaction queue of shard`},
 		"unreadable queue": {func(p *planted) {
 			row := p.rows(keyspace.ShardSuperseded)[7]
 			p.tx.Set(append(bytes.Clone(row.Key[:len(row.Key)-1]), 0xee), []byte{0xff})
 			for _, counter := range p.rows(keyspace.ShardCounters, p.element(row, 3), "superseded") {
 				p.tx.Set(counter.Key, add(counter, 1))
 			}
-		}, `the queue for compaction: an entry cannot be read`},
+		}, `the compaction queue: an entry cannot be read`},
 		"partition's documents": {func(p *planted) {
 			row := p.rows(keyspace.Counters, "doc_count", "b")[0]
 			p.tx.Set(row.Key, add(row, 1))
-		}, `database parts: counters: the counter doc_count of partition b is 31, and there are 30`},
+		}, `database parts: counters: the counter doc_count of partition b is 31, but there are 30`},
 		"partition's bytes": {func(p *planted) {
 			row := p.rows(keyspace.Counters, "attachment_bytes", "c")[0]
 			p.tx.Set(row.Key, add(row, 5))
-		}, `database parts: counters: the counter attachment_bytes of partition c is 155, and there are 150`},
-		"partition of nobody": {func(p *planted) {
+		}, `database parts: counters: the counter attachment_bytes of partition c is 155, but there are 150`},
+		"counters of no partition": {func(p *planted) {
 			row := p.rows(keyspace.Counters, "doc_count", "b")[0]
 			p.tx.Set(p.other(row, "b", "bb"), add(row, -29))
-		}, `database parts: counters: the counter doc_count of partition bb is 1, and it has no documents`},
+		}, `database parts: counters: the counter doc_count of partition bb is 1, but it has no documents`},
 		"leaf of the feed": {func(p *planted) {
 			row := p.feedCount(0)
 			p.tx.Set(row.Key, add(row, 1))
@@ -170,20 +170,20 @@ func TestVerify_faults(t *testing.T) {
 			row := p.partial(0, 1, 3)
 			row.Value[1]++
 			p.tx.Set(row.Key, row.Value)
-		}, `a sum of the view s, of level 0, counts`},
+		}, `partial aggregate of view s, level 0: counts`},
 		"sum": {func(p *planted) {
 			row := p.partial(0, 1, -1)
 			row.Value[len(row.Value)-1] ^= 1
 			p.tx.Set(row.Key, row.Value)
-		}, `a sum of the view s, of level 0, from`},
+		}, `partial aggregate of view s, level 0: from`},
 		"sum of sums": {func(p *planted) {
 			row := p.partial(1, 1, 0)
 			row.Value[len(row.Value)-1] ^= 1
 			p.tx.Set(row.Key, row.Value)
-		}, `a sum of the view s, of level 1, from`},
+		}, `partial aggregate of view s, level 1: from`},
 		"unreadable sum": {func(p *planted) {
 			p.tx.Set(p.partial(0, 0, 0).Key, []byte{9})
-		}, `a sum of the view n, of level 0, cannot be read`},
+		}, `partial aggregate of view n, level 0: cannot be read`},
 		"mark gone": {func(p *planted) {
 			for _, row := range p.rows(keyspace.Views, int64(keyspace.ViewData)) {
 				if at := p.element(row, 5); at.(int64) >= int64(keyspace.ViewMarks) && row.Value[0] == 1 {
@@ -192,48 +192,48 @@ func TestVerify_faults(t *testing.T) {
 				}
 			}
 			p.t.Fatal("no mark")
-		}, `, of level 0, counts`},
-		"attachment's count of nobody": {func(p *planted) {
+		}, `, level 0: counts`},
+		"counter of no attachment": {func(p *planted) {
 			row := p.rows(keyspace.AttachmentRefs, "att")
 			last := row[len(row)-1]
 			p.tx.Set(p.other(last, "att", "doc001"), last.Value)
-		}, `times, and no revision has it`},
-		"index of nobody": {func(p *planted) {
+		}, `times, but no revision refers to it`},
+		"rows of no index": {func(p *planted) {
 			row := p.viewRow(keyspace.ViewRows, 20)
 			old := tuple.AppendInt(tuple.AppendInt(nil, int64(keyspace.ViewData)), 1)
 			other := tuple.AppendInt(tuple.AppendInt(nil, int64(keyspace.ViewData)), 77)
 			p.tx.Set(bytes.Replace(row.Key, old, other, 1), row.Value)
-		}, `there are rows of an index that there is not`},
+		}, `there are rows of an index that does not exist`},
 		"skipped and not listed": {func(p *planted) {
 			p.tx.Clear(p.viewRow(keyspace.ViewErrors, 0).Key)
-		}, `the view s has skipped the document, and does not list it`},
+		}, `the view s has skipped the document, but does not list it`},
 		"listed and not skipped": {func(p *planted) {
 			row := p.viewRow(keyspace.ViewErrors, 0)
 			p.tx.Set(p.other(row, p.element(row, 6).(string), "doc003"), row.Value)
-		}, `it is listed as skipped, and is not`},
+		}, `it is listed as skipped, but was not`},
 		"nothing": {func(*planted) {}, ""},
 		"reduction of a sum that counts": {func(p *planted) {
 			row := p.partial(0, 0, 3)
 			row.Value[len(row.Value)-1] ^= 1
 			p.tx.Set(row.Key, row.Value)
-		}, `a sum of the view n, of level 0, from`},
+		}, `partial aggregate of view n, level 0: from`},
 		"sum of sums that counts": {func(p *planted) {
 			row := p.partial(1, 0, 1)
 			row.Value[len(row.Value)-1] ^= 0x80
 			p.tx.Set(row.Key, row.Value)
-		}, `is not as a sum is written`},
+		}, `is not in its canonical encoding`},
 		"value that an entry notes": {func(p *planted) {
 			row := p.viewRow(keyspace.ViewIDs, 20)
 			row.Value[len(row.Value)-1] ^= 1
 			p.tx.Set(row.Key, row.Value)
-		}, `notes another key or value of the row`},
+		}, `lists another key or value for the row`},
 		"unreadable row of a view": {func(p *planted) {
 			p.tx.Set(p.viewRow(keyspace.ViewRows, 20).Key, []byte{9})
 		}, `an index: _design/d: view row cannot be read`},
 		"unreadable reason": {func(p *planted) {
 			row := p.viewRow(keyspace.ViewErrors, 0)
 			p.tx.Set(row.Key, row.Value[1:])
-		}, `why it was skipped cannot be read`},
+		}, `the reason for skipping it cannot be read`},
 		"unreadable number of an index": {func(p *planted) {
 			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewNumber))[0]
 			p.tx.Set(row.Key, []byte{9})
@@ -241,7 +241,7 @@ func TestVerify_faults(t *testing.T) {
 		"unreadable purge": {func(p *planted) {
 			row := p.rows(keyspace.Purges)[0]
 			p.tx.Set(row.Key, row.Value[:len(row.Value)-1])
-		}, `the history of purges: an entry cannot be read`},
+		}, `the purge history: an entry cannot be read`},
 		"unreadable _local document": {func(p *planted) {
 			row := p.rows(keyspace.Local)[0]
 			p.tx.Set(row.Key, row.Value[:len(row.Value)-1])
@@ -252,29 +252,29 @@ func TestVerify_faults(t *testing.T) {
 		}, `revisions of documents ["doc003"]: a row that cannot be decoded`},
 		"unreadable mark of the feed": {func(p *planted) {
 			p.tx.Set(p.rows(keyspace.FeedCounts, int64(0))[0].Key, []byte{9})
-		}, `the feed of changes: mark of counts cannot be read`},
+		}, `the changes feed: mark of counts cannot be read`},
 		"unreadable settings": {func(p *planted) {
 			row := p.rows(keyspace.Config, "changes_shards")[0]
 			p.tx.Set(row.Key, row.Value[:len(row.Value)-1])
 		}, `settings: configuration changes_shards cannot be read`},
 		"unreadable wake key": {func(p *planted) {
 			p.tx.Set(p.rows(keyspace.Wake)[0].Key, []byte{9})
-		}, `the feed of changes: wake key cannot be read`},
+		}, `the changes feed: wake key cannot be read`},
 		"end of a shard": {func(p *planted) {
 			row := p.rows(keyspace.Wake)[0]
 			clear(row.Value[2:8])
 			p.tx.Set(row.Key, row.Value)
-		}, `is said to end at`},
+		}, `is recorded to end at`},
 		"end of a shard to come": {func(p *planted) {
 			row := p.rows(keyspace.Wake)[0]
 			row.Value[2] = 1
 			p.tx.Set(row.Key, row.Value)
-		}, `which is to come`},
+		}, `which is in the future`},
 		"index that is ahead": {func(p *planted) {
 			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewUpdateSeq))[0]
 			row.Value[4] = 1
 			p.tx.Set(row.Key, row.Value)
-		}, `_design/d: it is said to be up to`},
+		}, `_design/d: its sequence is`},
 		"body that is no JSON": {func(p *planted) {
 			row := p.rows(keyspace.Documents, "doc010")[0]
 			row.Value[len(row.Value)-1] ^= 1
@@ -284,7 +284,7 @@ func TestVerify_faults(t *testing.T) {
 			row := p.rows(keyspace.Documents, "doc010")[0]
 			row.Value[1] ^= 1
 			p.tx.Set(row.Key, row.Value)
-		}, `says otherwise whether it is deleted`},
+		}, `disagrees about whether it is deleted`},
 		"no winner": {func(p *planted) {
 			row := p.rows(keyspace.Revisions, "doc007")[0]
 			value, err := tuple.Unpack(row.Value)
@@ -296,21 +296,21 @@ func TestVerify_faults(t *testing.T) {
 		"branch count": {func(p *planted) {
 			rows := p.rows(keyspace.Revisions, "x")
 			p.tx.Clear(rows[0].Key)
-		}, `revisions of documents "x": 3 branches are noted, and there are 2`},
+		}, `revisions of documents "x": 3 branches are recorded, but there are 2`},
 		"no entry": {func(p *planted) {
 			for _, row := range p.rows(keyspace.Changes) {
 				if bytes.Contains(row.Value, []byte("doc005")) {
 					p.tx.Clear(row.Key)
 				}
 			}
-		}, `the feed of changes "doc005": the document has no entry at its sequence`},
+		}, `the changes feed "doc005": the document has no entry at its sequence`},
 		"wrong entry": {func(p *planted) {
 			for _, row := range p.rows(keyspace.Changes) {
 				if bytes.Contains(row.Value, []byte("doc005")) {
 					p.tx.Set(row.Key, append(row.Value[:len(row.Value)-1:len(row.Value)-1], 0x26))
 				}
 			}
-		}, `the feed of changes "doc005": the entry at`},
+		}, `the changes feed "doc005": the entry at`},
 		"second entry": {func(p *planted) {
 			for _, row := range p.rows(keyspace.Changes) {
 				if bytes.Contains(row.Value, []byte("doc005")) {
@@ -318,7 +318,7 @@ func TestVerify_faults(t *testing.T) {
 					p.tx.Set(row.Key, row.Value)
 				}
 			}
-		}, `the feed of changes "doc005": there is an entry at`},
+		}, `the changes feed "doc005": there is an entry at`},
 		"entry of no document": {func(p *planted) {
 			for _, row := range p.rows(keyspace.Changes) {
 				if bytes.Contains(row.Value, []byte("doc005")) {
@@ -326,18 +326,18 @@ func TestVerify_faults(t *testing.T) {
 					p.tx.Set(row.Key, bytes.Replace(row.Value, []byte("doc"), []byte("dog"), 1))
 				}
 			}
-		}, `and no such document`},
+		}, `but no such document`},
 		"not listed": {func(p *planted) {
 			p.tx.Clear(p.rows(keyspace.AllDocs, "doc003")[0].Key)
 		}, `the list of documents "doc003": the document is not listed`},
 		"listed and deleted": {func(p *planted) {
 			row := p.rows(keyspace.AllDocs, "doc003")[0]
 			p.tx.Set(p.other(row, "doc003", "gone"), row.Value)
-		}, `the list of documents "gone": the document is deleted, and listed`},
+		}, `the list of documents "gone": the document is deleted, but listed`},
 		"listed and not there": {func(p *planted) {
 			row := p.rows(keyspace.AllDocs, "doc003")[0]
 			p.tx.Set(p.other(row, "doc003", "doc003a"), row.Value)
-		}, `the list of documents "doc003a": it is listed, and there is no such document`},
+		}, `the list of documents "doc003a": it is listed, but there is no such document`},
 		"listed as another revision": {func(p *planted) {
 			p.tx.Set(p.rows(keyspace.AllDocs, "doc003")[0].Key, p.rows(keyspace.AllDocs, "doc004")[0].Value)
 		}, `the list of documents "doc003": revision`},
@@ -350,16 +350,16 @@ func TestVerify_faults(t *testing.T) {
 		"body of no document": {func(p *planted) {
 			row := p.rows(keyspace.Documents, "doc010")[0]
 			p.tx.Set(p.other(row, "doc010", "doc010a"), row.Value)
-		}, `bodies of documents "doc010a": there are bodies, and no such document`},
+		}, `bodies of documents "doc010a": there are bodies, but no such document`},
 		"attachment gone": {func(p *planted) {
-			for _, row := range p.rows(keyspace.Attachments) { // one is only that of a superseded body
+			for _, row := range p.rows(keyspace.Attachments) { // one belongs only to a superseded body
 				p.tx.Clear(row.Key)
 			}
 		}, `attachments of documents "att": attachment "f" of revision`},
-		"attachment of nobody": {func(p *planted) {
+		"attachment of no revision": {func(p *planted) {
 			row := p.rows(keyspace.Attachments)[0]
 			p.tx.Set(p.other(row, "att", "doc001"), row.Value)
-		}, `attachments of documents "doc001": there is data of an attachment that no revision has`},
+		}, `attachments of documents "doc001": there is data of an attachment that no revision refers to`},
 		"attachment changed": {func(p *planted) {
 			row := p.rows(keyspace.Attachments)[0]
 			p.tx.Set(row.Key, []byte("hallo"))
@@ -390,18 +390,18 @@ func TestVerify_faults(t *testing.T) {
 		"rows of a view": {func(p *planted) {
 			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewRowCount))[0]
 			p.tx.Set(row.Key, add(row, 2))
-		}, ` rows, and has `},
+		}, ` rows, but has `},
 		"bytes of a view": {func(p *planted) {
 			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewSize))[0]
 			p.tx.Set(row.Key, add(row, -3))
-		}, ` bytes, and has `},
+		}, ` bytes, but has `},
 		"skipped documents of a view": {func(p *planted) {
 			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewErrorCount))[0]
 			p.tx.Set(row.Key, add(row, 1))
-		}, ` documents that it skipped, and has `},
+		}, ` skipped documents, but has `},
 		"index entry gone": {func(p *planted) {
 			p.tx.Clear(p.viewRow(keyspace.ViewIDs, 20).Key)
-		}, `has nothing of the document`},
+		}, `has no entry for the document`},
 	}
 	follows := map[string]bool{}
 	for _, name := range []string{
@@ -431,7 +431,7 @@ func TestVerify_faults(t *testing.T) {
 			for name, c := range cases {
 				t.Run(name, func(t *testing.T) {
 					in := "db"
-					if strings.HasPrefix(name, "partition") {
+					if strings.Contains(name, "partition") {
 						in = "parts"
 					}
 					d, err := s.Database(t.Context(), in)
@@ -449,15 +449,15 @@ func TestVerify_faults(t *testing.T) {
 					if c.want == "" && said != "" || !strings.Contains(said, c.want) {
 						t.Errorf("Verify says:\n%s\nwant %q", said, c.want)
 					}
-					// What follows may be told beside it, where a row is gone or a document is another one.
+					// Related faults may be reported too if a row is missing or a document has been replaced.
 					n := strings.Count(said, c.want)
 					if c.want != "" && n != 1 || len(lines) > 1 && !follows[name] {
-						t.Errorf("it is told %d times:\n%s", n, said)
+						t.Errorf("it is reported %d times:\n%s", n, said)
 					}
 				})
 			}
 			if lines := verifyAll(t, s, true); len(lines) > 0 {
-				t.Errorf("what was mended has faults:\n%s", strings.Join(lines, "\n"))
+				t.Errorf("after mending there are faults:\n%s", strings.Join(lines, "\n"))
 			}
 		})
 	}

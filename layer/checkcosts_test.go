@@ -17,22 +17,23 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// verifyEngine holds no snapshots. It counts what transactions read, and fails reads of a database.
+// verifyEngine does not support snapshots. It counts the reads of transactions, and can make the reads of one database
+// fail.
 type verifyEngine struct {
 	kv.Engine
 	mu    sync.Mutex
-	fails *layer.Database           // its documents cannot be read
-	most  map[keyspace.Subspace]int // rows of ranges that one transaction has read
+	fails *layer.Database           // the documents of this database cannot be read
+	most  map[keyspace.Subspace]int // the most rows of ranges that one transaction has read
 	gets  trips                     // of counters by key
-	read  int                       // how many counters were read by key
-	old   int                       // the read of them that finds the transaction too old; 0 is none
-	looks trips                     // for the first document of a partition
+	read  int                       // number of counters read by key
+	old   int                       // number of the read that fails because the transaction is too old; 0 means none
+	looks trips                     // reads for the first document of a partition
 }
 
-// trips counts round trips: reads that are issued together share one.
+// trips counts round trips. Reads that are issued together share one.
 type trips struct {
 	n      int
-	issued bool // one is under way
+	issued bool // one is in progress
 }
 
 func (t *trips) issue() {
@@ -64,7 +65,7 @@ type verifyReader struct {
 	t *verifyTransaction
 }
 
-// partOf is the part of a database that a key is in.
+// partOf returns the database and the subspace of a key.
 func partOf(key []byte) (database int64, part keyspace.Subspace) {
 	data, rest, err := tuple.TakeInt(key)
 	if err != nil || data != int64(keyspace.Data) {
@@ -113,7 +114,7 @@ func (r verifyReader) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator 
 	begin, end := in.Selectors()
 	database, part := partOf(begin.Key)
 	if string(end.Key) == "\xff" {
-		part = 0 // the whole store is read, from where that broke off
+		part = 0 // the whole store is read, from where that stopped
 	}
 	e := r.t.e
 	e.mu.Lock()
@@ -162,7 +163,7 @@ func (r *verifyRows) Err() error {
 	return r.RangeIterator.Err()
 }
 
-// verifyFew is verifyAll with few rows in each transaction. It begins again where the store was not ready.
+// verifyFew is verifyAll with few rows in each transaction. It retries when the store is not ready.
 func verifyFew(t *testing.T, s *layer.Store, rows int) (lines []string, err error) {
 	t.Helper()
 	for {
@@ -178,7 +179,7 @@ func verifyFew(t *testing.T, s *layer.Store, rows int) (lines []string, err erro
 	}
 }
 
-// plantIn damages a database until the test ends.
+// plantIn damages a database until the end of the test.
 func plantIn(t *testing.T, e *verifyEngine, d *layer.Database, plant func(p *planted)) {
 	t.Helper()
 	p := &planted{t: t, db: d.Number()}
@@ -206,7 +207,7 @@ func wantNoFaults(t *testing.T, lines []string, err error) {
 	}
 }
 
-// A sum that came to be over an empty view stands for all rows that were written since. They may be more than a
+// A partial aggregate that was computed over an empty view covers all rows written since. They may be more than one
 // transaction can read.
 func TestVerify_manyRowsUnderAPartial(t *testing.T) {
 	const rows, few = 300, 40
@@ -230,7 +231,7 @@ func TestVerify_manyRowsUnderAPartial(t *testing.T) {
 	lines, err := verifyFew(t, s, few)
 	wantNoFaults(t, lines, err)
 	if n := e.most[keyspace.Views]; n < few || n > 3*few {
-		t.Errorf("a transaction has read %d rows of views, and %d are enough", n, few)
+		t.Errorf("a transaction has read %d rows of views, more than %d", n, few)
 	}
 	e.forget()
 	lines, err = verifyFew(t, s, 10*rows)
@@ -240,7 +241,7 @@ func TestVerify_manyRowsUnderAPartial(t *testing.T) {
 	}
 }
 
-// The counters of partitions are read for many of them in one round trip, and so are the searches for their documents.
+// The counters of many partitions are read in one round trip, and so are the first documents of many partitions.
 func TestVerify_manyPartitions(t *testing.T) {
 	const partitions = 150
 	e := &verifyEngine{Engine: mustEngine(t)}
@@ -254,22 +255,22 @@ func TestVerify_manyPartitions(t *testing.T) {
 	lines, err := verifyFew(t, s, 0)
 	wantNoFaults(t, lines, err)
 	read, gets, looks := e.read, e.gets.n, e.looks.n
-	for i := range 10 { // also at the end of a walk, when some of it is settled
+	for i := range 10 { // also near the end of a walk, when some of it is done
 		e.forget()
 		e.old = read * (i + 1) / 10
 		lines, err := verifyFew(t, s, 0)
 		wantNoFaults(t, lines, err)
 	}
 	if faultkv.Enabled() || faultkv.Short() {
-		return // after a transaction that failed fewer are read together
+		return // after a failed transaction fewer are read together
 	}
 	if gets > partitions/4 || looks == 0 || looks > partitions/4 {
 		t.Errorf("%d partitions take %d round trips for counters and %d for documents", partitions, gets, looks)
 	}
 }
 
-// The queue for compaction is read in transactions of few rows, however many parts it has, and all of it: a body that
-// it does not have is told of.
+// The queue for compaction is read in transactions of few rows, however many parts it has, and completely: a body that
+// is missing from it is reported.
 func TestVerify_longQueue(t *testing.T) {
 	const docs, few = 120, 30
 	e := &verifyEngine{Engine: mustEngine(t)}
@@ -296,12 +297,12 @@ func TestVerify_longQueue(t *testing.T) {
 		p.tx.Clear(rows[len(rows)-1].Key)
 	})
 	if lines, err = verifyFew(t, s, few); err != nil ||
-		strings.Count(strings.Join(lines, "\n"), "compaction does not know of it") != 1 {
+		strings.Count(strings.Join(lines, "\n"), "its body is not in the compaction queue") != 1 {
 		t.Errorf("a body is not in the queue: %q, %v", lines, err)
 	}
 }
 
-// Where a database cannot be compared, the others are, and the end says which one was not.
+// If one database cannot be checked, the others are, and the result says which one was not.
 func TestVerify_notCompared(t *testing.T) {
 	e := &verifyEngine{Engine: mustEngine(t)}
 	e.forget()
@@ -329,11 +330,11 @@ func TestVerify_notCompared(t *testing.T) {
 		_, err = s.Verify(t.Context(), layer.VerifyOptions{Damage: func(*layer.Damage) error { return told }})
 	}
 	if !errors.Is(err, told) || errors.As(err, &domain) {
-		t.Errorf("an error of who is told: %v", err)
+		t.Errorf("an error of the callback: %v", err)
 	}
 }
 
-// The row of a database's name that cannot be read is told of, and the other databases are compared.
+// An unreadable row of a database's name is reported, and the other databases are checked.
 func TestVerify_unreadableName(t *testing.T) {
 	e := &verifyEngine{Engine: mustEngine(t)}
 	e.forget()
@@ -373,8 +374,8 @@ func TestVerify_unreadableName(t *testing.T) {
 	}
 }
 
-// Indexes in languages that this node does not have are left out, and so is what a view has of a document whose
-// function was stopped at the limit of time when it was indexed, or is now: the machine may have been busy.
+// Indexes in languages that this node does not support are skipped. So are rows of a document whose map function
+// exceeded the time limit during indexing, or exceeds it now: the machine may have been busy.
 func TestVerify_notToBeMapped(t *testing.T) {
 	e := &verifyEngine{Engine: mustEngine(t)}
 	e.forget()

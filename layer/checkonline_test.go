@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// While documents are written, deleted, purged and compacted, moved to other shards and counted there, and the index is
-// built, caught up and summed up, nothing is said to be wrong.
+// No faults are reported while documents are written, deleted, purged and compacted, moved to other shards and counted
+// there, and while the index is built, caught up and aggregated.
 func TestVerify_online(t *testing.T) {
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestVerify_online(t *testing.T) {
 					if revs := leafRevs(t, d, id); len(revs) > 0 {
 						_, err := d.Put(t.Context(), layer.Edit{ID: id, Rev: revs[0], Deleted: true},
 							layer.WriteOptions{})
-						if layer.KindOf(err) != layer.Conflict { // it may be deleted
+						if layer.KindOf(err) != layer.Conflict { // it may have been deleted
 							return err
 						}
 					}
@@ -86,7 +86,7 @@ func TestVerify_online(t *testing.T) {
 			})
 			for range 5 {
 				if lines := verifyAll(t, s, false); len(lines) > 0 {
-					t.Errorf("%d faults where there are none:\n%s", len(lines),
+					t.Errorf("%d false faults:\n%s", len(lines),
 						strings.Join(lines[:min(len(lines), 5)], "\n"))
 				}
 			}
@@ -99,7 +99,7 @@ func TestVerify_online(t *testing.T) {
 	}
 }
 
-// Writers of an interactive index count its rows by shards, and a build counts those of documents from before it.
+// Writers of an interactive index count its rows by shard, and a build counts the rows of documents from before it.
 func TestVerify_interactive(t *testing.T) {
 	s := openViewStore(t, mustEngine(t))
 	d := mustCreate(t, s, "db", layer.CreateOptions{Shards: 3})

@@ -12,14 +12,14 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// planted is a store's keys, to break one.
+// planted gives access to a store's keys, to damage one.
 type planted struct {
 	t  *testing.T
 	tx *planter
 	db int64 // the number of the database
 }
 
-// rows are those of a subspace whose keys begin with some elements.
+// rows returns the rows of a subspace whose keys begin with the given elements.
 func (p *planted) rows(sub keyspace.Subspace, begin ...any) (rows []kv.KeyValue) {
 	p.t.Helper()
 	it := p.tx.GetRange(kv.KeyRange{End: []byte{0xff}}, kv.RangeOptions{Mode: kv.ModeWantAll})
@@ -40,12 +40,12 @@ func (p *planted) rows(sub keyspace.Subspace, begin ...any) (rows []kv.KeyValue)
 	return rows
 }
 
-// other is the key of a row with another string for one of its elements.
+// other returns the key of a row with one string element replaced.
 func (p *planted) other(row kv.KeyValue, old, with string) []byte {
 	return bytes.Replace(row.Key, tuple.AppendString(nil, old), tuple.AppendString(nil, with), 1)
 }
 
-// planter is a transaction that remembers what it changes.
+// planter is a transaction that records what it changes.
 type planter struct {
 	kv.Transaction
 	t   *testing.T
@@ -74,7 +74,7 @@ func (p *planter) Clear(key []byte) {
 	p.Transaction.Clear(key)
 }
 
-// mend puts back what there was.
+// mend restores the previous values.
 func (p *planter) mend(tx kv.Transaction) {
 	for key, value := range p.was {
 		if value == nil {
@@ -85,7 +85,7 @@ func (p *planter) mend(tx kv.Transaction) {
 	}
 }
 
-// element is one of a row's key.
+// element returns an element of a row's key.
 func (p *planted) element(row kv.KeyValue, n int) any {
 	p.t.Helper()
 	key, err := tuple.Unpack(row.Key)
@@ -95,7 +95,7 @@ func (p *planted) element(row kv.KeyValue, n int) any {
 	return key[n]
 }
 
-// feedCount is a row of a level that counts, and is closed.
+// feedCount returns a closed count of a level of the feed.
 func (p *planted) feedCount(level int) kv.KeyValue {
 	p.t.Helper()
 	marks := map[any]int64{}
@@ -128,8 +128,8 @@ func (p *planted) feedCount(level int) kv.KeyValue {
 	return kv.KeyValue{}
 }
 
-// partial is the nth partial aggregate of a level of a view, of those with rows; -1 is the last. Of the lowest level it
-// is one that no mark concerns.
+// partial returns the nth partial aggregate with rows in a level of a view; -1 is the last. In the lowest level it is
+// one without a mark.
 func (p *planted) partial(level, view, n int) kv.KeyValue {
 	p.t.Helper()
 	rows := p.rows(keyspace.Views, int64(keyspace.ViewData))
@@ -170,7 +170,7 @@ func (p *planted) partial(level, view, n int) kv.KeyValue {
 	return all[n]
 }
 
-// viewRow is the nth row of a part of the index.
+// viewRow returns the nth row of a part of the index.
 func (p *planted) viewRow(part keyspace.ViewRange, n int) kv.KeyValue {
 	for _, row := range p.rows(keyspace.Views, int64(keyspace.ViewData)) {
 		key, err := tuple.Unpack(row.Key)

@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// distant is an engine of which every answer takes one round trip: its clock goes on where somebody waits for an answer
-// that is not there yet, so that reads which are under way together take one. It holds no snapshots.
+// distant is an engine in which every answer takes one round trip: its clock advances when a caller waits for an answer
+// that has not arrived, so that concurrent reads take one. It does not support snapshots.
 type distant struct {
 	kv.Engine
 	clock atomic.Int64
@@ -42,7 +42,7 @@ func (r distantReader) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator
 	return distantRows{r.Reader.GetRange(in, o), r.e.issue()}
 }
 
-// answer is when an answer is there.
+// answer is the time at which an answer arrives.
 type answer struct {
 	e  *distant
 	at int64
@@ -75,8 +75,8 @@ func (r distantRows) Next() bool {
 	return r.RangeIterator.Next()
 }
 
-// What is compared with a row is read for many rows in one round trip: on a cluster these are most of the time that it
-// takes.
+// The values that are compared with rows are read for many rows in one round trip. On a cluster, round trips take most
+// of the time.
 func TestVerify_roundTrips(t *testing.T) {
 	if faultkv.Enabled() || faultkv.Short() {
 		t.Skip("after a transaction that failed fewer are read together")

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// supersede writes a document so often that it has n superseded bodies, and returns its first revision.
+// supersede updates a document until it has n superseded bodies, and returns its first revision.
 func supersede(t *testing.T, d *layer.Database, id string, n int) layer.Rev {
 	t.Helper()
 	first := put(t, d, `{"_id":"`+id+`"}`)
@@ -44,7 +44,8 @@ func openCompacting(t *testing.T, e kv.Engine, c layer.Compaction) *layer.Store 
 	return s
 }
 
-// What was superseded lately stays readable, until it is as old as the settings say or somebody asks for compaction.
+// Recently superseded bodies stay readable until they are as old as the settings say, or until a client requests
+// compaction.
 func TestDatabase_RunCompaction(t *testing.T) {
 	e := mustEngine(t)
 	run := func(s *layer.Store) layer.Compacted {
@@ -81,7 +82,7 @@ func TestDatabase_RunCompaction(t *testing.T) {
 		return info.Compacting
 	}
 	if compacting() {
-		t.Error("it is said to be compacted")
+		t.Error("the database counts as being compacted")
 	}
 	if err := d.RequestCompaction(t.Context()); err != nil {
 		t.Fatal(err)
@@ -90,11 +91,11 @@ func TestDatabase_RunCompaction(t *testing.T) {
 	if !compacting() {
 		t.Error("it is not said to be compacted")
 	}
-	job, err := slow.Claim(t.Context(), layer.CompactionJobs, layer.Worker{Name: "w", Life: "1", Lease: time.Minute})
+	job, err := layer.ClaimJob(t.Context(), slow, layer.CompactionJobs, layer.Worker{Name: "w", Life: "1", Lease: time.Minute})
 	if err != nil || job == nil || job.ID != "db" {
 		t.Fatalf("job %+v, %v", job, err)
 	}
-	// What a transaction has removed whose result got lost is not counted.
+	// A transaction with an unknown result may have removed bodies without counting them.
 	counted := func(c layer.Compacted) bool { return c.Bodies == 10 || faultkv.Enabled() && c.Bodies < 10 }
 	if c := run(slow); !counted(c) || readable(t, d, "a", first) || !readable(t, d, "b", later) {
 		t.Errorf("%+v was removed after the request", c)
@@ -103,7 +104,7 @@ func TestDatabase_RunCompaction(t *testing.T) {
 		t.Error("it is not said to be compacted while the job runs")
 	}
 	if err := slow.Finish(t.Context(), job, nil); err != nil || compacting() {
-		t.Errorf("it is said to be compacted after that; %v", err)
+		t.Errorf("the database counts as being compacted afterwards; %v", err)
 	}
 	eager := openCompacting(t, e, layer.Compaction{Auto: true, Bodies: 1, Bytes: 1 << 40})
 	if c := run(eager); !counted(c) || readable(t, d, "b", later) {
@@ -111,7 +112,8 @@ func TestDatabase_RunCompaction(t *testing.T) {
 	}
 }
 
-// A database gets a job once it has enough that is superseded, to start when the oldest of it is old enough.
+// A database gets a compaction job when it has enough superseded bodies. The job starts when the oldest of them is old
+// enough.
 func TestStore_LookCompactable(t *testing.T) {
 	e := mustEngine(t)
 	s := mustStore(t, e, layer.Options{Compaction: layer.Compaction{Auto: true, Bytes: 1 << 40,
@@ -144,7 +146,7 @@ func TestStore_LookCompactable(t *testing.T) {
 	if in, due := look(s); !due || in > time.Hour || in < 30*time.Minute {
 		t.Errorf("twelve bodies are due %t in %v, want an hour", due, in)
 	}
-	// What others have written, or a node that died, the hourly look at all databases finds.
+	// The hourly scan of all databases finds what other nodes have written, including nodes that died.
 	mustCreate(t, s, "other", layer.CreateOptions{})
 	if err := s.RemoveJob(t.Context(), layer.CompactionJobs, "db"); err != nil {
 		t.Fatal(err)
@@ -154,14 +156,14 @@ func TestStore_LookCompactable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if in, due := look(old); !due || in > 0 {
-		t.Errorf("what is old is due %t in %v", due, in)
+		t.Errorf("old bodies are due %t in %v", due, in)
 	}
 	if n := len(old.Compactable()); n != 1 {
 		t.Errorf("%d databases have something", n)
 	}
 }
 
-// What a node that died has left to compact, the next start finds soon, whoever writes.
+// A store scans soon after its start, and so finds what a dead node has left to compact.
 func TestStore_LookCompactable_start(t *testing.T) {
 	e := mustEngine(t)
 	supersede(t, mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{}), "a", 6)
@@ -184,7 +186,7 @@ func TestStore_LookCompactable_start(t *testing.T) {
 	}
 }
 
-// What is damaged in one database keeps the sweeps over all of them from none of the others.
+// Damage in one database does not keep the sweeps over all databases from the others.
 func TestStore_sweepsPastDamage(t *testing.T) {
 	e := faultkv.NewDamaged(mustEngine(t))
 	s := mustStore(t, e, layer.Options{})

@@ -21,8 +21,8 @@ import (
 
 var parseRev = revtree.ParseRev
 
-// checkStore reads a store's keys as any FoundationDB tool would, knowing only keyspace's documentation, and checks
-// what must hold between subspaces: every document has one entry in the feed, at its winner's sequence and in the right
+// checkStore reads a store's keys as any FoundationDB tool could, using only keyspace's documentation, and checks what
+// must hold between subspaces: every document has one entry in the feed, at its winner's sequence and in the right
 // shard; lists and counters agree with the branches; every leaf has a body; no transaction id is left.
 func checkStore(tb testing.TB, e kv.Engine) {
 	tb.Helper()
@@ -62,7 +62,7 @@ func checkDatabase(tb rapid.TB, e kv.Engine, d *layer.Database) *keyDump {
 	return keys
 }
 
-// checkCompacted holds that a database that was compacted has the bodies of its leaves, and no others.
+// checkCompacted checks that a compacted database has the bodies of its leaves, and no others.
 func checkCompacted(tb rapid.TB, e kv.Engine, d *layer.Database) {
 	tb.Helper()
 	keys := checkDatabase(tb, e, d)
@@ -122,7 +122,7 @@ type entryKV struct {
 
 type mapKV struct {
 	since  string
-	shards []string // none: the deprecated subspace
+	shards []string // empty: the deprecated subspace
 	tomb   bool
 }
 
@@ -137,16 +137,16 @@ type keyDump struct {
 	bodies      map[string]int // by document and revision: bytes
 	heads       map[string][]byte
 	refs        map[string]int64 // by attachment
-	converted   map[string]bool  // documents of which all bodies are counted
+	converted   map[string]bool  // documents whose bodies are all counted
 	counters    map[string]int64
 	maps        []mapKV // oldest first
 	queue       int64
-	marks       map[string]uint64             // up to which leaf entries are counted, by shard and incarnation
-	counted     [3]map[string]map[int64]int64 // entries by block, of each level, by shard and incarnation
+	marks       map[string]uint64             // end of the counted leaf entries, by shard and incarnation
+	counted     [3]map[string]map[int64]int64 // entries by block, for each level, by shard and incarnation
 	queued      map[string]int64              // of the queue, by shard
-	shardQueued map[string]int64              // as counted
+	shardQueued map[string]int64              // according to the counters
 	attachments map[string]int64              // bytes
-	uploads     map[string]bool               // attachments that wait for their document
+	uploads     map[string]bool               // attachments not yet attached to a document
 	purges      int64
 }
 
@@ -339,7 +339,7 @@ func (d *keyDump) check(tb rapid.TB, name string) {
 	}
 	want["purges"] = d.purges + d.counters["purges_dropped"]
 	delete(want, "")
-	for counter := range d.counters { // those that should be zero too
+	for counter := range d.counters { // including those that should be zero
 		if base, _, _ := strings.Cut(counter,
 			"/"); !slices.Contains([]string{"doc_count", "doc_del_count", "superseded", "body_bytes",
 			"attachment_bytes"}, base) {
@@ -354,8 +354,8 @@ func (d *keyDump) check(tb rapid.TB, name string) {
 	}
 }
 
-// checkRefs: the counter of every attachment is how many counted bodies refer to it, and no data is there that nobody
-// refers to and nobody has to look for.
+// checkRefs checks that the counter of every attachment is the number of counted bodies that refer to it, and that no
+// data exists that is neither referred to nor due to be checked.
 func (d *keyDump) checkRefs(tb rapid.TB, name string) {
 	tb.Helper()
 	counted, uncounted := map[string]int64{}, map[string]int64{}
@@ -390,7 +390,7 @@ func (d *keyDump) checkRefs(tb rapid.TB, name string) {
 	for a, n := range d.refs {
 		if n > 1<<59 {
 			if n -= 1 << 60; uncounted[a] > 0 {
-				tb.Errorf("%s: attachment %s is said to be counted, and %d bodies are not", name, a, uncounted[a])
+				tb.Errorf("%s: attachment %s is marked as counted, but %d bodies are not", name, a, uncounted[a])
 			}
 		}
 		if n != counted[a] {
@@ -403,7 +403,7 @@ func (d *keyDump) checkRefs(tb rapid.TB, name string) {
 	}
 }
 
-// ofPartition is a counter's name for the partition of an id, empty where it has none.
+// ofPartition returns the name of a counter for the partition of an id, or "" if there is none.
 func (d *keyDump) ofPartition(counter, id string) string {
 	partition, _, ok := strings.Cut(id, ":")
 	if !d.partitioned || !ok || strings.HasPrefix(id, "_design/") {
@@ -412,8 +412,8 @@ func (d *keyDump) ofPartition(counter, id string) string {
 	return counter + "/" + partition
 }
 
-// checkShards: every entry is in a shard of the map that was active at its sequence (P3, P4), every map but the last is
-// marked, and no shard id is used twice (P1).
+// checkShards checks that every entry is in a shard of the map that was active at its sequence (P3, P4), that every map
+// except the last is marked as replaced, and that no shard id is used twice (P1).
 func (d *keyDump) checkShards(tb rapid.TB, name string) {
 	tb.Helper()
 	used := map[string]bool{}
@@ -443,7 +443,7 @@ func (d *keyDump) checkShards(tb rapid.TB, name string) {
 	}
 }
 
-// countKeys counts the keys of a subspace over all databases.
+// countKeys counts the keys of a subspace in all databases.
 func countKeys(tb testing.TB, e kv.Engine, subspace string) (n int) {
 	tb.Helper()
 	sub := map[string]keyspace.Subspace{"attachments": keyspace.Attachments, "documents": keyspace.Documents}[subspace]
@@ -457,7 +457,7 @@ func countKeys(tb testing.TB, e kv.Engine, subspace string) (n int) {
 	return n
 }
 
-// stampOf is the only database's stamp.
+// stampOf returns the stamp of the only database.
 func stampOf(tb testing.TB, e kv.Engine) string {
 	tb.Helper()
 	tx := e.Begin(faultkv.Forever(context.Background()))
@@ -471,7 +471,7 @@ func stampOf(tb testing.TB, e kv.Engine) string {
 	return ""
 }
 
-// dumpOf is every key but transaction ids and the prefixes that were taken, which stay taken.
+// dumpOf returns every key except transaction ids and the used prefixes, which stay used.
 func dumpOf(tb testing.TB, e kv.Engine) (rows []dumpRow) {
 	tb.Helper()
 	tx := e.Begin(faultkv.Forever(context.Background()))

@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// costs are calls of an engine: what is asked of it is what it costs on FoundationDB, where each read is a message.
+// costs counts the calls of an engine, which determine the cost on FoundationDB, where each read is a message.
 type costs struct {
 	transactions, conflicts, gets, ranges, rows, sets, atomics, bytes atomic.Int64
 }
@@ -19,7 +19,7 @@ func (c *costs) forget() {
 	}
 }
 
-// costEngine counts. It holds no snapshots, as FoundationDB does not.
+// costEngine counts calls. Like FoundationDB it does not support snapshots.
 type costEngine struct {
 	kv.Engine
 	costs
@@ -92,7 +92,7 @@ func (r *costRange) Next() bool {
 	return more
 }
 
-// snapshotCosts is costEngine for an engine that holds snapshots.
+// snapshotCosts is costEngine for an engine that supports snapshots.
 type snapshotCosts struct{ costEngine }
 
 func (e *snapshotCosts) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// countingEngine counts what transactions do, by subspace, as FoundationDB would see it. A round trip begins with a
-// read that was issued after an answer had been waited for: reads issued together share one.
+// countingEngine counts the operations of transactions by subspace, as FoundationDB sees them. A round trip begins with
+// a read that was issued after waiting for an answer; reads issued together share one.
 type countingEngine struct {
 	kv.Engine
 	begun  atomic.Int64 // transactions
@@ -23,11 +23,12 @@ type countingEngine struct {
 	counts opCounts
 }
 
-// opCounts are what the operations of one transaction add up to.
+// opCounts are the totals of the operations of one transaction.
 type opCounts struct {
-	reads, sets, clears map[keyspace.Subspace]int // KVs read by key or as rows, sets (versionstamped ones too), clears
-	ranges              []kv.RangeOptions         // of Revisions
-	metadata            int                       // reads of the metadata version, which come with the read version
+	// KVs read by key or in ranges, sets (including versionstamped ones), clears
+	reads, sets, clears map[keyspace.Subspace]int
+	ranges              []kv.RangeOptions // of Revisions
+	metadata            int               // reads of the metadata version, which comes with the read version
 	roundTrips          int
 	waited              bool // since the last read was issued
 }
@@ -154,8 +155,8 @@ func (r *countingRows) Next() bool {
 	return true
 }
 
-// The operation counts of R3 (rfc-001, summary of the performance profile) and C1. That the database is there, and
-// configured as before, costs nothing: the metadata version comes with the read version.
+// The operation counts of R3 (rfc-001, summary of the performance profile) and C1. Checking that the database exists
+// and that its configuration is unchanged costs nothing, because the metadata version comes with the read version.
 func TestOperationCounts(t *testing.T) {
 	oneGoroutine(t)
 	leaf := func(ids string) string {
@@ -165,9 +166,9 @@ func TestOperationCounts(t *testing.T) {
 	behind := []string{leaf(`"a","r"`), leaf(`"w","v","u","r"`)} // the winner is far ahead
 	tombstone := func(ids string) string { return strings.Replace(leaf(ids), "{", `{"_deleted":true,`, 1) }
 	// Of the revisions: KVs read, round trips of the whole transaction, KVs set and cleared. Of the feed: entries
-	// cleared and set. Where a document has several branches, an interactive edit looks in a round trip of its own
-	// whether the body of the revision that it makes is there already. That cannot be asked before the name of the
-	// revision is known, and not asking costs a branch that is counted twice (txn.lookForAdded).
+	// cleared and set. If a document has several branches, an interactive edit needs a round trip of its own to check
+	// whether the body of the new revision exists already. It cannot check before it knows the name of the revision,
+	// and without the check a branch would be counted twice (txn.lookForAdded).
 	type counts struct{ reads, trips, set, cleared, entriesCleared, entriesSet int }
 	for _, c := range []struct {
 		name       string
@@ -205,7 +206,7 @@ func TestOperationCounts(t *testing.T) {
 		{"replicated, tombstone onto the only branch", three[:1], tombstone(`"e","a","r"`), true,
 			counts{1, 1, 1, 1, 1, 1}},
 		{"replicated, known", three[:1], three[0], true, counts{1, 1, 0, 0, 0, 0}},
-		// It asks whether the ancestor's body is there, to store it where it is not.
+		// It checks whether the ancestor's body exists, and stores it otherwise.
 		{"replicated, known ancestor", three[:1], leaf(`"r"`), true, counts{1, 2, 0, 0, 0, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -218,7 +219,7 @@ func TestOperationCounts(t *testing.T) {
 			for _, b := range c.before {
 				push(t, d, b)
 			}
-			if _, err := d.LastSeq(t.Context()); err != nil { // the configuration is cached from here on
+			if _, err := d.LastSeq(t.Context()); err != nil { // the configuration is cached from now on
 				t.Fatal(err)
 			}
 			if err := s.Close(); err != nil { // no background transactions while counting
@@ -300,7 +301,7 @@ func TestOperationCounts(t *testing.T) {
 		if err := other.SetRevsLimit(t.Context(), 7); err != nil {
 			t.Fatal(err)
 		}
-		for i, want := range []int{1, 0, 0} { // the stamp is looked at once, and the configuration not at all
+		for i, want := range []int{1, 0, 0} { // the stamp is read once, and the configuration never
 			put(t, d, fmt.Sprintf(`{"_id":"y%d"}`, i))
 			if n := e.counts.reads; n[keyspace.Stamp] != want || n[keyspace.Config] != 0 {
 				t.Errorf("write %d reads %v, want the stamp %d times", i, n, want)
@@ -309,8 +310,8 @@ func TestOperationCounts(t *testing.T) {
 	})
 }
 
-// What one node changes is seen by the next transaction of another that has it cached: settings, shards, a deletion, a
-// database that took its place.
+// A change by one node is seen by the next transaction of another node that has the old state cached: settings, shards,
+// a deletion, a database with the same name.
 func TestCache_otherNode(t *testing.T) {
 	e := mustEngine(t)
 	there := mustStore(t, e, layer.Options{})

@@ -84,8 +84,8 @@ func TestStore_WatchNames(t *testing.T) {
 	}
 }
 
-// A handle in use stands for one database, for ever; a handle just opened stands for the database that has the name
-// now, although another node has replaced it since this node cached it.
+// An open handle always refers to the same database. A new handle refers to the database that has the name now, even if
+// another node has replaced it since this node cached it.
 func TestDatabase_replaced(t *testing.T) {
 	e := mustEngine(t)
 	s := mustStore(t, e, layer.Options{})
@@ -138,7 +138,7 @@ func TestDatabase_replaced(t *testing.T) {
 	wantKind(t, err, layer.NotFound)
 }
 
-// Deletion wakes who waits, and leaves no key but the store's own.
+// Deletion wakes waiting readers and leaves no keys except the store's own.
 func TestStore_Delete(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	d := mustCreate(t, s, "a", layer.CreateOptions{})

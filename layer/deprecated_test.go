@@ -11,14 +11,14 @@ import (
 )
 
 // writeDeprecated writes a store of format 1 with one database in the layout before sharding, key by key: documents a
-// and b, the feed in the deprecated subspace, and the configuration's entry that says so (P7).
+// and b, the feed in the deprecated subspace, and the configuration entry that says so (P7).
 func writeDeprecated(tb testing.TB, e kv.Engine, name string) {
 	tb.Helper()
 	writeRaw(tb, e, name, 0, "")
 }
 
-// writeRaw has versionstamps that begin with a byte: with 0 of a young store, with 0xee of one older than any other.
-// With a shard, the feed is there.
+// writeRaw writes versionstamps that begin with the byte age: 0 as in a new store, 0xee as in one older than any other.
+// If shard is not empty, the feed is in that shard.
 func writeRaw(tb testing.TB, e kv.Engine, name string, age byte, shard string) {
 	tb.Helper()
 	scheme, shards, feed := "", tuple.Tuple{}, []any{int64(keyspace.ChangesDeprecated)}
@@ -60,7 +60,7 @@ func writeRaw(tb testing.TB, e kv.Engine, name string, age byte, shard string) {
 	}
 }
 
-// openDeprecated opens a store on e whose database "old" is that of writeDeprecated.
+// openDeprecated opens a store on e whose database "old" was written by writeDeprecated.
 func openDeprecated(tb testing.TB, e kv.Engine) *layer.Database {
 	tb.Helper()
 	writeDeprecated(tb, e, "old")
@@ -99,7 +99,7 @@ func TestDeprecatedSubspace(t *testing.T) {
 	want(t, rows, "c 1", "a 3 deleted")
 }
 
-// A feed that waits finds a shard to wait on, although nobody has written since.
+// A waiting feed finds a shard to wait for, even if nothing has been written since.
 func TestDeprecatedSubspace_waiting(t *testing.T) {
 	d := openDeprecated(t, mustEngine(t))
 	maps, err := d.ShardMaps(t.Context(), layer.Seq{})

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// deadlines notes until when transactions may take that have a deadline.
+// deadlines records the deadlines of transactions that have one.
 type deadlines struct {
 	kv.Engine
 	mu   sync.Mutex
@@ -28,8 +28,8 @@ func (e *deadlines) Begin(ctx context.Context) kv.Transaction {
 	return e.Engine.Begin(ctx)
 }
 
-// The uploads of edits that conflict are removed, all of them within one time limit: otherwise a store that does not
-// answer would hold up the request once for each of them.
+// All uploads of edits that conflict are removed within one time limit. Otherwise a store that does not answer would
+// delay the request once for each of them.
 func TestBulk_discardsUploads(t *testing.T) {
 	e := &deadlines{Engine: mustEngine(t)}
 	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
@@ -55,7 +55,7 @@ func TestBulk_discardsUploads(t *testing.T) {
 	seen := slices.Clone(e.seen)
 	e.mu.Unlock()
 	if len(seen) < len(edits) {
-		t.Errorf("%d transactions with a deadline: the uploads were not removed", len(seen))
+		t.Errorf("only %d transactions with a deadline: the uploads were not removed", len(seen))
 	}
 	if different := slices.Compact(seen); len(different) != 1 {
 		t.Errorf("deadlines of removals: %v", different)

@@ -14,7 +14,7 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// stale is an engine whose next commits that write are too old.
+// stale is an engine whose next commits with writes fail because they are too old.
 type stale struct {
 	kv.Engine
 	commits atomic.Int64
@@ -36,8 +36,8 @@ func (t staleTransaction) Commit() error {
 	return t.Transaction.Commit()
 }
 
-// What design documents say of an edit is asked once, however many attempts its transaction takes and however it is
-// divided; and again where what they say it about has changed.
+// The validation functions of design documents are called once for an edit, however many attempts its transaction takes
+// and however it is divided. They are called again if their input has changed.
 func TestValidate_keptOverAttempts(t *testing.T) {
 	if faultkv.Enabled() || faultkv.Short() {
 		t.Skip("it counts calls")
@@ -77,8 +77,8 @@ func TestValidate_keptOverAttempts(t *testing.T) {
 	}
 }
 
-// Where the store gets through with nothing, a few edits are tried one by one, and not all of them: the request ends
-// with an error.
+// If no transaction succeeds, a few edits are tried one by one, but not all of them, and the request ends with an
+// error.
 func TestBulk_nothingGetsThrough(t *testing.T) {
 	oneGoroutine(t)
 	if faultkv.Enabled() {
@@ -96,14 +96,14 @@ func TestBulk_nothingGetsThrough(t *testing.T) {
 	if layer.KindOf(err) != layer.Unavailable || !kv.TooMuch(err) || kv.MaybeCommitted(err) {
 		t.Errorf("%v", err)
 	}
-	// The store's upkeep in the background is among them.
+	// The store's background upkeep is included.
 	if tried := commits - e.commits.Swap(0); tried > 250 {
 		t.Errorf("%d commits were tried", tried)
 	}
 	mustBulk(t, d, edits, layer.WriteOptions{}) // none was written
 }
 
-// Compaction gets through, whatever the length of transactions.
+// Compaction succeeds, whatever the time limit of transactions is.
 func TestCompact_divided(t *testing.T) {
 	below := mustEngine(t)
 	d := mustCreate(t, mustStore(t, below, layer.Options{}), "db", layer.CreateOptions{})
@@ -123,7 +123,7 @@ func TestCompact_divided(t *testing.T) {
 	}
 }
 
-// Any number of leaves can be purged at once: indexes hear of them all.
+// Any number of leaves can be purged at once, and indexes see all purges.
 func TestPurge_divided(t *testing.T) {
 	d := mustDatabase(t)
 	const leaves = 2*layer.PurgeRevs + 50
@@ -152,12 +152,12 @@ func TestPurge_divided(t *testing.T) {
 	}
 }
 
-// interrupted calls a function before each transaction, while it is on.
+// interrupted calls a function before each transaction while it is enabled.
 type interrupted struct {
 	kv.Engine
 	on     atomic.Bool
 	mu     sync.Mutex
-	before func() // with mu locked
+	before func() // called with mu locked
 }
 
 func (e *interrupted) Begin(ctx context.Context) kv.Transaction {
@@ -169,8 +169,8 @@ func (e *interrupted) Begin(ctx context.Context) kv.Transaction {
 	return e.Engine.Begin(ctx)
 }
 
-// A pass over many documents takes as many transactions as it needs, and is as of one version all the same: documents
-// that move meanwhile come once, at their newest place, and nothing is missed by who goes on from there.
+// A pass over many documents takes as many transactions as it needs, and is still as of one version: documents that
+// move in the meantime come once, at their newest place, and a reader that continues from the end misses nothing.
 func TestChanges_manyIDs(t *testing.T) {
 	oneGoroutine(t)
 	below := mustEngine(t)
@@ -187,7 +187,7 @@ func TestChanges_manyIDs(t *testing.T) {
 	mustBulk(t, d, edits, layer.WriteOptions{})
 	e := &interrupted{Engine: faultkv.WithLife(withoutSnapshots{below}, 200*time.Millisecond)}
 	next, moves := 0, 0
-	e.before = func() { // some other document is written before every transaction
+	e.before = func() { // another document is written before every transaction
 		id := ids[next%docs]
 		next += 11
 		now, err := d.Get(t.Context(), id, layer.GetOptions{})
@@ -256,7 +256,7 @@ func changesOf(t *testing.T, d *layer.Database, o layer.ChangesOptions) (rows []
 	return rows, pass.LastSeq()
 }
 
-// fullDisk is an engine whose disk has room for so many commits.
+// fullDisk is an engine whose disk has room for a number of commits.
 type fullDisk struct {
 	kv.Engine
 	room atomic.Int64
@@ -278,8 +278,8 @@ func (t fullDiskTransaction) Commit() error {
 	return t.Transaction.Commit()
 }
 
-// Compaction that meets a full disk, wherever that is, ends with an error that says so. Nothing is lost with it, and
-// with room it removes the rest.
+// Compaction on a full disk ends with an error that says so, whichever commit fails. Nothing is lost, and once there is
+// room it removes the rest.
 func TestCompact_fullDisk(t *testing.T) {
 	below := mustEngine(t)
 	d := mustCreate(t, mustStore(t, below, layer.Options{}), "db", layer.CreateOptions{Shards: 2})
@@ -312,5 +312,5 @@ func TestCompact_fullDisk(t *testing.T) {
 	if bodies != docs || data != docs {
 		t.Errorf("%d bodies and %d attachments of %d documents are left", bodies, data, docs)
 	}
-	e.room.Store(1 << 30) // for the store to close
+	e.room.Store(1 << 30) // so that the store can close
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// meter notes the most bytes that one transaction has read, all bytes, and how many transactions there were. It holds
-// no snapshots.
+// meter records the most bytes that one transaction has read, the total, and the number of transactions. It does not
+// support snapshots.
 type meter struct {
 	kv.Engine
 	most, bytes, transactions, old atomic.Int64
@@ -90,11 +90,11 @@ func (r *meteredRows) Next() bool {
 	return true
 }
 
-// branchy writes documents with that many branches, each with a history of depth revisions, and returns for each
-// document an edit that adds a branch.
+// branchy writes documents with the given number of branches, each with a history of depth revisions. It returns an
+// edit for each document that adds a branch.
 func branchy(t *testing.T, d *layer.Database, docs, branches, depth int) (more []layer.Edit) {
 	t.Helper()
-	// A zero byte takes twice the room in a tuple.
+	// A zero byte takes two bytes in a tuple.
 	hash := func(n int) string { return strings.ReplaceAll(fmt.Sprintf("%032d", n), "0", "f") }
 	var stem []layer.Rev
 	for pos := depth; pos > 0; pos-- {
@@ -129,7 +129,7 @@ func mustBulk(t *testing.T, d *layer.Database, edits []layer.Edit, o layer.Write
 	return results
 }
 
-// openFar opens the database db as another node does, which has no trees in its cache.
+// openFar opens the database db as another node does, with an empty cache of trees.
 func openFar(t *testing.T, e kv.Engine) *layer.Database {
 	t.Helper()
 	s, err := layer.Open(t.Context(), e, layer.Options{})
@@ -148,8 +148,8 @@ func openFar(t *testing.T, e kv.Engine) *layer.Database {
 	return d
 }
 
-// Replicated edits of documents with many branches are divided by what is read for them, before a transaction is too
-// old.
+// Replicated edits of documents with many branches are divided by the bytes that must be read for them, before a
+// transaction becomes too old.
 func TestBulk_dividedByReads(t *testing.T) {
 	oneGoroutine(t)
 	if faultkv.Enabled() || faultkv.Short() {
@@ -184,7 +184,7 @@ func TestBulk_dividedByReads(t *testing.T) {
 	}
 }
 
-// Bodies of parents, which an edit keeps attachments of, are divided by their bytes too.
+// Bodies of parents, which are read for an edit that keeps attachments, are also divided by their bytes.
 func TestBulk_dividedByBodies(t *testing.T) {
 	oneGoroutine(t)
 	if faultkv.Enabled() || faultkv.Short() {
@@ -208,7 +208,7 @@ func TestBulk_dividedByBodies(t *testing.T) {
 	}
 }
 
-// An edit that alone is more than a transaction can do is refused for a reason, and those beside it are written.
+// An edit that alone exceeds the limits of a transaction is refused with a reason, and the others are written.
 func TestBulk_cannotBeDivided(t *testing.T) {
 	oneGoroutine(t)
 	below := mustEngine(t)
@@ -237,7 +237,7 @@ func TestBulk_cannotBeDivided(t *testing.T) {
 		layer.WriteOptions{Replicated: true, Atomic: true}); layer.KindOf(err) != layer.Unavailable {
 		t.Errorf("all or none: %v", err)
 	}
-	// The same on engines whose transactions live longer.
+	// The same on engines with a longer time limit of transactions.
 	if _, err := d.Put(t.Context(), huge, layer.WriteOptions{Replicated: true}); err != nil {
 		t.Error(err)
 	}

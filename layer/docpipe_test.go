@@ -14,7 +14,7 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// bodyBytes counts the bytes of values that reads have brought.
+// bodyBytes counts the bytes of values returned by reads.
 type bodyBytes struct {
 	kv.Engine
 	read atomic.Int64
@@ -65,8 +65,8 @@ func (r bodyBytesRange) Next() bool {
 	return more
 }
 
-// mixedDocuments writes documents of all kinds among each other: small ones, some with many old bodies, some with
-// branches, deleted ones, some over several chunks, some with attachments. It returns the ids of the live ones.
+// mixedDocuments writes a mix of documents: small ones, some with many old bodies, some with branches, deleted ones,
+// some over several chunks, some with attachments. It returns the ids of the live ones.
 func mixedDocuments(t *testing.T, d *layer.Database, n int) (live []string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -107,7 +107,7 @@ func mixedDocuments(t *testing.T, d *layer.Database, n int) (live []string) {
 	return live
 }
 
-// docText is a document as an answer has it.
+// docText returns a document as in a response.
 func docText(t *testing.T, doc *layer.Document) string {
 	t.Helper()
 	if doc.Large == nil {
@@ -126,7 +126,7 @@ func docText(t *testing.T, doc *layer.Document) string {
 	return string(doc.AppendTail(text, layer.AppendStub))
 }
 
-// Lists and feeds with documents have the same as reads of the documents one by one, whatever lies between the bodies.
+// Lists and feeds with documents return the same as reads of single documents, whatever lies between the bodies.
 func TestDocuments_read_together(t *testing.T) {
 	for _, snapshots := range []bool{true, false} {
 		t.Run(fmt.Sprintf("snapshots %v", snapshots), func(t *testing.T) {
@@ -197,8 +197,8 @@ func TestDocuments_read_together(t *testing.T) {
 	}
 }
 
-// Reading a list or a feed with its documents costs a few range reads for hundreds of documents, and no read of a
-// single key, where they were written in the order of their ids: on FoundationDB each would be a message.
+// Reading a list or a feed with its documents takes a few range reads for hundreds of documents and no read of a single
+// key, if the documents were written in the order of their ids. On FoundationDB each read is a message.
 func TestDocuments_read_together_cost(t *testing.T) {
 	oneGoroutine(t)
 	if faultkv.Enabled() {
@@ -252,8 +252,8 @@ func TestDocuments_read_together_cost(t *testing.T) {
 	}
 }
 
-// An answer whose client does not read on holds a few batches, however large the documents are and wherever they begin
-// to be large; and nothing goes on reading after the client has gone.
+// A response whose client stops reading holds a few batches, however large the documents are and wherever the large
+// ones begin. Nothing continues to read after the client has disconnected.
 func TestDocuments_read_together_bounded(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
@@ -287,7 +287,7 @@ func TestDocuments_read_together_bounded(t *testing.T) {
 		if n++; row.Doc == nil || len(row.Doc.Body) < 2 {
 			t.Fatalf("%s has no document", row.ID)
 		}
-		// The list and the small documents are less than 200 KB; ahead of this row are some batches.
+		// The list and the small documents are less than 200 KB. Some batches are read ahead of this row.
 		if ahead := e.read.Load() - 200_000 - int64(max(0, n-small))*size; ahead > 1_000_000 {
 			t.Fatalf("%d bytes are read ahead of row %d", ahead, n)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
 )
 
-// mustEngine opens an empty engine that is closed after the test: the embedded one, or FoundationDB where the test
-// binary has it and fdbtest.Variable names a cluster. With faultkv.TimeVariable its transactions live for that time of
-// the engine's own.
+// mustEngine opens an empty engine that is closed after the test: the embedded one, or FoundationDB if the test binary
+// includes it and fdbtest.Variable names a cluster. With faultkv.TimeVariable, transactions are limited to that time of
+// the engine's own clock.
 func mustEngine(tb testing.TB) kv.Engine {
 	tb.Helper()
 	if fdbtest.Enabled() {
@@ -30,7 +30,7 @@ func mustEngine(tb testing.TB) kv.Engine {
 	return faultkv.ShortInSuite(tb, e)
 }
 
-// mustEngineWith is mustEngine, its ability to hold snapshots hidden where the test says so.
+// mustEngineWith is mustEngine. If snapshots is false, it hides the engine's support for snapshots.
 func mustEngineWith(tb testing.TB, snapshots bool) kv.Engine {
 	tb.Helper()
 	if snapshots {

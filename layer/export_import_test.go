@@ -14,8 +14,8 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// fullDatabase has everything that an export carries: conflicts, deletions, histories, attachments shared between
-// leaves, large bodies, _local documents, design documents, several maps of shards.
+// fullDatabase returns a database with everything that an export contains: conflicts, deletions, histories, attachments
+// shared between leaves, large bodies, _local documents, design documents, several shard maps.
 func fullDatabase(tb testing.TB, s *layer.Store) *layer.Database {
 	tb.Helper()
 	d := mustCreate(tb, s, "source", layer.CreateOptions{Shards: 2, Security: []byte(`{"admins":{"names":["x"]}}`)})
@@ -73,7 +73,7 @@ func fullDatabase(tb testing.TB, s *layer.Store) *layer.Database {
 	return d
 }
 
-// describeDatabase renders all that a user can see of a database.
+// describeDatabase renders everything that a user can see of a database.
 func describeDatabase(tb testing.TB, d *layer.Database) string {
 	tb.Helper()
 	var b strings.Builder
@@ -149,8 +149,8 @@ func export(tb testing.TB, d *layer.Database) []byte {
 	return file.Bytes()
 }
 
-// C8: a database moves to another store with its sequences and goes on with the next incarnation; its consumers go on
-// from their old sequence.
+// C8: a database that moves to another store keeps its sequences and continues with the next incarnation. Its consumers
+// continue from their old sequences.
 func TestExport_relocation(t *testing.T) {
 	oneGoroutine(t)
 	o := layer.Options{Validator: &wordValidator{}}
@@ -176,7 +176,7 @@ func TestExport_relocation(t *testing.T) {
 		after.DocDelCount != before.DocDelCount || after.UpdateSeq != before.UpdateSeq {
 		t.Errorf("%+v became %+v", before, after)
 	}
-	// A consumer in the middle of the feed goes on: what it has not seen, then what is new, each once.
+	// A consumer in the middle of the feed continues with what it has not seen, followed by new changes, each once.
 	rows, _ := feedOf(t, source, layer.ChangesOptions{})
 	_, half := feedOf(t, source, layer.ChangesOptions{Limit: 10})
 	put(t, d, `{"_id":"new"}`)
@@ -213,7 +213,7 @@ func TestExport_relocation(t *testing.T) {
 	wantKind(t, err, layer.Exists)
 }
 
-// A damaged, cut or foreign file is refused before anything is written.
+// A damaged, truncated or foreign file is refused before anything is written.
 func TestImport_refuses(t *testing.T) {
 	e := mustEngine(t)
 	s := mustStore(t, e, layer.Options{})
@@ -242,7 +242,7 @@ func TestImport_refuses(t *testing.T) {
 	}
 }
 
-// cutWriter fails after some bytes.
+// cutWriter fails after a number of bytes.
 type cutWriter struct {
 	bytes.Buffer
 	left int
@@ -260,8 +260,8 @@ func (w *cutWriter) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// An export that is cut again and again, while the database changes and documents are purged, is continued until it is
-// whole, and is the state at its end.
+// An export that is cut off again and again, while the database changes and documents are purged, is continued until it
+// is complete, and contains the state at its end.
 func TestExport_continued(t *testing.T) {
 	oneGoroutine(t)
 	s := mustStore(t, mustEngine(t), layer.Options{})
@@ -318,8 +318,8 @@ func TestExport_continued(t *testing.T) {
 	}
 }
 
-// Stitched from transactions that end early, while writers write: the export is the state at its end, also after an
-// import with faults.
+// An export stitched from transactions that end early, while writers write, contains the state at its end, also after
+// an import with faults.
 func TestExport_stitched(t *testing.T) {
 	s, _ := mustFaulty(t,
 		faultkv.Options{Rates: faultkv.Rates{TooOld: 0.01, UnknownLost: 0.05, UnknownCommitted: 0.05, Conflict: 0.05}})
@@ -357,7 +357,7 @@ func TestExport_stitched(t *testing.T) {
 	}
 }
 
-// What a node that died had begun to import is swept.
+// The partial import of a dead node is swept.
 func TestImport_swept(t *testing.T) {
 	e := mustEngine(t)
 	s := mustStore(t, e, layer.Options{})
@@ -377,7 +377,7 @@ func TestImport_swept(t *testing.T) {
 	}
 }
 
-// secondPass fails, or does something else, when the file is read for the second time.
+// secondPass fails, or calls a function, when the file is read for the second time.
 type secondPass struct {
 	*bytes.Reader
 	do func() error
@@ -394,7 +394,7 @@ func (r *secondPass) Seek(offset int64, whence int) (int64, error) {
 	return n, err
 }
 
-// An import that fails after it has begun says so, and leaves nothing.
+// An import that fails after it has begun reports that, and leaves nothing behind.
 func TestImport_fails(t *testing.T) {
 	e := mustEngine(t)
 	s := mustStore(t, e, layer.Options{})
@@ -434,7 +434,7 @@ func TestImport_fails(t *testing.T) {
 	}
 }
 
-// takenMeanwhile lets somebody else create the database while the file is read for the second time.
+// takenMeanwhile lets another client create the database while the file is read for the second time.
 type takenMeanwhile struct {
 	*bytes.Reader
 	take   func()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/layer/internal/attach"
+	"github.com/divandb/divan/layer/internal/build"
 	"github.com/divandb/divan/layer/internal/check"
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/design"
@@ -15,6 +16,7 @@ import (
 	"github.com/divandb/divan/layer/internal/feed"
 	"github.com/divandb/divan/layer/internal/index"
 	"github.com/divandb/divan/layer/internal/jobs"
+	"github.com/divandb/divan/layer/internal/partition"
 	"github.com/divandb/divan/layer/internal/query"
 	"github.com/divandb/divan/layer/internal/rev"
 	"github.com/divandb/divan/layer/internal/write"
@@ -24,23 +26,23 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// ParseDesign reads a design document's body. Invalid (invalid_design_doc) where a member has a type that CouchDB
-// refuses. It does not compile the functions.
+// ParseDesign parses a design document's body. The error is Invalid (invalid_design_doc) if a member has a type that
+// CouchDB refuses. It does not compile the functions.
 func ParseDesign(id string, rev Rev, body []byte) (*Design, error) {
 	return design.ParseDesign(id, rev, body)
 }
 
-// SweepUploads runs the hourly sweep of one database as it will be at a time.
+// SweepUploads runs the hourly sweep of one database as of a time.
 func SweepUploads(ctx context.Context, d *Database, now time.Time) error {
 	return attach.SweepUploads(ctx, d.Database, hoursIn(d.Store, time.Until(now)))
 }
 
-// RenewUploads renews a store's uploads as it will after a time.
+// RenewUploads renews a store's uploads as it will do after a time.
 func RenewUploads(ctx context.Context, s *Store, after time.Duration) error {
 	return attach.StateOf(s.Store).RenewUploads(ctx, hoursIn(s.Store, after).Store)
 }
 
-// SweepStore runs the hourly sweep as it will be after a time.
+// SweepStore runs the hourly sweep as it will run after a time.
 func SweepStore(ctx context.Context, s *Store, after time.Duration) error {
 	now := hoursIn(s.Store, after)
 	return errors.Join(
@@ -52,7 +54,7 @@ func SweepStore(ctx context.Context, s *Store, after time.Duration) error {
 	)
 }
 
-// ImportAbandoned imports a file and stops before the database gets its name, as a node that dies.
+// ImportAbandoned imports a file and stops before the database gets its name, like a node that dies.
 func ImportAbandoned(ctx context.Context, s *Store, file io.ReadSeeker) error {
 	x, err := export.Scan(file)
 	if err != nil {
@@ -83,18 +85,18 @@ func SweepTransactionIDs(ctx context.Context, s *Store) error {
 	return s.Ids.Sweep(ctx, s.Engine, hoursIn(s.Store, (db.IdHours+2)*time.Hour))
 }
 
-// hoursIn is the present as it will be.
+// hoursIn returns the time that it will be after d.
 func hoursIn(s *db.Store, d time.Duration) db.Hours {
 	h := s.Hours()
 	return db.Hours{Store: h.Store + int64(d/time.Hour), Wall: h.Wall + int64(d/time.Hour)}
 }
 
-// SetWall makes a node's clock wrong.
+// SetWall sets a node's clock wrong by a time.
 func SetWall(s *Store, by time.Duration) {
 	s.Wall = func() time.Time { return time.Now().Add(by) }
 }
 
-// OldJob writes a job as Divan did before it had heartbeats, due by the clock of whoever wrote it.
+// OldJob writes a job as Divan did before jobs had heartbeats, due by the clock of the writer.
 func OldJob(ctx context.Context, s *Store, j jobs.Job) error {
 	_, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (struct{}, error) {
 		jobs.WriteJob(s.Store, tx, &j)
@@ -104,16 +106,58 @@ func OldJob(ctx context.Context, s *Store, j jobs.Job) error {
 	return err
 }
 
+// ClaimJob claims a job without watching the queue; nil where there is none to claim.
+func ClaimJob(ctx context.Context, s *Store, typ string, w Worker) (*Job, error) {
+	c, err := s.Claim(ctx, typ, w)
+	if c.Watch != nil {
+		c.Watch.Cancel()
+	}
+	return c.Job, err
+}
+
+// WatchJobs watches the queue without claiming a job, and says which is next.
+func (s *Store) WatchJobs(ctx context.Context, typ string, w Worker) (watch kv.Watch, next *DueJob, err error) {
+	_, _, err = db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (_ struct{}, err error) {
+		if watch != nil {
+			watch.Cancel()
+		}
+		watch = jobs.WatchQueue(s.Store, tx, typ)
+		next, err = jobs.FirstDue(s.Store, tx, typ, w)
+		return struct{}{}, err
+	})
+	return watch, next, err
+}
+
+// job of the index.
+func (ix *Index) job() IndexJob {
+	return IndexJob{Design: ix.Design().ID, Signature: ix.Design().Signature}
+}
+
+// StartBuild is Database.StartBuild of this index, for one node.
+func (ix *Index) StartBuild(ctx context.Context, token int64) (*Build, error) {
+	return ix.StartSharedBuild(ctx, token, 0)
+}
+
+// StartSharedBuild is Database.StartBuild of this index.
+func (ix *Index) StartSharedBuild(ctx context.Context, token, share int64) (*Build, error) {
+	return build.Of(ix.Db).StartBuild(ctx, ix.job(), token, share)
+}
+
+// JoinBuild is Database.JoinBuild of this index.
+func (ix *Index) JoinBuild(ctx context.Context, token int64, shard ShardID) (*Build, error) {
+	return build.Of(ix.Db).JoinBuild(ctx, ix.job(), token, shard)
+}
+
 // OldLease is how long such a job is left alone.
 const OldLease = jobs.OldLease
 
-// Die ends a store's background work as a crash does: nothing is cleared.
+// Die ends a store's background work like a crash: nothing is cleaned up.
 func Die(s *Store) {
 	s.stop()
 	s.done.Wait()
 }
 
-// CheckExportRecord reads a record of an export, past the checksums that guard it in a file.
+// CheckExportRecord parses a record of an export without the checksums that protect it in a file.
 func CheckExportRecord(kind byte, payload []byte) error {
 	switch t := export.RecordType(kind); t {
 	case export.RecordHeader:
@@ -131,12 +175,12 @@ func CheckExportRecord(kind byte, payload []byte) error {
 	}
 }
 
-// Portions is a portions for tests.
+// Portions exports db.Portions.
 type Portions struct{ p *db.Portions }
 
 func NewPortions(most int) Portions { return Portions{db.NewPortions(most)} }
 
-// Run runs transactions over as many items as there are; see portions.run.
+// Run runs transactions over items; see db.Portions.Run.
 func (p Portions) Run(items int, transact func(n int, divisible bool) (done int, err error)) (int, error) {
 	return p.p.Run(items, func(o kv.TransactOptions, n int, r *db.PartRun) (int, error) {
 		return r.Attempt(n, func(n int) (int, error) { return transact(n, o.Divisible) })
@@ -152,17 +196,17 @@ const PurgeRevs = write.PurgeRevs
 // SetPatience sets how long Take waits for the answer to a question in the store.
 func (n *NodeName) SetPatience(d time.Duration) { n.patience = d }
 
-// TreeCache is a TreeCache for tests.
+// TreeCache exports write.TreeCache.
 type TreeCache struct{ c write.TreeCache }
 
-// CachedRevisions is how many revisions the trees of a TreeCache have together at most.
+// CachedRevisions is the most revisions that the trees of a TreeCache may have in total.
 const CachedRevisions = rev.CachedRevisions
 
 func (c *TreeCache) Put(key string, t *revtree.Tree) { c.c.Put(key, write.CachedTree{Tree: t}) }
 
 func (c *TreeCache) Has(key string) bool { return c.c.Has(key) }
 
-// Size is how many revisions the trees have that are kept.
+// Size returns the number of revisions in the cached trees.
 func (c *TreeCache) Size() (n int) {
 	for _, t := range c.c.Trees {
 		n += t.Tree.Size()
@@ -170,7 +214,7 @@ func (c *TreeCache) Size() (n int) {
 	return n
 }
 
-// IndexNumber is the number that an index has in its keys; 0: none.
+// IndexNumber returns the number that an index has in its keys; 0 means none.
 func IndexNumber(ctx context.Context, ix *Index) (int64, error) {
 	return db.Read(ctx, ix.Db, func(t *db.Txn) (int64, error) {
 		k := ix.Keys(t.Keys)
@@ -179,8 +223,8 @@ func IndexNumber(ctx context.Context, ix *Index) (int64, error) {
 	})
 }
 
-// SignIndex makes an index one that was written before indexes had numbers: its keys have the signature, and its
-// entries nothing of values.
+// SignIndex makes an index look like one written before indexes had numbers: its keys have the signature, and its
+// entries have no values.
 func SignIndex(ctx context.Context, ix *Index) error {
 	_, err := db.Read(ctx, ix.Db, func(t *db.Txn) (struct{}, error) {
 		k := ix.Keys(t.Keys)
@@ -219,33 +263,33 @@ func appendFirstEntry(dst []byte, e index.ViewEntry) []byte {
 	return dst
 }
 
-// MapsQuickly has a design's map functions not be known as slow.
+// MapsQuickly marks a design's map functions as fast.
 func MapsQuickly(d *design.Design) { d.MapTime.Store(0) }
 
-// MapsSlowly is the contrary.
+// MapsSlowly marks a design's map functions as slow.
 func MapsSlowly(d *design.Design) { d.MapTime.Store(int64(2 * design.SlowMap)) }
 
-// AheadDocs is how many documents a query ahead of its index works out at most.
+// AheadDocs is the most documents that a query maps itself when it is ahead of its index.
 const AheadDocs = query.AheadDocs
 
-// FeedShape is how large the blocks are that changes are counted by.
+// FeedShape is the size of the blocks in which changes are counted.
 type FeedShape struct {
 	LeafBits, LevelBits int
 	Sparse              int64
 	Least               int
 }
 
-// DefaultFeedShape is the one of every store.
+// DefaultFeedShape is the shape in every store.
 var DefaultFeedShape = FeedShape{feed.DefaultShape.LeafBits, feed.DefaultShape.LevelBits, feed.DefaultShape.Sparse,
 	feed.DefaultShape.Least}
 
-// SetFeedShape makes blocks so small that a test fills many. Before anything is written or counted.
+// SetFeedShape makes blocks so small that a test fills many. It must be called before anything is written or counted.
 func SetFeedShape(s *Store, f FeedShape) {
 	feed.StateOf(s.Store).Shape = feed.Shape{LeafBits: f.LeafBits, LevelBits: f.LevelBits, Sparse: f.Sparse,
 		Least: f.Least}
 }
 
-// CloseFeed has one transaction count so many entries of the feed.
+// CloseFeed counts up to most entries of the feed in one transaction.
 func CloseFeed(ctx context.Context, d *Database, most int) (more bool, err error) {
 	_, err = db.ReadPart(ctx, d.Database, db.NewPortions(most), 0, func(t *db.Txn, n int) (done int, err error) {
 		done, more, err = feed.CloseSome(t, n)
@@ -254,17 +298,39 @@ func CloseFeed(ctx context.Context, d *Database, most int) (more bool, err error
 	return more, err
 }
 
-// ReadFew is o for a check that reads few rows in a transaction, where the engine holds no snapshot.
+// ReadFew returns o for a check that reads few rows in a transaction if the engine does not support snapshots.
 func ReadFew(o check.VerifyOptions, rows int) check.VerifyOptions {
 	o.Rows = rows
 	return o
 }
 
-// RememberFew is o for a check that goes through the bodies for every few of those that were superseded.
+// RememberFew returns o for a check that goes through the bodies again for every few superseded ones.
 func RememberFew(o check.VerifyOptions, most int64) check.VerifyOptions {
 	o.Remember = most
 	return o
 }
 
-// KeysOf are the keys of a database.
+// KeysOf returns the range of keys of a database.
 func KeysOf(d *Database) kv.KeyRange { return db.PrefixRange(d.Core.Load().Keys.Prefix) }
+
+// ForgetPartitionCounts leaves a partitioned database as a version of Divan without counters of partitions did.
+func ForgetPartitionCounts(ctx context.Context, d *Database) error {
+	_, _, err := db.Transact(ctx, d.Database, func(t *db.Txn) (struct{}, error) {
+		for _, counter := range db.PartitionCounters {
+			t.ClearRange(db.PrefixRange(t.Keys.Counter(nil, counter)))
+		}
+		t.Clear(t.Keys.Config(nil, db.ConfigPartitionCounts))
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// RecountPartitions counts the partitions of a database that is older than their counters.
+func RecountPartitions(ctx context.Context, d *Database) error {
+	return partition.Recount(ctx, d.Database)
+}
+
+// PartitionsCounted reports whether the counters of partitions are exact.
+func PartitionsCounted(ctx context.Context, d *Database) (bool, error) {
+	return db.Read(ctx, d.Database, func(t *db.Txn) (bool, error) { return partition.Counted(t.Snapshot(), t.Keys) })
+}

@@ -14,7 +14,7 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// everything is what a reader sees of some documents: all leaves with histories and bodies, the winners, and the
+// everything renders what a reader sees of some documents: all leaves with histories and bodies, the winners, and the
 // counts.
 func everything(t *rapid.T, d *layer.Database, ids []string) string {
 	ctx := context.Background()
@@ -56,7 +56,7 @@ func everything(t *rapid.T, d *layer.Database, ids []string) string {
 	return out + fmt.Sprint(feed, info.DocCount, info.DocDelCount)
 }
 
-// difference is the first line that is not the same.
+// difference returns the first line that differs.
 func difference(together, alone string) string {
 	a, b := strings.Split(together, "\n"), strings.Split(alone, "\n")
 	for i := range min(len(a), len(b)) {
@@ -67,14 +67,14 @@ func difference(together, alone string) string {
 	return "one has more lines"
 }
 
-// familyWorld is what edits are drawn from: the documents, and the branches that they have had.
+// familyWorld is what edits are drawn from: the documents and the branches that they have had.
 type familyWorld struct {
 	ids   []string
 	edits int
-	paths map[string][][]layer.Rev // of documents
+	paths map[string][][]layer.Rev // by document
 }
 
-// remember takes up the branches that d has.
+// remember adds the branches of d.
 func (w *familyWorld) remember(t *rapid.T, d *layer.Database) {
 	for _, id := range w.ids {
 		leaves, err := d.OpenRevs(context.Background(), id, nil, layer.GetOptions{Revs: true})
@@ -87,8 +87,8 @@ func (w *familyWorld) remember(t *rapid.T, d *layer.Database) {
 	}
 }
 
-// draw draws edits, most of them of one document. They name the leaves that d has, revisions of a small world, those of
-// edits before them, or some that there were.
+// draw draws edits, most of them of one document. They refer to leaves of d, to revisions from a small set, to those of
+// earlier edits, or to forgotten ones.
 func (w *familyWorld) draw(t *rapid.T, d *layer.Database, isReplicated bool) []layer.Edit {
 	ids := w.ids
 	hashes := []string{"x", "y", "z", "00000000000000000000000000000000"}
@@ -100,7 +100,7 @@ func (w *familyWorld) draw(t *rapid.T, d *layer.Database, isReplicated bool) []l
 		e.Deleted = rapid.IntRange(0, 2).Draw(t, "deleted") == 0
 		e.Body = fmt.Appendf(nil, `{"n":%d}`, w.edits)
 		if rapid.IntRange(0, 2).Draw(t, "same") == 0 {
-			e.Body = []byte(`{}`) // makes a revision again if its parent comes again
+			e.Body = []byte(`{}`) // makes a revision again if its parent returns
 		}
 		if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
 			e.Body = []byte(`{"n":"refused"}`)
@@ -141,7 +141,7 @@ func (w *familyWorld) draw(t *rapid.T, d *layer.Database, isReplicated bool) []l
 
 var revsLimits = []int{1000, 3, 2, 1}
 
-// betweenBatches does to databases what changes what later edits find: a new limit of revisions, a purge, a compaction.
+// betweenBatches changes what later edits find: a new limit of revisions, a purge, a compaction.
 func betweenBatches(t *rapid.T, ds []*layer.Database, ids []string) {
 	ctx := context.Background()
 	each := func(do func(d *layer.Database) error) {
@@ -177,9 +177,9 @@ func betweenBatches(t *rapid.T, ds []*layer.Database, ids []string) {
 	}
 }
 
-// TestFamily_model holds that a Bulk, which writes edits of one document together, does what the same edits do one by
-// one: in results, leaves, histories, bodies, winners, counts, and in what is left for compaction. With and without
-// trees that are kept from one batch to the next, and with trees of no more than what the edits have to do with.
+// TestFamily_model checks that a Bulk, which writes edits of one document together, has the same results as the same
+// edits one by one: the same answers, leaves, histories, bodies, winners, counts and superseded bodies. It does so with
+// and without cached trees, and with partial trees that hold only what the edits need.
 func TestFamily_model(t *testing.T) {
 	oneGoroutine(t)
 	for _, c := range []struct {
@@ -251,8 +251,8 @@ func TestFamily_model(t *testing.T) {
 	}
 }
 
-// TestFamily_cost holds that a batch of edits of one document reads its branches once, or not at all where the tree is
-// kept, whatever their number; and that what answers many revisions reads them once too.
+// TestFamily_cost checks that a batch of edits of one document reads its branches once, or not at all if its tree is
+// cached, however many edits there are; and that an answer for many revisions reads them once too.
 func TestFamily_cost(t *testing.T) {
 	oneGoroutine(t)
 	if faultkv.Enabled() {
@@ -312,7 +312,7 @@ func TestFamily_cost(t *testing.T) {
 	mixed[2].Rev = layer.Rev{Pos: 1, ID: "a"}
 	cost("edits among those of others", 20, 6, write([]layer.Edit{mixed[0], mixed[2], mixed[1]}, o))
 
-	// Another writer has moved the document: the tree that is kept is out of date.
+	// Another writer has moved the document, so the cached tree is out of date.
 	leaf := func(i int) layer.Rev { return layer.Rev{Pos: 2, ID: fmt.Sprintf("%032x", i)} }
 	if _, err := d.Put(t.Context(), layer.Edit{ID: "x", Rev: leaf(1), Deleted: true},
 		layer.WriteOptions{}); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// A revision that one edit of a request adds, and the next one makes history of, is compacted also where the document
-// knew the next one already, but no longer the first, since its history is stemmed.
+// If one edit of a request adds a revision and the next one makes it history, it is compacted, also if the document
+// already knew the next one but had stemmed the first from its history.
 func TestBulk_stemmedFamily(t *testing.T) {
 	d := mustDatabase(t)
 	if err := d.SetRevsLimit(t.Context(), 2); err != nil {
@@ -53,9 +53,9 @@ func TestBulk_stemmedFamily(t *testing.T) {
 	}
 }
 
-// An edit that makes a revision again, of a parent that stemming had forgotten and that came again, takes the place of
-// the body that is still there, with its attachment. Alone or with others, and also where the revision is a leaf, with
-// which the edit conflicts.
+// An edit makes a revision again from a parent that stemming had forgotten and that has returned. It replaces the body
+// that is still stored, with its attachment: alone or with others, and also if the revision is a leaf with which the
+// edit conflicts.
 func TestPut_stemmedAgain(t *testing.T) {
 	for name, others := range map[string][]string{
 		"alone": nil, "with others": {"b", "c"}, "in a family": {"a"},
@@ -122,9 +122,9 @@ func TestPut_stemmedAgain(t *testing.T) {
 	}
 }
 
-// A client may bring a history that is not what happened, where stemming has forgotten it. The bodies of what did
-// happen are known to no branch then, though every branch goes back to a first revision. They are not counted twice
-// when their revisions come again, in whatever way, and a purge leaves none of them.
+// Where stemming has forgotten the history, a client may replicate a different one. Then no branch knows the old
+// bodies, though every branch goes back to a first revision. They are not counted twice when their revisions return, in
+// whatever way, and a purge leaves none of them.
 func TestPut_anotherHistory(t *testing.T) {
 	again := `{"_id":"a","_rev":"1-a","n":2,"_attachments":{"f":{"data":"aGVsbG8="}}}`
 	for name, do := range map[string]func(t *testing.T, d *layer.Database){
@@ -181,8 +181,8 @@ func TestPut_anotherHistory(t *testing.T) {
 	}
 }
 
-// Branches that share no revision with an edit learn what others know, as they do in a document with few: where they
-// know less because the limit of revisions was lower.
+// Branches that share no revision with an edit learn from other branches, as they do in a document with few branches,
+// if a lower limit of revisions had made them know less.
 func TestBulk_relatedBranchesLearn(t *testing.T) {
 	defer layer.CacheTreesFrom(1000)()
 	defer layer.TreesOf(0)()
@@ -212,8 +212,9 @@ func TestBulk_relatedBranchesLearn(t *testing.T) {
 	}
 }
 
-// An edit does not make a revision again that another branch has in its history, which would be a leaf and none. Where
-// its body is gone nobody can tell without reading all branches: it is made, and a purge leaves it to compaction.
+// An edit does not make a revision again that another branch has in its history, because it would be both a leaf and
+// not. If its body is gone, that cannot be known without reading all branches: the revision is made, and a purge leaves
+// it to compaction.
 func TestPut_stemmedAgainInHistory(t *testing.T) {
 	for _, compacted := range []bool{false, true} {
 		t.Run(fmt.Sprintf("compacted %t", compacted), func(t *testing.T) {
@@ -256,10 +257,10 @@ func TestPut_stemmedAgainInHistory(t *testing.T) {
 	}
 }
 
-// An edit that completes the histories of a document drops the bodies that no branch knew. Where later edits of the
-// same request bring such a revision back into a history, and then itself, it has the body that it came with.
-func TestBulk_againBehindCompletedHistories(t *testing.T) {
-	for _, trees := range []int{1, 1000} { // kept from one batch to the next, and not
+// An edit that completes the histories of a document drops the bodies that no branch knew. If later edits of the same
+// request first put such a revision into a history and then write it, it has the body that was written with it.
+func TestBulk_againAfterCompletedHistories(t *testing.T) {
+	for _, trees := range []int{1, 1000} { // cached between batches, and not
 		t.Run(fmt.Sprintf("trees kept from %d branches", trees), func(t *testing.T) {
 			defer layer.CacheTreesFrom(trees)()
 			e := mustEngine(t)

@@ -13,11 +13,11 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// withoutSnapshots is an engine that cannot hold long snapshots, as FoundationDB: responses are stitched from
+// withoutSnapshots is an engine that does not support long snapshots, like FoundationDB: responses are stitched from
 // transactions.
 type withoutSnapshots struct{ kv.Engine }
 
-// mustFaulty opens a store on an engine with faults, and checks it with the one below.
+// mustFaulty opens a store on an engine with faults, and checks it through the engine below.
 func mustFaulty(t *testing.T, o faultkv.Options) (*layer.Store, faultkv.Engine) {
 	t.Helper()
 	if o.Seed == 0 {
@@ -39,9 +39,9 @@ func mustFaulty(t *testing.T, o faultkv.Options) (*layer.Store, faultkv.Engine) 
 	return s, faulty
 }
 
-// C4: half of all commits end with an unknown result, in both directions. Every writer is told the truth: each
-// acknowledged edit is in the history exactly once, no edit that was not acknowledged is, nobody gets a conflict that
-// no other writer caused, and the store's subspaces agree (checkStore).
+// C4: half of all commits end with an unknown result, whether committed or not. Every writer gets a correct answer:
+// each acknowledged edit is in the history exactly once, no other edit is, no writer gets a conflict that no other
+// writer caused, and the store's subspaces agree (checkStore).
 func TestUnknownResults(t *testing.T) {
 	s, faulty := mustFaulty(t,
 		faultkv.Options{Rates: faultkv.Rates{UnknownLost: 0.25, UnknownCommitted: 0.25, Conflict: 0.02, TooOld: 0.01}})
@@ -55,7 +55,7 @@ func TestUnknownResults(t *testing.T) {
 			own := layer.Rev{}
 			id := fmt.Sprintf("own%d", w)
 			for i := range edits {
-				// A document that nobody else writes: any conflict is a false one.
+				// No other writer writes this document: any conflict is a false one.
 				e := layer.Edit{ID: id, Rev: own, Body: fmt.Appendf(nil, `{"i":%d}`, i),
 					Deleted: rng.IntN(8) == 0 && !own.IsZero()}
 				rev, err := d.Put(t.Context(), e, layer.WriteOptions{})
@@ -114,7 +114,7 @@ func updateShared(t *testing.T, d *layer.Database, doc, w, i int, acked *[4]atom
 	}
 }
 
-// Every operation, under every fault now and then, gives the result that it gives without.
+// Every operation returns the same result with occasional faults of every kind as without faults.
 func TestFaults(t *testing.T) {
 	s, faulty := mustFaulty(t,
 		faultkv.Options{Rates: faultkv.Rates{Conflict: 0.1, TooOld: 0.004, FutureVersion: 0.15, UnknownLost: 0.1,
@@ -212,7 +212,7 @@ func leafRevs(t *testing.T, d *layer.Database, id string) (revs []layer.Rev) {
 	return revs
 }
 
-// A request that is given up leaves no transaction id behind, whatever became of its commit.
+// A cancelled request leaves no transaction id behind, whatever the result of its commit.
 func TestTransactionIDs_cancelled(t *testing.T) {
 	s, _ := mustFaulty(t, faultkv.Options{Rates: faultkv.Rates{UnknownLost: 0.4, UnknownCommitted: 0.4, Slow: 0.5}})
 	d := mustCreate(t, s, "db", layer.CreateOptions{})

@@ -30,18 +30,17 @@ func transactionIDs(tb testing.TB, e kv.Engine) (n int) {
 	return n
 }
 
-// workload is writers of every kind, each with documents of its own, so that whatever one of them is told is known to
-// be true or false.
+// workload has writers of every kind, each with its own documents, so that every answer can be checked.
 type workload struct {
 	s       *layer.Store
 	d       *layer.Database
 	purged  atomic.Int64
-	entries atomic.Int64 // documents that have to be in the feed
+	entries atomic.Int64 // documents that must be in the feed
 }
 
 const rounds = 12
 
-// single puts, extends, deletes and makes anew one document.
+// single creates, updates, deletes and recreates one document.
 func (w *workload) single(t *testing.T, id string) {
 	var rev layer.Rev
 	for i := range rounds {
@@ -58,7 +57,7 @@ func (w *workload) single(t *testing.T, id string) {
 	w.entries.Add(1)
 }
 
-// bulk writes many documents at a time, of which one always conflicts; every other time all or nothing.
+// bulk writes many documents at a time, one of which always conflicts; every other batch is all or nothing.
 func (w *workload) bulk(t *testing.T, id string) {
 	const docs = 6
 	revs := make([]layer.Rev, docs)
@@ -90,7 +89,7 @@ func (w *workload) bulk(t *testing.T, id string) {
 	w.entries.Add(docs)
 }
 
-// replicated pushes two branches of a document, and every revision twice.
+// replicated writes two branches of a document, and every revision twice.
 func (w *workload) replicated(t *testing.T, id string) {
 	var history [2]string
 	for i := range rounds {
@@ -183,7 +182,7 @@ func (w *workload) locals(t *testing.T, id string) {
 	}
 }
 
-// purges makes documents and purges them, in part and whole.
+// purges creates documents and purges them, partially and completely.
 func (w *workload) purges(t *testing.T, id string) {
 	for i := range rounds {
 		for _, leaf := range []string{"a", "b"} {
@@ -201,7 +200,7 @@ func (w *workload) purges(t *testing.T, id string) {
 	}
 }
 
-// settings changes what the database has one of.
+// settings changes the database's settings.
 func (w *workload) settings(t *testing.T) {
 	for i := range rounds {
 		security := fmt.Sprintf(`{"i":%d}`, i)
@@ -219,7 +218,7 @@ func (w *workload) settings(t *testing.T) {
 	}
 }
 
-// reshards adds a map each time, and one alone.
+// reshards adds one shard map at a time and checks that no other one was added.
 func (w *workload) reshards(t *testing.T) {
 	for i := range rounds {
 		m, err := w.d.Reshard(t.Context(), 1+i%4)
@@ -242,7 +241,7 @@ func ids(m layer.ShardMap) (all []string) {
 	return all
 }
 
-// databases are created and deleted: nobody is told that his own exists already, or is not there.
+// databases creates and deletes databases: no answer says that the own database exists already, or does not exist.
 func (w *workload) databases(t *testing.T, name string) {
 	for i := range rounds / 2 {
 		d, err := w.s.Create(t.Context(), name, layer.CreateOptions{})
@@ -258,8 +257,8 @@ func (w *workload) databases(t *testing.T, name string) {
 	}
 }
 
-// C4 for every way to write: half of all commits end with an unknown result, in both directions. Everybody is told the
-// truth, no entry is in the feed twice, no counter counts twice (checkStore), and the transaction ids are gone in the
+// C4 for every kind of write: half of all commits end with an unknown result, whether committed or not. All answers are
+// correct, no entry is in the feed twice, no counter counts twice (checkStore), and no transaction ids are left at the
 // end.
 func TestUnknownResults_everyWriter(t *testing.T) {
 	below, seed := mustEngine(t), rand.Uint64()
@@ -310,7 +309,7 @@ func TestUnknownResults_everyWriter(t *testing.T) {
 	}
 }
 
-// What a node leaves behind that dies is swept by the others after hours.
+// Other nodes sweep the leftovers of a dead node after some hours.
 func TestTransactionIDs_swept(t *testing.T) {
 	e := mustEngine(t)
 	s := mustStore(t, e, layer.Options{})

@@ -47,7 +47,7 @@ func feedOf(tb testing.TB, d *layer.Database, o layer.ChangesOptions) (rows []st
 	return rows, pass
 }
 
-// short leaves out hashes, which tests do not know.
+// short omits hashes, which tests do not know.
 func short(r layer.Rev) string {
 	if r.IsHash() {
 		return fmt.Sprint(r.Pos)
@@ -129,7 +129,7 @@ func TestChanges_paging(t *testing.T) {
 	if seen != n {
 		t.Fatalf("%d rows", seen)
 	}
-	// In the middle, with nothing remembered.
+	// In the middle, with an empty cache.
 	_, pass := feedOf(t, d, layer.ChangesOptions{Limit: 7, Match: func(c *layer.Change) bool { return c.ID >= "010" }})
 	if pending, err := pass.Pending(t.Context()); err != nil || pending != n-17 {
 		t.Fatalf("%d pending, %v", pending, err)
@@ -181,8 +181,9 @@ func TestWatchShard(t *testing.T) {
 	}
 }
 
-// Who reads once it is settled from when a watch looks finds what was committed before, and what is committed while the
-// watch is being armed fires it, or is in what it has seen: listeners that are woken in between miss nothing.
+// WatchShard calls the function with which readers start once the sequence is settled. A reader that starts there finds
+// what was committed before. What is committed while the watch is being armed fires it, or is included in the sequence
+// that it returns, so listeners woken in between miss nothing.
 func TestWatchShard_settled(t *testing.T) {
 	d := mustDatabase(t)
 	maps, err := d.ShardMaps(t.Context(), layer.Seq{})
@@ -198,7 +199,7 @@ func TestWatchShard_settled(t *testing.T) {
 	w, seen, err := d.WatchShard(t.Context(), maps[0].Shards[0], func() {
 		calls++
 		if now, err := d.LastSeq(t.Context()); err != nil || now.Compare(before) < 0 {
-			t.Errorf("a reading finds %s, %v, and the database was at %s", now, err, before)
+			t.Errorf("a reader finds %s, %v, but the database was at %s", now, err, before)
 		}
 		put(t, d, fmt.Sprintf(`{"_id":"meanwhile %d"}`, calls))
 	})
@@ -211,7 +212,7 @@ func TestWatchShard_settled(t *testing.T) {
 		t.Fatal(calls, err)
 	}
 	if seen == last {
-		t.Fatal("the watch looks from after it was settled")
+		t.Fatal("the watch looks from after the call")
 	}
 	select {
 	case <-w.Done():
@@ -241,7 +242,7 @@ func TestChanges_abandoned(t *testing.T) {
 	t.Fatal("a pass whose context has ended went on")
 }
 
-// A reader that leaves in the middle, because its connection broke, is told nothing more.
+// A reader that leaves in the middle, because its connection broke, gets nothing more.
 func TestChanges_leftInTheMiddle(t *testing.T) {
 	d := mustDatabase(t)
 	fill(t, d, 100)
@@ -252,7 +253,7 @@ func TestChanges_leftInTheMiddle(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows := 0
-		for _, err := range pass.Rows { // this panics where another row or an error is yielded after the break
+		for _, err := range pass.Rows { // this panics if another row or an error is yielded after the break
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -263,12 +264,13 @@ func TestChanges_leftInTheMiddle(t *testing.T) {
 		}
 		cancel()
 		if pass.LastSeq().IsZero() {
-			t.Error("the rows that were seen do not count")
+			t.Error("the pass did not count its rows")
 		}
 	}
 }
 
-// A pass over chosen documents shows what a pass over the feed that leaves out the others shows, with the same end.
+// A pass over chosen documents returns the same rows and the same end as a pass over the feed without the other
+// documents.
 func TestChanges_chosen(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	n := 0

@@ -17,8 +17,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// writeFeed writes the entries of many documents, and of the documents themselves only their number: what a database
-// has that was written at a rate until now. Its database has one shard and nothing else in it. It returns some
+// writeFeed writes the entries of many documents, and instead of the documents only their count, as if the database had
+// been written at a constant rate until now. Its database has one shard and nothing else in it. It returns some
 // sequences.
 func writeFeed(tb testing.TB, e kv.Engine, d *layer.Database, entries, perSecond int) (seqs []layer.Seq) {
 	tb.Helper()
@@ -45,7 +45,7 @@ func writeFeed(tb testing.TB, e kv.Engine, d *layer.Database, entries, perSecond
 				last.User = uint16(i)
 				value := tuple.Tuple{keyspace.SeqFormat, fmt.Sprintf("doc-%09d", i), 1, make([]byte, 16), 1, true}
 				tx.Set(key(keyspace.Changes, "1", 0, last), value.Pack())
-				if i%(entries/100) == 0 && i/(entries/100) == len(seqs) { // once, whatever is tried again
+				if i%(entries/100) == 0 && i/(entries/100) == len(seqs) { // once, even if the transaction is retried
 					var seq layer.Seq
 					copy(seq.Stamp[:], last.Transaction[:])
 					binary.BigEndian.PutUint16(seq.Stamp[10:], last.User)
@@ -63,7 +63,7 @@ func writeFeed(tb testing.TB, e kv.Engine, d *layer.Database, entries, perSecond
 	return seqs
 }
 
-// feedPage reads a page of the feed, and what is pending behind it.
+// feedPage reads a page of the feed, and the number of changes pending after it.
 func feedPage(ctx context.Context, d *layer.Database, o layer.ChangesOptions) (rows int, pending int64, last layer.Seq,
 	err error) {
 	pass, err := d.Changes(ctx, o)
@@ -80,7 +80,7 @@ func feedPage(ctx context.Context, d *layer.Database, o layer.ChangesOptions) (r
 	return rows, pending, pass.LastSeq(), err
 }
 
-// A page of a large feed costs what one of a small feed costs, wherever it is, and whatever else is written.
+// A page of a large feed costs as much as one of a small feed, wherever it is, and whatever else is written.
 func TestPending_costs(t *testing.T) {
 	oneGoroutine(t)
 	const limit = 100
@@ -105,7 +105,8 @@ func TestPending_costs(t *testing.T) {
 				if left -= limit; err != nil || rows != limit || pending != left {
 					t.Fatalf("%d rows, %d pending, %v; want %d", rows, pending, err, left)
 				}
-				// Besides the page: a leaf's entries at most, of a fifteenth of a second, and some rows of each level.
+				// Besides the page: at most the entries of a leaf, of a fifteenth of a second, and some rows of each
+				// level.
 				if n := e.rows.Load() + e.gets.Load(); n > limit+2_000 || e.ranges.Load() > 10 ||
 					e.transactions.Load() > 2 {
 					t.Fatalf("page %d reads %d rows of %d ranges in %d transactions", i, n, e.ranges.Load(),
@@ -125,9 +126,9 @@ func TestPending_costs(t *testing.T) {
 	}
 }
 
-// BenchmarkChangesPage reads pages of 100 from anywhere in a feed while four others write. DIVAN_BENCH_ENTRIES is how
-// many entries the large feed has, and DIVAN_BENCH_RATE how many a second it was written with: a young cluster of
-// FoundationDB has not lived for long enough for many.
+// BenchmarkChangesPage reads pages of 100 from random places in a feed while four others write. DIVAN_BENCH_ENTRIES is
+// the number of entries of the large feed, and DIVAN_BENCH_RATE how many were written per second: a new FoundationDB
+// cluster has not existed long enough for many.
 func BenchmarkChangesPage(b *testing.B) {
 	number := func(variable string, or int) int {
 		if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {

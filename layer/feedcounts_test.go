@@ -44,7 +44,7 @@ func (d *keyDump) checkCounts(tb rapid.TB, name string, shape layer.FeedShape) {
 		}
 	}
 	for of, mark := range d.marks {
-		// What is in a sparse block of a higher level counts no more.
+		// Blocks of lower levels inside a sparse block of a higher level are not counted any more.
 		sparse := func(level int, block int64) bool {
 			for above := level + 1; above < 3; above++ {
 				b := block >> (shape.LevelBits * (above - level))
@@ -75,7 +75,7 @@ func (d *keyDump) checkCounts(tb rapid.TB, name string, shape layer.FeedShape) {
 	}
 }
 
-// feedModel writes to one database through several stores, and compares what is pending with what is there.
+// feedModel writes to one database through several stores, and compares the pending count with the entries that follow.
 type feedModel struct {
 	e      kv.Engine
 	stores []*layer.Store
@@ -97,7 +97,7 @@ func (m *feedModel) id(t *rapid.T) string {
 	return fmt.Sprintf("d%02d", rapid.IntRange(0, 30).Draw(t, "id"))
 }
 
-// write puts a few documents, with others in one transaction or alone.
+// write puts a few documents, in one transaction or one by one.
 func (m *feedModel) write(t *rapid.T) {
 	ids := rapid.SliceOfNDistinct(rapid.IntRange(0, 30), 1, 8, rapid.ID[int]).Draw(t, "ids")
 	deleted := rapid.IntRange(0, 4).Draw(t, "delete") == 0
@@ -162,7 +162,7 @@ func (m *feedModel) close(t *rapid.T) {
 	}
 }
 
-// relocate goes on with a copy, in which all that was there is of an incarnation before.
+// relocate continues with a copy, in which all entries so far belong to an earlier incarnation.
 func (m *feedModel) relocate(t *rapid.T) {
 	ctx := context.Background()
 	var file bytes.Buffer
@@ -178,7 +178,7 @@ func (m *feedModel) relocate(t *rapid.T) {
 	m.name = name
 }
 
-// check compares what is pending after some pages with what comes after them.
+// check compares the pending count after some pages with the entries that follow.
 func (m *feedModel) check(t *rapid.T) {
 	d := m.database(t)
 	all := feedRows(t, d, layer.ChangesOptions{Limit: -1})
@@ -229,10 +229,10 @@ func feedRows(t *rapid.T, d *layer.Database, o layer.ChangesOptions) (rows []lay
 	return rows
 }
 
-// What is pending behind a page is what comes then, whatever was written, purged, resharded and relocated, wherever
-// counting was broken off, by whichever of several nodes, also where their calls of the store fail.
+// The pending count of a page is the number of entries that follow, whatever was written, purged, resharded and
+// relocated, wherever counting was interrupted, on any of several nodes, also if their calls of the store fail.
 func TestPending_model(t *testing.T) {
-	// Leaves of 64 microseconds, and 4 blocks in one of the next level: a case fills some of each level.
+	// Leaves of 64 microseconds, and 4 blocks per block of the next level: a case fills some of each level.
 	shape := layer.FeedShape{LeafBits: 6, LevelBits: 2, Sparse: 2, Least: 1}
 	e := mustEngine(t)
 	engines := []kv.Engine{e, withoutSnapshots{e}, faultkv.New(e, faultkv.Options{Seed: 1, Rates: faultkv.Rates{
@@ -286,7 +286,7 @@ func TestPending_model(t *testing.T) {
 	}
 }
 
-// checkFeedCounts compares the counts of all databases with their entries, and returns how many marks there are.
+// checkFeedCounts compares the counts of all databases with their entries, and returns the number of marks.
 func checkFeedCounts(tb testing.TB, e kv.Engine, shape layer.FeedShape) (marks int) {
 	tb.Helper()
 	tx := e.Begin(faultkv.Forever(context.Background()))
@@ -309,7 +309,7 @@ func checkFeedCounts(tb testing.TB, e kv.Engine, shape layer.FeedShape) (marks i
 	return marks
 }
 
-// While several write, and others count, counts are exact.
+// Counts are exact while several clients write and others count.
 func TestPending_underLoad(t *testing.T) {
 	shape := layer.FeedShape{LeafBits: 8, LevelBits: 3, Sparse: 4, Least: 1}
 	e := &costEngine{Engine: mustEngine(t)}
@@ -378,7 +378,7 @@ func TestPending_underLoad(t *testing.T) {
 	}
 }
 
-// Counting conflicts with other counting of the same shard, and with nobody who writes.
+// Counting conflicts with other counting of the same shard, but not with writers.
 func TestCloseFeed_conflictsWithNoWriter(t *testing.T) {
 	e := &footprintEngine{Engine: mustEngine(t)}
 	d := mustQuietDatabase(t, e, layer.CreateOptions{Shards: 2})
@@ -400,7 +400,7 @@ func TestCloseFeed_conflictsWithNoWriter(t *testing.T) {
 	}
 }
 
-// The feed of a database from before there were shards is counted too.
+// The feed of a database from before sharding is counted too.
 func TestPending_deprecated(t *testing.T) {
 	e := mustEngine(t)
 	d := openDeprecated(t, e)
@@ -421,7 +421,7 @@ func TestPending_deprecated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(t, d, `{"_id":"a","_rev":"1-00000000000000000000000000000000","v":2}`) // moves behind what is closed
+	put(t, d, `{"_id":"a","_rev":"1-00000000000000000000000000000000","v":2}`) // moves to after what is counted
 	pending(layer.ChangesOptions{Limit: 1}, 2)
 	pending(layer.ChangesOptions{Since: first, Limit: 1}, 2)
 	pending(layer.ChangesOptions{Limit: 1, Descending: true}, 2)
@@ -430,7 +430,7 @@ func TestPending_deprecated(t *testing.T) {
 	}
 }
 
-// A store counts by itself what was written to it, or has been there.
+// A store counts by itself the databases that have been written or read.
 func TestPending_upkeep(t *testing.T) {
 	e := mustEngine(t)
 	s, err := layer.Open(t.Context(), e, layer.Options{})
@@ -442,14 +442,14 @@ func TestPending_upkeep(t *testing.T) {
 		d := mustCreate(t, s, fmt.Sprintf("written-%t", written), layer.CreateOptions{})
 		if written {
 			fill(t, d, 17_000)
-			put(t, d, `{"_id":"x"}`) // the last leaf is open until another is begun
+			put(t, d, `{"_id":"x"}`) // the last leaf is open until another one begins
 		} else {
 			writeFeed(t, e, d, 15_000, 10_000)
 		}
 		marks := tuple.Tuple{int64(keyspace.Data), d.Number(), int64(keyspace.FeedCounts), int64(0)}.Pack()
 		begin, end := tuple.Range(marks)
 		for counted := false; !counted; {
-			if !written { // who reads so much has it counted
+			if !written { // reading this much causes it to be counted
 				_, pending, _, err := feedPage(t.Context(), d, layer.ChangesOptions{Limit: 5000, Descending: true})
 				if err != nil || pending != 10_000 {
 					t.Fatalf("%d pending, %v", pending, err)

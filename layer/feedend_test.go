@@ -13,12 +13,12 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// oldReads is an engine without snapshots whose transactions can be made too old for the next body that a feed reads,
-// or between the chunks of a _local document, as happens after five seconds.
+// oldReads is an engine without snapshots. Its transactions can be made too old at the next body that a feed reads, or
+// between the chunks of a _local document, as happens after five seconds.
 type oldReads struct {
 	kv.Engine
-	before atomic.Pointer[func()] // runs before the body read that fails
-	chunk  atomic.Pointer[func()] // runs before the second row of a read of _local documents, which fails
+	before atomic.Pointer[func()] // called before the body read that fails
+	chunk  atomic.Pointer[func()] // called before the second row of a read of _local documents, which fails
 }
 
 func (e *oldReads) Begin(ctx context.Context) kv.Transaction {
@@ -50,7 +50,7 @@ type oldBody struct {
 	e *oldReads
 }
 
-// Wait fails the first time. A read that is given up before, since another one failed, is not it.
+// Wait fails the first time. A read that is cancelled earlier, because another one failed, does not count.
 func (b oldBody) Wait() ([]byte, error) {
 	before := b.e.before.Swap(nil)
 	if before == nil {
@@ -60,8 +60,8 @@ func (b oldBody) Wait() ([]byte, error) {
 	return nil, kv.NewError(kv.CodeTooOld, "read for too long", nil)
 }
 
-// C6: where the body of a pass's last row is read in a newer transaction than the row, the pass does not end at that
-// transaction's sequence without the entries up to it.
+// C6: if the body of a pass's last row is read in a newer transaction than the row, the pass does not end at that
+// transaction's sequence, because it lacks the entries up to it.
 func TestChanges_newerBody(t *testing.T) {
 	e := &oldReads{Engine: mustEngine(t)}
 	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
@@ -128,7 +128,7 @@ func (r *oldRows) Err() error {
 	return r.RangeIterator.Err()
 }
 
-// A _local document that changes while its chunks are read, in two transactions, is read as it was or as it is.
+// A _local document that changes while its chunks are read in two transactions is returned in its old or its new state.
 func TestLocalDocuments_changedBetweenChunks(t *testing.T) {
 	e := &oldReads{Engine: mustEngine(t)}
 	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})

@@ -16,16 +16,16 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// footprint is what the transactions that committed since the last call of take have written, and what they have read
-// with conflict.
+// footprint is what the transactions committed since the last call of take have written, and what they have read with
+// conflict ranges.
 type footprint struct {
 	reads, writes []kv.KeyRange
 	writeCounts
 }
 
-// writeCounts are what writes cost a store: bytes are of keys, values and operands.
+// writeCounts is the cost of writes to a store. Bytes are those of keys, values and operands.
 type writeCounts struct {
-	reads         int // rows and single keys that were asked for
+	reads         int // requested rows and single keys
 	sets          int
 	setBytes      int
 	cleared       int // keys
@@ -35,7 +35,7 @@ type writeCounts struct {
 	atomicBytes   int
 }
 
-// footprintEngine notes footprints. A versionstamp that a key is to get counts as the highest.
+// footprintEngine records footprints. A versionstamp in a key counts as the highest.
 type footprintEngine struct {
 	kv.Engine
 	mu    sync.Mutex
@@ -182,11 +182,11 @@ func (r *footprintRows) Next() bool {
 	return more
 }
 
-// TestOperationCounts_written holds what writes cost in keys and bytes. A figure that falls is good news; one that
-// grows has to be worth it.
+// TestOperationCounts_written checks the cost of writes in keys and bytes. A lower number is an improvement; a higher
+// one needs a reason.
 //
 //	                     an insert   an update
-//	keys set             6           7: revision, body, entry, list, wake key, transaction id; what is superseded
+//	keys set             6           7: revision, body, entry, list, wake key, transaction id; superseded body
 //	keys cleared         0           2: revision, entry
 //	counters added to    2           5: of documents, bodies; of superseded ones, and three that count entries of the
 //	feed
@@ -263,7 +263,7 @@ func TestOperationCounts_written(t *testing.T) {
 			e.take()
 			c.write(d)
 			got := e.take().writeCounts
-			if fdbtest.Enabled() { // versions and hours of a young cluster are short, and so are keys that have them
+			if fdbtest.Enabled() { // versions and hours of a new cluster are small, and so are keys that contain them
 				got.setBytes, got.atomicBytes = c.want.setBytes, c.want.atomicBytes
 			}
 			if got != c.want {
@@ -273,7 +273,7 @@ func TestOperationCounts_written(t *testing.T) {
 	}
 }
 
-// mustQuietDatabase is a new database, of a store that does nothing in the background.
+// mustQuietDatabase returns a new database of a store without background work.
 func mustQuietDatabase(tb testing.TB, e kv.Engine, o layer.CreateOptions) *layer.Database {
 	tb.Helper()
 	sandbox := script.New(script.Options{})
@@ -283,10 +283,10 @@ func mustQuietDatabase(tb testing.TB, e kv.Engine, o layer.CreateOptions) *layer
 		tb.Fatal(err)
 	}
 	d := mustCreate(tb, s, "db", o)
-	if d.Number() == 0 { // drawn at random: the one number that makes keys a byte shorter
+	if d.Number() == 0 { // drawn at random; 0 would make keys a byte shorter
 		d = mustCreate(tb, s, "db2", o)
 	}
-	if _, err := d.LastSeq(tb.Context()); err != nil { // the configuration is cached from here on
+	if _, err := d.LastSeq(tb.Context()); err != nil { // the configuration is cached from now on
 		tb.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -295,7 +295,8 @@ func mustQuietDatabase(tb testing.TB, e kv.Engine, o layer.CreateOptions) *layer
 	return d
 }
 
-// Writers of documents in different changes shards write no common key, and none that the other has read with conflict.
+// Writers of documents in different changes shards write no common key, and neither writes a key that the other has
+// read with a conflict range.
 func TestWriters_differentShards(t *testing.T) {
 	for _, partitioned := range []bool{false, true} {
 		t.Run(fmt.Sprintf("partitioned=%t", partitioned), func(t *testing.T) {
@@ -307,7 +308,7 @@ func TestWriters_differentShards(t *testing.T) {
 			if partitioned {
 				prefix = "%[1]s:"
 			}
-			// Which shard an id belongs to shows in the feed.
+			// The feed shows which shard an id belongs to.
 			ids := map[layer.ShardID]string{}
 			for i := 0; len(ids) < 2; i++ {
 				id := fmt.Sprintf(prefix+"%[1]s", fmt.Sprintf("n%d", i))
@@ -332,7 +333,7 @@ func TestWriters_differentShards(t *testing.T) {
 	}
 }
 
-// shardOfLast is the shard that the newest change is in.
+// shardOfLast returns the shard of the newest change.
 func shardOfLast(tb testing.TB, d *layer.Database) (shard layer.ShardID) {
 	tb.Helper()
 	pass, err := d.Changes(tb.Context(), layer.ChangesOptions{Descending: true, Limit: 1})
@@ -348,8 +349,8 @@ func shardOfLast(tb testing.TB, d *layer.Database) (shard layer.ShardID) {
 	return shard
 }
 
-// writeAll writes documents whose ids begin with one, or are in its partition, in every way there is but for a purge,
-// of which a database has one history.
+// writeAll writes documents whose ids begin with id, or are in its partition, in every way except a purge, because a
+// database has a single purge history.
 func writeAll(t *testing.T, d *layer.Database, id string) {
 	t.Helper()
 	get := func() layer.Rev {
@@ -372,7 +373,7 @@ func writeAll(t *testing.T, d *layer.Database, id string) {
 	if _, err := d.Put(t.Context(), e, layer.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, branch := range []string{"a", "b"} { // conflicts, of which one wins
+	for _, branch := range []string{"a", "b"} { // conflicts, one of which wins
 		push(t, d, fmt.Sprintf(`{"_id":%q,"_revisions":{"start":9,"ids":[%q,"x"]},"v":1}`, id, branch))
 	}
 	push(t, d, fmt.Sprintf(`{"_id":%q,"_revisions":{"start":10,"ids":["c","a","x"]},"_deleted":true}`, id))
@@ -382,7 +383,7 @@ func writeAll(t *testing.T, d *layer.Database, id string) {
 	}
 }
 
-// common fails where one has written what the other has touched.
+// common fails if one writer has written what the other has touched.
 func common(t *testing.T, one layer.ShardID, writes []kv.KeyRange, other layer.ShardID, touched []kv.KeyRange) {
 	t.Helper()
 	for _, w := range writes {

@@ -16,13 +16,14 @@ import (
 	"github.com/divandb/divan/layer/internal/feed"
 	"github.com/divandb/divan/layer/internal/index"
 	"github.com/divandb/divan/layer/internal/jobs"
+	"github.com/divandb/divan/layer/internal/partition"
 	"github.com/divandb/divan/layer/internal/query"
 	"github.com/divandb/divan/layer/internal/rev"
 	"github.com/divandb/divan/layer/internal/write"
 )
 
-// Every room below layer/internal has its own view of a store, of a database or of an index: a pointer to what all of
-// them share, with the methods that the room is there for. The types of this file put the views together.
+// Each package below layer/internal has its own type for a store, a database or an index: a pointer to the shared
+// object, with the methods of that package. This file combines these types.
 type (
 	jobStore     = jobs.Store
 	compactStore = compact.Store
@@ -35,17 +36,20 @@ type (
 	attachDatabase  = attach.Database
 	writeDatabase   = write.Database
 	listDatabase    = alldocs.Database
+	partDatabase    = partition.Database
 	compactDatabase = compact.Database
 	exportDatabase  = export.Database
 	indexDatabase   = index.Database
+	buildDatabase   = build.Database
 
 	aggregateIndex = aggregate.Index
 	buildIndex     = build.Index
 	queryIndex     = query.Index
 )
 
-// Database is one open database. Handles are cheap and need no closing; all methods are safe for concurrent use and
-// return an error of kind NotFound once the database was deleted, also when one of the same name was created since.
+// Database is a handle of a database. Handles are cheap and need not be closed. All methods are safe for concurrent
+// use, and return an error of kind NotFound after the database has been deleted, even if another one with the same name
+// has been created.
 type Database struct {
 	*db.Database
 	revDatabase
@@ -54,19 +58,21 @@ type Database struct {
 	attachDatabase
 	writeDatabase
 	listDatabase
+	partDatabase
 	compactDatabase
 	exportDatabase
 	indexDatabase
+	buildDatabase
 }
 
 func open(d *db.Database) *Database {
 	return &Database{
-		d, rev.Of(d), feed.Of(d), design.Of(d), attach.Of(d), write.Of(d), alldocs.Of(d), compact.Of(d), export.Of(d),
-		index.Of(d),
+		d, rev.Of(d), feed.Of(d), design.Of(d), attach.Of(d), write.Of(d), alldocs.Of(d), partition.Of(d),
+		compact.Of(d), export.Of(d), index.Of(d), build.Of(d),
 	}
 }
 
-// opened is open of what a call has answered.
+// opened calls open with the result of a call.
 func opened(d *db.Database, err error) (*Database, error) {
 	if err != nil {
 		return nil, err
@@ -74,19 +80,19 @@ func opened(d *db.Database, err error) (*Database, error) {
 	return open(d), nil
 }
 
-// Shared is the one handle that stands for this database and no other, the same pointer each time while the node has
-// the database cached: handles that are compared, to know whether they mean the same database, are shared ones.
+// Shared returns the one shared handle of this database, always the same pointer while the database is in the node's
+// cache. Code that compares handles to find out whether they refer to the same database uses shared handles.
 func (d *Database) Shared() *Database {
 	return d.Database.Kept(func(shared *db.Database) any { return open(shared) }).(*Database)
 }
 
-// Index of a design. It does no I/O; the index may be empty.
+// Index returns the index of a design. It does no I/O; the index may be empty.
 func (d *Database) Index(of *Design) *Index {
 	ix := index.Of(d.Database).Index(of)
 	return &Index{ix, aggregate.OfIndex(ix), build.OfIndex(ix), query.OfIndex(ix)}
 }
 
-// Index is the stored index of a design document's views, shared by all design documents with the same signature (V1).
+// Index is the stored index of a design document's views. All design documents with the same signature share it (V1).
 type Index struct {
 	*index.Index
 	aggregateIndex
@@ -94,19 +100,19 @@ type Index struct {
 	queryIndex
 }
 
-// Database opens a database by name. NotFound (reason "Database does not exist.") if there is none. It costs no read
-// when the database is in the Store's cache; the first transaction finds out whether it still is the one of that name.
+// Database opens a database by name. It returns NotFound (reason "Database does not exist.") if there is none. If the
+// database is in the Store's cache, this costs no read: the first transaction checks whether it still has that name.
 func (s *Store) Database(ctx context.Context, name string) (*Database, error) {
 	return opened(s.Store.Database(ctx, name))
 }
 
-// Create makes a database. Exists if there is one; Invalid (name illegal_database_name) for a name CouchDB would
-// refuse.
+// Create creates a database. It returns Exists if there is one, and Invalid (illegal_database_name) for names that
+// CouchDB would reject.
 func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Database, error) {
 	return opened(s.Store.Create(ctx, name, o))
 }
 
-// Import makes a database of an export (export.Store.Import).
+// Import creates a database from an export (export.Store.Import).
 func (s *Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*Database, error) {
 	return opened(s.exportStore.Import(ctx, name, r))
 }

@@ -17,14 +17,14 @@ func CountMoved(ctx context.Context, d *Database) (int, error) {
 	})
 }
 
-// CacheTreesFrom keeps the trees of documents with so many branches, until the function that it returns is called.
+// CacheTreesFrom caches the trees of documents with at least that many branches, until the returned function is called.
 func CacheTreesFrom(branches int) (restore func()) {
 	old := rev.CachedBranches
 	rev.CachedBranches = branches
 	return func() { rev.CachedBranches = old }
 }
 
-// TreesOf makes trees of histories of up to so many bytes, and of what edits have to do with where there are more.
+// TreesOf builds full trees of histories up to that many bytes, and partial trees for the edits above that.
 func TreesOf(bytes int) (restore func()) {
 	old := rev.MaxTreeBytes
 	rev.MaxTreeBytes = bytes

@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Info is what GET /{db} shows. Counters are exact; sizes are the bytes of bodies and attachments in the store, those
-// that Compact would remove included: ExternalSize decoded, ActiveSize as stored.
+// Info is the content of GET /{db}. Counters are exact. Sizes are bytes of stored bodies and attachments, including
+// those that Compact would remove: ExternalSize decoded, ActiveSize as stored.
 type Info struct {
 	Name, UUID                 string
 	DocCount, DocDelCount      int64
@@ -20,7 +20,7 @@ type Info struct {
 	Incarnation                int64
 	Shards                     int
 	SupersededBodies, RevLimit int64
-	// Compacting is whether a job compacts the database, or is going to because somebody asked for it.
+	// Compacting reports whether a job is compacting the database, or will do so because of a request.
 	Compacting bool
 }
 
@@ -54,20 +54,20 @@ func (d *Database) Info(ctx context.Context) (Info, error) {
 	})
 }
 
-// LastSeq is the newest sequence of the database (since=now).
+// LastSeq returns the newest sequence of the database (since=now).
 func (d *Database) LastSeq(ctx context.Context) (db.Seq, error) {
 	return db.Read(ctx, d.Database, func(t *db.Txn) (db.Seq, error) {
 		return db.ReadLastSeq(t.Snapshot(), t.Keys, t.Cfg)()
 	})
 }
 
-// WatchShard arms a watch on the shard's wake key (C7). It fires after the next commit of an entry in the shard, after
-// a reshard and after the deletion of the database. seen is the newest sequence of the shard at the moment that the
-// watch looks from: read from it on, then wait. NotFound for a shard that never was.
+// WatchShard watches the shard's wake key (C7). The watch fires after the next commit of an entry in the shard, after a
+// reshard, and after the deletion of the database. seen is the newest sequence of the shard when the watch begins: the
+// caller reads the feed after it, then waits. WatchShard returns NotFound for a shard that never existed.
 //
-// settled, where not nil, is called as soon as that moment is settled, before the shard is looked at and the watch
-// armed: who reads after the call finds all that was committed before it, and what is committed later fires the watch.
-// It is called again where the transaction is repeated, and must not block.
+// settled, unless nil, is called as soon as the read version is known, before the shard is read and the watch begins: a
+// read after the call sees everything committed before it, and later commits fire the watch. It is called again if the
+// transaction is retried, and must not block.
 func (d *Database) WatchShard(ctx context.Context, shard db.ShardID, settled func()) (
 	w kv.Watch, seen db.Seq, err error,
 ) {

@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Every node on a store is the same installation, and no other store is.
+// All nodes of a store are the same installation, and no other store is.
 func TestStore_Installation(t *testing.T) {
 	e := mustEngine(t)
 	first, second := mustStore(t, e, layer.Options{}), mustStore(t, e, layer.Options{})

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// Workers whose commits end with unknown results: every job is claimed once, its worker knows that it has it, and its
-// end is noted once.
+// With commits whose result is unknown, every job is claimed once, its worker knows that it has it, and its end is
+// recorded once.
 func TestStore_Jobs_faults(t *testing.T) {
 	s, faulty := mustFaulty(t,
 		faultkv.Options{Rates: faultkv.Rates{UnknownLost: 0.15, UnknownCommitted: 0.15, Conflict: 0.05, TooOld: 0.01}})
@@ -24,7 +24,7 @@ func TestStore_Jobs_faults(t *testing.T) {
 	for w := range 4 {
 		workers.Go(func() {
 			for {
-				j, err := s.Claim(t.Context(), "t", layer.Worker{Name: fmt.Sprint("w", w), Lease: time.Minute})
+				j, err := layer.ClaimJob(t.Context(), s, "t", layer.Worker{Name: fmt.Sprint("w", w), Lease: time.Minute})
 				if err != nil {
 					t.Error(err)
 					return
@@ -57,7 +57,8 @@ func TestStore_Jobs_faults(t *testing.T) {
 	}
 }
 
-// A job with a time is not claimed before it; asking for it sooner brings it forward, later does not put it off.
+// A job with a start time is not claimed before it. Enqueuing it for an earlier time brings it forward; a later time
+// does not delay it.
 func TestStore_EnqueueAt(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	at := func(in time.Duration) {
@@ -80,7 +81,7 @@ func TestStore_EnqueueAt(t *testing.T) {
 		t.Errorf("put off: %+v, %v", next, err)
 	}
 	at(0)
-	<-w.Done() // who waits for the queue is told
+	<-w.Done() // waiters for the queue are woken
 	if j := claim(t, s, time.Minute); j == nil {
 		t.Error("not claimed at its time")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// takeOver looks at the queue as a worker does, until it has the job that is there.
+// takeOver polls the queue like a worker until it gets the job.
 func takeOver(tb testing.TB, s *layer.Store, worker layer.Worker) *layer.Job {
 	tb.Helper()
 	for {
@@ -28,7 +28,7 @@ func takeOver(tb testing.TB, s *layer.Store, worker layer.Worker) *layer.Job {
 			tb.Fatal(tb.Context().Err())
 		case <-time.After(time.Until(next.At)):
 		}
-		j, err := s.Claim(tb.Context(), "t", worker)
+		j, err := layer.ClaimJob(tb.Context(), s, "t", worker)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func takeOver(tb testing.TB, s *layer.Store, worker layer.Worker) *layer.Job {
 	}
 }
 
-// anotherStore is another node's, beside one of mustStore.
+// anotherStore opens another node's store, in addition to one of mustStore.
 func anotherStore(tb testing.TB, e kv.Engine) *layer.Store {
 	tb.Helper()
 	s, err := layer.Open(tb.Context(), e, layer.Options{})
@@ -53,8 +53,8 @@ func anotherStore(tb testing.TB, e kv.Engine) *layer.Store {
 	return s
 }
 
-// No clock of another node counts: not for a job that is enqueued, not for one whose worker died, not for one that
-// failed.
+// The clocks of other nodes do not matter: not for a job that is enqueued, not for one whose worker died, not for one
+// that failed.
 func TestStore_Jobs_clocksApart(t *testing.T) {
 	e := mustEngine(t)
 	slow, fast := mustStore(t, e, layer.Options{}), anotherStore(t, e)
@@ -67,16 +67,16 @@ func TestStore_Jobs_clocksApart(t *testing.T) {
 			a, b := layer.Worker{Name: "a", Life: "1", Lease: 100 * time.Millisecond},
 				layer.Worker{Name: "b", Life: "1", Lease: time.Minute}
 			enqueue(t, from, name)
-			j, err := to.Claim(t.Context(), "t", b)
+			j, err := layer.ClaimJob(t.Context(), to, "t", b)
 			if err != nil || j == nil {
-				t.Fatalf("what is enqueued on one node is %+v on the other, %v", j, err)
+				t.Fatalf("a job enqueued on one node is %+v on the other, %v", j, err)
 			}
 			if err := to.GiveBack(t.Context(), j); err != nil {
 				t.Fatal(err)
 			}
-			dead, err := from.Claim(t.Context(), "t", a)
+			dead, err := layer.ClaimJob(t.Context(), from, "t", a)
 			if err != nil || dead == nil {
-				t.Fatalf("what is given back on one node is %+v on the other, %v", dead, err)
+				t.Fatalf("a job given back on one node is %+v on the other, %v", dead, err)
 			}
 			if heir := takeOver(t, to, b); heir.Token <= dead.Token || heir.Worker != "b" {
 				t.Errorf("taken over: %+v", heir)
@@ -108,7 +108,7 @@ func TestStore_Jobs_clocksApart(t *testing.T) {
 
 var errInjectedJob = &layer.Error{Kind: layer.Unavailable, Reason: "injected"}
 
-// Grace counts from the moment when a job is enqueued, also where nothing has been written for long before.
+// Grace is counted from the moment when a job is enqueued, also if nothing has been written for long before.
 func TestStore_Claim_graceInAnIdleStore(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	enqueue(t, s, "first")
@@ -125,8 +125,8 @@ func TestStore_Claim_graceInAnIdleStore(t *testing.T) {
 	}
 }
 
-// A heartbeat that goes on keeps a job, whatever the time between looks; and one look after a long time is not enough
-// to lose it.
+// Continued heartbeats keep a job, whatever the time between checks. A single check after a long time is not enough to
+// lose it.
 func TestStore_Claim_heartbeat(t *testing.T) {
 	e := mustEngine(t)
 	s, other := mustStore(t, e, layer.Options{}), anotherStore(t, e)
@@ -146,13 +146,13 @@ func TestStore_Claim_heartbeat(t *testing.T) {
 		if err := s.Renew(t.Context(), j, nil); err != nil {
 			t.Fatal(err)
 		}
-		before := time.Now() // a busy machine may stand still after the look
+		before := time.Now() // a busy machine may pause after the check
 		if next := look(); !next.At.After(before) && i > 0 {
 			t.Errorf("a job with a heartbeat is due since %v", next.At)
 		}
 		time.Sleep(time.Duration(i) * time.Millisecond)
 	}
-	if taken, err := other.Claim(t.Context(), "t", b); taken != nil || err != nil {
+	if taken, err := layer.ClaimJob(t.Context(), other, "t", b); taken != nil || err != nil {
 		t.Errorf("taken after one long pause between looks: %+v, %v", taken, err)
 	}
 	if heir := takeOver(t, other, b); heir.Token <= j.Token {
@@ -160,8 +160,8 @@ func TestStore_Claim_heartbeat(t *testing.T) {
 	}
 }
 
-// The jobs of a worker that is known to have ended, and of an earlier life of one's own, are taken long before their
-// lease is over, but not while their heartbeats go on.
+// The jobs of a worker that is known to have ended, and of an earlier process of the same node, are taken over long
+// before their lease ends, but not while their heartbeats continue.
 func TestStore_Claim_gone(t *testing.T) {
 	for name, worker := range map[string]layer.Worker{
 		"it left the cluster": {Name: "b", Life: "1", Lease: time.Minute, Gone: func(w string) bool {
@@ -178,7 +178,7 @@ func TestStore_Claim_gone(t *testing.T) {
 				if err := s.Renew(t.Context(), j, nil); err != nil {
 					t.Fatal(err)
 				}
-				if taken, err := s.Claim(t.Context(), "t", worker); taken != nil || err != nil {
+				if taken, err := layer.ClaimJob(t.Context(), s, "t", worker); taken != nil || err != nil {
 					t.Fatalf("taken under a heartbeat: %+v, %v", taken, err)
 				}
 			}
@@ -206,7 +206,7 @@ func TestStore_Claim_gone(t *testing.T) {
 	}
 }
 
-// A job that is given back, or fails and waits, wakes those who wait for one; a heartbeat does not.
+// A job that is given back, or fails and waits, wakes waiting workers; a heartbeat does not.
 func TestStore_GiveBack_wakes(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	enqueue(t, s, "a")
@@ -238,7 +238,7 @@ func TestStore_GiveBack_wakes(t *testing.T) {
 	}
 }
 
-// Jobs that a version before this one has left: one that waits and one that runs, due by a clock that is an hour ahead.
+// Jobs written by an earlier version: one that waits and one that runs, due by a clock that is an hour ahead.
 func TestStore_Jobs_old(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")
@@ -282,10 +282,10 @@ func TestStore_Jobs_old(t *testing.T) {
 	}
 }
 
-// slowBeats is an engine on which the heartbeats of jobs of type "slow" cannot be read until they are released.
+// slowBeats is an engine on which reads of the heartbeats of jobs of type "slow" block until they are released.
 type slowBeats struct {
 	kv.Engine
-	asked   chan struct{} // receives when somebody waits for them
+	asked   chan struct{} // receives when a caller waits for them
 	release chan struct{} // closed by the test
 }
 
@@ -330,7 +330,7 @@ func (r *slowRows) Next() bool {
 	return r.RangeIterator.Next()
 }
 
-// A look at the heartbeats of one type that waits for the store does not hold up the looks at others.
+// A check of the heartbeats of one type that waits for the store does not delay the checks of other types.
 func TestStore_WatchJobs_besideSlowLook(t *testing.T) {
 	e := &slowBeats{Engine: mustEngine(t), asked: make(chan struct{}, 1), release: make(chan struct{})}
 	s := mustStore(t, e, layer.Options{})

@@ -12,7 +12,7 @@ import (
 
 func claim(tb testing.TB, s *layer.Store, lease time.Duration) *layer.Job {
 	tb.Helper()
-	j, err := s.Claim(tb.Context(), "t", layer.Worker{Name: "worker", Life: "1", Lease: lease})
+	j, err := layer.ClaimJob(tb.Context(), s, "t", layer.Worker{Name: "worker", Life: "1", Lease: lease})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestStore_Jobs(t *testing.T) {
 	if err != nil || j.State != layer.JobPending || j.Failures != 1 || j.Error != "broken" || !j.Due.After(time.Now()) {
 		t.Fatalf("the failed job is %+v, %v", j, err)
 	}
-	enqueue(t, s, "b") // somebody asks for it: no pause
+	enqueue(t, s, "b") // a new request: no pause
 	<-w.Done()
 	if b = claim(t, s, time.Minute); b == nil || b.ID != "b" {
 		t.Fatalf("not claimed: %+v", b)
@@ -89,7 +89,7 @@ func TestStore_Jobs(t *testing.T) {
 	}
 }
 
-// A worker whose lease ran out loses its job to another, and finds out before it writes.
+// A worker whose lease has expired loses its job to another worker, and notices before it writes.
 func TestStore_Claim_afterLease(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	enqueue(t, s, "a")
@@ -111,11 +111,11 @@ func TestStore_Claim_afterLease(t *testing.T) {
 	}
 	enqueue(t, s, "a")
 	if again := claim(t, s, time.Minute); again == nil || again.Token <= heir.Token {
-		t.Errorf("token of the job made anew: %+v, before %d", again, heir.Token)
+		t.Errorf("token of the recreated job: %+v, before %d", again, heir.Token)
 	}
 }
 
-// A worker leaves another's jobs to that one for a while, and takes its own from behind them.
+// A worker leaves another worker's jobs to that worker for a while, and takes its own even if they are behind them.
 func TestStore_Claim_grace(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	for _, id := range []string{"other-1", "mine", "other-2"} {
@@ -148,7 +148,7 @@ func TestStore_Claim_grace(t *testing.T) {
 		if in := time.Until(next.At); next.ID != c.next || in > c.in || in < c.in-time.Minute*2 {
 			t.Errorf("next is %+v, in %v; want %s in %v", next, in, c.next, c.in)
 		}
-		j, err := s.Claim(t.Context(), "t", leaves(c.grace))
+		j, err := layer.ClaimJob(t.Context(), s, "t", leaves(c.grace))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestStore_Claim_grace(t *testing.T) {
 	}
 }
 
-// Many workers: every job is claimed once.
+// With many workers, every job is claimed once.
 func TestStore_Claim_once(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	const jobs = 40
@@ -175,7 +175,7 @@ func TestStore_Claim_once(t *testing.T) {
 	for range 8 {
 		workers.Go(func() {
 			for {
-				j, err := s.Claim(t.Context(), "t", layer.Worker{Name: "w", Lease: time.Minute})
+				j, err := layer.ClaimJob(t.Context(), s, "t", layer.Worker{Name: "w", Lease: time.Minute})
 				if err != nil {
 					t.Error(err)
 				}

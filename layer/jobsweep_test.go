@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Records of finished jobs go away after a while, by the sweeps of several nodes at once, in transactions of a bounded
-// size, and none of a job that waits or runs, or that was enqueued again.
+// Records of finished jobs are removed after a while, by several sweeping nodes at once, in transactions of limited
+// size. Jobs that wait or run, or that were enqueued again, stay.
 func TestStore_sweepsFinishedJobs(t *testing.T) {
 	engine := mustEngine(t)
 	s := mustStore(t, engine, layer.Options{})
@@ -72,7 +72,7 @@ func TestStore_sweepsFinishedJobs(t *testing.T) {
 			t.Errorf("%s is %q", id, left[id])
 		}
 	}
-	// A job that was removed is another one when it comes again, with a greater token.
+	// A removed job that is enqueued again is a new one with a greater token.
 	enqueue(t, s, "done8")
 	j, watch, err := s.Job(t.Context(), "t", "done8")
 	if err != nil || j == nil || j.State != layer.JobPending {

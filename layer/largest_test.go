@@ -13,11 +13,11 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// The largest of everything that is permitted stays within one transaction's limits, 10 MB and 5 s, on every engine.
+// The largest permitted values of every kind stay within one transaction's limits, 10 MB and 5 s, on every engine.
 
 const largestDocument = 8_000_000
 
-// documentOf is a document of n bytes, as Divan counts them.
+// documentOf returns a document of n bytes, as Divan counts them.
 func documentOf(id, rev string, n int) string {
 	body := `{"fill":"` + strings.Repeat("x", n-len(`{"fill":""}`)) + `"}`
 	if rev != "" {
@@ -39,7 +39,7 @@ func TestLimits_document(t *testing.T) {
 	if err != nil || len(doc.Body) != largestDocument || doc.Rev != second {
 		t.Fatalf("%v, %d bytes at %v, want %v", err, len(doc.Body), doc.Rev, second)
 	}
-	// A branch beside it, of the same size.
+	// A second branch of the same size.
 	other := fmt.Sprintf(`{"_id":"large","_revisions":{"start":1,"ids":["%032x"]},`, 7) +
 		documentOf("large", "", largestDocument)[len(`{"_id":"large",`):]
 	push(t, d, other)
@@ -171,7 +171,7 @@ func TestLimits_slowViews(t *testing.T) {
 	const steps = 1_000_000
 	start := time.Now()
 	build(t, design("measure", steps), 1, 1)
-	const slow = 100 * time.Millisecond // each document
+	const slow = 100 * time.Millisecond // per document
 	ix := design("slow", int(steps*slow/time.Since(start)))
 	docs := 65 * runtime.GOMAXPROCS(0)
 	for i := range docs {

@@ -25,8 +25,8 @@ func numberedEdits(t *testing.T, from, n, step int, revs map[string]layer.Rev) (
 	return edits
 }
 
-// Documents that are written together and whose ids lie close together cost a few reads and not one each, as new ones,
-// as updates, as replicated ones and as deletions; those whose ids lie far apart cost no more than one each.
+// Documents that are written together and have adjacent ids cost a few reads in total, whether they are new, updated,
+// replicated or deleted. Those with distant ids cost at most one read each.
 func TestBulk_reads_together(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
@@ -58,7 +58,7 @@ func TestBulk_reads_together(t *testing.T) {
 			replicated(t, fmt.Sprintf(`{"_id":"%06d","_revisions":{"start":5,"ids":["e","d","c","b","a"]}}`, i)))
 	}
 	write("replicated", again, layer.WriteOptions{Replicated: true}, 10)
-	// What was there before lies between what is written now.
+	// The existing documents lie between those written now.
 	write("more", numberedEdits(t, 1_000, 10*docs, 1, nil), layer.WriteOptions{}, 100)
 	write("scattered", numberedEdits(t, 100_000, docs, 100, nil), layer.WriteOptions{}, 10)
 	write("between scattered", numberedEdits(t, 100_050, docs, 100, nil), layer.WriteOptions{}, docs+20)
@@ -73,8 +73,8 @@ func TestBulk_reads_together(t *testing.T) {
 	}
 }
 
-// notNow is an engine that reads many ranges together, but not now, as the embedded one in a transaction that has
-// written.
+// notNow is an engine that can read many ranges together, but not now, like the embedded one in a transaction with
+// writes.
 type notNow struct{ *costEngine }
 
 func (e notNow) Begin(ctx context.Context) kv.Transaction {
@@ -89,8 +89,8 @@ type notNowReader struct{ kv.Reader }
 
 func (notNowReader) GetRanges([]kv.KeyRange) (kv.RangeIterator, bool) { return nil, false }
 
-// Batches whose ids jump about stop reading together after some of them, also on an engine that could read them
-// wherever they lie at other times.
+// After some batches with scattered ids, ranges are no longer read together, also on an engine that could otherwise
+// read them together wherever they are.
 func TestBulk_reads_together_brake(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
@@ -113,7 +113,7 @@ func TestBulk_reads_together_brake(t *testing.T) {
 	}
 }
 
-// What lies between the documents of a batch counts as read: long histories there end the reading together.
+// Rows between the documents of a batch count as read: if they are long histories, reading together stops.
 func TestBulk_reads_together_bytes(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
@@ -144,8 +144,8 @@ func TestBulk_reads_together_bytes(t *testing.T) {
 	}
 }
 
-// meeting is an engine of which commits wait until all of a number of transactions are at theirs, of those whose
-// context noteBegins has made.
+// meeting is an engine whose commits wait until a number of transactions have reached theirs. It applies to
+// transactions whose context was made by noteBegins.
 type meeting struct {
 	kv.Engine
 	at *sync.WaitGroup
@@ -179,15 +179,15 @@ func (t *meetingTransaction) Commit() error {
 	return t.Transaction.Commit()
 }
 
-// Two writers of documents among each other's, who read their ranges at the same time, do not conflict; two writers of
-// the same documents do, and one of them is told so.
+// Two writers of interleaved documents, who read their ranges at the same time, do not conflict. Two writers of the
+// same documents do, and one of them gets the conflict.
 func TestBulk_reads_together_conflicts(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
 	}
 	for _, c := range []struct {
 		name      string
-		second    int // where the second writer's documents begin
+		second    int // first of the second writer's documents
 		conflicts int64
 		refused   int
 	}{

@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// The longest history that _revs_limit allows fits, also where hashes are full of zero bytes, which take twice the room
-// in a key or value.
+// The longest history that _revs_limit allows fits, also if hashes consist of zero bytes, which take two bytes each in
+// a key or value.
 func TestRevsLimit_longest(t *testing.T) {
 	d := mustDatabase(t)
 	if err := d.SetRevsLimit(t.Context(), 4000); err != nil {
@@ -114,8 +114,8 @@ func TestBulk_semantics(t *testing.T) {
 	}
 }
 
-// R8: a value in a format that this version does not know is refused with its name and number, on every path that meets
-// it, and not overwritten.
+// R8: a value in an unknown format is refused with its name and number on every path that reads it, and is not
+// overwritten.
 func TestUnknownFormats(t *testing.T) {
 	e := mustEngine(t)
 	s, err := layer.Open(t.Context(), e, layer.Options{})
@@ -167,7 +167,7 @@ func TestUnknownFormats(t *testing.T) {
 	}
 }
 
-// setFormat rewrites the format number of every value in a subspace, as a later version of Divan might have written it.
+// setFormat changes the format number of every value in a subspace, as if a later version of Divan had written it.
 func setFormat(tb testing.TB, e kv.Engine, sub keyspace.Subspace) {
 	tb.Helper()
 	_, _, err := kv.Transact(tb.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
@@ -177,7 +177,7 @@ func setFormat(tb testing.TB, e kv.Engine, sub keyspace.Subspace) {
 				continue
 			}
 			switch n := keyspace.Subspace(row.key[2].(int64)); {
-			case n == keyspace.Stamp: // what is cached is read again
+			case n == keyspace.Stamp: // cached values are read again
 				tx.Set(row.key.Pack(), []byte("zzzzzzzzzz"))
 			case n != sub || n == keyspace.Config && row.key[3] != "changes_shards":
 			case n == keyspace.Documents:

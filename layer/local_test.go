@@ -28,7 +28,7 @@ func TestLocal(t *testing.T) {
 	if err != nil || doc.Rev.String() != "0-2" || len(doc.Body) < 200_000 {
 		t.Fatal(doc.Rev, err)
 	}
-	if r, err := putLocal(`{"_id":"_local/x","_rev":"0-7"}`); err != nil || r != "0-8" { // as CouchDB since 2.0
+	if r, err := putLocal(`{"_id":"_local/x","_rev":"0-7"}`); err != nil || r != "0-8" { // like CouchDB since 2.0
 		t.Fatal(r, err)
 	}
 	if doc, err = d.LocalDocument(t.Context(), "_local/x"); err != nil ||

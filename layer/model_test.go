@@ -15,8 +15,8 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// docModel is what a database should hold: the branches of each document. revtree has its own model test; here the
-// layer's keys are held to it.
+// docModel is the expected content of a database: the branches of each document. Package revtree has its own model
+// test; this one checks the keys of the layer.
 type docModel struct {
 	db       *layer.Database
 	docs     map[string][]revtree.Branch
@@ -32,7 +32,7 @@ func (m *docModel) touched(id string) {
 
 var modelIDs = []string{"a", "b", "_design/d"}
 
-// interactive edits a leaf or none, sometimes a revision that is none.
+// interactive edits a leaf or nothing, sometimes a revision that does not exist.
 func (m *docModel) interactive(t *rapid.T, ctx context.Context) {
 	id := rapid.SampledFrom(modelIDs).Draw(t, "id")
 	branches := m.docs[id]
@@ -82,9 +82,8 @@ func (m *docModel) interactive(t *rapid.T, ctx context.Context) {
 	m.touched(id)
 }
 
-// replicated brings a revision that a replicator might. In databases that are to converge, a revision always has the
-// same parent and its whole history, as replication from a database that has made it would bring; otherwise anything
-// goes.
+// replicated writes a revision as a replicator might. In databases that are to converge, a revision always has the same
+// parent and its whole history, as in replication from the database that made it; otherwise anything is possible.
 func (m *docModel) replicated(t *rapid.T, ctx context.Context) {
 	id := rapid.SampledFrom(modelIDs).Draw(t, "id")
 	pos := rapid.Int64Range(1, 5).Draw(t, "pos")
@@ -260,8 +259,8 @@ func (m *docModel) leaves() string {
 	return strings.Join(out, "\n")
 }
 
-// Random histories in two databases that replicate with each other: after every step what is read is what the model
-// says; in the end, replicated both ways, they have the same leaves and winners.
+// Two databases with random histories replicate with each other. After every step, reads return what the model says. At
+// the end, replicated both ways, they have the same leaves and winners.
 func TestDatabase_model(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	var n atomic.Int64
@@ -294,7 +293,8 @@ func TestDatabase_model(t *testing.T) {
 			m.check(t, ctx)
 		}
 		if limit < 1000 {
-			// stemming forgets, so that the order of arrival decides: CouchDB's databases do not converge then either
+			// stemming forgets revisions, so the order of arrival matters: CouchDB's databases do not converge then
+			// either
 			return
 		}
 		dbs[0].replicate(t, ctx, dbs[1])

@@ -14,6 +14,7 @@ import (
 	"github.com/divandb/divan/layer/internal/feed"
 	"github.com/divandb/divan/layer/internal/index"
 	"github.com/divandb/divan/layer/internal/jobs"
+	"github.com/divandb/divan/layer/internal/partition"
 	"github.com/divandb/divan/layer/internal/query"
 	"github.com/divandb/divan/layer/internal/rev"
 	"github.com/divandb/divan/layer/internal/write"
@@ -21,7 +22,7 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// Of fault.
+// From fault.
 type (
 	Error = fault.Error
 	Kind  = fault.Kind
@@ -43,27 +44,27 @@ const (
 	Unavailable    = fault.Unavailable
 )
 
-// KindOf is the kind of the first Error in err's chain. Engine errors that reach an edge are classified too: cancelled
-// and timed out are Timeout, disk failures and a store that does not answer Unavailable, a full disk Full.
+// KindOf returns the kind of the first Error in err's chain. It also classifies errors of the engine: cancellation and
+// timeouts are Timeout, disk failures and a store that does not answer are Unavailable, and a full disk is Full.
 func KindOf(err error) Kind {
 	return fault.KindOf(err)
 }
 
-// Local reports whether an error says nothing about the rest of the store: what was asked for is damaged on disk, or is
-// too much for a transaction.
+// Local reports whether an error concerns only the requested data, which is damaged on disk or too much for a
+// transaction, and not the whole store.
 func Local(err error) bool {
 	return fault.Local(err)
 }
 
-// Of jsontext.
+// From jsontext.
 
-// UnmarshalExact is json.Unmarshal into a struct whose fields have tags, by the exact names of members. Other members
-// cost nothing.
+// UnmarshalExact is json.Unmarshal into a struct whose fields have tags, but it matches member names exactly. Other
+// members cost nothing.
 func UnmarshalExact(object []byte, into any) error {
 	return jsontext.UnmarshalExact(object, into)
 }
 
-// Of db.
+// From db.
 type (
 	CreateOptions = db.CreateOptions
 	NamesOptions  = db.NamesOptions
@@ -86,34 +87,35 @@ const (
 	WithoutDesigns = db.WithoutDesigns
 )
 
-// ParseSecurity reads a stored _security object. Names of members are taken as they are written, and of the same member
-// twice the last one counts, as CouchDB reads JSON. What cannot be read is closed to everyone but server admins.
+// ParseSecurity decodes a stored _security object. As in CouchDB, member names are case-sensitive and the last of
+// duplicate members counts. An object that cannot be decoded denies access to all but server admins.
 func ParseSecurity(object []byte) Security {
 	return db.ParseSecurity(object)
 }
 
-// ParseSeq reads String's form and "0". "now" is not a sequence: ask LastSeq. Invalid otherwise.
+// ParseSeq parses Seq.String's form and "0". It returns Invalid for anything else, including "now", for which LastSeq
+// is used.
 func ParseSeq(s string) (Seq, error) {
 	return db.ParseSeq(s)
 }
 
-// ValidateID refuses what CouchDB refuses as a document id: empty, over 512 bytes, invalid UTF-8, a leading underscore
-// that is not _design/ or _local/.
+// ValidateID rejects the document ids that CouchDB rejects: those that are empty, longer than 512 bytes, invalid UTF-8,
+// or begin with an underscore other than that of _design/ or _local/.
 func ValidateID(id string) error {
 	return db.ValidateID(id)
 }
 
-// ValidateName refuses what CouchDB refuses as a database's name.
+// ValidateName rejects the database names that CouchDB rejects.
 func ValidateName(name string) error {
 	return db.ValidateName(name)
 }
 
-// ValidatePartition refuses what can be no partition's name, with CouchDB's words: Invalid (illegal_partition).
+// ValidatePartition rejects invalid partition names, with CouchDB's messages: Invalid (illegal_partition).
 func ValidatePartition(name string) error {
 	return db.ValidatePartition(name)
 }
 
-// Of rev.
+// From rev.
 type (
 	Attachment     = rev.Attachment
 	AttachmentEdit = rev.AttachmentEdit
@@ -132,19 +134,20 @@ type (
 	WriteOptions   = rev.WriteOptions
 )
 
-// AppendAttachmentMembers appends the opening brace and the members that every rendering of an attachment begins with:
+// AppendAttachmentMembers appends an opening brace and the members that begin every rendering of an attachment:
 // content_type, revpos, digest.
 func AppendAttachmentMembers(dst []byte, a *Attachment) []byte {
 	return rev.AppendAttachmentMembers(dst, a)
 }
 
-// AppendStub appends an attachment as a stub: what a document answer without attachments=true shows.
+// AppendStub appends an attachment as a stub, as in documents requested without attachments=true.
 func AppendStub(dst []byte, a *Attachment) []byte {
 	return rev.AppendStub(dst, a)
 }
 
-// Of jobs.
+// From jobs.
 type (
+	Claimed  = jobs.Claimed
 	DueJob   = jobs.DueJob
 	IndexJob = jobs.IndexJob
 	Job      = jobs.Job
@@ -160,54 +163,54 @@ const (
 	JobRunning  = jobs.JobRunning
 )
 
-// Of feed.
+// From feed.
 type (
 	Change         = feed.Change
 	ChangesOptions = feed.ChangesOptions
 	ChangesPass    = feed.ChangesPass
 )
 
-// Of design.
+// From design.
 type (
 	Design        = design.Design
 	DesignOptions = design.Options
 	ViewDef       = design.ViewDef
 )
 
-// NewValidator returns a Validator that runs validate_doc_update functions in the sandbox, and refuses design documents
+// NewValidator returns a Validator that runs validate_doc_update functions in the sandbox, and rejects design documents
 // whose functions do not compile.
 func NewValidator(sandbox *script.Sandbox) Validator {
 	return design.NewValidator(sandbox)
 }
 
-// Of write.
+// From write.
 type (
 	PurgeInfo = write.PurgeInfo
 )
 
-// ParseEdit turns a client's JSON document into an Edit: validates the JSON, splits off the underscore members (_id,
-// _rev, _deleted, _attachments, _revisions; those that only answers have are ignored, unknown ones are Invalid with
-// name doc_validation, as CouchDB), and keeps the rest as it came, but for line breaks between tokens: they would break
-// a feed's lines. The Edit may share doc's memory. replicated selects how _rev and _revisions are read
-// (new_edits=false).
+// ParseEdit converts a client's JSON document to an Edit. It validates the JSON and splits off the members that begin
+// with an underscore (_id, _rev, _deleted, _attachments, _revisions). Like CouchDB, it ignores those that only occur in
+// answers, and returns Invalid (doc_validation) for unknown ones. The rest is kept unchanged, except that line breaks
+// between tokens are removed, because a feed has one line for each row. The Edit may share doc's memory. replicated
+// determines how _rev and _revisions are interpreted (new_edits=false).
 func ParseEdit(doc []byte, replicated bool) (Edit, error) {
 	return write.ParseEdit(doc, replicated)
 }
 
-// ValidateAttachmentName refuses what CouchDB refuses as an attachment's name.
+// ValidateAttachmentName rejects the attachment names that CouchDB rejects.
 func ValidateAttachmentName(name string) error {
 	return write.ValidateAttachmentName(name)
 }
 
-// Of alldocs.
+// From alldocs.
 type (
 	AllDocsOptions = alldocs.AllDocsOptions
 	AllDocsResult  = alldocs.AllDocsResult
 	AllDocsRow     = alldocs.AllDocsRow
-	PartitionInfo  = alldocs.PartitionInfo
+	PartitionInfo  = partition.Info
 )
 
-// Of index.
+// From index.
 type (
 	IndexError = index.IndexError
 	IndexState = index.IndexState
@@ -221,13 +224,14 @@ const (
 	IndexBehind = index.IndexBehind
 )
 
-// Of build.
+// From build.
 type (
-	Build      = build.Build
-	StepResult = build.StepResult
+	Build         = build.Build
+	BuildProgress = build.Progress
+	StepResult    = build.StepResult
 )
 
-// Of query.
+// From query.
 type (
 	KeyRange     = query.KeyRange
 	ReduceQuery  = query.ReduceQuery
@@ -240,14 +244,13 @@ const (
 	GroupExact = query.GroupExact
 )
 
-// BeginEnsured begins a Fresh query, and begins it again after ensure has brought the index up to date where begin
-// answers IndexBehind: writers may be faster than a query for a while. It gives up after some attempts, with that
-// error.
+// BeginEnsured begins a Fresh query. While begin returns IndexBehind, it calls ensure to bring the index up to date and
+// tries again, since writers may be faster than a query for a while. After several attempts it returns that error.
 func BeginEnsured[T any](ensure func() error, begin func() (T, error)) (T, error) {
 	return query.BeginEnsured(ensure, begin)
 }
 
-// Of compact.
+// From compact.
 type (
 	CompactOptions  = compact.Options
 	Compacted       = compact.Compacted
@@ -260,7 +263,7 @@ const (
 	CompactionJobs = compact.CompactionJobs
 )
 
-// Of check.
+// From check.
 type (
 	Damage         = check.Damage
 	Verified       = check.Verified
@@ -268,7 +271,7 @@ type (
 	VerifyProgress = check.VerifyProgress
 )
 
-// Of export.
+// From export.
 type (
 	ExportFile     = export.File
 	ExportPosition = export.Position
@@ -279,19 +282,18 @@ var (
 	ErrExport = export.ErrExport
 )
 
-// IsDamaged reports whether err says that what was asked for is damaged on disk, so that asking again does not help.
+// IsDamaged reports whether err is due to damage on disk, so that trying again is useless.
 func IsDamaged(err error) bool {
 	return export.IsDamaged(err)
 }
 
-// ParseExportPosition reads String's form. Invalid otherwise.
+// ParseExportPosition parses ExportPosition.String's form. It returns Invalid for anything else.
 func ParseExportPosition(s string) (p ExportPosition, err error) {
 	return export.ParseExportPosition(s)
 }
 
-// ReadExport checks an export: every record, and that it is whole. Where it is not, err is ErrExport with the reason,
-// or why r could not be read. A file to be continued is cut off at the position's Offset, and what Export writes from
-// there is appended.
+// ReadExport checks an export: every record, and that it is complete. Otherwise err is ErrExport with the reason, or
+// the error of r. To continue the export, the file is truncated at Position.Offset, and what Export writes is appended.
 func ReadExport(r io.Reader) (ExportFile, error) {
 	return export.Read(r)
 }

@@ -12,23 +12,24 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// nodeNamePatience is how long Take waits for the answer to a question that it leaves in the store.
+// nodeNamePatience is how long Take waits for the answer to a question that it has left in the store.
 const nodeNamePatience = 5 * time.Second
 
-// nodeName is who has a name: (Nodes, name) = JSON. All that a holder does gives it a value that it never had before.
+// nodeName is the holder of a name: (Nodes, name) = JSON. Every action of a holder writes a value that did not occur
+// before.
 type nodeName struct {
 	Gossip string `json:"gossip"`
-	// Life names one start of the node.
+	// Life identifies one start of the node.
 	Life string `json:"life,omitempty"`
-	// Acts counts what the holder has done since it took the name.
+	// Acts counts the holder's actions since it took the name.
 	Acts int `json:"acts,omitempty"`
-	// Asked names the question whether the holder is there. The holder clears it.
+	// Asked identifies the question whether the holder is alive. The holder clears it.
 	Asked string `json:"asked,omitempty"`
 }
 
-// NodeName is the claim of one node, in one life, to its name. The store alone says which of the nodes that use it
-// has the name. A node may look dead to others and be alive: it keeps the name if it does anything in the store
-// before they take it.
+// NodeName is the claim of one node, from one start to its end, to its name. The store determines which of the nodes
+// that use it has the name. A node may appear dead to others while it is alive: it keeps the name if it writes to the
+// store before they take it.
 type NodeName struct {
 	store    *db.Store
 	key      []byte
@@ -37,18 +38,19 @@ type NodeName struct {
 	patience time.Duration
 }
 
-// NodeName returns a claim to a name. Nothing is taken yet: call Take first. The other methods may run at once.
+// NodeName returns a claim to a name. It does not take the name: call Take first. After that, the other methods may be
+// called concurrently.
 func (s *Store) NodeName(name string) *NodeName {
 	key := tuple.AppendString(s.Section(keyspace.Nodes), name)
 	return &NodeName{store: s.Store, key: key, life: rand.Text()[:16], patience: nodeNamePatience}
 }
 
-// Take takes the name for the node at a gossip address, unless another node has it and is alive: holder is the gossip
-// address of that one then, and nothing is taken.
+// Take takes the name for the node at a gossip address. If another node has the name and is alive, it takes nothing and
+// returns that node's gossip address as holder.
 //
-// alive reports whether the node at an address is there, and whether that is sure. If it is not, the holder is asked
-// through the store. It takes some seconds to find that it does not answer. A node that had the name at the same
-// address is dead, since this one has its port.
+// alive reports whether the node at an address is alive, and whether that is certain. If it is not, Take asks the
+// holder through the store, and takes some seconds to find out that it does not answer. A node that had the name at the
+// same address is dead, because this node has its port.
 func (n *NodeName) Take(ctx context.Context, gossip string,
 	alive func(gossip string) (alive, sure bool)) (holder string, err error) {
 	if n.gossip == "" {
@@ -73,7 +75,7 @@ func (n *NodeName) Take(ctx context.Context, gossip string,
 	}
 }
 
-// take takes the name if nobody has it, or if the value is still exactly that of the dead, and returns who has it.
+// take takes the name if nobody has it, or if the value is still that of the dead holder. It returns the holder.
 func (n *NodeName) take(ctx context.Context, dead nodeName) (nodeName, error) {
 	return n.change(ctx, func(now nodeName) nodeName {
 		if now.Life != n.life && (now.Gossip == "" || now == dead || now.Gossip == n.gossip) {
@@ -83,9 +85,9 @@ func (n *NodeName) take(ctx context.Context, dead nodeName) (nodeName, error) {
 	})
 }
 
-// ask leaves a question for the holder in the store, or joins those who wait for the answer to an earlier one, and
-// reports whether the holder answers in time. If it does not, silent is the value that has not changed. It is the zero
-// value if the name has passed to another node.
+// ask leaves a question for the holder in the store, or waits for the answer to an existing one, and reports whether
+// the holder answers in time. If it does not, silent is the unchanged value. If the name has passed to another node,
+// silent is the zero value.
 func (n *NodeName) ask(ctx context.Context, holder nodeName) (lives bool, silent nodeName, err error) {
 	same := func(now nodeName) bool { return now.Gossip == holder.Gossip && now.Life == holder.Life }
 	question := rand.Text()[:16]
@@ -124,16 +126,16 @@ func (n *NodeName) ask(ctx context.Context, holder nodeName) (lives bool, silent
 			case <-patience.C:
 				over, waiting = true, false
 			case <-fired:
-				fired, waiting = nil, w.Err() != nil // without a watch the last look tells
+				fired, waiting = nil, w.Err() != nil // without a watch, only the last look tells
 			}
 		}
 		w.Cancel()
 	}
 }
 
-// Confirm is for a node that is about to serve. holder is the gossip address of another node that has taken the name
-// because this one did not answer, or empty if this node still has it. Whoever found this node silent before has to ask
-// it again.
+// Confirm is called by a node that is about to serve. If another node has taken the name because this one did not
+// answer, it returns that node's gossip address; otherwise it returns "". A node that has found this one silent before
+// has to ask again.
 func (n *NodeName) Confirm(ctx context.Context) (holder string, err error) {
 	now, err := n.change(ctx, func(now nodeName) nodeName {
 		if now.Life == n.life || now.Gossip == "" {
@@ -147,8 +149,8 @@ func (n *NodeName) Confirm(ctx context.Context) (holder string, err error) {
 	return now.Gossip, nil
 }
 
-// Hold answers those who ask whether the node is there. It returns when ctx ends, the store fails, or another node has
-// the name: holder is the gossip address of that one.
+// Hold answers questions whether the node is alive. It returns when ctx is done, when the store fails, or when another
+// node has the name; then holder is that node's gossip address.
 func (n *NodeName) Hold(ctx context.Context) (holder string, err error) {
 	for {
 		now, w, err := n.look(ctx)
@@ -180,7 +182,7 @@ func (n *NodeName) Hold(ctx context.Context) (holder string, err error) {
 	}
 }
 
-// answer clears a question, and takes a name that nobody has any more.
+// answer clears a question, and takes the name if nobody has it any more.
 func (n *NodeName) answer(ctx context.Context) error {
 	_, err := n.change(ctx, func(now nodeName) nodeName {
 		switch {
@@ -194,7 +196,7 @@ func (n *NodeName) answer(ctx context.Context) error {
 	return err
 }
 
-// Release gives the name up if this node has it.
+// Release gives up the name if this node has it.
 func (n *NodeName) Release(ctx context.Context) error {
 	_, err := n.change(ctx, func(now nodeName) nodeName {
 		if now.Life == n.life {
@@ -205,7 +207,7 @@ func (n *NodeName) Release(ctx context.Context) error {
 	return err
 }
 
-// change replaces the value by what f makes of it, and returns that. The zero value means no row.
+// change replaces the value by f(value) and returns it. The zero value means that there is no row.
 func (n *NodeName) change(ctx context.Context, f func(now nodeName) nodeName) (nodeName, error) {
 	after, _, err := db.StoreTransact(ctx, n.store, func(tx kv.Transaction) (nodeName, error) {
 		before, err := n.read(tx)
@@ -216,7 +218,7 @@ func (n *NodeName) change(ctx context.Context, f func(now nodeName) nodeName) (n
 		if after == before {
 			return after, nil
 		}
-		tx.MakesRoom() // a node that cannot start makes none
+		tx.MakesRoom() // allowed in a full store, where a node must still be able to start
 		if after == (nodeName{}) {
 			tx.Clear(n.key)
 			return after, nil
@@ -235,7 +237,7 @@ func (n *NodeName) change(ctx context.Context, f func(now nodeName) nodeName) (n
 func (n *NodeName) look(ctx context.Context) (now nodeName, w kv.Watch, err error) {
 	now, _, err = db.StoreTransact(ctx, n.store, func(tx kv.Transaction) (nodeName, error) {
 		if w != nil {
-			w.Cancel() // of an attempt that has to be repeated
+			w.Cancel() // left by an attempt that is retried
 		}
 		w = tx.Watch(n.key)
 		return n.read(tx)

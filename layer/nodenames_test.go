@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Answers of nodes to those who ask whether they are there.
+// Answers to whether a node is alive.
 func alive(string) (alive, sure bool)  { return true, true }
 func dead(string) (alive, sure bool)   { return false, true }
 func silent(string) (alive, sure bool) { return false, false }
@@ -35,7 +35,7 @@ func confirmed(t *testing.T, n *layer.NodeName, want string) {
 	}
 }
 
-// held answers for a node until the test ends.
+// held answers for a node until the end of the test.
 func held(t *testing.T, n *layer.NodeName) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
@@ -47,7 +47,7 @@ func held(t *testing.T, n *layer.NodeName) {
 	t.Cleanup(func() { cancel(); done.Wait() })
 }
 
-// A name is its last node's as long as that lives.
+// A name belongs to its last node as long as that is alive.
 func TestNodeName_Take(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	for i, c := range []struct {
@@ -71,14 +71,14 @@ func TestNodeName_Take(t *testing.T) {
 			return false, true
 		})
 		if got != c.want {
-			t.Errorf("%d: %s is told of %q, want %q", i, c.gossip, got, c.want)
+			t.Errorf("%d: %s finds holder %q, want %q", i, c.gossip, got, c.want)
 		}
 	}
 }
 
-// Of nodes that want a name at once one gets it, whatever they hear of each other.
+// If several nodes want a name at once, one gets it, whatever they hear of each other.
 func TestNodeName_atOnce(t *testing.T) {
-	for name, ask := range map[string]askNode{"they see each other": alive, "each takes the others for dead": dead} {
+	for name, ask := range map[string]askNode{"they see each other": alive, "they believe the others dead": dead} {
 		t.Run(name, func(t *testing.T) {
 			s := mustStore(t, mustEngine(t), layer.Options{})
 			takeName(t, s.NodeName("n"), "killed", dead)
@@ -96,7 +96,7 @@ func TestNodeName_atOnce(t *testing.T) {
 						return ask(gossip)
 					})
 					taken.Done()
-					taken.Wait() // the worst case: nobody confirms before all have tried
+					taken.Wait() // the worst case: no node confirms before all have tried
 					if err == nil && holder == "" {
 						holder, err = n.Confirm(t.Context())
 					}
@@ -118,7 +118,7 @@ func TestNodeName_atOnce(t *testing.T) {
 	}
 }
 
-// A node that is taken for dead and does anything before its name is taken keeps it.
+// A node that is believed dead keeps its name if it does anything before the name is taken.
 func TestNodeName_Confirm(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	a, b := s.NodeName("n"), s.NodeName("n")
@@ -133,17 +133,17 @@ func TestNodeName_Confirm(t *testing.T) {
 		return true, true
 	})
 	if holder != "a" || asked != 2 {
-		t.Errorf("b is told of %q after %d questions", holder, asked)
+		t.Errorf("b finds holder %q after %d questions", holder, asked)
 	}
-	// And one that does nothing loses it.
+	// If it does nothing, it loses the name.
 	if holder := takeName(t, b, "b", dead); holder != "" {
-		t.Errorf("b is told of %q, which is dead", holder)
+		t.Errorf("b finds holder %q, which is dead", holder)
 	}
 	confirmed(t, a, "b")
 	confirmed(t, b, "")
 }
 
-// Nodes that do not reach each other ask through the store.
+// Nodes that cannot reach each other ask through the store.
 func TestNodeName_Hold(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	a := s.NodeName("n")
@@ -155,7 +155,7 @@ func TestNodeName_Hold(t *testing.T) {
 			n := s.NodeName("n")
 			n.SetPatience(time.Hour)
 			if holder, err := n.Take(t.Context(), fmt.Sprint(i), silent); err != nil || holder != "a" {
-				t.Errorf("%d is told of %q, %v", i, holder, err)
+				t.Errorf("%d finds holder %q, %v", i, holder, err)
 			}
 		})
 	}
@@ -191,22 +191,22 @@ func TestNodeName_Hold_silent(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("%d of three have one name", len(got))
 	}
-	// The one that has lost its name learns of it.
+	// The node that has lost its name finds out.
 	holder, err := a.Hold(t.Context())
 	if err != nil || holder == "" || holder == "a" {
-		t.Errorf("a is told of %q, %v", holder, err)
+		t.Errorf("a finds holder %q, %v", holder, err)
 	}
-	// It gets it back when the other is gone.
+	// It gets the name back when the other one is gone.
 	if err := got[0].Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	confirmed(t, a, "")
 	if holder := takeName(t, s.NodeName("n"), "b", alive); holder != "a" {
-		t.Errorf("b is told of %q", holder)
+		t.Errorf("b finds holder %q", holder)
 	}
 }
 
-// A name that was given up is free, and is given up only by the node that has it.
+// A released name is free. Only the node that has it can release it.
 func TestNodeName_Release(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	a, b, c := s.NodeName("n"), s.NodeName("n"), s.NodeName("n")
@@ -215,12 +215,12 @@ func TestNodeName_Release(t *testing.T) {
 		t.Fatal(err)
 	}
 	if holder := takeName(t, b, "b", alive); holder != "a" {
-		t.Errorf("b is told of %q", holder)
+		t.Errorf("b finds holder %q", holder)
 	}
 	if err := a.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if holder := takeName(t, c, "c", alive); holder != "" {
-		t.Errorf("c is told of %q", holder)
+		t.Errorf("c finds holder %q", holder)
 	}
 }

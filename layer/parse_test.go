@@ -88,7 +88,7 @@ func TestParseEdit_bad(t *testing.T) {
 	}
 }
 
-// Whatever encoding/json takes as an object is taken, and means the same; what it refuses is refused.
+// Every object that encoding/json accepts is accepted with the same meaning, and what it refuses is refused.
 func FuzzParseEdit(f *testing.F) {
 	for _, s := range []string{`{"a":[1,{"b":null}],"_id":"x"}`, `{"a":"\u0000\"","b":-0.1E+9}`, "{\n}",
 		`{"_rev":"1-a","x":true,"_deleted":false}`, `{"a":1,}`} {
@@ -99,7 +99,7 @@ func FuzzParseEdit(f *testing.F) {
 		var want map[string]json.RawMessage
 		stdErr := json.Unmarshal(in, &want)
 		if err != nil {
-			return // refused for more reasons than encoding/json has
+			return // there are more reasons to refuse than in encoding/json
 		}
 		if stdErr != nil {
 			t.Fatalf("%q is taken, encoding/json says %v", in, stdErr)

@@ -19,8 +19,8 @@ func mustPartitioned(tb testing.TB) *layer.Database {
 		layer.CreateOptions{Shards: 4, Partitioned: true})
 }
 
-// partitionShards fails where a partition's documents are in several shards. It counts partitions, the shards that have
-// some, and all shards.
+// partitionShards fails if a partition's documents are in several shards. It counts the partitions, the shards that
+// have some, and all shards.
 func partitionShards(t *testing.T, d *layer.Database) (partitions, used, shards int) {
 	t.Helper()
 	shardOf := map[string]layer.ShardID{}
@@ -101,7 +101,8 @@ func TestPartition_RefusesIDs(t *testing.T) {
 	}
 }
 
-// Counters of partitions follow every way in which documents come and go; checkStore compares them with what is stored.
+// Counters of partitions follow every way in which documents are added and removed. checkStore compares them with the
+// stored documents.
 func TestPartition_Info(t *testing.T) {
 	d := mustPartitioned(t)
 	ctx := t.Context()
@@ -178,7 +179,7 @@ func TestPartition_Info(t *testing.T) {
 	}
 }
 
-// A query of one partition reads that partition's rows and no others: the index keeps them together.
+// A query of one partition reads only that partition's rows, because the index stores them together.
 func TestPartition_QueryIsANarrowRead(t *testing.T) {
 	sandbox := script.New(script.Options{})
 	t.Cleanup(func() { _ = sandbox.Close() })
@@ -235,7 +236,7 @@ func TestPartition_QueryIsANarrowRead(t *testing.T) {
 		if rows != c.want {
 			t.Errorf("%+v: %d rows, want %d", c.q, rows, c.want)
 		}
-		if reads := e.counts.reads[keyspace.Views]; reads < c.want || reads > c.want+7 { // the index's state besides
+		if reads := e.counts.reads[keyspace.Views]; reads < c.want || reads > c.want+7 { // plus the index's state
 			t.Errorf("%+v: %d rows read for %d", c.q, reads, c.want)
 		}
 		result2, err := ix.Reduce(t.Context(), layer.ReduceQuery{ViewQuery: c.q})
@@ -261,7 +262,7 @@ func TestPartition_QueryIsANarrowRead(t *testing.T) {
 	}
 }
 
-// nameOf is the name of a domain error, empty where there is none.
+// nameOf returns the name of a domain error, "" if there is none.
 func nameOf(err error) string {
 	var e *layer.Error
 	if errors.As(err, &e) && e.Kind == layer.Invalid {

@@ -8,17 +8,17 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// PinOptions of Store.Pin.
+// PinOptions are the options of Store.Pin.
 type PinOptions struct {
-	// Moves says that answers rather go on at a later moment than fail where the engine cannot hold one for as long as
-	// they take. They then read page after page, as answers over HTTP do.
+	// Moves lets answers continue at a later moment instead of failing, if the engine cannot hold a snapshot for as
+	// long as they take. They then read one transaction after another, as answers over HTTP do.
 	Moves bool
 }
 
-// Pin opens the store as it is now, to be read from while the store itself goes on: everything that is read of it is of
-// one moment. The caller releases it soon: until then the engine keeps what is overwritten and deleted meanwhile. An
-// engine that holds no snapshots keeps it for kv.TransactionSeconds at most, and of later errors SnapshotLost is true.
-// Indexes are as they stand; nothing is brought up to date.
+// Pin returns a Store that reads the current state, while s itself may change. The caller should release it soon: until
+// then, the engine keeps what is overwritten and deleted. An engine without snapshots keeps it for at most
+// kv.TransactionSeconds; SnapshotLost is true for errors after that. Indexes are read in their current state and not
+// brought up to date.
 func (s *Store) Pin(ctx context.Context, po PinOptions) (pinned *Store, release func(), err error) {
 	p, err := kv.Pin(ctx, s.Engine)
 	if err != nil {
@@ -36,5 +36,5 @@ func (s *Store) Pin(ctx context.Context, po PinOptions) (pinned *Store, release 
 	return pinned, func() { _ = e.Close() }, nil
 }
 
-// SnapshotLost reports whether a read of a pinned store failed because its moment is held no more.
+// SnapshotLost reports whether a read of a pinned store failed because its snapshot is no longer held.
 func SnapshotLost(err error) bool { return errors.Is(err, kv.ErrSnapshotLost) }

@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// TestStore_Pin: a pinned store is read as it was, and takes no writes.
+// TestStore_Pin checks that reads of a pinned store do not change, and that it refuses writes.
 func TestStore_Pin(t *testing.T) {
 	for _, snapshots := range []bool{true, false} {
 		for _, moves := range []bool{false, true} {
@@ -36,7 +36,7 @@ func pins(t *testing.T, s *layer.Store, o layer.PinOptions) {
 		t.Errorf("a database that was created later: %v", err)
 	}
 	if _, err := pinned.Create(t.Context(), "written", layer.CreateOptions{}); err == nil {
-		t.Error("a pinned store has been written to")
+		t.Error("a pinned store accepts writes")
 	}
 	release()
 	release()

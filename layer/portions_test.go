@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// A transaction that is too much is run with fewer and fewer items, which later ones keep to, and one that does well
-// lets later ones try more.
+// A transaction that is too large is repeated with fewer and fewer items, and later ones begin with that number. After
+// a success, later ones try more.
 func TestPortions(t *testing.T) {
 	for _, fits := range []int{1, 7, 100, 499, 10_000} {
 		p := layer.NewPortions(500)
@@ -47,7 +47,7 @@ func TestPortions(t *testing.T) {
 	}
 }
 
-// What cannot be divided is the error itself, and other errors end the work at once.
+// A single item that is too large returns its error, and other errors end the work at once.
 func TestPortions_ends(t *testing.T) {
 	other := errors.New("other")
 	for name, c := range map[string]struct {
@@ -56,7 +56,7 @@ func TestPortions_ends(t *testing.T) {
 	}{
 		"too much": {kv.NewError(kv.CodeTransactionTooLarge, "too large", nil), 4}, // of 8, 4, 2, 1
 		"other":    {other, 1},
-		"conflict": {kv.NewError(kv.CodeNotCommitted, "conflict", nil), 1}, // the retry loop's
+		"conflict": {kv.NewError(kv.CodeNotCommitted, "conflict", nil), 1}, // handled by the retry loop
 	} {
 		calls := 0
 		n, err := layer.NewPortions(8).Run(0, func(n int, _ bool) (int, error) {
@@ -69,8 +69,8 @@ func TestPortions_ends(t *testing.T) {
 	}
 }
 
-// A transaction that has read enough says how many items it took, and the next one begins with as many. One that has
-// tried only some of many halves those.
+// A transaction that has read enough says how many items it took, and the next one begins with as many. One that fails
+// after trying only some of its items halves that number.
 func TestPortions_tried(t *testing.T) {
 	p := layer.NewPortions(500)
 	if n, err := p.Run(500, func(int, bool) (int, error) { return 40, nil }); n != 40 || err != nil {
@@ -88,7 +88,7 @@ func TestPortions_tried(t *testing.T) {
 	}
 }
 
-// After a transaction whose work took long the next one takes half as many items.
+// After a transaction that took long, the next one takes half as many items.
 func TestPortions_slow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := layer.NewPortions(500)

@@ -14,7 +14,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// conflictCounter counts commits and those that conflicted.
+// conflictCounter counts commits and conflicts.
 type conflictCounter struct {
 	kv.Engine
 	commits, conflicts atomic.Int64
@@ -38,7 +38,7 @@ func (t conflictCounted) Commit() error {
 	return err
 }
 
-// prefixesOf are the prefix numbers of all databases, by name.
+// prefixesOf returns the prefix numbers of all databases by name.
 func prefixesOf(tb testing.TB, e kv.Engine) map[string]int64 {
 	tb.Helper()
 	numbers := map[string]int64{}
@@ -54,8 +54,8 @@ func prefixesOf(tb testing.TB, e kv.Engine) map[string]int64 {
 	return numbers
 }
 
-// Databases made at once, some deleted at once too, never share a prefix, and seldom wait for each other: a counter
-// would make nearly all of them.
+// Databases that are created at once, while others are deleted, never share a prefix and seldom conflict. With a simple
+// counter nearly all would conflict.
 func TestPrefixes_atOnce(t *testing.T) {
 	const workers, each = 16, 40
 	e := &conflictCounter{Engine: mustEngine(t)}
@@ -101,7 +101,7 @@ func TestPrefixes_atOnce(t *testing.T) {
 	if want := workers * (each - each/10); len(numbers) != want || len(taken) < want {
 		t.Fatalf("%d databases with %d prefixes, want %d", len(numbers), len(taken), want)
 	}
-	for n := range taken { // twice as many numbers as were taken, and one window
+	for n := range taken { // twice as many numbers as were allocated, and one window
 		if n >= 2*workers*each+1024 {
 			t.Errorf("prefix %d of %d databases is not short", n, workers*each)
 		}
@@ -118,12 +118,12 @@ func TestPrefixes_atOnce(t *testing.T) {
 			windows++
 		}
 	}
-	if windows > 3 { // the current one, the one before, and what a late transaction added to
+	if windows > 3 { // the current one, the previous one, and one that a late transaction added to
 		t.Errorf("%d windows are kept", windows)
 	}
 }
 
-// A store of format 1 keeps its databases where they are, and their prefixes for themselves.
+// In a store of format 1 databases keep their places, and their prefixes are not allocated again.
 func TestPrefixes_upgrade(t *testing.T) {
 	e := mustEngine(t)
 	writeDeprecated(t, e, "old")

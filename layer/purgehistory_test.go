@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// purgedIDs are the documents in the purge history.
+// purgedIDs returns the documents in the purge history.
 func purgedIDs(tb testing.TB, d *layer.Database) string {
 	tb.Helper()
 	var ids []string
@@ -21,7 +21,7 @@ func purgedIDs(tb testing.TB, d *layer.Database) string {
 	return strings.Join(ids, " ")
 }
 
-// Compaction leaves the newest purges in the history, and those that an index still has to take in.
+// Compaction keeps the newest purges in the history, and those that an index still has to apply.
 func TestPurges(t *testing.T) {
 	d := openViewsOn(t, mustEngine(t), layer.CreateOptions{})
 	save(t, d, byN)

@@ -20,8 +20,8 @@ func move(tb testing.TB, s *layer.Store, d *layer.Database, name string) *layer.
 	return moved
 }
 
-// What would not fit one transaction when it is taken up again: leaves of megabytes, many leaves with long histories,
-// and attachments between them.
+// Data that does not fit into one transaction when an export is continued: leaves of megabytes, many leaves with long
+// histories, and attachments between them.
 func TestExport_large(t *testing.T) {
 	oneGoroutine(t)
 	s := mustStore(t, mustEngine(t), layer.Options{})
@@ -78,7 +78,8 @@ func TestExport_partitioned(t *testing.T) {
 	}
 }
 
-// P7, C8: a database of the layout before sharding moves as it is, and leaves the old subspace in its new place.
+// P7, C8: a database in the layout before sharding is moved in that layout, and leaves the old subspace in its new
+// place.
 func TestExport_deprecated(t *testing.T) {
 	e := mustEngine(t)
 	writeDeprecated(t, e, "old") // before the store opens, so that its allocator begins after this database's number
@@ -106,8 +107,8 @@ func TestExport_deprecated(t *testing.T) {
 	want(t, rows, "a 1", "b 1")
 }
 
-// C8 on every shard's own feed, from before a reshard over the move and a reshard after it: each consumer goes on from
-// its sequence and is told the new topology where its shard ends.
+// C8 for every shard's own feed, from before a reshard, through the move and a reshard after it: each consumer
+// continues from its sequence and gets the new shards at the end of its shard.
 func TestExport_shardConsumers(t *testing.T) {
 	source := mustStore(t, mustEngine(t), layer.Options{})
 	target := mustStore(t, mustEngine(t), layer.Options{})
@@ -134,7 +135,7 @@ func TestExport_shardConsumers(t *testing.T) {
 			}
 			c.since = pass.LastSeq()
 			if m := pass.Resharded(); m != nil {
-				// Each of the new shards once, whoever tells of them.
+				// Each of the new shards once, whichever consumer reports it.
 				for _, shard := range m.Shards {
 					known := false
 					for _, other := range consumers {
@@ -195,7 +196,7 @@ func TestExport_shardConsumers(t *testing.T) {
 	}
 }
 
-// A since of an incarnation not yet reached is nobody's, also one that sorts between two moves.
+// A sequence of an incarnation that has not been reached is refused as since, also if it sorts between two moves.
 func TestChanges_futureIncarnation(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	d := mustCreate(t, s, "db", layer.CreateOptions{})
@@ -214,7 +215,7 @@ func TestChanges_futureIncarnation(t *testing.T) {
 	wantKind(t, err, layer.Invalid)
 }
 
-// An export cannot be continued with another database, nor when purges since then are forgotten.
+// An export cannot be continued with another database, nor after purges since then have been forgotten.
 func TestExport_continuedWrongly(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	d := mustCreate(t, s, "db", layer.CreateOptions{})
@@ -252,8 +253,8 @@ func TestExport_continuedWrongly(t *testing.T) {
 	}
 }
 
-// Purges are noted without an incarnation: an index that was built over old sequences, higher than those of the new
-// store, sees those of its new place.
+// Purges are recorded without an incarnation: an index built over old sequences, which are higher than those of the new
+// store, sees the purges made in its new place.
 func TestExport_purgeIndexed(t *testing.T) {
 	source := mustEngine(t)
 	writeRaw(t, source, "old", 0xee, "1")
@@ -269,13 +270,15 @@ func TestExport_purgeIndexed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			design, err := layer.ParseDesign("_design/d", rev(t, "1-a"),
-				[]byte(`{"views":{"v":{"map":"function(doc) { emit(doc.v) }"}}}`))
+			const views = `"views":{"v":{"map":"function(doc) { emit(doc.v) }"}}}`
+			design, err := layer.ParseDesign("_design/d", rev(t, "1-a"), []byte("{"+views))
 			if err != nil {
 				t.Fatal(err)
 			}
 			ix := d.Index(design)
-			build(t, ix, 1, 7)
+			if ok, err := ix.CatchUp(t.Context(), 100); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
 			if got := rows(t, ix, layer.ViewQuery{View: "v"}); len(got) != 2 {
 				t.Fatal(got)
 			}
@@ -287,6 +290,7 @@ func TestExport_purgeIndexed(t *testing.T) {
 				t.Fatal(got)
 			}
 			purge(t, d, "b")
+			save(t, d, `{"_id":"_design/d",`+views) // only now: until here no sequence is of the new store
 			build(t, ix, 2, 7)
 			if got := rows(t, ix, layer.ViewQuery{View: "v"}); len(got) != 0 {
 				t.Fatal(got)

@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// Edits of documents with several branches look together whether their revisions have been there before: a batch of
-// them takes no more round trips than one, of different documents as of one.
+// Edits of documents with several branches check together whether their revisions have existed before. A batch of them,
+// of different documents or of one, takes as many round trips as a single edit.
 func TestBulk_conflictedRoundTrips(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
@@ -21,7 +21,7 @@ func TestBulk_conflictedRoundTrips(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ documents, edits, trips int }{
 		"of different documents": {n, 1, 2},
-		"of one document":        {1, n, 3}, // the leaves that are named, the best, and the bodies
+		"of one document":        {1, n, 3}, // the named leaves, the best ones, and the bodies
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &countingEngine{Engine: mustEngine(t)}
@@ -41,7 +41,7 @@ func TestBulk_conflictedRoundTrips(t *testing.T) {
 					edits = append(edits, edit(t, text))
 				}
 			}
-			if _, err := d.LastSeq(t.Context()); err != nil { // the configuration is cached from here on
+			if _, err := d.LastSeq(t.Context()); err != nil { // the configuration is cached from now on
 				t.Fatal(err)
 			}
 			if err := s.Close(); err != nil { // no background transactions while counting

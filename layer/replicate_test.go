@@ -29,8 +29,8 @@ func leavesOf(tb testing.TB, d *layer.Database, id string) string {
 	return strings.Join(out, " ")
 }
 
-// Every shape of new_edits=false, each in a document of its own, as a script: edits in order, and the leaves
-// that must be there at the end.
+// Every form of new_edits=false, each in its own document, as a script: edits in order, and the leaves that must exist
+// at the end.
 func TestPut_replicated(t *testing.T) {
 	d := mustDatabase(t)
 	for _, c := range []struct{ name, edits, want string }{

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// follower reads a feed as a consumer that goes on until told to stop, and notes what it saw.
+// follower reads a feed like a consumer that continues until it is stopped, and records what it has seen.
 type follower struct {
 	mu    sync.Mutex
 	last  map[string]layer.Rev // by document: the newest entry seen
@@ -41,7 +41,7 @@ func (f *follower) see(c layer.Change) error {
 	return nil
 }
 
-// pass reads once from since; the shard is "" for the merged feed.
+// pass reads once from since. The shard is "" for the merged feed.
 func (f *follower) pass(ctx context.Context, d *layer.Database, shard layer.ShardID, since layer.Seq) (layer.Seq,
 	*layer.ShardMap, error) {
 	p, err := d.Changes(ctx, layer.ChangesOptions{Since: since, Shard: shard, Limit: -1})
@@ -64,7 +64,7 @@ func (f *follower) pass(ctx context.Context, d *layer.Database, shard layer.Shar
 	return p.LastSeq(), p.Resharded(), nil
 }
 
-// followMerged reads until stopped and once more.
+// followMerged reads until it is stopped, and once more.
 func (f *follower) followMerged(ctx context.Context, d *layer.Database, stop <-chan struct{}) error {
 	var since layer.Seq
 	for last := false; ; {
@@ -82,7 +82,7 @@ func (f *follower) followMerged(ctx context.Context, d *layer.Database, stop <-c
 	}
 }
 
-// await blocks until one of the shards has something newer than since, or was replaced, or until stop is closed.
+// await blocks until one of the shards has something newer than since, or has been replaced, or until stop is closed.
 func await(ctx context.Context, d *layer.Database, shards []layer.ShardID, since layer.Seq,
 	stop <-chan struct{}) (stopped bool, err error) {
 	cases := []reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(stop)}}
@@ -101,7 +101,7 @@ func await(ctx context.Context, d *layer.Database, shards []layer.ShardID, since
 	return fired == 0, nil
 }
 
-// followShard reads a shard to its end, and then with others the shards that replaced it.
+// followShard reads a shard to its end, and then, together with other readers, the shards that replaced it.
 func (f *follower) followShard(ctx context.Context, d *layer.Database, wg *sync.WaitGroup, started *sync.Map,
 	shard layer.ShardID, since layer.Seq, stop <-chan struct{}) error {
 	for last := false; ; {
@@ -139,9 +139,8 @@ func (f *follower) startShards(ctx context.Context, d *layer.Database, wg *sync.
 	}
 }
 
-// P3 to P6 under load: 32 writers, four reshards up and down that others race with, a consumer of the merged feed and
-// one of every shard. Writers see no error; no entry is lost, repeated, out of order or in a replaced shard
-// (checkStore).
+// P3 to P6 under load: 32 writers, four reshards up and down with competing ones, a consumer of the merged feed and one
+// of every shard. Writers get no errors; no entry is lost, repeated, out of order or in a replaced shard (checkStore).
 func TestReshard_underLoad(t *testing.T) {
 	d := mustCreate(t, mustStore(t, mustEngine(t), layer.Options{}), "db", layer.CreateOptions{Shards: 2})
 	const writers, docs = 32, 8

@@ -31,7 +31,8 @@ func randomText(r *rand.Rand, n int) string {
 
 var salvageNames = []string{"one", "two", "three"}
 
-// storeToDamage is a closed store with three databases, nearly all of it in tables, and what is in each database by id.
+// storeToDamage creates a closed store with three databases, nearly all of it in tables. content is the documents of
+// each database by id.
 func storeToDamage(t *testing.T) (dir string, content map[string]map[string]string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -84,7 +85,8 @@ func storeToDamage(t *testing.T) (dir string, content map[string]map[string]stri
 	return dir, content
 }
 
-// contentOf renders all documents of a database, each with all leaves, histories and attachments, and the _local ones.
+// contentOf renders all documents of a database, each with all leaves, histories and attachments, and the _local
+// documents.
 func contentOf(t *testing.T, d *layer.Database) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -140,8 +142,7 @@ func copyDir(t *testing.T, from string) string {
 	return to
 }
 
-// damageTables makes a few random faults in the tables of a store, as a disk does: flipped bits, and stretches of
-// zeros.
+// damageTables damages the tables of a store in a few random places, as a disk does: flipped bits, and ranges of zeros.
 func damageTables(t *testing.T, dir string, r *rand.Rand) string {
 	t.Helper()
 	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
@@ -169,7 +170,7 @@ func damageTables(t *testing.T, dir string, r *rand.Rand) string {
 	return strings.Join(did, ", ")
 }
 
-// covers reports whether something that was left out is said to be so.
+// covers reports whether the report of what was left out includes id.
 func covers(left []layer.Left, id string) bool {
 	for _, l := range left {
 		if l.Kind == "database" || l.ID == id || l.Last != "" && l.ID <= id && id <= l.Last {
@@ -181,7 +182,8 @@ func covers(left []layer.Left, id string) bool {
 
 var namelessNumber = regexp.MustCompile(`#\d+`)
 
-// salvageAll saves a database by its name, or, where that is lost, by the number of the one with this name's documents.
+// salvageAll saves a database by its name or, if that is lost, by the number of the database with this name's
+// documents.
 func salvageAll(t *testing.T, s *layer.Store, name string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -205,7 +207,8 @@ func salvageAll(t *testing.T, s *layer.Store, name string) []byte {
 	return nil
 }
 
-// openDamaged opens a damaged store, as a node does where it can be and is wanted, or else for reading alone.
+// openDamaged opens a damaged store, as a node would if that is possible and running is set, otherwise for reading
+// only.
 func openDamaged(t *testing.T, dir string, running bool) (*embedded.Engine, *layer.Store) {
 	t.Helper()
 	if running {
@@ -230,8 +233,7 @@ func openDamaged(t *testing.T, dir string, running bool) (*embedded.Engine, *lay
 	return e, s
 }
 
-// Whatever file of a store is damaged: what is saved of each database is right, and what is
-// not there is listed.
+// Whichever file of a store is damaged, the saved part of each database is correct, and the rest is listed as left out.
 func TestStore_Salvage_files(t *testing.T) {
 	oneGoroutine(t)
 	if fdbtest.Enabled() {
@@ -305,8 +307,8 @@ func TestStore_Salvage_files(t *testing.T) {
 	}
 }
 
-// Whatever block of a store is damaged: Verify tells of it, what is saved of each database is right, and what is not
-// there is listed.
+// Whichever block of a store is damaged, Verify reports it, the saved part of each database is correct, and the rest is
+// listed as left out.
 func TestStore_Salvage(t *testing.T) {
 	oneGoroutine(t)
 	if fdbtest.Enabled() {

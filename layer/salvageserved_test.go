@@ -18,7 +18,7 @@ import (
 	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
 )
 
-// served is a document with its attachment as GET serves them, an error where it does not.
+// served returns a document with its attachment as GET returns it, or an error.
 func served(t *testing.T, d *layer.Database, id string) (string, error) {
 	t.Helper()
 	doc, err := d.Get(t.Context(), id, layer.GetOptions{})
@@ -40,8 +40,8 @@ func served(t *testing.T, d *layer.Database, id string) (string, error) {
 	return all, nil
 }
 
-// Whichever block is damaged, a document that is served whole is saved whole, and Verify does not name it, even if the
-// damaged block is the next one.
+// Whichever block is damaged, a document that can be read completely is saved completely, and Verify does not report
+// it, even if the next block is damaged.
 func TestStore_Salvage_neighbours(t *testing.T) {
 	oneGoroutine(t)
 	if fdbtest.Enabled() {
@@ -64,7 +64,7 @@ func TestStore_Salvage_neighbours(t *testing.T) {
 		id := fmt.Sprintf("d%02d", i)
 		ids = append(ids, id)
 		rev := ""
-		for range 2 { // the first is an old one, until it is compacted
+		for range 2 { // the first one is superseded, until it is compacted
 			u, err := d.Upload(t.Context(), id, strings.NewReader(randomText(r, 40_000)), -1, "")
 			if err != nil {
 				t.Fatal(err)
@@ -81,7 +81,7 @@ func TestStore_Salvage_neighbours(t *testing.T) {
 	if err := errors.Join(s.Close(), e.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if e, err = embedded.Open(dir, o); err != nil { // which brings the log into a table
+	if e, err = embedded.Open(dir, o); err != nil { // which moves the log into a table
 		t.Fatal(err)
 	}
 	if err := e.Close(); err != nil {
@@ -113,7 +113,7 @@ func TestStore_Salvage_neighbours(t *testing.T) {
 		}
 		e, s := openDamaged(t, damaged, true)
 		d, err := s.Database(t.Context(), "db")
-		if err != nil { // the block of its name: for TestStore_Salvage
+		if err != nil { // the block of its name: tested by TestStore_Salvage
 			if err := errors.Join(s.Close(), e.Close()); err != nil {
 				t.Error(err)
 			}
@@ -130,7 +130,7 @@ func TestStore_Salvage_neighbours(t *testing.T) {
 		}
 		var named []string
 		_, err = s.Verify(t.Context(), layer.VerifyOptions{Damage: func(d *layer.Damage) error {
-			if d.Part != "revisions of documents" { // where a branch more might be
+			if d.Part != "revisions of documents" { // where another branch might be
 				named = append(named, d.Documents...)
 			}
 			return nil

@@ -55,7 +55,7 @@ func TestSecurity(t *testing.T) {
 	}
 }
 
-// PUT _security takes what CouchDB 3.5 takes, and nothing that could be read otherwise than it was meant.
+// PUT _security accepts what CouchDB 3.5 accepts, and nothing whose meaning is ambiguous.
 func TestDatabase_SetSecurity(t *testing.T) {
 	d := openViews(t, layer.CreateOptions{})
 	for object, ok := range map[string]bool{
@@ -74,8 +74,8 @@ func TestDatabase_SetSecurity(t *testing.T) {
 	}
 }
 
-// Members of design documents count by their exact names, and of two of the same name the last: what JavaScript and
-// CouchDB see.
+// Members of design documents are found by their exact names, and of duplicates the last one counts, as in JavaScript
+// and CouchDB.
 func TestParseDesign_ExactNames(t *testing.T) {
 	body := `{"validate_doc_update":"function () { throw({forbidden: 'no'}) }","VALIDATE_DOC_UPDATE":"","Language":"erlang","FILTERS":{"f":"x"},` +
 		`"views":{"v":{"map":"function (doc) {}","MAP":"","options":{"Collation":"raw"}}},"VIEWS":{"w":{"map":"x"}},"options":{"INTERACTIVE":true}}`
@@ -97,7 +97,7 @@ func TestParseDesign_ExactNames(t *testing.T) {
 	}
 }
 
-// A design document of a hundred thousand tiny functions is refused before they cost anything.
+// A design document with a hundred thousand tiny functions is refused before they cost anything.
 func TestParseDesign_TooManyMembers(t *testing.T) {
 	for member, function := range map[string]string{"views": `{"map":"function (doc) {}"}`, "filters": `"x"`,
 		"updates": `"x"`} {
@@ -110,7 +110,7 @@ func TestParseDesign_TooManyMembers(t *testing.T) {
 	}
 }
 
-// A validation function cannot be taken away by a member that only looks like it.
+// A member with a similar name cannot disable a validation function.
 func TestValidator_ExactNames(t *testing.T) {
 	sandbox := script.New(script.Options{})
 	defer sandbox.Close()
@@ -123,8 +123,8 @@ func TestValidator_ExactNames(t *testing.T) {
 	wantKind(t, err, layer.Forbidden)
 }
 
-// Two databases may have different documents with one id and revision: a replicator chooses both. Each is asked its own
-// function.
+// Two databases may have different documents with one id and revision, because a replicator chooses both. Each database
+// calls its own function.
 func TestValidator_sameRevision(t *testing.T) {
 	s := openViewStore(t, mustEngine(t))
 	const design = `{"_id":"_design/x","_rev":"1-00000000000000000000000000000001",

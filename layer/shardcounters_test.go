@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// unshard makes a store what one of format 5 was: superseded bodies and counters of the database as a whole.
+// unshard turns a store into one of format 5: superseded bodies and counters of the database as a whole.
 func unshard(tb testing.TB, e kv.Engine) {
 	tb.Helper()
 	_, _, err := kv.Transact(tb.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
@@ -40,7 +40,7 @@ func unshard(tb testing.TB, e kv.Engine) {
 	}
 }
 
-// What a store of format 5 has of superseded bodies and counters is not lost, and goes on beside what is new.
+// The superseded bodies and counters of a store of format 5 are kept and used together with new ones.
 func TestOpen_unshardedCounters(t *testing.T) {
 	e := mustEngine(t)
 	s, err := layer.Open(t.Context(), e, layer.Options{})
@@ -99,7 +99,7 @@ func TestOpen_unshardedCounters(t *testing.T) {
 	}
 	for range all.Rows { //nolint:revive // to its end
 	}
-	for i := range 70 { // the prefixes that are taken stay so
+	for i := range 70 { // the used prefixes stay used
 		mustCreate(t, s, fmt.Sprintf("other%d", i), layer.CreateOptions{})
 	}
 	if info, err := d.Info(t.Context()); err != nil || info.DocCount != 20 {
@@ -113,7 +113,7 @@ func TestOpen_unshardedCounters(t *testing.T) {
 	}
 }
 
-// Compaction conflicts with nobody who queues more.
+// Compaction does not conflict with writers that add to its queue.
 func TestCompact_conflictsWithNoWriter(t *testing.T) {
 	e := &footprintEngine{Engine: mustEngine(t)}
 	d := mustQuietDatabase(t, e, layer.CreateOptions{Shards: 2})

@@ -10,14 +10,14 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// ageing is an engine without long snapshots whose transactions are too old on demand, as FoundationDB's are after five
-// seconds.
+// ageing is an engine without long snapshots whose transactions become too old on demand, as FoundationDB's do after
+// five seconds.
 type ageing struct {
 	kv.Engine
 	generation atomic.Int64
 }
 
-// age makes everything that is open too old.
+// age makes all open transactions too old.
 func (e *ageing) age() { e.generation.Add(1) }
 
 func (e *ageing) Begin(ctx context.Context) kv.Transaction {
@@ -96,8 +96,8 @@ func (r *ageingRows) Err() error {
 	return r.RangeIterator.Err()
 }
 
-// C6: a response longer than a transaction goes on after the last row; one whose database was deleted meanwhile ends
-// with an error, also where another of its name is there now, whose rows it never shows.
+// C6: a response that takes longer than a transaction continues after the last row. If the database is deleted in the
+// meantime it ends with an error, also if there is a new database of the same name, whose rows are never returned.
 func TestStitched(t *testing.T) {
 	oneGoroutine(t)
 	const docs = 300
@@ -146,7 +146,7 @@ func TestStitched(t *testing.T) {
 			}
 			build(t, d.Index(mustDesign(t, d, "d")), 1, 1000)
 
-			// Every 40 rows the transaction is over.
+			// The transaction ends every 40 rows.
 			rows, err := open(t.Context(), d)
 			if err != nil {
 				t.Fatal(err)
@@ -170,7 +170,7 @@ func TestStitched(t *testing.T) {
 				t.Errorf("%d rows, want %d", seen, docs)
 			}
 
-			// The database goes while it is read, and another comes.
+			// The database is deleted while it is read, and another one is created.
 			if rows, err = open(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}

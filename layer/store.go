@@ -28,38 +28,40 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Options of a Store. The zero value has the defaults of node.yaml.
+// Options are the options of Open. The zero value has the defaults of node.yaml.
 type Options struct {
-	// Root is the prefix of all keys, from the operator's directory in FoundationDB; empty in the embedded engine.
+	// Root is the prefix of all keys, from the operator's directory in FoundationDB. It is empty in the embedded
+	// engine.
 	Root []byte
-	// MaxShards caps the changes shards of one database (P5; changes.max_shards). 0 means 64.
+	// MaxShards limits the changes shards of one database (P5; changes.max_shards). 0 means 64.
 	MaxShards int
-	// MaxDocument is the largest document body in bytes. 0 means 8,000,000.
+	// MaxDocument is the maximum size of a document body in bytes. 0 means 8,000,000.
 	MaxDocument int
-	// MaxAttachment is the largest attachment in bytes. 0 means 1 GiB.
+	// MaxAttachment is the maximum size of an attachment in bytes. 0 means 1 GiB.
 	MaxAttachment int64
-	// Owner says that the engine is this process's own, as a store in a directory is. Uploads that were begun before it
-	// was opened are removed at once then. One that another process goes on with fails, and has to be sent again.
+	// Owner reports that only this process uses the engine, such as a store in a directory. Then uploads that were
+	// begun before the store was opened are removed at once. If another process should still be working on one of them,
+	// it fails and has to be sent again.
 	Owner bool
-	// ReadOnly is for an engine that takes no writes: nothing is made or brought up to date, and nothing is swept.
-	// Salvage opens the store also where what it says of itself is damaged.
+	// ReadOnly is for an engine that accepts no writes: nothing is created, upgraded or swept. Salvage also opens a
+	// store whose format cannot be read because of damage.
 	ReadOnly, Salvage bool
 	Logger            *slog.Logger
-	// ReduceTime bounds the JavaScript reductions of one query. 0 means 30 s.
+	// ReduceTime limits the time of the JavaScript reductions of one query. 0 means 30 s.
 	ReduceTime time.Duration
-	// PartialRows is how many rows a partial aggregate of a view stands for at most, and how many partials one of a
-	// higher level. More makes the edges of a range slower, which are read by rows; fewer makes more partials. It may
-	// be changed at any time. 0 means 64.
+	// PartialRows is the maximum number of rows in a partial aggregate of a view, and of partials in one of a higher
+	// level. With more, the edges of a range, which are read by rows, become slower; with fewer, there are more
+	// partials. It may be changed at any time. 0 means 64.
 	PartialRows int
-	// CleanupAfter is how long after a design document has changed the indexes that none has any more are removed, by a
-	// job (V8). 0 means that only CleanupViews does.
+	// CleanupAfter is the delay between a change of a design document and the job that removes unused indexes (V8). 0
+	// means that only CleanupViews removes them.
 	CleanupAfter time.Duration
-	// Compaction is when databases are compacted by themselves; the zero value is never.
+	// Compaction configures automatic compaction. The zero value means none.
 	Compaction compact.Compaction
-	// Scripts runs the map functions of design documents; nil means that no index can be built. The caller closes it
-	// after the Store.
+	// Scripts runs the map functions of design documents. With nil, no index can be built. The caller closes it after
+	// the Store.
 	Scripts *script.Sandbox
-	// Validator runs what design documents say about writes; nil means that they say nothing.
+	// Validator runs the functions of design documents that validate writes. With nil, writes are not validated.
 	Validator db.Validator
 }
 
@@ -85,8 +87,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store is all databases in one engine. Safe for concurrent use. It does not own the engine: close the Store first,
-// then the engine.
+// Store is all databases in one engine. It is safe for concurrent use. It does not own the engine: close the Store
+// first, then the engine.
 type Store struct {
 	*db.Store
 	jobStore
@@ -97,11 +99,11 @@ type Store struct {
 	o      Options
 	upkeep *upkeep.Upkeep
 	stop   context.CancelFunc
-	done   sync.WaitGroup // the goroutines of upkeep
+	done   sync.WaitGroup // goroutines of upkeep
 }
 
-// Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses
-// a newer one, starts the sweep of transaction ids.
+// Open opens a store in an engine. It writes the format version into an empty store, upgrades an older one, rejects a
+// newer one, and starts background work.
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	o = o.withDefaults()
 	base := db.NewStore(e, o.Root, o.MaxShards)
@@ -127,7 +129,7 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	return s, nil
 }
 
-// fillSlots gives every part of the layer what it has of the options, and its caches.
+// fillSlots gives each package its options and caches.
 func (s *Store) fillSlots() {
 	o := &s.o
 	jobs.BeatsSlot.Fill(s.Store, &jobs.Beats{})
@@ -154,8 +156,8 @@ func (s *Store) fillSlots() {
 	})
 }
 
-// FormatOf is the format of the store that lies in an engine under a root, 0 where there is none yet. It changes
-// nothing. A store in an older format than keyspace.FormatVersion is brought to that by Open, for good.
+// FormatOf returns the format of the store in an engine under a root, or 0 if there is none. It changes nothing. Open
+// upgrades a store with an older format to keyspace.FormatVersion, which cannot be undone.
 func FormatOf(ctx context.Context, e kv.Engine, root []byte) (int64, error) {
 	key := (&db.Store{Root: root}).Section(keyspace.Format)
 	version, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (int64, error) {
@@ -172,13 +174,13 @@ func FormatOf(ctx context.Context, e kv.Engine, root []byte) (int64, error) {
 	return version, err
 }
 
-// readFormat is checkFormat for a store that is only read.
+// readFormat is checkFormat for a read-only store.
 func (s *Store) readFormat(ctx context.Context) error {
 	value, _, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {
 		return tx.Get(s.Section(keyspace.Format)).Wait()
 	})
 	if (kv.IsCode(err, kv.CodeFileCorrupt) || err == nil && value == nil) && s.o.Salvage {
-		s.o.Logger.Warn("the store's format cannot be read, and is taken for the present one")
+		s.o.Logger.Warn("the store's format cannot be read; assuming the current one")
 		return nil
 	}
 	if err != nil {
@@ -192,7 +194,7 @@ func (s *Store) readFormat(ctx context.Context) error {
 		return db.UnknownFormat("the store", version, keyspace.FormatVersion)
 	case version < keyspace.FormatVersion:
 		return fault.Errf(fault.Unavailable, "",
-			"the store has format %d; start a node on it once, which brings it to %d", version,
+			"the store has format %d; start a node on it once to upgrade it to %d", version,
 			keyspace.FormatVersion)
 	}
 	return nil
@@ -231,11 +233,11 @@ func (s *Store) checkFormat(ctx context.Context) error {
 		}
 		return struct{}{}, s.ReadInstallation(tx)
 	})
-	s.Clock.Saw(c.Version) // of a new store nothing could be read
+	s.Clock.Saw(c.Version) // a new store had no version to read
 	return err
 }
 
-// Close stops the Store's background work and waits for it. Transaction ids of finished writes are cleared on the way.
+// Close stops the Store's background work and waits for it. It also clears the transaction ids of finished writes.
 func (s *Store) Close() error {
 	s.stop()
 	s.done.Wait()

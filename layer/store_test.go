@@ -13,8 +13,8 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// mustStore opens a store that is closed after the test and then checked: every database consistent, no transaction id
-// left.
+// mustStore opens a store that is closed after the test and then checked: every database is consistent, and no
+// transaction id is left.
 func mustStore(tb testing.TB, e kv.Engine, o layer.Options) *layer.Store {
 	tb.Helper()
 	s, err := layer.Open(tb.Context(), faultkv.InSuite(tb, e), o)
@@ -34,7 +34,7 @@ func mustStore(tb testing.TB, e kv.Engine, o layer.Options) *layer.Store {
 	return s
 }
 
-// verifyVariable has Verify look at every store that tests leave: none of them has faults.
+// verifyVariable makes Verify check every store that tests leave. None may have faults.
 const verifyVariable = "DIVAN_TEST_VERIFY"
 
 func verifyInSuite(tb testing.TB, e kv.Engine) {
@@ -57,7 +57,7 @@ func verifyInSuite(tb testing.TB, e kv.Engine) {
 	}
 }
 
-// mustDatabase makes a database in a new store.
+// mustDatabase creates a database in a new store.
 func mustDatabase(tb testing.TB) *layer.Database {
 	tb.Helper()
 	return mustCreate(tb, mustStore(tb, mustEngine(tb), layer.Options{}), "db", layer.CreateOptions{})

@@ -19,7 +19,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// storedParsers read what the layer stores. key is what follows the prefix of the range.
+// storedParsers parse the values that the layer stores. key is the part after the prefix of the range.
 var storedParsers = map[string]func(key, value []byte) error{
 	"branch key":   func(key, _ []byte) error { return rev.ParseLeafKey(&rev.LeafKV{}, key) },
 	"branch":       func(_, value []byte) error { return rev.ParseLeafValue(&rev.LeafKV{}, value, true) },
@@ -48,7 +48,8 @@ var storedParsers = map[string]func(key, value []byte) error{
 	"index sequence": func(_, value []byte) error { _, err := index.ReadIndexSeq(value); return err },
 }
 
-// FuzzStored: bytes of a damaged store or of another version of the program are an error or values, and never a panic.
+// FuzzStored checks that bytes of a damaged store, or of another version of the program, give an error or values, and
+// never a panic.
 func FuzzStored(f *testing.F) {
 	r := db.Rev{Pos: 2, ID: "0123456789abcdef0123456789abcdef"}
 	f.Add([]byte{}, []byte{})
@@ -72,7 +73,7 @@ func FuzzStored(f *testing.F) {
 	f.Add([]byte{}, index.BuildPosition{Scans: true, After: "doc"}.AppendTuple(nil))
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		for _, parse := range storedParsers {
-			_ = parse(key, value) // whether they are good does not matter here
+			_ = parse(key, value) // whether they are valid does not matter here
 		}
 		var p, again aggregate.Partial
 		if aggregate.ParsePartial(&p, key, value) == nil {
@@ -90,7 +91,8 @@ func FuzzStored(f *testing.F) {
 	})
 }
 
-// FuzzParseSecurity: who may read does not depend on the spelling of members, and what cannot be read is closed.
+// FuzzParseSecurity checks that read permission does not depend on the spelling of members, and that an unreadable
+// object denies access.
 func FuzzParseSecurity(f *testing.F) {
 	f.Add([]byte(`{"members":{"names":["a"],"roles":[]},"MEMBERS":{"roles":[]}}`))
 	f.Add([]byte(`{"admins":{"roles":["_admin"]},"readers":{"names":["b"]}}`))
@@ -107,7 +109,7 @@ func FuzzParseSecurity(f *testing.F) {
 	})
 }
 
-// FuzzParseDesign: no design document makes its reader panic.
+// FuzzParseDesign checks that no design document makes its parser panic.
 func FuzzParseDesign(f *testing.F) {
 	f.Add([]byte(`{"views":{"v":{"map":"function(d){emit(1)}","reduce":"_sum"},"lib":{"a":"exports.x=1"}},
 		"options":{"partitioned":false},"language":"javascript"}`))

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// However many trees are kept, their revisions are bounded: the oldest trees go.
+// However many trees are cached, their total number of revisions is limited: the oldest trees are dropped.
 func TestTreeCache_bounded(t *testing.T) {
 	defer layer.CacheTreesFrom(1)()
 	const each = layer.CachedRevisions / 4
@@ -38,11 +38,11 @@ func TestTreeCache_bounded(t *testing.T) {
 			t.Errorf("tree %d is kept: %t", i, kept)
 		}
 	}
-	c.Put("5", tree(10)) // in the place of the one before
+	c.Put("5", tree(10)) // replaces the one before
 	if n := c.Size(); n != 3*each+10 {
 		t.Errorf("%d revisions are kept, want %d", n, 3*each+10)
 	}
-	// What edits have named and no branch keeps does not count.
+	// Revisions that only edits have named, and no branch keeps, do not count.
 	few := revtree.NewTree(5, nil)
 	few.Merge(branch(layer.CachedRevisions + 1))
 	c.Put("few", few)
@@ -51,7 +51,7 @@ func TestTreeCache_bounded(t *testing.T) {
 	}
 }
 
-// The branches of a document with long histories are read once, however few they are.
+// The branches of a document with long histories are read once, even if they are few.
 func TestBulk_longHistories(t *testing.T) {
 	if faultkv.Enabled() || faultkv.Short() {
 		t.Skip("what is done again after a fault is read again")

@@ -12,26 +12,27 @@ import (
 	"github.com/divandb/divan/layer/internal/feed"
 	"github.com/divandb/divan/layer/internal/index"
 	"github.com/divandb/divan/layer/internal/jobs"
+	"github.com/divandb/divan/layer/internal/partition"
 	"github.com/divandb/divan/layer/internal/upkeep"
 )
 
 const (
-	// firstSweep is how long after the start what dead nodes left behind is swept for the first time: nobody waits any
-	// more for the result of a commit from before the start. After that it is swept once an hour.
+	// firstSweep is the delay between the start and the first sweep of what dead nodes have left behind. By then nobody
+	// waits for the result of a commit from before the start. Later sweeps follow once an hour.
 	firstSweep = 10 * time.Minute
 	sweepEvery = time.Hour
-	// retryFull is how long after the store was full uploads from before the start are looked for again.
+	// retryFull is the delay after which uploads from before the start are swept again if the store was full.
 	retryFull = time.Second
 )
 
-// UpkeepMetrics are the numbers of one kind of upkeep.
+// UpkeepMetrics are the metrics of one kind of background work.
 type UpkeepMetrics = upkeep.Metrics
 
-// Upkeep says how what the store looks after by itself gets on, by kind. It comes from memory.
+// Upkeep returns the metrics of the store's background work, by kind. It does no I/O.
 func (s *Store) Upkeep() []UpkeepMetrics { return s.upkeep.Metrics() }
 
-// kindsOfUpkeep is what the store looks after by itself. Compaction, and the removal of indexes, are jobs that one of
-// the nodes takes; here is only the look for databases that have something to compact.
+// kindsOfUpkeep returns the store's background work. Compaction and the removal of indexes are jobs that any node may
+// run; the work here only finds databases that need compaction.
 func (s *Store) kindsOfUpkeep() []upkeep.Kind {
 	each := func(do func(context.Context, *db.Database) error) func(context.Context) error {
 		return func(ctx context.Context) error { return s.EachDatabase(ctx, do) }
@@ -39,7 +40,7 @@ func (s *Store) kindsOfUpkeep() []upkeep.Kind {
 	kinds := []upkeep.Kind{{
 		Name: "finished_transaction_ids", Every: time.Second, Wake: s.Ids.Full,
 		Run:    func(ctx context.Context) error { return s.Ids.Clear(ctx, s.Engine) },
-		Failed: "transaction ids not cleared",
+		Failed: "clearing transaction ids",
 	}, {
 		Name: "read_sequences", First: time.Second, Every: time.Second,
 		Run: func(context.Context) error {
@@ -49,27 +50,30 @@ func (s *Store) kindsOfUpkeep() []upkeep.Kind {
 	}, {
 		Name: "left_transaction_ids", First: firstSweep, Every: sweepEvery,
 		Run:    func(ctx context.Context) error { return s.Ids.Sweep(ctx, s.Engine, s.Hours()) },
-		Failed: "transaction ids of nodes that have died not removed",
+		Failed: "removing transaction ids of dead nodes",
 	}, {
 		Name: "left_imports", First: firstSweep, Every: sweepEvery,
 		Run:    func(ctx context.Context) error { return export.SweepImports(ctx, s.Store, s.Hours()) },
-		Failed: "imports of nodes that have died not removed",
+		Failed: "removing imports of dead nodes",
 	}, {
 		Name: "left_uploads", First: firstSweep, Every: sweepEvery,
 		Run: each(func(ctx context.Context, d *db.Database) error {
 			return attach.SweepUploads(ctx, d, s.Hours())
 		}),
-		Failed: "uploads of nodes that have died not removed",
+		Failed: "removing uploads of dead nodes",
 	}, {
 		Name: "live_uploads", First: attach.RenewEvery, Every: attach.RenewEvery,
 		Run:    func(ctx context.Context) error { return attach.StateOf(s.Store).RenewUploads(ctx, s.Clock.Hour()) },
-		Failed: "uploads not renewed",
+		Failed: "renewing uploads",
 	}, {
 		Name: "finished_jobs", First: jobs.SweepJobsEvery, Every: jobs.SweepJobsEvery,
 		Run: func(ctx context.Context) error {
 			return jobs.SweepJobs(ctx, s.Store, db.AfterVersion(s.Clock.Now(), -jobs.FinishedFor))
 		},
-		Failed: "finished jobs not removed",
+		Failed: "removing finished jobs",
+	}, {
+		Name: "partition_counts", First: time.Second, Every: sweepEvery, Run: each(partition.Recount),
+		Failed: "counting partitions",
 	}, {
 		Name: "change_counts", Wake: feed.StateOf(s.Store).Closings.Wake, Run: feed.StateOf(s.Store).CloseDue,
 	}}
@@ -83,7 +87,7 @@ func (s *Store) kindsOfUpkeep() []upkeep.Kind {
 				}
 				return 0
 			},
-			Failed: "uploads from before the start not removed", Silent: full,
+			Failed: "removing uploads from before the start", Silent: full,
 		})
 	}
 	if s.o.Compaction.Auto {

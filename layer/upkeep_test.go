@@ -16,7 +16,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// stuckReads is an engine where ranges of databases, once they are stuck, take until their transaction is given up.
+// stuckReads is an engine on which, once enabled, range reads of databases block until their transaction is cancelled.
 type stuckReads struct {
 	kv.Engine
 	stuck atomic.Bool
@@ -47,7 +47,7 @@ func (r stuckReader) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	return r.Reader.GetRange(in, o)
 }
 
-// One kind of upkeep that does not get on keeps no other from its work.
+// One kind of upkeep that is stuck does not keep others from their work.
 func TestStore_upkeepIsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -75,7 +75,7 @@ func TestStore_upkeepIsApart(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		// The owner of a store begins with uploads from before the start, which it looks for in every database.
+		// The owner of a store begins with uploads from before its start, which it looks for in every database.
 		engine.stuck.Store(true)
 		s = open()
 		defer s.Close()

@@ -15,7 +15,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// An upload that takes hours is not swept, neither while its data comes nor while it waits for its document.
+// An upload that takes hours is not swept, neither while its data arrives nor while it waits for its document.
 func TestUpload_takesHours(t *testing.T) {
 	e := mustEngine(t)
 	s := mustStore(t, e, layer.Options{})
@@ -26,7 +26,8 @@ func TestUpload_takesHours(t *testing.T) {
 		t.Helper()
 		hours++
 		after := time.Duration(hours) * time.Hour
-		for _, sweeper := range []*layer.Store{other, s} { // in the first minute of the hour the other may be first
+		// in the first minute of the hour the other one may be first
+		for _, sweeper := range []*layer.Store{other, s} {
 			if err := layer.SweepStore(t.Context(), sweeper, after); err != nil {
 				t.Fatal(err)
 			}
@@ -35,7 +36,7 @@ func TestUpload_takesHours(t *testing.T) {
 			}
 		}
 	}
-	ctx, cancel := context.WithCancel(t.Context()) // as of a request
+	ctx, cancel := context.WithCancel(t.Context()) // as in a request
 	defer cancel()
 	waiting, err := d.Upload(ctx, "doc", strings.NewReader("hello"), 5, "")
 	if err != nil {
@@ -52,7 +53,7 @@ func TestUpload_takesHours(t *testing.T) {
 		r.CloseWithError(err)
 		ended <- result{u, err}
 	}()
-	for range 4 { // each is more than what one transaction stores
+	for range 4 { // each is more than one transaction stores
 		if _, err := w.Write(bytes.Repeat([]byte("x"), 1_000_000)); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,7 @@ func TestUpload_takesHours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // nothing is swept of what a document has taken up
+	for range 3 { // data that a document uses is not swept
 		hourPasses()
 	}
 	if got := readAttachment(t, d, "doc", "waiting", 0, -1); string(got) != "hello" {
@@ -82,13 +83,13 @@ func TestUpload_takesHours(t *testing.T) {
 	}
 }
 
-// An upload whose request has ended is swept, although its node lives.
+// An upload whose request has ended is swept, even if its node is alive.
 func TestUpload_orphan(t *testing.T) {
 	e := mustEngine(t)
 	s := mustStore(t, e, layer.Options{})
 	d := mustCreate(t, s, "db", layer.CreateOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
-	for i := range 250 { // more than one transaction sweeps
+	for i := range 250 { // more than one transaction can sweep
 		request := t.Context()
 		if i%2 == 0 {
 			request = ctx
@@ -99,8 +100,7 @@ func TestUpload_orphan(t *testing.T) {
 	}
 	cancel()
 	for hours := range 4 {
-		// What is to be done after the end of a request runs on a goroutine of its own: perhaps not before the first
-		// renewal.
+		// The work after the end of a request runs on its own goroutine, possibly after the first renewal.
 		if err := layer.RenewUploads(t.Context(), s, time.Duration(hours)*time.Hour); err != nil {
 			t.Fatal(err)
 		}
@@ -109,11 +109,11 @@ func TestUpload_orphan(t *testing.T) {
 		}
 	}
 	if n := countKeys(t, e, "attachments"); n != 125 {
-		t.Errorf("%d uploads are left, want those of the request that goes on", n)
+		t.Errorf("%d uploads are left, want those of the unfinished request", n)
 	}
 }
 
-// A sweep goes on past a database where it fails.
+// A sweep continues after a database in which it fails.
 func TestSweep_pastBroken(t *testing.T) {
 	e := mustEngine(t)
 	s := mustStore(t, e, layer.Options{})

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// wordValidator stands for the script engine: a design document with the member "refuse" refuses documents that contain
+// wordValidator replaces the script engine: a design document with the member "refuse" refuses documents that contain
 // that word.
 type wordValidator struct{ seen []string }
 
@@ -78,7 +78,7 @@ func TestValidate(t *testing.T) {
 	}
 	stamp := func() string { return stampOf(t, e) }
 
-	a := must(far, `{"_id":"a","x":"bad"}`) // nobody objects yet, and the other node caches that
+	a := must(far, `{"_id":"a","x":"bad"}`) // there is no objection yet, and the other node caches that
 	before := stamp()
 	must(d, `{"_id":"_design/plain","views":{}}`)
 	if stamp() != before {
@@ -105,7 +105,7 @@ func TestValidate(t *testing.T) {
 	}
 	_, err = write(d, `{"_id":"_design/w","x":"syntax error"}`, as)
 	wantKind(t, err, layer.Invalid)
-	// A design document is not asked about itself, and what it said ends with it.
+	// A design document does not validate itself, and its validation ends when it is changed.
 	design = must(d, `{"_id":"_design/v","_rev":"`+design.String()+`","refuse":"bad","x":1}`)
 	must(d, `{"_id":"_design/v","_rev":"`+design.String()+`","_deleted":true}`)
 	must(far, `{"_id":"b","x":"bad"}`)

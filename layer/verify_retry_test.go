@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// Verify goes on where the engine says that a read may succeed when it is tried again: also the first one, which finds
+// Verify continues if the engine says that a read may succeed when it is repeated, including the first one, which finds
 // the databases.
 func TestVerify_retries(t *testing.T) {
 	s, faulty := mustFaulty(t, faultkv.Options{Seed: 1, Rates: faultkv.Rates{FutureVersion: 0.3, TooOld: 0.02}})

@@ -14,19 +14,18 @@ import (
 	"github.com/divandb/divan/node/config"
 )
 
-// backups are copies of the store below one directory.
+// backups copies the node's store to directories below root.
 type backups struct {
 	engine kv.Engine
 	root   string
 	log    *slog.Logger
 }
 
-// Backup implements api.Backups. Copies go below storage.backups and nowhere else: who administers databases over HTTP
-// need not be who owns the machine, and must not be able to make directories, or to find out which there are, anywhere
-// on it.
+// Backup implements api.Backups. Copies are written only below storage.backups: a database administrator need not own
+// the machine, and must not be able to create or discover directories elsewhere on it.
 //
-// The copy is made under another name and renamed when it is whole, so that a directory of that name is a backup or is
-// not there.
+// The copy is written under a temporary name and renamed when it is complete, so a directory with the final name is
+// always a whole backup.
 func (b backups) Backup(ctx context.Context, name string) (dir string, err error) {
 	copier, ok := b.engine.(kv.Checkpointer)
 	if !ok {
@@ -60,7 +59,7 @@ func (b backups) Backup(ctx context.Context, name string) (dir string, err error
 		return "", backupError(err)
 	}
 	if err := os.Rename(part, dir); err != nil {
-		if errors.Is(err, os.ErrExist) { // made meanwhile
+		if errors.Is(err, os.ErrExist) { // created meanwhile
 			return "", errBackupExists(dir)
 		}
 		return "", backupError(err)
@@ -72,8 +71,8 @@ func (b backups) Backup(ctx context.Context, name string) (dir string, err error
 	return dir, nil
 }
 
-// backupRoot is where backups go. A node that uses another one's store asks that one to write here: they are on one
-// machine.
+// backupRoot returns the directory for backups. A node that uses another node's store asks that node to write the
+// backup here, which works because both run on the same machine.
 func backupRoot(c *config.Config) string {
 	if c.Storage.Backups != "" {
 		return c.Storage.Backups
@@ -81,7 +80,7 @@ func backupRoot(c *config.Config) string {
 	return filepath.Join(c.Data, "backups")
 }
 
-// backupDir is the directory that name stands for: one in root, by its name or its whole path.
+// backupDir resolves name, either a base name or a full path, to a directory directly below root.
 func backupDir(root, name string) (string, error) {
 	dir := name
 	if !filepath.IsAbs(dir) {
@@ -91,7 +90,7 @@ func backupDir(root, name string) (string, error) {
 	if filepath.Dir(dir) != root || strings.HasPrefix(base, ".") || strings.ContainsRune(name, 0) || len(base) > 200 {
 		return "", &layer.Error{
 			Kind: layer.Invalid,
-			Reason: fmt.Sprintf("directory has to be a name, such as 2026-11-21, or a path in %s, which is "+
+			Reason: fmt.Sprintf("directory must be a name, such as 2026-11-21, or a path in %s, which is "+
 				"storage.backups.", root),
 		}
 	}
@@ -102,19 +101,20 @@ func errBackupExists(dir string) error {
 	return &layer.Error{Kind: layer.Exists, Reason: fmt.Sprintf("The directory %s exists already.", dir)}
 }
 
-// backupError says what a file system or an engine said. An admin asked, so that paths may be told.
+// backupError adds advice to an error of the engine or the file system. It may contain paths: only an admin can ask for
+// a backup.
 func backupError(err error) error {
 	var engine *kv.Error
 	if errors.As(err, &engine) && engine.Code == kv.CodeFileCorrupt {
 		return &layer.Error{Kind: layer.Unavailable, Name: "store_damaged",
 			Reason: "No backup was made: " + engine.Message +
-				". `divan verify` tells which databases and documents that is. Keep the backups that there are."}
+				". Run `divan verify` to find the affected databases and documents. Keep your existing backups."}
 	}
 	return &layer.Error{Kind: layer.Unavailable, Name: "backup_failed", Reason: "The backup failed: " + err.Error(),
 		Err: err}
 }
 
-// syncDir makes what was renamed in dir last.
+// syncDir makes a rename in dir durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

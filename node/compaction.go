@@ -11,17 +11,17 @@ import (
 	"github.com/divandb/divan/node/metrics"
 )
 
-// maxCompactable bounds the databases that the dashboard lists with what they have to compact.
+// maxCompactable is how many databases the dashboard lists as waiting for compaction.
 const maxCompactable = 20
 
-// compaction shows what there is to compact and what is done about it.
+// compaction reports on compaction for metrics and the dashboard.
 type compaction struct {
-	auto   bool // without being asked
+	auto   bool // compaction runs without being asked for
 	store  *layer.Store
 	actors *actors.System
 }
 
-// metrics is what there is for metrics. It comes from memory.
+// metrics returns the compaction metrics. It does no I/O.
 func (c compaction) metrics() metrics.Compaction {
 	f := metrics.Compaction{CompactionFacts: c.actors.Compactions()}
 	for _, x := range c.store.Compactable() {
@@ -36,7 +36,7 @@ func (c compaction) metrics() metrics.Compaction {
 	return f
 }
 
-// oldestOf is the age of the oldest entry by now.
+// oldestOf returns the current age of the database's oldest superseded body.
 func oldestOf(x layer.CompactionSeen) time.Duration {
 	if x.Oldest == 0 {
 		return 0
@@ -44,16 +44,16 @@ func oldestOf(x layer.CompactionSeen) time.Duration {
 	return x.Oldest + time.Since(x.At)
 }
 
-// shownCompaction is the dashboard's section.
+// shownCompaction is the dashboard's section on compaction.
 type shownCompaction struct {
 	Auto bool `json:"auto"`
 	actors.CompactionFacts
 	Queue     int64              `json:"queue"`
-	Waiting   int                `json:"waiting"` // databases
+	Waiting   int                `json:"waiting"` // number of databases
 	Databases []shownCompactable `json:"databases"`
 }
 
-// shownCompactable is what a database has to compact.
+// shownCompactable is a database with superseded bodies to remove.
 type shownCompactable struct {
 	Database string  `json:"database"`
 	Bodies   int64   `json:"bodies"`

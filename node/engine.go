@@ -18,7 +18,7 @@ import (
 	"github.com/divandb/divan/node/config"
 )
 
-// storeDir is where the embedded engine lives in the data directory, beside the files that belong to the node itself.
+// storeDir is the embedded engine's directory, below the data directory.
 const storeDir = "store"
 
 func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Engine, error) {
@@ -39,12 +39,12 @@ func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Eng
 		return remote.Open(ctx, s.Address, remote.Options{Secret: s.Secret, AcceptSecrets: s.AcceptSecrets, TLS: secure,
 			Timeout: s.Timeout, Logger: log})
 	default:
-		return nil, fmt.Errorf("storage.engine %s is not in this version", s.Engine)
+		return nil, fmt.Errorf("storage.engine %s is not supported", s.Engine)
 	}
 }
 
-// openFDB gives a transaction as long as one on another node may take to learn that the store is gone: remote's
-// silence, and its wait for a new connection.
+// openFDB opens FoundationDB. It allows a transaction twice storage.timeout, since a node with engine remote can take
+// that long to notice that the store is gone: once for its silence and once for a new connection.
 func openFDB(s config.Storage) (kv.Engine, error) {
 	return fdb.Open(fdb.Options{
 		ClusterFile: s.ClusterFile, Timeout: 2 * s.Timeout, RetryLimit: s.Retries, AutomaticIdempotency: s.Idempotency,
@@ -55,8 +55,8 @@ func openFDB(s config.Storage) (kv.Engine, error) {
 	})
 }
 
-// DescribeStorage says what a node with these settings would keep its data in. It waits for FoundationDB, but not long;
-// the error is why the node would not start there.
+// DescribeStorage describes where a node with this configuration would keep its data. It waits at most describeTimeout
+// for FoundationDB. An error says why the node would not start.
 func DescribeStorage(ctx context.Context, c *config.Config) (string, error) {
 	s := c.Storage
 	switch s.Engine {
@@ -86,20 +86,20 @@ func DescribeStorage(ctx context.Context, c *config.Config) (string, error) {
 	case err != nil:
 		return where, err
 	case found:
-		return fmt.Sprintf("%s, which is there with the prefix %x", where, prefix), nil
+		return fmt.Sprintf("%s, which exists with prefix %x", where, prefix), nil
 	}
-	return where + ", which is not there yet: the first node makes it", nil
+	return where + ", which does not exist yet: the first node creates it", nil
 }
 
-// describeEmbedded says what is in the directory of a store. It changes nothing there.
+// describeEmbedded describes the store in dir without changing anything there.
 func describeEmbedded(ctx context.Context, dir string) (string, error) {
 	found, err := embedded.Inspect(dir)
-	what := "which is not there yet: the node makes it"
+	what := "which does not exist yet: the node creates it"
 	switch {
 	case err != nil && !found.Exists:
-		what = "which cannot be looked at"
+		what = "which cannot be examined"
 	case found.Exists:
-		what = fmt.Sprintf("which is there in format %d of %d", found.PebbleFormat, found.NewestFormat)
+		what = fmt.Sprintf("which has format %d of %d", found.PebbleFormat, found.NewestFormat)
 		if found.Version > 0 {
 			what += fmt.Sprintf(", at version %d or later", found.Version)
 		}
@@ -116,8 +116,8 @@ func describeEmbedded(ctx context.Context, dir string) (string, error) {
 	return fmt.Sprintf("engine embedded, store in %s, %s; %.1f GB free", dir, what, float64(found.FreeBytes)/1e9), err
 }
 
-// olderFormat says that a store has the layout of an earlier Divan, which a node changes when it starts. A store that
-// cannot be opened is not this check's to describe, but that of check -deep.
+// olderFormat describes a store that an earlier version of Divan wrote and that the next start will upgrade. It returns
+// "" for a store that cannot be opened: check -deep reports that.
 func olderFormat(ctx context.Context, dir string) string {
 	e, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: slog.New(slog.DiscardHandler)}, false)
 	if err != nil {
@@ -128,8 +128,8 @@ func olderFormat(ctx context.Context, dir string) string {
 	if err != nil || version == 0 || version >= keyspace.FormatVersion {
 		return ""
 	}
-	return fmt.Sprintf(", of an earlier Divan: a start brings its layout from %d to %d, after which that Divan "+
-		"refuses it", version, keyspace.FormatVersion)
+	return fmt.Sprintf(", from an earlier version of Divan: starting the node upgrades its layout from %d to %d, and "+
+		"the earlier version will then refuse it", version, keyspace.FormatVersion)
 }
 
 const describeTimeout = 3 * time.Second

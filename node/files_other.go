@@ -2,5 +2,5 @@
 
 package node
 
-// openFiles is unknown here.
+// openFiles reports that the limit is unknown on this system.
 func openFiles() (n uint64, ok bool) { return 0, false }

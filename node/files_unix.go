@@ -4,7 +4,7 @@ package node
 
 import "syscall"
 
-// openFiles is how many files the process may have open.
+// openFiles returns how many files the process may have open.
 func openFiles() (n uint64, ok bool) {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

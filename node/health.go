@@ -11,10 +11,10 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// degrader is a part that can say why it needs an operator although the node serves. See kv.Degrader.
+// degrader is a part that can say why it needs an operator although the node still serves requests. See kv.Degrader.
 type degrader interface{ Degraded() []string }
 
-// health is how this node is.
+// health collects the health of the node's parts.
 type health struct {
 	engine  kv.Engine
 	store   *layer.Store
@@ -23,8 +23,8 @@ type health struct {
 	open    *openDatabases
 }
 
-// Degraded lists why this node needs an operator although it serves, each as "name: what is wrong and what to do". It
-// does not block.
+// Degraded lists why the node needs an operator although it still serves requests, each as "name: what is wrong and
+// what to do". It does not block.
 func (h health) Degraded() []string {
 	var reasons []string
 	for _, part := range []any{h.engine, h.cluster, h.actors, h.open} {
@@ -35,12 +35,12 @@ func (h health) Degraded() []string {
 	return reasons
 }
 
-// probeTimeout is how long the store may take to show that it is there: shorter than a prober's own timeout.
+// probeTimeout bounds the wait for the store in a readiness probe. It is shorter than a prober's own timeout.
 const probeTimeout = 2 * time.Second
 
-// Ready implements api.Health: the node can serve when its store answers. Nil, or an Unavailable error within
-// probeTimeout. The read is a strict one: a cluster that could only give an old version could not take a write. A store
-// that can only be read since its disk failed is not ready either.
+// Ready implements api.Health. It returns nil, or an Unavailable error within probeTimeout. It does a strict read,
+// because a cluster that can only serve an old read version cannot take a write either. A store that became read-only
+// after a disk failure is not ready.
 func (h health) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -55,7 +55,8 @@ func (h health) Ready(ctx context.Context) error {
 	return nil
 }
 
-// freeBytes tells the room on the disk of the node's own store, for metrics. It is nil for other stores.
+// freeBytes returns a function that reports the free space on the disk of the node's own store, for metrics. It returns
+// nil for other stores.
 func freeBytes(engine kv.Engine) func() float64 {
 	e, ok := engine.(interface{ FreeBytes() (int64, bool) })
 	if !ok {
@@ -70,7 +71,7 @@ func freeBytes(engine kv.Engine) func() float64 {
 	}
 }
 
-// counts counts the reasons by name, for metrics.
+// counts returns the number of reasons by name, for metrics.
 func (h health) counts() map[string]int {
 	counts := map[string]int{}
 	for _, reason := range h.Degraded() {
@@ -80,7 +81,7 @@ func (h health) counts() map[string]int {
 	return counts
 }
 
-// shown is the dashboard's section of what needs attention.
+// shown is the dashboard's section on what needs attention.
 func (h health) shown(context.Context) (any, error) {
 	return append(append([]string{}, h.Degraded()...), h.open.shown()...), nil
 }

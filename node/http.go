@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// maxHeader bounds what a client says before a body, in bytes: addresses with lists of revisions are the longest.
+	// maxHeader bounds a request's line and headers, in bytes. The longest are URLs with lists of revisions.
 	maxHeader = 64 << 10
-	// spareFiles are kept from connections, for the store and other ports.
+	// spareFiles is the number of open files that connections leave to the store and other ports.
 	spareFiles = 256
-	// drain is how long requests under way may take to end once the node stops; feeds end at once.
+	// drain is how long running requests get to finish once the node stops. Feeds end at once.
 	drain = 2 * time.Second
 )
 
-// serveHTTP starts answering on the HTTP port.
+// serveHTTP starts serving the HTTP port.
 func (n *Node) serveHTTP(context.Context) error {
 	secure, err := tlsConfig("http.tls", n.cfg.HTTP.TLS)
 	if err != nil {
@@ -64,14 +64,14 @@ func (n *Node) serveHTTP(context.Context) error {
 		Logger: n.log, Node: n.name, Version: version, GitSHA: Commit(), UUID: n.store.UUID(),
 		DefaultShards: n.cfg.Changes.DefaultShards, Spool: n.cfg.Data,
 	})
-	// A request ends with its connection or with the node, whichever is first.
+	// Requests end with their connection or with the node, whichever comes first.
 	base, cut := context.WithCancel(context.Background())
 	server := &http.Server{
 		Handler: arrival(n.turns, handler), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout,
 		IdleTimeout: n.cfg.HTTP.IdleTimeout,
 		BaseContext: func(net.Listener) context.Context { return base }, ConnContext: conns.ConnContext,
 		ConnState: conns.ConnState,
-		ErrorLog:  slog.NewLogLogger(n.log.Handler(), slog.LevelDebug), // what clients do wrong below HTTP
+		ErrorLog:  slog.NewLogLogger(n.log.Handler(), slog.LevelDebug), // client errors below HTTP
 	}
 	listener := net.Listener(conns)
 	if secure != nil {
@@ -81,12 +81,12 @@ func (n *Node) serveHTTP(context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	n.parts.add("http", func(ctx context.Context) error {
-		_ = handler.Close() // feeds end; it has no other errors
+		_ = handler.Close() // ends feeds; returns no other errors
 		defer cut()
 		patience, cancel := context.WithTimeout(ctx, drain)
 		defer cancel()
 		err := server.Shutdown(patience)
-		if errors.Is(err, context.DeadlineExceeded) { // requests that do not end are cut off
+		if errors.Is(err, context.DeadlineExceeded) { // cut off the remaining requests
 			cut()
 			err = server.Close()
 		}
@@ -98,25 +98,26 @@ func (n *Node) serveHTTP(context.Context) error {
 	return nil
 }
 
-// maxConnections is the setting, or what the system's limit of open files leaves.
+// maxConnections returns http.max_connections, or fewer if the limit on open files requires it.
 func maxConnections(c *config.Config, log *slog.Logger) int {
 	most := c.HTTP.MaxConnections
 	files, ok := openFiles()
 	if ok && files < uint64(most)+spareFiles {
 		fewer := max(64, int(files)-spareFiles)
-		log.Warn("fewer connections than http.max_connections, since the system limits open files", "connections",
-			fewer, "files", files)
+		log.Warn("allowing fewer connections than http.max_connections because of the system's limit on open files",
+			"connections", fewer, "files", files)
 		return fewer
 	}
 	return most
 }
 
-// couchSettings are the options that CouchDB's clients read and change while the node runs, as node.yaml begins them.
+// couchSettings returns the initial values, from node.yaml, of the options that CouchDB clients can read and change at
+// run time.
 func couchSettings(c *config.Config) map[string]map[string]string {
 	return corsSettings(c.HTTP.CORS)
 }
 
-// arrival tells long SQL statements that somebody has come who wants a processor.
+// arrival tells long SQL statements that an HTTP request needs a processor, so that they yield.
 func arrival(turns *work.Turns, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		turns.Arrive()

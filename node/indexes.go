@@ -11,26 +11,25 @@ import (
 	"github.com/divandb/divan/node/sqlreads"
 )
 
-// lagTimeout bounds how long a scrape waits for the store.
+// lagTimeout bounds how long a scrape of the metrics waits for the store.
 const lagTimeout = 2 * time.Second
 
-// maxIndexLags bounds the indexes that have metrics.
+// maxIndexLags is how many indexes have metrics.
 const maxIndexLags = 500
 
-// indexes are those that this node builds or was asked for last.
+// indexes are the indexes that this node builds or was asked for recently.
 type indexes struct {
 	store  *layer.Store
 	actors *actors.System
 }
 
-// lags is where they stand, for metrics. A scrape costs a few
-// reads for each.
+// lags returns how far each index is behind, for metrics. It costs a few reads for each index.
 func (x indexes) lags() []metrics.Index {
 	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 	defer cancel()
 	used, err := x.actors.Indexes(ctx, maxIndexLags)
 	if err != nil {
-		return nil // the store does not answer, which has a metric of its own
+		return nil // the store does not answer, for which there is another metric
 	}
 	lags := map[string]map[string]int64{} // by database and design document
 	list := make([]metrics.Index, 0, len(used))
@@ -50,14 +49,14 @@ func (x indexes) lags() []metrics.Index {
 	return list
 }
 
-// lagsOf is the lags of a database's indexes; none where they cannot be read.
+// lagsOf returns the lags of a database's indexes, or nil if they cannot be read.
 func (x indexes) lagsOf(ctx context.Context, name string) map[string]int64 {
 	lags := map[string]int64{}
 	db, err := x.store.Database(ctx, name)
 	if err != nil {
 		return lags
 	}
-	indexes, _, err := sqlreads.Standing(ctx, db)
+	indexes, _, err := sqlreads.Lags(ctx, db)
 	if err != nil {
 		return lags
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/node/config"
 )
 
-// listen opens a TCP port. what names it in the one line an operator reads when it fails.
+// listen opens a TCP port. what names the port in error messages.
 func listen(ctx context.Context, what, addr string) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	switch {
@@ -25,7 +25,7 @@ func listen(ctx context.Context, what, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// tlsConfig reads the two files; nil where none are named.
+// tlsConfig loads the certificate and key, and returns nil if none are configured.
 func tlsConfig(what string, t config.TLS) (*tls.Config, error) {
 	if t.Cert == "" {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockDir locks a directory until unlock is called or the process ends. errHeld where another one has it;
-// os.ErrNotExist where it went meanwhile.
+// lockDir locks a directory until unlock is called or the process ends. It returns errHeld if another process holds the
+// lock, and os.ErrNotExist if the directory was removed meanwhile.
 func lockDir(dir string) (unlock func() error, err error) {
 	f, err := os.Open(dir)
 	if err != nil {

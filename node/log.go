@@ -8,10 +8,10 @@ import (
 	"github.com/divandb/divan/node/config"
 )
 
-// NewLogger writes to w as the configuration asks: text for a person at a terminal, else one JSON object per line.
+// NewLogger returns a logger that writes to w: text if w is a terminal, otherwise one JSON object per line.
 func NewLogger(w io.Writer, c config.Log) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.Level)) // config.Load has checked it
+	_ = level.UnmarshalText([]byte(c.Level)) // config.Load has checked the level
 	options := &slog.HandlerOptions{Level: level}
 	if c.Format == "text" || (c.Format == "auto" && isTerminal(w)) {
 		return slog.New(slog.NewTextHandler(w, options))

@@ -1,5 +1,5 @@
-// Package node assembles a node: it turns a configuration into running parts, started and stopped in an order that has
-// reasons. How any part works is not its business.
+// Package node assembles a node: it turns a configuration into running parts, and starts and stops them in a fixed
+// order. The parts themselves are implemented in the packages that it imports.
 package node
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// Node is one running node. Start it once, Stop it once; other methods are for after Start.
+// Node is one running node. Start and Stop it once. Its other methods may be called only after Start.
 type Node struct {
 	cfg  *config.Config
 	log  *slog.Logger
@@ -32,13 +32,13 @@ type Node struct {
 	actors  *actors.System
 	sql     *query.Server
 	open    *openDatabases
-	turns   *work.Turns                   // of long SQL statements; HTTP requests are told to it too
-	running atomic.Pointer[actors.System] // actors, for the cluster, whose goroutines may ask before there are any
+	turns   *work.Turns                   // for long SQL statements; HTTP requests report their arrival here
+	running atomic.Pointer[actors.System] // actors, for goroutines of the cluster, which start before the actors do
 
-	parts *parts // that run
+	parts *parts // the running parts
 }
 
-// New prepares a node. Nothing runs and nothing is opened yet.
+// New prepares a node. It starts and opens nothing.
 func New(c *config.Config, log *slog.Logger) *Node {
 	running := &parts{}
 	return &Node{
@@ -47,19 +47,19 @@ func New(c *config.Config, log *slog.Logger) *Node {
 	}
 }
 
-// Start opens and starts everything, and returns when every port answers. ctx bounds the start alone. When a part
-// fails, those before it are stopped again.
+// Start starts every part and returns when every port answers. ctx bounds only the start. If a part fails to start,
+// Start stops those before it.
 //
-// The order, with its reasons:
+// The order is:
 //
-//   - Ports first: they are what fails most often, and cheapest to find out. They are open but nobody answers yet, so
-//     that a client that is early waits instead of failing; and the node's name and what the cluster tells of it need
-//     the ports that were picked.
-//   - The engine, which also locks the data directory, then the JavaScript sandbox and the layer on top of both.
-//   - Backups that a killed node left unfinished are removed before one can be asked for.
-//   - The watch over open databases when it is known whether there are admins.
+//   - Ports are opened first, because they are what fails most often and cheapest to check. Nothing is served yet, so
+//     an early client waits instead of failing. The node's name and what it tells the cluster depend on the ports
+//     chosen.
+//   - The engine, which also locks the data directory, then the JavaScript sandbox and the layer above them.
+//   - The removal of backups left unfinished by a killed node, before another backup can be requested.
+//   - The watch for open databases, once it is known whether there are admins.
 //   - The cluster before the actors, which ask it at once what belongs on this node.
-//   - HTTP and SQL last: what they hand out must work.
+//   - HTTP and SQL last: all that they serve must work by then.
 func (n *Node) Start(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
@@ -78,38 +78,35 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	return nil
 }
 
-// Stop ends everything in the reverse order and returns when all has ended, or was cut off because ctx ended. It can be
-// called after a failed Start and twice.
+// Stop stops every part in reverse order. It returns when all have ended or ctx has. It can be called after a failed
+// Start, and twice.
 //
-// - Before anything else, background jobs are given back: another node can go on with them while requests under way
-// come to their end here.
-//   - HTTP and SQL go first: what comes from outside has to end before what it uses.
-//   - Actors before the cluster: an actor that gives its work back does so while the others still know this node.
-//   - The store, and below it the engine, last. An engine that is not closed in time loses nothing: what was
-//     acknowledged is on disk.
+//   - Background jobs are given back first, so that another node can continue them while requests end here.
+//   - HTTP and SQL stop before the parts that they use.
+//   - Actors stop before the cluster: an actor gives its work back while the other nodes still know this node.
+//   - The store and its engine stop last. An engine that is not closed in time loses nothing: acknowledged writes are
+//     on disk.
 func (n *Node) Stop(ctx context.Context) error {
 	return n.parts.stop(ctx)
 }
 
-// ReadyLine is what the program prints when every port answers (docs/clauses.md, "Program").
+// ReadyLine returns what the program prints once every port answers (docs/clauses.md, "Program").
 func (n *Node) ReadyLine() string {
 	return fmt.Sprintf("divan ready name=%s http=%s sql=%s gossip=%s data=%s engine=%s",
 		n.name, n.httpListener.Addr(), n.sqlListener.Addr(), n.cluster.Addr(), n.cfg.Data, n.engine.Name())
 }
 
-// backups are copies of this node's store.
 func (n *Node) backups() backups { return backups{n.engine, backupRoot(n.cfg), n.log} }
 
 func (n *Node) sweepBackups(ctx context.Context) error { return n.backups().sweep(ctx) }
 
-// compaction is that of this node's store.
 func (n *Node) compaction() compaction { return compaction{n.cfg.Compaction.Auto, n.store, n.actors} }
 
-// watchOpenDatabases starts the watch over databases that are open to everyone.
+// watchOpenDatabases starts the watch for databases that are open to everyone.
 func (n *Node) watchOpenDatabases(context.Context) error {
 	open, stop := watchDatabases(n.store, n.auth, n.log)
 	n.open = open
-	n.parts.add("watch over open databases", func(context.Context) error {
+	n.parts.add("watch for open databases", func(context.Context) error {
 		stop()
 		return nil
 	})

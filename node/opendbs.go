@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// openAgain is after how long databases that were open are looked at again: somebody may have closed them.
+	// openAgain is the interval at which databases known to be open are checked again.
 	openAgain = 10 * time.Second
 	// openShown is how many names the log and the dashboard show.
 	openShown = 20
 )
 
-// openDatabases watches for databases that everybody may use although the node has admins: those that were made before
-// it had any, and whose _security nobody has set since. It looks once, when there is an admin and when there may be
-// more such databases, and after that at those it has found.
+// openDatabases finds databases that everyone can use although the node has admins: those that were created before the
+// first admin, and whose _security was never set. It checks all databases at the start and after each change of the
+// admins, and in between checks again those that it found.
 type openDatabases struct {
 	store  *layer.Store
-	closed func() bool // there are admins
+	closed func() bool // reports whether there are admins
 	log    *slog.Logger
-	look   chan struct{} // capacity 1: look at all databases
+	look   chan struct{} // capacity 1: check all databases
 
-	unread []string // databases that could not be looked at; run's
+	unread []string // databases that could not be checked; only used by run
 
 	mu struct {
 		sync.Mutex
@@ -37,7 +37,7 @@ type openDatabases struct {
 	}
 }
 
-// watchDatabases starts the watch. stop ends it.
+// watchDatabases starts the watch. stop ends it and waits for it.
 func watchDatabases(store *layer.Store, known *auth.Authenticator, log *slog.Logger) (o *openDatabases, stop func()) {
 	o = &openDatabases{store: store, closed: func() bool { return !known.Open() }, log: log,
 		look: make(chan struct{}, 1)}
@@ -54,11 +54,11 @@ func watchDatabases(store *layer.Store, known *auth.Authenticator, log *slog.Log
 	}
 }
 
-// again has all databases looked at.
+// again requests a check of all databases.
 func (o *openDatabases) again() {
 	select {
 	case o.look <- struct{}{}:
-	default: // that is going to happen anyway
+	default: // already requested
 	}
 }
 
@@ -83,7 +83,7 @@ func (o *openDatabases) run(ctx context.Context) {
 		}
 		if err != nil {
 			o.again()
-			select { // an engine that does not answer is not asked all the time
+			select { // pause, so that a failing engine is not asked all the time
 			case <-ctx.Done():
 				return
 			case <-timer.C:
@@ -92,7 +92,7 @@ func (o *openDatabases) run(ctx context.Context) {
 	}
 }
 
-// all looks at every database, and tells the log of those that are open.
+// all checks every database, and logs those that are open.
 func (o *openDatabases) all(ctx context.Context) error {
 	var open, unread []string
 	if o.closed() {
@@ -104,7 +104,7 @@ func (o *openDatabases) all(ctx context.Context) error {
 			switch {
 			case layer.KindOf(err) == layer.Unavailable && !layer.Local(err) || ctx.Err() != nil:
 				return err
-			case err != nil: // one that is damaged is no reason to leave the others
+			case err != nil: // a damaged database must not hide the others
 				unread = append(unread, name)
 				if len(unread) == 1 {
 					o.log.Warn("cannot find out whether a database is open to everyone", "database", name, "error", err)
@@ -122,7 +122,7 @@ func (o *openDatabases) all(ctx context.Context) error {
 	return nil
 }
 
-// known looks at the databases that were open or could not be looked at.
+// known checks the databases that were open or could not be checked.
 func (o *openDatabases) known(ctx context.Context) error {
 	var open, unread []string
 	for _, name := range slices.Sorted(slices.Values(slices.Concat(o.list(), o.unread))) {
@@ -168,21 +168,21 @@ func (o *openDatabases) list() []string {
 	return o.mu.names
 }
 
-// Degraded says how many databases are open. Their names are for admins: everybody may ask /_up.
+// Degraded reports how many databases are open. It leaves out their names, because anyone can read /_up.
 func (o *openDatabases) Degraded() []string {
 	n := len(o.list())
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("open_databases: %s made before there was an admin; everyone can read and write "+
+	return []string{fmt.Sprintf("open_databases: %s created before there was an admin; everyone can read and write "+
 		"there: PUT /{db}/_security "+
 		"(the log and the dashboard have the names; {} leaves one open on purpose)", counted(n))}
 }
 
-// shown is the same for admins.
+// shown returns the same for admins, with names.
 func (o *openDatabases) shown() []string {
 	if names := o.list(); len(names) > 0 {
-		return []string{"open_databases: open to everyone are " + shortList(names)}
+		return []string{"open_databases: open to everyone: " + shortList(names)}
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func shortList(names []string) string {
 	return text
 }
 
-// admins tells the watch when an admin is set: databases that were fine without one may not be any more.
+// admins starts a check when an admin is set: with the first admin, databases open to everyone become a problem.
 type admins struct {
 	*auth.Authenticator
 	open *openDatabases

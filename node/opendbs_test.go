@@ -13,10 +13,10 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A database that cannot be read, because a row makes no sense or its block is damaged, does not keep the watch from
-// the others, and is looked at again.
+// A database that cannot be read, because of an invalid row or a damaged block, does not keep the watch from checking
+// the others, and is checked again.
 func TestOpenDatabases_oneIsBroken(t *testing.T) {
-	for name, damaged := range map[string]bool{"a row that makes no sense": false, "a damaged block": true} {
+	for name, damaged := range map[string]bool{"an invalid row": false, "a damaged block": true} {
 		t.Run(name, func(t *testing.T) { testOneIsBroken(t, damaged) })
 	}
 }
@@ -71,13 +71,13 @@ func testOneIsBroken(t *testing.T, damaged bool) {
 		t.Fatal(err)
 	}
 	if want := []string{"a", "c"}; !slices.Equal(o.list(), want) || !slices.Equal(o.unread, []string{"b"}) {
-		t.Errorf("open are %q, and not read %q", o.list(), o.unread)
+		t.Errorf("open: %q, unread: %q", o.list(), o.unread)
 	}
 	mend()
 	if err := o.known(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"a", "b", "c"}; !slices.Equal(o.list(), want) || len(o.unread) != 0 {
-		t.Errorf("later open are %q, and not read %q", o.list(), o.unread)
+		t.Errorf("later open: %q, unread: %q", o.list(), o.unread)
 	}
 }

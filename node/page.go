@@ -10,11 +10,11 @@ import (
 	"github.com/divandb/divan/query"
 )
 
-// maxShown bounds what the page lists of jobs, shards and indexes, and of the children of an actor: a node may have
-// very many databases.
+// maxShown bounds how many jobs, shards, indexes and children of an actor the page lists: a node can have very many
+// databases.
 const maxShown = 200
 
-// page is the dashboard over this node's parts.
+// page returns the dashboard.
 func (n *Node) page(h health) http.Handler {
 	begun := time.Now().UTC()
 	return dashboard.Handler(dashboard.Sources{
@@ -41,7 +41,7 @@ func (n *Node) page(h health) http.Handler {
 	})
 }
 
-// storeShown fails where the store does not answer, which the page tells before all else.
+// storeShown fails if the store does not answer. The page shows that first.
 func (h health) storeShown(ctx context.Context) (any, error) {
 	if err := h.Ready(ctx); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// openPorts also settles the node's name, which may depend on the port that was picked.
+// openPorts opens the HTTP and SQL ports. It also sets the node's name, which may contain the port chosen.
 func (n *Node) openPorts(ctx context.Context) error {
 	var err error
 	if n.httpListener, err = listen(ctx, "http", n.cfg.HTTP.Listen); err != nil {
@@ -31,7 +31,7 @@ func (n *Node) openPorts(ctx context.Context) error {
 	return nil
 }
 
-// closing is the stop of something that what uses it may have closed already.
+// closing returns a stop function that closes c, which may already have been closed by the part that uses it.
 func closing(c io.Closer) func(context.Context) error {
 	return func(context.Context) error {
 		if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
@@ -41,7 +41,7 @@ func closing(c io.Closer) func(context.Context) error {
 	}
 }
 
-// reachable puts the machine's name in the place of a wildcard address.
+// reachable replaces a wildcard address by the machine's name.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
@@ -74,8 +74,8 @@ func (n *Node) readAdmins(context.Context) error {
 	return err
 }
 
-// joinCluster starts the actors too: remoting has to be there before the first actor, and actors ask the cluster from
-// the first moment on.
+// joinCluster starts the cluster and the actors. Remoting must exist before the first actor, and actors need the
+// cluster from the start.
 func (n *Node) joinCluster(ctx context.Context) error {
 	c := n.cfg.Cluster
 	system := actors.NewActorSystem(n.log)
@@ -104,8 +104,8 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	return nil
 }
 
-// giveBackFirst is the last part to start and the first to stop. A store that does not answer must not take the time of
-// the others.
+// giveBackFirst adds the part that is stopped first. It gets little time, so that a store that does not answer leaves
+// time for stopping the other parts.
 func (n *Node) giveBackFirst(context.Context) error {
 	n.parts.add("jobs", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, giveBackWithin)
@@ -118,14 +118,15 @@ func (n *Node) giveBackFirst(context.Context) error {
 
 const giveBackWithin = 300 * time.Millisecond
 
-// receive passes other members' messages to the actors; before there are any, they are as good as lost on the way.
+// receive passes other members' messages to the actors. Messages that arrive before the actors start are dropped, which
+// senders must expect anyway.
 func (n *Node) receive(from string, message []byte) {
 	if s := n.running.Load(); s != nil {
 		s.Receive(from, message)
 	}
 }
 
-// peers shows the cluster to actors.
+// peers implements actors.Peers with the cluster.
 type peers struct{ *cluster.Cluster }
 
 // Owner implements actors.Peers.
@@ -141,8 +142,8 @@ func (p peers) Left(member string) bool {
 	return false
 }
 
-// Company implements actors.Peers.
-func (p peers) Company() bool {
+// HasOthers implements actors.Peers.
+func (p peers) HasOthers() bool {
 	alive := 0
 	for _, m := range p.Members() {
 		if m.Status == cluster.Alive {

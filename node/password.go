@@ -12,14 +12,14 @@ import (
 	"github.com/divandb/divan/query"
 )
 
-// passwords are changed over SQL.
+// passwords changes passwords over SQL.
 type passwords struct {
 	store *layer.Store
 	auth  *auth.Authenticator
 }
 
-// set is SQL's ALTER USER ... PASSWORD: of an admin among this node's settings, as
-// PUT /_node/_local/_config/admins does it, or in the user's document.
+// set implements ALTER USER ... PASSWORD. It changes an admin in this node's settings, as PUT
+// /_node/_local/_config/admins does, or any other user in the user's document.
 func (p passwords) set(ctx context.Context, who query.Principal, user, secret string) error {
 	by := layer.UserCtx{Name: who.User, Roles: []string{auth.AdminRole}}
 	if who.Authenticated {
@@ -46,7 +46,7 @@ func (p passwords) set(ctx context.Context, who query.Principal, user, secret st
 	return p.setUser(ctx, by, admin, user, secret)
 }
 
-// setUser writes the document of a user as if it had come over HTTP.
+// setUser writes a user's document as if the request had come over HTTP.
 func (p passwords) setUser(ctx context.Context, by layer.UserCtx, admin bool, user, secret string) error {
 	db, err := p.store.Database(ctx, auth.UsersDatabase)
 	var doc *layer.Document

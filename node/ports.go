@@ -13,9 +13,9 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// This file shows the other rooms to the HTTP side as it wants to see them (node/api/ports.go).
+// This file adapts the other rooms to the interfaces in node/api/ports.go.
 
-// actorPorts are this node's actors.
+// actorPorts implements interfaces of the API with this node's actors.
 type actorPorts struct{ system *actors.System }
 
 // Listen implements api.Feeds.
@@ -47,23 +47,23 @@ func (p actorPorts) Waiting(db *layer.Database, design *layer.Design) int {
 // Tree implements api.Actors.
 func (p actorPorts) Tree(ctx context.Context) ([]byte, error) { return p.system.TreeJSON(ctx) }
 
-// shardOwner is the node that the actor of a shard is placed on.
+// shardOwner returns the node that the shard's actor is placed on.
 func (p actorPorts) shardOwner(db *layer.Database, shard layer.ShardID) string {
 	return p.system.Owner(actors.Of(db), shard)
 }
 
-// ensureForSQL is Ensure in query's words.
+// ensureForSQL is Ensure with the modes of SQL.
 func (p actorPorts) ensureForSQL(ctx context.Context, db *layer.Database, design *layer.Design,
 	mode exec.UpdateMode) error {
 	return p.Ensure(ctx, db, design, sqlModes[mode])
 }
 
-// sqlModes are query's words for those of the HTTP side.
+// sqlModes maps the update modes of SQL to those of the API.
 var sqlModes = map[exec.UpdateMode]api.UpdateMode{
 	exec.UpdateTrue: api.UpdateTrue, exec.UpdateFalse: api.UpdateFalse, exec.UpdateLazy: api.UpdateLazy,
 }
 
-// memberPorts are the members of the cluster.
+// memberPorts implements api.Members with the cluster.
 type memberPorts struct{ cluster *cluster.Cluster }
 
 // Members implements api.Members.
@@ -78,7 +78,7 @@ func (p memberPorts) Members() []api.Member {
 	return list
 }
 
-// count counts the members by status, for metrics.
+// count returns the number of members by status, for metrics.
 func (p memberPorts) count() map[string]int {
 	counts := map[string]int{}
 	for _, m := range p.cluster.Members() {
@@ -87,7 +87,8 @@ func (p memberPorts) count() map[string]int {
 	return counts
 }
 
-// corsSettings is the cors section of node.yaml in CouchDB's words; what is empty there is left to CouchDB's defaults.
+// corsSettings returns the cors section of node.yaml as CouchDB options. It leaves out empty ones, for which CouchDB's
+// defaults apply.
 func corsSettings(c config.CORS) map[string]map[string]string {
 	cors := map[string]string{
 		"credentials": strconv.FormatBool(c.Credentials),

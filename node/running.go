@@ -6,20 +6,20 @@ import (
 	"fmt"
 )
 
-// parts are what runs, in the order in which it was started.
+// parts are the running parts, in the order in which they were started.
 type parts struct{ list []part }
 
-// part is something that runs and has to be stopped.
+// part is something that runs and must be stopped.
 type part struct {
 	name string
-	stop func(ctx context.Context) error // returns when the part has ended; should return soon after ctx has
+	stop func(ctx context.Context) error // returns when the part has ended; should return soon after ctx is done
 }
 
 func (p *parts) add(name string, stop func(ctx context.Context) error) {
 	p.list = append(p.list, part{name, stop})
 }
 
-// stop ends them in the reverse order, and returns when all have ended, or were cut off because ctx ended.
+// stop stops the parts in reverse order, and returns when all have ended or ctx has.
 func (p *parts) stop(ctx context.Context) error {
 	var errs []error
 	for len(p.list) > 0 {
@@ -32,7 +32,8 @@ func (p *parts) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// end stops a part and leaves it alone when ctx ends first: a store that does not answer must not keep the process.
+// end stops a part. If ctx ends first, it leaves the part behind: a store that does not answer must not keep the
+// process alive.
 func (p part) end(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- p.stop(ctx) }()

@@ -16,7 +16,7 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// serveSQL starts answering on the SQL port.
+// serveSQL starts serving the SQL port.
 func (n *Node) serveSQL(context.Context) error {
 	secure, err := tlsConfig("sql.tls", n.cfg.SQL.TLS)
 	if err != nil {
@@ -44,7 +44,7 @@ func (n *Node) serveSQL(context.Context) error {
 		patience, cancel := context.WithTimeout(ctx, drain)
 		defer cancel()
 		err := server.Shutdown(patience)
-		if errors.Is(err, context.DeadlineExceeded) { // sessions that did not end were cut off
+		if errors.Is(err, context.DeadlineExceeded) { // the remaining sessions were cut off
 			err = nil
 		}
 		if serveErr := <-served; !errors.Is(serveErr, pgwire.ErrServerClosed) {
@@ -55,13 +55,13 @@ func (n *Node) serveSQL(context.Context) error {
 	return nil
 }
 
-// catalog is what a session's user may see: everything where nobody has to log in.
+// catalog returns what a session's user may read: everything if no login is required.
 func catalog(ctx context.Context, source *sqlreads.Source, known *auth.Authenticator,
 	who query.Principal) (exec.Catalog, error) {
 	if !who.Authenticated {
 		if !known.Open() {
 			return nil, &exec.ReadError{Kind: exec.Forbidden,
-				Message: "permission denied: there is an admin now, log in"}
+				Message: "permission denied: an admin has been configured, log in"}
 		}
 		return source.Catalog(layer.UserCtx{Name: who.User, Roles: []string{auth.AdminRole}}, nil), nil
 	}
@@ -69,7 +69,7 @@ func catalog(ctx context.Context, source *sqlreads.Source, known *auth.Authentic
 		u, err := known.User(ctx, who.User)
 		if layer.KindOf(err) == layer.Unauthorized {
 			err = &exec.ReadError{Kind: exec.Forbidden,
-				Message: fmt.Sprintf("permission denied: there is no user %q any more", who.User), Err: err}
+				Message: fmt.Sprintf("permission denied: user %q no longer exists", who.User), Err: err}
 		}
 		return u, err
 	}
@@ -80,13 +80,14 @@ func catalog(ctx context.Context, source *sqlreads.Source, known *auth.Authentic
 	return source.Catalog(now, user), nil
 }
 
-// sqlCredentials shows auth to the wire.
+// sqlCredentials implements pgwire.Credentials with auth.
 type sqlCredentials struct{ auth *auth.Authenticator }
 
 // Required implements pgwire.Credentials.
 func (c sqlCredentials) Required() bool { return !c.auth.Open() }
 
-// Verifier implements pgwire.Credentials. For a name that cannot log in there are keys too, which no password fits.
+// Verifier implements pgwire.Credentials. Names that cannot log in get keys too, which no password matches, so that
+// clients cannot tell which names exist.
 func (c sqlCredentials) Verifier(ctx context.Context, user string, remote net.Addr) (pgwire.Verifier, bool, error) {
 	s, err := c.auth.SCRAM(ctx, user, remote)
 	var refused *layer.Error

@@ -18,8 +18,7 @@ import (
 	"github.com/divandb/divan/node/config"
 )
 
-// storage is the store of a node, or of a command that works on one without a node, and what is below it. parts stops
-// it.
+// storage opens the store of a node, or of a command that works without a node. Its parts stop it.
 type storage struct {
 	cfg   *config.Config
 	log   *slog.Logger
@@ -32,8 +31,8 @@ type storage struct {
 	store   *layer.Store
 }
 
-// OpenStore opens the store of a configuration for a command that works on it without a node. Closing it releases the
-// data directory. An embedded store that is not there is made.
+// OpenStore opens the configured store for a command that works without a node, and creates an embedded store if there
+// is none. Closing the store releases the data directory.
 func OpenStore(ctx context.Context, c *config.Config, log *slog.Logger) (store *layer.Store,
 	closeStore func(context.Context) error, err error) {
 	s := &storage{cfg: c, log: log, parts: &parts{}}
@@ -45,9 +44,8 @@ func OpenStore(ctx context.Context, c *config.Config, log *slog.Logger) (store *
 	return s.store, s.parts.stop, nil
 }
 
-// OpenStoreToRead is OpenStore for a command that only reads. An embedded store is not changed in any way, may be on a
-// file system that is mounted read-only, and has to be there. With salvage it is opened in spite of damage, as far as
-// there is a way on.
+// OpenStoreToRead is OpenStore for a command that only reads. An embedded store must exist, is not changed in any way,
+// and may be on a read-only file system. With salvage, a damaged store is opened as far as possible.
 func OpenStoreToRead(ctx context.Context, c *config.Config, salvage bool, log *slog.Logger) (
 	store *layer.Store, closeStore func(context.Context) error, err error,
 ) {
@@ -58,7 +56,7 @@ func OpenStoreToRead(ctx context.Context, c *config.Config, salvage bool, log *s
 	return s.store, s.parts.stop, nil
 }
 
-// open opens the engine, which also locks the data directory, then the JavaScript sandbox and the layer on top of both.
+// open opens the engine, which also locks the data directory, then the JavaScript sandbox and the layer above them.
 func (s *storage) open(ctx context.Context) error {
 	var err error
 	switch {
@@ -76,7 +74,7 @@ func (s *storage) open(ctx context.Context) error {
 	v := s.cfg.Views
 	s.scripts = script.New(script.Options{
 		Limits: script.Limits{Time: v.MapTimeout, Memory: int64(v.MapMemory)},
-		Log:    func(message string) { s.log.Info("a design document's function logs", "message", message) },
+		Log:    func(message string) { s.log.Info("log message of a design document's function", "message", message) },
 	})
 	s.parts.add("scripts", closing(s.scripts))
 	root, err := s.root(ctx)
@@ -108,8 +106,8 @@ func (s *storage) open(ctx context.Context) error {
 	return nil
 }
 
-// makeData makes the data directory and tries whether it can be used: an engine's own error would come later and say
-// less. A store that is there already is opened also where nothing can be written, to be read.
+// makeData creates the data directory and tests that it is writable, because the engine's own error would come later
+// and say less. An existing store is also opened, for reading, if its directory is not writable.
 func (s *storage) makeData(context.Context) error {
 	if err := os.MkdirAll(s.cfg.Data, 0o700); err != nil {
 		return fmt.Errorf("data directory: %w", err)
@@ -129,8 +127,8 @@ func (s *storage) makeData(context.Context) error {
 	return fmt.Errorf("data directory: %w", err)
 }
 
-// root is the prefix of all keys in the engine: a directory's in FoundationDB, where others may live beside Divan, else
-// none.
+// root returns the prefix of all keys in the engine. In FoundationDB it is that of a directory, because other
+// applications may use the same cluster.
 func (s *storage) root(ctx context.Context) ([]byte, error) {
 	c := s.cfg.Storage
 	if c.Engine != config.EngineFDB {
@@ -138,12 +136,12 @@ func (s *storage) root(ctx context.Context) ([]byte, error) {
 	}
 	prefix, err := fdb.OpenDirectory(ctx, s.engine, strings.Split(c.Directory, "/"))
 	if err == nil {
-		s.log.Debug("keys are in FoundationDB", "directory", c.Directory, "prefix", fmt.Sprintf("%x", prefix))
+		s.log.Debug("using a FoundationDB directory", "directory", c.Directory, "prefix", fmt.Sprintf("%x", prefix))
 	}
 	return prefix, err
 }
 
-// serve lets other nodes of this machine use the store.
+// serve lets other nodes on this machine use the store.
 func (s *storage) serve(ctx context.Context) error {
 	c := s.cfg.Storage
 	if c.Listen == "" {
@@ -163,6 +161,6 @@ func (s *storage) serve(ctx context.Context) error {
 		return errors.Join(err, l.Close())
 	}
 	s.parts.add("store port", closing(server))
-	s.log.Info("other nodes can use the store", "at", server.Addr().String())
+	s.log.Info("serving the store to other nodes", "at", server.Addr().String())
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/divandb/divan/node/config"
 )
 
-// storeServerTLS is that of storage.listen; nil where it has none. With a ca, nodes need a certificate of it.
+// storeServerTLS returns the TLS configuration of storage.listen, or nil if it has none. If a ca is configured, nodes
+// need a certificate signed by it.
 func storeServerTLS(s config.Storage) (*tls.Config, error) {
 	t, err := tlsConfig("storage.tls", config.TLS{Cert: s.TLS.Cert, Key: s.TLS.Key})
 	if t == nil || err != nil || s.TLS.CA == "" {
@@ -21,7 +22,7 @@ func storeServerTLS(s config.Storage) (*tls.Config, error) {
 	return t, err
 }
 
-// storeClientTLS is that of storage.address; nil where no ca says whom to trust.
+// storeClientTLS returns the TLS configuration for storage.address, or nil if no ca is configured.
 func storeClientTLS(s config.Storage) (*tls.Config, error) {
 	if s.TLS.CA == "" {
 		return nil, nil
@@ -50,7 +51,7 @@ func certificates(file string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("storage.tls.ca: there is no certificate in %s", file)
+		return nil, fmt.Errorf("storage.tls.ca: no certificate in %s", file)
 	}
 	return pool, nil
 }

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// unfinishedPrefix begins the names of backups that are being made.
+// unfinishedPrefix begins the names of backups that are being written.
 const unfinishedPrefix = ".unfinished-"
 
-// errHeld is lockDir's where another process has the directory locked.
+// errHeld is returned by lockDir if another process holds the lock.
 var errHeld = errors.New("the directory is locked by another process")
 
-// makeUnfinished makes a directory for a backup in root. The directory is locked until unlock is called or the process
-// ends, so that other processes can tell it from one that was left behind. Several nodes may make backups in root: a
-// node that uses another one's store asks that node to.
+// makeUnfinished creates a directory for a backup in root. The directory stays locked until unlock is called or the
+// process ends, so that other processes can tell it from an abandoned one. Several nodes may write backups to root,
+// because a node that uses another node's store asks that node to.
 func makeUnfinished(root string) (dir string, unlock func() error, err error) {
 	for range 3 {
 		if dir, err = os.MkdirTemp(root, unfinishedPrefix); err != nil {
@@ -25,16 +25,16 @@ func makeUnfinished(root string) (dir string, unlock func() error, err error) {
 		switch unlock, err = lockDir(dir); {
 		case err == nil:
 			return dir, unlock, nil
-		// Directories cannot be locked here; sweep leaves this one alone then.
+		// Directories cannot be locked here. sweep then keeps this one, since it cannot lock it either.
 		case !errors.Is(err, errHeld) && !errors.Is(err, os.ErrNotExist):
 			return dir, func() error { return nil }, nil
 		}
-		// A node that starts was quicker, and removes it.
+		// Another node, just starting, locked the directory first and removes it.
 	}
 	return "", nil, err
 }
 
-// sweep removes what killed nodes have left of backups that they were making.
+// sweep removes unfinished backups of killed nodes.
 func (b backups) sweep(context.Context) error {
 	found, err := filepath.Glob(filepath.Join(escapeGlob(b.root), unfinishedPrefix+"*"))
 	if err != nil {
@@ -45,15 +45,15 @@ func (b backups) sweep(context.Context) error {
 		switch {
 		case errors.Is(err, errHeld), errors.Is(err, os.ErrNotExist):
 		case err != nil:
-			b.log.Warn("a backup that was not finished could not be removed", "directory", dir, "error", err)
+			b.log.Warn("an unfinished backup could not be removed", "directory", dir, "error", err)
 		default:
-			b.log.Info("a backup that was not finished was removed", "directory", dir)
+			b.log.Info("an unfinished backup was removed", "directory", dir)
 		}
 	}
 	return nil
 }
 
-// removeUnfinished removes a directory unless it is still being written.
+// removeUnfinished removes a directory unless a backup is still being written to it.
 func removeUnfinished(dir string) error {
 	unlock, err := lockDir(dir)
 	if err != nil {
@@ -62,7 +62,7 @@ func removeUnfinished(dir string) error {
 	return errors.Join(os.RemoveAll(dir), unlock())
 }
 
-// escapeGlob makes a path a pattern that only matches it.
+// escapeGlob returns a pattern that matches only path.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

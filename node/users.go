@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// userDocuments finds user documents in the store.
+// userDocuments reads user documents from the store.
 type userDocuments struct{ store *layer.Store }
 
 // UserDocument implements auth.Users.
@@ -18,7 +18,7 @@ func (u userDocuments) UserDocument(ctx context.Context, name string) (doc []byt
 	return u.document(ctx, auth.UserPrefix+name)
 }
 
-// document reads the winner of a document of _users; nil where there is none.
+// document reads the winner of a document in _users. It returns nil if there is none.
 func (u userDocuments) document(ctx context.Context, id string) (doc []byte, conflicted bool, err error) {
 	db, err := u.store.Database(ctx, auth.UsersDatabase)
 	if err == nil {
@@ -27,16 +27,17 @@ func (u userDocuments) document(ctx context.Context, id string) (doc []byte, con
 			return d.Body, len(d.Conflicts) > 0, nil
 		}
 	}
-	if k := layer.KindOf(err); k == layer.NotFound || k == layer.Invalid { // Invalid: a name that no document can have
+	// Invalid: no document can have this name
+	if k := layer.KindOf(err); k == layer.NotFound || k == layer.Invalid {
 		return nil, false, nil
 	}
 	return nil, false, err
 }
 
-// retryLogin is after how many seconds a client is to try again that came while too many others logged in.
+// retryLogin is the Retry-After, in seconds, when too many clients are logging in.
 const retryLogin = "5"
 
-// authenticator shows auth to the HTTP side.
+// authenticator implements api.Authenticator with auth.
 type authenticator struct{ *auth.Authenticator }
 
 // Authenticate implements api.Authenticator.
@@ -66,13 +67,13 @@ func (a authenticator) HasAdmins() bool { return !a.Open() }
 
 func userCtx(u api.User) layer.UserCtx { return layer.UserCtx{Name: u.Name, Roles: u.Roles} }
 
-// userRules holds the rules of the _users database for the HTTP side.
+// userRules applies the rules of the _users database to HTTP requests.
 type userRules struct {
 	store *layer.Store
 	auth  *auth.Authenticator
 }
 
-// BeforeWrite implements api.Users. The winner it compares with may be replaced before the write: then the write is a
+// BeforeWrite implements api.Users. If another write replaces the winner that it compares with, this write becomes a
 // conflict.
 func (u userRules) BeforeWrite(ctx context.Context, by api.User, dbAdmin bool, e *layer.Edit) error {
 	body := e.Body

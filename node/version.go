@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// version of the program; set at release by -ldflags "-X github.com/divandb/divan/node.version=1.2.3".
+// version is the program's version; set at release by -ldflags "-X github.com/divandb/divan/node.version=1.2.3".
 var version = "0.1.0-dev"
 
-// Version is this program's version, with the commit it was built from where the toolchain knows it.
+// Version returns the program's version, with the commit that it was built from where that is known.
 func Version() string {
 	if sha := Commit(); sha != "" {
 		return version + "+" + sha
@@ -16,7 +16,7 @@ func Version() string {
 	return version
 }
 
-// Commit is the short id of the commit the program was built from; empty when it is not known.
+// Commit returns the short id of the commit that the program was built from, or "" if that is unknown.
 func Commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -10,25 +10,25 @@ import (
 // systemDatabase is the virtual database that always exists and holds only the system schemas.
 const systemDatabase = "divan"
 
-// maintenance are names under which tools look for a database that is always there, and that is no template. Where
-// there is no database of such a name it is another name of the virtual one.
+// maintenance lists database names to which tools connect because they always exist in PostgreSQL (except templates). A
+// name that is not a database here refers to the virtual one.
 var maintenance = []string{"postgres", "template1"}
 
 // access is what the user of a session may see.
 type access struct {
 	who      Principal
 	database string
-	// virtual says that the database is the virtual one.
+	// virtual reports whether the database is the virtual one.
 	virtual bool
 	// of is Options.Catalog.
 	of      func(ctx context.Context, who Principal) (exec.Catalog, error)
 	catalog exec.Catalog
-	// fresh says that catalog is of this round of messages. Statements use allowed, which sees to it; descriptions need
-	// not.
+	// fresh reports whether catalog is of the current round of messages. Statements call allowed, which renews it;
+	// descriptions need not.
 	fresh bool
 }
 
-// newAccess fails where there is no such database.
+// newAccess returns an error if there is no such database.
 func newAccess(ctx context.Context, srv *Server, who Principal, database string) (*access, error) {
 	a := &access{who: who, database: database, of: srv.opts.Catalog}
 	var err error
@@ -45,7 +45,7 @@ func newAccess(ctx context.Context, srv *Server, who Principal, database string)
 	return a, nil
 }
 
-// allowed is what the user may see now. It is asked once for what the client sends up to the next ReadyForQuery.
+// allowed returns what the user may see now. It asks once for all messages up to the next ReadyForQuery.
 func (a *access) allowed(ctx context.Context) (exec.Catalog, error) {
 	if !a.fresh {
 		cat, err := a.of(ctx, a.who)
@@ -73,7 +73,7 @@ func (a *access) open(ctx context.Context) (exec.Database, error) {
 	return db, nil
 }
 
-// recheck fails where a result that is being read may not be read any more.
+// recheck returns an error if the user may no longer read the database, while a result is being read.
 func (a *access) recheck(ctx context.Context) error {
 	a.fresh = false
 	_, err := a.open(ctx)

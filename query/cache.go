@@ -9,38 +9,36 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// Queries are kept by their text once they have been parsed and bound, for clients that send them again: in simple
-// queries, or without a name of their own for the prepared statement. As prepared statements, they are looked at again
-// before each execution.
+// Parsed and bound queries are cached by their text, for clients that send them again: as simple queries, or as unnamed
+// prepared statements. Like prepared statements, they are checked before each execution.
 
-// Bounds of what a session keeps. Nothing is added while the node's sessions hold half of what they may, so that what
-// is kept is in nobody's way.
+// Limits of a session's cache. Nothing is added while the node's sessions hold half of their memory, so that caches do
+// not displace anything.
 const (
 	maxCached     = 128       // queries
-	maxCachedSize = 512 << 10 // bytes of all
+	maxCachedSize = 512 << 10 // bytes in total
 	largestCached = 64 << 10
 )
 
-// statementCache has the queries of a session, the last one used first. Their memory is the session's.
+// statementCache holds the queries of a session, most recently used first. Their memory is counted for the session.
 type statementCache struct {
 	lru  *simplelru.LRU[string, *prepared]
 	size int64
 }
 
-// cacheKey is what a query is found by: its text and the types that the client gave its parameters.
+// cacheKey returns the key of a query: its text and the types that the client gave its parameters.
 func cacheKey(text string, given []types.OID) string {
 	if len(given) == 0 {
 		return text
 	}
-	key := append([]byte(text), 0) // no text has a zero byte
+	key := append([]byte(text), 0) // no text contains a zero byte
 	for _, t := range given {
 		key = binary.AppendVarint(key, int64(t))
 	}
 	return string(key)
 }
 
-// cached finds a query and looks at its names again. It answers nil where there is none, or where it has to be bound
-// again.
+// cached finds a query and checks its names again. It returns nil if there is none, or if it must be bound again.
 func (sts *statements) cached(w *work.Work, text string, given []types.OID) *prepared {
 	if sts.cache.lru == nil {
 		return nil
@@ -52,7 +50,7 @@ func (sts *statements) cached(w *work.Work, text string, given []types.OID) *pre
 	}
 	bound, err := p.bound.Refreshed(w, sts.names)
 	if err != nil || bound == nil || w.Hold(p.size) != nil {
-		// Whoever binds it again finds what is wrong, and where.
+		// The caller binds it again, and so finds the error and its position.
 		sts.cache.lru.Remove(key)
 		return nil
 	}
@@ -61,7 +59,7 @@ func (sts *statements) cached(w *work.Work, text string, given []types.OID) *pre
 	return &again
 }
 
-// remember keeps a query that has been bound, where there is room.
+// remember caches a bound query if there is room.
 func (sts *statements) remember(p *prepared, given []types.OID) {
 	if p.bound == nil || p.size > largestCached {
 		return
@@ -71,7 +69,7 @@ func (sts *statements) remember(p *prepared, given []types.OID) {
 	}
 	c := &sts.cache
 	if c.lru == nil {
-		c.lru, _ = simplelru.NewLRU(maxCached, func(_ string, old *prepared) { // its only error is a size below 1
+		c.lru, _ = simplelru.NewLRU(maxCached, func(_ string, old *prepared) { // it fails only for a size below 1
 			c.size -= old.size
 			sts.memory.Shrink(old.size)
 		})

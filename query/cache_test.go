@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// TestServer_CachedStatements: a query that is sent again means what it means now, in both protocols.
+// TestServer_CachedStatements checks that a repeated query is resolved as of now, in both protocols.
 func TestServer_CachedStatements(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)
@@ -61,8 +61,8 @@ func TestServer_CachedStatements(t *testing.T) {
 	}
 }
 
-// TestServer_CachedViews: a kept query is bound again where its view has another reduce function or is one of another
-// design document.
+// TestServer_CachedViews checks that a cached query is bound again if its view has another reduce function or belongs
+// to another design document.
 func TestServer_CachedViews(t *testing.T) {
 	s := exectest.NewStore()
 	db := s.Create("db")
@@ -91,7 +91,7 @@ func TestServer_CachedViews(t *testing.T) {
 	}
 }
 
-// TestServer_CacheBound: a session keeps so much and no more, and gives it back.
+// TestServer_CacheBound checks that the cache of a session is limited, and that its memory is released.
 func TestServer_CacheBound(t *testing.T) {
 	s := exectest.NewStore()
 	s.Create("postgres")
@@ -104,17 +104,17 @@ func TestServer_CacheBound(t *testing.T) {
 		}
 	}
 	if now, _, _ := srv.Memory(); now == 0 || now > 1<<20 {
-		t.Errorf("%d bytes are held by what is kept", now)
+		t.Errorf("the cache holds %d bytes", now)
 	}
 	if _, err := conn.Exec(t.Context(), "DISCARD PLANS"); err != nil {
 		t.Fatal(err)
 	}
 	if now, _, _ := srv.Memory(); now != 0 {
-		t.Errorf("%d bytes are held by nothing", now)
+		t.Errorf("%d bytes are still held", now)
 	}
 }
 
-// BenchmarkSimpleQuery is the time of a short query that is sent again and again, and of one that is new each time.
+// BenchmarkSimpleQuery measures a short query that is repeated, and one that is new each time.
 func BenchmarkSimpleQuery(b *testing.B) {
 	s := exectest.NewStore()
 	cities(s)

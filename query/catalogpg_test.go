@@ -14,8 +14,8 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
-// TestCatalog_PostgreSQL holds the rows of the catalogue against those of a live PostgreSQL 15: what is in both is the
-// same there. Drivers read the types by their OIDs, and decode values by what they find.
+// TestCatalog_PostgreSQL compares the rows of the catalogue with those of a live PostgreSQL 15: rows that are in both
+// must be the same. Drivers find types by their OIDs and decode values by what they read there.
 func TestCatalog_PostgreSQL(t *testing.T) {
 	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
 	s := exectest.NewStore()
@@ -24,13 +24,13 @@ func TestCatalog_PostgreSQL(t *testing.T) {
 	ours := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
 	for _, c := range []struct {
 		name string
-		sql  string // the first column is what rows are found by
-		// all says that PostgreSQL has every row of ours, least how many are in both at least.
+		sql  string // the first column identifies rows
+		// all requires PostgreSQL to have every row of ours, least is the minimum number of common rows.
 		all   bool
 		least int
-		// but are rows and columns that differ on purpose, with the reason.
+		// but lists rows and columns that differ on purpose, with the reason.
 		but map[string]string
-		// zero are columns that may be 0 where PostgreSQL names what is not here.
+		// zero lists columns that may be 0 where PostgreSQL refers to something that does not exist here.
 		zero []string
 	}{
 		{name: "pg_type", all: true, least: 60, sql: `
@@ -101,7 +101,7 @@ func TestCatalog_PostgreSQL(t *testing.T) {
 	}
 }
 
-// rowsByKey are the rows of a query as texts, by their first column, and the names of the columns.
+// rowsByKey returns the rows of a query as texts by their first column, and the names of the columns.
 func rowsByKey(ctx context.Context, t *testing.T, conn *pgx.Conn, sql string) (map[string][]string, []string) {
 	t.Helper()
 	results, err := conn.PgConn().Exec(ctx, strings.TrimSpace(sql)).ReadAll()

@@ -14,7 +14,7 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// swedes is a database whose ids and names are in no order of bytes.
+// swedes is a database whose ids and names do not sort by bytes.
 func swedes(t *testing.T) (*pgx.Conn, string) {
 	s := exectest.NewStore()
 	db := s.Create("people")
@@ -39,8 +39,8 @@ func list(t *testing.T, conn *pgx.Conn, sql string) string {
 	return strings.Join(out, " ")
 }
 
-// TestCollation_Documents orders and compares over the store. The ids are where a collation by mistake would become a
-// key range.
+// TestCollation_Documents sorts and compares documents. Their ids would be read as a wrong key range if a collation
+// were ignored.
 func TestCollation_Documents(t *testing.T) {
 	conn, _ := swedes(t)
 	for sql, want := range map[string]string{
@@ -68,8 +68,8 @@ func TestCollation_Documents(t *testing.T) {
 	}
 }
 
-// TestCollation_Explain: the sort shows its collation, a comparison under one is a filter, and equality and "C" still
-// read a range.
+// TestCollation_Explain checks that a sort shows its collation, that a comparison under a collation is a filter, and
+// that equality and "C" still read a range.
 func TestCollation_Explain(t *testing.T) {
 	conn, _ := swedes(t)
 	for _, c := range []struct {
@@ -102,7 +102,7 @@ func TestCollation_Explain(t *testing.T) {
 	}
 }
 
-// TestCollation_Refused: what could be answered wrongly is not answered.
+// TestCollation_Refused checks that queries whose answer might be wrong are refused.
 func TestCollation_Refused(t *testing.T) {
 	conn, _ := swedes(t)
 	for sql, want := range map[string]string{
@@ -136,7 +136,8 @@ func TestCollation_Refused(t *testing.T) {
 	}
 }
 
-// TestCollation_Catalog: what pg_collation lists can be used, and PostgreSQL has all of it under the same description.
+// TestCollation_Catalog checks that all collations in pg_collation can be used, and that PostgreSQL describes them in
+// the same way.
 func TestCollation_Catalog(t *testing.T) {
 	conn, url := swedes(t)
 	const all = `SELECT concat_ws('|', collname, collprovider, collisdeterministic, collencoding, colliculocale, collcollate) FROM pg_collation`

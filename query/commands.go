@@ -17,7 +17,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// command makes the portal of a statement that is no query: its work is done when it is executed, not before.
+// command makes the portal of a statement that is not a query. It does its work when it is executed.
 func (e *execution) command(p *portal) error {
 	do := func(tag string, f func(ctx context.Context) error) {
 		p.tag = func(int64) string { return tag }
@@ -76,7 +76,7 @@ func (e *execution) command(p *portal) error {
 	case *ast.LockTable:
 		do("LOCK TABLE", func(ctx context.Context) error { return e.lock(ctx, s) })
 	default:
-		return sqlstate.New(sqlstate.InternalError, "statement without a meaning")
+		return sqlstate.New(sqlstate.InternalError, "unknown kind of statement")
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (e *execution) declare(s *ast.Declare, text string) error {
 	return nil
 }
 
-// fetch makes a portal that draws rows from a cursor.
+// fetch makes a portal that fetches rows from a cursor.
 func (e *execution) fetch(p *portal, s *ast.Fetch) error {
 	c := e.ss.portals.byName[s.Cursor]
 	if c == nil {
@@ -166,7 +166,7 @@ func (e *execution) fetch(p *portal, s *ast.Fetch) error {
 		}
 		return nil
 	}
-	// The rows are the cursor's, in the cursor's formats when it is a binary one.
+	// The rows have the columns of the cursor, and its formats if it is a binary one.
 	p.columns, p.types = c.columns, c.types
 	if len(p.formats) != len(c.columns) {
 		p.formats = slices.Clone(c.formats)
@@ -179,11 +179,11 @@ func (e *execution) fetch(p *portal, s *ast.Fetch) error {
 	return nil
 }
 
-// fetchRows draws a number of rows from a cursor, which stays open.
+// fetchRows fetches a number of rows from a cursor, which stays open.
 type fetchRows struct {
 	cursor *portal
 	s      *ast.Fetch
-	left   int64 // -1 for all
+	left   int64 // -1 means all
 	begun  bool
 	got    int64
 }
@@ -201,7 +201,7 @@ func (f *fetchRows) next(ctx context.Context, _ bool) ([]types.Datum, error) {
 	if f.left == 0 {
 		return nil, io.EOF
 	}
-	// The first row is waited for; after it a feed that has no more for now ends the FETCH.
+	// Wait for the first row. After that, a feed without further rows ends the FETCH.
 	row, err := f.draw(ctx, f.got > 0)
 	switch {
 	case errors.Is(err, exec.ErrIdle):
@@ -213,11 +213,11 @@ func (f *fetchRows) next(ctx context.Context, _ bool) ([]types.Datum, error) {
 			f.left--
 		}
 	}
-	return row, placeless(err)
+	return row, withoutPosition(err)
 }
 
-// placeless takes the place from an error of a statement that is not the one that the client has sent.
-func placeless(err error) error {
+// withoutPosition removes the position from an error of a statement that is not the one that the client has sent.
+func withoutPosition(err error) error {
 	var e *sqlstate.Error
 	if !errors.As(err, &e) || e.Pos == 0 {
 		return err
@@ -227,7 +227,7 @@ func placeless(err error) error {
 	return &c
 }
 
-// begin works out how many rows to give, and passes over those in front of an absolute or relative place.
+// begin computes the number of rows to return, and skips those before an absolute or relative position.
 func (f *fetchRows) begin(ctx context.Context) error {
 	backward := sqlstate.New(sqlstate.ObjectNotInPrerequisite,
 		"cursor can only scan forward").WithHint("Declare the cursor again to read from the start.")

@@ -26,7 +26,7 @@ type copier struct {
 	buffer []byte
 }
 
-// binarySignature begins a binary copy: the signature, flags and the length of the header's extension.
+// binarySignature begins a binary copy: the signature, the flags and the length of the header extension.
 const binarySignature = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 func newCopier(o *ast.Copy, cols []pgwire.Column, env *types.Env) *copier {
@@ -41,10 +41,10 @@ func newCopier(o *ast.Copy, cols []pgwire.Column, env *types.Env) *copier {
 
 func (c *copier) binary() bool { return c.opts.Format == "binary" }
 
-// tag counts rows, not the header's lines.
+// tag counts rows, without the header line.
 func (c *copier) tag(int64) string { return "COPY " + strconv.FormatInt(c.rows, 10) }
 
-// begin makes the line of names, if there is to be one and it was not sent yet.
+// begin writes the header line if there is one and it has not been sent yet.
 func (c *copier) begin() bool {
 	if c.begun {
 		return false
@@ -68,8 +68,8 @@ func (c *copier) begin() bool {
 	return false
 }
 
-// signature adds the header of the binary format, which goes with what is first in it, as clients expect: the first
-// row, or the trailer.
+// signature adds the header of the binary format. Clients expect it in one message with what follows: the first row, or
+// the trailer.
 func (c *copier) signature() {
 	if c.binary() && !c.signed {
 		c.signed = true
@@ -77,7 +77,7 @@ func (c *copier) signature() {
 	}
 }
 
-// finish makes the trailer of the binary format.
+// finish writes the trailer of the binary format.
 func (c *copier) finish() bool {
 	if c.ended || !c.binary() {
 		return false
@@ -104,7 +104,7 @@ func (c *copier) row(row []types.Datum) error {
 			continue
 		}
 		if d.K == types.KJSON {
-			c.buffer = append(c.buffer[:0], d.S...) // a document's own text
+			c.buffer = append(c.buffer[:0], d.S...) // the document's own text
 		} else {
 			c.buffer = types.AppendText(c.buffer[:0], d, c.types[i], c.env)
 		}
@@ -163,7 +163,8 @@ func (c *copier) text(dst []byte, s string) []byte {
 	return dst
 }
 
-// csv quotes where it must: the delimiter, the quote, line breaks, what reads as NULL, and \. alone on a line.
+// csv quotes a value if necessary: if it contains the delimiter, the quote or a line break, if it reads as NULL, or if
+// it is \. on its own line.
 func (c *copier) csv(dst []byte, s string, force bool) []byte {
 	if !force && s != c.opts.Null && !(s == `\.` && len(c.names) == 1) &&
 		!strings.ContainsAny(s, c.opts.Delimiter+c.opts.Quote+"\n\r") {

@@ -21,15 +21,15 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
-// TestCorpus_PostgreSQL runs the statements of testdata/corpus here and on a live PostgreSQL 15: names, types and rows
-// of the results are the same, or the SQLSTATE, the words and the place of the error. Statements are lines, by feature
-// in files; lines that begin with -- are comments. Before a statement may stand
+// TestCorpus_PostgreSQL runs the statements of testdata/corpus here and on a live PostgreSQL 15. The names, types and
+// rows of the results must be the same, or the SQLSTATE, message and position of the error. Each file covers a feature.
+// Each statement is a line; lines that begin with -- are comments. A statement may be preceded by
 //
 //	-- unordered: rows in any order
 //	-- differs: why only the SQLSTATE, or nothing, is the same
-//	-- parameters: a JSON array of texts, with which it goes by the extended protocol
+//	-- parameters: a JSON array of texts, which are sent by the extended protocol
 //
-// The documents of corpusDocs are in both.
+// Both servers have the documents of corpusDocs.
 func TestCorpus_PostgreSQL(t *testing.T) {
 	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
 	s := exectest.NewStore()
@@ -62,7 +62,7 @@ func TestCorpus_PostgreSQL(t *testing.T) {
 				got := result(t.Context(), ours, line, params, unordered)
 				want := result(t.Context(), theirs, line, params, unordered)
 				if at, _, placeless := strings.Cut(want, " at 0: "); placeless && strings.HasPrefix(got, at+" at ") {
-					// We know the place of some errors for which PostgreSQL has none.
+					// Divan knows the position of some errors that have none in PostgreSQL.
 					got = place.ReplaceAllString(got, "${1}0: ")
 				}
 				if (got == want) == differs {
@@ -78,7 +78,7 @@ var documents = regexp.MustCompile(`(?i)\b(docs|by\.)`)
 
 var place = regexp.MustCompile(`(?m)^(ERROR ..... at )\d+: `)
 
-// result is what a statement answers, as a text.
+// result returns the answer to a statement as a text.
 func result(ctx context.Context, conn *pgx.Conn, sql string, params []*string, unordered bool) string {
 	ofDocuments := documents.MatchString(sql)
 	var results []*pgconn.Result
@@ -108,7 +108,7 @@ func result(ctx context.Context, conn *pgx.Conn, sql string, params []*string, u
 				case v == nil:
 					fields = append(fields, "NULL")
 				case ofDocuments && r.FieldDescriptions[i].DataTypeOID == pgtype.JSONBOID:
-					// A document's own text keeps the blanks that it came with.
+					// A document's own text keeps its white space.
 					var b bytes.Buffer
 					if err := json.Compact(&b, v); err != nil {
 						b.WriteString("no JSON: " + string(v))
@@ -125,12 +125,16 @@ func result(ctx context.Context, conn *pgx.Conn, sql string, params []*string, u
 		}
 		var head []string
 		for _, f := range r.FieldDescriptions {
-			// The OIDs of relations differ, the places of columns in them do not.
+			// The OIDs of relations differ, but not the numbers of their columns.
 			of := ""
 			if f.TableOID != 0 {
 				of = fmt.Sprintf(" column %d", f.TableAttributeNumber)
 			}
-			head = append(head, fmt.Sprintf("%s %d%s", f.Name, f.DataTypeOID, of))
+			mod := ""
+			if f.TypeModifier != -1 {
+				mod = fmt.Sprintf(" mod %d", f.TypeModifier)
+			}
+			head = append(head, fmt.Sprintf("%s %d%s%s", f.Name, f.DataTypeOID, mod, of))
 		}
 		out = append(append(out, strings.Join(head, "|")), rows...)
 		out = append(out, r.CommandTag.String())

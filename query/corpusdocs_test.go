@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// corpusValues are the members v of the documents of the corpus; the documents are d00, d01 and so on, with their
+// corpusValues are the members v of the documents of the corpus. The documents are d00, d01 and so on, with their
 // number as i.
 var corpusValues = []string{
 	`0`, `1`, `2`, `-1`, `1.5`, `2990`, `2991`, `10`, `42`, `"0"`, `"1"`, `"42"`, `"0042"`, `"Oslo"`, `"2990"`,
@@ -21,8 +21,8 @@ var corpusValues = []string{
 	`{"long":1.50,"b":[1E+2, -0.0],"long":2e-3,"é":"\u00e9"}`,
 }
 
-// corpusDocs puts the same documents into both: relation docs, and the views by.v, from v to i, and by.arr, from a name
-// and i to i.
+// corpusDocs writes the same documents to both servers: relation docs, and the views by.v, which maps v to i, and
+// by.arr, which maps a name and i to i.
 func corpusDocs(t *testing.T, db *exectest.DB, theirs *pgx.Conn) {
 	t.Helper()
 	exec := func(sql string, args ...any) {
@@ -31,9 +31,9 @@ func corpusDocs(t *testing.T, db *exectest.DB, theirs *pgx.Conn) {
 			t.Fatal(err)
 		}
 	}
-	// A server that is there already may have had a corpus before.
+	// A server that was not started for this test may have the tables of an earlier run.
 	exec(`DROP SCHEMA IF EXISTS by CASCADE; DROP TABLE IF EXISTS docs; CREATE SCHEMA by;
-		CREATE TABLE docs (id text, rev text, doc jsonb);
+		CREATE TABLE docs (id text PRIMARY KEY, rev text, doc jsonb);
 		CREATE TABLE by.v (id text, key jsonb, value jsonb); CREATE TABLE by.arr (id text, key jsonb, value jsonb)`)
 	for i, v := range corpusValues {
 		id := fmt.Sprintf("d%02d", i)

@@ -14,7 +14,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// TestDocumentation: the list of functions in docs/sql.md is the one that statements are bound to. -update writes it.
+// TestDocumentation checks that the list of functions in docs/sql.md is the list that statements are bound to. -update
+// writes it.
 func TestDocumentation(t *testing.T) {
 	const (
 		file  = "../docs/sql.md"
@@ -42,7 +43,7 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// functionList is a table for each family.
+// functionList returns a table for each family.
 func functionList() string {
 	var b strings.Builder
 	for _, f := range funcs.Families {
@@ -118,7 +119,7 @@ func typeNames(args []types.OID, variadic bool) string {
 	return strings.Join(names, ", ")
 }
 
-// returns names a result; a type that follows from the arguments has none of its own.
+// returns names the type of a result, or says that it depends on the arguments.
 func returns(t types.OID) string {
 	if t == 0 {
 		return "by the arguments"

@@ -14,14 +14,14 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// execution is one execution of a statement, with its parameters. It makes the portal that runs it.
+// execution is one execution of a statement with its parameters. It makes the portal that runs it.
 type execution struct {
 	ss     *session
 	st     *prepared
 	params []types.Datum
 }
 
-// portal makes a portal, with the formats that the client wants its columns in.
+// portal makes a portal. formats are the formats that the client requests for its columns.
 func (e *execution) portal(formats []int16) (*portal, error) {
 	ss, st := e.ss, e.st
 	if n := len(formats); n > 1 && n != len(st.columns) {
@@ -78,7 +78,7 @@ func (e *execution) run(ctx context.Context) (rowSource, error) {
 	return &planRows{plan: root, st: st, unpin: unpin}, nil
 }
 
-// explain plans and, with ANALYZE, runs.
+// explain plans and, with ANALYZE, runs a query.
 func (e *execution) explain(ctx context.Context, s *ast.Explain) (rowSource, error) {
 	params := e.params
 	for len(params) < len(e.st.params) {
@@ -108,7 +108,7 @@ func (e *execution) explain(ctx context.Context, s *ast.Explain) (rowSource, err
 			}
 			returned++
 		}
-		// Closing would forget what EXPLAIN is about to show.
+		// Closing drops what EXPLAIN is about to show, so do it at the end.
 		defer rows.close()
 	}
 	took := time.Since(began)

@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// Several connections read one snapshot, as DuckDB and pg_dump -j do.
+// Several connections read one snapshot, as with DuckDB and pg_dump -j.
 func TestSnapshot_Exported(t *testing.T) {
 	s := exectest.NewStore()
 	db := cities(s)
@@ -39,7 +39,7 @@ func TestSnapshot_Exported(t *testing.T) {
 		if _, err := first.Exec(t.Context(), "COMMIT"); err != nil {
 			t.Fatal(err)
 		}
-		// It reads on, but nobody else can begin to.
+		// It can continue to read, but no other session can import the snapshot.
 		if n := count(t, second, "docs"); n != was {
 			t.Errorf("%s: after its end the second reads %d documents, not %d", begin, n, was)
 		}

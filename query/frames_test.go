@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
-// TestFrames_PostgreSQL: aggregates that can forget rows, that are folded by a tree, and that are computed anew are
-// what PostgreSQL says over frames of every kind.
+// TestFrames_PostgreSQL compares aggregates over all kinds of frames with PostgreSQL: those that can remove rows, those
+// computed by a tree, and those that are recomputed.
 func TestFrames_PostgreSQL(t *testing.T) {
 	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
 	s := exectest.NewStore()
@@ -34,7 +34,7 @@ func TestFrames_PostgreSQL(t *testing.T) {
 	for _, frame := range frames {
 		orders := []string{"i", "n", "n DESC NULLS LAST"}
 		if strings.HasPrefix(frame, "ROWS") {
-			orders = []string{"i", "n, i", "n DESC, i"} // the order of peers is open
+			orders = []string{"i", "n, i", "n DESC, i"} // the order of peers is undefined
 		}
 		for _, order := range orders {
 			for _, agg := range aggregates {

@@ -24,7 +24,7 @@ func (silent) Notice(*sqlstate.Error)         {}
 func (silent) ParameterStatus(string, string) {}
 func (silent) Wake()                          {}
 
-// openSession opens a session without a wire.
+// openSession opens a session without a connection.
 func openSession(t testing.TB, s *exectest.Store, db string) pgwire.Session {
 	t.Helper()
 	srv := query.NewServer(query.Options{
@@ -41,7 +41,7 @@ func openSession(t testing.TB, s *exectest.Store, db string) pgwire.Session {
 	return ss
 }
 
-// run executes a simple query and returns its rows, one text each, at most limit of them.
+// run executes a simple query and returns its rows as texts, at most limit of them.
 func run(ctx context.Context, ss pgwire.Session, src string, limit int) ([]string, error) {
 	pieces, err := ss.Split(ctx, src)
 	if err != nil {
@@ -86,7 +86,8 @@ func run(ctx context.Context, ss pgwire.Session, src string, limit int) ([]strin
 	return out, nil
 }
 
-// FuzzStatement: no statement makes the gateway panic, run on after its context ends, or fail with an internal error.
+// FuzzStatement checks that no statement makes the gateway panic, run on after its context ends, or fail with an
+// internal error.
 func FuzzStatement(f *testing.F) {
 	text, err := os.ReadFile("testdata/expressions.txt")
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// postgresSettings are those that a session of PostgreSQL may change and that have no effect here: clients set them out
-// of habit.
+// postgresSettings lists settings that a session of PostgreSQL may change and that have no effect here. Clients set
+// them routinely.
 //
 //go:embed postgres_settings.txt
 var postgresSettings string
 
-// harmless are postgresSettings by name.
+// harmless maps the names to postgresSettings.
 var harmless = func() map[string]*setting {
 	out := map[string]*setting{}
 	for _, line := range strings.Split(strings.TrimSpace(postgresSettings), "\n") {
@@ -43,23 +43,23 @@ var harmless = func() map[string]*setting {
 	return out
 }()
 
-// unit is a unit of a setting, as so many of the smallest of its kind.
+// unit is a unit of a setting, in terms of the smallest unit of its kind.
 type unit struct {
 	name string
 	n    float64
 }
 
-// memoryUnits and timeUnits go from the smallest to the largest.
+// memoryUnits and timeUnits are sorted from the smallest to the largest.
 var (
 	memoryUnits = []unit{{"B", 1}, {"kB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}, {"TB", 1 << 40}}
 	timeUnits   = []unit{{"us", 1}, {"ms", 1e3}, {"s", 1e6}, {"min", 60e6}, {"h", 3600e6}, {"d", 86400e6}}
 )
 
-// quantity checks a number with a unit or without one, and writes it as PostgreSQL does (guc.c).
+// quantity checks a number with an optional unit, and formats it as PostgreSQL does (guc.c).
 type quantity struct {
 	name      string
 	low, high float64
-	unit      string // of a number without one; "" where there is none
+	unit      string // of a number without a unit; "" if it has none
 	whole     bool
 }
 
@@ -96,7 +96,7 @@ func (q quantity) check(v string) (string, error) {
 	if f <= 0 || q.unit == "" {
 		return number(f), nil
 	}
-	// The largest unit that it is a whole number of.
+	// Use the largest unit of which it is a multiple.
 	shown, in := f*base, units[0]
 	for _, u := range units {
 		if rest := math.Mod(shown, u.n); rest == 0 {
@@ -106,7 +106,7 @@ func (q quantity) check(v string) (string, error) {
 	return number(shown/in.n) + in.name, nil
 }
 
-// units are those that a value may have, and how much its own is.
+// units returns the units that a value may have, and the size of the setting's own.
 func (q quantity) units() ([]unit, float64) {
 	if q.unit == "8kB" {
 		return memoryUnits, 8 << 10

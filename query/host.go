@@ -15,11 +15,11 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// host is a session as the functions and system catalogue of its statements see it.
+// host is a session as seen by the functions and the system catalogue of its statements.
 type host struct {
 	ss   *session
-	seed *funcs.Seed // of setseed; nil without one
-	// snapshot is the catalogue as this statement sees it, made when first asked for.
+	seed *funcs.Seed // set by setseed, otherwise nil
+	// snapshot is the catalogue as seen by this statement, built when first needed.
 	snapshot *catalog.Snapshot
 }
 
@@ -34,7 +34,7 @@ func (h *host) User() string     { return h.ss.start.User }
 func (h *host) Database() string { return h.ss.start.Database }
 func (h *host) PID() uint32      { return h.ss.start.PID }
 
-// Seed is where setseed keeps its state.
+// Seed returns where setseed stores its state.
 func (h *host) Seed() **funcs.Seed { return &h.seed }
 
 func (h *host) Started() time.Time { return h.ss.start.Since }
@@ -81,7 +81,7 @@ func (h *host) Terminate(ctx context.Context, pid uint32) (bool, error) {
 	return h.signalled(pid, h.ss.srv.wire.Terminate(pid)), nil
 }
 
-// signalled warns of a process id that nobody has.
+// signalled warns if no session has the process id.
 func (h *host) signalled(pid uint32, found bool) bool {
 	if !found {
 		h.ss.notice(sqlstate.New(sqlstate.Warning, "PID %d is not a PostgreSQL backend process", int32(pid)))
@@ -89,8 +89,8 @@ func (h *host) signalled(pid uint32, found bool) bool {
 	return found
 }
 
-// maySignal fails where a session is somebody else's and the user is no admin. The words are PostgreSQL's
-// (signalfuncs.c).
+// maySignal returns an error if a session belongs to another user and the current user is not an admin. The messages
+// are PostgreSQL's (signalfuncs.c).
 func (h *host) maySignal(ctx context.Context, pid uint32, admins, others string) error {
 	target := h.ss.srv.session(pid)
 	mine, err := h.ss.access.allowed(ctx)
@@ -150,8 +150,8 @@ func (h *host) Notify(ctx context.Context, channel, payload string) error {
 // Listening implements catalog.Notifier: pg_listening_channels.
 func (h *host) Listening() []string { return h.ss.notes.channels() }
 
-// CatalogSnapshot implements catalog.Source. A snapshot lives as long as one message of the client: statements that
-// follow see design documents that others have changed.
+// CatalogSnapshot implements catalog.Source. A snapshot lasts for one message of the client. Later statements see
+// design documents that others have changed.
 func (h *host) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, error) {
 	if h.snapshot != nil {
 		return h.snapshot, nil
@@ -177,6 +177,14 @@ func (h *host) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, error) {
 		if in.Designs, err = db.Designs(ctx); err != nil {
 			return nil, exec.StoreError(err)
 		}
+	}
+	in.Locks = func() []catalog.Lock {
+		var out []catalog.Lock
+		for _, l := range h.ss.srv.locks.List() {
+			out = append(out, catalog.Lock{PID: l.PID, Database: l.Key.Database, Number: l.Key.Number, Pair: l.Key.Pair,
+				Shared: l.Shared, Granted: l.Granted})
+		}
+		return out
 	}
 	in.Settings, in.Prepared, in.Cursors = h.ss.vars.described, h.ss.statements.named, h.ss.portals.openCursors
 	for _, a := range h.ss.srv.Sessions() {

@@ -15,7 +15,7 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// chain is n WITH queries that each use the one before twice.
+// chain returns n WITH queries that each refer twice to the one before.
 func chain(n int, how string) string {
 	var b strings.Builder
 	b.WriteString("WITH c0 AS (SELECT 1 x)")
@@ -35,7 +35,7 @@ func numbered(n int, format, sep string) string {
 	return strings.Join(parts, sep)
 }
 
-// nested puts a query n times into the FROM of another.
+// nested nests a query n times in the FROM of another.
 func nested(n int, inner, around string) string {
 	for range n {
 		inner = strings.Replace(around, "QUERY", inner, 1)
@@ -43,12 +43,11 @@ func nested(n int, inner, around string) string {
 	return inner
 }
 
-// long is one row of a long value.
+// long is a row with a long value.
 const long = " FROM (SELECT repeat('a',7000000) x OFFSET 0) q"
 
-// hostile are statements that would take for ever, or more memory than there is, if anything about them were computed
-// as often as there are paths to it, or counted nowhere. Each ends by itself, with its answer or its error, and the
-// connection lives.
+// hostile are statements that would run for ever or exhaust the memory if any part of them were computed once for each
+// path to it, or not counted. Each ends with its answer or its error, and the connection continues.
 var hostile = []struct{ name, sql, code string }{
 	{"chain of WITH", chain(40, ""), ""},
 	{"chain of WITH, materialized", chain(40, "MATERIALIZED"), ""},
@@ -130,7 +129,7 @@ var hostile = []struct{ name, sql, code string }{
 	{"array of a text", "SELECT cardinality(('{'||repeat('1,',10000000)||'1}')::int[])", "53200"},
 	{"lpad", "SELECT length(lpad('x', 2000000000))", "54000"},
 	{"translate", "SELECT length(translate(repeat('x',1000000), repeat('y',100000), ''))", ""},
-	// Short values that name a long one many times, or that become long in another form.
+	// Short values that refer many times to a long one, or whose other forms are long.
 	{"separator",
 		"SELECT length(array_to_string(array_agg(''::text), repeat('x',1000000))) FROM generate_series(1,1000)",
 		"53200"},
@@ -197,7 +196,7 @@ func TestServer_HostileStatements(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)
 	srv, addr := start(t, s, nil)
-	// Statements that come to the bound come to a smaller one sooner.
+	// A statement that reaches the memory limit reaches a smaller one sooner.
 	tight, tightAddr := start(t, s, func(o *query.Options) { o.Memory.Statement = 16 << 20 })
 	conn, tightConn := dial(t, addr), dial(t, tightAddr)
 	for _, h := range hostile {
@@ -231,7 +230,7 @@ func TestServer_HostileStatements(t *testing.T) {
 	}
 }
 
-// TestServer_Endless: statements that never end are cancelled, whatever part of them is under way.
+// TestServer_Endless checks that statements that never end are cancelled, in whatever part they are.
 func TestServer_Endless(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)
@@ -267,7 +266,7 @@ func TestServer_Endless(t *testing.T) {
 	}
 }
 
-// TestServer_Memory: what a session holds counts for it and for the node, until it lets go.
+// TestServer_Memory checks that memory held by a session counts for it and for the node until it is released.
 func TestServer_Memory(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)
@@ -286,16 +285,16 @@ func TestServer_Memory(t *testing.T) {
 	one, two := dial(t, addr), dial(t, addr)
 	nothingHeld := func() {
 		t.Helper()
-		// The next answer comes after the last message was given back. Queries are kept.
+		// The memory of the last message is released before the next answer. Drop the cached queries too.
 		exec(one, "DISCARD PLANS", "", "")
 		exec(two, "DISCARD PLANS", "", "")
 		if now, _, _ := srv.Memory(); now != 0 {
-			t.Errorf("%d bytes are held still", now)
+			t.Errorf("%d bytes are still held", now)
 		}
 	}
 	exec(one, "SELECT length(repeat('x', 5000000))", "53200", "sql.statement_memory")
 	exec(one, "SELECT length(repeat('x', 3000000))", "", "")
-	// Cursors that have read their rows hold them.
+	// A cursor that has sorted its rows holds them.
 	cursor := func(i int) string {
 		return fmt.Sprintf("DECLARE c%d CURSOR FOR SELECT x FROM (SELECT repeat('x', 3000) || g AS x FROM "+
 			"generate_series(1, 900) g) q ORDER BY x; FETCH c%d", i, i)

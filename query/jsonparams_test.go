@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
-// TestParameters_JSON: values of a driver that are compared with jsonb are that JSON, here and in PostgreSQL, in both
-// formats. A text that is no JSON is a string here.
+// TestParameters_JSON checks that parameters that are compared with jsonb are read as JSON, here and in PostgreSQL, in
+// both formats. A text that is not JSON is a string here.
 func TestParameters_JSON(t *testing.T) {
 	url := pgtest.URL(t)
 	theirs := connect(t, url)
@@ -61,6 +61,6 @@ func TestParameters_JSON(t *testing.T) {
 		t.Errorf("an array of texts: %s", got)
 	}
 	if got := ids(ours, "key = $1::jsonb", "Oslo"); got != "22P02" {
-		t.Errorf("what is cast to jsonb has to be JSON: %s", got)
+		t.Errorf("a text cast to jsonb must be JSON: %s", got)
 	}
 }

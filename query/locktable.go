@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// lock is LOCK TABLE IN ACCESS SHARE MODE, as pg_dump says it: it keeps out what alters or drops a relation, of which
-// SQL here has nothing.
+// lock is LOCK TABLE IN ACCESS SHARE MODE, as pg_dump uses it. It excludes statements that alter or drop a relation,
+// which SQL here does not have.
 func (e *execution) lock(ctx context.Context, s *ast.LockTable) error {
 	if e.ss.tx.status != 'T' {
 		return sqlstate.New(sqlstate.NoActiveTransaction, "LOCK TABLE can only be used in transaction blocks")

@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// Tools connect to postgres or template1 to look around. Where there are no such databases they have the system schemas
-// alone.
+// Tools connect to postgres or template1 to look around. If there are no such databases, they have only the system
+// schemas.
 func TestSession_MaintenanceDatabases(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)
@@ -31,7 +31,7 @@ func TestSession_MaintenanceDatabases(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A database of the name is what one gets.
+	// A database of that name takes precedence.
 	s.Create("postgres").Put("a", `{}`)
 	conn := connect(t, "postgres://ann@"+addr+"/postgres")
 	var id string
@@ -40,8 +40,7 @@ func TestSession_MaintenanceDatabases(t *testing.T) {
 	}
 }
 
-// The feed without end is not listed, so that a tool that shows the first rows of every relation does not wait for
-// ever.
+// The endless feed is not listed, so that a tool that shows the first rows of every relation does not wait for ever.
 func TestCatalog_FollowIsNotListed(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// What the client's messages ask of a session.
+// The methods of session that handle the client's messages.
 
 // Split implements pgwire.Session.
 func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, error) {
@@ -24,7 +24,7 @@ func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, err
 	if err != nil {
 		return nil, located(err, query, 0)
 	}
-	// A simple query replaces what has no name.
+	// A simple query replaces the unnamed statement and portal.
 	ss.CloseStatement("")
 	ss.ClosePortal("")
 	ss.tx.implicit = len(texts) > 1
@@ -43,7 +43,7 @@ func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Porta
 	defer stop()
 	w := ss.work(preparing)
 	st, err := ss.statements.prepare(w, piece.Text, nil)
-	w.Pause() // the portal works by itself
+	w.Pause() // the portal does its own work
 	if err == nil && len(st.params) > 0 {
 		number, at := parse.FirstParam(w, piece.Text)
 		err = sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $%s", number).At(at)
@@ -134,7 +134,7 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	if err := ss.portals.room("portals"); err != nil {
 		return err
 	}
-	// The parameters live as long as the portal.
+	// The parameters are held until the portal is closed.
 	held := int64(len(b.Params)) * 64
 	for _, raw := range b.Params {
 		held += int64(len(raw))

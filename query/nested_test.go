@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// TestServer_Nested: statements that nest far deeper than people write are run, not only parsed.
+// TestServer_Nested checks that deeply nested statements are run, not only parsed.
 func TestServer_Nested(t *testing.T) {
 	const depth = 1200
 	s := exectest.NewStore()

@@ -13,22 +13,22 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// LISTEN and NOTIFY. The channel changes is the feed of the session's database: after commits, by whatever way and on
-// whatever node, listeners are told the newest sequence that they know of, one message for all that has come since the
-// last. Every other channel is the clients' own, between sessions of this node and database.
+// LISTEN and NOTIFY. Channel changes is the feed of the session's database: after commits, whether by HTTP or on
+// another node, listeners are sent the newest sequence, one notification for all changes since the last one. All other
+// channels belong to the clients, between sessions of this node and database.
 
 // feedChannel is the channel of the feed.
 const feedChannel = "changes"
 
-// Bounds of what waits.
+// Limits of what is pending.
 const (
 	maxPayload   = 8000 // bytes, as in PostgreSQL
 	maxChannel   = 63   // bytes of a name
 	maxListening = 1000 // channels of a session
-	maxPending   = 1000 // messages for a session, or of a transaction
+	maxPending   = 1000 // notifications for a session, or of a transaction
 )
 
-// notifier passes messages on between sessions.
+// notifier passes notifications between sessions.
 type notifier struct {
 	mu       sync.Mutex
 	channels map[channelKey]map[*notifications]struct{}
@@ -36,14 +36,14 @@ type notifier struct {
 
 type channelKey struct{ database, name string }
 
-// notifyAction is a LISTEN, UNLISTEN or NOTIFY of the transaction under way.
+// notifyAction is a LISTEN, UNLISTEN or NOTIFY of the current transaction.
 type notifyAction struct {
 	verb, channel, payload string
-	// since is the sequence from which on a listener to the feed is told of changes.
+	// since is the sequence after which a listener to the feed is notified of changes.
 	since string
 }
 
-// notifications are a session's side.
+// notifications is the state of a session.
 type notifications struct {
 	hub    *notifier
 	client pgwire.Client
@@ -52,15 +52,15 @@ type notifications struct {
 	log    *slog.Logger
 	notice func(*sqlstate.Error)
 
-	actions []notifyAction // of the transaction; the connection's goroutine's
-	stop    func()         // ends following the feed, and waits for it; nil while it is not followed
+	actions []notifyAction // of the transaction; used only by the connection's goroutine
+	stop    func()         // stops following the feed and waits for the end; nil while it is not followed
 
 	mu        sync.Mutex
 	listening map[string]bool
 	pending   []pgwire.Notification
 }
 
-// want notes what is to be done when the transaction is committed.
+// want records what to do when the transaction is committed.
 func (n *notifications) want(ctx context.Context, verb, channel, payload string) error {
 	a := notifyAction{verb: verb, channel: channel, payload: payload}
 	switch {
@@ -75,9 +75,9 @@ func (n *notifications) want(ctx context.Context, verb, channel, payload string)
 			maxPending)
 	case verb == "notify" && channel == feedChannel:
 		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied for channel %q", channel).
-			WithHint("It tells of changes of documents. Choose another name for messages of your own.")
+			WithHint("It reports changes of documents. Choose another name for your own notifications.")
 	case verb == "notify" && slices.Contains(n.actions, a):
-		return nil // as in PostgreSQL, the same message once in a transaction
+		return nil // as in PostgreSQL, a transaction sends equal notifications only once
 	case verb == "listen" && channel == feedChannel && !n.access.virtual:
 		db, err := n.access.open(ctx)
 		if err != nil {
@@ -91,12 +91,12 @@ func (n *notifications) want(ctx context.Context, verb, channel, payload string)
 	return nil
 }
 
-// drop forgets what a transaction that is rolled back wanted, from a mark on.
+// drop discards the actions of a transaction that is rolled back, from a mark on.
 func (n *notifications) drop(mark int) {
 	n.actions = n.actions[:mark]
 }
 
-// commit does what the transaction wanted.
+// commit performs the actions of the transaction.
 func (n *notifications) commit() {
 	actions := n.actions
 	n.actions = nil
@@ -131,7 +131,7 @@ func (n *notifications) listen(a notifyAction) {
 		n.hub.join(n, a.channel)
 	case !n.access.virtual:
 		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan struct{}) // closed when the feed is left
+		done := make(chan struct{}) // closed when following the feed has ended
 		go func() {
 			defer close(done)
 			n.followFeed(ctx, a.since)
@@ -140,7 +140,7 @@ func (n *notifications) listen(a notifyAction) {
 	}
 }
 
-// unlisten leaves a channel, "*" for all.
+// unlisten leaves a channel, or all for "*".
 func (n *notifications) unlisten(channel string) {
 	n.mu.Lock()
 	var left []string
@@ -160,7 +160,7 @@ func (n *notifications) unlisten(channel string) {
 	}
 }
 
-// followFeed tells of changes until ctx ends. The read waits for commits; nothing is asked again and again.
+// followFeed reports changes until ctx ends. Its read waits for commits; there is no polling.
 func (n *notifications) followFeed(ctx context.Context, since string) {
 	err := n.readFeed(ctx, since)
 	if ctx.Err() != nil {
@@ -213,7 +213,7 @@ func (n *notifications) readFeed(ctx context.Context, since string) error {
 	}
 }
 
-// changed puts a sequence into the message of the feed that waits, or makes one.
+// changed sets the sequence of the pending notification of the feed, or adds one.
 func (n *notifications) changed(seq string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -226,7 +226,7 @@ func (n *notifications) changed(seq string) {
 	n.pending = append(n.pending, pgwire.Notification{Channel: feedChannel, Payload: seq})
 }
 
-// add puts a message behind those that wait. It answers false where there are too many.
+// add appends a notification to the pending ones. It returns false if there are too many.
 func (n *notifications) add(m pgwire.Notification) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -237,7 +237,7 @@ func (n *notifications) add(m pgwire.Notification) bool {
 	return true
 }
 
-// take takes those that wait.
+// take removes and returns the pending notifications.
 func (n *notifications) take() []pgwire.Notification {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -246,7 +246,7 @@ func (n *notifications) take() []pgwire.Notification {
 	return out
 }
 
-// channels are those that the session listens to.
+// channels returns the channels that the session listens to.
 func (n *notifications) channels() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -281,8 +281,8 @@ func (h *notifier) leave(n *notifications, channel string) {
 	}
 }
 
-// send gives a message to all who listen, the sender too. A listener that does not read loses those that come while
-// maxPending wait.
+// send passes a notification to all listeners, including the sender. If maxPending notifications are pending for a
+// listener, further ones are lost.
 func (h *notifier) send(from *notifications, a notifyAction) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

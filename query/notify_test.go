@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
-// told is the next notification, waited for.
+// told waits for the next notification and returns it.
 func told(t *testing.T, conn *pgx.Conn) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -44,24 +44,24 @@ func TestNotify_Clients(t *testing.T) {
 				"NOTIFY news, 'undone'; ROLLBACK TO s; NOTIFY other; COMMIT")
 			for _, want := range []string{"news:one", "news:two", "other:"} {
 				if got := told(t, a); got != want {
-					t.Errorf("told %s, want %s", got, want)
+					t.Errorf("got notification %s, want %s", got, want)
 				}
 			}
-			// Not of what was rolled back, not inside of a transaction, and not after UNLISTEN.
+			// There is no notification after a rollback, inside a transaction, or after UNLISTEN.
 			run(b, "BEGIN; NOTIFY news, 'rolled back'; ROLLBACK")
 			run(a, "BEGIN; SELECT 1")
 			run(b, "NOTIFY news, 'later'")
 			run(a, "SELECT pg_sleep(0)")
 			short, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 			if err := a.PgConn().WaitForNotification(short); err == nil {
-				t.Error("told inside of a transaction")
+				t.Error("notified inside a transaction")
 			}
 			cancel()
 			a = connect(t, url)
 			run(a, "LISTEN news")
 			run(a, "NOTIFY news, 'mine'")
 			if got := told(t, a); got != "news:mine" {
-				t.Errorf("told %s of itself", got)
+				t.Errorf("got notification %s of its own", got)
 			}
 			run(a, "UNLISTEN *; LISTEN last")
 			run(b, "NOTIFY news, 'x'; NOTIFY last")
@@ -102,13 +102,13 @@ func TestNotify_Feed(t *testing.T) {
 		var got string
 		if err := conn.QueryRow(t.Context(), "SELECT id FROM changes WHERE seq >= $1", seq).Scan(&got); err != nil ||
 			got != id || !found {
-			t.Errorf("told of %q (%v), where %s was written: %v", got, err, id, seq)
+			t.Errorf("notified of %q (%v) after %s was written: %v", got, err, id, seq)
 		}
 	}
 	if _, err := conn.Exec(t.Context(), "NOTIFY changes"); code(err) != "42501" {
 		t.Errorf("NOTIFY changes: %v", err)
 	}
-	// In a transaction it waits, and is one message for all changes.
+	// In a transaction it is delayed, and one notification covers all changes.
 	if _, err := conn.Exec(t.Context(), "BEGIN"); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func seqOf(t *testing.T, conn *pgx.Conn) (seq string) {
 	return seq
 }
 
-// A session that is told notifications while it runs statements is not disturbed.
+// Notifications do not disturb a session that runs statements.
 func TestNotify_WhileBusy(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)
@@ -167,7 +167,7 @@ func TestNotify_WhileBusy(t *testing.T) {
 	if got := told(t, a); got != "news:x" {
 		t.Errorf("told %s", got)
 	}
-	// Nobody is left behind when listeners go without a word.
+	// Listeners that disconnect without UNLISTEN leave nothing behind.
 	if err := a.PgConn().Conn().Close(); err != nil {
 		t.Fatal(err)
 	}

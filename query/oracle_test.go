@@ -17,12 +17,12 @@ import (
 
 var update = flag.Bool("update", false, "record the answers of a real PostgreSQL")
 
-// differences are the expressions for which we answer otherwise on purpose, with the reason.
+// differences lists the expressions whose result differs on purpose, with the reason.
 var differences = map[string]string{
 	`'1'::oid + 1`: "an oid adds as the bigint that it converts to",
 }
 
-// TestOracle_Expressions holds our answers against those that a real PostgreSQL 15 gave.
+// TestOracle_Expressions compares results with recorded ones of a real PostgreSQL 15.
 func TestOracle_Expressions(t *testing.T) {
 	const file = "testdata/expressions.txt"
 	text, err := os.ReadFile(file)
@@ -66,7 +66,7 @@ func connect(t testing.TB, url string) *pgx.Conn {
 	return conn
 }
 
-// answer is "type: value" or "!SQLSTATE".
+// answer returns "type: value" or "!SQLSTATE".
 func answer(ctx context.Context, conn *pgx.Conn, expr string) string {
 	results, err := conn.PgConn().Exec(ctx, "SELECT "+expr).ReadAll()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// TestSession_Origin: a result says of its columns which of a relation they are, as the catalogue has them, which JDBC
-// and DBI ask for to tell keys and columns that may be NULL.
+// TestSession_Origin checks that the columns of a result say which column of a relation they show, as in the catalogue.
+// JDBC and DBI use it to find keys and columns that may be NULL.
 func TestSession_Origin(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)

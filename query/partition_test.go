@@ -9,9 +9,9 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// A view of a partitioned design document is in the order of its keys within each partition only. It is read in the one
-// that divan.partition names, or in all, one after the other, where what needs the order sorts.
-func TestViews_ofPartitions(t *testing.T) {
+// A view of a partitioned design document is in key order only within each partition. It is read in the partition that
+// divan.partition names, or in all of them in turn; queries that need an order sort the rows.
+func TestViews_Partitioned(t *testing.T) {
 	s := exectest.NewStore()
 	db := s.Create("db")
 	for id, n := range map[string]string{"a:1": "3", "a:2": "1", "b:1": "2", "c:1": "1"} {

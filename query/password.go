@@ -10,22 +10,22 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// What Options.SetPassword may answer, beside errors of the store.
+// The errors of Options.SetPassword, besides those of the store.
 var (
-	// ErrNoUser says that there is no user of that name.
+	// ErrNoUser means that there is no user of that name.
 	ErrNoUser = errors.New("no such user")
-	// ErrNotYours says that the password is another user's, which only an admin may change.
+	// ErrNotYours means that the password belongs to another user, and only an admin may change it.
 	ErrNotYours = errors.New("not your password")
-	// ErrBadSecret says that what was given is no password and no verifier.
+	// ErrBadSecret means that the secret is neither a password nor a verifier.
 	ErrBadSecret = errors.New("neither a password nor a SCRAM-SHA-256 verifier")
-	// ErrChangedMeanwhile says that somebody else has changed the user.
-	ErrChangedMeanwhile = errors.New("the user has been changed meanwhile")
+	// ErrChangedMeanwhile means that the user was changed concurrently.
+	ErrChangedMeanwhile = errors.New("the user was changed concurrently")
 )
 
-// alterPassword is ALTER USER ... PASSWORD. It is not undone by ROLLBACK, and so refused in a transaction block.
+// alterPassword is ALTER USER ... PASSWORD. ROLLBACK cannot undo it, so it is refused in a transaction block.
 func (e *execution) alterPassword(ctx context.Context, s *ast.AlterPassword) error {
 	ss := e.ss
-	// The statement is shown to admins while it runs, and after.
+	// Hide the password: admins can see the text of the statement while it runs and afterwards.
 	ss.mark('A', "ALTER USER ... PASSWORD")
 	user := s.User
 	if user == "" {
@@ -47,9 +47,9 @@ func (e *execution) alterPassword(ctx context.Context, s *ast.AlterPassword) err
 	case errors.Is(err, ErrNotYours):
 		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied")
 	case errors.Is(err, ErrBadSecret):
-		return sqlstate.New(sqlstate.InvalidParameterValue, "the password begins like a verifier and is none")
+		return sqlstate.New(sqlstate.InvalidParameterValue, "the password looks like a SCRAM verifier but is not valid")
 	case errors.Is(err, ErrChangedMeanwhile):
-		return sqlstate.New(sqlstate.SerializationFailure, "the user %q has been changed meanwhile", user).
+		return sqlstate.New(sqlstate.SerializationFailure, "the user %q was changed concurrently", user).
 			WithHint("Try again.")
 	}
 	return err

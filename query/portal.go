@@ -21,7 +21,7 @@ type portal struct {
 	columns []pgwire.Column
 	formats []int16
 	types   []types.OID
-	// rows gives the result; start makes it at the first Next. A command does its work in start and gives no rows.
+	// rows is the result. start makes it at the first Next. The start of a command does its work and returns no rows.
 	start func(ctx context.Context) (rowSource, error)
 	rows  rowSource
 	tag   func(rows int64) string
@@ -29,47 +29,49 @@ type portal struct {
 	reads *bind.Bound // of a query
 	hold  bool
 	done  bool
-	// text is what opened it, at when, and declared that it is a cursor.
+	// text is the statement that opened it, at is when, and declared is set for a cursor.
 	text     string
 	at       time.Time
 	declared bool
-	// elsewhere says that the statement that runs was sent before, so that its places are not those of this one.
+	// elsewhere is set if the running statement was sent earlier, so that positions in it are not positions in this
+	// one.
 	elsewhere bool
-	ended     bool // the end was told: a command is not run again
-	// ends says that the statement may end a failed transaction. opened is its number among the session's portals.
+	ended     bool // the end has been returned: a command is not run again
+	// ends reports whether the statement may end a failed transaction. opened is its number among the session's
+	// portals.
 	ends   bool
 	opened int64
 	row    []types.Datum
-	// Where the statement stands in what the client sent, for error positions.
+	// The position of the statement in what the client sent, for errors.
 	query  string
 	offset int
-	// parent is the context of the call under way; ctx is it with the statement's timeout.
+	// parent is the context of the current call. ctx adds the statement's timeout.
 	parent context.Context
 	ctx    context.Context
 	stop   context.CancelFunc
-	// position is how many rows a cursor has given.
+	// position is the number of rows that a cursor has returned.
 	position int64
-	// prepared holds the memory of a statement that belongs to this portal alone.
+	// prepared holds the memory of a statement that only this portal uses.
 	prepared *work.Work
-	// held is what the parameters hold of the session's memory.
+	// held is the session's memory reserved for the parameters.
 	held int64
-	// sent is what long values of the row being sent hold of the session's memory.
+	// sent is the session's memory reserved for long values of the row being sent.
 	sent int64
-	// began is when the statement was received, where its time counts from there.
+	// began is when the statement was received, if its timeout starts then.
 	began time.Time
-	// hurry is set once a call with a limit has a row: a feed that has no more for now ends the call.
-	hurry bool
+	// noWait is set after the first row of a call with a limit: a feed without further rows then ends the call.
+	noWait bool
 }
 
 // rowSource is a running result.
 type rowSource interface {
-	// next returns a row or io.EOF. With noWait it returns exec.ErrIdle instead of waiting for a change; it may be
-	// called again then.
+	// next returns a row or io.EOF. With noWait it returns exec.ErrIdle instead of waiting for a change, and may be
+	// called again.
 	next(ctx context.Context, noWait bool) ([]types.Datum, error)
 	close()
 }
 
-// planRows runs a plan.
+// planRows returns the rows of a plan.
 type planRows struct {
 	plan  exec.Plan
 	st    *exec.State
@@ -94,7 +96,7 @@ func (r *planRows) close() {
 	r.st.Close()
 }
 
-// fixedRows is a result that is known already.
+// fixedRows is a precomputed result.
 type fixedRows struct{ rows [][]types.Datum }
 
 func (r *fixedRows) next(context.Context, bool) ([]types.Datum, error) {
@@ -125,7 +127,7 @@ func (p *portal) Copy() *pgwire.CopyOut {
 // Tag implements pgwire.Portal.
 func (p *portal) Tag(rows int64) string { return p.tag(rows) }
 
-// within gives the context of this call its timeout, once per call and not once per row.
+// within adds the timeout to the context of this call, once per call and not once per row.
 func (p *portal) within(ctx context.Context) context.Context {
 	if p.parent == ctx {
 		return p.ctx
@@ -184,7 +186,7 @@ func (p *portal) Next(ctx context.Context) error {
 			err = context.Cause(call)
 		}
 		if p.elsewhere {
-			err = placeless(err)
+			err = withoutPosition(err)
 		}
 		err = located(err, p.query, p.offset)
 	}
@@ -196,7 +198,7 @@ func (p *portal) Next(ctx context.Context) error {
 	return err
 }
 
-// recheck fails where a result that was begun in an earlier message may not be read any more.
+// recheck returns an error if the user may no longer read the data of a result that was begun in an earlier message.
 func (p *portal) recheck(ctx context.Context) error {
 	if p.rows == nil || p.reads == nil || !p.reads.UsesStore() {
 		return nil
@@ -216,14 +218,14 @@ func (p *portal) advance(ctx context.Context) (err error) {
 	if p.copy != nil && p.copy.begin() {
 		return nil
 	}
-	if p.row, err = p.rows.next(ctx, p.hurry); err != nil {
+	if p.row, err = p.rows.next(ctx, p.noWait); err != nil {
 		return err
 	}
 	p.ss.mu.Lock()
 	p.ss.mu.rows++
 	p.ss.mu.Unlock()
 	if p.copy != nil {
-		// A line has every value, and one is twice beside it while it is escaped.
+		// A line holds all values, plus one of them a second time while it is escaped.
 		var n, longest int64
 		for _, d := range p.row {
 			size := types.TextSize(d)
@@ -237,8 +239,8 @@ func (p *portal) advance(ctx context.Context) (err error) {
 	return nil
 }
 
-// Hurry implements pgwire.Portal.
-func (p *portal) Hurry(on bool) { p.hurry = on }
+// NoWait implements pgwire.Portal.
+func (p *portal) NoWait(on bool) { p.noWait = on }
 
 // Append implements pgwire.Portal.
 func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {
@@ -257,12 +259,12 @@ func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {
 		return dst, false, err
 	}
 	if d.K == types.KJSON {
-		return append(dst, d.S...), false, nil // a document's own text
+		return append(dst, d.S...), false, nil // the document's own text
 	}
 	return types.AppendText(dst, d, p.types[i], &p.ss.types), false, nil
 }
 
-// sending counts a long value of the row that is about to be made for the client, until the next row.
+// sending reserves memory for a long value of the row being sent, until the next row.
 func (p *portal) sending(n int64) error {
 	if n < longValue {
 		return nil
@@ -274,7 +276,7 @@ func (p *portal) sending(n int64) error {
 	return nil
 }
 
-// longValue is from which length a value that is sent is counted.
+// longValue is the length from which the memory of a value being sent is counted.
 const longValue = 64 << 10
 
 // Close implements pgwire.Portal.

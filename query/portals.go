@@ -10,17 +10,17 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// maxPortals is how many portals, cursors among them, a session may have.
+// maxPortals is the most portals, including cursors, that a session may have.
 const maxPortals = 1000
 
-// portals are those of a session, by name.
+// portals holds the portals of a session by name.
 type portals struct {
 	byName map[string]*portal
-	// opened counts the portals that the session has ever opened, beganAt those before the transaction.
+	// opened counts the portals that the session has ever opened, beganAt those opened before the transaction.
 	opened, beganAt int64
 }
 
-// room fails where there may be no more. what is what the client calls them.
+// room returns an error if no more are allowed. what is the client's word for them.
 func (ps *portals) room(what string) error {
 	if len(ps.byName) >= maxPortals {
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d open %s", maxPortals, what)
@@ -28,14 +28,14 @@ func (ps *portals) room(what string) error {
 	return nil
 }
 
-// open gives a portal its name.
+// open adds a portal under a name.
 func (ps *portals) open(name string, p *portal) {
 	ps.opened++
 	p.name, p.opened, p.at, p.text = name, ps.opened, time.Now(), cmp.Or(p.text, p.query)
 	ps.byName[name] = p
 }
 
-// close closes a portal, where there is one.
+// close closes a portal, if it exists.
 func (ps *portals) close(name string) {
 	if p := ps.byName[name]; p != nil {
 		p.Close()
@@ -43,7 +43,7 @@ func (ps *portals) close(name string) {
 	}
 }
 
-// closeThose closes the portals of which which is true.
+// closeThose closes the portals for which which is true.
 func (ps *portals) closeThose(which func(*portal) bool) {
 	for name, p := range ps.byName {
 		if which(p) {
@@ -53,21 +53,21 @@ func (ps *portals) closeThose(which func(*portal) bool) {
 	}
 }
 
-// commit ends a transaction: its portals end with it, but for cursors WITH HOLD.
+// commit ends a transaction: it closes all portals except cursors WITH HOLD.
 func (ps *portals) commit() {
 	ps.closeThose(notHeld)
 	ps.beganAt = ps.opened
 }
 
-// rollBack ends a transaction of which nothing stays.
+// rollBack ends a transaction: it closes all portals that were opened in it.
 func (ps *portals) rollBack() {
 	ps.closeThose(func(p *portal) bool { return !p.hold || p.opened > ps.beganAt })
 }
 
-// notHeld is true of portals that end with their transaction, as all but cursors WITH HOLD do.
+// notHeld reports whether a portal ends with its transaction, as all except cursors WITH HOLD do.
 func notHeld(p *portal) bool { return !p.hold }
 
-// pause is for when the client has all answers: those that run let others work.
+// pause is called when the client has all answers. Running portals give up the processor.
 func (ps *portals) pause() {
 	for _, p := range ps.byName {
 		if r, running := p.rows.(*planRows); running {
@@ -76,7 +76,7 @@ func (ps *portals) pause() {
 	}
 }
 
-// openCursors are the rows of pg_cursors: the portals, but the one of the simple protocol.
+// openCursors returns the rows of pg_cursors: the portals without that of the simple protocol.
 func (ps *portals) openCursors() []catalog.Cursor {
 	var out []catalog.Cursor
 	for _, name := range slices.Sorted(maps.Keys(ps.byName)) {

@@ -16,19 +16,19 @@ import (
 type prepared struct {
 	text    string
 	stmt    ast.Statement
-	bound   *bind.Bound // of a query, also one inside EXPLAIN, COPY and DECLARE; nil for others
+	bound   *bind.Bound // of a query, also inside EXPLAIN, COPY and DECLARE; otherwise nil
 	params  []types.OID
-	columns []pgwire.Column // nil when no rows come back
-	size    int64           // in memory, about
-	held    int64           // of the session's memory
-	round   int64           // of messages, in which it was bound
-	at      time.Time       // since when it has its name
-	fromSQL string          // the PREPARE that made it
-	// generic counts executions without parameters, custom those with.
+	columns []pgwire.Column // nil if it returns no rows
+	size    int64           // approximate memory
+	held    int64           // reserved of the session's memory
+	round   int64           // the round of messages in which it was bound
+	at      time.Time       // when it got its name
+	fromSQL string          // the PREPARE statement that made it
+	// generic counts executions without parameters, custom those with parameters.
 	generic, custom int64
 }
 
-// source is the text that made the statement.
+// source returns the text that made the statement.
 func (p *prepared) source() string { return cmp.Or(p.fromSQL, p.text) }
 
 // ran counts an execution.
@@ -40,17 +40,17 @@ func (p *prepared) ran() {
 	}
 }
 
-// errAborted is the answer to everything but the end of a failed transaction.
+// errAborted refuses everything except the end of a failed transaction.
 var errAborted = sqlstate.New(sqlstate.InFailedTransaction,
 	"current transaction is aborted, commands ignored until end of transaction block")
 
-// endsTransaction says that a statement may run in a failed transaction.
+// endsTransaction reports whether a statement may run in a failed transaction.
 func endsTransaction(s ast.Statement) bool {
 	t, ok := s.(*ast.Transaction)
 	return ok && (t.Verb == "rollback" || t.Verb == "commit" || t.Verb == "rollback to")
 }
 
-// describe makes the wire's columns. It is never nil: a SELECT of no columns returns rows all the same.
+// describe returns the columns for the protocol. It never returns nil: a SELECT without columns returns rows too.
 func describe(cols []exec.Column) []pgwire.Column {
 	out := make([]pgwire.Column, len(cols))
 	for i, c := range cols {
@@ -75,5 +75,5 @@ func formatOf(formats []int16, i int) int16 {
 	return 0
 }
 
-// loose says that a parameter is compared with jsonb.
+// loose reports whether a parameter is compared with jsonb.
 func (p *prepared) loose(i int) bool { return p.bound != nil && p.bound.Loose(i) }

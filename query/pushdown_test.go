@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// TestPlan_Reads: a statement becomes the narrowest read. The log is what the store was asked for.
+// TestPlan_Reads checks that a statement becomes the narrowest read. The log has the reads that reach the store.
 func TestPlan_Reads(t *testing.T) {
 	s := exectest.NewStore()
 	db := cities(s)
@@ -116,8 +116,8 @@ func TestPlan_Reads(t *testing.T) {
 	}
 }
 
-// TestPlan_PushdownKeepsTheResult runs random statements twice: as they are, and with every column hidden from the
-// planner inside of coalesce(), so that the gateway itself filters, sorts and limits. The rows must be the same.
+// TestPlan_PushdownKeepsTheResult runs random statements twice: unchanged, and with every column hidden from the
+// planner in coalesce(), so that the gateway itself filters, sorts and limits. The rows must be the same.
 func TestPlan_PushdownKeepsTheResult(t *testing.T) {
 	oneGoroutine(t)
 	seed := rand.Uint64()
@@ -217,7 +217,7 @@ func TestPlan_PushdownKeepsTheResult(t *testing.T) {
 	}
 }
 
-// TestPlan_Reduce: what a view's reduce tells is what its rows tell.
+// TestPlan_Reduce checks that aggregates read from a view's reduce equal those computed from its rows.
 func TestPlan_Reduce(t *testing.T) {
 	oneGoroutine(t)
 	s := exectest.NewStore()

@@ -2,8 +2,8 @@ package query_test
 
 import "testing"
 
-// oneGoroutine leaves a long test out under the race detector, which makes it ten times longer and has nothing to find
-// where one goroutine works, or several as in other tests.
+// oneGoroutine skips a long test under the race detector, which makes it ten times slower and finds nothing in it: it
+// uses one goroutine, or several in the same way as other tests.
 func oneGoroutine(tb testing.TB) {
 	tb.Helper()
 	if raceDetector {

@@ -12,18 +12,18 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// reads is what the statements of a session read: the database as it is, or a snapshot of it.
+// reads is what the statements of a session read: the current database, or a snapshot of it.
 type reads struct {
 	access *access
 	vars   *variables
 	held   *heldSnapshots
 	idle   time.Duration // Options.SnapshotIdle
 
-	snap    *pinned  // of a transaction that reads one; nil before its first read
+	snap    *pinned  // of a transaction that reads a snapshot; nil before its first read
 	exports []string // names of snapshots that the transaction has exported
 }
 
-// plan makes the plan of a statement over the snapshot that it has to read, if it has to. release gives that up.
+// plan plans a statement, over a snapshot if it needs one. release releases the snapshot.
 func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 	repeatable bool) (root exec.Plan, release func(), err error) {
 	release = func() {}
@@ -54,7 +54,7 @@ func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 	}, nil
 }
 
-// pin is the snapshot for a statement that has been planned, for one more user; nil where it needs none.
+// pin returns the snapshot for a planned statement, with a use that the caller must release; nil if it needs none.
 func (r *reads) pin(ctx context.Context, bound *bind.Bound, st *exec.State, repeatable bool) (*pinned, error) {
 	asOf := r.vars.value[asOfSetting]
 	switch {
@@ -92,13 +92,13 @@ func (r *reads) pin(ctx context.Context, bound *bind.Bound, st *exec.State, repe
 	return p, nil
 }
 
-// snapshotNow takes a snapshot of the database; nil where the store holds none and the statement does not insist on an
-// exact one.
+// snapshotNow takes a snapshot of the database. It returns nil if the store does not support snapshots and the
+// statement does not require an exact one.
 func (r *reads) snapshotNow(ctx context.Context, bound *bind.Bound, st *exec.State, exact bool) (*pinned, error) {
 	return r.snapshotOf(ctx, bound.Db, st.Reads.Views, exact)
 }
 
-// snapshotOf is snapshotNow of a database and of the views that are to be up to date.
+// snapshotOf is snapshotNow for a database and the views that must be up to date.
 func (r *reads) snapshotOf(ctx context.Context, of exec.Database, views []exec.ViewUse, exact bool) (*pinned, error) {
 	db, ok := of.(exec.Snapshotter)
 	var snap exec.Snapshot
@@ -118,7 +118,7 @@ func (r *reads) snapshotOf(ctx context.Context, of exec.Database, views []exec.V
 			return nil, nil
 		}
 		return nil, sqlstate.Unsupported(-1, "Use READ COMMITTED, without "+asOfSetting+".",
-			"reads of one moment are not supported: %s", re.Message)
+			"snapshots are not supported: %s", re.Message)
 	}
 	if err != nil {
 		return nil, exec.StoreError(err)
@@ -139,7 +139,7 @@ func (r *reads) snapshotOf(ctx context.Context, of exec.Database, views []exec.V
 	return p, nil
 }
 
-// allViews are the views of a database.
+// allViews returns the views of a database.
 func allViews(ctx context.Context, db exec.Database, update exec.UpdateMode) ([]exec.ViewUse, error) {
 	designs, err := db.Designs(ctx)
 	if err != nil {
@@ -160,9 +160,9 @@ func (r *reads) keep(p *pinned) {
 	}
 }
 
-// export lets other sessions of this node read what the transaction reads, or, where it has no snapshot of its own, the
-// database as it is now, until the transaction ends. Outside of a block the name is good for nothing: as in PostgreSQL
-// the snapshot ends with the statement, which is the transaction.
+// export lets other sessions of this node read what the transaction reads, until it ends. If the transaction has no
+// snapshot yet, that is the database as it is now. Outside a block the name is useless: as in PostgreSQL, the snapshot
+// ends with the statement, which is the transaction.
 func (r *reads) export(ctx context.Context, tx *transaction) (string, error) {
 	var p *pinned
 	if r.snap != nil && tx.repeatable() {
@@ -191,7 +191,7 @@ func (r *reads) export(ctx context.Context, tx *transaction) (string, error) {
 	return id, nil
 }
 
-// importNamed makes a snapshot that was exported the transaction's.
+// importNamed makes an exported snapshot the transaction's.
 func (r *reads) importNamed(id string) error {
 	p, err := r.held.imported(id, r.access.database)
 	if err != nil {
@@ -202,7 +202,7 @@ func (r *reads) importNamed(id string) error {
 	return nil
 }
 
-// end gives up what the transaction has exported, and its snapshot.
+// end releases the transaction's snapshot and what it has exported.
 func (r *reads) end() {
 	for _, id := range r.exports {
 		r.held.unexport(id)
@@ -215,7 +215,7 @@ func (r *reads) end() {
 	}
 }
 
-// idles starts the time after which the transaction's snapshot goes, works ends it.
+// idles starts the time after which the transaction's snapshot is released; works stops it.
 func (r *reads) idles() {
 	if r.snap != nil {
 		r.snap.idle.Reset(cmp.Or(r.idle, snapshotIdle))

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// resolver answers package bind's questions about names.
+// resolver implements bind.Resolver.
 type resolver struct {
 	access *access
 	vars   *variables
@@ -53,7 +53,7 @@ type systemRelation struct {
 	own    func(cat exec.Catalog) [][]any // rows of this package's own tables
 }
 
-// OID is its own in the catalogue.
+// OID returns its OID in the catalogue.
 func (s *systemRelation) OID() int64 { return catalog.ClassOID("divan", s.table.Name) }
 
 func (s *systemRelation) Name() string { return "divan." + s.table.Name }
@@ -114,7 +114,7 @@ func (s *systemRelation) Rows(st *exec.State) ([][]types.Datum, error) {
 	return out, nil
 }
 
-// datum makes a value of what a system table gives.
+// datum converts a value of a system table.
 func datum(v any) (types.Datum, error) {
 	switch v := v.(type) {
 	case nil:
@@ -143,7 +143,7 @@ func datum(v any) (types.Datum, error) {
 	return types.Null, fmt.Errorf("value of type %T", v)
 }
 
-// sessionsTable is divan.sessions where the node has none of its own that sees the whole cluster.
+// sessionsTable is divan.sessions if the node does not provide one of the whole cluster.
 var sessionsTable = exec.SystemTable{Name: "sessions", Comment: "SQL sessions of this node",
 	Columns: []exec.SystemColumn{
 		{Name: "pid", Type: "int8"}, {Name: "username", Type: "text"}, {Name: "database", Type: "text"},
@@ -153,7 +153,7 @@ var sessionsTable = exec.SystemTable{Name: "sessions", Comment: "SQL sessions of
 		{Name: "statement", Type: "text"}, {Name: "statement_started", Type: "timestamptz"},
 		{Name: "rows_sent", Type: "int8"}}}
 
-// sessionRows are the sessions that the user may see: his own, and all for an admin.
+// sessionRows returns the sessions that the user may see: their own, or all for an admin.
 func (r *resolver) sessionRows(cat exec.Catalog) [][]any {
 	var out [][]any
 	for _, s := range r.srv.Sessions() {
@@ -167,7 +167,7 @@ func (r *resolver) sessionRows(cat exec.Catalog) [][]any {
 	return out
 }
 
-// systemTables are the node's and this package's own, by name.
+// systemTables returns the tables of the node and of this package by name.
 func (r *resolver) systemTables() []exec.SystemTable {
 	tables := slices.Clone(r.access.catalog.SystemTables())
 	if !slices.ContainsFunc(tables, func(t exec.SystemTable) bool { return t.Name == sessionsTable.Name }) {

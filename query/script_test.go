@@ -16,17 +16,17 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// TestScripts runs the text scripts of testdata/scripts, each over a fresh connection to the database of cities. A
-// script is blocks of
+// TestScripts runs the text scripts of testdata/scripts, each on a new connection to the database of cities. A script
+// is a list of blocks
 //
-//	query [JSON array of parameters] [-- differs: why PostgreSQL answers otherwise, see TestScripts_PostgreSQL]
+//	query [JSON array of parameters] [-- differs: why PostgreSQL's answer is different, see TestScripts_PostgreSQL]
 //	statement
 //	----
-//	what it answers: a line of column names, the rows, the command tags, notices and errors
+//	the answer: a line of column names, the rows, the command tags, notices and errors
 //
-// with blank lines between them and comments at the top. With parameters the extended protocol is used, without them
-// the simple one. "time" in an answer is any number with "ms" behind it. -update writes what was answered; read the
-// difference.
+// with blank lines between them and comments at the top. A block with parameters uses the extended protocol, others the
+// simple one. "time" in an answer stands for any number followed by "ms". -update writes the actual answers; check the
+// diff.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/scripts/*.txt")
 	if err != nil || len(files) == 0 {
@@ -40,14 +40,14 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// scriptCities are the documents of the scripts.
+// scriptCities writes the documents of the scripts.
 func scriptCities(s *exectest.Store) {
 	db := cities(s)
 	db.Local("checkpoint", `{"_id":"_local/checkpoint","_rev":"0-1","seq":1}`)
 	db.Conflict("oslo", "1-old", `{"_id":"oslo","_rev":"1-old","name":"Kristiania"}`)
 }
 
-// scriptBlock is a statement of a script and what it answers.
+// scriptBlock is a statement of a script and its answer.
 type scriptBlock struct {
 	directive, src, want string
 	params               []any
@@ -130,12 +130,12 @@ func script(t *testing.T, addr, file string) {
 
 var (
 	durations = regexp.MustCompile(`\d+(\.\d+)? ms`)
-	// scriptPlace is the place of an error.
+	// scriptPlace matches the position of an error.
 	scriptPlace = regexp.MustCompile(`^((?:ERROR|FATAL) .....) at \d+: `)
 	execTime    = regexp.MustCompile(`("Execution Time": )[\d.]+`)
 )
 
-// maxShown is how many rows of a result a script shows.
+// maxShown is the number of rows of a result that a script shows.
 const maxShown = 12
 
 func ask(t *testing.T, conn *pgconn.PgConn, src string, params []any, notices *[]string) string {

@@ -15,10 +15,10 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
-// TestScripts_PostgreSQL gives what clients and tools send, in testdata/scripts, to a live PostgreSQL 15 that has the
-// same relations as tables and views with the same rows: what is recorded is what it answers, but for statements that
-// are marked "-- differs: why", which have the same columns, or "-- differs: refused" by one of the two. Places of
-// errors and hints are not compared, of which there are more of ours.
+// TestScripts_PostgreSQL sends the statements of clients and tools in testdata/scripts to a live PostgreSQL 15 that has
+// the same relations as tables and views with the same rows. Its answers must be the recorded ones. Statements marked
+// "-- differs: why" must only have the same columns; those marked "-- differs: refused" are refused by one of the two.
+// Positions of errors and hints are not compared, because Divan has more of them.
 func TestScripts_PostgreSQL(t *testing.T) {
 	url := pgtest.URL(t)
 	s := exectest.NewStore()
@@ -70,17 +70,17 @@ func TestScripts_PostgreSQL(t *testing.T) {
 	}
 }
 
-// sameColumns says that answers begin with the same names of columns. An answer without rows has none.
+// sameColumns reports whether answers begin with the same column names. An answer without rows has none.
 func sameColumns(got, want string) bool {
 	a, _, _ := strings.Cut(got, "\n")
 	b, _, _ := strings.Cut(want, "\n")
 	return a == b || strings.HasPrefix(a, "(") || strings.HasPrefix(b, "(")
 }
 
-// objectOID is the OID of an object that is not built in.
+// objectOID matches the OID of an object that is not built in.
 var objectOID = regexp.MustCompile(`\b[1-9][0-9]{4,}\b`)
 
-// levelAnswer takes the places of errors, the hints and the OIDs of objects from an answer.
+// levelAnswer removes the positions of errors, the hints and the OIDs of objects from an answer.
 func levelAnswer(text string) string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -92,7 +92,7 @@ func levelAnswer(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// copyRelations makes tables and views of all relations in another server, with their rows and comments.
+// copyRelations creates all relations as tables and views on another server, with their rows and comments.
 func copyRelations(t *testing.T, from, to *pgx.Conn) {
 	t.Helper()
 	exec := func(sql string) {

@@ -1,6 +1,6 @@
-// Package query is the SQL side of the node: a PostgreSQL server over the reads that package exec declares. It wires
-// pgwire (the protocol), sql/parse, bind and plan (statements to plans), exec (plans to rows) and catalog (the
-// descriptions of it all), and owns the sessions. docs/sql.md says what statements there are.
+// Package query is the SQL side of a node: a PostgreSQL server over the reads that package exec declares. It connects
+// pgwire (the protocol), sql/parse, bind and plan (from statements to plans), exec (from plans to rows) and catalog
+// (the system catalogue), and owns the sessions. docs/sql.md describes the statements.
 package query
 
 import (
@@ -19,41 +19,41 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// ServerVersion is what clients are told. psql and drivers choose their catalogue statements by its number.
+// ServerVersion is the version reported to clients. psql and drivers choose their catalogue statements by it.
 const (
 	ServerVersion       = "15.8 (Divan)"
 	serverVersionNumber = "150008"
 )
 
-// Principal is who a session acts for.
+// Principal is the user that a session acts for.
 type Principal struct {
 	User string
-	// Authenticated is false when the server has no credentials to check: the node lets everybody act as admin then.
+	// Authenticated is false if the server has no credentials to check. The node then lets everyone act as admin.
 	Authenticated bool
 }
 
 // Options configure a Server. Catalog is required.
 type Options struct {
-	// Catalog returns what a user may see. It is called at the log-in and for every message that runs a statement. It
-	// may fail with a *exec.ReadError, of kind Forbidden where there is no such user any more.
+	// Catalog returns what a user may see. It is called at login and for every message that runs a statement. It may
+	// return a *exec.ReadError, of kind Forbidden if the user no longer exists.
 	Catalog func(ctx context.Context, who Principal) (exec.Catalog, error)
-	// Credentials are the users who may log in, by SCRAM-SHA-256. nil lets everybody in.
+	// Credentials are the users who may log in by SCRAM-SHA-256. nil accepts everyone.
 	Credentials pgwire.Credentials
-	// SetPassword changes a user's password, to a text or to a SCRAM-SHA-256 verifier in PostgreSQL's notation. It
-	// checks that who may do that, and answers with one of ErrNoUser, ErrNotYours, ErrBadSecret, ErrChangedMeanwhile
-	// where it is not done. nil refuses ALTER USER.
+	// SetPassword sets a user's password, given as a text or as a SCRAM-SHA-256 verifier in PostgreSQL's notation. It
+	// checks that who may do that. If it changes nothing it returns ErrNoUser, ErrNotYours, ErrBadSecret or
+	// ErrChangedMeanwhile. nil refuses ALTER USER.
 	SetPassword func(ctx context.Context, who Principal, user, secret string) error
-	// TLS, when not nil, is offered; RequireTLS insists on it.
+	// TLS, if not nil, is offered; RequireTLS requires it.
 	TLS        *tls.Config
 	RequireTLS bool
-	// MaxSessions answers 53300 beyond it; 0 is 256. The last few are for admins alone.
+	// MaxSessions limits the sessions; further ones get 53300. 0 means 256. The last few are reserved for admins.
 	MaxSessions int
-	// Memory bounds what statements hold; beyond it they end with 53200.
+	// Memory limits the memory of statements. Beyond it they fail with 53200.
 	Memory work.Limits
-	// Turns shares the processors between long statements; nil makes some for this server alone.
+	// Turns shares the processors between long statements; nil creates one for this server alone.
 	Turns *work.Turns
 	Log   *slog.Logger
-	// SnapshotIdle is for how long a REPEATABLE READ transaction keeps its snapshot without a message; 0 is 5 minutes.
+	// SnapshotIdle is how long a REPEATABLE READ transaction keeps its snapshot without a message; 0 means 5 minutes.
 	SnapshotIdle time.Duration
 }
 
@@ -62,13 +62,13 @@ type Server struct {
 	opts Options
 	wire *pgwire.Server
 	log  *slog.Logger
-	// snapshots are those of transactions.
+	// snapshots are the snapshots of transactions.
 	snapshots heldSnapshots
 	// locks are the advisory locks of all sessions.
 	locks *advisory.Locks
-	// notes passes NOTIFY on.
+	// notes passes notifications between sessions.
 	notes notifier
-	// memory is what all sessions hold.
+	// memory is the memory of all sessions.
 	memory *work.Memory
 
 	mu struct {
@@ -77,7 +77,7 @@ type Server struct {
 	}
 }
 
-// NewServer makes a server that is not listening yet.
+// NewServer returns a server that is not listening yet.
 func NewServer(opts Options) *Server {
 	opts.Memory = opts.Memory.WithDefaults()
 	if opts.Turns == nil {
@@ -97,7 +97,7 @@ func NewServer(opts Options) *Server {
 // Serve accepts connections on l until Shutdown, and then returns pgwire.ErrServerClosed.
 func (s *Server) Serve(l net.Listener) error { return s.wire.Serve(l) }
 
-// Shutdown stops accepting, ends the sessions with 57P01, and waits for them; when ctx ends first it closes their
+// Shutdown stops accepting, ends the sessions with 57P01, and waits for them. If ctx ends first it closes their
 // connections.
 func (s *Server) Shutdown(ctx context.Context) error { return s.wire.Shutdown(ctx) }
 
@@ -111,10 +111,10 @@ type Session struct {
 	TLS         bool
 	Since       time.Time
 	State       string // "active", "idle", "idle in transaction", "idle in transaction (aborted)"
-	// Statement is the one under way or the last one, cut to 1 KB; StatementSince is when it began.
+	// Statement is the current or the last statement, cut to 1 KB. StatementSince is when it began.
 	Statement      string
 	StatementSince time.Time
-	// Rows is how many rows it has sent in all.
+	// Rows is the number of rows sent in total.
 	Rows int64
 }
 
@@ -134,17 +134,17 @@ func (s *Server) Sessions() []Session {
 	return out
 }
 
-// Memory is what statements, cursors and prepared statements of all sessions hold now, in bytes, the most that it was,
-// and the limit.
+// Memory returns the memory in bytes that statements, cursors and prepared statements of all sessions hold now, the
+// highest value so far, and the limit.
 func (s *Server) Memory() (now, peak, limit int64) {
 	now, peak = s.memory.Used()
 	return now, peak, s.memory.Limit()
 }
 
-// Cancel cancels the statement that a session runs, and says whether there is such a session.
+// Cancel cancels the statement that a session runs. It reports whether there is such a session.
 func (s *Server) Cancel(pid uint32) bool { return s.wire.Cancel(pid) }
 
-// session finds a session by its process id; nil for none.
+// session returns a session by its process id; nil if there is none.
 func (s *Server) session(pid uint32) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()

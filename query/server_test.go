@@ -49,7 +49,7 @@ func cities(s *exectest.Store) *exectest.DB {
 	return db
 }
 
-// start runs a server over a store and returns its address.
+// start runs a server over a store and returns it with its address.
 func start(t testing.TB, s *exectest.Store, change func(*query.Options)) (*query.Server, string) {
 	t.Helper()
 	opts := query.Options{
@@ -79,7 +79,7 @@ func start(t testing.TB, s *exectest.Store, change func(*query.Options)) (*query
 	return srv, l.Addr().String()
 }
 
-// psql runs the real client and returns what it prints.
+// psql runs the real psql and returns its output.
 func psql(t testing.TB, addr, db string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath("psql")

@@ -14,13 +14,13 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// session is one client's state. All of it belongs to the connection's goroutine but for mu. Its methods are what the
-// client's messages ask of it.
+// session is the state of one client. Only the connection's goroutine uses it, except for mu. Its methods handle the
+// client's messages.
 type session struct {
 	srv    *Server
 	start  pgwire.Start
 	client pgwire.Client
-	// memory is what the session's statements, portals and messages hold.
+	// memory is the memory of the session's statements, portals and messages.
 	memory *work.Memory
 	types  types.Env
 
@@ -37,7 +37,7 @@ type session struct {
 
 	mu struct {
 		sync.Mutex
-		state     byte // as the transaction's status, or 'A' while active
+		state     byte // status of the transaction, or 'A' while active
 		statement string
 		since     time.Time
 		app       string
@@ -55,6 +55,7 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 	ss.host.ss = ss
 	ss.vars = newVariables(start.User, ss.memory, ss.applied)
 	ss.portals = &portals{byName: map[string]*portal{}}
+	ss.locks.PID = int64(start.PID)
 	ss.notes = &notifications{hub: &srv.notes, client: client, pid: start.PID, access: access, log: srv.log,
 		notice: ss.notice}
 	ss.reads = &reads{access: access, vars: ss.vars, held: &srv.snapshots, idle: srv.opts.SnapshotIdle}
@@ -79,7 +80,7 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 	return ss, nil
 }
 
-// applied carries a changed setting to where it has its effect.
+// applied puts a changed setting into effect.
 func (ss *session) applied(name string) {
 	switch name {
 	case "timezone":
@@ -123,7 +124,7 @@ func (ss *session) IdleTimeout() time.Duration {
 	return parseTimeout(ss.vars.value["idle_in_transaction_session_timeout"])
 }
 
-// Fail implements pgwire.Session: a statement, or a transaction block, has failed.
+// Fail implements pgwire.Session. A statement, or the transaction block, has failed.
 func (ss *session) Fail() { ss.tx.fail() }
 
 // Sync implements pgwire.Session.
@@ -150,7 +151,7 @@ func (ss *session) Close() {
 	ss.srv.forget(ss)
 }
 
-// mark notes for divan.sessions what the session is doing. A new statement sees a new catalogue.
+// mark records for divan.sessions what the session is doing. A new statement gets a new view of the catalogue.
 func (ss *session) mark(state byte, statement string) {
 	ss.host.snapshot = nil
 	if state == 'A' {
@@ -176,12 +177,12 @@ func (ss *session) describe() Session {
 		Statement: ss.mu.statement, StatementSince: ss.mu.since, Rows: ss.mu.rows}
 }
 
-// work starts a piece of work of this session.
+// work returns a Work of this session.
 func (ss *session) work(ctx context.Context) *work.Work {
 	return work.New(ctx, ss.memory, ss.srv.opts.Memory.Statement, ss.srv.opts.Turns)
 }
 
-// timed ends a context after statement_timeout.
+// timed adds statement_timeout to a context.
 func (ss *session) timed(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d := ss.vars.statementTimeout(); d > 0 {
 		return context.WithTimeoutCause(ctx, d, errTimeout)
@@ -191,8 +192,7 @@ func (ss *session) timed(ctx context.Context) (context.Context, context.CancelFu
 
 var errTimeout = sqlstate.New(sqlstate.QueryCanceled, "canceling statement due to statement timeout")
 
-// located turns the position of an error, which is a byte offset in a statement, into a character's number in the whole
-// query.
+// located converts the position of an error from a byte offset in a statement to a character number in the whole query.
 func located(err error, query string, offset int) error {
 	e := sqlstate.From(err)
 	if e.Pos == 0 {
@@ -204,14 +204,14 @@ func located(err error, query string, offset int) error {
 	return &c
 }
 
-// notice tells the client something, unless client_min_messages is above it.
+// notice sends a notice to the client, unless client_min_messages is above it.
 func (ss *session) notice(n *sqlstate.Error) {
 	if ss.vars.value["client_min_messages"] != "error" {
 		ss.client.Notice(n)
 	}
 }
 
-// execution begins one execution of a statement.
+// execution begins an execution of a statement.
 func (ss *session) execution(st *prepared, params []types.Datum) *execution {
 	return &execution{ss: ss, st: st, params: params}
 }

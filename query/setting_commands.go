@@ -6,18 +6,24 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
+// listSettings are the settings whose value is a list.
+var listSettings = []string{"search_path", "datestyle", "temp_tablespaces", "session_preload_libraries",
+	"local_preload_libraries"}
+
 func (e *execution) set(s *ast.Set) error {
 	value := strings.Join(s.Values, ", ")
+	if len(s.Values) > 1 && !slices.Contains(listSettings, s.Name) {
+		return sqlstate.New(sqlstate.InvalidParameterValue, "SET %s takes only one argument", s.Name)
+	}
 	if s.Name == "search_path" {
-		// Names given one by one are quoted where they need it, so that the list reads back.
+		// Quote names given one by one as quote_identifier does, so that the list can be read back.
 		quoted := make([]string, len(s.Values))
 		for i, v := range s.Values {
-			if quoted[i] = v; v != strings.ToLower(v) || strings.ContainsAny(v, `,"`) {
-				quoted[i] = `"` + strings.ReplaceAll(v, `"`, `""`) + `"`
-			}
+			quoted[i] = keyword.Quote(v)
 		}
 		value = strings.Join(quoted, ", ")
 	}
@@ -35,7 +41,7 @@ func (e *execution) set(s *ast.Set) error {
 	return e.ss.tx.set(s.Name, &value, s.Local)
 }
 
-// setConstraints is SET CONSTRAINTS. There are none.
+// setConstraints is SET CONSTRAINTS. There are no constraints.
 func (e *execution) setConstraints() error {
 	if e.ss.tx.status != 'T' {
 		e.ss.notice(sqlstate.New(sqlstate.NoActiveTransaction,
@@ -50,7 +56,7 @@ func (e *execution) reset(s *ast.Reset) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.ss.vars.value)) {
 		if name == isolationSetting {
-			continue // the transaction's, not the session's
+			continue // of the transaction, not of the session
 		}
 		if err := e.ss.tx.set(name, nil, false); err != nil {
 			return err

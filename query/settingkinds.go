@@ -10,16 +10,16 @@ import (
 	"github.com/divandb/divan/query/pgwire"
 )
 
-// settingKind is what pg_settings tells of a setting.
+// settingKind describes a setting in pg_settings.
 type settingKind struct {
-	vartype   string // bool, int, real, enum; else a text
+	vartype   string // bool, int, real or enum; otherwise a text
 	unit      string
 	low, high string
 	values    []string
-	context   string // who may change it, and when; "" is anybody
+	context   string // who may change it, and when; "" means everyone
 }
 
-// settingKinds are those of the settings in the list of this package. What is fixed may be changed by nobody.
+// settingKinds describes the settings defined in this package. A setting whose only value is fixed cannot be changed.
 var settingKinds = func() map[string]*settingKind {
 	kinds := map[string]*settingKind{
 		"archive_mode":    {vartype: "enum", values: []string{"always", "on", "off"}, context: "postmaster"},
@@ -59,7 +59,7 @@ var settingKinds = func() map[string]*settingKind {
 	return kinds
 }()
 
-// about is the kind of a setting, whole.
+// about returns the complete description of a setting.
 func (s *setting) about() settingKind {
 	k := s.kind
 	if k == nil {
@@ -87,7 +87,7 @@ func (s *setting) about() settingKind {
 	return out
 }
 
-// inUnit is a value as pg_settings has it: a number without a unit.
+// inUnit returns a value as in pg_settings: a number without a unit.
 func (k settingKind) inUnit(value string) string {
 	if k.unit == "" {
 		return value
@@ -102,7 +102,7 @@ func (k settingKind) inUnit(value string) string {
 	return number(f * units[i].n / base)
 }
 
-// all lists name, value and description, by name.
+// all returns name, value and description of the settings, by name.
 func (v *variables) all() [][3]string {
 	var out [][3]string
 	for _, name := range v.names() {
@@ -116,7 +116,7 @@ func (v *variables) all() [][3]string {
 	return out
 }
 
-// fixedSettings are those that say what this server is.
+// fixedSettings are the settings that describe this server.
 func (srv *Server) fixedSettings(admin bool) map[string]string {
 	onOff := func(on bool) string {
 		if on {
@@ -131,7 +131,7 @@ func (srv *Server) fixedSettings(admin bool) map[string]string {
 	}
 }
 
-// names are those of all settings, by name as it is shown.
+// names returns the names of all settings, sorted as displayed.
 func (v *variables) names() []string {
 	names := maps.Clone(v.value)
 	for name := range harmless {
@@ -146,7 +146,7 @@ func (v *variables) names() []string {
 	return slices.SortedFunc(maps.Keys(names), func(a, b string) int { return strings.Compare(label(a), label(b)) })
 }
 
-// described are the rows of pg_settings.
+// described returns the rows of pg_settings.
 func (v *variables) described() []catalog.Setting {
 	var out []catalog.Setting
 	for _, name := range v.names() {

@@ -14,17 +14,17 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// setting is a variable of the session: its default, and what it accepts. Those of PostgreSQL that have no effect here
+// setting is a session variable: its default, and the values it accepts. PostgreSQL's settings without an effect here
 // are in postgres_settings.txt.
 type setting struct {
 	name    string // lower case
-	shown   string // as SHOW ALL and ParameterStatus write it
+	shown   string // the spelling in SHOW ALL and ParameterStatus
 	value   string // default
-	report  bool   // ParameterStatus
-	fixed   bool   // 55P02 when set to anything else
+	report  bool   // sent as ParameterStatus
+	fixed   bool   // setting it to another value gives 55P02
 	check   func(v string) (string, error)
 	comment string
-	kind    *settingKind // nil: that of settingKinds, or a text
+	kind    *settingKind // nil: the one in settingKinds, or a text
 }
 
 func oneOf(values ...string) func(string) (string, error) {
@@ -48,19 +48,19 @@ func boolean(v string) (string, error) {
 	return "", errBoolean
 }
 
-// What errInvalid and errBoolean are about is added where the setting is known.
+// The name of the setting is added to these errors where it is known.
 var (
 	errInvalid = sqlstate.New(sqlstate.InvalidParameterValue, "invalid value")
 	errBoolean = sqlstate.New(sqlstate.InvalidParameterValue, "requires a Boolean value")
 )
 
-// encodings are the names of the others that PostgreSQL has.
+// encodings matches the other encodings that PostgreSQL has.
 var encodings = regexp.MustCompile(
 	`(?i)^["']?(abc|alt|big5|euc|gb18030|gbk|iso|johab|koi8|latin|mskanji|mule|shift|sjis|sql|` +
 		`tcvn|uhc|vscii|win)[a-z0-9_ -]*["']?$`)
 
 func utf8Only(v string) (string, error) {
-	// PostgreSQL reads over everything but letters and digits, and asyncpg sends quotes.
+	// PostgreSQL ignores everything except letters and digits, and asyncpg sends quotes.
 	switch strings.ToLower(strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' {
 			return r
@@ -76,12 +76,12 @@ func utf8Only(v string) (string, error) {
 	return "", sqlstate.Unsupported(-1, "Use UTF8.", "client encoding %q is not supported", v)
 }
 
-// timeout checks a time in milliseconds, or with a unit.
+// timeout checks a time in milliseconds or with a unit.
 func timeout(name string) func(string) (string, error) {
 	return quantity{name: name, high: math.MaxInt32, unit: "ms", whole: true}.check
 }
 
-// parseTimeout reads what timeout has checked.
+// parseTimeout reads a value that timeout has checked.
 func parseTimeout(v string) time.Duration {
 	n := len(v) - len(strings.TrimLeft(v, "0123456789"))
 	f, _ := strconv.ParseFloat(v[:n], 64)
@@ -92,7 +92,7 @@ func parseTimeout(v string) time.Duration {
 	return time.Duration(f * timeUnits[i].n * float64(time.Microsecond))
 }
 
-// dateStyle takes ISO in any order, which is for dates that are read.
+// dateStyle accepts ISO with any field order. The order is used for reading dates.
 func dateStyle(v string) (string, error) {
 	order := "MDY"
 	for _, word := range strings.Split(strings.ToLower(v), ",") {
@@ -115,7 +115,7 @@ func dateStyle(v string) (string, error) {
 	return "ISO, " + order, nil
 }
 
-// sequence takes one of a change, or none.
+// sequence accepts the sequence of a change, or an empty text.
 func sequence(v string) (string, error) {
 	if v == "" || plan.IsSequence(v) {
 		return v, nil
@@ -123,10 +123,10 @@ func sequence(v string) (string, error) {
 	return "", errInvalid
 }
 
-// viewKindSetting is what the catalogue shows views as.
+// viewKindSetting selects what the catalogue shows views as.
 const viewKindSetting = "divan.view_kind"
 
-// costsSetting has EXPLAIN guess costs, in PostgreSQL's form.
+// costsSetting makes EXPLAIN print estimated costs in PostgreSQL's format.
 const costsSetting = "divan.explain_costs"
 
 var isolationLevels = oneOf("serializable", "repeatable read", "read committed", "read uncommitted")
@@ -139,7 +139,7 @@ var settings = []setting{
 	{name: "max_function_args", value: "100", fixed: true},
 	{name: "max_prepared_transactions", value: "0", fixed: true},
 	{name: "ssl", value: "off", fixed: true},
-	{name: "superuser_reserved_connections", value: "0", fixed: true, comment: "those of max_connections for admins"},
+	{name: "superuser_reserved_connections", value: "0", fixed: true, comment: "connections reserved for admins"},
 	{name: "application_name", value: "", report: true, comment: "name of the client, for divan.sessions"},
 	{name: "bytea_output", value: "hex", check: oneOf("hex", "escape")},
 	{name: "client_encoding", value: "UTF8", report: true, check: utf8Only},
@@ -154,7 +154,7 @@ var settings = []setting{
 	{name: "divan.update", value: "true", check: oneOf("true", "false", "lazy"),
 		comment: "how fresh views must be: CouchDB's parameter update"},
 	{name: costsSetting, value: "off", check: boolean,
-		comment: "EXPLAIN guesses costs, for postgres_fdw with use_remote_estimate"},
+		comment: "EXPLAIN estimates costs, for postgres_fdw with use_remote_estimate"},
 	{name: viewKindSetting, value: "view", check: oneOf("view", "table"),
 		comment: "what the catalogue shows views as; pg_dump takes the rows of tables alone"},
 	{name: "escape_string_warning", value: "on", check: boolean},
@@ -226,7 +226,7 @@ func (v *variables) statementTimeout() time.Duration {
 	return parseTimeout(v.value["statement_timeout"])
 }
 
-// searchPath is the setting as a list, with "$user" left out: users have no schemas here.
+// searchPath returns the setting as a list without "$user", because users have no schemas here.
 func (v *variables) searchPath() []string {
 	var out []string
 	for _, part := range splitNames(v.value["search_path"]) {
@@ -237,7 +237,7 @@ func (v *variables) searchPath() []string {
 	return out
 }
 
-// splitNames cuts a list of names at its commas; names may be quoted.
+// splitNames splits a list of names at its commas. Names may be quoted.
 func splitNames(s string) []string {
 	var out []string
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {

@@ -11,20 +11,20 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// A statement reads the database at one moment: by itself where it makes one read, else by a snapshot. A transaction
-// that is REPEATABLE READ or SERIALIZABLE has one snapshot, which its first read takes.
+// A statement reads the database as of one moment: naturally if it makes one read, otherwise through a snapshot. A
+// REPEATABLE READ or SERIALIZABLE transaction has one snapshot, which its first read takes.
 
-// snapshotIdle is for how long a transaction's snapshot is kept without a message of the client: as long as it is open,
-// the store keeps what is overwritten. Options.SnapshotIdle changes it.
+// snapshotIdle is how long a transaction's snapshot is kept without a message of the client, because the store keeps
+// overwritten data while it is open. Options.SnapshotIdle changes it.
 const snapshotIdle = 5 * time.Minute
 
-// pinned is a snapshot that a session has taken. Its last user closes it.
+// pinned is a snapshot taken by a session. Its last user closes it.
 type pinned struct {
 	exec.Snapshot
-	// database and seq say what it is of: seq is the newest sequence in it.
+	// database and seq identify its content: seq is its newest sequence.
 	database, seq string
 	idle          *time.Timer
-	// lost says that it has been given up because the client was idle.
+	// lost reports whether it has been released because the client was idle.
 	lost atomic.Bool
 
 	mu struct {
@@ -33,7 +33,7 @@ type pinned struct {
 	}
 }
 
-// use adds a user. It answers false where the last one has gone.
+// use adds a user. It returns false if the last one has released it.
 func (p *pinned) use() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,16 +53,16 @@ func (p *pinned) release() {
 	}
 }
 
-// heldSnapshots are those of the server's transactions, for statements that read as of a sequence.
+// heldSnapshots holds the snapshots of the server's transactions, for statements that read as of a sequence.
 type heldSnapshots struct {
 	mu   sync.Mutex
 	list []*pinned
-	// exported are those of pg_export_snapshot, each with a use of its own.
+	// exported holds the snapshots of pg_export_snapshot, each with a use of its own.
 	exported map[string]*pinned
 	names    int64
 }
 
-// name makes a name for a snapshot, in the form of PostgreSQL's.
+// name returns a name for a snapshot in PostgreSQL's form.
 func (h *heldSnapshots) name() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,7 +70,7 @@ func (h *heldSnapshots) name() string {
 	return fmt.Sprintf("%08X-%08X-1", h.names>>32, h.names&0xffffffff)
 }
 
-// export names a snapshot, whose use passes to the name.
+// export names a snapshot. The caller's use passes to the name.
 func (h *heldSnapshots) export(p *pinned) string {
 	id := h.name()
 	h.mu.Lock()
@@ -92,7 +92,7 @@ func (h *heldSnapshots) unexport(id string) {
 	}
 }
 
-// imported is an exported snapshot of a database, for one more user.
+// imported returns an exported snapshot of a database, with a use that the caller must release.
 func (h *heldSnapshots) imported(id, database string) (*pinned, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,7 +100,7 @@ func (h *heldSnapshots) imported(id, database string) (*pinned, error) {
 	switch {
 	case p == nil:
 		return nil, sqlstate.New(sqlstate.InvalidParameterValue, "invalid snapshot identifier: %q", id).
-			WithHint("It is known to the node that exported it, until the transaction there ends.")
+			WithHint("It can be imported on the node that exported it, until the exporting transaction ends.")
 	case p.database != database:
 		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "cannot import a snapshot from a different database")
 	case !p.use():
@@ -123,7 +123,8 @@ func (h *heldSnapshots) remove(p *pinned) {
 	}
 }
 
-// find is a snapshot of a database as of a sequence, for one more user; nil where no transaction holds one.
+// find returns a snapshot of a database as of a sequence, with a use that the caller must release; nil if no
+// transaction holds one.
 func (h *heldSnapshots) find(database, seq string) *pinned {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -135,7 +136,7 @@ func (h *heldSnapshots) find(database, seq string) *pinned {
 	return nil
 }
 
-// asOfSetting is the sequence as of which statements read; "" is none.
+// asOfSetting is the sequence as of which statements read; "" for none.
 const asOfSetting = "divan.as_of_seq"
 
 func errMovedOn(seq string) error {
@@ -145,5 +146,5 @@ func errMovedOn(seq string) error {
 }
 
 var errSnapshotLost = sqlstate.New(sqlstate.SnapshotTooOld,
-	"the transaction was idle for too long, and its snapshot is not held any more").
+	"the transaction was idle for too long, and its snapshot has been released").
 	WithHint("Begin a new transaction.")

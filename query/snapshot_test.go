@@ -14,7 +14,7 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// count is what SELECT count(*) answers.
+// count returns the result of SELECT count(*).
 func count(t *testing.T, conn *pgx.Conn, from string) (n int) {
 	t.Helper()
 	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM "+from).Scan(&n); err != nil {
@@ -73,7 +73,8 @@ func TestSnapshot_Transaction(t *testing.T) {
 	}
 }
 
-// TestSnapshot_Closed: what ends a transaction gives its snapshot up, and so does the end of a statement that took one.
+// TestSnapshot_Closed checks that the end of a transaction releases its snapshot, and so does the end of a statement
+// that took one.
 func TestSnapshot_Closed(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)
@@ -87,6 +88,8 @@ func TestSnapshot_Closed(t *testing.T) {
 		"SELECT 1/length(id) FROM docs UNION ALL SELECT 1/0 FROM docs", "SELECT id FROM conflicts",
 		"EXPLAIN ANALYZE SELECT id FROM docs UNION ALL SELECT id FROM docs",
 		"EXPLAIN SELECT id FROM docs UNION ALL SELECT id FROM docs",
+		"SELECT a.id FROM docs a JOIN changes b ON a.id = b.id",
+		"SELECT id FROM docs WHERE id IN (SELECT id FROM changes)",
 		begin + "DECLARE c CURSOR WITH HOLD FOR SELECT id FROM docs UNION ALL SELECT id FROM docs; FETCH 1 FROM c; " +
 			"COMMIT; FETCH 1 FROM c",
 	} {
@@ -105,7 +108,25 @@ func TestSnapshot_Closed(t *testing.T) {
 	}
 }
 
-// unpinnable is a Catalog of databases that hold no snapshots.
+// TestSnapshot_Subquery checks that a sub-query reads the moment of its statement, however late it is first run.
+func TestSnapshot_Subquery(t *testing.T) {
+	s := exectest.NewStore()
+	db := cities(s)
+	_, addr := start(t, s, nil)
+	conn := connect(t, "postgres://ann@"+addr+"/cities?default_query_exec_mode=simple_protocol")
+	before := count(t, conn, "docs")
+	if _, err := conn.Exec(t.Context(), "BEGIN; DECLARE c CURSOR FOR SELECT CASE WHEN id > 'c' THEN "+
+		"(SELECT count(*) FROM docs) END FROM docs; FETCH 1 FROM c"); err != nil {
+		t.Fatal(err)
+	}
+	db.Put("x", `{"name":"X"}`)
+	var n int
+	if err := conn.QueryRow(t.Context(), "FETCH 1 FROM c").Scan(&n); err != nil || n != before {
+		t.Errorf("%d documents, not %d: %v", n, before, err)
+	}
+}
+
+// unpinnable is a Catalog of databases without snapshots.
 type unpinnable struct{ exec.Catalog }
 
 type plainDatabase struct{ exec.Database }
@@ -139,7 +160,7 @@ func TestSnapshot_Refused(t *testing.T) {
 	}
 }
 
-// forgetful is a Catalog of databases whose snapshots cannot be read any more.
+// forgetful is a Catalog of databases whose snapshots have expired.
 type forgetful struct{ exec.Catalog }
 
 type forgetfulDatabase struct{ exec.Database }
@@ -160,7 +181,7 @@ func (forgetfulSnapshot) AllDocs(context.Context, exec.DocsRead) (exec.Rows, err
 	return nil, &exec.ReadError{Kind: exec.Expired, Message: "snapshot too old"}
 }
 
-// A store that holds a moment for a few seconds says so.
+// The error says so if a store keeps snapshots only for a few seconds.
 func TestSnapshot_Expired(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)
@@ -171,7 +192,7 @@ func TestSnapshot_Expired(t *testing.T) {
 	_, err := conn.Exec(t.Context(), "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT id FROM docs")
 	var pe *pgconn.PgError
 	if !errors.As(err, &pe) || pe.Code != "72000" || pe.Hint == "" {
-		t.Errorf("a read of a moment that is held no more: %#v", err)
+		t.Errorf("a read of an expired snapshot: %#v", err)
 	}
 	if _, err := conn.Exec(t.Context(), "ROLLBACK; SELECT id FROM docs"); err != nil {
 		t.Errorf("afterwards: %v", err)
@@ -190,7 +211,7 @@ func TestSnapshot_Idle(t *testing.T) {
 		t.Fatalf("the snapshot of an idle transaction is not given up: %v", err)
 	}
 	if _, err := conn.Exec(t.Context(), "SELECT id FROM docs"); code(err) != "72000" {
-		t.Errorf("a read behind it: %v", err)
+		t.Errorf("a read after it: %v", err)
 	}
 	if _, err := conn.Exec(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)

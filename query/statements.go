@@ -17,24 +17,25 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// maxStatements is how many prepared statements a session may have.
+// maxStatements is the most prepared statements that a session may have.
 const maxStatements = 1000
 
-// statements are what a session has prepared: by name, and what it sends again without one.
+// statements holds the prepared statements of a session: named ones, and a cache of queries that are repeated without a
+// name.
 type statements struct {
 	byName map[string]*prepared
 	cache  statementCache
 	memory *work.Memory // of the session
 	node   *work.Memory
 	names  *resolver
-	// round is that of messages, in which what is bound needs no second look.
+	// round numbers the rounds of messages. A statement is not checked again in the round in which it was bound.
 	round int64
 
 	tx      *transaction
 	portals *portals
 }
 
-// room fails where there may be no more.
+// room returns an error if no more are allowed.
 func (sts *statements) room() error {
 	if len(sts.byName) >= maxStatements {
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d prepared statements",
@@ -74,7 +75,7 @@ func (sts *statements) bind(w *work.Work, p *prepared, given []types.OID) error 
 	}
 	switch s := p.stmt.(type) {
 	case *ast.Prepare:
-		q = nil // its types are checked when it runs, as the name is taken then
+		q = nil // the types are checked when it runs, because the name is in use then
 	case *ast.Show:
 		p.columns = showColumns(s)
 	case *ast.Fetch:
@@ -109,9 +110,8 @@ func (sts *statements) bind(w *work.Work, p *prepared, given []types.OID) error 
 	return nil
 }
 
-// current is the bound query of a statement for an execution that begins now: names are looked up again, and the user's
-// permission to read. A statement whose result would have other columns than those that were described is refused, as
-// by PostgreSQL (plancache.c).
+// current returns the bound query of a statement for a new execution. Names and the user's permissions are checked
+// again. As in PostgreSQL (plancache.c), a statement whose columns would differ from those described is refused.
 func (sts *statements) current(w *work.Work, st *prepared) (*bind.Bound, error) {
 	if st.round == sts.round {
 		return st.bound, nil
@@ -130,7 +130,7 @@ func (sts *statements) current(w *work.Work, st *prepared) (*bind.Bound, error) 
 	return again.bound, nil
 }
 
-// keep files a prepared statement. Its memory passes from the work that prepared it to the session.
+// keep stores a prepared statement. Its memory passes from w to the session.
 func (sts *statements) keep(name string, p *prepared, w *work.Work) error {
 	n := w.Used()
 	w.Close()
@@ -142,7 +142,7 @@ func (sts *statements) keep(name string, p *prepared, w *work.Work) error {
 	return nil
 }
 
-// get finds a statement.
+// get returns a statement by name.
 func (sts *statements) get(name string) (*prepared, error) {
 	p := sts.byName[name]
 	if p == nil {
@@ -154,7 +154,7 @@ func (sts *statements) get(name string) (*prepared, error) {
 	return p, nil
 }
 
-// close forgets a statement, where there is one.
+// close removes a statement, if it exists.
 func (sts *statements) close(name string) {
 	if p := sts.byName[name]; p != nil {
 		sts.memory.Shrink(p.held)
@@ -168,7 +168,7 @@ func (sts *statements) closeAll() {
 	}
 }
 
-// named are the rows of pg_prepared_statements: those with a name.
+// named returns the rows of pg_prepared_statements: the statements with a name.
 func (sts *statements) named() []catalog.PreparedStatement {
 	var out []catalog.PreparedStatement
 	for _, name := range slices.Sorted(maps.Keys(sts.byName)) {

@@ -10,21 +10,22 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// savepoint is one of a transaction block, with the changes of settings before it.
+// savepoint is a savepoint of a transaction block and the state before it.
 type savepoint struct {
 	name string
 	mark int
-	// locks are the transaction's advisory locks before it, opened the portals that the session had ever opened.
+	// locks is the number of the transaction's advisory locks before it, opened the number of portals that the session
+	// had ever opened.
 	locks  int
 	opened int64
-	notes  int // notifications of the transaction before it
+	notes  int // number of notifications of the transaction before it
 }
 
-// transaction is the state of a session between BEGIN and its end, and carries that end to all that takes part. Outside
-// of a block, all statements up to the next ReadyForQuery are one transaction.
+// transaction is the state of a session between BEGIN and the end of the transaction, and passes that end to all that
+// take part in it. Outside a block, all statements up to the next ReadyForQuery are one transaction.
 type transaction struct {
 	status     byte // 'I', 'T', 'E'
-	implicit   bool // several statements came in one simple query: they are a transaction, of a kind
+	implicit   bool // several statements of one simple query are an implicit transaction
 	savepoints []savepoint
 	began      time.Time
 	queried    bool // it has read something
@@ -34,19 +35,20 @@ type transaction struct {
 	notes   *notifications
 	portals *portals
 	reads   *reads
-	notice  func(*sqlstate.Error) // tells the client
+	notice  func(*sqlstate.Error) // sends a notice to the client
 }
 
-// inBlock reports whether a transaction block is open, failed or not; statements of one simple query count as one.
+// inBlock reports whether a transaction block is open, failed or not. Several statements of one simple query count as
+// one.
 func (t *transaction) inBlock() bool { return t.status != 'I' || t.implicit }
 
-// repeatable says that the transaction under way reads one snapshot.
+// repeatable reports whether the current transaction reads one snapshot.
 func (t *transaction) repeatable() bool {
 	return t.status == 'T' &&
 		slices.Contains([]string{"repeatable read", "serializable"}, t.vars.value[isolationSetting])
 }
 
-// mark is where the changes of settings since the newest savepoint begin.
+// mark returns where the changes of settings since the newest savepoint begin.
 func (t *transaction) mark() int {
 	if n := len(t.savepoints); n > 0 {
 		return t.savepoints[n-1].mark
@@ -54,12 +56,12 @@ func (t *transaction) mark() int {
 	return 0
 }
 
-// set is SET and set_config, with a nil value RESET.
+// set is SET and set_config, or RESET if value is nil.
 func (t *transaction) set(name string, value *string, local bool) error {
 	return t.vars.set(name, value, local, t.mark())
 }
 
-// settle ends what is not in a block, before the client is told that the session is ready.
+// settle ends an implicit transaction before the client is told that the session is ready.
 func (t *transaction) settle() {
 	if t.status == 'I' {
 		t.vars.commit()
@@ -70,8 +72,8 @@ func (t *transaction) settle() {
 	t.implicit = false
 }
 
-// fail is for an error of a statement. The cursors of a block wait for ROLLBACK or ROLLBACK TO a savepoint, which may
-// be younger than they are.
+// fail handles an error of a statement. The cursors of a block stay open until ROLLBACK, or ROLLBACK TO a savepoint,
+// which may be newer than they are.
 func (t *transaction) fail() {
 	switch t.status {
 	case 'T':
@@ -106,7 +108,7 @@ func (t *transaction) end(commit bool) {
 	}
 }
 
-// do moves between idle, in a transaction, and in a failed one.
+// do changes the state between idle, in a transaction, and in a failed transaction.
 func (t *transaction) do(s *ast.Transaction) (string, error) {
 	switch s.Verb {
 	case "begin", "start":
@@ -171,10 +173,11 @@ func (t *transaction) do(s *ast.Transaction) (string, error) {
 	return "ROLLBACK", nil
 }
 
-// deferrable is the mode as a value of the setting. It has no effect here: no snapshot is waited for.
+// deferrable maps the mode to a value of the setting. It has no effect here, because snapshots are never waited for.
 var deferrable = map[string]string{"deferrable": "on", "not deferrable": "off"}
 
-// begin opens a transaction block of an isolation level, and deferrable or not, "" for the default.
+// begin opens a transaction block. level is its isolation level and defers whether it is deferrable; "" means the
+// default.
 func (t *transaction) begin(level, defers string) error {
 	if level == "" {
 		level = t.vars.value["default_"+isolationSetting]
@@ -192,7 +195,7 @@ func (t *transaction) begin(level, defers string) error {
 	return nil
 }
 
-// setModes is SET TRANSACTION and SET SESSION CHARACTERISTICS. All transactions are READ ONLY, whatever they say.
+// setModes is SET TRANSACTION and SET SESSION CHARACTERISTICS. All transactions are READ ONLY regardless of the mode.
 func (t *transaction) setModes(s *ast.Transaction) error {
 	switch {
 	case s.Snapshot != "":
@@ -216,7 +219,7 @@ func (t *transaction) setModes(s *ast.Transaction) error {
 	return t.setIsolation(s.Modes.Isolation)
 }
 
-// setIsolation changes the level of the transaction under way.
+// setIsolation changes the level of the current transaction.
 func (t *transaction) setIsolation(level string) error {
 	level, err := t.vars.check(isolationSetting, level)
 	switch {

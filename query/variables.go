@@ -10,32 +10,32 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// variables are a session's settings. What a transaction changes is undone where it ends with ROLLBACK, and what it
-// changes by SET LOCAL where it ends with COMMIT too. Outside of a transaction block all statements up to the next
-// ReadyForQuery are one transaction.
+// variables holds a session's settings. ROLLBACK undoes all changes of a transaction; COMMIT undoes those by SET LOCAL.
+// Outside a transaction block all statements up to the next ReadyForQuery are one transaction.
 type variables struct {
 	user   string
 	memory *work.Memory
-	// applied carries a setting that has changed to where it has its effect.
+	// applied puts a changed setting into effect.
 	applied func(name string)
 
 	value   map[string]string
-	initial map[string]string // what RESET goes back to
-	// reported is what the client was told of those that are reported, unreported that one of them may have changed.
+	initial map[string]string // the values after RESET
+	// reported holds the reported settings as last sent to the client. unreported is set if one of them may have
+	// changed.
 	reported   map[string]string
 	unreported bool
-	// after are the values that SET LOCAL hides up to the end of the transaction; nil for none.
+	// after holds the values that SET LOCAL hides until the end of the transaction; nil for a setting without a value.
 	after map[string]*string
-	// undo are the changes of the transaction, from marks on those of the savepoints.
+	// undo holds the changes of the transaction. The changes after a mark are those since a savepoint.
 	undo []change
-	// held is what undo takes of the session's memory.
+	// held is the session's memory reserved for undo.
 	held int64
 }
 
-// change is what a setting was before it was changed.
+// change is the value of a setting before a change.
 type change struct {
 	name     string
-	value    *string // nil for none
+	value    *string // nil if it had none
 	after    *string
 	hasAfter bool
 }
@@ -43,7 +43,7 @@ type change struct {
 // isolationSetting is the isolation level of the transaction.
 const isolationSetting = "transaction_isolation"
 
-// Bounds of the names and values that a client makes up.
+// Limits of names and values that a client chooses.
 const (
 	maxVariables     = 1000
 	maxVariableName  = 128
@@ -60,10 +60,10 @@ func newVariables(user string, memory *work.Memory, applied func(name string)) *
 	return v
 }
 
-// begin sets what a setting is at first.
+// begin sets the initial value of a setting.
 func (v *variables) begin(name, value string) { v.value[name], v.initial[name] = value, value }
 
-// get is the value of a setting.
+// get returns the value of a setting.
 func (v *variables) get(name string) (string, bool) {
 	if value, ok := v.value[name]; ok {
 		return value, true
@@ -74,7 +74,7 @@ func (v *variables) get(name string) (string, bool) {
 	return "", false
 }
 
-// fallback is what RESET makes of a setting, nil where it is forgotten.
+// fallback returns the value of a setting after RESET; nil if it is removed.
 func (v *variables) fallback(name string) *string {
 	if value, ok := v.initial[name]; ok {
 		return &value
@@ -88,7 +88,7 @@ func unknownSetting(name string) error {
 	return sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", name)
 }
 
-// check answers a value for a setting in its canonical form.
+// check returns a value for a setting in its canonical form.
 func (v *variables) check(name, value string) (string, error) {
 	if len(value) > maxVariableValue {
 		return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "a setting may have at most %d bytes", maxVariableValue)
@@ -128,8 +128,7 @@ func (v *variables) check(name, value string) (string, error) {
 	return "", &c
 }
 
-// checkCustom fails for a setting that is neither here nor in PostgreSQL, but for those of programs, whose names have a
-// point.
+// checkCustom refuses settings that neither Divan nor PostgreSQL has, except custom ones, whose names contain a point.
 func (v *variables) checkCustom(name string) error {
 	switch {
 	case !strings.Contains(name, "."):
@@ -146,8 +145,8 @@ func (v *variables) checkCustom(name string) error {
 	return nil
 }
 
-// set is SET and set_config, with a nil value RESET: it checks and stores. mark is the newest savepoint's, from where
-// on ROLLBACK needs what the setting was.
+// set is SET and set_config, or RESET if value is nil. It checks and stores the value. mark is that of the newest
+// savepoint; ROLLBACK needs the previous values of changes after it.
 func (v *variables) set(name string, value *string, local bool, mark int) error {
 	if value == nil {
 		if value = v.fallback(name); value == nil && harmless[name] == nil {
@@ -179,7 +178,7 @@ func (v *variables) set(name string, value *string, local bool, mark int) error 
 	return nil
 }
 
-// now is the value that is stored for a setting, nil for none.
+// now returns the stored value of a setting, nil if there is none.
 func (v *variables) now(name string) *string {
 	if value, ok := v.value[name]; ok {
 		return &value
@@ -187,7 +186,7 @@ func (v *variables) now(name string) *string {
 	return nil
 }
 
-// note notes what a setting is, for ROLLBACK.
+// note records the value of a setting for ROLLBACK.
 func (v *variables) note(name string, mark int) error {
 	for _, c := range v.undo[mark:] {
 		if c.name == name {
@@ -209,7 +208,7 @@ func (v *variables) note(name string, mark int) error {
 	return nil
 }
 
-// put stores a value, nil for none, and carries it to where it has its effect.
+// put stores a value, or removes it if it is nil, and puts it into effect.
 func (v *variables) put(name string, value *string) {
 	if value == nil {
 		delete(v.value, name)
@@ -222,7 +221,7 @@ func (v *variables) put(name string, value *string) {
 	}
 }
 
-// parameters are the values that the client is told at first.
+// parameters returns the values that are reported to the client at first.
 func (v *variables) parameters() []pgwire.Parameter {
 	var out []pgwire.Parameter
 	for i := range settings {
@@ -234,7 +233,7 @@ func (v *variables) parameters() []pgwire.Parameter {
 	return out
 }
 
-// report tells the client of the settings that have changed, once before each ReadyForQuery, as PostgreSQL does.
+// report sends the client the settings that have changed, once before each ReadyForQuery, as PostgreSQL does.
 func (v *variables) report(client pgwire.Client) {
 	if !v.unreported {
 		return
@@ -249,7 +248,7 @@ func (v *variables) report(client pgwire.Client) {
 	}
 }
 
-// rollBack undoes what has been set since a mark.
+// rollBack undoes the changes since a mark.
 func (v *variables) rollBack(mark int) {
 	for i := len(v.undo) - 1; i >= mark; i-- {
 		c := v.undo[i]
@@ -265,7 +264,7 @@ func (v *variables) rollBack(mark int) {
 	}
 }
 
-// commit ends a transaction that is kept: only SET LOCAL is undone.
+// commit ends a committed transaction: it undoes only SET LOCAL.
 func (v *variables) commit() {
 	for name, value := range v.after {
 		v.put(name, value)

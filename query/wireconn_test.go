@@ -18,14 +18,14 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// wireConn is a connection on which messages are sent and heard as they are.
+// wireConn is a connection on which single messages are sent and received.
 type wireConn struct {
 	t             *testing.T
 	network, addr string
 	nc            net.Conn
 	fe            *pgproto3.Frontend
-	out           []byte // said, and not sent yet
-	heard         []string
+	out           []byte // buffered, not sent yet
+	received      []string
 	columns       []uint32 // types of the last RowDescription
 	pid           uint32
 	key           []byte
@@ -38,7 +38,7 @@ func dialWire(t *testing.T, network, addr string) *wireConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	// Only for a server that does not answer at all.
+	// For a server that does not answer at all.
 	_ = nc.SetDeadline(time.Now().Add(time.Minute))
 	return &wireConn{t: t, network: network, addr: addr, nc: nc, fe: pgproto3.NewFrontend(nc, nc)}
 }
@@ -54,7 +54,7 @@ func (w *wireConn) say(m pgproto3.FrontendMessage) {
 
 func (w *wireConn) bytes(b []byte) { w.out = append(w.out, b...) }
 
-// send sends what was said. That a server has hung up is heard afterwards.
+// send sends what is buffered. If the server has hung up, reading reports it.
 func (w *wireConn) send() {
 	_, _ = w.nc.Write(w.out)
 	w.out = w.out[:0]
@@ -65,10 +65,10 @@ func (w *wireConn) letter() {
 	w.send()
 	var b [1]byte
 	_, err := io.ReadFull(w.nc, b[:])
-	w.heard = append(w.heard, fmt.Sprintf("%s %v", b[:], err))
+	w.received = append(w.received, fmt.Sprintf("%s %v", b[:], err))
 }
 
-// read hears messages up to one of a type, "Z", or up to the second of them, "2Z", or all, "end".
+// read receives messages up to one of a type, "Z", up to the second one, "2Z", or all, "end".
 func (w *wireConn) read(until string) {
 	w.t.Helper()
 	w.send()
@@ -78,10 +78,10 @@ func (w *wireConn) read(until string) {
 	}
 	for times > 0 {
 		text, end := w.hear()
-		w.heard = append(w.heard, text)
+		w.received = append(w.received, text)
 		switch {
 		case end && until != "end":
-			w.t.Errorf("%s: the connection has ended: %s", w.network, w.heard)
+			w.t.Errorf("%s: the connection has ended: %s", w.network, w.received)
 			return
 		case end:
 			return
@@ -89,23 +89,23 @@ func (w *wireConn) read(until string) {
 			times--
 		}
 	}
-	// The order of parameters among each other means nothing.
-	first := slices.IndexFunc(w.heard, func(s string) bool { return strings.HasPrefix(s, "S ") })
+	// The order of the parameters does not matter.
+	first := slices.IndexFunc(w.received, func(s string) bool { return strings.HasPrefix(s, "S ") })
 	if last := first; first >= 0 {
-		for last < len(w.heard) && strings.HasPrefix(w.heard[last], "S ") {
+		for last < len(w.received) && strings.HasPrefix(w.received[last], "S ") {
 			last++
 		}
-		slices.Sort(w.heard[first:last])
+		slices.Sort(w.received[first:last])
 	}
 }
 
-// hear reads one message.
+// hear receives one message.
 func (w *wireConn) hear() (text string, end bool) {
 	m, err := w.fe.Receive()
 	if err != nil {
 		var ne net.Error
 		if errors.As(err, &ne) && ne.Timeout() {
-			w.t.Errorf("%s: no answer after %s", w.network, w.heard)
+			w.t.Errorf("%s: no answer after %s", w.network, w.received)
 		}
 		return "end", true
 	}
@@ -121,16 +121,17 @@ func (w *wireConn) hear() (text string, end bool) {
 	return w.describe(m), false
 }
 
-// cancel sends requests until the statement under way ends: one that comes before it began is lost.
+// cancel sends cancel requests until the current statement ends, because a request that comes before its beginning is
+// lost.
 func (w *wireConn) cancel() {
 	w.t.Helper()
 	w.send()
-	done := make(chan struct{}) // closed when the error was heard
+	done := make(chan struct{}) // closed when the error has been received
 	go func() {
 		defer close(done)
 		for {
 			text, end := w.hear()
-			w.heard = append(w.heard, text)
+			w.received = append(w.received, text)
 			if end || text[:1] == "E" {
 				return
 			}
@@ -151,12 +152,12 @@ func (w *wireConn) cancel() {
 			w.t.Fatal(err)
 		}
 		_, _ = nc.Write(b)
-		_, _ = io.Copy(io.Discard, nc) // it is closed when the request has been carried out
+		_, _ = io.Copy(io.Discard, nc) // the server closes it after handling the request
 		_ = nc.Close()
 	}
 }
 
-// describe is a message as a text that begins with its letter.
+// describe returns a message as a text that begins with its letter.
 func (w *wireConn) describe(m pgproto3.BackendMessage) string {
 	switch m := m.(type) {
 	case *pgproto3.AuthenticationOk:
@@ -218,7 +219,7 @@ func (w *wireConn) describe(m pgproto3.BackendMessage) string {
 	return fmt.Sprintf("? %T", m)
 }
 
-// value is a field of a row. jsonb is compared without blanks, which ours keeps as they came.
+// value returns a field of a row. A jsonb is compared without white space, because a document keeps its own.
 func (w *wireConn) value(i int, v []byte) string {
 	if v == nil {
 		return "NULL"

@@ -21,32 +21,32 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
-// TestWire_PostgreSQL holds conversations of testdata/wire with this server and with a live PostgreSQL 15: both answer
-// with the same messages. A file has conversations, each on a connection of its own, with lines
+// TestWire_PostgreSQL runs the conversations of testdata/wire with this server and with a live PostgreSQL 15. Both must
+// answer with the same messages. A file has several conversations, each on its own connection, with lines
 //
 //	== its name
-//	differs: why the answers are not the same; then follow the messages that are only in one of them:
-//	ours: what a message of ours begins with
-//	theirs: what one of PostgreSQL's begins with
-//	startup {"user": "postgres", ...}  logs in and reads up to ReadyForQuery; without one it is the first thing done
-//	hello {"user": "postgres", ...}    sends the start-up message alone; hello 3.2 {...} another version of the protocol
-//	ssl, gss                           asks for encryption and reads the answer, one byte
-//	Q statement                        messages, by their letters: arguments are words and JSON texts
+//	differs: why the answers differ; then follow the messages that only one of them sends:
+//	ours: the beginning of a message of ours
+//	theirs: the beginning of a message of PostgreSQL's
+//	startup {"user": "postgres", ...}  logs in and reads up to ReadyForQuery; it is done first by default
+//	hello {"user": "postgres", ...}    sends only the start-up message; hello 3.2 {...} another version of the protocol
+//	ssl, gss                           requests encryption and reads the answer, one byte
+//	Q statement                        messages by their letters; arguments are words and JSON texts
 //	P name "statement" oid...          "-" is the unnamed statement and portal
 //	B portal statement [formats of parameters] [parameters] [formats of results]
 //	D S name, D P name, E portal limit, C S name, C P name, S, H, F oid, d data, c, f message, X
-//	raw hex...                         bytes as they are
-//	read Z                             sends what was said so far at once, and reads up to a message of that type
+//	raw hex...                         bytes
+//	read Z                             sends what is buffered and reads up to a message of that type
 //	read 2Z                            up to the second one; read end: until the connection ends
-//	exact:                             places of errors are compared too, where PostgreSQL has none
-//	cancel                             sends requests to cancel until the server answers with an error
+//	exact:                             compares positions of errors that PostgreSQL does not have, too
+//	cancel                             sends cancel requests until the server answers with an error
 //
-// Parameters are JSON: texts, null for NULL, and {"hex": "00ff"}. Masked are process ids and keys, the version of the
-// server, and of errors the file, line and routine; hints are not compared, as there are more of ours.
+// Parameters are JSON: texts, null for NULL, and {"hex": "00ff"}. Process ids and keys, the version of the server, and
+// file, line and routine of errors are masked. Hints are not compared, because Divan has more of them.
 func TestWire_PostgreSQL(t *testing.T) {
 	url := pgtest.URL(t)
 	theirs := connect(t, url+" default_query_exec_mode=simple_protocol")
-	// Transactions only read, here and there.
+	// Transactions are read only on both servers.
 	if _, err := theirs.PgConn().Exec(t.Context(), "DROP DATABASE IF EXISTS wire").ReadAll(); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestWire_PostgreSQL(t *testing.T) {
 		for i, part := range strings.Split("\n"+string(text), "\n== ") {
 			name, body, _ := strings.Cut(part, "\n")
 			if i == 0 {
-				continue // the comment on top
+				continue // the comment at the top
 			}
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -88,7 +88,7 @@ func TestWire_PostgreSQL(t *testing.T) {
 	}
 }
 
-// talk is a conversation: what is done, and where the answers differ.
+// talk is a conversation: its lines, and the expected differences.
 type talk struct {
 	lines        []string
 	ours, theirs []string
@@ -126,7 +126,7 @@ func parseTalk(t *testing.T, text string) *talk {
 	return k
 }
 
-// compare holds the messages of both against each other.
+// compare compares the messages of both servers.
 func (k *talk) compare(t *testing.T, got, want []string) {
 	t.Helper()
 	lines, ours, theirs := k.diff(described(got), described(want))
@@ -141,13 +141,13 @@ func startEach(lines, heads []string) bool {
 
 var wirePlace = regexp.MustCompile(`^(E [A-Z]+ .....) at \d+: `)
 
-// same allows for the place of errors for which PostgreSQL has none and we have one.
+// same ignores the position of an error that has none in PostgreSQL.
 func (k *talk) same(got, want string) bool {
 	return got == want || !k.exact && wirePlace.ReplaceAllString(got, "$1: ") == want
 }
 
-// described leaves out the description of a result that fails at once: PostgreSQL computes what is constant before it
-// describes a result.
+// described removes the description of a result that fails at once: PostgreSQL evaluates constants before it describes
+// a result.
 func described(list []string) (out []string) {
 	for i, m := range list {
 		if !strings.HasPrefix(m, "T ") || i == len(list)-1 || !strings.HasPrefix(list[i+1], "E ") {
@@ -157,7 +157,7 @@ func described(list []string) (out []string) {
 	return out
 }
 
-// diff is the longest common sequence, with what is only in got (-) and only in want (+).
+// diff returns the longest common sequence, with the lines that are only in got (-) and only in want (+).
 func (k *talk) diff(got, want []string) (lines, ours, theirs []string) {
 	common := make([][]int, len(got)+1)
 	for i := range common {
@@ -186,17 +186,17 @@ func (k *talk) diff(got, want []string) (lines, ours, theirs []string) {
 	return lines, ours, theirs
 }
 
-// hold has the conversation with a server and returns its messages as texts.
+// hold runs the conversation with a server and returns its messages as texts.
 func (k *talk) hold(t *testing.T, network, addr string) []string {
 	t.Helper()
 	w := dialWire(t, network, addr)
 	for _, line := range k.lines {
 		w.do(line)
 	}
-	return w.heard
+	return w.received
 }
 
-// do carries out one line.
+// do executes one line.
 func (w *wireConn) do(line string) {
 	w.t.Helper()
 	head, rest, _ := strings.Cut(line, " ")
@@ -204,7 +204,7 @@ func (w *wireConn) do(line string) {
 	case "startup":
 		w.hello(rest)
 		w.read("Z")
-		w.heard = nil // startup.txt has what it is
+		w.received = nil // startup.txt tests its messages
 	case "hello":
 		w.hello(rest)
 	case "ssl":
@@ -244,7 +244,7 @@ func (w *wireConn) hello(text string) {
 	if params["user"] != "" && params["database"] == "" {
 		params["database"] = "wire"
 	}
-	// Any version: pgproto3 knows two.
+	// Any version: pgproto3 knows only two.
 	packet := binary.BigEndian.AppendUint32(make([]byte, 4), version)
 	for _, name := range []string{"user", "database", "options", "application_name", "DateStyle", "TimeZone",
 		"client_encoding", "nope", "_pq_.a", "_pq_.b"} {
@@ -261,7 +261,7 @@ func (w *wireConn) hello(text string) {
 	w.bytes(packet)
 }
 
-// frontendMessage makes a message of its letter and its arguments.
+// frontendMessage returns the message for a letter and arguments.
 func frontendMessage(t *testing.T, letter, text string) pgproto3.FrontendMessage {
 	t.Helper()
 	args := wireArguments(t, text)
@@ -347,7 +347,7 @@ func bindMessage(t *testing.T, portal, statement string, lists []string) *pgprot
 	return m
 }
 
-// wireArguments cuts a line into words, JSON texts and lists.
+// wireArguments splits a line into words, JSON texts and lists.
 func wireArguments(t *testing.T, text string) []string {
 	t.Helper()
 	var out []string
@@ -360,7 +360,7 @@ func wireArguments(t *testing.T, text string) []string {
 		d := json.NewDecoder(strings.NewReader(text))
 		var raw json.RawMessage
 		if err := d.Decode(&raw); err != nil {
-			return append(out, text) // of a statement, which is taken whole
+			return append(out, text) // of a statement, which extends to the end of the line
 		}
 		text = text[d.InputOffset():]
 		var s string

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// No text that a client gets has a zero byte, which clients take for its end, whatever documents have in them. One such
-// document makes no statement fail.
+// Texts sent to clients never contain a zero byte, which clients take for the end, even if documents contain one. Such
+// a document makes no statement fail.
 func TestTexts_HaveNoZeroBytes(t *testing.T) {
 	s := exectest.NewStore()
 	db := s.Create("db")
@@ -30,7 +30,7 @@ func TestTexts_HaveNoZeroBytes(t *testing.T) {
 		if !strings.Contains(expr, "$1") {
 			arg = nil
 		} else {
-			// A parameter has no zero byte either.
+			// A parameter with a zero byte is refused.
 			r := conn.PgConn().ExecParams(t.Context(), "SELECT "+expr+where, arg, nil, nil, nil).Read()
 			if got := code(r.Err); got != "22021" {
 				t.Errorf("a zero byte in a parameter: %v", r.Err)
@@ -60,7 +60,7 @@ func TestTexts_HaveNoZeroBytes(t *testing.T) {
 			t.Errorf("%s: %v, %q", copied, err, out.Bytes())
 		}
 	}
-	// What is compared is what is there: a document is found by what JSON spells, and by the text that is shown.
+	// Comparisons find a document both by its JSON and by the text that is shown.
 	for sql, want := range map[string]string{
 		`SELECT count(*) FROM docs WHERE doc->'a' = '"x\u0000y"'`:               "1",
 		`SELECT count(*) FROM docs WHERE doc->'a' = '"x\ufffdy"'`:               "0",

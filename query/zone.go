@@ -14,7 +14,7 @@ import (
 
 // Time zones of the setting TimeZone.
 
-// zone checks a time zone, and answers the name that SHOW gives.
+// zone checks a time zone and returns the name that SHOW prints.
 func zone(v string) (string, error) {
 	_, name, err := location(v)
 	return name, err
@@ -32,13 +32,18 @@ func location(v string) (*time.Location, string, error) {
 	if !ok {
 		return nil, "", errZone(v)
 	}
+	if time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).In(l).Second() != 0 {
+		// PostgreSQL takes only zones whose clocks show whole minutes (pg_tz_acceptable in pgtz.c).
+		return nil, "", sqlstate.New(sqlstate.InvalidParameterValue, "time zone %q appears to use leap seconds", v).
+			WithDetail("PostgreSQL does not support leap seconds.")
+	}
 	return l, datetime.CanonicalZone(v), nil
 }
 
-// zoneInterval is in front of the text of SET TIME ZONE INTERVAL, and a quote behind it.
+// zoneInterval precedes the text of SET TIME ZONE INTERVAL; a quote follows it.
 const zoneInterval = "INTERVAL '"
 
-// maxZoneHours is how far a zone may be from UTC (MAX_TZDISP_HOUR in PostgreSQL's timestamp.h).
+// maxZoneHours is the largest distance of a zone from UTC (MAX_TZDISP_HOUR in PostgreSQL's timestamp.h).
 const maxZoneHours = 15
 
 func errZone(v string) *sqlstate.Error {
@@ -62,7 +67,8 @@ func intervalZone(text string) (*time.Location, string, error) {
 	return fixedZone(int(s.Micros / 1e6))
 }
 
-// fixedZone is a zone so many seconds east of UTC. Its name is one of POSIX, where the number has the other sign.
+// fixedZone returns a zone with a fixed offset in seconds east of UTC. Its name is in POSIX's form, where the number
+// has the opposite sign.
 func fixedZone(east int) (*time.Location, string, error) {
 	if east == 0 {
 		return time.FixedZone("+00", 0), "<+00>-00", nil

@@ -1,22 +1,22 @@
-// Package collate turns a JSON key into bytes whose order is the order in which CouchDB sorts views (clause V5):
+// Package collate turns a JSON key into bytes that sort as CouchDB sorts views (clause V5):
 //
 //	null < false < true < numbers < strings < arrays < objects
 //
-// Strings sort by ICU's root collation, arrays element by element with the shorter first, objects member by member in
-// order of appearance (name, then value) with the smaller first. Two keys that CouchDB treats as equal give the same
+// Strings sort by ICU's root collation; arrays element by element, the shorter first; objects member by member in
+// order of appearance (name, then value), the smaller first. Two keys that CouchDB treats as equal have the same
 // bytes. The source is couch_ejson_compare in apache/couchdb.
 //
-// An encoded key is self-delimiting: no encoding is a proper prefix of another, so what follows it (an id, a duplicate
-// number) never disturbs the order, and [Skip] finds where it ends. Keys cannot be turned back into JSON; an index
-// keeps the emitted text beside them.
+// An encoded key is self-delimiting: no encoding is a proper prefix of another, so whatever follows it (an id, a
+// duplicate number) never affects the order, and the end of a key can be found. Keys cannot be turned back into JSON;
+// an index keeps the emitted text beside them.
 //
-// The order of strings is that of ICU 72 (Unicode 15.0), proven against it over all assigned characters outside of the
-// supplementary ideographic planes and over 400,000 pairs of strings of all scripts. What differs from a CouchDB:
+// Strings sort as in ICU 72 (Unicode 15.0). This is tested against ICU for all assigned characters outside of the
+// supplementary ideographic planes and for 400,000 pairs of strings of all scripts. Differences from CouchDB:
 //
-//   - one that is built with another ICU sorts characters that came with a later Unicode behind all others, or before;
-//   - a contraction looks over 128 combining marks at most for the mark that completes it;
-//   - a lone surrogate, which CouchDB refuses, counts as U+FFFD, and a number above the doubles, which it refuses too,
-//     as its exact value.
+//   - a CouchDB with another version of ICU sorts characters of later Unicode versions differently;
+//   - a contraction skips at most 128 combining marks to find the mark that completes it;
+//   - a lone surrogate, which CouchDB refuses, counts as U+FFFD; a number beyond the doubles, which it refuses too,
+//     counts as its exact value.
 //
 // All functions are safe for concurrent use, do not block, and do not keep their arguments.
 package collate
@@ -26,24 +26,22 @@ import (
 	"fmt"
 )
 
-// Version names the order that this build produces. An index records it, and one written under another version is
-// rebuilt rather than read: mixing two orders in one range loses rows. It changes with the string tables and with the
-// encoding.
+// Version identifies the order that this build produces. An index records it, and is rebuilt if its version differs:
+// mixing two orders in one range loses rows. It changes with the string tables and with the encoding.
 const Version uint16 = 2
 
-// Low and High bound every key: Low sorts before and High after any encoded key. They stand for an absent start and end
-// of a range.
+// Low sorts before, and High after, any encoded key. They stand for an absent start or end of a range.
 const (
 	Low  byte = 0x00
 	High byte = 0xFF
 )
 
-// MaxDepth is how deep arrays and objects of a key may nest. CouchDB has no such limit, but a key of 8 KB (clause V6)
-// could otherwise nest 8,000 levels in a recursion that serves no one.
+// MaxDepth bounds the nesting of arrays and objects in a key. CouchDB has no such limit, but without one a key of 8
+// KB (clause V6) could nest 8,000 levels deep and recurse as deeply.
 const MaxDepth = 1000
 
-// ErrSyntax is what a key that is not one JSON text fails with; ErrDepth what one nested deeper than MaxDepth does;
-// ErrRange what a number with an exponent above MaxExponent does.
+// ErrSyntax: the key is not one JSON text. ErrDepth: it is nested deeper than MaxDepth. ErrRange: it has a number
+// with an exponent above MaxExponent.
 var (
 	ErrSyntax = errors.New("collate: key is not JSON")
 	ErrRange  = fmt.Errorf("collate: key has a number with an exponent above %d", MaxExponent)
@@ -51,7 +49,7 @@ var (
 )
 
 // The first byte of each encoded value. The byte that ends an array or object is lower than all of them, so that a
-// prefix sorts first. Gaps leave room for later kinds.
+// prefix sorts first. The gaps leave room for new kinds.
 const (
 	tagEnd      byte = 0x01
 	tagNull     byte = 0x10
@@ -64,8 +62,8 @@ const (
 	tagObject   byte = 0x50
 )
 
-// The same for options.collation = "raw", which is Erlang's term order of the decoded JSON: numbers, then the atoms
-// false, null and true by name, then objects (tuples), arrays (lists) and strings (binaries, byte by byte).
+// The first bytes for options.collation = "raw", which is Erlang's term order of the decoded JSON: numbers, then the
+// atoms false, null and true by name, then objects (tuples), arrays (lists) and strings (binaries, byte by byte).
 const (
 	rawNegative byte = 0x08
 	rawPositive byte = 0x09
@@ -88,8 +86,8 @@ var (
 	rawOrder   = order{rawNull, rawFalse, rawTrue, rawNegative, rawPositive, rawString, rawArray, rawObject, true}
 )
 
-// AppendKey appends the sort key of one JSON text to dst and returns the longer slice. On an error
-// (ErrSyntax, ErrDepth, ErrRange) dst comes back as it was. Space around the text is allowed.
+// AppendKey appends the sort key of one JSON text to dst and returns the extended slice. After an error (ErrSyntax,
+// ErrDepth, ErrRange) it returns dst unchanged. White space around the text is allowed.
 func AppendKey(dst, json []byte) ([]byte, error) { return appendKey(dst, json, &couchOrder) }
 
 // AppendRawKey is AppendKey for a view with options.collation = "raw". Keys of the two orders must not meet in one

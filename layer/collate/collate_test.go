@@ -13,8 +13,8 @@ import (
 	"github.com/divandb/divan/layer/collate"
 )
 
-// ascending is CouchDB's documented example order and the borders between and inside kinds, smallest first. Keys on one
-// line are equal.
+// ascending is CouchDB's documented example order, with edge cases between and within kinds, smallest first. Keys on
+// one line are equal.
 var ascending = [][]string{
 	{`null`, ` null `},
 	{`false`},
@@ -114,7 +114,7 @@ func TestAppendKey_Order(t *testing.T) {
 	}
 }
 
-// TestAppendRawKey_Order holds Erlang's term order over CouchDB's decoded JSON.
+// TestAppendRawKey_Order checks Erlang's term order of CouchDB's decoded JSON.
 func TestAppendRawKey_Order(t *testing.T) {
 	order := []string{
 		`-1e400`, `-3`, `-2.5`, `0`, `1`, `1.5`, `9007199254740993`, `false`, `null`, `true`,
@@ -122,8 +122,7 @@ func TestAppendRawKey_Order(t *testing.T) {
 		`[]`, `[1]`, `[1,2]`, `[2]`, `[null]`, `[[]]`, `["a"]`,
 		`""`, `"\u0000"`, `"\u0001"`, `"A"`, `"A\u0000"`, `"A\u0001"`, `"AB"`, `"B"`, `"a"`, `"é"`, `"𐀀"`,
 	}
-	// An object is compared member by member before its size, so {"a":1,"b":1} sorts behind {"a":1} but before
-	// {"a":null}.
+	// Objects are compared by members before size, so {"a":1,"b":1} sorts after {"a":1} but before {"a":null}.
 	order[12], order[13] = order[13], order[12]
 	for i, a := range order {
 		for j, b := range order {
@@ -148,7 +147,7 @@ func TestAppendKey_BadInput(t *testing.T) {
 			"AppendRawKey": collate.AppendRawKey} {
 			out, err := f([]byte("kept"), []byte(in))
 			if !errors.Is(err, collate.ErrSyntax) || string(out) != "kept" {
-				t.Errorf("%s(%q) = %q, %v; want ErrSyntax and dst as it was", name, in, out, err)
+				t.Errorf("%s(%q) = %q, %v; want ErrSyntax and dst unchanged", name, in, out, err)
 			}
 		}
 		if _, err := collate.Compare([]byte(in), []byte(in)); err == nil {
@@ -168,7 +167,8 @@ func TestAppendKey_BadInput(t *testing.T) {
 	}
 }
 
-// TestSkip holds that every key ends where Skip says, whatever follows, and that no shorter part passes for a key.
+// TestSkip checks that every key ends where Skip says, whatever follows, and that no shorter part is accepted as a
+// key.
 func TestSkip(t *testing.T) {
 	tail := []byte{0x00, 0xFF, 0x01, 0x30}
 	for _, line := range ascending {
@@ -184,7 +184,7 @@ func TestSkip(t *testing.T) {
 			}
 			for n := range k {
 				if _, ok := collate.Skip(k[:n]); ok {
-					t.Errorf("Skip takes %d of %d bytes of %.40s for a key", n, len(k), in)
+					t.Errorf("Skip accepts %d of %d bytes of %.40s as a key", n, len(k), in)
 				}
 			}
 			if k[0] <= collate.Low || k[0] >= collate.High {
@@ -198,7 +198,7 @@ func TestPrefix(t *testing.T) {
 	for _, tc := range []struct {
 		key    string
 		level  int
-		prefix string // the array whose key, without its end, is expected
+		prefix string // the array whose key, without its end, is the expected prefix
 		whole  bool
 	}{
 		{`["a",1,[2]]`, 0, `[]`, false},
@@ -222,7 +222,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// TestAppendKey_MatchesCompare holds the two definitions of the order against each other on random keys.
+// TestAppendKey_MatchesCompare compares the two definitions of the order with each other on random keys.
 func TestAppendKey_MatchesCompare(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 5))
@@ -315,7 +315,7 @@ func FuzzSkip(f *testing.F) {
 	f.Add([]byte{0x40, 0x30, 0x00, 0x01})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if rest, ok := collate.Skip(b); ok && len(rest) >= len(b) {
-			t.Fatalf("Skip(%x) took nothing", b)
+			t.Fatalf("Skip(%x) consumed nothing", b)
 		}
 		collate.SkipRaw(b)
 		collate.Prefix(b, 2)

@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// Compare orders two JSON texts as CouchDB does, without building keys: -1, 0 or 1. It is the definition that the keys
-// are tested against, and serves merges that see few pairs. The errors are those of AppendKey; what
-// follows the first difference is not looked at.
+// Compare orders two JSON texts as CouchDB does, without building keys: -1, 0 or 1. It is the definition that the
+// keys are tested against, and serves merges that compare few pairs. The errors are those of AppendKey; text after
+// the first difference is not checked.
 func Compare(a, b []byte) (int, error) { return CompareStepping(a, b, nil) }
 
-// CompareStepping is Compare for texts that may be long. It calls step every now and then with the number of bytes it
-// has read since, and ends with its error.
+// CompareStepping is Compare for texts that may be long. It regularly calls step with the number of bytes read since
+// the last call, and ends if step returns an error.
 func CompareStepping(a, b []byte, step func(n int) error) (int, error) {
 	x, y := encoders.Get().(*encoder), encoders.Get().(*encoder)
 	defer encoders.Put(x)
@@ -29,10 +29,10 @@ func CompareStepping(a, b []byte, step func(n int) error) (int, error) {
 	return c, err
 }
 
-// comparer walks two texts in step until they differ.
+// comparer reads two texts in parallel until they differ.
 type comparer struct{ a, b *encoder }
 
-// rank is the place of the kind of value that starts with c; 0 if none does.
+// rank returns the rank of the kind of value that starts with c; 0 if none does.
 func rank(c byte) int {
 	switch c {
 	case 'n':
@@ -102,7 +102,7 @@ func (c comparer) text() (int, error) {
 	return c.a.str.compare(x, y), nil
 }
 
-// number compares by value, with the double nearest to a text that has a fraction or an exponent.
+// number compares by value; a text with a fraction or an exponent counts as the nearest double.
 func (c comparer) number() (int, error) {
 	x, integerX, err := c.a.scanner.number()
 	if err != nil {
@@ -127,7 +127,7 @@ func (c comparer) number() (int, error) {
 	return p.Cmp(q), nil
 }
 
-// small is the value of an integer that fits.
+// small returns the value of an integer that fits into an int64.
 func small(text []byte) int64 {
 	minus := text[0] == '-'
 	if minus {
@@ -143,7 +143,7 @@ func small(text []byte) int64 {
 	return n
 }
 
-// rational is the value of a number.
+// rational returns the value of a number.
 func rational(text []byte, integer bool) (*big.Rat, error) {
 	if !integer {
 		if f, err := strconv.ParseFloat(string(text), 64); err == nil {
@@ -162,7 +162,7 @@ func rational(text []byte, integer bool) (*big.Rat, error) {
 	return r, nil
 }
 
-// next steps over the comma between elements, or over the closing bracket, and reports whether another element follows.
+// next consumes the comma between elements, or the closing bracket, and reports whether another element follows.
 func (s *scanner) next(closing byte, first bool) (bool, error) {
 	switch c := s.Space(); {
 	case c == closing:
@@ -177,7 +177,7 @@ func (s *scanner) next(closing byte, first bool) (bool, error) {
 	return false, ErrSyntax
 }
 
-// step moves both sides on; done says that at least one ended, and c how the sizes compare.
+// step advances both sides; done reports that at least one has ended, and order then compares their sizes.
 func (c comparer) step(closing byte, first bool) (done bool, order int, err error) {
 	moreA, err := c.a.next(closing, first)
 	if err != nil {
@@ -241,8 +241,8 @@ func (c comparer) object(depth int) (int, error) {
 	return cmp.Compare(len(x), len(y)), nil
 }
 
-// members returns where the members of the object at the scanner start, without those that a later one of the same name
-// replaces, and moves behind the object.
+// members returns the offsets of the members of the object at the scanner, without those replaced by a later member
+// of the same name, and moves past the object.
 func (e *encoder) members(depth int) ([]int, error) {
 	repeated, err := e.repeated(depth)
 	if err != nil {

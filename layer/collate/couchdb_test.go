@@ -16,8 +16,8 @@ import (
 	"github.com/divandb/divan/layer/collate/samples"
 )
 
-// TestCouchDB holds the order and the equality of keys against the views of a CouchDB that DIVAN_TEST_COUCHDB_URL
-// names, with an admin's credentials in it. Keys go through its JavaScript, so numbers are doubles there.
+// TestCouchDB compares the order and equality of keys with the views of the CouchDB that DIVAN_TEST_COUCHDB_URL
+// names, which includes an admin's credentials. Keys pass through its JavaScript, so numbers are doubles there.
 func TestCouchDB(t *testing.T) {
 	base := os.Getenv("DIVAN_TEST_COUCHDB_URL")
 	if base == "" {
@@ -51,7 +51,7 @@ func TestCouchDB(t *testing.T) {
 			}
 		}
 		if theirs := len(view(t, db+"/_design/"+design+"/_view/v?group=true")); groups != theirs {
-			t.Errorf("%s: %d keys of ours are %d of CouchDB's", design, groups, theirs)
+			t.Errorf("%s: our %d distinct keys are %d in CouchDB", design, groups, theirs)
 		}
 		if len(rows) < 5000 {
 			t.Errorf("%s: only %d rows", design, len(rows))
@@ -59,7 +59,7 @@ func TestCouchDB(t *testing.T) {
 	}
 }
 
-// couchKeys are keys that CouchDB takes.
+// couchKeys returns keys that CouchDB accepts.
 func couchKeys() []string {
 	var keys []string
 	for _, line := range ascending {
@@ -99,7 +99,7 @@ func upload(t *testing.T, db string, keys []string) {
 		}
 		b.WriteString("]}")
 		if answer := couch(t, "POST", db+"/_bulk_docs", b.String()); bytes.Contains(answer, []byte(`"error"`)) {
-			t.Fatalf("CouchDB says %.300s", answer)
+			t.Fatalf("CouchDB answers %.300s", answer)
 		}
 	}
 }

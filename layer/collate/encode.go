@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// encoder writes one key. It is reused through a pool; nothing in it outlives a call but buffers.
+// encoder writes one key. It is reused through a pool; only its buffers outlive a call.
 type encoder struct {
 	scanner
 	order *order
@@ -92,8 +92,8 @@ func (e *encoder) array(depth int) error {
 	}
 }
 
-// object writes the members in order of appearance. Of members with one name only the last counts and keeps its place,
-// as CouchDB's JSON decoder has it.
+// object writes the members in order of appearance. Of members with the same name only the last one counts, at its
+// position, as in CouchDB's JSON decoder.
 func (e *encoder) object(depth int) error {
 	repeated, err := e.repeated(depth)
 	if err != nil {
@@ -135,8 +135,8 @@ func (e *encoder) object(depth int) error {
 	}
 }
 
-// repeated returns where those members of the object at the scanner begin that a later member of the same name
-// replaces; nil if there are none. It leaves the scanner where it was.
+// repeated returns the offsets of those members of the object at the scanner that a later member of the same name
+// replaces; nil if there are none. It does not move the scanner.
 func (e *encoder) repeated(depth int) (map[int]bool, error) {
 	s := e.scanner
 	s.Pos++
@@ -165,11 +165,11 @@ func (e *encoder) repeated(depth int) (map[int]bool, error) {
 		s.Pos++
 		s.Space()
 	}
-	// An object inside others is read once for each of them.
+	// An object inside other objects is read once for each of them.
 	return replaced(members, e.names), e.ahead(s.Pos - e.Pos)
 }
 
-// member is one member of an object: where it starts in the text, and its name in a buffer of names.
+// member is one member of an object: its offset in the text, and its name in a buffer of names.
 type member struct{ start, from, to int }
 
 func replaced(members []member, names []byte) map[int]bool {
@@ -202,7 +202,7 @@ func replaced(members []member, names []byte) map[int]bool {
 }
 
 // appendBytes writes b so that it ends with a byte lower than any other in it: 0x00 and 0x01 are written as 0x01 0x01
-// and 0x01 0x02, and 0x00 ends.
+// and 0x01 0x02, and 0x00 ends it.
 func appendBytes(dst, b []byte) []byte {
 	for _, c := range b {
 		if c <= 1 {

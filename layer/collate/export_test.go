@@ -1,7 +1,7 @@
 package collate
 
-// Skip returns what follows the encoded key at the start of b, of either order. ok is false where b does not begin with
-// a whole key, which in an index means damage.
+// Skip returns the rest of b after the encoded key at its start. ok is false if b does not begin with a complete key,
+// which in an index means damage.
 func Skip(b []byte) (rest []byte, ok bool) {
 	n := keyLen(b, couchShape)
 	if n < 0 {

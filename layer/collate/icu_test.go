@@ -13,8 +13,8 @@ import (
 	"github.com/divandb/divan/layer/collate/samples"
 )
 
-// TestAppendKey_Characters holds the order of all assigned characters outside of the supplementary ideographic planes
-// against ICU 72's, and which of them are equal.
+// TestAppendKey_Characters compares the order of all assigned characters outside of the supplementary ideographic
+// planes with ICU 72's, including which of them are equal.
 func TestAppendKey_Characters(t *testing.T) {
 	data := gunzip(t, "testdata/characters.gz")
 	var before rune
@@ -23,7 +23,7 @@ func TestAppendKey_Characters(t *testing.T) {
 	for len(data) > 0 {
 		v, n := binary.Varint(data)
 		if n <= 0 {
-			t.Fatal("testdata/characters.gz is cut off")
+			t.Fatal("testdata/characters.gz is truncated")
 		}
 		data = data[n:]
 		r, want := before+rune(v>>1), int(v&1)-1
@@ -41,7 +41,7 @@ func TestAppendKey_Characters(t *testing.T) {
 	}
 }
 
-// TestAppendKey_Pairs holds the order of pairs of strings of all scripts and mixtures against ICU 72's.
+// TestAppendKey_Pairs compares the order of pairs of strings of all scripts and mixtures with ICU 72's.
 func TestAppendKey_Pairs(t *testing.T) {
 	answers := gunzip(t, "testdata/pairs.gz")
 	if len(answers) != samples.Pairs/5 {
@@ -67,7 +67,7 @@ func TestAppendKey_Pairs(t *testing.T) {
 	}
 }
 
-// TestAppendKey_Time holds that no text takes more than linear time.
+// TestAppendKey_Time checks that every text takes at most linear time.
 func TestAppendKey_Time(t *testing.T) {
 	for _, part := range []string{"a", "l\u0301", "\u0418\u0301", "\u0438\u0334\u0334",
 		"\u0fb2\u0f39\u0f71\u0f39\u0f80", "\u0e40\u0e01", "각", "\u3041\u3099", "\u0f71", "\u0f71\u0334"} {

@@ -14,23 +14,23 @@ import (
 
 // The orders of languages, for SQL's COLLATE. View keys never use them: their order is CouchDB's.
 //
-// Most languages sort in ICU's root order, and for those the table of this package is exact. The others are tailored,
-// and there golang.org/x/text/collate does the work. Its tables are of CLDR 23 and know neither the reordering of
-// scripts (Russian, Greek) nor upper case first (Danish), so a language has it only where TestLocale_Words found it to
-// agree with PostgreSQL 15 and ICU 72: over ASCII with all pairs of letters, Latin-1, Latin Extended-A, and texts in
-// other scripts. Rarer letters (U+0180 and up: the Vietnamese ones, those of phonetics) keep their places of Unicode
-// 6.2, which for a few is behind another accent of the same letter. A language that disagreed is refused: a list in the
-// wrong order is worse than none.
+// Most languages sort in ICU's root order, for which this package's table is exact. The others are tailored, and
+// golang.org/x/text/collate sorts them. Its tables are of CLDR 23 and support neither the reordering of scripts
+// (Russian, Greek) nor upper case first (Danish). So a tailored language is supported only if TestLocale_Words found
+// it to agree with PostgreSQL 15 and ICU 72: over ASCII with all pairs of letters, Latin-1, Latin Extended-A, and
+// texts in other scripts. Rarer letters (from U+0180: Vietnamese and phonetic ones) sort as in Unicode 6.2, which
+// puts a few of them after a different accent of the same letter. A language that disagreed is refused: a wrongly
+// sorted list is worse than none.
 
-// ErrUnknownLocale is what Locale fails with for a language that ICU 72 does not list; ErrUnsupportedLocale for one
-// whose order, or an option, that cannot be had exactly.
+// ErrUnknownLocale is Locale's error for a language that ICU 72 does not list; ErrUnsupportedLocale for one whose
+// order, or option, is not exactly available.
 var (
 	ErrUnknownLocale     = errors.New("collate: unknown locale")
 	ErrUnsupportedLocale = errors.New("collate: order of the locale is not supported")
 )
 
-// localesText has a line for each table: "root", the tag that golang.org/x/text knows it by, or "none", and then ICU's
-// locales that use it.
+// localesText has a line for each table: "root", the tag by which golang.org/x/text knows it, or "none", followed by
+// ICU's locales that use it.
 //
 //go:embed locales.txt
 var localesText string
@@ -47,7 +47,7 @@ var localeTables = sync.OnceValue(func() map[string]string {
 	return out
 })
 
-// Locales lists the tags without options that Locale accepts, sorted, and of ICU's others those that it refuses.
+// Locales returns, sorted, the tags without options that Locale accepts, and ICU's other tags, which it refuses.
 func Locales() (supported, refused []string) {
 	for n, table := range localeTables() {
 		if table == "none" {
@@ -61,8 +61,8 @@ func Locales() (supported, refused []string) {
 	return supported, refused
 }
 
-// LocaleOrder is the order of texts in a language, total: texts that the language does not tell apart are ordered by
-// their bytes, as PostgreSQL's deterministic collations are. Safe for concurrent use. Invalid UTF-8 counts as U+FFFD
+// LocaleOrder is the total order of texts in a language: texts that the language does not distinguish are ordered by
+// their bytes, as in PostgreSQL's deterministic collations. Safe for concurrent use. Invalid UTF-8 counts as U+FFFD
 // before the bytes decide.
 type LocaleOrder struct {
 	tag  string
@@ -70,16 +70,16 @@ type LocaleOrder struct {
 	pool sync.Pool // of *tailored, or of *stringKeys for the root
 }
 
-// tailored is what one caller at a time needs.
+// tailored is the state that one caller at a time uses.
 type tailored struct {
 	*collate.Collator
 	buf collate.Buffer
 }
 
-// Locale finds the order of a BCP 47 tag: a locale as ICU writes it ("sv", "de-AT", "zh-Hant"), or "und" for the root,
-// with options behind it as "-u-kn-true" (runs of digits sort by their value) and "-u-ks-level1" or "level2" (first
-// without accents and case, or without case; the bytes decide between the rest). The errors wrap ErrUnknownLocale or
-// ErrUnsupportedLocale.
+// Locale returns the order of a BCP 47 tag: a locale as ICU writes it ("sv", "de-AT", "zh-Hant"), or "und" for the
+// root, followed by options such as "-u-kn-true" (sequences of digits sort by value) and "-u-ks-level1" or "level2"
+// (compare first without accents and case, or without case; the bytes decide ties). The errors wrap ErrUnknownLocale
+// or ErrUnsupportedLocale.
 func Locale(tag string) (*LocaleOrder, error) {
 	name, ext, options := strings.Cut(tag, "-u-")
 	if _, listed := localeTables()[tag]; listed {
@@ -126,7 +126,7 @@ func Locale(tag string) (*LocaleOrder, error) {
 	return o, nil
 }
 
-// localeOptions reads key-type pairs of an extension.
+// localeOptions parses the key-type pairs of an extension.
 func localeOptions(ext string) (numeric bool, level int, err error) {
 	level = 3
 	parts := strings.Split(ext, "-")
@@ -153,10 +153,10 @@ func localeOptions(ext string) (numeric bool, level int, err error) {
 	return numeric, level, nil
 }
 
-// String is the tag.
+// String returns the tag.
 func (o *LocaleOrder) String() string { return o.tag }
 
-// Compare orders two texts: -1, 0 or 1, and 0 only for the same bytes.
+// Compare orders two texts: -1, 0 or 1. It returns 0 only for equal bytes.
 func (o *LocaleOrder) Compare(a, b string) int {
 	if a == b {
 		return 0
@@ -177,7 +177,7 @@ func (o *LocaleOrder) Compare(a, b string) int {
 	return c
 }
 
-// AppendKey appends bytes whose order is that of Compare. They hold the text itself, behind two zero bytes, and are not
+// AppendKey appends bytes that sort as Compare does. They end with the text itself after two zero bytes, and are not
 // self-delimiting.
 func (o *LocaleOrder) AppendKey(dst []byte, text string) []byte {
 	if o.root {
@@ -190,6 +190,6 @@ func (o *LocaleOrder) AppendKey(dst []byte, text string) []byte {
 	dst = append(dst, t.KeyFromString(&t.buf, text)...)
 	t.buf.Reset()
 	o.pool.Put(t)
-	// No level has two zero bytes where another text has a weight: primaries are from 1, secondaries from 0x20.
+	// Where another text has a weight, no level has two zero bytes: primaries start at 1, secondaries at 0x20.
 	return append(append(dst, 0, 0), text...)
 }

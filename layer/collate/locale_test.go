@@ -27,8 +27,8 @@ const localeAnswers = "testdata/locales.gz"
 var measuredTags = strings.Fields(`und de fr-FR af cs cy ee eo es fil fo gl ha hu ig is kl ln lt nb nn no om pl ro sk sl sq sv tr yo
 	en-u-kn-true und-u-ks-level1 sv-u-ks-level2-kn-true hu-u-kn-true cs-u-ks-level1`)
 
-// localeWords are the texts whose order is compared: letters alone, between others and at the end, all pairs of ASCII
-// letters in three cases, the longer letters of Hungarian, accents, punctuation, numbers, and other scripts.
+// localeWords returns the texts whose order is compared: letters alone, between others and at the end, all pairs of
+// ASCII letters in three cases, the longer letters of Hungarian, accents, punctuation, numbers, and other scripts.
 func localeWords() []string {
 	var out []string
 	add := func(w ...string) { out = append(out, w...) }
@@ -60,8 +60,7 @@ func localeWords() []string {
 	return slices.Compact(out)
 }
 
-// TestLocale_Words holds the order of some 2,900 texts in every table against the order that PostgreSQL 15 with ICU 72
-// gave them.
+// TestLocale_Words compares the order of some 2,900 texts in every table with the order in PostgreSQL 15 with ICU 72.
 func TestLocale_Words(t *testing.T) {
 	if *recordLocales {
 		recordAnswers(t)
@@ -85,7 +84,7 @@ func TestLocale_Words(t *testing.T) {
 	}
 }
 
-// checkOrder compares neighbours, and that keys say the same.
+// checkOrder compares neighbours, directly and by their keys.
 func checkOrder(t *testing.T, o *collate.LocaleOrder, sorted []string) {
 	t.Helper()
 	for i := 1; i < len(sorted); i++ {
@@ -102,8 +101,8 @@ func checkOrder(t *testing.T, o *collate.LocaleOrder, sorted []string) {
 	}
 }
 
-// TestLocale_Postgres asks a live PostgreSQL for the order of the words in every supported locale, and that it has
-// exactly the locales listed.
+// TestLocale_Postgres asks a running PostgreSQL for the order of the words in every supported locale, and checks that
+// it has exactly the listed locales.
 func TestLocale_Postgres(t *testing.T) {
 	conn := livePostgres(t)
 	supported, refused := collate.Locales()
@@ -208,9 +207,9 @@ func TestLocale_Refused(t *testing.T) {
 		"xx": collate.ErrUnknownLocale, "": collate.ErrUnknownLocale, "SV": collate.ErrUnknownLocale,
 		"sv-XX":               collate.ErrUnknownLocale,
 		"root":                collate.ErrUnknownLocale,
-		"ru":                  collate.ErrUnsupportedLocale, // Cyrillic goes first
-		"da":                  collate.ErrUnsupportedLocale, // upper case goes first
-		"de-u-co-phonebk":     collate.ErrUnsupportedLocale, // CLDR 23 has ä and æ the other way round
+		"ru":                  collate.ErrUnsupportedLocale, // Cyrillic sorts first
+		"da":                  collate.ErrUnsupportedLocale, // upper case sorts first
+		"de-u-co-phonebk":     collate.ErrUnsupportedLocale, // CLDR 23 swaps ä and æ
 		"sv-u-kf-upper":       collate.ErrUnsupportedLocale,
 		"sv-u-kn-true-kn":     collate.ErrUnsupportedLocale,
 		"sv-u-":               collate.ErrUnsupportedLocale,
@@ -224,7 +223,7 @@ func TestLocale_Refused(t *testing.T) {
 	}
 }
 
-// TestLocaleOrder_Broken: invalid UTF-8 has a place too, and the order stays one.
+// TestLocaleOrder_Broken checks that invalid UTF-8 is ordered consistently.
 func TestLocaleOrder_Broken(t *testing.T) {
 	for _, tag := range []string{"und", "sv", "sv-u-kn-true"} {
 		o, err := collate.Locale(tag)
@@ -236,7 +235,7 @@ func TestLocaleOrder_Broken(t *testing.T) {
 				c := o.Compare(w, other)
 				if c == 0 || o.Compare(other, w) != -c ||
 					bytes.Compare(o.AppendKey(nil, w), o.AppendKey(nil, other)) != c {
-					t.Errorf("%s: %q against %q is %d, and not the same the other way round or by key", tag, w, other,
+					t.Errorf("%s: %q against %q is %d, but not when swapped or by key", tag, w, other,
 						c)
 				}
 			}

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Numbers sort by value across integers and doubles: an integer text is exact however long, a text with fraction or
-// exponent is the double nearest to it, as in CouchDB's decoder. A text beyond the doubles (1e400), which CouchDB
-// refuses, sorts by its exact value too, so that nothing that a client can send is silently out of order.
+// Numbers sort by value, integers and doubles together. Integers are exact however long; a text with a fraction or
+// exponent is the nearest double, as in CouchDB's decoder. A number beyond the doubles (1e400), which CouchDB
+// refuses, also sorts by its exact value, so that no accepted number sorts wrongly.
 //
 // The magnitude is written as
 //
 //	groups(bits of the double, rounded towards zero) [ rest ]
 //
-// rest is written where the double is 2^53 or more and therefore may stand for several integers: a length byte and the
-// bytes of what the rounding dropped. From the largest double on it is the decimal digit count and the digits.
-// A negative number is the complement of its magnitude under a lower tag; zero is positive.
+// rest is written if the double is at least 2^53 and so may stand for several integers: a length byte and the bytes
+// that rounding dropped. Beyond the largest double it is the number of decimal digits and the digits. A negative
+// number is the complement of its magnitude under a lower tag; zero is positive.
 func appendNumber(dst, text []byte, integer bool, negative, positive byte) ([]byte, error) {
 	minus := text[0] == '-'
 	if minus {
@@ -59,7 +59,7 @@ func appendNumber(dst, text []byte, integer bool, negative, positive byte) ([]by
 	return appendSigned(dst, huge, minus, negative, positive), nil
 }
 
-// truncate returns the largest double that is not above n, and the difference.
+// truncate returns the largest double that is at most n, and the difference.
 func truncate(n *big.Int) (float64, []byte) {
 	if n.BitLen() > 1024 {
 		return math.MaxFloat64, []byte{1}
@@ -88,9 +88,9 @@ func appendSigned(dst, magnitude []byte, minus bool, negative, positive byte) []
 	return dst
 }
 
-// appendGroups writes bits, highest first, seven to a byte with the lowest bit saying that more follow, and stops where
-// only zeros are left: small integers take two to four bytes instead of eight, and the order is kept. Each byte is
-// xored with flip.
+// appendGroups writes bits from the highest, seven per byte, where the lowest bit says that more follow, and stops
+// when only zeros remain: small integers take two to four bytes instead of eight, and the order is preserved. Each
+// byte is xored with flip.
 func appendGroups(dst []byte, bits uint64, flip byte) []byte {
 	bits <<= 1 // the sign is not part of the magnitude
 	for {
@@ -103,7 +103,7 @@ func appendGroups(dst []byte, bits uint64, flip byte) []byte {
 	}
 }
 
-// appendLarge writes a magnitude from 2^53 on that a double can bound from below. rest is at most 122 bytes.
+// appendLarge writes a magnitude of at least 2^53 that is within the doubles. rest has at most 122 bytes.
 func appendLarge(dst []byte, f float64, rest []byte) []byte {
 	dst = appendGroups(dst, math.Float64bits(f), 0)
 	return append(append(dst, byte(len(rest))), rest...)
@@ -112,7 +112,7 @@ func appendLarge(dst []byte, f float64, rest []byte) []byte {
 // MaxExponent bounds the exponent of a number beyond the doubles; larger ones are refused with ErrRange.
 const MaxExponent = 100_000
 
-// appendHuge writes a magnitude above the doubles: the bits of +Inf, how many digits stand before the point in six
+// appendHuge writes a magnitude beyond the doubles: the bits of +Inf, the number of digits before the point in six
 // bytes, and the digits without trailing zeros, ended by a zero byte.
 func appendHuge(dst []byte, text string) ([]byte, error) {
 	mantissa, exponent := text, int64(0)
@@ -131,7 +131,8 @@ func appendHuge(dst []byte, text string) ([]byte, error) {
 	return append(append(dst, strings.TrimRight(all, "0")...), 0), nil
 }
 
-// The bits of two doubles: from twoTo53 on a magnitude has a rest, and infinity stands for all above the doubles.
+// The bits of two doubles: a magnitude of at least twoTo53 has a rest, and infinity stands for all beyond the
+// doubles.
 const (
 	twoTo53  = 0x4340000000000000
 	infinity = 0x7FF0000000000000

@@ -15,25 +15,25 @@ import (
 //go:embed root.bin
 var rootData []byte
 
-// element is one collation element: primary<<32 | secondary<<16 | tertiary, with ICU's weights. A weight of zero counts
-// for nothing on its level.
+// element is one collation element: primary<<32 | secondary<<16 | tertiary, with ICU's weights. A weight of zero is
+// ignored on its level.
 type element uint64
 
 func (e element) primary() uint32   { return uint32(e >> 32) }
 func (e element) secondary() uint16 { return uint16(e >> 16) }
 func (e element) tertiary() uint16  { return uint16(e) }
 
-// rootTable maps text to elements. It does not change once it is read.
+// rootTable maps text to elements. Immutable after it is read.
 type rootTable struct {
 	version  string
 	elements []element
-	// pages hold for each character where its elements lie: from<<8 | start<<7 | count, where start says that
-	// contractions begin with it. from is 0 where the order follows from the code point.
+	// pages locate each character's elements: from<<8 | start<<7 | count, where start says that contractions begin
+	// with the character. from is 0 if the order follows from the code point.
 	pages [(0x10FFFF + 1) >> pageBits]*[1 << pageBits]uint32
 	// contractions by first character.
 	contractions map[rune]*contraction
-	// packed says of each first byte of a primary weight that the second lies between packLow and packHigh, so that
-	// runs of it can be packed.
+	// packed marks the first bytes of primary weights whose second byte is always between packLow and packHigh, so
+	// that sequences with the same first byte can be packed.
 	packed [256]bool
 }
 
@@ -42,23 +42,23 @@ const (
 	startFlag = 1 << 7
 )
 
-// contraction is a node of the trie of texts that count as one.
+// contraction is a node of the trie of character sequences that sort as a unit.
 type contraction struct {
 	elements []element
 	whole    bool // a text ends here
 	next     map[rune]*contraction
 }
 
-// root is read when the first string is seen that needs it: some 10 ms, and 2 MB from then on.
+// root is read when a string first needs it, which takes some 10 ms, and then occupies 2 MB.
 var root = sync.OnceValue(func() *rootTable {
 	t, err := readRoot(rootData)
 	if err != nil {
-		panic(fmt.Sprintf("collate: root.bin: %v", err)) // it is part of the program
+		panic(fmt.Sprintf("collate: root.bin: %v", err)) // it is embedded in the program
 	}
 	return t
 })
 
-// readRoot reads what rootgen's writeTable writes.
+// readRoot decodes what rootgen's writeTable writes.
 func readRoot(data []byte) (*rootTable, error) {
 	version, deflated, ok := bytes.Cut(data, []byte("\n"))
 	if !ok {
@@ -71,7 +71,7 @@ func readRoot(data []byte) (*rootTable, error) {
 	in := &numbers{data: raw}
 	all := readElements(in)
 	t := &rootTable{version: string(version), contractions: make(map[rune]*contraction)}
-	t.elements = append(t.elements, 0) // from is never 0
+	t.elements = append(t.elements, 0) // so that from is never 0
 	number := 0
 	mapped := func() []element {
 		n := int(in.unsigned())
@@ -138,7 +138,7 @@ func (t *rootTable) contract(text []rune, elements []element) {
 	node.elements, node.whole = elements, true
 }
 
-// findPacked looks which first bytes of primary weights leave room for the two marks of packing.
+// findPacked finds the first bytes of primary weights that leave room for the two marks of packing.
 func (t *rootTable) findPacked(all []element) {
 	for i := range t.packed {
 		t.packed[i] = i != unassignedLead
@@ -151,7 +151,7 @@ func (t *rootTable) findPacked(all []element) {
 	}
 }
 
-// lookup returns the elements of one character, and whether contractions begin with it. known is false where the order
+// lookup returns the elements of a character, and whether contractions begin with it. known is false if the order
 // follows from the code point.
 func (t *rootTable) lookup(r rune) (elements []element, start, known bool) {
 	page := t.pages[r>>pageBits]
@@ -163,7 +163,7 @@ func (t *rootTable) lookup(r rune) (elements []element, start, known bool) {
 	return t.elements[from : from+n], v&startFlag != 0, from != 0
 }
 
-// numbers reads variable-length integers.
+// numbers decodes variable-length integers.
 type numbers struct {
 	data []byte
 	err  error

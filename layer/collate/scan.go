@@ -2,11 +2,11 @@ package collate
 
 import "github.com/divandb/divan/layer/jsontext"
 
-// scanner walks JSON text token by token. It accepts exactly RFC 8259, which the edge has checked before for emitted
-// keys but not for keys from a query.
+// scanner reads JSON text token by token. It accepts exactly RFC 8259. Emitted keys have been checked before, but
+// keys from a query have not.
 type scanner struct {
 	jsontext.Scanner
-	// step hears of every few KB that were read; nil for texts known to be short. seen is up to where it has heard.
+	// step is called every few KB; nil for texts known to be short. seen is the position of its last call.
 	step func(n int) error
 	seen int
 }
@@ -15,7 +15,7 @@ func newScanner(text []byte, step func(n int) error) scanner {
 	return scanner{
 		Scanner: jsontext.Scanner{
 			Text: text,
-			// What is skipped may be a value in a container of MaxDepth, as an encoded value may.
+			// A skipped value may be in a container at MaxDepth, as an encoded value may.
 			Depth:  MaxDepth + 1,
 			Halves: true, // they become U+FFFD
 		},
@@ -26,7 +26,7 @@ func newScanner(text []byte, step func(n int) error) scanner {
 // stepBytes is how much is read between two calls of step.
 const stepBytes = 4 << 10
 
-// stepped tells step how far the scanner has come.
+// stepped calls step if the scanner has moved far enough.
 func (s *scanner) stepped() error {
 	if s.step == nil {
 		return nil
@@ -39,7 +39,7 @@ func (s *scanner) stepped() error {
 	return s.step(max(n, 0))
 }
 
-// ahead tells step of n bytes that were read without moving the scanner.
+// ahead calls step for n bytes that were read without moving the scanner.
 func (s *scanner) ahead(n int) error {
 	if s.step == nil || n < stepBytes {
 		return nil
@@ -47,10 +47,10 @@ func (s *scanner) ahead(n int) error {
 	return s.step(n)
 }
 
-// end fails unless only space is left.
+// end fails unless only white space is left.
 func (s *scanner) end() error { return taken(s.AtEnd()) }
 
-// literal takes word, whose first byte the caller has seen.
+// literal consumes word; the caller has seen its first byte.
 func (s *scanner) literal(word string) error { return taken(s.Word(word)) }
 
 func taken(ok bool) error {
@@ -60,13 +60,13 @@ func taken(ok bool) error {
 	return nil
 }
 
-// number takes one number and returns its text; integer says that it has neither fraction nor exponent.
+// number consumes a number and returns its text; integer reports that it has neither fraction nor exponent.
 func (s *scanner) number() (text []byte, integer bool, err error) {
 	text, integer, ok := s.Number()
 	return text, integer, taken(ok)
 }
 
-// text takes one string and returns its UTF-8. Where nothing is escaped that is a part of the input, otherwise it is
+// text consumes a string and returns its UTF-8. Without escapes the result is part of the input, otherwise it is
 // built in buf. A lone surrogate becomes U+FFFD.
 func (s *scanner) text(buf []byte) (text, newbuf []byte, err error) {
 	quoted, escaped, ok := s.Quoted()
@@ -81,7 +81,7 @@ func (s *scanner) text(buf []byte) (text, newbuf []byte, err error) {
 	return buf, buf, taken(ok)
 }
 
-// skip takes one value in a container that is depth deep.
+// skip consumes a value in a container at the given depth.
 func (s *scanner) skip(depth int) error {
 	if !s.Value(depth) {
 		if s.Deep {

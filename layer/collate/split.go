@@ -2,10 +2,10 @@ package collate
 
 import "bytes"
 
-// Prefix returns the part of an encoded key that all keys of its group at level share (group_level): of an array of
-// level elements or more the first level elements, without the byte that ends an array; every other key whole. whole
-// says which of the two it is: only where it is false do other keys continue the prefix. key is one encoded key of the
-// CouchDB order; the result shares its memory.
+// Prefix returns the part of an encoded key that all keys of its group at level share (group_level): for an array of
+// at least level elements, the first level elements without the byte that ends an array; otherwise the whole key.
+// whole reports which; only if it is false do other keys continue the prefix. key is one encoded key of the CouchDB
+// order; the result shares its memory.
 func Prefix(key []byte, level int) (prefix []byte, whole bool) {
 	return cutPrefix(key, level, tagArray, couchShape)
 }
@@ -33,7 +33,7 @@ func cutPrefix(key []byte, level int, array byte, shapeOf func(byte) shape) (pre
 	return key[:at], false
 }
 
-// shape is how the value under a tag goes on.
+// shape is how the value after a tag is encoded.
 type shape byte
 
 const (
@@ -69,8 +69,8 @@ func shapeIn(tag byte, o *order) shape {
 	return shapeNone
 }
 
-// keyLen is the length of the key at the start of b, -1 if it is not whole. It loops instead of recursing, so that
-// damaged bytes cannot exhaust the stack.
+// keyLen returns the length of the key at the start of b, -1 if it is incomplete. It loops instead of recursing, so
+// that damaged bytes cannot exhaust the stack.
 func keyLen(b []byte, shapeOf func(byte) shape) int {
 	at, open := 0, 0
 	for at < len(b) {
@@ -110,7 +110,7 @@ func keyLen(b []byte, shapeOf func(byte) shape) int {
 	return -1
 }
 
-// numberLen is the length of a magnitude at the start of b, see appendNumber; -1 if it is not whole.
+// numberLen returns the length of the magnitude at the start of b, see appendNumber; -1 if it is incomplete.
 func numberLen(b []byte, flip byte) int {
 	var bits uint64
 	at := 0

@@ -7,24 +7,24 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// stringKeys makes sort keys of strings in ICU's root order, as CouchDB's collator has it: three levels, punctuation
-// counted, no normalisation. Not safe for concurrent use: each encoder owns one.
+// stringKeys makes sort keys of strings in ICU's root order, as CouchDB's collator is configured: three levels,
+// punctuation not ignored, no normalisation. Not safe for concurrent use: each encoder owns one.
 //
-// A key is the primary weights, then the secondary, then the tertiary ones, each level left out where it and all behind
-// it have only the common weight, which most text has:
+// A key is the primary weights, then the secondary, then the tertiary ones. A level is omitted if it and all later
+// ones have only the common weight, as in most text:
 //
 //	primary bytes [ 0x01 secondary bytes [ 0x01 tertiary bytes ] ] 0x00
 //
-// Weights have bytes from 0x02, so a key that ends sooner sorts first. golang.org/x/text/collate, which could have
-// served, has the order of Unicode 6.2 and keys of five times the length.
+// Weights have bytes from 0x02, so a key that ends sooner sorts first. The alternative, golang.org/x/text/collate,
+// has the order of Unicode 6.2 and keys five times as long.
 type stringKeys struct {
 	root               *rootTable
 	dst                []byte
-	lead               byte // the packed first byte that is open, 0 none
+	lead               byte // the first byte of the current packed sequence, 0 for none
 	last               uint32
 	secondary          level
 	tertiary           level
-	syllabary          bool // hiragana or katakana are in the string
+	syllabary          bool // the string contains hiragana or katakana
 	compareA, compareB []byte
 }
 
@@ -33,27 +33,27 @@ func newStringKeys() stringKeys { return stringKeys{} }
 const (
 	endKey   byte = 0x00
 	endLevel byte = 0x01
-	// packLow and packHigh end a run of primaries with the same first byte, which is written once: the next one is
-	// lower or higher.
+	// packLow and packHigh end a sequence of primaries with the same first byte, which is written once: the next
+	// primary is lower or higher.
 	packLow  byte = 0x03
 	packHigh byte = 0xFF
 
 	commonWeight   = 0x0500
 	unassignedLead = 0xFE
-	// maxMarks is how far a contraction looks for its marks. Unicode's stream-safe text has 30 at most in a row;
-	// without a bound, a row of marks that each begin contractions would take quadratic time.
+	// maxMarks is how many marks a contraction may skip. Unicode's stream-safe text has at most 30 in sequence;
+	// without a bound, a sequence of marks that each begin contractions would take quadratic time.
 	maxMarks = 128
-	// syllabaryLead is the first byte of the primaries of hiragana and katakana, the only ones that have tertiary
+	// syllabaryLead is the first byte of the primaries of hiragana and katakana, the only characters with tertiary
 	// weights below the common one.
 	syllabaryLead = 0x7A
 )
 
-// level collects the weights of a level. A run of common weights is one byte, for up to most of them: a higher weight
-// behind the run makes a longer run sort lower, a lower weight or the end makes it sort higher.
+// level collects the weights of a level. A sequence of common weights is one byte, for up to most of them: before a
+// higher weight, a longer sequence sorts lower; before a lower weight or the end, it sorts higher.
 type level struct {
 	bytes             []byte
 	run               int
-	low, middle, high byte // bytes of runs: from low up, middle for a full one, from high down
+	low, middle, high byte // bytes for sequences: from low upwards, middle for a full one, from high downwards
 	most              int
 }
 
@@ -71,7 +71,7 @@ func (s *stringKeys) appendKey(dst, text []byte) []byte {
 	return s.finish()
 }
 
-// addText writes down the elements of text.
+// addText adds the elements of text.
 func (s *stringKeys) addText(text []byte) {
 	for i := 0; i < len(text); {
 		r, n := rune(text[i]), 1
@@ -91,7 +91,7 @@ func (s *stringKeys) addText(text []byte) {
 	}
 }
 
-// finish writes the levels behind the primaries.
+// finish writes the levels after the primaries.
 func (s *stringKeys) finish() []byte {
 	dst := s.dst
 	s.dst = nil
@@ -107,7 +107,7 @@ func (s *stringKeys) finish() []byte {
 	return append(dst, endKey)
 }
 
-// add writes down elements.
+// add adds elements.
 func (s *stringKeys) add(elements []element) {
 	for _, e := range elements {
 		if p := e.primary(); p != 0 {
@@ -136,11 +136,12 @@ func (s *stringKeys) add(elements []element) {
 	}
 }
 
-// addPrimary writes the bytes of a primary weight up to the last that is not zero. No weight is a prefix of another.
+// addPrimary writes the bytes of a primary weight up to the last non-zero one. No weight is a prefix of another.
 func (s *stringKeys) addPrimary(p uint32) {
 	lead := byte(p >> 24)
 	if lead == unassignedLead {
-		// What stands for the place before the first unassigned character. That is not U+0000, so its bytes are free.
+		// This weight stands for the position before the first unassigned character. That is not U+0000, so its bytes
+		// are free.
 		s.addUnassigned(0)
 		return
 	}
@@ -167,14 +168,14 @@ func (s *stringKeys) addPrimary(p uint32) {
 	}
 }
 
-// unknown writes a character that the table does not have: a syllable of hangul as its parts, others behind all known
-// ones by code point.
+// unknown adds a character that is not in the table: a Hangul syllable as its parts, others after all known ones by
+// code point.
 func (s *stringKeys) unknown(r rune) {
 	const first, vowels, finals, count = 0xAC00, 21, 28, 11172
 	if i := r - first; i >= 0 && i < count {
 		for _, part := range [3]rune{0x1100 + i/(vowels*finals), 0x1161 + i%(vowels*finals)/finals, 0x11A7 + i%finals} {
 			if part == 0x11A7 {
-				break // no final
+				break // no final consonant
 			}
 			elements, _, _ := s.root.lookup(part)
 			s.add(elements)
@@ -196,7 +197,7 @@ func (s *stringKeys) addUnassigned(r rune) {
 
 func (l *level) reset() { l.bytes, l.run = l.bytes[:0], 0 }
 
-// flush writes the run that is open. higher says that a weight above the common one follows.
+// flush writes the pending sequence. higher says that a weight above the common one follows.
 func (l *level) flush(higher bool) {
 	if l.run == 0 {
 		return
@@ -213,10 +214,10 @@ func (l *level) flush(higher bool) {
 	l.run = 0
 }
 
-// contracted writes the elements of the longest contraction at the start of text, whose first character has n bytes and
-// the given elements of its own, if known, and of the marks that it jumps over. It returns how many bytes it took.
+// contracted adds the elements of the longest contraction at the start of text, and of the marks that it skips. The
+// first character has n bytes and its own elements, if known. It returns the number of bytes consumed.
 //
-// After UTS #10, S2.1: the longest text in the table, then marks further on that are not blocked from it.
+// After UTS #10, S2.1: the longest text in the table, then later marks that are not blocked from it.
 func (s *stringKeys) contracted(elements []element, known bool, text []byte, n int) int {
 	first, _ := utf8.DecodeRune(text)
 	node := s.root.contractions[first]
@@ -248,15 +249,15 @@ func (s *stringKeys) contracted(elements []element, known bool, text []byte, n i
 	return taken
 }
 
-// discontiguous looks behind text[:taken], which node stands for, for marks that extend the contraction although others
-// stand between. It returns the extended contraction, nil if there is none, and in marks what is left of the row of
-// marks, which ends at text[end]. The marks are a text of their own: they may be contractions again, but none that goes
-// on with what is no mark.
+// discontiguous extends the contraction text[:taken], whose node is given, by later marks that other marks separate
+// from it. It returns the extended contraction, nil if there is none; marks are the skipped marks of the sequence,
+// which ends at text[end]. The skipped marks are added as a separate text: they may form contractions again, but none
+// that continues with a non-mark.
 func discontiguous(node *contraction, text []byte, taken int) (found *contraction, marks []byte, end int) {
 	if node.next == nil {
 		return nil, nil, 0
 	}
-	blocked := byte(0) // the class of the last mark that was passed over
+	blocked := byte(0) // the class of the last skipped mark
 	end = taken
 	for n := 0; end < len(text) && n < maxMarks; n++ {
 		r, size := utf8.DecodeRune(text[end:])

@@ -1,8 +1,8 @@
-// Package jsontext reads and writes JSON texts where they stand, without decoding them. A Scanner goes through a text
-// and validates it in the same pass, so that what an answer or an index wants of a large document costs no more than
-// finding it; the functions Skip... go through texts that are known to be valid. Everything in the module that looks at
-// JSON text uses it, so that all agree on what a string means.
+// Package jsontext reads and writes JSON texts in place, without decoding them. A Scanner validates a text while it
+// reads it, so that extracting parts of a large document costs no more than finding them; the Skip functions read
+// texts that are known to be valid. All code in the module that reads JSON text uses this package, so that all of it
+// agrees on what a string means.
 //
-// Validators of libraries (gjson, fastjson) would need a second pass for the members, and their recursion has no bound,
-// or one that others would have to know.
+// Validators of libraries (gjson, fastjson) would need a second pass for the members, and the depth of their
+// recursion is unbounded or not configurable.
 package jsontext

@@ -23,7 +23,7 @@ var texts = []string{
 	strings.Repeat("[", 999) + strings.Repeat("]", 999), strings.Repeat("[", 1001) + strings.Repeat("]", 1001),
 }
 
-// FuzzScanner compares what is taken with encoding/json, which takes halves of surrogate pairs and any depth.
+// FuzzScanner compares what is accepted with encoding/json, which accepts halves of surrogate pairs and any depth.
 func FuzzScanner(f *testing.F) {
 	for _, text := range texts {
 		f.Add([]byte(text))
@@ -35,7 +35,7 @@ func FuzzScanner(f *testing.F) {
 		s := jsontext.Scanner{Text: text, Halves: true}
 		ok := s.Value(0) && s.AtEnd()
 		if want := json.Valid(text); ok != want && !(want && s.Deep && !jsontext.Within(text, jsontext.MaxDepth)) {
-			t.Fatalf("%q is taken: %v, valid: %v", text, ok, want)
+			t.Fatalf("%q is accepted: %v, valid: %v", text, ok, want)
 		}
 		if !ok || !utf8.Valid(text) {
 			return
@@ -89,7 +89,7 @@ func hasHalf(text []byte) bool {
 	return !s.Value(0)
 }
 
-// FuzzStrings compares strings that are read and written with encoding/json.
+// FuzzStrings compares reading and writing of strings with encoding/json.
 func FuzzStrings(f *testing.F) {
 	for _, text := range []string{"", "a", "\"\\/\b\f\n\r\t\x00\x1f\x7f", "é€😀", "\xff", "a\xed\xa0\x80b",
 		"\u2028<>&"} {
@@ -141,7 +141,7 @@ func TestAppendUnescaped_half(t *testing.T) {
 		}
 	}
 	if got := jsontext.AppendQuoted(nil, "a\xed\xa0\x80b\xffc"); string(got) != "\"a\ufffdb\ufffdc\"" {
-		t.Errorf("a half and a byte that is no UTF-8 are written as %q", got)
+		t.Errorf("a half and a byte that is not UTF-8 are written as %q", got)
 	}
 }
 

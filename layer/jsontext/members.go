@@ -8,23 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNotObject says that a text is JSON, but no object.
+// ErrNotObject reports that a text is JSON, but not an object.
 var ErrNotObject = errors.New("Document must be a JSON object") //nolint:staticcheck // as CouchDB says it
 
-// Member is a member of an object: its name with the quotes and its value, as spans of the text.
+// Member is a member of an object: the spans of its name, with the quotes, and its value in the text.
 type Member struct {
 	Key, KeyEnd, Value, End int
 	Escaped                 bool // the name has a backslash
 }
 
-// Object is where an object stands in a text.
+// Object is the span of an object in a text.
 type Object struct {
 	Begin, End int
-	Newlines   bool // white space of the text had a line break
+	Newlines   bool // white space of the text contains a line break
 }
 
-// ScanMembers validates text as one JSON object in UTF-8 and calls member for each member of it, also where what
-// follows turns out to be no JSON. The error is ErrSyntax, ErrDepth or ErrNotObject.
+// ScanMembers validates text as one JSON object in UTF-8 and calls member for each of its members, even if the text
+// turns out to be invalid later. The error is ErrSyntax, ErrDepth or ErrNotObject.
 func ScanMembers(text []byte, member func(Member)) (Object, error) {
 	if !utf8.Valid(text) {
 		return Object{}, ErrSyntax
@@ -38,7 +38,7 @@ func ScanMembers(text []byte, member func(Member)) (Object, error) {
 	}
 	o := Object{Begin: s.Pos}
 	ok := s.Container('{', 1, func(key []byte, escaped bool) bool {
-		// What stands between a name and its value is white space and a colon.
+		// Only white space and a colon separate a name from its value.
 		m := Member{Value: s.Pos, Escaped: escaped}
 		m.KeyEnd = keyEnd(text, s.Pos)
 		m.Key = m.KeyEnd - len(key)
@@ -60,7 +60,7 @@ func ScanMembers(text []byte, member func(Member)) (Object, error) {
 	return o, nil
 }
 
-// keyEnd is where the name ends whose value begins at i.
+// keyEnd returns the end of the name whose value begins at i.
 func keyEnd(text []byte, i int) int {
 	for text[i-1] != '"' {
 		i--
@@ -68,15 +68,15 @@ func keyEnd(text []byte, i int) int {
 	return i
 }
 
-// Members sets into[i] to the text of the member names[i] of the object that text is, nil where there is none. ok is
-// false where one of them is there twice, where a name is escaped, and where text is no object of at most depth levels.
+// Members sets into[i] to the text of the member names[i] of the object text, nil if absent. ok is false if one of
+// them occurs twice, if a name has an escape, or if text is not an object of at most depth levels.
 func Members(text []byte, depth int, names []string, into [][]byte) (ok bool) {
 	clear(into)
 	s := Scanner{Text: text, Depth: depth}
 	return s.Space() == '{' && s.find(names, into) && s.AtEnd()
 }
 
-// FindMember is the text of a member of the object that text begins with, nil where there is none. ok is as of Members.
+// FindMember returns the text of a member of the object at the start of text, nil if absent. ok is as for Members.
 func FindMember(text []byte, depth int, name string) (value []byte, ok bool) {
 	s := Scanner{Text: text, Depth: depth}
 	names, into := [1]string{name}, [1][]byte{}
@@ -84,7 +84,7 @@ func FindMember(text []byte, depth int, name string) (value []byte, ok bool) {
 	return into[0], ok
 }
 
-// find takes an object.
+// find consumes an object.
 func (s *Scanner) find(names []string, into [][]byte) bool {
 	return s.Container('{', 1, func(key []byte, escaped bool) bool {
 		from := s.Pos
@@ -105,8 +105,8 @@ func (s *Scanner) find(names []string, into [][]byte) bool {
 	})
 }
 
-// ExactMembers finds members of a JSON object by their decoded names, nil those that are absent; of the same name twice
-// the last one counts. The errors are those of ScanMembers.
+// ExactMembers finds members of a JSON object by their decoded names; absent ones are nil. If a name is repeated, the
+// last member counts. The errors are those of ScanMembers.
 func ExactMembers(object []byte, names ...string) ([][]byte, error) {
 	values := make([][]byte, len(names))
 	_, err := ScanMembers(object, func(m Member) {
@@ -124,8 +124,8 @@ func ExactMembers(object []byte, names ...string) ([][]byte, error) {
 	return values, err
 }
 
-// UnmarshalExact is json.Unmarshal into a struct whose fields have tags, by the exact names of members. Other members
-// cost nothing.
+// UnmarshalExact is json.Unmarshal into a struct with field tags, except that names of members must match exactly.
+// Other members cost nothing.
 func UnmarshalExact(object []byte, into any) error {
 	v := reflect.ValueOf(into).Elem()
 	names := make([]string, v.NumField())

@@ -5,33 +5,33 @@ import (
 	"strconv"
 )
 
-// MaxDepth is how deep values may be nested in a text from outside, so that hostile text cannot exhaust the stack, here
-// or in a later reader.
+// MaxDepth bounds the nesting of a text from outside, so that hostile text cannot exhaust the stack, here or in a
+// later reader.
 const MaxDepth = 1000
 
-// Errors of a text that a Scanner does not take.
+// Errors of texts that a Scanner does not accept.
 var (
 	ErrSyntax = errors.New("invalid UTF-8 JSON")
 	ErrDepth  = errors.New("JSON is nested more than " + strconv.Itoa(MaxDepth) + " deep")
 )
 
-// Scanner is a place in a JSON text. Its methods take what stands there and report false for what RFC 8259 does not
-// allow. It does not look whether the text is UTF-8.
+// Scanner is a position in a JSON text. Its methods consume what is there and return false for anything that RFC 8259
+// does not allow. It does not check that the text is UTF-8.
 type Scanner struct {
 	Text []byte
 	Pos  int
-	// Depth is how deep values may be nested; 0 is MaxDepth.
+	// Depth bounds the nesting of values; 0 is MaxDepth.
 	Depth int
-	// Halves has strings take an escaped half of a surrogate pair, as JavaScript does. It is no character, and CouchDB
-	// refuses it.
+	// Halves accepts an escaped half of a surrogate pair in strings, as JavaScript does. It is not a character, and
+	// CouchDB refuses it.
 	Halves bool
-	// Newlines is set where white space had a line break.
+	// Newlines is set when white space contained a line break.
 	Newlines bool
-	// Deep is set where a value was refused because it is nested too deep.
+	// Deep is set when a value was refused because it is nested too deep.
 	Deep bool
 }
 
-// Err is what a method that reported false means.
+// Err returns the error after a method returned false.
 func (s *Scanner) Err() error {
 	if s.Deep {
 		return ErrDepth
@@ -39,7 +39,7 @@ func (s *Scanner) Err() error {
 	return ErrSyntax
 }
 
-// Space passes over white space and returns the next byte without taking it, 0 at the end.
+// Space skips white space and returns the next byte without consuming it, 0 at the end.
 func (s *Scanner) Space() byte {
 	for s.Pos < len(s.Text) {
 		switch c := s.Text[s.Pos]; c {
@@ -60,7 +60,7 @@ func (s *Scanner) AtEnd() bool {
 	return s.Pos == len(s.Text)
 }
 
-// Take takes c, behind white space.
+// Take skips white space and consumes c.
 func (s *Scanner) Take(c byte) bool {
 	if s.Space() != c {
 		return false
@@ -69,7 +69,7 @@ func (s *Scanner) Take(c byte) bool {
 	return true
 }
 
-// Value takes a value behind white space, whose container is depth deep: 0 at the top.
+// Value skips white space and consumes a value whose container is depth deep: 0 at the top.
 func (s *Scanner) Value(depth int) bool {
 	switch c := s.Space(); c {
 	case '"':
@@ -88,9 +88,9 @@ func (s *Scanner) Value(depth int) bool {
 	return ok
 }
 
-// Container takes the array or object that begins with open here, depth deep itself. It calls item in front of each
-// element or member's value, which item takes; key is the member's name with its quotes, nil in an array, and escaped
-// whether it has a backslash. A nil item takes any value.
+// Container consumes the array or object that begins with open here and is itself depth deep. It calls item before
+// each element or member's value, and item must consume the value. key is the member's name with its quotes, nil in
+// an array; escaped reports whether it has a backslash. A nil item accepts any value.
 func (s *Scanner) Container(open byte, depth int, item func(key []byte, escaped bool) bool) bool {
 	if depth > s.Depth && (s.Depth > 0 || depth > MaxDepth) {
 		s.Deep = true
@@ -132,7 +132,7 @@ func (s *Scanner) Container(open byte, depth int, item func(key []byte, escaped 
 	}
 }
 
-// plain marks the bytes that go through a string unseen.
+// plain marks the bytes that need no special treatment in a string.
 var plain = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= 0x20 && c != '"' && c != '\\'
@@ -140,7 +140,7 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// Quoted takes a string and returns its text with the quotes, and whether it has a backslash.
+// Quoted consumes a string and returns its text with the quotes, and whether it has a backslash.
 func (s *Scanner) Quoted() (text []byte, escaped, ok bool) {
 	b, i := s.Text, s.Pos
 	if i >= len(b) || b[i] != '"' {
@@ -171,7 +171,7 @@ func (s *Scanner) Quoted() (text []byte, escaped, ok bool) {
 	}
 }
 
-// Word takes a word, such as true.
+// Word consumes a word, such as true.
 func (s *Scanner) Word(word string) bool {
 	if len(s.Text)-s.Pos < len(word) || string(s.Text[s.Pos:s.Pos+len(word)]) != word {
 		return false
@@ -180,7 +180,7 @@ func (s *Scanner) Word(word string) bool {
 	return true
 }
 
-// Number takes a number and returns its text. integer says that it has neither fraction nor exponent.
+// Number consumes a number and returns its text. integer reports that it has neither fraction nor exponent.
 func (s *Scanner) Number() (text []byte, integer, ok bool) {
 	from := s.Pos
 	if s.at() == '-' {

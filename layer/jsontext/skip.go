@@ -1,6 +1,6 @@
 package jsontext
 
-// SkipSpace returns the index behind white space at i.
+// SkipSpace returns the index after white space at i.
 func SkipSpace[T ~string | ~[]byte](text T, i int) int {
 	for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n') {
 		i++
@@ -8,7 +8,7 @@ func SkipSpace[T ~string | ~[]byte](text T, i int) int {
 	return i
 }
 
-// SkipString returns the index behind the string that begins at i, len(text) where it does not end.
+// SkipString returns the index after the string that begins at i, or len(text) if it does not end.
 func SkipString[T ~string | ~[]byte](text T, i int) int {
 	end, _ := skipString(text, i)
 	return end
@@ -26,8 +26,8 @@ func skipString[T ~string | ~[]byte](text T, i int) (end int, ok bool) {
 	return len(text), false
 }
 
-// SkipValue returns the index behind the value that begins at i. Brackets and strings are matched and nothing is
-// validated. ok is false where the value does not end, or is nested more than depth deep.
+// SkipValue returns the index after the value that begins at i. It matches brackets and strings but validates
+// nothing. ok is false if the value does not end, or is nested deeper than depth.
 func SkipValue[T ~string | ~[]byte](text T, i, depth int) (end int, ok bool) {
 	at := 0
 	for i < len(text) {
@@ -58,7 +58,7 @@ func SkipValue[T ~string | ~[]byte](text T, i, depth int) (end int, ok bool) {
 	return i, at == 0
 }
 
-// Within reports whether brackets nest at most depth deep. It does not recurse, and judges nothing else.
+// Within reports whether brackets nest at most depth deep. It does not recurse, and checks nothing else.
 func Within[T ~string | ~[]byte](text T, depth int) bool {
 	at := 0
 	for i := 0; i < len(text); i++ {
@@ -76,7 +76,7 @@ func Within[T ~string | ~[]byte](text T, depth int) bool {
 	return true
 }
 
-// AppendCompact appends valid JSON without its insignificant white space.
+// AppendCompact appends valid JSON without insignificant white space.
 func AppendCompact(dst, text []byte) []byte {
 	for i := 0; i < len(text); {
 		from := i

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// HexDigits are the digits that escapes, digests and revisions are written with.
+// HexDigits are the digits used in escapes, digests and revisions.
 const HexDigits = "0123456789abcdef"
 
-// AppendQuoted appends s as a JSON string, as JSON.stringify and CouchDB write it. What is not UTF-8 becomes U+FFFD:
-// one for each byte, or for the three bytes of half a surrogate pair, which JavaScript's strings can have.
+// AppendQuoted appends s as a JSON string, as JSON.stringify and CouchDB write it. Invalid UTF-8 becomes U+FFFD: one
+// for each byte, or one for the three bytes of half a surrogate pair, which JavaScript's strings can have.
 func AppendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	from := 0
@@ -56,18 +56,18 @@ func AppendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
 	return append(append(dst, s[from:]...), '"')
 }
 
-// Half says what becomes of half a surrogate pair that a string has escaped.
+// Half selects how an escaped half of a surrogate pair is decoded.
 type Half byte
 
 const (
-	// ReplaceHalf makes it U+FFFD.
+	// ReplaceHalf decodes it to U+FFFD.
 	ReplaceHalf Half = iota
-	// KeepHalf keeps it, in three bytes that are not UTF-8: JavaScript has such strings.
+	// KeepHalf keeps it, as three bytes that are not UTF-8: JavaScript has such strings.
 	KeepHalf
 )
 
-// AppendUnescaped appends the text of the string whose inside, without the quotes, s is. ok is false where an escape is
-// none; dst then has what stands before.
+// AppendUnescaped appends the decoded text of a string, given without its quotes. ok is false if an escape is
+// invalid; dst then has the text before it.
 func AppendUnescaped[T ~string | ~[]byte](dst []byte, s T, half Half) (_ []byte, ok bool) {
 	from := 0
 	for i := 0; i < len(s); {
@@ -91,7 +91,7 @@ func AppendUnescaped[T ~string | ~[]byte](dst []byte, s T, half Half) (_ []byte,
 	return append(dst, s[from:]...), true
 }
 
-// Unquote decodes a valid JSON string. ok is false where b is no string.
+// Unquote decodes a valid JSON string. ok is false if b is not a string.
 func Unquote(b []byte) (s string, ok bool) {
 	if len(b) < 2 || b[0] != '"' {
 		return "", false
@@ -106,8 +106,8 @@ func Unquote(b []byte) (s string, ok bool) {
 	return string(inside), true
 }
 
-// unescape decodes the escape that s begins with. n is how many bytes it takes: 0 where it is none, and those of both
-// halves where they make a pair. Half of a pair is decoded as it stands.
+// unescape decodes the escape at the start of s. n is the number of bytes consumed: 0 for an invalid escape, and
+// those of both halves of a surrogate pair. A single half is decoded to itself.
 func unescape[T ~string | ~[]byte](s T) (r rune, n int) {
 	if len(s) < 2 {
 		return 0, 0
@@ -142,7 +142,7 @@ func unescape[T ~string | ~[]byte](s T) (r rune, n int) {
 
 func isHalf(r rune) bool { return utf16.IsSurrogate(r) }
 
-// hex4 reads the four digits at i, -1 where there are none.
+// hex4 parses the four digits at i, -1 if there are none.
 func hex4[T ~string | ~[]byte](s T, i int) (r rune) {
 	if i+4 > len(s) {
 		return -1

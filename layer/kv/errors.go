@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Code is an error number of FoundationDB's client. Only those that the code above engines distinguishes have names
-// here; an engine may return any other.
+// Code is an error number of FoundationDB's client. Only the codes that callers distinguish have names here; an
+// engine may return any other.
 type Code int
 
 // The codes, with FoundationDB's numbers.
@@ -24,10 +24,10 @@ const (
 	CodeClusterVersionChanged Code = 1039 // cluster_version_changed: like 1021, may have committed
 	CodeTooManyWatches        Code = 1032 // too_many_watches
 	CodeAccessedUnreadable    Code = 1036 // accessed_unreadable
-	CodeIOError               Code = 1510 // io_error: the disk failed; nothing more is acknowledged
+	CodeIOError               Code = 1510 // io_error: the disk failed; no further commit is acknowledged
 	CodeDiskFull              Code = 1518 // the disk is full: writes are refused until there is room
-	CodeUnwritable            Code = 1519 // the store's directory cannot be written: writes are refused until it can be
-	// file_corrupt: what was asked for is damaged on disk; everything else goes on
+	CodeUnwritable            Code = 1519 // the store's directory is not writable: writes are refused until it is
+	// file_corrupt: the data asked for is damaged on disk; all other data stays available
 	CodeFileCorrupt         Code = 1522
 	CodeClientInvalid       Code = 2000 // client_invalid_operation
 	CodeKeyTooLarge         Code = 2102 // key_too_large
@@ -38,18 +38,17 @@ const (
 	CodeTransactionTooLarge Code = 2101 // transaction_too_large
 )
 
-// Error is what engines return. Ask it through the predicates below; compare codes only in tests.
+// Error is the error type of all engines. Ask it through the predicates below; compare codes only in tests.
 type Error struct {
 	Code Code
-	// Message is for the operator.
+	// Message describes the failure for the operator.
 	Message string
-	// Retry is the engine's own answer to "may the same transaction be tried again" (on FoundationDB the client's
-	// predicate).
+	// Retry reports whether the same transaction may be tried again, by the engine's own judgement (on FoundationDB
+	// the client's predicate).
 	Retry bool
-	// Maybe is the engine's own answer to "may the commit have happened all the same".
+	// Maybe reports whether the commit may have happened despite the error, by the engine's own judgement.
 	Maybe bool
-	// TooMuch is set by Transact where it gave up because of how much the transaction did, and not because of what went
-	// wrong.
+	// TooMuch is set by Transact when it gave up because the transaction did too much, not because of a failure.
 	TooMuch bool
 	// Err is the cause, or nil.
 	Err error
@@ -74,7 +73,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("kv: %s (%d)", e.Message, e.Code)
 }
 
-// Unwrap gives the cause; a cancelled or timed-out transaction also is context.Canceled or context.DeadlineExceeded.
+// Unwrap returns the cause. A cancelled or timed-out transaction also matches context.Canceled or
+// context.DeadlineExceeded.
 func (e *Error) Unwrap() []error {
 	var errs []error
 	switch e.Code {
@@ -101,16 +101,16 @@ func MaybeCommitted(err error) bool {
 	return errors.As(err, &e) && e.Maybe
 }
 
-// TooMuch reports whether a transaction failed because it did more than fits one: it was too large, or Transact gave up
-// on it since attempt after attempt was too old or, where TransactOptions.Divisible is set, met conflicts. The same
-// again would fail again; less may succeed. (The Record Layer of FoundationDB has these codes as those that call for
-// less work: transaction_too_old, transaction_timed_out, transaction_too_large, not_committed.)
+// TooMuch reports whether a transaction failed because it did more than fits into one: it was too large, or Transact
+// gave up after several attempts that were too old or, if TransactOptions.Divisible is set, met conflicts. Trying the
+// same again would fail again; a smaller transaction may succeed. (FoundationDB's Record Layer reduces its batches
+// for the same codes: transaction_too_old, transaction_timed_out, transaction_too_large, not_committed.)
 func TooMuch(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.TooMuch || e.Code == CodeTransactionTooLarge)
 }
 
-// IsCode reports whether err is an engine error of that code.
+// IsCode reports whether err is an engine error with that code.
 func IsCode(err error, code Code) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == code

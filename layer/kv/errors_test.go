@@ -38,6 +38,6 @@ func TestError_predicates(t *testing.T) {
 		}
 	}
 	if kv.Retryable(io.EOF) || kv.MaybeCommitted(nil) || kv.IsCode(nil, 0) {
-		t.Error("what is no engine error has a code")
+		t.Error("an error that is not an engine error has a code")
 	}
 }

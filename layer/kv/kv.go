@@ -1,41 +1,41 @@
 // Package kv is the engine contract: an ordered, strictly serialisable key-value store with FoundationDB's semantics
-// (clause S1). Everything above it is written once and runs on every engine; every engine passes the suite in kvtest.
+// (clause S1). The code above it is written once and runs on every engine; every engine passes the suite in kvtest.
 //
-// Source: the FoundationDB 7.3 client API and its developer guide. Where this text is silent, FoundationDB's behaviour
-// is meant.
+// Source: the FoundationDB 7.3 client API and its developer guide. Where these comments are silent, FoundationDB's
+// behaviour applies.
 package kv
 
 import "context"
 
-// Limits of a transaction, the same on every engine so that what works on one works on all.
+// The limits of a transaction are the same on every engine, so that code that works on one works on all.
 const (
-	// MaxKeySize is the longest key in bytes that may be written, and the longest a read may name.
+	// MaxKeySize is the longest key, in bytes, that may be written or named by a read.
 	MaxKeySize = 10_000
 	// MaxValueSize is the longest value in bytes.
 	MaxValueSize = 100_000
-	// MaxTransactionSize bounds the bytes of all keys, values and conflict ranges of one transaction.
+	// MaxTransactionSize bounds the total bytes of keys, values and conflict ranges of one transaction.
 	MaxTransactionSize = 10_000_000
-	// TransactionSeconds is how long a read version can be read at, and a transaction that read can commit. Reads may
-	// succeed for some seconds more; a commit does not.
+	// TransactionSeconds is how long a read version stays readable, and how long after its first read a transaction
+	// can commit. Reads may succeed for some seconds more; a commit does not.
 	TransactionSeconds = 5
 )
 
 // Engine is an open store. All methods may be called from any goroutine.
 type Engine interface {
-	// Begin returns a new transaction. It does no I/O and never blocks. ctx bounds the whole transaction: when it ends,
-	// every pending and later call fails with CodeCancelled, or CodeTimedOut where its deadline passed.
+	// Begin returns a new transaction. It does no I/O and never blocks. ctx bounds the whole transaction: when it
+	// ends, every pending and later call fails with CodeCancelled, or with CodeTimedOut if the deadline passed.
 	Begin(ctx context.Context) Transaction
 
 	// Name is the engine's name as in node.yaml: "embedded", "fdb" or "remote".
 	Name() string
 
-	// Close ends all transactions and watches with CodeCancelled, waits for them, and releases the store. What was
-	// acknowledged is durable before Close and without it.
+	// Close ends all transactions and watches with CodeCancelled, waits for them, and releases the store.
+	// Acknowledged commits are durable whether or not Close is called.
 	Close() error
 }
 
-// Snapshotter is the optional ability of an engine to hold one exact read version for longer than TransactionSeconds
-// (clause C6). Use it through OpenSnapshot, which falls back to nothing: callers ask and have a second way.
+// Snapshotter is the optional ability of an engine to hold one read version for longer than TransactionSeconds
+// (clause C6). Use it through OpenSnapshot. There is no fallback: callers need another way for engines without it.
 type Snapshotter interface {
 	// OpenSnapshot pins the newest committed version. The caller closes the snapshot; ctx bounds its reads.
 	OpenSnapshot(ctx context.Context) (Snapshot, error)
@@ -49,43 +49,45 @@ type Snapshot interface {
 	Close()
 }
 
-// RetryLimiter is the optional ability of an engine to bound the attempts of transactions whose TransactOptions do not.
+// RetryLimiter is the optional ability of an engine to bound the attempts of transactions whose TransactOptions set
+// no bound.
 type RetryLimiter interface {
-	// MaxAttempts is 0 where there is no bound.
+	// MaxAttempts is the bound, or 0 for none.
 	MaxAttempts() int
 }
 
 // Checkpointer is the optional ability of an engine to copy its store while it runs.
 type Checkpointer interface {
-	// Checkpoint makes dir, which must not exist, a store of its own with one consistent state, not older than the
-	// call: another node can be started on it. It blocks until the copy is on disk and has been read back:
-	// CodeFileCorrupt where the store is damaged. dir is a directory of the machine that has the store.
+	// Checkpoint writes a consistent copy of the store to dir, which must not exist; the copy is not older than the
+	// call, and another node can be started on it. It blocks until the copy is on disk and has been read back, and
+	// fails with CodeFileCorrupt if the store is damaged. dir is a directory of the machine that has the store.
 	Checkpoint(ctx context.Context, dir string) error
 }
 
-// Reclaimer is the optional ability of an engine to give the room of what was cleared back to its disk before it would
-// by itself.
+// Reclaimer is the optional ability of an engine to free the disk space of cleared keys sooner than it would by
+// itself.
 type Reclaimer interface {
-	// Reclaim has it done for a range, as soon as nobody reads what was there before. It returns when it is noted.
+	// Reclaim asks for the space of a range to be freed as soon as no reader needs the old rows. It returns once the
+	// request is noted, without waiting for the space.
 	Reclaim(ctx context.Context, r KeyRange) error
 }
 
-// Failer is the optional ability of an engine to say that its store takes no writes until it is opened again, because
-// its disk has failed. A full disk that the engine waits for is no such failure: see Degrader.
+// Failer is the optional ability of an engine to report that its store takes no writes until it is opened again,
+// because its disk has failed. A full disk whose space the engine waits for is not such a failure: see Degrader.
 type Failer interface {
-	// Failed is the error that every commit gets until the store is opened again (CodeDiskFull or CodeIOError), or nil.
-	// It does not block, and knows what has happened to commits so far. What is stored may still be readable.
+	// Failed returns the error that every commit gets until the store is opened again (CodeDiskFull or CodeIOError),
+	// or nil. It does not block; it reports failures that commits have met so far. Stored data may still be readable.
 	Failed() error
 }
 
-// Degrader is the optional ability of an engine to say why it needs an operator although it serves.
+// Degrader is the optional ability of an engine to say why it needs an operator although it still serves.
 type Degrader interface {
-	// Degraded returns one string for each reason, such as "disk_full: the disk of ... has 3 MB left; ...": a name that
-	// stays the same, a colon, what is wrong and what to do. Empty when all is well. It does not block and does no I/O.
+	// Degraded returns one string per reason, such as "disk_full: the disk of ... has 3 MB left; ...": a fixed name,
+	// a colon, what is wrong and what to do. It is empty when all is well. It does not block and does no I/O.
 	Degraded() []string
 }
 
-// OpenSnapshot opens a long snapshot if the engine can hold one. ok is false where it cannot.
+// OpenSnapshot opens a long snapshot. ok is false if the engine cannot hold one.
 func OpenSnapshot(ctx context.Context, e Engine) (s Snapshot, ok bool, err error) {
 	ss, ok := e.(Snapshotter)
 	if !ok {
@@ -95,43 +97,43 @@ func OpenSnapshot(ctx context.Context, e Engine) (s Snapshot, ok bool, err error
 	return s, err == nil, err
 }
 
-// Future is a read under way. Issue all reads of a step before waiting for the first: on FoundationDB they then share
+// Future is a pending read. Issue all reads of a step before waiting for the first: on FoundationDB they then share
 // one round trip (clause R3 counts them).
 type Future[T any] interface {
-	// Wait blocks until the value is there, the transaction failed, or its context ended. It may be called again and by
-	// several goroutines, with the same answer. Byte slices belong to the caller's transaction: do not modify them;
+	// Wait blocks until the value arrives, the transaction fails, or its context ends. It may be called again and by
+	// several goroutines, with the same result. Byte slices belong to the caller's transaction: do not modify them;
 	// they stay valid after the transaction.
 	Wait() (T, error)
 }
 
-// Reader reads at one read version. A Transaction's reads see its own earlier writes (read-your-writes), Get and GetKey
-// as they were when the read was issued; its Snapshot() and a long Snapshot's reads add no read conflict.
+// Reader reads at one read version. A Transaction's reads see its own earlier writes (read-your-writes); Get and
+// GetKey see them as of the call. Reads through Snapshot() and through a long Snapshot add no read conflict.
 type Reader interface {
 	// Get reads one key; nil means the key does not exist (an empty value is empty, not nil).
 	Get(key []byte) Future[[]byte]
 
-	// GetKey resolves a selector to a key. Before the first key it answers an empty key, past the last one the key
-	// "\xff".
+	// GetKey resolves a selector to a key. It returns an empty key before the first key, and "\xff" past the last
+	// one.
 	GetKey(sel KeySelector) Future[[]byte]
 
-	// GetRange starts a range read. It blocks only in the iterator. The rows come in batches, and each batch sees the
-	// transaction's writes as they were when it was fetched: do not write ahead of an iterator that is open. What has
-	// been read may be cleared or overwritten.
+	// GetRange starts a range read. Only the iterator blocks. Rows arrive in batches, and each batch sees the
+	// transaction's writes as of its fetch: do not write ahead of an open iterator. Rows already read may be cleared
+	// or overwritten.
 	GetRange(r Range, o RangeOptions) RangeIterator
 
 	// ReadVersion is the version at which this reader reads; the first read fixes it.
 	ReadVersion() Future[int64]
 }
 
-// RangesReader is the optional ability of a Reader to read many small ranges together, for much less than a read of
-// each costs. Use it through GetRanges: callers have a second way.
+// RangesReader is the optional ability of a Reader to read many small ranges in one call, for much less than one read
+// each would cost. Use it through GetRanges: callers need another way for readers without it.
 type RangesReader interface {
-	// GetRanges reads the rows of ranges, which ascend and do not overlap, in their order and without read conflicts.
-	// ok is false where this reader cannot do that now.
+	// GetRanges reads the rows of ranges in order and without read conflicts. The ranges must ascend and not overlap.
+	// ok is false if this reader cannot do so now.
 	GetRanges(ranges []KeyRange) (rows RangeIterator, ok bool)
 }
 
-// GetRanges reads many ranges together where the reader can do that.
+// GetRanges reads many ranges in one call. ok is false if the reader cannot do so.
 func GetRanges(r Reader, ranges []KeyRange) (rows RangeIterator, ok bool) {
 	rr, ok := r.(RangesReader)
 	if !ok || len(ranges) == 0 {
@@ -140,7 +142,7 @@ func GetRanges(r Reader, ranges []KeyRange) (rows RangeIterator, ok bool) {
 	return rr.GetRanges(ranges)
 }
 
-// KeyValue is one row of a range. The slices belong to the iterator: they are valid until its next Next; copy what you
+// KeyValue is one row of a range. The slices belong to the iterator and are valid until its next Next; copy what you
 // keep.
 type KeyValue struct{ Key, Value []byte }
 
@@ -175,9 +177,9 @@ const (
 	ModeExact
 )
 
-// RangeOptions of a range read. The zero value reads everything forward in ModeIterator.
+// RangeOptions are the options of a range read. The zero value reads everything forward in ModeIterator.
 type RangeOptions struct {
-	Limit   int // rows at most; 0 is no limit
+	Limit   int // maximum number of rows; 0 is no limit
 	Reverse bool
 	Mode    StreamingMode
 }
@@ -194,9 +196,9 @@ type RangeIterator interface {
 	Close()
 }
 
-// KeySelector names a key relative to another, as in FoundationDB: take the last key that is less than Key (or equal to
-// it, when OrEqual), then move Offset keys on. All of FoundationDB's four are here, since engines are compared with it
-// by them (clause S1).
+// KeySelector names a key relative to another, as in FoundationDB: find the last key less than Key (or equal to it,
+// if OrEqual is set), then move Offset keys on. All four of FoundationDB's constructors exist here, because the tests
+// compare engines with FoundationDB through them (clause S1).
 type KeySelector struct {
 	Key     []byte
 	OrEqual bool

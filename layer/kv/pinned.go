@@ -6,25 +6,26 @@ import (
 	"sync/atomic"
 )
 
-// ErrSnapshotLost is in the chain of what reads of a Pinned get when the engine does not hold its version any more.
-var ErrSnapshotLost = errors.New("the store does not hold the snapshot any more")
+// ErrSnapshotLost is in the error chain of a Pinned's reads once the engine no longer holds its version.
+var ErrSnapshotLost = errors.New("the store no longer holds the snapshot")
 
-// Pinned is an engine to read from that stands still: all its transactions and snapshots read one version. It takes no
-// writes. It lets what was written for one engine read, over many calls, what was committed at one moment.
+// Pinned is a read-only Engine whose transactions and snapshots all read one version. With it, code written for an
+// Engine can read one consistent state over many calls.
 //
-// Where the engine holds snapshots, that is one of them. Elsewhere it is a version that transactions set, which can be
-// read for TransactionSeconds; afterwards reads fail for good, with ErrSnapshotLost.
+// If the engine can hold snapshots, Pinned uses one. Otherwise its transactions set the read version, which is
+// readable for TransactionSeconds; afterwards reads fail for good with ErrSnapshotLost.
 type Pinned struct {
-	e       Engine
-	snap    Snapshot    // nil: transactions set version
-	anchor  Transaction // then this one is open at it, for engines that keep what is read
+	e    Engine
+	snap Snapshot // nil if transactions set version instead
+	// without snap: kept open at version, for engines that hold the versions of open transactions
+	anchor  Transaction
 	version int64
 	moves   bool
-	// lost says that a read found the version too old, closed that Close was called.
+	// lost is set when a read found the version too old, closed by Close.
 	lost, closed atomic.Bool
 }
 
-// Pin pins the newest committed version of e, to read from. The caller closes it: every read fails from then on.
+// Pin pins the newest committed version of e for reading. The caller closes it; every read fails afterwards.
 func Pin(ctx context.Context, e Engine) (*Pinned, error) {
 	snap, ok, err := OpenSnapshot(context.WithoutCancel(ctx), e)
 	if err != nil {
@@ -49,9 +50,9 @@ func Pin(ctx context.Context, e Engine) (*Pinned, error) {
 	return p, nil
 }
 
-// Moving is the engine as the pages of a long answer want it: its transactions read the pinned version for as long as
-// it is held, and the newest one from then on. The one that is open when it is lost can be tried again. An engine that
-// holds snapshots never loses it. Elsewhere it opens no snapshots.
+// Moving returns the engine for the pages of a long answer: its transactions read the pinned version while it is
+// held, and the newest version afterwards. A transaction that is open when the version is lost fails with a retryable
+// error. A version held by a snapshot is never lost. Without one, Moving opens no snapshots.
 func (p *Pinned) Moving() Engine {
 	if p.snap != nil {
 		return p
@@ -59,7 +60,7 @@ func (p *Pinned) Moving() Engine {
 	return moving{&Pinned{e: p.e, anchor: p.anchor, version: p.version, moves: true}}
 }
 
-// moving hides that a Pinned opens snapshots.
+// moving hides the OpenSnapshot method of a Pinned.
 type moving struct{ p *Pinned }
 
 func (m moving) Begin(ctx context.Context) Transaction { return m.p.Begin(ctx) }
@@ -68,18 +69,18 @@ func (m moving) Close() error                          { return m.p.Close() }
 
 // Begin implements Engine.
 func (p *Pinned) Begin(ctx context.Context) Transaction {
-	return &pinnedTransaction{lent: p.lend(ctx)}
+	return &pinnedTransaction{pinnedReader: p.newReader(ctx)}
 }
 
 // OpenSnapshot implements Snapshotter.
 func (p *Pinned) OpenSnapshot(ctx context.Context) (Snapshot, error) {
-	return p.lend(ctx).snapshot(), nil
+	return p.newReader(ctx).snapshot(), nil
 }
 
 // Name implements Engine.
 func (p *Pinned) Name() string { return p.e.Name() }
 
-// Close implements Engine: it gives the version up. Idempotent.
+// Close implements Engine. It releases the version. Idempotent.
 func (p *Pinned) Close() error {
 	p.closed.Store(true)
 	if p.snap != nil {
@@ -91,9 +92,9 @@ func (p *Pinned) Close() error {
 	return nil
 }
 
-// lend makes a reader of the version.
-func (p *Pinned) lend(ctx context.Context) *lent {
-	l := &lent{p: p, ctx: ctx, r: p.snap}
+// newReader returns a reader of the version.
+func (p *Pinned) newReader(ctx context.Context) *pinnedReader {
+	l := &pinnedReader{p: p, ctx: ctx, r: p.snap}
 	if p.snap == nil {
 		l.tx = p.e.Begin(ctx)
 		if l.r = l.tx.Snapshot(); !p.moves || !p.lost.Load() {
@@ -103,46 +104,46 @@ func (p *Pinned) lend(ctx context.Context) *lent {
 	return l
 }
 
-// lent is the pinned version for one reader, who may close it.
-type lent struct {
+// pinnedReader is one caller's reader of the pinned version. Closing it leaves other readers open.
+type pinnedReader struct {
 	p      *Pinned
 	r      Reader
-	tx     Transaction // its own; nil of a snapshot
+	tx     Transaction // the reader's own transaction; nil when it reads from a snapshot
 	ctx    context.Context
 	closed atomic.Bool
 }
 
-// snapshot is the reader, which reads ranges together where the engine's does.
-func (l *lent) snapshot() Snapshot {
+// snapshot returns the reader, with GetRanges if the engine's reader has it.
+func (l *pinnedReader) snapshot() Snapshot {
 	if _, ok := l.r.(RangesReader); ok {
-		return lentRanges{l}
+		return pinnedRanges{l}
 	}
 	return l
 }
 
-// lentRanges is a lent whose engine reads ranges together.
-type lentRanges struct{ *lent }
+// pinnedRanges is a pinnedReader whose engine has GetRanges.
+type pinnedRanges struct{ *pinnedReader }
 
 // GetRanges implements RangesReader.
-func (l lentRanges) GetRanges(ranges []KeyRange) (RangeIterator, bool) {
+func (l pinnedRanges) GetRanges(ranges []KeyRange) (RangeIterator, bool) {
 	rows, ok := GetRanges(l.r, ranges)
 	if !ok {
 		return nil, false
 	}
-	return &lentRange{RangeIterator: rows, l: l.lent}, true
+	return &pinnedIterator{RangeIterator: rows, l: l.pinnedReader}, true
 }
 
-func (l *lent) Version() int64 { return l.p.version }
+func (l *pinnedReader) Version() int64 { return l.p.version }
 
-func (l *lent) Close() {
+func (l *pinnedReader) Close() {
 	l.closed.Store(true)
 	if l.tx != nil {
 		l.tx.Cancel()
 	}
 }
 
-// ended is why there are no more reads.
-func (l *lent) ended() error {
+// ended returns the error of reads after the reader, the Pinned or the context has ended.
+func (l *pinnedReader) ended() error {
 	switch {
 	case l.closed.Load() || l.p.closed.Load():
 		return NewError(CodeCancelled, "the reader is closed", nil)
@@ -152,34 +153,34 @@ func (l *lent) ended() error {
 	return nil
 }
 
-func (l *lent) Get(key []byte) Future[[]byte] {
+func (l *pinnedReader) Get(key []byte) Future[[]byte] {
 	if err := l.ended(); err != nil {
-		return lentFuture[[]byte]{err: err}
+		return pinnedFuture[[]byte]{err: err}
 	}
-	return lentFuture[[]byte]{f: l.r.Get(key), l: l}
+	return pinnedFuture[[]byte]{f: l.r.Get(key), l: l}
 }
 
-func (l *lent) GetKey(sel KeySelector) Future[[]byte] {
+func (l *pinnedReader) GetKey(sel KeySelector) Future[[]byte] {
 	if err := l.ended(); err != nil {
-		return lentFuture[[]byte]{err: err}
+		return pinnedFuture[[]byte]{err: err}
 	}
-	return lentFuture[[]byte]{f: l.r.GetKey(sel), l: l}
+	return pinnedFuture[[]byte]{f: l.r.GetKey(sel), l: l}
 }
 
-func (l *lent) ReadVersion() Future[int64] { return l.r.ReadVersion() }
+func (l *pinnedReader) ReadVersion() Future[int64] { return l.r.ReadVersion() }
 
-func (l *lent) GetRange(r Range, o RangeOptions) RangeIterator {
-	return &lentRange{RangeIterator: l.r.GetRange(r, o), l: l}
+func (l *pinnedReader) GetRange(r Range, o RangeOptions) RangeIterator {
+	return &pinnedIterator{RangeIterator: l.r.GetRange(r, o), l: l}
 }
 
-// lentFuture is a read of the version.
-type lentFuture[T any] struct {
+// pinnedFuture is a read at the pinned version.
+type pinnedFuture[T any] struct {
 	f   Future[T]
-	l   *lent
+	l   *pinnedReader
 	err error
 }
 
-func (f lentFuture[T]) Wait() (T, error) {
+func (f pinnedFuture[T]) Wait() (T, error) {
 	if f.err != nil {
 		var zero T
 		return zero, f.err
@@ -188,9 +189,9 @@ func (f lentFuture[T]) Wait() (T, error) {
 	return v, f.l.failed(err)
 }
 
-// failed is the error of a read. That the engine has let go of the version is nothing that another attempt cures, but
-// where that one reads a newer version.
-func (l *lent) failed(err error) error {
+// failed translates the error of a read. A version that the engine no longer holds cannot be read by another attempt,
+// unless that attempt reads a newer version (Moving).
+func (l *pinnedReader) failed(err error) error {
 	if !IsCode(err, CodeTooOld) {
 		return err
 	}
@@ -201,29 +202,29 @@ func (l *lent) failed(err error) error {
 	return &Error{Code: CodeTooOld, Message: "the snapshot is too old", Err: ErrSnapshotLost}
 }
 
-type lentRange struct {
+type pinnedIterator struct {
 	RangeIterator
-	l   *lent
+	l   *pinnedReader
 	err error
 }
 
-func (r *lentRange) Next() bool {
+func (r *pinnedIterator) Next() bool {
 	if r.err == nil {
 		r.err = r.l.ended()
 	}
 	return r.err == nil && r.RangeIterator.Next()
 }
 
-func (r *lentRange) Err() error {
+func (r *pinnedIterator) Err() error {
 	if r.err != nil {
 		return r.err
 	}
 	return r.l.failed(r.RangeIterator.Err())
 }
 
-// pinnedTransaction reads, and refuses to commit what it was given to write.
+// pinnedTransaction only reads: Commit fails if anything was written.
 type pinnedTransaction struct {
-	*lent
+	*pinnedReader
 	wrote atomic.Bool
 }
 
@@ -255,7 +256,7 @@ func (t *pinnedTransaction) Commit() error {
 	return t.ended()
 }
 
-// pinnedWatch has failed: nothing changes.
+// pinnedWatch has failed from the start: a pinned version never changes.
 type pinnedWatch struct{}
 
 var neverChanges = func() chan struct{} { c := make(chan struct{}); close(c); return c }()

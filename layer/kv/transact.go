@@ -7,60 +7,60 @@ import (
 	"time"
 )
 
-// TransactOptions of Transact. The zero value is right for reads and for writes that are idempotent.
+// TransactOptions are the options of Transact. The zero value is right for reads and for idempotent writes.
 type TransactOptions struct {
-	// TransactionID, where set, is a key that Transact writes in the transaction and looks up after a commit whose
-	// result is unknown: where it is there, the transaction did commit and the last attempt's result stands (clause C4,
-	// rfc-003 "Handling of Unknown Commit Results"). The value is the commit's versionstamp, 10 bytes. The caller
+	// TransactionID, if set, is a key that Transact writes in the transaction. After a commit with an unknown result
+	// it looks the key up: if it exists, the transaction was committed and the last attempt's result stands (clause
+	// C4, rfc-003 "Handling of Unknown Commit Results"). The value is the commit's versionstamp, 10 bytes. The caller
 	// clears the key later, asynchronously.
 	TransactionID []byte
-	// MaxAttempts bounds the attempts; 0 is no bound but ctx, and the engine's where it is a RetryLimiter.
+	// MaxAttempts bounds the attempts. 0 leaves the bound to ctx and to an engine that is a RetryLimiter.
 	MaxAttempts int
-	// Divisible says that the caller can do the same in smaller parts, and would rather do so than try the whole again
-	// and again: Transact gives up after a few attempts that were too old or met conflicts, with an error of which
-	// TooMuch is true. Nothing was committed then, unless MaybeCommitted is true of it, which is only without a
+	// Divisible says that the caller can do the same work in smaller parts and prefers that to retrying the whole:
+	// Transact gives up after a few attempts that were too old or met conflicts, with an error for which TooMuch is
+	// true. Nothing was committed then, unless MaybeCommitted is true of the error, which happens only without a
 	// TransactionID.
 	Divisible bool
 }
 
-// Committed is how a transaction ended.
+// Committed describes a finished transaction.
 type Committed struct {
-	// Versionstamp of the commit; zero where nothing was written, or where no TransactionID was given and the commit
-	// had to be retried after an unknown result.
+	// Versionstamp of the commit; zero if nothing was written, or if no TransactionID was given and the commit had to
+	// be retried after an unknown result.
 	Versionstamp Versionstamp
-	// Version of the commit, -1 where nothing was written.
+	// Version of the commit; -1 if nothing was written.
 	Version int64
-	// Attempts that were made, 1 or more.
+	// Attempts is the number of attempts, at least 1.
 	Attempts int
 }
 
 const (
 	firstBackoff = 2 * time.Millisecond
 	maxBackoff   = time.Second
-	// maxOldBackoff is after attempts that were too old: nobody else is in the way.
+	// maxOldBackoff bounds the pause after an attempt that was too old: there is no contention to wait for.
 	maxOldBackoff = 50 * time.Millisecond
 )
 
-// Transact gives up after so many attempts in a row that were too old. One may be an accident, such as a pause of the
-// process. A few are enough if they took about as long as a transaction lives. Shorter ones, as after a broken
-// connection, say less of the transaction, and cost little.
+// Transact gives up after this many consecutive attempts that were too old. One may be an accident, such as a pause
+// of the process. A few are enough if they took about as long as a transaction lives. Shorter ones, as after a broken
+// connection, say less about the transaction and cost little.
 const (
 	divisibleOld       = 2
 	longOld            = 3
 	maxOld             = 50
-	maxOldReads        = 200 // of a Patience, which does not pause
+	maxOldReads        = 200 // of a Patience, which does not pause between attempts
 	divisibleConflicts = 8
 )
 
-// Transact is the one retry loop: it runs fn in a new transaction and commits, again and again with capped exponential
-// backoff and jitter, until it commits, fn or the commit fails for good, or ctx ends. fn may run several times and must
-// have no effect outside tx but to overwrite what it returns. An error from fn ends the loop unless it wraps a
-// retryable engine error.
+// Transact is the only retry loop. It runs fn in a new transaction and commits, repeatedly with capped exponential
+// backoff and jitter, until the commit succeeds, fn or the commit fails with an error that no retry cures, or ctx
+// ends. fn may run several times; outside tx it may only overwrite the variables of its result. An error from fn ends
+// the loop unless it wraps a retryable engine error.
 //
-// A transaction that is too old in each attempt is not tried for ever: the loop ends with an error of which TooMuch is
-// true. It is for the caller to do less.
+// If every attempt is too old, the loop ends with an error for which TooMuch is true; the caller should then do less
+// per transaction.
 //
-// Where the loop ends with an engine error and an earlier commit may have happened, MaybeCommitted is true of it.
+// If the loop ends with an engine error and an earlier commit may have happened, MaybeCommitted is true of the error.
 func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(tx Transaction) (T, error)) (T,
 	Committed, error) {
 	var result, zero T
@@ -81,7 +81,7 @@ func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(t
 		if excess.note(err, time.Since(began), maxOld, o.Divisible) {
 			err = tooMuch(err)
 			if unknown.open && o.TransactionID != nil && !excess.asked {
-				// An earlier attempt may have been committed: the next one asks, and does nothing else.
+				// An earlier attempt may have been committed: the next attempt only looks up the transaction id.
 				excess = excessAsked
 				fn = func(Transaction) (T, error) { return zero, err }
 				continue
@@ -101,17 +101,17 @@ func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(t
 	}
 }
 
-// excess is what the loop knows of whether the transaction does too much.
+// excess tracks whether the transaction does too much to ever commit.
 type excess struct {
-	old, conflicts int           // attempts in a row
-	spent          time.Duration // in those that were too old
+	old, conflicts int           // consecutive attempts
+	spent          time.Duration // time spent in the attempts that were too old
 	asked          bool
 }
 
 var excessAsked = excess{asked: true}
 
-// note counts how an attempt ended, and reports whether Transact gives up now. most is how many attempts may be too
-// old.
+// note records how an attempt ended and reports whether Transact gives up. most bounds the consecutive attempts that
+// were too old.
 func (x *excess) note(err error, took time.Duration, most int, divisible bool) bool {
 	switch {
 	case IsCode(err, CodeTooOld) && Retryable(err):
@@ -129,16 +129,16 @@ func (x *excess) note(err error, took time.Duration, most int, divisible bool) b
 	return false
 }
 
-// Patience is for reads outside of Transact that go on in one transaction after another: it tells when the same reads
-// have been too old so often that they will never be there in time. The zero value is ready. Not safe for concurrent
-// use.
+// Patience bounds the retries of reads outside of Transact that continue over several transactions. It reports when
+// the same reads have been too old so often that they cannot succeed. The zero value is ready. Not safe for
+// concurrent use.
 type Patience struct {
 	excess excess
 	last   time.Time
 }
 
-// Tried takes an error of reads that got no further than those before, and returns it, as one of which TooMuch is true
-// where patience is at an end.
+// Tried records the error of an attempt that made no progress. It returns err, wrapped so that TooMuch is true once
+// there were too many such attempts.
 func (p *Patience) Tried(err error) error {
 	now, took := time.Now(), time.Duration(0)
 	if !p.last.IsZero() {
@@ -151,24 +151,24 @@ func (p *Patience) Tried(err error) error {
 	return err
 }
 
-// Progress is called when reads have got further.
+// Progress resets the count. Call it when reads have advanced.
 func (p *Patience) Progress() { *p = Patience{} }
 
-// tooMuch is err as that of a transaction that is not tried again.
+// tooMuch wraps err as the error of a transaction that is not tried again.
 func tooMuch(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	out := &Error{Code: e.Code, Message: "the transaction does more than fits one", Maybe: e.Maybe,
+	out := &Error{Code: e.Code, Message: "the work does not fit into one transaction", Maybe: e.Maybe,
 		TooMuch: true, Err: err}
 	return out
 }
 
-// unknownCommits is what the loop knows of its commits whose result was unknown.
+// unknownCommits records commits of the loop whose result was unknown.
 type unknownCommits struct {
-	any  bool // there was one: the transaction id must be looked up
-	open bool // one may have happened; not so once the id was looked up and is not there
+	any  bool // there was such a commit: the transaction id must be looked up
+	open bool // one may have happened; false once a lookup did not find the id
 }
 
 func (u *unknownCommits) note(err error) {
@@ -177,8 +177,8 @@ func (u *unknownCommits) note(err error) {
 	}
 }
 
-// mark makes MaybeCommitted true of an engine's error where it is of the loop. An error of fn's own is left: fn decided
-// on what it read.
+// mark makes MaybeCommitted true of an engine error if an earlier commit of the loop may have happened. fn's own
+// errors are left alone: fn decided on what it read.
 func (u *unknownCommits) mark(err error) error {
 	var e *Error
 	if !u.open || !errors.As(err, &e) || e.Maybe {
@@ -189,8 +189,8 @@ func (u *unknownCommits) mark(err error) error {
 	return &maybe
 }
 
-// attemptOnce runs one transaction. result is overwritten only by a finished fn, so that a commit found by its id keeps
-// the result of the attempt that made it.
+// attemptOnce runs one transaction. It overwrites result only when fn succeeds, so that a commit found by its id
+// keeps the result of the attempt that made it.
 func attemptOnce[T any](ctx context.Context, e Engine, o TransactOptions, result *T, unknown *unknownCommits,
 	fn func(tx Transaction) (T, error)) (c Committed, done bool, err error) {
 	c.Version = -1
@@ -230,7 +230,7 @@ func attemptOnce[T any](ctx context.Context, e Engine, o TransactOptions, result
 	return c, true, nil
 }
 
-// Version is the commit version in a versionstamp.
+// Version is the commit version in the versionstamp.
 func (v Versionstamp) Version() int64 {
 	var n int64
 	for _, b := range v[:8] {

@@ -16,7 +16,7 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// faulty is an embedded engine with faults.
+// faulty returns an embedded engine with injected faults.
 func faulty(t *testing.T, o faultkv.Options) faultkv.Engine {
 	below, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -30,7 +30,7 @@ func faulty(t *testing.T, o faultkv.Options) faultkv.Engine {
 	return e
 }
 
-// appendTo adds a word to the value of key, which is not idempotent.
+// appendTo appends a word to the value of key. This is not idempotent.
 func appendTo(key, word string) func(tx kv.Transaction) (string, error) {
 	return func(tx kv.Transaction) (string, error) {
 		v, err := tx.Get([]byte(key)).Wait()
@@ -43,8 +43,8 @@ func appendTo(key, word string) func(tx kv.Transaction) (string, error) {
 	}
 }
 
-// TestTransact_onceWithID: with a transaction id every effect happens exactly once, whatever the commits say, and the
-// result is of the attempt that committed.
+// TestTransact_onceWithID checks that with a transaction id every effect happens exactly once, whatever the commits
+// report, and that the result is that of the attempt that committed.
 func TestTransact_onceWithID(t *testing.T) {
 	const workers, rounds = 6, 30
 	e := faulty(t,
@@ -87,7 +87,7 @@ func TestTransact_onceWithID(t *testing.T) {
 		prefix := strings.Join(words[:i+1], " ")
 		c, ok := results[prefix]
 		if !ok {
-			t.Fatalf("no transaction returned the log as it was with %d words", i+1)
+			t.Fatalf("no transaction returned the log with exactly %d words", i+1)
 		}
 		if c.Version <= last || c.Versionstamp.Version() != c.Version || c.Attempts < 1 {
 			t.Errorf("word %d was committed at %+v, the one before at %d", i, c, last)
@@ -100,7 +100,7 @@ func TestTransact_onceWithID(t *testing.T) {
 	}
 }
 
-// TestTransact_twiceWithoutID shows that the test above can fail: without the id the same load has effects twice.
+// TestTransact_twiceWithoutID shows that the test above can fail: without the id the same load applies effects twice.
 func TestTransact_twiceWithoutID(t *testing.T) {
 	e := faulty(t, faultkv.Options{Seed: 11, Rates: faultkv.Rates{UnknownCommitted: 0.5}})
 	for range 40 {
@@ -110,7 +110,7 @@ func TestTransact_twiceWithoutID(t *testing.T) {
 	}
 	now, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, appendTo("log", "x"))
 	if err != nil || len(strings.Fields(now)) <= 41 {
-		t.Errorf("%d effects, %v: the faults were not there", len(strings.Fields(now)), err)
+		t.Errorf("%d effects, %v: no fault had an effect", len(strings.Fields(now)), err)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestTransact_ends(t *testing.T) {
 			t.Errorf("%v after %d calls, %+v", err, calls, c)
 		}
 	})
-	t.Run("with what wraps a retryable error, not", func(t *testing.T) {
+	t.Run("retries an error that wraps a retryable one", func(t *testing.T) {
 		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{Slow: 1e-9}})
 		calls := 0
 		n, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (int, error) {
@@ -162,7 +162,7 @@ func TestTransact_ends(t *testing.T) {
 			t.Errorf("%v, %+v", err, c)
 		}
 	})
-	t.Run("with its context", func(t *testing.T) {
+	t.Run("when its context ends", func(t *testing.T) {
 		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{Conflict: 1}})
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		defer cancel()
@@ -175,7 +175,7 @@ func TestTransact_ends(t *testing.T) {
 			t.Errorf("%v, %+v", err, c)
 		}
 	})
-	t.Run("with its context and a commit in doubt", func(t *testing.T) {
+	t.Run("when its context ends after an unknown commit", func(t *testing.T) {
 		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{UnknownCommitted: 1}})
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		defer cancel()
@@ -187,13 +187,13 @@ func TestTransact_ends(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("with a doubt that the id has answered", func(t *testing.T) {
+	t.Run("after an unknown commit that the id has resolved", func(t *testing.T) {
 		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{UnknownLost: 1}})
 		calls := 0
 		_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id")},
 			func(tx kv.Transaction) (int, error) {
 				if calls++; calls == 2 {
-					return 0, kv.NewError(kv.CodeKeyTooLarge, "for good", nil)
+					return 0, kv.NewError(kv.CodeKeyTooLarge, "permanent", nil)
 				}
 				tx.Set([]byte("a"), nil)
 				return 7, nil
@@ -204,7 +204,7 @@ func TestTransact_ends(t *testing.T) {
 	})
 }
 
-// limited bounds attempts.
+// limited is an engine that bounds attempts.
 type limited struct {
 	kv.Engine
 	attempts int
@@ -212,7 +212,7 @@ type limited struct {
 
 func (l limited) MaxAttempts() int { return l.attempts }
 
-// TestTransact_engineLimit: an engine's bound holds for transactions that have none of their own.
+// TestTransact_engineLimit checks that the engine's bound applies to transactions without a bound of their own.
 func TestTransact_engineLimit(t *testing.T) {
 	e := limited{faulty(t, faultkv.Options{Rates: faultkv.Rates{Conflict: 1}}), 3}
 	for _, c := range []struct{ own, want int }{{0, 3}, {2, 2}, {5, 5}} {
@@ -240,7 +240,7 @@ func TestTransact_readOnly(t *testing.T) {
 	}
 }
 
-// refusing is an engine all of whose commits fail, without a clock of its own.
+// refusing is an engine whose commits all fail. It has no timers, so that only the pauses of Transact take time.
 type refusing struct {
 	kv.Engine
 	begun *[]time.Time
@@ -256,7 +256,7 @@ type refused struct{ kv.Transaction }
 func (refused) Commit() error { return kv.NewError(kv.CodeNotCommitted, "always", nil) }
 func (refused) Cancel()       {}
 
-// TestTransact_backoff: the pauses double from some milliseconds to a second, and are not all the same.
+// TestTransact_backoff checks that the pauses double from some milliseconds to a second and have jitter.
 func TestTransact_backoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun []time.Time
@@ -283,8 +283,8 @@ func TestTransact_backoff(t *testing.T) {
 	})
 }
 
-// old is an engine whose transactions are all too old when they commit, after they have lived for a time. What is
-// committed is what was meant to be, or nothing.
+// old is an engine whose transactions all live for a given time and are too old when they commit. A commit applies
+// its writes or nothing.
 type old struct {
 	kv.Engine
 	lives time.Duration
@@ -302,8 +302,8 @@ func (t oldTransaction) Commit() error {
 	return kv.NewError(kv.CodeTooOld, "old", nil)
 }
 
-// TestTransact_tooOld: a transaction that is too old in each attempt is given up: soon where it can be divided, after
-// some attempts where not, the fewer the longer they take.
+// TestTransact_tooOld checks that Transact gives up on a transaction that is too old in each attempt: after a few
+// attempts if it is divisible, otherwise after more, and the longer the attempts take, the sooner.
 func TestTransact_tooOld(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -338,7 +338,7 @@ type stub struct{ kv.Engine }
 
 func (stub) Begin(context.Context) kv.Transaction { return refused{} }
 
-// TestTransact_conflicts: conflicts end the loop only where the work can be divided.
+// TestTransact_conflicts checks that conflicts end the loop only if the work is divisible.
 func TestTransact_conflicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun []time.Time
@@ -360,8 +360,8 @@ func TestTransact_conflicts(t *testing.T) {
 	})
 }
 
-// inDoubt says of its first commit that it may have happened, and does it or not. The next two transactions are too old
-// for any read.
+// inDoubt is an engine whose first commit fails with an unknown result, with or without having been made. The next
+// two transactions are too old for any read.
 type inDoubt struct {
 	kv.Engine
 	made  bool
@@ -396,10 +396,10 @@ func (t *doubtful) Commit() error {
 			return err
 		}
 	}
-	return kv.NewError(kv.CodeUnknownResult, "who knows", nil)
+	return kv.NewError(kv.CodeUnknownResult, "unknown result", nil)
 }
 
-// TestTransact_tooOldInDoubt: the loop does not give up before it knows whether an attempt was committed.
+// TestTransact_tooOldInDoubt checks that the loop does not give up before it knows whether an attempt was committed.
 func TestTransact_tooOldInDoubt(t *testing.T) {
 	for _, made := range []bool{true, false} {
 		begun, calls := 0, 0
@@ -412,11 +412,11 @@ func TestTransact_tooOldInDoubt(t *testing.T) {
 			})
 		switch {
 		case begun != 4 || calls != 1:
-			t.Errorf("%d transactions, of which %d did something", begun, calls)
+			t.Errorf("%d transactions, %d of them ran fn", begun, calls)
 		case made && (err != nil || now != "done" || c.Version <= 0):
-			t.Errorf("a commit that was made: %q, %v", now, err)
+			t.Errorf("a commit that happened: %q, %v", now, err)
 		case !made && (!kv.TooMuch(err) || kv.MaybeCommitted(err)):
-			t.Errorf("none was made: %v", err)
+			t.Errorf("a commit that did not happen: %v", err)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package kv
 
-// Versionstamp is what a commit adds at the placeholder of a versionstamped key or value: 8 bytes of commit version,
-// big-endian, then 2 bytes of order within that version. The user's 2 bytes that follow are not part of it.
+// Versionstamp is what a commit writes at the placeholder of a versionstamped key or value: 8 bytes of commit
+// version, big-endian, then 2 bytes of order within that version. The 2 user bytes that follow are not part of it.
 type Versionstamp [10]byte
 
 // AtomicOp is a read-modify-write that the store carries out at commit, without a read conflict.
@@ -19,10 +19,10 @@ const (
 	AtomicAnd
 	AtomicOr
 	AtomicXor
-	// AtomicAppendIfFits appends the operand, or does nothing where the value would exceed MaxValueSize.
+	// AtomicAppendIfFits appends the operand, or does nothing if the value would exceed MaxValueSize.
 	AtomicAppendIfFits
-	// AtomicCompareAndClear clears the key where its value equals the operand. Key selectors that walk past the key in
-	// the same transaction may count it as there, as FoundationDB's client does.
+	// AtomicCompareAndClear clears the key if its value equals the operand. Key selectors that walk past the key in
+	// the same transaction may still count it as present, as in FoundationDB's client.
 	AtomicCompareAndClear
 )
 
@@ -37,67 +37,68 @@ type Transaction interface {
 	Writer
 	Outcome
 
-	// Snapshot reads at the same version, with the transaction's own writes, without adding read conflicts.
+	// Snapshot returns a reader at the same version that sees the transaction's own writes and adds no read
+	// conflicts.
 	Snapshot() Reader
 
 	// AddReadConflict makes the commit fail if another transaction writes in the range after the read version.
 	AddReadConflict(r KeyRange)
 
-	// CausalReadRisky lets the reads be of a version that is not the newest while machines fail, and spares
-	// FoundationDB the question whether it is. Before the first read, and only where what was true seconds ago does no
-	// harm.
+	// CausalReadRisky allows the transaction to read a version that is slightly out of date while machines fail; in
+	// return FoundationDB does not have to check that the version is the newest. Call it before the first read, and
+	// only if data some seconds old does no harm.
 	CausalReadRisky()
 
-	// SetReadVersion reads at a version that the engine handed out before, on any node. Before the first read only.
-	// A version that is no longer held makes the reads fail with CodeTooOld.
+	// SetReadVersion reads at a version that the engine handed out before, on any node. Call it before the first
+	// read. If the version is no longer held, reads fail with CodeTooOld.
 	SetReadVersion(version int64)
 }
 
-// Writer is the part of a Transaction that gathers its writes.
+// Writer is the part of a Transaction that buffers writes.
 type Writer interface {
 	Set(key, value []byte)
 	Clear(key []byte)
 	ClearRange(r KeyRange)
 	Atomic(op AtomicOp, key, operand []byte)
 
-	// SetVersionstampedKey writes value at key, in which 10 bytes at offset are replaced by the commit's versionstamp.
-	// A key set so cannot be read in the same transaction: a read that meets a key which this one might become fails
-	// with CodeAccessedUnreadable. Those are the keys with a stamp of the read version or later, or any stamp where the
+	// SetVersionstampedKey writes value at key after replacing 10 bytes of key at offset by the commit's
+	// versionstamp. The same transaction cannot read the key: a read that meets a key which this one might become
+	// fails with CodeAccessedUnreadable. Those are keys whose stamp is the read version or later, or any stamp if the
 	// transaction has not read before.
 	SetVersionstampedKey(key []byte, offset int, value []byte)
-	// SetVersionstampedValue is the same for 10 bytes of the value.
+	// SetVersionstampedValue does the same for 10 bytes of the value.
 	SetVersionstampedValue(key, value []byte, offset int)
 
-	// AddWriteConflict makes other transactions that read in the range conflict with this one.
+	// AddWriteConflict makes this transaction conflict with others that read in the range.
 	AddWriteConflict(r KeyRange)
 
-	// MakesRoom says that the transaction makes room, now or once what it clears has been compacted: it deletes, or
-	// keeps house. An engine that refuses writes before its disk is full (CodeDiskFull) lets such ones in for longer.
-	// FoundationDB does not tell them apart.
+	// MakesRoom declares that the transaction frees disk space, now or once its clears are compacted: it deletes data
+	// or does maintenance. An engine that refuses writes before its disk is full (CodeDiskFull) accepts such
+	// transactions for longer. FoundationDB makes no such difference.
 	MakesRoom()
 
 	// Wrote reports whether anything was set, cleared or changed so far (write conflicts alone do not count).
 	Wrote() bool
 
-	// Size is the bytes that count against MaxTransactionSize so far, roughly.
+	// Size is roughly the bytes so far that count against MaxTransactionSize.
 	Size() int
 }
 
-// Outcome is the part of a Transaction about how it ends, and what lives on after that.
+// Outcome is the part of a Transaction about its end and what outlives it.
 type Outcome interface {
-	// Commit makes the writes durable and visible, or fails and leaves nothing, or fails with an error for which
-	// MaybeCommitted is true. It blocks until the store has acknowledged. A transaction without writes commits at once.
-	// A read of this transaction that failed may make the commit fail with its error. One that is cancelled, or whose
-	// context ends, while the commit is under way may have been committed.
+	// Commit makes the writes durable and visible, or fails and changes nothing, or fails with an error for which
+	// MaybeCommitted is true. It blocks until the store has acknowledged. A transaction without writes commits at
+	// once. If a read of this transaction failed, Commit may fail with the read's error. A transaction that is
+	// cancelled, or whose context ends, during the commit may have been committed.
 	Commit() error
-	// CommittedVersion is the version after a successful Commit, -1 where nothing was written.
+	// CommittedVersion is the version after a successful Commit; -1 if nothing was written.
 	CommittedVersion() (int64, error)
 	// Versionstamp is the stamp after a successful Commit that wrote something.
 	Versionstamp() (Versionstamp, error)
 
-	// Watch becomes ready when the value of key has changed from what this transaction sees. It is armed by a
-	// successful Commit, lives after it, and ends with CodeCancelled when Cancel of the returned watch is called or the
-	// engine closes. It may fire without a change; it never stays silent after one. Unlike reads it is not bound to the
+	// Watch becomes ready when the value of key differs from the value that this transaction sees. A successful
+	// Commit arms it; it outlives the transaction, and ends with CodeCancelled when its Cancel is called or the
+	// engine closes. It may fire without a change, but never misses one. Unlike reads, it is not bound to the
 	// transaction's context.
 	Watch(key []byte) Watch
 
@@ -109,7 +110,7 @@ type Outcome interface {
 type Watch interface {
 	// Done is closed when the watch has fired or failed. The engine closes it.
 	Done() <-chan struct{}
-	// Err is nil where the key changed; meaningful after Done.
+	// Err is nil if the key changed; meaningful after Done is closed.
 	Err() error
 	// Cancel releases the watch. Idempotent.
 	Cancel()

@@ -2,22 +2,23 @@ package kv
 
 import "context"
 
-// Verifier is the optional ability of an engine to read everything that its store has on disk, and to say what of it is
-// damaged.
+// Verifier is the optional ability of an engine to read everything its store has on disk and to report damage.
 type Verifier interface {
-	// Verify reads every block of every file of the store and compares it with its checksum, past what is known in
-	// memory. It reports what is damaged through o, and goes on; the error is why it could not read on. The store stays
-	// in use meanwhile.
+	// Verify reads every block of every file of the store from disk, not from caches, and compares it with its
+	// checksum. It reports damage through o and continues; the returned error says why it could not read on. The
+	// store stays in use meanwhile.
 	Verify(ctx context.Context, o VerifyOptions) (Verified, error)
 }
 
-// VerifyOptions of Verify. The functions are called by the goroutine that called Verify, one at a time.
+// VerifyOptions are the options of Verify. The functions are called one at a time by the goroutine that called
+// Verify.
 type VerifyOptions struct {
-	// Progress, where set, is told now and then how many bytes of how many have been read.
+	// Progress, if set, is called now and then with the bytes read so far and the total.
 	Progress func(read, total int64)
-	// Keys, where it has an end, leaves out tables without a key in this range.
+	// Keys, if it has an End, restricts Verify to tables with a key in this range.
 	Keys KeyRange
-	// Fault is told of each damaged piece of the store. An error of it ends Verify, which returns it.
+	// Fault is called for each damaged piece of the store. If it returns an error, Verify ends and returns that
+	// error.
 	Fault func(Fault) error
 }
 
@@ -25,15 +26,15 @@ type VerifyOptions struct {
 type Fault struct {
 	// File is the name of the damaged file in the store's directory.
 	File string
-	// What is damaged in it, such as "the block at 8192".
+	// What is the damaged piece, such as "the block at 8192".
 	What string
-	// Keys is what the damaged piece may hold keys of. Some of them may be readable all the same, because they were
-	// written again since. Empty where the piece holds no keys of its own, or nobody knows which.
+	// Keys is the range of keys that the damaged piece may hold. Some of them may still be readable because they were
+	// written again later. It is empty if the piece holds no keys or the range is unknown.
 	Keys KeyRange
-	// Harmless is whether nothing is lost with the piece.
+	// Harmless reports that no data is lost with the piece.
 	Harmless bool
-	// LeftOut is whether the store is read without the file, as it can be where it is open for reading only: rows may
-	// be missing, or older than they were.
+	// LeftOut reports that the store is read without the file, which is possible when it is open for reading only:
+	// rows may be missing or outdated.
 	LeftOut bool
 }
 

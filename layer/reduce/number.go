@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// number is a JSON number as CouchDB computes with it: an integer of any size, or a double once anything in the sum was
-// one.
+// number is a JSON number in CouchDB's arithmetic: an integer of any size, or a double as soon as one operand was a
+// double.
 type number struct {
 	float bool
 	i     int64
-	big   *big.Int // in place of i, where it does not fit
+	big   *big.Int // instead of i, if it does not fit
 	f     float64
 }
 
-// parseNumber reads the text of a JSON number. What JavaScript wrote as 1e+22 is a double; text without fraction and
-// exponent is an integer.
+// parseNumber parses a JSON number. A number with a fraction or an exponent, such as 1e+22 written by JavaScript, is a
+// double; others are integers.
 func parseNumber(text string) (number, bool) {
 	if !strings.ContainsAny(text, ".eE") {
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -90,8 +90,8 @@ func fit(b *big.Int) number {
 	return number{big: b}
 }
 
-// appendJSON writes doubles as CouchDB does: the shortest digits, with a fraction also where it is zero, and an
-// exponent from 1e21 on and below 1e-6. What overflowed is null, since JSON has no infinity.
+// appendJSON writes doubles as CouchDB does: the shortest digits, always with a fraction, and with an exponent from
+// 1e21 on and below 1e-6. Since JSON has no infinity, overflows are written as null.
 func (n number) appendJSON(dst []byte) []byte {
 	switch {
 	case n.big != nil:

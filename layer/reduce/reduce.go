@@ -1,9 +1,9 @@
-// Package reduce is CouchDB's built-in reduce functions over emitted JSON (clause V11): _count, _sum, _stats and
-// _approx_count_distinct. It is pure: rows go in, a JSON value comes out.
+// Package reduce implements CouchDB's built-in reduce functions of emitted JSON (clause V11): _count, _sum, _stats and
+// _approx_count_distinct. It does no I/O.
 //
-// Source: couch_query_servers.erl of apache/couchdb 3.5, held against a running one. Where CouchDB answers with an
-// Erlang crash (arrays of different length in _stats, mixtures in _sum), these answer with an error that says what is
-// wrong.
+// The model is couch_query_servers.erl of apache/couchdb 3.5; results were compared with a running CouchDB. Where
+// CouchDB fails with an Erlang crash (arrays of different length in _stats, mixed types in _sum), these functions
+// return an error that says what is wrong.
 package reduce
 
 import (
@@ -14,33 +14,32 @@ import (
 	"github.com/axiomhq/hyperloglog"
 )
 
-// Aggregate takes rows in and has their reduction. Not safe for concurrent use.
+// Aggregate reduces rows. It is not safe for concurrent use.
 type Aggregate interface {
-	// Add takes one row: two JSON texts, which it does not keep. The error is for the author of the view, and ends the
-	// reduction.
+	// Add adds one row, given as two JSON texts, which it does not retain. An error is meant for the author of the
+	// view, and ends the reduction.
 	Add(key, value []byte) error
 	// AppendJSON appends the reduction of the rows so far.
 	AppendJSON(dst []byte) []byte
-	// AppendState appends the reduction of the rows so far in a form that Merge reads. false where that would lose
-	// something: the sum has overflowed.
+	// AppendState appends the reduction of the rows so far in the form that Merge accepts. It returns false if the
+	// state would be inexact because the sum has overflowed.
 	AppendState(dst []byte) (state []byte, ok bool)
-	// Merge takes in the rows of a state, which it does not keep. The error is as of Add, or says that the state is
-	// none.
+	// Merge adds the rows of a state, which it does not retain. Errors are those of Add, or report an invalid state.
 	Merge(state []byte) error
-	// Reset forgets all rows.
+	// Reset removes all rows.
 	Reset()
 }
 
 // Counter is an Aggregate that only counts rows.
 type Counter interface{ AddRows(n int64) }
 
-// Error says that a row's value is nothing that the function can reduce.
+// Error reports that the function cannot reduce a row's value.
 type Error struct{ Function, Reason string }
 
 func (e *Error) Error() string { return fmt.Sprintf("The %s function %s", e.Function, e.Reason) }
 
-// New returns the built-in function that a reduce text names; nil if it names none. Whatever follows the name is
-// ignored, as in CouchDB.
+// New returns the built-in function with the name at the beginning of text, or nil if there is none. As in CouchDB, the
+// rest of the text is ignored.
 func New(text string) Aggregate {
 	switch {
 	case strings.HasPrefix(text, "_count"):
@@ -73,7 +72,7 @@ func (c *count) Merge(state []byte) error {
 
 func (c *count) Reset() { c.n = 0 }
 
-// distinct estimates how many different keys there are, to within some 1%; small numbers are exact.
+// distinct estimates the number of different keys, to within about 1%. Small numbers are exact.
 type distinct struct{ sketch *hyperloglog.Sketch }
 
 func (d *distinct) Add(key, _ []byte) error { d.sketch.Insert(key); return nil }
@@ -97,8 +96,8 @@ func (d *distinct) Merge(state []byte) error {
 
 func (d *distinct) Reset() { d.sketch = hyperloglog.New() }
 
-// UsesValues reports whether the function that a reduce text names, or that it is, looks at the values of rows. The
-// empty text is none.
+// UsesValues reports whether the reduce function, built-in or given as source, depends on the values of rows. The empty
+// text means no function.
 func UsesValues(text string) bool {
 	switch a := New(text).(type) {
 	case *count, *distinct:

@@ -9,9 +9,9 @@ import (
 	"github.com/divandb/divan/layer/reduce"
 )
 
-// The wanted values are what CouchDB 3.5 answers, "error" where that is one, "wrong" before the value that a sum
-// complains of; beyond its range (integers that JavaScript rounds, sums that overflow) they are exact, and null for
-// infinity.
+// TestAggregate compares with the results of CouchDB 3.5: "error" if that is an error, "wrong" before the value that a
+// sum rejects. Beyond CouchDB's range (integers that JavaScript rounds, sums that overflow), results are exact, and
+// infinity is null.
 func TestAggregate(t *testing.T) {
 	for _, test := range []struct{ values, sum, stats string }{
 		{`1 2`, `3`, `{"sum":3,"count":2,"min":1,"max":2,"sumsqr":5}`},
@@ -74,8 +74,9 @@ func TestAggregate(t *testing.T) {
 
 const tooLarge = `{"error":"builtin_reduce_error","reason":"Reduce output must shrink more rapidly: the sum has more than 30000 bytes"}`
 
-// Values of which no two have a member in common, arrays and numbers whose sums grow: a sum stays bounded, however many
-// there are, and so does its state; it says that it is too large however it was put together.
+// TestAggregate_sumOverflow sums values without common members, arrays and numbers whose sums grow. A sum and its state
+// stay limited in size, however many values there are, and the result reports that the sum is too large, however it was
+// computed.
 func TestAggregate_sumOverflow(t *testing.T) {
 	for name, value := range map[string]func(i int) string{
 		"members":        func(i int) string { return fmt.Sprintf(`{"document-%07d":1}`, i) },
@@ -123,8 +124,8 @@ func TestAggregate_sumOverflow(t *testing.T) {
 	}
 }
 
-// What is large and does not grow is summed, also where it was added up in several places, and many members of one
-// object are.
+// TestAggregate_sumLarge checks that large values are summed if the sum does not grow, also in several parts, and so
+// are objects with many members.
 func TestAggregate_sumLarge(t *testing.T) {
 	value, want := []byte("{"), []byte("{")
 	for i := range 2000 {
@@ -170,6 +171,6 @@ func TestAggregate_distinct(t *testing.T) {
 
 func TestNew_unknown(t *testing.T) {
 	if reduce.New("_foo") != nil {
-		t.Error("there is a _foo")
+		t.Error("New accepts _foo")
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// stats is _stats: of numbers, of arrays of equal length element by element, and of objects that are _stats already.
+// stats is _stats: of numbers, of arrays of equal length element by element, and of objects that are results of _stats.
 type stats struct {
 	moments
-	items []stats // in their place, where values are arrays
+	items []stats // used instead of moments if values are arrays
 }
 
-// moments are what _stats tells of some numbers.
+// moments are the statistics of some numbers.
 type moments struct{ sum, count, min, max, sumsqr number }
 
 func (s *stats) Reset() { *s = stats{} }
@@ -50,7 +50,7 @@ func momentsOf(v gjson.Result) (m moments, err error) {
 			n, ok := parseNumber(field.Raw)
 			if field.Type != gjson.Number || !ok {
 				return m, &Error{"_stats",
-					fmt.Sprintf("requires of map values that are objects a numeric field %s", name)}
+					fmt.Sprintf("requires that map values that are objects have a numeric field %s", name)}
 			}
 			*into = n
 		}
@@ -59,10 +59,10 @@ func momentsOf(v gjson.Result) (m moments, err error) {
 	return m, &Error{"_stats", "requires that map values be numbers or arrays of numbers, not " + short(v.Raw)}
 }
 
-// statsFields are what an object that stands for several numbers has.
+// statsFields are the fields of an object that stands for several numbers.
 var statsFields = [...]string{"sum", "count", "min", "max", "sumsqr"}
 
-// short is the beginning of a value, for a message.
+// short returns the beginning of a value, for a message.
 func short(raw string) string {
 	if len(raw) > 100 {
 		return raw[:100] + "..."
@@ -99,7 +99,7 @@ func (s *stats) merge(m moments) {
 	}
 }
 
-// AppendState is the result as JSON, which _stats takes as a value too.
+// AppendState appends the result as JSON, which _stats accepts as a value.
 func (s *stats) AppendState(dst []byte) ([]byte, bool) { return s.AppendJSON(dst), s.finite() }
 
 func (s *stats) Merge(state []byte) error { return s.Add(nil, state) }

@@ -9,31 +9,32 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// sum is _sum: numbers, arrays of numbers element by element (a number counts as an array of itself), objects member by
-// member, to any depth. The sum of what cannot be added up is an object that says so, as in CouchDB; where that
-// crashes, over objects mixed with numbers, too.
+// sum is _sum: of numbers, of arrays of numbers element by element (a number counts as an array with one element), and
+// of objects member by member, to any depth. As in CouchDB, the sum of values that cannot be added is an error object;
+// here this includes objects mixed with numbers, where CouchDB crashes.
 //
-// A sum has at most maxSum bytes, so that it fits memory and a stored partial, whatever is emitted: beyond, it is an
-// object that says so. CouchDB weighs it, from 4,906 bytes on, against what went into each node of its tree; here
-// neither the order of rows nor the shape of a tree tells, and a large sum is good as long as it does not grow.
+// A sum has at most maxSum bytes, so that it fits into memory and into a stored partial aggregate whatever is emitted;
+// a larger sum becomes an error object. CouchDB compares sums of more than 4,906 bytes with the input of each node of
+// its tree. Here the result depends neither on the order of rows nor on the shape of a tree, and a large sum is valid
+// as long as it does not grow.
 type sum struct {
 	total term
-	grown int    // bytes of values that were added to arrays and objects since the size was looked at
-	fault []byte // the error object that the sum is; nil: none
+	grown int    // bytes of values added to arrays and objects since the size was last checked
+	fault []byte // error object that is the sum, or nil
 }
 
-// maxSum is the size of a sum's JSON in bytes.
+// maxSum is the maximum size of a sum's JSON in bytes.
 const maxSum = 30_000
 
-// term is one place of a sum.
+// term is one part of a sum.
 type term struct {
 	kind    kind
 	number  number
 	items   []number       // of an array
 	members []named        // of an object
-	places  map[string]int // of many members, by name; nil until they are looked for
-	merged  bool           // of several objects: members are shown in the order of their names, as in CouchDB
-	quoted  string         // a member's name, as JSON
+	places  map[string]int // index of members by name, if there are many; nil until needed
+	merged  bool           // sum of several objects: members are sorted by name, as in CouchDB
+	quoted  string         // a member's name as JSON
 }
 
 type named struct {
@@ -50,8 +51,8 @@ const (
 	object
 )
 
-// errSum is for the sum itself: it never leaves it.
-var errSum = errors.New("not to be added")
+// errSum is only used inside of this file.
+var errSum = errors.New("values cannot be added")
 
 const sumError = "builtin_reduce_error"
 
@@ -69,7 +70,8 @@ func (s *sum) Add(_, value []byte) error {
 		return nil
 	}
 	v := gjson.ParseBytes(value)
-	if v.Type == gjson.Number { // nearly always
+	// The usual case.
+	if v.Type == gjson.Number {
 		n, ok := parseNumber(v.Raw)
 		if ok && s.total.kind <= scalar {
 			s.total.kind, s.total.number = scalar, s.total.number.add(n)
@@ -93,13 +95,13 @@ func (s *sum) Add(_, value []byte) error {
 	return nil
 }
 
-// isFault reports whether a value is the sum of what could not be added: so is, in CouchDB too, whatever it is added
-// to.
+// isFault reports whether a value is an error object of _sum. As in CouchDB, the sum of such an object and anything
+// else is that object.
 func isFault(v gjson.Result) bool {
 	return v.IsObject() && strings.Contains(v.Raw, sumError) && v.Get("error").Str == sumError
 }
 
-// look makes a fault of a sum that is too large.
+// look replaces a sum that is too large by an error object.
 func (s *sum) look(text []byte) {
 	if len(text) > maxSum {
 		s.total, s.fault = term{}, []byte(sumOverflow)
@@ -118,7 +120,7 @@ func (s *sum) AppendJSON(dst []byte) []byte {
 	return dst
 }
 
-// AppendState is the sum as JSON: sums of sums are sums.
+// AppendState appends the sum as JSON, since sums can be summed again.
 func (s *sum) AppendState(dst []byte) ([]byte, bool) {
 	finite := s.total.finite()
 	return s.AppendJSON(dst), finite
@@ -128,7 +130,7 @@ func (s *sum) Merge(state []byte) error { return s.Add(nil, state) }
 
 func (s *sum) Reset() { *s = sum{} }
 
-// finite reports whether no number in it has overflowed: JSON has no infinity.
+// finite reports whether no number in the term has overflowed, because JSON has no infinity.
 func (t *term) finite() bool {
 	for i := range t.items {
 		if !t.items[i].finite() {
@@ -203,7 +205,7 @@ func (t *term) addObject(v gjson.Result) (err error) {
 	return err
 }
 
-// member is the place of a name, which is new at the end where it was not there.
+// member returns the term of a member. A new member is added at the end.
 func (t *term) member(name gjson.Result) *term {
 	i, known := t.place(name.Str)
 	if !known {
@@ -216,7 +218,7 @@ func (t *term) member(name gjson.Result) *term {
 	return &t.members[i].term
 }
 
-// manyMembers are found by a map.
+// manyMembers is the number of members from which on they are found by a map.
 const manyMembers = 16
 
 func (t *term) place(name string) (i int, known bool) {

@@ -1,31 +1,15 @@
 package revtree
 
-import "slices"
-
-// Branch is one edit branch: a leaf and what is known of its history. Branches of a document are kept in winner order:
-// the last one wins.
+// Branch is one edit branch: a leaf and what is known of its history. The branches of a document are kept in winner
+// order: the last one wins.
 type Branch struct {
 	Rev     Rev
 	Deleted bool
-	// Ancestors are the ids at the positions Rev.Pos-1 and down, without gaps.
+	// Ancestors are the ids at positions Rev.Pos-1 and below, without gaps.
 	Ancestors []string
 }
 
-// Compare orders branches: deleted ones first, then by revision. The greatest is the winner (R2).
-func (b Branch) Compare(c Branch) int {
-	if b.Deleted != c.Deleted {
-		if b.Deleted {
-			return -1
-		}
-		return 1
-	}
-	return b.Rev.Compare(c.Rev)
-}
-
-// Sort brings branches into winner order.
-func Sort(branches []Branch) { slices.SortFunc(branches, Branch.Compare) }
-
-// at is the id that the branch has at a position, and whether it has one.
+// at returns the branch's id at a position, if it has one.
 func (b Branch) at(pos int64) (string, bool) {
 	i := b.Rev.Pos - pos
 	switch {
@@ -43,7 +27,7 @@ func (b Branch) Contains(r Rev) bool {
 	return ok && id == r.ID
 }
 
-// parent is the known parent of r in the branch.
+// parent returns the parent of r, if the branch knows it.
 func (b Branch) parent(r Rev) (string, bool) {
 	if !b.Contains(r) {
 		return "", false
@@ -51,7 +35,7 @@ func (b Branch) parent(r Rev) (string, bool) {
 	return b.at(r.Pos - 1)
 }
 
-// root is the oldest known revision of the branch.
+// root returns the oldest known revision of the branch.
 func (b Branch) root() Rev {
 	n := len(b.Ancestors)
 	if n == 0 {
@@ -60,7 +44,7 @@ func (b Branch) root() Rev {
 	return Rev{Pos: b.Rev.Pos - int64(n), ID: b.Ancestors[n-1]}
 }
 
-// Path is the branch's revisions, newest first.
+// Path returns the branch's revisions, newest first.
 func (b Branch) Path() []Rev {
 	path := make([]Rev, 0, len(b.Ancestors)+1)
 	path = append(path, b.Rev)
@@ -70,8 +54,8 @@ func (b Branch) Path() []Rev {
 	return path
 }
 
-// Find is the index of a branch that contains r: one whose leaf it is if there is one, else the best branch; -1 where r
-// is not known.
+// Find returns the index of the branch that contains r: the one with leaf r if there is one, otherwise the best one. It
+// returns -1 if r is not known.
 func Find(branches []Branch, r Rev) int {
 	found := -1
 	for i, b := range branches {
@@ -85,8 +69,8 @@ func Find(branches []Branch, r Rev) int {
 	return found
 }
 
-// PossibleAncestors are the leaves that a revision at a position below or at max might descend from: those at lower
-// positions (_revs_diff).
+// PossibleAncestors returns the leaves from which a revision at a position up to max may descend: those at positions
+// less than max (_revs_diff).
 func PossibleAncestors(branches []Branch, max int64) []Rev {
 	var revs []Rev
 	for _, b := range branches {

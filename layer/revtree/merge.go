@@ -2,27 +2,26 @@ package revtree
 
 import "slices"
 
-// Outcome says what a merged revision turned out to be.
+// Outcome is what a merged revision turned out to be.
 type Outcome int
 
-// The outcomes of Merge.
 const (
-	// NewLeaf: the revision was not known; it extends a branch or begins one.
+	// NewLeaf: the revision was not known. It extends a branch or begins one.
 	NewLeaf Outcome = iota
-	// KnownLeaf: it is a leaf already.
+	// KnownLeaf: the revision is already a leaf.
 	KnownLeaf
-	// KnownAncestor: it is in the history of a leaf.
+	// KnownAncestor: the revision is in the history of a leaf.
 	KnownAncestor
 )
 
 // Merged is the result of Merge.
 type Merged struct {
 	Outcome Outcome
-	// Branches are all branches of the document afterwards, in winner order; the last one wins.
+	// Branches are all branches of the document after the merge, in winner order: the last one wins.
 	Branches []Branch
-	// Replaced are the former leaves that are history now.
+	// Replaced are the old leaves that are history now.
 	Replaced []Branch
-	// Deepened are those of Branches, other than a new leaf's, that learned older ancestors.
+	// Deepened are the branches, except a new leaf's, that learned older ancestors.
 	Deepened []Branch
 }
 
@@ -31,17 +30,18 @@ func (m Merged) Changed() bool {
 	return m.Outcome == NewLeaf || len(m.Replaced) > 0 || len(m.Deepened) > 0
 }
 
-// Winner is the winning branch.
+// Winner returns the winning branch.
 func (m Merged) Winner() Branch { return m.Branches[len(m.Branches)-1] }
 
-// Merge adds a revision with its history to the branches of a document (new_edits=false). limit is the number of
-// revisions that a branch keeps, its leaf included (R5); the newest are kept.
+// Merge merges a revision with its history into the branches of a document (new_edits=false). limit is the number of
+// revisions, including the leaf, that a branch keeps, newest first (R5).
 //
-// What is known of a revision's history comes from all branches together: the tree. Where an edit contradicts it (the
-// same revision with another parent, which hashes exclude but clients can bring), what was there first stands and the
-// rest of the edit's history is not used. branches is not modified; slices of it and of edit are shared.
+// What is known of a revision's history comes from all branches together: the tree. If an edit contradicts the tree
+// (the same revision with another parent, which hashes exclude but clients can send), the tree takes precedence and the
+// rest of the edit's history is ignored. Merge does not modify branches; the result shares slices with branches and
+// edit.
 //
-// It costs as much as all branches are long together: Tree does many merges for less.
+// The cost is proportional to the total length of all branches. Tree does many merges for less.
 func Merge(branches []Branch, edit Branch, limit int) Merged {
 	edit.Ancestors = edit.Ancestors[:agreeing(branches, edit)]
 	known := merger{branches: branches, edit: edit, limit: limit}
@@ -70,7 +70,7 @@ func Merge(branches []Branch, edit Branch, limit int) Merged {
 	return m
 }
 
-// agreeing is how many of the edit's ancestors can be used: up to the first that the tree contradicts.
+// agreeing returns how many of the edit's ancestors can be used: those before the first one that contradicts the tree.
 func agreeing(branches []Branch, edit Branch) int {
 	r := edit.Rev
 	for i, id := range edit.Ancestors {
@@ -96,15 +96,15 @@ type merger struct {
 	branches []Branch
 	edit     Branch
 	limit    int
-	// parents are what the branches know, where there are more than fewBranches. Made when it is needed: where every
-	// branch goes back to its first revision, it is not.
+	// parents are the known parents, if there are more than fewBranches branches. It is computed on demand, which is
+	// never the case if every branch knows its first revision.
 	parents map[Rev]string
 }
 
-// fewBranches is how many are looked through one by one.
+// fewBranches is the maximum number of branches that are searched one by one.
 const fewBranches = 8
 
-// parent is what the branches know of a revision's parent.
+// parent returns the parent of a revision, if a branch knows it.
 func (m *merger) parent(r Rev) (id string, ok bool) {
 	if r.Pos <= 1 {
 		return "", false
@@ -117,7 +117,8 @@ func (m *merger) parent(r Rev) (id string, ok bool) {
 		for _, b := range m.branches {
 			child := b.Rev
 			for _, id := range b.Ancestors {
-				if _, ok := m.parents[child]; !ok { // the first one stands
+				// The first branch takes precedence.
+				if _, ok := m.parents[child]; !ok {
 					m.parents[child] = id
 				}
 				child = Rev{Pos: child.Pos - 1, ID: id}
@@ -128,8 +129,8 @@ func (m *merger) parent(r Rev) (id string, ok bool) {
 	return id, ok
 }
 
-// deepen adds to a branch all older ancestors that are known, up to the limit. The branch is returned as it is where
-// there are none.
+// deepen adds all known older ancestors to a branch, up to the limit. If there are none, it returns the branch
+// unchanged.
 func (m *merger) deepen(b Branch) Branch {
 	ancestors := b.Ancestors
 	for r := b.root(); len(ancestors) < m.limit-1; {
@@ -140,7 +141,7 @@ func (m *merger) deepen(b Branch) Branch {
 			}
 		}
 		if len(ancestors) == len(b.Ancestors) {
-			ancestors = slices.Clip(ancestors) // the first append copies
+			ancestors = slices.Clip(ancestors) // makes the first append copy
 		}
 		ancestors = append(ancestors, id)
 		r = Rev{Pos: r.Pos - 1, ID: id}

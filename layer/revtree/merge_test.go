@@ -12,10 +12,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wholeTree is the naive model: every known revision, with its parent where that is known, and whether it was written
-// as deleted. After each edit it is cut down to what the leaves' paths of at most limit revisions cover.
+// wholeTree is a naive model: every known revision with its parent, if known, and whether it was deleted. After each
+// edit it is reduced to the paths of the leaves, of at most limit revisions.
 type wholeTree struct {
-	parent  map[revtree.Rev]revtree.Rev // zero: not known
+	parent  map[revtree.Rev]revtree.Rev // zero if not known
 	deleted map[revtree.Rev]bool        // of leaves
 	limit   int
 }
@@ -93,7 +93,7 @@ func (w *wholeTree) branches() []revtree.Branch {
 	return bs
 }
 
-// apply merges edits one by one and checks after each that Merge's parts add up.
+// apply merges an edit and checks that the parts of the result are consistent.
 func apply(t *rapid.T, bs []revtree.Branch, e revtree.Branch, limit int) []revtree.Branch {
 	before := describe(bs)
 	m := revtree.Merge(bs, e, limit)
@@ -103,7 +103,7 @@ func apply(t *rapid.T, bs []revtree.Branch, e revtree.Branch, limit int) []revtr
 	want := maps.Collect(byRev(bs))
 	for _, r := range m.Replaced {
 		if _, ok := want[r.Rev]; !ok {
-			t.Fatalf("replaced %v, which was no leaf", r.Rev)
+			t.Fatalf("replaced %v, which was not a leaf", r.Rev)
 		}
 		delete(want, r.Rev)
 	}
@@ -113,13 +113,13 @@ func apply(t *rapid.T, bs []revtree.Branch, e revtree.Branch, limit int) []revtr
 	got := maps.Collect(byRev(m.Branches))
 	if m.Outcome == revtree.NewLeaf {
 		if _, ok := got[e.Rev]; !ok {
-			t.Fatalf("%v is said to be a new leaf and is none of %s", e.Rev, describe(m.Branches))
+			t.Fatalf("%v is reported as a new leaf, but not in%s", e.Rev, describe(m.Branches))
 		}
 		want[e.Rev] = got[e.Rev]
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("merging %v into %s: branches %s, but the changes told add up to %v", e, before, describe(m.Branches),
-			want)
+		t.Fatalf("merging %v into %s: branches %s, but the reported changes add up to %v", e, before,
+			describe(m.Branches), want)
 	}
 	return m.Branches
 }
@@ -148,8 +148,8 @@ func describe(bs []revtree.Branch) string {
 
 var ids = []string{"a", "b", "00000000000000000000000000000001", "00000000000000000000000000000002"}
 
-// history draws a tree of edits such as databases make: every revision has one parent; paths are cut at random, as
-// stemming and gaps do.
+// history draws a tree of edits as databases make them: every revision has one parent. Paths are cut at random, as by
+// stemming and gaps.
 func history(t *rapid.T) []revtree.Branch {
 	nodes := []revtree.Branch{}
 	n := rapid.IntRange(1, 14).Draw(t, "revisions")
@@ -176,7 +176,7 @@ func history(t *rapid.T) []revtree.Branch {
 	return nodes
 }
 
-// hostile draws edits that contradict each other: any parent for any revision.
+// hostile draws edits that contradict each other, with any parent for any revision.
 func hostile(t *rapid.T) []revtree.Branch {
 	edits := make([]revtree.Branch, rapid.IntRange(1, 10).Draw(t, "edits"))
 	for i := range edits {
@@ -210,7 +210,8 @@ func TestMerge_model(t *testing.T) {
 	}
 }
 
-// Two databases that see the same edits in any order, some of them twice, agree on leaves, winner and histories.
+// TestMerge_converges checks that two databases that see the same edits in any order, some of them twice, agree on
+// leaves, winner and histories.
 func TestMerge_converges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		edits := history(t)
@@ -222,7 +223,7 @@ func TestMerge_converges(t *testing.T) {
 			}
 			again := rapid.SampledFrom(edits).Draw(t, "again")
 			if m := revtree.Merge(bs, again, 1000); m.Changed() {
-				t.Fatalf("%v a second time changes %s to %s", again, describe(bs), describe(m.Branches))
+				t.Fatalf("merging %v again changes %s to %s", again, describe(bs), describe(m.Branches))
 			}
 			ends = append(ends, describe(bs))
 		}
@@ -232,7 +233,8 @@ func TestMerge_converges(t *testing.T) {
 	})
 }
 
-// A database that replicates from another takes leaves with stemmed histories: it ends with the same leaves and winner.
+// TestMerge_replicated checks that a database that replicates leaves with stemmed histories from another one ends with
+// the same leaves and winner.
 func TestMerge_replicated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 8).Draw(t, "limit")
@@ -260,7 +262,7 @@ func TestMerge_tombstoneOnWinner(t *testing.T) {
 	}
 }
 
-// manyBranches are conflicts of one revision; stemmed ones do not know the first.
+// manyBranches returns conflicts of one revision. If stemmed, they do not know the first revision.
 func manyBranches(n int, stemmed bool) (bs []revtree.Branch) {
 	for i := range n {
 		b := revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: fmt.Sprintf("%032x", i)}, Ancestors: []string{"b", "a"}}
@@ -272,8 +274,8 @@ func manyBranches(n int, stemmed bool) (bs []revtree.Branch) {
 	return bs
 }
 
-// TestMerge_linear holds that a merge into 32 times as many branches does not take a thousand times as long: the
-// fastest of some, and with room for a busy machine.
+// TestMerge_linear checks that the cost of a merge is linear in the number of branches: 32 times as many branches must
+// not take a thousand times as long. It takes the fastest of some runs, and leaves room for a busy machine.
 func TestMerge_linear(t *testing.T) {
 	edit := revtree.Branch{Rev: revtree.Rev{Pos: 4, ID: "new"}, Ancestors: []string{fmt.Sprintf("%032x", 7), "b", "a"}}
 	for _, stemmed := range []bool{false, true} {

@@ -1,5 +1,4 @@
-// Package revtree is the pure part of the revision model: revision ids, branches, winner, stemming, merge. It does no
-// I/O.
+// Package revtree implements the revision model: revision ids, branches, winner, stemming and merge. It does no I/O.
 package revtree
 
 import (
@@ -10,26 +9,27 @@ import (
 	"unicode/utf8"
 )
 
-// MaxTextID is the longest revision id in bytes that is not a hash. CouchDB has no bound; here the id is part of keys.
+// MaxTextID is the maximum length in bytes of a revision id that is not a hash. CouchDB has no limit, but here the id
+// is part of keys.
 const MaxTextID = 200
 
-// ErrRev says that a text is no revision id, in CouchDB's words.
+// ErrRev reports that a text is not a revision id, in CouchDB's words.
 var ErrRev = errors.New("Invalid rev format") //nolint:staticcheck // CouchDB's words
 
-// Rev is a revision id. ID is 32 lower-case hex digits for revisions that CouchDB or Divan made; clients that replicate
-// may bring any other text. The zero Rev is none.
+// Rev is a revision id. ID is 32 lower-case hex digits for revisions made by CouchDB or Divan; replicating clients may
+// send any other text. The zero Rev means none.
 type Rev struct {
 	Pos int64
 	ID  string
 }
 
-// IsZero reports whether r is none.
+// IsZero reports whether r is the zero Rev.
 func (r Rev) IsZero() bool { return r == Rev{} }
 
 // IsHash reports whether the id is 32 lower-case hex digits, which are stored as 16 bytes.
 func (r Rev) IsHash() bool { return isHash(r.ID) }
 
-// String is "POS-ID".
+// String returns "POS-ID".
 func (r Rev) String() string {
 	var b [64]byte
 	return string(r.Append(b[:0]))
@@ -42,8 +42,8 @@ func (r Rev) Append(dst []byte) []byte {
 	return append(dst, r.ID...)
 }
 
-// ParseRev reads "POS-ID"; 32 hex digits are lower-cased. Position 0 is read too: _local documents have it. The error
-// is ErrRev.
+// ParseRev parses "POS-ID", converting 32 hex digits to lower case. It accepts position 0, which _local documents have.
+// The error is ErrRev.
 func ParseRev(s string) (Rev, error) {
 	pos, id, ok := strings.Cut(s, "-")
 	if !ok || len(pos) == 0 || len(pos) > 18 {
@@ -64,13 +64,13 @@ func ParseRev(s string) (Rev, error) {
 	return r, err
 }
 
-// ParseID reads the part of a revision id after the position, as in _revisions.ids; it may be empty, as in CouchDB. The
-// error is ErrRev.
+// ParseID parses the part of a revision id after the position, as in _revisions.ids. As in CouchDB, it may be empty.
+// The error is ErrRev.
 func ParseID(id string) (string, error) {
 	if len(id) == 32 {
 		lower := strings.ToLower(id)
 		if !isHash(lower) {
-			return "", ErrRev // as CouchDB: 32 characters are meant as a hash
+			return "", ErrRev // as in CouchDB, 32 characters must be a hash
 		}
 		return lower, nil
 	}
@@ -91,8 +91,8 @@ func isHash(id string) bool {
 	return bad == 0
 }
 
-// noHexDigit is 1 for each byte that is not a digit of a hash, and 0 for those that are: revisions are looked at so
-// often that a look at each costs.
+// noHexDigit is 0 for each byte that is a digit of a hash, and 1 for all others. A table is fast enough for the many
+// revisions that are checked.
 var noHexDigit = func() (table [256]byte) {
 	for c := range table {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
@@ -102,7 +102,7 @@ var noHexDigit = func() (table [256]byte) {
 	return table
 }()
 
-// Compare orders revisions as their keys are ordered: by position, then hashes before other texts, then bytes.
+// Compare orders revisions as their keys are ordered: by position, then hashes before other texts, then by bytes.
 func (r Rev) Compare(s Rev) int {
 	if c := cmp.Compare(r.Pos, s.Pos); c != 0 {
 		return c

@@ -27,7 +27,7 @@ func TestParseRev(t *testing.T) {
 		"1-" + strings.Repeat("z", 201),
 		"1-\xff", "99999999999999999999-a"} {
 		if r, err := revtree.ParseRev(in); err == nil {
-			t.Errorf("%q is read as %v", in, r)
+			t.Errorf("%q is parsed as %v", in, r)
 		}
 	}
 }

@@ -5,47 +5,46 @@ import (
 	"slices"
 )
 
-// Tree is the branches of one document, prepared for many merges. A merge costs as much as the edit's history is long,
-// whatever the number of branches. It does what Merge does, and the model tests hold it to that.
+// Tree is the branches of one document, prepared for many merges. The cost of a merge depends on the length of the
+// edit's history, but not on the number of branches. The model tests check that the result is that of Merge.
 //
-// The tree has every revision that some branch knows, once, with a pointer to its parent. A branch is a leaf and how
-// many of its ancestors it knows.
+// The tree has every known revision once, with a pointer to its parent. A branch is a leaf and the number of ancestors
+// that it knows.
 type Tree struct {
 	limit int
 	fit   func(ancestors []string) int
-	// Deepen is how many more ancestors the branches that are not new may learn, all together. A branch that learns
-	// some has to be written again, and there may be any number of branches; the others learn theirs from a later
-	// merge.
+	// Deepen is how many more ancestors the existing branches may learn, in total. A branch that learns any has to be
+	// written again, and there may be many branches; the others learn theirs from a later merge.
 	Deepen int
 
 	nodes  []node
 	index  map[Rev]int32
 	leaves map[int32]*branch
-	// roots are the branches that could learn older ancestors, by the oldest one that they know.
+	// roots are the branches that could learn older ancestors, by their oldest known revision.
 	roots   map[int32]map[int32]struct{}
-	partial int  // branches that do not know the whole history
+	partial int  // number of branches that do not know their whole history
 	settled bool // no branch can learn from another
 	merges  int32
-	path    []int32 // of the edit under way
+	path    []int32 // of the current edit
 }
 
-// node is a revision. It is known while refs is not 0, and its parent is while edges is not 0.
+// node is a revision. The revision is known unless refs is 0, and its parent is known unless edges is 0.
 type node struct {
 	rev    Rev
-	parent int32 // -1: none yet
-	refs   int32 // branches that know it
-	edges  int32 // branches that know its parent too
-	merge  int32 // the merge that brings its parent
+	parent int32 // -1 if not set
+	refs   int32 // number of branches that know it
+	edges  int32 // number of branches that also know its parent
+	merge  int32 // number of the merge that brings its parent
 }
 
 type branch struct {
 	deleted bool
-	depth   int32 // known ancestors
+	depth   int32 // number of known ancestors
 	root    int32
 }
 
-// NewTree makes a tree of no branches. limit is that of Merge. fit tells how many of a branch's ancestors, newest
-// first, can be stored; nil is all.
+// NewTree returns an empty tree. limit is that of Merge. fit returns how many of a branch's ancestors, newest first,
+// can be stored; nil means all.
 func NewTree(limit int, fit func(ancestors []string) int) *Tree {
 	return &Tree{
 		limit: limit, fit: fit, Deepen: int(^uint(0) >> 1),
@@ -53,7 +52,7 @@ func NewTree(limit int, fit func(ancestors []string) int) *Tree {
 	}
 }
 
-// Add adds a branch that the document has.
+// Add adds an existing branch of the document.
 func (t *Tree) Add(b Branch) {
 	leaf := t.intern(b.Rev)
 	e := &branch{deleted: b.Deleted}
@@ -63,7 +62,7 @@ func (t *Tree) Add(b Branch) {
 		next := t.nodes[i].parent
 		if next < 0 || t.nodes[next].rev.ID != id {
 			if next >= 0 && t.nodes[i].edges > 0 {
-				break // the branches contradict each other: the first one stands
+				break // the branches contradict each other: the first one takes precedence
 			}
 			next = t.intern(Rev{Pos: t.nodes[i].rev.Pos - 1, ID: id})
 			t.nodes[i].parent = next
@@ -87,7 +86,7 @@ func (t *Tree) intern(r Rev) int32 {
 	return i
 }
 
-// put enters a branch, remove takes it out.
+// put adds a branch to the tree's lists.
 func (t *Tree) put(leaf int32, e *branch) {
 	t.leaves[leaf] = e
 	if !t.complete(leaf, e) {
@@ -115,15 +114,15 @@ func (t *Tree) remove(leaf int32, e *branch) {
 
 func (t *Tree) complete(leaf int32, e *branch) bool { return int64(e.depth) >= t.nodes[leaf].rev.Pos-1 }
 
-// Len is the number of branches.
+// Len returns the number of branches.
 func (t *Tree) Len() int { return len(t.leaves) }
 
-// Size is the number of revisions that the tree holds.
+// Size returns the number of revisions in the tree.
 func (t *Tree) Size() int { return len(t.nodes) }
 
-// Trimmed is a tree of the same branches without the revisions that edits named and none of the branches keeps, as
-// where their histories are longer than the limit. It is t itself where more than so many revisions would be left, or
-// none would go.
+// Trimmed returns a tree of the same branches without the revisions that no branch keeps, for example because an edit's
+// history was longer than the limit. It returns t if more than most revisions would be left or if there is nothing to
+// remove.
 func (t *Tree) Trimmed(most int) *Tree {
 	kept := 0
 	for i := range t.nodes {
@@ -145,7 +144,7 @@ func (t *Tree) Trimmed(most int) *Tree {
 // Partial reports whether a branch does not know its whole history.
 func (t *Tree) Partial() bool { return t.partial > 0 }
 
-// Leaf reports whether r is a leaf, and whether a deleted one.
+// Leaf reports whether r is a leaf, and whether it is deleted.
 func (t *Tree) Leaf(r Rev) (deleted, ok bool) {
 	i, ok := t.index[r]
 	if !ok {
@@ -161,7 +160,7 @@ func (t *Tree) Known(r Rev) bool {
 	return ok && t.nodes[i].refs > 0
 }
 
-// Outcome is what a merge of r would find.
+// Outcome returns the outcome that a merge of r would have.
 func (t *Tree) Outcome(r Rev) Outcome {
 	if _, leaf := t.Leaf(r); leaf {
 		return KnownLeaf
@@ -172,7 +171,7 @@ func (t *Tree) Outcome(r Rev) Outcome {
 	return NewLeaf
 }
 
-// Branch is the branch of a leaf.
+// Branch returns the branch of a leaf.
 func (t *Tree) Branch(r Rev) Branch {
 	i := t.index[r]
 	e := t.leaves[i]
@@ -188,7 +187,7 @@ func (t *Tree) ancestors(i int32, n int) []string {
 	return ids
 }
 
-// All are the leaves in no order, their ancestors left out.
+// All returns the branches without their ancestors, in no particular order.
 func (t *Tree) All() iter.Seq[Branch] {
 	return func(yield func(Branch) bool) {
 		for i, e := range t.leaves {
@@ -199,16 +198,16 @@ func (t *Tree) All() iter.Seq[Branch] {
 	}
 }
 
-// TreeChange is what a merge did to a Tree.
+// TreeChange is what a merge has done to a Tree.
 type TreeChange struct {
 	Outcome Outcome
-	// Replaced are the former leaves that are history now, their ancestors left out.
+	// Replaced are the old leaves that are history now, without their ancestors.
 	Replaced []Branch
-	// Deepened are the leaves, other than a new one, that learned older ancestors.
+	// Deepened are the leaves, except a new one, that learned older ancestors.
 	Deepened []Rev
 }
 
-// Merge merges an edit as the function Merge does.
+// Merge merges an edit, like the function Merge.
 func (t *Tree) Merge(edit Branch) TreeChange {
 	m := TreeChange{Outcome: t.Outcome(edit.Rev)}
 	t.merges++
@@ -224,7 +223,7 @@ func (t *Tree) Merge(edit Branch) TreeChange {
 		added = &branch{deleted: edit.Deleted, root: leaf}
 	}
 	learners := t.learners(m.Replaced)
-	// What is to be known is settled before anything is forgotten.
+	// Compute what all branches will know before removing anything.
 	var more []int32
 	if added != nil {
 		more = t.older(leaf, added)
@@ -255,7 +254,7 @@ func (t *Tree) Merge(edit Branch) TreeChange {
 	return m
 }
 
-// follow makes path of the edit and those of its ancestors that the tree does not contradict.
+// follow sets path to the edit and its ancestors, up to the first one that contradicts the tree.
 func (t *Tree) follow(edit Branch) {
 	i := t.intern(edit.Rev)
 	t.path = append(t.path[:0], i)
@@ -275,7 +274,7 @@ func (t *Tree) follow(edit Branch) {
 	}
 }
 
-// up is the parent of a revision as the tree and the edit under way know it; -1 where they do not.
+// up returns the parent of a revision, if the tree or the current edit knows it, otherwise -1.
 func (t *Tree) up(i int32) int32 {
 	if n := &t.nodes[i]; n.edges > 0 || n.merge == t.merges {
 		return n.parent
@@ -283,7 +282,7 @@ func (t *Tree) up(i int32) int32 {
 	return -1
 }
 
-// learners are the leaves that may learn from the edit under way; those that it replaces need not.
+// learners returns the leaves that may learn from the current edit, except those that it replaces.
 func (t *Tree) learners(replaced []Branch) []int32 {
 	var out []int32
 	from := func(root int32) {
@@ -311,7 +310,7 @@ func (t *Tree) learners(replaced []Branch) []int32 {
 	return out
 }
 
-// older are the ancestors that a branch does not know and can.
+// older returns the ancestors that a branch does not know yet and can learn.
 func (t *Tree) older(leaf int32, e *branch) []int32 {
 	var more []int32
 	depth := int(e.depth)
@@ -353,7 +352,7 @@ func (t *Tree) drop(leaf int32) {
 	t.nodes[i].refs--
 }
 
-// FindAll is Find for many revisions; those that are not known are left out.
+// FindAll is Find for many revisions. Unknown ones are not in the result.
 func FindAll(branches []Branch, revs []Rev) map[Rev]int {
 	found := make(map[Rev]int, len(revs))
 	eachContained(branches, revs, func(r Rev, i int) {
@@ -364,14 +363,14 @@ func FindAll(branches []Branch, revs []Rev) map[Rev]int {
 	return found
 }
 
-// Containing are, for each of the revisions, the branches that contain it, in order.
+// Containing returns, for each of the revisions, the indexes of the branches that contain it, in order.
 func Containing(branches []Branch, revs []Rev) map[Rev][]int {
 	found := make(map[Rev][]int, len(revs))
 	eachContained(branches, revs, func(r Rev, i int) { found[r] = append(found[r], i) })
 	return found
 }
 
-// eachContained goes once through the branches, and through the positions that the revisions are at.
+// eachContained reads the branches once, at the positions of the revisions.
 func eachContained(branches []Branch, revs []Rev, found func(r Rev, i int)) {
 	at := map[int64]map[string]struct{}{}
 	for _, r := range revs {

@@ -36,8 +36,8 @@ func revsOf(bs []revtree.Branch) string {
 	return strings.Join(revs, " ")
 }
 
-// TestTree_model holds that a Tree does what Merge does, edit for edit, also where it was made from what is stored in
-// between, under another limit or not, or trimmed.
+// TestTree_model checks that a Tree does the same as Merge for each edit, also if it is made again from the stored
+// branches, possibly with another limit, or trimmed in between.
 func TestTree_model(t *testing.T) {
 	for name, draw := range map[string]func(*rapid.T) []revtree.Branch{"histories": history, "hostile": hostile} {
 		t.Run(name, func(t *testing.T) {
@@ -58,11 +58,12 @@ func TestTree_model(t *testing.T) {
 						return int64(len(b.Ancestors)) < b.Rev.Pos-1
 					})
 					if tree.Partial() != partial || tree.Outcome(e.Rev) != revtree.Merge(bs, e, limit).Outcome {
-						t.Fatalf("of %s: partial %t, %v is %v", before, tree.Partial(), e.Rev, tree.Outcome(e.Rev))
+						t.Fatalf("%s: partial %t, outcome of %v is %v", before, tree.Partial(), e.Rev,
+							tree.Outcome(e.Rev))
 					}
 					for _, r := range e.Path() {
 						if tree.Known(r) != (revtree.Find(bs, r) >= 0) {
-							t.Fatalf("known %v: %t of %s", r, tree.Known(r), before)
+							t.Fatalf("Known(%v) = %t in %s", r, tree.Known(r), before)
 						}
 					}
 					want, got := revtree.Merge(bs, e, limit), tree.Merge(e)
@@ -79,7 +80,7 @@ func TestTree_model(t *testing.T) {
 						t.Fatalf("merging %v into %s: %+v, want %+v", e, before, got, want)
 					}
 					if tree.Len() != len(bs) {
-						t.Fatalf("%d leaves of %s", tree.Len(), describe(bs))
+						t.Fatalf("%d leaves, want those of %s", tree.Len(), describe(bs))
 					}
 				}
 			})
@@ -87,7 +88,8 @@ func TestTree_model(t *testing.T) {
 	}
 }
 
-// TestTree_fit holds that a branch has no more ancestors than fit, and that no more than Deepen learn at once.
+// TestTree_fit checks that a branch has no more ancestors than fit permits, and that no more than Deepen ancestors are
+// learned at once.
 func TestTree_fit(t *testing.T) {
 	tree := revtree.NewTree(1000, func(ids []string) int { return min(len(ids), 2) })
 	tree.Merge(revtree.Branch{Rev: revtree.Rev{Pos: 5, ID: "x"}, Ancestors: []string{"d", "c", "b", "a"}})
@@ -136,7 +138,7 @@ func TestFindAll(t *testing.T) {
 	})
 }
 
-// BenchmarkTree_Merge is one new leaf of a document with as many.
+// BenchmarkTree_Merge merges one new leaf into a document with many.
 func BenchmarkTree_Merge(b *testing.B) {
 	for _, n := range []int{100, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -156,14 +158,14 @@ func BenchmarkTree_Merge(b *testing.B) {
 	}
 }
 
-// Of stored branches that contradict each other the first one stands.
+// TestTree_contradiction checks that of stored branches that contradict each other, the first one takes precedence.
 func TestTree_contradiction(t *testing.T) {
 	tree := revtree.NewTree(1000, nil)
 	tree.Add(revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: "x"}, Ancestors: []string{"b", "a"}})
 	tree.Add(revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: "y"}, Ancestors: []string{"b", "other"}})
 	for id, want := range map[string][]string{"x": {"b", "a"}, "y": {"b"}} {
 		if b := tree.Branch(revtree.Rev{Pos: 3, ID: id}); !slices.Equal(b.Ancestors, want) {
-			t.Errorf("%s has the ancestors %q, want %q", id, b.Ancestors, want)
+			t.Errorf("ancestors of %s are %q, want %q", id, b.Ancestors, want)
 		}
 	}
 	if tree.Known(revtree.Rev{Pos: 1, ID: "other"}) {

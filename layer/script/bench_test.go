@@ -11,7 +11,7 @@ import (
 
 var city = []byte(`{"_id":"5e1f","_rev":"1-967a00dff5e02add41819138abb3284d","country":"AD","name":"Sant Julià de Lòria","lat":"42.46372","lng":"1.49129"}`)
 
-// order is a document of some 500 bytes with members of all kinds.
+// order is a document of about 500 bytes with members of all kinds.
 var order = []byte(`{"_id":"order:000017","_rev":"3-967a00dff5e02add41819138abb3284d","type":"order","customer":{"id":4711,"name":"Ada Lovelace","email":"ada@example.org"},"date":"2024-02-29T12:34:56Z","items":[{"sku":"A-1","qty":2,"price":19.99},{"sku":"B-22","qty":1,"price":5},{"sku":"C-333","qty":10,"price":0.5}],"tags":["gift","express"],"paid":true,"note":null,"address":{"street":"12 St James's Square","city":"London","country":"GB"},"total":49.98}`)
 
 func BenchmarkMaps(b *testing.B) {
@@ -28,7 +28,7 @@ func BenchmarkMaps(b *testing.B) {
 			`function (doc) { if (doc.name) emit(doc.name, doc.country) }`,
 			`function (doc) { emit([doc.country, doc.lat, doc.lng], 1) }`,
 		}},
-		{"the same by the engine", string(city), []string{
+		{"the same, in the engine", string(city), []string{
 			`function (doc, by) { if (doc.name) emit(doc.name, null) }`,
 			`function (doc, by) { if (doc.name) emit(doc.name, doc.country) }`,
 			`function (doc, by) { emit([doc.country, doc.lat, doc.lng], 1) }`,
@@ -76,7 +76,7 @@ func BenchmarkMaps(b *testing.B) {
 	}
 }
 
-// BenchmarkSandbox_Start is a new runtime with one function.
+// BenchmarkSandbox_Start starts a new runtime with one function.
 func BenchmarkSandbox_Start(b *testing.B) {
 	s := open(b, script.Limits{Runtimes: 1})
 	n := 0
@@ -91,7 +91,7 @@ func BenchmarkSandbox_Start(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "runtimes/s")
 }
 
-// BenchmarkReduce is a custom reduction of 100 rows.
+// BenchmarkReduce runs a custom reduction of 100 rows.
 func BenchmarkReduce(b *testing.B) {
 	s := open(b, script.Limits{})
 	f, err := s.Reduce(b.Context(),
@@ -114,7 +114,7 @@ func BenchmarkReduce(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkValidate is a validate_doc_update function on a small document.
+// BenchmarkValidate runs a validate_doc_update function on a small document.
 func BenchmarkValidate(b *testing.B) {
 	s := open(b, script.Limits{})
 	f, err := s.Validate(b.Context(), []byte(`{"_id":"_design/d","validate_doc_update":"..."}`),
@@ -134,7 +134,7 @@ func BenchmarkValidate(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "docs/s")
 }
 
-// cpu is the processor time of this process: on a busy machine a better measure than the clock.
+// cpu returns the processor time of this process: on a busy machine a better measure than the clock.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// differs are the row cases in which CouchDB 3.5 is known to do otherwise, with the reason.
+// differs are the row cases in which CouchDB 3.5 is known to behave differently, with the reason.
 var differs = map[string]string{
-	"named":                 "a declaration has no value to its engine, so it refuses the function",
+	"named":                 "a declaration has no value in its engine, so it refuses the function",
 	"numbers":               "it refuses a document with 1e400",
 	"lone surrogates":       "it refuses a document with one",
 	"__proto__ as a member": "its freezing of the document fails",
@@ -31,8 +31,8 @@ type couchRow struct {
 	Key, Value json.RawMessage
 }
 
-// TestCouchDB holds the row cases, and their order, against a CouchDB that DIVAN_TEST_COUCHDB_URL names, with an
-// admin's credentials in it.
+// TestCouchDB compares the row cases, and their order, with the CouchDB that DIVAN_TEST_COUCHDB_URL names, which
+// includes an admin's credentials.
 func TestCouchDB(t *testing.T) {
 	base := os.Getenv("DIVAN_TEST_COUCHDB_URL")
 	if base == "" {
@@ -77,8 +77,8 @@ func TestCouchDB(t *testing.T) {
 	}
 }
 
-// sortedRows are our rows of a function over a document, as a view shows them: rows of one document and equal keys are
-// in the raw order of key and value, however they were emitted.
+// sortedRows returns our rows of a function over a document as a view shows them: rows of one document with equal
+// keys are in the raw order of key and value, in whatever order they were emitted.
 func sortedRows(t *testing.T, s *script.Sandbox, source string, doc []byte) []couchRow {
 	t.Helper()
 	m, err := s.Maps(t.Context(), nil, []script.Function{{Name: "v", Source: source}})
@@ -117,7 +117,7 @@ func rawOrder(t *testing.T, r couchRow) []byte {
 	return k
 }
 
-// plain is what rows say, without how they are written.
+// plain decodes rows, to compare them regardless of notation.
 func plain(t *testing.T, rows []couchRow) []any {
 	t.Helper()
 	out := []any{}
@@ -137,7 +137,7 @@ func plain(t *testing.T, rows []couchRow) []any {
 func expectOK(t *testing.T, answer []byte) {
 	t.Helper()
 	if !bytes.Contains(answer, []byte(`"ok":true`)) {
-		t.Fatalf("CouchDB says %s", answer)
+		t.Fatalf("CouchDB answers %s", answer)
 	}
 }
 

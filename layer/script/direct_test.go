@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// mapBoth is what a function makes of documents, run as it is and by the engine.
+// mapBoth maps documents with direct evaluation where possible, and with the engine alone.
 func mapBoth(tb testing.TB, m *script.Maps, docs ...string) (as, engine []string) {
 	tb.Helper()
 	run := func(m *script.Maps) (all []string) {
@@ -35,7 +35,7 @@ func mapBoth(tb testing.TB, m *script.Maps, docs ...string) (as, engine []string
 	return run(m), run(m.Indirect())
 }
 
-// TestDirect_which holds which functions need no engine, and that those that do are not taken for others.
+// TestDirect_which checks which functions are direct, and that others are not.
 func TestDirect_which(t *testing.T) {
 	oneGoroutine(t)
 	s := open(t, script.Limits{})
@@ -121,7 +121,7 @@ func TestDirect_which(t *testing.T) {
 	}
 }
 
-// drawDirectValue is a JSON value in some spelling.
+// drawDirectValue draws a JSON value in some notation.
 func drawDirectValue(t *rapid.T, depth int) string {
 	most := 9
 	if depth == 0 {
@@ -164,7 +164,7 @@ func drawDirectObject(t *rapid.T, depth int) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// drawDirectExpression is an expression that is mostly for direct functions.
+// drawDirectExpression draws an expression that direct functions mostly support.
 func drawDirectExpression(t *rapid.T, depth int) string {
 	most := 9
 	if depth == 0 {
@@ -193,7 +193,7 @@ func drawDirectExpression(t *rapid.T, depth int) string {
 		sub() + "))"
 }
 
-// TestDirect holds that functions give the same rows and errors with and without the engine, whatever the document.
+// TestDirect checks that functions give the same rows and errors with and without the engine, for any document.
 func TestDirect(t *testing.T) {
 	oneGoroutine(t)
 	s := open(t, script.Limits{})

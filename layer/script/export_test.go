@@ -2,7 +2,7 @@ package script
 
 import "github.com/divandb/divan/layer/script/internal/direct"
 
-// Indirect is m with every function run by the engine.
+// Indirect returns m with every function run by the engine.
 func (m *Maps) Indirect() *Maps {
 	n := *m
 	n.direct = direct.Parse(make([]string, len(m.p.Functions)))

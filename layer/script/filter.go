@@ -12,8 +12,8 @@ type Filter struct {
 	byView bool
 }
 
-// Filter compiles a filter function. ddoc is the JSON of its design document, which is `this` in the function and where
-// require looks.
+// Filter compiles a filter function. ddoc is the JSON of its design document, which is `this` in the function and is
+// searched by require.
 func (s *Sandbox) Filter(ctx context.Context, ddoc []byte, f Function) (*Filter, error) {
 	h, err := s.checked(ctx, &engine.Program{Functions: []Function{f}, Live: true, Root: ddoc})
 	if err != nil {
@@ -22,7 +22,8 @@ func (s *Sandbox) Filter(ctx context.Context, ddoc []byte, f Function) (*Filter,
 	return &Filter{handle: h}, nil
 }
 
-// FilterByView compiles a map function to use as a filter (filter=_view): it shows the documents for which it emits.
+// FilterByView compiles a map function for use as a filter (filter=_view): it passes the documents for which it
+// emits.
 func (s *Sandbox) FilterByView(ctx context.Context, ddoc []byte, f Function) (*Filter, error) {
 	out, err := s.Filter(ctx, ddoc, f)
 	if err != nil {
@@ -32,8 +33,8 @@ func (s *Sandbox) FilterByView(ctx context.Context, ddoc []byte, f Function) (*F
 	return out, nil
 }
 
-// Filter says for each document (JSON text) whether it is shown. req is the JSON of CouchDB's request object. As in
-// CouchDB the first document that the function fails for ends the call, with a *RuntimeError or *LimitError.
+// Filter reports for each document (JSON text) whether it passes. req is the JSON of CouchDB's request object. As in
+// CouchDB the first document for which the function fails ends the call, with a *RuntimeError or *LimitError.
 func (f *Filter) Filter(ctx context.Context, docs [][]byte, req []byte) ([]bool, error) {
 	out := make([]bool, len(docs))
 	next := 0

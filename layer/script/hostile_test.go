@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// hostile are functions that want more than they may have. limit is the limit that has to stop them; "" where an
-// ordinary error is as good.
+// hostile are functions that try to exceed their limits. limit is the limit that must stop them; "" if an ordinary
+// error is also right.
 var hostile = []struct{ name, limit, source string }{
 	{"endless loop", "time", `function(doc){ for(;;){} }`},
 	{"endless loop in catch", "time", `function(doc){ for(;;){ try { for(;;){} } catch(e){} finally { for(;;){} } } }`},
@@ -104,16 +104,16 @@ func manyVariables() string {
 	return b.String()
 }
 
-// TestHostile holds that a hostile function is stopped in time, costs no more memory than it may, gives an error for
-// its document and no other, and leaves the sandbox working.
+// TestHostile checks that a hostile function is stopped in time, stays within its memory, fails only for its
+// document, and leaves the sandbox working.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("measures memory and waits out limits, neither of which means anything under the race detector")
+		t.Skip("measures memory and time limits, which are meaningless under the race detector")
 	}
 	limits := script.Limits{Time: 250 * time.Millisecond, Memory: 32 << 20, Runtimes: 2}
 	short := open(t, limits)
 	limits.Time = time.Minute
-	long := open(t, limits) // where another limit is to be met, on however slow a machine
+	long := open(t, limits) // for functions that must meet another limit, on however slow a machine
 	before := resident(t)
 	for _, tc := range hostile {
 		t.Run(tc.name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestHostile(t *testing.T) {
 			if err != nil {
 				var compile *script.CompileError
 				if !errors.As(err, &compile) {
-					t.Fatalf("neither compiled nor refused: %v", err)
+					t.Fatalf("unexpected compile error: %v", err)
 				}
 				return
 			}
@@ -144,7 +144,7 @@ func TestHostile(t *testing.T) {
 				for _, f := range []int{0, 2} {
 					if r.Errs[f] != nil || len(r.Rows[f]) != 1 ||
 						string(r.Rows[f][0].Key)+"="+string(r.Rows[f][0].Value) != want[i] {
-						t.Errorf("function %d beside it: %s, %v", f, r.Rows[f], r.Errs[f])
+						t.Errorf("the other function %d: %s, %v", f, r.Rows[f], r.Errs[f])
 					}
 				}
 				var limit *script.LimitError
@@ -153,7 +153,7 @@ func TestHostile(t *testing.T) {
 					t.Errorf("error %v, want the %s limit", r.Errs[1], tc.limit)
 				}
 				if r.Errs[1] != nil && len(r.Rows[1]) > 0 {
-					t.Errorf("rows beside the error %v", r.Errs[1])
+					t.Errorf("rows in spite of the error %v", r.Errs[1])
 				}
 				t.Logf("%v: %.200v", time.Since(began).Round(time.Millisecond), r.Errs[1])
 				return nil
@@ -174,7 +174,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// resident is the process's memory.
+// resident returns the process's resident memory.
 func resident(t *testing.T) int64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// leaving are functions that leave something behind, each in another place, and emit what they find there.
+// leaving are functions that leave state behind, each in another place, and emit what they find there.
 var leaving = []struct{ name, source string }{
 	{"a global", `function(doc){ count = typeof count === "undefined" ? 1 : count + 1; emit(count) }`},
 	{"a global object's member", `function(doc){ this.n = (this.n || 0) + 1; emit(this.n) }`},
@@ -80,7 +80,7 @@ var leaving = []struct{ name, source string }{
 		`function(doc){ emit(typeof Array.prototype.last); require("views/lib/patch"); emit(typeof [].last) }`},
 	{"an error thrown",
 		`(function(){ var n = 0; return function(doc){ if (doc.n % 2) { n++; throw new Error("odd") } emit(n) } })()`},
-	{"what is caught",
+	{"a caught error",
 		`(function(){ var n = 0; return function(doc){ try { n++; null.x } catch (e) { emit([n, e.name]) } } })()`},
 	{"a string in pieces", `(function(){ var s = ""; return function(doc){ s += "x"; emit(s) } })()`},
 	{"a string where one was freed",
@@ -117,7 +117,7 @@ const stateLib = `{
 	"broken": "patched = 1; throw new Error('no')"
 }`
 
-// isolated are the rows of each function over each document, each in a sandbox call and a runtime of its own.
+// isolated returns the rows of each function over each document, each in a separate call and runtime.
 func isolated(tb testing.TB, sources []script.Function, docs []string) []string {
 	tb.Helper()
 	var out []string
@@ -157,8 +157,8 @@ func mapTexts(tb testing.TB, m *script.Maps, docs ...string) (out []string) {
 	return out
 }
 
-// TestMaps_isolated holds that no document sees what another's call has left behind, in one call of Map, in
-// several, and whatever is beside it.
+// TestMaps_isolated checks that no document sees state left behind by another's call, in one call of Map, in several,
+// and with any other functions.
 func TestMaps_isolated(t *testing.T) {
 	oneGoroutine(t)
 	var docs []string
@@ -196,9 +196,8 @@ func TestMaps_isolated(t *testing.T) {
 	}
 }
 
-// TestMaps_isolated_model lets random documents in random batches pass functions that leave something behind at
-// some of them, fail at some, and take their runtime with them at some: the rows are always those of the document
-// alone.
+// TestMaps_isolated_model maps random documents in random batches by functions that leave state behind for some of
+// them, fail for some, and kill their runtime for some: the rows are always those of the document alone.
 func TestMaps_isolated_model(t *testing.T) {
 	oneGoroutine(t)
 	s := open(t, script.Limits{})
@@ -241,8 +240,8 @@ func TestMaps_isolated_model(t *testing.T) {
 	})
 }
 
-// TestMaps_compiledLate holds that functions which are compiled when a document needs it give the same rows as in a
-// runtime that has them, and see the document.
+// TestMaps_compiledLate checks that functions that are compiled only when a document needs them give the same rows as
+// precompiled ones, and see the document.
 func TestMaps_compiledLate(t *testing.T) {
 	oneGoroutine(t)
 	s := open(t, script.Limits{})
@@ -281,8 +280,8 @@ func TestMaps_compiledLate(t *testing.T) {
 	}
 }
 
-// TestMaps_names holds that documents of ever new member names, more than a runtime keeps, are read right, beside
-// a function that leaves others behind.
+// TestMaps_names checks that documents with ever new member names, more than a runtime keeps, are read correctly,
+// beside a function that leaves other names behind.
 func TestMaps_names(t *testing.T) {
 	s := open(t, script.Limits{})
 	m, err := s.Maps(t.Context(), nil,
@@ -304,7 +303,7 @@ func TestMaps_names(t *testing.T) {
 	}
 }
 
-// TestIsolated holds the same for the functions that are called for one document, reduction or validation.
+// TestIsolated checks the same for functions that are called for one document, reduction or validation.
 func TestIsolated(t *testing.T) {
 	s := open(t, script.Limits{})
 	ddoc := []byte(`{"_id":"_design/d","lib":{"state":"var n = 0; exports.up = function(){ return ++n }"}}`)

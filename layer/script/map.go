@@ -10,24 +10,24 @@ import (
 	"github.com/divandb/divan/layer/script/internal/jstext"
 )
 
-// Row is one call of emit: two JSON texts.
+// Row is one call of emit: key and value as JSON text.
 type Row struct{ Key, Value []byte }
 
-// Mapped is what the map functions made of one document.
+// Mapped is the result of the map functions for one document.
 type Mapped struct {
-	// Rows has for each function the rows that it emitted, in order; none where Errs is set.
+	// Rows has the rows that each function emitted, in order; none if Errs is set.
 	Rows [][]Row
-	// Errs has for each function nil, or why the document is to be skipped in its view: a *RuntimeError or *LimitError.
+	// Errs has for each function nil, or the reason why its view skips the document: a *RuntimeError or *LimitError.
 	Errs []error
 }
 
 // Maps is a set of map functions that see the same documents, normally those of one design document. Safe for
-// concurrent use; each call of Map works alone.
+// concurrent use; calls of Map are independent.
 type Maps struct {
 	handle
 	direct   *direct.Functions
 	patience *patience
-	most     time.Duration // for one document and function, where not zero
+	most     time.Duration // time limit for one document and function, if not zero
 }
 
 // Maps compiles map functions. lib is the JSON of the design document's views.lib, for require("views/lib/..."), or
@@ -55,13 +55,12 @@ func (s *Sandbox) Maps(ctx context.Context, lib []byte, functions []Function) (*
 	return &Maps{handle: h, direct: direct, patience: newPatience(s.limits.Time, len(functions))}, nil
 }
 
-// Within is the same functions with a limit on the time that one of them takes over a document, where that is less than
-// the sandbox's.
+// Within returns the same functions with a time limit per document, if that is shorter than the sandbox's.
 func (m *Maps) Within(limit time.Duration) *Maps {
 	return &Maps{handle: m.handle, direct: m.direct, patience: m.patience, most: limit}
 }
 
-// limit is how long a function may take over the next document.
+// limit returns how long a function may take over the next document.
 func (m *Maps) limit(function int) time.Duration {
 	limit := m.patience.limit(function)
 	if m.most > 0 {
@@ -70,9 +69,9 @@ func (m *Maps) limit(function int) time.Duration {
 	return limit
 }
 
-// Map runs every function over every document (JSON texts, with _id, _rev and what else the function is to see) and
-// calls each with the result, in the order of docs. The memory of the result is used again once each returns. An error
-// of each ends the call and is returned as it is; so does the end of ctx. While each runs, the call may hold a runtime.
+// Map runs every function over every document (JSON texts, with _id, _rev and everything else that functions may see)
+// and calls each with the results, in the order of docs. The memory of a result is reused once each returns. Map ends
+// with the error of each, if any, or when ctx ends. While each runs, the call may hold a runtime.
 func (m *Maps) Map(ctx context.Context, docs [][]byte, each func(doc int, result *Mapped) error) error {
 	b := batch{maps: m, docs: docs, each: each, plain: direct.New(m.direct)}
 	b.result.Rows = make([][]Row, len(m.p.Functions))
@@ -84,7 +83,7 @@ func (m *Maps) Map(ctx context.Context, docs [][]byte, each func(doc int, result
 		if err := b.runDirect(ctx); err != nil || b.doc == len(docs) {
 			return err
 		}
-		// A function that is stopped at a limit takes its runtime with it; the next one goes on where it was.
+		// A function that is stopped at a limit kills its runtime; the next runtime continues after it.
 		if err := m.with(ctx, func(r *engine.Runtime) error { return b.run(ctx, r) }); err != nil {
 			return err
 		}
@@ -95,7 +94,7 @@ func (m *Maps) Map(ctx context.Context, docs [][]byte, each func(doc int, result
 	return nil
 }
 
-// batch is one call of Map: where it is, and what the current document gave so far.
+// batch is one call of Map: its position and the current document's rows.
 type batch struct {
 	maps     *Maps
 	docs     [][]byte
@@ -104,10 +103,10 @@ type batch struct {
 	function int // the next function for docs[doc]
 	result   Mapped
 	rows     jstext.Rows
-	plain    direct.Evaluation // of docs[doc], by direct functions
+	plain    direct.Evaluation // direct evaluation of docs[doc]
 }
 
-// forget drops the rows that the current function has so far.
+// forget drops the current function's rows.
 func (b *batch) forget() {
 	rows := &b.rows.Rows
 	for len(*rows) > 0 && (*rows)[len(*rows)-1].Function == b.function {
@@ -115,7 +114,7 @@ func (b *batch) forget() {
 	}
 }
 
-// run works through the documents with one runtime until the last, or until the runtime is dead.
+// run processes documents with one runtime until the last one, or until the runtime is dead.
 func (b *batch) run(ctx context.Context, r *engine.Runtime) error {
 	for b.doc < len(b.docs) {
 		if err := b.runDirect(ctx); err != nil || b.doc == len(b.docs) {
@@ -137,8 +136,8 @@ func (b *batch) run(ctx context.Context, r *engine.Runtime) error {
 	return nil
 }
 
-// document runs the functions that are left for the current document, as far as the runtime lives. The error is one
-// that ends the batch.
+// document runs the remaining functions for the current document while the runtime lives. The error is one that ends
+// the batch.
 func (b *batch) document(r *engine.Runtime) error {
 	doc := engine.Document{Text: b.docs[b.doc]}
 	for ; b.function < len(b.result.Rows) && !r.Call().Dead(); b.function++ {
@@ -149,7 +148,7 @@ func (b *batch) document(r *engine.Runtime) error {
 			doc = engine.Document{Text: b.docs[b.doc]}
 			err := r.AddLate(b.maps.p, b.function, b.maps.s.compileTime())
 			if err != nil || r.Call().Dead() {
-				return err // where it is dead, the next runtime takes the function up
+				return err // if the runtime is dead, the next one retries the function
 			}
 		}
 		err := r.Limited(b.function, b.maps.limit(b.function), func(f *engine.Func) error {
@@ -174,7 +173,7 @@ func (b *batch) document(r *engine.Runtime) error {
 	return nil
 }
 
-// finish hands out the result of the current document and moves on.
+// finish delivers the result of the current document and moves to the next.
 func (b *batch) finish() error {
 	for i := range b.result.Rows {
 		b.result.Rows[i] = b.result.Rows[i][:0]
@@ -194,7 +193,7 @@ func (b *batch) finish() error {
 	return nil
 }
 
-// begin turns to the current document, where there is one.
+// begin starts the current document, if there is one.
 func (b *batch) begin() {
 	b.function = 0
 	if b.doc < len(b.docs) {
@@ -202,7 +201,7 @@ func (b *batch) begin() {
 	}
 }
 
-// runDirect works through the documents as far as direct functions can.
+// runDirect processes documents while direct evaluation suffices.
 func (b *batch) runDirect(ctx context.Context) error {
 	for b.doc < len(b.docs) {
 		for b.function < len(b.result.Rows) && b.plain.Run(b.function, &b.rows) {

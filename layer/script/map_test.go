@@ -21,7 +21,7 @@ func open(t testing.TB, limits script.Limits) *script.Sandbox {
 	return s
 }
 
-// mapOne gives the rows of one function over one document, "key=value" each.
+// mapOne returns the rows of one function over one document, "key=value" each.
 func mapOne(t testing.TB, s *script.Sandbox, lib, source, doc string) (string, error) {
 	t.Helper()
 	var l []byte
@@ -47,7 +47,7 @@ func mapOne(t testing.TB, s *script.Sandbox, lib, source, doc string) (string, e
 	return strings.Join(out, " "), failed
 }
 
-// rowCases are functions, a document, and the rows. They are what CouchDB 3.5 gives.
+// rowCases are functions, a document, and the rows, which are those of CouchDB 3.5.
 var rowCases = []struct{ name, source, doc, want string }{
 	{"simple", `function(doc){ emit(doc._id, doc.n) }`, `{"_id":"a","n":1.50}`, `"a"=1.5`},
 	{"arrow", `(doc) => emit(doc._id)`, `{"_id":"a"}`, `"a"=null`},
@@ -127,14 +127,14 @@ func TestMaps_Rows(t *testing.T) {
 			}
 			for _, row := range strings.Fields(got) {
 				if !utf8.ValidString(row) {
-					t.Errorf("%q is no UTF-8", row)
+					t.Errorf("%q is not UTF-8", row)
 				}
 			}
 		})
 	}
 }
 
-// TestMaps_unrepeatable holds that a function which reads the clock or draws random numbers fails for its document,
+// TestMaps_unrepeatable checks that a function that reads the clock or draws random numbers fails for its document,
 // with an error that says why and that the function cannot catch, and for no other document.
 func TestMaps_unrepeatable(t *testing.T) {
 	oneGoroutine(t)
@@ -181,8 +181,8 @@ func TestMaps_unrepeatable(t *testing.T) {
 	}
 }
 
-// TestMaps_unrepeatable_compile holds that a function which would keep the time at which it was compiled is refused,
-// caught or not.
+// TestMaps_unrepeatable_compile checks that a function that would keep the time of its compilation is refused,
+// whether or not it catches the error.
 func TestMaps_unrepeatable_compile(t *testing.T) {
 	s := open(t, script.Limits{})
 	for _, first := range []string{`var at = Date.now()`, `var at = 0; try { at = Math.random() } catch (e) { }`} {
@@ -201,7 +201,7 @@ func TestMaps_unrepeatable_compile(t *testing.T) {
 	}
 }
 
-// TestClock holds that functions whose results nobody keeps have the clock and random numbers.
+// TestClock checks that functions whose results are not stored have the clock and random numbers.
 func TestClock(t *testing.T) {
 	s := open(t, script.Limits{})
 	ddoc := []byte(`{"_id":"_design/d","lib":{"now":"exports.at = Date.now()"}}`)
@@ -242,7 +242,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestMaps_Throws holds which errors skip a document, with the line.
+// TestMaps_Throws checks which errors skip a document, with the line.
 func TestMaps_Throws(t *testing.T) {
 	s := open(t, script.Limits{})
 	for _, tc := range []struct {
@@ -282,7 +282,7 @@ func TestMaps_Throws(t *testing.T) {
 	}
 }
 
-// TestMaps_Realms holds that functions share neither globals nor what they do to the document or its prototypes.
+// TestMaps_Realms checks that functions share neither globals nor changes to the document or its prototypes.
 func TestMaps_Realms(t *testing.T) {
 	s := open(t, script.Limits{})
 	m, err := s.Maps(t.Context(), nil, []script.Function{
@@ -303,7 +303,7 @@ func TestMaps_Realms(t *testing.T) {
 				t.Errorf("document %d: %s, %v; want %s", i, r.Rows[1], r.Errs, want)
 			}
 			if r.Errs[2] == nil || r.Errs[3] != nil || string(r.Rows[3][0].Key) != fmt.Sprintf("[%d]", i+1) {
-				t.Errorf("document %d: an error is not its function's alone: %s, %v", i, r.Rows, r.Errs)
+				t.Errorf("document %d: an error affects another function: %s, %v", i, r.Rows, r.Errs)
 			}
 			return nil
 		})
@@ -385,7 +385,7 @@ func TestMaps_CompileError(t *testing.T) {
 			switch tc.name {
 			case "loops":
 				s = open(t, script.Limits{Time: 50 * time.Millisecond})
-			case "too many variables": // takes seconds under the race detector
+			case "too many variables": // this takes seconds under the race detector
 				s = open(t, script.Limits{Time: time.Minute})
 			}
 			_, err := s.Maps(t.Context(), nil, []script.Function{
@@ -406,7 +406,7 @@ func TestMaps_CompileError(t *testing.T) {
 	}
 }
 
-// TestMaps_Each holds that the caller's error and the end of the context end a batch.
+// TestMaps_Each checks that the caller's error and the end of the context end a batch.
 func TestMaps_Each(t *testing.T) {
 	s := open(t, script.Limits{})
 	m, err := s.Maps(t.Context(), nil,
@@ -439,7 +439,7 @@ func TestMaps_Each(t *testing.T) {
 	}
 }
 
-// checkRoundTrip holds what emit(doc, JSON.stringify(doc)) gave against encoding/json's reading of the same text. A
+// checkRoundTrip compares what emit(doc, JSON.stringify(doc)) gave with encoding/json's reading of the same text. A
 // text that is not UTF-8, which the store does not keep, may be refused.
 func checkRoundTrip(t *testing.T, doc string, r *script.Mapped) {
 	var want any

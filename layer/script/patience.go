@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// patience is how long a map function may take over a document. It starts at Limits.Time, and with every document at
-// which the function is stopped it gets half of that, so that one that loops on many documents does not hold up its
-// index for seconds at each of them; with every thousand documents that end well in time it is given twice as much
-// again.
+// patience limits how long a map function may take over a document. It starts at Limits.Time and is halved with every
+// document at which the function is stopped, so that a function that loops on many documents does not delay its index
+// for seconds at each of them. It doubles again with every thousand documents that finish well within the limit.
 type patience struct {
 	time   time.Duration
 	strike []strikes // by function
@@ -17,7 +16,7 @@ type patience struct {
 type strikes struct{ halved, well atomic.Int32 }
 
 const (
-	// leastPatience is enough for any function that does not loop, on a busy machine too.
+	// leastPatience is enough for any function that does not loop, also on a busy machine.
 	leastPatience = 100 * time.Millisecond
 	maxHalved     = 10
 	wellAgain     = 1000

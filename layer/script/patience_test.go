@@ -9,11 +9,11 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// A function that loops on many documents is stopped sooner with each, and every other document is mapped; the function
-// beside it keeps its time.
+// A function that loops on many documents is stopped sooner each time, every other document is mapped, and the other
+// function keeps its time limit.
 func TestMaps_manyLoops(t *testing.T) {
 	if testing.Short() {
-		t.Skip("measures times, which the race detector stretches")
+		t.Skip("measures times, which the race detector distorts")
 	}
 	const limit, docs = time.Second, 12
 	s := open(t, script.Limits{Time: limit})

@@ -13,7 +13,7 @@ type Reduce struct {
 	anySize bool
 }
 
-// AnySize is the function without the limit to how large its results may be against what they are made from.
+// AnySize returns the function without the limit on the size of its results relative to its input.
 func (f *Reduce) AnySize() *Reduce { return &Reduce{f.handle, true} }
 
 // Reduce compiles a reduce function. As in CouchDB it has no require.
@@ -26,18 +26,18 @@ func (s *Sandbox) Reduce(ctx context.Context, f Function) (*Reduce, error) {
 }
 
 // Reduce calls the function with rows: each key is the JSON text of [key, id], and values are the rows' values. The
-// result is JSON text of the caller's. A *RuntimeError or *LimitError says that the function failed: where it threw,
-// CouchDB shows null; where the result is too large, which has the Name ReduceOverflow, it shows the error.
+// caller owns the result, which is JSON text. A *RuntimeError or *LimitError says that the function failed. CouchDB
+// then shows null if the function threw, or the error if the result is too large, which has the Name ReduceOverflow.
 func (f *Reduce) Reduce(ctx context.Context, keys, values [][]byte) ([]byte, error) {
 	return f.call(ctx, inputSize(keys, values), list(keys), list(values))
 }
 
-// Rereduce calls the function with results of earlier calls.
+// Rereduce calls the function with the results of earlier calls.
 func (f *Reduce) Rereduce(ctx context.Context, values [][]byte) ([]byte, error) {
 	return f.call(ctx, inputSize(nil, values), nil, list(values))
 }
 
-// call gives the function lists of keys and values, as JSON texts. size is what CouchDB would count them as.
+// call passes keys and values, as JSON lists, to the function. size is their size as CouchDB counts it.
 func (f *Reduce) call(ctx context.Context, size int, keys, values []byte) (out []byte, err error) {
 	err = f.once(ctx, func(fn *engine.Func) (err error) {
 		out, err = fn.Reduce(keys, values)
@@ -54,14 +54,14 @@ func (f *Reduce) call(ctx context.Context, size int, keys, values []byte) (out [
 	return out, nil
 }
 
-// ReduceOverflow is the Name of the error of a result that is too large.
+// ReduceOverflow is the Name of the error for a result that is too large.
 const ReduceOverflow = "reduce_overflow_error"
 
-// overflowFrom is the size in bytes from which the result of a reduction has to be less than half of what went in, as
-// by CouchDB's default (reduce_limit).
+// overflowFrom is the size in bytes from which the result of a reduction must be less than half of the input, as in
+// CouchDB's default (reduce_limit).
 const overflowFrom = 4096
 
-// inputSize is how many bytes CouchDB would send to its query server, without the source.
+// inputSize returns how many bytes CouchDB would send to its query server, without the source.
 func inputSize(keys, values [][]byte) int {
 	n := len(`["reduce",[""],[]]`) - len(",")
 	if keys == nil {

@@ -27,19 +27,19 @@ type Sandbox struct {
 		closed   bool
 		programs map[[32]byte]*pool
 		all      map[*engine.Runtime]struct{}
-		// idle is closed and replaced when a runtime becomes idle, to wake those who wait for one.
+		// idle is closed and replaced when a runtime becomes idle, to wake waiting calls.
 		idle chan struct{}
 	}
 }
 
-// pool is the idle runtimes of one program. Under Sandbox.mu.
+// pool holds the idle runtimes of one program. Guarded by Sandbox.mu.
 type pool struct {
 	key     [32]byte
 	program *engine.Program
 	idle    []idle
 }
 
-// idle is a runtime that nobody uses, and since when.
+// idle is an unused runtime, and since when.
 type idle struct {
 	*engine.Runtime
 	since time.Time
@@ -48,7 +48,8 @@ type idle struct {
 // Options are settings of a Sandbox; the zero value has the defaults.
 type Options struct {
 	Limits Limits
-	// Log is given what functions pass to log(). It may be called from several goroutines at once; nil drops it.
+	// Log is called with the messages that functions pass to log(), possibly from several goroutines at once; nil
+	// drops them.
 	Log func(message string)
 }
 
@@ -68,8 +69,8 @@ func New(options Options) *Sandbox {
 	return s
 }
 
-// Close stops what runs at its next step, and waits until every runtime is gone. Calls under way and later ones fail
-// with ErrClosed.
+// Close stops running calls at their next step, and waits until every runtime is closed. Calls in progress and later
+// ones fail with ErrClosed.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	if s.mu.closed {
@@ -84,7 +85,7 @@ func (s *Sandbox) Close() error {
 		p.idle = nil
 	}
 	for r := range s.mu.all {
-		r.Call().Hurry()
+		r.Call().Interrupt()
 	}
 	s.mu.Unlock()
 	for _, r := range unused {
@@ -97,14 +98,14 @@ func (s *Sandbox) Close() error {
 	return nil
 }
 
-// watchEvery is how often the watchdog looks at idle runtimes, and watchCalls how often at calls while there are any.
+// watchEvery is how often the watchdog checks idle runtimes, and watchCalls how often it checks running calls.
 const (
 	watchEvery = 100 * time.Millisecond
 	watchCalls = 25 * time.Millisecond
 )
 
-// watch is the watchdog: it takes the memory away from calls that do not end, and closes runtimes that nobody used.
-// Once the sandbox closes it goes on until the last runtime is gone.
+// watch is the watchdog: it kills calls that do not end, by revoking access to their memory, and closes runtimes that
+// have been idle for long. After Close it runs until the last runtime is closed.
 func (s *Sandbox) watch() {
 	defer s.watched.Done()
 	tick := time.NewTicker(watchEvery)
@@ -140,8 +141,8 @@ func (s *Sandbox) running() int {
 	return len(s.mu.all)
 }
 
-// stale kills calls that do not end, and takes out the runtimes that were idle for too long at t. calls says that there
-// are calls under way.
+// stale kills calls that do not end, and removes runtimes that have been idle for too long at t. calls reports
+// whether any calls are running.
 func (s *Sandbox) stale(t time.Time) (out []*engine.Runtime, calls bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,8 +177,8 @@ func (s *Sandbox) stale(t time.Time) (out []*engine.Runtime, calls bool) {
 	return out, len(running) > 0
 }
 
-// acquire returns a runtime loaded with the program for a call that has the turn: an idle one, or a new one as soon as
-// there may be one. The caller gives it back with release.
+// acquire returns a runtime loaded with the program, for a call that has the turn: an idle one, or a new one as soon
+// as one may be started. The caller returns it with release.
 func (s *Sandbox) acquire(ctx context.Context, t *turns.Turn, key [32]byte, p *engine.Program) (*engine.Runtime,
 	error) {
 	for {
@@ -219,7 +220,7 @@ func (s *Sandbox) acquire(ctx context.Context, t *turns.Turn, key [32]byte, p *e
 	}
 }
 
-// start makes a runtime for p with a slot that the caller has taken.
+// start starts a runtime for p. The caller has taken a slot.
 func (s *Sandbox) start(ctx context.Context, t *turns.Turn, p *engine.Program) (*engine.Runtime, error) {
 	began := time.Now()
 	r, err := engine.New(s.limits.Memory, s.log, s.done)
@@ -248,10 +249,10 @@ func (s *Sandbox) start(ctx context.Context, t *turns.Turn, p *engine.Program) (
 	return r, nil
 }
 
-// compileTime is how long compiling one function may take.
+// compileTime returns how long compiling one function may take.
 func (s *Sandbox) compileTime() time.Duration { return max(s.limits.Time, minCompile) }
 
-// evict takes the runtime that was idle for longest, of whatever program; nil if all are busy.
+// evict removes the runtime that was idle for longest, of any program; nil if all are busy.
 func (s *Sandbox) evict() *engine.Runtime {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,7 +271,7 @@ func (s *Sandbox) evict() *engine.Runtime {
 	return r
 }
 
-// release gives a runtime back: to the idle ones if it is whole.
+// release returns a runtime to the idle ones, unless it is dead.
 func (s *Sandbox) release(key [32]byte, p *engine.Program, r *engine.Runtime) {
 	r.Return()
 	s.mu.Lock()
@@ -297,7 +298,8 @@ func (s *Sandbox) discard(r *engine.Runtime) {
 	s.slots <- struct{}{}
 }
 
-// checked compiles p once, so that errors in its sources are seen when a handle is made and not at the first document.
+// checked compiles p once, so that errors in its sources are found when a handle is created and not at the first
+// document.
 func (s *Sandbox) checked(ctx context.Context, p *engine.Program) (handle, error) {
 	h := handle{s: s, p: p, key: p.Key()}
 	if err := h.with(ctx, func(r *engine.Runtime) error { return r.Check(p, s.compileTime()) }); err != nil {
@@ -313,8 +315,8 @@ type handle struct {
 	key [32]byte
 }
 
-// with runs f with a runtime of the program, and runs it again where it was stopped for others. Where f leaves the
-// runtime dead, it is thrown away. f guards what it does in the engine.
+// with runs f with a runtime of the program, and again if it was stopped in favour of other calls. If f leaves the
+// runtime dead, the runtime is closed. f must guard what it runs in the engine.
 func (h handle) with(ctx context.Context, f func(r *engine.Runtime) error) error {
 	t := h.s.turns.Open(ctx, h.key)
 	defer t.Close()
@@ -343,7 +345,7 @@ func (h handle) attempt(ctx context.Context, t *turns.Turn, f func(r *engine.Run
 	return err
 }
 
-// once runs one call of the program's first function with a runtime, guarded and within the time limit.
+// once makes one call of the program's first function with a runtime, guarded and within the time limit.
 func (h handle) once(ctx context.Context, f func(f *engine.Func) error) error {
 	return h.with(ctx, func(r *engine.Runtime) error { return r.Limited(0, h.s.limits.Time, f) })
 }

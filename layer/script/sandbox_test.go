@@ -152,7 +152,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestSandbox_Concurrent lets more callers than there may be runtimes work at several programs, some of them hostile.
+// TestSandbox_Concurrent runs more callers than there may be runtimes, with several programs, some of them hostile.
 func TestSandbox_Concurrent(t *testing.T) {
 	s := open(t, script.Limits{Runtimes: 3, Time: 300 * time.Millisecond, Memory: 8 << 20})
 	var wg sync.WaitGroup
@@ -181,7 +181,7 @@ func TestSandbox_Concurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestSandbox_Close holds that Close ends running calls and that nothing runs afterwards.
+// TestSandbox_Close checks that Close ends running calls and that nothing runs afterwards.
 func TestSandbox_Close(t *testing.T) {
 	s := script.New(script.Options{})
 	m, err := s.Maps(t.Context(), nil,
@@ -196,7 +196,7 @@ func TestSandbox_Close(t *testing.T) {
 			done <- m.Map(context.Background(), texts(doc, doc), func(int, *script.Mapped) error { return nil })
 		}()
 	}
-	// let them get into their loops; if they are not there yet, Close only has less to do
+	// let them enter their loops; otherwise Close only has less to do
 	time.Sleep(50 * time.Millisecond)
 	began := time.Now()
 	s.Close()
@@ -205,7 +205,7 @@ func TestSandbox_Close(t *testing.T) {
 	}
 	for range 2 {
 		if err := <-done; !errors.Is(err, script.ErrClosed) {
-			t.Errorf("a call while it closes: %v, want ErrClosed", err)
+			t.Errorf("a call during Close: %v, want ErrClosed", err)
 		}
 	}
 	if _, err := s.Reduce(t.Context(), script.Function{Source: `function(){}`}); !errors.Is(err, script.ErrClosed) {
@@ -214,7 +214,7 @@ func TestSandbox_Close(t *testing.T) {
 	s.Close()
 }
 
-// TestSandbox_Waits holds that a call waits for a runtime no longer than its context lasts.
+// TestSandbox_Waits checks that a call stops waiting for a runtime when its context ends.
 func TestSandbox_Waits(t *testing.T) {
 	s := open(t, script.Limits{Runtimes: 1})
 	m, err := s.Maps(t.Context(), nil, []script.Function{{Name: "a", Source: `function(doc){ emit(Math.abs(1)) }`}})

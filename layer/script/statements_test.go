@@ -6,7 +6,7 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// FuzzMaps_Compile holds that no source, whole or broken, does more than fail.
+// FuzzMaps_Compile checks that any source, complete or broken, compiles or fails cleanly.
 func FuzzMaps_Compile(f *testing.F) {
 	oneGoroutine(f)
 	for _, tc := range rowCases {
@@ -30,7 +30,7 @@ func FuzzMaps_Compile(f *testing.F) {
 	})
 }
 
-// FuzzMaps_Document holds that every text that passes for JSON comes back as JSON, and nothing else does.
+// FuzzMaps_Document checks that every valid JSON text comes back as JSON, and no other text does.
 func FuzzMaps_Document(f *testing.F) {
 	for _, tc := range rowCases {
 		f.Add(tc.doc)

@@ -2,21 +2,21 @@ package script
 
 import "github.com/divandb/divan/layer/script/internal/turns"
 
-// Stats are the sandbox's figures at one moment.
+// Stats are the sandbox's metrics at one moment.
 type Stats struct {
-	Runtimes int `json:"runtimes"` // that exist
-	Idle     int `json:"idle"`     // those of them that nobody uses
-	Most     int `json:"most"`     // that may exist
+	Runtimes int `json:"runtimes"` // existing runtimes
+	Idle     int `json:"idle"`     // of those, unused ones
+	Most     int `json:"most"`     // maximum number of runtimes
 	CallStats
 }
 
-// CallStats are the figures of calls of functions.
+// CallStats are the metrics of function calls.
 type CallStats = turns.Stats
 
-// DatabaseStats are the figures of one database. What is longer ago counts less and less: half after five seconds.
+// DatabaseStats are the metrics of one database. They decay, with a half-life of five seconds.
 type DatabaseStats = turns.DatabaseStats
 
-// Stats does not block, and costs little.
+// Stats returns the current metrics. It does not block, and costs little.
 func (s *Sandbox) Stats() Stats {
 	out := Stats{CallStats: s.turns.Stats()}
 	s.mu.Lock()

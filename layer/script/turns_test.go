@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// flood runs an endless function for many callers of several databases, until the test ends. It returns when some of
+// flood runs an endless function for many callers of several databases until the test ends. It returns once some of
 // them have begun.
 func flood(t *testing.T, limits script.Limits, callers int, body string) *script.Sandbox {
 	t.Helper()
@@ -53,13 +53,13 @@ func flood(t *testing.T, limits script.Limits, callers int, body string) *script
 	return s
 }
 
-// TestTurns holds that functions that never end, of whatever kind, keep no other database's from running, also where
-// each needs a new runtime.
+// TestTurns checks that endless functions of any kind do not prevent other databases' functions from running, also
+// when each call needs a new runtime.
 func TestTurns(t *testing.T) {
 	for _, tc := range []struct{ name, body string }{
 		{"loops", `for (;;);`},
 		{"growing", `var a = []; for (;;) a.push("x".repeat(1000) + a.length);`},
-		{"deaf to interrupts", `Array.prototype.indexOf.call({length: 9007199254740991}, 1)`},
+		{"never checks for interrupts", `Array.prototype.indexOf.call({length: 9007199254740991}, 1)`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := flood(t, script.Limits{Runtimes: 8, Time: 20 * time.Minute, Wait: 20 * time.Minute, Memory: 16 << 20},
@@ -85,8 +85,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTurns_long holds that a long call of another database is finished too, and that what is stopped to begin again
-// gives the right rows.
+// TestTurns_long checks that a long call of another database also finishes, and that calls that are stopped and
+// restarted give the right rows.
 func TestTurns_long(t *testing.T) {
 	s := flood(t, script.Limits{Runtimes: 4, Time: 20 * time.Minute, Wait: 20 * time.Minute}, 20, `for (;;);`)
 	var callers sync.WaitGroup
@@ -124,8 +124,8 @@ func TestTurns_long(t *testing.T) {
 	callers.Wait()
 }
 
-// TestTurns_busy holds that a call which waits too long is refused with an error that names the database, and that the
-// same call of another database is not.
+// TestTurns_busy checks that a call that waits too long is refused with an error that names the database, and that
+// the same call of another database is not.
 func TestTurns_busy(t *testing.T) {
 	s := flood(t, script.Limits{Runtimes: 4, Time: 20 * time.Minute, Wait: 300 * time.Millisecond}, 40, `for (;;);`)
 	function := script.Function{Name: "f", Source: `function(doc){ return true }`}

@@ -10,7 +10,7 @@ import (
 type Validate struct{ handle }
 
 // Validate compiles a validate_doc_update function. ddoc is the JSON of its design document, which is `this` in the
-// function and where require looks.
+// function and is searched by require.
 func (s *Sandbox) Validate(ctx context.Context, ddoc []byte, f Function) (*Validate, error) {
 	h, err := s.checked(ctx, &engine.Program{Functions: []Function{f}, Live: true, Root: ddoc})
 	if err != nil {
@@ -19,8 +19,9 @@ func (s *Sandbox) Validate(ctx context.Context, ddoc []byte, f Function) (*Valid
 	return &Validate{h}, nil
 }
 
-// Validate asks whether newDoc may replace oldDoc ("null" for none) for that user. All are JSON texts. nil is yes, a
-// *Rejection no; anything else that the function throws is a *RuntimeError, and no as well.
+// Validate checks whether the user may replace oldDoc ("null" for none) by newDoc. All arguments are JSON texts. It
+// returns nil for yes, a *Rejection for no, and a *RuntimeError, which also means no, if the function throws anything
+// else.
 func (f *Validate) Validate(ctx context.Context, newDoc, oldDoc, userCtx, security []byte) error {
 	return f.once(ctx, func(f *engine.Func) error { return f.Validate(newDoc, oldDoc, userCtx, security) })
 }

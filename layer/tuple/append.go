@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// AppendNil appends a null that is not inside a nested tuple.
+// AppendNil appends a null outside of a nested tuple.
 func AppendNil(dst []byte) []byte { return append(dst, codeNil) }
 
-// BeginNested opens a nested tuple: append its elements, with AppendNestedNil for its own nulls, then EndNested.
+// BeginNested opens a nested tuple. Append its elements, using AppendNestedNil for nulls, then call EndNested.
 func BeginNested(dst []byte) []byte { return append(dst, codeNested) }
 
-// AppendNestedNil appends a null inside a nested tuple, where a plain one would end it.
+// AppendNestedNil appends a null inside a nested tuple, which a plain null would end.
 func AppendNestedNil(dst []byte) []byte { return append(dst, codeNil, escape) }
 
-// EndNested closes what the last open BeginNested opened.
+// EndNested closes the innermost open nested tuple.
 func EndNested(dst []byte) []byte { return append(dst, codeNil) }
 
-// AppendBytes appends a byte string; nil is the empty one, not null.
+// AppendBytes appends a byte string. nil is encoded as an empty string, not as null.
 func AppendBytes(dst, b []byte) []byte {
 	dst = append(dst, codeBytes)
 	for {
@@ -38,7 +38,7 @@ func AppendBytes(dst, b []byte) []byte {
 	return append(dst, 0)
 }
 
-// AppendString appends a Unicode string. It is not checked: bytes that are not UTF-8 come back as they were.
+// AppendString appends a Unicode string. Invalid UTF-8 is not rejected, and is decoded unchanged.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, codeString)
 	for {
@@ -54,7 +54,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, 0)
 }
 
-// AppendInt appends an integer in as few bytes as hold it.
+// AppendInt appends an integer in as few bytes as possible.
 func AppendInt(dst []byte, n int64) []byte {
 	if n >= 0 {
 		return AppendUint(dst, uint64(n))
@@ -62,14 +62,14 @@ func AppendInt(dst []byte, n int64) []byte {
 	return appendNegative(dst, -uint64(n))
 }
 
-// AppendUint appends an integer in as few bytes as hold it; the encoding is AppendInt's.
+// AppendUint appends an integer in as few bytes as possible. The encoding is the same as that of AppendInt.
 func AppendUint(dst []byte, n uint64) []byte {
 	size := (bits.Len64(n) + 7) / 8
 	dst = append(dst, byte(codeZero+size))
 	return appendLow(dst, n, size)
 }
 
-// appendNegative appends -magnitude: the one's complement, so that larger magnitudes sort first.
+// appendNegative appends -magnitude, as one's complement, so that larger magnitudes sort first.
 func appendNegative(dst []byte, magnitude uint64) []byte {
 	size := (bits.Len64(magnitude) + 7) / 8
 	dst = append(dst, byte(codeZero-size))
@@ -83,8 +83,8 @@ func appendLow(dst []byte, n uint64, size int) []byte {
 	return append(dst, b[8-size:]...)
 }
 
-// AppendBig appends an integer of any size up to MaxBigBytes bytes; a longer one panics. One that fits AppendInt or
-// AppendUint is encoded as they do.
+// AppendBig appends an integer of at most MaxBigBytes bytes, and panics if it is longer. Integers that fit AppendInt or
+// AppendUint have the same encoding.
 func AppendBig(dst []byte, n *big.Int) []byte {
 	size := (n.BitLen() + 7) / 8
 	if size <= 8 {
@@ -95,7 +95,7 @@ func AppendBig(dst []byte, n *big.Int) []byte {
 		return AppendUint(dst, magnitude)
 	}
 	if size > MaxBigBytes {
-		panic(fmt.Sprintf("tuple: integer of %d bytes, at most %d can be encoded", size, MaxBigBytes))
+		panic(fmt.Sprintf("tuple: integer of %d bytes exceeds the limit of %d", size, MaxBigBytes))
 	}
 	if n.Sign() > 0 {
 		dst = append(dst, codePositiveBig, byte(size))
@@ -110,7 +110,8 @@ func AppendBig(dst []byte, n *big.Int) []byte {
 	return dst
 }
 
-// AppendFloat32 appends f in IEEE total order: -0 before 0, NaN at the ends by their sign.
+// AppendFloat32 appends f so that encodings sort in IEEE total order: -0 before 0, and NaNs at the ends according to
+// their sign.
 func AppendFloat32(dst []byte, f float32) []byte {
 	n := math.Float32bits(f)
 	if n>>31 != 0 {
@@ -121,7 +122,8 @@ func AppendFloat32(dst []byte, f float32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, codeFloat32), n)
 }
 
-// AppendFloat64 appends f in IEEE total order: -0 before 0, NaN at the ends by their sign.
+// AppendFloat64 appends f so that encodings sort in IEEE total order: -0 before 0, and NaNs at the ends according to
+// their sign.
 func AppendFloat64(dst []byte, f float64) []byte {
 	n := math.Float64bits(f)
 	if n>>63 != 0 {
@@ -132,7 +134,7 @@ func AppendFloat64(dst []byte, f float64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, codeFloat64), n)
 }
 
-// AppendBool appends b; false sorts before true.
+// AppendBool appends b. false sorts before true.
 func AppendBool(dst []byte, b bool) []byte {
 	if b {
 		return append(dst, codeTrue)
@@ -143,8 +145,8 @@ func AppendBool(dst []byte, b bool) []byte {
 // AppendUUID appends a UUID.
 func AppendUUID(dst []byte, u UUID) []byte { return append(append(dst, codeUUID), u[:]...) }
 
-// AppendVersionstamp appends a versionstamp. Where it is incomplete, the 10 bytes for the commit to fill in begin one
-// byte after the length that dst had.
+// AppendVersionstamp appends a versionstamp. In an incomplete one, the 10 bytes that the commit fills in begin one byte
+// after the original end of dst.
 func AppendVersionstamp(dst []byte, v Versionstamp) []byte {
 	dst = append(dst, codeVersionstamp)
 	dst = append(dst, v.Transaction[:]...)

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// element draws any element, as Unpack would return it, with the edges of every type made likely.
+// element draws any element, as Unpack would return it. Extreme values of every type are likely.
 func element(depth int) *rapid.Generator[any] {
 	return rapid.Custom(func(t *rapid.T) any {
 		kinds := 11
@@ -50,12 +50,12 @@ func element(depth int) *rapid.Generator[any] {
 	})
 }
 
-// shortText is made of few different bytes, so that prefixes and escapes meet each other.
+// shortText consists of few different bytes, so that prefixes and escapes meet.
 func shortText(t *rapid.T) string {
 	return string(rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 'a', 0xfe, 0xff}), 0, 4).Draw(t, "text"))
 }
 
-// outsideWords is an integer that neither int64 nor uint64 holds.
+// outsideWords draws an integer that fits neither int64 nor uint64.
 func outsideWords(t *rapid.T) *big.Int {
 	n := new(big.Int).SetBytes(rapid.SliceOfN(rapid.Byte(), 1, 30).Draw(t, "magnitude"))
 	if rapid.Bool().Draw(t, "negative") {
@@ -68,7 +68,7 @@ func drawTuple(t *rapid.T, depth int) tuple.Tuple {
 	return append(tuple.Tuple{}, rapid.SliceOfN(element(depth), 0, 4).Draw(t, "tuple")...)
 }
 
-// compare is the order of tuples by their meaning, without their encoding.
+// compare compares tuples by their values, independent of their encoding.
 func compare(a, b tuple.Tuple) int {
 	for i := range min(len(a), len(b)) {
 		if c := compareElements(a[i], b[i]); c != 0 {
@@ -143,7 +143,7 @@ func widen(e any) *big.Int {
 	return e.(*big.Int)
 }
 
-// compareFloats is by value where there is one, else by IEEE total order.
+// compareFloats compares by value if possible, otherwise by IEEE total order.
 func compareFloats(a, b float64, abits, bbits uint64) int {
 	switch {
 	case a < b:
@@ -170,7 +170,7 @@ func TestTuple_order(t *testing.T) {
 			b = append(append(tuple.Tuple{}, a...), b...)
 		}
 		if got, want := bytes.Compare(a.Pack(), b.Pack()), compare(a, b); got != want {
-			t.Fatalf("%#v and %#v compare %d, their encodings %d", a, b, want, got)
+			t.Fatalf("comparing %#v and %#v gives %d, but their encodings %d", a, b, want, got)
 		}
 	})
 }
@@ -184,7 +184,7 @@ func TestTuple_roundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		if compare(in, out) != 0 || !sameTypes(in, out) {
-			t.Fatalf("%#v came back as %#v", in, out)
+			t.Fatalf("%#v was decoded as %#v", in, out)
 		}
 		for rest, i := packed, 0; len(rest) > 0; i++ {
 			if rest, err = tuple.Skip(rest); err != nil || !bytes.Equal(rest, in[i+1:].Pack()) {
@@ -203,8 +203,8 @@ func sameTypes(a, b tuple.Tuple) bool {
 	return len(a) == len(b)
 }
 
-// FuzzUnpack: any bytes either are refused or decode to a tuple that means the same when encoded again; and skipping
-// agrees with decoding.
+// FuzzUnpack checks that any bytes are either rejected or decoded to a tuple that is the same after encoding and
+// decoding it again, and that Skip agrees with Unpack.
 func FuzzUnpack(f *testing.F) {
 	f.Add(tuple.Tuple{nil, "a\x00", []byte{0, 255}, -1, bigInt("-0x10000000000000000"), float32(1), 2.0, true,
 		tuple.UUID{}, tuple.IncompleteVersionstamp(1)}.Pack())
@@ -221,7 +221,7 @@ func FuzzUnpack(f *testing.F) {
 			}
 		}
 		if (err == nil) != (skipErr == nil) {
-			t.Fatalf("Unpack says %v, Skip says %v", err, skipErr)
+			t.Fatalf("Unpack returns %v, Skip returns %v", err, skipErr)
 		}
 		if err != nil {
 			return

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Skip returns what follows the first element of b, without decoding it.
+// Skip returns the bytes after the first element of b, without decoding it.
 func Skip(b []byte) (rest []byte, err error) { return skip(b, 0) }
 
 func skip(b []byte, depth int) ([]byte, error) {

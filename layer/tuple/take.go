@@ -35,7 +35,7 @@ func takeMagnitude(b []byte) (magnitude uint64, negative bool, rest []byte, err 
 	return magnitude, negative, b[1+size:], nil
 }
 
-// TakeInt decodes an integer that fits an int64; another one is ErrRange.
+// TakeInt decodes an integer. The error is ErrRange if it does not fit into an int64.
 func TakeInt(b []byte) (n int64, rest []byte, err error) {
 	magnitude, negative, rest, err := takeMagnitude(b)
 	switch {
@@ -49,7 +49,7 @@ func TakeInt(b []byte) (n int64, rest []byte, err error) {
 	return int64(magnitude), rest, nil
 }
 
-// TakeUint decodes an integer that fits a uint64; another one is ErrRange.
+// TakeUint decodes an integer. The error is ErrRange if it does not fit into a uint64.
 func TakeUint(b []byte) (n uint64, rest []byte, err error) {
 	magnitude, negative, rest, err := takeMagnitude(b)
 	if err != nil {
@@ -99,7 +99,7 @@ func TakeBig(b []byte) (n *big.Int, rest []byte, err error) {
 	return n.Neg(n.SetBytes(flipped)), rest, nil
 }
 
-// TakeNil consumes a null that is not inside a nested tuple and reports whether there was one; if not, rest is b.
+// TakeNil consumes a null outside of a nested tuple, if there is one. Otherwise rest is b.
 func TakeNil(b []byte) (isNil bool, rest []byte) {
 	if len(b) > 0 && b[0] == codeNil {
 		return true, b[1:]
@@ -107,7 +107,7 @@ func TakeNil(b []byte) (isNil bool, rest []byte) {
 	return false, b
 }
 
-// TakeBytes decodes a byte string. v shares b's memory where nothing in it was escaped.
+// TakeBytes decodes a byte string. v shares b's memory if it contains no escapes.
 func TakeBytes(b []byte) (v, rest []byte, err error) {
 	if err := expect(b, codeBytes, 0, "a byte string"); err != nil {
 		return nil, nil, err
@@ -121,7 +121,7 @@ func TakeString(b []byte) (s string, rest []byte, err error) {
 	return string(v), rest, err
 }
 
-// TakeStringBytes decodes a Unicode string without converting it. v shares b's memory where nothing in it was escaped.
+// TakeStringBytes decodes a Unicode string without converting it. v shares b's memory if it contains no escapes.
 func TakeStringBytes(b []byte) (v, rest []byte, err error) {
 	if err := expect(b, codeString, 0, "a string"); err != nil {
 		return nil, nil, err
@@ -137,7 +137,7 @@ func takeEscaped(b []byte) (v, rest []byte, err error) {
 	case end+1 == len(b) || b[end+1] != escape:
 		return b[:end:end], b[end+1:], nil
 	}
-	v = append(make([]byte, 0, end+16), b[:end]...) // not len(b): what follows may be long
+	v = append(make([]byte, 0, end+16), b[:end]...) // not len(b), because the rest of b may be long
 	for {
 		v = append(v, 0)
 		b = b[end+2:]
@@ -198,7 +198,7 @@ func TakeUUID(b []byte) (u UUID, rest []byte, err error) {
 	return UUID(b[1:17]), b[17:], nil
 }
 
-// TakeVersionstamp decodes a versionstamp, complete or not.
+// TakeVersionstamp decodes a versionstamp, complete or incomplete.
 func TakeVersionstamp(b []byte) (v Versionstamp, rest []byte, err error) {
 	if err := expect(b, codeVersionstamp, 12, "a versionstamp"); err != nil {
 		return v, nil, err
@@ -208,8 +208,8 @@ func TakeVersionstamp(b []byte) (v Versionstamp, rest []byte, err error) {
 	return v, b[13:], nil
 }
 
-// TakeNested returns the encoded elements of a nested tuple, sharing b's memory: read them with the Take functions and
-// TakeNestedNil until none is left.
+// TakeNested returns the encoded elements of a nested tuple, sharing b's memory. Decode them with the Take functions
+// and TakeNestedNil.
 func TakeNested(b []byte) (elements, rest []byte, err error) {
 	if err := expect(b, codeNested, 0, "a nested tuple"); err != nil {
 		return nil, nil, err
@@ -230,7 +230,7 @@ func TakeNestedNil(b []byte) (isNil bool, rest []byte) {
 	return false, b
 }
 
-// expect checks that b begins with code and has size bytes after it.
+// expect checks that b begins with code, followed by at least size bytes.
 func expect(b []byte, code byte, size int, want string) error {
 	if len(b) == 0 {
 		return ErrTruncated
@@ -245,5 +245,5 @@ func expect(b []byte, code byte, size int, want string) error {
 }
 
 func wrongType(b []byte, want string) error {
-	return fmt.Errorf("%w: type code 0x%02x where %s is expected", ErrType, b[0], want)
+	return fmt.Errorf("%w: type code 0x%02x instead of %s", ErrType, b[0], want)
 }

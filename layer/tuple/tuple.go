@@ -1,12 +1,13 @@
-// Package tuple is FoundationDB's tuple encoding: typed values to bytes that sort as the values do, element by element,
-// with no dependency on FoundationDB's client.
+// Package tuple implements FoundationDB's tuple encoding: typed values are encoded as bytes that sort like the values,
+// element by element. It does not depend on FoundationDB's client.
 //
-// Source: design/tuple.md of apple/foundationdb. All its standard types are here, with Java's and Python's big integers
-// (0x0b, 0x1d) and 96-bit versionstamps (0x33). Its deprecated and reserved types are refused, never misread.
-// The types that Divan stores nothing of are kept for reading what other programs of FoundationDB's wrote (clause S3).
+// The specification is design/tuple.md of apple/foundationdb. All its standard types are supported, including the big
+// integers of Java and Python (0x0b, 0x1d) and 96-bit versionstamps (0x33). Deprecated and reserved types are rejected.
+// Types that Divan does not store are supported for reading what other programs have written to FoundationDB (clause
+// S3).
 //
-// There are two ways in. A Tuple is convenient and boxes its elements. The Append and Take functions handle one element
-// without boxing it and are for paths that run once a row.
+// There are two interfaces. A Tuple is convenient and boxes its elements. The Append and Take functions handle one
+// element without boxing it; use them where they run once for each row.
 package tuple
 
 import (
@@ -15,14 +16,14 @@ import (
 	"math/big"
 )
 
-// The type codes of the specification.
+// Type codes of the specification.
 const (
 	codeNil          = 0x00
 	codeBytes        = 0x01
 	codeString       = 0x02
 	codeNested       = 0x05
 	codeNegativeBig  = 0x0b
-	codeZero         = 0x14 // 0x0c to 0x1c: the distance from zero is the number of bytes, below it negative
+	codeZero         = 0x14 // 0x0c to 0x1c: the distance from codeZero is the number of bytes; lower codes are negative
 	codePositiveBig  = 0x1d
 	codeFloat32      = 0x20
 	codeFloat64      = 0x21
@@ -31,38 +32,38 @@ const (
 	codeUUID         = 0x30
 	codeVersionstamp = 0x33
 
-	// escape follows a zero byte that does not end its element.
+	// escape follows a zero byte inside an element.
 	escape = 0xff
 )
 
 const (
-	// MaxBigBytes is the longest magnitude of an integer, in bytes: its length is one byte of the encoding.
+	// MaxBigBytes is the maximum magnitude of an integer in bytes, because the encoding has one byte for the length.
 	MaxBigBytes = 255
 
-	// maxDepth bounds the nesting that Unpack follows, so that hostile bytes cannot exhaust the stack. A key of
-	// kv.MaxKeySize bytes cannot nest deeper than this in any sensible layout.
+	// maxDepth limits the nesting that Unpack accepts, so that malicious input cannot exhaust the stack. A key of
+	// kv.MaxKeySize bytes does not nest deeper in any sensible layout.
 	maxDepth = 1000
 )
 
-// Errors of decoding; ask with errors.Is.
+// Errors of decoding, to be used with errors.Is.
 var (
 	ErrTruncated = errors.New("tuple: truncated")
-	ErrType      = errors.New("tuple: another type")
+	ErrType      = errors.New("tuple: unexpected type")
 	ErrRange     = errors.New("tuple: integer out of range")
 	ErrDepth     = errors.New("tuple: nested too deep")
 )
 
-// Tuple is a sequence of elements. Encoded are: nil, []byte, string, Tuple, int, int8 to int64, uint, uint8 to uint64,
-// *big.Int, float32, float64, bool, UUID, [16]byte and Versionstamp. Anything else is a mistake in the program and
-// panics when packed, as does an integer of more than MaxBigBytes bytes.
+// Tuple is a sequence of elements. Elements may be nil, []byte, string, Tuple, int, int8 to int64, uint, uint8 to
+// uint64, *big.Int, float32, float64, bool, UUID, [16]byte and Versionstamp. Packing panics for other types, which are
+// a programming error, and for integers of more than MaxBigBytes bytes.
 //
-// Decoded, an integer is an int64, or else a uint64 if that holds it, or else a *big.Int.
+// A decoded integer is an int64 if it fits, otherwise a uint64 if it fits, otherwise a *big.Int.
 type Tuple []any
 
 // UUID is encoded as its 16 bytes (RFC 4122 order).
 type UUID [16]byte
 
-// Versionstamp is a position in the order of all commits: the 10 bytes a commit fills in and 2 bytes to order keys
+// Versionstamp is a position in the order of all commits: 10 bytes that the commit fills in, and 2 bytes to order keys
 // within one transaction.
 type Versionstamp struct {
 	Transaction [10]byte
@@ -71,19 +72,19 @@ type Versionstamp struct {
 
 var incomplete = [10]byte{escape, escape, escape, escape, escape, escape, escape, escape, escape, escape}
 
-// IncompleteVersionstamp is one that a commit is to fill in.
+// IncompleteVersionstamp returns a versionstamp that the commit completes.
 func IncompleteVersionstamp(user uint16) Versionstamp {
 	return Versionstamp{Transaction: incomplete, User: user}
 }
 
-// Incomplete reports whether v is still to be filled in by a commit.
+// Incomplete reports whether v has yet to be completed by a commit.
 func (v Versionstamp) Incomplete() bool { return v.Transaction == incomplete }
 
 // Pack returns the encoding of t in a new slice. See Append.
 func (t Tuple) Pack() []byte { return t.Append(nil) }
 
-// Append appends the encoding of t to dst, which is often a subspace's prefix. Incomplete versionstamps are encoded as
-// they are; PackWithVersionstamp is the way to find them.
+// Append appends the encoding of t to dst, which is often a subspace's prefix. It encodes incomplete versionstamps as
+// they are; use PackWithVersionstamp to find their offset.
 func (t Tuple) Append(dst []byte) []byte {
 	for _, e := range t {
 		dst = appendElement(dst, e, false)
@@ -91,15 +92,15 @@ func (t Tuple) Append(dst []byte) []byte {
 	return dst
 }
 
-// PackWithVersionstamp appends the encoding of t to dst and returns with it the offset, from the start of dst, of the
-// 10 bytes that the commit replaces: what kv's SetVersionstampedKey and SetVersionstampedValue take. t must hold
+// PackWithVersionstamp appends the encoding of t to dst. It also returns the offset, from the start of dst, of the 10
+// bytes that the commit replaces, as kv's SetVersionstampedKey and SetVersionstampedValue need it. t must contain
 // exactly one incomplete versionstamp, at any depth.
 func (t Tuple) PackWithVersionstamp(dst []byte) (packed []byte, offset int, err error) {
 	n := t.incompletes()
 	if n != 1 {
 		return nil, 0, fmt.Errorf("tuple: %d incomplete versionstamps, want 1", n)
 	}
-	// The offset is found by encoding up to the stamp: searching the bytes for ten 0xff could find a string.
+	// The offset is computed while encoding. Searching the encoding for ten 0xff bytes could find a string.
 	packed, offset = t.appendFindingStamp(dst, false)
 	return packed, offset, nil
 }
@@ -119,7 +120,7 @@ func (t Tuple) incompletes() int {
 	return n
 }
 
-// appendFindingStamp encodes t and says where the 10 bytes of its incomplete versionstamp are, or -1.
+// appendFindingStamp encodes t and returns the offset of its incomplete versionstamp's 10 bytes, or -1.
 func (t Tuple) appendFindingStamp(dst []byte, nested bool) (packed []byte, offset int) {
 	offset = -1
 	for _, e := range t {

@@ -20,12 +20,13 @@ func bigInt(s string) *big.Int {
 	return n
 }
 
-// TestTuple_Pack has the published examples of apple/foundationdb's design/tuple.md, and the edges of each type.
+// TestTuple_Pack checks the published examples of apple/foundationdb's design/tuple.md, and extreme values of each
+// type.
 func TestTuple_Pack(t *testing.T) {
 	tests := map[string]struct {
 		in   tuple.Tuple
 		want string
-		back tuple.Tuple // where it differs from in
+		back tuple.Tuple // if different from in
 	}{
 		"spec bytes":  {tuple.Tuple{[]byte("foo\x00bar")}, "\x01foo\x00\xffbar\x00", nil},
 		"spec string": {tuple.Tuple{"F\u00d4O\u0000bar"}, "\x02F\xc3\x94O\x00\xffbar\x00", nil},
@@ -114,7 +115,7 @@ func TestTuple_Pack_panics(t *testing.T) {
 	for _, n := range []*big.Int{longest, new(big.Int).Neg(longest)} {
 		back, err := tuple.Unpack(tuple.Tuple{n}.Pack())
 		if err != nil || back[0].(*big.Int).Cmp(n) != 0 {
-			t.Errorf("the longest integer came back as %v, %v", back, err)
+			t.Errorf("the longest integer was decoded as %v, %v", back, err)
 		}
 	}
 }
@@ -165,7 +166,7 @@ func TestTuple_PackWithVersionstamp(t *testing.T) {
 	stamp := tuple.IncompleteVersionstamp(7)
 	tests := map[string]struct {
 		in     tuple.Tuple
-		offset int // -1: refused
+		offset int // -1 means an error
 	}{
 		"first":                {tuple.Tuple{stamp}, 1},
 		"after a string":       {tuple.Tuple{"ab", stamp, 1}, 5},
@@ -197,7 +198,7 @@ func TestTuple_PackWithVersionstamp(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Contains(got, []byte("\x330123456789\x00\x07")) {
-				t.Errorf("the stamp went astray: %q", got)
+				t.Errorf("the stamp is at the wrong place: %q", got)
 			}
 		})
 	}

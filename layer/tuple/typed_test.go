@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// TestTyped writes a row with the Append functions and reads it with the Take functions, against the same row as a
-// Tuple.
+// TestTyped writes a row with the Append functions, compares it with the same row as a Tuple, and reads it with the
+// Take functions.
 func TestTyped(t *testing.T) {
 	stamp := tuple.Versionstamp{Transaction: [10]byte{5}, User: 6}
 	id := tuple.UUID{7}
@@ -58,7 +58,7 @@ func TestTyped(t *testing.T) {
 	if !isNil || string(bs) != "b\x00" || s != "s\x00" || n != -300 || u != math.MaxUint64 || bn.Int64() != -1 ||
 		f32 != 1 || f64 != -2 ||
 		!v || uuid != id || vs != stamp || string(end) != "end" || len(b) != 0 {
-		t.Error("an element came back changed", isNil, bs, s, n, u, bn, f32, f64, v, uuid, vs, end, b)
+		t.Error("an element was decoded differently", isNil, bs, s, n, u, bn, f32, f64, v, uuid, vs, end, b)
 	}
 	isNil, nested = tuple.TakeNestedNil(nested)
 	in, nested, err := tuple.TakeString(nested)
@@ -100,7 +100,7 @@ func TestTyped_refuses(t *testing.T) {
 	wrong("TakeNested of a number", err, tuple.ErrType)
 }
 
-// TestAppend_allocations holds the promise of the typed functions: nothing is boxed.
+// TestAppend_allocations checks that the typed functions do not box elements.
 func TestAppend_allocations(t *testing.T) {
 	buf := make([]byte, 0, 256)
 	stamp := tuple.IncompleteVersionstamp(1)

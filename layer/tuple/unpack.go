@@ -7,7 +7,7 @@ import (
 	"math/big"
 )
 
-// Unpack decodes all of b. Byte strings are copies.
+// Unpack decodes all of b. Byte strings are copied.
 func Unpack(b []byte) (Tuple, error) {
 	t := Tuple{}
 	for len(b) > 0 {
@@ -21,7 +21,7 @@ func Unpack(b []byte) (Tuple, error) {
 	return t, nil
 }
 
-// Take decodes the first element of b, as Unpack does, and returns what follows it.
+// Take decodes the first element of b, like Unpack, and returns the bytes after it.
 func Take(b []byte) (element any, rest []byte, err error) { return takeElement(b, 0) }
 
 func takeElement(b []byte, depth int) (any, []byte, error) {
@@ -61,7 +61,7 @@ func boxed[T any](v T, rest []byte, err error) (any, []byte, error) {
 	return v, rest, nil
 }
 
-// takeNested decodes the elements after a nested tuple's type code up to its end.
+// takeNested decodes the elements of a nested tuple, after its type code, up to its end.
 func takeNested(b []byte, depth int) (any, []byte, error) {
 	if depth > maxDepth {
 		return nil, nil, ErrDepth
@@ -94,7 +94,7 @@ func takeInteger(b []byte) (any, []byte, error) {
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case n.IsInt64(): // longer than it need be, but the same number
+		case n.IsInt64(): // not the shortest encoding, but the same number
 			return n.Int64(), rest, nil
 		case n.IsUint64():
 			return n.Uint64(), rest, nil

@@ -11,12 +11,12 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// Who may ask what (chttpd_auth_request). Every endpoint names one of these; those under /{db} also open the database,
-// which is where an unknown one becomes a 404.
+// The access rules (chttpd_auth_request). Every endpoint names one of these functions. Those for paths under /{db} also
+// open the database, which returns 404 if it does not exist.
 
 type access func(q *call.Request) error
 
-// gate is where databases are opened for those who may use them.
+// gate opens databases for the users who may use them.
 type gate struct {
 	store    *layer.Store
 	settings *Settings
@@ -38,7 +38,7 @@ func metricsReader(q *call.Request) error {
 	return nil
 }
 
-// databaseLister is who may list databases: admins, or everyone where the setting says so.
+// databaseLister allows admins to list databases, or everyone if the setting says so.
 func (g *gate) databaseLister(q *call.Request) error {
 	if g.settings.IsTrue("chttpd", "admin_only_all_dbs") {
 		return serverAdmin(q)
@@ -69,7 +69,7 @@ func (g *gate) databaseMember(q *call.Request) error {
 	return nil
 }
 
-// systemFeed reports whether the request lists users or replications, which only server admins may.
+// systemFeed reports whether the request lists users or replications, which is only for server admins.
 func systemFeed(q *call.Request) bool {
 	listed := q.Part(1) == "_all_docs" || q.Part(1) == "_changes"
 	return listed && (q.Part(0) == auth.UsersDatabase || q.Part(0) == replicatorDatabase)
@@ -95,7 +95,7 @@ func (g *gate) adminOfServer(q *call.Request) error {
 	return g.open(q)
 }
 
-// databaseAccess: only server admins create and delete databases.
+// databaseAccess allows only server admins to create and delete databases.
 func (g *gate) databaseAccess(q *call.Request) error {
 	if q.Method == http.MethodPut || q.Method == http.MethodDelete {
 		return serverAdmin(q)
@@ -103,18 +103,19 @@ func (g *gate) databaseAccess(q *call.Request) error {
 	return g.databaseMember(q)
 }
 
-// replicatorDatabase and the users' database are open to more than server admins, unlike every other database whose
-// name begins with an underscore.
+// replicatorDatabase and the users' database are open to others than server admins, unlike all other databases whose
+// names begin with an underscore.
 const replicatorDatabase = "_replicator"
 
-// open finds the database that the path names. The first user that an admin makes makes the database of users.
+// open opens the database that the path names. When an admin creates the first user, open creates the database of
+// users.
 func (g *gate) open(q *call.Request) (err error) {
 	q.DB, err = g.store.Database(q.Ctx(), q.Path[0])
 	if err != nil && layer.KindOf(err) == layer.NotFound && q.Path[0] == auth.UsersDatabase && q.User.IsAdmin() &&
 		(q.Method == http.MethodPut || q.Method == http.MethodPost) {
 		q.DB, err = g.store.Create(q.Ctx(), auth.UsersDatabase,
 			layer.CreateOptions{Security: []byte(databases.AdminsOnly)})
-		if layer.KindOf(err) == layer.Exists && err != nil { // somebody else was first
+		if layer.KindOf(err) == layer.Exists && err != nil { // another request created it first
 			q.DB, err = g.store.Database(q.Ctx(), auth.UsersDatabase)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// asked is an answer.
+// asked is a response.
 type asked struct {
 	status        int
 	error, reason string
@@ -42,11 +42,11 @@ func (s *server) ask(t *testing.T, method, path, body string, header ...string) 
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
 	var fault struct{ Error, Reason string }
-	_ = json.Unmarshal(text, &fault) // a list, or no error
+	_ = json.Unmarshal(text, &fault) // the body may be a list, or no error
 	return asked{res.StatusCode, fault.Error, fault.Reason, string(text)}
 }
 
-// member is the value of a member of an answer that has to be a success.
+// member returns the value of a member of a response, which must be a success.
 func (s *server) member(t *testing.T, member, method, path, body string) string {
 	t.Helper()
 	a := s.ask(t, method, path, body)
@@ -54,12 +54,12 @@ func (s *server) member(t *testing.T, member, method, path, body string) string 
 		t.Fatalf("%s %s: %d %s", method, path, a.status, a.body)
 	}
 	var m map[string]any
-	_ = json.Unmarshal([]byte(a.body), &m) // no member is wanted of what is no object
+	_ = json.Unmarshal([]byte(a.body), &m) // no member is wanted of a body that is not an object
 	text, _ := m[member].(string)
 	return text
 }
 
-// state is all of a database that HTTP shows.
+// state is everything that HTTP shows of a database.
 func (s *server) state(t *testing.T, db string) string {
 	t.Helper()
 	var b strings.Builder
@@ -75,7 +75,7 @@ func (s *server) state(t *testing.T, db string) string {
 	return b.String()
 }
 
-// Wrong input: each has a 400-class answer of CouchDB's form, and nothing changes, not even the sequence.
+// Every wrong input gets a 4xx response in CouchDB's form, and changes nothing, not even the sequence.
 func TestBadInput(t *testing.T) {
 	s := serve(t, nil)
 	s.member(t, "", "PUT", "/db?changes_shards=2", "")
@@ -92,7 +92,7 @@ func TestBadInput(t *testing.T) {
 	}
 	last := s.member(t, "update_seq", "GET", "/db", "")
 	s.member(t, "", "PUT", "/other/x", `{}`)
-	foreign := s.member(t, "update_seq", "GET", "/other", "") // later than last, of the same store
+	foreign := s.member(t, "update_seq", "GET", "/other", "") // a later sequence of the same store
 	incarnation := "1501" + last[2:]
 	before := s.state(t, "db")
 	long := strings.Repeat("x", 513)
@@ -112,7 +112,7 @@ func TestBadInput(t *testing.T) {
 		"empty": "", "capitals": strings.ToUpper(last[:len(last)-2]) + "AA", "too short": last[:24], "too long": last +
 			"00", "odd": last + "0", "null": "null",
 		"of another database": foreign, "of the future": "14ffffffffffffffff00000000",
-		"of an incarnation not reached": incarnation, "of a far incarnation": "16ffff" + last[2:],
+		"of a future incarnation": incarnation, "of a far incarnation": "16ffff" + last[2:],
 	} {
 		reason := "since"
 		for _, feed := range []string{"normal", "longpoll", "continuous", "eventsource"} {
@@ -155,7 +155,7 @@ func TestBadInput(t *testing.T) {
 		add("a "+name+" parent", "PUT", "/db/"+id, `{"_rev":"`+rev+`"}`, 409, "conflict", "Document update conflict.")
 		add("a "+name+" parent, by If-Match", "PUT", "/db/"+id, `{}`, 409, "conflict", "Document update conflict.",
 			"If-Match", `"`+rev+`"`)
-		if name != "stemmed" { // its body is there until compaction
+		if name != "stemmed" { // the body exists until compaction
 			add("a "+name+" parent of an attachment", "PUT", "/db/"+id+"/a?rev="+rev, `x`, 409, "not_found",
 				"missing_rev")
 			add("read a "+name+" revision", "GET", "/db/"+id+"?rev="+rev, "", 404, "not_found", "missing")
@@ -221,7 +221,7 @@ func TestBadInput(t *testing.T) {
 
 	add("an attachment with a wrong Content-MD5", "PUT", "/db/new/a", `hello`, 400, "content_md5_mismatch",
 		"Possible message corruption.", "Content-MD5", "N7Wa/VknJfkwXkhKXX9RaA==")
-	add("an attachment with a Content-MD5 that is none", "PUT", "/db/new/a", `hello`, 400, "content_md5_mismatch", "",
+	add("an attachment with an invalid Content-MD5", "PUT", "/db/new/a", `hello`, 400, "content_md5_mismatch", "",
 		"Content-MD5", "?")
 	related := []string{"Content-Type", "multipart/related; boundary=b"}
 	parts := func(announced, data string) string {
@@ -236,12 +236,12 @@ func TestBadInput(t *testing.T) {
 	add("a part with a wrong digest", "PUT", "/db/new",
 		parts(`"length":5,"digest":"md5-N7Wa/VknJfkwXkhKXX9RaA=="`,
 			"hello"), 400, "content_md5_mismatch", "Possible message corruption.", related...)
-	add("a part that does not come", "PUT", "/db/new",
+	add("a missing part", "PUT", "/db/new",
 		"--b\r\nContent-Type: application/json\r\n\r\n"+`{"_attachments":{"a":{"follows":true,"length":5}}}`+
 			"\r\n--b--", 400, "bad_request", "", related...)
-	add("a part that breaks off", "PUT", "/db/new", strings.TrimSuffix(parts(`"length":5`, "hello"), "\r\n--b--"), 400,
+	add("an interrupted part", "PUT", "/db/new", strings.TrimSuffix(parts(`"length":5`, "hello"), "\r\n--b--"), 400,
 		"bad_request", "", related...)
-	add("a stub of nothing", "PUT", "/db/new", `{"_attachments":{"a":{"stub":true}}}`, 412, "missing_stub",
+	add("a stub without an attachment", "PUT", "/db/new", `{"_attachments":{"a":{"stub":true}}}`, 412, "missing_stub",
 		"Invalid attachment stub in new for a")
 	add("a stub with another digest", "PUT", "/db/doc?rev="+first,
 		`{"_attachments":{"a":{"stub":true,"digest":"md5-N7Wa/VknJfkwXkhKXX9RaA=="}}}`, 412, "missing_stub", "")
@@ -257,11 +257,11 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	if after := s.state(t, "db"); after != before {
-		t.Errorf("the database was\n%s\nand is\n%s", before, after)
+		t.Errorf("the database was\n%s\nand is now\n%s", before, after)
 	}
 }
 
-// purgeOf is a body with so many documents and revisions of each.
+// purgeOf returns a body with this many documents, and revisions of each.
 func purgeOf(docs, revs int) string {
 	list := strings.TrimSuffix(strings.Repeat(`"1-a",`, revs), ",")
 	members := make([]string, docs)
@@ -271,7 +271,7 @@ func purgeOf(docs, revs int) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// An attachment that ends before its announced length is not written, and whoever still listens is told.
+// An attachment that ends before its declared length is not written, and a client that still listens gets an error.
 func TestBadInput_brokenOff(t *testing.T) {
 	s := serve(t, nil)
 	s.member(t, "", "PUT", "/db", "")
@@ -307,11 +307,11 @@ func TestBadInput_brokenOff(t *testing.T) {
 		conn.Close()
 	}
 	if after := s.state(t, "db"); after != before {
-		t.Errorf("the database was\n%s\nand is\n%s", before, after)
+		t.Errorf("the database was\n%s\nand is now\n%s", before, after)
 	}
 }
 
-// Reshards of a database that is being deleted and made again: each is done or finds no database.
+// Each reshard of a database that is deleted and created again at the same time succeeds or finds no database.
 func TestBadInput_reshardDeleted(t *testing.T) {
 	s := serve(t, nil)
 	for range 5 {
@@ -330,12 +330,12 @@ func TestBadInput_reshardDeleted(t *testing.T) {
 		s.member(t, "", "DELETE", "/db", "")
 		reshards.Wait()
 		if a := s.ask(t, "GET", "/db", ""); a.status != 404 {
-			t.Errorf("the database is back: %d %s", a.status, a.body)
+			t.Errorf("the database exists again: %d %s", a.status, a.body)
 		}
 	}
 }
 
-// Chunks that are none are the client's fault.
+// Invalid chunks are the client's fault.
 func TestBadInput_chunks(t *testing.T) {
 	s := serve(t, nil)
 	s.member(t, "", "PUT", "/db", "")
@@ -362,6 +362,6 @@ func TestBadInput_chunks(t *testing.T) {
 		}
 	}
 	if after := s.state(t, "db"); after != before {
-		t.Errorf("the database was\n%s\nand is\n%s", before, after)
+		t.Errorf("the database was\n%s\nand is now\n%s", before, after)
 	}
 }

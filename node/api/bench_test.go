@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// cities are bodies of _bulk_docs with documents of some 300 bytes.
+// cities returns bodies for _bulk_docs, with documents of some 300 bytes.
 func cities(batch, n int) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"docs":[`)
@@ -27,7 +27,7 @@ func cities(batch, n int) []byte {
 	return b.Bytes()
 }
 
-// load writes batches of 1,000 documents over some connections.
+// load writes batches of 1,000 documents over several connections.
 func load(b *testing.B, s *server, batches, connections int) time.Duration {
 	b.Helper()
 	bodies := make([][]byte, batches)
@@ -60,7 +60,7 @@ func load(b *testing.B, s *server, batches, connections int) time.Duration {
 	return time.Since(began)
 }
 
-// Documents per second through _bulk_docs, client and server in one process.
+// BenchmarkBulkDocs measures documents per second through _bulk_docs, with client and server in one process.
 func BenchmarkBulkDocs(b *testing.B) {
 	for _, connections := range []int{1, 4} {
 		b.Run(fmt.Sprintf("connections=%d", connections), func(b *testing.B) {
@@ -76,7 +76,7 @@ func BenchmarkBulkDocs(b *testing.B) {
 	}
 }
 
-// Rows per second of long answers.
+// BenchmarkRows measures rows per second of long responses.
 func BenchmarkRows(b *testing.B) {
 	s := serve(b, nil)
 	s.must(b, "PUT", "/db", "")
@@ -108,7 +108,7 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-// Single writes of 64 clients.
+// BenchmarkPut measures single writes by 64 clients.
 func BenchmarkPut(b *testing.B) {
 	s := serve(b, nil)
 	s.must(b, "PUT", "/db", "")

@@ -17,8 +17,8 @@ const (
 	attachmentLimit = 3 << 20
 )
 
-// bodies are the endpoints that may get a body, as api.Bodies names them, with a request to each and its limit; 0 where
-// the body is not read.
+// bodies has a request for each endpoint that may get a body, named as in api.Bodies, and its limit; 0 if the body is
+// not read.
 var bodies = map[string]struct {
 	line  string
 	limit int64
@@ -55,7 +55,7 @@ var bodies = map[string]struct {
 	"POST database/_import":               {"POST /new/_import", -1},
 	"POST design/_view/*":                 {"POST /db/_design/d/_view/v", requestLimit},
 	"POST design/_view/*/queries":         {"POST /db/_design/d/_view/v/queries", requestLimit},
-	// Those that are in no table.
+	// endpoints that are not in a table
 	"PUT database":            {"PUT /db", 0},
 	"POST database":           {"POST /db", requestLimit},
 	"PUT document":            {"PUT /db/doc", requestLimit},
@@ -67,8 +67,8 @@ var bodies = map[string]struct {
 	"PUT design's attachment": {"PUT /db/_design/d/att", attachmentLimit},
 }
 
-// A body whose declared length is beyond what its endpoint takes is refused before it comes, and is not asked for. One
-// that is as long as the endpoint takes is asked for.
+// A body whose declared length is larger than its endpoint allows is refused before it is sent, and is not asked for.
+// The largest allowed body is asked for.
 func TestBody_DeclaredLength(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Limits.Request, o.Limits.Attachment = requestLimit, attachmentLimit })
 	s.must(t, "PUT", "/db", "")
@@ -103,7 +103,7 @@ func TestBody_DeclaredLength(t *testing.T) {
 				}
 			}
 		}
-		// These handlers do not get as far as the body here.
+		// These handlers do not reach the body here.
 		unread := []string{"POST server/_session", "POST server/_backup", "PUT design's attachment"}
 		if b.limit != 0 && !slices.Contains(unread, name) {
 			if res := ask(b.line, max(b.limit, 1), expects); res.StatusCode != http.StatusContinue {
@@ -113,7 +113,7 @@ func TestBody_DeclaredLength(t *testing.T) {
 	}
 }
 
-// Attachments that follow their document are not counted with it.
+// The length of attachments that follow their document is not counted as part of it.
 func TestBody_DeclaredLengthOfRelated(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Limits.Request, o.Limits.Attachment = requestLimit, attachmentLimit })
 	s.must(t, "PUT", "/db", "")

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// loadKeys writes the keys of a fixture.
+// loadKeys writes the keys of a fixture to the engine.
 func loadKeys(t *testing.T, e kv.Engine, file string) {
 	t.Helper()
 	f, err := os.Open(file)
@@ -70,7 +70,7 @@ func TestDeprecatedSubspace(t *testing.T) {
 		t.Errorf("a is %s", text)
 	}
 
-	// One who waits since before the first write in the new layout misses nothing.
+	// A feed that has waited since before the first write in the new layout misses nothing.
 	feed := s.follow(t, "/old/_changes?feed=continuous&heartbeat=30000&since="+a)
 	if line := feed.row(); !strings.Contains(line, `"id":"b"`) {
 		t.Fatal(line)

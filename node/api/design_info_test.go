@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// While an index is built, _info shows its goal and how far each shard is.
+// While an index is built, _info shows the goal and the progress of each shard.
 func TestDesignInfo_progress(t *testing.T) {
 	s := serve(t, nil)
 	db, err := s.store.Create(t.Context(), "db", layer.CreateOptions{Shards: 2})
@@ -49,7 +49,7 @@ func TestDesignInfo_progress(t *testing.T) {
 	if got := info(); got.Building || len(got.Shards) > 0 {
 		t.Errorf("before: %+v", got)
 	}
-	b, err := db.Index(design).StartBuild(t.Context(), 1)
+	b, err := db.StartBuild(t.Context(), layer.IndexJob{Signature: design.Signature}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestDesignInfo_progress(t *testing.T) {
 	}
 }
 
-// Documents that a map function skips are shown with a reason by _info and, all of them, by _errors.
+// _info shows some documents that a map function skips, with reasons, and _errors all of them.
 func TestDesignInfo_skipped(t *testing.T) {
 	s := serve(t, nil)
 	s.must(t, "PUT", "/db", "")

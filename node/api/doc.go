@@ -1,10 +1,10 @@
-// Package api is CouchDB 3.5's HTTP API over the layer. It routes requests to rooms of endpoints, each a package below
-// internal, and says who may ask what. docs/http.md tells how the answers differ from CouchDB's.
+// Package api is CouchDB 3.5's HTTP API over the layer. It routes requests to endpoints, which are grouped in packages
+// below internal, and decides who may ask what. docs/http.md describes how the answers differ from CouchDB's.
 //
 // Reading order: server.go (what happens to every request), routes.go (the table of all endpoints), access.go. Then
-// what every handler uses: internal/call (the request and its answer), internal/fault (the one place where an error
-// becomes a status and a name), internal/intake (bodies, within a budget of memory), internal/encode and
-// internal/decode (JSON). Then the rooms:
+// what every handler uses: internal/call (the request and its response), internal/fault (the one place where an error
+// becomes a status and a name), internal/intake (bodies, within a memory budget), internal/encode and internal/decode
+// (JSON). Then the endpoints:
 //
 //   - internal/docs: documents, their attachments and revisions, one or many at a time
 //   - internal/rows: lists of documents, views, the state of indexes
@@ -13,6 +13,6 @@
 //   - internal/server: this node and the cluster, probes, sessions, metrics, backups
 //   - internal/settings: options that clients read and change, CORS
 //
-// A room has a type Handlers with what it needs of the node. The methods that answer an endpoint take the call and
-// return an error; what needs no more than the call is a function that takes it first.
+// Each of these packages has a type Handlers with what it needs of the node. The methods that answer an endpoint take
+// the call and return an error. What needs only the call is a function that takes it as its first argument.
 package api

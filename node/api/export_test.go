@@ -2,7 +2,7 @@ package api
 
 import "strings"
 
-// Bodies are the endpoints that may get a body, as METHOD TABLE/NAME/PATTERN.
+// Bodies lists the endpoints that may get a body, as METHOD TABLE/NAME/PATTERN.
 func Bodies() (list []string) {
 	all := New(Options{}).routes
 	for name, table := range map[string]map[string][]tail{"server": all.server, "database": all.inDatabase,

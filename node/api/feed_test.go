@@ -41,7 +41,7 @@ func (s *server) call(t testing.TB, method, path, body string, headers ...string
 	return res.StatusCode, string(text)
 }
 
-// must is call for requests that set something up.
+// must is call for requests that must succeed.
 func (s *server) must(t testing.TB, method, path, body string) string {
 	t.Helper()
 	status, text := s.call(t, method, path, body)
@@ -51,10 +51,10 @@ func (s *server) must(t testing.TB, method, path, body string) string {
 	return text
 }
 
-// liveFeed is a feed that is being read line by line.
+// liveFeed is a feed that is read line by line.
 type liveFeed struct {
 	t     *testing.T
-	lines chan string // closed at the end of the answer
+	lines chan string // closed at the end of the response
 	end   func()
 }
 
@@ -84,7 +84,7 @@ func (s *server) follow(t *testing.T, path string) *liveFeed {
 	return f
 }
 
-// next is the next line; ok is false at the end of the feed.
+// next returns the next line; ok is false at the end of the feed.
 func (f *liveFeed) next() (line string, ok bool) {
 	f.t.Helper()
 	select {
@@ -96,7 +96,7 @@ func (f *liveFeed) next() (line string, ok bool) {
 	}
 }
 
-// row is the next line that is not a heartbeat.
+// row returns the next line that is not a heartbeat.
 func (f *liveFeed) row() (line string) {
 	f.t.Helper()
 	for ok := true; ok; {
@@ -146,7 +146,7 @@ func TestFeed_LongpollAnswersAtTheFirstWrite(t *testing.T) {
 	s.must(t, "PUT", "/db", "")
 	s.must(t, "PUT", "/db/before", "{}")
 	f := s.follow(t, "/db/_changes?feed=longpoll&since=now")
-	f.next() // the header and a line break tell that the feed waits
+	f.next() // the header and a line break show that the feed waits
 	s.must(t, "PUT", "/db/after", "{}")
 	var text strings.Builder
 	for line, ok := f.next(); ok; line, ok = f.next() {
@@ -172,7 +172,7 @@ func TestFeed_EndsWithLastSeqWhenTheServerCloses(t *testing.T) {
 		t.Fatal(line)
 	}
 	if _, ok := f.next(); ok {
-		t.Fatal("the feed goes on")
+		t.Fatal("the feed did not end")
 	}
 }
 
@@ -181,17 +181,17 @@ func TestFeed_EndsWhenItsDatabaseIsDeleted(t *testing.T) {
 	s.must(t, "PUT", "/db", "")
 	f := s.follow(t, "/db/_changes?feed=continuous&since=now&heartbeat=30000")
 	s.must(t, "DELETE", "/db", "")
-	s.must(t, "PUT", "/db", "") // another one of the same name is none of its business
+	s.must(t, "PUT", "/db", "") // a new database of the same name must not matter
 	s.must(t, "PUT", "/db/new", "{}")
 	if line := f.row(); !strings.HasPrefix(line, `{"last_seq":`) {
 		t.Fatal(line)
 	}
 	if _, ok := f.next(); ok {
-		t.Fatal("the feed goes on")
+		t.Fatal("the feed did not end")
 	}
 }
 
-// A merged feed goes on over a reshard; a shard's feed says where to go on.
+// A merged feed continues across a reshard. A shard's feed says where to continue.
 func TestFeed_Reshard(t *testing.T) {
 	s := serve(t, nil)
 	s.must(t, "PUT", "/db", "")
@@ -212,7 +212,7 @@ func TestFeed_Reshard(t *testing.T) {
 		t.Fatal(line)
 	}
 	if _, ok := shard.next(); ok {
-		t.Fatal("the replaced shard's feed goes on")
+		t.Fatal("the replaced shard's feed did not end")
 	}
 	for i := range 10 {
 		id := fmt.Sprintf("after%d", i)
@@ -238,7 +238,7 @@ func TestFeed_LimitEndsAContinuousFeed(t *testing.T) {
 	}
 }
 
-// With a filter function only what passes is counted against the limit.
+// With a filter function, only rows that pass count towards the limit.
 func TestFeed_LimitCountsWhatAFilterShows(t *testing.T) {
 	s := serve(t, nil)
 	s.must(t, "PUT", "/db", "")
@@ -273,7 +273,7 @@ func TestFeed_LimitCountsWhatAFilterShows(t *testing.T) {
 	}
 }
 
-// A client that does not read is cut off; the handler does not wait for it for ever.
+// A client that does not read is cut off. The handler does not wait for it forever.
 func TestFeed_SlowClientIsCutOff(t *testing.T) {
 	done := make(chan struct{}, 100)
 	s := serveConns(t, api.ConnLimits{Write: 200 * time.Millisecond}, func(e *embedded.Engine) kv.Engine { return e },
@@ -285,7 +285,7 @@ func TestFeed_SlowClientIsCutOff(t *testing.T) {
 			}
 		})
 	s.must(t, "PUT", "/db", "")
-	for i := range 40 { // more than the sockets' buffers hold
+	for i := range 40 { // more than the sockets' buffers
 		s.must(t, "PUT", fmt.Sprintf("/db/%d", i), `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
 	}
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/db/_changes?include_docs=true", nil)
@@ -301,8 +301,8 @@ func TestFeed_SlowClientIsCutOff(t *testing.T) {
 	}
 }
 
-// A reshard of a database that is being deleted succeeds before the deletion or finds nothing; neither brings the other
-// back.
+// A reshard of a database that is being deleted either succeeds before the deletion or finds no database. It does not
+// bring the database back.
 func TestReshard_OfADatabaseThatIsBeingDeleted(t *testing.T) {
 	s := serve(t, nil)
 	seen := map[int]int{}

@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/node/api"
 )
 
-// Feeds that wait hold little more than the ids that they were given. Where a client has its share of the memory for
-// them, others get theirs, and its next feed begins when enough of its others have ended.
+// Waiting feeds hold little more than the ids that they were given. A client that uses its whole share of the memory
+// for them does not affect others, and its next feed begins once enough of its earlier ones have ended.
 func TestChanges_HeldMemory(t *testing.T) {
 	admins := []string{"_admin"}
 	s := serve(t, func(o *api.Options) {
@@ -27,7 +27,7 @@ func TestChanges_HeldMemory(t *testing.T) {
 	if a := s.ask(t, "PUT", "/db", "", "Authorization", "Basic YW5uYTphbm5h"); a.status != http.StatusCreated {
 		t.Fatal(a.status)
 	}
-	// open has a user follow these ids.
+	// open starts a feed of these ids for a user.
 	open := func(user string) (end func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		url := s.URL + "/db/_changes?feed=continuous&since=now&heartbeat=1000&filter=_doc_ids"
@@ -54,7 +54,7 @@ func TestChanges_HeldMemory(t *testing.T) {
 			end()
 		}
 	}()
-	const share = 5 // feeds that one client may have beside others
+	const share = 5 // the number of feeds that one client may have
 	for range share {
 		ends = append(ends, open("anna"))
 	}
@@ -64,7 +64,7 @@ func TestChanges_HeldMemory(t *testing.T) {
 	next := make(chan func())
 	go func() { next <- open("anna") }() // waits
 	ends = append(ends, open("bob"), open("bob"))
-	ends[0]() // two, as others have come
+	ends[0]() // two feeds, because there are other clients now
 	ends[1]()
 	ends[0] = <-next
 	if _, refused := s.api.Bodies(); refused != 0 {

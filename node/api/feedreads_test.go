@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// readCounter counts what feeds read, which they do at snapshots: bodies, and rows of the feed.
+// readCounter counts what feeds read from snapshots: bodies, and rows of the feed.
 type readCounter struct {
 	*embedded.Engine
 	bodies, entries atomic.Int64
@@ -33,7 +33,7 @@ const (
 	bodiesSubspace  = 6
 )
 
-// subspace is the third element of a key, as tuples encode small integers.
+// subspace returns the third element of a key, a small integer in tuple encoding.
 func subspace(key []byte) int {
 	for i := range 3 {
 		switch {
@@ -65,7 +65,7 @@ func (s countedSnapshot) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterato
 	switch subspace(begin.Key) {
 	case entriesSubspace:
 		return countedRows{rows, &s.c.entries}
-	case bodiesSubspace: // of documents side by side, each of one row
+	case bodiesSubspace: // adjacent documents, each with one row
 		return countedRows{rows, &s.c.bodies}
 	}
 	return rows
@@ -84,7 +84,7 @@ func (r countedRows) Next() bool {
 	return more
 }
 
-// C5: no body is read that is not shown or asked about, and few documents are found without reading the whole feed.
+// C5: only bodies that are shown or filtered on are read, and a few documents are found without reading the whole feed.
 func TestFeed_ReadsWhatItNeeds(t *testing.T) {
 	c := &readCounter{}
 	s := serveOn(t, func(e *embedded.Engine) kv.Engine {
@@ -109,7 +109,7 @@ func TestFeed_ReadsWhatItNeeds(t *testing.T) {
 	}{
 		{"", "", all, 0, all},
 		{"style=all_docs", "", all, 0, all},
-		{"limit=10", "", 10, 0, 13}, // the next one of each shard besides
+		{"limit=10", "", 10, 0, 13}, // and one more for each shard
 		{"limit=10&include_docs=true", "", 10, 10, 13},
 		{"include_docs=true", "", all, all, all},
 		{"filter=_design", "", 2, 0, 0},
@@ -118,7 +118,7 @@ func TestFeed_ReadsWhatItNeeds(t *testing.T) {
 		{"filter=_doc_ids&include_docs=true&descending=true", `{"doc_ids":["007","123"]}`, 2, 2, 0},
 		{"filter=_doc_ids&include_docs=true&limit=1", `{"doc_ids":["007","123"]}`, 1, 1, 0},
 		{"filter=_doc_ids&style=all_docs&include_docs=true&conflicts=true", `{"doc_ids":["000"]}`, 1, 1, 0},
-		{"filter=a/even", "", 149, all, all}, // the other branch of 000 has won,
+		{"filter=a/even", "", 149, all, all}, // the other branch of 000 has won
 		{"filter=_selector", `{"selector":{"n":{"$gte":100}}}`, 200, all, all},
 		{"feed=longpoll&filter=_doc_ids", `{"doc_ids":["007"]}`, 1, 0, 0},
 		{"feed=continuous&timeout=1&filter=_doc_ids&include_docs=true", `{"doc_ids":["007","008"]}`, 2, 2, 0},
@@ -134,9 +134,9 @@ func TestFeed_ReadsWhatItNeeds(t *testing.T) {
 			if rows := strings.Count(text, `"changes":[`); rows != test.rows {
 				t.Errorf("%d rows: %.300s", rows, text)
 			}
-			// Few bodies are read one by one, and no other. All are read as ranges. Those pass over the body of the
-			// branch of 000 that lost, and, since 000 has moved to the end of the feed, over eight that are behind it,
-			// before they go on with those that are wanted (scanGap of the layer).
+			// A few bodies are read one by one, and no others. All bodies are read as ranges. The ranges pass over the
+			// body of the losing branch of 000 and, since 000 has moved to the end of the feed, over up to eight bodies
+			// that are not wanted before they continue with wanted ones (scanGap of the layer).
 			passed := int64(0)
 			if test.bodies == all {
 				passed = 9
@@ -151,7 +151,7 @@ func TestFeed_ReadsWhatItNeeds(t *testing.T) {
 	}
 }
 
-// revOf is a document's revision.
+// revOf returns a document's revision.
 func revOf(t *testing.T, s *server, path string) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(s.must(t, "GET", path, ""), `"_rev":"`)

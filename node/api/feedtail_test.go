@@ -10,10 +10,10 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// What comes is read once for all who wait for it, whatever they show of it.
+// New entries are read once for all feeds that wait for them, whatever each feed shows.
 func TestFeed_ListenersShareReadings(t *testing.T) {
 	if faultkv.Enabled() {
-		t.Skip("it counts readings")
+		t.Skip("it counts reads")
 	}
 	c := &readCounter{}
 	s := serveOn(t, func(e *embedded.Engine) kv.Engine {
@@ -55,8 +55,8 @@ func TestFeed_ListenersShareReadings(t *testing.T) {
 	}
 }
 
-// A feed that shows what it has in memory goes on as one that reads: through documents that are written again and
-// again, more entries than are kept, branches, deletions and a reshard.
+// A feed that is served from memory shows the same as one that reads the store: with documents that are written again
+// and again, more entries than are kept, branches, deletions and a reshard.
 func TestFeed_ListenersFallBehind(t *testing.T) {
 	s := serve(t, nil)
 	s.must(t, "PUT", "/db?changes_shards=2", "")
@@ -107,13 +107,13 @@ func TestFeed_ListenersFallBehind(t *testing.T) {
 				revs, _, _ = strings.Cut(revs, ",")
 			}
 			if newest[id] != revs {
-				t.Errorf("%q: the newest of %s is %s, not %s", query, id, newest[id], revs)
+				t.Errorf("%q: the newest revision of %s is %s, not %s", query, id, newest[id], revs)
 			}
 		}
 	}
 }
 
-// again is the member with the document's revision, where there is one.
+// again returns the member with the document's revision, if it exists.
 func again(t *testing.T, s *server) string {
 	t.Helper()
 	if status, _ := s.call(t, "GET", "/db/again", ""); status != 200 {

@@ -16,7 +16,7 @@ import (
 	"github.com/divandb/divan/node/api"
 )
 
-// handWoken are feeds that the test wakes.
+// handWoken are feeds that the test wakes itself.
 type handWoken struct {
 	mu    sync.Mutex
 	woken []chan struct{}
@@ -41,7 +41,7 @@ func (h *handWoken) wake() {
 	}
 }
 
-// sent is what a handler has written so far.
+// sent records what a handler has written so far.
 type sent struct {
 	header http.Header
 	mu     sync.Mutex
@@ -58,7 +58,7 @@ func (s *sent) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-// take returns what was written since the last take.
+// take returns what was written since the last call of take.
 func (s *sent) take() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *sent) take() string {
 	return s.text.String()
 }
 
-// timedFeed is a feed in a synctest bubble. The store is outside of it, where its own goroutines are.
+// timedFeed is a feed in a synctest bubble. The store is outside of it, because it has goroutines of its own.
 type timedFeed struct {
 	*sent
 	handWoken
@@ -75,7 +75,7 @@ type timedFeed struct {
 	stop  context.CancelFunc
 }
 
-// write is made by a goroutine outside of the bubble, so that the store never sees one of its channels.
+// Writes come from a goroutine outside of the bubble, so that the store never sees one of its channels.
 func inBubble(t *testing.T, path string, run func(f *timedFeed)) {
 	s := serve(t, nil)
 	s.must(t, "PUT", "/db", "")
@@ -115,7 +115,7 @@ func inBubble(t *testing.T, path string, run func(f *timedFeed)) {
 	})
 }
 
-// settle lets a feed read on where the store fails as a cluster does: its delays are in the bubble's time.
+// settle lets a feed read on if the store fails as a cluster does, since its delays are in the bubble's time.
 func settle() {
 	if faultkv.Enabled() {
 		time.Sleep(time.Second)
@@ -123,8 +123,7 @@ func settle() {
 	}
 }
 
-// Half a day of a continuous feed: a heartbeat each minute in which nothing is written, a row for each write, and no
-// end.
+// Half a day of a continuous feed: a heartbeat in each minute without writes, a row for each write, and no end.
 func TestFeed_LivesForHours(t *testing.T) {
 	inBubble(t, "/db/_changes?feed=continuous&since=now&heartbeat=60000&timeout=1000", func(f *timedFeed) {
 		settle()
@@ -152,7 +151,7 @@ func TestFeed_LivesForHours(t *testing.T) {
 	})
 }
 
-// Without heartbeats a feed ends when nothing was shown for as long as its timeout, counted from the last row.
+// Without heartbeats a feed ends when it has shown no row for its timeout, counted from the last row.
 func TestFeed_Timeout(t *testing.T) {
 	for _, c := range []struct {
 		query string
@@ -173,7 +172,7 @@ func TestFeed_Timeout(t *testing.T) {
 				f.write("a")
 				<-f.ended
 				late := time.Duration(0)
-				if faultkv.Enabled() { // its delays and the pauses before attempts are in the bubble's time
+				if faultkv.Enabled() { // delays and pauses before retries are in the bubble's time
 					late = time.Second
 				}
 				if took := time.Since(began); took < c.after || took > c.after+late {
@@ -184,14 +183,14 @@ func TestFeed_Timeout(t *testing.T) {
 					t.Errorf("it said %q", text)
 				}
 				if !strings.Contains(text, `"last_seq":"`) && !strings.HasPrefix(c.query, "feed=eventsource") {
-					t.Errorf("without a last word: %q", text)
+					t.Errorf("without a last line: %q", text)
 				}
 			})
 		})
 	}
 }
 
-// Writes that the filter does not show put off no heartbeat, however often they come.
+// Writes that the filter does not show never delay a heartbeat, however frequent they are.
 func TestFeed_HeartbeatsBesideWritesThatAreNotShown(t *testing.T) {
 	for _, filter := range []string{"d/none", "_design", "_doc_ids&doc_ids=[]"} {
 		t.Run(filter, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/node/api"
 )
 
-// FuzzRequest: no request is answered with an internal error, and every JSON answer is JSON.
+// FuzzRequest checks that no request causes an internal error, and that every JSON response is valid.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []struct{ method, target, kind, body string }{
 		{"PUT", "/db/doc?new_edits=false&rev=1-a", "application/json",
@@ -57,10 +57,10 @@ func FuzzRequest(f *testing.F) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || u.Host != "" || !strings.HasPrefix(target, "/") ||
 			strings.ContainsAny(method, " \t\r\n\x00/") || method == "" {
-			return // not for the handler
+			return // not a request for the handler
 		}
 		if strings.Contains(target, "feed") || strings.Contains(target, "count=") {
-			return // it may take as long as it likes
+			return // it may take arbitrarily long
 		}
 		w := request(t, s, method, target, kind, body)
 		if w.Code >= 500 && w.Code != http.StatusNotImplemented {
@@ -75,7 +75,7 @@ func FuzzRequest(f *testing.F) {
 				t.Fatalf("%s %s: %d, no JSON: %v: %.500s", method, target, w.Code, err, w.Body)
 			}
 		}
-		if request(t, s, "GET", "/db", "", nil).Code == http.StatusNotFound { // it was deleted
+		if request(t, s, "GET", "/db", "", nil).Code == http.StatusNotFound { // the database was deleted
 			request(t, s, "PUT", "/db", "", nil)
 		}
 	})
@@ -84,7 +84,7 @@ func FuzzRequest(f *testing.F) {
 func request(t testing.TB, s *server, method, target, kind string, body []byte) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/", bytes.NewReader(body))
 	r.Method, r.RequestURI = method, target
-	r.URL, _ = url.ParseRequestURI(target) // it was parsed before
+	r.URL, _ = url.ParseRequestURI(target) // parsed above
 	if kind != "" {
 		r.Header.Set("Content-Type", kind)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/node/api"
 )
 
-// patient is a node of a certain health.
+// patient implements api.Health with fixed values.
 type patient struct {
 	ready   error
 	reasons []string
@@ -19,7 +19,7 @@ type patient struct {
 func (p patient) Ready(context.Context) error { return p.ready }
 func (p patient) Degraded() []string          { return p.reasons }
 
-// TestUp holds what a load balancer and an operator read of the node's health.
+// TestUp checks what load balancers and operators read about the node's health.
 func TestUp(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Documents of all sizes around those of the store's chunks are answered as they were written, whatever asks for them:
-// their bodies are copied from the store in pieces where they are large.
+// Documents of all sizes around the store's chunk size are answered as they were written, by every kind of request.
+// Large bodies are copied from the store in pieces.
 func TestLargeDocuments(t *testing.T) {
 	s := serve(t, nil)
 	s.must(t, "PUT", "/db", "")
@@ -29,7 +29,7 @@ func TestLargeDocuments(t *testing.T) {
 			want[id] = text
 		}
 	}
-	spaces := fmt.Sprintf(`{%s}`, strings.Repeat(" ", 300_000)) // a large body without a member
+	spaces := fmt.Sprintf(`{%s}`, strings.Repeat(" ", 300_000)) // a large body without members
 	s.must(t, "PUT", "/db/spaces", spaces)
 	want["spaces"] = spaces
 	data := strings.Repeat("x", 1000)
@@ -98,7 +98,7 @@ func TestLargeDocuments(t *testing.T) {
 		}
 	}
 
-	// With data, as JSON and in parts.
+	// With data, as JSON and as multipart.
 	for _, path := range []string{"/db/attached?attachments=true", `/db/attached?open_revs=all&attachments=true`} {
 		text := s.must(t, "GET", path, "")
 		if !json.Valid([]byte(text)) || !strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(data))) ||
@@ -143,7 +143,7 @@ func askFor(t *testing.T, url, name, value string) *http.Request {
 	return r
 }
 
-// A document with many leaves, some of them large, is answered leaf by leaf, whoever asks.
+// A document with many leaves, some of them large, is answered leaf by leaf.
 func TestLargeDocuments_ManyLeaves(t *testing.T) {
 	s := serve(t, nil)
 	s.must(t, "PUT", "/db", "")

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/node/api"
 )
 
-// What is too large is a 413 in JSON, nothing of it is written, and the server lives on.
+// A body that is too large is refused with 413 in JSON, nothing of it is written, and the server continues to work.
 func TestLimits(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Limits.Request = 1 << 20 })
 	s.must(t, "PUT", "/db", "")
@@ -65,8 +65,8 @@ func TestLimits_Document(t *testing.T) {
 	}
 }
 
-// A panic is a 500 with nothing of it in the answer; after the answer has begun it cuts the connection, so that nobody
-// takes half an answer for a whole one.
+// A panic is answered with 500 and no details. After the response has begun, a panic cuts the connection, so that the
+// client does not take half a response for a whole one.
 func TestPanic(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Users = userRules{t} })
 	s.must(t, "PUT", "/_users", "")
@@ -94,7 +94,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// Random bytes on the port get an error or a closed connection, and the server answers the next one.
+// Random bytes get an error or a closed connection, and the server answers the next request.
 func TestGarbage(t *testing.T) {
 	s := serve(t, nil)
 	for _, garbage := range []string{"\x00\x01\x02\x03\xff\xfe\r\n\r\n", "GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n",

@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// partition answers everything under /{db}/_partition. What is asked of a partition is the same request without the
-// first two segments and with a parameter that names the partition (chttpd_db:handle_partition_req).
+// partition answers everything under /{db}/_partition. A request for a partition is the same request without the first
+// two segments and with a parameter that names the partition (chttpd_db:handle_partition_req).
 func (s *Server) partition(q *call.Request) error {
 	switch {
 	case len(q.Path) == 2:
@@ -33,7 +33,7 @@ func (s *Server) partition(q *call.Request) error {
 		return fault.BadRequest("Conflicting value for `partition` in query string")
 	}
 	q.Params = append(call.Params{{Name: "partition", Value: name}}, q.Params...)
-	// So CouchDB reads them here; it matters where key and startkey are both given.
+	// CouchDB reads the parameters in this order here, which matters if both key and startkey are given.
 	byName := func(a, b call.Param) int { return strings.Compare(a.Name, b.Name) }
 	slices.SortStableFunc(q.Params, byName)
 	q.Params = slices.CompactFunc(q.Params, func(a, b call.Param) bool { return a.Name == b.Name })
@@ -45,7 +45,7 @@ func (s *Server) partition(q *call.Request) error {
 	return s.reach(q, e)
 }
 
-// partitionEndpoint is what can be asked of one partition, nil for anything else.
+// partitionEndpoint returns the endpoint of a request for one partition, or nil if there is none.
 func (s *Server) partitionEndpoint(q *call.Request) *endpoint {
 	switch q.Path[1] {
 	case "_all_docs", "_find", "_explain", "_index":

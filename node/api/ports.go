@@ -13,22 +13,22 @@ import (
 	"github.com/divandb/divan/node/api/internal/settings"
 )
 
-// Authenticator is node/auth.
+// Authenticator is implemented by node/auth.
 type Authenticator interface {
-	// Authenticate finds out who sends r, by cookie or Authorization header, and may set a renewed cookie in h, the
+	// Authenticate determines who sent r, by cookie or Authorization header, and may set a renewed cookie in h, the
 	// response's header. Wrong credentials are a layer.Error of kind Unauthorized (reason "Name or password is
-	// incorrect."); an empty or odd credential is anonymous, not an error (PouchDB sends such).
+	// incorrect."). Empty or odd credentials, which PouchDB sends, are anonymous and not an error.
 	Authenticate(r *http.Request, h http.Header) (User, error)
 
-	// HasAdmins reports whether any admin is configured: new databases are then for admins only (CouchDB's
+	// HasAdmins reports whether any admin is configured. If so, new databases are for admins only (CouchDB's
 	// default_security = admin_local).
 	HasAdmins() bool
 
 	Sessions
 }
 
-// What the HTTP side needs of the rest of the node is declared where it is used. node wires these; each may be called
-// from any goroutine.
+// The API declares what it needs of the rest of the node where it uses it. The node provides the implementations, which
+// must be safe for concurrent use.
 type (
 	Users    = docs.Users
 	Feeds    = feeds.Feeds
@@ -42,31 +42,31 @@ type (
 	Backups  = server.Backups
 )
 
-// The words that these speak in.
+// Types of their arguments and results.
 type (
 	User       = call.User
 	Member     = server.Member
 	UpdateMode = rows.UpdateMode
 )
 
-// The modes.
+// The update modes.
 const (
 	UpdateTrue  = rows.UpdateTrue
 	UpdateFalse = rows.UpdateFalse
 	UpdateLazy  = rows.UpdateLazy
 )
 
-// Settings are the CouchDB-style options that clients read and set.
+// Settings are the CouchDB options that clients read and set.
 type Settings = settings.Settings
 
-// NewSettings takes initial values by section and key, over CouchDB's defaults for what this server knows.
+// NewSettings returns settings with initial values by section and key, which override CouchDB's defaults.
 func NewSettings(initial map[string]map[string]string) *Settings { return settings.New(initial) }
 
-// Listener bounds the connections of an HTTP server, by ConnLimits.
+// Listener bounds the connections of an HTTP server by ConnLimits.
 type (
 	Listener   = conns.Listener
 	ConnLimits = conns.Limits
 )
 
-// NewListener bounds the connections of l. Give it to http.Server.Serve, ConnState and ConnContext.
+// NewListener bounds the connections of l. Pass it to http.Server.Serve, ConnState and ConnContext.
 func NewListener(l net.Listener, limits ConnLimits) *Listener { return conns.NewListener(l, limits) }

@@ -16,7 +16,7 @@ import (
 	"github.com/divandb/divan/node/api"
 )
 
-// dial opens a connection that gives up rather than hang.
+// dial opens a connection with a deadline.
 func (s *server) dial(t *testing.T) *net.TCPConn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
@@ -30,7 +30,7 @@ func (s *server) dial(t *testing.T) *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// refusals are requests that are answered without their body.
+// refusals are requests that are answered without reading their body.
 var refusals = map[string]struct {
 	line, headers string
 	status        int
@@ -75,8 +75,8 @@ func serveRefusals(t *testing.T) *server {
 	return s
 }
 
-// A refused request is answered before its body has come, whether the client sends it, waits to be asked for it, or
-// sends chunks without end. It is not asked for it.
+// A refused request is answered before its body has arrived, whether the client sends the body, waits to be asked for
+// it, or sends chunks without end. The body is not asked for.
 func TestRefusal_AtOnce(t *testing.T) {
 	s := serveRefusals(t)
 	for _, body := range []string{"Content-Length: 50000000\r\n", "Content-Length: 1000\r\n",
@@ -84,7 +84,7 @@ func TestRefusal_AtOnce(t *testing.T) {
 		for name, r := range refusals {
 			conn := s.dial(t)
 			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\n%s%s\r\n", r.line, r.headers, body)
-			res, err := http.ReadResponse(bufio.NewReader(conn), nil) // an answer of 100 would be found here
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil) // a 100 response would be found here
 			if err != nil {
 				t.Fatalf("%s, %q: %v", name, body, err)
 			}
@@ -103,7 +103,7 @@ func TestRefusal_AtOnce(t *testing.T) {
 	}
 }
 
-// A client that sends its whole body before it reads gets the answer, however large the body is.
+// A client that sends its whole body before it reads gets the response, however large the body is.
 func TestRefusal_ClientSendsOn(t *testing.T) {
 	s := serveRefusals(t)
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", 1<<20, strings.Repeat("x", 1<<20))
@@ -126,7 +126,7 @@ func TestRefusal_ClientSendsOn(t *testing.T) {
 	}
 }
 
-// After a refusal the connection serves the next request, where the body was short.
+// After a refusal the connection serves the next request if the body was short.
 func TestRefusal_KeepsTheConnection(t *testing.T) {
 	s := serveRefusals(t)
 	conn := s.dial(t)
@@ -144,8 +144,7 @@ func TestRefusal_KeepsTheConnection(t *testing.T) {
 	}
 }
 
-// A client that stops sending is cut off with 408, and so is one that sends too little; one that sends slowly, but goes
-// on, is not.
+// A client that stops sending, or sends too slowly, is cut off with 408. One that sends slowly but steadily is not.
 func TestBody_Pace(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Limits.Body, o.Limits.Rate = time.Second, 100 })
 	s.must(t, "PUT", "/db", "")
@@ -191,12 +190,12 @@ func TestBody_Pace(t *testing.T) {
 	}
 }
 
-// With as many connections as there may be, idle ones make room for new ones, and where all are busy a new one is told
-// so.
+// When the maximum number of connections is reached, idle ones make room for new ones. If all are busy, a new one gets
+// an error.
 func TestListener_Max(t *testing.T) {
 	s := serveConns(t, api.ConnLimits{Max: 16}, func(e *embedded.Engine) kv.Engine { return e }, nil)
 	for range 100 {
-		s.dial(t) // says nothing
+		s.dial(t) // sends nothing
 	}
 	conn := s.dial(t)
 	fmt.Fprintf(conn, "PUT /db HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -206,7 +205,7 @@ func TestListener_Max(t *testing.T) {
 	if n := s.conns.Open(); n > 17 {
 		t.Errorf("%d connections are open", n)
 	}
-	for s.conns.Open() > 15 { // its request ends in the server a moment after the answer
+	for s.conns.Open() > 15 { // on the server, a request ends a moment after its response
 		if t.Context().Err() != nil {
 			t.Fatal("the connection is not closed")
 		}

@@ -9,16 +9,17 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// endpoint is what can be asked under one path.
+// endpoint describes the methods of a path.
 type endpoint struct {
-	allow  string // CouchDB's Allow header, in CouchDB's order
+	allow  string // the Allow header, in CouchDB's order
 	access access
-	// login marks /_session and the probes: reachable whatever credentials a client brings.
-	login                        bool
-	tells                        bool      // GET tells who the client is, so that wrong credentials are an error of it
-	limit                        bodyLimit // of the bodies of PUT and POST; nil: Limits.Request
+	// login marks /_session and the probes, which can be reached with any credentials, even wrong ones.
+	login bool
+	// GET shows the client's identity, so wrong credentials are an error there
+	tells                        bool
+	limit                        bodyLimit // for the bodies of PUT and POST; nil means Limits.Request
 	get, put, post, delete, copy handler
-	any                          handler // instead of all of them
+	any                          handler // for all methods, instead of the handlers above
 }
 
 type handler func(q *call.Request) error
@@ -42,8 +43,8 @@ func (e *endpoint) handler(method string) handler {
 	return nil
 }
 
-// tail is what follows the segment by which an endpoint was found; a star is any one segment, a last "..." any number
-// of them, also none.
+// tail is the rest of a path after the segment by which an endpoint was found. A star matches any one segment, and a
+// final "..." any number of them, including none.
 type tail struct {
 	pattern []string
 	endpoint
@@ -70,18 +71,19 @@ func find(tails []tail, path []string) *endpoint {
 	return nil
 }
 
-// table is all that can be asked: the endpoints that are no rows, server's rows by the first segment of the path,
-// inDatabase's by the second, inDesign's by the one after the design document's name.
+// table has all endpoints: those without rows, server's rows by the first segment of the path, inDatabase's by the
+// second, and inDesign's by the segment after the design document's name.
 type table struct {
 	welcome, database, document, attachment endpoint
 
 	server, inDatabase, inDesign map[string][]tail
 
-	// What there is nothing for is still for members, or admins, only.
+	// Paths without an endpoint still require membership or an admin.
 	nothingHere, nothingInDatabase, localWithoutName, localAttachment endpoint
 }
 
-// find is the endpoint of a path. There always is one: what no row knows is a database, a document or an attachment.
+// find returns the endpoint of a path. There always is one: a path that matches no row is a database, a document or an
+// attachment.
 func (t *table) find(path []string) *endpoint {
 	if len(path) == 0 {
 		return &t.welcome
@@ -140,7 +142,7 @@ func everyMethod(a access, h handler) endpoint {
 	return endpoint{access: a, any: h}
 }
 
-// table says what answers which request.
+// table returns the table of endpoints.
 func (s *Server) table() *table {
 	return &table{
 		welcome: endpoint{allow: "GET,HEAD", access: anyone, get: s.server.Welcome},
@@ -168,12 +170,12 @@ func (s *Server) table() *table {
 	}
 }
 
-// missing is an endpoint of CouchDB that is not here: 501 says more than the document of that name would.
+// missing is for endpoints of CouchDB that are not supported. 501 says more than treating the name as a document would.
 func missing(a access) []tail {
 	return []tail{{[]string{"..."}, everyMethod(a, refuse(&layer.Error{Kind: layer.NotImplemented}))}}
 }
 
-// only is a table row without a tail.
+// only returns a table row without a tail.
 func only(e endpoint) []tail { return []tail{{endpoint: e}} }
 
 func (s *Server) serverEndpoints() map[string][]tail {
@@ -237,7 +239,7 @@ func (s *Server) databaseEndpoints() map[string][]tail {
 		"_view_cleanup":       post(s.gate.databaseAdmin, s.databases.ViewCleanup),
 		"_temp_view": only(everyMethod(s.gate.databaseMember,
 			refuse(&fault.Fault{Status: 410, Name: "gone", Reason: "Temporary views are not supported in CouchDB"}))),
-		// There are no copies to bring together.
+		// There are no replicas to synchronize.
 		"_sync_shards": post(s.gate.adminOfServer,
 			func(q *call.Request) error { return q.SendOK(http.StatusAccepted) }),
 		"_compact": {

@@ -7,7 +7,8 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// nodeEndpoints are /_node/{name}/...: `_local` and this node's own name are this node. Options belong to one node.
+// nodeEndpoints returns the endpoints of /_node/{name}/..., where name is `_local` or this node's own name. Options
+// belong to one node.
 func (s *Server) nodeEndpoints() []tail {
 	here := func(h handler) handler {
 		return func(q *call.Request) error {

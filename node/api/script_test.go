@@ -15,9 +15,9 @@ import (
 	"testing"
 )
 
-// TestScripts runs the conversations in testdata. Set DIVAN_TEST_COUCHDB to the address of a CouchDB 3.5, with an
-// admin's name and password in it, and the same scripts are held against that one too: what they expect is what CouchDB
-// says.
+// TestScripts runs the conversations in testdata. If DIVAN_TEST_COUCHDB is the address of a CouchDB 3.5, with an
+// admin's name and password in it, the same scripts also run against that server, since they expect what CouchDB
+// answers.
 //
 // A script is lines:
 //
@@ -30,8 +30,8 @@ import (
 //	< {"rev":"<r1>"}       the body expected; no such line: any body
 //	! couchdb              the step is for Divan alone
 //
-// <name> in an expectation stands for anything up to a quote and remembers it; later, also in requests, it is that
-// text. <...> is anything.
+// <name> in an expectation matches anything up to a quote and remembers it. Later, also in requests, it stands for that
+// text. <...> matches anything.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -42,7 +42,7 @@ func TestScripts(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {
 			if raceDetector && name == "bad_views" {
-				t.Skip("functions come to their limits of time")
+				t.Skip("functions reach their time limits")
 			}
 			runScript(t, file, serve(t, nil).URL, "scripted", false)
 		})
@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// step is one request of a script and what it expects.
+// step is one request of a script and the expected response.
 type step struct {
 	line         int
 	method, path string
@@ -114,7 +114,7 @@ func parseScript(t *testing.T, file string) (steps []step) {
 			}
 			name, value, ok := strings.Cut(line, ":")
 			if !ok {
-				t.Fatalf("%s:%d: what is %q?", file, n, line)
+				t.Fatalf("%s:%d: cannot parse %q", file, n, line)
 			}
 			s.header.Add(name, strings.TrimSpace(value))
 		}
@@ -158,7 +158,7 @@ func runScript(t *testing.T, file, base, db string, couch bool) {
 		return res, text
 	}
 	send("PUT", "/"+db, http.Header{}, nil)
-	t.Cleanup(func() { // the test's own context is over
+	t.Cleanup(func() { // the test's own context has ended
 		if couch {
 			req, _ := http.NewRequest(http.MethodDelete, base+"/"+db, nil) //nolint:noctx // as above
 			if res, err := client.Do(req); err == nil {
@@ -208,7 +208,7 @@ func runScript(t *testing.T, file, base, db string, couch bool) {
 	}
 }
 
-// client follows no redirects and asks for no compression.
+// client follows no redirects and does not request compression.
 var client = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Transport:     &http.Transport{DisableCompression: true},
@@ -226,7 +226,7 @@ func replaceVars(s string, vars map[string]string) string {
 	})
 }
 
-// matchText compares with placeholders and remembers what they stand for.
+// matchText compares with placeholders and remembers what they match.
 func matchText(have, want string, vars map[string]string) bool {
 	want = replaceVars(want, vars)
 	pattern := "(?s)^"

@@ -27,7 +27,7 @@ func (s *server) as(t *testing.T, user, method, path, body string) (int, string)
 		"Basic "+base64.StdEncoding.EncodeToString([]byte(user+":pw")))
 }
 
-// Who may do what, in CouchDB's words (chttpd_auth_request, couch_db). "" is anonymous.
+// Who may do what, with CouchDB's messages (chttpd_auth_request, couch_db). "" is anonymous.
 func TestSecurity(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Auth = accounts })
 	const notAdmin = `{"error":"unauthorized","reason":"You are not a server admin."}`
@@ -119,7 +119,7 @@ func TestSecurity_RequireValidUser(t *testing.T) {
 	}
 }
 
-// userRules are the hooks of the users' database, with a memory.
+// userRules implements the hooks of the users' database and records calls.
 type userRules struct{ t *testing.T }
 
 func (userRules) BeforeWrite(_ context.Context, u api.User, admin bool, e *layer.Edit) error {
@@ -140,7 +140,7 @@ func (userRules) AfterRead(u api.User, admin bool, doc *layer.Document) error {
 	return nil
 }
 
-// Every way to a document of _users goes through its rules.
+// Every way to access a document of _users goes through its rules.
 func TestSecurity_UsersDatabase(t *testing.T) {
 	s := serve(t, func(o *api.Options) {
 		o.Auth, o.Users = accounts, userRules{t}
@@ -228,7 +228,7 @@ func TestCORS(t *testing.T) {
 	if res.StatusCode != 405 {
 		t.Error(res.StatusCode, res.Header)
 	}
-	s.must(t, "PUT", "/_node/_local/_config/httpd/enable_cors", `"false"`) // as clients' set-up scripts write it
+	s.must(t, "PUT", "/_node/_local/_config/httpd/enable_cors", `"false"`) // as in clients' set-up scripts
 	if res := ask("GET", "Origin", "http://app.example"); res.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Error(res.Header)
 	}

@@ -24,7 +24,7 @@ type account struct {
 	roles    []string
 }
 
-// testAuth knows its users by HTTP basic authentication; without any, everyone is admin.
+// testAuth authenticates its users by HTTP basic authentication. Without users, everyone is an admin.
 type testAuth map[string]account
 
 func (a testAuth) HasAdmins() bool { return len(a) > 0 }
@@ -47,7 +47,7 @@ func (a testAuth) ServeSession(http.ResponseWriter, *http.Request, api.User) err
 	return errors.New("no sessions here")
 }
 
-// watchFeeds listens with one watch per listener and shard: what a node does without its shard actors.
+// watchFeeds uses one watch per listener and shard, as a node would without shard actors.
 type watchFeeds struct{ t testing.TB }
 
 func (f watchFeeds) Listen(db *layer.Database, shards ...layer.ShardID) (<-chan struct{}, func()) {
@@ -64,8 +64,8 @@ func (f watchFeeds) Listen(db *layer.Database, shards ...layer.ShardID) (<-chan 
 		go func() {
 			for first := true; ctx.Err() == nil; first = false {
 				w, _, err := db.WatchShard(ctx, shard, nil)
-				// The new watch is armed before anybody is woken: what is committed between a reading and the next
-				// watch would wake nobody.
+				// The new watch is armed before listeners are woken: a commit between a read and the next watch would
+				// wake no one.
 				if first {
 					armed <- struct{}{}
 				} else {
@@ -92,7 +92,7 @@ func (f watchFeeds) Listen(db *layer.Database, shards ...layer.ShardID) (<-chan 
 	return woken, cancel
 }
 
-// directIndexer builds in the request, in one go.
+// directIndexer builds indexes within the request.
 type directIndexer struct{}
 
 func (directIndexer) Use(*layer.Database, *layer.Design) {}
@@ -107,7 +107,7 @@ func (directIndexer) Ensure(ctx context.Context, db *layer.Database, design *lay
 	if caught, err := ix.CatchUp(ctx, 1_000_000); caught || err != nil {
 		return err
 	}
-	b, err := ix.StartBuild(ctx, 1)
+	b, err := db.StartBuild(ctx, layer.IndexJob{Design: design.ID, Signature: design.Signature}, 1, 0)
 	if err != nil {
 		return err
 	}
@@ -136,13 +136,13 @@ func serve(t testing.TB, change func(*api.Options)) *server {
 	return serveOn(t, func(e *embedded.Engine) kv.Engine { return e }, change)
 }
 
-// serveOn lets the test look at what the store is asked.
+// serveOn lets the test observe what the store is asked.
 func serveOn(t testing.TB, wrap func(*embedded.Engine) kv.Engine, change func(*api.Options)) *server {
 	t.Helper()
 	return serveConns(t, api.ConnLimits{}, wrap, change)
 }
 
-// serveConns bounds the connections.
+// serveConns is serveOn with limits on connections.
 func serveConns(t testing.TB, limits api.ConnLimits, wrap func(*embedded.Engine) kv.Engine,
 	change func(*api.Options)) *server {
 	t.Helper()
@@ -177,12 +177,12 @@ func serveConns(t testing.TB, limits api.ConnLimits, wrap func(*embedded.Engine)
 	return s
 }
 
-// testLog writes the server's log into the test's.
+// testLog writes the server's log to the test's.
 type testLog struct{ t testing.TB }
 
 func (l testLog) Write(p []byte) (int, error) {
 	if _, fuzzing := l.t.(*testing.F); fuzzing {
-		return len(p), nil // which may not log while it fuzzes
+		return len(p), nil // logging is not allowed while fuzzing
 	}
 	l.t.Log(strings.TrimSpace(string(p)))
 	return len(p), nil

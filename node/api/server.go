@@ -27,25 +27,25 @@ import (
 	"github.com/divandb/divan/node/api/internal/settings"
 )
 
-// Limits refuse what is larger or slower. Zero means the default of node.yaml.
+// Limits are the limits of requests. Zero means the default of node.yaml.
 type Limits struct {
 	// Request bounds a body that is not an attachment, after decompression: 64 MiB.
 	Request int64
-	// Document and Attachment bound one of each: 8,000,000 bytes and 1 GiB. The layer holds them; they are here for
+	// Document and Attachment bound one of each: 8,000,000 bytes and 1 GiB. The layer enforces them. Here they limit
 	// bodies that carry both.
 	Document, Attachment int64
-	// Bodies is the memory for all bodies under way and what is made of them: 512 MiB.
+	// Bodies is the memory for all current bodies and what is made of them: 512 MiB.
 	Bodies int64
 	// Bulk is how many documents one request may write or ask for: 100,000.
 	Bulk int
-	// Body is how long a client may send nothing of a body, Rate how many bytes a second it has to send on average over
-	// that time: 30 seconds and 512.
+	// Body is how long a client may pause while it sends a body. Rate is how many bytes per second it must send on
+	// average over that time. The defaults are 30 seconds and 512.
 	Body time.Duration
 	Rate int64
 }
 
-// Options of New. Store, Auth, Feeds and Indexer are needed; the others may be nil, and what they would answer is then
-// empty or 501.
+// Options of New. Store, Auth, Feeds and Indexer are required. Others may be nil: what they would answer is then empty
+// or 501.
 type Options struct {
 	Store   *layer.Store
 	Auth    Authenticator
@@ -60,12 +60,13 @@ type Options struct {
 	Health  Health
 	Backups Backups
 
-	// Metrics serves /metrics and /_node/_local/_prometheus; Dashboard everything under /_dashboard/, to admins.
+	// Metrics serves /metrics and /_node/_local/_prometheus. Dashboard serves everything under /_dashboard/, for
+	// admins.
 	Metrics, Dashboard http.Handler
-	// Observe, where set, is told of every finished request. It must not block.
+	// Observe, if set, is called after every request. It must not block.
 	Observe func(method string, status int, took time.Duration)
 
-	// Imported, where set, is told of a database that was imported. It must not block.
+	// Imported, if set, is called after a database was imported. It must not block.
 	Imported func()
 
 	Settings *Settings // nil: NewSettings(nil)
@@ -75,10 +76,11 @@ type Options struct {
 	Node    string // this node's name
 	Version string // Divan's version
 	GitSHA  string
-	UUID    string // of the installation, stable over restarts
-	// Spool is a directory for what is too large for memory, such as a database being imported; empty is the system's.
+	UUID    string // of the installation; the same after a restart
+	// Spool is a directory for data too large for memory, such as a database being imported. Empty means the system's
+	// default.
 	Spool string
-	// DefaultShards is how many changes shards a database gets where ?changes_shards= is not given; 0 means 1.
+	// DefaultShards is how many changes shards a new database gets without ?changes_shards=. 0 means 1.
 	DefaultShards int
 }
 
@@ -98,11 +100,11 @@ type Server struct {
 	server    *server.Handlers
 	routes    *table
 
-	closing chan struct{} // closed by Close: feeds that wait end
+	closing chan struct{} // closed by Close: ends waiting feeds
 	once    sync.Once
 }
 
-// New makes the handler. Call Close before the HTTP server is shut down, so that waiting feeds end.
+// New returns the handler. Call Close before the HTTP server is shut down, so that waiting feeds end.
 func New(o Options) *Server {
 	if o.Settings == nil {
 		o.Settings = settings.New(nil)
@@ -140,7 +142,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// equip gives each room what it needs of the node.
+// equip creates the handlers of all endpoints.
 func (s *Server) equip() {
 	o, l := &s.o, &s.o.Limits
 	s.budget = intake.NewBudget(intake.Limits{Request: l.Request, Memory: l.Bodies, Wait: l.Body, Rate: l.Rate,
@@ -165,18 +167,18 @@ func (s *Server) equip() {
 	}
 }
 
-// Bodies is how much memory requests hold for their bodies, in bytes, and how many were refused since there was none.
+// Bodies returns how much memory requests hold for their bodies, in bytes, and how many requests were refused for lack
+// of it.
 func (s *Server) Bodies() (held, refused int64) { return s.budget.Use() }
 
-// Close ends the feeds that wait. Requests under way go on (the HTTP server waits for them); new feeds end at the first
-// wait.
+// Close ends waiting feeds. Other running requests continue, and the HTTP server waits for them. New feeds end at their
+// first wait.
 func (s *Server) Close() error {
 	s.once.Do(func() { close(s.closing) })
 	return nil
 }
 
-// ServeHTTP answers one request. Nothing a handler does brings the server down: a panic is a 500, or a cut connection
-// where the answer had begun.
+// ServeHTTP answers one request. A panic in a handler becomes a 500, or cuts the connection if the response has begun.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	q := call.New(w, r, s.budget)
@@ -186,7 +188,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q.Settle(s.closing)
 }
 
-// answer has a request answered.
+// answer runs the request and answers its error.
 func (s *Server) answer(q *call.Request, began time.Time) {
 	h := q.W.Header()
 	id := requestID(q.R.Header.Get("X-Couch-Request-ID"))
@@ -229,7 +231,7 @@ func (s *Server) serve(q *call.Request) error {
 		if !e.login || e.tells && (q.Method == http.MethodGet || q.Method == http.MethodHead) {
 			return err
 		}
-		q.User = User{} // whoever holds a stale cookie may log in anew
+		q.User = User{} // a client with a stale cookie must be able to log in again
 	}
 	q.Body.Client = clientOf(q.User, q.R)
 	if s.o.Settings.IsTrue("chttpd", "require_valid_user") && q.User.Name == "" && !q.User.IsAdmin() && !e.login {
@@ -238,7 +240,7 @@ func (s *Server) serve(q *call.Request) error {
 	return s.reach(q, e)
 }
 
-// reach has an endpoint answer, where the user may use it.
+// reach runs an endpoint if the user may use it.
 func (s *Server) reach(q *call.Request, e *endpoint) error {
 	if err := e.access(q); err != nil {
 		return err
@@ -253,7 +255,7 @@ func (s *Server) reach(q *call.Request, e *endpoint) error {
 	return handler(q)
 }
 
-// overridden is the method of a POST, which clients that know no other may replace by a header.
+// overridden returns the method of a POST request, which a header can override for clients that know no other method.
 func overridden(method string) string {
 	switch method {
 	case "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT", "COPY":
@@ -262,21 +264,21 @@ func overridden(method string) string {
 	return http.MethodPost
 }
 
-// failed answers an error, or cuts the connection where the answer has begun.
+// failed answers with an error, or cuts the connection if the response has begun.
 func (s *Server) failed(q *call.Request, err error, id string) {
 	if errors.Is(err, call.ErrHeadDone) {
 		return
 	}
-	// Net/http takes a deadline that has passed for the end of the connection.
+	// net/http takes an expired deadline for the end of the connection.
 	if clientGone(q.R, err) && !errors.Is(err, intake.ErrSlowBody) {
 		if status, _ := q.Sent(); status == 0 {
-			// Returning would answer 200, to a client that has closed one half of the connection alone.
+			// Returning would send 200 to a client that has closed only its sending side.
 			panic(http.ErrAbortHandler)
 		}
 		return
 	}
 	f := fault.Of(err)
-	// The engine itself logs once that its disk is full.
+	// The engine itself logs once when its disk is full.
 	if f.Status >= 500 && f != intake.ErrBusy && f != intake.ErrFeedsHold && f != conns.ErrConnections &&
 		f.Status != http.StatusNotImplemented &&
 		f.Status != http.StatusInsufficientStorage {
@@ -304,7 +306,7 @@ func (s *Server) recovered(q *call.Request, p any, id string) {
 
 var errPanicked = errors.New("a handler panicked")
 
-// observe counts a finished request. It runs also where the connection is cut.
+// observe counts a finished request. It also runs if the connection is cut.
 func (s *Server) observe(q *call.Request, began time.Time) {
 	took := time.Since(began)
 	status, bytes := q.Sent()
@@ -318,7 +320,7 @@ func (s *Server) observe(q *call.Request, began time.Time) {
 	}
 }
 
-// requestID is the client's, where it is short and harmless, or a new one.
+// requestID returns the client's request id if it is short and harmless, else a new one.
 func requestID(given string) string {
 	if given != "" && len(given) <= 36 {
 		valid := true
@@ -331,20 +333,20 @@ func requestID(given string) string {
 		}
 	}
 	var b [5]byte
-	_, _ = rand.Read(b[:]) // it cannot fail
+	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// clientOf is who a request's memory is counted for: the user, or the address of somebody anonymous.
+// clientOf returns the client that a request's memory is charged to: the user, or the address of an anonymous client.
 func clientOf(u User, r *http.Request) string {
 	if u.Name != "" {
 		return "user " + u.Name
 	}
-	host, _, _ := net.SplitHostPort(r.RemoteAddr) // of what is no address nothing is known
+	host, _, _ := net.SplitHostPort(r.RemoteAddr) // empty if it is not an address
 	return "from " + host
 }
 
-// clientGone reports whether err is the end of the request's own context: there is nobody to answer.
+// clientGone reports whether err is the end of the request's own context, so that there is no one to answer.
 func clientGone(r *http.Request, err error) bool {
 	return err != nil && r.Context().Err() != nil && errors.Is(r.Context().Err(), context.Canceled)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/node/api"
 )
 
-// _config takes what something heeds, and refuses what node.yaml would refuse.
+// _config accepts only options that have an effect, and refuses what node.yaml would refuse.
 func TestSettings_Check(t *testing.T) {
 	type step struct {
 		key, value string
@@ -56,7 +56,7 @@ func TestSettings_Check(t *testing.T) {
 	}
 }
 
-// A deleted option is what node.yaml says again: nothing is open that was closed.
+// Deleting an option restores node.yaml's value: it opens nothing that was closed.
 func TestSettings_Delete(t *testing.T) {
 	s := serve(t, func(o *api.Options) {
 		o.Settings = api.NewSettings(map[string]map[string]string{"cors": {"origins": "https://a.example"}})
@@ -73,7 +73,7 @@ func TestSettings_Delete(t *testing.T) {
 	}
 }
 
-// GET /_session with wrong credentials is an error; logging in and out is not, nor are the probes.
+// GET /_session with wrong credentials is an error. Logging in and out are not, nor are the probes.
 func TestSession_WrongCredentials(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Auth = accounts })
 	for request, status := range map[string]int{"GET /_session": 401, "HEAD /_session": 401, "GET /_up": 200,

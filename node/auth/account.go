@@ -11,13 +11,12 @@ import (
 // UserPrefix begins the ids of user documents.
 const UserPrefix = "org.couchdb.user:"
 
-// account is what is known of a name that may log in.
+// account is what the store or the configuration says about a name that may log in.
 type account struct {
 	name  string
 	roles []string
 	hash  Hash
-	// sealed is the sql_verifier of a user document, and derivedKey what it belongs to; empty where hash serves both
-	// ports.
+	// sealed is the sql_verifier of a user document, made for derivedKey. Both are empty if hash serves both ports.
 	sealed, derivedKey string
 }
 
@@ -25,19 +24,19 @@ func (acc account) userCtx(handler string) UserCtx {
 	return UserCtx{UserCtx: layer.UserCtx{Name: acc.name, Roles: acc.roles}, Handler: handler}
 }
 
-// accounts are the names that may log in, and where they are found.
+// accounts finds the names that may log in.
 type accounts struct {
 	admins *adminSet
 	users  Users // nil: there are only admins
 	log    *slog.Logger
 }
 
-// find looks a name up: an admin of the configuration (with the roles of a user document of the same name in addition,
-// as in CouchDB), else a user document. found is false for a document without a usable password.
+// find looks up a name: first among the admins of the configuration (adding the roles of a user document of the same
+// name, as CouchDB does), then among user documents. found is false for a document without a usable password.
 func (a *accounts) find(ctx context.Context, name string) (acc account, found bool, err error) {
 	user, isUser, err := a.user(ctx, name)
 	if hash, ok := a.admins.get(name); ok {
-		// An admin must get in to repair a store that cannot be read, so err does not count here.
+		// An admin must be able to log in to repair an unreadable store, so err is ignored here.
 		return account{name: name, roles: append([]string{AdminRole}, user.roles...), hash: hash}, true, nil
 	}
 	if err != nil {
@@ -46,7 +45,7 @@ func (a *accounts) find(ctx context.Context, name string) (acc account, found bo
 	return user, isUser, nil
 }
 
-// userDocument has the members of a user document that matter here.
+// userDocument has the members of a user document that authentication needs.
 type userDocument struct {
 	Name           string   `json:"name"`
 	Type           string   `json:"type"`
@@ -77,7 +76,7 @@ func (a *accounts) user(ctx context.Context, name string) (acc account, found bo
 	}
 	var doc userDocument
 	if err := layer.UnmarshalExact(body, &doc); err != nil {
-		a.log.Warn("user document cannot be used for logging in", "user", name, "err", err)
+		a.log.Warn("user document cannot be used to log in", "user", name, "err", err)
 		return account{}, false, nil
 	}
 	acc = account{name: name, roles: doc.Roles}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ParseProxies reads addresses and networks, such as 10.0.0.2 and 192.168.0.0/16.
+// ParseProxies parses addresses and networks, such as 10.0.0.2 and 192.168.0.0/16.
 func ParseProxies(list []string) ([]netip.Prefix, error) {
 	var read []netip.Prefix
 	for _, text := range list {
@@ -26,11 +26,11 @@ func ParseProxies(list []string) ([]netip.Prefix, error) {
 	return read, nil
 }
 
-// proxies are believed when they say in X-Forwarded-For where a request comes from.
+// proxies are the reverse proxies whose X-Forwarded-For is trusted.
 type proxies []netip.Prefix
 
-// clientAddr is where a request comes from, as far as lockout and turns tell addresses apart. Behind a proxy that the
-// configuration names it is the last address of X-Forwarded-For that is no such proxy.
+// clientAddr returns the address that a request comes from, as lockout and turns see it. Behind a trusted proxy it is
+// the last address in X-Forwarded-For that is not itself a trusted proxy.
 func (p proxies) clientAddr(r *http.Request) netip.Addr {
 	from := hostAddr(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -47,7 +47,7 @@ func (p proxies) clientAddr(r *http.Request) netip.Addr {
 	return network(from)
 }
 
-// remoteAddr is clientAddr for a connection of the SQL port.
+// remoteAddr is clientAddr for a connection to the SQL port.
 func remoteAddr(remote net.Addr) netip.Addr {
 	if remote == nil {
 		return netip.Addr{}
@@ -55,7 +55,7 @@ func remoteAddr(remote net.Addr) netip.Addr {
 	return network(hostAddr(remote.String()))
 }
 
-// hostAddr is the address in HOST:PORT; the zero one where there is none.
+// hostAddr returns the address in HOST:PORT, or the zero address if there is none.
 func hostAddr(hostport string) netip.Addr {
 	ap, err := netip.ParseAddrPort(hostport)
 	if err != nil {
@@ -64,8 +64,8 @@ func hostAddr(hostport string) netip.Addr {
 	return ap.Addr().Unmap().WithZone("")
 }
 
-// network is what one client can be taken for: an IPv4 address, or the /64 of an IPv6 one, in which a client can choose
-// any address.
+// network returns the network that is treated as one client: a single IPv4 address, or the /64 of an IPv6 address,
+// within which a client can choose any address.
 func network(addr netip.Addr) netip.Addr {
 	if !addr.Is6() {
 		return addr

@@ -14,24 +14,24 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// adminsFile is in the data directory: the admins that were set while the node ran, by name; null is one that was
-// deleted. It comes on top of the configuration, as CouchDB's local.ini does. As there, each node has its own.
+// adminsFile, in the data directory, has the admins that were set while the node ran, by name; null marks a deleted
+// one. It overrides the configuration, as CouchDB's local.ini does. As there, each node has its own.
 const adminsFile = "admins.json"
 
-// adminSet is the server admins.
+// adminSet is the set of server admins.
 type adminSet struct {
-	file  string // empty: changes are not kept
-	fixed bool   // the set must not become empty
+	file  string // empty: changes are not stored
+	fixed bool   // the last admin must not be deleted
 
 	mu struct {
 		sync.RWMutex
 		configured map[string]string
-		changed    map[string]*string // as in the file
-		hashes     map[string]Hash    // both together
+		changed    map[string]*string // contents of the file
+		hashes     map[string]Hash    // configured admins with the changes applied
 	}
 }
 
-// StoredAdmins reports whether the data directory dir holds an admin that was set while a node ran.
+// StoredAdmins reports whether the data directory dir contains an admin that was set while a node ran.
 func StoredAdmins(dir string) (bool, error) {
 	changed, err := readAdmins(filepath.Join(dir, adminsFile))
 	for _, hash := range changed {
@@ -57,7 +57,7 @@ func readAdmins(file string) (map[string]*string, error) {
 	return changed, nil
 }
 
-// newAdminSet reads the file in dir (none if dir is empty) on top of the configured hashes. always wins over both.
+// newAdminSet applies the file in dir (none if dir is empty) to the configured hashes. Admins in always override both.
 func newAdminSet(dir string, configured map[string]string, always map[string]Hash) (*adminSet, error) {
 	s := &adminSet{}
 	changed := map[string]*string{}
@@ -111,8 +111,8 @@ func (s *adminSet) get(name string) (Hash, bool) {
 	return h, ok
 }
 
-// rawSalts says that an admin's salt is 16 bytes of any kind, as `divan hash-password` made them once. Made up salts
-// are of that form for half the names then.
+// rawSalts reports whether an admin's salt is 16 raw bytes, as an earlier `divan hash-password` made them. If so, half
+// of the invented salts have that form too.
 func (s *adminSet) rawSalts() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -130,7 +130,7 @@ func (s *adminSet) empty() bool {
 	return len(s.mu.hashes) == 0
 }
 
-// change sets the hash of name, or deletes it where hash is nil. It is on disk before it counts.
+// change sets the hash of name, or deletes it if hash is nil. The change is durable before it takes effect.
 func (s *adminSet) change(name string, hash *string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *adminSet) change(name string, hash *string) error {
 		return err
 	}
 	if len(hashes) == 0 && s.fixed {
-		return forbidden("The last admin cannot be deleted while other machines can connect: everybody would be an " +
+		return forbidden("The last admin cannot be deleted while other machines can connect: everyone would be an " +
 			"admin.")
 	}
 	if err := s.write(changed); err != nil {
@@ -163,18 +163,18 @@ func (s *adminSet) write(changed map[string]*string) error {
 		err = writeFile(s.file, append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("keep the admins: %w", err)
+		return fmt.Errorf("write the admins: %w", err)
 	}
 	return nil
 }
 
-// writeFile replaces a file as a whole, durably, readable by its owner alone.
+// writeFile atomically and durably replaces a file that only its owner can read.
 func writeFile(name string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // fails once it was renamed
+	defer os.Remove(f.Name()) // fails, harmlessly, after the rename
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err != nil {
@@ -183,7 +183,7 @@ func writeFile(name string, text []byte) error {
 	return os.Rename(f.Name(), name)
 }
 
-// Admins maps the names of the server admins to their stored hashes.
+// Admins returns the stored hashes of the server admins by name.
 func (a *Authenticator) Admins() map[string]string {
 	a.accounts.admins.mu.RLock()
 	defer a.accounts.admins.mu.RUnlock()
@@ -194,9 +194,9 @@ func (a *Authenticator) Admins() map[string]string {
 	return texts
 }
 
-// SetAdmin adds or changes a server admin; it holds after a restart too. password is a clear password or a stored hash;
-// the stored hash is returned. Forbidden for a name that nobody could log in with, Invalid for what begins like a hash
-// and is none.
+// SetAdmin adds or changes a server admin, also for later starts of the node. password is a plain password or a stored
+// hash. SetAdmin returns the stored hash. The error is Forbidden for a name that could not log in, and Invalid for an
+// invalid hash.
 func (a *Authenticator) SetAdmin(name, password string) (hash string, err error) {
 	if name == "" || strings.Contains(name, ":") {
 		return "", forbidden("An admin's name must not be empty or contain a colon.")
@@ -207,7 +207,7 @@ func (a *Authenticator) SetAdmin(name, password string) (hash string, err error)
 	h, err := ParseHash(password)
 	switch {
 	case err != nil && looksHashed(password):
-		// The same answer as node.yaml's. Nobody chooses such a password, and a damaged hash would let nobody in.
+		// Say the same as for node.yaml. No one chooses such a password, and no one could log in with a damaged hash.
 		return "", badRequest(fmt.Sprintf("admins/%s: %v", name, err))
 	case err != nil:
 		h = NewHash(password, a.o.sqlIterations())
@@ -216,8 +216,8 @@ func (a *Authenticator) SetAdmin(name, password string) (hash string, err error)
 	return hash, a.accounts.admins.change(name, &hash)
 }
 
-// DeleteAdmin removes a server admin; NotFound if there is none of that name. Without the last one everybody is an
-// admin, which is refused (Forbidden) where other machines can connect.
+// DeleteAdmin removes a server admin. The error is NotFound if there is no such admin, and Forbidden for the last one
+// if other machines can connect: without admins, every client is one.
 func (a *Authenticator) DeleteAdmin(name string) error {
 	if _, ok := a.accounts.admins.get(name); !ok {
 		return &layer.Error{Kind: layer.NotFound, Name: "not_found", Reason: "unknown_config_value"}

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-func TestAuthenticator_WithoutAdminsEverybodyIsOne(t *testing.T) {
+func TestAuthenticator_NoAdmins(t *testing.T) {
 	a, _ := newAuth(t, func(o *auth.Options) { o.Admins = nil })
 	u, err := a.Authenticate(request(t, ""))
 	if err != nil || !u.IsAdmin() || u.Name != "" {
@@ -19,7 +19,7 @@ func TestAuthenticator_WithoutAdminsEverybodyIsOne(t *testing.T) {
 	}
 	u, err = a.Authenticate(request(t, basic("jan:relax")))
 	if err != nil || u.IsAdmin() || u.Name != "jan" {
-		t.Errorf("a user who says who he is: %+v, %v", u, err)
+		t.Errorf("a user with credentials: %+v, %v", u, err)
 	}
 	if _, err = a.Authenticate(request(t, basic("ghost:x"))); layer.KindOf(err) != layer.Unauthorized {
 		t.Errorf("an unknown name: %v", err)
@@ -69,7 +69,7 @@ func TestAuthenticator_AdminsAtRunTime(t *testing.T) {
 		t.Error(err)
 	}
 	if err := a.DeleteAdmin("nobody"); layer.KindOf(err) != layer.NotFound {
-		t.Errorf("delete nobody: %v", err)
+		t.Errorf("delete an unknown name: %v", err)
 	}
 	for _, bad := range []struct{ name, password string }{{"", "x"}, {"a:b", "x"}, {"a", ""}} {
 		if _, err := a.SetAdmin(bad.name, bad.password); layer.KindOf(err) != layer.Forbidden {
@@ -85,13 +85,13 @@ func TestAuthenticator_AdminsAtRunTime(t *testing.T) {
 		if layer.KindOf(err) != layer.Invalid || !strings.Contains(err.Error(), "not a password hash") {
 			t.Errorf("%s: %v", broken, err)
 		}
-		if _, err := auth.ParseHash(broken); err == nil { // what node.yaml asks
-			t.Errorf("node.yaml takes %s", broken)
+		if _, err := auth.ParseHash(broken); err == nil { // node.yaml refuses it too
+			t.Errorf("node.yaml accepts %s", broken)
 		}
 	}
-	for _, again := range []*auth.Authenticator{a, start(nil)} { // at once, and after a restart
+	for _, again := range []*auth.Authenticator{a, start(nil)} { // now, and after a restart
 		if _, err := again.Authenticate(request(t, basic("root:sesame"))); err == nil {
-			t.Error("the deleted admin gets in")
+			t.Error("the deleted admin can log in")
 		}
 		if u, err := again.Authenticate(request(t, basic("eve:apple"))); err != nil || !u.IsAdmin() {
 			t.Errorf("the new admin: %+v, %v", u, err)
@@ -104,7 +104,7 @@ func TestAuthenticator_AdminsAtRunTime(t *testing.T) {
 		t.Errorf("stored %v, %v", stored, err)
 	}
 
-	// A password on the command line is stronger than what the file says.
+	// A password on the command line overrides the file.
 	forced := start(func(o *auth.Options) { o.AdminPasswords = map[string]string{"eve": "pear", "root": "plum"} })
 	for _, c := range []string{"eve:pear", "root:plum"} {
 		if _, err := forced.Authenticate(request(t, basic(c))); err != nil {
@@ -128,7 +128,7 @@ func TestAuthenticator_BrokenAdminsFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := auth.New(auth.Options{Dir: dir}); err == nil {
-			t.Errorf("%s was taken", text)
+			t.Errorf("%s was accepted", text)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package auth decides who a request comes from: admins of the configuration and users of the _users database, by basic
-// authentication and session cookies over HTTP, by SCRAM-SHA-256 over SQL. What a user may do is decided where it is
-// done.
+// Package auth determines who a request comes from: an admin of the configuration or a user of the _users database, by
+// basic authentication or session cookies over HTTP, or by SCRAM-SHA-256 over SQL. What a user may do is decided
+// elsewhere.
 package auth
 
 import (
@@ -22,19 +22,19 @@ import (
 // AdminRole is the role of server admins.
 const AdminRole = layer.AdminRole
 
-// UserCtx is who makes a request. An anonymous one has no name and, unless the node has no admins, no roles.
+// UserCtx is the user who makes a request. An anonymous one has no name and, unless the node has no admins, no roles.
 type UserCtx struct {
 	layer.UserCtx
-	// Handler is CouchDB's name of how the user was recognised, "cookie" or "default"; empty for anonymous.
+	// Handler is CouchDB's name for how the user was authenticated, "cookie" or "default"; empty for anonymous.
 	Handler string
 
-	renew string // the session salt, when the cookie is so old that it should be written anew
+	renew string // the session salt, set if the cookie should be renewed
 }
 
 // IsAdmin reports whether the user is a server admin.
 func (u UserCtx) IsAdmin() bool { return slices.Contains(u.Roles, AdminRole) }
 
-// Users finds the documents of the _users database. It is called once per request of a user, concurrently.
+// Users finds documents of the _users database. It is called once per request of a user, concurrently.
 type Users interface {
 	// UserDocument returns the winning revision of org.couchdb.user:NAME as a JSON object, nil if there is none, and
 	// whether the document has live conflicts.
@@ -43,37 +43,37 @@ type Users interface {
 
 // Options of an Authenticator.
 type Options struct {
-	// Admins maps names to hashes (ParseHash); AdminPasswords to clear passwords, which win over Admins of the same
-	// name. With no admin configured, every client is an admin. The caller has made sure that only this machine can
-	// connect then.
+	// Admins maps names to hashes (ParseHash), and AdminPasswords to plain passwords, which take precedence. With no
+	// admin configured, every client is an admin. The caller has then made sure that only this machine can connect.
 	Admins         map[string]string
 	AdminPasswords map[string]string
-	// Dir keeps the admins that are set while the node runs; empty keeps them in memory.
+	// Dir is where admins set at run time are stored. If it is empty, they are kept in memory.
 	Dir string
-	// Exposed says that other machines can connect, so that the last admin must stay.
+	// Exposed means that other machines can connect, so the last admin cannot be deleted.
 	Exposed bool
 	Users   Users
-	// Secret signs cookies. Nodes with the same one accept each other's.
+	// Secret signs cookies. Nodes with the same secret accept each other's.
 	Secret []byte
-	// Timeout is the life of a session cookie.
+	// Timeout is how long a session cookie is valid.
 	Timeout           time.Duration
 	PersistentCookies bool
 	SameSite          string // "", "lax", "strict", "none"
-	// RequireUser refuses anonymous requests but POST /_session and /_up.
+	// RequireUser refuses anonymous requests except POST /_session and /_up.
 	RequireUser bool
-	// Iterations of PBKDF2 for new passwords (HashUserDocument).
+	// Iterations is the number of PBKDF2 iterations for new passwords (HashUserDocument).
 	Iterations int
-	// SQLIterations are those of a SCRAM verifier for the SQL port: of admins, whose hash serves both ports, and of
-	// users beside the hash of Iterations. Zero, or not fewer than Iterations, is one hash for both.
+	// SQLIterations is the number of iterations of SCRAM verifiers: for admins, whose hash serves both ports, and for
+	// users, who have such a verifier in addition to a hash with Iterations. If it is zero, or not less than
+	// Iterations, one hash serves both ports.
 	SQLIterations int
-	// Lockout refuses log-ins after several wrong passwords. The zero value refuses none.
+	// Lockout refuses logins after several wrong passwords. The zero value refuses none.
 	Lockout Lockout
-	// Proxies are believed when they say in X-Forwarded-For where a request comes from.
+	// Proxies are the reverse proxies whose X-Forwarded-For is trusted.
 	Proxies []netip.Prefix
 	Logger  *slog.Logger
 }
 
-// sqlIterations is of the verifiers that this node makes for the SQL port.
+// sqlIterations returns the number of iterations of the verifiers that this node makes for the SQL port.
 func (o Options) sqlIterations() int {
 	n := o.Iterations
 	if o.SQLIterations > 0 {
@@ -82,7 +82,7 @@ func (o Options) sqlIterations() int {
 	return max(scramMinIterations, n)
 }
 
-// Authenticator is safe for concurrent use.
+// Authenticator authenticates requests. It is safe for concurrent use.
 type Authenticator struct {
 	o         Options
 	accounts  accounts
@@ -90,13 +90,13 @@ type Authenticator struct {
 	proxies   proxies
 	verifiers verifiers
 	guard     guard
-	// verified are credentials that passed the slow hash, with that hash. Wrong ones are not remembered: each costs its
-	// slow hash.
+	// verified has credentials that passed the slow hash, each with that hash. Wrong credentials are not remembered and
+	// always cost the slow hash.
 	verified *remembered
-	decoy    Hash // hashed against when there is no such user, so that answers take the same time
+	decoy    Hash // hashed against for unknown users, so that refusals take the same time
 }
 
-// New reads and checks the admins.
+// New checks the options and returns an Authenticator.
 func New(o Options) (*Authenticator, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -111,8 +111,7 @@ func New(o Options) (*Authenticator, error) {
 	}
 	always := map[string]Hash{}
 	for name, password := range o.AdminPasswords {
-		// The salt depends on nothing but secrets, so that nodes with the same secret and admin accept each other's
-		// sessions.
+		// The salt depends only on secrets, so nodes with the same secret and admin accept each other's sessions.
 		salt := hexSalt(mac(o.Secret, "admin "+name+":"+password))
 		always[name] = newSCRAM(password, salt, o.sqlIterations())
 	}
@@ -129,7 +128,7 @@ func New(o Options) (*Authenticator, error) {
 	a.accounts.admins.fixed = o.Exposed
 	a.decoy = Hash{
 		scheme: schemeSCRAM, salt: rand.Text(), iterations: max(scramMinIterations, o.Iterations),
-		key: make([]byte, sha256.Size), // nothing hashes to it
+		key: make([]byte, sha256.Size), // no password hashes to it
 	}
 	return a, nil
 }
@@ -141,7 +140,7 @@ func anonymous(open bool) UserCtx {
 	u := UserCtx{UserCtx: layer.UserCtx{Roles: []string{}}}
 	if open {
 		u.Roles = []string{AdminRole}
-		u.Handler = "default" // as CouchDB says in its admin party
+		u.Handler = "default" // as CouchDB without admins
 	}
 	return u
 }
@@ -162,9 +161,9 @@ var (
 		Reason: "The Authorization header names no user. Send Basic with the base64 of NAME:PASSWORD."}
 )
 
-// Authenticate tells who sent r: by its cookie, else by basic credentials, else anonymous. Errors are of kind
-// Unauthorized for a wrong name or password, Invalid for a cookie no node made and for what is no base64, or those of
-// the store. It may take as long as a password hash when credentials are seen for the first time.
+// Authenticate returns the user of r: by its cookie, else by basic credentials, else anonymous. The error is
+// Unauthorized for a wrong name or password, Invalid for a cookie that no node made or for invalid base64, or an error
+// of the store. For credentials seen for the first time it takes as long as a password hash.
 func (a *Authenticator) Authenticate(r *http.Request) (UserCtx, error) {
 	u, err := a.recognise(r)
 	if err != nil {
@@ -197,19 +196,19 @@ func (a *Authenticator) recognise(r *http.Request) (UserCtx, error) {
 	return acc.userCtx("default"), nil
 }
 
-// given is what an Authorization header holds.
+// given is what an Authorization header contains.
 type given int
 
 const (
 	nothing     given = iota
 	credentials       // a name and a password
-	oddity            // something that names nobody
+	oddity            // something without a user
 )
 
-// basicCredentials reads Authorization headers. What is no base64 is an error, as in CouchDB. Other schemes, an empty
-// name, and no colon are oddities: requests with them are anonymous, since clients do send them (PouchDB's
-// helper sends a lone colon), and GET /_session tells. The pair _:_, with which browsers are made to forget a login, is
-// nothing.
+// basicCredentials reads Authorization headers. Invalid base64 is an error, as in CouchDB. Other schemes, an empty name
+// and a missing colon are oddities: clients do send them (PouchDB's helper sends a lone colon), so such requests are
+// anonymous, but GET /_session reports an error. The pair _:_, with which browsers are made to forget a login, counts
+// as nothing.
 func basicCredentials(headers []string) (name, password string, what given, err error) {
 	header := strings.TrimSpace(strings.Join(headers, ","))
 	if header == "" {
@@ -233,8 +232,8 @@ func basicCredentials(headers []string) (name, password string, what given, err 
 	return name, password, credentials, nil
 }
 
-// passedOver is the error for credentials that an anonymous request brought and that name nobody; nil where it brought
-// none, or a session that has ended.
+// passedOver returns the error for credentials that an anonymous request brought but that name no user. It returns nil
+// if there were none, or if the session has ended.
 func (a *Authenticator) passedOver(r *http.Request) error {
 	_, _, forged, err := a.byCookie(r)
 	if err != nil {
@@ -252,9 +251,8 @@ func (a *Authenticator) passedOver(r *http.Request) error {
 	return nil
 }
 
-// login checks a password that came from an address. The slow hash runs once per credentials: they are remembered,
-// bound to the stored hash, so that a changed password is noticed at once. It is as slow for a name that does not
-// exist.
+// login checks a password that came from an address. The slow hash runs once per credentials: they are then remembered
+// together with the stored hash, so a changed password takes effect at once. An unknown name takes as long.
 func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, password string) (account, error) {
 	acc, found, err := a.accounts.find(ctx, name)
 	if err != nil {
@@ -276,7 +274,7 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 		return account{}, err
 	}
 	defer a.guard.slow.give()
-	// Meanwhile others may have tried the same.
+	// Another login may have tried the same credentials meanwhile.
 	if a.verified.has(name, password, stored) {
 		return acc, nil
 	}
@@ -293,18 +291,18 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 	return acc, nil
 }
 
-// SCRAM is what the SQL port needs to authenticate one client.
+// SCRAM is what the SQL port needs to authenticate a client.
 type SCRAM struct {
 	SCRAMKeys
-	// Admin is whether the name is a server admin's.
+	// Admin reports whether the name is that of a server admin.
 	Admin bool
-	// Succeeded and Failed are told how the exchange ended. One that is broken off counts as neither.
+	// The caller calls Succeeded or Failed when the exchange has ended. An aborted exchange counts as neither.
 	Succeeded, Failed func()
 }
 
-// SCRAM returns the keys for a client at remote that says to be name. For a name that cannot log in the keys are made
-// up, always the same ones for a name, so that the exchange runs to its end and fails there, as with a wrong password.
-// The error is Forbidden after too many wrong passwords, or the store's.
+// SCRAM returns the keys for a client at remote that claims to be name. For a name that cannot log in, it returns
+// invented keys, always the same for the same name, so that the exchange fails at its end as with a wrong password. The
+// error is Forbidden after too many wrong passwords, or one of the store.
 func (a *Authenticator) SCRAM(ctx context.Context, name string, remote net.Addr) (SCRAM, error) {
 	acc, found, err := a.accounts.find(ctx, name)
 	if err != nil {
@@ -340,8 +338,8 @@ func (a *Authenticator) scramKeys(acc account, found bool, name string) SCRAMKey
 	} else {
 		salt = hexSalt(salt)
 	}
-	// Passwords that were set before there was SQLIterations, or elsewhere, have Iterations. Half of the made up ones
-	// have too, so that neither number tells who exists.
+	// Passwords that were set before SQLIterations existed, or elsewhere, have Iterations. So do half of the invented
+	// ones, so that neither number tells which names exist.
 	iterations := a.o.sqlIterations()
 	if mac(a.o.Secret, "iterations "+name)[0]&1 == 0 {
 		iterations = max(scramMinIterations, a.o.Iterations)
@@ -354,8 +352,8 @@ func (a *Authenticator) scramKeys(acc account, found bool, name string) SCRAMKey
 	}
 }
 
-// User is the name and roles of somebody who has logged in elsewhere. Unauthorized where there is no such user any
-// more.
+// User returns the name and the roles of a user who was authenticated elsewhere. The error is Unauthorized if the user
+// no longer exists.
 func (a *Authenticator) User(ctx context.Context, name string) (layer.UserCtx, error) {
 	acc, found, err := a.accounts.find(ctx, name)
 	if err == nil && !found {

@@ -41,7 +41,7 @@ func (u *users) set(name, doc string) {
 	u.docs[name] = doc
 }
 
-// slowDoc is what CouchDB 3.5 stored for the password "relax"; janDoc the same with fewer iterations.
+// slowDoc is what CouchDB 3.5 stored for the password "relax". janDoc is the same with fewer iterations.
 const slowDoc = `{"password_scheme":"pbkdf2","pbkdf2_prf":"sha256","salt":"58b32fafc2979a10649a376ab874fff1","iterations":600000,
 "derived_key":"9253c4205f5a591086cd64e5f4ab56dfdb82d77ddffe708ecc8c94251afac7cb","name":"jan","roles":["dev"],"type":"user"}`
 
@@ -159,7 +159,7 @@ func TestAuthenticator_StoreFails(t *testing.T) {
 		t.Errorf("a user: %v", err)
 	}
 	if u, err := a.Authenticate(request(t, basic("root:sesame"))); err != nil || !u.IsAdmin() {
-		t.Errorf("an admin must get in to repair the store: %+v, %v", u, err)
+		t.Errorf("an admin must be able to log in to repair the store: %+v, %v", u, err)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestAuthenticator_RequireUser(t *testing.T) {
 	}
 }
 
-// The scrypt-like cost of a password must be paid once per credentials, not once per request.
+// The cost of hashing a password must be paid once per credentials, not once per request.
 func TestAuthenticator_SlowHashOnce(t *testing.T) {
 	a, db := newAuth(t, nil)
 	db.set("jan", slowDoc)
@@ -206,22 +206,22 @@ func TestAuthenticator_SCRAM(t *testing.T) {
 		"derived_key":"2d86831c82b440b8887169bd2eebb356821d621b","name":"old","roles":[],"type":"user"}`)
 	for _, c := range []struct {
 		name, password string
-		known          bool // to the SQL port
+		known          bool // as seen at the SQL port
 		user           bool
 	}{{"root", "sesame", true, true}, {"jan", "relax", true, true}, {"ghost", "", false, false}, {"old", "secret",
 		false, true}} {
 		keys, err := a.SCRAM(t.Context(), c.name, nil)
 		if err != nil || len(keys.StoredKey) != 32 || len(keys.ServerKey) != 32 || len(keys.Salt) == 0 ||
 			keys.Iterations < 4096 {
-			t.Errorf("%s: keys that no exchange can use: %+v, %v", c.name, keys, err)
+			t.Errorf("%s: unusable keys: %+v, %v", c.name, keys, err)
 			continue
 		}
 		if known := clientFits(t, keys.SCRAMKeys, c.password); known != c.known {
-			t.Errorf("%s: the password fits: %v", c.name, known)
+			t.Errorf("%s: the password matches: %v", c.name, known)
 		}
 		again, err := a.SCRAM(t.Context(), c.name, nil)
 		if err != nil || string(again.Salt) != string(keys.Salt) {
-			t.Errorf("%s: the salt changes, which tells that there is no such user", c.name)
+			t.Errorf("%s: the salt changes, which reveals that there is no such user", c.name)
 		}
 		user, err := a.User(t.Context(), c.name)
 		if (err == nil) != c.user || (c.user && user.Name != c.name) {
@@ -230,15 +230,16 @@ func TestAuthenticator_SCRAM(t *testing.T) {
 	}
 	db.err = errors.New("down")
 	if _, err := a.SCRAM(t.Context(), "jan", nil); err == nil {
-		t.Error("a store that fails went unnoticed")
+		t.Error("no error although the store fails")
 	}
 }
 
-// rawSaltedHash is as `divan hash-password` made them before salts were hex.
+// rawSaltedHash is what `divan hash-password` printed before salts were hex.
 const rawSaltedHash = "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:" +
 	"wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="
 
-// TestAuthenticator_SCRAM_Salts: the form of a salt, which anybody can ask for, does not tell which names there are.
+// TestAuthenticator_SCRAM_Salts checks that the form of a salt, which anyone can ask for, does not reveal which names
+// exist.
 func TestAuthenticator_SCRAM_Salts(t *testing.T) {
 	form := func(salt []byte) string {
 		if _, err := hex.DecodeString(string(salt)); err == nil {
@@ -249,7 +250,7 @@ func TestAuthenticator_SCRAM_Salts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		admins map[string]string
-		ghosts []string // the forms of names that nobody has
+		ghosts []string // the salt forms for names that do not exist
 	}{
 		{"new hashes", map[string]string{"root": auth.NewHash("sesame", 4096).String()}, []string{"hex of 32"}},
 		{"a hash of old", map[string]string{"root": rawSaltedHash}, []string{"hex of 32", "raw of 16"}},
@@ -277,11 +278,11 @@ func TestAuthenticator_SCRAM_Salts(t *testing.T) {
 			}
 			slices.Sort(ghosts)
 			if ghosts = slices.Compact(ghosts); !slices.Equal(ghosts, c.ghosts) {
-				t.Errorf("salts of names that nobody has are %q, want %q", ghosts, c.ghosts)
+				t.Errorf("salts of unknown names: %q, want %q", ghosts, c.ghosts)
 			}
 			for _, name := range []string{"root", "flag", "new"} {
 				if got := salt(name); !slices.Contains(ghosts, got) {
-					t.Errorf("%s exists, as the salt tells: %s", name, got)
+					t.Errorf("the salt reveals that %s exists: %s", name, got)
 				}
 			}
 		})

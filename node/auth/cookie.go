@@ -12,11 +12,11 @@ import (
 
 const cookieName = "AuthSession"
 
-// A session cookie is base64url(NAME:TIME:MAC), TIME in hex seconds, MAC the HMAC-SHA-256 of NAME:TIME under the
-// server's secret and the user's salt, as CouchDB's. A new password has a new salt, which ends the sessions of the old
-// one.
+// A session cookie is base64url(NAME:TIME:MAC) as in CouchDB, where TIME is in hex seconds and MAC is the HMAC-SHA-256
+// of NAME:TIME under the server's secret and the user's salt. A new password has a new salt, which ends existing
+// sessions.
 
-// cookies makes and checks them.
+// cookies creates and checks session cookies.
 type cookies struct {
 	secret     []byte
 	timeout    time.Duration
@@ -24,8 +24,9 @@ type cookies struct {
 	sameSite   string
 }
 
-// sessionCookie is the value of the request's session cookie; empty where it has none. Of several it is the first that
-// says anything. net/http's reader leaves out what it takes for malformed, and a client would not hear of it.
+// sessionCookie returns the value of the request's session cookie, or "" if it has none. Of several it returns the
+// first that is not empty. It does not use net/http's parser, which drops cookies that it considers malformed, so that
+// the client would get no error.
 func sessionCookie(r *http.Request) string {
 	for _, header := range r.Header["Cookie"] {
 		for pair := range strings.SplitSeq(header, ";") {
@@ -45,9 +46,9 @@ func sessionCookie(r *http.Request) string {
 	return ""
 }
 
-// byCookie finds the user of the session cookie. A cookie that has ended, or that this node's secret and users do not
-// bear out, is no credential, as in CouchDB: ok is false, and basic credentials may follow. forged tells the second
-// from the first.
+// byCookie returns the user of the session cookie. As in CouchDB, a cookie that has expired, or that does not match
+// this node's secret and users, is ignored: ok is false, and basic credentials may follow. forged is true in the second
+// case.
 func (a *Authenticator) byCookie(r *http.Request) (u UserCtx, ok, forged bool, err error) {
 	value := sessionCookie(r)
 	if value == "" {
@@ -85,8 +86,8 @@ func (c *cookies) mac(acc account, stamp string) []byte {
 	return mac(append(append([]byte{}, c.secret...), acc.hash.salt...), acc.name+":"+stamp)
 }
 
-// Renew sets a fresh cookie in the answer's header where u came by one that has used up a tenth of its time. Call it
-// before the first byte of the body.
+// Renew sets a fresh cookie in the response's header if u was authenticated by one that has used up a tenth of its
+// time. Call it before the first byte of the body.
 func (a *Authenticator) Renew(h http.Header, r *http.Request, u UserCtx) {
 	if u.renew != "" {
 		a.cookies.set(h, r, account{name: u.Name, hash: Hash{salt: u.renew}})
@@ -99,7 +100,7 @@ func (c *cookies) set(h http.Header, r *http.Request, acc account) {
 	made := c.cookie(r, base64.RawURLEncoding.EncodeToString([]byte(value)))
 	if c.persistent {
 		made.MaxAge = int(c.timeout.Seconds())
-		made.Expires = time.Now().Add(c.timeout) // as CouchDB; nano knows no other
+		made.Expires = time.Now().Add(c.timeout) // as CouchDB does; nano reads only Expires
 	}
 	h.Set("Set-Cookie", made.String())
 }

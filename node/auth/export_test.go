@@ -5,16 +5,16 @@ import (
 	"net/netip"
 )
 
-// Turns shows the queue of log-ins to tests.
+// Turns exposes the queue of logins.
 type Turns struct{ t *turns }
 
-// NewTurns makes a queue for so many places.
+// NewTurns returns a queue with the given number of places.
 func NewTurns(places int) Turns { return Turns{newTurns(places)} }
 
-// Priority is what is known of a log-in.
+// Priority is the priority of a login.
 type Priority = priority
 
-// What is known of a log-in.
+// The priorities of logins.
 const (
 	KnownName = knownName
 	Newcomer  = newcomer
@@ -29,7 +29,7 @@ func (t Turns) Take(ctx context.Context, from netip.Addr, is Priority) error {
 // Give gives a turn back.
 func (t Turns) Give() { t.t.give() }
 
-// Waiting is how many wait.
+// Waiting returns how many logins wait.
 func (t Turns) Waiting() int {
 	t.t.mu.Lock()
 	defer t.t.mu.Unlock()
@@ -40,19 +40,19 @@ func (t Turns) Waiting() int {
 	return n
 }
 
-// MaxTurnsWaiting and MaxTurnWait are the bounds of the queue.
+// MaxTurnsWaiting and MaxTurnWait are the queue's limits.
 const (
 	MaxTurnsWaiting = maxTurnsWaiting
 	MaxTurnWait     = maxTurnWait
 )
 
-// AdminIterations is how slow the hash of an admin's password is.
+// AdminIterations returns the number of iterations of an admin's hash.
 func (a *Authenticator) AdminIterations(name string) int {
 	h, _ := a.accounts.admins.get(name)
 	return h.iterations
 }
 
-// PriorityOf is what is known of a log-in under a name from an address.
+// PriorityOf returns the priority of a login under a name from an address.
 func (a *Authenticator) PriorityOf(from netip.Addr, name string) Priority {
 	return a.guard.priority(from, name)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// FuzzParseHash: what is taken for a hash can be written and read again, and is the same.
+// FuzzParseHash checks that every accepted hash survives being written and read again.
 func FuzzParseHash(f *testing.F) {
 	for _, s := range []string{
 		auth.NewHash("sesame", 4096).String(), "-hashed-2d86831c82b440b8887169bd2eebb356821d621b,salt",
@@ -34,8 +34,8 @@ func FuzzParseHash(f *testing.F) {
 	})
 }
 
-// FuzzAuthenticate: no header or cookie of a client is more than an error of its own, and none but the right ones names
-// a user.
+// FuzzAuthenticate checks that any header or cookie yields at most a client error, and that only the right ones
+// authenticate a user.
 func FuzzAuthenticate(f *testing.F) {
 	for _, s := range [][3]string{
 		{"Basic cm9vdDpzZXNhbWU=", "", "127.0.0.1:5"}, {"Basic !", "AuthSession=cm9vdDo1OmFiYw", "[::1]:5"},

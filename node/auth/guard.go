@@ -6,11 +6,11 @@ import (
 	"runtime"
 )
 
-// guard is what keeps strangers from guessing passwords, and from taking every CPU while they do.
+// guard keeps strangers from guessing passwords, and from using all CPUs while they try.
 type guard struct {
 	lockout  Lockout
 	failures *failureCounts
-	slow     *turns      // at hashing
+	slow     *turns      // limits concurrent hashing
 	known    *remembered // names that have logged in
 	suspects *remembered // addresses that have sent a wrong password
 	log      *slog.Logger
@@ -24,7 +24,7 @@ func newGuard(lockout Lockout, log *slog.Logger) (guard, error) {
 	}, err
 }
 
-// priority is what is known of a log-in before its password is looked at.
+// priority returns a login's priority, which is known before its password is checked.
 func (g *guard) priority(from netip.Addr, name string) priority {
 	switch {
 	case g.known.has(name):
@@ -35,7 +35,7 @@ func (g *guard) priority(from netip.Addr, name string) priority {
 	return newcomer
 }
 
-// lockedOut is the error for an attempt that has failed too often.
+// lockedOut returns an error if the attempt has failed too often before.
 func (g *guard) lockedOut(at attempt, name string, from netip.Addr) error {
 	reached, untold := g.failures.reached(at)
 	if !reached {

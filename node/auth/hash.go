@@ -20,7 +20,7 @@ import (
 	"github.com/xdg-go/stringprep"
 )
 
-// Bounds on what a stored hash may ask of this server. CouchDB's own writes 10 (1.x) to 600,000 (3.5).
+// Limits on the iterations of a stored hash. CouchDB's own hashes have 10 (1.x) to 600,000 (3.5).
 const (
 	minIterations = 1
 	maxIterations = 10_000_000
@@ -28,27 +28,27 @@ const (
 	scramMinIterations = 4096 // RFC 7677, section 4
 )
 
-// ErrHash is what ParseHash returns for anything it does not know, a clear password included.
+// ErrHash is returned by ParseHash for text in no known notation, such as a plain password.
 var ErrHash = errors.New("not a password hash")
 
 // Hash is a stored password. It is immutable and safe for concurrent use.
 //
-// Two families are read. SCRAM verifiers, in Postgres' notation
+// There are two families. SCRAM verifiers, in Postgres' notation
 //
 //	SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY   (base64; RFC 5803)
 //
-// serve both ports, and do not let a thief of the string log in without guessing the password. CouchDB's notations
+// serve both ports, and whoever steals one cannot log in with it without guessing the password. CouchDB's notations
 //
 //	-pbkdf2:PRF-KEY,SALT,ITERATIONS   -pbkdf2-KEY,SALT,ITERATIONS (PRF sha)   -hashed-KEY,SALT
 //	(hex; the salt is used as text)
 //
-// are read so that admins and users move over unchanged; a PBKDF2 key made with sha256 is SCRAM's salted password, so
-// these serve the SQL port too, the other ones only HTTP.
+// are read so that admins and users can be taken over unchanged. A PBKDF2 key made with sha256 is SCRAM's salted
+// password, so these serve the SQL port too. The others serve only HTTP.
 type Hash struct {
 	scheme     scheme
-	salt       string // the bytes that were hashed; for SCRAM the decoded ones
+	salt       string // the bytes that were hashed; decoded for SCRAM
 	iterations int
-	key        []byte // the scheme's result: stored key for schemeSCRAM, derived key for PBKDF2, digest for simple
+	key        []byte // stored key for schemeSCRAM, derived key for PBKDF2, digest for schemeSimple
 	serverKey  []byte // schemeSCRAM only
 }
 
@@ -73,15 +73,15 @@ var prfs = map[scheme]func() hash.Hash{
 	schemeSHA512: sha512.New,
 }
 
-// NewHash hashes password for node.yaml, as a SCRAM verifier with a random salt.
+// NewHash returns a SCRAM verifier of password with a random salt, for node.yaml.
 func NewHash(password string, iterations int) Hash {
 	raw := make([]byte, 16)
 	rand.Read(raw)
 	return newSCRAM(password, hexSalt(raw), iterations)
 }
 
-// hexSalt is a salt as CouchDB has them: the text of 16 bytes in hex. All salts that the SQL port shows look like it,
-// so that they do not tell users from admins, nor either from names that nobody has.
+// hexSalt returns a salt in CouchDB's form: 16 bytes as hex text. All salts that the SQL port shows look like this, so
+// that they do not reveal whether a name is a user's, an admin's or unknown.
 func hexSalt(raw []byte) []byte { return hex.AppendEncode(nil, raw[:16]) }
 
 func newSCRAM(password string, salt []byte, iterations int) Hash {
@@ -89,7 +89,7 @@ func newSCRAM(password string, salt []byte, iterations int) Hash {
 	return Hash{scheme: schemeSCRAM, salt: string(salt), iterations: iterations, key: stored, serverKey: server}
 }
 
-// derive is PBKDF2. Its only errors are of parameters that newCouchHash, parseSCRAM and the configuration exclude.
+// derive computes PBKDF2. It fails only for parameters that newCouchHash, parseSCRAM and the configuration exclude.
 func derive(prf func() hash.Hash, password, salt string, iterations, length int) []byte {
 	key, err := pbkdf2.Key(prf, password, []byte(salt), iterations, length)
 	if err != nil {
@@ -98,7 +98,7 @@ func derive(prf func() hash.Hash, password, salt string, iterations, length int)
 	return key
 }
 
-// ParseHash reads a stored hash in any notation that Hash names. The error wraps ErrHash and never repeats the text,
+// ParseHash parses a stored hash in any notation listed at Hash. The error wraps ErrHash and never contains the text,
 // which might be a password.
 func ParseHash(text string) (Hash, error) {
 	if rest, ok := strings.CutPrefix(text, "SCRAM-SHA-256$"); ok {
@@ -130,12 +130,12 @@ func ParseHash(text string) (Hash, error) {
 	}
 	iterations, err := strconv.Atoi(parts[2])
 	if err != nil {
-		return Hash{}, fmt.Errorf("%w: the iterations are no number", ErrHash)
+		return Hash{}, fmt.Errorf("%w: the iterations are not a number", ErrHash)
 	}
 	return newCouchHash(prf, parts[0], parts[1], iterations)
 }
 
-// looksHashed reports whether text begins like one of the notations that ParseHash reads.
+// looksHashed reports whether text begins like one of the notations that ParseHash accepts.
 func looksHashed(text string) bool {
 	return slices.ContainsFunc([]string{"SCRAM-SHA-256$", "-hashed-", "-pbkdf2"}, func(prefix string) bool {
 		return strings.HasPrefix(text, prefix)
@@ -160,7 +160,7 @@ func parseSCRAM(text string) (Hash, error) {
 	return Hash{scheme: schemeSCRAM, salt: string(salt), iterations: iterations, key: stored, serverKey: server}, nil
 }
 
-// newCouchHash makes a Hash of CouchDB's parts: a hex key, the salt as text.
+// newCouchHash returns the Hash for the parts of CouchDB's notation: a hex key and the salt as text.
 func newCouchHash(s scheme, hexKey, salt string, iterations int) (Hash, error) {
 	key, err := hex.DecodeString(hexKey)
 	if err != nil {
@@ -174,8 +174,8 @@ func newCouchHash(s scheme, hexKey, salt string, iterations int) (Hash, error) {
 		}
 		size = prf().Size()
 	}
-	// CouchDB before 3.4 wrote 20 bytes; PBKDF2 of any length is a prefix of the longer one. Less than a SHA-1 is a
-	// fault.
+	// CouchDB before 3.4 wrote 20 bytes. A shorter PBKDF2 key is a prefix of the longer one. Anything shorter than a
+	// SHA-1 is invalid.
 	if len(key) < sha1.Size || len(key) > size {
 		return Hash{}, fmt.Errorf("%w: the key has %d bytes", ErrHash, len(key))
 	}
@@ -192,7 +192,7 @@ func checkIterations(n int) error {
 	return nil
 }
 
-// String is the notation ParseHash reads.
+// String returns the hash in the notation that ParseHash reads.
 func (h Hash) String() string {
 	b64 := base64.StdEncoding.EncodeToString
 	switch h.scheme {
@@ -206,10 +206,10 @@ func (h Hash) String() string {
 	return fmt.Sprintf("-pbkdf2:%s-%x,%s,%d", h.scheme, h.key, h.salt, h.iterations)
 }
 
-// Matches reports whether password is the one that was hashed. It takes as long as the iterations ask for (600,000 are
-// a fifth of a second) and the same time for every wrong password.
+// Matches reports whether password is the one that was hashed. The time it takes depends on the number of iterations (a
+// fifth of a second for 600,000) but not on the password.
 //
-// SCRAM clients send the password through SASLprep, CouchDB hashes it as typed: where the two differ, both are tried.
+// SCRAM clients apply SASLprep to the password, while CouchDB hashes it as typed. If the two differ, both are tried.
 func (h Hash) Matches(password string) bool {
 	prep := prepared(password)
 	ok := h.matches(prep)
@@ -219,12 +219,12 @@ func (h Hash) Matches(password string) bool {
 	return ok
 }
 
-// delay spends the time that it takes longer to match password with a hash like other than with h, so that the time of
-// a refusal does not tell names with fewer iterations from names that do not exist.
+// delay takes the time by which matching a hash like other would take longer than matching h. It keeps refusals for
+// names with fewer iterations as slow as those for unknown names.
 func (h Hash) delay(other Hash, password string) {
 	more := other.iterations - h.iterations
 	if prepared(password) != password {
-		more *= 2 // as Matches tries both
+		more *= 2 // Matches tries both forms
 	}
 	if more > 0 {
 		derive(sha256.New, "", other.salt, more, sha256.Size)
@@ -252,8 +252,8 @@ type SCRAMKeys struct {
 	ServerKey  []byte
 }
 
-// SCRAM returns the keys for the SQL port. ok is false for hashes that are not made with SHA-256: their owner must set
-// the password once more to use SQL.
+// SCRAM returns the keys for the SQL port. ok is false for hashes not made with SHA-256: such a password must be set
+// again before it can be used over SQL.
 func (h Hash) SCRAM() (keys SCRAMKeys, ok bool) {
 	keys = SCRAMKeys{Salt: []byte(h.salt), Iterations: h.iterations}
 	switch {
@@ -280,7 +280,8 @@ func mac(key []byte, message string) []byte {
 	return m.Sum(nil)
 }
 
-// prepared is SASLprep (RFC 4013), which SCRAM asks for. What it prohibits is taken as typed, as libpq does.
+// prepared applies SASLprep (RFC 4013), as SCRAM requires. A password that SASLprep prohibits is used as typed, as
+// libpq does.
 func prepared(password string) string {
 	if p, err := stringprep.SASLprep.Prepare(password); err == nil {
 		return p

@@ -12,8 +12,8 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// Hashes that other programs made: CouchDB 1.6 (the two in its manual), CouchDB 3.5, Postgres 15, and Python's hashlib
-// in CouchDB's notation.
+// Hashes made by other programs: CouchDB 1.6 (the two in its manual), CouchDB 3.5, Postgres 15, and Python's hashlib in
+// CouchDB's notation.
 const (
 	couchAdmin16 = "-pbkdf2-71c01cb429088ac1a1e95f3482202622dc1e53fe,226701bece4ae0fc9a373a5e02bf5d07,10"
 	couchAnna16  = "-pbkdf2-2d86831c82b440b8887169bd2eebb356821d621b,5e11b9a9228414ab92541beeeacbf125,10"
@@ -22,7 +22,7 @@ const (
 		"1fd561d987c648d2d0718df2066eea1a7415849853a0f586fe530561a4bd4311,7f9a1c0d3e5b4a6988776655443322aa,100"
 	couchSimple = "-hashed-4bc2aa135aca81217962a12ee2cc36a9d052f696,7f9a1c0d3e5b4a6988776655443322aa"
 	postgres    = "SCRAM-SHA-256$4096:emixvXZub9Bm3ZYLUGSJMg==$H4aLSAQLKBDj/xXn9LFMvxk3JiTkf27zQRLjVKA+hco=:d1rSMk4vRDsggvMwfwOpni0GDIgznx6gfR/uY2W00Aw="
-	// Postgres stores this one for a password with the ligature U+FB01, which SASLprep takes apart.
+	// Postgres stores this for a password with the ligature U+FB01, which SASLprep decomposes.
 	postgresLigature = "SCRAM-SHA-256$4096:94OxVzybUuILS4Wa9a8s7A==$thBeP9RlC8GVqPkvY+k/0MdexzDZcgGWFRaVygaIM8o=:yaERZERw1roXZpxiCDYsdZT9NUZnQtC5Mmv4CoRKU/A="
 )
 
@@ -35,7 +35,7 @@ func TestHash_MatchesOthers(t *testing.T) {
 		{"CouchDB 1.0", couchSimple, "relax"},
 		{"Postgres", postgres, "relax"},
 		{"Postgres after SASLprep", postgresLigature, "\ufb01nance"},
-		{"Postgres after SASLprep, typed apart", postgresLigature, "finance"},
+		{"Postgres after SASLprep, typed decomposed", postgresLigature, "finance"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h, err := auth.ParseHash(c.hash)
@@ -100,7 +100,7 @@ func TestParseHash_RefusesWhatIsNoHash(t *testing.T) {
 
 const zeros = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
-// The keys of a CouchDB hash must let a SCRAM client in: check the client's proof as RFC 5802 section 3 describes it.
+// The keys of a CouchDB hash must admit a SCRAM client: check the client's proof as RFC 5802 section 3 describes.
 func TestHash_SCRAM(t *testing.T) {
 	for _, text := range []string{auth.NewHash("relax", 4096).String(), couchSHA256, postgres} {
 		h, err := auth.ParseHash(text)
@@ -109,10 +109,10 @@ func TestHash_SCRAM(t *testing.T) {
 		}
 		keys, ok := h.SCRAM()
 		if !ok {
-			t.Fatalf("%s gives no SCRAM keys", text)
+			t.Fatalf("no SCRAM keys for %s", text)
 		}
 		if !clientFits(t, keys, "relax") || clientFits(t, keys, "relay") {
-			t.Errorf("%s: the client's key does not fit", text)
+			t.Errorf("%s: the client's key does not match", text)
 		}
 	}
 	h, err := auth.ParseHash(couchAnna16)
@@ -124,7 +124,7 @@ func TestHash_SCRAM(t *testing.T) {
 	}
 }
 
-// clientFits computes a client's key as RFC 5802 section 3 describes it.
+// clientFits computes a client's key as RFC 5802 section 3 describes, and compares it.
 func clientFits(t *testing.T, keys auth.SCRAMKeys, password string) bool {
 	t.Helper()
 	salted, err := pbkdf2.Key(sha256.New, password, keys.Salt, keys.Iterations, 32)

@@ -15,23 +15,23 @@ import (
 // The modes of a Lockout.
 const (
 	LockoutOff     = "off"     // failures are not counted
-	LockoutWarn    = "warn"    // the log tells of them
+	LockoutWarn    = "warn"    // only logged
 	LockoutEnforce = "enforce" // further attempts are refused
 )
 
-// Lockout refuses further log-ins from an address under a name after several wrong passwords, as CouchDB 3.5 does
+// Lockout refuses further logins under a name from an address after several wrong passwords, as CouchDB 3.5 does
 // (section chttpd_auth_lockout of its configuration). A new password ends it.
 type Lockout struct {
 	Mode string // one of the above
-	// Threshold is the number of wrong passwords from which on attempts are refused.
+	// Threshold is the number of wrong passwords after which attempts are refused.
 	Threshold int
 	// Lifetime is how long failures count, from the first one on.
 	Lifetime time.Duration
-	// MaxObjects bounds the pairs of address and name that are remembered; the one used least recently goes first.
+	// MaxObjects is how many pairs of address and name are remembered. The least recently used is forgotten first.
 	MaxObjects int
 }
 
-// errLockedOut is the same for names that do not exist, so that it tells nothing about them.
+// errLockedOut is the same for names that do not exist, so that it reveals nothing about them.
 var errLockedOut = &layer.Error{
 	Kind: layer.Forbidden, Name: "forbidden",
 	Reason: "Account is temporarily locked due to multiple authentication failures",
@@ -43,17 +43,17 @@ type failureCounts struct {
 	secret [32]byte
 	mu     struct {
 		sync.Mutex
-		failures *simplelru.LRU[attempt, failures] // nil where nothing is counted
+		failures *simplelru.LRU[attempt, failures] // nil if failures are not counted
 	}
 }
 
-// attempt is a digest of address, name and salt. Names come from strangers and may be long, so they are not kept.
+// attempt is a digest of address, name and salt. Names come from strangers and may be long, so they are not stored.
 type attempt [sha256.Size]byte
 
 type failures struct {
 	count int
 	first time.Time
-	told  bool // to the log, that the threshold is reached
+	told  bool // the log has reported that the threshold is reached
 }
 
 func newFailureCounts(o Lockout) (*failureCounts, error) {
@@ -72,7 +72,7 @@ func (c *failureCounts) attempt(from netip.Addr, name, salt string) attempt {
 }
 
 // reached reports whether an attempt has failed so often that it is refused, or only logged, depending on the mode.
-// untold is true once in each lifetime, so that a flood of attempts does not flood the log.
+// untold is true once per lifetime, so that a flood of attempts does not flood the log.
 func (c *failureCounts) reached(a attempt) (is, untold bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

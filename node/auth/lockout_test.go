@@ -20,7 +20,7 @@ func lockout(o *auth.Options) {
 	o.Lockout = auth.Lockout{Mode: auth.LockoutEnforce, Threshold: 3, Lifetime: time.Minute, MaxObjects: 100}
 }
 
-// kindFrom is how a request from an address with these credentials is answered.
+// kindFrom returns the error kind of a request from an address with these credentials.
 func kindFrom(t *testing.T, a *auth.Authenticator, from, credentials string) layer.Kind {
 	t.Helper()
 	r := request(t, basic(credentials))
@@ -71,7 +71,7 @@ func TestLockout_ByAddressAndName(t *testing.T) {
 	}
 }
 
-// Wrong passwords over SQL count as those over HTTP do, and a name that does not exist is locked like any other.
+// Wrong passwords over SQL count as they do over HTTP, and a name that does not exist is locked out like any other.
 func TestLockout_OverSQLAndOfNobody(t *testing.T) {
 	a, _ := newAuth(t, lockout)
 	remote := &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 5}
@@ -109,7 +109,7 @@ func TestLockout_Ends(t *testing.T) {
 	})
 }
 
-// However many attempts are refused, the log has one line for all of them.
+// However many attempts are refused, the log has one line.
 func TestLockout_Log(t *testing.T) {
 	var log bytes.Buffer
 	a, _ := newAuth(t, func(o *auth.Options) {
@@ -140,7 +140,7 @@ func TestLockout_Modes(t *testing.T) {
 	}
 }
 
-// Behind a proxy that is trusted, the address is the client's; a client cannot choose one.
+// Behind a trusted proxy, the address is the client's. A client cannot choose it.
 func TestLockout_Proxies(t *testing.T) {
 	proxies, err := auth.ParseProxies([]string{"10.0.0.9", "192.168.0.0/16"})
 	if err != nil {
@@ -161,7 +161,7 @@ func TestLockout_Proxies(t *testing.T) {
 		return err
 	}
 	for i := range 3 {
-		// Who is not a proxy may say what it likes, and so may the client of a proxy before the proxy's own word.
+		// X-Forwarded-For is ignored if it is sent by a client that is not a proxy, or precedes what the proxy added.
 		_ = try("172.16.0.1:5", []string{"1.1.1.1", "2.2.2.2", "3.3.3.3"}[i], "root:wrong")
 		_ = try("10.0.0.9:5", []string{"1.1.1.1, 9.9.9.9, 192.168.3.4", "9.9.9.9", "x, 9.9.9.9"}[i], "jan:wrong")
 	}
@@ -180,12 +180,12 @@ func TestLockout_Proxies(t *testing.T) {
 	}
 	for _, bad := range []string{"", "localhost", "10.0.0.0/33", "10.0.0.1:80"} {
 		if _, err := auth.ParseProxies([]string{bad}); err == nil {
-			t.Errorf("%q is taken for a proxy", bad)
+			t.Errorf("%q is accepted as a proxy", bad)
 		}
 	}
 }
 
-// An admin of -admin is as slow to refuse as anybody.
+// Refusing an admin set by -admin takes as long as refusing anyone else.
 func TestAuthenticator_AdminPasswordIsAsSlow(t *testing.T) {
 	a, _ := newAuth(t, func(o *auth.Options) {
 		o.AdminPasswords = map[string]string{"boss": "open"}
@@ -196,8 +196,8 @@ func TestAuthenticator_AdminPasswordIsAsSlow(t *testing.T) {
 	}
 }
 
-// Names that have logged in are told from others, and so are addresses that have sent a wrong password.
-func TestAuthenticator_Standing(t *testing.T) {
+// Names that have logged in are told apart from others, and so are addresses that have sent a wrong password.
+func TestAuthenticator_Priority(t *testing.T) {
 	a, _ := newAuth(t, nil)
 	good, bad := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	priority := func(from netip.Addr, name string, want auth.Priority) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// CheckOrigins says what is wrong with the origins whose pages may use the node from a browser: the setting (origins or
-// credentials) and why; both are empty where nothing is. node.yaml and _config have the same rules.
+// CheckOrigins checks the origins whose pages may use the node from a browser. It returns the faulty setting (origins
+// or credentials) and what is wrong with it, or two empty strings. node.yaml and _config have the same rules.
 func CheckOrigins(origins []string, credentials bool) (setting, why string) {
 	if slices.Contains(origins, "*") {
 		switch {
@@ -28,17 +28,17 @@ func CheckOrigins(origins []string, credentials bool) (setting, why string) {
 }
 
 // isOrigin reports whether a browser could send o in an Origin header (RFC 6454, section 6.2). A star stands for all
-// origins, never for a part of one.
+// origins, never for part of one.
 func isOrigin(o string) bool {
 	u, err := url.Parse(o)
 	return err == nil && u.Scheme != "" && u.Hostname() != "" && strings.EqualFold(o, u.Scheme+"://"+u.Host) &&
 		!strings.ContainsAny(o, "*, \t")
 }
 
-// corsMethods are the methods that a list of allowed ones may name.
+// corsMethods are the methods that may be allowed.
 var corsMethods = []string{"CONNECT", "COPY", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
 
-// CheckMethods says what is wrong with the methods that pages of other origins may use; empty where nothing is.
+// CheckMethods returns what is wrong with the methods that pages of other origins may use, or "".
 func CheckMethods(methods []string) (why string) {
 	for _, m := range methods {
 		if !slices.Contains(corsMethods, strings.ToUpper(m)) {
@@ -48,8 +48,7 @@ func CheckMethods(methods []string) (why string) {
 	return ""
 }
 
-// CheckHeaders says what is wrong with the headers that pages of other origins may send or read; empty where nothing
-// is.
+// CheckHeaders returns what is wrong with the headers that pages of other origins may send or read, or "".
 func CheckHeaders(headers []string) (why string) {
 	for _, h := range headers {
 		if h == "" || strings.ContainsFunc(h, func(r rune) bool { return !isTokenRune(r) }) {
@@ -59,7 +58,7 @@ func CheckHeaders(headers []string) (why string) {
 	return ""
 }
 
-// isTokenRune is about RFC 9110, section 5.6.2.
+// isTokenRune reports whether r may be part of a token (RFC 9110, section 5.6.2).
 func isTokenRune(r rune) bool {
 	return r < 0x7f && r > ' ' && !strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
 }

@@ -12,13 +12,14 @@ import (
 	"log/slog"
 )
 
-// A user document has two hashes of its password where Iterations is more than SQLIterations: the derived key of
-// CouchDB, and a SCRAM verifier of SQLIterations for the SQL port, whose clients refuse a slow one. Whoever guesses
-// passwords takes the faster one, so it is sealed with the key of the cluster: a document that is read, replicated or
-// exported gives its thief no more than the derived key. He who has the secret too guesses at SQLIterations.
+// If Iterations is larger than SQLIterations, a user document has two hashes of its password: CouchDB's derived key,
+// and a SCRAM verifier with SQLIterations for the SQL port, whose clients refuse slow hashes. Anyone guessing passwords
+// would attack the faster one, so it is sealed with a key of the cluster: to whoever reads, replicates or exports the
+// document, it is useless without the secret. Only someone who has the secret too can guess at SQLIterations.
 
-// errSealed says that a verifier was sealed with another secret, or for another password. The text does not say more.
-var errSealed = errors.New("the sql_verifier is of another secret or of another password")
+// errSealed is returned for a verifier that was sealed with another secret or for another password. The text cannot
+// tell the two apart.
+var errSealed = errors.New("the sql_verifier was made with another secret or for another password")
 
 // verifiers seals and opens the SCRAM verifiers in user documents.
 type verifiers struct {
@@ -26,7 +27,8 @@ type verifiers struct {
 	log    *slog.Logger
 }
 
-// sealKey is the cipher of verifiers. The secret also signs cookies, from which the label keeps it apart.
+// sealKey returns the cipher for verifiers. The label separates its key from other uses of the secret, which also signs
+// cookies.
 func sealKey(secret []byte) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, secret, nil, "divan sql_verifier", 32)
 	if err != nil {
@@ -39,8 +41,8 @@ func sealKey(secret []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// sealedFor is what a verifier belongs to. CouchDB, which does not know the member, leaves it where it changes a
-// password: with another derived key it counts no more.
+// sealedFor returns the data that a verifier is bound to. CouchDB does not know this member and leaves it in place when
+// it changes a password, but with the new derived key the verifier is no longer valid.
 func sealedFor(name, derivedKey string) []byte {
 	sum := digest(nil, name, derivedKey)
 	return sum[:]
@@ -53,14 +55,14 @@ func (v *verifiers) seal(h Hash, name, derivedKey string) string {
 	return base64.StdEncoding.EncodeToString(sealed)
 }
 
-// hash is what a log-in over SQL is checked against.
+// hash returns the hash against which a login over SQL is checked.
 func (v *verifiers) hash(acc account) Hash {
 	if acc.sealed == "" {
 		return acc.hash
 	}
 	h, err := v.unseal(acc.sealed, acc.name, acc.derivedKey)
 	if err != nil {
-		// The derived key serves the SQL port too, but for clients that refuse so many iterations.
+		// The derived key serves the SQL port too, except for clients that refuse so many iterations.
 		v.log.Warn("user document has a verifier for sql that cannot be used; set the password again",
 			"user", acc.name, "err", err)
 		return acc.hash

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// sealing has derived keys of 5000 iterations and verifiers of 4096.
+// sealing sets 5000 iterations for derived keys and 4096 for verifiers.
 func sealing(o *auth.Options) { o.Iterations, o.SQLIterations = 5000, 4096 }
 
 func hashed(t *testing.T, a *auth.Authenticator, doc string) map[string]any {
@@ -25,8 +25,8 @@ func hashed(t *testing.T, a *auth.Authenticator, doc string) map[string]any {
 	return m
 }
 
-// A user logs in over SQL with fewer iterations than over HTTP; the verifier for that is of no use without the secret,
-// for another name, or when another password has been set by who does not know it.
+// A user logs in over SQL with fewer iterations than over HTTP. The verifier for that is of no use without the secret,
+// for another name, or after the password was changed by a program that does not know it.
 func TestAuthenticator_SealedVerifier(t *testing.T) {
 	a, db := newAuth(t, sealing)
 	const ann = `{"name":"ann","password":"first","roles":[],"type":"user"}`
@@ -56,7 +56,7 @@ func TestAuthenticator_SealedVerifier(t *testing.T) {
 	put("ann", doc)
 	check(a, "ann", "first", 4096)
 
-	// CouchDB sets the members that it knows, and keeps the others.
+	// CouchDB replaces only the members that it knows.
 	other, _ := newAuth(t, func(o *auth.Options) { o.Iterations = 5000 })
 	changed := hashed(t, other, strings.Replace(ann, "first", "second", 1))
 	if changed["sql_verifier"] != nil {
@@ -66,13 +66,13 @@ func TestAuthenticator_SealedVerifier(t *testing.T) {
 	put("ann", changed)
 	check(a, "ann", "second", 5000)
 
-	// Somebody else's document, with the verifier of ann's.
+	// Another user's document with ann's verifier.
 	bob := hashed(t, a, strings.Replace(ann, "ann", "bob", 1))
 	bob["sql_verifier"], bob["derived_key"], bob["salt"] = sealed, doc["derived_key"], doc["salt"]
 	put("bob", bob)
 	check(a, "bob", "first", 5000)
 
-	// A node with another secret, and verifiers that are none.
+	// A node with another secret, and invalid verifiers.
 	stranger, strangers := newAuth(t, func(o *auth.Options) { sealing(o); o.Secret = []byte("another secret") })
 	for _, v := range []string{sealed, "", "AAAA", "no base64", auth.NewHash("first", 4096).String()} {
 		doc["sql_verifier"] = v
@@ -83,14 +83,14 @@ func TestAuthenticator_SealedVerifier(t *testing.T) {
 		strangers.set("ann", string(text))
 		check(stranger, "ann", "first", 5000)
 	}
-	// A new password replaces the verifier, and a client's own goes.
+	// A new password replaces the verifier. One sent by a client is dropped.
 	again := hashed(t, a, `{"sql_verifier":"mine","name":"ann","password":"third","roles":[],"type":"user"}`)
 	if v := again["sql_verifier"]; v == "mine" || v == sealed || v == nil {
 		t.Errorf("the document is %v", again)
 	}
 }
 
-// The numbers of iterations, which anybody can ask for, do not tell which names there are.
+// The numbers of iterations, which anyone can ask for, do not reveal which names exist.
 func TestAuthenticator_SCRAM_Iterations(t *testing.T) {
 	a, _ := newAuth(t, func(o *auth.Options) { sealing(o); o.AdminPasswords = map[string]string{"flag": "sesame"} })
 	if _, err := a.SetAdmin("late", "sesame"); err != nil {
@@ -114,6 +114,6 @@ func TestAuthenticator_SCRAM_Iterations(t *testing.T) {
 	}
 	slices.Sort(ghosts)
 	if ghosts = slices.Compact(ghosts); !slices.Equal(ghosts, []int{4096, 5000}) {
-		t.Errorf("names that nobody has show %v", ghosts)
+		t.Errorf("unknown names have %v", ghosts)
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// MaxLogin is how many bytes the body of POST /_session may have.
+// MaxLogin is the maximum size of the body of POST /_session, in bytes.
 const MaxLogin = 64 << 10
 
-// The types of that body.
+// The content types of that body.
 const (
 	typeForm = "application/x-www-form-urlencoded"
 	typeJSON = "application/json"
@@ -26,9 +26,9 @@ func badRequest(reason string) error {
 	return &layer.Error{Kind: layer.Invalid, Name: "bad_request", Reason: reason}
 }
 
-// ServeSession answers /_session for u, who made the request: GET tells who that is, POST logs in, DELETE logs out. An
-// error has not been written to w, but for headers; its Name is CouchDB's: unauthorized, bad_request, bad_content_type,
-// method_not_allowed.
+// ServeSession answers /_session for u, who made the request: GET returns the user, POST logs in, DELETE logs out. It
+// does not write an error to w, except for headers. The error's Name is CouchDB's: unauthorized, bad_request,
+// bad_content_type, method_not_allowed.
 func (a *Authenticator) ServeSession(w http.ResponseWriter, r *http.Request, u UserCtx) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
@@ -49,7 +49,7 @@ func (a *Authenticator) ServeSession(w http.ResponseWriter, r *http.Request, u U
 	return &layer.Error{Kind: layer.Invalid, Name: "method_not_allowed", Reason: "Only GET,HEAD,POST,DELETE allowed"}
 }
 
-// sessionInfo is the answer of GET /_session; members in CouchDB's order.
+// sessionInfo is the response to GET /_session, with its members in CouchDB's order.
 type sessionInfo struct {
 	OK   bool        `json:"ok"`
 	User sessionUser `json:"userCtx"`
@@ -68,7 +68,7 @@ func (a *Authenticator) showSession(w http.ResponseWriter, r *http.Request, u Us
 	if u.Name == "" {
 		if err := a.passedOver(r); err != nil {
 			if errors.Is(err, errForged) {
-				a.cookies.clear(w.Header(), r) // a browser's next request is anonymous
+				a.cookies.clear(w.Header(), r) // the browser's next request will be anonymous
 			}
 			return err
 		}
@@ -113,7 +113,7 @@ func (a *Authenticator) startSession(w http.ResponseWriter, r *http.Request) err
 // loginForm reads name (or username) and password from a form or a JSON object.
 func loginForm(w http.ResponseWriter, r *http.Request) (name, password string, err error) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if kind != typeForm && kind != typeJSON { // said before the body is asked for
+	if kind != typeForm && kind != typeJSON { // checked before the body is read
 		return "", "", &layer.Error{Kind: layer.Invalid, Name: "bad_content_type",
 			Reason: "Content-Type must be 'application/x-www-form-urlencoded' or 'application/json'"}
 	}
@@ -151,7 +151,7 @@ func loginForm(w http.ResponseWriter, r *http.Request) (name, password string, e
 	return name, fields["password"], nil
 }
 
-// answer writes v, with a redirect where the query names a target.
+// answer writes v, and redirects if the query has a target.
 func answer(w http.ResponseWriter, r *http.Request, param string, v any) error {
 	if target := r.URL.Query().Get(param); target != "" {
 		return redirect(w, target)
@@ -159,7 +159,7 @@ func answer(w http.ResponseWriter, r *http.Request, param string, v any) error {
 	return writeJSON(w, v)
 }
 
-// redirect goes to a path of this server, which checkTargets has let through.
+// redirect redirects to a path on this server that checkTargets has allowed.
 func redirect(w http.ResponseWriter, target string) error {
 	to, err := localTarget(target)
 	if err != nil {
@@ -170,7 +170,7 @@ func redirect(w http.ResponseWriter, target string) error {
 	return nil
 }
 
-// checkTargets refuses a request whose redirects would lead elsewhere, before anything else is done.
+// checkTargets refuses a request with redirects to other servers, before anything else is done.
 func checkTargets(r *http.Request, params ...string) error {
 	query := r.URL.Query()
 	for _, p := range params {
@@ -183,13 +183,13 @@ func checkTargets(r *http.Request, params ...string) error {
 	return nil
 }
 
-// localTarget is a path of this server as it may stand in a Location header. Anything else would make a link to the
-// login a way to somewhere else: browsers take a second slash for the beginning of a host, a backslash for a slash, and
-// leave control characters out before they look.
+// localTarget returns a path on this server in the form for a Location header. Anything else would turn the login into
+// an open redirect: browsers take a second slash for the beginning of a host, a backslash for a slash, and drop control
+// characters before they look.
 func localTarget(target string) (string, error) {
 	control := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == utf8.RuneError }
 	if !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || strings.ContainsFunc(target, control) {
-		return "", badRequest("path must begin with a /.") // CouchDB's words
+		return "", badRequest("path must begin with a /.") // CouchDB's message
 	}
 	to, err := url.Parse(target)
 	if err != nil || to.Scheme != "" || to.Host != "" || to.User != nil || to.Opaque != "" ||
@@ -204,6 +204,6 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	w.Header().Set("Cache-Control", "must-revalidate")
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // only the client can fail it, by going away
+	_ = enc.Encode(v) // fails only if the client disconnects
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// nano's cookie jar keeps a session only where the cookie says when it ends (Expires); browsers would do with Max-Age.
+// nano's cookie jar keeps a session only if the cookie has Expires. Browsers would be content with Max-Age.
 func TestAuthenticator_CookieExpires(t *testing.T) {
 	for _, persistent := range []bool{true, false} {
 		a, _ := newAuth(t, func(o *auth.Options) { o.PersistentCookies = persistent })
@@ -34,7 +34,7 @@ func TestAuthenticator_CookieExpires(t *testing.T) {
 	}
 }
 
-// GET /_session tells of credentials that name nobody, which elsewhere are passed over.
+// GET /_session reports credentials that name no user, which are ignored elsewhere.
 func TestAuthenticator_SessionTells(t *testing.T) {
 	a, _ := newAuth(t, nil)
 	cookie := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
@@ -50,7 +50,7 @@ func TestAuthenticator_SessionTells(t *testing.T) {
 	for name, c := range map[string]struct {
 		authorization, cookie string
 		session               layer.Kind // of GET /_session
-		passed                bool       // anonymous elsewhere
+		passed                bool       // ignored elsewhere
 		ok                    bool
 	}{
 		"nothing":                  {ok: true},
@@ -85,7 +85,7 @@ func TestAuthenticator_SessionTells(t *testing.T) {
 			passed: true},
 		"an old forged cookie": {cookie: "AuthSession=" + cookie("jan:5F000000:x"), session: layer.Unauthorized,
 			passed: true},
-		"a cookie of nobody": {cookie: "AuthSession=" + cookie("nobody:"+fresh+":x"), session: layer.Unauthorized,
+		"a cookie of an unknown user": {cookie: "AuthSession=" + cookie("nobody:"+fresh+":x"), session: layer.Unauthorized,
 			passed: true},
 		"a forged one with basic": {cookie: "AuthSession=" + cookie("jan:"+fresh+":x"),
 			authorization: basic("jan:relax"), ok: true},
@@ -98,7 +98,7 @@ func TestAuthenticator_SessionTells(t *testing.T) {
 		w := httptest.NewRecorder()
 		u, err := a.Authenticate(r)
 		if (c.ok || c.passed) != (err == nil) {
-			t.Errorf("%s: elsewhere: %v", name, err)
+			t.Errorf("%s: on other paths: %v", name, err)
 		}
 		if err == nil {
 			err = a.ServeSession(w, r, u)
@@ -129,7 +129,7 @@ func TestAuthenticator_SessionTells(t *testing.T) {
 	}
 }
 
-// serve answers every request as node/api does, but for the body of errors.
+// serve answers every request as node/api does, except for the bodies of errors.
 func serve(t *testing.T, a *auth.Authenticator) (*httptest.Server, *http.Client) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -201,7 +201,7 @@ func TestAuthenticator_CookieLife(t *testing.T) {
 			bad := &http.Cookie{Name: "AuthSession",
 				Value: base64.RawURLEncoding.EncodeToString([]byte(forged(string(raw))))}
 			if name, _ := who(bad); name != "" {
-				t.Errorf("forged %q passes as %q", forged(string(raw)), name)
+				t.Errorf("forged %q is accepted as %q", forged(string(raw)), name)
 			}
 		}
 		time.Sleep(6 * time.Minute)
@@ -261,11 +261,11 @@ func TestAuthenticator_ServeSession(t *testing.T) {
 		{"next with a backslash", "POST", "/_session?next=/%5cevil.example", form, "name=jan&password=relax", 400, "",
 			""},
 		{"next with a nul", "POST", "/_session?next=/%00", form, "name=jan&password=relax", 400, "", ""},
-		{"next with a bad byte", "POST", "/_session?next=/%ff/x", form, "name=jan&password=relax", 400, "", ""},
+		{"next with an invalid byte", "POST", "/_session?next=/%ff/x", form, "name=jan&password=relax", 400, "", ""},
 		{"next relative", "POST", "/_session?next=evil.example", form, "name=jan&password=relax", 400, "", ""},
 		{"next with a scheme", "POST", "/_session?next=javascript:alert(1)", form, "name=jan&password=relax", 400, "",
 			""},
-		{"next behind a space", "POST", "/_session?next=%20//evil.example", form, "name=jan&password=relax", 400, "",
+		{"next after a space", "POST", "/_session?next=%20//evil.example", form, "name=jan&password=relax", 400, "",
 			""},
 		{"next with others", "POST", "/_session?next=/a%20b/%E2%82%AC?x=1%26y%23z", form, "name=jan&password=relax",
 			302, "", "/a%20b/%E2%82%AC?x=1&y#z"},

@@ -12,39 +12,40 @@ import (
 )
 
 const (
-	// maxTurnWait is how long a log-in waits for its password to be hashed before it is told to come again.
+	// maxTurnWait is how long a login waits for its password to be hashed before it is refused with ErrBusy.
 	maxTurnWait = 10 * time.Second
-	// longWait is how long the oldest log-in from an address has waited when any of them may go first.
+	// longWait is how long the oldest login from an address must have waited before any login from that address may go
+	// first.
 	longWait = maxTurnWait / 2
-	// maxTurnsWaiting bounds the log-ins that wait.
+	// maxTurnsWaiting is how many logins may wait.
 	maxTurnsWaiting = 256
-	// strangersShare: while both wait, one turn in so many goes to a name that has not logged in before.
+	// strangersShare: while both wait, one turn in this many goes to a name that has not logged in before.
 	strangersShare = 4
 	// suspectsShare is the same for addresses that have sent a wrong password.
 	suspectsShare = 16
 )
 
-// priority is what is known of a log-in before its password is.
+// priority is a login's priority, known before its password is checked.
 type priority int
 
 const (
-	knownName priority = iota // it has logged in before
+	knownName priority = iota // the name has logged in before
 	newcomer
-	suspect // its address has sent a wrong password of late
+	suspect // the address has recently sent a wrong password
 	priorities
 )
 
-// ErrBusy is returned for a log-in that came while too many others waited.
+// ErrBusy is returned for a login that came while too many others were waiting.
 var ErrBusy = &layer.Error{
-	Kind: layer.Unavailable, Name: "service_unavailable", Reason: "Too many log-ins at once. Try again later.",
+	Kind: layer.Unavailable, Name: "service_unavailable", Reason: "Too many logins at once. Try again later.",
 }
 
-// turns hands out the few places in which passwords are hashed. Hashing is slow on purpose, so whoever sends wrong
-// passwords could otherwise keep everyone else waiting.
+// turns limits how many passwords are hashed at once. Hashing is slow on purpose, so someone who sends wrong passwords
+// could otherwise keep everyone else waiting.
 //
 // Names that have logged in before go first, and addresses that have sent wrong passwords last. Addresses take turns.
-// Of the log-ins from one address the oldest goes first, and any of them once the oldest has waited for long: under an
-// overload somebody has to wait too long, and it should not be everyone.
+// Of the logins from one address the oldest goes first, or any of them once the oldest has waited long: under overload
+// some logins must wait too long, but not all of them.
 type turns struct {
 	mu struct {
 		sync.Mutex
@@ -54,18 +55,18 @@ type turns struct {
 	}
 }
 
-// turn is one log-in that waits.
+// turn is a waiting login.
 type turn struct {
 	from    netip.Addr
 	since   time.Time
 	line    *line
-	granted chan error // receives once: nil, or ErrBusy for a turn that gave way to a newer one
+	granted chan error // receives once: nil, or ErrBusy if the turn was dropped for a newer one
 }
 
-// line is the turns that wait, by address.
+// line has the waiting turns, by address.
 type line struct {
-	addresses []netip.Addr           // in the order in which they are next
-	waiting   map[netip.Addr][]*turn // oldest first; no empty ones
+	addresses []netip.Addr           // in the order of their next turn
+	waiting   map[netip.Addr][]*turn // oldest first; no empty lists
 	count     int
 }
 
@@ -78,7 +79,7 @@ func newTurns(places int) *turns {
 	return t
 }
 
-// take waits for a turn, which the caller gives back. The error is ErrBusy, or ctx's.
+// take waits for a turn, which the caller must give back. The error is ErrBusy, or that of ctx.
 func (t *turns) take(ctx context.Context, from netip.Addr, is priority) error {
 	t.mu.Lock()
 	if t.mu.free > 0 {
@@ -107,13 +108,13 @@ func (t *turns) take(ctx context.Context, from netip.Addr, is priority) error {
 	t.mu.Lock()
 	removed := w.line.remove(w)
 	t.mu.Unlock()
-	if !removed && <-w.granted == nil { // it was granted meanwhile
+	if !removed && <-w.granted == nil { // granted meanwhile
 		t.give()
 	}
 	return err
 }
 
-// give passes a turn on to whoever is next.
+// give passes a turn on to the next waiting login.
 func (t *turns) give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,7 +142,7 @@ func (l *line) add(w *turn) {
 	l.count++
 }
 
-// next takes a turn of the next address out of the line, nil when nobody waits.
+// next removes and returns the next address's turn, or nil if none waits.
 func (l *line) next() *turn {
 	if l.count == 0 {
 		return nil
@@ -153,13 +154,13 @@ func (l *line) next() *turn {
 		w = turns[rand.IntN(len(turns))]
 	}
 	l.remove(w)
-	if len(l.waiting[from]) > 0 { // its turn comes again after all others'
+	if len(l.waiting[from]) > 0 { // its next turn comes after all others'
 		l.addresses = append(l.addresses[1:], from)
 	}
 	return w
 }
 
-// remove takes w out of the line, and reports whether it was there.
+// remove removes w, and reports whether it was there.
 func (l *line) remove(w *turn) bool {
 	turns := l.waiting[w.from]
 	i := slices.Index(turns, w)
@@ -176,7 +177,7 @@ func (l *line) remove(w *turn) bool {
 	return true
 }
 
-// dropOldest ends the oldest turn of the address that has the most.
+// dropOldest drops the oldest turn of the address that has the most.
 func (l *line) dropOldest() {
 	most := l.addresses[0]
 	for _, from := range l.addresses {

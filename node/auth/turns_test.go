@@ -17,7 +17,8 @@ import (
 
 func address(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}) }
 
-// turnOrder lets log-ins wait in the order given, while one place is taken, and returns the order in which they get it.
+// turnOrder makes logins wait in the given order while the only place is taken, and returns the order in which they get
+// it.
 func turnOrder(t *testing.T, waiting []struct {
 	name string
 	from int
@@ -43,7 +44,7 @@ func turnOrder(t *testing.T, waiting []struct {
 			mu.Unlock()
 			turns.Give()
 		})
-		synctest.Wait() // it waits in the queue
+		synctest.Wait() // it is in the queue
 	}
 	turns.Give()
 	all.Wait()
@@ -84,13 +85,13 @@ func TestTurns_Order(t *testing.T) {
 	}
 }
 
-// Of the log-ins from one address everyone gets a turn while that does not take long. Under a larger flood some do:
-// those who come again at once after each answer must not keep all others waiting until they are refused.
+// Of the logins from one address all get a turn while that does not take long. Under a larger flood some still do:
+// clients that try again at once after each answer must not keep all others waiting until they are refused.
 func TestTurns_OneAddress(t *testing.T) {
 	for _, c := range []struct {
 		clients int
 		within  time.Duration
-		least   int // of a hundred get through
+		least   int // how many of a hundred get through
 	}{{20, 2200 * time.Millisecond, 100}, {200, auth.MaxTurnWait, 10}} {
 		t.Run(fmt.Sprint(c.clients), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -98,7 +99,7 @@ func TestTurns_OneAddress(t *testing.T) {
 				login := func(ctx context.Context) error {
 					err := turns.Take(ctx, address(1), auth.Suspect)
 					if err == nil {
-						time.Sleep(100 * time.Millisecond) // as hashing
+						time.Sleep(100 * time.Millisecond) // the time of hashing
 						turns.Give()
 					}
 					return err
@@ -108,7 +109,7 @@ func TestTurns_OneAddress(t *testing.T) {
 				for range c.clients {
 					flood.Go(func() {
 						for ctx.Err() == nil {
-							_ = login(ctx) // refused or not: it comes again
+							_ = login(ctx) // tries again whether refused or not
 						}
 					})
 				}
@@ -121,7 +122,7 @@ func TestTurns_OneAddress(t *testing.T) {
 					}
 				}
 				if through < c.least {
-					t.Errorf("%d of a hundred log-ins got through beside %d clients", through, c.clients)
+					t.Errorf("%d of a hundred logins got through with %d other clients", through, c.clients)
 				}
 				end()
 				flood.Wait()
@@ -130,7 +131,7 @@ func TestTurns_OneAddress(t *testing.T) {
 	}
 }
 
-// A flood of one address neither grows the queue without bound nor drives out another address.
+// A flood from one address neither grows the queue without bound nor displaces another address.
 func TestTurns_Flood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := auth.NewTurns(1)
@@ -153,7 +154,7 @@ func TestTurns_Flood(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := turns.Waiting(); n > auth.MaxTurnsWaiting {
-			t.Errorf("%d log-ins wait", n)
+			t.Errorf("%d logins wait", n)
 		}
 		turns.Give()
 		if err := <-honest; err != nil {
@@ -169,12 +170,12 @@ func TestTurns_Flood(t *testing.T) {
 			}
 		}
 		if want := flood + 1 - auth.MaxTurnsWaiting; refused != want {
-			t.Errorf("%d log-ins were refused, want %d", refused, want)
+			t.Errorf("%d logins were refused, want %d", refused, want)
 		}
 	})
 }
 
-// Who waits too long, or goes away, leaves the queue; a turn that is granted at that moment is not lost.
+// A login that waits too long, or whose client leaves, leaves the queue. A turn granted at that moment is not lost.
 func TestTurns_GiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := auth.NewTurns(1)
@@ -200,7 +201,7 @@ func TestTurns_GiveUp(t *testing.T) {
 			t.Errorf("%d still wait", n)
 		}
 		turns.Give()
-		for i := range 3 { // the place is there, again and again
+		for i := range 3 { // the place is still usable, again and again
 			if err := turns.Take(t.Context(), address(i), auth.Newcomer); err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +210,7 @@ func TestTurns_GiveUp(t *testing.T) {
 	})
 }
 
-// Giving up and being granted at the same moment must neither lose a place nor make one.
+// Giving up and being granted at the same moment must neither lose nor add a place.
 func TestTurns_Race(t *testing.T) {
 	turns := auth.NewTurns(2)
 	var all sync.WaitGroup

@@ -17,19 +17,19 @@ import (
 // UsersDatabase is the database of user documents.
 const UsersDatabase = "_users"
 
-// passwordMembers of a user document say what its password is: a new one, set by HashUserDocument or WithSecret,
-// replaces all of them. A client may store them as well, hashed already.
+// passwordMembers are the members of a user document that describe its password. HashUserDocument and WithSecret
+// replace all of them. A client may also store them itself, already hashed.
 var passwordMembers = []string{
 	"derived_key", "iterations", "password", "password_scheme", "password_sha", "preserve_salt", "pbkdf2_prf", "salt",
 	"scram_verifier", "sql_verifier",
 }
 
-// schemeVerifier is the password_scheme of a document whose scram_verifier is what SQL's ALTER USER was given. CouchDB
-// does not know it.
+// schemeVerifier is the password_scheme of a document whose scram_verifier was set with SQL's ALTER USER. CouchDB does
+// not know it.
 const schemeVerifier = "scram-sha-256"
 
-// IsVerifier says that a secret is a SCRAM-SHA-256 verifier, or begins like a stored hash and is none: then it is no
-// password either.
+// IsVerifier reports whether a secret is a SCRAM-SHA-256 verifier. The error is for a secret that begins like a stored
+// hash but is invalid: it is not accepted as a password either.
 func IsVerifier(secret string) (yes bool, err error) {
 	if !looksHashed(secret) {
 		return false, nil
@@ -41,8 +41,8 @@ func IsVerifier(secret string) (yes bool, err error) {
 	return err == nil, err
 }
 
-// WithSecret is a user document with another password: a verifier, which is stored as it is, or a text, which
-// HashUserDocument hashes afterwards. The other members keep their text.
+// WithSecret returns a user document with another password: either a verifier, which is stored unchanged, or plain
+// text, which HashUserDocument hashes afterwards. The text of other members is kept.
 func WithSecret(doc []byte, secret string) ([]byte, error) {
 	verifier, err := IsVerifier(secret)
 	if err != nil {
@@ -59,10 +59,10 @@ func WithSecret(doc []byte, secret string) ([]byte, error) {
 	return replacePassword(doc, head)
 }
 
-// HashUserDocument replaces the clear "password" of a user document by password_scheme, pbkdf2_prf, salt, iterations
-// and derived_key, as CouchDB 3.5 writes them, before the members that were there, and by sql_verifier, a sealed SCRAM
-// verifier, where the SQL port has iterations of its own. A document without a password is returned as it is. doc is a
-// JSON object; the other members keep their text. It takes as long as a password hash.
+// HashUserDocument replaces the plain "password" of a user document by password_scheme, pbkdf2_prf, salt, iterations
+// and derived_key, written before the other members as by CouchDB 3.5, and by sql_verifier, a sealed SCRAM verifier, if
+// the SQL port has its own number of iterations. It returns a document without a password unchanged. doc is a JSON
+// object. The text of other members is kept. It takes as long as a password hash.
 func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byte, error) {
 	var clear, user json.RawMessage
 	err := eachMember(doc, func(name string, value json.RawMessage) error {
@@ -86,9 +86,9 @@ func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byt
 	}
 	raw := make([]byte, 16)
 	rand.Read(raw)
-	salt := hex.EncodeToString(raw) // CouchDB hashes the hex text, not what it stands for
+	salt := hex.EncodeToString(raw) // CouchDB hashes the hex text, not the bytes
 
-	// All documents wait as one address does, so that many of them do not hold up log-ins.
+	// All documents queue as if from one address, so that many of them do not delay logins.
 	if err := a.guard.slow.take(ctx, netip.Addr{}, newcomer); err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byt
 	return replacePassword(doc, head)
 }
 
-// replacePassword puts the members of head, an object, in the place of a document's that are about the password.
+// replacePassword replaces the password members of a document by those of head, an object.
 func replacePassword(doc, head []byte) ([]byte, error) {
 	out := bytes.NewBuffer(head[:len(head)-1])
 	err := eachMember(doc, func(name string, value json.RawMessage) error {
@@ -138,7 +138,7 @@ func replacePassword(doc, head []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// eachMember calls fn for each member of a JSON object, in order. There may be millions of them.
+// eachMember calls fn for each member of a JSON object, in order. There may be millions.
 func eachMember(doc []byte, fn func(name string, value json.RawMessage) error) error {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
@@ -169,15 +169,15 @@ func forbidden(reason string) error {
 type UserUpdate struct {
 	ID      string
 	New     []byte // the document as it will be stored, after HashUserDocument
-	Old     []byte // the winner it replaces; nil for a new document
+	Old     []byte // the winner that it replaces; nil for a new document
 	Deleted bool
 	By      layer.UserCtx
-	// DatabaseAdmin says that By is a server admin or an admin in the _security object of _users.
+	// DatabaseAdmin is set if By is a server admin or an admin in the _security object of _users.
 	DatabaseAdmin bool
 }
 
-// CheckUserUpdate holds the rules of CouchDB's _design/_auth: shape and name of user documents, who may write which,
-// and that roles are given by admins alone. Design documents are not its business. Errors are of kind Forbidden.
+// CheckUserUpdate applies the rules of CouchDB's _design/_auth: the form and names of user documents, who may write
+// which, and that only admins assign roles. It does not handle design documents. Errors are of kind Forbidden.
 func CheckUserUpdate(up UserUpdate) error {
 	var old, doc userDocument
 	if up.Old != nil {
@@ -278,8 +278,8 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// CheckUserRead holds CouchDB's rules for reading a document of _users: users see their own, nobody but admins sees
-// design documents, and any other document is as if it were not there. It comes on top of the database's _security.
+// CheckUserRead applies CouchDB's rules for reading a document of _users, in addition to the database's _security:
+// users see their own document, only admins see design documents, and all other documents appear not to exist.
 func CheckUserRead(id string, by layer.UserCtx, databaseAdmin bool) error {
 	switch {
 	case databaseAdmin || (by.Name != "" && id == UserPrefix+by.Name):

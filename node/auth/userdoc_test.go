@@ -23,7 +23,7 @@ func TestAuthenticator_HashUserDocument(t *testing.T) {
 	}
 	if strings.Contains(string(out), `"pw"`) || strings.Contains(string(out), "first") ||
 		strings.Contains(string(out), "mine") {
-		t.Errorf("a clear password or the client's salt stayed: %s", out)
+		t.Errorf("the plain password or the client's salt was kept: %s", out)
 	}
 	db.set("ann", string(out))
 	if u, err := a.Authenticate(request(t, basic("ann:pw"))); err != nil || u.Name != "ann" {
@@ -36,11 +36,11 @@ func TestAuthenticator_HashUserDocument(t *testing.T) {
 	}
 	if out, err := a.HashUserDocument(t.Context(), []byte(`{"password":"x"}`)); err != nil ||
 		!strings.HasSuffix(string(out), `"}`) {
-		t.Errorf("a document of nothing else: %s, %v", out, err)
+		t.Errorf("a document with only a password: %s, %v", out, err)
 	}
 	for _, bad := range []string{`{"password":1}`, `{"password":["x"]}`, `[]`, `{"a"`, ``} {
 		if _, err := a.HashUserDocument(t.Context(), []byte(bad)); err == nil {
-			t.Errorf("%s was taken", bad)
+			t.Errorf("%s was accepted", bad)
 		}
 	}
 }
@@ -65,26 +65,26 @@ func TestCheckUserUpdate(t *testing.T) {
 		{"registers with roles in other case", id, `{"name":"jan","roles":["a"],"Roles":[],"type":"user"}`, "", false,
 			nobody, "Only _admin may set roles"},
 		{"changes himself", id, `{"name":"jan","roles":["b","a"],"type":"user","x":1}`, old, false, jan, ""},
-		{"gives himself a role", id, `{"name":"jan","roles":["a","b","c"],"type":"user"}`, old, false, jan,
+		{"assigns himself a role", id, `{"name":"jan","roles":["a","b","c"],"type":"user"}`, old, false, jan,
 			"Only _admin may edit roles"},
-		{"gives himself a role in other case", id,
+		{"assigns himself a role in other case", id,
 			`{"name":"jan","roles":["a","b","c"],"ROLES":["a","b"],"type":"user"}`, old, false, jan,
 			"Only _admin may edit roles"},
 		{"changes another", id, old, old, false, layer.UserCtx{Name: "ann"},
 			"You may only update your own user document."},
-		{"admin gives roles", id, `{"name":"jan","roles":["c"],"type":"user"}`, old, false, root, ""},
-		{"admin gives a system role", id, `{"name":"jan","roles":["_admin"],"type":"user"}`, old, false, root,
+		{"admin assigns roles", id, `{"name":"jan","roles":["c"],"type":"user"}`, old, false, root, ""},
+		{"admin assigns a system role", id, `{"name":"jan","roles":["_admin"],"type":"user"}`, old, false, root,
 			"No system roles"},
-		{"admin gives _metrics", id, `{"name":"jan","roles":["_metrics"],"type":"user"}`, old, false, root, ""},
+		{"admin assigns _metrics", id, `{"name":"jan","roles":["_metrics"],"type":"user"}`, old, false, root, ""},
 		{"renames", id, `{"name":"jo","roles":[],"type":"user"}`, old, false, root, "Doc ID must be"},
 		{"renamed document", id, old, `{"name":"jo","roles":[],"type":"user"}`, false, root,
 			"Usernames can not be changed."},
 		{"no type", id, `{"name":"jan","roles":[]}`, "", false, root, "doc.type must be user"},
 		{"no name", id, `{"roles":[],"type":"user"}`, "", false, root, "doc.name is required"},
 		{"no roles", id, `{"name":"jan","type":"user"}`, "", false, root, "doc.roles must exist"},
-		{"roles no array", id, `{"name":"jan","roles":{},"type":"user"}`, "", false, root,
+		{"roles not an array", id, `{"name":"jan","roles":{},"type":"user"}`, "", false, root,
 			"doc.roles must be an array"},
-		{"roles no strings", id, `{"name":"jan","roles":[1],"type":"user"}`, "", false, root,
+		{"roles not strings", id, `{"name":"jan","roles":[1],"type":"user"}`, "", false, root,
 			"doc.roles can only contain strings"},
 		{"wrong id", "org.couchdb.user:x", old, "", false, root, "Doc ID must be"},
 		{"underscore", "org.couchdb.user:_x", `{"name":"_x","roles":[],"type":"user"}`, "", false, root,

@@ -10,11 +10,11 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// rememberedSize bounds a set of digests: 32 bytes each, so its memory does not matter, only that it ends.
+// rememberedSize bounds a set of digests of 32 bytes each. It only has to be finite.
 const rememberedSize = 4096
 
-// remembered is a bounded set of texts, kept as digests that are of no use outside this process. What was used least
-// recently goes first. It is safe for concurrent use.
+// remembered is a bounded set of texts, kept as digests that are useless outside this process. The least recently used
+// is forgotten first. It is safe for concurrent use.
 type remembered struct {
 	secret [32]byte
 	mu     struct {
@@ -26,11 +26,12 @@ type remembered struct {
 func newRemembered() *remembered {
 	r := &remembered{}
 	rand.Read(r.secret[:])
-	r.mu.set, _ = simplelru.NewLRU[[sha256.Size]byte, struct{}](rememberedSize, nil) // its only error is a size below 1
+	// fails only for a size below 1
+	r.mu.set, _ = simplelru.NewLRU[[sha256.Size]byte, struct{}](rememberedSize, nil)
 	return r
 }
 
-// has reports whether the texts were added together, and keeps them for longer if so.
+// has reports whether the texts were added together. If so, they count as used.
 func (r *remembered) has(texts ...string) bool {
 	d := digest(r.secret[:], texts...)
 	r.mu.Lock()
@@ -46,7 +47,7 @@ func (r *remembered) add(texts ...string) {
 	r.mu.set.Add(d, struct{}{})
 }
 
-// digest is a keyed digest of several texts, in which each one's end can be told.
+// digest returns a keyed digest of several texts, which also depends on where each of them ends.
 func digest(secret []byte, texts ...string) [sha256.Size]byte {
 	m := hmac.New(sha256.New, secret)
 	for _, text := range texts {

@@ -13,18 +13,18 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// Least and greatest that make sense. The upper ones guard against a slip of the hand, such as MiB for KiB.
+// Limits of settings. The upper ones catch slips such as MiB for KiB.
 const (
-	maxDocument   = 9 << 20 // a document must fit one transaction of 10 MB with its changes entry
+	maxDocument   = 9 << 20 // a document and its changes entry must fit in one transaction of 10 MB
 	maxShards     = 1024
 	maxBatch      = 10_000
 	minIterations = 4096 // RFC 7677, section 4
 	maxIterations = 10_000_000
-	maxName       = 64 // gossip's node metadata has 512 bytes for everything
+	maxName       = 64 // gossip allows 512 bytes for all of a node's metadata
 	maxTag        = 16 // FoundationDB's limit, in bytes
 )
 
-// CheckIterations says what is wrong with a number of PBKDF2's rounds.
+// CheckIterations returns an error unless n is a valid number of PBKDF2 iterations.
 func CheckIterations(n int) error {
 	if n < minIterations || n > maxIterations {
 		return fmt.Errorf("%d is not between %d and %d", n, minIterations, maxIterations)
@@ -32,8 +32,8 @@ func CheckIterations(n int) error {
 	return nil
 }
 
-// check finds what no single value shows. It runs over the defaults where a value could not be read, so that one fault
-// does not hide another.
+// check validates the settings. If a value could not be read, it checks the default instead, so that one fault does not
+// hide another.
 func (s *settings) check() {
 	c := s.cfg
 	s.checkName()
@@ -85,7 +85,7 @@ func (s *settings) check() {
 	s.oneOf("auth.same_site", c.Auth.SameSite, "", "lax", "strict", "none")
 }
 
-// at records a fault of the setting path, on its line.
+// at records a fault of the setting at path, with its line.
 func (s *settings) at(path, format string, args ...any) {
 	s.fault(s.origins[path], path, format, args...)
 }
@@ -114,14 +114,14 @@ func (s *settings) checkName() {
 		s.at("name", "is longer than %d bytes", maxName)
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '/' }) {
-		s.at("name", "%q holds a space, a slash or a control character", name)
+		s.at("name", "%q contains a space, a slash or a control character", name)
 	}
 }
 
 type listener struct{ path, addr string }
 
-// listeners are the addresses this node opens, by setting. Remoting without an address of its own is on gossip's host
-// and any port.
+// listeners returns the addresses that this node opens, with their settings. If remoting has no address, it uses
+// gossip's host and any port.
 func (c *Config) listeners() []listener {
 	all := []listener{
 		{"http.listen", c.HTTP.Listen},
@@ -147,15 +147,15 @@ func (s *settings) checkListeners() {
 			continue
 		}
 		if other, ok := users[l.addr]; ok {
-			s.at(l.path, "%s is taken by %s", l.addr, other)
+			s.at(l.path, "%s is already used by %s", l.addr, other)
 		}
 		users[l.addr] = l.path
 	}
 	for _, l := range []listener{{"cluster.gossip", s.cfg.Cluster.Gossip},
 		{"cluster.remoting", s.cfg.Cluster.Remoting}} {
 		if s.cfg.Cluster.Secret == "" && l.addr != "" && exposed(l.addr) {
-			s.at(l.path, "%s can be reached from other machines: set cluster.secret, or whoever reaches it could "+
-				"command the node", l.addr)
+			s.at(l.path, "%s can be reached from other machines: set cluster.secret, or anyone who can reach it "+
+				"can control the node", l.addr)
 		}
 	}
 	if ip := s.cfg.Cluster.Advertise; ip != "" && net.ParseIP(ip) == nil {
@@ -197,11 +197,11 @@ func (s *settings) checkStorage() {
 		{"storage.tls.verify", st.TLS.Verify, EngineFDB},
 	} {
 		if only.value != "" && st.Engine != only.engine {
-			s.at(only.path, "is for the engine %s, and the engine is %s", only.engine, st.Engine)
+			s.at(only.path, "is for the engine %s, but the engine is %s", only.engine, st.Engine)
 		}
 	}
 	if st.Backups != "" && st.Engine == EngineFDB {
-		s.at("storage.backups", "is not for the engine fdb, which fdbbackup backs up")
+		s.at("storage.backups", "cannot be used with the engine fdb, which is backed up by fdbbackup")
 	}
 	if slices.Contains(strings.Split(st.Directory, "/"), "") {
 		s.at("storage.directory", "%q is not a directory; write a/b", st.Directory)
@@ -209,7 +209,7 @@ func (s *settings) checkStorage() {
 	s.checkTLS("storage.tls", TLS{Cert: st.TLS.Cert, Key: st.TLS.Key})
 	s.checkStoreTLS()
 	if st.TLS.Password != "" && st.TLS.Key == "" {
-		s.at("storage.tls.password", "is for the key, and there is none")
+		s.at("storage.tls.password", "needs storage.tls.key")
 	}
 	if len(st.Tag) > maxTag {
 		s.at("storage.tag", "is longer than %d bytes", maxTag)
@@ -218,62 +218,62 @@ func (s *settings) checkStorage() {
 	s.positive("storage.timeout", st.Timeout >= leastTimeout)
 	if st.Engine == EngineRemote {
 		if st.Address == "" {
-			s.at("storage.engine", "remote needs storage.address: where the node with the store listens")
+			s.at("storage.engine", "remote needs storage.address, the address at which the node with the store listens")
 		} else {
 			s.checkAddr("storage.address", st.Address)
 		}
 	}
 	if st.Secret == "" && (st.Engine == EngineRemote || st.Listen != "") {
-		s.at("storage.engine", "a shared store needs storage.secret, the same text on every node")
+		s.at("storage.engine", "a shared store needs storage.secret, the same on every node")
 	}
 }
 
-// checkStoreTLS holds the rule that documents leave the machine encrypted only.
+// checkStoreTLS enforces that documents leave the machine only encrypted.
 func (s *settings) checkStoreTLS() {
 	st := s.cfg.Storage
 	if st.Engine == EngineEmbedded && st.Listen == "" {
 		for _, t := range []struct{ path, value string }{{"storage.tls.cert", st.TLS.Cert},
 			{"storage.tls.key", st.TLS.Key}, {"storage.tls.ca", st.TLS.CA}} {
 			if t.value != "" {
-				s.at(t.path, "is for storage.listen, and there is none")
+				s.at(t.path, "needs storage.listen")
 			}
 		}
 	}
 	if st.Engine == EngineEmbedded && st.Listen != "" && st.TLS.Cert == "" {
 		if st.TLS.CA != "" {
-			s.at("storage.tls.ca", "says whose certificates nodes need, and there is no storage.tls.cert to begin "+
-				"TLS with")
+			s.at("storage.tls.ca", "needs storage.tls.cert: without it the store does not use TLS "+
+				"and cannot check certificates")
 		}
 		if exposed(st.Listen) {
-			s.at("storage.listen", "%s can be reached from other machines, and all documents would go there as they "+
-				"are: set storage.tls.cert and storage.tls.key, or listen on 127.0.0.1", st.Listen)
+			s.at("storage.listen", "%s can be reached from other machines, and all documents would be sent "+
+				"unencrypted: set storage.tls.cert and storage.tls.key, or listen on 127.0.0.1", st.Listen)
 		}
 	}
 	if st.Engine == EngineRemote && st.TLS.CA == "" {
 		if st.TLS.Cert != "" {
-			s.at("storage.tls.cert", "is shown to the store, which is not asked for TLS without storage.tls.ca")
+			s.at("storage.tls.cert", "needs storage.tls.ca: without it the store is accessed without TLS")
 		}
 		if st.Address != "" && exposed(st.Address) {
-			s.at("storage.address", "%s is on another machine, and all documents would go there as they are: set "+
-				"storage.tls.ca to the certificate of the store, or of who has signed it", st.Address)
+			s.at("storage.address", "%s is on another machine, and all documents would be sent unencrypted: set "+
+				"storage.tls.ca to the certificate of the store or of its issuer", st.Address)
 		}
 	}
 }
 
-// checkSecrets looks at the secrets that are accepted while one is being changed.
+// checkSecrets checks the secrets that are accepted while secret is being changed.
 func (s *settings) checkSecrets(path string, list []string, own, secret string) {
 	if len(list) > 0 && secret == "" {
-		s.at(path, "is for the time while %s is being changed, and there is none", own)
+		s.at(path, "needs %s, during whose change these are accepted", own)
 	}
 	if slices.Contains(list, "") {
-		s.at(path, "a secret is empty")
+		s.at(path, "contains an empty secret")
 	}
 }
 
-// leastTimeout is well above what a busy cluster takes.
+// leastTimeout is well above the latency of a busy cluster.
 const leastTimeout = 100 * time.Millisecond
 
-// unlessZero is empty for what is not set.
+// unlessZero formats v, or returns "" for the zero value.
 func unlessZero[T comparable](v T) string {
 	var zero T
 	if v == zero {
@@ -282,11 +282,11 @@ func unlessZero[T comparable](v T) string {
 	return fmt.Sprint(v)
 }
 
-// checkAdmins also holds the rule that a node without admins stays on loopback.
+// checkAdmins checks the admins. A node without any may only listen on loopback.
 func (s *settings) checkAdmins() {
 	for _, name := range slices.Sorted(maps.Keys(s.cfg.Admins)) {
 		if name == "" {
-			s.at("admins", "a name is empty")
+			s.at("admins", "contains an empty name")
 		}
 		if _, err := auth.ParseHash(s.cfg.Admins[name]); err != nil {
 			s.at("admins", "%s: %v; make one with: divan hash-password", name, err)
@@ -294,14 +294,14 @@ func (s *settings) checkAdmins() {
 	}
 	stored, err := auth.StoredAdmins(s.cfg.Data)
 	if err != nil {
-		return // the node says so when it opens its data directory, with exit status 1
+		return // the node reports this when it opens its data directory, with exit status 1
 	}
 	if stored || len(s.cfg.Admins)+len(s.cfg.AdminPassword) > 0 {
 		return
 	}
 	for _, l := range s.cfg.listeners() {
 		if exposed(l.addr) {
-			s.at(l.path, "%s can be reached from other machines and there is no admin, so anybody could do anything; "+
+			s.at(l.path, "%s can be reached from other machines but there is no admin, so anyone could do anything; "+
 				"set admins in node.yaml or -admin USER:PASSWORD, or listen on 127.0.0.1", l.addr)
 		}
 	}
@@ -315,7 +315,7 @@ func (c *Config) Exposed() bool {
 func exposed(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil || host == "localhost" {
-		return false // what is no address is a fault of its own
+		return false // an invalid address is a fault of its own
 	}
 	ip, err := netip.ParseAddr(host)
 	return err != nil || !ip.IsLoopback()
@@ -331,7 +331,7 @@ func (s *settings) checkTLS(path string, t TLS) {
 	}
 }
 
-// checkHTTP bounds what clients may hold.
+// checkHTTP checks the limits on what clients may use.
 func (s *settings) checkHTTP() {
 	h := s.cfg.HTTP
 	s.within("http.max_connections", int64(h.MaxConnections), 16, 1_000_000)

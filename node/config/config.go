@@ -1,7 +1,7 @@
 // Package config turns flags, environment variables and node.yaml into one checked Config.
 //
-// Precedence, highest first: flag, environment (DIVAN_...), node.yaml, built-in default. Every fault in every source is
-// found before anything is reported, each with the line it stands on (docs/clauses.md, "Program").
+// Precedence, highest first: flag, environment (DIVAN_...), node.yaml, built-in default. All faults in all sources are
+// reported together, each with its line (docs/clauses.md, "Program").
 package config
 
 import (
@@ -10,108 +10,111 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// Config holds every setting. The yaml tags are the names in node.yaml; the path of a setting, in capitals and with
-// underscores, after DIVAN_ is its environment variable: storage.engine is DIVAN_STORAGE_ENGINE. The zero value is not
-// usable: start from Default or Load.
+// Config holds every setting. The yaml tags are the names in node.yaml. The environment variable of a setting is DIVAN_
+// and its path in capitals with underscores: storage.engine is DIVAN_STORAGE_ENGINE. The zero value is not usable:
+// start from Default or Load.
 type Config struct {
-	// Name is how other nodes call this one; empty means divan@HOST:PORT of the HTTP listener.
+	// Name is the node's name in the cluster. Empty means divan@HOST:PORT of the HTTP listener.
 	Name string `yaml:"name"`
-	// Data is the directory of the embedded store, created when missing. Relative paths are relative to the working
-	// directory.
+	// Data is the directory of the embedded store, created if it does not exist. A relative path is relative to the
+	// working directory.
 	Data    string  `yaml:"data"`
 	HTTP    HTTP    `yaml:"http"`
 	SQL     SQL     `yaml:"sql"`
 	Cluster Cluster `yaml:"cluster"`
 	Storage Storage `yaml:"storage"`
-	// Admins maps a user name to a password hash (auth.ParseHash). Empty: everyone is an admin, on loopback only.
-	Admins  map[string]string `yaml:"admins"`
-	Auth    Auth              `yaml:"auth"`
-	Changes Changes           `yaml:"changes"`
-	Views   Views             `yaml:"views"`
-	Limits  Limits            `yaml:"limits"`
-	// Compaction is when what was superseded is removed.
-	Compaction Compaction `yaml:"compaction"`
-	Log        Log        `yaml:"log"`
+	// Admins maps a user name to a password hash (auth.ParseHash). If it is empty, every client is an admin, and the
+	// node may listen only on loopback.
+	Admins     map[string]string `yaml:"admins"`
+	Auth       Auth              `yaml:"auth"`
+	Changes    Changes           `yaml:"changes"`
+	Views      Views             `yaml:"views"`
+	Limits     Limits            `yaml:"limits"`
+	Compaction Compaction        `yaml:"compaction"`
+	Log        Log               `yaml:"log"`
 
-	// AdminPassword is the clear password of the single admin given by -admin or DIVAN_ADMIN, by name. It has no place
-	// in node.yaml: files keep hashes.
+	// AdminPassword is the plain password of the single admin given by -admin or DIVAN_ADMIN, by name. It cannot be set
+	// in node.yaml, which holds only hashes.
 	AdminPassword map[string]string `yaml:"-"`
-	// File is the node.yaml that was read, empty if none was.
+	// File is the node.yaml that was read, or "" if none was.
 	File string `yaml:"-"`
 }
 
-// HTTP is the CouchDB side.
+// HTTP configures the HTTP API.
 type HTTP struct {
 	Listen string `yaml:"listen"`
 	TLS    TLS    `yaml:"tls"`
 	CORS   CORS   `yaml:"cors"`
-	// Proxies are addresses or networks (CIDR) of reverse proxies whose X-Forwarded-For is believed.
+	// Proxies are addresses or networks (CIDR) of reverse proxies whose X-Forwarded-For is trusted.
 	Proxies []string `yaml:"proxies"`
-	// MaxConnections is how many connections there may be. Beyond it idle ones are closed for new ones.
+	// MaxConnections is the maximum number of connections. When it is reached, idle connections are closed to admit new
+	// ones.
 	MaxConnections int `yaml:"max_connections"`
-	// HeaderTimeout is how long a client may take to say what it wants, IdleTimeout how long it may then keep the
-	// connection for its next request.
+	// HeaderTimeout is how long a client may take to send the headers of a request. IdleTimeout is how long it may then
+	// keep the connection open for the next request.
 	HeaderTimeout time.Duration `yaml:"header_timeout"`
 	IdleTimeout   time.Duration `yaml:"idle_timeout"`
-	// BodyTimeout is how long a client may send nothing of a body. Over that time it has to send MinRate bytes a second
-	// on average.
+	// BodyTimeout is how long a client may pause while it sends a body. Over this time it must send at least MinRate
+	// bytes per second on average.
 	BodyTimeout time.Duration `yaml:"body_timeout"`
 	MinRate     Size          `yaml:"min_rate"`
-	// AnswerTimeout is how long a client may take to accept 32 KiB of an answer.
+	// AnswerTimeout is how long a client may take to accept 32 KiB of a response.
 	AnswerTimeout time.Duration `yaml:"answer_timeout"`
-	// Bodies is the memory for all bodies of requests under way, and what is made of them.
+	// Bodies is the memory for the bodies of all running requests and what is made of them.
 	Bodies Size `yaml:"bodies"`
 }
 
-// SQL is the Postgres side. With TLS files set, clients may ask for TLS; plain connections stay possible, as in
-// Postgres.
+// SQL configures the Postgres side. If TLS files are set, clients may ask for TLS. Plain connections remain possible,
+// as in Postgres.
 type SQL struct {
 	Listen string `yaml:"listen"`
 	TLS    TLS    `yaml:"tls"`
-	// MaxConnections refuses further sessions with 53300, as Postgres' max_connections.
+	// MaxConnections is the maximum number of sessions. Further ones are refused with 53300, as by Postgres'
+	// max_connections.
 	MaxConnections int `yaml:"max_connections"`
-	// Memory bounds what statements, cursors, prepared statements and messages of all sessions hold together,
-	// SessionMemory those of one session, StatementMemory one statement. Beyond it a statement ends with 53200.
+	// Memory bounds the memory of the statements, cursors, prepared statements and messages of all sessions,
+	// SessionMemory that of one session, and StatementMemory that of one statement. A statement that needs more fails
+	// with 53200.
 	Memory          Size `yaml:"memory"`
 	SessionMemory   Size `yaml:"session_memory"`
 	StatementMemory Size `yaml:"statement_memory"`
 }
 
-// TLS names two PEM files; both empty means no TLS.
+// TLS names two PEM files. If both are empty, there is no TLS.
 type TLS struct {
 	Cert string `yaml:"cert"`
 	Key  string `yaml:"key"`
 }
 
-// CORS lets pages of other origins use the HTTP side from a browser, as CouchDB's [cors] section.
+// CORS lets web pages of other origins use the HTTP API, as CouchDB's [cors] section does.
 type CORS struct {
 	Enabled bool `yaml:"enabled"`
 	// Origins are scheme://host[:port], or a single "*".
 	Origins     []string `yaml:"origins"`
 	Credentials bool     `yaml:"credentials"`
-	// Methods and Headers empty: CouchDB's lists.
+	// Methods and Headers default to CouchDB's lists.
 	Methods []string      `yaml:"methods"`
 	Headers []string      `yaml:"headers"`
 	MaxAge  time.Duration `yaml:"max_age"`
 }
 
-// Cluster is gossip and actor remoting.
+// Cluster configures gossip and actor remoting.
 type Cluster struct {
 	Gossip string `yaml:"gossip"`
-	// Remoting is where actors of other nodes reach this one. Empty: gossip's host and the next port, or a free one
-	// where that is taken.
+	// Remoting is the address at which the actors of other nodes reach this one. If it is empty, it is gossip's host
+	// with the next port, or with a free port if that one is taken.
 	Remoting string `yaml:"remoting"`
-	// Advertise is the IP address other nodes use for this one; empty means the host of gossip.
+	// Advertise is the IP address that other nodes use for this one. Empty means the host of gossip.
 	Advertise string `yaml:"advertise"`
-	// Join lists gossip addresses of members to meet at the start.
+	// Join lists gossip addresses of members to contact at the start.
 	Join []string `yaml:"join"`
-	// Secret encrypts gossip and remoting. Needed when either leaves loopback.
+	// Secret encrypts gossip and remoting. It is required if either can be reached from other machines.
 	Secret string `yaml:"secret"`
-	// AcceptSecrets are accepted from other nodes beside Secret, while it is being changed.
+	// AcceptSecrets are accepted from other nodes in addition to Secret, while Secret is being changed.
 	AcceptSecrets []string `yaml:"accept_secrets"`
 }
 
-// Engines, the values of storage.engine.
+// Values of storage.engine.
 const (
 	EngineEmbedded = "embedded"
 	EngineFDB      = "fdb"
@@ -124,32 +127,33 @@ const (
 	CompressDense = "dense"
 )
 
-// Storage chooses the engine.
+// Storage chooses and configures the engine.
 type Storage struct {
 	Engine string `yaml:"engine"`
-	// Listen is where the embedded store serves the other nodes of this machine; empty serves nobody.
+	// Listen is the address at which the embedded store serves other nodes. Empty means not at all.
 	Listen string `yaml:"listen"`
-	// Address is the Listen of the node that holds the store, for the remote engine.
+	// Address is the Listen of the node that has the store, for the remote engine.
 	Address string `yaml:"address"`
 	// Secret authenticates both sides of Listen and Address.
 	Secret string `yaml:"secret"`
-	// AcceptSecrets are accepted beside Secret, while it is being changed.
+	// AcceptSecrets are accepted in addition to Secret, while Secret is being changed.
 	AcceptSecrets []string `yaml:"accept_secrets"`
-	// ClusterFile is the path of fdb.cluster; empty for the client's default.
+	// ClusterFile is the path of fdb.cluster. Empty means the client's default.
 	ClusterFile string `yaml:"cluster_file"`
-	// Directory is where Divan lives in FoundationDB's directory layer, with slashes between directories.
+	// Directory is Divan's path in FoundationDB's directory layer, with slashes between directories.
 	Directory string `yaml:"directory"`
-	// Tag marks Divan's transactions in FoundationDB, so that its operator can see and throttle them; empty marks none.
+	// Tag marks Divan's transactions in FoundationDB, so that its operator can see and throttle them. Empty means no
+	// tag.
 	Tag string `yaml:"tag"`
-	// Retries is how often a transaction is tried on FoundationDB; 0 is for as long as its request lives.
+	// Retries is how often a transaction on FoundationDB is tried. 0 means until its request ends.
 	Retries int `yaml:"retries"`
-	// Idempotency is FoundationDB's automatic one.
+	// Idempotency turns on FoundationDB's automatic idempotency.
 	Idempotency bool `yaml:"idempotency"`
-	// TraceDir is where FoundationDB's client writes its trace logs; empty writes none.
+	// TraceDir is where FoundationDB's client writes its trace logs. Empty means nowhere.
 	TraceDir string `yaml:"trace_dir"`
-	// ClientLibraries is a directory with FoundationDB client libraries of further versions; empty is none.
+	// ClientLibraries is a directory with FoundationDB client libraries of other versions. Empty means none.
 	ClientLibraries string `yaml:"client_libraries"`
-	// TLS is for Listen, Address, and a FoundationDB cluster that speaks it.
+	// TLS is for Listen, for Address, and for a FoundationDB cluster that uses TLS.
 	TLS struct {
 		Cert     string `yaml:"cert"`
 		Key      string `yaml:"key"`
@@ -157,110 +161,109 @@ type Storage struct {
 		CA       string `yaml:"ca"`
 		Verify   string `yaml:"verify"`
 	} `yaml:"tls"`
-	// Timeout is how long a store on another node, or FoundationDB, may be silent before it counts as gone; a request
-	// waits twice this at most.
+	// Timeout is how long a store on another node, or FoundationDB, may be silent before it is considered gone. A
+	// request waits at most twice this.
 	Timeout time.Duration `yaml:"timeout"`
-	// Cache is how much of the embedded store is kept in memory, in bytes.
+	// Cache is how much of the embedded store is cached in memory.
 	Cache Size `yaml:"cache"`
-	// Ballast is how much of the disk the embedded store holds for when something else has filled it, in bytes; 0 is
-	// none.
+	// Ballast is the disk space that the embedded store reserves for the case that the disk is full. 0 means none.
 	Ballast Size `yaml:"ballast"`
-	// Compression is how densely the embedded store is written: fast or dense.
+	// Compression is how the embedded store is compressed: fast or dense.
 	Compression string `yaml:"compression"`
-	// Backups is the directory below which POST /_backup makes its copies; empty: backups in Data.
+	// Backups is the directory below which POST /_backup writes backups. Empty means "backups" below Data.
 	Backups string `yaml:"backups"`
 }
 
-// Auth is about passwords and sessions.
+// Auth configures passwords and sessions.
 type Auth struct {
-	// Secret signs session cookies; empty means a random one that all nodes on the store share.
+	// Secret signs session cookies. Empty means a random secret that all nodes of the store share.
 	Secret string `yaml:"secret"`
-	// Timeout is the life of a session cookie; it is renewed while it is used.
+	// Timeout is how long a session cookie is valid. It is renewed while it is used.
 	Timeout time.Duration `yaml:"timeout"`
 	// PersistentCookies gives the cookie a Max-Age, so that it outlives the browser.
 	PersistentCookies bool `yaml:"persistent_cookies"`
 	// SameSite is the cookie's attribute: empty, lax, strict or none.
 	SameSite string `yaml:"same_site"`
-	// RequireUser refuses anonymous requests, but for logging in and /_up.
+	// RequireUser refuses anonymous requests, except for logging in and /_up.
 	RequireUser bool `yaml:"require_user"`
-	// Iterations of PBKDF2 for new passwords of the _users database.
+	// Iterations is the number of PBKDF2 iterations for new passwords in the _users database.
 	Iterations int `yaml:"iterations"`
-	// SQLIterations are those of the SCRAM verifier by which users and admins log in over SQL.
+	// SQLIterations is the number of iterations of the SCRAM verifier, which authenticates users and admins over SQL.
 	SQLIterations int     `yaml:"sql_iterations"`
 	Lockout       Lockout `yaml:"lockout"`
 }
 
-// Lockout refuses log-ins from an address under a name after several wrong passwords, as CouchDB's
+// Lockout refuses logins under a name from an address after several wrong passwords, as CouchDB's
 // [chttpd_auth_lockout].
 type Lockout struct {
-	// Mode is enforce, warn (only the log tells) or off.
+	// Mode is enforce, warn (only log) or off.
 	Mode string `yaml:"mode"`
-	// Threshold is after how many wrong passwords.
+	// Threshold is the number of wrong passwords that locks the name out.
 	Threshold int `yaml:"threshold"`
-	// Lifetime is how long they count, from the first one on.
+	// Lifetime is how long wrong passwords count, from the first one on.
 	Lifetime time.Duration `yaml:"lifetime"`
-	// MaxObjects bounds the pairs of address and name that are remembered.
+	// MaxObjects is how many pairs of address and name are remembered.
 	MaxObjects int `yaml:"max_objects"`
 }
 
-// Changes is about the change feed.
+// Changes configures the changes feed.
 type Changes struct {
-	// MaxShards caps the shards of one database; DefaultShards is what a new one gets.
+	// MaxShards bounds the shards of a database. DefaultShards is how many a new database gets.
 	MaxShards     int `yaml:"max_shards"`
 	DefaultShards int `yaml:"default_shards"`
 }
 
-// Views is about indexers and the JavaScript they run.
+// Views configures indexers and the JavaScript that they run.
 type Views struct {
-	// Batch is how many documents an indexer takes at first; it adapts.
+	// Batch is how many documents an indexer processes at first. It adapts.
 	Batch int `yaml:"batch"`
-	// Workers is how many indexes are built at once on this node.
+	// Workers is how many indexes this node builds at once.
 	Workers int `yaml:"workers"`
-	// MapTimeout and MapMemory bound one JavaScript function over one document.
+	// MapTimeout and MapMemory bound one call of a JavaScript function for one document.
 	MapTimeout time.Duration `yaml:"map_timeout"`
 	MapMemory  Size          `yaml:"map_memory"`
-	// ReduceTimeout bounds one query's JavaScript reductions.
+	// ReduceTimeout bounds the JavaScript reductions of one query.
 	ReduceTimeout time.Duration `yaml:"reduce_timeout"`
-	// CleanupAfter is how long after a design document has changed unused indexes are removed; 0 leaves that to
+	// CleanupAfter is how long after a change of a design document unused indexes are removed. 0 leaves that to
 	// _view_cleanup.
 	CleanupAfter time.Duration `yaml:"cleanup_after"`
 }
 
-// Compaction removes superseded revisions, and attachments that no revision has any more.
+// Compaction configures the removal of superseded revisions, and of attachments that no revision has any more.
 type Compaction struct {
-	// Auto is whether databases are compacted by themselves; otherwise only _compact does.
+	// Auto compacts databases automatically. Otherwise only _compact does.
 	Auto bool `yaml:"auto"`
-	// Age is for how long a superseded revision stays readable at least.
+	// Age is how long a superseded revision stays readable at least.
 	Age time.Duration `yaml:"age"`
-	// Bodies and Bytes start the compaction of a database that has so many superseded revisions, or so many bytes of
-	// them. Less is removed once it is as old as Latest.
+	// Bodies and Bytes are the number and the size of superseded revisions that start the compaction of a database.
+	// Smaller amounts are removed once they are as old as Latest.
 	Bodies int           `yaml:"bodies"`
 	Bytes  Size          `yaml:"bytes"`
 	Latest time.Duration `yaml:"latest"`
-	// Share is how much of the time this node may work on it, in per cent of one thread.
+	// Share is how much of the time this node may spend on compaction, in percent of one thread.
 	Share int `yaml:"share"`
 }
 
-// Limits refuse what is larger (413).
+// Limits are the maximum sizes of requests (413 beyond them).
 type Limits struct {
 	Document   Size `yaml:"document"`
 	Attachment Size `yaml:"attachment"`
-	// Request bounds a body that is not an attachment, such as _bulk_docs.
+	// Request bounds the body of a request other than an attachment, such as _bulk_docs.
 	Request Size `yaml:"request"`
-	// Bulk is how many documents one _bulk_docs may have, and one _bulk_get ask for.
+	// Bulk is how many documents one _bulk_docs may contain, and one _bulk_get may ask for.
 	Bulk int `yaml:"bulk"`
 }
 
-// Log is about standard error.
+// Log configures the log on standard error.
 type Log struct {
 	// Level is debug, info, warn or error.
 	Level string `yaml:"level"`
-	// Format is auto, text or json; auto is text on a terminal.
+	// Format is auto, text or json. auto means text on a terminal, else json.
 	Format string `yaml:"format"`
 }
 
-// Default returns the settings of a node without any configuration. node.yaml in the repository root says the same,
-// held equal by a test.
+// Default returns the settings of a node without any configuration. A test checks that node.yaml in the repository root
+// says the same.
 func Default() *Config {
 	return &Config{
 		Data: "./data",

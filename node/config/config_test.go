@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/node/config"
 )
 
-// load runs Load with node.yaml holding text, in a directory where no other node.yaml is.
+// load runs Load in an empty directory with a node.yaml that contains text.
 func load(t *testing.T, text string, env map[string]string, args ...string) (*config.Config, error) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -37,7 +37,7 @@ func mustLoad(t *testing.T, text string, env map[string]string, args ...string) 
 	return c
 }
 
-// The node.yaml in the repository root must say what the program does without it, about every setting.
+// The node.yaml in the repository root must show the default of every setting.
 func TestNodeYAML_IsTheDefault(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "node.yaml"))
 	if err != nil {
@@ -46,7 +46,7 @@ func TestNodeYAML_IsTheDefault(t *testing.T) {
 	got := mustLoad(t, string(text), nil)
 	got.File = ""
 	want := config.Default()
-	// An empty list or map in the file is an empty list or map, and in Default it is nil: the same to everybody.
+	// Empty lists and maps in the file are not nil, but in Default they are. They mean the same.
 	want.Admins = map[string]string{}
 	want.Cluster.Join, want.Cluster.AcceptSecrets, want.Storage.AcceptSecrets = []string{}, []string{}, []string{}
 	want.HTTP.CORS.Origins, want.HTTP.CORS.Methods, want.HTTP.CORS.Headers = []string{}, []string{}, []string{}
@@ -147,13 +147,13 @@ func TestLoad_Help(t *testing.T) {
 	}
 }
 
-// Each fault has its line, and one does not hide another.
+// Each fault is reported on a line of its own, and none hides another.
 func TestLoad_Faults(t *testing.T) {
 	for _, c := range []struct {
 		name, yaml string
 		env        map[string]string
 		args       []string
-		want       []string // one per line of the error, each a part of it
+		want       []string // one per line of the error, each a substring of it
 	}{
 		{
 			name: "all at once, in the order of lines",
@@ -217,9 +217,9 @@ func TestLoad_Faults(t *testing.T) {
 			want: []string{"limits.document: 10000000 is not between"}},
 		{name: "no listener", yaml: "http: {listen: ''}\n", want: []string{`http.listen: "" is not an address`}},
 		{name: "same port twice", yaml: "sql:\n  listen: 127.0.0.1:5984\n",
-			want: []string{"node.yaml:2: sql.listen: 127.0.0.1:5984 is taken by http.listen"}},
+			want: []string{"node.yaml:2: sql.listen: 127.0.0.1:5984 is already used by http.listen"}},
 		{name: "remoting's own port", yaml: "cluster:\n  remoting: 127.0.0.1:5433\n",
-			want: []string{"node.yaml:2: cluster.remoting: 127.0.0.1:5433 is taken by sql.listen"}},
+			want: []string{"node.yaml:2: cluster.remoting: 127.0.0.1:5433 is already used by sql.listen"}},
 		{name: "gossip in the open", args: []string{"-gossip", "0.0.0.0:7946", "-admin", "a:b"},
 			want: []string{"-gossip: cluster.gossip: 0.0.0.0:7946 can be reached from other machines: set " +
 				"cluster.secret"}},
@@ -232,7 +232,7 @@ func TestLoad_Faults(t *testing.T) {
 		{name: "settings of FoundationDB without it",
 			yaml: "storage:\n  tag: x\n  retries: 3\n  idempotency: true\n  client_libraries: /x\n  tls: " +
 				"{verify: x}\n", want: []string{
-				"node.yaml:2: storage.tag: is for the engine fdb, and the engine is embedded",
+				"node.yaml:2: storage.tag: is for the engine fdb, but the engine is embedded",
 				"node.yaml:3: storage.retries: is for the engine fdb",
 				"node.yaml:4: storage.idempotency: is for the engine fdb",
 				"node.yaml:5: storage.client_libraries: is for the engine fdb",
@@ -244,31 +244,30 @@ func TestLoad_Faults(t *testing.T) {
 				"node.yaml:3: storage.tag: is longer than 16 bytes",
 				"node.yaml:4: storage.retries: -1 is not between",
 				"node.yaml:5: storage.timeout: is too short",
-				"node.yaml:6: storage.tls.password: is for the key, and there is none",
+				"node.yaml:6: storage.tls.password: needs storage.tls.key",
 			}},
 		{name: "settings of another engine",
 			yaml: "storage:\n  listen: '127.0.0.1:1'\n  secret: s\n  engine: fdb\n  address: '127.0.0.1:2'\n",
 			want: []string{
-				"node.yaml:2: storage.listen: is for the engine embedded, and the engine is fdb",
-				"node.yaml:5: storage.address: is for the engine remote, and the engine is fdb",
+				"node.yaml:2: storage.listen: is for the engine embedded, but the engine is fdb",
+				"node.yaml:5: storage.address: is for the engine remote, but the engine is fdb",
 			}},
 		{name: "a store in the open", yaml: "storage:\n  listen: '0.0.0.0:1'\n  secret: s\n",
 			args: []string{"-admin", "a:b"}, want: []string{
 				"node.yaml:2: storage.listen: 0.0.0.0:1 can be reached from other machines, and all documents would " +
-					"go there as they are: set storage.tls.cert and storage.tls.key"}},
+					"be sent unencrypted: set storage.tls.cert and storage.tls.key"}},
 		{name: "a store far away", yaml: "storage:\n  engine: remote\n  address: '10.0.0.1:1'\n  secret: s\n",
 			want: []string{
-				"node.yaml:3: storage.address: 10.0.0.1:1 is on another machine, and all documents would go there as " +
-					"they are: set storage.tls.ca"}},
+				"node.yaml:3: storage.address: 10.0.0.1:1 is on another machine, and all documents would be sent " +
+					"unencrypted: set storage.tls.ca"}},
 		{name: "TLS for nothing", yaml: "storage:\n  tls:\n    cert: a\n    key: b\n    ca: c\n", want: []string{
-			"node.yaml:3: storage.tls.cert: is for storage.listen, and there is none", "node.yaml:4: storage.tls.key",
+			"node.yaml:3: storage.tls.cert: needs storage.listen", "node.yaml:4: storage.tls.key",
 			"node.yaml:5: storage.tls.ca"}},
 		{name: "secrets to accept without one's own",
 			yaml: "cluster:\n  accept_secrets: [a]\nstorage:\n  accept_secrets: ['']\n", want: []string{
-				"node.yaml:2: cluster.accept_secrets: is for the time while cluster.secret is being changed, and " +
-					"there is none",
-				"node.yaml:4: storage.accept_secrets: is for the time", "node.yaml:4: storage.accept_secrets: a " +
-					"secret is empty"}},
+				"node.yaml:2: cluster.accept_secrets: needs cluster.secret",
+				"node.yaml:4: storage.accept_secrets: needs storage.secret",
+				"node.yaml:4: storage.accept_secrets: contains an empty secret"}},
 		{name: "half of TLS", yaml: "sql:\n  tls:\n    cert: a.pem\n",
 			want: []string{"node.yaml:3: sql.tls.cert: TLS needs both cert and key"}},
 		{name: "CORS for nobody", yaml: "http: {cors: {enabled: true}}\n",
@@ -279,8 +278,8 @@ func TestLoad_Faults(t *testing.T) {
 		{name: "CORS origin with a path", yaml: "http: {cors: {enabled: true, origins: ['https://a.example/x']}}\n",
 			want: []string{`"https://a.example/x" is not an origin`}},
 		{name: "open to the world", args: []string{"-http", "0.0.0.0:0", "-sql", ":0"}, want: []string{
-			"-http: http.listen: 0.0.0.0:0 can be reached from other machines and there is no admin",
-			"-sql: sql.listen: :0 can be reached from other machines and there is no admin",
+			"-http: http.listen: 0.0.0.0:0 can be reached from other machines but there is no admin",
+			"-sql: sql.listen: :0 can be reached from other machines but there is no admin",
 		}},
 		{name: "unknown flag", args: []string{"-frob"}, want: []string{"flag provided but not defined: -frob"}},
 		{name: "stray argument", args: []string{"start"}, want: []string{`unexpected argument "start"`}},

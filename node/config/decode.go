@@ -13,11 +13,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// settings writes values of any source into a Config and remembers where each came from. It collects faults and never
-// stops at the first.
+// settings writes values from any source into a Config and remembers where each came from. It collects faults instead
+// of stopping at the first.
 type settings struct {
 	cfg     *Config
-	origins map[string]origin // by path; a path that is absent has its default
+	origins map[string]origin // by path; settings that are absent have their defaults
 	faults  Faults
 }
 
@@ -34,8 +34,8 @@ var (
 	sizeType     = reflect.TypeFor[Size]()
 )
 
-// readYAML takes one document. Nodes instead of yaml.Unmarshal into the struct, since the latter stops at the first
-// unknown key, takes 5 for "5", and forgets lines.
+// readYAML reads one document. It reads nodes instead of using yaml.Unmarshal, which stops at the first unknown key,
+// accepts 5 for "5", and drops line numbers.
 func (s *settings) readYAML(file string, text []byte) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, second yaml.Node
@@ -52,7 +52,7 @@ func (s *settings) readYAML(file string, text []byte) {
 	s.mapping(file, doc.Content[0], reflect.ValueOf(s.cfg).Elem(), "")
 }
 
-// yamlErrorLine takes "yaml: line 3: did not find..." apart.
+// yamlErrorLine splits "yaml: line 3: did not find...".
 func yamlErrorLine(err error) (line int, msg string) {
 	msg = strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(msg, "line "); ok {
@@ -69,7 +69,7 @@ func yamlErrorLine(err error) (line int, msg string) {
 func (s *settings) mapping(file string, node *yaml.Node, v reflect.Value, path string) {
 	node = resolved(node)
 	at := origin{file: file, line: node.Line}
-	if node.Tag == "!!null" { // "http:" with everything under it commented out
+	if node.Tag == "!!null" { // "http:" with all of its settings commented out
 		return
 	}
 	if node.Kind != yaml.MappingNode {
@@ -104,7 +104,7 @@ func (s *settings) mapping(file string, node *yaml.Node, v reflect.Value, path s
 
 func setFromYAML(field reflect.Value, node *yaml.Node) error {
 	if node.Tag == "!!null" {
-		return nil // "key:" with nothing after it leaves the default
+		return nil // "key:" without a value keeps the default
 	}
 	switch field.Type() {
 	case sizeType:
@@ -171,7 +171,7 @@ func setMapFromYAML(field reflect.Value, node *yaml.Node) error {
 	return errors.Join(errs...)
 }
 
-// setFromText reads what a flag or a variable says. Lists are separated by commas; maps have no text form.
+// setFromText sets a field from a flag or a variable. Lists are separated by commas. Maps have no text form.
 func setFromText(field reflect.Value, text string) error {
 	switch field.Type() {
 	case sizeType:

@@ -2,7 +2,7 @@ package config
 
 import "slices"
 
-// MissingPaths lists the settings that a node.yaml does not show, a mapping shown empty counting as shown.
+// MissingPaths returns the settings that text, a node.yaml, does not show. An empty mapping counts as shown.
 func MissingPaths(text []byte) ([]string, error) {
 	s := newSettings()
 	s.readYAML("node.yaml", text)

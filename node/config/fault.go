@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// origin is where a value came from: a line of a file, a flag, a variable. The zero origin is the built-in default.
+// origin is where a value came from: a line of a file, a flag or a variable. The zero origin is the built-in default.
 type origin struct {
 	file string
 	line int
@@ -24,10 +24,10 @@ func (o origin) String() string {
 	}
 }
 
-// fault is one thing wrong with the settings.
+// fault is one error in the settings.
 type fault struct {
 	at   origin
-	path string // "storage.engine", empty when the fault is not of one setting
+	path string // "storage.engine", or "" if the fault is not about one setting
 	text string
 }
 
@@ -41,7 +41,7 @@ func (f fault) String() string {
 	return strings.Join(parts, ": ")
 }
 
-// Faults is every fault of one configuration, in the order of lines. It means exit status 2.
+// Faults are all faults of a configuration, in the order of lines. They cause exit status 2.
 type Faults []fault
 
 func (fs Faults) Error() string {
@@ -52,7 +52,7 @@ func (fs Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted puts lines of the file first, in order, then the rest as found.
+// sorted returns faults in the file first, by line, then the others in the order found.
 func (fs Faults) sorted() Faults {
 	slices.SortStableFunc(fs, func(a, b fault) int {
 		if (a.at.line > 0) != (b.at.line > 0) {

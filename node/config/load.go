@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// DefaultFile is read from the working directory when neither -config nor DIVAN_CONFIG names one; it may be missing.
+// DefaultFile is read from the working directory if neither -config nor DIVAN_CONFIG names a file. It need not exist.
 const DefaultFile = "node.yaml"
 
 type shortName struct{ flag, env, path, usage string }
 
-// shortNames are the flags, their variables, and the settings behind them, as in docs/clauses.md, "Program". Every
-// other setting has the variable of its path only: a flag for each would bury these eight.
+// shortNames are the flags, their variables and their settings, as in docs/clauses.md, "Program". Other settings have
+// only the variable of their path: with a flag for each, these eight would be hard to find.
 var shortNames = []shortName{
 	{"config", "DIVAN_CONFIG", "", "read settings from `FILE` instead of ./node.yaml"},
 	{"data", "DIVAN_DATA", "data", "keep the data in `DIR`"},
@@ -30,11 +30,11 @@ var shortNames = []shortName{
 	{"admin", "DIVAN_ADMIN", "", "a single admin, as `USER:PASSWORD`"},
 }
 
-// Load reads every source. The error is flag.ErrHelp when help was asked for, Faults when anything is wrong.
-// lookupEnv is os.LookupEnv but in tests.
+// Load reads all sources. The error is flag.ErrHelp if help was asked for, and Faults if anything is wrong. lookupEnv
+// is os.LookupEnv except in tests.
 func Load(args []string, lookupEnv func(string) (string, bool)) (*Config, error) {
 	flags := newFlagSet()
-	flags.SetOutput(io.Discard) // the fault says it; usage only when asked
+	flags.SetOutput(io.Discard) // the fault has the message; usage is printed only on request
 	s := newSettings()
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *settings) readFile(fromFlags map[string]string, lookupEnv func(string) 
 	s.readYAML(file, text)
 }
 
-// readEnv reads DIVAN_STORAGE_ENGINE and its like.
+// readEnv reads the variables of all paths, such as DIVAN_STORAGE_ENGINE.
 func (s *settings) readEnv(lookupEnv func(string) (string, bool)) {
 	walk(reflect.ValueOf(s.cfg).Elem(), "", func(path string, field reflect.Value) {
 		name := envName(path)
@@ -135,7 +135,7 @@ func (s *settings) set(at origin, path string, field reflect.Value, text string)
 	}
 }
 
-// setAdmin never repeats the text in a fault: it holds a password.
+// setAdmin sets the admin. Its faults do not repeat text, which contains a password.
 func (s *settings) setAdmin(at origin, text string) {
 	name, password, ok := strings.Cut(text, ":")
 	if !ok || name == "" || password == "" {
@@ -145,7 +145,7 @@ func (s *settings) setAdmin(at origin, text string) {
 	s.cfg.AdminPassword = map[string]string{name: password}
 }
 
-// envName of storage.engine is DIVAN_STORAGE_ENGINE.
+// envName returns the variable of a path: DIVAN_STORAGE_ENGINE for storage.engine.
 func envName(path string) string {
 	return "DIVAN_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }

@@ -14,7 +14,7 @@ func joinPath(path, key string) string {
 	return path + "." + key
 }
 
-// fieldByTag finds the field of struct v that node.yaml calls key.
+// fieldByTag returns the field of struct v whose name in node.yaml is key.
 func fieldByTag(v reflect.Value, key string) (reflect.Value, bool) {
 	for i := range v.NumField() {
 		if tag := v.Type().Field(i).Tag.Get("yaml"); tag == key && tag != "-" {
@@ -24,7 +24,7 @@ func fieldByTag(v reflect.Value, key string) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-// Paths lists every setting, such as "storage.engine", in the order of Config.
+// Paths returns every setting, such as "storage.engine", in the order of Config.
 func Paths() []string {
 	var paths []string
 	walk(reflect.ValueOf(Default()).Elem(), "", func(path string, _ reflect.Value) {
@@ -33,7 +33,7 @@ func Paths() []string {
 	return paths
 }
 
-// walk calls f for every field of struct v that is not a struct itself.
+// walk calls f for every field of v, and of the structs in it, that is not itself a struct.
 func walk(v reflect.Value, path string, f func(path string, field reflect.Value)) {
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag.Get("yaml")
@@ -49,9 +49,10 @@ func walk(v reflect.Value, path string, f func(path string, field reflect.Value)
 	}
 }
 
-// suggestion is for unknown keys: the nearest name in the same place, or the place where the name does exist.
+// suggestion returns a hint for an unknown key: the most similar name at the same place, or the path at which the name
+// exists.
 func suggestion(v reflect.Value, path, key string) string {
-	best, distance := "", 3 // farther than two edits is no slip of the hand
+	best, distance := "", 3 // more than two edits is not a typo
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag.Get("yaml")
 		if d := editDistance(tag, key); tag != "-" && d < distance {
@@ -72,7 +73,7 @@ func suggestion(v reflect.Value, path, key string) string {
 	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
-// editDistance is Levenshtein's, one row at a time.
+// editDistance returns the Levenshtein distance, computed one row at a time.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -17,7 +17,7 @@ import (
 	"github.com/divandb/divan/node/dashboard"
 )
 
-// browser finds Chromium, or skips the test and says how to get it.
+// browser returns the path of Chromium, or skips the test with advice on how to install it.
 func browser(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{os.Getenv("DIVAN_TEST_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
@@ -36,7 +36,7 @@ func browser(t *testing.T) string {
 	return ""
 }
 
-// show opens the page in a real browser, lets some seconds of its own time pass, and returns what it shows.
+// show opens the page in a real browser, lets some seconds of the browser's time pass, and returns what it shows.
 func show(t *testing.T, s dashboard.Sources, extra ...string) string {
 	t.Helper()
 	chromium := browser(t)
@@ -65,7 +65,7 @@ func value(t *testing.T, text string) dashboard.Source {
 	return func(context.Context) (any, error) { return json.RawMessage(text), nil }
 }
 
-// visible is the text of a part of the page without its tags.
+// visible returns the text of a part of the page without its tags.
 func visible(dom, id string) string {
 	_, part, _ := strings.Cut(dom, `id="`+id+`"`)
 	part, _, _ = strings.Cut(part, "</section>")
@@ -127,22 +127,22 @@ func TestPage_ShowsEverything(t *testing.T) {
 	} {
 		for _, want := range wants {
 			if got := visible(dom, id); !strings.Contains(got, want) {
-				t.Errorf("%s shows %q, which lacks %q", id, got, want)
+				t.Errorf("%s shows %q, without %q", id, got, want)
 			}
 		}
 	}
 	if !strings.Contains(dom, `<p id="store" role="alert" hidden=""></p>`) {
-		t.Error("the page has something to say of the store")
+		t.Error("the page shows a message about the store")
 	}
 	if !strings.Contains(dom, `<ul id="health" role="alert" hidden=""></ul>`) {
-		t.Error("the page says that something needs attention")
+		t.Error("the page shows that something needs attention")
 	}
 	if !strings.Contains(dom, `href="http://127.0.0.1:5985/_dashboard/"`) {
 		t.Error("no link to the other member's page")
 	}
 }
 
-// Names and errors are chosen by users: none of them becomes a tag or runs.
+// Names and errors are chosen by users: they must not become tags or scripts.
 func TestPage_EscapesEverything(t *testing.T) {
 	const evil = `<img src=x onerror=document.title=/owned/>\"'</script><script>document.title='owned'</script>`
 	list := `[{"name":"E","status":"E","http":"javascript:alert(1)//E","sql":"E","gossip":"E","version":"E","roles":["E"],"database":"E","design_document":"E",
@@ -172,7 +172,7 @@ func TestPage_EscapesEverything(t *testing.T) {
 	}
 }
 
-// The page follows what happens, and one section that fails does not take the others along.
+// The page shows changes, and a section that fails does not affect the others.
 func TestPage_FollowsAndSurvivesFailures(t *testing.T) {
 	var calls atomic.Int64
 	s := full(t)
@@ -194,10 +194,10 @@ func TestPage_FollowsAndSurvivesFailures(t *testing.T) {
 		t.Errorf("sessions %q", got)
 	}
 	if !strings.Contains(dom, `role="alert">The store &lt;b&gt;sleeps&lt;/b&gt;. Requests`) {
-		t.Error("the page does not say that the store is away")
+		t.Error("the page does not show that the store does not answer")
 	}
 	if !strings.Contains(dom, `<li>disk_full: the disk has &lt;b&gt;3 MB&lt;/b&gt; left</li><li>join_failed:`) {
-		t.Error("the page does not say what needs attention")
+		t.Error("the page does not show what needs attention")
 	}
 	if got := visible(dom, "tasks"); !strings.Contains(got, "50 %") {
 		t.Errorf("tasks %q", got)

@@ -1,6 +1,6 @@
-// Package dashboard is the operator's page: who is in the cluster, what the actors do and how often they failed,
-// indexes being built, jobs, change feeds, SQL sessions (clause N3). It is one self-contained page that asks for its
-// data every two seconds; nothing comes from another host. Who may see it is decided before it is asked.
+// Package dashboard is the operator's page: cluster members, actors and their failures, index builds, jobs, changes
+// feeds, SQL sessions (clause N3). It is one self-contained page that fetches its data every two seconds and loads
+// nothing from other hosts. The caller decides who may see it.
 package dashboard
 
 import (
@@ -27,50 +27,50 @@ var (
 	pageJS string
 )
 
-// Source reads one section of the data, as a value that encodes to JSON. It is called from several goroutines, and
-// should answer within a second; ctx ends after sourceTimeout.
+// Source returns one section of the data, as a value that encodes to JSON. It is called concurrently and should return
+// within a second. ctx ends after sourceTimeout.
 type Source func(ctx context.Context) (any, error)
 
-// Sources are the sections. A nil one is left out of the page.
+// Sources are the sections of the page. A nil section is left out.
 type Sources struct {
-	// Node is about this node: {"name", "version", "engine", "started" (RFC 3339)}; any further member is shown too.
+	// Node describes this node: {"name", "version", "engine", "started" (RFC 3339)}. Further members are shown too.
 	Node Source
-	// Store is anything, or the error that the store does not answer.
+	// Store returns anything, or an error if the store does not answer.
 	Store Source
-	// Health lists why the node needs an operator although it serves: ["name: what is wrong and what to do"].
+	// Health returns why the node needs an operator although it serves requests: ["name: what is wrong and what to
+	// do"].
 	Health Source
-	// Members is the list of GET /_members.
+	// Members returns the list of GET /_members.
 	Members Source
-	// Actors is the answer of GET /_actors.
+	// Actors returns the response to GET /_actors.
 	Actors Source
-	// Tasks is the list of GET /_active_tasks.
+	// Tasks returns the list of GET /_active_tasks.
 	Tasks Source
-	// Jobs is the job queue: [{"type", "id", "state", "worker", "failures", "error", "updated"}].
+	// Jobs returns the job queue: [{"type", "id", "state", "worker", "failures", "error", "updated"}].
 	Jobs Source
-	// Compaction is {"auto", "runs", "failures", "bodies", "body_bytes", "attachment_bytes", "seconds", "last_error",
-	// "last_error_at", "last_error_database", "queue", "waiting", "databases": [{"database", "bodies", "bytes",
-	// "oldest_seconds", "asked"}]}.
+	// Compaction returns {"auto", "runs", "failures", "bodies", "body_bytes", "attachment_bytes", "seconds",
+	// "last_error", "last_error_at", "last_error_database", "queue", "waiting", "databases": [{"database", "bodies",
+	// "bytes", "oldest_seconds", "asked"}]}.
 	Compaction Source
-	// Shards is the changes shards that are watched: [{"database", "shard", "state", "seq", "listeners", "wakes",
+	// Shards returns the watched changes shards: [{"database", "shard", "state", "seq", "listeners", "wakes",
 	// "error"}].
 	Shards Source
-	// Indexes is [{"database", "design", "views", "rows", "bytes", "errors", "skipped", "building", "current", "seq",
-	// "last_seq"}].
+	// Indexes returns [{"database", "design", "views", "rows", "bytes", "errors", "skipped", "building", "current",
+	// "seq", "last_seq"}].
 	Indexes Source
-	// Counts is how many shards and indexes there are, of which their sections may list fewer: {"shards", "indexes"}.
+	// Counts returns how many shards and indexes there are, since their sections may list fewer: {"shards", "indexes"}.
 	Counts Source
-	// Scripts is the functions of design documents: {"runtimes", "idle", "most", "running", "paused", "waiting",
-	// "limits": {LIMIT: n}, "stopped", "refused", "databases": [{"database", "seconds", "waiting"}]}.
+	// Scripts returns the use of design documents' functions: {"runtimes", "idle", "most", "running", "paused",
+	// "waiting", "limits": {LIMIT: n}, "stopped", "refused", "databases": [{"database", "seconds", "waiting"}]}.
 	Scripts Source
-	// Sessions is SQL sessions: [{"pid", "user", "database", "application", "state", "query", "since", "rows"}].
+	// Sessions returns SQL sessions: [{"pid", "user", "database", "application", "state", "query", "since", "rows"}].
 	Sessions Source
 }
 
 const sourceTimeout = 2 * time.Second
 
-// Handler serves GET /_dashboard/, the page, and GET /_dashboard/data, what it shows: an object with one member for
-// each section, whose value is {"error": TEXT} where the section could not be read. Anything else under /_dashboard/ is
-// 404.
+// Handler serves the page at GET /_dashboard/ and its data at GET /_dashboard/data: an object with one member for each
+// section, whose value is {"error": TEXT} if the section could not be read. Other paths below /_dashboard/ are 404.
 func Handler(s Sources) http.Handler {
 	page, policy := assemble()
 	mux := http.NewServeMux()
@@ -82,7 +82,7 @@ func Handler(s Sources) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-cache")
 		h.Set("Content-Length", strconv.Itoa(len(page)))
-		_, _ = w.Write(page) // a browser that went away
+		_, _ = w.Write(page) // the browser disconnected
 	})
 	mux.HandleFunc("GET /_dashboard/data", func(w http.ResponseWriter, r *http.Request) {
 		b, err := json.Marshal(s.read(r.Context()))
@@ -102,7 +102,7 @@ func Handler(s Sources) http.Handler {
 	return mux
 }
 
-// assemble puts style and script into the page, and allows a browser to run these and nothing else.
+// assemble puts the style and the script into the page, and returns a policy that allows a browser to run only these.
 func assemble() (page []byte, policy string) {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
@@ -115,7 +115,7 @@ func assemble() (page []byte, policy string) {
 	return page, policy
 }
 
-// read asks all sources at once. One that fails or is slow costs its own section.
+// read reads all sources concurrently. One that fails or is slow affects only its own section.
 func (s Sources) read(ctx context.Context) map[string]any {
 	sources := map[string]Source{"node": s.Node, "store": s.Store, "health": s.Health, "members": s.Members,
 		"actors": s.Actors, "tasks": s.Tasks, "jobs": s.Jobs,
@@ -141,7 +141,8 @@ func (s Sources) read(ctx context.Context) map[string]any {
 	return sections
 }
 
-// section is a source's value, encoded here so that one that cannot be is no harm to the others.
+// section returns a source's value as JSON. Each is encoded separately, so that a value that cannot be encoded affects
+// only its section.
 func section(ctx context.Context, source Source) (value any) {
 	failed := func(err any) any { return map[string]string{"error": fmt.Sprint(err)} }
 	defer func() {

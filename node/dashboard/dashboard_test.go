@@ -85,6 +85,6 @@ func TestHandler_Data(t *testing.T) {
 		t.Errorf("jobs is %s", got["jobs"])
 	}
 	if _, ok := got["sessions"]; ok {
-		t.Error("a section without a source is there")
+		t.Error("a section without a source is shown")
 	}
 }

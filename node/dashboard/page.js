@@ -2,7 +2,7 @@
 (() => {
   const every = 2000;
 
-  // Nothing that comes from the server is ever put in as HTML: text nodes only.
+  // Data from the server is only inserted as text nodes, never as HTML.
   const el = (name, props, ...children) => {
     const e = document.createElement(name);
     for (const [k, v] of Object.entries(props || {})) {
@@ -20,7 +20,7 @@
     return `${+v.toPrecision(3)} TB`;
   };
 
-  let skew = 0; // the server's clock less ours, in ms
+  let skew = 0; // the server's clock minus the browser's, in ms
   const ago = v => {
     const t = typeof v === 'number' ? v * 1000 : Date.parse(v);
     if (!v || isNaN(t)) return '';
@@ -36,7 +36,7 @@
   const table = (caption, columns, rows) => el('table', { 'aria-label': caption },
     el('thead', {}, el('tr', {}, columns.map(c => el('th', { scope: 'col', class: c[2] }, c[0])))),
     el('tbody', {}, rows.map(r => el('tr', {}, columns.map(c => el('td', { class: c[2] }, c[1](r)))))));
-  let counts = {}; // of the lists that may leave some out
+  let counts = {}; // total lengths of lists that may be incomplete
   const listOf = (count, caption, columns, rows, none) => {
     const t = list(caption, columns, rows, none);
     return count > rows.length ? el('div', {}, el('p', { class: 'dim' }, `${number(rows.length)} of ${number(count)}`), t) : t;
@@ -77,7 +77,7 @@
       ['Last failure', ([n]) => n.last_failure
         ? [el('span', { class: 'failure' }, text(n.last_failure)), ' ', time(n.last_failure_at)]
         : n.facts && n.facts.error ? el('span', { class: 'warn' }, text(n.facts.error)) : '', 'wide'],
-      ['Figures', ([n]) => factText(n.facts), 'wide dim'],
+      ['Details', ([n]) => factText(n.facts), 'wide dim'],
     ], rows, 'No actors.');
     t.querySelectorAll('tbody tr').forEach((tr, i) => tr.setAttribute('aria-level', rows[i][1] + 1));
     if (rows.length) { t.setAttribute('role', 'treegrid'); t.setAttribute('aria-readonly', 'true'); }
@@ -111,9 +111,9 @@
     ['Wakes', s => number(s.wakes), 'n'],
     ['State here', s => el('span', { class: states[s.state] }, text(s.state))],
     ['', s => s.error ? el('span', { class: 'failure' }, text(s.error)) : '', 'wide'],
-  ], v, 'Nobody listens to a change feed.');
+  ], v, 'No one listens to a changes feed.');
 
-  // A sequence begins with its incarnation; the eight bytes before the last four are a version, of which there are a million a second.
+  // A sequence begins with its incarnation. The eight bytes before the last four are a version, which grows by a million per second.
   const version = seq => parseInt(text(seq).slice(-24, -8), 16);
   const behind = i => {
     const s = (version(i.last_seq) - version(i.seq)) / 1e6;
@@ -136,18 +136,18 @@
   const scripts = v => {
     const of = [['Runtimes', `${number(v.runtimes - v.idle)} busy, ${number(v.idle)} idle, at most ${number(v.most)}`],
       ['Calls', `${number(v.running)} running, ${number(v.paused)} paused, ${number(v.waiting)} waiting`],
-      ['Stopped at a limit', numbers(v.limits)], ['Refused', number(v.refused)], ['Begun again', number(v.stopped)]];
+      ['Stopped at a limit', numbers(v.limits)], ['Refused', number(v.refused)], ['Restarted', number(v.stopped)]];
     const facts = el('dl', {}, ...of.map(([k, x]) => el('div', {}, el('dt', {}, k), el('dd', {}, x))));
-    return el('div', {}, facts, list('Databases that used JavaScript of late', [
+    return el('div', {}, facts, list('Databases that recently used JavaScript', [
       ['Database', d => text(d.database)],
       ['Processor', d => `${d.seconds.toFixed(2)} s`, 'n'],
       ['Calls waiting', d => number(d.waiting), 'n'],
-    ], v.databases || [], 'No function has run of late.'));
+    ], v.databases || [], 'No function has run recently.'));
   };
 
   const age = s => s < 90 ? `${Math.floor(s)} s` : s < 5400 ? `${Math.floor(s / 60)} min` : `${Math.floor(s / 3600)} h`;
   const compaction = v => {
-    const of = [['By itself', v.auto ? 'on' : 'off'],
+    const of = [['Automatic', v.auto ? 'on' : 'off'],
       ['Runs', `${number(v.runs)}, ${number(v.failures)} failed`],
       ['Removed', `${number(v.bodies)} bodies, ${bytes(v.body_bytes)}; attachments ${bytes(v.attachment_bytes)}`],
       ['Superseded', `${number(v.queue)} bodies in ${number(v.waiting)} databases`]];
@@ -160,7 +160,7 @@
       ['About', d => bytes(d.bytes), 'n'],
       ['Oldest', d => age(d.oldest_seconds), 'n'],
       ['', d => d.asked ? el('span', { class: 'warn' }, 'asked for') : ''],
-    ], v.databases || [], 'Nothing is superseded.'));
+    ], v.databases || [], 'No superseded revisions.'));
   };
 
   const jobs = v => list('Jobs', [
@@ -185,7 +185,7 @@
   ], v, 'No session is open.');
 
   const sections = { members, tasks, actors, shards, indexes, scripts, compaction, jobs, sessions };
-  const shown = {}; // the text of what each section shows, to leave alone what has not changed
+  const shown = {}; // the text of each section, to skip unchanged ones
 
   const showNode = v => {
     if (!v || v.error) return;
@@ -245,7 +245,7 @@
   const poll = async () => {
     clearTimeout(timer);
     try {
-      // Not just 'data': the page's own address may have a name and a password in it, which fetch refuses.
+      // Not just 'data': the page's URL may contain a name and a password, which fetch refuses.
       const r = await fetch(new URL('data', location.origin + location.pathname), { credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(10000) });
       if (!r.ok) throw new Error(r.status === 401 || r.status === 403 ? 'sign in as an admin' : `HTTP ${r.status}`);
       show(await r.json());

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// promised is far above what a change may take to reach a feed while its shard's actor or its node's store is out of
-// order, which is a second or so, and far below for ever.
+// promised is far longer than a change takes to reach a feed while its shard's actor or its node's store is faulty,
+// which is a second or so, and still finite.
 const promised = 8 * time.Second
 
-// faultyBinary builds the binary with actors that fail when they are told to (actors/internal/runtime/fault_on.go).
+// faultyBinary builds the binary with actors that fail on request (actors/internal/runtime/fault_on.go).
 func faultyBinary(t *testing.T) string {
 	t.Helper()
 	file, err := buildFaulty()
@@ -54,7 +54,7 @@ func (c *clusterOf) ownedBy(i int) (name string) {
 	}
 }
 
-// feeds are continuous feeds of a database, by node, that hear of documents written to node 0.
+// feeds are continuous feeds of a database, by node. Documents are written to node 0.
 type feeds struct {
 	c       *clusterOf
 	db      string
@@ -78,7 +78,7 @@ func (f *feeds) hear(documents int, what string) {
 	t.Helper()
 	f.longest = 0
 	for range documents {
-		time.Sleep(50 * time.Millisecond) // a fault has several moments
+		time.Sleep(50 * time.Millisecond) // the fault occurs at several moments
 		f.n++
 		id := fmt.Sprintf("doc%d", f.n)
 		f.c.nodes[0].client().ok("PUT", "/"+f.db+"/"+id, "{}")
@@ -112,7 +112,7 @@ func (c *clusterOf) allAlive() {
 	}
 }
 
-// following waits until the feeds' nodes hear from another one.
+// following waits until the feeds' nodes follow another one.
 func (f *feeds) following(nodes ...int) {
 	f.c.t.Helper()
 	for _, i := range nodes {
@@ -122,8 +122,8 @@ func (f *feeds) following(nodes ...int) {
 	}
 }
 
-// The actor that all feeds of a shard rely on panics again and again, or stands still, and so do those above it. Feeds
-// on all nodes go on, its own included, and its node says so in /_up.
+// The actor that all feeds of a shard depend on panics again and again, or hangs, and so do its ancestors. Feeds on all
+// nodes continue, including its own, and its node reports the fault in /_up.
 func TestFeeds_TheActorFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -161,8 +161,8 @@ func TestFeeds_TheActorFails(t *testing.T) {
 	f.hear(3, "with all well again")
 }
 
-// The node that feeds on others rely on loses its way to the store: the connection is silent, or it is cut and cannot
-// be made again.
+// The node that feeds on others depend on loses its connection to the store: it is silent, or it is cut and cannot be
+// restored.
 func TestFeeds_TheOwnersStoreIsOutOfReach(t *testing.T) {
 	needEmbedded(t)
 	if testing.Short() {
@@ -181,7 +181,7 @@ func TestFeeds_TheOwnersStoreIsOutOfReach(t *testing.T) {
 	f.following(0, 1)
 	f.hear(3, "with all well")
 	way.set(wayStalled)
-	f.hear(20, "with a connection that is silent")
+	f.hear(20, "with a silent connection")
 	way.set(wayOpen)
 	f.following(0, 1)
 	f.hear(3, "with the connection back")
@@ -275,7 +275,7 @@ func (w *brokenWay) add(conns ...net.Conn) bool {
 	return true
 }
 
-// copy passes on what comes, when the way is open.
+// copy passes on data while the proxy is open.
 func (w *brokenWay) copy(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()

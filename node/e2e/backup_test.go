@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// The store is copied while documents are written, by the node that has it and by one that uses it; a node that is
-// started on a copy has every document that was acknowledged before, whole, once in the feed and in the view, and goes
-// on from there.
+// The store is copied while documents are written, by the node that has it and by one that uses it. A node started on a
+// copy has every document that was acknowledged before, complete, once in the feed and in the view, and can be used.
 func TestHTTP_Backup(t *testing.T) {
 	needEmbedded(t)
 	c := startCluster(t, 2)
@@ -35,7 +34,7 @@ func TestHTTP_Backup(t *testing.T) {
 	}()
 	promised := map[string]int{}
 	for i, node := range c.nodes {
-		for count.Load() < int64(5000*(i+1)) { // each answer of the server moves it
+		for count.Load() < int64(5000*(i+1)) { // each response of the server increments it
 			promised[<-acked] = 0
 		}
 		answer := node.client().object("POST", "/_backup", `{"directory":"monday"}`)
@@ -61,11 +60,11 @@ func TestHTTP_Backup(t *testing.T) {
 	}
 	client.ok("GET", "/ledger/r0-029999", "")
 	if client.status("GET", "/ledger/after", "") != 404 {
-		t.Error("what was written to the copy is in the store")
+		t.Error("the write to the copy is in the store")
 	}
 }
 
-// What is not a new directory in storage.backups is refused, and so is who is no admin.
+// Anything but a new directory in storage.backups is refused, and so are clients that are not admins.
 func TestHTTP_BackupRefuses(t *testing.T) {
 	p := start(t, t.TempDir(), "-admin", "root:sesame")
 	admin := p.as("root:sesame")
@@ -116,11 +115,11 @@ func TestHTTP_BackupRefuses(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(root, "*"))
 	hidden, hiddenErr := filepath.Glob(filepath.Join(root, ".*"))
 	if err != nil || hiddenErr != nil || len(left) != 3 || len(hidden) != 0 {
-		t.Errorf("there are %v and %v", left, hidden)
+		t.Errorf("found %v and %v", left, hidden)
 	}
 }
 
-// What killed nodes have left of backups is removed at the start, but not what another node still writes.
+// Backups that killed nodes left unfinished are removed at the start, but not one that another node is still writing.
 func TestProgram_unfinishedBackups(t *testing.T) {
 	needEmbedded(t)
 	dir := t.TempDir()
@@ -146,7 +145,7 @@ func TestProgram_unfinishedBackups(t *testing.T) {
 	p := start(t, dir)
 	for d, want := range map[string]bool{left: false, held: true, done: true} {
 		if _, err := os.Stat(filepath.Join(d, "store", "000001.sst")); (err == nil) != want {
-			t.Errorf("%s: there is %v, want %v", d, err == nil, want)
+			t.Errorf("%s: found %v, want %v", d, err == nil, want)
 		}
 	}
 	p.client().ok("POST", "/_backup", `{"directory":"tuesday"}`)

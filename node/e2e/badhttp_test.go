@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// couch is a client of a fresh node, or of a real CouchDB where DIVAN_TEST_COUCHDB names one
-// (http://admin:password@host:port): what these tests expect was taken from there.
+// couch returns a client of a new node, or of a real CouchDB if DIVAN_TEST_COUCHDB is set
+// (http://admin:password@host:port). The expectations of these tests were taken from CouchDB.
 func couch(t *testing.T) *client {
 	t.Helper()
 	if base := os.Getenv("DIVAN_TEST_COUCHDB"); base != "" {
@@ -36,7 +36,7 @@ func couch(t *testing.T) *client {
 	return p.as("admin:admin")
 }
 
-// Every request that is wrong gets CouchDB's answer, and changes nothing.
+// Every wrong request gets CouchDB's response and changes nothing.
 func TestHTTP_BadInput(t *testing.T) {
 	c := couch(t)
 	const db = "/bad-input"
@@ -49,13 +49,13 @@ func TestHTTP_BadInput(t *testing.T) {
 	c.ok("GET", db+"/_design/d/_view/v", "")
 	before := c.object("GET", db, "")
 
-	// than CouchDB
+	// better than in CouchDB
 	better := []string{"an id of 513 bytes", "_revs_limit that is no number", "a timeout that is no number"}
 	for _, b := range []struct {
 		name, method, path, body string
 		status                   int
 		err                      string // CouchDB's error name
-		reason                   string // a part of the reason
+		reason                   string // a substring of the reason
 	}{
 		{"JSON that ends too early", "PUT", db + "/x", `{"a":`, 400, "bad_request", "invalid UTF-8 JSON"},
 		{"JSON with something behind it", "PUT", db + "/x", `{} x`, 400, "bad_request", "invalid UTF-8 JSON"},
@@ -153,7 +153,7 @@ func TestHTTP_BadInput(t *testing.T) {
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			if os.Getenv("DIVAN_TEST_COUCHDB") != "" && slices.Contains(better, b.name) {
-				t.Skip("CouchDB takes it, or answers 500")
+				t.Skip("CouchDB accepts it, or answers 500")
 			}
 			c := *c
 			c.t = t
@@ -163,12 +163,12 @@ func TestHTTP_BadInput(t *testing.T) {
 				t.Errorf("got %d %.300s; want %d %s %q", r.status, r.body, b.status, b.err, b.reason)
 			}
 			if kind := r.header.Get("Content-Type"); kind != "application/json" {
-				t.Errorf("the answer is %s", kind)
+				t.Errorf("the response is %s", kind)
 			}
 		})
 	}
 
-	// Nothing is half written.
+	// Nothing is partly written.
 	after := c.object("GET", db, "")
 	for _, figure := range []string{"doc_count", "doc_del_count", "update_seq"} {
 		if before[figure] != after[figure] && os.Getenv("DIVAN_TEST_COUCHDB") == "" {
@@ -180,7 +180,7 @@ func TestHTTP_BadInput(t *testing.T) {
 	}
 }
 
-// A bulk with bad revisions among good ones: each row has its own answer.
+// A bulk write with some wrong revisions: each row has its own result.
 func TestHTTP_BulkConflicts(t *testing.T) {
 	c := couch(t)
 	const db = "/bulk-conflicts"
@@ -201,7 +201,7 @@ func TestHTTP_BulkConflicts(t *testing.T) {
 	}
 }
 
-// Bytes that are no HTTP, and HTTP that stops in the middle, on either port: the server lives on.
+// The server survives bytes that are not HTTP, and HTTP that stops in the middle, on either port.
 func TestProgram_Garbage(t *testing.T) {
 	p := start(t, t.TempDir())
 	c := p.client()
@@ -234,12 +234,12 @@ func TestProgram_Garbage(t *testing.T) {
 	p.stop(syscall.SIGTERM)
 }
 
-// poke sends bytes, reads what comes for a moment, and hangs up.
+// poke sends bytes, reads the response for a moment, and closes the connection.
 func poke(t *testing.T, addr string, text []byte) {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {
-		t.Fatalf("after garbage nobody answers: %v", err)
+		t.Fatalf("no response after garbage: %v", err)
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(30 * time.Millisecond))

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// wire is a Postgres connection past its start-up, spoken by hand.
+// wire is a Postgres connection after its start-up, for raw messages.
 type wire struct {
 	t    *testing.T
 	conn net.Conn
@@ -43,12 +43,12 @@ func (w *wire) send(text string) {
 	}
 }
 
-// message is one with its length.
+// message returns a message with its length.
 func message(kind byte, body string) string {
 	return string(kind) + string(binary.BigEndian.AppendUint32(nil, uint32(len(body)+4))) + body
 }
 
-// until reads messages until one of a kind, which it returns; 0 at the end of the connection.
+// until reads messages until one of the given kinds, which it returns; 0 at the end of the connection.
 func (w *wire) until(kinds ...byte) byte {
 	w.t.Helper()
 	for {
@@ -70,13 +70,13 @@ func (w *wire) until(kinds ...byte) byte {
 	}
 }
 
-// Malformed messages of a client that has logged in: an error each, and the connection goes on where Postgres' does.
+// Each malformed message of a logged-in client is an error, and the connection continues if Postgres' does.
 func TestSQL_MalformedMessages(t *testing.T) {
 	p := start(t, t.TempDir())
 	p.client().ok("PUT", "/db", "")
 	for _, c := range []struct {
 		name, bytes string
-		closes      bool // as Postgres closes after losing the frame
+		closes      bool // as Postgres does after losing the framing
 	}{
 		{"Parse without an end", message('P', "name"), false},
 		{"Parse with too many parameters", message('P', "\x00select 1\x00\x7f\xff"), false},
@@ -100,22 +100,22 @@ func TestSQL_MalformedMessages(t *testing.T) {
 				w.send(message('S', ""))
 			}
 			if got := w.until('E'); got != 'E' {
-				t.Fatal("no error came")
+				t.Fatal("no error was sent")
 			}
 			if c.closes {
 				if got := w.until('Z'); got != 0 {
-					t.Error("the connection lives on without a frame")
+					t.Error("the connection stays open without framing")
 				}
 				return
 			}
 			w.until('Z')
 			w.send(message('Q', "select 1\x00"))
 			if got := w.until('D', 'E'); got != 'D' {
-				t.Error("the connection is of no use any more")
+				t.Error("the connection is no longer usable")
 			}
 		})
 	}
-	// A message that never comes to its end.
+	// A message that never ends.
 	w := dialWire(t, p, "db")
 	w.send("Q\x00\x00\x10\x00select")
 	w.conn.Close()
@@ -124,13 +124,13 @@ func TestSQL_MalformedMessages(t *testing.T) {
 	long := `SELECT '` + strings.Repeat("x", 20<<20) + `'`
 	var pg *pgconn.PgError
 	if _, err := conn.Exec(t.Context(), long); err == nil {
-		t.Error("a statement of 20 MB was taken")
+		t.Error("a statement of 20 MB was accepted")
 	} else if errors.As(err, &pg) && pg.Code == "XX000" {
 		t.Errorf("a statement of 20 MB: %v", err)
 	}
 	deep := `SELECT ` + strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000)
 	if _, err := connect(t, p, "db", "me").Exec(t.Context(), deep); err == nil {
-		t.Error("a hundred thousand brackets were taken")
+		t.Error("a hundred thousand brackets were accepted")
 	}
 	if !p.running() || p.client().status("GET", "/db", "") != 200 {
 		t.Error("the server did not survive")

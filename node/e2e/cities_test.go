@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The main job on real input, end to end: 170,000 cities through _bulk_docs, views, PouchDB and nano, psql and pgx, and
-// the change feed.
+// The main use on real data, end to end: 170,000 cities through _bulk_docs, views, PouchDB and nano, psql and pgx, and
+// the changes feed.
 func TestCities(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -44,7 +44,7 @@ func TestCities(t *testing.T) {
 		"filters": map[string]any{"country": "function (doc, req) { return doc.country === req.query.country }"},
 	}))
 
-	// In this order: the views, the queries and the feed look at what was loaded, the rest changes it.
+	// In this order: the views, the queries and the feed check what was loaded, the others change it.
 	t.Run("documents", func(t *testing.T) { citiesDocuments(t, p, all) })
 	t.Run("views", func(t *testing.T) { citiesViews(t, p, all) })
 	t.Run("psql", func(t *testing.T) { citiesPsql(t, p, all) })
@@ -56,7 +56,7 @@ func TestCities(t *testing.T) {
 	t.Run("restart", func(t *testing.T) { citiesRestart(t, p, all) })
 }
 
-// with is a client of the process for a sub-test.
+// with returns a client of the process for a sub-test.
 func (p *process) with(t *testing.T) *client {
 	c := p.client()
 	c.t = t
@@ -76,7 +76,7 @@ func citiesDocuments(t *testing.T, p *process, all []city) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
-	// As it came: order of members, and text of numbers.
+	// The order of members and the text of numbers are kept.
 	const body = `{"z":1.50,"a":12345678901234567890,"m":{"b":[1e2, 0.10],"a":"é\u00e9"}}`
 	c.ok("PUT", "/cities/verbatim", body)
 	if got := c.do("GET", "/cities/verbatim", "").body; !bytes.Contains(got, []byte(body[1:len(body)-1])) {
@@ -108,7 +108,8 @@ type viewAnswer struct {
 
 func citiesViews(t *testing.T, p *process, all []city) {
 	c := p.with(t)
-	c.patient().ok("GET", "/cities/_design/by/_view/name?limit=0", "") // and with it the others: one index
+	// builds the other views too, since they are one index
+	c.patient().ok("GET", "/cities/_design/by/_view/name?limit=0", "")
 	named := 0
 	byCountry := map[string][]city{}
 	for _, city := range all {
@@ -132,7 +133,7 @@ func citiesViews(t *testing.T, p *process, all []city) {
 		}
 	}
 
-	// Ranges, both ways, with bodies.
+	// Ranges in both directions, with bodies.
 	var up, down, docs viewAnswer
 	c.into("/cities/_design/by/_view/name?startkey=%22Oslo%22&endkey=%22Oslo%EF%BF%B0%22", &up)
 	c.into("/cities/_design/by/_view/name?startkey=%22Oslo%EF%BF%B0%22&endkey=%22Oslo%22&descending=true", &down)
@@ -150,7 +151,7 @@ func citiesViews(t *testing.T, p *process, all []city) {
 		}
 	}
 
-	// The whole view is in CouchDB's order, of which plain ASCII letters are a part: case-insensitive first.
+	// The whole view is in CouchDB's order, which for ASCII letters is case-insensitive first.
 	var whole viewAnswer
 	c.into("/cities/_design/by/_view/name", &whole)
 	if len(whole.Rows) != named {
@@ -214,10 +215,10 @@ func citiesChanges(t *testing.T, p *process, all []city) {
 	var again changes
 	c.into("/cities/_changes", &again)
 	if encode(t, again) != encode(t, feed) {
-		t.Error("the feed of a quiet database is not the same twice")
+		t.Error("two reads of the feed of a quiet database differ")
 	}
 
-	// From a saved sequence on, nothing but what came after it.
+	// A read from a saved sequence returns only what came after it.
 	saved := feed.LastSeq
 	listener := c.stream("/cities/_changes?feed=continuous&heartbeat=1000&since=" + saved)
 	defer listener.Close()
@@ -240,7 +241,7 @@ func citiesChanges(t *testing.T, p *process, all []city) {
 	if len(none.Results) != 0 || none.LastSeq != after.LastSeq {
 		t.Errorf("at the end: %+v", none)
 	}
-	// The view knows of the edit at once.
+	// The view has the edit at once.
 	var fresh viewAnswer
 	c.ok("PUT", "/cities/"+edited.ID,
 		encode(t, map[string]any{"_rev": rev, "name": "Renamed-" + edited.Name, "country": edited.Country}))
@@ -321,7 +322,7 @@ func everydayNano(t *testing.T, p *process) {
 	}
 }
 
-// The supervision tree is live, and the dashboard that shows it is served.
+// The supervision tree is live, and the dashboard is served.
 func actorsShow(t *testing.T, p *process) {
 	c := p.with(t)
 	tree := string(c.do("GET", "/_actors", "").body)
@@ -353,7 +354,7 @@ func citiesRestart(t *testing.T, p *process, all []city) {
 	c := again.with(t)
 	c.into("/cities/_changes?limit=100000", &after)
 	if encode(t, before.Results) != encode(t, after.Results) {
-		t.Error("the feed is another one after a restart")
+		t.Error("the feed differs after a restart")
 	}
 	var got viewAnswer
 	c.into("/cities/_design/by/_view/country?key=%22NO%22&limit=1&update=false", &got)

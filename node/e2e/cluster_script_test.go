@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// portsInRow finds a first port, after which all of the offsets are free too.
+// portsInRow returns a first port such that all ports at the offsets are free too.
 func portsInRow(t *testing.T, offsets ...int) int {
 	t.Helper()
 next:
@@ -36,11 +36,11 @@ next:
 		}
 		return first
 	}
-	t.Fatal("no free ports in a row")
+	t.Fatal("no row of free ports")
 	return 0
 }
 
-// pidOf finds the node that the script runs with that node.yaml.
+// pidOf returns the process that the script runs with that node.yaml.
 func pidOf(t *testing.T, settings string) int {
 	t.Helper()
 	out, err := exec.Command("ps", "-eo", "pid=,args=").Output()
@@ -56,13 +56,13 @@ func pidOf(t *testing.T, settings string) int {
 			return pid
 		}
 	}
-	t.Fatalf("no node runs with %s", settings)
+	t.Fatalf("no process runs with %s", settings)
 	return 0
 }
 
 // scripts/cluster 3 as a user runs it: the nodes find each other by gossip, any of them serves any request over HTTP
 // and SQL, one is killed and started again while documents are written and a feed is read, and Ctrl-C stops all. On the
-// embedded engine node1 holds the store for the others; on FoundationDB nobody does.
+// embedded engine node1 has the store. On FoundationDB no node does.
 func TestCluster_script(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -88,7 +88,7 @@ func TestCluster_script(t *testing.T) {
 	go func() { ended <- script.Wait(); stdout.end() }()
 	t.Cleanup(func() { _ = script.Process.Signal(syscall.SIGTERM) })
 
-	var nodes [3]*process // the script's: only what the ready line says is known of them
+	var nodes [3]*process // started by the script: only their ready lines are known
 	for i := range nodes {
 		nodes[i] = &process{t: t, stdout: stdout}
 		nodes[i].waitReady()
@@ -119,7 +119,7 @@ func TestCluster_script(t *testing.T) {
 		}
 	}()
 
-	// Writers on the first and the third node; the second one is killed.
+	// Writers use the first and the third node, and the second one is killed.
 	var acked sync.Map
 	var count atomic.Int64
 	var writers sync.WaitGroup
@@ -147,7 +147,7 @@ func TestCluster_script(t *testing.T) {
 		reached := count.Load()
 		eventually(t, what, 20*time.Second, func() bool { return count.Load() > reached+50 })
 	}
-	more("writes go on")
+	more("writes continue")
 	settings := filepath.Join(dir, "2", "node.yaml")
 	if err := syscall.Kill(pidOf(t, settings), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -155,14 +155,14 @@ func TestCluster_script(t *testing.T) {
 	eventually(t, "the others see that node2 has gone", 20*time.Second, func() bool {
 		return strings.Contains(c.statuses(0), "node2 left")
 	})
-	more("writes go on without node2")
-	again := launch(t, filepath.Dir(settings), "-config", settings) // where it says what store it is on
+	more("writes continue without node2")
+	again := launch(t, filepath.Dir(settings), "-config", settings) // its node.yaml says which store it uses
 	again.waitReady()
 	c.nodes[1] = again
 	for i := range nodes {
 		eventually(t, "node2 is back", 20*time.Second, func() bool { return c.statuses(i) == all })
 	}
-	more("writes go on with node2")
+	more("writes continue with node2")
 	close(stop)
 	writers.Wait()
 	clients[1] = again.client()
@@ -202,9 +202,9 @@ func TestCluster_script(t *testing.T) {
 			t.Errorf("the script ends with %v", err)
 		}
 	case <-time.After(20 * time.Second):
-		t.Fatal("the script does not end")
+		t.Fatal("the script did not end")
 	}
-	for _, i := range []int{0, 2} { // node2 is not the script's any more
+	for _, i := range []int{0, 2} { // node2 does not belong to the script any more
 		if r, err := clients[i].try("GET", "/", ""); err == nil {
 			t.Errorf("node%d still answers %d", i+1, r.status)
 		}

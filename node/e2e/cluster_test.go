@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// freeAddr picks a port for a listener that has to be known beforehand, or that is taken again after a restart. It is
-// not one of those that a system takes for outgoing connections, of which another one could have it by then.
+// freeAddr returns an address for a listener whose port must be known in advance, or is used again after a restart. The
+// port is not in the range for outgoing connections, so that none takes it meanwhile.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	const first, behind = 10_000, 32_000 // Linux takes those from 32,768 on, others from 49,152
+	const first, behind = 10_000, 32_000 // Linux uses ports from 32,768 on for these, others from 49,152
 	for range 100 {
 		addr := fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(behind-first))
 		if _, given := givenAddrs.LoadOrStore(addr, true); given {
-			continue // to a test that runs beside this one
+			continue // used by a concurrent test
 		}
 		if l, err := net.Listen("tcp", addr); err == nil {
 			l.Close()
@@ -35,7 +35,7 @@ func freeAddr(t *testing.T) string {
 
 var givenAddrs sync.Map
 
-// clusterOf runs n nodes over the store of the first one.
+// clusterOf runs n nodes on the store of the first one.
 type clusterOf struct {
 	t     *testing.T
 	dir   string
@@ -43,10 +43,10 @@ type clusterOf struct {
 	nodes []*process
 
 	binary  string         // of all nodes
-	storage map[int]string // in place of what a node has there otherwise
-	more    map[int]string // settings of a node, as YAML
+	storage map[int]string // replaces a node's storage section
+	more    map[int]string // further settings of a node, as YAML
 
-	gossipSecret map[int]string // of a node, as YAML in its section cluster
+	gossipSecret map[int]string // further settings of a node in section cluster, as YAML
 }
 
 func startCluster(t *testing.T, n int) *clusterOf {
@@ -58,12 +58,12 @@ func startCluster(t *testing.T, n int) *clusterOf {
 	return c
 }
 
-// newCluster is a cluster of which no node runs yet.
+// newCluster returns a cluster whose nodes are not running yet.
 func newCluster(t *testing.T, n int) *clusterOf {
 	return &clusterOf{t: t, dir: t.TempDir(), store: freeAddr(t), nodes: make([]*process, n), binary: divan}
 }
 
-// start starts node i, the first one with the store, with ports it had before if it ran before.
+// start starts node i, on the same ports as before. The first node has the store.
 func (c *clusterOf) start(i int) {
 	c.t.Helper()
 	storage, join := fmt.Sprintf("{engine: remote, address: '%s', secret: 'a shared secret'}", c.store), ""
@@ -96,7 +96,7 @@ func (c *clusterOf) start(i int) {
 	c.nodes[i].waitReady()
 }
 
-// statuses are what node i says of the members, by name.
+// statuses returns the members' statuses according to node i, by name.
 func (c *clusterOf) statuses(i int) string {
 	var list struct {
 		Members []struct{ Name, Status string }
@@ -118,8 +118,8 @@ func eventually(t *testing.T, what string, atMost time.Duration, condition func(
 	}
 }
 
-// Three nodes over one store: any of them serves any request, one is killed and comes back, the store itself is killed
-// and comes back, and nothing acknowledged is lost.
+// Three nodes on one store: any of them serves any request. One is killed and returns, then the node with the store is
+// killed and returns, and no acknowledged write is lost.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -132,8 +132,8 @@ func TestCluster(t *testing.T) {
 	}
 	one, two, three := c.nodes[0].client(), c.nodes[1].client(), c.nodes[2].client()
 
-	// Written here, read there, over HTTP and SQL; one revision wins wherever it came from; a feed here hears of a
-	// write there.
+	// What one node writes, another one reads, over HTTP and SQL. One revision wins, wherever it was written. A feed on
+	// one node is woken by a write on another.
 	two.ok("PUT", "/db", "")
 	rev := three.object("PUT", "/db/doc", `{"n":1}`)["rev"].(string)
 	if got := one.object("GET", "/db/doc", ""); got["_rev"] != rev {
@@ -171,14 +171,14 @@ func TestCluster(t *testing.T) {
 		}
 		heard <- string(text[:n])
 	}()
-	// so that it is a wake-up that is tested; without it the feed would find the write at once
+	// so that a wake-up is tested; otherwise the feed would find the write at once
 	time.Sleep(100 * time.Millisecond)
 	one.ok("PUT", "/db/elsewhere", `{}`)
 	if text := <-heard; !strings.Contains(text, `"elsewhere"`) {
 		t.Errorf("the feed on node2 says %q", text)
 	}
 
-	// A node is killed under load and comes back. Writers that ask another node go on.
+	// A node is killed under load and returns. Writers on other nodes continue.
 	var acked atomic.Int64
 	stop, writing := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -191,13 +191,13 @@ func TestCluster(t *testing.T) {
 			}
 			if r, err := two.try("PUT", fmt.Sprintf("/db/w%06d", i), `{}`); err == nil && r.status == 201 {
 				acked.Add(1)
-				// 409: a write that was acknowledged to nobody, tried again by the client
+				// 409: an earlier attempt was written without being acknowledged
 			} else if err == nil && r.status != 503 && r.status != 409 {
 				t.Errorf("a writer gets %d %s", r.status, r.body)
 			}
 		}
 	}()
-	eventually(t, "writes go on", 20*time.Second, func() bool { return acked.Load() > 50 })
+	eventually(t, "writes continue", 20*time.Second, func() bool { return acked.Load() > 50 })
 	c.nodes[2].kill()
 	eventually(t, "the others see that node2 has gone", 20*time.Second, func() bool {
 		return strings.Contains(c.statuses(0), "node2 left")
@@ -205,8 +205,8 @@ func TestCluster(t *testing.T) {
 	c.start(2)
 	eventually(t, "node2 is back", 20*time.Second, func() bool { return c.statuses(0) == all })
 
-	// So is the node with the store, where one node has it. The others answer meanwhile, with an error, and go on by
-	// themselves afterwards.
+	// The same for the node with the store, if one node has it. The others answer with errors meanwhile, and resume by
+	// themselves.
 	c.nodes[0].kill()
 	want := 503
 	if testCluster != "" {
@@ -221,10 +221,10 @@ func TestCluster(t *testing.T) {
 	}
 	c.start(0)
 	reached := acked.Load()
-	eventually(t, "writes go on after node0 is back", 30*time.Second, func() bool { return acked.Load() > reached+50 })
+	eventually(t, "writes continue after node0 is back", 30*time.Second, func() bool { return acked.Load() > reached+50 })
 	close(stop)
 	<-writing
-	eventually(t, "node2, which nobody writes to, has its store back too", 30*time.Second, func() bool {
+	eventually(t, "node2, to which no one writes, can use the store again too", 30*time.Second, func() bool {
 		r, err := c.nodes[2].client().try("GET", "/db/doc", "")
 		return err == nil && r.status == 200
 	})
@@ -234,7 +234,7 @@ func TestCluster(t *testing.T) {
 		t.Errorf("%d documents of %d acknowledged ones are there", len(docs.Rows), acked.Load())
 	}
 
-	// They stop in time, also the one that has lost its store.
+	// They stop in time, even the one that has lost its store.
 	c.nodes[2].stop(syscall.SIGTERM)
 	c.nodes[0].kill()
 	c.nodes[1].stop(syscall.SIGTERM)

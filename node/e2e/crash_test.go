@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// ledgerDoc is a document whose body says which one it is, so that a half written or mixed up one shows.
+// ledgerDoc is a document whose body identifies it, so that partial or mixed-up writes are detected.
 type ledgerDoc struct {
 	ID    string `json:"_id"`
 	Round int    `json:"round"`
 	Text  string `json:"text"`
 }
 
-// kill -9 in the middle of a load: every acknowledged document is there at the next start, whole, once in the feed, and
+// After a kill -9 during a load, every acknowledged document exists at the next start, complete, once in the feed, and
 // in the views.
 func TestProgram_KillLosesNothing(t *testing.T) {
 	rounds, perRound := 4, 40_000
@@ -22,7 +22,7 @@ func TestProgram_KillLosesNothing(t *testing.T) {
 		rounds = 2
 	}
 	dir := t.TempDir()
-	acked := map[string]int{} // id to the round it was acknowledged in
+	acked := map[string]int{} // from id to the round in which it was acknowledged
 	for round := range rounds {
 		p := start(t, dir)
 		c := p.client()
@@ -39,7 +39,7 @@ func TestProgram_KillLosesNothing(t *testing.T) {
 		}
 		var count atomic.Int64
 		loaded := make(chan struct{})
-		go func() { // the hand on the switch
+		go func() { // kills the process
 			for count.Load() < int64(5000*(round+1)) {
 				select {
 				case <-loaded:
@@ -68,7 +68,7 @@ func TestProgram_KillLosesNothing(t *testing.T) {
 	checkLedger(t, p.client(), acked)
 }
 
-// checkLedger finds every acknowledged document, and nothing that is broken.
+// checkLedger checks that every acknowledged document exists, and that nothing is damaged.
 func checkLedger(t *testing.T, c *client, acked map[string]int) {
 	t.Helper()
 	var all struct {
@@ -91,7 +91,7 @@ func checkLedger(t *testing.T, c *client, acked map[string]int) {
 		there[row.ID] = true
 		var round, i int
 		if _, err := fmt.Sscanf(row.ID, "r%d-%d", &round, &i); err != nil {
-			t.Fatalf("the id %q is none of ours", row.ID)
+			t.Fatalf("the id %q was never written", row.ID)
 		}
 		if row.Doc.ID != row.ID || row.Doc.Round != round ||
 			row.Doc.Text != fmt.Sprintf("document %d of round %d", i, round) {

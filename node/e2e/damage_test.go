@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// randomWord does not compress, so that it is in the store's files as it is.
+// randomWord returns a word that does not compress, so that it appears literally in the store's files.
 func randomWord(r *rand.Rand, n int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	b := make([]byte, n)
@@ -22,7 +22,7 @@ func randomWord(r *rand.Rand, n int) string {
 	return string(b)
 }
 
-// flipIn changes a byte of a text in the tables of a store, in place.
+// flipIn changes a byte of a text in a store's tables, in place.
 func flipIn(t *testing.T, store, text string) {
 	t.Helper()
 	tables, err := filepath.Glob(filepath.Join(store, "*.sst"))
@@ -50,10 +50,10 @@ func flipIn(t *testing.T, store, text string) {
 		}
 		return
 	}
-	t.Fatalf("%.20s is in no table", text)
+	t.Fatalf("no table contains %.20s", text)
 }
 
-// command runs a command of the binary in dir and returns what it prints.
+// command runs a command of the binary in dir and returns its output.
 func command(t *testing.T, dir string, status int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	p := launch(t, dir, args...)
@@ -61,9 +61,9 @@ func command(t *testing.T, dir string, status int, args ...string) (stdout, stde
 	return p.stdout.String(), stderr
 }
 
-// A block with a document is damaged while the node runs: the node says so, in the answer for this document alone,
-// serves and writes everything else, makes no backup, names the document, and saves the rest, also when it no longer
-// runs, from a file system that is mounted read-only.
+// A block with a document is damaged while the node runs. The node reports it in the response for this document only,
+// serves and writes everything else, refuses backups, names the document, and can export the rest, even when it is
+// stopped and its file system is mounted read-only.
 func TestProgram_DamagedBlock(t *testing.T) {
 	dir := t.TempDir()
 	p := startEmbedded(t, dir)
@@ -79,7 +79,7 @@ func TestProgram_DamagedBlock(t *testing.T) {
 		}
 	}
 	p.stop(syscall.SIGTERM)
-	start(t, dir).stop(syscall.SIGTERM) // which brings the log into tables
+	start(t, dir).stop(syscall.SIGTERM) // writes the log into tables
 	p = start(t, dir)
 	c = p.client()
 	store := filepath.Join(p.ready["data"], "store")
@@ -91,7 +91,7 @@ func TestProgram_DamagedBlock(t *testing.T) {
 		t.Errorf("verify of a good store says %q", out)
 	}
 	p.stop(syscall.SIGTERM)
-	p = start(t, dir) // with nothing of it in memory
+	p = start(t, dir) // with an empty cache
 	c = p.client()
 	flipIn(t, store, words["/alpha/doc123"])
 
@@ -113,7 +113,7 @@ func TestProgram_DamagedBlock(t *testing.T) {
 		t.Errorf("a backup of a damaged store: %d %s", r.status, r.body)
 	}
 	if left, err := os.ReadDir(filepath.Join(filepath.Dir(store), "backups")); err != nil || len(left) != 1 {
-		t.Errorf("after a backup that failed there are %v, %v", left, err)
+		t.Errorf("after a failed backup found %v, %v", left, err)
 	}
 	out, _ := command(t, dir, 1, "verify", "-url", p.http())
 	if !strings.Contains(out, "database alpha: bodies of documents") || !strings.Contains(out, `"doc123"`) ||
@@ -139,7 +139,7 @@ func TestProgram_DamagedBlock(t *testing.T) {
 	checkOffline(t, dir, filepath.Dir(store))
 }
 
-// checkOffline does with a damaged store what can be done without a node.
+// checkOffline checks what can be done with a damaged store without a node.
 func checkOffline(t *testing.T, dir, data string) {
 	t.Helper()
 	readOnly(t, data)
@@ -164,7 +164,7 @@ func checkOffline(t *testing.T, dir, data string) {
 	}
 }
 
-// readOnly mounts a directory over itself, for reading alone, where the user may do that.
+// readOnly mounts a directory read-only over itself, if the user may do so.
 func readOnly(t *testing.T, dir string) {
 	t.Helper()
 	if exec.Command("mount", "--bind", dir, dir).Run() != nil {
@@ -180,8 +180,8 @@ func readOnly(t *testing.T, dir string) {
 	}
 }
 
-// A log of a node that was killed is damaged: the node does not start, check -deep tells what of the store is damaged
-// all the same, and what an export has saved is never called whole.
+// The log of a killed node is damaged. The node does not start, check -deep still reports what is damaged in the store,
+// and an export is never called complete.
 func TestProgram_DamagedLog(t *testing.T) {
 	dir := t.TempDir()
 	p := startEmbedded(t, dir)
@@ -209,13 +209,13 @@ func TestProgram_DamagedLog(t *testing.T) {
 		t.Errorf("check -deep says %q, %q", out, said)
 	}
 	out, said := command(t, dir, 3, "export", "-skip-damaged", "-data", "data", "alpha", "saved.export")
-	if !strings.Contains(out, name) || strings.Contains(said, "whole export") {
+	if !strings.Contains(out, name) || strings.Contains(said, "complete export") {
 		t.Errorf("export says %q, %q", out, said)
 	}
 }
 
-// A store without one of the empty files by whose names Pebble finds the others has nothing damaged in it, but no node
-// starts on it: a check of any depth fails.
+// A store without one of the empty files whose names lead Pebble to the others is not damaged, but no node starts on
+// it, so a check fails with or without -deep.
 func TestProgram_CheckMarkers(t *testing.T) {
 	dir := t.TempDir()
 	p := startEmbedded(t, dir)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// page opens an address in Chromium, lets the page run for three seconds of its own time, and returns the text that it
+// page opens a URL in Chromium, lets the page run for three seconds of its own time, and returns the text that it
 // shows.
 func page(t *testing.T, address string) string {
 	t.Helper()
@@ -47,7 +47,7 @@ func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
 	feed := c.stream("/cities/_changes?feed=continuous&since=now&heartbeat=1000")
 	defer feed.Close()
 
-	// Actors start behind the request that needs them.
+	// Actors start only after the request that needs them.
 	missing := []string{`"kind":"database","name":"cities"`, `"kind":"shard","name":"1"`, `"kind":"shard","name":"2"`,
 		`"state":"watching"`}
 	var tree string
@@ -72,7 +72,7 @@ func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
 	}
 }
 
-// Two nodes find each other by gossip; one is killed, and the other says so within seconds.
+// Two nodes find each other by gossip. One is killed, and the other reports it within seconds.
 func TestMembers_KilledNode(t *testing.T) {
 	mostlyWaits(t)
 	one := start(t, t.TempDir(), "-name", "one")

@@ -17,17 +17,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// What follows is about a store that does not answer: a client is told so in time, with 503 or 57P03, on every path;
-// /_up, the metrics and the dashboard say so; and when the store is back, so is the node, without a restart.
+// These tests are about a store that does not answer. Clients get an error in time on every path, 503 or 57P03. /_up,
+// the metrics and the dashboard report it. When the store is back, the node works again without a restart.
 
 const (
 	storePatience = time.Second // storage.timeout of the nodes below
-	// deadline is how long any answer may take: a request may wait for the transaction that was cut off and for the one
-	// after it, on a busy machine.
+	// deadline is the maximum time for any response: a request may wait for the transaction that was cut off and for
+	// the next one, on a busy machine.
 	deadline = 8 * time.Second
 )
 
-// TestDeadStore_remote: the node that holds the store is stopped, as if its machine was overloaded, then killed.
+// TestDeadStore_remote pauses the node that has the store, as if its machine was overloaded, then kills it.
 func TestDeadStore_remote(t *testing.T) {
 	needEmbedded(t)
 	if testing.Short() {
@@ -55,7 +55,7 @@ func TestDeadStore_remote(t *testing.T) {
 }
 
 // TestDeadStore_fdb needs a FoundationDB server of its own to stop: DIVAN_TEST_FDB_SERVER=/path/of/fdbserver, with
-// fdbcli beside it or in the PATH.
+// fdbcli in the same directory or in the PATH.
 func TestDeadStore_fdb(t *testing.T) {
 	server := os.Getenv("DIVAN_TEST_FDB_SERVER")
 	if testCluster == "" || server == "" {
@@ -74,14 +74,14 @@ func TestDeadStore_fdb(t *testing.T) {
 	s.back("started again")
 }
 
-// suspend stops a process as if its machine had no time for it, and returns when none of its threads runs any more.
+// suspend stops a process, as if its machine had no CPU time for it, and returns when all its threads have stopped.
 func suspend(t *testing.T, p *os.Process) {
 	t.Helper()
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the process stands still", 20*time.Second, func() bool {
-		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.Pid)) // the pattern is right
+	eventually(t, "the process has stopped", 20*time.Second, func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.Pid)) // the pattern is valid
 		for _, name := range threads {
 			stat, err := os.ReadFile(name)
 			_, state, _ := strings.Cut(string(stat), ") ")
@@ -100,7 +100,7 @@ func resume(t *testing.T, p *os.Process) {
 	}
 }
 
-// nodeWith starts a node in dir with a storage section.
+// nodeWith starts a node in dir with the given storage section.
 func nodeWith(t *testing.T, dir, storage string) *process {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -112,7 +112,7 @@ func nodeWith(t *testing.T, dir, storage string) *process {
 	return start(t, dir)
 }
 
-// fdbServer is a FoundationDB of one process.
+// fdbServer is a FoundationDB with one process.
 type fdbServer struct {
 	t                 *testing.T
 	server, dir, addr string
@@ -160,13 +160,13 @@ func (f *fdbServer) kill() {
 	<-f.ended
 }
 
-// deadStore asks a node for everything while its store is away.
+// deadStore sends all kinds of requests to a node while its store does not answer.
 type deadStore struct {
 	t    *testing.T
 	p    *process
 	c    *client
 	conn *pgx.Conn
-	revs []string // of the documents that were acknowledged
+	revs []string // of the acknowledged documents
 }
 
 func newDeadStore(t *testing.T, p *process) *deadStore {
@@ -178,7 +178,7 @@ func newDeadStore(t *testing.T, p *process) *deadStore {
 	return s
 }
 
-// gone asks everything at once.
+// gone sends all requests at once.
 func (s *deadStore) gone(how string) {
 	s.t.Helper()
 	conn := s.conn
@@ -218,7 +218,7 @@ func (s *deadStore) gone(how string) {
 		}
 		return fmt.Errorf("got %w, want 57P03", err)
 	}
-	wg.Go(func() { // one after the other, as a session has them
+	wg.Go(func() { // one after the other, as in a session
 		for _, statement := range []string{`SELECT id FROM docs`, `SELECT count(*) FROM changes`, `SELECT key FROM d.v`,
 			`SELECT key FROM v`, `SELECT count(*) FROM pg_class`} {
 			began := time.Now()
@@ -233,7 +233,7 @@ func (s *deadStore) gone(how string) {
 	})
 	timely("a new session", func() error {
 		conn, err := pgx.Connect(s.t.Context(), fmt.Sprintf("postgres://me@%s/db?sslmode=disable", s.p.ready["sql"]))
-		// the database is one that the node knows; whether it still is there, the first statement finds out
+		// the node knows the database; only the first statement notices whether it still exists
 		if err == nil {
 			_, err = conn.Exec(s.t.Context(), `SELECT id FROM docs`)
 			_ = conn.Close(s.t.Context())
@@ -242,7 +242,7 @@ func (s *deadStore) gone(how string) {
 	})
 	timely("/livez", func() error { return s.says("/livez", `"ok"`) })
 	timely("/metrics", func() error { return s.says("/metrics", "\ndivan_store_up 0") })
-	timely("the dashboard's figures", func() error {
+	timely("the dashboard's data", func() error {
 		return s.says("/_dashboard/data", `"store":{"error":"The store does not answer`)
 	})
 	timely("the dashboard's page", func() error { return s.says("/_dashboard/", `<p id="store" role="alert"`) })
@@ -265,10 +265,10 @@ func (s *deadStore) says(path, want string) error {
 	return err
 }
 
-// back waits until the node serves again, looks for every acknowledged document, and writes another.
+// back waits until the node serves requests again, checks every acknowledged document, and writes another one.
 func (s *deadStore) back(how string) {
 	s.t.Helper()
-	eventually(s.t, "the node serves again, its store "+how, 30*time.Second, func() bool {
+	eventually(s.t, "the node serves requests again, its store "+how, 30*time.Second, func() bool {
 		return s.c.status("GET", "/_up", "") == 200
 	})
 	for i, rev := range s.revs {

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// A file of the store that this user may not read is not damage: whatever is asked says which file it is and what to
-// do.
+// A file of the store that the user may not read is not damage: every command names the file and says what to do.
 func TestProgram_Denied(t *testing.T) {
 	mostlyWaits(t)
 	dir := t.TempDir()
@@ -41,7 +40,7 @@ func TestProgram_Denied(t *testing.T) {
 			{"check", "-deep", "-data", "data"}, {"export", "-data", "data", "db", "x.export"},
 			{"export", "-skip-damaged", "-data", "data", "db", "x.export"},
 		}
-		if pattern != "LOCK" { // without which a node reads, and waits until it may write
+		if pattern != "LOCK" { // without it a node reads, and waits until it can write
 			commands = append(commands, append([]string{"-data", "data"}, freePorts...))
 		}
 		for _, args := range commands {
@@ -59,7 +58,7 @@ func TestProgram_Denied(t *testing.T) {
 	}
 }
 
-// asOther runs a command that has to fail as a user without rights, and returns what it says.
+// asOther runs a command that must fail as a user without permissions, and returns its output.
 func asOther(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	binary := filepath.Join(dir, "divan")
@@ -84,7 +83,7 @@ func asOther(t *testing.T, dir string, args ...string) string {
 	}
 	said, err := cmd.CombinedOutput()
 	if err == nil {
-		t.Errorf("%q does not fail: %s", args, said)
+		t.Errorf("%q did not fail: %s", args, said)
 	}
 	return string(said)
 }

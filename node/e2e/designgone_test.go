@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// The index of a large database is being built by a JavaScript function, and kept warm, when its design document is
-// deleted or becomes another one, or its database is deleted: the work ends, no more rows are written, and the log has
-// no warning.
+// A JavaScript function builds the index of a large database, and the index is kept warm, when its design document is
+// deleted or replaced, or its database is deleted. The work ends, no more rows are written, and the log has no warning.
 func TestIndex_EndsWithItsDesignDocument(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// mountSmall puts a file system of its own, of size bytes, on dir.
+// mountSmall mounts a file system of size bytes on dir.
 func mountSmall(t *testing.T, dir string, size int) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -24,9 +24,9 @@ func mountSmall(t *testing.T, dir string, size int) {
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 }
 
-// The disk fills up under load, and then to its last byte with something else. The nodes say so to whoever writes and
-// in /_up, go on reading, and stop when asked; the node with the store also starts. With room they take writes again,
-// without a restart, and every acknowledged document is there.
+// The disk fills up under load, and then to its last byte with other data. The nodes report it to writers and in /_up,
+// continue to serve reads, and stop when asked. The node with the store also starts. With free space they accept writes
+// again, without a restart, and every acknowledged document exists.
 func TestProgram_DiskFull(t *testing.T) {
 	needEmbedded(t)
 	mostlyWaits(t)
@@ -61,7 +61,7 @@ func TestProgram_DiskFull(t *testing.T) {
 	t.Logf("%d documents fit", len(acked))
 	full := func(client *client) {
 		t.Helper()
-		// What the store compacts meanwhile makes room, too.
+		// The store's own compactions free space, too.
 		r := client.do("PUT", "/scratch/one", `{}`)
 		for n := 0; r.status != 507 && n < 100; n++ {
 			fillOutside(t, outside)
@@ -74,21 +74,20 @@ func TestProgram_DiskFull(t *testing.T) {
 	}
 	full(c)
 	full(remote.client())
-	// What it compacts may make room again: then there is more to write.
+	// Its compactions may free space again, so there is more to write.
 	for _, client := range []*client{c, remote.client()} {
 		waitDegraded(t, client, "disk_full", func() {
 			client.do("PUT", fmt.Sprintf("/scratch/x%d", time.Now().UnixNano()), `{}`)
 		})
 	}
 	if !strings.Contains(p.stderr.String(), "writes are refused") {
-		t.Error("the log does not say it")
+		t.Error("the log does not report it")
 	}
 	var doomed struct {
 		Rev string `json:"_rev"`
 	}
 	c.into("/scratch/doomed", &doomed)
-	// What was filled from outside may have taken up the ballast, too. With no more room than that, a deletion is
-	// possible.
+	// The data from outside may have displaced the ballast, too. With only that much space, a deletion is possible.
 	info, err := os.Stat(outside)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +99,7 @@ func TestProgram_DiskFull(t *testing.T) {
 	remote.stop(syscall.SIGTERM)
 	p.kill()
 
-	for range 2 { // the second time, the ballast has been taken up too
+	for range 2 { // the second time, the ballast is gone too
 		fillOutside(t, outside)
 		p = launch(t, dir, append([]string{"-data", data}, freePorts...)...)
 		p.waitReady()
@@ -161,7 +160,7 @@ func fillWithDocuments(t *testing.T, c *client) map[string]int {
 	return nil
 }
 
-// checkDocuments finds every acknowledged document, without the view, whose index has no room.
+// checkDocuments checks every acknowledged document. It does not use the view, whose index does not fit.
 func checkDocuments(t *testing.T, c *client, acked map[string]int) {
 	t.Helper()
 	var all struct{ Rows []struct{ ID string } }
@@ -196,7 +195,7 @@ func fillOutside(t *testing.T, file string) {
 	}
 }
 
-// waitDegraded waits for /_up to give a reason of that name.
+// waitDegraded waits until /_up gives a reason with that name.
 func waitDegraded(t *testing.T, c *client, name string, provoke func()) {
 	t.Helper()
 	deadline := time.Now().Add(startTimeout)
@@ -213,24 +212,24 @@ func waitDegraded(t *testing.T, c *client, name string, provoke func()) {
 	}
 }
 
-// writeUntilTaken writes until a write is taken.
+// writeUntilTaken writes until a write is accepted.
 func writeUntilTaken(t *testing.T, c *client) {
 	t.Helper()
 	deadline := time.Now().Add(startTimeout)
 	for r := c.do("PUT", "/ledger/r0-999999", `{"text":"document 999999 of round 0"}`); r.status != 201; r =
 		c.do("PUT", "/ledger/r0-999999", `{"text":"document 999999 of round 0"}`) {
 		if r.status != 507 || time.Now().After(deadline) {
-			t.Fatalf("a write with room on the disk is answered %d %s", r.status, r.body)
+			t.Fatalf("a write with free space is answered %d %s", r.status, r.body)
 		}
 	}
 }
 
-// On a small disk that documents have filled, twice, the deletion of a database and that of documents with a compaction
-// make room: writes go on in the same process, and nothing else is missing.
+// On a small disk filled by documents, twice, deleting a database and deleting documents with a compaction free space:
+// writes continue in the same process, and nothing else is lost.
 func TestProgram_DiskFullMakesRoom(t *testing.T) {
 	needEmbedded(t)
 	mostlyWaits(t)
-	for _, megabytes := range []int{32, 64} { // 32 is the least for which it is promised
+	for _, megabytes := range []int{32, 64} { // 32 is the smallest size for which this is guaranteed
 		t.Run(fmt.Sprintf("%d MB", megabytes), func(t *testing.T) { testMakesRoom(t, megabytes) })
 	}
 }
@@ -245,8 +244,8 @@ func testMakesRoom(t *testing.T, megabytes int) {
 	for i := range 20 {
 		c.ok("PUT", fmt.Sprintf("/kept/d%d", i), fmt.Sprintf(`{"n":%d}`, i))
 	}
-	// fill writes until the store refuses, and at least a good part of what the disk holds: room comes back some
-	// seconds after it was made.
+	// fill writes until the store refuses, and at least a good part of the disk's size: space is available only some
+	// seconds after it was freed.
 	fill := func(db string) (revs map[string]string) {
 		t.Helper()
 		revs = map[string]string{}
@@ -325,7 +324,7 @@ func testMakesRoom(t *testing.T, megabytes int) {
 	p.stop(syscall.SIGTERM)
 }
 
-// On a disk that is too small for the promises about full ones, the node says so.
+// On a disk that is too small for the guarantees about full disks, the node reports that.
 func TestProgram_SmallDisk(t *testing.T) {
 	needEmbedded(t)
 	dir := t.TempDir()
@@ -335,8 +334,8 @@ func TestProgram_SmallDisk(t *testing.T) {
 	p.stop(syscall.SIGTERM)
 }
 
-// A node whose disk is mounted for reading starts, answers reads, refuses writes, and takes them when it is mounted for
-// writing. Without a store there is nothing to read, and it says why it does not start.
+// A node whose disk is mounted read-only starts, answers reads, refuses writes, and accepts them once the disk is
+// mounted read-write. Without a store it does not start, and says why.
 func TestProgram_ReadOnlyDisk(t *testing.T) {
 	needEmbedded(t)
 	dir := t.TempDir()
@@ -373,7 +372,7 @@ func TestProgram_ReadOnlyDisk(t *testing.T) {
 	deadline := time.Now().Add(startTimeout)
 	for r := c.do("PUT", "/db/other", `{}`); r.status != 201; r = c.do("PUT", "/db/other", `{}`) {
 		if r.status != 507 || time.Now().After(deadline) {
-			t.Fatalf("a write when it could be written is answered %d %s", r.status, r.body)
+			t.Fatalf("a write to the writable disk is answered %d %s", r.status, r.body)
 		}
 	}
 	c.ok("GET", "/db/doc", "")

@@ -17,9 +17,10 @@ const (
 	faultAttachment = 40 << 10
 )
 
-// TestProgram_Faults damages one file of a store of single PUTs, every fifth with an attachment, and starts the node on
-// it. It refuses with a sentence, or serves every acknowledged document; only what a damaged table held may be answered
-// with an error. layer/kv/embedded tries many more. DIVAN_FAULT_ROUNDS says how many, DIVAN_FAULT_SEED which.
+// TestProgram_Faults damages one file of a store with single PUTs, every fifth with an attachment, and starts a node on
+// it. The node must refuse to start with a message, or serve every acknowledged document. Only reads of a damaged table
+// may fail. layer/kv/embedded tests many more cases. DIVAN_FAULT_ROUNDS is the number of rounds, DIVAN_FAULT_SEED the
+// seed.
 func TestProgram_Faults(t *testing.T) {
 	needEmbedded(t)
 	rounds, seed := 8, rand.Uint64()
@@ -53,7 +54,7 @@ func TestProgram_Faults(t *testing.T) {
 		} else {
 			p.stop(syscall.SIGTERM)
 		}
-		// it holds nothing, and is large
+		// it is large and contains nothing
 		if err := os.RemoveAll(filepath.Join(whole, "data", "store", "ballast")); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,7 @@ func TestProgram_Faults(t *testing.T) {
 	}
 }
 
-// damageOne changes one file in a directory, and says how.
+// damageOne changes one file in a directory, and returns how.
 func damageOne(rng *rand.Rand, dir string) (what string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -112,7 +113,7 @@ func damageOne(rng *rand.Rand, dir string) (what string, err error) {
 	return fmt.Sprintf("%s %s at %d", kind, filepath.Base(file), at), os.WriteFile(file, b, 0o600)
 }
 
-// startDamaged starts a node and reads everything. Requests may fail where a table is damaged, and nowhere else.
+// startDamaged starts a node and reads everything. Requests may fail only if a table is damaged.
 func startDamaged(t *testing.T, dir, attachment string, table bool) (outcome string, err error) {
 	p := launch(t, dir, append([]string{"-data", dir + "/data"}, freePorts...)...)
 	defer p.kill()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// client speaks HTTP to one node as one user. Its methods fail the test where there is no answer.
+// client sends HTTP requests to one node as one user. Its methods fail the test if there is no response.
 type client struct {
 	t    *testing.T
 	base string
@@ -21,7 +21,7 @@ type client struct {
 
 func (p *process) client() *client { return newClient(p.t, p.http(), "") }
 
-// as is a client with credentials NAME:PASSWORD.
+// as returns a client with credentials NAME:PASSWORD.
 func (p *process) as(credentials string) *client { return newClient(p.t, p.http(), credentials) }
 
 func newClient(t *testing.T, base, credentials string) *client {
@@ -34,22 +34,22 @@ func newClient(t *testing.T, base, credentials string) *client {
 	return c
 }
 
-// patient is the client with the time for a first answer from an index of many documents, which a small machine with a
-// cluster of its own may build for minutes.
+// patient returns a client that waits long enough for the first response from an index of many documents, which a small
+// machine with a cluster of its own may take minutes to build.
 func (c *client) patient() *client {
 	p := *c
 	p.http = &http.Client{Timeout: 10 * time.Minute, Transport: c.http.Transport}
 	return &p
 }
 
-// reply is a whole answer.
+// reply is a complete response.
 type reply struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// try sends a request; the error is that of the connection.
+// try sends a request. The error is that of the connection.
 func (c *client) try(method, path, body string, header ...string) (reply, error) {
 	r, err := http.NewRequestWithContext(c.t.Context(), method, c.base+path, strings.NewReader(body))
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *client) status(method, path, body string) int {
 	return c.do(method, path, body).status
 }
 
-// ok sends a request that must succeed and returns its JSON answer.
+// ok sends a request that must succeed and returns its JSON response.
 func (c *client) ok(method, path, body string) any {
 	c.t.Helper()
 	r := c.do(method, path, body)
@@ -97,7 +97,7 @@ func (c *client) ok(method, path, body string) any {
 	return decode(c.t, r.body)
 }
 
-// object is ok for answers that are JSON objects.
+// object is ok for responses that are JSON objects.
 func (c *client) object(method, path, body string) map[string]any {
 	c.t.Helper()
 	v := c.ok(method, path, body)
@@ -108,7 +108,7 @@ func (c *client) object(method, path, body string) map[string]any {
 	return m
 }
 
-// into decodes the answer of a GET into v.
+// into decodes the response to a GET into v.
 func (c *client) into(path string, v any) {
 	c.t.Helper()
 	r := c.do("GET", path, "")
@@ -120,7 +120,7 @@ func (c *client) into(path string, v any) {
 	}
 }
 
-// stream opens an answer that may never end.
+// stream opens a response that may never end.
 func (c *client) stream(path string) io.ReadCloser {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.base+path, nil)

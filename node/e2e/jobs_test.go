@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Indexes are being built by a node whose clock is an hour wrong, which is killed, or asked to stop: others take its
-// jobs at once.
+// A node whose clock is an hour wrong builds indexes, and is killed or asked to stop. Other nodes take its jobs at
+// once.
 func TestJobs_GoOnElsewhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
 	c := newCluster(t, 3)
 	c.binary = faultyBinary(t)
-	// Jobs get to node 1 too, and there is always a place for them on node 2.
+	// Node 1 gets jobs too, and node 2 can always take one.
 	c.more = map[int]string{0: "views: {workers: 1}\n", 2: "views: {workers: 4}\n"}
 	for i := range 3 {
 		c.start(i)
@@ -41,7 +41,7 @@ func TestJobs_GoOnElsewhere(t *testing.T) {
 	}
 }
 
-// jobsGoOn ends node 1 while it builds an index or more.
+// jobsGoOn stops node 1 while it builds at least one index.
 func (c *clusterOf) jobsGoOn(n int, sig syscall.Signal, ahead string) {
 	t := c.t
 	c.allAlive()
@@ -55,7 +55,7 @@ func (c *clusterOf) jobsGoOn(n int, sig syscall.Signal, ahead string) {
 		}
 		return jobs
 	}
-	designs := map[string]string{} // by path, the revision
+	designs := map[string]string{} // from path to revision
 	for working := false; !working; {
 		name := fmt.Sprintf("/db/_design/%d-%d-%d", n, sig, len(designs))
 		const slow = `{"views":{"v":{"map":"function (doc) { var x = '%s'.length; ` +
@@ -78,7 +78,7 @@ func (c *clusterOf) jobsGoOn(n int, sig syscall.Signal, ahead string) {
 		t.Fatal(err)
 	}
 	eventually(t, "other nodes take its jobs", time.Minute, func() bool { return held() == 0 })
-	t.Logf("%v after %v, with a clock wrong by %s", time.Since(began), sig, ahead)
+	t.Logf("%v after %v, with a clock that is wrong by %s", time.Since(began), sig, ahead)
 	c.nodes[1].wait(2 * stopTimeout)
 	for name, rev := range designs {
 		one.ok("DELETE", name+"?rev="+rev, "")

@@ -7,18 +7,18 @@ import (
 	"testing"
 )
 
-// bulkRow is one line of a _bulk_docs answer.
+// bulkRow is one row of a _bulk_docs response.
 type bulkRow struct {
 	ID, Rev, Error, Reason string
 	OK                     bool
 }
 
-// load writes docs in batches of 1,000 from four connections and hands every acknowledged row to acked (from one
-// goroutine at a time). It ends at the first error of a connection, which it returns.
+// load writes docs in batches of 1,000 from four connections and passes every acknowledged row to acked (from one
+// goroutine at a time). It ends at the first connection error, which it returns.
 func load[D any](t *testing.T, c *client, db string, docs []D, acked func(bulkRow)) error {
 	t.Helper()
 	const batch, connections = 1000, 4
-	work := make(chan []D) // closed when all batches are out
+	work := make(chan []D) // closed when all batches were handed out
 	failed := make(chan struct{})
 	var (
 		mu    sync.Mutex

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// divan is the program under test, built once by TestMain. DIVAN_TEST_BINARY names one that is built already.
+// divan is the binary under test, built once by TestMain, or that of DIVAN_TEST_BINARY.
 var divan string
 
 // built is where binaries are built.
@@ -30,16 +30,16 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	built = dir
-	// Tests that wait most of the time may be more than processors.
+	// There may be more tests that mostly wait than processors.
 	if f := flag.Lookup("test.parallel"); f != nil {
-		_ = f.Value.Set(fmt.Sprint(max(waitAtOnce, runtime.GOMAXPROCS(0)))) // a number is always taken
+		_ = f.Value.Set(fmt.Sprint(max(waitAtOnce, runtime.GOMAXPROCS(0)))) // a number is always accepted
 	}
 	if divan = os.Getenv("DIVAN_TEST_BINARY"); divan != "" {
 		return m.Run()
 	}
 	divan = filepath.Join(dir, "divan")
 	build := exec.Command("go", "build", "-o", divan, "../cmd/divan")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as docs/clauses.md promises, "Program"
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as docs/clauses.md guarantees, "Program"
 	if testCluster != "" {
 		build = exec.Command("go", "build", "-tags", "fdb", "-o", divan, "../cmd/divan")
 	}
@@ -50,12 +50,11 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// waitAtOnce is how many tests that wait run at once.
+// waitAtOnce is how many waiting tests run concurrently.
 const waitAtOnce = 4
 
-// mostlyWaits says that a test waits for most of its time, for what nodes do after seconds, and takes little of the
-// processors: it runs beside others like it, after all that do not. On a FoundationDB that they would share it does
-// not.
+// mostlyWaits marks a test that mostly waits for nodes and uses little CPU. It runs concurrently with others like it,
+// after all other tests. On a shared FoundationDB it does not.
 func mostlyWaits(t *testing.T) {
 	t.Helper()
 	if testCluster == "" {
@@ -63,8 +62,7 @@ func mostlyWaits(t *testing.T) {
 	}
 }
 
-// need skips a test on a machine that lacks a program, or fails it where everything has to be there (CI sets
-// DIVAN_TEST_ALL).
+// need skips a test if a program is missing, or fails it if everything must be present (CI sets DIVAN_TEST_ALL).
 func need(t *testing.T, program, how string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)

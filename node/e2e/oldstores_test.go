@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// Data directories that earlier binaries have written (testdata/oldstores) are opened, have all that was in them, are
-// written, indexed and compacted, and are whole by what divan verify says.
+// Data directories written by earlier binaries (testdata/oldstores) are opened, have all their data, can be written,
+// indexed and compacted, and pass divan verify.
 func TestProgram_OldStores(t *testing.T) {
 	needEmbedded(t)
 	stores, err := filepath.Glob("testdata/oldstores/*.tar.gz")
@@ -31,7 +31,7 @@ func TestProgram_OldStores(t *testing.T) {
 			dir := t.TempDir()
 			unpack(t, store, filepath.Join(dir, "data"))
 			if out, _ := command(t, dir, 0, "check", "-data", "data"); !strings.Contains(out,
-				"a start brings its layout") {
+				"starting the node upgrades its layout") {
 				t.Errorf("check says %q", out)
 			}
 			p := startEmbedded(t, dir)
@@ -47,6 +47,7 @@ func TestProgram_OldStores(t *testing.T) {
 				}
 				writeOld(t, c, db)
 			}
+			writeOldPartition(t, c)
 			if out, _ := command(t, dir, 0, "verify", "-digests", "-url", p.http()); !strings.Contains(out,
 				"nothing is damaged") {
 				t.Errorf("verify says %q after writes and compaction", out)
@@ -61,7 +62,7 @@ func TestProgram_OldStores(t *testing.T) {
 	}
 }
 
-// writeOld writes a database, asks its view, and compacts it to the end.
+// writeOld writes to a database, queries its view, and compacts it completely.
 func writeOld(t *testing.T, c *client, db string) {
 	t.Helper()
 	var doc struct {
@@ -86,14 +87,37 @@ func writeOld(t *testing.T, c *client, db string) {
 		running = info.Compacting
 	}
 	if s := c.status("GET", "/"+db+"/files?rev="+doc.Rev, ""); s != 404 {
-		t.Errorf("%s: a superseded revision is there after compaction: %d", db, s)
+		t.Errorf("%s: a superseded revision exists after compaction: %d", db, s)
 	}
 	if text := c.do("GET", "/"+db+"/files/a.txt", "").body; string(text) != "hello" {
 		t.Errorf("%s: the attachment is %q after compaction", db, text)
 	}
 }
 
-// sameAnswers asks what an old binary was asked, and compares the answers.
+// writeOldPartition writes to a partition, and checks that its documents are counted, as they were not by the first
+// binaries.
+func writeOldPartition(t *testing.T, c *client) {
+	t.Helper()
+	count := func(when string) {
+		t.Helper()
+		var info struct {
+			DocCount int `json:"doc_count"`
+			Sizes    struct{ Active int }
+		}
+		var rows struct{ Rows []struct{ ID string } }
+		c.into("/parts/_partition/p", &info)
+		c.into("/parts/_partition/p/_all_docs", &rows)
+		if info.DocCount != len(rows.Rows) || info.Sizes.Active <= 0 {
+			t.Errorf("%s: the partition has %d documents, and says %+v", when, len(rows.Rows), info)
+		}
+	}
+	count("old")
+	c.ok("PUT", "/parts/p:new", `{"n":1}`)
+	c.ok("POST", "/parts/_compact", "{}")
+	count("written")
+}
+
+// sameAnswers repeats the requests made to an old binary, and compares the responses.
 func sameAnswers(t *testing.T, c *client, file string) {
 	t.Helper()
 	f, err := os.Open(file)
@@ -114,11 +138,11 @@ func sameAnswers(t *testing.T, c *client, file string) {
 			t.Fatalf("%s has no answer", path)
 		}
 		if strings.Contains(lines.Text(), `"not_implemented"`) {
-			continue // the binary could not tell
+			continue // the old binary could not answer it
 		}
 		got := c.do("GET", path, "", "Accept", "application/json").body
 		if !sameAnswer(t, lines.Text(), strings.ReplaceAll(string(got), "\n", "")) {
-			t.Errorf("GET %s\nanswers %.2000s\nand was  %.2000s", path, got, lines.Text())
+			t.Errorf("GET %s\nanswers  %.2000s\nanswered %.2000s", path, got, lines.Text())
 		}
 	}
 	if err := lines.Err(); err != nil || asked < 25 {

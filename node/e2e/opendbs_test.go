@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// reasonsUntil asks /_up until ok likes what it says of open databases.
+// reasonsUntil polls /_up until ok accepts its reasons about open databases.
 func (c *client) reasonsUntil(what string, ok func([]string) bool) {
 	c.t.Helper()
 	eventually(c.t, what, time.Minute, func() bool {
@@ -23,8 +23,7 @@ func (c *client) reasonsUntil(what string, ok func([]string) bool) {
 	})
 }
 
-// Databases made before there was an admin are told of until somebody has decided about them; those made after are
-// closed.
+// Databases created before there was an admin are reported until their _security is set. Later ones are closed.
 func TestHTTP_OpenDatabases(t *testing.T) {
 	mostlyWaits(t)
 	dir := t.TempDir()
@@ -52,7 +51,7 @@ func TestHTTP_OpenDatabases(t *testing.T) {
 		t.Errorf("the log does not name them: %s", log)
 	}
 	if text := string(nobody.do("GET", "/_up", "").body); strings.Contains(text, "early") {
-		t.Errorf("everybody is told their names: %s", text)
+		t.Errorf("everyone can read their names: %s", text)
 	}
 	if text := string(admin.do("GET", "/_dashboard/data", "").body); !strings.Contains(text, "earlier, early") {
 		t.Errorf("the dashboard does not name them: %.2000s", text)

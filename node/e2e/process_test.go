@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	startTimeout = 20 * time.Second // of a loaded machine; what is promised is measured by scripts/bench
-	stopTimeout  = 5 * time.Second  // promised (docs/clauses.md, "Program")
+	startTimeout = 20 * time.Second // for a loaded machine; scripts/bench measures the real time
+	stopTimeout  = 5 * time.Second  // guaranteed (docs/clauses.md, "Program")
 )
 
 // process is a running divan.
@@ -28,12 +28,12 @@ type process struct {
 	exited chan struct{} // closed when the process has ended, after err is set
 	err    error
 
-	ready map[string]string // the fields of the ready line
+	ready map[string]string // fields of the ready line
 }
 
 func (p *process) http() string { return "http://" + p.ready["http"] }
 
-// launch starts the binary in a directory of its own, so that no node.yaml is near, and returns at once.
+// launch starts the binary in a directory of its own without a node.yaml, and returns at once.
 func launch(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	return launchWith(t, nil, dir, args...)
@@ -44,7 +44,7 @@ func launchWith(t *testing.T, stdin io.Reader, dir string, args ...string) *proc
 	return launchBinary(t, divan, stdin, dir, args...)
 }
 
-// launchBinary starts another binary than the one under test.
+// launchBinary starts a binary other than the one under test.
 func launchBinary(t *testing.T, binary string, stdin io.Reader, dir string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(binary, args...), stdout: newLines(), stderr: newLines(),
@@ -80,7 +80,7 @@ func withoutDivan(env []string) []string {
 	return kept
 }
 
-// freePorts are flags for a node beside others.
+// freePorts are flags for running several nodes on one machine.
 var freePorts = []string{"-http", "127.0.0.1:0", "-sql", "127.0.0.1:0", "-gossip", "127.0.0.1:0"}
 
 // start runs a node with its data in dir and waits for its ready line.
@@ -113,7 +113,7 @@ func (p *process) parseReady(line string) {
 	}
 }
 
-// stop asks the process to end and checks that it does, cleanly and in time.
+// stop asks the process to end and checks that it does so cleanly and in time.
 func (p *process) stop(sig syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(sig); err != nil {
@@ -131,7 +131,7 @@ func (p *process) stop(sig syscall.Signal) {
 	}
 }
 
-// kill ends the process as a power cut would, if it still runs.
+// kill ends the process as a power cut would, if it is still running.
 func (p *process) kill() {
 	_ = p.cmd.Process.Signal(syscall.SIGKILL) // it may have ended
 	<-p.exited
@@ -162,7 +162,7 @@ func (p *process) running() bool {
 	}
 }
 
-// lines takes a process's output. It keeps all of it and hands lines out as they come.
+// lines receives a process's output. It keeps everything and hands lines out as they arrive.
 type lines struct {
 	mu  sync.Mutex
 	all bytes.Buffer
@@ -178,7 +178,7 @@ func newLines() *lines {
 		for s := bufio.NewScanner(r); s.Scan(); {
 			select {
 			case l.out <- s.Text():
-			default: // nobody takes lines of a chatty log; all of it is kept anyway
+			default: // no one takes the lines of a verbose log; all of it is kept anyway
 			}
 		}
 		_, _ = io.Copy(io.Discard, r)
@@ -217,7 +217,7 @@ func (l *lines) next(atMost time.Duration) (string, error) {
 	}
 }
 
-// rest is what came after the lines already taken, once the process has ended.
+// rest returns what came after the lines already taken, once the process has ended.
 func (l *lines) rest() string {
 	var all []string
 	for line := range l.out {

@@ -39,7 +39,7 @@ func TestProgram_ReadyLine(t *testing.T) {
 	}
 }
 
-// Feeds that never end must not hold up the end of the process.
+// Endless feeds must not delay the end of the process.
 func TestProgram_StopsUnderLoad(t *testing.T) {
 	p := start(t, t.TempDir())
 	c := p.client()
@@ -52,7 +52,7 @@ func TestProgram_StopsUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() // a client that never says anything
+	defer conn.Close() // a client that never sends anything
 	p.stop(syscall.SIGTERM)
 }
 
@@ -64,7 +64,7 @@ func TestProgram_Environment(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := launch(t, dir) // node.yaml in the working directory, data beside it
+	p := launch(t, dir) // node.yaml and data in the working directory
 	p.waitReady()
 	if p.ready["name"] != "file" || p.ready["data"] != "./data" {
 		t.Errorf("ready with %v", p.ready)
@@ -75,7 +75,7 @@ func TestProgram_Environment(t *testing.T) {
 	p.stop(syscall.SIGTERM)
 }
 
-// What keeps a node from starting is one clear line, and the exit status of docs/clauses.md.
+// A node that cannot start prints one clear line, and exits with the status in docs/clauses.md.
 func TestProgram_RefusesToStart(t *testing.T) {
 	dir := t.TempDir()
 	running := start(t, dir)
@@ -100,9 +100,9 @@ func TestProgram_RefusesToStart(t *testing.T) {
 		name   string
 		args   []string
 		status int
-		says   []string // each a part of the line of its number
-		rooted bool     // root may do what makes this one fail
-		lone   bool     // only a node with an embedded store fails, in a binary without FoundationDB
+		says   []string // each a substring of the line with its index
+		rooted bool     // root may do what makes the node fail
+		lone   bool     // only a node with an embedded store, or a binary without FoundationDB, fails
 	}{
 		{name: "http port in use", args: []string{"-http", taken.Addr().String()}, status: 1,
 			says: []string{"http: " + taken.Addr().String() + " is in use"}},
@@ -158,7 +158,7 @@ func TestProgram_RefusesToStart(t *testing.T) {
 		})
 	}
 	if !running.running() {
-		t.Error("the node whose directory was wanted has ended")
+		t.Error("the node that has the directory ended")
 	}
 }
 
@@ -202,7 +202,7 @@ func TestProgram_Commands(t *testing.T) {
 		out := output(t, "", 0, help)
 		for _, want := range []string{"hash-password", "-config", "DIVAN_HTTP"} {
 			if !strings.Contains(out, want) {
-				t.Errorf("%s does not name %s", help, want)
+				t.Errorf("%s does not mention %s", help, want)
 			}
 		}
 	}
@@ -227,7 +227,7 @@ func output(t *testing.T, input string, status int, args ...string) string {
 	return p.stdout.String()
 }
 
-// divan check tells what is in the directory of an embedded store, whoever has it open, and leaves it as it is.
+// divan check describes the directory of an embedded store, even while a process has it open, and does not change it.
 func TestProgram_CheckEmbedded(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte("storage: {engine: embedded}\n"),
@@ -259,11 +259,11 @@ func TestProgram_CheckEmbedded(t *testing.T) {
 	unchanged := func(when string, before []string) {
 		t.Helper()
 		if now := files(); !slices.Equal(now, before) {
-			t.Errorf("%s: check made of %q %q", when, before, now)
+			t.Errorf("%s: check changed %q to %q", when, before, now)
 		}
 	}
 	before := files()
-	check("at first", "not there yet", 0)
+	check("at first", "does not exist yet", 0)
 	unchanged("at first", before)
 	p := start(t, dir)
 	check("while a node runs", fmt.Sprintf("in use by process %d", p.cmd.Process.Pid), 0)
@@ -284,12 +284,12 @@ func TestProgram_CheckEmbedded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if said := check("with a damaged manifest", "which is there", 1); !strings.Contains(said, "damaged") {
+	if said := check("with a damaged manifest", "which has format", 1); !strings.Contains(said, "damaged") {
 		t.Errorf("check of a damaged store says %q", said)
 	}
 }
 
-// divan check tells where the data would be, and fails where a node could not open the store.
+// divan check prints where the data would be, and fails if a node could not open the store.
 func TestProgram_CheckStorage(t *testing.T) {
 	check := func(dir string) (status int, p *process) {
 		p = launch(t, dir, "check")
@@ -321,16 +321,16 @@ func TestProgram_CheckStorage(t *testing.T) {
 		return
 	}
 	settings(testCluster, storeDirectory(dir))
-	if status, p := check(dir); status != 0 || !strings.Contains(p.stdout.String(), "is not there yet") {
+	if status, p := check(dir); status != 0 || !strings.Contains(p.stdout.String(), "does not exist yet") {
 		t.Errorf("check before the first node exits with %d and prints %q", status, p.stdout)
 	}
 	start(t, dir).stop(syscall.SIGTERM)
-	if status, p := check(dir); status != 0 || !strings.Contains(p.stdout.String(), "is there with the prefix") {
+	if status, p := check(dir); status != 0 || !strings.Contains(p.stdout.String(), "exists with prefix") {
 		t.Errorf("check after the first node exits with %d and prints %q", status, p.stdout)
 	}
 }
 
-// A byte of the log that was on disk is another one: the node does not start, and says why in a line.
+// A byte of the log on disk has changed: the node does not start, and prints why on one line.
 func TestProgram_Damage(t *testing.T) {
 	needEmbedded(t)
 	dir := t.TempDir()
@@ -357,7 +357,7 @@ func TestProgram_Damage(t *testing.T) {
 	if status := p.wait(startTimeout); status != 1 {
 		t.Errorf("the node exits with %d", status)
 	}
-	if !regexp.MustCompile(`(?m)^divan: .*the store in .* is damaged: .*; start on a backup`).MatchString(
+	if !regexp.MustCompile(`(?m)^divan: .*the store in .* is damaged: .*; restore a backup`).MatchString(
 		p.stderr.String()) {
 		t.Errorf("it says:\n%s", p.stderr)
 	}

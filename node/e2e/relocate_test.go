@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// finish waits for the end of a command and returns what it said on standard error.
+// finish waits for the end of a command and returns its standard error.
 func (p *process) finish(status int) string {
 	p.t.Helper()
 	if code := p.wait(startTimeout); code != status {
@@ -25,7 +25,7 @@ func (p *process) finish(status int) string {
 	return p.stderr.String()
 }
 
-// startEmbedded starts a node on the embedded store, also where the others have FoundationDB.
+// startEmbedded starts a node on the embedded store, even if the tests use FoundationDB.
 func startEmbedded(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte("storage:\n  engine: embedded\n"),
@@ -35,7 +35,7 @@ func startEmbedded(t *testing.T, dir string, args ...string) *process {
 	return start(t, dir, args...)
 }
 
-// fillForMove writes one of everything that a move carries into /db.
+// fillForMove writes one of everything that a move keeps into /db.
 func fillForMove(c *client) {
 	c.t.Helper()
 	c.ok("PUT", "/db?changes_shards=3", "")
@@ -72,7 +72,7 @@ func fillForMove(c *client) {
 	c.ok("POST", "/db/_purge", `{"purged":["`+rev+`"]}`)
 }
 
-// seen is all of a database that HTTP shows and a move keeps.
+// seen returns everything of a database that HTTP shows and a move keeps.
 func seen(c *client, db string) string {
 	c.t.Helper()
 	var b strings.Builder
@@ -114,9 +114,9 @@ func same(t *testing.T, what, got, want string) {
 	}
 }
 
-// C8 from outside: a database moves from the embedded store to another one (FoundationDB where the tests have one) and
-// on to a third place, resharded before and between. Consumers of the merged feed and of each shard, broken off in the
-// middle, go on from their old sequence in the new place; they miss nothing and see nothing twice. The old place
+// C8 from outside: a database is moved from the embedded store to another one (FoundationDB if the tests have one) and
+// then to a third one, with reshards before and between. Consumers of the merged feed and of each shard, interrupted in
+// the middle, continue from their old sequence on the new node. They miss nothing and see nothing twice. The old node
 // refuses sequences that it has not reached.
 func TestRelocation(t *testing.T) {
 	source, target := startEmbedded(t, t.TempDir()), start(t, t.TempDir())
@@ -154,14 +154,14 @@ func TestRelocation(t *testing.T) {
 	to.ok("PUT", "/db/last", `{}`)
 	consumers.Wait()
 
-	// On to a third place, and to a consumer that saw the last of the second.
+	// Now a third node, and a consumer that has seen the end of the second.
 	var second struct {
 		LastSeq string `json:"last_seq"`
 	}
 	to.into("/db/_changes?limit=0&since=now", &second)
 	if r := from.do("GET", "/db/_changes?since="+second.LastSeq, ""); r.status != 400 ||
 		!strings.Contains(string(r.body), `"bad_request"`) {
-		t.Errorf("the old place answers a sequence of the new one with %d %s", r.status, r.body)
+		t.Errorf("the old node answers a sequence of the new one with %d %s", r.status, r.body)
 	}
 	launch(t, dir, "export", "-url", target.http(), "db", "file2").finish(0)
 	launch(t, dir, "import", "-url", source.http(), "db2", "file2").finish(0)
@@ -181,14 +181,14 @@ func TestRelocation(t *testing.T) {
 		}
 		for _, row := range complete.Results {
 			if got := c.newest[row.ID]; got.Seq != row.Seq {
-				t.Errorf("%s: of %s at %s it saw %+v", name, row.ID, row.Seq, got)
+				t.Errorf("%s: for %s at %s the consumer saw %+v", name, row.ID, row.Seq, got)
 			}
 		}
 	}
 }
 
-// A database of the layout before sharding (P7), as an export from then: it lives on in a new place, in the new layout
-// from its first write on.
+// A database with the layout before sharding (P7), as an export from then: on a new node it works as before, and has
+// the new layout from its first write on.
 func TestRelocation_deprecated(t *testing.T) {
 	text, err := os.ReadFile("testdata/deprecated.export.base64")
 	if err != nil {
@@ -232,8 +232,8 @@ func TestRelocation_deprecated(t *testing.T) {
 	}
 }
 
-// Without a node: a store that nobody has open is read and written by the command itself; one that a node holds is not,
-// and the command says what to do.
+// Without a node, the command itself reads and writes a store that no process has open. If a node has it open, the
+// command says what to do.
 func TestRelocation_withoutNode(t *testing.T) {
 	needEmbedded(t)
 	home, other, dir := t.TempDir(), t.TempDir(), t.TempDir()
@@ -242,30 +242,30 @@ func TestRelocation_withoutNode(t *testing.T) {
 	want := seen(p.client(), "db")
 	if said := launch(t, dir, "export", "-data", home+"/data", "db", "file").finish(1); !strings.Contains(said,
 		"-url") || strings.Count(said, "\n") != 1 {
-		t.Errorf("of a store that a node has open it says %q", said)
+		t.Errorf("for a store that a node has open it prints %q", said)
 	}
 	p.stop(syscall.SIGTERM)
 	if said := launch(t, dir, "export", "db", "file", "-url", p.http()).finish(1); !strings.Contains(said, "-data") {
-		t.Errorf("of a node that does not run it says %q", said)
+		t.Errorf("for a node that is not running it prints %q", said)
 	}
 	if said := launch(t, dir, "export", "-data", other+"/none", "db", "file").finish(1); !strings.Contains(said,
 		"none") {
-		t.Errorf("of a directory that is not there it says %q", said)
+		t.Errorf("for a missing directory it prints %q", said)
 	}
 	if _, err := os.Stat(other + "/none"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it made the directory: %v", err)
+		t.Errorf("it created the directory: %v", err)
 	}
 	if said := launch(t, dir, "export", "-data", home+"/data", "nothere", "file").finish(1); !strings.Contains(said,
 		"does not exist") {
-		t.Errorf("of a database that is not there it says %q", said)
+		t.Errorf("for a missing database it prints %q", said)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
-		t.Errorf("what failed has left %v, %v", files, err)
+		t.Errorf("failed commands left %v, %v", files, err)
 	}
 	launch(t, dir, "export", "-data", home+"/data", "db", "file").finish(0)
 	if said := launch(t, dir, "export", "-data", home+"/data", "db", "file").finish(1); !strings.Contains(said,
 		"exists") {
-		t.Errorf("of a file that is there it says %q", said)
+		t.Errorf("for an existing file it prints %q", said)
 	}
 	// Through pipes.
 	piped := launch(t, dir, "export", "-data", home+"/data", "db", "-")
@@ -278,7 +278,7 @@ func TestRelocation_withoutNode(t *testing.T) {
 	launch(t, dir, "import", "-data", other+"/data", "db2", "file").finish(0)
 	if said := launch(t, dir, "import", "-data", other+"/data", "db2", "file").finish(1); !strings.Contains(said,
 		"already") {
-		t.Errorf("of a database that is there it says %q", said)
+		t.Errorf("for an existing database it prints %q", said)
 	}
 	q := start(t, other)
 	same(t, "imported from a pipe", seen(q.client(), "db"), want)
@@ -290,8 +290,8 @@ func TestRelocation_withoutNode(t *testing.T) {
 	same(t, "imported through a node", seen(q.client(), "db3"), want)
 }
 
-// hang is a way to a node that stops in the middle: after so many bytes in one direction nothing goes on, until the
-// connection is cut.
+// hang is a proxy to a node that stops in the middle: after the given number of bytes in one direction nothing more is
+// passed on, until the connection is cut.
 func hang(t *testing.T, addr string, up, down int64) (through string, stuck <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -337,7 +337,7 @@ func waitFor(t *testing.T, what string, c <-chan struct{}) {
 
 const unbounded = 1 << 60
 
-// An export that is killed in the middle goes on where it was when it is asked again, with what has changed since.
+// An export that is killed in the middle is continued when it is run again, including later changes.
 func TestExport_killed(t *testing.T) {
 	p := start(t, t.TempDir())
 	c, dir := p.client(), t.TempDir()
@@ -354,18 +354,18 @@ func TestExport_killed(t *testing.T) {
 		through, stuck := hang(t, addr, unbounded, bytes)
 		export := launch(t, dir, "export", "-url", through, "db", "file")
 		waitFor(t, "the export", stuck)
-		eventually(t, "what came is in the file", startTimeout, func() bool { return partial() > bytes-80_000 })
+		eventually(t, "the received data is in the file", startTimeout, func() bool { return partial() > bytes-80_000 })
 		if i == 1 {
 			export.kill()
 		} else if err := export.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		} else if said := export.finish(1); !strings.Contains(said, "again") {
-			t.Errorf("when broken off it says %q", said)
+			t.Errorf("when interrupted it prints %q", said)
 		}
 		c.ok("PUT", fmt.Sprintf("/db/meanwhile%d", i), `{}`)
 		c.ok("PUT", "/db/_local/checkpoint", fmt.Sprintf(`{"at":%d,"_rev":"0-%d"}`, i, i+1))
 		if _, err := os.Stat(dir + "/file"); err == nil {
-			t.Error("the file is there before it is complete")
+			t.Error("the file exists before it is complete")
 		}
 	}
 	rev := c.object("GET", "/db/meanwhile1", "")["_rev"].(string)
@@ -373,10 +373,10 @@ func TestExport_killed(t *testing.T) {
 
 	if said := launch(t, dir, "export", "-url", p.http(), "other", "file").finish(1); !strings.Contains(said,
 		"of the database db") {
-		t.Errorf("of a file that another database was exported to it says %q", said)
+		t.Errorf("for a file with an export of another database it prints %q", said)
 	}
-	if said := launch(t, dir, "export", "-url", p.http(), "db", "file").finish(0); !strings.Contains(said, "going on") {
-		t.Errorf("it says %q", said)
+	if said := launch(t, dir, "export", "-url", p.http(), "db", "file").finish(0); !strings.Contains(said, "continuing") {
+		t.Errorf("it prints %q", said)
 	}
 	launch(t, dir, "import", "-url", p.http(), "copy", "file").finish(0)
 	same(t, "continued", seen(c, "copy"), seen(c, "db"))
@@ -391,12 +391,12 @@ func TestExport_killed(t *testing.T) {
 	}
 	if said := launch(t, dir, "export", "-url", p.http(), "db", "file").finish(1); !strings.Contains(said,
 		"not of this database") {
-		t.Errorf("of another database of the same name it says %q", said)
+		t.Errorf("for another database of the same name it prints %q", said)
 	}
 }
 
-// Of two exports to one file at once the second is refused at its start, and nothing it does harms the first; as soon
-// as the first is gone, killed as well, the file can be gone on with.
+// Of two concurrent exports to one file the second is refused at its start, without harming the first. As soon as the
+// first is gone, even if it was killed, another export can continue the file.
 func TestExport_twice(t *testing.T) {
 	p := start(t, t.TempDir())
 	c, dir := p.client(), t.TempDir()
@@ -410,21 +410,21 @@ func TestExport_twice(t *testing.T) {
 	for _, name := range []string{"file", "other"} {
 		if said := launch(t, dir, "export", "-url", p.http(), "db", name).finish(1); !strings.Contains(said,
 			"another export is writing "+name+".partial") || strings.Count(said, "\n") != 1 {
-			t.Errorf("beside another export the second to %s says %q", name, said)
+			t.Errorf("during another export the second to %s prints %q", name, said)
 		}
 	}
-	eventually(t, "what came is in the file", startTimeout, func() bool {
+	eventually(t, "the received data is in the file", startTimeout, func() bool {
 		info, err := os.Stat(dir + "/file.partial")
 		return err == nil && info.Size() > 100_000
 	})
 	first.kill()
-	if said := launch(t, dir, "export", "-url", p.http(), "db", "file").finish(0); !strings.Contains(said, "going on") {
-		t.Errorf("after the first was killed the next says %q", said)
+	if said := launch(t, dir, "export", "-url", p.http(), "db", "file").finish(0); !strings.Contains(said, "continuing") {
+		t.Errorf("after the first was killed the next prints %q", said)
 	}
 	launch(t, dir, "import", "-url", p.http(), "copy", "file").finish(0)
 	same(t, "exported", seen(c, "copy"), seen(c, "db"))
 
-	// All at once, without anything to hold one up: one of them writes the file, and the others say why they did not.
+	// All at once and without delays: one of them writes the file, and the others say why they did not.
 	var all sync.WaitGroup
 	var written atomic.Int64
 	for range 4 {
@@ -436,24 +436,24 @@ func TestExport_twice(t *testing.T) {
 			case code != 1 ||
 				!strings.Contains(export.stderr.String(), "another export") &&
 					!strings.Contains(export.stderr.String(), "exists already"):
-				t.Errorf("it exits with %d and says %q", code, export.stderr)
+				t.Errorf("it exits with %d and prints %q", code, export.stderr)
 			}
 		})
 	}
 	all.Wait()
 	if files, err := filepath.Glob(dir + "/raced*"); written.Load() != 1 || len(files) != 1 || err != nil {
-		t.Errorf("%d wrote the file, and there are %v, %v", written.Load(), files, err)
+		t.Errorf("%d exports wrote the file, found %v, %v", written.Load(), files, err)
 	}
 	launch(t, dir, "import", "-url", p.http(), "copy2", "raced").finish(0)
 }
 
-// Of an import that is killed in the middle, on either side, nothing is seen, and it can be run again.
+// An import that is killed in the middle, on either side, leaves nothing visible and can be run again.
 func TestImport_killed(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	p := start(t, home)
 	c := p.client()
 	c.ok("PUT", "/db", "")
-	for i := range 30 { // some transactions' worth
+	for i := range 30 { // several transactions
 		c.ok("PUT", fmt.Sprintf("/db/doc%d/data", i), strings.Repeat(fmt.Sprint(i), 400_000))
 	}
 	launch(t, dir, "export", "-url", p.http(), "db", "file").finish(0)
@@ -463,14 +463,14 @@ func TestImport_killed(t *testing.T) {
 	upload := launch(t, dir, "import", "-url", through, "copy", "file")
 	waitFor(t, "the import", stuck)
 	if status := c.status("GET", "/copy", ""); status != 404 {
-		t.Errorf("while it is imported the database answers %d", status)
+		t.Errorf("during the import the database answers %d", status)
 	}
 	upload.kill()
 	if status := c.status("GET", "/copy", ""); status != 404 {
 		t.Errorf("after the import was killed the database answers %d", status)
 	}
 
-	// The node dies now and then while it imports.
+	// The node dies from time to time during the import.
 	whole := 0
 	for i, after := range []int{60, 150, 300, 700} {
 		name := fmt.Sprintf("copy%d", i)
@@ -495,8 +495,8 @@ func TestImport_killed(t *testing.T) {
 	same(t, "run again", seen(c, "copy"), want)
 }
 
-// What is damaged, cut or no export at all is refused before anything is written, as is an existing database and who is
-// no admin.
+// Damaged, truncated and invalid files are refused before anything is written, and so are existing databases and users
+// who are not admins.
 func TestImport_refused(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, t.TempDir(), "-admin", "anna:secret")
@@ -536,7 +536,7 @@ func TestImport_refused(t *testing.T) {
 	nobody := p.client()
 	for _, asked := range [][2]string{{"GET", "/db/_export"}, {"POST", "/new/_import"}, {"POST", "/db/_import"}} {
 		if r := nobody.do(asked[0], asked[1], string(file)); r.status != 401 {
-			t.Errorf("who is no admin may %s %s: %d %.100s", asked[0], asked[1], r.status, r.body)
+			t.Errorf("a user who is not an admin may %s %s: %d %.100s", asked[0], asked[1], r.status, r.body)
 		}
 	}
 	for name, text := range map[string]string{"foreign": "hello", "cut": string(file[:len(file)-9]), "empty": ""} {
@@ -549,13 +549,13 @@ func TestImport_refused(t *testing.T) {
 		}
 	}
 	if said := launch(t, dir, "import", "-url", url, "db", "file").finish(1); !strings.Contains(said, "already") {
-		t.Errorf("of a database that is there it says %q", said)
+		t.Errorf("for an existing database it prints %q", said)
 	}
 	if said := launch(t, dir, "import", "-url", strings.Replace(url, "secret", "wrong", 1), "new",
 		"file").finish(1); !strings.Contains(said, "401") || strings.Contains(said, "wrong") {
-		t.Errorf("with a wrong password it says %q", said)
+		t.Errorf("with a wrong password it prints %q", said)
 	}
 	if after := c.do("GET", "/_all_dbs", "").body; string(after) != string(before) {
-		t.Errorf("the databases were %s, are %s", before, after)
+		t.Errorf("the databases were %s, and are now %s", before, after)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// feedLine is one line of a continuous feed: a row, or the last line.
+// feedLine is one line of a continuous feed: a row or the last line.
 type feedLine struct {
 	Seq, ID   string
 	Changes   []struct{ Rev string }
@@ -27,12 +27,12 @@ type shardMap struct {
 	Tombstone bool
 }
 
-// consumer follows feeds and notes what it saw. Its fields are guarded by mu.
+// consumer follows feeds and records what it saw. Its fields are guarded by mu.
 type consumer struct {
 	mu     sync.Mutex
 	newest map[string]feedLine // by document
-	shard  map[string]string   // by sequence: in which shard's feed it was seen
-	next   map[string]string   // by shard: the sequence at which it was replaced
+	shard  map[string]string   // from sequence to the shard in whose feed it was seen
+	next   map[string]string   // from shard to the sequence at which it was replaced
 	faults []string
 }
 
@@ -46,8 +46,8 @@ func (c *consumer) fault(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Sprintf(format, args...))
 }
 
-// follow reads one feed until it ends, or until until says that there is no more to come. It returns the topology that
-// a replaced shard's feed ends with.
+// follow reads one feed until it ends, or until says that no more will come. It returns the topology at the end of a
+// replaced shard's feed.
 func (c *consumer) follow(from *client, shard, since string, until func(seen map[string]feedLine) bool) *shardMap {
 	path := "/db/_changes"
 	if shard != "" {
@@ -60,7 +60,7 @@ func (c *consumer) follow(from *client, shard, since string, until func(seen map
 		var line feedLine
 		if lines.Text() != "" {
 			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-				c.fault("%s says %q", path, lines.Text())
+				c.fault("%s sent %q", path, lines.Text())
 				return nil
 			}
 		}
@@ -84,7 +84,7 @@ func (c *consumer) follow(from *client, shard, since string, until func(seen map
 			return nil
 		}
 	}
-	c.fault("%s broke off", path)
+	c.fault("%s was interrupted", path)
 	return nil
 }
 
@@ -102,12 +102,12 @@ func (c *consumer) see(line *feedLine, shard, last string) {
 		c.newest[line.ID] = *line
 	} else if shard == "" {
 		c.faults = append(c.faults, fmt.Sprintf("%s at %s after %s", line.ID, line.Seq, old.Seq))
-		// else a document has moved on to a shard that replaces this one, and whose consumer did not wait for the end
-		// of all that are replaced
+		// otherwise the document has moved to a shard that replaces this one, whose consumer did not wait for the end
+		// of all replaced shards
 	}
 }
 
-// followShards follows the shards of a map and those that replace them.
+// followShards follows the shards of a map and their replacements.
 func (c *consumer) followShards(from []*client, m *shardMap, until func(map[string]feedLine) bool) {
 	var feeds sync.WaitGroup
 	var started sync.Map
@@ -128,9 +128,9 @@ func (c *consumer) followShards(from []*client, m *shardMap, until func(map[stri
 	feeds.Wait()
 }
 
-// P3 to P6 from outside, on two nodes over one store: 32 writers, reshards up and down of which four are asked for at
-// the same moment, a consumer of the merged feed and one of every shard. Writers see nothing but latency; no entry is
-// lost, repeated or in a shard that was replaced before.
+// P3 to P6 from outside, on two nodes on one store: 32 writers, reshards up and down, four of them requested at the
+// same moment, a consumer of the merged feed and one of every shard. Writers only see latency. No entry is lost,
+// repeated or in a shard that had already been replaced.
 func TestReshard_UnderLoad(t *testing.T) {
 	c := startCluster(t, 2)
 	nodes := []*client{c.nodes[0].client(), c.nodes[1].client()}
@@ -148,7 +148,7 @@ func TestReshard_UnderLoad(t *testing.T) {
 	var stop atomic.Bool
 	var writing sync.WaitGroup
 	var mu sync.Mutex
-	final := map[string]string{} // by document: its revision; complete once all writers have ended
+	final := map[string]string{} // from document to revision; complete once all writers have ended
 	var slowest time.Duration
 	writes := 0
 	for w := range writers {
@@ -224,7 +224,7 @@ func TestReshard_UnderLoad(t *testing.T) {
 		}
 		asked.Wait()
 		from := written()
-		eventually(t, "writes go on after a reshard", 30*time.Second, func() bool {
+		eventually(t, "writes continue after a reshard", 30*time.Second, func() bool {
 			return t.Failed() || written() > from+300
 		})
 	}
@@ -237,12 +237,12 @@ func TestReshard_UnderLoad(t *testing.T) {
 			t.Errorf("%s: %s", name, fault)
 		}
 	}
-	if slowest > 15*time.Second { // of a machine that does other things beside
+	if slowest > 15*time.Second { // of a machine that is also busy otherwise
 		t.Errorf("a write took %v", slowest)
 	}
 
-	// Nothing was written to a shard after the sequence at which it was replaced, and the feed at rest has each
-	// document once, at its last revision.
+	// Nothing was written to a shard after the sequence at which it was replaced, and the quiescent feed has each
+	// document once, with its last revision.
 	nodes[0].into("/db/_changes/_meta?since=0", &meta)
 	if len(meta.Maps) != reshards+1 {
 		t.Fatalf("%d maps after %d reshards", len(meta.Maps), reshards)
@@ -282,11 +282,11 @@ func TestReshard_UnderLoad(t *testing.T) {
 		!slices.IsSortedFunc(whole.Results, func(a, b feedLine) int {
 			return strings.Compare(a.Seq, b.Seq)
 		}) {
-		t.Errorf("the feed has %d rows and %d documents, %d were written", len(whole.Results), len(got), len(final))
+		t.Errorf("the feed has %d rows and %d documents, want %d", len(whole.Results), len(got), len(final))
 	}
 	for id, rev := range final {
 		if got[id] != rev {
-			t.Errorf("the feed has %s at %s, it is at %s", id, got[id], rev)
+			t.Errorf("the feed has %s at %s, want %s", id, got[id], rev)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The first index of a database of four shards is built by three nodes; one of them is killed in the middle of its
-// shards, and the others go on.
+// The first index of a database with four shards is built by three nodes. One of them is killed in the middle of its
+// shards, and the others continue.
 func TestIndexBuild_SharedAndANodeKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -20,7 +20,7 @@ func TestIndexBuild_SharedAndANodeKilled(t *testing.T) {
 		})
 	}
 	one := c.nodes[0].client()
-	name := "" // of a database of which node2 has a shard and node0 has not all
+	name := "" // of a database with shards on node2, but not all on node0
 	for i := 0; name == ""; i++ {
 		db := fmt.Sprint("db", i)
 		one.ok("PUT", "/"+db+"?changes_shards=4", "")
@@ -45,7 +45,7 @@ func TestIndexBuild_SharedAndANodeKilled(t *testing.T) {
 	}
 	const batch = 2000
 	docs := 40_000
-	if testCluster != "" { // a cluster of tests is slow; what is shared begins at 10,000
+	if testCluster != "" { // a cluster in tests is slow; builds are shared from 10,000 changes on
 		docs = 14_000
 	}
 	for i := 0; i < docs; i += batch {
@@ -66,7 +66,7 @@ func TestIndexBuild_SharedAndANodeKilled(t *testing.T) {
 	go func() {
 		for began := time.Now(); ; {
 			r, err := one.try("GET", "/"+name+"/_design/d/_view/n?limit=1", "")
-			if err == nil || time.Since(began) > 2*time.Minute { // a client may have less patience than a build takes
+			if err == nil || time.Since(began) > 2*time.Minute { // the client may time out before the build is done
 				built <- answer{r, err}
 				return
 			}
@@ -85,7 +85,7 @@ func TestIndexBuild_SharedAndANodeKilled(t *testing.T) {
 		}
 		select {
 		case a := <-built:
-			t.Fatalf("the build was over before node2 had begun: %d %s, %v", a.status, a.body, a.err)
+			t.Fatalf("the build was finished before node2 had begun: %d %s, %v", a.status, a.body, a.err)
 		default:
 		}
 		return false
@@ -100,9 +100,9 @@ func TestIndexBuild_SharedAndANodeKilled(t *testing.T) {
 		}
 		t.Logf("%v after a node was killed", time.Since(began))
 	case <-time.After(3 * time.Minute):
-		t.Fatal("the build does not end after a node was killed")
+		t.Fatal("the build did not end after a node was killed")
 	}
-	for i, at := range []int{0, docs / 2, docs - 1} { // one of each third of the rows
+	for i, at := range []int{0, docs / 2, docs - 1} { // one from each third of the rows
 		var view viewAnswer
 		c.nodes[1].client().into(fmt.Sprintf("/%s/_design/d/_view/n?key=[%d,%d]", name, i, at), &view)
 		if len(view.Rows) != 1 {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// metric is a figure of /metrics.
+// metric returns the value of a metric in /metrics.
 func (c *client) metric(name string) float64 {
 	c.t.Helper()
 	for line := range strings.Lines(string(c.do("GET", "/metrics", "").body)) {
@@ -28,14 +28,14 @@ func (c *client) metric(name string) float64 {
 	return 0
 }
 
-// Readers that stop reading cost bounded memory each, however much they asked for and however much is written
-// meanwhile, and nobody else waits for them.
+// Readers that stop reading cost bounded memory each, however much they requested and however much is written
+// meanwhile, and do not delay others.
 func TestFeed_ReadersThatStopReading(t *testing.T) {
 	p := start(t, t.TempDir())
 	c := p.client()
 	c.ok("PUT", "/db?changes_shards=2", "")
 	body := fmt.Sprintf(`{"x":"%s"}`, strings.Repeat("x", 100_000))
-	const docs, readers = 400, 40 // 40 MB for each of them: far more than sockets hold
+	const docs, readers = 400, 40 // 40 MB for each of them, far more than socket buffers
 	for i := range docs {
 		c.ok("PUT", fmt.Sprintf("/db/%06d", i), body)
 	}
@@ -49,12 +49,12 @@ func TestFeed_ReadersThatStopReading(t *testing.T) {
 		defer conn.Close()
 		feed := []string{"continuous", "normal", "eventsource", "longpoll"}[i%4]
 		fmt.Fprintf(conn, "GET /db/_changes?feed=%s&include_docs=true&heartbeat=1000 HTTP/1.1\r\nHost: x\r\n\r\n", feed)
-		if _, err := conn.Read(make([]byte, 100)); err != nil { // the answer has begun; no more of it is read
+		if _, err := conn.Read(make([]byte, 100)); err != nil { // the response has begun, and no more of it is read
 			t.Fatal(err)
 		}
 	}
 
-	// Others go on: each write is seen by a reader that reads before the next is made.
+	// Others continue: each write is seen by an active reader before the next one is made.
 	live := c.stream("/db/_changes?feed=continuous&since=now&heartbeat=1000")
 	defer live.Close()
 	lines := bufio.NewScanner(live)
@@ -74,7 +74,7 @@ func TestFeed_ReadersThatStopReading(t *testing.T) {
 		c.ok("PUT", "/db/"+id, "{}")
 		for seen := ""; seen != id; {
 			if !lines.Scan() {
-				t.Fatal("the feed broke off")
+				t.Fatal("the feed ended early")
 			}
 			var row struct{ ID string }
 			if lines.Text() != "" {
@@ -94,7 +94,7 @@ func TestFeed_ReadersThatStopReading(t *testing.T) {
 	if perReader := (after - before) / readers; perReader > 10 {
 		t.Errorf("a reader that does not read costs %.1f MB", perReader)
 	}
-	if slowest > 15*time.Second { // of a machine that does other things beside
-		t.Errorf("it took %v for a write to be seen", slowest)
+	if slowest > 15*time.Second { // of a machine that is also busy otherwise
+		t.Errorf("a write was seen only after %v", slowest)
 	}
 }

@@ -69,7 +69,8 @@ func citiesPsql(t *testing.T, p *process, all []city) {
 		{`SELECT doc->>'name' FROM docs WHERE id = '` + all[0].ID + `'`, all[0].Name},
 		{`SELECT id FROM docs WHERE id >= '` + all[0].ID + `' ORDER BY id LIMIT 1`, all[0].ID},
 		{`SELECT doc->>'name' FROM docs WHERE id LIKE 'is-%' AND doc->>'name' = 'Akureyri'`, "Akureyri"},
-		{`SELECT count(*) FROM changes`, fmt.Sprint(len(all) + 2)}, // the design document, and a deleted one
+		// including the design document and a deleted one
+		{`SELECT count(*) FROM changes`, fmt.Sprint(len(all) + 2)},
 		{`SELECT 1 + 1 AS two`, "2"},
 	} {
 		if got := strings.TrimSpace(mustPsql(t, p, "cities", q.sql)); got != q.want {
@@ -98,7 +99,7 @@ func citiesPsql(t *testing.T, p *process, all []city) {
 			}
 		}
 	}
-	// Mistakes are errors with a position or a hint, never a closed connection.
+	// Mistakes are errors with a position or a hint, and never close the connection.
 	for _, bad := range []struct{ sql, says string }{
 		{`SELEC 1`, "syntax error"},
 		{`SELECT nope FROM docs`, `column "nope" does not exist`},
@@ -131,7 +132,7 @@ func citiesPgx(t *testing.T, p *process, all []city) {
 	conn := connect(t, p, "cities", "tester")
 	want := all[12345]
 
-	// Prepared, with parameters, in binary.
+	// Prepared, with parameters, in binary format.
 	var id, rev string
 	var doc city
 	row := conn.QueryRow(t.Context(), `SELECT id, rev, doc FROM docs WHERE id = $1`, want.ID)
@@ -142,7 +143,7 @@ func citiesPgx(t *testing.T, p *process, all []city) {
 		t.Errorf("got %s %s %+v", id, rev, doc)
 	}
 
-	// A view with a range, in its order.
+	// A range of a view, in its order.
 	rows, err := conn.Query(t.Context(), `SELECT key, value, id FROM "by".country WHERE key = $1 ORDER BY key`, `IS`)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +168,7 @@ func citiesPgx(t *testing.T, p *process, all []city) {
 		t.Errorf("the view has %d rows, want %d", len(got), len(ids))
 	}
 
-	// An error leaves the connection usable, and has what a tool needs.
+	// An error leaves the connection usable, and has the fields that tools need.
 	_, err = conn.Exec(t.Context(), `SELECT id FROM docs WHERE frob = 1`)
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) || pg.Code != "42703" || pg.Position == 0 {
@@ -182,7 +183,7 @@ func citiesPgx(t *testing.T, p *process, all []city) {
 		t.Errorf("after errors: %d, %v", two, err)
 	}
 
-	// A long answer is streamed: the first row is there long before the last one.
+	// A long result is streamed: the first row arrives long before the last one.
 	began := time.Now()
 	all2, err := conn.Query(t.Context(), `SELECT id FROM docs`)
 	if err != nil {
@@ -204,7 +205,7 @@ func citiesPgx(t *testing.T, p *process, all []city) {
 	}
 }
 
-// The users of the HTTP side are those of the SQL side, by SCRAM-SHA-256.
+// The users of HTTP are also the users of SQL, by SCRAM-SHA-256.
 func TestSQL_Users(t *testing.T) {
 	p := start(t, t.TempDir(), "-admin", "root:sesame")
 	admin := p.as("root:sesame")
@@ -215,7 +216,7 @@ func TestSQL_Users(t *testing.T) {
 	admin.ok("PUT", "/shut/_security", `{"members":{"roles":["_admin"]}}`)
 	for _, c := range []struct {
 		user, password, db string
-		code               string // SQLSTATE, empty where it works
+		code               string // SQLSTATE, or empty if it works
 	}{
 		{"root", "sesame", "shut", ""},
 		{"root", "relax", "shut", "28P01"},

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// sqlUsers starts a node with an admin root, users jan and eve of the role dev, and a database that devs read.
+// sqlUsers starts a node with an admin root, users jan and eve with the role dev, and a database that devs can read.
 func sqlUsers(t *testing.T) (*process, *client) {
 	t.Helper()
 	p := start(t, t.TempDir(), "-admin", "root:sesame")
@@ -39,7 +39,7 @@ func sqlCode(err error) string {
 	return err.Error()
 }
 
-// A user sees and ends statements of his own; an admin those of all. The words are PostgreSQL 15's.
+// Users can see and end their own statements, and admins those of everyone. The messages are PostgreSQL 15's.
 func TestSQL_OtherPeoplesStatements(t *testing.T) {
 	p, _ := sqlUsers(t)
 	jan, eve, root := connect(t, p, "db", "jan:relax"), connect(t, p, "db", "eve:relax"),
@@ -51,7 +51,7 @@ func TestSQL_OtherPeoplesStatements(t *testing.T) {
 		ended <- err
 	}()
 	pid := jan.PgConn().PID()
-	// Once an admin sees the statement, it runs.
+	// When an admin sees the statement, it is running.
 	eventually(t, "jan's statement is seen", time.Minute, func() bool {
 		var state, query string
 		err := root.QueryRow(t.Context(),
@@ -95,7 +95,7 @@ func TestSQL_OtherPeoplesStatements(t *testing.T) {
 	if err := eve.QueryRow(t.Context(), "SELECT pg_cancel_backend(1)").Scan(&done); err != nil || done {
 		t.Errorf("nobody's: %v, %v", done, err)
 	}
-	// Her own and an admin's.
+	// Her own statements and an admin's.
 	other := connect(t, p, "db", "jan:relax")
 	if err := other.QueryRow(t.Context(), "SELECT pg_cancel_backend($1)", int32(pid)).Scan(&done); err != nil || !done {
 		t.Errorf("cancel one's own: %v, %v", done, err)
@@ -112,7 +112,7 @@ func TestSQL_OtherPeoplesStatements(t *testing.T) {
 	}
 }
 
-// What a user may read is looked up again whenever a prepared statement, a cursor or a feed goes on.
+// Permissions are checked again whenever a prepared statement, a cursor or a feed continues.
 func TestSQL_PermissionsThatChange(t *testing.T) {
 	p, admin := sqlUsers(t)
 	open := func() { admin.ok("PUT", "/db/_security", `{"members":{"roles":["dev"]}}`) }
@@ -149,7 +149,7 @@ func TestSQL_PermissionsThatChange(t *testing.T) {
 		read(jan, "a member again", name, "")
 	}
 
-	// A feed ends at the first change after the permission has gone, and does not show it.
+	// A feed ends at the first change after the permission was withdrawn, without showing it.
 	eve := connect(t, p, "db", "eve:relax")
 	rows, err := eve.Query(t.Context(), "SELECT id FROM changes_follow")
 	if err != nil {
@@ -164,7 +164,7 @@ func TestSQL_PermissionsThatChange(t *testing.T) {
 	for rows.Next() {
 		var id string
 		if _ = rows.Scan(&id); id == "secret" {
-			t.Error("a feed shows what its reader may not see any more")
+			t.Error("a feed shows what its reader may no longer see")
 		}
 	}
 	if sqlCode(rows.Err()) != "42501" {
@@ -172,7 +172,7 @@ func TestSQL_PermissionsThatChange(t *testing.T) {
 	}
 	open()
 
-	// The view.
+	// Now the view.
 	body := admin.object("GET", "/db/_design/by", "")
 	rev, _ := body["_rev"].(string)
 	r := admin.object("PUT", "/db/_design/by",
@@ -185,7 +185,7 @@ func TestSQL_PermissionsThatChange(t *testing.T) {
 	admin.ok("DELETE", "/db/_design/by?rev="+rev, "")
 	read(jan, "a view that has gone", "view", "42P01")
 
-	// The user, by roles and at all, and the database.
+	// Now the user, first its roles and then its existence, and the database.
 	user := admin.object("GET", "/_users/org.couchdb.user:jan", "")
 	rev, _ = user["_rev"].(string)
 	r = admin.object("PUT", "/_users/org.couchdb.user:jan",
@@ -203,7 +203,7 @@ func TestSQL_PermissionsThatChange(t *testing.T) {
 	if _, err := root.Prepare(t.Context(), "star", "SELECT * FROM name"); err == nil {
 		t.Error("a view that has gone is found by its name")
 	}
-	// A name that means another relation.
+	// A name that now refers to another relation.
 	admin.ok("PUT", "/db/_design/a", `{"views":{"members":{"map":"function (doc) { emit(1, 1) }"}}}`)
 	if _, err := root.Exec(t.Context(), "SET search_path = divan"); err != nil {
 		t.Fatal(err)

@@ -21,19 +21,19 @@ import (
 	"github.com/divandb/divan/scripts/fixtures"
 )
 
-// sqlClient is a script of testdata/clients that does with a client what applications do with it. Each of its checks
-// prints a line: a name, and what was found. It finds the same on a PostgreSQL 15 that has the documents and the rows
-// of the views in tables, but for what differs names.
+// sqlClient is a script in testdata/clients that uses a client library as applications do. Each of its checks prints a
+// line with a name and a result. On a PostgreSQL 15 that has the documents and the rows of the views in tables, the
+// results are the same except for those in differs.
 type sqlClient struct {
 	script string
-	// args stand before the script.
+	// args come before the script.
 	args []string
-	// onlyTCP is of a client that cannot use a socket in a directory, where PostgreSQL listens.
+	// onlyTCP is set for a client that cannot use a socket in a directory, where PostgreSQL listens.
 	onlyTCP bool
-	// probe is a command that fails where the client is not installed, which packages of Debian do.
+	// probe is a command that fails if the client is not installed, from packages of Debian.
 	probe    []string
 	packages string
-	// differs are the checks that do not find the same, with the reason.
+	// differs has the checks with different results, with the reason.
 	differs map[string]string
 }
 
@@ -104,8 +104,8 @@ func TestSQL_Clients(t *testing.T) {
 		(&sqlClient{}).compare(t, libpq(t, mine), libpq(t, his))
 	})
 	for i, c := range sqlClients {
-		// All log in with a password, and the clients take turns in how: in the clear, over TLS, over TLS with the
-		// certificate checked and the log-in bound to it.
+		// All log in with a password, in different ways: in plain text, over TLS, or over TLS with the certificate
+		// checked and the login bound to it.
 		mode := [][]string{
 			{"PGSSLMODE=verify-full", "PGSSLROOTCERT=" + cert, "NODE_EXTRA_CA_CERTS=" + cert,
 				"PGCHANNELBINDING=require"},
@@ -132,7 +132,7 @@ func TestSQL_Clients(t *testing.T) {
 	}
 }
 
-// sqlServers says where the gateway of a node listens, and a PostgreSQL.
+// sqlServers returns where the SQL gateway of a node listens, and a PostgreSQL.
 func sqlServers(t *testing.T, p *process, theirs string) (host, port string, cfg *pgx.ConnConfig) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(p.ready["sql"])
@@ -145,7 +145,7 @@ func sqlServers(t *testing.T, p *process, theirs string) (host, port string, cfg
 	return host, port, cfg
 }
 
-// installed skips the test where the client is not.
+// installed skips the test if the client is not installed.
 func (c *sqlClient) installed(t *testing.T) {
 	t.Helper()
 	if err := exec.CommandContext(t.Context(), c.probe[0], c.probe[1:]...).Run(); err != nil {
@@ -192,8 +192,8 @@ func (c *sqlClient) compare(t *testing.T, got, want []string) {
 	}
 }
 
-// sqlClientCities puts some thousand cities and four views into a database of the node, with partitions and shards, and
-// the same rows into tables of a database of a PostgreSQL.
+// sqlClientCities writes some thousand cities and four views into a database of the node, with partitions and shards,
+// and the same rows into tables of a PostgreSQL database.
 func sqlClientCities(t *testing.T, p *process, theirs string) {
 	t.Helper()
 	all := cities(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
-// pg_dump of a database gives a file that PostgreSQL 15 restores: the documents as rows of jsonb, the views as empty
-// views, or as tables with their rows.
+// pg_dump of a database writes a file that PostgreSQL 15 can restore: the documents as rows with jsonb, and the views
+// as empty views or as tables with their rows.
 func TestSQL_Dump(t *testing.T) {
 	theirs := pgtest.URL(t)
 	dump := need(t, "pg_dump", "install Debian's postgresql-client")
@@ -74,7 +74,7 @@ func TestSQL_Dump(t *testing.T) {
 	}
 }
 
-// restored looks at a database that a dump was restored into.
+// restored checks a database into which a dump was restored.
 func restored(t *testing.T, to *pgx.ConnConfig, bodies map[string]string, viewRows int) {
 	t.Helper()
 	conn, err := pgx.ConnectConfig(t.Context(), to)

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
-// A PostgreSQL reads a node's relations as foreign tables, beside its own.
+// A PostgreSQL reads a node's relations as foreign tables and joins them with its own.
 func TestSQL_ForeignTables(t *testing.T) {
 	theirs := pgtest.URL(t)
 	p := start(t, t.TempDir())

@@ -12,7 +12,7 @@ import (
 	"github.com/lib/pq"
 )
 
-// libpq does with lib/pq what the scripts of testdata/clients do with theirs.
+// libpq does with lib/pq what the scripts in testdata/clients do with their clients.
 func libpq(t *testing.T, dsn string) (lines []string) {
 	t.Helper()
 	db, err := sql.Open("postgres", dsn)
@@ -36,7 +36,7 @@ func libpq(t *testing.T, dsn string) (lines []string) {
 		}
 		lines = append(lines, name+"\t"+string(text))
 	}
-	// Rows are fetched whole; texts come as bytes.
+	// Rows are fetched completely. Texts are returned as bytes.
 	all := func(name, query string, args ...any) {
 		t.Helper()
 		rows, err := db.QueryContext(ctx, query, args...)
@@ -114,7 +114,7 @@ func libpq(t *testing.T, dsn string) (lines []string) {
 	}
 	show("closed", nil, st.Close())
 
-	// Cancelled once another connection sees it run.
+	// Cancelled once another connection sees it running.
 	busy, err := db.Conn(ctx)
 	if err != nil {
 		t.Fatal(err)

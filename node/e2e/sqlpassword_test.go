@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// psql's \password changes a user's own password, for SQL and for HTTP; an admin changes anybody's, and nobody else
-// another's.
+// psql's \password changes a user's own password, for SQL and HTTP. An admin can change anyone's, and other users only
+// their own.
 func TestSQL_ChangePassword(t *testing.T) {
 	p, admin := sqlUsers(t)
 	host, port, err := net.SplitHostPort(p.ready["sql"])
@@ -36,7 +36,7 @@ func TestSQL_ChangePassword(t *testing.T) {
 			t.Errorf("%s over http with %s: %d", user, password, r.status)
 		}
 	}
-	// Without a terminal psql reads both times from its standard input.
+	// Without a terminal psql reads the password twice from its standard input.
 	cmd := exec.CommandContext(t.Context(), "setsid", "-w", need(t, "psql", "install Debian's postgresql-client"),
 		"-X", "-v", "ON_ERROR_STOP=1", "-h", host, "-p", port, "-U", "jan", "-d", "db", "-c", `\password`)
 	cmd.Env = append(os.Environ(), "PGPASSWORD=relax")
@@ -84,7 +84,7 @@ func TestSQL_ChangePassword(t *testing.T) {
 	var shown int
 	err = root.QueryRow(t.Context(),
 		"SELECT count(*) FROM divan.sessions WHERE statement LIKE '%mine%' OR statement LIKE '%plain%'").Scan(&shown)
-	if err != nil || shown > 1 { // 1 is this one
+	if err != nil || shown > 1 { // 1 is this session
 		t.Errorf("%d sessions show passwords, %v", shown, err)
 	}
 	opens("jan", "plain", true)

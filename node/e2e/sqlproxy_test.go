@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// overTCP makes a PostgreSQL, which may listen in a directory, reachable at an address of TCP until the test ends: for
-// clients that know no other sockets.
+// overTCP makes a PostgreSQL, which may listen in a directory, reachable over TCP until the test ends, for clients that
+// support no other sockets.
 func overTCP(t *testing.T, host string, port uint16) (tcpHost, tcpPort string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -27,12 +27,12 @@ func overTCP(t *testing.T, host string, port uint16) (tcpHost, tcpPort string) {
 			}
 			server, err := net.Dial(network, address)
 			if err != nil {
-				t.Errorf("no way to PostgreSQL: %v", err)
+				t.Errorf("cannot connect to PostgreSQL: %v", err)
 				client.Close()
 				continue
 			}
 			pipe := func(to, from net.Conn) {
-				// Whoever ends first ends the other.
+				// The end of one direction ends the other.
 				_, _ = io.Copy(to, from)
 				to.Close()
 				from.Close()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What nobody writes by SQL is refused with the same codes whatever client asks, and leaves its connection usable. Who
-// may not read a database does not get into it.
+// Statements that Divan does not support are refused with the same codes for every client, and leave its connection
+// usable. A user who may not read a database cannot connect to it.
 func TestSQL_RefusedUsers(t *testing.T) {
 	p, admin := sqlUsers(t)
 	admin.ok("PUT", "/_users/org.couchdb.user:guest", `{"name":"guest","password":"relax","roles":[],"type":"user"}`)
@@ -56,7 +56,7 @@ func TestSQL_RefusedUsers(t *testing.T) {
 				}
 			}
 			if got := ask("guest"); !slices.Equal(got, []string{`permission denied for database "db"`}) {
-				t.Errorf("who may not read the database gets %q", got)
+				t.Errorf("a user who may not read the database gets %q", got)
 			}
 		})
 	}

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// testCluster is the fdb.cluster of a FoundationDB that may be written to, or empty: then nodes have their embedded
+// testCluster is the fdb.cluster of a FoundationDB that may be written to. If it is empty, nodes use their embedded
 // store.
 var testCluster = os.Getenv("DIVAN_TEST_FDB_CLUSTER_FILE")
 
-// engine is the name of the engine that nodes run on.
+// engine returns the name of the engine that nodes use.
 func engine() string {
 	if testCluster != "" {
 		return "fdb"
@@ -21,7 +21,7 @@ func engine() string {
 	return "embedded"
 }
 
-// needEmbedded skips what is about the embedded store.
+// needEmbedded skips tests that are about the embedded store.
 func needEmbedded(t *testing.T) {
 	t.Helper()
 	if testCluster != "" {
@@ -29,13 +29,13 @@ func needEmbedded(t *testing.T) {
 	}
 }
 
-// storeDirectory is a place in testCluster that goes with a directory of the test's.
+// storeDirectory returns a directory in testCluster for a directory of the test's.
 func storeDirectory(dir string) string {
 	return fmt.Sprintf("divan-e2e/%x", sha256.Sum256([]byte(dir)))[:32]
 }
 
-// storeEnvironment gives a node a store in testCluster that goes with its data directory, as an embedded one does. A
-// node.yaml in dir that says where the store is stays right.
+// storeEnvironment gives a node a store in testCluster that belongs to its data directory, like an embedded one. It
+// does not override a node.yaml in dir that configures the store.
 func storeEnvironment(dir string, args []string) []string {
 	file, _ := os.ReadFile(filepath.Join(dir, "node.yaml"))
 	if testCluster == "" || bytes.Contains(file, []byte("storage:")) {

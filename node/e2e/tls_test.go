@@ -23,7 +23,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// certificate makes a self-signed one for 127.0.0.1.
+// certificate creates a self-signed certificate for 127.0.0.1.
 func certificate(t *testing.T) (certFile, keyFile string, pool *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -31,10 +31,10 @@ func certificate(t *testing.T) (certFile, keyFile string, pool *x509.CertPool) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		// Java takes no certificate without a name.
+		// Java accepts no certificate without a name.
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "divan test"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"}, // which postgres.js looks for
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"}, // postgres.js checks this
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
@@ -69,12 +69,12 @@ func TestProgram_TLS(t *testing.T) {
 	c.ok("PUT", "/db", "")
 	if r := c.do("POST", "/_session",
 		`{"name":"root","password":"sesame"}`); !strings.Contains(r.header.Get("Set-Cookie"), "; Secure") {
-		t.Errorf("a cookie that may go out unencrypted: %s", r.header.Get("Set-Cookie"))
+		t.Errorf("a cookie that may be sent unencrypted: %s", r.header.Get("Set-Cookie"))
 	}
 	if r, err := newClient(t, "http://"+p.ready["http"], "").try("GET", "/db", ""); err == nil && r.status != 400 {
-		t.Errorf("in the clear: %d", r.status)
+		t.Errorf("unencrypted: %d", r.status)
 	}
-	for _, mode := range []string{"require", "disable"} { // as Postgres: TLS for whoever asks
+	for _, mode := range []string{"require", "disable"} { // as in Postgres: TLS if the client asks for it
 		config, err := pgx.ParseConfig(fmt.Sprintf("postgres://root:sesame@%s/db?sslmode=%s", p.ready["sql"], mode))
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestProgram_TLS(t *testing.T) {
 	p.stop(syscall.SIGTERM)
 }
 
-// A page from elsewhere, such as PouchDB in a browser, gets in where node.yaml lets it.
+// Pages of other origins, such as PouchDB in a browser, are allowed if node.yaml says so.
 func TestHTTP_CORS(t *testing.T) {
 	const there = "https://app.example"
 	open := start(t, t.TempDir(), "-config",
@@ -122,14 +122,14 @@ func TestHTTP_CORS(t *testing.T) {
 	}
 }
 
-// The log of a program that nobody watches is for a machine to read.
+// The log of a program without a terminal is machine-readable.
 func TestProgram_LogIsJSON(t *testing.T) {
 	p := start(t, t.TempDir(), "-admin", "root:sesame")
 	p.as("root:wrong").do("GET", "/", "")
 	p.stop(syscall.SIGTERM)
 	text := strings.TrimSpace(p.stderr.String())
 	if !strings.Contains(text, "authentication failed") {
-		t.Errorf("the log does not tell of a wrong password:\n%s", text)
+		t.Errorf("the log does not report a wrong password:\n%s", text)
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		var record struct{ Time, Level, Msg string }

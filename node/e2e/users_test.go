@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Admins, users and what they may do, over HTTP.
+// Admins, users and their permissions, over HTTP.
 func TestHTTP_Users(t *testing.T) {
 	p := start(t, t.TempDir(), "-admin", "root:sesame")
 	admin, jan, nobody := p.as("root:sesame"), p.as("jan:relax"), p.client()
@@ -19,36 +19,36 @@ func TestHTTP_Users(t *testing.T) {
 		body   string
 		status int
 	}{
-		{"anybody says hello", nobody, "GET", "/", "", 200},
-		{"nobody makes a database", nobody, "PUT", "/db", "", 401},
+		{"anyone gets the welcome", nobody, "GET", "/", "", 200},
+		{"an anonymous user creates no database", nobody, "PUT", "/db", "", 401},
 		{"a wrong password is refused everywhere", p.as("root:x"), "GET", "/", "", 401},
-		{"an admin makes a database", admin, "PUT", "/db", "", 201},
+		{"an admin creates a database", admin, "PUT", "/db", "", 201},
 		{"which is for admins", nobody, "GET", "/db", "", 401},
 		{"the first user", admin, "PUT", "/_users/org.couchdb.user:jan",
 			`{"name":"jan","password":"relax","roles":["dev"],"type":"user"}`, 201},
 		{"a malformed user", admin, "PUT", "/_users/org.couchdb.user:x", `{"name":"y","roles":[],"type":"user"}`, 403},
-		{"jan reads nothing yet", jan, "GET", "/db", "", 403},
-		{"nor other people's databases", jan, "GET", "/_users/_all_docs", "", 401},
-		{"an admin lets devs in", admin, "PUT", "/db/_security", `{"members":{"roles":["dev"]}}`, 200},
+		{"jan may not read yet", jan, "GET", "/db", "", 403},
+		{"nor databases of others", jan, "GET", "/_users/_all_docs", "", 401},
+		{"an admin gives devs access", admin, "PUT", "/db/_security", `{"members":{"roles":["dev"]}}`, 200},
 		{"jan reads", jan, "GET", "/db", "", 200},
 		{"jan writes", jan, "PUT", "/db/doc", `{}`, 201},
 		{"but no design documents", jan, "PUT", "/db/_design/x", `{}`, 403},
 		{"nor security", jan, "PUT", "/db/_security", `{}`, 403},
 		{"nor deletes the database", jan, "DELETE", "/db", "", 401},
 		{"security of another shape", admin, "PUT", "/db/_security", `{"members":[]}`, 400},
-		{"nobody is no member", nobody, "GET", "/db/doc", "", 401},
+		{"an anonymous user is not a member", nobody, "GET", "/db/doc", "", 401},
 		{"the dashboard is for admins", jan, "GET", "/_dashboard/", "", 401},
-		{"and opens to them", admin, "GET", "/_dashboard/", "", 200},
+		{"and admins get it", admin, "GET", "/_dashboard/", "", 200},
 		{"a second admin", admin, "PUT", "/_node/_local/_config/admins/eve", `"apple"`, 200},
-		{"who is one", p.as("eve:apple"), "PUT", "/eves", "", 201},
-		{"jan makes none", jan, "PUT", "/_node/_local/_config/admins/jan", `"apple"`, 401},
+		{"who is an admin", p.as("eve:apple"), "PUT", "/eves", "", 201},
+		{"jan creates none", jan, "PUT", "/_node/_local/_config/admins/jan", `"apple"`, 401},
 	} {
 		r := c.by.do(c.method, c.path, c.body)
 		if r.status != c.status {
 			t.Errorf("%s: %s %s answers %d %s, want %d", c.what, c.method, c.path, r.status, r.body, c.status)
 		}
 	}
-	// No password is kept or shown in the clear.
+	// No password is stored or shown in plain text.
 	for _, path := range []string{"/_users/org.couchdb.user:jan", "/_node/_local/_config/admins"} {
 		if text := string(admin.do("GET", path, "").body); strings.Contains(text, "relax") ||
 			strings.Contains(text, "apple") || strings.Contains(text, "sesame") {
@@ -59,7 +59,7 @@ func TestHTTP_Users(t *testing.T) {
 		t.Error("the log shows a password")
 	}
 
-	// A session by cookie, which outlives the node.
+	// A cookie session outlives the node.
 	r := nobody.do("POST", "/_session", `{"name":"jan","password":"relax"}`)
 	cookie, _, _ := strings.Cut(r.header.Get("Set-Cookie"), ";")
 	if r.status != 200 || !strings.HasPrefix(cookie, "AuthSession=") {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// feedLines are the lines of a continuous feed on node i, until the test ends.
+// feedLines returns the lines of a continuous feed on node i, until the test ends.
 func (c *clusterOf) feedLines(i int, path string) *lines {
 	c.t.Helper()
 	feed := c.nodes[i].client().stream(path)
@@ -24,7 +24,7 @@ func (c *clusterOf) feedLines(i int, path string) *lines {
 	return l
 }
 
-// shardOwner is the node that the one shard of a database is placed on, in node i's view.
+// shardOwner returns the node that the only shard of a database is placed on, in node i's view.
 func (c *clusterOf) shardOwner(i int, db string) (name string) {
 	c.t.Helper()
 	conn := connect(c.t, c.nodes[i], db, "me")
@@ -35,8 +35,8 @@ func (c *clusterOf) shardOwner(i int, db string) (name string) {
 	return name
 }
 
-// Feeds on two nodes are woken by a third one, where their shard's actor is placed. It stands still, comes back, is
-// killed: the feeds go on.
+// Feeds on two nodes are woken by a third one, on which their shard's actor is placed. It is paused, continues, and is
+// killed. The feeds continue.
 func TestFeeds_WokenByAnotherNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
@@ -95,11 +95,11 @@ func TestFeeds_WokenByAnotherNode(t *testing.T) {
 	if tree := actor(2); !strings.Contains(tree, `"followers":2`) {
 		t.Errorf("the owner's actors: %s", tree)
 	}
-	hear("with the owner there", 10*time.Second)
+	hear("with the owner running", 10*time.Second)
 	c.nodes[2].cmd.Process.Signal(syscall.SIGSTOP)
-	hear("while the owner stands still", 3*time.Second)
+	hear("while the owner is paused", 3*time.Second)
 	c.nodes[2].cmd.Process.Signal(syscall.SIGCONT)
-	hear("after it went on", 3*time.Second)
+	hear("after it continued", 3*time.Second)
 	eventually(t, "the owner is back", 20*time.Second, func() bool {
 		return c.statuses(0) == "node0 alive, node1 alive, node2 alive" && c.statuses(1) == c.statuses(0)
 	})
@@ -107,7 +107,7 @@ func TestFeeds_WokenByAnotherNode(t *testing.T) {
 	hear("with the owner back", 10*time.Second)
 	c.nodes[2].kill()
 	hear("after the owner was killed", 3*time.Second)
-	eventually(t, "the others see it", 20*time.Second, func() bool {
+	eventually(t, "the others notice", 20*time.Second, func() bool {
 		return strings.Contains(c.statuses(0), "node2 left")
 	})
 	hear("after the shard has moved", 3*time.Second)

@@ -11,16 +11,16 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	actorRunning   = desc("divan_actors", "Actors that run, by kind.", "actortype")
-	actorMailbox   = desc("protoactor_actor_mailbox_length", "Messages that wait, by kind of actor.", "actortype")
+	actorRunning   = desc("divan_actors", "Running actors, by kind.", "actortype")
+	actorMailbox   = desc("protoactor_actor_mailbox_length", "Waiting messages, by kind of actor.", "actortype")
 	actorSpawned   = desc("protoactor_actor_spawn_count", "Actors started.", "actortype")
 	actorStopped   = desc("protoactor_actor_stopped_count", "Actors stopped.", "actortype")
 	actorRestarted = desc("protoactor_actor_restarted_count", "Restarts after a failure.", "actortype")
 	actorFailures  = desc("protoactor_actor_failure_count", "Failures; each ends in a restart.", "actortype")
 	actorDuration  = desc("protoactor_actor_message_receive_duration_seconds", "Time to handle a message.", "actortype")
-	deadLetters    = desc("protoactor_deadletter_count", "Messages to actors that had stopped.")
-	feedListeners  = desc("divan_feed_listeners", "Change feeds that wait on this node.")
-	feedWakes      = desc("divan_feed_wakes_total", "How often shards woke their listeners.")
+	deadLetters    = desc("protoactor_deadletter_count", "Messages to stopped actors.")
+	feedListeners  = desc("divan_feed_listeners", "Changes feeds waiting on this node.")
+	feedWakes      = desc("divan_feed_wakes_total", "Wake-ups of listeners by their shards.")
 	indexLag       = desc("divan_index_lag_changes",
 		"Changes that are not in the index yet; of the 500 indexes that are built here or were used last.",
 		"database", "design")
@@ -62,7 +62,7 @@ func (c actorCollector) Collect(ch chan<- prometheus.Metric) {
 		counter(actorRestarted, k.Restarted, k.Kind)
 		counter(actorFailures, k.Restarted, k.Kind)
 		h, below := k.Durations, uint64(0)
-		buckets := make(map[float64]uint64, len(h.Bounds)) // Prometheus' count up to each bound
+		buckets := make(map[float64]uint64, len(h.Bounds)) // Prometheus counts are cumulative
 		for i, bound := range h.Bounds {
 			below += uint64(h.Counts[i])
 			buckets[bound] = below
@@ -74,7 +74,7 @@ func (c actorCollector) Collect(ch chan<- prometheus.Metric) {
 	counter(feedWakes, f.Wakes)
 }
 
-// indexCollector publishes where indexes stand.
+// indexCollector publishes how far indexes are.
 type indexCollector struct{ indexes func() []Index }
 
 // Describe implements prometheus.Collector.
@@ -98,7 +98,7 @@ func (c indexCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// memberCollector publishes the members by status.
+// memberCollector publishes the number of members by status.
 type memberCollector struct{ count func() map[string]int }
 
 // Describe implements prometheus.Collector.
@@ -111,7 +111,7 @@ func (c memberCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// degradedCollector publishes why the node needs an operator.
+// degradedCollector publishes the reasons why the node needs an operator.
 type degradedCollector struct{ count func() map[string]int }
 
 // Describe implements prometheus.Collector.

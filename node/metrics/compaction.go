@@ -6,31 +6,31 @@ import (
 	"github.com/divandb/divan/actors"
 )
 
-// Compaction counts what compactions of this node have done, and what waits for them.
+// Compaction describes what compactions of this node have done, and what remains to do.
 type Compaction struct {
 	actors.CompactionFacts
-	// Queue is how many superseded bodies there are, in Databases databases; Bytes estimates their bytes, and
-	// OldestSeconds is the age of the oldest.
+	// Queue is the number of superseded bodies, in Databases databases. Bytes estimates their size, and OldestSeconds
+	// is the age of the oldest.
 	Queue, Databases, Bytes int64
 	OldestSeconds           float64
 }
 
 var (
 	compactionRuns = desc("divan_compaction_runs_total",
-		"Runs of compaction on this node, each of one database.", "result")
+		"Compactions on this node, each of one database.", "result")
 	compactionRemovedBodies = desc("divan_compaction_removed_bodies_total",
-		"Superseded revisions whose bodies compaction has removed on this node.")
+		"Superseded revisions whose bodies were removed by compaction on this node.")
 	compactionRemovedBytes = desc("divan_compaction_removed_bytes_total",
-		"Bytes that compaction has removed on this node: of bodies and of attachments.", "of")
+		"Bytes of bodies and attachments removed by compaction on this node.", "of")
 	compactionSeconds = desc("divan_compaction_seconds_total",
-		"Time that compaction was at work on this node, its pauses not counted.")
+		"Time spent in compaction on this node, without its pauses.")
 	compactionQueue = desc("divan_compaction_queue_bodies",
-		"Superseded bodies that wait for compaction, in the databases that this node has looked at within "+
+		"Superseded bodies waiting for compaction, in the databases that this node has examined within "+
 			"the last hour.")
-	compactionQueueBytes = desc("divan_compaction_queue_bytes", "Their bytes, by an estimate.")
-	compactionDatabases  = desc("divan_compaction_queue_databases", "How many databases have such bodies.")
+	compactionQueueBytes = desc("divan_compaction_queue_bytes", "Estimated bytes of these bodies.")
+	compactionDatabases  = desc("divan_compaction_queue_databases", "Databases with such bodies.")
 	compactionOldest     = desc("divan_compaction_oldest_seconds",
-		"How long ago the oldest of these bodies was superseded.")
+		"Seconds since the oldest of these bodies was superseded.")
 )
 
 // compactionCollector publishes Compaction.

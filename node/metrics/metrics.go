@@ -1,6 +1,6 @@
-// Package metrics publishes the node's metrics for Prometheus. Other rooms count in plain Go; this one alone knows the
-// format. Names that CouchDB or protoactor have for the same thing are theirs, so that dashboards made for them go on
-// working; the rest begin with divan_.
+// Package metrics publishes the node's metrics for Prometheus. Other packages count in plain Go, and only this one
+// knows the format. Metrics that CouchDB or protoactor also have keep their names, so that existing dashboards work.
+// All others begin with divan_.
 package metrics
 
 import (
@@ -18,45 +18,46 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// Sources are asked at every scrape; any may be nil. They must not block for long.
+// Sources are read at every scrape. Any may be nil. They must not block for long.
 type Sources struct {
 	Version string
 	Actors  func() actors.Metrics
-	// Members counts the cluster's members by status: alive, suspect, left.
+	// Members returns the number of cluster members by status: alive, suspect, left.
 	Members func() map[string]int
-	// Store is nil where the store answers.
+	// Store returns nil if the store answers.
 	Store func(ctx context.Context) error
-	// Degraded counts the reasons why this node needs an operator, by name.
+	// Degraded returns the number of reasons why this node needs an operator, by name.
 	Degraded func() map[string]int
-	// FreeBytes is the room on the disk of the node's own store; nil where it has none or that is not known.
+	// FreeBytes returns the free space on the disk of the node's own store. It is nil if the node has none or that is
+	// unknown.
 	FreeBytes func() float64
-	// Indexes are those that this node was asked for lately; those that cannot be read in time are left out.
+	// Indexes returns the indexes that this node was asked for recently, without those that cannot be read in time.
 	Indexes func() []Index
-	// Scripts counts the calls and runtimes of the JavaScript sandbox.
+	// Scripts returns statistics on the JavaScript sandbox.
 	Scripts func() script.Stats
-	// Compaction is what this node's compactions have done, and what there is to do as it knows.
+	// Compaction returns what compactions of this node have done, and what they know remains to do.
 	Compaction func() Compaction
-	// Upkeep is what the node looks after by itself, by kind.
+	// Upkeep returns the metrics of the node's background upkeep, by kind.
 	Upkeep func() []layer.UpkeepMetrics
-	// Sessions is how many SQL sessions there are.
+	// Sessions returns the number of SQL sessions.
 	Sessions func() int
-	// SQLMemory is what SQL statements hold, in bytes, and the most that they may.
+	// SQLMemory returns the memory that SQL statements hold and its limit, in bytes.
 	SQLMemory func() (held, limit int64)
-	// Bodies is the memory that HTTP requests hold for their bodies, in bytes, and how many were refused since there
-	// was none; Connections how many there are.
+	// Bodies returns the memory that HTTP requests hold for their bodies, in bytes, and how many requests were refused
+	// for lack of it. Connections returns the number of connections.
 	Bodies      func() (held, refused int64)
 	Connections func() int
 }
 
-// Index is where one design document's index stands.
+// Index is the state of a design document's index.
 type Index struct {
-	Database, Design string // the latter without _design/
-	Lag              int64  // changes that are not in it yet, up to a bound of the source's
+	Database, Design string // Design is without _design/
+	Lag              int64  // changes not processed yet, up to a bound of the source's
 	Building         bool
 	Errors           int64 // documents that were skipped
 }
 
-// Metrics is a registry of one node.
+// Metrics is the registry of one node.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests prometheus.Counter
@@ -65,7 +66,7 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-// New registers everything.
+// New registers all metrics.
 func New(s Sources) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -75,7 +76,7 @@ func New(s Sources) *Metrics {
 			Name: "couchdb_httpd_request_methods", Help: "HTTP requests by method.",
 		}, []string{"method"}),
 		statuses: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "couchdb_httpd_status_codes", Help: "HTTP answers by status.",
+			Name: "couchdb_httpd_status_codes", Help: "HTTP responses by status.",
 		}, []string{"code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "divan_http_request_duration_seconds", Help: "Time to the end of the answer, by method; feeds " +
@@ -88,8 +89,9 @@ func New(s Sources) *Metrics {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests, m.methods, m.statuses, m.duration,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "couchdb_uptime_seconds", Help: "Seconds since the start."},
-			func() float64 { return time.Since(began).Seconds() }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "couchdb_uptime_seconds", Help: "Seconds since the node started.",
+		}, func() float64 { return time.Since(began).Seconds() }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "divan_build_info", Help: "Always 1, with the version.",
 			ConstLabels: prometheus.Labels{"version": s.Version},
@@ -115,7 +117,7 @@ func New(s Sources) *Metrics {
 	}
 	if s.Store != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(
-			prometheus.GaugeOpts{Name: "divan_store_up", Help: "1 while the store answers."},
+			prometheus.GaugeOpts{Name: "divan_store_up", Help: "1 if the store answers."},
 			func() float64 {
 				if s.Store(context.Background()) != nil {
 					return 0
@@ -126,14 +128,14 @@ func New(s Sources) *Metrics {
 	if s.FreeBytes != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(
 			prometheus.GaugeOpts{Name: "divan_store_disk_free_bytes",
-				Help: "Room on the disk of this node's store, beside the ballast."}, s.FreeBytes))
+				Help: "Free space on the disk of this node's store, without the ballast."}, s.FreeBytes))
 	}
 	if s.Degraded != nil {
 		m.registry.MustRegister(degradedCollector{s.Degraded})
 	}
 	if s.Sessions != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(
-			prometheus.GaugeOpts{Name: "divan_sql_sessions", Help: "SQL sessions that are open."},
+			prometheus.GaugeOpts{Name: "divan_sql_sessions", Help: "Open SQL sessions."},
 			func() float64 { return float64(s.Sessions()) }))
 	}
 	if s.SQLMemory != nil {
@@ -143,7 +145,7 @@ func New(s Sources) *Metrics {
 					"and messages.",
 			}, func() float64 { held, _ := s.SQLMemory(); return float64(held) }),
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "divan_sql_memory_limit_bytes", Help: "The most memory that SQL may hold (sql.memory).",
+				Name: "divan_sql_memory_limit_bytes", Help: "Maximum memory that SQL may hold (sql.memory).",
 			}, func() float64 { _, limit := s.SQLMemory(); return float64(limit) }))
 	}
 	if s.Bodies != nil {
@@ -153,19 +155,19 @@ func New(s Sources) *Metrics {
 					"(http.bodies).",
 			}, func() float64 { held, _ := s.Bodies(); return float64(held) }),
 			prometheus.NewCounterFunc(prometheus.CounterOpts{
-				Name: "divan_http_bodies_refused_total", Help: "HTTP requests answered 503 since there was no " +
+				Name: "divan_http_bodies_refused_total", Help: "HTTP requests answered 503 for lack of " +
 					"memory for their bodies.",
 			}, func() float64 { _, refused := s.Bodies(); return float64(refused) }))
 	}
 	if s.Connections != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(
-			prometheus.GaugeOpts{Name: "divan_http_connections", Help: "HTTP connections that are open."},
+			prometheus.GaugeOpts{Name: "divan_http_connections", Help: "Open HTTP connections."},
 			func() float64 { return float64(s.Connections()) }))
 	}
 	return m
 }
 
-// knownMethods keeps a client from making up labels.
+// knownMethods keeps clients from creating labels.
 var knownMethods = map[string]bool{
 	"GET": true, "HEAD": true, "POST": true, "PUT": true, "DELETE": true, "COPY": true, "OPTIONS": true,
 }
@@ -181,7 +183,7 @@ func (m *Metrics) Observe(method string, status int, took time.Duration) {
 	m.duration.WithLabelValues(method).Observe(took.Seconds())
 }
 
-// Handler answers a scrape.
+// Handler serves scrapes.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }

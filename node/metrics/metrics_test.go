@@ -136,9 +136,9 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A node without some part still has metrics.
+// A node that lacks a part still has metrics.
 func TestMetrics_NoSources(t *testing.T) {
 	if text := scrape(t, metrics.New(metrics.Sources{})); strings.Contains(text, "protoactor") {
-		t.Error("metrics of actors that are not there")
+		t.Error("metrics of actors without actors")
 	}
 }

@@ -12,19 +12,19 @@ var (
 	scriptMost = desc("divan_script_runtimes_limit",
 		"JavaScript runtimes that there may be at once; further calls wait.")
 	scriptCalls = desc("divan_script_calls",
-		"Calls of design documents' functions under way, by state: running, paused for others, or waiting to begin.",
+		"Current calls of design documents' functions, by state: running, paused for others, or waiting to begin.",
 		"state")
 	scriptLimits  = desc("divan_script_limits_total", "Calls that were stopped at a limit.", "limit")
 	scriptStopped = desc("divan_script_stopped_total",
-		"Calls that were stopped to begin again later, so that others could run.")
+		"Calls that were stopped and later started again, so that others could run.")
 	scriptRefused = desc("divan_script_refused_total",
-		"Calls that were refused since they waited too long for a processor.")
+		"Calls that were refused because they waited too long for a processor.")
 	scriptSeconds  = desc("divan_script_seconds_total", "Processor time of design documents' functions.")
 	scriptDatabase = desc("divan_script_database_seconds",
-		"Processor time of the functions of a database of late: what is five seconds old counts half. Of the "+
+		"Recent processor time of a database's functions: time used five seconds ago counts half. Only for the "+
 			"databases that used most.", "database")
 	scriptDatabaseWaiting = desc("divan_script_database_waiting",
-		"Calls of functions that wait, of the databases that used most processor time of late.", "database")
+		"Waiting calls of functions, for the databases that recently used most processor time.", "database")
 )
 
 // scriptCollector publishes script.Stats.

@@ -8,17 +8,17 @@ import (
 
 var (
 	upkeepRuns = desc("divan_upkeep_runs_total",
-		"Runs of what this node looks after by itself, by kind and result (done, failed).", "kind", "result")
-	upkeepSeconds = desc("divan_upkeep_seconds_total", "Time in the runs of a kind of upkeep that have ended.", "kind")
+		"Runs of background upkeep on this node, by kind and result (done, failed).", "kind", "result")
+	upkeepSeconds = desc("divan_upkeep_seconds_total", "Time spent in finished runs of a kind of upkeep.", "kind")
 	upkeepPeriod  = desc("divan_upkeep_period_seconds",
 		"Time between two runs of a kind of upkeep; 0 where it runs once, or when there is something to do.", "kind")
 	upkeepRunning = desc("divan_upkeep_running_seconds",
 		"For how long the present run of a kind of upkeep has been at work; 0 while there is none.", "kind")
 	upkeepSince = desc("divan_upkeep_since_done_seconds",
-		"How long ago the last run of a kind of upkeep that did not fail has ended.", "kind")
+		"Seconds since the last successful run of a kind of upkeep ended.", "kind")
 )
 
-// upkeepCollector publishes what a node looks after by itself.
+// upkeepCollector publishes metrics of background upkeep.
 type upkeepCollector struct{ upkeep func() []layer.UpkeepMetrics }
 
 // Describe implements prometheus.Collector.

@@ -15,27 +15,27 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Client is the databases of a node, over HTTP: GET /{db}/_export and POST /{db}/_import, for admins.
+// Client accesses the databases of a node over HTTP, with GET /{db}/_export and POST /{db}/_import, for admins.
 type Client struct {
 	base *url.URL
 	http *http.Client
 }
 
-// askFirst is how long a node may take to say whether it wants a body.
+// askFirst is how long to wait for the node to say whether it wants a body.
 const askFirst = 10 * time.Second
 
-// NewClient takes a node's address, http://user:password@host:port.
+// NewClient returns a client for a node's address, http://user:password@host:port.
 func NewClient(address string) (*Client, error) {
 	base, err := url.Parse(address)
 	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
-		return nil, errors.New("the address of a node is like http://admin:password@127.0.0.1:5984")
+		return nil, errors.New("a node's address must have the form http://admin:password@127.0.0.1:5984")
 	}
 	return &Client{base, &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ExpectContinueTimeout: askFirst, DisableCompression: true,
 	}}}, nil
 }
 
-// address of a part of a database. Names have slashes.
+// address returns the URL of a part of a database. It escapes the name, which may contain slashes.
 func (c *Client) address(database, part string) string {
 	return strings.TrimSuffix(c.base.String(), "/") + "/" + url.PathEscape(database) + part
 }
@@ -43,7 +43,7 @@ func (c *Client) address(database, part string) string {
 func (c *Client) send(ctx context.Context, method, address string, body io.Reader) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
-		return nil, errors.New("no address can be made of what was given")
+		return nil, errors.New("the address is invalid")
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/octet-stream")
@@ -57,7 +57,7 @@ func (c *Client) do(r *http.Request) (*http.Response, error) {
 	answer, err := c.http.Do(r)
 	if err != nil {
 		var u *url.Error
-		if errors.As(err, &u) { // without the address, which has the password
+		if errors.As(err, &u) { // leave out the URL, which contains the password
 			err = u.Err
 		}
 		return nil, fmt.Errorf("%s: %w", c.base.Redacted(), err)
@@ -89,7 +89,7 @@ func (c *Client) export(ctx context.Context, address string, w io.Writer) error 
 		return refusal(answer)
 	}
 	if _, err = io.Copy(w, answer.Body); err != nil {
-		err = fmt.Errorf("%s: the export broke off: %w", c.base.Redacted(), err)
+		err = fmt.Errorf("%s: the export was interrupted: %w", c.base.Redacted(), err)
 		if reason := c.damaged(ctx); reason != "" {
 			err = &layer.Error{Kind: layer.Unavailable, Name: storeDamaged,
 				Reason: err.Error() + "; the node says " + reason}
@@ -100,7 +100,7 @@ func (c *Client) export(ctx context.Context, address string, w io.Writer) error 
 
 const storeDamaged = "store_damaged"
 
-// damaged is what the node says of damage to its store. It cannot say any more why an answer breaks off that has begun.
+// damaged returns the node's report of damage to its store. A response that has begun cannot say why it ends early.
 func (c *Client) damaged(ctx context.Context) (reason string) {
 	answer, err := c.send(ctx, http.MethodGet, strings.TrimSuffix(c.base.String(), "/")+"/_up", nil)
 	if err != nil {
@@ -143,12 +143,12 @@ func (c *Client) Free(ctx context.Context, database string) error {
 	case http.StatusNotFound:
 		return nil
 	case http.StatusOK:
-		return &layer.Error{Kind: layer.Exists, Reason: "there is a database of that name already"}
+		return &layer.Error{Kind: layer.Exists, Reason: "a database of that name already exists"}
 	}
 	return refusal(answer)
 }
 
-// refusal is an answer's error object as an error.
+// refusal returns a response's error object as an error.
 func refusal(answer *http.Response) (err error) {
 	if answer.StatusCode == http.StatusConflict {
 		defer func() { err = &layer.Error{Kind: layer.Conflict, Reason: err.Error()} }()
@@ -157,10 +157,10 @@ func refusal(answer *http.Response) (err error) {
 	var said struct{ Error, Reason string }
 	if err != nil || json.Unmarshal(text, &said) != nil || said.Error == "" {
 		text, _, _ = bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
-		return fmt.Errorf("the node answers %s %s", answer.Status, text)
+		return fmt.Errorf("the node answered %s %s", answer.Status, text)
 	}
 	if said.Error == storeDamaged {
 		return &layer.Error{Kind: layer.Unavailable, Name: said.Error, Reason: said.Reason}
 	}
-	return fmt.Errorf("the node answers %d %s: %s", answer.StatusCode, said.Error, said.Reason)
+	return fmt.Errorf("the node answered %d %s: %s", answer.StatusCode, said.Error, said.Reason)
 }

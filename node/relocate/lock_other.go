@@ -4,10 +4,10 @@ package relocate
 
 import "os"
 
-// lock does nothing on this system: that two exports wrote one file, the check at the end finds out.
+// lock does nothing on this system. If two exports write to one file, the check at the end detects it.
 func lock(*os.File) error { return nil }
 
-// publish gives a complete file its name. Not every system renames a file that is open.
+// publish renames a complete file to its final name. Not every system can rename an open file.
 func publish(partial *os.File, file string) error {
 	if err := partial.Close(); err != nil {
 		return err

@@ -8,14 +8,14 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Partial is the name of a file that is not complete yet.
+// Partial returns the name of a file while it is incomplete.
 func Partial(file string) string { return file + ".partial" }
 
-// errLocked says that another process has a file for itself.
+// errLocked means that another process has locked a file.
 var errLocked = errors.New("locked")
 
-// openPartial opens the partial file of a file that is not there, for this process alone, until it is closed. Conflict
-// where another export has it.
+// openPartial opens the partial file of a file that does not exist yet, and locks it for this process until it is
+// closed. The error is Conflict if another export has it locked.
 func openPartial(file string) (*os.File, error) {
 	for {
 		if err := absent(file); err != nil {
@@ -35,8 +35,8 @@ func openPartial(file string) (*os.File, error) {
 	}
 }
 
-// own locks a partial file. It is not mine, without an error, where it is another file by now: an export that ended
-// between open and lock has renamed or removed it.
+// own locks a partial file. It returns false without an error if the name now refers to another file, because an export
+// that ended between open and lock renamed or removed it.
 func own(partial *os.File, file string) (mine bool, err error) {
 	if err := lock(partial); err != nil {
 		if errors.Is(err, errLocked) {
@@ -57,7 +57,7 @@ func own(partial *os.File, file string) (mine bool, err error) {
 	if err != nil || !os.SameFile(opened, named) {
 		return false, err
 	}
-	if err := absent(file); err != nil { // it may have been completed, and this a new one
+	if err := absent(file); err != nil { // it may have been completed, so that this is a new one
 		if opened.Size() == 0 {
 			err = errors.Join(err, os.Remove(partial.Name()))
 		}
@@ -66,7 +66,7 @@ func own(partial *os.File, file string) (mine bool, err error) {
 	return true, nil
 }
 
-// absent is Exists where there is such a file.
+// absent returns Exists if the file exists.
 func absent(file string) error {
 	_, err := os.Stat(file)
 	switch {

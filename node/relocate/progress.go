@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// Progress tells a person how far it is. Its zero value tells nothing.
+// Progress reports progress to a person. Its zero value reports nothing.
 type Progress struct {
-	// Out is where it is told, nil for nowhere.
+	// Out is where to report; nil reports nothing.
 	Out io.Writer
-	// Every is how often; 0 is never.
+	// Every is the interval between reports; 0 reports nothing.
 	Every time.Duration
 
 	moved atomic.Int64
 }
 
-// Say tells one line.
+// Say prints a line.
 func (p *Progress) Say(format string, args ...any) {
 	if p.Out != nil {
 		fmt.Fprintf(p.Out, format+"\n", args...)
 	}
 }
 
-// Run tells how much was moved until the returned function is called, which waits for it to end.
+// Run reports how much was moved until the returned function is called, which waits for the last report.
 func (p *Progress) Run(what string) (stop func()) {
 	if p.Out == nil || p.Every == 0 {
 		return func() {}
@@ -50,7 +50,7 @@ func (p *Progress) Run(what string) (stop func()) {
 	}
 }
 
-// Writer counts what goes to w, in pieces of a good size. Flush it.
+// Writer returns a buffered writer that counts what goes to w. The caller must flush it.
 func (p *Progress) Writer(w io.Writer) *bufio.Writer {
 	return bufio.NewWriterSize(counted{w, &p.moved}, 1<<16)
 }
@@ -66,7 +66,7 @@ func (c counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Reader counts what is read of r, anew from each Seek on.
+// Reader counts what is read from r, starting again at each Seek.
 func (p *Progress) Reader(r io.ReadSeeker) io.ReadSeeker { return &countedReader{r, &p.moved} }
 
 type countedReader struct {
@@ -86,7 +86,7 @@ func (c *countedReader) Seek(offset int64, whence int) (int64, error) {
 	return at, err
 }
 
-// size writes bytes for people.
+// size formats a number of bytes.
 func size(n int64) string {
 	switch {
 	case n < 1_000_000:

@@ -1,6 +1,5 @@
-// Package relocate carries databases out of one store and into another (C8): what `divan export` and `divan import` do,
-// through a node over HTTP or in a store that no node has open. What such a file has in it is the layer's business
-// (layer/internal/export).
+// Package relocate moves databases between stores (C8) for `divan export` and `divan import`, through a node over HTTP
+// or in a store that no node has open. The format of export files belongs to layer/internal/export.
 package relocate
 
 import (
@@ -16,38 +15,39 @@ import (
 
 // Source is where a database is exported from.
 type Source interface {
-	// Export writes the database to w; with from, what an export that was broken off there has not got yet.
+	// Export writes the database to w, or, with from, only what an interrupted export lacks.
 	Export(ctx context.Context, database string, w io.Writer, from *layer.ExportPosition) error
 }
 
-// Salvager is where all that can be read of a damaged database is exported from.
+// Salvager exports everything that can be read of a damaged database.
 type Salvager interface {
 	Salvage(ctx context.Context, database string, w io.Writer) error
 }
 
-// Salvage makes a Salvager a Source. What it exports cannot be continued.
+// Salvage makes a Source of a Salvager. Its exports cannot be continued.
 type Salvage struct{ Salvager }
 
 // Export implements Source.
 func (s Salvage) Export(ctx context.Context, database string, w io.Writer, from *layer.ExportPosition) error {
 	if from != nil {
 		return &layer.Error{Kind: layer.Invalid,
-			Reason: "an export that leaves out what is damaged cannot be continued; remove the partial file"}
+			Reason: "an export that leaves out damaged data cannot be continued; remove the partial file"}
 	}
 	return s.Salvage(ctx, database, w)
 }
 
 // Target is where a database is imported into.
 type Target interface {
-	// Import makes a database of an export, which is read from its beginning. Nothing of it stays where that fails.
+	// Import creates a database from an export, which is read from its beginning. If it fails, nothing remains of the
+	// database.
 	Import(ctx context.Context, database string, export io.ReadSeeker) error
-	// Free is nil where there is no such database yet, and none stands in its way.
+	// Free returns nil if no database of this name exists and nothing else prevents its creation.
 	Free(ctx context.Context, database string) error
 }
 
-// ExportFile writes the database to a file, which is there when it is complete and checked; until then it has the name
-// Partial. A partial file that is there already is continued. Exists where the file itself is, Conflict where another
-// export to it is under way.
+// ExportFile writes the database to a file. Until the file is complete and checked, it has the name Partial. An
+// existing partial file is continued. The error is Exists if the file exists, and Conflict if another export to it is
+// running.
 func ExportFile(ctx context.Context, from Source, database, file string, p *Progress) (layer.ExportFile, error) {
 	partial, err := openPartial(file)
 	if err != nil {
@@ -63,7 +63,7 @@ func ExportFile(ctx context.Context, from Source, database, file string, p *Prog
 	return x, syncDirectory(filepath.Dir(file))
 }
 
-// finishExport writes what a partial file lacks, and checks the whole.
+// finishExport writes what a partial file lacks, and checks the whole file.
 func finishExport(ctx context.Context, from Source, database string, partial *os.File, p *Progress) (layer.ExportFile,
 	error) {
 	position, complete, err := continueAt(partial, database, p)
@@ -79,12 +79,12 @@ func finishExport(ctx context.Context, from Source, database string, partial *os
 	return checkFile(partial)
 }
 
-// brokenOff is the error of an export that had begun.
+// brokenOff is the error of an export that was interrupted after it had begun.
 type brokenOff struct{ error }
 
 func (b *brokenOff) Unwrap() error { return b.error }
 
-// explain says what to do after an export that failed, and removes a partial file with nothing in it.
+// explain adds advice to the error of a failed export, and removes an empty partial file.
 func explain(err error, partial *os.File) error {
 	var off *brokenOff
 	info, statErr := partial.Stat()
@@ -94,14 +94,15 @@ func explain(err error, partial *os.File) error {
 	case layer.KindOf(err) == layer.Conflict:
 		return fmt.Errorf("%w (%s)", err, partial.Name())
 	case layer.IsDamaged(err):
-		return fmt.Errorf("%w; `divan export -skip-damaged` to another file saves all that can be read", err)
+		return fmt.Errorf("%w; `divan export -skip-damaged` to another file saves everything that can be read", err)
 	case errors.As(err, &off):
 		return fmt.Errorf("%w; run the same command again to go on", err)
 	}
 	return err
 }
 
-// continueAt cuts a partial file off where it can be continued, and moves to its end. position is nil for a new export.
+// continueAt truncates a partial file to where it can be continued, and seeks to its end. position is nil for a new
+// export.
 func continueAt(partial *os.File, database string, p *Progress) (position *layer.ExportPosition, complete bool,
 	err error) {
 	x, err := layer.ReadExport(partial)
@@ -122,17 +123,17 @@ func continueAt(partial *os.File, database string, p *Progress) (position *layer
 	if _, err := partial.Seek(x.Position.Offset, io.SeekStart); err != nil || x.Position.Records == 0 {
 		return nil, false, err
 	}
-	p.Say("going on with %s, which has %s so far", partial.Name(), size(x.Position.Offset))
+	p.Say("continuing %s, which has %s so far", partial.Name(), size(x.Position.Offset))
 	return &x.Position, false, nil
 }
 
-// Summary is a file in a line.
+// Summary describes a file in one line.
 func Summary(file string, x layer.ExportFile) string {
 	if x.LeftOut > 0 {
 		return fmt.Sprintf("%s is what can be read of %s: %d documents, %s; left out because of damage: %d", file,
 			x.Name, x.Documents, size(x.Size), x.LeftOut)
 	}
-	return fmt.Sprintf("%s is a whole export of %s: %d documents, %s", file, x.Name, x.Documents, size(x.Size))
+	return fmt.Sprintf("%s is a complete export of %s: %d documents, %s", file, x.Name, x.Documents, size(x.Size))
 }
 
 func checkFile(file *os.File) (layer.ExportFile, error) {
@@ -154,8 +155,8 @@ func syncDirectory(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// ImportFile makes a database of a file that ExportFile wrote. The file is checked as a whole before anything is asked
-// of the target.
+// ImportFile creates a database from a file that ExportFile wrote. It checks the whole file before it contacts the
+// target.
 func ImportFile(ctx context.Context, to Target, database string, file *os.File, p *Progress) (layer.ExportFile, error) {
 	if err := to.Free(ctx, database); err != nil {
 		return layer.ExportFile{}, err
@@ -171,7 +172,7 @@ func ImportFile(ctx context.Context, to Target, database string, file *os.File, 
 	return x, to.Import(ctx, database, p.Reader(file))
 }
 
-// Spool keeps what comes from r, such as standard input, in a file in dir ("" is the system's) that is gone when it is
+// Spool copies r, such as standard input, to a file in dir ("" is the system's default) that is removed when it is
 // closed.
 func Spool(r io.Reader, dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "divan-import-*")
@@ -188,7 +189,7 @@ func Spool(r io.Reader, dir string) (*os.File, error) {
 	return file, nil
 }
 
-// Store is the databases of a store that this process has open.
+// Store accesses the databases of a store that this process has open.
 type Store struct{ *layer.Store }
 
 // Export implements Source.
@@ -214,7 +215,7 @@ func (s Store) Free(ctx context.Context, database string) error {
 	_, err := s.Database(ctx, database)
 	switch {
 	case err == nil:
-		return &layer.Error{Kind: layer.Exists, Reason: "there is a database of that name already"}
+		return &layer.Error{Kind: layer.Exists, Reason: "a database of that name already exists"}
 	case layer.KindOf(err) == layer.NotFound:
 		return nil
 	}

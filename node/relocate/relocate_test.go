@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/node/relocate"
 )
 
-// An export that breaks off over damage ends with that, and not with the advice to run it again.
+// An export that ends because of damage does not advise to run it again.
 func TestExportFile_damaged(t *testing.T) {
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/_up" {

@@ -14,10 +14,10 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// maxVerifyLine bounds a line of POST /_verify.
+// maxVerifyLine bounds a line in the response to POST /_verify.
 const maxVerifyLine = 4 << 20
 
-// Verify has the node verify its store, POST /_verify. It tells of everything as layer.Store's Verify does.
+// Verify asks the node to verify its store, with POST /_verify. It reports what layer.Store's Verify does.
 func (c *Client) Verify(ctx context.Context, o layer.VerifyOptions) (done layer.Verified, err error) {
 	body, err := json.Marshal(struct {
 		Database string `json:"database,omitempty"`
@@ -29,7 +29,7 @@ func (c *Client) Verify(ctx context.Context, o layer.VerifyOptions) (done layer.
 	address := strings.TrimSuffix(c.base.String(), "/") + "/_verify"
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(string(body)))
 	if err != nil {
-		return done, errors.New("no address can be made of what was given")
+		return done, errors.New("the address is invalid")
 	}
 	r.Header.Set("Content-Type", "application/json")
 	answer, err := c.do(r)
@@ -51,11 +51,11 @@ func (c *Client) Verify(ctx context.Context, o layer.VerifyOptions) (done layer.
 			Reason   string
 		}
 		if err := json.Unmarshal(lines.Bytes(), &said); err != nil {
-			return done, fmt.Errorf("the node's answer makes no sense: %w", err)
+			return done, fmt.Errorf("the node's answer is invalid: %w", err)
 		}
 		switch {
 		case said.Error != "":
-			return done, fmt.Errorf("the node answers %s: %s", said.Error, said.Reason)
+			return done, fmt.Errorf("the node answered %s: %s", said.Error, said.Reason)
 		case said.Progress != nil:
 			err = o.Progress(*said.Progress)
 		case said.Damage != nil:
@@ -68,9 +68,9 @@ func (c *Client) Verify(ctx context.Context, o layer.VerifyOptions) (done layer.
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return done, fmt.Errorf("%s: the answer broke off: %w", c.base.Redacted(), err)
+		return done, fmt.Errorf("%s: the answer ended early: %w", c.base.Redacted(), err)
 	}
-	return done, fmt.Errorf("%s: the answer broke off", c.base.Redacted())
+	return done, fmt.Errorf("%s: the answer ended early", c.base.Redacted())
 }
 
 // Verifier is a store that can be verified: a node's, or one that this process has open.
@@ -78,9 +78,9 @@ type Verifier interface {
 	Verify(ctx context.Context, o layer.VerifyOptions) (layer.Verified, error)
 }
 
-// TellVerified verifies a database, or all where none is named, and writes one line for each fault, or one line of what
-// was read where there is none. It returns the number of faults.
-func TellVerified(ctx context.Context, v Verifier, database string, digests bool, out io.Writer,
+// PrintVerified verifies a database, or all if none is named. It writes one line for each fault, or a line that says
+// what was read if there is none, and returns the number of faults.
+func PrintVerified(ctx context.Context, v Verifier, database string, digests bool, out io.Writer,
 	p *Progress) (faults int, err error) {
 	var told time.Time
 	done, err := v.Verify(ctx, layer.VerifyOptions{
@@ -111,7 +111,7 @@ func TellVerified(ctx context.Context, v Verifier, database string, digests bool
 	read := fmt.Sprintf("read %d blocks (%s) and %d rows of %d databases", done.Blocks, size(done.Bytes),
 		done.Rows, done.Databases)
 	if !done.Files {
-		read = fmt.Sprintf("read %d rows of %d databases, and no files, which this node does not have", done.Rows,
+		read = fmt.Sprintf("read %d rows of %d databases, and no files, since this node has none", done.Rows,
 			done.Databases)
 	}
 	if done.Faults > 0 {
@@ -122,8 +122,8 @@ func TellVerified(ctx context.Context, v Verifier, database string, digests bool
 	return 0, err
 }
 
-// TellLeft lists what an export left out because it was damaged, and reports whether there is anything.
-func TellLeft(out io.Writer, x layer.ExportFile) (some bool, err error) {
+// PrintLeftOut lists what an export left out because of damage, and reports whether there is anything.
+func PrintLeftOut(out io.Writer, x layer.ExportFile) (some bool, err error) {
 	for i := range x.Left {
 		if _, err := fmt.Fprintln(out, &x.Left[i]); err != nil {
 			return true, err

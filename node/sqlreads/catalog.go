@@ -1,5 +1,5 @@
-// Package sqlreads is query's reads over the layer: it turns what a plan asks for into calls of the layer, as a user
-// may make them. What SQL means, and which reads answer a statement, is decided in query.
+// Package sqlreads implements the reads of package query on the layer. It checks permissions and turns what a plan asks
+// for into calls of the layer. Package query decides what SQL means and which reads answer a statement.
 package sqlreads
 
 import (
@@ -14,45 +14,45 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// Source is what reads come from; node fills it. Safe for concurrent use.
+// Source is where reads come from. The node fills it. It is safe for concurrent use.
 type Source struct {
 	Store *layer.Store
-	// Ensure brings an index up to date as mode asks; it blocks with exec.UpdateTrue alone.
+	// Ensure brings an index up to date as mode asks. Only exec.UpdateTrue blocks.
 	Ensure func(ctx context.Context, db *layer.Database, design *layer.Design, mode exec.UpdateMode) error
 	// Listen is actors.System's: woken receives after commits in the shards.
 	Listen func(db *layer.Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func())
-	// ShardOwner is the node that the actor of a current shard is placed on.
+	// ShardOwner returns the node that the actor of a current shard is placed on.
 	ShardOwner func(db *layer.Database, shard layer.ShardID) string
-	// System is the relations of schema divan, by name.
+	// System lists the relations of schema divan.
 	System []Table
 }
 
-// Table is a relation of schema divan. Rows are made when they are asked for, with what user may see from database.
+// Table is a relation of schema divan. Rows are produced on demand, limited to what the user may see.
 type Table struct {
 	exec.SystemTable
 	Rows func(ctx context.Context, scope Scope) iter.Seq2[[]any, error]
 }
 
-// Scope is who asks for system rows, and from which database ("divan" is none).
+// Scope is the user who asks for rows of a relation, and the session's database ("divan" means none).
 type Scope struct {
 	Catalog  *Catalog
 	Database string
 }
 
-// Catalog is what one user may see.
+// Catalog implements exec.Catalog for one user.
 type Catalog struct {
 	source *Source
 	user   layer.UserCtx
-	// renew looks the user up again, for reads that take long; nil where nobody has to log in.
+	// renew looks the user up again during long reads; nil if no login is required
 	renew func(ctx context.Context) (layer.UserCtx, error)
 }
 
-// Catalog answers exec.Catalog for a user. renew looks the user up again, and may be nil.
+// Catalog returns a user's catalog. renew looks the user up again and may be nil.
 func (s *Source) Catalog(user layer.UserCtx, renew func(ctx context.Context) (layer.UserCtx, error)) *Catalog {
 	return &Catalog{source: s, user: user, renew: renew}
 }
 
-// again fails where the user may not read a database any more.
+// again returns an error if the user may no longer read a database.
 func (c *Catalog) again(ctx context.Context, name string) error {
 	now := *c
 	if c.renew != nil {
@@ -84,7 +84,7 @@ func (c *Catalog) Databases(ctx context.Context) ([]string, error) {
 		switch {
 		case err == nil:
 			names = append(names, name)
-		// deleted just now, or not for this user
+		// deleted meanwhile, or not readable by this user
 		case errors.As(err, &re) && (re.Kind == exec.NotFound || re.Kind == exec.Forbidden):
 		default:
 			return nil, err
@@ -102,8 +102,8 @@ func (c *Catalog) Database(ctx context.Context, name string) (exec.Database, err
 	return &database{source: c.source, db: db, catalog: c, name: name}, nil
 }
 
-// open opens a database that the user may read. Documents of users and of replications are for server admins: HTTP
-// shows others a part of one document at a time, and SQL has no such reads.
+// open opens a database that the user may read. Documents of users and of replications are only for server admins: over
+// HTTP other users see only parts of single documents, which SQL cannot express.
 func (c *Catalog) open(ctx context.Context, name string) (*layer.Database, error) {
 	db, err := c.source.Store.Database(ctx, name)
 	if is(err, layer.NotFound) {
@@ -147,7 +147,7 @@ func (c *Catalog) SystemRows(ctx context.Context, table, database string) iter.S
 	return fail(&exec.ReadError{Kind: exec.NotFound, Message: fmt.Sprintf("relation divan.%s does not exist", table)})
 }
 
-// fail is no rows and an error.
+// fail returns a sequence that yields only err.
 func fail(err error) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) { yield(nil, err) }
 }

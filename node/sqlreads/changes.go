@@ -22,7 +22,7 @@ func (d *database) Changes(ctx context.Context, read exec.ChangesRead) (exec.Row
 	open := func(ctx context.Context) (iter.Seq2[layer.Change, error], error) { return d.present(ctx, o) }
 	if read.Follow && d.pin != nil {
 		return nil, &exec.ReadError{Kind: exec.Unsupported,
-			Message: "a feed without an end cannot be read at one moment: use READ COMMITTED, or changes"}
+			Message: "an endless feed cannot be read in a snapshot: use READ COMMITTED, or changes"}
 	}
 	if read.Follow {
 		o.Limit = -1
@@ -45,12 +45,12 @@ func sequence(text string) (layer.Seq, error) {
 	return layer.ParseSeq(text)
 }
 
-// present is the feed up to now. A shard that never existed has no rows.
+// present returns the feed up to now. A shard that never existed has no rows.
 func (d *database) present(ctx context.Context, o layer.ChangesOptions) (iter.Seq2[layer.Change, error], error) {
 	pass, err := d.db.Changes(ctx, o)
 	if o.Shard != "" && is(err, layer.NotFound) {
 		if _, gone := d.db.LastSeq(ctx); gone != nil {
-			return nil, gone // the database is what is not found
+			return nil, gone // the database does not exist
 		}
 		return func(func(layer.Change, error) bool) {}, nil
 	}
@@ -60,15 +60,15 @@ func (d *database) present(ctx context.Context, o layer.ChangesOptions) (iter.Se
 	return pass.Rows, nil
 }
 
-// follow is the feed without an end, but for that of a replaced shard. It listens before it reads, so that no commit
-// falls between the two.
+// follow returns the endless feed, which only ends if it is for one shard and that shard is replaced. It subscribes
+// before it reads, so that it misses no commit in between.
 func (d *database) follow(ctx context.Context, o layer.ChangesOptions) iter.Seq2[layer.Change, error] {
 	return func(yield func(layer.Change, error) bool) {
 		var (
 			shards []layer.ShardID
 			woken  <-chan struct{}
 			cancel = func() {}
-			idle   bool // ErrIdle has been said since the last row
+			idle   bool // ErrIdle has been yielded since the last row
 		)
 		defer func() { cancel() }()
 		for {
@@ -97,7 +97,7 @@ func (d *database) follow(ctx context.Context, o layer.ChangesOptions) iter.Seq2
 			if o.Shard != "" && pass.Resharded() != nil {
 				return
 			}
-			// Once for each wait: a wake-up that brings nothing is no news.
+			// Only once per wait: a wake-up without rows is not reported again.
 			if !idle && !yield(layer.Change{}, exec.ErrIdle) {
 				return
 			}
@@ -108,7 +108,7 @@ func (d *database) follow(ctx context.Context, o layer.ChangesOptions) iter.Seq2
 				yield(layer.Change{}, ctx.Err())
 				return
 			}
-			// A feed may outlive the permission to read it.
+			// The user may have lost the permission to read during the wait.
 			if err := d.catalog.again(ctx, d.name); err != nil {
 				yield(layer.Change{}, err)
 				return
@@ -117,7 +117,7 @@ func (d *database) follow(ctx context.Context, o layer.ChangesOptions) iter.Seq2
 	}
 }
 
-// shards are those to listen to.
+// shards returns the shards to subscribe to.
 func (d *database) shards(ctx context.Context, o layer.ChangesOptions) ([]layer.ShardID, error) {
 	if o.Shard != "" {
 		return []layer.ShardID{o.Shard}, nil

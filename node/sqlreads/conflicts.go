@@ -12,15 +12,15 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// leaf is a leaf of a document that is not its winner.
+// leaf is a leaf of a document other than its winner.
 type leaf struct {
 	id      string
 	rev     layer.Rev
 	deleted bool
 }
 
-// Conflicts implements exec.Database for the documents that live: where the winner is a tombstone there is no conflict
-// that anybody could see.
+// Conflicts implements exec.Database. It leaves out deleted documents: if the winner is a tombstone, no conflict is
+// visible.
 func (d *database) Conflicts(ctx context.Context, read exec.DocsRead) (exec.Rows, error) {
 	ids := read
 	ids.WithDoc, ids.Limit, ids.Skip = false, 0, 0
@@ -59,8 +59,8 @@ func (d *database) Conflicts(ctx context.Context, read exec.DocsRead) (exec.Rows
 	})
 }
 
-// losers lists the leaves of one document but the winner, in the order of their revisions; none where the document was
-// deleted just now.
+// losers returns the leaves of one document except the winner, by revision. It returns none if the document was deleted
+// meanwhile.
 func (d *database) losers(ctx context.Context, id string, read exec.DocsRead) ([]exec.Row, error) {
 	doc, err := d.db.Get(ctx, id, layer.GetOptions{Conflicts: true, DeletedConflicts: true})
 	if is(err, layer.NotFound) {
@@ -88,7 +88,7 @@ func (d *database) losers(ctx context.Context, id string, read exec.DocsRead) ([
 		row := exec.Row{ID: id, Rev: l.rev.String(), Deleted: l.deleted}
 		if read.WithDoc {
 			doc, err := d.db.Get(ctx, id, layer.GetOptions{Rev: l.rev})
-			if is(err, layer.NotFound) { // resolved just now
+			if is(err, layer.NotFound) { // resolved meanwhile
 				continue
 			}
 			if err != nil {

@@ -20,10 +20,10 @@ const (
 type database struct {
 	source *Source
 	db     *layer.Database
-	// catalog is whose reads these are, of the database of that name.
+	// the user's catalog, and the database's name
 	catalog *Catalog
 	name    string
-	// pin is nil but for a snapshot's.
+	// nil unless this is part of a snapshot
 	pin *pin
 }
 
@@ -72,7 +72,7 @@ func (d *database) Document(ctx context.Context, id string, withDoc bool, row *e
 	}
 	doc, err := d.db.Get(ctx, id, layer.GetOptions{})
 	switch {
-	case is(err, layer.NotFound), is(err, layer.Invalid): // an id that no document can have is one that none has
+	case is(err, layer.NotFound), is(err, layer.Invalid): // no document can have this id
 		return false, nil
 	case err != nil:
 		return false, readError(err)
@@ -99,11 +99,11 @@ func (d *database) LocalDocs(ctx context.Context, read exec.DocsRead) (exec.Rows
 
 func (d *database) allDocs(ctx context.Context, read exec.DocsRead, only layer.Subset) (exec.Rows, error) {
 	o := layer.AllDocsOptions{
-		Keys: read.IDs, Descending: read.Descending && read.IDs == nil, // ids come in the order of the read already
+		Keys: read.IDs, Descending: read.Descending && read.IDs == nil, // ids are already in the order of the read
 		IncludeDocs: read.WithDoc, Only: only, Limit: atMost(read.Limit, read.Skip),
 	}
 	if read.IDs != nil {
-		o.Limit = -1 // some may not be there
+		o.Limit = -1 // some may not exist
 	} else {
 		idRange(&o, read)
 	}
@@ -130,8 +130,8 @@ func (d *database) allDocs(ctx context.Context, read exec.DocsRead, only layer.S
 		})
 }
 
-// idRange sets Low <= id < High. The layer's start is always inclusive, so that a descending read may bring High
-// itself, which is left out above and has room under the limit.
+// idRange sets Low <= id < High. The layer's start is always inclusive, so a descending read may return High itself.
+// The caller drops it, and the limit makes room for it.
 func idRange(o *layer.AllDocsOptions, read exec.DocsRead) {
 	var low, high *string
 	if read.Low != "" {
@@ -150,7 +150,7 @@ func idRange(o *layer.AllDocsOptions, read exec.DocsRead) {
 	o.Start, o.End, o.ExcludeEnd = low, high, high != nil
 }
 
-// atMost is how many rows the layer has to bring, -1 for no limit.
+// atMost returns how many rows to ask the layer for, or -1 for no limit.
 func atMost(limit, skip int64) int {
 	if limit <= 0 || limit+skip >= math.MaxInt32 {
 		return -1

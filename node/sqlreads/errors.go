@@ -12,25 +12,25 @@ var kinds = map[layer.Kind]exec.Kind{
 	layer.Unauthorized:   exec.Forbidden,
 	layer.Forbidden:      exec.Forbidden,
 	layer.NotFound:       exec.NotFound,
-	layer.Conflict:       exec.Unavailable, // the database was changed under a read; it can be tried again
+	layer.Conflict:       exec.Unavailable, // the database changed during a read, which can be retried
 	layer.Exists:         exec.Invalid,
 	layer.TooLarge:       exec.TooLarge,
 	layer.NotImplemented: exec.Unsupported,
 	layer.Timeout:        exec.Timeout,
 	layer.Unavailable:    exec.Unavailable,
 	layer.Full:           exec.Full,
-	layer.FunctionFailed: exec.Invalid, // of writes, which SQL has none of
+	layer.FunctionFailed: exec.Invalid, // only writes fail this way, and SQL has none
 }
 
-// readError turns an error of the layer into what query tells the user. What nobody classified stays as it is: an
-// internal error.
+// readError turns an error of the layer into the error that query reports. Unclassified errors are returned unchanged
+// and become internal errors.
 func readError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if layer.SnapshotLost(err) {
 		return &exec.ReadError{Kind: exec.Expired, Err: err,
-			Message: "snapshot too old: the store holds the moment that the transaction reads no more"}
+			Message: "snapshot too old: the store no longer keeps the transaction's read version"}
 	}
 	kind, ok := kinds[layer.KindOf(err)]
 	if !ok {
@@ -44,5 +44,5 @@ func readError(err error) error {
 	return re
 }
 
-// is reports whether err is an error of that kind.
+// is reports whether err is an error of the given kind.
 func is(err error, kind layer.Kind) bool { return err != nil && layer.KindOf(err) == kind }

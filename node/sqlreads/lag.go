@@ -10,7 +10,7 @@ import (
 type Index struct {
 	Design *layer.Design
 	State  layer.IndexState
-	// Lag is how many changes are not in it yet.
+	// Lag is how many changes the index has not processed.
 	Lag int64
 }
 
@@ -18,13 +18,13 @@ type Index struct {
 type Shard struct {
 	ID    layer.ShardID
 	Since layer.Seq
-	// Lag is how many changes of the shard are not in every index yet.
+	// Lag is how many changes of the shard are not yet in every index.
 	Lag int64
 }
 
-// Standing reads where a database's indexes and current shards stand: a few reads for each index, and a few more for
-// each that is behind, however far.
-func Standing(ctx context.Context, db *layer.Database) (indexes []Index, shards []Shard, err error) {
+// Lags reads how far a database's indexes and current shards are. It costs a few reads per index, and a few more
+// for each that is behind, however far.
+func Lags(ctx context.Context, db *layer.Database) (indexes []Index, shards []Shard, err error) {
 	maps, err := db.ShardMaps(ctx, layer.Seq{})
 	if err != nil {
 		return nil, nil, err
@@ -59,9 +59,9 @@ func Standing(ctx context.Context, db *layer.Database) (indexes []Index, shards 
 	return indexes, shards, err
 }
 
-// count finds the lags. oldest is where the index is that is furthest behind.
+// count sets the lags. oldest is the position of the index that is furthest behind.
 func count(ctx context.Context, db *layer.Database, oldest layer.Seq, indexes []Index, shards []Shard) (err error) {
-	known := map[layer.Seq]int64{} // indexes that are built at once stand at one sequence
+	known := map[layer.Seq]int64{} // indexes built together have the same sequence
 	for i := range indexes {
 		ix := &indexes[i]
 		if ix.State.Current() {
@@ -85,10 +85,10 @@ func count(ctx context.Context, db *layer.Database, oldest layer.Seq, indexes []
 	return nil
 }
 
-// behind is how many entries a pass with these options would find. The store adds up what it has counted of them, and
-// reads only those in a few blocks and behind its last count, so the cost does not grow with the lag.
+// behind returns how many changes a read with these options would find. The store adds up its counts and reads only a
+// few blocks and what it has not counted yet, so the cost does not grow with the lag.
 func behind(ctx context.Context, db *layer.Database, o layer.ChangesOptions) (int64, error) {
-	pass, err := db.Changes(ctx, o) // a limit of 0: it yields no rows
+	pass, err := db.Changes(ctx, o) // the limit is 0, so it yields no rows
 	if err != nil {
 		return 0, err
 	}

@@ -8,8 +8,7 @@ import (
 	"github.com/divandb/divan/node/sqlreads"
 )
 
-// Lags are what lies behind an index, however much that is, and are told by shard too.
-func TestStanding(t *testing.T) {
+func TestLags(t *testing.T) {
 	s := newSource(t)
 	db, err := s.Store.Create(t.Context(), "db", layer.CreateOptions{Shards: 2})
 	if err != nil {
@@ -28,11 +27,11 @@ func TestStanding(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	indexes, shards, err := sqlreads.Standing(t.Context(), db)
+	indexes, shards, err := sqlreads.Lags(t.Context(), db)
 	if err != nil || len(indexes) != 1 || len(shards) != 2 {
 		t.Fatal(indexes, shards, err)
 	}
 	if indexes[0].Lag != docs+1 || shards[0].Lag+shards[1].Lag != docs+1 || shards[0].Lag == 0 || shards[1].Lag == 0 {
-		t.Errorf("lags of the index %d, and of its shards %+v", indexes[0].Lag, shards)
+		t.Errorf("lag of the index: %d, of its shards: %+v", indexes[0].Lag, shards)
 	}
 }

@@ -9,20 +9,21 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// partitions reads a view of a partitioned design document as a whole: one partition after the other, in the order of
-// their names. The partitions are found by the documents, as only those have rows. What it holds is one read.
+// partitions reads a view of a partitioned design document in all partitions, one after the other in the order of their
+// names. It finds the partitions by their documents, since only partitions with documents have rows. It holds one read
+// at a time.
 type partitions struct {
 	db *database
-	// open reads the view in a partition: up to limit rows, or all of them where limit is 0. It brings the index up to
-	// date first, as asked, when the partition is the first one.
+	// open reads the view in a partition: up to limit rows, or all if limit is 0. For the first partition it also
+	// brings the index up to date as asked.
 	open func(ctx context.Context, partition string, limit int64, first bool) (exec.Rows, error)
 
-	from    string // where the documents of the next partition begin
+	from    string // where to look for the next partition
 	first   bool
-	rows    exec.Rows // of the partition that is being read
+	rows    exec.Rows // of the current partition
 	skip    int64
 	skipped int64
-	left    int64 // rows that may still come, below zero for no limit
+	left    int64 // rows still allowed; negative: no limit
 }
 
 func newPartitions(db *database, skip, limit int64,
@@ -73,7 +74,7 @@ func (p *partitions) begin(ctx context.Context) error {
 		return err
 	}
 	name, _, _ := strings.Cut(doc.ID, ":")
-	p.from = name + ";" // the next character: no id of the partition is behind it
+	p.from = name + ";" // ';' follows ':': behind all ids of the partition
 	limit := int64(0)
 	if p.left > 0 {
 		limit = p.left + p.skip

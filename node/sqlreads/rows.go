@@ -10,21 +10,22 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// stream makes exec.Rows of a sequence of the layer's, row by row, without reading ahead.
+// stream turns a sequence of the layer into exec.Rows, row by row, without reading ahead.
 //
-// A portal outlives the statement that opened it, so the read lives under a context of its own until Close; each Next
-// lends it the end of its context.
+// A portal outlives the statement that opened it, so the read has a context of its own until Close. Each Next also ends
+// it when that call's context ends.
 type stream[R any] struct {
 	cancel  context.CancelFunc
 	next    func() (R, error, bool)
 	stop    func()
-	fill    func(r R, row *exec.Row) (bool, error) // false leaves the row out
+	fill    func(r R, row *exec.Row) (bool, error) // returns false to leave the row out
 	skip    int64
 	skipped int64
-	left    int64 // rows that may still come, below zero for no limit
+	left    int64 // rows still allowed; negative: no limit
 }
 
-// newStream opens a read and streams what fill makes of its rows. skip and limit are applied here, limit 0 being none.
+// newStream opens a read and streams the rows that fill makes of it. It applies skip and limit; a limit of 0 means
+// none.
 func newStream[R any](
 	ctx context.Context, skip, limit int64,
 	open func(ctx context.Context) (iter.Seq2[R, error], error),
@@ -62,7 +63,7 @@ func (s *stream[R]) Next(ctx context.Context, row *exec.Row) error {
 		case !ok:
 			return io.EOF
 		case errors.Is(err, exec.ErrIdle):
-			return exec.ErrIdle // not the end
+			return exec.ErrIdle // the feed goes on after this
 		case err != nil:
 			return readError(err)
 		}
@@ -94,7 +95,7 @@ func (s *stream[R]) Close() error {
 	return nil
 }
 
-// body is a document as HTTP answers it, in bytes that nobody writes to again; nil for none.
+// body returns a document as HTTP answers it, in bytes that are never written to again, or nil for no document.
 func body(doc *layer.Document) []byte {
 	if doc == nil {
 		return nil

@@ -8,18 +8,18 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// snapshotAttempts is how often the views of a snapshot are brought up to date anew where writers were faster.
+// snapshotAttempts is how often the views of a snapshot are brought up to date again because writes came in between.
 const snapshotAttempts = 30
 
-// snapshot is a database at one moment.
+// snapshot is a database as of one moment.
 type snapshot struct {
 	*database
 	release func()
 }
 
-// pin says of a database that it is one of a snapshot.
+// pin marks a database that belongs to a snapshot.
 type pin struct {
-	live  *layer.Database // for which indexes are built
+	live  *layer.Database // the current database, for which indexes are built
 	exact bool
 }
 
@@ -60,7 +60,7 @@ func (d *database) Snapshot(ctx context.Context, views []exec.ViewUse, exact boo
 	}
 }
 
-// behind is a design document whose index lacks something at the snapshot's moment; "" for none.
+// behind returns a design document whose index was not up to date when the snapshot was taken, or "".
 func (s snapshot) behind(ctx context.Context, views []exec.ViewUse) (string, error) {
 	for _, v := range views {
 		if v.Update != exec.UpdateTrue {
@@ -70,7 +70,7 @@ func (s snapshot) behind(ctx context.Context, views []exec.ViewUse) (string, err
 		if err != nil {
 			return "", err
 		}
-		at, err := s.db.Index(design).Standing(ctx)
+		at, err := s.db.Index(design).BriefState(ctx)
 		if err != nil || !at.Current() {
 			return v.Design, err
 		}

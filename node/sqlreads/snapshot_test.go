@@ -55,7 +55,7 @@ func TestDatabase_Snapshot(t *testing.T) {
 	if at := all(snap); at != was {
 		t.Errorf("after writes the snapshot has\n%s\nnot\n%s", at, was)
 	}
-	// A view that nobody has brought up to date is not of that moment.
+	// A view that was not brought up to date has no rows of that moment.
 	if _, err := snap.View(t.Context(), exec.ViewRead{Design: "other", View: "o"}); exec.KindOf(err) != exec.Stale {
 		t.Errorf("a view whose index is behind: %v", err)
 	}
@@ -79,8 +79,8 @@ func TestDatabase_Snapshot(t *testing.T) {
 	}
 }
 
-// TestDatabase_SnapshotBehind: writers that are always faster than the index make an exact snapshot fail, and others go
-// on.
+// TestDatabase_SnapshotBehind checks that an exact snapshot fails if writers stay ahead of the index, and that a
+// snapshot that need not be exact succeeds.
 func TestDatabase_SnapshotBehind(t *testing.T) {
 	s := newSource(t)
 	db := create(t, s, "d", `{"_id":"_design/v","views":{"n":{"map":"function (doc) { emit(doc._id, doc.n) }"}}}`,

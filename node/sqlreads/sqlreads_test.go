@@ -23,8 +23,8 @@ var (
 	jan  = layer.UserCtx{Name: "jan", Roles: []string{"dev"}}
 )
 
-// newSource is a source over an embedded store, whose indexes are built in the request and whose listeners are woken
-// every 5 ms.
+// newSource returns a source over an embedded store. It builds indexes within the request and wakes listeners every 5
+// ms.
 func newSource(t *testing.T) *sqlreads.Source {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -110,7 +110,7 @@ func open(t *testing.T, s *sqlreads.Source, name string) exec.Database {
 	return db
 }
 
-// drain reads rows to their end and shows each with show.
+// drain reads rows to their end and formats each with show.
 func drain(t *testing.T, rows exec.Rows, err error, show func(exec.Row) string) string {
 	t.Helper()
 	if err != nil {
@@ -348,7 +348,7 @@ func TestDatabase_Changes(t *testing.T) {
 		{"since", exec.ChangesRead{Since: seqs[1]}, "c e"},
 		{"since zero", exec.ChangesRead{Since: "0", Limit: 1}, "a"},
 		{"backwards", exec.ChangesRead{Descending: true, Limit: 2}, "e c"},
-		{"a shard that never was", exec.ChangesRead{Shard: "nope"}, ""},
+		{"a shard that never existed", exec.ChangesRead{Shard: "nope"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rows, err := db.Changes(t.Context(), c.read)
@@ -369,8 +369,7 @@ func TestDatabase_Changes(t *testing.T) {
 	}
 }
 
-// A followed feed waits, goes on after a reshard, ends with its context or its Close, and reads no faster than it is
-// read.
+// A followed feed waits, continues across a reshard, ends with its context or with Close, and does not read ahead.
 func TestDatabase_Follow(t *testing.T) {
 	s := newSource(t)
 	d := create(t, s, "db", `{"_id":"a"}`)
@@ -381,7 +380,7 @@ func TestDatabase_Follow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rows.Close()
-	cancelOpen() // the statement that opened it is over; the portal lives
+	cancelOpen() // the statement that opened the portal has ended; the portal lives on
 	next := func(want string) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -406,11 +405,11 @@ func TestDatabase_Follow(t *testing.T) {
 	defer cancel()
 	var row exec.Row
 	if err := await(ctx, rows, &row); exec.KindOf(err) != exec.Timeout {
-		t.Errorf("with nothing to come: %+v, %v", row, err)
+		t.Errorf("without further changes: %+v, %v", row, err)
 	}
 }
 
-// await is Next for a reader with patience: it passes over ErrIdle, which comes once before each wait.
+// await calls Next until it returns something other than ErrIdle, which comes once before each wait.
 func await(ctx context.Context, rows exec.Rows, row *exec.Row) error {
 	err := rows.Next(ctx, row)
 	if errors.Is(err, exec.ErrIdle) {
@@ -435,7 +434,7 @@ func TestDatabase_FollowAShardToItsEnd(t *testing.T) {
 	}
 	put(t, d, `{"_id":"elsewhere"}`, false)
 	if got := drain(t, rows, nil, id); got != "a" {
-		t.Errorf("the replaced shard has %q", got)
+		t.Errorf("rows of the replaced shard: %q", got)
 	}
 }
 
@@ -472,8 +471,8 @@ func TestCatalog_WhoMayRead(t *testing.T) {
 	}
 }
 
-// The rows of a partitioned view are in order within each partition: it is read in the one that is named, or in all of
-// them, one after the other.
+// A partitioned view is read in the named partition, or in all of them one after the other. Its rows are ordered within
+// each partition.
 func TestView_partitioned(t *testing.T) {
 	s := newSource(t)
 	db, err := s.Store.Create(t.Context(), "parts", layer.CreateOptions{Partitioned: true})

@@ -14,7 +14,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// Node is what the relations of schema divan are read from, beside the store; node fills it.
+// Node provides what the relations of schema divan read apart from the store. The node fills it.
 type Node struct {
 	Name     string
 	Members  func() []cluster.Member
@@ -32,8 +32,8 @@ type Session struct {
 	Rows                                             int64
 }
 
-// SystemTables are the relations of schema divan (docs/clauses.md, "SQL"). What shows other people's work is for server
-// admins; of databases and what is in them everybody sees what he may read.
+// SystemTables returns the relations of schema divan (docs/clauses.md, "SQL"). Relations that show other users' work
+// are for server admins. The others show the databases that the user may read.
 func (s *Source) SystemTables(n Node) []Table {
 	return []Table{
 		table("members", "the cluster's members, as this node sees them", adminsOnly(n.members),
@@ -59,9 +59,9 @@ func (s *Source) SystemTables(n Node) []Table {
 			"name text", "uuid text", "doc_count int8", "doc_del_count int8", "update_seq text", "size int8",
 			"shards int8", "incarnation int8",
 			"partitioned bool"),
-		table("shards", "the changes shards of this database, also those that were replaced", s.shards,
+		table("shards", "the changes shards of this database, including replaced ones", s.shards,
 			"shard text", "since text", "scheme text", "current bool", "lag int8", "node text"),
-		table("indexes", "the views of this database and how far their indexes are", s.indexes,
+		table("indexes", "the views of this database and the state of their indexes", s.indexes,
 			"design text", "view text", "rows int8", "bytes int8", "errors int8", "seq text", "last_seq text",
 			"current bool", "building bool",
 			"lag int8", "signature text"),
@@ -70,7 +70,7 @@ func (s *Source) SystemTables(n Node) []Table {
 	}
 }
 
-// table makes a Table of columns written as "name type".
+// table returns a Table with columns given as "name type".
 func table(name, comment string, rows func(context.Context, Scope) iter.Seq2[[]any, error], columns ...string) Table {
 	t := Table{SystemTable: exec.SystemTable{Name: name, Comment: comment}, Rows: rows}
 	for _, c := range columns {
@@ -80,7 +80,7 @@ func table(name, comment string, rows func(context.Context, Scope) iter.Seq2[[]a
 	return t
 }
 
-// adminsOnly refuses everybody else.
+// adminsOnly returns rows for server admins and an error for all others.
 func adminsOnly(rows func(context.Context, Scope) iter.Seq2[[]any, error]) func(context.Context, Scope) iter.Seq2[[]any,
 	error] {
 	return func(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
@@ -91,7 +91,7 @@ func adminsOnly(rows func(context.Context, Scope) iter.Seq2[[]any, error]) func(
 	}
 }
 
-// list makes rows of what is in memory already.
+// list returns a sequence of rows made from items.
 func list[T any](items []T, row func(T) []any) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for _, item := range items {
@@ -180,7 +180,7 @@ func (s *Source) databases(ctx context.Context, scope Scope) iter.Seq2[[]any, er
 			if err == nil {
 				info, err = db.Info(ctx)
 			}
-			if is(err, layer.NotFound) { // deleted just now
+			if is(err, layer.NotFound) { // deleted meanwhile
 				continue
 			}
 			if err != nil {
@@ -197,7 +197,8 @@ func (s *Source) databases(ctx context.Context, scope Scope) iter.Seq2[[]any, er
 	}
 }
 
-// within opens the session's database for a table that is about one; the database divan has no rows there.
+// within opens the session's database for a relation about one database. Such a relation is empty in the database
+// divan.
 func within(ctx context.Context, scope Scope,
 	rows func(db *layer.Database, yield func([]any, error) bool) error) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
@@ -214,7 +215,7 @@ func within(ctx context.Context, scope Scope,
 	}
 }
 
-// errEnough ends a walk whose reader has stopped.
+// errEnough ends an iteration whose reader has stopped.
 var errEnough = errors.New("enough rows")
 
 func jsonOf(v any) any {
@@ -223,7 +224,7 @@ func jsonOf(v any) any {
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
-		return nil // our own values, which can be encoded
+		return nil // our own values, which always encode
 	}
 	return json.RawMessage(text)
 }

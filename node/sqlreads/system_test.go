@@ -38,7 +38,7 @@ func systemSource(t *testing.T) *sqlreads.Source {
 	return s
 }
 
-// rows reads a whole system table and checks every value against the type of its column.
+// rows reads a whole system table and checks every value against its column's type.
 func rows(t *testing.T, c *sqlreads.Catalog, table, database string) [][]any {
 	t.Helper()
 	var columns []exec.SystemColumn
@@ -103,7 +103,7 @@ func TestCatalog_SystemRows(t *testing.T) {
 	for _, want := range []struct {
 		table, database string
 		count           int
-		first           string // a part of the first row
+		first           string // a substring of the first row
 	}{
 		{"members", "divan", 1, "[one alive true h s g v"},
 		{"actors", "divan", 2, "[node <nil> node"},
@@ -119,14 +119,14 @@ func TestCatalog_SystemRows(t *testing.T) {
 	} {
 		got := rows(t, c, want.table, want.database)
 		if len(got) != want.count {
-			t.Errorf("%s has %d rows, want %d: %v", want.table, len(got), want.count, got)
+			t.Errorf("%s: got %d rows, want %d: %v", want.table, len(got), want.count, got)
 			continue
 		}
 		if want.count > 0 && !strings.Contains(fmt.Sprint(got[0]), want.first) {
-			t.Errorf("%s begins with %v", want.table, got[0])
+			t.Errorf("first row of %s: %v", want.table, got[0])
 		}
 	}
-	// What an index has not seen yet is its lag, and its shard's.
+	// Changes that an index has not processed are its lag, and its shard's.
 	d, err := s.Store.Database(t.Context(), "db")
 	if err != nil {
 		t.Fatal(err)
@@ -135,11 +135,11 @@ func TestCatalog_SystemRows(t *testing.T) {
 	put(t, d, `{"_id":"late2"}`, false)
 	for _, row := range rows(t, c, "indexes", "db") {
 		if row[7] != false || row[9] != int64(2) {
-			t.Errorf("two changes later: %v", row)
+			t.Errorf("after two more changes: %v", row)
 		}
 	}
 	if got := rows(t, c, "shards", "db"); got[0][4] != int64(2) {
-		t.Errorf("two changes later: %v", got)
+		t.Errorf("after two more changes: %v", got)
 	}
 	// A reader may stop at any row.
 	for _, st := range c.SystemTables() {
@@ -165,7 +165,7 @@ func TestCatalog_SystemRowsForOthers(t *testing.T) {
 		}
 	}
 	if got := rows(t, c, "sessions", "mine"); len(got) != 0 {
-		t.Errorf("sessions of others: %v", got)
+		t.Errorf("sessions of other users: %v", got)
 	}
 	if got := rows(t, s.Catalog(layer.UserCtx{Name: "u"}, nil), "sessions", "mine"); len(got) != 1 {
 		t.Errorf("own sessions: %v", got)
@@ -175,7 +175,7 @@ func TestCatalog_SystemRowsForOthers(t *testing.T) {
 	}
 	for _, err := range c.SystemRows(t.Context(), "indexes", "shut") {
 		if exec.KindOf(err) != exec.Forbidden {
-			t.Errorf("indexes of a database of others: %v", err)
+			t.Errorf("indexes of an unreadable database: %v", err)
 		}
 	}
 	for _, err := range c.SystemRows(t.Context(), "nope", "mine") {

@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// The relations of schema divan that are about the session's database.
+// This file has the relations of schema divan that are about the session's database.
 
 func cut(column string) (name, typ string) {
 	name, typ, _ = strings.Cut(column, " ")
@@ -21,7 +21,7 @@ func (s *Source) shards(ctx context.Context, scope Scope) iter.Seq2[[]any, error
 		if err != nil {
 			return err
 		}
-		_, current, err := Standing(ctx, db)
+		_, current, err := Lags(ctx, db)
 		if err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func (s *Source) shards(ctx context.Context, scope Scope) iter.Seq2[[]any, error
 		}
 		for _, m := range maps {
 			for _, shard := range m.Shards {
-				var node any // of the shard's actor; a replaced one has none
+				var node any // of the shard's actor; a replaced shard has none
 				if !m.Tombstone && s.ShardOwner != nil {
 					node = s.ShardOwner(db, shard)
 				}
@@ -46,7 +46,7 @@ func (s *Source) shards(ctx context.Context, scope Scope) iter.Seq2[[]any, error
 
 func (s *Source) indexes(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
 	return within(ctx, scope, func(db *layer.Database, yield func([]any, error) bool) error {
-		indexes, _, err := Standing(ctx, db)
+		indexes, _, err := Lags(ctx, db)
 		if err != nil {
 			return err
 		}

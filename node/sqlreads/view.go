@@ -51,11 +51,11 @@ func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, err
 	})
 }
 
-// Reduce implements exec.Reducer. The layer groups each of several keys by itself, so that there is no one row for all
-// of them.
+// Reduce implements exec.Reducer. The layer groups each of several keys separately, so a reduction of several keys to a
+// single row is refused.
 func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows, error) {
 	if read.Keys != nil && read.GroupLevel == 0 {
-		return nil, &exec.ReadError{Kind: exec.Unsupported, Message: "a reduction of several keys needs groups"}
+		return nil, &exec.ReadError{Kind: exec.Unsupported, Message: "a reduction of several keys must be grouped"}
 	}
 	ix, err := d.index(ctx, read.Design, read.Update)
 	if err != nil {
@@ -99,7 +99,7 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 	})
 }
 
-// index opens an index, brought up to date as asked.
+// index opens an index after bringing it up to date as asked.
 func (d *database) index(ctx context.Context, name string, mode exec.UpdateMode) (*layer.Index, error) {
 	design, err := d.db.Design(ctx, designPrefix+name)
 	if err != nil {
@@ -109,17 +109,17 @@ func (d *database) index(ctx context.Context, name string, mode exec.UpdateMode)
 	return ix, d.ensure(ctx, ix, mode)()
 }
 
-// whole says that a view is read in all partitions, one after the other.
+// whole reports whether a view is to be read in all partitions.
 func whole(ix *layer.Index, partition string) bool { return ix.Design().Partitioned && partition == "" }
 
-// inPartition names the partition that a view is read in, where its design document is partitioned.
+// inPartition sets the partition of a query if the design document is partitioned.
 func inPartition(q *layer.ViewQuery, ix *layer.Index, name string) {
 	if ix.Design().Partitioned {
 		q.Partition = name
 	}
 }
 
-// onceUpdated is the mode for one of several reads of a view, the first of which brings it up to date.
+// onceUpdated returns the mode for one of several reads of a view. Only the first brings it up to date.
 func onceUpdated(mode exec.UpdateMode, first bool) exec.UpdateMode {
 	if first {
 		return mode
@@ -127,7 +127,7 @@ func onceUpdated(mode exec.UpdateMode, first bool) exec.UpdateMode {
 	return exec.UpdateFalse
 }
 
-// ensure brings an index up to date. A snapshot's stays as it was.
+// ensure returns a function that brings an index up to date, but not that of a snapshot.
 func (d *database) ensure(ctx context.Context, ix *layer.Index, mode exec.UpdateMode) func() error {
 	return func() error {
 		if d.pin != nil {
@@ -137,7 +137,7 @@ func (d *database) ensure(ctx context.Context, ix *layer.Index, mode exec.Update
 	}
 }
 
-// freshness says which rows an answer may be of.
+// freshness sets how up to date the rows must be.
 func (d *database) freshness(q *layer.ViewQuery, mode exec.UpdateMode) {
 	if d.pin == nil {
 		q.Fresh = mode == exec.UpdateTrue
@@ -146,8 +146,8 @@ func (d *database) freshness(q *layer.ViewQuery, mode exec.UpdateMode) {
 	}
 }
 
-// begin begins a query. Where a snapshot was taken before the index was up to date, it is brought up to date for the
-// next one.
+// begin starts a query. If a snapshot was taken before the index was up to date, begin requests an update, so that the
+// next snapshot finds it up to date, and returns an error.
 func begin[R any](ctx context.Context, d *database, ix *layer.Index, mode exec.UpdateMode,
 	query func() (R, error)) (R, error) {
 	if d.pin == nil {
@@ -156,14 +156,14 @@ func begin[R any](ctx context.Context, d *database, ix *layer.Index, mode exec.U
 	result, err := query()
 	var e *layer.Error
 	if errors.As(err, &e) && e.Name == layer.IndexBehind {
-		_ = d.source.Ensure(ctx, d.pin.live, ix.Design(), exec.UpdateLazy) // the error says what matters
+		_ = d.source.Ensure(ctx, d.pin.live, ix.Design(), exec.UpdateLazy) // the error below matters more
 		err = stale(strings.TrimPrefix(ix.Design().ID, designPrefix))
 	}
 	return result, err
 }
 
-// viewQuery turns a range whose ends do not depend on the direction, or keys in the order of the read, into the
-// layer's.
+// viewQuery returns the layer's query for a range, whose ends do not depend on the direction, or for keys in the order
+// of the read.
 func viewQuery(view string, low, high json.RawMessage, keys []json.RawMessage, descending bool) layer.ViewQuery {
 	q := layer.ViewQuery{View: view, StartKey: low, EndKey: high, Descending: descending}
 	if descending {
@@ -179,7 +179,8 @@ func viewQuery(view string, low, high json.RawMessage, keys []json.RawMessage, d
 	return q
 }
 
-// isEmptyRange tells a range from end to start, an error over HTTP and empty in SQL.
+// isEmptyRange reports whether err is about a range whose start is behind its end. HTTP returns that error; in SQL such
+// a range is empty.
 func isEmptyRange(err error) bool {
 	var e *layer.Error
 	return errors.As(err, &e) && e.Name == "query_parse_error"

@@ -1,8 +1,9 @@
-// Package advisory is the advisory locks of PostgreSQL (section 13.3.5): locks on numbers whose meaning only the
-// clients know. They are held by sessions and transactions of one node, and exclude one another on that node alone.
+// Package advisory implements PostgreSQL's advisory locks (section 13.3.5): locks on numbers whose meaning only the
+// clients know. Sessions and transactions of one node hold them; they do not exclude those of other nodes.
 package advisory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -10,32 +11,32 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// maxLocks bounds the locks of one owner.
+// maxLocks limits the locks of one owner.
 const maxLocks = 10_000
 
-// Key is what is locked: a number of 64 bits, or two of 32, which are other keys.
+// Key is the key of a lock: one number of 64 bits or two of 32 bits. The two forms never collide.
 type Key struct {
 	Database string
 	Number   int64
 	Pair     bool
 }
 
-// Locks are the locks of a node. Safe for concurrent use.
+// Locks is the lock table of a node. It is safe for concurrent use.
 type Locks struct {
 	mu   sync.Mutex
 	held map[Key]*lock
 }
 
-// New makes a table without locks.
+// New returns an empty lock table.
 func New() *Locks { return &Locks{held: map[Key]*lock{}} }
 
-// lock is a key that somebody holds or waits for.
+// lock is a key that has a holder or a waiter.
 type lock struct {
 	holders map[*Owner]*hold
-	waiting []*request // in the order in which they came
+	waiting []*request // in the order of their arrival
 }
 
-// hold is how often an owner has a key: for the session, and for the transaction.
+// hold counts how often an owner holds a key, for the session and for the transaction.
 type hold struct {
 	session, transaction [2]int // exclusive, shared
 }
@@ -43,19 +44,21 @@ type hold struct {
 func (h *hold) exclusive() bool { return h.session[0]+h.transaction[0] > 0 }
 func (h *hold) empty() bool     { return *h == hold{} }
 
-// request is an owner who waits.
+// request is a waiting owner.
 type request struct {
 	owner   *Owner
 	key     Key
 	shared  bool
-	granted chan struct{} // closed when the owner has the lock
+	granted chan struct{} // closed when the owner gets the lock
 }
 
-// Owner is a session. Its methods are called by one goroutine.
+// Owner is a session. Only one goroutine may call its methods.
 type Owner struct {
+	// PID is the number of the session's process in pg_locks. It is set before the owner takes a lock.
+	PID   int64
 	locks *Locks
-	// What follows is guarded by locks.mu.
-	taken   []grant // those of the transaction, oldest first
+	// The fields below are guarded by locks.mu.
+	taken   []grant // locks of the transaction, oldest first
 	count   int
 	waiting *request
 	keys    map[Key]struct{}
@@ -66,7 +69,7 @@ type grant struct {
 	shared bool
 }
 
-// NewOwner makes an owner without locks. End gives back all that it has.
+// NewOwner returns an owner without locks. End releases all that it holds.
 func (l *Locks) NewOwner() *Owner { return &Owner{locks: l, keys: map[Key]struct{}{}} }
 
 func mode(shared bool) int {
@@ -76,8 +79,8 @@ func mode(shared bool) int {
 	return 0
 }
 
-// free says that an owner may have a key now: nobody else holds it in a way that excludes that, and where the owner
-// does not hold it already, nobody waits for it who would be passed over.
+// free reports whether an owner can have a key now: no other owner holds it in a conflicting mode, and no other owner
+// is waiting for it, unless this owner holds it already.
 func (l *lock) free(o *Owner, shared bool) bool {
 	mine := l.holders[o] != nil
 	for other, h := range l.holders {
@@ -88,7 +91,39 @@ func (l *lock) free(o *Owner, shared bool) bool {
 	return mine || len(l.waiting) == 0
 }
 
-// Try takes a lock if it is free, for the transaction or the session.
+// Held is a lock that a session holds or waits for.
+type Held struct {
+	Key     Key
+	PID     int64
+	Shared  bool
+	Granted bool
+}
+
+// List returns all locks, in the order of their keys.
+func (l *Locks) List() []Held {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []Held
+	for key, k := range l.held {
+		for o, h := range k.holders {
+			for _, shared := range []bool{false, true} {
+				if m := mode(shared); h.session[m]+h.transaction[m] > 0 {
+					out = append(out, Held{Key: key, PID: o.PID, Shared: shared, Granted: true})
+				}
+			}
+		}
+		for _, r := range k.waiting {
+			out = append(out, Held{Key: key, PID: r.owner.PID, Shared: r.shared})
+		}
+	}
+	slices.SortFunc(out, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(a.Key.Database, b.Key.Database), cmp.Compare(a.Key.Number, b.Key.Number),
+			cmp.Compare(a.PID, b.PID))
+	})
+	return out
+}
+
+// Try takes a lock for the transaction or the session if it is free.
 func (o *Owner) Try(key Key, shared, transaction bool) (bool, error) {
 	o.locks.mu.Lock()
 	defer o.locks.mu.Unlock()
@@ -134,7 +169,7 @@ func (o *Owner) Lock(ctx context.Context, key Key, shared, transaction bool) err
 	defer o.locks.mu.Unlock()
 	select {
 	case <-r.granted:
-		// It has been given to the owner as the session's; the hold says whose it is.
+		// The lock was granted to the session; move it to the transaction.
 		if transaction {
 			h := o.locks.held[key].holders[o]
 			h.session[mode(shared)]--
@@ -148,7 +183,7 @@ func (o *Owner) Lock(ctx context.Context, key Key, shared, transaction bool) err
 	}
 }
 
-// Unlock gives back one lock of the session. It answers false where the session has none.
+// Unlock releases one lock of the session. It returns false if the session does not hold it.
 func (o *Owner) Unlock(key Key, shared bool) bool {
 	o.locks.mu.Lock()
 	defer o.locks.mu.Unlock()
@@ -162,7 +197,7 @@ func (o *Owner) Unlock(key Key, shared bool) bool {
 	return true
 }
 
-// UnlockAll gives back all locks of the session.
+// UnlockAll releases all locks of the session.
 func (o *Owner) UnlockAll() {
 	o.locks.mu.Lock()
 	defer o.locks.mu.Unlock()
@@ -174,14 +209,14 @@ func (o *Owner) UnlockAll() {
 	}
 }
 
-// Mark is a place that EndTransaction can go back to: a savepoint.
+// Mark returns a position for EndTransaction, for example at a savepoint.
 func (o *Owner) Mark() int {
 	o.locks.mu.Lock()
 	defer o.locks.mu.Unlock()
 	return len(o.taken)
 }
 
-// EndTransaction gives back the locks that the transaction has taken since a mark, 0 for all.
+// EndTransaction releases the locks that the transaction has taken since a mark; 0 means all.
 func (o *Owner) EndTransaction(mark int) {
 	o.locks.mu.Lock()
 	defer o.locks.mu.Unlock()
@@ -194,13 +229,13 @@ func (o *Owner) EndTransaction(mark int) {
 	}
 }
 
-// End gives back everything.
+// End releases all locks.
 func (o *Owner) End() {
 	o.EndTransaction(0)
 	o.UnlockAll()
 }
 
-// The rest is called with mu locked.
+// The functions below are called with mu locked.
 
 func (l *Locks) lock(key Key) *lock {
 	k := l.held[key]
@@ -227,7 +262,7 @@ func (o *Owner) grant(l *lock, key Key, shared, transaction bool) {
 	}
 }
 
-// settle forgets who holds a key no more, and gives it to those who wait first.
+// settle removes a key's holds that are zero, and grants the key to the first waiters that can have it.
 func (l *Locks) settle(key Key) {
 	k := l.held[key]
 	for o, h := range k.holders {
@@ -239,7 +274,7 @@ func (l *Locks) settle(key Key) {
 	for len(k.waiting) > 0 {
 		r := k.waiting[0]
 		rest := k.waiting[1:]
-		k.waiting = nil // those behind do not count
+		k.waiting = nil // ignore the waiters after this one
 		if !k.free(r.owner, r.shared) {
 			k.waiting = append([]*request{r}, rest...)
 			break
@@ -263,7 +298,7 @@ func (l *Locks) withdraw(r *request) {
 	l.settle(r.key)
 }
 
-// deadlocked says that an owner who waits now waits for itself, over others who wait.
+// deadlocked reports whether a waiting owner is waiting for itself through other waiters.
 func (l *Locks) deadlocked(o *Owner) bool {
 	seen := map[*Owner]bool{}
 	var walk func(x *Owner) bool

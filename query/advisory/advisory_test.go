@@ -78,12 +78,12 @@ func TestOwner_Lock(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-second:
-			t.Fatalf("has a lock that another holds: %v", err)
+			t.Fatalf("got a lock that another owner holds: %v", err)
 		default:
 		}
-		// Who waits comes before who asks now.
+		// A waiting owner comes before a new one.
 		if try(t, a, key(1), true, false) {
-			t.Error("passed over the one that waits")
+			t.Error("overtook the waiting owner")
 		}
 		b.EndTransaction(0)
 		if err := <-second; err != nil {
@@ -110,13 +110,13 @@ func TestOwner_LockCanceled(t *testing.T) {
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		if err := <-shared; err != nil { // it waited for b alone
+		if err := <-shared; err != nil { // it was waiting for b only
 			t.Errorf("got %v", err)
 		}
 		a.End()
 		c.End()
 		if !try(t, b, key(1), false, false) {
-			t.Error("something is left")
+			t.Error("locks are left")
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// onlyWindow says that a name is an aggregate's only behind WITHIN GROUP, and a window function's elsewhere.
+// onlyWindow reports whether a name is an aggregate only with WITHIN GROUP, and a window function otherwise.
 func onlyWindow(name string) bool { return window.Funcs[name] != nil }
 
 // aggregate binds an aggregate over the rows of this query.
@@ -49,7 +49,7 @@ func (b *binder) aggregate(n *ast.Call, sc *scope) (exec.Expr, error) {
 	return &refs.Agg{Index: len(sc.query.Aggs) - 1, Typ: typ, Text: c.Text, Off: n.Pos(), Coll: coll}, nil
 }
 
-// aggCall resolves an aggregate's overload, arguments, filter and order. The scope is that of the arguments.
+// aggCall resolves an aggregate's overload, arguments, filter and order. sc is the scope of the arguments.
 func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, error) {
 	name := n.Name[len(n.Name)-1]
 	c := &exec.AggCall{Distinct: n.Distinct}
@@ -111,7 +111,7 @@ func exprTypes(list []exec.Expr) []types.OID {
 	return oids
 }
 
-// plainAggregate finds an aggregate without WITHIN GROUP.
+// plainAggregate resolves an aggregate without WITHIN GROUP.
 func (b *binder) plainAggregate(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	name := n.Name[len(n.Name)-1]
 	candidates := funcs.Aggregates[name]
@@ -149,12 +149,11 @@ func (b *binder) plainAggregate(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	return err
 }
 
-// severalKinds are aggregates of numbers and of other values, or of arrays and of their items, between which a literal
-// does not choose.
+// severalKinds lists the aggregates with overloads for numbers and other values, or for arrays and items. A literal
+// does not choose between them.
 var severalKinds = []string{"sum", "avg", "bit_and", "bit_or", "bit_xor", "array_agg"}
 
-// aggregateOrder binds ORDER BY within the brackets. DISTINCT sorts too: what it leaves comes in the order of the
-// arguments.
+// aggregateOrder binds ORDER BY in the parentheses of an aggregate. DISTINCT sorts too, by the arguments.
 func (b *binder) aggregateOrder(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	var keys []string
 	for _, it := range n.Order {
@@ -201,7 +200,7 @@ func (b *binder) aggregateOrder(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	return nil
 }
 
-// addOrder sorts what an aggregate is given by an expression.
+// addOrder sorts the input of an aggregate by an expression.
 func (b *binder) addOrder(c *exec.AggCall, e exec.Expr, it ast.OrderItem) error {
 	if e.Type() == types.JSON {
 		return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type json").
@@ -217,7 +216,7 @@ func (b *binder) addOrder(c *exec.AggCall, e exec.Expr, it ast.OrderItem) error 
 	return nil
 }
 
-// orderedSet finds an aggregate with WITHIN GROUP: its arguments are direct ones, and those that are sorted.
+// orderedSet resolves an aggregate with WITHIN GROUP. It has direct arguments and sorted ones.
 func (b *binder) orderedSet(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	name := n.Name[len(n.Name)-1]
 	candidates := funcs.Aggregates[name]
@@ -269,8 +268,8 @@ func (b *binder) orderedSet(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	return nil
 }
 
-// notOrderedSet is the error for WITHIN GROUP behind something else: that there is no such function with the arguments
-// and what is sorted together, as PostgreSQL looks for one.
+// notOrderedSet returns the error for WITHIN GROUP after a function that is no ordered-set aggregate. PostgreSQL looks
+// for a function of the direct and the sorted arguments together.
 func (b *binder) notOrderedSet(n *ast.Call, sc *scope) error {
 	args, err := b.exprs(n.Args, sc)
 	if err != nil {
@@ -295,7 +294,7 @@ func (b *binder) notOrderedSet(n *ast.Call, sc *scope) error {
 	return typing.NoFunction(name, args, n.Pos())
 }
 
-// direct moves the direct arguments of ordered-set aggregates behind the grouping.
+// direct rewrites the direct arguments of ordered-set aggregates for the output of the grouping.
 func (g *grouper) direct() error {
 	for i := range g.q.Aggs {
 		list := g.q.Aggs[i].Direct

@@ -1,5 +1,5 @@
-// Package bind gives the names and operators of a parsed statement their meaning: relations, columns, functions, types
-// and collations. What it cannot do it refuses, with the place and a hint. Its result, Bound, is immutable and may be
+// Package bind resolves the names and operators of a parsed statement: relations, columns, functions, types and
+// collations. It refuses what it cannot resolve, with a position and a hint. Its result, Bound, is immutable and may be
 // planned many times.
 package bind
 
@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
-	_ "github.com/divandb/divan/query/funcs/times" // registers its functions, as the other families do
+	_ "github.com/divandb/divan/query/funcs/times" // registers its functions, as do the other families
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
@@ -19,21 +19,21 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// Resolver is what binding and planning ask about names. It is one session's, at one moment.
+// Resolver answers the questions of binding and planning about names. It belongs to one session at one moment.
 type Resolver interface {
-	// Database is the session's database, opened; nil for the virtual database "divan".
+	// Database returns the session's database; nil for the virtual database "divan".
 	Database(ctx context.Context) (exec.Database, error)
-	// DatabaseName is its name.
+	// DatabaseName returns the name of the session's database.
 	DatabaseName() string
-	// Relation finds a made-up relation (pg_catalog, information_schema, divan); nil for none.
+	// Relation finds a virtual relation (pg_catalog, information_schema, divan); nil if there is none.
 	Relation(schema, name string) exec.Relation
-	// HasSchema says that a schema of made-up relations exists.
+	// HasSchema reports whether a schema of virtual relations exists.
 	HasSchema(schema string) bool
-	// SearchPath is where unqualified names are looked for, pg_catalog aside.
+	// SearchPath lists the schemas that unqualified names are looked up in, without pg_catalog.
 	SearchPath() []string
-	// RelationOID is that of a relation of the database, in the catalogue.
+	// RelationOID returns the catalogue's OID of a relation of the database.
 	RelationOID(schema, name string) int64
-	// UpdateMode is how fresh views must be in this session.
+	// UpdateMode returns how fresh views must be in this session.
 	UpdateMode() exec.UpdateMode
 }
 
@@ -41,33 +41,47 @@ type Resolver interface {
 type Bound struct {
 	Query  *Query
 	Params []types.OID
-	// loose are the parameters that are compared with jsonb, which may be texts that are no JSON.
+	// loose marks the parameters that are compared with jsonb and may be texts that are not JSON.
 	loose []bool
-	// Columns of the result.
+	// Columns are the columns of the result.
 	Columns []exec.Column
 	Db      exec.Database
 	Update  exec.UpdateMode
-	// path and lookups are what names were resolved by, and to.
+	// Nested is set if a query of an expression reads the store. Such a query is planned when it is first run.
+	Nested bool
+	// path is the search path that names were resolved with, lookups what they were resolved to.
 	path    []string
 	lookups []lookup
 }
 
-// Loose says that a parameter is compared with jsonb: a value that is not valid JSON is the string that it spells.
+// Loose reports whether a parameter is compared with jsonb. A value that is not valid JSON is then the JSON string of
+// its characters.
 func (b *Bound) Loose(i int) bool { return i < len(b.loose) && b.loose[i] }
 
-// lookup is a relation of the store that a name was resolved to.
+// lookup is a name that was resolved to a relation of the store.
 type lookup struct {
 	schema, name string
 	off          int
 	found        UserScan
 }
 
-// UsesStore says that the query reads a database.
+// UsesStore reports whether the query reads a database.
 func (b *Bound) UsesStore() bool { return b.Query.user || len(b.lookups) > 0 }
 
-// Refreshed is b for another execution: with the database opened again, which fails where the user may not read it any
-// more or it is gone, and the update mode of now. It answers nil where a name means something else by now, so that the
-// statement has to be bound again.
+// Views returns the views that the statement refers to.
+func (b *Bound) Views() []exec.ViewUse {
+	var out []exec.ViewUse
+	for _, l := range b.lookups {
+		if l.found.Rel.Kind == exec.ReadView {
+			out = append(out, exec.ViewUse{Design: l.found.Design, Update: b.Update})
+		}
+	}
+	return out
+}
+
+// Refreshed returns b for another execution, with the current update mode and with the database opened again. That
+// fails if the database is gone or the user may no longer read it. Refreshed returns nil if a name resolves differently
+// now; the statement must then be bound again.
 func (b *Bound) Refreshed(w *work.Work, r Resolver) (*Bound, error) {
 	if !slices.Equal(b.path, r.SearchPath()) {
 		return nil, nil
@@ -96,31 +110,32 @@ func (b *Bound) Refreshed(w *work.Work, r Resolver) (*Bound, error) {
 	return &again, nil
 }
 
-// Query is one SELECT, or a UNION of two.
+// Query is a bound SELECT or VALUES, or a set operation on two queries.
 type Query struct {
 	From  From
 	Width int // of the row buffer
 	Where []exec.Expr
 	Keys  []exec.Expr // GROUP BY
-	// Sets are its grouping sets, as indexes of Keys; nil for one set of all keys.
+	// Sets are the grouping sets as indexes of Keys; nil for one set of all keys.
 	Sets [][]int
 	Aggs []exec.AggCall
-	// aggKeys finds an aggregate that computes the same.
+	// aggKeys finds an equal aggregate.
 	aggKeys map[string]int
 	Group   bool
-	// grouping is a GROUPING() of this query.
+	// grouping is a GROUPING() call of this query.
 	grouping *ast.Call
 	Having   []exec.Expr
-	// windows come after grouping: their results stand behind its columns.
+	// Windows are computed after grouping. Their results follow its columns.
 	Windows []window.Call
-	// windowKeys finds a window function that computes the same.
+	// windowKeys finds an equal window function.
 	windowKeys map[string]int
-	// targets are the select list and behind it what only ORDER BY needs; keep is how many are the select list.
+	// Targets are the select list followed by expressions that only ORDER BY needs. keep is the length of the select
+	// list.
 	Targets []exec.Expr
-	// SetFuncs are the functions that return rows in the select list and ORDER BY, whose values stand behind the
-	// columns of the windows; GroupFuncs those of GROUP BY, whose values stand behind the columns of FROM.
+	// SetFuncs are the functions that return rows in the select list and ORDER BY; their values follow the columns of
+	// the windows. GroupFuncs are those of GROUP BY; their values follow the columns of FROM.
 	SetFuncs, GroupFuncs []*SetFunc
-	// setKeys finds a function that gives the same rows.
+	// setKeys finds an equal function that returns rows.
 	setKeys    map[string]int
 	Keep       int
 	Columns    []exec.Column
@@ -131,16 +146,18 @@ type Query struct {
 	Limit      exec.Expr
 	Skip       exec.Expr
 
-	Ctes        []*CTE        // of its WITH list
-	Values      [][]exec.Expr // of VALUES, by row
-	Left, Right *Query        // of an operation on sets
+	Ctes        []*CTE        // the WITH list
+	Values      [][]exec.Expr // rows of VALUES
+	Left, Right *Query        // of a set operation
 	Op          ast.SetOp
-	UnionAll    bool            // ALL of any of them
-	Work        *exec.WorkTable // of a recursive one
+	UnionAll    bool            // with ALL
+	Work        *exec.WorkTable // of a recursive query
 
 	Correlated bool
-	// user says that the store is read below here.
+	// user is set if this query or one below it reads the store.
 	user bool
+	// follow is set if it, or a query in its FROM, reads the feed without end.
+	follow bool
 }
 
 // binder resolves one statement.
@@ -149,19 +166,21 @@ type binder struct {
 	work    *work.Work
 	r       Resolver
 	plan    Planner
-	columns map[*exec.Col]int // where they stand
+	columns map[*exec.Col]int // and their positions
 	lookups []lookup
 	db      exec.Database
 	opened  bool
 	depth   int
-	// volatile counts calls of volatile functions, steps the steps of recursive queries around.
+	// volatile counts the calls of volatile functions, steps the recursive steps around the current query.
 	volatile, steps int
-	cte             *CTE // that is being bound
-	sublinks        int  // sub-queries of expressions around
+	cte             *CTE // the one being bound
+	sublinks        int  // sub-queries of expressions around the current one
+	nested          bool // one of them reads the store
+	side            bool // the next query is a side of a set operation
 }
 
-// Planner makes the plan of a bound query: package plan, which stands above this one.
-type Planner func(q *Query, db exec.Database, st *exec.State) (exec.Plan, error)
+// Planner plans a bound query. Package plan, which imports this one, implements it.
+type Planner func(q *Query, st *exec.State) (exec.Plan, error)
 
 func newBinder(w *work.Work, r Resolver, plan Planner, given []types.OID) *binder {
 	return &binder{work: w, r: r, plan: plan, columns: map[*exec.Col]int{},
@@ -182,44 +201,49 @@ func Bind(w *work.Work, q *ast.Query, r Resolver, plan Planner, given []types.OI
 	}
 	for i, t := range b.Params {
 		if t == 0 {
-			// What nothing says a word about is text.
+			// A parameter whose type nothing determines is text.
 			if err := b.SetParam(&exec.Param{Index: i}, types.Text); err != nil {
 				return nil, err
 			}
 		}
 	}
 	out := &Bound{Query: bq, Params: b.Params, loose: b.Loose, Columns: bq.Columns, Db: b.db,
-		Update: r.UpdateMode(), path: r.SearchPath(), lookups: b.lookups}
+		Update: r.UpdateMode(), path: r.SearchPath(), lookups: b.lookups,
+		Nested: b.nested}
 	return out, nil
 }
 
-// scope is where names of one query are looked up.
+// scope is the scope of the names of one query.
 type scope struct {
 	parent *scope
 	rels   []*relation
-	width  int
-	ctes   map[string]*CTE
-	query  *Query
-	// windows are those of the WINDOW clause, by name.
+	// star are the columns of *, in their order: those of USING come first.
+	star  []starColumn
+	width int
+	ctes  map[string]*CTE
+	query *Query
+	// windows are the windows of the WINDOW clause by name.
 	windows map[string]*ast.Window
-	// inAggregate and the like forbid what may not nest.
-	noAggregates string // the clause's name where aggregates and window functions are forbidden
-	noWindows    string // where window functions alone are
-	sets         bool   // where functions that return rows may be called: the select list, GROUP BY and ORDER BY,
-	noSets       string // but not here
+	// The following fields say what is forbidden at this place.
+	noAggregates string // the name of the clause that forbids aggregates and window functions
+	noWindows    string // the name of the clause that forbids window functions only
+	sets         bool   // functions that return rows are allowed: in the select list, GROUP BY and ORDER BY,
+	noSets       string // but not in this part of them
 	inAggregate  bool
 	inWindow     bool
-	// limit restricts which relations are seen: a LATERAL item sees those before it, others none.
+	// side is set for a side of a set operation, whose parameters take their types from the other side.
+	side bool
+	// seen limits the visible relations: a LATERAL item sees those before it, other items none.
 	seen int
 }
 
-// CTE is a WITH query. It is bound once, before what it stands in.
+// CTE is an item of WITH. It is bound once, before the query it belongs to.
 type CTE struct {
 	sel     *ast.Select
 	columns []string
 	scope   *scope // where it was written
 	name    string
-	// recursive ones may name themselves; while that part is bound, work and result describe the rows of the last
+	// recursive CTEs may refer to themselves. While that part is bound, work and result describe the rows of the last
 	// round.
 	recursive bool
 	work      *exec.WorkTable
@@ -227,26 +251,26 @@ type CTE struct {
 
 	Query  *Query
 	Handle *exec.CTE
-	// materialize is what was asked for, volatile that it calls a function that gives something else every time, and
-	// inStep that it is a part of a recursive query's step, so that its rows are good for one round.
+	// materialize is the [NOT] MATERIALIZED option. volatile is set if the query calls a volatile function. InStep is
+	// set if it is part of the step of a recursive query, so that its rows are valid for one round.
 	materialize      string
 	volatile, InStep bool
-	// refs counts where it is named, deep those below the level of its WITH.
+	// refs counts the references, deep those in levels below its WITH.
 	refs, deep int
 
-	// at is where the name stands, owner the scope whose WITH has it, steps how many steps of recursive queries are
-	// around that, and binding is set while it is bound.
+	// at is the position of the name, owner the scope of its WITH, steps the number of recursive steps around that.
+	// binding is set while it is being bound.
 	at      int
 	owner   *scope
 	steps   int
 	binding bool
 
-	sublinks int // around the part that may name it
+	sublinks int // around the part that may refer to it
 }
 
-// computedOnce says whether the rows of c are kept, or c is a sub-query wherever it is named. The rules are
-// PostgreSQL's (inline_cte in subselect.c), but that a recursive query that is named once, on the level of its WITH,
-// needs no memory for its rows. A query that looks at rows around its WITH can be computed there only.
+// ComputedOnce reports whether the rows of c are computed once and kept. Otherwise c is a sub-query at each reference.
+// The rules are PostgreSQL's (inline_cte in subselect.c), except that a recursive query with one reference, on the
+// level of its WITH, does not keep its rows. A query that refers to rows around its WITH can be computed only there.
 func (c *CTE) ComputedOnce() bool {
 	switch {
 	case c.refs == 0:
@@ -260,35 +284,43 @@ func (c *CTE) ComputedOnce() bool {
 // relation is an item of FROM with its columns.
 type relation struct {
 	alias  string
-	schema string // "" for anything with an alias or derived
+	schema string // "" for derived tables and anything with an alias
 	cols   []relColumn
-	// outer says that an outer join may find no row of it.
+	// outer reports whether an outer join may have no row of it.
 	outer bool
-	// scalar says that it is a function of one column, for which its name stands too.
+	// scalar reports whether it is a function of one column; its name then refers to that column too.
 	scalar bool
-	// user is set for relations of the store; oid for those of the catalogue.
+	// user is set for relations of the store, oid for those of the catalogue.
 	user *UserScan
 	oid  int64
 }
+
+// starColumn is a column of a relation.
+type starColumn struct {
+	rel *relation
+	at  int // in its cols
+}
+
+func (c starColumn) column() *relColumn { return &c.rel.cols[c.at] }
 
 type relColumn struct {
 	name   string
 	typ    types.OID
 	mod    int32
 	index  int
-	hidden bool // one of the two columns of a USING: only by its qualified name
+	hidden bool // one of the two columns of USING: visible only by its qualified name
 	// merged is the COALESCE of a FULL JOIN USING.
 	merged exec.Expr
 	fields []exec.Column // of a record
 	origin exec.Origin
-	// collation that the column was made with in a sub-query; nil for the default.
+	// collation is the collation that the column got in a sub-query; nil for the default.
 	collation *types.Collation
 }
 
-// nodeSize is about what a bound node and what was written for it take of memory, in bytes.
+// nodeSize is the approximate memory of a bound node and its source in bytes.
 const nodeSize = 160
 
-// enter begins a node: it counts the depth, the memory and the time. Whoever enters leaves by taking one from depth.
+// enter begins a node: it counts the depth, the memory and the time. The caller must decrement depth at the end.
 func (b *binder) enter(off int) error {
 	if err := b.work.Spend(1); err != nil {
 		return sqlstate.Locate(err, off)
@@ -302,7 +334,7 @@ func (b *binder) enter(off int) error {
 	return nil
 }
 
-// query binds a SELECT or UNION in the scope around it.
+// query binds a SELECT, VALUES or set operation in the scope around it.
 func (b *binder) query(s *ast.Select, parent *scope) (*Query, error) {
 	if err := b.enter(s.Pos()); err != nil {
 		return nil, err
@@ -311,7 +343,8 @@ func (b *binder) query(s *ast.Select, parent *scope) (*Query, error) {
 	if err := refuse.Clauses(s); err != nil {
 		return nil, err
 	}
-	sc := &scope{parent: parent, query: &Query{}}
+	sc := &scope{parent: parent, query: &Query{}, side: b.side}
+	b.side = false
 	if len(s.With) > 0 {
 		if err := b.with(s, sc); err != nil {
 			return nil, err
@@ -367,6 +400,9 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := b.unusedWindows(s.Windows, sc); err != nil {
+		return nil, err
+	}
 	q.Group = q.Group || len(q.Aggs) > 0
 	if q.grouping != nil && !q.Group {
 		return nil, sqlstate.Locate(errGrouping, q.grouping.Args[0].Pos())
@@ -380,12 +416,13 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 	return q, nil
 }
 
-// finish moves the expressions behind the grouping and the windows, and settles DISTINCT and ORDER BY.
+// finish rewrites the expressions for the output of the grouping and the windows, and resolves DISTINCT and ORDER BY.
 func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Expr, names []exec.Column,
 	having exec.Expr, order []boundOrder) error {
 	q := sc.query
 	var err error
 	if q.Group {
+		g.dependent(targets, order, having)
 		for i := range targets {
 			if targets[i], err = g.after(targets[i]); err != nil {
 				return err
@@ -427,7 +464,7 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 		if i < 0 {
 			if q.Distinct {
 				return sqlstate.New(sqlstate.InvalidColumnReference,
-					"for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(o.item.Expr.Pos())
+					"for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(startOf(o.item.Expr))
 			}
 			i = len(q.Targets)
 			q.Targets = append(q.Targets, g.place(o.expr))
@@ -447,7 +484,7 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 	return b.distinctOn(s, sc, g)
 }
 
-// conjuncts cuts a condition at its ANDs.
+// conjuncts splits a condition at its ANDs.
 func conjuncts(e exec.Expr) []exec.Expr {
 	if l, ok := e.(*exec.Logic); ok && l.Op == "and" {
 		var out []exec.Expr

@@ -107,7 +107,7 @@ func (b *binder) args(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 	return b.exprs(n.Args, sc)
 }
 
-// namedArgs puts arguments that are given by name where they belong, and defaults in the place of others.
+// namedArgs puts named arguments in their places and fills the others with defaults.
 func (b *binder) namedArgs(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 	name := n.Name[len(n.Name)-1]
 	list := slices.Clone(funcs.Functions[name])
@@ -161,11 +161,15 @@ func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	if typing.Untyped(args[0]) {
-		if args[0], err = b.Coerce(args[0], types.Text, types.Implicit, n.Pos()); err != nil {
+		t := args[1].Type()
+		if t == types.Unknown {
+			t = types.Text
+		}
+		if args[0], err = b.Coerce(args[0], t, types.Implicit, n.Pos()); err != nil {
 			return nil, err
 		}
 	}
-	x, wrap, err := b.once(args[0], n.Pos())
+	x, wrap, err := b.Once(args[0], n.Pos())
 	if err != nil {
 		return nil, err
 	}
@@ -176,14 +180,24 @@ func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if collation.HasLocale(args[1]) {
 		return nil, collation.Unsupported(n.Pos(), "the second argument of NULLIF")
 	}
-	t := x.Type()
-	return wrap(&exec.Case{Whens: []exec.When{{Cond: eq, Result: exec.NullOf(t)}}, Else: x, Typ: t}), nil
+	// It has the type that the comparison gives its first argument.
+	t := typing.NullIfType(x.Type(), args[1].Type())
+	first, err := b.Coerce(x, t, types.Implicit, n.Pos())
+	if err != nil {
+		return nil, err
+	}
+	null := &exec.Const{Typ: t, Mod: modOf(first, sc) + 1}
+	return wrap(&exec.Case{Whens: []exec.When{{Cond: eq, Result: null}}, Else: first, Typ: t}), nil
 }
 
-// callWith finds the function for bound arguments. A function that returns rows is allowed in a select list only.
+// callWith resolves the function for bound arguments. A function that returns rows is only allowed where the scope
+// permits it.
 func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, error) {
 	name := n.Name[len(n.Name)-1]
 	candidates := funcs.Functions[name]
+	if n.Variadic {
+		return b.variadicCall(n, args)
+	}
 	if len(candidates) == 0 {
 		if e, done, err := b.castCall(name, args, n.Pos()); done {
 			return e, err
@@ -202,13 +216,10 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 		}
 		return nil, typing.NoFunction(name, args, n.Pos())
 	}
-	if n.Variadic && fn.Variadic {
-		return nil, sqlstate.Unsupported(n.Pos(), "Give the arguments one by one.", "VARIADIC is not supported")
-	}
 	if fn.Volatility == exec.Volatile {
 		b.volatile++
 	}
-	if name != "pg_typeof" { // which wants to know what is still open
+	if name != "pg_typeof" { // it needs arguments whose types are still open
 		if args, err = b.CoerceArgs(args, fn.Args, fn.Variadic, n.Pos()); err != nil {
 			return nil, err
 		}
@@ -219,7 +230,41 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 	return &exec.Call{Func: fn, Args: args, Typ: typing.ReturnType(fn, args), Off: n.Pos()}, nil
 }
 
-// noProcedure is the error of CALL: there are functions, and no procedures.
+// variadicCall binds f(a, VARIADIC array).
+func (b *binder) variadicCall(n *ast.Call, args []exec.Expr) (exec.Expr, error) {
+	name, last := n.Name[len(n.Name)-1], len(args)-1
+	for _, fn := range funcs.Functions[name] {
+		if !fn.Variadic || len(fn.Args) != len(args) {
+			continue
+		}
+		if _, ok := typing.Score(fn.Args[:last], false, args[:last]); !ok {
+			continue
+		}
+		of, at := fn.Args[last], n.Args[last].Pos()
+		if of == exec.AnyValue {
+			if typing.Untyped(args[last]) || types.ElemOf(args[last].Type()) == 0 {
+				return nil, sqlstate.New(sqlstate.DatatypeMismatch, "VARIADIC argument must be an array").At(at)
+			}
+		} else if types.CastContext(args[last].Type(), types.ArrayOf(of)) != types.Implicit {
+			continue
+		}
+		out, err := b.CoerceArgs(args[:last], fn.Args[:last], false, n.Pos())
+		if err != nil {
+			return nil, err
+		}
+		array := args[last]
+		if of != exec.AnyValue {
+			if array, err = b.Coerce(array, types.ArrayOf(of), types.Implicit, at); err != nil {
+				return nil, err
+			}
+		}
+		return &exec.Call{Func: exec.Spread(fn, name == "format"), Args: append(out, array), Typ: fn.Ret,
+			Off: n.Pos()}, nil
+	}
+	return nil, typing.NoFunction(name, args, n.Pos())
+}
+
+// noProcedure returns the error of CALL: there are no procedures, only functions.
 func (b *binder) noProcedure(n *ast.Call, sc *scope) error {
 	args, err := b.args(n, sc)
 	if err != nil {
@@ -242,7 +287,7 @@ func (b *binder) noProcedure(n *ast.Call, sc *scope) error {
 		WithHint("No procedure matches the given name and argument types. You might need to add explicit type casts.")
 }
 
-// castCall is a type's name in call syntax: int4('5'), text(x), date(ts).
+// castCall binds a cast written as a call: int4('5'), text(x), date(ts).
 func (b *binder) castCall(name string, args []exec.Expr, off int) (exec.Expr, bool, error) {
 	to, ok := types.ByName(name)
 	if !ok || len(args) != 1 {

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// column resolves a name from the inside out. The level at which it is found is the depth at run time.
+// column resolves a name from the innermost scope outwards. The number of scopes passed is its depth at run time.
 func (b *binder) column(n *ast.Column, sc *scope) (exec.Expr, error) {
 	if n.Star && len(n.Parts) == 0 {
 		return nil, refuse.Syntax(n.Pos(), "* is not allowed here")
@@ -18,7 +18,7 @@ func (b *binder) column(n *ast.Column, sc *scope) (exec.Expr, error) {
 	depth := 0
 	for s := sc; s != nil; s = s.parent {
 		if s.query == nil {
-			continue // passes names on, is no level of its own
+			continue // only passes names on; not a level at run time
 		}
 		find := b.columnIn
 		if n.Star {
@@ -39,7 +39,7 @@ func (b *binder) column(n *ast.Column, sc *scope) (exec.Expr, error) {
 	return nil, b.noColumn(n, sc)
 }
 
-// wholeRow is relation.* in an expression, the row of it.
+// wholeRow binds relation.* in an expression, the relation's row.
 func wholeRow(n *ast.Column, sc *scope) (exec.Expr, error) {
 	for _, r := range sc.rels {
 		if r.alias == n.Parts[len(n.Parts)-1] && (len(n.Parts) == 1 || r.schema == n.Parts[len(n.Parts)-2]) {
@@ -49,7 +49,7 @@ func wholeRow(n *ast.Column, sc *scope) (exec.Expr, error) {
 	return nil, nil
 }
 
-// outer makes a reference to a level around, and marks the queries between as correlated.
+// outer returns a reference to an enclosing query, and marks the queries in between as correlated.
 func (b *binder) outer(x exec.Expr, sc, found *scope, depth int, off int) (exec.Expr, error) {
 	for s := sc; s != found; s = s.parent {
 		if s.query != nil {
@@ -74,7 +74,7 @@ func (b *binder) outer(x exec.Expr, sc, found *scope, depth int, off int) (exec.
 	return level(c), nil
 }
 
-// columnIn looks for a column among the relations of one scope; nil for not found.
+// columnIn looks up a column in the relations of one scope. It returns nil if there is none.
 func (b *binder) columnIn(n *ast.Column, s *scope) (exec.Expr, error) {
 	name := n.Parts[len(n.Parts)-1]
 	var found *relColumn
@@ -108,7 +108,7 @@ func (b *binder) columnIn(n *ast.Column, s *scope) (exec.Expr, error) {
 		if x := systemColumn(n, visible, b.r.DatabaseName()); x != nil {
 			return x, nil
 		}
-		// A relation's name alone is its whole row.
+		// A relation's name alone refers to its whole row.
 		if len(n.Parts) == 1 {
 			for _, r := range visible {
 				if r.alias != name {
@@ -136,7 +136,8 @@ func (b *binder) columnIn(n *ast.Column, s *scope) (exec.Expr, error) {
 	return c, nil
 }
 
-// systemColumn is tableoid, xmin or ctid of a catalogue relation: constants, as nothing there is ever updated.
+// systemColumn returns tableoid, xmin or ctid of a catalogue relation. They are constants, because catalogue rows are
+// never updated.
 func systemColumn(n *ast.Column, rels []*relation, database string) exec.Expr {
 	for _, r := range rels {
 		if r.oid == 0 || len(n.Parts) > 1 && !r.matches(n.Parts[:len(n.Parts)-1], database) {
@@ -154,7 +155,7 @@ func systemColumn(n *ast.Column, rels []*relation, database string) exec.Expr {
 	return nil
 }
 
-// matches says that the qualifier of a column names r.
+// matches reports whether the qualifier of a column refers to r.
 func (r *relation) matches(qualifier []string, database string) bool {
 	last := qualifier[len(qualifier)-1]
 	if r.alias != last {
@@ -169,14 +170,14 @@ func (r *relation) matches(qualifier []string, database string) bool {
 	return r.schema == qualifier[1] && qualifier[0] == database
 }
 
-// use marks a column of a relation of the store as wanted.
+// use marks a column of a relation of the store as used.
 func (r *relation) use(index int) {
 	if r.user != nil {
 		r.user.Used[index-r.user.Base] = true
 	}
 }
 
-// row is the record of all columns.
+// row returns the record of all columns.
 func (r *relation) row() exec.Expr {
 	e := &exec.RowExpr{Outer: r.outer}
 	for _, c := range r.cols {
@@ -187,7 +188,7 @@ func (r *relation) row() exec.Expr {
 	return e
 }
 
-// noColumn words the error as PostgreSQL does, with a hint for what people type.
+// noColumn returns PostgreSQL's error for an unknown column, with a hint for common mistakes.
 func (b *binder) noColumn(n *ast.Column, sc *scope) error {
 	name := strings.Join(n.Parts, ".")
 	if n.Star {

@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// ParamTypes resolves the parameter types that PREPARE declares.
+// ParamTypes resolves the parameter types declared by PREPARE.
 func ParamTypes(p *ast.Prepare) ([]types.OID, error) {
 	out := make([]types.OID, len(p.Types))
 	for i, t := range p.Types {
@@ -20,7 +20,7 @@ func ParamTypes(p *ast.Prepare) ([]types.OID, error) {
 	return out, nil
 }
 
-// Arguments computes the arguments of EXECUTE as the types of the parameters; loose is Bound.Loose.
+// Arguments evaluates the arguments of EXECUTE as the types of the parameters. loose is Bound.Loose.
 func Arguments(
 	e *ast.Execute, r Resolver, plan Planner, want []types.OID, loose func(int) bool, st *exec.State,
 ) ([]types.Datum, error) {
@@ -32,6 +32,9 @@ func Arguments(
 	out := make([]types.Datum, len(want))
 	for i, a := range e.Args {
 		x, err := b.expr(a, &scope{query: &Query{}, noAggregates: "EXECUTE"})
+		if err == nil && b.nested {
+			err = sqlstate.Unsupported(a.Pos(), "Give its result.", "cannot use subquery in EXECUTE parameter")
+		}
 		if err != nil {
 			return nil, err
 		}

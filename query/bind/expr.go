@@ -3,7 +3,6 @@ package bind
 import (
 	"strings"
 
-	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
@@ -104,7 +103,7 @@ func (b *binder) literal(n *ast.Literal) (exec.Expr, error) {
 	case ast.Boolean:
 		c = &exec.Const{D: types.NewBool(n.Text == "true"), Typ: types.Bool}
 	case ast.Integer, ast.Number:
-		// The narrowest of integer, bigint and numeric.
+		// The type is the narrowest of integer, bigint and numeric.
 		if n.Kind == ast.Integer {
 			for _, t := range []types.OID{types.Int4, types.Int8} {
 				if d, err := types.ParseText(n.Text, t, nil); err == nil {
@@ -136,44 +135,4 @@ func (b *binder) param(n *ast.Param) (exec.Expr, error) {
 	}
 	b.ParamNodes[p.Index] = append(b.ParamNodes[p.Index], p)
 	return p, nil
-}
-
-// smallExpr is how many nodes an expression may have to be written down twice.
-const smallExpr = 12
-
-// once lets a body look at x several times. x itself may stand there as often as it is wanted when it is small and
-// always gives the same; otherwise it is computed once, and wrap puts the computation around the body. A plan that
-// needs to see a column sees it in both cases but those where it could not make use of it.
-func (b *binder) once(x exec.Expr, off int) (it exec.Expr, wrap func(exec.Expr) exec.Expr, err error) {
-	if Repeatable(x) {
-		return x, func(body exec.Expr) exec.Expr { return body }, nil
-	}
-	coll, err := collation.Of(x, off)
-	if err != nil {
-		return nil, nil, err
-	}
-	it = &exec.It{Typ: x.Type(), Collation: coll.Column(), Explicit: coll.Strength == collation.Explicit}
-	return it, func(body exec.Expr) exec.Expr { return &exec.Let{X: x, Body: body} }, nil
-}
-
-// repeatable says that x is small and gives the same value every time.
-func Repeatable(x exec.Expr) bool {
-	nodes := 0
-	return !Holds(x, func(e exec.Expr) bool {
-		nodes++
-		switch n := e.(type) {
-		case *exec.Call:
-			return n.Func.Volatility == exec.Volatile || nodes > smallExpr
-		case *exec.Subquery, *exec.Let:
-			return true
-		}
-		return nodes > smallExpr
-	})
-}
-
-// holds says that f holds for a node of e.
-func Holds(e exec.Expr, f func(exec.Expr) bool) bool {
-	found := false
-	exec.Walk(e, func(x exec.Expr) { found = found || f(x) })
-	return found
 }

@@ -17,7 +17,7 @@ var frameModes = map[string]window.FrameMode{"range": window.RangeFrame, "rows":
 var exclusions = map[string]window.Exclusion{"": window.ExcludeNone, "current row": window.ExcludeRow,
 	"group": window.ExcludeGroup, "ties": window.ExcludeTies}
 
-// frame binds the frame of a window, whose order has been bound (transformWindowDefinitions in parse_clause.c).
+// frame binds the frame of a window whose order has been bound (transformWindowDefinitions in parse_clause.c).
 func (b *binder) frame(over *ast.Window, w *window.Call, sc *scope) (*window.Frame, error) {
 	f := over.Frame
 	if f == nil {

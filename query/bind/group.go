@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// grouper moves expressions from over the input of a grouping to over its output.
+// grouper rewrites expressions over the input of a grouping to expressions over its output.
 type grouper struct {
 	b       *binder
 	sc      *scope
@@ -18,11 +18,11 @@ type grouper struct {
 	// targets and names are the select list.
 	targets []exec.Expr
 	names   []exec.Column
-	// moved is where a function that returns rows stands now that those that nothing needs are gone.
+	// moved maps the index of each function that returns rows to its index after unused ones have been removed.
 	moved []int
 }
 
-// qualified is the name of a column with its relation.
+// qualified returns the name of a column with its relation.
 func (sc *scope) qualified(c *exec.Col) string {
 	for _, r := range sc.rels {
 		for _, rc := range r.cols {
@@ -34,14 +34,14 @@ func (sc *scope) qualified(c *exec.Col) string {
 	return c.Name
 }
 
-// after rewrites an expression for the output of the grouping: keys first, then aggregates.
+// after rewrites an expression for the output of the grouping, whose columns are first the keys, then the aggregates.
 func (g *grouper) after(e exec.Expr) (exec.Expr, error) {
 	var bad error
 	out := g.rewrite(e, &bad)
 	return out, bad
 }
 
-// rewrite goes from the outside in, so that the largest expression that is a key is taken whole.
+// rewrite descends from the outside, so that the largest subexpression that is a key is replaced as a whole.
 func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
 	if e == nil {
 		return nil
@@ -74,7 +74,51 @@ func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
 	return exec.RewriteChildren(e, func(x exec.Expr) exec.Expr { return g.rewrite(x, bad) })
 }
 
-// window moves a window function's expressions behind the grouping.
+// dependent makes columns keys that depend on one: those of a relation whose primary key is in GROUP BY.
+func (g *grouper) dependent(targets []exec.Expr, order []boundOrder, having exec.Expr) {
+	if g.q.Sets != nil {
+		return
+	}
+	add := func(x exec.Expr) {
+		c, ok := x.(*exec.Col)
+		if !ok || c.Depth > 0 {
+			return
+		}
+		for _, r := range g.sc.rels {
+			u := r.user
+			if u == nil || !u.Rel.Keyed() || u.Design != "" || c.Index < u.Base || c.Index >= u.Base+len(r.cols) {
+				continue
+			}
+			id := &exec.Col{Index: u.Base, Typ: r.cols[0].typ}
+			_, grouped := g.keyText[exec.Key(id)]
+			key := exec.Key(c)
+			if _, known := g.keyText[key]; grouped && !known {
+				g.keyText[key] = len(g.q.Keys)
+				g.q.Keys = append(g.q.Keys, c)
+			}
+		}
+	}
+	each := func(list []exec.Expr) {
+		for _, e := range list {
+			exec.Walk(e, add)
+		}
+	}
+	each(targets)
+	for _, o := range order {
+		exec.Walk(o.expr, add)
+	}
+	exec.Walk(having, add)
+	for _, w := range g.q.Windows {
+		each(w.Args)
+		each(w.Partition)
+		each(w.Order)
+	}
+	for _, s := range g.q.SetFuncs {
+		each(s.Args)
+	}
+}
+
+// window rewrites a window function's expressions for the output of the grouping.
 func (g *grouper) window(w *window.Call) error {
 	var err error
 	for _, list := range [][]exec.Expr{w.Args, w.Partition, w.Order} {
@@ -90,8 +134,8 @@ func (g *grouper) window(w *window.Call) error {
 	return err
 }
 
-// place gives the window functions of an expression their columns, behind those of FROM or of the grouping, and
-// functions that return rows theirs behind them.
+// place replaces the window functions of an expression by their columns, which follow those of FROM or of the grouping,
+// and functions that return rows by theirs, which come after them.
 func (g *grouper) place(e exec.Expr) exec.Expr {
 	base := g.sc.width
 	if g.q.Group {

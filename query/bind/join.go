@@ -1,13 +1,15 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
 func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
-	first := len(sc.rels)
+	first, before := len(sc.rels), len(sc.star)
 	left, err := b.fromItem(n.Left, sc)
 	if err != nil {
 		return nil, err
@@ -45,6 +47,7 @@ func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
 		}
 		j.On = append(j.On, cond)
 	}
+	sc.mergedFirst(using, before)
 	if n.On != nil {
 		// Only the two sides of this join are visible.
 		inner := &scope{parent: sc.parent, rels: sc.rels[first:], ctes: sc.ctes, query: sc.query,
@@ -56,6 +59,28 @@ func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
 		j.On = append(j.On, conjuncts(cond)...)
 	}
 	return j, nil
+}
+
+// mergedFirst moves the columns of USING in front of the other columns of the join, for *. before is the number of
+// columns that * has without the join.
+func (s *scope) mergedFirst(using []string, before int) {
+	if len(using) == 0 {
+		return
+	}
+	var first, rest []starColumn
+	for _, name := range using {
+		for _, c := range s.star[before:] {
+			if rc := c.column(); rc.name == name && !rc.hidden {
+				first = append(first, c)
+			}
+		}
+	}
+	for _, c := range s.star[before:] {
+		if !c.column().hidden && !slices.Contains(first, c) {
+			rest = append(rest, c)
+		}
+	}
+	s.star = slices.Concat(s.star[:before], first, rest)
 }
 
 func commonColumns(left, right []*relation) []string {
@@ -77,7 +102,7 @@ func commonColumns(left, right []*relation) []string {
 	return names
 }
 
-// usingColumn makes the equality of a USING column and hides one of the two.
+// usingColumn returns the equality of a USING column and hides one of the two columns.
 func (b *binder) usingColumn(name, kind string, left, right []*relation, off int) (exec.Expr, error) {
 	find := func(rels []*relation, side string) (*relColumn, error) {
 		var found *relColumn
@@ -89,6 +114,7 @@ func (b *binder) usingColumn(name, kind string, left, right []*relation, off int
 							"common column name %q appears more than once in %s table", name, side).At(off)
 					}
 					found = c
+					r.use(c.index)
 				}
 			}
 		}
@@ -108,6 +134,9 @@ func (b *binder) usingColumn(name, kind string, left, right []*relation, off int
 	}
 	lx := &exec.Col{Index: l.index, Typ: l.typ, Name: name, Collation: l.collation}
 	rx := &exec.Col{Index: r.index, Typ: r.typ, Name: name, Collation: r.collation}
+	if l.typ != r.typ || l.mod != r.mod {
+		l.mod, r.mod = -1, -1
+	}
 	switch kind {
 	case "right":
 		l.hidden = true

@@ -21,7 +21,8 @@ type boundOrder struct {
 	collation *types.Collation
 }
 
-// orderBy binds ORDER BY: a number or an alias means a column of the result, anything else is an expression over FROM.
+// orderBy binds ORDER BY. A number or an alias refers to a column of the result; anything else is an expression over
+// FROM.
 func (b *binder) orderBy(s *ast.Select, sc *scope, targets []exec.Expr, names []exec.Column) ([]boundOrder, error) {
 	var out []boundOrder
 	var keys map[string]int
@@ -62,7 +63,7 @@ func (b *binder) orderBy(s *ast.Select, sc *scope, targets []exec.Expr, names []
 	return out, nil
 }
 
-// keysOf finds the first of the expressions that compute the same.
+// keysOf maps the key of each expression to the index of the first expression with that key.
 func keysOf(list []exec.Expr) map[string]int {
 	keys := make(map[string]int, len(list))
 	for i, e := range list {
@@ -74,7 +75,7 @@ func keysOf(list []exec.Expr) map[string]int {
 	return keys
 }
 
-// distinctOn binds DISTINCT ON: its expressions must lead ORDER BY.
+// distinctOn binds DISTINCT ON. Its expressions must be the first ones of ORDER BY.
 func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 	q := sc.query
 	if s.Distinct && s.DistinctOn == nil {
@@ -118,14 +119,14 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 	for i := range min(len(q.Order), len(q.DistinctOn)) {
 		if !slices.Contains(q.DistinctOn, q.Order[i].Index) {
 			return sqlstate.New(sqlstate.InvalidColumnReference,
-				"SELECT DISTINCT ON expressions must match initial ORDER BY expressions").At(s.DistinctOn[0].Pos())
+				"SELECT DISTINCT ON expressions must match initial ORDER BY expressions").At(startOf(s.DistinctOn[0]))
 		}
 	}
 	return nil
 }
 
-// distinctKey binds an expression of DISTINCT ON that is no column of the result. The functions that return rows in it
-// are those of the select list.
+// distinctKey binds an expression of DISTINCT ON that is not a column of the result. Functions that return rows in it
+// must also be in the select list.
 func (b *binder) distinctKey(e ast.Expr, sc *scope, g *grouper) (exec.Expr, error) {
 	defer sc.withSets()()
 	sets := len(g.q.SetFuncs)
@@ -133,7 +134,7 @@ func (b *binder) distinctKey(e ast.Expr, sc *scope, g *grouper) (exec.Expr, erro
 	if err != nil {
 		return nil, err
 	}
-	fresh := len(g.q.SetFuncs) > sets || Holds(x, func(x exec.Expr) bool {
+	fresh := len(g.q.SetFuncs) > sets || typing.Holds(x, func(x exec.Expr) bool {
 		ref, ok := x.(*refs.Set)
 		return ok && (ref.Index >= len(g.moved) || g.moved[ref.Index] < 0)
 	})
@@ -150,7 +151,7 @@ func (b *binder) distinctKey(e ast.Expr, sc *scope, g *grouper) (exec.Expr, erro
 	return g.place(x), nil
 }
 
-// noEquality is the error for a column whose values cannot be told apart.
+// noEquality returns the error for a column whose type has no equality.
 func noEquality(s *ast.Select, column int) error {
 	off := -1
 	if len(s.Targets) > column {
@@ -159,7 +160,7 @@ func noEquality(s *ast.Select, column int) error {
 	return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").At(off)
 }
 
-// startOf is where the text of an expression begins.
+// startOf returns the position where the text of an expression begins.
 func startOf(e ast.Expr) int {
 	off := e.Pos()
 	switch n := e.(type) {
@@ -177,26 +178,31 @@ func startOf(e ast.Expr) int {
 	return off
 }
 
-// limits binds LIMIT and OFFSET, which may not look at rows.
+// limits binds LIMIT and OFFSET, which must not refer to rows.
 func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err error) {
 	bindOne := func(e ast.Expr, what string) (exec.Expr, error) {
 		if e == nil {
 			return nil, nil
 		}
-		x, err := b.expr(e, &scope{parent: sc.parent, query: &Query{}, noAggregates: what})
+		x, err := b.expr(e, &scope{parent: sc.parent, rels: sc.rels, query: &Query{}, noAggregates: what})
 		if err != nil {
 			return nil, err
 		}
-		variables := false
+		variables, at := false, e.Pos()
 		exec.Walk(x, func(x exec.Expr) {
-			switch x.(type) {
-			case *exec.Col, *exec.Subquery:
+			switch n := x.(type) {
+			case *exec.Col:
+				if off, ok := b.columns[n]; ok && !variables {
+					at = off
+				}
 				variables = true
+			case *exec.Subquery:
+				variables = variables || n.Correlated
 			}
 		})
 		if variables {
 			return nil, sqlstate.New(sqlstate.InvalidColumnReference, "argument of %s must not contain variables",
-				what).At(e.Pos())
+				what).At(at)
 		}
 		return b.Coerce(x, types.Int8, types.Assignment, e.Pos())
 	}
@@ -206,7 +212,7 @@ func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err er
 	return limit, skip, err
 }
 
-// orderByColumns binds the ORDER BY of a UNION or VALUES, which may only name columns of the result.
+// orderByColumns binds the ORDER BY of a set operation or VALUES, which may only refer to columns of the result.
 func (b *binder) orderByColumns(s *ast.Select, q *Query, sc *scope) error {
 	for _, it := range s.OrderBy {
 		i, err := naming.OutputColumn(it.Expr, make([]exec.Expr, q.Keep), nil, "ORDER BY")
@@ -217,7 +223,7 @@ func (b *binder) orderByColumns(s *ast.Select, q *Query, sc *scope) error {
 			i = slices.IndexFunc(q.Columns, func(col exec.Column) bool { return col.Name == c.Parts[0] })
 		}
 		if i < 0 {
-			// Its columns have to be there all the same.
+			// The columns it refers to must exist all the same.
 			over := &scope{parent: sc.parent, query: &Query{}}
 			if err := b.addRelation(over, &relation{}, q.Columns, nil, it.Expr.Pos()); err != nil {
 				return err

@@ -5,10 +5,8 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/bind/collation"
-	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/funcs/texts"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -69,7 +67,7 @@ func (b *binder) inList(n *ast.InList, sc *scope) (exec.Expr, error) {
 		_, ok := e.(*exec.RowExpr)
 		return !ok
 	}) {
-		return b.rowsIn(n.Not, row, list, n.Pos())
+		return b.RowsIn(n.Not, row, list, n.Pos())
 	}
 	json := x.Type() == types.JSONB
 	for _, e := range list {
@@ -120,14 +118,14 @@ func (b *binder) between(n *ast.Between, sc *scope) (exec.Expr, error) {
 	if slices.ContainsFunc(parts, hasSets) {
 		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of AND must not return a set").At(startOf(n.X))
 	}
-	// What is looked at twice is computed once: the operand, and the bounds of a symmetric one.
+	// Compute once what is used twice: the operand, and the bounds if they are symmetric.
 	twice := 1
 	if n.Symmetric {
 		twice = 3
 	}
 	var wraps []func(exec.Expr) exec.Expr
 	for i := range parts[:twice] {
-		it, wrap, err := b.once(parts[i], n.Pos())
+		it, wrap, err := b.Once(parts[i], n.Pos())
 		if err != nil {
 			return nil, err
 		}
@@ -180,9 +178,9 @@ func (b *binder) like(n *ast.Like, sc *scope) (exec.Expr, error) {
 		if n.Not {
 			op = "!~~"
 		}
-		return b.operatorWith(op, []exec.Expr{x, pattern}, n.Pos())
+		return b.Operator(op, []exec.Expr{x, pattern}, n.Pos())
 	}
-	if x, err = b.textOperand(x, op, pattern.Type(), n.Pos()); err != nil {
+	if x, err = b.TextOperand(x, op, pattern.Type(), n.Pos()); err != nil {
 		return nil, err
 	}
 	if pattern, err = b.Coerce(pattern, types.Text, types.Implicit, n.Pattern.Pos()); err != nil {
@@ -210,23 +208,7 @@ func (b *binder) like(n *ast.Like, sc *scope) (exec.Expr, error) {
 	return e, nil
 }
 
-// textOperand makes the left side of LIKE and ~ a text. A jsonb is taken for its string; other JSON values match
-// nothing.
-func (b *binder) textOperand(x exec.Expr, op string, other types.OID, off int) (exec.Expr, error) {
-	switch t := x.Type(); {
-	case t == types.JSONB:
-		return &exec.Call{Func: texts.JSONStringText, Args: []exec.Expr{x}, Typ: types.Text, Off: off,
-			Hidden: true}, nil
-	case t == types.BPChar: // with the blanks at its end
-		return &exec.Call{Func: texts.Padded, Args: []exec.Expr{x}, Typ: types.Text, Off: off, Hidden: true}, nil
-	case types.IsString(t), t == types.Unknown:
-		return b.Coerce(x, types.Text, types.Implicit, off)
-	default:
-		return nil, typing.OperandError(op, off, t, other)
-	}
-}
-
-// row binds ROW(...), where relation.* stands for all of its columns.
+// row binds ROW(...). relation.* expands to all columns.
 func (b *binder) row(n *ast.Row, sc *scope) (exec.Expr, error) {
 	out := &exec.RowExpr{}
 	for _, it := range n.Items {
@@ -240,11 +222,9 @@ func (b *binder) row(n *ast.Row, sc *scope) (exec.Expr, error) {
 				continue
 			}
 		}
-		if typing.Untyped(x) {
-			at := n.Pos()
-			if c, ok := x.(*exec.Const); ok {
-				at = b.LiteralOffset(c, at)
-			}
+		// A parameter stays open for what the row is compared with.
+		if c, ok := x.(*exec.Const); ok && c.Typ == types.Unknown {
+			at := b.LiteralOffset(c, n.Pos())
 			if x, err = b.Coerce(x, types.Text, types.Implicit, n.Pos()); err != nil {
 				return nil, err
 			}
@@ -253,107 +233,6 @@ func (b *binder) row(n *ast.Row, sc *scope) (exec.Expr, error) {
 			}
 		}
 		out.Items = append(out.Items, x)
-	}
-	return out, nil
-}
-
-// reopened are the fields of a row, with literals that were made text for want of anything better as they were.
-func (b *binder) reopened(r *exec.RowExpr) []exec.Expr {
-	out := slices.Clone(r.Items)
-	for i, e := range out {
-		c, ok := e.(*exec.Const)
-		at, literal := b.Literals[c]
-		if ok && literal && !c.Typed && c.Typ == types.Text {
-			open := &exec.Const{D: c.D, Typ: types.Unknown}
-			b.Literals[open] = at
-			out[i] = open
-		}
-	}
-	return out
-}
-
-// rowsIn is a row IN a list of rows, which is one comparison of rows or another.
-func (b *binder) rowsIn(not bool, x *exec.RowExpr, list []exec.Expr, off int) (exec.Expr, error) {
-	op, out := "=", &exec.Logic{Op: "or"}
-	if not {
-		op, out.Op = "<>", "and"
-	}
-	for _, e := range list {
-		cond, err := b.compareRows(op, x, e.(*exec.RowExpr), off)
-		if err != nil {
-			return nil, err
-		}
-		out.Args = append(out.Args, cond)
-	}
-	if len(list) == 1 {
-		return out.Args[0], nil
-	}
-	return out, nil
-}
-
-// compareRows compares (a, b) with (c, d) field by field.
-func (b *binder) compareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr, error) {
-	if len(l.Items) != len(r.Items) {
-		return nil, refuse.Syntax(off, "unequal number of entries in row expressions")
-	}
-	if len(l.Items) == 0 {
-		return nil, sqlstate.Unsupported(off, "", "cannot compare rows of zero length")
-	}
-	l, r = &exec.RowExpr{Items: b.reopened(l)}, &exec.RowExpr{Items: b.reopened(r)}
-	var parts []exec.Expr
-	word := "and"
-	switch op {
-	case "<>":
-		word = "or"
-		fallthrough
-	case "=":
-		for i := range l.Items {
-			e, err := b.Compare(op, l.Items[i], r.Items[i], off)
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, e)
-		}
-		if len(parts) == 1 {
-			return parts[0], nil
-		}
-		return &exec.Logic{Op: word, Args: parts}, nil
-	}
-	if !Repeatable(l) || !Repeatable(r) {
-		return b.rowCompare(op, l, r, off)
-	}
-	// a < c or (a = c and (b < d or ...)), of which key ranges are made.
-	last := len(l.Items) - 1
-	e, err := b.Compare(op, l.Items[last], r.Items[last], off)
-	for i := last - 1; i >= 0 && err == nil; i-- {
-		var strict, equal exec.Expr
-		if strict, err = b.Compare(op[:1], l.Items[i], r.Items[i], off); err != nil {
-			break
-		}
-		if equal, err = b.Compare("=", l.Items[i], r.Items[i], off); err != nil {
-			break
-		}
-		e = &exec.Logic{Op: "or", Args: []exec.Expr{strict, &exec.Logic{Op: "and", Args: []exec.Expr{equal, e}}}}
-	}
-	return e, err
-}
-
-// rowCompare is compareRows for fields that are computed once.
-func (b *binder) rowCompare(op string, l, r *exec.RowExpr, off int) (exec.Expr, error) {
-	out := &exec.RowCompare{Op: op}
-	for i := range l.Items {
-		x, y, err := b.Comparable(op, l.Items[i], r.Items[i], off)
-		if err != nil {
-			return nil, err
-		}
-		coll, err := collation.Comparison(op[:1], off, x, y)
-		if err != nil {
-			return nil, err
-		}
-		out.X, out.Y = append(out.X, collation.Without(x)), append(out.Y, collation.Without(y))
-		out.Decide, out.Equal = append(out.Decide, funcs.CollatedComparison(op[:1], coll)),
-			append(out.Equal, funcs.CollatedComparison("=", nil))
-		out.Last = funcs.CollatedComparison(op, coll)
 	}
 	return out, nil
 }

@@ -7,24 +7,24 @@ import (
 
 // From is a bound item of FROM: *UserScan, *VirtualScan, *DerivedScan, *WorkScan, *FuncScan or *Join.
 type From interface {
-	// Span returns which columns of the row buffer are the item's.
+	// Span returns the range of the item's columns in the row buffer.
 	Span() (from, to int)
 }
 
 // UserScan reads a relation of the store: documents, changes or a view.
 type UserScan struct {
 	Rel          *naming.UserRelation
-	Design, View string // of a view
-	Reduce       string // its built-in reduce function, if it has one
-	Raw          bool   // options.collation is raw: no order to rely on
-	Partitioned  bool   // in the order of keys within each partition only
+	Design, View string // set for a view
+	Reduce       string // the view's built-in reduce function, if it has one
+	Raw          bool   // options.collation is raw: the order cannot be used
+	Partitioned  bool   // ordered by key only within each partition
 	Name         string // for EXPLAIN
 	Base         int
-	Used         []bool // columns that the query looks at
+	Used         []bool // columns that the query uses
 	Off          int
 }
 
-// VirtualScan reads a made-up relation, as those of pg_catalog.
+// VirtualScan reads a virtual relation, such as those of pg_catalog.
 type VirtualScan struct {
 	Rel   exec.Relation
 	Base  int
@@ -34,24 +34,23 @@ type VirtualScan struct {
 // DerivedScan reads the rows of a query in FROM.
 type DerivedScan struct {
 	Query   *Query
-	Cte     *CTE // where it is a WITH query
+	Cte     *CTE // if it is a WITH query
 	Name    string
 	Base    int
 	Lateral bool
+	Off     int
 }
 
-// WorkScan reads a recursive query's rows of the last round.
+// WorkScan reads the rows of a recursive query's last round.
 type WorkScan struct {
 	Work        *exec.WorkTable
 	Base, Width int
-	Off         int // where it is named
+	Off         int // position of its name
 }
 
-// FuncScan reads the rows of a function: of Fn, or the one row of Scalar.
+// FuncScan reads the rows of the function Fn, or the single row of Scalar.
 type FuncScan struct {
-	Fn         *exec.TableFunc
-	Args       []exec.Expr
-	Scalar     exec.Expr
+	Calls      []exec.FromCall
 	Name       string
 	Base       int
 	Width      int

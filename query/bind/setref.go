@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/refs"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -16,39 +17,39 @@ import (
 type SetFunc struct {
 	Fn   *exec.TableFunc
 	Args []exec.Expr
-	// Fields are the columns of it that are wanted; -1 is the only column, or the record of all.
+	// Fields are the indexes of the columns used; -1 is the only column, or the record of all columns.
 	Fields []int
-	// Level is 0, or 1 more than that of the functions whose rows it is called with.
+	// Level is 0, or 1 more than the highest level of the functions in its arguments.
 	Level int
-	// At is the place of its first value, behind the columns of the row that it is called with.
+	// At is the index of its first value, after the columns of the row that it is called with.
 	At int
 }
 
-// columns are those that the function returns.
+// columns returns the columns of the function's result.
 func (s *SetFunc) columns() []exec.Column { return s.Fn.Columns(exprTypes(s.Args)) }
 
-// slot is the place of a column's value, behind the columns of the row.
+// slot returns the index of a column's value in the row.
 func (s *SetFunc) slot(field int) int { return s.At + slices.Index(s.Fields, field) }
 
 // moveSet is PostgreSQL's hint.
 const moveSet = "You might be able to move the set-returning function into a LATERAL FROM item."
 
-// withSets allows functions that return rows until the function that it returns is called.
+// withSets allows functions that return rows until the returned function is called.
 func (sc *scope) withSets() func() {
 	saved := sc.sets
 	sc.sets = true
 	return func() { sc.sets = saved }
 }
 
-// withoutSets has functions that return rows refused until the function that it returns is called.
+// withoutSets forbids functions that return rows until the returned function is called.
 func (sc *scope) withoutSets(where string) func() {
 	saved := sc.noSets
 	sc.noSets = where
 	return func() { sc.noSets = saved }
 }
 
-// refuseSet refuses a function that returns rows where none may be: outside of the select list, GROUP BY and ORDER BY,
-// and in expressions that may leave their operands out.
+// refuseSet refuses a function that returns rows outside the select list, GROUP BY and ORDER BY, and in expressions
+// that do not always evaluate their operands.
 func refuseSet(n *ast.Call, sc *scope) error {
 	where := pick(sc.noSets, sc.noWindows)
 	if where == "" && sc.noAggregates != "GROUP BY" {
@@ -70,7 +71,7 @@ func refuseSet(n *ast.Call, sc *scope) error {
 	return nil
 }
 
-// setCall binds a call of a function that returns rows. Calls of the same function with the same arguments are one.
+// setCall binds a call of a function that returns rows. Equal calls are computed once.
 func (b *binder) setCall(n *ast.Call, fn *exec.TableFunc, args []exec.Expr, sc *scope) (exec.Expr, error) {
 	if err := refuseSet(n, sc); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (b *binder) setCall(n *ast.Call, fn *exec.TableFunc, args []exec.Expr, sc *
 	return q.column(ref, -1), nil
 }
 
-// column is a column of the rows of a function.
+// column returns the reference to a column of a function's rows.
 func (q *Query) column(ref *refs.Set, field int) *refs.Set {
 	s := q.SetFuncs[ref.Index]
 	if !slices.Contains(s.Fields, field) {
@@ -130,12 +131,12 @@ func (q *Query) column(ref *refs.Set, field int) *refs.Set {
 	return &out
 }
 
-// hasSets says that an expression holds a function that returns rows.
+// hasSets reports whether an expression contains a function that returns rows.
 func hasSets(e exec.Expr) bool {
-	return Holds(e, func(x exec.Expr) bool { _, ok := x.(*refs.Set); return ok })
+	return typing.Holds(e, func(x exec.Expr) bool { _, ok := x.(*refs.Set); return ok })
 }
 
-// unfoldKeys has the functions that return rows of the keys called before the grouping, over the rows of FROM.
+// unfoldKeys makes the functions that return rows in the keys run before the grouping, over the rows of FROM.
 func (g *grouper) unfoldKeys() {
 	q := g.q
 	var moved map[int]*SetFunc
@@ -168,7 +169,7 @@ func (g *grouper) unfoldKeys() {
 	}
 }
 
-// setWidth is how many values functions have.
+// setWidth returns the number of values of all functions.
 func setWidth(list []*SetFunc) int {
 	n := 0
 	for _, s := range list {
@@ -177,8 +178,8 @@ func setWidth(list []*SetFunc) int {
 	return n
 }
 
-// moveSets moves the arguments of the functions that return rows behind the grouping and the windows, and leaves those
-// out that are keys of the grouping.
+// moveSets rewrites the arguments of the functions that return rows for the output of the grouping and the windows. It
+// drops functions that are keys of the grouping.
 func (g *grouper) moveSets(targets []exec.Expr, order []boundOrder) error {
 	all := g.q.SetFuncs
 	if all == nil {
@@ -200,7 +201,7 @@ func (g *grouper) moveSets(targets []exec.Expr, order []boundOrder) error {
 			need(o.expr)
 		}
 	}
-	// Those that a function is called with stand before it.
+	// The functions in the arguments of a function come before it.
 	for i := len(all) - 1; i >= 0; i-- {
 		if !needed[i] {
 			continue

@@ -14,13 +14,13 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// maxGrouping is how many arguments GROUPING may have in PostgreSQL.
+// maxGrouping is PostgreSQL's limit for the arguments of GROUPING.
 const maxGrouping = 31
 
 var errGrouping = sqlstate.New(sqlstate.GroupingError,
 	"arguments to GROUPING must be grouping expressions of the associated query level")
 
-// GroupWidth is how many columns the grouping gives: keys, aggregates, and the number of the grouping set.
+// GroupWidth returns the number of columns of the grouping: keys, aggregates, and the number of the grouping set.
 func (q *Query) GroupWidth() int {
 	n := len(q.Keys) + len(q.Aggs)
 	if q.Sets != nil {
@@ -48,8 +48,8 @@ func (g *grouper) keys(s *ast.Select, targets []exec.Expr, names []exec.Column) 
 	return nil
 }
 
-// key binds an expression of GROUP BY: a number or an alias means an item of the select list; a column of FROM goes
-// before an alias.
+// key binds an expression of GROUP BY. A number or an alias refers to an item of the select list; a column of FROM
+// takes precedence over an alias.
 func (g *grouper) key(e ast.Expr) (int, error) {
 	key, err := g.keyExpr(e)
 	if err != nil {
@@ -128,14 +128,14 @@ func (b *binder) groupingCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Args, r.At = append(r.Args, e), append(r.At, a.Pos())
+		r.Args, r.At = append(r.Args, e), append(r.At, startOf(a))
 	}
 	sc.query.grouping = n
 	return r, nil
 }
 
-// grouping makes GROUPING() an expression over the number of the set: a bit for each argument, which is set where the
-// set does not have it.
+// grouping turns GROUPING() into an expression over the number of the grouping set. It has a bit for each argument,
+// which is 1 if the set does not contain the argument.
 func (g *grouper) grouping(r *refs.Grouping, bad *error) exec.Expr {
 	keys := make([]int, len(r.Args))
 	for i, a := range r.Args {

@@ -26,7 +26,7 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 	if len(q.Columns) != 1 {
 		return nil, refuse.Syntax(n.Pos(), "subquery must return only one column")
 	}
-	out.Typ, out.Collation = q.Columns[0].Type, q.Columns[0].Collation
+	out.Typ, out.Mod, out.Collation = q.Columns[0].Type, q.Columns[0].Mod+1, q.Columns[0].Collation
 	if n.Kind == "array" {
 		if out.Typ = types.ArrayOf(out.Typ); out.Typ == 0 {
 			return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s",
@@ -37,7 +37,7 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 	return out, nil
 }
 
-// subplan binds the query of a sub-query; those over the store are refused until there is a good way.
+// subplan binds the query of a sub-query. It refuses one that reads a feed without end.
 func (b *binder) subplan(n *ast.Subquery, sc *scope) (*Query, error) {
 	b.sublinks++
 	q, err := b.query(n.Query, sc)
@@ -45,25 +45,76 @@ func (b *binder) subplan(n *ast.Subquery, sc *scope) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q.user {
-		return nil, sqlstate.Unsupported(n.Pos(), "Run it first and give its result as a parameter, or put it in FROM.",
-			"sub-queries over documents, views and changes are not supported in expressions")
+	if q.follow {
+		return nil, sqlstate.Unsupported(n.Pos(), "Use changes, which ends at the present.",
+			"sub-queries over changes_follow are not supported in expressions")
 	}
+	b.nested = b.nested || q.user
 	return q, nil
 }
 
-// planner makes the plan of a sub-query whenever it is run.
-func (b *binder) planner(q *Query) func(*exec.State) (exec.Plan, error) {
-	return func(st *exec.State) (exec.Plan, error) { return b.plan(q, b.db, st) }
+// rowQuery binds (a, b) op (SELECT c, d), where the query returns at most one row.
+func (b *binder) rowQuery(n *ast.Operator, row *ast.Row, s *ast.Subquery, sc *scope) (exec.Expr, error) {
+	x, err := b.row(row, sc)
+	if err != nil {
+		return nil, err
+	}
+	q, err := b.subplan(s, sc)
+	if err != nil {
+		return nil, err
+	}
+	body, err := b.matchRow(n.Op, x.(*exec.RowExpr), q, n.Pos())
+	return &exec.Let{X: &exec.Subquery{Kind: "row", Plan: b.planner(q), Correlated: q.Correlated, Typ: types.Record,
+		Off: s.Pos(), Text: "(SubPlan)"}, Body: body}, err
 }
 
-// quantified is x op ANY|ALL (array or query).
+// anyRow binds (a, b) op ANY|ALL (SELECT c, d).
+func (b *binder) anyRow(n *ast.Quantified, x *exec.RowExpr, s *ast.Subquery, sc *scope) (exec.Expr, error) {
+	q, err := b.subplan(s, sc)
+	if err != nil {
+		return nil, err
+	}
+	match, err := b.matchRow(n.Op, x, q, n.Pos())
+	return &exec.Subquery{Kind: "any", Plan: b.planner(q), Correlated: q.Correlated, Typ: types.Bool, Match: match,
+		Any: &exec.Any{Symbol: n.Op, All: n.All}, Off: n.Pos(),
+		Text: "(" + x.String() + " " + n.Op + " ANY (SubPlan))"}, err
+}
+
+// matchRow compares a row with the record of the query's row, to which it refers by It.
+func (b *binder) matchRow(op string, x *exec.RowExpr, q *Query, off int) (exec.Expr, error) {
+	switch {
+	case len(q.Columns) > len(x.Items):
+		return nil, refuse.Syntax(off, "subquery has too many columns")
+	case len(q.Columns) < len(x.Items):
+		return nil, refuse.Syntax(off, "subquery has too few columns")
+	}
+	y := &exec.RowExpr{Items: make([]exec.Expr, len(q.Columns))}
+	for i, c := range q.Columns {
+		if !c.Collation.Bytes() {
+			return nil, collation.Unsupported(off, "a comparison of rows with a sub-query")
+		}
+		field := &exec.Const{D: types.NewInt(int64(i)), Typ: types.Int4}
+		y.Items[i] = &exec.Call{Func: exec.RecordField, Args: []exec.Expr{&exec.It{Typ: types.Record}, field},
+			Typ: c.Type, Off: off}
+	}
+	return b.OperateRows(op, x, y, off)
+}
+
+// planner returns a function that plans a sub-query each time it is run.
+func (b *binder) planner(q *Query) func(*exec.State) (exec.Plan, error) {
+	return func(st *exec.State) (exec.Plan, error) { return b.plan(q, st) }
+}
+
+// quantified binds x op ANY|ALL (array or query).
 func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 	x, err := b.expr(n.X, sc)
 	if err != nil {
 		return nil, err
 	}
-	if s, ok := n.Y.(*ast.Subquery); ok && s.Kind == "scalar" {
+	if s, ok := n.Y.(*ast.Subquery); ok && s.Kind == ast.Scalar {
+		if _, row := n.X.(*ast.Row); row {
+			return b.anyRow(n, x.(*exec.RowExpr), s, sc)
+		}
 		return b.anyQuery(n, x, s, sc)
 	}
 	y, err := b.anyArray(n, x, sc)
@@ -72,7 +123,7 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 	}
 	elem := types.ElemOf(y.Type())
 	if typing.Untyped(y) {
-		// An open array takes the type of the other side.
+		// An open array gets the type of the other side.
 		elem = x.Type()
 		if elem == types.Unknown {
 			elem = types.Text
@@ -85,7 +136,7 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 		}
 	}
 	if elem == 0 {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
+		return nil, sqlstate.New(sqlstate.WrongObjectType,
 			"op ANY/ALL (array) requires array on right side").At(n.Pos())
 	}
 	any, err := b.anyOp(n, x, elem)
@@ -101,7 +152,8 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 	return &exec.Any{X: any.x, Array: y, Op: any.fn, Symbol: n.Op, All: n.All}, nil
 }
 
-// anyArray binds the array of x op ANY (array). What is compared with jsonb are the literals and parameters in it.
+// anyArray binds the array of x op ANY (array). In a comparison with jsonb its literals and parameters are read as
+// jsonb.
 func (b *binder) anyArray(n *ast.Quantified, x exec.Expr, sc *scope) (exec.Expr, error) {
 	json := x.Type() == types.JSONB && funcs.Comparison(n.Op) != nil
 	if a, ok := n.Y.(*ast.Array); ok && json && len(a.Items) > 0 {
@@ -134,7 +186,7 @@ func (b *binder) anyArray(n *ast.Quantified, x exec.Expr, sc *scope) (exec.Expr,
 	return y, nil
 }
 
-// anyMatch is how x compares with the elements: after x and the elements have been brought to types.
+// anyMatch is the comparison of x with the elements, after both have been cast.
 type anyMatch struct {
 	x    exec.Expr
 	elem types.OID
@@ -144,7 +196,7 @@ type anyMatch struct {
 func (b *binder) anyOp(n *ast.Quantified, x exec.Expr, elem types.OID) (*anyMatch, error) {
 	if f := funcs.Comparison(n.Op); f != nil {
 		if x.Type() == types.JSONB && types.IsString(elem) {
-			// Plain texts are JSON strings here too.
+			// Texts are compared as JSON strings here too.
 			return &anyMatch{x, elem, texts.JSONStringCompare(n.Op)}, nil
 		}
 		t := typing.ComparedType(x.Type(), elem)
@@ -154,7 +206,7 @@ func (b *binder) anyOp(n *ast.Quantified, x exec.Expr, elem types.OID) (*anyMatc
 		y, err := b.Coerce(x, t, types.Implicit, n.Pos())
 		return &anyMatch{y, t, f}, err
 	}
-	c, err := b.operatorWith(n.Op, []exec.Expr{x, exec.NullOf(elem)}, n.Pos())
+	c, err := b.Operator(n.Op, []exec.Expr{x, exec.NullOf(elem)}, n.Pos())
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +223,7 @@ func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *s
 		return nil, err
 	}
 	if len(q.Columns) != 1 {
-		return nil, refuse.Syntax(s.Pos(), "subquery has too many columns")
+		return nil, refuse.Syntax(n.Pos(), "subquery has too many columns")
 	}
 	any, err := b.anyOp(n, x, q.Columns[0].Type)
 	if err != nil {
@@ -187,10 +239,11 @@ func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *s
 	}
 	return &exec.Subquery{Kind: "any", Plan: b.planner(q), Correlated: q.Correlated, Typ: types.Bool, X: any.x,
 		Any: &exec.Any{Op: any.fn, Symbol: n.Op, All: n.All}, Off: n.Pos(),
-		Text: "(" + any.x.String() + " " + n.Op + " ANY (SubPlan))"}, nil
+		Lookup: any.fn == funcs.Comparison(n.Op) && (n.Op == "=" && !n.All || n.Op == "<>" && n.All),
+		Text:   "(" + any.x.String() + " " + n.Op + " ANY (SubPlan))"}, nil
 }
 
-// collate gives the comparison of x with elements of y its collation.
+// collate sets the collation of the comparison of x with elements of y.
 func (a *anyMatch) collate(n *ast.Quantified, y exec.Expr) error {
 	if funcs.Comparison(n.Op) == nil {
 		return collation.Casing(n.Op, n.Pos(), a.x, y)

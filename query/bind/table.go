@@ -64,7 +64,7 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 	return u, b.addRelation(sc, rel, originate(cols, b.r.RelationOID(in, called)), n.Columns, n.Pos())
 }
 
-// originate says of columns that they are those of a relation, whose OID is 0 where it has none.
+// originate sets the origin of columns to a relation; its OID is 0 if it has none.
 func originate(cols []exec.Column, relation int64) []exec.Column {
 	if relation == 0 {
 		return cols
@@ -76,7 +76,7 @@ func originate(cols []exec.Column, relation int64) []exec.Column {
 	return out
 }
 
-// virtual finds a made-up relation: pg_catalog before the search path, as PostgreSQL does.
+// virtual finds a virtual relation. Like PostgreSQL it looks in pg_catalog before the search path.
 func (b *binder) virtual(schema, name string) exec.Relation {
 	if schema != "" {
 		return b.r.Relation(schema, name)
@@ -153,7 +153,7 @@ func (b *binder) userRelation(schema, name string, off int) (*UserScan, error) {
 	return nil, notFound
 }
 
-// anyView finds a view by its bare name behind the search path, when only one design document has it.
+// anyView finds a view by its unqualified name if only one design document has it. It comes after the search path.
 func (b *binder) anyView(name string, off int) (*UserScan, error) {
 	designs, err := b.db.Designs(b.work.Ctx)
 	if err != nil {

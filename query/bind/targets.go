@@ -15,7 +15,7 @@ import (
 // maxTargets is PostgreSQL's limit of columns in a result.
 const maxTargets = 1664
 
-// targets binds the select list: * unfolds, and every column gets its name.
+// targets binds the select list. It expands * and names every column.
 func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, error) {
 	var out []exec.Expr
 	var names []exec.Column
@@ -49,7 +49,7 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 				return nil, nil, err
 			}
 			for _, p := range parts {
-				add(p.expr, p.name, -1)
+				add(p.expr, p.name, p.mod)
 			}
 			continue
 		}
@@ -57,14 +57,14 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 		if err != nil {
 			return nil, nil, err
 		}
-		if typing.Untyped(e) {
+		if _, param := e.(*exec.Param); typing.Untyped(e) && !(param && sc.side) {
 			if e, err = b.Coerce(e, types.Text, types.Implicit, t.Expr.Pos()); err != nil {
 				return nil, nil, err
 			}
 		}
 		mod := modOf(e, sc)
-		if c, ok := t.Expr.(*ast.Cast); ok && mod < 0 {
-			// A constant of the type does not say so any more.
+		if c, ok := t.Expr.(*ast.Cast); ok {
+			// A constant no longer has its type modifier, so resolve it again.
 			if _, mod, err = typing.ResolveType(c.Type); err != nil {
 				return nil, nil, err
 			}
@@ -91,18 +91,21 @@ func pick(alias, name string) string {
 func (b *binder) star(c *ast.Column, sc *scope) ([]relColumn, error) {
 	var out []relColumn
 	found := false
+	if len(c.Parts) == 0 {
+		for _, s := range sc.star {
+			rc := *s.column()
+			s.rel.use(rc.index)
+			out = append(out, rc)
+		}
+		found = len(sc.rels) > 0
+	}
 	for _, r := range sc.rels {
-		if len(c.Parts) > 0 && !r.matches(c.Parts, b.r.DatabaseName()) {
+		if len(c.Parts) == 0 || !r.matches(c.Parts, b.r.DatabaseName()) {
 			continue
 		}
 		found = true
 		for _, rc := range r.cols {
-			if len(c.Parts) == 0 && rc.hidden {
-				continue
-			}
-			if len(c.Parts) > 0 {
-				rc.merged = nil
-			}
+			rc.merged = nil
 			r.use(rc.index)
 			out = append(out, rc)
 		}
@@ -117,28 +120,29 @@ func (b *binder) star(c *ast.Column, sc *scope) ([]relColumn, error) {
 	return out, nil
 }
 
-// modOf is the type modifier of a plain column or a cast.
+// modOf returns the type modifier of a plain column or a cast.
 func modOf(e exec.Expr, sc *scope) int32 {
-	switch n := e.(type) {
-	case *exec.Col:
-		if n.Depth == 0 {
-			for _, r := range sc.rels {
-				for _, c := range r.cols {
-					if c.index == n.Index {
-						return c.mod
+	return typing.Mod(e, func(c *exec.Col) int32 {
+		at := sc
+		for depth := c.Depth; at != nil && (depth > 0 || at.query == nil); at = at.parent {
+			if at.query != nil {
+				depth--
+			}
+		}
+		if at != nil {
+			for _, r := range at.rels {
+				for _, rc := range r.cols {
+					if rc.index == c.Index {
+						return rc.mod
 					}
 				}
 			}
 		}
-	case *exec.CastExpr:
-		return n.Mod
-	case *exec.Const:
-		return n.Mod - 1
-	}
-	return -1
+		return -1
+	})
 }
 
-// originOf is the column of a relation that an expression is.
+// originOf returns the origin of an expression that is a column of a relation.
 func originOf(e exec.Expr, sc *scope) exec.Origin {
 	if c, ok := e.(*exec.Col); ok && c.Depth == 0 {
 		for _, r := range sc.rels {
@@ -152,7 +156,7 @@ func originOf(e exec.Expr, sc *scope) exec.Origin {
 	return exec.Origin{}
 }
 
-// fieldsOf are the fields of a record that is a column.
+// fieldsOf returns the fields of a column that is a record.
 func fieldsOf(e exec.Expr, sc *scope) []exec.Column {
 	if set, ok := e.(*refs.Set); ok {
 		return set.Fields

@@ -9,14 +9,14 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// unfolded is a column that (x).* becomes.
+// unfolded is one of the columns that (x).* expands to.
 type unfolded struct {
 	name string
+	mod  int32
 	expr exec.Expr
 }
 
-// unfold makes (x).* the columns of x: a relation, a function that returns rows, a row, or a record whose fields are
-// known.
+// unfold expands (x).*. x is a relation, a function that returns rows, a row, or a record whose fields are known.
 func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 	if c, ok := f.X.(*ast.Column); ok && len(c.Parts) == 1 && !c.Star && b.isRelation(c.Parts[0], sc) {
 		cols, err := b.star(&ast.Column{At: c.At, Parts: c.Parts, Star: true}, sc)
@@ -25,7 +25,7 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 		}
 		var out []unfolded
 		for _, rc := range cols {
-			out = append(out, unfolded{name: rc.name,
+			out = append(out, unfolded{name: rc.name, mod: rc.mod,
 				expr: &exec.Col{Index: rc.index, Typ: rc.typ, Name: rc.name, Collation: rc.collation}})
 		}
 		return out, nil
@@ -40,7 +40,7 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 	var out []unfolded
 	if row, ok := x.(*exec.RowExpr); ok {
 		for i, it := range row.Items {
-			out = append(out, unfolded{name: types.FieldName(row.Names, i), expr: it})
+			out = append(out, unfolded{name: types.FieldName(row.Names, i), mod: modOf(it, sc), expr: it})
 		}
 		return out, nil
 	}
@@ -49,11 +49,11 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 	}
 	for i, c := range fieldsOf(x, sc) {
 		if set, ok := x.(*refs.Set); ok {
-			out = append(out, unfolded{name: c.Name, expr: sc.query.column(set, i)})
+			out = append(out, unfolded{name: c.Name, mod: c.Mod, expr: sc.query.column(set, i)})
 			continue
 		}
 		idx := &exec.Const{D: types.NewInt(int64(i)), Typ: types.Int4}
-		out = append(out, unfolded{name: c.Name,
+		out = append(out, unfolded{name: c.Name, mod: c.Mod,
 			expr: &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: c.Type, Off: f.Pos()}})
 	}
 	if out == nil {
@@ -63,7 +63,7 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 	return out, nil
 }
 
-// isRelation says that a name is that of a relation in FROM, and of no column.
+// isRelation reports whether a name refers to a relation in FROM and not to a column.
 func (b *binder) isRelation(name string, sc *scope) bool {
 	found := false
 	for _, r := range sc.rels {

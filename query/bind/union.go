@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// computesOrder says that ORDER BY has more than names and numbers of columns.
+// computesOrder reports whether ORDER BY has anything but names and numbers of columns.
 func computesOrder(s *ast.Select) bool {
 	for _, it := range s.OrderBy {
 		switch n := it.Expr.(type) {
@@ -28,7 +28,7 @@ func computesOrder(s *ast.Select) bool {
 	return false
 }
 
-// values binds VALUES: every column has the type that its items agree on.
+// values binds VALUES. Every column has the common type of its items.
 func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 	if computesOrder(s) {
 		rows := *s
@@ -64,7 +64,8 @@ func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 			return nil, err
 		}
 		q.Columns = append(q.Columns,
-			exec.Column{Name: "column" + strconv.Itoa(i+1), Type: typ, Mod: -1, Collation: coll.Column()})
+			exec.Column{Name: "column" + strconv.Itoa(i+1), Type: typ, Mod: modOf(&exec.Array{Items: column}, sc),
+				Collation: coll.Column()})
 	}
 	if err := b.orderByColumns(s, q, sc); err != nil {
 		return nil, err
@@ -74,41 +75,44 @@ func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 	return q, err
 }
 
-// setOpPlace is where PostgreSQL reports that a column of a side does not fit: at its expression.
+// setOpPlace returns the position where PostgreSQL reports that a column does not fit: its expression.
 func setOpPlace(s *ast.Select, i int) int {
 	for s.Op != "" {
 		s = s.Left
 	}
 	switch {
 	case len(s.Values) > 0:
-		return s.Values[0][min(i, len(s.Values[0])-1)].Pos()
+		return startOf(s.Values[0][min(i, len(s.Values[0])-1)])
 	case len(s.Targets) > 0:
-		return s.Targets[min(i, len(s.Targets)-1)].Expr.Pos()
+		return startOf(s.Targets[min(i, len(s.Targets)-1)].Expr)
 	}
 	return s.Pos()
 }
 
-// union binds both sides of UNION, INTERSECT or EXCEPT and brings their columns to common types.
+// union binds both sides of UNION, INTERSECT or EXCEPT and casts their columns to common types.
 func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
-	// The sides see the WITH list of the whole, which is no level of its own at run time.
+	// The sides see the WITH list of the whole. This scope is not a level at run time.
 	around := &scope{parent: sc.parent, ctes: sc.ctes}
+	b.side = true
 	left, err := b.query(s.Left, around)
 	if err != nil {
 		return nil, err
 	}
+	b.side = true
 	right, err := b.query(s.Right, around)
 	if err != nil {
 		return nil, err
 	}
 	q := sc.query
 	q.Left, q.Right, q.Op, q.UnionAll = left, right, s.Op, s.All
-	q.user, q.Correlated = left.user || right.user, left.Correlated || right.Correlated
+	q.user, q.follow = left.user || right.user, left.follow || right.follow
+	q.Correlated = left.Correlated || right.Correlated
 	if len(left.Columns) != len(right.Columns) {
 		return nil, refuse.Syntax(setOpPlace(s.Right, 0), "each %s query must have the same number of columns", s.Op)
 	}
 	for i := range left.Columns {
 		l, r := left.Columns[i], right.Columns[i]
-		// A column of literals alone has no type yet.
+		// A column that has only literals has no type yet.
 		lt, rt := l.Type, r.Type
 		if left.open(i) {
 			lt = types.Unknown
@@ -142,7 +146,7 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 	return q, err
 }
 
-// sharedMod is the modifier of a column that two columns make: that of both, -1 where they differ.
+// sharedMod returns the common modifier of two columns, -1 if they differ.
 func sharedMod(l, r exec.Column) int32 {
 	if l.Type == r.Type && l.Mod == r.Mod {
 		return l.Mod
@@ -150,9 +154,12 @@ func sharedMod(l, r exec.Column) int32 {
 	return -1
 }
 
-// open says that a column has only literals that were made text for want of anything better.
+// open reports whether a column has only literals that are text by default, or a parameter without a type.
 func (q *Query) open(i int) bool {
 	all := func(e exec.Expr) bool {
+		if p, ok := e.(*exec.Param); ok {
+			return typing.Untyped(p)
+		}
 		c, ok := e.(*exec.Const)
 		return ok && !c.Typed && (c.Typ == types.Unknown || c.Typ == types.Text)
 	}
@@ -170,7 +177,7 @@ func (q *Query) open(i int) bool {
 	return all(q.Targets[i])
 }
 
-// retype casts a column of a union's side.
+// retype casts a column of one side of a set operation.
 func (b *binder) retype(q *Query, i int, t types.OID, off int) error {
 	change := func(e exec.Expr) (exec.Expr, error) {
 		if c, ok := e.(*exec.Const); ok && c.Typ == types.Text && !c.Typed {

@@ -30,7 +30,7 @@ func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 				return nil, err
 			}
 		}
-		if operand, wrap, err = b.once(operand, n.Operand.Pos()); err != nil {
+		if operand, wrap, err = b.Once(operand, n.Operand.Pos()); err != nil {
 			return nil, err
 		}
 	}
@@ -57,7 +57,7 @@ func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		// PostgreSQL looks at it first, which matters where texts of two types meet.
+		// PostgreSQL resolves ELSE first, which matters if texts of two types meet.
 		results = append([]exec.Expr{e}, results...)
 	}
 	at := n.Pos()
@@ -162,7 +162,7 @@ func (b *binder) subscriptOf(x exec.Expr, n *ast.Subscript, sc *scope) (exec.Exp
 		if err != nil {
 			return nil, err
 		}
-		return b.operatorWith("->", []exec.Expr{x, idx}, n.Pos())
+		return b.Operator("->", []exec.Expr{x, idx}, n.Pos())
 	}
 	elem := types.ElemOf(t)
 	if t == types.Name && !n.Slice {
@@ -186,7 +186,7 @@ func (b *binder) subscriptOf(x exec.Expr, n *ast.Subscript, sc *scope) (exec.Exp
 	return &exec.Call{Func: funcs.ArraySlice, Args: []exec.Expr{x, low, idx}, Typ: t, Off: n.Pos()}, err
 }
 
-// subscriptPart binds a subscript, or an end of a range, where none has a value of its own.
+// subscriptPart binds a subscript, or a bound of a range, which defaults to none.
 func (b *binder) subscriptPart(e ast.Expr, none int64, sc *scope) (exec.Expr, error) {
 	if e == nil {
 		return &exec.Const{D: types.NewInt(none), Typ: types.Int4}, nil
@@ -198,8 +198,8 @@ func (b *binder) subscriptPart(e ast.Expr, none int64, sc *scope) (exec.Expr, er
 	return b.Coerce(i, types.Int4, types.Assignment, e.Pos())
 }
 
-// deepSubscript binds several subscripts of an array, which has one dimension: there is no such item, and no such part.
-// Where one is a range all are. Those of a jsonb go down into it.
+// deepSubscript binds several subscripts. An array has one dimension: it has no such item and no such slice. If one
+// subscript is a range, all are. On a jsonb each subscript goes one level deeper.
 func (b *binder) deepSubscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 	list := []*ast.Subscript{n}
 	for n.Chained {
@@ -235,7 +235,7 @@ func (b *binder) deepSubscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 	return &exec.Call{Func: funcs.ArrayNothing, Args: args, Typ: types.ElemOf(x.Type()), Off: n.Pos()}, nil
 }
 
-// field is (x).name: of a relation named in FROM, or of a record whose fields are known.
+// field binds (x).name: a column of a relation in FROM, or a field of a record whose fields are known.
 func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 	if c, ok := n.X.(*ast.Column); ok && len(c.Parts) == 1 && n.Name != "*" {
 		for s := sc; s != nil; s = s.parent {

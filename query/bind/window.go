@@ -15,7 +15,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// windows resolves the WINDOW clause. A window may begin with one that was defined before it.
+// windows resolves the WINDOW clause. A window may extend one that was defined before it.
 func (b *binder) windows(list []ast.WindowDef, sc *scope) error {
 	for _, d := range list {
 		if _, known := sc.windows[d.Name]; known {
@@ -33,7 +33,28 @@ func (b *binder) windows(list []ast.WindowDef, sc *scope) error {
 	return nil
 }
 
-// window is w with what it takes from a window that it names (transformWindowDefinitions in parse_clause.c).
+// unusedWindows reports the errors of the WINDOW clause, whose definitions may not be used by any call.
+func (b *binder) unusedWindows(list []ast.WindowDef, sc *scope) error {
+	inner := *sc
+	inner.inWindow, inner.noWindows = true, "window definitions"
+	for _, d := range list {
+		over := sc.windows[d.Name]
+		if _, err := b.windowKeys(over.Partition, &inner); err != nil {
+			return err
+		}
+		w := &window.Call{}
+		if err := b.windowOrder(over, w, &inner); err != nil {
+			return err
+		}
+		if _, err := b.frame(over, w, &inner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// window returns w with the clauses that it inherits from the window that it names (transformWindowDefinitions in
+// parse_clause.c).
 func (sc *scope) window(w *ast.Window) (*ast.Window, error) {
 	name := w.Name + w.Base
 	if name == "" {
@@ -122,7 +143,7 @@ func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 	return &refs.Window{Index: i, Typ: typ, Text: w.Text, Off: n.Pos(), Coll: coll}, nil
 }
 
-// windowFunction finds the function or aggregate, and binds its arguments.
+// windowFunction resolves the function or aggregate and binds its arguments.
 func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*window.Call, types.OID, error) {
 	w := &window.Call{}
 	if n.Distinct {

@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
@@ -10,9 +12,9 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// with binds the WITH list of a query. Each item sees those before it: their scopes are a chain, as a map for each
-// would take quadratic room. The items of WITH RECURSIVE see all: one is bound when it is first named, or else in its
-// turn.
+// with binds the WITH list of a query. Each item sees those before it: their scopes are a chain, because a map for each
+// would take quadratic memory. The items of WITH RECURSIVE see all items: one is bound when it is first referred to, or
+// else in its turn.
 func (b *binder) with(s *ast.Select, sc *scope) error {
 	sc.ctes = make(map[string]*CTE, len(s.With))
 	before := &scope{parent: sc.parent}
@@ -33,8 +35,7 @@ func (b *binder) with(s *ast.Select, sc *scope) error {
 		list[i] = bound
 		if s.Recursive {
 			bound.scope, sc.ctes[c.Name] = all, bound
-			bound.recursive = q.Op == ast.Union && len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil &&
-				len(q.With) == 0
+			bound.recursive = q.Op == ast.Union && len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil
 			continue
 		}
 		if err := b.bindCTE(bound); err != nil {
@@ -63,18 +64,26 @@ func (b *binder) bindCTE(c *CTE) error {
 	if err != nil {
 		return err
 	}
+	if len(c.columns) > len(q.Columns) {
+		return sqlstate.New(sqlstate.InvalidColumnReference,
+			"WITH query %q has %d columns available but %d columns specified", c.name, len(q.Columns),
+			len(c.columns)).At(c.at)
+	}
 	owner := c.owner.query
 	owner.Correlated = owner.Correlated || q.Correlated || c.InStep
 	owner.Ctes = append(owner.Ctes, c)
 	return nil
 }
 
-// recursiveRef is the error for naming an item of WITH RECURSIVE while it is bound, other than in the part of a UNION
-// that may name it.
+// recursiveRef returns the error for a reference to an item of WITH RECURSIVE that is being bound, outside the part of
+// a UNION where that is allowed.
 func (b *binder) recursiveRef(n *ast.Table, c *CTE) error {
 	s := c.sel
-	clause, at := "", n.Pos()
+	var clause string
+	var at int
 	switch {
+	case c.recursive && slices.ContainsFunc(s.With, func(w ast.CTE) bool { return b.cte.name == w.Name }):
+		return recursionError(c.name, "must not appear within a subquery").At(n.Pos())
 	case b.cte != c:
 		return sqlstate.Unsupported(c.at, "Write one of them into the other.",
 			"mutual recursion between WITH items is not implemented")
@@ -87,10 +96,8 @@ func (b *binder) recursiveRef(n *ast.Table, c *CTE) error {
 		clause, at = "ORDER BY", startOf(s.OrderBy[0].Expr)
 	case s.Offset != nil:
 		clause, at = "OFFSET", startOf(s.Offset)
-	case s.Limit != nil:
-		clause, at = "LIMIT", startOf(s.Limit)
 	default:
-		clause = "WITH"
+		clause, at = "LIMIT", startOf(s.Limit)
 	}
 	return sqlstate.Unsupported(at, "Put it around the WITH query.", "%s in a recursive query is not implemented",
 		clause)
@@ -108,7 +115,7 @@ func (b *binder) findCTE(sc *scope, name string) (*CTE, *scope, error) {
 	return nil, nil, nil
 }
 
-// cteRef names a common table expression. Inside of itself a recursive one is the rows of its last round.
+// cteRef binds a reference to a WITH query. Within a recursive query the reference reads the rows of its last round.
 func (b *binder) cteRef(n *ast.Table, c *CTE, in, sc *scope) (From, error) {
 	alias := n.Alias.Name
 	if alias == "" {
@@ -122,7 +129,7 @@ func (b *binder) cteRef(n *ast.Table, c *CTE, in, sc *scope) (From, error) {
 		if c.binding {
 			return nil, b.recursiveRef(n, c)
 		}
-		volatile := b.volatile // what names it is not volatile for that
+		volatile := b.volatile // a reference does not make a query volatile
 		if err := b.bindCTE(c); err != nil {
 			return nil, err
 		}
@@ -143,23 +150,23 @@ func (b *binder) cteRef(n *ast.Table, c *CTE, in, sc *scope) (From, error) {
 		c.deep++
 	}
 	if c.Query.Correlated || c.InStep {
-		// What looks at its rows looks at the rows around its WITH.
+		// A reference to its rows also refers to the rows around its WITH.
 		for s := sc; s != nil && s != in; s = s.parent {
 			if s.query != nil {
 				s.query.Correlated = true
 			}
 		}
 	}
-	d := &DerivedScan{Query: c.Query, Cte: c, Name: alias, Base: sc.width}
+	d := &DerivedScan{Query: c.Query, Cte: c, Name: alias, Base: sc.width, Off: n.Pos()}
 	return d, b.addRelation(sc, &relation{alias: alias}, c.Query.Columns, names, n.Pos())
 }
 
-// recursionError is the error for a query that names itself where it may not.
+// recursionError returns the error for a query that refers to itself where that is not allowed.
 func recursionError(name, what string) *sqlstate.Error {
 	return sqlstate.New(sqlstate.InvalidRecursion, "recursive reference to query %q %s", name, what)
 }
 
-// ownRows finds the rows of a recursive query's last round among the items of a join.
+// ownRows finds the scan of a recursive query's last round among the items of a join.
 func ownRows(f From) *WorkScan {
 	switch n := f.(type) {
 	case *WorkScan:
@@ -173,19 +180,30 @@ func ownRows(f From) *WorkScan {
 	return nil
 }
 
-// cteQuery binds the query of a common table expression; of a recursive one first the part that does not name itself.
+// cteQuery binds a WITH query. Of a recursive one it first binds the part that does not refer to itself.
 func (b *binder) cteQuery(c *CTE) (*Query, error) {
 	if !c.recursive {
 		return b.query(c.sel, c.scope)
 	}
 	s := c.sel
-	first, err := b.query(s.Left, c.scope)
+	// The sides see the WITH list of the UNION, which is not a level of its own at run time.
+	list := &scope{parent: c.scope, query: &Query{}}
+	if len(s.With) > 0 {
+		if err := b.with(s, list); err != nil {
+			return nil, err
+		}
+	}
+	around := &scope{parent: c.scope, ctes: list.ctes}
+	first, err := b.query(s.Left, around)
 	if err != nil {
 		return nil, err
 	}
 	self := *c
 	self.work, self.result, self.refs, self.sublinks = &exec.WorkTable{Name: c.name}, first.Columns, 0, b.sublinks
-	inner := &scope{parent: c.scope, ctes: map[string]*CTE{c.name: &self}}
+	inner := &scope{parent: around}
+	if list.ctes[c.name] == nil {
+		inner.ctes = map[string]*CTE{c.name: &self}
+	}
 	b.steps++
 	step, err := b.query(s.Right, inner)
 	b.steps--
@@ -193,7 +211,7 @@ func (b *binder) cteQuery(c *CTE) (*Query, error) {
 		return nil, err
 	}
 	if self.refs == 0 {
-		// It is a UNION as any other, whose rows would be the same in every round for ever.
+		// It is an ordinary UNION. As a recursive query it would return the same rows in every round and not end.
 		c.recursive = false
 		return b.query(c.sel, c.scope)
 	}
@@ -227,6 +245,12 @@ func (b *binder) cteQuery(c *CTE) (*Query, error) {
 			return nil, err
 		}
 	}
-	return &Query{Left: first, Right: step, UnionAll: s.All, Work: self.work, Columns: first.Columns,
-		Keep: len(first.Columns), user: first.user || step.user, Correlated: first.Correlated || step.Correlated}, nil
+	columns := slices.Clone(first.Columns)
+	for i := range columns {
+		columns[i].Origin = exec.Origin{} // its rows are computed
+	}
+	return &Query{Left: first, Right: step, UnionAll: s.All, Work: self.work, Columns: columns,
+		Keep: len(first.Columns), user: first.user || step.user,
+		follow: first.follow || step.follow, Ctes: list.query.Ctes,
+		Correlated: first.Correlated || step.Correlated || list.query.Correlated}, nil
 }

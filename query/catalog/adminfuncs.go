@@ -9,9 +9,9 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Functions that administrators' tools call, as pgAdmin does when it shows a table.
+// Functions that administration tools call, such as pgAdmin when it shows a table.
 func init() {
-	// What stands behind views of the catalogue is there by itself too.
+	// The functions that views of the catalogue are defined with in PostgreSQL can be called directly too.
 	rowsOf("pg_show_all_settings", "pg_settings", "")
 	rowsOf("pg_available_extensions", "pg_available_extensions", "installed_version")
 	register("oidvectortypes", types.Text, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
@@ -29,14 +29,14 @@ func init() {
 		return types.Null, sqlstate.New(sqlstate.ObjectNotInPrerequisite, "recovery is not in progress").
 			WithHint("Recovery control functions can only be executed during recovery.")
 	})
-	// Addresses of clients are texts here.
+	// Client addresses are texts here.
 	register("host", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		address, _, _ := strings.Cut(a[0].S, "/")
 		return types.NewText(address), nil
 	}, types.Text)
 }
 
-// rowsOf adds a function with the columns, but for one, and the rows of a relation of pg_catalog.
+// rowsOf adds a function that returns the rows of a relation of pg_catalog, without one column.
 func rowsOf(name, relation, without string) {
 	columns := func() (cols []exec.Column, keep []int) {
 		for i, c := range Relation("pg_catalog", relation).Columns() {

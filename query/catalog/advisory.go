@@ -8,12 +8,12 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// AdvisoryLocker is the session as the functions of advisory locks need it.
+// AdvisoryLocker is the session, as seen by the functions of advisory locks.
 type AdvisoryLocker interface {
-	// LockAdvisory takes the lock of a number, or of two numbers where pair is set. Where it does not wait it may
-	// answer false.
+	// LockAdvisory takes the lock of a number, or of two numbers if pair is set. If l.Wait is not set it may return
+	// false.
 	LockAdvisory(ctx context.Context, number int64, pair bool, l AdvisoryLock) (bool, error)
-	// UnlockAdvisory gives it back, and answers false where the session does not hold it.
+	// UnlockAdvisory releases it. It returns false if the session does not hold it.
 	UnlockAdvisory(number int64, pair, shared bool) bool
 	UnlockAllAdvisory()
 	// ExportSnapshot is pg_export_snapshot.
@@ -62,7 +62,7 @@ func init() {
 		wait.Wait = true
 		add("pg_advisory_"+name, types.Void,
 			func(env *exec.CallEnv, s AdvisoryLocker, n int64, pair bool) (types.Datum, error) {
-				// Others have the processors while it waits.
+				// Give the processor to other statements while waiting.
 				env.Pause()
 				_, err := s.LockAdvisory(env.Ctx, n, pair, wait)
 				env.Resume()

@@ -1,6 +1,6 @@
 // Package catalog describes databases, design documents and views as PostgreSQL describes tables: the relations of
-// pg_catalog and information_schema, with rows made up from what the session may see, and the functions that clients
-// apply to them. There is no knowledge of particular clients here: their statements run through the same planner and
+// pg_catalog and information_schema, with rows computed from what the session may see, and the functions that clients
+// apply to them. It has no special cases for particular clients: their statements run through the same planner and
 // joins as any other.
 package catalog
 
@@ -18,21 +18,21 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Source is the session as the catalogue needs it.
+// Source is the session, as seen by the catalogue.
 type Source interface {
 	exec.Session
-	// CatalogSnapshot returns the descriptions as they are during this statement.
+	// CatalogSnapshot returns the catalogue as it is during this statement.
 	CatalogSnapshot(ctx context.Context) (*Snapshot, error)
 }
 
-// relationsText lists the relations of PostgreSQL 15's pg_catalog and information_schema, one to a line: name, OID,
-// relkind, then column:type pairs, with ! for NOT NULL. Types that the gateway has not are text. It was made by asking
+// relationsText lists the relations of PostgreSQL 15's pg_catalog and information_schema, one per line: name, OID,
+// relkind, then column:type pairs, with ! for NOT NULL. Types that Divan does not have are text. It was generated from
 // a server of that version.
 //
 //go:embed relations.txt
 var relationsText []byte
 
-// relation is one of those relations.
+// relation is one of these relations.
 type relation struct {
 	schema, name string
 	oid          int64
@@ -67,7 +67,7 @@ var load = sync.OnceValue(func() map[string]*relation {
 	return all
 })
 
-// Relation finds a relation of pg_catalog or information_schema; nil for none.
+// Relation finds a relation of pg_catalog or information_schema; nil if there is none.
 func Relation(schema, name string) exec.Relation {
 	if r := load()[schema+"."+name]; r != nil {
 		return r
@@ -75,7 +75,7 @@ func Relation(schema, name string) exec.Relation {
 	return nil
 }
 
-// HasSchema says that a schema is one of the catalogue's.
+// HasSchema reports whether a schema is one of the catalogue's.
 func HasSchema(name string) bool {
 	return name == "pg_catalog" || name == "information_schema" || name == "pg_toast"
 }
@@ -83,13 +83,13 @@ func HasSchema(name string) bool {
 // Name implements exec.Relation.
 func (r *relation) Name() string { return r.schema + "." + r.name }
 
-// OID is tableoid.
+// OID returns the tableoid.
 func (r *relation) OID() int64 { return r.oid }
 
 // Columns implements exec.Relation.
 func (r *relation) Columns() []exec.Column { return r.cols }
 
-// Rows implements exec.Relation: a relation for which nothing is made up is empty.
+// Rows implements exec.Relation. A relation without a filler is empty.
 func (r *relation) Rows(st *exec.State) ([][]types.Datum, error) {
 	fill := fillers[r.Name()]
 	if fill == nil {
@@ -104,7 +104,7 @@ func (r *relation) Rows(st *exec.State) ([][]types.Datum, error) {
 	return b.out, b.err
 }
 
-// SnapshotOf is the snapshot of the statement that st belongs to.
+// SnapshotOf returns the snapshot of the statement that st belongs to.
 func SnapshotOf(st *exec.State) (*Snapshot, error) {
 	src, ok := st.Session.(Source)
 	if !ok {
@@ -113,7 +113,7 @@ func SnapshotOf(st *exec.State) (*Snapshot, error) {
 	return src.CatalogSnapshot(st.Ctx)
 }
 
-// fillers make the rows of relations.
+// fillers compute the rows of relations.
 var fillers = map[string]func(*Snapshot, *rows){}
 
 // rows collects the rows of one relation.
@@ -123,10 +123,10 @@ type rows struct {
 	err error
 }
 
-// v are the values of a row by column; what is not named is NULL, or the zero of its type where the column is NOT NULL.
+// v holds the values of a row by column. A missing column is NULL, or the zero value of its type if it is NOT NULL.
 type v map[string]any
 
-// add makes a row.
+// add adds a row.
 func (b *rows) add(values v) {
 	row := make([]types.Datum, len(b.rel.cols))
 	for i, c := range b.rel.cols {
@@ -168,7 +168,7 @@ func zero(t types.OID) types.Datum {
 	return types.Null
 }
 
-// datum turns a Go value into a value of a column.
+// datum converts a Go value to a value of a column.
 func datum(val any, t types.OID) types.Datum {
 	switch x := val.(type) {
 	case nil:

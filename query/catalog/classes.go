@@ -10,7 +10,8 @@ func init() {
 		for _, n := range s.Schemas {
 			row := v{"oid": n.OID, "nspname": n.Name, "nspowner": n.Owner}
 			if n.OID == oidPublic {
-				// What it is in a new database of PostgreSQL: pg_dump writes down what differs from that.
+				// The privileges of schema public in a new PostgreSQL database. pg_dump writes down differences from
+				// them.
 				row["nspacl"] = []string{ownerName + "=UC/" + ownerName, "=U/" + ownerName}
 			}
 			b.add(row)
@@ -137,7 +138,7 @@ func storage(t *types.Info) string {
 	return "p"
 }
 
-// collation is the default collation for the types that have one; names are always in C.
+// collation returns the default collation of types that have one. Names always use C.
 func collation(t types.OID) int {
 	switch t {
 	case types.Text, types.VarChar, types.BPChar, types.TextArray, types.VarCharArray, types.BPCharArray,
@@ -160,7 +161,7 @@ func typeRows(s *Snapshot, b *rows) {
 		case types.RecordArray:
 			category = 'P'
 		case types.Name:
-			elem = types.Char // PostgreSQL's name is an array of char, of 64 bytes
+			elem = types.Char // in PostgreSQL, name is an array of 64 char
 		}
 		p := typeProcs(&t)
 		b.add(v{"oid": t.OID, "typname": t.Name, "typnamespace": oidPgCatalog, "typowner": oidOwner,
@@ -173,7 +174,7 @@ func typeRows(s *Snapshot, b *rows) {
 	}
 	for _, c := range s.Classes {
 		if !c.builtin && c.Kind != "i" {
-			// Every relation is a type too.
+			// The row type of every relation.
 			b.add(v{"oid": rowType(c), "typname": c.Name, "typnamespace": c.Schema.OID, "typowner": oidOwner,
 				"typlen": -1, "typtype": "c",
 				"typcategory": "C", "typisdefined": true, "typdelim": ",", "typrelid": c.OID, "typalign": "d",
@@ -182,5 +183,6 @@ func typeRows(s *Snapshot, b *rows) {
 	}
 }
 
-// rowType is the OID of the type of a relation's rows: beside the relation's own, out of the way of the assigner.
+// rowType returns the OID of the type of a relation's rows: the relation's OID with the highest bit set, which the
+// assigner never sets.
 func rowType(c *Class) int64 { return c.OID | 0x80000000 }

@@ -1,10 +1,10 @@
 package catalog
 
-// The schema divan belongs to an extension that is built in, so that pg_dump leaves it out: it is about the node and
-// not the database.
+// Schema divan belongs to a built-in extension, so that pg_dump leaves it out: it describes the node and not the
+// database.
 
 const (
-	oidExtension   = 13400 // below the functions' and, as that of what is built in, below firstOID
+	oidExtension   = 13400 // below the OIDs of functions and, like those of all built-in objects, below firstOID
 	classNamespace = 2615
 	classExtension = 3079
 )

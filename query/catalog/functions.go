@@ -21,7 +21,7 @@ func register(name string, ret types.OID, f evalFunc, args ...types.OID) *exec.F
 	return family.Add(&exec.Func{Name: name, Args: args, Ret: ret, Eval: f})
 }
 
-// withSnapshot makes a function that asks the statement's snapshot.
+// withSnapshot returns a function that uses the statement's snapshot.
 func withSnapshot(f func(s *Snapshot, a []types.Datum) (types.Datum, error)) evalFunc {
 	return func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		s, err := SnapshotOf(env.State)
@@ -46,7 +46,7 @@ func init() {
 	schemas()
 }
 
-// oidNames turns OIDs into names and back.
+// oidNames adds functions that convert between OIDs and names.
 func oidNames() {
 	f := register("format_type", types.Text, withSnapshot(formatType), types.Oid, types.Int4)
 	f.NullArgs = true
@@ -136,7 +136,7 @@ func visibility() {
 	}
 }
 
-// definitions are of what does not exist here: triggers, rules, functions written by users.
+// definitions adds functions for objects that do not exist here: triggers, rules, user-defined functions.
 func definitions() {
 	null := func(name string, args ...types.OID) { register(name, types.Text, constant(types.Null), args...) }
 	for _, name := range []string{"pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef",
@@ -149,7 +149,7 @@ func definitions() {
 	}
 	register("pg_tablespace_location", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		switch a[0].I {
-		case 0, oidDefaultSpace, oidGlobalSpace: // 0 is the one of the database.
+		case 0, oidDefaultSpace, oidGlobalSpace: // 0 is the database's
 			return types.NewText(""), nil
 		}
 		return types.Null, nil
@@ -232,7 +232,7 @@ func comments() {
 	register("shobj_description", types.Text, constant(types.Null), types.Oid, types.Name)
 }
 
-// privileges: who is connected may read, and nobody may write.
+// privileges adds the functions on privileges: connected users may read everything and write nothing.
 func privileges() {
 	may := func(privilege string) types.Datum {
 		p := strings.ToLower(privilege)
@@ -314,7 +314,7 @@ func keywords(*exec.Env, []types.OID, []types.Datum) ([][]types.Datum, error) {
 	return out, nil
 }
 
-// sizes are not known to SQL: _info over HTTP has them.
+// sizes adds the functions on sizes. SQL does not know sizes; _info over HTTP has them.
 func sizes() {
 	for _, name := range []string{"pg_relation_size", "pg_total_relation_size", "pg_table_size", "pg_indexes_size"} {
 		register(name, types.Int8, constant(types.NewInt(0)), types.RegClass)

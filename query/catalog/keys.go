@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Primary keys: pg_index, pg_constraint and what information_schema says of them.
+// Primary keys in pg_index, pg_constraint and information_schema.
 func init() {
 	fillers["pg_catalog.pg_index"] = func(s *Snapshot, b *rows) {
 		for _, k := range s.Keys {
@@ -59,7 +59,7 @@ func init() {
 	}
 }
 
-// one is a vector of one number.
+// one returns a vector of one number.
 func one(elem types.OID, n int64) types.Datum {
 	return types.NewVector(elem, []types.Datum{types.NewInt(n)})
 }
@@ -72,14 +72,14 @@ func (k *Key) indexDefinition() string {
 		keyword.Quote(k.Table.Name), keyword.Quote(k.column()))
 }
 
-// keyDefinitions are the functions that write keys as SQL.
+// keyDefinitions adds the functions that return keys as SQL.
 func keyDefinitions() {
 	index := withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
 		for _, k := range s.Keys {
 			if k.Index != a[0].I {
 				continue
 			}
-			// With a column's number only that column is written.
+			// With a column number, only the name of that column is returned.
 			if len(a) > 1 && a[1].I > 0 {
 				if a[1].I > 1 {
 					return types.NewText(""), nil

@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// OID resolves a name as the input of regclass, regtype, regnamespace, regrole, regproc does.
+// OID resolves a name as the input of regclass, regtype, regnamespace, regrole or regproc does.
 func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
 	parts, err := splitName(name)
 	if err != nil {
@@ -57,11 +57,11 @@ func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
 	return s.typeOID(schema, last, name)
 }
 
-// typeOID finds a type by any of its names, with [] behind it, or the row type of a relation.
+// typeOID finds a type by any of its names, also followed by [], or the row type of a relation.
 func (s *Snapshot) typeOID(schema, last, whole string) (int64, bool, error) {
 	base, array := strings.CutSuffix(last, "[]")
 	if schema == "" || schema == "pg_catalog" {
-		// Multi-word names come whole.
+		// Names of several words are compared as a whole.
 		if schema == "" {
 			base, array = strings.CutSuffix(strings.ToLower(strings.TrimSpace(whole)), "[]")
 			base = strings.Trim(base, `"`)
@@ -80,7 +80,7 @@ func (s *Snapshot) typeOID(schema, last, whole string) (int64, bool, error) {
 	return 0, false, nil
 }
 
-// Name is the way back: what regclass and its kin show.
+// Name is the inverse of OID: it returns what regclass and the other reg types show.
 func (s *Snapshot) Name(kind types.OID, oid int64) (string, bool) {
 	switch kind {
 	case types.RegClass:
@@ -110,7 +110,7 @@ func (s *Snapshot) Name(kind types.OID, oid int64) (string, bool) {
 	return "", false
 }
 
-// display is a relation's name, with its schema where the bare name would mean something else.
+// display returns a relation's name, with its schema if the unqualified name would refer to something else.
 func (s *Snapshot) display(c *Class) string {
 	if s.visible(c) {
 		return keyword.Quote(c.Name)
@@ -118,7 +118,7 @@ func (s *Snapshot) display(c *Class) string {
 	return keyword.Quote(c.Schema.Name) + "." + keyword.Quote(c.Name)
 }
 
-// splitName cuts a.b."C d" into its parts, folding what is not quoted.
+// splitName splits a.b."C d" into its parts and folds unquoted ones.
 func splitName(name string) ([]string, error) {
 	bad := func() ([]string, error) {
 		return nil, sqlstate.New(sqlstate.InvalidName, "invalid name syntax")

@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Notifier is the session as the functions of LISTEN and NOTIFY need it.
+// Notifier is the session, as seen by the functions of LISTEN and NOTIFY.
 type Notifier interface {
 	Notify(ctx context.Context, channel, payload string) error
 	Listening() []string
@@ -21,7 +21,7 @@ func init() {
 		NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if s, ok := env.Session.(Notifier); ok {
-				// NULL is an empty text, as in PostgreSQL.
+				// NULL means an empty text, as in PostgreSQL.
 				if err := s.Notify(env.Ctx, a[0].S, a[1].S); err != nil {
 					return types.Null, err
 				}

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// proc is a row of pg_proc: the functions of the gateway, and the input and output functions that pg_type refers to.
+// proc is a row of pg_proc: a function of Divan, or an input or output function that pg_type refers to.
 type proc struct {
 	oid        int64
 	name       string
@@ -24,7 +24,7 @@ type proc struct {
 	volatility exec.Volatility
 }
 
-// procBase is where OIDs of functions begin: above PostgreSQL's own and below user objects.
+// procBase is the first OID of functions: above PostgreSQL's own and below user objects.
 const procBase = 13500
 
 var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
@@ -73,7 +73,7 @@ var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
 	return all, names
 })
 
-// rowOf is the type of a function's rows: that of its column, or record where it has several.
+// rowOf returns the type of a function's rows: that of its column, or record if it has several.
 func rowOf(f *exec.TableFunc) types.OID {
 	if slices.Contains(f.Args, types.AnyArray) && f.Variadic {
 		return exec.AnyElement
@@ -101,7 +101,7 @@ func ioNamesOf(t *types.Info) []string {
 	return []string{base + sep + "in", base + sep + "out", base + sep + "recv", base + sep + "send"}
 }
 
-// typeProcs are the OIDs of a type's input, output, receive and send functions.
+// typeProcs returns the OIDs of a type's input, output, receive and send functions.
 func typeProcs(t *types.Info) [4]int64 {
 	var out [4]int64
 	for i, name := range ioNamesOf(t) {
@@ -123,7 +123,7 @@ var procIndex = sync.OnceValue(func() map[string]int64 {
 
 func procByName(name string) int64 { return procIndex()[name] }
 
-// procName is what a regproc shows.
+// procName returns the text of a regproc.
 func procName(oid int64) string {
 	if oid == 0 {
 		return "-"

@@ -13,8 +13,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// TestRelations_PostgreSQL holds relations.txt against a live PostgreSQL 15: which relations pg_catalog and
-// information_schema have, with what OIDs and columns, in what order, of what types, and which of them are not null.
+// TestRelations_PostgreSQL compares relations.txt with a live PostgreSQL 15: the relations of pg_catalog and
+// information_schema, their OIDs, and their columns in order with types and NOT NULL.
 func TestRelations_PostgreSQL(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), pgtest.URL(t))
 	if err != nil {
@@ -42,7 +42,7 @@ func TestRelations_PostgreSQL(t *testing.T) {
 		if want[rel] == "" {
 			want[rel] = rel + " " + kind
 			if strings.HasPrefix(rel, "pg_catalog.") && kind == "r" {
-				want[rel] += " " + oid // those of views are given anew by each initdb
+				want[rel] += " " + oid // OIDs of views differ after each initdb
 			}
 		}
 		if _, ours := types.ByName(typ); !ours {

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// OIDs that PostgreSQL has given out for ever.
+// OIDs that are fixed in PostgreSQL.
 const (
 	oidPgCatalog    = 11
 	oidPgToast      = 99
@@ -29,29 +29,30 @@ const (
 // ownerName is the role that owns everything.
 const ownerName = "divan"
 
-// Input is what a snapshot is made of.
+// Input is what a snapshot is built from.
 type Input struct {
 	Database  string
 	Databases []string
-	// Maintenance are databases of tools, which have only the system schemas.
+	// Maintenance lists databases that exist for tools and have only the system schemas.
 	Maintenance []string
 	User        string
 	Superuser   bool
-	// Designs of the session's database; none in the virtual database.
+	// Designs are those of the session's database; empty in the virtual database.
 	Designs      []exec.Design
 	HasDatabase  bool // false in the virtual database, where public is empty
 	SystemTables []exec.SystemTable
-	// ViewsAsTables shows views as tables, whose rows pg_dump takes along.
+	// ViewsAsTables shows views as tables, so that pg_dump dumps their rows.
 	ViewsAsTables bool
 	SearchPath    []string
 	Sessions      []Activity
-	// What the session has at the moment; statements of one message change it. nil is nothing.
+	// The current state of the session, which the statements of one message can change. nil means empty.
 	Settings func() []Setting
 	Prepared func() []PreparedStatement
 	Cursors  func() []Cursor
+	Locks    func() []Lock
 }
 
-// now is what a session has at the moment.
+// now returns the current list.
 func now[T any](list func() []T) []T {
 	if list == nil {
 		return nil
@@ -72,7 +73,7 @@ type PreparedStatement struct {
 	At              int64 // microseconds since 1970
 	Parameters      []types.OID
 	FromSQL         bool
-	Generic, Custom int64 // how often it ran without parameters, and with
+	Generic, Custom int64 // number of executions without parameters, and with
 }
 
 // Cursor is a row of pg_cursors.
@@ -82,12 +83,20 @@ type Cursor struct {
 	Hold, Binary bool
 }
 
+// Lock is a row of pg_locks: an advisory lock on one number, or on a pair of numbers.
+type Lock struct {
+	PID                   int64
+	Database              string
+	Number                int64
+	Pair, Shared, Granted bool
+}
+
 // Activity is a row of pg_stat_activity.
 type Activity struct {
 	PID                                                   int64
 	User, Database, Application, Client, State, Statement string
 	Since, StatementSince                                 int64 // microseconds since 1970
-	// Hidden says that the session is somebody else's, and the user no admin.
+	// Hidden is set if the session belongs to another user and the current user is not an admin.
 	Hidden bool
 }
 
@@ -99,7 +108,7 @@ type Schema struct {
 	Owner   int64
 }
 
-// Class is a relation as pg_class has it.
+// Class is a relation, as in pg_class.
 type Class struct {
 	OID     int64
 	Schema  *Schema
@@ -107,9 +116,9 @@ type Class struct {
 	Kind    string // relkind
 	Comment string
 	Columns []Attribute
-	// Definition is the text of a view, as near as SQL can say it.
+	// Definition is the text of a view, as closely as SQL can express it.
 	Definition string
-	// Key is the primary key, nil for none.
+	// Key is the primary key, or nil.
 	Key     *Key
 	builtin bool
 	view    bool   // of a design document
@@ -163,8 +172,7 @@ type Snapshot struct {
 	viewsByName  map[string][]*Class
 }
 
-// assigner gives OIDs to names: a hash, so that they stay the same from one session to the next, moved on where two
-// collide.
+// assigner assigns OIDs to names: a hash, so that they are the same in all sessions, incremented if two collide.
 type assigner map[int64]bool
 
 func (a assigner) oid(kind, schema, name string) int64 {
@@ -179,14 +187,15 @@ func (a assigner) oid(kind, schema, name string) int64 {
 func hashOID(kind, schema, name string) int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(kind + "\x00" + schema + "\x00" + name))
-	// Positive as a signed int: some clients read OIDs so.
+	// Positive as a signed int, because some clients read OIDs as such.
 	return int64(h.Sum32()&0x7fffffff) | firstOID
 }
 
-// ClassOID is the OID of a relation of a database, without a look at the others: not so where two have the same hash.
+// ClassOID returns the OID of a relation of a database without looking at other relations. It is wrong if two have the
+// same hash.
 func ClassOID(schema, name string) int64 { return hashOID("class", schema, name) }
 
-// builtins are the schemas and relations of the catalogue itself, the same in every snapshot.
+// builtins are the schemas and relations of the catalogue itself, which are the same in every snapshot.
 var builtins = sync.OnceValues(func() ([]*Schema, []*Class) {
 	schemas := []*Schema{
 		{oidPgCatalog, "pg_catalog", "system catalog schema", oidOwner},
@@ -209,7 +218,7 @@ var builtins = sync.OnceValues(func() ([]*Schema, []*Class) {
 	return schemas, classes
 })
 
-// NewSnapshot makes a snapshot.
+// NewSnapshot returns a snapshot.
 func NewSnapshot(in Input) *Snapshot {
 	s := &Snapshot{Input: in, schemaByName: map[string]*Schema{}, schemaByOID: map[int64]*Schema{},
 		classByOID:  map[int64]*Class{},
@@ -235,8 +244,8 @@ func NewSnapshot(in Input) *Snapshot {
 				c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, i == 0})
 			}
 			s.addClass(c)
-			if r.Name != "conflicts" {
-				// The first column identifies the row: drivers and dashboards look for a primary key.
+			if r.Keyed() {
+				// The first column identifies the row. Drivers and dashboards look for a primary key.
 				s.addKey(ids, c)
 			}
 		}
@@ -254,7 +263,7 @@ func NewSnapshot(in Input) *Snapshot {
 	}
 	for _, d := range in.Designs {
 		if s.schemaByName[d.Name] != nil {
-			continue // a design document of a system schema's name cannot be reached from SQL
+			continue // SQL cannot refer to a design document with the name of a system schema
 		}
 		n := s.addSchema(&Schema{ids.oid("schema", "", d.Name), d.Name, "views of _design/" + d.Name, oidOwner})
 		for _, w := range d.Views {
@@ -318,7 +327,7 @@ func (s *Snapshot) addClass(c *Class) {
 }
 
 // lookup finds a relation as a statement would: with its schema, or along the search path after pg_catalog, or a view
-// by its bare name when only one design document has it.
+// by its unqualified name if only one design document has it.
 func (s *Snapshot) lookup(schema, name string) *Class {
 	if schema != "" {
 		return s.classByName[schema+"\x00"+name]
@@ -341,7 +350,7 @@ func (s *Snapshot) onPath(name string) *Class {
 	return nil
 }
 
-// path is the search path with pg_catalog in front.
+// path returns the search path with pg_catalog first.
 func (s *Snapshot) path() []string {
 	if slices.Contains(s.SearchPath, "pg_catalog") {
 		return s.SearchPath
@@ -349,16 +358,16 @@ func (s *Snapshot) path() []string {
 	return append([]string{"pg_catalog"}, s.SearchPath...)
 }
 
-// visible says that a relation is what its bare name means.
+// visible reports whether the unqualified name of a relation refers to it.
 func (s *Snapshot) visible(c *Class) bool { return s.lookup("", c.Name) == c }
 
-// listed is pg_table_is_visible: what is visible, and the views of all design documents, also those of which several
-// share a name, so that \dv shows them.
+// listed is pg_table_is_visible. Besides visible relations it includes the views of all design documents, even if
+// several share a name, so that \dv shows them.
 func (s *Snapshot) listed(c *Class) bool {
 	return s.visible(c) || c.view && s.onPath(c.Name) == nil
 }
 
-// role finds a role's name.
+// role returns a role's name.
 func (s *Snapshot) role(oid int64) (string, bool) {
 	for _, r := range s.Roles {
 		if r.OID == oid {
@@ -368,7 +377,7 @@ func (s *Snapshot) role(oid int64) (string, bool) {
 	return "", false
 }
 
-// databaseOID is the OID of a database by name, 0 for none.
+// databaseOID returns the OID of a database by name, or 0.
 func (s *Snapshot) databaseOID(name string) int64 {
 	for _, d := range s.DBs {
 		if d.Name == name {

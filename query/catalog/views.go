@@ -1,10 +1,12 @@
 package catalog
 
 import (
+	"fmt"
+
 	"github.com/divandb/divan/query/types"
 )
 
-// The views of pg_catalog that people and monitoring read.
+// The views of pg_catalog that people and monitoring tools read.
 func init() {
 	fillers["pg_catalog.pg_settings"] = func(s *Snapshot, b *rows) {
 		for _, x := range now(s.Settings) {
@@ -48,6 +50,21 @@ func init() {
 				"creation_time": types.UnixMoment(c.At)})
 		}
 	}
+	fillers["pg_catalog.pg_locks"] = func(s *Snapshot, b *rows) {
+		for _, l := range now(s.Locks) {
+			row := v{"locktype": "advisory", "database": s.databaseOID(l.Database),
+				"classid": l.Number >> 32 & 0xffffffff, "objid": l.Number & 0xffffffff, "objsubid": 1,
+				"virtualtransaction": fmt.Sprintf("%d/1", l.PID),
+				"pid":                l.PID, "mode": "ExclusiveLock", "granted": l.Granted, "fastpath": false}
+			if l.Pair {
+				row["objsubid"] = 2
+			}
+			if l.Shared {
+				row["mode"] = "ShareLock"
+			}
+			b.add(row)
+		}
+	}
 	fillers["pg_catalog.pg_tables"] = func(s *Snapshot, b *rows) {
 		s.each("r", func(c *Class) {
 			b.add(v{"schemaname": c.Schema.Name, "tablename": c.Name, "tableowner": ownerName, "hasindexes": false,
@@ -73,7 +90,7 @@ func init() {
 	fillers["pg_catalog.pg_stat_activity"] = func(s *Snapshot, b *rows) {
 		for _, a := range s.Sessions {
 			if a.Hidden {
-				// As in PostgreSQL, but that databases that the user may not see have no name here either.
+				// As in PostgreSQL, except that the name of a database that the user may not see is left out too.
 				row := v{"pid": a.PID, "usename": a.User, "application_name": a.Application,
 					"query": "<insufficient privilege>"}
 				if oid := s.databaseOID(a.Database); oid != 0 {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The abbreviations of zones that PostgreSQL takes by default (its timezonesets/Default): those that stand for an
-// offset, by seconds east of UTC, and those whose meaning changed in a place.
+// The zone abbreviations that PostgreSQL accepts by default (its timezonesets/Default): those with a fixed offset, by
+// seconds east of UTC, and those whose offset is taken from a place because its meaning has changed.
 var (
 	offsetAbbrevs = map[int]string{
 		-36000: `hst taht`,
@@ -86,7 +86,7 @@ var (
 	}
 )
 
-// abbrevs are the zones of both, by abbreviation in small letters; of a place its name is in the text.
+// abbrevs holds both lists by abbreviation in lower case: an offset or the name of a place.
 var abbrevs = map[string]struct {
 	offset int
 	place  string
@@ -111,7 +111,7 @@ func init() {
 	}
 }
 
-// findAbbrev finds a zone by its abbreviation, in small letters.
+// findAbbrev finds a zone by its abbreviation in lower case.
 func findAbbrev(name string) (Zone, bool) {
 	a, ok := abbrevs[name]
 	if !ok {

@@ -12,11 +12,11 @@ func errZone(name string) error {
 	return sqlstate.New(sqlstate.InvalidParameterValue, "time zone \"%s\" not recognized", name)
 }
 
-// ErrZone is the error of a zone that there is not.
+// ErrZone returns the error for an unknown zone.
 func ErrZone(name string) error { return errZone(excerpt(name)) }
 
-// NumericZone is a zone as make_timestamptz takes it: an offset, where the sign says how far it is east, or false for
-// one with a name.
+// NumericZone reads a zone as make_timestamptz takes it: an offset whose sign is positive east of UTC. ok is false if
+// it is a name.
 func NumericZone(name string) (offset int, ok bool, err error) {
 	if name != "" && digit(name[0]) {
 		return 0, false, sqlstate.New(sqlstate.InvalidParameterValue,
@@ -34,8 +34,7 @@ func NumericZone(name string) (offset int, ok bool, err error) {
 	return 0, false, nil
 }
 
-// Clock reads a time of day, with a date in front of it or without, and with the zone that it names or that of the
-// session.
+// Clock reads a time of day, with or without a date before it. A zone that is not named is the session's.
 func (r Reader) Clock(text string) (Read, error) {
 	d := &decoder{Reader: r, special: -1, clockOnly: true}
 	out, err := d.timeOnly(text)
@@ -63,7 +62,7 @@ func (d *decoder) timeOnly(text string) (Read, error) {
 		if off, ok := d.zone.constant(); ok {
 			d.zone, d.offset = nil, off
 		} else if dated != hasDate {
-			return Read{}, badFormat // its offset depends on the date
+			return Read{}, badFormat // the offset depends on the date
 		}
 	}
 	if (d.zone != nil || d.has&hasZone == 0) && dated != 0 && dated != hasDate {
@@ -79,7 +78,7 @@ func (d *decoder) timeOnly(text string) (Read, error) {
 	return out, err
 }
 
-// AppendClock writes a time of day.
+// AppendClock appends a time of day.
 func AppendClock(dst []byte, micros int64) []byte {
 	dst = fmt.Appendf(dst, "%02d:%02d:%02d", micros/Hour, micros/Minute%60, micros/Second%60)
 	return appendFraction(dst, micros%Second)
@@ -92,7 +91,7 @@ func appendFraction(dst []byte, us int64) []byte {
 	return append(dst, strings.TrimRight(fmt.Sprintf(".%06d", us), "0")...)
 }
 
-// AppendOffset writes seconds east of UTC, with minutes where there are some, or always.
+// AppendOffset appends seconds east of UTC. Minutes are written if they are not zero or if minutes is set.
 func AppendOffset(dst []byte, offset int, minutes bool) []byte {
 	sign := byte('+')
 	if offset < 0 {
@@ -108,8 +107,8 @@ func AppendOffset(dst []byte, offset int, minutes bool) []byte {
 	return dst
 }
 
-// AppendMoment writes what a wall clock shows, in ISO's form with a mark between date and time. zone writes the zone,
-// nil for none.
+// AppendMoment appends a wall clock time in ISO's form with mark between date and time. zone appends the zone; it may
+// be nil.
 func AppendMoment(dst []byte, wall int64, mark byte, zone func([]byte) []byte) []byte {
 	switch wall {
 	case Infinity:
@@ -129,7 +128,7 @@ func AppendMoment(dst []byte, wall int64, mark byte, zone func([]byte) []byte) [
 	return dst
 }
 
-// AppendDate writes a date.
+// AppendDate appends a date.
 func AppendDate(dst []byte, days int64) []byte {
 	if IsInfinite(days) {
 		return AppendMoment(dst, days, ' ', nil)

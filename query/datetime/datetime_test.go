@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/query/datetime"
 )
 
-// TestReader_Moment reads texts in the orders and zones that the corpus of package query does not set.
+// TestReader_Moment reads texts with orders and zones that the corpus of package query does not use.
 func TestReader_Moment(t *testing.T) {
 	oslo := place(t, "Europe/Oslo")
 	for _, c := range []struct {
@@ -21,10 +21,11 @@ func TestReader_Moment(t *testing.T) {
 		{"1/2/2024", datetime.DMY, time.UTC, "2024-02-01 00:00:00"},
 		{"24/2/1", datetime.YMD, time.UTC, "2024-02-01 00:00:00"},
 		{"2024-07-01 10:00", "", oslo, "2024-07-01 08:00:00"},
-		{"2024-03-31 02:30", "", oslo, "2024-03-31 01:30:00"}, // there is none: as if the clocks had not been moved
-		{"2024-10-27 02:30", "", oslo, "2024-10-27 01:30:00"}, // there are two: the later one
+		// this time does not exist: read as if the clocks had not been changed
+		{"2024-03-31 02:30", "", oslo, "2024-03-31 01:30:00"},
+		{"2024-10-27 02:30", "", oslo, "2024-10-27 01:30:00"}, // this time exists twice: the later one
 		{"2024-07-01 10:00 -03:30", "", oslo, "2024-07-01 13:30:00"},
-		{"tomorrow 04:05", "", oslo, "2024-05-02 02:05:00"}, // of now, which is the next day in Oslo
+		{"tomorrow 04:05", "", oslo, "2024-05-02 02:05:00"}, // relative to now, which is the next day in Oslo
 		{"4714-11-24 BC", "", time.UTC, "4714-11-24 00:00:00 BC"},
 		{"-infinity", "", oslo, "-infinity"},
 	} {
@@ -50,7 +51,7 @@ func place(t *testing.T, name string) *time.Location {
 	return l
 }
 
-// TestFindPlace_POSIX holds offsets of zones in POSIX's form, in winter and in summer.
+// TestFindPlace_POSIX checks offsets of zones in POSIX's form, in winter and in summer.
 func TestFindPlace_POSIX(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -61,7 +62,7 @@ func TestFindPlace_POSIX(t *testing.T) {
 		{"<+0330>-03:30:15", 12615, 12615},
 		{"EST5EDT4,M3.2.0,M11.1.0", -5 * 3600, -4 * 3600},
 		{"FOO5BAR", -5 * 3600, -4 * 3600},
-		{"AAA-10BBB,M10.1.0,M4.1.0/3", 11 * 3600, 10 * 3600}, // the south
+		{"AAA-10BBB,M10.1.0,M4.1.0/3", 11 * 3600, 10 * 3600}, // southern hemisphere
 	} {
 		l := place(t, c.name)
 		for month, want := range map[time.Month]int{time.January: c.winter, time.July: c.summer} {
@@ -77,7 +78,7 @@ func TestFindPlace_POSIX(t *testing.T) {
 	}
 }
 
-// TestAddSpan_Range refuses sums beyond the calendar, and takes those at its ends.
+// TestAddSpan_Range checks that sums at the ends of the calendar are accepted and sums beyond them are refused.
 func TestAddSpan_Range(t *testing.T) {
 	first, last := datetime.DaysOf(-4713, 11, 24)*datetime.Day, datetime.DaysOf(294277, 1, 1)*datetime.Day-1
 	for _, c := range []struct {
@@ -101,7 +102,7 @@ func TestAddSpan_Range(t *testing.T) {
 	}
 }
 
-// FuzzRead holds that no text breaks a reader, and that what is read can be written and read again.
+// FuzzRead checks that no text makes a reader panic, and that a value that was read can be written and read again.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{"2024-01-02 03:04:05+06", "J2451187.5", "y2024m1d2t040506-07", "P1Y2M3DT4H5M6S",
 		"1-2 3 -4:5",

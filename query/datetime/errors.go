@@ -7,13 +7,13 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// fault is why a text cannot be read.
+// fault is the reason why a text cannot be read.
 type fault uint8
 
 const (
 	badFormat fault = iota + 1
 	fieldOverflow
-	monthOverflow // a month or a day that another order of the fields might mend
+	monthOverflow // a month or a day that is valid in another order of the fields
 	zoneOverflow
 )
 
@@ -21,7 +21,7 @@ func (f fault) Error() string { return "cannot be read" }
 
 const datetimeOverflow sqlstate.Code = "22008"
 
-// explain is a fault as PostgreSQL reports it for the text of a type.
+// explain returns the error that PostgreSQL reports for a fault in the text of a type.
 func explain(err error, text, typ string) error {
 	var f fault
 	if !errors.As(err, &f) {
@@ -40,7 +40,7 @@ func explain(err error, text, typ string) error {
 	return sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: \"%s\"", typ, text)
 }
 
-// excerpt shortens a text for a message.
+// excerpt shortens a text for an error message.
 func excerpt(s string) string {
 	const most = 100
 	if len(s) <= most {

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// Style is how intervals are written, PostgreSQL's setting IntervalStyle. "" is postgres.
+// Style is PostgreSQL's setting IntervalStyle: how intervals are written. "" is postgres.
 type Style string
 
 // The styles.
@@ -20,15 +20,15 @@ const (
 	StyleISO      Style = "iso_8601"
 )
 
-// Fields are those that an interval is cut to, as DAY TO HOUR: the first and the last one. The zero value is all.
+// Fields are the first and last field that an interval is cut to, as in DAY TO HOUR. The zero value keeps all.
 type Fields struct{ First, Last string }
 
-// lastUnits are the units of numbers without one.
+// lastUnits gives the unit of numbers without one.
 var lastUnits = map[string]unit{"year": year, "month": month, "day": day, "hour": hour, "minute": minute,
 	"second": second}
 
-// ParseInterval reads an interval in any of PostgreSQL's forms. The style decides what a sign in front means, and the
-// fields what a number without a unit is.
+// ParseInterval reads an interval in any of PostgreSQL's forms. The style decides what a leading sign applies to, and
+// the fields decide the unit of a number without one.
 func ParseInterval(text string, style Style, f Fields) (Span, error) {
 	p := &intervalParser{style: style, fields: f}
 	err := error(badFormat)
@@ -53,7 +53,7 @@ func ParseInterval(text string, style Style, f Fields) (Span, error) {
 	return Span{}, explain(err, text, "interval")
 }
 
-// intervalParser adds the fields of a text up.
+// intervalParser adds up the fields of a text.
 type intervalParser struct {
 	style  Style
 	fields Fields
@@ -67,11 +67,11 @@ func (p *intervalParser) span() (Span, bool) {
 	return Span{Months: int32(months), Days: p.days, Micros: p.micros}, int64(int32(months)) == months
 }
 
-// parse takes fields from the last to the first, so that units come before their numbers.
+// parse reads the fields from the last to the first, so that it sees a unit before its number.
 func (p *intervalParser) parse(fields []field) error {
 	negative := p.style == StyleStandard && len(fields) > 0 && fields[0].text[0] == '-'
 	if negative {
-		// A sign in front is for all numbers, unless others have one too.
+		// A leading sign applies to all numbers, unless another number has a sign too.
 		for _, f := range fields[1:] {
 			negative = negative && f.text[0] != '-' && f.text[0] != '+'
 		}
@@ -88,7 +88,7 @@ func (p *intervalParser) parse(fields []field) error {
 			case unitWord:
 				u = unit(w.value)
 			case agoWord:
-				ago, u = true, isoYear // a number in front of it has no unit
+				ago, u = true, isoYear // a number before it has no unit
 			default:
 				return badFormat
 			}
@@ -139,7 +139,7 @@ func (p *intervalParser) parse(fields []field) error {
 	return nil
 }
 
-// clock sets the time to h:m or h:m:s.
+// clock reads h:m or h:m:s into the time.
 func (p *intervalParser) clock(text string) error {
 	h, m, s, us, err := parseClock(text, p.fields == Fields{"minute", "second"})
 	if err != nil {
@@ -152,7 +152,7 @@ func (p *intervalParser) clock(text string) error {
 	return nil
 }
 
-// number adds a number of a unit. It returns the unit of the next number that has none.
+// number adds a number of a unit. It returns the unit for the next number without one.
 func (p *intervalParser) number(text string, u unit, negative bool) (uint32, unit, error) {
 	if u == noUnit {
 		if u = lastUnits[p.fields.Last]; u == noUnit {
@@ -160,9 +160,9 @@ func (p *intervalParser) number(text string, u unit, negative bool) (uint32, uni
 		}
 	}
 	if letter(text[0]) {
-		return 0, 0, badFormat // a date, as p1y
+		return 0, 0, badFormat // a date, as in p1y
 	}
-	n := len(text) - len(strings.TrimLeft(text[1:], "0123456789")) // behind a sign, or the first digit
+	n := len(text) - len(strings.TrimLeft(text[1:], "0123456789")) // after a sign or the first digit
 	whole, rest := text[:n], text[n:]
 	if text[0] == '.' {
 		whole, rest = "0", text
@@ -216,7 +216,7 @@ func (p *intervalParser) number(text string, u unit, negative bool) (uint32, uni
 	return got, u, nil
 }
 
-// add adds so many of a unit, of which part is the fraction.
+// add adds v of a unit, and part of one more.
 func (p *intervalParser) add(v int64, part float64, u unit) error {
 	ok := false
 	switch u {
@@ -264,7 +264,7 @@ func (p *intervalParser) addMicros(v, scale int64) bool {
 	return ok
 }
 
-// addPart adds a fraction of a unit of so many microseconds.
+// addPart adds a fraction of a unit of scale microseconds.
 func (p *intervalParser) addPart(part float64, scale int64) bool {
 	if part == 0 {
 		return true
@@ -280,14 +280,14 @@ func (p *intervalParser) addPart(part float64, scale int64) bool {
 	return p.addMicros(us, 1)
 }
 
-// addDays adds a fraction of a unit of so many days.
+// addDays adds a fraction of a unit of scale days.
 func (p *intervalParser) addDays(part float64, scale int) bool {
 	part *= float64(scale)
 	days := int64(part)
 	return add32(&p.days, days, 1) && p.addPart(part-float64(days), Day)
 }
 
-// addYears adds years. What is less than a month of a fraction is dropped.
+// addYears adds years. The part of a fraction below a month is dropped.
 func (p *intervalParser) addYears(v int64, part float64, scale int64) bool {
 	return add32(&p.years, v, scale) && add32(&p.months, int64(math.RoundToEven(part*float64(scale)*12)), 1)
 }

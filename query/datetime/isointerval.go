@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// isoUnits are the units of ISO 8601's intervals before and behind the T.
+// isoUnits holds the units of ISO 8601's intervals before and after the T.
 var isoUnits = [2]map[byte]unit{
 	{'Y': year, 'M': month, 'W': week, 'D': day},
 	{'H': hour, 'M': minute, 'S': second},
 }
 
-// parseISO reads an interval of ISO 8601: with units as P1Y2M3DT4H5M6S, or without as P0001-02-03T04:05:06 and
+// parseISO reads an interval of ISO 8601: with units, as P1Y2M3DT4H5M6S, or without, as P0001-02-03T04:05:06 and
 // P00010203T040506.
 func (p *intervalParser) parseISO(s string) error {
 	if len(s) < 2 || s[0] != 'P' {
 		return badFormat
 	}
 	s = s[1:]
-	half, units := 0, false // units says that there was one in this half
+	half, units := 0, false // units is set once this half has had one
 	for s != "" {
 		if s[0] == 'T' {
 			half, units, s = 1, false, s[1:]
@@ -57,7 +57,7 @@ func (p *intervalParser) parseISO(s string) error {
 	return nil
 }
 
-// isoDate takes a date without units, of which the first number has been read. It returns what follows.
+// isoDate reads a date without units whose first number has been read. It returns the rest of the text.
 func (p *intervalParser) isoDate(v int64, part float64, width int, rest string) (string, error) {
 	if width == 8 && (rest == "" || rest[0] == 'T') {
 		if !p.addYears(v/10000, 0, 1) || !add32(&p.months, v/100%100, 1) {
@@ -84,7 +84,7 @@ func (p *intervalParser) isoClock(v int64, part float64, width int, rest string)
 	return rest, err
 }
 
-// isoParts takes numbers of units with marks between them, up to the end or a T.
+// isoParts reads numbers, one for each of units, separated by mark, up to the end or a T.
 func (p *intervalParser) isoParts(v int64, part float64, rest string, mark byte, units ...unit) (string, error) {
 	for i, u := range units {
 		if err := p.add(v, part, u); err != nil {
@@ -104,7 +104,7 @@ func (p *intervalParser) isoParts(v int64, part float64, rest string, mark byte,
 	return rest, nil
 }
 
-// isoNumber reads a number, of which part is the fraction.
+// isoNumber reads a number. part is its fraction.
 func isoNumber(s string) (v int64, part float64, rest string, err error) {
 	if s == "" || !digit(s[0]) && s[0] != '-' && s[0] != '.' {
 		return 0, 0, "", badFormat
@@ -123,7 +123,7 @@ func isoNumber(s string) (v int64, part float64, rest string, err error) {
 		n++
 		digits()
 	}
-	// An exponent belongs to the number, as it does in C.
+	// An exponent is part of the number, as in C.
 	if e := n; n < len(s) && (s[n] == 'e' || s[n] == 'E') {
 		if n++; n < len(s) && (s[n] == '+' || s[n] == '-') {
 			n++

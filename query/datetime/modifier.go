@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The modifier of an interval has the fields that it is cut to in its upper half, as bits, and the digits of its
-// seconds in the lower one (PostgreSQL's utils/timestamp.h).
+// The modifier of an interval holds in its upper half a bit for each field it is cut to, and in its lower half the
+// digits of its seconds (PostgreSQL's utils/timestamp.h).
 const (
 	allFields = 0x7fff
 	allDigits = 0xffff
@@ -15,10 +15,11 @@ const (
 var fieldBits = map[string]int32{"year": 1 << 2, "month": 1 << 1, "day": 1 << 3, "hour": 1 << 10, "minute": 1 << 11,
 	"second": 1 << 12}
 
-// fieldOrder are the fields from the longest to the shortest.
+// fieldOrder lists the fields from the longest to the shortest.
 var fieldOrder = []string{"year", "month", "day", "hour", "minute", "second"}
 
-// IntervalMod is the modifier of fields as "day to second", "" for all, and of a number of digits, negative for all.
+// IntervalMod returns the modifier for fields such as "day to second", "" for all, and a number of digits, negative for
+// all.
 func IntervalMod(fields string, digits int32) int32 {
 	if fields == "" && digits < 0 {
 		return -1
@@ -43,7 +44,7 @@ func IntervalMod(fields string, digits int32) int32 {
 	return bits<<16 | digits
 }
 
-// Cut leaves of an interval the fields and digits of a modifier.
+// Cut returns the interval with only the fields and digits of a modifier.
 func (s Span) Cut(mod int32) Span {
 	fields, digits := mod>>16, mod&allDigits
 	if fields != allFields {
@@ -72,7 +73,7 @@ func (s Span) Cut(mod int32) Span {
 	return s
 }
 
-// FieldsOf are the fields of a modifier.
+// FieldsOf returns the fields of a modifier.
 func FieldsOf(mod int32) Fields {
 	if mod < 0 || mod>>16 == allFields {
 		return Fields{}

@@ -11,31 +11,31 @@ import (
 // Order is how 1/2/2024 is read.
 type Order string
 
-// Orders of the fields of a date. "" is MDY.
+// The orders of the fields of a date. "" is MDY.
 const (
 	MDY Order = "MDY"
 	DMY Order = "DMY"
 	YMD Order = "YMD"
 )
 
-// Reader is what the text of a date or time depends on.
+// Reader holds the settings that the reading of dates and times depends on.
 type Reader struct {
-	Place *time.Location // of the session
+	Place *time.Location // the session's zone
 	Order Order
 	Now   time.Time
-	// Type is the name of the type that is read, for messages.
+	// Type is the name of the type being read, for error messages.
 	Type string
 }
 
-// Read is a text that has been read: an infinite moment, or a date and a time of day, and the zone that it names.
+// Read is the result of reading a text: an infinite moment, or a date, a time of day and a zone.
 type Read struct {
-	Infinite int64 // Infinity or NegInfinity, 0 for a time of the calendar
+	Infinite int64 // Infinity, NegInfinity, or 0 if it is finite
 	Days     int64
 	Micros   int64 // since midnight, at most a day
-	Offset   int   // east of UTC, in seconds; that of the session's zone where the text has none
+	Offset   int   // seconds east of UTC; the session's zone if the text names none
 }
 
-// Moment is the moment of what has been read, in UTC or on the wall clock.
+// Moment returns the moment that was read, in UTC or as a wall clock time.
 func (r Read) Moment(utc bool) int64 {
 	if r.Infinite != 0 {
 		return r.Infinite
@@ -47,7 +47,7 @@ func (r Read) Moment(utc bool) int64 {
 	return wall
 }
 
-// mask says which fields a text has had.
+// mask is the set of fields that a text has had.
 type mask uint32
 
 const (
@@ -72,7 +72,7 @@ const (
 	hasTime = hasHour | hasMinute | hasSecond | hasFraction
 )
 
-// decoder puts the fields of a text together.
+// decoder assembles the fields of a text.
 type decoder struct {
 	Reader
 	fields []field
@@ -84,11 +84,11 @@ type decoder struct {
 	julian                 bool // the date is a Julian day, which needs no century or era
 	short                  bool // the year has two digits
 	bc                     bool
-	half                   int // 0 for none, 1 for am, 2 for pm
+	half                   int // 0 if missing, 1 for am, 2 for pm
 	label                  unit
-	zone                   *Zone // whose offset depends on the date
+	zone                   *Zone // a zone whose offset depends on the date
 	offset                 int
-	special                int // a reserved word that is no date, -1 for none
+	special                int // a reserved word that is not a date, or -1
 	clockOnly              bool
 }
 
@@ -130,7 +130,7 @@ func (d *decoder) moment(text string) (Read, error) {
 	return out, err
 }
 
-// errDate is a date beyond those of PostgreSQL. What reads a type words it.
+// errDate reports a date out of PostgreSQL's range. The caller writes the message for its type.
 type errDate struct{}
 
 func (errDate) Error() string { return "date out of range" }
@@ -139,14 +139,14 @@ func validDate(year, month int) bool {
 	return (year > -4713 || year == -4713 && month >= 11) && (year < 5874898 || year == 5874898 && month < 6)
 }
 
-// OutOfRange says that an error of Moment is a date that PostgreSQL does not have.
+// OutOfRange reports whether err, returned by Moment, is a date out of PostgreSQL's range.
 func OutOfRange(err error) bool { return errors.Is(err, errDate{}) }
 
 func (d *decoder) timeOfDay() int64 {
 	return int64(d.hour)*Hour + int64(d.min)*Minute + int64(d.sec)*Second + int64(d.micros)
 }
 
-// findOffset resolves a zone for a wall clock.
+// findOffset sets the offset of the zone at a wall clock time.
 func (d *decoder) findOffset(wall int64) error {
 	if d.zone == nil && d.has&hasZone != 0 {
 		return nil
@@ -162,7 +162,7 @@ func (d *decoder) findOffset(wall int64) error {
 	return nil
 }
 
-// all takes the fields of a text, and checks the date.
+// all reads the fields of a text and checks the date.
 func (d *decoder) all(text string) error {
 	fields, ok := scan(text)
 	if !ok {
@@ -207,7 +207,7 @@ func (d *decoder) field(i int, f field) (mask, error) {
 	return d.word(i, f)
 }
 
-// halves moves the time of day by am and pm.
+// halves applies am and pm to the time of day.
 func (d *decoder) halves() error {
 	switch {
 	case d.half != 0 && d.hour > 12:
@@ -220,7 +220,8 @@ func (d *decoder) halves() error {
 	return nil
 }
 
-// dateOrZone takes a date with marks, or, where there is one already, a zone, also behind a time as in 040506-07.
+// dateOrZone reads a date with separators. If there is a date already it reads a zone, also after a time as in
+// 040506-07.
 func (d *decoder) dateOrZone(i int, f field) (mask, error) {
 	if d.clockOnly {
 		n := len(d.fields)
@@ -273,7 +274,7 @@ func (d *decoder) dateOrZone(i int, f field) (mask, error) {
 	return got | hasZone, err
 }
 
-// labelled takes a number behind a label, as in y2001m02d04, j2451187 and t040506.
+// labelled reads a number after a label, as in y2001m02d04, j2451187 and t040506.
 func (d *decoder) labelled(text string) (mask, error) {
 	label := d.label
 	d.label = noUnit
@@ -337,7 +338,7 @@ func (d *decoder) setJulian(days int64) {
 	d.julian = true
 }
 
-// word takes a word: of the calendar, a zone's abbreviation or name, or a label.
+// word reads a word: one of the calendar, the abbreviation or name of a zone, or a label.
 func (d *decoder) word(i int, f field) (mask, error) {
 	if zone, ok := findAbbrev(f.text); ok {
 		if zone.place != nil {
@@ -359,7 +360,7 @@ func (d *decoder) word(i int, f field) (mask, error) {
 		}
 		got := hasMonth
 		if d.has&hasMonth != 0 && !d.textMonth && d.has&hasDay == 0 && d.month >= 1 && d.month <= 31 {
-			d.day = d.month // the number that was taken for the month
+			d.day = d.month // the number that was read as the month
 			got = hasDay
 		}
 		d.textMonth, d.month = true, w.value
@@ -432,7 +433,7 @@ func (d *decoder) reserved(value int) (mask, error) {
 	return hasReserved, nil
 }
 
-// checkDate checks the date, now that all fields are known.
+// checkDate checks the date after all fields have been read.
 func (d *decoder) checkDate() error {
 	if d.has&hasYear != 0 && !d.julian {
 		switch {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// microsOf is the fraction of a second that stands behind a point.
+// microsOf returns the fraction of a second given by the digits after the decimal point, in microseconds.
 func microsOf(digits string) int {
 	f, _ := strconv.ParseFloat("0."+digits, 64)
 	return int(math.RoundToEven(f * 1e6))
 }
 
-// cutNumber is the number of 32 bits that a text begins with, and the rest. A text without one has 0.
+// cutNumber returns the 32-bit number at the beginning of a text, 0 if there is none, and the rest.
 func cutNumber(s string) (n int, rest string, err error) {
 	w := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	v, err := strconv.ParseInt("0"+s[:w], 10, 32)
@@ -38,12 +38,12 @@ func (d *decoder) clock(text string) error {
 	return nil
 }
 
-// overflows says that there is no such time of a day.
+// overflows reports whether the time of day is out of range.
 func (d *decoder) overflows() bool {
 	return d.hour < 0 || d.hour > 24 || d.min < 0 || d.min > 59 || d.sec < 0 || d.sec > 60 || d.timeOfDay() > Day
 }
 
-// parseClock reads h:m, h:m:s and m:s.f, and m:s where minutes are what is asked for.
+// parseClock reads h:m, h:m:s and m:s.f. If minutes is set it reads a:b as m:s.
 func parseClock(text string, minutes bool) (h int64, m, s, us int, err error) {
 	w := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	if h, err = strconv.ParseInt("0"+text[:w], 10, 64); err != nil {
@@ -85,7 +85,7 @@ func parseClock(text string, minutes bool) (h int64, m, s, us int, err error) {
 	return h, m, s, us, nil
 }
 
-// plainNumber takes a number that no label stands before.
+// plainNumber reads a number without a label before it.
 func (d *decoder) plainNumber(i int, text string) (mask, error) {
 	whole, _, point := strings.Cut(text, ".")
 	if d.clockOnly {
@@ -109,13 +109,13 @@ func (d *decoder) plainNumber(i int, text string) (mask, error) {
 	return d.number(text, d.textMonth, d.has)
 }
 
-// date takes a date with marks between its parts.
+// date reads a date with separators between its parts.
 func (d *decoder) date(text string) (mask, error) {
 	var parts []string
 	for rest := text; rest != ""; {
 		rest = strings.TrimLeftFunc(rest, func(r rune) bool { return !digit(byte(r)) && !letter(byte(r)) })
 		if rest == "" {
-			return 0, badFormat // it ends with a mark
+			return 0, badFormat // it ends with a separator
 		}
 		in := letter
 		if digit(rest[0]) {
@@ -126,7 +126,7 @@ func (d *decoder) date(text string) (mask, error) {
 			n = len(rest)
 		}
 		parts = append(parts, rest[:n])
-		// The character behind a part divides, whatever it is.
+		// Any character after a part is a separator.
 		rest = rest[min(n+1, len(rest)):]
 	}
 	var got mask
@@ -172,7 +172,7 @@ func (d *decoder) date(text string) (mask, error) {
 	return got, nil
 }
 
-// number takes a number for what the fields before it leave.
+// number reads a number as the next field that is still missing.
 func (d *decoder) number(text string, textMonth bool, has mask) (mask, error) {
 	whole, fraction, point := strings.Cut(text, ".")
 	v, rest, err := cutNumber(whole)
@@ -221,7 +221,7 @@ func (d *decoder) number(text string, textMonth bool, has mask) (mask, error) {
 		return setDay()
 	case hasYear | hasMonth:
 		if textMonth && long && d.short {
-			// The number in front of the month was the day.
+			// The number before the month was the day.
 			d.day, d.year, d.short = d.year, v, false
 			return hasDay, nil
 		}
@@ -234,7 +234,7 @@ func (d *decoder) number(text string, textMonth bool, has mask) (mask, error) {
 	return 0, badFormat
 }
 
-// joined takes numbers without marks between them: a date as 20240102 or 240102, or a time as 040506 or 0405.
+// joined reads numbers without separators: a date as 20240102 or 240102, or a time as 040506 or 0405.
 func (d *decoder) joined(text string, has mask) (mask, error) {
 	whole, fraction, point := strings.Cut(text, ".")
 	switch {
@@ -263,7 +263,7 @@ func (d *decoder) joined(text string, has mask) (mask, error) {
 	return hasTime, nil
 }
 
-// atoi is a number that is cut off at 32 bits, as it is in C.
+// atoi returns a number truncated to 32 bits, as in C.
 func atoi(s string) int {
 	n, _ := strconv.ParseInt(s, 10, 64)
 	return int(int32(n))

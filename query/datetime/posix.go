@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// posixForm is a zone in POSIX's form: a name, hours west of UTC, and, where there is summer time, its name, perhaps
-// its hours, and its rules. The name may be left out.
+// posixForm matches a zone in POSIX's form: a name, hours west of UTC, and optionally the name of summer time, its
+// hours and its rules. The name may be empty.
 var posixForm = regexp.MustCompile(`^(<[^>]*>|[^0-9,+\-<]*)` + posixHours + `(?:(<[^>]*>|[^0-9,;+\-<]+)(?:` +
 	posixHours +
 	`)?(?:[,;](.+))?)?$`)
 
 const posixHours = `([+-]?)(\d{1,3})(?::(\d{1,2}))?(?::(\d{1,2}))?`
 
-// summerRules are the rules of summer time where none are given.
+// summerRules are the default rules of summer time.
 const summerRules = "M3.2.0,M11.1.0"
 
 func posixPlace(name string) (*time.Location, bool) {
@@ -55,7 +55,7 @@ func posixPlace(name string) (*time.Location, bool) {
 	if err != nil {
 		return nil, false
 	}
-	// Rules that cannot be read are taken for none there: a year has no change then.
+	// A year without changes means that the rules could not be read.
 	t := time.Date(2001, 1, 1, 0, 0, 0, 0, loc)
 	if _, end := t.ZoneBounds(); end.IsZero() {
 		return nil, false
@@ -78,7 +78,7 @@ func posixSeconds(parts []string) (int, bool) {
 	return secs, true
 }
 
-// tzFile is a file of the IANA's format (RFC 8536) that has but the rules of POSIX's form at its end.
+// tzFile returns a file of the IANA's format (RFC 8536) that contains only the rules in POSIX's form at its end.
 func tzFile(name string, offset int, rules string) []byte {
 	head := func(dst []byte) []byte {
 		dst = append(dst, "TZif2"...)

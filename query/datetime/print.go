@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// AppendInterval writes an interval in one of PostgreSQL's styles (EncodeInterval in its datetime.c).
+// AppendInterval appends an interval in one of PostgreSQL's styles (EncodeInterval in its datetime.c).
 func AppendInterval(dst []byte, s Span, style Style) []byte {
 	switch style {
 	case StyleISO:
@@ -17,7 +17,7 @@ func AppendInterval(dst []byte, s Span, style Style) []byte {
 		return appendVerboseInterval(dst, s)
 	}
 	start := len(dst)
-	// After a negative field, a positive one carries its sign.
+	// A positive field after a negative one is written with its sign.
 	negative := false
 	field := func(n int32, unit string) {
 		if n == 0 {
@@ -59,7 +59,7 @@ func AppendInterval(dst []byte, s Span, style Style) []byte {
 	return dst
 }
 
-// fields are an interval's years to microseconds, all of the time with one sign.
+// fields splits an interval into years to microseconds. All parts of the time have the same sign.
 type fields struct {
 	years, months, days, hours, minutes, seconds, micros int64
 }
@@ -70,7 +70,7 @@ func (s Span) fields() fields {
 		us / 3600e6, us / 60e6 % 60, us / 1e6 % 60, us % 1e6}
 }
 
-// appendSeconds writes seconds without their sign, with two digits at least where fill is set.
+// appendSeconds appends seconds without their sign. If fill is set they have at least two digits.
 func appendSeconds(dst []byte, f fields, fill bool) []byte {
 	n := len(dst)
 	dst = strconv.AppendInt(dst, abs(f.seconds), 10)
@@ -126,7 +126,7 @@ func appendStandardInterval(dst []byte, s Span) []byte {
 	}
 	f := s.fields()
 	if negative && positive || s.Months != 0 && (s.Days != 0 || s.Micros != 0) {
-		// Not a value of the standard's: each part has its sign.
+		// Standard SQL has no form for this value: write a sign on each part.
 		sign := func(minus bool) byte {
 			if minus {
 				return '-'
@@ -156,7 +156,7 @@ func appendVerboseInterval(dst []byte, s Span) []byte {
 		if n == 0 {
 			return
 		}
-		// The first part says which way the others go.
+		// The first part determines the sign of "ago".
 		if zero {
 			before = n < 0
 			n = abs(n)

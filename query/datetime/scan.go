@@ -2,25 +2,25 @@ package datetime
 
 import "strings"
 
-// kind is what a field of a text looks like.
+// kind is the form of a field.
 type kind uint8
 
 const (
-	numberField  kind = iota // digits, perhaps with a point
-	dateField                // digits and marks, or digits, marks and letters, which a zone's name is too
+	numberField  kind = iota // digits, possibly with a decimal point
+	dateField                // digits with separators and possibly letters; also the name of a zone
 	clockField               // digits and colons
 	wordField                // letters
 	signedField              // a sign and digits, colons, points and dashes
 	specialField             // a sign and letters
 )
 
-// field is one part of a text, in small letters; raw has them as they were.
+// field is one part of a text in lower case; raw keeps its case.
 type field struct {
 	kind      kind
 	text, raw string
 }
 
-// Limits of a text, which PostgreSQL has too (MAXDATELEN and MAXDATEFIELDS in its datetime.h).
+// Limits of a text, the same as PostgreSQL's (MAXDATELEN and MAXDATEFIELDS in its datetime.h).
 const (
 	longestText = 128
 	mostFields  = 25
@@ -30,7 +30,7 @@ func digit(c byte) bool  { return c >= '0' && c <= '9' }
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 func blank(c byte) bool  { return strings.IndexByte(" \t\n\r\v\f", c) >= 0 }
 
-// scanner divides a text into fields.
+// scanner splits a text into fields.
 type scanner struct {
 	s  string
 	at int
@@ -49,8 +49,8 @@ func (s *scanner) skip(in func(byte) bool) {
 	}
 }
 
-// scan divides a text into fields as PostgreSQL does (ParseDateTime in its datetime.c); ok is false for a text that
-// has none, or too many.
+// scan splits a text into fields as PostgreSQL does (ParseDateTime in its datetime.c). ok is false if it has no fields
+// or too many.
 func scan(text string) (fields []field, ok bool) {
 	s := &scanner{s: text}
 	room := longestText
@@ -88,7 +88,7 @@ func scan(text string) (fields []field, ok bool) {
 			}
 			f.raw = text[start:start+1] + text[from:s.at]
 		case c > ' ' && c < 0x7f:
-			s.at++ // other marks only divide
+			s.at++ // other punctuation only separates fields
 			continue
 		default:
 			return nil, false
@@ -129,7 +129,7 @@ func (s *scanner) numbers() kind {
 	return numberField
 }
 
-// letters reads a field that begins with a letter: a word, a date as Jan-08-1999, or the name of a zone.
+// letters reads a field that begins with a letter: a word, a date such as Jan-08-1999, or the name of a zone.
 func (s *scanner) letters() kind {
 	start := s.at
 	s.skip(letter)

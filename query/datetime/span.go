@@ -14,7 +14,7 @@ type Span struct {
 	Micros       int64
 }
 
-// Cmp orders intervals with months of 30 days, as PostgreSQL does.
+// Cmp compares intervals as PostgreSQL does, with months of 30 days.
 func (s Span) Cmp(o Span) int {
 	days, micros := s.Total()
 	otherDays, otherMicros := o.Total()
@@ -24,7 +24,7 @@ func (s Span) Cmp(o Span) int {
 	return cmp.Compare(micros, otherMicros)
 }
 
-// Total is an interval as days, with months of 30 of them, and what is left as microseconds of less than a day.
+// Total returns an interval as days, with months of 30 days, and a rest of less than a day in microseconds.
 func (s Span) Total() (days, micros int64) {
 	more := FloorDiv(s.Micros, Day)
 	return int64(s.Months)*30 + int64(s.Days) + more, s.Micros - more*Day
@@ -35,7 +35,7 @@ var errSpan = errRange("interval")
 // Neg returns -s.
 func (s Span) Neg() (Span, error) { return Span{}.Sub(s) }
 
-// Add returns s + o, and Sub s - o.
+// Add returns s + o.
 func (s Span) Add(o Span) (Span, error) {
 	months, days, micros := int64(s.Months)+int64(o.Months), int64(s.Days)+int64(o.Days), s.Micros+o.Micros
 	if int64(int32(months)) != months || int64(int32(days)) != days || (micros > s.Micros) != (o.Micros > 0) {
@@ -53,8 +53,8 @@ func (s Span) Sub(o Span) (Span, error) {
 	return Span{Months: int32(months), Days: int32(days), Micros: micros}, nil
 }
 
-// AddSpan adds an interval to a moment: months by the calendar of a place, clipped to the month's length, then days,
-// then time.
+// AddSpan adds an interval to a moment: first months by the calendar of a place, clipped to the month's length, then
+// days, then time.
 func AddSpan(moment int64, s Span, place *time.Location) (int64, error) {
 	if IsInfinite(moment) {
 		return moment, nil
@@ -92,7 +92,7 @@ func AddSpan(moment int64, s Span, place *time.Location) (int64, error) {
 	return sum, nil
 }
 
-// SubtractMoments is the interval between two moments, an error where one is infinite.
+// SubtractMoments returns the interval between two moments. An infinite moment is an error.
 func SubtractMoments(a, b int64) (Span, error) {
 	if IsInfinite(a) || IsInfinite(b) {
 		return Span{}, sqlstate.New(datetimeOverflow, "cannot subtract infinite timestamps")
@@ -104,7 +104,7 @@ func SubtractMoments(a, b int64) (Span, error) {
 	return Span{Days: int32(d / Day), Micros: d % Day}, nil
 }
 
-// SubtractDates is the number of days between two dates, an error where one is infinite.
+// SubtractDates returns the number of days between two dates. An infinite date is an error.
 func SubtractDates(a, b int64) (int64, error) {
 	if IsInfinite(a) || IsInfinite(b) {
 		return 0, sqlstate.New(datetimeOverflow, "cannot subtract infinite dates")
@@ -112,7 +112,7 @@ func SubtractDates(a, b int64) (int64, error) {
 	return a - b, nil
 }
 
-// Scale multiplies an interval; fractions of months become days, fractions of days become time (interval_mul).
+// Scale multiplies an interval. Fractions of months become days, fractions of days become time (interval_mul).
 func (s Span) Scale(f float64) (Span, error) {
 	return s.times(func(x float64) float64 { return x * f })
 }

@@ -2,7 +2,7 @@ package datetime
 
 import "strings"
 
-// class says what a word means in the text of a date or an interval.
+// class is the kind of meaning that a word has in the text of a date or an interval.
 type class uint8
 
 const (
@@ -15,11 +15,11 @@ const (
 	eraWord
 	dstWord
 	unitWord
-	timeWord // T in front of a time of day
+	timeWord // T before a time of day
 	agoWord
 )
 
-// unit is a part of a time: what a unit's word names, and what follows a label as in y2024m02d03.
+// unit is a unit of time, named by a word or by a label as in y2024m02d03.
 type unit uint8
 
 const (
@@ -42,7 +42,7 @@ const (
 	clockTime
 )
 
-// Values of reserved words, halves of a day and eras.
+// Values of reserved words, of am and pm, and of eras.
 const (
 	wordEpoch = iota
 	wordInfinity
@@ -59,10 +59,10 @@ type word struct {
 	value int
 }
 
-// longestWord is how many letters of a word count.
+// longestWord is the number of letters by which words are compared.
 const longestWord = 10
 
-// momentWords are the words of dates and times of day, intervalWords those of intervals.
+// momentWords are the words of dates and times, intervalWords those of intervals.
 var momentWords, intervalWords = map[string]word{}, map[string]word{}
 
 func init() {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Zone is what a text names as a time zone: so many seconds east of UTC, or a place with rules, of which an
-// abbreviation as MSK may name one.
+// Zone is a time zone as named in a text: a fixed offset in seconds east of UTC, or a place with rules. An abbreviation
+// such as MSK may stand for a place.
 type Zone struct {
 	offset int
-	place  *time.Location // nil for an offset
-	abbrev string         // in capitals, "" for all of the place
+	place  *time.Location // nil for a fixed offset
+	abbrev string         // upper case; "" for the place's current rules
 }
 
-// FindZone finds a zone by an abbreviation, a name of the IANA's, or POSIX's form, where the sign is the other one.
+// FindZone finds a zone by an abbreviation, an IANA name, or POSIX's form, whose sign is positive west of UTC.
 func FindZone(name string) (Zone, bool) {
 	if z, ok := findAbbrev(strings.ToLower(name)); ok {
 		return z, true
@@ -22,7 +22,7 @@ func FindZone(name string) (Zone, bool) {
 	return Zone{place: place}, ok
 }
 
-// Offset is how many seconds the clocks of a zone are ahead of UTC's at a moment.
+// Offset returns the seconds by which the zone's clocks are ahead of UTC at a moment.
 func (z Zone) Offset(moment int64) int {
 	if z.place == nil {
 		return z.offset
@@ -36,7 +36,7 @@ func (z Zone) Offset(moment int64) int {
 	return off
 }
 
-// WallOffset is Offset for the moment at which the clocks show a wall clock.
+// WallOffset returns the zone's offset at a wall clock time.
 func (z Zone) WallOffset(wall int64) int {
 	if z.place == nil {
 		return z.offset
@@ -48,7 +48,7 @@ func (z Zone) WallOffset(wall int64) int {
 	return int((wall - at) / Second)
 }
 
-// Wall is what the clocks of a zone show at a moment, and Instant the way back.
+// Wall returns the zone's wall clock time at a moment. Instant is its inverse.
 func (z Zone) Wall(moment int64) int64 {
 	if IsInfinite(moment) {
 		return moment
@@ -56,7 +56,7 @@ func (z Zone) Wall(moment int64) int64 {
 	return moment + int64(z.Offset(moment))*Second
 }
 
-// Instant is the moment at which the clocks of a zone show a wall clock.
+// Instant returns the moment at which the zone's clocks show a wall clock time.
 func (z Zone) Instant(wall int64) int64 {
 	if IsInfinite(wall) {
 		return wall
@@ -64,7 +64,7 @@ func (z Zone) Instant(wall int64) int64 {
 	return wall - int64(z.WallOffset(wall))*Second
 }
 
-// constant is the offset of a zone that has but one.
+// constant returns the offset of a zone that has only one.
 func (z Zone) constant() (int, bool) {
 	if z.place == nil {
 		return z.offset, true
@@ -77,9 +77,9 @@ func (z Zone) constant() (int, bool) {
 	return off, true
 }
 
-// abbrevOffset is what an abbreviation stood for in a zone when it was last used before t, or else next after it.
+// abbrevOffset returns the offset of an abbreviation in a zone: its last use before t, otherwise its next one after t.
 func abbrevOffset(t time.Time, abbrev string) (int, bool) {
-	const most = 300 // changes of the clocks, more than any zone has had
+	const most = 300 // a limit on changes of the clocks; more than any zone has had
 	for from, i := t, 0; i < most; i++ {
 		name, off := from.Zone()
 		if name == abbrev {
@@ -104,7 +104,7 @@ func abbrevOffset(t time.Time, abbrev string) (int, bool) {
 	return 0, false
 }
 
-// FindPlace finds a zone by the IANA's name, in large or small letters, or by POSIX's form.
+// FindPlace finds a zone by its IANA name in any case, or by POSIX's form.
 func FindPlace(name string) (*time.Location, bool) {
 	const longest = 255
 	if name == "" || len(name) > longest || strings.HasPrefix(name, "/") || strings.EqualFold(name, "local") {
@@ -121,10 +121,10 @@ func FindPlace(name string) (*time.Location, bool) {
 	return posixPlace(name)
 }
 
-// universal are names of UTC, with its abbreviation, for machines that have no database of zones.
+// universal maps names of UTC to its abbreviation, for machines without a time zone database.
 var universal = map[string]string{"utc": "UTC", "etc/utc": "UTC", "zulu": "UTC", "gmt": "GMT", "etc/gmt": "GMT"}
 
-// CanonicalZone is the spelling of a place's name that the IANA has, or the name itself.
+// CanonicalZone returns the IANA's spelling of a place's name, or the name itself.
 func CanonicalZone(name string) string {
 	for _, n := range spellings(name) {
 		if _, err := time.LoadLocation(n); err == nil {
@@ -134,7 +134,7 @@ func CanonicalZone(name string) string {
 	return name
 }
 
-// oddNames are parts of names that are not words with a capital in front.
+// oddNames are parts of names that are not capitalized words.
 var oddNames = map[string]string{"of": "of", "au": "au", "es": "es", "utc": "UTC", "uct": "UCT", "gmt": "GMT",
 	"us":             "US",
 	"dumontdurville": "DumontDUrville", "mcmurdo": "McMurdo", "comodrivadavia": "ComodRivadavia", "act": "ACT",
@@ -143,7 +143,7 @@ var oddNames = map[string]string{"of": "of", "au": "au", "es": "es", "utc": "UTC
 	"denoronha": "DeNoronha",
 	"in":        "IN", "gb": "GB", "su": "SU", "chat": "CHAT", "nz": "NZ"}
 
-// spellings are the ways in which the IANA might write a name: as it is, in capitals, or as words.
+// spellings returns the possible IANA spellings of a name: unchanged, in upper case, or as capitalized words.
 func spellings(name string) []string {
 	var b strings.Builder
 	for rest := strings.ToLower(name); rest != ""; {
@@ -167,9 +167,9 @@ func spellings(name string) []string {
 	return []string{name, b.String(), strings.ToUpper(name)}
 }
 
-// Instant is the moment at which the clocks of a zone show a wall clock. A wall clock that there is twice, when summer
-// time ends, is the later one; one that there is not is as if the clocks had not been moved. That is PostgreSQL's
-// choice (DetermineTimeZoneOffset in its datetime.c); package time leaves it open.
+// Instant returns the moment at which the clocks of a place show a wall clock time. Of a time that exists twice, when
+// summer time ends, it returns the later one. A time that does not exist is read as if the clocks had not been changed.
+// This is PostgreSQL's choice (DetermineTimeZoneOffset in its datetime.c); package time leaves it open.
 func Instant(wall int64, loc *time.Location) int64 {
 	if IsInfinite(wall) {
 		return wall
@@ -194,5 +194,5 @@ func Instant(wall int64, loc *time.Location) int64 {
 	return Moment(t)
 }
 
-// WallClock is what the clocks of a place show at a moment.
+// WallClock returns the wall clock time of a place at a moment.
 func WallClock(moment int64, loc *time.Location) int64 { return Zone{place: loc}.Wall(moment) }

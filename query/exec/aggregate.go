@@ -15,12 +15,12 @@ type Aggregate struct {
 	Args  []types.OID
 	Ret   types.OID
 	RetOf func(args []types.OID) types.OID
-	// NullArgs says that rows with a NULL argument count too.
+	// NullArgs reports whether rows with a NULL argument count too.
 	NullArgs bool
-	// Sorted says that the order of what is added shows in the result, so that DISTINCT sorts it.
+	// Sorted reports whether the result depends on the order of the input. DISTINCT then sorts it.
 	Sorted bool
-	// Ordered ones have WITHIN GROUP: Args are the direct ones and those that are sorted. Hypothetical ones have as
-	// many of each as they are given. Their accumulators are OrderedAccumulators.
+	// Ordered aggregates have WITHIN GROUP: Args are the direct arguments followed by the sorted ones. Hypothetical
+	// ones have as many direct as sorted arguments. The accumulators of both are OrderedAccumulators.
 	Ordered, Hypothetical bool
 	New                   func(args []types.OID) Accumulator
 }
@@ -31,7 +31,7 @@ type Accumulator interface {
 	Result(env *Env) (types.Datum, error)
 }
 
-// OrderedAccumulator is the state of an ordered-set aggregate. Its rows are added in their order.
+// OrderedAccumulator is the state of an ordered-set aggregate. Its rows are added in sort order.
 type OrderedAccumulator interface {
 	Accumulator
 	// Finish is Result with the direct arguments.
@@ -42,23 +42,24 @@ type OrderedAccumulator interface {
 type AggCall struct {
 	Agg  *Aggregate
 	Args []Expr
-	// Direct are the direct arguments of an ordered-set aggregate, over the output of the grouping.
+	// Direct are the direct arguments of an ordered-set aggregate, as expressions over the output of the grouping.
 	Direct   []Expr
 	Distinct bool
-	Filter   Expr // or nil
-	// Order sorts the rows before they are added: expressions and how.
+	Filter   Expr // may be nil
+	// Order lists the expressions by which the rows are sorted before they are added.
 	Order     []Expr
 	OrderKeys []SortKey
 	Text      string // for EXPLAIN
 }
 
-// Grouping is GROUP BY with aggregates: a source whose columns are the group's keys and then the aggregates' results.
+// Grouping is GROUP BY with aggregates: a source whose columns are the keys of a group followed by the results of the
+// aggregates.
 type Grouping struct {
 	Input Source
 	Width int // of the input's row buffer
 	Keys  []Expr
-	// Sets are the grouping sets, as indexes of Keys; nil for one of all. With them, the number of the set is the last
-	// column of the output.
+	// Sets are the grouping sets as indexes of Keys; nil for one set of all keys. With Sets, the last column of the
+	// output is the number of the set.
 	Sets  [][]int
 	Calls []AggCall
 
@@ -70,7 +71,7 @@ type Grouping struct {
 	at     int
 	done   bool
 	buf    []byte
-	values []types.Datum // of the keys of the current row
+	values []types.Datum // the keys of the current row
 
 	scratch work.Scratch
 }
@@ -81,11 +82,11 @@ type group struct {
 	accs []aggState
 }
 
-// aggState is one aggregate's state in one group.
+// aggState is the state of one aggregate in one group.
 type aggState struct {
 	acc  Accumulator
-	seen map[string]struct{} // of DISTINCT
-	rows [][]types.Datum     // waiting for ORDER BY: arguments, then sort expressions
+	seen map[string]struct{} // for DISTINCT
+	rows [][]types.Datum     // collected for ORDER BY: arguments, then sort expressions
 }
 
 func (g *Grouping) Open(env *Env) error {
@@ -176,7 +177,7 @@ func (g *Grouping) fill() error {
 	}
 }
 
-// row adds the current input row to its group, of each grouping set.
+// row adds the current input row to its group in each grouping set.
 func (g *Grouping) row() error {
 	g.values = g.values[:0]
 	for _, k := range g.Keys {
@@ -200,7 +201,7 @@ func (g *Grouping) row() error {
 	return nil
 }
 
-// into adds the current input row to its group of one set.
+// into adds the current input row to its group in one set.
 func (g *Grouping) into(number int, set []int) error {
 	grp, err := g.find(number, set)
 	if err != nil {
@@ -214,7 +215,7 @@ func (g *Grouping) into(number int, set []int) error {
 	return nil
 }
 
-// accumulate adds a row to an aggregate. What the aggregate keeps counts until the grouping is closed.
+// accumulate adds a row to an aggregate. The memory that the aggregate keeps is counted until the grouping is closed.
 func (g *Grouping) accumulate(a *aggState, args []types.Datum) error {
 	before := g.env.Used()
 	err := a.acc.Add(&g.in, args)
@@ -261,7 +262,7 @@ func (g *Grouping) find(number int, set []int) (*group, error) {
 	return g.add(number, keys, string(g.buf)), nil
 }
 
-// empty makes the groups that there are also of no rows: one for each set without keys.
+// empty creates the groups that exist even without rows: one for each set without keys.
 func (g *Grouping) empty() {
 	if len(g.Keys) == 0 && g.Sets == nil {
 		g.add(0, nil, "")
@@ -288,7 +289,7 @@ func (g *Grouping) add(set int, keys []types.Datum, hash string) *group {
 	return grp
 }
 
-// feed gives the current input row to one aggregate.
+// feed passes the current input row to one aggregate.
 func (g *Grouping) feed(c *AggCall, a *aggState) error {
 	if c.Filter != nil {
 		d, err := c.Filter.Eval(&g.in)

@@ -5,7 +5,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Collate is x COLLATE "name". Its value is x's; binding has given the collation to what compares.
+// Collate is x COLLATE "name". Its value is that of x; binding has passed the collation to the comparisons.
 type Collate struct {
 	X         Expr
 	Collation *types.Collation
@@ -17,7 +17,7 @@ func (c *Collate) String() string                     { return c.X.String() + co
 
 func collateClause(c *types.Collation) string { return " COLLATE " + keyword.Quote(c.Name) }
 
-// SortName is how EXPLAIN shows a sort key that is not in the order of bytes.
+// SortName returns the name of a sort key in EXPLAIN, with its collation unless that is byte order.
 func SortName(e Expr, c *types.Collation) string {
 	if _, shown := e.(*Collate); shown || c.Bytes() {
 		return e.String()

@@ -1,4 +1,4 @@
-// Package exec runs query plans over a small set of reads that it declares itself (reads.go). It knows neither SQL text
-// nor the wire: package bind makes the expressions, package funcs has what they call, package plan the plans, and
-// package query wires them.
+// Package exec runs query plans over a small set of reads that it declares itself (reads.go). It does not depend on SQL
+// text or on the protocol: package bind builds the expressions, package funcs implements the functions they call,
+// package plan builds the plans, and package query connects them.
 package exec

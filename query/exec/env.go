@@ -8,19 +8,23 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// State is what one execution of a statement shares: parameters, the session, the bounds of its work. It belongs to the
-// connection's goroutine.
+// State is shared by all parts of one execution of a statement: parameters, the session, resource limits. It belongs to
+// the connection's goroutine.
 type State struct {
 	*work.Work
 	Params  []types.Datum
 	Session Session
 	Types   *types.Env
-	// Now is the time at which the transaction began.
+	// Now is the start time of the transaction.
 	Now time.Time
-	// NoWait makes a read that follows return ErrIdle through the plan instead of waiting. The plan may be asked again
+	// NoWait makes a read that follows the feed return ErrIdle instead of waiting. The plan may be continued
 	// afterwards.
 	NoWait bool
-	// Reads are those of the store that the plan makes.
+	// DB is what relations of the store are read from, and Update how fresh views must be. Sub-queries are planned with
+	// them when they are first run.
+	DB     Database
+	Update UpdateMode
+	// Reads describes the reads of the store that the plan makes.
 	Reads struct {
 		Count  int
 		Views  []ViewUse
@@ -32,45 +36,50 @@ type State struct {
 	rounds  map[*WorkTable][][]types.Datum
 }
 
-// Session is what functions may ask of the session they run in.
+// Session is what functions can query and change in their session.
 type Session interface {
 	User() string
 	Database() string
 	PID() uint32
 	Started() time.Time
 	Remote() (host string, port int)
-	// Setting is current_setting; SetSetting is set_config, local for the transaction alone.
+	// Setting is current_setting. SetSetting is set_config; local limits the change to the transaction.
 	Setting(name string) (string, bool)
 	SetSetting(name, value string, local bool) error
-	// ObjectOID resolves a name to a catalogue OID, for casts to regclass and its kin. It answers false for a name that
-	// is not there.
+	// ObjectOID resolves a name to a catalogue OID, for casts to regclass and the other reg types. It returns false for
+	// an unknown name.
 	ObjectOID(ctx context.Context, kind types.OID, name string) (int64, bool, error)
-	// ObjectName is the way back.
+	// ObjectName is the inverse of ObjectOID.
 	ObjectName(ctx context.Context, kind types.OID, oid int64) (string, bool, error)
-	// Cancel ends the statement of a session as pg_cancel_backend does, Terminate the session as pg_terminate_backend
-	// does. They answer false where there is no such session, and fail where it is not the user's own and he is no
-	// admin.
+	// Cancel cancels the statement of a session, as pg_cancel_backend does. Terminate ends the session, as
+	// pg_terminate_backend does. They return false if there is no such session, and an error if it belongs to another
+	// user and the caller is not an admin.
 	Cancel(ctx context.Context, pid uint32) (bool, error)
 	Terminate(ctx context.Context, pid uint32) (bool, error)
 }
 
-// NewState makes the state of one execution. Whoever makes it closes the work.
+// NewState returns the state of one execution. The caller must close w.
 func NewState(w *work.Work, s Session, params []types.Datum, env *types.Env) *State {
 	return &State{Work: w, Session: s, Params: params, Types: env, Now: time.Now()}
 }
 
-// Env is where an expression finds its columns: the row of its query, and the rows of the queries around it.
+// Plans begins the planning of the statement, over a database.
+func (s *State) Plans(db Database, update UpdateMode) {
+	s.DB, s.Update, s.subs = db, update, nil
+	s.Reads.Count, s.Reads.Views, s.Reads.Follow = 0, nil, false
+}
+
+// Env is where an expression finds its columns: the row of its query and the rows of the enclosing queries.
 type Env struct {
 	Row   []types.Datum
 	Outer *Env
 	*State
-	// with is the innermost WITH list opened around this level; let are the values of the Lets around the expression
-	// under way.
+	// with is the innermost open WITH list around this level. let holds the values of the enclosing Lets.
 	with *withFrame
 	let  *letValue
 }
 
-// count counts a value that an expression has made against the statement's memory, where it is large.
+// count counts a large value made by an expression against the statement's memory.
 func (s *State) count(d types.Datum) error {
 	if n := d.Large(); n > 0 {
 		return s.Value(n)
@@ -78,7 +87,7 @@ func (s *State) count(d types.Datum) error {
 	return nil
 }
 
-// Fits fails if a value of n bytes would not fit into the statement's memory. See CallEnv.Making.
+// Fits returns an error if a value of n bytes would not fit into the statement's memory. See CallEnv.Making.
 func (s *State) Fits(n int64) error {
 	if err := s.Hold(n); err != nil {
 		return err
@@ -87,10 +96,10 @@ func (s *State) Fits(n int64) error {
 	return nil
 }
 
-// datumSize is what an item of an array takes, in bytes.
+// DatumSize is the size of an array item in bytes.
 const DatumSize = 48
 
-// RowSize estimates the memory of a row.
+// RowSize estimates the memory of a row in bytes.
 func RowSize(row []types.Datum) int64 {
 	n := int64(24)
 	for _, d := range row {

@@ -8,13 +8,13 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Expr is a typed expression. It is immutable and may be evaluated by many executions at once.
+// Expr is a typed expression. It is immutable and safe for concurrent use.
 type Expr interface {
-	// Type is the type of the value.
+	// Type returns the type of the value.
 	Type() types.OID
 	// Eval computes the value for the current row.
 	Eval(*Env) (types.Datum, error)
-	// String is SQL, for EXPLAIN.
+	// String returns SQL for EXPLAIN.
 	String() string
 }
 
@@ -22,12 +22,12 @@ type Expr interface {
 type Const struct {
 	D   types.Datum
 	Typ types.OID
-	Mod int32 // the type modifier and one; 0 for none
-	// Typed says that the statement gives the type, which is no guess for an open literal.
+	Mod int32 // type modifier plus one; 0 for none
+	// Typed is set if the statement gives the type; otherwise it was chosen for an open literal.
 	Typed bool
 }
 
-// NullOf is the NULL of a type.
+// NullOf returns the NULL of a type.
 func NullOf(t types.OID) *Const { return &Const{Typ: t} }
 
 func (c *Const) Type() types.OID                { return c.Typ }
@@ -67,12 +67,12 @@ func (p *Param) Eval(env *Env) (types.Datum, error) {
 }
 func (p *Param) String() string { return "$" + strconv.Itoa(p.Index+1) }
 
-// Col is a column of the row of this query (Depth 0) or of one around it.
+// Col is a column of the row of this query (Depth 0) or of an enclosing query.
 type Col struct {
 	Depth, Index int
 	Typ          types.OID
-	Name         string // as EXPLAIN shows it
-	// Collation is the one that the column was made with in a sub-query; nil for the default.
+	Name         string // as shown by EXPLAIN
+	// Collation is the collation that the column got in a sub-query; nil for the default.
 	Collation *types.Collation
 }
 
@@ -91,9 +91,9 @@ type Call struct {
 	Args []Expr
 	Typ  types.OID
 	Off  int // offset in the statement, for errors
-	// Op is the operator's symbol, "" for a function in call syntax.
+	// Op is the symbol of an operator, "" for a function call.
 	Op string
-	// Hidden calls are not shown by EXPLAIN: the user did not write them. They have one argument.
+	// Hidden calls, which the user did not write, are left out by EXPLAIN. They have one argument.
 	Hidden bool
 }
 
@@ -146,11 +146,11 @@ func (c *Call) String() string {
 	return "(" + args[0] + " " + c.Op + " " + args[1] + ")"
 }
 
-// CallEnv is what a function sees beside its arguments.
+// CallEnv is the environment of a function call.
 type CallEnv struct {
 	*Env
 	Call *Call
-	made int64 // bytes taken by Making
+	made int64 // bytes reserved by Making
 }
 
 // eval calls the function.
@@ -161,8 +161,8 @@ func (c *CallEnv) eval(args []types.Datum) (types.Datum, error) {
 	return d, err
 }
 
-// Making takes memory for what the call makes: n bytes in all so far. It is given back after the call, when the value
-// is counted. Functions whose value is much longer than their arguments ask before they make it.
+// Making reserves memory for the value that the call is making: n bytes in total so far. The memory is released after
+// the call, when the value itself is counted. Functions whose value is much longer than their arguments call it first.
 func (c *CallEnv) Making(n int64) error {
 	if n <= c.made {
 		return nil
@@ -174,16 +174,16 @@ func (c *CallEnv) Making(n int64) error {
 	return nil
 }
 
-// ArgType is the type of an argument of the call.
+// ArgType returns the type of argument i.
 func (c *CallEnv) ArgType(i int) types.OID { return c.Call.Args[i].Type() }
 
-// CastExpr converts a value.
+// CastExpr casts a value to a type.
 type CastExpr struct {
 	X   Expr
 	To  types.OID
 	Mod int32 // -1 for none
 	Off int
-	// Hidden casts are not shown by EXPLAIN: the user did not write them.
+	// Hidden casts, which the user did not write, are left out by EXPLAIN.
 	Hidden bool
 }
 
@@ -226,7 +226,7 @@ func (c *CastExpr) String() string {
 	return c.X.String() + "::" + types.NameOf(c.To)
 }
 
-// CastDatum is types.Cast with the casts that need the catalogue: names to and from regclass and its kin.
+// CastDatum is types.Cast with the casts that need the catalogue: between names and the reg types, such as regclass.
 func CastDatum(env *Env, d types.Datum, from, to types.OID, mod int32) (types.Datum, error) {
 	switch {
 	case d.IsNull():
@@ -270,7 +270,7 @@ func CastDatum(env *Env, d types.Datum, from, to types.OID, mod int32) (types.Da
 	return types.Cast(d, from, to, mod, env.Types)
 }
 
-// regDatum is an OID with the name it is shown by.
+// RegDatum returns an OID with the name by which it is shown.
 func RegDatum(env *Env, kind types.OID, oid int64) (types.Datum, error) {
 	d := types.NewInt(oid)
 	if oid == 0 {

@@ -6,18 +6,18 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Let computes an expression once for a body that looks at it several times, such as the operand of CASE. Without it a
-// chain of such expressions would be computed, and walked by the planner, as often as there are paths through it.
+// Let computes an expression once for a body that uses it several times, such as the operand of CASE. Otherwise a chain
+// of such expressions would be computed, and visited by planning, once for every path through it.
 type Let struct {
 	X    Expr
-	Body Expr // has It where X stands
+	Body Expr // contains It in place of X
 }
 
-// It is the value of a Let around it: of the innermost one, or Depth further out.
+// It is the value of an enclosing Let: the innermost one, or Depth further out.
 type It struct {
 	Depth int
 	Typ   types.OID
-	// Collation of X, where it is not the default. Explicit says that X has a COLLATE clause.
+	// Collation is the collation of X, unless it is the default. Explicit reports whether X has a COLLATE clause.
 	Collation *types.Collation
 	Explicit  bool
 }
@@ -36,7 +36,7 @@ func (l *Let) Eval(env *Env) (types.Datum, error) {
 	return d, err
 }
 
-// letValue is the value of a Let whose body is being computed.
+// letValue is the value of a Let whose body is being evaluated.
 type letValue struct {
 	value  types.Datum
 	around *letValue
@@ -56,7 +56,7 @@ func (i *It) Eval(env *Env) (types.Datum, error) {
 
 func (i *It) String() string { return "it" + strings.Repeat("'", i.Depth) }
 
-// substitute puts a constant where the body of a Let looks at its value. depth is how many further Lets are around e.
+// substitute replaces the value of a Let in its body by a constant. depth counts the further Lets around e.
 func substitute(e Expr, value *Const, depth int) Expr {
 	switch n := e.(type) {
 	case nil:
@@ -73,15 +73,22 @@ func substitute(e Expr, value *Const, depth int) Expr {
 		return n
 	case *Let:
 		return &Let{substitute(n.X, value, depth), substitute(n.Body, value, depth+1)}
+	case *Subquery:
+		if n.Match != nil {
+			c := *n
+			c.Match = substitute(n.Match, value, depth+1)
+			return &c
+		}
 	}
 	return RewriteChildren(e, func(x Expr) Expr { return substitute(x, value, depth) })
 }
 
-// RowCompare is (a, b) < (c, d) and its kin. The fields are compared in turn until two differ.
+// RowCompare is (a, b) < (c, d) and the other order comparisons of rows. The fields are compared in turn until two
+// differ.
 type RowCompare struct {
 	Op string
-	// X and Y are the fields, of one type each pair. Decide compares them by the operator without its "=", Equal by
-	// "=", and Last the last ones by the operator itself.
+	// X and Y are the fields; both of a pair have the same type. Decide compares a pair by the operator without its
+	// "=", Equal by "=", and Last compares the last pair by the operator itself.
 	X, Y          []Expr
 	Decide, Equal []*Func
 	Last          *Func

@@ -6,8 +6,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Logic is AND, OR (two or more operands) or NOT (one), in three-valued logic. AND and OR stop at the first operand
-// that decides.
+// Logic is AND, OR (two or more operands) or NOT (one) in three-valued logic. AND and OR stop at the first operand that
+// decides the result.
 type Logic struct {
 	Op   string // "and", "or", "not"
 	Args []Expr
@@ -54,7 +54,7 @@ func (l *Logic) String() string {
 	return "(" + strings.Join(parts, " "+strings.ToUpper(l.Op)+" ") + ")"
 }
 
-// And joins conditions; nil for none.
+// And joins conditions with AND. It returns nil if there are none.
 func And(conds []Expr) Expr {
 	switch len(conds) {
 	case 0:
@@ -65,7 +65,7 @@ func And(conds []Expr) Expr {
 	return &Logic{"and", conds}
 }
 
-// Is is x IS [NOT] NULL, TRUE, FALSE, UNKNOWN.
+// Is is x IS [NOT] NULL, TRUE, FALSE or UNKNOWN.
 type Is struct {
 	What string
 	Not  bool
@@ -84,7 +84,7 @@ func (i *Is) Eval(env *Env) (types.Datum, error) {
 	case "null", "unknown":
 		yes = d.IsNull()
 		if d.K == types.KRecord {
-			// A row is null when all its fields are, and not null when none is.
+			// A row is null if all its fields are, and not null if none is.
 			for _, it := range d.Array().Items {
 				if it.IsNull() == i.Not {
 					return types.NewBool(false), nil
@@ -108,7 +108,7 @@ func (i *Is) String() string {
 	return "(" + i.X.String() + " IS " + not + strings.ToUpper(i.What) + ")"
 }
 
-// Distinct is x IS [NOT] DISTINCT FROM y over operands of one type.
+// Distinct is x IS [NOT] DISTINCT FROM y with operands of one type.
 type Distinct struct {
 	Not  bool
 	X, Y Expr
@@ -144,14 +144,14 @@ func (e *Distinct) String() string {
 	return "(" + e.X.String() + " IS " + not + "DISTINCT FROM " + e.Y.String() + ")"
 }
 
-// Case is CASE WHEN; an operand has become comparisons.
+// Case is CASE WHEN. The operand of CASE x WHEN has been turned into comparisons.
 type Case struct {
 	Whens []When
 	Else  Expr // nil for NULL
 	Typ   types.OID
 }
 
-// When is an arm of a Case.
+// When is a branch of a Case.
 type When struct{ Cond, Result Expr }
 
 func (c *Case) Type() types.OID { return c.Typ }
@@ -185,12 +185,12 @@ func (c *Case) String() string {
 	return b.String()
 }
 
-// Coalesce is COALESCE, GREATEST and LEAST over operands of one type.
+// Coalesce is COALESCE, GREATEST or LEAST with operands of one type.
 type Coalesce struct {
 	Op   string // "coalesce", "greatest", "least"
 	Args []Expr
 	Typ  types.OID
-	// Collation is by which greatest and least compare texts; nil for their bytes.
+	// Collation is used by greatest and least to compare texts; nil for byte order.
 	Collation *types.Collation
 }
 
@@ -234,17 +234,17 @@ func joinExprs(list []Expr) string {
 	return strings.Join(parts, ", ")
 }
 
-// In is x IN (list) over operands of one type. Long lists of constants are looked up, not walked.
+// In is x IN (list) with operands of one type. In a long list of constants the value is looked up by hash.
 type In struct {
 	Not  bool
 	X    Expr
 	List []Expr
-	// set holds the hashes of the list when all of it is constant and it is long; null says that a NULL is among them.
+	// set holds the hashes of a long list of constants. null is set if the list contains NULL.
 	set  map[string]struct{}
 	null bool
 }
 
-// NewIn makes an In.
+// NewIn returns x [NOT] IN (list).
 func NewIn(not bool, x Expr, list []Expr) (*In, error) {
 	in := &In{Not: not, X: x, List: list}
 	if len(list) < 16 {
@@ -326,7 +326,7 @@ func (in *In) String() string {
 // Any is x op ANY|ALL (array).
 type Any struct {
 	X, Array Expr
-	Op       *Func // compares X with an element
+	Op       *Func // compares X with an item
 	Symbol   string
 	All      bool
 }
@@ -385,7 +385,7 @@ func (a *Any) String() string {
 	return "(" + a.X.String() + " " + a.Symbol + word + a.Array.String() + "))"
 }
 
-// Array is ARRAY[...] over items of one type.
+// Array is ARRAY[...] with items of one type.
 type Array struct {
 	Elem  types.OID
 	Items []Expr
@@ -408,7 +408,7 @@ func (a *Array) String() string { return "ARRAY[" + joinExprs(a.Items) + "]" }
 type RowExpr struct {
 	Items []Expr
 	Names []string
-	// Outer is the row of a relation that an outer join may have found nothing in: all NULL, it is NULL.
+	// Outer is set for the row of a relation that an outer join may have no match in. It is NULL if all its fields are.
 	Outer bool
 }
 

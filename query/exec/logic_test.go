@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// newEnv is what expressions are computed in, with a megabyte of memory.
+// newEnv returns an Env with a megabyte of memory.
 func newEnv(t *testing.T) *exec.Env {
 	session := work.NewNode(1 << 20).NewSession(1 << 20)
 	t.Cleanup(session.Close)
@@ -17,7 +17,7 @@ func newEnv(t *testing.T) *exec.Env {
 	return &exec.Env{State: exec.NewState(w, nil, nil, &types.Env{})}
 }
 
-// TestLogic_Nulls holds the truth tables of three values.
+// TestLogic_Nulls checks the truth tables of three-valued logic.
 func TestLogic_Nulls(t *testing.T) {
 	values := map[string]types.Datum{"t": types.NewBool(true), "f": types.NewBool(false), "n": types.Null}
 	env := newEnv(t)
@@ -37,8 +37,8 @@ func TestLogic_Nulls(t *testing.T) {
 	}
 }
 
-// TestRowCompare_Nulls holds that rows are compared up to the first fields that differ, and that a NULL up to there is
-// no answer.
+// TestRowCompare_Nulls checks that rows are compared up to the first fields that differ, and that a NULL before that
+// makes the result NULL.
 func TestRowCompare_Nulls(t *testing.T) {
 	compare := func(name string, test func(a, b int64) bool) *exec.Func {
 		return &exec.Func{Name: name, Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {

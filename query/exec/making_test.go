@@ -8,7 +8,8 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// What a call makes counts for the statement, its session and the node while it is made, and no longer than that.
+// Memory for a value that a call is making is counted for the statement, its session and the node, and released after
+// the call.
 func TestCallEnv_Making(t *testing.T) {
 	node := work.NewNode(10 << 20)
 	session := node.NewSession(10 << 20)
@@ -25,7 +26,7 @@ func TestCallEnv_Making(t *testing.T) {
 				}
 			}
 			if used := w.Used(); used != 4<<20 {
-				t.Errorf("%d bytes are held, want those of the longest", used)
+				t.Errorf("%d bytes are held, want the largest request", used)
 			}
 			if now, _ := node.Used(); now < 4<<20 {
 				t.Errorf("the node holds %d bytes", now)
@@ -38,7 +39,7 @@ func TestCallEnv_Making(t *testing.T) {
 			t.Fatal(d, err)
 		}
 		if failed == nil {
-			t.Error("more than the statement's bound was taken")
+			t.Error("more than the statement's limit was reserved")
 		}
 		if used := w.Used(); used != 0 {
 			t.Errorf("%d bytes are held after the call", used)

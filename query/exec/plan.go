@@ -13,11 +13,11 @@ type Column struct {
 	Name string
 	Type types.OID
 	Mod  int32 // -1 for none
-	// Fields are the columns of a record, where they are known.
+	// Fields are the columns of a record, if known.
 	Fields []Column
-	// Collation of texts, where it is not the default.
+	// Collation is the collation of a text, unless it is the default.
 	Collation *types.Collation
-	// Origin is the column of a relation that it is, through sub-queries; zero for what is computed.
+	// Origin is the relation's column that this column shows, also through sub-queries; zero for a computed column.
 	Origin Origin
 }
 
@@ -27,23 +27,23 @@ type Origin struct {
 	Column   int16
 }
 
-// Plan yields the rows of a query. It is made for one execution and may be opened several times (a correlated
+// Plan returns the rows of a query. It is made for one execution and may be opened several times (as a correlated
 // sub-query).
 type Plan interface {
-	// Open begins; outer is where the columns of the queries around are found, and carries the State.
+	// Open begins. outer holds the columns of the enclosing queries, and the State.
 	Open(outer *Env) error
-	// Next returns the next row, or io.EOF. The slice is valid until the next call; the values are for ever.
+	// Next returns the next row, or io.EOF. The slice is valid until the next call; the values stay valid.
 	Next() ([]types.Datum, error)
-	// Close frees the reads; Open may follow.
+	// Close ends the reads. The plan may be opened again.
 	Close()
 	Describe() *Description
 }
 
-// Source yields rows into the row buffer of its query: every relation of FROM writes its own columns of env.Row, so
+// Source writes rows into the row buffer of its query. Every relation of FROM writes its own columns of env.Row, so
 // that joins copy nothing and every expression of the query finds its columns at fixed places.
 type Source interface {
 	Open(env *Env) error
-	// Next sets this source's columns of env.Row; false at the end.
+	// Next sets this source's columns of env.Row. It returns false at the end.
 	Next() (bool, error)
 	Close()
 	Describe() *Description
@@ -52,15 +52,15 @@ type Source interface {
 // Description is a node of EXPLAIN.
 type Description struct {
 	Node string
-	// Details in order: "Filter" and its text, and so on.
+	// Details lists further lines in order, such as "Filter" with its text.
 	Details  []Detail
 	Children []*Description
-	// Rows that the node gave (known after running); Examined what a read gave before filters, -1 where it does not
-	// apply.
+	// Rows counts the rows that the node has returned (known after running). Examined counts the rows of a read before
+	// filters, -1 if not applicable.
 	Rows, Examined int64
 }
 
-// Detail is a line under a node.
+// Detail is a line of a node.
 type Detail struct {
 	Name  string
 	Value any // string, bool, int64 or []string
@@ -113,7 +113,7 @@ func (f *Filter) Close() {
 	}
 }
 
-// Describe puts the filter into the node below, as PostgreSQL does.
+// Describe adds the filter to the node below, as PostgreSQL does.
 func (f *Filter) Describe() *Description {
 	d := f.Input.Describe()
 	d.Add("Filter", f.Cond.String())
@@ -124,7 +124,7 @@ func (f *Filter) Describe() *Description {
 	return d
 }
 
-// One is FROM nothing: one row without columns.
+// One is a query without FROM: one row without columns.
 type One struct{ done bool }
 
 func (o *One) Open(*Env) error { o.done = false; return nil }
@@ -136,7 +136,7 @@ func (o *One) Next() (bool, error) {
 func (o *One) Close()                 {}
 func (o *One) Describe() *Description { return &Description{Node: "Result", Rows: 1, Examined: -1} }
 
-// Nothing is a source that a contradiction in WHERE has emptied.
+// Nothing is a source without rows, because WHERE is never true.
 type Nothing struct{ Reason string }
 
 func (*Nothing) Open(*Env) error     { return nil }
@@ -197,10 +197,10 @@ func (p *Project) Close() {
 
 func (p *Project) Describe() *Description { return p.Input.Describe() }
 
-// Limit passes rows over and ends early.
+// Limit skips rows and ends early.
 type Limit struct {
 	Input       Plan
-	Skip, Count int64 // Count < 0 for none
+	Skip, Count int64 // Count < 0 means no limit
 	skipped     int64
 	rows        int64
 }
@@ -255,13 +255,13 @@ func (s *Strip) Next() ([]types.Datum, error) {
 	return row[:s.Keep], nil
 }
 
-// Derived is a query in FROM: its rows become columns of the query around it.
+// Derived is a query in FROM: its rows become columns of the enclosing query.
 type Derived struct {
 	Plan  Plan
 	Name  string
 	Base  int // first column in env.Row
 	Width int
-	// Lateral queries see the columns of the FROM items before them; others see only what is around the query.
+	// Lateral queries see the columns of the FROM items before them. Other queries only see the enclosing queries.
 	Lateral bool
 	env     *Env
 }

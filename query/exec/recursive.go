@@ -8,23 +8,23 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// WorkTable is where a recursive query finds the rows of its last round. It is only a name; the rows are in the State.
+// WorkTable identifies the rows of a recursive query's last round. The rows themselves are in the State.
 type WorkTable struct{ Name string }
 
-// Recursive is WITH RECURSIVE: the first query's rows, then the second query over the rows that the last round gave,
-// until a round gives none.
+// Recursive is WITH RECURSIVE: the first query's rows, then the second query over the rows of the last round, until a
+// round returns none.
 type Recursive struct {
 	First, Step Plan
 	Work        *WorkTable
-	// Distinct drops rows that were given before (UNION without ALL).
+	// Distinct drops duplicate rows (UNION without ALL).
 	Distinct bool
 	outer    *Env
 	seen     map[string]struct{}
 	round    Plan
-	next     [][]types.Datum // the rows of this round, the input of the next
-	held     int64           // of next
-	working  int64           // of the last round
-	known    int64           // of seen
+	next     [][]types.Datum // the rows of this round, input of the next
+	held     int64           // by next
+	working  int64           // by the last round
+	known    int64           // by seen
 	rows     int64
 	buf      []byte
 }
@@ -80,7 +80,7 @@ func (r *Recursive) Next() ([]types.Datum, error) {
 	}
 }
 
-// fresh says that a row was not given before, where that matters.
+// fresh reports whether a row is not a duplicate, if Distinct is set.
 func (r *Recursive) fresh(row []types.Datum) (bool, error) {
 	if !r.Distinct {
 		return true, nil

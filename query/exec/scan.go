@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Field is what a column of a user relation takes from a Row.
+// Field is the part of a Row that a column of a user relation shows.
 type Field uint8
 
 // The fields.
@@ -40,8 +40,8 @@ const (
 	ReadReduce
 )
 
-// Access is one call of the store. A Scan makes one or several, one after the other, whose rows together are in the
-// order of the scan.
+// Access is one read of the store. A Scan makes one or several in sequence, whose rows together are in the order of the
+// scan.
 type Access struct {
 	Kind AccessKind
 	// ID is for ReadDocument, Docs for ReadAllDocs, ReadLocalDocs and ReadConflicts, and so on.
@@ -49,11 +49,11 @@ type Access struct {
 	Docs    DocsRead
 	Changes ChangesRead
 	View    ViewRead
-	Reduce  ReduceRead // its bounds are inclusive, and cannot be narrowed afterwards
-	// LowOpen and HighOpen exclude the bounds of View, which are inclusive in the store: the scan passes over their
-	// rows.
+	Reduce  ReduceRead // its bounds are inclusive and cannot be narrowed afterwards
+	// LowOpen and HighOpen exclude the bounds of View, which are inclusive in the store. The scan skips rows with these
+	// keys.
 	LowOpen, HighOpen bool
-	// Until ends a change feed after that sequence ("" for none), or at it when UntilOpen.
+	// Until ends a change feed after that sequence, or before it if UntilOpen is set; "" for no end.
 	Until     string
 	UntilOpen bool
 }
@@ -64,7 +64,7 @@ type Target struct {
 	Index int // in env.Row
 }
 
-// PartitionSetting is the session's setting of the partition that views of partitioned design documents are read in.
+// PartitionSetting is the session's setting for the partition in which views of partitioned design documents are read.
 const PartitionSetting = "divan.partition"
 
 // Scan reads a user relation.
@@ -73,8 +73,8 @@ type Scan struct {
 	DB       Database
 	Accesses []Access
 	Targets  []Target
-	// Partitioned says that the relation is a view of a partitioned design document; Partition is the one that it is
-	// read in, or "" for one after the other.
+	// Partitioned is set for a view of a partitioned design document. Partition is the partition to read, or "" for
+	// all, one after the other.
 	Partitioned bool
 	Partition   string
 
@@ -82,7 +82,7 @@ type Scan struct {
 	rows     Rows
 	at       int // index of the open access
 	row      Row
-	leading  bool // still at the rows of an excluded first key
+	leading  bool // still at rows whose key is the excluded lower bound
 	examined int64
 	skipped  int64 // by reads that have ended
 }
@@ -150,7 +150,7 @@ func (s *Scan) Next() (bool, error) {
 	}
 }
 
-// within applies the bounds that the store does not know: open ends of a key range and the end of a feed.
+// within applies the bounds that the store does not support: exclusive ends of a key range and the end of a feed.
 func (s *Scan) within(a *Access) (use, end bool, err error) {
 	switch a.Kind {
 	case ReadChanges:
@@ -168,7 +168,7 @@ func (s *Scan) within(a *Access) (use, end bool, err error) {
 	case ReadView:
 		first, last := a.View.Low, a.View.High
 		firstOpen, lastOpen := a.LowOpen, a.HighOpen
-		// Each of several partitions begins and ends with those keys.
+		// With several partitions, each has rows at both ends of the range.
 		several := s.Partitioned && s.Partition == ""
 		if a.View.Descending {
 			first, last, firstOpen, lastOpen = last, first, lastOpen, firstOpen
@@ -204,7 +204,7 @@ func (s *Scan) open(a *Access) (err error) {
 	case ReadChanges:
 		read := a.Changes
 		if read.Descending {
-			read.Since = "" // the scan stops there by itself
+			read.Since = "" // the scan ends the read itself
 		}
 		s.rows, err = s.DB.Changes(ctx, read)
 	case ReadView:
@@ -223,7 +223,7 @@ func (s *Scan) open(a *Access) (err error) {
 	return err
 }
 
-// fill copies the wanted fields into the row buffer.
+// fill copies the needed fields into the row buffer.
 func (s *Scan) fill() {
 	r := &s.row
 	for _, t := range s.Targets {
@@ -250,7 +250,7 @@ func (s *Scan) fill() {
 	}
 }
 
-// jsonOrNull makes SQL's NULL of what is not there. A JSON null stays a JSON null.
+// jsonOrNull returns SQL's NULL for a missing value. A JSON null stays a JSON null.
 func jsonOrNull(raw []byte) types.Datum {
 	if raw == nil {
 		return types.Null
@@ -258,7 +258,7 @@ func jsonOrNull(raw []byte) types.Datum {
 	return types.NewJSON(raw)
 }
 
-// oneDocument makes Rows of Database.Document.
+// oneDocument implements Rows by Database.Document.
 type oneDocument struct {
 	db      Database
 	id      string
@@ -268,8 +268,7 @@ type oneDocument struct {
 
 func (o *oneDocument) Close() error { return nil }
 
-// StoreError gives an error of a read its SQLSTATE: the one table for it. Whoever asks a Database or a Catalog answers
-// the client with it.
+// StoreError maps the error of a read to an SQLSTATE. All errors of a Database or a Catalog pass through it.
 func StoreError(err error) error {
 	var re *ReadError
 	if !errors.As(err, &re) {
@@ -283,13 +282,13 @@ func StoreError(err error) error {
 		Stale: sqlstate.SerializationFailure, Expired: sqlstate.SnapshotTooOld}[re.Kind]
 	e := &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
 	if re.Kind == Expired {
-		e.Hint = "The store keeps one moment for a few seconds (FoundationDB for five). Begin a new transaction that " +
+		e.Hint = "The store keeps a snapshot for a few seconds (FoundationDB for five). Begin a new transaction that " +
 			"reads less, or one that is READ COMMITTED."
 	}
 	return e
 }
 
-// DatabaseError is StoreError for opening a database, where what is not found is the database.
+// DatabaseError is StoreError for opening a database, where NotFound means the database.
 func DatabaseError(name string, err error) error {
 	switch KindOf(err) {
 	case NotFound:
@@ -374,7 +373,7 @@ func (a *Access) options() (desc bool, limit, skip int64, doc bool) {
 	return a.Docs.Descending, a.Docs.Limit, a.Docs.Skip, a.Docs.WithDoc
 }
 
-// bounds is the range in words.
+// bounds describes the range in words.
 func (a *Access) bounds() string {
 	switch a.Kind {
 	case ReadDocument:
@@ -453,10 +452,10 @@ func (a *Access) keyBounds() string {
 	return strings.Join(parts, " and ")
 }
 
-// shown is a key with CouchDB's high character written out.
+// shown returns a key with CouchDB's high character escaped.
 func shown(key []byte) string { return strings.ReplaceAll(string(key), "\ufff0", `\ufff0`) }
 
-// quote shows a text for EXPLAIN, with what is not printable escaped.
+// quote returns a text for EXPLAIN, with unprintable characters escaped.
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
 // Next implements Rows.

@@ -7,16 +7,16 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// SetOp is INTERSECT and EXCEPT. It holds the rows of the right side in memory, each with its number, and then streams
-// the left side past them.
+// SetOp is INTERSECT or EXCEPT. It counts the rows of the right side in memory and then streams the left side.
 type SetOp struct {
 	Left, Right Plan
-	// Width is how many columns of the rows count, from the first.
+	// Width is the number of leading columns that are compared.
 	Width int
-	// Except tells EXCEPT from INTERSECT. All keeps duplicates: as many as both sides have, or as the left has more.
+	// Except selects EXCEPT rather than INTERSECT. All keeps duplicates: for INTERSECT as many as both sides have, for
+	// EXCEPT as many more as the left side has.
 	Except, All bool
 
-	// counts is by row how often the right side has it still; gone marks rows that were passed and may not be again.
+	// counts is the number of unmatched occurrences of each row on the right side, or gone.
 	counts map[string]int64
 	st     *State
 	held   int64
@@ -24,7 +24,7 @@ type SetOp struct {
 	rows   int64
 }
 
-// gone is the count of a row of which no further one is wanted.
+// gone is the count of a row that must not be returned again.
 const gone = -1
 
 // Open reads the right side.
@@ -60,7 +60,7 @@ func (s *SetOp) count(outer *Env) error {
 	}
 }
 
-// key makes the key of a row in buf.
+// key writes the key of a row to buf.
 func (s *SetOp) key(row []types.Datum) (err error) {
 	s.buf = s.buf[:0]
 	for _, d := range row[:s.Width] {
@@ -71,7 +71,7 @@ func (s *SetOp) key(row []types.Datum) (err error) {
 	return s.st.Step(1)
 }
 
-// set files a count for the row in buf.
+// set stores the count of the row in buf.
 func (s *SetOp) set(n int64) error {
 	if _, known := s.counts[string(s.buf)]; !known {
 		size := int64(len(s.buf)) + 56
@@ -105,7 +105,7 @@ func (s *SetOp) Next() ([]types.Datum, error) {
 	}
 }
 
-// pass says whether the left side's row in buf is a row of the result.
+// pass reports whether the left side's row in buf belongs to the result.
 func (s *SetOp) pass() (bool, error) {
 	n := s.counts[string(s.buf)]
 	switch {

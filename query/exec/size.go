@@ -5,16 +5,17 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Values that are made are counted once they are there. What would be much longer than what it is made of asks for room
-// before.
+// The memory of a value is counted after it has been made. A value that may be much longer than its inputs is checked
+// with Room before.
 
-// stepBytes is how many bytes of a value are a step.
+// stepBytes is the number of bytes of a value that count as a step.
 const stepBytes = 512
 
-// Bytes counts the time that n bytes take to read, as types.Step.
+// Bytes counts the time to read n bytes. It is a types.Step.
 func (s *State) Bytes(n int) error { return s.Step(1 + n/stepBytes) }
 
-// Room fails where a value of n bytes would not fit into the statement's memory, and counts the time to make it.
+// Room returns an error if a value of n bytes would not fit into the statement's memory, and counts the time to make
+// it.
 func (s *State) Room(n int64) error {
 	const worth = 4 << 10
 	if n < worth {
@@ -26,7 +27,7 @@ func (s *State) Room(n int64) error {
 	return s.Step(int(n / stepBytes))
 }
 
-// TextOf is the text of a value.
+// TextOf returns the text of a value.
 func (s *State) TextOf(d types.Datum, typ types.OID) (string, error) {
 	if d.K == types.KText && d.I == 0 || d.K == types.KJSON {
 		return d.S, nil // no copy
@@ -37,7 +38,7 @@ func (s *State) TextOf(d types.Datum, typ types.OID) (string, error) {
 	return types.TextOf(d, typ, s.Types), nil
 }
 
-// AppendJSON adds the JSON text of a value, as a json or jsonb has it.
+// AppendJSON appends the JSON text of a value; as is JSON or JSONB.
 func (s *State) AppendJSON(dst []byte, d types.Datum, typ, as types.OID) ([]byte, error) {
 	if err := s.Room(int64(len(dst)) + types.JSONSize(d)); err != nil {
 		return dst, err
@@ -45,7 +46,7 @@ func (s *State) AppendJSON(dst []byte, d types.Datum, typ, as types.OID) ([]byte
 	return types.ToJSON(dst, d, typ, as, s.Types)
 }
 
-// AppendJSONString adds a text as a JSON string.
+// AppendJSONString appends a text as a JSON string.
 func (s *State) AppendJSONString(dst []byte, text string) ([]byte, error) {
 	if err := s.Room(int64(len(dst)) + types.JSONStringSize(text)); err != nil {
 		return dst, err
@@ -61,7 +62,7 @@ func (s *State) Hash(dst []byte, d types.Datum) ([]byte, error) {
 	return types.AppendHash(dst, d, s.Bytes)
 }
 
-// Compare is types.Compare, the order for sorting; Equal and Collates are those of the operators = and <.
+// Compare is types.Compare, the order for sorting. Equal and Collates are the operators = and <.
 func (s *State) Compare(a, b types.Datum) (int, error) { return types.CompareStepping(a, b, s.Bytes) }
 
 // Equal is types.Equal.

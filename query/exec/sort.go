@@ -14,11 +14,11 @@ type SortKey struct {
 	Index      int
 	Desc       bool
 	NullsFirst bool
-	// Collation orders texts; nil for their bytes.
+	// Collation of a text; nil for byte order.
 	Collation *types.Collation
 }
 
-// CompareRows orders rows by keys. An error of a comparison is kept in *fail.
+// CompareRows compares rows by keys. It stores an error of a comparison in *fail.
 func CompareRows(a, b []types.Datum, keys []SortKey, fail *error) int {
 	for _, k := range keys {
 		x, y := a[k.Index], b[k.Index]
@@ -46,7 +46,7 @@ func CompareRows(a, b []types.Datum, keys []SortKey, fail *error) int {
 	return 0
 }
 
-// CompareRows is compareRows that counts its steps. Once it has failed everything is equal, so that a sort ends soon.
+// CompareRows is CompareRows that counts its steps. After a failure all rows are equal, so that a sort ends soon.
 func (s *State) CompareRows(a, b []types.Datum, keys []SortKey, fail *error) int {
 	if *fail != nil {
 		return 0
@@ -58,12 +58,12 @@ func (s *State) CompareRows(a, b []types.Datum, keys []SortKey, fail *error) int
 	return CompareRows(a, b, keys, fail)
 }
 
-// Sort orders the rows of a plan. With a bound it keeps only so many, so that ORDER BY ... LIMIT n of any size of input
-// holds n rows.
+// Sort sorts the rows of a plan. With a bound it keeps only that many, so ORDER BY ... LIMIT n keeps n rows for any
+// size of input.
 type Sort struct {
 	Input Plan
 	Keys  []SortKey
-	// Names of the keys for EXPLAIN.
+	// Names are the names of the keys for EXPLAIN.
 	Names []string
 	// Bound is LIMIT plus OFFSET, negative for none.
 	Bound int64
@@ -76,7 +76,7 @@ type Sort struct {
 	err  error
 }
 
-// sorted remembers where a row came, so that the order is stable.
+// sorted is a row with its position in the input, which keeps the sort stable.
 type sorted struct {
 	row []types.Datum
 	n   int64
@@ -159,7 +159,7 @@ func (s *Sort) fill() error {
 	return s.err
 }
 
-// topRows is the heap of a bounded sort, with the last row of the order at the top.
+// topRows is the heap of a bounded sort. Its top is the last row in the sort order.
 type topRows Sort
 
 func (t *topRows) Len() int           { return len(t.rows) }
@@ -182,10 +182,10 @@ func (s *Sort) Describe() *Description {
 	return d
 }
 
-// Unique is DISTINCT and UNION: the first of equal rows passes. With Keys it is DISTINCT ON those columns.
+// Unique is DISTINCT and UNION: it keeps the first of equal rows. With Keys it is DISTINCT ON those columns.
 type Unique struct {
 	Input Plan
-	// Width is how many columns of the row count, from the first; Keys replaces it.
+	// Width is the number of leading columns that are compared, unless Keys is set.
 	Width int
 	Keys  []int
 	seen  map[string]struct{}

@@ -5,12 +5,12 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// SetCall is a function that returns rows in a select list, GROUP BY or ORDER BY.
+// SetCall is a call of a function that returns rows in a select list, GROUP BY or ORDER BY.
 type SetCall struct {
 	Func *TableFunc
 	Args []Expr
-	// Fields are the columns of the function that are wanted, whose values stand in the row from At on; -1 is the only
-	// column, or the record of all.
+	// Fields are the needed columns of the function. Their values are in the row from At on; -1 is the only column, or
+	// the record of all columns.
 	Fields []int
 	At     int
 
@@ -18,14 +18,14 @@ type SetCall struct {
 	columns []Column
 }
 
-// Unfold calls functions that return rows for each row of its input: the row comes as often as the longest of them has
-// rows, and the shorter ones are filled with NULL.
+// Unfold calls functions that return rows for each row of its input. The row is repeated for each row of the longest of
+// them; shorter ones are filled up with NULL.
 type Unfold struct {
 	Input Source
 	Sets  []*SetCall
 	env   *Env
 	sets  []setRows
-	open  bool // the functions were called for the current input row
+	open  bool // the functions have been called for the current input row
 	rows  int64
 
 	scratch work.Scratch
@@ -101,7 +101,7 @@ func (u *Unfold) call() error {
 	return nil
 }
 
-// value is a column of a row of the function, which is nil behind its end.
+// value returns a column of a row of the function. The row is nil after the function's end.
 func (s *SetCall) value(row []types.Datum, field int) types.Datum {
 	switch {
 	case row == nil:
@@ -118,7 +118,7 @@ func (s *SetCall) value(row []types.Datum, field int) types.Datum {
 	return types.NewRecord(oids, names, row)
 }
 
-// free forgets the rows of the functions for the current input row.
+// free releases the rows of the functions for the current input row.
 func (u *Unfold) free() {
 	u.open = false
 	for i := range u.sets {

@@ -5,13 +5,13 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// Relation is a relation whose rows are made, not read from the store: those of the catalogue and of schema divan. They
-// are small, so they may be joined.
+// Relation is a virtual relation, whose rows are computed and not read from the store: those of the catalogue and of
+// schema divan. They are small, so they may be joined.
 type Relation interface {
-	// Name with its schema, unique.
+	// Name returns the unique name, including the schema.
 	Name() string
 	Columns() []Column
-	// Rows makes all rows. It is called once per execution.
+	// Rows returns all rows. It is called once per execution.
 	Rows(st *State) ([][]types.Datum, error)
 }
 
@@ -19,7 +19,7 @@ type Relation interface {
 type Virtual struct {
 	Relation Relation
 	Base     int
-	// Need says which columns are used; others are not copied. nil is all.
+	// Need marks the columns that are used; others are not copied. nil means all.
 	Need []bool
 	env  *Env
 	rows [][]types.Datum
@@ -73,25 +73,25 @@ func (v *Virtual) Describe() *Description {
 // TableFunc is a function that returns rows.
 type TableFunc struct {
 	Name string
-	// Args are the types it takes; Columns what it returns (types may depend on the arguments).
+	// Args are its argument types. Columns returns its columns, whose types may depend on the arguments.
 	Args     []types.OID
 	Variadic bool
 	NullArgs bool
-	// Names and Defaults are as a Func's.
+	// Names and Defaults are as in Func.
 	Names    []string
 	Defaults []types.Datum
 	Columns  func(args []types.OID) []Column
-	// Rows makes all rows. Stream instead makes one at a time, and nil at the end.
+	// Rows returns all rows. Stream instead returns a function that returns one row at a time, and nil at the end.
 	Rows   func(env *Env, argTypes []types.OID, args []types.Datum) ([][]types.Datum, error)
 	Stream func(args []types.Datum) (func() []types.Datum, error)
-	// StreamEnv is Stream for what depends on the session.
-	StreamEnv func(env *Env, args []types.Datum) (func() []types.Datum, error)
+	// StreamEnv is Stream for functions that depend on the session.
+	StreamEnv func(env *Env, args []types.Datum) (func() ([]types.Datum, error), error)
 }
 
-// setRows are the rows of one call of a TableFunc.
+// setRows holds the rows of one call of a TableFunc.
 type setRows struct {
 	env    *Env
-	stream func() []types.Datum
+	stream func() ([]types.Datum, error)
 	rows   [][]types.Datum
 	held   int64
 	at     int
@@ -100,7 +100,8 @@ type setRows struct {
 func (s *setRows) call(env *Env, f *TableFunc, oids []types.OID, args []types.Datum) (err error) {
 	s.env = env
 	if f.Stream != nil {
-		s.stream, err = f.Stream(args)
+		stream, err := f.Stream(args)
+		s.stream = func() ([]types.Datum, error) { return stream(), nil }
 		return err
 	}
 	if f.StreamEnv != nil {
@@ -121,12 +122,14 @@ func (s *setRows) call(env *Env, f *TableFunc, oids []types.OID, args []types.Da
 	return nil
 }
 
-// next returns a row, nil at the end.
+// next returns a row, or nil at the end.
 func (s *setRows) next() ([]types.Datum, error) {
 	if s.stream != nil {
-		row := s.stream()
-		s.at++
-		return row, nil
+		row, err := s.stream()
+		if s.at++; row == nil {
+			s.stream = nil // the others may go on
+		}
+		return row, err
 	}
 	if s.at >= len(s.rows) {
 		return nil, nil
@@ -142,58 +145,86 @@ func (s *setRows) free() {
 	*s = setRows{}
 }
 
-// FuncScan scans a TableFunc, or a plain function as one row of one column.
+// FromCall is a function in FROM: Func with its arguments, or a scalar function, which gives one row of one column.
+type FromCall struct {
+	Func   *TableFunc
+	Args   []Expr
+	Scalar Expr // instead of Func
+	// At is the place of its first column in the scan, Width the number of its columns.
+	At, Width int
+}
+
+// FuncScan scans one function, or several side by side: the shorter ones are filled with NULL.
 type FuncScan struct {
-	Func       *TableFunc
-	Args       []Expr
-	Scalar     Expr // instead of Func
+	Calls      []FromCall
 	Name       string
 	Base       int
 	Width      int // without ordinality
 	Ordinality bool
 	env        *Env
-	set        setRows
+	sets       []setRows
 	at         int
 
 	scratch work.Scratch
 }
 
 func (f *FuncScan) Open(env *Env) error {
-	f.set.free()
-	f.env, f.at = env, 0
-	// The arguments see the FROM items before this one: functions are lateral by nature. They were bound one level
-	// inside.
+	f.free()
+	f.env, f.at, f.sets = env, 0, make([]setRows, len(f.Calls))
+	// Functions are always lateral: their arguments see the FROM items before this one. They were bound one level
+	// further in.
 	inner := &Env{Outer: env, State: env.State}
 	around := env.Enter(&f.scratch)
 	defer env.Leave(around)
-	if f.Scalar != nil {
-		d, err := f.Scalar.Eval(inner)
-		f.set.rows = [][]types.Datum{{d}}
+	for i := range f.Calls {
+		if err := f.Calls[i].open(inner, &f.sets[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *FromCall) open(env *Env, set *setRows) error {
+	if c.Scalar != nil {
+		d, err := c.Scalar.Eval(env)
+		set.rows = [][]types.Datum{{d}}
 		return err
 	}
-	args, err := EvalAll(inner, f.Args)
+	args, err := EvalAll(env, c.Args)
 	if err != nil {
 		return err
 	}
 	oids := make([]types.OID, len(args))
 	for i, a := range args {
-		oids[i] = f.Args[i].Type()
-		if a.IsNull() && !f.Func.NullArgs {
+		oids[i] = c.Args[i].Type()
+		if a.IsNull() && !c.Func.NullArgs {
 			return nil
 		}
 	}
-	return f.set.call(inner, f.Func, oids, args)
+	return set.call(env, c.Func, oids, args)
 }
 
 func (f *FuncScan) Next() (bool, error) {
-	row, err := f.set.next()
-	if row == nil || err != nil {
-		return false, err
+	out := f.env.Row[f.Base : f.Base+f.Width]
+	any := false
+	for i, c := range f.Calls {
+		row, err := f.sets[i].next()
+		if err != nil {
+			return false, err
+		}
+		if row == nil {
+			clear(out[c.At : c.At+c.Width])
+			continue
+		}
+		copy(out[c.At:c.At+c.Width], row)
+		any = true
+	}
+	if !any {
+		return false, nil
 	}
 	if err := f.env.Step(1); err != nil {
 		return false, err
 	}
-	copy(f.env.Row[f.Base:f.Base+f.Width], row)
 	f.at++
 	if f.Ordinality {
 		f.env.Row[f.Base+f.Width] = types.NewInt(int64(f.at))
@@ -201,8 +232,14 @@ func (f *FuncScan) Next() (bool, error) {
 	return true, nil
 }
 
+func (f *FuncScan) free() {
+	for i := range f.sets {
+		f.sets[i].free()
+	}
+}
+
 func (f *FuncScan) Close() {
-	f.set.free()
+	f.free()
 	if f.env != nil {
 		f.env.Drop(&f.scratch)
 	}

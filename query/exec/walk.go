@@ -6,8 +6,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Rewrite rebuilds an expression bottom-up: f sees every node after its children and returns what takes its place.
-// Nodes whose children stay are not copied. The queries of a Subquery are not entered; its X is.
+// Rewrite rebuilds an expression bottom-up: f is called for every node after its children and returns its replacement.
+// Nodes whose children do not change are not copied. It does not enter the query of a Subquery, but does enter its X.
 func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	if e == nil {
 		return nil
@@ -15,7 +15,7 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	return f(RewriteChildren(e, func(x Expr) Expr { return Rewrite(x, f) }))
 }
 
-// RewriteChildren replaces the direct operands of an expression; f is not called for those that are missing.
+// RewriteChildren replaces the direct operands of an expression. It does not call f for missing ones.
 func RewriteChildren(e Expr, f func(Expr) Expr) Expr {
 	one := func(x Expr) Expr {
 		if x == nil {
@@ -93,9 +93,9 @@ func RewriteChildren(e Expr, f func(Expr) Expr) Expr {
 			return &RowExpr{items, n.Names, n.Outer}
 		}
 	case *Subquery:
-		if x := one(n.X); x != n.X {
+		if x, match := one(n.X), one(n.Match); x != n.X || match != n.Match {
 			c := *n
-			c.X = x
+			c.X, c.Match = x, match
 			return &c
 		}
 	case *Let:
@@ -139,7 +139,7 @@ func Walk(e Expr, f func(Expr)) {
 	})
 }
 
-// Key is a text that two expressions of one query share exactly when they compute the same.
+// Key returns a text that is the same for two expressions of one query exactly if they compute the same value.
 func Key(e Expr) string {
 	return Rewrite(e, func(x Expr) Expr {
 		switch n := x.(type) {
@@ -166,8 +166,8 @@ func Key(e Expr) string {
 	}).String() + ":" + fmt.Sprint(e.Type())
 }
 
-// Fold computes the parts of an expression that do not depend on rows: constants and parameters, with the functions
-// over them. What fails to compute is left as it is, to fail when and if a row asks for it.
+// Fold evaluates the parts of an expression that do not depend on rows: constants and parameters, and functions of
+// them. A part whose evaluation fails is left unchanged, so that it fails only if a row needs it.
 func Fold(e Expr, env *Env) Expr {
 	return Rewrite(e, func(x Expr) Expr {
 		switch n := x.(type) {
@@ -227,7 +227,8 @@ func Fold(e Expr, env *Env) Expr {
 	})
 }
 
-// foldCase drops the arms that cannot be taken, and must not compute those after one that is.
+// foldCase replaces a CASE by its result if all its conditions up to the first true one are constants. The results of
+// other branches are not evaluated.
 func foldCase(n *Case, env *Env) Expr {
 	for _, w := range n.Whens {
 		c, ok := w.Cond.(*Const)
@@ -244,7 +245,7 @@ func foldCase(n *Case, env *Env) Expr {
 	return n.Else
 }
 
-// foldLogic drops operands that decide nothing, and stops at one that decides all.
+// foldLogic drops operands that have no effect, and ends at one that decides the result.
 func foldLogic(n *Logic, env *Env) Expr {
 	if n.Op == "not" {
 		if c, ok := n.Args[0].(*Const); ok {

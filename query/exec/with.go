@@ -8,33 +8,32 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// CTE is a WITH query that is computed once however often it is named. It is only a name; its rows belong to the With
-// that opened it.
+// CTE identifies a WITH query that is computed once for all references. Its rows belong to the With that opened it.
 type CTE struct{ Name string }
 
 // CTEPlan computes a CTE.
 type CTEPlan struct {
 	CTE  *CTE
 	Plan Plan
-	// Keep says that the rows stay good when the query around is opened again: they look at nothing outside.
+	// Keep is set if the rows stay valid when the enclosing query is opened again, because they do not refer to it.
 	Keep bool
 }
 
-// With computes the CTEs of a query as far as the query asks for their rows. Scans find it through the Envs around
-// them, so that two plans of one bound query do not share rows.
+// With computes the CTEs of a query as far as the query reads their rows. Scans find it through their Envs, so that two
+// plans of one bound query do not share rows.
 type With struct {
 	Input Plan
 	List  []CTEPlan
 	frame *withFrame
 }
 
-// withFrame is an opened With.
+// withFrame is an open With.
 type withFrame struct {
 	parent *withFrame // of the same level
 	ctes   map[*CTE]*cteRows
 }
 
-// cteRows are the rows of a CTE so far. Several scans read them, each at its own pace.
+// cteRows holds the rows of a CTE that have been computed. Several scans read them independently.
 type cteRows struct {
 	plan   Plan
 	env    *Env
@@ -46,7 +45,7 @@ type cteRows struct {
 
 func (w *With) Open(outer *Env) error {
 	old := w.frame
-	// A copy of the level around with the list in it: rows and depths stay what they are.
+	// Use a copy of the enclosing level with the list added: its rows and depth stay the same.
 	env := *outer
 	w.frame = &withFrame{parent: outer.with, ctes: make(map[*CTE]*cteRows, len(w.List))}
 	env.with = w.frame
@@ -65,7 +64,7 @@ func (w *With) Open(outer *Env) error {
 
 func (w *With) Next() ([]types.Datum, error) { return w.Input.Next() }
 
-// Close implements Plan. Rows that are complete are kept for the next Open.
+// Close implements Plan. Complete rows are kept for the next Open.
 func (w *With) Close() {
 	w.Input.Close()
 	if w.frame == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// ArrayItem is a[i]; ArraySlice a[i:j].
+// ArrayItem is a[i], ArraySlice is a[i:j].
 var (
 	ArrayItem = &exec.Func{Name: "array_item", Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		arr := a[0].Array()
@@ -30,7 +30,7 @@ var (
 		}}
 )
 
-// ArrayConcat, ArrayAppend and ArrayPrepend are || of arrays and items of one element type.
+// ArrayConcat, ArrayAppend and ArrayPrepend are the operator || of arrays and items of one element type.
 var (
 	ArrayConcat  = &exec.Func{Name: "array_cat", NullArgs: true, Eval: arrayCat}
 	ArrayAppend  = &exec.Func{Name: "array_append", NullArgs: true, Eval: arrayAppend}
@@ -38,11 +38,12 @@ var (
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return arrayPrepend(env, types.ElemOf(env.ArgType(1)), a)
 		}}
-	// ArrayDeep is a[i][j] where an i or a j is a range: nothing, as there is no second dimension.
+	// ArrayDeep is a[i][j] where one subscript is a range. It returns an empty array, because arrays have one
+	// dimension.
 	ArrayDeep = &exec.Func{Name: "array_deep", Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewArray(a[0].Array().Elem, nil), nil
 	}}
-	// ArrayNothing is a[i][j].
+	// ArrayNothing is a[i][j]. It returns NULL, because arrays have one dimension.
 	ArrayNothing = &exec.Func{Name: "array_nothing", Eval: func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
 		return types.Null, nil
 	}}
@@ -112,7 +113,7 @@ func init() {
 		sep := a[1].S
 		parts := []string{a[0].S}
 		if sep != "" || a[1].IsNull() {
-			// Without a separator each character is a part.
+			// With a NULL separator, where sep is "", each character becomes an item.
 			if err := env.Making(int64(strings.Count(a[0].S, sep)) * (exec.DatumSize + 16)); err != nil {
 				return types.Null, err
 			}
@@ -182,7 +183,7 @@ func arrayCat(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	return arrayFrom(lower, x.Elem, items), nil
 }
 
-// arrayFrom is an array that counts from lower.
+// arrayFrom returns an array with the given lower bound.
 func arrayFrom(lower int, elem types.OID, items []types.Datum) types.Datum {
 	d := types.NewArray(elem, items)
 	if len(items) > 0 {
@@ -191,7 +192,7 @@ func arrayFrom(lower int, elem types.OID, items []types.Datum) types.Datum {
 	return d
 }
 
-// arrayPrepend adds an item in front of an array, which goes on counting from where it did.
+// arrayPrepend adds an item at the beginning of an array and keeps its lower bound.
 func arrayPrepend(env *exec.CallEnv, elem types.OID, a []types.Datum) (types.Datum, error) {
 	front := types.NewArray(elem, []types.Datum{a[0]})
 	if !a[1].IsNull() && len(a[1].Array().Items) > 0 {
@@ -200,7 +201,7 @@ func arrayPrepend(env *exec.CallEnv, elem types.OID, a []types.Datum) (types.Dat
 	return arrayCat(env, []types.Datum{front, a[1]})
 }
 
-// arrayAppend adds an item at the end of an array, which may be NULL.
+// arrayAppend appends an item to an array. The array may be NULL.
 func arrayAppend(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() {
 		return types.NewArray(types.ElemOf(env.ArgType(0)), []types.Datum{a[1]}), nil
@@ -263,7 +264,7 @@ func arrayOperators() {
 	}, types.JSONB, types.JSONB)
 }
 
-// streamItems makes a row of each item of the first argument.
+// streamItems returns a row for each item of the first argument.
 func streamItems(row func(a *types.Array, i int, it types.Datum) []types.Datum) func([]types.Datum) (
 	func() []types.Datum, error) {
 	return func(args []types.Datum) (func() []types.Datum, error) {
@@ -279,7 +280,7 @@ func streamItems(row func(a *types.Array, i int, it types.Datum) []types.Datum) 
 }
 
 func arrayTables() {
-	// Several arrays unfold side by side, the shorter ones filled with NULL.
+	// Several arrays are expanded in parallel. Shorter ones are filled up with NULL.
 	ArrayFamily.AddTable(&exec.TableFunc{Name: "unnest", Args: []types.OID{types.AnyArray}, Variadic: true,
 		NullArgs: true,
 		Columns: func(args []types.OID) []exec.Column {
@@ -335,7 +336,7 @@ func arrayTables() {
 					return nil
 				}
 				row := []types.Datum{types.NewInt(at)}
-				// The sum may overflow behind the last one.
+				// The addition may overflow after the last value.
 				next := at + step
 				done = (next > at) != (step > 0)
 				at = next

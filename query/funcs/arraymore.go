@@ -98,7 +98,7 @@ func init() {
 	}, types.Text)
 }
 
-// arrayPosition finds an item, NULL too, from a place on.
+// arrayPosition finds an item, which may be NULL, from a given position on.
 func arrayPosition(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() {
 		return types.Null, nil
@@ -167,7 +167,7 @@ func fillArray(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	return arrayFrom(lower, env.ArgType(0), items), nil
 }
 
-// unescape is unistr: \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX are characters by their number.
+// unescape is unistr: it replaces \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX by the character of that number.
 func unescape(s string) (string, error) {
 	var out []rune
 	runes := []rune(s)

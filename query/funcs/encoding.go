@@ -11,13 +11,13 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// encoding is a set of characters by PostgreSQL's name. A nil table is UTF8, or SQL_ASCII, which is no set at all.
+// encoding is a character set by PostgreSQL's name. A nil table means UTF8, or SQL_ASCII, which is not converted.
 type encoding struct {
 	name  string
 	table *charmap.Charmap
 }
 
-// encodings are those of one byte for each character, by name and other names, without marks and in small letters.
+// encodings maps the names of the single-byte character sets, in lower case and without punctuation.
 var encodings = map[string]encoding{}
 
 func init() {
@@ -85,7 +85,7 @@ func findEncoding(name, what string) (encoding, error) {
 		WithHint("UTF8 and the sets of one byte for each character are supported.")
 }
 
-// recode brings a text from one set of characters to another, of which one is UTF8 or both are the same.
+// recode converts a text from one character set to another. One of them must be UTF8, or both the same.
 func recode(env *exec.CallEnv, s string, from, to encoding) (string, error) {
 	const ascii = "SQL_ASCII"
 	switch {
@@ -130,7 +130,7 @@ func untranslatable(char string, from, to encoding) error {
 		hexBytes(char), from.name, to.name)
 }
 
-// hexBytes writes bytes as 0xc3 0xa9.
+// hexBytes formats bytes as 0xc3 0xa9.
 func hexBytes(s string) string {
 	const digits = "0123456789abcdef"
 	var b strings.Builder
@@ -145,7 +145,7 @@ func hexBytes(s string) string {
 	return b.String()
 }
 
-// checkEncoding refuses what is no text in an encoding.
+// checkEncoding returns an error if s is not valid in an encoding.
 func checkEncoding(s string, e encoding) error {
 	bad := func(seq string) error {
 		return sqlstate.New(sqlstate.CharacterNotInRepertoire, "invalid byte sequence for encoding \"%s\": %s", e.name,
@@ -161,7 +161,7 @@ func checkEncoding(s string, e encoding) error {
 		if _, n := utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || n > 1 {
 			continue
 		}
-		// As many bytes as the first one announces, or as there are.
+		// As many bytes as the first one announces, or as exist.
 		n := 1
 		switch c := s[i]; {
 		case c >= 0xc0 && c < 0xe0:

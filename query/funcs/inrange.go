@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// InRange is how a RANGE frame with an offset compares values of a type: offset is the type that the offset takes, 0
-// where there is none. given is the type of the offset as written, types.Unknown for a literal.
+// InRange returns the comparison of a RANGE frame with an offset. offset is the type of the offset for a column of that
+// type, 0 if there is none. given is the type of the offset as written, types.Unknown for a literal.
 func InRange(column, given types.OID) (offset types.OID, in window.InRange) {
 	switch column {
 	case types.Int2, types.Int4, types.Int8:
@@ -69,7 +69,7 @@ func numericRange(_ *exec.Env, value, base, offset types.Datum, sub, less bool) 
 	case v.IsNaN() || b.IsNaN():
 		return between(v.Cmp(b), less), nil
 	case !o.IsFinite() && !b.IsFinite() && (b.Sign() > 0) == sub:
-		return true, nil // infinity less infinity, as in_range of PostgreSQL says
+		return true, nil // infinity - infinity; as in_range of PostgreSQL decides
 	}
 	if sub {
 		o = o.Neg()
@@ -96,7 +96,7 @@ func floatRange(_ *exec.Env, value, base, offset types.Datum, sub, less bool) (b
 	return less && v <= b+o || !less && v >= b+o, nil
 }
 
-// timeRange compares values of a type with an interval as the offset.
+// timeRange compares values of a type using an interval as offset.
 func timeRange(column types.OID) window.InRange {
 	return func(env *exec.Env, value, base, offset types.Datum, sub, less bool) (bool, error) {
 		span := offset.Span()
@@ -117,7 +117,7 @@ func timeRange(column types.OID) window.InRange {
 			sum := base.I + span.Micros
 			return less && value.I <= sum || !less && value.I >= sum, nil
 		case types.TimeTZ:
-			// The zones count among equals: a sum has that of its base.
+			// The zone decides between equal moments: a sum keeps the zone of its base.
 			us, offset := base.ZonedClock()
 			sum := types.NewZonedClock(us+span.Micros, offset)
 			return less && value.I <= sum.I || !less && value.I >= sum.I, nil

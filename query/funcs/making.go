@@ -6,10 +6,10 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// maxText is how long a text may be that a function makes, whatever memory the statement has.
+// maxText is the length limit of a text that a function makes, independent of the statement's memory.
 const maxText = 1 << 30
 
-// FitsText takes memory for a text of n bytes, or fails if it must not be made.
+// FitsText reserves memory for a text of n bytes, or returns an error.
 func FitsText(env *exec.CallEnv, n int) error {
 	if n > maxText {
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "requested length too large")
@@ -17,13 +17,13 @@ func FitsText(env *exec.CallEnv, n int) error {
 	return env.Making(int64(n))
 }
 
-// parts are functions that give a part of their argument, which keeps its text.
+// parts lists the functions that return a part of their argument, whose text must not change.
 var parts = map[string]bool{
 	"->": true, "#>": true, "jsonb_extract_path": true, "jsonb_path_query_first": true,
 	"jsonb_path_query_first_tz": true,
 }
 
-// printing has what makes a jsonb print it as PostgreSQL does.
+// printing makes a function that returns a computed jsonb print it as PostgreSQL does.
 func printing(fn *exec.Func) {
 	if fn.Ret != types.JSONB || parts[fn.Name] {
 		return
@@ -39,7 +39,7 @@ func printing(fn *exec.Func) {
 }
 
 func PrintJSONB(env *exec.CallEnv, d types.Datum) (types.Datum, error) {
-	// A colon and a comma may get a space each, and a member has five bytes at least.
+	// A colon and a comma may each get a space; a member has at least five bytes.
 	if err := FitsText(env, len(d.S)*7/5); err != nil {
 		return types.Null, err
 	}
@@ -47,7 +47,7 @@ func PrintJSONB(env *exec.CallEnv, d types.Datum) (types.Datum, error) {
 	return types.NewJSONText(s), err
 }
 
-// Colon is what stands behind the names that functions write.
+// Colon returns the separator after the names of members.
 func Colon(t types.OID) string {
 	if t == types.JSON {
 		return " : "

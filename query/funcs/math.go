@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"math"
+	"math/big"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
@@ -29,10 +30,8 @@ func init() {
 	for name, f := range map[string]func(*types.Decimal, int32) *types.Decimal{"round": (*types.Decimal).Round,
 		"trunc": (*types.Decimal).Trunc} {
 		mathFamily.Function(name, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			if a[1].I > 1000 || a[1].I < -1000 {
-				a[1].I = min(max(a[1].I, -1000), 1000)
-			}
-			return types.NewNumeric(f(a[0].Decimal(), int32(a[1].I))), nil
+			// What a numeric can have in front of its point, and behind it.
+			return types.NewNumeric(f(a[0].Decimal(), int32(min(max(a[1].I, -131073), 16383)))), nil
 		}, types.Numeric, types.Int4)
 	}
 	signs()
@@ -50,8 +49,11 @@ func init() {
 	mathFamily.Function("width_bucket", types.Int4, widthBucket, types.Float8, types.Float8, types.Float8, types.Int4)
 }
 
-func degrees(x float64) float64 { return x * 180 / math.Pi }
-func radians(x float64) float64 { return x * math.Pi / 180 }
+// radiansPerDegree is PostgreSQL's constant.
+const radiansPerDegree = 0.0174532925199432957692
+
+func degrees(x float64) float64 { return x / radiansPerDegree }
+func radians(x float64) float64 { return x * radiansPerDegree }
 
 func signs() {
 	for _, t := range []types.OID{types.Int2, types.Int4, types.Int8} {
@@ -91,6 +93,10 @@ func signs() {
 		return types.NewFloat(0), nil
 	}, types.Float8)
 	mathFamily.Function("div", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if !a[0].Decimal().IsFinite() || !a[1].Decimal().IsFinite() {
+			d, err := a[0].Decimal().Div(a[1].Decimal())
+			return types.NewNumeric(d), err
+		}
 		r, err := a[0].Decimal().Mod(a[1].Decimal())
 		if err != nil {
 			return types.Null, err
@@ -100,7 +106,16 @@ func signs() {
 	}, types.Numeric, types.Numeric)
 }
 
-// logs are the functions that some arguments are outside of.
+// log10 is math.Log10, which misses some powers of ten.
+func log10(x float64) float64 {
+	y := math.Log10(x)
+	if n := math.Round(y); math.Pow10(int(n)) == x {
+		return n
+	}
+	return y
+}
+
+// logs adds the functions that are undefined for some arguments.
 func logs() {
 	domain := func(name string, f func(float64) float64, ok func(float64) bool, code sqlstate.Code, message string) {
 		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -118,7 +133,7 @@ func logs() {
 			return types.NewFloat(r), nil
 		}, types.Float8)
 	}
-	for name, f := range map[string]func(float64) float64{"ln": math.Log, "log": math.Log10, "log10": math.Log10} {
+	for name, f := range map[string]func(float64) float64{"ln": math.Log, "log": log10, "log10": log10} {
 		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			switch x := a[0].Float(); {
 			case x == 0:
@@ -174,7 +189,7 @@ func widthBucket(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	case x < low:
 		return types.NewInt(0), nil
 	case x >= high:
-		return types.NewInt(n + 1), nil
+		return narrow(big.NewInt(n+1), types.Int4)
 	}
-	return types.NewInt(int64(float64(n)*(x-low)/(high-low)) + 1), nil
+	return narrow(big.NewInt(int64(float64(n)*(x-low)/(high-low))+1), types.Int4)
 }

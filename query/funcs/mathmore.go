@@ -3,6 +3,7 @@ package funcs
 import (
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
@@ -30,6 +31,10 @@ func init() {
 	}, types.Numeric, types.Numeric)
 	mathFamily.Function("lcm", types.Numeric, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		x, y := a[0].Decimal(), a[1].Decimal()
+		if !x.IsFinite() || !y.IsFinite() {
+			d, err := types.ParseDecimal("NaN")
+			return types.NewNumeric(d), err
+		}
 		scale := max(x.Scale(), y.Scale())
 		if x.Sign() == 0 || y.Sign() == 0 {
 			return types.NewNumeric(types.DecimalOf(0, scale)), nil
@@ -52,7 +57,7 @@ func init() {
 		return types.NewNumeric(d.Round(scale)), nil
 	}, types.Numeric, types.Numeric)
 	mathFamily.Function("factorial", types.Numeric, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		const most = 32177 // the largest that a numeric holds
+		const most = 32177 // the largest whose factorial fits a numeric
 		switch n := a[0].I; {
 		case n < 0:
 			return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "factorial of a negative number is undefined")
@@ -88,10 +93,10 @@ func init() {
 	mathFamily.Add(&exec.Func{Name: "width_bucket", Args: []types.OID{exec.AnyElement, types.AnyArray}, Ret: types.Int4,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			n := int64(0)
+			if slices.ContainsFunc(a[1].Array().Items, types.Datum.IsNull) {
+				return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "thresholds array must not contain NULLs")
+			}
 			for _, it := range a[1].Array().Items {
-				if it.IsNull() {
-					return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "thresholds array must not contain NULLs")
-				}
 				c, err := env.Compare(a[0], it)
 				if err != nil {
 					return types.Null, err
@@ -134,7 +139,7 @@ func numericGCD(env *exec.CallEnv, x, y *types.Decimal) (*types.Decimal, error) 
 	return x.Round(scale), nil
 }
 
-// minScale is how many digits behind the point are needed.
+// minScale returns the number of digits needed after the decimal point.
 func minScale(d *types.Decimal) int32 {
 	n := d.Scale()
 	for n > 0 && d.Trunc(n-1).Cmp(d) == 0 {
@@ -143,7 +148,7 @@ func minScale(d *types.Decimal) int32 {
 	return n
 }
 
-// angles are trigonometric functions in degrees, exact where PostgreSQL's are, and hyperbolic ones.
+// angles adds the trigonometric functions in degrees, exact where PostgreSQL's are, and the hyperbolic ones.
 func angles() {
 	one := func(name string, ok func(x float64) bool, f func(x float64) float64) {
 		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -176,7 +181,7 @@ func angles() {
 	}, types.Float8, types.Float8)
 }
 
-// exactAngle is radians as degrees, whole where they are but for the last bits.
+// exactAngle converts radians to degrees. A result that is whole except for the last bits is rounded.
 func exactAngle(radians float64) float64 {
 	d := degrees(radians)
 	if r := math.Round(d); math.Abs(d-r) < 1e-13*math.Max(1, math.Abs(r)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Operators that are functions, random numbers of a session, series of numerics, and how many arguments are NULL.
+// Functions for operators, random numbers, series of numerics, and counts of NULL arguments.
 func init() {
 	mathFamily.Function("abs", types.Float4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewFloat(math.Abs(a[0].Float())), nil
@@ -94,10 +94,10 @@ func numericSeries(a []types.Datum) (func() []types.Datum, error) {
 	}, nil
 }
 
-// seeded is a session that keeps the state that setseed makes.
+// seeded is a session that keeps the state set by setseed.
 type seeded interface{ Seed() **Seed }
 
-// Seed is the state of PostgreSQL's generator, xoroshiro128**, so that a seed gives the same numbers.
+// Seed is the state of PostgreSQL's random number generator, xoroshiro128**, so that a seed gives the same numbers.
 type Seed struct{ a, b uint64 }
 
 func newSeed(f float64) *Seed {
@@ -113,7 +113,7 @@ func newSeed(f float64) *Seed {
 	return s
 }
 
-// next is the next number from 0 to 1.
+// next returns the next number in [0, 1).
 func (s *Seed) next() float64 {
 	left := func(x uint64, n uint) uint64 { return x<<n | x>>(64-n) }
 	x := s.b ^ s.a

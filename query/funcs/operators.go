@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Comparison returns the operator for operands that have been brought to one type.
+// Comparison returns the operator for operands of one type.
 func Comparison(op string) *exec.Func { return comparisons[op] }
 
 var comparisons = map[string]*exec.Func{}
@@ -23,7 +23,7 @@ var comparisonTests = map[string]func(int) bool{
 	}, ">": func(c int) bool { return c > 0 }, ">=": func(c int) bool { return c >= 0 },
 }
 
-// CollatedComparison is Comparison of texts under a collation. Equality is the same under all of them.
+// CollatedComparison returns the comparison of texts under a collation. Equality is the same under all collations.
 func CollatedComparison(op string, c *types.Collation) *exec.Func {
 	if c.Bytes() || op == "=" || op == "<>" {
 		return Comparison(op)
@@ -114,7 +114,7 @@ func arithmetic() {
 	ArithmeticFamily.Operator("^", types.Numeric, numericPower, types.Numeric, types.Numeric)
 }
 
-// powerSteps is what a power of numerics costs, as against a row that is read.
+// powerSteps is the cost of a power of numerics, relative to reading a row.
 const powerSteps = 200
 
 func numericPower(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -144,7 +144,7 @@ func power(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	return types.NewFloat(r), nil
 }
 
-// intOp computes in 64 bits and checks the width of the type.
+// intOp computes in 64 bits and checks the range of the type.
 func intOp(op string, a, b int64, t types.OID) (types.Datum, error) {
 	var r int64
 	ok := true
@@ -212,7 +212,7 @@ func floatOp(op string, a, b float64, t types.OID) (types.Datum, error) {
 	return types.NewFloat(r), nil
 }
 
-// dates are the operators of dates, timestamps and intervals.
+// dates adds the operators of dates, timestamps and intervals.
 func dates() {
 	add := func(env *exec.CallEnv, moment int64, s types.Span, minus bool, t types.OID) (types.Datum, error) {
 		if minus {
@@ -254,9 +254,18 @@ func dates() {
 			return types.NewInterval(s), err
 		}, types.Interval, types.Interval)
 	}
-	ArithmeticFamily.Operator("+", types.TimestampTZ, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return add(env, a[1].I, a[0].Span(), false, types.TimestampTZ)
-	}, types.Interval, types.TimestampTZ)
+	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
+		ArithmeticFamily.Operator("+", t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return add(env, a[1].I, a[0].Span(), false, t)
+		}, types.Interval, t)
+	}
+	ArithmeticFamily.Operator("+", types.Timestamp, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		m, err := types.DateMoment(a[1].I)
+		if err != nil {
+			return types.Null, err
+		}
+		return add(env, m, a[0].Span(), false, types.Timestamp)
+	}, types.Interval, types.Date)
 	ArithmeticFamily.Operator("-", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		n, err := datetime.SubtractDates(a[0].I, a[1].I)
 		return types.NewInt(n), err
@@ -290,7 +299,7 @@ func dates() {
 	}, types.Interval)
 }
 
-// shift moves bits as PostgreSQL's processors do: by as many as the width of the type leaves of n.
+// shift shifts bits as PostgreSQL's processors do: by n modulo 32, or modulo 64 for int8.
 func shift(x, n int64, left bool, t types.OID) int64 {
 	by := uint(n) & 31
 	if t == types.Int8 {

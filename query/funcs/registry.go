@@ -1,7 +1,7 @@
-// Package funcs has the functions, operators and aggregates of SQL, in families as PostgreSQL's manual has them. Each
-// is a row: name, types of the arguments, type of the result, volatility, and what computes it. Package bind finds them
-// by name, package catalog shows them in pg_proc, and docs/sql.md lists them. Numbers, arrays and the session are here;
-// the packages below have the other families and register them at their init.
+// Package funcs holds the functions, operators and aggregates of SQL, in families as in PostgreSQL's manual. Each is an
+// entry with its name, argument types, result type, volatility and implementation. Package bind finds them by name,
+// package catalog shows them in pg_proc, and docs/sql.md lists them. Functions of numbers, arrays and the session are
+// here; the packages below have the other families and register them in their init functions.
 package funcs
 
 import (
@@ -13,8 +13,9 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Functions are the scalar functions by name, Operators the operators by symbol (prefix operators have one argument),
-// TableFuncs those that return rows, Aggregates the aggregates. They are filled at init and not changed afterwards.
+// Functions maps names to scalar functions, Operators maps symbols to operators (prefix operators have one argument),
+// TableFuncs maps names to functions that return rows, and Aggregates maps names to aggregates. They are filled by init
+// functions and not changed afterwards.
 var (
 	Functions  = map[string][]*exec.Func{}
 	Operators  = map[string][]*exec.Func{}
@@ -25,9 +26,9 @@ var (
 // Family is a table of functions of one kind.
 type Family struct {
 	Title string
-	// Section is that of PostgreSQL 15's manual.
+	// Section is the section of PostgreSQL 15's manual.
 	Section string
-	// Volatility is that of functions that say nothing else.
+	// Volatility is the default volatility of the family's functions.
 	Volatility exec.Volatility
 
 	Functions  []*exec.Func
@@ -37,10 +38,10 @@ type Family struct {
 	Windows    []*window.Func
 }
 
-// Families are all families, in the order of the manual.
+// Families lists all families in the order of the manual.
 var Families []*Family
 
-// NewFamily makes a family, also of another package at its init.
+// NewFamily creates a family. Other packages call it when they are initialized.
 func NewFamily(title, section string, v exec.Volatility) *Family {
 	f := &Family{Title: title, Section: section, Volatility: v}
 	Families = append(Families, f)
@@ -54,6 +55,7 @@ var (
 	TimeFamily       = NewFamily("Dates and times", "9.9", exec.Immutable)
 	JsonFamily       = NewFamily("JSON", "9.16", exec.Immutable)
 	ArrayFamily      = NewFamily("Arrays", "9.19", exec.Immutable)
+	hashFamily       = NewFamily("Hashes", "not described there", exec.Immutable)
 	AggregateFamily  = NewFamily("Aggregates", "9.21", exec.Immutable)
 	windowFamily     = NewFamily("Window functions", "9.22", exec.Immutable)
 	SessionFamily    = NewFamily("Session and server", "9.26, 9.27", exec.Stable)
@@ -72,7 +74,7 @@ func (f *Family) Function(name string, ret types.OID, eval EvalFunc, args ...typ
 	return f.Add(&exec.Func{Name: name, Args: args, Ret: ret, Eval: eval})
 }
 
-// Operator adds an operator of one argument or two.
+// Operator adds an operator with one or two arguments.
 func (f *Family) Operator(symbol string, ret types.OID, eval EvalFunc, args ...types.OID) *exec.Func {
 	return f.addOperator(&exec.Func{Name: symbol, Args: args, Ret: ret, Eval: eval})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Functions about the session and the server (PostgreSQL 15, section 9.26), as far as they need no catalogue.
+// Functions about the session and the server that do not need the catalogue (PostgreSQL 15, section 9.26).
 func init() {
 	name := func(f func(exec.Session) string, names ...string) {
 		for _, n := range names {
@@ -47,7 +47,7 @@ func init() {
 					a[0].S)
 			}
 			return types.NewText(v), nil
-		}, types.Text).Volatility = exec.Volatile // set_config beside it changes the answer
+		}, types.Text).Volatility = exec.Volatile // volatile because set_config in the same query changes the answer
 	SessionFamily.Function("current_setting", types.Text,
 		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			v, ok := env.Session.Setting(a[0].S)
@@ -109,7 +109,7 @@ func sleep(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	}
 }
 
-// pretty writes a size as PostgreSQL does: it changes the unit at ten times 1024.
+// pretty formats a size as PostgreSQL does: it changes the unit above ten times 1024.
 func pretty(n int64) string {
 	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB"}
 	i := 0

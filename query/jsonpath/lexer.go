@@ -18,7 +18,7 @@ const (
 	tNumber
 	tInteger
 	tVariable
-	tOp // its text tells which
+	tOp // its text says which
 )
 
 type token struct {
@@ -27,15 +27,15 @@ type token struct {
 	raw  string
 }
 
-// maxLength is how long the text of a path may be.
+// maxLength is the longest accepted path in bytes.
 const maxLength = 64 << 10
 
-// special ends an identifier.
+// special lists the characters that end an identifier.
 const special = "?%$.[]{}()|&!=<>@#,*:-+/"
 
 const blank = " \t\n\r\f"
 
-// lex cuts a text into tokens.
+// lex splits a text into tokens.
 func lex(s string) ([]token, error) {
 	if len(s) > maxLength {
 		return nil, sqlstate.New(sqlstate.ProgramLimitExceeded, "jsonpath is longer than %d bytes", maxLength)
@@ -66,10 +66,10 @@ func lex(s string) ([]token, error) {
 	}
 }
 
-// operators are those of several characters, the longest first.
+// operators lists the operators of several characters, the longest first.
 var operators = []string{"**", "&&", "||", "==", "!=", "<>", "<=", ">="}
 
-// next reads the token that s begins with, and says how long it is.
+// next reads the token at the beginning of s and returns its length.
 func next(s string) (token, int, error) {
 	switch c := s[0]; {
 	case c == '"':
@@ -100,7 +100,7 @@ func next(s string) (token, int, error) {
 	return token{kind: tIdent, text: text}, n, err
 }
 
-// number reads a number, which no name may follow.
+// number reads a number. A name must not follow it directly.
 func number(s string) (token, int, error) {
 	digits := func(i int) int {
 		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
@@ -119,7 +119,7 @@ func number(s string) (token, int, error) {
 		return junk(1)
 	}
 	if n < len(s) && s[n] == '.' {
-		// 1.type() is a method of 1, 1. and 1.5 are numbers.
+		// In 1.type() the number is 1; in 1. and 1.5 the point is part of the number.
 		if end := digits(n + 1); end > n+1 || n+1 >= len(s) || !identifier(s[n+1:]) {
 			kind, n = tNumber, end
 		} else {
@@ -143,12 +143,12 @@ func number(s string) (token, int, error) {
 	return token{kind: kind, text: s[:n]}, n, nil
 }
 
-// identifier says that s begins with a character of a name.
+// identifier reports whether s begins with a character of a name.
 func identifier(s string) bool {
 	return s[0] != '"' && strings.IndexByte(special+blank, s[0]) < 0
 }
 
-// word reads a name without quotes.
+// word reads an unquoted name.
 func word(s string) (string, int, error) {
 	var out []byte
 	i := 0
@@ -190,7 +190,7 @@ func quoted(s string) (string, int, error) {
 	return "", 0, sqlstate.New(sqlstate.SyntaxError, "unexpected end of quoted string at end of jsonpath input")
 }
 
-// escape reads an escape sequence, and says how long it is.
+// escape reads an escape sequence and returns its length.
 func escape(out []byte, s string) ([]byte, int, error) {
 	if len(s) < 2 {
 		return out, 0, sqlstate.New(sqlstate.SyntaxError, "unexpected end after backslash at end of jsonpath input")

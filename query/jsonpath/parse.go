@@ -9,13 +9,13 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// maxDepth is how deep a path may nest.
+// maxDepth is how deeply a path may nest.
 const maxDepth = 500
 
 type parser struct {
 	toks []token
 	i    int
-	// filters and subscripts count those around: @ and last mean something in them alone.
+	// filters and subscripts count the enclosing ones: @ and last are only valid inside them.
 	filters, subscripts, depth int
 }
 
@@ -30,7 +30,7 @@ func Parse(text string) (*Path, error) {
 	}
 	p := &parser{toks: toks}
 	out := &Path{}
-	// A mode is a word that is not the path itself.
+	// A mode is a word that does not make up the whole path.
 	if t := p.peek(); t.kind == tIdent {
 		switch strings.ToLower(t.text) {
 		case "strict":
@@ -53,7 +53,7 @@ func (p *parser) peek() token { return p.toks[p.i] }
 
 func (p *parser) unexpected() error {
 	t := p.peek()
-	if t.kind == tEnd || t.kind == tIdent { // PostgreSQL has read a name to its end
+	if t.kind == tEnd || t.kind == tIdent { // PostgreSQL's error comes after the whole name
 		return sqlstate.New(sqlstate.SyntaxError, "syntax error at end of jsonpath input")
 	}
 	return sqlstate.New(sqlstate.SyntaxError, "syntax error at or near \"%s\" of jsonpath input", t.raw)
@@ -79,7 +79,7 @@ func (p *parser) expect(symbol string) error {
 	return nil
 }
 
-// word says that the next token is a key word.
+// word reports whether the next token is the key word w.
 func (p *parser) word(w string) bool {
 	t := p.peek()
 	return t.kind == tIdent && strings.EqualFold(t.text, w)
@@ -100,7 +100,7 @@ func (p *parser) enter() error {
 	return nil
 }
 
-// or reads a predicate or an expression; which it is shows behind it.
+// or reads a predicate or an expression. Which one it is, is only known afterwards.
 func (p *parser) or() (*Node, error) {
 	return p.logic("||", Or, func() (*Node, error) { return p.logic("&&", And, p.condition) })
 }
@@ -219,7 +219,7 @@ func (p *parser) likeRegex(left *Node) (*Node, error) {
 	return n, nil
 }
 
-// sum reads operands joined by + and -, product those joined by *, / and %.
+// sum reads operands joined by + and -, product reads operands joined by *, / and %.
 func (p *parser) sum() (*Node, error) { return p.arithmetic(p.product, "+", "-") }
 
 func (p *parser) product() (*Node, error) { return p.arithmetic(p.unary, "*", "/", "%") }
@@ -267,7 +267,7 @@ func (p *parser) unary() (*Node, error) {
 	return &Node{Kind: Unary, Text: op, Left: x}, nil
 }
 
-// accessor reads a primary with the accessors behind it.
+// accessor reads a primary with the accessors after it.
 func (p *parser) accessor() (*Node, error) {
 	if err := p.enter(); err != nil {
 		return nil, err

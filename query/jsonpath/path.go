@@ -1,4 +1,4 @@
-// Package jsonpath has the tree of an SQL/JSON path expression, its parser and its text, as PostgreSQL 15 has them
+// Package jsonpath defines the tree of an SQL/JSON path expression, its parser and its text form, as in PostgreSQL 15
 // (section 9.16.2). Package run evaluates it.
 package jsonpath
 
@@ -41,31 +41,31 @@ const (
 	Datetime // .datetime(template)
 )
 
-// Unbounded is the level of .**{n to last}.
+// Unbounded is the last level of .**{n to last}.
 const Unbounded = -1
 
-// Node is a part of a path: what it does, and what is applied to its result.
+// Node is a part of a path: an operation, and the accessor applied to its result.
 type Node struct {
 	Kind Kind
-	// Text is a constant's text, a name, an operator, a pattern or a template.
+	// Text is the text of a constant, a name, an operator, a pattern or a template.
 	Text string
-	Left *Node // first operand, or that of a predicate or filter
+	Left *Node // first operand, or the operand of a predicate or filter
 	// Right is the second operand.
 	Right *Node
-	// Flags are those of like_regex.
+	// Flags are the flags of like_regex.
 	Flags string
 	// From and To are the levels of Any.
 	From, To int
-	// Subscripts are those of Index.
+	// Subscripts are the subscripts of Index.
 	Subscripts []Subscript
-	// Next is the accessor behind this node.
+	// Next is the accessor that follows this node.
 	Next *Node
 }
 
-// Subscript is an index, or a range where To is set.
+// Subscript is an index, or a range if To is set.
 type Subscript struct{ From, To *Node }
 
-// predicate says that a node is a condition.
+// predicate reports whether a node is a condition.
 func (n *Node) predicate() bool {
 	switch n.Kind {
 	case And, Or, Not, IsUnknown, Compare, StartsWith, LikeRegex, Exists:

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Text is the path as PostgreSQL shows it.
+// Text returns the path as PostgreSQL prints it.
 func (p *Path) Text() string {
 	var b strings.Builder
 	if p.Strict {
@@ -15,7 +15,7 @@ func (p *Path) Text() string {
 	return b.String()
 }
 
-// priority is how tightly an operator binds.
+// priority returns how tightly an operator binds.
 func (n *Node) priority() int {
 	switch n.Kind {
 	case Or:
@@ -158,7 +158,7 @@ func (n *Node) write(b *strings.Builder, inKey, brackets bool) {
 	}
 }
 
-// bool says that a node is a predicate, whatever stands behind it.
+// bool reports whether a node is a predicate, regardless of the accessors after it.
 func (n *Node) bool() bool {
 	x := *n
 	x.Next = nil
@@ -182,7 +182,7 @@ func (n *Node) writeLevels(b *strings.Builder) {
 	}
 }
 
-// writeQuoted writes a string as JSON does.
+// writeQuoted writes a string as in JSON.
 func writeQuoted(b *strings.Builder, s string) {
 	b.WriteByte('"')
 	for _, c := range s {
@@ -212,7 +212,7 @@ func writeQuoted(b *strings.Builder, s string) {
 	b.WriteByte('"')
 }
 
-// plain is a number without an exponent, as a numeric shows it.
+// plain returns a number without an exponent, as a numeric prints it.
 func plain(text string) string {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")

@@ -1,5 +1,5 @@
-// Package pgtest gives tests a PostgreSQL 15 to compare answers with. What it answers is right, whatever has been
-// recorded anywhere.
+// Package pgtest gives tests a PostgreSQL 15 server to compare answers with. Tests against recorded answers are in the
+// packages themselves.
 package pgtest
 
 import (
@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// bin is where Debian's package has the server's programs.
+// bin is where Debian's package installs the server programs.
 const bin = "/usr/lib/postgresql/15/bin"
 
-// URL returns the connection string of a PostgreSQL 15: of the server that DIVAN_TEST_POSTGRES names, else of one that
-// is started for this test from the programs that are installed, without TCP and with its data in a directory of its
-// own. Where there is none, the test is skipped, or fails when DIVAN_TEST_ALL is set.
+// URL returns the connection string of a PostgreSQL 15 server: the one that DIVAN_TEST_POSTGRES names, otherwise one
+// that is started for this test from the installed programs, without TCP and with a data directory of its own. If
+// neither exists, the test is skipped, or fails if DIVAN_TEST_ALL is set.
 func URL(t testing.TB) string {
 	t.Helper()
 	if url := os.Getenv("DIVAN_TEST_POSTGRES"); url != "" {
@@ -27,7 +27,7 @@ func URL(t testing.TB) string {
 		}
 		t.Skip("PostgreSQL 15 is not installed")
 	}
-	// Not t.TempDir, whose parents another user may not enter; and a socket's path has to be short.
+	// Not t.TempDir: another user may not be able to enter its parents, and the path of a socket must be short.
 	dir, err := os.MkdirTemp("", "pgtest") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func URL(t testing.TB) string {
 		t.Helper()
 		cmd := exec.CommandContext(context.Background(), filepath.Join(bin, program), args...)
 		cmd.Dir, cmd.SysProcAttr = dir, as
-		// The server keeps pg_ctl's output open, so that a pipe would not end.
+		// Not a pipe: the server inherits pg_ctl's output and would keep it open.
 		out, err := os.Create(filepath.Join(dir, program+".out"))
 		if err != nil {
 			t.Fatal(err)

@@ -4,5 +4,5 @@ package pgtest
 
 import "syscall"
 
-// asUser runs the server as whoever runs the test.
+// asUser runs the server as the current user.
 func asUser(string) (*syscall.SysProcAttr, error) { return nil, nil }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// asUser says as whom the server runs: as whoever runs the test, or as postgres for root, whom it refuses. It gives the
-// directory to that user.
+// asUser returns the user to run the server as: the current user, or postgres instead of root, which the server
+// refuses. It gives that user the directory.
 func asUser(dir string) (*syscall.SysProcAttr, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

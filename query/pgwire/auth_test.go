@@ -21,7 +21,7 @@ import (
 	"github.com/divandb/divan/query/pgwire"
 )
 
-// users keeps verifiers by name; "trouble" cannot be looked up.
+// users holds verifiers by name. Looking up "trouble" fails.
 type users map[string]pgwire.Verifier
 
 func (users) Required() bool { return true }
@@ -63,7 +63,7 @@ func TestServer_SCRAM(t *testing.T) {
 		case err == nil:
 			_ = conn.Close(t.Context())
 			if c.code != "" {
-				t.Errorf("%s with %q got in", c.user, c.password)
+				t.Errorf("%s logged in with %q", c.user, c.password)
 			}
 		case errors.As(err, &pe):
 			if pe.Code != c.code || pe.Severity != "FATAL" {
@@ -75,7 +75,7 @@ func TestServer_SCRAM(t *testing.T) {
 	}
 }
 
-// TestServer_SCRAMUnknownUser: an unknown user is given the same salt every time, as a known one is.
+// TestServer_SCRAMUnknownUser checks that an unknown user gets the same salt every time, like a known one.
 func TestServer_SCRAMUnknownUser(t *testing.T) {
 	_, addr := serve(t, &fake{}, func(o *pgwire.Options) { o.Credentials = users{} })
 	first := func() string {
@@ -140,7 +140,7 @@ func TestServer_TLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	// Longer than what is watched: the watcher's time-out must not hurt the TLS connection.
+	// Longer than watchDelay: the watcher's time-out must not disturb the TLS connection.
 	for range 3 {
 		if _, err := conn.Exec(t.Context(), "drip 10").ReadAll(); err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestServer_TLS(t *testing.T) {
 	if !errors.As(err, &pe) || pe.Code != "28000" {
 		t.Errorf("without TLS: %v", err)
 	}
-	// What is sent in the clear behind the SSLRequest is not taken for a part of the session.
+	// Bytes sent in the clear after the SSLRequest must not become part of the session.
 	nc, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestServer_TLS(t *testing.T) {
 	}
 }
 
-// certificate makes one that its own pool trusts.
+// certificate returns a certificate and a pool that trusts it.
 func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

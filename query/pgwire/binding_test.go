@@ -50,13 +50,13 @@ func TestServer_ChannelBinding(t *testing.T) {
 			t.Errorf("%s, %s: %v, want %q", c.password, c.rest, err, c.code)
 		}
 	}
-	// Without TLS there is nothing to bind to.
+	// Without TLS there is no channel to bind to.
 	if err := logIn(t, addr, "pencil", "sslmode=disable&channel_binding=require"); err == nil {
 		t.Error("bound without TLS")
 	}
 }
 
-// Who ends TLS in between shows the client another certificate.
+// A proxy that terminates TLS shows the client another certificate.
 func TestServer_ChannelBindingInBetween(t *testing.T) {
 	addr, _ := serveTLS(t)
 	other, _ := certificate(t)
@@ -82,13 +82,13 @@ func TestServer_ChannelBindingInBetween(t *testing.T) {
 		t.Errorf("bound to another certificate: %v", err)
 	}
 	if err := logIn(t, l.Addr().String(), "pencil", "sslmode=require&channel_binding=disable"); err != nil {
-		t.Errorf("the proxy does not pass on: %v", err)
+		t.Errorf("the proxy does not forward: %v", err)
 	}
 	_ = l.Close()
 	<-done
 }
 
-// passOn ends a client's TLS with a certificate of its own, and passes on what it sends, over TLS.
+// passOn terminates a client's TLS with its own certificate, and forwards the bytes over TLS.
 func passOn(client net.Conn, addr string, cert tls.Certificate) {
 	defer client.Close()
 	ssl := make([]byte, 8)
@@ -117,7 +117,7 @@ func passOn(client net.Conn, addr string, cert tls.Certificate) {
 	<-back
 }
 
-// What a client says of channel binding has to fit what was offered and selected.
+// What a client says about channel binding must match what was offered and selected.
 func TestServer_ChannelBindingNegotiation(t *testing.T) {
 	addr, _ := serveTLS(t)
 	for _, c := range []struct{ name, mechanism, data, want string }{

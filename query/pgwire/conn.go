@@ -18,28 +18,28 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// conn is one connection: a link, and the session that answers its messages. Its goroutine (run) owns every field but
-// those of waking and those marked.
+// conn is one connection: a link, and the session that answers its messages. Its goroutine (run) owns all fields except
+// waking and those marked otherwise.
 type conn struct {
 	link
 	srv     *Server
 	log     *slog.Logger
 	session Session
-	seated  bool   // it has one of MaxConnections; written and read under Server.mu
+	seated  bool   // counted in MaxConnections; guarded by Server.mu
 	discard bool   // after an error in the extended protocol, until Sync
-	row     []byte // scratch for one message
-	// Set once, before others can see them through Server.mu.
+	row     []byte // scratch space for one message
+	// Set once, before other goroutines can see the connection through Server.mu.
 	pid    uint32
 	secret []byte
-	// ctx lives as long as the connection.
+	// ctx ends with the connection.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	// outside says that the last ReadyForQuery was outside of a transaction.
+	// outside reports whether the last ReadyForQuery was outside a transaction.
 	outside bool
 	// helpers are goroutines that send notifications.
 	helpers sync.WaitGroup
-	// idle is held while notifications are sent beside the connection's goroutine.
+	// idle is held while notifications are sent outside the connection's goroutine.
 	idle struct {
 		sync.Mutex
 		is bool
@@ -47,7 +47,7 @@ type conn struct {
 
 	waking struct {
 		sync.Mutex
-		wake  chan struct{} // there are notifications; nil before the first. Never closed
+		wake  chan struct{} // signals notifications; nil before the first. Never closed
 		ended bool          // nothing is sent any more
 	}
 }
@@ -64,7 +64,7 @@ func (c *conn) run() {
 	defer c.endHelpers()
 	defer c.cancel(errGone)
 	defer func() { _ = c.nc.Close() }()
-	// The last net: panics while a message is handled are caught nearer and do not end the connection.
+	// The last resort: panics while a message is handled are recovered in handle and do not end the connection.
 	defer func() {
 		if r := recover(); r != nil {
 			c.log.Error("panic in sql connection", "panic", r, "stack", string(debug.Stack()))
@@ -86,11 +86,11 @@ func (c *conn) run() {
 	_ = c.out.Flush()
 }
 
-// step receives and handles one message. It answers false at the end of the connection.
+// step receives and handles one message. It returns false at the end of the connection.
 func (c *conn) step() bool {
 	if c.in.r.Buffered() == 0 {
 		c.setIdle(true)
-		// Nothing more is known to come: let the client have what there is.
+		// No further message has arrived: send what is buffered.
 		if c.out.Flush() != nil {
 			return false
 		}
@@ -141,7 +141,7 @@ func (c *conn) step() bool {
 	return false
 }
 
-// giveBack returns the memory of the last message.
+// giveBack releases the memory of the last message.
 func (c *conn) giveBack() {
 	if c.in.held > 0 {
 		c.session.Shrink(c.in.held)
@@ -149,7 +149,7 @@ func (c *conn) giveBack() {
 	}
 }
 
-// handle runs one message; a panic in it is an error of that message.
+// handle runs one message. A panic becomes an error of that message.
 func (c *conn) handle(typ byte, body []byte) (alive bool) {
 	if c.discard && typ != 'S' {
 		return true
@@ -168,7 +168,7 @@ func (c *conn) handle(typ byte, body []byte) (alive bool) {
 		return true
 	}
 	if ctx.Err() != nil {
-		// Whatever the error says of it, the reason is why the context ended.
+		// If the context has ended, its cause is the reason, whatever err says.
 		var e *sqlstate.Error
 		if !errors.As(err, &e) || e.Code == sqlstate.QueryCanceled {
 			err = context.Cause(ctx)
@@ -189,8 +189,8 @@ func (c *conn) handle(typ byte, body []byte) (alive bool) {
 	return true
 }
 
-// refuse answers a message with an error. For the extended protocol the rest is discarded until Sync; a simple query
-// ends here.
+// refuse answers a message with an error. In the extended protocol the following messages are discarded until Sync; a
+// simple query ends here.
 func (c *conn) refuse(typ byte, e *sqlstate.Error) {
 	if c.session != nil {
 		c.session.Fail()
@@ -231,7 +231,7 @@ func (c *conn) ParameterStatus(name, value string) {
 }
 
 func errorResponse(severity string, e *sqlstate.Error) *pgproto3.ErrorResponse {
-	// Some errors name a value that the client gave.
+	// Some errors quote a value that the client sent.
 	const longest = 16 << 10
 	cut := func(s string) string {
 		if len(s) > longest {

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// dispatch carries out one message. An error becomes the message's ErrorResponse.
+// dispatch handles one message. An error is sent as ErrorResponse.
 func (c *conn) dispatch(ctx context.Context, typ byte, body []byte) error {
 	switch typ {
 	case 'Q':
@@ -42,7 +42,7 @@ func (c *conn) dispatch(ctx context.Context, typ byte, body []byte) error {
 	case 'F':
 		return sqlstate.Unsupported(-1, "Call the function in a SELECT.", "function call messages are not supported")
 	case 'c', 'd', 'f':
-		return nil // left over from a COPY FROM that was refused; PostgreSQL ignores them too
+		return nil // left over from a refused COPY FROM; PostgreSQL ignores them too
 	}
 	return protocolError(typ, errors.New("not expected here"))
 }
@@ -189,8 +189,8 @@ func (c *conn) close(body []byte) error {
 	return nil
 }
 
-// stream sends the rows of a portal, at most limit of them when limit is above zero, and the command tag at the end. It
-// answers true when the limit stopped it.
+// stream sends the rows of a portal, at most limit if it is above zero, and the command tag at the end. It returns true
+// if the limit stopped it.
 func (c *conn) stream(ctx context.Context, portal Portal, limit int64) (suspended bool, err error) {
 	out := portal.Copy()
 	if out != nil {
@@ -207,7 +207,7 @@ func (c *conn) stream(ctx context.Context, portal Portal, limit int64) (suspende
 	}
 	columns := len(portal.Columns())
 	var rows int64
-	for portal.Hurry(false); limit == 0 || rows < limit; portal.Hurry(limit > 0) {
+	for portal.NoWait(false); limit == 0 || rows < limit; portal.NoWait(limit > 0) {
 		switch err := portal.Next(ctx); {
 		case errors.Is(err, ErrSuspended):
 			return true, nil
@@ -246,7 +246,7 @@ func (c *conn) stream(ctx context.Context, portal Portal, limit int64) (suspende
 	return true, nil
 }
 
-// encodeRow makes a DataRow message, or a CopyData message.
+// encodeRow appends a DataRow message, or a CopyData message.
 func encodeRow(dst []byte, portal Portal, columns int, isCopy bool) ([]byte, error) {
 	var err error
 	if isCopy {

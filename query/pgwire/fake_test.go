@@ -152,7 +152,7 @@ func (p *fakePortal) Columns() []pgwire.Column {
 func (p *fakePortal) Formats() []int16      { return make([]int16, len(p.Columns())) }
 func (p *fakePortal) Copy() *pgwire.CopyOut { return nil }
 func (p *fakePortal) Close()                {}
-func (p *fakePortal) Hurry(bool)            {}
+func (p *fakePortal) NoWait(bool)           {}
 func (p *fakePortal) Tag(rows int64) string { return fmt.Sprintf("SELECT %d", rows) }
 func (p *fakePortal) Append(dst []byte, _ int) ([]byte, bool, error) {
 	return strconv.AppendInt(dst, int64(p.n), 10), false, nil
@@ -189,7 +189,7 @@ func (p *fakePortal) Next(ctx context.Context) error {
 	return nil
 }
 
-// serve starts a server on the fake.
+// serve starts a server with the fake.
 func serve(t testing.TB, f *fake, change func(*pgwire.Options)) (*pgwire.Server, string) {
 	t.Helper()
 	opts := pgwire.Options{Handler: f, Log: slog.New(slog.DiscardHandler)}
@@ -271,8 +271,8 @@ func (c *client) receive() pgproto3.BackendMessage {
 	return m
 }
 
-// until reads up to a message type and returns a line of what came: one letter each, runs of rows counted, errors with
-// their code.
+// until reads up to a message of the given type and returns a summary: one letter per message, runs of rows counted,
+// errors with their code.
 func (c *client) until(last byte) string {
 	c.t.Helper()
 	var out []string

@@ -13,11 +13,11 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Messages are pgproto3's; the framing is not pgproto3.Backend's. Backend loses its place in the stream at a message
-// over its limit, does not say the type of a message that it could not decode, and drops its buffer at every flush.
-// Here both kinds of bad message are passed over and the connection lives on.
+// The messages are pgproto3's, but not the framing of pgproto3.Backend. Backend loses its place in the stream at a
+// message over its limit, does not return the type of a message that it could not decode, and drops its buffer at every
+// flush. Here both kinds of bad messages are skipped and the connection continues.
 
-// errTooLong is the error of a message over the limit that has been read past.
+// errTooLong is the error for a message over the limit, which has been skipped.
 type errTooLong struct {
 	typ  byte
 	size int
@@ -27,25 +27,25 @@ func (e *errTooLong) Error() string {
 	return fmt.Sprintf("message of type %q has %d bytes", e.typ, e.size)
 }
 
-// errFraming is the error of a stream in which no message boundary can be found any more.
+// errFraming is the error for a stream in which message boundaries are lost.
 type errFraming struct{ what string }
 
 func (e *errFraming) Error() string { return e.what }
 
-// frames reads messages of a type byte, a length and a body.
+// frames reads messages that consist of a type byte, a length and a body.
 type frames struct {
 	r   *bufio.Reader
-	buf []byte // reused between messages that are decoded by copying
-	// grow takes memory for messages that are longer than freeMessage; nil takes none. held is what the last message
-	// has of it.
+	buf []byte // reused for messages whose decoding copies
+	// grow reserves memory for messages longer than freeMessage; it may be nil. held is what the last message has
+	// reserved.
 	grow func(n int64) error
 	held int64
 }
 
-// freeMessage is up to which length messages are not counted.
+// freeMessage is the length up to which the memory of messages is not counted.
 const freeMessage = 64 << 10
 
-// errNoRoom is the error of a message for which there was no memory, and which has been read past.
+// errNoRoom is the error for a message for which there was no memory, and which has been skipped.
 type errNoRoom struct {
 	typ byte
 	err error
@@ -54,8 +54,8 @@ type errNoRoom struct {
 func (e *errNoRoom) Error() string { return e.err.Error() }
 func (e *errNoRoom) Unwrap() error { return e.err }
 
-// next reads one message. The body is valid until the next call, but for Bind, whose parameters pgproto3 keeps as
-// slices of it: that body belongs to the caller. It never allocates much more than what has arrived.
+// next reads one message. The body is valid until the next call, except that of Bind, whose parameters pgproto3 keeps
+// as slices of it: it belongs to the caller. next never allocates much more than has arrived.
 func (f *frames) next(limit int) (typ byte, body []byte, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(f.r, head[:]); err != nil {
@@ -66,7 +66,7 @@ func (f *frames) next(limit int) (typ byte, body []byte, err error) {
 	if !knownType(typ) {
 		return typ, nil, &errFraming{fmt.Sprintf("invalid frontend message type %d", typ)}
 	}
-	if size < 0 || size >= 1<<30 { // as PostgreSQL: nothing that long is worth reading over
+	if size < 0 || size >= 1<<30 { // as in PostgreSQL: messages of this length are not worth skipping
 		return typ, nil, &errFraming{"invalid message length"}
 	}
 	if size > limit {
@@ -109,7 +109,7 @@ func (f *frames) next(limit int) (typ byte, body []byte, err error) {
 	return typ, buf, nil
 }
 
-// knownType lists the frontend messages of PostgreSQL 15, section 55.7.
+// knownType reports whether t is a frontend message of PostgreSQL 15, section 55.7.
 func knownType(t byte) bool {
 	switch t {
 	case 'B', 'C', 'D', 'E', 'F', 'H', 'P', 'Q', 'S', 'X', 'c', 'd', 'f', 'p':
@@ -125,8 +125,8 @@ func noEOF(err error) error {
 	return err
 }
 
-// startupPacket reads a packet without a type byte: its code and what follows it. It reads not one byte more, so that
-// nothing sent in the clear can be taken for a part of the TLS session that follows (CVE-2021-23214).
+// startupPacket reads a packet without a type byte: its code and the rest. It reads no byte beyond it, so that nothing
+// sent in the clear can become part of the TLS session that follows (CVE-2021-23214).
 func startupPacket(r io.Reader) (code uint32, packet []byte, err error) {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:4]); err != nil {
@@ -143,9 +143,8 @@ func startupPacket(r io.Reader) (code uint32, packet []byte, err error) {
 	return binary.BigEndian.Uint32(packet), packet, nil
 }
 
-// outbox buffers what is sent. A row waits in it no longer than flushDelay, even while the connection's goroutine waits
-// for the next row: the timer's goroutine flushes then. A slow client blocks whoever writes, which is the
-// back-pressure.
+// outbox buffers output. A row stays in it for at most flushDelay, even while the connection's goroutine waits for the
+// next row: a timer's goroutine flushes then. A slow client blocks the writer, which is the back-pressure.
 type outbox struct {
 	nc net.Conn
 
@@ -154,7 +153,7 @@ type outbox struct {
 		buf   []byte
 		armed bool
 		timer *time.Timer
-		err   error // sticks: a stream with a hole is of no use
+		err   error // sticky: a stream with a gap is useless
 	}
 }
 

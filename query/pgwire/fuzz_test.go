@@ -22,7 +22,7 @@ func encode(msgs ...pgproto3.FrontendMessage) []byte {
 var startupMessage = &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
 	Parameters: map[string]string{"user": "ann"}}
 
-// FuzzServer_Startup sends arbitrary bytes to a fresh connection: the server answers or closes, and serves the next
+// FuzzServer_Startup sends arbitrary bytes to a new connection. The server must answer or close, and serve the next
 // client.
 func FuzzServer_Startup(f *testing.F) {
 	f.Add(encode(startupMessage))
@@ -48,7 +48,7 @@ func FuzzConn_Messages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { throw(t, addr, append(head[:len(head):len(head)], b...)) })
 }
 
-// throw writes bytes, closes its side, and reads whatever comes until the server closes too.
+// throw writes bytes, closes the sending side, and reads until the server closes too.
 func throw(t *testing.T, addr string, b []byte) {
 	nc, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// link is what a connection has to its client: the two directions of the stream, and how the statement under way and
-// the stream itself end, which other goroutines may ask for too.
+// link is the connection to the client: both directions of the stream, and the ways to end the current statement and
+// the stream itself, which other goroutines may use too.
 type link struct {
 	nc     net.Conn // replaced once, by TLS, under mu
 	secure bool
@@ -24,18 +24,18 @@ type link struct {
 
 	mu struct {
 		sync.Mutex
-		running context.CancelCauseFunc // of the statement under way, or nil
-		closing bool                    // the server shuts down
-		evicted bool                    // it has to go before it has authenticated, for others
+		running context.CancelCauseFunc // of the current statement, or nil
+		closing bool                    // the server is shutting down
+		evicted bool                    // ended before authentication to make room for others
 	}
 }
 
 var errShutdown = sqlstate.New(sqlstate.AdminShutdown, "terminating connection due to administrator command")
 
-// errGone is the cause of the cancellation when the client has gone.
+// errGone is the cause of the cancellation if the client has disconnected.
 var errGone = errors.New("client has gone")
 
-// begin opens the time of a statement, in which it can be cancelled. The function it returns closes it.
+// begin starts the time in which a statement can be cancelled. The returned function ends it.
 func (l *link) begin(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	l.mu.Lock()
@@ -55,7 +55,7 @@ func (l *link) begin(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// cancelStatement ends the statement under way, if there is one, with err. Any goroutine.
+// cancelStatement cancels the current statement, if there is one, with err. It may be called from any goroutine.
 func (l *link) cancelStatement(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +64,8 @@ func (l *link) cancelStatement(err error) {
 	}
 }
 
-// terminate is Shutdown's: what runs is cancelled, what waits for the client stops waiting. Any goroutine.
+// terminate is for Shutdown: it cancels the current statement and the wait for the client. It may be called from any
+// goroutine.
 func (l *link) terminate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +77,7 @@ func (l *link) terminate() {
 	_ = l.nc.SetWriteDeadline(time.Now().Add(time.Second))
 }
 
-// evict ends a connection that is in start-up, with 53300. Any goroutine.
+// evict ends a connection during start-up with 53300. It may be called from any goroutine.
 func (l *link) evict() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +98,7 @@ func (l *link) isClosing() bool {
 	return l.mu.closing
 }
 
-// deadline sets or lifts both deadlines, unless the connection is to end: then the next read is to fail and to say why.
+// deadline sets or clears both deadlines, unless the connection is to end: then the next read must fail and report why.
 func (l *link) deadline(t time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,28 +107,28 @@ func (l *link) deadline(t time.Time) {
 	}
 }
 
-// hangUp is for clients that do not let go in time. Any goroutine.
+// hangUp closes the connection of a client that does not end in time. It may be called from any goroutine.
 func (l *link) hangUp() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_ = l.nc.Close()
 }
 
-// replace puts TLS over the connection.
+// replace replaces the connection by one with TLS.
 func (l *link) replace(nc net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.nc, l.secure = nc, true
 }
 
-// watch notices a client that goes while a statement runs for longer than watchDelay, and ends the statement then. The
-// function it returns stops watching; only after it may the connection be read again.
+// watch detects a client that disconnects while a statement runs for longer than watchDelay, and cancels the statement.
+// The returned function stops watching; the connection may be read again only afterwards.
 func (l *link) watch(gone context.CancelCauseFunc) func() {
 	done := make(chan struct{}) // closed when the watcher's goroutine ends
 	timer := time.AfterFunc(watchDelay, func() {
 		defer close(done)
 		for l.in.r.Buffered() < l.in.r.Size() {
-			// What a client sends ahead stays in the buffer.
+			// Bytes that a client sends in advance stay in the buffer.
 			if _, err := l.in.r.Peek(l.in.r.Buffered() + 1); err != nil {
 				var ne net.Error
 				if !errors.As(err, &ne) || !ne.Timeout() {
@@ -157,8 +158,8 @@ func (l *link) fatal(e *sqlstate.Error) {
 	_ = l.out.Flush()
 }
 
-// linger waits a moment for a client that was refused to hang up. To close a connection on which something has come
-// that was not read would make its system throw away the refusal.
+// linger waits a moment for a refused client to hang up. Closing a connection with unread input would make the client's
+// system discard the refusal.
 func (l *link) linger() {
 	w, ok := l.nc.(interface{ CloseWrite() error })
 	if !ok || w.CloseWrite() != nil {
@@ -168,10 +169,10 @@ func (l *link) linger() {
 	_, _ = io.CopyN(io.Discard, l.nc, maxStartupPacket)
 }
 
-// errWrite wraps errors of writing to the client, to which nothing more can be said.
+// errWrite wraps errors of writing to the client. Nothing more can be sent then.
 var errWrite = errors.New("write to the client failed")
 
-// send buffers a message. An error sticks in the outbox and shows at the next flush.
+// send buffers a message. An error stays in the outbox and is returned by the next flush.
 func (l *link) send(msg pgproto3.BackendMessage) { _ = l.out.send(msg) }
 
 // flush sends what is buffered.
@@ -182,7 +183,7 @@ func (l *link) flush() error {
 	return nil
 }
 
-// attach makes the buffered sides over the connection, once it is known to be TLS or not.
+// attach creates the buffers over the connection after TLS has been negotiated.
 func (l *link) attach() {
 	l.in = frames{r: bufio.NewReaderSize(l.nc, 16<<10)}
 	l.out = &outbox{nc: l.nc}

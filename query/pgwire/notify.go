@@ -6,15 +6,15 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// Notification is what LISTEN is told, or, where Notice is set, a notice that comes without a statement.
+// Notification is a notification for LISTEN or, if Notice is set, a notice that no statement caused.
 type Notification struct {
 	PID              uint32
 	Channel, Payload string
 	Notice           *sqlstate.Error
 }
 
-// Wake implements Client. A goroutine of the connection's sends notifications while the client is silent, so that who
-// wakes never waits for a client.
+// Wake implements Client. A goroutine of the connection sends notifications while the client is silent, so that callers
+// never wait for a client.
 func (c *conn) Wake() {
 	c.waking.Lock()
 	defer c.waking.Unlock()
@@ -46,7 +46,7 @@ func (c *conn) Wake() {
 	}
 }
 
-// setIdle says whether the client may be told notifications at any time: between its messages, outside of transactions.
+// setIdle sets whether notifications may be sent at any time: between messages, outside transactions.
 func (c *conn) setIdle(on bool) {
 	c.idle.Lock()
 	defer c.idle.Unlock()
@@ -66,7 +66,7 @@ func (c *conn) sendNotifications() {
 	}
 }
 
-// endHelpers waits for the connection's goroutines, once its context has ended and it is closed.
+// endHelpers waits for the connection's goroutines, after its context has ended and it has been closed.
 func (c *conn) endHelpers() {
 	c.waking.Lock()
 	c.waking.ended = true

@@ -19,44 +19,43 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// The mechanisms. A client that selects the second binds the log-in to the TLS connection: nobody in between can have
-// ended TLS and pass the log-in on.
+// The mechanisms. A client that selects the second one binds its login to the TLS connection, so that no proxy can
+// terminate TLS and forward the login.
 const (
 	mechanism     = "SCRAM-SHA-256"
 	mechanismPlus = "SCRAM-SHA-256-PLUS"
 )
 
-// mockIterations is what an unknown user is told; it is also what the node's own verifiers use unless configured
-// otherwise.
+// mockIterations is the iteration count sent for an unknown user. The node's own verifiers use the same unless
+// configured otherwise.
 const mockIterations = 4096
 
-// Credentials looks users up. It is called from many goroutines.
+// Credentials looks users up. It must be safe for concurrent use.
 type Credentials interface {
-	// Required reports whether clients have to log in at present; if not, everybody is let in under the name they give.
-	// It is asked at each connection, since the first user may be made while the server runs.
+	// Required reports whether clients currently have to log in; if not, everyone is accepted under the name they give.
+	// It is called for each connection, because the first user may be created while the server runs.
 	Required() bool
-	// Verifier returns what a client at remote that says to be user is checked against, and false when there is no such
-	// user. A *sqlstate.Error refuses the client with that error.
+	// Verifier returns the verifier of a user, for a client that connects from remote; false if there is no such user.
+	// A *sqlstate.Error refuses the client with that error.
 	Verifier(ctx context.Context, user string, remote net.Addr) (Verifier, bool, error)
 }
 
-// Verifier is what a server keeps instead of a password (RFC 5802, section 3).
+// Verifier is what a server stores instead of a password (RFC 5802, section 3).
 type Verifier struct {
 	Salt       []byte
 	Iterations int
 	StoredKey  []byte // SHA-256(HMAC(SaltedPassword, "Client Key"))
 	ServerKey  []byte // HMAC(SaltedPassword, "Server Key")
 
-	// Admin may use the connection slots that are kept for admins.
+	// Admin reports whether the user may use the connection slots reserved for admins.
 	Admin bool
-	// Succeeded and Failed, where they are not nil, are told how the exchange ended. One that is broken off counts as
-	// neither.
+	// Succeeded and Failed, if not nil, are called when the exchange ends. Neither is called if it is broken off.
 	Succeeded, Failed func()
 }
 
-// VerifierFromSaltedPassword makes a verifier of PBKDF2-HMAC-SHA-256(password, salt, iterations, 32 bytes), which an
-// HTTP side may well keep already. The password must have gone through SASLprep, as clients do (plain ASCII is its own
-// SASLprep).
+// VerifierFromSaltedPassword returns a verifier for PBKDF2-HMAC-SHA-256(password, salt, iterations, 32 bytes), which an
+// HTTP side may have stored already. The password must have been prepared by SASLprep, as clients do; SASLprep leaves
+// plain ASCII unchanged.
 func VerifierFromSaltedPassword(salted, salt []byte, iterations int) Verifier {
 	client := mac(salted, "Client Key")
 	stored := sha256.Sum256(client)
@@ -69,8 +68,8 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// authenticate runs the SASL exchange of PostgreSQL 15, section 55.3. admin is whether the user is one. An error is
-// what the client gets as FATAL.
+// authenticate runs the SASL exchange of PostgreSQL 15, section 55.3. admin reports whether the user is an admin. An
+// error is sent to the client as FATAL.
 func (h *handshake) authenticate(ctx context.Context, user string) (admin bool, err error) {
 	verifier, known, err := h.srv.opts.Credentials.Verifier(ctx, user, h.nc.RemoteAddr())
 	if refused := (*sqlstate.Error)(nil); errors.As(err, &refused) {
@@ -80,15 +79,15 @@ func (h *handshake) authenticate(ctx context.Context, user string) (admin bool, 
 		return false, &sqlstate.Error{Code: sqlstate.CannotConnectNow, Message: "cannot look up the user now", Err: err}
 	}
 	if !known {
-		// Go on with an invented verifier of a constant salt: whether a name exists is not told, neither by words nor
-		// by time.
+		// Continue with an invented verifier and a constant salt, so that neither messages nor timing reveal whether a
+		// name exists.
 		key := mac(h.srv.mock[:], user)
 		invented := VerifierFromSaltedPassword(mac(key, "password"), mac(key, "salt")[:16], mockIterations)
 		invented.Failed = verifier.Failed
 		verifier = invented
 	}
 	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) {
-		// libpq sends an empty user name here: the one of the start-up packet counts.
+		// libpq sends an empty user name here. The one of the start-up packet counts.
 		return scram.StoredCredentials{
 			KeyFactors: scram.KeyFactors{Salt: string(verifier.Salt), Iters: verifier.Iterations},
 			StoredKey:  verifier.StoredKey, ServerKey: verifier.ServerKey,
@@ -134,7 +133,7 @@ func (h *handshake) authenticate(ctx context.Context, user string) (admin bool, 
 	return verifier.Admin, nil
 }
 
-// saslFirst offers the mechanisms, receives the client's first message, and makes the conversation that it begins.
+// saslFirst offers the mechanisms, receives the client's first message, and returns the conversation that it begins.
 func (h *handshake) saslFirst(server *scram.Server) (*scram.ServerConversation, []byte, error) {
 	binding := h.binding()
 	mechanisms := []string{mechanism}
@@ -162,8 +161,9 @@ func (h *handshake) saslFirst(server *scram.Server) (*scram.ServerConversation, 
 	return server.NewConversationWithChannelBinding(binding), first.Data, nil
 }
 
-// binding is what a client's SCRAM binds to: the hash of the server's certificate (tls-server-end-point, RFC 5929), the
-// one type that PostgreSQL has. It is empty without TLS, and for a certificate whose signature has no hash, as Ed25519.
+// binding returns what a client's SCRAM exchange is bound to: the hash of the server's certificate
+// (tls-server-end-point, RFC 5929), the only type that PostgreSQL has. It is empty without TLS, and for certificates
+// whose signature has no hash, such as Ed25519.
 func (h *handshake) binding() scram.ChannelBinding {
 	if h.certificate == nil {
 		return scram.ChannelBinding{}
@@ -182,12 +182,12 @@ func (h *handshake) binding() scram.ChannelBinding {
 	return b
 }
 
-// bindable is a configuration of TLS for this connection that notes which certificate the client gets to see. A resumed
-// session would show none.
+// bindable returns a TLS configuration for this connection that records the certificate shown to the client. It
+// disables session resumption, which would show none.
 func (h *handshake) bindable(from *tls.Config) *tls.Config {
 	t := from.Clone()
 	t.SessionTicketsDisabled = true
-	t.Certificates = nil // or GetCertificate would not be asked by clients without a server's name
+	t.Certificates = nil // otherwise GetCertificate is not called for clients that send no server name
 	t.GetCertificate = func(hello *tls.ClientHelloInfo) (cert *tls.Certificate, err error) {
 		if from.GetCertificate != nil {
 			if cert, err = from.GetCertificate(hello); err != nil {
@@ -211,7 +211,7 @@ func (h *handshake) saslNext(challenge string) ([]byte, error) {
 	return h.password()
 }
 
-// password flushes what was asked and receives the one message type that answers it.
+// password flushes the request and receives the message that answers it.
 func (h *handshake) password() ([]byte, error) {
 	if err := h.out.Flush(); err != nil {
 		return nil, err

@@ -19,13 +19,14 @@ import (
 // ErrServerClosed is returned by Serve after Shutdown.
 var ErrServerClosed = errors.New("pgwire: server closed")
 
-// Server accepts connections and keeps count of them.
+// Server accepts connections and keeps track of them.
 type Server struct {
 	opts Options
 	log  *slog.Logger
-	// mock is the key that invents salts for unknown users, so that they cannot be told from known ones.
+	// mock is the key from which salts for unknown users are derived, so that they cannot be distinguished from known
+	// users.
 	mock [32]byte
-	// base is the parent of every connection's context; stop ends it at the end of Shutdown's patience.
+	// base is the parent of every connection's context. stop ends it when the context of Shutdown has ended.
 	base context.Context
 	stop context.CancelCauseFunc
 	wg   sync.WaitGroup // one per connection
@@ -34,14 +35,14 @@ type Server struct {
 		sync.Mutex
 		closed    bool
 		listeners map[net.Listener]struct{}
-		conns     map[*conn]struct{} // all, also those still in start-up
+		conns     map[*conn]struct{} // all, including those in start-up
 		starting  []*conn            // those in start-up, oldest first
-		seats     int                // those that have one of MaxConnections
-		keys      map[uint32]*conn   // by process id, authenticated ones only
+		seats     int                // number of connections counted in MaxConnections
+		keys      map[uint32]*conn   // authenticated connections by process id
 	}
 }
 
-// NewServer makes a server that is not listening yet.
+// NewServer returns a server that is not listening yet.
 func NewServer(opts Options) *Server {
 	opts.MaxConnections = MaxConnections(opts.MaxConnections)
 	if opts.StartupTimeout <= 0 {
@@ -59,7 +60,7 @@ func NewServer(opts Options) *Server {
 	return s
 }
 
-// Serve accepts on l until Shutdown, which closes l. It may be called for several listeners.
+// Serve accepts connections on l until Shutdown, which closes l. It may be called for several listeners.
 func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()
 	if s.mu.closed {
@@ -101,13 +102,13 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// isFileLimit says that accepting failed for want of file descriptors, or because the client was faster to leave: it
-// passes.
+// isFileLimit reports whether accepting failed temporarily: for lack of file descriptors, or because the client has
+// already disconnected.
 func isFileLimit(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED)
 }
 
-// admit registers a connection, or closes it when the server is closing.
+// admit registers a connection, or closes it if the server is closing.
 func (s *Server) admit(nc net.Conn) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +118,8 @@ func (s *Server) admit(nc net.Conn) *conn {
 	}
 	c := newConn(s, nc)
 	if len(s.mu.starting) >= maxStarting {
-		// The oldest has said nothing useful for the longest. To refuse the newest would let silent clients lock
-		// everybody out.
+		// End the one that has been in start-up the longest. If new ones were refused instead, silent clients could
+		// lock out everyone.
 		s.mu.starting[0].evict()
 		s.mu.starting = s.mu.starting[1:]
 	}
@@ -134,7 +135,7 @@ var (
 		"remaining connection slots are reserved for non-replication superuser connections")
 )
 
-// seat ends the start-up of a connection and gives it one of MaxConnections, the last of which are for admins.
+// seat ends the start-up of a connection and counts it in MaxConnections. The last slots are for admins.
 func (s *Server) seat(c *conn, admin bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,14 +152,14 @@ func (s *Server) seat(c *conn, admin bool) error {
 	return nil
 }
 
-// started takes a connection out of those in start-up. Called with mu locked.
+// started removes a connection from those in start-up. mu is held.
 func (s *Server) started(c *conn) {
 	if i := slices.Index(s.mu.starting, c); i >= 0 {
 		s.mu.starting = slices.Delete(s.mu.starting, i, i+1)
 	}
 }
 
-// drop forgets a connection whose goroutine ends.
+// drop removes a connection whose goroutine ends.
 func (s *Server) drop(c *conn) {
 	s.mu.Lock()
 	s.started(c)
@@ -179,7 +180,7 @@ func (s *Server) isClosed() bool {
 	return s.mu.closed
 }
 
-// register gives an authenticated connection its process id and cancel key.
+// register assigns a process id and a cancel key to an authenticated connection.
 func (s *Server) register(c *conn, keyLen int) {
 	c.secret = make([]byte, keyLen)
 	_, _ = rand.Read(c.secret)
@@ -188,7 +189,7 @@ func (s *Server) register(c *conn, keyLen int) {
 	for {
 		var b [4]byte
 		_, _ = rand.Read(b[:])
-		// Clients hold it as a signed int, and tools print it.
+		// Clients store it as a signed int, and tools print it.
 		pid := binary.BigEndian.Uint32(b[:]) & 0x7fffffff
 		if _, taken := s.mu.keys[pid]; pid != 0 && !taken {
 			c.pid = pid
@@ -198,7 +199,7 @@ func (s *Server) register(c *conn, keyLen int) {
 	}
 }
 
-// cancelRequest cancels the running statement of the connection with that key. A wrong key is ignored without a word.
+// cancelRequest cancels the running statement of the connection with that key. A wrong key is silently ignored.
 func (s *Server) cancelRequest(pid uint32, secret []byte) {
 	s.mu.Lock()
 	c := s.mu.keys[pid]
@@ -208,7 +209,7 @@ func (s *Server) cancelRequest(pid uint32, secret []byte) {
 	}
 }
 
-// Cancel cancels the running statement of a session, as pg_cancel_backend does, and says whether there is such a
+// Cancel cancels the running statement of a session, as pg_cancel_backend does. It reports whether there is such a
 // session.
 func (s *Server) Cancel(pid uint32) bool {
 	s.mu.Lock()
@@ -220,7 +221,7 @@ func (s *Server) Cancel(pid uint32) bool {
 	return c != nil
 }
 
-// Terminate ends a session with 57P01, as pg_terminate_backend does, and says whether there is such a session.
+// Terminate ends a session with 57P01, as pg_terminate_backend does. It reports whether there is such a session.
 func (s *Server) Terminate(pid uint32) bool {
 	s.mu.Lock()
 	c := s.mu.keys[pid]
@@ -231,8 +232,8 @@ func (s *Server) Terminate(pid uint32) bool {
 	return c != nil
 }
 
-// Shutdown stops accepting, cancels what runs (57P01), and waits for the connections to end; when ctx ends first, it
-// closes them and still waits for their goroutines.
+// Shutdown stops accepting, cancels running statements (57P01), and waits for the connections to end. If ctx ends
+// first, it closes them and still waits for their goroutines.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.mu.closed = true

@@ -12,8 +12,8 @@ import (
 	"github.com/divandb/divan/query/pgwire"
 )
 
-// TestServer_SilentClients: connections that say nothing do not keep anybody out, however many they are. They have to
-// go for others, and are told why.
+// TestServer_SilentClients checks that any number of connections that send nothing cannot keep others out. They are
+// ended to make room, and told why.
 func TestServer_SilentClients(t *testing.T) {
 	_, addr := serve(t, &fake{}, func(o *pgwire.Options) { o.MaxConnections = 4 })
 	var silent []*client
@@ -23,14 +23,14 @@ func TestServer_SilentClients(t *testing.T) {
 	c := login(t, addr)
 	c.send(query("rows 1"))
 	if got := c.until('Z'); got != "T D*1 C:SELECT 1 Z:I" {
-		t.Errorf("beside silent clients: %s", got)
+		t.Errorf("with silent clients: %s", got)
 	}
 	for _, i := range []int{0, 1, 150} {
 		if got := silent[i].until('E'); got != "E:53300" {
 			t.Errorf("silent client %d got %s", i, got)
 		}
 	}
-	// The last ones are still welcome.
+	// The last ones are still accepted.
 	last := silent[len(silent)-1]
 	last.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
 		Parameters: map[string]string{"user": "ann"}})
@@ -39,7 +39,7 @@ func TestServer_SilentClients(t *testing.T) {
 	}
 }
 
-// TestServer_StartupTimeout: a client that stops while it logs in is told why it has to go.
+// TestServer_StartupTimeout checks that a client that stops during login is told why it is disconnected.
 func TestServer_StartupTimeout(t *testing.T) {
 	_, addr := serve(t, &fake{}, func(o *pgwire.Options) {
 		o.StartupTimeout = 50 * time.Millisecond
@@ -55,8 +55,8 @@ func TestServer_StartupTimeout(t *testing.T) {
 	}
 }
 
-// TestServer_AdminSlots: the last slots are for admins alone, and a client over the limit is told so, as PostgreSQL
-// does.
+// TestServer_AdminSlots checks that the last slots are reserved for admins, and that clients over the limit get
+// PostgreSQL's messages.
 func TestServer_AdminSlots(t *testing.T) {
 	ann, root := verifier(t, "pencil"), verifier(t, "sesame")
 	root.Admin = true
@@ -95,7 +95,7 @@ func TestServer_AdminSlots(t *testing.T) {
 	}
 }
 
-// TestServer_RefusalArrives: a client that has sent more than the server reads of it still learns why it was refused.
+// TestServer_RefusalArrives checks that a client still receives its refusal if it has sent more than the server reads.
 func TestServer_RefusalArrives(t *testing.T) {
 	_, addr := serve(t, &fake{}, func(o *pgwire.Options) { o.MaxConnections = 1 })
 	login(t, addr)

@@ -16,27 +16,27 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// Codes that stand where a protocol version would (PostgreSQL 15, section 55.7).
+// Codes in the place of a protocol version (PostgreSQL 15, section 55.7).
 const (
 	codeCancel = 80877102
 	codeSSL    = 80877103
 	codeGSSEnc = 80877104
 )
 
-// handshake brings a connection to its session.
+// handshake takes a connection from its first byte to its session.
 type handshake struct {
 	*conn
-	// certificate is what TLS showed the client; nil without TLS.
+	// certificate is the one that TLS showed the client; nil without TLS.
 	certificate *tls.Certificate
 }
 
-// run brings a new connection to its session. It answers false when the connection is done with: a cancel request, a
-// refusal that has been sent, or a client that went.
+// run opens the session of a new connection. It returns false if the connection has ended: after a cancel request,
+// after a refusal, or because the client disconnected.
 func (h *handshake) run() bool {
 	h.deadline(time.Now().Add(h.srv.opts.StartupTimeout))
 	params, minor, ok := h.negotiate()
 	if !ok {
-		h.sayEvicted()
+		h.sendEvicted()
 		return false
 	}
 	h.attach()
@@ -53,10 +53,10 @@ func (h *handshake) run() bool {
 		case errors.As(err, &e):
 		case errors.As(err, &frame), errors.As(err, &long):
 			e = &sqlstate.Error{Code: sqlstate.ProtocolViolation, Message: err.Error()}
-		case h.sayTimeout(err):
+		case h.sendTimeout(err):
 			return false
 		case isNetError(err):
-			h.sayEvicted()
+			h.sendEvicted()
 			return false
 		default:
 			e = sqlstate.From(err)
@@ -72,9 +72,8 @@ func (h *handshake) run() bool {
 	return true
 }
 
-// sayEvicted sends the reason to a client whose start-up was ended for others. Where TLS is being agreed on, it cannot
-// be said.
-func (h *handshake) sayEvicted() {
+// sendEvicted tells a client why its start-up was ended to make room. It cannot do so during TLS negotiation.
+func (h *handshake) sendEvicted() {
 	if !h.isEvicted() {
 		return
 	}
@@ -84,8 +83,8 @@ func (h *handshake) sayEvicted() {
 	h.fatal(errTooMany)
 }
 
-// sayTimeout sends the reason to a client that has not logged in in time. It answers false where err is another one.
-func (h *handshake) sayTimeout(err error) bool {
+// sendTimeout tells a client that it has not logged in in time. It returns false if err is another error.
+func (h *handshake) sendTimeout(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || h.isEvicted() || h.isClosing() {
 		return false
 	}
@@ -97,8 +96,7 @@ func (h *handshake) sayTimeout(err error) bool {
 	return true
 }
 
-// negotiate reads packets until the start-up message: encryption requests are answered, a cancel request is carried
-// out.
+// negotiate reads packets up to the start-up message. It answers encryption requests and handles a cancel request.
 func (h *handshake) negotiate() (params map[string]string, minor uint32, ok bool) {
 	for range maxStartupTries {
 		code, packet, err := startupPacket(h.nc)
@@ -108,7 +106,7 @@ func (h *handshake) negotiate() (params map[string]string, minor uint32, ok bool
 				h.attach()
 				h.fatal(sqlstate.New(sqlstate.ProtocolViolation, "%s", frame.what))
 			}
-			h.sayTimeout(err)
+			h.sendTimeout(err)
 			return nil, 0, false
 		}
 		switch {
@@ -150,7 +148,7 @@ func (h *handshake) negotiate() (params map[string]string, minor uint32, ok bool
 	return nil, 0, false
 }
 
-// decodeStartup reads the parameters of any minor version of protocol 3; pgproto3 knows two.
+// decodeStartup reads the parameters of any minor version of protocol 3. pgproto3 knows only two.
 func decodeStartup(packet []byte) (map[string]string, error) {
 	binary.BigEndian.PutUint32(packet, pgproto3.ProtocolVersion30)
 	if len(packet) == 5 && packet[4] == 0 {
@@ -163,7 +161,7 @@ func decodeStartup(packet []byte) (map[string]string, error) {
 	return m.Parameters, nil
 }
 
-// login checks what the start-up message asks for, negotiates the version, and authenticates.
+// login checks the start-up message, negotiates the version, and authenticates the user.
 func (h *handshake) login(params map[string]string, minor uint32) (Start, error) {
 	var unknown []string
 	settings := map[string]string{}
@@ -180,7 +178,7 @@ func (h *handshake) login(params map[string]string, minor uint32) (Start, error)
 		}
 	}
 	slices.Sort(unknown)
-	// A cancel key of 32 bytes came with 3.2; before it was 4.
+	// Protocol 3.2 introduced cancel keys of 32 bytes; before they had 4.
 	keyLen, newest := 4, uint32(2)
 	if minor >= newest {
 		keyLen = 32
@@ -203,7 +201,7 @@ func (h *handshake) login(params map[string]string, minor uint32) (Start, error)
 			WithHint("Connect with sslmode=require or stronger.")
 	}
 	authenticated := h.srv.opts.Credentials != nil && h.srv.opts.Credentials.Required()
-	admin := true // where nobody has to log in, everybody is
+	admin := true // if nobody has to log in, everyone is an admin
 	if authenticated {
 		var err error
 		if admin, err = h.authenticate(h.ctx, user); err != nil {
@@ -222,7 +220,7 @@ func (h *handshake) login(params map[string]string, minor uint32) (Start, error)
 		Remote: h.nc.RemoteAddr(), PID: h.pid, TLS: h.secure, Since: time.Now()}, nil
 }
 
-// splitOptions reads the options parameter (PGOPTIONS): "-c name=value" and "--name=value", spaces escaped by a
+// splitOptions parses the options parameter (PGOPTIONS): "-c name=value" and "--name=value", with spaces escaped by a
 // backslash.
 func splitOptions(text string, settings map[string]string) error {
 	var words []string

@@ -84,7 +84,7 @@ func TestConn_Messages(t *testing.T) {
 					t.Errorf("then got %s", got)
 				}
 			}
-			// Whatever it was, the connection lives on.
+			// Whatever it was, the connection must continue.
 			conn.send(&pgproto3.Sync{})
 			conn.until('Z')
 			conn.send(query("rows 1"))
@@ -115,7 +115,7 @@ func TestServer_Startup(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		send []byte
-		want string // what comes back begins so
+		want string // beginning of the answer
 	}{
 		{"3.0", raw(3<<16, params), "R"},
 		{"3.2", raw(3<<16|2, params), "R"},
@@ -214,7 +214,7 @@ func TestServer_Cancel(t *testing.T) {
 		}
 	}
 	_ = c.nc.SetReadDeadline(time.Now().Add(5 * time.Second))
-	// The row description may have been read above.
+	// The row description may have been read already.
 	cancel(c.key)
 	if got := c.until('Z'); !strings.HasSuffix(got, "E:57014 Z:I") {
 		t.Errorf("cancelled: %s", got)
@@ -225,7 +225,7 @@ func TestServer_Cancel(t *testing.T) {
 	}
 }
 
-// TestConn_RowsDoNotWait: a row reaches the client long before the next one is there.
+// TestConn_RowsDoNotWait checks that a row reaches the client long before the next one exists.
 func TestConn_RowsDoNotWait(t *testing.T) {
 	_, addr := serve(t, &fake{}, nil)
 	c := login(t, addr)
@@ -242,13 +242,13 @@ func TestConn_RowsDoNotWait(t *testing.T) {
 	c.until('Z')
 }
 
-// TestConn_ClientGone: a client that goes away ends its statement.
+// TestConn_ClientGone checks that the statement of a client that disconnects is cancelled.
 func TestConn_ClientGone(t *testing.T) {
 	f := &fake{}
 	_, addr := serve(t, f, nil)
 	c := login(t, addr)
 	c.send(query("wait"))
-	time.Sleep(50 * time.Millisecond) // let it run for longer than what is not watched
+	time.Sleep(50 * time.Millisecond) // longer than watchDelay
 	_ = c.nc.Close()
 	for range 100 {
 		if f.closed.Load() == 1 {
@@ -259,7 +259,7 @@ func TestConn_ClientGone(t *testing.T) {
 	t.Error("the session outlived its client")
 }
 
-// TestConn_PipelinedDuringRun: messages that come while a statement runs are not lost.
+// TestConn_PipelinedDuringRun checks that messages that arrive while a statement runs are not lost.
 func TestConn_PipelinedDuringRun(t *testing.T) {
 	_, addr := serve(t, &fake{}, nil)
 	c := login(t, addr)
@@ -305,12 +305,12 @@ func TestServer_TooMany(t *testing.T) {
 	}
 }
 
-// TestConn_LongMessage: a message over the limit is passed over, and the connection lives on.
+// TestConn_LongMessage checks that a message over the limit is skipped and the connection continues.
 func TestConn_LongMessage(t *testing.T) {
 	_, addr := serve(t, &fake{}, nil)
 	c := login(t, addr)
 	go func() {
-		// The client may well be slower than the answer.
+		// The client may be slower than the answer.
 		_, _ = c.nc.Write(append([]byte{'Q'}, binary.BigEndian.AppendUint32(nil, 17<<20)...))
 		chunk := make([]byte, 1<<20)
 		for range 16 {
@@ -327,7 +327,7 @@ func TestConn_LongMessage(t *testing.T) {
 	}
 }
 
-// TestConn_Malformed: a message whose body does not decode is an error of its own.
+// TestConn_Malformed checks that a message that cannot be decoded fails alone.
 func TestConn_Malformed(t *testing.T) {
 	for _, c := range []struct{ typ, body, want string }{
 		{"Q", "no terminator", "E:08P01 Z:I"},

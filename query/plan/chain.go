@@ -5,16 +5,17 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/joins"
 	"github.com/divandb/divan/query/types"
 )
 
-// maxChain is up to how many items of FROM are put into another order.
+// maxChain is the most items of FROM that are reordered.
 const maxChain = 32
 
-// chain plans inner joins of three items and more in an order in which each is joined by an equality, where the order
-// in which they were written would multiply rows: FROM pg_attribute a, pg_attribute b, pg_index i WHERE a.x = i.x AND
-// b.y = i.y, as drivers write it. It answers nil where the written order will do. The columns of a row stay where they
-// are, whatever the order.
+// chain plans inner joins of three or more items. It finds an order in which each item is joined by an equality if the
+// written order would multiply rows: FROM pg_attribute a, pg_attribute b, pg_index i WHERE a.x = i.x AND b.y = i.y, as
+// drivers write it. It returns nil if the written order is good enough. The columns of the row do not depend on the
+// order.
 func (p *planning) chain(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 	leaves, on := innerLeaves(j, nil, nil)
 	if len(leaves) < 3 || len(leaves) > maxChain {
@@ -24,7 +25,7 @@ func (p *planning) chain(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 	if written := newJoined(leaves[0]); written.allKeyed(leaves[1:], conds) {
 		return nil, nil
 	}
-	// The first is one that a condition of its own makes small.
+	// Begin with an item that has a condition of its own.
 	first := max(slices.IndexFunc(leaves, func(f bind.From) bool { return newJoined(f).own(conds) > 0 }), 0)
 	set := newJoined(leaves[first])
 	mine, conds := set.take(conds)
@@ -43,12 +44,13 @@ func (p *planning) chain(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 	return src, nil
 }
 
-// link joins one more item to those of set, with the conditions that can be judged then; last takes all that are left.
+// link joins one more item to those of set, with the conditions that can be evaluated then; last applies all that are
+// left.
 func (p *planning) link(src exec.Source, set *joined, leaf bind.From, conds []exec.Expr, last bool) (exec.Source,
 	[]exec.Expr, error) {
 	rf, rt := leaf.Span()
 	own, conds := newJoined(leaf).take(conds)
-	out := &exec.Join{Kind: "inner", Left: src, LeftFrom: set.from[0], LeftTo: set.to[0], RightFrom: rf, RightTo: rt}
+	out := &joins.Join{Kind: "inner", Left: src, LeftFrom: set.from[0], LeftTo: set.to[0], RightFrom: rf, RightTo: rt}
 	before := &joined{from: slices.Clone(set.from), to: slices.Clone(set.to)}
 	set.add(leaf)
 	now, conds := set.take(conds)
@@ -69,7 +71,7 @@ func (p *planning) link(src exec.Source, set *joined, leaf bind.From, conds []ex
 	return out, conds, err
 }
 
-// innerLeaves are the items of a tree of inner joins that do not look at each other, and the conditions of the joins.
+// innerLeaves collects the items of a tree of inner joins that are not lateral, and the join conditions.
 func innerLeaves(f bind.From, leaves []bind.From, on []exec.Expr) ([]bind.From, []exec.Expr) {
 	j, ok := f.(*bind.Join)
 	if !ok || j.Kind != "inner" || j.Lateral {
@@ -80,7 +82,7 @@ func innerLeaves(f bind.From, leaves []bind.From, on []exec.Expr) ([]bind.From, 
 	return leaves, append(on, j.On...)
 }
 
-// joined is a set of items of FROM, by the columns that they fill.
+// joined is a set of items of FROM, given by the columns that they fill.
 type joined struct{ from, to []int }
 
 func newJoined(f bind.From) *joined {
@@ -94,7 +96,7 @@ func (s *joined) add(f bind.From) {
 	s.from, s.to = append(s.from, from), append(s.to, to)
 }
 
-// sees says whether e looks only at columns of the set.
+// sees reports whether e refers only to columns of the set.
 func (s *joined) sees(e exec.Expr) bool {
 	in := true
 	exec.Walk(e, func(x exec.Expr) {
@@ -117,7 +119,7 @@ func (s *joined) has(column int) bool {
 	return false
 }
 
-// take divides conditions into those that the set can judge and the others.
+// take splits conditions into those that can be evaluated with the set and the others.
 func (s *joined) take(conds []exec.Expr) (mine, others []exec.Expr) {
 	for _, c := range conds {
 		if s.sees(c) {
@@ -129,13 +131,13 @@ func (s *joined) take(conds []exec.Expr) (mine, others []exec.Expr) {
 	return mine, others
 }
 
-// own counts the conditions that the set can judge.
+// own counts the conditions that can be evaluated with the set.
 func (s *joined) own(conds []exec.Expr) int {
 	mine, _ := s.take(conds)
 	return len(mine)
 }
 
-// keyed says whether an equality joins an item to the set.
+// keyed reports whether an equality joins an item to the set.
 func (s *joined) keyed(f bind.From, conds []exec.Expr) bool {
 	from, to := f.Span()
 	return slices.ContainsFunc(conds, func(c exec.Expr) bool {
@@ -144,7 +146,7 @@ func (s *joined) keyed(f bind.From, conds []exec.Expr) bool {
 	})
 }
 
-// allKeyed says whether an equality joins each item to those before it.
+// allKeyed reports whether an equality joins each item to those before it.
 func (s *joined) allKeyed(leaves []bind.From, conds []exec.Expr) bool {
 	for _, f := range leaves {
 		if !s.keyed(f, conds) {
@@ -155,7 +157,8 @@ func (s *joined) allKeyed(leaves []bind.From, conds []exec.Expr) bool {
 	return true
 }
 
-// equality takes "left = right" apart as equality does, where one operand looks at the set and one at columns from..to.
+// equality splits "left = right" into an operand over the set and one over the columns from..to, as the function
+// equality does.
 func (s *joined) equality(e exec.Expr, from, to int) (l, r exec.Expr) {
 	c, ok := e.(*exec.Call)
 	if !ok || c.Op != "=" || len(c.Args) != 2 {
@@ -175,7 +178,7 @@ func (s *joined) equality(e exec.Expr, from, to int) (l, r exec.Expr) {
 	return nil, nil
 }
 
-// looks says whether e looks at a column of the row at all.
+// looks reports whether e refers to any column of the row.
 func looks(e exec.Expr) bool {
 	found := false
 	exec.Walk(e, func(x exec.Expr) {

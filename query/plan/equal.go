@@ -6,8 +6,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// equal is where the values equal to d are. A view holds strings equal that SQL tells apart, and tells objects apart by
-// the order of their members, which SQL does not: what is read has to be compared again.
+// equal returns the interval of the values equal to d. A view has equal strings that differ in SQL, and distinguishes
+// objects by the order of their members, which SQL does not. exact is false if the rows read must be compared again.
 func (o ordered) equal(d types.Datum) (iv interval, exact bool) {
 	if d.K != types.KJSON {
 		return point(d), true
@@ -22,11 +22,11 @@ func (o ordered) equal(d types.Datum) (iv interval, exact bool) {
 	}
 }
 
-// noMembers is above all arrays and below all other objects.
+// noMembers sorts after all arrays and before all other objects.
 const noMembers = "{}"
 
-// leastEqual is a key that is not above any key equal to s, where s has an object with members in it; "" where it has
-// none, and equal keys stand together.
+// leastEqual returns a lower bound of the keys equal to s if s contains an object with members. Otherwise it returns
+// "", because equal keys are adjacent.
 func leastEqual(s string) string {
 	switch types.JSONKindOf(s) {
 	case types.JSONObject:
@@ -49,7 +49,7 @@ func leastEqual(s string) string {
 	return ""
 }
 
-// plain says that a JSON text has no characters but those of ASCII that are shown.
+// plain reports whether a JSON text consists of printable ASCII without escapes.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f || s[i] == '\\' {

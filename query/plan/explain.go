@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// ExplainText is the plan as PostgreSQL would print it, one line per item. took is not zero after ANALYZE.
+// ExplainText returns the plan as PostgreSQL prints it, one line per item. took is not zero after ANALYZE.
 func ExplainText(plan exec.Plan, e *ast.Explain, returned int64, took time.Duration) []string {
 	var lines []string
 	var walk func(d *exec.Description, depth int)
@@ -55,8 +55,8 @@ func ExplainText(plan exec.Plan, e *ast.Explain, returned int64, took time.Durat
 	return lines
 }
 
-// Guess is costs, rows and width in PostgreSQL's form, for who must have some: a document is one row, anything else a
-// thousand, as nothing is known of rows before they are read.
+// Guess returns costs, rows and width in PostgreSQL's format, for clients that need them: a document is one row,
+// anything else a thousand. Nothing is known about rows before they are read.
 func Guess(plan exec.Plan, cols []exec.Column) string {
 	rows, width := 1000, 0
 	if strings.HasPrefix(plan.Describe().Node, "Document Read") {
@@ -73,7 +73,7 @@ func Guess(plan exec.Plan, cols []exec.Column) string {
 	return fmt.Sprintf("  (cost=1.00..%d.00 rows=%d width=%d)", 1+rows, rows, width)
 }
 
-// ExplainJSON is the plan in the form of PostgreSQL's FORMAT JSON.
+// ExplainJSON returns the plan in PostgreSQL's FORMAT JSON.
 func ExplainJSON(plan exec.Plan, e *ast.Explain, returned int64, took time.Duration) string {
 	var w jsonWriter
 	w.open("[")
@@ -117,7 +117,7 @@ func explainNode(w *jsonWriter, d *exec.Description, e *ast.Explain) {
 	w.close("}")
 }
 
-// jsonWriter writes indented JSON with members in the order given.
+// jsonWriter writes indented JSON. Members keep their order.
 type jsonWriter struct {
 	b     strings.Builder
 	depth int
@@ -139,7 +139,7 @@ func (w *jsonWriter) close(bracket string) {
 	w.some = true
 }
 
-// item begins an item on a line of its own.
+// item begins an item on its own line.
 func (w *jsonWriter) item() {
 	if w.some {
 		w.b.WriteString(",")

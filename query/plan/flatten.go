@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 )
 
-// flatten takes a plain sub-query in FROM away: SELECT ... FROM (SELECT id, doc FROM docs) q WHERE q.id = 'x', as
-// dashboards wrap what they are given, becomes a query over docs, so that its conditions, order and limit reach the
-// read.
+// flatten merges a plain sub-query in FROM into the outer query: SELECT ... FROM (SELECT id, doc FROM docs) q WHERE
+// q.id = 'x', as dashboards generate it, becomes a query over docs, so that its conditions, order and limit can be
+// applied by the read.
 func flatten(q *bind.Query) *bind.Query {
 	for {
 		d, ok := q.From.(*bind.DerivedScan)
@@ -20,8 +21,8 @@ func flatten(q *bind.Query) *bind.Query {
 	}
 }
 
-// mergeable says that the inner query only filters and computes columns, and that nothing in the outer one depends on
-// the layout of its row but what merge rewrites.
+// mergeable reports whether the inner query only filters and computes columns, and nothing in the outer one depends on
+// the layout of its row except what merge rewrites.
 func mergeable(q *bind.Query, d *bind.DerivedScan) bool {
 	in := d.Query
 	switch {
@@ -43,7 +44,7 @@ func mergeable(q *bind.Query, d *bind.DerivedScan) bool {
 	}
 	uses, grown := make([]int, len(in.Targets)), 0
 	for _, e := range outer {
-		if e != nil && bind.Holds(e, func(x exec.Expr) bool {
+		if e != nil && typing.Holds(e, func(x exec.Expr) bool {
 			if c, ok := x.(*exec.Col); ok && c.Depth == 0 && c.Index < q.Width {
 				uses[c.Index-d.Base]++
 			}
@@ -54,14 +55,14 @@ func mergeable(q *bind.Query, d *bind.DerivedScan) bool {
 		}
 	}
 	for i, e := range in.Targets {
-		// An expression that is written down twice at each level would grow without a bound.
+		// An expression that is duplicated at each level would grow without limit.
 		if uses[i] > 1 {
 			grown += (uses[i] - 1) * nodes(e)
 		}
-		if uses[i] > 1 && !bind.Repeatable(e) || grown > maxGrown {
+		if uses[i] > 1 && !typing.Repeatable(e) || grown > maxGrown {
 			return false
 		}
-		if bind.Holds(e, func(x exec.Expr) bool {
+		if typing.Holds(e, func(x exec.Expr) bool {
 			c, ok := x.(*exec.Call)
 			return ok && c.Func.Volatility == exec.Volatile
 		}) {
@@ -71,7 +72,7 @@ func mergeable(q *bind.Query, d *bind.DerivedScan) bool {
 	return true
 }
 
-// maxGrown is by how many nodes the expressions of a query may grow when a query in its FROM is merged.
+// maxGrown is the number of nodes by which the expressions of a query may grow when a query in its FROM is merged.
 const maxGrown = 1000
 
 func nodes(e exec.Expr) int {
@@ -80,7 +81,7 @@ func nodes(e exec.Expr) int {
 	return n
 }
 
-// merge puts the inner query's columns where the outer one names them.
+// merge replaces references to the inner query's columns by their expressions.
 func merge(q *bind.Query, d *bind.DerivedScan) *bind.Query {
 	in := d.Query
 	one := func(e exec.Expr) exec.Expr {
@@ -92,9 +93,9 @@ func merge(q *bind.Query, d *bind.DerivedScan) *bind.Query {
 			if c.Index < q.Width {
 				return in.Targets[c.Index-d.Base]
 			}
-			behind := *c // a value of a function that returns rows
-			behind.Index += in.Width - q.Width
-			return &behind
+			moved := *c // a value of a function that returns rows
+			moved.Index += in.Width - q.Width
+			return &moved
 		})
 	}
 	all := func(list []exec.Expr) []exec.Expr {
@@ -133,7 +134,7 @@ func merge(q *bind.Query, d *bind.DerivedScan) *bind.Query {
 	return &out
 }
 
-// calledOverFrom are the functions that return rows whose arguments are over the rows of FROM.
+// calledOverFrom returns the functions that return rows and whose arguments refer to rows of FROM.
 func calledOverFrom(q *bind.Query) []*bind.SetFunc {
 	if q.Group {
 		return q.GroupFuncs

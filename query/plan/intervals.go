@@ -10,10 +10,10 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Which part of a relation's order can satisfy a condition: sets of intervals over the column that a read is ordered
-// by.
+// Intervals describe which part of a relation's order can satisfy a condition: sets of intervals of the column that a
+// read is sorted by.
 
-// limit is one end of an interval; inf is the end of the order itself.
+// limit is one end of an interval. inf means unbounded.
 type limit struct {
 	val  types.Datum
 	open bool
@@ -22,7 +22,7 @@ type limit struct {
 
 type interval struct{ low, high limit }
 
-// compare is the order of the read: of a view's keys the view's own.
+// compare compares in the order of the read; keys of a view are in the view's order.
 func compare(a, b types.Datum) (int, error) {
 	if a.K == types.KJSON && b.K == types.KJSON {
 		return types.CompareJSON(a.S, b.S)
@@ -45,8 +45,8 @@ func (iv interval) isPoint() bool {
 	return err == nil && c == 0
 }
 
-// compareLow orders lower ends, compareHigh upper ends. Values that do not compare (an absurd number in a key) sort as
-// equal; the caller has checked each value on its way in.
+// compareLow compares lower ends, compareHigh upper ends. Values that cannot be compared (an absurd number in a key)
+// are equal; the caller has checked each value before.
 func compareLow(a, b limit) int {
 	switch {
 	case a.inf && b.inf:
@@ -85,7 +85,7 @@ func compareHigh(a, b limit) int {
 	return 1
 }
 
-// empty says that nothing lies between the ends.
+// empty reports whether no value lies between the ends.
 func (iv interval) empty() bool {
 	if iv.low.inf || iv.high.inf {
 		return false
@@ -134,7 +134,7 @@ func union(all intervals) intervals {
 	return out
 }
 
-// touches says that no value lies between an upper end and a lower end.
+// touches reports whether no value lies between an upper end and a lower end.
 func touches(high, low limit) bool {
 	if high.inf || low.inf {
 		return true
@@ -143,7 +143,7 @@ func touches(high, low limit) bool {
 	return c > 0 || c == 0 && !(high.open && low.open)
 }
 
-// hull is the one interval around all.
+// hull returns the smallest interval around all.
 func (s intervals) hull() intervals {
 	if len(s) < 2 {
 		return s
@@ -151,15 +151,15 @@ func (s intervals) hull() intervals {
 	return intervals{{s[0].low, s[len(s)-1].high}}
 }
 
-// ordered is the column that intervals are about.
+// ordered is the column that the intervals refer to.
 type ordered struct {
 	index int
 	typ   types.OID
-	// groups says that reductions are read, which know no keys but in groups of those that a view holds equal.
+	// groups is set if reductions are read, in which keys that are equal in the view are one group.
 	groups bool
 }
 
-// isColumn says that e is the column itself, or for a jsonb key the text of its strings (asString).
+// isColumn reports whether e is the column itself or, for a jsonb key, the text of its strings (asString).
 func (o ordered) isColumn(e exec.Expr) (yes, asString bool) {
 	if c, ok := e.(*exec.Call); ok && c.Func == texts.JSONStringText {
 		e, asString = c.Args[0], true
@@ -168,7 +168,7 @@ func (o ordered) isColumn(e exec.Expr) (yes, asString bool) {
 	return ok && c.Depth == 0 && c.Index == o.index, asString
 }
 
-// analyse gives intervals outside of which e is not true; exact says that e is true everywhere inside them too.
+// analyse returns intervals outside of which e is not true. exact reports whether e is true everywhere inside them.
 func (o ordered) analyse(e exec.Expr) (set intervals, exact bool) {
 	switch n := e.(type) {
 	case *exec.Const:
@@ -217,7 +217,7 @@ func (o ordered) analyseLogic(n *exec.Logic) (intervals, bool) {
 	return everything(), false
 }
 
-// usable says that a constant can bound the column.
+// usable reports whether a constant can be a bound of the column.
 func (o ordered) usable(d types.Datum) bool {
 	if d.IsNull() || d.K != types.KindOf(o.typ) {
 		return false
@@ -226,7 +226,7 @@ func (o ordered) usable(d types.Datum) bool {
 	return err == nil
 }
 
-// points are the intervals of a list of constants. A NULL among them is never equal.
+// points returns the intervals of a list of constants. NULL is skipped, because nothing equals it.
 func (o ordered) points(list []exec.Expr) (intervals, bool) {
 	var all intervals
 	exact := true
@@ -300,7 +300,7 @@ func (o ordered) analyseCall(n *exec.Call) (intervals, bool) {
 		return intervals{iv}, exact
 	}
 	if c.D.K == types.KJSON && leastEqual(c.D.S) != "" {
-		return everything(), false // members are in an order of their own there
+		return everything(), false // the view orders objects with members by the order of the members
 	}
 	switch op {
 	case "<", "<=":
@@ -311,8 +311,8 @@ func (o ordered) analyseCall(n *exec.Call) (intervals, bool) {
 	return everything(), false
 }
 
-// prefix is LIKE 'text%'. On texts, which sort by bytes, it is exact; among JSON strings, which sort by collation, it
-// only bounds.
+// prefix returns the interval of LIKE 'text%'. It is exact for texts, which sort by bytes, and only a bound for JSON
+// strings, which sort by collation.
 func (o ordered) prefix(pattern types.Datum, asString bool) (intervals, bool) {
 	if pattern.IsNull() {
 		return nil, true
@@ -338,9 +338,9 @@ func (o ordered) prefix(pattern types.Datum, asString bool) (intervals, bool) {
 	return intervals{{limit{val: types.NewText(text)}, high}}, exact
 }
 
-// collatesByPrefix says that every string that begins with s collates between s and s followed by CouchDB's high
-// character. It holds for ASCII letters, digits and the space; elsewhere marks that combine, letters that are reordered
-// (Thai) and characters beyond the tables are in the way.
+// collatesByPrefix reports whether every string with prefix s collates between s and s followed by CouchDB's high
+// character. That is so for ASCII letters, digits and the space. It may not be so for combining marks, reordered
+// letters (Thai) and characters that the tables do not contain.
 func collatesByPrefix(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -351,7 +351,7 @@ func collatesByPrefix(s string) bool {
 	return true
 }
 
-// after is the smallest text above all that begin with s; false for none.
+// after returns the smallest text above all texts with prefix s; false if there is none.
 func after(s string) (string, bool) {
 	r := []rune(s)
 	for i := len(r) - 1; i >= 0; i-- {

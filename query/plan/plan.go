@@ -1,6 +1,6 @@
-// Package plan turns a bound query and the values of its parameters into a plan to run: it decides which ranges of
-// documents, views and changes are read, in which order, and where conditions are applied. It prints plans for EXPLAIN
-// too.
+// Package plan turns a bound query and the values of its parameters into a plan. It decides which ranges of documents,
+// views and changes are read, in which order, and where conditions are applied. It also prints plans for EXPLAIN.
+// Package exec runs the plans.
 package plan
 
 import (
@@ -8,34 +8,42 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/joins"
 	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
-// planning makes the plan of one execution: parameters are constants by now.
+// planning plans one execution. Parameters have been replaced by constants.
 type planning struct {
 	st     *exec.State
 	root   *exec.Env
 	db     exec.Database
 	update exec.UpdateMode
-	// lastSeq is what 'now' means as a sequence, once it has been asked for.
+	// lastSeq is the sequence that 'now' stands for, after it has first been needed.
 	lastSeq *string
 }
 
-// New makes a plan of a bound statement, to run once. The State has the values of the parameters.
+// New plans a bound statement for one run. The State has the values of the parameters.
 func New(b *bind.Bound, st *exec.State) (exec.Plan, error) {
-	p := &planning{st: st, root: &exec.Env{State: st}, db: b.Db, update: b.Update}
-	st.Reads.Count, st.Reads.Views, st.Reads.Follow = 0, nil, false
-	return p.build(b.Query)
+	st.Plans(b.Db, b.Update)
+	if b.Nested {
+		// Nobody knows yet what the sub-queries will read, nor how often.
+		st.Reads.Count, st.Reads.Views = several, b.Views()
+	}
+	return newPlanning(st).build(b.Query)
 }
 
-// Subquery is New for a query inside an expression, for bind.Planner.
-func Subquery(q *bind.Query, db exec.Database, st *exec.State) (exec.Plan, error) {
-	p := &planning{st: st, root: &exec.Env{State: st}, db: db}
-	return p.build(q)
+// several is a number of reads that must be as of one moment.
+const several = 2
+
+func newPlanning(st *exec.State) *planning {
+	return &planning{st: st, root: &exec.Env{State: st}, db: st.DB, update: st.Update}
 }
+
+// Subquery is New for a query inside an expression. It is a bind.Planner.
+func Subquery(q *bind.Query, st *exec.State) (exec.Plan, error) { return newPlanning(st).build(q) }
 
 func (p *planning) fold(e exec.Expr) exec.Expr {
 	if e == nil {
@@ -52,7 +60,7 @@ func (p *planning) foldAll(list []exec.Expr) []exec.Expr {
 	return out
 }
 
-// count evaluates LIMIT or OFFSET; none gives the value for NULL.
+// count evaluates LIMIT or OFFSET. none is the value for NULL.
 func (p *planning) count(e exec.Expr, none int64, code sqlstate.Code, what string) (int64, error) {
 	if e == nil {
 		return none, nil
@@ -95,10 +103,10 @@ func (p *planning) build(q *bind.Query) (exec.Plan, error) {
 	return with, nil
 }
 
-// planSteps is what planning a query costs, as against binding one node.
+// planSteps is the cost of planning a query, relative to binding one node.
 const planSteps = 300
 
-// planSize is about what a planned query takes of memory, in bytes.
+// planSize is the approximate memory of a planned query in bytes.
 const planSize = 500
 
 func (p *planning) body(q *bind.Query) (exec.Plan, error) {
@@ -189,18 +197,18 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 	case *bind.UserScan:
 		if q.Group && q.Sets == nil && q.GroupFuncs == nil {
 			if g := p.reduce(q, f, where); g != nil {
-				return p.behindGroups(q, g, limit, skip)
+				return p.afterGrouping(q, g, limit, skip)
 			}
 		}
-		want := scanWishes{limit: -1}
+		want := scanRequest{limit: -1}
 		if plain {
 			want.order = p.scanOrder(q, f)
-			// The read itself may stop early only when every row it gives is a row of the result.
+			// The read itself may stop early only if every row it returns is a row of the result.
 			if !q.Distinct && q.DistinctOn == nil && (len(q.Order) == 0 || want.order != nil) {
 				want.limit, want.skip = limit, skip
 			}
 		}
-		var got scanGrants
+		var got scanResult
 		if src, got, err = p.scan(f, where, want); err != nil {
 			return nil, err
 		}
@@ -219,7 +227,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 	return p.finish(q, src, sorted, limit, skip)
 }
 
-// followable refuses what would wait for the end of a feed that has none.
+// followable refuses queries that would wait for the end of an endless feed.
 func followable(f *bind.UserScan, q *bind.Query, sorted, wantsOrder bool) error {
 	if !f.Rel.Follow {
 		return nil
@@ -239,7 +247,7 @@ func followable(f *bind.UserScan, q *bind.Query, sorted, wantsOrder bool) error 
 		"%s over changes_follow would never end", what)
 }
 
-// finish puts everything behind FROM and WHERE on top of a source.
+// finish adds everything after FROM and WHERE to a source.
 func (p *planning) finish(q *bind.Query, src exec.Source, sorted bool, limit, skip int64) (exec.Plan, error) {
 	if q.Group {
 		calls := slices.Clone(q.Aggs)
@@ -249,19 +257,19 @@ func (p *planning) finish(q *bind.Query, src exec.Source, sorted bool, limit, sk
 			c.Direct = p.foldAll(c.Direct)
 		}
 		src, width := p.unfold(q.GroupFuncs, src, q.Width)
-		return p.behindGroups(q, &exec.Grouping{Input: src, Width: width, Keys: p.foldAll(q.Keys), Sets: q.Sets,
+		return p.afterGrouping(q, &exec.Grouping{Input: src, Width: width, Keys: p.foldAll(q.Keys), Sets: q.Sets,
 			Calls: calls}, limit, skip)
 	}
-	return p.behind(q, src, q.Width, sorted, limit, skip)
+	return p.output(q, src, q.Width, sorted, limit, skip)
 }
 
-// behindGroups is finish from the grouping on.
-func (p *planning) behindGroups(q *bind.Query, src exec.Source, limit, skip int64) (exec.Plan, error) {
-	return p.behind(q, src, q.GroupWidth(), false, limit, skip)
+// afterGrouping is finish for the steps after the grouping.
+func (p *planning) afterGrouping(q *bind.Query, src exec.Source, limit, skip int64) (exec.Plan, error) {
+	return p.output(q, src, q.GroupWidth(), false, limit, skip)
 }
 
-// behind puts HAVING, windows, the select list, DISTINCT, ORDER BY and LIMIT on a source of rows of a width.
-func (p *planning) behind(q *bind.Query, src exec.Source, width int, sorted bool,
+// output adds HAVING, windows, the select list, DISTINCT, ORDER BY and LIMIT to a source whose rows have a width.
+func (p *planning) output(q *bind.Query, src exec.Source, width int, sorted bool,
 	limit, skip int64) (exec.Plan, error) {
 	if having := exec.And(p.foldAll(q.Having)); having != nil {
 		src = &exec.Filter{Input: src, Cond: having}
@@ -296,8 +304,8 @@ func (p *planning) project(q *bind.Query, src exec.Source, width int) exec.Plan 
 	return &exec.Project{Input: src, Width: width, Exprs: exprs}
 }
 
-// unfold calls functions that return rows, those first whose rows others are called with. It answers the width of its
-// rows too.
+// unfold adds functions that return rows. Those whose rows are arguments of others come first. It also returns the new
+// width of the rows.
 func (p *planning) unfold(list []*bind.SetFunc, src exec.Source, width int) (exec.Source, int) {
 	all := width
 	for level, done := 0, 0; done < len(list); level++ {
@@ -317,7 +325,7 @@ func (p *planning) unfold(list []*bind.SetFunc, src exec.Source, width int) (exe
 	return src, all
 }
 
-// source plans an item of FROM with the conditions that apply to it; all of conds is applied.
+// source plans an item of FROM with the conditions that apply to it. It applies all of conds.
 func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 	var src exec.Source
 	if err := p.st.Spend(planSteps); err != nil {
@@ -332,7 +340,7 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 		}
 		return p.join(n, conds)
 	case *bind.UserScan:
-		s, _, err := p.scan(n, conds, scanWishes{limit: -1})
+		s, _, err := p.scan(n, conds, scanRequest{limit: -1})
 		return s, err
 	case *bind.VirtualScan:
 		src = &exec.Virtual{Relation: n.Rel, Base: n.Base}
@@ -349,8 +357,7 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 		}
 		src = &exec.Derived{Plan: inner, Name: n.Name, Base: n.Base, Width: len(n.Query.Columns), Lateral: n.Lateral}
 	case *bind.FuncScan:
-		src = &exec.FuncScan{Func: n.Fn, Args: n.Args, Scalar: n.Scalar, Name: n.Name, Base: n.Base, Width: n.Width,
-			Ordinality: n.Ordinality}
+		src = &exec.FuncScan{Calls: n.Calls, Name: n.Name, Base: n.Base, Width: n.Width, Ordinality: n.Ordinality}
 	}
 	if c := exec.And(conds); c != nil {
 		src = &exec.Filter{Input: src, Cond: c}
@@ -358,7 +365,7 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 	return src, nil
 }
 
-// columnsIn says whether e looks only at columns from..to of its row; sub-queries may look anywhere.
+// columnsIn reports whether e refers only to columns from..to of its row. Sub-queries may refer to any column.
 func columnsIn(e exec.Expr, from, to int) bool {
 	in := true
 	exec.Walk(e, func(x exec.Expr) {
@@ -380,12 +387,12 @@ func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 	lf, lt := j.Left.Span()
 	rf, rt := j.Right.Span()
 	on := p.foldAll(j.On)
-	out := &exec.Join{Kind: j.Kind, LeftFrom: lf, LeftTo: lt, RightFrom: rf, RightTo: rt, Lateral: j.Lateral}
+	out := &joins.Join{Kind: j.Kind, LeftFrom: lf, LeftTo: lt, RightFrom: rf, RightTo: rt, Lateral: j.Lateral}
 	var left, right, above []exec.Expr
 	if j.Kind == "inner" {
 		on, conds = append(on, conds...), nil
 	}
-	// A condition of WHERE goes below a side that an outer join does not fill with NULLs.
+	// A condition of WHERE can be applied below a side that the outer join does not fill with NULLs.
 	for _, c := range conds {
 		switch {
 		case columnsIn(c, lf, lt) && j.Kind == "left":
@@ -425,7 +432,7 @@ func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 	return out, nil
 }
 
-// equality takes "left = right" apart when each operand looks at one side only and their hashes agree.
+// equality splits "left = right" if each operand refers to one side only and equal values have equal hashes.
 func equality(e exec.Expr, lf, lt, rf, rt int) (l, r exec.Expr) {
 	c, ok := e.(*exec.Call)
 	if !ok || c.Op != "=" || len(c.Args) != 2 {

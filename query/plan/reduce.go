@@ -10,9 +10,10 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// COUNT, SUM, MIN, MAX and AVG over a view, grouped by its key or leading parts of it, from the view's own reduce.
+// COUNT, SUM, MIN, MAX and AVG over a view, grouped by its key or by leading parts of it, are computed from the view's
+// own reduce.
 
-// reduce plans the grouping of q over a reduce read of f; nil when the reduce does not tell what is asked.
+// reduce plans the grouping of q as a reduce read of f. It returns nil if the reduce does not provide the result.
 func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) exec.Source {
 	if _, ok := p.db.(exec.Reducer); !ok || f.Rel.Kind != exec.ReadView || f.Raw || len(q.Aggs) == 0 {
 		return nil
@@ -30,10 +31,10 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 	set, rest := p.ranges(f, exec.FieldKey, where, true)
 	for _, iv := range set {
 		if iv.isPoint() && !plain(iv.low.val.S) {
-			return nil // a group may hold keys that differ
+			return nil // a group may contain keys that differ
 		}
 	}
-	// What ranges do not settle, and the groups, must be seen from the key that a reduction still has.
+	// Conditions that the ranges do not cover, and the groups, must be computable from the key of a reduction.
 	level := 0
 	keys := p.foldAll(q.Keys)
 	for _, e := range slices.Concat(keys, rest) {
@@ -65,7 +66,7 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 	}
 	read := exec.ReduceRead{Design: f.Design, View: f.View, GroupLevel: level, Update: p.update}
 	if len(ranges) > 1 && slices.ContainsFunc(q.Aggs, func(c exec.AggCall) bool { return aggregates.IsWhole(c.Agg) }) {
-		// Only the view can put the reductions of several ranges together.
+		// Only the view can combine the reductions of several ranges.
 		read.Ranges = ranges
 		s.Accesses = []exec.Access{{Kind: exec.ReadReduce, Reduce: read}}
 	} else {
@@ -82,8 +83,8 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 	return &exec.Grouping{Input: src, Width: q.Width, Keys: keys, Calls: calls}
 }
 
-// partialOf is how an aggregate is put together from reductions: count(*), count of what is never NULL, and the others
-// over value.
+// partialOf returns the aggregate that combines reductions into c: count(*), count of a column that is never NULL, or
+// an aggregate of value.
 func partialOf(c *exec.AggCall, f *bind.UserScan, valueAt int) *exec.Aggregate {
 	if c.Distinct || c.Filter != nil || len(c.Order) > 0 || len(c.Args) > 1 {
 		return nil
@@ -103,8 +104,8 @@ func partialOf(c *exec.AggCall, f *bind.UserScan, valueAt int) *exec.Aggregate {
 	return aggregates.Partial(name, f.Reduce)
 }
 
-// prefixLevel says how many leading parts of the key e looks at: -1 for the whole key; false when it looks at anything
-// else.
+// prefixLevel returns how many leading parts of the key e refers to: -1 for the whole key; false if it refers to
+// anything else.
 func prefixLevel(e exec.Expr, keyAt int) (int, bool) {
 	level, ok := 0, true
 	var walk func(exec.Expr) exec.Expr
@@ -131,7 +132,7 @@ func prefixLevel(e exec.Expr, keyAt int) (int, bool) {
 	return level, ok
 }
 
-// keyPart recognises key -> i and key ->> i for a constant i that counts from the front.
+// keyPart matches key -> i and key ->> i for a constant i that is not negative.
 func keyPart(c *exec.Call, keyAt int) (int, bool) {
 	if c.Op != "->" && c.Op != "->>" {
 		return 0, false

@@ -13,26 +13,26 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// From conditions, order and limits to the narrowest read.
+// Finding the narrowest read for conditions, order and limits.
 
-// scanWishes is what the query would like the read to do.
-type scanWishes struct {
+// scanRequest is what the query would like the read to do.
+type scanRequest struct {
 	order       *scanDirection
-	limit, skip int64 // limit < 0 for none
+	limit, skip int64 // limit < 0 means no limit
 }
 
 type scanDirection struct{ desc bool }
 
-// scanGrants is what the read does.
-type scanGrants struct{ ordered, limited bool }
+// scanResult is what the read does.
+type scanResult struct{ ordered, limited bool }
 
-// Bounds of how finely a read is cut.
+// Limits on how finely a read is divided.
 const (
 	maxReads  = 32    // ranges read one after the other
 	maxPoints = 10000 // keys or ids in one read
 )
 
-// orderColumn is the field that a read of a kind is ordered by.
+// orderColumn returns the field that a kind of read is sorted by.
 func orderColumn(k exec.AccessKind) exec.Field {
 	switch k {
 	case exec.ReadChanges:
@@ -43,7 +43,7 @@ func orderColumn(k exec.AccessKind) exec.Field {
 	return exec.FieldID
 }
 
-// scanOrder says in which direction the read gives the order that the query wants; nil when it does not.
+// scanOrder returns the direction in which the read has the order that the query needs; nil if there is none.
 func (p *planning) scanOrder(q *bind.Query, f *bind.UserScan) *scanDirection {
 	if len(q.Order) == 0 || f.Raw || f.Partitioned && p.partition() == "" {
 		return nil
@@ -66,7 +66,7 @@ func (p *planning) scanOrder(q *bind.Query, f *bind.UserScan) *scanDirection {
 	if len(q.Order) > 1 {
 		switch f.Rel.Kind {
 		case exec.ReadView:
-			// Rows of one key are in the order of their ids.
+			// Rows with the same key are sorted by id.
 			second, ok := field(q.Order[1])
 			if !ok || second != exec.FieldID || q.Order[1].Desc != desc || len(q.Order) > 2 {
 				return nil
@@ -74,13 +74,13 @@ func (p *planning) scanOrder(q *bind.Query, f *bind.UserScan) *scanDirection {
 		case exec.ReadConflicts:
 			return nil
 		}
-		// Ids and sequences are unique: what follows decides nothing.
+		// Ids and sequences are unique, so further sort keys have no effect.
 	}
 	return &scanDirection{desc}
 }
 
-// scan plans the read of a relation of the store under all of conds.
-func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (exec.Source, scanGrants, error) {
+// scan plans the read of a relation of the store with all of conds applied.
+func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (exec.Source, scanResult, error) {
 	s := p.newScan(f)
 	for i, c := range f.Rel.Columns {
 		if f.Used[i] {
@@ -89,7 +89,7 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (e
 	}
 	conds, err := p.sequences(f, conds)
 	if err != nil {
-		return nil, scanGrants{}, err
+		return nil, scanResult{}, err
 	}
 	set, rest := everything(), conds
 	if !f.Raw {
@@ -106,13 +106,13 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (e
 	}
 	if len(s.Accesses) == 0 {
 		return &exec.Nothing{Reason: "no " + fieldNames[orderColumn(f.Rel.Kind)] + " satisfies WHERE"},
-			scanGrants{true, false}, nil
+			scanResult{true, false}, nil
 	}
 	for i := range s.Accesses {
 		options(f, &s.Accesses[i], p.update)
 	}
 	p.reads(f, len(s.Accesses))
-	got := scanGrants{ordered: want.order != nil}
+	got := scanResult{ordered: want.order != nil}
 	cond := exec.And(rest)
 	if cond == nil && len(s.Accesses) == 1 {
 		got.limited = grantLimit(&s.Accesses[0], want)
@@ -123,7 +123,7 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (e
 	return s, got, nil
 }
 
-// newScan begins the read of a relation.
+// newScan returns a scan of a relation without reads.
 func (p *planning) newScan(f *bind.UserScan) *exec.Scan {
 	s := &exec.Scan{Name: f.Name, DB: p.db, Partitioned: f.Partitioned}
 	if f.Partitioned {
@@ -132,13 +132,13 @@ func (p *planning) newScan(f *bind.UserScan) *exec.Scan {
 	return s
 }
 
-// partition is the one that views of partitioned design documents are read in; "" for all.
+// partition returns the partition in which views of partitioned design documents are read; "" for all.
 func (p *planning) partition() string {
 	name, _ := p.st.Session.Setting(exec.PartitionSetting)
 	return name
 }
 
-// reads notes which reads of the store the plan makes. Conflicts take several, and so do all partitions.
+// reads records which reads of the store the plan makes. Conflicts need several, and so do all partitions.
 func (p *planning) reads(f *bind.UserScan, n int) {
 	r := &p.st.Reads
 	if f.Rel.Kind == exec.ReadConflicts || f.Partitioned && p.partition() == "" {
@@ -153,7 +153,7 @@ func (p *planning) reads(f *bind.UserScan, n int) {
 
 var fieldNames = map[exec.Field]string{exec.FieldID: "id", exec.FieldKey: "key", exec.FieldSeq: "seq"}
 
-// options sets what does not depend on the range.
+// options sets the options that do not depend on the range.
 func options(f *bind.UserScan, a *exec.Access, update exec.UpdateMode) {
 	doc := false
 	for i, c := range f.Rel.Columns {
@@ -163,8 +163,8 @@ func options(f *bind.UserScan, a *exec.Access, update exec.UpdateMode) {
 	a.View.Update = update
 }
 
-// ranges finds the intervals of the ordered column and the conditions that they do not settle. groups are to be read,
-// not rows.
+// ranges returns the intervals of the ordered column and the conditions that they do not cover. groups is set to read
+// reductions, not rows.
 func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr, groups bool) (intervals, []exec.Expr) {
 	i := slices.IndexFunc(f.Rel.Columns, func(c naming.UserColumn) bool { return c.Field == field })
 	col := ordered{f.Base + i, f.Rel.Columns[i].Type, groups}
@@ -179,7 +179,7 @@ func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr,
 			rest = append(rest, c)
 		}
 	}
-	// Many ranges that are not all points: one read of the hull and the conditions as a filter.
+	// There are many ranges and not all are points: read their hull and apply the conditions as a filter.
 	if len(set) > maxReads && !slices.ContainsFunc(set, func(iv interval) bool { return !iv.isPoint() }) {
 		return set, rest
 	}
@@ -189,8 +189,8 @@ func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr,
 	return set, rest
 }
 
-// grantLimit gives LIMIT and OFFSET to the read where it can count for itself.
-func grantLimit(a *exec.Access, want scanWishes) bool {
+// grantLimit moves LIMIT and OFFSET into the read if possible.
+func grantLimit(a *exec.Access, want scanRequest) bool {
 	if want.limit < 0 && want.skip == 0 || want.limit == 0 {
 		return false
 	}
@@ -217,7 +217,7 @@ func grantLimit(a *exec.Access, want scanWishes) bool {
 
 const designPrefix = "_design/"
 
-// docAccesses turns intervals of ids into reads.
+// docAccesses converts intervals of ids to reads.
 func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
 	if f.Rel.IDPrefix != "" {
 		high, _ := after(f.Rel.IDPrefix)
@@ -242,7 +242,7 @@ func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
 	var out []exec.Access
 	for _, iv := range set {
 		a := exec.Access{Kind: f.Rel.Kind, Docs: exec.DocsRead{Descending: desc, NoDesigns: f.Rel.NoDesigns}}
-		// The smallest text above s is s with a zero byte.
+		// The smallest text above s is s with a zero byte appended.
 		if !iv.low.inf {
 			if a.Docs.Low = iv.low.val.S; iv.low.open {
 				a.Docs.Low += "\x00"
@@ -253,7 +253,7 @@ func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
 				a.Docs.High += "\x00"
 			}
 			if a.Docs.High == "" {
-				continue // id < '': nothing
+				continue // id < '': no rows
 			}
 		}
 		out = append(out, a)
@@ -264,7 +264,7 @@ func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
 	return out
 }
 
-// pointTexts are the values when all intervals are points, else nil.
+// pointTexts returns the values if all intervals are points, else nil.
 func pointTexts(set intervals) []string {
 	if len(set) == 0 {
 		return nil
@@ -307,8 +307,8 @@ func (p *planning) viewAccesses(f *bind.UserScan, set intervals, desc bool) []ex
 	return out
 }
 
-// changesAccess makes the one read of the feed. A bound that is no sequence is left to the filter: the store would
-// refuse it.
+// changesAccess returns the single read of the feed. A bound that is not a sequence is left to the filter: the store
+// would refuse it.
 func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Expr,
 	desc bool) ([]exec.Access, []exec.Expr) {
 	if len(set) == 0 {
@@ -316,7 +316,7 @@ func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Ex
 	}
 	a := exec.Access{Kind: exec.ReadChanges, Changes: exec.ChangesRead{Descending: desc, Follow: f.Rel.Follow}}
 	if len(set) > 1 {
-		// Rows between the ranges are dropped by the conditions themselves.
+		// The conditions themselves drop the rows between the ranges.
 		rest = p.seqFilter(f, set, rest)
 		set = set.hull()
 	}
@@ -343,7 +343,7 @@ func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Ex
 	return []exec.Access{a}, rest
 }
 
-// seqFilter is the condition that a sequence lies in one of the ranges.
+// seqFilter adds the condition that a sequence lies in one of the ranges.
 func (p *planning) seqFilter(f *bind.UserScan, set intervals, rest []exec.Expr) []exec.Expr {
 	var ors []exec.Expr
 	for _, iv := range set {
@@ -369,9 +369,9 @@ func (p *planning) compareSeq(f *bind.UserScan, l limit, op string) exec.Expr {
 			&exec.Const{D: l.val, Typ: types.Text}}}
 }
 
-// sinceOf makes the exclusive start of a feed of a lower bound: sequences are lower-case hex of 26 digits or more,
-// whose text order is their order, so that the one before an inclusive bound is found by subtraction. "0" and "" are
-// before everything.
+// sinceOf converts a lower bound to the exclusive start of a feed. Sequences are lower-case hex of at least 26 digits
+// and sort by their text, so the sequence before an inclusive bound is found by subtraction. "0" and "" sort before all
+// others.
 func sinceOf(l limit) (string, bool) {
 	s := l.val.S
 	if s == "" || s == "0" {

@@ -17,8 +17,8 @@ import (
 // now is a text that stands for the newest sequence, as over HTTP.
 const now = "now"
 
-// sequences gives what a feed's sequence is compared with its meaning: 'now' is the newest sequence at the statement's
-// begin, and a text that is no sequence is an error, as it would hide a mistake.
+// sequences resolves the texts that a feed's sequence is compared with. 'now' becomes the newest sequence at the
+// beginning of the statement. A text that is not a sequence is an error, because it would hide a mistake.
 func (p *planning) sequences(f *bind.UserScan, conds []exec.Expr) ([]exec.Expr, error) {
 	at := -1
 	for i, c := range f.Rel.Columns {
@@ -90,7 +90,7 @@ func (p *planning) sequences(f *bind.UserScan, conds []exec.Expr) ([]exec.Expr, 
 	return out, failed
 }
 
-// sequence is what a text means as a sequence. "" and "0" are before everything.
+// sequence returns the sequence that a text stands for. "" and "0" are before all others.
 func (p *planning) sequence(text string) (string, error) {
 	switch {
 	case text == now:
@@ -105,12 +105,12 @@ func (p *planning) sequence(text string) (string, error) {
 		WithHint("Sequences come from the column seq; 'now' is the newest, and '0' before the first.")
 }
 
-// isSequence says that a text has a sequence's form: lower-case hex of 26 digits or more.
+// isSequence reports whether a text has the form of a sequence: lower-case hex of at least 26 digits.
 func isSequence(s string) bool {
 	return len(s) >= 26 && len(s) <= 42 && len(s)%2 == 0 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// newest is the sequence of the last change, once for the statement.
+// newest returns the sequence of the last change. It is read once per statement.
 func (p *planning) newest() (string, error) {
 	if p.lastSeq != nil {
 		return *p.lastSeq, nil
@@ -122,7 +122,7 @@ func (p *planning) newest() (string, error) {
 	return seq, err
 }
 
-// Newest is the sequence of a database's last change, "0" where there is none.
+// Newest returns the sequence of a database's last change, "0" if there is none.
 func Newest(ctx context.Context, db exec.Database) (string, error) {
 	rows, err := db.Changes(ctx, exec.ChangesRead{Descending: true, Limit: 1})
 	if err != nil {
@@ -136,5 +136,5 @@ func Newest(ctx context.Context, db exec.Database) (string, error) {
 	return row.Seq, nil
 }
 
-// IsSequence says that a text is the sequence of a change, or "0".
+// IsSequence reports whether a text is the sequence of a change, or "0".
 func IsSequence(s string) bool { return s == "0" || isSequence(s) }

@@ -2,7 +2,7 @@ package regex
 
 import "strings"
 
-// assertion is what an expression of no characters asks of the place.
+// assertion is a condition on a position, which consumes no characters.
 type assertion uint8
 
 const (
@@ -50,7 +50,7 @@ func (p *parser) atom(first bool) (*expr, error) {
 	return p.char(p.rune()), nil
 }
 
-// basicAtom reads an atom of a basic expression, whose operators have backslashes.
+// basicAtom reads an atom of a basic expression, where operators have backslashes.
 func (p *parser) basicAtom(first bool) (*expr, error) {
 	rest := p.s[p.at:]
 	switch {
@@ -102,7 +102,7 @@ func (p *parser) anchor(c byte) *expr {
 	return &expr{op: opAssert, assert: a}
 }
 
-// group reads what begins with a parenthesis.
+// group reads an expression that begins with a parenthesis.
 func (p *parser) group() (*expr, error) {
 	p.at++
 	rest := p.s[p.at:]
@@ -132,7 +132,7 @@ func (p *parser) group() (*expr, error) {
 	return e, err
 }
 
-// body reads a group behind what opens it.
+// body reads a group after its opening.
 func (p *parser) body(capture bool, end string) (*expr, error) {
 	number := 0
 	if capture {
@@ -162,8 +162,8 @@ func (p *parser) reference(n int) (*expr, error) {
 	return &expr{op: opReference, group: n}, nil
 }
 
-// referred reads the number of a reference, and answers 0 where the digits here are an octal number: one digit is a
-// reference, and several are where there are so many groups.
+// referred reads the number of a back reference. It returns 0 if the digits are an octal number instead: one digit is
+// always a reference, several are if there are that many groups.
 func (p *parser) referred() int {
 	end, n := p.at, 0
 	for end < len(p.s) && isDigit(p.s[end]) && n < 1<<20 {
@@ -177,7 +177,7 @@ func (p *parser) referred() int {
 	return n
 }
 
-// escape reads what stands behind a backslash outside brackets.
+// escape reads what follows a backslash outside brackets.
 func (p *parser) escape() (*expr, error) {
 	assert := func(a assertion) (*expr, error) {
 		p.at++
@@ -211,7 +211,7 @@ func (p *parser) escape() (*expr, error) {
 	return p.char(r), nil
 }
 
-// escaped reads an escape that stands for a character or, where set is not nil, for a class of them.
+// escaped reads an escape for a character or, if set is not nil, for a character class.
 func (p *parser) escaped() (set *charset, r rune, err error) {
 	digits := func(base, least, most int) (rune, error) {
 		n, i := 0, 0

@@ -5,59 +5,59 @@ import (
 	"unicode/utf8"
 )
 
-// automaton is a part of the program as a machine of which one state is left for each text that has been read. States
-// are made when they are met, and forgotten when there are too many.
+// automaton is a lazily built DFA for a part of the program. States are created when first reached, and dropped when
+// there are too many.
 type automaton struct {
 	place
-	anywhere bool // a match may begin at every character
+	anywhere bool // a match may begin at any character
 	states   map[string]*state
 	start    *state
 }
 
-// state is a set of instructions that a text has led to.
+// state is a set of instructions.
 type state struct {
 	seeds []int32 // in order
-	// closed is what can be reached from them without a character, by what the place is like.
+	// closed caches, by context, what can be reached from the seeds without reading a character.
 	closed [1 << contextBits]*closure
 }
 
 type closure struct {
-	sets    []int32  // instructions that take a character
-	matches bool     // the exit is among what can be reached
-	next    []*state // by the class of the next character, nil where it is not known yet
+	sets    []int32  // reachable instructions that read a character
+	matches bool     // the exit is reachable
+	next    []*state // by the class of the next character, nil if not yet computed
 }
 
-// What is around a place.
+// The context of a position.
 const (
 	atTextBegin = 1 << iota
 	atTextEnd
-	behindNewline
+	afterNewline
 	beforeNewline
-	behindWord
+	afterWord
 	beforeWord
 	contextBits = iota
 )
 
-// machine matches a text. It belongs to one call at a time.
+// machine matches a text. It is used by one call at a time.
 type machine struct {
 	re       *Regexp
 	s        string
 	step     func(n int) error
-	pending  int   // work that step has not been told of
-	err      error // of step
+	pending  int   // work not yet reported to step
+	err      error // returned by step
 	automata map[place]*automaton
 	searcher *automaton
-	held     int // bytes of states
+	held     int // bytes taken by states
 	seen     map[lookedAt]bool
-	marks    []*marks // by how many looks there are around
+	marks    []*marks // by the nesting of lookarounds
 	depth    int
 	key      []byte
 	groups   []int
 }
 
-// marks are for going through instructions.
+// marks records which instructions a traversal has visited.
 type marks struct {
-	met   []uint32 // by instruction, the last round that has met it
+	met   []uint32 // by instruction, the last traversal that visited it
 	round uint32
 	stack []int32
 }
@@ -78,8 +78,8 @@ type lookedAt struct {
 	at   int
 }
 
-// How much a machine may keep of states, of places where looks have been answered, and how much work passes until the
-// caller hears of it.
+// Limits of a machine: the memory of its states, the number of cached lookaround results, and the work between two
+// calls of step.
 const (
 	maxHeld = 256 << 10
 
@@ -88,7 +88,7 @@ const (
 	maxWork                = 8192
 )
 
-// work counts n steps, and says whether to go on.
+// work counts n steps and reports whether to continue.
 func (m *machine) work(n int) bool {
 	if m.pending += n; m.pending >= maxWork && m.err == nil {
 		m.err = m.step(m.pending)
@@ -106,7 +106,7 @@ func (m *machine) automaton(at place) *automaton {
 	return a
 }
 
-// first is the state in which a begins.
+// first returns the initial state of a.
 func (m *machine) first(a *automaton) *state {
 	if a.start == nil {
 		a.start = m.state(a, []int32{a.entry})
@@ -114,7 +114,7 @@ func (m *machine) first(a *automaton) *state {
 	return a.start
 }
 
-// state is the state of seeds, which are in order and become the state's own.
+// state returns the state for seeds, which are sorted. The state takes ownership of them.
 func (m *machine) state(a *automaton, seeds []int32) *state {
 	m.key = m.key[:0]
 	for _, s := range seeds {
@@ -132,7 +132,7 @@ func (m *machine) state(a *automaton, seeds []int32) *state {
 	return st
 }
 
-// hold counts what states take, and forgets all of them where that is too much.
+// hold counts the memory of states, and drops all of them if it exceeds the limit.
 func (m *machine) hold(n int) {
 	if m.held += n; m.held <= maxHeld {
 		return
@@ -147,7 +147,7 @@ func (m *machine) hold(n int) {
 	}
 }
 
-// context says what is around a place, as far as a program asks.
+// context returns the context of a position, as far as the program needs it.
 func (m *machine) context(p *program, at int) int {
 	if !p.asserts {
 		return 0
@@ -158,10 +158,10 @@ func (m *machine) context(p *program, at int) int {
 	} else {
 		r, _ := utf8.DecodeLastRuneInString(m.s[:at])
 		if r == '\n' {
-			c |= behindNewline
+			c |= afterNewline
 		}
 		if classes["word"].has(r) {
-			c |= behindWord
+			c |= afterWord
 		}
 	}
 	if at == len(m.s) {
@@ -178,27 +178,27 @@ func (m *machine) context(p *program, at int) int {
 }
 
 func (a assertion) holds(c int) bool {
-	behind, before := c&behindWord != 0, c&beforeWord != 0
+	after, before := c&afterWord != 0, c&beforeWord != 0
 	switch a {
 	case textBegin:
 		return c&atTextBegin != 0
 	case textEnd:
 		return c&atTextEnd != 0
 	case lineBegin:
-		return c&(atTextBegin|behindNewline) != 0
+		return c&(atTextBegin|afterNewline) != 0
 	case lineEnd:
 		return c&(atTextEnd|beforeNewline) != 0
 	case wordBegin:
-		return !behind && before
+		return !after && before
 	case wordEnd:
-		return behind && !before
+		return after && !before
 	case wordEdge:
-		return behind != before
+		return after != before
 	}
-	return behind == before
+	return after == before
 }
 
-// close finds what can be reached at a place from a state.
+// close computes what can be reached from a state at a position without reading a character.
 func (m *machine) close(a *automaton, st *state, at int) *closure {
 	c := m.context(a.prog, at)
 	if cl := st.closed[c]; cl != nil {
@@ -244,7 +244,7 @@ func (m *machine) close(a *automaton, st *state, at int) *closure {
 	return cl
 }
 
-// looks answers a look at a place.
+// looks evaluates a lookaround at a position.
 func (m *machine) looks(number int32, at int) bool {
 	key := lookedAt{number, at}
 	if found, ok := m.seen[key]; ok {
@@ -262,7 +262,7 @@ func (m *machine) looks(number int32, at int) bool {
 	return found
 }
 
-// next is the state behind a character of a class.
+// next returns the state after a character of a class.
 func (m *machine) next(a *automaton, cl *closure, class uint16) *state {
 	if cl.next != nil && cl.next[class] != nil {
 		return cl.next[class]
@@ -286,7 +286,7 @@ func (m *machine) next(a *automaton, cl *closure, class uint16) *state {
 	return st
 }
 
-// reaches says whether a, which may go backwards, matches something that begins at a place.
+// reaches reports whether a, which may run backwards, matches a text that begins at a position.
 func (m *machine) reaches(a *automaton, at int) bool {
 	st := m.first(a)
 	for len(st.seeds) > 0 {
@@ -311,7 +311,8 @@ func (m *machine) reaches(a *automaton, at int) bool {
 	return false
 }
 
-// longest is where the longest match of a that begins at from ends, at limit or before it; negative for none.
+// longest returns the end of the longest match of a that begins at from and ends at limit or before; negative if there
+// is none.
 func (m *machine) longest(a *automaton, from, limit int) int {
 	end := -1
 	st := m.first(a)
@@ -333,7 +334,7 @@ func (m *machine) longest(a *automaton, from, limit int) int {
 	return end
 }
 
-// shortest is where the shortest match of a that begins at from ends, not before least and not behind limit.
+// shortest returns the end of the shortest match of a that begins at from and ends between least and limit.
 func (m *machine) shortest(a *automaton, from, least, limit int) int {
 	st := m.first(a)
 	for at := from; len(st.seeds) > 0; {

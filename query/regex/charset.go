@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// charset is a set of characters: ranges in order that do not touch. number is its place among those of the pattern.
+// charset is a set of characters, as sorted ranges that do not touch. number is its index among the sets of the
+// pattern.
 type charset struct {
 	lo, hi []rune
 	number int
@@ -15,7 +16,7 @@ type charset struct {
 
 const lastRune = unicode.MaxRune
 
-// newCharset makes a set of ranges in any order, pairs of first and last.
+// newCharset returns the set of ranges in any order, given as pairs of first and last.
 func newCharset(pairs [][2]rune) *charset {
 	slices.SortFunc(pairs, func(a, b [2]rune) int { return int(a[0]) - int(b[0]) })
 	c := &charset{}
@@ -68,11 +69,11 @@ func union(sets ...*charset) *charset {
 	return newCharset(pairs)
 }
 
-// classes are those of characters as the locale C.UTF-8 has them.
+// classes are the character classes of the locale C.UTF-8.
 var classes = func() map[string]*charset {
 	ranges := func(pairs ...[2]rune) *charset { return newCharset(pairs) }
 	digit := ranges([2]rune{'0', '9'})
-	// Digits of other scripts are letters, and so are marks and symbols that stand for them.
+	// There, digits of other scripts are letters, and so are marks and symbols that represent letters.
 	alpha := ofTables(unicode.L, unicode.Nl, unicode.Other_Alphabetic, unicode.Nd).without(digit)
 	space := ranges([2]rune{'\t', '\r'}, [2]rune{' ', ' '}, [2]rune{0x1680, 0x1680}, [2]rune{0x2000, 0x2006},
 		[2]rune{0x2008, 0x200a}, [2]rune{0x2028, 0x2029}, [2]rune{0x205f, 0x205f}, [2]rune{0x3000, 0x3000})
@@ -90,7 +91,7 @@ var classes = func() map[string]*charset {
 	}
 }()
 
-// titles are the letters between cases that have an upper one.
+// titles are the title case letters that have an upper case.
 var titles = newCharset([][2]rune{{0x1c5, 0x1c5}, {0x1c8, 0x1c8}, {0x1cb, 0x1cb}, {0x1f2, 0x1f2}})
 
 func ofTables(tables ...*unicode.RangeTable) *charset {
@@ -116,10 +117,10 @@ func appendStrided(pairs [][2]rune, lo, hi, stride rune) [][2]rune {
 	return pairs
 }
 
-// class is a class by name, nil for none.
+// class returns a class by name, or nil.
 func class(name string) *charset { return classes[name] }
 
-// intern makes equal sets of a pattern one.
+// intern returns one charset for equal sets of a pattern.
 func (p *parser) intern(c *charset) *charset {
 	for _, old := range p.sets {
 		if slices.Equal(old.lo, c.lo) && slices.Equal(old.hi, c.hi) {
@@ -133,7 +134,7 @@ func (p *parser) intern(c *charset) *charset {
 
 func (p *parser) ofSet(c *charset) *expr { return &expr{op: opSet, set: p.intern(c)} }
 
-// char is a character, in both cases where letters are folded.
+// char matches a character, in both cases if case is folded.
 func (p *parser) char(r rune) *expr { return p.ofSet(newCharset(p.cases(nil, r))) }
 
 func (p *parser) any() *expr {
@@ -155,10 +156,10 @@ func (p *parser) cases(pairs [][2]rune, r rune) [][2]rune {
 	return pairs
 }
 
-// maxFolded is how many characters of ranges a pattern may have folded.
+// maxFolded limits the characters in ranges for which a pattern computes the other case.
 const maxFolded = 1 << 21
 
-// bracket reads a bracket expression, or a boundary of words that looks like one.
+// bracket reads a bracket expression, or a word boundary that looks like one.
 func (p *parser) bracket() (*expr, error) {
 	for text, a := range map[string]assertion{"[[:<:]]": wordBegin, "[[:>:]]": wordEnd} {
 		if strings.HasPrefix(p.s[p.at:], text) {
@@ -181,7 +182,7 @@ func (p *parser) bracket() (*expr, error) {
 			break
 		}
 		if p.s[p.at] == '-' && !first && !strings.HasPrefix(p.s[p.at:], "-]") {
-			return nil, ErrRange // behind a range or a class
+			return nil, ErrRange // after a range or a class
 		}
 		set, lo, err := p.member()
 		if err != nil {
@@ -233,7 +234,7 @@ func (p *parser) bracket() (*expr, error) {
 	return p.ofSet(c), nil
 }
 
-// member reads a character of a bracket expression, or a class where set is not nil.
+// member reads a character of a bracket expression, or a class, for which set is not nil.
 func (p *parser) member() (set *charset, r rune, err error) {
 	rest := p.s[p.at:]
 	if rest[0] == '\\' && p.flags.Syntax == Advanced {
@@ -269,7 +270,7 @@ func (p *parser) member() (set *charset, r rune, err error) {
 		}
 	}
 	if rest[1] == '=' {
-		return newCharset(p.cases(nil, r)), 0, nil // an equivalence class is no end of a range
+		return newCharset(p.cases(nil, r)), 0, nil // an equivalence class cannot end a range
 	}
 	return nil, r, nil
 }

@@ -2,7 +2,7 @@ package regex
 
 import "strings"
 
-// elements are the characters that [.name.] may name, as POSIX names them.
+// elements maps POSIX's names of characters, used as [.name.], to the characters.
 var elements = func() map[string]rune {
 	out := map[string]rune{}
 	for first, names := range map[rune]string{

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxParts is how many parts the text of a repeated group may have: their ends are kept.
+// maxParts is the most parts that the text of a repeated group may have: their ends are kept in memory.
 const maxParts = 1 << 20
 
 func lower(r rune) rune { return unicode.ToLower(r) }
 
-// iterate divides a text into parts that the kid matches, each as long, or as short, as it can be. Parts of no
-// characters are only taken where there would be too few otherwise.
+// iterate divides a text into parts that each match the kid and are as long, or as short, as possible. It uses empty
+// parts only if there would be too few otherwise.
 func (m *machine) iterate(n *node, begin, end int) bool {
 	least := max(n.min, 1)
 	most := max(utf8.RuneCountInString(m.s[begin:end]), least)
@@ -25,9 +25,9 @@ func (m *machine) iterate(n *node, begin, end int) bool {
 		return true
 	}
 	ends := []int{begin}
-	// few says that k parts need empty ones behind them to be enough in the text from a place on.
+	// few reports whether k parts that end at a position are too few, so that empty parts must follow.
 	few := func(k, at int) bool { return k < least && least-k >= utf8.RuneCountInString(m.s[at:end]) }
-	low, limit := begin, end // of where part k may end
+	low, limit := begin, end // possible ends of part k
 	verified := 0
 	for k := 1; k > 0; {
 		if len(ends) == k {
@@ -65,7 +65,7 @@ func (m *machine) iterate(n *node, begin, end int) bool {
 			}
 			k, verified = failed, failed-1
 		}
-		// Part k has to be another one, or one before it.
+		// Try another end for part k, or for one before it.
 		for ; k > 0; k-- {
 			if short {
 				if ends[k] < end {
@@ -84,7 +84,7 @@ func (m *machine) iterate(n *node, begin, end int) bool {
 	return n.min == 0 && begin == end && m.err == nil
 }
 
-// verify dissects the parts behind those that have been, and answers which is the first that fails, 0 for none.
+// verify dissects the parts that have not been dissected, and returns the number of the first that fails, or 0.
 func (m *machine) verify(kid *node, ends []int, done int) int {
 	for i := done + 1; i < len(ends); i++ {
 		m.forget(kid)

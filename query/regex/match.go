@@ -2,7 +2,7 @@ package regex
 
 import "unicode/utf8"
 
-// search finds where the match that ends first behind from ends, and before which place no match begins.
+// search finds where the match that ends first after from ends, and a position before which no match begins.
 func (m *machine) search(from int) (open, end int, err error) {
 	a := m.searcher
 	if a == nil {
@@ -31,7 +31,7 @@ func (m *machine) search(from int) (open, end int, err error) {
 	}
 }
 
-// find finds the first match behind from, with its groups.
+// find finds the first match at or after from, with its groups.
 func (m *machine) find(from int) ([]int, error) {
 	root := m.automaton(m.re.tree.at)
 	short := m.re.tree.flags&shorter != 0
@@ -49,12 +49,12 @@ func (m *machine) find(from int) ([]int, error) {
 				return nil, nil
 			}
 		}
-		// Only with back references is what the automaton finds none.
+		// The automaton ignores back references, so only with them can its match turn out to be none.
 		from = m.after(close)
 	}
 }
 
-// from finds the match that begins at a place.
+// from finds the match that begins at a position.
 func (m *machine) from(root *automaton, begin int, short bool) ([]int, error) {
 	least, limit := begin, len(m.s)
 	for {
@@ -75,7 +75,7 @@ func (m *machine) from(root *automaton, begin int, short bool) ([]int, error) {
 		if m.dissect(m.re.tree, begin, end) {
 			return m.groups, m.err
 		}
-		// The next longer or shorter one.
+		// Try the next longer or shorter one.
 		if short {
 			if end == limit {
 				return nil, m.err
@@ -103,8 +103,8 @@ func (m *machine) before(at int) int {
 	return at - n
 }
 
-// dissect finds what the groups of a node have of a text that its automaton matches. It answers false where back
-// references do not hold, or where the search has been ended.
+// dissect finds what the groups of a node match within a text that the node's automaton matches. It returns false if
+// back references do not match, or if the search was ended.
 func (m *machine) dissect(n *node, begin, end int) bool {
 	if !m.work(1) {
 		return false
@@ -134,12 +134,12 @@ func (m *machine) dissect(n *node, begin, end int) bool {
 	return ok && m.err == nil
 }
 
-// whole says whether a node's automaton matches exactly a text.
+// whole reports whether a node's automaton matches a text exactly.
 func (m *machine) whole(n *node, begin, end int) bool {
 	return m.longest(m.automaton(n.at), begin, end) == end
 }
 
-// forget takes back what the groups of a node have.
+// forget clears the groups of a node.
 func (m *machine) forget(n *node) {
 	if n.flags&captures == 0 {
 		return
@@ -152,7 +152,7 @@ func (m *machine) forget(n *node) {
 	}
 }
 
-// concat divides a text between two kids. The first one takes as much, or as little, as it can.
+// concat divides a text between two kids. The first one takes as much, or as little, as possible.
 func (m *machine) concat(n *node, begin, end int) bool {
 	left, right := n.kids[0], n.kids[1]
 	a := m.automaton(left.at)
@@ -187,7 +187,7 @@ func (m *machine) concat(n *node, begin, end int) bool {
 	}
 }
 
-// refers says whether a text is what a group has matched, as often as the node allows.
+// refers reports whether a text repeats what a group has matched, as often as the node allows.
 func (m *machine) refers(n *node, begin, end int) bool {
 	from, to := m.groups[2*n.group], m.groups[2*n.group+1]
 	switch {
@@ -209,8 +209,7 @@ func (m *machine) refers(n *node, begin, end int) bool {
 	return times >= n.min && (n.max < 0 || times <= n.max)
 }
 
-// same is how many bytes at a place are the same characters as text, where letters are folded in either case; negative
-// for none.
+// same returns how many bytes at a position equal text, ignoring case if it is folded; negative if they differ.
 func (m *machine) same(text string, at int) int {
 	if !m.re.fold {
 		if len(m.s)-at < len(text) || m.s[at:at+len(text)] != text {

@@ -12,8 +12,8 @@ import (
 	"github.com/divandb/divan/query/regex"
 )
 
-// TestRegexp_PostgreSQL compares made-up patterns with a live PostgreSQL: where the first match and its groups are, or
-// what is wrong with the pattern.
+// TestRegexp_PostgreSQL compares random patterns with a live PostgreSQL: the position of the first match and of its
+// groups, or the error.
 func TestRegexp_PostgreSQL(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
 	if err != nil {
@@ -33,7 +33,7 @@ func TestRegexp_PostgreSQL(t *testing.T) {
 	}
 }
 
-// theirs is regexp_match and the place, or the error.
+// theirs returns PostgreSQL's regexp_match and the position, or its error.
 func theirs(t *testing.T, conn *pgx.Conn, pattern, text, flags string) string {
 	t.Helper()
 	var groups []*string
@@ -97,7 +97,7 @@ func ours(t *testing.T, pattern, text, flags string) string {
 	return out
 }
 
-// maker makes up patterns and texts.
+// maker generates patterns and texts.
 type maker struct{ *rand.Rand }
 
 func (m maker) of(list ...string) string { return list[m.IntN(len(list))] }

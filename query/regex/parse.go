@@ -10,13 +10,13 @@ type op uint8
 
 const (
 	opSet       op = iota // one character of a set
-	opConcat              // sub one behind the other
+	opConcat              // sub in sequence
 	opAlternate           // one of sub
-	opGroup               // sub[0], which is captured
-	opReference           // what a group has matched
+	opGroup               // sub[0], captured
+	opReference           // the text that a group has matched
 	opRepeat              // sub[0] min to max times
-	opAssert              // nothing, at places of a kind
-	opLook                // nothing, where sub[0] matches before or behind, or does not
+	opAssert              // empty, at positions of a kind
+	opLook                // empty, where sub[0] matches ahead or behind, or does not
 )
 
 // expr is a part of a parsed pattern.
@@ -24,15 +24,15 @@ type expr struct {
 	op       op
 	sub      []*expr
 	set      *charset
-	min, max int // of opRepeat; max < 0 for no bound
+	min, max int // of opRepeat; max < 0 means no limit
 	prefer   flags
-	group    int // of opGroup, opReference
+	group    int // of opGroup and opReference
 	assert   assertion
 	behind   bool // of opLook
 	negative bool
 }
 
-// Bounds of patterns. PostgreSQL has the same one for repetitions; the other keeps the stack small.
+// Limits of patterns. PostgreSQL has the same limit for repetitions; the depth limit keeps the stack small.
 const (
 	maxRepeat = 255
 	maxNested = 4000
@@ -44,7 +44,7 @@ type parser struct {
 	at         int
 	flags      Flags
 	groups     int
-	bodies     map[int]*expr // of groups that are closed
+	bodies     map[int]*expr // groups that are closed
 	references bool
 	inLook     int
 	nested     int
@@ -72,7 +72,7 @@ func parse(s string, f Flags) (*parser, *expr, error) {
 	return p, e, err
 }
 
-// prefixes reads ***: and ***= and the options (?...) in front.
+// prefixes reads ***: and ***= and the options (?...) at the beginning.
 func (p *parser) prefixes() error {
 	if p.flags.Syntax == Literal {
 		return nil
@@ -109,7 +109,7 @@ func (p *parser) prefixes() error {
 	return nil
 }
 
-// Option sets the option of a letter, as in (?i).
+// Option applies the option of a letter, as in (?i).
 func (f *Flags) Option(letter byte) error {
 	switch letter {
 	case 'b':
@@ -167,7 +167,7 @@ func (p *parser) alternation() (*expr, error) {
 	return e, nil
 }
 
-// branch reads atoms with their quantifiers, and what matches nothing.
+// branch reads atoms with their quantifiers, and assertions.
 func (p *parser) branch() (*expr, error) {
 	e := &expr{op: opConcat}
 	for {
@@ -193,13 +193,13 @@ func (p *parser) branch() (*expr, error) {
 	}
 }
 
-// anchored says that nothing but ^ has been read of a branch.
+// anchored reports whether only ^ has been read of a branch.
 func (e *expr) anchored() bool {
 	return len(e.sub) == 0 || len(e.sub) == 1 && e.sub[0].op == opAssert && (e.sub[0].assert == textBegin ||
 		e.sub[0].assert == lineBegin)
 }
 
-// ends says whether a branch ends here.
+// ends reports whether a branch ends here.
 func (p *parser) ends() bool {
 	switch {
 	case p.at == len(p.s):
@@ -207,13 +207,13 @@ func (p *parser) ends() bool {
 	case p.flags.Syntax == Basic:
 		return p.nested > 1 && strings.HasPrefix(p.s[p.at:], `\)`)
 	case p.s[p.at] == ')':
-		// Alone it is a character of the extended ones.
+		// An unmatched one is an ordinary character, except in extended expressions.
 		return p.nested > 1 || p.flags.Syntax != Extended
 	}
 	return p.s[p.at] == '|'
 }
 
-// skip passes comments, and blanks where the pattern is expanded.
+// skip skips comments, and white space if the pattern is expanded.
 func (p *parser) skip() error {
 	for p.at < len(p.s) {
 		switch c := p.s[p.at]; {
@@ -237,7 +237,7 @@ func (p *parser) skip() error {
 	return nil
 }
 
-// quantified reads the quantifier of an atom, if it has one.
+// quantified reads the optional quantifier of an atom.
 func (p *parser) quantified(atom *expr) (*expr, error) {
 	if p.at == len(p.s) {
 		return atom, nil
@@ -263,7 +263,7 @@ func (p *parser) quantified(atom *expr) (*expr, error) {
 	return rep, nil
 }
 
-// lazy reads the ? of a quantifier that prefers little.
+// lazy reads the ? of a non-greedy quantifier.
 func (p *parser) lazy(rep *expr) {
 	if p.flags.Syntax == Advanced && p.at < len(p.s) && p.s[p.at] == '?' {
 		p.at++
@@ -271,7 +271,7 @@ func (p *parser) lazy(rep *expr) {
 	}
 }
 
-// bound says whether the brace here begins a bound; another one is a character.
+// bound reports whether the brace here begins a bound. Otherwise it is an ordinary character.
 func (p *parser) bound() bool { return p.at+1 < len(p.s) && isDigit(p.s[p.at+1]) }
 
 // bounds reads {m}, {m,} or {m,n} from its brace.
@@ -314,7 +314,7 @@ func (p *parser) bounds(rep *expr, end string) (*expr, error) {
 	}
 	p.at += len(end)
 	if p.lazy(rep); exact {
-		rep.prefer = 0 // {m} prefers what the atom does
+		rep.prefer = 0 // {m} has the preference of its atom
 	}
 	return rep, nil
 }

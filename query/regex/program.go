@@ -2,29 +2,29 @@ package regex
 
 import "slices"
 
-// place is a part of the program: it begins at entry, and what reaches exit has matched.
+// place is a part of the program: it begins at entry and has matched when it reaches exit.
 type place struct {
 	prog        *program
 	entry, exit int32
 }
 
-// program are instructions for an automaton. Every node has a part of its own.
+// program holds instructions for automata. Each node has its own part.
 type program struct {
 	inst    []inst
-	asserts bool // places matter
-	looks   bool // so does the text around them
-	behind  bool // it is for going backwards
+	asserts bool // it depends on the position
+	looks   bool // it depends on the text around
+	behind  bool // it runs backwards
 }
 
 type instOp uint8
 
 const (
-	instSet    instOp = iota // a character of set x, then the next instruction
-	instSplit                // the next instruction and x
-	instJump                 // x
-	instAssert               // the next instruction where assertion x holds
-	instLook                 // the next instruction where look x holds
-	instFail                 // no way on
+	instSet    instOp = iota // read a character of set x, then go to the next instruction
+	instSplit                // go to the next instruction and to x
+	instJump                 // go to x
+	instAssert               // go to the next instruction if assertion x holds
+	instLook                 // go to the next instruction if lookaround x holds
+	instFail                 // fail
 )
 
 type inst struct {
@@ -32,23 +32,23 @@ type inst struct {
 	x  int32
 }
 
-// look is an expression that has to match, or not, in front of a place or behind it.
+// look is an expression that must match, or must not match, before or after a position.
 type look struct {
 	behind, negative bool
 	expr             *expr
 	prog             *program
 }
 
-// maxInstructions is how many instructions a pattern may be compiled to.
+// maxInstructions limits the instructions that a pattern may compile to.
 const maxInstructions = 100_000
 
-// compiler makes programs.
+// compiler compiles programs.
 type compiler struct {
 	groups map[int]*expr
 	prog   *program
 	looks  []*look
-	left   int // instructions that may be added
-	copies int // references around: what they copy asserts nothing
+	left   int // remaining instructions
+	copies int // nesting of copies; assertions are left out of the copies
 }
 
 func (c *compiler) program(body func() error, behind bool) (*program, error) {
@@ -68,7 +68,7 @@ func (c *compiler) add(op instOp, x int32) (int, error) {
 
 func (c *compiler) here() int32 { return int32(len(c.prog.inst)) }
 
-// node adds the program of a node, and notes where it is.
+// node compiles a node and records its place.
 func (c *compiler) node(n *node) error {
 	n.at = place{prog: c.prog, entry: c.here()}
 	err := c.parts(n)
@@ -145,7 +145,7 @@ func (c *compiler) repeat(e *expr, least, most int) error {
 	return c.times(least, most, func(bool) error { return c.expr(e) })
 }
 
-// times adds a body least to most times; first says that it is added for the first time.
+// times compiles a body least to most times. first is set for the first copy.
 func (c *compiler) times(least, most int, body func(first bool) error) error {
 	for i := range least {
 		if err := body(i == 0); err != nil {
@@ -182,7 +182,7 @@ func (c *compiler) times(least, most int, body func(first bool) error) error {
 	return nil
 }
 
-// branches adds n bodies of which one is to match.
+// branches compiles n alternatives.
 func (c *compiler) branches(n int, body func(i int) error) error {
 	var jumps []int
 	for i := range n {
@@ -213,12 +213,12 @@ func (c *compiler) branches(n int, body func(i int) error) error {
 	return nil
 }
 
-// alphabet divides the characters into classes that no set of the pattern divides.
+// alphabet divides the characters into classes such that each set of the pattern consists of whole classes.
 type alphabet struct {
-	from    []rune // where stretches of one class begin
+	from    []rune // where ranges of one class begin
 	class   []uint16
 	ascii   [128]uint16
-	members [][]bool // of each set, by class
+	members [][]bool // for each set, whether it contains a class
 	classes int
 }
 
@@ -231,7 +231,7 @@ func newAlphabet(sets []*charset) *alphabet {
 	}
 	slices.Sort(edges)
 	a := &alphabet{from: slices.Compact(edges), members: make([][]bool, len(sets))}
-	// A class is known by the sets that it is in: the alphabet is divided further by one set after the other.
+	// A class is the set of charsets that contain it. Divide the alphabet by one charset after the other.
 	a.class, a.classes = make([]uint16, len(a.from)), 1
 	for n, s := range sets {
 		inside, split := make([]bool, len(a.from)), map[uint16]uint16{}
@@ -279,7 +279,7 @@ func (a *alphabet) find(r rune) uint16 {
 	return a.class[i]
 }
 
-// of is the class of a character.
+// of returns the class of a character.
 func (a *alphabet) of(r rune) uint16 {
 	if r < 128 {
 		return a.ascii[r]

@@ -1,8 +1,8 @@
-// Package regex has PostgreSQL's regular expressions: Henry Spencer's advanced ones, and the extended and basic ones of
-// POSIX (PostgreSQL 15, section 9.7.3). A match begins as early as it can, and the whole expression says whether the
-// longest or the shortest one is taken; what the parts match follows from that, from the left to the right. No
-// expression backtracks over characters: parts are found by automata whose states are made as they are met. Only back
-// references try one division of the text after the other, which the caller can end.
+// Package regex implements PostgreSQL's regular expressions: Henry Spencer's advanced ones, and the extended and basic
+// ones of POSIX (PostgreSQL 15, section 9.7.3). A match begins as early as possible, and the whole expression
+// determines whether it is the longest or the shortest one. The parts are then matched from left to right. Matching
+// does not backtrack over characters: it uses automata whose states are built on demand. Only back references try one
+// division of the text after the other, which the caller can end.
 package regex
 
 import (
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Syntax is how a pattern is written.
+// Syntax is the syntax of a pattern.
 type Syntax uint8
 
 const (
@@ -20,16 +20,16 @@ const (
 	Literal // no character is special
 )
 
-// Flags say how a pattern is read.
+// Flags control how a pattern is read.
 type Flags struct {
 	Syntax   Syntax
-	Fold     bool // letters match both cases
-	Expanded bool // blanks and comments in the pattern are nothing
-	// NewlineStop says that . and [^...] do not match a newline, NewlineAnchors that ^ and $ match at one.
+	Fold     bool // match both cases of letters
+	Expanded bool // ignore white space and comments in the pattern
+	// NewlineStop means that . and [^...] do not match a newline, NewlineAnchors that ^ and $ match at one.
 	NewlineStop, NewlineAnchors bool
 }
 
-// What is wrong with a pattern, in PostgreSQL's words.
+// Errors of patterns, with PostgreSQL's messages.
 var (
 	ErrCollate     = errors.New("invalid collating element")
 	ErrClass       = errors.New("invalid character class")
@@ -46,19 +46,19 @@ var (
 	ErrTooBig      = errors.New("regular expression is too complex")
 )
 
-// Regexp is a compiled pattern. It may be used by several goroutines.
+// Regexp is a compiled pattern. It is safe for concurrent use.
 type Regexp struct {
 	groups     int
 	tree       *node
 	prog       *program
 	alphabet   *alphabet
 	looks      []*look
-	references bool // some node refers to a group
+	references bool // a node refers to a group
 	fold       bool
 
 	mu struct {
 		sync.Mutex
-		spare *machine // kept for its states; nil while somebody has it
+		spare *machine // kept for its states; nil while it is in use
 	}
 }
 
@@ -76,7 +76,7 @@ func Compile(pattern string, flags Flags) (*Regexp, error) {
 	if re.prog, err = c.program(func() error { return c.node(re.tree) }, false); err != nil {
 		return nil, err
 	}
-	for i := 0; i < len(c.looks); i++ { // which may find further ones
+	for i := 0; i < len(c.looks); i++ { // compiling one may add further ones
 		l := c.looks[i]
 		body := l.expr.sub[0]
 		if l.prog, err = c.program(func() error { return c.expr(body) }, l.behind); err != nil {
@@ -87,10 +87,10 @@ func Compile(pattern string, flags Flags) (*Regexp, error) {
 	return re, nil
 }
 
-// Groups is the number of groups that capture.
+// Groups returns the number of capturing groups.
 func (re *Regexp) Groups() int { return re.groups }
 
-// Size is the number of instructions that it has been compiled to.
+// Size returns the number of instructions of the compiled pattern.
 func (re *Regexp) Size() int {
 	n := len(re.prog.inst)
 	for _, l := range re.looks {
@@ -99,8 +99,8 @@ func (re *Regexp) Size() int {
 	return n
 }
 
-// Match says whether s has a match. step is called now and then with an amount of work, about as many characters, and
-// ends the search with the error that it returns.
+// Match reports whether s has a match. It calls step from time to time with an amount of work, roughly a number of
+// characters, and returns its error.
 func (re *Regexp) Match(s string, step func(n int) error) (bool, error) {
 	m := re.machine(s, step)
 	defer re.release(m)
@@ -112,9 +112,9 @@ func (re *Regexp) Match(s string, step func(n int) error) (bool, error) {
 	return end >= 0, err
 }
 
-// Find finds the first match that begins at from or behind it, but not in front of what of s lies before from. It
-// answers the places in bytes where the match and each group begin and end, -1 for groups that have no part in it, and
-// nil where there is no match.
+// Find finds the first match that begins at from or later. The text before from still counts as context. It returns the
+// byte offsets where the match and each group begin and end, -1 for groups that do not take part, and nil if there is
+// no match.
 func (re *Regexp) Find(s string, from int, step func(n int) error) ([]int, error) {
 	m := re.machine(s, step)
 	defer re.release(m)

@@ -11,7 +11,7 @@ import (
 
 func never(int) error { return nil }
 
-// What parts match is PostgreSQL's (oracle_test.go asks it); these are the rules one by one.
+// PostgreSQL's rules for what parts match, one by one. oracle_test.go compares them with PostgreSQL.
 func TestRegexp_Find(t *testing.T) {
 	for _, c := range []struct {
 		why, pattern, text string
@@ -40,7 +40,7 @@ func TestRegexp_Find(t *testing.T) {
 	}
 }
 
-// A text in front of the place where a search begins is still seen.
+// The text before the start of a search still counts as context.
 func TestRegexp_Find_from(t *testing.T) {
 	for pattern, want := range map[string][]int{`^a`: nil, `\ma`: nil, `a$`: {1, 2}, `(?<=a)a`: {1, 2}} {
 		re, err := regex.Compile(pattern, regex.Flags{})
@@ -65,13 +65,13 @@ func TestCompile_TooBig(t *testing.T) {
 	}
 }
 
-// Patterns that are hard for engines that try one way after the other do little work here, or can be ended.
+// Patterns that take exponential time in backtracking engines take little work here, or can be cancelled.
 func TestRegexp_Bombs(t *testing.T) {
 	text := strings.Repeat("a", 20_001) + "c"
 	enough := errors.New("enough")
 	for _, c := range []struct {
 		pattern string
-		ends    bool // by itself
+		ends    bool // without being cancelled
 	}{
 		{`(a*)*b`, true}, {`(a|a)*b`, true}, {`((a+)+)+$b`, true}, {`(a|aa)+d`, true}, {`(.*)(.*)(.*)(.*)(.*)[^ac]`,
 			true},
@@ -94,7 +94,7 @@ func TestRegexp_Bombs(t *testing.T) {
 	}
 }
 
-// Half the alphabet and a counter make very many states, of which few are kept.
+// This pattern has very many states, of which only a few are kept.
 func TestRegexp_ManyStates(t *testing.T) {
 	re, err := regex.Compile(`[ab]*a[ab]{60}c`, regex.Flags{})
 	if err != nil {

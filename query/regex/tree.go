@@ -1,14 +1,14 @@
 package regex
 
-// flags are what a node prefers and what is in it.
+// flags describe the preference of a node and its contents.
 type flags uint8
 
 const (
 	longer flags = 1 << iota
 	shorter
-	mixed    // there are nodes in it that prefer the one and the other
-	captures // there is a group in it
-	refers   // there is a back reference in it
+	mixed    // it contains nodes of both preferences
+	captures // it contains a group
+	refers   // it contains a back reference
 )
 
 const upwards = mixed | captures | refers
@@ -23,10 +23,10 @@ func (f flags) up() flags {
 
 func (f flags) preference() flags { return f & (longer | shorter) }
 
-// messy says that where its parts match has to be found out.
+// messy reports whether the matches of its parts must be determined.
 func (f flags) messy() bool { return f&upwards != 0 }
 
-// combine are the flags of a node of two: the first one that prefers anything prevails.
+// combine returns the flags of a sequence of two nodes. The first preference counts.
 func combine(a, b flags) flags {
 	p := a.preference()
 	if p == 0 {
@@ -35,23 +35,23 @@ func combine(a, b flags) flags {
 	return (a | b).up() | p
 }
 
-// kind is what a node divides its text into.
+// kind is the way in which a node divides its text.
 type kind uint8
 
 const (
-	plain     kind = iota // nothing: its automaton says all
-	concat                // what the first of two kids matches and the second
-	alternate             // the first kid that matches
-	iterate               // what the kid matches, min to max times
-	reference             // what a group has matched, min to max times
+	plain     kind = iota // not at all: the automaton suffices
+	concat                // a match of the first kid and one of the second
+	alternate             // a match of one kid; the first that matches
+	iterate               // matches of the kid, min to max times
+	reference             // the text of a group, min to max times
 	wrapper               // the kid, which is another group
 )
 
-// node is a part of a pattern whose place in a match has to be known, by PostgreSQL's rules of preference.
+// node is a part of a pattern whose position in a match must be determined, following PostgreSQL's rules of preference.
 type node struct {
 	kind     kind
 	flags    flags
-	group    int // that it is, or of a reference
+	group    int // its own group, or the one it refers to
 	capture  int
 	kids     []*node
 	expr     *expr // of plain and iterate
@@ -59,7 +59,7 @@ type node struct {
 	at       place // its part of the program
 }
 
-// builder makes nodes from expressions.
+// builder builds nodes from expressions.
 type builder struct{ groups map[int]*expr }
 
 func (b *builder) tree(e *expr) *node {
@@ -81,8 +81,8 @@ func (b *builder) tree(e *expr) *node {
 	return b.branch([]*expr{e})
 }
 
-// branch makes the nodes of items that follow each other: the plain ones in front together, then the first other one,
-// then what is left.
+// branch builds the nodes of a sequence of items: the leading plain items together, then the first other one, then the
+// rest.
 func (b *builder) branch(items []*expr) *node {
 	front := &node{kind: plain, expr: &expr{op: opConcat}}
 	for i, item := range items {
@@ -104,7 +104,7 @@ func (b *builder) branch(items []*expr) *node {
 			continue
 		}
 		first := len(front.expr.sub) == 0
-		head := combine(rep.prefer, atom.flags) // flags of the item and what follows
+		head := combine(rep.prefer, atom.flags) // flags of the item and the rest
 		atom = b.repeated(rep, atom)
 		top := &node{kind: concat, flags: front.flags, kids: []*node{front, atom}}
 		if i == len(items)-1 {
@@ -132,7 +132,7 @@ func (b *builder) branch(items []*expr) *node {
 	return front
 }
 
-// atom makes the node of an item without its quantifier.
+// atom builds the node of an item without its quantifier.
 func (b *builder) atom(e *expr) *node {
 	switch e.op {
 	case opGroup:
@@ -151,7 +151,7 @@ func (b *builder) atom(e *expr) *node {
 	return &node{kind: plain, expr: e}
 }
 
-// repeated puts the quantifier of an item around its node.
+// repeated wraps the quantifier of an item around its node.
 func (b *builder) repeated(rep *expr, atom *node) *node {
 	have := atom.flags & (longer | shorter | mixed)
 	f := combine(rep.prefer, atom.flags)
@@ -165,7 +165,7 @@ func (b *builder) repeated(rep *expr, atom *node) *node {
 	case atom.flags&(captures|refers) == 0:
 		return &node{kind: plain, flags: f, expr: rep}
 	case rep.min > 0 && atom.flags&refers == 0:
-		// Only the last time counts: x{m,n} is x{m-1,n-1}x, whose first part need not be divided.
+		// Only the last repetition counts: x{m,n} is x{m-1,n-1}x, whose first part need not be divided.
 		before := &expr{op: opRepeat, sub: rep.sub, min: rep.min - 1, max: rep.max, prefer: rep.prefer}
 		if rep.max > 0 {
 			before.max--

@@ -10,22 +10,22 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// compiler counts what of a tree's memory is not in proportion to its text, while it is made: paths are copied to all
-// conditions below them, and short regular expressions may be large programs.
+// compiler counts the memory of a tree that is not proportional to its text: paths are copied to all conditions below
+// them, and a short regular expression may compile to a large program.
 type compiler struct{ used, most int }
 
 const (
-	// extraPerByte is how many bytes of that there may be for each of the text, extra how many in any case.
+	// A selector may take extra bytes of such memory, plus extraPerByte for each byte of its text.
 	extraPerByte = 8
 	extra        = 1 << 20
-	// instruction is about what one of a regular expression's takes.
+	// instruction is the approximate size of one instruction of a regular expression.
 	instruction = 100
 )
 
 var errLarge = &Error{"invalid_selector", "The selector takes too much memory: its paths are too long for so many " +
 	"conditions below them, or its regular expressions repeat too much."}
 
-// take counts n bytes more.
+// take counts n more bytes.
 func (c *compiler) take(n int) error {
 	if c.used += n; c.used > c.most {
 		return errLarge
@@ -49,8 +49,8 @@ func (c *compiler) expression(text string) (*regexp.Regexp, error) {
 	return regexp.Compile(text)
 }
 
-// compile turns a selector, or a condition under a path, into a tree. Paths are pushed down to the operators, and so
-// are negations: not greater is less or equal, so that a negated condition still wants its field to be there.
+// compile turns a selector, or a condition under a path, into a tree. Paths and negations are pushed down to the
+// operators: not greater becomes less or equal, so that a negated condition still requires its field to exist.
 func (c *compiler) compile(v gjson.Result, path []string, negated bool) (node, error) {
 	if !v.IsObject() {
 		return c.terminal("$eq", v, path, negated)
@@ -72,7 +72,7 @@ func (c *compiler) compile(v gjson.Result, path []string, negated bool) (node, e
 	return combine(list, !negated), nil
 }
 
-// combine joins conditions: all of them or any of them. De Morgan has been applied by the caller.
+// combine joins conditions with and (all) or with or. The caller has applied De Morgan's laws.
 func combine(list []node, all bool) node {
 	if all {
 		return every(list)
@@ -122,7 +122,7 @@ func (c *compiler) compileList(m pair, path []string, negated, all bool) (node, 
 	return combine(list, all), err
 }
 
-// terminal is an operator on the value at path.
+// terminal compiles an operator on the value at path.
 func (c *compiler) terminal(operator string, arg gjson.Result, path []string, negated bool) (node, error) {
 	if negated {
 		if opposite, ok := opposites[operator]; ok {
@@ -144,7 +144,7 @@ var opposites = map[string]string{
 	"$nin": "$in",
 }
 
-// operation makes the condition of an operator.
+// operation returns the condition of an operator.
 func (c *compiler) operation(operator string, arg gjson.Result, negated bool) (condition, error) {
 	switch operator {
 	case "$lt", "$lte", "$eq", "$ne", "$gte", "$gt":
@@ -203,7 +203,7 @@ func badArgument(operator string, arg gjson.Result) *Error {
 	return &Error{"bad_arg", fmt.Sprintf("Bad argument for operator %s: %s", operator, arg.Raw)}
 }
 
-// parsePath cuts a field name at its dots; a backslash before a dot, or before anything else, takes its meaning away.
+// parsePath splits a field name at its dots. A backslash escapes a dot or any other character.
 func parsePath(name string) ([]string, error) {
 	var path []string
 	var part strings.Builder

@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer/collate"
 )
 
-// compare orders two JSON values as views do. What cannot be compared (numbers beyond all bounds) is neither less nor
-// equal.
+// compare compares two JSON values as views do. Values that cannot be compared (numbers beyond all limits) are neither
+// less nor equal.
 func compare(a, b []byte) int {
 	c, err := collate.Compare(a, b)
 	if err != nil {
@@ -21,12 +21,12 @@ func compare(a, b []byte) int {
 	return c
 }
 
-// not turns a condition round that has no opposite of its own.
+// not negates a condition that has no opposite of its own.
 type not struct{ cond condition }
 
 func (n not) holds(v gjson.Result, raw bool) bool { return !n.cond.holds(v, raw) }
 
-// exists(true) wants the value, exists(false) its absence, which field sees.
+// exists is $exists. exists(true) requires a value, which it is given; field handles a missing one.
 type exists bool
 
 func (e exists) holds(gjson.Result, bool) bool { return bool(e) }
@@ -59,8 +59,8 @@ func (c comparison) holds(v gjson.Result, raw bool) bool {
 	return order > 0
 }
 
-// oneOf is $in: the value, or where it is an array one of its elements, is in the list. $nin is its negation; of
-// nothing, nothing is in.
+// oneOf is $in: the value, or an element of it if it is an array, is in the list. $nin is its negation. An empty list
+// contains nothing.
 type oneOf [][]byte
 
 func (list oneOf) holds(v gjson.Result, _ bool) bool {
@@ -84,8 +84,8 @@ func (list oneOf) has(v gjson.Result) bool {
 	return false
 }
 
-// allOf is $all: every value of the list is an element of the array; or the list's only value is that array. An empty
-// list holds for nothing.
+// allOf is $all: every value of the list is an element of the array, or the list's only value is that array. An empty
+// list matches nothing.
 type allOf [][]byte
 
 func (list allOf) holds(v gjson.Result, _ bool) bool {
@@ -123,8 +123,8 @@ func membership(operator string, arg gjson.Result) condition {
 	return allOf(list)
 }
 
-// elements is $elemMatch (one element fulfils the selector), $allMatch (all do, and there is one) and $keyMapMatch (one
-// key of an object does).
+// elements is $elemMatch (one element matches the selector), $allMatch (all elements match, and there is at least one)
+// and $keyMapMatch (one key of an object matches).
 type elements struct {
 	operator string
 	selector node
@@ -184,7 +184,7 @@ func (p prefix) holds(v gjson.Result, _ bool) bool {
 	return v.Type == gjson.String && strings.HasPrefix(v.Str, string(p))
 }
 
-// size is $size, of arrays.
+// size is $size of arrays.
 type size int64
 
 func (n size) holds(v gjson.Result, _ bool) bool {
@@ -199,7 +199,7 @@ func (n size) holds(v gjson.Result, _ bool) bool {
 	return left == 0
 }
 
-// modulo is $mod, of integers.
+// modulo is $mod of integers.
 type modulo struct{ divisor, remainder int64 }
 
 func (m modulo) holds(v gjson.Result, _ bool) bool {
@@ -207,7 +207,7 @@ func (m modulo) holds(v gjson.Result, _ bool) bool {
 	return ok && n%m.divisor == m.remainder
 }
 
-// integer reads a number without a fraction or an exponent: 1.0 is none, as in CouchDB.
+// integer reads a number without a fraction or an exponent. 1.0 is not an integer, as in CouchDB.
 func integer(v gjson.Result) (int64, bool) {
 	if v.Type != gjson.Number {
 		return 0, false
@@ -216,7 +216,7 @@ func integer(v gjson.Result) (int64, bool) {
 	return n, err == nil
 }
 
-// expression is $regex, anywhere in a string.
+// expression is $regex. It matches anywhere in a string.
 type expression struct{ *regexp.Regexp }
 
 func (e expression) holds(v gjson.Result, _ bool) bool {

@@ -2,25 +2,26 @@ package selector
 
 import "github.com/tidwall/gjson"
 
-// Fields is a choice of parts of a document, as `fields` of `_find` and `filter=_selector` make it: paths like those of
-// selectors. It is immutable and safe for concurrent use.
+// Fields is a selection of parts of a document by paths like those of selectors, given as `fields` to `_find` and
+// `filter=_selector`. It is immutable and safe for concurrent use.
 type Fields struct {
 	root choice
 }
 
-// choice is the parts of a value that are chosen: all of it, or some members.
+// choice is the selected part of a value: all of it, or some members.
 type choice struct {
 	whole   bool
-	members []chosen // in the order in which they were named first
+	members []chosen // in the order in which they were first named
 }
 
 type chosen struct {
-	name    string // of a member, or the number of an array's element
-	escaped []byte // the name, as JSON and with a colon
+	name    string // of a member, or the index of an array element
+	escaped []byte // the name as JSON, followed by a colon
 	choice
 }
 
-// ParseFields reads a JSON array of paths. nil without any: all of a document is chosen then. The error is an *Error.
+// ParseFields reads a JSON array of paths. It returns nil for an empty list, which selects the whole document. The
+// error is an *Error.
 func ParseFields(list gjson.Result) (*Fields, error) {
 	if !list.IsArray() {
 		return nil, &Error{"bad_request", "Selector error: fields must be JSON array"}
@@ -60,7 +61,7 @@ func (c *choice) add(path []string) {
 	c.members = append(c.members, m)
 }
 
-// Whole reports whether all of a member of the document is chosen.
+// Whole reports whether a member of the document is selected completely.
 func (f *Fields) Whole(member string) bool {
 	for i := range f.root.members {
 		if f.root.members[i].name == member {
@@ -70,14 +71,14 @@ func (f *Fields) Whole(member string) bool {
 	return false
 }
 
-// Append appends what is chosen of a document, a valid JSON object, as an object. Elements of arrays become members, as
-// in CouchDB.
+// Append appends the selected parts of a document, a valid JSON object, as an object. Elements of arrays become
+// members, as in CouchDB.
 func (f *Fields) Append(dst, doc []byte) []byte {
 	dst, _ = f.root.append(dst, gjson.ParseBytes(doc))
 	return dst
 }
 
-// append appends the chosen part of a value: found says that there is something of it.
+// append appends the selected part of a value. found reports whether the value has any of it.
 func (c *choice) append(dst []byte, v gjson.Result) (_ []byte, found bool) {
 	if c.whole {
 		return append(dst, v.Raw...), true

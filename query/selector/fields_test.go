@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/selector"
 )
 
-// What CouchDB 3.5 shows of the same document; it answers 500 to the two that are malformed.
+// The expected results are those of CouchDB 3.5, except that it answers 500 to the two malformed lists.
 func TestFields_Append(t *testing.T) {
 	const doc = `{"_id":"f","type":"z","a":{"b":1,"c":[{"d":1.50}]},"x.y":2,"n":null}`
 	for fields, want := range map[string]string{

@@ -1,9 +1,9 @@
-// Package selector is Mango: JSON conditions on JSON documents, as CouchDB's `_find` and `filter=_selector` take them.
-// A selector is parsed once and matched against document texts, which are searched, not decoded.
+// Package selector implements Mango: JSON conditions on JSON documents, as CouchDB's `_find` and `filter=_selector`
+// take them. A selector is parsed once and matched against the texts of documents, which are searched, not decoded.
 //
-// Source: CouchDB 3.5's documentation of selectors, and its mango_selector for what that leaves open. Differences:
-// $regex is RE2's language, in which no expression takes exponential time (no look-around, no back references), and
-// $text is refused.
+// It follows CouchDB 3.5's documentation of selectors, and its mango_selector where that is silent. There are two
+// differences: $regex is RE2's language, in which no expression takes exponential time (no look-around, no back
+// references), and $text is refused.
 package selector
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Error says what is wrong with a selector. Name is CouchDB's error name, as `_find` answers it.
+// Error describes what is wrong with a selector. Name is CouchDB's error name in `_find`.
 type Error struct {
 	Name, Reason string
 }
@@ -25,10 +25,10 @@ type Selector struct {
 	extra int
 }
 
-// Extra is the memory in bytes that it takes beside what is in proportion to its text.
+// Extra returns the memory in bytes that the selector takes in addition to memory proportional to its text.
 func (s *Selector) Extra() int { return s.extra }
 
-// Parse reads a selector: a JSON object, already known to be valid JSON of bounded depth. The error is an *Error.
+// Parse reads a selector: a JSON object, known to be valid and of limited depth. The error is an *Error.
 func Parse(text []byte) (*Selector, error) {
 	v := gjson.ParseBytes(text)
 	if !v.IsObject() {
@@ -49,7 +49,7 @@ func Parse(text []byte) (*Selector, error) {
 	return &Selector{root: root, extra: c.used}, nil
 }
 
-// Match reports whether a document, a valid JSON object, fulfils the selector.
+// Match reports whether a document, a valid JSON object, matches the selector.
 func (s *Selector) Match(doc []byte) bool { return s.root.match(gjson.ParseBytes(doc)) }
 
 // node is a part of a selector.
@@ -57,7 +57,7 @@ type node interface {
 	match(v gjson.Result) bool
 }
 
-// every and some are $and and $or. Without any condition both are true, as in CouchDB.
+// every and some are $and and $or. With no conditions both are true, as in CouchDB.
 type every []node
 
 func (all every) match(v gjson.Result) bool {
@@ -80,14 +80,14 @@ func (any some) match(v gjson.Result) bool {
 	return len(any) == 0
 }
 
-// field holds a condition against the value at a path. A document without that value fulfils only {"$exists": false},
-// also where the condition is a negation: {"$not": {"a": 1}} wants an a.
+// field applies a condition to the value at a path. A document without that value matches only {"$exists": false}, even
+// if the condition is negated: {"$not": {"a": 1}} requires an a.
 type field struct {
 	path []string
 	cond condition
 }
 
-// condition is what an operator asks of a value. raw is for _id, which is compared byte by byte.
+// condition is the test of an operator. raw is set for _id, which is compared byte by byte.
 type condition interface {
 	holds(v gjson.Result, raw bool) bool
 }
@@ -103,7 +103,7 @@ func (f *field) match(v gjson.Result) bool {
 	return false
 }
 
-// How a path ends: at a value, at an object without that member, or at something that has no members of that kind.
+// A path ends at a value, at an object without the member, or at a value that has no such members.
 type finding int
 
 const (
@@ -112,7 +112,7 @@ const (
 	nowhere
 )
 
-// resolve follows a path through objects, and by index through arrays.
+// resolve follows a path by name through objects and by index through arrays.
 func resolve(v gjson.Result, path []string) (gjson.Result, finding) {
 	for _, name := range path {
 		switch {
@@ -135,7 +135,7 @@ func resolve(v gjson.Result, path []string) (gjson.Result, finding) {
 	return v, present
 }
 
-// lookup finds the first member of that name.
+// lookup finds the first member of a name.
 func lookup(object gjson.Result, name string) (found gjson.Result, ok bool) {
 	object.ForEach(func(key, value gjson.Result) bool {
 		if key.Str == name {

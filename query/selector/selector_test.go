@@ -18,7 +18,7 @@ var docs = map[string]string{
 	"e": `{"_id":"E"}`,
 }
 
-// Each selector with the documents that fulfil it. CouchDB 3.5 gives the same answers (held against its _find).
+// Each selector with the documents that match it. The expected results were compared with CouchDB 3.5's _find.
 func TestSelector_Match(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`:                                  "abcde",
@@ -28,7 +28,7 @@ func TestSelector_Match(t *testing.T) {
 		`{"n":{"$gt":1,"$lt":3}}`:             "b",
 		`{"n":{"$lte":1}}`:                    "ac",
 		`{"n":{"$ne":1}}`:                     "bcd",
-		`{"$not":{"n":1}}`:                    "bcd", // a negation still wants the field
+		`{"$not":{"n":1}}`:                    "bcd", // a negation still requires the field
 		`{"n":{"$not":{"$gt":1}}}`:            "ac",
 		`{"n":{"$exists":true}}`:              "abcd",
 		`{"n":{"$exists":false}}`:             "e",
@@ -74,7 +74,7 @@ func TestSelector_Match(t *testing.T) {
 		`{"s":{"$not":{"$regex":"^[Oo]slo$"}}}`:                     "cd",
 		`{"s":{"$beginsWith":"Os"}}`:                                "a",
 		`{"s":{"$beginsWith":""}}`:                                  "abcd",
-		`{"s":{"$lt":"oslp","$gt":"Bergen"}}`:                       "ab", // strings as views order them
+		`{"s":{"$lt":"oslp","$gt":"Bergen"}}`:                       "ab", // strings in the order of views
 		`{"_id":{"$lt":"a"}}`:                                       "e",  // ids byte by byte
 		`{"_id":{"$gte":"c"}}`:                                      "cd",
 		`{"$or":[{"n":1},{"s":"Bergen"}]}`:                          "ac",
@@ -145,7 +145,7 @@ func TestParse_Refuses(t *testing.T) {
 	}
 }
 
-// FuzzParse: no selector brings the matcher down.
+// FuzzParse checks that no selector makes the matcher panic.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{"a":{"$elemMatch":{"$not":{"b":{"$in":[1]}}}}}`, `{"$nor":[{"o.x":{"$regex":"a|b"}}]}`,
 		`{"list":{"$all":[[1]]}}`, `{"a":{"$keyMapMatch":{}}}`} {
@@ -165,7 +165,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A selector whose tree would take far more memory than its text is refused, not compiled.
+// A selector whose tree would take far more memory than its text is refused before it is compiled.
 func TestParse_Large(t *testing.T) {
 	numbered := func(n int, format string) string {
 		list := make([]string, n)

@@ -1,5 +1,5 @@
-// Package sqlstate holds the error that the whole query gateway speaks, and the codes it uses: PostgreSQL 15, Appendix
-// A. Which code a fault has is decided where it is found; package pgwire sends it.
+// Package sqlstate defines the error type of the SQL gateway and the error codes in use (PostgreSQL 15, Appendix A).
+// The code that finds a fault chooses its SQLSTATE; package pgwire sends it.
 package sqlstate
 
 import (
@@ -11,7 +11,7 @@ import (
 // Code is a five-character SQLSTATE.
 type Code string
 
-// The codes in use.
+// The codes that Divan uses.
 const (
 	Warning                   Code = "01000"
 	FeatureNotSupported       Code = "0A000"
@@ -93,10 +93,10 @@ type Error struct {
 	Message string // lower case, no full stop, as PostgreSQL writes it
 	Detail  string
 	Hint    string
-	// Pos is the offset in bytes of the error in the text of the query, plus one; 0 means that there is none. The wire
-	// counts characters: package query converts.
+	// Pos is the byte offset of the error in the text of the query plus one; 0 means no position. The protocol counts
+	// characters: package query converts.
 	Pos int
-	Err error // cause, for the log only
+	Err error // the cause, for the log only
 }
 
 func (e *Error) Error() string {
@@ -108,7 +108,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// New makes an Error.
+// New returns an Error.
 func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -133,13 +133,13 @@ func (e *Error) WithDetail(format string, args ...any) *Error {
 	return e
 }
 
-// Unsupported is the refusal of something that PostgreSQL can do and this gateway cannot.
+// Unsupported returns the error for something that PostgreSQL supports and Divan does not.
 func Unsupported(offset int, hint, format string, args ...any) *Error {
 	return (&Error{Code: FeatureNotSupported, Message: fmt.Sprintf(format, args...), Hint: hint}).At(offset)
 }
 
-// From returns err as an *Error: itself if its chain has one, a cancellation for a context's end, else an internal
-// error.
+// From returns err as an *Error: the one in its chain if there is one, a cancellation if a context ended, otherwise an
+// internal error.
 func From(err error) *Error {
 	var e *Error
 	switch {
@@ -153,7 +153,8 @@ func From(err error) *Error {
 	return &Error{Code: InternalError, Message: "internal error: " + err.Error(), Err: err}
 }
 
-// Locate gives err the position of offset if it is an *Error that has none, on a copy: errors of constants are shared.
+// Locate returns err with a position if it is an *Error without one. It copies the error, because the errors of
+// constants are shared.
 func Locate(err error, offset int) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Pos != 0 || offset < 0 {

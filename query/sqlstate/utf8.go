@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// CheckUTF8 fails for a text that is not UTF-8, or that has a zero byte, and shows the bytes as PostgreSQL does.
+// CheckUTF8 returns an error if text is not UTF-8 or contains a zero byte. The error shows the bytes as PostgreSQL's
+// does.
 func CheckUTF8(text string) error {
 	if strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) {
 		return nil
@@ -15,7 +16,7 @@ func CheckUTF8(text string) error {
 	if i := firstInvalid(text); i >= 0 && (at < 0 || i < at) {
 		at = i
 	}
-	// All that the first byte says belong to the character, as far as they are there.
+	// Show all bytes that the first byte says belong to the character, as far as they exist.
 	n := 1
 	switch c := text[at]; {
 	case c >= 0xf0 && c < 0xf8:
@@ -33,7 +34,7 @@ func CheckUTF8(text string) error {
 		strings.Join(shown, " "))
 }
 
-// firstInvalid is where the first byte stands that begins no character of UTF-8, -1 for nowhere.
+// firstInvalid returns the index of the first byte that does not begin a UTF-8 character, or -1.
 func firstInvalid(text string) int {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])

@@ -10,10 +10,10 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// maxArrayItems bounds what the head of a binary array may announce.
+// maxArrayItems limits the number of items that the header of a binary array may announce.
 const maxArrayItems = 1 << 20
 
-// AppendBinary adds the binary form of a value that is not NULL.
+// AppendBinary appends the binary form of a value that is not NULL.
 func AppendBinary(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 	be := binary.BigEndian
 	if IsOid(typ) {
@@ -35,7 +35,7 @@ func AppendBinary(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 	case Numeric:
 		return appendNumericBinary(dst, d.Decimal()), nil
 	case JSONB, JSONPathType:
-		dst = append(dst, 1) // the version of the binary form of both
+		dst = append(dst, 1) // the version of the binary form, the same for both types
 		return append(dst, d.S...), nil
 	case Bytea:
 		return append(dst, d.S...), nil
@@ -111,13 +111,16 @@ func appendSized(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 	return dst, err
 }
 
-// Signs of a binary numeric.
+// Sign words of a binary numeric.
 const (
 	numericNeg    = 0x4000
 	numericNaN    = 0xC000
 	numericPosInf = 0xD000
 	numericNegInf = 0xF000
 )
+
+// infinityScale is what PostgreSQL sends as the scale of infinity: a bit of its sign word.
+const infinityScale = 0x20
 
 // appendNumericBinary writes digits in base 10000 (numeric_send).
 func appendNumericBinary(dst []byte, d *Decimal) []byte {
@@ -133,10 +136,10 @@ func appendNumericBinary(dst []byte, d *Decimal) []byte {
 		head(0, 0, numericNaN, 0)
 		return dst
 	case posInf:
-		head(0, 0, numericPosInf, 0)
+		head(0, 0, numericPosInf, infinityScale)
 		return dst
 	case negInf:
-		head(0, 0, numericNegInf, 0)
+		head(0, 0, numericNegInf, infinityScale)
 		return dst
 	}
 	sign := uint16(0)
@@ -174,7 +177,7 @@ func badBinary(typ OID) error {
 	return sqlstate.New(sqlstate.InvalidBinaryFormat, "incorrect binary data format for type %s", NameOf(typ))
 }
 
-// ParseBinary reads the binary form of a type.
+// ParseBinary reads the binary form of a value of a type.
 func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 	be := binary.BigEndian
 	size := func(n int) bool { return len(b) == n }
@@ -271,7 +274,7 @@ func parseNumericBinary(b []byte) (Datum, error) {
 		d.coef.Mul(&d.coef, base)
 		d.coef.Add(&d.coef, big.NewInt(int64(digit)))
 	}
-	// The last digit stands for 10000^(weight-n+1).
+	// The last digit is worth 10000^(weight-n+1).
 	exp := 4 * (weight - n + 1)
 	if exp >= 0 {
 		if exp > maxNumericDigits {

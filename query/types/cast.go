@@ -2,18 +2,20 @@ package types
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// Context says when a cast happens by itself (pg_cast.castcontext).
+// Context says where a cast is applied implicitly (pg_cast.castcontext).
 type Context uint8
 
-// Contexts from the narrowest to the widest.
+// The contexts, from the narrowest to the widest.
 const (
 	Implicit Context = iota
 	Assignment
@@ -21,8 +23,7 @@ const (
 	NoCast
 )
 
-// CastContext tells in which context a value of one type turns into another, as pg_cast does for the types that are
-// here.
+// CastContext returns the context in which a value of one type is cast to another, as in pg_cast.
 func CastContext(from, to OID) Context {
 	switch {
 	case from == to, from == Unknown:
@@ -37,7 +38,7 @@ func CastContext(from, to OID) Context {
 	}
 	switch {
 	case IsString(to):
-		// Everything has a text form.
+		// Every type has a text form.
 		if IsString(from) {
 			return Implicit
 		}
@@ -84,12 +85,12 @@ var castTable = map[[2]OID]Context{
 	{Int2Vector, Int2Array}: Implicit, {OidVector, OidArray}: Implicit,
 }
 
-// CannotCast is the error for a cast that does not exist.
+// CannotCast returns the error for a cast that does not exist.
 func CannotCast(from, to OID) *sqlstate.Error {
 	return sqlstate.New(sqlstate.CannotCoerce, "cannot cast type %s to %s", NameOf(from), NameOf(to))
 }
 
-// Cast turns a value of one type into another. mod is the type modifier, -1 for none. NULL stays NULL.
+// Cast converts a value from one type to another. mod is the type modifier, -1 for none. NULL stays NULL.
 func Cast(d Datum, from, to OID, mod int32, env *Env) (Datum, error) {
 	if d.IsNull() {
 		return d, nil
@@ -151,7 +152,7 @@ func convert(d Datum, from, to OID, env *Env) (Datum, error) {
 			return jsonToBool(d.S)
 		}
 	case IsJSON(to) && d.K == KJSON:
-		return NewJSONText(jsonText(d, JSONB)), nil // to jsonb, or the text of one
+		return NewJSONText(jsonText(d, JSONB)), nil // to jsonb, or the text of a jsonb
 	case to == Time || to == TimeTZ:
 		return toClock(d, from, to, env)
 	case to == Interval && d.K == KClock:
@@ -168,7 +169,7 @@ func castArray(d Datum, to OID, env *Env) (Datum, error) {
 	elem := ElemOf(to)
 	a := d.Array()
 	if elem == 0 || elem == a.Elem {
-		return d, nil // an int2vector goes on counting from 0
+		return d, nil // an int2vector keeps its lower bound 0
 	}
 	items := make([]Datum, len(a.Items))
 	for i, it := range a.Items {
@@ -182,7 +183,7 @@ func castArray(d Datum, to OID, env *Env) (Datum, error) {
 	return out, nil
 }
 
-// toNumber converts between numbers, from booleans and from jsonb.
+// toNumber converts numbers, booleans and jsonb to a numeric type.
 func toNumber(d Datum, from, to OID) (Datum, error) {
 	if d.K == KJSON {
 		if JSONKindOf(d.S) != JSONNumber {
@@ -207,7 +208,11 @@ func toNumber(d Datum, from, to OID) (Datum, error) {
 			f = float64(d.I)
 		case KNumeric:
 			f = d.Decimal().Float64()
-			if math.IsInf(f, 0) && d.Decimal().special == finite {
+			narrow := float64(float32(f))
+			if to == Float8 {
+				narrow = f
+			}
+			if d.Decimal().special == finite && (math.IsInf(narrow, 0) || narrow == 0 && d.Decimal().coef.Sign() != 0) {
 				return Null, sqlstate.New(sqlstate.NumericOutOfRange, "\"%s\" is out of range for type %s",
 					d.Decimal().String(), NameOf(to))
 			}
@@ -284,7 +289,7 @@ func jsonToBool(s string) (Datum, error) {
 	return Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot cast jsonb %s to type boolean", JSONKindOf(s))
 }
 
-// cutRunes is a text without what comes behind so many characters.
+// cutRunes returns the first n characters of a text.
 func cutRunes(s string, n int) string {
 	for i := range s {
 		if n == 0 {
@@ -295,13 +300,27 @@ func cutRunes(s string, n int) string {
 	return s
 }
 
-// applyMod cuts strings and rounds numbers to the modifier of their type.
+// applyMod cuts strings and rounds numbers to a type modifier.
 func applyMod(d Datum, typ OID, mod int32) (Datum, error) {
+	if elem := ElemOf(typ); elem != 0 && d.K == KArray {
+		a := *d.Array()
+		a.Items = slices.Clone(a.Items)
+		for i, it := range a.Items {
+			if it.IsNull() {
+				continue
+			}
+			var err error
+			if a.Items[i], err = applyMod(it, elem, mod); err != nil {
+				return Null, err
+			}
+		}
+		return Datum{K: KArray, p: unsafe.Pointer(&a)}, nil
+	}
 	switch typ {
 	case VarChar, BPChar:
 		n := int(mod) - 4
 		if typ == BPChar {
-			// Of a text that is too long the rest is cut off; the blanks come behind it.
+			// A longer text is cut; a shorter one is padded with blanks.
 			d = NewPadded(cutRunes(d.padded(), n))
 			d.I = int64(n - utf8.RuneCountInString(d.S))
 			return d, nil

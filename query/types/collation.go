@@ -10,17 +10,18 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// Collation is an order of texts that a statement names. All are deterministic, as those that PostgreSQL comes with
-// are: only texts of the same bytes are equal, so that equality, grouping and DISTINCT need no collation.
+// Collation is a sort order of texts that a statement names. All are deterministic, like the ones that come with
+// PostgreSQL: texts are equal only if their bytes are, so equality, grouping and DISTINCT do not depend on the
+// collation.
 type Collation struct {
 	Name  string
-	order *collate.LocaleOrder // nil for the order of bytes
+	order *collate.LocaleOrder // nil for byte order
 }
 
-// Bytes says that texts sort by their bytes, which is also what an expression without a collation does.
+// Bytes reports whether texts sort by their bytes, as they do in an expression without a collation.
 func (c *Collation) Bytes() bool { return c == nil || c.order == nil }
 
-// Compare orders two texts: -1, 0 or 1.
+// Compare returns -1, 0 or 1 for two texts.
 func (c *Collation) Compare(a, b string) int {
 	if c.Bytes() {
 		return strings.Compare(a, b)
@@ -28,7 +29,7 @@ func (c *Collation) Compare(a, b string) int {
 	return c.order.Compare(a, b)
 }
 
-// CompareCollated is Compare under a collation, which matters to texts alone.
+// CompareCollated compares two values, texts by the collation c.
 func CompareCollated(a, b Datum, c *Collation) (int, error) {
 	if !c.Bytes() && a.K == KText && b.K == KText {
 		return c.order.Compare(a.S, b.S), nil
@@ -36,13 +37,13 @@ func CompareCollated(a, b Datum, c *Collation) (int, error) {
 	return Compare(a, b)
 }
 
-// icuSuffix ends the names of PostgreSQL's collations of a locale.
+// icuSuffix ends the names of PostgreSQL's ICU collations.
 const icuSuffix = "-x-icu"
 
-// byteCollations are the names of the order of bytes, which is the default.
+// byteCollations holds the names of the byte order, which is the default.
 var byteCollations = map[string]*Collation{}
 
-// collations are those in use, by name: opening one reads tables.
+// collations caches the collations in use by name, because opening one reads tables.
 var collations sync.Map
 
 func init() {
@@ -51,9 +52,9 @@ func init() {
 	}
 }
 
-// FindCollation finds a collation: "default", "C" and the like, or a locale of ICU, as "sv-x-icu", also with options:
-// "en-u-kn-true-x-icu" or "en-u-kn-true". It is an error with PostgreSQL's code when there is none, and 0A000 for one
-// whose order cannot be had exactly.
+// FindCollation finds a collation by name: "default", "C" and the other names of the byte order, or an ICU locale such
+// as "sv-x-icu", also with options: "en-u-kn-true-x-icu" or "en-u-kn-true". For an unknown name it returns PostgreSQL's
+// error, and 0A000 for a collation whose order cannot be reproduced exactly.
 func FindCollation(name string) (*Collation, error) {
 	if c := byteCollations[name]; c != nil {
 		return c, nil
@@ -76,30 +77,31 @@ func FindCollation(name string) (*Collation, error) {
 	}
 	c := &Collation{Name: name, order: order}
 	if strings.Contains(tag, "-u-") {
-		return c, nil // whoever asks chooses how many of these there are
+		return c, nil // not cached: clients choose the options, so their number is not limited
 	}
 	kept, _ := collations.LoadOrStore(name, c)
 	return kept.(*Collation), nil
 }
 
-// NoCollation is PostgreSQL's error for a name that is not there.
+// NoCollation returns PostgreSQL's error for an unknown collation.
 func NoCollation(name string) *sqlstate.Error {
 	return sqlstate.New(sqlstate.UndefinedObject, `collation %q for encoding "UTF8" does not exist`, name)
 }
 
-// CollationRow is a collation as pg_collation has it.
+// CollationRow is a collation as listed in pg_collation.
 type CollationRow struct {
 	OID    int
 	Name   string
-	Locale string // "" for the order of bytes
+	Locale string // "" for byte order
 }
 
-// firstCollationOID is below what the catalogue gives to other things that come with the server.
+// firstCollationOID is the OID of ucs_basic; the locales follow. The catalogue numbers other built-in objects from
+// above that range.
 const firstCollationOID = 12000
 
-// Collations lists the collations by OID.
+// Collations returns the collations by OID.
 var Collations = sync.OnceValue(func() []CollationRow {
-	// ucs_basic and the locales have numbers of their own.
+	// ucs_basic and the locales are numbered separately.
 	out := []CollationRow{{100, "default", ""}, {950, "C", ""}, {951, "POSIX", ""}}
 	supported, refused := collate.Locales()
 	all := slices.Concat(supported, refused)

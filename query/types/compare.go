@@ -9,11 +9,12 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// Compare orders two values of one representation, neither NULL. Numbers of different representations compare by value.
+// Compare compares two values of one representation, neither NULL. Numbers of different representations compare by
+// value.
 func Compare(a, b Datum) (int, error) { return CompareStepping(a, b, nil) }
 
-// CompareStepping is Compare for values that may be long. It calls step with the number of bytes it has read since the
-// last call, and ends with its error.
+// CompareStepping is Compare for values that may be long. It calls step with the number of bytes read since the last
+// call and returns its error.
 func CompareStepping(a, b Datum, step Step) (int, error) {
 	if a.K != b.K {
 		return compareMixed(a, b)
@@ -31,17 +32,19 @@ func CompareStepping(a, b Datum, step Step) (int, error) {
 		return sortJSON(a.S, b.S, step)
 	case KInterval:
 		return a.Span().Cmp(b.Span()), nil
-	case KArray, KRecord:
+	case KArray:
 		c, err := compareItems(a.Array().Items, b.Array().Items, step)
-		if c == 0 && err == nil && a.K == KArray && len(a.Array().Items) > 0 {
+		if c == 0 && err == nil && len(a.Array().Items) > 0 {
 			c = cmp.Compare(a.Array().Lower, b.Array().Lower)
 		}
 		return c, err
+	case KRecord:
+		return compareRecords(a.Array(), b.Array(), step)
 	}
 	return 0, nil
 }
 
-// compareFloat puts NaN last and equal to itself.
+// compareFloat sorts NaN last and equal to itself.
 func compareFloat(a, b float64) int {
 	switch {
 	case math.IsNaN(a) && math.IsNaN(b):
@@ -56,22 +59,46 @@ func compareFloat(a, b float64) int {
 
 func compareItems(a, b []Datum, step Step) (int, error) {
 	for i := range min(len(a), len(b)) {
-		if err := step.took(itemBytes); err != nil {
-			return 0, err
-		}
-		switch x, y := a[i].IsNull(), b[i].IsNull(); {
-		case x && y:
-			continue
-		case x:
-			return 1, nil
-		case y:
-			return -1, nil
-		}
-		if c, err := CompareStepping(a[i], b[i], step); err != nil || c != 0 {
+		if c, err := compareItem(a[i], b[i], step); err != nil || c != 0 {
 			return c, err
 		}
 	}
 	return cmp.Compare(len(a), len(b)), nil
+}
+
+// compareItem puts NULL last and equal to itself.
+func compareItem(a, b Datum, step Step) (int, error) {
+	if err := step.took(itemBytes); err != nil {
+		return 0, err
+	}
+	switch x, y := a.IsNull(), b.IsNull(); {
+	case x && y:
+		return 0, nil
+	case x:
+		return 1, nil
+	case y:
+		return -1, nil
+	}
+	return CompareStepping(a, b, step)
+}
+
+// compareRecords compares field by field. Fields of different types do not compare, nor does the end of one record with
+// a field of the other, but only where the fields before them are equal (record_cmp in PostgreSQL's rowtypes.c).
+func compareRecords(a, b *Array, step Step) (int, error) {
+	for i := range min(len(a.Items), len(b.Items)) {
+		if x, y := a.Types[i], b.Types[i]; x != y {
+			return 0, sqlstate.New(sqlstate.DatatypeMismatch,
+				"cannot compare dissimilar column types %s and %s at record column %d", NameOf(x), NameOf(y), i+1)
+		}
+		if c, err := compareItem(a.Items[i], b.Items[i], step); err != nil || c != 0 {
+			return c, err
+		}
+	}
+	if len(a.Items) != len(b.Items) {
+		return 0, sqlstate.New(sqlstate.DatatypeMismatch,
+			"cannot compare record types with different numbers of columns")
+	}
+	return 0, nil
 }
 
 func compareMixed(a, b Datum) (int, error) {
@@ -101,8 +128,8 @@ func asFloat(d Datum) (float64, bool) {
 	return 0, false
 }
 
-// Step is called by what may take long, with how many bytes it has read since the last call. Its error ends the work.
-// Nil is no step.
+// Step is called during long operations with the number of bytes read since the last call. An error ends the operation.
+// Step may be nil.
 type Step func(n int) error
 
 func (s Step) took(n int) error {
@@ -112,11 +139,11 @@ func (s Step) took(n int) error {
 	return s(n)
 }
 
-// itemBytes is what a short item counts as.
+// itemBytes is the number of bytes that a short item counts as.
 const itemBytes = 16
 
-// AppendHash adds bytes that are the same for two values of one type exactly when Compare finds them equal; NULL equals
-// NULL.
+// AppendHash appends bytes that are equal for two values of one type exactly if Compare finds the values equal. NULL
+// equals NULL.
 func AppendHash(dst []byte, d Datum, step Step) ([]byte, error) {
 	dst = append(dst, byte(d.K))
 	switch d.K {
@@ -125,7 +152,7 @@ func AppendHash(dst []byte, d Datum, step Step) ([]byte, error) {
 	case KFloat:
 		f := d.Float()
 		if f == 0 {
-			f = 0 // no negative zero
+			f = 0 // turn -0 into 0
 		}
 		if math.IsNaN(f) {
 			f = math.NaN()

@@ -9,17 +9,17 @@ import (
 // Kind is the representation of a Datum.
 type Kind uint8
 
-// Representations. Several types share one: the type is known to the expression, not to the value.
+// Representations. Several types share one: the type is a property of the expression, not of the value.
 const (
 	KNull       Kind = iota
 	KBool            // I is 0 or 1
 	KInt             // I; reg types also keep their name in S
-	KFloat           // I holds the bits
+	KFloat           // I holds the bits of the float
 	KNumeric         // N
-	KText            // S, and behind it the I blanks of a char(n), which count for nothing but when it is shown
+	KText            // S, followed by I blanks of a char(n), which matter only for display
 	KBytes           // S
-	KJSON            // S, a valid JSON text as it came
-	KTime            // I, microseconds since 2000-01-01 00:00:00 UTC (timestamp: as if it were UTC)
+	KJSON            // S, a valid JSON text as received
+	KTime            // I, microseconds since 2000-01-01 00:00:00 UTC (timestamp: as if in UTC)
 	KDate            // I, days since 2000-01-01
 	KInterval        // V
 	KArray           // A
@@ -28,29 +28,29 @@ const (
 	KZonedClock      // I, see NewZonedClock
 )
 
-// Datum is one value. The zero Datum is NULL. What it points to is shared and never written to.
+// Datum is one value. The zero Datum is NULL. Memory it points to is shared and must not be changed.
 type Datum struct {
 	K Kind
 	I int64
 	S string
-	p unsafe.Pointer // *Decimal, *Array or *Span, by K
+	p unsafe.Pointer // *Decimal, *Array or *Span, depending on K
 }
 
 // Array is a one-dimensional array or a record.
 type Array struct {
 	Elem  OID
 	Types []OID // of a record
-	// Names are those of a record's fields; nil where they are f1, f2 and so on.
+	// Names are the names of a record's fields; nil means f1, f2 and so on.
 	Names []string
 	Items []Datum
-	// Lower is the lower bound, 1 but for int2vector and oidvector.
+	// Lower is the lower bound: 1, except 0 for int2vector and oidvector.
 	Lower int
 }
 
 // Null is the null value.
 var Null = Datum{}
 
-// NewBool and the others make a Datum of their kind.
+// NewBool returns a boolean.
 func NewBool(b bool) Datum {
 	if b {
 		return Datum{K: KBool, I: 1}
@@ -58,22 +58,22 @@ func NewBool(b bool) Datum {
 	return Datum{K: KBool}
 }
 
-// NewInt makes an integer of any width, or an OID.
+// NewInt returns an integer of any width, or an OID.
 func NewInt(i int64) Datum { return Datum{K: KInt, I: i} }
 
-// NewFloat makes a float4 or float8.
+// NewFloat returns a float4 or float8.
 func NewFloat(f float64) Datum { return Datum{K: KFloat, I: int64(math.Float64bits(f))} }
 
-// NewText makes a value of a string type.
+// NewText returns a value of a string type.
 func NewText(s string) Datum { return Datum{K: KText, S: s} }
 
-// NewPadded makes a char(n) of a text. The blanks at its end are kept apart.
+// NewPadded returns a char(n). Trailing blanks of s are stored as a count.
 func NewPadded(s string) Datum {
 	text := strings.TrimRight(s, " ")
 	return Datum{K: KText, S: text, I: int64(len(s) - len(text))}
 }
 
-// padded is the text of a KText with its blanks.
+// padded returns the text of a KText with its blanks.
 func (d Datum) padded() string {
 	if d.I == 0 {
 		return d.S
@@ -81,10 +81,10 @@ func (d Datum) padded() string {
 	return d.S + strings.Repeat(" ", int(d.I))
 }
 
-// NewBytes makes a bytea.
+// NewBytes returns a bytea.
 func NewBytes(b []byte) Datum { return Datum{K: KBytes, S: string(b)} }
 
-// NewJSON makes a json or jsonb of valid JSON text, which is not to be written to any more: it is not copied.
+// NewJSON returns a json or jsonb. raw must be valid JSON; it is not copied and must not be changed afterwards.
 func NewJSON(raw []byte) Datum {
 	return Datum{K: KJSON, S: unsafe.String(unsafe.SliceData(raw), len(raw))}
 }
@@ -92,55 +92,55 @@ func NewJSON(raw []byte) Datum {
 // NewJSONText is NewJSON for a string.
 func NewJSONText(s string) Datum { return Datum{K: KJSON, S: s} }
 
-// NewNumeric makes a numeric.
+// NewNumeric returns a numeric.
 func NewNumeric(d *Decimal) Datum { return Datum{K: KNumeric, p: unsafe.Pointer(d)} }
 
-// NewTime makes a timestamp or timestamptz of microseconds since 2000.
+// NewTime returns a timestamp or timestamptz of microseconds since 2000.
 func NewTime(micros int64) Datum { return Datum{K: KTime, I: micros} }
 
-// NewClock makes a time of microseconds since midnight.
+// NewClock returns a time of microseconds since midnight.
 func NewClock(micros int64) Datum { return Datum{K: KClock, I: micros} }
 
-// NewDate makes a date of days since 2000.
+// NewDate returns a date of days since 2000.
 func NewDate(days int64) Datum { return Datum{K: KDate, I: days} }
 
-// NewInterval makes an interval.
+// NewInterval returns an interval.
 func NewInterval(s Span) Datum { return Datum{K: KInterval, p: unsafe.Pointer(&s)} }
 
-// NewArray makes an array with lower bound 1.
+// NewArray returns an array with lower bound 1.
 func NewArray(elem OID, items []Datum) Datum {
 	return Datum{K: KArray, p: unsafe.Pointer(&Array{Elem: elem, Items: items, Lower: 1})}
 }
 
-// NewVector makes an int2vector or oidvector, which count from 0.
+// NewVector returns an int2vector or oidvector, whose lower bound is 0.
 func NewVector(elem OID, items []Datum) Datum {
 	return Datum{K: KArray, p: unsafe.Pointer(&Array{Elem: elem, Items: items, Lower: 0})}
 }
 
-// NewRecord makes a record, with names as in Array.
+// NewRecord returns a record; see Array for names.
 func NewRecord(types []OID, names []string, items []Datum) Datum {
 	return Datum{K: KRecord, p: unsafe.Pointer(&Array{Types: types, Names: names, Items: items, Lower: 1})}
 }
 
-// IsNull says that d is NULL.
+// IsNull reports whether d is NULL.
 func (d Datum) IsNull() bool { return d.K == KNull }
 
-// True says that d is the boolean true, as a WHERE clause wants it.
+// True reports whether d is the boolean true, as a WHERE clause requires.
 func (d Datum) True() bool { return d.K == KBool && d.I != 0 }
 
-// Float is the value of a KFloat.
+// Float returns the value of a KFloat.
 func (d Datum) Float() float64 { return math.Float64frombits(uint64(d.I)) }
 
-// Decimal is the value of a KNumeric.
+// Decimal returns the value of a KNumeric.
 func (d Datum) Decimal() *Decimal { return (*Decimal)(d.p) }
 
-// Array is the value of a KArray or KRecord.
+// Array returns the value of a KArray or KRecord.
 func (d Datum) Array() *Array { return (*Array)(d.p) }
 
-// Span is the value of a KInterval.
+// Span returns the value of a KInterval.
 func (d Datum) Span() Span { return *(*Span)(d.p) }
 
-// Size estimates the memory that d holds, in bytes, for the bound on sorting and grouping.
+// Size estimates the memory that d holds in bytes, for the limits of sorting and grouping.
 func (d Datum) Size() int64 {
 	n := int64(unsafe.Sizeof(d)) + int64(len(d.S))
 	switch d.K {
@@ -156,7 +156,7 @@ func (d Datum) Size() int64 {
 	return n
 }
 
-// Large is about how many bytes d takes when they are worth counting one by one, else 0.
+// Large returns the approximate memory of d in bytes if it is large enough to be counted individually, otherwise 0.
 func (d Datum) Large() int64 {
 	const worth = 4 << 10
 	n := int64(len(d.S))

@@ -6,17 +6,18 @@ import (
 	"github.com/divandb/divan/query/datetime"
 )
 
-// Env is what text forms depend on in a session.
+// Env holds the session settings that text forms depend on.
 type Env struct {
 	// Location is the session's time zone; nil is UTC.
 	Location *time.Location
 	// ByteaEscape selects bytea_output = escape.
 	ByteaEscape bool
-	// DateOrder is how 1/2/2024 is read: "MDY", which "" is too, "DMY", or "YMD", in which it is no date.
+	// DateOrder is how 1/2/2024 is read: "MDY" (also ""), "DMY", or "YMD", which refuses it.
 	DateOrder string
 	// IntervalStyle is PostgreSQL's setting; "" is postgres.
 	IntervalStyle string
-	// LooseJSON reads what is compared with a jsonb: a text that is not valid JSON is the string that it spells.
+	// LooseJSON is set when a text is read for a comparison with a jsonb: a text that is not valid JSON stands for the
+	// JSON string of its characters.
 	LooseJSON bool
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// oids are the types whose values clients send.
+// oids lists the types whose values clients send.
 var oids = []types.OID{
 	types.Bool, types.Bytea, types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric, types.Text,
 	types.Date, types.Time,
@@ -15,7 +15,7 @@ var oids = []types.OID{
 	types.NumericArray, types.DateArray,
 }
 
-// sizes fails where a value is longer in a form than its size says.
+// sizes fails if a form of a value is longer than its computed size.
 func sizes(t *testing.T, d types.Datum, oid types.OID) {
 	t.Helper()
 	check := func(form string, got []byte, bound int64) {
@@ -35,7 +35,7 @@ func sizes(t *testing.T, d types.Datum, oid types.OID) {
 	}
 }
 
-// FuzzText: a value that is read from text is written as a text that means the same.
+// FuzzText checks that a value read from text is written as a text that reads as an equal value.
 func FuzzText(f *testing.F) {
 	for i, s := range []string{
 		"t", `\xdeadbeef`, "-32768", "1e400", "NaN", "1.50e-3", "x", "2024-02-30", "24:00:00", "infinity",
@@ -44,7 +44,7 @@ func FuzzText(f *testing.F) {
 	} {
 		f.Add(s, byte(i))
 	}
-	f.Add("100000", byte('\u00e9')) // seconds of an interval: more than a day
+	f.Add("100000", byte('\u00e9')) // seconds of an interval that are more than a day
 	f.Fuzz(func(t *testing.T, text string, kind byte) {
 		oid := oids[int(kind)%len(oids)]
 		d, err := types.ParseText(text, oid, nil)
@@ -63,14 +63,15 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// FuzzBinary: a value that is read from binary is written as it came, or at least as one that means the same.
+// FuzzBinary checks that a value read from its binary form is written in the same form, or in one that reads as an
+// equal value.
 func FuzzBinary(f *testing.F) {
 	for i := range oids {
 		f.Add([]byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 25, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 'x'}, byte(i))
 		f.Add([]byte{0, 1, 0, 0, 0, 0, 0, 0, 0, 1}, byte(i))
 		f.Add([]byte{1, '{', '}'}, byte(i))
 	}
-	f.Add([]byte("00001100\xb2000\xb2001"), byte('e')) // the longest text of an interval, but for one digit
+	f.Add([]byte("00001100\xb2000\xb2001"), byte('e')) // the longest text of an interval except for one digit
 	f.Fuzz(func(t *testing.T, b []byte, kind byte) {
 		oid := oids[int(kind)%len(oids)]
 		d, err := types.ParseBinary(b, oid, nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 )
 
-// Reading JSON text in place. The texts are valid: they were checked where they came in (a document at its write, a
-// literal at its cast), so that the scanner only has to find its way.
+// The functions below read JSON text in place. The texts are known to be valid, because they were checked when they
+// arrived (a document when it was written, a literal when it was cast), so the scanner does not check them again.
 
 // JSONKind is the type of a JSON value.
 type JSONKind byte
@@ -42,7 +42,7 @@ func (k JSONKind) String() string {
 	return "object"
 }
 
-// JSONKindOf tells the type of a JSON text.
+// JSONKindOf returns the type of a JSON text.
 func JSONKindOf(s string) JSONKind {
 	i := jsontext.SkipSpace(s, 0)
 	if i >= len(s) {
@@ -57,17 +57,16 @@ func JSONKindOf(s string) JSONKind {
 	return JSONNumber
 }
 
-// JSONCursor walks the members of an object or the elements of an array. The zero value is at the end.
+// JSONCursor iterates over the members of an object or the elements of an array. The zero value is at the end.
 type JSONCursor struct {
 	s      string
 	at     int
-	sorted []rawMember // those that are left, where they do not come in the order of the text
+	sorted []rawMember // the remaining members, if they are not in the order of the text
 }
 
 type rawMember struct{ key, value string }
 
-// NewJSONCursor starts at the first member or element of a value that is an object or an array, as the caller has found
-// out.
+// NewJSONCursor returns a cursor at the first member or element. s must be an object or an array.
 func NewJSONCursor(s string) JSONCursor {
 	return JSONCursor{s: s, at: jsontext.SkipSpace(s, jsontext.SkipSpace(s, 0)+1)}
 }
@@ -98,7 +97,7 @@ func (c *JSONCursor) Element() (value string, ok bool) {
 	return c.value(), true
 }
 
-// value takes a value and the comma behind it.
+// value reads a value and the comma after it.
 func (c *JSONCursor) value() string {
 	end := skipValue(c.s, c.at)
 	v := c.s[c.at:end]
@@ -110,7 +109,7 @@ func (c *JSONCursor) value() string {
 	return v
 }
 
-// JSONMembers calls f with the raw key (a JSON string) and the raw value of every member, until f answers false.
+// JSONMembers calls f with the raw key (a JSON string) and the raw value of every member until f returns false.
 func JSONMembers(s string, f func(key, value string) bool) {
 	if JSONKindOf(s) != JSONObject {
 		return
@@ -120,7 +119,7 @@ func JSONMembers(s string, f func(key, value string) bool) {
 	}
 }
 
-// JSONElements calls f with every raw element of an array, until f answers false.
+// JSONElements calls f with every raw element of an array until f returns false.
 func JSONElements(s string, f func(value string) bool) {
 	if JSONKindOf(s) != JSONList {
 		return
@@ -130,7 +129,7 @@ func JSONElements(s string, f func(value string) bool) {
 	}
 }
 
-// JSONField is the operator -> with a text: the member of an object, the last one of that name as in jsonb.
+// JSONField is the operator -> with a text. It returns the member of that name; of several the last, as in jsonb.
 func JSONField(s, name string) (value string, found bool) {
 	JSONMembers(s, func(k, v string) bool {
 		if jsonStringIs(k, name) {
@@ -141,7 +140,7 @@ func JSONField(s, name string) (value string, found bool) {
 	return value, found
 }
 
-// JSONIndex is the operator -> with an integer: the element of an array, from the end when negative.
+// JSONIndex is the operator -> with an integer. It returns an element of an array; a negative n counts from the end.
 func JSONIndex(s string, n int64) (value string, found bool) {
 	if n < 0 {
 		n += int64(JSONLen(s))
@@ -159,14 +158,14 @@ func JSONIndex(s string, n int64) (value string, found bool) {
 	return value, found
 }
 
-// JSONLen is the number of elements of an array.
+// JSONLen returns the number of elements of an array.
 func JSONLen(s string) int {
 	n := 0
 	JSONElements(s, func(string) bool { n++; return true })
 	return n
 }
 
-// JSONPath is the operator #>: each step is a member's name or an element's number.
+// JSONPath is the operator #>. Each step is the name of a member or the index of an element.
 func JSONPath(s string, steps []string) (string, bool) {
 	for _, step := range steps {
 		var found bool
@@ -185,8 +184,7 @@ func JSONPath(s string, steps []string) (string, bool) {
 	return s, true
 }
 
-// JSONText is the operator ->> applied to the value itself: strings without quotes, null as false, anything else as its
-// text.
+// JSONText is ->> for the value itself: strings without quotes, other values as their text. null returns false.
 func JSONText(s string) (string, bool) {
 	switch JSONKindOf(s) {
 	case JSONNull:
@@ -197,11 +195,11 @@ func JSONText(s string) (string, bool) {
 	return strings.TrimSpace(s), true
 }
 
-// JSONStringText is the text that a raw JSON string spells.
+// JSONStringText returns the SQL text of a raw JSON string.
 func JSONStringText(raw string) string { return withoutZeros(JSONUnquote(raw)) }
 
-// withoutZeros puts U+FFFD in the place of U+0000, which JSON's strings and ids of documents may have, but no text:
-// clients take it for the end.
+// withoutZeros replaces U+0000 by U+FFFD. JSON strings and document ids may contain U+0000, but clients read it as the
+// end of a text.
 func withoutZeros(s string) string {
 	if strings.IndexByte(s, 0) < 0 {
 		return s
@@ -209,7 +207,7 @@ func withoutZeros(s string) string {
 	return strings.ReplaceAll(s, "\x00", string(utf8.RuneError))
 }
 
-// jsonStringIs compares a raw JSON string with a text without decoding it where there is nothing to decode.
+// jsonStringIs reports whether a raw JSON string has the given text. It decodes the string only if it has escapes.
 func jsonStringIs(raw, text string) bool {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return raw[1:len(raw)-1] == text
@@ -217,7 +215,7 @@ func jsonStringIs(raw, text string) bool {
 	return JSONUnquote(raw) == text
 }
 
-// JSONUnquote decodes a raw JSON string, which may have zero bytes then. Lone surrogates become U+FFFD.
+// JSONUnquote decodes a raw JSON string. The result may contain zero bytes. Lone surrogates become U+FFFD.
 func JSONUnquote(raw string) string {
 	if len(raw) < 2 {
 		return ""
@@ -236,7 +234,7 @@ func skipValue(s string, i int) int {
 	return end
 }
 
-// OffsetIn is where a text that was cut out of another begins in it; 0 for one that was not.
+// OffsetIn returns where part, a slice of whole, begins in it; 0 if it is not a slice of it.
 func OffsetIn(whole, part string) int {
 	if whole == "" || part == "" {
 		return 0

@@ -12,12 +12,12 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// Equality of jsonb is PostgreSQL's: members in any order, the last of one name, numbers by their value, strings by
-// their characters. The order of jsonb is that of views, which holds some strings equal that differ (é in one character
-// and in two). So that sorting and grouping agree, CompareStepping decides between such values by what equality looks
-// at.
+// Equality of jsonb is PostgreSQL's: the order of members does not matter, the last of several members of one name
+// counts, numbers compare by value, strings by characters. The sort order is that of views, where some different
+// strings are equal (é as one character and as two). To keep sorting and grouping consistent, CompareStepping orders
+// such values by what equality compares.
 
-// Equal tells whether two values of one type are equal, neither NULL.
+// Equal reports whether two values of one type are equal. Neither may be NULL.
 func Equal(a, b Datum, step Step) (bool, error) {
 	if a.K == KJSON && b.K == KJSON {
 		return equalJSON(a.S, b.S, step)
@@ -44,8 +44,8 @@ func equalJSON(a, b string, step Step) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-// Collates orders two values by the operators < and >. It is CompareStepping, but for jsonb, whose order is that of
-// views alone.
+// Collates compares two values for the operators < and >. It equals CompareStepping except for jsonb, which it compares
+// by the order of views only.
 func Collates(a, b Datum, step Step) (int, error) {
 	if a.K != KJSON || b.K != KJSON {
 		return CompareStepping(a, b, step)
@@ -61,7 +61,7 @@ func Collates(a, b Datum, step Step) (int, error) {
 	return compareJSON(x, y, step)
 }
 
-// sortJSON is the order of jsonb for sorting: Collates, and among what it holds equal the order of the hashes.
+// sortJSON compares jsonb for sorting: by Collates, and then by hash.
 func sortJSON(a, b string, step Step) (int, error) {
 	if a == b {
 		return 0, step.took(len(a))
@@ -80,7 +80,7 @@ func sortJSON(a, b string, step Step) (int, error) {
 // jsonMember is a member of an object with its name decoded.
 type jsonMember struct{ name, key, value string }
 
-// sortedMembers are the members of an object by their names, of several with one name the last.
+// sortedMembers returns the members of an object sorted by name. Of several with one name it keeps the last.
 func sortedMembers(s string) []jsonMember {
 	var list []jsonMember
 	JSONMembers(s, func(k, v string) bool {
@@ -97,7 +97,7 @@ func sortedMembers(s string) []jsonMember {
 	return out
 }
 
-// sortedJSON is s with the members of objects in the order of their names, where that may matter for a comparison with
+// sortedJSON returns s with the members of objects sorted by name, if their order can matter for a comparison with
 // other.
 func sortedJSON(s, other string, step Step) (string, error) {
 	if strings.IndexByte(s, '{') < 0 || strings.IndexByte(other, '{') < 0 {
@@ -152,7 +152,8 @@ func deeper(depth int) error {
 		Err:     collate.ErrDepth}
 }
 
-// appendJSONHash adds bytes that are the same for equal values only, and do not begin those of another.
+// appendJSONHash appends bytes that are the same only for equal values. The bytes of one value are never a prefix of
+// another's.
 func appendJSONHash(dst []byte, s string, depth int, step Step) ([]byte, error) {
 	if err := deeper(depth); err != nil {
 		return dst, err
@@ -194,7 +195,7 @@ func appendJSONHash(dst []byte, s string, depth int, step Step) ([]byte, error) 
 	return append(dst, strings.TrimSpace(s)[0]), nil
 }
 
-// appendNumberHash adds a number as its digits without the zeros around them, and the exponent.
+// appendNumberHash appends a number as its digits without leading and trailing zeros, and its exponent.
 func appendNumberHash(dst []byte, s string) ([]byte, error) {
 	s, minus := strings.CutPrefix(s, "-")
 	var exponent int64

@@ -7,7 +7,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// TestEqual_JSON: sorting, hashing and equality of jsonb agree with each other, and < is never true both ways.
+// TestEqual_JSON checks that sorting, hashing and equality of jsonb agree, and that a < b and b < a are never both
+// true.
 func TestEqual_JSON(t *testing.T) {
 	groups := [][]string{
 		{`null`, ` null`}, {`false`}, {`true`}, {`0`, `-0`, `0.0`, `0e5`}, {`-1`, `-1.0`, `-10e-1`},

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// ParseJSON checks a JSON text and keeps it as it is.
+// ParseJSON checks a JSON text and stores it unchanged.
 func ParseJSON(text string) (Datum, error) {
 	if !json.Valid(unsafe.Slice(unsafe.StringData(text), len(text))) || text == "" {
 		return Null, sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type json").
@@ -26,7 +26,7 @@ func excerpt(s string) string {
 	return s
 }
 
-// CompareJSON orders two JSON texts as a view does, by CouchDB's collation.
+// CompareJSON compares two JSON texts by CouchDB's collation, as a view does.
 func CompareJSON(a, b string) (int, error) { return compareJSON(a, b, nil) }
 
 func compareJSON(a, b string, step Step) (int, error) {
@@ -38,18 +38,18 @@ func compareJSON(a, b string, step Step) (int, error) {
 		Message: "jsonb value cannot be compared: " + err.Error(), Err: err}
 }
 
-// badKey says that an error of the collation is about the value, and not the error of a step.
+// badKey reports whether err is about the value rather than an error of a step.
 func badKey(err error) bool {
 	return errors.Is(err, collate.ErrSyntax) || errors.Is(err, collate.ErrDepth) || errors.Is(err, collate.ErrRange)
 }
 
-// bytesOf views a string as bytes that nobody writes to.
+// bytesOf returns the bytes of a string without a copy. They must not be changed.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// JSONContains is the operator @>. Arrays take as many steps as their lengths multiplied.
+// JSONContains is the operator @>. For arrays it takes time proportional to the product of their lengths.
 func JSONContains(a, b string, step Step) (bool, error) {
 	ka, kb := JSONKindOf(a), JSONKindOf(b)
-	// An array may contain a scalar; at the top only, says PostgreSQL 8.14.3.
+	// An array may contain a scalar, but only at the top level (PostgreSQL 8.14.3).
 	if ka == JSONList && kb != JSONList && kb != JSONObject {
 		return arrayHas(a, b, step)
 	}
@@ -87,8 +87,8 @@ func contains(a, b string, step Step) (bool, error) {
 	return ok && err == nil, err
 }
 
-// indexMembers finds members of the object s by name. Where many are asked for, as many as the object asking has, it
-// reads s once.
+// indexMembers returns a function that finds members of the object s by name. If both texts are long, s is read only
+// once.
 func indexMembers(s, asking string) func(name string) (string, bool) {
 	const few = 4 << 10
 	if len(s) < few || len(asking) < few {
@@ -112,7 +112,8 @@ func arrayHas(list, v string, step Step) (bool, error) {
 	return has, err
 }
 
-// jsonScalarEqual compares scalars exactly: unlike keys in an index, strings that only collate alike are not the same.
+// jsonScalarEqual compares scalars exactly. Strings that only collate as equal are different here, unlike as keys of an
+// index.
 func jsonScalarEqual(a, b string) (bool, error) {
 	switch k := JSONKindOf(a); {
 	case k != JSONKindOf(b):
@@ -125,7 +126,7 @@ func jsonScalarEqual(a, b string) (bool, error) {
 	return strings.TrimSpace(a) == strings.TrimSpace(b), nil
 }
 
-// JSONHasKey is the operator ?: a member's name, an array's string, or the string itself.
+// JSONHasKey is the operator ?. It looks for a member's name, a string in an array, or the string itself.
 func JSONHasKey(s, key string) bool {
 	switch JSONKindOf(s) {
 	case JSONObject:
@@ -144,8 +145,8 @@ func JSONHasKey(s, key string) bool {
 	return false
 }
 
-// JSONConcat is the operator || of jsonb: objects merge, anything else becomes one array. It asks room before it makes
-// a text of n bytes.
+// JSONConcat is the operator || of jsonb: it merges objects, and makes one array of anything else. It calls room before
+// it makes a text of n bytes.
 func JSONConcat(a, b string, room func(n int) error) (string, error) {
 	if JSONKindOf(a) == JSONObject && JSONKindOf(b) == JSONObject {
 		var out []byte
@@ -155,7 +156,7 @@ func JSONConcat(a, b string, room func(n int) error) (string, error) {
 			}
 			out = append(append(append(out, k...), ": "...), v...)
 		}
-		// A colon and a comma may get a space each, and a member has five bytes at least.
+		// A colon and a comma may each get a space; a member has at least five bytes.
 		if err := room((len(a) + len(b)) * 7 / 5); err != nil {
 			return "", err
 		}

@@ -9,15 +9,15 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 )
 
-// A jsonb that is computed is printed as PostgreSQL prints it: members in its order, the last of one name, numbers as a
-// numeric has them, a space behind commas and colons. Documents, keys and values keep the text that they are stored
-// with, and so do the parts that are taken out of them.
+// A computed jsonb is printed as PostgreSQL prints it: members in its order, the last of several with one name, numbers
+// like a numeric, a space after commas and colons. Documents, keys and values, and parts extracted from them, keep
+// their stored text.
 
-// maxDigits bounds what a value grows by where numbers with exponents are written out. The numbers behind that keep
-// their spelling.
+// maxDigits limits how much a value grows when numbers with exponents are written out. Numbers beyond the limit stay as
+// they are.
 const maxDigits = 1 << 20
 
-// PrintJSONB is a valid JSON text as PostgreSQL prints a jsonb. step is told of the bytes that are read.
+// PrintJSONB returns a valid JSON text as PostgreSQL prints a jsonb. It reports the bytes read to step.
 func PrintJSONB(s string, step Step) (string, error) {
 	s = strings.TrimSpace(s)
 	if plainScalar(s) {
@@ -33,7 +33,7 @@ func PrintJSONB(s string, step Step) (string, error) {
 	return NewJSON(p.dst).S, nil
 }
 
-// plainScalar says that a text is a scalar that is printed as it is.
+// plainScalar reports whether a text is a scalar that is printed unchanged.
 func plainScalar(s string) bool {
 	switch s[0] {
 	case '{', '[':
@@ -44,7 +44,7 @@ func plainScalar(s string) bool {
 	return !strings.ContainsAny(s, "eE") && !strings.HasPrefix(s, "-0") || s[0] == 't' || s[0] == 'f'
 }
 
-// JSONBText is the operator ->> applied to a jsonb itself, as JSONText to a json.
+// JSONBText is ->> for a jsonb itself, as JSONText is for a json.
 func JSONBText(s string) (string, bool) {
 	switch JSONKindOf(s) {
 	case JSONNull, JSONString:
@@ -62,7 +62,7 @@ type jsonbPrinter struct {
 	grown   int
 }
 
-// stretch is where a member stands in what is printed.
+// stretch is the position of a member in the output.
 type stretch struct{ from, to int }
 
 // value prints the value that begins at i, and returns the index after it.
@@ -86,7 +86,7 @@ func (p *jsonbPrinter) value(i int) (int, error) {
 	return end, p.step.took(len(raw))
 }
 
-// str prints a string with escapes. A surrogate without its other half has no other spelling.
+// str prints a string with escapes. A lone surrogate keeps its escape.
 func (p *jsonbPrinter) str(raw string) {
 	text := JSONUnquote(raw)
 	if strings.Contains(text, "\uFFFD") {
@@ -99,7 +99,7 @@ func (p *jsonbPrinter) str(raw string) {
 func (p *jsonbPrinter) number(raw string) {
 	d, err := ParseDecimal(raw)
 	if err != nil || p.grown > maxDigits {
-		p.dst = append(p.dst, raw...) // no numeric
+		p.dst = append(p.dst, raw...) // not a numeric
 		return
 	}
 	n := len(p.dst)
@@ -138,7 +138,7 @@ func (p *jsonbPrinter) object(i int) (int, error) {
 			return i, err
 		}
 		p.dst = append(p.dst, ": "...)
-		i = jsontext.SkipSpace(p.s, jsontext.SkipSpace(p.s, i)+1) // behind the colon
+		i = jsontext.SkipSpace(p.s, jsontext.SkipSpace(p.s, i)+1) // after the colon
 		if i, err = p.value(i); err != nil {
 			return i, err
 		}
@@ -160,13 +160,13 @@ func (p *jsonbPrinter) object(i int) (int, error) {
 	return i + 1, p.step.took(2)
 }
 
-// name is the name of a printed member, as its text spells it.
+// name returns the decoded name of a printed member.
 func (p *jsonbPrinter) name(m stretch) string {
 	text := bytesString(p.dst[m.from:m.to])
 	return text[:jsontext.SkipString(text, 0)]
 }
 
-// sort puts the members of the object that begins at start in order, and leaves out all but the last of one name.
+// sort sorts the members of the object that begins at start, and keeps only the last of several with one name.
 func (p *jsonbPrinter) sort(start int, list []stretch) error {
 	if err := p.step.took(len(p.dst) - start); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (p *jsonbPrinter) sort(start int, list []stretch) error {
 	return nil
 }
 
-// compareNames orders raw names as jsonb does: the shorter first.
+// compareNames compares raw names in the order of jsonb: shorter names first.
 func compareNames(a, b string) int {
 	a, b = JSONUnquote(a), JSONUnquote(b)
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
@@ -200,7 +200,7 @@ func compareNames(a, b string) int {
 
 func bytesString(b []byte) string { return NewJSON(b).S }
 
-// NewJSONBCursor is NewJSONCursor with the members of an object in jsonb's order, and the last of one name.
+// NewJSONBCursor is NewJSONCursor with the members of an object in jsonb's order, without duplicate names.
 func NewJSONBCursor(s string) JSONCursor {
 	c := NewJSONCursor(s)
 	if JSONKindOf(s) != JSONObject {
@@ -224,7 +224,7 @@ func NewJSONBCursor(s string) JSONCursor {
 	return c
 }
 
-// next takes the next of the members that are sorted.
+// next returns the next of the sorted members.
 func (c *JSONCursor) next() (key, value string, ok bool) {
 	for len(c.sorted) > 0 {
 		m := c.sorted[0]

@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// What PostgreSQL 15 prints of these is in testdata/corpus/jsonprint.sql; here is what it has no jsonb for.
+// Values that PostgreSQL 15 can print are in testdata/corpus/jsonprint.sql. Here are those that it has no jsonb for.
 func TestPrintJSONB(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"{\"b\" :1 ,\n\"a\":[ 1,2 ,{}, [] ]}", `{"a": [1, 2, {}, []], "b": 1}`},
@@ -27,12 +27,12 @@ func TestPrintJSONB(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", c.in, got, err, c.want)
 		}
 		if again, err := types.PrintJSONB(got, nil); err != nil || again != got {
-			t.Errorf("%s changes once more: %s, %v", got, again, err)
+			t.Errorf("%s changes when it is printed again: %s, %v", got, again, err)
 		}
 	}
 }
 
-// A short text of many numbers with large exponents does not become a very long one.
+// A short text of many numbers with large exponents must not become a very long one.
 func TestPrintJSONB_Bomb(t *testing.T) {
 	in := "[" + strings.TrimSuffix(strings.Repeat("1e131071,", 10_000), ",") + "]"
 	out, err := types.PrintJSONB(in, nil)

@@ -11,7 +11,8 @@ import (
 // invalidLogarithm is invalid_argument_for_logarithm.
 const invalidLogarithm sqlstate.Code = "2201E"
 
-// How many digits results have is that of PostgreSQL 15 (numeric.c), which looks at the digits in base 10000.
+// The number of digits of results is the same as in PostgreSQL 15 (numeric.c), which derives it from the digits in base
+// 10000.
 const (
 	maxResultScale = 2000
 	log10E         = 0.434294481903252
@@ -21,7 +22,7 @@ const (
 
 func bitsFor(digits float64) uint { return uint(3.33*max(digits, 0)) + moreBits }
 
-// Sqrt is the square root.
+// Sqrt returns the square root of d.
 func (d *Decimal) Sqrt() (*Decimal, error) {
 	switch {
 	case d.special == nan || d.special == posInf:
@@ -39,9 +40,9 @@ func (d *Decimal) Sqrt() (*Decimal, error) {
 	return d.sqrt(powScale(minSigDigits-digits, d.scale)), nil
 }
 
-// sqrt is the square root of a finite number to so many digits behind the point.
+// sqrt returns the square root of a finite number with scale digits after the decimal point.
 func (d *Decimal) sqrt(scale int32) *Decimal {
-	// One digit more, and then rounded: the root of a number that is cut is cut too.
+	// Compute one digit more and round: the integer square root truncates.
 	n := 2*(scale+1) - d.scale
 	x := new(big.Int).Set(&d.coef)
 	if n >= 0 {
@@ -54,7 +55,7 @@ func (d *Decimal) sqrt(scale int32) *Decimal {
 	return r.Round(scale)
 }
 
-// logarithmOf checks what has a logarithm; done says that the result is r.
+// logarithmOf checks the argument of a logarithm. If done is set, the result is r.
 func logarithmOf(d *Decimal) (r *Decimal, done bool, err error) {
 	switch {
 	case d.special == nan || d.special == posInf:
@@ -67,7 +68,7 @@ func logarithmOf(d *Decimal) (r *Decimal, done bool, err error) {
 	return nil, false, nil
 }
 
-// Ln is the natural logarithm.
+// Ln returns the natural logarithm of d.
 func (d *Decimal) Ln() (*Decimal, error) {
 	if r, done, err := logarithmOf(d); done {
 		return r, err
@@ -76,7 +77,7 @@ func (d *Decimal) Ln() (*Decimal, error) {
 	return decimalOfFloat(ln(d.float(bitsFor(float64(scale))), bitsFor(float64(scale))), scale), nil
 }
 
-// Log is the logarithm of d to a base.
+// Log returns the logarithm of d to a base.
 func (d *Decimal) Log(base *Decimal) (*Decimal, error) {
 	if d.special == nan || base.special == nan {
 		return &Decimal{special: nan}, nil
@@ -96,7 +97,7 @@ func (d *Decimal) Log(base *Decimal) (*Decimal, error) {
 	}
 	weight := d.lnWeight() - base.lnWeight()
 	scale := powScale(minSigDigits-weight, d.scale, base.scale)
-	// Of a base near one the logarithm has leading zeros, whose digits are wanted too.
+	// If the base is near one, its logarithm has leading zeros, so more digits are needed.
 	bits := bitsFor(float64(scale) + math.Abs(float64(weight)) + 2*math.Abs(float64(base.lnWeight())))
 	down := ln(base.float(bits), bits)
 	if base.Cmp(DecimalFromInt(1)) == 0 {
@@ -105,7 +106,7 @@ func (d *Decimal) Log(base *Decimal) (*Decimal, error) {
 	return decimalOfFloat(new(big.Float).SetPrec(bits).Quo(ln(d.float(bits), bits), down), scale), nil
 }
 
-// Exp is e to the power of d.
+// Exp returns e to the power of d.
 func (d *Decimal) Exp() (*Decimal, error) {
 	switch d.special {
 	case nan, posInf:
@@ -126,7 +127,8 @@ func (d *Decimal) Exp() (*Decimal, error) {
 	return decimalOfFloat(exp(d.float(bits), bits), scale), nil
 }
 
-// lnWeight is about the decimal weight of the logarithm of a positive number (estimate_ln_dweight in numeric.c).
+// lnWeight estimates the decimal weight of the natural logarithm of a positive number (estimate_ln_dweight in
+// numeric.c).
 func (d *Decimal) lnWeight() int32 {
 	if d.Cmp(DecimalOf(9, 1)) >= 0 && d.Cmp(DecimalOf(11, 1)) <= 0 {
 		x := d.Sub(DecimalFromInt(1))
@@ -139,7 +141,7 @@ func (d *Decimal) lnWeight() int32 {
 	weight, digits := d.base10000()
 	at := weight * 4
 	number := int64(digits)
-	// The second digit, if there is one.
+	// Add the second digit if there is one.
 	if rest := d.Sub(decimalPower(int64(digits), at)); rest.coef.Sign() != 0 {
 		second := rest.Trunc(-(at - 4))
 		q, _ := second.Div(decimalPower(1, at-4))
@@ -149,7 +151,7 @@ func (d *Decimal) lnWeight() int32 {
 	return int32(math.Log10(math.Abs(math.Log(float64(number)) + float64(at)*ln10)))
 }
 
-// decimalPower is n * 10^e.
+// decimalPower returns n * 10^e.
 func decimalPower(n int64, e int32) *Decimal {
 	if e <= 0 {
 		return DecimalOf(n, -e)
@@ -159,8 +161,8 @@ func decimalPower(n int64, e int32) *Decimal {
 	return d
 }
 
-// Variance is that of n numbers of which the sum and the sum of squares are known, of a sample or of all, or its root
-// (numeric_stddev_internal in numeric.c).
+// Variance returns the variance of n numbers, given their sum and the sum of their squares: of a sample or of the
+// population. If root is set it returns its square root (numeric_stddev_internal in numeric.c).
 func Variance(n int64, sum, squares *Decimal, sample, root bool) (*Decimal, error) {
 	if sum.special != finite || squares.special != finite {
 		return &Decimal{special: nan}, nil
@@ -193,10 +195,10 @@ func Variance(n int64, sum, squares *Decimal, sample, root bool) (*Decimal, erro
 	return r.sqrt(r.scale), nil
 }
 
-// DecimalPower is n * 10^e.
+// DecimalPower returns n * 10^e.
 func DecimalPower(n int64, e int32) *Decimal { return decimalPower(n, e) }
 
-// Scientific is a finite number with one digit before the point, so many behind it, and an exponent.
+// Scientific returns a finite number with one digit before the decimal point, digits after it, and an exponent.
 func (d *Decimal) Scientific(digits int) string {
 	exponent := 0
 	if d.coef.Sign() != 0 {
@@ -211,7 +213,7 @@ func (d *Decimal) Scientific(digits int) string {
 			m.coef.Mul(&m.coef, pow10(int32(-s)))
 		}
 		m = m.Round(int32(digits))
-		// Rounding may give one digit more.
+		// Rounding may have added a digit.
 		if new(big.Int).Abs(m.rescaledDown(int32(digits))).Cmp(pow10(int32(digits)+1)) < 0 {
 			return fmt.Sprintf("%se%+03d", m.String(), exponent)
 		}

@@ -12,43 +12,43 @@ import (
 // Span is an interval.
 type Span = datetime.Span
 
-// NewMoment makes a timestamptz of a time.
+// NewMoment returns a timestamptz for a time.
 func NewMoment(t time.Time) Datum { return NewTime(datetime.Moment(t)) }
 
-// UnixMoment makes a timestamptz of microseconds since 1970.
+// UnixMoment returns a timestamptz for microseconds since 1970.
 func UnixMoment(micros int64) Datum { return NewMoment(time.UnixMicro(micros)) }
 
-// A timetz is packed so that the numbers of two compare as they do: the moment of the day first, then how far the zone
-// is west of UTC.
+// A timetz is packed into one number so that the numbers compare like the values: by the time in UTC first, then by the
+// zone's seconds west of UTC.
 const (
 	zoneBits = 18
 	zoneZero = 1 << (zoneBits - 1)
 )
 
-// NewZonedClock makes a timetz of microseconds since midnight and seconds east of UTC.
+// NewZonedClock returns a timetz for microseconds since midnight and seconds east of UTC.
 func NewZonedClock(micros int64, offset int) Datum {
 	utc := micros - int64(offset)*datetime.Second
 	return Datum{K: KZonedClock, I: utc<<zoneBits | int64(zoneZero-offset)}
 }
 
-// ZonedClock is the time of day and the zone of a timetz, as NewZonedClock has them.
+// ZonedClock returns the arguments of NewZonedClock.
 func (d Datum) ZonedClock() (micros int64, offset int) {
 	offset = zoneZero - int(d.I&(1<<zoneBits-1))
 	return d.I>>zoneBits + int64(offset)*datetime.Second, offset
 }
 
-// Infinite says that a timestamp or date is none of the calendar.
+// Infinite reports whether d is an infinite timestamp or date.
 func Infinite(d Datum) bool { return (d.K == KTime || d.K == KDate) && datetime.IsInfinite(d.I) }
 
-// InfiniteTime is the timestamp behind all others, or in front of them.
-func InfiniteTime(behind bool) Datum {
-	if behind {
+// InfiniteTime returns the timestamp infinity if positive is set, otherwise -infinity.
+func InfiniteTime(positive bool) Datum {
+	if positive {
 		return NewTime(datetime.Infinity)
 	}
 	return NewTime(datetime.NegInfinity)
 }
 
-// LocationFor is the zone in which days and months are added to a type: the session's for timestamptz, none for
+// LocationFor returns the zone in which days and months are added to a type: the session's for timestamptz, none for
 // timestamp.
 func LocationFor(typ OID, env *Env) *time.Location {
 	if typ == TimestampTZ {
@@ -57,10 +57,10 @@ func LocationFor(typ OID, env *Env) *time.Location {
 	return time.UTC
 }
 
-// WallClock is a moment as the wall clock of the session's zone.
+// WallClock returns a moment as wall clock time in the session's zone.
 func WallClock(moment int64, env *Env) int64 { return datetime.WallClock(moment, env.location()) }
 
-// LocalMoment is a moment as a timestamptz, or as the wall clock of the session's zone for a timestamp.
+// LocalMoment returns a time as a timestamptz, or, for a timestamp, as wall clock time in the session's zone.
 func LocalMoment(t time.Time, typ OID, env *Env) Datum {
 	if typ == TimestampTZ {
 		return NewMoment(t)
@@ -70,7 +70,7 @@ func LocalMoment(t time.Time, typ OID, env *Env) Datum {
 
 var errMoment = sqlstate.New("22008", "timestamp out of range")
 
-// CheckMoment is a timestamp, or an error where PostgreSQL has none like it.
+// CheckMoment returns a timestamp, or an error if it is out of PostgreSQL's range.
 func CheckMoment(moment int64) (Datum, error) {
 	if !datetime.ValidMoment(moment) {
 		return Null, errMoment
@@ -78,7 +78,7 @@ func CheckMoment(moment int64) (Datum, error) {
 	return NewTime(moment), nil
 }
 
-// CheckDate is CheckMoment for dates.
+// CheckDate returns a date, or an error if it is out of PostgreSQL's range.
 func CheckDate(days int64) (Datum, error) {
 	if !datetime.ValidDate(days) {
 		return Null, sqlstate.New("22008", "date out of range")
@@ -86,7 +86,7 @@ func CheckDate(days int64) (Datum, error) {
 	return NewDate(days), nil
 }
 
-// DateMoment is midnight of a date, as a timestamp.
+// DateMoment returns midnight of a date as a timestamp.
 func DateMoment(days int64) (int64, error) {
 	if datetime.IsInfinite(days) {
 		return days, nil
@@ -98,7 +98,7 @@ func DateMoment(days int64) (int64, error) {
 	return days * Day, nil
 }
 
-// AddDays adds days to a date. An infinite one stays so.
+// AddDays adds days to a date. An infinite date is returned unchanged.
 func AddDays(days, n int64) (Datum, error) {
 	if datetime.IsInfinite(days) {
 		return NewDate(days), nil
@@ -106,10 +106,10 @@ func AddDays(days, n int64) (Datum, error) {
 	return CheckDate(days + n)
 }
 
-// Day is how many microseconds a day has.
+// Day is the number of microseconds in a day.
 const Day = datetime.Day
 
-// inputName is what PostgreSQL calls a type of times where it cannot read one.
+// inputName returns the name of a type in PostgreSQL's errors about its text.
 func inputName(typ OID) string {
 	switch typ {
 	case Timestamp:
@@ -163,7 +163,7 @@ func parseMoment(text string, typ OID, env *Env) (Datum, error) {
 	return NewTime(m.Moment(typ == TimestampTZ)), nil
 }
 
-// appendTime writes a timestamp (local as stored) or timestamptz (in the session's zone) in ISO style.
+// appendTime appends a timestamp (as stored) or timestamptz (in the session's zone) in ISO style.
 func appendTime(dst []byte, moment int64, typ OID, env *Env, mark byte) []byte {
 	if typ != TimestampTZ || datetime.IsInfinite(moment) {
 		return datetime.AppendMoment(dst, moment, mark, nil)
@@ -179,7 +179,7 @@ func appendZonedClock(dst []byte, d Datum) []byte {
 	return datetime.AppendOffset(datetime.AppendClock(dst, micros), offset, false)
 }
 
-// toClock is the time of day of a timestamp, or an interval's within a day, as a time or timetz.
+// toClock converts the time of day of a timestamp, or the part of an interval below a day, to a time or timetz.
 func toClock(d Datum, from, to OID, env *Env) (Datum, error) {
 	us, offset := d.I, 0
 	switch d.K {
@@ -211,7 +211,7 @@ func toClock(d Datum, from, to OID, env *Env) (Datum, error) {
 	return NewClock(us), nil
 }
 
-// dateOf is the date of a timestamp.
+// dateOf returns the date of a timestamp.
 func dateOf(moment int64) Datum {
 	if datetime.IsInfinite(moment) {
 		return NewDate(moment)
@@ -243,7 +243,7 @@ func toTime(d Datum, from, to OID, env *Env) (Datum, error) {
 	return CheckMoment(WallClock(d.I, env))
 }
 
-// roundMicros rounds microseconds to the digits that a modifier leaves of a second.
+// roundMicros rounds microseconds to the fractional digits of a modifier.
 func roundMicros(us int64, mod int32) int64 {
 	if mod >= 6 {
 		return us
@@ -255,7 +255,7 @@ func roundMicros(us int64, mod int32) int64 {
 	return (us + unit/2) / unit * unit
 }
 
-// appendMomentBinary writes the binary form of a date, time, timestamp or timetz.
+// appendMomentBinary appends the binary form of a date, time, timestamp or timetz.
 func appendMomentBinary(dst []byte, d Datum) []byte {
 	be := binary.BigEndian
 	switch d.K {
@@ -264,7 +264,7 @@ func appendMomentBinary(dst []byte, d Datum) []byte {
 		case datetime.Infinity:
 			return be.AppendUint32(dst, math.MaxInt32)
 		case datetime.NegInfinity:
-			return be.AppendUint32(dst, 1<<31) // the least of 32 bits
+			return be.AppendUint32(dst, 1<<31) // the least 32-bit integer
 		}
 		return be.AppendUint32(dst, uint32(int32(d.I)))
 	case KZonedClock:
@@ -305,7 +305,7 @@ func parseMomentBinary(b []byte, typ OID) (Datum, error) {
 	return NewZonedClock(v, -int(west)), nil
 }
 
-// parseInterval reads an interval and cuts it to a modifier, -1 for none.
+// parseInterval reads an interval and cuts it to a modifier; -1 means none.
 func parseInterval(text string, mod int32, env *Env) (Datum, error) {
 	s, err := datetime.ParseInterval(text, env.intervalStyle(), datetime.FieldsOf(mod))
 	if err != nil {

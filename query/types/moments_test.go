@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// TestDatum_ZonedClock holds the order of times with a zone: by the moment first, then by how far west the zone is.
+// TestDatum_ZonedClock checks the order of timetz values: by the moment first, then by seconds west of UTC.
 func TestDatum_ZonedClock(t *testing.T) {
 	ordered := []string{"00:00:00+15:59:59", "10:00:00+02", "08:00:00+00", "06:30:00-01:30", "10:00:00.000001+00",
 		"24:00:00-15:59:59"}
@@ -33,7 +33,7 @@ func TestDatum_ZonedClock(t *testing.T) {
 	}
 }
 
-// TestBinary_Moments holds that times go to clients and come back as they are.
+// TestBinary_Moments checks that times are the same after a round trip through the binary form.
 func TestBinary_Moments(t *testing.T) {
 	env := &types.Env{Location: time.FixedZone("", 3600)}
 	for text, typ := range map[string]types.OID{
@@ -57,12 +57,12 @@ func TestBinary_Moments(t *testing.T) {
 			t.Errorf("%s came back as %s", text, got)
 		}
 		if _, err := types.ParseBinary(b[1:], typ, env); err == nil {
-			t.Errorf("%s: a byte is missing, and nobody minds", text)
+			t.Errorf("%s: a truncated value is accepted", text)
 		}
 	}
 }
 
-// TestCast_Padded holds that the blanks of a char(n) are shown, and count for nothing else.
+// TestCast_Padded checks that the blanks of a char(n) are displayed and otherwise ignored.
 func TestCast_Padded(t *testing.T) {
 	short, err := types.Cast(types.NewText("é"), types.Text, types.BPChar, 3+4, nil)
 	if err != nil {
@@ -88,6 +88,6 @@ func TestCast_Padded(t *testing.T) {
 		t.Errorf("as a text it is %+v, %v", text, err)
 	}
 	if types.TextSize(long) < int64(len("é    ")) {
-		t.Error("its size leaves blanks out")
+		t.Error("its size does not include the blanks")
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// Decimal is PostgreSQL's numeric: coef / 10^scale, or a special value. Values are never changed after they are made.
+// Decimal is PostgreSQL's numeric: coef / 10^scale, or a special value. Decimals are immutable.
 //
-// It is math/big and not cockroachdb/apd, because apd rounds to a number of significant digits, while PostgreSQL's sums
-// and products are exact, its quotients have as many digits behind the point as select_div_scale in numeric.c chooses,
-// and every value keeps the digits that it was written with.
+// It uses math/big and not cockroachdb/apd, because apd rounds to a number of significant digits. In PostgreSQL sums
+// and products are exact, quotients have as many digits after the decimal point as select_div_scale in numeric.c
+// chooses, and every value keeps the digits that it was written with.
 type Decimal struct {
 	coef    big.Int
-	scale   int32 // digits after the point, 0 or more; also how many are shown
+	scale   int32 // digits after the decimal point, at least 0; also the number displayed
 	special special
 }
 
@@ -29,7 +29,7 @@ const (
 	negInf
 )
 
-// Limits of numeric in PostgreSQL 15 (8.1.2), and of what a text may ask to be computed.
+// Limits of numeric in PostgreSQL 15 (8.1.2), and limits on what the text of a number may make the server compute.
 const (
 	maxNumericScale  = 16383
 	maxNumericDigits = 131072
@@ -53,14 +53,14 @@ func pow10(n int32) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// DecimalFromInt makes an integer.
+// DecimalFromInt returns i as a Decimal.
 func DecimalFromInt(i int64) *Decimal {
 	d := &Decimal{}
 	d.coef.SetInt64(i)
 	return d
 }
 
-// DecimalFromFloat converts as PostgreSQL does, by way of 15 significant digits (6 for float4).
+// DecimalFromFloat converts as PostgreSQL does, through 15 significant digits (6 for float4).
 func DecimalFromFloat(f float64, digits int) *Decimal {
 	switch {
 	case math.IsNaN(f):
@@ -72,12 +72,12 @@ func DecimalFromFloat(f float64, digits int) *Decimal {
 	}
 	d, err := ParseDecimal(strconv.FormatFloat(f, 'g', digits, 64))
 	if err != nil {
-		return &Decimal{special: nan} // cannot be: every finite float fits
+		return &Decimal{special: nan} // unreachable: every finite float fits
 	}
 	return d
 }
 
-// ParseDecimal reads a numeric literal, with exponent, NaN and Infinity.
+// ParseDecimal reads a numeric literal. It accepts exponents, NaN and Infinity.
 func ParseDecimal(text string) (*Decimal, error) {
 	s := strings.TrimSpace(text)
 	bad := func() (*Decimal, error) {
@@ -134,7 +134,7 @@ func ParseDecimal(text string) (*Decimal, error) {
 	return d, nil
 }
 
-// String is PostgreSQL's output.
+// String returns PostgreSQL's text form.
 func (d *Decimal) String() string { return string(d.append(nil)) }
 
 func (d *Decimal) append(dst []byte) []byte {
@@ -162,7 +162,7 @@ func (d *Decimal) append(dst []byte) []byte {
 	return append(dst, digits[at:]...)
 }
 
-// rescaled returns the coefficient at a scale that is not smaller.
+// rescaled returns the coefficient at a scale that is not smaller than d's.
 func (d *Decimal) rescaled(scale int32) *big.Int {
 	if scale == d.scale {
 		return &d.coef
@@ -170,7 +170,7 @@ func (d *Decimal) rescaled(scale int32) *big.Int {
 	return new(big.Int).Mul(&d.coef, pow10(scale-d.scale))
 }
 
-// Cmp orders numerics: NaN is the largest and equals itself.
+// Cmp compares numerics. NaN is the largest and equals itself.
 func (d *Decimal) Cmp(o *Decimal) int {
 	if d.special != finite || o.special != finite {
 		return d.rank() - o.rank()
@@ -191,7 +191,7 @@ func (d *Decimal) rank() int {
 	return 0
 }
 
-// Sign is -1, 0 or 1; 1 for NaN.
+// Sign returns -1, 0 or 1; 1 for NaN.
 func (d *Decimal) Sign() int {
 	switch d.special {
 	case negInf:
@@ -275,7 +275,7 @@ func (d *Decimal) Div(o *Decimal) (*Decimal, error) {
 		q--
 	}
 	scale := min(max(minSigDigits-q*4, d.scale, o.scale, 0), maxDivScale)
-	// (dc / 10^ds) / (oc / 10^os), one digit more than asked for, then rounded.
+	// (dc / 10^ds) / (oc / 10^os), with one digit more than wanted, then rounded.
 	num := new(big.Int).Mul(&d.coef, pow10(scale+1+o.scale))
 	den := new(big.Int).Mul(&o.coef, pow10(d.scale))
 	r := &Decimal{scale: scale + 1}
@@ -302,7 +302,7 @@ func divSpecial(d, o *Decimal) (*Decimal, bool, error) {
 	return nil, false, nil
 }
 
-// base10000 is the weight and the first digit of d written in base 10000, as numeric.c keeps it.
+// base10000 returns the weight and the first digit of d in base 10000, as numeric.c stores it.
 func (d *Decimal) base10000() (weight, first int32) {
 	if d.coef.Sign() == 0 {
 		return 0, 0
@@ -337,13 +337,13 @@ func (d *Decimal) Mod(o *Decimal) (*Decimal, error) {
 	return r, nil
 }
 
-// Round rounds half away from zero to a scale, which may be negative.
+// Round rounds to a scale, which may be negative. Halves are rounded away from zero.
 func (d *Decimal) Round(scale int32) *Decimal { return d.cut(scale, 'r') }
 
-// Trunc cuts towards zero.
+// Trunc truncates towards zero.
 func (d *Decimal) Trunc(scale int32) *Decimal { return d.cut(scale, 't') }
 
-// Floor and Ceil round to an integer.
+// Floor rounds down to an integer.
 func (d *Decimal) Floor() *Decimal { return d.cut(0, 'f') }
 
 // Ceil rounds up to an integer.
@@ -380,7 +380,7 @@ func (d *Decimal) cut(scale int32, how byte) *Decimal {
 	return r
 }
 
-// Int64 rounds to an integer; false when it does not fit.
+// Int64 rounds to an integer. It returns false if the integer does not fit.
 func (d *Decimal) Int64() (int64, bool) {
 	if d.special != finite {
 		return 0, false
@@ -389,7 +389,7 @@ func (d *Decimal) Int64() (int64, bool) {
 	return r.coef.Int64(), r.coef.IsInt64()
 }
 
-// Float64 is the nearest float; infinite when it is too large.
+// Float64 returns the nearest float; infinity if d is too large.
 func (d *Decimal) Float64() float64 {
 	switch d.special {
 	case nan:
@@ -403,7 +403,7 @@ func (d *Decimal) Float64() float64 {
 	return f
 }
 
-// canonical is a text that equal numerics share, for hashing.
+// canonical appends a text that is the same for equal numerics, for hashing.
 func (d *Decimal) canonical(dst []byte) []byte {
 	dst = d.append(dst)
 	if d.special == finite && d.scale > 0 {
@@ -413,7 +413,7 @@ func (d *Decimal) canonical(dst []byte) []byte {
 	return dst
 }
 
-// fits checks numeric(precision, scale) and rounds to it.
+// fits rounds to the scale of numeric(precision, scale) and checks the precision.
 func (d *Decimal) fits(precision, scale int32) (*Decimal, error) {
 	if d.special == nan {
 		return d, nil
@@ -427,7 +427,7 @@ func (d *Decimal) fits(precision, scale int32) (*Decimal, error) {
 	return r, nil
 }
 
-// rescaledDown is the coefficient in units of 10^-scale for a scale that may be negative.
+// rescaledDown returns the coefficient in units of 10^-scale; the scale may be negative.
 func (d *Decimal) rescaledDown(scale int32) *big.Int {
 	if scale >= 0 {
 		return d.rescaled(max(scale, d.scale))
@@ -435,18 +435,18 @@ func (d *Decimal) rescaledDown(scale int32) *big.Int {
 	return new(big.Int).Quo(&d.coef, pow10(-scale))
 }
 
-// DecimalOf is n / 10^scale, shown with scale digits.
+// DecimalOf returns n / 10^scale, displayed with scale digits.
 func DecimalOf(n int64, scale int32) *Decimal {
 	d := DecimalFromInt(n)
 	d.scale = scale
 	return d
 }
 
-// Scale is the number of digits behind the point.
+// Scale returns the number of digits after the decimal point.
 func (d *Decimal) Scale() int32 { return d.scale }
 
-// IsFinite says that d is neither NaN nor infinite.
+// IsFinite reports whether d is neither NaN nor infinite.
 func (d *Decimal) IsFinite() bool { return d.special == finite }
 
-// IsNaN says that d is no number.
+// IsNaN reports whether d is NaN.
 func (d *Decimal) IsNaN() bool { return d.special == nan }

@@ -1,12 +1,12 @@
-// Package types holds PostgreSQL's value types as far as the gateway has them: their OIDs, values, text and binary
-// forms, casts and comparisons. Semantics are PostgreSQL 15's but for two: text compares by bytes (the C collation,
-// which is also the order of CouchDB's ids), and jsonb keeps the text it came with and compares by CouchDB's collation.
+// Package types implements PostgreSQL's value types: their OIDs, values, text and binary forms, casts and comparisons.
+// It follows PostgreSQL 15 with two exceptions: text compares by bytes (the C collation, which is also the order of
+// CouchDB's ids), and a jsonb keeps its text and compares by CouchDB's collation. The calendar is in package datetime.
 package types
 
 // OID is the object identifier of a type.
 type OID uint32
 
-// The types of expressions and results. Numbers are PostgreSQL's, fixed for ever.
+// The types of expressions and results. The numbers are PostgreSQL's and never change.
 const (
 	Bool       OID = 16
 	Bytea      OID = 17
@@ -32,7 +32,7 @@ const (
 	Date       OID = 1082
 	Time       OID = 1083
 	TimeTZ     OID = 1266
-	// JSONPathType is the type of SQL/JSON paths.
+	// JSONPathType is the type jsonpath.
 	JSONPathType OID = 4072
 	Timestamp    OID = 1114
 	TimestampTZ  OID = 1184
@@ -84,22 +84,22 @@ const (
 	RegProcArray     OID = 1008
 )
 
-// Info describes a type as pg_type does.
+// Info describes a type, like a row of pg_type.
 type Info struct {
 	OID      OID
 	Name     string // pg_type.typname
-	SQLName  string // what format_type gives
+	SQLName  string // as returned by format_type
 	Len      int16  // pg_type.typlen
 	Category byte   // pg_type.typcategory
 	Prefer   bool   // pg_type.typispreferred
 	Kind     Kind   // representation in a Datum
-	Elem     OID    // of an array
-	Array    OID    // array of this type, 0 for none
+	Elem     OID    // element type of an array
+	Array    OID    // the array type of this type, or 0
 	Align    byte
 	ByVal    bool
 }
 
-// infos is in the order of PostgreSQL's documentation; pg_type is made of it.
+// infos is in the order of PostgreSQL's documentation; pg_type is built from it.
 var infos = []Info{
 	{Bool, "bool", "boolean", 1, 'B', true, KBool, 0, BoolArray, 'c', true},
 	{Bytea, "bytea", "bytea", -1, 'U', false, KBytes, 0, ByteaArray, 'i', false},
@@ -170,7 +170,7 @@ func init() {
 		byOID[infos[i].OID] = &infos[i]
 		byName[infos[i].Name] = infos[i].OID
 	}
-	// Names that the SQL grammar knows beside those of pg_type.
+	// Names that the SQL grammar has in addition to those of pg_type.
 	for alias, oid := range map[string]OID{"boolean": Bool, "bigint": Int8, "smallint": Int2, "integer": Int4,
 		"int": Int4, "real": Float4,
 		"double precision": Float8, "float": Float8, "decimal": Numeric, "dec": Numeric, "character varying": VarChar,
@@ -189,19 +189,19 @@ func arrayAlign(elem byte) byte {
 	return 'i'
 }
 
-// All returns every type, in a fixed order. The slice is not to be written to.
+// All returns every type in a fixed order. The slice must not be changed.
 func All() []Info { return infos }
 
-// Lookup returns the description of a type, nil for an OID that is not ours.
+// Lookup returns the description of a type, nil for an unknown OID.
 func Lookup(oid OID) *Info { return byOID[oid] }
 
-// ByName finds a type by pg_type's or SQL's lower-case name.
+// ByName finds a type by its name in pg_type or in SQL, in lower case.
 func ByName(name string) (OID, bool) {
 	oid, ok := byName[name]
 	return oid, ok
 }
 
-// KindOf is the representation of values of a type; unknown types are text.
+// KindOf returns the representation of values of a type. Unknown types are text.
 func KindOf(oid OID) Kind {
 	if t := byOID[oid]; t != nil {
 		return t.Kind
@@ -209,7 +209,7 @@ func KindOf(oid OID) Kind {
 	return KText
 }
 
-// NameOf is the name for messages, as format_type gives it.
+// NameOf returns the name used in messages, as format_type returns it.
 func NameOf(oid OID) string {
 	if t := byOID[oid]; t != nil {
 		return t.SQLName
@@ -217,7 +217,7 @@ func NameOf(oid OID) string {
 	return "???"
 }
 
-// ElemOf is the element type of an array type, 0 for other types.
+// ElemOf returns the element type of an array type, 0 for other types.
 func ElemOf(oid OID) OID {
 	if t := byOID[oid]; t != nil {
 		return t.Elem
@@ -225,7 +225,7 @@ func ElemOf(oid OID) OID {
 	return 0
 }
 
-// ArrayOf is the array type of an element type, 0 for none.
+// ArrayOf returns the array type of an element type, or 0.
 func ArrayOf(oid OID) OID {
 	if t := byOID[oid]; t != nil {
 		return t.Array
@@ -233,7 +233,7 @@ func ArrayOf(oid OID) OID {
 	return 0
 }
 
-// IsString says that a type is one of text, varchar, char(n), name, "char" or an untyped literal.
+// IsString reports whether a type is text, varchar, char(n), name, "char" or unknown (an untyped literal).
 func IsString(oid OID) bool {
 	switch oid {
 	case Text, VarChar, BPChar, Name, Unknown, Char:
@@ -242,7 +242,7 @@ func IsString(oid OID) bool {
 	return false
 }
 
-// IsNumber says that a type is one of the numeric types, oid and its kin excluded.
+// IsNumber reports whether a type is numeric. oid and the reg types are not.
 func IsNumber(oid OID) bool {
 	switch oid {
 	case Int2, Int4, Int8, Float4, Float8, Numeric:
@@ -251,10 +251,10 @@ func IsNumber(oid OID) bool {
 	return false
 }
 
-// IsInteger says that a type is int2, int4 or int8.
+// IsInteger reports whether a type is int2, int4 or int8.
 func IsInteger(oid OID) bool { return oid == Int2 || oid == Int4 || oid == Int8 }
 
-// IsOid says that a type is oid or one of the reg types that are shown by name.
+// IsOid reports whether a type is oid or one of the reg types, which are shown by name.
 func IsOid(oid OID) bool {
 	switch oid {
 	case Oid, RegProc, RegProcedur, RegOper, RegOperator, RegConfig, RegColl, RegClass, RegType, RegNS, RegRole, Xid:
@@ -263,5 +263,5 @@ func IsOid(oid OID) bool {
 	return false
 }
 
-// IsJSON says that a type is json or jsonb.
+// IsJSON reports whether a type is json or jsonb.
 func IsJSON(oid OID) bool { return oid == JSON || oid == JSONB }

@@ -16,10 +16,10 @@ var (
 		"a negative number raised to a non-integer power yields a complex result")
 )
 
-// maxPowerDigits is how many digits a power may have before the point.
+// maxPowerDigits limits the digits of a power before the decimal point.
 const maxPowerDigits = 32768 * 4
 
-// Pow is d ^ e, with as many digits as PostgreSQL 15 gives (numeric.c, numeric_power and power_var).
+// Pow returns d ^ e with as many digits as PostgreSQL 15 gives (numeric.c, numeric_power and power_var).
 func (d *Decimal) Pow(e *Decimal) (*Decimal, error) {
 	if d.special != finite || e.special != finite {
 		return d.powSpecial(e)
@@ -36,7 +36,7 @@ func (d *Decimal) Pow(e *Decimal) (*Decimal, error) {
 	if d.coef.Sign() == 0 {
 		return DecimalOf(0, minSigDigits), nil
 	}
-	// The size of the result decides how many digits it has, and how exact the logarithm has to be.
+	// The size of the result determines how many digits it has, and how precise the logarithm must be.
 	base := d.float(64)
 	base.Abs(base)
 	weight := e.Float64() * approximateLog(base)
@@ -46,9 +46,10 @@ func (d *Decimal) Pow(e *Decimal) (*Decimal, error) {
 	case weight < -2000*3.01:
 		return DecimalOf(0, maxDivScale), nil
 	}
-	weight *= 0.434294481903252 // PostgreSQL's, on which the number of digits depends
+	weight *= 0.434294481903252 // PostgreSQL's constant; the number of digits depends on it
 	scale := powScale(minSigDigits-int32(weight), d.scale, e.scale)
-	// The whole digits of e are lost of those of the logarithm. More of them than this belong to powers of about 1.
+	// The logarithm loses as many digits of precision as e has whole digits. With more of them than this, only powers
+	// of numbers very close to 1 are in range.
 	const mostWhole = 20_000
 	whole := min(max(e.float(64).MantExp(nil), 0), mostWhole)
 	bits := uint(3.33*(float64(scale)+max(weight, 0))) + uint(whole) + 192
@@ -68,7 +69,7 @@ func powScale(scale int32, others ...int32) int32 {
 	return min(max(scale, 0), maxDivScale)
 }
 
-// powInt is d ^ n.
+// powInt returns d ^ n.
 func (d *Decimal) powInt(n int64) (*Decimal, error) {
 	scale := powScale(minSigDigits, d.scale)
 	if n == 0 {
@@ -101,7 +102,7 @@ func (d *Decimal) powInt(n int64) (*Decimal, error) {
 	return decimalOfFloat(r, scale), nil
 }
 
-// powSpecial is Pow where one operand is NaN or infinite, by the rules of POSIX.
+// powSpecial is Pow if an operand is NaN or infinite. It follows the rules of POSIX.
 func (d *Decimal) powSpecial(e *Decimal) (*Decimal, error) {
 	one := DecimalFromInt(1)
 	isOne := d.special == finite && d.Cmp(one) == 0
@@ -156,21 +157,21 @@ func (d *Decimal) sign() int {
 	return d.coef.Sign()
 }
 
-// integral says that a finite number has nothing behind the point.
+// integral reports whether a finite number is an integer.
 func (d *Decimal) integral() bool {
 	return d.scale == 0 || new(big.Int).Rem(&d.coef, pow10(d.scale)).Sign() == 0
 }
 
-// odd says that a whole number is.
+// odd reports whether an integer is odd.
 func (d *Decimal) odd() bool { return new(big.Int).Quo(&d.coef, pow10(d.scale)).Bit(0) == 1 }
 
-// float is a finite number to so many bits.
+// float returns a finite number with a precision of bits.
 func (d *Decimal) float(bits uint) *big.Float {
 	f := new(big.Float).SetPrec(bits).SetInt(&d.coef)
 	return f.Quo(f, new(big.Float).SetPrec(bits).SetInt(pow10(d.scale)))
 }
 
-// decimalOfFloat rounds to so many digits behind the point, halves away from zero.
+// decimalOfFloat rounds to scale digits after the decimal point. Halves are rounded away from zero.
 func decimalOfFloat(f *big.Float, scale int32) *Decimal {
 	x := new(big.Float).SetPrec(f.Prec()).Mul(f, new(big.Float).SetInt(pow10(scale)))
 	half := big.NewFloat(0.5)
@@ -182,7 +183,7 @@ func decimalOfFloat(f *big.Float, scale int32) *Decimal {
 	return d
 }
 
-// approximateLog is the natural logarithm of a positive number, also of one beyond float64.
+// approximateLog returns the natural logarithm of a positive number, which may be out of float64's range.
 func approximateLog(x *big.Float) float64 {
 	m := new(big.Float)
 	e := x.MantExp(m)
@@ -190,7 +191,7 @@ func approximateLog(x *big.Float) float64 {
 	return math.Log(f) + float64(e)*math.Ln2
 }
 
-// exp is e^x: a series for x / 2^k, squared k times.
+// exp computes e^x as a series for x / 2^k, squared k times.
 func exp(x *big.Float, bits uint) *big.Float {
 	const halvings = 64
 	k := halvings
@@ -214,7 +215,7 @@ func exp(x *big.Float, bits uint) *big.Float {
 	return sum
 }
 
-// ln is the natural logarithm of a positive number, by Halley's method: each step triples the bits that are right.
+// ln computes the natural logarithm of a positive number by Halley's method: each step triples the correct bits.
 func ln(x *big.Float, bits uint) *big.Float {
 	work := bits + 64
 	y := new(big.Float).SetPrec(work).SetFloat64(approximateLog(x))

@@ -2,14 +2,14 @@ package types
 
 import "strings"
 
-// The lengths of texts, known before the texts are made: an array of a hundred references to one long value takes no
-// memory, and its text all there is. Each is an upper bound, and exact or nearly so for whatever is long. Beyond enough
-// they stop counting.
+// Upper bounds of the lengths of texts, computed before the texts are made. An array of a hundred references to one
+// long value takes little memory, but its text can exhaust it. The bounds are exact or nearly so for long values. They
+// stop counting above enough.
 
-// enough is longer than anything that may be made.
+// enough is longer than any value that may be made.
 const enough = 1 << 30
 
-// TextSize bounds the length of AppendText and AppendBinary.
+// TextSize returns an upper bound of the length of AppendText and AppendBinary.
 func TextSize(d Datum) int64 {
 	switch d.K {
 	case KNull:
@@ -20,10 +20,10 @@ func TextSize(d Datum) int64 {
 		return 2*int64(len(d.S)) + 2
 	case KNumeric:
 		n := d.Decimal()
-		// 64 bits are at most 20 digits. In the binary form 4 digits are 2 bytes, behind a head of 8.
+		// 64 bits are at most 20 digits. In the binary form 4 digits are 2 bytes, after a header of 8.
 		return int64(len(n.coef.Bits()))*20 + int64(n.scale) + 16
 	case KArray, KRecord:
-		// A head, and for each item a comma and quotes, or a type and a length.
+		// A header, and for each item a comma and quotes, or a type and a length.
 		n := int64(24)
 		for _, it := range d.Array().Items {
 			if n += 8 + quotedSize(it); n > enough {
@@ -35,10 +35,10 @@ func TextSize(d Datum) int64 {
 	return int64(len(d.S)) + 80 // an interval takes at most 67
 }
 
-// zeros is by how much a text is longer without zero bytes.
+// zeros returns by how many bytes a text grows when its zero bytes are replaced.
 func zeros(d Datum) int { return 2 * strings.Count(d.S, "\x00") }
 
-// padding is how many blanks stand behind a char(n).
+// padding returns the number of blanks at the end of a char(n).
 func padding(d Datum) int {
 	if d.K == KText {
 		return int(d.I)
@@ -46,7 +46,8 @@ func padding(d Datum) int {
 	return 0
 }
 
-// quotedSize bounds the text of an item of an array or a record, where quotes and backslashes are escaped.
+// quotedSize returns an upper bound of the text of an item in an array or a record, where quotes and backslashes are
+// escaped.
 func quotedSize(d Datum) int64 {
 	switch d.K {
 	case KText, KJSON:
@@ -59,7 +60,7 @@ func quotedSize(d Datum) int64 {
 	return TextSize(d)
 }
 
-// JSONSize bounds the length of ToJSON.
+// JSONSize returns an upper bound of the length of ToJSON.
 func JSONSize(d Datum) int64 {
 	switch d.K {
 	case KNull:
@@ -89,7 +90,7 @@ func JSONSize(d Datum) int64 {
 	return TextSize(d) + 3
 }
 
-// JSONStringSize is the length of jsontext.AppendQuoted, but for texts that are no UTF-8.
+// JSONStringSize returns the length of jsontext.AppendQuoted, for texts that are valid UTF-8.
 func JSONStringSize(s string) int64 {
 	n := int64(len(s)) + 2
 	for i := range len(s) {
@@ -98,7 +99,7 @@ func JSONStringSize(s string) int64 {
 	return n
 }
 
-// escaped is how many bytes a byte of a JSON string takes beside its own.
+// escaped gives for each byte the number of bytes that escaping it in a JSON string adds.
 var escaped = func() (more [256]uint8) {
 	for c := range 0x20 {
 		more[c] = 5
@@ -109,7 +110,7 @@ var escaped = func() (more [256]uint8) {
 	return more
 }()
 
-// HashSize bounds the length of AppendHash.
+// HashSize returns an upper bound of the length of AppendHash.
 func HashSize(d Datum) int64 {
 	switch d.K {
 	case KText, KBytes:

@@ -16,7 +16,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// AppendText adds the text form of a value that is not NULL.
+// AppendText appends the text form of a value that is not NULL.
 func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 	switch d.K {
 	case KBool:
@@ -26,7 +26,7 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 		return append(dst, 'f')
 	case KInt:
 		if d.S != "" {
-			return append(dst, d.S...) // a reg type's name
+			return append(dst, d.S...) // the name of a reg type's value
 		}
 		return strconv.AppendInt(dst, d.I, 10)
 	case KFloat:
@@ -38,6 +38,9 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 	case KNumeric:
 		return d.Decimal().append(dst)
 	case KText:
+		if typ == Char && len(d.S) == 1 && d.S[0] >= 0x80 {
+			return fmt.Appendf(dst, `\%03o`, d.S[0]) // not valid UTF-8 by itself
+		}
 		return append(dst, withoutZeros(d.padded())...)
 	case KJSON:
 		return append(dst, jsonText(d, typ)...)
@@ -65,7 +68,7 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 	return dst
 }
 
-// appendEscaped writes bytes as bytea_output = escape does.
+// appendEscaped appends bytes as with bytea_output = escape.
 func appendEscaped(dst []byte, s string) []byte {
 	for i := range len(s) {
 		switch b := s[i]; {
@@ -80,7 +83,7 @@ func appendEscaped(dst []byte, s string) []byte {
 	return dst
 }
 
-// TextOf is AppendText as a string; "" for NULL.
+// TextOf returns AppendText as a string; "" for NULL.
 func TextOf(d Datum, typ OID, env *Env) string {
 	switch d.K {
 	case KText:
@@ -91,19 +94,19 @@ func TextOf(d Datum, typ OID, env *Env) string {
 	return string(AppendText(nil, d, typ, env))
 }
 
-// jsonText is a json as it is, and a jsonb as PostgreSQL prints it.
+// jsonText returns a json unchanged, and a jsonb as PostgreSQL prints it.
 func jsonText(d Datum, typ OID) string {
 	if typ != JSONB {
 		return d.S
 	}
 	s, err := PrintJSONB(d.S, nil)
 	if err != nil {
-		return d.S // never: there is no step that fails
+		return d.S // unreachable: without a step nothing fails
 	}
 	return s
 }
 
-// appendFloat is the shortest text that reads back, in PostgreSQL's form (extra_float_digits 1).
+// appendFloat appends the shortest text that reads as the same float, in PostgreSQL's form (extra_float_digits 1).
 func appendFloat(dst []byte, f float64, bits int) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -118,7 +121,7 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 		limit = 6
 	}
 	if f != 0 {
-		// The exponent decides the form.
+		// The exponent determines the form.
 		e := strconv.FormatFloat(f, 'e', -1, bits)
 		exp, _ := strconv.Atoi(e[strings.IndexByte(e, 'e')+1:])
 		if exp < -4 || exp >= limit {
@@ -207,8 +210,8 @@ func outOfRange(typ OID, text string) error {
 	return sqlstate.New(sqlstate.NumericOutOfRange, "value %q is out of range for type %s", excerpt(text), NameOf(typ))
 }
 
-// ParseText reads the text form of a type. Types that are shown by a name (regclass and its kin) read numbers only:
-// names are the catalogue's.
+// ParseText reads the text form of a type. Of the types that are shown by name (regclass and the other reg types) it
+// reads only numbers: names need the catalogue.
 func ParseText(text string, typ OID, env *Env) (Datum, error) {
 	switch typ {
 	case BPChar:
@@ -238,6 +241,8 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 	case JSON, JSONB:
 		d, err := ParseJSON(text)
 		switch {
+		case err == nil && typ == JSON:
+			return NewJSONText(text), nil // with the blanks around it
 		case err == nil:
 			return NewJSONText(jsonText(d, typ)), nil
 		case env == nil || !env.LooseJSON:
@@ -272,7 +277,7 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 	return Null, sqlstate.New(sqlstate.FeatureNotSupported, "input of type %s is not supported", NameOf(typ))
 }
 
-// Truncate cuts a text to n bytes at a character's boundary, as PostgreSQL cuts names.
+// Truncate cuts a text to at most n bytes at a character boundary, as PostgreSQL cuts names.
 func Truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -321,7 +326,7 @@ func parseFloat(text string, typ OID) (Datum, error) {
 	if strings.Contains(s, "_") {
 		return Null, badText(typ, text)
 	}
-	// Hexadecimal numbers need an exponent in Go.
+	// In Go, hexadecimal floats need an exponent.
 	if strings.ContainsAny(s, "xX") && !strings.ContainsAny(s, "pP") {
 		s += "p0"
 	}
@@ -380,7 +385,7 @@ func parseBytea(text string) (Datum, error) {
 	return NewBytes(out), nil
 }
 
-// HexBytes reads digits of bytes, between which blanks may stand.
+// HexBytes decodes hexadecimal digits. Blanks may separate bytes.
 func HexBytes(s string) ([]byte, error) {
 	out := make([]byte, 0, len(s)/2)
 	half := func(i int) (byte, error) {
@@ -450,6 +455,10 @@ func parseArray(text string, typ, elem OID, env *Env) (Datum, error) {
 	var items []Datum
 	for i := 0; s != "" && i <= len(s); {
 		word, quoted, next, ok := arrayWord(s, i)
+		if !ok && nestedArray.MatchString(s[i:]) {
+			return Null, sqlstate.New(sqlstate.FeatureNotSupported, "multidimensional arrays are not supported").
+				WithHint("Use an array of one dimension, or jsonb.")
+		}
 		if !ok {
 			return bad()
 		}
@@ -472,10 +481,13 @@ func parseArray(text string, typ, elem OID, env *Env) (Datum, error) {
 	return d, nil
 }
 
-// arrayBounds stand in front of an array that does not count from 1.
+// arrayBounds matches the bounds before an array whose lower bound is not 1.
 var arrayBounds = regexp.MustCompile(`^\[([+-]?\d{1,10}):([+-]?\d{1,10})\]\s*=\s*`)
 
-// arrayWord reads the element that begins at i; next is after its comma, or past the end.
+// nestedArray matches the beginning of an array inside of an array.
+var nestedArray = regexp.MustCompile(`^\s*\{`)
+
+// arrayWord reads the element that begins at i. next is after its comma, or past the end.
 func arrayWord(s string, i int) (word string, quoted bool, next int, ok bool) {
 	for i < len(s) && strings.IndexByte(" \t\n\r", s[i]) >= 0 {
 		i++

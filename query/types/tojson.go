@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 )
 
-// ToJSON is to_json and to_jsonb: the JSON text of a value of a type, as a json or jsonb has it.
+// ToJSON appends the JSON text of a value, as to_json and to_jsonb return it. as is JSON or JSONB.
 func ToJSON(dst []byte, d Datum, typ, as OID, env *Env) ([]byte, error) {
 	switch d.K {
 	case KNull:
@@ -33,7 +33,7 @@ func ToJSON(dst []byte, d Datum, typ, as OID, env *Env) ([]byte, error) {
 		if c := text[len(text)-1]; c >= '0' && c <= '9' {
 			return append(dst, text...), nil
 		}
-		return jsontext.AppendQuoted(dst, string(text)), nil // NaN and infinities, as PostgreSQL
+		return jsontext.AppendQuoted(dst, string(text)), nil // NaN and infinities are strings, as in PostgreSQL
 	case KArray:
 		a := d.Array()
 		dst = append(dst, '[')
@@ -55,7 +55,7 @@ func ToJSON(dst []byte, d Datum, typ, as OID, env *Env) ([]byte, error) {
 	return jsontext.AppendQuoted(dst, string(AppendText(nil, d, typ, env))), nil
 }
 
-// comma stands between the members and elements that are written here.
+// comma returns the separator of members and elements.
 func comma(as OID) string {
 	if as == JSON {
 		return ","
@@ -63,7 +63,7 @@ func comma(as OID) string {
 	return ", "
 }
 
-// FieldName is the name of a record's field.
+// FieldName returns the name of a record's field.
 func FieldName(names []string, i int) string {
 	if names == nil {
 		return "f" + strconv.Itoa(i+1)
@@ -71,8 +71,8 @@ func FieldName(names []string, i int) string {
 	return names[i]
 }
 
-// appendRecordJSON makes a record an object. A jsonb has its members as PostgreSQL's, the short names first, and the
-// last of one name.
+// appendRecordJSON appends a record as an object. In a jsonb the members are in PostgreSQL's order, short names first,
+// without duplicate names.
 func appendRecordJSON(dst []byte, r *Array, as OID, env *Env) ([]byte, error) {
 	order := make([]int, len(r.Items))
 	for i := range order {

@@ -1,6 +1,6 @@
-// Package work bounds what SQL statements use of a node. Memory is counted by a hierarchy of monitors, as in
-// CockroachDB: a statement takes from its session and a session from the node, so that a statement fails with an error
-// before the process runs out of memory.
+// Package work limits the memory and processor time of SQL statements. Memory is counted by a hierarchy of monitors, as
+// in CockroachDB: a statement reserves memory from its session and a session from the node, so that a statement fails
+// with an error before the process runs out of memory.
 package work
 
 import (
@@ -9,17 +9,17 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// The limits where the node's settings say nothing.
+// The default limits.
 const (
 	DefaultNode      = 512 << 20
 	DefaultSession   = 256 << 20
 	DefaultStatement = 128 << 20
 )
 
-// Limits bound memory, in bytes: of all sessions together, of a session, and of a statement. Zero is the default.
+// Limits limits memory in bytes: for all sessions together, for a session, and for a statement. Zero means the default.
 type Limits struct{ Node, Session, Statement int64 }
 
-// WithDefaults fills in what is zero.
+// WithDefaults replaces zeros by the defaults.
 func (l Limits) WithDefaults() Limits {
 	if l.Node <= 0 {
 		l.Node = DefaultNode
@@ -33,12 +33,12 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Memory counts the bytes that a node or a session holds. What a session takes counts for its node too. It is safe for
+// Memory counts the bytes that a node or a session holds. A session's memory counts for its node too. It is safe for
 // concurrent use.
 type Memory struct {
 	limit   int64
 	whose   string // "all SQL sessions" or "the session"
-	setting string // of node.yaml
+	setting string // its setting in node.yaml
 	parent  *Memory
 	mu      struct {
 		sync.Mutex
@@ -46,17 +46,17 @@ type Memory struct {
 	}
 }
 
-// NewNode makes the monitor of a node.
+// NewNode returns the memory monitor of a node.
 func NewNode(limit int64) *Memory {
 	return &Memory{limit: limit, whose: "all SQL sessions of the node together need", setting: "sql.memory"}
 }
 
-// NewSession makes the monitor of a session below that of its node. Close it.
+// NewSession returns the memory monitor of a session of the node. The caller must close it.
 func (m *Memory) NewSession(limit int64) *Memory {
 	return &Memory{limit: limit, whose: "the session needs", setting: "sql.session_memory", parent: m}
 }
 
-// Grow takes n bytes, or none and fails with 53200.
+// Grow reserves n bytes. If it cannot, it reserves nothing and returns an error with code 53200.
 func (m *Memory) Grow(n int64) error {
 	if n <= 0 {
 		return nil
@@ -79,7 +79,7 @@ func (m *Memory) Grow(n int64) error {
 	return err
 }
 
-// Shrink gives n bytes back.
+// Shrink releases n bytes.
 func (m *Memory) Shrink(n int64) {
 	if n <= 0 {
 		return
@@ -96,17 +96,17 @@ func (m *Memory) give(n int64) {
 	m.mu.Unlock()
 }
 
-// Used returns the bytes held now, and the most that were held at once.
+// Used returns the bytes held now and the most that were ever held.
 func (m *Memory) Used() (now, peak int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.mu.used, m.mu.peak
 }
 
-// Limit is the most that may be held.
+// Limit returns the limit in bytes.
 func (m *Memory) Limit() int64 { return m.limit }
 
-// Close gives back what is still held.
+// Close releases everything that is still held.
 func (m *Memory) Close() {
 	now, _ := m.Used()
 	m.Shrink(now)

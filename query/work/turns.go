@@ -9,30 +9,29 @@ import (
 	"time"
 )
 
-// How turns are taken.
+// The times that govern turns.
 const (
 	// free is how long a statement runs before it needs a turn.
 	free = 5 * time.Millisecond
-	// slice is how long it keeps one while others wait.
+	// slice is how long it keeps a turn while others wait.
 	slice = 10 * time.Millisecond
-	// A turn on the processor that is kept for others ends after lent, with a pause in which the runtime looks at the
-	// network.
+	// A turn on the processor that is reserved for short statements ends after lent, followed by a pause in which the
+	// runtime polls the network.
 	lent  = 5 * time.Millisecond
 	pause = 100 * time.Microsecond
-	// quiet is how long nobody else must have come for that processor to be lent.
+	// quiet is how long nothing short may have arrived before that processor is lent.
 	quiet = 30 * time.Millisecond
-	// stale is after how long a turn may be taken from a statement that does not look at it: it waits for the disk or
-	// for its client.
+	// stale is the age at which a turn is taken away from a statement that does not check it: it is waiting for the
+	// disk or for its client.
 	stale = 20 * time.Millisecond
 )
 
-// Turns shares the processors between long statements, so that whatever is short finds one free. Without it a goroutine
-// that has been woken waits for a time slice of each long statement, and the network is not looked at meanwhile: point
-// reads beside four long statements on two processors were a hundred times slower. Statements that have run for some
-// milliseconds take turns, on all processors but one; on that one too while nobody else comes. It is safe for
-// concurrent use.
+// Turns shares the processors between long statements, so that short ones find one free. Without it a woken goroutine
+// waits for a time slice of each long statement, and the network is not polled meanwhile: with four long statements on
+// two processors, point reads were a hundred times slower. Statements that have run for some milliseconds take turns on
+// all processors but one, and on that one too while no short statements arrive. It is safe for concurrent use.
 type Turns struct {
-	arrived atomic.Int64 // when somebody came last, in nanoseconds since began
+	arrived atomic.Int64 // last call of Arrive, in nanoseconds since began
 	began   time.Time
 	waiting atomic.Int32
 	procs   func() int
@@ -48,15 +47,15 @@ type Turns struct {
 type turn struct {
 	lent  bool
 	since time.Time
-	seen  atomic.Int64 // when its statement looked last, as Turns.arrived
-	taken atomic.Bool  // from it, as it did not look
+	seen  atomic.Int64 // when its statement last checked it, in the unit of Turns.arrived
+	taken atomic.Bool  // taken away, because the statement did not check it
 }
 
-// waiter is a statement that waits for its turn.
-type waiter struct{ ready chan *turn } // of one; closed by nobody
+// waiter is a statement that is waiting for a turn.
+type waiter struct{ ready chan *turn } // receives one turn; never closed
 
-// NewTurns makes the turns of a process. procs is how many processors it has; nil asks the runtime each time, as that
-// may change.
+// NewTurns returns the turns of a process. procs returns the number of processors; nil means to ask the runtime each
+// time, because the number may change.
 func NewTurns(procs func() int) *Turns {
 	if procs == nil {
 		procs = func() int { return runtime.GOMAXPROCS(0) }
@@ -64,7 +63,7 @@ func NewTurns(procs func() int) *Turns {
 	return &Turns{began: time.Now(), procs: procs}
 }
 
-// Arrive says that somebody came who is likely to want little: a request, or a message of a session.
+// Arrive records the arrival of a request that is probably short: an HTTP request, or a message of a session.
 func (t *Turns) Arrive() { t.arrived.Store(int64(time.Since(t.began))) }
 
 // take waits for a turn.
@@ -98,7 +97,7 @@ func (t *Turns) take(ctx context.Context) (*turn, error) {
 				t.waiting.Add(-1)
 				t.mu.Unlock()
 			} else {
-				// It was served meanwhile.
+				// It got a turn in the meantime.
 				t.mu.Unlock()
 				t.give(<-w.ready)
 			}
@@ -107,7 +106,7 @@ func (t *Turns) take(ctx context.Context) (*turn, error) {
 	}
 }
 
-// grant makes a turn if there is one to have. mu is held.
+// grant returns a new turn if one is available, otherwise nil. mu is held.
 func (t *Turns) grant() *turn {
 	ours, lentOut := 0, false
 	for _, h := range t.mu.held {
@@ -121,7 +120,7 @@ func (t *Turns) grant() *turn {
 	got := &turn{since: time.Now()}
 	switch procs := t.procs(); {
 	case ours < max(procs-1, 1):
-		got.lent = procs == 1 // there is no other one to leave free
+		got.lent = procs == 1 // no other processor can be left free
 	case procs > 1 && !lentOut && now-time.Duration(t.arrived.Load()) > quiet:
 		got.lent = true
 	default:
@@ -135,7 +134,7 @@ func (t *Turns) grant() *turn {
 	return got
 }
 
-// serve gives free turns to those who wait. mu is held.
+// serve gives available turns to the waiters. mu is held.
 func (t *Turns) serve() {
 	for len(t.mu.queue) > 0 {
 		got := t.grant()
@@ -148,7 +147,7 @@ func (t *Turns) serve() {
 	}
 }
 
-// steal takes the turns of statements that do not look. mu is held.
+// steal takes turns away from statements that do not check them. mu is held.
 func (t *Turns) steal() {
 	now := int64(time.Since(t.began))
 	t.mu.held = slices.DeleteFunc(t.mu.held, func(h *turn) bool {
@@ -170,7 +169,7 @@ func (t *Turns) give(h *turn) {
 	t.serve()
 }
 
-// keep is called every now and then by a statement that has a turn. It answers false when the turn is over.
+// keep is called regularly by a statement that has a turn. It returns false if the turn is over.
 func (t *Turns) keep(h *turn, now time.Time) bool {
 	if h.taken.Load() {
 		return false
@@ -184,7 +183,7 @@ func (t *Turns) keep(h *turn, now time.Time) bool {
 	return ran < slice || t.waiting.Load() == 0
 }
 
-// turnOf sees to it that the work has a turn once it has run for long.
+// turnOf makes sure that work that has run for long has a turn.
 func (w *Work) turnOf(now time.Time) error {
 	if w.turn == nil {
 		if now.Sub(w.since) < free {
@@ -195,7 +194,7 @@ func (w *Work) turnOf(now time.Time) error {
 			return nil
 		}
 		if w.turn.lent {
-			// While this goroutine sleeps the processor is idle, and the runtime looks at the network.
+			// While this goroutine sleeps the processor is idle, and the runtime polls the network.
 			time.Sleep(pause)
 		}
 		w.Pause()
@@ -205,7 +204,7 @@ func (w *Work) turnOf(now time.Time) error {
 	return err
 }
 
-// Pause gives the turn back: the statement waits for its client.
+// Pause gives the turn back while the statement waits for its client.
 func (w *Work) Pause() {
 	if w.turn != nil {
 		w.turns.give(w.turn)
@@ -213,5 +212,5 @@ func (w *Work) Pause() {
 	}
 }
 
-// Resume says that the client has asked for more: what runs shortly needs no turn.
+// Resume is called when the client has asked for more. A short run then needs no turn.
 func (w *Work) Resume() { w.since = time.Now() }

@@ -12,11 +12,11 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// busy are statements that do nothing but run, in the time of a synctest bubble.
+// busy are statements that only compute, in the time of a synctest bubble.
 type busy struct {
 	turns   *work.Turns
 	running atomic.Int32
-	most    atomic.Int32 // that ran at once since it was last set to 0
+	most    atomic.Int32 // the most that ran at once since it was last reset
 	ran     []atomic.Int64
 	wg      sync.WaitGroup
 }
@@ -40,7 +40,7 @@ func newBusy(ctx context.Context, procs, statements int) *busy {
 	return b
 }
 
-// visit lets somebody come every few milliseconds for a while.
+// visit calls Arrive every few milliseconds for a while.
 func (b *busy) visit(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(3 * time.Millisecond) {
 		b.turns.Arrive()
@@ -84,7 +84,7 @@ func TestTurns_Stale(t *testing.T) {
 		slow := work.New(t.Context(), nil, 0, turns)
 		defer slow.Close()
 		time.Sleep(10 * time.Millisecond)
-		if err := slow.Step(1 << 20); err != nil { // it has the turn
+		if err := slow.Step(1 << 20); err != nil { // it has a turn now
 			t.Fatal(err)
 		}
 		turns.Arrive()
@@ -98,7 +98,7 @@ func TestTurns_Stale(t *testing.T) {
 		if d := time.Since(began); d > 100*time.Millisecond {
 			t.Errorf("waited %v for a statement that does not run", d)
 		}
-		// The first one goes on when the second gives way.
+		// The first one continues when the second gives its turn back.
 		done := make(chan error, 1)
 		go func() { done <- slow.Step(1 << 20) }()
 		synctest.Wait()

@@ -7,33 +7,35 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// Work is what one statement uses while it is parsed, bound, planned or run. It belongs to one goroutine.
+// Work accounts for the resources that one statement uses while it is parsed, bound, planned or run. It must not be
+// used concurrently.
 type Work struct {
-	// Ctx is the context of the call under way. It changes from one Execute of a portal to the next.
+	// Ctx is the context of the current call. Each Execute of a portal has its own.
 	Ctx context.Context
 
-	memory *Memory // of the session; nil without one
+	memory *Memory // the session's memory; may be nil
 	limit  int64
 	used   int64
-	taken  int64 // from memory; at least used
-	steps  int   // since the last look at Ctx
-	spent  int64 // of Spend
-	// scratch owns the values of expressions under way.
+	taken  int64 // reserved from memory; at least used
+	steps  int   // since Ctx was last checked
+	spent  int64 // by Spend
+	// scratch owns the values of the expressions being evaluated.
 	scratch *Scratch
 
-	turns *Turns // nil for none
+	turns *Turns // may be nil
 	turn  *turn  // nil until one is needed
 	since time.Time
 }
 
-// chunk is how much a statement takes from its session at a time. slack is how much more than it uses it may keep.
+// chunk is how much a statement reserves from its session at a time. slack is how much unused memory it may keep
+// reserved.
 const (
 	chunk = 64 << 10
 	slack = 1 << 20
 )
 
-// New starts a piece of work. Memory comes from session and ends at limit, time comes from turns. Both may be nil.
-// Close it.
+// New returns the Work of a statement. It reserves memory from session, at most limit bytes, and takes turns. session
+// and turns may be nil. The caller must close it.
 func New(ctx context.Context, session *Memory, limit int64, turns *Turns) *Work {
 	if limit <= 0 {
 		limit = DefaultStatement
@@ -41,7 +43,7 @@ func New(ctx context.Context, session *Memory, limit int64, turns *Turns) *Work 
 	return &Work{Ctx: ctx, memory: session, limit: limit, turns: turns, since: time.Now()}
 }
 
-// Hold takes n bytes, or none and fails with 53200.
+// Hold reserves n bytes. If it cannot, it reserves nothing and returns an error with code 53200.
 func (w *Work) Hold(n int64) error {
 	if n <= 0 {
 		return nil
@@ -62,7 +64,7 @@ func (w *Work) Hold(n int64) error {
 	return nil
 }
 
-// Release gives n bytes back.
+// Release releases n bytes.
 func (w *Work) Release(n int64) {
 	w.used = max(w.used-max(n, 0), 0)
 	if w.memory != nil && w.taken-w.used > slack {
@@ -72,17 +74,17 @@ func (w *Work) Release(n int64) {
 	}
 }
 
-// Used is how many bytes are held.
+// Used returns the bytes held.
 func (w *Work) Used() int64 { return w.used }
 
-// Back releases what was taken since Used answered mark.
+// Back releases what was reserved since Used returned mark.
 func (w *Work) Back(mark int64) {
 	if w.used > mark {
 		w.Release(w.used - mark)
 	}
 }
 
-// Close releases everything. The work may go on after it.
+// Close releases everything. The Work may be used again afterwards.
 func (w *Work) Close() {
 	if w.memory != nil {
 		w.memory.Shrink(w.taken)
@@ -91,11 +93,11 @@ func (w *Work) Close() {
 	w.Pause()
 }
 
-// stepsPerLook is how many steps pass between two looks at the context: some tens of microseconds.
+// stepsPerLook is the number of steps between two checks of the context, some tens of microseconds.
 const stepsPerLook = 128
 
 // Step is called in every loop that may run for long. n is the size of the step: 1 for a row, or for some hundred
-// bytes. It returns the cause once the context has ended.
+// bytes. After the context has ended it returns the cause.
 func (w *Work) Step(n int) error {
 	if w.steps += n; w.steps < stepsPerLook {
 		return nil
@@ -114,11 +116,11 @@ func (w *Work) look() error {
 	return w.turnOf(time.Now())
 }
 
-// MaxSpend bounds the steps of binding and planning one statement: some seconds, where honest statements take
+// MaxSpend limits the steps of binding and planning one statement. It allows some seconds; ordinary statements take
 // milliseconds.
 const MaxSpend = 50_000_000
 
-// Spend is Step for binding and planning, which must end even where nobody cancels them.
+// Spend is Step for binding and planning, which must end even if they are not cancelled.
 func (w *Work) Spend(n int) error {
 	if w.spent += int64(n); w.spent > MaxSpend {
 		return sqlstate.New(sqlstate.StatementTooComplex, "statement is too complex to plan").
@@ -128,12 +130,12 @@ func (w *Work) Spend(n int) error {
 	return w.Step(n)
 }
 
-// Scratch is what the values that expressions make for one row take of memory, until the next row. Whoever computes
-// expressions for rows has one.
+// Scratch counts the memory of the values that expressions produce for one row, until the next row. Each evaluator of
+// expressions over rows has one.
 type Scratch struct{ n int64 }
 
-// Enter makes s the owner of the values that are made from now on, after giving back those of the last row. Leave with
-// the owner it returns.
+// Enter releases the values of the last row and makes s the owner of the values made from now on. It returns the
+// previous owner, which must be passed to Leave.
 func (w *Work) Enter(s *Scratch) (around *Scratch) {
 	w.Drop(s)
 	around, w.scratch = w.scratch, s
@@ -143,7 +145,7 @@ func (w *Work) Enter(s *Scratch) (around *Scratch) {
 // Leave ends what Enter began. The values stay counted.
 func (w *Work) Leave(around *Scratch) { w.scratch = around }
 
-// Drop gives back what s owns.
+// Drop releases what s owns.
 func (w *Work) Drop(s *Scratch) {
 	if s.n > 0 {
 		w.Release(s.n)

@@ -11,10 +11,10 @@ import (
 	"github.com/apple/foundationdb/bindings/go/src/fdb/tuple"
 )
 
-// bare makes the transactions of a new document's write as layer/internal/write/stages.go makes them: the same reads,
-// conflicts, sets and atomic operations, on keys of the same shape and length (layer/keyspace). It knows nothing else
-// of documents, and reads for each of them, while the layer reads for many at once where their ids lie close together
-// (layer/internal/rev/leafscan.go).
+// bare runs the transactions of a new document's write as layer/internal/write/stages.go does: the same reads,
+// conflicts, sets and atomic operations, on keys of the same form and length (layer/keyspace). It knows nothing else of
+// documents, and reads for each of them separately, while the layer reads for many at once if their ids are close
+// together (layer/internal/rev/leafscan.go).
 type bare struct {
 	db     fdb.Database
 	prefix []byte // of the database
@@ -26,7 +26,7 @@ func newBare(db fdb.Database, root []byte) *bare {
 	return &bare{db: db, prefix: under(tuple.Tuple{3, 4}), ids: under(tuple.Tuple{4, 498_691})}
 }
 
-// Subspaces, by the numbers of layer/keyspace.
+// Subspaces, with the numbers of layer/keyspace.
 const (
 	bareStamp     = 0
 	bareRevisions = 2
@@ -91,7 +91,7 @@ func (b *bare) bulk(ids []string, body []byte) error {
 	return err
 }
 
-// write sets one document's keys; i is its place in the transaction.
+// write sets one document's keys. i is its position in the transaction.
 func (b *bare) write(tr fdb.Transaction, id string, i int, body []byte) error {
 	hash := md5.Sum(body)
 	stamp := tuple.IncompleteVersionstamp(uint16(i))

@@ -13,12 +13,12 @@ import (
 	"strings"
 )
 
-// bareHTTP as the only argument but one makes this program the server of serveBareHTTP, in the directory that the other
-// names.
+// bareHTTP as the first of two arguments makes this program the server of serveBareHTTP, in the directory that the
+// other argument names.
 const bareHTTP = "bare-http"
 
-// startBareHTTP starts the least that a durable write over HTTP can be in Go, in a process of its own as a node is:
-// what a node adds to that is Divan's.
+// startBareHTTP starts the simplest possible server for durable writes over HTTP in Go, in a process of its own like a
+// node. What a node takes in addition is Divan's cost.
 func startBareHTTP(ctx context.Context, dir string) (n *node, stop func() error, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -45,8 +45,8 @@ func startBareHTTP(ctx context.Context, dir string) (n *node, stop func() error,
 	return &node{base: "http://" + strings.TrimSpace(addr)}, stop, nil
 }
 
-// serveBareHTTP appends 1 KB to a file for each request, syncs it and answers. It prints its address, and ends with its
-// standard input.
+// serveBareHTTP appends 1 KB to a file for each request, syncs it and answers. It prints its address, and ends when its
+// standard input does.
 func serveBareHTTP(ctx context.Context, dir string) (err error) {
 	f, err := os.CreateTemp(dir, "bare-")
 	if err != nil {
@@ -73,7 +73,7 @@ func serveBareHTTP(ctx context.Context, dir string) (err error) {
 			return
 		}
 		w.WriteHeader(http.StatusCreated)
-		// a client that is gone misses nothing
+		// it does not matter if the client is gone
 		_, _ = io.WriteString(w, `{"ok":true,"id":"0000000","rev":"1-967a00dff5e02add41819138abb3284d"}`)
 	})}
 	go func() {

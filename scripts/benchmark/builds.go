@@ -14,9 +14,10 @@ import (
 	"github.com/divandb/divan/scripts/fixtures"
 )
 
-// runBuilds builds the same index over the same documents with more and more shards, on one node and on two over the
-// store of the first. All share this machine's processors: more tasks and nodes make a build no faster than its CPU
-// allows, which the last line tells. One task keeps two processors busy, as it maps documents while others are written.
+// runBuilds builds the same index over the same documents with different numbers of shards, on one node and on two
+// nodes over the store of the first. All share this machine's processors, so more tasks and nodes cannot make a build
+// faster than its CPU time allows, which the last line shows. Even one task keeps two processors busy, because it maps
+// documents while others are written.
 func runBuilds(ctx context.Context, e *environment, t *table) error {
 	docs, err := cities(min(e.documents, 60_000))
 	if err != nil {
@@ -37,12 +38,12 @@ func runBuilds(ctx context.Context, e *environment, t *table) error {
 	return nil
 }
 
-// perDoc is a document's share of a time, in microseconds.
+// perDoc returns the time per document, in microseconds.
 func perDoc(d time.Duration, docs []fixtures.City) float64 {
 	return float64(d.Microseconds()) / float64(len(docs))
 }
 
-// buildOn starts nodes and builds on them. least is the CPU of the build that took the least.
+// buildOn starts nodes and builds on them. least is the CPU time of the cheapest build.
 func buildOn(ctx context.Context, e *environment, count int, docs []fixtures.City, t *table) (least time.Duration,
 	err error) {
 	nodes, err := e.cluster(ctx, count)
@@ -101,7 +102,7 @@ func buildOn(ctx context.Context, e *environment, count int, docs []fixtures.Cit
 	return least, nil
 }
 
-// cluster starts nodes over the store of the first one, and waits until each sees all. Those that run are returned also
+// cluster starts nodes over the store of the first one, and waits until each sees all. It returns running nodes even
 // with an error.
 func (e *environment) cluster(ctx context.Context, count int) (nodes []*node, err error) {
 	secret := "secret: " + rand.Text()
@@ -145,7 +146,7 @@ func (e *environment) cluster(ctx context.Context, count int) (nodes []*node, er
 	return nodes, nil
 }
 
-// freeAddr picks an address for a port that has to be known beforehand.
+// freeAddr returns an address with a free port, for ports that must be known in advance.
 func freeAddr(ctx context.Context) (string, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")

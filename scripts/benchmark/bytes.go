@@ -15,14 +15,14 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// runBytes tells what a document takes: in keys and values, which is what FoundationDB stores of it for each copy, and
+// runBytes measures the size of a document: in keys and values, which is what FoundationDB stores for each replica, and
 // on the disk of the embedded engine, which compresses.
 func runBytes(ctx context.Context, e *environment, t *table) error {
 	docs, err := cities(e.documents)
 	if err != nil {
 		return err
 	}
-	// Of few documents the most recent tables, which are still to be compacted, would be the greater part.
+	// With few documents, most of the size would be recent tables that are not compacted yet.
 	const databases = 4
 	var dirs []string
 	err = e.compare(ctx, "bytes", t, func(c *compared) error {
@@ -72,7 +72,7 @@ func runBytes(ctx context.Context, e *environment, t *table) error {
 	return nil
 }
 
-// storedBytes adds up the keys and values of databases by what they are.
+// storedBytes adds up the keys and values of databases by kind.
 func storedBytes(ctx context.Context, dir string) (sums map[string]float64, err error) {
 	e, err := embedded.Open(dir, embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -113,7 +113,7 @@ func storedBytes(ctx context.Context, dir string) (sums map[string]float64, err 
 	return sums, rows.Err()
 }
 
-// tableBytes is the size of the tables and of what they keep beside them: not of logs, which are used again.
+// tableBytes returns the size of the tables and of files kept with them, but not of logs, which are reused.
 func tableBytes(dir string) (size float64, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !slices.Contains([]string{".sst", ".blob"}, filepath.Ext(path)) {

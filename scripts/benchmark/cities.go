@@ -20,7 +20,7 @@ const (
 	connections = 4
 )
 
-// runCities takes one node through what a first user does.
+// runCities does on one node what a new user does first.
 func runCities(ctx context.Context, e *environment, t *table) (err error) {
 	docs, err := cities(e.documents)
 	if err != nil {
@@ -97,7 +97,7 @@ func buildViews(ctx context.Context, n *node, docs []fixtures.City, t *table) er
 	return nil
 }
 
-// read times long answers and short ones.
+// read times long responses and short ones.
 func read(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
 	for _, scan := range []struct{ what, path string }{
 		{"_all_docs", "/cities/_all_docs"},
@@ -134,7 +134,8 @@ func read(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
 	return err
 }
 
-// write times durable writes: one client's against what the disk can do, many clients', and batches of small documents.
+// write times durable writes: those of one client compared with the disk, those of many clients, and batches of small
+// documents.
 func write(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
 	if err := n.call(ctx, "PUT", "/single", nil, nil); err != nil {
 		return err
@@ -162,8 +163,8 @@ func write(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
 	return writeSmall(ctx, n, t)
 }
 
-// writeAlone compares one client's writes with a program's that does nothing but write to the same disk, and with a
-// server's that does nothing but that and speak HTTP: by turns, for others may use the disk too.
+// writeAlone compares one client's writes with a program that only writes to the same disk, and with a server that only
+// does that and HTTP. It alternates between them, because others may use the disk too.
 func writeAlone(ctx context.Context, dir string, t *table, write func() (perSecond float64, err error)) (err error) {
 	bare, stop, err := startBareHTTP(ctx, dir)
 	if err != nil {
@@ -198,7 +199,7 @@ func writeAlone(ctx context.Context, dir string, t *table, write func() (perSeco
 	}
 	fsync, fdatasync, http, put := median(appended), median(inPlace), median(bares), median(puts)
 	t.row("the disk: 1 KB appended to a file, each with fsync", "%.0f/s", fsync)
-	t.row("the disk: 1 KB where a file has space already, each with fdatasync", "%.0f/s", fdatasync)
+	t.row("the disk: 1 KB written to allocated space of a file, each with fdatasync", "%.0f/s", fdatasync)
 	t.row("the disk behind HTTP: a bare server, 1 KB appended with fsync for each request",
 		"%.0f/s, %.0f%% of the disk's fsync", http, 100*http/fsync)
 	t.row("durable writes one by one, one client",
@@ -233,8 +234,8 @@ func writeSmall(ctx context.Context, n *node, t *table) error {
 	return err
 }
 
-// syncRate is how often a second one writer can write a little to a new file and have it on the disk. A file with space
-// has that much already, as a log that is used again does, and is written over from its beginning.
+// syncRate returns how many times per second a single writer can write a little to a new file and sync it. If space is
+// set, the file has that size from the beginning, like a reused log, and is overwritten from its start.
 func syncRate(dir string, space int, sync func(*os.File) error) (perSecond float64, err error) {
 	f, err := os.CreateTemp(dir, "sync-")
 	if err != nil {
@@ -265,14 +266,14 @@ func syncRate(dir string, space int, sync func(*os.File) error) (perSecond float
 	return rate(n, time.Since(began)), nil
 }
 
-// cities repeats the list where more are wanted than there are. Without npm they are made up, in the same shape.
+// cities returns n cities, repeating the list if necessary. Without npm it invents cities of the same form.
 func cities(n int) ([]fixtures.City, error) {
 	list, err := fixtures.Cities()
 	if err != nil {
 		if !errors.Is(err, fixtures.ErrNoNPM) {
 			return nil, err
 		}
-		fmt.Fprintln(os.Stderr, "benchmark: without npm the cities are made up")
+		fmt.Fprintln(os.Stderr, "benchmark: npm is not installed, using invented cities")
 		for i := range n {
 			list = append(list, fixtures.City{
 				Name: fmt.Sprintf("City %d of %d", i*7919%n, n), Lat: fmt.Sprintf("%.5f", float64(i%180)),

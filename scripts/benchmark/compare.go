@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// compared are nodes of the binaries that are measured: one, or with -against the older one first. All run at once, and
-// measures go round them by turns, so that what else the machine does meanwhile slows all alike.
+// compared are nodes of the measured binaries: one, or with -against the older one first. All run concurrently and are
+// measured in turns, so that other work on the machine affects all of them alike.
 type compared struct {
 	nodes []*node
 	dirs  []string
@@ -37,7 +37,7 @@ func (e *environment) compare(ctx context.Context, name string, t *table, f func
 	return f(c)
 }
 
-// binaries are those that are measured.
+// binaries returns the binaries to measure.
 func (e *environment) binaries() []string {
 	if e.against == "" {
 		return []string{e.binary}
@@ -55,11 +55,11 @@ func (c *compared) all(f func(n *node) error) error {
 	return nil
 }
 
-// measured is what one round of a measure found: how much was done, and the CPU that it cost the node.
+// measured is the result of one round of a measurement: the rate, and the node's CPU cost.
 type measured struct{ rate, cpu float64 }
 
-// rounds measures each node several times, by turns, and tells the medians: how many per second, and per second of the
-// node's CPU, which other work on the machine changes less.
+// rounds measures each node several times, in turns, and prints the medians: the number per second, and per second of
+// the node's CPU time, which depends less on other work on the machine.
 func (c *compared) rounds(what, unit string, rounds int, measure func(n *node, round int) (done int, err error)) error {
 	found := make([][]measured, len(c.nodes))
 	for round := range rounds {
@@ -90,7 +90,7 @@ func medianOf(rounds []measured, of func(measured) float64) float64 {
 	return median(values)
 }
 
-// told is a figure of each binary; with two of them also how many times the older one's the newer one's is.
+// told formats a value for each binary. With two binaries it adds the ratio of the newer to the older one.
 func told(values []float64, unit string) string {
 	text := figure(values[len(values)-1])
 	if unit != "" {
@@ -109,7 +109,7 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// bytes reads an answer to its end and counts its bytes, which costs as little as a client can.
+// bytes reads a response to its end and counts its bytes, with as little CPU as possible.
 func (n *node) bytes(ctx context.Context, path string) (read int64, err error) {
 	err = n.call(ctx, "GET", path, nil, func(r io.Reader) error {
 		read, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{r}, make([]byte, 256<<10))
@@ -118,7 +118,7 @@ func (n *node) bytes(ctx context.Context, path string) (read int64, err error) {
 	return read, err
 }
 
-// runAgainst runs a table that measures one binary with each of two, by turns, and tells its figures side by side.
+// runAgainst runs a table that measures one binary with each of two, in turns, and prints the values side by side.
 func (e *environment) runAgainst(ctx context.Context, b benchmark, t *table) error {
 	const rounds = 3
 	var tables [2][]*table
@@ -151,11 +151,11 @@ func (e *environment) runAgainst(ctx context.Context, b benchmark, t *table) err
 	return nil
 }
 
-// firstNumber is the first number in a figure's text; 0 where there is none.
+// firstNumber returns the first number in a text, or 0 if there is none.
 func firstNumber(text string) (v float64) {
 	for i := range text {
 		if text[i] >= '0' && text[i] <= '9' {
-			_, _ = fmt.Sscanf(text[i:], "%g", &v) // 0 where it is none
+			_, _ = fmt.Sscanf(text[i:], "%g", &v) // 0 if it is none
 			return v
 		}
 	}

@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// datasync has a file's content on the disk, as a log needs it: without the times that a whole fsync writes too.
+// datasync writes a file's content to disk, as a log needs it, without the timestamps that fsync also writes.
 func datasync(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }

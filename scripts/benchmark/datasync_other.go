@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// datasync has a file on the disk.
+// datasync writes a file to disk.
 func datasync(f *os.File) error { return f.Sync() }

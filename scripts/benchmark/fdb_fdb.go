@@ -18,14 +18,14 @@ import (
 
 const (
 	fdbClients = 64
-	fdbPuts    = 3_000  // each round
-	fdbBulk    = 12_000 // documents each round
+	fdbPuts    = 3_000  // per round
+	fdbBulk    = 12_000 // documents per round
 	fdbRounds  = 3
 )
 
-// runFDB compares a node on FoundationDB with a bare program that makes the same transactions through Apple's binding:
-// by turns, so that what else runs on the machine slows both. The node has HTTP, JSON, its client and the clearing of
-// transaction ids on top.
+// runFDB compares a node on FoundationDB with a bare program that runs the same transactions through Apple's binding,
+// in turns, so that other work on the machine affects both. The node does HTTP, JSON, its client and the clearing of
+// transaction ids in addition.
 func runFDB(ctx context.Context, e *environment, t *table) (err error) {
 	file := os.Getenv("DIVAN_CLUSTER_FILE")
 	if file == "" {
@@ -66,7 +66,7 @@ func runFDB(ctx context.Context, e *environment, t *table) (err error) {
 	return nil
 }
 
-// compareOne is what one client waits for, which shows the round trips.
+// compareOne measures the latency for one client, which shows the round trips.
 func compareOne(ctx context.Context, n *node, b *bare, t *table) error {
 	if err := n.call(ctx, "PUT", "/one", nil, nil); err != nil {
 		return err
@@ -90,7 +90,7 @@ func comparePuts(ctx context.Context, n *node, b *bare, t *table) error {
 		})
 }
 
-// compareBulk: a request of 1,000 documents is two transactions of the layer.
+// compareBulk compares bulk writes. A request with 1,000 documents is two transactions of the layer.
 func compareBulk(ctx context.Context, n *node, b *bare, t *table) error {
 	if err := n.call(ctx, "PUT", "/bulk", nil, nil); err != nil {
 		return err
@@ -126,7 +126,7 @@ var (
 	fdbBody = []byte(`{"text":"` + fdbText + `"}`)
 )
 
-// byTurns measures both sides in rounds, n calls each, and compares what they took altogether.
+// byTurns measures both sides in rounds of n calls each, and compares their total times.
 func byTurns(t *table, what, unit string, n, connections int, bare, divan func(i int) error) error {
 	var took [2]time.Duration
 	calls := 0

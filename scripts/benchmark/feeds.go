@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// runFeeds measures what consumers of changes see: whether as many of them as there are shards keep up with writers,
-// and how soon a listener hears.
+// runFeeds measures what consumers of changes see: whether one consumer per shard keeps up with the writers, and how
+// soon a listener learns of a write.
 func runFeeds(ctx context.Context, e *environment, t *table) (err error) {
 	n, err := start(ctx, e.binary, e.newDir("feeds"))
 	if err != nil {
@@ -97,8 +97,8 @@ func (n *node) shards(ctx context.Context, db string) (ids []string, err error) 
 	return ids, err
 }
 
-// follow gives the lines of a feed that are no heartbeats to take, until ctx ends. It connects before anything else can
-// be told apart from waiting.
+// follow passes the lines of a feed, except heartbeats, to take until ctx ends. followTelling also calls connected once
+// the response has begun.
 func (n *node) follow(ctx context.Context, path string, take func(line []byte)) error {
 	return n.followTelling(ctx, path, func() {}, take)
 }
@@ -133,8 +133,8 @@ func (n *node) followTelling(ctx context.Context, path string, connected func(),
 	return nil
 }
 
-// hearAmongIdle times single writes until a listener has their line: alone, among many listeners of other databases,
-// and among as many of its own database that filter everything away.
+// hearAmongIdle measures the time from single writes until a listener has their line: alone, among many listeners of
+// other databases, and among as many of its own database that filter everything out.
 func hearAmongIdle(ctx context.Context, n *node, t *table) error {
 	const idle, others = 1000, 10
 	if err := n.call(ctx, "PUT", "/live", nil, nil); err != nil {
@@ -147,13 +147,13 @@ func hearAmongIdle(ctx context.Context, n *node, t *table) error {
 	}
 	for _, c := range []struct {
 		what string
-		path func(i int) string // of an idle listener; nil: there is none
+		path func(i int) string // of an idle listener; nil: none
 	}{
 		{"a listener alone", nil},
 		{fmt.Sprintf("beside %d idle listeners of %d other databases", idle, others), func(i int) string {
 			return fmt.Sprintf("/other-%d/_changes?feed=continuous&since=now", i%others)
 		}},
-		{fmt.Sprintf("beside %d listeners of its database that filter all away", idle), func(int) string {
+		{fmt.Sprintf("beside %d listeners of its database that filter everything out", idle), func(int) string {
 			return "/live/_changes?feed=continuous&since=now&filter=_doc_ids&doc_ids=" + url.QueryEscape(`["nothing"]`)
 		}},
 	} {
@@ -168,7 +168,7 @@ func hearAmongIdle(ctx context.Context, n *node, t *table) error {
 	return nil
 }
 
-// hear times writes to the line of one listener.
+// hear measures the time from writes to the line of one listener.
 func hear(ctx context.Context, n *node, what string, idle int, path func(i int) string, t *table) error {
 	ctx, stop := context.WithCancel(ctx)
 	var feeds, connected sync.WaitGroup
@@ -191,7 +191,7 @@ func hear(ctx context.Context, n *node, what string, idle int, path func(i int) 
 			})
 	})
 	connected.Wait()
-	time.Sleep(time.Second) // the listeners' first reading has ended by now; nothing else tells
+	time.Sleep(time.Second) // there is no other way to know that the listeners' first read has ended
 	const writes = 500
 	sent, answered := make([]time.Duration, 0, writes), make([]time.Duration, 0, writes)
 	cpu := n.cpu()

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// lean sends requests on a number of connections, one after the other on each, and costs as little as a client can: it
-// shares the processors with the node. request builds the i-th one.
+// lean sends requests on several connections, one after the other on each, with as little CPU as possible, because it
+// shares the processors with the node. request builds the i-th request.
 func (n *node) lean(ctx context.Context, connections, requests int, request func(i int) []byte) error {
 	conns, closing, err := n.leanConns(ctx, connections)
 	if err != nil {
@@ -23,11 +23,11 @@ func (n *node) lean(ctx context.Context, connections, requests int, request func
 		closing())
 }
 
-// leanConns opens connections for requests one after the other.
+// leanConns opens connections for sequential requests.
 func (n *node) leanConns(ctx context.Context, connections int) (conns []*leanConn, closing func() error, err error) {
 	closing = func() error {
 		for _, c := range conns {
-			_ = c.Close() // nothing is left to be sent
+			_ = c.Close() // nothing is left to send
 		}
 		return nil
 	}
@@ -58,15 +58,15 @@ func send(method, path string, body []byte) []byte {
 type leanConn struct {
 	net.Conn
 	r    *bufio.Reader
-	body []byte // of the last answer
+	body []byte // of the last response
 }
 
-var errAnswer = errors.New("no answer of HTTP")
+var errAnswer = errors.New("not an HTTP response")
 
-// do sends a request and reads the answer to its end.
+// do sends a request and reads the response to its end.
 func (c *leanConn) do(request []byte) error { return c.read(request, nil) }
 
-// ask is do, and returns the answer's body, which is valid until the next.
+// ask is do, and returns the response's body, which is valid until the next call.
 func (c *leanConn) ask(request []byte) ([]byte, error) {
 	c.body = c.body[:0]
 	err := c.read(request, func(n int) error {
@@ -78,7 +78,7 @@ func (c *leanConn) ask(request []byte) ([]byte, error) {
 	return c.body, err
 }
 
-// read sends a request and gives the parts of the answer's body, n bytes that are next to be read, to take.
+// read sends a request and passes the parts of the response's body to take, as the number of bytes to read next.
 func (c *leanConn) read(request []byte, take func(n int) error) error {
 	if take == nil {
 		take = func(n int) error {
@@ -94,12 +94,12 @@ func (c *leanConn) read(request []byte, take func(n int) error) error {
 		return err
 	}
 	if len(status) < 12 || status[9] != '2' {
-		// Slow, but it happens once: it ends the measure.
+		// Slow, but it happens only once, since it ends the measurement.
 		res, err := http.ReadResponse(bufio.NewReader(io.MultiReader(bytes.NewReader(bytes.Clone(status)), c.r)), nil)
 		if err != nil {
 			return errAnswer
 		}
-		text, _ := io.ReadAll(io.LimitReader(res.Body, 500)) // for the message only
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 500)) // only for the message
 		return errors.Join(fmt.Errorf("%.100s: %s %s", request, res.Status, text), res.Body.Close())
 	}
 	length, chunked := 0, false

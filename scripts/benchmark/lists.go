@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/scripts/fixtures"
 )
 
-// runLists measures long answers with and without bodies: of documents as they were written, and of documents half of
-// which have been updated since, in another order, so that old bodies lie among the new ones.
+// runLists measures long responses with and without bodies: of documents as they were written, and of documents of
+// which half were updated since, in another order, so that old bodies are mixed with new ones.
 func runLists(ctx context.Context, e *environment, t *table) error {
 	docs, err := cities(e.documents)
 	if err != nil {
@@ -58,7 +58,7 @@ func loadCities(ctx context.Context, n *node, db string, docs []fixtures.City) e
 	})
 }
 
-// updateHalf changes every second document, in an order that jumps about.
+// updateHalf updates every second document, in scattered order.
 func updateHalf(ctx context.Context, n *node, db string, docs int) error {
 	var list struct {
 		Rows []struct {

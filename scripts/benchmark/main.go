@@ -1,8 +1,8 @@
-// Command benchmark measures a built divan from outside, over HTTP, and prints tables. scripts/bench runs it. Figures
+// Command benchmark measures a divan binary from outside, over HTTP, and prints tables. scripts/bench runs it. Results
 // depend on the machine and on what else runs there, so nothing is asserted: compare runs on the same machine. Go
-// benchmarks of single packages stand beside what they measure.
+// benchmarks of single packages are in those packages.
 //
-// docs/design/scale.md says what some of the figures mean for large databases.
+// docs/design/scale.md explains what some of the results mean for large databases.
 package main
 
 import (
@@ -16,17 +16,17 @@ import (
 	"time"
 )
 
-// benchmark makes one table, in a directory of its own.
+// benchmark prints one table, using a directory of its own.
 type benchmark struct {
 	name, about string
 	run         func(ctx context.Context, e *environment, t *table) error
-	pairs       bool // run measures the binary of -against by turns with the other one
+	pairs       bool // run alternates between this binary and that of -against
 }
 
-// benchmarks are all there are; the first runs where none is named. Each has a file of its own.
+// benchmarks are all benchmarks. The first one runs if none is named. Each has a file of its own.
 var benchmarks = []benchmark{
 	{name: "cities", about: "a node with 150,000 cities: load, index, read, write; a few minutes", run: runCities},
-	{name: "lists", about: "_all_docs and _changes of the cities from start to end, with and without bodies",
+	{name: "lists", about: "_all_docs and _changes of all cities, with and without bodies",
 		run: runLists, pairs: true},
 	{name: "writes",
 		about: "durable writes: batches of documents of 500 bytes, and documents that are read and updated",
@@ -34,8 +34,8 @@ var benchmarks = []benchmark{
 	{name: "pages",
 		about: "_changes?limit=100 from the middle of a million changes, while documents are written; some minutes",
 		run:   runPages, pairs: true},
-	{name: "bytes", about: "what a document takes, in keys and values and on disk", run: runBytes, pairs: true},
-	{name: "scale", about: "what operations cost in keys and bytes, the keys of 10,000,000 documents, and a " +
+	{name: "bytes", about: "the size of a document, in keys and values and on disk", run: runBytes, pairs: true},
+	{name: "scale", about: "the cost of operations in keys and bytes, the keys of 10,000,000 documents, and a " +
 		"simulation of hot ranges on FoundationDB", run: runScale},
 	{name: "storage",
 		about: "the embedded engine and the remote one against bare Pebble, as ratios, and their memory; two minutes",
@@ -53,18 +53,18 @@ var benchmarks = []benchmark{
 		run: runBuilds},
 }
 
-// environment is what a benchmark has to work with.
+// environment is what a benchmark works with.
 type environment struct {
 	binary    string
-	against   string // an older binary to compare it with; may be empty
-	documents int    // of the cities
+	against   string // an older binary to compare with; may be empty
+	documents int    // number of cities
 	dir       string // for data; removed at the end unless the user named it
 	starts    int
 }
 
 func main() {
-	binary := flag.String("binary", "bin/divan", "the `FILE` to measure")
-	against := flag.String("against", "", "an older `FILE` to compare it with, measured by turns in the same run")
+	binary := flag.String("binary", "bin/divan", "the binary `FILE` to measure")
+	against := flag.String("against", "", "an older binary `FILE` to compare with, measured in turns in the same run")
 	documents := flag.Int("documents", 150_000, "how many cities to load")
 	data := flag.String("data", "", "`DIR` for the data; empty: a temporary one, removed at the end")
 	flag.Usage = func() {
@@ -93,7 +93,7 @@ func main() {
 	}
 }
 
-// choose finds benchmarks by name.
+// choose returns benchmarks by name.
 func choose(names []string) ([]benchmark, error) {
 	if len(names) == 0 {
 		return benchmarks[:1], nil
@@ -136,5 +136,5 @@ func run(ctx context.Context, chosen []benchmark, e environment) (err error) {
 	return nil
 }
 
-// rate is how many per second.
+// rate returns the number per second.
 func rate(n int, took time.Duration) float64 { return float64(n) / took.Seconds() }

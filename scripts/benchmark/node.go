@@ -19,22 +19,22 @@ import (
 	"time"
 )
 
-// node is the process that is measured.
+// node is the process under measurement.
 type node struct {
 	cmd    *exec.Cmd
-	base   string        // of its HTTP addresses
+	base   string        // base URL of HTTP requests
 	gossip string        // address
 	took   time.Duration // from the start to the ready line
 	http   *http.Client
 }
 
-// newDir is a directory for one node's data.
+// newDir creates a directory for one node's data.
 func (e *environment) newDir(name string) string {
 	e.starts++
 	return filepath.Join(e.dir, fmt.Sprintf("%s-%d", name, e.starts))
 }
 
-// start runs the binary on free ports, with settings as lines of a node.yaml, and waits for its ready line.
+// start runs the binary on free ports, with additional lines of node.yaml, and waits for its ready line.
 func start(ctx context.Context, binary, data string, settings ...string) (*node, error) {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
@@ -78,7 +78,7 @@ func start(ctx context.Context, binary, data string, settings ...string) (*node,
 	return n, nil
 }
 
-// stop ends the process; twice is once.
+// stop ends the process. It may be called twice.
 func (n *node) stop() error {
 	if n.cmd.ProcessState != nil {
 		return nil
@@ -90,7 +90,7 @@ func (n *node) stop() error {
 	return n.cmd.Wait()
 }
 
-// call sends a request and gives its answer to take, or drops it where take is nil.
+// call sends a request and passes the response to take, or drops it if take is nil.
 func (n *node) call(ctx context.Context, method, path string, body any, take func(io.Reader) error) error {
 	var text []byte
 	if body != nil {
@@ -110,7 +110,7 @@ func (n *node) call(ctx context.Context, method, path string, body any, take fun
 	}
 	defer res.Body.Close()
 	if res.StatusCode/100 != 2 {
-		text, _ := io.ReadAll(io.LimitReader(res.Body, 500)) // for the message only
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 500)) // only for the message
 		return fmt.Errorf("%s %s: %s %s", method, path, res.Status, text)
 	}
 	if take == nil {
@@ -119,7 +119,7 @@ func (n *node) call(ctx context.Context, method, path string, body any, take fun
 	return take(res.Body)
 }
 
-// peakMB is the most memory that was resident at any time; 0 where the system does not say.
+// peakMB returns the peak resident memory, or 0 if the system does not report it.
 func (n *node) peakMB() float64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.cmd.Process.Pid))
 	if err != nil {
@@ -137,19 +137,19 @@ func (n *node) peakMB() float64 {
 	return 0
 }
 
-// forgetPeak makes peakMB begin anew, where the system can do that.
+// forgetPeak resets the peak, if the system supports it.
 func (n *node) forgetPeak() {
-	// elsewhere the peak is that of the process
+	// elsewhere the peak covers the whole life of the process
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", n.cmd.Process.Pid), []byte("5"), 0)
 }
 
-// cpu is the processor time that the process has used so far; 0 where the system does not say.
+// cpu returns the processor time that the process has used so far, or 0 if the system does not report it.
 func (n *node) cpu() time.Duration {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.cmd.Process.Pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(stat), ") ") // the name before it may have spaces
+	_, rest, _ := strings.Cut(string(stat), ") ") // the name before it may contain spaces
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {
 		return 0
@@ -167,7 +167,7 @@ func (n *node) cpu() time.Duration {
 
 func diskMB(dir string) float64 {
 	var bytes int64
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // files may go while we look
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // files may disappear meanwhile
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
 				bytes += info.Size()
@@ -178,7 +178,7 @@ func diskMB(dir string) float64 {
 	return float64(bytes) / 1e6
 }
 
-// decode takes an answer's JSON.
+// decode returns a function that decodes a response's JSON.
 func decode(into any) func(io.Reader) error {
 	return func(r io.Reader) error { return json.NewDecoder(r).Decode(into) }
 }

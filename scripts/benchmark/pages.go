@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// runPages measures pages of 100 changes from the middle of a feed of a million, while documents are written.
+// runPages measures pages of 100 changes from the middle of a feed of a million, during writes.
 func runPages(ctx context.Context, e *environment, t *table) error {
 	const docs, size, pages, rounds = 1_000_000, 1000, 400, 5
 	return e.compare(ctx, "pages", t, func(c *compared) error {
@@ -67,7 +67,7 @@ func runPages(ctx context.Context, e *environment, t *table) error {
 	})
 }
 
-// pages times pages of the feed from a sequence on, while four clients update documents.
+// pages times pages of the feed after a sequence, while four clients update documents.
 func (n *node) pages(ctx context.Context, since string, pages int) (took []time.Duration, err error) {
 	conns, closing, err := n.leanConns(ctx, 1)
 	if err != nil {
@@ -98,7 +98,7 @@ func (n *node) pages(ctx context.Context, since string, pages int) (took []time.
 	return took, err
 }
 
-// writeUntil has four clients write documents, one after the other, until somebody says that it is enough.
+// writeUntil runs four clients that write documents, one after the other, until ended is set.
 func (n *node) writeUntil(ctx context.Context, ended *atomic.Bool) error {
 	for !ended.Load() {
 		from := time.Now().UnixNano()

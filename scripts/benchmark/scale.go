@@ -12,17 +12,17 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// What FoundationDB publishes of itself (documentation "Performance", ServerKnobs.cpp of 7.3), the only figures here
-// that are not measured.
+// What FoundationDB publishes about itself (documentation "Performance", ServerKnobs.cpp of 7.3). These are the only
+// values here that are not measured.
 const (
-	publishedWrites = 20_000      // sets a second of a storage process, ssd engine, small keys and values
-	publishedReads  = 55_000      // reads a second of the same
-	shardBytes      = 500_000_000 // a range of keys is divided when it is larger
-	shardWrites     = 1_000_000   // or when so many bytes are written to it in a second
+	publishedWrites = 20_000      // sets per second of a storage process, ssd engine, small keys and values
+	publishedReads  = 55_000      // reads per second, likewise
+	shardBytes      = 500_000_000 // a range of keys that is larger is split
+	shardWrites     = 1_000_000   // or if this many bytes are written to it per second
 	replicas        = 3
 )
 
-// runScale prints what docs/design/scale.md is made of: what operations cost, the distribution of the keys of many
+// runScale prints the data for docs/design/scale.md: the cost of operations, the distribution of the keys of many
 // documents, and a simulation of where writes go.
 func runScale(ctx context.Context, e *environment, t *table) error {
 	list, err := cities(20_001)
@@ -65,8 +65,8 @@ func runScale(ctx context.Context, e *environment, t *table) error {
 	return nil
 }
 
-// distribution adds up the keys and values of documents as layer/keyspace lays them out. A test of the tree holds the
-// layout; runScale compares the sums with what the layer has stored.
+// distribution adds up the keys and values of documents as layer/keyspace lays them out. A test checks the layout, and
+// runScale compares the sums with what the layer has stored.
 type distribution struct {
 	revisions, changes, documents, allDocs int
 	buf                                    []byte
@@ -76,7 +76,7 @@ func (d *distribution) add(id string, body int) {
 	prefix := tuple.AppendInt(tuple.AppendInt(d.buf[:0], int64(keyspace.Data)), 27)
 	sub := func(s keyspace.Subspace) []byte { return tuple.AppendInt(prefix[:len(prefix):len(prefix)], int64(s)) }
 	idLength := len(tuple.AppendString(nil, id))
-	const rev = 2 + 18 // position and hash; a zero byte in the hash takes one more, once in 256
+	const rev = 2 + 18 // position and hash; a zero byte in the hash takes one more byte, once in 256
 	const stamp, number = 13, 2
 	d.revisions += len(sub(keyspace.Revisions)) + idLength + 1 + rev + number + 1 + stamp + number + 2
 	d.changes += len(sub(keyspace.Changes)) + 3 + 1 + stamp + number + idLength + rev + number + 1
@@ -89,7 +89,7 @@ func (d *distribution) add(id string, body int) {
 	d.buf = prefix[:0]
 }
 
-// part is what lies in one subspace.
+// part is the contents of one subspace.
 type part struct {
 	name  string
 	bytes int
@@ -100,16 +100,16 @@ func (d *distribution) parts() []part {
 		{"AllDocs", d.allDocs}}
 }
 
-// simulate tells how many writes a second the storage servers take until the busiest one is at what a process is
-// published to do. Ranges that are written all over are divided by FoundationDB until they are even. Ranges that grow
-// at their end are not: whatever is divided, the next key comes behind the last one, to one team.
+// simulate estimates how many writes per second the storage servers take until the busiest one reaches the published
+// limit of a process. FoundationDB splits ranges that are written all over until the load is even. Ranges that grow at
+// their end cannot be split: the next key always follows the last one, on one team.
 func simulate(costs map[string]counts, t *table) {
 	type scenario struct {
 		what     string
 		servers  int
 		feeds    int // changes shards of all databases that are written
 		ordered  bool
-		together int // documents a transaction
+		together int // documents per transaction
 		of       string
 	}
 	for _, s := range []scenario{
@@ -138,15 +138,15 @@ func simulate(costs map[string]counts, t *table) {
 	}
 }
 
-// saturates places the ranges that grow at their ends on random teams, and returns how many writes a second the busiest
-// server takes, and how many it would if all were even. What is cleared lies all over.
+// saturates places the ranges that grow at their ends on random teams. It returns how many writes per second the
+// busiest server allows, and how many an even distribution would allow. Keys that are cleared are spread evenly.
 func saturates(r *rand.Rand, write counts, servers, feeds int, ordered bool, together int) (limit, even float64) {
-	// counters and wake keys are written once a transaction
+	// counters and wake keys are written once per transaction
 	shared := float64(write.hot) / float64(together)
 	tail := float64(write.tail)                                           // the entry in the feed
-	byID := float64(write.sets+write.clears+write.cleared-write.tail) - 1 // the wake key is among the sets
+	byID := float64(write.sets+write.clears+write.cleared-write.tail) - 1 // the wake key is one of the sets
 	all := tail + shared + byID
-	load := make([]float64, servers) // sets of a write
+	load := make([]float64, servers) // sets per write
 	place := func(sets float64) {
 		for _, server := range r.Perm(servers)[:replicas] {
 			load[server] += sets

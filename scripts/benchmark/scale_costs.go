@@ -14,20 +14,20 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// counted is an engine that counts what is asked of it, which on FoundationDB are messages, keys and bytes. It holds no
-// snapshots, as FoundationDB does not.
+// counted is an engine that counts its operations, which on FoundationDB are messages, keys and bytes. Like
+// FoundationDB it has no long-lived snapshots.
 type counted struct {
 	kv.Engine
 	mu sync.Mutex
 	counts
 }
 
-// counts are of one or more operations.
+// counts are those of one or more operations.
 type counts struct {
 	transactions, gets, ranges, rows int
 	sets, clears, cleared, atomics   int
 	bytes                            int // of keys and values that are set
-	tail                             int // sets in ranges that grow at their end: Changes
+	tail                             int // sets in the range that grows at its end: Changes
 	hot                              int // sets and atomic operations on keys that many writers share
 }
 
@@ -67,7 +67,7 @@ func (t *countedTransaction) Snapshot() kv.Reader {
 	return countedReader{t.Transaction.Snapshot(), t.e}
 }
 
-// subspace is what a key is of; -1 where it is of no database.
+// subspace returns the subspace of a key, or -1 if it belongs to no database.
 func subspace(key []byte) keyspace.Subspace {
 	section, rest, err := tuple.TakeInt(key)
 	if err != nil || section != int64(keyspace.Data) {
@@ -160,14 +160,14 @@ func (r *countedRange) Next() bool {
 	return more
 }
 
-// operation is something that a client asks for, of n documents.
+// operation is a client operation on n documents.
 type operation struct {
 	what string
 	n    int
 	run  func() error
 }
 
-// costsOf counts what operations on cities cost, and returns the counts by their names.
+// costsOf counts the cost of operations on cities, and returns the counts by operation.
 func costsOf(ctx context.Context, dir string, docs []layer.Edit, t *table) (costs map[string]counts, err error) {
 	engine, err := embedded.Open(dir, embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -183,10 +183,10 @@ func costsOf(ctx context.Context, dir string, docs []layer.Edit, t *table) (cost
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if _, err = db.LastSeq(ctx); err != nil { // its configuration is known from here on
+	if _, err = db.LastSeq(ctx); err != nil { // caches the configuration
 		return nil, errors.Join(err, s.Close())
 	}
-	if err := s.Close(); err != nil { // nothing in the background while we count
+	if err := s.Close(); err != nil { // nothing may run in the background during the counts
 		return nil, err
 	}
 	one := docs[0]

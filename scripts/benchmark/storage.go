@@ -31,8 +31,8 @@ const (
 	storageRows   = 200_000 // of 100 bytes, for reads
 )
 
-// runStorage compares the embedded engine, and the same over the remote one, with bare Pebble on the same disk: by
-// turns in short rounds, so that what else runs on the machine slows all of them, and by medians.
+// runStorage compares the embedded engine, directly and through the remote engine, with Pebble on the same disk. It
+// alternates in short rounds, so that other work on the machine affects all of them, and compares medians.
 func runStorage(ctx context.Context, e *environment, t *table) (err error) {
 	dir := e.newDir("storage")
 	quiet := slog.New(slog.DiscardHandler)
@@ -79,12 +79,12 @@ func runStorage(ctx context.Context, e *environment, t *table) (err error) {
 	return nil
 }
 
-// compareCommits: one read and two sets of 100 bytes, synced, against synced batches of two sets.
+// compareCommits compares one read and two sets of 100 bytes, synced, with synced batches of two sets.
 func compareCommits(ctx context.Context, raw *pebble.DB, store *embedded.Engine, far kv.Engine, t *table) error {
 	value := make([]byte, 100)
 	batch := func(int) error {
 		b := raw.NewBatch()
-		_ = b.Set(storageKey(storageKeys), value, nil) // a batch in memory has no error
+		_ = b.Set(storageKey(storageKeys), value, nil) // a batch in memory never fails
 		_ = b.Set(storageKey(storageKeys), value, nil)
 		return errors.Join(b.Commit(pebble.Sync), b.Close())
 	}
@@ -117,11 +117,11 @@ func compareCommits(ctx context.Context, raw *pebble.DB, store *embedded.Engine,
 	if err := stop(); err != nil {
 		return err
 	}
-	t.row("versions and conflicts remembered meanwhile, at most", "%.1f MB", float64(window.Load())/1e6)
+	t.row("versions and conflicts in memory meanwhile, at most", "%.1f MB", float64(window.Load())/1e6)
 	return nil
 }
 
-// watchWindow looks again and again how much the engine remembers, until stop.
+// watchWindow polls how much the engine keeps in memory, until stop.
 func watchWindow(e *embedded.Engine) (most *atomic.Int64, stop func() error) {
 	most = new(atomic.Int64)
 	ended, done := make(chan struct{}), make(chan struct{})
@@ -139,7 +139,7 @@ func watchWindow(e *embedded.Engine) (most *atomic.Int64, stop func() error) {
 	return most, func() error { close(ended); <-done; return nil }
 }
 
-// compareReads: single keys, and all rows in order, both out of memory.
+// compareReads compares reads of single keys and of all rows in order, both from memory.
 func compareReads(ctx context.Context, raw *pebble.DB, store *embedded.Engine, t *table) error {
 	keys := make([][]byte, storageRows)
 	value := make([]byte, 100)
@@ -206,7 +206,7 @@ func compareReads(ctx context.Context, raw *pebble.DB, store *embedded.Engine, t
 	return nil
 }
 
-var sink atomic.Int64 // so that nothing that is read is left out
+var sink atomic.Int64 // so that no read is optimized away
 
 func scanRaw(db *pebble.DB, reverse bool) error {
 	iter, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte("rows/"), UpperBound: []byte("rows0")})
@@ -240,7 +240,7 @@ func scanRows(ctx context.Context, e kv.Engine, reverse bool) error {
 	return it.Err()
 }
 
-// scanLarge reads a store ten times larger than the cache from end to end, and shows what is resident before and
+// scanLarge reads all of a store that is ten times larger than the cache, and shows the resident memory before and
 // meanwhile.
 func scanLarge(ctx context.Context, dir string, quiet *slog.Logger, t *table) (err error) {
 	const cache, size, rows = 16 << 20, 160 << 20, 4096
@@ -254,7 +254,7 @@ func scanLarge(ctx context.Context, dir string, quiet *slog.Logger, t *table) (e
 		_, _, err := kv.Transact(ctx, store, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 			for j := i; j < i+512; j++ {
 				for k := range value {
-					value[k] = byte(rand.Uint32()) // nothing that could be compressed
+					value[k] = byte(rand.Uint32()) // incompressible
 				}
 				tx.Set(binary.BigEndian.AppendUint64([]byte("rows/"), uint64(j)), value)
 			}
@@ -265,7 +265,7 @@ func scanLarge(ctx context.Context, dir string, quiet *slog.Logger, t *table) (e
 		}
 	}
 	debug.FreeOSMemory()
-	snap, err := store.OpenSnapshot(ctx) // a scan may take longer than a transaction may
+	snap, err := store.OpenSnapshot(ctx) // a scan may take longer than a transaction
 	if err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func scanLarge(ctx context.Context, dir string, quiet *slog.Logger, t *table) (e
 	return it.Err()
 }
 
-// residentMB is what this process has in memory; 0 where the system does not say.
+// residentMB returns this process's resident memory, or 0 if the system does not report it.
 func residentMB() float64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	fields := strings.Fields(string(text))
@@ -302,17 +302,17 @@ func residentMB() float64 {
 	return pages * float64(os.Getpagesize()) / 1e6
 }
 
-// rounds are how long the rounds of some ways to do the same took, by way and round.
+// rounds has the durations of the rounds of several ways to do the same, by way and round.
 type rounds [][]time.Duration
 
-// median is a middling round of a way.
+// median returns a way's median.
 func (r rounds) median(way int) time.Duration {
 	took := slices.Sorted(slices.Values(r[way]))
 	return took[len(took)/2]
 }
 
-// percent is how fast a way is in percents of another: each round is compared with the other's round next to it, and
-// the middling result counts, since what else the machine does comes and goes.
+// percent returns the speed of a way in percent of another's. It compares each round with the adjacent round of the
+// other and returns the median, because other work on the machine varies over time.
 func (r rounds) percent(way, of int) float64 {
 	var ratios []float64
 	for i := range r[way] {
@@ -322,8 +322,8 @@ func (r rounds) percent(way, of int) float64 {
 	return ratios[len(ratios)/2]
 }
 
-// byRounds runs each of ways ops times from some clients, one way after the other, again and again. A first round of
-// each is not counted: it fills caches and makes the first files.
+// byRounds runs ops times each of ways from several clients, one way after the other, repeatedly. The first round of
+// each is not counted: it fills caches and creates files.
 func byRounds(clients, ops int, ways ...func(i int) error) (rounds, error) {
 	all := make(rounds, len(ways))
 	for round := range storageRounds + 1 {
@@ -360,14 +360,14 @@ func oneRound(clients, ops int, way func(i int) error) (time.Duration, error) {
 	return time.Since(began), errors.Join(errs...)
 }
 
-// storageKey is one of n keys, spread over all of the store.
+// storageKey returns one of n keys, which are spread over the whole store.
 func storageKey(n uint64) []byte {
 	k := binary.BigEndian.AppendUint64(make([]byte, 0, 24), rand.Uint64N(n)*0x9e3779b97f4a7c15)
-	k[0] &= 0x7f // below what belongs to engines
+	k[0] &= 0x7f // below the keys of the engines
 	return append(k, "some more bytes"...)
 }
 
-// silent is Pebble's log, which is not wanted here.
+// silent discards Pebble's log.
 type silent struct{}
 
 func (silent) Infof(string, ...any)  {}

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// table collects what was measured.
+// table collects results.
 type table struct{ rows [][2]string }
 
 func (t *table) row(what, format string, args ...any) {

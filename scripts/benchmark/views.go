@@ -16,18 +16,17 @@ import (
 // viewed is a database whose views are measured.
 type viewed struct {
 	database string
-	what     string // its documents
+	what     string // describes its documents
 	docs     int
 	views    map[string]any
-	scan     string // the view that is read whole
-	one      string // the view that is asked for one key
+	scan     string // the view that is read completely
+	one      string // the view that is queried for one key
 	key      func(i int) any
 	grouped  string // the view that is counted by the first part of its keys
 	doc      func(i int) any
 }
 
-// typical are three map functions as people write them: a column, a column with a value, and a path of columns that is
-// counted.
+// typical returns three typical map functions: a column, a column with a value, and a path of columns that is counted.
 func typical(column, value, path string) map[string]any {
 	return map[string]any{
 		"column": map[string]string{"map": "function (doc) { if (doc." + column + ") emit(doc." + column + ", null) }"},
@@ -37,8 +36,7 @@ func typical(column, value, path string) map[string]any {
 	}
 }
 
-// stretch is a measured piece of work: the time it took, and the CPU that it cost the node, which other work on the
-// machine changes less.
+// stretch is a measured section: its time, and the node's CPU time, which depends less on other work on the machine.
 type stretch struct {
 	n     *node
 	began time.Time
@@ -47,13 +45,13 @@ type stretch struct {
 
 func (n *node) stretch() stretch { return stretch{n, time.Now(), n.cpu()} }
 
-// rate tells how many of something per second, and per second of the node's CPU.
+// rate prints the number per second, and per second of the node's CPU time.
 func (s stretch) rate(t *table, what string, n int, unit string) {
 	took, cpu := time.Since(s.began), s.n.cpu()-s.cpu
 	t.row(what, "%.0f %s/s (%.0f per CPU second of the node)", rate(n, took), unit, rate(n, max(cpu, time.Millisecond)))
 }
 
-// measure builds an index of three views and reads it in each way that a query may take.
+// measure builds an index of three views and reads it in several ways.
 func (v *viewed) measure(ctx context.Context, n *node, t *table) error {
 	design := "/" + v.database + "/_design/bench"
 	if err := n.call(ctx, "PUT", design, map[string]any{"views": v.views}, nil); err != nil {
@@ -88,7 +86,7 @@ func (v *viewed) measure(ctx context.Context, n *node, t *table) error {
 	return v.freshReads(ctx, n, view(v.one), t)
 }
 
-// groupedCount asks several times and tells the median.
+// groupedCount runs the query several times and prints the median.
 func (v *viewed) groupedCount(ctx context.Context, n *node, path string, t *table) error {
 	took := make([]time.Duration, 9)
 	groups := 0
@@ -101,12 +99,12 @@ func (v *viewed) groupedCount(ctx context.Context, n *node, path string, t *tabl
 		took[i], groups = time.Since(began), rows
 	}
 	slices.Sort(took)
-	t.row(fmt.Sprintf("_count of %d rows, group_level=1, %d groups", v.docs, groups), "%.1f ms, at best %.1f ms",
+	t.row(fmt.Sprintf("_count of %d rows, group_level=1, %d groups", v.docs, groups), "%.1f ms, fastest %.1f ms",
 		float64(took[len(took)/2].Microseconds())/1000, float64(took[0].Microseconds())/1000)
 	return nil
 }
 
-// freshReads writes a document and reads its key, one after the other on one connection.
+// freshReads alternately writes a document and reads its key, on one connection.
 func (v *viewed) freshReads(ctx context.Context, n *node, path string, t *table) error {
 	const rounds = 1000
 	s := n.stretch()
@@ -120,7 +118,7 @@ func (v *viewed) freshReads(ctx context.Context, n *node, path string, t *table)
 	return err
 }
 
-// mustJSON encodes what has only strings and numbers.
+// mustJSON encodes a value with only strings and numbers.
 func mustJSON(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -131,7 +129,7 @@ func mustJSON(v any) []byte {
 
 func jsonParam(v any) string { return url.QueryEscape(string(mustJSON(v))) }
 
-// rows counts the rows of an answer.
+// rows counts the rows of a response.
 func (n *node) rows(ctx context.Context, path string) (rows int, err error) {
 	err = n.call(ctx, "GET", path, nil, func(r io.Reader) error {
 		lines := bufio.NewReaderSize(r, 1<<20)
@@ -173,7 +171,7 @@ func runViews(ctx context.Context, e *environment, t *table) error {
 	})
 }
 
-// onNode runs f with a node of its own.
+// onNode runs f with a new node.
 func (e *environment) onNode(ctx context.Context, name string, f func(n *node) error) error {
 	n, err := start(ctx, e.binary, e.newDir(name))
 	if err != nil {
@@ -182,7 +180,7 @@ func (e *environment) onNode(ctx context.Context, name string, f func(n *node) e
 	return errors.Join(f(n), n.stop())
 }
 
-// synthetic documents are of 500 bytes, spread over ten years and a thousand users.
+// synthetic documents have 500 bytes and are spread over ten years and a thousand users.
 type synthetic struct {
 	ID      string `json:"_id"`
 	User    string `json:"user"`

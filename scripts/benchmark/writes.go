@@ -19,16 +19,16 @@ func runWrites(ctx context.Context, e *environment, t *table) error {
 	})
 }
 
-// bulk writes batches whose requests are made beforehand, so that the client takes little of the processors that it
-// shares with the node: with ids that count up, as those that the node gives, and with ids that jump about.
+// bulk writes batches whose requests are prepared beforehand, so that the client takes little CPU from the node: with
+// ascending ids, like those that the node generates, and with scattered ids.
 func (c *compared) bulk(ctx context.Context) error {
 	const batches, size, rounds = 60, 500, 5
 	for _, ids := range []struct {
 		what string
 		of   func(i int) string
 	}{
-		{"ids that count up", func(i int) string { return fmt.Sprintf("%032x", i) }},
-		{"ids that jump about", func(i int) string { return fmt.Sprintf("%08x-%07d", uint32(i)*2654435761, i) }},
+		{"ascending ids", func(i int) string { return fmt.Sprintf("%032x", i) }},
+		{"scattered ids", func(i int) string { return fmt.Sprintf("%08x-%07d", uint32(i)*2654435761, i) }},
 	} {
 		db := fmt.Sprintf("/bulk-%d", len(ids.what))
 		requests := make([][]byte, rounds*batches)
@@ -56,7 +56,7 @@ func (c *compared) bulk(ctx context.Context) error {
 	return nil
 }
 
-// readAndUpdate has clients read a document and write it with one member more, each others' documents.
+// readAndUpdate has clients read each other's documents and write them with one more member.
 func (c *compared) readAndUpdate(ctx context.Context) error {
 	const clients, updates, rounds, docs = 64, 8000, 5, 150_000
 	list, err := cities(docs)

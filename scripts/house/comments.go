@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// PackageComment is what a file says in front of its package clause.
+// PackageComment is a file's comment on its package clause.
 type PackageComment struct {
-	Name string // of the package, or of its folder where it is a command
+	Name string // of the package, or of its folder for a command
 	File string
-	Text string // without the comment marks; empty where the file has none
+	Text string // without comment markers; empty if the file has none
 }
 
-// PackageComments reads the comments of the packages of files that are no tests, by folder.
+// PackageComments returns the package comments of files that are not tests, by folder.
 func PackageComments(root string, files []File) (map[string][]PackageComment, error) {
 	all := map[string][]PackageComment{}
 	for _, f := range files {
@@ -43,8 +43,8 @@ func text(doc *ast.CommentGroup) string {
 	return doc.Text()
 }
 
-// Uncommented returns a sentence for each package that does not have exactly one comment, which begins as godoc wants
-// and says in two sentences at least what lives there and what does not.
+// Uncommented returns a sentence for each package that does not have exactly one comment that begins as godoc requires
+// and has at least two sentences, on what the package contains and what it does not.
 func Uncommented(comments map[string][]PackageComment) []string {
 	var faults []string
 	for _, folder := range slices.Sorted(maps.Keys(comments)) {
@@ -71,7 +71,7 @@ func begins(c PackageComment, folder string) bool {
 	return strings.HasPrefix(c.Text, "Package "+c.Name+" ")
 }
 
-// sentences counts the ends of sentences.
+// sentences counts sentences by their ends.
 func sentences(text string) int {
 	n := 0
 	for _, end := range []string{". ", ".\n", ":\n"} {

@@ -25,7 +25,7 @@ func TestTree_Imports(t *testing.T) {
 	}
 }
 
-// Every third party has its sentence, and no sentence outlives what it is about.
+// Every third-party module has a sentence in ARCHITECTURE.md, and no sentence outlives its module.
 func TestTree_Dependencies(t *testing.T) {
 	files, err := house.ReadTree(root)
 	if err != nil {
@@ -39,8 +39,7 @@ func TestTree_Dependencies(t *testing.T) {
 		t.Error(fault)
 	}
 
-	// The check itself: without the list everything that is imported lacks a sentence; without files every home is
-	// stale.
+	// The check itself: without the list every import lacks a sentence, and without files every home is stale.
 	without := house.Dependencies(files, "")
 	if len(without) < 15 || !strings.Contains(without[0], "without a sentence") {
 		t.Errorf("without a list: %q", without)
@@ -51,14 +50,14 @@ func TestTree_Dependencies(t *testing.T) {
 	}
 }
 
-// Six rooms, and files that a project has: someone who has never seen Divan must find any line by guessing its room.
+// Six rooms, and the usual files of a project: someone new to Divan must find any line by guessing its room.
 func TestTree_Rooms(t *testing.T) {
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	known := []string{"go.mod", "go.sum", "node.yaml", "README.md", "ARCHITECTURE.md", "LICENSE", "NOTICE"}
-	ignored := []string{"bin", "data"} // never committed, as .gitignore says
+	ignored := []string{"bin", "data"} // never committed, see .gitignore
 	for _, e := range entries {
 		name := e.Name()
 		switch {
@@ -67,17 +66,17 @@ func TestTree_Rooms(t *testing.T) {
 		case strings.HasPrefix(name, "."), e.IsDir() && slices.Contains(house.Rooms, name),
 			!e.IsDir() && slices.Contains(known, name), slices.Contains(ignored, name):
 		default:
-			t.Errorf("%s stands beside the six rooms", name)
+			t.Errorf("%s is none of the six rooms", name)
 		}
 	}
 	for _, room := range append([]string{"go.mod", "node.yaml", "LICENSE"}, house.Rooms...) {
 		if _, err := os.Stat(filepath.Join(root, room)); err != nil {
-			t.Errorf("there is no %s", room)
+			t.Errorf("%s is missing", room)
 		}
 	}
 }
 
-// onlyMarkdown fails for anything in docs but texts.
+// onlyMarkdown fails for anything in docs except Markdown.
 func onlyMarkdown(t *testing.T, dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -88,16 +87,16 @@ func onlyMarkdown(t *testing.T, dir string) {
 		case e.IsDir():
 			onlyMarkdown(t, filepath.Join(dir, e.Name()))
 		case filepath.Ext(e.Name()) != ".md":
-			t.Errorf("%s is no Markdown", filepath.Join(dir, e.Name()))
+			t.Errorf("%s is not Markdown", filepath.Join(dir, e.Name()))
 		}
 	}
 }
 
-// The checker itself, on imports that are made up.
+// The checker itself, on made-up imports.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		file, imports string
-		fault         string // a part of the one fault, empty when it is fine
+		fault         string // a part of the only fault, or empty if there is none
 	}{
 		{"layer/put.go", "layer/kv", ""},
 		{"layer/put.go", "context", ""},
@@ -106,9 +105,9 @@ func TestCheck(t *testing.T) {
 		{"layer/put_test.go", "actors", "nothing above"},
 		{"layer/put.go", "node/auth", "nothing above"},
 		{"layer/put.go", "query/selector", "nothing above"},
-		{"layer/put.go", "net/http", "HTTP is spoken in node alone"},
+		{"layer/put.go", "net/http", "only node speaks HTTP"},
 		{"layer/put_test.go", "net/http", ""},
-		{"layer/kv/kv.go", "layer/tuple", "standard library alone"},
+		{"layer/kv/kv.go", "layer/tuple", "only on the standard library"},
 		{"layer/kv/kv.go", "golang.org/x/sync/errgroup", ""},
 		{"layer/kv/embedded/engine.go", "layer/kv/remote", "does not know other engines"},
 		{"layer/kv/embedded/engine.go", "github.com/cockroachdb/pebble/v2", ""},
@@ -116,7 +115,7 @@ func TestCheck(t *testing.T) {
 		{"layer/kv/fdb/engine.go", "C", ""},
 		{"layer/kv/embedded/disk.go", "C", "without cgo"},
 		{"layer/changes.go", "github.com/cockroachdb/pebble/v2/sstable",
-			"lives in layer/kv/embedded and layer/kv/embedded/... and scripts/benchmark alone"},
+			"may only be used in layer/kv/embedded and layer/kv/embedded/... and scripts/benchmark"},
 		{"layer/revtree/tree.go", "layer/kv", "pure"},
 		{"actors/supervisor.go", "cluster", "Placer"},
 		{"actors/supervisor.go", "layer", ""},
@@ -127,18 +126,18 @@ func TestCheck(t *testing.T) {
 		{"query/exec/run.go", "query/pgwire", "reads that query declares itself"},
 		{"query/server.go", "query/pgwire", ""},
 		{"query/server.go", "layer", "interfaces of its own"},
-		{"query/sql/parse.go", "github.com/jackc/pgx/v5/pgproto3", "lives in query/pgwire alone"},
-		{"query/sql/parse.go", "github.com/jackc/pgx/v5/pgconn", "for tests alone"},
+		{"query/sql/parse.go", "github.com/jackc/pgx/v5/pgproto3", "may only be used in query/pgwire"},
+		{"query/sql/parse.go", "github.com/jackc/pgx/v5/pgconn", "only for tests"},
 		{"query/wire_test.go", "github.com/jackc/pgx/v5", ""},
 		{"node/api/put.go", "layer/kv/embedded", "wired by node"},
 		{"node/node.go", "layer/kv/embedded", ""},
 		{"node/engine_fdb.go", "layer/kv/fdb", ""},
 		{"node/cmd/divan/main.go", "layer", "main handles the process"},
-		{"node/config/load.go", "github.com/foo/bar", "a third party without a home"},
-		{"node/api/get.go", "go.yaml.in/yaml/v3", "lives in node/config alone"},
-		{"node/api/get.go", "pgregory.net/rapid", "for tests alone"},
+		{"node/config/load.go", "github.com/foo/bar", "a third-party module without a home"},
+		{"node/api/get.go", "go.yaml.in/yaml/v3", "may only be used in node/config"},
+		{"node/api/get.go", "pgregory.net/rapid", "only for tests"},
 		{"node/api/get_test.go", "pgregory.net/rapid", ""},
-		{"layer/fresh/new.go", "layer/kv", ""}, // a folder without a rule has that of the room above
+		{"layer/fresh/new.go", "layer/kv", ""}, // a folder without a rule has that of the room above it
 		{"layer/fresh/new.go", "actors", "nothing above"},
 		{"util/strings.go", "layer", "no rule knows the package util"},
 	} {
@@ -152,7 +151,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// write makes a file, and the folders that it lies in.
+// write creates a file and its folders.
 func write(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -163,7 +162,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// Files are read whatever their build tags; testdata is not ours to judge.
+// Files are read whatever their build tags. testdata is left out.
 func TestReadTree(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -186,6 +185,6 @@ func TestReadTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := house.ReadTree(dir); err == nil {
-		t.Error("a file that is no Go was taken")
+		t.Error("a file that is not Go was accepted")
 	}
 }

@@ -1,6 +1,7 @@
-// Package house holds the architecture of the tree: which rooms there are, who may import whom, and where each third
-// party lives. Its tests read the imports of every Go file, whatever its build tags, and hold them to the rules. They
-// also hold comments and Markdown to what they refer to. What a program does is tested where it lives, not here.
+// Package house checks the architecture of the tree: which rooms there are, who may import whom, and where each
+// third-party module is used. Its tests read the imports of every Go file, whatever its build tags, and compare them
+// with the rules. They also check that what comments and Markdown refer to exists. What programs do is tested
+// elsewhere.
 package house
 
 import (
@@ -15,22 +16,22 @@ import (
 	"strings"
 )
 
-// Module is the prefix of our own import paths.
+// Module is the prefix of the project's import paths.
 const Module = "github.com/divandb/divan"
 
-// File is one Go file's imports. Paths of our own packages are relative to the module, "layer/kv".
+// File has the imports of a Go file. Paths of the project's packages are relative to the module, such as "layer/kv".
 type File struct {
 	Name    string // relative to the root, with slashes
 	Imports []string
 }
 
-// Package is the folder of the file, which is its import path relative to the module.
+// Package returns the folder of the file, which is its import path relative to the module.
 func (f File) Package() string { return path.Dir(f.Name) }
 
 // Test reports whether the file is built for tests only.
 func (f File) Test() bool { return strings.HasSuffix(f.Name, "_test.go") }
 
-// ReadTree reads the imports of every Go file under root but testdata and folders that Go ignores too.
+// ReadTree reads the imports of every Go file under root, except in testdata and in folders that Go ignores too.
 func ReadTree(root string) ([]File, error) {
 	var files []File
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -90,7 +91,7 @@ func Check(files []File) []string {
 	return faults
 }
 
-// refuse returns why f may not import a package, empty if it may.
+// refuse returns why f may not import a package, or "" if it may.
 func refuse(f File, imported string) string {
 	switch kindOf(imported) {
 	case standardLibrary:
@@ -150,14 +151,15 @@ func refuseThirdParty(f File, imported string) string {
 		case within(home.rooms, f.Package()) || (f.Test() && home.tests):
 			return ""
 		case len(home.rooms) == 0:
-			return "this third party is for tests alone: " + home.why
+			return "this third-party module is only for tests: " + home.why
 		}
-		return "this third party lives in " + strings.Join(home.rooms, " and ") + " alone: " + home.why
+		return "this third-party module may only be used in " + strings.Join(home.rooms, " and ") + ": " + home.why
 	}
-	return "a third party without a home; it earns one with a sentence in ARCHITECTURE.md and a line in scripts/house"
+	return "a third-party module without a home: add a sentence in ARCHITECTURE.md and a line in scripts/house"
 }
 
-// within reports whether pkg is one of the patterns: "layer/kv" is that package alone, "layer/kv/..." it and all below.
+// within reports whether pkg matches one of the patterns: "layer/kv" is only that package, "layer/kv/..." also
+// everything below it.
 func within(patterns []string, pkg string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		tree, all := strings.CutSuffix(p, "/...")
@@ -165,7 +167,7 @@ func within(patterns []string, pkg string) bool {
 	})
 }
 
-// roomOf finds the rule of a package: its own, or that of the nearest folder above.
+// roomOf returns the rule of a package: its own, or that of the nearest folder above it.
 func roomOf(pkg string) *rule {
 	for dir := pkg; dir != "."; dir = path.Dir(dir) {
 		for i := range rules {
@@ -177,9 +179,8 @@ func roomOf(pkg string) *rule {
 	return nil
 }
 
-// Dependencies returns a sentence for each third party that is imported without its module being named in the list of
-// dependencies in the text of ARCHITECTURE.md, and for each one that has a home in the rules though nothing imports it
-// any more.
+// Dependencies returns a sentence for each imported third-party module that is missing in the list of dependencies in
+// ARCHITECTURE.md, and for each module in the rules that is no longer imported.
 func Dependencies(files []File, architecture string) []string {
 	imported := map[string]bool{} // entries of thirdParties
 	for _, f := range files {
@@ -200,16 +201,16 @@ func Dependencies(files []File, architecture string) []string {
 	for module := range thirdParties {
 		switch {
 		case !imported[module]:
-			faults = append(faults, module+" has a home in scripts/house, and nothing imports it")
+			faults = append(faults, module+" is listed in scripts/house, but nothing imports it")
 		case !listed(list, module):
-			faults = append(faults, module+" is imported without a sentence in ARCHITECTURE.md, under Dependencies")
+			faults = append(faults, module+" is imported without a sentence in ARCHITECTURE.md, section Dependencies")
 		}
 	}
 	slices.Sort(faults)
 	return faults
 }
 
-// listed reports whether what an item of the list is about is the module, or the one that a package path belongs to.
+// listed reports whether an item of the list is about the module, or about the module of a package path.
 func listed(list, module string) bool {
 	for line := range strings.Lines(list) {
 		item, ok := strings.CutPrefix(line, "- ")

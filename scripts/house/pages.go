@@ -11,13 +11,13 @@ import (
 )
 
 var (
-	// pageLink is a link of Markdown, inline or as a reference.
+	// pageLink matches a link in Markdown, inline or as a reference.
 	pageLink    = regexp.MustCompile(`\]\(([^)\s]+)\)|^\[[^\]]+\]:\s+(\S+)`)
 	pageHeading = regexp.MustCompile(`^#+ +(.*)$`)
 	codeSpan    = regexp.MustCompile("`[^`]*`")
 )
 
-// Links returns a sentence for each relative link in Markdown that leads to no file, or to no heading of it.
+// Links returns a sentence for each relative link in Markdown to a file or heading that does not exist.
 func Links(root string, prose []Prose) []string {
 	headings := map[string][]string{}
 	for _, p := range prose {
@@ -33,18 +33,18 @@ func Links(root string, prose []Prose) []string {
 			target = path.Join(path.Dir(p.Name), file)
 		}
 		if !exists(root, target) {
-			faults = append(faults, fmt.Sprintf("%s:%d links to %s, which is not there", p.Name, n, link))
+			faults = append(faults, fmt.Sprintf("%s:%d links to %s, which does not exist", p.Name, n, link))
 			return
 		}
 		if known, page := headings[target]; page && anchor != "" && !slices.Contains(known, anchor) {
-			faults = append(faults, fmt.Sprintf("%s:%d links to %s, where no heading is %q", p.Name, n, link, anchor))
+			faults = append(faults, fmt.Sprintf("%s:%d links to %s, which has no heading %q", p.Name, n, link, anchor))
 		}
 	})
 	return faults
 }
 
-// Unlinked returns a sentence for each page in docs that no other page and no comment names, and for each one that no
-// package comment names. comments are those of packages.
+// Unlinked returns a sentence for each page in docs that no other page and no comment refers to, and for each design
+// page that no package comment refers to.
 func Unlinked(prose []Prose, comments []string) []string {
 	named := map[string]bool{}
 	eachLink(prose, func(p *Prose, _ int, link string) {
@@ -66,19 +66,19 @@ func Unlinked(prose []Prose, comments []string) []string {
 		switch {
 		case !strings.HasPrefix(p.Name, "docs/"):
 		case !named[p.Name]:
-			faults = append(faults, p.Name+" is linked from nowhere")
+			faults = append(faults, p.Name+" is not linked from anywhere")
 		case !slices.ContainsFunc(comments, func(c string) bool { return strings.Contains(c, p.Name) }):
-			faults = append(faults, p.Name+" is not named by the comment of the package that it explains")
+			faults = append(faults, p.Name+" is not mentioned in the comment of the package that it explains")
 		}
 	}
 	return faults
 }
 
-// maxWidth is how many characters a line of Markdown has at most.
+// maxWidth is the maximum number of characters in a line of Markdown.
 const maxWidth = 120
 
-// Wide returns a sentence for each line of text in Markdown that is too long. Blocks of code and rows of tables, which
-// cannot be wrapped, are left out.
+// Wide returns a sentence for each line of Markdown that is too long, except code blocks and table rows, which cannot
+// be wrapped.
 func Wide(prose []Prose) (faults []string) {
 	for i := range prose {
 		p := &prose[i]
@@ -95,7 +95,7 @@ func Wide(prose []Prose) (faults []string) {
 	return faults
 }
 
-// eachLink calls visit for each relative link in Markdown, but not for what stands in code.
+// eachLink calls visit for each relative link in Markdown outside of code.
 func eachLink(prose []Prose, visit func(p *Prose, line int, link string)) {
 	for i := range prose {
 		p := &prose[i]
@@ -112,7 +112,7 @@ func eachLink(prose []Prose, visit func(p *Prose, line int, link string)) {
 	}
 }
 
-// eachText visits the lines of a page that are not in a block of code.
+// eachText calls visit for the lines of a page that are not in a code block.
 func eachText(p *Prose, visit func(Line)) {
 	code := false
 	for _, l := range p.Lines {
@@ -124,7 +124,7 @@ func eachText(p *Prose, visit func(Line)) {
 	}
 }
 
-// anchors are the names that GitHub gives a page's headings.
+// anchors returns the anchors that GitHub gives a page's headings.
 func anchors(p Prose) (names []string) {
 	eachText(&p, func(l Line) {
 		if found := pageHeading.FindStringSubmatch(l.Text); found != nil {

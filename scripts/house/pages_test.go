@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/scripts/house"
 )
 
-// packageComments are those of the tree or of another one, by folder and in one list.
+// packageComments returns the package comments of a tree, by folder and as a list.
 func packageComments(t *testing.T, root string) (map[string][]house.PackageComment, []string) {
 	files, err := house.ReadTree(root)
 	if err != nil {
@@ -28,7 +28,7 @@ func packageComments(t *testing.T, root string) (map[string][]house.PackageComme
 	return byFolder, all
 }
 
-// Whoever opens a package reads first what lives there and what does not.
+// A package comment says what the package contains and what it does not.
 func TestTree_PackageComments(t *testing.T) {
 	comments, _ := packageComments(t, root)
 	if len(comments) < 40 {
@@ -39,7 +39,7 @@ func TestTree_PackageComments(t *testing.T) {
 	}
 }
 
-// Whoever follows a link arrives, and no page lies where nobody finds it.
+// Links lead somewhere, and every page is linked.
 func TestTree_Pages(t *testing.T) {
 	prose := readProse(t)
 	_, comments := packageComments(t, root)
@@ -48,7 +48,7 @@ func TestTree_Pages(t *testing.T) {
 	}
 }
 
-// The checks themselves, on a tree that is made up.
+// The checks themselves, on a made-up tree.
 func TestPages(t *testing.T) {
 	dir, long := t.TempDir(), strings.Repeat("ä", 120)
 	for name, text := range map[string]string{
@@ -83,7 +83,7 @@ func TestPages(t *testing.T) {
 	want := []string{
 		"README.md:2 links to gone.md, ", "README.md:3 links to docs/a.md#gone, ",
 		"README.md:7 links to docs/gone.md, ",
-		"docs/c.md is linked from nowhere", "docs/design/e.md is not named ",
+		"docs/c.md is not linked from anywhere", "docs/design/e.md is not mentioned ",
 		"layer/b/b.go says what lives ", "layer/c has no package comment", "layer/d has package comments in ",
 		"layer/e/e.go has a package comment that does not begin ", "docs/design/d.md:3 has 121 ",
 	}

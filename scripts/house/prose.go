@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// Prose is what one file says to people: the comments of Go files, settings and scripts, and the whole of Markdown.
+// Prose is the human-readable text of one file: comments of Go files, settings and scripts, and all of Markdown.
 type Prose struct {
 	Name  string // relative to the root, with slashes
 	Lines []Line
 }
 
-// Line is one line of prose, with the number that it has in its file.
+// Line is one line of prose, with its line number in the file.
 type Line struct {
 	Number int
 	Text   string
 }
 
-// ReadProse reads the prose of every file below root that has some. Unlike ReadTree it looks into testdata, whose
-// scripts have comments.
+// ReadProse reads the prose of every file below root. Unlike ReadTree it includes testdata, whose scripts have
+// comments.
 func ReadProse(root string) ([]Prose, error) {
 	var all []Prose
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -57,14 +57,14 @@ func ReadProse(root string) ([]Prose, error) {
 	return all, nil
 }
 
-// ignoredFolder reports whether a folder is none of the repository's: .git, and what .gitignore names.
+// ignoredFolder reports whether a folder is not part of the repository: .git, and what .gitignore lists.
 func ignoredFolder(root, name string) bool {
 	base := filepath.Base(name)
 	atRoot := filepath.Dir(name) == filepath.Clean(root)
 	return base == ".git" || base == "node_modules" || (atRoot && (base == "bin" || base == "data"))
 }
 
-// proseReader returns how the prose of a file is found, nil where a file has none.
+// proseReader returns a function that extracts the prose of a file, or nil if the file has none.
 func proseReader(name string) func(string) []Line {
 	switch ext := filepath.Ext(name); {
 	case ext == ".go":
@@ -104,7 +104,7 @@ func allLines(text string) (lines []Line) {
 	return lines
 }
 
-// hashComments are what follows a # at the beginning of a word.
+// hashComments returns the text after each # at the beginning of a word.
 func hashComments(text string) (lines []Line) {
 	for _, l := range allLines(text) {
 		if _, comment, found := strings.Cut(" "+l.Text, " #"); found {
@@ -114,7 +114,7 @@ func hashComments(text string) (lines []Line) {
 	return lines
 }
 
-// hashLines are the lines that begin with a #.
+// hashLines returns the lines that begin with a #.
 func hashLines(text string) []Line {
 	return slices.DeleteFunc(allLines(text), func(l Line) bool { return !strings.HasPrefix(l.Text, "#") })
 }

@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// reasonText begins what a method Degraded returns: a stable name, a colon and a space.
+// reasonText matches the beginning of a string that a method Degraded returns: a stable name, a colon and a space.
 var reasonText = regexp.MustCompile(`"([a-z]+(?:_[a-z]+)+): `)
 
-// Reasons finds the names of reasons why a node is degraded, sorted, in the lines of code of the files that are no
-// tests.
+// Reasons returns the names of reasons for a degraded node, sorted, found in the code of files that are not tests.
 func Reasons(root string, files []File) ([]string, error) {
 	var names []string
 	for _, f := range files {
@@ -40,8 +39,8 @@ func reasonsIn(text string) (names []string) {
 	return names
 }
 
-// Unlisted compares the names with the rows of the table of them in docs/operations.md, and says which of either have
-// no counterpart.
+// Unlisted compares the names with the rows of their table in docs/operations.md, and returns a sentence for each that
+// lacks a counterpart.
 func Unlisted(names []string, page string) (faults []string) {
 	_, section, _ := strings.Cut(page, "\n## What `/_up` says\n")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -59,7 +58,7 @@ func Unlisted(names []string, page string) (faults []string) {
 	for _, name := range listed {
 		if !slices.Contains(names, name) {
 			faults = append(faults,
-				fmt.Sprintf("docs/operations.md, \"What `/_up` says\", has a row for %s, which nothing says", name))
+				fmt.Sprintf("docs/operations.md, \"What `/_up` says\", has a row for %s, which no code reports", name))
 		}
 	}
 	return faults

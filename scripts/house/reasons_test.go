@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/scripts/house"
 )
 
-// Whoever reads a reason in /_up finds it in the page for operators.
+// Every reason in /_up is explained in the page for operators.
 func TestTree_Reasons(t *testing.T) {
 	files, err := house.ReadTree(root)
 	if err != nil {

@@ -11,34 +11,34 @@ import (
 	"strings"
 )
 
-// ClausesPage is the page of the clauses that comments cite.
+// ClausesPage is the page with the clauses that comments cite.
 const ClausesPage = "docs/clauses.md"
 
 var (
-	// citedClause is how a comment cites a clause: a group and a number, "R3".
+	// citedClause matches a clause in a comment: a group and a number, "R3".
 	citedClause = regexp.MustCompile(`\b[RCPVNQMTS](?:1[0-9]|[1-9])\b`)
-	// clauseHeading begins a clause in ClausesPage.
+	// clauseHeading matches the beginning of a clause in ClausesPage.
 	clauseHeading = regexp.MustCompile(`^\*\*([A-Z][0-9]+)\*\* `)
 	citedDesign   = regexp.MustCompile(`\brfc-[0-9a-z]+\b`)
-	// designLink says in ClausesPage where such a document is public.
+	// designLink matches the public address of a design document in ClausesPage.
 	designLink   = regexp.MustCompile(`^\[(rfc-[0-9a-z]+)\]: https://`)
 	citedTest    = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
 	declaredTest = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
-	// citedPage is the name of a page of Markdown, citedPrivate what only those who wrote Divan have read.
+	// citedPage matches the name of a Markdown page, citedPrivate the names of documents that are not public.
 	citedPage = regexp.MustCompile(`[\w./:@-]+\.md\b`)
-	// citedFile is the name of a file in one of the rooms.
+	// citedFile matches the name of a file in one of the rooms.
 	citedFile = regexp.MustCompile(`(?:^|[^\w./-])((?:` + strings.Join(Rooms, "|") +
 		`)(?:/[\w.-]+)+\.(?:go|txt|js|html))\b`)
 	citedPrivate = regexp.MustCompile(
 		`\b(?:MISSION|CONTRACT|FIELD-NOTES|[Tt]he mission)\b|\bshared/[A-Z]|\b[Ii]ssue [0-9]+\b`)
 )
 
-// elsewhere are pages of others that comments name, and whose they are.
+// elsewhere lists pages of other projects that comments refer to, and the projects.
 var elsewhere = map[string]string{
 	"design/tuple.md": "apple/foundationdb",
 }
 
-// Citations returns a sentence for each clause and each design document that the prose cites and ClausesPage lacks.
+// Citations returns a sentence for each clause and each design document that the prose cites but ClausesPage lacks.
 func Citations(prose []Prose, clauses string) []string {
 	known := map[string]bool{}
 	for line := range strings.Lines(clauses) {
@@ -58,7 +58,7 @@ func Citations(prose []Prose, clauses string) []string {
 	})
 }
 
-// Tests returns a sentence for each test that ClausesPage names and no file declares.
+// Tests returns a sentence for each test that ClausesPage names but no file declares.
 func Tests(root string, files []File, clauses string) ([]string, error) {
 	missing := map[string]bool{}
 	for _, found := range citedTest.FindAllStringSubmatch(clauses, -1) {
@@ -83,8 +83,8 @@ func Tests(root string, files []File, clauses string) ([]string, error) {
 	return faults, nil
 }
 
-// Documents returns a sentence for each document, and each file in one of the rooms, that the prose refers to and the
-// repository does not have. A page is named from the root or from the folder of the file that names it.
+// Documents returns a sentence for each document, and each file in one of the rooms, that the prose refers to but that
+// does not exist. A page is named relative to the root or to the folder of the file that names it.
 func Documents(root string, prose []Prose) []string {
 	return eachLine(prose, func(name, line string) (faults []string) {
 		for _, cited := range citedPage.FindAllString(line, -1) {
@@ -92,12 +92,12 @@ func Documents(root string, prose []Prose) []string {
 				continue
 			}
 			if !exists(root, cited) && !exists(root, path.Join(path.Dir(name), cited)) {
-				faults = append(faults, "refers to "+cited+", which is not there")
+				faults = append(faults, "refers to "+cited+", which does not exist")
 			}
 		}
 		for _, cited := range citedFile.FindAllStringSubmatch(line, -1) {
 			if !exists(root, cited[1]) {
-				faults = append(faults, "refers to "+cited[1]+", which is not there")
+				faults = append(faults, "refers to "+cited[1]+", which does not exist")
 			}
 		}
 		for _, cited := range citedPrivate.FindAllString(line, -1) {
@@ -112,7 +112,7 @@ func exists(root, name string) bool {
 	return err == nil
 }
 
-// eachLine collects the faults of all lines, each with its place.
+// eachLine collects the faults of all lines, each with its position.
 func eachLine(prose []Prose, check func(name, line string) []string) (faults []string) {
 	for _, p := range prose {
 		for _, line := range p.Lines {
@@ -124,10 +124,10 @@ func eachLine(prose []Prose, check func(name, line string) []string) (faults []s
 	return faults
 }
 
-// citedMetric is the name of a metric, or the beginning of some names.
+// citedMetric matches the name of a metric, or a common prefix of several.
 var citedMetric = regexp.MustCompile(`\bdivan_[a-z_]+`)
 
-// Metrics returns a sentence for each metric that Markdown names and no code has.
+// Metrics returns a sentence for each metric that Markdown names but no code has.
 func Metrics(root string, files []File, prose []Prose) ([]string, error) {
 	var code strings.Builder
 	for _, f := range files {

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/scripts/house"
 )
 
-// readProse reads the tree's, without this package's own, whose tests cite what is not there.
+// readProse reads the prose of the tree except for this package's own, whose tests cite things that do not exist.
 func readProse(t *testing.T) []house.Prose {
 	prose, err := house.ReadProse(root)
 	if err != nil {
@@ -30,7 +30,7 @@ func readPage(t *testing.T, name string) string {
 	return string(text)
 }
 
-// Whoever reads a clause's number, or the name of a document, finds it in docs; tests and metrics that are named exist.
+// Clauses and documents that are cited are in docs. Tests and metrics that are named exist.
 func TestTree_References(t *testing.T) {
 	prose, clauses := readProse(t), readPage(t, house.ClausesPage)
 	for _, fault := range house.Citations(prose, clauses) {
@@ -59,7 +59,7 @@ func TestTree_References(t *testing.T) {
 	}
 }
 
-// The checks themselves, on a tree that is made up.
+// The checks themselves, on a made-up tree.
 func TestReferences(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

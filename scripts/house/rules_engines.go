@@ -1,11 +1,11 @@
 package house
 
-// engineRules are the rules of engines and what they are made of.
+// engineRules are the rules of engines and their parts.
 var engineRules = []rule{
 	{
 		room: "layer/kv",
-		why: "the engine contract stands on the standard library alone: whoever implements or uses it must be able " +
-			"to read it by itself",
+		why: "the engine contract depends only on the standard library: anyone who implements or uses it must be " +
+			"able to read it by itself",
 	},
 	{
 		room: "layer/kv/embedded", may: []string{"layer/kv", "layer/kv/embedded/..."},
@@ -15,33 +15,33 @@ var engineRules = []rule{
 	},
 	{
 		room: "layer/kv/embedded/internal/failure", may: []string{"layer/kv"},
-		why: "errors are told apart by whoever meets them",
+		why: "errors must be classifiable by all packages",
 	},
 	{
 		room: "layer/kv/embedded/internal/keys", may: []string{"layer/kv"},
 		testsMay: []string{"layer/kv/embedded/internal/keys/keystest"},
-		why:      "ranges of keys are the same for reads, writes, conflicts and damage",
+		why:      "reads, writes, conflicts and damage use the same key ranges",
 	},
 	{
 		room: "layer/kv/embedded/internal/keys/keystest", may: []string{"layer/kv"},
-		why: "made-up ranges are for tests of whatever works on ranges",
+		why: "made-up ranges are for tests of everything that works on ranges",
 	},
 	{
 		room: "layer/kv/embedded/internal/store", may: []string{"layer/kv", "layer/kv/embedded/internal/failure"},
-		why: "the parts of the engine share the database, and not each other",
+		why: "the parts of the engine share the database, but do not know each other",
 	},
 	{
 		room: "layer/kv/embedded/internal/conflict", may: []string{"layer/kv", "layer/kv/embedded/internal/keys"},
 		testsMay: []string{"layer/kv/embedded/internal/keys/keystest"},
-		why:      "conflicts are found in keys and versions alone, so that a model can check them",
+		why:      "conflicts depend only on keys and versions, so that a model can check them",
 	},
 	{
 		room: "layer/kv/embedded/internal/writes", may: []string{"layer/kv", "layer/kv/embedded/internal/keys"},
-		why: "what a transaction has written is known before anything is read",
+		why: "a transaction's own writes are known without reading anything",
 	},
 	{
 		room: "layer/kv/embedded/internal/rowcache",
-		why:  "rows are remembered without knowing who reads or writes them",
+		why:  "rows are cached without knowing who reads or writes them",
 	},
 	{
 		room: "layer/kv/embedded/internal/versions", may: []string{"layer/kv",
@@ -53,11 +53,11 @@ var engineRules = []rule{
 	{
 		room: "layer/kv/embedded/internal/watch", may: []string{"layer/kv", "layer/kv/embedded/internal/failure",
 			"layer/kv/embedded/internal/keys", "layer/kv/embedded/internal/versions"},
-		why: "watches are told of keys that changed, whoever changed them",
+		why: "watches learn of changed keys, whoever changed them",
 	},
 	{
 		room: "layer/kv/embedded/internal/disk/storelock", may: []string{"layer/kv/embedded/internal/failure"},
-		why: "who has a store is known before anything of it is opened",
+		why: "the process that has a store is known before any part of it is opened",
 	},
 	{
 		room: "layer/kv/embedded/internal/disk/horizon", may: []string{"layer/kv",
@@ -67,19 +67,19 @@ var engineRules = []rule{
 	{
 		room: "layer/kv/embedded/internal/disk/room", may: []string{"layer/kv",
 			"layer/kv/embedded/internal/failure", "layer/kv/embedded/internal/store"},
-		why: "room is measured and given out without knowing what it is for",
+		why: "disk space is measured and reserved without knowing what it is for",
 	},
 	{
 		room: "layer/kv/embedded/internal/disk/sst", may: []string{"layer/kv",
 			"layer/kv/embedded/internal/failure", "layer/kv/embedded/internal/keys"},
-		why: "tables are read as they lie on the disk, whoever asks, with Pebble running or not",
+		why: "tables are read as they are on disk, whether Pebble is running or not",
 	},
 	{
 		room: "layer/kv/embedded/internal/disk/guard", may: []string{"layer/kv",
 			"layer/kv/embedded/internal/failure", "layer/kv/embedded/internal/store",
 			"layer/kv/embedded/internal/disk/horizon", "layer/kv/embedded/internal/disk/room",
 			"layer/kv/embedded/internal/disk/storelock"},
-		why: "files that a store cannot do without are guarded below all that writes them",
+		why: "essential files are guarded below everything that writes them",
 	},
 	{
 		room: "layer/kv/embedded/internal/disk/damage", may: []string{"layer/kv",
@@ -92,7 +92,7 @@ var engineRules = []rule{
 		room: "layer/kv/embedded/internal/disk/salvage", may: []string{"layer/kv",
 			"layer/kv/embedded/internal/failure", "layer/kv/embedded/internal/store",
 			"layer/kv/embedded/internal/disk/damage", "layer/kv/embedded/internal/disk/horizon"},
-		why: "what is shown in the place of lost files is for reading alone: it knows nothing that writes",
+		why: "the substitute for lost files is only for reading: it does not know what writes",
 	},
 	{
 		room: "layer/kv/embedded/internal/disk/compact", may: []string{"layer/kv",
@@ -100,7 +100,7 @@ var engineRules = []rule{
 			"layer/kv/embedded/internal/store", "layer/kv/embedded/internal/versions",
 			"layer/kv/embedded/internal/disk/damage", "layer/kv/embedded/internal/disk/guard",
 			"layer/kv/embedded/internal/disk/room"},
-		why: "what is compacted depends on what nobody reads any more, on damage and on room, and not on commits",
+		why: "compaction depends on what is no longer read, on damage and on disk space, not on commits",
 	},
 	{
 		room: "layer/kv/embedded/internal/commit", may: []string{"layer/kv", "layer/kv/embedded/internal/failure",
@@ -110,7 +110,7 @@ var engineRules = []rule{
 			"layer/kv/embedded/internal/watch", "layer/kv/embedded/internal/disk/compact",
 			"layer/kv/embedded/internal/disk/damage", "layer/kv/embedded/internal/disk/guard",
 			"layer/kv/embedded/internal/disk/room"},
-		why: "commits are put in order and written without knowing what transactions are for callers",
+		why: "commits are ordered and written without knowing transactions as callers see them",
 	},
 	{
 		room: "layer/kv/embedded/internal/txn", may: []string{"layer/kv", "layer/kv/embedded/internal/failure",
@@ -132,7 +132,7 @@ var engineRules = []rule{
 	},
 	{
 		room: "layer/kv/kvtest", may: []string{"layer/kv"},
-		why: "the conformance suite sees an engine through the contract only, or it would not be the same for " +
+		why: "the conformance suite sees an engine only through the contract, or it would not be the same for " +
 			"every engine",
 	},
 	{

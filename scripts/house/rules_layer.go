@@ -28,7 +28,7 @@ var layerRules = []rule{
 	},
 	{
 		room: "layer/script/internal/jstext", may: []string{"layer/jsontext"},
-		why: "texts are read and written as JavaScript does without running any",
+		why: "texts are read and written as JavaScript does, without running JavaScript",
 	},
 	{
 		room: "layer/script/internal/direct", may: []string{"layer/jsontext", "layer/script/internal/jstext"},
@@ -36,7 +36,7 @@ var layerRules = []rule{
 	},
 	{
 		room: "layer/script/internal/turns",
-		why:  "processors are shared among calls, whatever these do",
+		why:  "processors are shared among calls, whatever the calls do",
 	},
 	{
 		room: "layer/script/internal/engine", may: []string{"layer/jsontext", "layer/script/internal/jstext",
@@ -46,11 +46,11 @@ var layerRules = []rule{
 	},
 	{
 		room: "layer/jsontext",
-		why:  "JSON texts are read and written by whoever has them, without decoding",
+		why:  "any package may read and write JSON texts without decoding them",
 	},
 	{
 		room: "layer/internal/fault", may: []string{"layer/kv"},
-		why: "errors have kinds for the edges; what went wrong is told by who found it",
+		why: "errors have kinds for the edges, and details from the package that detected them",
 	},
 	{
 		room: "layer/internal/upkeep",
@@ -58,7 +58,7 @@ var layerRules = []rule{
 	},
 	{
 		room: "layer/internal/cache", may: []string{"layer/internal/fault"},
-		why: "what is remembered within a bound can be anything",
+		why: "a bounded cache can hold anything",
 	},
 	{
 		room: "layer/internal/db", may: []string{"layer/internal/cache", "layer/internal/fault", "layer/jsontext",
@@ -68,7 +68,7 @@ var layerRules = []rule{
 	{
 		room: "layer/internal/rev", may: []string{"layer/internal/db", "layer/internal/fault", "layer/jsontext",
 			"layer/keyspace", "layer/kv", "layer/tuple", "layer/revtree"},
-		why: "branches and bodies are read the same way by whoever reads, writes, lists or indexes documents",
+		why: "reading, writing, listing and indexing documents all read branches and bodies the same way",
 	},
 	{
 		room: "layer/internal/jobs", may: []string{"layer/internal/db", "layer/internal/fault", "layer/keyspace",
@@ -106,15 +106,20 @@ var layerRules = []rule{
 		why: "the list of documents is the keys of live ones, and their bodies",
 	},
 	{
+		room: "layer/internal/partition", may: []string{"layer/internal/attach", "layer/internal/db",
+			"layer/internal/fault", "layer/internal/rev", "layer/keyspace", "layer/kv", "layer/tuple"},
+		why: "partitions are counted from the branches and bodies of their documents",
+	},
+	{
 		room: "layer/internal/index", may: []string{"layer/internal/alldocs", "layer/internal/db",
 			"layer/internal/design", "layer/internal/fault", "layer/internal/feed", "layer/internal/rev",
 			"layer/keyspace", "layer/kv", "layer/tuple", "layer/collate", "layer/revtree"},
-		why: "rows, and the sequence that they are of, are the same for builds and queries, and know neither",
+		why: "rows and their sequence are the same for builds and queries, and know neither",
 	},
 	{
 		room: "layer/internal/aggregate", may: []string{"layer/internal/db", "layer/internal/index",
 			"layer/internal/rev", "layer/keyspace", "layer/kv", "layer/tuple", "layer/collate", "layer/reduce"},
-		why: "partial aggregates are made of rows, whoever writes or asks for these",
+		why: "partial aggregates are made from rows, whoever writes or queries them",
 	},
 	{
 		room: "layer/internal/build", may: []string{"layer/internal/aggregate", "layer/internal/db",
@@ -128,29 +133,29 @@ var layerRules = []rule{
 			"layer/internal/cache", "layer/internal/db", "layer/internal/design", "layer/internal/fault",
 			"layer/internal/index", "layer/jsontext", "layer/internal/rev", "layer/keyspace", "layer/kv",
 			"layer/tuple", "layer/collate", "layer/reduce", "layer/script"},
-		why: "questions to a view are answered from its rows and what has changed since",
+		why: "queries of a view are answered from its rows and later changes",
 	},
 	{
 		room: "layer/internal/compact", may: []string{"layer/internal/attach", "layer/internal/build",
 			"layer/internal/db", "layer/internal/design", "layer/internal/fault", "layer/internal/feed",
 			"layer/internal/index", "layer/internal/jobs", "layer/internal/upkeep", "layer/keyspace", "layer/kv",
 			"layer/tuple"},
-		why: "compaction removes what every other room is through with, so it knows them and none knows it",
+		why: "compaction removes what no other room needs any more, so it knows them and none knows it",
 	},
 	{
 		room: "layer/internal/check", may: []string{"layer/internal/aggregate", "layer/internal/attach",
 			"layer/internal/build", "layer/internal/compact", "layer/internal/db", "layer/internal/design",
-			"layer/internal/fault", "layer/internal/feed", "layer/internal/index", "layer/internal/rev",
-			"layer/internal/write", "layer/jsontext", "layer/keyspace", "layer/kv", "layer/tuple", "layer/reduce",
-			"layer/script"},
-		why: "a check compares what all rooms have stored, so that none may need it",
+			"layer/internal/fault", "layer/internal/feed", "layer/internal/index", "layer/internal/partition",
+			"layer/internal/rev", "layer/internal/write", "layer/jsontext", "layer/keyspace", "layer/kv",
+			"layer/tuple", "layer/reduce", "layer/script"},
+		why: "a check compares what all rooms have stored, so none of them may depend on it",
 	},
 	{
 		room: "layer/internal/export", may: []string{"layer/internal/alldocs", "layer/internal/attach",
 			"layer/internal/build", "layer/internal/check", "layer/internal/db", "layer/internal/fault",
 			"layer/internal/feed", "layer/internal/rev", "layer/internal/write", "layer/keyspace", "layer/kv",
 			"layer/tuple"},
-		why: "an export reads a database as its users do, and an import writes one anew",
+		why: "an export reads a database as its users do, and an import writes a new one",
 	},
 	{
 		room: "layer",

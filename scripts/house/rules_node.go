@@ -9,12 +9,12 @@ var nodeRules = []rule{
 	},
 	{
 		room: "actors/internal/ports", may: []string{"layer", "layer/kv"},
-		why: "it is what actors ask of the layer, and what they do with the answers is theirs",
+		why: "it is what actors need of the layer, not what they do with it",
 	},
 	{
 		room: "actors/internal/feeds", may: []string{"actors/internal/ports", "actors/internal/runtime", "layer",
 			"layer/kv"},
-		why: "who waits for changes is woken, whether that is a request or what keeps indexes warm",
+		why: "listeners are woken, whether they are requests or keep indexes warm",
 	},
 	{
 		room: "actors/internal/jobs", may: []string{"actors/internal/ports", "actors/internal/runtime", "layer",
@@ -28,13 +28,13 @@ var nodeRules = []rule{
 	},
 	{
 		room: "actors/internal/upkeep", may: []string{"actors/internal/jobs", "actors/internal/runtime", "layer"},
-		why: "each kind of upkeep is a taker of jobs, and knows no other",
+		why: "each kind of upkeep takes its own jobs, and knows no other kind",
 	},
 	{
 		room: "actors", may: []string{"actors/internal/...", "layer", "layer/kv"}, testsMay: []string{"layer/script"},
 		why: "actors decide who does work and where, over the layer; members and addresses come through a Placer " +
 			"that node wires, " +
-			"and engines, HTTP and SQL are none of their business",
+			"but know no engines, HTTP or SQL",
 	},
 	{
 		room: "cluster", may: []string{"cluster/..."},
@@ -46,11 +46,11 @@ var nodeRules = []rule{
 	},
 	{
 		room: "node/auth", may: []string{"layer"},
-		why: "who somebody is depends on the configuration and on user documents that come through an interface",
+		why: "authentication depends on the configuration, and on user documents through an interface",
 	},
 	{
 		room: "node/metrics", may: []string{"layer", "layer/kv", "layer/script", "actors"},
-		why: "metrics are read off the rooms they measure",
+		why: "metrics are read from the rooms that they measure",
 	},
 	{
 		room: "node/dashboard", may: []string{"node/auth", "node/metrics"},
@@ -68,7 +68,7 @@ var nodeRules = []rule{
 	{
 		room: "node/api/internal/fault",
 		may:  []string{"layer", "layer/jsontext", "layer/kv", "layer/script", "node/api/internal/encode"},
-		why:  "errors of the rooms below get their status here, and those of HTTP itself are made here",
+		why:  "errors of the rooms below get their status here, and errors of HTTP itself are created here",
 	},
 	{
 		room: "node/api/internal/decode", may: []string{"layer/jsontext", "node/api/internal/fault"},
@@ -76,7 +76,7 @@ var nodeRules = []rule{
 	},
 	{
 		room: "node/api/internal/conns", may: []string{"node/api/internal/fault"},
-		why: "connections are bounded before anybody knows what is asked on them",
+		why: "connections are bounded before their requests are known",
 	},
 	{
 		room: "node/api/internal/intake", may: []string{"node/api/internal/conns", "node/api/internal/decode",
@@ -131,7 +131,7 @@ var nodeRules = []rule{
 		room: "node/api/internal/server",
 		may: []string{"layer", "layer/jsontext", "node/api/internal/call", "node/api/internal/decode",
 			"node/api/internal/encode", "node/api/internal/fault"},
-		why: "what the node tells of itself comes through interfaces that are declared here",
+		why: "information about the node comes through interfaces that are declared here",
 	},
 	{
 		room: "node/api", may: []string{"layer", "layer/kv", "layer/script", "node/api/internal/...", "node/auth"},

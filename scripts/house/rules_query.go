@@ -8,7 +8,7 @@ var queryRules = []rule{
 	},
 	{
 		room: "query/work", may: []string{"query/sqlstate"},
-		why: "what a statement may use of memory and processors is counted below everything that uses them",
+		why: "memory and processor time of statements are accounted for below everything that uses them",
 	},
 	{
 		room: "query/advisory", may: []string{"query/sqlstate"},
@@ -16,7 +16,7 @@ var queryRules = []rule{
 	},
 	{
 		room: "query/sqlstate",
-		why:  "error codes are words that every part of query shares",
+		why:  "all parts of query share the error codes",
 	},
 	{
 		room: "query/regex", testsMay: []string{"query/pgtest"},
@@ -49,6 +49,10 @@ var queryRules = []rule{
 			"nothing else of it",
 	},
 	{
+		room: "query/exec/joins", may: []string{"query/exec", "query/types", "query/work"},
+		why: "a join is a step of a plan like any other, which the others do not know",
+	},
+	{
 		room: "query/exec/window", may: []string{"query/exec", "query/sqlstate", "query/types", "query/work"},
 		why: "a window is a step of a plan like any other, which the others do not know",
 	},
@@ -72,7 +76,7 @@ var queryRules = []rule{
 	},
 	{
 		room: "query/sql/keyword",
-		why:  "the key words are one table, for whoever reads or writes names",
+		why:  "key words are in one table, for reading and writing names",
 	},
 	{
 		room: "query/funcs", may: []string{"query/datetime", "query/exec/...", "query/funcs/...", "query/jsonpath/...",
@@ -83,14 +87,14 @@ var queryRules = []rule{
 		room: "query/funcs/aggregates",
 		may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/sqlstate", "query/types",
 			"query/work"},
-		why: "aggregates add up values, whatever rows they are of",
+		why: "aggregates combine values, whatever rows they are from",
 	},
 	{
 		room: "query/funcs/jsons", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/funcs/texts",
 			"query/jsonpath/...",
 			"query/regex",
 			"query/sqlstate", "query/types", "query/work"},
-		why: "JSON is taken apart and put together without knowing documents",
+		why: "JSON is decomposed and composed without knowing documents",
 	},
 	{
 		room: "query/funcs/texts", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/regex",
@@ -109,30 +113,30 @@ var queryRules = []rule{
 		room: "query/funcs/times", may: []string{"query/datetime", "query/exec", "query/funcs", "query/funcs/templates",
 			"query/sqlstate",
 			"query/types", "query/work"},
-		why: "times are computed with and printed, and are nothing else",
+		why: "times are computed and printed without other types",
 	},
 	{
 		room: "query/bind/refuse", may: []string{"query/sql/ast", "query/sql/parse",
 			"query/sqlstate"}, testsMay: []string{"query/work"},
-		why: "what cannot be run is known by the tree alone",
+		why: "unsupported statements are recognized by their tree",
 	},
 	{
 		room: "query/bind/collation", may: []string{"query/exec", "query/sqlstate", "query/types"},
-		why: "collations are told by expressions, whatever these were written as",
+		why: "collations follow from expressions, however these were written",
 	},
 	{
 		room: "query/bind/refs", may: []string{"query/bind/collation", "query/exec/...", "query/sql/ast",
 			"query/sqlstate", "query/types"},
-		why: "they stand for values and know nothing of the query",
+		why: "references stand for values and know nothing of the query",
 	},
 	{
 		room: "query/bind/naming", may: []string{"query/bind/refuse", "query/exec", "query/sql/ast", "query/sqlstate",
 			"query/types"},
-		why: "names are the same for whoever binds, plans or lists them",
+		why: "names are the same for binding, planning and listing",
 	},
 	{
 		room: "query/bind/grouping", may: []string{"query/sql/ast", "query/sqlstate"},
-		why: "sets are worked out over numbers of keys",
+		why: "grouping sets are computed over the numbers of keys",
 	},
 	{
 		room: "query/bind/typing", may: []string{"query/bind/collation", "query/datetime", "query/exec",
@@ -149,12 +153,12 @@ var queryRules = []rule{
 		room: "query/plan", may: []string{"layer/jsontext", "query/bind/...", "query/exec/...", "query/funcs/...",
 			"query/sql/ast",
 			"query/sqlstate", "query/types", "query/work"},
-		why: "a plan is made of what is bound and of values, and is run elsewhere",
+		why: "a plan is made from a bound statement and values, and is executed elsewhere",
 	},
 	{
 		room: "query/catalog", may: []string{"query/bind/...", "query/exec/...", "query/funcs/...",
 			"query/sql/keyword", "query/sqlstate", "query/types"},
-		testsMay: []string{"query/exec/exectest", "query/pgtest"},
+		testsMay: []string{"query/exec/exectest", "query/pgtest", "query/work"},
 		why:      "the catalogue is rows about databases and views, seen through the same declared reads",
 	},
 	{

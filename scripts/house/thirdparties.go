@@ -1,13 +1,13 @@
 package house
 
-// home is where a third party lives.
+// home is where a third-party module may be used.
 type home struct {
 	rooms []string
 	tests bool // tests of any room may use it too
 	why   string
 }
 
-// thirdParties by module path, or a package path where one module has several homes.
+// thirdParties lists homes by module path, or by package path if one module has several homes.
 var thirdParties = map[string]home{
 	"github.com/apple/foundationdb": {rooms: []string{"layer/kv/fdb", "scripts/benchmark"},
 		why: "it needs cgo and a client library; the benchmark compares with it bare"},
@@ -24,35 +24,35 @@ var thirdParties = map[string]home{
 	"modernc.org/libc":  {rooms: []string{"layer/script/internal/engine"}, why: "it comes with the JavaScript engine"},
 	"golang.org/x/text": {rooms: []string{"layer/collate"}, why: "the order of strings is decided in one place"},
 	"golang.org/x/text/encoding/charmap": {rooms: []string{"query/funcs"},
-		why: "convert_from and convert_to alone know sets of characters but UTF-8"},
+		why: "only convert_from and convert_to know character sets other than UTF-8"},
 	"golang.org/x/text/unicode/norm": {rooms: []string{"layer/collate", "query/funcs/texts"},
-		why: "normal forms are a part of the order of strings, and a function of SQL"},
+		why: "normal forms are part of the order of strings, and a function of SQL"},
 	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "layer/script",
 		"node/api/internal/...",
 		"query/selector"},
-		why: "JSON is looked at where it comes in, without decoding it"},
+		why: "incoming JSON is examined without decoding it"},
 	"github.com/jackc/pgx/v5/pgproto3": {rooms: []string{"query/pgwire"}, tests: true,
 		why: "the messages of the wire protocol"},
 	"github.com/jackc/pgx/v5": {rooms: nil, tests: true, why: "a Postgres client, for tests"},
 	"github.com/xdg-go/scram": {rooms: []string{"query/pgwire"}, tests: true,
 		why: "SCRAM is a part of the wire protocol's login"},
 	"github.com/xdg-go/stringprep": {rooms: []string{"node/auth"},
-		why: "it prepares passwords before they are hashed"},
+		why: "it prepares passwords for hashing"},
 	"github.com/hashicorp/golang-lru/v2": {rooms: []string{"layer/internal/cache", "layer/internal/db", "node/auth",
 		"query"},
-		why: "open databases and functions, what log-ins have shown, and which queries were bound, are remembered " +
+		why: "open databases, functions, results of logins and bound queries are cached " +
 			"within a bound"},
 	"github.com/xwb1989/sqlparser": {rooms: []string{"query/sql/parse"},
-		why: "it is the grammar of the clauses of one SELECT, of which one file makes the skeleton"},
+		why: "it parses the clauses of a single SELECT, and only one file uses it"},
 	"github.com/hashicorp/memberlist": {rooms: []string{"cluster"}, why: "gossip stays behind cluster's own types"},
 	"github.com/cespare/xxhash/v2": {rooms: []string{"cluster", "layer/internal/db"},
 		why: "placement hashes with it"},
 	"github.com/asynkron/protoactor-go": {rooms: []string{"actors", "actors/internal/runtime", "cluster"},
-		why: "actors and remoting need it, nobody else sees it"},
+		why: "only actors and remoting use it"},
 	"google.golang.org/grpc": {rooms: []string{"cluster"},
 		why: "protoactor's transport"},
 	"google.golang.org/protobuf": {rooms: []string{"cluster", "cluster/..."},
-		why: "what protoactor sends to another member has to be a protobuf message"},
+		why: "what protoactor sends to another member must be a protobuf message"},
 	"github.com/prometheus/client_golang": {rooms: []string{"node/metrics"},
 		why: "other rooms count in plain Go; one room publishes"},
 	"go.yaml.in/yaml/v3": {rooms: []string{"node/config"}, why: "settings are read in one place"},
@@ -60,29 +60,29 @@ var thirdParties = map[string]home{
 	"golang.org/x/sys": {rooms: []string{"scripts/soaktest"},
 		why: "a client in a network namespace of its own needs setns"},
 	"golang.org/x/sync": {rooms: []string{"layer", "layer/...", "actors/...", "query", "node", "node/..."}, tests: true,
-		why: "it is all but the standard library"},
+		why: "it is almost the standard library"},
 	"go.uber.org/goleak": {tests: true, why: "it finds goroutines that tests leave behind"},
 	"github.com/lib/pq":  {tests: true, why: "it is another client of the SQL gateway"},
-	"pgregory.net/rapid": {tests: true, why: "it makes up test cases"},
+	"pgregory.net/rapid": {tests: true, why: "it generates test cases"},
 }
 
-// generator makes the collation table from ICU, by hand and with a build tag; it is no part of the program.
+// generator creates the collation table from ICU, by hand and with a build tag. It is not part of the program.
 const generator = "layer/collate/rootgen"
 
-// bannedStandard are packages of the standard library that only some rooms may use.
+// bannedStandard lists packages of the standard library that only some rooms may use.
 var bannedStandard = map[string]struct {
 	but      []string
 	testsMay bool
 	reason   string
 }{
-	"C": {but: []string{"layer/kv/fdb", generator}, reason: "the binary builds without cgo, but for FoundationDB"},
+	"C": {but: []string{"layer/kv/fdb", generator}, reason: "the binary builds without cgo, except for FoundationDB"},
 	"unsafe": {but: []string{"layer/script/internal/engine", "layer/script/internal/turns", "query/types", generator},
-		reason: "nothing here is worth a memory fault in somebody's only copy of their data"},
+		reason: "nothing here is worth a memory fault in someone's only copy of their data"},
 	"net/http": {but: []string{"node", "node/...", "scripts/..."}, testsMay: true,
-		reason: "HTTP is spoken in node alone"},
+		reason: "only node speaks HTTP"},
 	"database/sql": {testsMay: true, reason: "Divan is a server of SQL, not a client"},
 	"log":          {but: []string{generator, "cluster"}, reason: "the log is for the operator: log/slog, with keys"},
 	"math/rand":    {reason: "math/rand/v2 is the one that is seeded well"},
 	"net/http/pprof": {but: []string{"node"},
-		reason: "it registers itself on the default mux, for everybody who can connect"},
+		reason: "it registers itself on the default mux, for everyone who can connect"},
 }

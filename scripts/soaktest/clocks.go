@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// slowDesign has a map function that takes about a millisecond, so that a build of it can be interrupted.
+// slowDesign has a map function that takes about a millisecond, so that its build can be interrupted.
 const slowDesign = `{"views":{"n":{"map":"function (doc) { var s = 0; for (var i = 0; i < 20000; i++) s += i; ` +
 	`if (doc.n) emit(s && doc.n, doc.n) }",` +
 	`"reduce":"_sum"}}}`
 
-// runClocks has two of three nodes live in different hours. The one that builds an index dies; the others have to go on
-// with it.
+// runClocks runs three nodes, of which two have clocks that differ by an hour. The node that builds an index is killed,
+// and the others must continue the build.
 func runClocks(ctx context.Context, e *environment, t *tally) error {
 	ahead, err := e.binaryAhead(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func runClocks(ctx context.Context, e *environment, t *tally) error {
 		asking, stop := context.WithCancel(ctx)
 		defer stop()
 		asked := make(chan struct{})
-		go func() { // the answer does not come, but the build begins
+		go func() { // the response never comes, but the build begins
 			defer close(asked)
 			_, _, _ = n.do(asking, "GET", "/"+database+"/_design/slow/_view/n", nil)
 		}()
@@ -55,7 +55,7 @@ func runClocks(ctx context.Context, e *environment, t *tally) error {
 		began := time.Now()
 		_, body, err := c.nodes[0].Load().do(ctx, "GET", "/"+database+"/_design/slow/_view/n", nil)
 		if err != nil {
-			return fmt.Errorf("the index that a killed node built, %v later: %w", time.Since(began).Round(time.Second),
+			return fmt.Errorf("the index of a killed node's build, %v later: %w", time.Since(began).Round(time.Second),
 				err)
 		}
 		t.took(time.Since(began))
@@ -67,7 +67,7 @@ func runClocks(ctx context.Context, e *environment, t *tally) error {
 	})
 }
 
-// binaryAhead is a second binary whose clock is an hour ahead: the same sources with another time.Now.
+// binaryAhead builds a second binary whose clock is an hour ahead, from the same sources with another time.Now.
 func (e *environment) binaryAhead(ctx context.Context) (string, error) {
 	binary := filepath.Join(e.dir, "divan-ahead")
 	if _, err := os.Stat(binary); err == nil {
@@ -85,7 +85,7 @@ func (e *environment) binaryAhead(ctx context.Context) (string, error) {
 	const now = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
 	changed := strings.Replace(string(text), now, now+"\tsec += 3600\n", 1)
 	if changed == string(text) {
-		return "", errors.New("time.Now of this Go has another shape than expected")
+		return "", errors.New("time.Now of this Go version differs from what is expected")
 	}
 	replaced, overlay := filepath.Join(e.dir, "time.go"), filepath.Join(e.dir, "overlay.json")
 	files, err := json.Marshal(map[string]any{"Replace": map[string]string{original: replaced}})

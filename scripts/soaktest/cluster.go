@@ -15,10 +15,10 @@ import (
 
 const secret = "soak soak soak soak"
 
-// three is a cluster over the store of its first node.
+// three is a cluster on the store of its first node.
 type three struct {
 	specs [3]*spec
-	nodes [3]atomic.Pointer[node] // nil while one is down
+	nodes [3]atomic.Pointer[node] // nil while it is down
 }
 
 // newThree prepares three nodes on this machine.
@@ -75,7 +75,7 @@ func (c *three) killAll() {
 	}
 }
 
-// stopAll stops the nodes, the one with the store last.
+// stopAll stops the nodes; the one with the store last.
 func (c *three) stopAll() error {
 	for i := len(c.nodes) - 1; i >= 0; i-- {
 		if n := c.nodes[i].Swap(nil); n != nil {
@@ -88,11 +88,11 @@ func (c *three) stopAll() error {
 	return nil
 }
 
-// follower reads the feed of one node for ever, and goes on from its last sequence after any failure.
+// follower reads the feed of one node until its context ends, and continues from its last sequence after any failure.
 type follower struct {
 	mu      sync.Mutex
 	since   string
-	revs    map[string]string // the last one seen of each document
+	revs    map[string]string // the last revision seen of each document
 	rewinds int
 }
 
@@ -120,7 +120,7 @@ func (f *follower) follow(ctx context.Context, n *node) {
 		return
 	}
 	defer res.Body.Close()
-	// A paused node says nothing and does not hang up.
+	// A paused node sends nothing and does not close the connection.
 	silence := time.AfterFunc(5*time.Second, func() { _ = res.Body.Close() })
 	defer silence.Stop()
 	lines := bufio.NewScanner(res.Body)
@@ -150,7 +150,7 @@ func (f *follower) take(line []byte) {
 	f.revs[row.ID] = row.Changes[0].Rev
 }
 
-// missing is how many documents the follower has not seen the newest state of.
+// missing returns the number of documents whose newest state the follower has not seen.
 func (f *follower) missing(l *ledger) (missing int, example string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -165,8 +165,8 @@ func (f *follower) missing(l *ledger) (missing int, example string) {
 	return missing, example
 }
 
-// round writes through all nodes and follows the feed on each, while trouble comes and goes; then it looks at
-// everything from every node.
+// round writes through all nodes and follows the feed on each, while trouble comes and goes. Then it checks everything
+// on every node.
 func (c *three) round(ctx context.Context, e *environment, t *tally, trouble func(ctx context.Context) error) error {
 	if err := c.startAll(ctx, e); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (c *three) round(ctx context.Context, e *environment, t *tally, trouble fun
 	}()
 	err := trouble(ctx)
 	stop()
-	<-written // a write that is still under way is not in doubt yet
+	<-written // a write that is still running is not in doubt yet
 	if err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (c *three) round(ctx context.Context, e *environment, t *tally, trouble fun
 	return c.stopAll()
 }
 
-// settled waits until a node answers again, and has what became of the writes in doubt looked up by it.
+// settled waits until a node answers again, and looks up through it which writes in doubt succeeded.
 func (c *three) settled(ctx context.Context, l *ledger, i int, t *tally) error {
 	n, began := c.nodes[i].Load(), time.Now()
 	if err := l.recovers(ctx, n, fmt.Sprintf("_design/after%d", i)); err != nil {
@@ -241,7 +241,7 @@ func (c *three) settled(ctx context.Context, l *ledger, i int, t *tally) error {
 	return nil
 }
 
-// caughtUp waits until a follower has seen every document as it is now.
+// caughtUp waits until a follower has seen every document's current state.
 func (f *follower) caughtUp(ctx context.Context, l *ledger, i int, t *tally) {
 	began := time.Now()
 	missing, example := f.missing(l)
@@ -258,7 +258,7 @@ func (f *follower) caughtUp(ctx context.Context, l *ledger, i int, t *tally) {
 	defer f.mu.Unlock()
 	if f.rewinds > 0 {
 		t.doubled += f.rewinds
-		t.remark("the feed of node %d went back %d times", i+1, f.rewinds)
+		t.remark("the feed of node %d went backwards %d times", i+1, f.rewinds)
 	}
 }
 

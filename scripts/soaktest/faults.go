@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// faultsARound is how many copies of one store are damaged.
+// faultsARound is how many copies of a store are damaged per round.
 const faultsARound = 12
 
-// runFaults writes a store, kills or stops its node, and damages one file in each of some copies. A node on such a copy
-// has to refuse to start, or to answer reads of what is damaged with an error, or to have everything.
+// runFaults writes a store, kills or stops its node, and damages one file in each of several copies. A node on such a
+// copy must refuse to start, or answer reads of damaged data with an error, or have everything.
 func runFaults(ctx context.Context, e *environment, t *tally) error {
 	dir, err := e.newDir("damaged files")
 	if err != nil {
@@ -34,7 +34,7 @@ func runFaults(ctx context.Context, e *environment, t *tally) error {
 		n.kill()
 		return err
 	}
-	// Now and then a start in the middle: its logs and manifest are new ones.
+	// Sometimes restart in between, which creates new logs and a new manifest.
 	if e.rng.IntN(2) == 0 {
 		l.writeUntil(ctx, e, 300*time.Millisecond, n, n.kill)
 		if n, err = s.start(ctx, e.binary); err != nil {
@@ -75,7 +75,7 @@ func runFaults(ctx context.Context, e *environment, t *tally) error {
 	return nil
 }
 
-// damage does something to one file below dir, and says what.
+// damage damages one file below dir, and returns what it did.
 func damage(rng *rand.Rand, dir string) (string, error) {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -115,7 +115,7 @@ func damage(rng *rand.Rand, dir string) (string, error) {
 	}
 }
 
-// inspect starts a node on a damaged store and looks at every document.
+// inspect starts a node on a damaged store and checks every document.
 func (l *ledger) inspect(ctx context.Context, e *environment, s *spec, t *tally, what string) error {
 	n, err := s.start(ctx, e.binary)
 	if errors.Is(err, errRefused) {
@@ -148,7 +148,7 @@ func (l *ledger) inspect(ctx context.Context, e *environment, s *spec, t *tally,
 	return nil
 }
 
-// judge is compare for a copy: the ledger stays as it is.
+// judge is compare for a copy. It does not change the ledger.
 func (l *ledger) judge(id string, e *entry, now state, t *tally, what string) {
 	for _, s := range append([]state{e.acked}, e.tried...) {
 		if s.same(now) {
@@ -156,7 +156,7 @@ func (l *ledger) judge(id string, e *entry, now state, t *tally, what string) {
 		}
 	}
 	if t.lost == 0 || len(t.remarks) < 10 {
-		t.remark("%s: document %s: acknowledged %+v, has %+v", what, id, e.acked, now)
+		t.remark("%s: document %s: acknowledged %+v, found %+v", what, id, e.acked, now)
 	}
 	if now.n < e.acked.n {
 		t.lost++

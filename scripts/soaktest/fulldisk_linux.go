@@ -35,8 +35,8 @@ func mountDisk(dir string) error {
 	return syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=700", diskBytes))
 }
 
-// runFullDisk fills the disk of a node that is written to, several times, and gives room again. The node has to refuse
-// writes, to answer reads, and to take writes again by itself.
+// runFullDisk repeatedly fills the disk of a node under writes, and frees space again. The node must refuse writes,
+// answer reads, and accept writes again by itself.
 func runFullDisk(ctx context.Context, e *environment, t *tally) (err error) {
 	dir, err := e.newDir("full disk")
 	if err != nil {
@@ -63,7 +63,7 @@ func runFullDisk(ctx context.Context, e *environment, t *tally) (err error) {
 		filler := filepath.Join(dir, "filler")
 		l.writeUntil(ctx, e, time.Duration(e.rng.IntN(800)+100)*time.Millisecond, n, func() {
 			err = fill(filler)
-			wait(ctx, 500*time.Millisecond) // writers meet it
+			wait(ctx, 500*time.Millisecond) // let writers run into it
 		})
 		t.events++
 		if err != nil {
@@ -75,12 +75,12 @@ func runFullDisk(ctx context.Context, e *environment, t *tally) (err error) {
 			t.remark("a read on a full disk: %v", err)
 		}
 		switch i {
-		case 1: // a start on the full disk
+		case 1: // start on the full disk
 			n.kill()
 			if n, err = s.start(ctx, e.binary); err != nil {
 				return fmt.Errorf("start on a full disk: %w", err)
 			}
-		case 2: // a stop on the full disk
+		case 2: // stop on the full disk
 			if err := n.stop(); err != nil {
 				return err
 			}
@@ -100,13 +100,13 @@ func runFullDisk(ctx context.Context, e *environment, t *tally) (err error) {
 		t.took(time.Since(began))
 		if err := l.verify(ctx, n, t); err != nil {
 			n.kill()
-			return fmt.Errorf("with room again: %w", err)
+			return fmt.Errorf("with free space again: %w", err)
 		}
 	}
 	return n.stop()
 }
 
-// fill takes all the room that is left, as another program would.
+// fill takes all the space that is left, as another program would.
 func fill(file string) error {
 	f, err := os.Create(file)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 const writers = 8
 
-// runKills kills a node some times in one directory, and looks at all that it has after each start.
+// runKills kills a node several times, always with the same directory, and checks all its data after each start.
 func runKills(ctx context.Context, e *environment, t *tally) error {
 	dir, err := e.newDir("kills")
 	if err != nil {
@@ -45,7 +45,7 @@ func runKills(ctx context.Context, e *environment, t *tally) error {
 	return e.lastLook(ctx, s, l, t)
 }
 
-// writeUntil writes for a while, and then lets trouble come in the middle of it.
+// writeUntil writes for a while, and causes trouble in the middle of it.
 func (l *ledger) writeUntil(ctx context.Context, e *environment, d time.Duration, n *node, trouble func()) {
 	writing, stop := context.WithCancel(ctx)
 	defer stop()
@@ -67,7 +67,7 @@ func (l *ledger) writeUntil(ctx context.Context, e *environment, d time.Duration
 	<-done
 }
 
-// lastLook starts the node once more, verifies and stops it in peace.
+// lastLook starts the node once more, verifies its data and stops it regularly.
 func (e *environment) lastLook(ctx context.Context, s *spec, l *ledger, t *tally) error {
 	n, err := s.start(ctx, e.binary)
 	if err != nil {

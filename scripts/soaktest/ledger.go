@@ -18,10 +18,10 @@ import (
 
 const database = "ledger"
 
-// requestTimeout ends a request that is not answered.
+// requestTimeout bounds a request.
 const requestTimeout = 20 * time.Second
 
-// ledger knows what was acknowledged. Each document belongs to one writer, which counts up its member n.
+// ledger records what was acknowledged. Each document belongs to one writer, which increments its member n.
 type ledger struct {
 	mu   sync.Mutex
 	docs map[string]*entry
@@ -36,7 +36,7 @@ type entry struct {
 	tried []state
 }
 
-// state is a version of a document; n 0 is one that does not exist.
+// state is a version of a document; n = 0 means that it does not exist.
 type state struct {
 	n       int
 	deleted bool
@@ -45,10 +45,10 @@ type state struct {
 
 func newLedger() *ledger { return &ledger{docs: map[string]*entry{}} }
 
-// design has an index that knows every document once.
+// design has an index with one row for every document.
 const design = `{"views":{"n":{"map":"function (doc) { if (doc.n) emit(doc.n, doc.n) }","reduce":"_sum"}}}`
 
-// prepare makes the database.
+// prepare creates the database.
 func (l *ledger) prepare(ctx context.Context, n *node, query string) error {
 	if _, _, err := n.do(ctx, http.MethodPut, "/"+database+query, nil); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (l *ledger) prepare(ctx context.Context, n *node, query string) error {
 	return err
 }
 
-// status is an answer that is not a success.
+// status is a response other than a success.
 type status struct {
 	code int
 	body string
@@ -65,7 +65,7 @@ type status struct {
 
 func (s *status) Error() string { return fmt.Sprintf("HTTP %d %s", s.code, strings.TrimSpace(s.body)) }
 
-// do sends a request and reads the whole answer.
+// do sends a request and reads the whole response.
 func (n *node) do(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -89,7 +89,7 @@ func (n *node) do(ctx context.Context, method, path string, body []byte) (int, [
 	return res.StatusCode, b, nil
 }
 
-// write runs writers until ctx ends. Each asks node(), anew for every write, which may be nil for a moment.
+// write runs writers until ctx ends. Each calls node() before every write, which may return nil for a while.
 func (l *ledger) write(ctx context.Context, writers int, seed uint64, node func(writer int) *node) {
 	var all sync.WaitGroup
 	for w := range writers {
@@ -112,7 +112,7 @@ func (l *ledger) write(ctx context.Context, writers int, seed uint64, node func(
 					id = own[rng.IntN(len(own))]
 				}
 				if !l.put(ctx, n, id, rng) {
-					// The node is in trouble: to go on at once would be a busy loop.
+					// The node is in trouble. Avoid a busy loop.
 					wait(ctx, 20*time.Millisecond)
 				}
 			}
@@ -121,7 +121,7 @@ func (l *ledger) write(ctx context.Context, writers int, seed uint64, node func(
 	all.Wait()
 }
 
-// owned are the documents of a writer.
+// owned returns the documents of a writer.
 func (l *ledger) owned(w int) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,7 +135,7 @@ func (l *ledger) owned(w int) []string {
 	}
 }
 
-// put writes the next state of a document and notes the answer. It is false where there was none, or an error.
+// put writes the next state of a document and records the response. It returns false if there was none, or an error.
 func (l *ledger) put(ctx context.Context, n *node, id string, rng *rand.Rand) bool {
 	l.mu.Lock()
 	e := l.docs[id]
@@ -143,7 +143,7 @@ func (l *ledger) put(ctx context.Context, n *node, id string, rng *rand.Rand) bo
 		e = &entry{}
 		l.docs[id] = e
 	}
-	if len(e.tried) > 0 { // what became of the last one has to be seen first
+	if len(e.tried) > 0 { // first find out what became of the last one
 		l.mu.Unlock()
 		return l.settle(ctx, n, id, e)
 	}
@@ -172,9 +172,9 @@ func (l *ledger) put(ctx context.Context, n *node, id string, rng *rand.Rand) bo
 
 	text, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // it is made of strings and numbers
+		panic(err) // encoding strings and numbers never fails
 	}
-	// Not ctx: a request that is cut off here would be in doubt without any trouble.
+	// Not ctx: cancelling the request here would put it in doubt without any trouble.
 	code, answer, err := n.do(context.WithoutCancel(ctx), http.MethodPut, "/"+database+"/"+id, text)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,7 +192,7 @@ func (l *ledger) put(ctx context.Context, n *node, id string, rng *rand.Rand) bo
 	return false
 }
 
-// settle finds out what became of a write that was not answered.
+// settle finds out whether a write without a response succeeded.
 func (l *ledger) settle(ctx context.Context, n *node, id string, e *entry) bool {
 	now, rev, err := n.read(ctx, id)
 	if err != nil {
@@ -206,10 +206,10 @@ func (l *ledger) settle(ctx context.Context, n *node, id string, e *entry) bool 
 			return true
 		}
 	}
-	return true // verify tells
+	return true // verify reports it
 }
 
-// recovers waits until the node takes a write.
+// recovers waits until the node accepts a write.
 func (l *ledger) recovers(ctx context.Context, n *node, id string) error {
 	var err error
 	for range 300 {
@@ -227,7 +227,7 @@ func (l *ledger) recovers(ctx context.Context, n *node, id string) error {
 	return fmt.Errorf("no write succeeds: %w", err)
 }
 
-// same compares states; one that does not exist any more has no number that can be read.
+// same compares states. A document that no longer exists has no readable number.
 func (s state) same(o state) bool {
 	if s.gone() || o.gone() {
 		return s.gone() == o.gone()
@@ -237,7 +237,7 @@ func (s state) same(o state) bool {
 
 func (s state) gone() bool { return s.deleted || s.n == 0 }
 
-// read is the state of a document as the node tells it.
+// read returns the state of a document according to the node.
 func (n *node) read(ctx context.Context, id string) (state, string, error) {
 	_, body, err := n.do(ctx, http.MethodGet, "/"+database+"/"+id, nil)
 	var s *status
@@ -265,7 +265,7 @@ func decodeDoc(body []byte) (state, string, error) {
 	return state{n: doc.N, digest: doc.Attachments["a"].Digest}, doc.Rev, nil
 }
 
-// wait is false where ctx ended first.
+// wait waits, and returns false if ctx ended first.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -1,6 +1,6 @@
-// Command soaktest brings trouble to built nodes and keeps a ledger of what they acknowledged: kills, power cuts,
-// damaged files, a full disk, pauses, partitions, clocks that disagree. scripts/soak runs it. It prints one table of
-// what was tried and what was lost, and exits with status 1 if anything was lost, doubled or answered wrongly.
+// Command soaktest causes trouble to built nodes and records what they acknowledged: kills, power cuts, damaged files,
+// a full disk, pauses, partitions, wrong clocks. scripts/soak runs it. It prints a table of what was tried and what was
+// lost, and exits with status 1 if anything was lost, duplicated or answered wrongly.
 package main
 
 import (
@@ -18,59 +18,59 @@ import (
 	"time"
 )
 
-// trouble is one kind of it. Each has a file of its own.
+// trouble is one kind of trouble. Each has a file of its own.
 type trouble struct {
 	name, about string
-	// why returns why this machine cannot run it, or "".
+	// why returns why it cannot run on this machine, or "".
 	why func(ctx context.Context, e *environment) string
-	// run is one round. Faults of the node are counted in t; an error means that the round itself could not be run, or
-	// that the node did something that no count stands for, such as not starting again.
+	// run runs one round. It counts faults of the node in t. An error means that the round itself could not run, or
+	// that the node did something that is not counted, such as not starting again.
 	run func(ctx context.Context, e *environment, t *tally) error
 }
 
 func troubles() []trouble {
 	return []trouble{
 		{"kills", "kill -9 under writes, start again", always, runKills},
-		{"power cuts", "in a simulated file system, what was not synced is lost", needsGo, runPowerCuts},
-		{"damaged files", "a bit, 4 KB, the tail or all of a file changed or gone, after a kill or a stop", always,
+		{"power cuts", "data that was not synced is lost, in a simulated file system", needsGo, runPowerCuts},
+		{"damaged files", "a bit, 4 KB, the end or all of a file is changed or removed, after a kill or a stop", always,
 			runFaults},
-		{"full disk", "filled from outside under writes, and freed again", needsMount, runFullDisk},
-		{"pauses", "a node of three is stopped for seconds and goes on", always, runPauses},
-		{"kills of three", "a node of three is killed or stopped, and starts again", always, runClusterKills},
-		{"partitions", "a node of three is cut off from the others, in network namespaces", needsNamespaces,
+		{"full disk", "filled by another program during writes, and freed again", needsMount, runFullDisk},
+		{"pauses", "one of three nodes is paused for seconds and continues", always, runPauses},
+		{"kills of three", "one of three nodes is killed or stopped, and starts again", always, runClusterKills},
+		{"partitions", "one of three nodes is cut off from the others, in network namespaces", needsNamespaces,
 			runPartitions},
-		{"clocks", "nodes of three whose clocks differ by an hour, one of them is killed", needsGo, runClocks},
+		{"clocks", "of three nodes two have clocks that differ by an hour, and one is killed", needsGo, runClocks},
 	}
 }
 
 func always(context.Context, *environment) string { return "" }
 
-// environment is what a round has to work with.
+// environment is what a round works with.
 type environment struct {
 	binary string
-	dir    string // for data, emptied after each round that went well
+	dir    string // for data; emptied after each successful round
 	rng    *rand.Rand
 	rounds int
 	log    io.Writer
 }
 
-// newDir is a new directory for a round or a node.
+// newDir creates a directory for a round or a node.
 func (e *environment) newDir(name string) (string, error) {
 	e.rounds++
 	dir := filepath.Join(e.dir, fmt.Sprintf("%s-%d", strings.ReplaceAll(name, " ", "-"), e.rounds))
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// tally is what is counted of one kind of trouble.
+// tally has the counts for one kind of trouble.
 type tally struct {
 	rounds    int
 	events    int // kills, faults, pauses ...
 	writes    int // acknowledged
-	unknown   int // answered with an error or not at all: they may be there or not
-	refused   int // starts that were refused, reads that were answered with an error: damage that was named
-	lost      int // acknowledged and not there
-	doubled   int // there twice, in a feed or as a conflict that nobody made
-	wrong     int // there, and not as it was acknowledged or tried; an index that disagrees
+	unknown   int // answered with an error or not at all: they may have succeeded or not
+	refused   int // refused starts and reads answered with an error: damage that was reported
+	lost      int // acknowledged but missing
+	doubled   int // present twice, in a feed or as an unexplained conflict
+	wrong     int // present, but not as acknowledged or tried; or an index that disagrees
 	longest   time.Duration
 	remarks   []string
 	leftOut   string
@@ -79,19 +79,19 @@ type tally struct {
 
 func (t *tally) bad() int { return t.lost + t.doubled + t.wrong }
 
-// remark keeps a line for the end of the table.
+// remark adds a line below the table.
 func (t *tally) remark(format string, args ...any) {
 	if len(t.remarks) < 20 {
 		t.remarks = append(t.remarks, fmt.Sprintf(format, args...))
 	}
 }
 
-// took notes how long something took that a user waits for, such as the start after a kill.
+// took records the duration of something that a user waits for, such as the start after a kill.
 func (t *tally) took(d time.Duration) { t.longest = max(t.longest, d) }
 
 func main() {
-	binary := flag.String("binary", "bin/divan", "the `FILE` to bring trouble to")
-	minutes := flag.Float64("minutes", 2, "for how long")
+	binary := flag.String("binary", "bin/divan", "the binary `FILE` to test")
+	minutes := flag.Float64("minutes", 2, "how long to run")
 	seed := flag.Uint64("seed", rand.Uint64(),
 		"of what is left to chance; the order of events on a busy machine is not")
 	only := flag.String("only", "", "comma-separated kinds of trouble; empty: all")
@@ -154,13 +154,13 @@ func soak(ctx context.Context, binary string, minutes float64, seed uint64, only
 		failed = failed || t.bad() > 0
 	}
 	if failed {
-		fmt.Printf("what went wrong is in %s\n", dir)
+		fmt.Printf("the data of failed rounds is in %s\n", dir)
 		return true, nil
 	}
 	return false, os.RemoveAll(dir)
 }
 
-// round runs one round and removes its data unless something went wrong.
+// round runs one round, and removes its data unless something went wrong.
 func (e *environment) round(ctx context.Context, k trouble, t *tally) error {
 	before, began := t.bad(), time.Now()
 	err := k.run(ctx, e, t)

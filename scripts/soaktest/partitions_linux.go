@@ -23,13 +23,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hosts are network namespaces on a bridge, which is in a namespace of its own: nothing of it is seen outside.
+// hosts are network namespaces on a bridge, which is in a namespace of its own, so that nothing is visible outside.
 type hosts struct {
-	name string // prefix of the namespaces'
+	name string // prefix of the namespaces' names
 	n    int
 }
 
-// host is the address of a host; 254 is the bridge's own, from which clients come.
+// host returns the address of a host. 254 is the bridge, from which clients connect.
 func host(i int) string { return fmt.Sprintf("10.231.0.%d", i) }
 
 func needsNamespaces(ctx context.Context, _ *environment) string {
@@ -39,7 +39,7 @@ func needsNamespaces(ctx context.Context, _ *environment) string {
 	h := &hosts{name: fmt.Sprintf("soak%dtry", os.Getpid()), n: 1}
 	err := h.make(ctx)
 	if err = errors.Join(err, h.remove(ctx)); err != nil {
-		return fmt.Sprintf("network namespaces cannot be made: %v", err)
+		return fmt.Sprintf("network namespaces cannot be created: %v", err)
 	}
 	return ""
 }
@@ -83,7 +83,7 @@ func (h *hosts) make(ctx context.Context) error {
 	return nil
 }
 
-// remove removes what there is, also after a make that failed.
+// remove removes everything, even after a failed make.
 func (h *hosts) remove(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var err error
@@ -93,13 +93,13 @@ func (h *hosts) remove(ctx context.Context) error {
 	return errors.Join(err, ip(ctx, "netns", "del", h.bridge()))
 }
 
-// link connects a host or cuts it off: nothing that is sent arrives, and nobody is told.
+// link connects a host or cuts it off: packets are dropped without an error.
 func (h *hosts) link(ctx context.Context, i int, state string) error {
 	return ip(ctx, "-n", h.bridge(), "link", "set", fmt.Sprintf("p%d", i), state)
 }
 
-// dial connects from the bridge's namespace. A socket stays in the namespace in which it was made, so the thread that
-// makes it goes there and comes back.
+// dial connects from the bridge's namespace. A socket stays in the namespace in which it was created, so the thread
+// that creates it enters the namespace and returns.
 func (h *hosts) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	runtime.LockOSThread()
 	home, err := os.Open("/proc/thread-self/ns/net")
@@ -125,7 +125,7 @@ func (h *hosts) dial(ctx context.Context, network, addr string) (net.Conn, error
 	return conn, err
 }
 
-// runPartitions cuts off a node of three, now and then the one with the store.
+// runPartitions cuts off one of three nodes, sometimes the one with the store.
 func runPartitions(ctx context.Context, e *environment, t *tally) (err error) {
 	dir, err := e.newDir("partitions")
 	if err != nil {
@@ -157,8 +157,8 @@ func runPartitions(ctx context.Context, e *environment, t *tally) (err error) {
 	})
 }
 
-// three prepares three nodes, each on a host of its own. Beyond loopback a node wants an admin, secrets, and TLS before
-// its store.
+// three prepares three nodes, each on a host of its own. Since they do not listen on loopback, they need an admin,
+// secrets, and TLS for the store.
 func (h *hosts) three(dir string) (*three, error) {
 	cert, key, err := certificate(dir)
 	if err != nil {
@@ -190,7 +190,7 @@ func (h *hosts) three(dir string) (*three, error) {
 	return c, nil
 }
 
-// certificate writes a certificate for all hosts, which is its own authority, and its key.
+// certificate writes a self-signed certificate for all hosts, and its key.
 func certificate(dir string) (certFile, keyFile string, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

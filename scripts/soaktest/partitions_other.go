@@ -8,7 +8,7 @@ import (
 )
 
 func needsNamespaces(context.Context, *environment) string {
-	return "it makes network namespaces, on Linux"
+	return "it uses network namespaces, on Linux"
 }
 
 func runPartitions(context.Context, *environment, *tally) error { return errors.ErrUnsupported }

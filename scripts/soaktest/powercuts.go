@@ -19,7 +19,8 @@ func needsGo(context.Context, *environment) string {
 
 var steps = regexp.MustCompile(`(\d+) crashes, (\d+) steps`)
 
-// runPowerCuts runs the engine's own test: no file system that a process can be given loses what was not synced.
+// runPowerCuts runs the engine's own test, because no real file system loses data of a running process that was not
+// synced.
 func runPowerCuts(ctx context.Context, e *environment, t *tally) error {
 	test := filepath.Join(e.dir, "embedded.test")
 	if _, err := os.Stat(test); err != nil {
@@ -35,7 +36,7 @@ func runPowerCuts(ctx context.Context, e *environment, t *tally) error {
 		return fmt.Errorf("power cuts: %w: %s", err, out)
 	}
 	if m := steps.FindSubmatch(out); m != nil {
-		cuts, _ := strconv.Atoi(string(m[1])) // digits
+		cuts, _ := strconv.Atoi(string(m[1])) // digits always parse
 		n, _ := strconv.Atoi(string(m[2]))
 		t.events, t.writes = t.events+cuts, t.writes+n
 	}

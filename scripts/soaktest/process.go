@@ -15,35 +15,35 @@ import (
 	"time"
 )
 
-// startTimeout is how long a node may take to say that it is ready.
+// startTimeout is how long a node may take to be ready.
 const startTimeout = 30 * time.Second
 
-// node is a process that runs.
+// node is a running process.
 type node struct {
 	cmd    *exec.Cmd
-	base   string // of its HTTP addresses
-	log    string // file
+	base   string // base URL of HTTP requests
+	log    string // path of its log
 	exited chan struct{}
-	err    error // of the process, once exited is closed
+	err    error // of the process; valid once exited is closed
 	http   *http.Client
 }
 
-// spec is how a node is started. Ports are kept over restarts.
+// spec is how to start a node. Its ports are kept over restarts.
 type spec struct {
 	name     string
-	dir      string // its settings, log and data are here
-	host     string // of its listeners
+	dir      string // for its settings, log and data
+	host     string // its listen address
 	ports    [4]int // http, sql, gossip, remoting
-	settings string // more lines of node.yaml
+	settings string // more lines for node.yaml
 	prefix   []string
 	env      []string
 	admin    string
-	binary   string // instead of the environment's
-	// transport is the way to a node that is not on this host; nil for the usual one.
+	binary   string // overrides the environment's
+	// transport reaches a node on another host; nil means the default one.
 	transport *http.Transport
 }
 
-// newSpec is a node on free ports of this machine, with its data in dir.
+// newSpec returns a node on free ports of this machine, with its data in dir.
 func newSpec(ctx context.Context, name, dir string) (*spec, error) {
 	s := &spec{name: name, dir: dir, host: "127.0.0.1"}
 	for i := range s.ports {
@@ -56,8 +56,8 @@ func newSpec(ctx context.Context, name, dir string) (*spec, error) {
 	return s, nil
 }
 
-// freePort is one below those that the system picks for outgoing connections, so that nobody takes it between a kill
-// and a start.
+// freePort returns a port below those that the system uses for outgoing connections, so that nothing takes it between a
+// kill and a start.
 func freePort(ctx context.Context) (int, error) {
 	for range 1000 {
 		nextPort++
@@ -76,7 +76,7 @@ func (s *spec) addr(i int) string { return fmt.Sprintf("%s:%d", s.host, s.ports[
 // errRefused wraps the last line of the log of a node that did not start.
 var errRefused = errors.New("the node refused to start")
 
-// start runs the binary and waits until it is ready. A node that ends instead is errRefused.
+// start runs the binary and waits until it is ready. If the node ends instead, the error is errRefused.
 func (s *spec) start(ctx context.Context, binary string) (*node, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
@@ -103,7 +103,8 @@ func (s *spec) start(ctx context.Context, binary string) (*node, error) {
 	if s.admin != "" {
 		args = append(args, "-admin", s.admin)
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...) // its life is the round's own business
+	// the round ends the process itself
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...)
 	cmd.Stderr, cmd.Dir = log, s.dir
 	cmd.Env = append(append(os.Environ(), "DIVAN_LOG_LEVEL=info"), s.env...)
 	out, err := cmd.StdoutPipe()
@@ -164,14 +165,14 @@ func lastLine(file string) string {
 	return lines[len(lines)-1]
 }
 
-// kill ends the process without a chance to tidy up.
+// kill ends the process without giving it a chance to clean up.
 func (n *node) kill() {
 	_ = n.cmd.Process.Kill() // it may have ended
 	<-n.exited
 	n.http.CloseIdleConnections()
 }
 
-// stop asks the process to end, which has to take less than 10 seconds and to succeed.
+// stop asks the process to end. It must succeed within 10 seconds.
 func (n *node) stop() error {
 	defer n.http.CloseIdleConnections()
 	_ = n.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
@@ -189,11 +190,11 @@ func (n *node) stop() error {
 	}
 }
 
-// pause stops the process where it is, as a machine that sleeps; resume goes on.
+// pause stops the process without ending it, like a machine that sleeps. resume continues it.
 func (n *node) pause() error  { return n.cmd.Process.Signal(syscall.SIGSTOP) }
 func (n *node) resume() error { return n.cmd.Process.Signal(syscall.SIGCONT) }
 
-// panicked reports whether the node's log tells of one.
+// panicked returns the panic in the node's log, or "".
 func panicked(log string) string {
 	text, err := os.ReadFile(log)
 	if err != nil {

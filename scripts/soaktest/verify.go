@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// verify compares everything that the node has with the ledger, and adds what it finds to t. An error says that it
-// could not be read.
+// verify compares all data of the node with the ledger, and adds what it finds to t. An error means that the data could
+// not be read.
 func (l *ledger) verify(ctx context.Context, n *node, t *tally) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +49,7 @@ func (l *ledger) verify(ctx context.Context, n *node, t *tally) error {
 	}
 	for id := range have {
 		t.wrong++
-		t.remark("document %s is there, and nobody wrote it", id)
+		t.remark("document %s exists, but was never written", id)
 	}
 	if err := l.verifyFeed(ctx, n, t); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (l *ledger) verify(ctx context.Context, n *node, t *tally) error {
 	return verifyIndex(ctx, n, sum, t)
 }
 
-// compare holds one document against the ledger and makes what is there the new truth.
+// compare compares one document with the ledger, and records the found state as the acknowledged one.
 func (l *ledger) compare(id string, e *entry, now state, rev string, t *tally) {
 	for _, s := range append([]state{e.acked}, e.tried...) {
 		if s.same(now) {
@@ -68,15 +68,15 @@ func (l *ledger) compare(id string, e *entry, now state, rev string, t *tally) {
 	switch {
 	case now.n < e.acked.n:
 		t.lost++
-		t.remark("document %s: acknowledged %+v, has %+v", id, e.acked, now)
+		t.remark("document %s: acknowledged %+v, found %+v", id, e.acked, now)
 	default:
 		t.wrong++
-		t.remark("document %s: acknowledged %+v, tried %+v, has %+v", id, e.acked, e.tried, now)
+		t.remark("document %s: acknowledged %+v, tried %+v, found %+v", id, e.acked, e.tried, now)
 	}
 	e.acked, e.rev, e.tried = now, rev, nil
 }
 
-// verifyFeed reads the feed from its beginning: each document once, in order, with one leaf.
+// verifyFeed reads the whole feed: each document must appear once, in order, with one leaf.
 func (l *ledger) verifyFeed(ctx context.Context, n *node, t *tally) error {
 	seen, last := map[string]bool{}, ""
 	err := n.rows(ctx, "/_changes?style=all_docs", func(row json.RawMessage) error {
@@ -111,7 +111,7 @@ func (l *ledger) verifyFeed(ctx context.Context, n *node, t *tally) error {
 	return nil
 }
 
-// verifyIndex asks for the sum of all documents.
+// verifyIndex queries the sum over all documents.
 func verifyIndex(ctx context.Context, n *node, want int, t *tally) error {
 	_, body, err := n.do(ctx, http.MethodGet, "/"+database+"/_design/check/_view/n", nil)
 	if err != nil {
@@ -127,12 +127,13 @@ func verifyIndex(ctx context.Context, n *node, want int, t *tally) error {
 	}
 	if got != want {
 		t.wrong++
-		t.remark("the view's sum is %d, of the documents %d", got, want)
+		t.remark("the view's sum is %d, that of the documents %d", got, want)
 	}
 	return nil
 }
 
-// rows calls f for each row of a list or feed, which ends with an object of its own. It fails where the answer is cut.
+// rows calls f for each row of a list or feed whose last line is an object of its own. It returns an error if the
+// response ends early.
 func (n *node) rows(ctx context.Context, path string, f func(json.RawMessage) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

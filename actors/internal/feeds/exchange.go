@@ -11,61 +11,62 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// exchange is what this node has agreed with others about changes shards: which it follows, and who follows it. A shard
-// is watched in the store by the node that its actor is placed on; the others follow that one and are woken by a
-// message each (clauses C7, N1). Like the hub it outlives the actors.
+// exchange has what this node has agreed with others about changes shards: which shards it follows, and who follows its
+// own. The node that a shard's actor is placed on watches the shard in the store. The others follow that node and are
+// woken by one message each (clauses C7, N1). Like the hub, the exchange outlives the actors.
 //
-// Nothing is lost for long, whatever happens to messages and nodes: the follower says every beat what it follows, and
-// the answer has a tally that differs where a wake was lost. Without an answer to a question younger than doubtBeats
-// the follower watches the store by itself, until there is one. The one that is followed forgets followers that it has
-// not heard of for lapseBeats. It answers that it watches only if its actor is at work and the store has answered it
-// after the question came (Feeds.reaches).
+// Lost messages and failed nodes only delay wake-ups: in every beat the follower repeats what it follows, and the
+// answer has a tally that differs if a wake was lost. If no question younger than doubtBeats was answered, the follower
+// watches the store itself until there is an answer. The followed node forgets followers that have been silent for
+// lapseBeats. It answers that it watches only if its actor is running and the store has answered it after the question
+// came (Feeds.reaches).
 type exchange struct {
-	every time.Duration // a beat
+	every time.Duration // interval between beats
 	mu    struct {
 		sync.Mutex
-		out    map[shardKey]*following
-		byKey  map[int64]*following
-		in     map[string]map[shardKey]memberKey // by member
-		inKeys map[string]map[int64]shardKey     // the same by member and the number that it gave the shard
+		out   map[shardKey]*following
+		byKey map[int64]*following
+		in    map[string]map[shardKey]memberKey // followed here, by member
+		// the same by member and the number that the member uses for the shard
+		inKeys map[string]map[int64]shardKey
 		turn   int64
-		asked  []question // oldest first, only those that are not too old
-		serial int64      // the last key given
+		asked  []question // oldest first, without those that are too old
+		serial int64      // the last number used for a shard
 	}
 }
 
 const (
-	// doubtBeats is how old the newest question that was answered may be.
+	// doubtBeats is the maximum age, in beats, of the newest answered question.
 	doubtBeats = 3
-	// lapseBeats is how long a follower is remembered after its last word.
+	// lapseBeats is how long, in beats, a follower is remembered after its last message.
 	lapseBeats = 10
-	// maxAsks bounds the shards in one message.
+	// maxAsks is the maximum number of shards in one message.
 	maxAsks = 500
 )
 
-// shardKey names a shard on this node.
+// shardKey identifies a shard on this node.
 type shardKey struct {
 	db    ports.Database
 	shard layer.ShardID
 }
 
-// following is a shard of which this node hears from another one.
+// following is a shard for which this node follows another one.
 type following struct {
 	shardKey
 	key     int64
 	owner   string
-	covered bool      // the owner watches it, as of sign
-	sign    time.Time // when the newest question was asked that it answered so
+	covered bool      // the owner watches it, according to the newest answer
+	sign    time.Time // when the question of that answer was asked
 	tally   string
 }
 
 // memberKey is a member that follows a shard here.
 type memberKey struct {
-	key   int64 // the number that it gave the shard
+	key   int64 // the number that the member uses for the shard
 	until time.Time
 }
 
-// question is when a turn was sent.
+// question is the time at which a turn was sent.
 type question struct {
 	turn int64
 	at   time.Time
@@ -75,18 +76,18 @@ func newExchange(every time.Duration, now time.Time) *exchange {
 	x := &exchange{every: every}
 	x.mu.out, x.mu.byKey = map[shardKey]*following{}, map[int64]*following{}
 	x.mu.in, x.mu.inKeys = map[string]map[shardKey]memberKey{}, map[string]map[int64]shardKey{}
-	x.mu.serial = now.UnixMicro() // an earlier life's keys, in messages still under way, mean nothing
+	x.mu.serial = now.UnixMicro() // start behind the keys of an earlier life, which may be in late messages
 	return x
 }
 
-// outgoing is a message and whom it is for.
+// outgoing is a message and its recipient.
 type outgoing struct {
 	to string
 	message
 }
 
-// covered reports whether owner can be relied on for a shard now. It goes by the time, so that it also holds where
-// nobody paces the exchange.
+// covered reports whether owner can be relied on for a shard now. It depends only on the time, so it works even if the
+// exchange has no beats.
 func (x *exchange) covered(now time.Time, k shardKey, owner string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -107,7 +108,7 @@ func (x *exchange) lapsed(now time.Time, f *following) bool {
 	return now.Sub(f.sign) > doubtBeats*x.every
 }
 
-// lapse ends what has lapsed: shards that this node has to watch by itself now.
+// lapse ends coverage by silent owners. It returns the shards that this node must watch itself now.
 func (x *exchange) lapse(now time.Time) (list []shardKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -120,7 +121,7 @@ func (x *exchange) lapse(now time.Time) (list []shardKey) {
 	return list
 }
 
-// follow begins to follow owner for a shard. It does nothing where that has begun.
+// follow begins to follow owner for a shard, unless it already does.
 func (x *exchange) follow(now time.Time, k shardKey, owner string) []outgoing {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -134,14 +135,14 @@ func (x *exchange) follow(now time.Time, k shardKey, owner string) []outgoing {
 	return append(out, outgoing{owner, message{Turn: x.nextTurn(now), Follow: []ask{f.ask()}}})
 }
 
-// unfollow ends it.
+// unfollow stops following for a shard.
 func (x *exchange) unfollow(k shardKey) []outgoing {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.drop(k, "")
 }
 
-// drop ends following anybody but keep. The caller holds mu.
+// drop stops following all members except keep for a shard. The caller holds mu.
 func (x *exchange) drop(k shardKey, keep string) []outgoing {
 	f := x.mu.out[k]
 	if f == nil || f.owner == keep {
@@ -162,8 +163,8 @@ func (x *exchange) nextTurn(now time.Time) int64 {
 	return x.mu.turn
 }
 
-// beat says again what this node follows, and notices who has been silent: gone are shards that a member no longer
-// follows here.
+// beat repeats what this node follows, and forgets silent followers. gone are shards that a member no longer follows
+// here.
 func (x *exchange) beat(now time.Time) (out []outgoing, gone []followerOf) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -188,20 +189,20 @@ func (x *exchange) beat(now time.Time) (out []outgoing, gone []followerOf) {
 	return out, gone
 }
 
-// followerOf is a member that follows a shard here.
+// followerOf is a member and a shard that it follows here.
 type followerOf struct {
 	member string
 	shardKey
 }
 
-// idle reports whether there is nothing to say.
+// idle reports whether there is nothing to send.
 func (x *exchange) idle() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return len(x.mu.out) == 0 && len(x.mu.in) == 0
 }
 
-// remember notes that a member follows a shard.
+// remember records that a member follows a shard.
 func (x *exchange) remember(member string, k shardKey, g memberKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -219,7 +220,7 @@ func (x *exchange) remember(member string, k shardKey, g memberKey) {
 	x.mu.inKeys[member][g.key] = k
 }
 
-// lose ends that a member follows a shard. The caller holds mu.
+// lose removes a follower of a shard. The caller holds mu.
 func (x *exchange) lose(member string, k shardKey) {
 	delete(x.mu.inKeys[member], x.mu.in[member][k].key)
 	delete(x.mu.in[member], k)
@@ -229,7 +230,7 @@ func (x *exchange) lose(member string, k shardKey) {
 	}
 }
 
-// forget ends that for the keys of a member, and says which shards they were.
+// forget removes a member as follower for its keys, and returns the shards.
 func (x *exchange) forget(member string, keys []int64) (list []shardKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -242,7 +243,7 @@ func (x *exchange) forget(member string, keys []int64) (list []shardKey) {
 	return list
 }
 
-// facts are the figures of this moment.
+// facts returns the current facts.
 func (x *exchange) facts() ExchangeFacts {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -253,8 +254,8 @@ func (x *exchange) facts() ExchangeFacts {
 	return f
 }
 
-// answered takes how a member stands to shards that this node follows, as an answer to a turn: wake are those of which
-// a wake was lost, changed those that the member can now be relied on for, or not any more.
+// answered processes a member's answer about shards that this node follows. wake are shards for which a wake was lost.
+// changed are those for which the member can be relied on from now on, or no longer.
 func (x *exchange) answered(now time.Time, from string, l *message) (wake, changed []shardKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -289,7 +290,7 @@ func (x *exchange) answered(now time.Time, from string, l *message) (wake, chang
 	return wake, changed
 }
 
-// woken takes wakes of a member and says of which shards.
+// woken processes wakes from a member and returns the shards.
 func (x *exchange) woken(from string, wakes []position) (list []shardKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

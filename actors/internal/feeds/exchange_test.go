@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Members tell by the numbers that they gave shards which they follow no more.
+// A member names shards that it no longer follows by the numbers that it uses for them.
 func TestExchange_forget(t *testing.T) {
 	now := time.Now()
 	x := newExchange(time.Second, now)
@@ -16,9 +16,9 @@ func TestExchange_forget(t *testing.T) {
 			x.remember(member, shard(i), memberKey{int64(i), now.Add(time.Minute)})
 		}
 	}
-	x.remember("a", shard(3), memberKey{33, now.Add(time.Minute)}) // it began again
+	x.remember("a", shard(3), memberKey{33, now.Add(time.Minute)}) // it follows the shard again
 	if list := x.forget("a", []int64{3, 99}); len(list) != 0 {
-		t.Errorf("forgotten by an old number: %v", list)
+		t.Errorf("an old number removed %v", list)
 	}
 	if list := x.forget("a", []int64{33, 4}); fmt.Sprint(list) != fmt.Sprint([]shardKey{shard(3), shard(4)}) {
 		t.Errorf("forgotten: %v", list)
@@ -30,6 +30,6 @@ func TestExchange_forget(t *testing.T) {
 		t.Errorf("%d are gone", len(gone))
 	}
 	if len(x.mu.in)+len(x.mu.inKeys) != 0 {
-		t.Errorf("left: %v %v", x.mu.in, x.mu.inKeys)
+		t.Errorf("remaining: %v %v", x.mu.in, x.mu.inKeys)
 	}
 }

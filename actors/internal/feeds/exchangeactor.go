@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/actors/internal/runtime"
 )
 
-// exchangeBehavior paces the exchange: a beat while there is somebody to follow or who follows, and a look of every
+// exchangeBehavior drives the exchange: with a beat while there are shards to follow or followers, and a check of every
 // shard after each change of placement.
 type exchangeBehavior struct {
 	every time.Duration
@@ -17,19 +17,19 @@ type exchangeBehavior struct {
 	beating bool
 }
 
-// ExchangeFacts are the figures of the exchange.
+// ExchangeFacts describe the state of the exchange.
 type ExchangeFacts struct {
-	Following int `json:"following"` // shards that this node hears of from others
-	Followed  int `json:"followed"`  // shards that others hear of from this node, once for each of them
-	Members   int `json:"members"`   // those others
+	Following int `json:"following"` // shards for which this node follows others
+	Followed  int `json:"followed"`  // shards that others follow here, counted once for each of them
+	Members   int `json:"members"`   // the number of these others
 }
 
 // Messages of the exchange.
 type (
-	beatAgain        struct{} // there is something to pace, perhaps
+	beatAgain        struct{} // there may be a reason for beats again
 	beatNow          struct{}
 	placementChanged struct{}
-	// messageCame has what a member follows here.
+	// messageCame has a member's message about what it follows here.
 	messageCame struct {
 		from string
 		*message
@@ -76,7 +76,7 @@ func (b *exchangeBehavior) Status() (string, any) {
 	return "idle", b.facts()
 }
 
-// ExchangeSpec is the actor that paces the exchange.
+// ExchangeSpec returns the actor that drives the exchange.
 func (f *Feeds) ExchangeSpec() runtime.Spec {
 	return runtime.Spec{
 		Kind: "exchange",
@@ -108,7 +108,7 @@ func (f *Feeds) ExchangeSpec() runtime.Spec {
 	}
 }
 
-// sayAgain is a beat.
+// sayAgain sends a beat.
 func (f *Feeds) sayAgain() {
 	out, gone := f.exchange.beat(f.tree.Now())
 	f.send(out)
@@ -119,8 +119,8 @@ func (f *Feeds) sayAgain() {
 	}
 }
 
-// answer notes what a member follows here and tells it how this node stands to that. It opens databases that this node
-// may not have used yet; of those that it cannot open it says nothing, and the member watches by itself.
+// answer records what a member follows here and tells it whether this node watches. It may have to open databases. It
+// does not answer for those that it cannot open, so the member watches them itself.
 func (f *Feeds) answer(ctx context.Context, from string, l *message) any {
 	reached := len(l.Follow) > 0 && f.reaches(ctx)
 	now := f.tree.Now()
@@ -148,5 +148,5 @@ func (f *Feeds) answer(ctx context.Context, from string, l *message) any {
 	return beatAgain{}
 }
 
-// ExchangeKey is the root's child that paces the exchange.
+// ExchangeKey is the key of the exchange's actor below the root.
 const ExchangeKey = "exchange"

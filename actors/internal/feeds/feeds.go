@@ -13,36 +13,36 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Feeds wakes those on this node who wait for changes (clause C7), and other nodes that follow a shard here. Safe for
-// concurrent use.
+// Feeds wakes listeners on this node (clause C7), and other nodes that follow a shard here. It is safe for concurrent
+// use.
 type Feeds struct {
 	Options
 	tree     *runtime.Tree
 	hub      *hub
 	exchange *exchange
 	probes   singleflight.Group
-	// when the newest question was asked that the store has answered: nanoseconds since began
+	// when the newest question that the store has answered was asked, in nanoseconds since began
 	reached     atomic.Int64
-	began       time.Time       // the feeds
-	wakes       atomic.Int64    // how often the listeners of a shard were woken
-	placement   <-chan struct{} // receives after changes; nil without peers
+	began       time.Time       // when the Feeds was created
+	wakes       atomic.Int64    // number of times that shards' listeners were woken
+	placement   <-chan struct{} // receives after changes of placement; nil without peers
 	unsubscribe func()
 }
 
-// Options are what feeds needs of others.
+// Options are what Feeds needs.
 type Options struct {
 	Store  ports.Store
 	Peers  Peers // nil: there are no other nodes
 	Node   string
-	Life   string // of this process
+	Life   string // id of this process
 	Beat   time.Duration
 	Linger time.Duration
-	// Changed is told that somebody began or ceased to listen to a database, or that its shards' actors are to look
-	// whom to hear from.
+	// Changed is called when a database gets its first listener or loses its last, or when its shards' actors must
+	// check which node to follow.
 	Changed func(db ports.Database)
 }
 
-// New makes feeds that nobody listens to yet. Close them after the tree has ended.
+// New returns a Feeds without listeners. Close it after the tree has ended.
 func New(t *runtime.Tree, o Options) *Feeds {
 	f := &Feeds{Options: o, tree: t, hub: newHub(o.Life), unsubscribe: func() {}, began: t.Now()}
 	f.exchange = newExchange(o.Beat, f.began)
@@ -52,16 +52,16 @@ func New(t *runtime.Tree, o Options) *Feeds {
 	return f
 }
 
-// Close ends what is left when the tree has ended.
+// Close releases the remaining resources after the tree has ended.
 func (f *Feeds) Close() { f.unsubscribe() }
 
-// Databases are those that somebody wants to hear of.
+// Databases returns the databases with subscribers.
 func (f *Feeds) Databases() []ports.Database { return f.hub.databases() }
 
-// Listened reports whether somebody wants to hear of a database.
+// Listened reports whether a database has subscribers.
 func (f *Feeds) Listened(db ports.Database) bool { return f.hub.listened(db) }
 
-// Children are the actors of a database's shards that somebody wants to hear of.
+// Children returns the actors of a database's shards that have subscribers.
 func (f *Feeds) Children(db ports.Database) (list []runtime.Spawn) {
 	for shard := range f.hub.wanted(db) {
 		list = append(list, runtime.Spawn{Key: "shard " + string(shard), Spec: f.shardSpec(db, shard)})
@@ -69,7 +69,7 @@ func (f *Feeds) Children(db ports.Database) (list []runtime.Spawn) {
 	return list
 }
 
-// Listen has somebody woken for shards of a database: see System.Listen in package actors.
+// Listen registers a listener for shards of a database. See System.Listen in package actors.
 func (f *Feeds) Listen(db ports.Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func()) {
 	ch := make(chan struct{}, 1)
 	first := false
@@ -93,7 +93,7 @@ func (f *Feeds) Listen(db ports.Database, shards ...layer.ShardID) (woken <-chan
 	}
 }
 
-// Owner names the node that the actor of a database's shard belongs on, in this node's view.
+// Owner returns the node that the actor of a shard belongs on, in this node's view.
 func (f *Feeds) Owner(db ports.Database, shard layer.ShardID) string {
 	if f.Peers == nil {
 		return f.Node
@@ -101,17 +101,17 @@ func (f *Feeds) Owner(db ports.Database, shard layer.ShardID) string {
 	return f.Peers.Owner(ShardKind, shardPlace(db, shard))
 }
 
-// Receive takes what another member's feeds sent. It does not block.
+// Receive processes a message from another member's Feeds. It does not block.
 func (f *Feeds) Receive(from string, message []byte) {
 	if f.Peers == nil {
 		return
 	}
 	l, err := decodeMessage(message)
 	if err != nil {
-		f.tree.Log.Warn("a member's message cannot be read", "member", from, "error", err)
+		f.tree.Log.Warn("could not decode a message from a member", "member", from, "error", err)
 		return
 	}
-	// Wakes take no way through actors: they are what listeners wait for.
+	// Wakes do not go through actors, because listeners wait for them.
 	for _, k := range f.exchange.woken(from, l.Wake) {
 		f.wake(k.db, k.shard)
 	}
@@ -127,15 +127,7 @@ func (f *Feeds) Receive(from string, message []byte) {
 	}
 }
 
-// wake wakes the listeners of a shard: those of this node, and by one message each the nodes that follow it here.
-func (f *Feeds) wake(db ports.Database, shard layer.ShardID) {
-	for member, st := range f.hub.wake(db, shard) {
-		f.Peers.Send(member, (&message{Wake: []position{st}}).encode())
-	}
-	f.wakes.Add(1)
-}
-
-// Metrics are how many listeners there are, and how often shards woke theirs.
+// Metrics returns the number of listeners, and how often shards woke theirs.
 func (f *Feeds) Metrics() (listeners int, wakes int64) { return f.hub.count(), f.wakes.Load() }
 
 // send sends messages.
@@ -145,9 +137,9 @@ func (f *Feeds) send(list []outgoing) {
 	}
 }
 
-// reaches reports whether the store has answered a question of this node that was asked within the last half of a beat.
-// Where none was, it asks, and waits for the answer no longer than two beats. Watches go the same way as the question:
-// where it is broken, who follows this node had better watch by itself.
+// reaches reports whether the store has answered a question that this node asked within the last half beat. If there is
+// none, it asks one and waits at most two beats for the answer. Watches use the same connection as the question: if it
+// is broken, followers should watch the store themselves.
 func (f *Feeds) reaches(ctx context.Context) bool {
 	if last := f.reached.Load(); last != 0 && f.tree.Now().Sub(f.began)-time.Duration(last) < f.Beat/2 {
 		return true

@@ -4,11 +4,11 @@ import (
 	"time"
 )
 
-// The guard looks after listeners whom nothing is sure to wake. It is no actor: it is there for the time when actors
-// fail, do not run or are stuck. Where neither this node's actor of a shard nor another node can be relied on, it wakes
-// the listeners of this node every lookBeats, and they look for themselves.
+// The guard protects listeners that nothing is sure to wake. It is not an actor, because it is needed when actors fail,
+// do not run or are stuck. For shards for which neither this node's actor nor another node can be relied on, it wakes
+// this node's listeners every lookBeats, and they read the feed to check.
 
-// lookBeats is how often that is, in beats.
+// lookBeats is the interval between these wake-ups, in beats.
 const lookBeats = 2
 
 // Guard runs until the tree ends.
@@ -31,15 +31,15 @@ func (f *Feeds) Guard() {
 }
 
 const (
-	// guardedAtOnce is how many shards the guard looks at each time at least, and guardRounds in how many times it
-	// gets round all where there are more. Those whose shards' actors watch the store need it only when an actor hangs.
+	// guardedAtOnce is the minimum number of shards that the guard checks each time. If there are very many, it checks
+	// one of guardRounds parts of them each time. Shards whose actors watch the store need it only if an actor hangs.
 	guardedAtOnce = 256
 	guardRounds   = 8
 )
 
-// wakeUnheard wakes the listeners of this node whom nothing has been sure to wake for a time: of the shards in
-// doubt, and of the next ones of the round. elsewhere reports whether another node is. looked is how many shards it
-// looked at, woken of how many it woke the listeners.
+// wakeUnheard wakes listeners on this node that nothing has been sure to wake for some time. It checks the doubtful
+// shards and the next ones in turn. elsewhere reports whether another node covers a shard. looked is how many shards
+// were checked, and woken for how many of them listeners were woken.
 func (h *hub) wakeUnheard(now time.Time, patience time.Duration,
 	elsewhere func(now time.Time, k shardKey) bool) (looked, woken int) {
 	h.mu.Lock()
@@ -67,8 +67,8 @@ func (h *hub) wakeUnheard(now time.Time, patience time.Duration,
 	return looked, woken
 }
 
-// look wakes the listeners of one shard where that is due. sure says that something is sure to wake them, until
-// somebody says otherwise or the shard's actor hangs.
+// look wakes the listeners of one shard if it is time to. sure means that something else will wake them, until further
+// notice or until the shard's actor hangs.
 func (a *subscribers) look(now time.Time, patience time.Duration,
 	elsewhere func(time.Time, shardKey) bool) (sure, woke bool) {
 	a.mu.Lock()

@@ -9,17 +9,17 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// hub is who wants to hear of what on this node. It outlives the actors: a shard actor that restarts finds its
-// subscribers here. It is also what the database and shard actors go by to know which of them are wanted.
+// hub has the subscribers on this node. It outlives the actors: a restarted shard actor finds its subscribers here.
+// Database and shard actors also use it to know whether they are needed.
 type hub struct {
-	life   string       // of this node's hub: tallies of another one are not comparable
-	serial atomic.Int64 // of wakes
+	life   string       // of this hub: tallies of other hubs are not comparable
+	serial atomic.Int64 // number for wakes
 	mu     struct {
 		sync.Mutex
-		shards map[ports.Database]map[layer.ShardID]*subscribers // never empty ones
-		// The same for the guard, which goes round them in turn, but looks at the doubtful ones each time.
+		shards map[ports.Database]map[layer.ShardID]*subscribers // without empty ones
+		// The same for the guard, which checks some of them in turn, but the doubtful ones each time.
 		round    []*subscribers
-		next     int // of round
+		next     int // index in round
 		doubtful map[*subscribers]struct{}
 	}
 }
@@ -33,7 +33,7 @@ func newHub(life string) *hub {
 
 func (h *hub) tally(wakes int64) string { return h.life + "-" + strconv.FormatInt(wakes, 10) }
 
-// add makes ch a listener of a shard. first is true where nobody wanted to hear of it before.
+// add makes ch a listener of a shard. first is true if the shard had no subscribers before.
 func (h *hub) add(db ports.Database, shard layer.ShardID, ch chan struct{}) (first bool) {
 	h.change(db, shard, func(a *subscribers) {
 		first = len(a.listeners) == 0
@@ -42,7 +42,7 @@ func (h *hub) add(db ports.Database, shard layer.ShardID, ch chan struct{}) (fir
 	return first
 }
 
-// remove is the opposite. last is true where nobody of this node listens any more.
+// remove removes a listener. last is true if the shard has no listeners on this node any more.
 func (h *hub) remove(db ports.Database, shard layer.ShardID, ch chan struct{}) (last bool) {
 	h.change(db, shard, func(a *subscribers) {
 		delete(a.listeners, ch)
@@ -51,7 +51,7 @@ func (h *hub) remove(db ports.Database, shard layer.ShardID, ch chan struct{}) (
 	return last
 }
 
-// wanted is the shards of a database that somebody wants to hear of.
+// wanted returns the shards of a database that have subscribers.
 func (h *hub) wanted(db ports.Database) map[layer.ShardID]bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,7 +62,7 @@ func (h *hub) wanted(db ports.Database) map[layer.ShardID]bool {
 	return w
 }
 
-// count is how many listeners there are; one that listens to several shards counts for each.
+// count returns the number of listeners. A listener of several shards counts once for each.
 func (h *hub) count() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +76,7 @@ func (h *hub) count() (n int) {
 	return n
 }
 
-// databases is those that somebody wants to hear of.
+// databases returns the databases with subscribers.
 func (h *hub) databases() []ports.Database {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,7 +87,7 @@ func (h *hub) databases() []ports.Database {
 	return list
 }
 
-// listened reports whether somebody wants to hear of a database.
+// listened reports whether a database has subscribers.
 func (h *hub) listened(db ports.Database) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/actors/internal/ports"
 )
 
-// The guard looks at few of very many shards each time, and all the same soon finds one whose actor hangs.
+// The guard checks only a few of very many shards each time, yet soon finds one whose actor hangs.
 func TestHub_guardsMany(t *testing.T) {
 	const databases = 4000
 	h, now := newHub("life"), time.Unix(1000, 0)
@@ -20,20 +20,20 @@ func TestHub_guardsMany(t *testing.T) {
 		return looked
 	}
 	channels := make([]chan struct{}, databases)
-	hang := make([]time.Time, databases) // since when an actor is at work on one message
+	hang := make([]time.Time, databases) // when the actor began to work on its message
 	for i := range databases {
 		channels[i] = make(chan struct{}, 1)
 		h.add(numbered{n: i}, "1", channels[i])
 	}
 	if looked := tick(); looked < databases {
-		t.Fatalf("%d of %d shards that nobody wakes were looked at", looked, databases)
+		t.Fatalf("%d of %d shards without a waker were checked", looked, databases)
 	}
 	for i := range databases {
 		h.report(numbered{n: i}, "1", stateWatched, since(&hang[i]), now)
 	}
 	tick()
 	if looked := tick(); looked > databases/guardRounds {
-		t.Errorf("%d of %d shards were looked at, and nothing had changed", looked, databases)
+		t.Errorf("%d of %d shards were checked although nothing had changed", looked, databases)
 	}
 	hangs := databases / 3
 	hang[hangs] = now
@@ -47,20 +47,20 @@ func TestHub_guardsMany(t *testing.T) {
 		}
 	}
 	if woken < 3 || wakes < woken {
-		t.Errorf("the listener of an actor that hangs was woken %d times in four seconds, %d were counted", woken,
+		t.Errorf("the listener of a hung actor was woken %d times in four seconds, %d were counted", woken,
 			wakes)
 	}
 	for i := range databases {
 		h.remove(numbered{n: i}, "1", channels[i])
 	}
 	if n := len(h.mu.round) + len(h.mu.doubtful); n != 0 {
-		t.Errorf("%d shards are guarded that are gone", n)
+		t.Errorf("%d removed shards are still guarded", n)
 	}
 	tick()
 }
 
-// What a member says again every beat, that it follows very many shards, gives the guard nothing to look at, and is
-// answered as the first time.
+// A member's beat that repeats very many followed shards makes the guard check nothing, and is answered like the first
+// one.
 func TestHub_followedAgain(t *testing.T) {
 	const databases = 1000
 	h, now := newHub("life"), time.Unix(1000, 0)
@@ -84,24 +84,24 @@ func TestHub_followedAgain(t *testing.T) {
 			follow(i, turn+2)
 		}
 		if n := len(h.mu.doubtful); n != 0 {
-			t.Fatalf("%d shards are in doubt", n)
+			t.Fatalf("%d shards are doubtful", n)
 		}
 	}
-	// It is answered as of its newest turn where that changes, and is forgotten when it says so.
+	// A change is reported to the follower with its newest turn, and a follower that unfollows is forgotten.
 	tell := h.report(numbered{n: 5}, "1", stateNone, nil, now)
 	if l := tell["n2"]; l.Answer != 4 || len(l.Positions) != 1 || l.Positions[0].Watched {
 		t.Errorf("told %+v", tell)
 	}
 	if !h.unfollow(numbered{n: 5}, "1", "n2") || h.followers(numbered{n: 5}, "1") != 0 {
-		t.Error("it follows still")
+		t.Error("it still follows")
 	}
 }
 
-// An actor that is at work on one message for long keeps no promise, and the listeners look by themselves meanwhile.
+// An actor that works on one message for a long time is not relied on, and listeners are woken by the guard meanwhile.
 func TestHub_AStuckActor(t *testing.T) {
 	db, start := namedDatabase{}, time.Unix(1000, 0)
 	h := newHub("life")
-	var hangs time.Time // since when the actor is at work on one message
+	var hangs time.Time // when the actor began to work on its message
 	ch := make(chan struct{}, 1)
 	h.add(db, "a", ch)
 	h.report(db, "a", stateWatched, since(&hangs), start)
@@ -120,7 +120,7 @@ func TestHub_AStuckActor(t *testing.T) {
 		return st.Watched
 	}
 	if !told(time.Second, true) || told(time.Second, false) {
-		t.Error("a follower is told otherwise than that the actor watches where the store can be reached")
+		t.Error("a follower is not told that the actor watches if and only if the store can be reached")
 	}
 	hangs = start.Add(10 * time.Second)
 	if !told(10*time.Second+armingLimit/2, true) || told(11*time.Second, true) {
@@ -133,15 +133,15 @@ func TestHub_AStuckActor(t *testing.T) {
 	}
 	hangs = time.Time{}
 	if !told(14*time.Second, true) || woken(14*time.Second) || woken(16*time.Second) {
-		t.Error("the actor is not relied on any more after it went on")
+		t.Error("the actor is not relied on after it continued")
 	}
 	h.report(db, "a", stateNone, nil, start.Add(20*time.Second))
 	if told(20*time.Second, true) || woken(20*time.Second) || !woken(21*time.Second) {
-		t.Error("the promise of an actor that failed holds")
+		t.Error("a failed actor is still relied on")
 	}
 }
 
-// since is for how long an actor has been at work, where begun is not zero.
+// since returns how long an actor has been working, or zero if begun is zero.
 func since(begun *time.Time) busy {
 	return func(now time.Time) time.Duration {
 		if begun.IsZero() {
@@ -151,13 +151,13 @@ func since(begun *time.Time) busy {
 	}
 }
 
-// numbered is a database of which nothing but its identity is asked.
+// numbered is a database with only an identity.
 type numbered struct {
 	ports.Database
 	n int
 }
 
-// namedDatabase is a database that has nothing but a name.
+// namedDatabase is a database with only a name.
 type namedDatabase struct{ ports.Database }
 
 func (namedDatabase) Name() string { return "cities" }

@@ -8,41 +8,41 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Under a stream of commits, listeners get the entries of a gap in one reading. The gap between two wakes grows with
-// the listeners: each of them has work, and together they are not to take the processors from the writers. A commit
-// after a gap without any wakes at once.
+// Under a stream of commits, listeners get all entries of a gap in one read. The gap between two wakes grows with the
+// number of listeners, because each of them does work and together they must not take the CPU from the writers. A
+// commit after a gap without commits wakes immediately.
 const (
 	minWakeGap     = time.Millisecond
 	maxWakeGap     = 20 * time.Millisecond
 	gapPerListener = 3 * time.Microsecond
 )
 
-// shardBehavior hears of one shard and wakes those who want to (clause C7). Where the shard's actor is placed on this
-// node, it watches the store. Where it is placed on another one it follows that: the exchange says whether that one
-// watches, and wakes come from there; while there is doubt it watches by itself. A node that others follow watches in
-// any case, so that two nodes that disagree on the placement never wait for each other.
+// shardBehavior learns of changes in one shard and wakes its subscribers (clause C7). If the shard's actor is placed on
+// this node, it watches the store. If it is placed on another node, it follows that node: the exchange reports whether
+// that node watches, and delivers its wakes. While that is in doubt, this node watches by itself. A node with followers
+// always watches, so that two nodes that disagree on the placement never wait for each other.
 //
-// The order of a watch is: it fires, the read version is settled as of which the next one looks at the shard, the
-// listeners are woken, and then the next one is armed. What is committed up to that version is found by the listeners'
-// reading, which begins later; what is committed after it fires the next watch. So nothing is missed, each listener is
-// woken once, and none waits for the arming. After every change of whom to hear from, the listeners are woken and look
-// for themselves.
+// The order for a watch is: it fires, the read version of the next watch is fixed, the listeners are woken, and the
+// next watch is armed. Commits up to that version are found when the listeners read, which happens later. Commits after
+// it fire the next watch. So no commit is missed, each listener is woken once, and no wake-up waits for the arming.
+// After every change of the node to follow, the listeners are woken, so that they check for changes.
 type shardBehavior struct {
-	wanted func() bool // whether somebody wants to hear of the shard
-	// elsewhere is the node to follow, empty where this one is to watch, and whether that one can be relied on now.
+	wanted func() bool // reports whether the shard has subscribers
+	// elsewhere returns the node to follow, or "" if this node should watch, and whether that node can be relied on
+	// now.
 	elsewhere func() (owner string, covered bool)
-	listeners func() int    // of this node
-	patience  time.Duration // to wait for the owner's first answer before watching
+	listeners func() int    // number on this node
+	patience  time.Duration // how long to wait for the owner's first answer before watching
 	linger    time.Duration
 	backoff   runtime.Backoff
 
 	phase    shardPhase
-	owner    string   // that was asked; empty: none
-	epoch    int      // of this node's own watching: what belongs to an earlier one comes too late
-	watch    kv.Watch // armed; nil where none is
+	owner    string   // the node being followed or asked; empty: none
+	epoch    int      // identifies this node's current watch: events of earlier ones are ignored
+	watch    kv.Watch // the armed watch, or nil
 	lastWake time.Time
-	idle     bool // told that nobody wants to hear; stops after linger
-	idleTurn int  // the latest idleOver that counts
+	idle     bool // the shard has no subscribers; stops after linger
+	idleTurn int  // the latest valid idleOver
 
 	facts ShardFacts
 }
@@ -50,22 +50,22 @@ type shardBehavior struct {
 type shardPhase string
 
 const (
-	shardAsking    shardPhase = "asking"      // another node, which has not answered yet
-	shardFollowing shardPhase = "following"   // another node watches, and wakes this one
+	shardAsking    shardPhase = "asking"      // another node was asked and has not answered yet
+	shardFollowing shardPhase = "following"   // another node watches and wakes this one
 	shardArming    shardPhase = "arming"      // a transaction is arming the watch
 	shardWatching  shardPhase = "watching"    // the watch is armed
-	shardPausing   shardPhase = "pausing"     // the watch fired so soon that it is armed a little later
+	shardPausing   shardPhase = "pausing"     // the watch fired so soon that the next one is armed after a pause
 	shardRetrying  shardPhase = "backing off" // the store failed
-	shardGone      shardPhase = "gone"        // the database was deleted; the listeners find out and go
+	shardGone      shardPhase = "gone"        // the database was deleted; the listeners notice and leave
 )
 
-// ShardFacts are the figures of a changes-shard actor.
+// ShardFacts describe the state of a changes-shard actor.
 type ShardFacts struct {
-	Node      string `json:"node"`          // that the shard's actor is placed on
-	Listeners int    `json:"listeners"`     // of this node
+	Node      string `json:"node"`          // the node that the shard's actor is placed on
+	Listeners int    `json:"listeners"`     // on this node
 	Followers int    `json:"followers"`     // nodes that this one wakes
-	Wakes     int64  `json:"wakes"`         // since somebody wants to hear of it
-	Seq       string `json:"seq,omitempty"` // the shard's newest when the watch was armed
+	Wakes     int64  `json:"wakes"`         // since the shard has subscribers
+	Seq       string `json:"seq,omitempty"` // the shard's newest sequence when the watch was armed
 	Error     string `json:"error,omitempty"`
 }
 
@@ -82,14 +82,14 @@ type (
 		err   error
 	}
 	armNow struct{ epoch int }
-	// askedLong says that the owner had its time to answer.
+	// askedLong means that the owner has had its time to answer.
 	askedLong struct{ epoch int }
 	idleOver  struct{ turn int }
 )
 
 // Effects of a shard actor.
 type (
-	// arm wakes the listeners once it is settled what the watch looks at, and arms it.
+	// arm wakes the listeners once the watch's read version is fixed, and arms the watch.
 	arm   struct{ epoch int }
 	await struct {
 		epoch int
@@ -100,7 +100,7 @@ type (
 	// follow and unfollow another node.
 	follow   struct{ owner string }
 	unfollow struct{}
-	// report says whether this node watches: to those who follow it, and to the guard of its own listeners.
+	// report tells followers, and the guard of this node's listeners, whether this node watches.
 	report struct{ watchState }
 )
 
@@ -135,7 +135,7 @@ func (b *shardBehavior) Step(now time.Time, message any) []runtime.Effect {
 	return nil
 }
 
-// hear looks whom to hear from.
+// hear determines which node to follow, if any.
 func (b *shardBehavior) hear(now time.Time) []runtime.Effect {
 	owner, covered := b.elsewhere()
 	following := b.phase == shardAsking || b.phase == shardFollowing
@@ -158,7 +158,7 @@ func (b *shardBehavior) hear(now time.Time) []runtime.Effect {
 	return nil
 }
 
-// ask follows the owner and gives it a moment to answer.
+// ask follows the owner and gives it some time to answer.
 func (b *shardBehavior) ask() []runtime.Effect {
 	e := b.drop()
 	b.owner, _ = b.elsewhere()
@@ -166,7 +166,7 @@ func (b *shardBehavior) ask() []runtime.Effect {
 	return append(e, follow{b.owner}, runtime.After{Delay: b.patience, Message: askedLong{b.epoch}})
 }
 
-// leave ceases to follow.
+// leave stops following.
 func (b *shardBehavior) leave() []runtime.Effect {
 	if b.owner == "" {
 		return nil
@@ -175,19 +175,19 @@ func (b *shardBehavior) leave() []runtime.Effect {
 	return []runtime.Effect{unfollow{}}
 }
 
-// begin watches the store.
+// begin starts to watch the store.
 func (b *shardBehavior) begin(now time.Time) []runtime.Effect {
 	b.epoch++
 	return b.arm(now)
 }
 
-// arm arms a watch. The listeners are woken on the way: something may have been committed before.
+// arm arms a watch. It wakes the listeners, because something may have been committed before.
 func (b *shardBehavior) arm(now time.Time) []runtime.Effect {
 	b.phase, b.lastWake = shardArming, now
 	return []runtime.Effect{arm{b.epoch}}
 }
 
-// drop ceases to watch the store.
+// drop stops watching the store.
 func (b *shardBehavior) drop() []runtime.Effect {
 	b.epoch++
 	if b.watch == nil {
@@ -216,7 +216,7 @@ func (b *shardBehavior) armed(now time.Time, m watchArmed) []runtime.Effect {
 	return append(e, b.look()...)
 }
 
-// reported tells others that this node watches, where it does.
+// reported reports to others that this node watches, if it does.
 func (b *shardBehavior) reported() []runtime.Effect {
 	if b.phase != shardWatching {
 		return nil
@@ -238,7 +238,7 @@ func (b *shardBehavior) onFired(now time.Time, err error) []runtime.Effect {
 	return append(e, b.arm(now)...)
 }
 
-// failed wakes the listeners all the same: they read by themselves and find out.
+// failed wakes the listeners even so: they read, and see the error themselves.
 func (b *shardBehavior) failed(now time.Time, err error) []runtime.Effect {
 	b.facts.Error = err.Error()
 	b.phase = shardRetrying
@@ -259,7 +259,7 @@ func (b *shardBehavior) wake(now time.Time) runtime.Effect {
 	return wakeThem{}
 }
 
-// look starts the time to linger when nobody wants to hear.
+// look starts to linger if the shard has no subscribers.
 func (b *shardBehavior) look() []runtime.Effect {
 	if b.wanted() {
 		b.idle = false

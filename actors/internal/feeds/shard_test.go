@@ -11,11 +11,11 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// The behavior is tested from inside: it is a state machine without a face of its own.
+// The behavior is tested from inside: it is a state machine without an API of its own.
 func TestShardBehavior(t *testing.T) {
 	seq := func(n byte) layer.Seq { return layer.Seq{Stamp: [12]byte{11: n}} }
 	gone := &layer.Error{Kind: layer.NotFound, Reason: "missing"}
-	// names of effects, in order; pauses without their length.
+	// Names of effects, in order; pauses without their length.
 	names := func(effects []runtime.Effect) string {
 		var list []string
 		for _, e := range effects {
@@ -26,29 +26,29 @@ func TestShardBehavior(t *testing.T) {
 	type turn struct {
 		at      time.Duration
 		message any
-		nobody  bool // listens
+		nobody  bool // there is no subscriber
 		want    string
 		phase   shardPhase
-		owner   string // elsewhere, where not empty; one that ends in ! can be relied on
+		owner   string // result of elsewhere, if not empty; a trailing ! means that it can be relied on
 	}
 	const gap = minWakeGap
 	cases := []struct {
 		name  string
 		turns []turn
 	}{
-		{"a watch wakes when it is armed, and not once more when that is done", []turn{
+		{"a watch wakes when it is armed, and not again when arming is done", []turn{
 			{0, runtime.Started{}, false, "arm", shardArming, ""},
 			{1, watchArmed{seen: seq(1)}, false, "await report", shardWatching, ""},
 			{time.Second, watchFired{}, false, "report arm", shardArming, ""},
 			{time.Second, watchArmed{seen: seq(2)}, false, "await report", shardWatching, ""},
 		}},
-		{"a reshard fires the watch and leaves the sequence", []turn{
+		{"a reshard fires the watch and does not change the sequence", []turn{
 			{0, runtime.Started{}, false, "arm", shardArming, ""},
 			{1, watchArmed{seen: seq(1)}, false, "await report", shardWatching, ""},
 			{time.Second, watchFired{}, false, "report arm", shardArming, ""},
 			{time.Second, watchArmed{seen: seq(1)}, false, "await report", shardWatching, ""},
 		}},
-		{"a stream of commits wakes once in a gap", []turn{
+		{"a stream of commits wakes once per gap", []turn{
 			{time.Second, runtime.Started{}, false, "arm", shardArming, ""},
 			{time.Second, watchArmed{seen: seq(1)}, false, "await report", shardWatching, ""},
 			{time.Second + 10, watchFired{}, false, "report after", shardPausing, ""},
@@ -67,7 +67,7 @@ func TestShardBehavior(t *testing.T) {
 			{time.Second + 21*gap, crowded(1_000_000), false, "", shardWatching, ""},
 			{time.Second + 40*gap, watchFired{}, false, "report arm", shardArming, ""},
 		}},
-		{"a failing store wakes listeners at pauses", []turn{
+		{"a failing store wakes listeners with pauses", []turn{
 			{0, runtime.Started{}, false, "arm", shardArming, ""},
 			{1, watchArmed{err: errors.New("no")}, false, "report wakeThem after", shardRetrying, ""},
 			{time.Second, armNow{}, false, "arm", shardArming, ""},
@@ -82,7 +82,7 @@ func TestShardBehavior(t *testing.T) {
 			{0, runtime.Started{}, false, "arm", shardArming, ""},
 			{1, watchArmed{err: gone}, false, "report wakeThem after", shardGone, ""},
 		}},
-		{"nobody listening ends it after a while, unless somebody comes", []turn{
+		{"without subscribers it ends after a while, unless a new one comes", []turn{
 			{0, runtime.Started{}, false, "arm", shardArming, ""},
 			{1, watchArmed{seen: seq(1)}, false, "await report", shardWatching, ""},
 			{2, runtime.LookAgain{}, true, "report after", shardWatching, ""},
@@ -93,14 +93,14 @@ func TestShardBehavior(t *testing.T) {
 			{7, idleOver{1}, true, "", shardWatching, ""},
 			{8, idleOver{2}, true, "stopSelf", shardWatching, ""},
 		}},
-		{"an owner elsewhere that answers in time spares the watch", []turn{
+		{"no watch is needed if the owner answers in time", []turn{
 			{0, runtime.Started{}, false, "follow after", shardAsking, "n2"},
 			{1, runtime.LookAgain{}, false, "", shardAsking, "n2"},
 			{2, runtime.LookAgain{}, false, "wakeThem", shardFollowing, "n2!"},
 			{3, askedLong{0}, false, "", shardFollowing, "n2!"},
 			{3, runtime.LookAgain{}, false, "", shardFollowing, "n2!"},
 		}},
-		{"one that does not is followed all the same, beside a watch", []turn{
+		{"an owner that does not answer is followed nevertheless, in addition to a watch", []turn{
 			{0, runtime.Started{}, false, "follow after", shardAsking, "n2"},
 			{gap, askedLong{1}, false, "arm", shardArming, "n2"},
 			{gap, watchArmed{seen: seq(1), watch: never{}}, false, "await report", shardWatching, "n2"},
@@ -111,7 +111,7 @@ func TestShardBehavior(t *testing.T) {
 			{3 * time.Second, armNow{epoch: -1}, false, "", shardFollowing, "n2!"},
 			{3 * time.Second, watchArmed{epoch: -1, watch: never{}}, false, "dropWatch", shardFollowing, "n2!"},
 		}},
-		{"doubt about the owner: this node watches, which wakes", []turn{
+		{"while the owner is in doubt, this node watches, which wakes", []turn{
 			{0, runtime.Started{}, false, "follow after", shardAsking, "n2"},
 			{1, runtime.LookAgain{}, false, "wakeThem", shardFollowing, "n2!"},
 			{2, runtime.LookAgain{}, false, "arm", shardArming, "n2"},
@@ -130,17 +130,17 @@ func TestShardBehavior(t *testing.T) {
 			{6, runtime.LookAgain{}, false, "follow", shardWatching, "n2"},
 			{7, runtime.LookAgain{}, false, "report dropWatch wakeThem", shardFollowing, "n2!"},
 		}},
-		{"an actor that starts anew under an owner that watches looks once and follows", []turn{
+		{"a restarted actor whose owner watches wakes once and follows", []turn{
 			{0, runtime.Started{}, false, "follow after wakeThem", shardFollowing, "n2!"},
 		}},
-		{"the store fails here and not there", []turn{
+		{"the store fails here but not at the owner", []turn{
 			{0, runtime.Started{}, false, "arm", shardArming, ""},
 			{1, watchArmed{err: errors.New("no")}, false, "report wakeThem after", shardRetrying, ""},
 			{2, runtime.LookAgain{}, false, "follow", shardRetrying, "n2"},
 			{3, runtime.LookAgain{}, false, "wakeThem", shardFollowing, "n2!"},
 			{4, armNow{epoch: -1}, false, "", shardFollowing, "n2!"},
 		}},
-		{"nobody listening ends following too", []turn{
+		{"without subscribers following ends too", []turn{
 			{0, runtime.Started{}, false, "follow after wakeThem", shardFollowing, "n2!"},
 			{1, runtime.LookAgain{}, true, "after", shardFollowing, "n2!"},
 			{2, idleOver{1}, true, "unfollow stopSelf", shardFollowing, "n2!"},
@@ -176,16 +176,16 @@ func TestShardBehavior(t *testing.T) {
 	}
 }
 
-// effectName is the name of an effect, in whichever package.
+// effectName returns the name of an effect of any package.
 func effectName(e runtime.Effect) string {
 	_, name, _ := strings.Cut(fmt.Sprintf("%T", e), ".")
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// crowded is no message of the actor's: from now on there are so many listeners.
+// crowded is not a message of the actor: it sets the number of listeners.
 type crowded int
 
-// ofEpoch is the message as the shell would send it in an epoch, where the case does not say that it comes too late.
+// ofEpoch sets the epoch of a message, as the shell would, unless the case says that it is late.
 func ofEpoch(message any, epoch int) any {
 	switch m := message.(type) {
 	case watchArmed:

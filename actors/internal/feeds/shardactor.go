@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// shardSpec is the actor of one shard on this node.
+// shardSpec returns the actor of one shard on this node.
 func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
 	k := shardKey{db, shard}
 	return runtime.Spec{
@@ -19,7 +19,7 @@ func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
 				wanted:    func() bool { return f.hub.subscribers(db, shard) != nil },
 				elsewhere: func() (string, bool) { return f.elsewhere(k) },
 				listeners: func() int {
-					_, n, _ := f.hub.figures(db, shard)
+					_, n, _ := f.hub.counts(db, shard)
 					return n
 				},
 				patience: f.Beat / 3, linger: f.Linger, backoff: runtime.NewBackoff(10*time.Millisecond, time.Second),
@@ -28,7 +28,7 @@ func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
 		Live: func(facts any) any {
 			s := facts.(ShardFacts)
 			s.Node = f.Owner(db, shard)
-			s.Followers, s.Listeners, s.Wakes = f.hub.figures(db, shard)
+			s.Followers, s.Listeners, s.Wakes = f.hub.counts(db, shard)
 			return s
 		},
 		Perform: func(sh *runtime.Shell, e runtime.Effect) { f.performShard(sh, k, e) },
@@ -36,7 +36,7 @@ func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
 	}
 }
 
-// elsewhere is the node to follow for a shard, and whether it can be relied on; empty where this node is to watch.
+// elsewhere returns the node to follow for a shard, and whether it can be relied on, or "" if this node should watch.
 func (f *Feeds) elsewhere(k shardKey) (owner string, covered bool) {
 	if f.Peers == nil || f.hub.followers(k.db, k.shard) > 0 {
 		return "", false
@@ -83,7 +83,7 @@ func (f *Feeds) performShard(sh *runtime.Shell, k shardKey, e runtime.Effect) {
 	}
 }
 
-// report notes whether the actor of a shard watches, and tells those who follow it here.
+// report records whether the actor of a shard watches, and tells its followers.
 func (f *Feeds) report(k shardKey, v watchState, b busy) {
 	for member, l := range f.hub.report(k.db, k.shard, v, b, f.tree.Now()) {
 		f.Peers.Send(member, l.encode())

@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/actors/internal/runtime"
 )
 
-// ShardInfo is a changes shard that somebody listens to on this node.
+// ShardInfo is a changes shard that has listeners on this node.
 type ShardInfo struct {
 	Database string `json:"database"`
 	Shard    string `json:"shard"`
@@ -15,8 +15,8 @@ type ShardInfo struct {
 	ShardFacts
 }
 
-// Shards lists changes shards that are watched on this node, by database: no more than most, those first whose actors
-// have an error.
+// Shards lists the changes shards that are watched on this node, by database: at most most of them, and first those
+// whose actors have an error.
 func (f *Feeds) Shards(most int) []ShardInfo {
 	all := f.tree.OfKind(ShardKind)
 	byName := func(a, b *runtime.Record) int { return strings.Compare(a.ID, b.ID) }
@@ -34,13 +34,13 @@ func (f *Feeds) Shards(most int) []ShardInfo {
 	list := []ShardInfo{}
 	for _, r := range shown {
 		n := r.Snapshot(f.tree.Now(), 0)
-		facts, _ := n.Facts.(ShardFacts) // none while it starts
+		facts, _ := n.Facts.(ShardFacts) // empty while it starts
 		list = append(list, ShardInfo{Database: r.Parent.Name, Shard: n.Name, State: n.State, ShardFacts: facts})
 	}
 	return list
 }
 
-// CountShards is how many changes shards are watched on this node.
+// CountShards returns the number of changes shards that are watched on this node.
 func (f *Feeds) CountShards() int { return len(f.tree.OfKind(ShardKind)) }
 
 // troubled reports whether a shard's actor has an error.

@@ -8,66 +8,54 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// subscribers are who wants to hear of one shard: the listeners of this node, and other nodes. They go when nobody
+// subscribers are the subscribers of one shard: listeners on this node, and other nodes. The value is removed when none
 // is left.
 type subscribers struct {
 	key       shardKey
-	place     int // in hub.mu.round
+	place     int // index in hub.mu.round
 	mu        sync.Mutex
 	listeners map[chan struct{}]struct{} // capacity 1, never closed
 	followers map[string]*follower       // by member
-	// watched says that the shard's actor watches the store: what is committed from now on wakes everybody. While it
-	// arms its next watch that holds too, but not for longer than armingLimit after unsureSince.
+	// watched means that the shard's actor watches the store: every later commit wakes all subscribers. While the actor
+	// arms its next watch this also holds, but only for armingLimit after unsureSince.
 	watched     bool
 	unsureSince time.Time
 	busy        busy // of the actor that watches
-	// unheard is since when nothing was sure to wake the listeners, or when they were last woken for that; zero where
-	// all is well.
+	// unheard is since when nothing has been sure to wake the listeners, or when they were last woken for that reason.
+	// It is zero if all is well.
 	unheard time.Time
-	wakes   int64 // another number after every wake, on this node
-	woken   int64 // how often
+	wakes   int64 // the number of the last wake; unique on this node
+	woken   int64 // number of wakes
 }
 
 // follower is another node that follows a shard.
 type follower struct {
-	key  int64 // the number that it gave the shard
+	key  int64 // the number that it uses for the shard
 	turn int64 // of its newest message
-	told bool  // that the shard is watched
+	told bool  // it was told that the shard is watched
 }
 
-// armingLimit is how long the actor of a shard may need to arm its next watch before other nodes watch by themselves:
-// the store may be out of this node's reach and within theirs.
+// armingLimit is how long a shard's actor may take to arm its next watch before other nodes watch by themselves: they
+// may reach the store when this node does not.
 const armingLimit = 300 * time.Millisecond
 
 func (a *subscribers) empty() bool { return len(a.listeners) == 0 && len(a.followers) == 0 }
 
-// reliable reports whether the shard's actor on this node will wake everybody after the next commit. One that is busy
-// for longer than armingLimit will not.
+// reliable reports whether the shard's actor on this node will wake all subscribers after the next commit. It will not
+// if it has been busy for longer than armingLimit.
 func (a *subscribers) reliable(now time.Time) bool {
 	return a.watched && (a.unsureSince.IsZero() || now.Sub(a.unsureSince) < armingLimit) && a.busy.of(now) < armingLimit
 }
 
-// wakeListeners wakes those of this node. One that has not looked since the last wake is not woken twice. The caller
-// holds mu.
-func (a *subscribers) wakeListeners() {
-	for ch := range a.listeners {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// subscribers finds the subscribers of a shard; nil where nobody wants to hear of it.
+// subscribers returns the subscribers of a shard, or nil if there are none.
 func (h *hub) subscribers(db ports.Database, shard layer.ShardID) *subscribers {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.mu.shards[db][shard]
 }
 
-// change changes the subscribers of a shard under their lock, made where there are none, and drops them where nobody is
-// left.
-// first is true where there was none, last where there is none now.
+// change changes the subscribers of a shard under their lock. It creates them first if there are none, and removes them
+// if none is left. first is true if there were none before, last if there are none now.
 func (h *hub) change(db ports.Database, shard layer.ShardID, f func(a *subscribers)) (first, last bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -97,7 +85,7 @@ func (h *hub) change(db ports.Database, shard layer.ShardID, f func(a *subscribe
 		}
 	}
 	if !last {
-		h.mu.doubtful[a] = struct{}{} // until the guard has looked at it
+		h.mu.doubtful[a] = struct{}{} // until the guard has checked it
 	}
 	return first && !last, last && !first
 }
@@ -110,27 +98,6 @@ func (h *hub) leaveRound(a *subscribers) {
 	h.mu.round[end] = nil
 	h.mu.round = h.mu.round[:end]
 	delete(h.mu.doubtful, a)
-}
-
-// wake wakes the listeners of a shard on this node and says which other nodes are to be told, with what.
-func (h *hub) wake(db ports.Database, shard layer.ShardID) map[string]position {
-	a := h.subscribers(db, shard)
-	if a == nil {
-		return nil
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.wakes = h.serial.Add(1)
-	a.woken++
-	a.wakeListeners()
-	if len(a.followers) == 0 {
-		return nil
-	}
-	tell := make(map[string]position, len(a.followers))
-	for member, f := range a.followers {
-		tell[member] = position{Key: f.key, Tally: h.tally(a.wakes)}
-	}
-	return tell
 }
 
 // report notes whether the actor of a shard watches the store, and says which other nodes are to be told, with what, by
@@ -181,40 +148,40 @@ func (b busy) of(now time.Time) time.Duration {
 	return b(now)
 }
 
-// watchState is what an actor says about its watch.
+// watchState is what an actor reports about its watch.
 type watchState int
 
 const (
-	stateNone   watchState = iota // there is none that can be relied on
-	stateArming                   // it fired, and the next one is being armed
+	stateNone   watchState = iota // there is no watch to rely on
+	stateArming                   // the watch fired, and the next one is being armed
 	stateWatched
 )
 
-// follow notes that a member follows a shard, and answers how this node stands to it now. reached says that the store
-// has answered this node just now: a watch in a store that is out of reach is worth nothing.
+// follow records that a member follows a shard, and returns this node's state for it. reached means that the store has
+// just answered this node: if the store cannot be reached, a watch is of no use.
 func (h *hub) follow(db ports.Database, shard layer.ShardID, member string, f follower, reached bool,
 	now time.Time) (st position, first bool) {
 	st.Key = f.key
-	stands := func(a *subscribers) {
+	state := func(a *subscribers) {
 		f.told = reached && a.reliable(now)
 		st.Watched, st.Tally = f.told, h.tally(a.wakes)
 	}
 	if h.again(db, shard, member, func(a *subscribers, old *follower) {
-		stands(a)
+		state(a)
 		*old = f
 	}) {
 		return st, false
 	}
 	h.change(db, shard, func(a *subscribers) {
 		first = a.followers[member] == nil
-		stands(a)
+		state(a)
 		a.followers[member] = &f
 	})
 	return st, first
 }
 
-// again is for a member that follows a shard already, and says so every beat: nothing changes for the listeners of this
-// node, and the guard need not look. It is false where the member does not.
+// again handles a member's repeated message, in every beat, that it follows a shard: nothing changes for the listeners
+// on this node, and the guard need not check. It returns false if the member does not follow the shard yet.
 func (h *hub) again(db ports.Database, shard layer.ShardID, member string, f func(a *subscribers, old *follower)) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -232,7 +199,7 @@ func (h *hub) again(db ports.Database, shard layer.ShardID, member string, f fun
 	return true
 }
 
-// unfollow ends that; last is true where no other node follows the shard any more.
+// unfollow removes a follower. last is true if no other node follows the shard any more.
 func (h *hub) unfollow(db ports.Database, shard layer.ShardID, member string) (last bool) {
 	if h.subscribers(db, shard) == nil {
 		return false
@@ -244,15 +211,15 @@ func (h *hub) unfollow(db ports.Database, shard layer.ShardID, member string) (l
 	return last
 }
 
-// followers is how many other nodes follow a shard.
+// followers returns how many other nodes follow a shard.
 func (h *hub) followers(db ports.Database, shard layer.ShardID) int {
-	n, _, _ := h.figures(db, shard)
+	n, _, _ := h.counts(db, shard)
 	return n
 }
 
-// figures are how many other nodes follow a shard, how many of this node listen to it, and how often they were woken
-// since somebody does.
-func (h *hub) figures(db ports.Database, shard layer.ShardID) (followers, listeners int, woken int64) {
+// counts returns how many other nodes follow a shard, how many listeners it has on this node, and how often these were
+// woken since the first of them came.
+func (h *hub) counts(db ports.Database, shard layer.ShardID) (followers, listeners int, woken int64) {
 	a := h.subscribers(db, shard)
 	if a == nil {
 		return 0, 0, 0

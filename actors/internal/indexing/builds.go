@@ -10,27 +10,28 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// The types of jobs in the queue: an index, and one shard's part of a build that nodes share (shared.go).
+// Types of jobs in the queue: an index, and one shard's part of a shared build (shared.go).
 const (
 	indexJobs = layer.IndexJobs
 	shardJobs = "index shard"
 )
 
-// builds is the index work of this node: the tasks it has claimed, and who waits for an index. Like the hub it outlives
-// the actors and is what they go by.
+// builds has the index work of this node: the tasks that it has claimed, and the requests that wait for an index. Like
+// the hub it outlives the actors, which use it to know what to do.
 type builds struct {
 	mu struct {
 		sync.Mutex
-		of      map[ports.Database]*indexWork // never empty ones; by database, as a node may have very many
-		running map[string]int                // tasks to work on, by type of jobs
-		indexes map[indexKey]*waiting         // only those that somebody waits for
-		vain    map[indexKey]layer.Seq        // where those stood that could not be caught up; only of indexes or used
+		of      map[ports.Database]*indexWork // without empty ones; by database, since a node may have very many
+		running map[string]int                // number of tasks to work on, by type of job
+		indexes map[indexKey]*waiting         // only those that a request waits for
+		// positions at which catching up failed; only for keys in indexes or used
+		vain map[indexKey]layer.Seq
 	}
 }
 
 // indexWork is the index work of one database.
 type indexWork struct {
-	tasks map[indexKey][]*task // the first is worked on, others wait until it has ended
+	tasks map[indexKey][]*task // the first task is worked on; the others wait until it has ended
 	used  map[indexKey]usedIndex
 }
 
@@ -45,19 +46,19 @@ func newBuilds() *builds {
 	return b
 }
 
-// add takes a task in. Where this node works on that index already, its lease has run out and been claimed again before
-// the indexer noticed: the new task waits for it to end.
+// add adds a task. If this node already works on that index, the lease has expired and was claimed again before the
+// indexer noticed. The new task then waits for the old one to end.
 func (b *builds) add(t *task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	tasks := b.work(t.key.db).tasks
 	if len(tasks[t.key]) == 0 {
-		b.mu.running[t.job.Type]++ // a key has jobs of one type
+		b.mu.running[t.job.Type]++ // all jobs of a key have the same type
 	}
 	tasks[t.key] = append(tasks[t.key], t)
 }
 
-// work is the work of a database, made where there is none. The caller holds mu, and adds to it.
+// work returns the work of a database, which it creates if there is none. The caller holds mu, and adds to it.
 func (b *builds) work(db ports.Database) *indexWork {
 	w := b.mu.of[db]
 	if w == nil {
@@ -67,14 +68,14 @@ func (b *builds) work(db ports.Database) *indexWork {
 	return w
 }
 
-// drop drops a database without work. The caller holds mu.
+// drop removes a database without work. The caller holds mu.
 func (b *builds) drop(db ports.Database) {
 	if w := b.mu.of[db]; w != nil && w.empty() {
 		delete(b.mu.of, db)
 	}
 }
 
-// remove ends a task.
+// remove removes an ended task.
 func (b *builds) remove(t *task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +92,7 @@ func (b *builds) remove(t *task) {
 	b.drop(t.key.db)
 }
 
-// list is the tasks to work on, of all databases.
+// list returns the tasks to work on, of all databases.
 func (b *builds) list() []*task {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +103,7 @@ func (b *builds) list() []*task {
 	return list
 }
 
-// listIn is those of one database.
+// listIn returns the tasks to work on, of one database.
 func (b *builds) listIn(db ports.Database) []*task {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,7 +113,7 @@ func (b *builds) listIn(db ports.Database) []*task {
 	return nil
 }
 
-// first appends the tasks to work on.
+// first appends the first task of each index.
 func (w *indexWork) first(list []*task) []*task {
 	for _, tasks := range w.tasks {
 		list = append(list, tasks[0])
@@ -120,15 +121,15 @@ func (w *indexWork) first(list []*task) []*task {
 	return list
 }
 
-// count is how many tasks there are of a type of jobs.
+// count returns the number of tasks to work on of a type of job.
 func (b *builds) count(typ string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.mu.running[typ]
 }
 
-// catchUp catches up an index, unless that was in vain from where the index stands: the lag was too large, or would
-// take too long to map. It has not become less, and trying again and again would take the processors from the builds.
+// catchUp brings an index up to date, unless that failed before from the same position because the lag was too large or
+// would take too long to map. The lag has not become smaller, and repeated attempts would take the CPU from the builds.
 func (b *builds) catchUp(ctx context.Context, key indexKey, at layer.Seq, index ports.Index) (done bool, err error) {
 	b.mu.Lock()
 	vain, known := b.mu.vain[key]
@@ -146,7 +147,7 @@ func (b *builds) catchUp(ctx context.Context, key indexKey, at layer.Seq, index 
 	return false, nil
 }
 
-// forget forgets what was tried with an index that nobody asks for any more. The caller holds mu.
+// forget forgets failed attempts for an index that no one asks for any more. The caller holds mu.
 func (b *builds) forget(key indexKey) {
 	if b.mu.indexes[key] != nil {
 		return
@@ -159,7 +160,7 @@ func (b *builds) forget(key indexKey) {
 	delete(b.mu.vain, key)
 }
 
-// databases is those with tasks or indexes that somebody asked for lately.
+// databases returns the databases with tasks or recently used indexes.
 func (b *builds) databases(now time.Time) []ports.Database {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,14 +173,14 @@ func (b *builds) databases(now time.Time) []ports.Database {
 	return list
 }
 
-// has reports whether a database is one of them.
+// has reports whether a database has tasks or recently used indexes.
 func (b *builds) has(db ports.Database, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.concerns(db, now)
 }
 
-// concerns reports whether a database has tasks or indexes that somebody asked for lately. The caller holds mu.
+// concerns reports whether a database has tasks or recently used indexes. The caller holds mu.
 func (b *builds) concerns(db ports.Database, now time.Time) bool {
 	w := b.mu.of[db]
 	return w != nil && (len(w.tasks) > 0 || len(b.lately(db, now, nil)) > 0)

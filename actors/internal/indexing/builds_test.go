@@ -8,14 +8,14 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// indexed is a database of which nothing but its identity is asked.
+// indexed is a database with only an identity.
 type indexed struct {
 	ports.Database
 	n int
 }
 
-// A look at the indexes of one database does not go through those of the others: what it would have forgotten of them
-// is there until they are looked at themselves.
+// Checking the indexes of one database does not touch those of other databases: expired entries stay until their own
+// database is checked.
 func TestBuilds_oneDatabase(t *testing.T) {
 	const databases = 100
 	b, now := newBuilds(), time.Now()
@@ -29,7 +29,7 @@ func TestBuilds_oneDatabase(t *testing.T) {
 	for i := range databases / 2 {
 		db := indexed{n: i}
 		if list := b.usedIn(db, later); len(list) != 0 {
-			t.Fatalf("an index that nobody uses is kept: %v", list)
+			t.Fatalf("an unused index is kept: %v", list)
 		}
 		if list := b.listIn(db); len(list) != 1 || list[0].key.db != db {
 			t.Fatalf("tasks of %v: %v", db, list)
@@ -43,11 +43,11 @@ func TestBuilds_oneDatabase(t *testing.T) {
 		}
 	}
 	if n := len(b.mu.of); n != databases/2 {
-		t.Errorf("%d databases are looked after", n)
+		t.Errorf("%d databases have work", n)
 	}
 	for _, w := range b.mu.of {
 		if len(w.used) != 1 {
-			t.Fatal("a look at one database has gone through another one")
+			t.Fatal("checking one database has touched another one")
 		}
 	}
 	if n := b.count(indexJobs); n != databases/2 {

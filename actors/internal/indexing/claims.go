@@ -14,37 +14,33 @@ import (
 // prepareAttempts is how often a node tries to open what it has claimed before it gives the job back.
 const prepareAttempts = 5
 
-// claim takes a job and finds out what it is about. One that is void, because its database or design document is gone,
-// is finished at once.
-func (x *Indexing) claim(ctx context.Context, typ string, worker layer.Worker) jobs.Claimed {
-	job, err := x.store.Claim(ctx, typ, worker)
-	if err != nil || job == nil {
-		return jobs.Claimed{None: job == nil, Err: err}
-	}
+// take opens the database of a claimed job. A void job, whose database is gone, is finished immediately.
+func (x *Indexing) take(ctx context.Context, job *layer.Job) jobs.Taken {
 	pause := runtime.NewBackoff(10*time.Millisecond, time.Second)
 	for attempt := 1; ; attempt++ {
 		t, err := x.prepare(ctx, job)
 		if err == nil {
-			return jobs.Claimed{Task: t}
+			return jobs.Taken{Task: t}
 		}
 		if void := layer.KindOf(err) == layer.NotFound; void || attempt == prepareAttempts {
 			if void {
-				x.tree.Log.Debug("index job dropped: nobody wants it any more", "job", job.ID, "reason", err)
+				x.tree.Log.Debug("dropped an index job whose database or design document is gone",
+					"job", job.ID, "reason", err)
 				err = nil
 			} else {
-				x.tree.Log.Warn("index job not begun", "job", job.ID, "error", err)
+				x.tree.Log.Warn("could not begin an index job", "job", job.ID, "error", err)
 			}
-			return jobs.Claimed{Err: x.store.Finish(ctx, job, err)}
+			return jobs.Taken{Err: x.store.Finish(ctx, job, err)}
 		}
 		select {
 		case <-ctx.Done():
-			return jobs.Claimed{Err: ctx.Err()}
+			return jobs.Taken{Err: ctx.Err()}
 		case <-time.After(pause.Next()):
 		}
 	}
 }
 
-// prepare opens what a job is about. NotFound where the job is void.
+// prepare opens what a job is about. The error is NotFound if the job is void.
 func (x *Indexing) prepare(ctx context.Context, job *layer.Job) (*task, error) {
 	what, err := decodeIndexJob(job.Data)
 	if err != nil {
@@ -54,24 +50,16 @@ func (x *Indexing) prepare(ctx context.Context, job *layer.Job) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := indexKey{db, what.Signature, what.Shard}
-	d, err := designOf(ctx, db, what.Signature)
-	if err != nil {
-		if layer.KindOf(err) == layer.NotFound {
-			x.builds.tell(key, err)
-		}
-		return nil, err
-	}
-	what.Design = d.ID
-	t := &task{key: key, what: what, job: *job, index: db.IndexOf(d), since: x.tree.Now()}
-	if json.Unmarshal(job.Progress, &t.mu.most) != nil { // of no run before, or of a version that wrote something else
+	t := &task{key: indexKey{db, what.Signature, what.Shard}, what: what, job: *job, since: x.tree.Now()}
+	if json.Unmarshal(job.Progress, &t.mu.most) != nil { // there is no earlier run, or it had another format
 		t.mu.most = IndexerFacts{}
 	}
 	t.mu.progress = t.mu.most
 	return t, nil
 }
 
-// designOf finds a design document that has an index. NotFound where there is none, or no database.
+// designOf finds a design document with the given index. The error is NotFound if the document or the database does not
+// exist.
 func designOf(ctx context.Context, db ports.Database, signature string) (*layer.Design, error) {
 	designs, err := db.Designs(ctx)
 	if err != nil {
@@ -82,5 +70,5 @@ func designOf(ctx context.Context, db ports.Database, signature string) (*layer.
 			return d, nil
 		}
 	}
-	return nil, &layer.Error{Kind: layer.NotFound, Reason: "no design document has this index any more"}
+	return nil, &layer.Error{Kind: layer.NotFound, Reason: "no design document defines this index any more"}
 }

@@ -8,19 +8,20 @@ import (
 	"github.com/divandb/divan/actors/internal/ports"
 	"github.com/divandb/divan/actors/internal/runtime"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
 )
 
 const (
-	// catchUpDocuments is the largest lag that a request catches up by itself (clause V9).
+	// catchUpDocuments is the largest lag that a request catches up itself (clause V9).
 	catchUpDocuments = 100
-	// askAgain is how often somebody who waits looks after the job in the queue: it may fail on another node.
+	// askAgain is how often a waiting request checks the job in the queue, which may fail on another node.
 	askAgain = 2 * time.Second
 )
 
-// Ensure blocks until an index is up to date: see System.Ensure in package actors.
+// Ensure blocks until an index is up to date. See System.Ensure in package actors.
 func (x *Indexing) Ensure(ctx context.Context, db ports.Database, design *layer.Design) error {
 	e := x.ensuring(db, design)
-	state, err := e.index.Standing(ctx)
+	state, err := e.index.BriefState(ctx)
 	if err != nil {
 		return err
 	}
@@ -31,27 +32,27 @@ func (x *Indexing) Ensure(ctx context.Context, db ports.Database, design *layer.
 	defer cancel()
 	e.waiting = w
 	defer e.leave()
-	// Most lags are small, and have nothing to do with jobs.
-	if done, err := e.catchUp(ctx, state); done || err != nil {
-		return err
+	defer e.unwatch()
+	// Most lags are small and need no job.
+	done, err := e.catchUp(ctx, state)
+	if !done && err == nil && (e.owes || state.Building) {
+		done, err = e.turn(state.Seq, func() (bool, error) { return e.ask(ctx, state.Seq) })
 	}
-	for {
-		done, err := e.round(ctx, news)
-		if done || err != nil {
-			return err
-		}
+	for !done && err == nil {
+		done, err = e.round(ctx, news)
 	}
+	return err
 }
 
-// Waiting is how many requests to this node wait for an index to be brought up to date.
+// Waiting returns how many requests to this node wait for an index.
 func (x *Indexing) Waiting(db ports.Database, design *layer.Design) int {
 	return x.builds.waitingFor(indexKey{db: db, signature: design.Signature})
 }
 
-// EnsureSoon has the index brought up to date and does not wait for it (update=lazy).
+// EnsureSoon requests an update of the index without waiting for it (update=lazy).
 func (x *Indexing) EnsureSoon(ctx context.Context, db ports.Database, design *layer.Design) error {
 	e := x.ensuring(db, design)
-	state, err := e.index.Standing(ctx)
+	state, err := e.index.BriefState(ctx)
 	if err != nil || state.Current() {
 		return err
 	}
@@ -65,7 +66,7 @@ func (x *Indexing) EnsureSoon(ctx context.Context, db ports.Database, design *la
 				return nil
 			})
 			if crash != nil {
-				x.tree.Log.Error("panic while an index was brought up to date",
+				x.tree.Log.Error("panic while an index was updated",
 					"database", e.job.Database, "design", e.job.Design, "crash", crash)
 			}
 		})
@@ -96,7 +97,7 @@ func (e *ensuring) soon(ctx context.Context, state layer.IndexState) {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		e.x.tree.Log.Warn("index not brought up to date", "database", e.job.Database, "design", e.job.Design, "error",
+		e.x.tree.Log.Warn("could not update an index", "database", e.job.Database, "design", e.job.Design, "error",
 			err)
 	}
 }
@@ -128,54 +129,65 @@ type ensuring struct {
 	job     indexJob
 	key     indexKey
 	waiting *waiting
+	watch   kv.Watch // on the job, armed by the transaction that read it last; nil if there is none
 
-	owes     bool // the job: this request had the turn, did not get done, and has not asked for the job yet
+	owes     bool // this request had the turn, did not reach its goal, and has not enqueued the job yet
 	seenJob  bool
-	failures int   // of the job before this call
-	finished int64 // the token of the last run of which this call saw the end
-	runs     int   // how many those were
+	failures int   // of the job, before this call
+	finished int64 // token of the last run whose end this call saw
+	runs     int   // number of such runs
 }
 
 func (e *ensuring) reached(state layer.IndexState) bool { return state.Seq.Compare(e.until) >= 0 }
 
-// round looks where the index and its job stand, does what this request can do about it, and waits for something to
-// happen.
+// round waits for a change, reads the state of the index and its job, and does what this request can do. A change of
+// the job after the transaction that read it last ends the wait.
 func (e *ensuring) round(ctx context.Context, news <-chan error) (done bool, err error) {
-	// The watch first: what happens to the job after it was armed ends this round.
-	job, watch, err := e.x.store.Job(ctx, indexJobs, e.job.id())
+	if err := e.await(ctx, news); err != nil {
+		return false, err
+	}
+	p, err := e.index.FollowBuild(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer watch.Cancel()
-	state, err := e.index.Standing(ctx)
-	if err != nil {
-		return false, err
-	}
-	if e.reached(state) {
+	e.watch = p.Watch
+	if e.reached(p.State) {
 		return true, nil
 	}
-	if err := e.jobFailed(job); err != nil {
+	if err := e.jobFailed(p.Job); err != nil {
 		return false, err
 	}
-	if done, err := e.act(ctx, state, job); done || err != nil {
-		return done, err
+	return e.act(ctx, p.State, p.Job)
+}
+
+// await waits for a change of the job, or for news of the index. It returns immediately if the job is not watched.
+func (e *ensuring) await(ctx context.Context, news <-chan error) error {
+	if e.watch == nil {
+		return nil
 	}
+	defer e.unwatch()
 	again := time.NewTimer(askAgain)
 	defer again.Stop()
 	select {
 	case <-ctx.Done():
-		return false, &layer.Error{Kind: layer.Timeout, Reason: "the index was not ready in time", Err: ctx.Err()}
-	case <-watch.Done(): // also where the watch failed: the next round shows what is wrong
-		return false, nil
+		return &layer.Error{Kind: layer.Timeout, Reason: "the index was not ready in time", Err: ctx.Err()}
+	case <-e.watch.Done(): // also if the watch failed: the next read returns the error
+		return nil
 	case err := <-news:
-		return false, err
+		return err
 	case <-again.C:
-		return false, nil
+		return nil
 	}
 }
 
-// turn has one request at a time for each index do something, which knows the index to stand at a sequence; the others
-// wait for what it achieves.
+func (e *ensuring) unwatch() {
+	if e.watch != nil {
+		e.watch.Cancel()
+		e.watch = nil
+	}
+}
+
+// turn lets one request at a time act for an index, whose position it has read as at. The others wait for the result.
 func (e *ensuring) turn(at layer.Seq, do func() (bool, error)) (done bool, err error) {
 	if !e.takeTurn(at) {
 		return false, nil
@@ -183,19 +195,19 @@ func (e *ensuring) turn(at layer.Seq, do func() (bool, error)) (done bool, err e
 	defer func() {
 		<-e.waiting.turn
 		switch {
-		case done || err != nil: // they have it too, or one of them has to do it
+		case done || err != nil: // the others are done too, or one of them must continue
 			e.x.builds.tell(e.key, nil)
-		case !e.owes: // what was asked for may be too little for one that came meanwhile, and knows more
+		case !e.owes: // the result may not suffice for later requests, which know a newer position
 			e.x.builds.tellMissed(e.key, e.waiting)
 		}
 	}()
 	return do()
 }
 
-// takeTurn takes the turn where nobody has it. Who does not get it, and does not wait for the job that was asked for
-// last, leaves word: the one that has it may find nothing to do, and then nobody would.
+// takeTurn takes the turn if it is free. A request that does not get it, and does not wait for the job that was
+// requested last, leaves a note, because the request with the turn may find nothing to do, and then no one would act.
 func (e *ensuring) takeTurn(at layer.Seq) bool {
-	for range 2 { // it may have been given back before there was word
+	for range 2 { // it may have been given back before the note was left
 		select {
 		case e.waiting.turn <- struct{}{}:
 			return true
@@ -208,8 +220,8 @@ func (e *ensuring) takeTurn(at layer.Seq) bool {
 	return false
 }
 
-// leave ends the call. Others who came while it had the turn wait for what it would do next: if it does not do that,
-// because its client has gone, one of them has to.
+// leave ends the call. Requests that came while this one had the turn wait for its next step. If it does not take that
+// step because its client has gone, one of them must.
 func (e *ensuring) leave() {
 	if e.owes {
 		e.x.builds.tell(e.key, nil)
@@ -228,10 +240,10 @@ func (e *ensuring) catchUp(ctx context.Context, state layer.IndexState) (done bo
 	})
 }
 
-// act catches up or enqueues. A job that runs is waited for: when it has ended, what is lacking is mostly so little
-// that this request makes up for it. A job asked for meanwhile would follow at once and be in the way of that, and so
-// on for as long as somebody writes and reads: each request would wait for all transactions of a job, one after the
-// other.
+// act catches up or enqueues a job. If a job is running, it waits: when the job has ended, the remaining lag is usually
+// so small that this request can catch it up. If it enqueued another job now, that job would follow immediately and
+// prevent this, again and again while there are writes and reads: each request would wait for all transactions of one
+// job after the other.
 func (e *ensuring) act(ctx context.Context, state layer.IndexState, job *layer.Job) (done bool, err error) {
 	if done, err := e.catchUp(ctx, state); done || err != nil {
 		return done, err
@@ -239,30 +251,38 @@ func (e *ensuring) act(ctx context.Context, state layer.IndexState, job *layer.J
 	if job != nil && job.State == layer.JobRunning {
 		return false, nil
 	}
-	return e.turn(state.Seq, func() (bool, error) { return false, e.ask(ctx, state) })
+	return e.turn(state.Seq, func() (bool, error) { return e.ask(ctx, state.Seq) })
 }
 
-// ask puts the job into the queue.
-func (e *ensuring) ask(ctx context.Context, state layer.IndexState) error {
+// ask enqueues the job and watches it, for an index that was at a sequence. done is true if the index has been brought
+// up to date since.
+func (e *ensuring) ask(ctx context.Context, at layer.Seq) (done bool, err error) {
 	now := e.x.tree.Now()
-	if e.x.builds.asked(e.waiting, state.Seq, now) {
+	if e.x.builds.asked(e.waiting, at, now) {
 		e.owes = false
-		return nil // asked for already, and nothing has happened since
+		return false, nil // already enqueued, and nothing has happened since
 	}
-	if err := e.x.enqueue(ctx, e.job); err != nil {
-		return err
+	p, err := e.index.RequestBuild(ctx, e.until)
+	if err != nil {
+		return false, err
 	}
-	e.x.builds.ask(e.waiting, state.Seq, now)
-	e.owes = false
-	return nil
+	e.unwatch()
+	e.watch, e.owes = p.Watch, false
+	if e.reached(p.State) {
+		return true, nil
+	}
+	if p.Job == nil || p.Job.State != layer.JobRunning {
+		e.x.builds.ask(e.waiting, p.State.Seq, now)
+	}
+	return false, e.jobFailed(p.Job)
 }
 
-// jobFailed says why the index will not be ready, once that is known.
+// jobFailed returns the reason if the job has failed, so that the index will not be ready.
 func (e *ensuring) jobFailed(job *layer.Job) error {
 	switch {
 	case job == nil:
 	case !e.seenJob:
-		// How it stood before this request asked for anything.
+		// The state before this request enqueued anything.
 		e.failures = job.Failures
 	case job.State == layer.JobPending && job.Failures > e.failures:
 		if job.Full {
@@ -275,13 +295,13 @@ func (e *ensuring) jobFailed(job *layer.Job) error {
 			Err:    job.Failure(),
 		}
 	case job.State == layer.JobFinished && job.Token > e.finished:
-		// It was done and the index is not where it should be: begun before this request, or there is no design
-		// document for it any more.
+		// The job ended, but the index is not up to date: the job began before this request, or no design document
+		// defines the index any more.
 		e.finished = job.Token
 		if e.runs++; e.runs > 2 {
 			return &layer.Error{
 				Kind:   layer.NotFound,
-				Reason: fmt.Sprintf("no design document has the index of %s any more", e.job.Design),
+				Reason: fmt.Sprintf("no design document defines the index of %s any more", e.job.Design),
 			}
 		}
 	}

@@ -12,34 +12,35 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Batches adapt by additive increase and multiplicative decrease, as CouchDB's did on FoundationDB: fast until the
-// first slow one, careful after it. The first ones, which are small, grow faster: each begins with nothing read and
-// ends with nothing left to write, and beside writers a store may take long to answer.
+// Batch sizes adapt by additive increase and multiplicative decrease, as CouchDB's did on FoundationDB: they grow fast
+// until the first slow batch, and slowly afterwards. The first, small batches grow even faster, because each has a
+// fixed cost, and with concurrent writers the store may take long to answer.
 const (
 	maxBatch     = 5000
-	fastFactor   = 4 // where a batch took far less than slowBatch
+	fastFactor   = 4 // for batches much faster than slowBatch
 	fastIncrease = 500
 	slowIncrease = 100
-	// slowBatch is how long a batch may take before the next one is smaller. It is divided into transactions by the
-	// layer: only what is reported and the turns of shards go by batches, and short ones wait for the store more often.
+	// slowBatch is the duration above which the next batch is smaller. The layer divides batches into transactions
+	// anyway. Batches only determine reports and the turns of shards, and short ones wait for the store more often.
 	slowBatch = 2 * time.Second
 
-	// maxLives is how often an indexer may crash over one job before the job counts as failed.
+	// maxLives is how often an indexer may crash on one job before the job has failed.
 	maxLives = 5
-	// maxFailures is how often in a row a batch, or the start or end of a build, may fail before the job counts as
+	// maxFailures is how many times in a row a batch, or the start or end of a build, may fail before the job has
 	// failed.
 	maxFailures = 8
 )
 
-// indexerBehavior drives one index job (clauses V3, P8): it fixes the goal, runs one task per changes shard in batches
-// until all are there, and closes the job. The lease is renewed all the while; the work stops when another worker has
-// it. The store checks the lease in every transaction, so an indexer that does not know yet does no harm.
+// indexerBehavior runs one index job (clauses V3, P8): it fixes the goal, runs one task per changes shard in batches
+// until all have reached it, and closes the job. It renews the lease all the time, and stops when another worker has
+// taken it. The store checks the lease in every transaction, so an indexer that has not noticed yet does no harm.
 type indexerBehavior struct {
-	lives       int    // how often the job was begun on this node, this time included
-	crash       string // how the life before ended
-	parallel    int    // shards at a time; all of a shared build's, which others step on
-	part        bool   // the job is one shard of a build that another indexer has begun and will close
-	first       int    // documents in the first batch
+	lives int    // how often the job was begun on this node, including now
+	crash string // how the previous life ended
+	// maximum number of shards at a time; for a shared build all of them, since others do the steps
+	parallel    int
+	part        bool // the job is one shard of a build that another indexer began and will close
+	first       int  // size of the first batch, in documents
 	renewEvery  time.Duration
 	backoff     runtime.Backoff
 	setProgress func(IndexerFacts)
@@ -48,10 +49,10 @@ type indexerBehavior struct {
 	build    ports.Build
 	shards   map[layer.ShardID]*shardTask
 	order    []layer.ShardID
-	slow     bool // a batch was slow once
-	failures int  // of start or end, in a row
+	slow     bool // there was a slow batch
+	failures int  // consecutive failures of the start or the end
 	facts    IndexerFacts
-	earlier  shardTask // what was done of shards that there are no more
+	earlier  shardTask // progress of shards that no longer exist
 }
 
 type indexerPhase string
@@ -69,7 +70,7 @@ type shardTask struct {
 	batch     int
 	running   bool
 	pausing   bool
-	failures  int // in a row
+	failures  int // consecutive
 	backoff   runtime.Backoff
 	documents int64
 	rows      int64
@@ -77,17 +78,17 @@ type shardTask struct {
 	done      bool
 }
 
-// IndexerFacts are the figures of an indexer: the progress of its job.
+// IndexerFacts describe the progress of an indexer's job.
 type IndexerFacts struct {
 	Documents int64             `json:"changes_done"`
-	Total     int64             `json:"total_changes"` // roughly; 0 where it is not known
+	Total     int64             `json:"total_changes"` // roughly; 0 if unknown
 	Rows      int64             `json:"rows"`
-	Batch     int               `json:"batch"` // the size of the last one
+	Batch     int               `json:"batch"` // size of the last batch
 	Error     string            `json:"error,omitempty"`
 	Shards    []IndexShardFacts `json:"shards,omitempty"`
 }
 
-// IndexShardFacts are the progress of one shard.
+// IndexShardFacts describe the progress of one shard.
 type IndexShardFacts struct {
 	Shard     layer.ShardID `json:"shard"`
 	Documents int64         `json:"changes_done"`
@@ -95,11 +96,11 @@ type IndexShardFacts struct {
 	Done      bool          `json:"done"`
 }
 
-// encode is the progress of the job.
+// encode returns the job's progress as JSON.
 func (f IndexerFacts) encode() []byte {
 	b, err := json.Marshal(f)
 	if err != nil {
-		panic(err) // numbers and strings
+		panic(err) // encoding numbers and strings never fails
 	}
 	return b
 }
@@ -109,7 +110,7 @@ type (
 	buildStarted struct {
 		build ports.Build
 		plan  ports.Plan
-		done  IndexerFacts // of it, by an earlier run
+		done  IndexerFacts // progress of an earlier run
 		err   error
 	}
 	stepped struct {
@@ -124,7 +125,7 @@ type (
 	buildFinished struct{ err error }
 	renewNow      struct{}
 	renewed       struct{ err error }
-	jobReported   struct{ outcome error } // of the job
+	jobReported   struct{ outcome error } // the job's end was reported
 )
 
 // Effects of an indexer.
@@ -137,9 +138,10 @@ type (
 	}
 	finishBuild struct{ build ports.Build }
 	renewLease  struct{ progress IndexerFacts }
-	// reportJob ends the job in the queue, well or with an error. outcome is what those who wait for the index hear.
+	// reportJob ends the job in the queue, successfully or with an error. outcome is passed to those who wait for the
+	// index.
 	reportJob struct{ err, outcome error }
-	// endTask forgets the task and tells those who wait.
+	// endTask removes the task and notifies those who wait.
 	endTask struct{ outcome error }
 )
 
@@ -149,11 +151,11 @@ func (b *indexerBehavior) Step(_ time.Time, message any) []runtime.Effect {
 	}
 	if b.phase == indexerReporting {
 		if m, ok := message.(jobReported); ok {
-			// Where the report failed, the lease runs out and somebody does the rest of the job, which is nothing or
-			// the same failure.
+			// If the report failed, the lease expires and a worker repeats the end of the job, with no work left or
+			// with the same failure.
 			return b.end(m.outcome)
 		}
-		return nil // what was under way comes too late
+		return nil // late results are ignored
 	}
 	switch m := message.(type) {
 	case runtime.Started:
@@ -196,7 +198,7 @@ func (b *indexerBehavior) begun(m buildStarted) []runtime.Effect {
 	b.failures, b.phase, b.build = 0, indexerBuilding, m.build
 	b.facts.Total = m.plan.Changes
 	if m.done.Total > 0 {
-		b.facts.Total = m.done.Total // of the same documents; those that were deleted are not counted twice
+		b.facts.Total = m.done.Total // of the same documents; deleted ones are not counted twice
 	}
 	b.order = slices.Clone(m.plan.Shards)
 	if m.plan.Shared && !b.part {
@@ -210,7 +212,7 @@ func (b *indexerBehavior) begun(m buildStarted) []runtime.Effect {
 	return b.next()
 }
 
-// resume takes what was done of the build by an earlier run.
+// resume takes over the progress of an earlier run.
 func (b *indexerBehavior) resume(done IndexerFacts) {
 	b.earlier.documents, b.earlier.rows = done.Documents, done.Rows
 	for _, shard := range done.Shards {
@@ -223,7 +225,7 @@ func (b *indexerBehavior) resume(done IndexerFacts) {
 	b.count()
 }
 
-// next starts as many batches as may run at once, of shards that are not done; when all are, it closes the build.
+// next starts as many batches as may run at once, of shards that are not done. When all are done, it closes the build.
 func (b *indexerBehavior) next() []runtime.Effect {
 	if b.phase != indexerBuilding {
 		return nil
@@ -290,13 +292,13 @@ func (b *indexerBehavior) stepped(m stepped) []runtime.Effect {
 		t.batch = min(maxBatch, t.batch+fastIncrease)
 	}
 	b.count()
-	// Rotate, so that with more shards than may run at once each gets its turn.
+	// Rotate, so that all shards get a turn if there are more than may run at once.
 	i := slices.Index(b.order, m.shard)
 	b.order = append(slices.Delete(b.order, i, i+1), m.shard)
 	return b.next()
 }
 
-// count adds the shards' figures up.
+// count adds up the progress of the shards.
 func (b *indexerBehavior) count() {
 	b.facts.Documents, b.facts.Rows = b.earlier.documents, b.earlier.rows
 	b.facts.Shards = make([]IndexShardFacts, 0, len(b.shards))
@@ -312,7 +314,7 @@ func (b *indexerBehavior) count() {
 	}
 }
 
-// finished is the end.
+// finished handles the end of the build.
 func (b *indexerBehavior) finished(m buildFinished) []runtime.Effect {
 	if m.err != nil {
 		return b.failed(m.err, closeAgain{})
@@ -320,7 +322,7 @@ func (b *indexerBehavior) finished(m buildFinished) []runtime.Effect {
 	return b.report(nil)
 }
 
-// failed tries the start or the end of the build again later, or fails the job.
+// failed retries the start or the end of the build later, or fails the job.
 func (b *indexerBehavior) failed(err error, again any) []runtime.Effect {
 	if e := b.hopeless(err); e != nil {
 		return e
@@ -333,14 +335,14 @@ func (b *indexerBehavior) failed(err error, again any) []runtime.Effect {
 	return []runtime.Effect{runtime.After{Delay: b.backoff.Next(), Message: again}}
 }
 
-// hopeless is what to do about errors that trying again cannot cure; nil about others.
+// hopeless returns what to do about errors that a retry cannot cure, or nil for others.
 func (b *indexerBehavior) hopeless(err error) []runtime.Effect {
 	switch layer.KindOf(err) {
 	case layer.Conflict:
 		if b.part {
-			return b.report(nil) // the build is over; what is left of the shard, its builder looks after
+			return b.report(nil) // the build is over, and the node that began it handles the rest
 		}
-		return b.end(nil) // another worker has the job now; who waits goes on waiting
+		return b.end(nil) // another worker has the job now; requests continue to wait
 	case layer.NotFound:
 		return b.void(err) // the database is gone
 	case layer.Invalid, layer.NotImplemented, layer.TooLarge:
@@ -357,13 +359,13 @@ func (b *indexerBehavior) report(err error) []runtime.Effect {
 	return []runtime.Effect{reportJob{err, err}}
 }
 
-// void ends a job that nobody wants any more, because its design document or its database is gone: that is no failure.
+// void ends a job whose design document or database is gone, which is not a failure.
 func (b *indexerBehavior) void(reason error) []runtime.Effect {
 	b.phase = indexerReporting
 	return []runtime.Effect{reportJob{nil, reason}}
 }
 
-// end leaves the task, with what those who wait should hear.
+// end leaves the task, with the outcome for those who wait.
 func (b *indexerBehavior) end(outcome error) []runtime.Effect {
 	b.phase = indexerDone
 	return []runtime.Effect{endTask{outcome}, runtime.StopSelf{}}

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// run drives an indexer's behavior by hand and renders its effects, pauses without their length.
+// Each case drives an indexer's behavior and renders its effects, without the lengths of pauses.
 func TestIndexerBehavior(t *testing.T) {
 	broken := errors.New("broken")
 	lost := &layer.Error{Kind: layer.Conflict, Reason: "lost"}
@@ -30,7 +30,7 @@ func TestIndexerBehavior(t *testing.T) {
 		lives int
 		turns []turn
 	}{
-		{"two shards at a time, each in its turn, then the end", 1, []turn{
+		{"two shards at a time, in turn, then the end", 1, []turn{
 			{runtime.Started{}, "begin pause"},
 			{plan, "a:100 b:100"},
 			{part("a", 100, time.Millisecond, false), "c:100"},
@@ -46,7 +46,7 @@ func TestIndexerBehavior(t *testing.T) {
 			{buildStarted{}, "finish"},
 			{buildFinished{}, "report <nil>"},
 		}},
-		{"a slow batch shrinks the next, and growth is careful from then on", 1, []turn{
+		{"a slow batch makes the next one smaller, and growth slower from then on", 1, []turn{
 			{runtime.Started{}, "begin pause"},
 			{buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a"}}}, "a:100"},
 			{part("a", 100, time.Millisecond, false), "a:400"},
@@ -54,14 +54,14 @@ func TestIndexerBehavior(t *testing.T) {
 			{part("a", 900, 3*time.Second, false), "a:720"},
 			{part("a", 720, time.Millisecond, false), "a:820"},
 		}},
-		{"a failed batch is halved and tried again, the others go on", 1, []turn{
+		{"a failed batch is halved and retried, the others continue", 1, []turn{
 			{runtime.Started{}, "begin pause"},
 			{plan, "a:100 b:100"},
 			{stepped{shard: "a", err: broken}, "c:100 pause"},
 			{part("b", 1, time.Millisecond, true), ""},
 			{stepAgain{"a"}, "a:50"},
 		}},
-		{"a batch that fails for ever fails the job", 1, append([]turn{
+		{"a batch that always fails makes the job fail", 1, append([]turn{
 			{runtime.Started{}, "begin pause"},
 			{buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a"}}}, "a:100"},
 		}, append(func() (list []turn) {
@@ -79,12 +79,12 @@ func TestIndexerBehavior(t *testing.T) {
 			{renewed{lost}, "end <nil> stop"},
 			{part("a", 100, time.Millisecond, false), ""},
 		}},
-		{"a batch finds out that another worker has the job", 1, []turn{
+		{"a batch detects that another worker has the job", 1, []turn{
 			{runtime.Started{}, "begin pause"},
 			{plan, "a:100 b:100"},
 			{stepped{shard: "b", err: lost}, "end <nil> stop"},
 		}},
-		{"the store failing a renewal is no reason to stop", 1, []turn{
+		{"a failed renewal does not stop the job", 1, []turn{
 			{runtime.Started{}, "begin pause"},
 			{plan, "a:100 b:100"},
 			{renewNow{}, "renew"},
@@ -95,7 +95,7 @@ func TestIndexerBehavior(t *testing.T) {
 			{buildStarted{err: gone}, "report <nil> but gone"},
 			{jobReported{gone}, "end gone stop"},
 		}},
-		{"its design document is deleted: no more batches, and no failure", 1, []turn{
+		{"its design document is deleted: no more batches, but no failure", 1, []turn{
 			{runtime.Started{}, "begin pause"},
 			{plan, "a:100 b:100"},
 			{renewNow{}, "renew"},
@@ -104,7 +104,7 @@ func TestIndexerBehavior(t *testing.T) {
 			{stepped{shard: "b", err: broken}, ""},
 			{jobReported{gone}, "end gone stop"},
 		}},
-		{"start and end are tried again", 1, []turn{
+		{"start and end are retried", 1, []turn{
 			{runtime.Started{}, "begin pause"},
 			{buildStarted{err: broken}, "pause"},
 			{startAgain{}, "begin"},

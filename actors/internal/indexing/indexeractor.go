@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// indexerSpec is the actor of one index job.
+// indexerSpec returns the actor of one index job.
 func (x *Indexing) indexerSpec(t *task) runtime.Spec {
 	return runtime.Spec{
 		Kind: "indexer", Name: strings.TrimSpace(t.what.Design + " " + string(t.what.Shard)),
@@ -82,11 +82,11 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 			switch err := x.store.Finish(ctx, &job, e.err); {
 			case err == nil:
 			case t.what.Shard != "" && layer.KindOf(err) == layer.Conflict:
-				// The build was closed before its worker had said that it is done.
+				// The build was closed before its worker reported that it is done.
 			case layer.KindOf(err) == layer.Conflict:
 				x.tree.Log.Debug("index job was taken over before it was reported", "job", t.job.ID)
 			default:
-				x.tree.Log.Warn("index job not reported", "job", t.job.ID, "error", err)
+				x.tree.Log.Warn("could not report an index job", "job", t.job.ID, "error", err)
 			}
 			return jobReported{e.outcome}
 		})
@@ -95,21 +95,20 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 		x.builds.tell(t.key, e.outcome)
 		x.Changed(t.key.db)
 		x.tree.Tell(jobsKey, runtime.LookAgain{})
-		if x.Company != nil {
+		if x.HasOthers != nil {
 			x.tree.Tell(shardJobsKey, runtime.LookAgain{})
 		}
 	}
 }
 
-// openBuild is a build that is closed when its indexer's life ends, whichever way, but not under a step that is still
-// running.
+// openBuild is a build that is closed when its indexer's life ends, but not while a step is running.
 type openBuild struct {
 	ports.Build
-	mu     sync.RWMutex // read: a step runs
+	mu     sync.RWMutex // read-locked by running steps
 	closed bool
 }
 
-// Step is the build's, while it is open.
+// Step calls the build's Step while it is open.
 func (o *openBuild) Step(ctx context.Context, shard layer.ShardID, n int) (layer.StepResult, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -119,7 +118,7 @@ func (o *openBuild) Step(ctx context.Context, shard layer.ShardID, n int) (layer
 	return o.Build.Step(ctx, shard, n)
 }
 
-// Finish is the build's, while it is open.
+// Finish calls the build's Finish while it is open.
 func (o *openBuild) Finish(ctx context.Context) error {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

@@ -8,11 +8,11 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// indexJob is the data of an index job, or, with a shard, of a part of one.
+// indexJob is the data of an index job or, with a shard, of a part of one.
 type indexJob struct {
 	layer.IndexJob
 	Shard layer.ShardID `json:"shard,omitempty"`
-	Build int64         `json:"build,omitempty"` // the token of the build that the shard is a part of
+	Build int64         `json:"build,omitempty"` // token of the build that the shard is part of
 }
 
 func (j indexJob) id() string {
@@ -25,7 +25,7 @@ func (j indexJob) id() string {
 func (j indexJob) encode() []byte {
 	b, err := json.Marshal(j)
 	if err != nil {
-		panic(err) // strings and a number
+		panic(err) // encoding strings and a number never fails
 	}
 	return b
 }
@@ -37,7 +37,7 @@ func decodeIndexJob(data []byte) (j indexJob, err error) {
 	return j, nil
 }
 
-// indexKey names an index on this node, or one shard's part of its build.
+// indexKey identifies an index on this node, or one shard's part of its build.
 type indexKey struct {
 	db        ports.Database
 	signature string

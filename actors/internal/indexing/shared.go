@@ -12,32 +12,32 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// A large first build of an index is shared where there are other nodes (clause P8): its indexer begins it and puts a
-// job for each changes shard into the queue, which has its own lease and fencing token. Any node takes them, first the
-// one that the shard's actor is placed on; a dead one's is taken over when its lease has run out, and goes on where its
-// last transaction was. The indexer waits for all shards to be at the goal and closes the build. How far a shard is, is
-// read from the index; jobs only say who works.
+// A large first build of an index is shared if there are other nodes (clause P8). Its indexer begins the build and
+// enqueues a job for each changes shard, with its own lease and fencing token. Any node may take these jobs; the one
+// that the shard's actor is placed on comes first. The job of a dead node is taken over after its lease has expired,
+// and continues after its last transaction. The indexer waits until all shards have reached the goal, and closes the
+// build. The progress of a shard is read from the index. Jobs only say who works on it.
 
 // ownsShardJob reports whether the actor of a job's shard belongs on this node.
 func (x *Indexing) ownsShardJob(job string) bool {
-	i := strings.LastIndexByte(job, '/') // before the signature
+	i := strings.LastIndexByte(job, '/') // the signature follows
 	return i < 0 || x.OwnsShard(job[:i])
 }
 
-// openBuild begins what a task is about.
+// openBuild begins or joins the build of a task.
 func (x *Indexing) openBuild(ctx context.Context, t *task) (ports.Build, error) {
 	if t.what.Shard != "" {
-		b, err := t.index.Join(ctx, t.what.Build, t.what.Shard)
+		b, err := t.key.db.Join(ctx, t.what.IndexJob, t.what.Build, t.what.Shard)
 		if err != nil {
 			return nil, err
 		}
 		return partBuild{b}, nil
 	}
 	share := x.ShareFrom
-	if x.Company == nil || !x.Company() {
+	if x.HasOthers == nil || !x.HasOthers() {
 		share = 0
 	}
-	b, err := t.index.Begin(ctx, t.job.Token, share)
+	b, err := t.key.db.Begin(ctx, t.what.IndexJob, t.job.Token, share)
 	if err != nil || !b.Plan().Shared {
 		return b, err
 	}
@@ -48,13 +48,13 @@ func (x *Indexing) openBuild(ctx context.Context, t *task) (ports.Build, error) 
 	return shared, nil
 }
 
-// partBuild is one shard's part of a shared build: it has no end of its own.
+// partBuild is one shard's part of a shared build. Its Finish does nothing.
 type partBuild struct{ ports.Build }
 
-// Finish leaves the end to who began the build.
+// Finish does nothing: the node that began the build closes it.
 func (partBuild) Finish(context.Context) error { return nil }
 
-// sharedBuild is a build whose steps are other indexers', on this node and elsewhere.
+// sharedBuild is a build whose steps are done by other indexers, on this node and elsewhere.
 type sharedBuild struct {
 	ports.Build
 	store ports.Store
@@ -65,15 +65,15 @@ type sharedBuild struct {
 	parts map[layer.ShardID]*part
 }
 
-// part is what is known of one shard's job. It is used by one Step at a time.
+// part is the state of one shard's job. It is used by one Step at a time.
 type part struct {
 	asked    bool
 	failures int
-	seen     IndexerFacts // when it was reported last
+	seen     IndexerFacts // the progress last reported
 }
 
-// Step waits until somebody has made progress with the shard, and sees to it that there is a job for it. The result
-// counts what has been done since the last Step, here or elsewhere.
+// Step waits until some worker has made progress with the shard, and ensures that there is a job for it. The result
+// counts the work since the last Step, here or elsewhere.
 func (b *sharedBuild) Step(ctx context.Context, shard layer.ShardID, _ int) (layer.StepResult, error) {
 	b.mu.Lock()
 	p := b.parts[shard]
@@ -98,7 +98,7 @@ func (b *sharedBuild) Step(ctx context.Context, shard layer.ShardID, _ int) (lay
 	}
 }
 
-// look sees how far the shard is, and waits for news where there are none. again is true where there were none.
+// look checks the progress of the shard, and waits for news if there is none. again is true if there was none.
 func (b *sharedBuild) look(ctx context.Context, what indexJob, p *part) (r layer.StepResult, again bool, err error) {
 	job, watch, err := b.store.Job(ctx, shardJobs, what.id())
 	if err != nil {
@@ -113,12 +113,12 @@ func (b *sharedBuild) look(ctx context.Context, what indexJob, p *part) (r layer
 	case r.Done || done:
 		return r, false, nil
 	case job == nil || job.State == layer.JobFinished:
-		// Its worker gave it up, or it was an older build's.
+		// Its worker gave it up, or it belonged to an older build.
 		p.asked = false
-		return r, false, fmt.Errorf("shard %s of the build is left by who worked on it", what.Shard)
+		return r, false, fmt.Errorf("shard %s of the build was given up by its worker", what.Shard)
 	case job.Failures > p.failures:
 		p.failures = job.Failures
-		p.asked = false // which ends the pause that it waits out
+		p.asked = false // asking again ends the job's pause after a failure
 		return r, false, fmt.Errorf("shard %s of the build: %w", what.Shard, job.Failure())
 	}
 	wait := time.NewTimer(askAgain)
@@ -132,7 +132,7 @@ func (b *sharedBuild) look(ctx context.Context, what indexJob, p *part) (r layer
 	return r, true, nil
 }
 
-// news counts what the worker has reported since the last time, and reports whether that is anything. A worker that
+// news counts what the worker has reported since the last call, and returns false if that is nothing. A worker that
 // took over counts from where it began.
 func (p *part) news(job *layer.Job, r *layer.StepResult) bool {
 	if job == nil || job.Progress == nil {
@@ -150,9 +150,9 @@ func (p *part) news(job *layer.Job, r *layer.StepResult) bool {
 	return true
 }
 
-// Finish closes the build, and ends the jobs of its shards.
+// Finish closes the build and ends the jobs of its shards.
 func (b *sharedBuild) Finish(ctx context.Context) error {
-	for shard := range b.parts { // no Step runs beside Finish
+	for shard := range b.parts { // no Step runs during Finish
 		what := b.what
 		what.Shard = shard
 		if err := b.store.RemoveJob(ctx, shardJobs, what.id()); err != nil {

@@ -4,30 +4,28 @@ import (
 	"sync"
 	"time"
 
-	"github.com/divandb/divan/actors/internal/ports"
 	"github.com/divandb/divan/layer"
 )
 
-// task is a claimed index job on its way through this node. An indexer that restarts goes on with the same task.
+// task is a claimed index job on this node. A restarted indexer continues with the same task.
 type task struct {
 	key   indexKey
 	what  indexJob
-	job   layer.Job // as it was claimed; the store's calls get copies, which they change
-	index ports.Index
+	job   layer.Job // as it was claimed; calls of the store get copies, which they modify
 	since time.Time
 
 	mu struct {
 		sync.Mutex
 		lives    int    // how often an indexer began with it
-		crash    string // what ended the last life
+		crash    string // why the last life ended
 		progress IndexerFacts
 		updated  time.Time
-		reported string       // the progress that the store has been told last
-		most     IndexerFacts // the furthest progress, of this run or the one before it, whichever node that was on
+		reported string       // the progress last reported to the store
+		most     IndexerFacts // the furthest progress of this run or the previous one, on whatever node
 	}
 }
 
-// unreported is the progress where it is not what the store was told last, else nil.
+// unreported returns the progress if it differs from the one last reported to the store, else nil.
 func (t *task) unreported(progress []byte) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,7 +36,7 @@ func (t *task) unreported(progress []byte) []byte {
 	return progress
 }
 
-// begin counts a life of the task's indexer and tells how the one before ended.
+// begin counts a life of the task's indexer and returns how the previous one ended.
 func (t *task) begin() (lives int, crash string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +59,8 @@ func (t *task) setProgress(now time.Time, f IndexerFacts) {
 	}
 }
 
-// resume is how far an earlier run of the build was. Where there was none, it is nothing, and is forgotten.
+// resume returns the progress of an earlier run of the build. If the build was not resumed, it forgets that progress
+// and returns nothing.
 func (t *task) resume(resumed bool) IndexerFacts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,7 +70,7 @@ func (t *task) resume(resumed bool) IndexerFacts {
 	return t.mu.most
 }
 
-// furthest is the job's progress for whoever takes it up again.
+// furthest returns the job's progress for a later run.
 func (t *task) furthest() []byte { return t.resume(true).encode() }
 
 func (t *task) progress() (f IndexerFacts, updated time.Time) {

@@ -6,7 +6,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Task is an index build or a compaction under way on this node, with the members of CouchDB's _active_tasks.
+// Task is a running index build or compaction on this node, with the members of CouchDB's _active_tasks.
 type Task struct {
 	Type      string `json:"type"` // indexer, database_compaction
 	Node      string `json:"node"`
@@ -14,16 +14,16 @@ type Task struct {
 	Database  string `json:"database"`
 	Design    string `json:"design_document,omitempty"`
 	Signature string `json:"signature,omitempty"`
-	// Shard is that of a shared build which this is about; empty where it is about the whole index.
+	// Shard is the shard of a shared build that the task is about, or empty if it is about the whole index.
 	Shard    layer.ShardID `json:"shard,omitempty"`
 	Phase    string        `json:"phase,omitempty"` // of a compaction
-	Progress int           `json:"progress"`        // per cent
+	Progress int           `json:"progress"`        // percent
 	IndexerFacts
 	StartedOn int64 `json:"started_on"` // seconds since 1970
 	UpdatedOn int64 `json:"updated_on"`
 }
 
-// Tasks lists the index builds under way on this node.
+// Tasks lists the running index builds on this node.
 func (x *Indexing) Tasks() []Task {
 	list := []Task{}
 	for _, t := range x.builds.list() {

@@ -7,16 +7,17 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// A request that finds the turn of an index taken hears of its end where the one that had it achieved nothing for it:
-// one that knows less, as it looked before a job ended, finds that the job was asked for already. Where both wait for
-// the same job nobody is woken, or all who wait would wake each other all the time.
+// A request that finds the turn of an index taken is notified when the turn ends without having helped it. This can
+// happen if the request with the turn knows less because it looked before a job ended, and finds that the job was
+// already enqueued. If both wait for the same job there is no notification, because otherwise waiting requests would
+// wake each other all the time.
 func TestEnsuring_missedTurn(t *testing.T) {
 	before, after := layer.Seq{Incarnation: 1}, layer.Seq{Incarnation: 2}
 	for _, c := range []struct {
 		name  string
 		asked bool
-		at    layer.Seq // where the one that misses the turn knows the index to stand
-		owes  bool      // the other one has not done yet what it had the turn for
+		at    layer.Seq // the position of the index, as known to the request that missed the turn
+		owes  bool      // the request with the turn still has work to do
 		told  bool
 	}{
 		{name: "knows more", asked: true, at: after, told: true},
@@ -63,7 +64,7 @@ func TestEnsuring_missedTurn(t *testing.T) {
 				return
 			}
 			if take(false, func() {}); len(news) == 0 {
-				t.Error("the end of what the other one had to do was not told")
+				t.Error("no notification when the request with the turn was done")
 			}
 		})
 	}

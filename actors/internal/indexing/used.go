@@ -11,35 +11,35 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// usedIndex is an index that somebody asked this node for.
+// usedIndex is an index that this node was asked for.
 type usedIndex struct {
 	db     ports.Database
 	design *layer.Design
-	until  time.Time // then it is forgotten
+	until  time.Time // when to forget it
 }
 
-// IndexInfo is an index that this node was asked for lately.
+// IndexInfo is an index that this node was recently asked for.
 type IndexInfo struct {
 	Database string   `json:"database"`
-	Design   string   `json:"design"` // its document's id
+	Design   string   `json:"design"` // id of its document
 	Views    []string `json:"views"`
 	Rows     int64    `json:"rows"`
 	Bytes    int64    `json:"bytes"`
 	Errors   int64    `json:"errors"`            // documents skipped
-	Skipped  string   `json:"skipped,omitempty"` // one of them, and why
+	Skipped  string   `json:"skipped,omitempty"` // one of them, with the reason
 	Building bool     `json:"building"`
 	Seq      string   `json:"seq"`
 	LastSeq  string   `json:"last_seq"` // of the database
 	Current  bool     `json:"current"`
 }
 
-// Indexes tells where the indexes stand that this node builds, or was asked for lately, by database and design
-// document: of no more than most, those that are built and those that it was asked for last. Each costs some reads;
-// the others cost none. Those that cannot be read are left out.
+// Indexes returns the state of the indexes that this node builds or was recently asked for, by database and design
+// document. It returns at most most of them: those being built and those asked for last. Each costs some reads; the
+// others cost none. Those that cannot be read are left out.
 func (x *Indexing) Indexes(ctx context.Context, most int) ([]IndexInfo, error) {
 	list := []IndexInfo{}
 	used := x.used()
-	designs := map[ports.Database][]*layer.Design{} // of what is built alone
+	designs := map[ports.Database][]*layer.Design{} // only for indexes being built
 	for _, ix := range used[:min(len(used), most)] {
 		if ix.design == nil {
 			of, read := designs[ix.db]
@@ -84,12 +84,12 @@ func (x *Indexing) Indexes(ctx context.Context, most int) ([]IndexInfo, error) {
 
 // shownIndex is an index that Indexes may show.
 type shownIndex struct {
-	usedIndex // without its design where it is only built
+	usedIndex // without a design if the index is only being built
 	signature string
 }
 
-// used is the indexes that somebody asked for lately, and those that are built without that: after a restart, or for
-// another node. Those come first that were asked for last. It reads nothing: there may be many more than are shown.
+// used returns the recently used indexes, and those that are built without having been asked for: after a restart, or
+// for another node. Those asked for last come first. It does no I/O, because there may be many more than are shown.
 func (x *Indexing) used() (list []shownIndex) {
 	known := map[indexKey]bool{}
 	for _, ix := range x.builds.used(x.tree.Now()) {
@@ -111,10 +111,10 @@ func (x *Indexing) used() (list []shownIndex) {
 	return list
 }
 
-// CountIndexes is how many indexes this node was asked for lately.
+// CountIndexes returns how many indexes this node was recently asked for.
 func (x *Indexing) CountIndexes() int { return len(x.builds.used(x.tree.Now())) }
 
-// use notes that somebody asked for an index. first is true where it was not known as used.
+// use records that an index was asked for. first is true if it was not in use before.
 func (b *builds) use(key indexKey, ix usedIndex) (first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,7 +124,7 @@ func (b *builds) use(key indexKey, ix usedIndex) (first bool) {
 	return !known
 }
 
-// unuse forgets that somebody asked for indexes of a database, except for those with these signatures.
+// unuse forgets the use of a database's indexes, except those with these signatures.
 func (b *builds) unuse(db ports.Database, except map[string]bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,7 +141,7 @@ func (b *builds) unuse(db ports.Database, except map[string]bool) {
 	b.drop(db)
 }
 
-// used is the indexes, of all databases, that somebody asked for lately. It forgets the others.
+// used returns the recently used indexes of all databases. It forgets the others.
 func (b *builds) used(now time.Time) []usedIndex {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,14 +152,14 @@ func (b *builds) used(now time.Time) []usedIndex {
 	return list
 }
 
-// usedIn is used of one database.
+// usedIn returns the recently used indexes of one database. It forgets its others.
 func (b *builds) usedIn(db ports.Database, now time.Time) []usedIndex {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.lately(db, now, nil)
 }
 
-// lately appends the indexes of a database that somebody asked for lately, and forgets its others. The caller holds mu.
+// lately appends the recently used indexes of a database, and forgets its others. The caller holds mu.
 func (b *builds) lately(db ports.Database, now time.Time, list []usedIndex) []usedIndex {
 	w := b.mu.of[db]
 	if w == nil {

@@ -6,17 +6,17 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// waiting is who waits for one index.
+// waiting has the requests that wait for one index.
 type waiting struct {
 	waiters map[chan error]struct{} // capacity 1
-	turn    chan struct{}           // capacity 1: held by the one that catches the index up or enqueues its job
-	asked   layer.Seq               // where the index stood when its job was enqueued last
+	turn    chan struct{}           // capacity 1: held by the request that catches the index up or enqueues its job
+	asked   layer.Seq               // position of the index when its job was last enqueued
 	askedAt time.Time
-	missed  bool // somebody who knows the index elsewhere found the turn taken
+	missed  bool // a request with another position found the turn taken
 }
 
-// wait registers somebody who waits for an index. news receives nil when its task ended well, or an error when it
-// failed.
+// wait registers a request that waits for an index. news receives nil when the index's task ended successfully, or an
+// error if it failed.
 func (b *builds) wait(key indexKey) (w *waiting, news chan error, cancel func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,22 +38,22 @@ func (b *builds) wait(key indexKey) (w *waiting, news chan error, cancel func())
 	}
 }
 
-// ask notes that the job of an index was enqueued.
+// ask records that the job of an index was enqueued.
 func (b *builds) ask(w *waiting, at layer.Seq, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w.asked, w.askedAt = at, now
 }
 
-// asked reports whether it was lately, and nothing has happened to the index since.
+// asked reports whether the job was recently enqueued, and nothing has happened to the index since.
 func (b *builds) asked(w *waiting, at layer.Seq, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !w.askedAt.IsZero() && w.asked == at && now.Sub(w.askedAt) < askAgain
 }
 
-// missed notes that somebody who knows the index to stand at a sequence found the turn taken. It is false where the job
-// was asked for from there: the end of that is waited for.
+// missed records that a request that has read the position at found the turn taken. It returns false if the job was
+// enqueued from that position, since the request then waits for the end of the job.
 func (b *builds) missed(w *waiting, at layer.Seq) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +64,7 @@ func (b *builds) missed(w *waiting, at layer.Seq) bool {
 	return true
 }
 
-// tellMissed has those who wait look again, where somebody missed the turn.
+// tellMissed makes waiting requests check again if one of them missed the turn.
 func (b *builds) tellMissed(key indexKey, w *waiting) {
 	b.mu.Lock()
 	missed := w.missed
@@ -75,7 +75,7 @@ func (b *builds) tellMissed(key indexKey, w *waiting) {
 	}
 }
 
-// waitingFor is how many wait for an index.
+// waitingFor returns how many requests wait for an index.
 func (b *builds) waitingFor(key indexKey) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,7 +85,7 @@ func (b *builds) waitingFor(key indexKey) int {
 	return 0
 }
 
-// tell passes news of an index to those who wait for it.
+// tell sends news of an index to the requests that wait for it.
 func (b *builds) tell(key indexKey, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,28 +10,28 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// warmBehavior keeps the indexes of one database warm (clause V9): those that somebody asked this node for lately.
-// When the database has changed, it gathers changes for a moment and then brings the indexes up to date, as a request
-// would: a small lag at once, a larger one by a job. Now and then, and when changes have ended, it brings their
-// aggregates up to date too, whoever has written the rows.
+// warmBehavior keeps the indexes of one database warm (clause V9): those that this node was recently asked for. When
+// the database has changed, it gathers changes for a moment and then brings the indexes up to date as a request would:
+// a small lag directly, a larger one by a job. From time to time, and when there are no more changes, it also brings
+// their aggregates up to date, whichever node has written the rows.
 type warmBehavior struct {
 	used   func() []usedIndex
 	gather time.Duration
-	every  time.Duration // how often to look whether the indexes are still used
-	settle time.Duration // how long aggregates are left as they are
+	every  time.Duration // how often to check whether the indexes are still used
+	settle time.Duration // how long aggregates are left alone
 	pause  runtime.Backoff
 
-	stale       bool // aggregates may be
+	stale       bool // aggregates may be out of date
 	aggregating time.Time
-	rested      time.Time // then they may be brought up to date again
-	quiet       bool      // nothing has changed for a while: now is the time
+	rested      time.Time // when aggregates may be updated again
+	quiet       bool      // nothing has changed for a while, so this is a good time
 
 	phase warmPhase
 	facts WarmFacts
 }
 
-// restsFor is how many times as long as it took aggregates are left as they are while changes go on: bringing them up
-// to date is a part of the work then, and not most of it, and a query reads some more rows.
+// restsFor is how many times the duration of an update of the aggregates they are then left alone while there are
+// changes. So updates are only a part of the work, while queries read some more rows.
 const restsFor = 3
 
 type warmPhase string
@@ -44,7 +44,7 @@ const (
 	warmRetrying  warmPhase = "backing off"
 )
 
-// WarmFacts are the figures of an actor that keeps indexes warm.
+// WarmFacts describe the state of an actor that keeps indexes warm.
 type WarmFacts struct {
 	Indexes int    `json:"indexes"`
 	Updates int64  `json:"updates"`
@@ -53,7 +53,7 @@ type WarmFacts struct {
 
 // Messages of a warm actor.
 type (
-	// changed says that there may be something to do, or an error of waiting for it.
+	// changed means that there may be something to do, or has an error of waiting for it.
 	changed   struct{ err error }
 	gathered  struct{}
 	updated   struct{ err error }
@@ -64,7 +64,7 @@ type (
 
 // Effects of a warm actor.
 type (
-	// awaitChange waits until an index is behind, or for a while; after a change not for longer than settle.
+	// awaitChange waits until an index is behind or a limit has passed; after a change the limit is at most settle.
 	awaitChange struct {
 		indexes       []usedIndex
 		limit, settle time.Duration
@@ -76,7 +76,7 @@ type (
 func (b *warmBehavior) Step(now time.Time, message any) []runtime.Effect {
 	switch m := message.(type) {
 	case runtime.Started:
-		b.stale, b.rested = true, now.Add(b.settle) // they may be from before there were aggregates
+		b.stale, b.rested = true, now.Add(b.settle) // rows may be older than the last update of the aggregates
 		return b.wait(now)
 	case retry:
 		return b.wait(now)
@@ -107,7 +107,7 @@ func (b *warmBehavior) Step(now time.Time, message any) []runtime.Effect {
 		}
 		b.succeeded()
 		took := now.Sub(b.aggregating)
-		b.stale = took > b.settle // rows may have been written behind one that takes long
+		b.stale = took > b.settle // during a long update more rows may have been written
 		b.rested = now.Add(max(b.settle, restsFor*took))
 		return b.wait(now)
 	}
@@ -128,7 +128,7 @@ func (b *warmBehavior) wait(now time.Time) []runtime.Effect {
 		}
 	}
 	if b.facts.Error != "" {
-		limit = min(limit, b.settle) // to know soon that it is over
+		limit = min(limit, b.settle) // notice the end of the changes soon
 	}
 	b.phase = warmWaiting
 	return []runtime.Effect{awaitChange{indexes, limit, b.settle}}
@@ -139,7 +139,8 @@ func (b *warmBehavior) failed(err error) []runtime.Effect {
 	return []runtime.Effect{runtime.After{Delay: b.pause.Next(), Message: retry{}}}
 }
 
-// succeeded forgets failures: something was done, or found to be up to date. To begin to wait is no success yet.
+// succeeded resets the failures: something was done, or was found to be up to date. Beginning to wait is not a success
+// yet.
 func (b *warmBehavior) succeeded() {
 	b.pause.Reset()
 	b.facts.Error = ""
@@ -147,13 +148,13 @@ func (b *warmBehavior) succeeded() {
 
 func (b *warmBehavior) Status() (string, any) { return string(b.phase), b.facts }
 
-// warmer does the I/O of the actor that keeps the indexes of a database warm.
+// warmer does the I/O of a warm actor.
 type warmer struct {
 	*Indexing
 	db ports.Database
 }
 
-// spec is that actor.
+// spec returns the warm actor.
 func (w warmer) spec() runtime.Spec {
 	return runtime.Spec{
 		Kind: "warm", Name: w.db.Name(),
@@ -182,7 +183,7 @@ func (w warmer) spec() runtime.Spec {
 	}
 }
 
-// awaitChange listens first and looks then, so that no change is missed, and waits where all is up to date.
+// awaitChange subscribes first and then checks, so that it misses no change. It waits if everything is up to date.
 func (w warmer) awaitChange(ctx context.Context, e awaitChange) any {
 	shards, err := w.db.Shards(ctx)
 	if err != nil {
@@ -195,7 +196,7 @@ func (w warmer) awaitChange(ctx context.Context, e awaitChange) any {
 	seen := false
 	for {
 		for _, ix := range e.indexes {
-			state, err := w.db.IndexOf(ix.design).Standing(ctx)
+			state, err := w.db.IndexOf(ix.design).BriefState(ctx)
 			if err != nil {
 				return changed{err}
 			}
@@ -214,7 +215,7 @@ func (w warmer) awaitChange(ctx context.Context, e awaitChange) any {
 			limit.Reset(e.settle)
 		}
 		seen = true
-		// A reshard wakes too: the new shards are listened to in the next round.
+		// A reshard also wakes. The next round subscribes to the new shards.
 		if now, err := w.db.Shards(ctx); err != nil || !slices.Equal(now, shards) {
 			return waitAgain{true}
 		}
@@ -231,7 +232,7 @@ func (w warmer) aggregate(ctx context.Context, indexes []usedIndex) error {
 	return nil
 }
 
-// update brings indexes up to date, or has it done. Those that no design document has any more are forgotten.
+// update brings indexes up to date, directly or by jobs. It forgets those that no design document defines any more.
 func (w warmer) update(ctx context.Context, indexes []usedIndex) error {
 	designs, err := w.db.Designs(ctx)
 	if err != nil {
@@ -247,7 +248,7 @@ func (w warmer) update(ctx context.Context, indexes []usedIndex) error {
 			continue
 		}
 		index := w.db.IndexOf(ix.design)
-		state, err := index.Standing(ctx)
+		state, err := index.BriefState(ctx)
 		if err != nil {
 			return err
 		}
@@ -264,30 +265,17 @@ func (w warmer) update(ctx context.Context, indexes []usedIndex) error {
 		if caught {
 			continue
 		}
-		if running, err := w.jobRuns(ctx, jobOf(w.db, ix.design)); running || err != nil {
-			if err != nil {
-				return err
-			}
-			continue // what is lacking when it ends is another update, and mostly little
-		}
-		if err := w.enqueue(ctx, jobOf(w.db, ix.design)); err != nil {
+		// If the job is running, the lag at its end needs another, mostly small, update.
+		p, err := index.RequestBuild(ctx, state.LastSeq)
+		if err != nil {
 			return err
 		}
+		p.Watch.Cancel()
 	}
 	return nil
 }
 
-// jobRuns reports whether a worker has the job.
-func (w warmer) jobRuns(ctx context.Context, j indexJob) (bool, error) {
-	job, watch, err := w.store.Job(ctx, indexJobs, j.id())
-	if err != nil {
-		return false, err
-	}
-	watch.Cancel()
-	return job != nil && job.State == layer.JobRunning, nil
-}
-
-// behind reports whether there are changes that are neither in the index nor in the build under way.
+// behind reports whether there are changes that are neither in the index nor in the running build.
 func behind(state layer.IndexState) bool {
 	return state.Seq.Compare(state.LastSeq) < 0 && !(state.Building && state.Goal.Compare(state.LastSeq) >= 0)
 }

@@ -1,3 +1,3 @@
-// Package jobs takes jobs from the store's queue (clause V3): an actor for each type waits until one is due, claims it,
-// and hands it over or does it at once. What a job is about is known by the packages that take it.
+// Package jobs takes jobs from the store's queue (clause V3). An actor for each type waits until a job is due, claims
+// it, and hands it over or does it immediately. What the jobs are about belongs to the packages that use it.
 package jobs

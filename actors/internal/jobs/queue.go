@@ -11,46 +11,46 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Queue is this node's part in the store's queue of jobs. Safe for concurrent use.
+// Queue is this node's access to the store's job queue. It is safe for concurrent use.
 type Queue struct {
 	Options
 	Tree *runtime.Tree
 
-	draining atomic.Bool     // no more jobs are taken
-	Work     context.Context // of the steps of jobs; ends when the node begins to drain
+	draining atomic.Bool     // no further jobs are taken
+	Work     context.Context // context of the steps of jobs; ends when the node begins to drain
 	endWork  context.CancelFunc
 }
 
-// Options are what queue needs of others.
+// Options are what a Queue needs.
 type Options struct {
 	Store ports.Store
-	Node  string // the worker of its jobs
-	Life  string // of this process
+	Node  string // this node as a worker
+	Life  string // id of this process
 	Lease time.Duration
 	Grace time.Duration
 	// Owns reports whether a job of a type belongs on this node.
 	Owns func(typ, job string) bool
-	Left func(member string) bool // nil: there are no others
+	Left func(member string) bool // nil: there are no other nodes
 }
 
-// New takes part in the queue of a store.
+// New returns a node's Queue.
 func New(t *runtime.Tree, o Options) *Queue {
 	q := &Queue{Options: o, Tree: t}
 	q.Work, q.endWork = context.WithCancel(t.Running)
 	return q
 }
 
-// Drain takes no more jobs, and ends the steps of those that are under way.
+// Drain stops taking jobs, and ends the steps of running jobs.
 func (q *Queue) Drain() {
 	q.draining.Store(true)
 	q.endWork()
 }
 
-// Drains reports whether the node takes no more jobs.
+// Drains reports whether the node has stopped taking jobs.
 func (q *Queue) Drains() bool { return q.draining.Load() }
 
-// worker describes this node to the queue of jobs. It leaves a job that belongs on another node to that node for a
-// grace period. After that it takes the job: the owner may be busy or dead, or the placement may be changing.
+// worker describes this node to the job queue. For a grace period, it leaves a job that belongs on another node to that
+// node. Then it takes the job, since the owner may be busy or dead, or the placement may be changing.
 func (q *Queue) worker(owns func(job string) bool) layer.Worker {
 	return layer.Worker{
 		Name:  q.Node,
@@ -66,21 +66,21 @@ func (q *Queue) worker(owns func(job string) bool) layer.Worker {
 	}
 }
 
-// Taker is an actor that takes jobs of a type.
+// Taker configures an actor that takes jobs of a type.
 type Taker struct {
 	Kind, Typ string
-	Owns      func(job string) bool // whether a job belongs on this node; nil: as queueOptions.owns says
-	// Limit is how many jobs it has at once, and running how many there are. A claim that does a whole job before it
-	// returns leaves running nil.
+	Owns      func(job string) bool // reports whether a job belongs on this node; nil means Options.Owns
+	// Limit is how many jobs it may run at once, and Running returns how many there are. Running is nil if Take
+	// completes a job before it returns.
 	Limit   int
 	Running func() int
-	// Claim takes a job, if there is one, and prepares or does it. It may block.
-	Claim func(ctx context.Context, worker layer.Worker) Claimed
-	// HandOver passes on what claim has prepared, on the actor's goroutine.
+	// Take prepares or completes a claimed job. It may block.
+	Take func(ctx context.Context, job *layer.Job) Taken
+	// HandOver passes on what Take has prepared, on the actor's goroutine.
 	HandOver func(sh *runtime.Shell, task any)
 }
 
-// Spec is the actor of a taker.
+// Spec returns the actor of a taker.
 func (q *Queue) Spec(k Taker) runtime.Spec {
 	if k.Owns == nil {
 		k.Owns = func(job string) bool { return q.Owns(k.Typ, job) }
@@ -100,41 +100,33 @@ func (q *Queue) Spec(k Taker) runtime.Spec {
 		},
 		Perform: func(sh *runtime.Shell, e runtime.Effect) {
 			switch e := e.(type) {
-			case claimJob:
+			case takeNext:
+				sh.Do(func(ctx context.Context) any { return q.takeNext(ctx, &k, worker) })
+			case awaitQueue:
 				sh.Do(func(ctx context.Context) any {
-					if q.Drains() {
-						return Claimed{None: true}
-					}
-					return k.Claim(ctx, worker)
+					q.await(ctx, e.watch, e.until)
+					return queueChanged{}
 				})
 			case handOver:
 				k.HandOver(sh, e.task)
-			default:
-				q.perform(sh, k.Typ, worker, e)
 			}
 		},
 	}
 }
 
-// perform watches the queue.
-func (q *Queue) perform(sh *runtime.Shell, typ string, worker layer.Worker, e runtime.Effect) {
-	switch e := e.(type) {
-	case watchQueue:
-		sh.Do(func(ctx context.Context) any {
-			w, next, err := q.Store.WatchJobs(ctx, typ, worker)
-			if err != nil {
-				return queueArmed{err: err}
-			}
-			return queueArmed{watch: q.Tree.Hold(ctx, w), next: next}
-		})
-	case dropQueue:
-		e.watch.Cancel()
-	case awaitQueue:
-		sh.Do(func(ctx context.Context) any {
-			q.await(ctx, e.watch, e.until)
-			return queueChanged{}
-		})
+// takeNext takes the next job, or watches the queue if none is due.
+func (q *Queue) takeNext(ctx context.Context, k *Taker, worker layer.Worker) any {
+	if q.Drains() {
+		return Taken{None: true}
 	}
+	c, err := q.Store.Claim(ctx, k.Typ, worker)
+	switch {
+	case err != nil:
+		return queueArmed{err: err}
+	case c.Job == nil:
+		return queueArmed{watch: q.Tree.Hold(ctx, c.Watch), next: c.Next}
+	}
+	return k.Take(ctx, c.Job)
 }
 
 // await returns when the queue has changed, when its next job is due, or when ctx ends.
@@ -153,7 +145,7 @@ func (q *Queue) await(ctx context.Context, watch kv.Watch, until time.Time) {
 	}
 }
 
-// RenewUntil keeps a job until ctx ends. It calls lost where another worker has it.
+// RenewUntil renews the lease of a job until ctx ends. It calls lost if another worker has taken the job.
 func (q *Queue) RenewUntil(ctx context.Context, job *layer.Job, lost func()) {
 	tick := time.NewTicker(q.Lease / Renewals)
 	defer tick.Stop()
@@ -170,7 +162,7 @@ func (q *Queue) RenewUntil(ctx context.Context, job *layer.Job, lost func()) {
 	}
 }
 
-// Renewals is how often a worker renews a heartbeat in the time after which a job is taken from it.
+// Renewals is how often a worker renews a job's lease within its length.
 const Renewals = 4
 
 // GiveBackWithin is how long a node may take to give its jobs back.

@@ -8,11 +8,11 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// jobsBehavior claims jobs of a type from the queue, as many as this node works on at once, and hands them to the
-// actors of their databases. It takes what is due, then waits until something is announced or the next one is due.
-// While jobs run it looks at their heartbeats some times per lease; one whose worker has fallen silent is due.
+// jobsBehavior claims jobs of a type from the queue, up to this node's limit, and hands them to the actors of their
+// databases. It claims what is due, then waits until a job is announced or the next one is due. While jobs run, it
+// checks their leases several times per lease. A job whose worker has been silent too long is due.
 type jobsBehavior struct {
-	running func() int // tasks of this node
+	running func() int // returns the number of this node's tasks
 	limit   int
 	backoff runtime.Backoff
 
@@ -23,14 +23,13 @@ type jobsBehavior struct {
 type jobsPhase string
 
 const (
-	jobsLooking  jobsPhase = "looking"     // arming a watch on the queue
-	jobsClaiming jobsPhase = "claiming"    // something is due
-	jobsWaiting  jobsPhase = "waiting"     // nothing is due for this node
-	jobsFull     jobsPhase = "full"        // this node has as many as it may
-	jobsRetrying jobsPhase = "backing off" // the store failed, or another node was faster
+	jobsTaking   jobsPhase = "taking"      // claiming a job, or arming a watch on the queue
+	jobsWaiting  jobsPhase = "waiting"     // no job is due for this node
+	jobsFull     jobsPhase = "full"        // this node has as many jobs as it may
+	jobsRetrying jobsPhase = "backing off" // the store failed, or the node takes no more jobs
 )
 
-// JobsFacts are the figures of the jobs actor.
+// JobsFacts describe the state of the jobs actor.
 type JobsFacts struct {
 	Running int    `json:"running"`
 	Claimed int64  `json:"claimed"`
@@ -39,32 +38,32 @@ type JobsFacts struct {
 
 // Messages of the jobs actor.
 type (
+	// queueArmed says that no job is due.
 	queueArmed struct {
 		watch kv.Watch
 		next  *layer.DueJob // nil: none
 		err   error
 	}
 	queueChanged struct{}
-	Claimed      struct {
-		Task any  // to hand over; nil where there was no job, or its claim has done it
-		None bool // there was no job
+	// Taken is the outcome of a claimed job.
+	Taken struct {
+		Task any  // to hand over; nil if the job is done
+		None bool // no job was claimed, because the node takes no more
 		Err  error
 	}
 )
 
 // Effects of the jobs actor.
 type (
-	watchQueue struct{}
+	takeNext   struct{}
 	awaitQueue struct {
 		watch kv.Watch
-		until time.Time // zero: for ever
+		until time.Time // zero: forever
 	}
-	dropQueue struct{ watch kv.Watch }
-	claimJob  struct{}
-	handOver  struct{ task any }
+	handOver struct{ task any }
 )
 
-func (b *jobsBehavior) Step(now time.Time, message any) []runtime.Effect {
+func (b *jobsBehavior) Step(_ time.Time, message any) []runtime.Effect {
 	switch m := message.(type) {
 	case runtime.Started, queueChanged:
 		return b.look()
@@ -73,9 +72,9 @@ func (b *jobsBehavior) Step(now time.Time, message any) []runtime.Effect {
 			return b.look()
 		}
 	case queueArmed:
-		return b.armed(now, m)
-	case Claimed:
-		return b.claimed(m)
+		return b.armed(m)
+	case Taken:
+		return b.taken(m)
 	}
 	return nil
 }
@@ -85,36 +84,34 @@ func (b *jobsBehavior) look() []runtime.Effect {
 		b.phase = jobsFull
 		return nil
 	}
-	b.phase = jobsLooking
-	return []runtime.Effect{watchQueue{}}
+	b.phase = jobsTaking
+	return []runtime.Effect{takeNext{}}
 }
 
-func (b *jobsBehavior) armed(now time.Time, m queueArmed) []runtime.Effect {
+func (b *jobsBehavior) armed(m queueArmed) []runtime.Effect {
 	if m.err != nil {
 		return b.retry(m.err)
 	}
 	b.facts.Error = ""
 	due := time.Time{}
 	if m.next != nil {
-		if due = m.next.At; !due.After(now) {
-			b.phase = jobsClaiming
-			return []runtime.Effect{dropQueue{m.watch}, claimJob{}}
-		}
+		due = m.next.At
 	}
 	b.backoff.Reset()
 	b.phase = jobsWaiting
 	return []runtime.Effect{awaitQueue{m.watch, due}}
 }
 
-func (b *jobsBehavior) claimed(m Claimed) []runtime.Effect {
+func (b *jobsBehavior) taken(m Taken) []runtime.Effect {
 	if m.Err != nil || m.None {
 		return b.retry(m.Err)
 	}
+	b.facts.Error = ""
 	if m.Task == nil {
 		return b.look()
 	}
 	b.facts.Claimed++
-	// Handed over first, so that the task counts when this node looks whether it may have another.
+	// Hand it over first, so that the task counts when this node checks whether it may take another.
 	return []runtime.Effect{handOver{m.Task}, runtime.After{Delay: 0, Message: queueChanged{}}}
 }
 

@@ -26,36 +26,31 @@ func TestJobsBehavior(t *testing.T) {
 		name  string
 		turns []turn
 	}{
-		{"what is due is claimed, then the queue is looked at again, up to the limit", []turn{
-			{0, runtime.Started{}, 0, "look"},
-			{0, due("mine-1", 0), 0, "drop claim"},
-			{0, Claimed{Task: "a job"}, 0, "hand over, then look"},
-			{0, queueChanged{}, 1, "look"},
-			{0, due("mine-2", -time.Second), 1, "drop claim"},
-			{0, Claimed{Task: "a job"}, 1, "hand over, then look"},
+		{"jobs are taken one after the other, up to the limit", []turn{
+			{0, runtime.Started{}, 0, "take"},
+			{0, Taken{Task: "a job"}, 0, "hand over, then look"},
+			{0, queueChanged{}, 1, "take"},
+			{0, Taken{Task: "a job"}, 1, "hand over, then look"},
 			{0, queueChanged{}, 2, ""},
 			{0, runtime.LookAgain{}, 2, ""},
-			{0, runtime.LookAgain{}, 1, "look"},
+			{0, runtime.LookAgain{}, 1, "take"},
 		}},
-		{"nothing due: wait for the next one, or for news", []turn{
-			{0, runtime.Started{}, 0, "look"},
+		{"nothing is due: wait for the next job, or a change", []turn{
+			{0, runtime.Started{}, 0, "take"},
 			{0, due("mine", time.Minute), 0, "await 1m0s"},
 			{0, runtime.LookAgain{}, 0, ""},
-			{time.Minute, queueChanged{}, 0, "look"},
+			{time.Minute, queueChanged{}, 0, "take"},
 			{time.Minute, queueArmed{}, 0, "await"},
 		}},
-		{"failures and lost races are tried again after a pause, a void job at once", []turn{
-			{0, runtime.Started{}, 0, "look"},
+		{"failures are retried after a pause, a void job is followed by the next immediately", []turn{
+			{0, runtime.Started{}, 0, "take"},
 			{0, queueArmed{err: errors.New("no")}, 0, "pause"},
-			{1, queueChanged{}, 0, "look"},
-			{1, due("mine", 0), 0, "drop claim"},
-			{1, Claimed{None: true}, 0, "pause"},
-			{2, queueChanged{}, 0, "look"},
-			{2, due("mine", 0), 0, "drop claim"},
-			{2, Claimed{Err: errors.New("no")}, 0, "pause"},
-			{3, queueChanged{}, 0, "look"},
-			{3, due("mine", 0), 0, "drop claim"},
-			{3, Claimed{}, 0, "look"},
+			{1, queueChanged{}, 0, "take"},
+			{1, Taken{None: true}, 0, "pause"},
+			{2, queueChanged{}, 0, "take"},
+			{2, Taken{Err: errors.New("no")}, 0, "pause"},
+			{3, queueChanged{}, 0, "take"},
+			{3, Taken{}, 0, "take"},
 		}},
 	}
 	for _, tc := range cases {
@@ -81,12 +76,8 @@ func renderJobs(effects []runtime.Effect, start time.Time) string {
 	var list []string
 	for _, e := range effects {
 		switch e := e.(type) {
-		case watchQueue:
-			list = append(list, "look")
-		case dropQueue:
-			list = append(list, "drop")
-		case claimJob:
-			list = append(list, "claim")
+		case takeNext:
+			list = append(list, "take")
 		case handOver:
 			list = append(list, "hand over,")
 		case awaitQueue:

@@ -1,3 +1,3 @@
-// Package ports is the layer as actors see it: a store with databases and a queue of jobs, databases with shards and
-// indexes. Tests have their own.
+// Package ports declares the layer's types as interfaces for actors: a store with databases and a job queue, databases
+// with shards and indexes. Tests implement these interfaces themselves.
 package ports

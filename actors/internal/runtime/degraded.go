@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// failingFrom is how many failures within failureWindow make an actor a failing one.
+	// failingFrom is how many failures within failureWindow make an actor count as failing.
 	failingFrom = 3
-	// stuckFrom is how long an actor may be at work on one message.
+	// stuckFrom is how long an actor may work on one message.
 	stuckFrom = 10 * time.Second
 )
 
-// Degraded says which actors fail again and again, or are stuck: "actor_failing: ...". It does no I/O.
+// Degraded returns which actors fail repeatedly or are stuck: "actor_failing: ...". It does no I/O.
 func (t *Tree) Degraded() (list []string) {
 	now := t.Now()
 	t.top.walk(func(r *Record) {
@@ -20,16 +20,16 @@ func (t *Tree) Degraded() (list []string) {
 		case n >= failingFrom:
 			list = append(
 				list,
-				fmt.Sprintf("actor_failing: %s has failed %d times within a minute (%s) and is started "+
-					"again each time; what it does comes late. The log has the stack under \"actor failed\": "+
+				fmt.Sprintf("actor_failing: %s has failed %d times within a minute (%s) and was restarted "+
+					"each time, so its work is delayed. The log has the stack under \"actor failed\": "+
 					"please report it.",
 					r.ID, n, reason),
 			)
 		case r.busy(now) > stuckFrom:
 			list = append(
 				list,
-				fmt.Sprintf("actor_failing: %s has been busy with one message for %v; what it does comes "+
-					"late. Restart the node if this stays, and please report it.", r.ID,
+				fmt.Sprintf("actor_failing: %s has been busy with one message for %v, so its work is "+
+					"delayed. Restart the node if this persists, and please report it.", r.ID,
 					r.busy(now).Truncate(time.Second)),
 			)
 		}

@@ -1,3 +1,3 @@
-// Package runtime runs actors: the shell that makes a protoactor actor of a behavior and does its I/O, the supervision
-// that restarts it, and the tree with what is known of each actor. What actors are for is the other packages' business.
+// Package runtime runs actors: the shell that turns a behavior into a protoactor actor and does its I/O, the
+// supervision that restarts actors, and the tree with the state of each actor. It does not know what actors are for.
 package runtime

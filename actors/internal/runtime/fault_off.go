@@ -2,5 +2,5 @@
 
 package runtime
 
-// inject is where tests of built binaries have actors fail (fault_on.go).
+// inject makes actors fail in tests of built binaries (fault_on.go).
 func inject(string) {}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// inject has an actor of a kind fail as the file "faults" in the working directory says: "panic shard", or "hang shard"
-// for as long as that is there. It is only in binaries that are built for tests, with -tags faults.
+// inject makes an actor of a kind fail as the file "faults" in the working directory says: "panic shard", or "hang
+// shard" while the file exists. It is only part of binaries built for tests, with -tags faults.
 func inject(kind string) {
 	for {
 		text, err := os.ReadFile("faults")

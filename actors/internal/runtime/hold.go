@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Hold makes sure that a watch is cancelled when the life ends in which it was armed, also where the message that
-// carries it is lost then. Called in Shell.Do. Cancel the held one when it has served.
+// Hold ensures that a watch is cancelled when the life in which it was armed ends, even if the message that carries it
+// is lost. Call it within Shell.Do. Cancel the returned watch when it is no longer needed.
 func (t *Tree) Hold(life context.Context, w kv.Watch) kv.Watch {
 	t.io.Add(1)
 	stop := context.AfterFunc(life, func() {
@@ -30,11 +30,11 @@ type heldWatch struct {
 	let  func()        // idempotent
 }
 
-// Cancel releases the watch. Idempotent.
+// Cancel releases the watch. It is idempotent.
 func (h heldWatch) Cancel() {
 	h.let()
 	h.Watch.Cancel()
 }
 
-// Released is closed when a held watch is cancelled.
+// Released returns a channel that is closed when a held watch is cancelled.
 func Released(w kv.Watch) <-chan struct{} { return w.(heldWatch).gone }

@@ -13,7 +13,7 @@ import (
 // durationBuckets are the upper bounds of message durations, in seconds.
 var durationBuckets = []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5}
 
-// KindMetrics are the numbers of all actors of one kind.
+// KindMetrics are the metrics of all actors of one kind.
 type KindMetrics struct {
 	Kind      string
 	Running   int
@@ -24,8 +24,8 @@ type KindMetrics struct {
 	Durations Histogram
 }
 
-// Histogram of seconds. Counts[i] is how many were at most Bounds[i] and above the bound before; Count includes those
-// above all.
+// Histogram is a histogram of seconds. Counts[i] is how many were at most Bounds[i] and above the bound before. Count
+// includes those above all bounds.
 type Histogram struct {
 	Bounds []float64
 	Counts []int64
@@ -33,7 +33,7 @@ type Histogram struct {
 	Sum    float64
 }
 
-// kinds counts what happens to actors, by kind.
+// kinds counts events of actors, by kind.
 type kinds struct {
 	proto *actor.ActorSystem
 	dead  *eventstream.Subscription
@@ -60,7 +60,7 @@ func newKinds(proto *actor.ActorSystem) *kinds {
 
 func (k *kinds) close() { k.proto.EventStream.Unsubscribe(k.dead) }
 
-// count changes the numbers of a kind.
+// count changes the metrics of a kind.
 func (k *kinds) count(kind string, change func(m *KindMetrics)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -88,7 +88,7 @@ func (k *kinds) received(kind string, d time.Duration) {
 	})
 }
 
-// Metrics are the numbers of this moment, by kind, and how many messages came to actors that had ended.
+// Metrics returns the current metrics by kind, and the number of messages to actors that had ended.
 func (t *Tree) Metrics() (list []KindMetrics, deadLetters int64) {
 	running, mailbox := map[string]int{}, map[string]int{}
 	t.top.walk(func(r *Record) {

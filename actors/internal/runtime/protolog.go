@@ -8,17 +8,17 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// NewActorSystem makes a protoactor system that logs to l what an operator wants to know of it.
+// NewActorSystem returns a protoactor system that logs to l what matters to an operator.
 func NewActorSystem(l *slog.Logger) *actor.ActorSystem {
 	logger := slog.New(demoted{l.Handler()}).With("lib", "protoactor")
 	return actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return logger }),
-		// A goroutine lives this long after a letter to an actor that has stopped, which is nothing unusual.
+		// protoactor keeps a goroutine for this long after a message to a stopped actor, which is common.
 		actor.WithDeadLetterThrottleInterval(100*time.Millisecond))
 }
 
-// demoted lowers every record by one level: protoactor's information is for its developers, and what it calls an error
-// is a peer that hung up.
+// demoted lowers every record by one level: protoactor's info is for its developers, and what it logs as an error is a
+// peer that hung up.
 type demoted struct{ slog.Handler }
 
 const oneLevel = slog.LevelInfo - slog.LevelDebug

@@ -11,18 +11,18 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Node is an actor in the supervision tree, with everything below it (GET /_actors, SQL's divan.actors).
+// Node is an actor in the supervision tree, with its descendants (GET /_actors, SQL's divan.actors).
 type Node struct {
-	ID    string `json:"id"`   // unique on this node, the path from the root
+	ID    string `json:"id"`   // unique on this node: the path from the root
 	Kind  string `json:"kind"` // node, databases, database, shard, jobs, indexer ...
-	Name  string `json:"name"` // of the database, the shard, the index
+	Name  string `json:"name"` // name of the database, the shard or the index
 	State string `json:"state"`
-	// Facts are the actor's own figures, by kind; see the facts types.
+	// Facts describe the actor's state, depending on its kind. See the facts types.
 	Facts    any       `json:"facts,omitempty"`
 	Since    time.Time `json:"since"` // of the first start
 	Mailbox  int       `json:"mailbox"`
 	Restarts int       `json:"restarts"`
-	// LastFailure is what made it restart last, empty if nothing did.
+	// LastFailure is the reason of the last restart, or "".
 	LastFailure   string     `json:"last_failure,omitempty"`
 	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
 	Children      []Node     `json:"children,omitempty"`
@@ -30,7 +30,7 @@ type Node struct {
 	Hidden int `json:"hidden,omitempty"`
 }
 
-// well reports whether nothing is wrong with the actor now: it is not restarting, and has not failed of late.
+// well reports whether the actor is neither restarting nor has failed recently.
 func (r *Record) well(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,29 +38,28 @@ func (r *Record) well(now time.Time) bool {
 		(len(r.mu.recent) == 0 || now.Sub(r.mu.recent[len(r.mu.recent)-1]) > failureWindow)
 }
 
-// wellBelow reports whether that holds for the actor and all below it.
+// wellBelow reports whether the actor and all its descendants are well.
 func (r *Record) wellBelow(now time.Time) bool {
 	ok := r.well(now)
 	r.walk(func(c *Record) { ok = ok && c.well(now) })
 	return ok
 }
 
-// The states that the shell gives; an actor's own come from its behavior.
+// The states set by the shell. Other states come from the actor's behavior.
 const (
 	stateStarting   = "starting"
 	stateRestarting = "restarting"
 	stateStopping   = "stopping"
 )
 
-// Record is what is known of one actor over its restarts. Actors write it, snapshots read it.
+// Record is the state of one actor across its restarts. Actors write it, and snapshots read it.
 type Record struct {
 	ID, kind, Name string
 	Parent         *Record
 	since          time.Time
 	mailbox        actor.Mailbox       // set before the actor runs
 	live           func(facts any) any // Spec.Live
-	// begun is when the message came that the actor is at work on, in nanoseconds since the first start; 0: there is
-	// none.
+	// begun is when the actor received its current message, in nanoseconds since the first start; 0 if there is none.
 	begun atomic.Int64
 
 	mu struct {
@@ -92,7 +91,7 @@ func newRecord(parent *Record, kind, name string, now time.Time) *Record {
 	return r
 }
 
-// attach makes r visible under its parent, detach removes it.
+// attach makes r visible below its parent, detach removes it.
 func (r *Record) attach() {
 	if p := r.Parent; p != nil {
 		p.mu.Lock()
@@ -111,11 +110,11 @@ func (r *Record) detach() {
 	}
 }
 
-// begin and end note that the actor is at work on a message. The time since the first start is monotonic.
+// begin and end record that the actor works on a message. The time since the first start is monotonic.
 func (r *Record) begin(now time.Time) { r.begun.Store(max(1, int64(now.Sub(r.since)))) }
 func (r *Record) end()                { r.begun.Store(0) }
 
-// busy is for how long the actor has been at work on one message.
+// busy returns how long the actor has been working on its current message.
 func (r *Record) busy(now time.Time) time.Duration {
 	begun := r.begun.Load()
 	if begun == 0 {
@@ -130,15 +129,15 @@ func (r *Record) set(state string, facts any) {
 	r.mu.state, r.mu.facts = state, facts
 }
 
-// FactsNow is what the actor has said of itself last.
+// FactsNow returns the facts that the actor last reported.
 func (r *Record) FactsNow() any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.facts
 }
 
-// failed notes a failure and answers how long to wait before the restart: not at all after the first one in a while,
-// then longer and longer. An actor is never given up: what it does has to be done, and its parent could do no better.
+// failed records a failure and returns how long to wait before the restart: zero for the first failure in a while, then
+// longer and longer. An actor is always restarted: its work has to be done, and its parent could do nothing better.
 func (r *Record) failed(now time.Time, reason string) (pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,8 +152,8 @@ func (r *Record) failed(now time.Time, reason string) (pause time.Duration) {
 	return pause
 }
 
-// Snapshot is the tree below an actor. Where it has more than most children those that are not well come first, then
-// the others by id, and the rest is left out; most is 0 for all.
+// Snapshot returns the tree below an actor. If an actor has more than most children, those that are not well come
+// first, then the others by id, and the rest is left out. most = 0 means all.
 func (r *Record) Snapshot(now time.Time, most int) Node {
 	r.mu.Lock()
 	n := Node{ID: r.ID, Kind: r.kind, Name: r.Name, State: r.mu.state, Facts: r.mu.facts, Since: r.since,
@@ -198,7 +197,7 @@ func (r *Record) Snapshot(now time.Time, most int) Node {
 	return n
 }
 
-// crash is a panic that happened in an actor's I/O, with the stack of that place.
+// crash is a panic in an actor's I/O, with its stack.
 type crash struct {
 	value any
 	stack []byte
@@ -226,7 +225,7 @@ func (r *Record) walk(visit func(*Record)) {
 	}
 }
 
-// failures is how often the actor has failed within failureWindow, and why it did last.
+// failures returns how often the actor has failed within failureWindow, and the last reason.
 func (r *Record) failures(now time.Time) (n int, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A list for people shows no more than it is asked for, what is not well first, and says how many there are.
+// A bounded list shows the actors that are not well first, and how many are hidden.
 func TestTree_bounded(t *testing.T) {
 	now := time.Now()
 	tree := NewTree(NewActorSystem(slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
@@ -32,14 +32,14 @@ func TestTree_bounded(t *testing.T) {
 		names = append(names, c.Name)
 	}
 	if want := []string{"db99", "db00", "db01"}; !slices.Equal(names, want) || list.Hidden != 97 {
-		t.Errorf("shown are %q, and %d are hidden", names, list.Hidden)
+		t.Errorf("shown: %q, hidden: %d", names, list.Hidden)
 	}
 	if all := tree.Snapshot(0).Children[0]; len(all.Children) != 100 || all.Hidden != 0 {
-		t.Errorf("all are %d, %d hidden", len(all.Children), all.Hidden)
+		t.Errorf("all: %d, hidden: %d", len(all.Children), all.Hidden)
 	}
 }
 
-// The pauses before restarts grow while failures follow each other, and are forgotten after a while.
+// The pauses before restarts grow while failures follow each other, and are reset after a while.
 func TestRecord_Failed(t *testing.T) {
 	r := newRecord(nil, "x", "", time.Unix(0, 0))
 	now := time.Unix(1000, 0)
@@ -68,7 +68,7 @@ func TestRecord_Failed(t *testing.T) {
 	}
 }
 
-// recordWith is an actor that has failed so many times, once a second.
+// recordWith returns an actor that has failed this often, once a second.
 func recordWith(failures int) *Record {
 	r := newRecord(nil, "x", "", time.Unix(0, 0))
 	for i := range failures {

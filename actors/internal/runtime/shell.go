@@ -9,66 +9,68 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Behavior is an actor's logic: a state machine that takes one message at a time and answers what is to be done. It
-// starts no goroutine, does no I/O and reads no clock, so that a test or a simulation can drive it without protoactor.
-// A new one is made for every (re)start.
+// Behavior is an actor's logic: a state machine that takes one message at a time and returns what to do. It starts no
+// goroutines, does no I/O and reads no clock, so that tests can drive it without protoactor. Every start and restart
+// creates a new one.
 type Behavior interface {
-	// Step takes a message. The first one is always started.
+	// Step handles a message. The first message is always Started.
 	Step(now time.Time, message any) []Effect
-	// Status is what the supervision tree shows: a word, and the actor's figures.
+	// Status returns what the supervision tree shows: a word, and the actor's facts.
 	Status() (state string, facts any)
 }
 
-// Effect is something that a behavior wants done: one of those below, or a kind's own, which its spec performs.
+// Effect is something that a behavior wants to be done: one of those below, or one of the actor's kind, which its Spec
+// performs.
 type Effect any
 
-// Messages that every behavior may get.
+// Messages that any behavior may receive.
 type (
 	// Started is the first message of each life.
 	Started struct{}
-	// LookAgain says that what the actor goes by, which is kept elsewhere, may have changed.
+	// LookAgain means that state outside the actor, on which it depends, may have changed.
 	LookAgain struct{}
-	// ChildGone says that a child has stopped, by itself or because it was told to.
+	// ChildGone means that a child has stopped, by itself or because it was told to.
 	ChildGone struct{ Key string }
 )
 
 // Effects that the shell performs itself.
 type (
-	// After sends a message to the actor itself, later.
+	// After sends a message to the actor itself after a delay.
 	After struct {
 		Delay   time.Duration
 		Message any
 	}
-	// Spawn starts a child; its key must not be in use.
+	// Spawn starts a child. Its key must not be in use.
 	Spawn struct {
 		Key  string
 		Spec Spec
 	}
-	// Tell sends a message to a child, if it is there.
+	// Tell sends a message to a child, if it exists.
 	Tell struct {
 		Key     string
 		Message any
 	}
-	// stopChild stops a child; childGone follows.
+	// stopChild stops a child. ChildGone follows.
 	stopChild struct{ key string }
 	// StopSelf ends the actor.
 	StopSelf struct{}
 )
 
-// Spec is how an actor is made.
+// Spec describes how to create an actor.
 type Spec struct {
 	Kind, Name string
-	// Make makes the behavior of a new life.
+	// Make returns the behavior for a new life.
 	Make func() Behavior
-	// Perform does the effects of the kind. It runs on the actor's goroutine and must not block: it uses Shell.Do for
-	// I/O. nil where the kind has none.
+	// Perform carries out the kind's own effects. It runs on the actor's goroutine and must not block: it uses Shell.Do
+	// for I/O. It is nil if the kind has none.
 	Perform func(s *Shell, e Effect)
-	// Failed, where not nil, is told about each failure.
+	// Failed, if not nil, is called after each failure.
 	Failed func(reason string)
-	// Ended, where not nil, is told that the actor has failed or stopped, by its own goroutine: what it has promised
-	// does not hold any more.
+	// Ended, if not nil, is called on the actor's goroutine when the actor has failed or stopped: its guarantees no
+	// longer hold.
 	Ended func()
-	// Live, where not nil, brings the behavior's facts up to the moment when somebody looks; from any goroutine.
+	// Live, if not nil, updates the behavior's facts to the current moment when they are read. It may be called from
+	// any goroutine.
 	Live func(facts any) any
 }
 
@@ -78,23 +80,23 @@ type Shell struct {
 	spec Spec
 	rec  *Record
 
-	life     context.Context // of this incarnation: ends when it stops or restarts
+	life     context.Context // of this life: ends when the actor stops or restarts
 	end      context.CancelFunc
 	b        Behavior
 	self     *actor.PID
 	children map[string]*actor.PID // by key
-	keys     map[string]string     // by the child's id, of children
-	context  actor.Context         // of the message being received
+	keys     map[string]string     // by the child's id, for children
+	context  actor.Context         // of the current message
 }
 
-// fromLife is a message that the actor's own I/O or timer sent: it is dropped when the actor has been restarted since.
+// fromLife is a message sent by the actor's own I/O or timer. It is dropped if the actor has been restarted since.
 type fromLife struct {
 	life    context.Context
 	message any
 }
 
-// props makes an actor of the spec under a parent record. The record is attached when the actor is spawned and detached
-// when it has stopped.
+// props returns the protoactor properties of an actor below a parent record. The record is attached when the actor is
+// spawned and detached when it has stopped.
 func (t *Tree) props(parent *Record, sp Spec) *actor.Props {
 	rec := newRecord(parent, sp.Kind, sp.Name, t.Now())
 	rec.live = sp.Live
@@ -105,7 +107,7 @@ func (t *Tree) props(parent *Record, sp Spec) *actor.Props {
 		actor.WithMailbox(func() actor.Mailbox {
 			m := actor.Unbounded()()
 			rec.mailbox = m
-			rec.attach() // before the actor runs, and not before the mailbox is set
+			rec.attach() // before the actor runs, and after the mailbox is set
 			return m
 		}),
 		actor.WithSupervisor(&supervision{t}))
@@ -202,7 +204,7 @@ func (s *Shell) apply(e Effect) {
 		s.context.Stop(s.self)
 	default:
 		if s.spec.Perform == nil {
-			panic(fmt.Sprintf("actor %s has no way to perform %T", s.rec.ID, e))
+			panic(fmt.Sprintf("actor %s cannot perform %T", s.rec.ID, e))
 		}
 		s.spec.Perform(s, e)
 	}
@@ -210,9 +212,10 @@ func (s *Shell) apply(e Effect) {
 
 func (s *Shell) spawn(e Spawn) {
 	if s.children[e.Key] != nil {
-		panic(fmt.Sprintf("actor %s has a child %q already", s.rec.ID, e.Key))
+		panic(fmt.Sprintf("actor %s already has a child %q", s.rec.ID, e.Key))
 	}
-	// protoactor frees a name only after the parent has heard that its bearer is gone, so the name is new each time.
+	// protoactor frees a name only after the parent has been notified of the end of its owner, so names are never
+	// reused.
 	name := fmt.Sprintf("%s-%d", url.PathEscape(e.Spec.Kind+":"+e.Spec.Name), s.tree.serial.Add(1))
 	pid, err := s.context.SpawnNamed(s.tree.props(s.rec, e.Spec), name)
 	if err != nil {
@@ -221,8 +224,8 @@ func (s *Shell) spawn(e Spawn) {
 	s.children[e.Key], s.keys[pid.GetId()] = pid, e.Key
 }
 
-// Do runs f in a goroutine that the tree's end waits for, and sends its answer to the actor, unless it is nil or the
-// actor's life has ended. A panic in f is the actor's panic.
+// Do runs f in a goroutine that Tree.End waits for, and sends its result to the actor, unless the result is nil or the
+// actor's life has ended. A panic in f is treated as a panic of the actor.
 func (s *Shell) Do(f func(ctx context.Context) any) {
 	life, self := s.life, s.self
 	s.tree.Run(func() {
@@ -233,7 +236,7 @@ func (s *Shell) Do(f func(ctx context.Context) any) {
 	})
 }
 
-// Guarded runs f. A panic in f is returned as a crash.
+// Guarded runs f, and returns a panic in f as a crash.
 func Guarded(ctx context.Context, f func(ctx context.Context) any) (message any) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -243,7 +246,7 @@ func Guarded(ctx context.Context, f func(ctx context.Context) any) (message any)
 	return f(ctx)
 }
 
-// fail logs a panic where its stack is known and hands it to the supervisor. Who waits for an answer gets the error
+// fail logs a panic with its stack and passes it to the supervisor. A requester that waits for an answer gets an error
 // now.
 func (s *Shell) fail(c actor.Context, p crash) {
 	reason := fmt.Sprint(p.value)
@@ -260,10 +263,10 @@ func (s *Shell) fail(c actor.Context, p crash) {
 	panic(failure{rec: s.rec, reason: reason, notify: s.spec.Failed})
 }
 
-// FailureError is what a requester gets from an actor that failed over its request.
+// FailureError is what a requester receives if an actor fails while handling its request.
 type FailureError struct{ Actor, Reason string }
 
 func (e *FailureError) Error() string { return "actor " + e.Actor + " failed: " + e.Reason }
 
-// Busy is for how long the actor has been at work on one message.
+// Busy returns how long the actor has been working on its current message.
 func (s *Shell) Busy(now time.Time) time.Duration { return s.rec.busy(now) }

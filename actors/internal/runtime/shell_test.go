@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// clumsy is a behavior that panics when told to, and does I/O that panics.
+// clumsy is a behavior that panics on request, and does I/O that panics.
 type clumsy struct{ lives *int }
 
 type (
@@ -33,7 +33,7 @@ func (b *clumsy) Step(_ time.Time, message any) []Effect {
 
 func (b *clumsy) Status() (string, any) { return "clumsy", nil }
 
-// What asks an actor that fails over the question is told so at once; and the actor answers the next one.
+// A requester gets an error at once if the actor fails over its request, and the actor answers the next one.
 func TestShell_RequesterHearsOfAFailure(t *testing.T) {
 	tree := NewTree(NewActorSystem(slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 	if err := tree.Start(RootSpec("n1", nil)); err != nil {

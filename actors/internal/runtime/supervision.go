@@ -15,7 +15,8 @@ type failure struct {
 
 func (f failure) String() string { return f.reason }
 
-// supervision restarts a failed child, alone, at once or after a pause (record.failed). Meanwhile its messages wait.
+// supervision restarts only the failed child, immediately or after a pause (Record.failed). Its messages wait
+// meanwhile.
 type supervision struct{ tree *Tree }
 
 var _ actor.SupervisorStrategy = (*supervision)(nil)
@@ -45,7 +46,7 @@ func (v *supervision) HandleFailure(_ *actor.ActorSystem, parent actor.Superviso
 		defer timer.Stop()
 		select {
 		case <-t.Running.Done():
-			// The tree is being stopped; a suspended actor heeds that too.
+			// The tree is being stopped, which also stops a suspended actor.
 		case <-timer.C:
 			parent.RestartChildren(child)
 		}

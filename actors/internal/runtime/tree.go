@@ -11,22 +11,22 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Tree is the supervision tree of a node, and what its actors run on: protoactor, the goroutines of their I/O, what is
-// known of each, and what is counted by kind. Safe for concurrent use.
+// Tree is the supervision tree of a node and what its actors run on: protoactor, the goroutines of their I/O, the state
+// of each actor, and metrics by kind. It is safe for concurrent use.
 type Tree struct {
 	Log   *slog.Logger
 	proto *actor.ActorSystem
 	kinds *kinds
 
-	Running context.Context // ends when the tree begins to end
+	Running context.Context // ends when the tree begins to stop
 	Stop    context.CancelFunc
 	io      sync.WaitGroup // goroutines of actors, and others that work for them
-	top     *Record        // holds the root, is not shown
+	top     *Record        // above the root; not shown
 	root    *actor.PID
-	serial  atomic.Int64 // makes process names new
+	serial  atomic.Int64 // makes process names unique
 }
 
-// NewTree makes a tree without actors. Start begins it.
+// NewTree returns a tree without actors. Start starts it.
 func NewTree(proto *actor.ActorSystem, log *slog.Logger) *Tree {
 	t := &Tree{Log: log, proto: proto, kinds: newKinds(proto)}
 	t.Running, t.Stop = context.WithCancel(context.Background())
@@ -34,10 +34,10 @@ func NewTree(proto *actor.ActorSystem, log *slog.Logger) *Tree {
 	return t
 }
 
-// Start starts the root, which starts the others.
+// Start starts the root, which starts the other actors.
 func (t *Tree) Start(root Spec) error {
 	props := t.props(t.top, root).Configure(actor.WithGuardian(&supervision{t}))
-	t.root = t.proto.NewLocalPID("divan") // before its children run, which send to it
+	t.root = t.proto.NewLocalPID("divan") // set before its children run, since they send to it
 	if _, err := t.proto.Root.SpawnNamed(props, t.root.Id); err != nil {
 		t.Stop()
 		t.kinds.close()
@@ -46,7 +46,7 @@ func (t *Tree) Start(root Spec) error {
 	return nil
 }
 
-// End ends all actors and waits for them and their I/O. stop may come before.
+// End stops all actors and waits for them and their I/O. Stop may have been called before.
 func (t *Tree) End() error {
 	t.Stop()
 	err := t.proto.Root.StopFuture(t.root).Wait()
@@ -55,26 +55,26 @@ func (t *Tree) End() error {
 	return err
 }
 
-// Now is the time that actors go by.
+// Now returns the time that actors use.
 func (t *Tree) Now() time.Time { return time.Now() }
 
-// Run runs f in a goroutine that end waits for.
+// Run runs f in a goroutine that End waits for.
 func (t *Tree) Run(f func()) { t.io.Go(f) }
 
-// toChild is passed on by the root to one of its children.
+// toChild is a message that the root passes on to one of its children.
 type toChild struct {
 	key     string
 	message any
 }
 
-// Tell sends a message to a child of the root. Before it is up the message waits in the root's mailbox; after the end
-// of the tree it is lost.
+// Tell sends a message to a child of the root. Before the child is up, the message waits in the root's mailbox. After
+// the end of the tree it is lost.
 func (t *Tree) Tell(key string, message any) {
 	t.proto.Root.Send(t.root, toChild{key: key, message: message})
 }
 
-// Snapshot is the tree at this moment, with no more than most children of each actor, those first that have failed of
-// late; most is 0 for all.
+// Snapshot returns the current tree, with at most most children of each actor; those that have failed recently come
+// first. most = 0 means all.
 func (t *Tree) Snapshot(most int) Node {
 	all := t.top.Snapshot(t.Now(), most).Children
 	if len(all) == 0 {
@@ -83,10 +83,10 @@ func (t *Tree) Snapshot(most int) Node {
 	return all[0]
 }
 
-// rootBehavior starts its children and keeps them.
+// rootBehavior starts its children and keeps them running.
 type rootBehavior struct{ children []Spawn }
 
-// RootSpec is the top of the tree: the actors that every node has are its children, under their keys.
+// RootSpec returns the top of the tree. Its children are the actors that every node has, under their keys.
 func RootSpec(node string, children []Spawn) Spec {
 	return Spec{Kind: "node", Name: node, Make: func() Behavior { return &rootBehavior{children: children} }}
 }
@@ -113,7 +113,7 @@ func (b *rootBehavior) Step(_ time.Time, message any) []Effect {
 
 func (b *rootBehavior) Status() (string, any) { return "running", nil }
 
-// OfKind lists the actors of a kind.
+// OfKind returns the actors of a kind.
 func (t *Tree) OfKind(kind string) (all []*Record) {
 	t.top.walk(func(r *Record) {
 		if r.kind == kind {

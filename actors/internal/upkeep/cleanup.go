@@ -10,34 +10,30 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Cleanup removes indexes that no design document has any more (clause V8), one database at a time. Its jobs are
-// enqueued by the transactions that write design documents, where the settings ask for it, and are due a while later.
+// Cleanup removes indexes that no design document has (clause V8), one database at a time. If the settings ask for it,
+// the transactions that write design documents enqueue its jobs, which become due some time later.
 type Cleanup struct {
 	queue *jobs.Queue
 
 	mu      sync.Mutex
 	metrics layer.UpkeepMetrics
-	began   time.Time // the run under way; zero: none
-	done    time.Time // the end of the last run without an error
+	began   time.Time // start of the current run; zero if there is none
+	done    time.Time // end of the last run without an error
 }
 
-// NewCleanup removes indexes by jobs of a queue.
+// NewCleanup returns a Cleanup for a queue.
 func NewCleanup(q *jobs.Queue) *Cleanup { return &Cleanup{queue: q} }
 
-// CleanupKey is the root's child that does it.
+// CleanupKey is the key of its actor below the root.
 const CleanupKey = "cleanup"
 
-// Spec is that actor.
+// Spec returns the actor.
 func (c *Cleanup) Spec() runtime.Spec {
-	return c.queue.Spec(jobs.Taker{Kind: "cleanup", Typ: layer.CleanupJobs, Limit: 1, Claim: c.next})
+	return c.queue.Spec(jobs.Taker{Kind: "cleanup", Typ: layer.CleanupJobs, Limit: 1, Take: c.take})
 }
 
-// next claims a job and does it.
-func (c *Cleanup) next(ctx context.Context, worker layer.Worker) jobs.Claimed {
-	job, err := c.queue.Store.Claim(ctx, layer.CleanupJobs, worker)
-	if err != nil || job == nil {
-		return jobs.Claimed{None: job == nil, Err: err}
-	}
+// take completes a claimed job.
+func (c *Cleanup) take(ctx context.Context, job *layer.Job) jobs.Taken {
 	c.begin()
 	db, err := c.queue.Store.Database(ctx, job.ID)
 	if err == nil {
@@ -46,11 +42,11 @@ func (c *Cleanup) next(ctx context.Context, worker layer.Worker) jobs.Claimed {
 	c.ended(err)
 	switch {
 	case layer.KindOf(err) == layer.NotFound:
-		err = nil // with the database its indexes are gone
+		err = nil // the indexes were deleted with the database
 	case err != nil:
-		c.queue.Tree.Log.Warn("unused indexes not removed", "database", job.ID, "error", err)
+		c.queue.Tree.Log.Warn("unused indexes could not be removed", "database", job.ID, "error", err)
 	}
-	return jobs.Claimed{Err: c.queue.Store.Finish(ctx, job, err)}
+	return jobs.Taken{Err: c.queue.Store.Finish(ctx, job, err)}
 }
 
 func (c *Cleanup) begin() {
@@ -59,7 +55,7 @@ func (c *Cleanup) begin() {
 	c.began = c.queue.Tree.Now()
 }
 
-// ended counts a run. A database that is gone is no failure.
+// ended counts a run. A deleted database is not a failure.
 func (c *Cleanup) ended(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +72,7 @@ func (c *Cleanup) ended(err error) {
 	c.began = time.Time{}
 }
 
-// Metrics are the numbers of this node's runs.
+// Metrics returns the metrics of this node's runs.
 func (c *Cleanup) Metrics() layer.UpkeepMetrics {
 	c.mu.Lock()
 	defer c.mu.Unlock()

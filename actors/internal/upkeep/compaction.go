@@ -13,70 +13,66 @@ import (
 )
 
 const (
-	// compactionTurn is how long a run may take before the job goes behind the others that wait.
+	// compactionTurn is how long a run may take before the job is put behind other waiting jobs.
 	compactionTurn = time.Minute
 	// longestCompactionPause bounds the pause after a transaction.
 	longestCompactionPause = 2 * time.Second
-	// requestedShare is the least share of the time, in per cent, for what was asked for, and where what was superseded
-	// has waited for lateCompaction: writers are faster than the share allows for.
+	// requestedShare is the minimum share of the time, in percent, for requested compactions. It also applies once
+	// superseded data has waited for lateCompaction, because the configured share is then too small for the writers.
 	requestedShare = 50
 	lateCompaction = time.Hour
 	lateBodies     = 100_000
-	// compactionFailing is how many runs in a row have to fail before the node says that it needs an operator.
+	// compactionFailing is how many consecutive runs must fail before the node reports that it needs an operator.
 	compactionFailing = 3
 )
 
-// CompactionFacts are the figures of compactions on this node since its start.
+// CompactionFacts describe the compactions on this node since it started.
 type CompactionFacts struct {
 	Runs            int64     `json:"runs"`
 	Failures        int64     `json:"failures"`
 	Bodies          int64     `json:"bodies"`           // removed
 	BodyBytes       int64     `json:"body_bytes"`       // removed
 	AttachmentBytes int64     `json:"attachment_bytes"` // removed
-	Working         float64   `json:"seconds"`          // in transactions, pauses not counted
+	Working         float64   `json:"seconds"`          // in transactions, without pauses
 	LastError       string    `json:"last_error,omitempty"`
 	LastErrorAt     time.Time `json:"last_error_at,omitzero"`
 	LastDatabase    string    `json:"last_error_database,omitempty"`
 }
 
-// Compactor compacts databases, one at a time. It works for a share of the time: after a transaction that took some
-// time it pauses for as much longer as the share is smaller than the whole. Where requests make the node slow its
-// transactions take longer, and so do its pauses. Safe for concurrent use.
+// Compactor compacts databases, one at a time. It works for a share of the time: after each transaction it pauses in
+// proportion to the transaction's duration. If requests slow the node down, its transactions take longer, and so do its
+// pauses. It is safe for concurrent use.
 type Compactor struct {
 	queue *jobs.Queue
-	share int // of the time, in per cent
+	share int // of the time, in percent
 
 	mu      sync.Mutex
 	facts   CompactionFacts
 	running *compaction
-	failing map[string]string // by database: the error of its last run, of which several in a row have failed
+	failing map[string]string // by database: the error of its last run, if several in a row have failed
 }
 
-// NewCompactor makes one that works for a share of the time, in per cent.
+// NewCompactor returns a Compactor that works for a share of the time, in percent.
 func NewCompactor(q *jobs.Queue, share int) *Compactor { return &Compactor{queue: q, share: share} }
 
 // compaction is one run.
 type compaction struct {
 	database       string
 	began, updated time.Time
-	total          int64 // bodies in the queue when it began
+	total          int64 // queued bodies when it began
 	done           int64
 }
 
-// CompactionKey is the root's child that compacts.
+// CompactionKey is the key of its actor below the root.
 const CompactionKey = "compaction"
 
-// Spec is that actor.
+// Spec returns the actor.
 func (c *Compactor) Spec() runtime.Spec {
-	return c.queue.Spec(jobs.Taker{Kind: "compaction", Typ: layer.CompactionJobs, Limit: 1, Claim: c.next})
+	return c.queue.Spec(jobs.Taker{Kind: "compaction", Typ: layer.CompactionJobs, Limit: 1, Take: c.take})
 }
 
-// next claims a job and does it, for a turn.
-func (c *Compactor) next(ctx context.Context, worker layer.Worker) jobs.Claimed {
-	job, err := c.queue.Store.Claim(ctx, layer.CompactionJobs, worker)
-	if err != nil || job == nil {
-		return jobs.Claimed{None: job == nil, Err: err}
-	}
+// take works on a claimed job for one turn.
+func (c *Compactor) take(ctx context.Context, job *layer.Job) jobs.Taken {
 	run, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(c.queue.Work, stop)()
@@ -85,37 +81,37 @@ func (c *Compactor) next(ctx context.Context, worker layer.Worker) jobs.Claimed 
 		defer close(beating)
 		c.queue.RenewUntil(run, job, stop)
 	}()
-	held := *job // the other goroutine's changes
-	err = c.compact(run, job.ID)
+	held := *job // a copy, since the other goroutine changes job
+	err := c.compact(run, job.ID)
 	stop()
 	<-beating
 	switch {
 	case ctx.Err() != nil || c.queue.Work.Err() != nil:
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.GiveBackWithin)
 		defer cancel()
-		return jobs.Claimed{Err: c.queue.Store.GiveBack(within, &held)}
+		return jobs.Taken{Err: c.queue.Store.GiveBack(within, &held)}
 	case errors.Is(err, errCompactionTurn):
-		// It runs again, behind the jobs that are due by now.
+		// It runs again, after the jobs that are due now.
 		if err := c.queue.Store.Enqueue(ctx, layer.CompactionJobs, job.ID, nil); err != nil {
-			return jobs.Claimed{Err: errors.Join(err, c.queue.Store.GiveBack(ctx, &held))}
+			return jobs.Taken{Err: errors.Join(err, c.queue.Store.GiveBack(ctx, &held))}
 		}
 		err = nil
 	case errors.Is(err, context.Canceled): // another worker has the job
-		return jobs.Claimed{}
+		return jobs.Taken{}
 	case layer.KindOf(err) == layer.NotFound:
-		err = nil // with the database all is gone
+		err = nil // everything was deleted with the database
 	}
 	c.ended(job.ID, err, job.Failures, c.queue.Tree.Now())
 	if err != nil {
-		c.queue.Tree.Log.Warn("compaction failed, and is tried again", "database", job.ID, "failures", job.Failures+1,
+		c.queue.Tree.Log.Warn("compaction failed and will be retried", "database", job.ID, "failures", job.Failures+1,
 			"error", err)
 	}
-	return jobs.Claimed{Err: c.queue.Store.Finish(ctx, &held, err)}
+	return jobs.Taken{Err: c.queue.Store.Finish(ctx, &held, err)}
 }
 
 var errCompactionTurn = errors.New("actors: the turn of a compaction is over")
 
-// compact works on a database at its pace.
+// compact compacts a database at the configured pace.
 func (c *Compactor) compact(ctx context.Context, name string) error {
 	db, err := c.queue.Store.Database(ctx, name)
 	if err != nil {
@@ -188,7 +184,7 @@ func (c *Compactor) ended(database string, err error, failures int, now time.Tim
 	}
 	c.facts.Failures++
 	c.facts.LastError, c.facts.LastErrorAt, c.facts.LastDatabase = err.Error(), now, database
-	if failures+1 >= compactionFailing && layer.KindOf(err) != layer.Full { // that has its own reason
+	if failures+1 >= compactionFailing && layer.KindOf(err) != layer.Full { // a full disk is reported separately
 		if c.failing == nil {
 			c.failing = map[string]string{}
 		}
@@ -196,18 +192,18 @@ func (c *Compactor) ended(database string, err error, failures int, now time.Tim
 	}
 }
 
-// Degraded says of which databases compaction fails again and again.
+// Degraded returns the databases whose compaction fails repeatedly.
 func (c *Compactor) Degraded() (list []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for database, reason := range c.failing {
-		list = append(list, fmt.Sprintf("compaction_failing: compaction of the database %s fails again and again "+
+		list = append(list, fmt.Sprintf("compaction_failing: compaction of the database %s fails repeatedly "+
 			"(%s); what was superseded stays. Run \"divan verify %s\".", database, reason, database))
 	}
 	return list
 }
 
-// Task is the run under way, as a task of CouchDB's; ok is false where there is none.
+// Task returns the current run as a task for CouchDB's API. ok is false if there is none.
 func (c *Compactor) Task() (t CompactionTask, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -228,15 +224,15 @@ func (c *Compactor) Task() (t CompactionTask, ok bool) {
 	return t, true
 }
 
-// CompactionTask is a compaction under way.
+// CompactionTask is a running compaction.
 type CompactionTask struct {
 	Database       string
-	Done, Total    int64 // bodies in the queue
-	Progress       int   // per cent
+	Done, Total    int64 // queued bodies
+	Progress       int   // percent
 	Began, Updated time.Time
 }
 
-// Metrics are the figures of this node's compactions.
+// Metrics returns the metrics of this node's compactions.
 func (c *Compactor) Metrics() CompactionFacts {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -4,9 +4,9 @@
 //
 //	go run -tags icu ./layer/collate/rootgen layer/collate
 //
-// root.bin is the table of collation elements, testdata/*.gz ICU's answers that the test compares with. It needs cgo
-// and ICU's development files (Debian: libicu-dev, pkg-config). A change of ICU's version is a change of the order:
-// raise collate.Version with it.
+// root.bin is the table of collation elements; testdata/*.gz are ICU's answers for the tests. It needs cgo and ICU's
+// development files (Debian: libicu-dev, pkg-config). A change of ICU's version changes the order: raise
+// collate.Version with it.
 package main
 
 /*
@@ -105,7 +105,7 @@ func main() {
 	writeGzip(filepath.Join(dir, "testdata", "pairs.gz"), pairs())
 }
 
-// elements are what ICU gives for a text. It hands a long element out in two halves, which are put together here.
+// elements returns ICU's elements of a text. ICU splits a long element into two halves, which are joined here.
 func elements(text []rune) []element {
 	u := utf16.Encode(text)
 	var halves [256]C.int32_t
@@ -130,7 +130,7 @@ func elements(text []rune) []element {
 	return out
 }
 
-// implicit says whether the order of r follows from its code point: unassigned and private characters.
+// implicit reports whether the order of r follows from its code point, as for unassigned and private characters.
 func implicit(e []element) bool { return len(e) == 1 && e[0].primary>>24 == 0xFE }
 
 type mapping struct {
@@ -141,7 +141,7 @@ type mapping struct {
 func mappings() (singles, contractions []mapping) {
 	for r := rune(0); r <= 0x10FFFF; r++ {
 		if r >= 0xD800 && r < 0xE000 || r >= 0xAC00 && r <= 0xD7A3 {
-			continue // surrogates; and syllables, which are their parts
+			continue // surrogates; and Hangul syllables, which sort as their parts
 		}
 		if e := elements([]rune{r}); !implicit(e) {
 			singles = append(singles, mapping{[]rune{r}, e})
@@ -160,10 +160,10 @@ func mappings() (singles, contractions []mapping) {
 		}
 		for _, r := range text[1:] {
 			if C.u_getCombiningClass(C.UChar32(text[0])) != 0 && C.u_getCombiningClass(C.UChar32(r)) == 0 {
-				log.Fatalf("rootgen: the contraction %x goes on from a mark to what is none", text)
+				log.Fatalf("rootgen: the contraction %x continues with a non-mark after a mark", text)
 			}
 			if text[0] < 0x80 && r < 0x80 {
-				log.Fatalf("rootgen: the contraction %x is all ASCII, which package collate relies on not to be", text)
+				log.Fatalf("rootgen: the contraction %x is all ASCII, which package collate does not support", text)
 			}
 		}
 		contractions = append(contractions, mapping{text, elements(text)})
@@ -173,7 +173,7 @@ func mappings() (singles, contractions []mapping) {
 }
 
 // writeTable writes all elements in order, and for each character and contraction the numbers of its elements, as
-// differences in variable-length integers, deflated. package collate reads it in readRoot.
+// differences in variable-length integers, deflated. readRoot in package collate reads it.
 func writeTable(name string) {
 	singles, contractions := mappings()
 	number := make(map[element]int)
@@ -235,7 +235,7 @@ func writeTable(name string) {
 		len(contractions), b.Len())
 }
 
-// check holds what the encoding in package collate relies on.
+// check verifies the assumptions of package collate's encoding.
 func check(e element) {
 	switch {
 	case e.primary == 0 && (e.secondary <= 0x0500 || e.tertiary == 0),
@@ -251,8 +251,8 @@ func check(e element) {
 	}
 }
 
-// characters are all assigned ones outside of the supplementary ideographic planes, in ICU's order: differences of code
-// points, in which the lowest bit says that the character equals the one before.
+// characters returns all assigned characters outside of the supplementary ideographic planes, in ICU's order: as
+// differences of code points, whose lowest bit says that the character equals the one before.
 func characters() []byte {
 	var all []rune
 	for r := rune(0); r < 0x20000; r++ {
@@ -278,7 +278,7 @@ func characters() []byte {
 	return out
 }
 
-// pairs are ICU's comparisons of the samples, a byte for five of them.
+// pairs returns ICU's comparisons of the samples, five per byte.
 func pairs() []byte {
 	out := make([]byte, 0, samples.Pairs/5)
 	for n := 0; n < samples.Pairs; n += 5 {

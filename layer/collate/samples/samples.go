@@ -1,10 +1,10 @@
-// Package samples makes the strings on which the order of package collate is compared with ICU's. The program that asks
-// ICU and the test that reads its answers make the same ones, so that only the answers are kept.
+// Package samples generates the strings on which the order of package collate is compared with ICU's. The program
+// that asks ICU and the test that reads its answers generate the same strings, so that only the answers are stored.
 package samples
 
 import "math/rand/v2"
 
-// Pairs is how many pairs of strings there are.
+// Pairs is the number of pairs of strings.
 const Pairs = 400_000
 
 // Pair returns the n-th pair. The same n always gives the same pair.
@@ -18,7 +18,7 @@ func Pair(n int) (a, b string) {
 		y = text(rng, kind)
 	case 1: // unrelated
 		y = text(rng, alphabets[rng.IntN(len(alphabets))])
-	default: // alike
+	default: // similar
 		y = change(rng, kind, append([]rune(nil), x...))
 	}
 	return string(x), string(y)
@@ -49,7 +49,7 @@ func change(rng *rand.Rand, kind []span, s []rune) []rune {
 		case 3:
 			s = append(s[:i+1], s[i:]...)
 			s[i] = letter(rng, kind)
-		case 4: // a mark
+		case 4: // a combining mark
 			s = append(s[:i+1], s[i:]...)
 			s[i] = letter(rng, marks)
 		case 5:
@@ -65,7 +65,7 @@ func letter(rng *rand.Rand, kind []span) rune {
 	return valid(s.from + rune(rng.IntN(int(s.to-s.from)+1)))
 }
 
-// valid keeps surrogates out.
+// valid replaces surrogates.
 func valid(r rune) rune {
 	if r >= 0xD800 && r < 0xE000 || r < 0 || r > 0x10FFFF {
 		return 'x'
@@ -78,7 +78,7 @@ type span struct{ from, to rune }
 var marks = []span{{0x300, 0x345}, {0x300, 0x30C}, {0x323, 0x332}, {0x345, 0x36F}, {0x591, 0x5BD}, {0x64B, 0x655},
 	{0x93C, 0x94D}, {0xF71, 0xF84}, {0x3099, 0x309A}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20DC}}
 
-// alphabets are what strings are made of: scripts as people mix them, and everything at once.
+// alphabets are the characters that strings consist of: scripts as people mix them, and everything together.
 var alphabets = [][]span{
 	{{' ', '~'}},
 	{{'a', 'z'}, {'A', 'Z'}, {'0', '9'}, {' ', ' '}},

@@ -16,31 +16,33 @@ import (
 )
 
 const (
-	// AggregatePartials and aggregateBytes bound what one transaction of Aggregate reads: as many partials as have so
-	// many items, and so many bytes, which the last partial may pass. It has to be short, since it begins again where
-	// somebody writes there.
+	// AggregatePartials and aggregateBytes limit what one transaction of Aggregate reads: the items of this many
+	// partials, and this many bytes, which the last partial may exceed. The transaction must be short, because a write
+	// in its range makes it start again.
 	AggregatePartials = 32
 	aggregateBytes    = 1 << 20
-	// ClosingPartials is how many times as many partials one takes at the end of a build of which nobody else writes
-	// rows, while somebody waits: each makes a chain of reads, which takes long where a store is busy with writers.
+	// ClosingPartials is the factor by which transactions are larger at the end of a build to which nobody else writes,
+	// while somebody waits for the build: each partial takes a chain of reads, which is slow in a store that is busy
+	// with writers.
 	ClosingPartials = 8
-	// cautiousFrom and givesUpFrom are the attempts of a transaction from which on it does only one range, and leaves
+	// From attempt cautiousFrom on, a transaction handles only one range, and from attempt givesUpFrom on it leaves
 	// that to a later call.
 	cautiousFrom = 3
 	givesUpFrom  = 6
-	// attemptShare is what share an attempt takes of what the one before it took.
+	// attemptShare is the factor by which each attempt is smaller than the previous one.
 	attemptShare = 4
 )
 
-// Aggregate brings the partial aggregates of the index up to date with its rows, in small transactions (see
-// partials.go). It may run at any time, beside writers and other calls: it gives way to them, and what they keep it
-// from stays for the next call. It does nothing to an index that there is not, nor to one that is built for the first
-// time: its rows would be marked one by one, and the end of the build aggregates them all.
+// Aggregate updates the partial aggregates of the index, in small transactions (see partials.go). It may run at any
+// time, concurrently with writers and other calls. It yields to them, and leaves to the next call what they keep it
+// from doing. It does nothing for an index that does not exist or is being built for the first time: its rows would be
+// marked one by one, while the end of the build aggregates them all.
 func (ix Index) Aggregate(ctx context.Context) error {
 	return Aggregate(ctx, ix.Index, false, AggregatePartials)
 }
 
-// Aggregate is Aggregate, in transactions of so many partials; closing says that a build is about to end.
+// Aggregate is Index.Aggregate with transactions of the given number of partials. closing reports that a build is about
+// to end.
 func Aggregate(ctx context.Context, ix *index.Index, closing bool, partials int) error {
 	on, err := db.Read(ctx, ix.Db, func(t *db.Txn) (bool, error) { return beginAggregates(ix, t, closing) })
 	if !on || err != nil {
@@ -48,7 +50,8 @@ func Aggregate(ctx context.Context, ix *index.Index, closing bool, partials int)
 	}
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(1)
-	if closing { // somebody waits
+	// Somebody waits for it.
+	if closing {
 		g.SetLimit(runtime.GOMAXPROCS(0))
 	}
 	var mended atomic.Int64
@@ -61,9 +64,9 @@ func Aggregate(ctx context.Context, ix *index.Index, closing bool, partials int)
 	return leaveEpoch(ctx, ix, mended.Load())
 }
 
-// aggregateView brings all levels of a view up to date, the lowest first, in transactions of at most so many partials.
-// It adds to mended how many ranges had marks of the newest epoch. What the store does not get through with in the
-// smallest of transactions is left to a later call.
+// aggregateView updates all levels of a view, the lowest first, in transactions of at most the given number of
+// partials. It adds to mended the number of ranges that had marks of the newest epoch. If the store cannot commit even
+// the smallest transaction, the rest is left to a later call.
 func aggregateView(ctx context.Context, ix *index.Index, view, partials int, mended *atomic.Int64) error {
 	p := db.NewPortions(partials)
 	for level := range keyspace.ViewLevels {
@@ -71,7 +74,7 @@ func aggregateView(ctx context.Context, ix *index.Index, view, partials int, men
 			raw: ix.Design().Views[view].Raw}
 		if a.function = reduce.New(ix.Design().Views[view].Reduce); a.function != nil {
 			if _, ok := a.function.(reduce.Counter); ok {
-				a.function = nil // how many rows there are is kept in any case
+				a.function = nil // rows are counted anyway
 			}
 		}
 		for from := index.Whole.Begin; from != nil; from = a.next {
@@ -91,8 +94,8 @@ func aggregateView(ctx context.Context, ix *index.Index, view, partials int, men
 	return nil
 }
 
-// beginAggregates has writers of rows leave marks from now on, of another epoch where there are many. false where there
-// is nothing to aggregate yet.
+// beginAggregates makes writers of rows leave marks from now on, in a new epoch if there are many marks. It returns
+// false if there is nothing to aggregate yet.
 func beginAggregates(ix *index.Index, t *db.Txn, closing bool) (bool, error) {
 	k := ix.Keys(t.Keys)
 	aggregated, found := GetMarked(t, &k), k.Find(t)
@@ -125,15 +128,16 @@ func beginAggregates(ix *index.Index, t *db.Txn, closing bool) (bool, error) {
 	return true, nil
 }
 
-// State is what partial aggregates remember of a Store.
+// State is what package aggregate keeps with a Store.
 type State struct {
-	// PartialRows is how many rows a partial aggregate stands for at most, and how many partials one of a higher level.
+	// PartialRows is the maximum number of rows in a partial aggregate, and of partials in a partial of a higher level.
 	PartialRows int
 	ranks       ranks
 }
 
 var Slot = db.NewSlot[State]()
 
+// StateOf returns the package's state in a Store.
 func StateOf(s *db.Store) *State { return Slot.Of(s) }
 
 // aggregation is the work on one level of a view.
@@ -142,23 +146,25 @@ type aggregation struct {
 	view     int
 	level    int
 	raw      bool
-	size     int              // of a partial, in items
-	function reduce.Aggregate // nil where only rows are counted
-	attempts int              // of the transaction under way
-	tried    int              // partials that the last of them read
-	most     int              // items that the next range read may bring
-	next     []byte           // where to go on after the transaction; nil at the end
+	size     int              // maximum size of a partial, in items
+	function reduce.Aggregate // nil if rows are only counted
+	attempts int              // of the current transaction
+	tried    int              // partials read by the last attempt
+	most     int              // maximum number of items of the next range read
+	next     []byte           // position to continue from after the transaction; nil at the end
 
-	k        *index.Keys
-	holes    [][]byte // where is listed what the level lacks: marks for the lowest. New ones go into the first
-	fresh    int64    // ranges that were to be mended for what is listed there
+	k *index.Keys
+	// Prefixes of the lists of what the level lacks, which are marks on the lowest level; new entries are written under
+	// the first prefix.
+	holes    [][]byte
+	fresh    int64 // number of mended ranges listed under the first prefix
 	items    []item
 	arena    []byte
-	complete bool // items are all there are in the gap
+	complete bool // items are all items in the gap
 }
 
-// run mends what is lacking from a position on, as much as n partials have, and sets next. It returns how many partials
-// it has read. Later attempts do less, and so do the transactions after them, until some have done well (portions).
+// run mends up to n partials from a position on, and sets next. It returns how many partials it has read. Later
+// attempts do less, and so do later transactions, until some have succeeded (Portions).
 func (a *aggregation) run(t *db.Txn, from []byte, n int) (done int, err error) {
 	if a.attempts++; a.attempts > 1 {
 		n = max(1, min(n, a.tried/attemptShare))
@@ -186,13 +192,13 @@ func (a *aggregation) run(t *db.Txn, from []byte, n int) (done int, err error) {
 	} else {
 		a.holes = [][]byte{holePrefix(a.k, a.view, a.level)}
 	}
-	// No more ranges than small ones would fill a transaction with: each is a chain of reads.
+	// Limit the number of ranges too, because each takes a chain of reads.
 	for ranges := 0; done < n && ranges < AggregatePartials && t.Spent < aggregateBytes; ranges++ {
 		hole, err := a.hole(t, from)
 		if hole == nil || err != nil {
 			a.next = nil
 			if a.attempts == 1 {
-				done = n // there is no more
+				done = n // there are no more
 			}
 			return done, err
 		}
@@ -204,7 +210,7 @@ func (a *aggregation) run(t *db.Txn, from []byte, n int) (done int, err error) {
 			a.next = gap.End
 			break
 		}
-		a.most = max(2, n-done) * a.size // so many have a cut between them
+		a.most = max(2, n-done) * a.size // this many items have a cut between them
 		if from, err = a.mend(t, gap); err != nil {
 			return done, err
 		}
@@ -216,7 +222,7 @@ func (a *aggregation) run(t *db.Txn, from []byte, n int) (done int, err error) {
 	return min(done, n), nil
 }
 
-// hole is the first position, from one on, at which something is lacking; nil if there is none.
+// hole returns the first position, not before from, at which something is missing, or nil.
 func (a *aggregation) hole(t *db.Txn, from []byte) (first []byte, err error) {
 	list := 0
 	for i, prefix := range a.holes {
@@ -237,7 +243,8 @@ func (a *aggregation) hole(t *db.Txn, from []byte) (first []byte, err error) {
 	return first, nil
 }
 
-// gap is the range around a hole that has to be mended: of the partial that covers it, or up to those on both sides.
+// gap returns the range around a hole that has to be mended: that of the partial that covers the hole, or the range
+// between its neighbours.
 func (a *aggregation) gap(t *db.Txn, hole []byte) (index.Span, error) {
 	before, err := a.last(t, a.level, append(bytes.Clone(hole), 0))
 	if err != nil {
@@ -258,8 +265,8 @@ func (a *aggregation) gap(t *db.Txn, hole []byte) (index.Span, error) {
 	return gap, err
 }
 
-// last is the last partial of a level that begins before a position. It is read with conflict, so that one that comes
-// to be there meanwhile is not missed.
+// last returns the last partial of a level that begins before a position. It is read with conflict, so that a partial
+// written in the meantime is not missed.
 func (a *aggregation) last(t *db.Txn, level int, before []byte) (*Partial, error) {
 	prefix := PartialPrefix(a.k, a.view, level)
 	row, err := db.FirstRow(t, index.Span{Begin: index.Whole.Begin, End: before}.At(prefix), true)
@@ -278,7 +285,7 @@ func (a *aggregation) mend(t *db.Txn, gap index.Span) ([]byte, error) {
 		return nil, err
 	}
 	if a.level > 0 && len(a.items) == 0 {
-		return gap.End, nil // the level below is not there yet
+		return gap.End, nil // the level below is missing
 	}
 	cuts := cutItems(a.items, a.raw, a.size)
 	if a.complete && len(a.items)-last(cuts) < a.size/4 && !bytes.Equal(done.End, index.Whole.End) {
@@ -287,7 +294,8 @@ func (a *aggregation) mend(t *db.Txn, gap index.Span) ([]byte, error) {
 		}
 		cuts = cutItems(a.items, a.raw, a.size)
 	}
-	if !a.complete && len(cuts) > 0 { // what follows the last cut may not be all of a partial
+	// The items after the last cut may be an incomplete partial.
+	if !a.complete && len(cuts) > 0 {
 		at := last(cuts)
 		done.End = a.boundary(at)
 		cuts, a.items = cuts[:len(cuts)-1], a.items[:at]
@@ -306,7 +314,7 @@ func last(cuts []int) int {
 	return cuts[len(cuts)-1]
 }
 
-// boundary is where a partial begins whose first item is at i.
+// boundary returns the position at which the partial with first item i begins.
 func (a *aggregation) boundary(i int) []byte {
 	if a.level > 0 {
 		return a.items[i].position
@@ -314,7 +322,7 @@ func (a *aggregation) boundary(i int) []byte {
 	return boundary(&a.items[i-1], &a.items[i], a.raw)
 }
 
-// absorb adds what the next partial stands for, where one begins at a position, and returns where that ends.
+// absorb collects the items of the next partial, if one begins at position, and returns where it ends.
 func (a *aggregation) absorb(t *db.Txn, position []byte) ([]byte, error) {
 	prefix := PartialPrefix(a.k, a.view, a.level)
 	key := append(prefix, position...)
@@ -335,7 +343,7 @@ func (a *aggregation) absorb(t *db.Txn, position []byte) ([]byte, error) {
 	return done.End, err
 }
 
-// write puts the partials of a span in the place of what is there.
+// write replaces the partials in a span.
 func (a *aggregation) write(t *db.Txn, done index.Span, cuts []int) {
 	prefix := PartialPrefix(a.k, a.view, a.level)
 	t.ClearRange(done.At(prefix))
@@ -356,7 +364,7 @@ func (a *aggregation) write(t *db.Txn, done index.Span, cuts []int) {
 	}
 }
 
-// partial is the memo of items.
+// partial returns the partial aggregate of items.
 func (a *aggregation) partial(s index.Span, items []item) Partial {
 	p := Partial{Span: s}
 	for i := range items {
@@ -374,7 +382,7 @@ func (a *aggregation) partial(s index.Span, items []item) Partial {
 	return p
 }
 
-// reduce is nil where the items cannot be reduced: who asks for them hears why, from the rows.
+// reduce returns nil if the items cannot be reduced. A query then gets the reason from the rows.
 func (a *aggregation) reduce(items []item) []byte {
 	a.function.Reset()
 	for i := range items {
@@ -404,7 +412,7 @@ func markHole(t *db.Txn, holes, position []byte) {
 	t.Atomic(kv.AtomicAdd, append(holes[:len(holes):len(holes)], position...), db.LittleEndian(0))
 }
 
-// clearAbove clears the partials of higher levels that have to do with a span.
+// clearAbove clears the partials of higher levels that overlap a span.
 func (a *aggregation) clearAbove(t *db.Txn, s index.Span) error {
 	for level := a.level + 1; level < keyspace.ViewLevels; level++ {
 		hole := s.Begin

@@ -10,40 +10,39 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Cover reads ranges of a view by the largest partials that serve, and by rows where none does. It is for one range,
-// and goes on after the last thing taken where the stream needs a new transaction.
+// Cover reads a range of a view by the largest usable partials, and by rows where there are none. A Cover reads one
+// range. If the stream needs a new transaction, it continues after the last row or partial taken.
 type Cover struct {
 	S       *rev.Stream
 	View    int
 	Reverse bool
-	// Counts says that a partial with marks serves too: its rows are then those of now, and nothing else of it is to be
-	// used.
+	// Counts permits partials with marks: their Rows are current, but no other field may be used.
 	Counts bool
-	// Alike, where it is set with counts, is asked for a test of the marks in a partial, which serves where all of them
-	// pass it; nil where it does not serve at all.
+	// Alike, which requires Counts, returns a function that checks the marks in a partial. The partial can be used if
+	// it accepts all of them. Alike returns nil if the partial cannot be used at all.
 	Alike func(p *Partial) func(position []byte, delta int64) bool
-	// Large says that the range is thought to be large: partials are looked for at once. total, where it is not 0, is
-	// how many rows the view has: it tells which levels there can be.
+	// Large reports that the range is probably large, so that partials are used at once. Total, unless 0, is the number
+	// of rows in the view; it tells which levels exist.
 	Large bool
 	Total int64
-	// lowest has only the partials be used that stand for rows.
+	// lowest permits only partials of the lowest level.
 	lowest bool
-	// Partial is given the next partial: taken, or to be shown in smaller parts.
+	// Partial is called with the next partial. It returns taken=false to get it in smaller parts.
 	Partial func(p *Partial) (taken, more bool, err error)
-	// Row is given the next row; position is behind the view's prefix of its key.
+	// Row is called with the next row. position is its key without the view's prefix.
 	Row func(position []byte, row kv.KeyValue) (more bool, err error)
 
-	rows   []byte // prefixes
+	rows   []byte // key prefixes
 	levels [keyspace.ViewLevels][]byte
 	marks  markCursors
-	left   index.Span // what the attempt under way reads
-	done   []byte     // the position that it has come to, where it has taken something
+	left   index.Span // what the current attempt reads
+	done   []byte     // position reached, if anything has been taken
 }
 
-// DirectRows is how many rows are read before partials are looked for: most ranges are short.
+// DirectRows is how many rows are read before partials are used, since most ranges are short.
 func DirectRows(s *rev.Stream) int { return StateOf(s.D.Store).PartialRows / 2 }
 
-// Run reads a range, by rows alone where partials is not set. more is false where one of the functions wanted no more.
+// Run reads a range, by rows alone unless partials is set. more is false if one of the functions has ended the read.
 func (c *Cover) Run(k *index.Keys, s index.Span, partials bool) (more bool, err error) {
 	c.rows, c.left = k.RowPrefix(c.View), s
 	var patience kv.Patience
@@ -76,7 +75,7 @@ func (c *Cover) attempt(k *index.Keys, partials bool) (more bool, err error) {
 		c.levels[level] = PartialPrefix(k, c.View, level)
 	}
 	marked, level := GetMarked(c.S.R, k), c.top()
-	it := c.open(level, c.left) // both are asked for at once
+	it := c.open(level, c.left) // started together with the read of marked
 	defer it.Close()
 	now, err := marked()
 	if err != nil {
@@ -86,7 +85,8 @@ func (c *Cover) attempt(k *index.Keys, partials bool) (more bool, err error) {
 		return c.scan(c.left, 0, nil)
 	}
 	c.marks = NewMarkCursors(c.S.R, MarkPrefixes(k, c.View, now), c.left, c.Reverse)
-	if c.S.Overlaid { // partials with their marks stand for the rows that the build has written
+	// Partials and their marks include the rows that the build has written.
+	if c.S.Overlaid {
 		c.marks = append(c.marks,
 			&markCursor{r: c.S.R, prefix: k.BeforePrefix(c.View), all: c.left, reverse: c.Reverse, before: true})
 	}
@@ -94,7 +94,7 @@ func (c *Cover) attempt(k *index.Keys, partials bool) (more bool, err error) {
 	return c.walk(level, c.left, it)
 }
 
-// top is the highest level of which there are some partials.
+// top returns the highest level that should have partials.
 func (c *Cover) top() int {
 	level := keyspace.ViewLevels - 1
 	if c.lowest {
@@ -110,7 +110,7 @@ func (c *Cover) top() int {
 	return level
 }
 
-// advance leaves behind what was taken.
+// advance removes what was taken from c.left.
 func (c *Cover) advance() {
 	if c.done == nil {
 		return
@@ -123,7 +123,7 @@ func (c *Cover) advance() {
 	c.done = nil
 }
 
-// took notes that everything up to the other end of a span is done.
+// took records that the range has been read up to the far end of s.
 func (c *Cover) took(s index.Span) {
 	if c.Reverse {
 		c.done = append(c.done[:0], s.Begin...)
@@ -132,10 +132,10 @@ func (c *Cover) took(s index.Span) {
 	}
 }
 
-// Empty reports whether the span is none.
+// Empty reports whether the span is empty.
 func Empty(s index.Span) bool { return bytes.Compare(s.Begin, s.End) >= 0 }
 
-// span reads what is left of a span by partials of the level and below.
+// span reads a span by partials of the level and below.
 func (c *Cover) span(level int, s index.Span) (more bool, err error) {
 	if level < 0 {
 		return c.scan(s, 0, nil)
@@ -145,16 +145,16 @@ func (c *Cover) span(level int, s index.Span) (more bool, err error) {
 	return c.walk(level, s, it)
 }
 
-// open begins to read the partials of a level.
+// open starts reading the partials of a level.
 func (c *Cover) open(level int, s index.Span) kv.RangeIterator {
 	return c.S.R.GetRange(s.At(c.levels[level]), kv.RangeOptions{Reverse: c.Reverse, Mode: kv.ModeWantAll})
 }
 
-// walk is span with the partials of the level.
+// walk is span, given the iterator over the partials of the level.
 func (c *Cover) walk(level int, s index.Span, it kv.RangeIterator) (more bool, err error) {
 	prefix := c.levels[level]
 	rest := s
-	var edge []byte // of rest
+	var edge []byte // memory for an end of rest
 	for it.Next() {
 		var p Partial
 		row := it.KeyValue()
@@ -193,7 +193,7 @@ func (c *Cover) walk(level int, s index.Span, it kv.RangeIterator) (more bool, e
 	return c.span(level-1, rest)
 }
 
-// offer has a partial taken, whole or in parts.
+// offer reads a partial, whole or in parts.
 func (c *Cover) offer(level int, p *Partial) (more bool, err error) {
 	serves, err := c.serves(p)
 	if err != nil {
@@ -216,7 +216,7 @@ func (c *Cover) offer(level int, p *Partial) (more bool, err error) {
 	return more, err
 }
 
-// serves reports whether a partial can be used in spite of its marks, if it has some.
+// serves reports whether a partial can be used although it may have marks.
 func (c *Cover) serves(p *Partial) (bool, error) {
 	if !c.Counts {
 		marked, err := c.marks.Any(p.Span)
@@ -233,11 +233,11 @@ func (c *Cover) serves(p *Partial) (bool, error) {
 	return ok, err
 }
 
-// scan reads rows, n at most where n is not 0, and adds how many to read.
+// scan reads rows, at most n unless n is 0, and adds their number to *read.
 func (c *Cover) scan(s index.Span, n int, read *int) (more bool, err error) {
 	it := c.S.R.GetRange(s.At(c.rows), kv.RangeOptions{Limit: n, Reverse: c.Reverse, Mode: kv.ModeWantAll})
 	defer it.Close()
-	keep := n > 0 || !c.S.Exact() // whether it may have to go on from here
+	keep := n > 0 || !c.S.Exact() // the scan may have to be continued
 	for it.Next() {
 		row := it.KeyValue()
 		position := row.Key[len(c.rows):]

@@ -7,23 +7,23 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// item is what partials are made of: a row, or a partial of the level below.
+// item is a part of a partial: a row, or a partial of the level below.
 type item struct {
 	position    []byte // where it begins
-	head        []byte // the partition of a row, as in its position; empty where there are none
-	end         []byte // of a partial
+	head        []byte // a row's partition, as in its position; empty if there are no partitions
+	end         []byte // where it ends; only of a partial
 	rows        int64
 	first, last PartialKey
-	value       []byte // of a row, or the reduction of a partial
+	value       []byte // value of a row, or reduction of a partial
 }
 
-// exactLevel stands for the group of one key.
+// exactLevel is the group level that groups by whole keys.
 const exactLevel = -1
 
 // cutLevels are the group levels whose groups partials follow.
 var cutLevels = [...]int{1, 2, 3, exactLevel}
 
-// groupPrefix is the part of a sort key that its group at a level has in common.
+// groupPrefix returns the part of a sort key that identifies its group at a level.
 func groupPrefix(sortKey []byte, level int, raw bool) []byte {
 	switch {
 	case level == exactLevel:
@@ -36,14 +36,14 @@ func groupPrefix(sortKey []byte, level int, raw bool) []byte {
 	return prefix
 }
 
-// cutItems chooses where partials begin, beside the first item: around every run of a quarter partial or more that is
-// of one group at some level, so that large groups are made of whole partials, and wherever one would have more than
-// size items.
+// cutItems chooses where partials begin, in addition to the first item: before and after each run of at least a quarter
+// partial that belongs to one group at some level, so that large groups consist of whole partials; and after size
+// items.
 func cutItems(items []item, raw bool, size int) []int {
 	cut := make([]bool, len(items)+1)
 	for _, level := range cutLevels {
 		run := 0
-		var group []byte // of the item before; nil where that is of several
+		var group []byte // of the previous item; nil if that contains several groups
 		for i := range items {
 			first := groupPrefix(items[i].first.Sort, level, raw)
 			goesOn := group != nil && bytes.Equal(group, first)
@@ -79,8 +79,7 @@ func cutRun(cut []bool, from, to, size int) {
 	}
 }
 
-// boundary is a position between two rows, one after the other: the shortest that says where the group of the second
-// one begins.
+// boundary returns the shortest position between two adjacent rows at which a group of the second one begins.
 func boundary(before, after *item, raw bool) []byte {
 	const deepest = 8
 	if !bytes.Equal(before.head, after.head) {

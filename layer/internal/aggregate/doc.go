@@ -1,6 +1,6 @@
-// Package aggregate keeps partial aggregates of the rows of views, so that a reduction, an offset or a skip reads few
-// values: writing them, marking what has changed, mending them, and reading by them. Reductions of JSON values are in
-// layer/reduce; what a query makes of them is in package query.
+// Package aggregate maintains partial aggregates of the rows of views, so that a reduction, an offset or a skip reads
+// only a few values. It writes them, marks changes, mends them, and reads ranges by them. layer/reduce defines the
+// reductions of JSON values; package query uses the results.
 //
 // docs/design/partial-aggregates.md explains partials, marks and epochs.
 package aggregate

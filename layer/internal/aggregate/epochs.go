@@ -11,37 +11,37 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Whoever uses partials walks over the marks of a whole range, of which there are few. But an engine of sorted tables,
-// such as the embedded one, keeps what was cleared until it compacts: after all rows of a large view were written
-// again, and its partials mended, each query would step over the remains of as many marks as the view has rows. So
-// marks are of an epoch, which is a part of their key. Aggregate begins another one where it finds more than a few:
-// writers leave theirs there from then on, so that the epoch before only drains, and who reads looks into both until
-// Aggregate has found it to be empty. After that nobody reads near it any more.
+// Readers of partials read all marks in a range. Usually there are few. But an engine with sorted tables, such
+// as the embedded one, keeps cleared keys until it compacts: after all rows of a large view were rewritten and its
+// partials mended, each query would step over as many remains of marks as the view has rows. Therefore marks belong to
+// an epoch, which is part of their key. If Aggregate finds more than a few marks, it begins a new epoch. From then on
+// writers leave their marks there, and the previous epoch only drains. Readers look into both epochs until Aggregate
+// has found the previous one empty; after that, nobody reads near it.
 //
-// The epoch is a part of the value that tells writers to leave marks, so that it costs them no read. They read it with
-// conflict: one that has not seen the epoch begin does not leave a mark in the one before, but is repeated. That the
-// draining has ended does not concern them, and has a key of its own.
+// The epoch is part of the value that tells writers to leave marks, so it costs them no extra read. They read it with
+// conflict: a writer that has missed the beginning of an epoch is retried instead of leaving a mark in the previous
+// one. The end of draining does not concern writers, and has a key of its own.
 
-// crowded is how many marks of a view are a reason to begin a new epoch before they are cleared. Each that begins has
-// the writers of that moment repeated.
+// crowded is the number of marks in a view from which on a new epoch is begun before they are cleared. A new epoch
+// makes the transactions of current writers retry.
 func crowded(ix *index.Index) int { return StateOf(ix.Db.Store).PartialRows }
 
-// worn is how many ranges with marks of the newest epoch Aggregate mends, since they were written while it ran, before
-// it begins another one.
+// worn is the number of ranges with marks of the newest epoch, written while Aggregate was running, from which on it
+// begins another epoch.
 func worn(ix *index.Index) int64 { return 16 * int64(StateOf(ix.Db.Store).PartialRows) }
 
-// marksBefore is where marks were before there were epochs; all that there is of partials is from there on.
+// marksBefore is where marks were kept before there were epochs. All keys of partials are in or after this range.
 const marksBefore keyspace.ViewRange = 3
 
-// Aggregates is how it stands with the partials of an index.
+// Aggregates is the state of an index's partials.
 type Aggregates struct {
-	On       bool  // there are some, or are about to be: who writes rows leaves marks
-	Outdated bool  // there are some of a lower format, which are no good
+	On       bool  // partials exist or are about to be written, so that writers of rows must leave marks
+	Outdated bool  // partials are in an older format and cannot be used
 	Epoch    int64 // of new marks
-	draining bool  // there may be marks of the epoch before
+	draining bool  // there may be marks of the previous epoch
 }
 
-// GetAggregates reads all but whether an epoch is draining: what writers of rows have to know.
+// GetAggregates reads the state as writers of rows need it: without draining.
 func GetAggregates(r kv.Reader, k *index.Keys) func() (Aggregates, error) {
 	f := r.Get(k.InfoKey(keyspace.ViewAggregated))
 	return func() (a Aggregates, err error) {
@@ -54,7 +54,8 @@ func GetAggregates(r kv.Reader, k *index.Keys) func() (Aggregates, error) {
 		case err != nil:
 			return a, db.Corrupt("aggregates", err)
 		case format > keyspace.AggregateFormat:
-			return a, fmt.Errorf("aggregates of format %d, this node knows %d", format, keyspace.AggregateFormat)
+			return a, fmt.Errorf("aggregates of format %d, this node supports up to %d", format,
+				keyspace.AggregateFormat)
 		case format < keyspace.AggregateFormat:
 			return Aggregates{Outdated: true}, nil
 		}
@@ -66,7 +67,7 @@ func GetAggregates(r kv.Reader, k *index.Keys) func() (Aggregates, error) {
 	}
 }
 
-// GetMarked is GetAggregates for who reads marks.
+// GetMarked is GetAggregates for readers of marks.
 func GetMarked(r kv.Reader, k *index.Keys) func() (Aggregates, error) {
 	all, draining := GetAggregates(r, k), r.Get(k.InfoKey(keyspace.ViewDraining))
 	return func() (Aggregates, error) {
@@ -85,7 +86,7 @@ func markPrefix(k *index.Keys, view int, epoch int64) []byte {
 		int64(view))
 }
 
-// MarkPrefixes are those of all epochs of which there may be marks, that of new ones first.
+// MarkPrefixes returns the prefixes of all epochs that may have marks, that of new marks first.
 func MarkPrefixes(k *index.Keys, view int, a Aggregates) [][]byte {
 	prefixes := [][]byte{markPrefix(k, view, a.Epoch)}
 	if a.draining {
@@ -107,7 +108,7 @@ func DropAggregates(tx kv.Transaction, k *index.Keys) {
 	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
 }
 
-// enterEpoch begins another epoch where a view has many marks, unless there is one that drains.
+// enterEpoch begins another epoch if a view has many marks, unless an epoch is draining.
 func enterEpoch(ix *index.Index, t *db.Txn, k *index.Keys, now Aggregates) error {
 	if now.draining {
 		return nil
@@ -125,7 +126,7 @@ func enterEpoch(ix *index.Index, t *db.Txn, k *index.Keys, now Aggregates) error
 	return nil
 }
 
-// beginEpoch has the one before drain.
+// beginEpoch begins an epoch and lets the previous one drain.
 func beginEpoch(tx kv.Transaction, k *index.Keys, epoch int64) {
 	tx.Set(k.InfoKey(keyspace.ViewDraining), tuple.AppendInt(nil, epoch-1))
 	setAggregates(tx, k, epoch)
@@ -141,8 +142,8 @@ func CountRows(r kv.Reader, in kv.KeyRange, limit int) (n int, err error) {
 	return n, it.Err()
 }
 
-// leaveEpoch has readers look into one epoch again, where no marks are left of the one before, and begins another one
-// where this one is worn.
+// leaveEpoch ends the draining of the previous epoch if it has no marks left, and begins another epoch if the current
+// one is worn.
 func leaveEpoch(ctx context.Context, ix *index.Index, mended int64) error {
 	for {
 		begun, err := db.Read(ctx, ix.Db, func(t *db.Txn) (bool, error) {
@@ -174,7 +175,7 @@ func leaveEpoch(ctx context.Context, ix *index.Index, mended int64) error {
 	}
 }
 
-// drained reports whether no marks are left of the epoch before. No new ones can come.
+// drained reports whether the previous epoch has no marks left. No new ones can appear there.
 func (a *Aggregates) drained(t *db.Txn, k *index.Keys) (bool, error) {
 	for view := range k.Design.Views {
 		row, err := db.FirstRow(t.Snapshot(), index.Whole.At(markPrefix(k, view, a.Epoch-1)), false)

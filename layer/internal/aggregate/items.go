@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// collect reads items, and the span that they fill: less than was asked for where that is too much, or where the level
-// below is not complete.
+// collect reads items, and returns the span that they fill. This is only a part of s if s is too large or the level
+// below is incomplete.
 func (a *aggregation) collect(t *db.Txn, s index.Span) (done index.Span, err error) {
 	if a.level == 0 {
 		return s, a.collectRows(t, s)
@@ -60,13 +60,13 @@ func (a *aggregation) collectRows(t *db.Txn, s index.Span) error {
 	return it.Err()
 }
 
-// filled reports whether a range read has brought enough: as many items as it may, or more than a partial has where the
-// transaction has read as many bytes as it may.
+// filled reports whether a range read has enough items: a.most, or more than one partial needs if the transaction has
+// reached its byte limit.
 func (a *aggregation) filled(t *db.Txn, items int) bool {
 	return items >= a.most || t.Spent >= aggregateBytes && items > a.size
 }
 
-// keep copies what belongs to an iterator.
+// keep copies memory that belongs to an iterator.
 func (a *aggregation) keep(b []byte) []byte {
 	from := len(a.arena)
 	a.arena = append(a.arena, b...)

@@ -10,15 +10,15 @@ import (
 	"github.com/divandb/divan/layer/reduce"
 )
 
-// MarkRows marks where one document's rows in a view change, for the partials that cover them.
+// MarkRows leaves marks where one document's rows in a view change, for the partials that cover them.
 func MarkRows(tx kv.Transaction, k *index.Keys, view int, epoch int64, removed, added []index.Emitted) {
 	if len(removed)+len(added) == 0 {
 		return
 	}
 	type change struct {
 		delta   int64
-		key     []byte // of the row that was there
-		another bool   // 1.0 in the place of 1
+		key     []byte // of the old row
+		another bool   // the key has changed, such as 1.0 instead of 1
 	}
 	changes := make(map[string]change, len(removed)+len(added))
 	for i := range removed {
@@ -41,9 +41,10 @@ func MarkRows(tx kv.Transaction, k *index.Keys, view int, epoch int64, removed, 
 	}
 }
 
-// markCursors find the marks of a view, of every epoch that has some.
+// markCursors find the marks of a view in all epochs that may have some.
 type markCursors []*markCursor
 
+// NewMarkCursors returns cursors for the marks under each of the prefixes, within the span all.
 func NewMarkCursors(r kv.Reader, prefixes [][]byte, all index.Span, reverse bool) markCursors {
 	cs := make(markCursors, len(prefixes))
 	for i, prefix := range prefixes {
@@ -52,6 +53,7 @@ func NewMarkCursors(r kv.Reader, prefixes [][]byte, all index.Span, reverse bool
 	return cs
 }
 
+// Close closes the cursors' iterators.
 func (cs markCursors) Close() {
 	for _, c := range cs {
 		c.close()
@@ -68,8 +70,8 @@ func (cs markCursors) Any(s index.Span) (bool, error) {
 	return false, nil
 }
 
-// Sum is by how much the rows of a span have become more. ok is false, and the sum of no use, where one of its marks
-// does not fit; fits may be nil.
+// Sum returns by how much the number of rows in a span has grown. If fits, which may be nil, rejects a mark, ok is
+// false and n must not be used.
 func (cs markCursors) Sum(s index.Span, fits func(position []byte, delta int64) bool) (n int64, ok bool, err error) {
 	for _, c := range cs {
 		for err = c.seek(s); err == nil && c.inside(s); err = c.step() {
@@ -85,22 +87,22 @@ func (cs markCursors) Sum(s index.Span, fits func(position []byte, delta int64) 
 	return n, true, nil
 }
 
-// markCursor finds the marks of one epoch, in the order of their positions or against it. It goes one way, as the spans
-// do that it is asked about.
+// markCursor finds the marks of one epoch, in the order of their positions or in reverse. The spans that it is asked
+// about must be in that order too.
 type markCursor struct {
 	r       kv.Reader
 	prefix  []byte
-	all     index.Span // to look in
+	all     index.Span // where to search
 	reverse bool
-	before  bool // the marks are rows that were there before a build, and count by how many there were more
+	before  bool // reads the rows that a build has kept, instead of marks
 
-	it    kv.RangeIterator // nil: to be opened at the next question
-	at    []byte           // the position of the mark that the iterator is on; nil: there is none left
+	it    kv.RangeIterator // nil if it has to be opened
+	at    []byte           // position of the current mark; nil if there are no more
 	delta int64
-	past  []byte // the mark before it; nil: none since the iterator was opened
+	past  []byte // the previous mark; nil if there was none since the iterator was opened
 }
 
-// marksStep is how many marks are stepped over before the iterator is opened anew behind them.
+// marksStep is how many marks are skipped one by one before the iterator is opened again after them.
 const marksStep = 16
 
 func (c *markCursor) close() {
@@ -133,7 +135,7 @@ func (c *markCursor) step() error {
 	return nil
 }
 
-// seek moves to the first mark of a span, or to one behind the span.
+// seek moves to the first mark of a span, or to one after the span.
 func (c *markCursor) seek(s index.Span) error {
 	before := func(mark []byte) bool { return mark != nil && bytes.Compare(mark, s.Begin) < 0 }
 	if c.reverse {
@@ -159,7 +161,7 @@ func (c *markCursor) seek(s index.Span) error {
 	return c.step()
 }
 
-// inside reports whether the mark that the cursor is on is in the span.
+// inside reports whether the current mark is in the span.
 func (c *markCursor) inside(s index.Span) bool {
 	return c.at != nil && bytes.Compare(c.at, s.Begin) >= 0 && bytes.Compare(c.at, s.End) < 0
 }

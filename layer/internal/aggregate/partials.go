@@ -10,53 +10,54 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Partial aggregates make reductions, offsets and skips over large ranges fast (V11). The decision, and its reasons:
+// Partial aggregates make reductions, offsets and skips over large ranges fast (V11). This is the design, with its
+// reasons:
 //
-// The flat, sorted rows of a view are the truth. A partial is a memo of some of them: how many rows there are from one
-// position to another and what they reduce to. Who writes or clears a row sets a mark at its position, blindly, in the
-// same transaction: an atomic addition, so that no writer of rows reads anything for the sake of partials, and tasks
-// and requests never conflict over them. (A tree as CouchDB's, or sums that writers keep up to date, would be one
-// structure that all tasks conflict on, and could not take a minimum back out of _stats.) A partial with a mark in its
-// range is not used, its rows are read instead; so an answer is exact whatever has been written since, and the fewer
-// marks the faster. Marks count by how much the rows have become more or fewer, so that for mere counting a partial
-// together with its marks is as good as new.
+// The flat, sorted rows of a view are authoritative. A partial caches facts about a range of rows: their number and
+// their reduction. A transaction that writes or clears a row also leaves a mark at its position, by an atomic addition.
+// So writers of rows read nothing for the sake of partials, and tasks and requests never conflict over them. (A tree
+// like CouchDB's, or sums maintained by writers, would be one structure that all tasks conflict on, and a minimum could
+// not be removed from _stats.) If a partial has marks in its range, the rows are read instead, so that the answer is
+// always exact; fewer marks only make it faster. Marks count how many rows were added or removed, so for counting, a
+// partial and its marks together are as good as a new partial.
 //
-// Marks are taken away by Index.Aggregate, which reads the rows of a stale range with conflict and writes its partials
-// anew: it gives way to writers, never they to it. It runs at the end of each build and then and now behind requests.
-// Three levels, of some hundred rows, partials, and partials of partials, make a reduction over millions of rows a
-// matter of a few hundred reads. Whoever rewrites a partial clears the ones above it and leaves a hole there, which is
-// to upper levels what a mark is to the lowest. Where marks are kept, and why not always in the same place, is in
-// epochs.go.
+// Index.Aggregate removes marks: it reads the rows of a stale range with conflict and rewrites its partials. It yields
+// to writers, and never delays them. It runs at the end of each build and occasionally after requests. There are three
+// levels: partials of some hundred rows, partials of partials, and partials of those, so that a reduction over millions
+// of rows takes a few hundred reads. A transaction that rewrites a partial clears the partials above it and leaves a
+// hole there; holes are to the upper levels what marks are to the lowest. File epochs.go explains where marks are kept.
 //
-// Where partials begin and end is for Aggregate to choose (cutItems): where a group of many rows begins or ends, so
-// that groups are made of whole partials. Each states its range, so that any set of them that do not overlap is right,
-// and none has to be there.
+// Aggregate chooses where partials begin and end (cutItems): at the ends of large groups, so that groups consist of
+// whole partials. Each partial records its range, so any set of disjoint partials is correct, and none is required to
+// exist.
 
-// MaxState is the longest reduction that is kept, in bytes: a partial is one value of the store, with its keys.
+// MaxState is the maximum size of a stored reduction in bytes. A partial is one value of the store, including its keys.
 const MaxState = 30_000
 
+// PartialPrefix returns the prefix of the keys of a level's partials.
 func PartialPrefix(k *index.Keys, view, level int) []byte {
 	return tuple.AppendInt(k.AppendRange(nil, keyspace.ViewPartials+keyspace.ViewRange(level)), int64(view))
 }
 
-// holePrefix is where is listed what a level above the lowest lacks.
+// holePrefix returns the prefix of the list of holes in a level above the lowest.
 func holePrefix(k *index.Keys, view, level int) []byte {
 	return tuple.AppendInt(k.AppendRange(nil, keyspace.ViewHoles+keyspace.ViewRange(level-1)), int64(view))
 }
 
-// Partial is one stored memo. Slices may belong to an iterator.
+// Partial is a stored partial aggregate. Its slices may belong to an iterator.
 type Partial struct {
 	index.Span
 	Rows        int64
-	First, Last PartialKey // of its rows, where there are any
-	State       []byte     // the reduction; nil where none is kept
+	First, Last PartialKey // keys of the first and last row, if there are any
+	State       []byte     // the reduction, or nil
 
-	Stale bool // its first row, in the direction of the query, may be another one now
+	Stale bool // the first row, in the direction of the query, may have changed
 }
 
-// PartialKey is the key of a row: as emitted, and as it sorts.
+// PartialKey is the key of a row, as emitted JSON and as sort key.
 type PartialKey struct{ Json, Sort []byte }
 
+// Append appends the encoded value of the partial.
 func (p *Partial) Append(dst []byte) []byte {
 	dst = append(dst, keyspace.AggregateFormat)
 	dst = binary.AppendUvarint(dst, uint64(p.Rows))
@@ -71,11 +72,11 @@ func (p *Partial) Append(dst []byte) []byte {
 
 var errPartial = errors.New("partial aggregate is cut short")
 
-// ParsePartial reads the partial at a position.
+// ParsePartial decodes the partial at a position.
 func ParsePartial(p *Partial, position, value []byte) error {
 	*p = Partial{Span: index.Span{Begin: position}}
 	if len(value) == 0 || value[0] != keyspace.AggregateFormat {
-		return fmt.Errorf("partial aggregate of a format that this node, which knows %d, cannot read",
+		return fmt.Errorf("partial aggregate of an unknown format, this node supports %d",
 			keyspace.AggregateFormat)
 	}
 	rows, n := binary.Uvarint(value[1:])

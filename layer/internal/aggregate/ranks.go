@@ -10,29 +10,28 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Where a view is asked for many offsets and nothing is written, the same partials are summed up again and again. So
-// this node keeps, for the newest sequence of a view that is asked often, how many rows come before each of its
-// partials: an offset is then one look-up and some rows of one partial. The rows of an index are decided by its
-// sequence, which each query reads in its own snapshot, so that what is kept is either exactly right or not used at
-// all.
+// If a view gets many queries with offsets and no writes, the same partials would be added up again and again.
+// Therefore this node caches, for the newest sequence of a view that is queried often, how many rows come before each
+// of its partials. An offset then takes one lookup and some rows of one partial. An index's sequence determines its
+// rows, and each query reads the sequence in its own snapshot. So a cached table is either exactly right or not used.
 
 const (
-	// ranksBytes is how much of all views is kept, rankTableBytes of one at most: some 100,000 partials.
+	// ranksBytes limits the size of all tables, and rankTableBytes that of one table, to about 100,000 partials.
 	ranksBytes     = 32 << 20
 	rankTableBytes = 4 << 20
-	// A table takes a look at every partial. It is made once so many queries of one sequence have asked as would have
-	// cost about as much without it.
+	// Making a table reads every partial. It is made after as many queries of one sequence as would have cost about the
+	// same without it.
 	rankedFrom   = 8
 	rankedPerRow = 3000
 )
 
-// ranks are the tables that this node holds. The zero value is ready.
+// ranks are the tables on this node. The zero value is ready to use.
 type ranks struct {
 	mu struct {
 		sync.Mutex
 		views map[rankedView]*viewRanks
 		bytes int
-		turn  int64 // of the last use
+		turn  int64 // number of the last use
 	}
 }
 
@@ -41,17 +40,17 @@ type rankedView struct {
 	view int
 }
 
-// viewRanks is what is known of one view at one sequence. Its fields are guarded by ranks.mu.
+// viewRanks is what is known about one view at one sequence. Its fields are protected by ranks.mu.
 type viewRanks struct {
 	seq   db.Seq
-	rows  int64 // of the view then
+	rows  int64 // of the view at that time
 	asked int64
-	table *rankTable // nil: not made
+	table *rankTable // nil if not made
 	used  int64
 }
 
-// find is the table for a view as of a sequence, where it has so many rows; nil if there is none. first says that the
-// caller is to make it: it is told so once.
+// find returns the table for a view at a sequence, or nil. rows is the current number of rows. first reports that the
+// caller should make the table; only one caller is told so.
 func (r *ranks) find(key rankedView, seq db.Seq, rows int64) (table *rankTable, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +68,7 @@ func (r *ranks) find(key rankedView, seq db.Seq, rows int64) (table *rankTable, 
 		r.shrink(v)
 	}
 	if v.seq != seq {
-		return nil, false // a query of an older sequence
+		return nil, false // a query at an older sequence
 	}
 	r.mu.turn++
 	v.used = r.mu.turn
@@ -80,7 +79,7 @@ func (r *ranks) find(key rankedView, seq db.Seq, rows int64) (table *rankTable, 
 	return nil, v.asked == rankedFrom+rows/rankedPerRow
 }
 
-// keep takes over a table, unless the view has gone on meanwhile.
+// keep stores a table, unless the view has changed in the meantime.
 func (r *ranks) keep(key rankedView, seq db.Seq, rows int64, table *rankTable) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +93,7 @@ func (r *ranks) keep(key rankedView, seq db.Seq, rows int64, table *rankTable) {
 	r.shrink(v)
 }
 
-// shrink drops what was not used for longest, but not v. The caller holds mu.
+// shrink evicts the least recently used tables, except v. The caller holds mu.
 func (r *ranks) shrink(v *viewRanks) {
 	for r.mu.bytes > ranksBytes {
 		var oldest rankedView
@@ -116,7 +115,7 @@ func (r *ranks) drop(key rankedView, v *viewRanks) {
 	delete(r.mu.views, key)
 }
 
-// bytes is roughly what a view takes, be there a table or none.
+// bytes returns the approximate size of a view's entry.
 func (v *viewRanks) bytes() int {
 	const alone = 300
 	if v.table == nil {
@@ -125,10 +124,10 @@ func (v *viewRanks) bytes() int {
 	return alone + v.table.bytes()
 }
 
-// rankTable tells how many rows come before some positions of a view. Immutable once it is made.
+// rankTable tells how many rows come before some positions of a view. It does not change after it has been made.
 type rankTable struct {
-	positions []byte // one after the other
-	ends      []int  // of each
+	positions []byte // concatenated
+	ends      []int  // end of each position
 	before    []int64
 }
 
@@ -148,7 +147,7 @@ func (t *rankTable) add(position []byte, before int64) {
 	t.before = append(t.before, before)
 }
 
-// find is the last position of the table that is not behind another one, and how many rows come before it.
+// find returns the last position in the table that is not after position, and the number of rows before it.
 func (t *rankTable) find(position []byte) (at []byte, before int64) {
 	i := sort.Search(len(t.ends), func(i int) bool { return bytes.Compare(t.position(i), position) > 0 })
 	if i == 0 {
@@ -157,8 +156,8 @@ func (t *rankTable) find(position []byte) (at []byte, before int64) {
 	return t.position(i - 1), t.before[i-1]
 }
 
-// Rank is how many rows of a view come before a position, as far as that is kept or now worth keeping; ok is false
-// where it is neither.
+// Rank returns how many rows of a view come before a position, if there is a table or it is now worth making one;
+// otherwise ok is false.
 func Rank(r *index.Reading, view int, position []byte, total int64) (n int64, ok bool, err error) {
 	if !r.Decided {
 		return 0, false, nil
@@ -186,7 +185,8 @@ func Rank(r *index.Reading, view int, position []byte, total int64) (n int64, ok
 	return n, err == nil, err
 }
 
-// makeRankTable reads all partials of the lowest level. It is nil where they are too many, or too few.
+// makeRankTable reads all partials of the lowest level. It returns nil if there are too many, or too few to avoid
+// reading rows.
 func makeRankTable(r *index.Reading, view int, total int64) (*rankTable, error) {
 	t := new(rankTable)
 	var n, read, since int64
@@ -215,6 +215,6 @@ func makeRankTable(r *index.Reading, view int, total int64) (*rankTable, error) 
 	return t, nil
 }
 
-// CountedRows is how many rows are read at most to find out an offset. It takes less than two partials' where all
-// partials are there.
+// CountedRows is the maximum number of rows that are read to find an offset. With all partials present, less than two
+// partials' rows are read.
 const CountedRows = 20_000

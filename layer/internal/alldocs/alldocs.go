@@ -11,40 +11,41 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// AllDocsOptions of AllDocs. Keys, where not nil, names documents and excludes the range.
+// AllDocsOptions are the options of AllDocs. If Keys is not nil, it selects documents, and the range is ignored.
 type AllDocsOptions struct {
 	Keys []string
-	// ids, inclusive unless ExcludeEnd; with Descending Start is the higher one. Compared as bytes (CouchDB's _all_docs
-	// order is raw)
+	// Range of ids, inclusive unless ExcludeEnd is set. With Descending, Start is the higher one. Ids are compared as
+	// bytes, as in CouchDB's _all_docs.
 	Start, End  *string
 	ExcludeEnd  bool
 	Descending  bool
-	Limit, Skip int // Limit < 0 is none
+	Limit, Skip int // no limit if Limit < 0
 	IncludeDocs bool
-	Large       bool // with IncludeDocs: leave large bodies in the store: Doc.Large
-	Conflicts   bool // with IncludeDocs: Doc.Conflicts
+	Large       bool // with IncludeDocs: large bodies stay in the store (Doc.Large)
+	Conflicts   bool // with IncludeDocs: sets Doc.Conflicts
 	Only        db.Subset
 }
 
-// AllDocsRow is one row. With Keys, Err is NotFound where there is no such document, and Deleted rows have their Rev.
+// AllDocsRow is one row. With Keys, Err is NotFound if there is no such document, and rows of deleted documents have
+// their Rev.
 type AllDocsRow struct {
 	ID      string
 	Rev     db.Rev
 	Deleted bool
-	Doc     *rev.Document // IncludeDocs; nil for a deleted one
+	Doc     *rev.Document // with IncludeDocs; nil if deleted
 	Err     error
 }
 
-// AllDocsResult is an all-docs response under way.
+// AllDocsResult is an all-docs response in progress.
 type AllDocsResult struct {
 	TotalRows int64
-	Offset    int64 // rows before the first one, -1 where it is not known cheaply
+	Offset    int64 // number of rows before the first one, -1 if not known
 	UpdateSeq db.Seq
-	Rows      iter.Seq2[AllDocsRow, error] // once
+	Rows      iter.Seq2[AllDocsRow, error] // can be used once
 }
 
-// AllDocs streams rows at one snapshot where the engine holds one, otherwise across transactions. Rows are valid until
-// the next one. The snapshot ends with Rows, or with ctx where Rows is not used.
+// AllDocs streams rows from one snapshot if the engine holds snapshots, otherwise from several transactions. A row is
+// valid until the next one. The snapshot is released when Rows ends, or with ctx if Rows is not used.
 func (d Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResult, error) {
 	s, err := rev.OpenStream(ctx, d.Database)
 	if err != nil {
@@ -67,25 +68,25 @@ func (d Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResult
 	return res, nil
 }
 
-// AllDocs is an all-docs read under way.
+// AllDocs is an all-docs read in progress.
 type AllDocs struct {
 	S     *rev.Stream
 	O     AllDocsOptions
 	Yield func(AllDocsRow, error) bool
 	queue rev.DocPipe[allDocsPending]
 	skip  int
-	left  int // < 0: no limit
+	left  int // no limit if negative
 	doc   rev.Document
 	own   db.RawKeys
 }
 
-// allDocsPending is a row and what it needs.
+// allDocsPending is a row with what has to be read for it.
 type allDocsPending struct {
 	row   AllDocsRow
 	needs rev.DocNeeds
 }
 
-// head reads what comes before the rows.
+// head reads what precedes the rows.
 func (a *AllDocs) head(res *AllDocsResult) (err error) {
 	last := db.ReadLastSeq(a.S.R, a.S.Keys, a.S.Cfg)
 	switch a.O.Only {
@@ -113,12 +114,14 @@ func (a *AllDocs) head(res *AllDocsResult) (err error) {
 	return err
 }
 
+// Run reads the list and yields its rows.
 func (a *AllDocs) Run() error {
 	a.skip, a.left = a.O.Skip, a.O.Limit
 	if a.left == 0 {
 		return nil
 	}
-	if a.O.Only == db.LocalOnly { // whose bodies are in the list
+	// Bodies of _local documents are in their list.
+	if a.O.Only == db.LocalOnly {
 		if a.O.Keys != nil {
 			return a.localKeys()
 		}
@@ -136,7 +139,7 @@ func (a *AllDocs) Run() error {
 	return err
 }
 
-// counted applies skip and limit: whether the row is wanted, and whether there are more after it.
+// counted applies skip and limit to a row. It reports whether the row is wanted and whether more rows are.
 func (a *AllDocs) counted() (wanted, more bool) {
 	if a.skip > 0 {
 		a.skip--
@@ -148,7 +151,7 @@ func (a *AllDocs) counted() (wanted, more bool) {
 	return true, a.left != 0
 }
 
-// live walks the list of live documents.
+// live reads the list of live documents.
 func (a *AllDocs) live() error {
 	prefix := a.S.Keys.Sub(nil, keyspace.AllDocs)
 	r := db.IdRange(prefix,
@@ -198,7 +201,7 @@ func minKey(a, b []byte) []byte {
 	return b
 }
 
-// push queues a row, with what it needs. body is the key of its body, where that is known.
+// push queues a row. body is the key of its body, if known.
 func (a *AllDocs) push(row AllDocsRow, body []byte) (more bool, err error) {
 	p := allDocsPending{row: row}
 	if a.O.IncludeDocs && row.Err == nil && !row.Deleted {
@@ -207,7 +210,7 @@ func (a *AllDocs) push(row AllDocsRow, body []byte) (more bool, err error) {
 	return a.queue.Push(&p)
 }
 
-// emit yields a row that has what it needs.
+// emit yields a row whose reads are complete.
 func (a *AllDocs) emit(p *allDocsPending) (more bool, err error) {
 	if p.needs.Found {
 		a.doc, p.row.Doc = *p.needs.Body.Document(p.row.ID, p.row.Rev), &a.doc

@@ -1,3 +1,2 @@
-// Package alldocs lists the documents of a database and of a partition by id. It reads what package rev has of them;
-// the order of sequences is in package feed.
+// Package alldocs lists the documents of a database or a partition by id. Package feed lists them by sequence.
 package alldocs

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// keys answers the documents asked for by id, in that order, deleted ones with their revision.
+// keys answers with the documents in Keys, in that order. Deleted ones have their revision.
 func (a *AllDocs) keys() error {
 	asked := a.O.Keys
 	if a.O.Descending {
@@ -43,8 +43,8 @@ func (a *AllDocs) keys() error {
 	return nil
 }
 
-// keysPart reads the winners of some ids together, and then queues the rows. It fails before the first is queued or not
-// at all for a reason that a new transaction cures.
+// keysPart reads the winners of some ids together, and then queues the rows. Errors that a new transaction can cure
+// only occur before the first row is queued.
 func (a *AllDocs) keysPart(ids []string) (more bool, err error) {
 	rows := make([]kv.RangeIterator, len(ids))
 	for i, id := range ids {
@@ -55,7 +55,7 @@ func (a *AllDocs) keysPart(ids []string) (more bool, err error) {
 	for i, id := range ids {
 		leaves, readErr := rev.ReadLeaves(rows[i], len(a.S.Keys.Doc(nil, keyspace.Revisions, id)), false, nil)
 		if readErr != nil {
-			err = readErr // go on: every iterator has to be closed
+			err = readErr // continue, because every iterator has to be closed
 			continue
 		}
 		answers[i].ID = id
@@ -82,7 +82,7 @@ func (a *AllDocs) keysPart(ids []string) (more bool, err error) {
 	return true, nil
 }
 
-// locals walks the _local documents.
+// locals reads the _local documents.
 func (a *AllDocs) locals() error {
 	prefix := a.S.Keys.Sub(nil, keyspace.Local)
 	r := db.IdRange(prefix,
@@ -99,7 +99,8 @@ func (a *AllDocs) locals() error {
 			whole = append(whole, chunks[i]...)
 		}
 		clear(chunks)
-		if turn != a.S.Turn { // it may have changed between its chunks
+		// It may have changed between its chunks.
+		if turn != a.S.Turn {
 			var err error
 			if whole, err = readLocal(a.S, id); err != nil || whole == nil {
 				return err == nil, err
@@ -149,7 +150,7 @@ func (a *AllDocs) local(id string, whole []byte) (more bool, err error) {
 	return a.Yield(row, nil) && more, nil
 }
 
-// readLocal reads the chunks of a _local document in one transaction; nil if there is none.
+// readLocal reads the chunks of a _local document in one transaction. It returns nil if there is none.
 func readLocal(s *rev.Stream, id string) (whole []byte, err error) {
 	err = s.Try(func() error {
 		whole = nil
@@ -163,7 +164,7 @@ func readLocal(s *rev.Stream, id string) (whole []byte, err error) {
 	return whole, err
 }
 
-// localKeys answers the _local documents asked for by id.
+// localKeys answers with the _local documents in Keys.
 func (a *AllDocs) localKeys() error {
 	for _, id := range a.O.Keys {
 		whole, err := readLocal(a.S, id)

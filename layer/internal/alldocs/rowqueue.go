@@ -1,27 +1,27 @@
 package alldocs
 
 const (
-	// BodyWindow is how many rows a ring of an export has room for.
+	// BodyWindow is the capacity of an export's row queue.
 	BodyWindow = 32
-	// firstWindow is how many bodies are read ahead of the row that is yielded. What is read ahead of each is its first
-	// chunk.
+	// firstWindow is how many bodies are initially read ahead of the row that is yielded. Only the first chunk of each
+	// is read ahead.
 	firstWindow = 8
-	// WindowBytes is roughly what the documents of a window of rows of a view may hold (docWindow).
+	// WindowBytes is the approximate size of the documents in a window of view rows (docWindow).
 	WindowBytes = 256 << 10
 )
 
-// RowQueue delays rows by a window, so that the reads of many are under way together. The zero emit is not usable; a
-// size of at most 1 delays nothing.
+// RowQueue delays rows by a window, so that the reads of several rows overlap. Emit must be set. With a Size of at most
+// 1 it delays nothing.
 type RowQueue[T any] struct {
-	Size   int // of the window, at most
+	Size   int // maximum window
 	Emit   func(*T) (more bool, err error)
-	window int // at present
+	window int // current window
 
 	rows    []T // a ring
 	head, n int
 }
 
-// Push adds a row, and emits the oldest where the window is full.
+// Push adds a row. If the window is full, it emits the oldest one.
 func (q *RowQueue[T]) Push(row T) (more bool, err error) {
 	if q.Size <= 1 {
 		return q.Emit(&row)
@@ -39,7 +39,7 @@ func (q *RowQueue[T]) Push(row T) (more bool, err error) {
 	return true, nil
 }
 
-// Drain emits what is left.
+// Drain emits the remaining rows.
 func (q *RowQueue[T]) Drain() (more bool, err error) {
 	for q.n > 0 {
 		if more, err := q.first(); err != nil || !more {
@@ -49,7 +49,7 @@ func (q *RowQueue[T]) Drain() (more bool, err error) {
 	return true, nil
 }
 
-// first emits the oldest row. Where nobody wants more, the others are dropped.
+// first emits the oldest row. If no more rows are wanted, it drops the others.
 func (q *RowQueue[T]) first() (more bool, err error) {
 	old := &q.rows[q.head]
 	q.head, q.n = (q.head+1)%q.Size, q.n-1

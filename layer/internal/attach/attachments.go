@@ -15,8 +15,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// OpenAttachment streams an attachment's stored bytes (still encoded, where Encoding says so) from offset off, n bytes
-// at most (n < 0: to the end). It reads about a megabyte at a time; the first Read may fail with NotFound where
+// OpenAttachment streams an attachment's stored bytes, which are encoded if Encoding is set, from offset off. It
+// streams at most n bytes, or up to the end if n < 0. It reads about a megabyte at a time. Read returns NotFound if
 // compaction has removed the data.
 func (d Database) OpenAttachment(ctx context.Context, docID string, a rev.Attachment, off, n int64) (io.ReadCloser,
 	error) {
@@ -29,14 +29,14 @@ func (d Database) OpenAttachment(ctx context.Context, docID string, a rev.Attach
 	return &attachmentReader{ctx: ctx, d: d.Database, docID: docID, id: a.ID, off: off, left: n}, nil
 }
 
-// attachmentReader reads chunks as they are asked for. Attachment data never changes, so that no snapshot is held.
+// attachmentReader reads chunks on demand. It needs no snapshot, because attachment data never changes.
 type attachmentReader struct {
 	ctx   context.Context
 	d     *db.Database
 	docID string
 	id    [16]byte
-	off   int64 // of what is not yet in buf
-	left  int64 // to be returned, buf included
+	off   int64 // offset of the data after buf
+	left  int64 // bytes to be returned, including buf
 	buf   []byte
 }
 
@@ -65,7 +65,7 @@ func (r *attachmentReader) Close() error {
 	return nil
 }
 
-// fill reads the chunks from off on.
+// fill reads the chunks from off.
 func (r *attachmentReader) fill() error {
 	first := r.off / keyspace.BodyChunk
 	want := min(uploadBatch, (r.off+r.left-1)/keyspace.BodyChunk-first+1)
@@ -93,14 +93,16 @@ func (r *attachmentReader) fill() error {
 	return nil
 }
 
+// DigestOf returns the digest of an attachment in CouchDB's form, given its MD5.
 func DigestOf(md5 []byte) string { return "md5-" + base64.StdEncoding.EncodeToString(md5) }
 
+// NewAttachmentID returns a random attachment id.
 func NewAttachmentID() (id [16]byte) {
 	rand.Read(id[:])
 	return id
 }
 
-// WholeAttachment reports whether all of an attachment can be read. It does not look at what is behind it.
+// WholeAttachment reports whether all of an attachment can be read. It does not read past the attachment.
 func WholeAttachment(r kv.Reader, keys db.Space, id string, a *rev.Attachment) bool {
 	if a.EncodedLength == 0 {
 		return true

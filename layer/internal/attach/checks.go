@@ -10,34 +10,37 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Bodies from before attachments were counted (refs.go) are not in the counters. When one of them is removed,
-// a document with few bodies is looked through at once. One with many is left to compaction, as a check:
+// Bodies written before attachments were counted (refs.go) are not included in the counters. When one of them is
+// removed, the other bodies of its document are read at once if they are few. Otherwise compaction is asked to check
+// the attachments:
 //
 //	(Compaction, CompactionCheck, DocID, AttachmentID) = (encoded length, length): a body that referred to it is gone
 //	(Compaction, compactionCursor, DocID)              = what follows DocID in the key of the last body that was
 //	                                                     counted
 //
-// Compaction goes through the document's bodies in transactions of bounded size and counts those that are not, each in
-// the transaction that marks it. At the end all bodies of the document are counted, which its key in AttachmentRefs
-// says; new ones always are. Then the counters decide, about the checks and from then on. A transaction that is
-// repeated, or a second one at the same time, meets bodies that are marked.
+// Compaction goes through the document's bodies in transactions of limited size, and counts the uncounted ones, each in
+// the transaction that marks it as counted. At the end all bodies of the document are counted; new bodies always are.
+// This is recorded in the document's key in AttachmentRefs. From then on the counters decide, also about the checks. A
+// transaction that is repeated or runs concurrently finds the bodies marked.
 
-// Elements after keyspace.Compaction.
+// Kinds of keys in keyspace.Compaction.
 const (
 	CompactionRequest = 0
 	CompactionCheck   = 1
 	compactionCursor  = 2
 )
 
-// lookBytes and LookRows bound how much of a document's bodies is looked through at once.
+// lookBytes and LookRows limit how much of a document's bodies is read at once.
 const lookBytes = 1_000_000
 
 var LookRows = 64 // tests change it
 
+// Compaction appends the prefix of one kind of keys in keyspace.Compaction.
 func Compaction(s db.Space, dst []byte, part int64) []byte {
 	return tuple.AppendInt(s.Sub(dst, keyspace.Compaction), part)
 }
 
+// AttachmentCheck appends the key that asks compaction to check an attachment.
 func AttachmentCheck(s db.Space, dst []byte, id string, attachment [16]byte) []byte {
 	return tuple.AppendUUID(tuple.AppendString(Compaction(s, dst, CompactionCheck), id), attachment)
 }
@@ -46,7 +49,7 @@ func countingCursor(s db.Space, dst []byte, id string) []byte {
 	return tuple.AppendString(Compaction(s, dst, compactionCursor), id)
 }
 
-// dropUncounted removes those attachments that no body refers to, counted or not, or leaves that to compaction.
+// dropUncounted removes those attachments that no body refers to, counted or not, or leaves the check to compaction.
 func dropUncounted(t *db.Txn, id string, list []rev.Attachment) error {
 	used := map[[16]byte]bool{}
 	_, done, err := EachHeader(t, id, nil, LookRows, lookBytes, t.Transaction, func(_ db.Rev, body *rev.StoredBody) {
@@ -71,9 +74,9 @@ func dropUncounted(t *db.Txn, id string, list []rev.Attachment) error {
 	return nil
 }
 
-// EachHeader calls f with the headers of a document's bodies behind a cursor, which is what follows the document's
-// prefix in a key. It ends after so many rows or bytes; last is the cursor to go on behind, done where there is
-// nothing.
+// EachHeader calls f with the headers of a document's bodies after a cursor, which is the part of a key after the
+// document's prefix. It stops after the given number of rows or bytes. last is the cursor to continue with; done
+// reports that there are no more bodies.
 func EachHeader(t *db.Txn, id string, after []byte, rows, size int, r kv.Reader,
 	f func(db.Rev, *rev.StoredBody)) (last []byte, done bool, err error) {
 	prefix := t.Keys.Doc(nil, keyspace.Documents, id)
@@ -93,14 +96,14 @@ func EachHeader(t *db.Txn, id string, after []byte, rows, size int, r kv.Reader,
 	return last, false, nil
 }
 
-// headersRead is how far nextHeaders came.
+// headersRead is how far nextHeaders has come.
 type headersRead struct {
 	last       []byte
 	rows, size int
 	done       bool
 }
 
-// nextHeaders reads up to the first body that has more than one chunk: the others of those are not looked at.
+// nextHeaders reads up to the first body with several chunks. It does not read the other chunks of that body.
 func nextHeaders(t *db.Txn, prefix []byte, in kv.KeyRange, most, size int, r kv.Reader,
 	f func(db.Rev, *rev.StoredBody)) (h headersRead, err error) {
 	it := r.GetRange(in, kv.RangeOptions{Limit: most, Mode: kv.ModeIterator})
@@ -133,8 +136,8 @@ func nextHeaders(t *db.Txn, prefix []byte, in kv.KeyRange, most, size int, r kv.
 
 var errNoFirst = errors.New("its first chunk is missing")
 
-// header parses the header of a body of which the first chunk was read. A list of attachments that is longer than a
-// chunk is read to its end.
+// header parses the header of a body whose first chunk has been read. If the list of attachments is longer than a
+// chunk, it reads the other chunks.
 func header(t *db.Txn, key, first []byte) (rev.StoredBody, int, error) {
 	return headerIn(t, t.Transaction, key, first)
 }
@@ -158,13 +161,15 @@ func headerIn(t *db.Txn, r kv.Reader, key, first []byte) (rev.StoredBody, int, e
 	return rev.ParseHeader(whole)
 }
 
-// afterBody is the first key behind those of a body, given by what follows the document's prefix.
+// afterBody returns the first key after those of a body, which is given by the part of its key after the document's
+// prefix.
 func afterBody(prefix, body []byte) []byte {
 	_, end := tuple.Range(append(prefix[:len(prefix):len(prefix)], body...))
 	return end
 }
 
-// CheckAttachments works on the first document that has checks: a step of counting its bodies, or of the checks.
+// CheckAttachments works on the first document with checks. It either counts some of its bodies or, when all are
+// counted, does the checks.
 func CheckAttachments(t *db.Txn, most int) (n int, more bool, err error) {
 	t.MakesRoom()
 	prefix := Compaction(t.Keys, nil, CompactionCheck)
@@ -221,8 +226,9 @@ func parseAttachmentCheck(key, value []byte) (docID string, a rev.Attachment, er
 	return docID, a, err
 }
 
-// countBodies counts some bodies of a document. It goes by a snapshot, so that writers do not hold it up: what they
-// write is counted. It conflicts with whoever changes a body that it counts, and with another one that counts.
+// countBodies counts some bodies of a document. It reads a snapshot, so that writers do not delay it; their new bodies
+// are counted when they are written. It conflicts with transactions that change a body that it counts, and with
+// concurrent calls.
 func countBodies(t *db.Txn, id string, most int) (n int, err error) {
 	key := t.Close(countingCursor(t.Keys, t.Open(), id))
 	after, err := t.Get(key).Wait()
@@ -251,7 +257,7 @@ func countBodies(t *db.Txn, id string, most int) (n int, err error) {
 	return max(n, 1), nil
 }
 
-// countBody counts a body's attachments and marks it.
+// countBody counts a body's references to attachments and marks it as counted.
 func countBody(t *db.Txn, id string, r db.Rev) error {
 	key := t.Close(t.Keys.Body(t.Open(), id, r, 0))
 	first, err := t.Get(key).Wait()

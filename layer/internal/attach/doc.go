@@ -1,3 +1,4 @@
-// Package attach stores the data of attachments: uploads in many transactions, references to the data, and its removal
-// with the last of them. What a document says of its attachments is in its body, which packages rev and write have.
+// Package attach stores the data of attachments: uploads that take many transactions, reference counts, and removal
+// with the last reference. The description of an attachment is part of the document's body, which packages rev and
+// write handle.
 package attach

@@ -7,32 +7,31 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// The data of an attachment is shared by the revisions of its document that carry it over. A counter says how many
-// stored bodies refer to it, so that removing a body costs the same however many others there are:
+// The data of an attachment is shared by the revisions of its document that refer to it. A counter says how many stored
+// bodies do, so that the cost of removing a body does not depend on the number of other bodies:
 //
-//	(AttachmentRefs, DocID, AttachmentID) = little-endian counter: bodies, and CountsAll where it counts all of them
+//	(AttachmentRefs, DocID, AttachmentID) = little-endian counter: bodies, plus CountsAll if it includes all of them
 //	(AttachmentRefs, DocID)               = empty: all bodies of the document are counted
 //
-// A body whose attachments are counted says so in its header (FlagCounted). Bodies of stores of format 3 and below do
-// not. The data goes with the last body if all are counted; otherwise somebody has to look at the bodies
-// (checks.go).
+// A body that is counted has FlagCounted in its header. Bodies of stores of format 3 and below do not. The data is
+// removed with the last body if all bodies are counted; otherwise the other bodies have to be checked (checks.go).
 //
-// Who writes a body adds to the counters without reading them, so that writers do not conflict with each other. This is
-// why data that a body refers to is never removed:
+// A transaction that writes a body adds to the counters without reading them, so that writers do not conflict with each
+// other. Data that a body refers to is never removed, because:
 //
-//   - A writer that carries an attachment over has read the body that it takes it from, its parent's, and conflicts
-//     with whoever removes that body. So at its commit the parent's reference is there, and the counter above zero.
-//   - Those that remove bodies of one document conflict with each other, by a read and a write conflict on the
-//     document's key. What one of them reads of a counter, at its read version, can at its commit only have grown. If
-//     it leaves something by what was read, it does.
-//   - One that leaves nothing, and so removes the data, conflicts with the counter too: then a writer between its read
-//     and its commit makes it fail.
-//   - A transaction of several edits of one document writes all their bodies before it looks what is left.
+//   - A writer that keeps an attachment has read the parent's body, which refers to it, and conflicts with any removal
+//     of that body. So at its commit the parent's reference exists, and the counter is above zero.
+//   - Transactions that remove bodies of one document conflict with each other, by a read and a write conflict on the
+//     document's key. Between the read version and the commit of one of them, a counter can only grow. If the value
+//     that it has read leaves references, there still are some.
+//   - A transaction that finds no references left, and so removes the data, also has a read conflict on the counter, so
+//     that it fails if a writer commits in between.
+//   - A transaction with several edits of one document writes all their bodies before it reads the counters.
 //
-// So only the removal of the last body can be kept from committing by writers, and those carry over what that body has
-// only if they have read it as their parent: a document that is written all the time can be compacted.
+// So writers can only delay the removal of the last body, and only writers that have read it as their parent keep its
+// attachments. A document that is written all the time can still be compacted.
 
-// TakeRefs divides the value of a counter.
+// TakeRefs splits the value of a counter.
 func TakeRefs(n int64) (bodies int64, all bool) {
 	if n >= rev.CountsAll/2 {
 		return n - rev.CountsAll, true
@@ -46,14 +45,14 @@ type AttachmentOf struct {
 	A     rev.Attachment
 }
 
-// DropAttachments removes those that no body of their document refers to any more. What the transaction adds to the
-// document's bodies it has added before.
+// DropAttachments removes the attachments that no body of their document refers to any more. The transaction must have
+// written its own bodies before.
 func DropAttachments(t *db.Txn, candidates []AttachmentOf) error {
 	for len(candidates) > 0 {
 		id := candidates[0].DocID
 		var own []rev.Attachment
 		rest := candidates[:0]
-		seen := map[[16]byte]bool{} // several removed bodies may share one
+		seen := map[[16]byte]bool{} // several removed bodies may share an attachment
 		for _, c := range candidates {
 			switch {
 			case c.DocID != id:
@@ -72,7 +71,7 @@ func DropAttachments(t *db.Txn, candidates []AttachmentOf) error {
 }
 
 func dropAttachmentsOf(t *db.Txn, id string, list []rev.Attachment) error {
-	// See the argument above for why the counters are read without conflicts.
+	// The comment above explains why the counters are read without conflicts.
 	document := t.Close(t.Keys.Doc(t.Open(), keyspace.AttachmentRefs, id))
 	alone := db.SingleKey(document)
 	t.AddReadConflict(alone)
@@ -96,7 +95,8 @@ func dropAttachmentsOf(t *db.Txn, id string, list []rev.Attachment) error {
 		}
 		n, all := TakeRefs(db.CounterValue(value) +
 			db.Gather[rev.AttachmentRefs](t).Of[rev.AttachmentKey{DocID: id, Id: list[i].ID}].N)
-		if n != 0 { // less than none is a wrong counter: the data stays, and verify tells
+		// A negative count is an error: the data is kept, and divan verify reports the error.
+		if n != 0 {
 			continue
 		}
 		t.AddReadConflict(db.SingleKey(keys[i]))
@@ -124,7 +124,7 @@ func freeAttachment(t *db.Txn, id string, a *rev.Attachment) {
 	t.Freed += a.EncodedLength
 }
 
-// DropBody clears a body, of which the first chunk was read, and returns the attachments it referred to.
+// DropBody clears a body whose first chunk has been read, and returns the attachments that it referred to.
 func DropBody(t *db.Txn, id string, r db.Rev, first []byte) ([]AttachmentOf, error) {
 	t.Spent += len(first)
 	key := t.Close(db.AppendRev(t.Keys.Doc(t.Open(), keyspace.Documents, id), r))

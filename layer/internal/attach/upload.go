@@ -19,14 +19,15 @@ import (
 const (
 	// uploadBatch is how many chunks one transaction stores: just below 1 MB.
 	uploadBatch = 10
-	// InlineLimit is how much attachment data one edit may carry in the transaction of its document; more is uploaded
+	// InlineLimit is how much attachment data an edit may carry in the transaction of its document. More is uploaded
 	// before.
 	InlineLimit = 500_000
 )
 
-// Upload streams attachment data into the store in transactions of bounded size, with flat memory. length < 0 is
-// unknown; otherwise a shorter or longer stream is Invalid. TooLarge past Options.MaxAttachment. The upload is kept as
-// long as ctx lives; what no Edit has taken up then is swept within two hours.
+// Upload streams attachment data into the store, in transactions of limited size and with constant memory. If length is
+// negative, it is unknown; otherwise a shorter or longer stream is Invalid. Upload returns TooLarge above
+// Options.MaxAttachment. The upload is kept while ctx lives. If no Edit has used it by then, it is swept within two
+// hours.
 func (d Database) Upload(ctx context.Context, docID string, r io.Reader, length int64, encoding string) (*rev.Upload,
 	error) {
 	switch encoding {
@@ -76,8 +77,8 @@ func (d Database) Upload(ctx context.Context, docID string, r io.Reader, length 
 	return u, nil
 }
 
-// fillPart fills buf, or reports that the stream has ended. It is not io.ReadFull, which returns ErrUnexpectedEOF both
-// at the end of the stream and for a connection that broke off.
+// fillPart fills buf, or reports the end of the stream. It does not use io.ReadFull, which returns ErrUnexpectedEOF
+// both at the end of the stream and for a broken connection.
 func fillPart(r io.Reader, buf []byte) (n int, last bool, err error) {
 	for n < len(buf) && err == nil {
 		var more int
@@ -109,7 +110,8 @@ func checkLength(u *rev.Upload, length, limit int64, last bool) error {
 	return nil
 }
 
-// storePart writes chunks from a number on, and with the first of them the upload's entry. It may be repeated.
+// storePart writes chunks, beginning with number chunk, and with the first chunk the upload's entry. It may be
+// repeated.
 func storePart(ctx context.Context, d *db.Database, u *rev.Upload, chunk int, data []byte) error {
 	_, err := db.Read(ctx, d, func(t *db.Txn) (struct{}, error) {
 		entry := t.Close(Upload(t.Keys, t.Open(), u))
@@ -117,9 +119,9 @@ func storePart(ctx context.Context, d *db.Database, u *rev.Upload, chunk int, da
 			t.Set(entry, StateOf(d.Store).uploadEntry(u.Hour))
 		} else if there, err := t.Get(entry).Wait(); err != nil {
 			return struct{}{}, err
-		} else if there == nil { // it was removed, and nobody would find the rest
+		} else if there == nil { // it was removed, and the remaining data would never be found
 			return struct{}{}, fault.Errf(fault.Unavailable, "",
-				"The upload was removed when the store was started again. Send it once more.")
+				"The upload was removed when the store was restarted. Send it again.")
 		}
 		WriteChunks(t, u.DocID, u.ID, chunk, data)
 		return struct{}{}, nil
@@ -127,6 +129,7 @@ func storePart(ctx context.Context, d *db.Database, u *rev.Upload, chunk int, da
 	return err
 }
 
+// WriteChunks stores data in chunks, beginning with number chunk.
 func WriteChunks(t *db.Txn, docID string, id [16]byte, chunk int, data []byte) {
 	for len(data) > 0 {
 		n := min(len(data), keyspace.BodyChunk)
@@ -137,10 +140,10 @@ func WriteChunks(t *db.Txn, docID string, id [16]byte, chunk int, data []byte) {
 	}
 }
 
-// abandonTime is how long it may take to remove the uploads of a request, whose client may have gone.
+// abandonTime limits the time for removing the uploads of a request, whose client may have gone.
 const abandonTime = 5 * time.Second
 
-// abandon removes an upload that failed; what cannot be removed now is swept later.
+// abandon removes a failed upload. If that fails, the upload is swept later.
 func abandon(ctx context.Context, d *db.Database, u *rev.Upload) error {
 	StateOf(d.Store).uploads.end(u)
 	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
@@ -152,11 +155,11 @@ func abandon(ctx context.Context, d *db.Database, u *rev.Upload) error {
 	if err != nil && ctx.Err() == nil && fault.KindOf(err) != fault.Full {
 		return err
 	}
-	return nil // or the caller knows why
+	return nil // or the caller knows the reason
 }
 
-// Discard removes the uploads of edits that were not written. An upload that a document has taken up nevertheless
-// stays. What cannot be removed within abandonTime is swept later.
+// Discard removes the uploads of edits that were not written, unless a document has used them. Those that cannot be
+// removed within abandonTime are swept later.
 func (d Database) Discard(ctx context.Context, edits ...*rev.Edit) {
 	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer cancel()
@@ -168,7 +171,8 @@ func (d Database) Discard(ctx context.Context, edits ...*rev.Edit) {
 			}
 			err := discard(removing, d.Database, u)
 			if err != nil && fault.KindOf(err) != fault.NotFound {
-				StateOf(d.Store).Log.Warn("an upload that failed is removed later", "database", d.Name(), "error", err)
+				StateOf(d.Store).Log.Warn("removing an upload failed; it will be swept later", "database", d.Name(),
+					"error", err)
 			}
 			if removing.Err() != nil {
 				return
@@ -228,10 +232,10 @@ func UploadLarge(ctx context.Context, d *db.Database, e *rev.Edit) error {
 type contentCounter struct {
 	n    int64
 	pipe *io.PipeWriter
-	done chan error // capacity 1; one value when the decoder has ended
+	done chan error // capacity 1; receives one value when the decoder has ended
 }
 
-// newContentCounter starts a decoder where the encoding needs one. It stops where the content is absurdly larger than
+// newContentCounter starts a decoder if the encoding needs one. The decoder stops if the content is far larger than
 // limit.
 func newContentCounter(encoding string, limit int64) *contentCounter {
 	c := &contentCounter{}
@@ -274,7 +278,7 @@ func (c *contentCounter) write(part []byte) error {
 	}
 	_, err := c.pipe.Write(part)
 	if err == io.ErrClosedPipe {
-		return nil // the decoder has reached its end; what follows is not content
+		return nil // the decoder has reached its end; the rest is not content
 	}
 	return err
 }
@@ -299,7 +303,7 @@ func (c *contentCounter) close() {
 	}
 }
 
-// ContentLength is the decoded length of data held in memory.
+// ContentLength returns the decoded length of data.
 func ContentLength(data []byte, encoding string) (int64, error) {
 	c := newContentCounter(encoding, int64(len(data))*1100+1024)
 	defer c.close()

@@ -15,27 +15,27 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// An upload has an entry in the store until a document has taken it up, so that what a dead node left behind is found:
+// An upload has an entry in the store until a document uses it, so that uploads of dead nodes can be found:
 //
 //	(Uploads, hour, DocID, AttachmentID) = life, renewed
 //
-// hour is when it began, by the store's clock; life is the Store that began it. As long as its request lives, that
-// Store sets renewed to the present hour again and again, so an upload may take any time. An entry that was not renewed
-// for an hour belongs to nobody, and any node removes it.
+// hour is when the upload began, by the store's clock; life identifies the Store that began it. While the request is
+// running, that Store regularly sets renewed to the current hour, so that an upload may take any time. Any node removes
+// an entry that has not been renewed for an hour.
 
 const (
-	// uploadHours is how many full hours an entry stays that is not renewed.
+	// uploadHours is how many full hours an entry is kept without renewal.
 	uploadHours = 1
-	// RenewEvery is how often a Store looks whether another hour has come.
+	// RenewEvery is how often a Store checks whether a new hour has begun.
 	RenewEvery = time.Minute
 )
 
-// uploadEntry is the value of an entry that this Store renewed in an hour.
+// uploadEntry returns the value of an entry that this Store renews in the given hour.
 func (a *State) uploadEntry(renewed int64) []byte {
 	return tuple.AppendInt(append([]byte(nil), a.Life[:]...), renewed)
 }
 
-// ParseUpload reads the key of an entry behind the prefix of its subspace.
+// ParseUpload decodes the key of an entry, without the prefix of its subspace.
 func ParseUpload(key []byte) (*rev.Upload, error) {
 	u := &rev.Upload{}
 	var err error
@@ -52,8 +52,8 @@ func ParseUpload(key []byte) (*rev.Upload, error) {
 	return u, nil
 }
 
-// renewedAt is the hour in which the entry of an upload was set. Entries of older releases have none: they are as old
-// as the upload.
+// renewedAt returns the hour in which an upload's entry was set. Entries of older releases contain none: they were set
+// when the upload began.
 func renewedAt(u *rev.Upload, value []byte) (int64, error) {
 	if len(value) <= len(u.ID) {
 		return u.Hour, nil
@@ -65,19 +65,20 @@ func renewedAt(u *rev.Upload, value []byte) (int64, error) {
 	return hour, nil
 }
 
-// State is what this part remembers of a Store.
+// State is what package attach keeps with a Store.
 type State struct {
-	Max     int64    // bytes of an attachment
-	Life    [16]byte // of this Store, in the entries of its uploads
+	Max     int64    // maximum size of an attachment in bytes
+	Life    [16]byte // identifies this Store in the entries of its uploads
 	uploads liveUploads
 	Log     *slog.Logger
 }
 
 var Slot = db.NewSlot[State]()
 
+// StateOf returns the package's state in a Store.
 func StateOf(s *db.Store) *State { return Slot.Of(s) }
 
-// liveUploads are the uploads of this Store whose requests live. Safe for concurrent use.
+// liveUploads are the uploads of this Store's running requests. Safe for concurrent use.
 type liveUploads struct {
 	mu sync.Mutex
 	of map[*rev.Upload]*liveUpload
@@ -85,10 +86,10 @@ type liveUploads struct {
 
 type liveUpload struct {
 	db      *db.Database
-	renewed int64 // the hour in its entry, at least
+	renewed int64 // a lower bound for the hour in its entry
 }
 
-// begin adds an upload, until ctx ends.
+// begin adds an upload until ctx is done.
 func (l *liveUploads) begin(ctx context.Context, d *db.Database, u *rev.Upload) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,14 +100,14 @@ func (l *liveUploads) begin(ctx context.Context, d *db.Database, u *rev.Upload) 
 	context.AfterFunc(ctx, func() { l.end(u) })
 }
 
-// end removes an upload. It may be called again.
+// end removes an upload. It may be called more than once.
 func (l *liveUploads) end(u *rev.Upload) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.of, u)
 }
 
-// due are the uploads that were renewed in no hour as late as this one.
+// due returns the uploads that were last renewed before the given hour.
 func (l *liveUploads) due(hour int64) map[*rev.Upload]*db.Database {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,17 +128,17 @@ func (l *liveUploads) renewed(u *rev.Upload, hour int64) {
 	}
 }
 
-// RenewUploads renews the entries of this Store's uploads that are due in an hour.
+// RenewUploads renews the entries of this Store's uploads that are due in the given hour.
 func (a *State) RenewUploads(ctx context.Context, hour int64) error {
 	var failed error
 	for u, d := range a.uploads.due(hour) {
 		there, err := renewUpload(ctx, d, u, hour)
 		switch {
 		case err != nil && fault.KindOf(err) != fault.NotFound:
-			failed = err // the next may be in a database that can be written
+			failed = err // the next one may be in a database that can be written
 		case there:
 			a.uploads.renewed(u, hour)
-		default: // taken up or removed
+		default: // used or removed
 			a.uploads.end(u)
 		}
 	}
@@ -156,7 +157,7 @@ func renewUpload(ctx context.Context, d *db.Database, u *rev.Upload, hour int64)
 	})
 }
 
-// SweepUploads removes the uploads that nobody has renewed.
+// SweepUploads removes uploads that have not been renewed.
 func SweepUploads(ctx context.Context, d *db.Database, now db.Hours) error {
 	return removeUploads(ctx, d, func(u *rev.Upload, value []byte) (bool, error) {
 		renewed, err := renewedAt(u, value)
@@ -164,17 +165,18 @@ func SweepUploads(ctx context.Context, d *db.Database, now db.Hours) error {
 	})
 }
 
-// RemoveLeftUploads removes the uploads that this Store has not begun.
+// RemoveLeftUploads removes the uploads that another Store has begun.
 func (a *State) RemoveLeftUploads(ctx context.Context, d *db.Database) error {
 	return removeUploads(ctx, d, func(_ *rev.Upload, value []byte) (bool, error) {
 		return !bytes.HasPrefix(value, a.Life[:]), nil
 	})
 }
 
-// removeUploads removes those uploads, with their data, whose entries are dead.
+// removeUploads removes the uploads with dead entries, and their data.
 func removeUploads(ctx context.Context, d *db.Database, dead func(u *rev.Upload, value []byte) (bool, error)) error {
 	p := db.NewPortions(100)
-	var after, last []byte // entries behind the prefix: the last that was done, and that of the present attempt
+	// Entries without the prefix: the last one done, and the last one in the current attempt.
+	var after, last []byte
 	for more := true; more; after = last {
 		_, err := db.ReadPart(ctx, d, p, 0, func(t *db.Txn, most int) (n int, err error) {
 			prefix := t.Keys.Sub(nil, keyspace.Uploads)
@@ -201,8 +203,8 @@ func removeUploads(ctx context.Context, d *db.Database, dead func(u *rev.Upload,
 	return nil
 }
 
-// removeUpload removes an upload if its entry is dead, and is still what was read in a snapshot: only then does it
-// conflict with others, who may take it up or renew it.
+// removeUpload removes an upload if its entry is dead and has not changed since it was read from a snapshot. Only in
+// that case it conflicts with transactions that use or renew the upload.
 func removeUpload(t *db.Txn, entry []byte, row kv.KeyValue,
 	dead func(u *rev.Upload, value []byte) (bool, error)) error {
 	u, err := ParseUpload(entry)

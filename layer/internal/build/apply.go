@@ -12,22 +12,22 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// indexedDoc is one document's part of an index: what it emitted into each view (nothing, when it is deleted).
+// indexedDoc is one document's part of an index: the rows that it emitted into each view, none if it is deleted.
 type indexedDoc struct {
 	Id    string
-	seq   db.Seq           // of its entry in the feed, or of a purge
+	seq   db.Seq           // of its feed entry, or of its purge
 	Views []index.Emission // by view id
 
 	purged bool
-	// added says that the index has nothing of the document: what it has is not read.
+	// added reports that the index has no rows of the document, so that none are read.
 	added bool
-	// fresh says that the entry is written in the same transaction: of seq only the incarnation is known, and entry,
-	// the user bytes.
+	// fresh reports that the feed entry is written by the same transaction. Then only seq's incarnation is known, and
+	// entry is the user version of its versionstamp.
 	fresh bool
 	entry uint16
 }
 
-// setError lists the document as skipped.
+// setError records an error of the document's map function.
 func (doc *indexedDoc) setError(tx kv.Transaction, key []byte, text string) {
 	value := tuple.AppendString(nil, text)
 	if !doc.fresh {
@@ -39,30 +39,32 @@ func (doc *indexedDoc) setError(tx kv.Transaction, key []byte, text string) {
 	tx.SetVersionstampedValue(key, tuple.AppendVersionstamp(value, tuple.IncompleteVersionstamp(doc.entry)), offset)
 }
 
-// cost is roughly what writing the document's rows adds to a transaction, in bytes.
+// cost estimates how many bytes writing the document's rows adds to a transaction.
 func (doc *indexedDoc) cost(k *index.Keys) int {
-	n, prefix := 0, len(k.All)+16 // about, where the index has a number
+	n, prefix := 0, len(k.All)+16 // approximate: the prefix is shorter if the index has a number
 	for i := range doc.Views {
 		n += 2*prefix + 3*len(doc.Id) + 64
 		for _, r := range doc.Views[i].Rows {
-			n += 2*(prefix+len(r.Position)) + 2*len(r.Key) + len(r.Value) + 32 // with its mark
+			n += 2*(prefix+len(r.Position)) + 2*len(r.Key) + len(r.Value) + 32 // with its aggregation mark
 		}
 	}
 	return n
 }
 
-// ApplyRows replaces what the documents had in the index by what they emitted. The entries that tell what they had are
-// read with conflict: of two writers of one document's rows, one is repeated.
+// ApplyRows replaces the rows that the documents had in the index by those that they emitted. It reads the index
+// entries of the documents with read conflicts, so that of two concurrent writers of one document's rows, one is
+// retried.
 func ApplyRows(tx kv.Transaction, k *index.Keys, docs []indexedDoc) error {
 	return replaceRows(tx, k, docs, false)
 }
 
-// replaceRows is ApplyRows; keeps says that what was there before the build is kept for readers (index/before.go).
+// replaceRows is ApplyRows. With keeps, the rows from before the build are kept for readers (index/before.go).
 func replaceRows(tx kv.Transaction, k *index.Keys, docs []indexedDoc, keeps bool) error {
 	return writeRows(tx, k, docs, rowsWriter{keeps: keeps})
 }
 
-// applyWritten is ApplyRows in the transaction that writes the documents: what it counts, it counts by changes shard.
+// applyWritten is ApplyRows for the transaction that writes the documents. It counts rows by changes shard, so that
+// writers of different shards do not conflict.
 func applyWritten(t *db.Txn, k *index.Keys, docs []indexedDoc) error {
 	return writeRows(t, k, docs, rowsWriter{shard: t.Cfg.Shard})
 }
@@ -87,7 +89,8 @@ func writeRows(tx kv.Transaction, k *index.Keys, docs []indexedDoc, w rowsWriter
 	if err != nil {
 		return err
 	}
-	if partials.Outdated { // nodes that can read them would not learn what is written here
+	// Nodes that can read these partials would not learn what is written here.
+	if partials.Outdated {
 		aggregate.DropAggregates(tx, k)
 	}
 	w.tx, w.k, w.partials = tx, k, partials
@@ -108,7 +111,8 @@ func writeRows(tx kv.Transaction, k *index.Keys, docs []indexedDoc, w rowsWriter
 	}
 	for i := range had {
 		d := &had[i]
-		if d.Removed, d.Added = d.Change(docs[i/views].Views[i%views].Rows); w.keeps { // all reads are issued first
+		// All reads are issued first.
+		if d.Removed, d.Added = d.Change(docs[i/views].Views[i%views].Rows); w.keeps {
 			d.Changes = index.ChangedRows(tx, k, i%views, d.Removed, d.Added)
 		}
 	}
@@ -127,20 +131,20 @@ type rowsWriter struct {
 	k        *index.Keys
 	partials aggregate.Aggregates
 	keeps    bool
-	shard    func(docID string) db.ShardID // nil: counts are of the index as a whole
+	shard    func(docID string) db.ShardID // nil if rows are counted for the index as a whole
 	sums     []viewDelta
-	key      []byte // to be written; used again, as the value is
+	key      []byte // buffers for keys and values, reused
 	value    []byte
 }
 
-// viewDelta is how a view's counters change, in one shard where they are counted by shard.
+// viewDelta is the change of a view's counters, in one shard if they are counted by shard.
 type viewDelta struct {
 	view               int
 	shard              db.ShardID
 	rows, size, errors int64
 }
 
-// sum is where changes of a document's part of a view are counted.
+// sum returns the delta that counts changes of a document's rows in a view.
 func (w *rowsWriter) sum(docID string, view int) *viewDelta {
 	var shard db.ShardID
 	if w.shard != nil {
@@ -155,8 +159,8 @@ func (w *rowsWriter) sum(docID string, view int) *viewDelta {
 	return &w.sums[len(w.sums)-1]
 }
 
-// replace puts what a document emitted into a view in the place of what it had there. What is the same stays unwritten;
-// that no other transaction changes it meanwhile is seen by the entry, which is read with conflict.
+// replace replaces the rows that a document had in a view by those that it emitted. Unchanged rows are not rewritten.
+// The document's index entry, which is read with a read conflict, guards them against concurrent changes.
 func (w *rowsWriter) replace(doc *indexedDoc, view int, had *index.DocRows) error {
 	tx, k, s, e := w.tx, w.k, w.sum(doc.Id, view), &doc.Views[view]
 	removed, added := had.Removed, had.Added
@@ -203,7 +207,7 @@ func (w *rowsWriter) replace(doc *indexedDoc, view int, had *index.DocRows) erro
 	return nil
 }
 
-// onlyChanged are the rows at positions that change.
+// onlyChanged returns the rows at changed positions.
 func onlyChanged(rows []index.Emitted, changed map[string]bool) []index.Emitted {
 	kept := make([]index.Emitted, 0, len(rows))
 	for _, r := range rows {
@@ -214,7 +218,7 @@ func onlyChanged(rows []index.Emitted, changed map[string]bool) []index.Emitted 
 	return kept
 }
 
-// count adds what the views have become more or less.
+// count adds the collected deltas to the views' counters.
 func (w *rowsWriter) count() {
 	for i := range w.sums {
 		s := &w.sums[i]
@@ -235,7 +239,7 @@ func (w *rowsWriter) count() {
 	}
 }
 
-// CutAt is how many documents from the front cost at most limit bytes, at least one.
+// CutAt returns how many documents from the front cost at most limit bytes together, at least one.
 func CutAt(k *index.Keys, docs []indexedDoc, limit int) int {
 	sum := 0
 	for i := range docs {

@@ -10,66 +10,66 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Build is one run of an index from where it stands to a goal, on behalf of a job (P8, V3). The indexer drives it:
-// StartBuild, then Step for each shard until it is done, then Finish; Close in any case. Every transaction checks the
-// fencing token, so that of two builds of one index the older one stops with a Conflict.
+// Build is one run that brings an index from its current sequence to a goal, on behalf of a job (P8, V3). The indexer
+// calls StartBuild, then Step for each shard until it is done, then Finish, and always Close. Every transaction checks
+// the fencing token: if two builds of one index are running, the older one stops with a Conflict.
 //
-//	state     what happens                                        next
-//	starting  finds where the index stands and where to go        cutting, creating, purging, stepping
-//	cutting   the feed was cut: starts again, up to the cut       creating, purging, stepping
-//	creating  an interactive index was cleared: starts again      purging, stepping
-//	purging   takes out what was purged up to the goal            stepping
-//	stepping  steps write rows, of several shards at a time       finished
-//	finished  the index is as of the goal                         closed
-//	closed    nothing is held; every state may come to this
+//	state     what happens                                         next
+//	starting  finds the index's sequence and sets the goal         cutting, creating, purging, stepping
+//	cutting   the feed has been cut: starts again, up to the cut   creating, purging, stepping
+//	creating  an interactive index has been cleared: starts again  purging, stepping
+//	purging   removes the rows of documents purged up to the goal  stepping
+//	stepping  steps write rows, several shards at a time           finished
+//	finished  the index is as of the goal                          closed
+//	closed    everything is released; reached from every state
 //
-// Why each change happens is said in state.go, where they all are. Beside its state a build has two settings that its
-// start finds: how it reads (reading) and how it writes (writing).
+// state.go lists all transitions with their reasons. Besides its state, a build has two settings that are chosen at its
+// start: how it reads (reading) and how it writes (writing).
 //
-// All steps read the feed as of the goal, and the index ends as of exactly that: from a snapshot where the engine can
-// hold one, and elsewhere with the help of a cut (feed/cuts.go).
+// All steps read the feed as of the goal, so that the index ends as of exactly that sequence. They read a snapshot if
+// the engine can hold one, and a cut of the feed otherwise (feed/cuts.go).
 type Build struct {
-	Index *index.Index
+	Index *index.Index // nil until the start has found it
 	// Token is the fencing token of the job's lease.
 	Token  int64
 	From   db.Seq
 	Goal   db.Seq
 	Shards []db.ShardID
-	// Changes is roughly how many entries the build processes, for showing progress; 0 where that is not known without
-	// counting them, which is when the index was built before.
+	// Changes is the approximate number of entries that the build processes, for showing progress. It is 0 if the index
+	// was built before: then the number is not known without counting the entries.
 	Changes int64
-	// Shared: other nodes may do a shard's steps, after JoinBuild (shared.go).
+	// Shared reports whether other nodes may do the steps of shards, after JoinBuild (shared.go).
 	Shared bool
-	// Resumed says that it goes on with what an earlier run of the same build has done.
+	// Resumed reports whether the build continues an earlier run of the same build.
 	Resumed bool
 
 	machine
 	reads  reading
-	writes atomic.Int32 // a writing
-	joined bool         // by JoinBuild: the build is another's, this is a worker of one shard
+	writes atomic.Int32 // holds a writing
+	joined bool         // made by JoinBuild: another worker's build, of which this one does one shard
 
 	space      db.Space
 	keys       index.Keys
-	number     int64       // of the database
-	cutAt      db.Seq      // of fromCut
-	snapshot   kv.Snapshot // of fromSnapshot; Finish gives it away
-	cfg        *db.Config  // of the snapshot
+	number     int64       // the database's
+	cutAt      db.Seq      // used by fromCut
+	snapshot   kv.Snapshot // used by fromSnapshot; Finish hands it over
+	cfg        *db.Config  // as of the snapshot
 	publishing index.Publishing
-	// Progress is not changed as a map, so that steps of different shards may run at once.
+	// The map itself does not change, only the positions in it, so that steps of different shards may run concurrently.
 	Progress  map[db.ShardID]*index.BuildPosition
-	purged    db.Seq       // purges up to here are in the index
-	documents atomic.Int64 // that steps have processed
+	purged    db.Seq       // the index reflects purges up to here
+	documents atomic.Int64 // processed by steps
 }
 
-// stepBytes bounds the rows of one transaction: FoundationDB is at its best below 1 MB.
+// stepBytes limits the size of the rows written in one transaction. FoundationDB recommends less than 1 MB.
 const stepBytes = 1_000_000
 
 func (b *Build) writing() writing { return writing(b.writes.Load()) }
 
-// beginning is where a scan begins.
+// beginning returns the position at which a scan begins.
 func (b *Build) beginning() index.BuildPosition { return index.BuildPosition{Seq: b.Goal, Scans: true} }
 
-// status is the value of ViewStatus.
+// status encodes the value of ViewStatus.
 func (b *Build) status() []byte {
 	value := b.Goal.AppendTuple(tuple.AppendInt(nil, b.Token))
 	for _, flag := range []bool{b.writing() == adding, b.writing() == keeping} {
@@ -82,8 +82,8 @@ func (b *Build) status() []byte {
 	return value
 }
 
-// take has the build write as one does whose status says so.
-func (b *Build) take(first, keeps bool) {
+// setWriting sets how steps write, given the flags of the build's status.
+func (b *Build) setWriting(first, keeps bool) {
 	how := replacing
 	switch {
 	case keeps:
@@ -94,7 +94,8 @@ func (b *Build) take(first, keeps bool) {
 	b.writes.Store(int32(how))
 }
 
-// shardProgress is where the shard's steps go on: behind what was done of the build before.
+// shardProgress returns the position after the last change that has been processed in the shard, also by earlier runs
+// of the build.
 func (b *Build) shardProgress(tx kv.Transaction, shard db.ShardID) (index.BuildPosition, error) {
 	value, err := tx.Get(b.keys.ProgressKey(shard)).Wait()
 	if value == nil || err != nil {
@@ -103,7 +104,7 @@ func (b *Build) shardProgress(tx kv.Transaction, shard db.ShardID) (index.BuildP
 	return index.ParsePosition(value)
 }
 
-// checkToken is a Conflict where another build of the index is under way.
+// checkToken returns a Conflict if another build of the index is running.
 func (b *Build) checkToken(status kv.Future[[]byte]) error {
 	now, err := index.ParseStatus(status)
 	if err != nil {
@@ -115,11 +116,11 @@ func (b *Build) checkToken(status kv.Future[[]byte]) error {
 	return nil
 }
 
-// Close releases the snapshot. Idempotent.
+// Close releases what the build holds. It may be called more than once.
 func (b *Build) Close() {
-	_ = b.enter(closed) // it may be already
+	_ = b.enter(closed) // fails if already closed
 	index.Unpin(&b.snapshot)
-	if b.joined {
+	if b.joined || b.Index == nil {
 		return
 	}
 	of := index.Publication{Database: b.number, Signature: b.Index.Design().Signature}

@@ -9,24 +9,24 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// CatchUp applies a small lag in one transaction, without tasks (V9): false where more than n documents are behind or a
-// build is under way.
+// CatchUp applies a small number of changes in one transaction, without a job (V9). It returns false if more than n
+// documents are behind or if a build is running.
 func (ix Index) CatchUp(ctx context.Context, n int) (bool, error) {
 	c := catchUp{ix: ix.Index, n: n}
 	defer index.Unpin(&c.docs)
 	done, _, err := db.Transact(ctx, ix.Db, c.run)
 	c.publishing.Settle(done && err == nil, false)
 	if db.TooMuch(err) {
-		return false, nil // what the documents had in the index before is more than one transaction takes out
+		return false, nil // the old rows of the documents are too many to remove in one transaction
 	}
 	return done, err
 }
 
-// catchUp is one call of CatchUp and what its last attempt found.
+// catchUp is one call of CatchUp, with the results of its last attempt.
 type catchUp struct {
 	ix   *index.Index
 	n    int
-	docs kv.Snapshot // what is applied comes from here, where the engine holds snapshots
+	docs kv.Snapshot // the snapshot that changes are read from, if the engine holds snapshots
 
 	publishing index.Publishing
 }
@@ -49,7 +49,8 @@ func (c *catchUp) run(t *db.Txn) (bool, error) {
 	if t.Cfg.Maintains(c.ix.Design().Signature) {
 		return c.runInteractive(t, &keys, at, building != nil)
 	}
-	if _, cut := t.Cfg.CutOf(keys.Signature); cut || building != nil { // a build is under way or about to begin
+	// A build is running or about to begin.
+	if _, cut := t.Cfg.CutOf(keys.Signature); cut || building != nil {
 		return false, nil
 	}
 	if err := c.ix.Pin(t.Ctx, &c.docs); err != nil {
@@ -86,7 +87,7 @@ func (c *catchUp) run(t *db.Txn) (bool, error) {
 
 // runInteractive makes an interactive index ready. Writers have kept it up to date since its creation.
 func (c *catchUp) runInteractive(t *db.Txn, keys *index.Keys, at index.IndexSeq, building bool) (bool, error) {
-	c.publishing.Settle(false, false) // of an attempt that did not know yet that writers keep the index
+	c.publishing.Settle(false, false) // left by an attempt that did not know yet that the index is interactive
 	creation, err := index.ParseCreation(t.Get(keys.InfoKey(keyspace.ViewCreation)))
 	if err != nil || at.Ready(creation) {
 		return err == nil, err
@@ -110,7 +111,7 @@ func (c *catchUp) runInteractive(t *db.Txn, keys *index.Keys, at index.IndexSeq,
 	return true, nil
 }
 
-// sinceOf is where a pass over the feed from seq on begins in each shard.
+// sinceOf returns, for each shard, the sequence after which to read the feed.
 func sinceOf(cfg *db.Config, seq db.Seq) map[db.ShardID]db.Seq {
 	since := make(map[db.ShardID]db.Seq)
 	for _, shard := range db.ShardsSince(cfg, seq) {
@@ -119,7 +120,7 @@ func sinceOf(cfg *db.Config, seq db.Seq) map[db.ShardID]db.Seq {
 	return since
 }
 
-// publish keeps the documents that the rows are made from.
+// publish hands over the snapshot that the rows were made from, so that readers find the same documents.
 func (c *catchUp) publish(t *db.Txn, seq db.Seq) {
 	if c.docs != nil {
 		c.publishing.Offer(t, c.ix, seq, c.docs, nil)

@@ -20,13 +20,13 @@ import (
 
 // Batch is a part of a shard's changes, mapped and ready to be written.
 type Batch struct {
-	Docs []indexedDoc        // in the order of their sequences, or of a scan
-	UpTo index.BuildPosition // every change up to here is in docs
-	Done bool                // there was nothing behind upTo
-	cost int                 // of docs together, in a pipeline
+	Docs []indexedDoc        // in the order of their sequences, or of ids in a scan
+	UpTo index.BuildPosition // docs contains every change up to here
+	Done bool                // there are no changes after UpTo
+	cost int                 // total cost of docs; set in a pipeline
 }
 
-// add counts a batch that follows those before.
+// add adds a batch to the result.
 func (r *StepResult) add(b *Batch) {
 	r.Documents, r.Seq, r.Done = r.Documents+len(b.Docs), b.UpTo.Reached(), b.Done
 	for i := range b.Docs {
@@ -36,11 +36,11 @@ func (r *StepResult) add(b *Batch) {
 	}
 }
 
-// loadBytes bounds the JSON of the documents of one batch.
+// loadBytes limits the JSON size of the documents of one batch.
 const loadBytes = 8 << 20
 
-// gather reads a shard's changes in (from, goal], at most n, with their documents: sources are what there is to map.
-// goal zero is the end. at is the cut as of which the feed is read, zero for as it is.
+// gather reads at most n of a shard's changes in (from, goal], with their documents, which are the sources to map. A
+// zero goal means the end of the feed. at is the cut at which the feed is read, or zero to read the current feed.
 func gather(ix *index.Index,
 	r kv.Reader, keys db.Space, cfg *db.Config, shard db.ShardID, from index.BuildPosition, goal, at db.Seq, n int,
 ) (*Batch, []source, error) {
@@ -50,7 +50,7 @@ func gather(ix *index.Index,
 	case from.Picks && !at.IsZero():
 		return gatherMoved(ix, r, keys, shard, from, goal, at, n)
 	}
-	// In a snapshot what had moved comes again, behind the cut of the build before.
+	// In a snapshot, entries that had moved appear again, after the earlier build's cut.
 	from.Picks, from.Picked = false, db.Seq{}
 	entries, more, err := feed.ReadEntriesAt(r, keys, shard, at, from.Seq, goal, n)
 	if err != nil {
@@ -69,7 +69,7 @@ func gather(ix *index.Index,
 	return b, sources, nil
 }
 
-// gatherScanned is gather for a shard that is scanned.
+// gatherScanned is gather for a shard that is being scanned.
 func gatherScanned(ix *index.Index,
 	r kv.Reader, keys db.Space, cfg *db.Config, shard db.ShardID, from index.BuildPosition, goal, at db.Seq, n int,
 ) (*Batch, []source, error) {
@@ -89,8 +89,8 @@ func gatherScanned(ix *index.Index,
 	return &Batch{UpTo: upTo, Done: upTo.Done(goal)}, sources, nil
 }
 
-// gatherMoved is gather for a shard that was scanned as of a cut: of what has moved since, the scan has met some before
-// they moved.
+// gatherMoved is gather for the entries that moved after the cut, in a shard whose scan is complete. The scan has
+// indexed some of their documents before they moved; these are skipped.
 func gatherMoved(ix *index.Index,
 	r kv.Reader, keys db.Space, shard db.ShardID, from index.BuildPosition, goal, at db.Seq, n int,
 ) (*Batch, []source, error) {
@@ -119,12 +119,12 @@ func gatherMoved(ix *index.Index,
 	return &Batch{UpTo: upTo, Done: upTo.Done(goal)}, sources, nil
 }
 
-// mapTime is how long a transaction may map: it has five seconds for everything.
+// mapTime limits the time spent mapping in a transaction, which has five seconds in total.
 const mapTime = 2 * time.Second
 
-// CollectAll reads and maps all that is left of several shards at one version, and of the purges. done is false, with
-// no documents, if that is more than n documents, which is found out before any is mapped, or if mapping takes too
-// long. goal zero is the end.
+// CollectAll reads and maps all remaining changes of several shards and all purges, at one version. It returns a batch
+// that is not Done and has no documents if there are more than n documents, which it finds out before mapping any, or
+// if mapping takes too long. A zero goal means the end.
 func CollectAll(ix *index.Index,
 	t *db.Txn, r kv.Reader, k *index.Keys, from map[db.ShardID]db.Seq, purges, goal db.Seq, n int,
 ) (*Batch, error) {
@@ -162,14 +162,14 @@ func CollectAll(ix *index.Index,
 	return all, nil
 }
 
-// source is a document to be mapped: its JSON, or nil where it has no rows because it is deleted.
+// source is a document to be mapped. json is nil if the document is deleted or is not indexed, and so has no rows.
 type source struct {
 	id   string
 	seq  db.Seq
 	json []byte
 }
 
-// Load reads the documents of entries, as many as fit loadBytes (at least one).
+// Load reads the documents of entries, as many as fit loadBytes and at least one.
 func Load(ix *index.Index, r kv.Reader, keys db.Space, entries []feed.Entry) ([]source, error) {
 	bodies, err := ix.ReadBodies(r, keys, entries)
 	if err != nil {
@@ -197,7 +197,7 @@ func Load(ix *index.Index, r kv.Reader, keys db.Space, entries []feed.Entry) ([]
 	return sources, nil
 }
 
-// appendDocument renders a document as map functions see it: with conflicts, where there are any, as in CouchDB.
+// appendDocument appends the document as map functions see it. As in CouchDB, it includes any conflicts.
 func appendDocument(ix *index.Index, dst []byte, r kv.Reader, keys db.Space, e *feed.Entry, body *rev.BodyRead) ([]byte,
 	error) {
 	stored, found, err := body.Wait()
@@ -205,7 +205,7 @@ func appendDocument(ix *index.Index, dst []byte, r kv.Reader, keys db.Space, e *
 		return nil, err
 	}
 	if !found && e.Moved != nil {
-		return dst, nil // it was purged since the cut; what is left of the document has an entry behind it
+		return dst, nil // purged since the cut; the document may have a later entry
 	}
 	if !found {
 		return nil, db.Corrupt("body of "+e.Id, errors.New("it is missing"))
@@ -226,8 +226,8 @@ func appendDocument(ix *index.Index, dst []byte, r kv.Reader, keys db.Space, e *
 	return doc.AppendJSON(dst), nil
 }
 
-// MapAll runs the map functions over the sources, on all processors where there are many. limit, where not zero, is how
-// long a function may take over a document at most.
+// MapAll runs the map functions over the sources, in parallel if there are many. A limit other than zero is the maximum
+// time that a function may take for one document.
 func MapAll(ctx context.Context, ix *index.Index, k *index.Keys, sources []source, limit time.Duration) ([]indexedDoc,
 	error) {
 	docs := make([]indexedDoc, len(sources))
@@ -250,7 +250,7 @@ func MapAll(ctx context.Context, ix *index.Index, k *index.Keys, sources []sourc
 	if limit > 0 {
 		maps = maps.Within(limit)
 	}
-	const alone = 50 // documents that are not worth another goroutine
+	const alone = 50 // too few documents to be worth another goroutine
 	workers := min(runtime.GOMAXPROCS(0), (len(live)+alone-1)/alone)
 	size := (len(live) + workers - 1) / workers
 	g, ctx := errgroup.WithContext(ctx)

@@ -8,11 +8,11 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// errNoCut says that a build needs a cut of the feed (feed/cuts.go), and there is none.
-var errNoCut = fault.Errf(fault.Conflict, "job_lost", "the feed is not kept as of where the index build goes")
+// errNoCut reports that the cut of the feed that a build needs (feed/cuts.go) does not exist.
+var errNoCut = fault.Errf(fault.Conflict, "job_lost", "the cut of the feed that the index build reads no longer exists")
 
-// checkCut refuses to go on without the cut that the build began with: it ends with the build, or where no job has the
-// build any more.
+// checkCut returns errNoCut if the cut that the build began with is gone. A cut ends with its build, or when no job has
+// the build any more.
 func (b *Build) checkCut(cfg *db.Config) error {
 	if at, _ := cfg.CutOf(b.keys.Signature); !b.cutAt.IsZero() && at != b.cutAt {
 		return errNoCut
@@ -20,7 +20,7 @@ func (b *Build) checkCut(cfg *db.Config) error {
 	return nil
 }
 
-// unindexed are the entries of whose documents an index has nothing.
+// unindexed returns the entries whose documents have nothing in the index.
 func unindexed(r kv.Reader, k *index.Keys, entries []feed.Entry) ([]feed.Entry, error) {
 	views := len(k.Design.Views)
 	reads := make([]kv.Future[[]byte], 0, len(entries)*views)

@@ -1,6 +1,7 @@
-// Package build makes the rows of indexes from documents: first builds and those that follow the feed, shared by
-// several nodes, and the part of interactive indexes in writes. When an index is built, and by whom, is decided in
-// actors; how rows are read meanwhile is in package index.
+// Package build runs the map functions of indexes over documents and writes the resulting rows. It contains first
+// builds, incremental builds that follow the changes feed, builds shared by several nodes, and the maintenance of
+// interactive indexes by document writes. Package actors decides when an index is built and by which node; package
+// index reads rows while a build is running.
 //
-// docs/design/exact-index-reads.md explains how a build ends as of one sequence.
+// docs/design/exact-index-reads.md explains how a build brings an index to exactly one sequence.
 package build

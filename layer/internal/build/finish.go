@@ -10,20 +10,22 @@ import (
 	"github.com/divandb/divan/layer/keyspace"
 )
 
-// aggregatedFrom is from how many documents on a build of an index that has readers brings its aggregates up to date.
-// Changes that are spread over a view make most of its partials stale, however few they are, so that doing it for each
-// small build would read the whole index again and again: that is Aggregate's to do, in its time.
+// aggregatedFrom is the number of documents from which on a build of an index with readers updates its aggregates.
+// Changes spread over a view make most of its partial aggregates stale, even if they are few, so that doing this after
+// each small build would read the whole index every time. After smaller builds it is left to background calls of
+// Aggregate.
 const aggregatedFrom = 10_000
 
-// Finish makes the index current as of the goal after every shard is done: from then on readers see it. No step runs
-// beside it.
+// Finish makes the index current as of the goal, visible to readers. All shards must be done and no step may be
+// running.
 func (b *Build) Finish(ctx context.Context) error {
 	if err := b.in(stepping); err != nil {
 		return err
 	}
-	if b.From.IsZero() || b.documents.Load() >= aggregatedFrom { // before readers come
+	if b.From.IsZero() || b.documents.Load() >= aggregatedFrom { // before there are readers
 		partials := aggregate.AggregatePartials
-		if b.reads != besideWriters { // else others write rows, and a larger transaction meets more of them
+		// In an interactive index, a larger transaction would conflict with more writers.
+		if b.reads != besideWriters {
 			partials *= aggregate.ClosingPartials
 		}
 		if err := aggregate.Aggregate(ctx, b.Index, true, partials); err != nil {
@@ -33,7 +35,7 @@ func (b *Build) Finish(ctx context.Context) error {
 	_, _, err := db.Transact(ctx, b.Index.Db, func(t *db.Txn) (struct{}, error) { return struct{}{}, b.finish(t) })
 	b.publishing.Settle(err == nil, false)
 	if err == nil {
-		_ = b.enter(finished) // one that was closed meanwhile is done all the same
+		_ = b.enter(finished) // fails if closed in the meantime, although the build is done
 	}
 	return err
 }

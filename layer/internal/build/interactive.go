@@ -18,19 +18,19 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Interactive indexes (V4, rfc-008) are kept up to date by the transactions that write documents. Which these are is
-// part of the configuration, which every writer conflicts with, so there is one sequence that cuts: the creation. What
-// was written after it is indexed by its writer; what was written before and has not changed since, by a build up to
-// the creation. Then the index is ready, and is as of the newest sequence at every version.
+// Interactive indexes (V4, rfc-008) are kept up to date by the transactions that write documents. The list of
+// interactive indexes is part of the configuration, which every writer conflicts with, so each index has one sequence
+// that divides its documents: its creation. Documents written later are indexed by their writers; documents written
+// earlier and unchanged since are indexed by a build up to the creation. Then the index is ready: at every version it
+// is as of the newest sequence.
 //
-//	created   the first design document with the signature is written: ViewCreation is set, a job enqueued
-//	building  builds and catch-ups write the rows of documents whose entry still is where it was, and conflict with
-//	          writers that move it
+//	created   the first design document with the signature is written: ViewCreation is set and a job enqueued
+//	building  builds and catch-ups write the rows of documents whose entries have not moved, and conflict with
+//	          writers that move them
 //	ready     ViewUpdateSeq has reached ViewCreation
-//	retired   the last design document with the signature is gone: it is an ordinary index as of this sequence
+//	retired   the last design document with the signature is gone: now an ordinary index, as of this sequence
 
-// SettleIndexes notes which interactive indexes the transaction creates and which it retires. Design documents have
-// been written.
+// SettleIndexes creates and retires interactive indexes after the transaction has written design documents.
 func SettleIndexes(s *db.Store, t *db.Txn, database string) error {
 	prefix := t.Keys.Sub(nil, keyspace.Designs)
 	entries, err := db.ReadDesignEntries(t.GetRange(db.PrefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll}),
@@ -70,7 +70,8 @@ func SettleIndexes(s *db.Store, t *db.Txn, database string) error {
 	return nil
 }
 
-// createIndex also ends a build that began before writers knew of the index.
+// createIndex sets the creation of an interactive index. It also ends a build that began before the index was
+// interactive.
 func createIndex(t *db.Txn, k *index.Keys) error {
 	if err := k.EnsureNumber(t); err != nil {
 		return err
@@ -81,7 +82,7 @@ func createIndex(t *db.Txn, k *index.Keys) error {
 	return index.EndBuild(t, k)
 }
 
-// retireIndex makes the index an ordinary one: as of now, if it is ready.
+// retireIndex turns the index into an ordinary one. If it is ready, its sequence is that of this transaction.
 func retireIndex(t *db.Txn, k *index.Keys) error {
 	found := k.Find(t)
 	created, at := t.Get(k.InfoKey(keyspace.ViewCreation)), t.Get(k.InfoKey(keyspace.ViewUpdateSeq))
@@ -101,17 +102,17 @@ func retireIndex(t *db.Txn, k *index.Keys) error {
 		t.SetVersionstampedValue(k.InfoKey(keyspace.ViewUpdateSeq), tuple.AppendInt(value, int64(collate.Version)),
 			offset)
 	} else if seq.Collation == 0 {
-		index.SetIndexSeq(t, k, db.Seq{}) // there are rows, though as of no sequence
+		index.SetIndexSeq(t, k, db.Seq{}) // there are rows, but as of no sequence
 	}
 	t.Clear(k.InfoKey(keyspace.ViewCreation))
 	return index.EndBuild(t, k)
 }
 
-// mapTimeInWrites is how long a map function may take over a document in the transaction that writes it: that has five
-// seconds for everything.
+// mapTimeInWrites limits the time that a map function may take for a document in the transaction that writes it, which
+// has five seconds in total.
 const mapTimeInWrites = time.Second
 
-// InteractiveIndexes is the indexes interface of writes.
+// InteractiveIndexes updates interactive indexes in writes. It implements the interface that package write declares.
 type InteractiveIndexes struct{}
 
 // indexWork is what a transaction writes into one interactive index.
@@ -120,13 +121,14 @@ type indexWork struct {
 	docs []indexedDoc // by outcome
 }
 
-// indexWorks is what a transaction writes into all of them.
+// indexWorks is what a transaction writes into all interactive indexes.
 type indexWorks struct {
 	outcomes []*write.Outcome
 	works    []indexWork
 }
 
-// mappedOutcome is a document as one index has it. Attempts of a transaction share it: mapping is the long part.
+// mappedOutcome holds the rows of a document in one index. The attempts of a transaction share it, because mapping
+// takes most of the time.
 type mappedOutcome struct {
 	signature string
 	json      []byte
@@ -135,7 +137,7 @@ type mappedOutcome struct {
 
 func (InteractiveIndexes) MapOutcomes(t *db.Txn, outcomes []*write.Outcome) (write.Indexing, error) {
 	all := &indexWorks{outcomes: outcomes}
-	documents := make([][]byte, len(outcomes)) // as JSON; nil where it is deleted
+	documents := make([][]byte, len(outcomes)) // as JSON; nil if deleted
 	for i, o := range outcomes {
 		var err error
 		if documents[i], err = o.Render(); err != nil {
@@ -169,7 +171,7 @@ func (all *indexWorks) Size(i int) (n int) {
 	return n
 }
 
-// mapWritten maps the outcomes, but for those that an earlier attempt of the transaction has mapped.
+// mapWritten maps the outcomes, except those that an earlier attempt of the transaction has mapped.
 func mapWritten(ix *index.Index, t *db.Txn, w *indexWork, outcomes []*write.Outcome, documents [][]byte) error {
 	var sources []source
 	var places []int
@@ -198,7 +200,7 @@ func mapWritten(ix *index.Index, t *db.Txn, w *indexWork, outcomes []*write.Outc
 	return nil
 }
 
-// mappedBefore is what an earlier attempt made of the same document, nil if none did.
+// mappedBefore returns what an earlier attempt emitted for the same document, or nil.
 func mappedBefore(memo *write.IndexMemo, signature string, json []byte) []index.Emission {
 	if memo == nil {
 		return nil

@@ -10,34 +10,34 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// A step of a build is a pipeline: one goroutine reads documents, one maps those that were read before, and the step
-// writes what is mapped. Each waits for the store, the processors, or the store again, and a cluster that is busy with
-// writers makes all reads and commits slow: one after the other they would be most of the time of a build.
+// A step of a build is a pipeline: one goroutine reads documents, another maps those already read, and the step writes
+// those already mapped. Reading and writing wait for the store, and mapping for the processors. On a cluster under
+// load, where reads and commits are slow, doing one after the other would take most of a build's time.
 
 const (
-	// AheadParts is how many parts that are mapped may wait to be written. Small ones are written together (see
-	// together), others by some transactions each.
+	// AheadParts is how many mapped parts may wait to be written. Small parts are written together (see together),
+	// large ones in several transactions each.
 	AheadParts = 3
-	// aheadBytes is from how much on that cost what waits no more is mapped. One part may cost many times as much,
-	// where several views emit whole documents, and as many shards as there are processors have steps at the same time.
+	// aheadBytes is the total cost of waiting parts from which on mapping pauses. A single part may cost many times as
+	// much, if several views emit whole documents, and as many steps as there are processors may run at the same time.
 	aheadBytes = 4 * stepBytes
 )
 
-// Pipeline is the reading and mapping of one step.
+// Pipeline reads and maps the documents of one step.
 type Pipeline struct {
-	Mapped <-chan *Batch // in order; closed at the end, and after an error. Who takes one says so by took
-	wait   func() error  // until both have ended; their error
+	Mapped <-chan *Batch // in order; closed at the end and after an error; receivers call Took
+	wait   func() error  // waits until both goroutines have ended and returns their error
 
 	Waiting *WaitingParts
 }
 
-// Took says that a part waits no more.
+// Took reports that a part has been received from Mapped.
 func (p *Pipeline) Took(part *Batch) { p.Waiting.add(-part.cost) }
 
-// WaitingParts is what parts cost that are mapped and wait to be written.
+// WaitingParts is the cost of the parts that are mapped and wait to be written.
 type WaitingParts struct {
 	cost atomic.Int64
-	Less chan struct{} // holds one where cost has fallen
+	Less chan struct{} // receives a value when cost has fallen
 }
 
 func (w *WaitingParts) add(cost int) {
@@ -50,7 +50,7 @@ func (w *WaitingParts) add(cost int) {
 	}
 }
 
-// room waits until what waits costs less than aheadBytes, or ctx ends.
+// room waits until the cost is less than aheadBytes or ctx is done.
 func (w *WaitingParts) room(ctx context.Context) error {
 	for w.cost.Load() >= aheadBytes {
 		select {
@@ -62,19 +62,19 @@ func (w *WaitingParts) room(ctx context.Context) error {
 	return nil
 }
 
-// Gathered is a part that is read and not mapped yet.
+// Gathered is a part that has been read but not mapped.
 type Gathered struct {
 	Batch   *Batch
 	Sources []source
 }
 
-// pipe reads and maps up to n documents of a shard, until ctx ends. What was read before a read failed is mapped all
-// the same: a step that comes that far has done something.
+// pipe reads and maps up to n documents of a shard until ctx is done. If a read fails, the documents read before it are
+// still mapped, so that the step makes some progress.
 func (b *Build) pipe(ctx context.Context, shard db.ShardID, n int) *Pipeline {
 	read, mapped := make(chan Gathered), make(chan *Batch, AheadParts)
 	waiting := &WaitingParts{Less: make(chan struct{}, 1)}
 	ctx, stop := context.WithCancel(script.Charge(ctx, b.Index.Db.Name(), script.Background))
-	from := *b.Progress[shard] // the step moves it on
+	from := *b.Progress[shard] // a copy, because the step changes it
 	var reading, mapping error
 	var work sync.WaitGroup
 	work.Go(func() {
@@ -95,7 +95,7 @@ func (b *Build) pipe(ctx context.Context, shard db.ShardID, n int) *Pipeline {
 	}}
 }
 
-// MapParts maps what has been read, while there is room for it.
+// MapParts maps the parts that have been read, pausing while too much waits to be written.
 func (b *Build) MapParts(
 	ctx context.Context, read <-chan Gathered, mapped chan<- *Batch, waiting *WaitingParts,
 ) error {
@@ -104,7 +104,7 @@ func (b *Build) MapParts(
 		if part.Batch.Docs, err = MapAll(ctx, b.Index, &b.keys, part.Sources, 0); err != nil {
 			return err
 		}
-		part.Sources = nil // free while this waits
+		part.Sources = nil // frees the memory while the part waits
 		for i := range part.Batch.Docs {
 			part.Batch.cost += part.Batch.Docs[i].cost(&b.keys)
 		}
@@ -131,7 +131,8 @@ func (b *Build) gatherParts(ctx context.Context, shard db.ShardID, from index.Bu
 		if err != nil {
 			return err
 		}
-		if most = stepDocuments; len(sources) < asked { // they are large: no more are read than are likely to be mapped
+		// The documents are large: read no more of them than are likely to be mapped.
+		if most = stepDocuments; len(sources) < asked {
 			most = min(2*max(len(sources), 1), stepDocuments)
 		}
 		from, n = part.UpTo, n-len(sources)
@@ -147,7 +148,7 @@ func (b *Build) gatherParts(ctx context.Context, shard db.ShardID, from index.Bu
 	return nil
 }
 
-// Gather reads a part of what follows a position, from the snapshot or from the store as it is now.
+// Gather reads the part after from, out of the snapshot or the current store.
 func (b *Build) Gather(ctx context.Context, shard db.ShardID, from index.BuildPosition, n int) (*Batch, []source,
 	error) {
 	if b.snapshot != nil {
@@ -164,9 +165,9 @@ func (b *Build) Gather(ctx context.Context, shard db.ShardID, from index.BuildPo
 	return part, sources, err
 }
 
-// together adds to a part those that wait already and fit one transaction with it, so that a store whose commits are
-// slow gets fewer of them. from is where the part begins. Parts of which one is scanned and another one picked up, or
-// read from the feed, stay apart: how far a transaction has come is told in another way.
+// together appends to part the parts that already wait and fit the same transaction, so that a store with slow commits
+// gets fewer of them. from is the position before part. Scanned, picked and ordinary parts are not combined, because
+// their progress is recorded in different ways.
 func (b *Build) together(part *Batch, from index.BuildPosition, p *Pipeline) *Batch {
 	size := 0
 	for next := part; ; {

@@ -10,12 +10,13 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A document that was purged has no entry in the feed any more, so indexes learn of it from the purge history. The
-// history says which documents to look after and not what became of them: one that exists again has an entry, and is
-// indexed from that.
+// A purged document has no entry in the feed, so indexes learn of purges from the purge history. The history tells
+// which documents to check, not whether they exist: a document that was created again has an entry, and is indexed from
+// that.
 
-// purgedDocs reads the history in (from, goal], at most n notes, and has for each document that does not exist at the
-// reader's version what takes its rows out of the index; with all for those that do exist too. goal zero is the end.
+// purgedDocs reads at most n records of the purge history in (from, goal]. For each of their documents that does not
+// exist at r's version, the batch has an indexedDoc that removes its rows; with all, for those that exist too. A zero
+// goal means the end of the history.
 func purgedDocs(ix *index.Index, t *db.Txn, r kv.Reader, from, goal db.Seq, n int, all bool) (*Batch, error) {
 	b, keys := &Batch{UpTo: index.BuildPosition{Seq: goal}, Done: true}, t.Keys
 	if !goal.IsZero() && goal.Compare(from) <= 0 {
@@ -67,8 +68,8 @@ func purgedDocs(ix *index.Index, t *db.Txn, r kv.Reader, from, goal db.Seq, n in
 	return b, nil
 }
 
-// PurgeRange is the notes in (from, goal], goal zero being the end. Notes are of the database's incarnation, also those
-// that an import has written: all are after a sequence of an earlier one.
+// PurgeRange returns the range of purge records in (from, goal]; a zero goal means the end. All records, also those
+// written by an import, are of the database's current incarnation, so they are after any sequence of an earlier one.
 func PurgeRange(keys db.Space, incarnation int64, from, goal db.Seq) kv.KeyRange {
 	prefix := keys.Sub(nil, keyspace.Purges)
 	r := db.PrefixRange(prefix)
@@ -88,7 +89,7 @@ func PurgeRange(keys db.Space, incarnation int64, from, goal db.Seq) kv.KeyRange
 	return r
 }
 
-// takePurgeSeq is the sequence of a note.
+// takePurgeSeq decodes the sequence of a purge record.
 func takePurgeSeq(key []byte, incarnation int64) (db.Seq, error) {
 	v, _, err := tuple.TakeVersionstamp(key)
 	s := db.Seq{Incarnation: incarnation}
@@ -97,10 +98,10 @@ func takePurgeSeq(key []byte, incarnation int64) (db.Seq, error) {
 	return s, err
 }
 
-// dropPurged takes out of the index what was purged up to the goal, before steps go there: those documents that were
-// made anew up to the goal have entries there. Where writers keep the index, a document that exists is left alone: its
-// writer has indexed it, or a step will. Of one that is made anew meanwhile, the writer conflicts with this on what the
-// document has in the index.
+// dropPurged removes the rows of documents that were purged up to the goal, before any step runs. Documents that were
+// created again up to the goal are indexed by the steps from their new entries. In an interactive index, a document
+// that exists is left alone: its writer has indexed it, or a step will. If a document is created again during the
+// transaction, its writer conflicts with the transaction on the document's index entry.
 func (b *Build) dropPurged(ctx context.Context) error {
 	for notes := 500; b.purged.Compare(b.Goal) < 0; {
 		var upTo db.Seq
@@ -132,10 +133,12 @@ func (b *Build) dropPurged(ctx context.Context) error {
 	return nil
 }
 
-// purgedProgress is in the place of a shard in ViewProgress: up to where purges are in an index that is being built.
+// purgedProgress takes the place of a shard id in ViewProgress: the sequence up to which a running build has applied
+// purges.
 const purgedProgress db.ShardID = "purged"
 
-// beginPurges finds in the note of the build before, or notes, up to where purges are in the index.
+// beginPurges sets the sequence up to which purges are applied, from the progress of an earlier run, or stores a new
+// one.
 func (s *start) beginPurges(t *db.Txn, note []byte) error {
 	b := s.Build
 	if note != nil {
@@ -144,7 +147,7 @@ func (s *start) beginPurges(t *db.Txn, note []byte) error {
 		return err
 	}
 	if b.purged = b.From; b.writing() == adding {
-		b.purged = b.Goal // there are no rows of what was purged before
+		b.purged = b.Goal // there are no rows of documents purged before the goal
 	}
 	b.notePurged(t, b.purged)
 	return nil
@@ -154,8 +157,8 @@ func (b *Build) notePurged(t *db.Txn, upTo db.Seq) {
 	t.Set(b.keys.ProgressKey(purgedProgress), index.BuildPosition{Seq: upTo}.AppendTuple(nil))
 }
 
-// passPurges ends the start of a build: it needs no transactions of its own for what was purged where that is nothing.
-// The goal may be newer than the transaction's read version, but not than the snapshot.
+// passPurges ends the start of a build. If no document was purged up to the goal, no further transaction is needed. The
+// goal may be newer than the transaction's read version, but not than the snapshot.
 func (s *start) passPurges(t *db.Txn) (state, error) {
 	b := s.Build
 	if b.purged.Compare(b.Goal) >= 0 {

@@ -9,22 +9,23 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// An index that has nothing of a shard yet is built in the order of document ids, not in that of the feed: where ids
-// are random, the bodies of documents that were written one after the other lie far apart, and reading them one by one
-// costs more than all that an index does with them. In the order of ids bodies come as ranges, and the index's own
-// lists by id are written from front to back. What has changed since the scan began follows in the feed.
+// A shard of which the index has nothing yet is read in the order of document ids, not in that of the feed. If ids are
+// random, the bodies of documents written one after the other are far apart, and reading them one by one costs more
+// than all the rest of indexing. In id order, bodies are read by ranges, and the index's own entries by id are written
+// in key order. Changes since the beginning of the scan are then read from the feed.
 
-// scanShards is up to how many shards a first build scans: the steps of each pass over the documents of all of them.
+// scanShards is the maximum number of shards for which a first build scans, because the scan of each shard passes over
+// the documents of all shards.
 const scanShards = 8
 
-// scanPassed is how many documents a batch passes over at most, most of which may be of other shards.
+// scanPassed is the maximum number of documents that a batch passes over; most may be of other shards.
 const scanPassed = 4 * stepDocuments
 
-// scanAllFrom is from how many documents on a scan asks a cluster for large batches of branches at once: growing ones
-// would be several messages, one after the other.
+// scanAllFrom is the number of documents from which on a scan requests large batches of branches from a cluster at
+// once. Batches that grow would take several round trips.
 const scanAllFrom = 100
 
-// behindID is the range of the branches of the documents behind an id.
+// behindID returns the range of the branches of all documents after id.
 func behindID(keys db.Space, id string) kv.KeyRange {
 	r := db.PrefixRange(keys.Sub(nil, keyspace.Revisions))
 	if id != "" {
@@ -33,8 +34,8 @@ func behindID(keys db.Space, id string) kv.KeyRange {
 	return r
 }
 
-// scanEntries reads the next entries of a shard from a scan, n at most and no deleted ones, of which the index has
-// nothing; upTo is behind them.
+// scanEntries reads the next entries of a shard from a scan: at most n, not deleted, and not newer than the scan's
+// beginning. upTo is the position after them.
 func scanEntries(r kv.Reader, keys db.Space, cfg *db.Config, shard db.ShardID, from index.BuildPosition,
 	n int) (entries []feed.Entry, upTo index.BuildPosition, err error) {
 	o := kv.RangeOptions{Mode: kv.ModeIterator}
@@ -51,7 +52,7 @@ func scanEntries(r kv.Reader, keys db.Space, cfg *db.Config, shard db.ShardID, f
 			entries = append(entries, e)
 		}
 		passed++
-		upTo.Scans = len(entries) == n || passed == scanPassed // there may be others behind
+		upTo.Scans = len(entries) == n || passed == scanPassed // there may be more documents
 		return !upTo.Scans
 	})
 	if !upTo.Scans {
@@ -60,7 +61,7 @@ func scanEntries(r kv.Reader, keys db.Space, cfg *db.Config, shard db.ShardID, f
 	return entries, upTo, err
 }
 
-// unmovedWinners is unmoved for documents that were found by a scan from a position on.
+// unmovedWinners is unmoved for documents found by a scan after from.
 func unmovedWinners(t *db.Txn, from index.BuildPosition, docs []indexedDoc) ([]indexedDoc, error) {
 	if len(docs) == 0 {
 		return docs, nil
@@ -72,7 +73,7 @@ func unmovedWinners(t *db.Txn, from index.BuildPosition, docs []indexedDoc) ([]i
 	kept, left := make([]indexedDoc, 0, len(docs)), docs
 	err := rev.EachWinner(it, len(t.Keys.Sub(nil, keyspace.Revisions)), func(id string, w *rev.LeafKV) bool {
 		for len(left) > 0 && left[0].Id < id {
-			left = left[1:] // it was purged
+			left = left[1:] // purged
 		}
 		if len(left) > 0 && left[0].Id == id && left[0].seq == w.Seq {
 			entryStays(t, &left[0])

@@ -7,30 +7,35 @@ import (
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/fault"
 	"github.com/divandb/divan/layer/internal/index"
+	"github.com/divandb/divan/layer/internal/jobs"
 	"github.com/divandb/divan/layer/keyspace"
 )
 
-// A build may be the work of several nodes (P8): one has started it and will finish it, and the steps of each shard are
-// done by whoever joined for that shard. All have the same goal. No snapshot can be read from several nodes, so that a
-// shared build goes by a cut, as every build does where the engine holds none (feed/cuts.go). Readers have nothing
-// before its end, since only an index that was never built is built so.
+// Several nodes may share a build (P8): one starts and finishes it, and each shard is stepped by the worker that joined
+// for it. All have the same goal. Since a snapshot can only be read on its own node, a shared build reads from a cut,
+// as all builds do if the engine has no snapshots (feed/cuts.go). Only first builds are shared, so there are no readers
+// before the end.
 //
-// The build's token fences it off from other builds. Within it a shard's progress does: of two that step on one shard,
-// the one whose step was not the last stops with a Conflict, so that a worker that stood still does no harm.
+// The build's token fences it off from other builds. Within the build, a shard's progress does the same for workers: if
+// two workers step on one shard, the one with the outdated progress stops with a Conflict, so that a worker that was
+// suspended does no harm.
 
-// shareable reports whether the build is worth the work of several nodes, from so many changes on, and may be theirs.
+// shareable reports whether the build has at least share changes, which makes it worth sharing, and can be shared.
 func (b *Build) shareable(share int64) bool {
-	// The deprecated subspace, which has no id, is written no more once there are shards.
+	// The shard without an id is the deprecated subspace, which is no longer written once there are shards.
 	return share > 0 && b.From.IsZero() && len(b.Shards) > 1 && b.Changes >= share && !slices.Contains(b.Shards, "")
 }
 
-// JoinBuild takes part in a shared build, which another node may have started, for one shard: Step it until it is done,
-// then Close. Finish is the starter's. Conflict where the build of that token is over, NotFound where it has no such
-// shard.
-func (ix Index) JoinBuild(ctx context.Context, token int64, shard db.ShardID) (*Build, error) {
-	b := &Build{Index: ix.Index, Token: token, Shared: true, joined: true, Shards: []db.ShardID{shard}}
-	_, err := db.Read(ctx, ix.Db, func(t *db.Txn) (struct{}, error) {
-		b.space, b.keys, b.number = t.Keys, ix.Keys(t.Keys), t.Core.Number
+// JoinBuild joins a shared build, which another node may have started, for one shard. The caller calls Step until the
+// shard is done, then Close; only the starter calls Finish. It returns a Conflict if the build with that token has
+// ended, and NotFound if there is no such shard, or no design document that has the index.
+func (d Database) JoinBuild(ctx context.Context, of jobs.IndexJob, token int64, shard db.ShardID) (*Build, error) {
+	b := &Build{Token: token, Shared: true, joined: true, Shards: []db.ShardID{shard}}
+	_, err := db.Read(ctx, d.Database, func(t *db.Txn) (struct{}, error) {
+		if err := b.find(t, of); err != nil {
+			return struct{}{}, err
+		}
+		b.space, b.keys, b.number = t.Keys, b.Index.Keys(t.Keys), t.Core.Number
 		found := b.keys.Find(t)
 		status, state := t.Get(b.keys.InfoKey(keyspace.ViewStatus)), t.Get(b.keys.InfoKey(keyspace.ViewUpdateSeq))
 		if err := b.checkToken(status); err != nil {
@@ -51,7 +56,8 @@ func (ix Index) JoinBuild(ctx context.Context, token int64, shard db.ShardID) (*
 		if err := b.checkCut(t.Cfg); err != nil {
 			return struct{}{}, err
 		}
-		b.take(building.First, building.Keeps) // of the steps of others none is repeated, by a shard's progress
+		// Adding is safe here: a shard's progress keeps steps of other workers from being repeated.
+		b.setWriting(building.First, building.Keeps)
 		if t.Cfg.MapOf(shard) < 0 {
 			return struct{}{}, db.ErrNoShard(shard)
 		}
@@ -69,7 +75,7 @@ func (ix Index) JoinBuild(ctx context.Context, token int64, shard db.ShardID) (*
 	return b, nil
 }
 
-// Reached is how far a shard of a shared build has come, whoever steps on it.
+// Reached returns the progress of a shard of a shared build, whichever worker steps on it.
 func (b *Build) Reached(ctx context.Context, shard db.ShardID) (StepResult, error) {
 	return db.Read(ctx, b.Index.Db, func(t *db.Txn) (r StepResult, err error) {
 		if err := b.checkToken(t.Get(b.keys.InfoKey(keyspace.ViewStatus))); err != nil {
@@ -81,7 +87,8 @@ func (b *Build) Reached(ctx context.Context, shard db.ShardID) (StepResult, erro
 	})
 }
 
-// held reads a shard's progress in a step's transaction; what it returns says whether it is still this worker's.
+// held reads the shard's progress in a step's transaction. The returned function returns a Conflict if another worker
+// has changed it.
 func (b *Build) held(t *db.Txn, shard db.ShardID) func() error {
 	if !b.Shared {
 		return func() error { return nil }
@@ -99,7 +106,7 @@ func (b *Build) held(t *db.Txn, shard db.ShardID) func() error {
 			}
 		}
 		if at != *b.Progress[shard] {
-			return fault.Errf(fault.Conflict, "job_lost", "another worker has stepped on shard %s", shard)
+			return fault.Errf(fault.Conflict, "job_lost", "another worker has taken over shard %s", shard)
 		}
 		return nil
 	}

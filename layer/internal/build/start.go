@@ -5,27 +5,25 @@ import (
 	"fmt"
 
 	"github.com/divandb/divan/layer/internal/db"
-	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/internal/design"
 	"github.com/divandb/divan/layer/internal/feed"
 	"github.com/divandb/divan/layer/internal/index"
+	"github.com/divandb/divan/layer/internal/jobs"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 )
 
-// StartBuild fixes the goal and the shards, takes the index over from an older build that did not finish, whose
-// progress is kept, and takes out of it what was purged up to the goal. Conflict where a newer token has been here. The
-// caller closes the build.
+// StartBuild sets the goal and the shards of a build. It takes over from an older build that did not finish, keeping
+// its progress, and removes the rows of documents that were purged up to the goal. Other nodes may work on the build if
+// it has at least share changes to process (see Build.Shared). With share 0 the build is never shared. It returns
+// NotFound if no design document has the index, and a Conflict if a newer token has been used. The caller closes the
+// build.
 //
-// It takes one transaction, two where the feed has to be cut, and more only where there is something to take out.
-func (ix Index) StartBuild(ctx context.Context, token int64) (*Build, error) {
-	return ix.StartSharedBuild(ctx, token, 0)
-}
-
-// StartSharedBuild is StartBuild of a build that other nodes may work on (see Build.Shared), where it has at least that
-// many changes to process; never with 0.
-func (ix Index) StartSharedBuild(ctx context.Context, token, changes int64) (*Build, error) {
-	b := &Build{Index: ix.Index, Token: token}
-	s := start{Build: b, share: changes}
+// It takes one transaction, which also reads the design document, or two if the feed has to be cut, and more only if
+// there are purged documents to remove.
+func (d Database) StartBuild(ctx context.Context, of jobs.IndexJob, token, share int64) (*Build, error) {
+	b := &Build{Token: token}
+	s := start{Build: b, db: d.Database, of: of, share: share}
 	err := s.run(ctx)
 	if err == nil && b.state() == purging {
 		if err = b.dropPurged(ctx); err == nil {
@@ -39,16 +37,18 @@ func (ix Index) StartSharedBuild(ctx context.Context, token, changes int64) (*Bu
 	return b, nil
 }
 
-// start is the start of a build: in one transaction it finds out what the index has, and where to go from there.
+// start is the start of a build. In one transaction it finds out what the index contains and what is left to do.
 type start struct {
 	*Build
-	share int64 // from how many changes on the build is shared; 0: never
+	db    *db.Database
+	of    jobs.IndexJob
+	share int64 // the number of changes from which on the build is shared; 0 means never
 }
 
-// run runs the start, again after it has made the sequence up to which the build goes.
+// run runs the start, and runs it again after a cut or a creation.
 func (s *start) run(ctx context.Context) error {
 	for {
-		next, _, err := db.Transact(ctx, s.Index.Db, s.attempt)
+		next, _, err := db.Transact(ctx, s.db, s.attempt)
 		s.publishing.Settle(err == nil, true)
 		if err == nil {
 			err = s.enter(next)
@@ -59,9 +59,12 @@ func (s *start) run(ctx context.Context) error {
 	}
 }
 
-// attempt is one attempt of the transaction. It returns the state that the build enters with its commit.
+// attempt is one attempt of the transaction. It returns the state that the build enters when the transaction commits.
 func (s *start) attempt(t *db.Txn) (state, error) {
 	b := s.Build
+	if err := b.find(t, s.of); err != nil {
+		return 0, err
+	}
 	b.space, b.keys, b.number, b.cfg, b.Shared = t.Keys, b.Index.Keys(t.Keys), t.Core.Number, t.Cfg, false
 	b.reads, b.cutAt = fromNothing, db.Seq{}
 	found := b.keys.Find(t)
@@ -78,7 +81,7 @@ func (s *start) attempt(t *db.Txn) (state, error) {
 	if t.Cfg.Maintains(b.Index.Design().Signature) {
 		return s.interactive(t, old, sequence)
 	}
-	// After the first read, so that the goal is not before what the index has at the transaction's version.
+	// The snapshot must be newer than the first read, so that the goal is not before the index's sequence.
 	if err := b.Index.Pin(t.Ctx, &b.snapshot); err != nil {
 		return 0, err
 	}
@@ -104,9 +107,10 @@ func (s *start) attempt(t *db.Txn) (state, error) {
 		return 0, err
 	}
 	if b.Shared = b.shareable(s.share); b.Shared {
-		index.Unpin(&b.snapshot) // others cannot read it
+		index.Unpin(&b.snapshot) // other nodes cannot read the snapshot
 	}
-	if old == nil && !b.From.IsZero() && b.snapshot != nil { // readers stay with these rows until the end of the build
+	// Readers stay with these rows until the build ends.
+	if old == nil && !b.From.IsZero() && b.snapshot != nil {
 		var rows kv.Snapshot
 		if err := b.Index.Pin(t.Ctx, &rows); err != nil {
 			return 0, err
@@ -119,9 +123,9 @@ func (s *start) attempt(t *db.Txn) (state, error) {
 	case !there:
 		return s.cut(t)
 	}
-	b.take(at.Collation == 0 && old == nil, !b.From.IsZero() && (old == nil || old.Keeps))
+	b.setWriting(at.Collation == 0 && old == nil, !b.From.IsZero() && (old == nil || old.Keeps))
 	if b.writing() == keeping {
-		index.SetIndexSeq(t, &b.keys, b.From) // in the format that nodes without ViewBefore refuse
+		index.SetIndexSeq(t, &b.keys, b.From) // a format that nodes without ViewBefore refuse
 	}
 	if !resumed {
 		note = nil
@@ -132,34 +136,16 @@ func (s *start) attempt(t *db.Txn) (state, error) {
 	return s.begin(t, at, resumed)
 }
 
-// takeOver is where the index stands, which a newer build than this one may not have. Rows in an older collation are
-// removed: the zero IndexSeq.
-func (s *start) takeOver(
-	t *db.Txn, old *index.BuildStatus, sequence kv.Future[[]byte],
-) (at index.IndexSeq, stale bool, err error) {
-	if old != nil && old.Token > s.Token {
-		return at, false, fault.Errf(fault.Conflict, "job_lost", "a newer build of the index is under way")
+// find sets the index of a job, by the design documents of the database.
+func (b *Build) find(t *db.Txn, of jobs.IndexJob) error {
+	d, err := design.WithSignature(t, of.Design, of.Signature)
+	if err == nil && (b.Index == nil || b.Index.Design() != d) {
+		b.Index = index.Of(t.Db).Index(d)
 	}
-	if at, err = index.ParseIndexSeq(sequence); err != nil || !at.Stale() {
-		return at, false, err
-	}
-	index.Clear(t, &s.keys)
-	return index.IndexSeq{}, true, nil
+	return err
 }
 
-// startOver gives up the progress of a build by a version that took out last what was purged: its steps may have been
-// past documents that were purged and made anew, which are taken out first now. An index that has no sequence yet is
-// cleared: scans pass over deleted documents.
-func (s *start) startOver(t *db.Txn, at index.IndexSeq) (_ index.IndexSeq, cleared bool) {
-	if at.Seq.IsZero() {
-		index.Clear(t, &s.keys)
-		return index.IndexSeq{}, true
-	}
-	t.ClearRange(db.PrefixRange(s.keys.InfoKey(keyspace.ViewProgress)))
-	return at, false
-}
-
-// changes is Build.Changes.
+// changes computes Build.Changes.
 func (s *start) changes(t *db.Txn, at index.IndexSeq, resumed bool) (int64, error) {
 	if !s.From.IsZero() {
 		return 0, nil
@@ -168,14 +154,15 @@ func (s *start) changes(t *db.Txn, at index.IndexSeq, resumed bool) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	if at.Collation == 0 && !resumed && len(s.Shards) <= scanShards { // a scan passes over deleted documents
+	// A scan skips deleted documents.
+	if at.Collation == 0 && !resumed && len(s.Shards) <= scanShards {
 		return n[0], nil
 	}
 	return n[0] + n[1], nil
 }
 
-// aim sets the goal: where the snapshot or the cut is. It is not there where there is something to do, and neither of
-// them.
+// aim sets the goal to the last sequence of the snapshot or to the cut. It returns false if there is work to do but
+// neither a snapshot nor a cut.
 func (s *start) aim(t *db.Txn, unfinished bool) (there bool, err error) {
 	b := s.Build
 	if b.snapshot != nil {
@@ -191,8 +178,8 @@ func (s *start) aim(t *db.Txn, unfinished bool) (there bool, err error) {
 	return !unfinished && b.Goal == b.From, err
 }
 
-// cut cuts the feed for the build. A start that has done so and finds no cut is too late: nobody has the build's job
-// any more.
+// cut cuts the feed for the build. If the feed was already cut and the cut is gone, nobody holds the build's job any
+// more.
 func (s *start) cut(t *db.Txn) (state, error) {
 	if s.state() != starting {
 		return 0, errNoCut
@@ -201,13 +188,13 @@ func (s *start) cut(t *db.Txn) (state, error) {
 	return cutting, nil
 }
 
-// interactive begins a build up to the creation. Writers go on meanwhile, so that no snapshot is needed; each
-// transaction looks whether its documents are still where they were.
+// interactive starts the build of an interactive index up to its creation. Writers continue to update the index. No
+// snapshot is needed: each transaction checks that the entries of its documents have not moved.
 func (s *start) interactive(t *db.Txn, old *index.BuildStatus, sequence kv.Future[[]byte]) (state, error) {
 	b := s.Build
-	index.Unpin(&b.snapshot) // of an attempt that did not know yet that writers keep the index
+	index.Unpin(&b.snapshot) // left by an attempt that did not know yet that the index is interactive
 	b.reads = besideWriters
-	b.take(false, false) // readers wait
+	b.setWriting(false, false) // readers wait until the index is ready
 	b.publishing.Settle(false, false)
 	at, stale, err := s.takeOver(t, old, sequence)
 	if err != nil {
@@ -221,7 +208,7 @@ func (s *start) interactive(t *db.Txn, old *index.BuildStatus, sequence kv.Futur
 		return 0, err
 	}
 	if b.purged = b.From; at.Collation == 0 {
-		// there were no rows, and purges since then have taken out those of their documents themselves
+		// There were no rows yet, and the purges since then have removed those of their documents themselves.
 		b.purged = b.Goal
 	}
 	if at.Ready(b.Goal) {
@@ -232,8 +219,9 @@ func (s *start) interactive(t *db.Txn, old *index.BuildStatus, sequence kv.Futur
 	return s.begin(t, at, old != nil)
 }
 
-// begin notes the build's goal, and where each shard stands. Only an index that never had a sequence has nothing of
-// what was written up to the goal: one that writers stopped to maintain has rows, though as of none (retireIndex).
+// begin stores the build's goal and the position of each shard. Only an index that never had a sequence contains
+// nothing written before the goal: an index that is no longer interactive may have rows although its sequence is zero
+// (retireIndex).
 func (s *start) begin(t *db.Txn, stands index.IndexSeq, resumed bool) (state, error) {
 	b := s.Build
 	if err := b.keys.EnsureNumber(t); err != nil {
@@ -246,7 +234,8 @@ func (s *start) begin(t *db.Txn, stands index.IndexSeq, resumed bool) (state, er
 		at := index.BuildPosition{Seq: b.From}
 		var err error
 		switch {
-		case resumed: // of a shard that was added since, the index has the documents that were in others before
+		case resumed:
+			// The index has the documents of a shard that was added since: they were in other shards before.
 			at, err = b.shardProgress(t, shard)
 		case stands.Collation == 0 && !b.Goal.IsZero() && len(b.Shards) <= scanShards:
 			at = b.beginning()

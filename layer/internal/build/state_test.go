@@ -2,7 +2,8 @@ package build
 
 import "testing"
 
-// Every state can be reached and left, but for the last one, and each change is listed once.
+// TestTransitions checks that every state can be reached and, except for the last one, left, and that each transition
+// is listed once.
 func TestTransitions(t *testing.T) {
 	seen := map[[2]state]bool{}
 	reached, left := map[state]bool{starting: true}, map[state]bool{}
@@ -24,7 +25,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// A change that is not listed is refused, and changes nothing.
+// TestMachine_enter checks that transitions that are not listed are rejected and change nothing.
 func TestMachine_enter(t *testing.T) {
 	var m machine
 	for _, to := range []state{finished, starting} {
@@ -34,13 +35,13 @@ func TestMachine_enter(t *testing.T) {
 	}
 	for _, to := range []state{cutting, purging, stepping, finished, closed} {
 		if err := m.in(to); err == nil {
-			t.Errorf("it is said to be %s", to)
+			t.Errorf("in(%s) succeeded before enter", to)
 		}
 		if err := m.enter(to); err != nil || m.state() != to {
 			t.Fatalf("to %s: %v, now %s", to, err, m.state())
 		}
 	}
 	if err := m.enter(stepping); err == nil {
-		t.Error("a closed build steps")
+		t.Error("a closed build can enter stepping")
 	}
 }

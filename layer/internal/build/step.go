@@ -10,32 +10,33 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// StepResult is the progress of one shard after a batch.
+// StepResult is the progress of one shard after a step.
 type StepResult struct {
 	Documents int    // processed in this step
-	Rows      int    // rows written
-	Seq       db.Seq // reached; zero where the shard is scanned still (see BuildPosition)
+	Rows      int    // written in this step
+	Seq       db.Seq // reached so far; zero while the shard is being scanned (see BuildPosition)
 	Done      bool
 }
 
-// stepDocuments is how many documents are mapped at a time: about as many as fit a transaction.
+// stepDocuments is the number of documents that are mapped at a time, about as many as fit a transaction.
 const stepDocuments = 500
 
-// Step processes one batch of a shard's changes, at most n documents, in the order of ids while a first build scans
-// (scan.go). Steps of different shards may run at the same time; those of one shard may not. The caller adapts n by
-// how long steps take. Conflict where another build has taken over. A step that did a part of its work says so without
-// an error, which the next one meets again.
+// Step processes at most n documents of a shard's changes, in the order of the feed, or of ids during the scan of a
+// first build (scan.go). Steps of different shards may run concurrently; those of one shard may not. The caller adapts
+// n to the time that steps take. Step returns a Conflict if another build has taken over. If it fails after doing a
+// part of its work, it reports that part without an error; the next step meets the error again.
 //
-// Documents are read ahead of those that are mapped, and mapped outside of the transactions that write, so that these
-// have the same length however slow the functions are. So neither processors nor the disk nor a cluster wait for each
-// other, and what a slow commit has kept waiting is written together (pipe.go).
+// Documents are read ahead of mapping, and mapped outside of the writing transactions, so that the length of a
+// transaction does not depend on the speed of the map functions. The processors, the disk and the cluster work at the
+// same time, and parts that become ready during a slow commit are written together (pipe.go).
 func (b *Build) Step(ctx context.Context, shard db.ShardID, n int) (StepResult, error) {
 	if err := b.in(stepping); err != nil {
 		return StepResult{}, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	p := b.pipe(ctx, shard, n)
-	defer func() { // also after a panic: they read the build's snapshot
+	// Deferred, to run after a panic too: the goroutines read the build's snapshot.
+	defer func() {
 		stop()
 		_ = p.wait()
 	}()
@@ -64,8 +65,8 @@ func (b *Build) Step(ctx context.Context, shard db.ShardID, n int) (StepResult, 
 	return result, err
 }
 
-// writeParts writes a batch in as many transactions as it takes: smaller ones where they do not get through, and larger
-// ones again where they do.
+// writeParts writes a batch in as many transactions as it takes. It makes them smaller if they fail, and larger again
+// if they succeed.
 func (b *Build) writeParts(ctx context.Context, shard db.ShardID, batch *Batch) error {
 	p := db.NewPortions(max(1, len(batch.Docs)))
 	for docs := batch.Docs; ; {
@@ -104,14 +105,15 @@ func (b *Build) write(t *db.Txn, shard db.ShardID, docs []indexedDoc, upTo index
 		return err
 	}
 	t.Set(b.keys.ProgressKey(shard), upTo.AppendTuple(nil))
-	first := b.writing() == adding && !b.Progress[shard].Picks // the scan may have been there
+	// A scan may already have written documents that a pick finds.
+	first := b.writing() == adding && !b.Progress[shard].Picks
 	for i := range docs {
 		docs[i].added = first
 	}
 	return replaceRows(t, &b.keys, docs, b.writing() == keeping)
 }
 
-// unmovedSince is unmoved for a batch of a shard's that begins at a position.
+// unmovedSince is unmoved for a batch of a shard that begins at from.
 func unmovedSince(t *db.Txn, shard db.ShardID, from, upTo index.BuildPosition, docs []indexedDoc) ([]indexedDoc,
 	error) {
 	if from.Scans {
@@ -120,10 +122,10 @@ func unmovedSince(t *db.Txn, shard db.ShardID, from, upTo index.BuildPosition, d
 	return unmoved(t, map[db.ShardID]db.Seq{shard: from.Seq}, upTo.Seq, docs)
 }
 
-// unmoved are the documents that have not changed since they were read: those whose entries are in their shards' feeds
-// still, in (since, upTo], which docs have all entries of. It is for interactive indexes: one that has changed was
-// indexed by its writer. Other builds write documents as they were at the goal. The feed is read as ranges: a read for
-// each entry would be most of what a build asks of a cluster.
+// unmoved returns the documents that have not changed since they were read, whose entries are still in their shards'
+// feeds in (since, upTo]. docs contains all entries of that range. Builds of interactive indexes use it: documents that
+// have changed were indexed by their writers. Other builds write documents as they were at the goal. The feed is read
+// by ranges, because one read for each entry would be most of a build's load on a cluster.
 func unmoved(t *db.Txn, since map[db.ShardID]db.Seq, upTo db.Seq, docs []indexedDoc) ([]indexedDoc, error) {
 	feeds := make(map[db.ShardID]kv.RangeIterator, len(since))
 	for shard, from := range since {
@@ -159,7 +161,7 @@ func unmoved(t *db.Txn, since map[db.ShardID]db.Seq, upTo db.Seq, docs []indexed
 	return kept, nil
 }
 
-// entryStays has the transaction conflict with who writes a document, whose entry moves then.
+// entryStays makes the transaction conflict with any write to the document, since a write moves the document's entry.
 func entryStays(t *db.Txn, doc *indexedDoc) {
 	key := t.Keys.Entry(nil, t.Cfg.ShardAt(doc.Id, doc.seq), doc.seq)
 	t.AddReadConflict(kv.KeyRange{Begin: key, End: append(key[:len(key):len(key)], 0)})

@@ -8,10 +8,10 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Cache keeps what can be loaded again, up to a weight in bytes. When it is full, what was used longest ago goes, and
-// nothing else. Those who want the same thing at once load it once. Safe for concurrent use.
+// Cache caches values that can be loaded again, up to a limit in bytes. If it is full, it evicts the least recently
+// used ones. Concurrent callers that need the same value load it once. A Cache is safe for concurrent use.
 type Cache[K comparable, V any] struct {
-	most    int // bytes
+	most    int // in bytes
 	flights Flights[K, V]
 
 	mu struct {
@@ -26,20 +26,22 @@ type weighed[V any] struct {
 	weight int
 }
 
-// EntryWeight is what an entry is taken to weigh beside the text that it was made of.
+// EntryWeight is the assumed size of an entry in addition to the text that it was made from.
 const EntryWeight = 2 << 10
 
+// New returns a cache with a limit in bytes.
 func New[K comparable, V any](most int) *Cache[K, V] {
 	c := &Cache[K, V]{most: most}
 	kept, err := simplelru.NewLRU(math.MaxInt, func(_ K, e weighed[V]) { c.mu.weight -= e.weight })
 	if err != nil {
-		panic(err) // only of a size below one
+		panic(err) // only if the size is less than 1
 	}
 	c.mu.kept = kept
 	return c
 }
 
-// Get returns what is kept for the key, or what load makes: its value and the bytes of the text that it was made of.
+// Get returns the cached value for the key, or calls load, which returns the value and the size of the text that it was
+// made from.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, load func() (V, int, error)) (V, error) {
 	if v, ok := c.find(key); ok {
 		return v, nil

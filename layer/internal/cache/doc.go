@@ -1,3 +1,3 @@
-// Package cache remembers values within a bound of bytes, and has several callers who want the same value wait for one
-// of them. It knows nothing of what the values are, nor whether they are still true: its users check that.
+// Package cache caches values up to a limit in bytes, and lets concurrent callers that need the same value share one
+// load. Its users check whether a cached value is still valid.
 package cache

@@ -8,30 +8,30 @@ import (
 	"github.com/divandb/divan/layer/internal/fault"
 )
 
-// Flights has one of several callers who want the same thing at once make it for all of them. The one that makes it
-// does so in its own goroutine, under its own context and transaction. What makes it fail may be its own fault, so the
-// others do not take its failure for theirs: one of them makes the thing next. golang.org/x/sync/singleflight was
-// rejected since it hands the first caller's failure to everybody, and makes the thing in a goroutine that nobody waits
-// for. The zero value is ready. Safe for concurrent use.
+// Flights lets one of several callers that need the same value at once load it for all of them. The caller that loads
+// does so on its own goroutine, with its own context and transaction. Its failure may be its own fault, so the others
+// do not share it: one of them loads next. Unlike golang.org/x/sync/singleflight, it does not report the first caller's
+// failure to all callers, and starts no goroutine that nobody waits for. The zero value is ready to use. Flights is
+// safe for concurrent use.
 type Flights[K comparable, V any] struct {
 	mu    sync.Mutex
 	under map[K]*flight[V]
 }
 
-// flight is one thing being made.
+// flight is one load in progress.
 type flight[V any] struct {
 	done  chan struct{} // closed when value and err are set
 	value V
 	err   error
 }
 
-// maxJoined is how many failures of others a caller waits for before it makes the thing alone.
+// maxJoined is how many failed loads of others a caller waits for before it loads alone.
 const maxJoined = 2
 
-// errFlight is the error of a flight whose maker has panicked.
-var errFlight = errors.New("layer: the caller that loaded this has panicked")
+// errFlight is the error of a flight whose load has panicked.
+var errFlight = errors.New("layer: another caller panicked while loading the value")
 
-// Do returns what load makes for the key, here or in a call of another caller that is under way.
+// Do returns the result of load for the key, or that of another caller's running load.
 func (f *Flights[K, V]) Do(ctx context.Context, key K, load func() (V, error)) (V, error) {
 	for range maxJoined {
 		f.mu.Lock()
@@ -52,7 +52,8 @@ func (f *Flights[K, V]) Do(ctx context.Context, key K, load func() (V, error)) (
 			var none V
 			return none, ctx.Err()
 		}
-		if x.err == nil || fault.KindOf(x.err) == fault.Invalid { // it is the thing that is wrong, for everybody
+		// Invalid is the fault of the value, for all callers.
+		if x.err == nil || fault.KindOf(x.err) == fault.Invalid {
 			return x.value, x.err
 		}
 	}

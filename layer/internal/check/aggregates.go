@@ -12,26 +12,25 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// aggregateChecker compares the partial aggregates of one level of a view (aggregate/partials.go) with what they stand
-// for: those of the lowest level with the rows, to which the marks say what has changed since, and higher ones with
-// those of the level below, which are cleared together with them. A partial that is not there is no fault.
+// aggregateChecker compares the partial aggregates of one level of a view (aggregate/partials.go) with what they
+// aggregate: those of the lowest level with the rows, taking into account the marks left since, and others with the
+// level below. Missing partials are not faults.
 type aggregateChecker struct {
 	*indexChecker
 	view, level int
-	function    reduce.Aggregate // nil where only rows are counted
+	function    reduce.Aggregate // nil if rows are only counted
 	now         aggregate.Aggregates
-	until       []byte       // where the partial before ends
-	wrong       []index.Span // of the level below, and of this one: what stands for them is wrong too
+	until       []byte       // end of the previous partial
+	wrong       []index.Span // wrong partials of the level below, and of this level; partials above them are wrong too
 	found       []index.Span
 
-	read, readBytes int // of rows and marks of the partial at work
+	read, readBytes int // rows and marks read for the current partial
 }
 
-// maxPartialBytes is how many bytes are read for a partial where the engine holds no snapshot. checkRows bounds the
-// rows.
+// maxPartialBytes limits what is read for a partial if the engine holds no snapshots. checkRows limits the rows.
 const maxPartialBytes = 4 * checkBytes
 
-// maxWrongPartials is how many wrong partials of a level are told of.
+// maxWrongPartials is how many wrong partials of a level are remembered.
 const maxWrongPartials = 1000
 
 func (c *indexChecker) aggregates() error {
@@ -58,7 +57,8 @@ func (a *aggregateChecker) run() error {
 		if err := a.begin(); err != nil || !a.now.On {
 			return err
 		}
-	} else if err := a.once(); err != nil || a.skip { // the number of the index
+		// It also finds the index's number.
+	} else if err := a.once(); err != nil || a.skip {
 		return err
 	}
 	prefix := aggregate.PartialPrefix(&a.k, a.view, a.level)
@@ -77,7 +77,7 @@ func (a *aggregateChecker) run() error {
 	})
 }
 
-// begin finds out what there is at the moment of r.
+// begin reads the state of the index at r's version.
 func (a *aggregateChecker) begin() (err error) {
 	if !a.exact {
 		if err := a.indexChecker.begin(); err != nil {
@@ -91,7 +91,7 @@ func (a *aggregateChecker) begin() (err error) {
 
 func (a *aggregateChecker) bad(format string, args ...any) {
 	name := a.ix.Design().Views[a.view].Name
-	a.indexChecker.bad("", "a sum of the view %s, of level %d, "+format, append([]any{name, a.level}, args...)...)
+	a.indexChecker.bad("", "partial aggregate of view %s, level %d: "+format, append([]any{name, a.level}, args...)...)
 }
 
 func (a *aggregateChecker) partial(position, value []byte) error {
@@ -101,12 +101,12 @@ func (a *aggregateChecker) partial(position, value []byte) error {
 		return nil
 	}
 	if !bytes.Equal(p.Append(nil), value) {
-		a.bad("from %s to %s is not as a sum is written", p.First.Json, p.Last.Json)
+		a.bad("from %s to %s is not in its canonical encoding", p.First.Json, p.Last.Json)
 		a.note(p.Span)
 		return nil
 	}
 	if bytes.Compare(p.Begin, p.End) >= 0 || bytes.Compare(p.Begin, a.until) < 0 {
-		a.bad("begins before that before it ends")
+		a.bad("overlaps the previous one")
 		a.note(p.Span)
 		return nil
 	}
@@ -139,15 +139,15 @@ func (a *aggregateChecker) partial(position, value []byte) error {
 	}
 	switch {
 	case is.Rows != p.Rows+delta:
-		a.bad("counts %d rows and %d since, and there are %d", p.Rows, delta, is.Rows)
+		a.bad("counts %d rows and %d since, but there are %d", p.Rows, delta, is.Rows)
 	case a.function == nil && p.State != nil:
-		a.bad("from %s to %s has a reduction, and only counts", p.First.Json, p.Last.Json)
+		a.bad("from %s to %s has a reduction, although the view has none", p.First.Json, p.Last.Json)
 	case stale:
 		return nil
 	case !equal(is.First, p.First) || !equal(is.Last, p.Last):
 		a.bad("from %s to %s has rows from %s to %s", p.First.Json, p.Last.Json, is.First.Json, is.Last.Json)
 	case a.function != nil && !a.same(is.State, p.State):
-		a.bad("from %s to %s is not that of its rows", p.First.Json, p.Last.Json)
+		a.bad("from %s to %s does not match its rows", p.First.Json, p.Last.Json)
 	default:
 		return nil
 	}
@@ -165,7 +165,7 @@ func equal(k aggregate.PartialKey, o aggregate.PartialKey) bool {
 	return bytes.Equal(k.Json, o.Json) && bytes.Equal(k.Sort, o.Sort)
 }
 
-// same compares two reductions by what they say: there are several ways to write some down.
+// same compares two reductions by their JSON, because some have several encodings.
 func (a *aggregateChecker) same(one, other []byte) bool {
 	if one == nil || other == nil {
 		return one == nil && other == nil
@@ -180,17 +180,17 @@ func (a *aggregateChecker) same(one, other []byte) bool {
 	return says(one) == says(other)
 }
 
-// room counts a row that is read for a partial, and reports whether there may be more of them. Usually a partial stands
-// for few rows. But one that has come to be over an empty view stands for all that are written until the next
-// Index.Aggregate, and those may be more than a transaction reads in its time.
+// room counts a row that is read for a partial, and reports whether more may be read. A partial usually covers few
+// rows. But a partial written for an empty view covers all rows written until the next Index.Aggregate, which may be
+// more than a transaction can read in its time.
 func (a *aggregateChecker) room(size int) bool {
 	a.beside, a.besideBytes = a.beside+1, a.besideBytes+size
 	a.read, a.readBytes = a.read+1, a.readBytes+size
 	return a.exact || a.read <= a.most() && a.readBytes <= maxPartialBytes
 }
 
-// sum makes a partial anew. known is false where not all of what it was made of is there, or where that is too much for
-// a transaction.
+// sum recomputes a partial. known is false if not everything that it covers exists, or if it is too much for a
+// transaction.
 func (a *aggregateChecker) sum(p *aggregate.Partial) (is aggregate.Partial, known bool, err error) {
 	is.Span, a.read, a.readBytes = p.Span, 0, 0
 	if a.function != nil {
@@ -210,7 +210,7 @@ func (a *aggregateChecker) sum(p *aggregate.Partial) (is aggregate.Partial, know
 	return is, known, err
 }
 
-// add takes in rows, without their values.
+// add adds rows without their values.
 func (a *aggregateChecker) add(is *aggregate.Partial, first, last aggregate.PartialKey, rows int64) {
 	keep := func(k aggregate.PartialKey) aggregate.PartialKey {
 		return aggregate.PartialKey{Json: bytes.Clone(k.Json), Sort: bytes.Clone(k.Sort)}
@@ -223,7 +223,7 @@ func (a *aggregateChecker) add(is *aggregate.Partial, first, last aggregate.Part
 	is.Rows += rows
 }
 
-// sumRows adds up rows. It sets reduces to false where they cannot be reduced. known is false where there are too many.
+// sumRows adds up rows. It sets reduces to false if they cannot be reduced. known is false if there are too many rows.
 func (a *aggregateChecker) sumRows(is *aggregate.Partial, reduces *bool) (known bool, err error) {
 	prefix := a.k.RowPrefix(a.view)
 	rows := a.r.GetRange(is.At(prefix), kv.RangeOptions{Mode: kv.ModeWantAll})
@@ -272,7 +272,7 @@ func (a *aggregateChecker) sumPartials(is *aggregate.Partial, reduces *bool) (kn
 		}
 		var p aggregate.Partial
 		if err := aggregate.ParsePartial(&p, row.Key[len(prefix):], row.Value); err != nil {
-			return false, nil //nolint:nilerr // it was told with its level
+			return false, nil //nolint:nilerr // reported with its level
 		}
 		if !bytes.Equal(p.Begin, at) {
 			return false, nil

@@ -13,10 +13,10 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// attachmentCheck goes through the data of attachments.
+// attachmentCheck checks the data of attachments.
 type attachmentCheck struct{ *checker }
 
-// attachments goes through the data of attachments: it has no gaps, and something refers to it.
+// attachments checks that the data of attachments has no gaps and is referred to.
 func (x attachmentCheck) attachments() error {
 	prefix := x.keys.Sub(nil, keyspace.Attachments)
 	var next int64
@@ -90,17 +90,17 @@ func (x attachmentCheck) attachments() error {
 	})
 }
 
-// attachmentLook is the data of an attachment, of which it is to be seen who refers to it.
+// attachmentLook is attachment data whose references are to be checked.
 type attachmentLook struct {
 	id         string
 	attachment [16]byte
-	digest     string // of the data, where it is compared
+	digest     string // of the data, if digests are compared
 	counter    kv.Future[[]byte]
 	counted    int64
 }
 
-// attachmentsOf looks for the bodies of a document that refer to attachments, or for uploads that are not done. Where a
-// counter says that there are such bodies, bodies and references have seen whether that is so.
+// attachmentsOf looks for bodies of a document that refer to the attachments, and otherwise for unfinished uploads.
+// If a counter says that there are such bodies, bodyCheck and orphanCheck have checked the counter.
 func (x attachmentCheck) attachmentsOf(id string, looks []attachmentLook) error {
 	sought := map[[16]byte]*attachmentLook{}
 	for i := range looks {
@@ -144,13 +144,13 @@ func (x attachmentCheck) attachmentsOf(id string, looks []attachmentLook) error 
 			return err
 		}
 		if !awaited {
-			x.fault(keyspace.Attachments, id, "there is data of an attachment that no revision has")
+			x.fault(keyspace.Attachments, id, "there is data of an attachment that no revision refers to")
 		}
 	}
 	return nil
 }
 
-// awaited reports whether an attachment belongs to an upload that is not done, or compaction has to look for it.
+// awaited reports whether an attachment belongs to an unfinished upload, or will be checked by compaction.
 func (x attachmentCheck) awaited(id string, attachment [16]byte) (bool, error) {
 	check, err := x.r.Get(attach.AttachmentCheck(x.keys, nil, id, attachment)).Wait()
 	if check != nil || err != nil {

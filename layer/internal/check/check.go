@@ -13,19 +13,19 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// After all rows were read, Verify compares them: whether what one says is what the others say. It goes through each
-// part of a database document by document, in both directions, with a bounded number of them in memory. Whatever is
-// compared is read at one moment: from a snapshot, or where the engine holds none, in one of many transactions, each
-// about some documents. So what others write meanwhile is no fault. Sums over a whole database or partition are
-// compared with its counters where there is a snapshot, or nobody has written meanwhile.
+// After reading all rows, Verify compares them with each other. It goes through each part of a database document by
+// document, in both directions, with a limited number of documents in memory. Whatever is compared is read at one
+// version: from a snapshot, or, if the engine holds none, in one of many transactions, each for some documents. So
+// concurrent writes do not look like faults. Sums over a whole database or partition are compared with its counters if
+// there is a snapshot, or if nothing was written in the meantime.
 
 const (
-	// checkWindow is how many documents are looked at together. Where the engine holds no snapshot these are fewer
-	// after a transaction that became too old.
+	// checkWindow is how many documents are checked together. Without snapshots, it is reduced after a transaction that
+	// became too old.
 	checkWindow = 64
-	// maxDoubts is how many differences are kept that may be others' writing.
+	// maxDoubts is how many differences are kept that may be due to concurrent writes.
 	maxDoubts = 1000
-	// checkRows, checkBytes and checkTime bound a transaction where the engine holds no snapshot.
+	// checkRows, checkBytes and checkTime limit a transaction if the engine holds no snapshots.
 	checkRows  = 2000
 	checkBytes = 4_000_000
 	checkTime  = time.Second
@@ -38,30 +38,30 @@ type checker struct {
 	core  *db.Core
 	keys  db.Space
 	exact bool            // r is a snapshot
-	r     kv.Reader       // of the transaction under way
-	cfg   *db.Config      // as r has it
-	found []Damage        // not told of yet
-	lost  map[string]bool // what of the database cannot be read, and was told of
+	r     kv.Reader       // of the current transaction
+	cfg   *db.Config      // at r's version
+	found []Damage        // not reported yet
+	lost  map[string]bool // unreadable parts of the database that have been reported
 	sums  map[string]int64
-	added map[string]int64 // to sums, by the documents at work
+	added map[string]int64 // to be added to sums, from the current documents
 
-	doubts     []Damage // faults, if nobody has written since
+	doubts     []Damage // faults unless there were concurrent writes
 	partitions partitionSums
-	miscounted map[string]int64 // by how much counters are too high for what is told of
+	miscounted map[string]int64 // by how much counters are too high according to reported faults
 	window     int
-	winners    winners // that are being read
+	winners    winners // pending reads of winners
 
-	beside, besideBytes int // rows that were read beside those of the walk, in the transaction under way
+	beside, besideBytes int // rows read in addition to those of the walk, in the current transaction
 }
 
-// most is how many rows are read in a transaction where the engine holds no snapshot, about.
+// most returns about how many rows are read in a transaction if the engine holds no snapshots.
 func (x *checker) most() int { return cmp.Or(x.v.o.Rows, checkRows) }
 
-// maxFailures is how many databases, one after the other, may fail to be compared before the rest is left alone.
+// maxFailures is how many databases in a row may fail to be compared before the rest is skipped.
 const maxFailures = 10
 
-// compare compares the rows of all databases in which nothing is damaged. What is damaged is told of already. Where one
-// cannot be compared, the others are all the same: it returns an errNotCompared at the end.
+// compare compares the rows of all databases without damage; damage has been reported already. If some databases cannot
+// be compared, it continues with the others and returns a not_compared error at the end.
 func (v *verifier) compare() error {
 	var failed notCompared
 	for i, c := range v.databases {
@@ -75,7 +75,8 @@ func (v *verifier) compare() error {
 		switch {
 		case v.stopped != nil || v.ctx.Err() != nil:
 			return err
-		case err == nil || fault.KindOf(err) == fault.NotFound: // deleted meanwhile
+		// It may have been deleted in the meantime.
+		case err == nil || fault.KindOf(err) == fault.NotFound:
 			failed.row = 0
 		case failed.add(c.Name, err) == maxFailures:
 			failed.left = len(v.databases) - i - 1
@@ -85,12 +86,12 @@ func (v *verifier) compare() error {
 	return failed.err()
 }
 
-// notCompared is the databases that could not be compared.
+// notCompared collects the databases that could not be compared.
 type notCompared struct {
-	row   int // how many of them there were one after the other
+	row   int // number in a row
 	n     int
 	left  int     // databases that were not tried
-	first []error // no more than maxFailures
+	first []error // at most maxFailures
 }
 
 func (f *notCompared) add(database string, err error) (row int) {
@@ -102,7 +103,7 @@ func (f *notCompared) add(database string, err error) (row int) {
 	return f.row
 }
 
-// err is nil where there are none.
+// err returns nil if there are none.
 func (f *notCompared) err() error {
 	if f.n == 0 {
 		return nil
@@ -112,7 +113,7 @@ func (f *notCompared) err() error {
 		reason = "1 database could not be compared"
 	}
 	if f.left > 0 {
-		reason += fmt.Sprintf(", and %d more were not tried after them", f.left)
+		reason += fmt.Sprintf(", and %d more were not tried", f.left)
 	}
 	for _, err := range f.first {
 		reason += "; " + err.Error()
@@ -135,8 +136,8 @@ func (x *checker) run() error {
 	var before checkedState
 	for _, step := range []struct {
 		name string
-		of   keyspace.Subspace // where what cannot be read is
-		sums bool              // of all that the steps before have gone through
+		of   keyspace.Subspace // where unreadable data is reported
+		sums bool              // needs the sums of the previous steps
 		run  func() error
 	}{
 		{"documents", keyspace.Config, false, func() error { return x.at(x.load) }},
@@ -166,14 +167,14 @@ func (x *checker) run() error {
 			return err
 		}
 		if x.cfg == nil {
-			return nil // it says what to look at
+			return nil // nothing can be checked without it
 		}
 	}
 	return nil
 }
 
-// unlessLost tells of what cannot be read, where that is what err says: what does not need it is compared all the same.
-// What was found out since is forgotten.
+// unlessLost reports unreadable data if that is what err says, so that everything else can still be compared. It
+// discards what was found since the last settle.
 func (x *checker) unlessLost(of keyspace.Subspace, where string, err error) error {
 	var lost *db.CorruptError
 	if !errors.As(err, &lost) {
@@ -188,7 +189,7 @@ func (x *checker) unlessLost(of keyspace.Subspace, where string, err error) erro
 	return x.settle()
 }
 
-// at calls f, which reads r, once more where that was too late.
+// at calls f, which reads r, and calls it again in a new transaction if necessary.
 func (x *checker) at(f func() error) error {
 	if x.exact {
 		return f()
@@ -203,7 +204,7 @@ func (x *checker) at(f func() error) error {
 	return err
 }
 
-// load reads the configuration at the moment of r.
+// load reads the configuration at r's version.
 func (x *checker) load() (err error) {
 	if x.cfg, err = x.core.Load(x.r); err == nil && x.cfg == nil {
 		err = db.ErrNoDatabase()
@@ -211,7 +212,7 @@ func (x *checker) load() (err error) {
 	return err
 }
 
-// fault notes a fault, which is told of once what was looked at is done with.
+// fault records a fault. It is reported by settle.
 func (x *checker) fault(sub keyspace.Subspace, id, format string, args ...any) {
 	x.faultWith(sub, id, Parts[sub].help, format, args...)
 }
@@ -221,7 +222,8 @@ func (x *checker) faultWith(sub keyspace.Subspace, id, help, format string, args
 		What: fmt.Sprintf(format, args...), Help: help})
 }
 
-// doubt is fault for what may be others' writing where the engine holds no snapshot: counters tells of it.
+// doubt is fault for differences that may be due to concurrent writes if there is no snapshot. Then counters reports
+// them.
 func (x *checker) doubt(sub keyspace.Subspace, id, format string, args ...any) {
 	kept := len(x.found)
 	x.fault(sub, id, format, args...)
@@ -236,7 +238,7 @@ func (x *checker) doubt(sub keyspace.Subspace, id, format string, args ...any) {
 
 func (x *checker) count(counter string, n int64) { x.added[counter] += n }
 
-// settle tells of the faults, and keeps the sums, of what was looked at.
+// settle reports the faults and keeps the sums of what has been checked.
 func (x *checker) settle() error {
 	for i := range x.found {
 		if err := x.v.damage(&x.found[i]); err != nil {
@@ -252,7 +254,7 @@ func (x *checker) settle() error {
 	return nil
 }
 
-// forgetWork drops what was found out in a transaction that has to be repeated.
+// forgetWork discards what was found in a transaction that has to be repeated.
 func (x *checker) forgetWork() {
 	x.found = x.found[:0]
 	clear(x.added)
@@ -260,11 +262,11 @@ func (x *checker) forgetWork() {
 	x.winners.drop()
 }
 
-// checkedCounters are the counters that are compared with what there is.
+// checkedCounters are the counters that are compared with the rows.
 var checkedCounters = []string{db.CounterDocs, db.CounterDeleted, db.CounterBodies, db.CounterStored, db.CounterContent,
 	db.CounterSuperseded, db.CounterPurges, db.CounterPurgesDropped}
 
-// checkedState is what tells whether anybody has written.
+// checkedState tells whether anything was written in between.
 type checkedState struct {
 	counters []int64
 	last     db.Seq
@@ -290,18 +292,18 @@ func (x *checker) counters(before checkedState) error {
 		return err
 	}
 	if now.last != before.last {
-		return nil // the sums are of no one moment
+		return nil // the sums are not of one version
 	}
 	for i := range checkedCounters {
 		if now.counters[i] != before.counters[i] {
 			return nil
 		}
 	}
-	x.sums[db.CounterPurges] += now.counters[7] // those that are no longer in the history
+	x.sums[db.CounterPurges] += now.counters[7] // purges that are no longer in the history
 	x.found, x.doubts = append(x.found, x.doubts...), nil
 	for i, name := range checkedCounters[:7] {
 		if n := x.sums[name]; n+x.miscounted[name] != now.counters[i] {
-			x.fault(keyspace.Counters, "", "the counter %s is %d, and there are %d", name, now.counters[i], n)
+			x.fault(keyspace.Counters, "", "the counter %s is %d, but there are %d", name, now.counters[i], n)
 		}
 	}
 	return x.settle()

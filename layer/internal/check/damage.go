@@ -14,23 +14,22 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Damage is a damaged piece of the store, said in what it means for databases. There may be several for one piece of a
-// file.
+// Damage describes what a damaged part of the store means for databases. There may be several for one part of a file.
 type Damage struct {
-	File     string `json:"file,omitempty"` // of the store's directory
-	What     string `json:"what"`           // what of the file, or of a row
+	File     string `json:"file,omitempty"` // relative to the store's directory
+	What     string `json:"what"`           // what is damaged: a part of a file, or a row
 	Database string `json:"database,omitempty"`
-	Part     string `json:"part,omitempty"`  // what of the database or the store, such as "documents"
-	First    string `json:"first,omitempty"` // ids, where the part has such: what is damaged is from here
-	Last     string `json:"last,omitempty"`  // to here
-	// Documents are those that cannot be read, a few of them, or those that may be concerned where all can be read for
-	// now, from memory; More is whether there are others.
+	Part     string `json:"part,omitempty"`  // part of the database or the store, such as "documents"
+	First    string `json:"first,omitempty"` // first damaged id, for parts with ids
+	Last     string `json:"last,omitempty"`  // last damaged id
+	// Documents lists some documents that cannot be read or, if all can still be read from memory, some that may be
+	// affected. More reports that there are others.
 	Documents []string `json:"documents,omitempty"`
 	More      bool     `json:"more,omitempty"`
 	Help      string   `json:"help,omitempty"`
 }
 
-// String is the damage in one line.
+// String returns the damage in one line.
 func (d *Damage) String() string {
 	var b strings.Builder
 	if d.Database != "" {
@@ -63,61 +62,62 @@ func (d *Damage) String() string {
 	return b.String()
 }
 
-// part is what a subspace of a database is for its users.
+// part describes a subspace of a database for users.
 type part struct {
 	name string
-	Ids  bool // its keys begin with a document's id
+	Ids  bool // its keys begin with document ids
 	help string
 }
 
 const (
 	helpExport  = "divan export -skip-damaged saves the rest; restore these from a backup"
 	helpSalvage = "divan export -skip-damaged saves the documents; import them into a node with a new data directory"
-	helpIndex   = "an index is made of documents: change the view's function by a space, which makes a new one"
-	helpLeft    = "nothing is lost with it, it takes room: divan export and divan import leave it behind"
+	helpIndex   = "add a space to the view's function: a new index is built from the documents"
+	helpLeft    = "nothing is lost, it only takes space: divan export and divan import remove it"
 	helpStore   = "start on a backup, or save each database with divan export -skip-damaged"
 )
 
-// partNames is the part of the store where the names of databases are.
+// partNames is the part of the store that contains the names of databases.
 const partNames = "the names of databases"
 
 var Parts = map[keyspace.Subspace]part{
 	keyspace.Stamp:             {"settings", false, helpSalvage},
 	keyspace.Config:            {"settings", false, helpSalvage},
 	keyspace.Revisions:         {"revisions of documents", true, helpExport},
-	keyspace.Changes:           {"the feed of changes", false, helpSalvage},
-	keyspace.ChangesDeprecated: {"the feed of changes", false, helpSalvage},
-	keyspace.Wake:              {"the feed of changes", false, helpSalvage},
+	keyspace.Changes:           {"the changes feed", false, helpSalvage},
+	keyspace.ChangesDeprecated: {"the changes feed", false, helpSalvage},
+	keyspace.Wake:              {"the changes feed", false, helpSalvage},
 	keyspace.Documents:         {"bodies of documents", true, helpExport},
 	keyspace.AllDocs:           {"the list of documents", true, helpSalvage},
-	keyspace.Superseded:        {"the queue for compaction", false, helpSalvage},
+	keyspace.Superseded:        {"the compaction queue", false, helpSalvage},
 	keyspace.Local:             {"_local documents", true, helpExport},
 	keyspace.Attachments:       {"attachments of documents", true, helpExport},
 	keyspace.Uploads:           {"unfinished uploads", false, ""},
 	keyspace.Counters:          {"counters", false, helpSalvage},
 	keyspace.Designs:           {"the list of design documents", true, helpSalvage},
 	keyspace.Views:             {"an index", false, helpIndex},
-	keyspace.Purges:            {"the history of purges", false, helpSalvage},
-	keyspace.Moved:             {"what a build of an index goes by", false, helpSalvage},
-	keyspace.ShardSuperseded:   {"the queue for compaction", false, helpSalvage},
+	keyspace.Purges:            {"the purge history", false, helpSalvage},
+	keyspace.Moved:             {"entries kept for index builds", false, helpSalvage},
+	keyspace.ShardSuperseded:   {"the compaction queue", false, helpSalvage},
 	keyspace.ShardCounters:     {"counters", false, helpSalvage},
-	keyspace.FeedCounts:        {"the feed of changes", false, helpSalvage},
+	keyspace.FeedCounts:        {"the changes feed", false, helpSalvage},
 	keyspace.AttachmentRefs:    {"counters of attachments", true, helpSalvage},
-	keyspace.Compaction:        {"the queue for compaction", false, helpSalvage},
+	keyspace.Compaction:        {"the compaction queue", false, helpSalvage},
 }
 
 // lastPart is the highest subspace of a database.
 const lastPart = keyspace.Compaction
 
 const (
-	// namedDocuments is how many documents a Damage names, and triedDocuments how many are tried for it.
+	// namedDocuments is the maximum number of documents that a Damage names, and triedDocuments how many are tried to
+	// find them.
 	namedDocuments = 20
 	triedDocuments = 2000
 )
 
-// describe says what a range of keys means for the databases, which are known by name.
+// describe reports what a damaged range of keys means for the databases in v.databases.
 func (v *verifier) describe(keys kv.KeyRange, file, what string, report func(*Damage) error) error {
-	if len(keys.End) == 0 { // of a log or a list of files
+	if len(keys.End) == 0 { // a log or the list of files
 		return report(&Damage{File: file, What: what, Part: "the store as a whole", Help: helpStore})
 	}
 	told := false
@@ -140,7 +140,7 @@ func (v *verifier) describe(keys kv.KeyRange, file, what string, report func(*Da
 				continue
 			}
 			if sub == keyspace.Uploads && told {
-				continue // nobody misses them; a block that has some of the parts beside them is told of by those
+				continue // not worth a report of its own; a block with other parts is reported with these
 			}
 			told = true
 			d := Damage{File: file, What: what, Database: c.Name, Part: Parts[sub].name, Help: Parts[sub].help}
@@ -169,9 +169,9 @@ func (v *verifier) describe(keys kv.KeyRange, file, what string, report func(*Da
 	return nil
 }
 
-// nameDocuments says which documents have keys in a range that cannot be read.
+// nameDocuments finds the documents that have keys in an unreadable range.
 func (v *verifier) nameDocuments(d *Damage, c *db.Core, sub keyspace.Subspace, prefix []byte, keys kv.KeyRange) {
-	d.First, _, _ = tuple.TakeString(keys.Begin[len(prefix):]) // a key of an index may be cut off: then there is none
+	d.First, _, _ = tuple.TakeString(keys.Begin[len(prefix):]) // an index key may be truncated, and then has no id
 	if bytes.HasPrefix(keys.End, prefix) {
 		d.Last, _, _ = tuple.TakeString(keys.End[len(prefix):])
 	}
@@ -192,10 +192,11 @@ func (v *verifier) nameDocuments(d *Damage, c *db.Core, sub keyspace.Subspace, p
 	last := ""
 	var tried []string
 	n := len(c.Keys.Sub(nil, list))
-	_ = v.holes.Scan(v.r, ids, func(row kv.KeyValue) error { // what cannot be read of the list is told of by itself
+	// Unreadable parts of the list are reported separately.
+	_ = v.holes.Scan(v.r, ids, func(row kv.KeyValue) error {
 		id, _, err := tuple.TakeString(row.Key[n:])
 		if err != nil || id == last {
-			return nil //nolint:nilerr // a row that makes no sense names no document
+			return nil //nolint:nilerr // an undecodable row names no document
 		}
 		last = id
 		if len(tried) >= triedDocuments || len(d.Documents) >= namedDocuments {
@@ -213,9 +214,8 @@ func (v *verifier) nameDocuments(d *Damage, c *db.Core, sub keyspace.Subspace, p
 	}
 }
 
-// lacks reports whether rows of a document cannot be read. Only the bodies and attachments that its branches name
-// count: a damaged block may hold others that nobody misses, and a read of a neighbour's rows may run into the block
-// too.
+// lacks reports whether rows of a document cannot be read. Only bodies and attachments that its branches refer to
+// count: a damaged block may contain obsolete ones, and a read of a neighbour's rows may fail at the block too.
 func (v *verifier) lacks(c *db.Core, sub keyspace.Subspace, id string) bool {
 	if sub == keyspace.Documents || sub == keyspace.Attachments {
 		n := len(c.Keys.Doc(nil, keyspace.Revisions, id))
@@ -235,7 +235,7 @@ func (v *verifier) leavesLack(c *db.Core, sub keyspace.Subspace, id string, leav
 			if sub == keyspace.Documents {
 				return true
 			}
-			continue // told of with its block
+			continue // reported with its block
 		}
 		for j := range body.Attachments {
 			if sub == keyspace.Attachments && !attach.WholeAttachment(v.r, c.Keys, id, &body.Attachments[j]) {

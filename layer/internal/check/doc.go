@@ -1,3 +1,3 @@
-// Package check compares what is stored: of each database the rows with each other, and indexes with the documents. It
-// also says what damage in files means for databases. It mends nothing; saving what can be read is in package export.
+// Package check compares stored data: the rows of each database with each other, and indexes with the documents. It
+// also explains what damaged files mean for databases. It repairs nothing; package export saves what can be read.
 package check

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// checkedDoc is a document whose branches are being looked at.
+// checkedDoc is a document whose branches are being checked.
 type checkedDoc struct {
 	id     string
 	leaves int64
@@ -22,11 +22,11 @@ type checkedDoc struct {
 	design kv.Future[[]byte]
 }
 
-// documentCheck goes through the branches of documents.
+// documentCheck checks the branches of documents.
 type documentCheck struct{ *checker }
 
-// documents goes through the branches of all documents: the winner, what is noted of it, and that leaves have bodies
-// and those their attachments.
+// documents checks the branches of all documents: the winner, its entries in the feed and the lists, and that leaves
+// have bodies with their attachments.
 func (x documentCheck) documents() error {
 	var docs []checkedDoc
 	var at checkedDoc
@@ -45,7 +45,7 @@ func (x documentCheck) documents() error {
 		in: db.PrefixRange(prefix), of: behind(prefix),
 		row: func(id string, rest []byte, row kv.KeyValue) error {
 			if at.leaves > 0 && at.last.Winner {
-				x.fault(keyspace.Revisions, id, "the revision %s is marked the winner, and another one comes after it",
+				x.fault(keyspace.Revisions, id, "revision %s is marked as the winner, but another one sorts after it",
 					at.last.Rev)
 			}
 			at.last = rev.LeafKV{}
@@ -57,7 +57,8 @@ func (x documentCheck) documents() error {
 			}
 			at.leaves++
 			bodies = append(bodies, x.readLeafBody(id, &at.last))
-			if len(bodies) >= 2*checkWindow { // a document with many branches
+			// A document with many branches.
+			if len(bodies) >= 2*checkWindow {
 				return checkBodies()
 			}
 			return nil
@@ -106,11 +107,11 @@ func (d *checkedDoc) check(x *checker) error {
 		return err
 	}
 	if !w.Winner {
-		x.fault(keyspace.Revisions, d.id, "the winning revision %s is not marked", w.Rev)
+		x.fault(keyspace.Revisions, d.id, "the winning revision %s is not marked as the winner", w.Rev)
 		return nil
 	}
 	if w.Branches != d.leaves {
-		x.fault(keyspace.Revisions, d.id, "%d branches are noted, and there are %d", w.Branches, d.leaves)
+		x.fault(keyspace.Revisions, d.id, "%d branches are recorded, but there are %d", w.Branches, d.leaves)
 	}
 	entry, err := d.entry.Wait()
 	if err != nil {
@@ -126,7 +127,7 @@ func (d *checkedDoc) check(x *checker) error {
 	return nil
 }
 
-// checkListed looks at the lists of documents and of design documents.
+// checkListed checks the lists of documents and of design documents.
 func (d *checkedDoc) checkListed(x *checker) error {
 	listed, err := d.listed.Wait()
 	if err != nil {
@@ -146,17 +147,17 @@ func (d *checkedDoc) checkIn(x *checker, list keyspace.Subspace, value []byte) {
 	w := &d.last
 	switch {
 	case w.Deleted && value != nil:
-		x.fault(list, d.id, "the document is deleted, and listed")
+		x.fault(list, d.id, "the document is deleted, but listed")
 	case !w.Deleted && value == nil:
 		x.fault(list, d.id, "the document is not listed")
 	case !w.Deleted:
 		if r, err := db.ParseRevPair(value); err != nil || r != w.Rev {
-			x.fault(list, d.id, "revision %s is listed, and %s is the winner", r, w.Rev)
+			x.fault(list, d.id, "revision %s is listed, but %s is the winner", r, w.Rev)
 		}
 	}
 }
 
-// checkedBody is the body of a leaf on its way.
+// checkedBody is the body of a leaf, being read.
 type checkedBody struct {
 	id      string
 	rev     db.Rev
@@ -168,7 +169,7 @@ func (x documentCheck) readLeafBody(id string, l *rev.LeafKV) checkedBody {
 	return checkedBody{id, l.Rev, l.Deleted, x.r.Get(x.keys.Body(nil, id, l.Rev, 0))}
 }
 
-// check looks whether a body is there in full length, is JSON, and has its attachments.
+// check checks that a body exists in full length, is JSON, and has its attachments.
 func (b *checkedBody) check(x *checker) error {
 	first, err := b.first.Wait()
 	if err != nil {
@@ -192,7 +193,7 @@ func (b *checkedBody) check(x *checker) error {
 	case err != nil:
 		x.fault(keyspace.Documents, b.id, "the body of the leaf %s: %v", b.rev, err)
 	case body.Deleted != b.deleted:
-		x.fault(keyspace.Documents, b.id, "the body of the leaf %s says otherwise whether it is deleted", b.rev)
+		x.fault(keyspace.Documents, b.id, "the body of the leaf %s disagrees about whether it is deleted", b.rev)
 	}
 	for i := range body.Attachments {
 		if err := b.attachment(x, &body.Attachments[i]); err != nil {
@@ -202,7 +203,7 @@ func (b *checkedBody) check(x *checker) error {
 	return nil
 }
 
-// attachment looks at the last chunk of an attachment. Those before it attachments looks at.
+// attachment checks the last chunk of an attachment. attachmentCheck checks the others.
 func (b *checkedBody) attachment(x *checker, a *rev.Attachment) error {
 	if a.EncodedLength == 0 {
 		return nil
@@ -213,7 +214,7 @@ func (b *checkedBody) attachment(x *checker, a *rev.Attachment) error {
 		return err
 	}
 	if int64(len(chunk)) != a.EncodedLength-last*keyspace.BodyChunk {
-		x.fault(keyspace.Attachments, b.id, "attachment %q of revision %s is not there in its length of %d bytes",
+		x.fault(keyspace.Attachments, b.id, "attachment %q of revision %s does not have its length of %d bytes",
 			a.Name,
 			b.rev, a.EncodedLength)
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// feedChecker compares the counts of a shard's entries by blocks (feed/counts.go) with the entries, as far as they are
-// closed. A block is compared at one moment: one with few entries, or of the lowest level, with its entries, and a
-// higher one with the blocks below it, which have been compared themselves. By how much one of those is wrong does not
-// change as others write, since these only add.
+// feedChecker compares the counts of a shard's entries (feed/counts.go) with the entries, up to the mark. A block is
+// compared at one version: one with few entries, or of the lowest level, with its entries, and others with the blocks
+// below, which have been compared themselves. Concurrent writes do not change by how much a count is wrong, because
+// they only add.
 type feedChecker struct {
 	*checker
 	shape *feed.Shape
@@ -39,8 +39,8 @@ func (x feedCheck) feedCounts() error {
 	return nil
 }
 
-// blocks compares the blocks of a level from one up to another, which it leaves out, and returns how many entries more
-// there are than they count. known is false where that was not found out.
+// blocks compares the blocks of a level in [from, to). It returns how many entries there are in addition to those
+// counted. known is false if this could not be found out.
 func (c *feedChecker) blocks(level int, from, to uint64) (wrong int64, known bool, err error) {
 	for known = true; from < to; {
 		var next uint64
@@ -61,7 +61,7 @@ func (c *feedChecker) blocks(level int, from, to uint64) (wrong int64, known boo
 	return wrong, known, nil
 }
 
-// next is the first block from one on that has a row or an entry.
+// next returns the first block, from from on, that has a row or an entry.
 func (c *feedChecker) next(level int, from, to uint64) (block uint64, found bool, err error) {
 	m := &c.mark
 	in := feed.CountRange(c.keys, level, m.Shard, m.Incarnation, from, to)
@@ -90,7 +90,7 @@ func (c *feedChecker) next(level int, from, to uint64) (block uint64, found bool
 	return block, found, nil
 }
 
-// entries are those of some blocks.
+// entries returns the range of the entries in blocks [from, to).
 func (c *feedChecker) entries(level int, from, to uint64) kv.KeyRange {
 	m := &c.mark
 	first, end := c.shape.First(level, from), c.shape.End()
@@ -133,7 +133,7 @@ func (c *feedChecker) block(level int, block uint64) (wrong int64, known bool, e
 	return wrong, known, c.settle()
 }
 
-// dense reports whether the blocks below one count.
+// dense reports whether the rows below a block are used.
 func (c *feedChecker) dense(level int, block uint64) (bool, error) {
 	if sparse, err := c.sparse(level, block); sparse || err != nil {
 		return false, err
@@ -145,10 +145,11 @@ func (c *feedChecker) dense(level int, block uint64) (bool, error) {
 	return n > c.shape.Sparse, err
 }
 
-// compare compares a closed block with its entries, or the blocks below it, of which is known that they count some too
-// few.
+// compare compares a closed block with its entries, or with the blocks below it. below is how many entries these are
+// known to lack.
 func (c *feedChecker) compare(level int, block uint64, below int64, known bool) (int64, bool, error) {
-	if level < feed.FeedLevels-1 { // a block above may have become one below which nothing counts
+	// A block above may have become sparse, so that the rows below it are not used any more.
+	if level < feed.FeedLevels-1 {
 		if gone, err := c.sparse(level+1, c.shape.In(1, block)); gone || err != nil {
 			return 0, true, err
 		}
@@ -174,7 +175,7 @@ func (c *feedChecker) compare(level int, block uint64, below int64, known bool) 
 			there += below
 		}
 		if few {
-			c.fault(keyspace.FeedCounts, "", "of shard %q, block %d of level %d counts %d entries, and has more",
+			c.fault(keyspace.FeedCounts, "", "shard %q: block %d of level %d counts %d entries, but has more",
 				c.mark.Shard, block, level, counted)
 			return 0, false, nil
 		}
@@ -182,13 +183,13 @@ func (c *feedChecker) compare(level int, block uint64, below int64, known bool) 
 	if there == counted || !few && !known {
 		return 0, few || known, nil
 	}
-	c.fault(keyspace.FeedCounts, "", "of shard %q, block %d of level %d counts %d entries, and has %d",
+	c.fault(keyspace.FeedCounts, "", "shard %q: block %d of level %d counts %d entries, but has %d",
 		c.mark.Shard, block, level, counted, there)
 	return there - counted, true, nil
 }
 
-// sparse reports whether a block, or one above it, is closed and has so few entries that the rows below it count no
-// more.
+// sparse reports whether a block, or one above it, is closed and has so few entries that the rows below it are not used
+// any more.
 func (c *feedChecker) sparse(level int, block uint64) (bool, error) {
 	for ; level < feed.FeedLevels; level, block = level+1, c.shape.In(1, block) {
 		if c.shape.First(level, block+1) > c.mark.Closed {
@@ -202,7 +203,7 @@ func (c *feedChecker) sparse(level int, block uint64) (bool, error) {
 	return false, nil
 }
 
-// counted is the sum of the rows of some blocks.
+// counted returns the sum of the rows of blocks.
 func (c *feedChecker) counted(level int, from, to uint64) (n int64, err error) {
 	m := &c.mark
 	rows := c.r.GetRange(feed.CountRange(c.keys, level, m.Shard, m.Incarnation, from, to),
@@ -214,7 +215,7 @@ func (c *feedChecker) counted(level int, from, to uint64) (n int64, err error) {
 	})
 }
 
-// there is how many entries a block has, up to a limit, if that is not 0.
+// there returns how many entries a block has, up to a limit unless that is 0.
 func (c *feedChecker) there(level int, block uint64, limit int64) (n int64, err error) {
 	rows := c.r.GetRange(c.entries(level, block, block+1),
 		kv.RangeOptions{Limit: int(limit), Mode: kv.ModeWantAll})

@@ -2,8 +2,8 @@ package check
 
 import "github.com/divandb/divan/layer/internal/db"
 
-// Store is what this room adds to db.Store.
+// Store adds the operations of this package to db.Store.
 type Store struct{ *db.Store }
 
-// OfStore returns what this room adds to s.
+// OfStore returns s with the operations of this package.
 func OfStore(s *db.Store) Store { return Store{s} }

@@ -18,8 +18,9 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// indexes computes every index anew from the documents, some at a time, and compares. An index that is being built, or
-// that was never built, is left out; of one that is behind only the documents that it has as they are now are compared.
+// indexes recomputes every index from the documents, some at a time, and compares. It skips indexes that are being
+// built or were never built. If an index is behind, only documents that have not changed since its sequence are
+// compared.
 func (x *checker) indexes() error {
 	d := x.v.s.Handle(x.core)
 	designs, err := design.Of(d).Designs(x.ctx)
@@ -45,29 +46,30 @@ type indexChecker struct {
 	*checker
 	ix      *index.Index
 	k       index.Keys
-	skip    bool   // nothing can be said of it
-	seq     db.Seq // up to which it is
-	last    db.Seq // of the database
+	skip    bool   // the index cannot be checked
+	seq     db.Seq // the index's
+	last    db.Seq // the database's
 	current bool
-	rows    []int64 // by view, as its entries by id say
+	rows    []int64 // by view, according to the entries by id
 
-	stores   []rowLook                  // under way
-	many     map[string]map[string]bool // positions of documents with many rows in the view at work, by id
+	stores   []rowLook                  // rows whose entries are being read
+	many     map[string]map[string]bool // positions of documents with many rows in the current view, by id
 	manyRows int
 }
 
 const (
-	// manyRows is from how many rows on the positions of a document are kept: its entry is long, and would be parsed
-	// for each of them.
+	// manyRows is the number of rows from which on the positions of a document are cached, because parsing its long
+	// entry for each row is expensive.
 	manyRows = 64
-	// maxManyRows is how many positions are kept, of all documents.
+	// maxManyRows limits the number of cached positions.
 	maxManyRows = 200_000
 )
 
 func (c *indexChecker) run() error {
 	_, err := design.StateOf(c.v.s).Compile(c.ctx, c.ix.Design())
 	switch kind := fault.KindOf(err); {
-	case kind == fault.Invalid || kind == fault.NotImplemented: // of another language
+	// It may be in another language.
+	case kind == fault.Invalid || kind == fault.NotImplemented:
 		return nil
 	case err != nil:
 		return err
@@ -80,11 +82,11 @@ func (c *indexChecker) run() error {
 	c.rows = make([]int64, len(c.ix.Design().Views))
 	c.forgetSums()
 	var before indexCounts
-	count := func() (err error) { // finds out the number of the index, too
+	count := func() (err error) { // also finds the index's number
 		if before, err = c.counts(); err != nil || c.skip || before.seq.Compare(before.last) <= 0 {
 			return err
 		}
-		c.bad("", "it is said to be up to %s, and the database ends at %s", before.seq, before.last)
+		c.bad("", "its sequence is %s, but the database ends at %s", before.seq, before.last)
 		return c.settle()
 	}
 	counters := func() error { return c.counters(before) }
@@ -98,7 +100,7 @@ func (c *indexChecker) run() error {
 	return nil
 }
 
-// begin finds out where the index stands at the moment of r.
+// begin reads the state of the index at r's version.
 func (c *indexChecker) begin() error {
 	c.forgetMany()
 	number, at := c.k.Find(c.r), c.r.Get(c.k.InfoKey(keyspace.ViewUpdateSeq))
@@ -127,7 +129,7 @@ func (c *indexChecker) bad(id, format string, args ...any) {
 	c.fault(keyspace.Views, id, "%s: %s", c.ix.Design().ID, fmt.Sprintf(format, args...))
 }
 
-// documents maps the documents and compares what they emit with what the index has of them.
+// documents maps the documents and compares what they emit with the index.
 func (c *indexChecker) documents() error {
 	prefix := c.keys.Sub(nil, keyspace.Revisions)
 	var last rev.LeafKV
@@ -172,7 +174,7 @@ func (c *indexChecker) compareSome(docs []feed.Entry) (n int, err error) {
 	var lost *db.CorruptError
 	switch {
 	case errors.As(err, &lost) && len(docs) == 1:
-		return 1, nil // its body is told of already
+		return 1, nil // its body has been reported
 	case errors.As(err, &lost):
 		return c.compareSome(docs[:1])
 	case err != nil:
@@ -208,13 +210,13 @@ func (c *indexChecker) compareSome(docs []feed.Entry) (n int, err error) {
 	return len(sources), compare()
 }
 
-// viewRead is what a view has of a document, on its way, and what the document emits.
+// viewRead is the pending read of what a view has of a document, and what the document emits.
 type viewRead struct {
 	id    string
 	view  int
 	emits *index.Emission
 	entry kv.Future[[]byte]
-	rows  []kv.Future[[]byte] // by row that is emitted
+	rows  []kv.Future[[]byte] // by emitted row
 }
 
 func (c *indexChecker) readView(id string, view int, e *index.Emission) viewRead {
@@ -237,7 +239,7 @@ func (c *indexChecker) compareView(read *viewRead) error {
 	has := len(e.Rows) > 0 || e.Err != ""
 	switch {
 	case value == nil && has && !e.Stopped:
-		c.bad(id, "the view %s has nothing of the document", name)
+		c.bad(id, "the view %s has no entry for the document", name)
 		return nil
 	case value == nil:
 		return nil
@@ -254,11 +256,11 @@ func (c *indexChecker) compareView(read *viewRead) error {
 		}
 	}
 	if !has {
-		c.bad(id, "the view %s has rows of the document, which emits none", name)
+		c.bad(id, "the view %s has rows of the document, but it emits none", name)
 		return nil
 	}
 	if had.Failed != (e.Err != "") || len(had.Rows) != len(e.Rows) {
-		c.bad(id, "the view %s notes %d rows of the document, which emits %d", name, len(had.Rows), len(e.Rows))
+		c.bad(id, "the view %s lists %d rows of the document, but it emits %d", name, len(had.Rows), len(e.Rows))
 		return nil
 	}
 	noted := make(map[string]int, len(had.Rows))
@@ -272,10 +274,10 @@ func (c *indexChecker) compareView(read *viewRead) error {
 		case err != nil:
 			return err
 		case !known:
-			c.bad(id, "the view %s notes other rows than the document emits", name)
+			c.bad(id, "the view %s lists other rows than the document emits", name)
 			return nil
 		case !had.Notes(at, &e.Rows[i]):
-			c.bad(id, "the view %s notes another key or value of the row with the key %s", name, r.Key)
+			c.bad(id, "the view %s lists another key or value for the row with the key %s", name, r.Key)
 		case row == nil:
 			c.bad(id, "the view %s lacks the row with the key %s", name, r.Key)
 		case !bytes.Equal(row, tuple.AppendBytes(tuple.AppendBytes(nil, r.Key), r.Value)):
@@ -285,21 +287,21 @@ func (c *indexChecker) compareView(read *viewRead) error {
 	return nil
 }
 
-// failed looks for the reason why a view has skipped a document. stopped is whether its function was stopped at the
-// limit of time, then or now: another time it may not be, so there is nothing to compare.
+// failed checks the recorded error of a document that a view has skipped. stopped reports that its function timed out,
+// then or now. The next time it may not, so there is nothing to compare.
 func (c *indexChecker) failed(id string, view int, e *index.Emission) (stopped bool, err error) {
 	listed, err := c.r.Get(c.k.ErrorKey(id, view)).Wait()
 	if err != nil {
 		return false, err
 	}
 	if listed == nil && e.Err != "" && !e.Stopped {
-		c.bad(id, "the view %s has skipped the document, and does not list it", c.ix.Design().Views[view].Name)
+		c.bad(id, "the view %s has skipped the document, but does not list it", c.ix.Design().Views[view].Name)
 	}
 	reason, _, err := tuple.TakeString(listed)
 	return e.Stopped || err == nil && script.StoppedInTime(reason), nil
 }
 
-// entries goes through the entries by id: their documents are there.
+// entries checks that the documents of the entries by id exist.
 func (c *indexChecker) entries() error {
 	prefix := c.k.AppendRange(nil, keyspace.ViewIDs)
 	return c.walk(walk{
@@ -308,7 +310,7 @@ func (c *indexChecker) entries() error {
 			view, _, err := tuple.TakeInt(rest)
 			if err != nil || view < 0 || int(view) >= len(c.rows) {
 				c.bad(id, "there is an entry of a view that the design document does not have")
-				return nil //nolint:nilerr // it is told
+				return nil //nolint:nilerr // already reported
 			}
 			e, err := index.ParseViewEntry(row.Value)
 			if err != nil {
@@ -325,7 +327,7 @@ func (c *indexChecker) entries() error {
 		end: func(id string) error {
 			c.winners.look(c.checker, id, func(w *rev.LeafKV) error {
 				if w == nil && c.current {
-					c.bad(id, "there are rows, and no such document")
+					c.bad(id, "there are rows, but no such document")
 				}
 				return nil
 			})
@@ -334,7 +336,7 @@ func (c *indexChecker) entries() error {
 	})
 }
 
-// once reads where the index stands in a transaction of its own.
+// once reads the state of the index in a transaction of its own.
 func (c *indexChecker) once() error {
 	_, _, err := kv.Transact(c.ctx, c.v.s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 		c.r = tx.Snapshot()

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// stored goes through the rows: their documents have them.
+// stored checks that the rows are listed in their documents' entries.
 func (c *indexChecker) stored() error {
 	for view := range c.rows {
 		c.forgetMany()
@@ -36,18 +36,18 @@ func (c *indexChecker) stored() error {
 	return nil
 }
 
-// viewCounters are the counters that each view has.
+// viewCounters are the counters of each view.
 var viewCounters = []struct {
 	what keyspace.ViewInfoKey
 	name string
-	sum  string // of what entries goes through, or stored
+	sum  string // the sum from entries or stored to compare it with
 }{
 	{keyspace.ViewRowCount, "rows", "stored"},
 	{keyspace.ViewSize, "bytes", "size"},
-	{keyspace.ViewErrorCount, "documents that it skipped", "errors"},
+	{keyspace.ViewErrorCount, "skipped documents", "errors"},
 }
 
-// indexCounts are the counters of an index, view by view, and what tells whether its rows have changed.
+// indexCounts are the counters of all views of an index, and the sequences that tell whether its rows have changed.
 type indexCounts struct {
 	seq, last db.Seq
 	counters  []int64
@@ -77,8 +77,8 @@ func (c *indexChecker) counts() (is indexCounts, err error) {
 	return is, err
 }
 
-// counters compares what views count with what entries and stored have gone through, unless that was of several
-// moments, and others have written meanwhile.
+// counters compares the counters of views with the sums from entries and stored. It does nothing if there were
+// concurrent writes and no snapshot.
 func (c *indexChecker) counters(before indexCounts) error {
 	now, err := c.counts()
 	if err != nil {
@@ -91,18 +91,18 @@ func (c *indexChecker) counters(before indexCounts) error {
 		name := c.ix.Design().Views[view].Name
 		sum := func(what string) int64 { return c.sums[fmt.Sprint(what, " ", view)] }
 		if noted, rows := sum("rows"), sum("stored"); noted != rows {
-			c.bad("", "the view %s has %d rows, and its documents note %d", name, rows, noted)
+			c.bad("", "the view %s has %d rows, but its entries list %d", name, rows, noted)
 		}
 		for i, counter := range viewCounters {
 			if n, there := now.counters[view*len(viewCounters)+i], sum(counter.sum); n != there {
-				c.bad("", "the view %s counts %d %s, and has %d", name, n, counter.name, there)
+				c.bad("", "the view %s counts %d %s, but has %d", name, n, counter.name, there)
 			}
 		}
 	}
 	return c.settle()
 }
 
-// forgetSums forgets what was summed up of the index before.
+// forgetSums discards the sums of the previous index.
 func (c *indexChecker) forgetSums() {
 	for view := range c.rows {
 		for _, what := range []string{"rows", "size", "errors", "stored"} {
@@ -111,7 +111,7 @@ func (c *indexChecker) forgetSums() {
 	}
 }
 
-// failures goes through the documents that views have skipped: each says so in its entry, and those are all.
+// failures checks that the documents listed as skipped are marked as failed in their entries.
 func (c *indexChecker) failures() error {
 	prefix := c.k.AppendRange(nil, keyspace.ViewErrors)
 	return c.walk(walk{
@@ -122,41 +122,41 @@ func (c *indexChecker) failures() error {
 				return db.Corrupt("error of a view", err)
 			}
 			if _, err := c.ix.ParseError(len(prefix), row); err != nil {
-				c.bad(id, "why it was skipped cannot be read: %v", err)
+				c.bad(id, "the reason for skipping it cannot be read: %v", err)
 			}
 			value, err := c.r.Get(c.k.IdKey(id, int(view))).Wait()
 			if err != nil {
 				return err
 			}
 			if e, err := index.ParseViewEntry(value); value == nil || err == nil && !e.Failed {
-				c.bad(id, "it is listed as skipped, and is not")
+				c.bad(id, "it is listed as skipped, but was not")
 			}
 			return nil
 		},
 	})
 }
 
-// rowLook is a row whose document's entry is on its way.
+// rowLook is a row whose document's entry is being read.
 type rowLook struct {
 	id       string
 	position []byte
-	entry    kv.Future[[]byte] // shared by rows of the same document; nil where it is known already
+	entry    kv.Future[[]byte] // shared by rows of the same document; nil if cached
 }
 
-// row looks for a row in the entry of its document, together with others: compareRows compares them.
+// row starts looking up a row in its document's entry. compareRows compares them.
 func (c *indexChecker) row(view int, position []byte) error {
 	name, rest := c.ix.Design().Views[view].Name, position
 	var err error
 	if c.ix.Design().Partitioned {
 		if rest, err = tuple.Skip(rest); err != nil {
 			c.bad("", "a row of the view %s has no partition", name)
-			return nil //nolint:nilerr // it is told
+			return nil //nolint:nilerr // already reported
 		}
 	}
 	id, err := index.SplitRowKey(rest)
 	if err != nil {
 		c.bad("", "a row of the view %s has no document", name)
-		return nil //nolint:nilerr // it is told
+		return nil //nolint:nilerr // already reported
 	}
 	l := rowLook{id: id, position: bytes.Clone(position)}
 	if c.many[id] == nil {
@@ -177,7 +177,7 @@ func (c *indexChecker) compareRows(view int) error {
 			return err
 		}
 		if !noted {
-			c.bad(c.stores[i].id, "the view %s has a row that the document does not note",
+			c.bad(c.stores[i].id, "the view %s has a row that the document's entry does not list",
 				c.ix.Design().Views[view].Name)
 		}
 	}
@@ -185,12 +185,13 @@ func (c *indexChecker) compareRows(view int) error {
 	return nil
 }
 
-// notes reports whether a document's entry has a row.
+// notes reports whether a document's entry lists a row.
 func (c *indexChecker) notes(view int, l *rowLook) (bool, error) {
 	if known := c.many[l.id]; known != nil {
 		return known[string(l.position)], nil
 	}
-	if l.entry == nil { // it was known, and has been forgotten
+	// It was cached, but has been evicted.
+	if l.entry == nil {
 		l.entry = c.r.Get(c.k.IdKey(l.id, view))
 	}
 	value, err := l.entry.Wait()
@@ -199,13 +200,13 @@ func (c *indexChecker) notes(view int, l *rowLook) (bool, error) {
 	}
 	had := index.DocRows{Entry: value}
 	if err := had.Parse(&c.k, view, l.id); err != nil {
-		return true, nil //nolint:nilerr // documents tells of it
+		return true, nil //nolint:nilerr // documents reports it
 	}
 	c.keepMany(l.id, had.Rows)
 	return slices.ContainsFunc(had.Rows, func(r index.Emitted) bool { return bytes.Equal(r.Position, l.position) }), nil
 }
 
-// keepMany keeps the positions of a document that has many.
+// keepMany caches the positions of a document with many rows.
 func (c *indexChecker) keepMany(id string, rows []index.Emitted) {
 	if len(rows) < manyRows {
 		return

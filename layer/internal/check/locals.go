@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// locals goes through the _local documents: they can be read, and are JSON.
+// locals checks that the _local documents can be read and are JSON.
 func (x *checker) locals() error {
 	var whole []byte
 	prefix := x.keys.Sub(nil, keyspace.Local)

@@ -16,8 +16,8 @@ import (
 // orphanCheck looks for references to data, and for rows of indexes, that belong to nothing.
 type orphanCheck struct{ *checker }
 
-// references goes through the counters of attachments: of each that is not zero some body refers to the attachment.
-// That such a counter is right bodies looks at.
+// references checks that attachments with a counter other than zero are referred to by a body. bodyCheck checks that
+// the counters are correct.
 func (x orphanCheck) references() error {
 	prefix := x.keys.Sub(nil, keyspace.AttachmentRefs)
 	counted := map[[16]byte]int64{}
@@ -25,7 +25,7 @@ func (x orphanCheck) references() error {
 		in: db.PrefixRange(prefix), of: behind(prefix),
 		row: func(_ string, rest []byte, row kv.KeyValue) error {
 			if len(rest) == 0 {
-				return nil // all bodies of the document are counted
+				return nil // marks that all bodies of the document are counted
 			}
 			a, _, err := tuple.TakeUUID(rest)
 			if err != nil {
@@ -41,7 +41,7 @@ func (x orphanCheck) references() error {
 			for _, n := range counted {
 				if err == nil {
 					x.faultWith(keyspace.AttachmentRefs, id, helpLeft,
-						"an attachment is counted %d times, and no revision has it", n)
+						"an attachment is counted %d times, but no revision refers to it", n)
 				}
 			}
 			clear(counted)
@@ -54,7 +54,7 @@ func (x orphanCheck) references() error {
 	})
 }
 
-// referred takes from the attachments of a document those that its bodies refer to.
+// referred removes from attachments those that bodies of the document refer to.
 func (x orphanCheck) referred(id string, attachments map[[16]byte]int64) (err error) {
 	t := &db.Txn{Keys: x.keys, Cfg: x.cfg}
 	var after []byte
@@ -72,7 +72,7 @@ func (x orphanCheck) referred(id string, attachments map[[16]byte]int64) (err er
 	return nil
 }
 
-// indexRows looks for rows of indexes that there are not: nobody would remove them.
+// indexRows looks for rows of indexes that do not exist. They would never be removed.
 func (x orphanCheck) indexRows() error {
 	err := x.at(func() error {
 		k := index.NewKeys(x.keys.Sub(nil, keyspace.Views), &design.Design{})
@@ -92,7 +92,7 @@ func (x orphanCheck) indexRows() error {
 			}
 			data := row.Key[:len(row.Key)-len(rest)]
 			if of := data[len(k.All):]; !known[string(of)] {
-				x.faultWith(keyspace.Views, "", helpLeft, "there are rows of an index that there is not, %x", of)
+				x.faultWith(keyspace.Views, "", helpLeft, "there are rows of an index that does not exist, %x", of)
 			}
 			if all.Begin, err = tuple.Strinc(data); err != nil {
 				return err
@@ -108,7 +108,7 @@ func (x orphanCheck) indexRows() error {
 	return x.settle()
 }
 
-// knownIndexes are the numbers, and the signatures of those that have none, as they are in keys.
+// knownIndexes returns the encoded numbers and signatures of all indexes.
 func (x orphanCheck) knownIndexes(k *index.Keys) (map[string]bool, error) {
 	known := map[string]bool{}
 	each := func(what keyspace.ViewInfoKey, f func(signature string, value []byte) error) error {

@@ -2,19 +2,21 @@ package check
 
 import (
 	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/partition"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// The documents of a partition lie side by side, so the counters of one can be compared once a walk over documents, or
-// over bodies, has left it: what is summed up is of one or two partitions at a time, however many there are.
+// The documents of a partition are adjacent, so the counters of a partition can be compared as soon as a walk over
+// documents or bodies has left it. Only the sums of one or two partitions are in memory at a time.
 
 // partitionSums are sums of the partitions that a walk is in.
 type partitionSums struct {
-	counters []string // that the walk sums up
+	exact    bool     // the database has partitions, and all their counters are exact
+	counters []string // summed up by the walk
 	sums     map[string]map[string]int64
-	added    map[string]map[string]int64 // by the documents at work
+	added    map[string]map[string]int64 // from the current documents
 	current  string
 }
 
@@ -22,7 +24,7 @@ func newPartitionSums() partitionSums {
 	return partitionSums{sums: map[string]map[string]int64{}, added: map[string]map[string]int64{}}
 }
 
-// add is for a document of a partition.
+// add counts for a document of a partition.
 func (p *partitionSums) add(partition, counter string, n int64) {
 	of := p.added[partition]
 	if of == nil {
@@ -47,18 +49,21 @@ func (p *partitionSums) keep() {
 	clear(p.added)
 }
 
-// countFor counts for the database, and for the partition of a document.
+// countFor counts for the database and for the document's partition.
 func (x *checker) countFor(id, counter string, n int64) {
 	x.count(counter, n)
-	if x.cfg.Partitioned && !db.IsDesign(id) {
+	if x.partitions.exact && !db.IsDesign(id) {
 		x.partitions.add(db.PartitionOf(id), counter, n)
 	}
 }
 
-// overPartitions is a walk that sums up counters of partitions.
+// overPartitions is a walk that compares counters of partitions.
 func (x *checker) overPartitions(counters []string, w walk) error {
 	x.partitions = newPartitionSums()
 	x.partitions.counters = counters
+	if err := x.at(x.partitionsCounted); err != nil {
+		return err
+	}
 	if err := x.walk(w); err != nil {
 		return err
 	}
@@ -69,8 +74,16 @@ func (x *checker) overPartitions(counters []string, w walk) error {
 	return x.settle()
 }
 
-// leftPartitions compares the counters of the partitions that the walk has left. All reads are issued before the first
-// is waited for.
+// partitionsCounted finds out whether there are counters to compare.
+func (x *checker) partitionsCounted() (err error) {
+	if x.cfg.Partitioned {
+		x.partitions.exact, err = partition.Counted(x.r, x.keys)
+	}
+	return err
+}
+
+// leftPartitions compares the counters of the partitions that the walk has left. All reads are started before the first
+// one is waited for.
 func (x *checker) leftPartitions() error {
 	reads := map[string]partitionRead{}
 	for partition := range x.partitions.sums {
@@ -80,13 +93,13 @@ func (x *checker) leftPartitions() error {
 	}
 	for partition, read := range reads {
 		sums := x.partitions.sums[partition]
-		counted, kept, err := read.wait()
+		counted, err := read.wait()
 		if err != nil {
 			return err
 		}
 		for _, counter := range x.partitions.counters {
-			if n := counted[counter]; kept && n != sums[counter] {
-				x.doubt(keyspace.Counters, "", "the counter %s of partition %s is %d, and there are %d", counter,
+			if n := counted[counter]; n != sums[counter] {
+				x.doubt(keyspace.Counters, "", "the counter %s of partition %s is %d, but there are %d", counter,
 					partition, n, sums[counter])
 			}
 		}
@@ -95,10 +108,10 @@ func (x *checker) leftPartitions() error {
 	return nil
 }
 
-// partitionRead is a read of the counters of a partition.
+// partitionRead is a pending read of a partition's counters.
 type partitionRead [len(db.PartitionCounters)]kv.Future[[]byte]
 
-// partitionCheck reads the counters of partitions, for comparing them with what was counted in each.
+// partitionCheck reads the counters of partitions.
 type partitionCheck struct{ *checker }
 
 func (x partitionCheck) readPartition(partition string) (reads partitionRead) {
@@ -108,23 +121,21 @@ func (x partitionCheck) readPartition(partition string) (reads partitionRead) {
 	return reads
 }
 
-// wait returns the counters. kept is false where there are none: its documents are from before partitions were counted.
-func (p partitionRead) wait() (counted map[string]int64, kept bool, err error) {
+// wait returns the counters.
+func (p partitionRead) wait() (counted map[string]int64, err error) {
 	counted = map[string]int64{}
 	for i, counter := range db.PartitionCounters {
-		value, err := p[i].Wait()
-		if err != nil {
-			return nil, false, err
+		if counted[counter], err = db.WaitCounter(p[i]); err != nil {
+			return nil, err
 		}
-		counted[counter], kept = db.CounterValue(value), kept || value != nil
 	}
-	return counted, kept, nil
+	return counted, nil
 }
 
-// emptyPartitions goes through the counters of partitions: those that are not zero have documents. Whether they are
-// right documents and bodies look at.
+// emptyPartitions checks that partitions whose counters are not zero have documents. documentCheck and bodyCheck check
+// the values.
 func (x partitionCheck) emptyPartitions() error {
-	if !x.cfg.Partitioned {
+	if !x.partitions.exact {
 		return nil
 	}
 	for _, counter := range db.PartitionCounters {
@@ -136,7 +147,7 @@ func (x partitionCheck) emptyPartitions() error {
 }
 
 func (x partitionCheck) emptyPartitionsOf(counter string) error {
-	// look is a search for a document of a partition, under way.
+	// look is a pending search for a document of a partition.
 	type look struct {
 		partition string
 		n         int64
@@ -158,7 +169,7 @@ func (x partitionCheck) emptyPartitionsOf(counter string) error {
 			if n == 0 {
 				return nil
 			}
-			// A string's encoding without its end is what those begin with that go on.
+			// A string's encoding without its terminator is a prefix of the encodings of longer strings.
 			begin := tuple.AppendString(x.keys.Sub(nil, keyspace.Revisions), partition+":")
 			begin = begin[:len(begin)-1]
 			end, err := tuple.Strinc(begin)
@@ -177,7 +188,7 @@ func (x partitionCheck) emptyPartitionsOf(counter string) error {
 				if err := l.first.Err(); err != nil {
 					return err
 				}
-				x.fault(keyspace.Counters, "", "the counter %s of partition %s is %d, and it has no documents", counter,
+				x.fault(keyspace.Counters, "", "the counter %s of partition %s is %d, but it has no documents", counter,
 					l.partition, l.n)
 			}
 			return reset()

@@ -13,33 +13,33 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Each stored body that is no leaf's is in the queue for compaction, or it would stay for ever. The queue is in the
-// order of time, so what it has is remembered as hashes while the bodies are gone through, as many as fit in memory at
-// a time: where there are more, the bodies are gone through again for the others. The other way round nothing has to
-// hold: a body in the queue may be gone already, or a leaf's again.
+// Each stored body that does not belong to a leaf must be in the compaction queue, or it would never be removed. The
+// queue is ordered by time, so its contents are kept as hashes while the bodies are read. If they do not fit into
+// memory, the bodies are read again for each further part. The converse need not hold: a body in the queue may have
+// been removed or belong to a leaf again.
 
-// maxQueued is how many superseded bodies are remembered.
+// maxQueued is the maximum number of hashes in memory.
 const maxQueued = 2 << 20
 
-// queuedBodies are superseded bodies that the queue had when it was read, or has had since.
+// queuedBodies are superseded bodies that are or were in the queue.
 type queuedBodies struct {
 	seed    maphash.Seed
 	passes  uint64
-	pass    uint64 // bodies whose hashes are this modulo passes are remembered
+	pass    uint64 // this pass keeps the bodies whose hash is pass modulo passes
 	hashes  map[uint64]struct{}
-	read    map[string][]byte // by prefix of a part of the queue: the last key that was read
-	looks   []leafLook        // under way
+	read    map[string][]byte // by prefix of a part of the queue: the last key read
+	looks   []leafLook        // pending reads
 	checked *checker
 }
 
-// leafLook is a body of which the queue has nothing on its way: is there a leaf?
+// leafLook is a body that is not in the queue, with pending reads of its leaf.
 type leafLook struct {
 	id   string
 	rev  db.Rev
 	live [2]kv.Future[[]byte]
 }
 
-// queueCheck goes through the queues of superseded bodies.
+// queueCheck checks the queues of superseded bodies.
 type queueCheck struct{ *checker }
 
 func (x queueCheck) newQueuedBodies(queued int64) *queuedBodies {
@@ -47,7 +47,7 @@ func (x queueCheck) newQueuedBodies(queued int64) *queuedBodies {
 	return &queuedBodies{seed: maphash.MakeSeed(), passes: 1 + uint64(max(queued, 0)/most), checked: x.checker}
 }
 
-// beginWith reads the queue for a pass, as far as there is one by now.
+// beginWith reads the existing queue for a pass.
 func (q *queuedBodies) beginWith(pass uint64) error {
 	q.pass, q.hashes, q.read, q.looks = pass, map[uint64]struct{}{}, map[string][]byte{}, nil
 	if q.checked.exact {
@@ -66,7 +66,7 @@ func (q *queuedBodies) beginWith(pass uint64) error {
 	return nil
 }
 
-// begin is walk.begin: it reads what the queue has got since, in as many transactions as that takes.
+// begin is walk.begin. It reads what was added to the queue, in as many transactions as that takes.
 func (q *queuedBodies) begin() error {
 	all, err := q.readOn(q.checked.r, q.checked.most())
 	if err == nil && !all {
@@ -75,7 +75,7 @@ func (q *queuedBodies) begin() error {
 	return err
 }
 
-// again goes through the bodies for another pass.
+// again reads the bodies for another pass.
 func (q *queuedBodies) again(pass uint64) error {
 	if err := q.beginWith(pass); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (q *queuedBodies) again(pass uint64) error {
 	})
 }
 
-// take reports whether a body is one of this pass.
+// take returns the hash of a body, and whether it belongs to this pass.
 func (q *queuedBodies) take(id string, rev db.Rev) (hash uint64, taken bool) {
 	var h maphash.Hash
 	h.SetSeed(q.seed)
@@ -122,14 +122,15 @@ func (q *queuedBodies) take(id string, rev db.Rev) (hash uint64, taken bool) {
 	return hash, hash%q.passes == q.pass
 }
 
-// readOn reads what the queue has got since it was read last, up to so many rows of all its parts; 0 is no limit. Where
-// it has read all, everything is known that the queue has at the moment of r; what compaction has taken from it stays
+// readOn reads what was added to the queue since the last read, up to limit rows in all parts; 0 means no limit. If it
+// returns true, everything that is in the queue at r's version is known. Entries that compaction has removed stay
 // known.
 func (q *queuedBodies) readOn(r kv.Reader, limit int) (all bool, err error) {
 	t := &db.Txn{Keys: q.checked.keys, Cfg: q.checked.cfg}
 	more := compact.SupersededRanges(t)
 	left := limit
-	if limit > 0 { // a share of each part in one round trip; what is left of the limit is for those that have more
+	// First read a share of each part in one round trip. The rest of the limit is for the parts that have more.
+	if limit > 0 {
 		share := max(1, limit/len(more))
 		reads := make([]kv.RangeIterator, len(more))
 		for i, part := range more {
@@ -166,7 +167,7 @@ func (q *queuedBodies) readOn(r kv.Reader, limit int) (all bool, err error) {
 	return true, nil
 }
 
-// readPart begins to read a part of the queue behind what was read of it.
+// readPart starts reading a part of the queue after what was read before.
 func (q *queuedBodies) readPart(r kv.Reader, part compact.SupersededRange, limit int) kv.RangeIterator {
 	in := db.PrefixRange(part.Prefix)
 	if last := q.read[string(part.Prefix)]; last != nil {
@@ -175,7 +176,7 @@ func (q *queuedBodies) readPart(r kv.Reader, part compact.SupersededRange, limit
 	return r.GetRange(in, kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll})
 }
 
-// remember takes in rows of a part of the queue, and says how many there were.
+// remember adds rows of a part of the queue, and returns how many there were.
 func (q *queuedBodies) remember(part compact.SupersededRange, rows kv.RangeIterator) (n int, err error) {
 	name := string(part.Prefix)
 	for ; rows.Next(); n++ {
@@ -183,7 +184,7 @@ func (q *queuedBodies) remember(part compact.SupersededRange, rows kv.RangeItera
 		id, rev, err := parseSuperseded(row.Value)
 		q.read[name] = append(q.read[name][:0], row.Key...)
 		if err != nil {
-			continue // the walk over the queue tells of it
+			continue // queues reports it
 		}
 		if hash, taken := q.take(id, rev); taken {
 			q.hashes[hash] = struct{}{}
@@ -200,7 +201,7 @@ func parseSuperseded(value []byte) (id string, rev db.Rev, err error) {
 	return id, rev, err
 }
 
-// body looks for a stored body in the queue, and else for its leaf.
+// body looks for a stored body in the queue, and otherwise for its leaf.
 func (q *queuedBodies) body(id string, rev db.Rev) error {
 	hash, taken := q.take(id, rev)
 	if _, queued := q.hashes[hash]; queued || !taken {
@@ -216,13 +217,14 @@ func (q *queuedBodies) body(id string, rev db.Rev) error {
 	return nil
 }
 
-// forget gives up the looks of a document, of which something else is told.
+// forget drops the pending reads of a document for which another fault is reported.
 func (q *queuedBodies) forget(id string) {
 	q.looks = slices.DeleteFunc(q.looks, func(l leafLook) bool { return l.id == id })
 }
 
 func (q *queuedBodies) flush() error {
-	if err := q.checked.winners.flush(q.checked); err != nil { // documents that are not there are forgotten first
+	// It first drops the reads of documents that do not exist.
+	if err := q.checked.winners.flush(q.checked); err != nil {
 		return err
 	}
 	defer func() { q.looks = q.looks[:0] }()
@@ -238,13 +240,13 @@ func (q *queuedBodies) flush() error {
 		}
 		if !found {
 			q.checked.faultWith(keyspace.Documents, l.id, helpLeft,
-				"the body of revision %s is that of no leaf, and compaction does not know of it", l.rev)
+				"revision %s is not a leaf, but its body is not in the compaction queue", l.rev)
 		}
 	}
 	return nil
 }
 
-// queues goes through the queue of superseded bodies and the history of purges: they can be read, and are counted.
+// queues checks that the compaction queue and the purge history can be read and are counted correctly.
 func (x queueCheck) queues() error {
 	count := func(prefix []byte, row func(value []byte) error) (n int64, err error) {
 		var here int64
@@ -315,7 +317,8 @@ func (x queueCheck) queueCounter(part compact.SupersededRange, key []byte, n int
 		return err
 	}
 	of := fmtShard(part)
-	x.doubt(keyspace.ShardCounters, "", "the queue for compaction of %s has %d bodies, counted as %d", of, n, counted)
+	x.doubt(keyspace.ShardCounters, "", "the compaction queue of %s has %d bodies, but its counter is %d", of, n,
+		counted)
 	x.miscounted[db.CounterSuperseded] += counted - n
 	return x.settle()
 }

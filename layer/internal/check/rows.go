@@ -13,10 +13,10 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// feedCheck compares the feeds of the shards, and the counts of their blocks, with the documents.
+// feedCheck compares the feeds of the shards, and the counts of their entries, with the documents.
 type feedCheck struct{ *checker }
 
-// feeds goes through the entries of all shards that there were: each is its document's only one.
+// feeds checks that each entry in the feed of any shard, also a replaced one, is the only one of its document.
 func (x feedCheck) feeds() error {
 	shards := map[db.ShardID]bool{}
 	for _, m := range x.cfg.Maps {
@@ -62,11 +62,11 @@ func (x feedCheck) feed(shard db.ShardID) error {
 				case err != nil:
 					return err
 				case w == nil:
-					x.fault(keyspace.Changes, e.Id, "there is an entry at %s, and no such document", e.Seq)
+					x.fault(keyspace.Changes, e.Id, "there is an entry at %s, but no such document", e.Seq)
 				case w.Winner && w.Seq != e.Seq:
-					x.fault(keyspace.Changes, e.Id, "there is an entry at %s beside that at %s", e.Seq, w.Seq)
+					x.fault(keyspace.Changes, e.Id, "there is an entry at %s besides that at %s", e.Seq, w.Seq)
 				case w.Winner && x.cfg.ShardAt(e.Id, e.Seq) != shard:
-					x.fault(keyspace.Changes, e.Id, "the entry at %s is in shard %q, and not in %q", e.Seq, shard,
+					x.fault(keyspace.Changes, e.Id, "the entry at %s is in shard %q instead of %q", e.Seq, shard,
 						x.cfg.ShardAt(e.Id, e.Seq))
 				}
 			}
@@ -84,8 +84,8 @@ func (x feedCheck) feed(shard db.ShardID) error {
 	return x.unlessLost(keyspace.Wake, "", x.shardEnd(shard, newest))
 }
 
-// shardEnd looks at where a shard is said to end: that is where feeds of it go on, and where indexes are built to. It
-// is never before an entry that there is or was, nor at a version that the store has not come to.
+// shardEnd checks the recorded end of a shard, from which feeds continue and up to which indexes are built. It must not
+// be before the newest entry, nor at a version that the store has not reached.
 func (x feedCheck) shardEnd(shard db.ShardID, newest db.Seq) error {
 	err := x.at(func() error {
 		read := x.r.ReadVersion()
@@ -103,9 +103,9 @@ func (x feedCheck) shardEnd(shard db.ShardID, newest db.Seq) error {
 		}
 		switch version := binary.BigEndian.Uint64(said.Stamp[:]); {
 		case said.Compare(newest) < 0:
-			x.fault(keyspace.Wake, "", "shard %q is said to end at %s, and has an entry at %s", shard, said, newest)
+			x.fault(keyspace.Wake, "", "shard %q is recorded to end at %s, but has an entry at %s", shard, said, newest)
 		case said.Incarnation > x.cfg.Incarnation || said.Incarnation == x.cfg.Incarnation && version > uint64(now):
-			x.fault(keyspace.Wake, "", "shard %q is said to end at %s, which is to come", shard, said)
+			x.fault(keyspace.Wake, "", "shard %q is recorded to end at %s, which is in the future", shard, said)
 		}
 		return nil
 	})
@@ -115,7 +115,7 @@ func (x feedCheck) shardEnd(shard db.ShardID, newest db.Seq) error {
 	return x.settle()
 }
 
-// lists goes through the lists of documents: each of these is there. That all are listed documents looks at.
+// lists checks that listed documents exist. documentCheck checks that all documents are listed.
 func (x *checker) lists() error {
 	for _, sub := range []keyspace.Subspace{keyspace.AllDocs, keyspace.Designs} {
 		prefix := x.keys.Sub(nil, sub)
@@ -137,7 +137,7 @@ func (x *checker) lists() error {
 						return err
 					}
 					if w == nil {
-						x.fault(sub, r.id, "it is listed, and there is no such document")
+						x.fault(sub, r.id, "it is listed, but there is no such document")
 					}
 				}
 				ids = ids[:0]
@@ -155,11 +155,11 @@ func (x *checker) lists() error {
 	return nil
 }
 
-// bodyCheck goes through the bodies that are stored.
+// bodyCheck checks the stored bodies.
 type bodyCheck struct{ *checker }
 
-// bodies goes through all stored bodies: they can be read, their documents are there, the counters of attachments are
-// what they refer to, and those that are no leaf's are in the queue for compaction.
+// bodies checks all stored bodies: that they can be read, that their documents exist, that attachment counters match
+// the references, and that bodies of non-leaves are in the compaction queue.
 func (x bodyCheck) bodies() error {
 	queued := queueCheck(x).newQueuedBodies(x.sums[db.CounterSuperseded])
 	if err := queued.beginWith(0); err != nil {
@@ -187,7 +187,7 @@ func (x bodyCheck) readBodies(queued *queuedBodies) error {
 		queued.looks = queued.looks[:0]
 		return nil
 	}
-	var body []byte // of which the list of attachments goes on
+	var body []byte // a body whose list of attachments continues in the next chunk
 	note := func(id string, b *rev.StoredBody) {
 		for _, a := range b.Attachments {
 			taken[a.ID] = a
@@ -241,8 +241,8 @@ func (x bodyCheck) readBodies(queued *queuedBodies) error {
 			clear(uncounted)
 			x.winners.look(x.checker, id, func(w *rev.LeafKV) error {
 				if w == nil {
-					x.fault(keyspace.Documents, id, "there are bodies, and no such document")
-					queued.forget(id) // that they are no leaf's is told with that
+					x.fault(keyspace.Documents, id, "there are bodies, but no such document")
+					queued.forget(id) // it would be reported twice
 				}
 				for i := range counted {
 					if err := counted[i].check(x.checker, id); err != nil {
@@ -257,15 +257,15 @@ func (x bodyCheck) readBodies(queued *queuedBodies) error {
 	})
 }
 
-// refsRead is how often an attachment is counted, on its way, and what bodies say.
+// refsRead is the pending read of an attachment's counter, with the number of references to the attachment.
 type refsRead struct {
 	name      string
 	value     kv.Future[[]byte]
 	refs      int64
-	uncounted bool // by some body
+	uncounted bool // by at least one body
 }
 
-// readRefs counts the attachments of a document's bodies, and reads their counters.
+// readRefs counts the attachments of a document's bodies, and starts reading their counters.
 func (x bodyCheck) readRefs(id string, refs map[[16]byte]int64, taken map[[16]byte]rev.Attachment,
 	uncounted map[[16]byte]bool) (all []refsRead) {
 	for a, at := range taken {
@@ -284,9 +284,10 @@ func (r *refsRead) check(x *checker, id string) error {
 	n, all := attach.TakeRefs(db.CounterValue(value))
 	switch {
 	case n != r.refs:
-		x.fault(keyspace.AttachmentRefs, id, "attachment %q is counted %d times, and in %d bodies", r.name, n, r.refs)
+		x.fault(keyspace.AttachmentRefs, id, "attachment %q is counted %d times, but %d bodies refer to it", r.name,
+			n, r.refs)
 	case all && r.uncounted:
-		x.fault(keyspace.AttachmentRefs, id, "attachment %q is said to be counted in all bodies, and is not", r.name)
+		x.fault(keyspace.AttachmentRefs, id, "attachment %q is marked as counted in all bodies, but is not", r.name)
 	}
 	return nil
 }

@@ -14,36 +14,36 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// VerifyOptions of Verify.
+// VerifyOptions are the options of Verify.
 type VerifyOptions struct {
-	// Database, where not empty, narrows it to one database: NotFound. The files that it shares with others are read
-	// all the same.
+	// Database, if not empty, restricts Verify to one database; it returns NotFound if there is none. Files shared with
+	// other databases are still read.
 	Database string
-	// Digests is whether the data of attachments is compared with their digests.
+	// Digests compares the data of attachments with their digests.
 	Digests bool
-	// Progress, where set, is told now and then how much has been read.
+	// Progress, unless nil, is called regularly with how much has been read.
 	Progress func(VerifyProgress) error
-	// Damage is told of each fault. An error of either ends Verify, which returns it.
+	// Damage is called with each fault. If Progress or Damage returns an error, Verify stops and returns it.
 	Damage func(*Damage) error
 
-	Remember int64 // how many superseded bodies are remembered at a time; 0 is maxQueued
-	Rows     int   // how many rows are compared in a transaction without snapshots; 0 is checkRows
+	Remember int64 // number of superseded bodies in memory at a time; 0 means maxQueued
+	Rows     int   // rows compared in a transaction without snapshots; 0 means checkRows
 }
 
-// VerifyProgress is how far Verify is: it reads the files first, and then the rows.
+// VerifyProgress is the progress of Verify, which reads first the files and then the rows.
 type VerifyProgress struct {
 	Bytes int64 `json:"bytes"`
-	Total int64 `json:"total,omitempty"` // bytes of the files, 0 while rows are read
+	Total int64 `json:"total,omitempty"` // size of the files, 0 while rows are read
 	Rows  int64 `json:"rows,omitempty"`
-	// Step is what is compared, of one database, once all rows were read: "documents", "feeds", "lists", "queues",
-	// "bodies", "attachments", "counters" or "indexes". Rows and Bytes are those that were gone through.
+	// Step is what is compared after all rows have been read: "documents", "feeds", "lists", "queues", "bodies",
+	// "attachments", "counters" or "indexes" of one database. Rows and Bytes then count what was compared.
 	Step string `json:"step,omitempty"`
 }
 
-// Verified is how much Verify has read, and how many faults it has told of.
+// Verified is how much Verify has read, and how many faults it has reported.
 type Verified struct {
-	// Files is whether the files of the store were read: not by a node that uses another one's store, nor on
-	// FoundationDB, which checks its own.
+	// Files reports whether the files of the store were read. This is not possible on a node that uses another node's
+	// store, nor on FoundationDB, which checks its own files.
 	Files     bool  `json:"files"`
 	Blocks    int   `json:"blocks"`
 	Bytes     int64 `json:"bytes"`
@@ -52,10 +52,10 @@ type Verified struct {
 	Faults    int   `json:"faults"`
 }
 
-// Verify reads every block of the store's files, where the engine can, and every row, and says what is damaged, for
-// each database. Where nothing is damaged, it compares the rows with each other, and the indexes with the documents
-// (check.go). Where a database cannot be compared, the others are, and an error of the name not_compared tells of it at
-// the end. The store stays in use meanwhile.
+// Verify reads every block of the store's files, if the engine can, and every row, and reports damage for each
+// database. In databases without damage, it compares the rows with each other, and the indexes with the documents
+// (check.go). If some databases cannot be compared, it continues with the others and returns an error named
+// not_compared at the end. The store stays in use meanwhile.
 func (s Store) Verify(ctx context.Context, o VerifyOptions) (done Verified, err error) {
 	v := &verifier{s: s.Store, ctx: ctx, o: o}
 	if err := v.open(); err != nil {
@@ -78,22 +78,21 @@ type verifier struct {
 	ctx       context.Context
 	o         VerifyOptions
 	r         kv.Reader
-	end       func() // of r
+	end       func() // closes r
 	done      Verified
 	databases []*db.Core
-	only      *db.Core // the one that was asked for
+	only      *db.Core // the requested database
 	holes     db.Holes
 	faults    []kv.Fault
-	bytes     int64 // of rows
+	bytes     int64 // size of the rows read
 	told      int64
-	step      string          // of what is compared
-	rest      VerifyProgress  // what was compared, of all databases
-	stopped   error           // of Progress or Damage
-	hurt      map[string]bool // databases of which faults were told; "" stands for the store
+	step      string          // what is being compared
+	rest      VerifyProgress  // total of what was compared
+	stopped   error           // error of Progress or Damage
+	hurt      map[string]bool // databases with reported faults; "" stands for the store
 }
 
-// open finds something to read from that lasts. Where the engine holds no snapshot, rows are read in one transaction
-// after the other.
+// open opens a snapshot to read from, or else the first of many transactions.
 func (v *verifier) open() error {
 	snap, ok, err := kv.OpenSnapshot(v.ctx, v.s.Engine)
 	if err != nil {
@@ -108,8 +107,7 @@ func (v *verifier) open() error {
 	return nil
 }
 
-// find finds the database that was asked for. Where what is stored of its name cannot be read, there is no more to do:
-// ErrEnough.
+// find finds the requested database. If its entry is unreadable, it reports that and returns ErrEnough.
 func (v *verifier) find() error {
 	if v.o.Database == "" {
 		return nil
@@ -131,8 +129,7 @@ func (v *verifier) find() error {
 	}
 }
 
-// again begins the next transaction, after an error that says that the same reads may succeed in that; it returns
-// others.
+// again begins the next transaction after an error that a new transaction may cure, and returns other errors.
 func (v *verifier) again(patience *kv.Patience, err error) error {
 	if err = patience.Tried(err); !kv.Retryable(err) {
 		return err
@@ -148,7 +145,7 @@ func (v *verifier) again(patience *kv.Patience, err error) error {
 	return nil
 }
 
-// findAll lists the databases, if none was asked for.
+// findAll lists all databases, unless one was requested.
 func (v *verifier) findAll() error {
 	if v.only == nil {
 		var err error
@@ -160,16 +157,16 @@ func (v *verifier) findAll() error {
 	return nil
 }
 
-// rowScan is holes.scan of some reader.
+// rowScan is Holes.Scan with some reader.
 type rowScan func(keys kv.KeyRange, visit func(kv.KeyValue) error, lost func(kv.KeyRange) error) error
 
-// Cores lists the databases whose names can be read. Of names in holes nobody is told here.
+// Cores lists the databases with readable names. It does not report names in holes.
 func Cores(s *db.Store, scan rowScan, damage func(*Damage) error) (all []*db.Core, err error) {
 	prefix := s.Section(keyspace.Databases)
 	err = scan(db.PrefixRange(prefix), func(row kv.KeyValue) error {
 		name, _, err := tuple.TakeString(row.Key[len(prefix):])
 		if err != nil {
-			return damage(&Damage{What: "a name that makes no sense", Part: partNames, Help: helpStore})
+			return damage(&Damage{What: "a name that cannot be decoded", Part: partNames, Help: helpStore})
 		}
 		number, rest, err := tuple.TakeInt(row.Value)
 		var created tuple.Versionstamp
@@ -189,7 +186,7 @@ func entryDamage(name string) *Damage {
 	return &Damage{What: "the entry of a database", Part: partNames, Database: name, Help: helpStore}
 }
 
-// files has the engine read its files.
+// files makes the engine read its files.
 func (v *verifier) files() error {
 	var keys kv.KeyRange
 	if v.only != nil {
@@ -213,11 +210,11 @@ func (v *verifier) files() error {
 	return err
 }
 
-// describeFaults tells of what was found in the files, now that all holes and all databases are known.
+// describeFaults reports the damage found in files, now that all holes and all databases are known.
 func (v *verifier) describeFaults() error {
 	for _, f := range v.faults {
 		if f.Harmless {
-			if err := v.damage(&Damage{File: f.File, What: f.What, Help: "nothing is lost with it; the disk may be " +
+			if err := v.damage(&Damage{File: f.File, What: f.What, Help: "nothing is lost; the disk may be " +
 				"failing"}); err != nil {
 				return err
 			}
@@ -230,7 +227,7 @@ func (v *verifier) describeFaults() error {
 	return nil
 }
 
-// rows reads all rows, and looks whether those that are more than text and numbers can be decoded.
+// rows reads all rows, and decodes those with structured values.
 func (v *verifier) rows() error {
 	keys := kv.KeyRange{Begin: v.s.Root, End: []byte{0xff}}
 	if len(v.s.Root) > 0 {
@@ -241,15 +238,15 @@ func (v *verifier) rows() error {
 	}
 	lost := func(gap kv.KeyRange) error {
 		if hole, ok := v.holes.After(gap.Begin); ok && db.Overlap(hole, gap) {
-			return nil // told of with its file
+			return nil // reported with its file
 		}
 		return v.describe(gap, "", "rows that cannot be read", v.damage)
 	}
 	return v.scan(keys, v.row, lost)
 }
 
-// scan reads a range row by row as holes.scan does. On an engine without snapshots one transaction after the other goes
-// on behind the last row.
+// scan reads a range like Holes.Scan. Without snapshots it uses several transactions, each continuing after the last
+// row.
 func (v *verifier) scan(keys kv.KeyRange, visit func(kv.KeyValue) error, lost func(kv.KeyRange) error) error {
 	var patience kv.Patience
 	for {
@@ -284,7 +281,7 @@ func (v *verifier) row(row kv.KeyValue) error {
 	return v.describe(kv.KeyRange{Begin: row.Key, End: key}, "", "a row that cannot be decoded: "+err.Error(), v.damage)
 }
 
-// verifyEvery is after how many bytes of rows Verify tells how far it is.
+// verifyEvery is the number of bytes after which Verify reports its progress.
 const verifyEvery = 16 << 20
 
 // compared counts a row that is compared with others.
@@ -299,10 +296,10 @@ func (v *verifier) compared(row kv.KeyValue) error {
 	return v.stopped
 }
 
-// comparedEvery is after how many rows that are compared Verify tells how far it is.
+// comparedEvery is the number of compared rows after which Verify reports its progress.
 const comparedEvery = 50_000
 
-// decode looks whether a row makes sense by itself.
+// decode checks whether a row by itself can be decoded.
 func (v *verifier) decode(row kv.KeyValue) error {
 	data := v.s.Section(keyspace.Data)
 	if len(row.Key) <= len(data) || string(row.Key[:len(data)]) != string(data) {
@@ -334,7 +331,8 @@ func (v *verifier) decode(row kv.KeyValue) error {
 			return err
 		}
 		chunk, _, err := tuple.TakeInt(rest)
-		if err != nil || chunk > 0 || len(row.Value) >= keyspace.BodyChunk { // the header may go on in the next chunk
+		// The header may continue in the next chunk.
+		if err != nil || chunk > 0 || len(row.Value) >= keyspace.BodyChunk {
 			return err
 		}
 		_, _, err = rev.ParseHeader(row.Value)
@@ -346,13 +344,14 @@ func (v *verifier) decode(row kv.KeyValue) error {
 	return nil
 }
 
-// damage tells of one fault.
+// damage reports one fault.
 func (v *verifier) damage(d *Damage) error {
 	v.done.Faults++
 	if v.hurt == nil {
 		v.hurt = map[string]bool{}
 	}
-	if d.Database != "" || d.Part != "" { // otherwise nothing is lost
+	// Otherwise nothing is lost.
+	if d.Database != "" || d.Part != "" {
 		v.hurt[d.Database] = true
 	}
 	v.stopped = v.o.Damage(d)

@@ -9,22 +9,22 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// walk goes through a range, in which neighbouring rows belong together, such as those of a document.
+// walk reads a range in which adjacent rows belong together, such as those of a document.
 type walk struct {
 	in kv.KeyRange
-	// of is what a row's key says that it belongs to, and what follows in the key.
+	// of returns what a row belongs to, and the rest of its key.
 	of  func(key []byte) (id string, rest []byte, err error)
 	row func(id string, rest []byte, row kv.KeyValue) error
-	// end is called after the last row of each. flush does what was put off, beside the looks of the checker, and reset
-	// forgets it: all since flush is looked at again.
+	// end is called after the last row of each group. flush completes pending checks, in addition to the checker's own.
+	// reset discards them: everything since the last flush will be read again.
 	end          func(id string) error
 	flush, reset func() error
-	begin        func() error // in every transaction, may be nil
+	begin        func() error // called in every transaction; may be nil
 }
 
-// errBeginAgain is the error of a walk.begin that has to be called in another transaction, since it read enough in this
-// one: it got further, and will come to an end.
-var errBeginAgain = errors.New("to be begun again")
+// errBeginAgain is returned by a walk.begin that must be called again in another transaction, because it has read
+// enough in this one. It makes progress each time.
+var errBeginAgain = errors.New("begin must be called again")
 
 func (x *checker) walk(w walk) error {
 	nothing := func() error { return nil }
@@ -62,8 +62,8 @@ func (x *checker) walk(w walk) error {
 	}
 }
 
-// walkOnce walks in one transaction, or the snapshot. next is where to go on, nil at the end or, with an error, at the
-// same place.
+// walkOnce walks in one transaction, or in the snapshot. next is the key to continue from: nil at the end or, with an
+// error, if there was no progress.
 func (x *checker) walkOnce(w *walk) (next []byte, err error) {
 	if !x.exact {
 		tx := x.v.s.Engine.Begin(x.ctx)
@@ -128,7 +128,7 @@ func (x *checker) walkOnce(w *walk) (next []byte, err error) {
 		}
 	}
 	if err := x.done(w); err != nil {
-		return next, err // what is before it was settled, and must not be counted again
+		return next, err // what was settled before must not be counted again
 	}
 	return nil, nil
 }
@@ -146,12 +146,12 @@ func (x *checker) done(w *walk) error {
 	return x.settle()
 }
 
-// behind is walk.of for keys that go on with an id behind a prefix.
+// behind returns a walk.of for keys with an id after the prefix.
 func behind(prefix []byte) func([]byte) (string, []byte, error) {
 	return func(key []byte) (string, []byte, error) { return tuple.TakeString(key[len(prefix):]) }
 }
 
-// single is walk.of for rows of which each is by itself.
+// single returns a walk.of for rows that do not belong together.
 func single(prefix []byte) func([]byte) (string, []byte, error) {
 	return func(key []byte) (string, []byte, error) { return string(key[len(prefix):]), key[len(prefix):], nil }
 }

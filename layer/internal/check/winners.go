@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// winnerRead is a read of a document's winner that has been issued, and is waited for by wait.
+// winnerRead is a pending read of a document's winner.
 type winnerRead struct{ rows kv.RangeIterator }
 
 func (x *checker) readWinner(id string) winnerRead {
@@ -15,8 +15,8 @@ func (x *checker) readWinner(id string) winnerRead {
 		kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})}
 }
 
-// wait returns the winner as the reader has it; nil where there is no such document. prefix is how long the part of the
-// key is that names the document.
+// wait returns the winner, or nil if there is no such document. prefix is the length of the part of the key that names
+// the document.
 func (w winnerRead) wait(prefix int) (*rev.LeafKV, error) {
 	leaves, err := rev.ReadLeaves(w.rows, prefix, false, nil)
 	if err != nil || len(leaves) == 0 {
@@ -25,7 +25,7 @@ func (w winnerRead) wait(prefix int) (*rev.LeafKV, error) {
 	return &leaves[0], nil
 }
 
-// winnerLook is a document whose winner is being read, and what to do with it.
+// winnerLook is a document whose winner is being read, and a function to call with it.
 type winnerLook struct {
 	id   string
 	read winnerRead
@@ -35,12 +35,12 @@ type winnerLook struct {
 // winners are documents whose winners are read together.
 type winners struct{ looks []winnerLook }
 
-// look reads the winner of a document together with those of others: then is called by flush.
+// look starts reading the winner of a document. flush calls then with it.
 func (w *winners) look(x *checker, id string, then func(w *rev.LeafKV) error) {
 	w.looks = append(w.looks, winnerLook{id, x.readWinner(id), then})
 }
 
-// flush waits for the reads that are under way.
+// flush waits for the pending reads.
 func (w *winners) flush(x *checker) error {
 	for len(w.looks) > 0 {
 		l := w.looks[0]
@@ -57,7 +57,7 @@ func (w *winners) flush(x *checker) error {
 	return nil
 }
 
-// drop gives up the reads that are under way.
+// drop drops the pending reads.
 func (w *winners) drop() {
 	for _, l := range w.looks {
 		l.read.rows.Close()

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// compactBatch is how many superseded bodies one transaction removes at most, and how many purges.
+	// compactBatch is the maximum number of superseded bodies, or purges, that one transaction removes.
 	compactBatch = 500
-	// compactWindow is how many bodies are read at once: a first chunk may be as long as a value.
+	// compactWindow is how many bodies are read at once. A first chunk may be as long as a value.
 	compactWindow = 32
 )
 
-// Compacted is what compaction has done.
+// Compacted counts what compaction has done.
 type Compacted struct {
-	Queued          int64 // entries of the queue, some of bodies that are gone or leaves again
-	Bodies          int64 // superseded ones that were removed
+	Queued          int64 // entries of the queue; some are of bodies that are gone or belong to leaves again
+	Bodies          int64 // superseded bodies removed
 	BodyBytes       int64
 	AttachmentBytes int64
-	Purges          int64 // taken from the history of purges
+	Purges          int64 // removed from the purge history
 }
 
 func (c *Compacted) add(o Compacted) {
@@ -40,9 +40,9 @@ func (c *Compacted) add(o Compacted) {
 	c.Purges += o.Purges
 }
 
-// Compact removes the bodies that are no leaf any more, and attachment data that no body refers to, in small
-// transactions, and has the engine give the room back to its disk. It is idempotent and may run while the database is
-// written. CompactSome is the same for what is old enough, at a pace.
+// Compact removes bodies that no longer belong to a leaf, and attachment data that no body refers to, in small
+// transactions, and makes the engine return the space to its disk. It is idempotent and may run while the database is
+// written. CompactSome is limited to older data, and can be slowed down.
 func (d Database) Compact(ctx context.Context) error {
 	if err := d.CompactSome(ctx, Options{}); err != nil {
 		return err
@@ -50,12 +50,12 @@ func (d Database) Compact(ctx context.Context) error {
 	return d.Reclaim(ctx)
 }
 
-// Options of CompactSome.
+// Options are the options of CompactSome.
 type Options struct {
-	// Until is a version of the store: what was superseded later stays. 0 is no bound.
+	// Until is a version of the store. Bodies superseded later are kept. 0 means no limit.
 	Until int64
-	// Done, where not nil, is called after every transaction with what it has done. Its error ends CompactSome. It may
-	// take its time.
+	// Done, unless nil, is called after every transaction with what it has done. An error ends CompactSome. Done may
+	// block to slow it down.
 	Done func(Compacted) error
 }
 
@@ -76,7 +76,8 @@ func (d Database) CompactSome(ctx context.Context, o Options) error {
 	return nil
 }
 
-// compactStep repeats a step until there is no more. The transactions need no id: what one did is no longer there.
+// compactStep repeats a step until there is no more to do. The transactions need no id: what one has removed is not
+// found again.
 func compactStep(ctx context.Context, d *db.Database, o Options,
 	step func(t *db.Txn, most int) (done int, more bool, err error)) error {
 	p := db.NewPortions(compactBatch)
@@ -98,7 +99,7 @@ func compactStep(ctx context.Context, d *db.Database, o Options,
 	return nil
 }
 
-// Reclaim has the engine give the room of what was removed back to its disk, where it does not do so by itself.
+// Reclaim makes the engine return the space of removed data to its disk, if it does not do so by itself.
 func (d Database) Reclaim(ctx context.Context) error {
 	r, ok := d.Store.Engine.(kv.Reclaimer)
 	if !ok {
@@ -115,14 +116,14 @@ func (d Database) Reclaim(ctx context.Context) error {
 // supersededBody is one row of the queue.
 type supersededBody struct {
 	key  []byte
-	part SupersededRange // that it is in
+	part SupersededRange // the part that contains it
 	id   string
 	rev  db.Rev
-	live [2]kv.Future[[]byte] // the leaf that it may be again
+	live [2]kv.Future[[]byte] // the leaf, if the revision has become one again
 	body kv.Future[[]byte]
 }
 
-// compact takes the head of the queue, up to a version, document by document.
+// compact removes bodies at the head of the queue, up to a version, sorted by document.
 func compact(t *db.Txn, most int, until int64) (done int, more bool, err error) {
 	t.MakesRoom()
 	queue, err := supersededBodies(t, most, until)
@@ -130,7 +131,7 @@ func compact(t *db.Txn, most int, until int64) (done int, more bool, err error) 
 		return len(queue), false, err
 	}
 	more = len(queue) == most
-	// One may be queued twice, since stemming forgets revisions, which then come again: those are neighbours now.
+	// A revision may be queued twice: stemming forgets it, and it is added again. Such entries are adjacent now.
 	slices.SortFunc(queue, func(a, b supersededBody) int {
 		return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.rev.Pos, b.rev.Pos),
 			strings.Compare(a.rev.ID, b.rev.ID))
@@ -174,7 +175,7 @@ func compactQueued(t *db.Txn, queue []supersededBody) (candidates []attach.Attac
 	return candidates, nil
 }
 
-// SupersededRange is a part of the queue, in the order of versionstamps: a shard's, or what was queued before there
+// SupersededRange is a part of the queue in the order of versionstamps: that of a shard, or the one used before there
 // were such parts.
 type SupersededRange struct {
 	Prefix []byte
@@ -182,7 +183,7 @@ type SupersededRange struct {
 	Old    bool
 }
 
-// SupersededRanges are the parts of the queue.
+// SupersededRanges returns the parts of the queue.
 func SupersededRanges(t *db.Txn) []SupersededRange {
 	parts := []SupersededRange{{Prefix: t.Keys.Sub(nil, keyspace.Superseded), Old: true}}
 	for i := range t.Cfg.Maps {
@@ -202,7 +203,7 @@ func countQueued(t *db.Txn, part SupersededRange, n int64) {
 	}
 }
 
-// supersededBodies reads the heads of the queue. What was superseded since a cut, or after a version, stays in it.
+// supersededBodies reads the heads of the queue. Bodies superseded since a cut or after a version are not included.
 func supersededBodies(t *db.Txn, most int, until int64) (queue []supersededBody, err error) {
 	for _, part := range SupersededRanges(t) {
 		if len(queue) == most {
@@ -215,8 +216,8 @@ func supersededBodies(t *db.Txn, most int, until int64) (queue []supersededBody,
 	return queue, nil
 }
 
-// supersededIn appends the head of a part. Its rows are read with conflict one by one: of two who compact, one is
-// repeated, and writers, who append to the part, conflict with none.
+// supersededIn appends the head of a part. It adds a read conflict for each row: of two concurrent compactions, one is
+// retried, while writers, who append to the part, do not conflict.
 func supersededIn(t *db.Txn, part SupersededRange, most int, until int64, queue []supersededBody) (
 	[]supersededBody, error,
 ) {
@@ -243,7 +244,7 @@ func supersededIn(t *db.Txn, part SupersededRange, most int, until int64, queue 
 	return queue, rows.Err()
 }
 
-// supersededEnd is where what may be removed ends in a part of the queue, nil where that is all of it.
+// supersededEnd returns the end of the rows that may be removed from a part of the queue, or nil if all may be.
 func supersededEnd(t *db.Txn, prefix []byte, until int64) (end []byte) {
 	if until > 0 {
 		end = tuple.AppendVersionstamp(bytes.Clone(prefix), firstStamp(until+1))
@@ -259,16 +260,17 @@ func supersededEnd(t *db.Txn, prefix []byte, until int64) (end []byte) {
 	return end
 }
 
-// versionOf is the version of a versionstamp.
+// versionOf returns the commit version of a versionstamp.
 func versionOf(s tuple.Versionstamp) int64 { return int64(binary.BigEndian.Uint64(s.Transaction[:])) }
 
-// firstStamp is the first versionstamp of a version.
+// firstStamp returns the first versionstamp of a version.
 func firstStamp(version int64) (s tuple.Versionstamp) {
 	binary.BigEndian.PutUint64(s.Transaction[:], uint64(version))
 	return s
 }
 
-// dropSuperseded removes a body unless its revision is a leaf again, and returns the attachments that it referred to.
+// dropSuperseded removes a body, unless its revision has become a leaf again, and returns the attachments that it
+// referred to.
 func dropSuperseded(t *db.Txn, s *supersededBody) ([]attach.AttachmentOf, error) {
 	for _, f := range s.live {
 		if leaf, err := f.Wait(); err != nil || leaf != nil {

@@ -11,32 +11,32 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Databases are compacted by jobs of the store's queue, one for each database, which any node takes. A job is enqueued
-// when a database has enough to remove, by whoever finds out (look.go), or because somebody asked for it. It
-// removes what was superseded some time ago, by the store's clock: revisions stay readable for a while, as in CouchDB.
-// What was asked for is removed however new it is:
+// Databases are compacted by jobs, one for each database, which any node may run. A node enqueues the job when it finds
+// that a database has enough to remove (look.go), or when a client requests a compaction. The job removes what was
+// superseded some time ago by the store's clock; as in CouchDB, old revisions remain readable for a while. A request
+// removes everything superseded before it:
 //
 //	(Compaction, CompactionRequest) = version of the store up to which everything superseded is to be removed
 
-// CompactionJobs is the type of jobs that compact a database; their ids are names of databases.
+// CompactionJobs is the type of jobs that compact a database. Their ids are database names.
 const CompactionJobs = "compaction"
 
-// Compaction is when databases are compacted by themselves.
+// Compaction configures automatic compaction.
 type Compaction struct {
-	// Auto is whether they are. Without it only requests are followed.
+	// Auto enables it. Otherwise databases are only compacted on request.
 	Auto bool
-	// Age is how old something superseded is before it is removed.
+	// Age is the minimum age of superseded data before it is removed.
 	Age time.Duration
-	// Bodies and Bytes are from how many superseded bodies on, or from how many bytes of them on, by an estimate, a
-	// database is compacted. One that has fewer is once they are as old as Latest.
+	// A database is compacted if it has Bodies superseded bodies, or if their estimated size is Bytes. One with fewer
+	// is compacted when they are as old as Latest.
 	Bodies, Bytes int64
 	Latest        time.Duration
-	// FirstLook is how long after a store was opened it looks for the first time at all databases, for those that a
-	// node which died left with something to remove. 0 is 30 seconds.
+	// FirstLook is how long after opening a store all databases are first checked, for data that a dead node would have
+	// removed. 0 means 30 seconds.
 	FirstLook time.Duration
 }
 
-// RequestCompaction asks for a compaction of all that is superseded now, to begin as soon as a node has time.
+// RequestCompaction requests the removal of everything superseded so far, as soon as a node has time.
 func (d Database) RequestCompaction(ctx context.Context) error {
 	_, err := db.Read(ctx, d.Database, func(t *db.Txn) (struct{}, error) {
 		version, err := t.ReadVersion().Wait()
@@ -50,7 +50,7 @@ func (d Database) RequestCompaction(ctx context.Context) error {
 	return err
 }
 
-// readRequest is the version up to which compaction was asked for, 0 where it was not.
+// readRequest returns the version up to which compaction was requested, or 0.
 func readRequest(f kv.Future[[]byte]) (int64, error) {
 	value, err := f.Wait()
 	if err != nil || value == nil {
@@ -66,16 +66,16 @@ func readRequest(f kv.Future[[]byte]) (int64, error) {
 // CompactionState is what there is to compact.
 type CompactionState struct {
 	Superseded int64 // bodies in the queue
-	Bytes      int64 // of them, estimated: as large as an average body with its attachments
-	// Oldest is for how long the oldest of them has been there; 0 where there is none.
+	Bytes      int64 // their estimated size, assuming that they are as large as the average body with its attachments
+	// Oldest is the age of the oldest entry in the queue, or 0.
 	Oldest time.Duration
-	// Requested is up to which version of the store compaction was asked for, 0 where it was not.
+	// Requested is the version of the store up to which compaction was requested, or 0.
 	Requested int64
-	// Other is how much there is beside bodies: purges beyond the limit, attachments to look for.
+	// Other counts other work: purges beyond the limit, and attachments to check.
 	Other int64
 }
 
-// CompactionState reads what there is to compact: a few reads, and one for each changes shard.
+// CompactionState reads what there is to compact. It costs a few reads, and one for each changes shard.
 func (d Database) CompactionState(ctx context.Context) (CompactionState, error) {
 	return db.Read(ctx, d.Database, func(t *db.Txn) (s CompactionState, err error) {
 		r := t.Snapshot()
@@ -121,7 +121,7 @@ func (d Database) CompactionState(ctx context.Context) (CompactionState, error) 
 	})
 }
 
-// oldestOf is the age of the oldest of the entries that the heads of the queue have.
+// oldestOf returns the age of the oldest entry in heads.
 func oldestOf(t *db.Txn, heads []kv.RangeIterator, now int64) (oldest time.Duration, err error) {
 	for i, part := range SupersededRanges(t) {
 		if !heads[i].Next() {
@@ -140,7 +140,7 @@ func oldestOf(t *db.Txn, heads []kv.RangeIterator, now int64) (oldest time.Durat
 	return oldest, nil
 }
 
-// due is in how long a database is to be compacted, negative where nothing says that it has to be.
+// due returns the time until the database should be compacted, or a negative value if it need not be.
 func (s *CompactionState) due(c Compaction) time.Duration {
 	switch {
 	case s.Requested > 0:
@@ -163,8 +163,8 @@ type compactRun struct {
 	requested int64
 }
 
-// RunCompaction does what a database's job is there for, and says to done what every transaction has done. Its error
-// ends the run, which the next one goes on with.
+// RunCompaction runs a database's job. It calls done after every transaction with what it has done. An error of done
+// ends the run; the next run continues.
 func (d Database) RunCompaction(ctx context.Context, done func(Compacted) error) error {
 	run, err := db.Read(ctx, d.Database, func(t *db.Txn) (run compactRun, err error) {
 		version, err := t.ReadVersion().Wait()
@@ -195,8 +195,8 @@ func (d Database) RunCompaction(ctx context.Context, done func(Compacted) error)
 	return endRun(ctx, d.Database, run, &all)
 }
 
-// endRun ends the request that a run has followed, unless there was another one since, and gives the room back where
-// that is worth reading the database.
+// endRun removes the request that the run has handled, unless there is a newer one. If the run has removed much, it
+// makes the engine reclaim the space.
 func endRun(ctx context.Context, d *db.Database, run compactRun, all *Compacted) error {
 	left, err := db.Read(ctx, d, func(t *db.Txn) (int64, error) {
 		t.MakesRoom()
@@ -218,18 +218,18 @@ func endRun(ctx context.Context, d *db.Database, run compactRun, all *Compacted)
 		return err
 	}
 	c := StateOf(d.Store)
-	c.noteCompactable(d.Core.Load(), c.Compaction.Bodies) // what is left is looked at
+	c.noteCompactable(d.Core.Load(), c.Compaction.Bodies) // check what is left
 	if removed := all.BodyBytes + all.AttachmentBytes; run.requested > 0 || removed > left/reclaimPart {
 		return Of(d).Reclaim(ctx)
 	}
 	return nil
 }
 
-// reclaimPart is which part of a database's bytes a run has to remove before the engine is asked to give the room back,
-// for which it writes the database again. What is less it gives back when it compacts anyway.
+// reclaimPart is the fraction of a database's size, 1/reclaimPart, that a run must remove before the engine is asked to
+// reclaim the space, since it then rewrites the database. Less than that is reclaimed by the engine's own compactions.
 const reclaimPart = 4
 
-// Compacting reports whether a job of the database runs, or is going to because somebody asked for it.
+// Compacting reports whether a job of the database is running, or will run because of a request.
 func Compacting(t *db.Txn) func() (bool, error) {
 	request := t.Snapshot().Get(t.Close(attach.Compaction(t.Keys, t.Open(), attach.CompactionRequest)))
 	s := t.Db.Store

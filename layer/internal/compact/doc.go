@@ -1,4 +1,4 @@
-// Package compact removes what nobody can read any more: superseded bodies, data of attachments, the history of purges.
-// A job for each database does it where enough has come together. Who runs that job, and how fast, is decided in
-// actors.
+// Package compact removes data that can no longer be read: superseded bodies, attachment data, and old purges. Each
+// database has a job for this, which is enqueued when there is enough to remove. Package actors decides which node runs
+// the job, and how fast.
 package compact

@@ -12,28 +12,27 @@ import (
 	"github.com/divandb/divan/layer/internal/upkeep"
 )
 
-// Who supersedes bodies notes in memory how many there were in which database. Some seconds later those with enough of
-// them are looked at, and get a job where one is due. What a node that died has noted is found by a look at all
-// databases, soon after a node starts and once an hour. So a write costs nothing, and a database that nobody writes to
-// costs a few reads an hour.
+// Transactions that supersede bodies count them in memory, by database. Databases with enough of them are checked a few
+// seconds later, and get a job if one is due. What a dead node has counted is found by a check of all databases, soon
+// after a node starts and once an hour. So a write costs nothing extra, and an idle database costs a few reads an hour.
 
 const (
-	// compactionLook is how often databases that were written are looked at.
+	// compactionLook is how often databases with recent writes are checked.
 	compactionLook = 5 * time.Second
-	// compactionSweep is how often all databases are, after the first time.
+	// compactionSweep is how often all databases are checked, after the first time.
 	compactionSweep = time.Hour
-	// firstCompactionLook is when that is, where the options do not say.
+	// firstCompactionLook is the default of Compaction.FirstLook.
 	firstCompactionLook = 30 * time.Second
 )
 
-// compactable is the databases that may have something to compact. Safe for concurrent use.
+// compactable is the set of databases that may need compaction. Safe for concurrent use.
 type compactable struct {
 	mu    sync.Mutex
-	noted map[*db.Core]int64        // since they were looked at
-	found map[string]CompactionSeen // by name: those that had something when they were looked at
+	noted map[*db.Core]int64        // superseded bodies since the last check
+	found map[string]CompactionSeen // by name: databases that had something to compact when last checked
 }
 
-// State is what compaction remembers of a Store.
+// State is what package compact keeps with a Store.
 type State struct {
 	Compaction  Compaction
 	compactable compactable
@@ -42,15 +41,16 @@ type State struct {
 
 var Slot = db.NewSlot[State]()
 
+// StateOf returns the package's state in a Store.
 func StateOf(s *db.Store) *State { return Slot.Of(s) }
 
-// CompactionSeen is what a database had to compact when this node looked at it last.
+// CompactionSeen is what a database had to compact when this node last checked it.
 type CompactionSeen struct {
 	CompactionState
 	At time.Time
 }
 
-// noteCompactable notes bodies that were superseded.
+// noteCompactable counts superseded bodies.
 func (c *State) noteCompactable(of *db.Core, n int64) {
 	if !c.Compaction.Auto {
 		return
@@ -63,15 +63,15 @@ func (c *State) noteCompactable(of *db.Core, n int64) {
 	c.compactable.noted[of] += n
 }
 
-// NoteSuperseded notes the bodies that an attempt of a transaction has superseded: one that is not committed costs a
-// look.
+// NoteSuperseded counts the bodies that an attempt of a transaction has superseded. If the attempt does not commit, the
+// only effect is an unnecessary check.
 func NoteSuperseded(t *db.Txn) {
 	if t.Superseded > 0 {
 		StateOf(t.Db.Store).noteCompactable(t.Core, int64(t.Superseded))
 	}
 }
 
-// take returns the databases of which at least so many bodies were noted.
+// take removes and returns the databases with at least this number of counted bodies.
 func (c *compactable) take(least int64) (list []*db.Core) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *compactable) take(least int64) (list []*db.Core) {
 	return list
 }
 
-// saw notes what a database has, nil that it has nothing or is gone.
+// saw stores the state of a database; nil means that the database is gone.
 func (c *compactable) saw(name string, state *CompactionState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,8 +98,8 @@ func (c *compactable) saw(name string, state *CompactionState) {
 	c.found[name] = CompactionSeen{*state, time.Now()}
 }
 
-// Compactable is what the databases have to compact, by name, as this node saw it: those that it writes to some seconds
-// ago, others within the last hour.
+// Compactable returns what the databases have to compact, by name, as last checked by this node: for databases with
+// recent writes a few seconds ago, for others within the last hour.
 func (s Store) Compactable() map[string]CompactionSeen {
 	c := &StateOf(s.Store).compactable
 	c.mu.Lock()
@@ -111,13 +111,13 @@ func (s Store) Compactable() map[string]CompactionSeen {
 	return all
 }
 
-// Looks are the looks for databases to compact: at those that were written, and at all.
+// Looks returns the background checks: of the databases with recent writes, and of all databases.
 func Looks(s *db.Store) []upkeep.Kind {
 	first := StateOf(s).Compaction.FirstLook
 	if first == 0 {
 		first = firstCompactionLook
 	}
-	const failed = "cannot find out what there is to compact"
+	const failed = "checking databases for compaction"
 	return []upkeep.Kind{{
 		Name: "compaction_look_written", First: compactionLook, Every: compactionLook, Failed: failed,
 		Run: func(ctx context.Context) error { return LookNoted(ctx, s) },
@@ -130,14 +130,14 @@ func Looks(s *db.Store) []upkeep.Kind {
 		},
 		Again: func(err error) time.Duration {
 			if fault.KindOf(err) == fault.Unavailable && !fault.Local(err) {
-				return firstCompactionLook // the others were not looked at
+				return firstCompactionLook // the remaining databases were not checked
 			}
 			return compactionSweep
 		},
 	}}
 }
 
-// LookNoted looks at the databases that were written: at those with a quarter of what starts a compaction.
+// LookNoted checks the databases with recent writes that have at least a quarter of the bodies that start a compaction.
 func LookNoted(ctx context.Context, s *db.Store) error {
 	var failed error
 	c := StateOf(s)
@@ -149,7 +149,7 @@ func LookNoted(ctx context.Context, s *db.Store) error {
 	return failed
 }
 
-// LookCompactable looks at a database, and enqueues its job where it is due.
+// LookCompactable checks a database, and enqueues its job if it is due.
 func LookCompactable(ctx context.Context, s *db.Store, d *db.Database) error {
 	c := StateOf(s)
 	state, err := Of(d).CompactionState(ctx)
@@ -170,7 +170,7 @@ func LookCompactable(ctx context.Context, s *db.Store, d *db.Database) error {
 	}
 	w.Cancel()
 	if job != nil && job.State != jobs.JobFinished {
-		return nil // it looks again at its end; one that failed waits out its pause
+		return nil // it checks again at its end; a failed job waits for its retry
 	}
 	return jobs.OfStore(s).EnqueueAfter(ctx, CompactionJobs, d.Name(), nil, in)
 }

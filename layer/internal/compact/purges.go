@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// dropPurges removes the oldest purges beyond the limit from the history, at most so many of them, but none that an
-// index has not taken in yet.
+// dropPurges removes up to most of the oldest purges beyond the limit from the history, but none that an index
+// has not applied yet.
 func dropPurges(t *db.Txn, most int) (n int, more bool, err error) {
 	t.MakesRoom()
 	counts, err := db.CountersOf(t, t.Keys, db.CounterPurges, db.CounterPurgesDropped)
@@ -38,8 +38,7 @@ func dropPurges(t *db.Txn, most int) (n int, more bool, err error) {
 	return n, n == most, rows.Err()
 }
 
-// purgesSeen is the part of the history that every index has taken in: up to the one that is furthest behind, and
-// nothing while one is being built.
+// purgesSeen returns the part of the history that all indexes have applied. It is empty while an index is being built.
 func purgesSeen(t *db.Txn) (kv.KeyRange, error) {
 	seen := db.PrefixRange(t.Keys.Sub(nil, keyspace.Purges))
 	none := kv.KeyRange{Begin: seen.Begin, End: seen.Begin}

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Names of keyspace.Config.
+// Names of settings in keyspace.Config.
 const (
 	ConfigUUID        = "uuid"
 	ConfigIncarnation = "incarnation"
@@ -22,19 +22,22 @@ const (
 	ConfigShards      = "changes_shards"
 	ConfigPurgesLimit = "purged_infos_limit"
 	ConfigCuts        = "cuts"
+	// ConfigPartitionCounts tells which partitions have exact counters. See layer/internal/partition.
+	ConfigPartitionCounts = "partition_counts"
 )
 
 const (
 	DefaultRevsLimit = 1000
-	maxRevsLimit     = 4000 // R5: what fits one value
+	maxRevsLimit     = 4000 // R5: the histories must fit into one value
 )
 
-// Config is a database's configuration as of one stamp. Immutable but for seen.
+// Config is a database's configuration at one stamp. It is immutable, except for seen.
 type Config struct {
 	Stamp []byte // value of keyspace.Stamp
-	// seen is a metadata version of the store at which the stamp was this one. Every change of a stamp changes the
-	// metadata version too, so the configuration is current in all transactions that find that version: they need not
-	// read the stamp, which would be a key that every request of the database asks one storage server for.
+	// seen is a metadata version of the store at which the database had this stamp. Every change of a stamp also
+	// changes the metadata version, so the configuration is current in all transactions that find the same metadata
+	// version. They need not read the stamp, whose key would otherwise be read by every request to the database, all
+	// from one storage server.
 	seen        atomic.Pointer[string]
 	Uuid        string
 	Incarnation int64
@@ -43,16 +46,16 @@ type Config struct {
 	Security    []byte
 	securitySet bool
 	Partitioned bool
-	Maps        []Routing        // oldest first; the last is current
-	Watched     []*WatchedDesign // design documents that writes are validated by
-	Interactive []DesignEntry    // those whose indexes writes keep up to date, one for each index
-	Cuts        []cut            // as of which the feed is kept, one for each index that is built so
+	Maps        []Routing        // oldest first; the last one is current
+	Watched     []*WatchedDesign // design documents that validate writes
+	Interactive []DesignEntry    // design documents with interactive indexes, one for each index
+	Cuts        []cut            // cuts of the feed, one for each index being built from a cut
 }
 
-// Current is the shard map that writers use.
+// Current returns the shard map that writers use.
 func (c *Config) Current() *Routing { return &c.Maps[len(c.Maps)-1] }
 
-// Core is what all handles of one database share: its keys and the cached configuration.
+// Core is shared by all handles of a database: its keys and the cached configuration.
 type Core struct {
 	Name     string
 	Number   int64 // never reused
@@ -60,14 +63,15 @@ type Core struct {
 	Keys     Space
 	stampKey []byte
 	Cached   atomic.Pointer[Config]
-	Written  atomic.Int64 // entries, since counts were last asked to be brought up
-	Near     Nearness     // of the documents that are written together
+	Written  atomic.Int64 // entries written since a closing of the feed's counts was last requested
+	Near     Nearness     // of documents that are written together
 	share    sync.Once
 	shared   *Database // see Database.Shared
 	keeping  sync.Once
 	kept     any // see Database.Kept
 }
 
+// NewCore returns the core of a database, without its configuration. root is the prefix of all keys of the store.
 func NewCore(root []byte, name string, number int64, created kv.Versionstamp) *Core {
 	prefix := tuple.AppendInt(append([]byte(nil), root...), int64(keyspace.Data))
 	c := &Core{Name: name, Number: number, Created: created, Keys: Space{Prefix: tuple.AppendInt(prefix, number)}}
@@ -75,7 +79,7 @@ func NewCore(root []byte, name string, number int64, created kv.Versionstamp) *C
 	return c
 }
 
-// keep caches a configuration unless a newer one is there: stamps are versionstamps.
+// keep caches cfg unless a newer configuration is cached. Stamps are versionstamps and can be compared.
 func (c *Core) keep(cfg *Config) {
 	for {
 		old := c.Cached.Load()
@@ -85,8 +89,8 @@ func (c *Core) keep(cfg *Config) {
 	}
 }
 
-// Current reports whether cfg is the database's configuration as r sees it. It costs a read where something in the
-// store has changed since it was last asked, by whomever; metadata is r's.
+// Current reports whether cfg is the database's configuration at r's version. It reads the stamp only if the store's
+// metadata version has changed since the last call. metadata is r's read of the metadata version.
 func (c *Core) Current(r kv.Reader, cfg *Config, metadata kv.Future[[]byte]) (bool, error) {
 	now, err := metadata.Wait()
 	if err != nil {
@@ -104,7 +108,7 @@ func (c *Core) Current(r kv.Reader, cfg *Config, metadata kv.Future[[]byte]) (bo
 	return true, nil
 }
 
-// Load reads the configuration; nil where the database is deleted.
+// Load reads the configuration. It returns nil if the database is deleted.
 func (c *Core) Load(r kv.Reader) (*Config, error) {
 	metadata, stamp := kv.MetadataVersion(r), r.Get(c.stampKey)
 	prefix := c.Keys.Sub(nil, keyspace.Config)
@@ -133,7 +137,7 @@ func (c *Core) Load(r kv.Reader) (*Config, error) {
 		return nil, err
 	}
 	if len(cfg.Maps) == 0 {
-		return nil, fault.Errf(fault.Internal, "", "database %s has no map of changes shards", c.Name)
+		return nil, fault.Errf(fault.Internal, "", "database %s has no shard map", c.Name)
 	}
 	entries, err := ReadDesignEntries(designs, len(c.Keys.Sub(nil, keyspace.Designs)))
 	for _, e := range entries {
@@ -147,7 +151,7 @@ func (c *Core) Load(r kv.Reader) (*Config, error) {
 	return cfg, err
 }
 
-// Set takes one row of Config. key is what follows the subspace.
+// Set sets one setting from its row. key is the part after the subspace.
 func (c *Config) Set(key, value []byte) error {
 	name, rest, err := tuple.TakeString(key)
 	if err != nil {
@@ -187,16 +191,16 @@ func (c *Config) Set(key, value []byte) error {
 	return nil
 }
 
-// DefaultPurgesLimit is CouchDB's.
+// DefaultPurgesLimit is the same as CouchDB's.
 const DefaultPurgesLimit = 1000
 
-// cut is the sequence as of which the feed is kept, for the build of an index.
+// cut is the sequence at which the feed is preserved for the build of an index.
 type cut struct {
 	Signature string
 	seq       Seq
 }
 
-// parseCut reads a row of Config "cuts"; key is what follows the name: the signature.
+// parseCut decodes a row of Config "cuts". key is the part after the name: the signature.
 func parseCut(key, value []byte) (c cut, err error) {
 	if c.Signature, _, err = tuple.TakeString(key); err != nil {
 		return c, err
@@ -212,7 +216,7 @@ func parseCut(key, value []byte) (c cut, err error) {
 	return c, err
 }
 
-// CutOf is the cut for an index.
+// CutOf returns the cut for an index.
 func (c *Config) CutOf(signature string) (seq Seq, ok bool) {
 	for _, x := range c.Cuts {
 		if x.Signature == signature {
@@ -222,14 +226,14 @@ func (c *Config) CutOf(signature string) (seq Seq, ok bool) {
 	return Seq{}, false
 }
 
-// CutRange is the sequences of the oldest cut and of the newest. There has to be one.
+// CutRange returns the sequences of the oldest and the newest cut. There must be a cut.
 func (c *Config) CutRange() (oldest, newest Seq) {
 	least := slices.MinFunc(c.Cuts, func(a, b cut) int { return a.seq.Compare(b.seq) })
 	most := slices.MaxFunc(c.Cuts, func(a, b cut) int { return a.seq.Compare(b.seq) })
 	return least.seq, most.seq
 }
 
-// Maintains reports whether writes keep the index of a signature up to date.
+// Maintains reports whether an index is interactive: updated by the transactions that write documents.
 func (c *Config) Maintains(signature string) bool {
 	return slices.ContainsFunc(c.Interactive, func(e DesignEntry) bool { return e.Interactive == signature })
 }

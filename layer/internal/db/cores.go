@@ -9,13 +9,13 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// keptCores is how many databases a Store keeps in memory although nobody uses them: those that were used last. Each
-// takes some KB.
+// keptCores is the number of recently used databases that a Store keeps in memory even without handles. Each takes
+// a few KB.
 const keptCores = 1 << 15
 
-// cores are the databases that a Store knows, by name. Those that somebody has a handle of are always among them, so
-// that there is never more than one core for a database that is in use; of the others the ones used longest ago go, one
-// at a time. What is here may be out of date. Safe for concurrent use.
+// cores are the databases that a Store has in memory, by name. A database with handles is always among them, so that
+// there is never more than one core for a database in use. Of the others, the least recently used are evicted. Entries
+// may be outdated. Safe for concurrent use.
 type cores struct {
 	mu struct {
 		sync.Mutex
@@ -24,18 +24,19 @@ type cores struct {
 	}
 }
 
+// NewCores returns an empty set that keeps up to most databases without handles.
 func NewCores(most int) *cores {
 	s := &cores{}
 	s.mu.all = map[string]weak.Pointer[Core]{}
 	recent, err := simplelru.NewLRU[string, *Core](most, nil)
 	if err != nil {
-		panic(err) // only of a size below one
+		panic(err) // only if most is less than 1
 	}
 	s.mu.recent = recent
 	return s
 }
 
-// find returns the database of a name; nil where it is not known.
+// find returns the database with the name, or nil if it is not in memory.
 func (s *cores) find(name string) *Core {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +47,7 @@ func (s *cores) find(name string) *Core {
 	return c
 }
 
-// current is the core of a name. The caller holds mu.
+// current returns the core with the name, or nil. The caller holds mu.
 func (s *cores) current(name string) *Core {
 	if c, ok := s.mu.recent.Peek(name); ok {
 		return c
@@ -54,15 +55,15 @@ func (s *cores) current(name string) *Core {
 	return s.mu.all[name].Value()
 }
 
-// touch makes c the one that was used last. The caller holds mu.
+// touch marks c as most recently used. The caller holds mu.
 func (s *cores) touch(c *Core) {
 	if _, ok := s.mu.recent.Get(c.Name); !ok {
 		s.mu.recent.Add(c.Name, c)
 	}
 }
 
-// Remember takes a database just looked up and returns the one to use: there is one core for each database, so that
-// caches are shared.
+// Remember adds a database that has just been looked up, and returns the core to use. There is one core for each
+// database, so that its caches are shared.
 func (s *cores) Remember(c *Core) *Core {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +73,7 @@ func (s *cores) Remember(c *Core) *Core {
 			s.touch(old)
 			return old
 		case 1:
-			return c // an old read version; the newer one stays
+			return c // c comes from an old read version; the newer core stays
 		}
 	}
 	s.mu.all[c.Name] = weak.Make(c)
@@ -81,7 +82,7 @@ func (s *cores) Remember(c *Core) *Core {
 	return c
 }
 
-// collected drops the entry of a core that nobody has any more.
+// collected removes the entry of a core that has been garbage collected.
 func (s *cores) collected(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +91,7 @@ func (s *cores) collected(name string) {
 	}
 }
 
-// forget drops a database that is gone.
+// forget removes a deleted database.
 func (s *cores) forget(c *Core) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +101,7 @@ func (s *cores) forget(c *Core) {
 	}
 }
 
-// Count is how many databases are in memory for now, and how many of them are kept.
+// Count returns how many databases are in memory, and how many of them would be kept without handles.
 func (s *cores) Count() (all, kept int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 )
 
 // Counters are kept by changes shard (keyspace.ShardCounters), so that writers of different shards write no common key.
-// A shard's are changed once by each transaction that writes to it. Who reads a database's adds up its shards'.
+// A transaction changes each counter of a shard at most once. Readers add up the counters of all shards.
 
-// counterDeltas is by how much a transaction changes counters.
+// counterDeltas collects the changes that a transaction makes to counters.
 type counterDeltas struct {
-	whole  []counterDelta // of the database as a whole
+	whole  []counterDelta // of the whole database
 	shards []shardDeltas
-	last   int // of shards, the one that was looked for last
+	last   int // index in shards of the last lookup
 }
 
 type counterDelta struct {
@@ -39,7 +39,7 @@ func addDelta(deltas []counterDelta, name string, n int64) []counterDelta {
 	return append(deltas, counterDelta{name, n})
 }
 
-// in is what a transaction changes in a shard.
+// in returns the changes in a shard.
 func (c *counterDeltas) in(shard ShardID) *shardDeltas {
 	if c.last < len(c.shards) && c.shards[c.last].shard == shard {
 		return &c.shards[c.last]
@@ -54,15 +54,15 @@ func (c *counterDeltas) in(shard ShardID) *shardDeltas {
 	return &c.shards[c.last]
 }
 
-// Count changes a counter of the database as a whole when the transaction ends: for what few transactions do, since all
-// who do it change the same key.
+// Count changes a counter of the whole database at the end of the transaction. All such transactions write the same
+// key, so it is only for rare ones.
 func (t *Txn) Count(name string, n int64) {
 	if n != 0 {
 		t.counts.whole = addDelta(t.counts.whole, name, n)
 	}
 }
 
-// CountIn changes a counter of a shard when the transaction ends.
+// CountIn changes a counter of a shard at the end of the transaction.
 func (t *Txn) CountIn(shard ShardID, name string, n int64) {
 	if n != 0 {
 		s := t.counts.in(shard)
@@ -70,7 +70,7 @@ func (t *Txn) CountIn(shard ShardID, name string, n int64) {
 	}
 }
 
-// finishCounters writes the counters of the database and its shards.
+// finishCounters writes the collected changes.
 func (t *Txn) finishCounters() {
 	for _, c := range t.counts.whole {
 		if c.n != 0 {
@@ -86,11 +86,12 @@ func (t *Txn) finishCounters() {
 	}
 }
 
-// inShards reports whether a counter is kept by shards. Purges are not: their history is one list too.
+// inShards reports whether a counter is kept by shard. Purges are not, because their history is one list for all
+// shards.
 func inShards(name string) bool { return name != CounterPurges && name != CounterPurgesDropped }
 
-// CountersOf reads some counters of a database: what was counted before there were shards' counters, and those of all
-// shards. That is one short range, of a few keys for each shard that the database has or had.
+// CountersOf reads counters of a database: the sum of those of all shards, and of what was counted before counters were
+// kept by shard. This reads one short range, with a few keys for each shard that the database has or had.
 func CountersOf(r kv.Reader, keys Space, names ...string) ([]int64, error) {
 	reads := make([]kv.Future[[]byte], len(names))
 	for i, name := range names {
@@ -132,11 +133,12 @@ func CountersOf(r kv.Reader, keys Space, names ...string) ([]int64, error) {
 	return values, rows.Err()
 }
 
+// LittleEndian encodes the operand of an atomic addition.
 func LittleEndian(n int64) []byte {
 	return binary.LittleEndian.AppendUint64(nil, uint64(n))
 }
 
-// CounterValue reads a counter; a missing one is 0.
+// CounterValue decodes a counter; a missing one is 0.
 func CounterValue(b []byte) int64 {
 	if len(b) != 8 {
 		return 0
@@ -144,19 +146,20 @@ func CounterValue(b []byte) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-// Counters of keyspace.Counters.
+// Names of counters in keyspace.Counters.
 const (
 	CounterDocs       = "doc_count"
 	CounterDeleted    = "doc_del_count"
-	CounterBodies     = "body_bytes"       // of all bodies stored
-	CounterStored     = "attachment_bytes" // of all attachments taken up, as stored
-	CounterContent    = "content_bytes"    // of all attachments taken up, decoded
+	CounterBodies     = "body_bytes"       // stored bodies
+	CounterStored     = "attachment_bytes" // linked attachments, as stored
+	CounterContent    = "content_bytes"    // linked attachments, decoded
 	CounterSuperseded = "superseded"       // bodies that Compact may remove
 	CounterPurges     = "purges"
 	// CounterPurgesDropped counts purges that are no longer in the history.
 	CounterPurgesDropped = "purges_dropped"
 )
 
+// WaitCounter waits for a counter and decodes it.
 func WaitCounter(f kv.Future[[]byte]) (int64, error) {
 	value, err := f.Wait()
 	return CounterValue(value), err

@@ -13,25 +13,25 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// CreateOptions of a database.
+// CreateOptions are the options of Create.
 type CreateOptions struct {
-	Shards      int  // changes shards, 0 means 1 (P5)
-	Partitioned bool // ids are partition:id, and a partition shares a shard (P2)
-	// Security is the _security object from the first moment on; nil means `{}`. Written in the creating transaction,
-	// so that no database is open to everyone for a moment.
+	Shards      int  // number of changes shards; 0 means 1 (P5)
+	Partitioned bool // ids have the form partition:id, and the documents of a partition share a shard (P2)
+	// Security is the initial _security object; nil means `{}`. It is written in the creating transaction, so that the
+	// database is never accessible to everyone.
 	Security []byte
 }
 
 var (
 	plainName = regexp.MustCompile(`^[a-z][a-z0-9_$()+/-]*$`)
-	// systemNames may be used as the last part of a longer name too, as in CouchDB.
+	// systemNames are also permitted as the last part of a longer name, as in CouchDB.
 	systemNames = map[string]bool{"_users": true, "_replicator": true, "_global_changes": true, "_dbs": true,
 		"_nodes": true, "_metadata": true}
 )
 
 const maxNameLength = 238 // CouchDB's default
 
-// ValidateName refuses what CouchDB refuses as a database's name.
+// ValidateName rejects the database names that CouchDB rejects.
 func ValidateName(name string) error {
 	dir, last := "", name
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
@@ -50,13 +50,13 @@ func ValidateName(name string) error {
 		"(0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.", name)
 }
 
-// isSystemDatabase reports whether the name, or its last part, is one that the system itself uses.
+// isSystemDatabase reports whether the name, or its last part, is reserved for the system.
 func isSystemDatabase(name string) bool {
 	return systemNames[name[strings.LastIndexByte(name, '/')+1:]]
 }
 
-// Create makes a database. Exists if there is one; Invalid (name illegal_database_name) for a name CouchDB would
-// refuse.
+// Create creates a database. It returns Exists if there is one, and Invalid (illegal_database_name) for names that
+// CouchDB would reject.
 func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Database, error) {
 	if err := ValidateName(name); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Data
 	return d, nil
 }
 
-// create takes a prefix number and writes the first configuration.
+// create allocates a prefix number and writes the first configuration.
 func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number int64, err error) {
 	if number, err = s.FreshPrefix(tx, name); err != nil {
 		return 0, err
@@ -105,19 +105,21 @@ func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number 
 	tx.Set(keys.Config(nil, ConfigUUID), []byte(hex.EncodeToString(uuid[:])))
 	if o.Partitioned {
 		tx.Set(keys.Config(nil, ConfigPartitioned), tuple.AppendBool(nil, true))
+		tx.Set(keys.Config(nil, ConfigPartitionCounts), PartitionsCounted)
 	}
 	if o.Security != nil {
 		tx.Set(keys.Config(nil, ConfigSecurity), o.Security)
 	}
 	first := Routing{ShardMap{Scheme: SchemeJump, Shards: new(Config).NextShards(o.Shards)}}
 	tx.Set(first.Since.AppendTuple(keys.Config(nil, ConfigShards)), first.AppendValue(nil))
-	for _, shard := range first.Shards { // a watch sees the deletion only of a key that is there
+	// Wake keys must exist, so that watches see the deletion of the database.
+	for _, shard := range first.Shards {
 		tx.Set(keys.Wake(nil, shard), first.Since.AppendTuple(nil))
 	}
 	return number, nil
 }
 
-// FreshPrefix takes a prefix number for a database of that name. Exists where there is one.
+// FreshPrefix allocates a prefix number for a new database. It returns Exists if the name is in use.
 func (s *Store) FreshPrefix(tx kv.Transaction, name string) (int64, error) {
 	numbers := prefixesOf(s)
 	taken, window := tx.Get(s.NameKey(name)), numbers.start(tx)
@@ -132,11 +134,12 @@ func (s *Store) FreshPrefix(tx kv.Transaction, name string) (int64, error) {
 	return numbers.next(tx, window)
 }
 
+// ErrExists returns CouchDB's error for a database that exists already.
 func ErrExists() error {
 	return fault.Errf(fault.Exists, "", "The database could not be created, the file already exists.")
 }
 
-// SetName makes a prefix number the database of a name.
+// SetName assigns a database name to a prefix number.
 func (s *Store) SetName(tx kv.Transaction, name string, number int64) {
 	entry := tuple.AppendInt(nil, number)
 	offset := len(entry) + 1
@@ -144,12 +147,13 @@ func (s *Store) SetName(tx kv.Transaction, name string, number int64) {
 	s.namesChanged(tx)
 }
 
-// namesChanged moves what WatchNames watches.
+// namesChanged changes the key that WatchNames watches.
 func (s *Store) namesChanged(tx kv.Transaction) {
 	tx.SetVersionstampedValue(s.Section(keyspace.Databases), make([]byte, len(kv.Versionstamp{})), 0)
 }
 
-// Delete removes a database and everything in it in one short transaction. NotFound.
+// Delete removes a database and everything in it in one short transaction. It returns NotFound if there is no such
+// database.
 func (s *Store) Delete(ctx context.Context, name string) error {
 	id := s.Ids.next()
 	c, committed, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{TransactionID: id},

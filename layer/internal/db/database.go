@@ -11,35 +11,36 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Database is one open database. Handles are cheap and need no closing; all methods are safe for concurrent use and
-// return an error of kind NotFound once the database was deleted, also when one of the same name was created since.
+// Database is a handle of a database. Handles are cheap and need not be closed. All methods are safe for concurrent
+// use, and return an error of kind NotFound after the database has been deleted, even if another one with the same name
+// has been created.
 type Database struct {
 	Store *Store
 	name  string
 	Core  atomic.Pointer[Core]
-	// Pinned is set by the first transaction that found the database there. Until then the handle came from a cache,
-	// and a database that was replaced by one of the same name is looked up again: the caller asked for the name. From
-	// then on it stands for that one database alone, so that a feed never goes on in another.
+	// Pinned is set by the first transaction that finds the database. Before that, the handle may come from the cache.
+	// If the database was replaced by one with the same name, it is looked up again, because the caller asked for the
+	// name. Afterwards the handle always refers to the same database, so that a feed never continues in another one.
 	Pinned atomic.Bool
 }
 
-// ErrNoDatabase is NotFound as CouchDB says it.
+// ErrNoDatabase returns CouchDB's NotFound error for databases.
 func ErrNoDatabase() error { return fault.Errf(fault.NotFound, "", "Database does not exist.") }
 
-// errNewConfig makes the retry loop run a transaction again with the configuration that is now cached.
+// errNewConfig makes the retry loop run a transaction again, with the new configuration.
 func errNewConfig() error {
 	return kv.NewError(kv.CodeNotCommitted, "the database's configuration has changed", nil)
 }
 
-// Name of the database.
+// Name returns the name of the database.
 func (d *Database) Name() string { return d.name }
 
-// Number tells the database from every other one of the store, also from one of the same name before or after it. It is
-// the same on every node.
+// Number identifies the database in the store, on all nodes. Another database with the same name, earlier or later, has
+// another number.
 func (d *Database) Number() int64 { return d.Core.Load().Number }
 
-// Shared is the one handle that stands for this database and no other, the same pointer each time while the node has
-// the database cached: handles that are compared, to know whether they mean the same database, are shared ones.
+// Shared returns the one shared handle of this database, always the same pointer while the database is in the node's
+// cache. Code that compares handles to find out whether they refer to the same database uses shared handles.
 func (d *Database) Shared() *Database {
 	c := d.Core.Load()
 	c.share.Do(func() {
@@ -50,14 +51,14 @@ func (d *Database) Shared() *Database {
 	return c.shared
 }
 
-// Kept is one value for as long as Shared is the same handle: what the first caller makes of that.
+// Kept returns a value that belongs to the shared handle. The first call computes it.
 func (d *Database) Kept(of func(shared *Database) any) any {
 	c := d.Core.Load()
 	c.keeping.Do(func() { c.kept = of(d.Shared()) })
 	return c.kept
 }
 
-// Txn is one attempt of a transaction on one database. Not safe for concurrent use.
+// Txn is one attempt of a transaction on one database. It is not safe for concurrent use.
 type Txn struct {
 	kv.Transaction
 	Ctx  context.Context
@@ -67,31 +68,31 @@ type Txn struct {
 	Cfg  *Config
 	RawKeys
 
-	Entries    uint16 // changes entries so far: the user bytes of the next
+	Entries    uint16 // number of changes entries so far, the user version of the next one
 	Superseded uint16
 	Purges     uint16
 	touched    []touchedShard
 	counts     counterDeltas
 	partitions partitionDeltas
-	Restamp    bool // the configuration changes with this transaction
-	Redesigned bool // the set of interactive indexes may
+	Restamp    bool // the transaction changes the configuration
+	Redesigned bool // the transaction may change the set of interactive indexes
 	gatherings []gathering
-	// What compaction removes: entries of the queue, bodies, bytes of bodies, bytes of attachments, purges of the
-	// history.
+	// Numbers of what compaction has removed: queue entries, bodies, bytes of bodies, bytes of attachments, purges in
+	// the history.
 	Unqueued, Removed, Dropped, Freed, Forgotten int64
-	// bytes read by the stage under way, as far as they are counted (see portions.go)
+	// Spent is the number of bytes read by the current stage, as far as they are counted (see portions.go).
 	Spent int
-	// Ahead is what was read of a batch's documents before their edits (rev/leafscan.go).
+	// Ahead is what was read of the documents of a batch before their edits (rev/leafscan.go).
 	Ahead struct {
 		Rows map[string][]kv.KeyValue // branches, by document
-		Read int                      // bytes, those between the documents' rows included
+		Read int                      // bytes, including rows between those of the documents
 	}
 }
 
-// gathering is what a part of the layer gathers in a transaction and writes once, at its end.
+// gathering collects, for a part of the layer, what a transaction writes once at its end.
 type gathering interface{ Finish(t *Txn) }
 
-// Gather is what of type T the transaction has gathered.
+// Gather returns the transaction's gathering of type T, creating it if necessary.
 func Gather[T any, P interface {
 	*T
 	gathering
@@ -111,9 +112,9 @@ type touchedShard struct {
 	last uint16
 }
 
-// Transact runs fn in transactions until one commits, under a transaction id (C4). fn may run several times. What is
-// too much for one transaction is an error of kind TooLarge or Unavailable: work that can be divided is run by
-// WritePart.
+// Transact runs fn in transactions with a transaction id (C4) until one commits. fn may run several times. If the work
+// is too much for one transaction, the error is of kind TooLarge or Unavailable; use WritePart for work that can be
+// divided.
 func Transact[T any](ctx context.Context, d *Database, fn func(t *Txn) (T, error)) (T, kv.Committed, error) {
 	return transactWith(ctx, d, kv.TransactOptions{}, fn)
 }
@@ -137,15 +138,16 @@ func transactWith[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 	}
 }
 
-// TransactOnce is transact for a database as it is, its current map the deprecated subspace or not.
+// TransactOnce is Transact for a database whose current map may be the deprecated subspace.
 func TransactOnce[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 	fn func(t *Txn) (T, error)) (T, kv.Committed, error) {
 	o.TransactionID = d.Store.Ids.next()
-	var outdated *Config // by the last attempt
+	var outdated *Config // the configuration that the last attempt replaced
 	r, c, err := kv.Transact(ctx, d.Store.Engine, o, func(tx kv.Transaction) (T, error) {
 		return attempt(ctx, d, tx, &outdated, fn)
 	})
-	if outdated != nil && err == nil { // the next transaction reads it, and need not be run again
+	// The next transaction loads the new configuration instead of finding out that it is outdated and being retried.
+	if outdated != nil && err == nil {
 		d.Core.Load().Cached.CompareAndSwap(outdated, nil)
 	}
 	d.Store.Clock.Saw(c.Version)
@@ -155,23 +157,23 @@ func TransactOnce[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 	return r, c, Explained(err)
 }
 
-// Read runs fn in a transaction without an id: one that does not write, or whose writes may be repeated without harm.
-// As with transact, work that can be divided is run by readPart.
+// Read runs fn in a transaction without an id: one that does not write, or whose writes can be repeated without harm.
+// Use ReadPart for work that can be divided.
 func Read[T any](ctx context.Context, d *Database, fn func(t *Txn) (T, error)) (T, error) {
 	return readWith(ctx, d, kv.TransactOptions{}, fn)
 }
 
 func readWith[T any](ctx context.Context, d *Database, o kv.TransactOptions, fn func(t *Txn) (T, error)) (T, error) {
-	var outdated *Config // nothing of it is written
+	var outdated *Config // not used: a read does not change the configuration
 	r, _, err := kv.Transact(ctx, d.Store.Engine, o, func(tx kv.Transaction) (T, error) {
 		return attempt(ctx, d, tx, &outdated, fn)
 	})
 	return r, Explained(err)
 }
 
-// attempt runs fn with the cached configuration and asks whether that is the current one, which the store's metadata
-// version tells without another read. The stamp is in the conflict set: a reshard or the deletion of the database makes
-// the commit fail (P4). outdated is the configuration that the attempt changes, nil where it does not.
+// attempt runs fn with the cached configuration, and checks whether it is current, usually by the store's metadata
+// version, without another read. The stamp is in the read conflict set, so that a reshard or the deletion of the
+// database makes the commit fail (P4). outdated is set to the configuration that the attempt changes, or nil.
 func attempt[T any](
 	ctx context.Context, d *Database, tx kv.Transaction, outdated **Config, fn func(t *Txn) (T, error),
 ) (T, error) {
@@ -183,7 +185,7 @@ func attempt[T any](
 	}
 	cfg := c.Cached.Load()
 	if cfg == nil {
-		// One that another transaction has read does too: it is asked below whether it is current.
+		// Another transaction may load it at the same time. Either is checked below.
 		cfg, err = d.Store.loading.Do(ctx, c, func() (*Config, error) { return d.Reload(c, tx) })
 		if err != nil {
 			return zero, err
@@ -198,7 +200,7 @@ func attempt[T any](
 	case asked != nil:
 		return zero, asked
 	case !current:
-		// Read by the next attempt: in this one fn may have written what would be read.
+		// The next attempt loads it. In this one, fn may have written the keys that would be read.
 		c.Cached.CompareAndSwap(cfg, nil)
 		return zero, errNewConfig()
 	}
@@ -216,7 +218,7 @@ func attempt[T any](
 	return r, nil
 }
 
-// Resolved is the handle's database, looked up by name where the handle has none yet.
+// Resolved returns the handle's database, which it looks up by name if necessary.
 func (d *Database) Resolved(r kv.Reader) (*Core, error) {
 	if c := d.Core.Load(); c != nil {
 		return c, nil
@@ -229,8 +231,8 @@ func (d *Database) Resolved(r kv.Reader) (*Core, error) {
 	return c, nil
 }
 
-// Reload reads and caches the configuration. Where the database is gone: NotFound, or, for a handle that is not pinned,
-// a retry with the database that has its name now.
+// Reload reads and caches the configuration. If the database is gone, it returns NotFound or, for a handle that is not
+// pinned, looks up the name again and makes the caller retry.
 func (d *Database) Reload(c *Core, r kv.Reader) (*Config, error) {
 	cfg, err := c.Load(r)
 	if err != nil {
@@ -252,7 +254,7 @@ func (d *Database) Reload(c *Core, r kv.Reader) (*Config, error) {
 	return nil, errNewConfig()
 }
 
-// Touch notes that entry user was written to a shard.
+// Touch records that a shard's changes entry with this user version was written.
 func (t *Txn) Touch(shard ShardID, user uint16) {
 	for i := range t.touched {
 		if t.touched[i].id == shard {
@@ -263,7 +265,7 @@ func (t *Txn) Touch(shard ShardID, user uint16) {
 	t.touched = append(t.touched, touchedShard{shard, user})
 }
 
-// Finish writes what is written once for the whole transaction: counters, wake keys, stamp.
+// Finish writes what is written once at the end of the transaction: gatherings, counters, wake keys, stamp.
 func (t *Txn) Finish() {
 	for _, g := range t.gatherings {
 		g.Finish(t)
@@ -279,7 +281,7 @@ func (t *Txn) Finish() {
 	}
 }
 
-// setWake notes the newest entry of a shard, without reading (C7).
+// setWake writes the newest sequence of a shard, without reading (C7).
 func (t *Txn) setWake(shard ShardID, user uint16) {
 	value := tuple.AppendInt(t.Open(), t.Cfg.Incarnation)
 	offset := len(value) + 1
@@ -292,7 +294,7 @@ func GetRange(r kv.Reader, prefix []byte, o kv.RangeOptions) kv.RangeIterator {
 	return r.GetRange(PrefixRange(prefix), o)
 }
 
-// Lookup finds a database by name and caches it. NotFound.
+// Lookup finds a database by name and caches it. It returns NotFound if there is none.
 func (s *Store) Lookup(r kv.Reader, name string) (*Core, error) {
 	value, err := r.Get(s.NameKey(name)).Wait()
 	if err != nil {
@@ -312,16 +314,18 @@ func (s *Store) Lookup(r kv.Reader, name string) (*Core, error) {
 	return s.Known.Remember(NewCore(s.Root, name, number, created.Transaction)), nil
 }
 
+// NameKey is (Databases, name).
 func (s *Store) NameKey(name string) []byte {
 	return tuple.AppendString(s.Section(keyspace.Databases), name)
 }
 
+// Section is the prefix of a section.
 func (s *Store) Section(n keyspace.Section) []byte {
 	return tuple.AppendInt(append([]byte(nil), s.Root...), int64(n))
 }
 
-// StampNow begins a value with (format, the sequence that the transaction's last entry gets), and returns where the
-// versionstamp belongs.
+// StampNow begins a value with format and the sequence of the transaction's last entry, and returns the offset of the
+// versionstamp.
 func (t *Txn) StampNow(format int64) (value []byte, offset int) {
 	value = tuple.AppendInt(tuple.AppendInt(nil, format), t.Cfg.Incarnation)
 	return tuple.AppendVersionstamp(value, tuple.IncompleteVersionstamp(max(t.Entries, 1)-1)), len(value) + 1

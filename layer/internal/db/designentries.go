@@ -8,24 +8,25 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// WatchedDesign is a design document that writes have to look at. Its JSON is read by the first write that needs it,
-// and is not kept: a node may have many databases open.
+// WatchedDesign is a design document that validates writes. The first write that needs its JSON reads it; it is not
+// kept, because a node may have many databases open.
 type WatchedDesign struct {
 	Id  string
 	Rev Rev
 	Key atomic.Pointer[string] // its id and a digest of its JSON
 }
 
-// DesignEntry is a value of keyspace.Designs. Only writes of design documents that writes have to look at change the
-// stamp: others leave every node's cache as it is (https://github.com/apache/couchdb/issues/2952).
+// DesignEntry is a value of keyspace.Designs. Only changes of design documents that concern writes change the stamp.
+// Others leave the configuration cached by every node valid (https://github.com/apache/couchdb/issues/2952).
 type DesignEntry struct {
-	Id      string // the key's
+	Id      string // from the key
 	Rev     Rev
-	Watched bool // it has a validate_doc_update
-	// Interactive is the signature of an index that writes have to keep up to date (V4), "" if none.
+	Watched bool // has a validate_doc_update function
+	// Interactive is the signature of an interactive index (V4), "" if none.
 	Interactive string
 }
 
+// ParseDesignEntry decodes a value of keyspace.Designs. The id is in the key.
 func ParseDesignEntry(value []byte) (e DesignEntry, err error) {
 	var rest []byte
 	if e.Rev, rest, err = TakeRev(value); err != nil {
@@ -42,7 +43,7 @@ func ParseDesignEntry(value []byte) (e DesignEntry, err error) {
 	return e, nil
 }
 
-// ReadDesignEntries collects a range read of Designs. prefixLen is the length of the subspace's prefix.
+// ReadDesignEntries decodes a range read of Designs. prefixLen is the length of the subspace's prefix.
 func ReadDesignEntries(rows kv.RangeIterator, prefixLen int) ([]DesignEntry, error) {
 	defer rows.Close()
 	var entries []DesignEntry
@@ -60,18 +61,17 @@ func ReadDesignEntries(rows kv.RangeIterator, prefixLen int) ([]DesignEntry, err
 	return entries, rows.Err()
 }
 
-// Validator runs what design documents say about writes. layer/script has one; node plugs it in. Safe for concurrent
-// use.
+// Validator runs the functions of design documents that validate writes. layer/script implements it. A Validator is
+// safe for concurrent use.
 type Validator interface {
-	// CheckDesign refuses a design document that cannot be compiled: an *Error of kind Invalid (compilation_error). doc
-	// is its JSON.
+	// CheckDesign returns an *Error of kind Invalid (compilation_error) if a design document cannot be compiled. doc is
+	// its JSON.
 	CheckDesign(ctx context.Context, doc []byte) error
-	// Watches reports whether writes of other documents have to look at the design document: it has a
-	// validate_doc_update function.
+	// Watches reports whether the design document has a validate_doc_update function.
 	Watches(doc []byte) bool
-	// Validate runs the validate_doc_update function of a design document. key stands for the document's content, in
-	// whatever database, for the Validator's cache, and load reads its JSON. newDoc and oldDoc are JSON (oldDoc nil:
-	// none). An *Error of kind Forbidden or Unauthorized with the function's reason, or FunctionFailed.
+	// Validate runs the validate_doc_update function of a design document. key identifies the document's content, in
+	// any database, for the Validator's cache; load reads its JSON. newDoc and oldDoc are JSON; oldDoc may be nil. The
+	// error is an *Error of kind Forbidden or Unauthorized with the function's reason, or FunctionFailed.
 	Validate(ctx context.Context, key string, load func() ([]byte, error), newDoc, oldDoc []byte, user *UserCtx,
 		dbName string, security []byte) error
 }
@@ -81,5 +81,5 @@ const (
 	InteractiveFlag = 2
 )
 
-// ConcernsWrites reports whether writes of other documents have to look at the design document.
+// ConcernsWrites reports whether writes of other documents depend on the design document.
 func (e *DesignEntry) ConcernsWrites() bool { return e.Watched || e.Interactive != "" }

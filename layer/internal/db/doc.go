@@ -1,5 +1,6 @@
-// Package db is what every room of the layer stands on: the store and its databases, their configuration, transactions
-// and how they are tried again and divided, keys, sequences and shards, counters. It knows nothing of documents.
+// Package db is the base of all packages below layer/internal: the store and its databases, their configuration,
+// transactions with retries and division of work, keys, sequences, shards and counters. It knows nothing about
+// documents.
 //
-// docs/design/resharding.md explains maps of shards, and the stamp that every transaction conflicts with.
+// docs/design/resharding.md explains shard maps, and the stamp that every transaction conflicts with.
 package db

@@ -9,11 +9,11 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// MaxIDLength is the longest document id in bytes (docs/clauses.md, "HTTP").
+// MaxIDLength is the maximum length of a document id in bytes (docs/clauses.md, "HTTP").
 const MaxIDLength = 512
 
-// ValidateID refuses what CouchDB refuses as a document id: empty, over 512 bytes, invalid UTF-8, a leading underscore
-// that is not _design/ or _local/.
+// ValidateID rejects the document ids that CouchDB rejects: those that are empty, longer than 512 bytes, invalid UTF-8,
+// or begin with an underscore other than that of _design/ or _local/.
 func ValidateID(id string) error {
 	switch {
 	case id == "":
@@ -30,17 +30,19 @@ func ValidateID(id string) error {
 	return nil
 }
 
+// IsDesign reports whether id is that of a design document.
 func IsDesign(id string) bool { return strings.HasPrefix(id, "_design/") }
 
+// IsLocal reports whether id is that of a _local document.
 func IsLocal(id string) bool { return strings.HasPrefix(id, "_local/") }
 
-// PartitionOf is the partition of a document of a partitioned database.
+// PartitionOf returns the partition of a document in a partitioned database.
 func PartitionOf(id string) string {
 	partition, _, _ := strings.Cut(id, ":")
 	return partition
 }
 
-// ValidatePartition refuses what can be no partition's name, with CouchDB's words: Invalid (illegal_partition).
+// ValidatePartition rejects invalid partition names, with CouchDB's messages: Invalid (illegal_partition).
 func ValidatePartition(name string) error {
 	switch {
 	case name == "":
@@ -55,7 +57,7 @@ func ValidatePartition(name string) error {
 	return nil
 }
 
-// CheckID refuses the ids that a partitioned database cannot have. ValidateID was asked before.
+// CheckID rejects ids that are invalid in a partitioned database. The caller has called ValidateID.
 func (c *Config) CheckID(id string) error {
 	if !c.Partitioned || IsDesign(id) || IsLocal(id) {
 		return nil
@@ -73,10 +75,9 @@ func (c *Config) CheckID(id string) error {
 // Rev is a revision id, "POS-HASH".
 type Rev = revtree.Rev
 
-// Subset narrows AllDocs.
+// Subset restricts AllDocs.
 type Subset int
 
-// The subsets.
 const (
 	Everything     Subset = iota
 	DesignOnly            // _design_docs
@@ -84,8 +85,8 @@ const (
 	WithoutDesigns        // all but _design_docs; TotalRows is 0
 )
 
-// CheckID refuses an id that no document of the database can have: Invalid (illegal_docid, illegal_partition).
-// ValidateID is asked before. It is for requests about many documents, which one such id refuses as a whole.
+// CheckID returns Invalid (illegal_docid, illegal_partition) for ids that are invalid in this database. The caller has
+// called ValidateID. Requests with many documents use it to reject the whole request.
 func (d *Database) CheckID(ctx context.Context, id string) error {
 	partitioned, err := d.IsPartitioned(ctx)
 	if err != nil || !partitioned {
@@ -94,7 +95,7 @@ func (d *Database) CheckID(ctx context.Context, id string) error {
 	return (&Config{Partitioned: true}).CheckID(id)
 }
 
-// IsPartitioned reports whether the database was created with partitions. It never changes.
+// IsPartitioned reports whether the database was created with partitions. This never changes.
 func (d *Database) IsPartitioned(ctx context.Context) (bool, error) {
 	if c := d.Core.Load(); c != nil {
 		if cfg := c.Cached.Load(); cfg != nil {

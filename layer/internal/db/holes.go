@@ -8,11 +8,11 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Holes are the ranges of keys that damaged pieces of the store may hold keys of: sorted and disjoint.
+// Holes are key ranges that may be unreadable because parts of the store are damaged. They are sorted and disjoint.
 type Holes []kv.KeyRange
 
-// FindHoles has the engine read all its files that have keys in a range, and reports what is damaged. known is false
-// where the engine does not look into files.
+// FindHoles makes the engine read all its files that have keys in a range, and returns the damaged ranges. known is
+// false if the engine cannot do this.
 func (s *Store) FindHoles(
 	ctx context.Context, keys kv.KeyRange, progress func(read, total int64), fault func(kv.Fault) error,
 ) (h Holes, read kv.Verified, known bool, err error) {
@@ -32,6 +32,7 @@ func (s *Store) FindHoles(
 	return h.United(), read, true, err
 }
 
+// United sorts the ranges and merges those that overlap or touch.
 func (h Holes) United() Holes {
 	slices.SortFunc(h, func(a, b kv.KeyRange) int { return bytes.Compare(a.Begin, b.Begin) })
 	united := h[:0]
@@ -47,7 +48,7 @@ func (h Holes) United() Holes {
 	return united
 }
 
-// After is the first hole that ends after key.
+// After returns the first hole that ends after key.
 func (h Holes) After(key []byte) (kv.KeyRange, bool) {
 	i, _ := slices.BinarySearchFunc(h, key, func(r kv.KeyRange, key []byte) int {
 		if bytes.Compare(r.End, key) <= 0 {
@@ -61,10 +62,11 @@ func (h Holes) After(key []byte) (kv.KeyRange, bool) {
 	return h[i], true
 }
 
-// Scan reads a range row by row, and goes on behind each hole that cannot be read. lost is told what was left out; both
-// may end the scan with an error. What is in a hole, behind the first key there that cannot be read, is left out too.
+// Scan reads a range row by row and continues after each unreadable hole. It calls lost with every range that it had to
+// leave out. Keys in a hole after the first unreadable one are left out too. An error of visit or lost ends the scan.
 func (h Holes) Scan(r kv.Reader, keys kv.KeyRange, visit func(kv.KeyValue) error, lost func(kv.KeyRange) error) error {
-	// pass reads keys, from which it takes what it has read, and tells of the rest where that is damaged.
+	// pass reads keys and removes from the range what it has read. If it finds damage, it returns true and the rest,
+	// and calls lost if tell is set.
 	pass := func(keys kv.KeyRange, tell bool) (damaged bool, rest kv.KeyRange, err error) {
 		if bytes.Compare(keys.Begin, keys.End) >= 0 {
 			return false, keys, nil
@@ -98,9 +100,9 @@ func (h Holes) Scan(r kv.Reader, keys kv.KeyRange, visit func(kv.KeyValue) error
 	}
 }
 
-// front reads what is in front of a hole, row by row: a read of many may have failed over the hole before it gave them
-// all. The last look for a row fails too, where the next one would be in the damaged block; that is no loss in front of
-// it.
+// front reads the rows before a hole one at a time, because a read of many rows may fail at the hole before it has
+// returned them all. The last such read fails as well, if the next row would be in the damaged block; that is no loss
+// before the hole.
 func (h Holes) front(
 	r kv.Reader, keys, hole kv.KeyRange, visit func(kv.KeyValue) error, lost func(kv.KeyRange) error,
 ) error {
@@ -111,19 +113,19 @@ func (h Holes) front(
 		switch {
 		case kv.IsCode(err, kv.CodeFileCorrupt):
 			if readableStart(r, hole) {
-				return lost(keys) // the hole was not it
+				return lost(keys) // the damage is not in the hole
 			}
 			return nil
 		case err != nil:
 			return err
 		case bytes.Equal(before, keys.Begin):
-			return nil // no row is left
+			return nil // no rows are left
 		}
 	}
 	return nil
 }
 
-// readableStart reports whether the first row of a range can be read, or that there is none.
+// readableStart reports whether the first row of a range can be read. It returns true if the range is empty.
 func readableStart(r kv.Reader, keys kv.KeyRange) bool {
 	rows := r.GetRange(keys, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 	defer rows.Close()

@@ -15,19 +15,19 @@ const (
 	secretSize = 32
 )
 
-// installation is what all nodes on one store share and nobody else has: made when the store is first opened, never
-// changed.
+// installation identifies the store. All nodes on the store share it. It is created when the store is first opened and
+// never changes.
 type installation [uuidSize + secretSize]byte
 
-// UUID names the store for its clients, 32 hex digits: PouchDB keeps checkpoints by it, so that every node must answer
-// the same.
+// UUID returns the store's UUID, as 32 hex digits. It is the same on all nodes: PouchDB uses it to find its
+// checkpoints.
 func (s *Store) UUID() string { return hex.EncodeToString(s.installation[:uuidSize]) }
 
-// Secret is 32 random bytes for what the nodes on this store sign for each other, such as session cookies. Do not show
-// it, and do not write to it.
+// Secret returns 32 random bytes with which the nodes on this store sign what they exchange, such as session cookies.
+// Do not reveal or modify it.
 func (s *Store) Secret() []byte { return s.installation[uuidSize:] }
 
-// ReadInstallation reads it, or makes it in a store that has none.
+// ReadInstallation reads the installation, or creates it in a new store.
 func (s *Store) ReadInstallation(tx kv.Transaction) error {
 	key := tuple.AppendString(s.Section(keyspace.Format), "installation")
 	value, err := tx.Get(key).Wait()
@@ -40,7 +40,7 @@ func (s *Store) ReadInstallation(tx kv.Transaction) error {
 		return nil
 	}
 	if copy(s.installation[:], value) != len(s.installation) {
-		return Corrupt("installation", fmt.Errorf("it has %d bytes", len(value)))
+		return Corrupt("installation", fmt.Errorf("unexpected length %d", len(value)))
 	}
 	return nil
 }

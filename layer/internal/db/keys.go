@@ -12,16 +12,18 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Space is the keys of one database: all begin with (Data, prefix number). Its functions append a key to dst.
+// Space builds the keys of one database, which all begin with (Data, prefix number). Its methods append a key to dst.
 type Space struct{ Prefix []byte }
 
+// Sub is the prefix of a subspace.
 func (s Space) Sub(dst []byte, sub keyspace.Subspace) []byte {
 	dst = append(dst, s.Prefix...)
 	return tuple.AppendInt(dst, int64(sub))
 }
 
+// Doc is the prefix of a document's keys in a subspace.
 func (s Space) Doc(dst []byte, sub keyspace.Subspace, id string) []byte {
-	return tuple.AppendString(s.Sub(dst, sub), id)
+	return tuple.AppendString(tuple.AppendInt(append(dst, s.Prefix...), int64(sub)), id)
 }
 
 // Revision is (Revisions, DocID, NotDeleted, RevPosition, RevHash) (R1).
@@ -38,13 +40,13 @@ func (s Space) Body(dst []byte, id string, r Rev, chunk int) []byte {
 	return tuple.AppendInt(dst, int64(chunk))
 }
 
-// BodyOf is body for a document and a revision as keys and values have them, for chunk 0.
+// BodyOf is Body with an encoded document id and revision, as in keys and values, and chunk 0.
 func (s Space) BodyOf(keys *RawKeys, id, rev []byte) []byte {
 	dst := append(append(s.Sub(keys.Open(), keyspace.Documents), id...), rev...)
 	return keys.Close(tuple.AppendInt(dst, 0))
 }
 
-// Feed is what the entries of a changes shard begin with. The shard "" is the deprecated subspace (P7).
+// Feed is the prefix of the entries of a changes shard. The shard "" is the deprecated subspace (P7).
 func (s Space) Feed(dst []byte, shard ShardID) []byte {
 	if shard == "" {
 		return s.Sub(dst, keyspace.ChangesDeprecated)
@@ -57,15 +59,17 @@ func (s Space) Entry(dst []byte, shard ShardID, seq Seq) []byte {
 	return seq.AppendTuple(s.Feed(dst, shard))
 }
 
-// Attachment is what the chunks of an attachment begin with: (Attachments, DocID, AttachmentID).
+// Attachment is the prefix of an attachment's chunks: (Attachments, DocID, AttachmentID).
 func (s Space) Attachment(dst []byte, id string, attachment [16]byte) []byte {
 	return tuple.AppendUUID(s.Doc(dst, keyspace.Attachments, id), attachment)
 }
 
+// Config is (Config, name).
 func (s Space) Config(dst []byte, name string) []byte {
 	return tuple.AppendString(s.Sub(dst, keyspace.Config), name)
 }
 
+// Counter is (Counters, name).
 func (s Space) Counter(dst []byte, name string) []byte {
 	return tuple.AppendString(s.Sub(dst, keyspace.Counters), name)
 }
@@ -75,7 +79,7 @@ func (s Space) ShardCounter(dst []byte, shard ShardID, name string) []byte {
 	return tuple.AppendString(tuple.AppendString(s.Sub(dst, keyspace.ShardCounters), string(shard)), name)
 }
 
-// Superseded is what the queue of a shard's superseded bodies begins with: (ShardSuperseded, ShardID).
+// Superseded is the prefix of a shard's queue of superseded bodies: (ShardSuperseded, ShardID).
 func (s Space) Superseded(dst []byte, shard ShardID) []byte {
 	return tuple.AppendString(s.Sub(dst, keyspace.ShardSuperseded), string(shard))
 }
@@ -85,22 +89,24 @@ func (s Space) PartitionCounter(dst []byte, partition, name string) []byte {
 	return tuple.AppendString(s.Counter(dst, name), partition)
 }
 
+// Wake is (Wake, ShardID).
 func (s Space) Wake(dst []byte, shard ShardID) []byte {
 	return tuple.AppendString(s.Sub(dst, keyspace.Wake), string(shard))
 }
 
-// PrefixRange is every key that begins with prefix followed by at least one element.
+// PrefixRange returns the range of all keys that consist of prefix and at least one more element.
 func PrefixRange(prefix []byte) kv.KeyRange {
 	begin, end := tuple.Range(prefix)
 	return kv.KeyRange{Begin: begin, End: end}
 }
 
-// AppendRev appends a revision's two elements. Hashes are 16 bytes, other ids strings.
+// AppendRev appends a revision's two elements. Hashes are encoded as 16 bytes, other ids as strings.
 func AppendRev(dst []byte, r Rev) []byte {
 	dst = tuple.AppendInt(dst, r.Pos)
 	return AppendRevID(dst, r.ID)
 }
 
+// AppendRevID appends the id of a revision: 16 bytes if it is a hash, otherwise a string.
 func AppendRevID(dst []byte, id string) []byte {
 	if !(Rev{ID: id}).IsHash() {
 		return tuple.AppendString(dst, id)
@@ -112,7 +118,7 @@ func AppendRevID(dst []byte, id string) []byte {
 	return tuple.AppendBytes(dst, raw[:])
 }
 
-// hexValue is what a hex digit stands for.
+// hexValue maps a hex digit to its value.
 var hexValue = func() (table [256]byte) {
 	for i := range jsontext.HexDigits {
 		table[jsontext.HexDigits[i]] = byte(i)
@@ -122,7 +128,7 @@ var hexValue = func() (table [256]byte) {
 
 var errRevElement = errors.New("revision id is neither 16 bytes nor a string")
 
-// TakeRevID reads what AppendRevID wrote.
+// TakeRevID decodes what AppendRevID encoded.
 func TakeRevID(b []byte) (id string, rest []byte, err error) {
 	if len(b) > 0 && b[0] == revTextCode {
 		return tuple.TakeString(b)
@@ -144,6 +150,7 @@ func TakeRevID(b []byte) (id string, rest []byte, err error) {
 // revTextCode is the type code of a tuple's string.
 var revTextCode = tuple.AppendString(nil, "")[0]
 
+// TakeRev decodes what AppendRev encoded.
 func TakeRev(b []byte) (r Rev, rest []byte, err error) {
 	if r.Pos, rest, err = tuple.TakeInt(b); err != nil {
 		return r, nil, err
@@ -152,15 +159,16 @@ func TakeRev(b []byte) (r Rev, rest []byte, err error) {
 	return r, rest, err
 }
 
-// revPair is the value (RevPosition, RevHash) of AllDocs.
+// ParseRevPair decodes (RevPosition, RevHash), the value of AllDocs.
 func ParseRevPair(value []byte) (Rev, error) {
 	r, _, err := TakeRev(value)
 	return r, err
 }
 
-// Corrupt says that stored bytes cannot be read. It is Internal: nobody's request is wrong.
+// Corrupt returns an error that reports unreadable stored bytes. Its kind is Internal, because no request is to blame.
 func Corrupt(what string, err error) error { return &CorruptError{what, err} }
 
+// CorruptError reports unreadable stored bytes. See Corrupt.
 type CorruptError struct {
 	what string
 	err  error
@@ -171,19 +179,19 @@ func (e *CorruptError) Error() string {
 }
 func (e *CorruptError) Unwrap() error { return e.err }
 
-// What says what cannot be read and why, to go on a sentence.
+// What returns what cannot be read and why, as a part of a sentence.
 func (e *CorruptError) What() string { return fmt.Sprintf("%s cannot be read: %v", e.what, e.err) }
 
-// UnknownFormat refuses a value format that this version does not know (R8).
+// UnknownFormat returns an error for a value format that this version does not know (R8).
 func UnknownFormat(what string, got, known int64) error {
 	return fault.Errf(fault.Internal, "", "%s has format %d; this version of Divan knows up to %d", what, got, known)
 }
 
-// RawKeys builds keys and values in blocks, so that a transaction with thousands of them allocates a few times. The
-// engine copies what it is given to write, but futures of reads may hold their keys: blocks are never reused.
+// RawKeys builds keys and values in blocks, so that a transaction with thousands of them needs only a few allocations.
+// The engine copies what is written, but futures of reads may refer to their keys, so blocks are never reused.
 type RawKeys struct{ block []byte }
 
-// Open returns an empty slice to append a key to; close ends it. Only one can be open.
+// Open returns an empty slice to append a key to; Close ends the key. Only one key can be open.
 func (r *RawKeys) Open() []byte {
 	if cap(r.block)-len(r.block) < 1024 {
 		r.block = make([]byte, 0, min(max(4096, 2*cap(r.block)), 64<<10))
@@ -192,7 +200,7 @@ func (r *RawKeys) Open() []byte {
 	return r.block[n:n]
 }
 
-// Close ends a key begun with open and returns it.
+// Close ends a key begun with Open and returns it.
 func (r *RawKeys) Close(key []byte) []byte {
 	n := len(r.block)
 	if len(key) > 0 && n < cap(r.block) && &key[0] == &r.block[:n+1][n] {
@@ -201,12 +209,12 @@ func (r *RawKeys) Close(key []byte) []byte {
 	return key[:len(key):len(key)]
 }
 
-// SingleKey is the range of one key.
+// SingleKey returns the range that contains only key.
 func SingleKey(key []byte) kv.KeyRange {
 	return kv.KeyRange{Begin: key, End: append(key[:len(key):len(key)], 0)}
 }
 
-// Intersect is what two ranges have in common, if anything.
+// Intersect returns the intersection of two ranges, and false if it is empty.
 func Intersect(a, b kv.KeyRange) (kv.KeyRange, bool) {
 	if !Overlap(a, b) {
 		return a, false
@@ -220,7 +228,8 @@ func Intersect(a, b kv.KeyRange) (kv.KeyRange, bool) {
 	return a, true
 }
 
-// FirstRow is the first row of a range, or the last; nil if it is empty. The caller may keep it.
+// FirstRow returns the first row of a range, or the last one if reverse is set, or nil if the range is empty. The
+// caller may keep it.
 func FirstRow(r kv.Reader, in kv.KeyRange, reverse bool) (*kv.KeyValue, error) {
 	it := r.GetRange(in, kv.RangeOptions{Limit: 1, Reverse: reverse, Mode: kv.ModeExact})
 	defer it.Close()
@@ -231,6 +240,7 @@ func FirstRow(r kv.Reader, in kv.KeyRange, reverse bool) (*kv.KeyValue, error) {
 	return &kv.KeyValue{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value)}, nil
 }
 
+// Overlap reports whether two ranges have keys in common.
 func Overlap(a, b kv.KeyRange) bool {
 	return bytes.Compare(a.Begin, b.End) < 0 && bytes.Compare(b.Begin, a.End) < 0
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// NamesOptions as _all_dbs has them.
+// NamesOptions are the options of _all_dbs.
 type NamesOptions struct {
-	Start, End  string // inclusive; empty is open
+	Start, End  string // inclusive; no bound if empty
 	ExcludeEnd  bool
 	Descending  bool
-	Limit, Skip int // Limit < 0 is none
+	Limit, Skip int // no limit if Limit < 0
 }
 
-// Names streams the names of all databases in byte order from Start to End; with Descending from the higher Start down.
+// Names streams the names of all databases in byte order from Start to End. With Descending, Start is the higher one.
 func (s *Store) Names(ctx context.Context, o NamesOptions) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if o.Limit == 0 {
@@ -46,7 +46,8 @@ func (s *Store) Names(ctx context.Context, o NamesOptions) iter.Seq2[string, err
 	}
 }
 
-// WatchNames becomes ready when a database is created or deleted (_db_updates, SQL catalogue caches).
+// WatchNames returns a watch that becomes ready when a database is created or deleted (for _db_updates and SQL
+// catalogue caches).
 func (s *Store) WatchNames(ctx context.Context) (kv.Watch, error) {
 	w, _, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (kv.Watch, error) {
 		return tx.Watch(s.Section(keyspace.Databases)), nil

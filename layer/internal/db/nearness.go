@@ -2,12 +2,13 @@ package db
 
 import "sync/atomic"
 
-// Nearness knows whether what is read together lies close together. Safe for concurrent use.
+// Nearness tracks whether rows that are read together are stored close together, so that range reads pay off. It is
+// safe for concurrent use.
 type Nearness struct {
-	scattered atomic.Int32 // batches in a row, or fewer than 0: batches to leave alone
+	scattered atomic.Int32 // scattered batches in a row; if negative, batches to skip
 }
 
-// Worth reports whether the next batch is worth a range read.
+// Worth reports whether a range read should be tried for the next batch.
 func (b *Nearness) Worth() bool {
 	n := b.scattered.Load()
 	if n < 0 {
@@ -17,7 +18,7 @@ func (b *Nearness) Worth() bool {
 	return n < scanFailures
 }
 
-// Judge notes how many of a batch were found.
+// Judge records how many of a batch's rows were found by range reads.
 func (b *Nearness) Judge(found, wanted int) {
 	switch {
 	case 2*found >= wanted:
@@ -28,17 +29,18 @@ func (b *Nearness) Judge(found, wanted int) {
 }
 
 const (
-	// ScanFrom is how many bodies are worth a range read.
+	// ScanFrom is the minimum number of bodies for a range read.
 	ScanFrom = 16
-	// ScanGap is how many rows that are not wanted a range read passes over before the next one is begun behind them.
+	// ScanGap is the maximum number of unwanted rows in a row that a range read passes over. After more, another range
+	// read is begun behind them.
 	ScanGap = 8
-	// ScanGapBytes is how large they may be together.
+	// ScanGapBytes is the maximum size of these rows.
 	ScanGapBytes = 32 << 10
-	// ScanRanges is how many range reads there are for a batch: they wait for each other, while reads of single keys do
-	// not.
+	// ScanRanges is the maximum number of range reads for a batch. Range reads wait for each other, while reads of
+	// single keys do not.
 	ScanRanges = 4
-	// scanFailures is how many batches in a row may be scattered until no more range reads are tried but now and then.
+	// scanFailures is the number of consecutive scattered batches after which range reads are only tried occasionally.
 	scanFailures = 3
-	// scanAgain is how many batches are left alone then before the next try.
+	// scanAgain is how many batches are then skipped before the next try.
 	scanAgain = 16
 )

@@ -1,17 +1,23 @@
 package db
 
-import "github.com/divandb/divan/layer/kv"
+import (
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
 
-// PartitionCounters are kept for each partition.
+// PartitionCounters are the counters that exist for each partition.
 var PartitionCounters = [...]string{CounterDocs, CounterDeleted, CounterBodies, CounterStored, CounterContent}
 
-// partitionDelta is how a partition's counters change in a transaction.
+// PartitionsCounted is the value of Config "partition_counts" if the counters of all partitions are exact.
+var PartitionsCounted = tuple.AppendBool(nil, true)
+
+// partitionDelta is how a transaction changes a partition's counters.
 type partitionDelta struct {
 	name string
 	n    [len(PartitionCounters)]int64
 }
 
-// CountFor changes a counter of the database, and of the document's partition where it has one.
+// CountFor changes a counter of the database and, in a partitioned database, of the document's partition.
 func (t *Txn) CountFor(id, counter string, n int64) {
 	t.CountIn(t.Cfg.Shard(id), counter, n)
 	if n == 0 || !t.Cfg.Partitioned || IsDesign(id) {
@@ -25,7 +31,7 @@ func (t *Txn) CountFor(id, counter string, n int64) {
 	}
 }
 
-// partitionDeltas are those of all partitions that a transaction writes to, in the order of their first document.
+// partitionDeltas are the changes in all partitions that a transaction writes to, in the order of their first document.
 type partitionDeltas struct {
 	list []partitionDelta
 	at   map[string]int

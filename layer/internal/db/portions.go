@@ -11,50 +11,51 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Work that is more than one transaction can do is divided. Every batched operation (bulk writes, compaction, purges,
-// sweeps, imports, steps of indexes, lists of documents) asks a portions how many of its items the next transaction may
-// take, and runs that transaction by WritePart, readPart or storePart:
+// Work that may be too much for one transaction is divided. Every batched operation (bulk writes, compaction, purges,
+// sweeps, imports, steps of indexes, lists of documents) asks a Portions how many of its items the next transaction may
+// take, and runs that transaction by WritePart, ReadPart or StorePart:
 //
 //	p := NewPortions(500)
 //	for len(items) > 0 {
 //		n, _, err := WritePart(ctx, d, p, len(items), func(t *Txn, n int) (int, error) {
-//			return t.write(items[:n]) // how many it has done: n, or fewer where it has read ReadBudget
+//			return t.write(items[:n]) // how many it has done: n, or fewer after it has read ReadBudget
 //		})
 //		if err != nil {
-//			return err // one item alone is too much, or something else is wrong
+//			return err // a single item is too much, or something else is wrong
 //		}
 //		items = items[n:]
 //	}
 //
-// A transaction that does too much (kv.TooMuch, ErrDivide) is run again with half as many items. One that took long
-// halves those of the next. After some that did well there are twice as many again. As in FoundationDB's Record Layer,
-// conflicts call for less work too, after some attempts.
+// A transaction that does too much (kv.TooMuch, ErrDivide) is run again with half as many items. After a slow
+// transaction, the next one takes half as many. After some successful ones the number doubles. As in FoundationDB's
+// Record Layer, repeated conflicts also reduce the number of items.
 
 const (
-	// ReadBudget is how many bytes a transaction reads before it takes no further items. The last one may pass it by
+	// ReadBudget is how many bytes a transaction reads before it takes no further items. The last item may exceed it by
 	// any amount.
 	ReadBudget = 4_000_000
-	// slowPart is how long a transaction's work may take before the next one gets less: well below what a transaction
-	// lives.
+	// slowPart is the duration of a transaction's work after which the next one takes fewer items. It is well below the
+	// maximum lifetime of a transaction.
 	slowPart = time.Second
-	// growAfter is how many full transactions in a row have to do well before the next one gets more.
+	// growAfter is how many full transactions in a row must succeed before the next one takes more items.
 	growAfter = 2
 )
 
-// Portions is how many items of a batched operation one transaction takes. It belongs to one operation, and is not safe
-// for concurrent use.
+// Portions decides how many items of a batched operation a transaction takes. It belongs to one operation and is not
+// safe for concurrent use.
 type Portions struct {
-	most    int // at most
+	most    int // maximum
 	Now     int
-	tooMany int // were too much lately: not to be tried again soon. 0: nothing was
-	well    int // full transactions in a row that did well
-	wait    int // how many that have to be before as many as were too much are tried again
+	tooMany int // number that was recently too much, not to be tried again soon; 0 if none was
+	well    int // successful full transactions in a row
+	wait    int // how many of these are needed before tooMany is tried again
 }
 
+// NewPortions returns a Portions that begins with most items, which is also its maximum.
 func NewPortions(most int) *Portions { return &Portions{most: most, Now: most, wait: growAfter} }
 
-// Lessen halves what a transaction takes, after one that was too much for n items, of which it tried some. It is false
-// where there is nothing to halve.
+// Lessen halves the number of items after a transaction that was too much. n is how many it was given, and tried how
+// many it has tried. Lessen returns false if the number cannot be halved.
 func (p *Portions) Lessen(n, tried int) bool {
 	if n <= 1 {
 		return false
@@ -63,18 +64,19 @@ func (p *Portions) Lessen(n, tried int) bool {
 		n = min(n, tried)
 	}
 	p.Now, p.tooMany, p.well = max(1, n/2), n, 0
-	p.wait *= 4 // a failure costs as much as many that do well
+	p.wait *= 4 // failures are expensive and must stay rare
 	return true
 }
 
-// Took learns from a transaction that did some of n items within a time.
+// Took adapts the number to a transaction that has done some of n items in the given time.
 func (p *Portions) Took(done, n int, within time.Duration) {
 	switch {
 	case within > slowPart && done > 1:
 		p.Now, p.well = done/2, 0
-	case done < n: // by bytes: do not begin to read so many again
+	// It has reached ReadBudget: do not start as many again.
+	case done < n:
 		p.Now, p.well = max(1, done), 0
-	case n < p.Now: // there were no more
+	case n < p.Now: // there were no more items
 	default:
 		p.well++
 		if p.tooMany > 0 && 2*p.Now >= p.tooMany && p.well < p.wait {
@@ -86,13 +88,13 @@ func (p *Portions) Took(done, n int, within time.Duration) {
 	}
 }
 
-// PartRun is what is known of the last attempt of a transaction.
+// PartRun describes the last attempt of a transaction.
 type PartRun struct {
-	tried  int // items, 0: unknown
+	tried  int // items; 0 if unknown
 	within time.Duration
 }
 
-// Attempt runs fn for one attempt. An error of fn does not tell how many items it tried, unless it says so.
+// Attempt runs fn for one attempt. If fn fails, tried is what fn has returned, which may be 0.
 func (r *PartRun) Attempt(n int, fn func(n int) (int, error)) (int, error) {
 	began := time.Now()
 	done, err := fn(n)
@@ -100,8 +102,8 @@ func (r *PartRun) Attempt(n int, fn func(n int) (int, error)) (int, error) {
 	return done, err
 }
 
-// Run runs transactions over fewer and fewer items until one succeeds, or fails with a single item. items is how many
-// there are, 0 where that is not known.
+// Run runs transactions with fewer and fewer items, until one succeeds or fails with a single item. items is how many
+// there are, or 0 if not known.
 func (p *Portions) Run(items int, transact func(o kv.TransactOptions, n int, r *PartRun) (int, error)) (int, error) {
 	for {
 		n := p.Now
@@ -120,9 +122,9 @@ func (p *Portions) Run(items int, transact func(o kv.TransactOptions, n int, r *
 	}
 }
 
-// WritePart runs fn in one transaction with an id (transact), over as many of items as p allows: n. items 0 means that
-// nobody knows how many there are. fn returns how many it has done, with an error how many it has tried; so does
-// WritePart. What else fn finds out it assigns to variables, which an attempt overwrites.
+// WritePart runs fn in one transaction with an id (see Transact), for as many items as p allows: n. items is the total
+// number, or 0 if not known. fn returns how many items it has done or, with an error, tried, and so does WritePart. fn
+// assigns other results to variables, which the next attempt overwrites.
 func WritePart(ctx context.Context, d *Database, p *Portions, items int,
 	fn func(t *Txn, n int) (int, error)) (int, kv.Committed, error) {
 	var c kv.Committed
@@ -135,7 +137,7 @@ func WritePart(ctx context.Context, d *Database, p *Portions, items int,
 	return done, c, err
 }
 
-// ReadPart is WritePart for a transaction without an id: one that only reads, or that may be repeated after it was
+// ReadPart is WritePart for a transaction without an id: one that only reads, or that may be repeated after it has
 // committed.
 func ReadPart(ctx context.Context, d *Database, p *Portions, items int,
 	fn func(t *Txn, n int) (int, error)) (int, error) {
@@ -146,7 +148,7 @@ func ReadPart(ctx context.Context, d *Database, p *Portions, items int,
 	})
 }
 
-// StorePart is WritePart for what belongs to no database.
+// StorePart is WritePart for data that belongs to no database.
 func StorePart(ctx context.Context, s *Store, p *Portions, items int,
 	fn func(tx kv.Transaction, n int) (int, error)) (int, kv.Committed, error) {
 	var c kv.Committed
@@ -159,14 +161,14 @@ func StorePart(ctx context.Context, s *Store, p *Portions, items int,
 	return done, c, err
 }
 
-// ErrDivide is fn's own word that a transaction would be too much.
-var ErrDivide = errors.New("layer: more than one transaction can do")
+// ErrDivide is returned by fn if the transaction would be too much.
+var ErrDivide = errors.New("layer: too much for one transaction")
 
-// TooMuch reports that a transaction was more than one can be: less may succeed.
+// TooMuch reports whether a transaction failed because it did too much, so that a smaller one may succeed.
 func TooMuch(err error) bool { return errors.Is(err, ErrDivide) || kv.TooMuch(err) }
 
-// Explained gives an error of a transaction that did too much its words for the client. TooLarge where it had too much
-// to write, Unavailable where it took too long.
+// Explained adds a message for the client to an error of a transaction that did too much: TooLarge if it had too much
+// to write, Unavailable if it took too long.
 func Explained(err error) error {
 	var already *fault.Error
 	switch {
@@ -174,22 +176,22 @@ func Explained(err error) error {
 		return err
 	case kv.IsCode(err, kv.CodeTransactionTooLarge) || errors.Is(err, ErrDivide):
 		return &fault.Error{Kind: fault.TooLarge, Name: "transaction_too_large", Err: err,
-			Reason: "this is more than one transaction can hold, and cannot be divided"}
+			Reason: "this is too large for one transaction, and cannot be divided"}
 	case kv.IsCode(err, kv.CodeNotCommitted):
 		return &fault.Error{Kind: fault.Unavailable, Name: "write_contention", Err: err,
-			Reason: "others write the same again and again; try again later"}
+			Reason: "repeated conflicts with other writes; try again later"}
 	}
 	return &fault.Error{Kind: fault.Unavailable, Name: "transaction_too_long", Err: err,
-		Reason: "this was not done within the time that a transaction has, in several attempts, and cannot be " +
-			"divided further; it is too much, or the store is too busy: try again later"}
+		Reason: "this exceeded the time limit of a transaction in several attempts, and cannot be " +
+			"divided further; it is too much work, or the store is too busy: try again later"}
 }
 
-// Guarded makes an error of f's panic: on a goroutine of its own it would end the node.
+// Guarded turns a panic of f into an error. On a goroutine of its own, a panic would end the node.
 func Guarded(f func() error) func() error {
 	return func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("panic over an index: %v\n%s", p, debug.Stack())
+				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 			}
 		}()
 		return f()

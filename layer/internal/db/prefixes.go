@@ -8,19 +8,19 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// prefixes hands out the prefix numbers of databases: short, each once and never again, to any number of transactions
-// at once with few conflicts.
+// prefixes allocates the prefix numbers of databases. They are short and never reused, and many transactions can
+// allocate them at once with few conflicts.
 //
-// Source: the high-contention allocator of FoundationDB's directory layer. Numbers are drawn at random from a window of
-// numbers, of which half are used before the next window begins:
+// The algorithm is that of the high-contention allocator in FoundationDB's directory layer. Numbers are drawn at random
+// from a window; after half of its numbers have been used, the next window begins:
 //
-//	(PrefixWindows, prefixCounters, first number) = how many of the window were taken, little-endian 64 bits; the last
-//	                                                key is the current window
-//	(PrefixWindows, prefixRecent, number)         = empty: taken
+//	(PrefixWindows, prefixCounters, first number) = how many numbers of the window are taken, little-endian 64 bits;
+//	                                                the last key is the current window
+//	(PrefixWindows, prefixRecent, number)         = empty; the number is taken
 //
-// The counters are read at snapshot isolation and added to, so two transactions conflict only where they draw the same
-// number, which the read of its key finds out. A transaction that saw an older window is as safe: the numbers it may
-// draw are kept until nobody can draw them.
+// Counters are read at snapshot isolation and changed by atomic additions, so two transactions conflict only if they
+// draw the same number, whose key they read with conflict. A transaction that saw an older window is safe too: the keys
+// of its numbers are kept until no transaction can draw them.
 type prefixes struct{ section []byte }
 
 func prefixesOf(s *Store) prefixes { return prefixes{s.Section(keyspace.PrefixWindows)} }
@@ -30,8 +30,8 @@ const (
 	prefixRecent   = 1
 )
 
-// prefixWindow is how many numbers the window that begins at first has, by which short numbers are not left out and
-// busy stores seldom collide.
+// prefixWindow returns the size of the window that begins at first. It is small at first, so that short numbers are not
+// wasted, and later large enough that busy stores seldom have collisions.
 func prefixWindow(first int64) int64 {
 	switch {
 	case first < 255:
@@ -42,20 +42,20 @@ func prefixWindow(first int64) int64 {
 	return 8192
 }
 
-// start issues the first read of next, so that it shares a round trip with the caller's.
+// start starts the first read of next, so that it shares a round trip with the caller's reads.
 func (p prefixes) start(tx kv.Transaction) kv.RangeIterator {
 	o := kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact}
 	return tx.Snapshot().GetRange(PrefixRange(p.key(prefixCounters)), o)
 }
 
-// next takes a number that no database had and none will have if tx commits.
+// next allocates a number.
 func (p prefixes) next(tx kv.Transaction, window kv.RangeIterator) (int64, error) {
 	first, taken, err := p.current(window)
 	if err != nil {
 		return 0, err
 	}
 	if 2*(taken+1) >= prefixWindow(first) {
-		// The window before the new one stays: transactions under way may draw from it, and would conflict with its
+		// The previous window stays, because running transactions may draw from it and would conflict with its
 		// clearing.
 		for _, part := range []int64{prefixCounters, prefixRecent} {
 			tx.ClearRange(kv.KeyRange{Begin: p.key(part), End: tuple.AppendInt(p.key(part), first)})
@@ -63,7 +63,8 @@ func (p prefixes) next(tx kv.Transaction, window kv.RangeIterator) (int64, error
 		first += prefixWindow(first)
 	}
 	tx.Atomic(kv.AtomicAdd, tuple.AppendInt(p.key(prefixCounters), first), LittleEndian(1))
-	for { // at least half of the window is free
+	// At least half of the window is free.
+	for {
 		number := first + rand.Int64N(prefixWindow(first))
 		key := tuple.AppendInt(p.key(prefixRecent), number)
 		was, err := tx.Get(key).Wait()
@@ -77,7 +78,7 @@ func (p prefixes) next(tx kv.Transaction, window kv.RangeIterator) (int64, error
 	}
 }
 
-// current is the first window where there is none yet.
+// current decodes the current window. It returns zeros if there is none yet.
 func (p prefixes) current(window kv.RangeIterator) (first, taken int64, err error) {
 	defer window.Close()
 	if !window.Next() {
@@ -95,11 +96,11 @@ func (p prefixes) key(part int64) []byte {
 	return tuple.AppendInt(p.section[:len(p.section):len(p.section)], part)
 }
 
-// retiredPrefixes is what the allocator of format 1 goes on from in a store that was upgraded: a node of that format
-// which still runs then takes numbers that no other does.
+// retiredPrefixes is where the allocator of format 1 continues in a store that has been upgraded, so that a node of
+// that format that is still running takes numbers that no other node takes.
 const retiredPrefixes = 1 << 40
 
-// UpgradePrefixes lets the windows begin behind the numbers that a store of format 1 has given away.
+// UpgradePrefixes makes the windows begin after the numbers that a store of format 1 has allocated.
 func UpgradePrefixes(s *Store, tx kv.Transaction) error {
 	old := s.Section(keyspace.DatabasePrefixes)
 	next, err := tx.Get(old).Wait()

@@ -15,14 +15,14 @@ func textOrNil(s string) *string {
 	return &s
 }
 
-// IdBounds is a range of ids or names. With descending, start is the higher one.
+// IdBounds is a range of ids or names. With Descending, Start is the higher one.
 type IdBounds struct {
 	Start, End *string
 	ExcludeEnd bool
 	Descending bool
 }
 
-// IdRange is the keys prefix ++ (id) within the bounds.
+// IdRange returns the range of the keys prefix + (id) within the bounds.
 func IdRange(prefix []byte, b IdBounds) kv.KeyRange {
 	r := PrefixRange(prefix)
 	low, high := b.Start, b.End
@@ -34,7 +34,7 @@ func IdRange(prefix []byte, b IdBounds) kv.KeyRange {
 	at := func(id string, after bool) []byte {
 		key := tuple.AppendString(append([]byte(nil), prefix...), id)
 		if after {
-			key = append(key, 0xff) // past the key and whatever extends it
+			key = append(key, 0xff) // after the key and all its extensions
 		}
 		return key
 	}
@@ -50,7 +50,7 @@ func IdRange(prefix []byte, b IdBounds) kv.KeyRange {
 	return r
 }
 
-// Scan reads a range across as many transactions as it takes; visit returns false to stop.
+// Scan reads a range in as many transactions as it takes. visit returns false to stop.
 func Scan(ctx context.Context, e kv.Engine, r kv.KeyRange, reverse bool, visit func(kv.KeyValue) (bool, error)) error {
 	var patience kv.Patience
 	for {
@@ -72,7 +72,8 @@ func Scan(ctx context.Context, e kv.Engine, r kv.KeyRange, reverse bool, visit f
 	}
 }
 
-// ScanOnce narrows r to what is still to be read. more is false where visit ended it, with or without an error.
+// ScanOnce reads a range once, and narrows *r to what has not been read. more is false if visit has ended the scan,
+// with or without an error.
 func ScanOnce(reader kv.Reader, r *kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) (bool, error)) (more bool,
 	err error) {
 	rows := reader.GetRange(*r, o)

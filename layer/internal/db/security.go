@@ -11,21 +11,21 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Security is the database's _security object as it was stored, `{}` by default.
+// Security returns the database's _security object as stored, `{}` by default.
 func (d *Database) Security(ctx context.Context) ([]byte, error) {
 	return Read(ctx, d, func(t *Txn) ([]byte, error) { return t.Cfg.Security, nil })
 }
 
-// SecuritySet reports whether anybody has ever set the database's _security object. Who makes a database says what it
-// is at first; without an admin nobody does.
+// SecuritySet reports whether the _security object has ever been set. Usually it is set when a database is created,
+// unless no admin is configured.
 func (d *Database) SecuritySet(ctx context.Context) (bool, error) {
 	return Read(ctx, d, func(t *Txn) (bool, error) { return t.Cfg.securitySet, nil })
 }
 
-// MaxSecurity is the size of the largest _security object: it is read with every request.
+// MaxSecurity is the maximum size of a _security object, which is read with every request.
 const MaxSecurity = 1 << 20
 
-// SetSecurity stores a JSON object. Invalid if members or admins have wrong shapes.
+// SetSecurity stores a _security object. It returns Invalid if members or admins have wrong types.
 func (d *Database) SetSecurity(ctx context.Context, object []byte) error {
 	if len(object) > MaxSecurity {
 		return fault.Errf(fault.TooLarge, "", "A security object has at most %d bytes.", MaxSecurity)
@@ -36,12 +36,13 @@ func (d *Database) SetSecurity(ctx context.Context, object []byte) error {
 	return d.SetConfig(ctx, ConfigSecurity, object)
 }
 
-// RevsLimit is how many revisions of a branch are kept: 1 to 4000, default 1000 (R5).
+// RevsLimit returns how many revisions of a branch are kept: 1 to 4000, by default 1000 (R5).
 func (d *Database) RevsLimit(ctx context.Context) (int, error) {
 	return Read(ctx, d, func(t *Txn) (int, error) { return t.Cfg.RevsLimit, nil })
 }
 
-// SetRevsLimit applies to later edits; existing histories are stemmed when next written. Invalid unless 1 to 4000.
+// SetRevsLimit sets the limit for later edits. Existing histories are stemmed when they are written next. It returns
+// Invalid unless n is between 1 and 4000.
 func (d *Database) SetRevsLimit(ctx context.Context, n int) error {
 	if n < 1 || n > maxRevsLimit {
 		return fault.Errf(fault.Invalid, "bad_request", "`_revs_limit` must be between 1 and %d", maxRevsLimit)
@@ -49,7 +50,7 @@ func (d *Database) SetRevsLimit(ctx context.Context, n int) error {
 	return d.SetConfig(ctx, ConfigRevsLimit, tuple.AppendInt(nil, int64(n)))
 }
 
-// SetConfig stores one setting and moves the stamp, so that every node sees it from its next transaction on.
+// SetConfig stores one setting and changes the stamp, so that every node uses it from its next transaction on.
 func (d *Database) SetConfig(ctx context.Context, name string, value []byte) error {
 	_, _, err := Transact(ctx, d, func(t *Txn) (struct{}, error) {
 		t.Set(t.Close(t.Keys.Config(t.Open(), name)), value)
@@ -62,19 +63,19 @@ func (d *Database) SetConfig(ctx context.Context, name string, value []byte) err
 // AdminRole is the role of server admins.
 const AdminRole = "_admin"
 
-// Security says who may use a database: a _security object, read. HTTP and SQL both decide by it.
+// Security is a decoded _security object: who may use a database. HTTP and SQL both use it.
 type Security struct {
 	admins, members group
-	// closed says that the object could not be read, so that it is for server admins alone. Only versions before the
-	// check let such objects in.
+	// closed reports that the object could not be decoded, so that only server admins have access. Only old versions
+	// stored such objects.
 	closed bool
 }
 
-// group is the names and roles that a _security object lists for admins or members.
+// group is the names and roles in a _security object's admins or members.
 type group struct{ names, roles []string }
 
-// ParseSecurity reads a stored _security object. Names of members are taken as they are written, and of the same member
-// twice the last one counts, as CouchDB reads JSON. What cannot be read is closed to everyone but server admins.
+// ParseSecurity decodes a stored _security object. As in CouchDB, member names are case-sensitive and the last of
+// duplicate members counts. An object that cannot be decoded denies access to all but server admins.
 func ParseSecurity(object []byte) Security {
 	s, err := ReadSecurity(object)
 	if err != nil {
@@ -83,7 +84,7 @@ func ParseSecurity(object []byte) Security {
 	return s
 }
 
-// ReadSecurity checks the shapes of admins and members, with CouchDB's words.
+// ReadSecurity checks the types of admins and members, with CouchDB's messages.
 func ReadSecurity(object []byte) (s Security, err error) {
 	members, err := jsontext.ExactMembers(object, "admins", "members", "readers")
 	if errors.Is(err, jsontext.ErrNotObject) {
@@ -97,13 +98,13 @@ func ReadSecurity(object []byte) (s Security, err error) {
 	}
 	of := members[1]
 	if of == nil {
-		of = members[2] // what members was called before CouchDB 1.2
+		of = members[2] // the name of members before CouchDB 1.2
 	}
 	s.members, err = readGroup(of)
 	return s, err
 }
 
-// readGroup reads one of the two; nil is an absent one.
+// readGroup decodes admins or members; nil means absent.
 func readGroup(object []byte) (g group, err error) {
 	if object == nil {
 		return g, nil
@@ -129,12 +130,13 @@ func (g *group) includes(u UserCtx) bool {
 		slices.ContainsFunc(u.Roles, func(role string) bool { return slices.Contains(g.roles, role) })
 }
 
-// IsAdmin reports whether u administers the database: server admins do, and those the object names.
+// IsAdmin reports whether u is an admin of the database: a server admin, or listed as an admin.
 func (s *Security) IsAdmin(u UserCtx) bool {
 	return slices.Contains(u.Roles, AdminRole) || s.admins.includes(u)
 }
 
-// IsMember reports whether u may read the database: its admins may, its members, and everybody where there are none.
+// IsMember reports whether u may read the database, which all its admins and members may, and everybody if no members
+// are listed.
 func (s *Security) IsMember(u UserCtx) bool {
 	return s.IsPublic() || s.IsAdmin(u) || s.members.includes(u)
 }
@@ -144,7 +146,7 @@ func (s *Security) IsPublic() bool {
 	return !s.closed && len(s.members.names)+len(s.members.roles) == 0
 }
 
-// isStringArray takes valid JSON.
+// isStringArray reports whether b, which is valid JSON, is an array of strings.
 func isStringArray(b []byte) bool {
 	if b[0] != '[' {
 		return false
@@ -156,8 +158,8 @@ func isStringArray(b []byte) bool {
 	})
 }
 
-// UserCtx is the user that validate functions and security see.
+// UserCtx is the user, as seen by validate functions and security checks.
 type UserCtx struct {
-	Name  string // empty: anonymous
+	Name  string // empty if anonymous
 	Roles []string
 }

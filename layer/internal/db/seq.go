@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Seq is a sequence: the incarnation, then a 12-byte versionstamp (C2). The zero Seq is before everything ("0").
+// Seq is a sequence: an incarnation and a 12-byte versionstamp (C2). The zero Seq is before everything ("0").
 type Seq struct {
 	Incarnation int64
 	Stamp       [12]byte
@@ -19,8 +19,8 @@ type Seq struct {
 // IsZero reports whether s is before everything.
 func (s Seq) IsZero() bool { return s == Seq{} }
 
-// String is lower-case hex: the tuple-encoded incarnation and the versionstamp, 26 characters for incarnation 0;
-// strings sort as sequences. The zero Seq is "0".
+// String returns lower-case hex of the tuple-encoded incarnation and the versionstamp: 26 characters for incarnation 0.
+// Strings sort like sequences. The zero Seq is "0".
 func (s Seq) String() string {
 	var b [48]byte
 	return string(s.Append(b[:0]))
@@ -37,7 +37,8 @@ func (s Seq) Append(dst []byte) []byte {
 	return hex.AppendEncode(dst, raw)
 }
 
-// ParseSeq reads String's form and "0". "now" is not a sequence: ask LastSeq. Invalid otherwise.
+// ParseSeq parses String's form and "0". It returns Invalid for anything else, including "now", for which LastSeq is
+// used.
 func ParseSeq(s string) (Seq, error) {
 	if s == "0" {
 		return Seq{}, nil
@@ -56,12 +57,13 @@ func ParseSeq(s string) (Seq, error) {
 	}
 	seq := Seq{Incarnation: incarnation, Stamp: [12]byte(rest)}
 	if seq.String() != s {
-		return Seq{}, malformed // upper case and longer forms of the incarnation do not sort
+		// Upper case, or an incarnation that is not in its shortest form, would not sort correctly.
+		return Seq{}, malformed
 	}
 	return seq, nil
 }
 
-// Compare orders sequences.
+// Compare compares sequences by their order.
 func (s Seq) Compare(t Seq) int {
 	if c := cmp.Compare(s.Incarnation, t.Incarnation); c != 0 {
 		return c
@@ -69,17 +71,18 @@ func (s Seq) Compare(t Seq) int {
 	return bytes.Compare(s.Stamp[:], t.Stamp[:])
 }
 
-// AppendTuple appends the two elements that stand for a sequence in keys and values: incarnation, versionstamp.
+// AppendTuple appends the two elements that encode a sequence in keys and values: incarnation and versionstamp.
 func (s Seq) AppendTuple(dst []byte) []byte {
 	dst = tuple.AppendInt(dst, s.Incarnation)
 	return tuple.AppendVersionstamp(dst, s.Versionstamp())
 }
 
+// Versionstamp returns the versionstamp in the form of package tuple.
 func (s Seq) Versionstamp() tuple.Versionstamp {
 	return tuple.Versionstamp{Transaction: [10]byte(s.Stamp[:10]), User: binary.BigEndian.Uint16(s.Stamp[10:])}
 }
 
-// TakeSeq reads what AppendTuple wrote.
+// TakeSeq decodes what AppendTuple encoded.
 func TakeSeq(b []byte) (s Seq, rest []byte, err error) {
 	if s.Incarnation, rest, err = tuple.TakeInt(b); err != nil {
 		return s, nil, err

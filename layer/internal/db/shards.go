@@ -14,25 +14,25 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// ShardID names a changes shard; unique in the database, never reused (P1).
+// ShardID names a changes shard. It is unique in the database and never reused (P1).
 type ShardID string
 
-// ShardMap is the topology from Since on (P3).
+// ShardMap is the list of shards that get new entries from Since on (P3).
 type ShardMap struct {
 	Since     Seq
-	Scheme    string // hashing scheme, "" where the map is the deprecated subspace (P7)
+	Scheme    string // hashing scheme, "" if the map is the deprecated subspace (P7)
 	Shards    []ShardID
 	Tombstone bool // replaced by a later map
 }
 
-// Routing is a ShardMap with the shard id that routing yields for the deprecated subspace.
+// Routing is a ShardMap with methods that route documents, also in the deprecated subspace.
 type Routing struct{ ShardMap }
 
-// SchemeJump is the default hashing scheme: jump consistent hashing (Lamping and Veach, 2014) on the xxHash64 of the
-// partition key. With it a map with one shard more would move the fewest documents, and it needs no table.
+// SchemeJump is the default hashing scheme: jump consistent hashing (Lamping and Veach, 2014) of the xxHash64 of the
+// partition key. It needs no table, and a map with one more shard would move the fewest documents.
 const SchemeJump = "xxh64-jump"
 
-// Subspaces are the map's shards, as keys know them: the deprecated subspace is the shard "".
+// Subspaces returns the map's shards. For the deprecated subspace, it returns the shard "".
 func (m *Routing) Subspaces() []ShardID {
 	if len(m.Shards) == 0 {
 		return []ShardID{""}
@@ -40,7 +40,7 @@ func (m *Routing) Subspaces() []ShardID {
 	return m.Shards
 }
 
-// route is the shard of a partition key.
+// route returns the shard of a partition key.
 func (m *Routing) route(key string) ShardID {
 	switch len(m.Shards) {
 	case 0:
@@ -61,7 +61,7 @@ func jump(key uint64, buckets int) int {
 	return int(b)
 }
 
-// partitionKey is what routes a document (P2): the partition in a partitioned database, otherwise the id.
+// partitionKey returns what routes a document (P2): the partition in a partitioned database, otherwise the id.
 func (c *Config) partitionKey(id string) string {
 	if c.Partitioned && !IsDesign(id) {
 		return PartitionOf(id)
@@ -69,8 +69,8 @@ func (c *Config) partitionKey(id string) string {
 	return id
 }
 
-// ShardAt computes where the entry of a document written at seq is: from partition key and sequence, as it is not
-// stored (P2).
+// ShardAt returns the shard of the entry of a document written at seq. The shard is not stored, but computed from
+// partition key and sequence (P2).
 func (c *Config) ShardAt(id string, seq Seq) ShardID {
 	i := len(c.Maps) - 1
 	for i > 0 && c.Maps[i].Since.Compare(seq) >= 0 {
@@ -79,10 +79,10 @@ func (c *Config) ShardAt(id string, seq Seq) ShardID {
 	return c.Maps[i].route(c.partitionKey(id))
 }
 
-// Shard is where the next entry of a document goes.
-func (c *Config) Shard(id string) ShardID { return c.Current().route(c.partitionKey(id)) }
+// Shard returns the shard of a document's next entry.
+func (c *Config) Shard(id string) ShardID { return c.Maps[len(c.Maps)-1].route(c.partitionKey(id)) }
 
-// MapsFrom are the maps from the one active at since on.
+// MapsFrom returns the maps from the one active at since on.
 func (c *Config) MapsFrom(since Seq) []Routing {
 	i := len(c.Maps) - 1
 	for i > 0 && c.Maps[i].Since.Compare(since) > 0 {
@@ -91,7 +91,7 @@ func (c *Config) MapsFrom(since Seq) []Routing {
 	return c.Maps[i:]
 }
 
-// MapOf is the index of the map that a shard belongs to, -1 where there never was such a shard.
+// MapOf returns the index of the map that contains a shard, or -1 if there never was such a shard.
 func (c *Config) MapOf(shard ShardID) int {
 	for i, m := range c.Maps {
 		for _, id := range m.Shards {
@@ -103,7 +103,7 @@ func (c *Config) MapOf(shard ShardID) int {
 	return -1
 }
 
-// NextShards are n new shard ids: numbers, after the highest ever used.
+// NextShards returns n new shard ids: the numbers after the highest one ever used.
 func (c *Config) NextShards(n int) []ShardID {
 	last := 0
 	for _, m := range c.Maps {
@@ -132,7 +132,7 @@ func (m *Routing) AppendValue(dst []byte) []byte {
 	return tuple.AppendBool(dst, m.Tombstone)
 }
 
-// ParseShardMap reads a row of Config "changes_shards"; key is what follows the name: the sequence.
+// ParseShardMap decodes a row of Config "changes_shards". key is the part after the name: the sequence.
 func ParseShardMap(key, value []byte) (m Routing, err error) {
 	if m.Since, _, err = TakeSeq(key); err != nil {
 		return m, err
@@ -165,15 +165,16 @@ func ParseShardMap(key, value []byte) (m Routing, err error) {
 	return m, err
 }
 
-// Clone is a copy for callers.
+// Clone returns a copy for callers.
 func (m *Routing) Clone() ShardMap {
 	c := m.ShardMap
 	c.Shards = append([]ShardID(nil), c.Shards...)
 	return c
 }
 
-// ShardMaps lists the maps from the one active at since on, oldest first; the last is current. A database whose current
-// map is the deprecated subspace gets a map with one shard first. Invalid where the database has not reached since.
+// ShardMaps returns the maps from the one active at since on, oldest first; the last one is current. If the current map
+// is the deprecated subspace, it first replaces it by a map with one shard. It returns Invalid if the database has not
+// reached since.
 func (d *Database) ShardMaps(ctx context.Context, since Seq) ([]ShardMap, error) {
 	maps, err := d.shardMaps(ctx, since)
 	if err == nil && maps[len(maps)-1].Scheme == "" {
@@ -197,8 +198,8 @@ func (d *Database) shardMaps(ctx context.Context, since Seq) ([]ShardMap, error)
 	})
 }
 
-// CheckSince refuses a sequence that the database has not reached: it is another database's, or of an incarnation still
-// to come.
+// CheckSince returns Invalid for a sequence that the database has not reached: it belongs to another database or a
+// future incarnation.
 func (c *Config) CheckSince(r kv.Reader, keys Space, since Seq) error {
 	if since.IsZero() {
 		return nil
@@ -211,8 +212,8 @@ func (c *Config) CheckSince(r kv.Reader, keys Space, since Seq) error {
 	return err
 }
 
-// ReadLastSeq starts reading the newest sequence: the newest of the current shards' wake keys, or the one that their
-// map began with. Unlike the last entry it never goes back, not even after a purge.
+// ReadLastSeq starts reading the newest sequence: the newest in the wake keys of the current shards, or the one at
+// which their map began. Unlike the last entry's sequence, it never goes back, not even after a purge.
 func ReadLastSeq(r kv.Reader, keys Space, cfg *Config) func() (Seq, error) {
 	m := cfg.Current()
 	shards := m.Subspaces()
@@ -239,7 +240,7 @@ func ReadLastSeq(r kv.Reader, keys Space, cfg *Config) func() (Seq, error) {
 	}
 }
 
-// ParseWake reads a wake key's value; none is the zero Seq.
+// ParseWake decodes a wake key's value; a missing one is the zero Seq.
 func ParseWake(value []byte) (Seq, error) {
 	if value == nil {
 		return Seq{}, nil
@@ -251,15 +252,16 @@ func ParseWake(value []byte) (Seq, error) {
 	return seq, nil
 }
 
+// ErrNoShard returns the NotFound error for changes shards.
 func ErrNoShard(shard ShardID) error {
 	return fault.Errf(fault.NotFound, "", "there is no changes shard %s", shard)
 }
 
-// errDeprecated is a writer's answer to a database whose current map is the deprecated subspace.
+// errDeprecated is returned to a writer if the database's current map is the deprecated subspace.
 var errDeprecated = errors.New("layer: the database was written before sharding")
 
-// leaveDeprecated gives a database that was written before sharding its first map with a shard (P7). What the
-// deprecated subspace holds stays there until its documents change.
+// leaveDeprecated gives a database that was written before sharding its first map with a shard (P7). Entries in the
+// deprecated subspace stay there until their documents change.
 func (d *Database) leaveDeprecated(ctx context.Context) error {
 	_, _, err := TransactOnce(ctx, d, kv.TransactOptions{}, func(t *Txn) (struct{}, error) {
 		if t.Cfg.Current().Scheme == "" {
@@ -270,8 +272,8 @@ func (d *Database) leaveDeprecated(ctx context.Context) error {
 	return err
 }
 
-// Reshard adds the new map under the commit's own sequence, marks the old one, and wakes who waits at the old shards'
-// ends.
+// Reshard adds a new map at the commit's own sequence, marks the old one as replaced, and wakes readers that wait at
+// the end of the old shards.
 func (t *Txn) Reshard(n int) Routing {
 	old := *t.Cfg.Current()
 	old.Tombstone = true
@@ -280,7 +282,8 @@ func (t *Txn) Reshard(n int) Routing {
 		t.setWake(id, 0)
 	}
 	m := Routing{ShardMap{Since: Seq{Incarnation: t.Cfg.Incarnation}, Scheme: SchemeJump, Shards: t.Cfg.NextShards(n)}}
-	for _, id := range m.Shards { // so that a watch on a shard that is never written sees the database's deletion
+	// The wake keys must exist, so that a watch on a shard that is never written sees the deletion of the database.
+	for _, id := range m.Shards {
 		t.setWake(id, 0)
 	}
 	key := tuple.AppendInt(t.shardsKey(), m.Since.Incarnation)
@@ -294,7 +297,7 @@ func (t *Txn) Reshard(n int) Routing {
 // shardsKey opens a key that begins with (Config, "changes_shards").
 func (t *Txn) shardsKey() []byte { return t.Keys.Config(t.Open(), ConfigShards) }
 
-// CheckShards refuses a number of shards that no database may have.
+// CheckShards rejects a number of shards that no database may have.
 func (s *Store) CheckShards(n int) error {
 	if n < 1 || n > s.maxShards {
 		return fault.Errf(fault.Invalid, "bad_request", "the number of changes shards must be between 1 and %d",
@@ -303,7 +306,7 @@ func (s *Store) CheckShards(n int) error {
 	return nil
 }
 
-// ShardsSince are the shards that may hold entries after a sequence: those of every map that was active from then on.
+// ShardsSince returns the shards that may have entries after a sequence: those of every map that was active since then.
 func ShardsSince(c *Config, since Seq) []ShardID {
 	var shards []ShardID
 	for _, m := range c.MapsFrom(since) {

@@ -12,33 +12,34 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Store is what every part of the layer needs of a Store: the engine, the databases that are known, the ids of
-// transactions, the clock. Safe for concurrent use.
+// Store is the part of a store that all packages of the layer use: the engine, the cached databases, transaction ids
+// and the clock. It is safe for concurrent use.
 type Store struct {
 	Engine    kv.Engine
-	Root      []byte // what all keys begin with
+	Root      []byte // prefix of all keys
 	maxShards int    // of a database
 	Ids       *transactionIDs
 	Clock     storeClock
-	Wall      func() time.Time // what people are shown, and nothing is decided by
+	Wall      func() time.Time // for display only; nothing is decided by it
 	Known     *cores
 	opening   cache.Flights[string, *Core] // by name
 	loading   cache.Flights[*Core, *Config]
-	// installation is written by Open alone.
+	// installation is only written when the store is opened.
 	installation installation
-	slots        [slots]any // what the parts of the layer remember of the Store
-	// Observers are told of every attempt of a transaction on a database, when it is about to be committed. They do not
-	// block. Written by Open alone.
+	slots        [slots]any // state of the packages of the layer
+	// Observers are called with every attempt of a transaction on a database just before its commit. They must not
+	// block. The list is only written when the store is opened.
 	Observers []func(*Txn)
 }
 
+// NewStore returns a store in an engine, whose keys begin with root. It reads nothing.
 func NewStore(e kv.Engine, root []byte, maxShards int) *Store {
 	s := &Store{Engine: e, Root: root, maxShards: maxShards, Wall: wallClock, Known: NewCores(keptCores)}
 	s.Ids = newTransactionIDs(s.Section(keyspace.Transactions), &s.Clock)
 	return s
 }
 
-// Reach returns when the engine has answered a question that was asked after the call. It costs one read version.
+// Reach returns nil if the engine answers a request made after the call. It costs one read version.
 func (s *Store) Reach(ctx context.Context) error {
 	tx := s.Engine.Begin(ctx)
 	defer tx.Cancel()
@@ -46,8 +47,9 @@ func (s *Store) Reach(ctx context.Context) error {
 	return err
 }
 
-// EachDatabase does something with all databases that are there. It goes on past one where that fails, and returns the
-// first of such errors; a store that is full or does not answer ends it. What is damaged in one database does not.
+// EachDatabase calls do for every existing database. If it fails for one database, for example because of damage,
+// EachDatabase continues with the next one and returns the first such error. It stops if the store is full or does not
+// answer.
 func (s *Store) EachDatabase(ctx context.Context, do func(context.Context, *Database) error) error {
 	var first error
 	for name, err := range s.Names(ctx, NamesOptions{Limit: -1}) {
@@ -69,8 +71,8 @@ func (s *Store) EachDatabase(ctx context.Context, do func(context.Context, *Data
 	return first
 }
 
-// Database opens a database by name. NotFound (reason "Database does not exist.") if there is none. It costs no read
-// when the database is in the Store's cache; the first transaction finds out whether it still is the one of that name.
+// Database opens a database by name. It returns NotFound (reason "Database does not exist.") if there is none. If the
+// database is in the Store's cache, this costs no read: the first transaction checks whether it still has that name.
 func (s *Store) Database(ctx context.Context, name string) (*Database, error) {
 	c := s.Known.find(name)
 	if c == nil {
@@ -88,6 +90,7 @@ func (s *Store) Database(ctx context.Context, name string) (*Database, error) {
 	return s.Handle(c), nil
 }
 
+// Handle returns a new handle of a database.
 func (s *Store) Handle(c *Core) *Database {
 	d := &Database{Store: s, name: c.Name}
 	d.Core.Store(c)

@@ -8,10 +8,10 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// storeClock tells the time by the store's versions, which all nodes share and which grow by a million a second, on
-// FoundationDB as on the embedded engine. Where nothing is written versions may stand still, so the time since the
-// newest one was first seen is added. On FoundationDB they jump ahead by some 100 s when the cluster recovers: what
-// goes by this clock may happen earlier by as much. No clock of another machine counts.
+// storeClock tells the time by the store's versions, which all nodes share and which advance by a million a second,
+// both on FoundationDB and on the embedded engine. Versions may stand still while nothing is written, so the time since
+// the newest version was first seen is added. When a FoundationDB cluster recovers, versions jump ahead by about 100 s;
+// timeouts by this clock may then fire earlier by as much. It does not depend on the clocks of other machines.
 type storeClock struct {
 	mu      sync.Mutex
 	version int64
@@ -20,7 +20,7 @@ type storeClock struct {
 
 const VersionsPerSecond = 1_000_000
 
-// Saw notes a version that the store has reached; what is not above zero is none.
+// Saw reports a version that the store has reached. Versions that are not positive are ignored.
 func (c *storeClock) Saw(version int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +29,7 @@ func (c *storeClock) Saw(version int64) {
 	}
 }
 
-// Now is the version that the store is at, roughly.
+// Now returns the approximate current version of the store.
 func (c *storeClock) Now() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,41 +39,42 @@ func (c *storeClock) Now() int64 {
 	return c.version + time.Since(c.seen).Microseconds()
 }
 
-// At is now, in a transaction that reads at a version, which may be that of a write long ago.
+// At returns the current version, given the read version of a transaction, which may be much older.
 func (c *storeClock) At(version int64) int64 {
 	c.Saw(version)
 	return max(version, c.Now())
 }
 
-// Until is how long it takes until the store is at a version; negative where it is past it.
+// Until returns how long it takes until the store reaches a version. It is negative if the version has passed.
 func (c *storeClock) Until(version int64) time.Duration {
 	return time.Duration(version-c.Now()) * time.Second / VersionsPerSecond
 }
 
-// Hour numbers the hours by this clock.
+// Hour returns the number of the current hour by this clock.
 func (c *storeClock) Hour() int64 { return hourOfVersion(c.Now()) }
 
 func hourOfVersion(version int64) int64 { return version / (3600 * VersionsPerSecond) }
 
-// AfterVersion is the version some time after another one, or before it.
+// AfterVersion returns the version d after another version, or before it if d is negative.
 func AfterVersion(version int64, d time.Duration) int64 { return max(1, version+d.Microseconds()) }
 
-// Hours is the present, for sweeps of what is kept by the hour.
+// Hours is the current time in hours, for sweeps of data that is kept by the hour.
 type Hours struct {
 	Store int64 // by the store's clock
-	Wall  int64 // by this node's
+	Wall  int64 // by this node's clock
 }
 
-// wallHours divides hours of the store's clock from those that earlier versions of Divan wrote, which counted hours
-// since 1970 by a node's own clock. No FoundationDB is so many hours old. The versions of the embedded engine began as
-// microseconds since 1970, so there both are the same.
+// wallHours separates hours of the store's clock from those written by earlier versions of Divan, which counted hours
+// since 1970 by a node's own clock. No FoundationDB cluster is that many hours old. Versions of the embedded engine
+// began as microseconds since 1970, so there both are the same.
 const wallHours = 400_000
 
+// Hours returns the current time in hours.
 func (s *Store) Hours() Hours {
 	return Hours{Store: s.Clock.Hour(), Wall: s.Wall().Unix() / 3600}
 }
 
-// Before reports whether an hour that was noted is more than some hours ago.
+// Before reports whether a recorded hour is more than ago hours in the past.
 func (h Hours) Before(noted, ago int64) bool {
 	if noted >= wallHours && h.Store < wallHours {
 		return noted < h.Wall-ago
@@ -81,7 +82,7 @@ func (h Hours) Before(noted, ago int64) bool {
 	return noted < h.Store-ago
 }
 
-// ranges are the keys under a prefix that begin with such an hour.
+// ranges returns the keys under a prefix that begin with an hour more than ago hours in the past.
 func (h Hours) ranges(prefix []byte, ago int64) []kv.KeyRange {
 	key := func(hour int64) []byte { return tuple.AppendInt(append([]byte(nil), prefix...), hour) }
 	list := []kv.KeyRange{{Begin: key(0), End: key(max(0, h.Store-ago))}}

@@ -6,7 +6,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// StoreTransact is transact for what belongs to no database.
+// StoreTransact is Transact for data that belongs to no database.
 func StoreTransact[T any](ctx context.Context, s *Store,
 	fn func(tx kv.Transaction) (T, error)) (T, kv.Committed, error) {
 	return storeTransactWith(ctx, s, kv.TransactOptions{}, fn)

@@ -2,12 +2,13 @@ package db
 
 import "errors"
 
-// Taker takes elements off a payload, until one is not what it should be.
+// Taker decodes elements of a payload until the first error.
 type Taker struct {
 	B   []byte
 	Err error
 }
 
+// Take decodes the next element by one, unless there was an error before.
 func Take[T any](t *Taker, one func([]byte) (T, []byte, error)) (v T) {
 	if t.Err == nil {
 		v, t.B, t.Err = one(t.B)
@@ -15,10 +16,10 @@ func Take[T any](t *Taker, one func([]byte) (T, []byte, error)) (v T) {
 	return v
 }
 
-// End is the error, if any, of a payload that must be used up.
+// End returns the first error, or an error if the payload has bytes left.
 func (t *Taker) End() error {
 	if t.Err == nil && len(t.B) > 0 {
-		t.Err = errors.New("a record is longer than it should be")
+		t.Err = errors.New("record has trailing bytes")
 	}
 	return t.Err
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// transactionIDs hands out the keys under which writes note that they were committed (C4), and clears those that nobody
-// will look up any more: a transaction's id is of use only until Transact has returned.
+// transactionIDs hands out the keys under which transactions record that they have committed (C4), and clears those
+// that will not be looked up again: an id is needed only until Transact has returned.
 type transactionIDs struct {
 	prefix []byte
 	clock  *storeClock
-	Full   chan struct{} // a value asks for clearing before the next tick; capacity 1, never closed
+	Full   chan struct{} // a value requests clearing before the next tick; capacity 1, never closed
 
 	mu struct {
 		sync.Mutex
@@ -26,7 +26,7 @@ type transactionIDs struct {
 const (
 	// clearBatch is how many ids one transaction clears.
 	clearBatch = 5000
-	// IdHours is how many full hours the id of a node that died is kept: longer than any request lives.
+	// IdHours is how many full hours the ids of a dead node are kept. It exceeds the duration of any request.
 	IdHours = 2
 )
 
@@ -34,7 +34,7 @@ func newTransactionIDs(prefix []byte, clock *storeClock) *transactionIDs {
 	return &transactionIDs{prefix: prefix, clock: clock, Full: make(chan struct{}, 1)}
 }
 
-// next is a new id: (Transactions, hour, 16 random bytes).
+// next returns a new id: (Transactions, hour, 16 random bytes).
 func (x *transactionIDs) next() []byte {
 	var raw [16]byte
 	binary.LittleEndian.PutUint64(raw[:], rand.Uint64())
@@ -43,7 +43,7 @@ func (x *transactionIDs) next() []byte {
 	return tuple.AppendUUID(tuple.AppendInt(append(key, x.prefix...), x.clock.Hour()), raw)
 }
 
-// done says that no one will look id up any more.
+// done reports that an id will not be looked up again.
 func (x *transactionIDs) done(id []byte) {
 	x.mu.Lock()
 	x.mu.finished = append(x.mu.finished, id)
@@ -57,7 +57,7 @@ func (x *transactionIDs) done(id []byte) {
 	}
 }
 
-// Clear clears the finished ids. What could not be cleared stays for the next time.
+// Clear clears the finished ids. If it fails, the next call tries again.
 func (x *transactionIDs) Clear(ctx context.Context, e kv.Engine) error {
 	x.mu.Lock()
 	ids := x.mu.finished
@@ -83,11 +83,11 @@ func (x *transactionIDs) Clear(ctx context.Context, e kv.Engine) error {
 	return nil
 }
 
-// Sweep clears the ids that nodes left behind when they died.
+// Sweep clears the ids that dead nodes have left behind.
 func (x *transactionIDs) Sweep(ctx context.Context, e kv.Engine, now Hours) error {
 	for _, old := range now.ranges(x.prefix, IdHours) {
 		_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
-			tx.CausalReadRisky() // what is hours old is there, or not, at any version
+			tx.CausalReadRisky() // ids that are hours old look the same at any recent version
 			rows := tx.Snapshot().GetRange(old, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 			defer rows.Close()
 			if rows.Next() {

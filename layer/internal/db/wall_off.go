@@ -4,5 +4,5 @@ package db
 
 import "time"
 
-// wallClock is this machine's.
+// wallClock returns the time of this machine.
 func wallClock() time.Time { return time.Now() }

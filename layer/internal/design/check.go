@@ -9,18 +9,18 @@ import (
 	"github.com/divandb/divan/layer/internal/fault"
 )
 
-// designMember is what a member of a design document may be; members that are not listed may be anything. The list is
-// that of CouchDB's validation.
+// designMember lists the permitted types of a member of a design document, as CouchDB validates them. Members that are
+// not listed may have any type.
 type designMember struct {
 	name  string
 	types []string
-	// values are the types of its members, where it is an object; nil is any.
+	// values are the permitted types of its members, if it is an object; nil means any.
 	values []string
 }
 
 var designMembers = []designMember{
 	{"language", []string{"string"}, nil},
-	{"options", []string{"object", "array"}, nil}, // the array is rfc-008's
+	{"options", []string{"object", "array"}, nil}, // rfc-008 uses an array
 	{"views", []string{"object"}, []string{"object"}},
 	{"validate_doc_update", []string{"string"}, nil},
 	{"filters", []string{"object"}, []string{"string", "object"}},
@@ -30,14 +30,14 @@ var designMembers = []designMember{
 	{"rewrites", []string{"string", "array"}, nil},
 }
 
-// Each view is compiled and each function is kept in memory with its design document, so their number is limited.
+// The number of functions is limited, because each view is compiled and each function is kept in memory.
 const (
 	maxViews     = 1000
-	maxFunctions = 10_000 // filters, and likewise updates, shows, lists
+	maxFunctions = 10_000 // for each of filters, updates, shows and lists
 )
 
-// checkDesignMembers refuses a design document with a member of the wrong type: Invalid (invalid_design_doc), worded as
-// CouchDB does.
+// checkDesignMembers returns Invalid (invalid_design_doc), with CouchDB's message, for a design document with a member
+// of the wrong type.
 func checkDesignMembers(body []byte) error {
 	doc := gjson.ParseBytes(body)
 	if !doc.IsObject() {

@@ -15,54 +15,54 @@ import (
 	"github.com/divandb/divan/layer/reduce"
 )
 
-// Design is what a design document says about indexing, filters and validation.
+// Design is a parsed design document.
 type Design struct {
-	ID       string // with "_design/"
+	ID       string // including "_design/"
 	Rev      db.Rev
 	Language string
-	// Signature is the hex md5 of views, options and language: the index's name in the store. Design documents with the
-	// same signature share one index (V1).
+	// Signature is the hex MD5 of views, options and language. It identifies the index in the store: design documents
+	// with the same signature share one index (V1).
 	Signature string
-	// Views by name, in byte order. A view's position is its view id.
+	// Views, sorted by name. The index of a view is its view id.
 	Views    []ViewDef
 	Options  Options
 	Filters  map[string]string
 	Validate string
-	// Partitioned says that the index keeps the rows of each partition together, and is asked for one partition at a
-	// time: so it is in a partitioned database unless options.partitioned is false. ParseDesign does not know the
+	// Partitioned reports that the index keeps the rows of each partition together, and is queried for one partition at
+	// a time. It is set in partitioned databases unless options.partitioned is false. ParseDesign does not know the
 	// database and leaves it false.
 	Partitioned bool
-	// Lib is views.lib, the modules that map functions may require, as JSON; nil if there is none.
+	// Lib is views.lib as JSON: the modules that map functions may require. It is nil if there is none.
 	Lib json.RawMessage
 
-	MapTime atomic.Int64 // that map functions took over a document last, in nanoseconds
+	MapTime atomic.Int64 // time in nanoseconds that map functions recently took for a document
 }
 
-// SlowMap is how long mapping a document takes where it is not worth mapping it for each query again.
+// SlowMap is the time for mapping a document above which mapping should not be repeated for each query.
 const SlowMap = 100 * time.Microsecond
 
-// Slow reports whether mapping a document took long the last time.
+// Slow reports whether mapping a document recently took longer than SlowMap.
 func (d *Design) Slow() bool { return time.Duration(d.MapTime.Load()) > SlowMap }
 
 // ViewDef is one view of a design document.
 type ViewDef struct {
 	Name, Map, Reduce string
-	// Raw says that keys sort by Erlang's term order instead of CouchDB's usual one: the view's own options.collation
-	// is "raw", as CouchDB documents it, or that of the whole design document.
+	// Raw reports that keys sort in Erlang's term order instead of CouchDB's usual order: options.collation of the
+	// view, as CouchDB documents it, or of the whole design document is "raw".
 	Raw bool
 }
 
-// Options are the members of "options" that change an index.
+// Options are the members of "options" that affect an index.
 type Options struct {
 	Interactive   bool  `json:"interactive"`
 	LocalSeq      bool  `json:"local_seq"`
 	IncludeDesign bool  `json:"include_design"`
 	Partitioned   *bool `json:"partitioned"`
-	// Collation is "raw" or anything else for CouchDB's order.
+	// Collation is "raw"; any other value means CouchDB's order.
 	Collation string `json:"collation"`
 }
 
-// designText is a design document as a user writes it.
+// designText is the JSON form of a design document.
 type designText struct {
 	Language string                     `json:"language"`
 	Views    map[string]json.RawMessage `json:"views"`
@@ -71,8 +71,8 @@ type designText struct {
 	Validate string                     `json:"validate_doc_update"`
 }
 
-// ParseDesign reads a design document's body. Invalid (invalid_design_doc) where a member has a type that CouchDB
-// refuses. It does not compile the functions.
+// ParseDesign parses a design document's body. It returns Invalid (invalid_design_doc) if CouchDB would reject a
+// member's type. It does not compile functions.
 func ParseDesign(id string, rev db.Rev, body []byte) (*Design, error) {
 	if err := checkDesignMembers(body); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func ParseDesign(id string, rev db.Rev, body []byte) (*Design, error) {
 	return d, nil
 }
 
-// parseOptions accepts the object that CouchDB documents and the list of objects of rfc-008's example.
+// parseOptions accepts the object that CouchDB documents, and the list of objects in rfc-008's example.
 func (d *Design) parseOptions(raw json.RawMessage) error {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
@@ -165,24 +165,24 @@ func parseView(name string, raw json.RawMessage) (ViewDef, error) {
 	return v, nil
 }
 
-// sign hashes what decides the rows of the index. Reduce functions are part of it, as in CouchDB.
+// sign hashes everything that determines the rows of the index. As in CouchDB, this includes reduce functions.
 func (d *Design) sign() string {
 	text, err := json.Marshal(struct {
 		Language string
 		Options  Options
 		Views    []ViewDef
 		Lib      json.RawMessage
-		// In other databases the options alone decide, as they did before there were partitions.
+		// Omitted in other databases, so that their signatures are as before there were partitions.
 		Partitioned bool `json:",omitempty"`
 	}{d.Language, d.Options, d.Views, d.Lib, d.Partitioned})
 	if err != nil {
-		panic(err) // Lib was parsed before
+		panic(err) // cannot happen: Lib has been parsed
 	}
 	sum := md5.Sum(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// View finds a view by name; ok is false if there is none.
+// View finds a view by name.
 func (d *Design) View(name string) (id int, v ViewDef, ok bool) {
 	i, ok := slices.BinarySearchFunc(d.Views, name, func(v ViewDef, name string) int {
 		return strings.Compare(v.Name, name)
@@ -193,14 +193,13 @@ func (d *Design) View(name string) (id int, v ViewDef, ok bool) {
 	return i, d.Views[i], true
 }
 
-// Interactive reports whether the design asks for an index that writes keep up to date. A sequence is known only when
-// its transaction is committed, so none that maps sequences can be.
+// Interactive reports whether the index is updated by the transactions that write documents. This excludes designs that
+// map local_seq, because the sequence is not known before the transaction commits.
 func (d *Design) Interactive() bool {
 	return d.Options.Interactive && !d.Options.LocalSeq && len(d.Views) > 0 && d.Language == "javascript"
 }
 
-// inPartitionedDatabase decides what the design document leaves open. The index has another layout, and so another
-// signature.
+// inPartitionedDatabase sets Partitioned. The index then has another layout, and so another signature.
 func (d *Design) inPartitionedDatabase() {
 	d.Partitioned = d.Options.Partitioned == nil || *d.Options.Partitioned
 	d.Signature = d.sign()

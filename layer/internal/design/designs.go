@@ -14,8 +14,8 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// Design reads and parses a design document; name is with or without "_design/". NotFound. The parse is cached by
-// revision.
+// Design reads and parses a design document. name may omit "_design/". It returns NotFound if there is none. Parsed
+// revisions are cached.
 func (d Database) Design(ctx context.Context, name string) (*Design, error) {
 	if !db.IsDesign(name) {
 		name = "_design/" + name
@@ -36,12 +36,45 @@ func (d Database) Design(ctx context.Context, name string) (*Design, error) {
 	})
 }
 
-// Designs lists all design documents in the order of their ids, parsed. What does not parse is left out: it has no
-// views.
+// Designs returns all design documents, parsed and sorted by id. It skips documents that cannot be parsed, since they
+// have no views.
 func (d Database) Designs(ctx context.Context) ([]*Design, error) {
 	return db.Read(ctx, d.Database, func(t *db.Txn) ([]*Design, error) { return List(t, t.Snapshot()) })
 }
 
+// WithSignature returns a design document whose index has the signature, or NotFound. It tries the document id first.
+func WithSignature(t *db.Txn, id, signature string) (*Design, error) {
+	value, err := t.Snapshot().Get(t.Keys.Doc(nil, keyspace.Designs, id)).Wait()
+	if err != nil {
+		return nil, err
+	}
+	if value != nil {
+		e, err := db.ParseDesignEntry(value)
+		if err != nil {
+			return nil, err
+		}
+		design, err := Read(t, id, e.Rev)
+		if err == nil && design.Signature == signature {
+			return design, nil
+		}
+		if err != nil && fault.KindOf(err) != fault.Invalid {
+			return nil, err
+		}
+	}
+	designs, err := List(t, t.Snapshot())
+	if err != nil {
+		return nil, err
+	}
+	for _, design := range designs {
+		if design.Signature == signature {
+			return design, nil
+		}
+	}
+	return nil, fault.Errf(fault.NotFound, "", "no design document has this index any more")
+}
+
+// List returns all design documents, parsed and sorted by id. It reads their entries by r, and skips documents that
+// cannot be parsed.
 func List(t *db.Txn, r kv.Reader) ([]*Design, error) {
 	prefix := t.Keys.Sub(nil, keyspace.Designs)
 	entries, err := db.ReadDesignEntries(r.GetRange(db.PrefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll}),
@@ -65,16 +98,16 @@ func List(t *db.Txn, r kv.Reader) ([]*Design, error) {
 	return designs, nil
 }
 
-// State is what is remembered of design documents: the parse by database and revision, map functions by
-// signature.
+// State is what package design keeps with a Store: parsed design documents by database and revision, and map functions
+// by signature.
 type State struct {
-	Scripts *script.Sandbox // nil: this node runs no functions
+	Scripts *script.Sandbox // nil if this node runs no functions
 	Designs *cache.Cache[Key, *Design]
 	Maps    *cache.Cache[string, *script.Maps]
 	Log     *slog.Logger
 }
 
-// What is kept in memory of design documents at most, in bytes of their text.
+// Limits of the caches, in bytes of source text.
 const (
 	KeptDesigns = 64 << 20
 	KeptMaps    = 64 << 20
@@ -82,16 +115,17 @@ const (
 
 var Slot = db.NewSlot[State]()
 
+// StateOf returns the package's state in a Store.
 func StateOf(s *db.Store) *State { return Slot.Of(s) }
 
-// Key is one revision of a design document.
+// Key identifies one revision of a design document.
 type Key struct {
 	database int64
 	id       string
 	rev      db.Rev
 }
 
-// Read parses one revision of a design document, once.
+// Read returns one revision of a design document, parsed. It is cached.
 func Read(t *db.Txn, id string, r db.Rev) (*Design, error) {
 	return StateOf(t.Db.Store).Designs.Get(t.Ctx, Key{t.Core.Number, id, r}, func() (*Design, int, error) {
 		doc, err := rev.GetRevision(t.Snapshot(), t.Keys, id, r, rev.LargeReads{})
@@ -103,7 +137,7 @@ func Read(t *db.Txn, id string, r db.Rev) (*Design, error) {
 	})
 }
 
-// ParseIn is ParseDesign for a document of the database.
+// ParseIn is ParseDesign for a document of a database with this configuration.
 func ParseIn(c *db.Config, id string, rev db.Rev, body []byte) (*Design, error) {
 	design, err := ParseDesign(id, rev, body)
 	if err == nil && c.Partitioned {
@@ -112,5 +146,5 @@ func ParseIn(c *db.Config, id string, rev db.Rev, body []byte) (*Design, error) 
 	return design, err
 }
 
-// Name is the design document's name without "_design/".
+// Name returns the design document's id without "_design/".
 func (d *Design) Name() string { return strings.TrimPrefix(d.ID, "_design/") }

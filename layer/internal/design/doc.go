@@ -1,3 +1,3 @@
-// Package design parses design documents, and compiles their functions once. Running map functions over documents is
-// in package build, and validations in package write.
+// Package design parses design documents and compiles their functions, once each. Package build runs map functions, and
+// package write runs validation functions.
 package design

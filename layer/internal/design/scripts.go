@@ -14,10 +14,10 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// Compile returns the map functions of a design document, in the order of its views.
+// Compile returns the compiled map functions of a design document, in the order of its views.
 func (s *State) Compile(ctx context.Context, design *Design) (*script.Maps, error) {
 	if s.Scripts == nil {
-		return nil, fault.Errf(fault.NotImplemented, "", "this node runs no design functions")
+		return nil, fault.Errf(fault.NotImplemented, "", "this node does not run design functions")
 	}
 	if design.Language != "javascript" {
 		return nil, fault.Errf(fault.NotImplemented, "unknown_query_language", "%s", design.Language)
@@ -40,7 +40,7 @@ func mapFunctions(design *Design) []script.Function {
 	return functions
 }
 
-// Compilation makes a source that cannot be compiled the client's error.
+// Compilation converts a compilation error to an error of the client.
 func Compilation(err error) error {
 	var c *script.CompileError
 	if errors.As(err, &c) {
@@ -49,7 +49,7 @@ func Compilation(err error) error {
 	return NotNow(err)
 }
 
-// NotNow is the error of a function that did not get a processor in time: nothing is wrong with the request.
+// NotNow converts the error of a function that did not get a processor in time to Unavailable.
 func NotNow(err error) error {
 	var busy *script.BusyError
 	if errors.As(err, &busy) {
@@ -58,7 +58,7 @@ func NotNow(err error) error {
 	return err
 }
 
-// compilationReason words the error as CouchDB does, and tells the line.
+// compilationReason returns CouchDB's message for the error, with the line number.
 func compilationReason(c *script.CompileError) string {
 	what := "`" + c.Function + "`"
 	if parts := strings.Split(c.Function, "."); len(parts) >= 3 {
@@ -72,23 +72,23 @@ func compilationReason(c *script.CompileError) string {
 	return reason
 }
 
-// scriptValidator is the Validator over the sandbox.
+// scriptValidator implements db.Validator with the sandbox.
 type scriptValidator struct {
 	sandbox    *script.Sandbox
 	validators *cache.Cache[string, *script.Validate] // by content
 }
 
-// keptValidators is how much of validation functions is kept in memory at most, in bytes of their design documents.
+// keptValidators limits the cached validation functions, in bytes of their design documents.
 const keptValidators = 64 << 20
 
-// NewValidator returns a Validator that runs validate_doc_update functions in the sandbox, and refuses design documents
+// NewValidator returns a Validator that runs validate_doc_update functions in the sandbox, and rejects design documents
 // whose functions do not compile.
 func NewValidator(sandbox *script.Sandbox) db.Validator {
 	return &scriptValidator{sandbox, cache.New[string, *script.Validate](keptValidators)}
 }
 
-// CheckDesign compiles what the store will run: map functions, and the validation function. Design documents in other
-// languages are somebody else's to run, and are stored as they are.
+// CheckDesign compiles the functions that the store will run: map, reduce and validation functions. Design documents in
+// other languages are stored unchecked.
 func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 	var id struct {
 		ID string `json:"_id"`
@@ -124,7 +124,7 @@ func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 	return Compilation(err)
 }
 
-// Watches reports whether the document has a validation function.
+// Watches reports whether the design document has a validation function in JavaScript.
 func (v *scriptValidator) Watches(doc []byte) bool {
 	var d struct {
 		Validate string `json:"validate_doc_update"`
@@ -134,9 +134,9 @@ func (v *scriptValidator) Watches(doc []byte) bool {
 	return err == nil && d.Validate != "" && (d.Language == "" || d.Language == "javascript")
 }
 
-// Validate runs a validation function. What it throws as forbidden or unauthorized is the writer's error. Any other
-// failure of it is FunctionFailed, as in CouchDB: a document that could not be validated is not written, and nobody did
-// anything wrong but the function's author.
+// Validate runs a validation function. If it throws forbidden or unauthorized, that is the error. As in CouchDB, any
+// other failure is FunctionFailed: a document that could not be validated is not written, and only the function's
+// author is at fault.
 func (v *scriptValidator) Validate(ctx context.Context, key string, load func() ([]byte, error),
 	newDoc, oldDoc []byte, user *db.UserCtx, dbName string, security []byte) error {
 	run, err := v.validators.Get(ctx, key, func() (*script.Validate, int, error) {
@@ -179,7 +179,7 @@ func rejection(err error) error {
 	return &fault.Error{Kind: kind, Reason: r.Reason}
 }
 
-// functionFailed names the error as CouchDB does: by its class, where it has one.
+// functionFailed names the error as CouchDB does: by its class, if it has one.
 func functionFailed(err error) error {
 	var run *script.RuntimeError
 	var limit *script.LimitError
@@ -198,7 +198,7 @@ func functionFailed(err error) error {
 	return NotNow(err)
 }
 
-// userJSON is the user as functions see it: CouchDB's userCtx.
+// userJSON returns the user as functions see it: CouchDB's userCtx.
 func userJSON(u *db.UserCtx, dbName string) ([]byte, error) {
 	object := struct {
 		DB    string   `json:"db"`

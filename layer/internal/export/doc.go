@@ -1,3 +1,3 @@
-// Package export writes a database to a file, makes one of such a file, and saves what can be read of a damaged one.
-// The command line and HTTP side of it are in node/relocate and node/api.
+// Package export writes a database to a file, imports such files, and saves the readable part of a damaged database.
+// node/relocate has the command line for it, and node/api the HTTP endpoints.
 package export

@@ -15,16 +15,16 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Export writes the database to w, to be read by Import (C8): every document with all leaves and their histories,
-// deleted ones and attachments included, _local documents, security, settings, maps of shards, sequences and the
-// history of purges. What compaction would remove, indexes and unfinished uploads are left out.
+// Export writes the database to w in the format that Import reads (C8): every document with all leaves, including
+// deleted ones, and their histories; attachments; _local documents; security; settings; shard maps; sequences; and the
+// purge history. It leaves out indexes, unfinished uploads and what compaction would remove.
 //
-// It is one exact snapshot where the engine holds one; otherwise it is stitched from transactions and what the file
-// ends with is the state at its end. Where writing to w fails, the export can be continued: from says where (ReadExport
-// finds it), nil begins a new one. A continued export is the state at its end too. Conflict where from is of another
-// database, or where too many documents were purged since.
+// If the engine holds snapshots, the export is one snapshot. Otherwise it reads several transactions, and the result is
+// the state at the end. If writing to w fails, the export can be continued from a position that Read finds; nil begins
+// a new export. A continued export also is the state at its end. Export returns Conflict if from belongs to another
+// database, or if too many documents have been purged since.
 //
-// Memory is bounded by a few bodies and the histories of one document; attachments are streamed.
+// It holds only a few bodies and the histories of one document in memory; attachments are streamed.
 func (d Database) Export(ctx context.Context, w io.Writer, from *Position) error {
 	s, err := rev.OpenStream(ctx, d.Database)
 	if err != nil {
@@ -40,9 +40,9 @@ func (d Database) Export(ctx context.Context, w io.Writer, from *Position) error
 	if err != nil {
 		return err
 	}
-	// Stitched from transactions, a later part may see what an earlier one could not: go on until the documents were up
-	// to date in one transaction with the end. _local documents come before: a replication's checkpoint must not be
-	// newer than what it stands for.
+	// With several transactions, a later one may see what an earlier one could not. Continue until the last documents
+	// and the settings are read in one transaction. _local documents come first, so that a replication checkpoint is
+	// not newer than the documents that it refers to.
 	for {
 		if err := x.locals(); err != nil {
 			return err
@@ -97,18 +97,18 @@ func (x *exporter) begin() error {
 	return x.w.write(RecordHeader, h.append(nil))
 }
 
-// proceed goes on where an export was broken off.
+// proceed continues an interrupted export.
 func (x *exporter) proceed(from *Position) error {
 	if from.of.uuid != x.s.Cfg.Uuid || from.of.incarnation != x.s.Cfg.Incarnation {
 		return fault.Errf(fault.Conflict, "export_of_another",
-			"the export that was begun is not of this database; begin a new one")
+			"the interrupted export is not of this database; begin a new one")
 	}
 	x.w.digest, x.w.records = from.Digest, from.Records
 	x.began.exportOf, x.last = from.of, from.Seq
 	return feed.CheckSince(x.s, x.last)
 }
 
-// exportPending is a document whose branches and winning body are on their way.
+// exportPending is a document whose branches and winning body are being read.
 type exportPending struct {
 	seq   db.Seq
 	ahead rev.Ahead
@@ -135,8 +135,8 @@ func (x *exporter) documents() error {
 	return failed
 }
 
-// document writes a document as it is now; with it, everything up to the row's sequence is in the file. Its winner's
-// sequence may be after that: then the document comes again.
+// document writes the current state of a document. After it, the file contains everything up to p.seq. If the winner's
+// sequence is later, the document will come again.
 func (x *exporter) document(p *exportPending) error {
 	id := p.ahead.Id
 	winning, found, err := x.s.WaitBody(&p.ahead)
@@ -173,8 +173,8 @@ func (x *exporter) document(p *exportPending) error {
 	return o.flush()
 }
 
-// changed is the answer to a part of a document that is not there: the document was changed or purged since its
-// branches were read, and comes again.
+// changed handles a missing part of a document. In a snapshot it is an error; otherwise the document was changed or
+// purged after its branches were read, and comes again.
 func (x *exporter) changed(what string, err error) error {
 	if x.s.Exact() {
 		return db.Corrupt(what, err)
@@ -191,15 +191,15 @@ func (x *exporter) body(id string, r db.Rev) (body rev.StoredBody, found bool, e
 	return body, found, err
 }
 
-// exporting is a document being written: its leaves are collected into records of a good size.
+// exporting is a document being written. Its leaves are collected into records of suitable size.
 type exporting struct {
 	x       *exporter
 	id      string
 	written map[[16]byte]bool // attachments, which leaves may share
-	pending int               // leaves in x.payload
+	pending int               // number of leaves in x.payload
 }
 
-// leaf writes one leaf, its attachments before it. gone is true where they are not there any more.
+// leaf writes one leaf, with its attachments first. gone reports that attachment data no longer exists.
 func (o *exporting) leaf(l *rev.LeafKV, body *rev.StoredBody) (gone bool, err error) {
 	for i := range body.Attachments {
 		a := &body.Attachments[i]
@@ -242,7 +242,7 @@ func (o *exporting) flush() error {
 	return o.x.w.write(recordBranches, o.x.payload)
 }
 
-// attachment writes an attachment's chunks; gone where they are not all there any more.
+// attachment writes an attachment's chunks. gone reports that some of them no longer exist.
 func (x *exporter) attachment(id string, a *rev.Attachment) (gone bool, err error) {
 	if a.EncodedLength == 0 {
 		return false, nil
@@ -257,7 +257,7 @@ func (x *exporter) attachment(id string, a *rev.Attachment) (gone bool, err erro
 		x.payload = tuple.AppendUUID(x.payload[:0], a.ID)
 		x.payload = append(tuple.AppendInt(x.payload, chunk), row.Value...)
 		n += int64(len(row.Value))
-		return n < a.EncodedLength, x.w.write(recordChunk, x.payload) // what is behind it may be damaged
+		return n < a.EncodedLength, x.w.write(recordChunk, x.payload) // keys after the last chunk may be damaged
 	})
 	if err == nil && n != a.EncodedLength {
 		return true, x.changed("attachment", write.ErrNoData)
@@ -265,8 +265,8 @@ func (x *exporter) attachment(id string, a *rev.Attachment) (gone bool, err erro
 	return false, err
 }
 
-// purged writes once more, or as gone, the documents that were purged since the export began: the feed does not tell of
-// them.
+// purged writes the documents again that were purged since the export began, or marks them as gone, because they are
+// not in the feed.
 func (x *exporter) purged() error {
 	prefix := x.s.Keys.Sub(nil, keyspace.Purges)
 	r := db.PrefixRange(prefix)
@@ -282,20 +282,20 @@ func (x *exporter) purged() error {
 	if err != nil {
 		return err
 	}
-	// Compaction drops the oldest of the history.
+	// Compaction drops the oldest purges.
 	var n []int64
 	err = x.s.Try(func() (err error) {
 		n, err = db.CountersOf(x.s.R, x.s.Keys, db.CounterPurgesDropped)
 		return err
 	})
 	if err == nil && n[0] > x.began.purges {
-		err = fault.Errf(fault.Conflict, "export_too_old", "so many documents were purged since the export was "+
-			"begun that the database remembers only some of them; begin a new one")
+		err = fault.Errf(fault.Conflict, "export_too_old", "too many documents have been purged since the export "+
+			"began, so that it cannot be continued; begin a new one")
 	}
 	return err
 }
 
-// stampAfter sorts after every versionstamp of a commit at or before version.
+// stampAfter returns a versionstamp after those of all commits up to version.
 func stampAfter(version int64) (v tuple.Versionstamp) {
 	for i := range 8 {
 		v.Transaction[i] = byte((version + 1) >> (56 - 8*i))
@@ -303,7 +303,7 @@ func stampAfter(version int64) (v tuple.Versionstamp) {
 	return v
 }
 
-// locals writes the _local documents, in place of those that the file has so far.
+// locals writes the _local documents, which replace those that the file has so far.
 func (x *exporter) locals() error {
 	if err := x.w.write(recordLocals, nil); err != nil {
 		return err
@@ -324,8 +324,8 @@ func (x *exporter) locals() error {
 	return failed
 }
 
-// config writes the history of purges, in place of the one that the file has so far, and the settings, if they are read
-// in the transaction that the documents were read in, to the last; else done is false.
+// config writes the purge history, which replaces the one that the file has so far. Then, if everything was read in the
+// transaction in which the last documents were read, it writes the settings; otherwise done is false.
 func (x *exporter) config(turn int) (done bool, err error) {
 	if err := x.w.write(recordPurges, nil); err != nil {
 		return false, err

@@ -16,94 +16,97 @@ import (
 	"github.com/divandb/divan/layer/internal/fault"
 )
 
-// An export is a sequence of records behind a magic text:
+// An export is a sequence of records after a magic string:
 //
 //	type (1 byte), length of the payload (uvarint), payload, check (8 bytes)
 //
-// check is the beginning of a digest that chains all records so far: digest = SHA-256(digest before, type, payload),
-// the first one that of the magic. So a file that is damaged, cut, or put together from two is found out at the record
-// where it happens, and an export can be continued in the middle by someone who knows the digest there and nothing else
-// of what came before.
+// check is the beginning of a digest that chains all records so far: digest = SHA-256(previous digest, type, payload),
+// where the first digest is that of the magic string. So a reader finds out at which record a file is damaged, cut, or
+// combined from two files, and an export can be continued in the middle by anyone who knows the digest there and
+// nothing else.
 //
-// Records are what a database means, not its keys: a file can be read by a version of Divan with another layout.
+// Records describe the contents of a database, not its keys, so that a version of Divan with another storage layout can
+// read them.
 const exportMagic = "divan export 1\n"
 
-// exportFormat is in the header; a reader refuses another one.
+// exportFormat is in the header. A reader rejects any other format.
 const exportFormat = 1
 
-// RecordType is the first byte of a record. Payloads are elements of the tuple encoding; what is named "rest" goes to
-// the end as it is.
+// RecordType is the first byte of a record. Payloads consist of tuple elements; "rest" is the remaining bytes, not
+// encoded.
 type RecordType byte
 
 const (
 	// RecordHeader: format (integer), database name (string), uuid (string), incarnation (integer), read version at
-	// which the export began (integer), purges until then (integer). Once, first.
+	// which the export began (integer), number of purges until then (integer). Once, as the first record.
 	RecordHeader RecordType = 'h'
 	// RecordDocument: id (string), sequence of its row (incarnation, versionstamp), number of leaves (integer),
-	// sequence of its winner. What the file said of the document before no longer holds; with it, everything up to the
-	// row's sequence is in the file. No leaves: the document is gone. Chunks and branches follow; where fewer leaves
-	// come than announced, the document comes again.
+	// sequence of its winner. It replaces what the file contained of the document before. After it, the file contains
+	// everything up to the row's sequence. Without leaves, the document is gone. Chunks and branches follow; if they
+	// have fewer leaves than announced, the document comes again.
 	RecordDocument RecordType = 'd'
-	// recordChunk: attachment (UUID), number of the chunk (integer), rest: data as stored. Before the first leaf that
-	// has the attachment.
+	// recordChunk: attachment (UUID), number of the chunk (integer), rest: data as stored. It comes before the first
+	// leaf that has the attachment.
 	recordChunk RecordType = 'a'
-	// recordBranches: leaves, in the order of rfc-001's keys, the winner last: deleted (boolean), position (integer),
-	// hash (16 bytes, or a string), [ancestors' hashes, newest first], body as stored (bytes).
+	// recordBranches: leaves, in the order of rfc-001's keys, the winner last. Each is deleted (boolean), position
+	// (integer), hash (16 bytes, or a string), [ancestors' hashes, newest first], body as stored (bytes).
 	recordBranches RecordType = 'b'
-	// recordLocals: nothing. What the file said of _local documents before no longer holds.
+	// recordLocals: empty. It invalidates the _local documents that came before.
 	recordLocals RecordType = 'm'
 	// RecordLocal: id (string), revision number (integer), rest: JSON text.
 	RecordLocal RecordType = 'l'
-	// recordPurges: nothing. What the file said of purges before no longer holds.
+	// recordPurges: empty. It invalidates the purges that came before.
 	recordPurges RecordType = 'q'
 	// RecordPurge: id (string), [revisions]. Oldest first.
 	RecordPurge RecordType = 'p'
-	// RecordConfig: sequence of the end, revs_limit, purged_infos_limit (integers), partitioned (boolean), security
-	// (bytes), purges (integer), then the maps of shards: since (bytes), map (bytes), as stored.
+	// RecordConfig: last sequence, revs_limit, purged_infos_limit (integers), partitioned (boolean), security (bytes),
+	// number of purges (integer), then the shard maps: since (bytes), map (bytes), as stored.
 	RecordConfig RecordType = 'c'
-	// recordLeft: kind, id, last id and what was left out there (strings), of a database that was damaged. A reader may
-	// pass over it.
+	// recordLeft: kind, id, last id and description (strings) of what was left out of a damaged database. A reader may
+	// skip it.
 	recordLeft RecordType = 'x'
-	// recordEnd: number of records before it (integer). Once, last.
+	// recordEnd: number of records before it (integer). Once, as the last record.
 	recordEnd RecordType = 'z'
 )
 
 const (
-	// recordSize is what a record holds at most, a single leaf or chunk excepted.
+	// recordSize is the maximum size of a record, unless it is a single leaf or chunk.
 	recordSize = 500_000
-	// maxRecord bounds a payload that is read: the largest body, its history and attachment list fit several times.
+	// maxRecord is the maximum size of a payload that is read. The largest body with its history and attachments fits
+	// several times.
 	maxRecord = 64 << 20
 )
 
-// ErrExport says that a file is no export, or a damaged or incomplete one.
+// ErrExport reports that a file is not an export, or is damaged or incomplete.
 var ErrExport = errors.New("not a complete export")
 
-// exportOf is what an export is of, and since when.
+// exportOf identifies an export: its database and its beginning.
 type exportOf struct {
 	uuid        string
 	incarnation int64
 	version     int64 // read version at which the export began
-	purges      int64 // until then
+	purges      int64 // number of purges until then
 }
 
-// Position is a point in an export from where it can be continued. The zero position is none.
+// Position is a point in an export from which it can be continued. The zero Position means none.
 type Position struct {
 	Digest  [sha256.Size]byte
 	Records int64
-	Seq     db.Seq // everything up to it is in the file
+	Seq     db.Seq // the file contains everything up to here
 	Offset  int64  // in the file
 	of      exportOf
 }
 
-// String is the position as a text that ParseExportPosition reads. The offset is the client's own business.
+// String returns the position in the form that ParseExportPosition parses. It does not include the offset, which is
+// only needed by the client.
 func (p Position) String() string {
 	return fmt.Sprintf("%x.%d.%s.%s.%d.%d.%d", p.Digest, p.Records, p.Seq, p.of.uuid, p.of.incarnation, p.of.version,
 		p.of.purges)
 }
 
-// ParseExportPosition reads String's form. Invalid otherwise.
+// ParseExportPosition parses String's form. It returns Invalid for anything else.
 func ParseExportPosition(s string) (p Position, err error) {
-	malformed := fault.Errf(fault.Invalid, "bad_request", "malformed position of an export")
+	malformed := fault.Errf(fault.Invalid, "bad_request", "malformed export position")
 	parts := strings.Split(s, ".")
 	if len(parts) != 7 {
 		return p, malformed
@@ -136,7 +139,7 @@ type recordWriter struct {
 	buf     []byte
 }
 
-// begin writes the magic.
+// begin writes the magic string.
 func (w *recordWriter) begin() error {
 	w.digest = sha256.Sum256([]byte(exportMagic))
 	_, err := io.WriteString(w.w, exportMagic)
@@ -163,7 +166,7 @@ func chain(before [sha256.Size]byte, t RecordType, payload []byte) (digest [sha2
 	return digest
 }
 
-// recordReader reads records. payload is valid until the next one.
+// recordReader reads records. payload is valid until the next record.
 type recordReader struct {
 	r       *bufio.Reader
 	digest  [sha256.Size]byte
@@ -172,8 +175,8 @@ type recordReader struct {
 	payload []byte
 }
 
-// newRecordReader reads the magic. begun is false where the file begins with something else; one that is too short has
-// begun.
+// newRecordReader reads the magic string. begun is false if the file begins differently, and true if it is only too
+// short.
 func newRecordReader(r io.Reader) (rr *recordReader, begun bool, err error) {
 	rr = &recordReader{r: bufio.NewReaderSize(r, 1<<16), digest: sha256.Sum256([]byte(exportMagic)),
 		offset: int64(len(exportMagic))}
@@ -186,10 +189,10 @@ func newRecordReader(r io.Reader) (rr *recordReader, begun bool, err error) {
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, begun, err
 	}
-	return nil, begun, fmt.Errorf("%w: it does not begin as one", ErrExport)
+	return nil, begun, fmt.Errorf("%w: it does not begin like one", ErrExport)
 }
 
-// next reads a record. io.EOF where the file ends between records; ErrExport where it is cut or damaged.
+// next reads a record. It returns io.EOF if the file ends between records, and ErrExport if it is cut or damaged.
 func (r *recordReader) next() (RecordType, error) {
 	t, err := r.r.ReadByte()
 	if err != nil {

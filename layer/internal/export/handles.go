@@ -2,14 +2,14 @@ package export
 
 import "github.com/divandb/divan/layer/internal/db"
 
-// Store is what this room adds to db.Store.
+// Store adds the operations of this package to db.Store.
 type Store struct{ *db.Store }
 
-// OfStore returns what this room adds to s.
+// OfStore returns s with the operations of this package.
 func OfStore(s *db.Store) Store { return Store{s} }
 
-// Database is what this room adds to db.Database.
+// Database adds the operations of this package to db.Database.
 type Database struct{ *db.Database }
 
-// Of returns what this room adds to d.
+// Of returns d with the operations of this package.
 func Of(d *db.Database) Database { return Database{d} }

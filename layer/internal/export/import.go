@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// importBytes is how much of a file one transaction takes up, a single larger record excepted: the largest body and
-	// its history stay below kv.MaxTransactionSize.
+	// importBytes is how much of a file one transaction handles, except for a single larger record. The largest body
+	// with its history is below kv.MaxTransactionSize.
 	importBytes = 1_000_000
 	importRows  = 500
-	// ImportHours is after how many full hours without a step an import counts as abandoned.
+	// ImportHours is after how many full hours without progress an import counts as abandoned.
 	ImportHours = 2
 )
 
-// Import makes a database of what Export wrote (C8): the same documents, revisions and sequences under the name given,
-// which the original's consumers follow from their old sequences. What is written from now on has the next incarnation.
+// Import creates a database from what Export wrote (C8): the same documents, revisions and sequences under the given
+// name. Consumers of the original database can continue from their sequences. New writes get the next incarnation.
 //
-// The whole file is checked before anything is written: Invalid (name bad_export) where it is damaged, incomplete or
-// none. The database appears when it is complete; of an import that fails nothing stays, at the latest after some
-// hours. Exists where there is a database of that name.
+// The whole file is checked before anything is written: Import returns Invalid (bad_export) if it is damaged,
+// incomplete or not an export. The database becomes visible when it is complete. What a failed import has written is
+// removed, after some hours at the latest. Import returns Exists if there is a database with that name.
 func (s Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*db.Database, error) {
 	if err := db.ValidateName(name); err != nil {
 		return nil, err
@@ -67,18 +67,19 @@ type importer struct {
 	config Config
 	core   *db.Core
 	cfg    *db.Config
-	marker []byte // key that says that the prefix number is being filled
-	infos  int64  // purges that the database will remember
+	marker []byte // key that marks the prefix number as being imported
+	infos  int64  // number of purges in the history
 	doc    importedDoc
 
 	portions *db.Portions // of records
 }
 
+// NewImporter returns an importer for a file that Scan has checked.
 func NewImporter(s *db.Store, x *exportReading) *importer {
 	return &importer{s: s, header: x.header, config: x.config, infos: x.infos, portions: db.NewPortions(importRows)}
 }
 
-// transact runs fn in a transaction that holds on to the reservation.
+// transact runs fn in a transaction that checks and renews the marker.
 func (im *importer) transact(ctx context.Context, fn func(t *db.Txn) error) (kv.Versionstamp, error) {
 	_, c, err := db.StoreTransact(ctx, im.s, func(tx kv.Transaction) (int, error) {
 		return im.reserved(ctx, tx, func(t *db.Txn) (int, error) { return 0, fn(t) })
@@ -86,7 +87,7 @@ func (im *importer) transact(ctx context.Context, fn func(t *db.Txn) error) (kv.
 	return c.Versionstamp, err
 }
 
-// transactPart is transact over as many of some items as a transaction may take.
+// transactPart is transact for as many items as a transaction may take.
 func (im *importer) transactPart(ctx context.Context, items int, fn func(t *db.Txn, n int) (int, error)) (int, error) {
 	n, _, err := db.StorePart(ctx, im.s, im.portions, items, func(tx kv.Transaction, n int) (int, error) {
 		return im.reserved(ctx, tx, func(t *db.Txn) (int, error) { return fn(t, n) })
@@ -100,7 +101,8 @@ func (im *importer) reserved(ctx context.Context, tx kv.Transaction, fn func(t *
 		return 0, err
 	}
 	if hour == nil {
-		return 0, fault.Errf(fault.Conflict, "import_abandoned", "the import took no step for hours and was given up")
+		return 0, fault.Errf(fault.Conflict, "import_abandoned",
+			"the import made no progress for hours and was abandoned")
 	}
 	if now := tuple.AppendInt(nil, im.s.Clock.Hour()); string(now) != string(hour) {
 		tx.Set(im.marker, now)
@@ -113,7 +115,7 @@ func (im *importer) reserved(ctx context.Context, tx kv.Transaction, fn func(t *
 	return n, err
 }
 
-// Reserve takes a prefix number.
+// Reserve allocates a prefix number.
 func (im *importer) Reserve(ctx context.Context, name string) error {
 	number, _, err := db.StoreTransact(ctx, im.s, func(tx kv.Transaction) (int64, error) {
 		number, err := im.s.FreshPrefix(tx, name)
@@ -133,12 +135,12 @@ func (im *importer) Reserve(ctx context.Context, name string) error {
 	return nil
 }
 
-// importKey is (DatabasePrefixes, number) = the hour of an import's last step.
+// importKey is (DatabasePrefixes, number) = the hour of an import's last progress.
 func importKey(s *db.Store, number int64) []byte {
 	return tuple.AppendInt(s.Section(keyspace.DatabasePrefixes), number)
 }
 
-// publish gives the database its configuration and its name, and returns when it was created.
+// publish writes the database's configuration and its name. It returns the versionstamp of its creation.
 func (im *importer) publish(ctx context.Context, name string) (kv.Versionstamp, error) {
 	return im.transact(ctx, func(t *db.Txn) error {
 		old, err := t.Get(im.s.NameKey(name)).Wait()
@@ -155,7 +157,8 @@ func (im *importer) publish(ctx context.Context, name string) (kv.Versionstamp, 
 		set(db.ConfigIncarnation, tuple.AppendInt(nil, im.cfg.Incarnation))
 		set(db.ConfigRevsLimit, tuple.AppendInt(nil, int64(im.config.revsLimit)))
 		set(db.ConfigPurgesLimit, tuple.AppendInt(nil, int64(im.config.purgesLimit)))
-		if string(im.config.security) != "{}" { // otherwise nobody may have set it
+		// Otherwise it may never have been set.
+		if string(im.config.security) != "{}" {
 			set(db.ConfigSecurity, im.config.security)
 		}
 		if im.config.partitioned {
@@ -175,7 +178,7 @@ func (im *importer) publish(ctx context.Context, name string) (kv.Versionstamp, 
 	})
 }
 
-// abandon removes what was written; what it cannot remove is swept.
+// abandon removes what was written. What it cannot remove is swept later.
 func (im *importer) abandon() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -186,7 +189,7 @@ func dropImport(ctx context.Context, s *db.Store, number int64) error {
 	_, _, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 		there, err := tx.Get(importKey(s, number)).Wait()
 		if err != nil || there == nil {
-			return struct{}{}, err // published, or dropped
+			return struct{}{}, err // already published or removed
 		}
 		prefix := db.NewCore(s.Root, "", number, kv.Versionstamp{}).Keys.Prefix
 		end, err := tuple.Strinc(prefix)
@@ -201,7 +204,7 @@ func dropImport(ctx context.Context, s *db.Store, number int64) error {
 	return err
 }
 
-// SweepImports removes what imports left behind whose node has died.
+// SweepImports removes what the imports of dead nodes have left behind.
 func SweepImports(ctx context.Context, s *db.Store, now db.Hours) error {
 	prefix := s.Section(keyspace.DatabasePrefixes)
 	var old []int64

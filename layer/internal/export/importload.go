@@ -18,7 +18,7 @@ import (
 // importedDoc is the document whose records are being read.
 type importedDoc struct {
 	Document
-	seen        int64             // leaves so far; the last one announced is the winner
+	seen        int64             // leaves so far; the last of those announced is the winner
 	attachments map[[16]byte]bool // leaves may share them
 }
 
@@ -26,10 +26,10 @@ type importedDoc struct {
 type importedRecord struct {
 	t       RecordType
 	payload []byte
-	before  kv.RangeIterator // of a document: what the file has said of it so far, being read
+	before  kv.RangeIterator // for a RecordDocument: pending read of what earlier records have written of the document
 }
 
-// importBatch is what one transaction takes up.
+// importBatch is what one transaction imports.
 type importBatch struct {
 	records []importedRecord
 	ids     map[string]bool
@@ -38,8 +38,8 @@ type importBatch struct {
 
 func (b *importBatch) full() bool { return b.size >= importBytes || len(b.records) >= importRows }
 
-// fits reports whether a record can go into the same transaction as those before: not where that would be too large,
-// nor a document for the second time, since what is known of documents is read at the transaction's beginning.
+// fits reports whether a record can go into the same transaction: not if that becomes too large, and not for the second
+// RecordDocument of a document, because existing documents are read at the beginning of the transaction.
 func (b *importBatch) fits(t RecordType, payload []byte) bool {
 	if b.size > 0 && b.size+len(payload) > importBytes {
 		return false
@@ -59,7 +59,7 @@ func (b *importBatch) add(t RecordType, payload []byte) {
 	}
 }
 
-// Load reads the records of a file that was checked, a transaction's worth at a time.
+// Load imports the records of a checked file, one transaction after another.
 func (im *importer) Load(ctx context.Context, r io.Reader) error {
 	rr, _, err := newRecordReader(r)
 	if err != nil {
@@ -75,7 +75,7 @@ func (im *importer) Load(ctx context.Context, r io.Reader) error {
 	for {
 		t, err := rr.next()
 		if err != nil {
-			return err // the file was whole a moment ago
+			return err // the file was complete when it was checked
 		}
 		if !batch.fits(t, rr.payload) {
 			if err := apply(); err != nil {
@@ -91,12 +91,12 @@ func (im *importer) Load(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// apply writes a batch of records: in one transaction, or in several where what they replace is too much for one.
+// apply writes a batch of records in one transaction, or in several if it replaces too much.
 func (im *importer) apply(ctx context.Context, batch []importedRecord) error {
 	for len(batch) > 0 {
 		var after importedDoc
 		n, err := im.transactPart(ctx, len(batch), func(t *db.Txn, n int) (int, error) {
-			doc := im.doc // as before the batch: the transaction may run again
+			doc := im.doc // a copy, because the transaction may run again
 			doc.attachments = maps.Clone(im.doc.attachments)
 			tried, err := im.records(t, &doc, batch[:n])
 			after = doc
@@ -110,7 +110,7 @@ func (im *importer) apply(ctx context.Context, batch []importedRecord) error {
 	return nil
 }
 
-// records takes up records one after the other; with an error tried is how many it has come to.
+// records imports records in order. With an error, tried is how many it has tried.
 func (im *importer) records(t *db.Txn, doc *importedDoc, batch []importedRecord) (tried int, err error) {
 	for i := range batch {
 		if r := &batch[i]; r.t == RecordDocument {
@@ -137,7 +137,8 @@ func (im *importer) record(t *db.Txn, doc *importedDoc, r *importedRecord) error
 	case recordBranches:
 		return im.branches(t, doc, r.payload)
 	}
-	if doc.seen < doc.leaves { // it comes again, as do its attachments
+	// The document comes again, with its attachments.
+	if doc.seen < doc.leaves {
 		if err := doc.clear(t, nil); err != nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func (im *importer) branches(t *db.Txn, doc *importedDoc, payload []byte) error 
 	return nil
 }
 
-// body writes a leaf's body and counts it, and its attachments, as a writer would.
+// body writes a leaf's body, and counts it and its attachments, as a normal write does.
 func (doc *importedDoc) body(t *db.Txn, l *Leaf) {
 	rev.WriteBody(t, doc.id, l.Rev, l.stored, l.body.Attachments)
 	t.CountFor(doc.id, db.CounterBodies, int64(len(l.stored)))
@@ -205,13 +206,13 @@ func (doc *importedDoc) body(t *db.Txn, l *Leaf) {
 			doc.attachments = map[[16]byte]bool{}
 		}
 		doc.attachments[a.ID] = true
-		rev.Bear(t, doc.id, &a)
+		rev.BeginCounting(t, doc.id, &a)
 		t.CountFor(doc.id, db.CounterStored, a.EncodedLength)
 		t.CountFor(doc.id, db.CounterContent, a.Length)
 	}
 }
 
-// winner writes the winning branch, the entry in the feed at the sequence the document had, and the lists.
+// winner writes the winning branch, the feed entry at the document's original sequence, and the lists.
 func (im *importer) winner(t *db.Txn, doc *importedDoc, w *Leaf) error {
 	t.Set(t.Close(t.Keys.Revision(t.Open(), doc.id, w.Deleted, w.Rev)),
 		rev.AppendWinnerAt(nil, doc.winner, doc.leaves, w.Ancestors))
@@ -232,7 +233,8 @@ func (im *importer) winner(t *db.Txn, doc *importedDoc, w *Leaf) error {
 	return nil
 }
 
-// replace removes what the file said of a document before: exports that were stitched or continued say it again.
+// replace removes what earlier records have written of a document. Exports that took several transactions or were
+// continued may contain a document again.
 func (doc *importedDoc) replace(t *db.Txn, before kv.RangeIterator) error {
 	leaves, err := rev.ReadLeaves(before, len(t.Keys.Doc(nil, keyspace.Revisions, doc.id)), false, nil)
 	if err != nil || len(leaves) == 0 {
@@ -241,7 +243,7 @@ func (doc *importedDoc) replace(t *db.Txn, before kv.RangeIterator) error {
 	return doc.clear(t, &leaves[0])
 }
 
-// clear removes a document. winner is nil where it had not come yet.
+// clear removes a document. winner is nil if it has not been written yet.
 func (doc *importedDoc) clear(t *db.Txn, winner *rev.LeafKV) error {
 	t.ClearRange(db.PrefixRange(t.Keys.Doc(nil, keyspace.Revisions, doc.id)))
 	if winner != nil {
@@ -253,6 +255,7 @@ func (doc *importedDoc) clear(t *db.Txn, winner *rev.LeafKV) error {
 	if err := write.PurgeBodies(t, doc.id, nil, nil); err != nil {
 		return err
 	}
-	t.ClearRange(db.PrefixRange(t.Keys.Doc(nil, keyspace.Attachments, doc.id))) // also such as no leaf has come for
+	// Including data whose leaf has not come.
+	t.ClearRange(db.PrefixRange(t.Keys.Doc(nil, keyspace.Attachments, doc.id)))
 	return nil
 }

@@ -9,26 +9,25 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// File is what ReadExport finds in a file.
+// File is what Read finds in a file.
 type File struct {
-	// Begun is whether the file is an export as far as it goes, also where nothing of use has been written yet; Name is
-	// the database's, "" where that is not there.
+	// Begun reports whether the file is an export as far as it goes, even if nothing useful has been written. Name is
+	// the database's, or "" if it is missing.
 	Begun bool
 	Name  string
-	// Position is where the export could be continued: the last place where nothing is half written. It has no Records
-	// where it cannot be: then not even the beginning is there.
+	// Position is where the export can be continued: the last place at which nothing is half written. Its Records is 0
+	// if the export cannot be continued, because even the header is missing.
 	Position  Position
-	Documents int64 // those that came twice counted twice
-	// Left is what was left out because it was damaged, the first maxLeft of LeftOut.
+	Documents int64 // documents that came twice are counted twice
+	// Left describes what was left out because it was damaged: the first maxLeft of LeftOut items.
 	Left    []Left
 	LeftOut int64
-	// Size in bytes of what could be read.
+	// Size is the number of bytes that could be read.
 	Size int64
 }
 
-// Read checks an export: every record, and that it is whole. Where it is not, err is ErrExport with the reason, or why
-// r could not be read. A file to be continued is cut off at the position's Offset, and what Export writes from there is
-// appended.
+// Read checks an export: every record, and that it is complete. Otherwise err is ErrExport with the reason, or the
+// error of r. To continue the export, the file is truncated at Position.Offset, and what Export writes is appended.
 func Read(r io.Reader) (File, error) {
 	x, err := Scan(r)
 	return x.File, err
@@ -38,15 +37,16 @@ func Read(r io.Reader) (File, error) {
 type exportReading struct {
 	File
 	header Header
-	config Config // of the last RecordConfig
+	config Config // from the last RecordConfig
 
 	rr       *recordReader
-	seq      db.Seq // of the document whose records are read
-	reached  db.Seq // documents are there up to this
+	seq      db.Seq // of the current document
+	reached  db.Seq // documents are complete up to here
 	document bool
 	infos    int64 // purges in the last history
 }
 
+// Scan reads and checks a whole export.
 func Scan(r io.Reader) (*exportReading, error) {
 	x := &exportReading{}
 	var err error
@@ -58,13 +58,13 @@ func Scan(r io.Reader) (*exportReading, error) {
 		before := Position{Digest: x.rr.digest, Records: x.rr.records, Offset: x.rr.offset}
 		t, err := x.rr.next()
 		if errors.Is(err, io.EOF) {
-			err = fmt.Errorf("%w: it has no end", ErrExport)
+			err = fmt.Errorf("%w: it has no end record", ErrExport)
 		}
 		if err != nil {
 			return x, err
 		}
 		if (x.rr.records == 1) != (t == RecordHeader) {
-			return x, fmt.Errorf("%w: its header is not at its beginning", ErrExport)
+			return x, fmt.Errorf("%w: its header is not the first record", ErrExport)
 		}
 		if err := x.record(t, x.rr.payload, before); err != nil {
 			if !errors.Is(err, ErrExport) {
@@ -75,17 +75,18 @@ func Scan(r io.Reader) (*exportReading, error) {
 		x.Size = x.rr.offset
 		if t == recordEnd {
 			if _, err := x.rr.r.ReadByte(); err != io.EOF {
-				return x, fmt.Errorf("%w: something follows its end", ErrExport)
+				return x, fmt.Errorf("%w: it has data after its end record", ErrExport)
 			}
 			return x, nil
 		}
 	}
 }
 
-// record takes a record in; before is the position in front of it.
+// record checks a record. before is the position before it.
 func (x *exportReading) record(t RecordType, payload []byte, before Position) error {
 	switch t {
-	case RecordDocument, recordLocals, recordPurges, RecordConfig: // the document before is all there
+	// The previous document is complete.
+	case RecordDocument, recordLocals, recordPurges, RecordConfig:
 		x.reached = x.seq
 		before.Seq, before.of = x.reached, x.header.exportOf
 		x.Position = before
@@ -104,7 +105,7 @@ func (x *exportReading) record(t RecordType, payload []byte, before Position) er
 		return err
 	case recordChunk, recordBranches:
 		if !x.document {
-			return errors.New("a part of a document is not with its document")
+			return errors.New("a part of a document without its document")
 		}
 		return CheckPart(t, payload)
 	case RecordLocal:
@@ -123,12 +124,12 @@ func (x *exportReading) record(t RecordType, payload []byte, before Position) er
 	case recordEnd:
 		return x.end(payload)
 	default:
-		return fmt.Errorf("it has a record of the unknown type %q", byte(t))
+		return fmt.Errorf("record of unknown type %q", byte(t))
 	}
 	return nil
 }
 
-// maxLeft bounds ExportFile.Left.
+// maxLeft is the maximum length of File.Left.
 const maxLeft = 10_000
 
 func (x *exportReading) leave(payload []byte) error {
@@ -148,13 +149,14 @@ func (x *exportReading) end(payload []byte) error {
 	case err != nil:
 		return err
 	case n != x.rr.records-1:
-		return fmt.Errorf("it has %d records, its end says %d", x.rr.records-1, n)
+		return fmt.Errorf("it has %d records, but its end record says %d", x.rr.records-1, n)
 	case len(x.config.maps) == 0:
 		return errors.New("it has no configuration")
 	}
 	return nil
 }
 
+// CheckPart checks a record that is a part of a document.
 func CheckPart(t RecordType, payload []byte) error {
 	if t == recordChunk {
 		return (&exportedChunk{}).parse(payload)

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Header is what RecordHeader says.
+// Header is a decoded RecordHeader.
 type Header struct {
 	name string
 	exportOf
@@ -25,6 +25,7 @@ func (h *Header) append(dst []byte) []byte {
 	return tuple.AppendInt(dst, h.purges)
 }
 
+// Parse decodes the payload.
 func (h *Header) Parse(b []byte) error {
 	t := db.Taker{B: b}
 	if format := db.Take(&t, tuple.TakeInt); t.Err == nil && format != exportFormat {
@@ -38,7 +39,7 @@ func (h *Header) Parse(b []byte) error {
 	return t.End()
 }
 
-// Document is what RecordDocument says.
+// Document is a decoded RecordDocument.
 type Document struct {
 	id          string
 	seq, winner db.Seq
@@ -52,6 +53,7 @@ func (d *Document) append(dst []byte) []byte {
 	return d.winner.AppendTuple(dst)
 }
 
+// Parse decodes the payload.
 func (d *Document) Parse(b []byte) error {
 	t := db.Taker{B: b}
 	d.id = db.Take(&t, tuple.TakeString)
@@ -59,19 +61,19 @@ func (d *Document) Parse(b []byte) error {
 	d.leaves = db.Take(&t, tuple.TakeInt)
 	d.winner = db.Take(&t, db.TakeSeq)
 	if t.Err == nil && (d.id == "" || d.leaves < 0) {
-		return errors.New("a document without an id, or with less than no leaves")
+		return errors.New("a document without an id, or with a negative number of leaves")
 	}
 	return t.End()
 }
 
-// Leaf is one of recordBranches.
+// Leaf is one leaf of a recordBranches.
 type Leaf struct {
 	rev.LeafKV
 	stored []byte
 	body   rev.StoredBody
 }
 
-// takeLeaf reads one leaf and its body's header. Bytes are the payload's.
+// takeLeaf decodes one leaf and its body's header. Slices refer to the payload.
 func takeLeaf(b []byte) (l Leaf, rest []byte, err error) {
 	t := db.Taker{B: b}
 	l.Deleted = db.Take(&t, tuple.TakeBool)
@@ -88,7 +90,7 @@ func takeLeaf(b []byte) (l Leaf, rest []byte, err error) {
 	return l, t.B, err
 }
 
-// exportedChunk is what recordChunk says.
+// exportedChunk is a decoded recordChunk.
 type exportedChunk struct {
 	attachment [16]byte
 	number     int64
@@ -103,25 +105,26 @@ func (c *exportedChunk) parse(b []byte) error {
 	return t.Err
 }
 
-// Local is what RecordLocal says.
+// Local is a decoded RecordLocal.
 type Local struct {
 	id   string
 	n    int64
 	body []byte
 }
 
+// Parse decodes the payload.
 func (l *Local) Parse(b []byte) error {
 	t := db.Taker{B: b}
 	l.id = db.Take(&t, tuple.TakeString)
 	l.n = db.Take(&t, tuple.TakeInt)
 	l.body = t.B
 	if t.Err == nil && !db.IsLocal(l.id) {
-		return errors.New("a _local document of another name")
+		return errors.New("a _local document with an invalid id")
 	}
 	return t.Err
 }
 
-// ParsePurge checks what RecordPurge says: it is stored as it is.
+// ParsePurge checks a RecordPurge, whose payload is stored as it is.
 func ParsePurge(b []byte) error {
 	t := db.Taker{B: b}
 	db.Take(&t, tuple.TakeString)
@@ -129,7 +132,7 @@ func ParsePurge(b []byte) error {
 	return t.End()
 }
 
-// Config is what RecordConfig says: the database as of the end of the export.
+// Config is a decoded RecordConfig: the settings at the end of the export.
 type Config struct {
 	last        db.Seq
 	revsLimit   int
@@ -154,6 +157,7 @@ func (c *Config) append(dst []byte) []byte {
 	return dst
 }
 
+// Parse decodes the payload.
 func (c *Config) Parse(b []byte) error {
 	t := db.Taker{B: b}
 	c.last = db.Take(&t, db.TakeSeq)
@@ -174,7 +178,7 @@ func (c *Config) Parse(b []byte) error {
 		c.maps = append(c.maps, m)
 	}
 	if t.Err == nil && len(c.maps) == 0 {
-		return errors.New("no map of shards")
+		return errors.New("no shard map")
 	}
 	return t.End()
 }

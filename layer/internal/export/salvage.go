@@ -18,14 +18,15 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Left is what an export of a damaged database left out.
+// Left describes something that the export of a damaged database left out.
 type Left struct {
-	// "database", "document", "revision", "history", "attachment", "local document", "purges", "settings"
+	// Kind is "database", "document", "revision", "history", "attachment", "local document", "purges" or "settings".
 	Kind     string
-	ID, Last string // the document's id; a range of ids where Last is not empty
+	ID, Last string // the document's id, or a range of ids if Last is not empty
 	What     string
 }
 
+// String describes what was left out, in one line.
 func (l *Left) String() string {
 	of := l.Kind
 	switch {
@@ -37,13 +38,12 @@ func (l *Left) String() string {
 	return of + ": " + l.What
 }
 
-// Salvage is Export for a damaged database: it writes all that can be read, and notes in the file what it left out. It
-// goes through the documents in the order of their ids, and cannot be continued. What is readable of a document is
-// kept: leaves without those whose body is lost, a body without the attachments that are lost, the newest body where
-// the revisions are lost.
+// Salvage is Export for a damaged database: it writes everything readable, and lists in the file what it left out. It
+// reads documents in the order of their ids, and cannot be continued. It keeps what is readable of each document:
+// leaves that have a body, bodies without the attachments that are lost, or the newest body if the revisions are lost.
 //
-// A database whose name is lost goes by "#" and its number. NotFound; NotImplemented where the engine does not look
-// after its own files.
+// A database whose name is lost is called "#" and its number. Salvage returns NotFound if there is no such database,
+// and NotImplemented if the engine of this node does not have the files of the store.
 func (s Store) Salvage(ctx context.Context, name string, w io.Writer) error {
 	snap, ok, err := kv.OpenSnapshot(ctx, s.Engine)
 	if err != nil {
@@ -82,25 +82,24 @@ func (s Store) Salvage(ctx context.Context, name string, w io.Writer) error {
 }
 
 var errSalvageElsewhere = fault.Errf(fault.NotImplemented, "",
-	"the files of this store are not this node's: ask the node that has the store (FoundationDB looks after its own)")
+	"this node does not have the files of the store: ask the node that has (FoundationDB checks its own)")
 
 // salvage is one run of Salvage.
 type salvage struct {
 	x     *exporter
 	holes db.Holes
-	// without are damaged ranges that reads pass over: rows that were there are missing, or older ones come up in their
-	// place.
+	// without are damaged ranges that reads skip: rows may be missing, or older versions of them may appear.
 	without db.Holes
-	// lacks are files that the store is read without, and nobody knows what of this database was in them.
-	lacks []kv.Fault
-	newest,
-	made db.Seq // the last of all sequences, and the last of those made up
+	// lacks are files that the engine left out. What they contained of this database is unknown.
+	lacks  []kv.Fault
+	newest db.Seq // the last of all sequences
+	made   db.Seq // the last invented sequence
 
-	pending struct { // document whose branches are being collected
+	pending struct { // the document whose branches are being collected
 		id     string
 		leaves []rev.LeafKV
 	}
-	handled map[string]bool // documents that a gap has dealt with, and rows of which may come
+	handled map[string]bool // documents handled in a gap, of which more rows may come
 }
 
 func (v *salvage) run() error {
@@ -118,7 +117,7 @@ func (v *salvage) run() error {
 	return nil
 }
 
-// left notes what was left out.
+// left records what was left out.
 func (v *salvage) left(l Left) error {
 	p := tuple.AppendString(v.x.payload[:0], l.Kind)
 	p = tuple.AppendString(tuple.AppendString(p, l.ID), l.Last)
@@ -126,8 +125,8 @@ func (v *salvage) left(l Left) error {
 	return v.x.w.write(recordLeft, v.x.payload)
 }
 
-// settings reads the configuration. What is lost of it is as in a new database; nothing is said before the file has
-// begun.
+// settings reads the configuration. Missing settings get the values of a new database. Nothing can be recorded yet,
+// because the file has not begun.
 func (v *salvage) settings() error {
 	x := v.x
 	cfg, err := x.s.Core.Load(x.s.R)
@@ -137,28 +136,29 @@ func (v *salvage) settings() error {
 		return nil
 	case err == nil && !v.passesOver():
 		return db.ErrNoDatabase()
-	case err == nil || fault.KindOf(err) == fault.Internal && v.passesOver(): // rows of it are passed over
+	// Some of its rows are skipped.
+	case err == nil || fault.KindOf(err) == fault.Internal && v.passesOver():
 	case !isUnreadable(err):
 		return err
 	}
 	cfg = &db.Config{RevsLimit: db.DefaultRevsLimit, PurgesLimit: db.DefaultPurgesLimit, Security: []byte(adminsOnly)}
 	prefix := x.s.Keys.Sub(nil, keyspace.Config)
 	err = v.holes.Scan(x.s.R, db.PrefixRange(prefix), func(row kv.KeyValue) error {
-		_ = cfg.Set(row.Key[len(prefix):], row.Value) // what cannot be read is as in a new database
+		_ = cfg.Set(row.Key[len(prefix):], row.Value) // unreadable settings stay as in a new database
 		return nil
 	}, func(kv.KeyRange) error { return nil })
 	if len(cfg.Maps) == 0 {
 		cfg.Maps = []db.Routing{{ShardMap: db.ShardMap{Scheme: db.SchemeJump, Shards: cfg.NextShards(1)}}}
 	}
-	cfg.Stamp = nil // says that the settings are not whole
+	cfg.Stamp = nil // marks the settings as incomplete
 	x.s.Cfg = cfg
 	return err
 }
 
-// passesOver reports whether rows that were there may be missing where all can be read.
+// passesOver reports whether rows may be missing although all reads succeed.
 func (v *salvage) passesOver() bool { return len(v.without) > 0 || len(v.lacks) > 0 }
 
-// adminsOnly is the _security of a database whose own is lost.
+// adminsOnly is the _security object of a database whose own is lost.
 const adminsOnly = `{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}`
 
 func (v *salvage) begin() error {
@@ -175,7 +175,7 @@ func (v *salvage) begin() error {
 		return err
 	}
 	for _, f := range v.lacks {
-		what := f.String() + "; documents may be missing, or older than they were"
+		what := f.String() + "; documents may be missing or outdated"
 		if err := v.left(Left{Kind: "database", What: what}); err != nil {
 			return err
 		}
@@ -186,22 +186,21 @@ func (v *salvage) begin() error {
 		}
 	}
 	if x.s.Cfg.Stamp == nil {
-		return v.left(Left{Kind: "settings", What: "some or all of them are damaged; those are as in a new database, " +
-			"for admins only"})
+		return v.left(Left{Kind: "settings", What: "some or all of them are damaged and were replaced by defaults, " +
+			"with access for admins only"})
 	}
 	return nil
 }
 
-// passedOver tells of a damaged range that reads pass over. Of bodies and attachments it is found out one by one what
-// is missing.
+// passedOver records a damaged range that reads skip. Missing bodies and attachments are found one by one instead.
 func (v *salvage) passedOver(keys kv.KeyRange) error {
 	for sub, l := range map[keyspace.Subspace]Left{
 		keyspace.Revisions: {Kind: "document",
-			What: "rows of some of them are lost; they may be missing, or older than they were"},
+			What: "some of them may be missing or outdated"},
 		keyspace.Local: {Kind: "local document",
-			What: "rows of some of them are lost; they may be missing, or older than they were"},
-		keyspace.Purges: {Kind: "purges", What: "a part of the history is damaged"},
-		keyspace.Config: {Kind: "settings", What: "some of them may be as in a new database, or older than they were"},
+			What: "some of them may be missing or outdated"},
+		keyspace.Purges: {Kind: "purges", What: "a part of the purge history is damaged"},
+		keyspace.Config: {Kind: "settings", What: "some of them may be defaults or outdated"},
 	} {
 		prefix := v.x.s.Keys.Sub(nil, sub)
 		in, ok := db.Intersect(keys, db.PrefixRange(prefix))
@@ -241,7 +240,7 @@ func (v *salvage) locals() error {
 	err := v.holes.Scan(x.s.R, db.PrefixRange(prefix), func(row kv.KeyValue) error {
 		of, rest, err := tuple.TakeString(row.Key[len(prefix):])
 		if err != nil {
-			return v.left(Left{Kind: "local document", What: "a key makes no sense"})
+			return v.left(Left{Kind: "local document", What: "a key cannot be decoded"})
 		}
 		chunk, _, err := tuple.TakeInt(rest)
 		if of != id {
@@ -251,7 +250,7 @@ func (v *salvage) locals() error {
 			id, next, whole = of, 0, []byte{}
 		}
 		if whole == nil {
-			return nil // told of
+			return nil // already recorded
 		}
 		if err != nil || chunk != next {
 			whole = nil
@@ -261,8 +260,8 @@ func (v *salvage) locals() error {
 		whole = append(whole, row.Value...)
 		return nil
 	}, func(gap kv.KeyRange) error {
-		// Chunks are full but for the last, and a document that fills its last chunk has no more: the one in front of
-		// the gap is whole if it ends so.
+		// All chunks but the last are full, and a document that ends with a full chunk has no other one. So the
+		// document before the gap is complete unless it ends with a full chunk.
 		if len(whole) > 0 && len(whole)%keyspace.BodyChunk == 0 {
 			whole = nil
 			if err := v.left(Left{Kind: "local document", ID: id, What: "a part of it is damaged"}); err != nil {
@@ -270,7 +269,7 @@ func (v *salvage) locals() error {
 			}
 		}
 		first, last := idsOf(gap, prefix)
-		return v.left(Left{Kind: "local document", ID: first, Last: last, What: "those in a damaged block"})
+		return v.left(Left{Kind: "local document", ID: first, Last: last, What: "they are in a damaged block"})
 	})
 	if err != nil {
 		return err
@@ -278,7 +277,7 @@ func (v *salvage) locals() error {
 	return flush()
 }
 
-// idsOf is the ids that a range of keys begins and ends in, as far as they can be told.
+// idsOf returns the first and last ids in a range of keys, as far as they can be decoded.
 func idsOf(keys kv.KeyRange, prefix []byte) (first, last string) {
 	if bytes.HasPrefix(keys.Begin, prefix) {
 		first, _, _ = tuple.TakeString(keys.Begin[len(prefix):])
@@ -299,15 +298,15 @@ func (v *salvage) purges() error {
 	}
 	return v.holes.Scan(x.s.R, db.PrefixRange(x.s.Keys.Sub(nil, keyspace.Purges)), func(row kv.KeyValue) error {
 		if ParsePurge(row.Value) != nil {
-			return v.left(Left{Kind: "purges", What: "an entry makes no sense"})
+			return v.left(Left{Kind: "purges", What: "an entry cannot be decoded"})
 		}
 		return x.w.write(RecordPurge, row.Value)
 	}, func(kv.KeyRange) error {
-		return v.left(Left{Kind: "purges", What: "a part of the history is damaged"})
+		return v.left(Left{Kind: "purges", What: "a part of the purge history is damaged"})
 	})
 }
 
-// end writes the settings.
+// end writes the settings and the end record.
 func (v *salvage) end() error {
 	x := v.x
 	last, err := db.ReadLastSeq(x.s.R, x.s.Keys, x.s.Cfg)()
@@ -337,10 +336,10 @@ func (v *salvage) end() error {
 	return x.w.write(recordEnd, tuple.AppendInt(nil, x.w.records))
 }
 
-// nextSeq makes up a sequence after all others, for a document that has lost its own.
+// nextSeq invents a sequence after all others, for a document that has lost its own.
 func (v *salvage) nextSeq() db.Seq {
 	if v.made.IsZero() {
-		v.made = db.Seq{Incarnation: v.x.s.Cfg.Incarnation, Stamp: [12]byte{math.MaxInt8}} // no engine gets there
+		v.made = db.Seq{Incarnation: v.x.s.Cfg.Incarnation, Stamp: [12]byte{math.MaxInt8}} // no engine reaches this
 	}
 	for i := len(v.made.Stamp) - 1; i > 0; i-- {
 		if v.made.Stamp[i]++; v.made.Stamp[i] != 0 {
@@ -350,13 +349,13 @@ func (v *salvage) nextSeq() db.Seq {
 	return v.made
 }
 
-// IsDamaged reports whether err says that what was asked for is damaged on disk, so that asking again does not help.
+// IsDamaged reports whether err is due to damage on disk, so that trying again is useless.
 func IsDamaged(err error) bool {
 	var e *fault.Error
 	return isUnreadable(err) || errors.As(err, &e) && e.Name == "store_damaged"
 }
 
-// isUnreadable reports whether err says that what was asked for is damaged.
+// isUnreadable reports whether err is due to damage.
 func isUnreadable(err error) bool {
 	var c *db.CorruptError
 	return kv.IsCode(err, kv.CodeFileCorrupt) || errors.As(err, &c)

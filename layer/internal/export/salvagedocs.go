@@ -19,7 +19,7 @@ func (v *salvage) documents() error {
 	err := v.holes.Scan(v.x.s.R, db.PrefixRange(prefix), func(row kv.KeyValue) error {
 		id, rest, err := tuple.TakeString(row.Key[len(prefix):])
 		if err != nil {
-			return v.left(Left{Kind: "document", What: "a key makes no sense"})
+			return v.left(Left{Kind: "document", What: "a key cannot be decoded"})
 		}
 		if id != v.pending.id {
 			if err := v.flush(); err != nil {
@@ -32,7 +32,7 @@ func (v *salvage) documents() error {
 		}
 		var l rev.LeafKV
 		if rev.ParseLeafKey(&l, rest) != nil || rev.ParseLeafValue(&l, row.Value, true) != nil {
-			return v.left(Left{Kind: "history", ID: id, What: "one of its branches makes no sense"})
+			return v.left(Left{Kind: "history", ID: id, What: "one of its branches cannot be decoded"})
 		}
 		v.pending.leaves = append(v.pending.leaves, l)
 		return nil
@@ -54,7 +54,7 @@ func (v *salvage) documents() error {
 	return nil
 }
 
-// withoutTree looks for a document that has lost all its branches.
+// withoutTree handles a document that may have lost all its branches.
 func (v *salvage) withoutTree(id string) error {
 	if v.handled[id] {
 		return nil
@@ -62,7 +62,7 @@ func (v *salvage) withoutTree(id string) error {
 	leaves, err := v.leaves(id)
 	if err != nil || len(leaves) > 0 {
 		if isUnreadable(err) {
-			err = nil // told of
+			err = nil // already recorded
 		}
 		return err
 	}
@@ -70,7 +70,7 @@ func (v *salvage) withoutTree(id string) error {
 	return v.newestBody(id)
 }
 
-// flush writes the document that was collected.
+// flush writes the collected document.
 func (v *salvage) flush() error {
 	id, leaves := v.pending.id, v.pending.leaves
 	v.pending.id, v.pending.leaves = "", nil
@@ -80,7 +80,7 @@ func (v *salvage) flush() error {
 	return v.document(id, leaves)
 }
 
-// gap deals with the documents whose branches may be in a gap: what other lists name is looked for one by one.
+// gap handles the documents whose branches may be in a gap. It tries each document that other lists mention.
 func (v *salvage) gap(gap kv.KeyRange, prefix []byte) error {
 	first, last := idsOf(gap, prefix)
 	before := v.pending.id // it may have more branches in the gap
@@ -102,12 +102,12 @@ func (v *salvage) gap(gap kv.KeyRange, prefix []byte) error {
 	if err != nil || whole {
 		return err
 	}
-	return v.left(Left{Kind: "document", ID: first, Last: last, What: "those that neither their revisions nor their " +
-		"bodies tell of any more"})
+	return v.left(Left{Kind: "document", ID: first, Last: last, What: "those whose revisions and bodies are both " +
+		"unreadable"})
 }
 
-// named calls try with the ids in a range that other lists than that of branches tell of; whole is whether all of those
-// could be read.
+// named calls try with the ids in a range that are found in lists other than that of branches. whole reports whether
+// these lists are completely readable.
 func (v *salvage) named(first, last string, try func(id string) error) (whole bool, err error) {
 	keys := v.x.s.Keys
 	whole = true
@@ -123,7 +123,7 @@ func (v *salvage) named(first, last string, try func(id string) error) (whole bo
 		err := v.holes.Scan(v.x.s.R, r, func(row kv.KeyValue) error {
 			id, _, err := tuple.TakeString(row.Key[n:])
 			if err != nil || id < first || id > last {
-				return nil //nolint:nilerr // it names no document
+				return nil //nolint:nilerr // it contains no id
 			}
 			return try(id)
 		}, func(kv.KeyRange) error { whole = false; return nil })
@@ -134,7 +134,7 @@ func (v *salvage) named(first, last string, try func(id string) error) (whole bo
 	return whole, nil
 }
 
-// single looks for one document: its branches, or at least its newest body.
+// single tries one document: its branches, or at least its newest body.
 func (v *salvage) single(id string) error {
 	leaves, err := v.leaves(id)
 	switch {
@@ -152,7 +152,7 @@ func (v *salvage) leaves(id string) ([]rev.LeafKV, error) {
 	return rev.ReadLeaves(rev.ReadTree(v.x.s.R, v.x.s.Keys, id), len(prefix), true, nil)
 }
 
-// newestBody writes a document of which only bodies are left, with the newest of them and no history.
+// newestBody writes a document of which only bodies are left: the newest one, without history.
 func (v *salvage) newestBody(id string) error {
 	x := v.x
 	prefix := x.s.Keys.Doc(nil, keyspace.Documents, id)
@@ -160,7 +160,7 @@ func (v *salvage) newestBody(id string) error {
 	err := v.holes.Scan(x.s.R, db.PrefixRange(prefix), func(row kv.KeyValue) error {
 		r, rest, err := db.TakeRev(row.Key[len(prefix):])
 		if err != nil {
-			return nil //nolint:nilerr // a key that makes no sense
+			return nil //nolint:nilerr // undecodable key
 		}
 		chunk, _, err := tuple.TakeInt(rest)
 		if err != nil || chunk != 0 {
@@ -175,9 +175,9 @@ func (v *salvage) newestBody(id string) error {
 		return err
 	}
 	if newest == nil {
-		return v.left(Left{Kind: "document", ID: id, What: "its revisions and its bodies are damaged"})
+		return v.left(Left{Kind: "document", ID: id, What: "its revisions and bodies are damaged"})
 	}
-	what := "its revisions are damaged; the newest body that is left was kept, of revision " + newest.Rev.String()
+	what := "its revisions are damaged; kept the newest readable body, of revision " + newest.Rev.String()
 	if err := v.left(Left{Kind: "history", ID: id, What: what}); err != nil {
 		return err
 	}
@@ -189,8 +189,8 @@ func (v *salvage) body(id string, r db.Rev) (rev.StoredBody, bool, error) {
 	return read.Wait()
 }
 
-// document writes what can be read of a document. Where something cannot that has been announced, the document comes
-// again without it.
+// document writes what can be read of a document. If a part that was announced turns out to be unreadable, the document
+// is written again without it.
 func (v *salvage) document(id string, leaves []rev.LeafKV) error {
 	o := salvaged{v: v, id: id, leaves: leaves, without: map[[16]byte]bool{}}
 	if err := o.tryBodies(); err != nil {
@@ -198,7 +198,7 @@ func (v *salvage) document(id string, leaves []rev.LeafKV) error {
 	}
 	for again := true; again; {
 		if len(o.leaves) == 0 {
-			return nil // told of
+			return nil // already recorded
 		}
 		var err error
 		if again, err = o.write(); err != nil {
@@ -216,7 +216,7 @@ type salvaged struct {
 	without map[[16]byte]bool // attachments that are lost
 }
 
-// tryBodies gives up the leaves whose bodies are lost, before anything is said of the document.
+// tryBodies drops the leaves whose bodies are lost, before anything is written of the document.
 func (o *salvaged) tryBodies() error {
 	var kept []rev.LeafKV
 	for _, l := range o.leaves {
@@ -236,11 +236,11 @@ func (o *salvaged) tryBodies() error {
 	return nil
 }
 
-// lost tells of a leaf without a body.
+// lost records a leaf without a body.
 func (o *salvaged) lost(l *rev.LeafKV, err error) error {
 	left := Left{Kind: "revision", ID: o.id, What: "the body of revision " + l.Rev.String() + " is damaged"}
 	if err == nil {
-		left.What = "the body of revision " + l.Rev.String() + " is not there"
+		left.What = "the body of revision " + l.Rev.String() + " is missing"
 	}
 	if len(o.leaves) == 1 {
 		left.Kind = "document"
@@ -248,7 +248,7 @@ func (o *salvaged) lost(l *rev.LeafKV, err error) error {
 	return o.v.left(left)
 }
 
-// write writes the document; again is true where a leaf or an attachment had to be given up.
+// write writes the document. again reports that a leaf or an attachment had to be dropped.
 func (o *salvaged) write() (again bool, err error) {
 	x := o.v.x
 	winner := &o.leaves[len(o.leaves)-1]
@@ -285,7 +285,7 @@ func (o *salvaged) write() (again bool, err error) {
 	return false, e.flush()
 }
 
-// keep is a body without the attachments that are lost.
+// keep returns a body without the attachments that are lost.
 func (o *salvaged) keep(body rev.StoredBody) rev.StoredBody {
 	kept := make([]rev.Attachment, 0, len(body.Attachments))
 	for i := range body.Attachments {
@@ -297,14 +297,14 @@ func (o *salvaged) keep(body rev.StoredBody) rev.StoredBody {
 	return body
 }
 
-// giveUp finds the attachment of a body that could not be written: the one whose data is not whole.
+// giveUp finds the attachment that could not be written, which is the one with incomplete data.
 func (o *salvaged) giveUp(e *exporting, body rev.StoredBody) (again bool, err error) {
 	for i := range body.Attachments {
 		a := &body.Attachments[i]
 		if !attach.WholeAttachment(o.v.x.s.R, o.v.x.s.Keys, o.id, a) {
 			o.without[a.ID] = true
-			return true, o.v.left(Left{Kind: "attachment", ID: o.id, What: a.Name + " is damaged; the document was " +
-				"kept without it"})
+			return true, o.v.left(Left{Kind: "attachment", ID: o.id, What: a.Name + " is damaged; kept the " +
+				"document without it"})
 		}
 	}
 	return false, db.Corrupt("attachment", write.ErrNoData)

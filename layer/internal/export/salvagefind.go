@@ -16,8 +16,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// findDamaged finds a database by name, also where the block with its name is damaged: it then goes by "#" and its
-// number.
+// findDamaged finds a database by name. A database whose name is in a damaged block is called "#" and its number.
 func findDamaged(ctx context.Context, s *db.Store, r kv.Reader, name string) (*db.Core, error) {
 	if number, ok := strings.CutPrefix(name, "#"); ok {
 		n, err := strconv.ParseInt(number, 10, 64)
@@ -47,15 +46,15 @@ func findDamaged(ctx context.Context, s *db.Store, r kv.Reader, name string) (*d
 	}
 	if len(nameless) == 0 {
 		return nil, fault.Errf(fault.Unavailable, "store_damaged",
-			"there is no database %s in what can be read of the store; "+
-				"if there was one, it is in what is lost", name)
+			"the readable part of the store has no database %s; "+
+				"if there was one, it is lost", name)
 	}
 	return nil, fault.Errf(fault.Unavailable, "store_damaged",
-		"the entry with the name %s is damaged. These databases have no name that can be read: %s. Export each by "+
-			"its number, and see which it is.", name, strings.Join(nameless, ", "))
+		"the entry with the name %s is damaged. The names of these databases cannot be read: %s. Export each by "+
+			"its number to find out which one it is.", name, strings.Join(nameless, ", "))
 }
 
-// namesDamaged reports whether names of databases may be missing, because reads pass over what is damaged.
+// namesDamaged reports whether database names may be missing, because reads skip damaged ranges.
 func namesDamaged(ctx context.Context, s *db.Store) (damaged bool, err error) {
 	names := db.PrefixRange(s.Section(keyspace.Databases))
 	_, _, _, err = s.FindHoles(ctx, names, nil, func(f kv.Fault) error {
@@ -65,7 +64,7 @@ func namesDamaged(ctx context.Context, s *db.Store) (damaged bool, err error) {
 	return damaged, err
 }
 
-// nameless are the databases whose names cannot be read, as "#" and their numbers.
+// nameless returns the databases with unreadable names, as "#" and their numbers.
 func nameless(ctx context.Context, s *db.Store, r kv.Reader) (names []string, err error) {
 	h, _, _, err := s.FindHoles(ctx, kv.KeyRange{}, nil, nil)
 	if err != nil {
@@ -94,12 +93,12 @@ func nameless(ctx context.Context, s *db.Store, r kv.Reader) (names []string, er
 	}
 }
 
-// firstNumber is the number of the first database with a key in the range that can be read.
+// firstNumber returns the number of the first database with a readable key in the range.
 func firstNumber(h db.Holes, r kv.Reader, keys kv.KeyRange, prefixLen int) (number int64, found bool, err error) {
 	err = h.Scan(r, keys, func(row kv.KeyValue) error {
 		n, _, err := tuple.TakeInt(row.Key[prefixLen:])
 		if err != nil {
-			return nil //nolint:nilerr // a key that makes no sense
+			return nil //nolint:nilerr // undecodable key
 		}
 		number, found = n, true
 		return check.ErrEnough

@@ -1,3 +1,3 @@
-// Package fault has the errors that the edges tell clients: a kind, a name and a reason. Errors of an engine that reach
-// an edge get a kind here too. Which status or SQLSTATE a kind has is for the edges to say.
+// Package fault defines the errors that are reported to clients: a kind, a name and a reason. It also assigns a kind to
+// errors of the engine. HTTP and SQL map kinds to a status or an SQLSTATE.
 package fault

@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// engineKind classifies an error that no domain code has classified.
+// engineKind classifies an error that is not an Error.
 func engineKind(err error) Kind {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -24,8 +24,8 @@ func engineKind(err error) Kind {
 	return Internal
 }
 
-// Local reports whether an error says nothing about the rest of the store: what was asked for is damaged on disk, or is
-// too much for a transaction. Work on many databases goes on with the next one.
+// Local reports whether an error concerns only the requested data, which is damaged on disk or too much for a
+// transaction, and not the whole store. Work on many databases then continues with the next one.
 func Local(err error) bool {
 	return kv.IsCode(err, kv.CodeFileCorrupt) || kv.IsCode(err, kv.CodeIOError) || kv.TooMuch(err)
 }

@@ -5,30 +5,29 @@ import (
 	"fmt"
 )
 
-// Kind classifies an error for the edges: HTTP maps it to a status and an error name, SQL to an SQLSTATE, each in one
-// table.
+// Kind classifies an error. HTTP maps it to a status and an error name, SQL to an SQLSTATE, each in one table.
 type Kind int
 
-// The kinds. The zero Kind is Internal, so that an error nobody classified is never mistaken for the client's fault.
+// The zero Kind is Internal, so that an unclassified error is never reported as the client's fault.
 const (
 	Internal Kind = iota
 	Invalid
 	Unauthorized
 	Forbidden
 	NotFound
-	Conflict // a revision conflict; never the engine's conflict, which only the retry loop sees
+	Conflict // a revision conflict; the engine's conflicts are only seen by the retry loop
 	Exists
 	TooLarge
 	NotImplemented
 	Timeout
 	Unavailable
-	Full           // the disk has no room for writes, or cannot be written
-	FunctionFailed // a design document's function failed over a write, which it neither allowed nor forbade
+	Full           // the disk is full or not writable
+	FunctionFailed // a design document's function failed during a write, which it neither allowed nor forbade
 )
 
-// Error is a domain error. Name refines the kind where CouchDB has several names for one status ("bad_request",
-// "illegal_docid", "doc_validation", "document_too_large" ...); empty means the kind's usual name. Reason is CouchDB's
-// reason text.
+// Error is a domain error. Name distinguishes errors of one kind for which CouchDB has several names ("bad_request",
+// "illegal_docid", "doc_validation", "document_too_large" ...). If it is empty, the kind's default name applies. Reason
+// is CouchDB's text.
 type Error struct {
 	Kind   Kind
 	Name   string
@@ -49,8 +48,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf is the kind of the first Error in err's chain. Engine errors that reach an edge are classified too: cancelled
-// and timed out are Timeout, disk failures and a store that does not answer Unavailable, a full disk Full.
+// KindOf returns the kind of the first Error in err's chain. It also classifies errors of the engine: cancellation and
+// timeouts are Timeout, disk failures and a store that does not answer are Unavailable, and a full disk is Full.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -59,7 +58,7 @@ func KindOf(err error) Kind {
 	return engineKind(err)
 }
 
-// Errf builds an Error of a kind with a reason.
+// Errf returns an Error with a formatted reason.
 func Errf(kind Kind, name, format string, args ...any) *Error {
 	return &Error{Kind: kind, Name: name, Reason: fmt.Sprintf(format, args...)}
 }

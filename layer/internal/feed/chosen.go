@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// A document's winner knows the sequence of its entry in the feed. A pass over a few documents reads their winners, and
-// puts them in order.
+// A document's winner stores the sequence of its feed entry. A pass over a few documents reads their winners and sorts
+// them by sequence instead of reading the feed.
 
 // runChosen is a pass over ChangesOptions.IDs or Only.
 func (f *Feed) runChosen() error {
@@ -45,12 +45,13 @@ func (f *Feed) runChosen() error {
 	return f.atEnd(last, nil)
 }
 
-// chosen are the entries of the documents asked for, and the newest sequence, as of one version.
+// chosen returns the entries of the requested documents and the newest sequence, as of one version.
 func (f *Feed) chosen() (entries []Entry, last db.Seq, err error) {
 	if f.O.IDs != nil {
 		return f.entriesOfIDs()
 	}
-	// in one transaction: an entry that moves while others are read would be missed, or seen without its place
+	// In one transaction: otherwise an entry that moves during the reads would be missed, or returned without its place
+	// in the order.
 	err = f.S.Try(func() error {
 		newest := db.ReadLastSeq(f.S.R, f.S.Keys, f.S.Cfg)
 		if entries, err = f.entriesOfDesigns(); err == nil {
@@ -64,8 +65,8 @@ func (f *Feed) chosen() (entries []Entry, last db.Seq, err error) {
 // idsTogether is how many documents are looked up at once.
 const idsTogether = 256
 
-// entriesOfIDs reads the winner of each document once. A document that never existed has none. If that takes several
-// transactions, what changed since the first one is taken from the feed.
+// entriesOfIDs reads the winner of each document once. A document that never existed has no entry. If it takes several
+// transactions, changes since the first one are read from the feed.
 func (f *Feed) entriesOfIDs() (entries []Entry, last db.Seq, err error) {
 	ids := slices.DeleteFunc(slices.Clone(f.O.IDs), func(id string) bool { return len(id) > db.MaxIDLength })
 	slices.Sort(ids)
@@ -102,7 +103,7 @@ func (f *Feed) entriesOfIDs() (entries []Entry, last db.Seq, err error) {
 	return f.chase(ids, entries, last)
 }
 
-// lookUp appends the entries of some documents.
+// lookUp appends the entries of the documents.
 func (f *Feed) lookUp(ids []string, entries []Entry) ([]Entry, error) {
 	rows := make([]kv.RangeIterator, len(ids))
 	for i, id := range ids {
@@ -122,8 +123,8 @@ func (f *Feed) lookUp(ids []string, entries []Entry) ([]Entry, error) {
 	return entries, nil
 }
 
-// chase reads the feed from a sequence on, and replaces the entries of the documents with these ids by newer ones. Its
-// result is as of the transaction that reached the end of the feed.
+// chase reads the feed after since, and replaces the entries of the documents by newer ones. The result is as of the
+// transaction that reached the end of the feed.
 func (f *Feed) chase(ids []string, entries []Entry, since db.Seq) ([]Entry, db.Seq, error) {
 	moved := map[string]Entry{}
 	var patience kv.Patience
@@ -147,7 +148,7 @@ func (f *Feed) chase(ids []string, entries []Entry, since db.Seq) ([]Entry, db.S
 	}
 }
 
-// follow reads the feed from a sequence to its end in one transaction, and moves the sequence with it.
+// follow reads the feed after *since to its end in one transaction, advancing *since.
 func (f *Feed) follow(since *db.Seq, visit func(e *Entry)) (last db.Seq, err error) {
 	for _, shards := range f.S.Cfg.MapsFrom(*since) {
 		m := openMerge(f.S.R, f.S.Keys, shards.Subspaces(), *since, db.Seq{}, false)
@@ -166,7 +167,7 @@ func (f *Feed) follow(since *db.Seq, visit func(e *Entry)) (last db.Seq, err err
 	return db.ReadLastSeq(f.S.R, f.S.Keys, f.S.Cfg)()
 }
 
-// entriesOfDesigns reads the winners of all design documents, deleted ones too.
+// entriesOfDesigns reads the winners of all design documents, including deleted ones.
 func (f *Feed) entriesOfDesigns() ([]Entry, error) {
 	prefix := f.S.Keys.Sub(nil, keyspace.Revisions)
 	first, end := "_design/", "_design0"

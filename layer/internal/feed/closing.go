@@ -10,19 +10,19 @@ import (
 const (
 	// closingBatch is how many entries one closing counts, unless a single leaf has more.
 	closingBatch = 4096
-	// closingStrays is how many rows of leaves behind the mark one closing takes back.
+	// closingStrays is the maximum number of rows of leaves after the mark that one closing corrects.
 	closingStrays = 4 * closingBatch
-	// sweepBatch is how many blocks of a level a closing looks at, for rows below them that nobody reads any more.
+	// sweepBatch is how many blocks of a level a closing checks for obsolete rows below them.
 	sweepBatch = 64
 )
 
-// closeFeed counts entries behind the marks of all shards, until there are few.
+// closeFeed counts entries after the marks of all shards, until only a few are left.
 func closeFeed(ctx context.Context, d *db.Database) error {
 	p := db.NewPortions(closingBatch)
 	for more := true; more; {
 		_, err := db.ReadPart(ctx, d, p, 0, func(t *db.Txn, n int) (done int, err error) {
 			if done, more, err = CloseSome(t, n); more {
-				done = n // a part with few entries is a whole one too
+				done = n // a part with few entries is complete too
 			}
 			return done, err
 		})
@@ -33,7 +33,8 @@ func closeFeed(ctx context.Context, d *db.Database) error {
 	return nil
 }
 
-// CloseSome counts so many entries. Its transaction needs no id: done twice it would find the marks moved.
+// CloseSome counts about the given number of entries. Its transaction needs no transaction id: if it is repeated after
+// a commit with unknown result, it finds the marks moved.
 func CloseSome(t *db.Txn, most int) (done int, more bool, err error) {
 	marks, err := ReadFeedMarks(t.Snapshot(), t.Keys)()
 	if err != nil {
@@ -52,7 +53,7 @@ func CloseSome(t *db.Txn, most int) (done int, more bool, err error) {
 				}
 				c := feedClosing{t: t, shape: shape, most: most - done, until: shape.End(), least: 1}
 				if pos.Incarnation >= t.Cfg.Incarnation {
-					// commits to come have higher versions than the one that is read
+					// future commits have versions greater than the read version
 					c.until = (uint64(read) + 1) >> shape.LeafBits
 					if i == len(t.Cfg.Maps)-1 {
 						c.least = shape.Least
@@ -74,7 +75,7 @@ func CloseSome(t *db.Txn, most int) (done int, more bool, err error) {
 	return done, false, nil
 }
 
-// openIncarnation is the first incarnation of a shard, from a position on, that has entries behind its mark.
+// openIncarnation returns the first incarnation of a shard, starting from pos, that has entries after its mark.
 func openIncarnation(t *db.Txn, shard db.ShardID, pos db.Seq, marks []Mark) (incarnation int64, open bool, err error) {
 	shape, prefix := &StateOf(t.Db.Store).Shape, len(t.Keys.Feed(nil, shard))
 	for {
@@ -98,7 +99,7 @@ func openIncarnation(t *db.Txn, shard db.ShardID, pos db.Seq, marks []Mark) (inc
 	}
 }
 
-// behind is a position, or the end of what is closed where it is before that.
+// behind returns the end of the closed leaves if pos is before it, and pos otherwise.
 func (f *Shape) behind(pos db.Seq, marks []Mark) db.Seq {
 	for i := range marks {
 		m := &marks[i]
@@ -114,25 +115,27 @@ type feedClosing struct {
 	t       *db.Txn
 	shape   *Shape
 	mark    Mark
-	until   uint64 // leaves below can be closed
-	least   int    // entries that are worth it
+	until   uint64 // leaves below may be closed
+	least   int    // minimum number of entries that is worth a closing
 	most    int
-	entries int // that were counted
+	entries int // counted so far
 
-	from, end uint64 // leaves that are closed
+	from, end uint64 // leaves that this closing closes
 }
 
-// leafDelta is what a closing finds of a leaf: entries, and what those who cleared others have taken from its row.
+// leafDelta is what a closing finds for a leaf: the number of entries, and the sum of its row, which holds what
+// transactions that cleared entries have subtracted.
 type leafDelta struct {
 	leaf         uint64
 	count, stray int64
 }
 
-// close moves the mark. again says that there is more that can be closed.
+// close moves the mark. It returns true if there is more to close.
 func (c *feedClosing) close(shard db.ShardID, incarnation int64) (again bool, err error) {
 	c.mark = Mark{Shard: shard, Incarnation: incarnation}
 	key := MarkKey(c.t.Keys, nil, shard, incarnation)
-	value, err := c.t.Get(key).Wait() // with conflict: of two closings one is repeated
+	// With a read conflict: of two concurrent closings, one is retried.
+	value, err := c.t.Get(key).Wait()
 	if err == nil {
 		err = c.mark.parse(value)
 	}
@@ -158,7 +161,8 @@ func (c *feedClosing) close(shard db.ShardID, incarnation int64) (again bool, er
 	return c.end < c.until, nil
 }
 
-// countLeaves counts entries from c.from on, and moves c.end back to where it stopped. It goes on to the end of a leaf.
+// countLeaves counts entries from c.from, and moves c.end back to the leaf at which it stopped. It always counts whole
+// leaves.
 func (c *feedClosing) countLeaves() (leaves []leafDelta, err error) {
 	t, m := c.t, &c.mark
 	prefix := len(t.Keys.Feed(nil, m.Shard))
@@ -184,7 +188,7 @@ func (c *feedClosing) countLeaves() (leaves []leafDelta, err error) {
 	return leaves, rows.Err()
 }
 
-// addStrays adds what is in the rows of leaves already, and moves c.end back where there are too many rows.
+// addStrays adds the values that the rows of leaves already contain. It moves c.end back if there are too many rows.
 func (c *feedClosing) addStrays(entries []leafDelta) (leaves []leafDelta, err error) {
 	t, m := c.t, &c.mark
 	prefix := len(CountsPrefix(t.Keys, nil, 0, m.Shard, m.Incarnation))
@@ -217,7 +221,7 @@ func (c *feedClosing) addStrays(entries []leafDelta) (leaves []leafDelta, err er
 	return leaves, err
 }
 
-// eachBlock settles the blocks of a level that have some of the leaves.
+// eachBlock calls settle for each block of the level that contains some of the leaves.
 func (c *feedClosing) eachBlock(level int, leaves []leafDelta) {
 	for len(leaves) > 0 {
 		n := 1
@@ -229,8 +233,8 @@ func (c *feedClosing) eachBlock(level int, leaves []leafDelta) {
 	}
 }
 
-// settle brings a block's row, and those below it, up to what was counted. It adds, since writers do so at the same
-// time; where there is no entry, nobody does.
+// settle adds the counted entries to the rows of a block and of the blocks below it. It adds because writers subtract
+// at the same time; a block without entries has no such writers.
 func (c *feedClosing) settle(level int, leaves []leafDelta) {
 	t, m := c.t, &c.mark
 	block := c.shape.In(level, leaves[0].leaf)
@@ -255,7 +259,7 @@ func (c *feedClosing) settle(level int, leaves []leafDelta) {
 	addFeedCount(t, level, m.Shard, m.Incarnation, block, count-stray)
 }
 
-// below is the rows of a level that are below a block of a higher one.
+// below returns the rows of a lower level that are below a block.
 func (c *feedClosing) below(lower, level int, block uint64) kv.KeyRange {
 	from, to := c.shape.First(level-lower, block), c.shape.First(level-lower, block+1)
 	return CountRange(c.t.Keys, lower, c.mark.Shard, c.mark.Incarnation, from, to)
@@ -267,8 +271,8 @@ func (c *feedClosing) clearBelow(level int, block uint64) {
 	}
 }
 
-// sweep looks at some closed blocks, in turn with other closings, and removes the rows below those that have become
-// sparse. It does so once a closing goes past a block of the second level, and before that writes anything.
+// sweep removes the rows below closed blocks that have become sparse. Each closing that ends in a new block of the
+// second level checks some blocks, one after the other. sweep runs before the closing has written anything.
 func (c *feedClosing) sweep() error {
 	if c.shape.In(1, c.from) == c.shape.In(1, c.end) {
 		return nil
@@ -308,7 +312,8 @@ func (c *feedClosing) sweepLevel(level int) error {
 		}
 	}
 	for i, look := range looks {
-		if !look.Next() { // to clear a range costs the engine something, also where it is empty
+		// Clearing even an empty range has a cost in the engine.
+		if !look.Next() {
 			garbage[i].End = garbage[i].Begin
 		}
 		if failed := look.Err(); err == nil {

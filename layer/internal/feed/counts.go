@@ -11,52 +11,53 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// How many entries of the feed lie between two sequences is known without reading them: entries are counted by blocks
-// of their commit version, in three levels. A block of the lowest level, a leaf, is 2^16 versions, a fifteenth of a
-// second; one of each higher level is 1024 of the level below, so about a minute and a day. Versions are microseconds
-// on both kinds of engine, and what has no entries has no rows, so time in which nothing is written costs nothing.
+// The number of feed entries between two sequences is known without reading them: entries are counted in blocks of
+// commit versions, on three levels. A block of the lowest level, a leaf, spans 2^16 versions, about a fifteenth of a
+// second. A block of a higher level spans 1024 blocks of the level below: about a minute and a day. Versions count
+// microseconds on both kinds of engine. Blocks without entries have no rows, so idle time costs nothing.
 //
-// Each shard and incarnation has its own counts, and a mark up to which leaf they are closed:
+// Each shard and incarnation has its own counts, and a mark up to which its leaves are closed:
 //
-//   - Entries only come behind the mark, since a version that can be read is behind all commits to come. Whoever clears
-//     an entry, by moving or purging it, adds -1 to its block of each level, without looking where the mark is.
-//   - A closing (closing.go) counts the entries of some leaves behind the mark, adds them to the blocks, takes back
-//     what was subtracted there before, and moves the mark. It only adds, too, so it conflicts with no writer.
-//   - So the rows of closed blocks are exact at every version. Those behind the mark are not, and nobody reads them.
-//   - Who counts (rank.go) adds up a few ranges of rows, and reads entries in one leaf and behind the mark.
+//   - New entries only appear after the mark, since commits always get versions greater than any version that can be
+//     read. A transaction that clears an entry, by moving or purging it, adds -1 to its block on each level, without
+//     reading the mark.
+//   - A closing (closing.go) counts the entries of some leaves after the mark, adds them to the blocks, compensates for
+//     what was subtracted there before, and moves the mark. It too only adds, so it does not conflict with writers.
+//   - Therefore the rows of closed blocks are exact at every version. Rows after the mark are not exact, and are not
+//     read.
+//   - A count (rank.go) adds up a few ranges of rows, and reads the entries of one leaf and of those after the mark.
 //
-// Where a closed block of a higher level has 1024 entries or fewer, they are read instead of the rows below it. It
-// never gets more of them, so those rows are garbage from then on. A closing does not write them, and some of those
-// that are there are removed with every closing. There are never many more rows than one for each leaf that has
-// entries.
+// If a closed block of a higher level has 1024 entries or fewer, its entries are read instead of the rows below it.
+// Since it never gets more entries, those rows are garbage from then on. Closings do not write such rows, and each
+// closing removes some existing ones. The number of rows stays near the number of leaves that have entries.
 //
-// The keys that writers share are those of the same shard's: like the shard's counters, a block of a higher level gets
-// one addition from every transaction that moves entries within it. Other rows are as many as there are leaves.
+// Writers only share keys with writers of the same shard: like the shard's counters, a block of a higher level gets one
+// addition from every transaction that moves entries within it. Rows of leaves are many and seldom shared.
 const FeedLevels = 3
 
-// Shape is how large blocks are. Only tests have another one than DefaultShape.
+// Shape is the size of blocks. Everything but tests uses DefaultShape.
 type Shape struct {
-	LeafBits  int   // a leaf's versions, as a power of two
-	LevelBits int   // how many blocks of a level one of the next has
-	Sparse    int64 // up to how many entries of a block are read one by one
-	Least     int   // how many entries of a shard have to be behind the mark before it is moved
+	LeafBits  int   // versions of a leaf, as a power of two
+	LevelBits int   // blocks in a block of the next level, as a power of two
+	Sparse    int64 // maximum number of entries of a block that are read one by one
+	Least     int   // minimum number of entries after a shard's mark before it is moved
 }
 
 var DefaultShape = Shape{LeafBits: 16, LevelBits: 10, Sparse: 1024, Least: 256}
 
-// End is where the leaves of an incarnation end that is over: its entries only become fewer.
+// End returns the end of an old incarnation's leaves. Such an incarnation gets no new entries.
 func (f *Shape) End() uint64 { return 1 << (64 - f.LeafBits) }
 
-// Leaf is the leaf of a sequence.
+// Leaf returns the leaf of a sequence.
 func (f *Shape) Leaf(seq db.Seq) uint64 { return version(seq) >> f.LeafBits }
 
-// In is the block of a level that a leaf is in.
+// In returns the block of a level that contains a leaf.
 func (f *Shape) In(level int, leaf uint64) uint64 { return leaf >> (f.LevelBits * level) }
 
-// First is the first leaf of a block.
+// First returns the first leaf of a block.
 func (f *Shape) First(level int, block uint64) uint64 { return block << (f.LevelBits * level) }
 
-// Before is the last sequence before a leaf.
+// Before returns the last sequence before a leaf.
 func (f *Shape) Before(incarnation int64, leaf uint64) db.Seq {
 	s := db.Seq{Incarnation: incarnation}
 	switch {
@@ -72,24 +73,24 @@ func (f *Shape) Before(incarnation int64, leaf uint64) db.Seq {
 	return before(s)
 }
 
-// version is the version of the commit that a sequence is of.
+// version returns the commit version of a sequence.
 func version(s db.Seq) uint64 { return binary.BigEndian.Uint64(s.Stamp[:]) }
 
-// feedMarkKind is the kind of rows that marks are; those of a level are one more than it.
+// feedMarkKind is the second part of the keys of marks. For counts it is one more than their level.
 const feedMarkKind = 0
 
-// CountsPrefix is what the rows of a level begin with: (FeedCounts, 1 + level, ShardID, Incarnation).
+// CountsPrefix returns the prefix of a level's rows: (FeedCounts, 1 + level, ShardID, Incarnation).
 func CountsPrefix(s db.Space, dst []byte, level int, shard db.ShardID, incarnation int64) []byte {
 	dst = tuple.AppendInt(s.Sub(dst, keyspace.FeedCounts), int64(1+level))
 	return tuple.AppendInt(tuple.AppendString(dst, string(shard)), incarnation)
 }
 
-// CountKey is the row of a block.
+// CountKey returns the key of a block's row.
 func CountKey(s db.Space, dst []byte, level int, shard db.ShardID, incarnation int64, block uint64) []byte {
 	return tuple.AppendInt(CountsPrefix(s, dst, level, shard, incarnation), int64(block))
 }
 
-// CountRange is the rows of some blocks: from one up to another, which it leaves out.
+// CountRange returns the range of the rows of blocks in [from, to).
 func CountRange(s db.Space, level int, shard db.ShardID, incarnation int64, from, to uint64) kv.KeyRange {
 	return kv.KeyRange{
 		Begin: CountKey(s, nil, level, shard, incarnation, from),
@@ -97,18 +98,18 @@ func CountRange(s db.Space, level int, shard db.ShardID, incarnation int64, from
 	}
 }
 
-// MarkKey is (FeedCounts, 0, ShardID, Incarnation).
+// MarkKey returns (FeedCounts, 0, ShardID, Incarnation).
 func MarkKey(s db.Space, dst []byte, shard db.ShardID, incarnation int64) []byte {
 	dst = tuple.AppendInt(s.Sub(dst, keyspace.FeedCounts), feedMarkKind)
 	return tuple.AppendInt(tuple.AppendString(dst, string(shard)), incarnation)
 }
 
-// Mark is up to where the counts of a shard and incarnation are closed.
+// Mark is the position up to which the counts of a shard and incarnation are closed.
 type Mark struct {
 	Shard       db.ShardID
 	Incarnation int64
-	Closed      uint64             // leaves below
-	swept       [FeedLevels]uint64 // of the higher levels: where the next sweep goes on
+	Closed      uint64             // leaves below this one are closed
+	swept       [FeedLevels]uint64 // for each higher level: the block at which the next sweep continues
 }
 
 func (m *Mark) appendValue(dst []byte) []byte {
@@ -120,7 +121,7 @@ func (m *Mark) appendValue(dst []byte) []byte {
 	return dst
 }
 
-// parseFeedMark reads a mark's value; none is a mark at the beginning.
+// parse decodes a mark's value. A nil value is a mark at the beginning.
 func (m *Mark) parse(value []byte) error {
 	if value == nil {
 		return nil
@@ -140,7 +141,7 @@ func (m *Mark) parse(value []byte) error {
 	return nil
 }
 
-// ReadFeedMarks starts reading the marks of all shards, each shard's in the order of incarnations.
+// ReadFeedMarks starts reading the marks of all shards. The marks of a shard are in the order of incarnations.
 func ReadFeedMarks(r kv.Reader, keys db.Space) (wait func() (map[db.ShardID][]Mark, error)) {
 	prefix := tuple.AppendInt(keys.Sub(nil, keyspace.FeedCounts), feedMarkKind)
 	rows := db.GetRange(r, prefix, kv.RangeOptions{Mode: kv.ModeWantAll})
@@ -169,7 +170,7 @@ type BlockCount struct {
 	N     int64
 }
 
-// EachBlock calls f for the rows of a range, which was asked for with a prefix of so many bytes.
+// EachBlock calls f for the rows of a range until f returns false. prefix is the length of the keys' common prefix.
 func EachBlock(rows kv.RangeIterator, prefix int, f func(b BlockCount) (more bool)) error {
 	defer rows.Close()
 	for rows.Next() {
@@ -192,10 +193,10 @@ type clearedEntry struct {
 	leaf        uint64
 }
 
-// clearedEntries are those of a transaction.
+// clearedEntries collects the entries that a transaction has cleared.
 type clearedEntries struct{ list []clearedEntry }
 
-// ClearEntry clears a document's entry in the feed, and takes it from the counts when the transaction ends.
+// ClearEntry clears a document's feed entry. At the end of the transaction, the entry is subtracted from the counts.
 func ClearEntry(t *db.Txn, id string, seq db.Seq) {
 	shard := t.Cfg.ShardAt(id, seq)
 	t.Clear(t.Close(t.Keys.Entry(t.Open(), shard, seq)))
@@ -203,7 +204,7 @@ func ClearEntry(t *db.Txn, id string, seq db.Seq) {
 	c.list = append(c.list, clearedEntry{shard, seq.Incarnation, StateOf(t.Db.Store).Shape.Leaf(seq)})
 }
 
-// Finish writes what cleared entries take from the counts.
+// Finish subtracts the cleared entries from the counts.
 func (cleared *clearedEntries) Finish(t *db.Txn) {
 	list := cleared.list
 	slices.SortFunc(list, func(a, b clearedEntry) int {
@@ -229,7 +230,7 @@ func (cleared *clearedEntries) Finish(t *db.Txn) {
 	}
 }
 
-// addFeedCount adds to the row of a block.
+// addFeedCount adds n to the row of a block.
 func addFeedCount(t *db.Txn, level int, shard db.ShardID, incarnation int64, block uint64, n int64) {
 	if n != 0 {
 		key := t.Close(CountKey(t.Keys, t.Open(), level, shard, incarnation, block))

@@ -9,28 +9,27 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A cut lets a build go through the feed as of one sequence where no snapshot can be held for so long. Entries move
-// when documents are written, so that a build that goes through the feed as it is now has to chase what writers do, and
-// never gets there where they are faster. A cut is a part of the configuration, which every writer conflicts with: so
-// each write is known to be before it or after it. From the cut on, who moves an entry from before it leaves a copy
-// (movedentries.go), and compaction leaves alone the bodies of those. The feed together with the copies is the feed as
-// of the cut, and does not change: a build goes through it at its own pace, and what is written meanwhile is left to
-// the next one.
+// A cut lets a build read the feed as of one sequence if the engine cannot hold a snapshot for that long. Entries move
+// when documents are written. A build that reads the current feed follows the writers, and never ends if they are
+// faster. A cut is part of the configuration, which every writer conflicts with, so that each write is known to be
+// before or after it. After the cut, a writer that moves an entry from before it leaves a copy (movedentries.go), and
+// compaction does not remove the body that the entry refers to. The feed together with the copies is the feed as of the
+// cut, and does not change: the build reads it at its own pace, and leaves later writes to the next build.
 //
-// A cut ends with its build, in the transaction that makes the index current as of the cut. One whose build nobody
-// works on is dropped by Compact: the next build takes the progress over and makes a newer cut.
+// The transaction that makes the index current as of the cut also ends the cut. Compact drops cuts whose builds are no
+// longer worked on; the next build takes over their progress and makes a newer cut.
 //
-// Only a purge takes from a cut: what is purged is gone at once, also for builds that go by an older cut.
+// Only a purge removes data from a cut: purged documents are gone at once, also for builds that read an older cut.
 //
-// A node of a version that knows no cuts, in a cluster that is upgraded node by node, leaves no copies. An index that
-// is built meanwhile lacks the documents that such a node has moved, or has them as they were before; it is put right
-// by the next build or by the query that asks for them, since their entries are behind the cut.
+// In a cluster that is upgraded node by node, nodes of a version without cuts leave no copies. An index built during
+// that time may lack the documents that such a node has moved, or have older versions of them. The next build or query
+// corrects it, since their entries are after the cut.
 
 func cutKey(t *db.Txn, signature string) []byte {
 	return tuple.AppendString(t.Keys.Config(nil, db.ConfigCuts), signature)
 }
 
-// CutFeed makes a cut at the transaction's own sequence, which becomes the database's last.
+// CutFeed makes a cut at the transaction's own sequence, which becomes the database's last sequence.
 func CutFeed(t *db.Txn, signature string) {
 	t.Touch(t.Cfg.Current().Subspaces()[0], t.Entries)
 	t.Entries++
@@ -44,7 +43,7 @@ func EndCut(t *db.Txn, signature string) {
 	EndCuts(t, func(other string) bool { return other == signature })
 }
 
-// EndCuts ends the cuts for the indexes that are over. The copies go with the last one.
+// EndCuts ends the cuts for the indexes that over selects. The copies are removed with the last cut.
 func EndCuts(t *db.Txn, over func(signature string) bool) {
 	left := len(t.Cfg.Cuts)
 	for _, c := range t.Cfg.Cuts {
@@ -59,7 +58,7 @@ func EndCuts(t *db.Txn, over func(signature string) bool) {
 	}
 }
 
-// DropCuts ends the cuts of builds that nobody works on.
+// DropCuts ends the cuts of builds that are no longer worked on.
 func DropCuts(ctx context.Context, d *db.Database) error {
 	_, _, err := db.Transact(ctx, d, func(t *db.Txn) (struct{}, error) {
 		over := make(map[string]bool, len(t.Cfg.Cuts))

@@ -1,6 +1,6 @@
-// Package feed reads the changes of a database (clauses C1 to C7): shards and how they are merged, reshards, cuts as of
-// which builds read, and counts of what lies between two sequences. Entries are written in package write, and who waits
-// for them is woken in actors.
+// Package feed reads the changes feed of a database (clauses C1 to C7). It merges shards, reshards, makes cuts for
+// builds, and counts the entries between two sequences. Package write writes the entries; package actors wakes waiting
+// readers.
 //
 // docs/design/stitched-feeds.md and docs/design/resharding.md explain the two hard parts.
 package feed

@@ -11,27 +11,28 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// ChangesOptions of Changes.
+// ChangesOptions are the options of Changes.
 type ChangesOptions struct {
-	// Since: entries after it, also with Descending.
+	// Since selects the entries after it, also with Descending.
 	Since db.Seq
-	// Until, where not zero, ends the pass after that sequence.
+	// Until, unless zero, ends the pass after that sequence.
 	Until db.Seq
-	// Shard restricts the pass to one shard, also a replaced one (P5). NotFound where it never existed.
+	// Shard restricts the pass to one shard, which may have been replaced (P5). Changes returns NotFound if it never
+	// existed.
 	Shard       db.ShardID
 	Descending  bool
-	Limit       int // < 0 is none
+	Limit       int // no limit if negative
 	IncludeDocs bool
-	Large       bool // with IncludeDocs: leave large bodies in the store: Doc.Large
-	Conflicts   bool // with IncludeDocs: Doc.Conflicts
-	AllLeaves   bool // style=all_docs: Leaves of every row; no extra read where BranchCount is 1 (C5)
-	// IDs, where not nil, and Only narrow the pass to some documents (DesignOnly is the one subset that has a feed).
-	// Their entries are found by id and not by reading the feed, which is what makes a pass over a large one cheap;
-	// Pending counts them alone.
+	Large       bool // with IncludeDocs: large bodies stay in the store (Doc.Large)
+	Conflicts   bool // with IncludeDocs: sets Doc.Conflicts
+	AllLeaves   bool // style=all_docs: all Leaves of every row; no extra read if BranchCount is 1 (C5)
+	// IDs, unless nil, and Only restrict the pass to some documents (DesignOnly is the only subset that has a feed).
+	// Their entries are found by id, without reading the feed, so that such a pass over a large feed is cheap. Pending
+	// counts only these documents.
 	IDs  []string
 	Only db.Subset
-	// Match, where not nil, is asked before a row's body or leaves are read; the rows it refuses are not yielded but
-	// advance LastSeq.
+	// Match, unless nil, is called before a row's body or leaves are read. Rows for which it returns false are not
+	// yielded, but advance LastSeq.
 	Match func(c *Change) bool
 }
 
@@ -40,29 +41,30 @@ type Change struct {
 	Seq     db.Seq
 	Shard   db.ShardID // "" in the deprecated subspace (P7)
 	ID      string
-	Rev     db.Rev // winner
+	Rev     db.Rev // the winner
 	Deleted bool
-	Leaves  []db.Rev      // winner first; with AllLeaves all, otherwise the winner alone
-	Doc     *rev.Document // IncludeDocs
+	Leaves  []db.Rev      // the winner first; only the winner without AllLeaves
+	Doc     *rev.Document // set with IncludeDocs
 }
 
-// ChangesPass is one reading of the feed up to the present. Rows are valid until the next one.
+// ChangesPass reads the feed once, up to the present. A row is valid until the next one.
 type ChangesPass struct {
-	Rows iter.Seq2[Change, error] // once
-	// LastSeq, after Rows ended: where the next pass goes on. Never before the last row, and at the read version's end
-	// for a pass that was not cut by Limit.
+	Rows iter.Seq2[Change, error] // can be used once
+	// LastSeq, after Rows has ended, returns the sequence from which the next pass continues. It is not before the last
+	// row. If Limit did not end the pass, it is the last sequence at the read version.
 	LastSeq func() db.Seq
-	// Pending, after Rows ended: how many entries are left behind a Limit; 0 where the end was reached.
+	// Pending, after Rows has ended, returns how many entries are left after a Limit; 0 if the end was reached.
 	Pending func(ctx context.Context) (int64, error)
-	// Resharded, after Rows ended: the newer map where Shard was replaced and its end has been reached (P5), else nil.
+	// Resharded, after Rows has ended, returns the newer map if Shard was replaced and its end was reached (P5),
+	// otherwise nil.
 	Resharded func() *db.ShardMap
-	// Shards are those that new entries go to, as of the pass's read version: what a reader who waits has to watch.
+	// Shards returns the shards that get new entries, as of the pass's read version. A waiting reader watches these.
 	Shards func() []db.ShardID
 }
 
-// Changes opens one pass over the feed: the merged shards in total order (P6), or one Shard. At one snapshot where the
-// engine holds one, otherwise stitched from several transactions (C6). The snapshot ends with Rows, or with ctx where
-// Rows is not used.
+// Changes begins a pass over the feed: all shards merged in total order (P6), or one Shard. It reads one snapshot if
+// the engine holds snapshots, and otherwise a sequence of transactions (C6). The snapshot is released when Rows ends,
+// or with ctx if Rows is not used.
 func (d Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass, error) {
 	s, err := rev.OpenStream(ctx, d.Database)
 	if err != nil {
@@ -93,41 +95,43 @@ func (d Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass, 
 	}, nil
 }
 
+// CheckSince returns Invalid if the database has not reached the sequence.
 func CheckSince(s *rev.Stream, since db.Seq) error {
 	return s.Try(func() error { return s.Cfg.CheckSince(s.R, s.Keys, since) })
 }
 
-// Feed is a pass under way.
+// Feed is a pass in progress.
 type Feed struct {
 	S     *rev.Stream
 	O     ChangesOptions
 	Yield func(Change, error) bool
 	queue rev.DocPipe[feedPending]
 
-	// What is still to be read: since < seq <= until.
+	// The range still to be read: since < seq <= until.
 	Since, until db.Seq
 
-	left    int // rows wanted, < 0: no limit
+	left    int // rows to yield; no limit if negative
 	scanned int64
-	cut     bool // by Limit, or because nobody wanted more
-	refused bool // the last row was the last that was wanted: no error can be told after it
+	cut     bool // ended by Limit or by the consumer
+	refused bool // the consumer has stopped, so that no error can be reported
 
 	own db.RawKeys
-	doc rev.Document // of the row that is yielded
+	doc rev.Document // document of the current row
 
-	Last      db.Seq // LastSeq
-	passed    int64  // entries up to last
-	total     int64  // entries in the feed, -1 where not asked
+	Last      db.Seq // as returned by LastSeq
+	passed    int64  // entries up to Last
+	total     int64  // entries in the feed, -1 if unknown
 	resharded *db.ShardMap
 }
 
-// feedPending is a row and what it needs.
+// feedPending is a row, with what has to be read for it.
 type feedPending struct {
 	change  Change
 	scanned int64
 	needs   rev.DocNeeds
 }
 
+// Run reads the feed and yields its rows.
 func (f *Feed) Run() error {
 	f.left = f.O.Limit
 	if f.left == 0 {
@@ -138,7 +142,7 @@ func (f *Feed) Run() error {
 	if f.O.IncludeDocs || f.O.AllLeaves {
 		f.queue.Needs = func(p *feedPending) *rev.DocNeeds { return &p.needs }
 	}
-	// Match is the caller's, who may not expect it beside the rows.
+	// The caller may not expect Match to run concurrently with the consumer of rows.
 	beside := f.O.IncludeDocs && f.O.Match == nil && (f.left < 0 || f.left > rev.PipeFew)
 	if f.O.IDs != nil || f.O.Only != db.Everything {
 		return f.runChosen()
@@ -158,13 +162,13 @@ func (f *Feed) Run() error {
 		if turn == f.S.Turn {
 			return f.atEnd(db.ReadLastSeq(f.S.R, f.S.Keys, f.S.Cfg)())
 		}
-		// The last rows' bodies were read in a newer transaction: its newest sequence stands for entries that have not
-		// been read.
+		// The bodies of the last rows were read in a newer transaction, whose newest sequence includes entries that
+		// have not been read.
 	}
 }
 
-// read walks the maps of shards one after the other: all entries of a map are older than those of the next. turn is the
-// stream's, in which the end was reached.
+// read reads the maps of shards one after the other: all entries of a map are older than those of the next one. It
+// returns the stream's turn in which it reached the end.
 func (f *Feed) read() (turn int, err error) {
 	var patience kv.Patience
 	for {
@@ -176,9 +180,9 @@ func (f *Feed) read() (turn int, err error) {
 		switch {
 		case err == nil && (f.cut || turn == f.S.Turn):
 			return turn, nil
-		case err == nil: // the end is that of a transaction that is over
+		case err == nil: // the end was reached in a transaction that has ended since
 		case turn != f.S.Turn && f.S.Ctx.Err() == nil && (kv.Retryable(err) || kv.IsCode(err, kv.CodeCancelled)):
-			// a body was read again in a new transaction, and the rows' own is gone
+			// a body was read in a new transaction, and the one that read rows has ended
 		default:
 			if err := f.S.Renew(patience.Tried(err)); err != nil {
 				return turn, err
@@ -205,7 +209,7 @@ func (f *Feed) readMaps() error {
 	return nil
 }
 
-// readMap reads what is left in some shards.
+// readMap reads the rest of the given shards.
 func (f *Feed) readMap(shards []db.ShardID) (more bool, err error) {
 	m := openMerge(f.S.R, f.S.Keys, shards, f.Since, f.until, f.O.Descending)
 	defer m.close()
@@ -227,7 +231,7 @@ func (f *Feed) readMap(shards []db.ShardID) (more bool, err error) {
 			return false, nil
 		}
 		if f.S.Old() {
-			return false, kv.NewError(kv.CodeTooOld, "the transaction has been read for long enough", nil)
+			return false, kv.NewError(kv.CodeTooOld, "the transaction has been used for long enough", nil)
 		}
 		if err := c.advance(); err != nil {
 			return false, err
@@ -236,7 +240,7 @@ func (f *Feed) readMap(shards []db.ShardID) (more bool, err error) {
 	return true, nil
 }
 
-// before is the last sequence before s.
+// before returns the last sequence before s.
 func before(s db.Seq) db.Seq {
 	for i := len(s.Stamp) - 1; i >= 0; i-- {
 		s.Stamp[i]--
@@ -247,7 +251,7 @@ func before(s db.Seq) db.Seq {
 	return s
 }
 
-// take queues an entry, or passes over it.
+// take queues an entry, unless Match rejects it.
 func (f *Feed) take(e *Entry) (more bool, err error) {
 	f.scanned++
 	p := feedPending{change: Change{Seq: e.Seq, Shard: e.Shard, ID: e.Id, Rev: e.Rev, Deleted: e.Deleted},
@@ -269,7 +273,7 @@ func (f *Feed) take(e *Entry) (more bool, err error) {
 	return f.left != 0, nil
 }
 
-// emit yields a row that has what it needs.
+// emit yields a row whose reads are complete.
 func (f *Feed) emit(p *feedPending) (more bool, err error) {
 	c := &p.change
 	if p.needs.Found {
@@ -294,8 +298,8 @@ func (f *Feed) emit(p *feedPending) (more bool, err error) {
 	return !f.refused, nil
 }
 
-// atEnd notes what a pass that reached the end knows: the newest sequence at its read version, and whether its shard
-// was replaced.
+// atEnd records the results of a pass that has reached the end: the newest sequence at its read version, and whether
+// its shard has been replaced.
 func (f *Feed) atEnd(last db.Seq, err error) error {
 	if f.O.Descending {
 		return nil
@@ -304,7 +308,7 @@ func (f *Feed) atEnd(last db.Seq, err error) error {
 		if f.S.Exact() || !kv.Retryable(err) {
 			return err
 		}
-		return nil // the last row's sequence is right too
+		return nil // the sequence of the last row is correct too
 	}
 	if !f.O.Until.IsZero() && f.O.Until.Compare(last) < 0 {
 		last = f.O.Until
@@ -333,7 +337,7 @@ func AppendEntryValue(dst []byte, id string, r db.Rev, branches int64, deleted b
 	return tuple.AppendBool(dst, !deleted)
 }
 
-// EntryOf is the entry that a winner has in the feed.
+// EntryOf returns a winner's entry in the feed.
 func EntryOf(c *db.Config, id string, w *rev.LeafKV) Entry {
 	return Entry{Seq: w.Seq, Shard: c.ShardAt(id, w.Seq), Id: id, Rev: w.Rev, Branches: w.Branches, Deleted: w.Deleted}
 }

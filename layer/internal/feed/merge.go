@@ -15,13 +15,13 @@ type Entry struct {
 	Rev      db.Rev
 	Branches int64
 	Deleted  bool
-	// raw are the document's id and revision as its keys have them, where the entry was read from the feed. It is valid
-	// until the next one is read.
+	// raw is the encoded document id and revision, as in keys, if the entry was read from the feed. It is valid until
+	// the next entry is read.
 	raw   []byte
-	Moved *movedEntry // where it is not in the feed any more (movedentries.go)
+	Moved *movedEntry // set if the entry has moved since a cut (movedentries.go)
 }
 
-// ParseEntry reads an entry; key is what follows its shard's prefix.
+// ParseEntry decodes an entry. key is the part of its key after the shard's prefix.
 func ParseEntry(e *Entry, key, value []byte) error {
 	var err error
 	if e.Seq, _, err = db.TakeSeq(key); err != nil {
@@ -54,7 +54,7 @@ func ParseEntry(e *Entry, key, value []byte) error {
 	return nil
 }
 
-// EntryRange is the entries of a shard with since < seq, and seq <= until where that is not zero.
+// EntryRange returns the range of a shard's entries with since < seq <= until; a zero until means the end.
 func EntryRange(keys db.Space, shard db.ShardID, since, until db.Seq) kv.KeyRange {
 	r := db.PrefixRange(keys.Feed(nil, shard))
 	r.Begin = append(keys.Entry(nil, shard, since), 0)
@@ -67,7 +67,7 @@ func EntryRange(keys db.Space, shard db.ShardID, since, until db.Seq) kv.KeyRang
 	return r
 }
 
-// shardCursor is one shard's place in a merge.
+// shardCursor is the position of a merge in one shard.
 type shardCursor struct {
 	rows   kv.RangeIterator
 	prefix int
@@ -83,9 +83,9 @@ func (c *shardCursor) advance() error {
 	return ParseEntry(&c.next, row.Key[c.prefix:], row.Value)
 }
 
-// merge reads the shards of one map as one feed in total order (P6): all at one read version, so that the next entry is
-// the least of the shards' next. It asks every shard at once; with at most a few dozen shards a linear search beats a
-// heap.
+// merge reads the shards of one map as one feed in total order (P6). All shards are read at one version, so that the
+// next entry is the smallest of their next entries. The reads of all shards are started together. A linear search is
+// faster than a heap for a few dozen shards.
 type merge struct {
 	cursors    []shardCursor
 	descending bool
@@ -113,7 +113,7 @@ func (m *merge) start() error {
 	return nil
 }
 
-// least is the cursor with the next entry, nil at the end.
+// least returns the cursor with the next entry, or nil at the end.
 func (m *merge) least() *shardCursor {
 	var best *shardCursor
 	for i := range m.cursors {

@@ -10,20 +10,21 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Entries of the feed that have moved since a cut (cuts.go) are kept under (Moved, ShardID, Incarnation, Versionstamp)
-// = (Incarnation and Versionstamp of the move, then the entry's value). Map functions see a document's conflicts, and
-// those change too: where there are any they follow, in parts that fit a value each, under the same key with the part's
-// number = [(NotDeleted, RevPosition, RevHash), ...], best first.
+// A feed entry that has moved since a cut (cuts.go) is kept under (Moved, ShardID, Incarnation, Versionstamp) =
+// (Incarnation and Versionstamp of the move, then the entry's value). Map functions see a document's conflicts, which
+// may change as well. If there are any, they are kept in parts that each fit into a value, under the same key followed
+// by the part's number = [(NotDeleted, RevPosition, RevHash), ...], best first.
 
-// movedConflicts is how many conflicts a part has at most.
+// movedConflicts is the maximum number of conflicts in a part.
 const movedConflicts = 400
 
 // movedBatch is how many conflicts are read with a batch of entries, unless its first entry has more.
 const movedBatch = 50_000
 
-// movedEntry is what is kept beside an entry that is not in the feed any more.
+// movedEntry is what is kept of a moved entry besides the entry itself.
 type movedEntry struct{ conflicts []rev.LeafKV }
 
+// Revs returns the deleted or the live conflicts.
 func (m *movedEntry) Revs(deleted bool) (revs []db.Rev) {
 	for i := range m.conflicts {
 		if m.conflicts[i].Deleted == deleted {
@@ -33,13 +34,13 @@ func (m *movedEntry) Revs(deleted bool) (revs []db.Rev) {
 	return revs
 }
 
-// moved is (Moved, ShardID, Incarnation, Versionstamp).
+// moved returns (Moved, ShardID, Incarnation, Versionstamp).
 func moved(s db.Space, dst []byte, shard db.ShardID, seq db.Seq) []byte {
 	return seq.AppendTuple(tuple.AppendString(s.Sub(dst, keyspace.Moved), string(shard)))
 }
 
-// KeepEntry copies the entry of a document's winner where it is from before a cut, and is about to be cleared. It comes
-// before the transaction's own writes to the document.
+// KeepEntry copies the entry of a document's winner if it is from before a cut. Call it before the transaction clears
+// the entry and before any other write to the document.
 func KeepEntry(t *db.Txn, id string, was *rev.LeafKV) error {
 	if was == nil || len(t.Cfg.Cuts) == 0 {
 		return nil
@@ -56,7 +57,7 @@ func KeepEntry(t *db.Txn, id string, was *rev.LeafKV) error {
 	if was.Branches == 1 {
 		return nil
 	}
-	// Without conflict: who changes a branch changes the winner, which was read.
+	// Read without conflict: a transaction that changes a branch also changes the winner, which was read with conflict.
 	prefix := len(t.Keys.Doc(nil, keyspace.Revisions, id))
 	leaves, err := rev.ReadLeaves(rev.ReadTree(t.Snapshot(), t.Keys, id), prefix, false, nil)
 	if err != nil {
@@ -76,8 +77,8 @@ func KeepEntry(t *db.Txn, id string, was *rev.LeafKV) error {
 	return nil
 }
 
-// ReadMoved reads the entries of a shard in (from, upTo] that have moved since a cut, n at most; more says that there
-// are others behind.
+// ReadMoved reads at most n of a shard's entries in (from, upTo] that have moved since a cut. more reports whether
+// there are others after them.
 func ReadMoved(r kv.Reader, keys db.Space, shard db.ShardID, at, from, upTo db.Seq, n int) (
 	entries []Entry, more bool, err error,
 ) {
@@ -86,13 +87,13 @@ func ReadMoved(r kv.Reader, keys db.Space, shard db.ShardID, at, from, upTo db.S
 		return nil, false, nil
 	}
 	in := kv.KeyRange{
-		Begin: db.PrefixRange(moved(keys, nil, shard, from)).End, // behind its parts
+		Begin: db.PrefixRange(moved(keys, nil, shard, from)).End, // after its parts
 		End:   db.PrefixRange(moved(keys, nil, shard, upTo)).End,
 	}
 	it := r.GetRange(in, kv.RangeOptions{Mode: kv.ModeIterator})
 	defer it.Close()
 	conflicts := 0
-	var last *movedEntry // that parts belong to; nil: one that is passed over
+	var last *movedEntry // entry that following parts belong to; nil if it is skipped
 	for it.Next() {
 		row := it.KeyValue()
 		_, part, err := db.TakeSeq(row.Key[prefix:])
@@ -114,7 +115,8 @@ func ReadMoved(r kv.Reader, keys db.Space, shard db.ShardID, at, from, upTo db.S
 			return nil, false, db.Corrupt("changes entry", err)
 		}
 		if since.Compare(at) <= 0 {
-			continue // it had moved before this cut, and is there for another
+			// It moved before this cut and is kept for another one.
+			continue
 		}
 		if len(entries) == n || conflicts > movedBatch {
 			return entries, true, nil
@@ -129,7 +131,7 @@ func ReadMoved(r kv.Reader, keys db.Space, shard db.ShardID, at, from, upTo db.S
 	return entries, false, it.Err()
 }
 
-// take reads a part of an entry's conflicts.
+// take decodes a part of an entry's conflicts.
 func (m *movedEntry) take(part []byte) error {
 	for len(part) > 0 {
 		var l rev.LeafKV
@@ -146,7 +148,7 @@ func (m *movedEntry) take(part []byte) error {
 	return nil
 }
 
-// ReadEntriesAt is ReadEntries of the feed as of a cut; at zero is the feed as it is.
+// ReadEntriesAt is ReadEntries on the feed as of a cut, or on the current feed if at is zero.
 func ReadEntriesAt(r kv.Reader, keys db.Space, shard db.ShardID, at, from, goal db.Seq, n int) (
 	entries []Entry, more bool, err error,
 ) {
@@ -158,7 +160,8 @@ func ReadEntriesAt(r kv.Reader, keys db.Space, shard db.ShardID, at, from, goal 
 	if err != nil || len(moved) == 0 {
 		return entries, more, err
 	}
-	if others { // nothing is known of what is behind the last
+	// The moved entries after the last one are not known.
+	if others {
 		last := moved[len(moved)-1].Seq
 		entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Seq.Compare(last) > 0 })
 	}
@@ -170,8 +173,8 @@ func ReadEntriesAt(r kv.Reader, keys db.Space, shard db.ShardID, at, from, goal 
 	return entries, more || others, nil
 }
 
-// ReadEntries reads a shard's changes in (from, goal], n at most; goal zero is the end. more says that there are others
-// behind.
+// ReadEntries reads at most n of a shard's changes in (from, goal]; a zero goal means the end. more reports whether
+// there are others after them.
 func ReadEntries(r kv.Reader, keys db.Space, shard db.ShardID, from, goal db.Seq, n int) (entries []Entry, more bool,
 	err error) {
 	prefix := len(keys.Feed(nil, shard))

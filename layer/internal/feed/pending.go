@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// noteTotal reads, at the version of a pass from the beginning that was cut, how many entries the whole feed has: one
-// for each document.
+// noteTotal reads how many entries the whole feed has, one for each document, at the version of a pass that began at
+// the beginning of the feed and did not reach its end.
 func (f *Feed) noteTotal() error {
 	f.total = -1
 	if f.O.Shard != "" || f.O.Descending || !f.O.Until.IsZero() || !f.O.Since.IsZero() {
@@ -22,10 +22,10 @@ func (f *Feed) noteTotal() error {
 	case f.S.Exact() || !kv.Retryable(err):
 		return err
 	}
-	return nil // counted by pending
+	return nil // pending counts the entries later
 }
 
-// pending counts what a cut pass left behind.
+// pending counts the entries after those that the pass has read.
 func (f *Feed) pending(ctx context.Context) (int64, error) {
 	if !f.cut {
 		return 0, nil

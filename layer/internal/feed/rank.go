@@ -9,16 +9,17 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// feedSpan is the entries of a shard with since < seq <= until; until zero is the end.
+// feedSpan is a range of entries of a shard, since < seq <= until. A zero until means the end.
 type feedSpan struct {
 	shard        db.ShardID
 	since, until db.Seq
 }
 
-// countSpans counts entries of some spans in a shard each: from the counts what is closed, and the rest by reading it.
+// countSpans counts the entries of spans: closed ones by the counts, others by reading them.
 func countSpans(s *rev.Stream, spans []feedSpan) (n int64, err error) {
 	var open []feedSpan
-	err = s.Try(func() error { // at one version
+	// All at one version.
+	err = s.Try(func() error {
 		marks, err := ReadFeedMarks(s.R, s.Keys)()
 		if err == nil {
 			n, open, err = countClosed(s, spans, marks)
@@ -32,14 +33,14 @@ func countSpans(s *rev.Stream, spans []feedSpan) (n int64, err error) {
 	return n + rest, err
 }
 
-// countClosed counts what is closed of spans, at the stream's version, and returns what is not.
+// countClosed counts the closed entries of spans at the stream's version, and returns the parts that are not closed.
 func countClosed(s *rev.Stream, spans []feedSpan, marks map[db.ShardID][]Mark) (n int64, open []feedSpan, err error) {
 	ranks, open := StateOf(s.D.Store).Shape.divide(spans, marks)
 	n, err = countRanks(s.R, s.Keys, ranks)
 	return n, open, err
 }
 
-// countOpen counts the entries of spans by reading them, and has the counts brought up where that are many.
+// countOpen counts the entries of spans by reading them. If there are many, it asks for a closing.
 func countOpen(s *rev.Stream, open []feedSpan) (n int64, err error) {
 	for _, o := range open {
 		in := EntryRange(s.Keys, o.shard, o.since, o.until)
@@ -57,7 +58,7 @@ func countOpen(s *rev.Stream, open []feedSpan) (n int64, err error) {
 	return n, nil
 }
 
-// divide finds out which entries the counts tell of: the ranks add up to their number. The others are open.
+// divide divides spans into ranks, which add up to the number of closed entries, and open spans.
 func (f *Shape) divide(spans []feedSpan, marks map[db.ShardID][]Mark) (ranks []feedRank, open []feedSpan) {
 	for _, s := range spans {
 		at, over := s.since, false
@@ -93,20 +94,21 @@ func (f *Shape) divide(spans []feedSpan, marks map[db.ShardID][]Mark) (ranks []f
 	return ranks, open
 }
 
-// feedRank is how many entries of an incarnation are at or before a sequence up to which they are closed.
+// feedRank is the number of an incarnation's entries at or before a sequence. All of these must be closed.
 type feedRank struct {
 	shape *Shape
 	mark  Mark
 	at    db.Seq
 	sign  int64
 
-	leaf uint64                       // that the sequence is in
-	rows [FeedLevels]kv.RangeIterator // of the blocks before, and of those of the higher levels that have the leaf
+	leaf uint64 // contains the sequence
+	// The blocks before the sequence, and on higher levels also the block that contains it.
+	rows [FeedLevels]kv.RangeIterator
 	n    int64
-	rest kv.RangeIterator // entries up to the sequence that no row tells of
+	rest kv.RangeIterator // entries up to the sequence that are not covered by rows
 }
 
-// countRanks adds up ranks. Their reads are under way together.
+// countRanks adds up ranks. Their reads run concurrently.
 func countRanks(r kv.Reader, keys db.Space, ranks []feedRank) (n int64, err error) {
 	for i := range ranks {
 		ranks[i].start(r, keys)
@@ -125,7 +127,7 @@ func countRanks(r kv.Reader, keys db.Space, ranks []feedRank) (n int64, err erro
 	return n, err
 }
 
-// start asks for the rows that are needed, and for some that may not be.
+// start reads the rows of blocks. Some of them may turn out to be unnecessary.
 func (f *feedRank) start(r kv.Reader, keys db.Space) {
 	m := &f.mark
 	if f.leaf = f.shape.Leaf(f.at); f.atEnd() {
@@ -144,10 +146,10 @@ func (f *feedRank) start(r kv.Reader, keys db.Space) {
 	}
 }
 
-// atEnd reports whether the sequence is the last one that is closed.
+// atEnd reports whether the sequence is the last closed one.
 func (f *feedRank) atEnd() bool { return f.at == f.shape.Before(f.mark.Incarnation, f.mark.Closed) }
 
-// addBlocks adds up the blocks before the sequence, and asks for the entries between them and the sequence.
+// addBlocks adds up the blocks before the sequence, and starts reading the entries between these and the sequence.
 func (f *feedRank) addBlocks(r kv.Reader, keys db.Space) error {
 	m := &f.mark
 	var err error
@@ -182,7 +184,7 @@ func (f *feedRank) addBlocks(r kv.Reader, keys db.Space) error {
 	return err
 }
 
-// addRest counts the entries that are left.
+// addRest counts the remaining entries.
 func (f *feedRank) addRest() error {
 	if f.rest == nil {
 		return nil
@@ -194,12 +196,13 @@ func (f *feedRank) addRest() error {
 	return f.rest.Err()
 }
 
-// countFeed is how many entries the whole feed has behind a sequence.
+// countFeed returns how many entries the whole feed has after a sequence.
 func countFeed(s *rev.Stream, since db.Seq) (n int64, err error) {
 	var total int64
 	var open []feedSpan
 	fromEnd := false
-	err = s.Try(func() error { // at one version
+	// All at one version.
+	err = s.Try(func() error {
 		newest, marks := db.ReadLastSeq(s.R, s.Keys, s.Cfg), ReadFeedMarks(s.R, s.Keys)
 		counts, err := db.CountersOf(s.R, s.Keys, db.CounterDocs, db.CounterDeleted)
 		known, failed := marks()
@@ -221,14 +224,15 @@ func countFeed(s *rev.Stream, since db.Seq) (n int64, err error) {
 		return 0, err
 	}
 	rest, err := countOpen(s, open)
-	if n += rest; !fromEnd { // there is one entry for each document
+	// The feed has one entry for each document.
+	if n += rest; !fromEnd {
 		n = max(0, total-n)
 	}
 	return n, err
 }
 
-// spansBehind are the entries behind a sequence, spansBefore the others. They are in the shards of the maps from the
-// one active at the sequence on, and of those up to there.
+// spansBehind returns the spans of the entries after a sequence, in the shards of all maps from the one active at the
+// sequence. spansBefore returns those of all other entries.
 func spansBehind(c *db.Config, since db.Seq) (spans []feedSpan) {
 	for _, m := range c.MapsFrom(since) {
 		for _, id := range m.Subspaces() {
@@ -258,9 +262,9 @@ func spansBefore(c *db.Config, since db.Seq) (spans []feedSpan) {
 	return spans
 }
 
-// openVersions is for how many versions entries of spans have to be read: what that costs, roughly.
+// openVersions returns over how many versions entries of the spans have to be read, as an estimate of the cost.
 func openVersions(s *rev.Stream, spans []feedSpan, marks map[db.ShardID][]Mark, last db.Seq) (n uint64) {
-	created := db.Seq{Incarnation: s.Cfg.Incarnation} // nothing of this incarnation is older than the database
+	created := db.Seq{Incarnation: s.Cfg.Incarnation} // nothing in this incarnation is older than the database
 	copy(created.Stamp[:], s.Core.Created[:])
 	_, open := StateOf(s.D.Store).Shape.divide(spans, marks)
 	for _, o := range open {

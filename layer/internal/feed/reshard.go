@@ -7,9 +7,9 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Reshard replaces the current map by one with n new shards (P3, P4) and returns it. Invalid where n is not 1 to
-// Options.MaxShards. It conflicts with every write under way through the stamp; those run again and go to the new
-// shards.
+// Reshard replaces the current map by one with n new shards (P3, P4) and returns it. It returns Invalid unless n is
+// between 1 and Options.MaxShards. Through the stamp it conflicts with every running write; these are retried and use
+// the new shards.
 func (d Database) Reshard(ctx context.Context, n int) (db.ShardMap, error) {
 	if err := d.Store.CheckShards(n); err != nil {
 		return db.ShardMap{}, err

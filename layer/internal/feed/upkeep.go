@@ -9,10 +9,10 @@ import (
 	"github.com/divandb/divan/layer/internal/fault"
 )
 
-// closingEvery is after how many entries that were written by this Store the counts of a database are brought up.
+// closingEvery is the number of entries written by this Store after which a database's changes are counted.
 const closingEvery = 4 * closingBatch
 
-// State is what the feed remembers of a Store.
+// State is what the feed keeps with a Store.
 type State struct {
 	Shape    Shape
 	Closings feedClosings
@@ -21,9 +21,10 @@ type State struct {
 
 var Slot = db.NewSlot[State]()
 
+// StateOf returns the package's state in a Store.
 func StateOf(s *db.Store) *State { return Slot.Of(s) }
 
-// feedClosings are the databases whose counts of changes are to be brought up: by one goroutine of the Store, one
+// feedClosings is the queue of databases whose changes are to be counted. One goroutine of the Store does so, one
 // database after the other. Nothing waits for it.
 type feedClosings struct {
 	Wake chan struct{} // capacity 1, never closed
@@ -31,13 +32,14 @@ type feedClosings struct {
 	mu struct {
 		sync.Mutex
 		due   []*db.Database
-		asked map[*db.Database]bool // those in due
+		asked map[*db.Database]bool // the databases in due
 	}
 }
 
-// ask has a database's counts brought up soon.
+// ask queues a database.
 func (f *feedClosings) ask(d *db.Database) {
-	if f.Wake == nil { // the store is only read
+	// The store is read-only.
+	if f.Wake == nil {
 		return
 	}
 	d = d.Shared()
@@ -57,7 +59,7 @@ func (f *feedClosings) ask(d *db.Database) {
 	}
 }
 
-// next takes the first that is due, nil where there is none.
+// next removes and returns the first database in the queue, or nil.
 func (f *feedClosings) next() *db.Database {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,8 +73,8 @@ func (f *feedClosings) next() *db.Database {
 	return d
 }
 
-// CloseDue brings up the counts of changes where that was asked for. What fails is asked for again by who writes or
-// reads the feed next.
+// CloseDue counts the changes of all databases in the queue. If this fails, a later write or read of the feed will
+// queue the database again.
 func (f *State) CloseDue(ctx context.Context) error {
 	var first error
 	for d := f.Closings.next(); d != nil; d = f.Closings.next() {
@@ -81,7 +83,7 @@ func (f *State) CloseDue(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if kind := fault.KindOf(err); err != nil && kind != fault.NotFound && kind != fault.Full {
-			f.Log.Warn("changes not counted", "database", d.Name(), "error", err)
+			f.Log.Warn("counting changes failed", "database", d.Name(), "error", err)
 			if first == nil {
 				first = err
 			}
@@ -90,7 +92,8 @@ func (f *State) CloseDue(ctx context.Context) error {
 	return first
 }
 
-// NoteEntries notes the entries that an attempt of a transaction has written.
+// NoteEntries counts the entries that an attempt of a transaction has written, and queues the database when there are
+// many.
 func NoteEntries(t *db.Txn) {
 	if n := int64(t.Entries); n > 0 && t.Core.Written.Add(n) >= closingEvery && t.Core.Written.Swap(0) > 0 {
 		StateOf(t.Db.Store).Closings.ask(t.Db)

@@ -10,20 +10,20 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A build of an index that has readers takes many transactions, and until the last one its rows are those of no
-// sequence. So each transaction of such a build leaves beside the rows, at the same positions, what was there before
-// the build (keyspace.ViewBefore), and adds to counters of its own. A reader who finds the build under way reads the
-// rows with these laid over them, which makes them the rows of the index's sequence again, on whatever node it is and
-// whoever builds (overlaid.go). The last transaction clears them all.
+// A build of an index with readers takes many transactions, and before the last one the rows belong to no single
+// sequence. Therefore each transaction of such a build keeps the rows that it overwrites, in keyspace.ViewBefore at the
+// same positions, and counts changes in counters of its own. Readers that find a running build merge the kept rows with
+// the current ones, which results in the rows of the index's sequence, on any node and whichever node builds
+// (overlaid.go). The last transaction of the build clears what was kept.
 //
-// Of all transactions of a build the first one at a position decides what was there. A build that takes over from
-// another goes on with what that one has left.
+// The first transaction of a build at a position decides what was there before. A build that takes over from another
+// continues with what the other has kept.
 
 // beforeRow is the value of a ViewBefore key.
 type beforeRow struct {
 	was   bool   // there was a row before the build
-	is    bool   // there is one now
-	value []byte // of the row that was there
+	is    bool   // there is a row now
+	value []byte // the old row's value
 }
 
 func (b *beforeRow) append(dst []byte) []byte {
@@ -37,7 +37,7 @@ func (b *beforeRow) append(dst []byte) []byte {
 	return append(append(dst, flags), b.value...)
 }
 
-// Delta is how many rows there were more at the position.
+// Delta returns the number of rows at the position before the build minus that now.
 func (b *beforeRow) Delta() int64 {
 	switch {
 	case b.was == b.is:
@@ -48,8 +48,9 @@ func (b *beforeRow) Delta() int64 {
 	return -1
 }
 
-var errBeforeRow = errors.New("row before a build without flags")
+var errBeforeRow = errors.New("kept row without flags")
 
+// ParseBeforeRow decodes a value of ViewBefore.
 func ParseBeforeRow(value []byte) (b beforeRow, err error) {
 	if len(value) == 0 {
 		return b, db.Corrupt("view row", errBeforeRow)
@@ -57,12 +58,12 @@ func ParseBeforeRow(value []byte) (b beforeRow, err error) {
 	return beforeRow{was: value[0]&1 != 0, is: value[0]&2 != 0, value: value[1:]}, nil
 }
 
-// BeforePrefix is what the keys of a view's rows before the build begin with; the position follows.
+// BeforePrefix returns the common prefix of the keys of a view's kept rows; a position follows.
 func (k *Keys) BeforePrefix(view int) []byte {
 	return tuple.AppendInt(k.AppendRange(nil, keyspace.ViewBefore), int64(view))
 }
 
-// PendingKey is by how much the build under way changes a counter of a view.
+// PendingKey returns the key that collects the running build's changes of a view's counter.
 func (k *Keys) PendingKey(what keyspace.ViewInfoKey, view int) []byte {
 	key := tuple.AppendInt(k.InfoKey(keyspace.ViewPending), int64(what))
 	return tuple.AppendInt(key, int64(view))
@@ -70,14 +71,14 @@ func (k *Keys) PendingKey(what keyspace.ViewInfoKey, view int) []byte {
 
 // rowChange is one position at which a document's rows change.
 type rowChange struct {
-	position []byte // behind the view's prefix
-	now      []byte // the row's value from now on; nil: there is none
+	position []byte // without the view's prefix
+	now      []byte // the row's new value, nil to remove the row
 	old      kv.Future[[]byte]
 	before   kv.Future[[]byte]
 }
 
-// ChangedRows are the positions at which a document's rows in a view are replaced, with the reads of what is there. No
-// other transaction writes rows of an index while a build does, so that these reads are without conflict.
+// ChangedRows returns the positions at which a document's rows in a view are replaced, and starts reading what is
+// there. The reads are without conflict, since no other transaction writes rows of an index during a build.
 func ChangedRows(tx kv.Transaction, k *Keys, view int, removed, added []Emitted) []rowChange {
 	if len(removed)+len(added) == 0 {
 		return nil
@@ -108,7 +109,7 @@ func ChangedRows(tx kv.Transaction, k *Keys, view int, removed, added []Emitted)
 	return changes
 }
 
-// KeepBefore leaves what was there before the build, and returns which positions change: a row may be as it was.
+// KeepBefore keeps the rows from before the build. It returns the positions that really change.
 func KeepBefore(tx kv.Transaction, k *Keys, view int, changes []rowChange) (changed map[string]bool, err error) {
 	prefix := k.BeforePrefix(view)
 	changed = make(map[string]bool, len(changes))
@@ -140,8 +141,8 @@ func KeepBefore(tx kv.Transaction, k *Keys, view int, changes []rowChange) (chan
 	return changed, nil
 }
 
-// EndBuild forgets the build under way, which ends with a Conflict if it still runs: the rows are as they stand, and so
-// are the counters.
+// EndBuild ends the running build, keeping the rows and counters that it has written. A build that is still running
+// gets a Conflict.
 func EndBuild(tx kv.Transaction, k *Keys) error {
 	tx.Clear(k.InfoKey(keyspace.ViewStatus))
 	begin, end := tuple.Range(k.InfoKey(keyspace.ViewProgress))

@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// ReadBodies issues the reads of the bodies of the entries that are mapped.
+// ReadBodies starts reading the bodies of those entries' documents that are mapped.
 func (ix *Index) ReadBodies(r kv.Reader, keys db.Space, entries []feed.Entry) ([]rev.BodyRead, error) {
 	bodies := make([]rev.BodyRead, len(entries))
 	wanted := make([]rev.WantedBody, 0, len(entries))
@@ -37,7 +37,7 @@ func (ix *Index) ReadBodies(r kv.Reader, keys db.Space, entries []feed.Entry) ([
 	return bodies, nil
 }
 
-// Maps reports whether the entry's document is given to the map functions.
+// Maps reports whether the map functions are called with the entry's document.
 func (ix *Index) Maps(e *feed.Entry) bool {
 	return !e.Deleted && (!db.IsDesign(e.Id) || ix.design.Options.IncludeDesign && !ix.design.Partitioned)
 }

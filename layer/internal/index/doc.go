@@ -1,6 +1,6 @@
-// Package index knows the rows of indexes: their keys and values, the entries that say which rows a document has, where
-// an index stands, and how it is read as of one sequence while a build writes it (clause P8). It neither makes rows,
-// which package build does, nor answers queries, which package query does.
+// Package index stores the rows of indexes: their keys and values, the entries that list each document's rows, and an
+// index's sequence and build status. It also reads rows as of one sequence while a build writes them (clause P8).
+// Package build makes the rows; package query answers queries from them.
 //
 // docs/design/exact-index-reads.md explains how.
 package index

@@ -13,23 +13,26 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// docWindow holds back rows of a view response while their documents are read: the reads of a window overlap.
+// docWindow holds back the rows of a view response while their documents are read, so that the reads of several rows
+// overlap.
 type docWindow struct {
 	s         *rev.Stream
 	include   bool
 	conflicts bool
 	rows      []ViewRow
-	after     []ViewCursor // of each of rows
-	bytes     int          // of the documents of the last window
-	answered  *ViewCursor  // behind the last row that was yielded
+	after     []ViewCursor // the cursor after each of rows
+	bytes     int          // size of the last window's documents
+	answered  *ViewCursor  // the cursor after the last row that was yielded
 }
 
-// docWindowRows grows from the first to the last: the first row is answered soon, long responses read many at once.
+// The window grows from firstWindowRows to docWindowRows rows, so that the first row is answered early and long
+// responses read many documents at once.
 const (
 	firstWindowRows = 8
 	docWindowRows   = 128
 )
 
+// NewDocWindow returns a window that sets *answered after each row that it yields.
 func NewDocWindow(s *rev.Stream, include, conflicts bool, answered *ViewCursor) *docWindow {
 	w := &docWindow{s: s, include: include, conflicts: conflicts, answered: answered}
 	w.grow(firstWindowRows)
@@ -40,18 +43,18 @@ func (w *docWindow) grow(n int) {
 	w.rows, w.after = make([]ViewRow, 0, n), make([]ViewCursor, 0, n)
 }
 
-// Holds reports whether rows wait for their documents.
+// Holds reports whether any rows are held back.
 func (w *docWindow) Holds() bool { return len(w.rows) > 0 }
 
-// Push yields a row, at once or with its window; after is the place behind it. false means that the caller wants no
-// more. A retryable error means that the transaction has ended: the rows that were held back are lost.
+// Push yields a row, at once or with its window. after is the cursor after the row. It returns false if yield did.
+// After a retryable error the transaction has ended, and the rows held back are lost.
 func (w *docWindow) Push(row ViewRow, after ViewCursor, yield func(ViewRow, error) bool) (bool, error) {
 	if !w.include {
 		more := yield(row, nil)
 		*w.answered = after
 		return more, nil
 	}
-	row.Key, row.Value = slices.Clone(row.Key), slices.Clone(row.Value) // they outlive the iterator's step
+	row.Key, row.Value = slices.Clone(row.Key), slices.Clone(row.Value) // the iterator reuses their memory
 	w.rows, w.after = append(w.rows, row), append(w.after, after)
 	if len(w.rows) < cap(w.rows) {
 		return true, nil
@@ -66,7 +69,7 @@ func (w *docWindow) Push(row ViewRow, after ViewCursor, yield func(ViewRow, erro
 	return more, err
 }
 
-// Flush reads the documents of the rows held back and yields them.
+// Flush reads the documents of the rows held back, and yields the rows.
 func (w *docWindow) Flush(yield func(ViewRow, error) bool) (bool, error) {
 	rows := w.rows
 	w.rows, w.bytes = w.rows[:0], 0
@@ -84,7 +87,8 @@ func (w *docWindow) Flush(yield func(ViewRow, error) bool) (bool, error) {
 	return true, nil
 }
 
-// linked is the document that a row stands for: the one that its value's _id names, at the value's _rev, or its own.
+// linked returns the document that the row refers to: the one named by _id and _rev in its value, or the one that
+// emitted it.
 func (row *ViewRow) linked() (id string, rev db.Rev) {
 	id = row.ID
 	if len(row.Value) == 0 || row.Value[0] != '{' {

@@ -11,17 +11,17 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// ViewEntry is the value of an id key: what a document has in a view.
+// ViewEntry is the value of an id key: the rows that a document has in a view.
 type ViewEntry struct {
 	Size   int64
 	Failed bool
-	Keys   [][]byte // emitted keys, in the order of their rows
-	values [][]byte // of each what appendDigest made of its value; nil in the first format
+	Keys   [][]byte // emitted keys, in the order of the rows
+	values [][]byte // digest of each row's value (appendDigest); nil in the first format
 }
 
-// EntryDigest is up to how many bytes a value stands in the entry as it is. Of a longer one there is as much of its
-// SHA-256, so that no two values are taken for one another, also where somebody looks for such: the row of a document
-// would keep the value that it had before.
+// EntryDigest is the size up to which the entry contains a value itself. For a longer value it contains as many bytes
+// of its SHA-256. A weaker hash would allow somebody to find two values that look the same, and then the row would keep
+// its old value.
 const EntryDigest = 16
 
 func appendDigest(dst, value []byte) []byte {
@@ -33,6 +33,7 @@ func appendDigest(dst, value []byte) []byte {
 	return append(dst, sum[:EntryDigest]...)
 }
 
+// AppendEntry appends the encoded entry.
 func (e *Emission) AppendEntry(dst []byte) []byte {
 	dst = tuple.AppendInt(dst, keyspace.EntryFormat)
 	count := uint64(len(e.Rows)) << 1
@@ -47,7 +48,7 @@ func (e *Emission) AppendEntry(dst []byte) []byte {
 	return dst
 }
 
-// ParseViewEntry keeps parts of value.
+// ParseViewEntry decodes an entry. The result refers to value's memory.
 func ParseViewEntry(value []byte) (e ViewEntry, err error) {
 	format, rest, err := tuple.TakeInt(value)
 	switch {
@@ -56,7 +57,7 @@ func ParseViewEntry(value []byte) (e ViewEntry, err error) {
 	case format == 1:
 		return parseFirstEntry(rest)
 	case format != keyspace.EntryFormat:
-		return e, fmt.Errorf("view entry of format %d, this node knows %d", format, keyspace.EntryFormat)
+		return e, fmt.Errorf("view entry of format %d, this node supports up to %d", format, keyspace.EntryFormat)
 	}
 	count, rest, err := takeUvarint(rest)
 	if err != nil {
@@ -65,7 +66,7 @@ func ParseViewEntry(value []byte) (e ViewEntry, err error) {
 	e.Failed = count&1 != 0
 	n := count >> 1
 	if n > uint64(len(rest)) {
-		return e, fmt.Errorf("view entry of %d bytes that names %d rows", len(value), n)
+		return e, fmt.Errorf("view entry of %d bytes with %d rows", len(value), n)
 	}
 	e.Keys, e.values = make([][]byte, n), make([][]byte, n)
 	for i := range e.Keys {
@@ -96,7 +97,7 @@ func takeUvarint(b []byte) (uint64, []byte, error) {
 	return n, b[size:], nil
 }
 
-// parseFirstEntry reads what follows the format in an entry of the first one, which had nothing of values.
+// parseFirstEntry decodes an entry of the first format, without its format number. It contains no values.
 func parseFirstEntry(value []byte) (e ViewEntry, err error) {
 	n, rest, err := tuple.TakeInt(value)
 	if err != nil {
@@ -109,7 +110,7 @@ func parseFirstEntry(value []byte) (e ViewEntry, err error) {
 		return e, err
 	}
 	if n < 0 || n > int64(len(rest)) {
-		return e, fmt.Errorf("view entry of %d bytes that names %d rows", len(value), n)
+		return e, fmt.Errorf("view entry of %d bytes with %d rows", len(value), n)
 	}
 	e.Keys = make([][]byte, n)
 	for i := range e.Keys {
@@ -120,18 +121,19 @@ func parseFirstEntry(value []byte) (e ViewEntry, err error) {
 	return e, nil
 }
 
-// DocRows is what a document had in a view.
+// DocRows are the rows that a document has in a view, as stored before the transaction.
 type DocRows struct {
-	Entry  []byte // as it is stored; nil: nothing
+	Entry  []byte // as stored; nil if there is none
 	Failed bool
 	Size   int64
 	Rows   []Emitted // without values
-	values [][]byte  // ViewEntry.values
+	values [][]byte  // as in ViewEntry
 
-	Removed, Added []Emitted   // where it differs from what the document has now
-	Changes        []rowChange // where what was there is kept
+	Removed, Added []Emitted   // differences from what the document emits now
+	Changes        []rowChange // set if old rows are kept for readers
 }
 
+// Parse decodes Entry and computes the positions of the rows.
 func (d *DocRows) Parse(k *Keys, view int, docID string) error {
 	entry, err := ParseViewEntry(d.Entry)
 	if err != nil {
@@ -142,14 +144,14 @@ func (d *DocRows) Parse(k *Keys, view int, docID string) error {
 		was.Rows[i].Key = key
 	}
 	if fault := was.place(k, view, docID); fault != "" {
-		return fmt.Errorf("rows that were written cannot be found again: %s", fault)
+		return fmt.Errorf("cannot compute the positions of existing rows: %s", fault)
 	}
 	was.numberInOrder()
 	d.Failed, d.Size, d.Rows, d.values = entry.Failed, entry.Size, was.Rows, entry.values
 	return nil
 }
 
-// numberInOrder is numberEqual for rows that were numbered before: they are in the order of their numbers.
+// numberInOrder is numberEqual for rows that are already in the order of their numbers.
 func (e *Emission) numberInOrder() {
 	if len(e.Rows) < 2 {
 		return
@@ -165,14 +167,14 @@ func (e *Emission) numberInOrder() {
 	}
 }
 
-// Notes reports whether the entry has a row in place i, with the key and, where it tells, the value of another.
+// Notes reports whether row i of the entry has r's key and, unless the entry contains no values, r's value.
 func (d *DocRows) Notes(i int, r *Emitted) bool {
 	return bytes.Equal(d.Rows[i].Key, r.Key) &&
 		(len(d.values) == 0 || bytes.Equal(d.values[i], appendDigest(nil, r.Value)))
 }
 
-// Change tells apart which of the rows that a document had go, and which of those that it has now come, in place of
-// others or not: the rest stays as it is.
+// Change returns the rows that the document no longer has and those that are new, with a changed row in both. Unchanged
+// rows are in neither.
 func (d *DocRows) Change(now []Emitted) (removed, added []Emitted) {
 	if len(d.values) == 0 || len(now) == 0 {
 		return d.Rows, now
@@ -180,7 +182,7 @@ func (d *DocRows) Change(now []Emitted) (removed, added []Emitted) {
 	var places map[string]int
 	place := func(i int) (int, bool) {
 		if i < len(d.Rows) && bytes.Equal(d.Rows[i].Position, now[i].Position) {
-			return i, true // mostly
+			return i, true // the usual case
 		}
 		if places == nil {
 			places = make(map[string]int, len(d.Rows))

@@ -12,17 +12,18 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Keys builds the keys of one index (keyspace.Views). It is made once for each operation. Those of ViewData need
-// find (number.go) first.
+// Keys builds the keys of one index (keyspace.Views). Each operation makes its own. Keys in ViewData require a call of
+// Find first (number.go).
 type Keys struct {
 	Info      []byte // (.., Views, ViewInfo)
 	All       []byte // (.., Views, ViewData)
-	Data      []byte // (.., Views, ViewData, number or signature); nil before find
-	Number    int64  // 0: the index has none
+	Data      []byte // (.., Views, ViewData, number or signature), nil before Find
+	Number    int64  // 0 if the index has no number
 	Signature string
 	Design    *design.Design
 }
 
+// NewKeys returns the keys of an index. views is the prefix of the database's Views.
 func NewKeys(views []byte, design *design.Design) Keys {
 	views = views[:len(views):len(views)]
 	return Keys{
@@ -33,29 +34,32 @@ func NewKeys(views []byte, design *design.Design) Keys {
 	}
 }
 
+// InfoKey returns a key of the index in ViewInfo.
 func (k *Keys) InfoKey(what keyspace.ViewInfoKey) []byte {
 	key := make([]byte, 0, len(k.Info)+len(k.Signature)+16)
 	key = tuple.AppendInt(append(key, k.Info...), int64(what))
 	return tuple.AppendString(key, k.Signature)
 }
 
-// ViewInfoKey is a counter of one view.
+// ViewInfoKey returns the key of a counter of one view.
 func (k *Keys) ViewInfoKey(what keyspace.ViewInfoKey, view int) []byte {
 	return tuple.AppendInt(k.InfoKey(what), int64(view))
 }
 
+// ProgressKey returns the key of a build's progress in a shard.
 func (k *Keys) ProgressKey(shard db.ShardID) []byte {
 	return tuple.AppendString(k.InfoKey(keyspace.ViewProgress), string(shard))
 }
 
+// AppendRange appends the prefix of a range of the index in ViewData. Find must have been called.
 func (k *Keys) AppendRange(dst []byte, r keyspace.ViewRange) []byte {
 	if k.Data == nil {
-		panic("keys of an index whose number nobody has looked for")
+		panic("index keys are used before Find")
 	}
 	return tuple.AppendInt(append(dst, k.Data...), int64(r))
 }
 
-// IdKey is where a document's rows in a view are listed, ErrorKey where it is listed as skipped.
+// IdKey returns the key that lists a document's rows in a view. ErrorKey returns the key of a document's error.
 func (k *Keys) IdKey(docID string, view int) []byte {
 	key := make([]byte, 0, len(k.Data)+len(docID)+8)
 	key = k.AppendRange(key, keyspace.ViewIDs)
@@ -67,6 +71,7 @@ func (k *Keys) ErrorKey(docID string, view int) []byte {
 	return tuple.AppendInt(tuple.AppendString(key, docID), int64(view))
 }
 
+// AppendPartition appends a partition if the index is partitioned.
 func (k *Keys) AppendPartition(dst []byte, partition string) []byte {
 	if k.Design.Partitioned {
 		dst = tuple.AppendString(dst, partition)
@@ -81,22 +86,22 @@ func (k *Keys) appendSortKey(dst []byte, view int, json []byte) ([]byte, error) 
 	return collate.AppendKey(dst, json)
 }
 
-// appendPosition appends the position (see span) of the n-th row (from 0) with this sort key and document. In a
-// partitioned index the rows of a partition are one range.
+// appendPosition appends the position (see Span) of row n, counted from 0, with this sort key and document. In a
+// partitioned index, the rows of a partition form one range.
 func (k *Keys) appendPosition(dst []byte, sortKey []byte, docID string, n int) []byte {
 	dst = tuple.AppendBytes(k.AppendPartition(dst, db.PartitionOf(docID)), sortKey)
 	return tuple.AppendInt(tuple.AppendString(dst, docID), int64(n))
 }
 
-// longestPosition is how long a position may be in a view. Whether the index has a number is no matter, so that the
-// same rows are too long in every index.
+// longestPosition returns the maximum length of a position in a view. It assumes that the index has no number, so that
+// the limit is the same for every index.
 func (k *Keys) longestPosition(view int) int {
 	head := tuple.AppendInt(nil, int64(keyspace.ViewRows))
 	head = tuple.AppendInt(tuple.AppendString(head, k.Signature), int64(view))
 	return kv.MaxKeySize - len(k.All) - len(head)
 }
 
-// RowRange turns a query's bounds into a span of positions, in key order whatever the direction of the query.
+// RowRange converts a query's bounds to a span of positions, in key order even if the query is descending.
 func (k *Keys) RowRange(view int, q *ViewQuery) (Span, error) {
 	low, high := bound{q.StartKey, q.StartDocID}, bound{q.EndKey, q.EndDocID}
 	lowOpen, highOpen := false, q.ExcludeEnd
@@ -123,13 +128,14 @@ func (k *Keys) RowRange(view int, q *ViewQuery) (Span, error) {
 	return r, nil
 }
 
-// bound is one end of a query. A document id counts only together with a key, as in CouchDB.
+// bound is one end of a query. As in CouchDB, a document id only applies together with a key.
 type bound struct {
 	key   []byte
 	docID string
 }
 
-// position is that of the first row at the bound, or of the first one behind all rows of the bound.
+// position returns the position of the first row at the bound or, with behind, of the first row after all rows at the
+// bound.
 func (k *Keys) position(view int, head []byte, b bound, behind bool) ([]byte, error) {
 	sortKey, err := k.appendSortKey(nil, view, b.key)
 	if err != nil {
@@ -140,12 +146,12 @@ func (k *Keys) position(view int, head []byte, b bound, behind bool) ([]byte, er
 		position = tuple.AppendString(position, b.docID)
 	}
 	if behind {
-		position = append(position, 0xff) // above every type code of a tuple
+		position = append(position, 0xff) // greater than every type code of a tuple
 	}
 	return position, nil
 }
 
-// SplitRowKey reads the document id of a row key behind the view's prefix.
+// SplitRowKey decodes the document id from a row key without the view's prefix.
 func SplitRowKey(rest []byte) (docID string, err error) {
 	if rest, err = tuple.Skip(rest); err == nil {
 		docID, _, err = tuple.TakeString(rest)
@@ -156,32 +162,32 @@ func SplitRowKey(rest []byte) (docID string, err error) {
 	return docID, nil
 }
 
-// Span is a range of positions in a view. A position is what follows the view's prefix in the key of a row, or a
-// beginning of it.
+// Span is a range of positions in a view. A position is the part of a row's key after the view's prefix; the ends of a
+// span may be incomplete positions.
 type Span struct{ Begin, End []byte }
 
-// Whole is all of a view.
+// Whole is the span of all rows of a view.
 var Whole = Span{[]byte{0x00}, []byte{0xff}}
 
-// At is the span as keys under a prefix.
+// At returns the keys of the span under a prefix.
 func (s Span) At(prefix []byte) kv.KeyRange {
 	s = s.behind(prefix)
 	return kv.KeyRange{Begin: s.Begin, End: s.End}
 }
 
-// behind is the span of what follows a beginning in it.
+// behind returns the span with head in front of both ends.
 func (s Span) behind(head []byte) Span {
 	n := len(head)
 	return Span{append(head[:n:n], s.Begin...), append(head[:n:n], s.End...)}
 }
 
-// RowPrefix is what the keys of all rows of a view begin with, whatever their partition.
+// RowPrefix returns the common prefix of all row keys of a view.
 func (k *Keys) RowPrefix(view int) []byte {
 	return tuple.AppendInt(k.AppendRange(nil, keyspace.ViewRows), int64(view))
 }
 
-// ViewCounter starts reading a counter of a view: what builds have counted, and what writers of each shard have. wait
-// has to be called.
+// ViewCounter starts reading a counter of a view, which is the sum of what builds and the writers of each shard have
+// counted. The caller must call wait.
 func (k *Keys) ViewCounter(r kv.Reader, what keyspace.ViewInfoKey, view int) (wait func() (int64, error)) {
 	key := k.ViewInfoKey(what, view)
 	rows := r.GetRange(kv.KeyRange{Begin: key, End: db.PrefixRange(key).End}, kv.RangeOptions{Mode: kv.ModeWantAll})

@@ -9,16 +9,14 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Every row of an index, entry by id, mark and partial begins with what tells the index from others. That is a number
-// of the database's, which the index gets with the first thing that is written of it. Numbers are counted up and never
-// given a second time, so that nothing that a transaction of before still writes, or a query of before still reads, is
-// taken for another index's. An index that was written before there were numbers has its signature in these keys, and
-// keeps it until it is cleared: a number and a string cannot be the same.
+// The keys of an index's rows, entries, marks and partial aggregates begin with a number that identifies the index in
+// its database. It is assigned when the index is first written. Numbers are never reused: nothing that an old
+// transaction still writes, or an old query still reads, can be mistaken for part of another index. An index that is
+// older than numbers has its signature in these keys until it is cleared; no signature is encoded like a number.
 //
-// The number is read with conflict wherever rows are written: a transaction that has seen another one than there is at
-// its commit is repeated.
+// Transactions that write rows read the number with a read conflict, so that they are retried if it has changed.
 
-// Find asks for the index's number. Wait with what it returns before making a key of ViewData.
+// Find starts reading the index's number. Call the returned function before making a key in ViewData.
 func (k *Keys) Find(r kv.Reader) func() error {
 	f := r.Get(k.InfoKey(keyspace.ViewNumber))
 	return func() error {
@@ -39,7 +37,7 @@ func (k *Keys) Find(r kv.Reader) func() error {
 			n, _, err = tuple.TakeInt(rest)
 		}
 		if err == nil && n <= 0 {
-			err = fmt.Errorf("it is %d", n)
+			err = fmt.Errorf("invalid number %d", n)
 		}
 		if err != nil {
 			return db.Corrupt("number of an index", err)
@@ -49,7 +47,7 @@ func (k *Keys) Find(r kv.Reader) func() error {
 	}
 }
 
-// setNumber is 0 for an index that has none.
+// setNumber sets the number; 0 means that the index has none.
 func (k *Keys) setNumber(n int64) {
 	if k.Number = n; n == 0 {
 		k.Data = tuple.AppendString(k.All, k.Signature)
@@ -58,10 +56,10 @@ func (k *Keys) setNumber(n int64) {
 	k.Data = tuple.AppendInt(k.All, n)
 }
 
-// IndexSigns are what an index has of which there is anything: each has one of them.
+// IndexSigns are the keys that tell whether anything of an index exists: every existing index has one of them.
 var IndexSigns = []keyspace.ViewInfoKey{keyspace.ViewUpdateSeq, keyspace.ViewStatus, keyspace.ViewCreation}
 
-// EnsureNumber gives the index a number where there is nothing of it yet. Call it before the first thing is written.
+// EnsureNumber assigns a number to an index that does not exist yet. Call it before anything of the index is written.
 func (k *Keys) EnsureNumber(tx kv.Transaction) error {
 	if err := k.Find(tx)(); err != nil || k.Number > 0 {
 		return err
@@ -71,7 +69,8 @@ func (k *Keys) EnsureNumber(tx kv.Transaction) error {
 		signs = append(signs, tx.Get(k.InfoKey(what)))
 	}
 	key := tuple.AppendInt(k.Info[:len(k.Info):len(k.Info)], int64(keyspace.ViewLastNumber))
-	last := tx.Get(key) // with conflict: of two that count at once, one counts again
+	// With a read conflict: of two transactions that assign a number at once, one is retried.
+	last := tx.Get(key)
 	for _, sign := range signs {
 		if value, err := sign.Wait(); value != nil || err != nil {
 			return err

@@ -8,17 +8,17 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// overlaidRows reads the rows of an index that is being built as they were before: what the build has left in
-// ViewBefore is laid over them. Ranges of rows have to be in one view; every other key reads as it is.
+// overlaidRows reads the rows of an index as they were before the running build, by merging the rows that the build has
+// kept in ViewBefore. A range of rows must lie in one view. All other keys read as they are.
 type overlaidRows struct {
 	kv.Reader
-	rows, before []byte // prefixes of ViewRows and ViewBefore
+	rows, before []byte // key prefixes of ViewRows and ViewBefore
 }
 
-// LayOver has the stream read an index's rows as they were before the build under way.
+// LayOver makes the stream read an index's rows as they were before the running build.
 func LayOver(s *rev.Stream, k *Keys) { s.R, s.Overlaid = k.overlaid(s.R), true }
 
-// overlaid is a reader of the index's rows as they were before the build under way.
+// overlaid returns a reader of the index's rows as they were before the running build.
 func (k *Keys) overlaid(r kv.Reader) kv.Reader {
 	return overlaidRows{Reader: r, rows: k.AppendRange(nil, keyspace.ViewRows),
 		before: k.AppendRange(nil, keyspace.ViewBefore)}
@@ -30,7 +30,8 @@ func (o overlaidRows) GetRange(r kv.Range, options kv.RangeOptions) kv.RangeIter
 		return o.Reader.GetRange(r, options)
 	}
 	moved := func(key []byte) []byte { return append(o.before[:len(o.before):len(o.before)], key[len(o.rows):]...) }
-	all := kv.RangeOptions{Reverse: options.Reverse, Mode: options.Mode} // a limit of rows that may be hidden is none
+	// No limit here: some of the rows may be hidden.
+	all := kv.RangeOptions{Reverse: options.Reverse, Mode: options.Mode}
 	if all.Mode == kv.ModeExact {
 		all.Mode = kv.ModeIterator
 	}
@@ -40,10 +41,10 @@ func (o overlaidRows) GetRange(r kv.Range, options kv.RangeOptions) kv.RangeIter
 	return it
 }
 
-// aheadRow is an iterator with the row that it has come to.
+// aheadRow is an iterator with its next row.
 type aheadRow struct {
 	it   kv.RangeIterator
-	key  []byte // behind the prefix
+	key  []byte // without the prefix
 	row  kv.KeyValue
 	have bool
 	done bool
@@ -61,11 +62,11 @@ func (a *aheadRow) fill(prefix int) {
 	a.key = a.row.Key[prefix:]
 }
 
-// overlaidIterator merges rows with those that were there before.
+// overlaidIterator merges current rows with those that were there before the build.
 type overlaidIterator struct {
 	o            overlaidRows
 	options      kv.RangeOptions
-	left         int // rows that may still be given, where there is a limit
+	left         int // rows left to return, if there is a limit
 	rows, before aheadRow
 	key          []byte
 	at           kv.KeyValue
@@ -89,7 +90,7 @@ func (it *overlaidIterator) Next() bool {
 			}
 			it.before.have = false
 			if take {
-				it.rows.have = false // it came with the build, or has another value since
+				it.rows.have = false // the build added or changed this row
 			}
 			if !b.was {
 				continue
@@ -105,7 +106,7 @@ func (it *overlaidIterator) Next() bool {
 	}
 }
 
-// fill has both iterators stand on their next rows; false at the end.
+// fill moves both iterators to their next rows. It returns false at the end.
 func (it *overlaidIterator) fill() bool {
 	it.rows.fill(len(it.o.rows))
 	it.before.fill(len(it.o.before))
@@ -117,8 +118,8 @@ func (it *overlaidIterator) fill() bool {
 	return it.err == nil && (it.rows.have || it.before.have)
 }
 
-// order says which of the two rows comes next: take the store's, over the one that was there before. Both where they
-// are at one position.
+// order reports which row comes next: the current one (take), the one kept from before the build (over), or both if
+// they are at the same position.
 func (it *overlaidIterator) order() (take, over bool) {
 	switch {
 	case !it.before.have:

@@ -5,10 +5,10 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// BuildPosition is how far a build has come in a shard: every change up to seq is in the index. While it scans, that is
-// true of documents with ids up to after, and of the others the index has nothing of up to seq. After a scan as of a
-// cut it picks up what had moved before the scan came to it: then that is true of documents that have not moved, and of
-// those that have and were at most at picked.
+// BuildPosition is the progress of a build in a shard: every change up to Seq is in the index. While Scans is set, that
+// is true only of documents with ids up to After; of the others the index has nothing up to Seq. After a scan as of a
+// cut, the build picks up the documents that moved before the scan reached them (Picks): then every document is indexed
+// that has not moved, or whose entry is at most Picked.
 type BuildPosition struct {
 	Seq    db.Seq
 	Scans  bool
@@ -17,19 +17,20 @@ type BuildPosition struct {
 	Picked db.Seq
 }
 
-// Reached is up to where nothing is lacking.
+// Reached returns the sequence up to which the index is complete.
 func (p BuildPosition) Reached() db.Seq {
 	if p.Scans || p.Picks {
-		return db.Seq{} // no index that has a sequence is scanned for
+		return db.Seq{} // only an index without a sequence is scanned
 	}
 	return p.Seq
 }
 
-// Done reports whether nothing is lacking up to a goal.
+// Done reports whether the index is complete up to a goal.
 func (p BuildPosition) Done(goal db.Seq) bool {
 	return !p.Scans && !p.Picks && p.Seq.Compare(goal) >= 0
 }
 
+// AppendTuple appends the encoded position.
 func (p BuildPosition) AppendTuple(dst []byte) []byte {
 	dst = p.Seq.AppendTuple(dst)
 	switch {
@@ -41,6 +42,7 @@ func (p BuildPosition) AppendTuple(dst []byte) []byte {
 	return dst
 }
 
+// ParsePosition decodes what AppendTuple encoded.
 func ParsePosition(value []byte) (p BuildPosition, err error) {
 	seq, rest, err := db.TakeSeq(value)
 	p.Seq = seq
@@ -58,7 +60,7 @@ func ParsePosition(value []byte) (p BuildPosition, err error) {
 	return p, nil
 }
 
-// Behind is the position once the document is done, which comes next: its id, and the sequence of its entry.
+// Behind returns the position after the next document, given its id and the sequence of its entry.
 func (p BuildPosition) Behind(id string, seq db.Seq) BuildPosition {
 	switch {
 	case p.Scans:

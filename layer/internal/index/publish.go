@@ -10,28 +10,30 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// An index is read as of one sequence (P8). While a build writes its rows, readers on every node lay over them what was
-// there before (before.go). The documents are newer than the rows whenever somebody writes. So where the engine
-// holds long snapshots, this node keeps for the newest sequences of an index the documents that its rows were made
-// from, and, as that is read faster, the rows as they were before the build under way began. It is a cache: a query
-// takes what there is for the sequence that the store has. Where the engine holds no snapshots, see overlay.
+// A query reads an index as of one sequence (P8). While a build writes rows, readers on all nodes merge them with the
+// rows that were there before (before.go). But the documents are newer than the rows as soon as anybody writes. So if
+// the engine holds long snapshots, this node keeps snapshots for the newest sequences of an index: of the documents
+// that the rows were made from, and of the rows before the running build, because these are faster to read than merged
+// rows. They are a cache: a query uses what is kept for the index's sequence in the store. If the engine holds no
+// snapshots, see package query (overlay.go).
 //
-// What is kept is put here before the transaction that makes it needed is committed, so that no query comes between.
+// A snapshot is added here before the commit of the transaction that makes it necessary, so that no query runs in
+// between.
 
-// published is one sequence of an index. The last user closes its snapshots.
+// published is one sequence of an index. Its snapshots are closed with its last use.
 type published struct {
 	seq  db.Seq
-	docs kv.Snapshot // nil: not held
-	rows kv.Snapshot // nil: those in the store are still it
+	docs kv.Snapshot // nil if not held
+	rows kv.Snapshot // nil if the rows in the store are still those of seq
 
-	users   int  // the registry itself is one
-	pending int  // transactions that may make this the index's sequence
-	settled bool // one of them has
-	held    bool // by a build: it does not expire
+	users   int  // uses by readers, and one by the registry
+	pending int  // running transactions that may make seq the index's sequence
+	settled bool // one of them has committed
+	held    bool // held by a build, does not expire
 	used    time.Time
 }
 
-// Publications are what this node holds, by database and signature.
+// Publications are the sequences that this node keeps, by database and signature.
 type Publications struct {
 	mu      sync.Mutex
 	entries map[Publication][]*published // oldest first
@@ -40,23 +42,25 @@ type Publications struct {
 
 var PublishedSlot = db.NewSlot[Publications]()
 
+// PublishedOf returns the Publications of a Store.
 func PublishedOf(s *db.Store) *Publications { return PublishedSlot.Of(s) }
 
+// Publication identifies an index on this node by its database's number and its signature.
 type Publication struct {
 	Database  int64
 	Signature string
 }
 
 const (
-	// publishedFor is how long a sequence is kept without a query: an old snapshot keeps the engine from dropping what
-	// was overwritten since.
+	// publishedFor is how long a sequence is kept without a query. An old snapshot keeps the engine from dropping
+	// values that have been overwritten since.
 	publishedFor = 2 * time.Second
-	// publishedSeqs is how many sequences that an index has had are kept.
+	// publishedSeqs is how many sequences of an index are kept.
 	publishedSeqs = 4
 )
 
-// put takes over snapshots of the documents or the rows of an index at seq, on behalf of a transaction that will settle
-// it.
+// put adds snapshots of the documents or the rows of an index at seq, and owns them from then on. The calling
+// transaction calls settle when it has ended.
 func (ps *Publications) put(key Publication, seq db.Seq, docs, rows kv.Snapshot) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -76,11 +80,12 @@ func (ps *Publications) put(key Publication, seq db.Seq, docs, rows kv.Snapshot)
 		if *s.was == nil {
 			*s.was, *s.now = *s.now, nil
 		}
-		Unpin(s.now) // one of that sequence is as good as another
+		// The sequence already has a snapshot, which is as good.
+		Unpin(s.now)
 	}
 }
 
-// settle says how the transaction ended. What no transaction has made the index's sequence goes.
+// settle records how the transaction ended. A sequence that no transaction has committed is removed.
 func (ps *Publications) settle(key Publication, seq db.Seq, committed, held bool) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -105,7 +110,7 @@ func (ps *Publications) settle(key Publication, seq db.Seq, committed, held bool
 	}
 }
 
-// find and add are for callers that hold mu.
+// find returns the entry with the sequence, or nil. The caller holds mu.
 func (ps *Publications) find(key Publication, seq db.Seq) *published {
 	for _, p := range ps.entries[key] {
 		if p.seq == seq {
@@ -133,7 +138,7 @@ func (ps *Publications) remove(key Publication, p *published) {
 	ps.drop(p)
 }
 
-// drop gives up one use. The caller holds mu.
+// drop ends one use. The caller holds mu.
 func (ps *Publications) drop(p *published) {
 	if p.users--; p.users == 0 {
 		Unpin(&p.docs)
@@ -141,14 +146,13 @@ func (ps *Publications) drop(p *published) {
 	}
 }
 
-// taken is what a reader has of a published sequence: the snapshots that there were when it took it. Others may be put
-// meanwhile.
+// taken is what a reader uses of a published sequence: the snapshots at the time of Take. Others may be added later.
 type taken struct {
 	of         *published
 	Docs, Rows kv.Snapshot
 }
 
-// Take is what is held for an index at seq; nil if nothing is. The caller releases it with done.
+// Take returns what is kept for an index at seq, or nil. The caller calls Done after use.
 func (ps *Publications) Take(key Publication, seq db.Seq) *taken {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -161,13 +165,14 @@ func (ps *Publications) Take(key Publication, seq db.Seq) *taken {
 	return &taken{p, p.docs, p.rows}
 }
 
+// Done ends a use that Take has begun.
 func (ps *Publications) Done(t *taken) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	ps.drop(t.of)
 }
 
-// Release lets what a build held expire.
+// Release lets a sequence that a build held expire.
 func (ps *Publications) Release(key Publication, seq db.Seq) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -176,12 +181,12 @@ func (ps *Publications) Release(key Publication, seq db.Seq) {
 	}
 }
 
-// Expire drops what nobody has asked for lately.
+// Expire removes what has not been used recently.
 func (ps *Publications) Expire(now time.Time) {
 	ps.removeIf(func(p *published) bool { return p.pending == 0 && !p.held && now.Sub(p.used) > publishedFor })
 }
 
-// Close drops everything, and what is put from then on.
+// Close removes everything, and anything added later.
 func (ps *Publications) Close() {
 	ps.mu.Lock()
 	ps.closed = true
@@ -201,8 +206,9 @@ func (ps *Publications) removeIf(old func(p *published) bool) {
 	}
 }
 
-// Pin opens a snapshot for an attempt of a transaction, in the place of one that an earlier attempt opened. It is of
-// the transaction's read version or newer, once that is fixed by a read. It does nothing where the engine holds none.
+// Pin opens a snapshot for an attempt of a transaction and closes that of an earlier attempt. If the attempt has fixed
+// its read version by a read, the snapshot is of that version or newer. Pin does nothing if the engine holds no
+// snapshots.
 func (ix *Index) Pin(ctx context.Context, s *kv.Snapshot) error {
 	Unpin(s)
 	opened, ok, err := kv.OpenSnapshot(context.WithoutCancel(ctx), ix.Db.Store.Engine)
@@ -212,6 +218,7 @@ func (ix *Index) Pin(ctx context.Context, s *kv.Snapshot) error {
 	return err
 }
 
+// Unpin closes a snapshot, if there is one, and sets it to nil.
 func Unpin(s *kv.Snapshot) {
 	if *s != nil {
 		(*s).Close()
@@ -219,7 +226,7 @@ func Unpin(s *kv.Snapshot) {
 	}
 }
 
-// Publishing is what one transaction, over all its attempts, has put.
+// Publishing is what one transaction has published, over all its attempts.
 type Publishing struct {
 	ps  *Publications
 	key Publication
@@ -227,15 +234,15 @@ type Publishing struct {
 	Put bool
 }
 
-// Offer puts snapshots for the attempt under way, in the place of those of an earlier attempt. Call it before the
-// commit that makes them needed.
+// Offer publishes snapshots for the current attempt, replacing those of an earlier one. Call it before the commit that
+// makes them necessary.
 func (p *Publishing) Offer(t *db.Txn, ix *Index, seq db.Seq, docs, rows kv.Snapshot) {
 	p.Settle(false, false)
 	p.ps, p.key, p.seq, p.Put = PublishedOf(ix.Db.Store), Publication{t.Core.Number, ix.design.Signature}, seq, true
 	p.ps.put(p.key, seq, docs, rows)
 }
 
-// Settle ends the last attempt. Idempotent.
+// Settle ends the last attempt. It may be called more than once.
 func (p *Publishing) Settle(committed, held bool) {
 	if p.Put {
 		p.ps.settle(p.key, p.seq, committed, held)

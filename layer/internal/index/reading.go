@@ -8,17 +8,18 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// IndexAt is what a reader needs to know of an index before it reads its rows.
+// IndexAt is what a reader has to know about an index before it reads rows.
 type IndexAt struct {
 	Seq      db.Seq
 	Building bool
-	// Kept says of an index that is being built that the rows of seq can be told from those that the build has
-	// written (before.go).
+	// Kept reports that, although a build is running, the rows of Seq can be told from those that the build has written
+	// (before.go).
 	Kept        bool
-	Interactive bool // rows and documents are of one version; while it is building, rows are of none
+	Interactive bool // rows and documents are of the same version, or, while building, rows are of no version
 }
 
-// ReadAt is where the index stands at the stream's version; current refuses one that lacks something (IndexBehind).
+// ReadAt reads the index's sequence and status at the stream's version. With current, it returns an IndexBehind error
+// if the index lacks any change.
 func (ix *Index) ReadAt(s *rev.Stream, k *Keys, current bool) (IndexAt, error) {
 	found := k.Find(s.R)
 	at, err := ix.readSeq(s, k, current)
@@ -28,7 +29,7 @@ func (ix *Index) ReadAt(s *rev.Stream, k *Keys, current bool) (IndexAt, error) {
 	return at, found()
 }
 
-// readSeq is ReadAt without the index's number.
+// readSeq is ReadAt without reading the index's number.
 func (ix *Index) readSeq(s *rev.Stream, k *Keys, current bool) (IndexAt, error) {
 	if !s.Cfg.Maintains(ix.design.Signature) {
 		var lastSeq func() (db.Seq, error)
@@ -75,23 +76,24 @@ func readIndexAt(r kv.Reader, k *Keys) (IndexAt, error) {
 	return IndexAt{Seq: at.Seq, Building: building != nil, Kept: building != nil && building.Keeps}, err
 }
 
-// Reading is one query's view of an index. It ends with its context at the latest.
+// Reading is one query's view of an index. It ends with its context, if not before.
 type Reading struct {
 	Keys Keys
 	Seq  db.Seq
 	Rows *rev.Stream
-	Docs *rev.Stream // of the same version as the rows, where that is held
-	// Empty says that the index is being built for the first time: as of its sequence, zero, it has no rows.
+	Docs *rev.Stream // of the same version as the rows, if that version is held
+	// Empty reports that the index is being built for the first time: its sequence is zero, at which it has no rows.
 	Empty bool
-	// Decided says that the rows are all those of seq and no others, and stay so for as long as the query takes.
+	// Decided reports that the rows are exactly those of Seq, and will stay so during the query.
 	Decided bool
-	Close   func() // idempotent
-	// Stands, where the engine holds no snapshots, finds seq and empty in the stream's present transaction.
-	Stands func() error
+	Close   func() // may be called more than once
+	// Refresh is set if the engine holds no snapshots. It updates Seq and Empty to the stream's current transaction.
+	Refresh func() error
 }
 
-// Begin runs the reads that an answer begins with, all of them in one transaction, in which seq and empty are true.
-// Where reading takes longer than a transaction lives, they are of several in the end.
+// Begin runs the reads at the start of an answer in one transaction, in which Seq and Empty are true. It repeats them
+// if the transaction had to be restarted meanwhile, but gives up after a few attempts, because they may take longer
+// than a transaction lives.
 func (r *Reading) Begin(reads func() error) error {
 	const attempts = 3
 	for attempt := 1; ; attempt++ {
@@ -99,30 +101,31 @@ func (r *Reading) Begin(reads func() error) error {
 		if err := reads(); err != nil {
 			return err
 		}
-		if turn == r.Rows.Turn || r.Stands == nil || attempt == attempts {
+		if turn == r.Rows.Turn || r.Refresh == nil || attempt == attempts {
 			return nil
 		}
-		if err := r.Rows.Try(r.Stands); err != nil {
+		if err := r.Rows.Try(r.Refresh); err != nil {
 			return err
 		}
 	}
 }
 
-// NewerThan reports whether the database was written after a sequence, as of the stream's version.
+// NewerThan reports whether the database has changes after seq at the stream's version.
 func NewerThan(s *rev.Stream, seq db.Seq) (bool, error) {
 	last, err := db.ReadLastSeq(s.R, s.Keys, s.Cfg)()
 	return last.Compare(seq) > 0, err
 }
 
-// At is the stream at a snapshot that somebody else closes.
+// At returns a copy of the stream that reads from snap, which the caller closes.
 func At(s *rev.Stream, snap kv.Snapshot) *rev.Stream {
 	return &rev.Stream{Ctx: s.Ctx, D: s.D, Core: s.Core, Keys: s.Keys, Cfg: s.Cfg, R: snap, Snap: snap}
 }
 
+// ErrBehind returns an error named IndexBehind.
 func ErrBehind() error {
-	return fault.Errf(fault.Unavailable, IndexBehind, "the index has fallen behind by more than a query makes up for")
+	return fault.Errf(fault.Unavailable, IndexBehind, "the index has fallen behind by more than a query can apply")
 }
 
-// IndexBehind is the Name of the error (Unavailable) of a Fresh query that finds more changes than it can apply itself,
-// and of a Current one that finds any: have the index brought up to date, and query again.
+// IndexBehind is the Name of an error of kind Unavailable: a Fresh query found more changes than it can apply itself,
+// or a Current query found any. The caller brings the index up to date and queries again.
 const IndexBehind = "index_behind"

@@ -6,54 +6,54 @@ import (
 	"github.com/divandb/divan/layer/internal/rev"
 )
 
-// ViewQuery is a map query (V7). Keys are JSON texts; nil is none.
+// ViewQuery is a map query (V7). Keys are JSON texts, or nil if not set.
 type ViewQuery struct {
 	View                 string
-	Partition            string // of a partitioned index: the one that is asked for
+	Partition            string // the partition to read, for a partitioned index
 	Key                  []byte
 	Keys                 [][]byte
 	StartKey, EndKey     []byte
 	StartDocID, EndDocID string
 	ExcludeEnd           bool
 	Descending           bool
-	Limit, Skip          int // Limit < 0 is none
+	Limit, Skip          int // no limit if negative
 	IncludeDocs          bool
 	Conflicts            bool
-	Large                bool // with IncludeDocs: leave large bodies in the store: Doc.Large
-	// CurrentDocs has IncludeDocs show the documents as they are now, as CouchDB does beside rows that may be old
-	// (update=false); without it they are those that the rows were made from.
+	Large                bool // with IncludeDocs: large bodies stay in the store (Doc.Large)
+	// CurrentDocs makes IncludeDocs return current documents, as CouchDB does beside rows that may be old
+	// (update=false). Otherwise it returns the documents that the rows were made from.
 	CurrentDocs bool
-	// Fresh refuses to answer from rows that are not those of one version: an error named IndexBehind, where the engine
-	// holds no snapshots and the index has fallen behind by more than a query can apply itself.
+	// Fresh returns an IndexBehind error instead of rows that are not all of one version. This can only happen if the
+	// engine holds no snapshots and the index has fallen behind by more than a query can apply.
 	Fresh bool
-	// Current refuses to answer, with the same error, where the index lacks anything that the database had when the
-	// query began: then bring it up to date first. Where it lacks nothing this is all that freshness costs, for a query
-	// knows where its index stands anyhow.
+	// Current returns an IndexBehind error if the index lacks any change that was committed when the query began, so
+	// that the caller can bring it up to date first. The check costs little, since every query reads the index's
+	// sequence anyway.
 	Current bool
-	// Ahead is for a query of a few rows: where the index lacks a few documents, it works out their rows for itself, as
-	// of the newest sequence, and does not wait for them to be written. The same error where more is lacking, or where
-	// the map functions take so long that it is better done once for all.
+	// Ahead is for queries that read few rows. If the index lacks only a few documents, the query maps these itself, as
+	// of the newest sequence, and does not wait for them to be indexed. It returns an IndexBehind error if more are
+	// missing, or if mapping takes so long that it is better done once for all queries.
 	Ahead      bool
-	WithOffset bool // wants ViewResult.Offset
+	WithOffset bool // compute ViewResult.Offset
 }
 
-// ViewRow is one row. Key and Value are the JSON that was emitted. Valid until the next row.
+// ViewRow is one row. Key and Value are the emitted JSON, valid until the next row.
 type ViewRow struct {
 	ID         string
 	Key, Value []byte
-	// Doc, with IncludeDocs, is the row's document, or the one that the value's _id (and _rev) names; nil where it is
-	// gone.
+	// Doc is set with IncludeDocs: the document that emitted the row, or the one that Value names by _id and _rev. It
+	// is nil if that document does not exist.
 	Doc *rev.Document
 }
 
-// ViewCursor is a place in the answer to a query: behind a row of one of its ranges.
+// ViewCursor is a place in the answer to a query, after a row of one of its ranges.
 type ViewCursor struct {
-	Part       int    // which range
-	After      []byte // the row's position; nil: none of the range yet
+	Part       int    // index of the range
+	After      []byte // position of the row, or nil at the beginning of the range
 	Skip, Left int
 }
 
-// Rest is what is left of the range.
+// Rest returns the part of the range after the cursor.
 func (c *ViewCursor) Rest(s Span, reverse bool) Span {
 	switch {
 	case c.After == nil:
@@ -64,8 +64,8 @@ func (c *ViewCursor) Rest(s Span, reverse bool) Span {
 	return Span{append(c.After[:len(c.After):len(c.After)], 0), s.End}
 }
 
-// CheckPartition refuses a query of a partitioned index that names no partition, and one of another index that does:
-// Invalid (query_parse_error).
+// CheckPartition returns an Invalid error (query_parse_error) if a query of a partitioned index names no partition, or
+// if a query of any other index names one.
 func (q *ViewQuery) CheckPartition(design *design.Design) error {
 	switch {
 	case design.Partitioned && q.Partition == "":

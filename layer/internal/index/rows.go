@@ -11,29 +11,30 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Limits of what one document may emit into one view (V6, rfc-008 "Size limits"). What is beyond is an error of that
-// document in that view, listed under its index errors.
+// Limits of what one document may emit into one view (V6, rfc-008 "Size limits"). Beyond them, the view skips the
+// document and lists it with an error.
 const (
 	maxEmittedKey   = 8 << 10
 	maxEmittedValue = 64 << 10
 	maxEmittedKeys  = 64 << 10
-	// maxEmitted keeps one document's rows well inside one transaction.
+	// maxEmitted leaves room for one document's rows in one transaction.
 	maxEmitted = 4_000_000
 )
 
-// Emission is what one document emitted into one view: rows, or the error for which it is skipped.
+// Emission is what one document emitted into one view: rows, or the error for which the view skips it.
 type Emission struct {
 	Rows    []Emitted
 	Err     string
-	Stopped bool // Err is the limit of time
+	Stopped bool // Err is a timeout
 }
 
+// Emitted is one emitted row.
 type Emitted struct {
-	Key, Value []byte // JSON
-	Position   []byte // of the row: what follows the view's prefix in its key
+	Key, Value []byte // as JSON
+	Position   []byte // the part of the row's key after the view's prefix
 }
 
-// Size is the bytes of emitted keys and values, as index sizes count them.
+// Size returns the number of bytes of emitted keys, and of keys and values together, as index sizes count them.
 func (e *Emission) Size() (keys, all int64) {
 	for _, r := range e.Rows {
 		keys += int64(len(r.Key))
@@ -42,7 +43,7 @@ func (e *Emission) Size() (keys, all int64) {
 	return keys, all
 }
 
-// Prepare checks the limits and computes the row keys: the part of indexing that needs no transaction.
+// Prepare checks the limits and computes the positions of the rows. It needs no transaction.
 func (e *Emission) Prepare(k *Keys, view int, docID string) {
 	if e.Err == "" {
 		e.Err = e.fault(k, view, docID)
@@ -63,8 +64,8 @@ func (e *Emission) fault(k *Keys, view int, docID string) string {
 		}
 	}
 	if keys, all := e.Size(); keys > maxEmittedKeys || all > maxEmitted {
-		return fmt.Sprintf("emitted %d rows with %d bytes of keys and %d bytes in all; at most %d and %d", len(e.Rows),
-			keys, all, maxEmittedKeys, maxEmitted)
+		return fmt.Sprintf("emitted %d rows with %d bytes of keys and %d bytes in total; the limits are %d and %d",
+			len(e.Rows), keys, all, maxEmittedKeys, maxEmitted)
 	}
 	if fault := e.place(k, view, docID); fault != "" {
 		return fault
@@ -73,7 +74,7 @@ func (e *Emission) fault(k *Keys, view int, docID string) string {
 	return ""
 }
 
-// place computes the positions of the rows, as if each were the first with its sort key.
+// place computes the positions of the rows as if each were the first with its sort key.
 func (e *Emission) place(k *Keys, view int, docID string) (fault string) {
 	longest := k.longestPosition(view)
 	sizes := 0
@@ -90,8 +91,7 @@ func (e *Emission) place(k *Keys, view int, docID string) (fault string) {
 		}
 		arena = k.appendPosition(arena, sortKey, docID, 0)
 		if n := len(arena) - start; n > longest {
-			return fmt.Sprintf("emitted key of %d bytes has a sort key of %d bytes, more than a key of the "+
-				"store can hold",
+			return fmt.Sprintf("emitted key of %d bytes has a sort key of %d bytes, too long for the store",
 				len(e.Rows[i].Key), n+kv.MaxKeySize-longest)
 		}
 		e.Rows[i].Position = arena[start:len(arena):len(arena)]
@@ -99,9 +99,9 @@ func (e *Emission) place(k *Keys, view int, docID string) (fault string) {
 	return ""
 }
 
-// numberEqual gives rows with the same sort key different numbers. As in CouchDB they follow the raw order of key and
-// value, in whatever order they were emitted. Keys that only sort alike (1 and 1.0) share a sequence of numbers too,
-// since their row keys are the same up to it.
+// numberEqual gives different numbers to rows with the same sort key. As in CouchDB, they are ordered by raw key and
+// value, not in the order in which they were emitted. Different keys with the same sort key (1 and 1.0) share one
+// sequence of numbers, because the positions of their rows differ only in the number.
 func (e *Emission) numberEqual() {
 	if len(e.Rows) < 2 {
 		return
@@ -126,19 +126,20 @@ func (e *Emission) numberEqual() {
 	}
 }
 
-// number makes a row that was placed the n-th with its sort key.
+// number sets the number of a placed row.
 func (r *Emitted) number(n int64) {
 	stem := r.Position[:len(r.Position)-len(tuple.AppendInt(nil, 0))]
 	r.Position = tuple.AppendInt(slices.Clone(stem), n)
 }
 
-// rawOrder sorts as CouchDB sorts the rows of one document and one key.
+// rawOrder returns a key that sorts like CouchDB sorts rows of one document with equal keys.
 func (r *Emitted) rawOrder() []byte {
 	order, err := collate.AppendRawKey(nil, r.Key)
 	if err == nil && r.Value != nil {
 		order, err = collate.AppendRawKey(order, r.Value)
 	}
-	if err != nil { // nested deeper than keys may be: such values come as they were emitted
+	// The value is nested too deeply for a key. Such rows stay in the order in which they were emitted.
+	if err != nil {
 		return nil
 	}
 	return order

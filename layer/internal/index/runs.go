@@ -9,24 +9,25 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Runs turns around, in a descending query, what one document has emitted for one key: such rows come in the order of
-// their values in either direction, as in CouchDB, where they are one entry of the tree. Whoever reads rows backwards
-// gets for each row of a run the one that mirrors it, so that places in the answer are places in the store all the
-// same.
+// Runs restores, in a descending query, the order of rows that one document emitted with one key. As in CouchDB, where
+// they are one entry of the tree, these rows come in the order of their values in both directions. For each row of such
+// a run, a reader going backwards gets its mirror image within the run, so that positions in the answer are still
+// positions in the store.
 type Runs struct {
 	R    kv.Reader
-	Head int // bytes of a key before the sort key
-	// Anywhere says that the next row may be in the midst of its run: the rows behind it were left out.
+	Head int // length of a key before the sort key
+	// Anywhere reports that the next row may be in the middle of its run, because the rows before it in reading order
+	// were left out.
 	Anywhere bool
 
-	stem []byte // of the keys of the run under way, or of a single row
+	stem []byte // key prefix of the current run or single row
 	rows []kv.KeyValue
 }
 
-// At is the row to show in the place of another one. Valid until the next call, or as long as the other one.
+// At returns the row to return in place of row. It is valid until the next call, and at most as long as row.
 func (s *Runs) At(row kv.KeyValue) (kv.KeyValue, error) {
 	rest := row.Key[s.Head:]
-	for range 2 { // the sort key and the document's id
+	for range 2 { // skip the sort key and the document id
 		var err error
 		if rest, err = tuple.Skip(rest); err != nil {
 			return row, db.Corrupt("view row", err)
@@ -44,7 +45,7 @@ func (s *Runs) At(row kv.KeyValue) (kv.KeyValue, error) {
 	}
 	s.Anywhere = false
 	if !bytes.Equal(stem, s.stem) {
-		return row, nil // alone
+		return row, nil // a run of one row
 	}
 	if mirrored := len(s.rows) - 1 - int(number); mirrored >= 0 && mirrored < len(s.rows) {
 		return s.rows[mirrored], nil
@@ -52,7 +53,7 @@ func (s *Runs) At(row kv.KeyValue) (kv.KeyValue, error) {
 	return row, nil
 }
 
-// load reads a run, which is within what one document may emit.
+// load reads a run. Its size is limited to what one document may emit.
 func (s *Runs) load(stem []byte) error {
 	s.stem, s.rows = append(s.stem[:0], stem...), s.rows[:0]
 	begin, end := tuple.Range(s.stem)

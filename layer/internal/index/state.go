@@ -17,121 +17,130 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Index is the stored index of a design document's views, shared by all design documents with the same signature (V1).
+// Index is the stored index of a design document's views. All design documents with the same signature share it (V1).
 type Index struct {
 	Db     *db.Database
 	design *design.Design
-	bodies rev.BodyScan // of readBodies
+	bodies rev.BodyScan // used by ReadBodies
 }
 
-// Index of a design. It does no I/O; the index may be empty.
+// Index returns the index of a design. It does no I/O; the index may be empty.
 func (d Database) Index(design *design.Design) *Index { return &Index{Db: d.Database, design: design} }
 
-// Design is the design document whose views these are.
+// Design returns the design whose views are indexed.
 func (ix *Index) Design() *design.Design { return ix.design }
 
+// Keys returns the keys of the index.
 func (ix *Index) Keys(db db.Space) Keys {
 	return NewKeys(db.Sub(nil, keyspace.Views), ix.design)
 }
 
-// IndexState is where an index stands, at one read version.
+// IndexState describes an index at one read version.
 type IndexState struct {
-	Seq      db.Seq // documents up to here are in the index
-	LastSeq  db.Seq // of the database
+	Seq      db.Seq // documents up to this sequence are indexed
+	LastSeq  db.Seq // the database's
 	Building bool
-	Goal     db.Seq // of the build under way
-	// Creation is the sequence at which an interactive index was created (V4), zero if it is not one. It is Current
-	// from when it was built up to there.
+	Goal     db.Seq // of the running build
+	// Creation is the sequence at which an interactive index was created (V4), or zero for other indexes. An
+	// interactive index that has been built up to its creation is always Current.
 	Creation db.Seq
 	Shards   []ShardState
 	Views    []ViewState // in the order of Design.Views
 }
 
-// ShardState is how far the build under way has come in a shard.
+// ShardState is the progress of the running build in a shard.
 type ShardState struct {
 	Shard db.ShardID
 	Seq   db.Seq
-	// Scans is set while a first build goes through the shard's documents by id, up to Scanned so far; from then on it
-	// goes by sequence.
+	// Scans is set while a first build scans the shard's documents by id; Scanned is the last id so far. After that,
+	// the build follows the feed.
 	Scans   bool
 	Scanned string
 }
 
-// ViewState is one view's figures.
+// ViewState holds the counters of one view.
 type ViewState struct {
 	Name   string
 	Rows   int64
-	Bytes  int64 // of emitted keys and values
-	Errors int64 // documents skipped (V10)
-	// Skipped is one of these documents and why, where it is among the first of the index; nil if not.
+	Bytes  int64 // size of emitted keys and values
+	Errors int64 // number of documents skipped (V10)
+	// Skipped is one of the skipped documents, with its error. It is nil if none was found among the first of the
+	// index.
 	Skipped *IndexError
 }
 
-// Current reports whether every change of the database is in the index.
+// Current reports whether the index reflects every change of the database.
 func (s *IndexState) Current() bool { return s.Seq.Compare(s.LastSeq) >= 0 }
 
-// State reads where the index stands.
+// State reads the state of the index.
 func (ix *Index) State(ctx context.Context) (IndexState, error) {
-	return ix.state(ctx, len(ix.design.Views))
-}
-
-// Standing is State without Shards and Views: for who has to know no more than whether to do something, and asks often.
-func (ix *Index) Standing(ctx context.Context) (IndexState, error) { return ix.state(ctx, 0) }
-
-// state reads the figures of so many views, and how far shards have come where there are some.
-func (ix *Index) state(ctx context.Context, views int) (IndexState, error) {
 	return db.Read(ctx, ix.Db, func(t *db.Txn) (IndexState, error) {
-		k := ix.Keys(t.Keys)
-		found := k.Find(t)
-		state := IndexState{Views: make([]ViewState, views)}
-		status, at := t.Get(k.InfoKey(keyspace.ViewStatus)), t.Get(k.InfoKey(keyspace.ViewUpdateSeq))
-		var err error
-		if state.LastSeq, err = db.ReadLastSeq(t, t.Keys, t.Cfg)(); err != nil {
-			return state, err
-		}
-		seq, err := ParseIndexSeq(at)
-		if err != nil {
-			return state, err
-		}
-		if !seq.Stale() {
-			state.Seq = seq.Seq
-		}
-		if t.Cfg.Maintains(ix.design.Signature) {
-			if state.Creation, err = ParseCreation(t.Get(k.InfoKey(keyspace.ViewCreation))); err != nil {
-				return state, err
-			}
-		}
-		if err := ix.countViews(t, &k, state.Views); err != nil {
-			return state, err
-		}
-		if err := found(); err != nil {
-			return state, err
-		}
-		if err := ix.sampleErrors(t, &k, state.Views); err != nil {
-			return state, err
-		}
-		building, err := ParseStatus(status)
-		if err != nil {
-			return state, err
-		}
-		if seq.Ready(state.Creation) {
-			state.Seq = state.LastSeq
-			return state, nil
-		}
-		if building == nil {
-			return state, nil
-		}
-		state.Building, state.Goal = true, building.Goal
-		if !state.Creation.IsZero() {
-			state.Goal = state.LastSeq // writers have done the rest
-		}
-		if views > 0 {
-			state.Shards, err = ShardStates(t, t.Cfg, &k, state.Seq)
-		}
-		return state, err
+		return ix.readState(t, len(ix.design.Views))
 	})
 }
 
+// BriefState is State without Shards and Views, for callers that ask often and only need to know whether the index is
+// current.
+func (ix *Index) BriefState(ctx context.Context) (IndexState, error) {
+	return db.Read(ctx, ix.Db, ix.ReadBriefState)
+}
+
+// ReadBriefState is BriefState in a transaction. It adds no read conflicts.
+func (ix *Index) ReadBriefState(t *db.Txn) (IndexState, error) { return ix.readState(t, 0) }
+
+// readState reads the counters of the first views, and the progress of shards unless views is 0.
+func (ix *Index) readState(t *db.Txn, views int) (IndexState, error) {
+	r, k := t.Snapshot(), ix.Keys(t.Keys)
+	found := k.Find(r)
+	state := IndexState{Views: make([]ViewState, views)}
+	status, at := r.Get(k.InfoKey(keyspace.ViewStatus)), r.Get(k.InfoKey(keyspace.ViewUpdateSeq))
+	var err error
+	if state.LastSeq, err = db.ReadLastSeq(r, t.Keys, t.Cfg)(); err != nil {
+		return state, err
+	}
+	seq, err := ParseIndexSeq(at)
+	if err != nil {
+		return state, err
+	}
+	if !seq.Stale() {
+		state.Seq = seq.Seq
+	}
+	if t.Cfg.Maintains(ix.design.Signature) {
+		if state.Creation, err = ParseCreation(r.Get(k.InfoKey(keyspace.ViewCreation))); err != nil {
+			return state, err
+		}
+	}
+	if err := ix.countViews(r, &k, state.Views); err != nil {
+		return state, err
+	}
+	if err := found(); err != nil {
+		return state, err
+	}
+	if err := ix.sampleErrors(r, &k, state.Views); err != nil {
+		return state, err
+	}
+	building, err := ParseStatus(status)
+	if err != nil {
+		return state, err
+	}
+	if seq.Ready(state.Creation) {
+		state.Seq = state.LastSeq
+		return state, nil
+	}
+	if building == nil {
+		return state, nil
+	}
+	state.Building, state.Goal = true, building.Goal
+	if !state.Creation.IsZero() {
+		state.Goal = state.LastSeq // writers have indexed everything since the creation
+	}
+	if views > 0 {
+		state.Shards, err = ShardStates(r, t.Cfg, &k, state.Seq)
+	}
+	return state, err
+}
+
+// ShardStates reads the progress of the running build in each shard. from is the index's sequence.
 func ShardStates(r kv.Reader, c *db.Config, k *Keys, from db.Seq) ([]ShardState, error) {
 	var states []ShardState
 	for _, shard := range db.ShardsSince(c, from) {
@@ -152,20 +161,22 @@ func ShardStates(r kv.Reader, c *db.Config, k *Keys, from db.Seq) ([]ShardState,
 	return states, nil
 }
 
-// IndexSeq is the value of ViewUpdateSeq; the zero value is an index that was never built.
+// IndexSeq is the value of ViewUpdateSeq. The zero value means that the index was never built.
 type IndexSeq struct {
 	Seq       db.Seq
 	Collation int64
 }
 
-// Stale reports that the rows were written in another order than this node reads (V5): the index is built anew.
+// Stale reports that the rows are in another collation than this node's (V5), so that the index has to be rebuilt.
 func (s IndexSeq) Stale() bool { return s.Collation != 0 && s.Collation != int64(collate.Version) }
 
+// SetIndexSeq sets the sequence of the index, with this node's collation.
 func SetIndexSeq(tx kv.Transaction, k *Keys, seq db.Seq) {
 	value := seq.AppendTuple(tuple.AppendInt(nil, keyspace.IndexSeqFormat))
 	tx.Set(k.InfoKey(keyspace.ViewUpdateSeq), tuple.AppendInt(value, int64(collate.Version)))
 }
 
+// ParseIndexSeq waits for a read of ViewUpdateSeq and decodes it. A missing value is the zero IndexSeq.
 func ParseIndexSeq(f kv.Future[[]byte]) (s IndexSeq, err error) {
 	value, err := f.Wait()
 	if value == nil || err != nil {
@@ -174,13 +185,14 @@ func ParseIndexSeq(f kv.Future[[]byte]) (s IndexSeq, err error) {
 	return ReadIndexSeq(value)
 }
 
+// ReadIndexSeq decodes a value of ViewUpdateSeq.
 func ReadIndexSeq(value []byte) (s IndexSeq, err error) {
 	format, rest, err := tuple.TakeInt(value)
 	if err != nil {
 		return s, fmt.Errorf("index sequence: %w", err)
 	}
 	if format < 1 || format > keyspace.IndexSeqFormat {
-		return s, fmt.Errorf("index of format %d, this node knows %d", format, keyspace.IndexSeqFormat)
+		return s, fmt.Errorf("index of format %d, this node supports up to %d", format, keyspace.IndexSeqFormat)
 	}
 	if s.Seq, rest, err = db.TakeSeq(rest); err != nil {
 		return s, fmt.Errorf("index sequence: %w", err)
@@ -193,11 +205,11 @@ func ReadIndexSeq(value []byte) (s IndexSeq, err error) {
 type BuildStatus struct {
 	Token int64
 	Goal  db.Seq
-	First bool // the index had nothing when the build began (Build.first)
-	Keeps bool // what was there before it is kept (before.go)
+	First bool // the index was empty when the build began (adding)
+	Keeps bool // rows from before the build are kept (before.go)
 }
 
-// ParseStatus is nil where no build is under way.
+// ParseStatus returns nil if no build is running.
 func ParseStatus(f kv.Future[[]byte]) (*BuildStatus, error) {
 	value, err := f.Wait()
 	if value == nil || err != nil {
@@ -223,7 +235,7 @@ func ParseStatus(f kv.Future[[]byte]) (*BuildStatus, error) {
 	return s, nil
 }
 
-// Clear removes all of an index. Its number goes too: what comes after it gets one of its own.
+// Clear removes an index with its number, so that a new one gets another number.
 func Clear(tx kv.Transaction, k *Keys) {
 	begin, end := tuple.Range(k.Data)
 	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
@@ -236,11 +248,12 @@ func Clear(tx kv.Transaction, k *Keys) {
 	k.setNumber(0)
 }
 
-// CleanupViews removes the indexes whose signature no design document has (V8). A build of such an index ends with a
-// Conflict.
+// CleanupViews removes the indexes whose signature no design document has (V8). A running build of such an index ends
+// with a Conflict.
 func (d Database) CleanupViews(ctx context.Context) error {
 	_, _, err := db.Transact(ctx, d.Database, func(t *db.Txn) (struct{}, error) {
-		designs, err := design.List(t, t) // with conflict: none comes to use an index while that is cleared
+		// Read with conflict, so that no design document starts to use an index while it is cleared.
+		designs, err := design.List(t, t)
 		if err != nil {
 			return struct{}{}, err
 		}
@@ -255,8 +268,8 @@ func (d Database) CleanupViews(ctx context.Context) error {
 	return err
 }
 
-// clearUnused finds the signatures among the update sequences and the statuses: an index that was never finished has
-// only the latter, and an interactive one rows from its creation on.
+// clearUnused looks for signatures in all of IndexSigns. An index that was never finished has only a status, and an
+// interactive one has rows as soon as it is created.
 func clearUnused(tx kv.Transaction, keys db.Space, used map[string]bool) error {
 	k := NewKeys(keys.Sub(nil, keyspace.Views), &design.Design{})
 	for _, what := range IndexSigns {
@@ -286,16 +299,16 @@ func clearUnused(tx kv.Transaction, keys db.Space, used map[string]bool) error {
 	return nil
 }
 
-// IndexError is a document that a view skipped (V10).
+// IndexError is a document that a view skipped, with the reason (V10).
 type IndexError struct {
 	View, DocID, Error string
 	Seq                db.Seq
 }
 
-// errorsSampled is how many skipped documents are looked at to find one for each view.
+// errorsSampled is how many skipped documents are read to find one for each view.
 const errorsSampled = 16
 
-// countViews reads the counters of some views.
+// countViews reads the counters of the first views.
 func (ix *Index) countViews(r kv.Reader, k *Keys, views []ViewState) (err error) {
 	counters := make([][3]func() (int64, error), len(views))
 	for i := range counters {
@@ -314,7 +327,7 @@ func (ix *Index) countViews(r kv.Reader, k *Keys, views []ViewState) (err error)
 	return err
 }
 
-// sampleErrors finds for views that skipped documents one of these.
+// sampleErrors finds one skipped document for each view that has any.
 func (ix *Index) sampleErrors(r kv.Reader, k *Keys, views []ViewState) error {
 	if !slices.ContainsFunc(views, func(v ViewState) bool { return v.Errors > 0 }) {
 		return nil
@@ -336,7 +349,7 @@ func (ix *Index) sampleErrors(r kv.Reader, k *Keys, views []ViewState) error {
 	return it.Err()
 }
 
-// Errors streams the documents that were skipped, by id.
+// Errors streams the skipped documents, by id.
 func (ix *Index) Errors(ctx context.Context) iter.Seq2[IndexError, error] {
 	return func(yield func(IndexError, error) bool) {
 		s, err := rev.OpenStream(ctx, ix.Db)
@@ -357,6 +370,7 @@ func (ix *Index) Errors(ctx context.Context) iter.Seq2[IndexError, error] {
 	}
 }
 
+// ParseError decodes a row of ViewErrors. prefix is the length of the range's prefix.
 func (ix *Index) ParseError(prefix int, row kv.KeyValue) (e IndexError, err error) {
 	rest := row.Key[prefix:]
 	if e.DocID, rest, err = tuple.TakeString(rest); err != nil {
@@ -376,12 +390,12 @@ func (ix *Index) ParseError(prefix int, row kv.KeyValue) (e IndexError, err erro
 	return e, err
 }
 
-// Ready reports whether everything that was written before the creation is in the index.
+// Ready reports whether everything written before the creation is in the index.
 func (s IndexSeq) Ready(creation db.Seq) bool {
 	return !creation.IsZero() && !s.Stale() && s.Seq.Compare(creation) >= 0
 }
 
-// ParseCreation reads ViewCreation: zero where the index has none.
+// ParseCreation reads ViewCreation. It returns zero if the index has none.
 func ParseCreation(f kv.Future[[]byte]) (s db.Seq, err error) {
 	value, err := f.Wait()
 	if value == nil || err != nil {

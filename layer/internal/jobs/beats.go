@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// beat is the heartbeat of a job that runs.
+// beat is the heartbeat of a running job.
 type beat struct {
 	Token, Count int64
 	Lease        time.Duration
@@ -17,12 +17,12 @@ type beat struct {
 }
 
 func writeBeat(s *db.Store, tx kv.Transaction, j *Job, b beat) {
-	tx.MakesRoom() // as the job's record does
+	tx.MakesRoom() // like the job's record
 	value := tuple.AppendInt(tuple.AppendInt(tuple.AppendInt(nil, b.Token), b.Count), b.Lease.Milliseconds())
 	tx.Set(jobBeatKey(s, j), tuple.AppendString(tuple.AppendString(value, b.Worker), b.Life))
 }
 
-// readBeat is nil where the job does not run.
+// readBeat returns nil if the job is not running.
 func readBeat(s *db.Store, tx kv.Reader, j *Job) (*beat, error) {
 	value, err := tx.Get(jobBeatKey(s, j)).Wait()
 	if value == nil || err != nil {
@@ -31,6 +31,7 @@ func readBeat(s *db.Store, tx kv.Reader, j *Job) (*beat, error) {
 	return ParseBeat(value)
 }
 
+// ParseBeat decodes a heartbeat.
 func ParseBeat(value []byte) (*beat, error) {
 	b, rest := &beat{}, value
 	var millis int64
@@ -50,11 +51,11 @@ func ParseBeat(value []byte) (*beat, error) {
 }
 
 const (
-	// looksPerLease is how often at least a heartbeat is looked at within its lease.
+	// looksPerLease is the minimum number of times that a heartbeat is checked within its lease.
 	looksPerLease = 4
-	// longestLook: one look counts at most this part of a lease, a third. A look after a long time, because the store
-	// or this process stood still, counts no more than the ones before it: the worker may have stood still for the same
-	// reason, and gets the time to go on.
+	// longestLook limits what a single check counts to a third of a lease, however long ago the previous one was. If
+	// this process or the store was suspended, the worker may have been suspended for the same reason, and gets time to
+	// continue.
 	longestLook = 3
 )
 
@@ -62,8 +63,8 @@ var BeatsSlot = db.NewSlot[Beats]()
 
 func beatsOf(s *db.Store) *Beats { return BeatsSlot.Of(s) }
 
-// Beats is what this process has seen of heartbeats, and for how long each has stood still since. It goes by this
-// process's monotonic clock alone.
+// Beats is what this process knows about heartbeats: their values, and for how long each has not changed. It uses only
+// this process's monotonic clock.
 type Beats struct {
 	mu   sync.Mutex
 	seen map[string]map[string]*seenBeat // by type and id
@@ -71,11 +72,12 @@ type Beats struct {
 
 type seenBeat struct {
 	value string
-	quiet time.Duration // it has stood still for this long, at least
-	last  time.Time     // the last look
+	quiet time.Duration // has not changed for at least this long
+	last  time.Time     // time of the last check
 }
 
-// look begins a look at all heartbeats of a type, and locks b until its end. begun is before they were read.
+// look begins a check of all heartbeats of a type. It locks b until end is called. begun is the time before they were
+// read.
 func (b *Beats) look(typ string, begun time.Time) *beatsLook {
 	b.mu.Lock()
 	if b.seen == nil {
@@ -91,7 +93,7 @@ type beatsLook struct {
 	next  map[string]*seenBeat
 }
 
-// at is when a job may be taken over, or when to look at it again.
+// at returns when a job may be taken over or should be checked again.
 func (l *beatsLook) at(id, value string, lease time.Duration, gone bool) time.Time {
 	now := time.Now()
 	x := l.b.seen[l.typ][id]
@@ -104,7 +106,7 @@ func (l *beatsLook) at(id, value string, lease time.Duration, gone bool) time.Ti
 	l.next[id] = x
 	need := lease
 	if gone {
-		need = lease / longestLook // it may be that only gossip has lost it
+		need = lease / longestLook // perhaps only gossip has lost it
 	}
 	if left := need - x.quiet; left > 0 {
 		return now.Add(min(left, lease/looksPerLease))
@@ -112,7 +114,7 @@ func (l *beatsLook) at(id, value string, lease time.Duration, gone bool) time.Ti
 	return now.Add(need - x.quiet)
 }
 
-// end forgets what was not seen.
+// end forgets heartbeats that were not seen, and unlocks.
 func (l *beatsLook) end() {
 	l.b.seen[l.typ] = l.next
 	l.b.mu.Unlock()

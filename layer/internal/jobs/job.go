@@ -5,7 +5,7 @@ import "encoding/json"
 // IndexJobs is the type of jobs that build indexes.
 const IndexJobs = "index"
 
-// CleanupJobs is the type of jobs that remove unused indexes (V8); their ids are names of databases.
+// CleanupJobs is the type of jobs that remove unused indexes (V8). Their ids are database names.
 const CleanupJobs = "cleanup"
 
 // IndexJob is the data of a job that builds an index.
@@ -15,14 +15,14 @@ type IndexJob struct {
 	Signature string `json:"signature"`
 }
 
-// ID names the job: there is one for each index.
+// ID returns the job's id. There is one job for each index.
 func (j IndexJob) ID() string { return j.Database + "/" + j.Signature }
 
-// Encode is the job's data.
+// Encode returns the job's data.
 func (j IndexJob) Encode() []byte {
 	b, err := json.Marshal(j)
 	if err != nil {
-		panic(err) // three strings
+		panic(err) // cannot happen: three strings
 	}
 	return b
 }

@@ -10,19 +10,20 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Background jobs in the store (V3), after CouchDB's couch_jobs in purpose. A job waits, runs under a lease, and is
-// finished or waits again. The lease only decides when another worker may try; the fencing token decides who may write.
+// The queue of background jobs in the store (V3) has the same purpose as CouchDB's couch_jobs. A job waits, runs under
+// a lease, and then is finished or waits again. The lease only determines when another worker may try; the fencing
+// token determines who may write.
 //
-// No two clocks are compared. When a waiting job may start is told in the store's own versions (db/storeclock.go). A
-// running job has a heartbeat, a counter that its worker renews; who looks at the queue takes the job over when the
-// heartbeat has stood still for the lease by the watcher's own elapsed time (beats.go).
+// No two clocks are compared. The time at which a waiting job may start is a version of the store (db/storeclock.go).
+// The worker of a running job increments its heartbeat, a counter. Another process takes the job over if it has not
+// seen the heartbeat change during the lease, measured by its own clock (beats.go).
 //
 //	(Jobs, type, jobRecord, id)      = JSON of the Job
-//	(Jobs, type, jobWake)            = versionstamp of the newest change of the queue
-//	(Jobs, type, jobBeat, id)        = (token, count, lease in milliseconds, worker, life): of a job that runs
+//	(Jobs, type, jobWake)            = versionstamp of the queue's last change
+//	(Jobs, type, jobBeat, id)        = (token, count, lease in milliseconds, worker, life) of a running job
 //	(Jobs, type, jobQueue, at, id)   = empty: a job that waits until the store is at version at
-//	(Jobs, type, jobDue, millis, id) = empty: earlier versions wrote this for both of these, by their own clock;
-//	                                   it is still read, and not written
+//	(Jobs, type, jobDue, millis, id) = empty: written instead of the two above by earlier versions of Divan, which
+//	                                   used their own clock; still read, but no longer written
 const (
 	jobRecord = 0
 	jobDue    = 1
@@ -34,34 +35,34 @@ const (
 // Job is a piece of background work in the store.
 type Job struct {
 	Type string `json:"type"`
-	// ID is unique within Type. Enqueueing it again while it waits is one job; while it runs, the run is followed by
-	// another.
+	// ID is unique within Type. Enqueueing it again while it waits adds no second job, but may start it earlier; while
+	// it runs, it will run once more.
 	ID string `json:"id"`
-	// Data is the worker's input, Progress its last report: JSON, opaque to the queue. The next run finds the report of
-	// the one before, and has to know itself whether it goes on with that.
+	// Data is the worker's input, and Progress its last report: JSON that the queue does not interpret. The next run
+	// finds the report of the previous one, and decides itself whether to continue from it.
 	Data     json.RawMessage `json:"data,omitempty"`
 	Progress json.RawMessage `json:"progress,omitempty"`
 	State    JobState        `json:"state"`
-	// Token is the fencing token: it grows with each lease, also when a job is removed and made again.
+	// Token is the fencing token. It increases with each lease, even if the job was removed and created again.
 	Token  int64  `json:"token"`
 	Worker string `json:"worker,omitempty"`
-	// Failures counts the runs that failed since the last that did not; Error is the last failure.
+	// Failures counts the failed runs since the last successful one. Error is the last failure.
 	Failures int    `json:"failures,omitempty"`
 	Error    string `json:"error,omitempty"`
-	// Full says that the last failure was for want of room in the store.
+	// Full reports that the last run failed because the store had no room.
 	Full bool `json:"full,omitempty"`
-	// At is the version of the store from which on a pending job may start. 0 in a record that an earlier version of
-	// Divan wrote.
+	// At is the version of the store from which on a pending job may start. It is 0 in records of earlier versions of
+	// Divan.
 	At int64 `json:"at,omitempty"`
-	// Due is At for people, and Updated when the record was written, both by the clock of whoever wrote it. Nothing
-	// goes by them, except that Due is a part of an old record's key.
+	// Due is At as a time for display. Updated is when the record was written. Both are by the clock of the writer.
+	// Nothing depends on them, except that Due is part of the key of an old record.
 	Due     time.Time `json:"due"`
 	Updated time.Time `json:"updated"`
-	// Again says that it was enqueued while it ran.
+	// Again reports that the job was enqueued while it was running.
 	Again bool `json:"again,omitempty"`
 }
 
-// Failure is the last failure, as an error: Full where the store had no room, else Unavailable.
+// Failure returns the last failure as an error of kind Full if the store had no room, otherwise Unavailable.
 func (j *Job) Failure() error {
 	kind := fault.Unavailable
 	if j.Full {
@@ -70,10 +71,9 @@ func (j *Job) Failure() error {
 	return &fault.Error{Kind: kind, Reason: j.Error}
 }
 
-// JobState of a Job.
+// JobState is the state of a Job.
 type JobState string
 
-// The states.
 const (
 	JobPending  JobState = "pending"
 	JobRunning  JobState = "running"
@@ -85,27 +85,29 @@ const (
 	maxJobPause   = 5 * time.Minute
 )
 
-// Worker is who takes jobs.
+// Worker describes a worker that takes jobs.
 type Worker struct {
-	Name string // of the node
-	Life string // of the process: another one after every start
-	// Lease is how long the heartbeat of a job may stand still before another worker takes it. Renew three times as
-	// often or more.
+	Name string // name of its node
+	Life string // identifies its process; changes with every start
+	// Lease is how long a job's heartbeat may remain unchanged before another worker takes the job. Call Renew at least
+	// three times in that period.
 	Lease time.Duration
-	// Grace, where not nil, is how long after its time a job is left to another worker, which it belongs to. One whose
-	// worker has given it back or fallen silent is not.
+	// Grace, unless nil, returns how long after its due time a job is left to another worker that is preferred for it.
+	// It does not apply to jobs that were given back or whose worker has stopped renewing.
 	Grace func(id string) time.Duration
-	// Gone, where not nil, reports whether a worker is known to have ended: its jobs are taken as soon as their
-	// heartbeats stand still.
+	// Gone, unless nil, reports whether a worker is known to have ended. Its jobs are taken over as soon as their
+	// heartbeats stop.
 	Gone func(worker string) bool
 }
 
-// Enqueue adds a job that may start at once, or resubmits it. A failed job that waits out its pause starts at once too.
+// Enqueue adds a job that may start at once, or resubmits it. A failed job that waits for its retry may then start at
+// once too.
 func (s Store) Enqueue(ctx context.Context, typ, id string, data []byte) error {
 	return s.EnqueueAfter(ctx, typ, id, data, 0)
 }
 
-// EnqueueAfter adds a job that may start after a while. One that waits already starts at the earlier of both times.
+// EnqueueAfter adds a job that may start after a delay. A job that already waits starts at the earlier of the two
+// times.
 func (s Store) EnqueueAfter(ctx context.Context, typ, id string, data []byte, delay time.Duration) error {
 	_, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (struct{}, error) {
 		return struct{}{}, Enqueue(s.Store, tx, typ, id, data, delay)
@@ -113,6 +115,7 @@ func (s Store) EnqueueAfter(ctx context.Context, typ, id string, data []byte, de
 	return err
 }
 
+// Enqueue is Store.EnqueueAfter inside a transaction.
 func Enqueue(s *db.Store, tx kv.Transaction, typ, id string, data []byte, delay time.Duration) error {
 	j, err := ReadJob(s, tx, typ, id)
 	if err != nil {
@@ -145,52 +148,80 @@ func Enqueue(s *db.Store, tx kv.Transaction, typ, id string, data []byte, delay 
 	return nil
 }
 
-// queueJob makes a job wait, and tells those who wait for jobs.
+// queueJob makes a job wait, and wakes the watches of WatchJobs.
 func queueJob(s *db.Store, tx kv.Transaction, j *Job, version int64, delay time.Duration) {
 	j.State, j.Worker, j.At, j.Due = JobPending, "", db.AfterVersion(s.Clock.At(version), delay), s.Wall().Add(delay)
 	tx.Set(JobQueueKey(s, j), nil)
 	tx.SetVersionstampedValue(jobKey(s, j.Type, jobWake), make([]byte, len(kv.Versionstamp{})), 0)
 }
 
-// Claim takes the job of a type that this worker may start first, one whose worker has fallen silent included; nil
-// where it may start none now.
-func (s Store) Claim(ctx context.Context, typ string, w Worker) (*Job, error) {
-	j, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (*Job, error) {
-		for {
-			due, err := firstDue(s.Store, tx, typ, w)
-			if due == nil || err != nil || due.At.After(time.Now()) {
-				return nil, err
-			}
-			j, err := ReadJob(s.Store, tx, typ, due.ID)
-			if err != nil {
-				return nil, err
-			}
-			if j == nil || !due.concerns(j) {
-				tx.Clear(due.key) // left behind by an earlier version of Divan, which does not know of these keys
-				continue
-			}
-			// The worker that the job is taken from must not renew meanwhile.
-			tx.AddReadConflict(kv.KeyRange{Begin: due.key, End: append(due.key[:len(due.key):len(due.key)], 0)})
-			version, err := tx.ReadVersion().Wait()
-			if err != nil {
-				return nil, err
-			}
-			tx.Clear(due.key)
-			// Read versions never go back, so the token also grows past that of a removed job of the same name.
-			j.State, j.Worker, j.Again, j.Token = JobRunning, w.Name, false, max(j.Token+1, version)
-			j.At, j.Due = 0, s.Wall()
-			writeBeat(s.Store, tx, j, beat{Token: j.Token, Count: 1, Lease: w.Lease, Worker: w.Name, Life: w.Life})
-			WriteJob(s.Store, tx, j)
-			return j, nil
-		}
-	})
-	return j, err
+// Claimed is the result of Claim: a job, or what to wait for before the next call.
+type Claimed struct {
+	Job *Job
+	// Watch becomes ready when a job of the type is enqueued or waits again. The transaction that found no job arms it,
+	// so no job is missed. The caller cancels it.
+	Watch kv.Watch
+	// Next is the job that this worker may start first, or should check again, or nil. Call Claim again at that time.
+	Next *DueJob
 }
 
-// Renew says that the worker is at work, and stores progress (nil leaves it): one small write where there is none.
-// Conflict where another worker has taken the job over: stop at once.
+// Claim takes the first job of a type that this worker may start now, including jobs whose worker has stopped renewing.
+// If there is none, it watches the queue.
+func (s Store) Claim(ctx context.Context, typ string, w Worker) (Claimed, error) {
+	var watch kv.Watch
+	c, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (c Claimed, err error) {
+		if watch != nil {
+			watch.Cancel() // left by an attempt that is retried
+			watch = nil
+		}
+		if c.Job, c.Next, err = claimFirst(s.Store, tx, typ, w); c.Job == nil && err == nil {
+			watch = WatchQueue(s.Store, tx, typ)
+		}
+		c.Watch = watch
+		return c, err
+	})
+	if err != nil && watch != nil {
+		watch.Cancel()
+	}
+	return c, err
+}
+
+// claimFirst takes the first job that is due, or returns the one that will be due first.
+func claimFirst(s *db.Store, tx kv.Transaction, typ string, w Worker) (*Job, *DueJob, error) {
+	for {
+		due, err := FirstDue(s, tx, typ, w)
+		if due == nil || err != nil || due.At.After(time.Now()) {
+			return nil, due, err
+		}
+		j, err := ReadJob(s, tx, typ, due.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if j == nil || !due.concerns(j) {
+			// A leftover of an earlier version of Divan, which does not know these keys.
+			tx.Clear(due.key)
+			continue
+		}
+		// Conflict with a renewal by the worker that the job is taken from.
+		tx.AddReadConflict(kv.KeyRange{Begin: due.key, End: append(due.key[:len(due.key):len(due.key)], 0)})
+		version, err := tx.ReadVersion().Wait()
+		if err != nil {
+			return nil, nil, err
+		}
+		tx.Clear(due.key)
+		// Read versions never decrease, so the token is also greater than that of a removed job with the same id.
+		j.State, j.Worker, j.Again, j.Token = JobRunning, w.Name, false, max(j.Token+1, version)
+		j.At, j.Due = 0, s.Wall()
+		writeBeat(s, tx, j, beat{Token: j.Token, Count: 1, Lease: w.Lease, Worker: w.Name, Life: w.Life})
+		WriteJob(s, tx, j)
+		return j, nil, nil
+	}
+}
+
+// Renew reports that the worker is alive and stores progress, unless it is nil; then it costs only one small write. It
+// returns Conflict if another worker has taken over the job: the caller must stop at once.
 func (s Store) Renew(ctx context.Context, j *Job, progress []byte) error {
-	// Without a transaction id: another count too many does no harm.
+	// Needs no transaction id: counting twice does no harm.
 	_, c, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 		b, err := readBeat(s.Store, tx, j)
 		if err != nil {
@@ -226,8 +257,9 @@ func jobLost(j *Job) error {
 	return fault.Errf(fault.Conflict, "job_lost", "job %s %q is no longer held", j.Type, j.ID)
 }
 
-// Finish ends a run, with its error or nil. A failed job waits again, for a pause that doubles with each failure; one
-// that was enqueued while it ran waits again at once. Conflict where another worker has taken the job over.
+// Finish ends a run with its error or nil. A failed job waits for a retry; the pause doubles with each failure. A job
+// that was enqueued while it ran may start again at once. Finish returns Conflict if another worker has taken over the
+// job.
 func (s Store) Finish(ctx context.Context, j *Job, runErr error) error {
 	return updateHeld(ctx, s.Store, j, func(tx kv.Transaction, now *Job, version int64) {
 		again := now.Again
@@ -245,8 +277,8 @@ func (s Store) Finish(ctx context.Context, j *Job, runErr error) error {
 	})
 }
 
-// GiveBack ends a run that has not come to its end, for another worker to begin at once, without grace. j.Progress is
-// its last report, nil leaves that. Conflict where one has taken the job over already.
+// GiveBack ends a run before the job is done, so that any worker may continue at once, without grace. j.Progress,
+// unless nil, is its last report. It returns Conflict if another worker has already taken over the job.
 func (s Store) GiveBack(ctx context.Context, j *Job) error {
 	return updateHeld(ctx, s.Store, j, func(tx kv.Transaction, now *Job, version int64) {
 		if j.Progress != nil {
@@ -256,10 +288,10 @@ func (s Store) GiveBack(ctx context.Context, j *Job) error {
 	})
 }
 
-// pastGrace is longer than any worker's grace.
+// pastGrace is longer than the grace of any worker.
 const pastGrace = 10 * time.Second
 
-// updateHeld ends the run of a job that the caller holds, and brings j up to it.
+// updateHeld ends the run of a job that the caller holds, and updates j.
 func updateHeld(ctx context.Context, s *db.Store, j *Job,
 	change func(tx kv.Transaction, now *Job, version int64)) error {
 	now, _, err := db.StoreTransact(ctx, s, func(tx kv.Transaction) (*Job, error) {
@@ -286,7 +318,7 @@ func updateHeld(ctx context.Context, s *db.Store, j *Job,
 	return nil
 }
 
-// RemoveJob takes a job out of the queue, whatever its state. A worker that runs it finds out at its next Renew.
+// RemoveJob removes a job in any state from the queue. A worker that runs it finds out with its next Renew.
 func (s Store) RemoveJob(ctx context.Context, typ, id string) error {
 	_, _, err := db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (struct{}, error) {
 		j, err := ReadJob(s.Store, tx, typ, id)
@@ -300,32 +332,23 @@ func (s Store) RemoveJob(ctx context.Context, typ, id string) error {
 	return err
 }
 
-// WatchJobs becomes ready when a job of the type is enqueued or waits again. next is the job that this worker may start
-// first, or should look at again, nil where there is none: claim or look again at its time.
-func (s Store) WatchJobs(ctx context.Context, typ string, worker Worker) (w kv.Watch, next *DueJob, err error) {
-	_, _, err = db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (struct{}, error) {
-		if w != nil {
-			w.Cancel() // of an attempt that has to be repeated
-		}
-		w = tx.Watch(jobKey(s.Store, typ, jobWake))
-		var err error
-		next, err = firstDue(s.Store, tx, typ, worker)
-		return struct{}{}, err
-	})
-	if err != nil && w != nil {
-		w.Cancel()
-		w = nil
-	}
-	return w, next, err
+// WatchJob arms a watch that becomes ready when the record of a job changes from what the transaction sees now.
+func WatchJob(s *db.Store, tx kv.Transaction, typ, id string) kv.Watch {
+	return tx.Watch(jobRecordKey(s, typ, id))
 }
 
-// Job reads one job; nil where there is none. The watch becomes ready when its record changes; the caller cancels it.
+// WatchQueue arms a watch that becomes ready when a job of the type is enqueued or waits again.
+func WatchQueue(s *db.Store, tx kv.Transaction, typ string) kv.Watch {
+	return tx.Watch(jobKey(s, typ, jobWake))
+}
+
+// Job reads one job, or nil if there is none. The watch becomes ready when its record changes; the caller cancels it.
 func (s Store) Job(ctx context.Context, typ, id string) (j *Job, w kv.Watch, err error) {
 	j, _, err = db.StoreTransact(ctx, s.Store, func(tx kv.Transaction) (*Job, error) {
 		if w != nil {
 			w.Cancel()
 		}
-		w = tx.Watch(jobRecordKey(s.Store, typ, id))
+		w = WatchJob(s.Store, tx, typ, id)
 		return ReadJob(s.Store, tx, typ, id)
 	})
 	if err != nil && w != nil {

@@ -13,18 +13,18 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// DueJob is the job of a type that a worker may start first, or look at again, now or later.
+// DueJob is the first job of a type that a worker may start, or should check again, now or later.
 type DueJob struct {
 	ID string
 	At time.Time // by this process's clock, with the worker's grace
 
-	key    []byte // of its entry in the queue, or of its heartbeat
+	key    []byte // of its entry in the queue or of its heartbeat
 	at     int64  // of the entry
 	token  int64  // of the heartbeat
 	millis int64  // of an old entry
 }
 
-// concerns reports whether the entry or heartbeat is the record's, and not left from before.
+// concerns reports whether the entry or heartbeat belongs to the current state of the record, and is not a leftover.
 func (d *DueJob) concerns(j *Job) bool {
 	switch {
 	case d.at != 0:
@@ -35,13 +35,13 @@ func (d *DueJob) concerns(j *Job) bool {
 	return j.State != JobFinished && j.At == 0 && j.Due.UnixMilli() == d.millis
 }
 
-// OldLease is how long an entry of an earlier version of Divan is left alone while nobody changes it: longer than its
-// worker's lease was.
+// OldLease is how long an entry of an earlier version of Divan must remain unchanged before its job is taken over. It
+// is longer than the lease in that version.
 const OldLease = 6 * time.Second
 
-// firstDue is read at snapshot isolation: two workers that see the same job conflict on its record, and others do not.
-// nil where there is none.
-func firstDue(s *db.Store, tx kv.Transaction, typ string, w Worker) (*DueJob, error) {
+// FirstDue returns the first due job, or nil. It reads at snapshot isolation: two workers that see the same job
+// conflict on its record, and others do not conflict.
+func FirstDue(s *db.Store, tx kv.Transaction, typ string, w Worker) (*DueJob, error) {
 	begun := time.Now()
 	snapshot := tx.Snapshot()
 	read := func(part int64, mode kv.RangeOptions) (kv.RangeIterator, int) {
@@ -79,7 +79,7 @@ func firstDue(s *db.Store, tx kv.Transaction, typ string, w Worker) (*DueJob, er
 	return first, nil
 }
 
-// firstWaiting is the first of the queue.
+// firstWaiting returns the first job of the queue.
 func firstWaiting(s *db.Store, rows kv.RangeIterator, prefix int, w Worker) (first *DueJob, err error) {
 	now := time.Now()
 	for rows.Next() {
@@ -93,7 +93,7 @@ func firstWaiting(s *db.Store, rows kv.RangeIterator, prefix int, w Worker) (fir
 		}
 		j.At = now.Add(s.Clock.Until(j.at))
 		if first != nil && !j.At.Before(first.At) {
-			return first, nil // and so are all behind it
+			return first, nil // the following ones are not earlier
 		}
 		if w.Grace != nil {
 			j.At = j.At.Add(w.Grace(j.ID))
@@ -105,8 +105,8 @@ func firstWaiting(s *db.Store, rows kv.RangeIterator, prefix int, w Worker) (fir
 	return first, rows.Err()
 }
 
-// firstSilent is the first of the jobs that run whose worker has fallen silent, or when to look at their heartbeats
-// again.
+// firstSilent returns the first running job whose worker has stopped renewing, or the one whose heartbeat should be
+// checked first.
 func firstSilent(s *db.Store, typ string, beats, old kv.RangeIterator, prefix int, w Worker,
 	begun time.Time) (first *DueJob, err error) {
 	var seen []seenJob
@@ -141,7 +141,7 @@ func firstSilent(s *db.Store, typ string, beats, old kv.RangeIterator, prefix in
 	if err := old.Err(); err != nil {
 		return nil, err
 	}
-	look := beatsOf(s).look(typ, begun) // only now: it locks, and the store may be slow
+	look := beatsOf(s).look(typ, begun) // not earlier, because it locks, and the store may be slow
 	defer look.end()
 	for _, x := range seen {
 		x.job.At = look.at(x.job.ID, x.value, x.lease, x.gone)
@@ -160,6 +160,7 @@ type seenJob struct {
 	gone  bool // its worker is known to have ended
 }
 
+// ReadJob returns the record of a job, or nil if there is none.
 func ReadJob(s *db.Store, tx kv.Reader, typ, id string) (*Job, error) {
 	value, err := tx.Get(jobRecordKey(s, typ, id)).Wait()
 	if value == nil || err != nil {
@@ -172,14 +173,14 @@ func ReadJob(s *db.Store, tx kv.Reader, typ, id string) (*Job, error) {
 	return j, nil
 }
 
-// WriteJob writes the record of a job, which is small and may be of one that makes room.
+// WriteJob writes the record of a job. It counts as making room, because the record is small and the job may make room.
 func WriteJob(s *db.Store, tx kv.Transaction, j *Job) {
 	tx.MakesRoom()
 	j.Updated = s.Wall().UTC()
 	j.Due = j.Due.UTC()
 	value, err := json.Marshal(j)
 	if err != nil {
-		panic(err) // raw messages that are no JSON: the caller's mistake
+		panic(err) // cannot happen unless the caller passes raw messages that are not JSON
 	}
 	tx.Set(jobRecordKey(s, j.Type, j.ID), value)
 }
@@ -192,7 +193,8 @@ func jobRecordKey(s *db.Store, typ, id string) []byte {
 	return tuple.AppendString(jobKey(s, typ, jobRecord), id)
 }
 
-// JobQueueKey is the entry of a job that waits, or an old record's, which has it while it runs too.
+// JobQueueKey returns the key of a waiting job's entry in the queue. Old records have such an entry even while the job
+// runs.
 func JobQueueKey(s *db.Store, j *Job) []byte {
 	if j.At == 0 {
 		return tuple.AppendString(tuple.AppendInt(jobKey(s, j.Type, jobDue), j.Due.UnixMilli()), j.ID)
@@ -204,8 +206,7 @@ func jobBeatKey(s *db.Store, j *Job) []byte {
 	return tuple.AppendString(jobKey(s, j.Type, jobBeat), j.ID)
 }
 
-// Jobs streams all jobs, by type and id. Where the engine holds no long snapshot it is stitched from several
-// transactions.
+// Jobs streams all jobs, by type and id. If the engine does not hold long snapshots, it uses several transactions.
 func (s Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		section := s.Section(keyspace.Jobs)
@@ -238,13 +239,13 @@ func (s Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	}
 }
 
-// jobsFrom yields records in one transaction. last is the last key that it passed; done says that the caller wants no
-// more.
+// jobsFrom yields records in one transaction. last is the last key that was read; done reports that yield returned
+// false.
 func jobsFrom(ctx context.Context, s *db.Store, prefix int, r kv.KeyRange,
 	yield func(Job, error) bool) (last []byte, done bool, err error) {
 	tx := s.Engine.Begin(ctx)
 	defer tx.Cancel()
-	tx.CausalReadRisky() // a list for people, who read it seconds later
+	tx.CausalReadRisky() // the list is for people, who read it seconds later
 	it := tx.GetRange(r, kv.RangeOptions{})
 	defer it.Close()
 	for it.Next() {

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// FinishedFor is how long after its last lease began the record of a finished job is kept at least, for those who
-	// wait for it and for operators. Who waits has watched the record and looked at it within seconds.
+	// FinishedFor is the minimum time for which the record of a finished job is kept after its last lease began, for
+	// operators and for callers that wait for the job, who see the record within seconds.
 	FinishedFor = 10 * time.Minute
-	// SweepJobsEvery is how often a node looks for such records.
+	// SweepJobsEvery is how often a node sweeps old records.
 	SweepJobsEvery = time.Minute
-	// sweptJobs is how many of them one transaction removes at most.
+	// sweptJobs is the maximum number of records that one transaction removes.
 	sweptJobs = 100
 )
 
-// SweepJobs removes the records of jobs that were claimed before a version of the store and are finished. Several nodes
-// may do so at once, and jobs may be enqueued again meanwhile.
+// SweepJobs removes the records of finished jobs that were claimed before a version of the store. Several nodes may
+// sweep at the same time, while jobs are enqueued.
 func SweepJobs(ctx context.Context, s *db.Store, before int64) error {
 	var old []Job
 	var errs error
@@ -42,11 +42,11 @@ func SweepJobs(ctx context.Context, s *db.Store, before int64) error {
 	return errs
 }
 
-// endedBefore reports whether nothing was heard of the job since before a version of the store. Its token is the
-// version at which it was claimed, or more.
+// endedBefore reports whether the job is finished and was claimed before a version of the store. Its token is at least
+// the version at which it was claimed.
 func (j *Job) endedBefore(version int64) bool { return j.State == JobFinished && j.Token < version }
 
-// removeFinished removes those of the jobs that are still as SweepJobs found them.
+// removeFinished removes those of the jobs that are still finished.
 func removeFinished(ctx context.Context, s *db.Store, jobs []Job, before int64) error {
 	_, _, err := db.StoreTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
 		tx.MakesRoom()
@@ -64,7 +64,7 @@ func removeFinished(ctx context.Context, s *db.Store, jobs []Job, before int64) 
 	return err
 }
 
-// clearJob removes a job from the queue, whatever its state.
+// clearJob removes a job in any state.
 func clearJob(s *db.Store, tx kv.Transaction, j *Job) {
 	tx.Clear(JobQueueKey(s, j))
 	tx.Clear(jobBeatKey(s, j))

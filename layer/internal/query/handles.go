@@ -2,8 +2,8 @@ package query
 
 import "github.com/divandb/divan/layer/internal/index"
 
-// Index is what this room adds to index.Index.
+// Index adds the operations of this package to index.Index.
 type Index struct{ *index.Index }
 
-// OfIndex returns what this room adds to ix.
+// OfIndex returns ix with the operations of this package.
 func OfIndex(ix *index.Index) Index { return Index{ix} }

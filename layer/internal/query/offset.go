@@ -8,9 +8,9 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// offset is how many rows come before the first one of a query, as CouchDB counts them: those before its range, or
-// before the first of its keys that there is, and those it skips. -1 where finding out would take reading too many
-// rows.
+// offset returns how many rows come before the first row of a query, as CouchDB counts them: the rows before its range,
+// or before the first of its keys that exists, and the rows that it skips. It returns -1 if too many rows would have to
+// be read.
 func offset(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Span, total int64) (int64, error) {
 	if len(ranges) == 0 {
 		return min(int64(q.Skip), total), nil
@@ -29,8 +29,8 @@ func offset(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Span,
 	return min(n+int64(q.Skip), total), nil
 }
 
-// countBefore is how many rows come before a span, in the direction of the query; -1 where that would take reading too
-// many.
+// countBefore returns how many rows come before a span, in the direction of the query, or -1 if too many would have to
+// be read.
 func countBefore(r *index.Reading, view int, s index.Span, reverse bool, total int64) (int64, error) {
 	position := s.Begin
 	if reverse {
@@ -50,7 +50,7 @@ func countBefore(r *index.Reading, view int, s index.Span, reverse bool, total i
 	return count(r, view, index.Span{Begin: index.Whole.Begin, End: position}, total)
 }
 
-// firstFound is the first range that has rows, or the last one.
+// firstFound returns the first range that contains rows, or else the last range.
 func firstFound(r *index.Reading, view int, ranges []index.Span) (s index.Span, err error) {
 	prefix := r.Keys.RowPrefix(view)
 	for _, s = range ranges {
@@ -66,7 +66,7 @@ func firstFound(r *index.Reading, view int, ranges []index.Span) (s index.Span, 
 	return s, err
 }
 
-// count is how many of a view's rows there are in a span; -1 where that would take reading too many.
+// count returns how many of a view's rows are in a span, or -1 if too many would have to be read.
 func count(r *index.Reading, view int, s index.Span, total int64) (int64, error) {
 	if aggregate.Empty(s) {
 		return 0, nil
@@ -90,10 +90,11 @@ func count(r *index.Reading, view int, s index.Span, total int64) (int64, error)
 	return n, err
 }
 
-// skip leaves out the first n rows of a span, in the direction of the query, and returns how many it lacked.
+// skip removes the first n rows, in the direction of the query, from a span. lacking is how many of the n rows are
+// still to be skipped.
 func skip(r *index.Reading, view int, s index.Span, reverse bool, n int) (left index.Span, lacking int, err error) {
 	if n <= aggregate.DirectRows(r.Rows) {
-		return s, n, nil // these are stepped over
+		return s, n, nil // few enough to be read and skipped by the caller
 	}
 	passed, to := int64(n), []byte(nil)
 	c := aggregate.Cover{S: r.Rows, View: view, Reverse: reverse, Counts: true,

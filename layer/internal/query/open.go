@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer/internal/rev"
 )
 
-// read begins a query, whose rows go with the documents where docs is set, and which otherwise reads documents as they
-// are now.
+// read begins a query. With docs, the rows go with the documents that they were made from; otherwise documents are read
+// as they are now.
 func read(ctx context.Context, ix *index.Index, q *index.ViewQuery, docs bool) (*index.Reading, error) {
 	if q.Ahead && ix.Design().Slow() {
 		return nil, index.ErrBehind()
@@ -56,7 +56,8 @@ func read(ctx context.Context, ix *index.Index, q *index.ViewQuery, docs bool) (
 		}
 	}
 	r.Decided = !at.Building || at.Kept || held != nil && held.Rows != nil
-	if at.Kept && (held == nil || held.Rows == nil) { // whoever builds
+	// Another node may be building.
+	if at.Kept && (held == nil || held.Rows == nil) {
 		r.Rows = index.At(s, s.Snap)
 		index.LayOver(r.Rows, &r.Keys)
 	}
@@ -68,7 +69,7 @@ func read(ctx context.Context, ix *index.Index, q *index.ViewQuery, docs bool) (
 	}
 	if held.Rows != nil {
 		r.Rows = index.At(s, held.Rows)
-		err = r.Keys.Find(held.Rows)() // it is of another version than what was read of the index
+		err = r.Keys.Find(held.Rows)() // the snapshot may have another number than the one just read
 	}
 	end := sync.OnceFunc(func() {
 		all.Done(held)
@@ -86,8 +87,9 @@ func read(ctx context.Context, ix *index.Index, q *index.ViewQuery, docs bool) (
 	return r, nil
 }
 
-// readInTransactions is read where the documents of the index's sequence are not held: another node has built it. Then
-// the query itself brings the rows to where the documents are, as on engines without snapshots.
+// readInTransactions is read for the case that this node has no snapshot of the documents at the index's sequence,
+// because another node built the index. As on engines without snapshots, the query itself applies the missing changes
+// to the rows.
 func readInTransactions(ctx context.Context, ix *index.Index, q *index.ViewQuery) (*index.Reading, error) {
 	s, err := rev.OpenTransactions(ctx, ix.Db)
 	if err != nil {

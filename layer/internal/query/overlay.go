@@ -10,19 +10,18 @@ import (
 	"github.com/divandb/divan/layer/internal/rev"
 )
 
-// overlayDocs and overlayBytes are how much of a lag a query applies itself. It is not committed, but has to fit a
-// transaction's memory and time.
+// overlayDocs and overlayBytes limit how many missing changes a query applies itself. They are not committed, but must
+// fit into the memory and time of a transaction.
 const (
 	overlayDocs  = 10_000
 	overlayBytes = 6_000_000
-	// AheadDocs is that of a query with Ahead. Each that comes before the index is written maps them again, so that it
-	// is not worth it where mapping one takes longer than SlowMap.
+	// AheadDocs replaces overlayDocs in a query with Ahead. Until the index is updated, each such query maps the same
+	// documents again, which is not worthwhile if mapping takes longer than SlowMap for each.
 	AheadDocs = 8
 )
 
-// BeginEnsured begins a Fresh query, and begins it again after ensure has brought the index up to date where begin
-// answers IndexBehind: writers may be faster than a query for a while. It gives up after some attempts, with that
-// error.
+// BeginEnsured begins a Fresh query. While begin returns IndexBehind, it calls ensure to bring the index up to date and
+// tries again, since writers may be faster than a query for a while. After several attempts it returns that error.
 func BeginEnsured[T any](ensure func() error, begin func() (T, error)) (T, error) {
 	const attempts = 10
 	for attempt := 1; ; attempt++ {
@@ -37,16 +36,16 @@ func BeginEnsured[T any](ensure func() error, begin func() (T, error)) (T, error
 	}
 }
 
-// overlay makes a query see one state where the engine holds no snapshots. What the index lacks at the version of the
-// stream's transaction is applied in that transaction, which is read through its own writes and never committed: rows
-// are then those of the documents at that version, also while a build writes some of them. Where too much is lacking,
-// or the query does without documents, the rows are those of the index's sequence.
+// overlay makes a query read one state if the engine holds no snapshots. It applies the changes that the index lacks
+// inside the stream's transaction, which reads its own writes and is never committed: the rows are then exactly those
+// of the documents at the transaction's version, even during a build. If too many changes are missing, or the query
+// does not read documents, the rows are those of the index's sequence.
 type overlay struct {
 	ix   *index.Index
 	s    *rev.Stream
-	docs bool // rows have to go with the documents
-	most int  // documents
-	// behind says that the rows are not those of the documents' version, for more was lacking than can be applied.
+	docs bool // rows must go with the documents
+	most int  // maximum number of documents
+	// behind reports that the rows are not of the documents' version, because too many changes are missing.
 	behind bool
 }
 
@@ -90,10 +89,10 @@ func (o *overlay) apply() error {
 	if !at.Building {
 		return nil
 	}
-	return index.EndBuild(t, &keys) // for who reads this transaction
+	return index.EndBuild(t, &keys) // for readers in this transaction only
 }
 
-// reached is how far the rows of each shard have come.
+// reached returns, for each shard, the sequence up to which documents are indexed.
 func (o *overlay) reached(k *index.Keys, at index.IndexAt) (map[db.ShardID]db.Seq, error) {
 	since := map[db.ShardID]db.Seq{}
 	shards := db.ShardsSince(o.s.Cfg, at.Seq)
@@ -118,13 +117,14 @@ func readOverlaid(ix *index.Index, s *rev.Stream, q *index.ViewQuery, docs bool)
 	}
 	r := &index.Reading{Keys: ix.Keys(s.Keys), Rows: s, Docs: s, Close: s.Close}
 	building := false
-	r.Stands = func() error {
+	r.Refresh = func() error {
 		at, err := ix.ReadAt(s, &r.Keys, q.Current || q.Ahead)
 		r.Seq, r.Empty, building = at.Seq, at.Seq.IsZero(), at.Building
 		return err
 	}
-	if q.Current && !q.Ahead { // what is lacking is not for this query to make up for
-		if err := s.Try(r.Stands); err != nil {
+	// Such a query applies no changes itself.
+	if q.Current && !q.Ahead {
+		if err := s.Try(r.Refresh); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func readOverlaid(ix *index.Index, s *rev.Stream, q *index.ViewQuery, docs bool)
 			return nil, err
 		}
 	}
-	err := s.Try(r.Stands)
+	err := s.Try(r.Refresh)
 	if err == nil && q.Fresh && o.behind {
 		err = index.ErrBehind()
 	}

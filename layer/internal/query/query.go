@@ -13,18 +13,18 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// ViewResult is a view response under way.
+// ViewResult is a view response in progress.
 type ViewResult struct {
 	TotalRows int64
-	// Offset is the number of rows before the first one, with WithOffset; -1 where finding out would take reading many
-	// of them, which is where an index has no partial aggregates yet.
+	// Offset is the number of rows before the first one, if requested by WithOffset. It is -1 if too many rows would
+	// have to be read, which happens while an index has no partial aggregates.
 	Offset    int64
-	UpdateSeq db.Seq                          // of the index
-	Rows      iter.Seq2[index.ViewRow, error] // once
+	UpdateSeq db.Seq                          // the index's
+	Rows      iter.Seq2[index.ViewRow, error] // can be used once
 }
 
-// Query streams rows of the index as it stands: freshness is the caller's business. NotFound (missing_named_view) for
-// an unknown view, Invalid (query_parse_error) for a query that can have no rows.
+// Query streams rows of the index in its current state; the caller brings it up to date if needed. It returns NotFound
+// (missing_named_view) for an unknown view, and Invalid (query_parse_error) for a range that cannot contain rows.
 func (ix Index) Query(ctx context.Context, q index.ViewQuery) (*ViewResult, error) {
 	id, _, ok := ix.Design().View(q.View)
 	if !ok {
@@ -73,7 +73,7 @@ func query(r *index.Reading, view int, q index.ViewQuery) (*ViewResult, error) {
 	return result, nil
 }
 
-// countRows finds out how many rows the view has, and how many come before the answer's first one where that is wanted.
+// countRows reads how many rows the view has and, if requested, how many come before the first row of the answer.
 func countRows(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Span, result *ViewResult) (err error) {
 	if !r.Empty {
 		err = r.Rows.Try(func() error {
@@ -87,14 +87,14 @@ func countRows(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Sp
 	return err
 }
 
-// ranges of row keys that the query reads, one after the other.
+// ranges returns the spans of rows that the query reads, in order.
 func ranges(q *index.ViewQuery, k *index.Keys, view int) ([]index.Span, error) {
 	if q.Keys == nil {
 		r, err := k.RowRange(view, q)
 		if err != nil {
 			return nil, err
 		}
-		// Within one key the ids may be the wrong way round: that is empty, in CouchDB too.
+		// Within one key, the document ids may be in the wrong order. As in CouchDB, the result is then empty.
 		if q.StartKey != nil && q.EndKey != nil && !bytes.Equal(q.StartKey, q.EndKey) &&
 			bytes.Compare(r.Begin, r.End) > 0 {
 			return nil, fault.Errf(fault.Invalid, "query_parse_error",
@@ -119,8 +119,8 @@ func ranges(q *index.ViewQuery, k *index.Keys, view int) ([]index.Span, error) {
 	return ranges, nil
 }
 
-// yieldRows counts skip and limit over all ranges. Rows go with the documents of the transaction that read them
-// (apache/couchdb #3381): where that ends, those that were not yielded yet are read again in the next one.
+// yieldRows applies skip and limit to all ranges together. Rows are returned with the documents of the transaction that
+// read them (apache/couchdb #3381): if it ends, the next transaction reads the rows again that have not been yielded.
 func yieldRows(r *index.Reading, view int, prefix []byte, head int, ranges []index.Span, q index.ViewQuery,
 	yield func(index.ViewRow, error) bool) error {
 	answered := index.ViewCursor{Skip: q.Skip, Left: q.Limit}
@@ -140,7 +140,7 @@ func yieldRows(r *index.Reading, view int, prefix []byte, head int, ranges []ind
 	}
 }
 
-// yieldOnce goes on behind what was answered, in one transaction, and notes how far it has come.
+// yieldOnce continues after the last answered row, in one transaction, and updates answered.
 func yieldOnce(r *index.Reading, view int, prefix []byte, head int, ranges []index.Span, q *index.ViewQuery,
 	answered *index.ViewCursor, yield func(index.ViewRow, error) bool) error {
 	turn := r.Rows.Turn
@@ -155,7 +155,8 @@ func yieldOnce(r *index.Reading, view int, prefix []byte, head int, ranges []ind
 		if part, now.Skip, err = skip(r, view, part, q.Descending, now.Skip); err != nil {
 			return err
 		}
-		if turn != r.Rows.Turn && docs.Holds() { // skip has renewed the transaction
+		// skip has begun a new transaction.
+		if turn != r.Rows.Turn && docs.Holds() {
 			return yieldOnce(r, view, prefix, head, ranges, q, answered, yield)
 		}
 		turn = r.Rows.Turn
@@ -197,6 +198,7 @@ func yieldOnce(r *index.Reading, view int, prefix []byte, head int, ranges []ind
 	return err
 }
 
+// ParseRow decodes a view row. prefix is the length of the key before the sort key.
 func ParseRow(prefix int, row kv.KeyValue) (out index.ViewRow, err error) {
 	if out.ID, err = index.SplitRowKey(row.Key[prefix:]); err != nil {
 		return out, err

@@ -22,27 +22,27 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// GroupExact is a GroupLevel: a row for each key (group=true).
+// GroupExact is the GroupLevel with one row for each key (group=true).
 const GroupExact = -1
 
-// ReduceQuery is a reduce query (V11). Limit and Skip count groups; IncludeDocs and Conflicts have no meaning.
+// ReduceQuery is a reduce query (V11). Limit and Skip count groups; IncludeDocs and Conflicts are ignored.
 type ReduceQuery struct {
 	index.ViewQuery
-	// GroupLevel 0 is one row for the whole range, n one for each different first n elements of array keys, GroupExact
-	// one for each key.
+	// GroupLevel 0 means one row for the whole range, n one row for each distinct list of the first n elements of array
+	// keys, and GroupExact one row for each key.
 	GroupLevel int
-	// AnySize lets results of a JavaScript function be as large as what they are made from, which is an error of their
-	// group otherwise (CouchDB's reduce_limit).
+	// AnySize permits results of a JavaScript function that are not smaller than its input. Otherwise they are errors
+	// of their groups (CouchDB's reduce_limit).
 	AnySize bool
-	// Ranges, where it is not nil, has the start and end keys of several ranges, in the order of the query and without
-	// common keys, in the place of StartKey and EndKey. Rows of several ranges may be of one group.
+	// Ranges, unless nil, replaces StartKey and EndKey by several ranges, disjoint and in the order of the query. Rows
+	// of different ranges may belong to the same group.
 	Ranges []KeyRange
 }
 
-// KeyRange is a range of keys, both JSON and inclusive; nil leaves a side open.
+// KeyRange is a range of keys, both JSON and inclusive. A nil key leaves that side open.
 type KeyRange struct{ StartKey, EndKey []byte }
 
-// spans are the ranges that the query reads.
+// spans returns the spans that the query reads.
 func (q *ReduceQuery) spans(k *index.Keys, view int) ([]index.Span, error) {
 	if q.Ranges == nil {
 		return ranges(&q.ViewQuery, k, view)
@@ -60,29 +60,29 @@ func (q *ReduceQuery) spans(k *index.Keys, view int) ([]index.Span, error) {
 	return all, nil
 }
 
-// ReduceRow is one group. Valid until the next one.
+// ReduceRow is one group, valid until the next one.
 type ReduceRow struct {
 	Key   []byte // JSON; null without grouping
 	Value []byte // JSON
-	// Err says why the group has no value; Key is null then. The groups after it follow.
+	// Err is the reason why the group has no value; then Key is null. Other groups may follow.
 	Err *fault.Error
 }
 
-// groupError is that of one group.
+// groupError is an error of one group.
 type groupError struct{ cause *fault.Error }
 
 func (e *groupError) Error() string { return e.cause.Error() }
 func (e *groupError) Unwrap() error { return e.cause }
 
-// ReduceResult is a reduce response under way.
+// ReduceResult is a reduce response in progress.
 type ReduceResult struct {
 	UpdateSeq db.Seq
-	Rows      iter.Seq2[ReduceRow, error] // once
+	Rows      iter.Seq2[ReduceRow, error] // can be used once
 }
 
-// Reduce streams the groups of a query, reduced from the index as it stands. An empty range has no groups. NotFound and
-// Invalid as Query; NotFound also where the view has no reduce function; Invalid (invalid_value, reduce_error) where
-// the function cannot reduce the rows.
+// Reduce streams the groups of a query, reduced from the index in its current state. An empty range has no groups.
+// Errors are those of Query; also NotFound if the view has no reduce function, and Invalid (invalid_value,
+// reduce_error) if the function cannot reduce the rows.
 func (ix Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, error) {
 	id, def, ok := ix.Design().View(q.View)
 	if !ok || def.Reduce == "" {
@@ -112,19 +112,19 @@ func (ix Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, error
 	return &ReduceResult{UpdateSeq: r.Seq, Rows: g.rows(r, ranges)}, nil
 }
 
-// grouping turns rows, which come in the order of their keys, into groups.
+// grouping turns rows in key order into groups.
 type grouping struct {
 	q          *ReduceQuery
 	view       int
 	raw        bool
-	head       int // bytes of a position before the sort key: the partition
+	head       int // length of a position before the sort key: the partition
 	function   reduction
 	skip, left int
 
 	from   *index.Reading
-	open   bool   // there is a group under way
-	group  []byte // what its sort keys have in common
-	key    []byte // its key, JSON
+	open   bool   // the current group has rows
+	group  []byte // the common part of its sort keys
+	key    []byte // its key, as JSON
 	buffer []byte
 	yield  func(ReduceRow, error) bool
 }
@@ -141,7 +141,8 @@ func (g *grouping) rows(from *index.Reading, ranges []index.Span) iter.Seq2[Redu
 			}
 			more, err := c.Run(&from.Keys, r, g.function.merges())
 			if err == nil && more && g.q.Ranges == nil {
-				more, err = g.end() // the rows of each key are grouped by themselves, as CouchDB does
+				// Like CouchDB, group the rows of each requested key separately.
+				more, err = g.end()
 			}
 			if err != nil {
 				yield(ReduceRow{}, err)
@@ -157,7 +158,7 @@ func (g *grouping) rows(from *index.Reading, ranges []index.Span) iter.Seq2[Redu
 	}
 }
 
-// row takes the next row. more is false where no more are wanted.
+// row adds the next row. It returns false if no more rows are needed.
 func (g *grouping) row(position []byte, row kv.KeyValue) (more bool, err error) {
 	sortKey, rest, err := tuple.TakeBytes(position[g.head:])
 	if err != nil {
@@ -180,7 +181,7 @@ func (g *grouping) row(position []byte, row kv.KeyValue) (more bool, err error) 
 	return true, g.function.add(key, docID, value)
 }
 
-// partial takes many rows at once, where they are of one group.
+// partial adds many rows at once, if all are of one group.
 func (g *grouping) partial(p *aggregate.Partial) (taken, more bool, err error) {
 	if p.Rows == 0 {
 		return true, true, nil
@@ -207,11 +208,12 @@ func (g *grouping) partial(p *aggregate.Partial) (taken, more bool, err error) {
 	return true, true, g.function.merge(p)
 }
 
-// alike is the test whether the rows of a partial, all of one group, are that still: whether those that were added are
-// of the same. It notes where the first row may have changed. nil where the rows are of several groups.
+// alike returns a function that reports whether a partial's rows are still of one group after a row was added or
+// removed. It marks the partial stale if its first row may have changed. alike returns nil if the rows are of several
+// groups.
 func (g *grouping) alike(p *aggregate.Partial) func(position []byte, delta int64) bool {
 	if p.Rows == 0 {
-		return func(_ []byte, delta int64) bool { return delta <= 0 } // no group to compare with
+		return func(_ []byte, delta int64) bool { return delta <= 0 } // there is no group yet
 	}
 	group := g.common(p.First.Sort)
 	if !bytes.Equal(group, g.common(p.Last.Sort)) {
@@ -220,7 +222,7 @@ func (g *grouping) alike(p *aggregate.Partial) func(position []byte, delta int64
 	return func(position []byte, delta int64) bool {
 		sortKey, _, err := tuple.TakeBytes(position[g.head:])
 		if err != nil {
-			return false // a place, and not a row
+			return false // position marks a boundary and is not a row
 		}
 		if g.q.Descending {
 			p.Stale = p.Stale || bytes.Compare(sortKey, p.Last.Sort) >= 0
@@ -231,14 +233,14 @@ func (g *grouping) alike(p *aggregate.Partial) func(position []byte, delta int64
 	}
 }
 
-// firstKey is the key of the first row of a span that has rows.
+// firstKey returns the key of the first row of a span, which must contain rows.
 func (g *grouping) firstKey(s index.Span) ([]byte, error) {
 	row, err := db.FirstRow(g.from.Rows.R, s.At(g.from.Keys.RowPrefix(g.view)), g.q.Descending)
 	if err != nil {
 		return nil, err
 	}
 	if row == nil {
-		return nil, db.Corrupt("aggregate", errors.New("it counts rows that there are not"))
+		return nil, db.Corrupt("aggregate", errors.New("it counts rows that do not exist"))
 	}
 	key, _, err := tuple.TakeBytes(row.Value)
 	if err != nil {
@@ -247,7 +249,7 @@ func (g *grouping) firstKey(s index.Span) ([]byte, error) {
 	return key, nil
 }
 
-// turn ends the group under way where the next row is of another one, and begins that: key is the first one in it.
+// turn ends the current group if the next row is of another one, and begins that group. key is the first key in it.
 func (g *grouping) turn(group, key []byte) (more bool, err error) {
 	if g.open && !bytes.Equal(group, g.group) {
 		if more, err := g.end(); err != nil || !more {
@@ -266,7 +268,7 @@ func (g *grouping) turn(group, key []byte) (more bool, err error) {
 	return true, nil
 }
 
-// common is the part of a sort key that decides the group.
+// common returns the part of a sort key that determines the group.
 func (g *grouping) common(sortKey []byte) []byte {
 	switch {
 	case g.q.GroupLevel == 0:
@@ -281,7 +283,7 @@ func (g *grouping) common(sortKey []byte) []byte {
 	return prefix
 }
 
-// groupKey is the key that is shown of a group: its first row's, cut to the level.
+// groupKey appends the key of a group in the answer: that of its first row, cut to the group level.
 func (g *grouping) groupKey(dst, key []byte) []byte {
 	switch {
 	case g.q.GroupLevel == 0:
@@ -304,7 +306,7 @@ func (g *grouping) groupKey(dst, key []byte) []byte {
 	return append(dst, ']')
 }
 
-// end yields the group under way, if there is one that is wanted.
+// end yields the current group, if there is one and it is not skipped.
 func (g *grouping) end() (more bool, err error) {
 	if !g.open {
 		return true, nil
@@ -334,30 +336,31 @@ func (g *grouping) end() (more bool, err error) {
 // reduction reduces the rows of one group after the other.
 type reduction interface {
 	add(key, docID, value []byte) error
-	// merge takes in the rows of a partial, if merges says that this can be done.
+	// merge adds the rows of a partial. It may only be called if merges returns true.
 	merge(p *aggregate.Partial) error
 	merges() bool
-	// counts says that it counts rows, and needs no more of a partial than how many there are.
+	// counts reports that the reduction only counts rows, so that it needs only a partial's row count.
 	counts() bool
-	// result appends the group's reduction, or is its *groupError, and makes ready for the next group.
+	// result appends the group's reduction, or returns a *groupError. Then the reduction is ready for the next group.
 	result(dst []byte) ([]byte, error)
 }
 
-// State is what queries remember of a Store.
+// State is what queries keep with a Store.
 type State struct {
-	Scripts    *script.Sandbox                      // nil: this node runs no functions
+	Scripts    *script.Sandbox                      // nil if this node runs no functions
 	Reduces    *cache.Cache[string, *script.Reduce] // by source
-	ReduceTime time.Duration                        // of the JavaScript reductions of one query
+	ReduceTime time.Duration                        // time limit for the JavaScript reductions of one query
 }
 
-// KeptReduces is what is kept in memory of reduce functions at most, in bytes of their text.
+// KeptReduces limits the size of cached reduce functions, in bytes of source.
 const KeptReduces = 32 << 20
 
 var Slot = db.NewSlot[State]()
 
+// StateOf returns the package's state in a Store.
 func StateOf(s *db.Store) *State { return Slot.Of(s) }
 
-// newReduction is the view's reduce function.
+// newReduction returns the view's reduce function.
 func newReduction(ctx context.Context, ix *index.Index, def *design.ViewDef, anySize bool) (reduction, error) {
 	if a := reduce.New(def.Reduce); a != nil {
 		return builtin{a}, nil
@@ -386,7 +389,7 @@ func (b builtin) add(key, _, value []byte) error {
 	return reductionError(b.Add(key, value))
 }
 
-// reductionError is the query's error for rows that cannot be reduced.
+// reductionError returns the query's error for rows that cannot be reduced.
 func reductionError(err error) error {
 	var invalid *reduce.Error
 	if errors.As(err, &invalid) {

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// scripted reduces with a JavaScript function: rows in batches, then the results of batches.
+// scripted reduces with a JavaScript function: first batches of rows, then the results of batches.
 type scripted struct {
 	ctx          context.Context
 	f            *script.Reduce
@@ -21,13 +21,13 @@ type scripted struct {
 	size         int
 	partial      [][]byte // results of batches
 	until        time.Time
-	failed       *groupError // of the group under way, whose other rows do not matter then
+	failed       *groupError // the current group's error; its remaining rows are ignored
 }
 
 const (
-	reduceRows  = 500     // rows that one call of the function sees
-	reduceBytes = 1 << 20 // or as many as make up so many bytes
-	rereduceAt  = 100     // results that one call of the function sees
+	reduceRows  = 500     // maximum rows in one call of the function
+	reduceBytes = 1 << 20 // maximum size of these rows, plus one row
+	rereduceAt  = 100     // maximum results in one rereduce call
 )
 
 func (r *scripted) add(key, docID, value []byte) error {
@@ -45,16 +45,16 @@ func (r *scripted) add(key, docID, value []byte) error {
 	return r.reduce()
 }
 
-// merges: what functions make of partials is not stored, they are called when asked.
+// merges returns false: results of JavaScript functions are not stored, so there are no partials.
 func (r *scripted) merges() bool { return false }
 
 func (r *scripted) counts() bool { return false }
 
 func (r *scripted) merge(*aggregate.Partial) error {
-	return errors.New("a reduction that is not stored")
+	return errors.New("this reduction has no stored partials")
 }
 
-// reduce makes a partial result of the rows held back.
+// reduce reduces the rows held back to one result.
 func (r *scripted) reduce() error {
 	out, err := r.call(func(ctx context.Context) ([]byte, error) { return r.f.Reduce(ctx, r.keys, r.values) })
 	r.keys, r.values, r.size = r.keys[:0], r.values[:0], 0
@@ -77,10 +77,10 @@ func (r *scripted) rereduce() error {
 	return nil
 }
 
-// broken says that the group under way has no result, whatever follows.
+// broken reports whether the current group has failed.
 func (r *scripted) broken() bool { return r.failed != nil }
 
-// fail keeps an error that is no more than the group's.
+// fail keeps an error that concerns only the current group.
 func (r *scripted) fail(err error) error {
 	if errors.As(err, &r.failed) {
 		return nil
@@ -108,8 +108,8 @@ func (r *scripted) result(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// call runs the function within the time of the query. What it gives is null where it threw, as in CouchDB. One that
-// was stopped at a limit is the author's error.
+// call runs the function within the query's time limit. As in CouchDB, the result is null if the function throws. A
+// function that was stopped at a limit is an error of its author.
 func (r *scripted) call(function func(ctx context.Context) ([]byte, error)) ([]byte, error) {
 	ctx, cancel := context.WithDeadline(r.ctx, r.until)
 	defer cancel()

@@ -11,25 +11,26 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A stored body is a header and the JSON text, cut into chunks of keyspace.BodyChunk bytes; only the last chunk is
-// shorter. The header: the byte BodyFormat, a byte of flags, the length of the text and the number of attachments as
-// uvarints, and each attachment's fields as tuple elements.
+// A stored body is a header and the JSON text, divided into chunks of keyspace.BodyChunk bytes, of which only the last
+// is shorter. The header is the byte BodyFormat, a byte of flags, the length of the text and the number of attachments
+// as uvarints, and the fields of each attachment as tuple elements.
 const (
 	flagDeleted = 1
-	// FlagCounted says that the body is counted for each of its attachments (attach/refs.go).
+	// FlagCounted reports that the body is included in the reference counts of its attachments (attach/refs.go).
 	FlagCounted = 2
 )
 
-// StoredBody is a body as read.
+// StoredBody is a decoded body.
 type StoredBody struct {
 	Deleted     bool
 	Counted     bool // see FlagCounted
 	Attachments []Attachment
 	Body        []byte
-	Size        int        // bytes stored, header included
-	large       *LargeBody // instead of body, where that was left in the store
+	Size        int        // stored bytes, including the header
+	large       *LargeBody // set instead of Body if the body was left in the store
 }
 
+// AppendBody appends a whole stored body.
 func AppendBody(dst []byte, deleted bool, attachments []Attachment, body []byte) []byte {
 	var flags byte
 	if deleted {
@@ -54,7 +55,7 @@ func AppendBody(dst []byte, deleted bool, attachments []Attachment, body []byte)
 
 var errHeader = errors.New("bad header")
 
-// ParseBody reads a whole stored body.
+// ParseBody decodes a whole stored body.
 func ParseBody(b []byte) (StoredBody, error) {
 	s, length, err := ParseHeader(b)
 	if err == nil && len(s.Body) != length {
@@ -63,7 +64,7 @@ func ParseBody(b []byte) (StoredBody, error) {
 	return s, err
 }
 
-// ParseHeader reads the header; length is the text's, of which s.body may be the beginning alone.
+// ParseHeader decodes the header. length is that of the whole text; s.Body may be only its beginning.
 func ParseHeader(b []byte) (s StoredBody, length int, err error) {
 	if len(b) < 4 {
 		return s, 0, db.Corrupt("body", errHeader)
@@ -122,8 +123,7 @@ func takeAttachment(a *Attachment, b []byte) (rest []byte, err error) {
 // MarkCounted sets FlagCounted in the first chunk of a body.
 func MarkCounted(stored []byte) { stored[1] |= FlagCounted }
 
-// WriteBody stores a revision's body, which it marks, and counts its attachments. The caller knows that the revision
-// is new.
+// WriteBody stores a new revision's body, marks it as counted and counts the references to its attachments.
 func WriteBody(t *db.Txn, id string, r db.Rev, stored []byte, attachments []Attachment) {
 	if len(attachments) > 0 {
 		MarkCounted(stored)
@@ -139,7 +139,7 @@ func WriteBody(t *db.Txn, id string, r db.Rev, stored []byte, attachments []Atta
 	}
 }
 
-// BodyRead is a body on its way.
+// BodyRead is a pending read of a body.
 type BodyRead struct {
 	R     kv.Reader
 	Keys  db.Space
@@ -149,12 +149,12 @@ type BodyRead struct {
 	Large LargeReads
 }
 
-// ReadBody issues the read of a revision's body.
+// ReadBody starts reading a revision's body.
 func ReadBody(r kv.Reader, keys db.Space, id string, rev db.Rev) BodyRead {
 	return BodyRead{R: r, Keys: keys, Id: id, Rev: rev, First: r.Get(keys.Body(nil, id, rev, 0))}
 }
 
-// Wait returns the body; found is false where it is not stored (any more).
+// Wait returns the body. found is false if it is not stored, or no longer.
 func (b *BodyRead) Wait() (s StoredBody, found bool, err error) {
 	first, err := b.First.Wait()
 	if err != nil || first == nil {
@@ -189,13 +189,14 @@ func (b *BodyRead) rest(first []byte) ([]byte, error) {
 		chunk := rows.KeyValue().Value
 		whole = append(whole, chunk...)
 		if len(chunk) < keyspace.BodyChunk {
-			return whole, nil // the last: what is behind it, which may be damaged, is not looked at
+			// The last chunk. Keys after it may be damaged and are not read.
+			return whole, nil
 		}
 	}
 	return whole, rows.Err()
 }
 
-// Held is how much of a body was read.
+// Held returns how many bytes of the body are in memory.
 func (s *StoredBody) Held() int {
 	if s.large != nil {
 		return keyspace.BodyChunk
@@ -203,12 +204,13 @@ func (s *StoredBody) Held() int {
 	return len(s.Body)
 }
 
-// Document fills in what a body holds.
-func (s *StoredBody) Document(id string, r db.Rev) *Document { // inlined, so that it need not be allocated
+// Document returns the document with this body.
+// Small enough to be inlined, so that the document need not be allocated.
+func (s *StoredBody) Document(id string, r db.Rev) *Document {
 	return &Document{ID: id, Rev: r, Deleted: s.Deleted, Body: s.Body, Large: s.large, Attachments: s.Attachments}
 }
 
-// HaveRead is a read that is done.
+// HaveRead is the result of a finished read.
 type HaveRead []byte
 
 func (h HaveRead) Wait() ([]byte, error) { return h, nil }

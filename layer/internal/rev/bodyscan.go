@@ -10,29 +10,30 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Documents that were written together are often stored side by side: an import in the order of ids, ids that count up;
-// and a list by id has them side by side always. Then a few range reads bring the bodies of a batch, at a fraction of
-// the cost of a read for each, in messages to a cluster as in searches of a local store.
+// Documents that were written together are often stored next to each other, for example after an import in the order of
+// ids, or if ids are ascending. Documents in a list by id always are. Then a few range reads get the bodies of a batch
+// at a fraction of the cost of a read for each, whether it is counted in messages to a cluster or in searches of a
+// local store.
 
-// WantedBody is a body to be read, by the key of its first chunk.
+// WantedBody is a body to be read, given by the key of its first chunk.
 type WantedBody struct {
 	Key []byte
-	Of  int // whose
+	Of  int // index of the row that wants it
 }
 
-// BodyScan reads bodies that lie close together, for one batch of documents after the other.
+// BodyScan reads bodies that are stored close together, for one batch of documents after another.
 type BodyScan struct {
 	db.Nearness
-	singles int // together's, of a DocPipe
+	singles int // result of together; used by a DocPipe
 }
 
-// singlesFirst and singlesMost are how many bodies are read one by one at once.
+// singlesFirst and singlesMost limit how many bodies are read individually at the same time.
 const (
 	singlesFirst = 8
 	singlesMost  = 64
 )
 
-// together is how many bodies are read one by one at once: fewer where they have been large.
+// together returns how many bodies to read individually at the same time: fewer if bodies are large.
 func (b *BodyScan) together() int {
 	if b.singles == 0 {
 		return singlesFirst
@@ -40,18 +41,18 @@ func (b *BodyScan) together() int {
 	return b.singles
 }
 
-// took notes how many bytes n of them held.
+// took adapts this number, given the size of the last n bodies.
 func (b *BodyScan) took(n, held int) {
 	b.singles = min(singlesMost, 2*n, max(1, n*pipeBytes/2/max(1, held)))
 }
 
-// WorthOf is worth, of bodies that r reads: for an engine that reads many ranges together they need not lie close.
+// WorthOf is Worth for bodies read by r. If r can read many ranges together, the bodies need not be close.
 func (b *BodyScan) WorthOf(r kv.Reader) bool {
 	_, picks := r.(kv.RangesReader)
 	return picks || b.Worth()
 }
 
-// Read reads what it finds of the bodies close together, in the order of keys. found gets their first chunks, which are
+// Read reads those bodies that are close together, in key order. found is called with their first chunks, which are
 // valid until it returns; it may end the reading.
 func (b *BodyScan) Read(r kv.Reader, wanted []WantedBody,
 	found func(of int, first []byte) (more bool, err error)) error {
@@ -80,7 +81,7 @@ func (b *BodyScan) Read(r kv.Reader, wanted []WantedBody,
 	return nil
 }
 
-// keyRanges are ranges of the keys of bodies' first chunks alone.
+// keyRanges returns a range for each body that contains only the key of its first chunk.
 func keyRanges(wanted []WantedBody) []kv.KeyRange {
 	size := 0
 	for i := range wanted {
@@ -95,7 +96,7 @@ func keyRanges(wanted []WantedBody) []kv.KeyRange {
 	return ranges
 }
 
-// pickWanted reads bodies whose rows come in the order of keys. Those that are not stored are passed over.
+// pickWanted reads bodies whose rows come in key order. Bodies that are not stored are skipped.
 func pickWanted(it kv.RangeIterator, wanted []WantedBody,
 	found func(of int, first []byte) (more bool, err error)) error {
 	defer it.Close()
@@ -114,7 +115,7 @@ func pickWanted(it kv.RangeIterator, wanted []WantedBody,
 	return it.Err()
 }
 
-// scanWanted is one range read, up to a gap. It returns the bodies behind that.
+// scanWanted does one range read, up to a gap. It returns the bodies after the gap.
 func scanWanted(r kv.Reader, wanted []WantedBody,
 	found func(of int, first []byte) (more bool, err error)) (left []WantedBody, more bool, err error) {
 	end := append(bytes.Clone(wanted[len(wanted)-1].Key), 0)
@@ -125,7 +126,8 @@ func scanWanted(r kv.Reader, wanted []WantedBody,
 	for gap, size := 0, 0; gap < db.ScanGap && size < db.ScanGapBytes && len(left) > 0 && it.Next(); {
 		row := it.KeyValue()
 		order := bytes.Compare(left[0].Key, row.Key)
-		for order < 0 { // its own read tells that it is not there
+		// It is not stored, which its own read will find out.
+		for order < 0 {
 			if left = left[1:]; len(left) == 0 {
 				return left, true, nil
 			}
@@ -144,7 +146,7 @@ func scanWanted(r kv.Reader, wanted []WantedBody,
 	return left, true, it.Err()
 }
 
-// load reads bodies of rows together, until they hold room bytes, and returns what they hold.
+// load reads bodies of rows together until they exceed room bytes. It returns their size.
 func (b *BodyScan) load(s *Stream, rows []*DocNeeds, room int) (used int, err error) {
 	if !b.WorthOf(s.R) {
 		return 0, nil
@@ -165,7 +167,7 @@ func (b *BodyScan) load(s *Stream, rows []*DocNeeds, room int) (used int, err er
 	if !picks || s.Snap == nil || len(wanted) < 2*db.ScanFrom {
 		return b.loadPart(s, rows, wanted, room)
 	}
-	// They are searched for one by one: a second processor takes half of that.
+	// Each body is searched for separately, so two goroutines take half the time.
 	var (
 		wg        sync.WaitGroup
 		half      = len(wanted) / 2
@@ -181,7 +183,7 @@ func (b *BodyScan) load(s *Stream, rows []*DocNeeds, room int) (used int, err er
 	return used + usedOther, err
 }
 
-// loadPart is load for some of the bodies, in the order of keys.
+// loadPart is load for some of the bodies, in key order.
 func (b *BodyScan) loadPart(s *Stream, rows []*DocNeeds, wanted []WantedBody, room int) (used int, err error) {
 	arena := make([]byte, 0, 16<<10)
 	large := s.LargeReads()
@@ -193,7 +195,7 @@ func (b *BodyScan) loadPart(s *Stream, rows []*DocNeeds, wanted []WantedBody, ro
 				left.large = large
 				row.take(left, true)
 			}
-			return true, nil // otherwise it is read by itself
+			return true, nil // otherwise it is read individually
 		}
 		if cap(arena)-len(arena) < len(first) {
 			arena = make([]byte, 0, max(16<<10, len(first)))

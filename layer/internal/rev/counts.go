@@ -7,25 +7,26 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// CountsAll is added to the counter of an attachment with its first body, if that body was counted. It is so large that
-// no number of bodies reaches it from either side.
+// CountsAll is added to the counter of an attachment with its first body, if that body is counted. It is too large to
+// be reached by a number of bodies.
 const CountsAll = int64(1) << 60
 
-// AttachmentKey names an attachment in a database.
+// AttachmentKey identifies an attachment in a database.
 type AttachmentKey struct {
 	DocID string
 	Id    [16]byte
 }
 
-// RefChange is what a transaction does to the counter of an attachment.
+// RefChange is how a transaction changes the counter of an attachment.
 type RefChange struct {
 	N     int64
-	Freed bool // the attachment is gone
+	Freed bool // the attachment has been removed
 }
 
-// AttachmentRefs is what a transaction does to the counters of attachments.
+// AttachmentRefs collects how a transaction changes the counters of attachments.
 type AttachmentRefs struct{ Of map[AttachmentKey]RefChange }
 
+// Set replaces the change of a counter.
 func (refs *AttachmentRefs) Set(k AttachmentKey, c RefChange) {
 	if refs.Of == nil {
 		refs.Of = map[AttachmentKey]RefChange{}
@@ -33,7 +34,7 @@ func (refs *AttachmentRefs) Set(k AttachmentKey, c RefChange) {
 	refs.Of[k] = c
 }
 
-// Finish writes what the transaction does to the counters.
+// Finish writes the changes.
 func (refs *AttachmentRefs) Finish(t *db.Txn) {
 	for k, c := range refs.Of {
 		if c.N != 0 && !c.Freed {
@@ -47,16 +48,19 @@ func Refs(s db.Space, dst []byte, id string, attachment [16]byte) []byte {
 	return tuple.AppendUUID(s.Doc(dst, keyspace.AttachmentRefs, id), attachment)
 }
 
-// Refer changes the count of bodies that refer to attachments.
+// Refer adds n to the number of bodies that refer to each attachment.
 func Refer(t *db.Txn, docID string, list []Attachment, n int64) {
 	for i := range list {
 		AddRefs(t, AttachmentKey{docID, list[i].ID}, n)
 	}
 }
 
-// Bear says that an attachment is new: it has no bodies that are not counted.
-func Bear(t *db.Txn, docID string, a *Attachment) { AddRefs(t, AttachmentKey{docID, a.ID}, CountsAll) }
+// BeginCounting marks a new attachment, whose counter will include all bodies that refer to it.
+func BeginCounting(t *db.Txn, docID string, a *Attachment) {
+	AddRefs(t, AttachmentKey{docID, a.ID}, CountsAll)
+}
 
+// AddRefs adds n to the counter of an attachment at the end of the transaction.
 func AddRefs(t *db.Txn, k AttachmentKey, n int64) {
 	refs := db.Gather[AttachmentRefs](t)
 	c := refs.Of[k]

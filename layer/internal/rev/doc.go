@@ -1,6 +1,6 @@
-// Package rev reads what is stored of documents: branches and their histories, bodies, and answers with one or many of
-// them. A stream reads one database for as long as an answer takes. Writing documents is in package write, and the
-// rules of branches and winners are in layer/revtree.
+// Package rev reads stored documents: branches and their histories, bodies, and answers with one or many documents. A
+// Stream reads one database for as long as an answer takes. Package write writes documents, and layer/revtree defines
+// branches and winners.
 //
 // docs/design/stitched-feeds.md explains streams.
 package rev

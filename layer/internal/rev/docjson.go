@@ -7,15 +7,15 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 )
 
-// AppendJSON appends the document as CouchDB renders it: _id, _rev, the body's members as they came, then _deleted,
-// _revisions, _revs_info, _conflicts, _deleted_conflicts, _local_seq, and _attachments as stubs. No decoding and
-// encoding of the body takes place.
+// AppendJSON appends the document as CouchDB renders it: _id, _rev, the members of the body unchanged, then _deleted,
+// _revisions, _revs_info, _conflicts, _deleted_conflicts, _local_seq, and _attachments as stubs. The body is copied
+// without decoding it.
 func (doc *Document) AppendJSON(dst []byte) []byte { return doc.AppendJSONWith(dst, AppendStub) }
 
-// AppendJSONWith is AppendJSON with another rendering of each attachment: attachment appends its JSON object.
+// AppendJSONWith is AppendJSON with a function that appends the JSON object of each attachment.
 func (doc *Document) AppendJSONWith(dst []byte, attachment func(dst []byte, a *Attachment) []byte) []byte {
 	if doc.Large != nil {
-		panic("layer: the body of " + doc.ID + " was left in the store")
+		panic("layer: the body of " + doc.ID + " is still in the store")
 	}
 	dst = doc.AppendHead(dst)
 	if members := bodyMembers(doc.Body); len(members) > 0 {
@@ -25,8 +25,8 @@ func (doc *Document) AppendJSONWith(dst []byte, attachment func(dst []byte, a *A
 	return doc.AppendTail(dst, attachment)
 }
 
-// AppendHead appends what comes before the body's members, and AppendTail what comes after them. A body that was left
-// in the store goes between them: a comma, and its text without the braces.
+// AppendHead appends what comes before the members of the body, and AppendTail what comes after them. Between them goes
+// a body that was left in the store: a comma, and its text without the braces.
 func (doc *Document) AppendHead(dst []byte) []byte {
 	dst = append(dst, `{"_id":`...)
 	dst = jsontext.AppendQuoted(dst, doc.ID)
@@ -37,7 +37,7 @@ func (doc *Document) AppendHead(dst []byte) []byte {
 	return dst
 }
 
-// AppendTail appends what comes after the body's members.
+// AppendTail appends what comes after the members of the body.
 func (doc *Document) AppendTail(dst []byte, attachment func(dst []byte, a *Attachment) []byte) []byte {
 	if doc.Deleted {
 		dst = append(dst, `,"_deleted":true`...)
@@ -58,7 +58,7 @@ func (doc *Document) AppendTail(dst []byte, attachment func(dst []byte, a *Attac
 	return append(dst, '}')
 }
 
-// bodyMembers is what stands between an object's braces, without white space at the ends.
+// bodyMembers returns the text between an object's braces, without surrounding white space.
 func bodyMembers(body []byte) []byte {
 	if len(body) < 2 {
 		return nil
@@ -126,7 +126,7 @@ func appendRevList(dst []byte, open string, revs []db.Rev) []byte {
 	return append(dst, ']')
 }
 
-// appendRevJSON appends a revision id as a JSON string. Ids that are no hashes can have any character.
+// appendRevJSON appends a revision id as a JSON string. Ids that are not hashes may contain any character.
 func appendRevJSON(dst []byte, r db.Rev) []byte {
 	if !r.IsHash() {
 		return jsontext.AppendQuoted(dst, r.String())
@@ -136,7 +136,7 @@ func appendRevJSON(dst []byte, r db.Rev) []byte {
 	return append(dst, '"')
 }
 
-// AppendStub appends an attachment as a stub: what a document answer without attachments=true shows.
+// AppendStub appends an attachment as a stub, as in documents requested without attachments=true.
 func AppendStub(dst []byte, a *Attachment) []byte {
 	dst = AppendAttachmentMembers(dst, a)
 	dst = append(dst, `,"length":`...)
@@ -144,7 +144,7 @@ func AppendStub(dst []byte, a *Attachment) []byte {
 	return append(dst, `,"stub":true}`...)
 }
 
-// AppendAttachmentMembers appends the opening brace and the members that every rendering of an attachment begins with:
+// AppendAttachmentMembers appends an opening brace and the members that begin every rendering of an attachment:
 // content_type, revpos, digest.
 func AppendAttachmentMembers(dst []byte, a *Attachment) []byte {
 	dst = append(dst, `{"content_type":`...)

@@ -8,45 +8,48 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Lists and feeds with documents read rows, then what each row needs: a body, branches. Both are done for many rows at
-// a time, and beside the goroutine that has the rows: while it encodes and sends one batch, the next is read.
+// Lists and feeds with documents read rows, and then what each row needs: its body or its branches. Both are done for
+// many rows at a time. Rows are read on another goroutine than the one that emits them: while one batch is encoded and
+// sent, the next one is read.
 
 const (
-	// pipeRows is how many rows are read together, at most, and pipeRowsFirst how many at first: the first row is
-	// answered soon.
+	// pipeRows is the maximum number of rows that are read together. pipeRowsFirst is the number at first, so that the
+	// first row is emitted early.
 	pipeRows      = 256
 	pipeRowsFirst = 8
-	// pipeRowsHere is the most where rows are read and emitted by one goroutine: the oldest waits for the newest.
+	// pipeRowsHere is the maximum if rows are read and emitted by one goroutine, because the oldest row waits for the
+	// newest.
 	pipeRowsHere = 32
-	// pipeBytes is roughly what the bodies of one batch may hold. An answer that its client does not read holds two.
+	// pipeBytes is the approximate size of the bodies of one batch. An answer that its client does not read holds two
+	// batches.
 	pipeBytes = 96 << 10
-	// PipeFew is up to how many rows no second goroutine is worth its start.
+	// PipeFew is the number of rows up to which a second goroutine is not worth starting.
 	PipeFew = 32
 )
 
 // DocPipe takes rows, reads what they need and emits them in order.
 type DocPipe[T any] struct {
 	S *Stream
-	// Needs is what a row needs; nil where none needs anything.
+	// Needs returns what a row needs. It is nil if no row needs anything.
 	Needs func(row *T) *DocNeeds
 	Emit  func(row *T) (more bool, err error)
 
 	batch []T
 	size  int // of the next batch
-	held  int // bytes that the bodies of the last one held
-	most  int // of size
+	held  int // size of the last batch's bodies
+	most  int // maximum of size
 	scan  BodyScan
 	ahead []*DocNeeds
 
-	// Where rows are read beside the goroutine that emits them:
-	out     chan handed[T] // closed by the reader, at its end
-	stopped chan struct{}  // closed by the emitter when it wants no more
-	free    chan []T       // memory of rows that have been emitted; never closed
+	// Used if rows are read on another goroutine:
+	out     chan handed[T] // closed by the reader at its end
+	stopped chan struct{}  // closed by the emitter if it wants no more rows
+	free    chan []T       // memory of emitted rows, for reuse; never closed
 }
 
-// Run calls produce, which pushes rows, and emits them; then those that are left. beside has produce, and so all use of
-// the stream, run in a goroutine of its own. emit is called by the caller's goroutine in any case, and the other has
-// ended when run returns. more is false where emit wanted no more.
+// Run calls produce, which pushes rows, and emits these. With beside, produce runs on another goroutine, which alone
+// uses the stream and has ended when Run returns. Emit is always called on the caller's goroutine. more is false if
+// Emit wanted no more rows.
 func (q *DocPipe[T]) Run(beside bool, produce func() error) (more bool, err error) {
 	q.batch, q.size, q.most = nil, pipeRowsFirst, pipeRowsHere
 	q.free = make(chan []T, 2)
@@ -64,7 +67,7 @@ func (q *DocPipe[T]) Run(beside bool, produce func() error) (more bool, err erro
 	)
 	go func() {
 		defer close(q.out)
-		defer func() { panicked = recover() }() // it belongs to the caller
+		defer func() { panicked = recover() }() // re-raised on the caller's goroutine
 		if failed = produce(); failed == nil {
 			_, failed = q.flush()
 		}
@@ -80,14 +83,15 @@ func (q *DocPipe[T]) Run(beside bool, produce func() error) (more bool, err erro
 	return more && err == nil, err
 }
 
-// emitAll emits what the reader hands over, and waits for its end.
+// emitAll emits what the reader delivers and waits for the reader to end.
 func (q *DocPipe[T]) emitAll() (more bool, err error) {
 	done := false
 	defer func() {
 		if !done {
 			close(q.stopped)
 		}
-		for range q.out { // the reader may be handing over one more
+		// The reader may be delivering another batch.
+		for range q.out {
 		}
 	}()
 	for part := range q.out {
@@ -106,7 +110,7 @@ func (q *DocPipe[T]) emitRows(part handed[T]) (more bool, err error) {
 			return false, err
 		}
 		var none T
-		*row = none // its body is not held until the whole batch is emitted
+		*row = none // frees the body before the whole batch is emitted
 	}
 	if part.whole != nil {
 		select {
@@ -117,7 +121,7 @@ func (q *DocPipe[T]) emitRows(part handed[T]) (more bool, err error) {
 	return true, nil
 }
 
-// room is memory for the next batch.
+// room returns memory for the next batch.
 func (q *DocPipe[T]) room() []T {
 	select {
 	case used := <-q.free:
@@ -129,7 +133,7 @@ func (q *DocPipe[T]) room() []T {
 	return make([]T, 0, q.size)
 }
 
-// Push takes a copy of a row. more is false where no more are wanted.
+// Push takes a copy of a row. more is false if no more rows are wanted.
 func (q *DocPipe[T]) Push(row *T) (more bool, err error) {
 	if q.Needs == nil {
 		return q.Emit(row)
@@ -143,7 +147,7 @@ func (q *DocPipe[T]) Push(row *T) (more bool, err error) {
 	return q.flush()
 }
 
-// flush reads what the rows that have come together need, and hands them on.
+// flush reads what the rows of the batch need and delivers them.
 func (q *DocPipe[T]) flush() (more bool, err error) {
 	rows := q.batch
 	q.batch, q.held = nil, 0
@@ -170,7 +174,7 @@ func (q *DocPipe[T]) flush() (more bool, err error) {
 		}
 	}
 	switch {
-	case n < q.size: // the last
+	case n < q.size: // the last batch
 	case q.held > pipeBytes:
 		q.size = max(1, n*pipeBytes/q.held)
 	default:
@@ -179,8 +183,8 @@ func (q *DocPipe[T]) flush() (more bool, err error) {
 	return true, nil
 }
 
-// handed are rows that have what they need; whole is the memory to be used again once these, the last in it, are
-// emitted.
+// handed is a batch of rows with what they need. If rows ends a batch, whole is the batch's memory, reused after the
+// rows are emitted.
 type handed[T any] struct{ rows, whole []T }
 
 func (q *DocPipe[T]) handOn(part handed[T]) (more bool, err error) {
@@ -195,26 +199,26 @@ func (q *DocPipe[T]) handOn(part handed[T]) (more bool, err error) {
 	}
 }
 
-// DocNeeds is what a row needs besides itself, and that once it is read.
+// DocNeeds is what a row needs, and holds it after it has been read.
 type DocNeeds struct {
-	Key       []byte // of the first chunk of the body, where whoever has the row knows it already
+	Key       []byte // key of the body's first chunk, if known
 	Id        string
 	Rev       db.Rev
 	WantsBody bool
 	WantsTree bool
-	hasBody   bool // it is read, or known not to be stored
+	hasBody   bool // the body has been read, or is known not to be stored
 	Found     bool
 	Body      StoredBody
 	Tree      *DocumentTree
 }
 
-// take makes a body that was read the row's.
+// take stores a body that has been read.
 func (n *DocNeeds) take(body StoredBody, found bool) {
 	n.Body, n.Found, n.hasBody = body, found, true
 }
 
-// load reads what rows need, up to so many of the first of them that their bodies hold pipeBytes: ready is how many
-// have all. It is at least 1. An error is that of the first.
+// load reads what rows need, for as many of the first rows as pipeBytes allows. It returns how many rows are ready, at
+// least 1, or the error of the first row.
 func (s *Stream) load(rows []*DocNeeds, scan *BodyScan) (ready int, err error) {
 	err = s.Try(func() error {
 		err := s.loadBodies(rows, scan)
@@ -225,14 +229,14 @@ func (s *Stream) load(rows []*DocNeeds, scan *BodyScan) (ready int, err error) {
 			ready, err = s.loadTrees(rows[:ready])
 		}
 		if ready > 0 {
-			return nil // the next call meets the error again
+			return nil // the next call gets the error again
 		}
 		return err
 	})
 	return ready, err
 }
 
-// loadBodies reads bodies: as ranges what lies close together, and the others one by one.
+// loadBodies reads bodies: in ranges if they are close together, otherwise individually.
 func (s *Stream) loadBodies(rows []*DocNeeds, scan *BodyScan) error {
 	var wanted []*DocNeeds
 	for _, row := range rows {
@@ -245,7 +249,7 @@ func (s *Stream) loadBodies(rows []*DocNeeds, scan *BodyScan) error {
 		used, err := scan.load(s, wanted, room)
 		if err != nil && kv.Retryable(err) {
 			return err
-		} // what cannot be read is told by the reads of the bodies that are wanted
+		} // an unreadable body fails in its own read, if it is wanted
 		room -= used
 		wanted = slices.DeleteFunc(wanted, func(n *DocNeeds) bool { return n.hasBody })
 	}
@@ -267,8 +271,8 @@ func (s *Stream) loadBodies(rows []*DocNeeds, scan *BodyScan) error {
 	return nil
 }
 
-// loadSingles reads bodies one by one: several at once, where the engine has to be asked over a network because their
-// reads are issued before the first is waited for, and where it is this process's by two goroutines.
+// loadSingles reads bodies individually. Over a network, all reads are started before it waits for the first one; in a
+// local engine, two goroutines read.
 func (s *Stream) loadSingles(rows []*DocNeeds) error {
 	if s.Snap == nil || len(rows) < 2*db.ScanGap {
 		return s.singles(rows)
@@ -303,10 +307,11 @@ func (s *Stream) singles(rows []*DocNeeds) error {
 	return nil
 }
 
-// treesTogether is of how many documents the branches are read at once.
+// treesTogether is the number of documents whose branches are read at once.
 const treesTogether = 32
 
-// loadTrees reads the branches of rows. ready is how many of the first have theirs; the error is that of the next.
+// loadTrees reads the branches of rows. It returns how many of the first rows have theirs, and the error of the next
+// row.
 func (s *Stream) loadTrees(rows []*DocNeeds) (ready int, err error) {
 	trees := make([]kv.RangeIterator, min(len(rows), treesTogether))
 	for from := 0; from < len(rows); from += len(trees) {
@@ -320,7 +325,8 @@ func (s *Stream) loadTrees(rows []*DocNeeds) (ready int, err error) {
 			if trees[i] == nil {
 				continue
 			}
-			tree, treeErr := WaitTree(trees[i], s.Keys, row.Id) // also after an error: every iterator has to be closed
+			// After an error too, because every iterator has to be closed.
+			tree, treeErr := WaitTree(trees[i], s.Keys, row.Id)
 			if trees[i] = nil; treeErr != nil && err == nil {
 				ready, err = from+i, treeErr
 			}

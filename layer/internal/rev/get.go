@@ -11,10 +11,10 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// Get reads one document. NotFound with reason "missing" or "deleted" (a deleted winner asked for without Rev); Invalid
-// for an id that a partitioned database cannot have.
+// Get reads one document. It returns NotFound with reason "missing", or "deleted" if the winner is deleted and no Rev
+// was requested, and Invalid for an id that is invalid in a partitioned database.
 //
-// The revision tree is read only where o asks for what is in it (R7): the winner's id comes from AllDocs.
+// The revision tree is only read if the options require it (R7): the winner's id is taken from AllDocs.
 func (d Database) Get(ctx context.Context, id string, o GetOptions) (*Document, error) {
 	return db.Read(ctx, d.Database, func(t *db.Txn) (*Document, error) {
 		if err := t.Cfg.CheckID(id); err != nil {
@@ -53,9 +53,10 @@ func (o *GetOptions) wantsTree() bool {
 	return o.Revs || o.RevsInfo || o.Conflicts || o.DeletedConflicts || o.LocalSeq
 }
 
+// ErrMissing returns CouchDB's NotFound error for documents and revisions.
 func ErrMissing() error { return fault.Errf(fault.NotFound, "", "missing") }
 
-// Missing says why a document without a live revision cannot be read.
+// Missing returns the error for a document without a live revision.
 func Missing(r kv.Reader, keys db.Space, id string) error {
 	rows := db.GetRange(r, keys.Doc(nil, keyspace.Revisions, id), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 	defer rows.Close()
@@ -68,6 +69,7 @@ func Missing(r kv.Reader, keys db.Space, id string) error {
 	return ErrMissing()
 }
 
+// GetRevision reads the body of a revision. It returns NotFound if it is not stored.
 func GetRevision(r kv.Reader, keys db.Space, id string, rev db.Rev, large LargeReads) (*Document, error) {
 	b := ReadBody(r, keys, id, rev)
 	b.Large = large
@@ -87,7 +89,7 @@ type DocumentTree struct {
 	Branches []revtree.Branch
 }
 
-// WaitTree reads what GetRange(revisions of id) has started.
+// WaitTree waits for a read started by ReadTree.
 func WaitTree(rows kv.RangeIterator, keys db.Space, id string) (DocumentTree, error) {
 	leaves, err := ReadLeaves(rows, len(keys.Doc(nil, keyspace.Revisions, id)), true, nil)
 	tree := DocumentTree{Leaves: leaves}
@@ -97,7 +99,7 @@ func WaitTree(rows kv.RangeIterator, keys db.Space, id string) (DocumentTree, er
 	return tree, err
 }
 
-// BranchesOf are the branches of leaves. Those with the same history, as children of one revision, share it.
+// BranchesOf decodes the branches of leaves. Those with equal histories, as children of one revision, share them.
 func BranchesOf(leaves []LeafKV) ([]revtree.Branch, error) {
 	branches := make([]revtree.Branch, len(leaves))
 	var histories map[string][]string
@@ -146,7 +148,8 @@ func getWithTree(r kv.Reader, keys db.Space, id string, o GetOptions, large Larg
 		return nil, ErrMissing()
 	}
 	if o.Latest {
-		for j := range tree.Branches { // the best of those that descend from it
+		// Find the best leaf that descends from it.
+		for j := range tree.Branches {
 			if tree.Branches[j].Contains(rev) {
 				i = j
 			}
@@ -160,7 +163,7 @@ func getWithTree(r kv.Reader, keys db.Space, id string, o GetOptions, large Larg
 	return doc, tree.fill(r, keys, doc, i, o)
 }
 
-// fill adds what the tree knows; doc's revision is in branch i.
+// fill sets the requested fields that are known from the tree. doc's revision is in branch i.
 func (tree *DocumentTree) fill(r kv.Reader, keys db.Space, doc *Document, i int, o GetOptions) error {
 	if o.Revs || o.RevsInfo {
 		path := tree.Branches[i].Path()
@@ -188,7 +191,7 @@ func (tree *DocumentTree) fill(r kv.Reader, keys db.Space, doc *Document, i int,
 	return nil
 }
 
-// Conflicts are the leaves besides the winner, best first.
+// Conflicts returns the live or the deleted leaves except the winner, best first.
 func (tree *DocumentTree) Conflicts(deleted bool) []db.Rev {
 	var revs []db.Rev
 	for i := len(tree.Leaves) - 2; i >= 0; i-- {
@@ -199,7 +202,7 @@ func (tree *DocumentTree) Conflicts(deleted bool) []db.Rev {
 	return revs
 }
 
-// revsInfo asks which bodies of a path are still there, a hundred at a time.
+// revsInfo reports which bodies of a path exist. It reads a hundred at a time.
 func revsInfo(r kv.Reader, keys db.Space, id string, path []db.Rev) ([]Info, error) {
 	const window = 100
 	info := make([]Info, 0, len(path))

@@ -8,22 +8,22 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// LargeBody is the body of a document that does not fit into one chunk. It stays in the store until somebody copies it
-// out. While the iterator that it came from runs, it is read as of the same version; afterwards it is there until it is
-// compacted away. The body of a revision never changes, so it can be read in several transactions.
+// LargeBody is a document body of several chunks that stays in the store until it is copied. While the iterator that
+// returned it is running, it is read at the iterator's version. Afterwards it can be read until compaction removes it.
+// Since a revision's body never changes, it can be read in several transactions.
 type LargeBody struct {
 	from   LargeReads
 	id     string
 	rev    db.Rev
-	header int // bytes before the text
-	Size   int // of the text, with its braces
+	header int // size of the header before the text
+	Size   int // size of the text, including the braces
 }
 
-// largePart is how many chunks are held at once.
+// largePart is how many chunks are in memory at once.
 const largePart = 4
 
-// Copy calls fn with the text, one piece after the other. A piece is valid until fn returns. NotFound where the
-// revision has been removed meanwhile.
+// Copy calls fn with one piece of the text after another. A piece is valid until fn returns. Copy returns NotFound if
+// the revision has been removed in the meantime.
 func (b *LargeBody) Copy(ctx context.Context, fn func([]byte) error) error {
 	skip, left := b.header, b.Size
 	for chunk := 0; left > 0; chunk += largePart {
@@ -47,7 +47,7 @@ func (b *LargeBody) part(ctx context.Context, chunk int) ([]byte, error) {
 	if b.from.snap != nil {
 		if part, err := b.read(b.from.snap, chunk); err == nil {
 			return part, nil
-		} // the iterator has ended: see whether the body is still there
+		} // the iterator has ended; the body may still exist
 	}
 	return db.Read(ctx, b.from.d, func(t *db.Txn) ([]byte, error) {
 		if t.Core != b.from.core { // another database has taken the name
@@ -70,15 +70,15 @@ func (b *LargeBody) read(reader kv.Reader, chunk int) ([]byte, error) {
 	return part, rows.Err()
 }
 
-// LargeReads has a BodyRead leave large bodies in the store. The zero value does not.
+// LargeReads makes a BodyRead leave large bodies in the store. The zero value does not.
 type LargeReads struct {
 	d    *db.Database
 	core *db.Core
-	snap kv.Snapshot // nil: in transactions of its own
+	snap kv.Snapshot // if nil, the body is read in separate transactions
 }
 
-// leave makes a LargeBody of a body whose first chunk is full. It returns nil if the body has to be read: where the
-// first chunk does not have the whole first member, nobody can tell yet whether the object has members.
+// leave returns a LargeBody for a body whose first chunk is full. It returns nil if the body has to be read, also if
+// the first chunk does not contain the whole first member, so that it is not known whether the object has members.
 func (l LargeReads) leave(b *BodyRead, first []byte) (StoredBody, *LargeBody) {
 	if l.d == nil {
 		return StoredBody{}, nil

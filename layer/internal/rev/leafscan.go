@@ -9,14 +9,14 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// A transaction that writes many documents reads the branches of each. Where their ids lie close together, as those of
-// a load do, one range read brings the branches of all, or shows that there are none: instead of a search of the store,
-// or a message to a cluster, for each.
+// A transaction that writes many documents reads the branches of each. If their ids are close together, as in a bulk
+// load, one range read gets all branches, or shows that there are none. Otherwise each document would need a search of
+// the store or a message to a cluster.
 
-// leafScanBytes bounds what is read ahead of a batch: histories may be long.
+// leafScanBytes limits what is read ahead of a batch, since histories may be long.
 const leafScanBytes = 1 << 20
 
-// ScansLeaves reports whether ScanLeaves is worth its while for so many documents.
+// ScansLeaves reports whether ScanLeaves should be tried for this number of documents.
 func ScansLeaves(t *db.Txn, documents int) bool {
 	if documents < db.ScanFrom {
 		return false
@@ -25,8 +25,8 @@ func ScansLeaves(t *db.Txn, documents int) bool {
 	return picks || t.Core.Near.Worth()
 }
 
-// ScanLeaves reads what it finds close together of the branches of documents that are to be written, by the prefixes of
-// their branches.
+// ScanLeaves reads branches of documents that are close together. The documents are given by the key prefixes of their
+// branches.
 func ScanLeaves(t *db.Txn, prefixes [][]byte) error {
 	if len(prefixes) == 0 {
 		return nil
@@ -41,7 +41,7 @@ func ScanLeaves(t *db.Txn, prefixes [][]byte) error {
 		if picked, err := pickLeaves(t, slices.CompactFunc(prefixes, bytes.Equal)); picked || err != nil {
 			return err
 		}
-		if !near.Worth() { // it can do that, but not now
+		if !near.Worth() { // the engine can do it, but not now
 			return nil
 		}
 	}
@@ -59,8 +59,8 @@ func ScanLeaves(t *db.Txn, prefixes [][]byte) error {
 	return nil
 }
 
-// pickLeaves reads the branches of all documents together, wherever they lie, up to leafScanBytes. picked is false
-// where the engine does not do that. Damage is told by the reads of the documents that have it.
+// pickLeaves reads the branches of all documents together, wherever they are stored, up to leafScanBytes. picked is
+// false if the engine cannot do that. Damage is reported by the reads of the damaged documents.
 func pickLeaves(t *db.Txn, prefixes [][]byte) (picked bool, err error) {
 	ranges := make([]kv.KeyRange, len(prefixes))
 	for i, prefix := range prefixes {
@@ -99,8 +99,8 @@ func pickLeaves(t *db.Txn, prefixes [][]byte) (picked bool, err error) {
 	return true, nil
 }
 
-// scanLeavesOnce is one range read, up to a gap: rows of documents that are not to be written. It returns the documents
-// that are not known yet. The read has no conflicts: those are of the documents that use what it has brought.
+// scanLeavesOnce does one range read, up to a gap: rows of other documents. It returns the documents whose branches are
+// not known yet. The read adds no conflicts; they are added for the documents that use its result.
 func scanLeavesOnce(t *db.Txn, prefixes [][]byte) (left [][]byte, err error) {
 	all := kv.KeyRange{Begin: db.PrefixRange(prefixes[0]).Begin, End: db.PrefixRange(prefixes[len(prefixes)-1]).End}
 	limit := 2*len(prefixes) + db.ScanGap
@@ -140,7 +140,7 @@ func scanLeavesOnce(t *db.Txn, prefixes [][]byte) (left [][]byte, err error) {
 	return left, nil
 }
 
-// LeavesAhead reads the branches of a document as o says: from what was read ahead of the batch, where that has them.
+// LeavesAhead reads the branches of a document as o specifies, from what was read ahead of the batch if possible.
 func LeavesAhead(t *db.Txn, prefix []byte, o kv.RangeOptions) kv.RangeIterator {
 	rows, known := t.Ahead.Rows[string(prefix)]
 	if !known {
@@ -173,10 +173,10 @@ func ReadLeaf(t *db.Txn, id string, r db.Rev) kv.Future[[]byte] {
 	return HaveRead(nil)
 }
 
-// ReadRows are rows that have been read.
+// ReadRows iterates over rows that have been read.
 type ReadRows struct {
 	rows []kv.KeyValue
-	at   int // of the next row
+	at   int // index of the next row
 }
 
 func (r *ReadRows) Next() bool {

@@ -7,23 +7,22 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A branch may know less of its history than others do: it was made when the limit of revisions was lower. It learns
-// the rest with the next merge, whatever that brings. So a tree of some branches of a document has to have those that
-// can learn, and those that they learn from. It also has to have those that know more of the branches that an edit
-// concerns, since the edit's branch learns that too. All branches that know a revision's parent know the same one, so
-// one of them is enough.
+// A branch may know less of its history than others do, if it was written when the revision limit was lower. It learns
+// the rest with the next merge, whatever the edit. A partial tree therefore needs the branches that can learn, called
+// learners, and those that they learn from, called teachers. It also needs the branches that know more of the edit's
+// own history, since the edit's branch learns that too. All branches that know the parent of a revision know the same
+// one, so that one teacher is enough.
 
-// maxLearners is how many branches a tree has for no other reason than that they can learn. Others learn with later
-// edits.
+// maxLearners limits how many branches are in a tree only because they can learn. Others learn with later edits.
 const maxLearners = 256
 
-// storedRev is a revision, with its id as stored.
+// storedRev is a revision with its encoded id.
 type storedRev struct {
 	pos int64
 	id  string
 }
 
-// rootOf is the oldest revision that a branch knows.
+// rootOf returns the oldest revision that a branch knows.
 func (h histories) rootOf(l *LeafKV) storedRev {
 	own := h.of(l)
 	if own.length == 0 {
@@ -32,7 +31,7 @@ func (h histories) rootOf(l *LeafKV) storedRev {
 	return storedRev{l.Rev.Pos - own.length, own.root}
 }
 
-// pickLearners picks the branches that can learn from others, and those that they and the picked ones learn from.
+// pickLearners picks the branches that can learn from others, and the teachers of all picked branches.
 func pickLearners(leaves []LeafKV, all histories, picked []bool, limit int) error {
 	asked, open := map[storedRev]bool{}, map[storedRev]bool{}
 	ask := func(root storedRev) {
@@ -73,13 +72,13 @@ func pickLearners(leaves []LeafKV, all histories, picked []bool, limit int) erro
 	return nil
 }
 
-// teacher is a branch that knows ancestors of a revision: how many.
+// teacher is a branch that knows ancestors of a revision, and their number.
 type teacher struct {
 	leaf   int
 	beyond int64
 }
 
-// teachers finds for each of the revisions the branch that knows most ancestors of it.
+// teachers finds, for each of the revisions, the branch that knows most of its ancestors.
 func (h histories) teachers(leaves []LeafKV, of map[storedRev]bool) (map[storedRev]teacher, error) {
 	found := map[storedRev]teacher{}
 	teaches := func(i int, r storedRev, beyond int64) {
@@ -101,7 +100,7 @@ func (h histories) teachers(leaves []LeafKV, of map[storedRev]bool) (map[storedR
 		}
 		seen[own] = true
 		if len(of) <= FewBranches && !containsAny(l.Ancestors, of) {
-			continue // a search for bytes costs much less than to go through a long history
+			continue // searching the bytes is much faster than decoding a long history
 		}
 		oldest := l.Rev.Pos - own.length
 		err := eachAncestor(l, func(pos int64, id []byte) {
@@ -125,7 +124,7 @@ func containsAny(ancestors []byte, of map[storedRev]bool) bool {
 	return false
 }
 
-// eachAncestor goes through the history of a branch as it is stored.
+// eachAncestor calls f with each revision in the encoded history of a branch.
 func eachAncestor(l *LeafKV, f func(pos int64, id []byte)) error {
 	pos := l.Rev.Pos
 	for rest := l.Ancestors; len(rest) > 0; {

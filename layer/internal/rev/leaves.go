@@ -8,19 +8,20 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// LeafKV is the KV of one edit branch (R1). Its ancestors stay encoded until someone needs them: an interactive edit
-// carries them over.
+// LeafKV is a decoded key and value of one branch (R1). Its ancestors stay encoded until they are needed: an
+// interactive edit only copies them.
 type LeafKV struct {
 	Rev     db.Rev
 	Deleted bool
-	// Winner is set for the winning branch, which alone has seq and branches.
+	// Winner is set for the winning branch. Only the winner has Seq and Branches.
 	Winner   bool
 	Seq      db.Seq
 	Branches int64
-	// Ancestors are the encoded ids, newest first. Not shared with the engine.
+	// Ancestors are the encoded ids, newest first. The memory is not shared with the engine.
 	Ancestors []byte
 }
 
+// Branch decodes the ancestors.
 func (l *LeafKV) Branch() (revtree.Branch, error) {
 	b := revtree.Branch{Rev: l.Rev, Deleted: l.Deleted}
 	for rest := l.Ancestors; len(rest) > 0; {
@@ -34,12 +35,12 @@ func (l *LeafKV) Branch() (revtree.Branch, error) {
 	return b, nil
 }
 
-// Order compares two leaves as their keys are ordered (R2).
+// Order compares two leaves in the order of their keys (R2).
 func (l *LeafKV) Order(m *LeafKV) int {
 	return revtree.Branch{Rev: l.Rev, Deleted: l.Deleted}.Compare(revtree.Branch{Rev: m.Rev, Deleted: m.Deleted})
 }
 
-// ParseLeafKey reads NotDeleted, RevPosition and RevHash: what follows the document's prefix.
+// ParseLeafKey decodes NotDeleted, RevPosition and RevHash: the part of the key after the document's prefix.
 func ParseLeafKey(l *LeafKV, suffix []byte) error {
 	live, rest, err := tuple.TakeBool(suffix)
 	if err == nil {
@@ -52,8 +53,8 @@ func ParseLeafKey(l *LeafKV, suffix []byte) error {
 	return nil
 }
 
-// ParseLeafValue reads (RevFormat, Incarnation, Versionstamp, BranchCount, [ancestors]) of a winner or (RevFormat,
-// [ancestors]) of another branch. withHistory keeps the ancestors.
+// ParseLeafValue decodes (RevFormat, Incarnation, Versionstamp, BranchCount, [ancestors]) of a winner, or (RevFormat,
+// [ancestors]) of another branch. The ancestors are only kept with withHistory.
 func ParseLeafValue(l *LeafKV, value []byte, withHistory bool) error {
 	format, rest, err := tuple.TakeInt(value)
 	if err != nil {
@@ -83,8 +84,8 @@ func ParseLeafValue(l *LeafKV, value []byte, withHistory bool) error {
 
 var nestedCode = tuple.BeginNested(nil)[0]
 
-// ReadLeaves collects a range read of one document's branches, in the order that the read has. prefixLen is the length
-// of (Revisions, DocID).
+// ReadLeaves decodes a range read of one document's branches, in the order of the read. prefixLen is the length of
+// (Revisions, DocID).
 func ReadLeaves(it kv.RangeIterator, prefixLen int, withHistory bool, dst []LeafKV) ([]LeafKV, error) {
 	defer it.Close()
 	for it.Next() {
@@ -101,7 +102,7 @@ func ReadLeaves(it kv.RangeIterator, prefixLen int, withHistory bool, dst []Leaf
 	return dst, it.Err()
 }
 
-// AppendWinnerValue appends a winner's value and returns where the commit's versionstamp belongs.
+// AppendWinnerValue appends a winner's value, and returns the offset of the commit's versionstamp.
 func AppendWinnerValue(dst []byte, incarnation int64, user uint16, branches int64, ancestors []byte) (value []byte,
 	offset int) {
 	from := len(dst)
@@ -113,25 +114,26 @@ func AppendWinnerValue(dst []byte, incarnation int64, user uint16, branches int6
 	return AppendHistory(dst, ancestors), offset
 }
 
-// AppendWinnerAt appends a winner's value with a sequence that is known.
+// AppendWinnerAt appends a winner's value with a known sequence.
 func AppendWinnerAt(dst []byte, seq db.Seq, branches int64, ancestors []byte) []byte {
 	dst = seq.AppendTuple(tuple.AppendInt(dst, keyspace.RevFormat))
 	return AppendHistory(tuple.AppendInt(dst, branches), ancestors)
 }
 
-// AppendLeafValue appends another branch's value.
+// AppendLeafValue appends the value of a branch that is not the winner.
 func AppendLeafValue(dst, ancestors []byte) []byte {
 	return AppendHistory(tuple.AppendInt(dst, keyspace.RevFormat), ancestors)
 }
 
+// AppendHistory appends encoded ancestors as a nested tuple.
 func AppendHistory(dst, ancestors []byte) []byte {
 	dst = tuple.BeginNested(dst)
 	dst = append(dst, ancestors...)
 	return tuple.EndNested(dst)
 }
 
-// maxHistory bounds the encoded ancestors, so that a value stays below kv.MaxValueSize also with long text ids or
-// hashes full of zero bytes.
+// maxHistory limits the encoded ancestors, so that a value stays below kv.MaxValueSize even with long text ids, or
+// hashes that consist of zero bytes.
 const maxHistory = 96_000
 
 // ExtendHistory encodes the ancestors of a child of l, at most limit-1 of them (R5).
@@ -143,7 +145,7 @@ func ExtendHistory(l *LeafKV, limit int) []byte {
 	return append(dst, cutHistory(l.Ancestors, limit-2, maxHistory-len(dst))...)
 }
 
-// EncodeHistory encodes ancestors that a merge has stemmed already.
+// EncodeHistory encodes ancestors that a merge has already stemmed.
 func EncodeHistory(ids []string) []byte {
 	dst := make([]byte, 0, 18*len(ids))
 	for _, id := range ids {
@@ -152,7 +154,7 @@ func EncodeHistory(ids []string) []byte {
 	return cutHistory(dst, len(ids), maxHistory)
 }
 
-// cutHistory keeps the newest n encoded ids, and no more than size bytes.
+// cutHistory keeps the newest ids: at most n, in at most size bytes.
 func cutHistory(ancestors []byte, n, size int) []byte {
 	const shortest = 2 // an empty text id
 	if len(ancestors) <= size && len(ancestors) <= n*shortest {
@@ -169,7 +171,7 @@ func cutHistory(ancestors []byte, n, size int) []byte {
 	return ancestors[:end]
 }
 
-// SizeOf is how many bytes leaves were read from, roughly.
+// SizeOf returns the approximate number of bytes that leaves were read from.
 func SizeOf(leaves []LeafKV) int {
 	n := LeafOverhead * len(leaves)
 	for i := range leaves {
@@ -178,11 +180,11 @@ func SizeOf(leaves []LeafKV) int {
 	return n
 }
 
-// FewBranches is up to how many branches Merge costs less than to prepare them in a Tree.
+// FewBranches is the number of branches up to which revtree.Merge is faster than building a Tree.
 const FewBranches = 8
 
-// EachWinner calls take with the winner of each document in a range of branches, in the order of ids, until that is
-// false. prefix is the length of (Revisions).
+// EachWinner calls take with the winner of each document in a range of branches, by id, until take returns false.
+// prefix is the length of (Revisions).
 func EachWinner(it kv.RangeIterator, prefix int, take func(id string, w *LeafKV) bool) error {
 	for it.Next() {
 		row := it.KeyValue()
@@ -204,5 +206,5 @@ func EachWinner(it kv.RangeIterator, prefix int, take func(id string, w *LeafKV)
 	return it.Err()
 }
 
-// LeafOverhead is what a leaf takes in its row beside its history, roughly.
+// LeafOverhead is the approximate size of a leaf's row without its history.
 const LeafOverhead = 64

@@ -9,8 +9,9 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// OpenRevs reads several leaves: all of them, deleted ones too, when revs is nil. A revision in the history of a leaf
-// is answered while its body is stored; with o.Latest the leaves that descend from it are answered in its place.
+// OpenRevs reads several revisions, or all leaves including deleted ones if revs is nil. A revision in the history of a
+// leaf is returned while its body is stored. With o.Latest, the leaves that descend from a revision are returned
+// instead.
 func (d Database) OpenRevs(ctx context.Context, id string, revs []db.Rev, o GetOptions) ([]OpenRev, error) {
 	var answers []OpenRev
 	for a, err := range d.EachOpenRev(ctx, id, revs, o) {
@@ -22,7 +23,7 @@ func (d Database) OpenRevs(ctx context.Context, id string, revs []db.Rev, o GetO
 	return answers, nil
 }
 
-// EachOpenRev is OpenRevs as a stream: no more than some bodies are held at once.
+// EachOpenRev is OpenRevs as a stream, which holds only a few bodies at once.
 func (d Database) EachOpenRev(ctx context.Context, id string, revs []db.Rev, o GetOptions) iter.Seq2[OpenRev, error] {
 	return func(yield func(OpenRev, error) bool) {
 		s, err := OpenStream(ctx, d.Database)
@@ -56,7 +57,7 @@ func (d Database) EachOpenRev(ctx context.Context, id string, revs []db.Rev, o G
 // leafWindow is how many bodies of one document are read ahead.
 const leafWindow = 32
 
-// eachLeaf answers leaves of a document, across transactions where one is not enough.
+// eachLeaf answers with leaves of a document, in several transactions if necessary.
 func (s *Stream) eachLeaf(tree *DocumentTree, id string, wanted []openLeaf, o GetOptions,
 	answer func(OpenRev) bool) error {
 	var patience kv.Patience
@@ -78,7 +79,7 @@ func (s *Stream) eachLeaf(tree *DocumentTree, id string, wanted []openLeaf, o Ge
 	return nil
 }
 
-// openRevs answers revisions until one fails or answer wants no more; done is how many were answered.
+// openRevs answers with revisions until one fails or answer returns false. done is how many were answered.
 func (s *Stream) openRevs(tree *DocumentTree, id string, wanted []openLeaf, o GetOptions,
 	answer func(OpenRev) bool) (done int, more bool, err error) {
 	reads := s.openBodies(id, wanted)
@@ -94,19 +95,19 @@ func (s *Stream) openRevs(tree *DocumentTree, id string, wanted []openLeaf, o Ge
 	return len(reads), true, nil
 }
 
-// openLeaf is a revision to be answered, and its branch; -1: the document has no such revision.
+// openLeaf is a requested revision with the index of its branch, or -1 if the document has no such revision.
 type openLeaf struct {
 	rev    db.Rev
 	branch int
 }
 
-// openRead is one revision of an OpenRevs on its way.
+// openRead is the pending read of a revision.
 type openRead struct {
 	BodyRead
 	branch int
 }
 
-// open finds what answers revs.
+// open returns the leaves that answer a request for revs.
 func (tree *DocumentTree) open(revs []db.Rev, o GetOptions) []openLeaf {
 	var leaves []openLeaf
 	if revs == nil {
@@ -159,7 +160,7 @@ func (s *Stream) openBodies(id string, wanted []openLeaf) []openRead {
 	return reads
 }
 
-// wait makes the answer of a body when it has been read.
+// wait returns the answer for a body when it has been read.
 func (tree *DocumentTree) wait(r kv.Reader, keys db.Space, read *openRead, o GetOptions) (OpenRev, error) {
 	a := OpenRev{Rev: read.Rev}
 	if read.branch < 0 {
@@ -173,8 +174,9 @@ func (tree *DocumentTree) wait(r kv.Reader, keys db.Space, read *openRead, o Get
 	return a, tree.fill(r, keys, a.Doc, read.branch, o)
 }
 
-// BulkGet reads many documents, reads overlapped, in the order asked, streaming. A row without a revision answers every
-// leaf, as CouchDB does. A row's error is of kind NotFound where there is no such document.
+// BulkGet reads many documents with overlapping reads, and streams them in the requested order. As in CouchDB, a
+// reference without a revision is answered with every leaf. The error of a row is of kind NotFound if there is no such
+// document.
 func (d Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) iter.Seq2[BulkGetRow, error] {
 	return func(yield func(BulkGetRow, error) bool) {
 		s, err := OpenStream(ctx, d.Database)
@@ -186,7 +188,7 @@ func (d Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) iter
 		s.LeaveLarge = o.Large
 		p := db.NewPortions(leafWindow)
 		var patience kv.Patience
-		large := map[string]*DocumentTree{} // documents with many branches, as long as they are read at one version
+		large := map[string]*DocumentTree{} // documents with many branches, kept while reading at one version
 		for len(refs) > 0 {
 			part := refs[:min(p.Now, len(refs))]
 			turn := s.Turn
@@ -222,7 +224,7 @@ func (d Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) iter
 	}
 }
 
-// bulkGet answers refs until one fails, yield wants no more, or enough has been read of documents with many branches;
+// bulkGet answers refs until one fails, yield returns false, or too much has been read of documents with many branches.
 // done is how many were answered.
 func (s *Stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*DocumentTree,
 	yield func(BulkGetRow, error) bool) (done int, more bool, err error) {
@@ -243,7 +245,7 @@ func (s *Stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*Document
 	}()
 	trees := make(map[string]*askedTree, len(rows))
 	wanted := make([][]openLeaf, len(refs))
-	reads := make([][]openRead, len(refs)) // of the first leaves
+	reads := make([][]openRead, len(refs)) // reads of the first leaves
 	spent := 0
 	for i, ref := range refs {
 		tree := trees[ref.ID]
@@ -294,14 +296,15 @@ func (s *Stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*Document
 			more = yield(BulkGetRow{Ref: ref, Docs: []OpenRev{a}, More: len(rest) > 0}, nil)
 			return more
 		})
-		if err != nil || !more || turn != s.Turn { // what was read ahead for the others may be gone
+		// After a renewal, what was read ahead for the other refs may be invalid.
+		if err != nil || !more || turn != s.Turn {
 			return i + 1, err == nil && more, err
 		}
 	}
 	return len(refs), true, nil
 }
 
-// askedTree is a document's branches with those that answer single revisions of it.
+// askedTree is a document's branches, with the index of the branch for each requested revision.
 type askedTree struct {
 	*DocumentTree
 	found map[db.Rev]int

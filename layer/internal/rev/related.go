@@ -7,31 +7,31 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A tree of all branches of a document is not made if it would have more revisions than the cache keeps: each batch of
-// edits would spend its transaction on making it again. Such a tree has only the branches that the edits can concern:
-// those that share a revision id with them, and those that can learn from another (learners.go). Of the other
-// branches only the best one and their number matter. They learn no ancestors from these edits.
+// If the tree of all branches of a document would have more revisions than the cache keeps, no such tree is made: every
+// batch of edits would spend its transaction on making it again. Instead the tree has only the branches that the edits
+// can affect: those that share a revision id with an edit, and those that can learn from another (learners.go). Of the
+// others, only the best branch and their number are needed; they learn no ancestors from these edits.
 
-// RelatedTree is the part of a document's tree that edits have to do with.
+// RelatedTree is the part of a document's tree that edits can affect.
 type RelatedTree struct {
 	*revtree.Tree
-	Others  []LeafKV // those that are not in the tree, in winner order
-	partial bool     // one of the others does not know its whole history
+	Others  []LeafKV // leaves that are not in the tree, in winner order
+	partial bool     // one of Others does not know its whole history
 }
 
-// Len is the number of branches.
+// Len returns the number of branches.
 func (r *RelatedTree) Len() int { return r.Tree.Len() + len(r.Others) }
 
 // Partial reports whether a branch does not know its whole history.
 func (r *RelatedTree) Partial() bool { return r.partial || r.Tree.Partial() }
 
-// Whole reports whether the tree has all branches.
+// Whole reports whether the tree contains all branches.
 func (r *RelatedTree) Whole() bool { return len(r.Others) == 0 }
 
-// MaxTreeBytes is how many bytes of different histories are made a tree of. Tests change it.
+// MaxTreeBytes is the maximum size of the different histories in a tree. Tests change it.
 var MaxTreeBytes = 17 * CachedRevisions
 
-// TreeFor is the tree of leaves, winner last, for edits.
+// TreeFor returns the tree of leaves, winner last, for the edits.
 func TreeFor(leaves []LeafKV, limit int, edits ...*Edit) (*RelatedTree, error) {
 	r := &RelatedTree{}
 	related := leaves
@@ -71,14 +71,14 @@ func TreeFor(leaves []LeafKV, limit int, edits ...*Edit) (*RelatedTree, error) {
 	return r, nil
 }
 
-// history is one that some leaves have.
+// history is the history of some leaves.
 type history struct {
 	length int64
-	root   string // the id of the oldest revision as stored
-	seen   *bool  // whether it has an id that was looked for; nil before
+	root   string // the encoded id of the oldest revision
+	seen   *bool  // whether it contains an id that was searched for; nil before the search
 }
 
-// histories are the different ones of a document's leaves, by the position of the leaf and the ids as stored.
+// histories are the different histories of a document's leaves, by the position of the leaf and the encoded ids.
 type histories map[historyKey]*history
 
 type historyKey struct {
@@ -88,7 +88,7 @@ type historyKey struct {
 
 func (h histories) of(l *LeafKV) *history { return h[historyKey{l.Rev.Pos, string(l.Ancestors)}] }
 
-// historiesOf are the different histories of leaves, nil where they are not too many bytes.
+// historiesOf returns the different histories of leaves, or nil if they are small enough for a whole tree.
 func historiesOf(leaves []LeafKV) histories {
 	sum := 0
 	for i := range leaves {
@@ -111,7 +111,7 @@ func historiesOf(leaves []LeafKV) histories {
 	return all
 }
 
-// look goes through a history as it is stored.
+// look searches an encoded history.
 func (h *history) look(ancestors []byte, ids map[string]struct{}) error {
 	h.seen = new(bool)
 	for len(ancestors) > 0 {
@@ -130,7 +130,7 @@ func (h *history) look(ancestors []byte, ids map[string]struct{}) error {
 	return nil
 }
 
-// revIDs are the ids of the revisions that edits bring and come from, as they are stored.
+// revIDs returns the encoded ids of the edits' revisions and their ancestors.
 func revIDs(edits []*Edit) map[string]struct{} {
 	ids := map[string]struct{}{}
 	for _, e := range edits {
@@ -142,7 +142,7 @@ func revIDs(edits []*Edit) map[string]struct{} {
 	return ids
 }
 
-// TreeOf prepares branches, winner last, for many merges.
+// TreeOf makes a tree of branches, winner last, for many merges.
 func TreeOf(branches []revtree.Branch, limit int) *revtree.Tree {
 	tree := revtree.NewTree(limit, fittingIDs)
 	tree.Deepen = DeepenIDs
@@ -152,11 +152,11 @@ func TreeOf(branches []revtree.Branch, limit int) *revtree.Tree {
 	return tree
 }
 
-// DeepenIDs bounds how many ancestors the stored branches of a document may learn in one transaction: each of those
-// branches is written again.
+// DeepenIDs limits how many ancestors the stored branches of a document may learn in one transaction, because each of
+// these branches is written again.
 const DeepenIDs = 50_000
 
-// fittingIDs is how many of a branch's ancestors can be stored with it.
+// fittingIDs returns how many of a branch's ancestors fit into its value.
 func fittingIDs(ids []string) int {
 	const longest = 2*revtree.MaxTextID + 3 // of an encoded id
 	if len(ids)*longest <= maxHistory {
@@ -172,13 +172,13 @@ func fittingIDs(ids []string) int {
 	return n
 }
 
-// CachedRevisions bounds the revisions of all trees that are kept; each takes some 150 bytes.
+// CachedRevisions limits the number of revisions in all cached trees. Each takes about 150 bytes.
 const CachedRevisions = 500_000
 
-// CachedBranches is from how many branches on a document's tree is kept. Tests change it.
+// CachedBranches is the number of branches from which on a document's tree is cached. Tests change it.
 var CachedBranches = 256
 
-// AddConflicts reads the leaves besides the winner.
+// AddConflicts reads the leaves other than the winner and adds them to doc.
 func AddConflicts(r kv.Reader, keys db.Space, doc *Document) error {
 	tree, err := WaitTree(ReadTree(r, keys, doc.ID), keys, doc.ID)
 	if err != nil {
@@ -188,7 +188,7 @@ func AddConflicts(r kv.Reader, keys db.Space, doc *Document) error {
 	return nil
 }
 
-// Knows tells of revisions that the tree does not know whether the other branches do.
+// Knows removes from unknown the revisions that the branches outside of the tree know.
 func (r *RelatedTree) Knows(unknown map[db.Rev]bool) error {
 	byID := make(map[string][]db.Rev, len(unknown))
 	for rev := range unknown {

@@ -9,8 +9,7 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// RevsDiff tells which of the given revisions the database does not have, and which leaves are possible ancestors of
-// them.
+// RevsDiff returns which of the given revisions the database does not have, and which leaves may be their ancestors.
 func (d Database) RevsDiff(ctx context.Context, id string, revs []db.Rev) (missing, possibleAncestors []db.Rev,
 	err error) {
 	for row, err := range d.RevsDiffs(ctx, []DiffAsk{{id, revs}}) {
@@ -25,13 +24,13 @@ type DiffAsk struct {
 	Revs []db.Rev
 }
 
-// DiffRow answers one RevsDiffAsk. Missing is empty where the database has all of them.
+// DiffRow answers one DiffAsk. Missing is empty if the database has all of its revisions.
 type DiffRow struct {
 	ID                         string
 	Missing, PossibleAncestors []db.Rev
 }
 
-// RevsDiffs is RevsDiff for many documents, reads overlapped, in the order asked (_revs_diff, _missing_revs).
+// RevsDiffs is RevsDiff for many documents with overlapping reads, in the requested order (_revs_diff, _missing_revs).
 func (d Database) RevsDiffs(ctx context.Context, asks []DiffAsk) iter.Seq2[DiffRow, error] {
 	return func(yield func(DiffRow, error) bool) {
 		const window = 128
@@ -56,7 +55,8 @@ func (d Database) RevsDiffs(ctx context.Context, asks []DiffAsk) iter.Seq2[DiffR
 	}
 }
 
-// revsDiff answers as many as one transaction may read for, at least one; with an error, those that it has come to.
+// revsDiff answers as many asks as one transaction may read for, at least one. With an error, it returns those answered
+// or tried so far.
 func revsDiff(t *db.Txn, asks []DiffAsk) ([]DiffRow, error) {
 	for i := range asks {
 		if err := t.Cfg.CheckID(asks[i].ID); err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Stream reads one database for as long as a response takes (C6): at one snapshot where the engine can hold one,
-// otherwise in one transaction after another. Not safe for concurrent use, but for close.
+// Stream reads one database for as long as a response takes (C6): from one snapshot if the engine holds snapshots,
+// otherwise in one transaction after another. It is not safe for concurrent use, except for Close.
 //
-// It ends with its context at the latest: an answer that nobody reads keeps no snapshot.
+// A stream ends when its context does, so that an answer that nobody reads does not keep a snapshot.
 type Stream struct {
 	Ctx  context.Context
 	D    *db.Database
@@ -20,23 +20,23 @@ type Stream struct {
 	Cfg  *db.Config
 	R    kv.Reader
 
-	Snap  kv.Snapshot    // nil where the engine holds none
-	Tx    kv.Transaction // then this
-	Turn  int            // grows with each transaction
-	since time.Time      // begin of the transaction
+	Snap  kv.Snapshot    // nil if the engine holds none
+	Tx    kv.Transaction // set if there is no snapshot
+	Turn  int            // number of the transaction
+	since time.Time      // start of the transaction
 	stop  func() bool
-	// LeaveLarge has bodies that are read ahead stay in the store where they are large.
+	// LeaveLarge leaves large bodies that are read ahead in the store.
 	LeaveLarge bool
-	// Prepare, where set, runs in each new transaction after the first.
+	// Prepare, unless nil, runs in each new transaction after the first.
 	Prepare func() error
-	// Overlaid says that rows of an index are read as they were before the build under way: r is Keys.overlaid.
+	// Overlaid reports that rows of an index are read as before the running build: R is Keys.overlaid.
 	Overlaid bool
 }
 
-// streamTurn is for how long one transaction is read at most, below kv.TransactionSeconds.
+// streamTurn is how long one transaction is read. It is less than kv.TransactionSeconds.
 const streamTurn = 4 * time.Second
 
-// OpenStream opens a stream on the database as it is now. NotFound.
+// OpenStream opens a stream on the current state of the database. It returns NotFound if there is no such database.
 func OpenStream(ctx context.Context, d *db.Database) (*Stream, error) {
 	s := &Stream{Ctx: ctx, D: d}
 	snap, ok, err := kv.OpenSnapshot(ctx, d.Store.Engine)
@@ -55,7 +55,7 @@ func OpenStream(ctx context.Context, d *db.Database) (*Stream, error) {
 	return OpenTransactions(ctx, d)
 }
 
-// OpenTransactions is OpenStream of a stream that is stitched from transactions, whatever the engine holds.
+// OpenTransactions opens a stream that reads transactions, even if the engine holds snapshots.
 func OpenTransactions(ctx context.Context, d *db.Database) (*Stream, error) {
 	s := &Stream{Ctx: ctx, D: d}
 	if err := s.Renew(nil); err != nil {
@@ -65,9 +65,10 @@ func OpenTransactions(ctx context.Context, d *db.Database) (*Stream, error) {
 	return s, nil
 }
 
-// Exact reports whether the whole stream is one snapshot.
+// Exact reports whether the whole stream reads one snapshot.
 func (s *Stream) Exact() bool { return s.Snap != nil }
 
+// Close releases the snapshot or the transaction.
 func (s *Stream) Close() {
 	if s.stop != nil {
 		s.stop()
@@ -96,7 +97,7 @@ func (s *Stream) configure() error {
 		if !current {
 			if cfg, err = s.D.Reload(c, s.R); err != nil {
 				if s.D.Core.Load() != c {
-					continue // the handle stands for another database now
+					continue // the handle refers to another database now
 				}
 				return err
 			}
@@ -108,8 +109,8 @@ func (s *Stream) configure() error {
 	return db.ErrNoDatabase()
 }
 
-// Renew goes on in a new transaction after cause (nil: there was none), if that is something a new transaction cures. A
-// caller that gets no further asks a kv.Patience about cause first.
+// Renew begins a new transaction after the error cause, if a new transaction can help, or after none. A caller that may
+// make no progress passes cause through a kv.Patience first.
 func (s *Stream) Renew(cause error) error {
 	if cause != nil && (s.Exact() || !kv.Retryable(cause)) {
 		return db.Explained(cause)
@@ -137,11 +138,11 @@ func (s *Stream) Renew(cause error) error {
 	}
 }
 
-// Old reports that the transaction has been read for long enough: better to renew it than to run into its end.
+// Old reports whether the transaction should be renewed before it becomes too old.
 func (s *Stream) Old() bool { return !s.Exact() && time.Since(s.since) > streamTurn }
 
-// Scan visits a range's rows until visit returns false. Across transactions it goes on after the last row; rows are
-// valid until visit returns.
+// Scan visits the rows of a range until visit returns false. In a new transaction it continues after the last row. Rows
+// are valid until visit returns.
 func (s *Stream) Scan(r kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) (bool, error)) error {
 	var patience kv.Patience
 	for {
@@ -162,7 +163,7 @@ func (s *Stream) Scan(r kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) 
 	}
 }
 
-// Try runs reads, again in a new transaction where theirs has ended.
+// Try runs reads, and runs them again in a new transaction if theirs has ended.
 func (s *Stream) Try(reads func() error) error {
 	var patience kv.Patience
 	for {
@@ -176,16 +177,16 @@ func (s *Stream) Try(reads func() error) error {
 	}
 }
 
-// Ahead is a document's body, its branches or both, read ahead of the row that they belong to.
+// Ahead is a document's body or branches, read ahead of its row.
 type Ahead struct {
 	Id   string
 	Rev  db.Rev
-	turn int // the stream's, when the reads were issued
+	turn int // the stream's turn in which the reads were started
 	body BodyRead
 	tree kv.RangeIterator
 }
 
-// LargeReads is for BodyRead.large.
+// LargeReads returns the value for BodyRead.Large.
 func (s *Stream) LargeReads() LargeReads {
 	if !s.LeaveLarge {
 		return LargeReads{}
@@ -206,7 +207,7 @@ func (s *Stream) ReadAhead(id string, rev db.Rev, body, tree bool) Ahead {
 	return a
 }
 
-// wait waits for one of an ahead's reads; in a new transaction where their own has ended.
+// wait waits for one of a's reads, and starts them again in a new transaction if theirs has ended.
 func (s *Stream) wait(a *Ahead, read func() error) error {
 	var patience kv.Patience
 	for {
@@ -227,6 +228,7 @@ func (s *Stream) wait(a *Ahead, read func() error) error {
 	}
 }
 
+// WaitBody waits for the body. found is false if it is not stored.
 func (s *Stream) WaitBody(a *Ahead) (body StoredBody, found bool, err error) {
 	err = s.wait(a, func() error {
 		var err error
@@ -236,6 +238,7 @@ func (s *Stream) WaitBody(a *Ahead) (body StoredBody, found bool, err error) {
 	return body, found, err
 }
 
+// WaitTree waits for the branches.
 func (s *Stream) WaitTree(a *Ahead) (tree DocumentTree, err error) {
 	err = s.wait(a, func() error {
 		var err error

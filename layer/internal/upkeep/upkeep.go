@@ -1,6 +1,6 @@
-// Package upkeep runs what a store looks after by itself: sweeps, and looks for what has to be done. Each kind has a
-// goroutine of its own, its period and its metrics, so that one that does not get on keeps no other from its work. What
-// the kinds do is known by the packages that they belong to.
+// Package upkeep runs the background work of a store, such as sweeps. Each kind of work has its own goroutine, period
+// and metrics, so that one that is stuck does not delay the others. The work itself is implemented by the packages that
+// it belongs to.
 package upkeep
 
 import (
@@ -10,57 +10,58 @@ import (
 	"time"
 )
 
-// Kind is one kind of upkeep.
+// Kind is one kind of background work.
 type Kind struct {
-	// Name is of the metrics: lower case, with underscores.
+	// Name is the name in metrics: lower case, with underscores.
 	Name string
-	// First is how long after the start the first run begins, and Every how long after the end of a run the next one
-	// does. 0: it runs once, or when Wake receives.
+	// First is the delay from the start to the first run, and Every the pause between two runs. If Every is 0, it runs
+	// once, or whenever Wake receives.
 	First, Every time.Duration
-	// Wake, where not nil, begins a run whenever it receives. It is never closed.
+	// Wake, unless nil, starts a run whenever it receives. It is never closed.
 	Wake <-chan struct{}
-	// Again, where not nil, says after a run with this error how long to wait instead of Every.
+	// Again, unless nil, is called after a run with its error, and returns the pause before the next run, instead of
+	// Every.
 	Again func(err error) time.Duration
-	// Run does what there is to do. It ends when ctx does.
+	// Run does the work. It returns when ctx is done.
 	Run func(ctx context.Context) error
-	// Failed is what the log says where Run returns an error; empty: nothing. It is silent about errors for which
-	// Silent, where not nil, is true.
+	// Failed names the work in the log if Run returns an error. Nothing is logged if it is empty, or if Silent is set
+	// and returns true for the error.
 	Failed string
 	Silent func(err error) bool
 }
 
-// Metrics are the numbers of one kind.
+// Metrics are the metrics of one kind.
 type Metrics struct {
 	Kind     string
-	Every    time.Duration // 0: it does not run by itself
+	Every    time.Duration // 0 if it does not run periodically
 	Runs     int64
 	Failures int64
-	Took     time.Duration // in all runs that have ended
-	// Running is for how long the run under way has been so; 0: there is none.
+	Took     time.Duration // total duration of finished runs
+	// Running is the duration of the current run, or 0.
 	Running time.Duration
-	// Since is how long ago the last run without an error ended; Done says whether there was one.
+	// Since is the time since the end of the last successful run; Done reports whether there was one.
 	Since time.Duration
 	Done  bool
-	Error string // of the last run, empty where it had none
+	Error string // error of the last run, or empty
 }
 
-// Upkeep is the kinds of one store. The zero value has none. Safe for concurrent use.
+// Upkeep is the background work of one store. The zero value is empty. It is safe for concurrent use.
 type Upkeep struct {
 	Log   *slog.Logger
 	mu    sync.Mutex
 	kinds []*kept
 }
 
-// kept is a kind and its numbers.
+// kept is a kind with its metrics.
 type kept struct {
 	Kind
 	mu        sync.Mutex
 	metrics   Metrics
-	began     time.Time // the run under way; zero: none
+	began     time.Time // start of the current run, or zero
 	succeeded time.Time
 }
 
-// Keep runs a kind until ctx ends.
+// Keep runs a kind until ctx is done.
 func (u *Upkeep) Keep(ctx context.Context, kind Kind) {
 	k := &kept{Kind: kind, metrics: Metrics{Kind: kind.Name, Every: kind.Every}}
 	u.mu.Lock()
@@ -93,7 +94,7 @@ func (u *Upkeep) Keep(ctx context.Context, kind Kind) {
 	}
 }
 
-// run is one run.
+// run does one run.
 func (k *kept) run(ctx context.Context) error {
 	k.mu.Lock()
 	k.began = time.Now()
@@ -115,7 +116,7 @@ func (k *kept) run(ctx context.Context) error {
 	return err
 }
 
-// Metrics are the numbers of this moment, by kind, in the order in which they were begun.
+// Metrics returns the current metrics of all kinds, in the order in which they were started.
 func (u *Upkeep) Metrics() []Metrics {
 	u.mu.Lock()
 	kinds := u.kinds[:len(u.kinds):len(u.kinds)]

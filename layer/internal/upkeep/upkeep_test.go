@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/layer/internal/upkeep"
 )
 
-// Each kind goes by its own period, whatever the others do, and says so in its metrics.
+// TestUpkeep checks that each kind runs with its own period, independent of the others, and reports correct metrics.
 func TestUpkeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
@@ -89,7 +89,7 @@ func TestUpkeep(t *testing.T) {
 		stop()
 		all.Wait()
 		if n := strings.Count(log.String(), "it fails"); n != 11 || strings.Contains(log.String(), "it is full") {
-			t.Errorf("the log has it %d times:\n%s", n, log.String())
+			t.Errorf("the failure was logged %d times:\n%s", n, log.String())
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// apply writes what the plan says. It reads only for design documents, where a body is replaced, and where there may be
-// bodies that no branch knows (dropForgotten).
+// apply writes what the plan says. It reads only for design documents, to replace a body, and to find bodies that no
+// branch knows (dropForgotten).
 func apply(b *batch, p *pendingEdit) error {
 	t, pl := b.t, &p.plan
 	if p.content.stored != nil || pl.known != nil {
@@ -20,7 +20,7 @@ func apply(b *batch, p *pendingEdit) error {
 		}
 	}
 	if pl.ancestor && p.content.stored != nil {
-		supersede(t, p.e.ID, p.e.Rev) // history already: only compaction cares
+		supersede(t, p.e.ID, p.e.Rev) // history already; only compaction needs to know
 	}
 	if !pl.moves() {
 		return nil
@@ -42,8 +42,8 @@ func apply(b *batch, p *pendingEdit) error {
 	for _, l := range pl.changed {
 		m.setLeaf(l)
 	}
-	// The other leaves are touched only where one of them becomes the winner or was it: their values do not change
-	// otherwise.
+	// Another leaf is written only if it becomes the winner or stops being the winner; otherwise its value does not
+	// change.
 	if l := pl.other; l != nil && (l == m.winner || l.Winner) && !slices.Contains(pl.changed, l) {
 		m.setLeaf(l)
 	}
@@ -53,24 +53,24 @@ func apply(b *batch, p *pendingEdit) error {
 	return m.write()
 }
 
-// storeBody writes the edit's body, if it brings one, takes up its attachments, and removes bodies that no branch
-// knows.
+// storeBody writes the edit's body, if it has one, with its attachments, and removes bodies that no branch knows.
 func (p *pendingEdit) storeBody(t *db.Txn) error {
-	var replaced, forgotten []attach.AttachmentOf
+	var dropped, forgotten []attach.AttachmentOf
 	var err error
 	if p.content.stored != nil {
-		replaced, err = p.content.put(t, p.e, p.rev())
+		dropped, err = p.content.put(t, p.e, p.rev())
 	}
 	if err == nil && p.plan.known != nil {
 		forgotten, err = dropForgotten(t, p.e.ID, p.plan.known, p.plan.others)
 	}
-	if err != nil {
+	if dropped = append(dropped, forgotten...); err != nil || len(dropped) == 0 {
 		return err
 	}
-	return attach.DropAttachments(t, append(replaced, forgotten...))
+	return attach.DropAttachments(t, dropped)
 }
 
-// put writes the body of an edit's revision and takes up its attachments. It returns those of a body that it replaces.
+// put writes the body of an edit's revision and links its attachments. It returns the attachments of a body that it
+// replaces.
 func (c *content) put(t *db.Txn, e *rev.Edit, r db.Rev) (replaced []attach.AttachmentOf, err error) {
 	if c.oldChunk != nil {
 		if replaced, err = attach.DropBody(t, e.ID, r, c.oldChunk); err != nil {
@@ -83,7 +83,7 @@ func (c *content) put(t *db.Txn, e *rev.Edit, r db.Rev) (replaced []attach.Attac
 	return replaced, nil
 }
 
-// supersede queues a body that is no leaf's any more for compaction.
+// supersede queues a body that no longer belongs to a leaf for compaction.
 func supersede(t *db.Txn, id string, r db.Rev) {
 	shard := t.Cfg.Shard(id)
 	key := t.Keys.Superseded(t.Open(), shard)

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// composeAttachments resolves stubs against the parent and gives data its id. Where nothing refers to the parent, no
-// attachment survives.
+// composeAttachments resolves stubs by the parent's attachments and gives new data an id. Attachments of the parent
+// that the edit does not refer to are dropped.
 func (c *content) composeAttachments(e *rev.Edit, pos int64, replicated bool) error {
 	if e.KeepAttachments {
 		for _, a := range c.parentBody.Attachments {
@@ -54,10 +54,11 @@ func has(e *rev.Edit, attachment string) bool {
 	return false
 }
 
-// resolveStub finds what a stub stands for. Its revpos and digest, where given, have to be those of the parent's
-// attachment.
+// resolveStub returns the parent's attachment that a stub refers to. The stub's revpos and digest, if given, must
+// match.
 func (c *content) resolveStub(id string, edit *rev.AttachmentEdit) (rev.Attachment, error) {
-	for _, a := range c.parentBody.Attachments { // none without a parent
+	// Empty if there is no parent.
+	for _, a := range c.parentBody.Attachments {
 		if a.Name != edit.Name {
 			continue
 		}
@@ -70,7 +71,8 @@ func (c *content) resolveStub(id string, edit *rev.AttachmentEdit) (rev.Attachme
 		"Invalid attachment stub in %s for %s", id, edit.Name)
 }
 
-// takeUpload takes up an upload. entry says that it has not been swept or taken before.
+// takeUpload returns the attachment made from an upload. entry must exist: it tells that the upload was neither swept
+// nor used.
 func takeUpload(id string, edit *rev.AttachmentEdit, entry kv.Future[[]byte]) (rev.Attachment, error) {
 	u := edit.Upload
 	there, err := entry.Wait()
@@ -116,7 +118,7 @@ func contentType(edit *rev.AttachmentEdit) string {
 	return edit.ContentType
 }
 
-// takeUploads makes the new attachments' data part of the document.
+// takeUploads makes the data of new attachments part of the document.
 func (c *content) takeUploads(t *db.Txn, e *rev.Edit) {
 	for i := range e.Attachments {
 		edit := &e.Attachments[i]
@@ -129,7 +131,7 @@ func (c *content) takeUploads(t *db.Txn, e *rev.Edit) {
 		} else {
 			attach.WriteChunks(t, e.ID, a.ID, 0, edit.Data)
 		}
-		rev.Bear(t, e.ID, a)
+		rev.BeginCounting(t, e.ID, a)
 		t.CountFor(e.ID, db.CounterStored, a.EncodedLength)
 		t.CountFor(e.ID, db.CounterContent, a.Length)
 	}

@@ -7,15 +7,16 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// branches is what a transaction reads of a document's branches for one edit: what is under way, and what has come.
+// branches holds what a transaction reads of a document's branches for one edit.
 type branches struct {
-	rows   kv.RangeIterator  // under way
-	leaf   kv.Future[[]byte] // under way
+	prefix int               // length of the common prefix of their keys
+	rows   kv.RangeIterator  // pending read
+	leaf   kv.Future[[]byte] // pending read
 	leaves []rev.LeafKV      // read so far
 	few    [2]rev.LeafKV
 }
 
-// readAhead reads the branches of the edits' documents together, where that is worth it.
+// readAhead reads the branches of the edits' documents together, if that is worthwhile.
 func readAhead(b *batch) error {
 	if !rev.ScansLeaves(b.t, len(b.edits)) {
 		return nil
@@ -29,14 +30,15 @@ func readAhead(b *batch) error {
 	return rev.ScanLeaves(b.t, prefixes)
 }
 
-// leavesOf is what the keys of a document's branches begin with.
+// leavesOf returns the common prefix of the keys of a document's branches.
 func leavesOf(t *db.Txn, id string) []byte {
 	return t.Close(t.Keys.Doc(t.Open(), keyspace.Revisions, id))
 }
 
-// issueBranches starts the reads that the edit alone calls for.
+// issueBranches starts the reads that depend on the edit alone.
 func issueBranches(b *batch, p *pendingEdit) error {
 	t, prefix := b.t, leavesOf(b.t, p.e.ID)
+	p.found.prefix = len(prefix)
 	switch {
 	case b.o.Replicated:
 		p.found.rows = rev.LeavesAhead(t, prefix, kv.RangeOptions{Mode: kv.ModeWantAll})
@@ -53,27 +55,27 @@ func issueBranches(b *batch, p *pendingEdit) error {
 	return nil
 }
 
-// designEntryOf reads what is listed of a design document.
+// designEntryOf reads a design document's entry in Designs.
 func designEntryOf(t *db.Txn, id string) kv.Future[[]byte] {
 	return t.Get(t.Close(t.Keys.Doc(t.Open(), keyspace.Designs, id)))
 }
 
-// takeRows collects the range read under way.
-func (f *branches) takeRows(t *db.Txn, id string) error {
-	prefixLen := len(t.Keys.Doc(t.Open(), keyspace.Revisions, id))
+// takeRows waits for the pending range read.
+func (f *branches) takeRows(t *db.Txn) error {
 	if f.leaves == nil {
 		f.leaves = f.few[:0]
 	}
 	var err error
-	f.leaves, err = rev.ReadLeaves(f.rows, prefixLen, true, f.leaves)
-	if _, ahead := f.rows.(*rev.ReadRows); !ahead { // those are counted
+	f.leaves, err = rev.ReadLeaves(f.rows, f.prefix, true, f.leaves)
+	// ReadRows have been counted already.
+	if _, ahead := f.rows.(*rev.ReadRows); !ahead {
 		t.Spent += rev.SizeOf(f.leaves)
 	}
 	f.rows = nil
 	return err
 }
 
-// takeLeaf is the live branch whose read is under way. A conflict where there is none of that revision.
+// takeLeaf waits for the pending read of a live branch. It returns a conflict if there is no such branch.
 func (f *branches) takeLeaf(r db.Rev) (rev.LeafKV, error) {
 	l := rev.LeafKV{Rev: r}
 	value, err := f.leaf.Wait()

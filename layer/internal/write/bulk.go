@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// bulkEdits and bulkBytes bound one transaction of a Bulk: FoundationDB likes transactions below a megabyte.
+	// bulkEdits and bulkBytes limit one transaction of a Bulk: FoundationDB recommends transactions below a megabyte.
 	bulkEdits = 500
 	bulkBytes = 1_000_000
 )
 
-// Bulk writes many documents in as few transactions as limits allow, in order; each edit succeeds or fails alone (Err),
-// and an error of Bulk itself means that the rest was not written. Invalid, and nothing is written, where a partitioned
-// database cannot have one of the ids. Results are in the order of edits. Several edits of one document are written in
-// their order: together where that is possible (family), otherwise in transactions of their own. The uploads of edits
-// that are not written are removed.
+// Bulk writes many documents in order, in as few transactions as the limits allow. Each edit succeeds or fails on its
+// own (EditResult.Err). An error of Bulk itself means that the remaining edits were not written. If one of the ids is
+// not valid in a partitioned database, Bulk returns Invalid and writes nothing. Results are in the order of edits.
+// Several edits of one document are written in their order: in one transaction if possible (family), otherwise in a
+// transaction each. Uploads of edits that are not written are removed.
 func (d Database) Bulk(ctx context.Context, edits []rev.Edit, o rev.WriteOptions) ([]rev.EditResult, error) {
 	results, err := bulk(ctx, d.Database, edits, o)
 	var left []*rev.Edit
@@ -68,16 +68,16 @@ func bulk(ctx context.Context, d *db.Database, edits []rev.Edit, o rev.WriteOpti
 	return results, nil
 }
 
-// batchWriter writes batches of edits: each in one transaction, or in several where it is too much for one with what is
-// read for it and what indexes get.
+// batchWriter writes each batch of edits in one transaction, or in several if the batch is too much for one, together
+// with what is read for it and what is written to indexes.
 type batchWriter struct {
 	d        *db.Database
 	o        rev.WriteOptions
 	portions *db.Portions
-	stuck    int // edits in a row that the store did not get through with
+	stuck    int // consecutive edits that the store could not write
 }
 
-// maxStuck is how many such edits may come one after the other before the rest is left.
+// maxStuck is how many consecutive edits may fail in this way before the rest is abandoned.
 const maxStuck = 2
 
 func (w *batchWriter) write(ctx context.Context, ps []pendingEdit) error {
@@ -121,7 +121,7 @@ func (w *batchWriter) refused(id string, err error) (own, all error) {
 	return err, nil
 }
 
-// report copies what became of the edits that were tried, of those in a batch.
+// report copies the outcome of the edits of a batch that were tried.
 func report(results []rev.EditResult, batch []int, ps []pendingEdit) {
 	next := 0
 	for _, i := range batch {
@@ -136,9 +136,9 @@ func report(results []rev.EditResult, batch []int, ps []pendingEdit) {
 	}
 }
 
-// batches divides edits, by their places, into transactions: none passes a limit, and each has edits of different
-// documents, or of one alone. Edits of one document stay in order; those that may be written together come where the
-// first of them is.
+// batches divides edits, given by their indexes, into transactions. No transaction exceeds a limit, and each has edits
+// of different documents or of one document. Edits of one document stay in order; if they can be written together, they
+// take the place of the first of them.
 func batches(d *db.Database, edits []rev.Edit, o rev.WriteOptions) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		order, families := familiesTogether(d, edits, o)
@@ -152,8 +152,8 @@ func batches(d *db.Database, edits []rev.Edit, o rev.WriteOptions) iter.Seq[[]in
 	}
 }
 
-// familiesTogether returns the order in which edits are written, and the ids of the documents that have several edits
-// which may be written together.
+// familiesTogether returns the order in which edits are written, and the ids of the documents with several edits that
+// can be written together.
 func familiesTogether(d *db.Database, edits []rev.Edit, o rev.WriteOptions) (order []int, families map[string]bool) {
 	order = make([]int, len(edits))
 	of := make(map[string][]int, len(edits))
@@ -161,7 +161,7 @@ func familiesTogether(d *db.Database, edits []rev.Edit, o rev.WriteOptions) (ord
 	for i := range edits {
 		order[i] = i
 		of[edits[i].ID] = append(of[edits[i].ID], i)
-		together = together && !db.IsDesign(edits[i].ID) // which what follows it may depend on
+		together = together && !db.IsDesign(edits[i].ID) // edits after a design document may depend on it
 	}
 	if !together {
 		return order, nil
@@ -185,7 +185,7 @@ func familiesTogether(d *db.Database, edits []rev.Edit, o rev.WriteOptions) (ord
 	return grouped, families
 }
 
-// nextBatch is how many of the edits in order go into the next transaction.
+// nextBatch returns how many edits go into the next transaction.
 func nextBatch(edits []rev.Edit, order []int, families map[string]bool) int {
 	first := edits[order[0]].ID
 	seen := make(map[string]struct{}, min(len(order), bulkEdits))
@@ -207,7 +207,7 @@ func nextBatch(edits []rev.Edit, order []int, families map[string]bool) int {
 	return len(order)
 }
 
-// editSize is what an edit adds to a transaction, roughly.
+// editSize estimates how many bytes an edit adds to a transaction.
 func editSize(e *rev.Edit) int {
 	n := 600 + 8*len(e.ID) + len(e.Body)
 	data := 0
@@ -215,7 +215,7 @@ func editSize(e *rev.Edit) int {
 		data += len(e.Attachments[i].Data)
 	}
 	if data > attach.InlineLimit {
-		data = 0 // uploaded before
+		data = 0 // already uploaded
 	}
 	return n + data + 20*len(e.Ancestors)
 }
@@ -227,7 +227,7 @@ func bulkAtomic(ctx context.Context, d *db.Database, edits []rev.Edit, results [
 	seen := make(map[string]bool, len(edits))
 	for i := range edits {
 		if seen[edits[i].ID] {
-			return fault.Errf(fault.Invalid, "bad_request", "document %s comes twice in an atomic write", edits[i].ID)
+			return fault.Errf(fault.Invalid, "bad_request", "document %s appears twice in an atomic write", edits[i].ID)
 		}
 		seen[edits[i].ID] = true
 		if err := attach.UploadLarge(ctx, d, &edits[i]); err != nil {

@@ -5,13 +5,11 @@ import (
 
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/fault"
-	"github.com/divandb/divan/layer/internal/rev"
 )
 
-// check refuses what can be refused without reading.
-func check(b *batch, p *pendingEdit) error { return checkEdit(b.t, p.e) }
-
-func checkEdit(t *db.Txn, e *rev.Edit) error {
+// check returns the errors that can be found without reading from the store.
+func check(b *batch, p *pendingEdit) error {
+	t, e := b.t, p.e
 	if err := db.ValidateID(e.ID); err != nil {
 		return err
 	}
@@ -31,16 +29,16 @@ func checkEdit(t *db.Txn, e *rev.Edit) error {
 	for i := range e.Attachments {
 		a := &e.Attachments[i]
 		if a.Follows && a.Upload == nil && !a.Stub {
-			return fault.Errf(fault.Invalid, "bad_request", "the data of attachment %s never came", a.Name)
+			return fault.Errf(fault.Invalid, "bad_request", "the data of attachment %s is missing", a.Name)
 		}
 	}
 	return nil
 }
 
-// maxTombstone is up to how many bytes of members a deletion counts as one that makes room.
+// maxTombstone is the maximum body size of a deletion that counts as making room.
 const maxTombstone = 1 << 10
 
-// deletesOnly reports whether nothing but deletions is to be written.
+// deletesOnly reports whether all edits are small deletions.
 func deletesOnly(ps []pendingEdit) bool {
 	for i := range ps {
 		if e := ps[i].e; !e.Deleted || len(e.Body) > maxTombstone || len(e.Attachments) > 0 {

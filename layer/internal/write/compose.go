@@ -12,18 +12,18 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// content is what is stored of an edit: the body of its revision with the attachments, and what that is made from.
+// content is what an edit stores: the body of its revision with the attachments, and what these are made from.
 type content struct {
-	parent  rev.BodyRead        // under way: of plan.parent
-	own     rev.BodyRead        // under way: of the edit's revision, which may be stored already
-	uploads []kv.Future[[]byte] // under way: the entries of the edit's attachments that were uploaded
+	parent  rev.BodyRead        // pending read of plan.parent
+	own     rev.BodyRead        // pending read of the edit's revision, which may exist
+	uploads []kv.Future[[]byte] // pending reads of the entries of the edit's uploads
 
 	parentBody  rev.StoredBody
 	hasParent   bool
-	oldChunk    []byte // first chunk of a body that the edit's replaces
+	oldChunk    []byte // first chunk of a body that this one replaces
 	attachments []rev.Attachment
 	body        []byte
-	stored      []byte // body as stored; nil where the edit brings none
+	stored      []byte // body as stored; nil if the edit has none
 }
 
 // issueContent starts the reads that composing and validating need: the parent's body, the entries of uploads, the body
@@ -47,7 +47,7 @@ func (c *content) issue(t *db.Txn, e *rev.Edit, pl *plan, watched bool) {
 	}
 }
 
-// needsParent reports whether an edit refers to what the parent revision has.
+// needsParent reports whether an edit refers to the parent revision's body or attachments.
 func needsParent(e *rev.Edit) bool {
 	if e.KeepAttachments || e.Body == nil {
 		return true
@@ -86,13 +86,13 @@ func compose(b *batch, p *pendingEdit) error {
 	}
 	if !b.o.Replicated {
 		pl.added.Rev.ID = c.revID(t, p.e.Deleted, pl.replaced)
-		p.made.issue(t, p.e.ID, pl)
+		p.existing.issue(t, p.e.ID, pl)
 	}
 	c.stored = t.Close(rev.AppendBody(t.Open(), p.e.Deleted, c.attachments, c.body))
 	return nil
 }
 
-// compose finds the attachments and the body of a revision at a position.
+// compose sets the attachments and the body of the revision, which has generation pos.
 func (c *content) compose(e *rev.Edit, pos int64, replicated bool) error {
 	if len(e.Attachments) > 0 || e.KeepAttachments {
 		if err := c.composeAttachments(e, pos, replicated); err != nil {
@@ -108,8 +108,8 @@ func (c *content) compose(e *rev.Edit, pos int64, replicated bool) error {
 	return nil
 }
 
-// revID is the hash that names a new revision, in the place of other leaves or none. It depends on nothing but what the
-// revision is, so that the same edit made on two databases is the same revision.
+// revID returns the hash of a new revision, which replaces the given leaves. It depends only on the revision itself, so
+// that the same edit made in two databases results in the same revision.
 func (c *content) revID(t *db.Txn, deleted bool, replaced []*rev.LeafKV) string {
 	b := t.Open()
 	b = append(b, keyspace.BodyFormat, 0)

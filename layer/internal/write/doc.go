@@ -1,5 +1,6 @@
-// Package write writes documents: it takes edits through stages, several of one transaction together, and purges them.
-// The way of an edit is the table in stages.go; several edits of one document go another one (family.go).
-// Indexes that writes keep up to date take part through the interface that outcomes.go declares; their rows are made in
-// package build.
+// Package write writes documents. An edit passes through the stages listed in stages.go, together with the other edits
+// of its transaction; several edits of one document are written by family.go instead. The package also purges revisions
+// and writes _local documents.
+//
+// Indexes that are updated by writes take part through the interface in outcomes.go; package build makes their rows.
 package write

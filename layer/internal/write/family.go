@@ -12,42 +12,41 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// family is several edits of one document in one transaction. Each sees what those before it did. The document is read
-// once and gets one changes entry, so that a batch of conflicts costs what its edits cost, whatever the number of
-// branches. Replicated edits are merged into a tree of all branches (familytree.go); interactive ones, which name
-// leaves, need those leaves and the best of the others (familynamed.go).
+// family writes several edits of one document in one transaction. Each edit sees the result of those before it. The
+// document is read once and gets one changes entry, so that the cost of a batch of conflicts does not depend on the
+// number of existing branches. Replicated edits are merged into a tree of all branches (familytree.go). Interactive
+// edits name leaves, and need only those and the best of the others (familynamed.go).
 type family struct {
 	batch
 	id string
 
-	kind interface { // of edits
-		// read reads the document for the edits.
+	kind interface { // namedEdits or treeEdits
+		// read reads what the edits need of the document.
 		read(ps []pendingEdit) error
-		// plan says what an edit would do. An *Error is the edit's.
+		// plan sets the edit's plan. A *fault.Error belongs to the edit alone.
 		plan(p *pendingEdit) error
-		// take does it.
+		// take applies the plan to the state of the family.
 		take(p *pendingEdit)
-		// rest returns the best of the stored leaves that are leaves still, with its history, or nil, and how many such
-		// leaves there are.
+		// rest returns the best of the remaining stored leaves, with its history, or nil, and the number of leaves.
 		rest() (best *rev.LeafKV, branches int64)
-		// history is that of a leaf that was added or changed.
+		// history returns the history of a leaf that was added or changed.
 		history(l *rev.LeafKV) []byte
 		// dropForgotten removes bodies that no branch knows, and returns the attachments that they referred to.
 		dropForgotten() ([]attach.AttachmentOf, error)
 	}
-	before      *rev.LeafKV             // the winner so far
-	added       map[db.Rev]*rev.LeafKV  // leaves that the edits made, and no later one has replaced
-	replaced    []*rev.LeafKV           // stored leaves that are history now
-	skipped     []db.Rev                // leaves that were added and replaced
-	changed     map[db.Rev]*rev.LeafKV  // stored leaves that know more of their history
-	bodies      map[db.Rev]*pendingEdit // the edits by the revision that they bring
-	overwritten []*pendingEdit          // edits whose bodies later ones have written again
-	last        *pendingEdit            // the last that had an effect
-	inTurn      bool                    // each edit waits for what it reads (errRemade)
+	before      *rev.LeafKV             // the winner before the edits
+	added       map[db.Rev]*rev.LeafKV  // new leaves that no later edit has replaced
+	replaced    []*rev.LeafKV           // stored leaves that have become history
+	skipped     []db.Rev                // leaves that were added and then replaced
+	changed     map[db.Rev]*rev.LeafKV  // stored leaves whose history has grown
+	bodies      map[db.Rev]*pendingEdit // edits by the revision that they add
+	overwritten []*pendingEdit          // edits whose bodies were overwritten by later ones
+	last        *pendingEdit            // the last edit with an effect
+	inTurn      bool                    // each edit waits for its own reads (errExisting)
 	moved       bool                    // branches change
 }
 
-// isFamily reports whether the edits are several of one document, or one of a document whose tree is known.
+// isFamily reports whether the edits are several of one document, or a single one of a document whose tree is cached.
 func isFamily(d *db.Database, ps []pendingEdit, o rev.WriteOptions) bool {
 	if len(ps) == 1 {
 		return inFamily(ps[0].e, o) && knowsTree(d, ps[0].e.ID, o)
@@ -60,16 +59,18 @@ func knowsTree(d *db.Database, id string, o rev.WriteOptions) bool {
 	return o.Replicated && c != nil && StateOf(d.Store).trees.Has(treeKey(c.Keys, id))
 }
 
-// inFamily reports whether an edit may be one of several in a transaction. One without a parent depends on who wins.
+// inFamily reports whether an edit can be one of several in a family. An interactive edit without a parent cannot,
+// since it depends on the winner.
 func inFamily(e *rev.Edit, o rev.WriteOptions) bool {
 	return !o.Atomic && !db.IsDesign(e.ID) && (o.Replicated || !e.Rev.IsZero())
 }
 
-// writeFamily takes edits of one document through the stages of writeEdits, and returns how many it took. written is
-// called when the transaction is committed.
+// writeFamily takes edits of one document through the stages of writeEdits, and returns how many it took. The caller
+// calls written after the transaction has committed.
 func writeFamily(t *db.Txn, ps []pendingEdit, o rev.WriteOptions) (taken int, written func(kv.Committed), err error) {
 	taken, written, err = writeFamilyOnce(t, ps, o, false)
-	if errors.Is(err, errRemade) { // before anything was written
+	// The first attempt ended before it wrote anything.
+	if errors.Is(err, errExisting) {
 		t.Spent = 0
 		taken, written, err = writeFamilyOnce(t, ps, o, true)
 	}
@@ -91,12 +92,12 @@ func writeFamilyOnce(t *db.Txn,
 	for i := range ps {
 		p := &ps[i]
 		p.again()
-		p.err = checkEdit(t, p.e)
+		p.err = check(&f.batch, p)
 	}
 	if err := f.kind.read(ps); err != nil {
 		return len(ps), nil, err
 	}
-	// The reads that most edits will need, all at once.
+	// Start the reads that most edits will need, all at once.
 	for i := range ps {
 		if p := &ps[i]; p.err == nil && f.kind.plan(p) == nil {
 			p.content.issue(t, p.e, &p.plan, watched(t, o, f.id))
@@ -104,8 +105,8 @@ func writeFamilyOnce(t *db.Txn,
 	}
 	t.Spent = 0
 	f.edits = ps
-	if err = f.each(f.edit, !o.Atomic); err == nil && !inTurn {
-		err = f.each(noneRemade, false)
+	if err = f.each(&stage{each: f.edit, reads: true}); err == nil && !inTurn {
+		err = f.each(&stage{each: noneExisting})
 	}
 	if err != nil {
 		return len(f.edits), nil, err
@@ -113,7 +114,7 @@ func writeFamilyOnce(t *db.Txn,
 	return len(f.edits), written, f.write(f.edits)
 }
 
-// edit plans, composes and validates one edit, and takes it up.
+// edit plans, composes and validates one edit, and applies it to the family.
 func (f *family) edit(_ *batch, p *pendingEdit) error {
 	read := p.plan
 	if err := f.kind.plan(p); err != nil {
@@ -124,28 +125,26 @@ func (f *family) edit(_ *batch, p *pendingEdit) error {
 		f.issueAgain(p)
 	}
 	if f.bodies[p.e.Rev] != nil && f.o.Replicated {
-		p.plan.ancestor = false // its body came with an edit before
+		p.plan.ancestor = false // an earlier edit has stored its body
 	}
 	if err := compose(&f.batch, p); err != nil {
 		return err
 	}
 	if f.inTurn {
-		if err := findMade(&f.batch, p); err != nil {
+		if err := findExisting(&f.batch, p); err != nil {
 			return err
 		}
-		if err := p.made.refuse(f.t, p, f.leavesAfter); err != nil {
+		if err := p.existing.refuse(f.t, p, f.leavesAfter); err != nil {
 			return err
 		}
 	}
-	if validates(&f.batch) {
-		if err := validate(&f.batch, p); err != nil {
-			return err
-		}
+	if err := validate(&f.batch, p); err != nil {
+		return err
 	}
 	f.kind.take(p)
 	if p.content.stored != nil {
 		if before := f.bodies[p.rev()]; before != nil {
-			// Stemming has forgotten the revision meanwhile, and p brings it again.
+			// Stemming has forgotten the revision in the meantime, and p adds it again.
 			before.content.stored = nil
 			f.overwritten = append(f.overwritten, before)
 		}
@@ -157,8 +156,8 @@ func (f *family) edit(_ *batch, p *pendingEdit) error {
 	return nil
 }
 
-// issueAgain reads the parent of an edit anew, since the parent turned out to be another revision. That may be an edit
-// of the family whose body is not stored yet.
+// issueAgain starts the reads of an edit again, because its parent turned out to be another revision. If that is an
+// edit of the family, its body is not stored yet and is taken from there.
 func (f *family) issueAgain(p *pendingEdit) {
 	c := &p.content
 	c.parent, c.own, c.uploads = rev.BodyRead{}, rev.BodyRead{}, nil
@@ -171,7 +170,7 @@ func (f *family) issueAgain(p *pendingEdit) {
 	}
 }
 
-// replace makes history of a leaf: one of the family's, or a stored one.
+// replace turns a leaf, of the family or stored, into history.
 func (f *family) replace(r db.Rev, stored func() *rev.LeafKV) {
 	if f.added[r] != nil {
 		delete(f.added, r)
@@ -182,7 +181,7 @@ func (f *family) replace(r db.Rev, stored func() *rev.LeafKV) {
 	f.replaced = append(f.replaced, stored())
 }
 
-// write writes what all edits together do, as apply does for one.
+// write writes the result of all edits together, as apply does for one.
 func (f *family) write(ps []pendingEdit) error {
 	t := f.t
 	if f.last == nil {
@@ -205,7 +204,8 @@ func (f *family) write(ps []pendingEdit) error {
 	if err := f.storeBodies(ps); err != nil {
 		return err
 	}
-	for _, r := range f.skipped { // also where nothing moves: a stemmed history may have known what replaced them
+	// Even if no branch changes: a stemmed history may contain what replaced them.
+	for _, r := range f.skipped {
 		supersede(t, f.id, r)
 	}
 	if !f.moved {
@@ -228,7 +228,7 @@ func (f *family) write(ps []pendingEdit) error {
 		}
 		m.setLeaf(l)
 	}
-	// As in apply: the best of the others has the sequence, or had it until now.
+	// As in apply: the best other leaf becomes the winner, or was it until now.
 	if other != nil && f.changed[other.Rev] == nil && (other == winner || other.Winner) {
 		m.setLeaf(other)
 	}
@@ -238,11 +238,11 @@ func (f *family) write(ps []pendingEdit) error {
 	return StateOf(t.Db.Store).Indexes.Write(t, f.mapped)
 }
 
-// storeBodies writes the bodies, and only then drops the attachments that none of them refers to.
+// storeBodies writes the bodies, and then drops the attachments that none of them refers to.
 func (f *family) storeBodies(ps []pendingEdit) error {
 	var replaced []attach.AttachmentOf
 	for _, p := range f.overwritten {
-		p.content.takeUploads(f.t, p.e) // for edits between that refer to them
+		p.content.takeUploads(f.t, p.e) // intermediate edits may refer to these uploads
 		for _, a := range p.content.attachments {
 			replaced = append(replaced, attach.AttachmentOf{DocID: f.id, A: a})
 		}
@@ -268,8 +268,8 @@ func (f *family) storeBodies(ps []pendingEdit) error {
 	return attach.DropAttachments(f.t, append(replaced, forgotten...))
 }
 
-// mapDocument maps the document that the edits make for interactive indexes, before anything is written, and takes its
-// changes entry.
+// mapDocument maps the resulting document for interactive indexes before anything is written. It also assigns the
+// document's changes entry.
 func (f *family) mapDocument(ps []pendingEdit, winner *rev.LeafKV, branches int64) error {
 	t := f.t
 	f.last.entry = t.Entries
@@ -307,7 +307,7 @@ func (f *family) mapDocument(ps []pendingEdit, winner *rev.LeafKV, branches int6
 	return nil
 }
 
-// leavesAfter are the document's leaves after the edits so far, winner last. leaves are those stored.
+// leavesAfter returns the document's leaves after the edits so far, winner last, given the stored leaves.
 func (f *family) leavesAfter(leaves []rev.LeafKV) []rev.LeafKV {
 	gone := make(map[db.Rev]bool, len(f.replaced))
 	for _, l := range f.replaced {

@@ -8,12 +8,12 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// namedEdits are interactive edits of a family. Each names the leaf that it extends. The leaves that they name are
-// read, and enough of the best leaves to know one that remains.
+// namedEdits are the interactive edits of a family. Each names the leaf that it extends. Only these leaves are read,
+// and as many of the best leaves as are needed to know the best remaining one.
 type namedEdits struct {
 	*family
-	named  map[db.Rev]*rev.LeafKV // live leaves that edits name
-	best   []rev.LeafKV           // stored, best first
+	named  map[db.Rev]*rev.LeafKV // live leaves that the edits name
+	best   []rev.LeafKV           // stored leaves, best first
 	gone   map[db.Rev]bool        // stored leaves that were replaced
 	leaves int64
 }
@@ -87,7 +87,7 @@ func (e *namedEdits) take(p *pendingEdit) {
 }
 
 func (e *namedEdits) rest() (*rev.LeafKV, int64) {
-	n := e.leaves // each edit has put one leaf in the place of another
+	n := e.leaves // each edit replaces one leaf by another
 	for i := range e.best {
 		if l := &e.best[i]; !e.gone[l.Rev] {
 			return l, n
@@ -98,5 +98,5 @@ func (e *namedEdits) rest() (*rev.LeafKV, int64) {
 
 func (e *namedEdits) history(l *rev.LeafKV) []byte { return l.Ancestors }
 
-// dropForgotten has nothing to do: these edits bring no histories.
+// dropForgotten does nothing, because these edits add no histories.
 func (e *namedEdits) dropForgotten() ([]attach.AttachmentOf, error) { return nil, nil }

@@ -9,12 +9,12 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// treeEdits are replicated edits of a family: all branches are read once.
+// treeEdits are the replicated edits of a family. All branches are read once.
 type treeEdits struct {
 	*family
 	tree *rev.RelatedTree
-	edit revtree.Branch // planned last
-	// partial is set once a branch did not know its whole history.
+	edit revtree.Branch // the edit planned last
+	// partial reports that some branch did not know its whole history.
 	partial bool
 }
 
@@ -22,7 +22,8 @@ func (e *treeEdits) read(ps []pendingEdit) error {
 	t := e.t
 	if cached, ok := StateOf(t.Db.Store).trees.take(treeKey(t.Keys, e.id)); ok && cached.limit == t.Cfg.RevsLimit {
 		prefix := t.Keys.Doc(nil, keyspace.Revisions, e.id)
-		// What the winner's sequence says of all branches, the conflict with its key does.
+		// The winner's sequence tells whether any branch has changed, so that a conflict on its key covers all
+		// branches.
 		rows := db.GetRange(t, prefix, kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
 		leaves, err := rev.ReadLeaves(rows, len(prefix), false, nil)
 		if err != nil {
@@ -75,7 +76,7 @@ func (e *treeEdits) plan(p *pendingEdit) error {
 func (e *treeEdits) take(p *pendingEdit) {
 	m := e.tree.Merge(e.edit)
 	if e.partial && !e.tree.Partial() {
-		e.t.Spent += db.ReadBudget + 1 // later edits must not find the bodies that dropForgotten is going to remove
+		e.t.Spent += db.ReadBudget + 1 // later edits must not find bodies that dropForgotten will remove
 	}
 	for _, b := range m.Replaced {
 		e.replace(b.Rev, func() *rev.LeafKV { return &rev.LeafKV{Rev: b.Rev, Deleted: b.Deleted} })

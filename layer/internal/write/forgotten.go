@@ -9,15 +9,16 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// Stemming forgets revisions, and their bodies lie in the store until they are compacted. Who makes such a revision
-// again has to find its body, which the new one replaces, and a purge has to remove it. Both look for bodies of
-// forgotten revisions only where a branch of the document does not know its whole history. So a document of which every
-// branch does must not have any. Mostly it has none, since a branch that learns its history learns the revisions that
-// were forgotten. But a client may bring another history than the one that there was: then the last branch to learn its
-// history leaves bodies behind that no branch knows, and the edit that brings it removes them.
+// Stemming forgets revisions whose bodies stay in the store until they are compacted. An edit that makes such a
+// revision again has to find and replace its body, and a purge has to remove it. Both look for bodies of forgotten
+// revisions only if some branch of the document does not know its whole history, so there must be none if every branch
+// does. Usually there are none, because a branch that learns its history learns the forgotten revisions. But a client
+// may send a history that differs from the original one. Then, when the last branch learns its history, bodies are left
+// that no branch knows, and that edit removes them.
 
 // dropForgotten removes the bodies of the revisions that no branch knows, and returns the attachments that they
-// referred to. Where known does not look at all branches, rest takes those revisions out of a set that the others know.
+// referred to. If known does not cover all branches, rest removes from a set the revisions that the other branches
+// know.
 func dropForgotten(t *db.Txn, id string, known func(db.Rev) bool,
 	rest func(map[db.Rev]bool) error) ([]attach.AttachmentOf, error) {
 	forgotten := map[db.Rev]bool{}
@@ -52,7 +53,7 @@ func dropForgotten(t *db.Txn, id string, known func(db.Rev) bool,
 	return attachments, nil
 }
 
-// completes reports whether a merge has every branch know its whole history, where one did not.
+// completes reports whether, after a merge, every branch knows its whole history, and one did not before.
 func completes(before, after []revtree.Branch) bool {
 	return slices.ContainsFunc(before, isPartial) && !slices.ContainsFunc(after, isPartial)
 }

@@ -2,8 +2,8 @@ package write
 
 import "github.com/divandb/divan/layer/internal/db"
 
-// Database is what this room adds to db.Database.
+// Database adds the operations of this package to db.Database.
 type Database struct{ *db.Database }
 
-// Of returns what this room adds to d.
+// Of returns d with the operations of this package.
 func Of(d *db.Database) Database { return Database{d} }

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// LocalDocument reads a _local document: its revision is "0-N". NotFound.
+// LocalDocument reads a _local document, whose revision is "0-N". It returns NotFound if there is none.
 func (d Database) LocalDocument(ctx context.Context, id string) (*rev.Document, error) {
 	return db.Read(ctx, d.Database, func(t *db.Txn) (*rev.Document, error) {
 		n, body, err := readLocal(t, id)
@@ -27,9 +27,10 @@ func (d Database) LocalDocument(ctx context.Context, id string) (*rev.Document, 
 	})
 }
 
+// LocalRev returns the revision "0-N" of a _local document.
 func LocalRev(n int64) db.Rev { return db.Rev{Pos: 0, ID: strconv.FormatInt(n, 10)} }
 
-// readLocal reads a _local document's revision number and body; nil if there is none.
+// readLocal returns the revision number and body of a _local document. The body is nil if there is none.
 func readLocal(t *db.Txn, id string) (n int64, body []byte, err error) {
 	rows := db.GetRange(t, t.Keys.Doc(nil, keyspace.Local, id), kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer rows.Close()
@@ -43,7 +44,7 @@ func readLocal(t *db.Txn, id string) (n int64, body []byte, err error) {
 	return ParseLocal(whole)
 }
 
-// ParseLocal reads (LocalFormat, revision number) and the JSON text after it.
+// ParseLocal decodes (LocalFormat, revision number) followed by the JSON text.
 func ParseLocal(whole []byte) (n int64, body []byte, err error) {
 	format, rest, err := tuple.TakeInt(whole)
 	if err != nil {
@@ -59,9 +60,9 @@ func ParseLocal(whole []byte) (n int64, body []byte, err error) {
 	return n, body, nil
 }
 
-// PutLocal writes or deletes (Deleted) a _local document. As CouchDB since 2.0 it does not refuse an older revision:
-// the new one is the given one plus one. The revision of a deletion is "0-0"; NotFound for the deletion of what is not
-// there.
+// PutLocal writes or, with Deleted, deletes a _local document. Like CouchDB since 2.0, it accepts older revisions: the
+// new revision is the given one plus one. A deletion has revision "0-0". Deleting a document that does not exist
+// returns NotFound.
 func (d Database) PutLocal(ctx context.Context, e rev.Edit) (db.Rev, error) {
 	if !db.IsLocal(e.ID) {
 		return db.Rev{}, fault.Errf(fault.Invalid, "illegal_docid", "the id of a _local document begins with _local/")
@@ -90,6 +91,8 @@ func (d Database) PutLocal(ctx context.Context, e rev.Edit) (db.Rev, error) {
 
 var errLocalRev = errors.New("Invalid rev format") //nolint:staticcheck // CouchDB's words
 
+// NextLocal returns the revision number that an edit of a _local document results in. It returns Invalid if the edit's
+// revision is not of the form "0-N".
 func NextLocal(e *rev.Edit) (int64, error) {
 	switch {
 	case e.Deleted:
@@ -124,7 +127,7 @@ func putLocal(t *db.Txn, e *rev.Edit, n int64) error {
 	return nil
 }
 
-// WriteLocal stores a _local document where there is none.
+// WriteLocal stores a _local document. The caller has removed an older one.
 func WriteLocal(t *db.Txn, id string, n int64, body []byte) {
 	if body == nil {
 		body = []byte("{}")

@@ -13,20 +13,20 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// move takes a document to the transaction's sequence: with its branches changed, where one of them is the winner, or
-// without any left.
+// move gives a document the transaction's sequence, because its branches change, or removes it from the feed and the
+// lists.
 type move struct {
 	t        *db.Txn
 	id       string
-	before   *rev.LeafKV       // the winner so far; nil for a new document
-	winner   *rev.LeafKV       // from now on
-	branches int64             // from now on
-	entry    uint16            // user bytes of the changes entry
-	design   kv.Future[[]byte] // its entry, where it is a design document
-	body     []byte            // the winner's; nil: it is read where it is needed
+	before   *rev.LeafKV       // the old winner; nil for a new document
+	winner   *rev.LeafKV       // the new winner
+	branches int64             // the new number of leaves
+	entry    uint16            // user version of the changes entry
+	design   kv.Future[[]byte] // the entry in Designs of a design document
+	body     []byte            // the winner's body; if nil, it is read when needed
 }
 
-// setLeaf writes a branch's KV, as the winner with the commit's sequence (R1).
+// setLeaf writes a branch's key and value; the winner's value contains the commit's sequence (R1).
 func (m *move) setLeaf(l *rev.LeafKV) {
 	t := m.t
 	key := t.Close(t.Keys.Revision(t.Open(), m.id, l.Deleted, l.Rev))
@@ -38,8 +38,8 @@ func (m *move) setLeaf(l *rev.LeafKV) {
 	t.SetVersionstampedValue(key, t.Close(value), offset)
 }
 
-// write writes all but the branches: the changes entry, with at most one clear and one set and no read (C1), AllDocs,
-// Designs and the document counters. While there is a cut, feed.KeepEntry goes before it.
+// write writes everything but the branches: the changes entry, with at most one clear and one set and no read (C1),
+// AllDocs, Designs and the document counters. If there is a cut, feed.KeepEntry must be called before.
 func (m *move) write() error {
 	t := m.t
 	if m.before != nil {
@@ -69,7 +69,7 @@ func (m *move) write() error {
 	return m.listDesign()
 }
 
-// remove takes a document without branches out of the feed and the lists.
+// remove removes a document without branches from the feed and the lists.
 func (m *move) remove() error {
 	t := m.t
 	feed.ClearEntry(t, m.id, m.before.Seq)
@@ -82,8 +82,8 @@ func (m *move) remove() error {
 	return m.listDesign()
 }
 
-// listDesign keeps the entry of a design document, and moves the stamp where writes have to look at the document now or
-// had to before.
+// listDesign updates the entry of a design document in Designs. It changes the stamp if writes have to consult the
+// document now or had to before.
 func (m *move) listDesign() error {
 	t := m.t
 	key := t.Close(t.Keys.Doc(t.Open(), keyspace.Designs, m.id))
@@ -119,7 +119,7 @@ func (m *move) listDesign() error {
 	return jobs.Enqueue(s, t, jobs.CleanupJobs, t.Db.Name(), nil, StateOf(s).CleanupAfter)
 }
 
-// winnerBody is the edit's or has to be read.
+// winnerBody returns the edit's body or reads the winner's.
 func (m *move) winnerBody() ([]byte, error) {
 	if m.body != nil {
 		return m.body, nil
@@ -132,7 +132,7 @@ func (m *move) winnerBody() ([]byte, error) {
 	return s.Body, err
 }
 
-// CountDocument counts n documents more.
+// CountDocument adds n to the counter of live or deleted documents.
 func CountDocument(t *db.Txn, id string, deleted bool, n int64) {
 	if deleted {
 		t.CountFor(id, db.CounterDeleted, n)
@@ -141,7 +141,8 @@ func CountDocument(t *db.Txn, id string, deleted bool, n int64) {
 	}
 }
 
-// DesignEntry is what is listed of a design document. One that cannot be used is listed as none that concerns writes.
+// DesignEntry returns a design document's entry in Designs. A design document that cannot be used gets an entry that
+// does not concern writes.
 func (w *State) DesignEntry(t *db.Txn, doc *rev.Document) (db.DesignEntry, error) {
 	e := db.DesignEntry{Id: doc.ID, Rev: doc.Rev}
 	if v := w.Validator; v != nil {
@@ -150,7 +151,7 @@ func (w *State) DesignEntry(t *db.Txn, doc *rev.Document) (db.DesignEntry, error
 	parsed, err := design.ParseIn(t.Cfg, doc.ID, doc.Rev, doc.Body)
 	designs := design.StateOf(t.Db.Store)
 	if err != nil || !parsed.Interactive() || designs.Scripts == nil {
-		return e, nil //nolint:nilerr // it has no views then
+		return e, nil //nolint:nilerr // it has no usable views
 	}
 	_, err = designs.Compile(script.Charge(t.Ctx, t.Db.Name(), script.Interactive), parsed)
 	if fault.KindOf(err) == fault.Invalid {

@@ -6,24 +6,24 @@ import (
 	"github.com/divandb/divan/layer/internal/rev"
 )
 
-// indexes is how the indexes that writes keep up to date (rfc-008) take part in a transaction that writes documents.
-// What builds indexes implements it.
+// indexes is how indexes that are updated by writes (rfc-008) take part in a transaction that writes documents. Package
+// build implements it.
 type indexes interface {
-	// MapOutcomes maps documents as the transaction will leave them, for every such index. It reads; nothing has been
-	// written yet.
+	// MapOutcomes maps the documents, as the transaction will leave them, for every such index. It is called before
+	// anything is written, and only reads.
 	MapOutcomes(t *db.Txn, outcomes []*Outcome) (Indexing, error)
-	// Write writes what was mapped, nil where nothing was. The documents have been written, and entry and refused of
-	// the outcomes are known. It also takes note of design documents that the transaction has changed.
+	// Write writes what was mapped; mapped may be nil. It is called after the documents have been written, when Entry
+	// and Refused of the outcomes are set. It also handles design documents that the transaction has changed.
 	Write(t *db.Txn, mapped Indexing) error
 }
 
-// Indexing is what the indexes get in a transaction.
+// Indexing is what the indexes have mapped in a transaction.
 type Indexing interface {
-	// Size is how many bytes the rows of an outcome add to the transaction at most.
+	// Size returns the maximum number of bytes that the rows of an outcome add to the transaction.
 	Size(i int) int
 }
 
-// IndexMemo is what the indexes keep of an edit over the attempts of its transaction.
+// IndexMemo is what the indexes keep for an edit between the attempts of its transaction.
 type IndexMemo []any
 
 // Outcome is a document as a transaction leaves it.
@@ -31,16 +31,16 @@ type Outcome struct {
 	Id  string
 	rev db.Rev // the winner
 
-	doc    *rev.Document // the winner; nil where it is deleted, or body has to be read
+	doc    *rev.Document // the winner; nil if deleted or if body has to be read
 	body   *rev.BodyRead
-	leaves func() ([]rev.LeafKV, error) // winner last; nil where it is the only one
-	Memo   *IndexMemo                   // nil: nothing is kept
+	leaves func() ([]rev.LeafKV, error) // winner last; nil if there is only one
+	Memo   *IndexMemo                   // nil if nothing is kept
 
-	Entry   uint16 // user bytes of its changes entry
-	Refused bool   // nothing is written of it
+	Entry   uint16 // user version of its changes entry
+	Refused bool   // nothing is written for it
 }
 
-// Render waits for the outcome's reads, and returns the document as functions see it, nil where it is deleted.
+// Render waits for the outcome's reads and returns the document as map functions see it, or nil if it is deleted.
 func (o *Outcome) Render() (json []byte, err error) {
 	if o.body != nil {
 		stored, found, err := o.body.Wait()
@@ -66,8 +66,8 @@ func (o *Outcome) Render() (json []byte, err error) {
 	return o.doc.AppendJSON(nil), nil
 }
 
-// maxIndexedBytes is what the rows of interactive indexes may add to a transaction of several edits before these are
-// divided. maxIndexedEdit is what one document's may: a transaction ends at 10 MB.
+// maxIndexedBytes is the size of the rows of interactive indexes from which on a transaction of several edits is
+// divided. maxIndexedEdit is the limit for a single document; transactions are limited to 10 MB.
 const (
 	maxIndexedBytes = 4_000_000
 	maxIndexedEdit  = 8_500_000
@@ -75,15 +75,15 @@ const (
 
 func errEditTooLarge(id string) error {
 	return fault.Errf(fault.TooLarge, "transaction_too_large",
-		"the edit of %s, with what the document has and had in interactive indexes and in branches that change with "+
-			"it, is more than one transaction can hold", id)
+		"the edit of %s is too large for one transaction, together with the document's old and new rows in "+
+			"interactive indexes and the branches that change", id)
 }
 
-// keepsIndexes reports whether the transaction keeps indexes up to date.
-func keepsIndexes(b *batch) bool { return len(b.t.Cfg.Interactive) > 0 }
-
-// mapEdits maps the documents that the edits make. It runs before anything is written.
+// mapEdits maps the documents that the edits result in, before anything is written.
 func mapEdits(b *batch) error {
+	if len(b.t.Cfg.Interactive) == 0 {
+		return nil
+	}
 	var outcomes []*Outcome
 	var of []*pendingEdit
 	for i := range b.edits {
@@ -113,8 +113,11 @@ func mapEdits(b *batch) error {
 	return nil
 }
 
-// writeIndexes writes what was mapped of the edits.
+// writeIndexes writes what was mapped for the edits, and has design documents that changed handled.
 func writeIndexes(b *batch) error {
+	if b.mapped == nil && !b.t.Redesigned {
+		return nil
+	}
 	for i := range b.edits {
 		if p := &b.edits[i]; p.outcome != nil {
 			p.outcome.Entry, p.outcome.Refused = p.entry, p.err != nil
@@ -123,7 +126,7 @@ func writeIndexes(b *batch) error {
 	return StateOf(b.t.Db.Store).Indexes.Write(b.t, b.mapped)
 }
 
-// outcomeOf is the winner after the edit, with conflicts, where there are any. Its reads are issued, not waited for.
+// outcomeOf returns the winner after the edit, with its conflicts. It starts the reads but does not wait for them.
 func outcomeOf(t *db.Txn, p *pendingEdit) *Outcome {
 	w := p.plan.winner()
 	out := &Outcome{Id: p.e.ID, rev: w.Rev, Memo: &p.memo}
@@ -149,7 +152,7 @@ func outcomeOf(t *db.Txn, p *pendingEdit) *Outcome {
 	return out
 }
 
-// mapKept maps what a purge leaves of a document. kept are its leaves, winner last.
+// mapKept maps what a purge leaves of a document. kept are the remaining leaves, winner last.
 func mapKept(t *db.Txn, id string, kept []rev.LeafKV) (*Outcome, Indexing, error) {
 	out := &Outcome{Id: id}
 	if len(t.Cfg.Interactive) == 0 {

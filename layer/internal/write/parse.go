@@ -15,11 +15,11 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// ParseEdit turns a client's JSON document into an Edit: validates the JSON, splits off the underscore members (_id,
-// _rev, _deleted, _attachments, _revisions; those that only answers have are ignored, unknown ones are Invalid with
-// name doc_validation, as CouchDB), and keeps the rest as it came, but for line breaks between tokens: they would break
-// a feed's lines. The Edit may share doc's memory. replicated selects how _rev and _revisions are read
-// (new_edits=false).
+// ParseEdit converts a client's JSON document to an Edit. It validates the JSON and splits off the members that begin
+// with an underscore (_id, _rev, _deleted, _attachments, _revisions). Like CouchDB, it ignores those that only occur in
+// answers, and returns Invalid (doc_validation) for unknown ones. The rest is kept unchanged, except that line breaks
+// between tokens are removed, because a feed has one line for each row. The Edit may share doc's memory. replicated
+// determines how _rev and _revisions are interpreted (new_edits=false).
 func ParseEdit(doc []byte, replicated bool) (rev.Edit, error) {
 	p := editParser{doc: doc, replicated: replicated, from: -1}
 	object, err := jsontext.ScanMembers(doc, p.member)
@@ -44,22 +44,22 @@ func ParseEdit(doc []byte, replicated bool) (rev.Edit, error) {
 	return p.e, nil
 }
 
-// editParser collects the underscore members, and the others as they came. It keeps no list of members: there may be
-// millions.
+// editParser collects the underscore members, and copies the others unchanged. It keeps no list of members, since there
+// may be millions.
 type editParser struct {
 	doc        []byte
-	err        error  // the first that is wrong with a member; the JSON as a whole comes first
-	body       []byte // what stays, so far; nil where everything did
-	from, to   int    // of doc: members that stay and were not copied yet; from is -1 where there are none
+	err        error  // the first error in a member; reported only if the JSON is valid
+	body       []byte // the members of the body so far; nil while all members belong to it
+	from, to   int    // range of doc with members of the body that are not copied yet; from is -1 if there is none
 	replicated bool
 	e          rev.Edit
-	rev        db.Rev // _rev
+	rev        db.Rev // from _rev
 	start      int64
-	ids        []string // _revisions
+	ids        []string // from _revisions
 	hasIDs     bool
 }
 
-// member takes up a member. Neighbours that stay are copied together with what is between them.
+// member handles a member. Adjacent members of the body are copied in one piece, with the text between them.
 func (p *editParser) member(m jsontext.Member) {
 	special, err := p.special(&m)
 	if err != nil && p.err == nil {
@@ -71,14 +71,15 @@ func (p *editParser) member(m jsontext.Member) {
 	case !special:
 		p.to = m.End
 	case p.body == nil:
-		p.body = append(make([]byte, 0, min(len(p.doc), listFree)), '{') // of a large one most may be attachments
+		// Small at first, because most of a large document may be attachments.
+		p.body = append(make([]byte, 0, min(len(p.doc), listFree)), '{')
 		p.join()
 	default:
 		p.join()
 	}
 }
 
-// join copies what stays.
+// join copies the pending members to the body.
 func (p *editParser) join() {
 	if p.from < 0 {
 		return
@@ -90,7 +91,7 @@ func (p *editParser) join() {
 	p.from = -1
 }
 
-// special takes up an underscore member; false for a member of the body.
+// special handles an underscore member. It returns false for a member of the body.
 func (p *editParser) special(m *jsontext.Member) (underscore bool, err error) {
 	key := p.doc[m.Key+1 : m.KeyEnd-1]
 	if m.Escaped {
@@ -101,7 +102,7 @@ func (p *editParser) special(m *jsontext.Member) (underscore bool, err error) {
 		return false, nil
 	}
 	if p.err != nil {
-		return true, nil //nolint:nilerr // the first error is kept, and told at the end
+		return true, nil //nolint:nilerr // the first error is kept and reported at the end
 	}
 	value := p.doc[m.Value:m.End]
 	switch string(key) {
@@ -144,7 +145,7 @@ func badMember(key []byte) error {
 	return fault.Errf(fault.Invalid, "doc_validation", "Bad special document member: %s", key)
 }
 
-// history reads {"start": N, "ids": [..]}.
+// history parses {"start": N, "ids": [..]}.
 func (p *editParser) history(value []byte) error {
 	p.start, p.ids, p.hasIDs = 0, nil, true
 	startOK, idsOK := false, false
@@ -171,13 +172,14 @@ func (p *editParser) history(value []byte) error {
 		return fault.Errf(fault.Invalid, "doc_validation", "_revisions.start isn't an integer.")
 	case !idsOK:
 		return fault.Errf(fault.Invalid, "doc_validation", "_revisions.ids isn't a array.")
-	case int64(len(p.ids)) > max(p.start, 1): // a _local document's only revision is at 0
+	// The only revision of a _local document is at 0.
+	case int64(len(p.ids)) > max(p.start, 1):
 		return fault.Errf(fault.Invalid, "doc_validation", "_revisions has more ids than revisions up to start.")
 	}
 	return nil
 }
 
-// parseIDs reads an array of strings, valid as JSON.
+// parseIDs parses a valid JSON array of strings.
 func parseIDs(array []byte) ([]string, error) {
 	s := jsontext.Scanner{Text: array, Pos: 1}
 	n := bytes.Count(array, []byte{','}) + 1
@@ -185,7 +187,7 @@ func parseIDs(array []byte) ([]string, error) {
 		return nil, err
 	}
 	ids := make([]string, 0, n)
-	all := string(array) // which the ids share
+	all := string(array) // the ids share its memory
 	for s.Pos < len(array) {
 		switch s.Space() {
 		case ']', 0:
@@ -214,7 +216,7 @@ func parseIDs(array []byte) ([]string, error) {
 	return ids, nil
 }
 
-// revisions decides between _rev and _revisions: where both are there, _revisions stands.
+// revisions sets the edit's revision. If there are both _rev and _revisions, _revisions takes precedence.
 func (p *editParser) revisions() error {
 	if !p.hasIDs {
 		p.e.Rev = p.rev
@@ -241,8 +243,8 @@ func (p *editParser) ids2revs() []db.Rev {
 	return revs
 }
 
-// What a list in a document is parsed into may take listFree bytes, and twice what its text does: a client that sends
-// lists of tiny things does not mean a document.
+// A list in a document may take twice as much memory as its text, plus listFree. This stops clients from sending lists
+// of millions of tiny elements.
 const (
 	listFree       = 64 << 10
 	maxAttachments = 50_000 // of a document
@@ -255,7 +257,7 @@ func listed(size, text int) error {
 	return nil
 }
 
-// parseAttachments reads an _attachments object.
+// parseAttachments parses an _attachments object.
 func parseAttachments(value []byte) (edits []rev.AttachmentEdit, err error) {
 	names := map[string]struct{}{}
 	add := func(m jsontext.Member) error {
@@ -341,8 +343,7 @@ func parseAttachment(name string, value []byte) (rev.AttachmentEdit, error) {
 			a.Length = encodedLength
 		}
 	default:
-		// Inline data is always the content itself, and the digest of what a client believes it to be is not checked:
-		// CouchDB does neither.
+		// Like CouchDB, treat inline data as the content itself, and do not check the digest that the client has sent.
 		a.Encoding, a.Digest = "", ""
 		if a.Data, err = decodeData(data); err != nil {
 			return a, fault.Errf(fault.Invalid, "bad_request", "Invalid attachment data for %s", name)
@@ -374,7 +375,7 @@ func decodeData(quoted []byte) ([]byte, error) {
 	return data[:n], err
 }
 
-// ValidateAttachmentName refuses what CouchDB refuses as an attachment's name.
+// ValidateAttachmentName rejects the attachment names that CouchDB rejects.
 func ValidateAttachmentName(name string) error {
 	switch {
 	case name == "":

@@ -10,37 +10,38 @@ import (
 
 // plan is what an edit does to the branches of its document.
 type plan struct {
-	// before is the winner so far; nil for a new document.
+	// before is the old winner, or nil for a new document.
 	before *rev.LeafKV
-	// added is the new leaf. Its id is known after compose.
+	// added is the new leaf. compose sets its id.
 	added rev.LeafKV
-	// hasAdded is false where the edit's revision is known already.
+	// hasAdded is false if the edit's revision is already known.
 	hasAdded bool
-	// ancestor is set where the edit's revision is in the history of a leaf, and its body may be missing.
+	// ancestor reports that the edit's revision is in the history of a leaf. Its body may be missing.
 	ancestor bool
-	// leftover is set where the added revision may have been there before: a history was stemmed, and compaction has
-	// not yet removed the bodies.
+	// leftover reports that the added revision may have existed before: a history was stemmed, and compaction may not
+	// have removed the body yet.
 	leftover bool
-	// known is set where the edit has every branch know its whole history, and one did not: it tells which revisions
-	// some branch knows, and others take out of a set those that it does not look at (dropForgotten).
+	// known and others are set if the edit makes every branch know its whole history, and one did not before. known
+	// reports whether a branch knows a revision; others removes from a set the revisions known to branches that known
+	// does not cover (dropForgotten).
 	known  func(db.Rev) bool
 	others func(map[db.Rev]bool) error
-	// replaced are leaves that are history now.
+	// replaced are the leaves that become history.
 	replaced []*rev.LeafKV
-	// other is the best leaf besides added and replaced, where it matters: it may win, or have won until now.
+	// other is the best leaf besides added and replaced. It is set only if it may be the old or the new winner.
 	other *rev.LeafKV
-	// changed are further leaves whose values change.
+	// changed are other leaves whose values change.
 	changed  []*rev.LeafKV
 	branches int64
 
-	// parent is the revision whose body the edit may refer to; zero if none.
+	// parent is the revision whose body the edit may refer to, or zero.
 	parent db.Rev
-	// old is what the edit's author saw before: parent, unless the document was deleted.
+	// old is the revision that the edit's author saw: parent, unless the document was deleted.
 	old db.Rev
 }
 
-// extending is the plan of an edit that puts a child in the place of old. other is the best branch besides old, where
-// it may matter.
+// extending returns the plan of an edit that replaces old by a child. other is the best branch besides old, if it may
+// be the winner.
 func extending(old, winner, other *rev.LeafKV, deleted bool, limit int) plan {
 	return plan{
 		before:   winner,
@@ -55,18 +56,10 @@ func extending(old, winner, other *rev.LeafKV, deleted bool, limit int) plan {
 	}
 }
 
-// winner is the winner after the edit.
-func (pl *plan) winner() *rev.LeafKV {
-	if pl.hasAdded && (pl.other == nil || pl.added.Order(pl.other) > 0) {
-		return &pl.added
-	}
-	return pl.other
-}
-
-// moves reports whether branches change.
+// moves reports whether any branch changes.
 func (pl *plan) moves() bool { return pl.hasAdded || len(pl.replaced) > 0 || len(pl.changed) > 0 }
 
-// leavesAfter is what the edit makes of a document's leaves, winner last.
+// leavesAfter returns the document's leaves after the edit, winner last.
 func (pl *plan) leavesAfter(leaves []rev.LeafKV) []rev.LeafKV {
 	after := slices.DeleteFunc(leaves, func(l rev.LeafKV) bool {
 		return slices.ContainsFunc(pl.replaced, func(r *rev.LeafKV) bool { return r.Rev == l.Rev })
@@ -78,9 +71,9 @@ func (pl *plan) leavesAfter(leaves []rev.LeafKV) []rev.LeafKV {
 	return after
 }
 
-var errNoWinner = errors.New("the last of its branches has no sequence")
+var errNoWinner = errors.New("its last branch has no sequence")
 
-// mustWin checks what every path relies on: the branch that sorts last carries the document's sequence.
+// mustWin checks an invariant that all paths rely on: the branch that sorts last has the document's sequence.
 func mustWin(l *rev.LeafKV) error {
 	if !l.Winner {
 		return db.Corrupt("document", errNoWinner)

@@ -15,16 +15,16 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// PurgeRevs is how many revisions are purged in one transaction: what the history notes of them has to fit a value.
+// PurgeRevs is how many revisions are purged in one transaction. The record of a purge has to fit into a value.
 const PurgeRevs = 400
 
-// Purge removes leaves, with what of their history no other leaf has, and returns those that were removed; revisions
-// that are no leaves are passed over, as in CouchDB. With the last leaf the document is gone without a trace in the
-// feed; while others remain, the document moves to a new sequence. The purge is noted in keyspace.Purges, for indexes
-// to drop their rows.
+// Purge removes leaves, with those of their ancestors that no other leaf has, and returns the removed leaves. Like
+// CouchDB, it ignores revisions that are not leaves. After its last leaf is removed, the document leaves no trace in
+// the feed; otherwise it gets a new sequence. The purge is recorded in keyspace.Purges, so that indexes remove the
+// document's rows.
 //
-// Up to PurgeRevs leaves are removed at once, unless that is too much for a transaction. Of more, some are removed
-// before others; after an error those returned are gone.
+// Up to PurgeRevs leaves are removed in one transaction, unless they are too many for it. If there are more, several
+// transactions are needed; after an error, the returned leaves have been removed.
 func (d Database) Purge(ctx context.Context, id string, revs []db.Rev) ([]db.Rev, error) {
 	var all []db.Rev
 	p := db.NewPortions(PurgeRevs)
@@ -91,7 +91,7 @@ func purge(t *db.Txn, id string, revs []db.Rev) ([]db.Rev, error) {
 	}
 	notePurge(t, id, purged)
 	if len(keptLeaves) == 0 {
-		// There is no entry: the sequence moves nevertheless, so that indexes are known to be behind.
+		// There is no entry, but the sequence advances, so that indexes are known to be behind.
 		t.Touch(t.Cfg.Shard(id), t.Entries)
 		t.Entries++
 	}
@@ -99,9 +99,9 @@ func purge(t *db.Txn, id string, revs []db.Rev) ([]db.Rev, error) {
 	return purged, StateOf(t.Db.Store).Indexes.Write(t, mapped)
 }
 
-// PurgeBodies removes all bodies but those of the branches that remain, among them bodies that stemming has left for
-// compaction, and then the attachments that nothing refers to. If no branch was stemmed, it only has to look at the
-// revisions of the branches that are gone.
+// PurgeBodies removes all bodies except those of the remaining branches, including bodies that stemming has left for
+// compaction. Then it removes the attachments that are no longer referred to. If no branch was stemmed, it only looks
+// at the revisions of the branches that are gone.
 func PurgeBodies(t *db.Txn, id string, kept, gone []revtree.Branch) error {
 	var candidates []attach.AttachmentOf
 	drop := func(r db.Rev, first []byte) error {
@@ -113,7 +113,7 @@ func PurgeBodies(t *db.Txn, id string, kept, gone []revtree.Branch) error {
 	tree := rev.TreeOf(kept, t.Cfg.RevsLimit)
 	for _, b := range gone {
 		if tree.Known(b.Rev) {
-			supersede(t, id, b.Rev) // an edit has made it again, and another branch had it (remade.go)
+			supersede(t, id, b.Rev) // an edit has made it again although another branch knew it (existing.go)
 		}
 	}
 	if len(kept) == 0 || tree.Partial() || slices.ContainsFunc(gone, isPartial) {
@@ -149,7 +149,7 @@ func eachBody(t *db.Txn, id string, f func(r db.Rev, first []byte) error) error 
 	return nil
 }
 
-// bodiesIn is eachBody up to the first body of several chunks. It returns where the next one begins, nil at the end.
+// bodiesIn is eachBody up to the first body of several chunks. It returns the key after that body, or nil at the end.
 func bodiesIn(t *db.Txn, in kv.KeyRange, prefix int, f func(r db.Rev, first []byte) error) (next []byte, err error) {
 	rows := t.GetRange(in, kv.RangeOptions{Mode: kv.ModeIterator})
 	defer rows.Close()
@@ -177,10 +177,10 @@ func bodiesIn(t *db.Txn, in kv.KeyRange, prefix int, f func(r db.Rev, first []by
 	return nil, rows.Err()
 }
 
-// isPartial reports whether a branch does not know its whole history: bodies of what it does not know may be left.
+// isPartial reports whether a branch does not know its whole history, so that bodies of unknown revisions may exist.
 func isPartial(b revtree.Branch) bool { return int64(len(b.Ancestors)) < b.Rev.Pos-1 }
 
-// onlyIn calls f with the stored bodies of revisions that branches have which are gone, and no branch of the tree.
+// onlyIn calls f with the stored bodies of revisions that only the branches in gone have, and none in the tree.
 func onlyIn(t *db.Txn, id string, tree *revtree.Tree, gone []revtree.Branch,
 	f func(r db.Rev, first []byte) error) error {
 	seen := map[db.Rev]bool{}
@@ -188,7 +188,7 @@ func onlyIn(t *db.Txn, id string, tree *revtree.Tree, gone []revtree.Branch,
 	for _, b := range gone {
 		for _, r := range b.Path() {
 			if seen[r] || tree.Known(r) {
-				break // as is everything older of it
+				break // its older revisions are known too
 			}
 			seen[r] = true
 			revs = append(revs, r)
@@ -213,7 +213,8 @@ func onlyIn(t *db.Txn, id string, tree *revtree.Tree, gone []revtree.Branch,
 	return nil
 }
 
-// purgeEntry removes the document from the feed and the lists, or moves it to where its remaining branches put it.
+// purgeEntry removes the document from the feed and the lists, or updates its entries according to its remaining
+// branches.
 func purgeEntry(t *db.Txn, id string, before *rev.LeafKV, kept []rev.LeafKV) error {
 	if err := mustWin(before); err != nil {
 		return err
@@ -231,7 +232,7 @@ func purgeEntry(t *db.Txn, id string, before *rev.LeafKV, kept []rev.LeafKV) err
 	return m.write()
 }
 
-// notePurge counts a purge and remembers it.
+// notePurge counts and records a purge.
 func notePurge(t *db.Txn, id string, revs []db.Rev) {
 	value := tuple.BeginNested(tuple.AppendString(nil, id))
 	for _, r := range revs {

@@ -12,18 +12,18 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// PurgeInfo is one purge that the database remembers.
+// PurgeInfo is one purge in the purge history.
 type PurgeInfo struct {
 	ID   string
 	Revs []db.Rev
 }
 
-// PurgesLimit is how many purges Compact leaves in the history: 1000 by default.
+// PurgesLimit returns how many purges Compact keeps in the history, 1000 by default.
 func (d Database) PurgesLimit(ctx context.Context) (int, error) {
 	return db.Read(ctx, d.Database, func(t *db.Txn) (int, error) { return t.Cfg.PurgesLimit, nil })
 }
 
-// SetPurgesLimit applies from the next Compact on. Invalid unless positive.
+// SetPurgesLimit sets the limit, which the next Compact applies. It returns Invalid unless n is positive.
 func (d Database) SetPurgesLimit(ctx context.Context, n int) error {
 	if n < 1 {
 		return fault.Errf(fault.Invalid, "bad_request", "`purged_infos_limit` must be positive integer")
@@ -31,7 +31,7 @@ func (d Database) SetPurgesLimit(ctx context.Context, n int) error {
 	return d.SetConfig(ctx, db.ConfigPurgesLimit, tuple.AppendInt(nil, int64(n)))
 }
 
-// Purges lists what the database remembers of purges, the oldest first.
+// Purges streams the purge history, oldest first.
 func (d Database) Purges(ctx context.Context) iter.Seq2[PurgeInfo, error] {
 	return func(yield func(PurgeInfo, error) bool) {
 		s, err := rev.OpenStream(ctx, d.Database)
@@ -51,6 +51,7 @@ func (d Database) Purges(ctx context.Context) iter.Seq2[PurgeInfo, error] {
 	}
 }
 
+// ParsePurgeInfo decodes a purge record.
 func ParsePurgeInfo(value []byte) (info PurgeInfo, err error) {
 	t := db.Taker{B: value}
 	info.ID = db.Take(&t, tuple.TakeString)

@@ -11,16 +11,16 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// Replicated edits (new_edits=false): all branches are read, the edit is merged into them, and the winner is elected
-// over all (R2).
+// Replicated edits (new_edits=false): all branches are read, the edit is merged into them, and the winner is chosen
+// among all (R2).
 
-// Of what is stored of a document.
+// Damage to stored documents.
 var (
 	ErrNoBody = errors.New("a leaf has no body")
 	ErrNoData = errors.New("chunks are missing")
 )
 
-// replicatedBranch is the edit as a branch. Invalid where its history has gaps.
+// replicatedBranch returns the edit as a branch. It returns Invalid if its history has gaps.
 func replicatedBranch(e *rev.Edit) (revtree.Branch, error) {
 	b := revtree.Branch{Rev: e.Rev, Deleted: e.Deleted}
 	if e.Rev.Pos < 1 {
@@ -35,7 +35,7 @@ func replicatedBranch(e *rev.Edit) (revtree.Branch, error) {
 	return b, nil
 }
 
-// merge resolves a replicated edit; all branches were read, winner last.
+// merge resolves a replicated edit. All branches have been read, winner last.
 func (p *pendingEdit) merge(limit int) error {
 	edit, err := replicatedBranch(p.e)
 	if err != nil {
@@ -133,7 +133,7 @@ func knownParent(tree *revtree.Tree, ancestors []db.Rev) db.Rev {
 	return db.Rev{}
 }
 
-// take turns a merge's result into what there is to write. leaves are those stored.
+// take sets the plan from the result of a merge. leaves are the stored leaves.
 func (pl *plan) take(leaves []rev.LeafKV, m *revtree.Merged) {
 	stored := func(r db.Rev) *rev.LeafKV {
 		for i := range leaves {
@@ -150,7 +150,7 @@ func (pl *plan) take(leaves []rev.LeafKV, m *revtree.Merged) {
 		l := stored(b.Rev)
 		history := rev.EncodeHistory(b.Ancestors)
 		if bytes.Equal(history, l.Ancestors) {
-			continue // what it could learn does not fit its value
+			continue // the longer history does not fit into its value
 		}
 		l.Ancestors = history
 		pl.changed = append(pl.changed, l)
@@ -165,7 +165,7 @@ func (pl *plan) take(leaves []rev.LeafKV, m *revtree.Merged) {
 	}
 }
 
-// nearestKnown is the newest of the ancestors that the document has, zero if none.
+// nearestKnown returns the newest of the ancestors that the document has, or zero.
 func nearestKnown(branches []revtree.Branch, ancestors []db.Rev) db.Rev {
 	for _, r := range ancestors {
 		if revtree.Find(branches, r) >= 0 {

@@ -6,14 +6,15 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// An interactive edit names the leaf that it extends, or none. At most two branches are read for it, whatever their
-// number (rfc-001, Update Path; R3). A replicated one is merged into all branches (replicated.go).
+// An interactive edit names the leaf that it extends, or none. At most two branches are read for it, however many there
+// are (rfc-001, Update Path; R3). A replicated edit is merged into all branches (replicated.go).
 
 // resolve decides what the edit does to the document's branches, or starts one more read.
 func resolve(b *batch, p *pendingEdit) error {
 	t, limit := b.t, b.t.Cfg.RevsLimit
-	if p.found.leaf == nil { // all edits but those that extend a leaf with a live revision
-		if err := p.found.takeRows(t, p.e.ID); err != nil {
+	// All edits except those that extend a leaf with a live revision.
+	if p.found.leaf == nil {
+		if err := p.found.takeRows(t); err != nil {
 			return err
 		}
 	}
@@ -29,7 +30,7 @@ func resolve(b *batch, p *pendingEdit) error {
 	}
 }
 
-// resolveRest is resolve after one more read.
+// resolveRest continues resolve after one more read.
 func resolveRest(b *batch, p *pendingEdit) error {
 	switch limit := b.t.Cfg.RevsLimit; {
 	case p.found.rows != nil:
@@ -40,7 +41,7 @@ func resolveRest(b *batch, p *pendingEdit) error {
 	return nil
 }
 
-// insert resolves an edit without a parent: the winner, if there is one, was read.
+// insert resolves an edit without a parent. The winner, if any, has been read.
 func (p *pendingEdit) insert(limit int) error {
 	if len(p.found.leaves) == 0 {
 		p.plan = plan{hasAdded: true, branches: 1, added: rev.LeafKV{Rev: db.Rev{Pos: 1}, Deleted: p.e.Deleted}}
@@ -51,15 +52,15 @@ func (p *pendingEdit) insert(limit int) error {
 		return err
 	}
 	if !winner.Deleted || p.e.Deleted {
-		return errConflict() // as CouchDB, also for another deletion of a deleted document
+		return errConflict() // as in CouchDB, also for deleting a deleted document
 	}
 	p.plan = extending(winner, winner, nil, p.e.Deleted, limit) // R6
 	p.plan.old, p.plan.parent = db.Rev{}, db.Rev{}
 	return nil
 }
 
-// update resolves an edit that extends a live leaf with a live revision. That leaf was read; where it is not the
-// winner, the winner is read now.
+// update resolves an edit that extends a live leaf with a live revision. That leaf has been read; if it is not the
+// winner, update starts reading the winner.
 func (p *pendingEdit) update(t *db.Txn, limit int) error {
 	old, err := p.found.takeLeaf(p.e.Rev)
 	if err != nil {
@@ -76,9 +77,9 @@ func (p *pendingEdit) update(t *db.Txn, limit int) error {
 	return nil
 }
 
-// updateLoser is the rest of update, with the winner.
+// updateLoser continues update after the winner has been read.
 func (p *pendingEdit) updateLoser(t *db.Txn, limit int) error {
-	if err := p.found.takeRows(t, p.e.ID); err != nil {
+	if err := p.found.takeRows(t); err != nil {
 		return err
 	}
 	if len(p.found.leaves) != 2 {
@@ -92,8 +93,8 @@ func (p *pendingEdit) updateLoser(t *db.Txn, limit int) error {
 	return nil
 }
 
-// remove resolves the deletion of a live leaf. The winner and the branch before it were read: that is enough to know
-// who wins after the winner is deleted. A leaf that is neither is read now.
+// remove resolves the deletion of a live leaf. The winner and the next best branch have been read, which is enough to
+// know the new winner if the winner is deleted. If the leaf is neither, remove starts reading it.
 func (p *pendingEdit) remove(t *db.Txn, limit int) error {
 	leaves := p.found.leaves
 	if len(leaves) == 0 {
@@ -126,7 +127,7 @@ func (p *pendingEdit) remove(t *db.Txn, limit int) error {
 	return nil
 }
 
-// removeLoser is the rest of remove, with the leaf that is deleted.
+// removeLoser continues remove after the leaf has been read.
 func (p *pendingEdit) removeLoser(limit int) error {
 	old, err := p.found.takeLeaf(p.e.Rev)
 	if err != nil {

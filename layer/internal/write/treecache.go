@@ -11,34 +11,36 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// State is what the writing of documents remembers of a Store.
+// State is what package write keeps with a Store.
 type State struct {
 	Indexes     indexes
-	Validator   db.Validator // nil: design documents say nothing about writes
-	MaxDocument int          // bytes of a body
-	// CleanupAfter is how long after a design document has changed a job removes the indexes that none has any more; 0
-	// is never.
+	Validator   db.Validator // nil if design documents do not validate writes
+	MaxDocument int          // maximum size of a body
+	// CleanupAfter is the delay between a change of a design document and the job that removes unused indexes; 0 means
+	// never.
 	CleanupAfter time.Duration
 	trees        TreeCache
 }
 
 var Slot = db.NewSlot[State]()
 
+// StateOf returns the package's state in a Store.
 func StateOf(s *db.Store) *State { return Slot.Of(s) }
 
-// TreeCache keeps the trees of documents with many branches, or long histories, between two batches of replicated
-// edits. A tree is right for as long as the document's winner has the sequence that it had: every change of a branch
-// moves the document. The zero value is empty. Safe for concurrent use.
+// TreeCache keeps the trees of documents with many branches or long histories between batches of replicated edits. A
+// tree is valid while the document's winner has the same sequence, since every change of a branch changes it. The zero
+// value is empty. A TreeCache is safe for concurrent use.
 type TreeCache struct {
 	mu    sync.Mutex
-	Trees map[string]CachedTree // by (prefix of the database, id)
+	Trees map[string]CachedTree // by database prefix and id
 	order []string              // oldest first
 	size  int
 }
 
-// cachedFrom is from how many revisions on a tree is kept that has fewer than rev.CachedBranches branches.
+// cachedFrom is the number of revisions from which on a tree with fewer than rev.CachedBranches branches is cached.
 const cachedFrom = 10_000
 
+// CachedTree is a tree, with the winner's sequence and the revision limit for which it is valid.
 type CachedTree struct {
 	Tree  *revtree.Tree
 	seq   db.Seq
@@ -47,13 +49,14 @@ type CachedTree struct {
 
 func treeKey(keys db.Space, id string) string { return string(keys.Prefix) + "\x00" + id }
 
+// Has reports whether a tree is cached.
 func (c *TreeCache) Has(key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.Trees[key].Tree != nil
 }
 
-// take removes a tree, so that the caller alone has it.
+// take removes a tree, so that only the caller uses it.
 func (c *TreeCache) take(key string) (CachedTree, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +67,7 @@ func (c *TreeCache) take(key string) (CachedTree, bool) {
 	return t, ok
 }
 
-// Put keeps a tree that is as of seq.
+// Put caches a tree.
 func (c *TreeCache) Put(key string, t CachedTree) {
 	if t.Tree.Size() > rev.CachedRevisions {
 		t.Tree = t.Tree.Trimmed(rev.CachedRevisions)
@@ -102,7 +105,7 @@ func (c *TreeCache) drop(key string) {
 	}
 }
 
-// written is for a family whose transaction was committed: it keeps the tree for the next one.
+// written caches the tree of a family after its transaction has committed.
 func (e *treeEdits) written(c kv.Committed) {
 	if !e.tree.Whole() {
 		return

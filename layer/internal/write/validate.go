@@ -24,28 +24,26 @@ func AppendValue(e *db.DesignEntry, dst []byte) []byte {
 	return tuple.AppendString(tuple.AppendInt(dst, flags|db.InteractiveFlag), e.Interactive)
 }
 
-// watched reports whether design documents have a say in the edit. As in CouchDB they have none in design documents.
+// watched reports whether design documents validate the edit. As in CouchDB, edits of design documents are not
+// validated.
 func watched(t *db.Txn, o rev.WriteOptions, id string) bool {
 	return o.User != nil && len(t.Cfg.Watched) > 0 && !db.IsDesign(id) && StateOf(t.Db.Store).Validator != nil
 }
 
-// validates reports whether somebody has a say in the edits of a transaction.
-func validates(b *batch) bool { return b.o.User != nil && StateOf(b.t.Db.Store).Validator != nil }
-
-// judgement is what the function of a design document said about an edit: nil, or its refusal. Attempts of a
-// transaction share it, so that functions that take long do not make each attempt long.
-type judgement struct {
+// validation is the result of one design document's function for an edit. Attempts of a transaction share it, so that
+// slow functions do not make every attempt slow.
+type validation struct {
 	design         string // id and revision
 	security       []byte
 	newDoc, oldDoc []byte
 	err            error
 }
 
-// judgements are what was said about one edit.
-type judgements []judgement
+// validations are the results for one edit.
+type validations []validation
 
-// before is what an earlier attempt was told of the same edit.
-func (js *judgements) before(design string, newDoc, oldDoc, security []byte) (said error, ok bool) {
+// before returns an earlier attempt's result for the same edit.
+func (js *validations) before(design string, newDoc, oldDoc, security []byte) (earlier error, ok bool) {
 	for i := range *js {
 		j := &(*js)[i]
 		if j.design == design && bytes.Equal(j.newDoc, newDoc) && bytes.Equal(j.oldDoc, oldDoc) &&
@@ -56,11 +54,11 @@ func (js *judgements) before(design string, newDoc, oldDoc, security []byte) (sa
 	return nil, false
 }
 
-// ask asks one design document, unless an earlier attempt has asked it. What depends on the moment, such as too many
-// functions that run already, is asked again.
-func (js *judgements) ask(design string, newDoc, oldDoc, security []byte, ask func() error) error {
-	if said, ok := js.before(design, newDoc, oldDoc, security); ok {
-		return said
+// ask validates by one design document, unless an earlier attempt has done so. Temporary errors, such as too many
+// running functions, are not kept.
+func (js *validations) ask(design string, newDoc, oldDoc, security []byte, ask func() error) error {
+	if earlier, ok := js.before(design, newDoc, oldDoc, security); ok {
+		return earlier
 	}
 	err := ask()
 	switch kind := fault.KindOf(err); {
@@ -68,17 +66,20 @@ func (js *judgements) ask(design string, newDoc, oldDoc, security []byte, ask fu
 	case kind != fault.Forbidden && kind != fault.Unauthorized && kind != fault.Invalid && kind != fault.FunctionFailed:
 		return err
 	}
-	*js = append(*js, judgement{design, security, newDoc, oldDoc, err})
+	*js = append(*js, validation{design, security, newDoc, oldDoc, err})
 	return err
 }
 
-// validate asks the design documents, and checks design documents themselves.
+// validate calls the functions of design documents, and checks design documents themselves.
 func validate(b *batch, p *pendingEdit) error {
 	t, o, c := b.t, b.o, &p.content
-	if c.stored == nil {
+	if o.User == nil || c.stored == nil {
 		return nil
 	}
 	v := StateOf(t.Db.Store).Validator
+	if v == nil {
+		return nil
+	}
 	doc := rev.Document{ID: p.e.ID, Rev: p.plan.parent, Deleted: p.e.Deleted, Body: c.body, Attachments: c.attachments}
 	if o.Replicated {
 		doc.Rev = p.e.Rev
@@ -90,7 +91,7 @@ func validate(b *batch, p *pendingEdit) error {
 			return nil
 		}
 		design := doc.AppendJSON(nil)
-		return p.said.ask("", design, nil, nil, func() error { return v.CheckDesign(ctx, design) })
+		return p.validations.ask("", design, nil, nil, func() error { return v.CheckDesign(ctx, design) })
 	}
 	if !watched(t, o, p.e.ID) {
 		return nil
@@ -108,7 +109,7 @@ func validate(b *batch, p *pendingEdit) error {
 		if key == "" {
 			continue
 		}
-		err = p.said.ask(key, newDoc, oldDoc, t.Cfg.Security, func() error {
+		err = p.validations.ask(key, newDoc, oldDoc, t.Cfg.Security, func() error {
 			return v.Validate(ctx, key, load, newDoc, oldDoc, o.User, t.Db.Name(), t.Cfg.Security)
 		})
 		if err != nil {
@@ -118,14 +119,15 @@ func validate(b *batch, p *pendingEdit) error {
 	return nil
 }
 
-// watchedContent is the design document's key for the Validator, "" where there is none, and how to read its JSON.
-// The key is made of the content: a replicator may give another document the same id and revision elsewhere.
+// watchedContent returns the design document's key for the Validator, or "" if there is none, and a function that reads
+// its JSON. The key contains a digest of the content, because a replicator may write another document with the same id
+// and revision elsewhere.
 func watchedContent(w *db.WatchedDesign, t *db.Txn) (key string, load func() ([]byte, error), err error) {
 	if known := w.Key.Load(); known != nil {
 		return *known, func() ([]byte, error) {
 			json, err := read(w, t)
 			if err == nil && json == nil {
-				err = db.Corrupt("body of "+w.Id, ErrNoBody) // or the design document is another one by now
+				err = db.Corrupt("body of "+w.Id, ErrNoBody) // or the design document has changed in the meantime
 			}
 			return json, err
 		}, nil
@@ -140,7 +142,7 @@ func watchedContent(w *db.WatchedDesign, t *db.Txn) (key string, load func() ([]
 	return key, func() ([]byte, error) { return json, nil }, nil
 }
 
-// read is the design document's JSON; nil where there is none.
+// read returns the design document's JSON, or nil if there is none.
 func read(w *db.WatchedDesign, t *db.Txn) ([]byte, error) {
 	r := rev.ReadBody(t, t.Keys, w.Id, w.Rev)
 	s, found, err := r.Wait()

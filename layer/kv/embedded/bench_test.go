@@ -16,10 +16,10 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// The benchmarks compare the engine with Pebble alone, on one store and in one run: the ratio is what counts, whatever
-// the machine and its disk.
+// The benchmarks compare the engine with plain Pebble, on one store and in one run, because only the ratio is
+// independent of the machine and its disk.
 
-// clients runs op n times in all, from several goroutines, and returns how many were done in a second.
+// clients runs op n times in total, from several goroutines, and returns the operations per second.
 func clients(b *testing.B, count, n int, op func(client, i int) error) float64 {
 	b.Helper()
 	var next atomic.Int64
@@ -49,9 +49,9 @@ func randomKey(prefix byte, n int) []byte {
 	return append(k, "some more bytes"...)
 }
 
-// BenchmarkSmallTransactions: one read and two sets of 100 bytes, synced; against synced Pebble batches of two sets.
-// Both run in turns, so that neither alone pays for the other's compactions. The keys are few enough to stay in the
-// cache.
+// BenchmarkSmallTransactions compares synced transactions of one read and two sets of 100 bytes with synced Pebble
+// batches of two sets. The two run in turns, so that neither pays for the other's compactions. The keys are few
+// enough to stay in the cache.
 func BenchmarkSmallTransactions(b *testing.B) {
 	const keys, turns = 1 << 17, 8
 	for _, count := range []int{1, 16, 64} {
@@ -95,7 +95,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkBulk: transactions of 5,000 sets from 4 connections, as _bulk_docs makes them.
+// BenchmarkBulk runs transactions of 5,000 sets from 4 connections, as _bulk_docs does.
 func BenchmarkBulk(b *testing.B) {
 	const connections, sets = 4, 5000
 	e := mustOpen(b, b.TempDir(), embedded.Options{})
@@ -129,7 +129,7 @@ func BenchmarkBulk(b *testing.B) {
 		e.Pebble().Metrics().Total().TableBytesCompacted)/float64(n*sets), "written-B/set")
 }
 
-// BenchmarkPointReads: 10 reads of random keys in a transaction, against Pebble's Get.
+// BenchmarkPointReads compares transactions of 10 random reads with Pebble's Get.
 func BenchmarkPointReads(b *testing.B) {
 	e, keys := loaded(b)
 	snap := e.Pebble().NewSnapshot()
@@ -166,7 +166,7 @@ func BenchmarkPointReads(b *testing.B) {
 	b.ReportMetric(engine/raw, "of-pebble")
 }
 
-// BenchmarkRangeReads: the whole store, row by row, against a Pebble iterator.
+// BenchmarkRangeReads reads the whole store row by row and compares with a Pebble iterator.
 func BenchmarkRangeReads(b *testing.B) {
 	e, keys := loaded(b)
 	for _, reverse := range []bool{false, true} {
@@ -217,7 +217,7 @@ func BenchmarkRangeReads(b *testing.B) {
 	}
 }
 
-// BenchmarkShortRanges: a limit of one row from a random key, as looking up a document's winner does.
+// BenchmarkShortRanges reads one row from a random key on, as the lookup of a document's winner does.
 func BenchmarkShortRanges(b *testing.B) {
 	e, keys := loaded(b)
 	snap := e.Pebble().NewSnapshot()
@@ -252,14 +252,14 @@ func BenchmarkShortRanges(b *testing.B) {
 
 var sunk atomic.Int64
 
-// sink uses a value, so that reading it is not left out.
+// sink uses a value, so that the compiler does not remove the read.
 func sink(b []byte) {
 	if len(b) == 1<<30 {
 		sunk.Add(1)
 	}
 }
 
-// loaded is a store of 200,000 rows, flushed.
+// loaded returns a store of 200,000 rows, flushed.
 func loaded(b *testing.B) (*embedded.Engine, [][]byte) {
 	b.Helper()
 	e := mustOpen(b, b.TempDir(), embedded.Options{})
@@ -283,7 +283,7 @@ func loaded(b *testing.B) (*embedded.Engine, [][]byte) {
 	return e, keys
 }
 
-// BenchmarkAcknowledge is what a group of commits pays, beside its sync, to be provable after a crash.
+// BenchmarkAcknowledge measures the horizon mark that each group of commits writes, beside its sync.
 func BenchmarkAcknowledge(b *testing.B) {
 	e := mustOpen(b, b.TempDir(), embedded.Options{})
 	version := set(b, e, "a", "1")

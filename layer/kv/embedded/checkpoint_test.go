@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// TestEngine_Checkpoint copies a store under load: each copy opens, has all that was acknowledged before, and is
-// consistent in itself.
+// TestEngine_Checkpoint copies a store under load: each copy opens, has everything that was acknowledged before, and
+// is consistent.
 func TestEngine_Checkpoint(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), embedded.Options{MemTableBytes: 128 << 10})
 	l := newLedger(4)
@@ -33,7 +33,7 @@ func TestEngine_Checkpoint(t *testing.T) {
 		promises = append(promises, p)
 	}
 	if err := e.Checkpoint(t.Context(), filepath.Join(base, "0")); err == nil {
-		t.Error("a checkpoint into a directory that is there")
+		t.Error("a checkpoint into an existing directory")
 	}
 	cancel()
 	if err := <-done; err != nil {
@@ -53,7 +53,7 @@ func TestEngine_Checkpoint(t *testing.T) {
 	}
 }
 
-// A copy of a damaged store is none: the error names the file.
+// A checkpoint of a damaged store fails, and the error names the file.
 func TestEngine_Checkpoint_damaged(t *testing.T) {
 	dir := writtenStore(t, 2)
 	e := mustOpen(t, dir, embedded.Options{})
@@ -63,9 +63,9 @@ func TestEngine_Checkpoint_damaged(t *testing.T) {
 	damageAll(t, dir, 0.5)
 	err := e.Checkpoint(t.Context(), filepath.Join(t.TempDir(), "damaged"))
 	if !kv.IsCode(err, kv.CodeFileCorrupt) || !strings.Contains(err.Error(), ".sst: the block of ") {
-		t.Errorf("a damaged store is copied: %v", err)
+		t.Errorf("a damaged store was copied: %v", err)
 	}
 	if d := e.Degraded(); len(d) == 0 {
-		t.Error("nobody is told of the damage")
+		t.Error("the damage was not reported")
 	}
 }

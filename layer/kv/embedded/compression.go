@@ -8,10 +8,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 )
 
-// Compression is how densely the store's last levels are compressed, which have nearly all of it. A change holds for
-// what is written from then on: compactions come to the rest in time. Programs that know pebbleFormat read all of them.
+// Compression selects how densely the last levels of the store, which hold nearly all data, are compressed. A change
+// applies to newly written tables; compactions rewrite the others over time. Every program that knows
+// store.PebbleFormat reads all of them.
 //
-// Tables of the same documents took, and one document that is not in the cache cost, in CPU time:
+// Relative size of tables of the same documents, and CPU time to read one document that is not in the cache:
 //
 //	Snappy, blocks of 4 KB             1.00   15 us
 //	MinLZ, 4 KB (CompressFast)         0.94   15 us
@@ -19,20 +20,20 @@ import (
 //	MinLZ, 16 KB                       0.87   33 us
 //	Zstandard, 16 KB (CompressDense)   0.78   72 us
 //
-// A larger block also loses more to a byte that goes bad.
+// A damaged byte also costs more rows in a larger block.
 type Compression int
 
 const (
-	// CompressFast is as dense as documents are read no slower for it.
+	// CompressFast is the densest setting that does not slow down reading documents.
 	CompressFast Compression = iota
-	// CompressDense takes a fifth less of the disk. Documents that are not in the cache take longer to read.
+	// CompressDense takes a fifth less disk space. Documents that are not in the cache take longer to read.
 	CompressDense
 )
 
 const (
-	// denseLevels is how many of the last levels are dense. The others are soon read and written again.
+	// denseLevels is how many of the last levels are dense. The others are soon rewritten.
 	denseLevels = 2
-	// denseBlock is the size in bytes of a block before it is compressed, under CompressDense.
+	// denseBlock is the uncompressed block size in bytes under CompressDense.
 	denseBlock = 16 << 10
 )
 
@@ -46,11 +47,11 @@ var minLZ = func() *block.CompressionProfile {
 	return &p
 }()
 
-// setTables says how tables are written.
+// setTables sets the options for writing tables.
 func setTables(o *pebble.Options, dense Compression) {
 	for i := range o.Levels {
 		level := &o.Levels[i]
-		// MinLZ at its fastest, or Snappy where MinLZ has no assembly.
+		// MinLZ at its fastest, or Snappy on platforms without MinLZ assembly.
 		compression := block.FastestCompression
 		if i >= len(o.Levels)-denseLevels {
 			compression = minLZ
@@ -60,17 +61,18 @@ func setTables(o *pebble.Options, dense Compression) {
 			}
 		}
 		level.Compression = func() *block.CompressionProfile { return compression }
-		// Point reads of keys that do not exist are common: does this document, this revision exist yet?
+		// Point reads of missing keys are common: does this document, this revision exist yet?
 		level.FilterPolicy = bloom.FilterPolicy(10)
 	}
 	o.Experimental.SpanPolicyFunc = ownTables
 }
 
-// ownKeys is where the keys begin that the engine has for itself.
+// ownKeys is where the engine's private keys begin.
 var ownKeys = []byte("\xff")
 
-// ownTables is a pebble.SpanPolicyFunc. It keeps the engine's own keys in tables of their own, so that no damage to
-// users' rows keeps the store from opening. Pebble ends a table where a policy ends, though both are the default.
+// ownTables is a pebble.SpanPolicyFunc. It keeps the engine's private keys in separate tables, so that no damage to
+// users' rows prevents the store from opening. Pebble ends a table where a policy ends, even though both policies are
+// the default.
 func ownTables(key []byte) (policy pebble.SpanPolicy, end []byte, err error) {
 	if bytes.Compare(key, ownKeys) < 0 {
 		end = ownKeys

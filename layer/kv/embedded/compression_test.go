@@ -13,8 +13,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// A store opens whatever happened to the rows of users, since its own keys are in tables of their own: in those that
-// writes are flushed to, and in those of compactions.
+// A store opens whatever happens to users' rows, since its private keys are in separate tables, after flushes and
+// after compactions.
 func TestTables_ownKeys(t *testing.T) {
 	for name, turns := range map[string]int{"flushed": 2, "compacted": 8} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestTables_ownKeys(t *testing.T) {
 	}
 }
 
-// ownTables are the files of the tables with the engine's own keys, none of which has others.
+// ownTables returns the files of the tables with the engine's private keys. None of them may have other keys.
 func ownTables(t *testing.T, db *pebble.DB) map[string]bool {
 	t.Helper()
 	levels, err := db.SSTables()
@@ -84,7 +84,7 @@ func ownTables(t *testing.T, db *pebble.DB) map[string]bool {
 	return own
 }
 
-// A store that is compressed densely takes less room, and is read under either setting.
+// A densely compressed store takes less space, and is readable under either setting.
 func TestTables_dense(t *testing.T) {
 	row := func(i int) (key, value string) {
 		hash := sha256.Sum256([]byte{byte(i), byte(i >> 8)})
@@ -94,7 +94,7 @@ func TestTables_dense(t *testing.T) {
 	write := func(c embedded.Compression) (dir string, size uint64) {
 		dir = t.TempDir()
 		e := mustOpen(t, dir, embedded.Options{Logger: quiet(t), Compression: c})
-		// Two tables with the same keys, or one would be moved as it is.
+		// Two tables with the same keys; a single one would be moved without being rewritten.
 		for range 2 {
 			for i := 0; i < rows; i += 1000 {
 				var pairs []string

@@ -12,7 +12,7 @@ func TestConformance(t *testing.T) {
 	kvtest.Run(t, func(tb testing.TB) kv.Engine { return mustOpen(tb, tb.TempDir(), embedded.Options{}) })
 }
 
-// TestAtomics_forgetful has so little memory that hardly a row is remembered.
+// TestAtomics_forgetful runs with so little memory that hardly any row is cached.
 func TestAtomics_forgetful(t *testing.T) {
 	kvtest.RunAtomics(t, func(tb testing.TB) kv.Engine {
 		return mustOpen(tb, tb.TempDir(), embedded.Options{CacheBytes: 64 << 10})

@@ -23,7 +23,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// rounds of a crash test: the environment's number, or def.
+// rounds returns the rounds of a crash test: the environment's number, or def.
 func rounds(env string, def int) int {
 	if n, err := strconv.Atoi(os.Getenv(env)); err == nil && n > 0 {
 		return n
@@ -34,8 +34,8 @@ func rounds(env string, def int) int {
 	return def
 }
 
-// TestCrash_powerCut cuts the power again and again on one store: what was not synced is lost, wholly or block by
-// block. DIVAN_CRASH_ROUNDS sets how often (scripts/test crash).
+// TestCrash_powerCut cuts the power repeatedly on one store: unsynced data is lost, completely or block by block.
+// DIVAN_CRASH_ROUNDS sets how often (scripts/test crash).
 func TestCrash_powerCut(t *testing.T) {
 	seed := rand.Uint64()
 	if s, err := strconv.ParseUint(os.Getenv("DIVAN_CRASH_SEED"), 10, 64); err == nil {
@@ -45,7 +45,7 @@ func TestCrash_powerCut(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	fs := newCrashDisk()
 	l := newLedger(4)
-	// Small memtables: many crashes then fall into flushes and compactions.
+	// Small memtables make many crashes fall into flushes and compactions.
 	options := embedded.Options{Logger: quiet(t), MemTableBytes: 64 << 10}
 	total := rounds("DIVAN_CRASH_ROUNDS", 300)
 	for round := range total {
@@ -72,7 +72,7 @@ func TestCrash_powerCut(t *testing.T) {
 			t.Fatalf("round %d: open after the crash: %v", round, err)
 		}
 		if err := l.verify(t.Context(), e, p); err != nil {
-			t.Fatalf("round %d, with %d%% of what was not synced: %v", round, cfg.UnsyncedDataPercent, err)
+			t.Fatalf("round %d, keeping %d%% of the unsynced data: %v", round, cfg.UnsyncedDataPercent, err)
 		}
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
@@ -89,8 +89,8 @@ func TestCrash_powerCut(t *testing.T) {
 	}
 }
 
-// TestCrash_powerCutInOpen cuts the power while a store that lost it before is opened, which replays and removes logs
-// and begins a manifest.
+// TestCrash_powerCutInOpen cuts the power while a store is being opened after a power cut, which replays and removes
+// logs and starts a manifest.
 func TestCrash_powerCutInOpen(t *testing.T) {
 	seed := rand.Uint64()
 	if s, err := strconv.ParseUint(os.Getenv("DIVAN_CRASH_SEED"), 10, 64); err == nil {
@@ -138,8 +138,7 @@ func TestCrash_powerCutInOpen(t *testing.T) {
 	}
 }
 
-// TestCrash_sigkill kills a process that writes, again and again. DIVAN_KILL_ROUNDS sets how often (scripts/test
-// crash).
+// TestCrash_sigkill repeatedly kills a process that writes. DIVAN_KILL_ROUNDS sets how often (scripts/test crash).
 func TestCrash_sigkill(t *testing.T) {
 	if dir := os.Getenv("DIVAN_CRASH_CHILD"); dir != "" {
 		crashChild(t, dir)
@@ -165,7 +164,7 @@ func TestCrash_sigkill(t *testing.T) {
 	}
 }
 
-// killOne starts a child on the store, kills it a moment after its first acknowledgements, and returns what it had
+// killOne starts a child on the store, kills it shortly after its first acknowledgements, and returns what it had
 // acknowledged.
 func killOne(t *testing.T, dir string, p promise, lines int) (promise, error) {
 	child := exec.Command(os.Args[0], "-test.run=^TestCrash_sigkill$", "-test.count=1")
@@ -207,7 +206,7 @@ func killOne(t *testing.T, dir string, p promise, lines int) (promise, error) {
 	return p, nil
 }
 
-// crashChild is the process that is killed. It says what was acknowledged on standard output, unbuffered.
+// crashChild is the process that is killed. It reports acknowledgements on standard output, unbuffered.
 func crashChild(t *testing.T, dir string) {
 	e := mustOpen(t, dir, embedded.Options{MemTableBytes: 64 << 10})
 	l := newLedger(4)
@@ -225,8 +224,8 @@ func crashChild(t *testing.T, dir string) {
 	t.Fatal("ended before it was killed: ", err)
 }
 
-// TestFailure_disk: once the disk fails, nothing more is acknowledged, and everything that was is there when it is well
-// again.
+// TestFailure_disk checks that once the disk fails, nothing more is acknowledged, and that everything acknowledged
+// before is there when the disk works again.
 func TestFailure_disk(t *testing.T) {
 	isLog := func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".log") }
 	isSync := func(op errorfs.Op) bool {
@@ -296,7 +295,8 @@ func TestFailure_disk(t *testing.T) {
 	}
 }
 
-// TestOpen_damage: a torn tail of the log is repaired in silence, other damage is reported and never read as data.
+// TestOpen_damage checks that a torn tail of the log is repaired silently, and that other damage is reported and
+// never read as data.
 func TestOpen_damage(t *testing.T) {
 	oneGoroutine(t)
 	write := func(t *testing.T, dir string, flush bool) *embedded.Engine {
@@ -352,7 +352,7 @@ func TestOpen_damage(t *testing.T) {
 		dir := copyOf(t, open)
 		set(t, e, "k050", strings.Repeat("v", 3000))
 		longer := copyOf(t, open)
-		damage(t, newest(t, dir, "*.log"), func(b []byte) []byte { // what was on its way when the power went
+		damage(t, newest(t, dir, "*.log"), func(b []byte) []byte { // unfinished writes at the power cut
 			more, err := os.ReadFile(newest(t, longer, "*.log"))
 			if err != nil {
 				t.Fatal(err)
@@ -374,12 +374,12 @@ func TestOpen_damage(t *testing.T) {
 		for i := range 40 {
 			set(t, e, fmt.Sprintf("k%03d", i), strings.Repeat("v", 100))
 		}
-		for _, before := range []int{6000, 3000, 1000, 1} { // the log's end
+		for _, before := range []int{6000, 3000, 1000, 1} { // bytes before the log's end
 			dir := copyOf(t, open)
 			flip := func(b []byte) []byte { b[len(b)-before] ^= 1; return b }
 			damage(t, newest(t, dir, "*.log"), flip)
 			refused(t, dir)
-			damage(t, newest(t, dir, "*.log"), flip) // as it was
+			damage(t, newest(t, dir, "*.log"), flip) // restored
 			if v := get(t, mustOpen(t, dir, quietly), "k039"); len(v) != 100 {
 				t.Errorf("%d bytes before the end: %d bytes are left of the last value", before, len(v))
 			}
@@ -442,7 +442,7 @@ func TestOpen_damage(t *testing.T) {
 	t.Run("horizon", func(t *testing.T) {
 		dir := t.TempDir()
 		fill(t, dir, false)
-		// a power cut may have torn one slot
+		// A power cut may have torn one slot.
 		damage(t, newest(t, dir, "horizon"), func(b []byte) []byte { b[10] ^= 1; return b })
 		if err := mustOpen(t, dir, quietly).Close(); err != nil {
 			t.Fatal(err)

@@ -7,9 +7,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// crashDisk is a disk in memory whose power can be cut while it is used. Three of MemFS's operations take its lock
-// for reading twice, so a CrashClone that asks for the lock between the two waits for ever, as do they. A lock
-// around them keeps a cut out of their way.
+// crashDisk is a disk in memory whose power can be cut while it is used. Three of MemFS's operations take its read
+// lock twice, and deadlock with a CrashClone that asks for the lock between the two. Another lock around the
+// operations prevents that.
 type crashDisk struct {
 	*vfs.MemFS
 	twice sync.RWMutex

@@ -17,12 +17,12 @@ import (
 	"github.com/divandb/divan/layer/kv/kvtest"
 )
 
-// damagedRows is how many rows each of the prefixes a to f has in a store that is to be damaged.
+// damagedRows is how many rows each prefix from a to f has in a store that is to be damaged.
 const damagedRows = 600
 
 func rowKey(prefix byte, i int) []byte { return fmt.Appendf(nil, "%c/%06d", prefix, i) }
 
-// value does not compress, so that a block holds a handful of rows.
+// rowValue returns an incompressible value, so that a block holds only a handful of rows.
 func rowValue(prefix byte, i, turn int) []byte {
 	r := rand.New(rand.NewPCG(uint64(prefix)<<32|uint64(i), uint64(turn)))
 	b := make([]byte, 900)
@@ -49,8 +49,8 @@ func writeRows(t *testing.T, e *embedded.Engine, prefix byte, turn int) error {
 	return nil
 }
 
-// writtenStore is a closed store with the prefixes a to f, in tables of the levels that turns makes: one flush for each
-// turn.
+// writtenStore returns a closed store with the prefixes a to f. It is flushed once per turn, which determines the
+// levels of the tables.
 func writtenStore(t *testing.T, turns int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -74,7 +74,7 @@ func writtenStore(t *testing.T, turns int) string {
 	return dir
 }
 
-// damageAll changes a byte of every large table at the part of its length.
+// damageAll changes a byte in every large table, at the given fraction of its length.
 func damageAll(t *testing.T, dir string, part float64) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.sst"))
@@ -86,13 +86,13 @@ func damageAll(t *testing.T, dir string, part float64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info.Size() > 100_000 { // not the one with the store's own first keys
+		if info.Size() > 100_000 { // not the table with the store's private keys
 			damageAt(t, file, int64(float64(info.Size())*part))
 		}
 	}
 }
 
-// rowsBlock is where the first block of rows with a prefix lies, in the newest table that has one.
+// rowsBlock finds the first block of rows with a prefix, in the newest table that has one.
 func rowsBlock(t *testing.T, dir, prefix string) (file string, at int64) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.sst"))
@@ -114,10 +114,10 @@ func rowsBlock(t *testing.T, dir, prefix string) (file string, at int64) {
 	return "", 0
 }
 
-// damageAt changes a byte of a file in place, as others see it at once.
+// damageAt changes a byte of a file in place, visible at once to everyone.
 var damageAt = kvtest.FlipAt
 
-// unreadable are the keys of a prefix that cannot be read. Those that can have the value of that turn.
+// unreadable returns the keys of a prefix that cannot be read. Readable ones may only have that turn's value.
 func unreadable(t *testing.T, e *embedded.Engine, prefix byte, turn int) (keys [][]byte) {
 	t.Helper()
 	for i := range damagedRows {
@@ -137,7 +137,7 @@ func unreadable(t *testing.T, e *embedded.Engine, prefix byte, turn int) (keys [
 	return keys
 }
 
-// walkPast reads the whole store in long reads, on behind each fault.
+// walkPast reads the whole store in long range reads, continuing after each fault.
 func walkPast(t *testing.T, e *embedded.Engine, faults []kv.Fault) {
 	t.Helper()
 	next, met := []byte("a"), 0
@@ -184,7 +184,7 @@ func verify(t *testing.T, e *embedded.Engine) (faults []kv.Fault, read kv.Verifi
 	return faults, read
 }
 
-// logged counts the lines of a log.
+// logged is a log whose lines the tests count.
 type logged struct {
 	mu    sync.Mutex
 	lines []string
@@ -208,8 +208,8 @@ func (l *logged) with(text string) (n int) {
 	return n
 }
 
-// A store with damaged blocks takes writes for as long as it runs, whichever level they are in, and through all
-// compactions; what can be read is right, and Verify names the keys that cannot.
+// A store with damaged blocks accepts writes as long as it runs, in whichever level the blocks are, and through all
+// compactions. Readable rows are right, and Verify names the unreadable keys.
 func TestEngine_goesOnWithDamage(t *testing.T) {
 	oneGoroutine(t)
 	for _, c := range []struct {
@@ -273,8 +273,8 @@ func TestEngine_goesOnWithDamage(t *testing.T) {
 	}
 }
 
-// Nothing can leave level 0 where a table in it has lost its index: when it is full, writes are refused, and do not
-// wait for ever.
+// Nothing can leave level 0 when a table in it has lost its index: once it is full, writes are refused instead of
+// waiting for ever.
 func TestEngine_refusesWithoutIndex(t *testing.T) {
 	oneGoroutine(t)
 	dir := writtenStore(t, 1)
@@ -285,7 +285,7 @@ func TestEngine_refusesWithoutIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = e.Close() }() // it says what failed
+	defer func() { _ = e.Close() }() // it returns the failure
 	for turn := 0; err == nil && turn < 100; turn++ {
 		err = writeRows(t, e, 'g', turn)
 	}
@@ -325,7 +325,7 @@ func damageIndex(t *testing.T, dir string) {
 		if slices.ContainsFunc(faults, func(f kv.Fault) bool { return strings.Contains(f.What, "its index") }) {
 			return
 		}
-		damageAt(t, file, at) // as it was
+		damageAt(t, file, at) // restored
 	}
 	t.Fatal("no index was found")
 }

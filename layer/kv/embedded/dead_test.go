@@ -41,7 +41,7 @@ func healed(t *testing.T, e *embedded.Engine) {
 	}
 }
 
-// compacted compacts the whole store, as far as that goes within a moment.
+// compacted compacts the whole store, as far as possible in a short time.
 func compacted(t *testing.T, e *embedded.Engine) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -52,7 +52,7 @@ func compacted(t *testing.T, e *embedded.Engine) {
 	}
 }
 
-// hasRows checks that all rows of the prefixes are as they were written in a turn.
+// hasRows checks that all rows of the prefixes have the values of a turn.
 func hasRows(t *testing.T, e *embedded.Engine, prefixes string, turn int) {
 	t.Helper()
 	for _, p := range []byte(prefixes) {
@@ -70,7 +70,7 @@ func hasNone(t *testing.T, e *embedded.Engine, prefixes string) {
 		all := kv.KeyRange{Begin: []byte{p}, End: []byte{p + 1}}
 		rows := tx.Snapshot().GetRange(all, kv.RangeOptions{Mode: kv.ModeWantAll})
 		for rows.Next() {
-			t.Fatalf("%s is there", rows.KeyValue().Key)
+			t.Fatalf("%s exists", rows.KeyValue().Key)
 		}
 		if err := rows.Err(); err != nil {
 			t.Fatal(err)
@@ -80,7 +80,7 @@ func hasNone(t *testing.T, e *embedded.Engine, prefixes string) {
 	}
 }
 
-// deadPlaces are stores with a damaged block of rows of b to e, which are the newest.
+// deadPlaces are stores with a damaged block of rows of b to e, in the newest version of those rows.
 var deadPlaces = []struct {
 	name  string
 	turns int
@@ -93,8 +93,8 @@ var deadPlaces = []struct {
 	{"at the bottom", 2, 0.4, true},
 }
 
-// Once all that a damaged block held is cleared the store is healthy again, whatever else its table holds, and though
-// the same keys were written again. Who still can read what was cleared goes on.
+// Once everything in a damaged block is cleared, the store is healthy again, whatever else its table holds, and even
+// if the same keys were written again. Readers that can still see the cleared rows are not disturbed.
 func TestEngine_dropsDeadBlocks(t *testing.T) {
 	for _, c := range deadPlaces {
 		t.Run(c.name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestEngine_dropsDeadBlocks(t *testing.T) {
 			if err := writeRows(t, e, 'c', 100); err != nil {
 				t.Fatal(err)
 			}
-			// While the snapshot reads, nothing of it goes.
+			// While the snapshot reads, nothing that it sees is dropped.
 			verify(t, e)
 			compacted(t, e)
 			there := 0
@@ -164,7 +164,7 @@ func TestEngine_dropsDeadBlocks(t *testing.T) {
 	}
 }
 
-// A damaged block may hold rows of others beside those that were cleared: it stays until those are cleared, too.
+// A damaged block may hold other rows beside the cleared ones: it stays until those are cleared too.
 func TestEngine_keepsBlocksOfOthers(t *testing.T) {
 	dir := writtenStore(t, 2)
 	damageAll(t, dir, 0.4)
@@ -180,14 +180,14 @@ func TestEngine_keepsBlocksOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	compacted(t, e)
-	clearRange(t, e, middle+"\x00", "g") // all but one key that might be there
+	clearRange(t, e, middle+"\x00", "g") // all but one possible key
 	if err := e.Pebble().Flush(); err != nil {
 		t.Fatal(err)
 	}
 	compacted(t, e)
 	after, _ := verify(t, e)
 	if len(after) == 0 || len(e.Degraded()) == 0 {
-		t.Errorf("%v is left of %v; %q", after, before, e.Degraded())
+		t.Errorf("%v of %v remain; %q", after, before, e.Degraded())
 	}
 	clearRange(t, e, "a", "g")
 	healed(t, e)
@@ -198,7 +198,7 @@ func TestEngine_keepsBlocksOfOthers(t *testing.T) {
 func TestEngine_keepsDamagedDeletions(t *testing.T) {
 	dir := bottomStore(t, 1, true)
 	e := mustOpen(t, dir, embedded.Options{Logger: quiet(t)})
-	// Above all rows, their deletions, among rows that make the table large.
+	// Deletions above all rows, among other rows that make the table large.
 	for i := 0; i < damagedRows; i += 50 {
 		_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 			for j := i; j < i+50; j++ {
@@ -237,7 +237,7 @@ func TestEngine_keepsDamagedDeletions(t *testing.T) {
 	if gone() == 0 {
 		t.Fatal("no deletion is damaged")
 	}
-	// What was cleared is the same range as before, of which nothing is seen but through the damage.
+	// The same range is cleared again; without the damage, nothing of it would be visible.
 	clearRange(t, e, "c", "d")
 	healed(t, e)
 	if gone() > 0 {
@@ -247,7 +247,7 @@ func TestEngine_keepsDamagedDeletions(t *testing.T) {
 	hasRows(t, e, "abdef", 0)
 }
 
-// damageNewest damages the newest table with rows of users.
+// damageNewest damages the newest table with users' rows.
 func damageNewest(t *testing.T, dir string, part float64) {
 	t.Helper()
 	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
@@ -260,7 +260,7 @@ func damageNewest(t *testing.T, dir string, part float64) {
 			t.Fatal(err)
 		}
 		if len(blocks) == 0 || blocks[0].Last[0] == 0xff {
-			continue // it has no rows, or the store's own
+			continue // it has no rows, or only private ones
 		}
 		info, err := os.Stat(table)
 		if err != nil {
@@ -272,7 +272,7 @@ func damageNewest(t *testing.T, dir string, part float64) {
 	t.Fatal("no table has rows")
 }
 
-// Rows that were written after their range was cleared are not dead, whether or not the two are in one table.
+// Rows written after their range was cleared are not dead, whether or not both are in one table.
 func TestEngine_keepsRowsAfterClear(t *testing.T) {
 	for name, apart := range map[string]bool{"in one table": false, "in two tables": true} {
 		t.Run(name, func(t *testing.T) {
@@ -312,10 +312,11 @@ func TestEngine_keepsRowsAfterClear(t *testing.T) {
 	}
 }
 
-// A table without its index goes once all of it is cleared.
+// A table without its index is removed once everything in it is cleared.
 func TestEngine_dropsDeadTables(t *testing.T) {
 	dir := t.TempDir()
-	e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)}.WithFS(smallDisk{vfs.Default})) // has small tables
+	// has small tables
+	e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)}.WithFS(smallDisk{vfs.Default}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +342,7 @@ func TestEngine_dropsDeadTables(t *testing.T) {
 	closeEngine(t, e)
 }
 
-// smallDisk is a file system that says so.
+// smallDisk is a file system that reports a small size.
 type smallDisk struct{ vfs.FS }
 
 func (smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
@@ -350,7 +351,7 @@ func (smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 
 func (d smallDisk) Unwrap() vfs.FS { return d.FS }
 
-// The power is cut again and again while a store gets rid of dead blocks.
+// The power is cut repeatedly while a store drops dead blocks.
 func TestCrash_deadBlocks(t *testing.T) {
 	oneGoroutine(t)
 	from := map[string]string{}
@@ -394,7 +395,7 @@ func closeEngine(t *testing.T, e *embedded.Engine) {
 	}
 }
 
-// bottomStore is writtenStore, with all rows on the lowest level.
+// bottomStore is writtenStore, with all rows in the lowest level if bottom is set.
 func bottomStore(t *testing.T, turns int, bottom bool) string {
 	t.Helper()
 	dir := writtenStore(t, turns)
@@ -409,7 +410,7 @@ func bottomStore(t *testing.T, turns int, bottom bool) string {
 	return dir
 }
 
-// damagedInside is a copy of a store with one damaged block, of rows of b to e that are the newest.
+// damagedInside returns a copy of a store with one damaged block in the newest version of rows of b to e.
 func damagedInside(t *testing.T, from string, part float64, turn int) string {
 	t.Helper()
 	tables, err := filepath.Glob(filepath.Join(from, "*.sst"))

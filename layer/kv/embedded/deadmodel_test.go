@@ -20,8 +20,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// deadModel is a store that is damaged again and again while rows are written and deleted in it, and what should be in
-// it. The rows from z on are never cleared.
+// deadModel is a store that is damaged repeatedly while rows are written and deleted, with its expected content. The
+// rows from z on are never cleared.
 type deadModel struct {
 	t    *testing.T
 	rng  *rand.Rand
@@ -30,11 +30,11 @@ type deadModel struct {
 	rows map[string]int // the turn in which each row was written
 	turn int
 	past []deadPast
-	hits int // bytes that were damaged
+	hits int // number of damaged bytes
 	log  logged
 }
 
-// deadPast is a snapshot, and what was in the store when it was opened.
+// deadPast is a snapshot, with the content of the store when it was opened.
 type deadPast struct {
 	snap kv.Snapshot
 	rows map[string]int
@@ -50,7 +50,7 @@ func (m *deadModel) open() {
 
 func (m *deadModel) prefix() byte { return "abcdz"[m.rng.IntN(5)] }
 
-// commit runs a transaction of writes, which no damage is in the way of.
+// commit runs a transaction of writes that damage cannot prevent.
 func (m *deadModel) commit(do func(tx kv.Transaction)) {
 	m.t.Helper()
 	_, _, err := kv.Transact(m.t.Context(), m.e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
@@ -62,7 +62,7 @@ func (m *deadModel) commit(do func(tx kv.Transaction)) {
 	}
 }
 
-// check reads rows, each of which must be as it was written, or cannot be read.
+// check reads rows. Each must be as written or unreadable.
 func (m *deadModel) check(get func(key []byte) kv.Future[[]byte], rows map[string]int, prefix byte) (lost int) {
 	m.t.Helper()
 	for i := range deadModelRows {
@@ -75,15 +75,15 @@ func (m *deadModel) check(get func(key []byte) kv.Future[[]byte], rows map[strin
 		case err != nil:
 			m.t.Fatal(err)
 		case !there && v != nil:
-			m.t.Fatalf("%s was deleted, and is there", key)
+			m.t.Fatalf("%s was deleted but exists", key)
 		case there && !bytes.Equal(v, rowValue(prefix, i, turn)):
-			m.t.Fatalf("%s has %d bytes that are not what was written", key, len(v))
+			m.t.Fatalf("%s has %d wrong bytes", key, len(v))
 		}
 	}
 	return lost
 }
 
-// checkAll reads all rows, in as many transactions as it takes on a busy machine. Nobody writes meanwhile.
+// checkAll reads all rows, in several transactions if the machine is busy. Nobody writes meanwhile.
 func (m *deadModel) checkAll() {
 	m.t.Helper()
 	tx := m.e.Begin(m.t.Context())
@@ -106,7 +106,7 @@ func (m *deadModel) step() {
 	m.t.Helper()
 	p, n := m.prefix(), m.rng.IntN(20)
 	if n >= 8 && n < 16 && !m.roomy() {
-		n = 16 + n%4 // read
+		n = 16 + n%4 // only read
 	}
 	switch {
 	case n < 6: // write some
@@ -118,7 +118,7 @@ func (m *deadModel) step() {
 				m.rows[string(rowKey(p, i))] = m.turn
 			}
 		})
-	case n < 8: // delete some one by one, which needs no reading
+	case n < 8: // delete some one by one, without reading
 		from := m.rng.IntN(deadModelRows)
 		if p != 'z' {
 			m.commit(func(tx kv.Transaction) {
@@ -174,12 +174,12 @@ func (m *deadModel) step() {
 	}
 }
 
-// roomy reports whether level 0 has room for more. A store that is full there, and damaged, refuses writes.
+// roomy reports whether level 0 has room for more tables. A damaged store with a full level 0 refuses writes.
 func (m *deadModel) roomy() bool {
 	return m.e.Pebble().Metrics().Levels[0].Sublevels < embedded.StopWrites*3/4
 }
 
-// damage changes a byte of a table of rows, not of one of the store's own, which are small.
+// damage changes a byte of a table with rows. Tables of private keys are small and are not chosen.
 func (m *deadModel) damage() {
 	tables, err := filepath.Glob(filepath.Join(m.dir, "*.sst"))
 	if err != nil || len(tables) == 0 {
@@ -202,7 +202,7 @@ func (m *deadModel) forget() {
 	m.past = nil
 }
 
-// mended clears all but z, and waits until nothing is damaged there.
+// mended clears everything except z, and waits until nothing there is damaged.
 func (m *deadModel) mended() {
 	m.t.Helper()
 	m.commit(func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: []byte("a"), End: []byte("z")}) })
@@ -218,14 +218,14 @@ func (m *deadModel) mended() {
 	m.checkAll()
 }
 
-// faults are those that have nothing of z.
+// faults returns the faults without keys of z.
 func (m *deadModel) faults() []kv.Fault {
 	all, _ := verify(m.t, m.e)
 	return slices.DeleteFunc(all, func(f kv.Fault) bool { return string(f.Keys.End) > "z" })
 }
 
-// Whatever is damaged and cleared, in whatever order: no row is lost that can be read, and none comes back. Once all is
-// cleared nothing is damaged any more.
+// Whatever is damaged and cleared, in any order: no readable row is lost, and no deleted one comes back. Once
+// everything is cleared, nothing is damaged any more.
 func TestEngine_deadBlocksModel(t *testing.T) {
 	oneGoroutine(t)
 	dropped := 0
@@ -245,7 +245,7 @@ func TestEngine_deadBlocksModel(t *testing.T) {
 			}
 			m.checkAll()
 			closeEngine(t, m.e)
-			dropped += m.log.with("damaged blocks held nothing but what was deleted")
+			dropped += m.log.with("damaged blocks held only deleted data")
 		})
 	}
 	t.Logf("%d tables had dead blocks", dropped)

@@ -1,11 +1,11 @@
-// Package embedded is the engine for one machine: FoundationDB's contract on a Pebble store in one directory, with no
-// server (clause S2).
+// Package embedded is the engine for one machine: FoundationDB's contract on a Pebble store in one directory, without
+// a server (clause S2).
 //
-// A transaction reads a Pebble snapshot that all transactions of its read version share, single rows out of memory
-// where they are known (rows), and keeps its writes in memory. At commit, one sequencer goroutine checks its reads
-// against what was written since (resolver), gives it a version and applies it; one syncer goroutine waits for the log
-// to be on disk, makes the version readable and answers. While one group of commits syncs, the next is resolved and
-// applied. A version is handed out to readers only once it is synced, so that nobody sees what a crash could take back.
+// A transaction reads from a Pebble snapshot shared by all transactions with its read version, or takes single rows
+// from a cache (rowcache), and buffers its writes. At commit, one sequencer goroutine checks its reads against recent
+// writes (conflict), gives it a version and applies it; one syncer goroutine waits for the log to be on disk,
+// publishes the version and answers. While one group of commits syncs, the next is resolved and applied. Readers get
+// a version only once it is synced, so that nobody sees data that a crash could take back.
 //
 // This is the only package that knows Pebble.
 package embedded
@@ -39,34 +39,35 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/watch"
 )
 
-// Options of Open. The zero value is right for a small machine.
+// Options are the options of Open. The zero value is right for a small machine.
 type Options struct {
-	// CacheBytes is for what is read again: a quarter at most for single rows, the rest for blocks, memtables included,
-	// whose memory Pebble takes out of it. 0 is 128 MiB.
+	// CacheBytes is memory for caching: at most a quarter for single rows, the rest for blocks and memtables, which
+	// Pebble charges to the block cache. 0 is 128 MiB.
 	CacheBytes int64
-	// MemTableBytes is one memtable; up to three are held while they are flushed. 0 is 16 MiB.
+	// MemTableBytes is the size of a memtable; up to three exist while they are flushed. 0 is 16 MiB.
 	MemTableBytes int64
-	// ResolverBytes bounds what is remembered of recent writes to find conflicts. When it is full, transactions that
-	// have been open for long fail with CodeTooOld before their five seconds are over. 0 is 24 MiB. Up to twice as much
-	// is held for a moment.
+	// ResolverBytes bounds the memory for finding conflicts with recent writes. When it is full, transactions that
+	// have been open for long fail with CodeTooOld before their five seconds are over. 0 is 24 MiB. For a moment, up
+	// to twice as much is used.
 	ResolverBytes int
-	// BallastBytes is the size of a file that takes room, to be given up when something else has filled the disk: the
-	// store then can still delete and compact. It is at most a thirty-second part of the disk. 0 is none.
+	// BallastBytes is the size of a file that reserves disk space. It is emptied when something else has filled the
+	// disk, so that the store can still delete and compact. It is at most a thirty-second of the disk. 0 means no
+	// ballast.
 	BallastBytes int64
-	// Compression is how densely the store is written. The zero value is CompressFast.
+	// Compression is the density of the store. The zero value is CompressFast.
 	Compression Compression
-	// MaxWatches bounds the watches that wait at one time. 0 is 100,000.
+	// MaxWatches bounds the number of unfinished watches. 0 is 100,000.
 	MaxWatches int
-	// Logger gets what the operator should know. nil is slog.Default().
+	// Logger gets messages for the operator. nil is slog.Default().
 	Logger *slog.Logger
 
 	// transactionTime replaces the five seconds in tests.
 	transactionTime time.Duration
 	// fs replaces the disk in tests.
 	fs vfs.FS
-	// lockFileOnly has the store locked as where directories cannot be.
+	// lockFileOnly locks the store as if directories could not be locked.
 	lockFileOnly bool
-	// beforeFlush is called in tests before the inspector's flush asks for room in level 0.
+	// beforeFlush is called in tests before the inspector starts a flush.
 	beforeFlush func()
 }
 
@@ -99,7 +100,7 @@ func (o Options) withDefaults() Options {
 type Engine struct {
 	store   store.Store
 	lock    *storelock.Lock
-	horizon *horizon.Horizon // empty where the store is open for reading only
+	horizon *horizon.Horizon // unused if the store is open for reading only
 	o       Options
 
 	rows      *rowcache.Cache
@@ -111,15 +112,15 @@ type Engine struct {
 	commits   commit.Committer
 	space     *room.Space
 	reclaimer compact.Reclaimer
-	standby   *standby // nil where the store could be opened at once
+	standby   *standby // nil if the store could be opened for writing at once
 
 	guard     guard.Guard
 	damage    damage.Damage
 	inspector damage.Inspector
-	reading   *readOnly // where the store is open for reading only, else nil
+	reading   *readOnly // set if the store is open for reading only, else nil
 
 	compactions compact.Scheduler
-	copying     sync.Mutex // held by a checkpoint, and by shut
+	copying     sync.Mutex // held by Checkpoint and shut
 	closeOnce   sync.Once
 	closeErr    error
 }
@@ -134,14 +135,13 @@ var (
 	_ kv.Reclaimer    = (*Engine)(nil)
 )
 
-// Open opens the store in dir and creates it where there is none. A torn tail that a crash left is repaired silently.
-// It is an error where logs, manifest or markers do not have what was synced, and where the directory is in use. A
-// damaged table is an error of the reads that meet it alone. Where the disk is full or cannot be written, an existing
-// store is opened for reading first: commits fail with CodeDiskFull or CodeUnwritable until it can be written. The
-// caller closes the engine.
+// Open opens the store in dir, and creates it if there is none. A torn tail left by a crash is repaired silently.
+// Open fails if logs, manifest or markers lack synced data, or if the directory is in use. A damaged table affects
+// only the reads that meet it. If the disk is full or not writable, an existing store is first opened for reading:
+// commits fail with CodeDiskFull or CodeUnwritable until it can be written. The caller closes the engine.
 func Open(dir string, o Options) (*Engine, error) {
 	o = o.withDefaults()
-	dir, err := filepath.Abs(dir) // one name for a directory, or its lock could be had twice
+	dir, err := filepath.Abs(dir) // one name per directory, or its lock could be taken twice
 	if err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
@@ -163,7 +163,7 @@ func Open(dir string, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// newEngine is one that is not open yet.
+// newEngine returns an engine that is not open yet.
 func newEngine(dir string, o Options) *Engine {
 	e := &Engine{o: o, rows: rowcache.New(o.CacheBytes / 4), horizon: horizon.New(o.fs, dir)}
 	e.store.Prepare(dir, o.fs, o.Logger)
@@ -172,8 +172,8 @@ func newEngine(dir string, o Options) *Engine {
 	return e
 }
 
-// know tells the parts of each other, once there is the room on the disk to tell of.
-func (e *Engine) know(space *room.Space) {
+// connect connects the parts with each other, once the disk space is known.
+func (e *Engine) connect(space *room.Space) {
 	e.space = space
 	space.Busy, space.Pending = e.commits.Busy.Elapsed, e.reclaimer.Pending
 	e.guard.Store, e.guard.Horizon, e.guard.Lock, e.guard.Space = &e.store, e.horizon, e.lock, space
@@ -190,7 +190,7 @@ func (e *Engine) know(space *room.Space) {
 	}
 }
 
-// start starts what runs while the store is open.
+// start starts the goroutines of an open store.
 func (e *Engine) start(last int64) {
 	e.snapshots.Start()
 	e.views.Limit = e.o.transactionTime
@@ -212,7 +212,8 @@ func (e *Engine) start(last int64) {
 	e.store.Running.Go(e.reclaimer.Run)
 }
 
-// open opens the store and leaves nothing open after an error, unless Pebble met one that it has no way on from.
+// open opens the store. After an error it leaves nothing open, unless a Pebble goroutine is blocked for ever (see
+// guard).
 func (e *Engine) open(dir string) (last int64, err error) {
 	defer func() {
 		if err != nil && e.store.Failed() == nil && e.standby == nil && !e.guard.Ended.Load() {
@@ -231,13 +232,12 @@ func (e *Engine) open(dir string) (last int64, err error) {
 		err = e.guard.Try(false, func() error { return e.horizon.Settle(last) })
 	}
 	if err == nil && e.horizon.Absent && last > 0 {
-		e.store.Log.Warn("the store is opened without its horizon, and has one from now on; nobody can tell "+
-			"whether it has "+
-			"all that was acknowledged",
+		e.store.Log.Warn("the store was opened without its horizon and has a new one now; commits lost "+
+			"before cannot be detected",
 			"directory", dir, "version", last)
 	}
 	if kv.IsCode(err, kv.CodeFileCorrupt) {
-		err = failure.Damaged(dir, err) // the keys that the store has for itself
+		err = failure.Damaged(dir, err) // damage to the private keys
 	}
 	if err != nil {
 		return 0, errors.Join(err, db.Close())
@@ -245,7 +245,7 @@ func (e *Engine) open(dir string) (last int64, err error) {
 	return last, nil
 }
 
-// release gives up what of the store is held beside Pebble.
+// release closes the files of the store outside Pebble.
 func (e *Engine) release() error {
 	if e.lock == nil {
 		return nil
@@ -256,12 +256,12 @@ func (e *Engine) release() error {
 // Name implements kv.Engine.
 func (e *Engine) Name() string { return "embedded" }
 
-// newView opens the state of the store as it is now: for the sequencer, right after it applied version.
+// newView returns a view of the current state of the store. The sequencer calls it right after it applied version.
 func (e *Engine) newView(version int64) *versions.View {
 	return e.snapshots.NewView(e.store.DB.Load(), e.rows, version)
 }
 
-// sweep ends what transactions that were forgotten hold.
+// sweep releases what abandoned transactions hold.
 func (e *Engine) sweep() {
 	tick := time.NewTicker(e.o.transactionTime / 5)
 	defer tick.Stop()
@@ -280,10 +280,10 @@ func (e *Engine) sweep() {
 	}
 }
 
-// FreeBytes is the room on the store's disk, as it was a moment ago. ok is false where the file system does not tell.
+// FreeBytes returns the recent free space on the store's disk. ok is false if the file system does not tell.
 func (e *Engine) FreeBytes() (free int64, ok bool) { return e.space.FreeBytes() }
 
-// WindowBytes is the memory that the engine keeps to tell conflicts and to read older versions, nearly.
+// WindowBytes returns the approximate memory for finding conflicts and reading older versions.
 func (e *Engine) WindowBytes() int64 {
 	return e.commits.Window.Load() + int64(e.views.Count())*versions.ViewBytes
 }
@@ -291,25 +291,25 @@ func (e *Engine) WindowBytes() int64 {
 // Begin implements kv.Engine.
 func (e *Engine) Begin(ctx context.Context) kv.Transaction { return e.txs.Begin(ctx) }
 
-// OpenSnapshot implements kv.Snapshotter. It keeps the space of what is overwritten meanwhile from being freed.
+// OpenSnapshot implements kv.Snapshotter. While the snapshot is open, the space of overwritten rows is not freed.
 func (e *Engine) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
 	return e.txs.OpenSnapshot(ctx)
 }
 
-// Failed implements kv.Failer: the error for a commit that was not begun.
+// Failed implements kv.Failer.
 func (e *Engine) Failed() error { return e.store.Failed() }
 
-// Close implements kv.Engine. Commits that are being written are finished and answered; all others, reads and watches
-// end with CodeCancelled.
+// Close implements kv.Engine. Commits that are being written are finished and answered; all others, and reads and
+// watches, end with CodeCancelled.
 //
-// After a failure of the disk Pebble may never come back from what it was doing, and not soon from waiting for room on
-// it. It is given a moment then, and left alone: the directory stays locked until the process ends.
+// After a disk failure Pebble may never return, and while it waits for disk space it does not return soon. Then Close
+// waits only for a moment: the directory stays locked until the process ends.
 func (e *Engine) Close() error {
 	e.closeOnce.Do(func() {
 		e.store.Closing.Store(true)
 		e.commits.Queue.Close()
 		if e.damage.Full.Load() && e.damage.Waiting.Load() > 0 {
-			e.inspector.FailHeld() // what waits for level 0 would not come to an end
+			e.inspector.FailHeld() // operations that wait for level 0 would never end
 		}
 		close(e.store.Stop)
 		close(e.damage.Closing)
@@ -335,7 +335,7 @@ func (e *Engine) Close() error {
 	return e.closeErr
 }
 
-// shut waits for all that uses Pebble, and closes it.
+// shut waits for everything that uses Pebble, and closes it.
 func (e *Engine) shut() error {
 	e.store.Running.Wait()
 	e.copying.Lock()
@@ -347,7 +347,7 @@ func (e *Engine) shut() error {
 		return errors.Join(e.store.DB.Load().Close(), e.reading.lock.Close())
 	}
 	if e.standby != nil && !e.standby.end() {
-		return e.store.DB.Load().Close() // what opens the store still has the lock
+		return e.store.DB.Load().Close() // the goroutine that opens the store for writing still has the lock
 	}
 	if err := e.store.DB.Load().Close(); err != nil {
 		return err
@@ -362,9 +362,9 @@ func (e *Engine) shut() error {
 	return errors.Join(err, e.horizon.Settle(e.horizon.Version()), e.release())
 }
 
-// Checkpoint implements kv.Checkpointer. Files that never change are linked where dir is on the same disk, so that it
-// takes little room until the store has moved on. The copy is opened and read back, every block of it. One checkpoint
-// is made at a time.
+// Checkpoint implements kv.Checkpointer. If dir is on the same disk, immutable files are linked, so that the copy
+// takes little space until the store has changed. The copy is opened and every block of it is read. One checkpoint
+// runs at a time.
 func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	e.copying.Lock()
 	defer e.copying.Unlock()
@@ -397,11 +397,11 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	}
 }
 
-// checkpointAttempts is how often Checkpoint copies while the manifest is spoiled time and again.
+// checkpointAttempts is how often Checkpoint copies if the manifest is found damaged each time.
 const checkpointAttempts = 3
 
-// copyFiles has Pebble copy the store. spoiled is whether the manifest was not what was written by then, which may have
-// been copied: what Pebble writes while replaceLogs looks is not looked at there.
+// copyFiles makes Pebble copy the store. spoiled reports that the manifest was found damaged afterwards, so that the
+// damage may have been copied: ReplaceLogs does not check what Pebble writes during the copy.
 func (e *Engine) copyFiles(ctx context.Context, dir string) (before horizon.Mark, spoiled bool, err error) {
 	if err := e.guard.ReplaceLogs(ctx); err != nil {
 		return before, false, err

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// quiet keeps the store's log for the test that fails.
+// quiet writes the store's log to the log of the test.
 func quiet(tb testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
@@ -149,7 +149,7 @@ func TestEngine_Close_endsEverything(t *testing.T) {
 	}
 }
 
-// TestEngine_counters has many goroutines increment few keys by reading and writing them: none may be lost.
+// TestEngine_counters has many goroutines increment few keys by reading and writing them: no increment may be lost.
 func TestEngine_counters(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), embedded.Options{})
 	const workers, rounds = 8, 50
@@ -176,7 +176,7 @@ func TestEngine_counters(t *testing.T) {
 	}
 	wg.Wait()
 	if n := len(get(t, e, "c0") + get(t, e, "c1") + get(t, e, "c2")); n != workers*rounds {
-		t.Errorf("%d increments are left of %d", n, workers*rounds)
+		t.Errorf("%d increments remain of %d", n, workers*rounds)
 	}
 }
 

@@ -16,19 +16,19 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// WithFS is o on another file system.
+// WithFS sets the file system.
 func (o Options) WithFS(fs vfs.FS) Options { o.fs = fs; return o }
 
-// WithTransactionTime is o with another limit than five seconds.
+// WithTransactionTime sets a time limit other than five seconds.
 func (o Options) WithTransactionTime(d time.Duration) Options { o.transactionTime = d; return o }
 
-// WithBeforeFlush is o with a call before the inspector's flush asks for room in level 0.
+// WithBeforeFlush sets a function that is called before the inspector starts a flush.
 func (o Options) WithBeforeFlush(f func()) Options { o.beforeFlush = f; return o }
 
-// Pebble is the store below, for comparing with it.
+// Pebble returns the Pebble database, to compare with it.
 func (e *Engine) Pebble() *pebble.DB { return e.store.DB.Load() }
 
-// HoldCompactions lets no compaction begin until ReleaseCompactions is called.
+// HoldCompactions stops compactions from beginning until ReleaseCompactions is called.
 func (e *Engine) HoldCompactions() {
 	e.compactions.Pause(time.Hour)
 }
@@ -39,28 +39,28 @@ func (e *Engine) ReleaseCompactions() {
 	e.compactions.Grant()
 }
 
-// StopWrites is how many tables lie above each other in level 0, at most.
+// StopWrites is the largest number of overlapping tables in level 0.
 const StopWrites = store.StopWrites
 
-// HorizonKey is what stores of programs that knew no horizon lack.
+// HorizonKey is missing from stores of programs without horizons.
 var HorizonKey = horizonKey
 
-// Views is the number of versions that are held.
+// Views returns the number of versions held.
 func (e *Engine) Views() int { return e.views.Count() }
 
-// WithLockFileOnly is o where directories cannot be locked.
+// WithLockFileOnly behaves as if directories could not be locked.
 func (o Options) WithLockFileOnly() Options { o.lockFileOnly = true; return o }
 
-// Failing is closed when the engine fails.
+// Failing returns a channel that is closed when the engine fails.
 func (e *Engine) Failing() <-chan struct{} { return e.store.Failing }
 
-// Acknowledge is what a group of commits pays for its mark.
+// Acknowledge writes the mark of a group of commits.
 func (e *Engine) Acknowledge(version int64) error { return e.guard.Acknowledge(version) }
 
-// SmallRanges is how many cleared ranges are kept because they are not worth a compaction.
+// SmallRanges returns the number of cleared ranges that are not worth a compaction yet.
 func (e *Engine) SmallRanges() int { return e.reclaimer.SmallRanges() }
 
-// RowsBlock is a block of rows: where it is in its file, and a key that none of its rows comes after.
+// RowsBlock is a block of rows: its position in the file, and a key at or after its last row.
 type RowsBlock struct {
 	At   int64
 	Last []byte

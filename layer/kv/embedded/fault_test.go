@@ -21,10 +21,10 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// TestCrash_fault damages one file of a store that was killed or closed, and opens it. Accepted are a refusal, all that
-// was acknowledged, and where a table is damaged, errors when it is read. Never may something be missing in silence.
-// After a refusal the store must be whole once the file is as it was. DIVAN_FAULT_ROUNDS sets how many faults there are
-// of each kind of store, DIVAN_FAULT_SEED which ones.
+// TestCrash_fault damages one file of a store that was killed or closed, and opens it. Acceptable results are a
+// refusal, all acknowledged data, and, if a table is damaged, errors when it is read. Data may never be missing
+// silently. After a refusal the store must be complete again once the file is restored. DIVAN_FAULT_ROUNDS sets the
+// number of faults for each kind of store, DIVAN_FAULT_SEED selects them.
 func TestCrash_fault(t *testing.T) {
 	if dir := os.Getenv("DIVAN_FAULT_CHILD"); dir != "" {
 		faultChild(t, dir)
@@ -61,7 +61,7 @@ func TestCrash_fault(t *testing.T) {
 	}
 }
 
-// TestCrash_faultAtTableEnd flips bits where a table has its filter, its indexes, its properties and its footer: each
+// TestCrash_faultAtTableEnd flips bits in the part of a table with its filter, indexes, properties and footer: each
 // could hide rows, and none may.
 func TestCrash_faultAtTableEnd(t *testing.T) {
 	oneGoroutine(t)
@@ -95,14 +95,14 @@ const (
 	faultKeys      = 300
 )
 
-// faultStore is a store at rest and what was acknowledged to be in it.
+// faultStore is a closed store and the data acknowledged in it.
 type faultStore struct {
 	dir string
-	// acked is the last acknowledged step of each key, begun the last that may be there instead.
+	// acked is the last acknowledged step of each key, begun the last step that may have happened instead.
 	acked, begun [faultKeys]int
 }
 
-// faultValue is what a key holds after a step: nothing after every seventh.
+// faultValue returns the value of a key after a step; every seventh step clears it.
 func faultValue(key, step int) []byte {
 	if step == 0 || step%7 == 6 {
 		return nil
@@ -121,7 +121,8 @@ func faultValue(key, step int) []byte {
 
 func faultKey(key int) []byte { return fmt.Appendf(nil, "doc/%03d", key) }
 
-// makeFaultStore lets processes work on a store one after the other. All but the last are closed or killed at random.
+// makeFaultStore lets processes work on a store one after the other. All but the last end by a close or a kill, at
+// random.
 func makeFaultStore(t *testing.T, rng *rand.Rand, kill bool) faultStore {
 	s := faultStore{dir: filepath.Join(t.TempDir(), "store")}
 	memtable := []string{"65536", "262144", "16777216"}[rng.IntN(3)]
@@ -140,7 +141,7 @@ func makeFaultStore(t *testing.T, rng *rand.Rand, kill bool) faultStore {
 	return s
 }
 
-// live runs one process that commits at least so often.
+// live runs one process that makes at least this many commits.
 func (s *faultStore) live(t *testing.T, memtable string, commits int, kill bool, seed uint64) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestCrash_fault$", "-test.count=1")
@@ -268,7 +269,7 @@ func (f fault) String() string {
 
 func (f fault) table() bool { return strings.HasSuffix(f.file, ".sst") }
 
-// class is the kind of file.
+// class returns the kind of file.
 func (f fault) class() string {
 	name := strings.TrimLeft(f.file, "0123456789")
 	if cut, _, ok := strings.Cut(name, "-"); ok && !strings.HasPrefix(name, "marker") {
@@ -277,7 +278,7 @@ func (f fault) class() string {
 	return strings.TrimRight(name, "0123456789-.")
 }
 
-// pick makes up a fault. Half of them are in logs, manifests and the horizon, of which there are few.
+// pick chooses a random fault. Half of them are in logs, manifests and the horizon, which are few.
 func (s *faultStore) pick(t *testing.T, rng *rand.Rand) fault {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -307,7 +308,7 @@ func (s *faultStore) pick(t *testing.T, rng *rand.Rand) fault {
 	return f
 }
 
-// apply does it to the file.
+// apply damages the file.
 func (f fault) apply(dir string) error {
 	path := filepath.Join(dir, f.file)
 	if f.kind == "delete" {
@@ -344,12 +345,12 @@ func (s *faultStore) try(t *testing.T, f fault) (outcome string, err error) {
 	if err := errors.Join(os.CopyFS(dir, os.DirFS(s.dir)), f.apply(dir)); err != nil {
 		return "", err
 	}
-	// Pebble looks long at a damaged block
+	// Pebble spends long on a damaged block.
 	o := embedded.Options{Logger: slogDiscard()}.WithTransactionTime(time.Minute)
 	e, err := embedded.Open(dir, o)
 	if err != nil {
 		if !strings.Contains(err.Error(), "damaged") || strings.Contains(err.Error(), "\n") {
-			return "refused", fmt.Errorf("it is refused with %w", err)
+			return "refused", fmt.Errorf("it was refused: %w", err)
 		}
 		return "refused", s.mended(t, dir, f)
 	}
@@ -365,13 +366,13 @@ func (s *faultStore) try(t *testing.T, f fault) (outcome string, err error) {
 		if f.table() {
 			return outcome, nil
 		}
-		return "", fmt.Errorf("opened once, and then refused: %w", err)
+		return "", fmt.Errorf("opened once, then refused: %w", err)
 	}
 	_, err = s.check(t, e, f.table())
 	return outcome, errors.Join(err, e.Close())
 }
 
-// mended opens the refused store with the file as it was.
+// mended opens the refused store after restoring the file.
 func (s *faultStore) mended(t *testing.T, dir string, f fault) error {
 	b, err := os.ReadFile(filepath.Join(s.dir, f.file))
 	if err != nil {
@@ -382,13 +383,13 @@ func (s *faultStore) mended(t *testing.T, dir string, f fault) error {
 	}
 	e, err := embedded.Open(dir, embedded.Options{Logger: slogDiscard()})
 	if err != nil {
-		return fmt.Errorf("refused, and still when the file was as before: %w", err)
+		return fmt.Errorf("refused even after the file was restored: %w", err)
 	}
 	_, err = s.check(t, e, false)
 	return errors.Join(err, e.Close())
 }
 
-// check reads everything, each key alone and all in a row. Reads may fail only where a table is damaged.
+// check reads everything, each key alone and all in one range. Reads may fail only if a table is damaged.
 func (s *faultStore) check(t *testing.T, e kv.Engine, table bool) (outcome string, err error) {
 	outcome = "whole"
 	tx := e.Begin(t.Context())
@@ -439,13 +440,13 @@ func (s *faultStore) check(t *testing.T, e kv.Engine, table bool) (outcome strin
 	return outcome, nil
 }
 
-// right holds what is found at a key to what was acknowledged.
+// right compares the value found at a key with what was acknowledged.
 func (s *faultStore) right(key int, found []byte) error {
 	for step := s.acked[key]; step <= max(s.acked[key], s.begun[key]); step++ {
 		if bytes.Equal(found, faultValue(key, step)) {
 			return nil
 		}
 	}
-	return fmt.Errorf("key %d was acknowledged at step %d, and is found with %q", key, s.acked[key],
+	return fmt.Errorf("key %d was acknowledged at step %d but has %q", key, s.acked[key],
 		found[:min(20, len(found))])
 }

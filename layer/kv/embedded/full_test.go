@@ -19,8 +19,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// A disk that is full, or cannot be written, wherever that is met: commits are told, reads go on, and with room on the
-// disk everything goes on in the same engine. Nothing that was acknowledged is missing, then and after a power cut.
+// The disk is full or not writable, for each kind of file: commits fail, reads work, and once there is space
+// everything continues in the same engine. No acknowledged data is missing, then and after a power cut.
 func TestEngine_fullDisk(t *testing.T) {
 	isLog := func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".log") }
 	isManifest := func(op errorfs.Op) bool { return strings.Contains(op.Path, "MANIFEST") }
@@ -117,14 +117,14 @@ func TestEngine_fullDisk(t *testing.T) {
 			if reasons := e.Degraded(); len(reasons) != 1 {
 				t.Errorf("degraded: %q", reasons)
 			}
-			after := disk.CrashClone(vfs.CrashCloneCfg{}) // as a power cut leaves it
+			after := disk.CrashClone(vfs.CrashCloneCfg{}) // the state after a power cut
 			full.Off()
 			for err = commit(t, e); err != nil; err = commit(t, e) {
 				if !kv.IsCode(err, tt.code) {
-					t.Fatalf("a commit when there may be room again: %v", err)
+					t.Fatalf("a commit after space may have been freed: %v", err)
 				}
 				if t.Context().Err() != nil {
-					t.Fatal("commits never go on")
+					t.Fatal("commits never resume")
 				}
 			}
 			if err := l.verify(t.Context(), e, p); err != nil {
@@ -156,8 +156,8 @@ func commit(t *testing.T, e kv.Engine) error {
 	return tx.Commit()
 }
 
-// A store is opened where the disk has no room for any one of the files that its opening writes: it is read, and
-// written when there is room.
+// A store is opened while the disk has no space for one of the files that opening writes: it can be read, and written
+// once there is space.
 func TestEngine_openOnFullDisk(t *testing.T) {
 	for _, c := range []struct {
 		part string
@@ -204,14 +204,14 @@ func TestEngine_openOnFullDisk(t *testing.T) {
 			full.Off()
 			for err = commit(t, e); err != nil; err = commit(t, e) {
 				if !kv.IsCode(err, kv.CodeDiskFull) || t.Context().Err() != nil {
-					t.Fatalf("a commit when there is room again: %v", err)
+					t.Fatalf("a commit after space was freed: %v", err)
 				}
 			}
 		})
 	}
 }
 
-// fillingDisk is a file system with as many bytes free as free says.
+// fillingDisk is a file system that reports free as its free space.
 type fillingDisk struct {
 	vfs.FS
 	free *atomic.Uint64
@@ -224,7 +224,7 @@ func (d fillingDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 
 func (d fillingDisk) Unwrap() vfs.FS { return d.FS }
 
-// A store that nobody writes to knows that its disk is full, and that there is room again.
+// A store without writes detects that its disk is full, and that there is space again.
 func TestEngine_fullDiskUnasked(t *testing.T) {
 	var free atomic.Uint64
 	free.Store(200 << 20)
@@ -245,7 +245,7 @@ func TestEngine_fullDiskUnasked(t *testing.T) {
 		t.Helper()
 		for is := !full; is != full; {
 			if t.Context().Err() != nil {
-				t.Fatalf("it says %v", e.Degraded())
+				t.Fatalf("degraded: %v", e.Degraded())
 			}
 			is = slices.ContainsFunc(e.Degraded(), func(r string) bool { return strings.HasPrefix(r, "disk_full: ") })
 			runtime.Gosched()

@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// heldUp is a store with a damaged block of rows of b to e, with tables above it in level 0 until that is nearly full.
-// Its compaction takes them all, since none began before.
+// heldUp returns a store with a damaged block of rows of b to e, and with tables above it in level 0 until that is
+// nearly full. The next compaction takes all of them, since none began before.
 func heldUp(t *testing.T, clear bool) *embedded.Engine {
 	t.Helper()
 	e := openDamaged(t, embedded.Options{})
@@ -29,7 +29,7 @@ func openDamaged(t *testing.T, o embedded.Options) *embedded.Engine {
 	return e
 }
 
-// nearlyFull leaves room for one table in level 0, and lets its compaction begin then.
+// nearlyFull fills level 0 up to one table, and then allows its compaction.
 func nearlyFull(t *testing.T, e *embedded.Engine, clear bool) {
 	t.Helper()
 	e.HoldCompactions()
@@ -44,7 +44,7 @@ func nearlyFull(t *testing.T, e *embedded.Engine, clear bool) {
 
 func level0(e *embedded.Engine) int { return int(e.Pebble().Metrics().Levels[0].Sublevels) }
 
-// writeTable writes rows in front of and behind those that are damaged, and brings them into a table.
+// writeTable writes rows before and after the damaged ones, and flushes them to a table.
 func writeTable(t *testing.T, e *embedded.Engine) {
 	t.Helper()
 	_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
@@ -60,14 +60,14 @@ func writeTable(t *testing.T, e *embedded.Engine) {
 	}
 }
 
-// Where level 0 is full and its compaction waits for a damaged block, writes are refused, and do not wait for ever.
+// If level 0 is full and its compaction waits for a damaged block, writes are refused instead of waiting for ever.
 func TestEngine_refusesHeldUp(t *testing.T) {
 	oneGoroutine(t)
 	e := heldUp(t, false)
 	refuses(t, e)
 }
 
-// The inspector does not wait for room in level 0, even where that was there when it looked.
+// The inspector does not wait for space in level 0, even if there was some when it checked.
 func TestEngine_refusesHeldUpInspector(t *testing.T) {
 	oneGoroutine(t)
 	var e *embedded.Engine
@@ -87,10 +87,10 @@ func TestEngine_refusesHeldUpInspector(t *testing.T) {
 	refuses(t, e)
 }
 
-// refuses has writes refused because level 0 is full.
+// refuses checks that writes are refused because level 0 is full.
 func refuses(t *testing.T, e *embedded.Engine) {
 	t.Helper()
-	defer func() { _ = e.Close() }() // it says what failed
+	defer func() { _ = e.Close() }() // it returns the failure
 	var err error
 	for turn := 0; err == nil && turn < 100; turn++ {
 		err = writeRows(t, e, 'g', turn)
@@ -100,7 +100,7 @@ func refuses(t *testing.T, e *embedded.Engine) {
 	}
 }
 
-// Where what was damaged is cleared in tables already, writes go on after a while.
+// If the damaged rows are cleared and the clear is in a table, writes continue after a while.
 func TestEngine_goesOnHeldUp(t *testing.T) {
 	oneGoroutine(t)
 	e := heldUp(t, true)

@@ -17,7 +17,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// crashedStore is a store as a kill leaves it, with so many keys.
+// crashedStore returns a store as after a kill, with some keys.
 func crashedStore(t *testing.T, keys int) (dir string) {
 	open := t.TempDir()
 	e := mustOpen(t, open, embedded.Options{})
@@ -27,8 +27,8 @@ func crashedStore(t *testing.T, keys int) (dir string) {
 	return copyOf(t, open)
 }
 
-// TestHorizon_torn: a power cut may tear every mark that was not synced, and one that was being synced. With none of
-// those left the file is damaged.
+// TestHorizon_torn checks that a power cut may tear every mark that was not synced, and one that was being synced.
+// Without any intact mark the file is damaged.
 func TestHorizon_torn(t *testing.T) {
 	slots := func(n ...int) func(b []byte) {
 		return func(b []byte) {
@@ -51,7 +51,7 @@ func TestHorizon_torn(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := crashedStore(t, 20)
-			// so that both of the synced slots are used
+			// so that both synced slots are used
 			e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)})
 			if err != nil {
 				t.Fatal(err)
@@ -86,13 +86,13 @@ func TestHorizon_torn(t *testing.T) {
 	}
 }
 
-// TestHorizon_firstFormat: a store of a program that wrote the file's first format, or none yet, opens, and is
-// protected from then on.
+// TestHorizon_firstFormat checks that a store of a program that wrote the file's first format, or no horizon, opens
+// and is protected from then on.
 func TestHorizon_firstFormat(t *testing.T) {
 	crashedStore := func(t *testing.T) (dir string) {
 		open := t.TempDir()
 		e := mustOpen(t, open, embedded.Options{})
-		if err := e.Pebble().Delete(embedded.HorizonKey, pebble.Sync); err != nil { // the key had no meaning then
+		if err := e.Pebble().Delete(embedded.HorizonKey, pebble.Sync); err != nil { // the key did not exist then
 			t.Fatal(err)
 		}
 		for i := range 20 {
@@ -124,7 +124,7 @@ func TestHorizon_firstFormat(t *testing.T) {
 	}{
 		"none":             {none: true},
 		"as it was":        {version: 1},
-		"a later version":  {version: 1 << 62, refused: "commits that were acknowledged are lost"},
+		"a later version":  {version: 1 << 62, refused: "acknowledged commits are lost"},
 		"another manifest": {version: 0, refused: "not what was written"},
 	}
 	for name, tt := range tests {
@@ -167,7 +167,7 @@ func TestHorizon_firstFormat(t *testing.T) {
 	}
 }
 
-// TestHorizon_copied: a checkpoint is protected as the store is.
+// TestHorizon_copied checks that a checkpoint is protected like the store.
 func TestHorizon_copied(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), embedded.Options{})
 	for i := range 20 {

@@ -14,7 +14,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// hasHorizonKey reads horizonKey from a store that is not open, and changes nothing in the directory.
+// hasHorizonKey reads horizonKey from a store that is not open, without changing the directory.
 func hasHorizonKey(d horizon.Directory) (needed bool, err error) {
 	o := Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: d.FS}.withDefaults()
 	var s store.Store
@@ -36,13 +36,13 @@ func hasHorizonKey(d horizon.Directory) (needed bool, err error) {
 	return v != nil, nil
 }
 
-// needHorizon has the store refused from now on where the horizon is missing.
+// needHorizon writes horizonKey: from now on the store is refused if the horizon is missing.
 func needHorizon(db *pebble.DB) error {
 	if v, err := store.Value(db, horizonKey); err != nil || v != nil {
 		return err
 	}
 	if err := db.Set(horizonKey, []byte{1}, store.SyncInLog); err != nil {
-		return fmt.Errorf("embedded: write that the store has a horizon: %w", err)
+		return fmt.Errorf("embedded: mark the store as having a horizon: %w", err)
 	}
 	last, err := lastVersion(db)
 	switch {
@@ -50,11 +50,11 @@ func needHorizon(db *pebble.DB) error {
 		return err
 	case last == 0:
 		err = db.Flush()
-	default: // there may be much to write, and little room: nobody has to wait for it
+	default: // the flush may be long or lack disk space: do not wait for it
 		_, err = db.AsyncFlush()
 	}
 	if err != nil {
-		return fmt.Errorf("embedded: write that the store has a horizon: %w", err)
+		return fmt.Errorf("embedded: mark the store as having a horizon: %w", err)
 	}
 	return nil
 }

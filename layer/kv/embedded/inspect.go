@@ -15,27 +15,28 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// Found is what Inspect sees of a store without opening it.
+// Found is what Inspect finds out about a store without opening it.
 type Found struct {
 	Exists bool
-	// Version that was on disk when it was noted last; 0 where none was. A store that is in use, or was not closed, is
-	// further.
+	// Version is the last version recorded on disk; 0 if there is none. A store that is in use, or was not closed,
+	// may be at a later version.
 	Version int64
-	// PebbleFormat of the files, and the one that this program writes and brings older ones to.
+	// PebbleFormat is the format of the files; NewestFormat is the one that this program writes and upgrades older
+	// ones to.
 	PebbleFormat, NewestFormat int
-	// Holder is the process that has the store open, 0 for none. HolderKnown is false where the system does not tell.
+	// Holder is the process that has the store open, 0 for none. HolderKnown is false if the system does not tell.
 	Holder      int
 	HolderKnown bool
-	// FreeBytes on the disk, for anyone but the superuser.
+	// FreeBytes is the free disk space for users other than root.
 	FreeBytes uint64
 }
 
-// Inspect looks at the store in dir, or at where it would be made, and changes nothing. The error is why it could not
-// be opened as it is; that another process has it open is none. Of a store that nobody has open the logs and the
-// manifest are read; of tables nothing: for that, Pebble would have to lock the store.
+// Inspect examines the store in dir, or the place where it would be created, without changing anything. The error
+// says why it could not be opened as it is; being open in another process is not an error. If nobody has the store
+// open, Inspect reads the logs and the manifest, but no tables: for those Pebble would have to lock the store.
 //
-// Not in a process that has the store open: the system gives up a process's lock on a file with the first file handle
-// that is closed.
+// Do not call it in a process that has the store open: the system releases a process's lock on a file when any of its
+// handles for the file is closed.
 func Inspect(dir string) (found Found, err error) {
 	found.NewestFormat = int(store.PebbleFormat)
 	if found.FreeBytes, err = freeBytes(dir); err != nil {
@@ -65,13 +66,13 @@ func Inspect(dir string) (found Found, err error) {
 		return found, err
 	}
 	found.Version = h.Version()
-	if found.Holder == 0 && found.HolderKnown { // whose files are at rest
+	if found.Holder == 0 && found.HolderKnown { // the files do not change
 		err = h.Verify(hasHorizonKey)
 	}
 	return found, err
 }
 
-// freeBytes of the disk that dir is on, or its nearest parent that exists.
+// freeBytes returns the free space of the disk of dir, or of its nearest existing parent.
 func freeBytes(dir string) (uint64, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// ledger drives workers that write to an engine and remember what was acknowledged, so that a store that was crashed
-// meanwhile can be held to it. Each worker counts up in one key; every step also logs itself under its versionstamp,
+// ledger runs workers that write to an engine and records what was acknowledged, so that a store can be checked
+// against it after a crash. Each worker counts up in one key; every step also logs itself under its versionstamp,
 // adds to a total, and moves a row by clearing a range.
 type ledger struct {
 	workers []ledgerWorker
@@ -25,13 +25,13 @@ type ledgerWorker struct {
 
 func newLedger(workers int) *ledger { return &ledger{workers: make([]ledgerWorker, workers)} }
 
-// promise is what a store must still have: taken before a crash.
+// promise is what a store must still have after a crash. It is taken before the crash.
 type promise struct {
 	acked, begun []int64
 	total        int64
 }
 
-// promised reads the ledger. begun is filled in by the caller after the crash: what was under way may be there.
+// promised reads the ledger. The caller sets begun after the crash: steps in progress may have happened.
 func (l *ledger) promised() promise {
 	p := promise{total: l.total.Load()}
 	for w := range l.workers {
@@ -58,7 +58,7 @@ func (l *ledger) run(ctx context.Context, e kv.Engine, acked func(w int, i int64
 			}
 		})
 	}
-	looking, stop := context.WithCancel(ctx) // reads go on where only writes fail
+	looking, stop := context.WithCancel(ctx) // reads continue if only writes fail
 	reader.Go(func() {
 		for errs[len(l.workers)] == nil {
 			errs[len(l.workers)] = l.look(looking, e)
@@ -81,7 +81,7 @@ func (l *ledger) step(ctx context.Context, e kv.Engine, w int, acked func(int, i
 	at := &l.workers[w]
 	i := at.acked.Load() + 1
 	if at.begun.Load() >= i {
-		return errors.New("a step was begun twice") // its result was not known
+		return errors.New("a step was begun twice") // its result was unknown
 	}
 	at.begun.Store(i)
 	_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
@@ -90,7 +90,7 @@ func (l *ledger) step(ctx context.Context, e kv.Engine, w int, acked func(int, i
 			return struct{}{}, err
 		}
 		if got := number(v); got != i-1 {
-			return struct{}{}, fmt.Errorf("worker %d is at %d, was acknowledged %d", w, got, i-1)
+			return struct{}{}, fmt.Errorf("worker %d is at %d, acknowledged was %d", w, got, i-1)
 		}
 		tx.Set(workerKey(w), counter(i))
 		entry := append([]byte("log/"), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
@@ -111,7 +111,7 @@ func (l *ledger) step(ctx context.Context, e kv.Engine, w int, acked func(int, i
 	return nil
 }
 
-// nothing commits again and again what leaves nothing in the store: a transaction like that may be the last of a group
+// nothing repeatedly commits transactions that leave no change in the store: one of them may be the last of a group
 // that syncs.
 func (l *ledger) nothing(ctx context.Context, e kv.Engine) {
 	for i := 0; ; i++ {
@@ -123,12 +123,12 @@ func (l *ledger) nothing(ctx context.Context, e kv.Engine) {
 			tx.AddWriteConflict(empty)
 		}
 		if tx.Commit() != nil {
-			return // as the workers will
+			return // as the workers do
 		}
 	}
 }
 
-// look reads the total: whatever it sees may not be lost any more.
+// look reads the total. Once seen, it must never be lost.
 func (l *ledger) look(ctx context.Context, e kv.Engine) error {
 	tx := e.Begin(ctx)
 	defer tx.Cancel()
@@ -151,7 +151,7 @@ func number(b []byte) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-// verify holds a reopened store to a promise, and the ledger goes on from where the store is.
+// verify checks a reopened store against a promise; the ledger then continues from the store's state.
 func (l *ledger) verify(ctx context.Context, e kv.Engine, p promise) error {
 	tx := e.Begin(ctx)
 	defer tx.Cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// TestLock: two engines never have one store, whatever becomes of its names.
+// TestLock checks that two engines never share a store, whatever happens to its file names.
 func TestLock(t *testing.T) {
 	open := func(t *testing.T, o embedded.Options) (dir string, e *embedded.Engine) {
 		dir = filepath.Join(t.TempDir(), "store")
@@ -38,7 +38,8 @@ func TestLock(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// stopped: nothing is acknowledged any more, and nothing is read from what may be another's files.
+	// stopped checks that nothing is acknowledged any more, and nothing is read from files that may be another
+	// engine's.
 	stopped := func(t *testing.T, e *embedded.Engine) {
 		t.Helper()
 		tx := e.Begin(t.Context())
@@ -76,7 +77,7 @@ func TestLock(t *testing.T) {
 				do(t, os.Remove(link))
 				do(t, os.Symlink(other, link))
 				set(t, e, "a", "2")
-				do(t, e.Pebble().Flush()) // makes files
+				do(t, e.Pebble().Flush()) // creates files
 				do(t, e.Close())
 				if files, err := os.ReadDir(other); err != nil || len(files) > 0 {
 					t.Errorf("%v in the other directory: %v", files, err)
@@ -94,7 +95,7 @@ func TestLock(t *testing.T) {
 				dir, e := open(t, o)
 				do(t, os.Rename(dir, dir+".moved"))
 				do(t, os.Mkdir(dir, 0o755))
-				go func() { _ = e.Pebble().Flush() }() // it would make files, and does not come back
+				go func() { _ = e.Pebble().Flush() }() // it would create files, and blocks for ever
 				<-e.Failing()
 				stopped(t, e)
 				if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/layer/kv/kvtest"
 )
 
-// currentManifest is the path of the one that Pebble reads.
+// currentManifest returns the path of the manifest that Pebble reads.
 func currentManifest(t *testing.T, dir string) string {
 	t.Helper()
 	markers, err := filepath.Glob(filepath.Join(dir, "marker.manifest.*"))
@@ -27,8 +27,8 @@ func mirrorOf(manifest string) string {
 	return filepath.Join(filepath.Dir(manifest), "copy-of-"+filepath.Base(manifest))
 }
 
-// Where the list of tables is not what was written, its second copy is: nothing is lost, whether the store is opened or
-// only read, after a kill and after a close. Where both are not, nothing is advised that does not help.
+// If the manifest is damaged, its second copy is used: nothing is lost, whether the store is opened or only read,
+// after a kill and after a close. If both are damaged, the error gives no advice that does not help.
 func TestManifest_mirror(t *testing.T) {
 	closed := crashedStore(t, 20)
 	e, err := embedded.Open(closed, embedded.Options{Logger: quiet(t)})
@@ -81,7 +81,7 @@ func TestManifest_mirror(t *testing.T) {
 					whole(t, e, err)
 				}
 				if !maps.Equal(before, files(t, dir)) {
-					t.Error("reading has changed the store")
+					t.Error("reading changed the store")
 				}
 				var log logged
 				e, err = embedded.Open(dir, embedded.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -90,7 +90,7 @@ func TestManifest_mirror(t *testing.T) {
 					t.Errorf("the log has %q", log.lines)
 				}
 				if mirrors, _ := filepath.Glob(filepath.Join(dir, "copy-of-*")); len(mirrors) > 2 {
-					t.Errorf("copies are left: %q", mirrors)
+					t.Errorf("copies remain: %q", mirrors)
 				}
 
 				manifest = currentManifest(t, dir)
@@ -106,8 +106,8 @@ func TestManifest_mirror(t *testing.T) {
 	}
 }
 
-// A running store whose list of tables is spoiled takes writes, is mended by Verify and before a copy is made, and
-// starts again after a kill without either.
+// A running store with a damaged manifest accepts writes. Verify and Checkpoint repair the manifest, and a start
+// after a kill works without either.
 func TestManifest_spoiledWhileOpen(t *testing.T) {
 	for _, fault := range kvtest.Spoilings {
 		t.Run(fault, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestManifest_spoiledWhileOpen(t *testing.T) {
 			flushed := func(key string) {
 				t.Helper()
 				set(t, e, key, "v")
-				if err := e.Pebble().Flush(); err != nil { // which writes to the manifest
+				if err := e.Pebble().Flush(); err != nil { // writes to the manifest
 					t.Fatal(err)
 				}
 			}
@@ -157,8 +157,8 @@ func TestManifest_spoiledWhileOpen(t *testing.T) {
 	}
 }
 
-// copyOf copies an open store to which nobody writes, as a kill leaves it. Pebble compacts in the background meanwhile:
-// a copy during which files came or went, or grew, is of several moments, and is made again.
+// copyOf copies an open store to which nobody writes, as a kill would leave it. Pebble still compacts in the
+// background: a copy during which files appeared, disappeared or grew is inconsistent, and is repeated.
 func copyOf(t *testing.T, dir string) (to string) {
 	t.Helper()
 	to = filepath.Join(t.TempDir(), "store")

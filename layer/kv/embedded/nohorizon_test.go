@@ -28,8 +28,8 @@ func removeAll(t *testing.T, dir string, patterns ...string) {
 	}
 }
 
-// A store that had a horizon does not open without it, whatever else is missing, and nothing in it changes, unless the
-// operator wants it opened.
+// A store that had a horizon does not open without it, whatever else is missing, and nothing in it changes, unless
+// the operator allows it.
 func TestHorizon_missing(t *testing.T) {
 	tests := map[string][]string{
 		"alone":                   {"horizon"},
@@ -68,7 +68,7 @@ func TestHorizon_missing(t *testing.T) {
 				delete(before, name)
 			}
 			if len(before) > 0 {
-				t.Errorf("gone are %v", before)
+				t.Errorf("missing: %v", before)
 			}
 			if name != "alone" {
 				return
@@ -76,7 +76,7 @@ func TestHorizon_missing(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "accept-missing-horizon"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // the word is needed once
+			for range 2 { // the permission is needed once
 				e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)})
 				if err != nil {
 					t.Fatal(err)
@@ -89,7 +89,7 @@ func TestHorizon_missing(t *testing.T) {
 				}
 			}
 			if _, err := os.Stat(filepath.Join(dir, "accept-missing-horizon")); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("the operator's word is there still: %v", err)
+				t.Errorf("the operator's permission still exists: %v", err)
 			}
 			removeAll(t, dir, "horizon")
 			refused(embedded.Open(dir, embedded.Options{Logger: quiet(t)}))
@@ -97,7 +97,7 @@ func TestHorizon_missing(t *testing.T) {
 	}
 }
 
-// An open store has all of its horizon in memory: Verify and Close write it anew where it was removed.
+// An open store has its whole horizon in memory: Verify and Close write it again if it was removed.
 func TestHorizon_removedWhileOpen(t *testing.T) {
 	for _, how := range []string{"verify", "close"} {
 		t.Run(how, func(t *testing.T) {
@@ -120,8 +120,8 @@ func TestHorizon_removedWhileOpen(t *testing.T) {
 			if err := e.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if l.with("written anew") != 1 {
-				t.Error("nothing was said")
+			if l.with("written again") != 1 {
+				t.Error("nothing was logged")
 			}
 			if e, err = embedded.Open(dir, embedded.Options{Logger: quiet(t)}); err != nil {
 				t.Fatal(err)
@@ -136,7 +136,7 @@ func TestHorizon_removedWhileOpen(t *testing.T) {
 	}
 }
 
-// Pebble removes an old manifest itself: what becomes of it is nobody's loss.
+// Pebble removes an old manifest by itself: damage to it does not matter.
 func TestHorizon_oldManifest(t *testing.T) {
 	for _, damage := range []bool{true, false} {
 		dir := crashedStore(t, 20)

@@ -12,9 +12,9 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// Ranges that are read together have the rows that each has when it is read by itself: near to each other and far
-// apart, empty ones, such as have many rows, and such as end where the next begins; single keys, remembered and not;
-// for snapshots and transactions.
+// GetRanges returns the same rows as reading each range alone: ranges near to each other and far apart, empty ones,
+// ones with many rows, and ones that end where the next begins; single keys, cached and not; for snapshots and
+// transactions.
 func TestGetRanges(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), embedded.Options{MemTableBytes: 1 << 20}.WithTransactionTime(time.Hour))
 	random := rand.New(rand.NewPCG(1, 2))
@@ -59,7 +59,7 @@ func TestGetRanges(t *testing.T) {
 		for which, r := range []kv.Reader{snap, tx.Snapshot()} {
 			rows, ok := kv.GetRanges(r, ranges)
 			if !ok {
-				t.Fatalf("reader %d does not read ranges together", which)
+				t.Fatalf("reader %d has no GetRanges", which)
 			}
 			if got := allRows(t, rows); !slices.Equal(got, want) {
 				t.Fatalf("round %d, reader %d, %d ranges: %d rows, want %d", round, which, len(ranges), len(got),
@@ -69,10 +69,10 @@ func TestGetRanges(t *testing.T) {
 	}
 	tx.Set([]byte("x"), []byte("y"))
 	if _, ok := kv.GetRanges(tx.Snapshot(), []kv.KeyRange{{Begin: []byte("a"), End: []byte("z")}}); ok {
-		t.Error("a transaction that has written reads ranges together without what it wrote")
+		t.Error("GetRanges of a transaction ignores its own writes")
 	}
 	if _, ok := kv.GetRanges(tx, []kv.KeyRange{{Begin: []byte("a"), End: []byte("z")}}); ok {
-		t.Error("ranges are read together where conflicts are wanted")
+		t.Error("GetRanges works where conflicts are wanted")
 	}
 	snap.Close()
 	rows, ok := kv.GetRanges(snap, []kv.KeyRange{{Begin: []byte("a"), End: []byte("z")}})

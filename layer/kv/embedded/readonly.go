@@ -22,13 +22,13 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// OpenReadOnly opens a store that no process has open, for reading, and changes nothing in its directory, which may be
-// on a file system that is mounted read-only or belong to somebody else. What is only in the log is held in memory.
-// Every commit of a write fails. Others may open it for reading too, but no engine for writing before this one is
-// closed.
+// OpenReadOnly opens a store for reading and changes nothing in its directory, which may be on a read-only file
+// system or belong to somebody else. No process may have the store open for writing; several may read it, and no
+// engine can open it for writing until all of them are closed. Rows that are only in the log are held in memory.
+// Every commit of a write fails.
 //
-// Damage that keeps Open from opening the store is an error here too. Where salvaging, it is not, as far as there is a
-// way on: the log says what is left out. That is for saving what can be read; what is read may be older than what was
+// Damage that makes Open fail also makes OpenReadOnly fail, unless salvaging is set. Then it opens as much as
+// possible and logs what is left out. That is for saving the readable data, which may be older than what was
 // acknowledged.
 func OpenReadOnly(dir string, o Options, salvaging bool) (*Engine, error) {
 	o = o.withDefaults()
@@ -47,7 +47,7 @@ func OpenReadOnly(dir string, o Options, salvaging bool) (*Engine, error) {
 	}
 	e := newEngine(dir, o)
 	e.reading = &readOnly{e: e, lock: lock, files: salvage.NewFS(damage.NewFS(o.fs, &e.damage), dir)}
-	e.know(room.New(dir, o.fs, o.Logger, o.BallastBytes))
+	e.connect(room.New(dir, o.fs, o.Logger, o.BallastBytes))
 	last, err := e.reading.open(salvaging)
 	if err != nil {
 		return nil, errors.Join(failure.ExplainDenied(err), lock.Close())
@@ -56,20 +56,20 @@ func OpenReadOnly(dir string, o Options, salvaging bool) (*Engine, error) {
 	return e, nil
 }
 
-// readOnly is what an engine has where it is open for reading only.
+// readOnly is the state of an engine that is open for reading only.
 type readOnly struct {
 	e     *Engine
 	lock  *storelock.ReadLock
 	files *salvage.FS
-	lacks []kv.Fault // what is not there, see salvage.Lacking
-	// mirrored is whether the list of tables is read from its mirror.
+	lacks []kv.Fault // what is missing, see salvage.Lacking
+	// mirrored reports that the manifest is read from its mirror.
 	mirrored bool
 }
 
-// readable is why a store cannot be opened for reading, as far as its files tell before it is opened.
+// readable returns why a store cannot be opened for reading, as far as its files show before it is opened.
 func readable(dir string, o Options, salvaging bool) error {
 	if vfs.Root(o.fs) != vfs.Default {
-		return nil // of a test's, which has no other users
+		return nil // a test's file system, which has no other users
 	}
 	found, err := Inspect(dir)
 	switch {
@@ -78,27 +78,27 @@ func readable(dir string, o Options, salvaging bool) error {
 	case err != nil && (!salvaging || failure.IsDenied(err)):
 		return failure.ExplainDenied(err)
 	case err != nil:
-		o.Logger.Warn("the store is damaged, and is read as far as that goes", "error", err)
+		o.Logger.Warn("the store is damaged; reading as much of it as possible", "error", err)
 	case !found.Exists:
 		return fmt.Errorf("embedded: there is no store in %s: %w", dir, fs.ErrNotExist)
 	}
 	return nil
 }
 
-// open opens Pebble. Where salvaging, it goes without what is missing or damaged, as far as there is a way.
+// open opens Pebble. If salvaging is set, it does without missing or damaged files as far as possible.
 func (r *readOnly) open(salvaging bool) (last int64, err error) {
 	e := r.e
 	h := horizon.New(e.store.FS, e.store.Dir)
-	if err := h.Read(); err == nil || salvaging && !failure.IsDenied(err) { // what else is wrong was said
+	if err := h.Read(); err == nil || salvaging && !failure.IsDenied(err) { // other errors were reported already
 		if r.mirrored, err = r.files.ReadMirrored(h, salvaging); err != nil {
 			return 0, failure.ExplainDenied(err)
 		}
 	}
 	if r.mirrored {
-		e.store.Log.Warn("the list of the store's tables is not what was written; its second copy is read")
+		e.store.Log.Warn("the list of the store's tables is damaged; reading its second copy")
 	}
 	if salvaging {
-		if err := r.makeDo(); err != nil {
+		if err := r.findGaps(); err != nil {
 			return 0, err
 		}
 	}
@@ -108,8 +108,8 @@ func (r *readOnly) open(salvaging bool) (last int64, err error) {
 			return 0, fmt.Errorf("embedded: open the store in %s for reading: %w", e.store.Dir, err)
 		}
 		if salvaging {
-			return 0, fmt.Errorf("embedded: of the store in %s nothing can be read: %w; start on a backup, or bring "+
-				"the files back that it had",
+			return 0, fmt.Errorf("embedded: nothing of the store in %s can be read: %w; restore a backup, or bring "+
+				"back the missing files",
 				e.store.Dir, failure.Brief(err))
 		}
 		return 0, failure.Damaged(e.store.Dir, err)
@@ -127,7 +127,7 @@ func (r *readOnly) open(salvaging bool) (last int64, err error) {
 		last, err = lastVersion(db)
 	}
 	if kv.IsCode(err, kv.CodeFileCorrupt) && salvaging {
-		e.store.Log.Warn("the store's own keys are damaged, and are left out", "error", err)
+		e.store.Log.Warn("the store's private keys are damaged; reading without them", "error", err)
 		err = nil
 	}
 	if err != nil {
@@ -136,8 +136,8 @@ func (r *readOnly) open(salvaging bool) (last int64, err error) {
 	return last, err
 }
 
-// makeDo finds what the store lacks, and has Pebble read something else where it would not open the store.
-func (r *readOnly) makeDo() (err error) {
+// findGaps finds out what the store lacks, and gives Pebble substitutes without which it would not open the store.
+func (r *readOnly) findGaps() (err error) {
 	e := r.e
 	r.files.Salvage = true
 	var m horizon.Mark
@@ -148,7 +148,7 @@ func (r *readOnly) makeDo() (err error) {
 		r.lacks = slices.DeleteFunc(r.lacks, func(f kv.Fault) bool { return horizon.IsManifest(f.File) })
 	}
 	for _, f := range r.lacks {
-		e.store.Log.Warn("the store lacks something; what is read may be older than it was", "file", f.File,
+		e.store.Log.Warn("the store lacks data; rows may be outdated", "file", f.File,
 			"what", f.What)
 	}
 	names, err := e.store.FS.List(e.store.Dir)
@@ -159,8 +159,8 @@ func (r *readOnly) makeDo() (err error) {
 	return r.files.MendLogs(e.store.Log)
 }
 
-// leaveOut opens Pebble once more without the tables in which nothing can be found, if there are any and that is
-// wanted.
+// leaveOut opens Pebble once more without the tables in which nothing can be found, if there are any and salvaging is
+// set.
 func (r *readOnly) leaveOut(salvaging bool) error {
 	if !salvaging {
 		return nil
@@ -184,9 +184,8 @@ func (r *readOnly) leaveOut(salvaging bool) error {
 	}
 	for _, t := range lost {
 		e.inspector.LeftOut[t.Name] = true
-		e.store.Log.Warn("a table of the store cannot be read as a whole and is left out; what is read may be "+
-			"older than "+
-			"it was", "table", t.Name, "bytes", t.Size)
+		e.store.Log.Warn("a table of the store cannot be read and is left out; rows may be outdated",
+			"table", t.Name, "bytes", t.Size)
 	}
 	if err := e.store.DB.Load().Close(); err != nil {
 		return err
@@ -199,7 +198,7 @@ func (r *readOnly) leaveOut(salvaging bool) error {
 	return nil
 }
 
-// readOnlyOptions are Pebble's for a store that is read only.
+// readOnlyOptions returns Pebble's options for a read-only store.
 func readOnlyOptions(o Options, s *store.Store, d *damage.Damage, files *salvage.FS) *pebble.Options {
 	po := &pebble.Options{
 		FS: files, ReadOnly: true, Logger: store.PebbleLog{Log: o.Logger, Fail: s.Fail},

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// files are the contents of a directory by name.
+// files returns the contents of a directory by name.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -31,8 +31,8 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// A store is read without a change to any of its files, those of its log included; nothing can be written, and no
-// engine opens it for writing meanwhile.
+// A store is read without changing any of its files, including its log. Nothing can be written, and no engine can
+// open it for writing meanwhile.
 func TestOpenReadOnly(t *testing.T) {
 	oneGoroutine(t)
 	dir := writtenStore(t, 1)
@@ -40,7 +40,7 @@ func TestOpenReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writeRows(t, e, 'c', 7); err != nil { // in the log alone
+	if err := writeRows(t, e, 'c', 7); err != nil { // in the log only
 		t.Fatal(err)
 	}
 	if _, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, false); err == nil ||
@@ -80,7 +80,7 @@ func TestOpenReadOnly(t *testing.T) {
 		delete(before, name)
 	}
 	if len(before) > 0 {
-		t.Errorf("files are gone: %d", len(before))
+		t.Errorf("files missing: %d", len(before))
 	}
 	if _, err := embedded.OpenReadOnly(t.TempDir(), embedded.Options{Logger: quiet(t)}, false); !errors.Is(err,
 		fs.ErrNotExist) {
@@ -88,8 +88,8 @@ func TestOpenReadOnly(t *testing.T) {
 	}
 }
 
-// What is in front of the damage in a log and behind it can be saved, though the store does not open any more, and what
-// is lost is told of.
+// Rows before and after the damage in a log can be saved, although the store no longer opens, and Verify reports what
+// is lost.
 func TestOpenReadOnly_salvagesLogs(t *testing.T) {
 	oneGoroutine(t)
 	dir := writtenStore(t, 1)
@@ -150,7 +150,7 @@ func TestOpenReadOnly_salvagesLogs(t *testing.T) {
 	}
 }
 
-// Pebble's record of its options holds no data: a damaged one keeps nobody from the store.
+// Pebble's record of its options holds no data: if it is damaged, the store opens anyway.
 func TestOpen_damagedOptions(t *testing.T) {
 	oneGoroutine(t)
 	dir := writtenStore(t, 1)

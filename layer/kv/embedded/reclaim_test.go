@@ -12,8 +12,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// What is cleared as a range gives its room back by itself, logs included; what was cleared row by row does when that
-// is asked for.
+// A cleared range frees its space by itself, including logs; rows cleared one by one do so on request.
 func TestEngine_Reclaim(t *testing.T) {
 	for name, test := range map[string]struct {
 		clear func(tx kv.Transaction, i int)
@@ -80,7 +79,7 @@ func TestEngine_Reclaim(t *testing.T) {
 	}
 }
 
-// Many ranges that held next to nothing do not keep the room of a large one from being given back.
+// Many ranges that held next to nothing do not prevent the space of a large one from being freed.
 func TestEngine_Reclaim_afterManySmall(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -109,7 +108,7 @@ func TestEngine_Reclaim_afterManySmall(t *testing.T) {
 					End: fmt.Appendf(nil, "s%06d0", from+i)})
 			}
 		})
-		// Until these have been looked at: the reclaimer does once a second.
+		// Wait until the reclaimer, which runs once a second, has looked at these.
 		if from+together == 1000 {
 			for e.SmallRanges() < 1000 && t.Context().Err() == nil {
 				time.Sleep(50 * time.Millisecond)
@@ -144,7 +143,7 @@ func shrinks(t *testing.T, dir string) {
 	}
 }
 
-// sizeOf is the room that the files of a directory take.
+// sizeOf returns the disk space of the files in a directory.
 func sizeOf(t *testing.T, dir string) (size int64) {
 	t.Helper()
 	names, err := os.ReadDir(dir)

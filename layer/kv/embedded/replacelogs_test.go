@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// openWithLog is an open store with rows that are in its log alone, and the name of that.
+// openWithLog returns an open store with rows that are only in its log, and the name of that log.
 func openWithLog(t *testing.T) (e *embedded.Engine, dir, log string) {
 	t.Helper()
 	dir = writtenStore(t, 1)
@@ -31,7 +31,7 @@ func openWithLog(t *testing.T) (e *embedded.Engine, dir, log string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range logs { // the one that has most of the rows
+	for _, name := range logs { // the one with most of the rows
 		if info, err := os.Stat(name); err == nil && info.Size() > 100_000 {
 			log = name
 		}
@@ -42,7 +42,7 @@ func openWithLog(t *testing.T) (e *embedded.Engine, dir, log string) {
 	return e, dir, log
 }
 
-// killed opens the store as it would be found after a kill, and looks for the rows.
+// killed opens the store as after a kill, and checks the rows.
 func killed(t *testing.T, dir string, prefixes ...byte) {
 	t.Helper()
 	e, err := embedded.Open(copyOf(t, dir), embedded.Options{Logger: quiet(t)})
@@ -61,7 +61,7 @@ func killed(t *testing.T, dir string, prefixes ...byte) {
 	}
 }
 
-// listing is what of a directory changes with its files.
+// listing returns the state of a directory, to detect changes of its files.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := os.ReadDir(dir)
@@ -81,7 +81,7 @@ func listing(t *testing.T, dir string) string {
 	return list.String()
 }
 
-// A log that is damaged while the store is open is no loss once somebody looks: all that it held is in memory.
+// A log that is damaged while the store is open loses nothing once Verify has run: its whole content is in memory.
 func TestVerify_damagedLog(t *testing.T) {
 	oneGoroutine(t)
 	for _, fault := range []string{"changed", "cut", "missing"} {
@@ -112,7 +112,7 @@ func TestVerify_damagedLog(t *testing.T) {
 					killed(t, copied, 'a', 'g')
 				}
 				killed(t, dir, 'a', 'g')
-				for p := byte('h'); p < 'm'; p++ { // long enough for the log's file to be used again
+				for p := byte('h'); p < 'm'; p++ { // enough to make Pebble reuse the log's file
 					if err := writeRows(t, e, p, 0); err != nil {
 						t.Fatal(err)
 					}
@@ -126,7 +126,7 @@ func TestVerify_damagedLog(t *testing.T) {
 	}
 }
 
-// Verify tells of files that only the next start needs, and the store is degraded until they are back.
+// Verify reports files that only the next start needs, and the store is degraded until they are back.
 func TestVerify_vitalFiles(t *testing.T) {
 	oneGoroutine(t)
 	for _, pattern := range []string{"MANIFEST-*", "marker.manifest.*", "marker.format-version.*"} {
@@ -137,7 +137,7 @@ func TestVerify_vitalFiles(t *testing.T) {
 				t.Fatal(names, err)
 			}
 			name := names[len(names)-1]
-			removeAll(t, dir, "copy-of-MANIFEST-*") // which would take its place
+			removeAll(t, dir, "copy-of-MANIFEST-*") // or it would replace the manifest
 			if err := os.Rename(name, filepath.Join(dir, "away")); err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestVerify_vitalFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			if faults, _ := verify(t, e); len(faults) > 0 || len(e.Degraded()) > 0 {
-				t.Errorf("when it is back: %v, %q", faults, e.Degraded())
+				t.Errorf("after the file is back: %v, %q", faults, e.Degraded())
 			}
 		})
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// TestEngine_rows reads keys again after each way of changing them: the store's answer, not what was remembered.
+// TestEngine_rows reads keys again after each way of changing them: the result must be the store's, not an outdated
+// cached row.
 func TestEngine_rows(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), embedded.Options{})
 	commit := func(change func(tx kv.Transaction)) {

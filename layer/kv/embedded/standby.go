@@ -14,20 +14,20 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/versions"
 )
 
-// standby is a second opening of the store, for reading alone, while the first waits for room on the disk or for the
-// permission to write. All of its writing is what the first one waits with. When that can go on, the engine changes
-// over to it: new transactions read it, old ones read on in the standby until they end. Tables that the first one no
-// longer needs stay until then.
+// standby is a second opening of the store, for reading only, while the first one waits for disk space or for
+// permission to write. All writing is done by the first opening. When that succeeds, the engine switches to it: new
+// transactions read from it, and old ones continue in the standby until they end. Tables that the first opening no
+// longer needs are kept until then.
 type standby struct {
-	opened    chan opening // what becomes of the first opening
+	opened    chan opening // the result of the first opening
 	snapshots versions.Closer
 	guard     *guard.Guard
 
 	finished  chan struct{} // closed when finish has ended
-	abandoned bool          // by finish, before finished is closed: the first opening still waits
+	abandoned bool          // set by finish before it closes finished: the first opening still waits
 }
 
-// opening is what became of opening Pebble.
+// opening is the result of opening Pebble.
 type opening struct {
 	db  *pebble.DB
 	err error
@@ -45,7 +45,7 @@ func Exists(dir string) (bool, error) {
 	return desc.Exists, nil
 }
 
-// openOrStandBy opens the store. Where that would have to wait, e has a standby, and its database is returned.
+// openOrStandBy opens the store. If that would have to wait, it sets e.standby and returns the standby's database.
 func (e *Engine) openOrStandBy(dir string, po *pebble.Options) (*pebble.DB, error) {
 	desc, err := pebble.Peek(dir, e.store.FS)
 	if err != nil {
@@ -60,7 +60,9 @@ func (e *Engine) openOrStandBy(dir string, po *pebble.Options) (*pebble.DB, erro
 	go func() {
 		var o opening
 		if o.err = e.guard.Try(false, e.horizon.Open); o.err == nil {
-			o.db, o.err = e.store.OpenPebble(dir, po)
+			if o.db, o.err = e.store.OpenPebble(dir, po); o.err == nil {
+				e.compactions.Opened()
+			}
 		}
 		opened <- o
 	}()
@@ -71,7 +73,7 @@ func (e *Engine) openOrStandBy(dir string, po *pebble.Options) (*pebble.DB, erro
 		return o.db, o.err
 	case <-e.space.Stalled():
 	}
-	// Nothing changes in the directory while it is read: what waits is not tried again meanwhile.
+	// No retries meanwhile, so that nothing in the directory changes while it is read.
 	e.space.Retrying.Lock()
 	defer e.space.Retrying.Unlock()
 	sb := &standby{opened: opened, guard: &e.guard, finished: make(chan struct{})}
@@ -83,7 +85,7 @@ func (e *Engine) openOrStandBy(dir string, po *pebble.Options) (*pebble.DB, erro
 	sb.snapshots.Start()
 	e.space.Opening.Store(true)
 	e.standby = sb
-	e.store.Log.Warn("the store cannot be written; it is read, and opened for writing as soon as it can be",
+	e.store.Log.Warn("the store cannot be written; it is opened for reading, and for writing as soon as possible",
 		"directory", dir, "error", e.space.Refusal())
 	return db, nil
 }
@@ -102,7 +104,7 @@ func (e *Engine) openReading(dir string) (*pebble.DB, error) {
 	return db, nil
 }
 
-// finish waits for the first opening, and changes the engine over to it.
+// finish waits for the first opening, and switches the engine to it.
 func (sb *standby) finish(e *Engine) {
 	defer close(sb.finished)
 	var o opening
@@ -132,30 +134,30 @@ func (sb *standby) finish(e *Engine) {
 	e.guard.Armed.Store(true)
 	e.space.Opening.Store(false)
 	e.store.Log.Info("the store can be written again", "directory", e.store.Dir)
-	sb.snapshots.Stop() // when nobody reads the standby any more
+	sb.snapshots.Stop() // waits until nobody reads the standby any more
 	if err := reading.Close(); err != nil {
-		e.store.Log.Warn("the store that was opened for reading is not closed", "error", err)
+		e.store.Log.Warn("cannot close the store that was opened for reading", "error", err)
 	}
 	sb.guard.Kept.Free(e.store.FS)
 }
 
-// view is the state of the store as the standby reads it.
+// view returns the state of the store that the standby reads.
 func (sb *standby) view(e *Engine, version int64) *versions.View {
 	v := sb.snapshots.NewView(e.store.DB.Load(), e.rows, version)
 	v.Standby = true
 	return v
 }
 
-// checkSame reports an error where db is not at the version that is read.
+// checkSame returns an error if db is not at the version that the standby reads.
 func checkSame(e *Engine, db *pebble.DB) error {
 	last, err := lastVersion(db)
 	if err == nil && last != e.views.Version() {
-		err = fmt.Errorf("embedded: the store is at version %d, was read at %d", last, e.views.Version())
+		err = fmt.Errorf("embedded: the store is at version %d, but was read at %d", last, e.views.Version())
 	}
 	return err
 }
 
-// end waits for finish, after every view was shut. It is false where the first opening still waits.
+// end waits for finish, after every view was shut. It returns false if the first opening still waits.
 func (sb *standby) end() bool {
 	<-sb.finished
 	if sb.abandoned {

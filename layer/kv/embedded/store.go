@@ -21,7 +21,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// Keys from 0xff on are ours, see endOfKeys.
+// Keys from 0xff on are private, see keys.EndOfKeys.
 var (
 	// formatKey holds the format of the store, one byte.
 	formatKey = []byte("\xff\x00format")
@@ -29,9 +29,9 @@ var (
 	horizonKey = []byte("\xff\x00horizon")
 )
 
-// storeFormat is the meaning of the bytes in the store.
+// storeFormat is the format of the data in the store.
 //
-//	1: a user's key and value are Pebble's key and value, as they are. versionKey and formatKey beside them.
+//	1: users' keys and values are Pebble's, unchanged, beside store.VersionKey and formatKey.
 const storeFormat = 1
 
 func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
@@ -43,31 +43,31 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	dir = lock.Path
 	e.store.Dir = dir
 	e.horizon = horizon.New(o.fs, dir)
-	e.know(room.New(dir, o.fs, o.Logger, o.BallastBytes))
+	e.connect(room.New(dir, o.fs, o.Logger, o.BallastBytes))
 	e.store.Running.Go(func() { e.space.Run(e.store.Stop) })
 	po := &pebble.Options{
 		FS:                          guard.NewFS(damage.NewFS(o.fs, &e.damage), &e.guard),
 		Logger:                      store.PebbleLog{Log: o.Logger, Fail: e.store.Fail},
 		Lock:                        lock.File,
 		FormatMajorVersion:          store.PebbleFormat,
-		CacheSize:                   o.CacheBytes - o.CacheBytes/4, // see rowcache
+		CacheSize:                   o.CacheBytes - o.CacheBytes/4, // the rest is for rowcache
 		MemTableSize:                uint64(e.space.MemTable(o.MemTableBytes)),
 		MemTableStopWritesThreshold: 3,
 		MaxOpenFiles:                500,
-		MaxManifestFileSize:         4 << 20, // horizon reads it when the store is opened
-		// One compaction at a time until it falls behind: small machines have other work.
+		MaxManifestFileSize:         4 << 20, // the horizon check reads the manifest when the store is opened
+		// One compaction at a time unless compaction falls behind: small machines have other work.
 		CompactionConcurrencyRange: func() (int, int) {
 			waiting := int(e.damage.Waiting.Load())
-			if e.space.Refusing.Load() { // each needs room of its own
+			if e.space.Refusing.Load() { // each compaction needs disk space
 				return 1 + waiting, 1 + waiting
 			}
 			return 1 + waiting, 2 + waiting
 		},
-		// Compaction of the flushed tables begins at four of them above each other (half of this), not at two: each
-		// rewrites what it meets further down, which is half of the CPU of bulk work such as an index's first build.
-		// Reads find the two more through their filters.
+		// Compaction of level 0 begins at four overlapping tables (half of this number), not at two: each compaction
+		// rewrites the data below, which is half of the CPU time of bulk work such as an index's first build. Filters
+		// make reads of the two additional tables cheap.
 		L0CompactionThreshold: 8,
-		// On a full disk compactions may have to wait, and what makes room must not.
+		// On a full disk compactions may have to wait, and transactions that make room must not wait for them.
 		L0StopWritesThreshold: store.StopWrites,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { e.backgroundError(err) },
@@ -110,7 +110,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	if err == nil && e.standby == nil {
 		err = needHorizon(db)
 		if err := e.horizon.RemoveOldMirrors(); err != nil {
-			o.Logger.Warn("old copies of the list of tables are not removed", "error", err)
+			o.Logger.Warn("cannot remove old copies of the list of tables", "error", err)
 		}
 	}
 	if err != nil {
@@ -122,15 +122,15 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	return db, nil
 }
 
-// ofFiles reports whether an error of opening Pebble is about what is in the files, and not about the system, which has
-// a number for what it refuses.
+// ofFiles reports whether an error of opening Pebble is about the content of the files, and not a system error, which
+// has an error number.
 func ofFiles(err error) bool {
 	var number syscall.Errno
 	var stopped *kv.Error
 	if errors.As(err, &stopped) {
 		return false
 	}
-	// The directory is there, so it is a file of it that is not.
+	// The directory exists, so a file in it is missing.
 	return pebble.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) || !errors.As(err, &number)
 }
 
@@ -163,11 +163,11 @@ func lastVersion(db *pebble.DB) (int64, error) {
 	return int64(binary.BigEndian.Uint64(v)), nil
 }
 
-// backgroundError is what a flush or compaction failed with. Pebble tries again: as soon as there may be room again on
-// a full disk (see package guard), else at once and for ever; a failing disk must not be hidden for so long.
+// backgroundError handles the error of a flush or compaction. Pebble tries again: after a full disk as soon as there
+// may be space (see package guard), otherwise at once and for ever; a failing disk must not be hidden for that long.
 func (e *Engine) backgroundError(err error) {
 	if failure.IsUnwritable(err) {
-		return // it is known, see package room
+		return // handled by package room
 	}
 	if pebble.ExtractDataCorruptionInfo(err) != nil {
 		e.compactions.Pause(compact.PauseAfter)
@@ -177,5 +177,5 @@ func (e *Engine) backgroundError(err error) {
 		e.store.Fail(err)
 		return
 	}
-	e.store.Log.Warn("work in the background of the store failed and is tried again", "error", err)
+	e.store.Log.Warn("background work of the store failed; trying again", "error", err)
 }

@@ -13,11 +13,10 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
-// progressEvery is after how many bytes Verify tells how far it is.
+// progressEvery is the number of bytes between progress reports of Verify.
 const progressEvery = 4 << 20
 
-// Verify implements kv.Verifier. Tables that are compacted away meanwhile are left out, and those that are made
-// meanwhile are read too.
+// Verify implements kv.Verifier. Tables that are compacted away meanwhile are skipped, and new tables are read too.
 func (e *Engine) Verify(ctx context.Context, o kv.VerifyOptions) (kv.Verified, error) {
 	v := verification{e: e, ctx: ctx, o: o, done: map[string]bool{}}
 	if err := v.written(); err != nil {
@@ -39,10 +38,10 @@ type verification struct {
 	found kv.Verified
 	done  map[string]bool
 	total int64
-	told  int64 // bytes that were told
+	told  int64 // bytes reported so far
 }
 
-// written compares the logs and manifests with what was written to them.
+// written compares the logs and manifests with the horizon.
 func (v *verification) written() error {
 	if v.e.reading != nil {
 		for _, f := range v.e.reading.lacks {
@@ -64,7 +63,7 @@ func (v *verification) written() error {
 		}
 		what, err := h.Compare(p)
 		if !h.Marks(p.Name) {
-			continue // it is gone since
+			continue // it is gone by now
 		}
 		v.found.Files++
 		switch {
@@ -94,7 +93,7 @@ func (v *verification) written() error {
 	return v.o.Fault(kv.Fault{File: marker, What: what})
 }
 
-// tables reads the tables that there are and have not been read yet.
+// tables reads the current tables that have not been read yet.
 func (v *verification) tables() (more bool, err error) {
 	tables, err := sst.List(v.e.store.DB.Load())
 	if err != nil {
@@ -149,7 +148,7 @@ func (v *verification) table(t *sst.Table) error {
 	return nil
 }
 
-// there reports whether a table still is one of the store: its file may be gone because it was compacted away.
+// there reports whether a table is still in the store: its file may be gone after a compaction.
 func (v *verification) there(t *sst.Table) (bool, error) {
 	tables, err := sst.List(v.e.store.DB.Load())
 	if err != nil {
@@ -163,7 +162,7 @@ func (v *verification) there(t *sst.Table) (bool, error) {
 	return false, nil
 }
 
-// read notes that n bytes were read.
+// read records that n bytes were read.
 func (v *verification) read(n int64) error {
 	v.found.Bytes += n
 	if v.e.store.Closing.Load() {
@@ -176,8 +175,8 @@ func (v *verification) read(n int64) error {
 	return nil
 }
 
-// checkCopy reads a copy of the store back. It is an error where anything of it is damaged, CodeFileCorrupt, and names
-// the first faults.
+// checkCopy reads a copy of the store. If anything in it is damaged, the error has CodeFileCorrupt and names the
+// first faults.
 func (e *Engine) checkCopy(ctx context.Context, dir string) error {
 	c, err := OpenReadOnly(dir, Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: e.store.FS},
 		false)
@@ -187,7 +186,7 @@ func (e *Engine) checkCopy(ctx context.Context, dir string) error {
 	var faults []string
 	_, err = c.Verify(ctx, kv.VerifyOptions{Fault: func(f kv.Fault) error {
 		faults = append(faults, f.String())
-		e.damage.Meet(f.File) // a table has the same name there
+		e.damage.Meet(f.File) // the table has the same name in the store
 		return nil
 	}})
 	if err = errors.Join(err, c.Close()); err != nil {
@@ -201,5 +200,5 @@ func (e *Engine) checkCopy(ctx context.Context, dir string) error {
 	if n := len(faults) - few; n > 0 {
 		what += fmt.Sprintf("; and %d more", n)
 	}
-	return kv.NewError(kv.CodeFileCorrupt, "the store is damaged, and so is its copy: "+what, nil)
+	return kv.NewError(kv.CodeFileCorrupt, "the store and its copy are damaged: "+what, nil)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// TestEngine_versionsAreGivenBack: a version is held while it is the newest or a transaction reads it, and no longer.
+// TestEngine_versionsAreGivenBack checks that a version is held only while it is the newest or a transaction reads
+// it.
 func TestEngine_versionsAreGivenBack(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), embedded.Options{})
 	var wg sync.WaitGroup
@@ -26,7 +27,7 @@ func TestEngine_versionsAreGivenBack(t *testing.T) {
 	}
 	wg.Wait()
 	if n := e.Views(); n != 1 {
-		t.Errorf("%d versions are held by nobody", n)
+		t.Errorf("%d versions are held without a holder", n)
 	}
 	a, b := e.Begin(t.Context()), e.Begin(t.Context())
 	for _, tx := range []kv.Transaction{a, b} {
@@ -51,7 +52,8 @@ func TestEngine_versionsAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestEngine_forgottenTransactions: what is never ended lets go of its version and its files when its time is over.
+// TestEngine_forgottenTransactions checks that a transaction that is never ended releases its version and its files
+// after its time limit.
 func TestEngine_forgottenTransactions(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), embedded.Options{}.WithTransactionTime(200*time.Millisecond))
 	var pairs []string
@@ -89,8 +91,8 @@ func TestEngine_forgottenTransactions(t *testing.T) {
 	}
 }
 
-// TestEngine_fullResolver: when the resolver forgets early, transactions that read before that must be tried again, and
-// nothing else changes.
+// TestEngine_fullResolver checks that when the resolver forgets early, transactions that read before that must be
+// retried, and nothing else changes.
 func TestEngine_fullResolver(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), embedded.Options{ResolverBytes: 64 << 10})
 	long := e.Begin(t.Context())
@@ -101,15 +103,15 @@ func TestEngine_fullResolver(t *testing.T) {
 	for i := range 40 {
 		var pairs []string
 		for j := range 100 {
-			pairs = append(pairs, fmt.Sprintf("a long key, of which not many fit/%d/%d", i, j), "v")
+			pairs = append(pairs, fmt.Sprintf("a long key, so that few fit/%d/%d", i, j), "v")
 		}
 		set(t, e, pairs...)
 	}
-	if n := e.WindowBytes(); n > 65<<10 { // a little more than the resolver has
+	if n := e.WindowBytes(); n > 65<<10 { // a little more than the resolver's
 		t.Errorf("the window has %d bytes", n)
 	}
 	if v, err := long.Get([]byte("b")).Wait(); err != nil || v != nil {
-		t.Errorf("read %q, %v: reading needs no resolver", v, err)
+		t.Errorf("read %q, %v: reads must not depend on the resolver", v, err)
 	}
 	long.Set([]byte("b"), nil)
 	if err := long.Commit(); !kv.IsCode(err, kv.CodeTooOld) || !kv.Retryable(err) {
@@ -118,7 +120,7 @@ func TestEngine_fullResolver(t *testing.T) {
 	set(t, e, "b", "1")
 }
 
-// TestEngine_tooManyWatches: the limit is reported, and watches that ended make room.
+// TestEngine_tooManyWatches checks that the limit is reported, and that finished watches no longer count.
 func TestEngine_tooManyWatches(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), embedded.Options{MaxWatches: 3})
 	tx := e.Begin(t.Context())
@@ -145,9 +147,9 @@ func TestEngine_tooManyWatches(t *testing.T) {
 	}
 }
 
-// TestEngine_windowBytes: whatever is written within the time of a transaction, what is remembered of it stays below
-// the promised 64 MB, also while runs are merged. The time is an hour here: on a slow machine little is written within
-// five seconds.
+// TestEngine_windowBytes checks that the memory for recent writes stays below the promised 64 MB, whatever is written
+// within a transaction's time, also while runs are merged. The time limit is an hour here, because on a slow machine
+// little is written within five seconds.
 func TestEngine_windowBytes(t *testing.T) {
 	oneGoroutine(t)
 	e := mustOpen(t, t.TempDir(), embedded.Options{}.WithTransactionTime(time.Hour))
@@ -165,6 +167,6 @@ func TestEngine_windowBytes(t *testing.T) {
 		most = max(most, e.WindowBytes())
 	}
 	if most < 20<<20 || 2*most > 64_000_000 {
-		t.Errorf("%d bytes were remembered of 40 MB", most)
+		t.Errorf("%d bytes were kept for 40 MB of keys", most)
 	}
 }

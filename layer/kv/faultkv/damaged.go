@@ -8,24 +8,23 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Damaged is an engine of which a range of keys cannot be read, as where a block of a file is damaged on disk: whatever
-// meets a key of it gets CodeFileCorrupt. It holds no snapshots. Safe for concurrent use.
+// Damaged is an engine with a range of keys that cannot be read, as after a block of a file was damaged on disk:
+// every read that meets one of those keys fails with CodeFileCorrupt. It holds no snapshots. Safe for concurrent use.
 type Damaged struct {
 	kv.Engine
 	keys atomic.Pointer[kv.KeyRange]
 }
 
-// NewDamaged is an engine of which nothing is damaged yet. It does not own the one below.
+// NewDamaged returns an engine with no damage yet. Closing it does not close below.
 func NewDamaged(below kv.Engine) *Damaged {
 	e := &Damaged{Engine: below}
 	e.Damage(kv.KeyRange{})
 	return e
 }
 
-// Damage damages a range in place of the one before, for transactions that begin from now on.
+// Damage sets the damaged range, replacing the previous one, for transactions that begin from now on.
 func (e *Damaged) Damage(keys kv.KeyRange) { e.keys.Store(&keys) }
 
-// Begin begins a transaction.
 func (e *Damaged) Begin(ctx context.Context) kv.Transaction {
 	tx := e.Engine.Begin(ctx)
 	return damagedTransaction{tx, damagedReader{tx, *e.keys.Load()}}

@@ -8,21 +8,21 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Variable is the environment variable that makes suites run on engines with faults: a seed, or "random" for a new one
-// in each test.
+// Variable is the environment variable that makes test suites run on engines with injected faults: a seed, or
+// "random" for a new seed in each test.
 //
 //	DIVAN_TEST_FAULTS=1 go test ./layer ./actors ./node/api
 const Variable = "DIVAN_TEST_FAULTS"
 
-// Enabled reports whether Variable is set. A test that counts reads, or that means a single attempt, skips itself then.
+// Enabled reports whether Variable is set. Tests that count reads or expect a single attempt skip themselves then.
 func Enabled() bool { return os.Getenv(Variable) != "" }
 
-// suiteRates are lower than DefaultRates where a test has transactions of thousands of calls.
+// suiteRates are lower than DefaultRates, for tests with transactions of thousands of calls.
 var suiteRates = Rates{Conflict: 0.05, TooOld: 0.0005, FutureVersion: 0.02, UnknownLost: 0.04, UnknownCommitted: 0.04,
 	Slow: 0.001, Spurious: 0.1}
 
-// InSuite is e with faults where Variable is set, else e. It logs the seed, which counts for the order of faults in
-// one goroutine.
+// InSuite wraps e with faults if Variable is set, else returns e. It logs the seed, which determines the order of
+// faults within one goroutine.
 func InSuite(tb interface {
 	Helper()
 	Logf(format string, args ...any)

@@ -1,15 +1,15 @@
 // Package faultkv wraps any kv.Engine and makes it fail as a real cluster does: conflicts, transactions that are too
-// old, future versions, commits of unknown result that did happen and that did not, slowness, watches that fire for
-// nothing, and a process that is killed. Code above an engine is right when it gives the same results on both:
+// old, future versions, commits with unknown result (made or not made), slowness, spurious watches, and a process
+// that is killed. Code above an engine is correct if it gives the same results with and without the faults:
 //
 //	e := faultkv.New(engine, faultkv.Options{Seed: 1}) // every fault now and then
 //	e := faultkv.New(engine, faultkv.Options{Seed: 1, Rates: faultkv.Rates{UnknownCommitted: 0.3}})
 //	...
 //	if e.Injected()[faultkv.UnknownCommitted] == 0 { t.Error("the test met no fault") }
 //
-// Only failures that FoundationDB's semantics allow are injected. Whatever is written once in spite of a fault
-// reported by a commit that kv.MaybeCommitted denies, or twice after one that it affirms, is a bug of the code under
-// test.
+// Only failures that FoundationDB's semantics allow are injected. The code under test has a bug if it applies a write
+// although the commit failed with an error that kv.MaybeCommitted denies, or applies it twice after an error that
+// kv.MaybeCommitted affirms.
 package faultkv
 
 import (
@@ -28,9 +28,11 @@ type Fault int
 const (
 	// Conflict: a commit that would have written fails with CodeNotCommitted, and writes nothing.
 	Conflict Fault = iota
-	// TooOld: a read or such a commit fails with CodeTooOld, and so does all that the transaction does later.
+	// TooOld: a read, or a commit that would have written, fails with CodeTooOld, and so does every later call of the
+	// transaction.
 	TooOld
-	// FutureVersion: a transaction's first read fails with CodeFutureVersion, and so does all that it does later.
+	// FutureVersion: a transaction's first read fails with CodeFutureVersion, and so does every later call of the
+	// transaction.
 	FutureVersion
 	// UnknownLost: a commit fails with CodeUnknownResult and wrote nothing.
 	UnknownLost
@@ -51,36 +53,37 @@ var names = [faults]string{"conflict", "too old", "future version", "unknown and
 
 func (f Fault) String() string { return names[f] }
 
-// Rates are how often a fault is injected where it can be: 0 never, 1 always.
+// Rates are the probabilities of the faults: 0 never, 1 always.
 type Rates struct {
 	Conflict, TooOld, FutureVersion, UnknownLost, UnknownCommitted, Slow, Spurious float64
 }
 
-// DefaultRates make most transactions of a few calls succeed and every kind of fault turn up in a hundred of them.
+// DefaultRates let most transactions of a few calls succeed and make every kind of fault occur within a hundred of
+// them.
 var DefaultRates = Rates{Conflict: 0.05, TooOld: 0.01, FutureVersion: 0.02, UnknownLost: 0.04, UnknownCommitted: 0.04,
 	Slow: 0.05, Spurious: 0.1}
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	// Seed decides which calls fail. With one goroutine the same calls fail in every run.
 	Seed uint64
-	// Rates, where all zero, are DefaultRates.
+	// Rates are the fault rates; all zero means DefaultRates.
 	Rates Rates
-	// Delay is the longest time that Slow adds to a call. 0 is a millisecond.
+	// Delay is the longest time that Slow adds to a call. 0 means 1 ms.
 	Delay time.Duration
 }
 
-// Engine is an engine with faults. It is a kv.Snapshotter if the engine below is one; long snapshots have no faults
-// but Slow and Killed.
+// Engine is an engine with injected faults. It is a kv.Snapshotter if the engine below is one; long snapshots have
+// only the faults Slow and Killed.
 type Engine interface {
 	kv.Engine
-	// Kill makes the engine fail like a process that died: every call, also of transactions under way, fails with
-	// CodeCancelled, and every commit under way with CodeUnknownResult whether or not it was made. Watches end with
+	// Kill makes the engine fail as if its process had died: every call, also of open transactions, fails with
+	// CodeCancelled, and every commit in progress with CodeUnknownResult whether or not it was made. Watches end with
 	// CodeCancelled.
 	Kill()
 	// Revive ends Kill for new transactions. Those that were open when it was called stay dead.
 	Revive()
-	// Injected is how many faults there were so far.
+	// Injected returns the number of faults injected so far.
 	Injected() map[Fault]int
 }
 
@@ -165,7 +168,7 @@ func (e *engine) Begin(ctx context.Context) kv.Transaction {
 	return &transaction{Transaction: e.below.Begin(ctx), e: e, life: e.life.Load()}
 }
 
-// strikes draws whether a fault happens now, and counts it.
+// strikes decides at random whether a fault happens now, and counts it.
 func (e *engine) strikes(f Fault, rate float64) bool {
 	if rate <= 0 {
 		return false
@@ -179,8 +182,8 @@ func (e *engine) strikes(f Fault, rate float64) bool {
 	return hit
 }
 
-// dawdle is slow now and then.
-func (e *engine) dawdle() {
+// delay sleeps now and then.
+func (e *engine) delay() {
 	if e.strikes(Slow, e.o.Rates.Slow) {
 		e.mu.Lock()
 		d := time.Duration(e.mu.rng.Int64N(int64(e.o.Delay)) + 1)
@@ -195,14 +198,14 @@ func injected(code kv.Code, what string) error {
 	return kv.NewError(code, "faultkv: injected "+what, nil)
 }
 
-// snapshotting is engine for one that is a kv.Snapshotter.
+// snapshotting is an engine over one that is a kv.Snapshotter.
 type snapshotting struct {
 	*engine
 	snapshots kv.Snapshotter
 }
 
 func (s snapshotting) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
-	s.dawdle()
+	s.delay()
 	if s.life.Load().ended() {
 		s.injected[Killed].Add(1)
 		return nil, errKilled
@@ -219,10 +222,10 @@ func (s snapshotting) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
 	return long, nil
 }
 
-// slowOnly is the check before a long snapshot's calls.
+// slowOnly is the check before the calls of a long snapshot.
 func (e *engine) slowOnly(l *life) func() error {
 	return func() error {
-		e.dawdle()
+		e.delay()
 		if l.ended() {
 			e.injected[Killed].Add(1)
 			return errKilled
@@ -243,7 +246,7 @@ func (s snapshot) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	return s.reader.GetRange(r, o)
 }
 
-// rangesSnapshot is a snapshot that reads ranges together.
+// rangesSnapshot is a snapshot with GetRanges.
 type rangesSnapshot struct {
 	snapshot
 	kv.RangesReader

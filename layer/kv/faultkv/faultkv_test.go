@@ -36,7 +36,8 @@ func stored(t *testing.T, e kv.Engine, key string) string {
 	return string(v)
 }
 
-// TestNew_each injects each fault of a commit, always, and looks at what the caller and the store have afterwards.
+// TestNew_each injects each fault of a commit at rate 1 and checks what the caller sees and what the store holds
+// afterwards.
 func TestNew_each(t *testing.T) {
 	tests := []struct {
 		fault faultkv.Fault
@@ -208,7 +209,7 @@ func TestEngine_Kill(t *testing.T) {
 	}
 }
 
-// TestNew_sameSeed: with one goroutine, the same calls fail.
+// TestNew_sameSeed checks that with one goroutine the same calls fail in every run.
 func TestNew_sameSeed(t *testing.T) {
 	run := func(seed uint64) (outcomes []bool) {
 		e := open(t, faultkv.Options{Seed: seed, Delay: time.Nanosecond})
@@ -237,7 +238,7 @@ func TestNew_sameSeed(t *testing.T) {
 	}
 }
 
-// Ranges that are read together fail in the middle like those that are read one by one.
+// TestNew_rangesTogether checks that GetRanges fails part-way as often as single range reads do.
 func TestNew_rangesTogether(t *testing.T) {
 	e := open(t, faultkv.Options{Seed: 1, Rates: faultkv.Rates{TooOld: 0.3}})
 	var ranges []kv.KeyRange
@@ -258,7 +259,7 @@ func TestNew_rangesTogether(t *testing.T) {
 		tx := e.Begin(t.Context())
 		it, ok := kv.GetRanges(tx.Snapshot(), ranges)
 		if !ok {
-			t.Fatal("the engine below reads ranges together, and this one does not")
+			t.Fatal("the engine below has GetRanges, and this one does not")
 		}
 		n := 0
 		for it.Next() {
@@ -281,7 +282,7 @@ func TestNew_rangesTogether(t *testing.T) {
 	}
 }
 
-// TestNew_serialisable: faults do not make what happens any less serialisable.
+// TestNew_serialisable checks that the history stays strictly serialisable under faults.
 func TestNew_serialisable(t *testing.T) {
 	e := open(t, faultkv.Options{Seed: 3, Delay: 100 * time.Microsecond})
 	if err := (kvtest.Load{Seed: 3}).Check(t.Context(), e); err != nil {

@@ -9,36 +9,36 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// TimeVariable is the environment variable that makes a suite run on engines whose transactions live for a time of the
-// engine's own, such as 50ms.
+// TimeVariable is the environment variable that limits transactions to a lifetime in simulated time, such as 50ms, in
+// test suites.
 //
 //	DIVAN_TEST_TRANSACTION_TIME=50ms go test ./layer
 const TimeVariable = "DIVAN_TEST_TRANSACTION_TIME"
 
-// Short reports whether TimeVariable is set. A test whose transactions cannot be divided, or that counts them, skips
-// itself then.
+// Short reports whether TimeVariable is set. Tests whose transactions cannot be divided, or that count them, skip
+// themselves then.
 func Short() bool { return os.Getenv(TimeVariable) != "" }
 
-// What reads take of a transaction's life: some times what they take on the embedded engine, and the same on every
+// The simulated duration of reads: some multiple of their duration on the embedded engine, and the same on every
 // machine, busy or not.
 const (
-	readTime = 20 * time.Microsecond // a Get, a GetKey, the beginning of a range
+	readTime = 20 * time.Microsecond // a Get, a GetKey, the start of a range
 	rowTime  = 2 * time.Microsecond
 	byteTime = 2 * time.Nanosecond
 )
 
-// WithLife is e with transactions that live for life of engine time: what they read takes of it, and after that further
-// reads and the commit fail with CodeTooOld. What is done beside reading, however long it takes, does not count, so
-// that the same transaction always ends at the same place. Long snapshots have no end.
+// WithLife limits the transactions of e to a lifetime in simulated time. Each read uses up some of it; once it is
+// used up, further reads and the commit fail with CodeTooOld. Real time does not count, so the same transaction
+// always ends at the same place. Long snapshots are not limited.
 func WithLife(e kv.Engine, life time.Duration) kv.Engine {
-	m := mortal{e, life}
+	m := timed{e, life}
 	if s, ok := e.(kv.Snapshotter); ok {
-		return mortalSnapshotter{m, s}
+		return timedSnapshotter{m, s}
 	}
 	return m
 }
 
-// ShortInSuite is e with short transactions where TimeVariable is set, else e.
+// ShortInSuite limits the transactions of e if TimeVariable is set, else it returns e.
 func ShortInSuite(tb interface {
 	Helper()
 	Fatal(args ...any)
@@ -56,70 +56,70 @@ func ShortInSuite(tb interface {
 
 type forever struct{}
 
-// Forever is ctx for transactions of a test itself, which looks at a whole store at once: they live for as long as
-// those of the engine below.
+// Forever returns a context for a test's own transactions that read a whole store at once: only the limits of the
+// engine below apply to them.
 func Forever(ctx context.Context) context.Context { return context.WithValue(ctx, forever{}, true) }
 
-type mortal struct {
+type timed struct {
 	kv.Engine
 	life time.Duration
 }
 
-type mortalSnapshotter struct {
-	mortal
+type timedSnapshotter struct {
+	timed
 	kv.Snapshotter
 }
 
-func (m mortal) Begin(ctx context.Context) kv.Transaction {
+func (m timed) Begin(ctx context.Context) kv.Transaction {
 	if ctx.Value(forever{}) != nil {
 		return m.Engine.Begin(ctx)
 	}
-	t := &mortalTransaction{Transaction: m.Engine.Begin(ctx)}
+	t := &timedTransaction{Transaction: m.Engine.Begin(ctx)}
 	t.left.Store(int64(m.life))
 	return t
 }
 
-// mortalTransaction has some time left. With less than none it is dead.
-type mortalTransaction struct {
+// timedTransaction has a remaining lifetime. A negative remainder means that it is dead.
+type timedTransaction struct {
 	kv.Transaction
 	left atomic.Int64
 }
 
-// spend takes of the life, and is the error of a dead transaction.
-func (t *mortalTransaction) spend(d time.Duration) error {
+// spend deducts d from the lifetime and returns an error if the transaction is dead.
+func (t *timedTransaction) spend(d time.Duration) error {
 	if t.left.Add(-int64(d)) < 0 {
-		return kv.NewError(kv.CodeTooOld, "faultkv: the transaction has used up its time", nil)
+		return kv.NewError(kv.CodeTooOld, "faultkv: the transaction's simulated time is used up", nil)
 	}
 	return nil
 }
 
 func bytesTime(bytes int) time.Duration { return time.Duration(bytes) * byteTime }
 
-func (t *mortalTransaction) Get(key []byte) kv.Future[[]byte] {
-	return mortalReader{t.Transaction, t}.Get(key)
+func (t *timedTransaction) Get(key []byte) kv.Future[[]byte] {
+	return timedReader{t.Transaction, t}.Get(key)
 }
 
-func (t *mortalTransaction) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
-	return mortalReader{t.Transaction, t}.GetKey(sel)
+func (t *timedTransaction) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+	return timedReader{t.Transaction, t}.GetKey(sel)
 }
 
-func (t *mortalTransaction) ReadVersion() kv.Future[int64] {
-	return mortalReader{t.Transaction, t}.ReadVersion()
+func (t *timedTransaction) ReadVersion() kv.Future[int64] {
+	return timedReader{t.Transaction, t}.ReadVersion()
 }
 
-func (t *mortalTransaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
-	return mortalReader{t.Transaction, t}.GetRange(r, o)
+func (t *timedTransaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	return timedReader{t.Transaction, t}.GetRange(r, o)
 }
 
-func (t *mortalTransaction) Snapshot() kv.Reader {
+func (t *timedTransaction) Snapshot() kv.Reader {
 	below := t.Transaction.Snapshot()
 	if _, ok := below.(kv.RangesReader); ok {
-		return mortalRanges{mortalReader{below, t}}
+		return timedRanges{timedReader{below, t}}
 	}
-	return mortalReader{below, t}
+	return timedReader{below, t}
 }
 
-func (t *mortalTransaction) Commit() error {
+func (t *timedTransaction) Commit() error {
 	if err := t.spend(0); err != nil {
 		t.Transaction.Cancel()
 		return err
@@ -127,13 +127,13 @@ func (t *mortalTransaction) Commit() error {
 	return t.Transaction.Commit()
 }
 
-// mortalReader takes what is read of a transaction's life.
-type mortalReader struct {
+// timedReader deducts the time of each read from the transaction's lifetime.
+type timedReader struct {
 	below kv.Reader
-	t     *mortalTransaction
+	t     *timedTransaction
 }
 
-func (r mortalReader) Get(key []byte) kv.Future[[]byte] {
+func (r timedReader) Get(key []byte) kv.Future[[]byte] {
 	if err := r.t.spend(readTime); err != nil {
 		return failed[[]byte]{err}
 	}
@@ -144,32 +144,31 @@ func (r mortalReader) Get(key []byte) kv.Future[[]byte] {
 	return done[[]byte]{value, err}
 }
 
-func (r mortalReader) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+func (r timedReader) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
 	if err := r.t.spend(readTime); err != nil {
 		return failed[[]byte]{err}
 	}
 	return r.below.GetKey(sel)
 }
 
-func (r mortalReader) ReadVersion() kv.Future[int64] {
+func (r timedReader) ReadVersion() kv.Future[int64] {
 	if err := r.t.spend(0); err != nil {
 		return failed[int64]{err}
 	}
 	return r.below.ReadVersion()
 }
 
-func (r mortalReader) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator {
+func (r timedReader) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	if err := r.t.spend(readTime); err != nil {
 		return &iterator{err: err}
 	}
-	return &mortalRows{RangeIterator: r.below.GetRange(in, o), t: r.t}
+	return &timedRows{RangeIterator: r.below.GetRange(in, o), t: r.t}
 }
 
-// done is a read that is over.
-// mortalRanges reads ranges together. Each of them takes what a row takes, as it is looked for.
-type mortalRanges struct{ mortalReader }
+// timedRanges adds GetRanges. Looking a range up takes as long as reading a row.
+type timedRanges struct{ timedReader }
 
-func (r mortalRanges) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) {
+func (r timedRanges) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) {
 	rows, ok := kv.GetRanges(r.below, ranges)
 	if !ok {
 		return nil, false
@@ -178,7 +177,7 @@ func (r mortalRanges) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) {
 		rows.Close()
 		return &iterator{err: err}, true
 	}
-	return &mortalRows{RangeIterator: rows, t: r.t}, true
+	return &timedRows{RangeIterator: rows, t: r.t}, true
 }
 
 type done[T any] struct {
@@ -188,13 +187,13 @@ type done[T any] struct {
 
 func (d done[T]) Wait() (T, error) { return d.value, d.err }
 
-type mortalRows struct {
+type timedRows struct {
 	kv.RangeIterator
-	t   *mortalTransaction
+	t   *timedTransaction
 	err error
 }
 
-func (r *mortalRows) Next() bool {
+func (r *timedRows) Next() bool {
 	if r.err != nil || !r.RangeIterator.Next() {
 		return false
 	}
@@ -203,7 +202,7 @@ func (r *mortalRows) Next() bool {
 	return r.err == nil
 }
 
-func (r *mortalRows) Err() error {
+func (r *timedRows) Err() error {
 	if r.err != nil {
 		return r.err
 	}

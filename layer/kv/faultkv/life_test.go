@@ -20,7 +20,8 @@ func mustOpen(t *testing.T) kv.Engine {
 	return e
 }
 
-// TestWithLife: a transaction reads as much as its life is long, whatever the clock says, and cannot commit afterwards.
+// TestWithLife checks that a transaction reads until its simulated lifetime is used up, independent of real time, and
+// cannot commit afterwards.
 func TestWithLife(t *testing.T) {
 	below := mustOpen(t)
 	e := faultkv.WithLife(below, 10*time.Millisecond)
@@ -50,7 +51,7 @@ func TestWithLife(t *testing.T) {
 	}
 }
 
-// TestWithLife_rows: rows and their bytes take of the life too, and a long snapshot has no end.
+// TestWithLife_rows checks that rows and their bytes use up the lifetime too, and that a long snapshot has no limit.
 func TestWithLife_rows(t *testing.T) {
 	e := faultkv.WithLife(mustOpen(t), time.Millisecond)
 	tx := e.Begin(t.Context())
@@ -78,7 +79,7 @@ func TestWithLife_rows(t *testing.T) {
 		defer tx.Cancel()
 		it, ok := kv.GetRanges(tx.Snapshot(), ranges)
 		if !ok {
-			t.Fatal("the engine below reads ranges together, and this one does not")
+			t.Fatal("the engine below has GetRanges, and this one does not")
 		}
 		defer it.Close()
 		for it.Next() {
@@ -88,10 +89,10 @@ func TestWithLife_rows(t *testing.T) {
 	}
 	all := kv.KeyRange{Begin: []byte("a"), End: []byte("b")}
 	if n, err := together([]kv.KeyRange{all}); n == 0 || n > 500 || !kv.IsCode(err, kv.CodeTooOld) {
-		t.Errorf("%d rows of ranges, %v", n, err)
+		t.Errorf("GetRanges gave %d rows, %v", n, err)
 	}
 	if n, err := together(make([]kv.KeyRange, 1000)); n != 0 || !kv.IsCode(err, kv.CodeTooOld) {
-		t.Errorf("%d rows of many ranges without rows, %v", n, err)
+		t.Errorf("GetRanges of empty ranges gave %d rows, %v", n, err)
 	}
 	snap, ok, err := kv.OpenSnapshot(t.Context(), e)
 	if err != nil || !ok {
@@ -103,7 +104,7 @@ func TestWithLife_rows(t *testing.T) {
 	}
 }
 
-// TestWithLife_serialisable: short lives make what happens no less serialisable.
+// TestWithLife_serialisable checks that the history stays strictly serialisable with short lifetimes.
 func TestWithLife_serialisable(t *testing.T) {
 	if err := (kvtest.Load{Seed: 5}).Check(t.Context(),
 		faultkv.WithLife(mustOpen(t), 20*time.Millisecond)); err != nil {

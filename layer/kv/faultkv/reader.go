@@ -6,13 +6,13 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// reader is a kv.Reader that asks check before each call reaches the one below, and before each wait and row.
+// reader is a kv.Reader that calls check before each call to the reader below, and before each wait and row.
 type reader struct {
 	below kv.Reader
 	check func() error
 }
 
-// newReader makes a reader that reads ranges together where the one below does.
+// newReader returns a reader with GetRanges if the one below has it.
 func newReader(below kv.Reader, check func() error) kv.Reader {
 	r := reader{below, check}
 	if _, ok := below.(kv.RangesReader); ok {
@@ -21,7 +21,7 @@ func newReader(below kv.Reader, check func() error) kv.Reader {
 	return r
 }
 
-// rangesReader is a reader over one that reads ranges together.
+// rangesReader is a reader with GetRanges.
 type rangesReader struct{ reader }
 
 func (r rangesReader) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) {
@@ -67,7 +67,7 @@ type failed[T any] struct{ err error }
 
 func (f failed[T]) Wait() (v T, err error) { return v, f.err }
 
-// future fails by the check when it is first waited for.
+// future runs the check when it is first waited for.
 type future[T any] struct {
 	below kv.Future[T]
 	check func() error
@@ -85,13 +85,13 @@ func (f *future[T]) Wait() (v T, err error) {
 
 // iterator may fail between any two rows.
 type iterator struct {
-	below kv.RangeIterator // nil where the read failed at once
+	below kv.RangeIterator // nil if the read failed at once
 	check func() error
 	rows  int
 	err   error
 }
 
-// rowsPerCheck is how many rows come between two chances to fail, as a batch's rows come at once.
+// rowsPerCheck is the number of rows between two checks, since the rows of a batch arrive together.
 const rowsPerCheck = 16
 
 func (it *iterator) Next() bool {

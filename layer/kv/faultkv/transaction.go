@@ -6,7 +6,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// transaction is one of the engine below, with faults. Its writes are passed on as they are.
+// transaction injects faults into a transaction of the engine below. Writes are passed on unchanged.
 type transaction struct {
 	kv.Transaction
 	e    *engine
@@ -15,12 +15,12 @@ type transaction struct {
 	mu struct {
 		sync.Mutex
 		read    bool  // something was read
-		failure error // what was injected; final
+		failure error // the injected failure; final
 		watches []*watch
 	}
 }
 
-// fail makes err the transaction's end.
+// fail makes err the transaction's final failure.
 func (t *transaction) fail(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -36,7 +36,7 @@ func (t *transaction) failure() error {
 	return t.mu.failure
 }
 
-// checkKilled is the error of a dead engine.
+// checkKilled returns the error of a killed engine.
 func (t *transaction) checkKilled() error {
 	if t.life.ended() {
 		t.e.injected[Killed].Add(1)
@@ -47,7 +47,7 @@ func (t *transaction) checkKilled() error {
 
 // checkRead decides whether a read fails.
 func (t *transaction) checkRead() error {
-	t.e.dawdle()
+	t.e.delay()
 	if err := t.checkKilled(); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (t *transaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
 func (t *transaction) Snapshot() kv.Reader { return newReader(t.Transaction.Snapshot(), t.checkRead) }
 
 func (t *transaction) Commit() error {
-	t.e.dawdle()
+	t.e.delay()
 	err := t.commit()
 	watches := t.takeWatches()
 	for _, w := range watches {
@@ -90,7 +90,7 @@ func (t *transaction) Commit() error {
 			w.fail(nil)
 		}
 	}
-	t.e.dawdle()
+	t.e.delay()
 	return err
 }
 
@@ -156,7 +156,7 @@ func (t *transaction) Versionstamp() (kv.Versionstamp, error) {
 	return t.Transaction.Versionstamp()
 }
 
-// watch forwards one of the engine below, and fails where the commit that armed it seemed to.
+// watch forwards a watch of the engine below, and fails if the commit that armed it seemed to fail.
 type watch struct {
 	below    kv.Watch
 	spurious bool // fires when it is armed

@@ -12,9 +12,9 @@ import (
 	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
 )
 
-// TestTransaction_oldIsNotDead: a transaction whose owner was busy for longer than the client's time limit, such as one
-// that streams to a slow reader, is too old and may be tried again. It is not told that the cluster does not answer,
-// which ends the response.
+// TestTransaction_oldIsNotDead checks that a transaction whose owner was busy for longer than the client's time
+// limit, for example because it streams to a slow reader, fails as too old and retryable. It must not fail because
+// the cluster does not answer, which would end the response.
 func TestTransaction_oldIsNotDead(t *testing.T) {
 	for _, timeout := range []time.Duration{time.Second, kv.TransactionSeconds*time.Second + 500*time.Millisecond} {
 		t.Run(timeout.String(), func(t *testing.T) { oldIsNotDead(t, timeout) })
@@ -55,7 +55,7 @@ func oldIsNotDead(t *testing.T, timeout time.Duration) {
 	old := func(what string, err error) {
 		t.Helper()
 		if !kv.IsCode(err, kv.CodeTooOld) || !kv.Retryable(err) || kv.MaybeCommitted(err) {
-			t.Errorf("%s: %v, want that the transaction is too old", what, err)
+			t.Errorf("%s: %v, want CodeTooOld", what, err)
 		}
 	}
 	old("the rest of a range", rows.Err())

@@ -14,7 +14,7 @@ func TestConformance(t *testing.T) {
 	kvtest.Run(t, func(testing.TB) kv.Engine { return e })
 }
 
-// TestConformance_options is the suite with the options on that change how the client commits.
+// TestConformance_options runs the suite with the options that change how the client commits.
 func TestConformance_options(t *testing.T) {
 	fdbtest.Whole(t)
 	e, err := fdb.Open(fdb.Options{ClusterFile: fdbtest.AnotherFile(t), AutomaticIdempotency: true, Tag: "divan-test",

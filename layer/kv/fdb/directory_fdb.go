@@ -14,12 +14,13 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// directoryLayer marks a directory as Divan's: the directory layer then refuses it to others, and others' to Divan.
+// directoryLayer marks a directory as Divan's: the directory layer then refuses it to other applications, and theirs
+// to Divan.
 const directoryLayer = "divan"
 
-// OpenDirectory is the prefix of a directory of FoundationDB's directory layer, made when it is not there. Whatever
-// else lives in the cluster through that layer has other prefixes. An error where the directory belongs to another
-// application.
+// OpenDirectory returns the prefix of a directory of FoundationDB's directory layer, and creates the directory if
+// necessary. Other users of that layer in the cluster have other prefixes. It fails if the directory belongs to
+// another application.
 func OpenDirectory(ctx context.Context, e kv.Engine, path []string) (prefix []byte, err error) {
 	err = inDirectories(ctx, e, func(tr fdb.Transaction) error {
 		d, err := directory.CreateOrOpen(tr, path, []byte(directoryLayer))
@@ -31,7 +32,7 @@ func OpenDirectory(ctx context.Context, e kv.Engine, path []string) (prefix []by
 	return prefix, describe(path, err)
 }
 
-// FindDirectory is OpenDirectory without making anything: found is false where the directory is not there.
+// FindDirectory is OpenDirectory without creating anything: found is false if the directory does not exist.
 func FindDirectory(ctx context.Context, e kv.Engine, path []string) (prefix []byte, found bool, err error) {
 	err = inDirectories(ctx, e, func(tr fdb.Transaction) error {
 		var err error
@@ -47,7 +48,7 @@ func FindDirectory(ctx context.Context, e kv.Engine, path []string) (prefix []by
 	return prefix, found && err == nil, describe(path, err)
 }
 
-// prefixOf refuses a partition, which has no keys of its own.
+// prefixOf returns the directory's prefix. It refuses a partition, which has no keys of its own.
 func prefixOf(d directory.DirectorySubspace) ([]byte, error) {
 	if string(d.GetLayer()) == "partition" {
 		return nil, errors.New("it is a partition; name a directory in it")
@@ -62,7 +63,7 @@ func describe(path []string, err error) error {
 	return fmt.Errorf("FoundationDB directory %s: %w", strings.Join(path, "/"), err)
 }
 
-// inDirectories runs f in transactions until one commits. The directory layer wants the binding's transaction, so
+// inDirectories runs f in transactions until one commits. The directory layer needs the binding's transaction, so
 // kv.Transact cannot be used.
 func inDirectories(ctx context.Context, e kv.Engine, f func(tr fdb.Transaction) error) error {
 	engine, ok := e.(*engine)
@@ -83,7 +84,7 @@ func inDirectories(ctx context.Context, e kv.Engine, f func(tr fdb.Transaction) 
 		if err == nil || !errors.As(err, &code) {
 			return err
 		}
-		if err := tx.tr.OnError(code).Get(); err != nil { // which waits, where it is worth another attempt
+		if err := tx.tr.OnError(code).Get(); err != nil { // waits, if another attempt is worthwhile
 			return convert(ctx, err)
 		}
 	}

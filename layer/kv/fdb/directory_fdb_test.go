@@ -16,7 +16,7 @@ import (
 	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
 )
 
-// TestDirectory lives beside another application of the directory layer, here Apple's binding by itself.
+// TestDirectory uses the directory layer beside another application, here Apple's binding itself.
 func TestDirectory(t *testing.T) {
 	e := fdbtest.Whole(t)
 	erase(t, e)
@@ -39,7 +39,7 @@ func TestDirectory(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	prefixes := make([][]byte, 8)
-	for i := range prefixes { // nodes of a cluster start at once
+	for i := range prefixes { // nodes of a cluster start at the same time
 		wg.Go(func() {
 			var err error
 			if prefixes[i], err = fdb.OpenDirectory(t.Context(), e, path); err != nil {

@@ -18,11 +18,11 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// codeOperationCancelled is what a cancelled future fails with.
+// codeOperationCancelled is the error of a cancelled future.
 const codeOperationCancelled kv.Code = 1101
 
-// convert turns an error of the client into a kv.Error. The classes are the client's own predicates: the binding does
-// not export them, so they are asked for in C. nil stays nil.
+// convert turns an error of the client into a kv.Error. The client's own predicates classify it; they are called
+// through C because the binding does not export them. nil stays nil.
 func convert(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -45,7 +45,8 @@ func classify(ctx context.Context, code kv.Code) *kv.Error {
 	case code == kv.CodeCancelled && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		out.Code, out.Message = kv.CodeTimedOut, "the deadline passed"
 	case code == kv.CodeTimedOut:
-		// The caller's deadline cancels; the client's own limit means that the cluster does not answer.
+		// The caller's deadline cancels the transaction; the client's own limit means that the cluster does not
+		// answer.
 		out.Code, out.Message = kv.CodeUnreachable, "the FoundationDB cluster does not answer"
 	}
 	return out
@@ -55,7 +56,7 @@ func predicate(p C.int, code kv.Code) bool {
 	return C.fdb_error_predicate(p, C.fdb_error_t(code)) != 0
 }
 
-// contextError is what a transaction answers whose context has ended; nil while it has not.
+// contextError returns the error of a transaction whose context has ended, or nil.
 func contextError(ctx context.Context) *kv.Error {
 	switch err := ctx.Err(); {
 	case err == nil:

@@ -8,31 +8,30 @@ package fdb
 
 import "time"
 
-// Options of the engine.
+// Options are the options of Open.
 type Options struct {
-	// ClusterFile is the path of fdb.cluster; empty is the client's default.
+	// ClusterFile is the path of fdb.cluster; empty means the client's default.
 	ClusterFile string
-	// Timeout bounds every transaction, so that a cluster that cannot be reached is an error and not a hang. 0 means 10
+	// Timeout bounds every transaction, so that an unreachable cluster causes an error instead of a hang. 0 means 10
 	// s.
 	Timeout time.Duration
-	// RetryLimit bounds the attempts of a transaction; 0 is no bound but its context.
+	// RetryLimit bounds the attempts of a transaction; 0 leaves the bound to its context.
 	RetryLimit int
-	// AutomaticIdempotency lets the client give every commit an id that the cluster remembers, so that fewer results
-	// are unknown. The client's authors call it in development as of 7.3, and nothing here depends on it: unknown
+	// AutomaticIdempotency makes the client give every commit an id that the cluster remembers, so that fewer results
+	// are unknown. As of 7.3 the client's authors call it in development, and nothing here depends on it: unknown
 	// results are looked up (kv.TransactOptions.TransactionID).
 	AutomaticIdempotency bool
-	// MaxWatches bounds the watches that wait at once in this process. 0 means 100,000; the client's own default is
-	// 10,000.
+	// MaxWatches bounds the unfinished watches of this process. 0 means 100,000; the client's own default is 10,000.
 	MaxWatches int
-	// TraceDir, where set, makes the client write its trace logs there. It has to exist.
+	// TraceDir, if set, is an existing directory for the client's trace logs.
 	TraceDir string
-	// ClientLibraries, where set, is a directory with client libraries of other versions, so that the cluster can be
+	// ClientLibraries, if set, is a directory with client libraries of other versions, so that the cluster can be
 	// upgraded under a running node.
 	ClientLibraries string
-	// Tag, where set, marks every transaction, so that the cluster's operator can see Divan's load apart and throttle
-	// it. 16 bytes at most.
+	// Tag, if set, marks every transaction, so that the cluster's operator can distinguish and throttle Divan's load.
+	// At most 16 bytes.
 	Tag string
-	// TLSCert, TLSKey and TLSCA are PEM files for a cluster that speaks TLS. TLSPassword opens the key; TLSVerifyPeers
-	// is FoundationDB's rule for whose certificates are good, such as Check.Valid=1,S.CN=db.
+	// TLSCert, TLSKey and TLSCA are PEM files for a cluster that uses TLS. TLSPassword decrypts the key;
+	// TLSVerifyPeers is FoundationDB's rule for acceptable peer certificates, such as Check.Valid=1,S.CN=db.
 	TLSCert, TLSKey, TLSCA, TLSPassword, TLSVerifyPeers string
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Futures keep their transaction, since the client's futures do not outlive it, and its age when they were asked for.
+// Futures hold their transaction, since the client's futures do not outlive it, and its age when the read was issued.
 
 type failure[T any] struct{ err error }
 
@@ -25,7 +25,7 @@ type value struct {
 func (f value) Wait() ([]byte, error) {
 	v, err := f.f.Get()
 	if err == nil && v != nil && len(v) == 0 {
-		v = []byte{} // empty is a value, nil is none
+		v = []byte{} // an empty value is not nil, which means no value
 	}
 	return v, f.t.convert(err, f.age)
 }
@@ -52,7 +52,7 @@ func (f version) Wait() (int64, error) {
 	return v, f.t.convert(err, f.age)
 }
 
-// iterator adapts the binding's, which asks for the first batch when the read is issued and for the next one when a
+// iterator adapts the binding's iterator, which requests the first batch when the read is issued and the next when a
 // batch is used up.
 type iterator struct {
 	t   *txReads

@@ -12,18 +12,18 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// apiVersion of the client library: the newest whose behaviour this package was tested with.
+// apiVersion is the client's API version: the newest that this package was tested with.
 const apiVersion = 730
 
-// handle is the client's database, shared by all engines of the process on one cluster file: the binding keeps one for
-// each file, and closing it for one engine would take it from the others.
+// handle is the client's database, shared by all engines of the process with the same cluster file: the binding keeps
+// one per file, and closing it for one engine would close it for the others.
 type handle struct {
 	db   fdb.Database
 	file string
 	uses int // guarded by clients.mu
 }
 
-// clients is the process's client: the network thread starts with the first handle and lives as long as the process.
+// clients is the process's client: the network thread starts with the first handle and runs until the process ends.
 var clients struct {
 	mu      sync.Mutex
 	started bool
@@ -43,7 +43,7 @@ func openHandle(o Options) (*handle, error) {
 		h.uses++
 		return h, nil
 	}
-	if o.ClusterFile != "" { // the client would look for it with the first transaction only
+	if o.ClusterFile != "" { // the client would only look for it in the first transaction
 		if _, err := os.Stat(o.ClusterFile); err != nil {
 			return nil, fmt.Errorf("cluster file: %w", err)
 		}
@@ -70,7 +70,8 @@ func openHandle(o Options) (*handle, error) {
 	return h, nil
 }
 
-// retryLimit is for the client's own loop, which the directory layer uses; kv.Transact asks the engine.
+// retryLimit sets the limit of the client's own retry loop, which the directory layer uses; kv.Transact asks the
+// engine.
 func retryLimit(o fdb.DatabaseOptions, attempts int) error {
 	if attempts == 0 {
 		return nil
@@ -94,8 +95,8 @@ func (h *handle) release() {
 	}
 }
 
-// prepareNetwork sets what must be set before the network thread starts. What the client would find missing only later,
-// and say in a log, is looked for here.
+// prepareNetwork sets what must be set before the network thread starts. It checks files that the client would miss
+// only later and report only in a log.
 func prepareNetwork(o Options) error {
 	if err := fdb.APIVersion(apiVersion); err != nil {
 		return err
@@ -125,7 +126,7 @@ func prepareNetwork(o Options) error {
 			}
 		}
 		if err := set.to(set.value); err != nil {
-			return fmt.Errorf("%s: %w", set.name, err) // without the value: it may be the password
+			return fmt.Errorf("%s: %w", set.name, err) // without the value, which may be the password
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
 )
 
-// TestWatch_OutlivesTimeout: the limit of a transaction is not one of its watches.
+// TestWatch_OutlivesTimeout checks that the time limit of a transaction does not apply to its watches.
 func TestWatch_OutlivesTimeout(t *testing.T) {
 	fdbtest.Whole(t)
 	e := mustOpen(t, fdb.Options{ClusterFile: fdbtest.AnotherFile(t), Timeout: 300 * time.Millisecond})
@@ -34,7 +34,7 @@ func TestWatch_OutlivesTimeout(t *testing.T) {
 	time.Sleep(time.Second) // longer than the timeout
 	select {
 	case <-w.Done():
-		t.Fatalf("the watch ended by itself: %v", w.Err())
+		t.Fatalf("the watch ended without a change: %v", w.Err())
 	default:
 	}
 	write(t, e, key)
@@ -70,20 +70,20 @@ func erase(t *testing.T, e kv.Engine) {
 	}
 }
 
-// TestTransaction_LeavesNothing runs transactions that end in every way there is, from many goroutines, and counts what
-// is left: goroutines, the client's handles, resident memory.
+// TestTransaction_LeavesNothing runs transactions that end in every possible way, from many goroutines, and counts
+// what remains: goroutines, the client's handles, resident memory.
 func TestTransaction_LeavesNothing(t *testing.T) {
 	total := 100_000
 	if testing.Short() {
 		total = 10_000
 	}
 	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
-	runtime.MemProfileRate = 1 // for handles
+	runtime.MemProfileRate = 1 // to count handles
 	e := fdbtest.Whole(t)
 	for i := range 1000 {
 		write(t, e, binary.BigEndian.AppendUint32([]byte("row"), uint32(i)))
 	}
-	runEndings(t, e, total/2) // the client's caches and threads, and the heap, have their size
+	runEndings(t, e, total/2) // let the client's caches and threads, and the heap, reach their size
 	goroutines, memory := runtime.NumGoroutine(), residentAfterGC(t)
 	runEndings(t, e, total/2)
 	deadline := time.Now().Add(5 * time.Second)
@@ -97,16 +97,16 @@ func TestTransaction_LeavesNothing(t *testing.T) {
 	after, handles := residentAfterGC(t), handles()
 	t.Logf("%d goroutines, %d handles; resident %d MB, then %d MB", runtime.NumGoroutine(), handles, memory>>20,
 		after>>20)
-	if handles > 32 { // a worker's last may still be on a stack
-		t.Errorf("%d transactions and futures of the client are left of %d transactions", handles, total)
+	if handles > 32 { // a worker's last handle may still be on a stack
+		t.Errorf("%d transactions and futures of the client remain of %d transactions", handles, total)
 	}
 	if after > memory+40<<20 {
 		t.Errorf("resident memory went from %d to %d MB", memory>>20, after>>20)
 	}
 }
 
-// handles counts the binding's transactions and futures that are reachable: each holds one of the client's, and
-// releases it when it is collected.
+// handles counts the reachable transactions and futures of the binding: each holds one of the client's, and releases
+// it when it is collected.
 func handles() int64 {
 	records := make([]runtime.MemProfileRecord, 1000)
 	for {
@@ -158,7 +158,7 @@ func runEnding(ctx context.Context, e kv.Engine, how, worker int) error {
 	case 0: // committed
 		tx.Set(own, []byte("1"))
 		return tx.Commit()
-	case 1: // cancelled with reads and writes under way
+	case 1: // cancelled with reads and writes in progress
 		tx.Set(own, []byte("2"))
 		tx.Get(rows.Begin)
 		tx.Cancel()
@@ -197,8 +197,8 @@ func runEnding(ctx context.Context, e kv.Engine, how, worker int) error {
 	return nil
 }
 
-// residentAfterGC is the process's resident memory in bytes. The binding releases handles in finalizers, so there is
-// more than one collection.
+// residentAfterGC returns the process's resident memory in bytes. The binding releases handles in finalizers, so it
+// takes more than one collection.
 func residentAfterGC(t *testing.T) int {
 	t.Helper()
 	for range 4 {

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Available tells whether this binary has the engine.
+// Available reports whether this binary has the engine.
 const Available = true
 
 type engine struct {
@@ -19,21 +19,21 @@ type engine struct {
 	o      Options
 	ctx    context.Context // ends with the engine
 	cancel context.CancelFunc
-	// watching counts the goroutines of watches, which Close waits for.
+	// watching counts the goroutines of watches. Close waits for them.
 	watching sync.WaitGroup
 
 	mu struct {
 		sync.Mutex
 		closed bool
-		// live are the transactions that have not ended: Close cancels them.
+		// live are the transactions that have not ended. Close cancels them.
 		live map[*transaction]struct{}
 	}
 }
 
 // Open connects to a cluster. It does not wait for the cluster to answer: the first transaction does, within
-// Options.Timeout. The network options (TraceDir, ClientLibraries and TLS) and the cluster's options (Timeout,
-// RetryLimit, AutomaticIdempotency, MaxWatches) are a process's: those of the first Open of the process, and of the
-// cluster, hold.
+// Options.Timeout. The network options (TraceDir, ClientLibraries and TLS) apply to the whole process: those of the
+// first Open are used. Likewise, the cluster options (Timeout, RetryLimit, AutomaticIdempotency, MaxWatches) of the
+// first Open for a cluster are used.
 func Open(o Options) (kv.Engine, error) {
 	o = o.withDefaults()
 	db, err := openHandle(o)
@@ -51,8 +51,8 @@ func (e *engine) Name() string { return "fdb" }
 // MaxAttempts implements kv.RetryLimiter.
 func (e *engine) MaxAttempts() int { return e.o.RetryLimit }
 
-// Close ends what is under way. The client's network thread lives as long as the process: the client cannot start it
-// twice.
+// Close ends everything in progress. The client's network thread runs until the process ends, because the client
+// cannot start it twice.
 func (e *engine) Close() error {
 	e.mu.Lock()
 	if e.mu.closed {
@@ -92,19 +92,19 @@ func (e *engine) Begin(ctx context.Context) kv.Transaction {
 	}
 	t.tr = tr
 	e.mu.live[t] = struct{}{}
-	// A context that ends cancels the transaction, and with it every future of it that somebody waits for.
+	// When the context ends, the transaction is cancelled, and with it every future that somebody waits for.
 	t.unhook = context.AfterFunc(ctx, t.end)
 	return t
 }
 
-// forget is called by a transaction that has ended.
+// forget removes a transaction that has ended.
 func (e *engine) forget(t *transaction) {
 	e.mu.Lock()
 	delete(e.mu.live, t)
 	e.mu.Unlock()
 }
 
-// watch runs f in a goroutine that Close waits for. False where the engine is closed.
+// watch runs f in a goroutine that Close waits for. It returns false if the engine is closed.
 func (e *engine) watch(f func()) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Available tells whether this binary has the engine.
+// Available reports whether this binary has the engine.
 const Available = false
 
 // Open fails: this binary was built without the engine.

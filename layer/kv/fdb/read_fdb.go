@@ -33,7 +33,7 @@ func (t *txReads) ReadVersion() kv.Future[int64] {
 	return version{t, t.tr.GetReadVersion(), t.age()}
 }
 
-// readable refuses an overlong key on a read, which the client would take for a key that is not there.
+// readable refuses to read an overlong key, which the client would report as missing.
 func (t *txReads) readable(key []byte) error {
 	if err := t.err(); err != nil {
 		return err
@@ -46,7 +46,8 @@ func (t *txReads) readable(key []byte) error {
 
 var errKeyTooLarge = kv.NewError(kv.CodeKeyTooLarge, "the key is too large", nil)
 
-// snapshot reads without conflicts, and sees the transaction's own writes: the client's default since API version 300.
+// snapshot reads without conflicts, but sees the transaction's own writes: the client's default since API version
+// 300.
 type snapshot struct{ t *txReads }
 
 func (s snapshot) Get(key []byte) kv.Future[[]byte] {

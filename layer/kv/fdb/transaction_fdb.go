@@ -14,43 +14,43 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// transaction wraps the client's, which is safe for concurrent use itself.
+// transaction wraps the client's transaction, which is itself safe for concurrent use.
 //
-// It is made of parts, each of which stands on the one before and has its own state: its reads (txReads), its writes
-// (txWrites), and how it ends.
+// It consists of embedded parts, each built on the one before and with its own state: its reads (txReads), its writes
+// (txWrites), and its end.
 type transaction struct {
 	txWrites
-	unhook func() bool // takes end from the context; nil where the transaction could not be made
+	unhook func() bool // unregisters end from the context; nil if the transaction could not be created
 
 	mu struct {
 		sync.Mutex
 		stage stage
-		stamp fdb.FutureKey // asked for with the commit, as the client wants it
-		// watches of a transaction that has not committed: they end with it.
+		stamp fdb.FutureKey // requested with the commit, as the client requires
+		// watches of a transaction that has not committed end with it.
 		watches []*watch
 	}
 }
 
-// txReads is the client's transaction, and reads from it.
+// txReads is the client's transaction and the reads from it.
 type txReads struct {
 	engine *engine
 	ctx    context.Context
 	began  time.Time
 	tr     fdb.Transaction
 
-	// refused is the first failure that the client does not know of; it answers everything.
+	// refused is the first failure that the client does not know of. All later calls fail with it.
 	refused atomic.Pointer[error]
 }
 
-// txWrites is what a transaction has written so far.
+// txWrites are a transaction's writes so far.
 type txWrites struct {
 	txReads
-	// wrote and conflicting are set by writes, and by write conflicts or writes.
+	// wrote is set by writes, conflicting by writes and write conflicts.
 	wrote, conflicting atomic.Bool
 	size               atomic.Int64
 }
 
-// stage of a transaction's life.
+// stage is the stage of a transaction's life.
 type stage int
 
 const (
@@ -61,7 +61,7 @@ const (
 	cancelled // by Cancel, the context or Close
 )
 
-// refuse makes a transaction that only fails.
+// refuse makes the transaction fail all calls with err.
 func (t *transaction) refuse(err error) *transaction {
 	t.fail(err)
 	t.mu.stage = cancelled
@@ -77,13 +77,13 @@ func (t *txReads) err() error {
 	return nil
 }
 
-// age is how long the transaction has lived, by which the client ends it.
+// age returns the transaction's age, which the client's time limit is about.
 func (t *txReads) age() time.Duration { return time.Since(t.began) }
 
-// convert is an error of something that was asked for when the transaction had a certain age. Where that was past the
-// time for which a version can be read, or past half of the client's time limit, so that the cluster did not have the
-// other half to answer, the limit says nothing of the cluster: the transaction is too old, as it would have been told
-// without the limit.
+// convert converts an error of a read or commit that was issued at the given age of the transaction. If that age was
+// past the time for which a version can be read, or past half of the client's time limit, so that the cluster did not
+// have the other half to answer, reaching the limit does not mean that the cluster is unreachable: the transaction is
+// too old, as it would have been without the limit.
 func (t *txReads) convert(err error, age time.Duration) error {
 	err = convert(t.ctx, err)
 	if age > min(kv.TransactionSeconds*time.Second, t.engine.o.Timeout/2) && kv.IsCode(err, kv.CodeUnreachable) {
@@ -94,7 +94,7 @@ func (t *txReads) convert(err error, age time.Duration) error {
 
 func (t *txReads) Snapshot() kv.Reader { return snapshot{t} }
 
-// MakesRoom implements kv.Transaction. The cluster's ratekeeper looks after its disks.
+// MakesRoom implements kv.Transaction. It has no effect: the cluster's ratekeeper watches its disks.
 func (t *txWrites) MakesRoom() {}
 
 func (t *txWrites) CausalReadRisky() {
@@ -103,7 +103,8 @@ func (t *txWrites) CausalReadRisky() {
 	}
 }
 
-// SetReadVersion reports a second one, or one after a read, through later reads: the client defers the error.
+// SetReadVersion is an error if called twice or after a read. Later reads report it, because the client defers the
+// error.
 func (t *txWrites) SetReadVersion(version int64) {
 	if t.err() == nil {
 		t.tr.SetReadVersion(version)
@@ -131,8 +132,8 @@ func (t *txReads) note(err error) {
 	}
 }
 
-// Commit of a transaction that is cancelled while its commit is under way may have happened: the client does not say
-// so, this method does.
+// Commit implements kv.Transaction. If the transaction is cancelled during the commit, the commit may have happened;
+// the client does not say so, but Commit does.
 func (t *transaction) Commit() error {
 	if err := t.err(); err != nil {
 		return err
@@ -173,7 +174,7 @@ func (t *transaction) startCommit() (fdb.FutureNil, error) {
 		}
 		return nil, kv.NewError(kv.CodeCancelled, "the transaction was cancelled", nil)
 	case committing, committed, failed:
-		return nil, kv.NewError(kv.CodeUsedDuringCommit, "the transaction is being committed or was", nil)
+		return nil, kv.NewError(kv.CodeUsedDuringCommit, "the transaction is committing or committed", nil)
 	}
 	t.mu.stage = committing
 	if t.conflicting.Load() {
@@ -205,7 +206,7 @@ func (t *transaction) Versionstamp() (v kv.Versionstamp, err error) {
 	return v, convert(t.ctx, err)
 }
 
-// committedOr is nil after a successful commit.
+// committedOr returns nil after a successful commit, otherwise an error.
 func (t *transaction) committedOr() error {
 	if err := t.err(); err != nil {
 		return err
@@ -231,7 +232,7 @@ func (t *transaction) Cancel() {
 	t.engine.forget(t)
 }
 
-// end fails what is pending. After a commit nothing is, but watches, and they live on.
+// end fails everything pending. After a commit only watches are pending, and they continue.
 func (t *transaction) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,7 +246,7 @@ func (t *transaction) end() {
 	t.cancelWatches()
 }
 
-// cancelWatches is called with mu locked. A watch that has its error keeps it.
+// cancelWatches cancels the watches that have not ended. Called with mu locked.
 func (t *transaction) cancelWatches() {
 	for _, w := range t.mu.watches {
 		w.Cancel()

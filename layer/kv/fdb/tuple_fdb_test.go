@@ -16,8 +16,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// TestTuple_SameAsApple compares layer/tuple with Apple's package byte for byte: tuples packed by one are what the
-// other packs and unpacks.
+// TestTuple_SameAsApple compares layer/tuple with Apple's package byte for byte: each packs the same bytes as the
+// other and unpacks the other's.
 func TestTuple_SameAsApple(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -33,21 +33,21 @@ func TestTuple_SameAsApple(t *testing.T) {
 			t.Fatalf("%v: Apple's Unpack: %v", ours, err)
 		}
 		if again := unpacked.Pack(); !bytes.Equal(again, packed) {
-			t.Fatalf("%v: %x was read by Apple's as %x", ours, packed, again)
+			t.Fatalf("%v: Apple's Unpack read %x as %x", ours, packed, again)
 		}
 		mine, err := tuple.Unpack(packed)
 		if err != nil {
 			t.Fatalf("%v: Unpack of Apple's bytes: %v", ours, err)
 		}
 		if again := mine.Pack(); !bytes.Equal(again, packed) {
-			t.Fatalf("%v: %x was read as %x", ours, packed, again)
+			t.Fatalf("%v: Unpack read %x as %x", ours, packed, again)
 		}
 	}
 }
 
-// TestTuple_StampSameAsApple: the same key and the same place for the versionstamp.
+// TestTuple_StampSameAsApple checks that the key and the position of the versionstamp are the same.
 func TestTuple_StampSameAsApple(t *testing.T) {
-	client.MustAPIVersion(730) // Apple's stamps depend on it
+	client.MustAPIVersion(730) // Apple's encoding of stamps depends on it
 	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
 	for range 10_000 {
 		ours, theirs := randomTuple(r, 2)
@@ -70,7 +70,7 @@ func TestTuple_StampSameAsApple(t *testing.T) {
 	}
 }
 
-// randomTuple is one tuple for either package.
+// randomTuple returns the same random tuple for both packages.
 func randomTuple(r *rand.Rand, depth int) (tuple.Tuple, apple.Tuple) {
 	n := r.IntN(6)
 	ours, theirs := make(tuple.Tuple, n), make(apple.Tuple, n)
@@ -115,7 +115,7 @@ func randomElement(r *rand.Rand, depth int) (any, any) {
 	case 11:
 		var stamp [10]byte
 		copy(stamp[:], randomBytes(r))
-		stamp[0] &= 0x7f // ten bytes of 0xff are a versionstamp that is not there yet, which Pack refuses
+		stamp[0] &= 0x7f // ten bytes of 0xff mean an incomplete versionstamp, which Pack refuses
 		user := uint16(r.Uint32())
 		return tuple.Versionstamp{Transaction: stamp, User: user},
 			apple.Versionstamp{TransactionVersion: stamp, UserVersion: user}
@@ -127,7 +127,7 @@ func randomElement(r *rand.Rand, depth int) (any, any) {
 	return ours, theirs
 }
 
-// randomInt has every length in bytes, and the neighbours of the powers of two.
+// randomInt returns integers of every length in bytes, and neighbours of powers of two.
 func randomInt(r *rand.Rand) int64 {
 	n := int64(r.Uint64() >> r.IntN(64))
 	if r.IntN(3) == 0 {
@@ -139,7 +139,7 @@ func randomInt(r *rand.Rand) int64 {
 	return n
 }
 
-// randomBytes are short and have many zeros and 0xff.
+// randomBytes returns short strings with many zeros and 0xff.
 func randomBytes(r *rand.Rand) []byte {
 	b := make([]byte, r.IntN(20))
 	for i := range b {

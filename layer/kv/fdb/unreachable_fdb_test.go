@@ -14,7 +14,7 @@ import (
 	"github.com/divandb/divan/layer/kv/fdb"
 )
 
-// limit is far beyond what the tests below may take, and far below a hang.
+// limit is far longer than the tests below may take, and far shorter than a hang.
 const limit = 5 * time.Second
 
 // clusterFile writes a cluster file with content into a new directory.
@@ -40,7 +40,7 @@ func mustOpen(t *testing.T, o fdb.Options) kv.Engine {
 	return e
 }
 
-// timely fails a test that takes as long as a hang.
+// timely fails a test that hangs.
 func timely(t *testing.T, what string, f func() error) error {
 	t.Helper()
 	start := time.Now()
@@ -56,7 +56,7 @@ func timely(t *testing.T, what string, f func() error) error {
 	}
 }
 
-// TestUnreachable: nobody listens where the cluster file says.
+// TestUnreachable uses a cluster file whose address nobody listens on.
 func TestUnreachable(t *testing.T) {
 	e := mustOpen(t, fdb.Options{ClusterFile: clusterFile(t, "no:body@127.0.0.1:1\n"), Timeout: 500 * time.Millisecond})
 	read := func(ctx context.Context) func() error {
@@ -113,7 +113,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestOpen_ClusterFile: what is wrong with the file is said by Open or by the first transaction.
+// TestOpen_ClusterFile checks that problems of the file are reported by Open or by the first transaction.
 func TestOpen_ClusterFile(t *testing.T) {
 	for name, file := range map[string]string{
 		"missing":     filepath.Join(t.TempDir(), "none"),

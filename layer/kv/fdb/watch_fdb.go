@@ -16,7 +16,7 @@ import (
 type watch struct {
 	done   chan struct{} // closed by wait
 	err    error         // set before done is closed
-	future fdb.FutureNil // nil where the watch could not be made
+	future fdb.FutureNil // nil if the watch could not be made
 	cancel sync.Once
 }
 
@@ -26,15 +26,15 @@ func (t *transaction) Watch(key []byte) kv.Watch {
 	if err == nil {
 		err = t.arm(w, key)
 	}
-	if err != nil { // else w.err is its goroutine's
+	if err != nil { // otherwise w.err belongs to its goroutine
 		w.err = err
 		close(w.done)
 	}
 	return w
 }
 
-// arm asks the client for the watch. The client forgets to end a watch whose transaction is cancelled after the watched
-// value was read, until the transaction is destroyed, which would wait for the watch: so the transaction cancels its
+// arm asks the client for the watch. If a transaction is cancelled after the watched value was read, the client ends
+// the watch only when the transaction is destroyed, which would wait for the watch: so the transaction cancels its
 // watches itself.
 func (t *transaction) arm(w *watch, key []byte) error {
 	t.mu.Lock()

@@ -10,14 +10,14 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// What the client counts for a mutation and for a conflict range, apart from their keys and values.
+// What the client counts for a mutation and for a conflict range, beside their keys and values.
 const (
 	mutationOverhead = 40
 	rangeOverhead    = 32
 )
 
-// write counts a write of bytes in the mutation and of conflict bytes in its conflict range, as the client does; false
-// where the transaction cannot take any.
+// write counts a write, with bytes in the mutation and conflict bytes in its conflict range, as the client does. It
+// returns false if the transaction cannot take any writes.
 func (t *txWrites) write(bytes, conflict int) bool {
 	if t.err() != nil {
 		return false
@@ -28,7 +28,7 @@ func (t *txWrites) write(bytes, conflict int) bool {
 	return true
 }
 
-// point is the bytes of the conflict range of one key.
+// point returns the size of the conflict range of one key.
 func point(key []byte) int { return 2*len(key) + 1 }
 
 func (t *txWrites) Set(key, value []byte) {
@@ -37,7 +37,7 @@ func (t *txWrites) Set(key, value []byte) {
 	}
 }
 
-// Clear refuses an overlong key, which the client ignores: no such key is there.
+// Clear refuses an overlong key. The client ignores it, because no such key can exist.
 func (t *txWrites) Clear(key []byte) {
 	if len(key) > kv.MaxKeySize {
 		t.fail(errKeyTooLarge)
@@ -99,7 +99,7 @@ func (t *txWrites) SetVersionstampedValue(key, value []byte, offset int) {
 	}
 }
 
-// stampFits fails the transaction where the stamp would not: the client takes 32 bits of the offset.
+// stampFits fails the transaction if the stamp does not fit: the client would truncate the offset to 32 bits.
 func (t *txWrites) stampFits(b []byte, offset int) bool {
 	if offset >= 0 && offset <= len(b)-len(kv.Versionstamp{}) {
 		return true
@@ -108,7 +108,7 @@ func (t *txWrites) stampFits(b []byte, offset int) bool {
 	return false
 }
 
-// withOffset appends where the stamp goes, as the client expects it.
+// withOffset appends the versionstamp's offset, in the client's format.
 func withOffset(b []byte, offset int) []byte {
 	return binary.LittleEndian.AppendUint32(b[:len(b):len(b)], uint32(offset))
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// testAnomalies are the anomalies by their names in the literature (Adya; Fekete's read-only anomaly). In each, the
-// interleaving is fixed and at least one transaction must fail, or none must see what could not be.
+// testAnomalies runs the anomalies of the literature (Adya; Fekete's read-only anomaly) with fixed interleavings. In
+// each, at least one transaction must fail, or none may see an impossible state.
 func testAnomalies(t *testing.T, e kv.Engine) {
 	reset := func(t *testing.T) {
 		put(t, e, "x=1", "y=1")
@@ -96,8 +96,8 @@ func testAnomalies(t *testing.T, e kv.Engine) {
 		wantCommit(t, "second", b, 0)
 	})
 	t.Run("read-only anomaly", func(t *testing.T) {
-		// x is a checking and y a savings account. b withdraws from x, seeing both; a pays into y; c reads both after
-		// a. If c sees a and not b, then b must come after a, and so must not have seen y without a.
+		// x is a checking account and y a savings account. b withdraws from x, seeing both; a pays into y; c reads
+		// both after a. If c sees a and not b, then b must come after a, and so must have seen y with a.
 		reset(t)
 		a, b := begin(t, e), begin(t, e)
 		wantRows(t, b, keyRange("x", "z"), kv.RangeOptions{}, "x=1 y=1")
@@ -121,7 +121,7 @@ func testAnomalies(t *testing.T, e kv.Engine) {
 		wantCommit(t, "second", b, kv.CodeNotCommitted)
 	})
 	t.Run("stale read", func(t *testing.T) {
-		// Strictness: what was acknowledged is seen by whoever begins afterwards.
+		// Strictness: a transaction sees every commit that was acknowledged before it began.
 		for i := range 50 {
 			want := string(rune('A' + i%26))
 			put(t, e, "x="+want)

@@ -11,8 +11,8 @@ import (
 
 const none = "<none>"
 
-// atomicTests are an operation on a stored value and its result, as FoundationDB's documentation of mutation types has
-// them.
+// atomicTests are operations on a stored value with their results, from FoundationDB's documentation of mutation
+// types.
 var atomicTests = []struct {
 	op            kv.AtomicOp
 	old, operand  string
@@ -71,8 +71,8 @@ var atomicTests = []struct {
 	{kv.AtomicCompareAndClear, "a", "ab", "a", "longer"},
 }
 
-// testAtomics carries each operation out in every place that an engine may do it: at commit, on a value that the
-// transaction wrote, before and after a read of the key.
+// testAtomics runs each operation in every place where an engine may apply it: at commit, on a value written by the
+// transaction itself, and before and after a read of the key.
 func testAtomics(t *testing.T, e kv.Engine) {
 	for i, tt := range atomicTests {
 		name := fmt.Sprintf("op %d on %.20q with %q (%s)", tt.op, tt.old, tt.operand, tt.comment)
@@ -148,7 +148,7 @@ func testAtomics(t *testing.T, e kv.Engine) {
 	wantStored(t, e, "kept", "\x06")
 }
 
-// testAtomicRace: additions from many goroutines without reads never conflict and are never lost.
+// testAtomicRace checks that additions from many goroutines, without reads, never conflict and are never lost.
 func testAtomicRace(t *testing.T, e kv.Engine) {
 	const workers, rounds = 16, 30
 	var wg sync.WaitGroup

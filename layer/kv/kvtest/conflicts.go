@@ -7,13 +7,13 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// testConflicts: a transaction reads, another one writes and commits, the first one writes elsewhere and commits. Each
-// read against each write.
+// testConflicts runs each read against each write: a transaction reads, another one writes and commits, then the
+// first one writes elsewhere and commits.
 func testConflicts(t *testing.T, e kv.Engine) {
 	reads := []struct {
 		name string
 		read func(tx kv.Transaction) error
-		of   string // the keys among a b c d e that it depends on
+		of   string // the keys among a b c d e that the read depends on
 	}{
 		{"get", func(tx kv.Transaction) error { return get(tx, "c") }, "c"},
 		{"get of nothing", func(tx kv.Transaction) error { return get(tx, "e") }, "e"},
@@ -47,7 +47,7 @@ func testConflicts(t *testing.T, e kv.Engine) {
 		{"last key up to", func(tx kv.Transaction) error { return getKey(tx, kv.LastLessOrEqual(key("c"))) }, "c"},
 		{"no key after", func(tx kv.Transaction) error { return getKey(tx, kv.FirstGreaterThan(key("d"))) }, "e"},
 		{"no key before", func(tx kv.Transaction) error { return getKey(tx, kv.LastLessThan(key("a"))) }, ""},
-		{"snapshot ranges together", func(tx kv.Transaction) error {
+		{"snapshot GetRanges", func(tx kv.Transaction) error {
 			return scanTogether(tx.Snapshot(), keyRange("a", "b"), keyRange("c", "z"))
 		}, ""},
 		{"snapshot key", func(tx kv.Transaction) error {
@@ -80,7 +80,7 @@ func testConflicts(t *testing.T, e kv.Engine) {
 	writes := []struct {
 		name  string
 		write func(tx kv.Transaction, k string)
-		of    string // the keys that it touches, for one key; else ""
+		of    string // the keys that the write touches, for one key; else ""
 	}{
 		{"set", func(tx kv.Transaction, k string) { tx.Set(key(k), []byte("new")) }, ""},
 		{"set to the same", func(tx kv.Transaction, k string) { tx.Set(key(k), []byte(k)) }, ""},
@@ -138,8 +138,8 @@ func getKey(r kv.Reader, s kv.KeySelector) error { _, err := r.GetKey(s).Wait();
 
 func scan(r kv.Reader, kr kv.Range, o kv.RangeOptions) error { _, err := collect(r, kr, o); return err }
 
-// testConflictTrimming: a range read that its caller ends early conflicts with what it got, not with the rest of the
-// range; and a stamped key conflicts with reads of where it lands.
+// testConflictTrimming checks that a range read that its caller ends early conflicts only with the part it read, and
+// that a stamped key conflicts with reads of the place where it ends up.
 func testConflictTrimming(t *testing.T, e kv.Engine) {
 	const rows = 4000
 	name := func(i int) []byte { return key(fmt.Sprintf("k%05d", i)) }
@@ -195,7 +195,7 @@ func testConflictTrimming(t *testing.T, e kv.Engine) {
 		wantCommit(t, "stamped key in "+showRange(tt.r), tx, tt.want)
 	}
 
-	// Write conflicts alone make others conflict, count as a commit, and are not writes.
+	// A write conflict range alone makes others conflict and makes a commit, but is not a write.
 	reader, tx := begin(t, e), begin(t, e)
 	must(t, reader.Get(key("q")))
 	tx.AddWriteConflict(keyRange("q", "r"))
@@ -206,7 +206,7 @@ func testConflictTrimming(t *testing.T, e kv.Engine) {
 	reader.Set(key("z"), nil)
 	wantCommit(t, "after a write conflict alone", reader, kv.CodeNotCommitted)
 
-	// Without writes there is nothing to conflict.
+	// A read-only transaction cannot conflict.
 	reader = begin(t, e)
 	must(t, reader.Get(key("q")))
 	put(t, e, "q=1")

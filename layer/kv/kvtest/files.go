@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// Spoilings are the ways in which Spoil spoils a file.
+// Spoilings are the kinds of damage that Spoil can do.
 var Spoilings = []string{"missing", "cut", "changed"}
 
-// Spoil takes a file of a store away, cuts it in its middle, or changes a byte there.
+// Spoil removes a file of a store, truncates it in the middle, or changes a byte there.
 func Spoil(tb testing.TB, path, fault string) {
 	tb.Helper()
 	info, err := os.Stat(path)
@@ -24,14 +24,14 @@ func Spoil(tb testing.TB, path, fault string) {
 	case "changed":
 		FlipAt(tb, path, info.Size()/2)
 	default:
-		tb.Fatalf("no file is spoiled by %q", fault)
+		tb.Fatalf("unknown kind of damage %q", fault)
 	}
 	if err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// FlipAt changes a byte of a file in place, as whoever has it open sees it too. A second time changes it back.
+// FlipAt inverts a byte of a file in place, visible to processes that have it open. A second call restores it.
 func FlipAt(tb testing.TB, path string, at int64) {
 	tb.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

@@ -1,5 +1,5 @@
-// Package kvtest is the conformance suite of kv.Engine: what every engine promises, each operation, each limit, the
-// anomalies that must not happen, and a check of strict serialisability over random concurrent transactions.
+// Package kvtest is the conformance suite of kv.Engine. It tests each operation and each limit, the anomalies that
+// must not happen, and strict serialisability with random concurrent transactions.
 //
 //	func TestConformance(t *testing.T) {
 //		kvtest.Run(t, func(tb testing.TB) kv.Engine { ... })
@@ -15,8 +15,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Run runs the suite. open returns an engine whose whole key space may be erased, and registers its closing; it is
-// called for each test, and may return the same store again, but no other engine may be using it meanwhile.
+// Run runs the suite. open returns an engine whose whole key space may be erased, and registers its closing. It is
+// called for each test and may return the same store again, but no other engine may use the store meanwhile.
 func Run(t *testing.T, open func(tb testing.TB) kv.Engine) {
 	for _, test := range []struct {
 		name string
@@ -56,14 +56,14 @@ func Run(t *testing.T, open func(tb testing.TB) kv.Engine) {
 	}
 }
 
-// RunAtomics runs what the suite has on atomic operations, for engines in other circumstances.
+// RunAtomics runs the suite's tests of atomic operations, for engines in special states.
 func RunAtomics(t *testing.T, open func(tb testing.TB) kv.Engine) {
 	t.Run("atomic operations", func(t *testing.T) { testAtomics(t, cleared(t, open)) })
 	t.Run("atomic operations race", func(t *testing.T) { testAtomicRace(t, cleared(t, open)) })
 	t.Run("blind transactions, replayed", func(t *testing.T) { testReplayed(t, cleared(t, open)) })
 }
 
-// cleared opens an engine and erases it.
+// cleared opens an engine and erases its content.
 func cleared(t *testing.T, open func(tb testing.TB) kv.Engine) kv.Engine {
 	t.Helper()
 	e := open(t)
@@ -84,7 +84,7 @@ func begin(t *testing.T, e kv.Engine) kv.Transaction {
 	return tx
 }
 
-// update writes in one transaction and commits it; there must be no conflict.
+// update writes in one transaction and commits it. A conflict fails the test.
 func update(t *testing.T, e kv.Engine, f func(tx kv.Transaction)) kv.Committed {
 	t.Helper()
 	_, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
@@ -134,7 +134,7 @@ func isCode(t *testing.T, what string, err error, code kv.Code) {
 	}
 }
 
-// show makes a value readable: <none> for one that is not there.
+// show formats a value for messages: <none> for a missing one.
 func show(v []byte) string {
 	if v == nil {
 		return "<none>"
@@ -142,7 +142,7 @@ func show(v []byte) string {
 	return string(v)
 }
 
-// collect reads a range to its end and gives its rows as "key=value key=value".
+// collect reads a range to its end and returns its rows as "key=value key=value".
 func collect(r kv.Reader, kr kv.Range, o kv.RangeOptions) (string, error) {
 	return drain(r.GetRange(kr, o))
 }
@@ -188,7 +188,7 @@ func wantStored(t *testing.T, e kv.Engine, k, want string) {
 	wantValue(t, begin(t, e), k, want)
 }
 
-// wantCommit commits and checks how it ended: nil, or an engine error of code.
+// wantCommit commits and checks the result: success for code 0, or an engine error with that code.
 func wantCommit(t *testing.T, what string, tx kv.Transaction, code kv.Code) {
 	t.Helper()
 	err := tx.Commit()

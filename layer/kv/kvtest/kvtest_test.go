@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer/kv/kvtest"
 )
 
-// broken is an engine with one thing wrong with its transactions.
+// broken is an engine with one defect in its transactions.
 type broken struct {
 	kv.Engine
 	wrong func(e kv.Engine, tx kv.Transaction) kv.Transaction
@@ -21,7 +21,7 @@ func (b broken) Begin(ctx context.Context) kv.Transaction {
 	return b.wrong(b.Engine, b.Engine.Begin(ctx))
 }
 
-// unguarded reads without conflicts: snapshot isolation.
+// unguarded adds no read conflicts: snapshot isolation.
 type unguarded struct{ kv.Transaction }
 
 func (u unguarded) Get(key []byte) kv.Future[[]byte]            { return u.Snapshot().Get(key) }
@@ -30,14 +30,14 @@ func (u unguarded) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	return u.Snapshot().GetRange(r, o)
 }
 
-// pointsOnly has no conflicts on ranges: phantoms.
+// pointsOnly adds no conflicts for ranges: phantoms.
 type pointsOnly struct{ kv.Transaction }
 
 func (p pointsOnly) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	return p.Snapshot().GetRange(r, o)
 }
 
-// forgetful acknowledges some commits that it never makes.
+// forgetful acknowledges some commits without making them.
 type forgetful struct {
 	kv.Transaction
 	lost bool
@@ -59,7 +59,7 @@ func (f *forgetful) Versionstamp() (kv.Versionstamp, error) {
 
 var lucky atomic.Int64
 
-// misdated has versionstamps that are not the order of commits.
+// misdated has versionstamps that differ from the order of commits.
 type misdated struct{ kv.Transaction }
 
 func (m misdated) SetVersionstampedValue(key, value []byte, offset int) {
@@ -73,7 +73,7 @@ type dull struct{ kv.Transaction }
 
 func (d dull) ClearRange(kv.KeyRange) {}
 
-// TestLoad_Check holds the check to finding what it is for.
+// TestLoad_Check checks that Check detects each kind of broken engine.
 func TestLoad_Check(t *testing.T) {
 	for name, wrong := range map[string]func(e kv.Engine, tx kv.Transaction) kv.Transaction{
 		"nothing":            nil,
@@ -82,9 +82,9 @@ func TestLoad_Check(t *testing.T) {
 		"lost commits": func(_ kv.Engine, tx kv.Transaction) kv.Transaction {
 			return &forgetful{Transaction: tx}
 		},
-		"stamps in another order":   func(_ kv.Engine, tx kv.Transaction) kv.Transaction { return misdated{tx} },
-		"cleared ranges that stay":  func(_ kv.Engine, tx kv.Transaction) kv.Transaction { return dull{tx} },
-		"read versions of the past": stale(),
+		"stamps in another order":  func(_ kv.Engine, tx kv.Transaction) kv.Transaction { return misdated{tx} },
+		"cleared ranges that stay": func(_ kv.Engine, tx kv.Transaction) kv.Transaction { return dull{tx} },
+		"old read versions":        stale(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -108,12 +108,12 @@ func TestLoad_Check(t *testing.T) {
 	}
 }
 
-// stale makes every other transaction read at a version that was the newest a little while ago.
+// stale makes every other transaction read at a version that was the newest a moment ago.
 func stale() func(e kv.Engine, tx kv.Transaction) kv.Transaction {
 	var n, past atomic.Int64
 	return func(e kv.Engine, tx kv.Transaction) kv.Transaction {
 		if n.Add(1)%20 == 1 {
-			holder := e.Begin(context.Background()) // never ended: it keeps the version readable
+			holder := e.Begin(context.Background()) // never ended: keeps the version readable
 			v, err := holder.ReadVersion().Wait()
 			if err != nil {
 				panic(err)

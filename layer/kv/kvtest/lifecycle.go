@@ -25,14 +25,14 @@ func testReadVersions(t *testing.T, e kv.Engine) {
 	}
 	wantValue(t, tx, "a", "1")
 
-	risky := begin(t, e) // nothing fails here, so it is as good as any other
+	risky := begin(t, e) // no machine fails in this test, so the version must be the newest
 	risky.CausalReadRisky()
 	if got := must(t, risky.ReadVersion()); got < second.Version {
-		t.Errorf("read version %d at risk after a commit at %d", got, second.Version)
+		t.Errorf("CausalReadRisky read version %d after a commit at %d", got, second.Version)
 	}
 	wantValue(t, risky, "a", "2")
 
-	// The version of the transaction that is still open can be read by another one; so can the newest.
+	// Another transaction can set the version of a transaction that is still open, and the newest version.
 	past := begin(t, e)
 	past.SetReadVersion(v)
 	wantValue(t, past, "a", "1")
@@ -145,17 +145,17 @@ func testContext(t *testing.T, e kv.Engine) {
 	wantStored(t, e, "a", "1")
 }
 
-// eventually waits for what an engine may do a moment later.
+// eventually waits for something that an engine may do a little later.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	// An engine may hold a version for as long as transactions live, from when it was not the newest any more.
+	// An engine may hold a version for as long as transactions live, starting when it is no longer the newest.
 	const patience = 4 * kv.TransactionSeconds * time.Second
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Errorf("not so after %v: %s", patience, what)
+	t.Errorf("still not true after %v: %s", patience, what)
 }
 
 func testSnapshots(t *testing.T, e kv.Engine) {
@@ -207,8 +207,8 @@ func testSnapshots(t *testing.T, e kv.Engine) {
 	})
 }
 
-// testTimeLimit takes a little more than kv.TransactionSeconds. Reads past the limit must end at some time, and then as
-// they should; a commit must fail at once.
+// testTimeLimit takes a little more than kv.TransactionSeconds. Reads past the limit must fail eventually, with the
+// right error; a commit must fail at once.
 func testTimeLimit(t *testing.T, e kv.Engine) {
 	put(t, e, "a=1", "b=2")
 	idle, reader, writer, blind := begin(t, e), begin(t, e), begin(t, e), begin(t, e)
@@ -218,7 +218,7 @@ func testTimeLimit(t *testing.T, e kv.Engine) {
 	version := must(t, reader.ReadVersion())
 	writer.Set(key("w"), nil)
 	blind.Set(key("c"), []byte("blind"))
-	put(t, e, "b=3") // a snapshot would keep the version above readable
+	put(t, e, "b=3") // a snapshot must not keep the version above readable
 	snap, long, err := kv.OpenSnapshot(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
@@ -255,10 +255,10 @@ func testTimeLimit(t *testing.T, e kv.Engine) {
 	isCode(t, "a range past the limit", scan(reader, everything, kv.RangeOptions{}), kv.CodeTooOld)
 	fails(t, reader.Snapshot().Get(key("b")), kv.CodeTooOld)
 	fails(t, reader.Get(key("b")), kv.CodeTooOld)
-	eventually(t, "a moment is held for as long as transactions live", func() bool {
+	eventually(t, "a version is held for as long as transactions live", func() bool {
 		put(t, e, "d=1")
 		at := pinned.Begin(t.Context())
-		defer at.Cancel() // an engine may hold what is read
+		defer at.Cancel() // an engine may hold versions of open transactions
 		_, err := at.Get(key("b")).Wait()
 		return errors.Is(err, kv.ErrSnapshotLost)
 	})

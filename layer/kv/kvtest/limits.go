@@ -23,7 +23,7 @@ func testLimits(t *testing.T, e kv.Engine) {
 		t.Error("the longest key is still there")
 	}
 
-	// A transaction may be as large as the limit says, and no larger.
+	// A transaction may be as large as the limit, but not larger.
 	chunk := repeat('c', 90_000)
 	fill := func(tx kv.Transaction, chunks int) {
 		for i := range chunks {
@@ -49,7 +49,7 @@ func testLimits(t *testing.T, e kv.Engine) {
 	wantCommit(t, "20 MB of read conflicts", tx, kv.CodeTransactionTooLarge)
 	wantStored(t, e, "g", none)
 
-	// Reading is not bounded by the size of a transaction that writes nothing.
+	// The size limit does not apply to reads of a transaction without writes.
 	tx = begin(t, e)
 	for i := range 1200 {
 		must(t, tx.Get(append(repeat('r', 9_000), byte(i>>8), byte(i))))
@@ -128,7 +128,7 @@ func testIllegal(t *testing.T, e kv.Engine) {
 		})
 	}
 
-	// An illegal read is its own failure only.
+	// An illegal read fails only itself.
 	tx := begin(t, e)
 	fails(t, tx.Get(outside), kv.CodeKeyOutsideRange)
 	fails(t, tx.Get(repeat('k', kv.MaxKeySize+1)), kv.CodeKeyTooLarge)

@@ -6,7 +6,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// testMetadataVersion: the key that caches are validated by.
+// testMetadataVersion tests the key that validates caches.
 func testMetadataVersion(t *testing.T, e kv.Engine) {
 	change := func() string {
 		c := update(t, e, kv.ChangeMetadataVersion)

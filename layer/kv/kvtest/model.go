@@ -14,7 +14,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// seed of the random tests: DIVAN_KVTEST_SEED, or a new one. It is logged, so that a failure can be run again.
+// seed is the seed of the random tests: DIVAN_KVTEST_SEED, or a new one. It is logged so that a failure can be
+// reproduced.
 func seed(t *testing.T) uint64 {
 	if s, err := strconv.ParseUint(os.Getenv("DIVAN_KVTEST_SEED"), 10, 64); err == nil {
 		return s
@@ -32,7 +33,7 @@ func effort() int {
 	return 1
 }
 
-// state is what a store or a transaction sees, the simplest way there is: the model that engines are compared with.
+// state is the content that a store or a transaction sees: the simple model that engines are compared with.
 type state map[string]string
 
 func (s state) keys() []string {
@@ -70,8 +71,8 @@ func (s state) rows(r kv.Range, o kv.RangeOptions) string {
 	return strings.Join(rows, " ")
 }
 
-// resolveBound is resolve, but that a selector of the first key from a key on is that key: the range is the same, and
-// also what it may meet.
+// resolveBound is resolve, except that FirstGreaterOrEqual of a key gives that key. The range is the same, but its
+// ends are exact, which matters for unreadable keys.
 func resolveBound(keys []string, sel kv.KeySelector) string {
 	if sel.Offset == 1 && !sel.OrEqual {
 		return string(sel.Key)
@@ -87,7 +88,7 @@ func (s state) clearRange(b, e string) {
 	}
 }
 
-// atomic is the definition of each operation, written differently from any engine's.
+// atomic defines each operation, implemented differently from any engine.
 func (s state) atomic(op kv.AtomicOp, k, operand string) {
 	old, ok := s[k]
 	if op == kv.AtomicCompareAndClear {
@@ -148,7 +149,7 @@ func (s state) atomic(op kv.AtomicOp, k, operand string) {
 	}
 }
 
-// chooser draws random arguments of calls. Keys are few and have each other as prefixes.
+// chooser draws random arguments. The keys are few and are prefixes of each other.
 type chooser struct{ *rand.Rand }
 
 func (c chooser) key() string {
@@ -184,8 +185,8 @@ func (c chooser) rangeRead() (kv.Range, kv.RangeOptions) {
 	return keyRange(b, e), o
 }
 
-// testModel runs random transactions one after the other: every read must be what the model says, for Get and GetKey at
-// the moment of issue.
+// testModel runs random transactions one after the other and compares every read with the model, for Get and GetKey
+// as of the call.
 func testModel(t *testing.T, e kv.Engine) {
 	s := seed(t)
 	c := chooser{rand.New(rand.NewPCG(s, 1))}
@@ -230,7 +231,7 @@ func cloneState(s state) state {
 	return c
 }
 
-// modelStep makes one random call and returns what waits for its answer and compares it.
+// modelStep makes one random call and returns a function that waits for the answer and compares it.
 func modelStep(t *testing.T, c chooser, tx kv.Transaction, own state) func() {
 	var r kv.Reader = tx
 	if c.IntN(4) == 0 {
@@ -255,7 +256,7 @@ func modelStep(t *testing.T, c chooser, tx kv.Transaction, own state) func() {
 		}
 	case 2, 3:
 		kr, o := c.rangeRead()
-		// At once: no write may come ahead of an open iterator.
+		// Read to the end at once: writes must not come ahead of an open iterator.
 		if got, err := collect(r, kr, o); err != nil || got != own.rows(kr, o) {
 			t.Errorf("GetRange(%s, %+v) = %q, %v, want %q", showRange(kr), o, got, err, own.rows(kr, o))
 		}
@@ -267,7 +268,7 @@ func modelStep(t *testing.T, c chooser, tx kv.Transaction, own state) func() {
 	return func() {}
 }
 
-// mutation is one write, as an engine and as the model take it.
+// mutation is one write, applicable to an engine and to the model.
 type mutation struct {
 	kind       byte // one of "scra": set, clear, clear range from key to value, atomic
 	op         kv.AtomicOp
@@ -280,7 +281,7 @@ func (c chooser) mutation() mutation {
 	case 'r':
 		m.key, m.value = c.keyRange()
 	case 'a':
-		// Not AtomicCompareAndClear: until the commit FoundationDB's client counts the key as there where a selector
+		// Not AtomicCompareAndClear: until the commit FoundationDB's client counts the key as present when a selector
 		// walks past it.
 		m.op = kv.AtomicAdd + kv.AtomicOp(c.IntN(int(kv.AtomicCompareAndClear-kv.AtomicAdd)))
 	}
@@ -289,7 +290,7 @@ func (c chooser) mutation() mutation {
 
 func (m mutation) String() string { return fmt.Sprintf("%c%d %q %q", m.kind, m.op, m.key, m.value) }
 
-// send makes the call.
+// send applies the mutation to tx.
 func (m mutation) send(tx kv.Transaction) {
 	switch m.kind {
 	case 's':
@@ -303,7 +304,7 @@ func (m mutation) send(tx kv.Transaction) {
 	}
 }
 
-// apply changes the model.
+// apply applies the mutation to the model.
 func (m mutation) apply(s state) {
 	switch m.kind {
 	case 's':

@@ -7,10 +7,10 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// plain is an engine without its optional abilities.
+// plain hides the optional abilities of an engine.
 type plain struct{ kv.Engine }
 
-// testPinned reads one moment, by a snapshot where the engine holds them, and by a version that transactions set.
+// testPinned tests kv.Pin with a snapshot, if the engine holds them, and with a version that transactions set.
 func testPinned(t *testing.T, e kv.Engine) {
 	for _, of := range []struct {
 		name string
@@ -40,7 +40,7 @@ func testPinned(t *testing.T, e kv.Engine) {
 				}
 				if rows, ok := kv.GetRanges(r, []kv.KeyRange{keyRange("a", "b"), keyRange("c", "z")}); ok {
 					if got, err := drain(rows); err != nil || got != "a=1" {
-						t.Errorf("%s: ranges read together have %q, %v", name, got, err)
+						t.Errorf("%s: GetRanges gave %q, %v", name, got, err)
 					}
 				}
 				if v := must(t, r.ReadVersion()); v != snap.Version() {
@@ -49,7 +49,7 @@ func testPinned(t *testing.T, e kv.Engine) {
 			}
 			_, together := begin(t, of.e).Snapshot().(kv.RangesReader)
 			if _, passed := begin(t, p).Snapshot().(kv.RangesReader); passed != together {
-				t.Errorf("a pinned engine reads ranges together: %t, and its engine: %t", passed, together)
+				t.Errorf("a pinned engine has GetRanges: %t, and its engine: %t", passed, together)
 			}
 			closed := begin(t, p).Snapshot()
 			tx := begin(t, p)
@@ -84,7 +84,7 @@ func mustPin(t *testing.T, e kv.Engine) *kv.Pinned {
 	return p
 }
 
-// wantLost checks what is read of a moment that the engine has let go of, where b was 2 and is now 4.
+// wantLost checks reads at a version that the engine no longer holds, at which b was 2; b is now 4.
 func wantLost(t *testing.T, p *kv.Pinned) {
 	t.Helper()
 	_, err := begin(t, p).Get(key("b")).Wait()
@@ -93,17 +93,17 @@ func wantLost(t *testing.T, p *kv.Pinned) {
 	for what, err := range map[string]error{"a key": err, "a range": scan(begin(t, p), everything, kv.RangeOptions{}),
 		"a range of a snapshot": scan(snap, everything, kv.RangeOptions{})} {
 		if !errors.Is(err, kv.ErrSnapshotLost) || kv.Retryable(err) {
-			t.Errorf("%s at a moment that is lost: %v", what, err)
+			t.Errorf("%s at a lost version: %v", what, err)
 		}
 	}
 	moving := p.Moving()
 	if _, ok, _ := kv.OpenSnapshot(t.Context(), moving); ok {
-		t.Error("an engine that moves on opens snapshots")
+		t.Error("a moving engine opens snapshots")
 	}
 	got, _, err := kv.Transact(t.Context(), moving, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {
 		return tx.Get(key("b")).Wait()
 	})
 	if err != nil || string(got) != "4" {
-		t.Errorf("an engine that moves on reads %q, %v", got, err)
+		t.Errorf("a moving engine reads %q, %v", got, err)
 	}
 }

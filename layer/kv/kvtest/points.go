@@ -30,7 +30,7 @@ func testPoints(t *testing.T, e kv.Engine) {
 	update(t, e, func(tx kv.Transaction) { tx.ClearRange(keyRange("r3", "r3")) })
 	wantRows(t, begin(t, e), keyRange("r", "s"), kv.RangeOptions{}, "r3=3")
 
-	// Many rows at once, cleared as one range: engines may treat large ranges apart.
+	// Many rows at once, cleared as one range: engines may treat large ranges differently.
 	update(t, e, func(tx kv.Transaction) {
 		for i := range 1000 {
 			tx.Set([]byte{'m', byte(i >> 8), byte(i)}, []byte{1})
@@ -42,7 +42,7 @@ func testPoints(t *testing.T, e kv.Engine) {
 	})
 	wantRows(t, begin(t, e), keyRange("m", "n"), kv.RangeOptions{}, "m\x00\x00=\x01 m\x01\x01=again m\x03\xe7=\x01")
 
-	// Keys and values are copied when they are given, and belong to the caller when they are read.
+	// Keys and values are copied when passed in, and belong to the caller when read.
 	k, v := key("copy"), []byte("value")
 	tx := begin(t, e)
 	tx.Set(k, v)
@@ -86,12 +86,12 @@ func testReadYourWrites(t *testing.T, e kv.Engine) {
 		t.Error("not Wrote after writes")
 	}
 
-	// Nobody else sees any of it until the commit.
+	// No other transaction sees any of the writes before the commit.
 	wantRows(t, begin(t, e), keyRange("a", "z"), kv.RangeOptions{}, "a=1 b=2 c=3 d=4")
 	wantCommit(t, "read your writes", tx, 0)
 	wantRows(t, begin(t, e), keyRange("a", "z"), kv.RangeOptions{}, "a=new c=back d=4")
 
-	// A transaction that reads first and writes then sees what it wrote.
+	// A transaction that reads first and then writes sees its own writes.
 	tx = begin(t, e)
 	wantValue(t, tx, "a", "new")
 	tx.Clear(key("a"))

@@ -48,7 +48,8 @@ func testRanges(t *testing.T, e kv.Engine) {
 	testLongRange(t, e)
 }
 
-// testLongRange reads more rows than an engine fetches at once, both ways, with early stops and with large rows.
+// testLongRange reads more rows than an engine fetches at once, in both directions, with early stops and with large
+// rows.
 func testLongRange(t *testing.T, e kv.Engine) {
 	const rows = 5000
 	name := func(i int) string { return fmt.Sprintf("long%05d", i) }
@@ -113,8 +114,8 @@ func testLongRange(t *testing.T, e kv.Engine) {
 	}
 }
 
-// testIssue: Get and GetKey see the transaction's writes as they were when they were issued, however late they are
-// waited for. A range read sees what is ahead of it, and does not mind what is written behind it.
+// testIssue checks that Get and GetKey see the transaction's writes as of the call, however late the caller waits,
+// and that a range read sees earlier writes and is not disturbed by writes behind the iterator.
 func testIssue(t *testing.T, e kv.Engine) {
 	const rows = 3000
 	name := func(i int) []byte { return key(fmt.Sprintf("k%05d", i)) }
@@ -191,9 +192,9 @@ func testSelectors(t *testing.T, e kv.Engine) {
 	}
 }
 
-// resolve is the definition of a key selector, over sorted keys.
+// resolve defines key selectors, over sorted keys.
 func resolve(keys []string, sel kv.KeySelector) string {
-	at := -1 // the last key that is less, or equal where OrEqual
+	at := -1 // the last key that is less, or equal if OrEqual
 	for i, k := range keys {
 		if k < string(sel.Key) || sel.OrEqual && k == string(sel.Key) {
 			at = i

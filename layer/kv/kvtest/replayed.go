@@ -24,10 +24,12 @@ const (
 	replayedStamp
 )
 
-// replayedRows is how many neighbours some transactions write, so that a cleared range may hold many rows.
+// replayedRows is the number of neighbouring keys that some transactions write, so that a cleared range may hold many
+// rows.
 const replayedRows = 100
 
-// drawReplayed draws a transaction: few keys, so that most operations are on what others have just left.
+// drawReplayed draws a transaction. The keys are few, so that most operations meet keys that others have just
+// written.
 func drawReplayed(r *rand.Rand) (ops []replayedOp) {
 	keys := []string{"a", "b", "n", "n\x00", "z"}
 	operands := []string{"", "\x01", "\xff", "\x01\x00\x00", "\xff\xff\xff\xff\xff\xff\xff\xff",
@@ -89,8 +91,8 @@ func (op replayedOp) replay(s state, stamp string) {
 	}
 }
 
-// testReplayed: transactions that write blindly, many at once, leave what they leave one after the other in the order
-// of their versionstamps, whatever an engine remembers of keys between them.
+// testReplayed checks that concurrent transactions without reads leave the same state as when applied one by one in
+// the order of their versionstamps. It would find errors in what an engine caches about keys between commits.
 func testReplayed(t *testing.T, e kv.Engine) {
 	const workers = 8
 	r := rand.New(rand.NewPCG(seed(t), 1))

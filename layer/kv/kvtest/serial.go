@@ -12,19 +12,18 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Load is random concurrent transactions and a check that all of them, together, were strictly serialisable. The
-// witness is the engine's own order: with the committed transactions in the order of their versionstamps, every read
-// must be what that order gives, and the order must agree with real time. Where such an order exists the history is
-// strictly serialisable by definition, so no search is needed; and where an engine's versionstamps are not the order,
-// that is an error too.
+// Load runs random concurrent transactions and checks that together they were strictly serialisable. The witness is
+// the engine's own order: with the committed transactions sorted by versionstamp, every read must match that order,
+// and the order must agree with real time. If such an order exists, the history is strictly serialisable by
+// definition, so no search is needed; and an engine whose versionstamps are not the order is faulty too.
 type Load struct {
 	Seed    uint64
 	Workers int // default 8
-	Rounds  int // transactions of each worker, default 150
+	Rounds  int // transactions per worker, default 150
 }
 
-// Check runs the load on an engine, which may be one that injects faults, and returns the first violation. It erases
-// the store first.
+// Check runs the load on an engine, which may inject faults, and returns the first violation. It erases the store
+// first.
 func (l Load) Check(ctx context.Context, e kv.Engine) error {
 	if l.Workers == 0 {
 		l.Workers = 8
@@ -66,8 +65,8 @@ func testSerialisable(t *testing.T, e kv.Engine) {
 // record is what one transaction did and saw.
 type record struct {
 	id          string // the key that holds its versionstamp, if it committed
-	start, end  int64  // on the history's clock
-	readVersion int64  // -1 where it read nothing
+	start, end  int64  // times of the history's clock
+	readVersion int64  // -1 if it read nothing
 	steps       []step
 	outcome     outcome
 	stamp       kv.Versionstamp
@@ -82,17 +81,17 @@ const (
 	unknown
 )
 
-// step is a read and what it gave, or a mutation.
+// step is a read and its result, or a mutation.
 type step struct {
 	name     string
 	snapshot bool
 	read     func(state) string
 	got      string
-	answered bool // false for a read of a transaction that failed before
+	answered bool // false for a read of a transaction that had failed before
 	mutation mutation
 }
 
-// history collects the records. Its clock orders what one goroutine finished before another began.
+// history collects the records. Its clock orders a transaction that ended before another began.
 type history struct {
 	clock atomic.Int64
 	mu    struct {
@@ -101,7 +100,8 @@ type history struct {
 	}
 }
 
-// fence are keys that no transaction changes, above all those that they do: no selector walks past them to the ids.
+// fence are keys above all others that transactions change, and that no transaction changes itself: no selector walks
+// past them to the ids.
 var fence = []string{"d0", "d1", "d2", "d3", "d4"}
 
 func (h *history) prepare(ctx context.Context, e kv.Engine) (state, error) {
@@ -117,7 +117,7 @@ func (h *history) prepare(ctx context.Context, e kv.Engine) (state, error) {
 	return initial, err
 }
 
-// transaction runs one random transaction and records it. Only an error that no transaction may have is returned.
+// transaction runs one random transaction and records it. It returns only errors that no transaction may meet.
 func (h *history) transaction(ctx context.Context, e kv.Engine, c chooser, id string) error {
 	r := &record{id: id, start: h.clock.Add(1), readVersion: -1}
 	tx := e.Begin(ctx)
@@ -154,8 +154,8 @@ func (h *history) transaction(ctx context.Context, e kv.Engine, c chooser, id st
 	return nil
 }
 
-// run makes the calls of one transaction. Some write without reading, some read without conflicts, some issue all reads
-// before they wait.
+// run makes the calls of one transaction. Some transactions write without reading, some read without conflicts, some
+// issue all reads before they wait.
 func (r *record) run(tx kv.Transaction, c chooser) error {
 	blind := c.IntN(6) == 0
 	if !blind {
@@ -217,6 +217,6 @@ func randomRead(tx kv.Transaction, c chooser) (s step, wait func() (string, erro
 	}
 	kr, o := c.rangeRead()
 	s.name, s.read = fmt.Sprintf("range %s %+v", showRange(kr), o), func(s state) string { return s.rows(kr, o) }
-	rows, err := collect(r, kr, o) // at once: no write may come ahead of an open iterator
+	rows, err := collect(r, kr, o) // read to the end at once: writes must not come ahead of an open iterator
 	return s, func() (string, error) { return rows, err }
 }

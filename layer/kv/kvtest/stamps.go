@@ -59,7 +59,7 @@ func testVersionstamps(t *testing.T, e kv.Engine) {
 	wantStored(t, e, "c", none)
 	wantStored(t, e, "d", string(c.Versionstamp[:])+"more")
 
-	// A range that is cleared before a stamped key does not touch it; one that is cleared after it does.
+	// A range cleared before a stamped key was set does not affect it; one cleared afterwards does.
 	stamped := func(prefix string) []byte { return append(key(prefix), placeholder...) }
 	c = update(t, e, func(tx kv.Transaction) {
 		tx.ClearRange(keyRange("p", "q"))
@@ -67,9 +67,9 @@ func testVersionstamps(t *testing.T, e kv.Engine) {
 		tx.SetVersionstampedKey(stamped("s1"), 2, []byte("before"))
 		tx.SetVersionstampedKey(stamped("t1"), 2, []byte("half"))
 		tx.ClearRange(keyRange("s", "t"))
-		tx.ClearRange(keyRange("t1\x00", "t1\xff")) // has every stamp that there will be
+		tx.ClearRange(keyRange("t1\x00", "t1\xff")) // includes every stamp to come
 		tx.SetVersionstampedKey(stamped("u1"), 2, []byte("kept"))
-		tx.ClearRange(keyRange("u1\x80", "u2")) // has none
+		tx.ClearRange(keyRange("u1\x80", "u2")) // includes none
 	})
 	wantRows(t, begin(t, e), keyRange("p", "v"), kv.RangeOptions{},
 		fmt.Sprintf("p1%s=after u1%s=kept", c.Versionstamp[:], c.Versionstamp[:]))
@@ -101,7 +101,7 @@ func testUnreadable(t *testing.T, e kv.Engine) {
 	isCode(t, "a range over a stamped value", err, kv.CodeAccessedUnreadable)
 	fails(t, tx.GetKey(kv.FirstGreaterThan(append(key("k"), old.Versionstamp[:]...))), kv.CodeAccessedUnreadable)
 
-	// What a read meets before the stamped keys is readable, also the entries of earlier versions.
+	// Rows before the stamped keys are readable, also stamped entries of earlier versions.
 	tx = write()
 	wantRows(t, tx, keyRange("j", "m"), kv.RangeOptions{Limit: 2}, "j=1 k"+string(old.Versionstamp[:])+"=old")
 	wantRows(t, tx, keyRange("j", "m"), kv.RangeOptions{Limit: 1, Reverse: true}, "l=2")
@@ -109,15 +109,15 @@ func testUnreadable(t *testing.T, e kv.Engine) {
 	wantValue(t, tx, "j", "1")
 	wantRows(t, tx, keyRange("l", "m"), kv.RangeOptions{}, "l=2")
 	wantCommit(t, "unreadable", tx, 0)
-	// a stamp may hold any byte
+	// A stamp may hold any byte.
 	if got, err := collect(begin(t, e), keyRange("k", "l"), kv.RangeOptions{}); err != nil ||
 		strings.Count(got, "=old") != 1 || strings.Count(got, "=new") != 1 {
 		t.Errorf("%q, %v, want two rows", got, err)
 	}
 }
 
-// testStampOrder: stamps are unique, and of two commits the one that began after the other had ended has the higher
-// one.
+// testStampOrder checks that stamps are unique, and that a commit that began after another had ended has the higher
+// stamp.
 func testStampOrder(t *testing.T, e kv.Engine) {
 	const workers, rounds = 8, 25
 	var mu sync.Mutex

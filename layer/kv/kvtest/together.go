@@ -9,17 +9,17 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// togetherKeys is how many keys the ranges of testRangesTogether are about.
+// togetherKeys is the number of keys that testRangesTogether uses.
 const togetherKeys = 600
 
-// testRangesTogether holds what readers that read ranges together bring against a model: random ranges, of many keys,
-// of one, and of none; of snapshots and transactions, also of those that are older than other commits; and to the end
-// as well as up to some row. A transaction with writes of its own sees them, or declines.
+// testRangesTogether compares GetRanges with a model: random ranges of many keys, of one, and of none; on snapshots
+// and transactions, also older than other commits; read to the end and only in part. A transaction with its own
+// writes sees them, or declines.
 func testRangesTogether(t *testing.T, e kv.Engine) {
 	s := seed(t)
 	c := chooser{rand.New(rand.NewPCG(s, 2))}
 	stored := state{}
-	var old together // of the round before
+	var old together // the readers of the round before
 	read := 0
 	for round := range 40 * effort() {
 		update(t, e, func(tx kv.Transaction) {
@@ -57,12 +57,12 @@ func testRangesTogether(t *testing.T, e kv.Engine) {
 			}
 		}
 		tx.Cancel()
-		for _, r := range now.readers[1:] { // the transactions' moments are not kept
+		for _, r := range now.readers[1:] { // the versions of transactions are not held
 			old = together{model: now.model, readers: []kv.Reader{r}}
 		}
 	}
 	if read == 0 {
-		t.Log("no reader of this engine reads ranges together")
+		t.Log("no reader of this engine has GetRanges")
 		return
 	}
 	tx := begin(t, e)
@@ -74,7 +74,7 @@ func testRangesTogether(t *testing.T, e kv.Engine) {
 	}
 }
 
-// spread is a mutation of a key among togetherKeys, or of a few of them that lie side by side.
+// spread mutates a key among togetherKeys, or a few neighbouring ones.
 func (c chooser) spread() mutation {
 	at := c.IntN(togetherKeys)
 	m := mutation{kind: "ssssscr"[c.IntN(7)], key: spreadKey(at), value: strings.Repeat("v", c.IntN(200))}
@@ -82,20 +82,20 @@ func (c chooser) spread() mutation {
 	case m.kind == 'r':
 		m.value = spreadKey(at + 1 + c.IntN(20))
 	case c.IntN(30) == 0:
-		m.value = strings.Repeat("w", 40_000) // a batch of its own
+		m.value = strings.Repeat("w", 40_000) // fills a batch by itself
 	}
 	return m
 }
 
 func spreadKey(i int) string { return fmt.Sprintf("k%04d", i) }
 
-// together is readers of one moment, and what there is then.
+// together are readers of one version, with the state at it.
 type together struct {
 	readers []kv.Reader
 	model   state
 }
 
-// check reads random ranges by each reader. n is how many have read them together.
+// check reads random ranges by each reader. n is the number of readers that did GetRanges.
 func (o together) check(c chooser) (n int, err error) {
 	var ranges []kv.KeyRange
 	var all []string
@@ -130,7 +130,7 @@ func (o together) check(c chooser) (n int, err error) {
 	return n, nil
 }
 
-// first reads some rows, and looks whether that is the end where it has to be.
+// first reads n rows and, if end is set, checks that there are no more.
 func first(it kv.RangeIterator, n int, end bool) (string, error) {
 	defer it.Close()
 	var rows []string
@@ -144,7 +144,7 @@ func first(it kv.RangeIterator, n int, end bool) (string, error) {
 	return strings.Join(rows, " "), it.Err()
 }
 
-// scanTogether reads ranges together, where the reader does that.
+// scanTogether reads ranges by GetRanges if the reader has it.
 func scanTogether(r kv.Reader, ranges ...kv.KeyRange) error {
 	rows, ok := kv.GetRanges(r, ranges)
 	if !ok {

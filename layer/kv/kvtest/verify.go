@@ -17,7 +17,7 @@ type moment struct {
 	state state
 }
 
-// verify returns the first way in which the history was not strictly serialisable.
+// verify returns the first violation of strict serialisability in the history.
 func (h *history) verify(ctx context.Context, e kv.Engine, initial state) error {
 	stored, stamps, err := readBack(ctx, e)
 	if err != nil {
@@ -30,7 +30,7 @@ func (h *history) verify(ctx context.Context, e kv.Engine, initial state) error 
 		case r.outcome == committed && (!there || stamp != r.stamp):
 			return fmt.Errorf("%s committed at %x and the store has %x", r.id, r.stamp, stamp)
 		case r.outcome == unknown && there:
-			// It may have happened at any time since it began: nothing can be said of its end.
+			// The commit may have happened at any time since the transaction began: its end is unknown.
 			r.outcome, r.stamp, r.end = committed, stamp, math.MaxInt64
 		case r.outcome != committed && there:
 			return fmt.Errorf("%s did not commit, and the store has it at %x", r.id, stamp)
@@ -63,7 +63,7 @@ func (h *history) verify(ctx context.Context, e kv.Engine, initial state) error 
 	return realTime(h.mu.records)
 }
 
-// readBack is the store's content, and apart from it which transactions committed and when.
+// readBack returns the store's content and, separately, which transactions committed with which versionstamp.
 func readBack(ctx context.Context, e kv.Engine) (state, map[string]kv.Versionstamp, error) {
 	type content struct {
 		state  state
@@ -86,8 +86,8 @@ func readBack(ctx context.Context, e kv.Engine) (state, map[string]kv.Versionsta
 	return c.state, c.stamps, err
 }
 
-// verify replays the transaction on the state that it read at, and where it committed also on the state right before
-// it.
+// verify replays the transaction on the state at its read version, and if it committed, also on the state right
+// before its commit.
 func (r *record) verify(moments []moment) error {
 	if r.readVersion >= 0 {
 		// The last state with a version up to the read version.
@@ -113,7 +113,7 @@ func (r *record) verify(moments []moment) error {
 	return nil
 }
 
-// replay runs the transaction's steps from a state and compares its reads. Reads without conflicts hold at the read
+// replay runs the transaction's steps on a state and compares its reads. Reads without conflicts match at the read
 // version only.
 func (r *record) replay(from state, snapshots bool) error {
 	s := cloneState(from)
@@ -132,7 +132,7 @@ func (r *record) replay(from state, snapshots bool) error {
 	return nil
 }
 
-// realTime checks that a transaction that began after another had ended comes after it.
+// realTime checks that a transaction that began after another had ended comes after it in the order.
 func realTime(records []*record) error {
 	byEnd := slices.Clone(records)
 	slices.SortFunc(byEnd, func(a, b *record) int { return int(min(max(a.end-b.end, -1), 1)) })

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// soon is how long a watch may take, on a machine that is busy with other tests.
+// soon is how long a watch may take on a machine that is busy with other tests.
 const soon = 10 * time.Second
 
 func watch(t *testing.T, e kv.Engine, k string) kv.Watch {
@@ -72,14 +72,14 @@ func testWatches(t *testing.T, e kv.Engine) {
 	put(t, e, "a=2")
 	wantFired(t, "after a set to the same value", w)
 
-	// What changes between the transaction's read version and its commit counts.
+	// A change between the transaction's read version and its commit fires the watch.
 	tx := begin(t, e)
 	w = tx.Watch(key("a"))
 	put(t, e, "a=3")
 	wantCommit(t, "watch over a change", tx, 0)
 	wantFired(t, "change before the commit", w)
 
-	// A transaction's own write is what it sees.
+	// The transaction's own write is not a change.
 	tx = begin(t, e)
 	tx.Set(key("a"), []byte("mine"))
 	w = tx.Watch(key("a"))
@@ -89,19 +89,19 @@ func testWatches(t *testing.T, e kv.Engine) {
 	put(t, e, "a=theirs")
 	wantFired(t, "after an own write", w)
 
-	// A watch outlives its transaction and the context of it.
+	// A watch outlives its transaction and the transaction's context.
 	ctx, cancel := context.WithCancel(t.Context())
 	tx = e.Begin(ctx)
 	w = tx.Watch(key("a"))
 	wantCommit(t, "watch to outlive", tx, 0)
 	tx.Cancel()
 	cancel()
-	time.Sleep(10 * time.Millisecond) // what would end it has time to
+	time.Sleep(10 * time.Millisecond) // time for a faulty watch to end
 	wantWaiting(t, "transaction and context cancelled after the commit", w)
 	put(t, e, "a=outlived")
 	wantFired(t, "transaction and context cancelled after the commit", w)
 
-	// Watches of one key each have their say.
+	// Watches of one key are independent of each other.
 	w1, w2, w3 := watch(t, e, "a"), watch(t, e, "a"), watch(t, e, "a")
 	w2.Cancel()
 	w2.Cancel()
@@ -112,7 +112,7 @@ func testWatches(t *testing.T, e kv.Engine) {
 	wantFired(t, "first", w1)
 	wantFired(t, "third", w3)
 
-	// Where the commit fails, the watch does.
+	// If the commit fails, the watch fails.
 	tx = begin(t, e)
 	must(t, tx.Get(key("c")))
 	w = tx.Watch(key("a"))
@@ -132,7 +132,7 @@ func testWatches(t *testing.T, e kv.Engine) {
 	isCode(t, "a watch outside", w.Err(), kv.CodeKeyOutsideRange)
 }
 
-// testWatchStorm: readers that wait by watches alone see every last state, however the writes fall.
+// testWatchStorm checks that readers that wait only by watches see every last state, in any interleaving of writes.
 func testWatchStorm(t *testing.T, e kv.Engine) {
 	const writers, rounds, keys = 4, 60, 3
 	name := func(i int) []byte { return key(fmt.Sprintf("n%d", i%keys)) }

@@ -27,7 +27,7 @@ func cutNowAndThen(p *proxy) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// TestBreak_serialisable: connections that break at any moment change nothing about what transactions see and leave.
+// TestBreak_serialisable checks that connections broken at any moment do not affect strict serialisability.
 func TestBreak_serialisable(t *testing.T) {
 	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
 	e := mustOpen(t, p.addr())
@@ -37,7 +37,8 @@ func TestBreak_serialisable(t *testing.T) {
 	}
 }
 
-// TestBreak_onceWithID: with a transaction id, every effect happens exactly once however often the connection breaks.
+// TestBreak_onceWithID checks that with a transaction id every effect happens exactly once, however often the
+// connection breaks.
 func TestBreak_onceWithID(t *testing.T) {
 	const workers, rounds = 8, 100
 	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
@@ -82,7 +83,7 @@ func TestBreak_onceWithID(t *testing.T) {
 		sum += retried[w]
 	}
 	if sum == 0 {
-		t.Error("nothing had to be tried again: the connection did not break")
+		t.Error("nothing was retried: the connection did not break")
 	}
 	t.Logf("%d attempts more than transactions", sum)
 }
@@ -90,8 +91,8 @@ func TestBreak_onceWithID(t *testing.T) {
 // held is an engine whose commits wait.
 type held struct {
 	kv.Engine
-	reached chan struct{} // a commit is there
-	release chan struct{} // it may go on
+	reached chan struct{} // a commit has arrived
+	release chan struct{} // it may continue
 }
 
 func (h held) Begin(ctx context.Context) kv.Transaction { return heldTx{h.Engine.Begin(ctx), h} }
@@ -109,8 +110,8 @@ func (t heldTx) Commit() error {
 	return t.Transaction.Commit()
 }
 
-// TestBreak_fence: a commit that is under way when the connection breaks is not said to be in doubt before it has
-// ended; and nobody sees the store before that who would then take it for not made.
+// TestBreak_fence checks that a commit in progress when the connection breaks is reported as unknown only after it
+// has ended, and that nobody reads the store before that and concludes that it was not made.
 func TestBreak_fence(t *testing.T) {
 	h := held{mustEmbed(t), make(chan struct{}), make(chan struct{})}
 	p := mustProxy(t, mustServe(t, h).Addr().String())
@@ -130,9 +131,9 @@ func TestBreak_fence(t *testing.T) {
 	}()
 	select {
 	case err := <-committed:
-		t.Errorf("the commit ended with %v while it was under way", err)
+		t.Errorf("the commit failed with %v while still in progress", err)
 	case v := <-looked:
-		t.Errorf("the id was looked up while the commit was under way: %q", v)
+		t.Errorf("the id was looked up during the commit: %q", v)
 	case <-time.After(300 * time.Millisecond):
 	}
 	h.release <- struct{}{}
@@ -144,7 +145,7 @@ func TestBreak_fence(t *testing.T) {
 	}
 }
 
-// TestBreak_openTransactions: what is open when the connection breaks can be tried again.
+// TestBreak_openTransactions checks that transactions open when the connection breaks can be retried.
 func TestBreak_openTransactions(t *testing.T) {
 	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
 	e := mustOpen(t, p.addr())
@@ -179,7 +180,7 @@ func TestBreak_openTransactions(t *testing.T) {
 	select {
 	case <-w.Done():
 		if w.Err() != nil {
-			t.Errorf("an armed watch ended with %v, want it to fire", w.Err())
+			t.Errorf("an armed watch ended with %v instead of firing", w.Err())
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("an armed watch is silent after the connection broke")
@@ -206,8 +207,8 @@ func TestBreak_openTransactions(t *testing.T) {
 	}
 }
 
-// TestBreak_waiting: while a lost store may still come back, a transaction waits for it as long as its own context and
-// Cancel let it.
+// TestBreak_waiting checks that while a lost store may still come back, a transaction waits for it until its context
+// ends or it is cancelled.
 func TestBreak_waiting(t *testing.T) {
 	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
 	e, err := remote.Open(t.Context(), p.addr(), remote.Options{Secret: secret, Logger: quiet(t), Timeout: time.Minute})
@@ -217,7 +218,7 @@ func TestBreak_waiting(t *testing.T) {
 	defer func() { _ = e.Close() }()
 	p.setRefusing(true)
 	p.cut()
-	for deadline := time.Now().Add(10 * time.Second); ; { // the first read may still be on the connection that broke
+	for deadline := time.Now().Add(10 * time.Second); ; { // the first read may still be on the broken connection
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		_, err := e.Begin(ctx).Get([]byte("a")).Wait()
 		cancel()
@@ -240,8 +241,8 @@ func TestBreak_waiting(t *testing.T) {
 	}
 }
 
-// TestBreak_storeGone: the store goes away for longer than the client waits, and comes back as another process with the
-// same content.
+// TestBreak_storeGone checks a store that is away for longer than the client waits, and comes back as another process
+// with the same content.
 func TestBreak_storeGone(t *testing.T) {
 	below := mustEmbed(t)
 	first := mustServe(t, below)
@@ -273,9 +274,9 @@ func TestBreak_storeGone(t *testing.T) {
 	}
 	tx.Cancel()
 	if d := time.Since(start); d > 5*time.Second {
-		t.Errorf("it took %v to find out", d)
+		t.Errorf("it took %v to fail", d)
 	}
-	// It waited long enough: nobody else waits, not even the other reads of a transaction.
+	// After this wait nobody waits again, not even for the other reads of the transaction.
 	start = time.Now()
 	for range 20 {
 		tx = e.Begin(t.Context())
@@ -305,7 +306,7 @@ func TestBreak_storeGone(t *testing.T) {
 	}
 }
 
-// TestBreak_silence: a store that says nothing more, though the connection stands, counts as gone.
+// TestBreak_silence checks that a store that stops answering, though the connection stands, is given up.
 func TestBreak_silence(t *testing.T) {
 	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
 	e, err := remote.Open(t.Context(), p.addr(),
@@ -318,9 +319,9 @@ func TestBreak_silence(t *testing.T) {
 	if _, err := tx.Get([]byte("a")).Wait(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond) // idle for longer than the patience of either side
+	time.Sleep(300 * time.Millisecond) // idle for longer than either side waits for an answer
 	if _, err := tx.Get([]byte("a")).Wait(); err != nil {
-		t.Errorf("an idle connection was given up: %v", err)
+		t.Errorf("an idle connection was closed: %v", err)
 	}
 	p.setSilent(true)
 	if _, err := tx.Get([]byte("a")).Wait(); !kv.Retryable(err) {

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Engine is the engine of a node whose store is with another node. It implements kv.Engine and kv.Snapshotter.
+// Engine is the engine of a node that uses another node's store. It implements kv.Engine and kv.Snapshotter.
 type Engine struct {
 	addr string
 	o    Options
@@ -26,8 +26,8 @@ type Engine struct {
 	mu struct {
 		sync.Mutex
 		conn    *conn         // nil while there is none
-		changed chan struct{} // closed when conn changes, and replaced
-		lost    time.Time     // when there was a connection last, while there is none
+		changed chan struct{} // closed and replaced when conn changes
+		lost    time.Time     // when the last connection was lost, while there is none
 		closed  bool
 		objects uint64 // the last number given to a transaction or snapshot
 	}
@@ -42,11 +42,11 @@ var (
 	_ kv.Reclaimer    = (*Engine)(nil)
 )
 
-// Open connects to the store that is served at addr. It waits for Options.Timeout for the store to be there. Once open,
-// the engine connects again whenever the connection breaks.
+// Open connects to the store served at addr. It waits up to Options.Timeout for the store. Once open, the engine
+// reconnects whenever the connection breaks.
 func Open(ctx context.Context, addr string, o Options) (*Engine, error) {
 	if o.Secret == "" || slices.Contains(o.AcceptSecrets, "") {
-		return nil, errors.New("remote: a store is not reached without a secret")
+		return nil, errors.New("remote: connecting to a store requires a secret")
 	}
 	e := &Engine{addr: addr, o: o.withDefaults(), stop: make(chan struct{})}
 	copy(e.name[:], random(nameSize))
@@ -61,7 +61,7 @@ func Open(ctx context.Context, addr string, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// connect tries until ctx ends, but for a wrong secret, which waiting does not cure.
+// connect tries until ctx ends. A wrong secret ends it at once, since waiting does not help.
 func (e *Engine) connect(ctx context.Context) (*conn, error) {
 	pause := 5 * time.Millisecond
 	secrets, secret := append([]string{e.o.Secret}, e.o.AcceptSecrets...), 0
@@ -75,7 +75,7 @@ func (e *Engine) connect(ctx context.Context) (*conn, error) {
 			continue
 		}
 		if errors.Is(err, errSecret) {
-			return nil, fmt.Errorf("remote: the store at %s was given another secret", e.addr)
+			return nil, fmt.Errorf("remote: the store at %s has another secret", e.addr)
 		}
 		select {
 		case <-ctx.Done():
@@ -83,7 +83,7 @@ func (e *Engine) connect(ctx context.Context) (*conn, error) {
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, 500*time.Millisecond)
-		secret = 0 // the store may have been started again with another one
+		secret = 0 // the store may have been restarted with another one
 	}
 }
 
@@ -109,7 +109,7 @@ func (e *Engine) dial(ctx context.Context, secret string) (*conn, error) {
 	return newConn(e, nc), nil
 }
 
-// keep runs the connection, and a new one each time it breaks, until Close.
+// keep runs the connection, and replaces it each time it breaks, until Close.
 func (e *Engine) keep(c *conn) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -129,7 +129,7 @@ func (e *Engine) keep(c *conn) {
 			return
 		}
 		e.o.Logger.Warn("the connection to the store broke", "at", e.addr, "error", err)
-		// What is open on the broken connection is lost, and may be tried again at once. Commits in doubt wait until
+		// Everything open on the broken connection is lost and may be retried at once. Commits in doubt wait until
 		// the server has ended them.
 		c.fail(errBroken, nil)
 		next := e.reconnect(ctx, c)
@@ -139,12 +139,13 @@ func (e *Engine) keep(c *conn) {
 		}
 		c.fail(errBroken, errInDoubt)
 		c = next
-		e.o.Logger.Info("connected to the store again", "at", e.addr)
+		e.o.Logger.Info("reconnected to the store", "at", e.addr)
 	}
 }
 
-// reconnect connects again, however long it takes; nil after Close. Commits in doubt are told so when the server has
-// not been back in time: whoever looks after them then waits for a connection too.
+// reconnect connects again, however long it takes; it returns nil after Close. If the server is not back within
+// Options.Timeout, commits in doubt fail with an unknown result; looking up their ids then waits for a connection
+// too.
 func (e *Engine) reconnect(ctx context.Context, broken *conn) *conn {
 	patience := time.AfterFunc(e.o.Timeout, func() { broken.fail(errBroken, errInDoubt) })
 	defer patience.Stop()
@@ -156,7 +157,7 @@ func (e *Engine) reconnect(ctx context.Context, broken *conn) *conn {
 		if ctx.Err() != nil {
 			return nil
 		}
-		e.o.Logger.Error("the store does not let this node in", "at", e.addr, "error", err)
+		e.o.Logger.Error("the store refuses this node", "at", e.addr, "error", err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -184,8 +185,8 @@ func (e *Engine) set(c *conn) {
 	e.mu.Unlock()
 }
 
-// connection returns the connection and a new object's number on it, waiting for one where there is none: until
-// Options.Timeout after the last one was lost, so that of the many steps of a request only the first waits.
+// connection returns the connection and a new object's number on it. If there is no connection, it waits until
+// Options.Timeout after the last one was lost, so that only the first of the many steps of a request waits.
 func (e *Engine) connection(ctx context.Context, cancelled <-chan struct{}) (*conn, uint64, error) {
 	var limit <-chan time.Time
 	for {
@@ -218,7 +219,7 @@ func (e *Engine) connection(ctx context.Context, cancelled <-chan struct{}) (*co
 	}
 }
 
-// contextError is the engine's error for an ended context, or nil.
+// contextError returns the engine's error for an ended context, or nil.
 func contextError(ctx context.Context) error {
 	err := ctx.Err()
 	switch {
@@ -240,7 +241,7 @@ func (e *Engine) Begin(ctx context.Context) kv.Transaction {
 	return t
 }
 
-// Close implements kv.Engine. A commit under way at the server may still happen.
+// Close implements kv.Engine. A commit in progress at the server may still happen.
 func (e *Engine) Close() error {
 	e.once.Do(func() {
 		e.mu.Lock()
@@ -254,7 +255,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// Failed implements kv.Failer. A server that has once answered so stays so, and ends with its connections.
+// Failed implements kv.Failer. Once a server has reported a failure, it stays failed until its connections end.
 func (e *Engine) Failed() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -267,7 +268,7 @@ func (e *Engine) Failed() error {
 	return nil
 }
 
-// Degraded implements kv.Degrader: what the server's engine said at the last ping.
+// Degraded implements kv.Degrader. It returns what the server's engine reported at the last ping.
 func (e *Engine) Degraded() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -293,7 +294,7 @@ func (e *Engine) Reclaim(ctx context.Context, r kv.KeyRange) error {
 	return err
 }
 
-// Checkpoint implements kv.Checkpointer, in a directory of the server's machine.
+// Checkpoint implements kv.Checkpointer. dir is a directory of the server's machine.
 func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	c, object, err := e.connection(ctx, nil)
 	if err != nil {

@@ -9,34 +9,34 @@ import (
 	"time"
 )
 
-// conn is the client's side of one connection. Engine.keep owns it and runs it; every transaction on it may send.
+// conn is the client's side of one connection. Engine.keep owns and runs it; all transactions on it may send.
 type conn struct {
 	e   *Engine
 	nc  net.Conn
 	out *output
 
-	// failure is set once the server says that its store takes no more writes.
+	// failure is set once the server reports that its store takes no more writes.
 	failure atomic.Pointer[error]
-	// degraded is why the server's engine needs an operator.
+	// degraded holds the reasons why the server's engine needs an operator.
 	degraded atomic.Pointer[[]string]
 
-	asked atomic.Int64 // requests that wait for their answer, but for watches
+	asked atomic.Int64 // requests waiting for an answer, without watches
 
 	mu struct {
 		sync.Mutex
 		last    uint32 // the last number given to a request
 		waiting map[uint32]*call
-		broken  error // the answer to requests that come too late
+		broken  error // the answer to requests after the connection broke
 	}
 }
 
-// call is a request that will be answered.
+// call is a request that expects an answer.
 type call struct {
 	kind   kind
-	commit bool          // in doubt when the connection breaks
-	watch  *watch        // where it is one
+	commit bool          // its result is unknown if the connection breaks
+	watch  *watch        // set if the call is a watch
 	number uint32        // of the request
-	done   chan struct{} // closed when the answer is there
+	done   chan struct{} // closed when the answer has arrived
 	answer frame
 	err    error
 }
@@ -47,20 +47,20 @@ func newConn(e *Engine, nc net.Conn) *conn {
 	return c
 }
 
-// run reads answers until the connection breaks or stop is closed. Afterwards nothing is sent or answered any more.
+// run reads answers until the connection breaks or stop is closed. Nothing is sent or answered afterwards.
 func (c *conn) run(stop <-chan struct{}) error {
 	ended := make(chan struct{})
 	var helpers sync.WaitGroup
 	helpers.Go(func() { c.ping(stop, ended) })
 	err := c.read()
 	close(ended)
-	_ = c.nc.Close() // it has ended, or is ended here
+	_ = c.nc.Close() // it has ended, or ends here
 	c.out.stop(net.ErrClosed)
 	helpers.Wait()
 	return err
 }
 
-// ping keeps asking whether the server is there, and hangs up on stop.
+// ping sends pings, and closes the connection on stop.
 func (c *conn) ping(stop, ended <-chan struct{}) {
 	tick := time.NewTicker(c.e.o.ping)
 	defer tick.Stop()
@@ -72,7 +72,7 @@ func (c *conn) ping(stop, ended <-chan struct{}) {
 			_ = c.nc.Close() // the reader notices
 			return
 		case <-tick.C:
-			_ = c.send(kindPing, 0, 0, nil) // the reader notices what is broken
+			_ = c.send(kindPing, 0, 0, nil) // the reader notices if the connection is broken
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (c *conn) read() error {
 	}
 }
 
-// finish answers a call that was waiting.
+// finish answers a waiting call.
 func (c *conn) finish(k *call, f frame, err error) {
 	if k.watch == nil {
 		c.asked.Add(-1)
@@ -118,7 +118,7 @@ func (c *conn) finish(k *call, f frame, err error) {
 	k.finish(f, err)
 }
 
-// finish gives a call its answer. Called once: whoever takes it out of waiting.
+// finish gives a call its answer. It is called once, by whoever removes the call from waiting.
 func (k *call) finish(f frame, err error) {
 	if err == nil && f.kind == kindError {
 		err = decodeError(f.payload)
@@ -130,7 +130,7 @@ func (k *call) finish(f frame, err error) {
 	}
 }
 
-// fail answers every request with err, or, if it is a commit, with doubt. A nil doubt leaves commits waiting.
+// fail answers every request with err, or commits with doubt. If doubt is nil, commits keep waiting.
 func (c *conn) fail(err, doubt error) {
 	c.mu.Lock()
 	if c.mu.broken == nil {
@@ -153,7 +153,7 @@ func (c *conn) fail(err, doubt error) {
 	}
 }
 
-// send sends a frame that needs no answer.
+// send sends a frame that expects no answer.
 func (c *conn) send(k kind, object uint64, request uint32, build func(dst []byte) []byte) error {
 	return c.out.send(c.asked.Load() > 1, func(dst []byte) []byte {
 		start := len(dst)
@@ -165,7 +165,7 @@ func (c *conn) send(k kind, object uint64, request uint32, build func(dst []byte
 	})
 }
 
-// ask sends a request. Its call is answered, by the server or by the end of the connection.
+// ask sends a request. Its call is finished by the server's answer or by the end of the connection.
 func (c *conn) ask(kd kind, object uint64, build func(dst []byte) []byte) *call {
 	return c.askAs(&call{kind: kd, done: make(chan struct{})}, object, build)
 }
@@ -174,31 +174,31 @@ func (c *conn) askAs(k *call, object uint64, build func(dst []byte) []byte) *cal
 	if k.number = c.register(k, 0); k.number == 0 {
 		return k
 	}
-	// What cannot be sent is answered when the connection ends, which is about to happen.
+	// If sending fails, the connection is about to end, which finishes the call.
 	_ = c.send(k.kind, object, k.number, build)
 	return k
 }
 
-// followUp sends a request under the number of an earlier one that is answered.
+// followUp sends a request with the number of an earlier one that was answered.
 func (c *conn) followUp(kd kind, object uint64, number uint32) *call {
 	k := &call{kind: kd, number: number, done: make(chan struct{})}
 	if c.register(k, number) != 0 {
-		_ = c.send(kd, object, number, nil) // see askAs
+		_ = c.send(kd, object, number, nil) // see ask
 	}
 	return k
 }
 
-// register gives a call a number, or the number it is to have again. 0: it is answered already.
+// register gives a call a new number, or the given one if it is not 0. It returns 0 if the call is finished already.
 func (c *conn) register(k *call, number uint32) uint32 {
 	c.mu.Lock()
 	if err := c.mu.broken; err != nil {
 		c.mu.Unlock()
-		k.finish(frame{}, err) // also a commit: it was not sent
+		k.finish(frame{}, err) // also a commit, because it was not sent
 		return 0
 	}
 	defer c.mu.Unlock()
 	if number == 0 {
-		// Numbers that are still waiting after four billion others are skipped: watches may be.
+		// Numbers still in use after four billion requests are skipped: watches may wait that long.
 		for c.mu.last++; c.mu.last == 0 || c.mu.waiting[c.mu.last] != nil; c.mu.last++ {
 		}
 		number = c.mu.last
@@ -210,7 +210,7 @@ func (c *conn) register(k *call, number uint32) uint32 {
 	return number
 }
 
-// answered reports whether the answer is there.
+// answered reports whether the answer has arrived.
 func (k *call) answered() bool {
 	select {
 	case <-k.done:
@@ -220,7 +220,7 @@ func (k *call) answered() bool {
 	}
 }
 
-// wait returns a call's answer, or an error when ctx ends or cancelled is closed before.
+// wait returns a call's answer, or an error if ctx ends or cancelled is closed first.
 func (k *call) wait(ctx context.Context, cancelled <-chan struct{}) (frame, error) {
 	select {
 	case <-k.done:

@@ -10,67 +10,67 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// frame is one message. On the wire: the length of what follows, 4 bytes; kind, 1; object, 8; request, 4; payload. All
+// frame is one message. On the wire: the length of the rest, 4 bytes; kind, 1; object, 8; request, 4; payload. All
 // big-endian.
 type frame struct {
 	kind    kind
-	object  uint64 // the transaction or snapshot, as the client numbers them; 0 for the connection itself
-	request uint32 // echoed in the answer; of a range read, also its name
+	object  uint64 // number of the transaction or snapshot, chosen by the client; 0 for the connection itself
+	request uint32 // repeated in the answer; it also names a range read
 	payload []byte
 }
 
 type kind uint8
 
-// What a client sends. A payload begins with the writes that precede the request, wherever the object is a transaction;
-// see writes.go.
+// The frames that a client sends. If the object is a transaction, the payload begins with the writes before the
+// request; see writes.go.
 const (
-	kindWrites       kind = iota + 1 // only the writes; no answer
+	kindWrites       kind = iota + 1 // only writes; no answer
 	kindGet                          // flags, key
 	kindGetKey                       // flags, selector
 	kindRange                        // flags, begin and end selectors, limit, mode
 	kindRangeNext                    // the next batch of the range read with this request's number
 	kindRangeClose                   // no answer
-	kindReadVersion                  // nothing
-	kindCommit                       // nothing
+	kindReadVersion                  // empty
+	kindCommit                       // empty
 	kindEnd                          // the transaction or snapshot is no longer needed; no answer
 	kindWatch                        // key; answered when the watch ends
-	kindWatchCancel                  // of the watch with this request's number; no answer of its own
-	kindOpenSnapshot                 // nothing
+	kindWatchCancel                  // of the watch with this request's number; has no answer of its own
+	kindOpenSnapshot                 // empty
 	kindCheckpoint                   // directory
-	kindPing                         // nothing
+	kindPing                         // empty
 	kindReclaim                      // begin, end
 )
 
-// What a server sends.
+// The frames that a server sends.
 const (
 	kindError      kind = iota + 101 // code, flags, message
 	kindValue                        // 0, or 1 and the bytes
 	kindVersion                      // 8 bytes
 	kindRows                         // flags, then rows
 	kindCommitted                    // version, 8 bytes, and versionstamp, 10
-	kindWatchFired                   // nothing
-	kindDone                         // nothing
-	kindPong                         // why the store is degraded, as byte strings
+	kindWatchFired                   // empty
+	kindDone                         // empty
+	kindPong                         // reasons why the store is degraded, as byte strings
 )
 
 const (
 	headerSize = 4 + 1 + 8 + 4
-	// maxFrame is the largest frame that is read. Writes are sent in pieces of flushWrites; what remains is keys,
-	// values and batches of rows.
+	// maxFrame is the largest frame that is accepted. Writes are sent in pieces of flushWrites; other payloads are
+	// keys, values and batches of rows.
 	maxFrame = 1 << 20
 )
 
 var errFrame = errors.New("remote: malformed frame")
 
-// appendFrame appends a frame without its payload, which the caller appends before it calls endFrame with the length
-// that dst had.
+// appendFrame appends a frame without its payload. The caller appends the payload, then calls endFrame with the
+// length that dst had before.
 func appendFrame(dst []byte, k kind, object uint64, request uint32) []byte {
 	dst = append(dst, 0, 0, 0, 0, byte(k))
 	dst = binary.BigEndian.AppendUint64(dst, object)
 	return binary.BigEndian.AppendUint32(dst, request)
 }
 
-// endFrame fills in the length of the frame that begins at start.
+// endFrame sets the length of the frame that begins at start.
 func endFrame(dst []byte, start int) []byte {
 	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
 	return dst
@@ -96,12 +96,12 @@ func readFrame(r *bufio.Reader) (f frame, err error) {
 	return f, err
 }
 
-// appendBytes appends b after its length.
+// appendBytes appends the length of b, then b.
 func appendBytes(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// decoder takes values from a payload. After the first that is not there all are empty, and err is set.
+// decoder reads values from a payload. After the first missing value, err is set and all values are empty.
 type decoder struct {
 	b   []byte
 	err error
@@ -142,7 +142,7 @@ func (d *decoder) varint() int64 {
 	return n
 }
 
-// bytes is never nil where there was a length. It shares the payload's memory.
+// bytes returns a byte string, never nil unless an error occurred. It shares the payload's memory.
 func (d *decoder) bytes() []byte {
 	n := d.uvarint()
 	if d.err != nil || n > uint64(len(d.b)) {
@@ -164,7 +164,7 @@ func appendSelector(dst []byte, s kv.KeySelector) []byte {
 	return binary.AppendVarint(dst, int64(s.Offset))
 }
 
-// flag is bit where set.
+// flag returns bit if set is true.
 func flag(set bool, bit byte) byte {
 	if set {
 		return bit

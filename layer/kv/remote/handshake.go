@@ -19,10 +19,10 @@ import (
 //	client: magic, its challenge, its name, proof over all of these
 //	server: proof over all of these
 //
-// A proof is an HMAC-SHA256 under the secret of who proves, and everything said so far. The client proves first, so
-// that someone who does not know the secret learns nothing from the server to try secrets on; a wrong proof is answered
-// with zeros, so that the client need not take every broken connection for a wrong secret. The server's proof is also
-// its word that nothing of the client's earlier connections is left; it comes when that is so.
+// A proof is an HMAC-SHA256, under the sender's secret, of everything sent so far. The client proves first, so that
+// nobody without the secret gets a proof from the server to test guesses against. A wrong proof is answered with
+// zeros, so that the client can tell a wrong secret from a broken connection. The server sends its proof only when
+// nothing of the client's earlier connections is left, so the proof also confirms that.
 
 const (
 	magic            = "divankv2"
@@ -31,7 +31,7 @@ const (
 	handshakeTimeout = 10 * time.Second
 )
 
-// clientName tells the connections of one client from those of others: a random number for every opened engine.
+// clientName identifies a client across its connections: a random number for every opened engine.
 type clientName [nameSize]byte
 
 var errSecret = errors.New("remote: the other side does not know the secret")
@@ -43,15 +43,14 @@ func proof(secret, who string, said []byte) []byte {
 	return m.Sum(nil)
 }
 
-// random fills n bytes; crypto/rand does not fail.
+// random returns n random bytes; crypto/rand does not fail.
 func random(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.Read(b)
 	return b
 }
 
-// handshakeClient proves both sides to each other. It blocks until the server has ended the client's earlier
-// connections.
+// handshakeClient authenticates both sides. It blocks until the server has ended the client's earlier connections.
 func handshakeClient(nc net.Conn, secret string, name clientName, timeout time.Duration) error {
 	if err := nc.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return err
@@ -61,7 +60,7 @@ func handshakeClient(nc net.Conn, secret string, name clientName, timeout time.D
 		return fmt.Errorf("remote: the store's greeting: %w", err)
 	}
 	if !bytes.HasPrefix(said, []byte(magic)) {
-		return errors.New("remote: who answers is not a store of this version")
+		return errors.New("remote: the other side is not a store of this version")
 	}
 	mine := append([]byte(magic), random(nonceSize)...)
 	mine = append(mine, name[:]...)
@@ -79,8 +78,8 @@ func handshakeClient(nc net.Conn, secret string, name clientName, timeout time.D
 	return nc.SetDeadline(time.Time{})
 }
 
-// handshakeServer checks the client's proof, calls admit, which ends the client's earlier connections, and proves the
-// server by the same secret that the client has proved.
+// handshakeServer checks the client's proof, calls admit, which ends the client's earlier connections, and sends the
+// server's proof under the same secret.
 func handshakeServer(nc net.Conn, secrets []string, admit func(clientName)) error {
 	if err := nc.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return err

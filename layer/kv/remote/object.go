@@ -15,11 +15,11 @@ type object struct {
 	mu struct {
 		sync.Mutex
 		queue     []frame
-		running   bool // a worker is there
+		running   bool // a worker is running
 		abandoned bool // the session has ended
 	}
 
-	// Below is the worker's.
+	// The fields below belong to the worker.
 
 	tx     kv.Transaction
 	snap   kv.Snapshot
@@ -33,7 +33,7 @@ type openRange struct {
 	rows int // of the next batch
 }
 
-// push gives the object a request, and a worker if it has none.
+// push queues a request, and starts a worker if there is none.
 func (o *object) push(f frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -44,8 +44,8 @@ func (o *object) push(f frame) {
 	}
 }
 
-// abandon ends the object because its session has ended. A commit under way is left to finish: it is the session's end
-// that waits for it.
+// abandon ends the object because its session has ended. A commit in progress finishes first; the end of the session
+// waits for it.
 func (o *object) abandon() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,7 +57,7 @@ func (o *object) abandon() {
 	}
 }
 
-// work does what is in the queue.
+// work processes the queue.
 func (o *object) work() {
 	for {
 		o.mu.Lock()
@@ -80,10 +80,10 @@ func (o *object) work() {
 	}
 }
 
-// do carries out one request. An error is the client's breach of the protocol.
+// do processes one request. An error means that the client violated the protocol.
 func (o *object) do(f frame) error {
 	if o.ended {
-		return o.s.late(f) // it was sent before the client knew
+		return o.s.late(f) // sent before the client knew that the object had ended
 	}
 	if f.kind == kindOpenSnapshot || f.kind == kindCheckpoint || f.kind == kindReclaim || o.snap != nil {
 		return o.doOther(f)
@@ -116,17 +116,17 @@ func (o *object) do(f frame) error {
 	return d.err
 }
 
-// flagSnapshot asks for a read without a conflict.
+// flagSnapshot marks a read without a read conflict.
 const flagSnapshot = 1
 
-// doOther is do for what is not a transaction.
+// doOther is do for objects other than transactions.
 func (o *object) doOther(f frame) error {
 	d := &decoder{b: f.payload}
 	switch f.kind {
 	case kindOpenSnapshot:
 		snap, ok, err := kv.OpenSnapshot(o.s.server.ctx, o.s.server.e)
 		if err == nil && !ok {
-			err = kv.NewError(kv.CodeClientInvalid, "the store holds no long snapshots", nil)
+			err = kv.NewError(kv.CodeClientInvalid, "the store does not support long snapshots", nil)
 		}
 		if err != nil {
 			o.s.answerError(f, err)
@@ -145,7 +145,7 @@ func (o *object) doOther(f frame) error {
 		if err != nil {
 			o.s.answerError(f, err)
 		} else {
-			_ = o.s.answer(f, kindDone, nil) // if it cannot be sent, nobody waits for it
+			_ = o.s.answer(f, kindDone, nil) // if sending fails, nobody waits for the answer
 		}
 		o.end()
 		return nil
@@ -153,7 +153,7 @@ func (o *object) doOther(f frame) error {
 		dir := string(d.bytes())
 		err := d.err
 		if err == nil {
-			err = kv.NewError(kv.CodeClientInvalid, "the store makes no checkpoints", nil)
+			err = kv.NewError(kv.CodeClientInvalid, "the store does not support checkpoints", nil)
 			if c, ok := o.s.server.e.(kv.Checkpointer); ok {
 				err = c.Checkpoint(o.s.server.ctx, dir)
 			}
@@ -161,7 +161,7 @@ func (o *object) doOther(f frame) error {
 		if err != nil {
 			o.s.answerError(f, err)
 		} else {
-			_ = o.s.answer(f, kindDone, nil) // if it cannot be sent, nobody waits for it
+			_ = o.s.answer(f, kindDone, nil) // if sending fails, nobody waits for the answer
 		}
 		o.end()
 		return nil
@@ -172,7 +172,7 @@ func (o *object) doOther(f frame) error {
 	return o.read(f, d, o.snap)
 }
 
-// read carries out what transactions and snapshots have in common.
+// read processes the requests that transactions and snapshots share.
 func (o *object) read(f frame, d *decoder, r kv.Reader) error {
 	switch f.kind {
 	case kindGet:
@@ -197,7 +197,7 @@ func (o *object) read(f frame, d *decoder, r kv.Reader) error {
 	case kindRangeNext:
 		if or := o.ranges[f.request]; or != nil {
 			o.batch(f, or)
-		} // else it ended, and the client will find that in the answer before
+		} // else it has ended, and an earlier answer tells the client so
 	case kindRangeClose:
 		if or := o.ranges[f.request]; or != nil {
 			or.it.Close()
@@ -216,7 +216,7 @@ func (o *object) answerValue(f frame, v []byte, err error) {
 		o.s.answerError(f, err)
 		return
 	}
-	_ = o.s.answer(f, kindValue, func(dst []byte) []byte { // if it cannot be sent, nobody waits for it
+	_ = o.s.answer(f, kindValue, func(dst []byte) []byte { // if sending fails, nobody waits for the answer
 		if v == nil {
 			return append(dst, 0)
 		}
@@ -233,7 +233,7 @@ func (o *object) commit(f frame) {
 	abandoned := o.mu.abandoned
 	o.mu.Unlock()
 	if abandoned {
-		return // nobody would hear of it; and one that is begun now would hold up the client's next connection
+		return // nobody would get the answer, and a commit begun now would delay the client's next connection
 	}
 	err := o.tx.Commit()
 	var version int64
@@ -247,7 +247,7 @@ func (o *object) commit(f frame) {
 	if err != nil {
 		o.s.answerError(f, err)
 	} else {
-		// if it cannot be sent, the client is in doubt, as it should be
+		// if sending fails, the commit is in doubt for the client
 		_ = o.s.answer(f, kindCommitted, func(dst []byte) []byte {
 			return append(binary.BigEndian.AppendUint64(dst, uint64(version)), stamp[:]...)
 		})
@@ -255,7 +255,7 @@ func (o *object) commit(f frame) {
 	o.end()
 }
 
-// end gives back what the object holds.
+// end releases what the object holds.
 func (o *object) end() {
 	if o.ended {
 		return
@@ -274,7 +274,7 @@ func (o *object) end() {
 	o.s.forget(o)
 }
 
-// The rows of a range read's batches: few first, for who stops early.
+// The number of rows in a range read's batches: few at first, for readers that stop early.
 const (
 	firstRows     = 32
 	maxRows       = 1024
@@ -301,8 +301,8 @@ func (o *object) startRange(f frame, d *decoder, r kv.Reader) error {
 
 // The flags of a batch.
 const (
-	flagMore   = 1 << iota // it is not the last
-	flagFailed             // it ends with an error, which comes first in the payload
+	flagMore   = 1 << iota // there are more batches
+	flagFailed             // the batch ends with an error, which comes first in the payload
 )
 
 // batch answers with the next rows of a range read.
@@ -327,7 +327,7 @@ func (o *object) batch(f frame, or *openRange) {
 		or.it.Close()
 		delete(o.ranges, f.request)
 	}
-	_ = o.s.answer(f, kindRows, func(dst []byte) []byte { // if it cannot be sent, nobody waits for it
+	_ = o.s.answer(f, kindRows, func(dst []byte) []byte { // if sending fails, nobody waits for the answer
 		dst = append(dst, flag(more, flagMore)|flag(err != nil, flagFailed))
 		if err != nil {
 			dst = appendBytes(dst, appendError(nil, err))

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// output gathers what many goroutines send on one connection. Whoever finds it idle writes for all who come meanwhile;
-// who finds it full waits. A write costs more than all else that a small request takes, so that it pays to let those
-// who can run go first when there are any.
+// output combines the frames that many goroutines send on one connection. A goroutine that finds it idle writes for
+// all that arrive meanwhile; one that finds it full waits. A write costs more than everything else in a small
+// request, so it pays to let other runnable goroutines append first.
 type output struct {
 	nc       net.Conn
-	limit    int           // bytes gathered before senders wait
-	patience time.Duration // how long the other side may not read before the connection counts as broken
+	limit    int           // bytes buffered before senders wait
+	patience time.Duration // how long the other side may not read before the connection is considered broken
 
 	mu struct {
 		sync.Mutex
-		room    sync.Cond // signalled when buf was taken, or the connection broke
+		room    sync.Cond // signalled when buf was emptied or the connection broke
 		buf     []byte
 		spare   []byte
 		writing bool
@@ -31,9 +31,9 @@ func newOutput(nc net.Conn, limit int, patience time.Duration) *output {
 	return o
 }
 
-// send has build append one frame or more, and sees to it that they are written. It blocks while the other side does
-// not read. An error is final, and the same for all. Where others are likely to send now, the first one waits for them:
-// for a turn of the scheduler, not for a time.
+// send lets build append one or more frames and ensures that they are written. It blocks while the other side does
+// not read. An error is final, and the same for all callers. If others are likely to send too, the first one yields
+// to the scheduler once before it writes.
 func (o *output) send(others bool, build func(dst []byte) []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// proxy stands between client and server and can cut what is connected, refuse, and fall silent.
+// proxy stands between client and server and can cut connections, refuse them, and stop forwarding.
 type proxy struct {
 	listener net.Listener
 	to       string
@@ -17,7 +17,7 @@ type proxy struct {
 		refusing bool
 		silent   bool
 		conns    map[net.Conn]struct{}
-		heard    sync.Cond // when silent ends
+		heard    sync.Cond // signalled when silent ends
 	}
 }
 
@@ -107,7 +107,7 @@ func (p *proxy) setSilent(on bool) {
 	p.mu.Unlock()
 }
 
-// redirect sends later connections elsewhere.
+// redirect makes later connections go elsewhere.
 func (p *proxy) redirect(to string) {
 	p.mu.Lock()
 	p.to = to

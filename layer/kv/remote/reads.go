@@ -8,17 +8,17 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// source is whom reads are asked of: a transaction or a long snapshot.
+// source is the transaction or long snapshot that reads belong to.
 type source interface {
-	// request sends a request, or reports why it cannot.
+	// request sends a request, or returns why it cannot.
 	request(k kind, build func(dst []byte) []byte) (*call, error)
-	// follow sends a request about the range read with this number.
+	// follow sends a request for the range read with this number.
 	follow(k kind, number uint32) (*call, error)
-	// drop sends one that needs no answer.
+	// drop sends a request that expects no answer.
 	drop(k kind, number uint32)
-	// patience is what ends the waiting for an answer.
+	// patience returns what ends the wait for an answer.
 	patience() (context.Context, <-chan struct{})
-	// ended is why the source has ended by a call, or nil.
+	// ended returns the error of calls after the source has ended, or nil.
 	ended() error
 }
 
@@ -80,7 +80,7 @@ type failed[T any] struct{ err error }
 
 func (f failed[T]) Wait() (v T, err error) { return v, f.err }
 
-// future is an answer under way.
+// future is a pending answer.
 type future[T any] struct {
 	of     source
 	k      *call
@@ -125,17 +125,17 @@ func (r reads) GetRange(kr kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	return it
 }
 
-// iterator implements kv.RangeIterator: batches of rows, of which the next is asked for when the caller has used one
-// up, and from the second on before that.
+// iterator implements kv.RangeIterator on batches of rows. It requests the second batch when the first is used up,
+// and later ones in advance.
 type iterator struct {
 	of      source
 	number  uint32
-	eager   bool  // ask for the next batch as soon as one is there
-	pending *call // the next batch, where it was asked for
+	eager   bool  // request the next batch as soon as one has arrived
+	pending *call // the next batch, if it was requested
 
 	rows   decoder
 	more   bool  // rows is not the last batch
-	after  error // comes after rows
+	after  error // the error after rows
 	row    kv.KeyValue
 	err    error
 	closed bool
@@ -169,7 +169,7 @@ func (it *iterator) fetch() bool {
 		if it.pending, it.err = it.of.follow(kindRangeNext, it.number); it.err != nil {
 			return false
 		}
-		it.eager = true // whoever asks twice will ask again
+		it.eager = true // a caller that needs a second batch will probably need more
 	}
 	f, err := it.pending.wait(it.of.patience())
 	it.pending = nil

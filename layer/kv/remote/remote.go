@@ -1,20 +1,20 @@
 // Package remote serves an engine to the other nodes of this machine, and is the engine of those nodes.
 //
-// A node has one connection to the store, over which all its transactions run at once: requests are sent without
-// waiting for the answers of others, and what several goroutines send together goes out in one write. Transactions live
-// at the server, as transactions of the engine there; the client keeps their writes until the next read or the commit,
-// and sends both together, so that a small transaction takes as many round trips as it waits.
+// A node has one connection to the store, which all its transactions share: requests are sent without waiting for the
+// answers of others, and frames that several goroutines send together go out in one write. Transactions exist at the
+// server as transactions of its engine. The client buffers writes until the next read or the commit and sends both
+// together, so that a small transaction takes only as many round trips as it has to wait for answers.
 //
-// Both sides prove that they know a shared secret before anything else is said. Nothing is encrypted without
-// Options.TLS: then the connection is for the loopback interface.
+// Both sides first prove that they know a shared secret. Without Options.TLS nothing is encrypted, so the connection
+// must stay on the loopback interface.
 //
 // # When the connection breaks
 //
-// Transactions that were open are gone; their reads and commits fail with CodeTooOld, which is retryable, and armed
-// watches fire, as they may without a change. A commit that was under way is in doubt: it fails with CodeUnknownResult,
-// and only when nothing of the old connection can take effect any more. To that end the client names itself when it
-// connects, and the server ends the client's previous connection, with all its transactions and commits, before it
-// answers. So whoever looks a transaction id up after CodeUnknownResult sees the outcome.
+// Open transactions are lost; their reads and commits fail with CodeTooOld, which is retryable, and armed watches
+// fire, as they may without a change. A commit in progress is in doubt: it fails with CodeUnknownResult, but only
+// when nothing of the old connection can take effect any more. For that the client names itself when it connects, and
+// the server ends the client's previous connection, with all its transactions and commits, before it answers. So a
+// lookup of the transaction id after CodeUnknownResult sees the outcome.
 package remote
 
 import (
@@ -25,24 +25,24 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Options of Open and Serve.
+// Options are the options of Open and Serve.
 type Options struct {
-	// Secret is known to both sides. It must not be empty, and should be long and random: who listens on the wire can
-	// try secrets out at leisure.
+	// Secret is known to both sides. It must not be empty, and should be long and random: an eavesdropper can test
+	// guesses offline.
 	Secret string
-	// AcceptSecrets are accepted from clients beside Secret, while it is being changed from one to the other; and a
-	// client that is not let in with Secret tries them.
+	// AcceptSecrets are also accepted from clients, while the secret is being changed. A client that is refused with
+	// Secret tries them too.
 	AcceptSecrets []string
-	// TLS of the connections, where not nil: a server's for Serve, a client's for Open.
+	// TLS is the TLS configuration of the connections: a server's for Serve, a client's for Open. nil means no TLS.
 	TLS *tls.Config
-	// Timeout is how long a store may be silent before its connection counts as broken, how long after that
-	// transactions wait for a new one before they fail with CodeUnreachable, and Open before it gives up. 0 is 10 s.
+	// Timeout is how long a store may be silent before the connection is considered broken; how long transactions
+	// then wait for a new one before they fail with CodeUnreachable; and how long Open tries. 0 is 10 s.
 	Timeout time.Duration
-	// Logger gets what the operator should know. nil is slog.Default().
+	// Logger gets messages for the operator. nil is slog.Default().
 	Logger *slog.Logger
 
-	// ping is how often a client asks whether the server is there. After some of these without an answer the connection
-	// counts as broken.
+	// ping is the interval between a client's pings. After several unanswered ones the connection is considered
+	// broken.
 	ping time.Duration
 }
 
@@ -59,7 +59,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// silentPings are how many pings may go unanswered.
+// silentPings is how many pings may go unanswered.
 const silentPings = 5
 
 var (
@@ -69,9 +69,9 @@ var (
 	errUnreachable = kv.NewError(kv.CodeUnreachable, "the store does not answer", nil)
 	errCancelled   = kv.NewError(kv.CodeCancelled, "the transaction was cancelled", nil)
 	errTimedOut    = kv.NewError(kv.CodeTimedOut, "the transaction's deadline passed", nil)
-	errUsedCommit  = kv.NewError(kv.CodeUsedDuringCommit, "the transaction is being committed or was", nil)
+	errUsedCommit  = kv.NewError(kv.CodeUsedDuringCommit, "the transaction is committing or committed", nil)
 	errTxTooLarge  = kv.NewError(kv.CodeTransactionTooLarge, "the transaction is too large", nil)
 	errNotYet      = kv.NewError(kv.CodeClientInvalid, "the transaction is not committed", nil)
 	errNoStamp     = kv.NewError(kv.CodeClientInvalid, "the transaction wrote nothing and has no versionstamp", nil)
-	errProtocol    = kv.NewError(kv.CodeIOError, "the store's answer makes no sense", nil)
+	errProtocol    = kv.NewError(kv.CodeIOError, "cannot decode the store's answer", nil)
 )

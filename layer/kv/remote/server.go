@@ -18,14 +18,14 @@ type Server struct {
 	o        Options
 	listener net.Listener
 
-	ctx    context.Context // of the transactions; ends after the last session
+	ctx    context.Context // context of the transactions; ends after the last session
 	cancel context.CancelFunc
 
-	running   sync.WaitGroup // the accepting goroutine and one for each connection
+	running   sync.WaitGroup // the accepting goroutine and one goroutine per connection
 	closeOnce sync.Once
 	closeErr  error
-	// strangers has a token for each connection that has not proved itself yet.
-	strangers chan struct{}
+	// handshakes has a token for each connection that has not authenticated yet.
+	handshakes chan struct{}
 
 	mu struct {
 		sync.Mutex
@@ -35,15 +35,15 @@ type Server struct {
 	}
 }
 
-// maxStrangers are the connections that may be in their handshake at once.
-const maxStrangers = 64
+// maxHandshakes bounds the connections in their handshake.
+const maxHandshakes = 64
 
 // Serve accepts connections to e on listener until Close. The server owns the listener.
 func Serve(listener net.Listener, e kv.Engine, o Options) (*Server, error) {
 	if o.Secret == "" || slices.Contains(o.AcceptSecrets, "") {
-		return nil, errors.New("remote: a store is not served without a secret")
+		return nil, errors.New("remote: serving a store requires a secret")
 	}
-	s := &Server{e: e, o: o.withDefaults(), listener: listener, strangers: make(chan struct{}, maxStrangers)}
+	s := &Server{e: e, o: o.withDefaults(), listener: listener, handshakes: make(chan struct{}, maxHandshakes)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.mu.open = make(map[*session]struct{})
 	s.mu.byClient = make(map[clientName]*session)
@@ -51,17 +51,17 @@ func Serve(listener net.Listener, e kv.Engine, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Addr is where the server listens.
+// Addr returns the server's address.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close ends all connections. Commits under way are finished first; whether their clients hear of it is another matter.
+// Close ends all connections. Commits in progress finish first, but their clients may not get the result.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
 		s.closeErr = s.listener.Close()
 		s.mu.Lock()
 		s.mu.closed = true
 		for sess := range s.mu.open {
-			_ = sess.nc.Close() // it is being abandoned
+			_ = sess.nc.Close() // the client has gone silent
 		}
 		s.mu.Unlock()
 		s.running.Wait()
@@ -80,13 +80,13 @@ func (s *Server) accept() {
 			return
 		}
 		select {
-		case s.strangers <- struct{}{}:
+		case s.handshakes <- struct{}{}:
 		default:
 			_ = nc.Close()
 			continue
 		}
 		if s.o.TLS != nil {
-			nc = tls.Server(nc, s.o.TLS) // it shakes hands with the first byte of our own handshake
+			nc = tls.Server(nc, s.o.TLS) // its handshake runs with the first byte of ours
 		}
 		sess := newSession(s, nc)
 		if !s.add(sess) {
@@ -107,29 +107,29 @@ func (s *Server) add(sess *session) bool {
 	return true
 }
 
-// serve is a connection from its first byte to the end of its last transaction.
+// serve handles a connection from its first byte to the end of its last transaction.
 func (s *Server) serve(sess *session) {
 	defer close(sess.done)
 	defer s.remove(sess)
 	err := handshakeServer(sess.nc, append([]string{s.o.Secret}, s.o.AcceptSecrets...), func(name clientName) {
 		s.admit(sess, name)
 	})
-	<-s.strangers
+	<-s.handshakes
 	if err != nil {
 		if errors.Is(err, errSecret) {
-			s.o.Logger.Warn("a connection to the store was refused: it does not know the secret", "from",
+			s.o.Logger.Warn("a connection to the store was refused: wrong secret", "from",
 				sess.nc.RemoteAddr().String())
 		}
 		_ = sess.nc.Close()
 		return
 	}
-	s.o.Logger.Info("a node is connected to the store", "from", sess.nc.RemoteAddr().String())
+	s.o.Logger.Info("a node has connected to the store", "from", sess.nc.RemoteAddr().String())
 	err = sess.run()
-	s.o.Logger.Info("a node is no longer connected to the store", "from", sess.nc.RemoteAddr().String(), "reason",
+	s.o.Logger.Info("a node has disconnected from the store", "from", sess.nc.RemoteAddr().String(), "reason",
 		fmt.Sprint(err))
 }
 
-// admit makes sess the client's connection, and waits until nothing is left of the one before.
+// admit makes sess the client's session, and waits until nothing is left of the previous one.
 func (s *Server) admit(sess *session, name clientName) {
 	s.mu.Lock()
 	before := s.mu.byClient[name]
@@ -137,7 +137,7 @@ func (s *Server) admit(sess *session, name clientName) {
 	sess.name = name
 	s.mu.Unlock()
 	if before != nil {
-		_ = before.nc.Close() // it is being abandoned
+		_ = before.nc.Close() // the client has given it up
 		<-before.done
 	}
 }

@@ -37,7 +37,7 @@ func TestOpen_secret(t *testing.T) {
 		t.Errorf("with another secret: %v", err)
 	}
 	if d := time.Since(start); d > 2*time.Second {
-		t.Errorf("it took %v to find out", d)
+		t.Errorf("it took %v to fail", d)
 	}
 	if _, err := remote.Open(t.Context(), s.Addr().String(), remote.Options{Logger: quiet(t)}); err == nil {
 		t.Error("opened without a secret")
@@ -48,7 +48,7 @@ func TestOpen_secret(t *testing.T) {
 	works(t, mustOpen(t, s.Addr().String()))
 }
 
-// While a secret is being changed, each side lets the other in by any of its secrets.
+// While the secret is being changed, each side accepts any of the other's secrets.
 func TestOpen_acceptSecrets(t *testing.T) {
 	e := mustEmbed(t)
 	type secrets struct {
@@ -89,12 +89,12 @@ func TestOpen_acceptSecrets(t *testing.T) {
 	}
 	if _, err := remote.Serve(mustListen(t), e,
 		remote.Options{Secret: "new", AcceptSecrets: []string{""}}); err == nil {
-		t.Error("an empty secret is accepted")
+		t.Error("an empty secret was accepted")
 	}
 }
 
-// TestOpen_impostor: a server that does not know the secret is not spoken to, and learns nothing that the client did
-// not make up for it.
+// TestOpen_impostor checks that the client rejects a server that does not know the secret, and sends it only random
+// bytes and proofs.
 func TestOpen_impostor(t *testing.T) {
 	l := mustListen(t)
 	defer func() { _ = l.Close() }()
@@ -117,10 +117,10 @@ func TestOpen_impostor(t *testing.T) {
 	}()
 	_, err := remote.Open(t.Context(), l.Addr().String(), remote.Options{Secret: secret, Logger: quiet(t)})
 	if err == nil || !strings.Contains(err.Error(), "secret") {
-		t.Errorf("an impostor was let in: %v", err)
+		t.Errorf("an impostor was accepted: %v", err)
 	}
 	if more := <-heard; len(more) > 0 {
-		t.Errorf("the client said %q to an impostor", more)
+		t.Errorf("the client sent %q to an impostor", more)
 	}
 }
 
@@ -136,11 +136,11 @@ func TestOpen_nobody(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := remote.Open(ctx, addr, remote.Options{Secret: secret, Logger: quiet(t)}); err == nil {
-		t.Error("opened nobody's store")
+		t.Error("opened a store without a server")
 	}
 }
 
-// TestOpen_waits: a store that is started a moment later is found.
+// TestOpen_waits checks that Open finds a store that starts a moment later.
 func TestOpen_waits(t *testing.T) {
 	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
 	p.setRefusing(true)
@@ -148,7 +148,7 @@ func TestOpen_waits(t *testing.T) {
 	works(t, mustOpen(t, p.addr()))
 }
 
-// TestServer_strangers: whoever connects and says anything or nothing does not disturb those who know the secret.
+// TestServer_strangers checks that connections that send anything or nothing do not disturb authenticated clients.
 func TestServer_strangers(t *testing.T) {
 	s := mustServe(t, mustEmbed(t))
 	e := mustOpen(t, s.Addr().String())
@@ -167,7 +167,7 @@ func TestServer_strangers(t *testing.T) {
 	works(t, e)
 }
 
-// FuzzServer: a client that knows the secret and sends any bytes is at most hung up on.
+// FuzzServer checks that an authenticated client that sends arbitrary bytes is at worst disconnected.
 func FuzzServer(f *testing.F) {
 	f.Add(remote.Frame(remote.KindGet, 1, 1, []byte{0, 0, 1, 'a'}))
 	f.Add(append(remote.Frame(remote.KindGet, 1, 1, []byte{3, 1, 1, 'a', 0, 1, 'a'}),
@@ -195,12 +195,12 @@ func FuzzServer(f *testing.F) {
 		_ = nc.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
 		_, _ = io.Copy(io.Discard, nc)
 		_ = nc.Close()
-		// The next connection under this name is let in once nothing is left of this one.
+		// The next connection with this name is admitted once nothing is left of this one.
 	})
 }
 
-// TestEngine_manyAtOnce: large transactions, long reads and small ones share the connection, none waits for all of
-// another, and memory is bounded by what is read.
+// TestEngine_manyAtOnce checks that large transactions, long reads and small transactions share the connection, that
+// none has to wait for all of another, and that memory is bounded.
 func TestEngine_manyAtOnce(t *testing.T) {
 	e := mustOpen(t, mustServe(t, mustEmbed(t)).Addr().String())
 	var wg sync.WaitGroup
@@ -230,7 +230,7 @@ func TestEngine_manyAtOnce(t *testing.T) {
 					}
 					return
 				}
-				from = next // a slow machine takes more than the five seconds of a transaction
+				from = next // a slow machine needs longer than the five seconds of a transaction
 			}
 		})
 	}
@@ -244,8 +244,8 @@ func TestEngine_manyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// readLarge reads the values from a key to the end of l in one transaction, and tells how many bytes and where to go
-// on.
+// readLarge reads the values from a key to the end of l in one transaction, and returns the number of bytes and the
+// key to continue from.
 func readLarge(ctx context.Context, e kv.Engine, from []byte) (n int, next []byte, err error) {
 	tx := e.Begin(ctx)
 	defer tx.Cancel()
@@ -258,7 +258,7 @@ func readLarge(ctx context.Context, e kv.Engine, from []byte) (n int, next []byt
 	return n, next, it.Err()
 }
 
-// TestEngine_abandonedRanges: reads that are closed early, or never, leave nothing behind.
+// TestEngine_abandonedRanges checks that range reads that are closed early or never leave nothing behind.
 func TestEngine_abandonedRanges(t *testing.T) {
 	below := mustEmbed(t)
 	e := mustOpen(t, mustServe(t, below).Addr().String())
@@ -343,7 +343,7 @@ func TestEngine_Checkpoint(t *testing.T) {
 	defer func() { _ = copied.Close() }()
 	works(t, copied)
 	if err := e.Checkpoint(t.Context(), dir); err == nil {
-		t.Error("a checkpoint into a directory that is there")
+		t.Error("a checkpoint into an existing directory")
 	}
 	works(t, copied)
 }

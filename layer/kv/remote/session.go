@@ -12,18 +12,19 @@ import (
 )
 
 const (
-	// maxUnsent is how much a session has to say before those who have more to say wait.
+	// maxUnsent bounds a session's unsent answers; beyond it, senders wait.
 	maxUnsent = 4 << 20
-	// maxUnread is how much of what a client asked for may wait for its transactions before no more is read.
+	// maxUnread bounds the bytes of a client's requests that wait for their transactions; beyond it, no more are
+	// read.
 	maxUnread = 32 << 20
-	// maxObjects are the transactions and snapshots of one client at one time.
+	// maxObjects bounds the transactions and snapshots of one client.
 	maxObjects = 100_000
 )
 
 var errTooManyObjects = errors.New("remote: too many transactions")
 
-// session is the server's side of one connection. Its goroutine reads; each transaction with something to do has a
-// worker for as long as it does, which works off its requests in order; each watch has a goroutine that waits.
+// session is the server's side of one connection. Its goroutine reads requests; each transaction with queued requests
+// has a worker that processes them in order; each watch has a goroutine that waits.
 type session struct {
 	server *Server
 	nc     net.Conn
@@ -33,21 +34,21 @@ type session struct {
 
 	over    chan struct{} // closed when the connection has ended
 	workers sync.WaitGroup
-	idle    chan *object // to workers that have nothing to do: nobody waits on it otherwise
-	busy    atomic.Int64 // workers that have something to do
-	resting atomic.Int64 // workers that have not
+	idle    chan *object // hands objects to resting workers
+	busy    atomic.Int64 // workers that are processing an object
+	resting atomic.Int64 // workers that are waiting for one
 
 	mu struct {
 		sync.Mutex
 		space   sync.Cond // signalled when queued shrinks
-		queued  int       // bytes of requests that no worker has taken
+		queued  int       // bytes of requests that no worker has taken yet
 		objects map[uint64]*object
 		watches map[watchName]kv.Watch
-		err     error // why the session ends, where it is not the connection
+		err     error // why the session ended, if not by the connection
 	}
 }
 
-// watchName is how a client names a watch.
+// watchName identifies a client's watch.
 type watchName struct {
 	object  uint64
 	request uint32
@@ -62,10 +63,10 @@ func newSession(s *Server, nc net.Conn) *session {
 	return sess
 }
 
-// patience is how long a server bears with a silent client: longer than the client does with it.
+// patience returns how long a server tolerates a silent client: longer than the client tolerates a silent server.
 func patience(o Options) time.Duration { return 2 * silentPings * o.ping }
 
-// patient is a connection that counts as broken when it is silent for long.
+// patient is a connection that fails when it is silent for too long.
 type patient struct {
 	net.Conn
 	limit time.Duration
@@ -78,10 +79,10 @@ func (p patient) Read(b []byte) (int, error) {
 	return p.Conn.Read(b)
 }
 
-// run serves the connection until it ends, and then ends all that it began. It returns why it ended.
+// run serves the connection until it ends, then ends everything that it began. It returns why it ended.
 func (s *session) run() error {
 	err := s.read()
-	_ = s.nc.Close() // it has ended, or is ended here
+	_ = s.nc.Close() // it has ended, or ends here
 	close(s.over)
 	s.out.stop(net.ErrClosed)
 	s.mu.Lock()
@@ -117,7 +118,7 @@ func (s *session) read() error {
 	}
 }
 
-// appendDegraded appends why the engine needs an operator, for the client's node to say too.
+// appendDegraded appends the reasons why the engine needs an operator, so that the client's node can report them too.
 func (s *session) appendDegraded(dst []byte) []byte {
 	if d, ok := s.server.e.(kv.Degrader); ok {
 		for _, reason := range d.Degraded() {
@@ -127,7 +128,7 @@ func (s *session) appendDegraded(dst []byte) []byte {
 	return dst
 }
 
-// dispatch gives a request to its transaction, which is begun with its first request.
+// dispatch passes a request to its transaction. The first request begins the transaction.
 func (s *session) dispatch(f frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +136,7 @@ func (s *session) dispatch(f frame) error {
 		s.mu.space.Wait()
 	}
 	if f.kind == kindWatchCancel {
-		// Not in the transaction's order: the watch outlives it.
+		// Not queued behind the transaction's requests: the watch outlives it.
 		if w := s.mu.watches[watchName{f.object, f.request}]; w != nil {
 			w.Cancel()
 		}
@@ -165,15 +166,16 @@ func (s *session) late(f frame) error {
 	case kindWrites, kindRangeClose, kindEnd:
 		return nil
 	}
-	s.workers.Go(func() { s.answerError(f, errUsedCommit) }) // not here: it may have to wait for the client to read
+	// not here: sending may have to wait for the client to read
+	s.workers.Go(func() { s.answerError(f, errUsedCommit) })
 	return nil
 }
 
-// maxResting workers of a session wait for more to do: a goroutine that is begun anew for each request grows its stack
-// each time.
+// maxResting bounds the workers of a session that wait for more work: a new goroutine per request would grow its
+// stack each time.
 const maxResting = 64
 
-// work has a worker do what is in the object's queue.
+// work assigns the object's queue to a worker.
 func (s *session) work(o *object) {
 	s.busy.Add(1)
 	select {
@@ -200,7 +202,7 @@ func (s *session) worker(o *object) {
 	}
 }
 
-// taken says that a worker has taken a request of n bytes.
+// taken records that a worker has taken a request of n bytes.
 func (s *session) taken(n int) {
 	if n == 0 {
 		return
@@ -211,7 +213,7 @@ func (s *session) taken(n int) {
 	s.mu.Unlock()
 }
 
-// forget takes an object out that has ended.
+// forget removes an object that has ended.
 func (s *session) forget(o *object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +222,7 @@ func (s *session) forget(o *object) {
 	}
 }
 
-// fail ends the session for what the client sent.
+// fail ends the session because of what the client sent.
 func (s *session) fail(err error) {
 	s.mu.Lock()
 	if s.mu.err == nil {
@@ -244,11 +246,11 @@ func (s *session) answer(f frame, k kind, build func(dst []byte) []byte) error {
 
 // answerError sends an error as the answer to f.
 func (s *session) answerError(f frame, err error) {
-	// if it cannot be sent, nobody waits for it
+	// if sending fails, nobody waits for the answer
 	_ = s.answer(f, kindError, func(dst []byte) []byte { return appendError(dst, err) })
 }
 
-// addWatch has a goroutine wait for w and tell the client.
+// addWatch starts a goroutine that waits for w and tells the client.
 func (s *session) addWatch(f frame, w kv.Watch) {
 	name := watchName{f.object, f.request}
 	s.mu.Lock()
@@ -268,6 +270,6 @@ func (s *session) addWatch(f frame, w kv.Watch) {
 			s.answerError(f, err)
 			return
 		}
-		_ = s.answer(f, kindWatchFired, nil) // if it cannot be sent, nobody waits for it
+		_ = s.answer(f, kindWatchFired, nil) // if sending fails, nobody waits for the answer
 	})
 }

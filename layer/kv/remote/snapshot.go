@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// longSnapshot implements kv.Snapshot, and source for its reads.
+// longSnapshot implements kv.Snapshot, and is the source of its reads.
 type longSnapshot struct {
 	reads
 	ctx     context.Context
@@ -18,8 +18,8 @@ type longSnapshot struct {
 	closed  chan struct{}
 }
 
-// OpenSnapshot implements kv.Snapshotter. It blocks for one round trip. A snapshot does not survive its connection: its
-// reads fail with CodeTooOld then.
+// OpenSnapshot implements kv.Snapshotter. It blocks for one round trip. A snapshot ends with its connection: its
+// reads then fail with CodeTooOld.
 func (e *Engine) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
 	c, object, err := e.connection(ctx, nil)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *longSnapshot) Version() int64 { return s.version }
 func (s *longSnapshot) Close() {
 	s.once.Do(func() {
 		close(s.closed)
-		_ = s.conn.send(kindEnd, s.object, 0, nil) // if it cannot be sent, the snapshot is gone with the connection
+		_ = s.conn.send(kindEnd, s.object, 0, nil) // if sending fails, the snapshot has ended with the connection
 	})
 }
 

@@ -11,14 +11,14 @@ import (
 )
 
 // transaction implements kv.Transaction. It exists at the server from its first request on; until then, and between
-// requests, its writes are gathered here.
+// requests, its writes are buffered here.
 //
-// It is made of parts, each of which stands on the one before and has its own state: its life and its way to the server
-// (txLink), its writes (txWrites), and how it ends. One lock guards them all.
+// It consists of embedded parts, each built on the one before and with its own state: its life and connection to the
+// server (txLink), its writes (txWrites), and its end. One lock guards them all.
 type transaction struct {
 	txWrites
-	once sync.Once   // Cancel
-	over atomic.Bool // committed, or failed by a commit: Cancel changes nothing any more
+	once sync.Once   // for Cancel
+	over atomic.Bool // committed, or failed by a commit: Cancel has no effect any more
 
 	// Guarded by mu.
 
@@ -27,35 +27,35 @@ type transaction struct {
 	stamp   kv.Versionstamp
 }
 
-// txLink is a transaction's life and its way to the server. It implements source.
+// txLink is a transaction's state and its connection to the server. It implements source.
 type txLink struct {
 	e   *Engine
 	ctx context.Context
 
-	// cancelled is closed by Cancel, before it takes the lock: what waits under the lock ends then.
+	// cancelled is closed by Cancel before it takes the lock, so that waits under the lock end.
 	cancelled chan struct{}
 
-	mu sync.Mutex // guards what all parts have below such a line
+	mu sync.Mutex // guards the fields marked "Guarded by mu" in all parts
 
 	// Guarded by mu.
 
 	state   txState
-	illegal error // what every call fails with, as far as it is known here
+	illegal error // the known error of every further call
 
 	conn   *conn // nil before the first request
 	object uint64
 
-	gathered []byte // writes, encoded and not sent yet
-	cuts     []int  // where they can be cut into pieces
+	gathered []byte // encoded writes that are not sent yet
+	cuts     []int  // offsets where they can be split
 }
 
-// txWrites is what a transaction has written so far.
+// txWrites are a transaction's writes so far.
 type txWrites struct {
 	txLink
 
 	// Guarded by mu.
 
-	any   bool // there were writes or conflicts: Commit asks the server
+	any   bool // there were writes or conflict ranges: Commit asks the server
 	wrote bool
 	size  int
 }
@@ -66,11 +66,11 @@ const (
 	txActive txState = iota
 	txCommitting
 	txCommitted
-	txFailed // by a commit
+	txFailed // by its commit
 	txCancelled
 )
 
-// usable reports why the transaction cannot go on, or nil. Called with mu locked.
+// usable reports why the transaction cannot continue, or nil. Called with mu locked.
 func (t *txLink) usable() error {
 	switch t.state {
 	case txCancelled:
@@ -87,7 +87,7 @@ func (t *txLink) usable() error {
 // beginFlag marks the first request of an object.
 const beginFlag kind = 0x80
 
-// request implements source: it sends the gathered writes and a request, in this order.
+// request implements source: it sends the buffered writes, then a request.
 func (t *txLink) request(k kind, build func(dst []byte) []byte) (*call, error) {
 	return t.requestAs(&call{kind: k, done: make(chan struct{})}, build)
 }
@@ -107,7 +107,7 @@ func (t *txLink) requestLocked(k *call, build func(dst []byte) []byte) (*call, e
 		c, object, err := t.e.connection(t.ctx, t.cancelled)
 		if err != nil {
 			if t.illegal == nil {
-				t.illegal = err // it waited once
+				t.illegal = err // it waited once and does not wait again
 			}
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (t *txLink) requestLocked(k *call, build func(dst []byte) []byte) (*call, e
 		if first {
 			kd, first = kd|beginFlag, false
 		}
-		// An error is the connection's, and the call below is answered with it.
+		// If this fails, the connection is broken, and the call below gets the error.
 		_ = t.conn.send(kd, t.object, 0, func(dst []byte) []byte { return appendWrites(dst, piece) })
 		sent = cut
 	}
@@ -142,7 +142,7 @@ func (t *txLink) requestLocked(k *call, build func(dst []byte) []byte) (*call, e
 	return k, nil
 }
 
-// follow implements source: a request about one that is answered, without writes.
+// follow implements source: it sends a request for a range read, without writes.
 func (t *txLink) follow(k kind, number uint32) (*call, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,7 +152,7 @@ func (t *txLink) follow(k kind, number uint32) (*call, error) {
 	return t.conn.followUp(k, t.object, number), nil
 }
 
-// drop implements source: a request that needs no answer, if anyone still listens.
+// drop implements source: it sends a request without answer, if the connection still exists.
 func (t *txLink) drop(k kind, number uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,7 +174,7 @@ func (t *txLink) ended() error {
 	}
 }
 
-// write gathers one operation. Called without the lock.
+// write buffers one operation. Called without the lock.
 func (t *txWrites) write(wrote bool, size int, build func(dst []byte) []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -183,7 +183,7 @@ func (t *txWrites) write(wrote bool, size int, build func(dst []byte) []byte) {
 	}
 	t.any, t.wrote = true, t.wrote || wrote
 	if t.size += size; t.size > kv.MaxTransactionSize {
-		t.illegal = errTxTooLarge // now, so that a runaway transaction stops growing
+		t.illegal = errTxTooLarge // checked now, so that a runaway transaction stops growing
 		t.gathered, t.cuts = nil, nil
 		return
 	}
@@ -194,10 +194,10 @@ func (t *txWrites) write(wrote bool, size int, build func(dst []byte) []byte) {
 	}
 }
 
-// writeOverhead is what a write counts against the limit beside its key, value and conflict range.
+// writeOverhead counts against the size limit for each write, beside its key, value and conflict range.
 const writeOverhead = 12
 
-// oversized reports whether a key or value is too large to be worth sending: it is refused here as the server would.
+// oversized reports whether a key or value is too large to send. It then fails the transaction as the server would.
 func (t *txWrites) oversized(key, value []byte) bool {
 	code, what := kv.CodeKeyTooLarge, "the key is too large"
 	if len(value) > kv.MaxValueSize {
@@ -263,7 +263,7 @@ func (t *txWrites) SetVersionstampedValue(key, value []byte, offset int) {
 func (t *txWrites) AddReadConflict(r kv.KeyRange)  { t.rangeOp(opReadConflict, false, r) }
 func (t *txWrites) AddWriteConflict(r kv.KeyRange) { t.rangeOp(opWriteConflict, false, r) }
 
-// CausalReadRisky changes nothing: the store knows its newest version.
+// CausalReadRisky has no effect: the store always knows its newest version.
 func (t *txWrites) CausalReadRisky() {}
 
 // MakesRoom implements kv.Transaction.
@@ -324,7 +324,7 @@ func (t *transaction) Commit() error {
 	return nil
 }
 
-// maybe is err for a commit that may have happened all the same.
+// maybe returns err with Maybe set, for a commit that may have happened.
 func maybe(err error) error {
 	var e *kv.Error
 	if !errors.As(err, &e) {
@@ -335,7 +335,7 @@ func maybe(err error) error {
 	return &m
 }
 
-// end tells the server that the transaction is not needed any more. Called with mu locked.
+// end tells the server that the transaction is no longer needed. Called with mu locked.
 func (t *txLink) end() {
 	if t.conn != nil {
 		_ = t.conn.send(kindEnd, t.object, 0, nil)

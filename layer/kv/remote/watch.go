@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// watch implements kv.Watch. It is a call that the server answers when the watch ends there.
+// watch implements kv.Watch. It is a call that the server answers when its watch ends.
 type watch struct {
 	t    *txLink
 	k    *call
@@ -16,7 +16,7 @@ type watch struct {
 	mu struct {
 		sync.Mutex
 		armed bool // by the commit
-		lost  bool // the connection broke before that
+		lost  bool // the connection broke before it was armed
 		over  bool
 		err   error
 	}
@@ -44,22 +44,22 @@ func (t *transaction) Watch(key []byte) kv.Watch {
 	return w
 }
 
-// answered is how the watch ended at the server, or that the connection did.
+// answered records how the watch ended at the server, or that the connection broke.
 func (w *watch) answered(err error) {
 	w.mu.Lock()
 	if errors.Is(err, errBroken) {
 		if !w.mu.armed {
-			w.mu.lost = true // the commit, or Cancel, has the last word
+			w.mu.lost = true // the commit or Cancel decides how the watch ends
 			w.mu.Unlock()
 			return
 		}
-		err = nil // what happened meanwhile is not known: it may have changed
+		err = nil // the key may have changed in the meantime
 	}
 	w.mu.Unlock()
 	w.finish(err)
 }
 
-// arm says that the commit succeeded.
+// arm records that the commit succeeded.
 func (w *watch) arm() {
 	w.mu.Lock()
 	w.mu.armed = true
@@ -70,7 +70,7 @@ func (w *watch) arm() {
 	}
 }
 
-// finish ends the watch. The first call counts.
+// finish ends the watch. Only the first call has an effect.
 func (w *watch) finish(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +99,7 @@ func (w *watch) Cancel() {
 	c, object := w.t.conn, w.t.object
 	w.t.mu.Unlock()
 	if c != nil {
-		// if it cannot be sent, the watch is gone with the connection
+		// if sending fails, the watch has ended with the connection
 		_ = c.send(kindWatchCancel, object, w.k.number, nil)
 	}
 }

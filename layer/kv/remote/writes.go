@@ -6,8 +6,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// A transaction's writes are gathered by the client and sent before the next request that depends on them: their
-// length, then one after the other an opcode and its arguments, byte strings after their lengths.
+// The client buffers a transaction's writes and sends them before the next request that depends on them: their
+// length, then for each write an opcode and its arguments. Byte strings are preceded by their lengths.
 const (
 	opSet            byte = iota + 1 // key, value
 	opClear                          // key
@@ -18,17 +18,17 @@ const (
 	opReadConflict                   // begin, end
 	opWriteConflict                  // begin, end
 	opSetReadVersion                 // version
-	opMakesRoom                      // nothing
+	opMakesRoom                      // no arguments
 )
 
-// flushWrites is how many bytes of writes are gathered before they are sent without waiting for a request.
+// flushWrites is how many bytes of writes are buffered before they are sent without waiting for a request.
 const flushWrites = 64 << 10
 
 func appendOp(dst []byte, op byte, a, b []byte) []byte {
 	return appendBytes(appendBytes(append(dst, op), a), b)
 }
 
-// applyWrites carries out encoded writes on a transaction.
+// applyWrites decodes writes and applies them to a transaction.
 func applyWrites(tx kv.Transaction, encoded []byte) error {
 	d := decoder{b: encoded}
 	for len(d.b) > 0 {
@@ -59,8 +59,8 @@ func applyWrites(tx kv.Transaction, encoded []byte) error {
 		default:
 			d.fail()
 		}
-		// An argument that was cut short has been given to the transaction as empty: the caller ends the connection,
-		// and the transaction with it.
+		// The transaction got a truncated argument as an empty one: the caller ends the connection, and the
+		// transaction with it.
 		if d.err != nil {
 			return d.err
 		}
@@ -78,7 +78,7 @@ func (d *decoder) keyRange() kv.KeyRange {
 	return kv.KeyRange{Begin: b, End: e}
 }
 
-// appendWrites puts gathered writes at the start of a request's payload.
+// appendWrites appends buffered writes at the start of a request's payload.
 func appendWrites(dst, writes []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(writes))), writes...)
 }

@@ -36,10 +36,10 @@ func printVersion([]string) int {
 	return statusOK
 }
 
-// check says where the settings are from when nothing is wrong with them. A store that a node could not open now is a
-// failure of its own.
+// check prints where the settings come from if they are valid. A store that a node could not open is a separate
+// failure.
 //
-// With -deep the store, which nobody may have open, is read as a whole too.
+// With -deep it also reads the whole store, which no process may have open.
 func check(args []string) int {
 	isDeep := func(arg string) bool { return arg == "-deep" || arg == "--deep" }
 	deep := slices.ContainsFunc(args, isDeep)
@@ -54,7 +54,7 @@ func check(args []string) int {
 	storage, err := node.DescribeStorage(context.Background(), c)
 	fmt.Printf("%s: ok\n%s\nhttp %s, sql %s, gossip %s\n", from, storage, c.HTTP.Listen, c.SQL.Listen, c.Cluster.Gossip)
 	if deep {
-		return checkDeep(c) // which meets that error too, and tells more
+		return checkDeep(c) // checkDeep runs into the same error, and reports more
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "divan:", err)
@@ -63,7 +63,7 @@ func check(args []string) int {
 	return statusOK
 }
 
-// hashPassword takes the password from standard input, not from an argument, which everybody on the machine could read.
+// hashPassword reads the password from standard input, because everyone on the machine can read arguments.
 func hashPassword(args []string) int {
 	flags := flag.NewFlagSet("hash-password", flag.ContinueOnError)
 	iterations := flags.Int("iterations", config.Default().Auth.SQLIterations,
@@ -93,7 +93,7 @@ func hashPassword(args []string) int {
 	return statusOK
 }
 
-// readPassword reads one line, without showing it where it is typed.
+// readPassword reads one line. On a terminal it is not echoed.
 func readPassword() (string, error) {
 	if fd := int(os.Stdin.Fd()); term.IsTerminal(fd) {
 		fmt.Fprint(os.Stderr, "Password: ")

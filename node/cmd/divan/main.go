@@ -1,5 +1,5 @@
-// Command divan is a document database node. `divan help` tells what it takes, and docs/operations.md how to run it.
-// What a node is made of is in package node.
+// Command divan runs a document database node. `divan help` lists its commands and flags, and docs/operations.md
+// describes how to run it. Package node has the node itself.
 package main
 
 import (
@@ -12,11 +12,11 @@ import (
 const (
 	statusOK      = 0
 	statusFailed  = 1 // a port in use, an unreadable data directory ...
-	statusUsage   = 2 // settings or arguments that cannot be right
+	statusUsage   = 2 // invalid settings or arguments
 	statusLeftOut = 3 // divan export -skip-damaged left something out
 )
 
-// command is a subcommand: its name and what it does with the arguments after it.
+// command is a subcommand. run gets the arguments after its name.
 type command struct {
 	name, usage string
 	run         func(args []string) int
@@ -25,11 +25,11 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"node", "run a node; the default", runNode},
-		{"check", "read the settings as a node would, and tell what is wrong with them; with -deep read the whole " +
-			"store too", check},
-		{"verify", "have a node read its whole store, and tell what is damaged; -help tells more", verify},
-		{"export", "write a database to a file; -help tells more", exportDatabase},
-		{"import", "make a database of such a file", importDatabase},
+		{"check", "read the settings as a node would and print what is wrong with them; with -deep also read " +
+			"the whole store", check},
+		{"verify", "have a node read its whole store and print what is damaged; see -help", verify},
+		{"export", "write a database to a file; see -help", exportDatabase},
+		{"import", "create a database from such a file", importDatabase},
 		{"hash-password", "read a password from standard input and print its hash for node.yaml", hashPassword},
 		{"version", "print the version", printVersion},
 		{"help", "print this", help},

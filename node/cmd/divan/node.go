@@ -15,10 +15,10 @@ import (
 	"github.com/divandb/divan/node/config"
 )
 
-// stopWithin is how long a node may take to stop: what is promised, less what the process itself needs.
+// stopWithin is how long a node may take to stop: the guaranteed time less what the process itself needs.
 const stopWithin = 4500 * time.Millisecond
 
-// load reads the settings; ok is false when the caller has to end with status, after load has said why.
+// load reads the settings. If ok is false, it has printed why and the caller must exit with status.
 func load(args []string) (c *config.Config, status int, ok bool) {
 	c, err := config.Load(args, os.LookupEnv)
 	if errors.Is(err, flag.ErrHelp) {
@@ -31,19 +31,19 @@ func load(args []string) (c *config.Config, status int, ok bool) {
 	return c, statusOK, true
 }
 
-// runNode runs a node until a signal ends it.
+// runNode runs a node until a signal stops it.
 func runNode(args []string) int {
 	c, status, ok := load(args)
 	if !ok {
 		return status
 	}
-	// The first signal asks to stop, also during the start; a second one ends the process at once.
+	// The first signal asks the node to stop, even during the start. A second one ends the process at once.
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
 	log := node.NewLogger(os.Stderr, c.Log)
 	n := node.New(c, log)
 	if err := n.Start(ctx); err != nil {
-		if ctx.Err() != nil { // asked to stop before it was up
+		if ctx.Err() != nil { // asked to stop before it was ready
 			return statusOK
 		}
 		fmt.Fprintln(os.Stderr, "divan:", strings.ReplaceAll(err.Error(), "\n", "; "))
@@ -55,7 +55,7 @@ func runNode(args []string) int {
 	stopping, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
 	if err := n.Stop(stopping); err != nil {
-		// Whatever did not end in time ends now; nothing that was acknowledged depends on it.
+		// What did not end in time ends with the process. No acknowledged write depends on it.
 		log.Warn("not everything stopped cleanly", "err", err)
 	}
 	return statusOK

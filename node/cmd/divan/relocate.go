@@ -19,15 +19,15 @@ import (
 	"github.com/divandb/divan/node/relocate"
 )
 
-// defaultURL is where a node with default settings answers.
+// defaultURL is the address of a node with default settings.
 const defaultURL = "http://127.0.0.1:5984"
 
-// relocation is what `divan export` and `divan import` were asked.
+// relocation is a call of `divan export` or `divan import`.
 type relocation struct {
 	url            string
-	settings       []string // flags that name a store to be opened here, instead of a node
+	settings       []string // flags that name a store to open instead of a node
 	database, file string   // file "-" is standard output or input
-	salvage        bool     // leave out what is damaged
+	salvage        bool     // leave out damaged data
 }
 
 const relocationUsage = `usage: divan %[1]s [-url URL | -data DIR | -config FILE] DATABASE FILE
@@ -47,7 +47,7 @@ const exportUsage = relocationUsage +
 
 var errUsage = errors.New("usage")
 
-// parseAnywhere parses flags, which may stand before, between and behind the other arguments, and returns those.
+// parseAnywhere parses flags, which may be mixed with other arguments, and returns the other arguments.
 func parseAnywhere(flags *flag.FlagSet, args []string) (names []string, err error) {
 	for {
 		if err := flags.Parse(args); err != nil {
@@ -60,7 +60,7 @@ func parseAnywhere(flags *flag.FlagSet, args []string) (names []string, err erro
 	}
 }
 
-// readRelocation reads arguments; flags may stand anywhere.
+// readRelocation parses the arguments.
 func readRelocation(args []string) (r relocation, err error) {
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -71,7 +71,7 @@ func readRelocation(args []string) (r relocation, err error) {
 		return r, err
 	}
 	if r.salvage && len(names) == 2 && names[1] == "-" {
-		return r, errors.New("-skip-damaged needs a file, to list what it left out")
+		return r, errors.New("-skip-damaged needs a file: it lists what it left out on standard output")
 	}
 	if len(names) != 2 || names[0] == "" || names[1] == "" {
 		return r, errUsage
@@ -84,7 +84,8 @@ func readRelocation(args []string) (r relocation, err error) {
 	}
 	switch {
 	case r.url != "" && r.settings != nil:
-		return r, errors.New("-url asks a node, -data and -config open its store: only one of the two can be")
+		return r, errors.New("-url uses a running node, -data and -config open its store: " +
+			"only one of the two is possible")
 	case r.url == "" && r.settings == nil:
 		if r.url = os.Getenv("DIVAN_URL"); r.url == "" {
 			r.url = defaultURL
@@ -93,15 +94,15 @@ func readRelocation(args []string) (r relocation, err error) {
 	return r, nil
 }
 
-// store is the other end of a relocation.
+// store is the node or store that a database is exported from or imported to.
 type store interface {
 	relocate.Source
 	relocate.Salvager
 	relocate.Target
 }
 
-// open opens the node or store that the flags name. If existing, the store has to be there already, and is only read.
-// spool is a directory for large files.
+// open opens the node or store that the flags name. If existing is set, the store must exist and is only read. spool is
+// a directory for large files.
 func (r *relocation) open(ctx context.Context, existing bool) (s store, spool string, closeStore func() error,
 	err error) {
 	if r.settings == nil {
@@ -122,7 +123,7 @@ func (r *relocation) open(ctx context.Context, existing bool) (s store, spool st
 	}
 	if err != nil {
 		if strings.Contains(err.Error(), "in use by another process") {
-			err = fmt.Errorf("%w: let the node that has it open do the work (-url http://HOST:PORT), or stop that node",
+			err = fmt.Errorf("%w: use the node that has it open (-url http://HOST:PORT), or stop that node",
 				err)
 		}
 		return nil, "", nil, err
@@ -134,7 +135,7 @@ func (r *relocation) open(ctx context.Context, existing bool) (s store, spool st
 	}, nil
 }
 
-// progress tells of itself where somebody looks, and now and then where a log is kept.
+// progress reports often to a terminal, and rarely to a log.
 func progress() *relocate.Progress {
 	every := 30 * time.Second
 	if term.IsTerminal(int(os.Stderr.Fd())) {
@@ -143,7 +144,7 @@ func progress() *relocate.Progress {
 	return &relocate.Progress{Out: os.Stderr, Every: every}
 }
 
-// runRelocation reads the arguments, does the work until a signal ends it, and says what went wrong.
+// runRelocation parses the arguments, works until it is done or a signal ends it, and prints errors.
 func runRelocation(args []string, usage string, existing bool,
 	work func(ctx context.Context, r *relocation, s store, spool string, p *relocate.Progress) error) int {
 	r, err := readRelocation(args)
@@ -168,7 +169,7 @@ func runRelocation(args []string, usage string, existing bool,
 		err = errors.Join(work(ctx, &r, s, spool, progress()), closeStore())
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		err = fmt.Errorf("%w (no node answers there: give its address with -url, or its store with -data)", err)
+		err = fmt.Errorf("%w (no node answers there: pass its address with -url, or its store with -data)", err)
 	}
 	switch {
 	case errors.Is(err, errLeftOut):
@@ -179,13 +180,13 @@ func runRelocation(args []string, usage string, existing bool,
 	return statusOK
 }
 
-// errLeftOut is the end of an export that has left something out, and has said so.
-var errLeftOut = errors.New("what is damaged was left out")
+// errLeftOut ends an export that left something out and has reported it.
+var errLeftOut = errors.New("damaged data was left out")
 
-// exportDatabase is `divan export`.
+// exportDatabase implements `divan export`.
 func exportDatabase(args []string) int {
 	usage := fmt.Sprintf(exportUsage, "export",
-		"Writes a database to FILE. Run again after it was broken off, it goes on where it was.", "output")
+		"Writes a database to FILE. If it is interrupted, run it again to continue.", "output")
 	return runRelocation(args, usage, true,
 		func(ctx context.Context, r *relocation, s store, _ string, p *relocate.Progress) error {
 			stop := p.Run("exported")
@@ -202,7 +203,7 @@ func exportDatabase(args []string) int {
 			if err != nil {
 				return err
 			}
-			some, err := relocate.TellLeft(os.Stdout, x)
+			some, err := relocate.PrintLeftOut(os.Stdout, x)
 			p.Say("%s", relocate.Summary(r.file, x))
 			if err == nil && some {
 				err = errLeftOut
@@ -211,10 +212,10 @@ func exportDatabase(args []string) int {
 		})
 }
 
-// importDatabase is `divan import`.
+// importDatabase implements `divan import`.
 func importDatabase(args []string) int {
 	usage := fmt.Sprintf(relocationUsage, "import",
-		"Makes a database of what divan export wrote. Nothing of it is seen before all of it is there.", "input")
+		"Creates a database from a file written by divan export. The database appears once it is complete.", "input")
 	return runRelocation(args, usage, false,
 		func(ctx context.Context, r *relocation, s store, spool string, p *relocate.Progress) (err error) {
 			var file *os.File
@@ -230,7 +231,7 @@ func importDatabase(args []string) int {
 			stop := p.Run("imported")
 			defer stop()
 			if _, err = relocate.ImportFile(ctx, s, r.database, file, p); err == nil {
-				p.Say("the database %s is there", r.database)
+				p.Say("imported the database %s", r.database)
 			}
 			return err
 		})

@@ -20,17 +20,17 @@ import (
 const verifyUsage = `usage: divan verify [-url URL] [-digests] [DATABASE]
 
 Has a node read every block and every row of its store, or of one database, and compare them: documents with the feed,
-the lists, the queue for compaction and the counters, and indexes and their sums with what the documents emit. It tells
-what is wrong, and what belongs to nobody any more, one line for each fault. The exit status is 0 if there is none, 1 if
-there is any, and 2 if that cannot be found out. The node stays in use meanwhile. For a store that no node has open
-there is divan check -deep.
+the lists, the compaction queue and the counters, and indexes and their reductions with what the documents emit. It
+prints one line for each fault, including data that nothing refers to any more. The exit status is 0 if there are no
+faults, 1 if there are any, and 2 if verify could not complete. The node can be used meanwhile. For a store that no node
+has open, use divan check -deep.
 
-  -digests  compare the data of attachments with their digests too
+  -digests  also compare the data of attachments with their digests
   -url URL  the node's address, with an admin's name and password: http://anna:secret@127.0.0.1:5984
             [DIVAN_URL]; the default is ` + defaultURL + `
 `
 
-// verify is `divan verify`.
+// verify implements `divan verify`.
 func verify(args []string) int {
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -64,15 +64,15 @@ func verify(args []string) int {
 	if len(names) > 0 {
 		database = names[0]
 	}
-	faults, err := relocate.TellVerified(ctx, client, database, *digests, os.Stdout, progress())
+	faults, err := relocate.PrintVerified(ctx, client, database, *digests, os.Stdout, progress())
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		err = fmt.Errorf("%w (no node answers there: give its address with -url, or read its store with divan check "+
+		err = fmt.Errorf("%w (no node answers there: pass its address with -url, or read its store with divan check "+
 			"-deep)", err)
 	}
 	return verified(faults, err)
 }
 
-// verified is the exit status after a verification: 2 where it did not come to its end.
+// verified returns the exit status after a verification: 2 if it did not complete.
 func verified(faults int, err error) int {
 	switch {
 	case err != nil:
@@ -84,7 +84,7 @@ func verified(faults int, err error) int {
 	return statusOK
 }
 
-// checkDeep is `divan check -deep`, after the settings were found right.
+// checkDeep implements `divan check -deep`, after the settings were found valid.
 func checkDeep(c *config.Config) int {
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
@@ -93,24 +93,24 @@ func checkDeep(c *config.Config) int {
 	refused := err
 	if err != nil {
 		if strings.Contains(err.Error(), "in use by another process") {
-			return failed(fmt.Errorf("%w: ask the node that has it open with divan verify", err))
+			return failed(fmt.Errorf("%w: check it through the node that has it open with divan verify", err))
 		}
 		if store, closeStore, err = node.OpenStoreToRead(ctx, c, true, slog.New(slog.DiscardHandler)); err != nil {
 			return failed(refused)
 		}
-		failed(refused) // what is damaged in the rest is told as well
+		failed(refused) // damage in the rest is reported too
 	}
-	faults, err := relocate.TellVerified(ctx, store, "", false, os.Stdout, progress())
+	faults, err := relocate.PrintVerified(ctx, store, "", false, os.Stdout, progress())
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	status := verified(faults, errors.Join(err, closeStore(stopping)))
 	if refused != nil && status == statusOK {
-		return statusFailed // nothing is wrong with the rest, but no node starts on it
+		return statusFailed // the rest is intact, but no node starts on it
 	}
 	return status
 }
 
-// failed says what went wrong in a line.
+// failed prints an error on one line.
 func failed(err error) int {
 	fmt.Fprintln(os.Stderr, "divan:", strings.ReplaceAll(err.Error(), "\n", "; "))
 	return statusFailed

@@ -33,7 +33,7 @@ const { url, db } = JSON.parse(process.argv[2]);
   await assert.rejects(d.get('b0'), (err) => err.statusCode === 404 && err.reason === 'deleted');
   seen.count = (await d.info()).doc_count;
 
-  // A feed from a sequence on, until nothing comes for a while.
+  // A feed from a sequence on, until nothing arrives for a while.
   const feed = [];
   const since = (await d.info()).update_seq;
   const reader = d.changesReader.get({ since, batchSize: 10, includeDocs: true, timeout: 500 });

@@ -17,7 +17,7 @@ const absent = (db, id) => db.get(id).then(() => false, (err) => err.status === 
 
 (async () => {
   const remote = new PouchDB(url, { skip_setup: true });
-  const filter = { filter: 'by/country', query_params: { country } }; // of the server's design document; all of ours goes back
+  const filter = { filter: 'by/country', query_params: { country } }; // of the server's design document; all local documents are replicated back
   const seen = {};
 
   // A part of the database, by a filter function of a design document, by a Mango selector, and by ids.
@@ -35,10 +35,10 @@ const absent = (db, id) => db.get(id).then(() => false, (err) => err.status === 
     await other.close();
   }
 
-  // Again: the checkpoint is found, nothing is written twice.
+  // Again: the checkpoint is found, and nothing is written twice.
   seen.again = (await local.replicate.from(remote, filter)).docs_written;
 
-  // Edits go back.
+  // Edits are replicated back.
   const rows = (await local.allDocs({ include_docs: true, limit: 12 })).rows.map((row) => row.doc);
   for (const doc of rows.slice(0, 10)) await local.put({ ...doc, note: 'edited in PouchDB — ✓ Ωλ' });
   await local.remove(rows[10]);
@@ -49,7 +49,7 @@ const absent = (db, id) => db.get(id).then(() => false, (err) => err.status === 
   seen.edited = rows.slice(0, 10).map((doc) => doc._id);
   seen.removed = rows[10]._id;
 
-  // A conflict made on both sides is one on both sides, with the same winner.
+  // A conflict made on both sides exists on both sides, with the same winner.
   const ours = await local.get(rows[11]._id);
   await local.put({ ...ours, side: 'pouch' });
   await remote.put({ ...ours, side: 'server' });
@@ -59,7 +59,7 @@ const absent = (db, id) => db.get(id).then(() => false, (err) => err.status === 
   assert.deepStrictEqual(here._conflicts, there._conflicts);
   seen.conflicts = there._conflicts.length;
 
-  // Live, both ways.
+  // Live, in both directions.
   const sync = local.sync(remote, { live: true, retry: true, pull: filter });
   const errors = [];
   sync.on('error', (err) => errors.push(String(err))).on('denied', (err) => errors.push(JSON.stringify(err)));

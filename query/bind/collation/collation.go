@@ -11,28 +11,28 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// A COLLATE clause goes before the collation that a column was made with in a sub-query, which goes before the default.
-// Two different ones of the same strength are an error where it matters.
+// A COLLATE clause takes precedence over the collation that a column got in a sub-query, which takes precedence over
+// the default. Two different collations of the same strength are an error if the result depends on them.
 
-// State is what is known of an expression's collation.
+// State describes the collation of an expression.
 type State struct {
 	Collation *types.Collation // nil for the default
 	Strength  Strength
 }
 
-// Collated is an expression that has been told its collation.
+// Collated is an expression whose collation has been determined.
 type Collated interface{ State() State }
 
 type Strength uint8
 
 const (
-	None     Strength = iota // no text
-	Implicit                 // of a column; the default
-	Conflict                 // of columns that disagree
+	None     Strength = iota // not a text
+	Implicit                 // of a column, or the default
+	Conflict                 // of columns with different collations
 	Explicit                 // of a COLLATE clause
 )
 
-// disagreeing stands for the collation of a column whose parts disagree.
+// disagreeing is the collation of a column whose operands have different ones.
 var disagreeing = &types.Collation{Name: "(indeterminate)"}
 
 func Collatable(t types.OID) bool {
@@ -87,7 +87,7 @@ func Of(e exec.Expr, off int) (State, error) {
 	return orDefault(Merge(off, operands...))
 }
 
-// orDefault is for a text of operands that are none.
+// orDefault returns the default for a text none of whose operands is a text.
 func orDefault(s State, err error) (State, error) {
 	if s.Strength == None {
 		s.Strength = Implicit
@@ -95,7 +95,7 @@ func orDefault(s State, err error) (State, error) {
 	return s, err
 }
 
-// Merge is the collation of an operation on all of list.
+// Merge returns the collation of an operation on all expressions of list.
 func Merge(off int, list ...exec.Expr) (State, error) {
 	var out State
 	for _, e := range list {
@@ -124,7 +124,7 @@ func sameCollation(a, b *types.Collation) bool {
 	return a == b || a != nil && b != nil && a.Name == b.Name
 }
 
-// Comparison is the collation by which an operator compares; nil for bytes.
+// Comparison returns the collation that an operator compares with; nil for byte order.
 func Comparison(op string, off int, list ...exec.Expr) (*types.Collation, error) {
 	s, err := Merge(off, list...)
 	if err != nil {
@@ -149,21 +149,21 @@ func Comparison(op string, off int, list ...exec.Expr) (*types.Collation, error)
 	return s.Collation, nil
 }
 
-// Sort is the collation of an item of ORDER BY; nil for bytes.
+// Sort returns the collation of an item of ORDER BY; nil for byte order.
 func Sort(e exec.Expr, off int) (*types.Collation, error) {
 	return Comparison("<", off, e)
 }
 
-// Column is what a column of a query's result keeps for the query around it.
+// Column returns the collation that a column of a result has in the enclosing query.
 func Column(e exec.Expr, off int) (*types.Collation, error) {
 	s, err := Of(e, off)
 	if err == nil && s.Strength == None && HasLocale(e) && e.Type() == types.Record {
-		return disagreeing, nil // so that rows with such a field are not ordered
+		return disagreeing, nil // refuse to sort rows with such a field
 	}
 	return s.Column(), err
 }
 
-// Column is what a column of this state keeps.
+// Column returns the collation of a column with this state.
 func (s State) Column() *types.Collation {
 	if s.Strength == Conflict {
 		return disagreeing
@@ -181,7 +181,7 @@ func Union(a, b *types.Collation) *types.Collation {
 	return disagreeing
 }
 
-// HasLocale says that somewhere in e a text has another order than that of its bytes.
+// HasLocale reports whether e contains a text that does not sort by its bytes.
 func HasLocale(e exec.Expr) bool {
 	found := false
 	exec.Walk(e, func(x exec.Expr) {
@@ -208,11 +208,10 @@ func Unsupported(off int, where string) error {
 		"the collation of a locale is not supported in %s", where)
 }
 
-// casing are the functions and operators that ask the collation about letters, which in some languages have other
-// cases.
+// casing lists the functions and operators that depend on the case of letters, which differs in some languages.
 var casing = []string{"lower", "upper", "initcap", "~~*", "!~~*", "~", "~*", "!~", "!~*", "similar to"}
 
-// Casing refuses those under a locale.
+// Casing refuses functions of casing for texts with a locale.
 func Casing(name string, off int, args ...exec.Expr) error {
 	if !slices.Contains(casing, name) && !strings.HasPrefix(name, "regexp_") {
 		return nil
@@ -223,7 +222,7 @@ func Casing(name string, off int, args ...exec.Expr) error {
 	return Unsupported(off, name)
 }
 
-// Without takes the COLLATE clause off an operand.
+// Without removes the COLLATE clause of an operand.
 func Without(e exec.Expr) exec.Expr {
 	for {
 		c, ok := e.(*exec.Collate)
@@ -242,7 +241,7 @@ func Withouts(list []exec.Expr) []exec.Expr {
 	return out
 }
 
-// withoutBytes takes it off when it only says what is so anyway, so that a read in this order is recognised.
+// WithoutBytes removes a COLLATE clause that does not change the order, so that a read in this order is recognized.
 func WithoutBytes(e exec.Expr) exec.Expr {
 	if c, ok := e.(*exec.Collate); ok && c.Collation.Bytes() && !HasLocale(c.X) {
 		return Without(c)

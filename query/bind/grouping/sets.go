@@ -1,5 +1,5 @@
-// Package grouping works out the sets of GROUP BY: GROUPING SETS, ROLLUP and CUBE. What an expression there means is
-// for package bind, and how rows are grouped for package exec.
+// Package grouping computes the grouping sets of GROUP BY: GROUPING SETS, ROLLUP and CUBE. Package bind binds their
+// expressions, package exec groups the rows.
 package grouping
 
 import (
@@ -10,19 +10,19 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// PostgreSQL's limits of grouping sets.
+// PostgreSQL's limits for grouping sets.
 const (
 	maxSets = 4096
 	maxCube = 12
 )
 
-// setsOf works out grouping sets.
+// setsOf computes grouping sets.
 type setsOf struct {
-	key func(ast.Expr) (int, error) // binds an expression, and answers the number of its key
+	key func(ast.Expr) (int, error) // binds an expression and returns the number of its key
 }
 
-// Sets are those of GROUP BY, whose items are multiplied with each other: each is a set of numbers that key gives
-// to expressions. plain says that there is no GROUPING SETS, ROLLUP or CUBE. spend counts the steps.
+// Sets returns the grouping sets of GROUP BY: the product of the sets of its items. A set is a list of the numbers that
+// key returns for expressions. plain reports that there is no GROUPING SETS, ROLLUP or CUBE. spend counts the steps.
 func Sets(s *ast.Select, key func(ast.Expr) (int, error), spend func(int) error) (sets [][]int, plain bool,
 	err error) {
 	x := &setsOf{key}
@@ -53,7 +53,7 @@ func Sets(s *ast.Select, key func(ast.Expr) (int, error), spend func(int) error)
 	return all, plain, nil
 }
 
-// Distinct leaves out sets that there are already.
+// Distinct removes duplicate sets.
 func Distinct(sets [][]int) [][]int {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(sets, func(set []int) bool {
@@ -69,7 +69,7 @@ func tooManySets(e ast.Expr) error {
 		At(e.Pos())
 }
 
-// union is a set of the keys of both.
+// union returns the keys of both sets.
 func union(a, b []int) []int {
 	out := slices.Clone(a)
 	for _, k := range b {
@@ -90,7 +90,7 @@ func setKey(set []int) string {
 	return b.String()
 }
 
-// of are the grouping sets that an item of GROUP BY means. A plain expression is one set of one key.
+// of returns the grouping sets of an item of GROUP BY. A plain expression is one set of one key.
 func (x *setsOf) of(e ast.Expr) ([][]int, error) {
 	set, ok := e.(*ast.GroupingSet)
 	if !ok {
@@ -149,7 +149,7 @@ func (x *setsOf) of(e ast.Expr) ([][]int, error) {
 	return out, nil
 }
 
-// keysOf are the keys of an expression, several for (a, b).
+// keysOf returns the keys of an expression, several for (a, b).
 func (x *setsOf) keysOf(e ast.Expr) ([]int, error) {
 	items := []ast.Expr{e}
 	if row, ok := e.(*ast.Row); ok {

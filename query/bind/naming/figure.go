@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// figureName returns a name and how strong it is: 2 for a real name, 1 for a type's.
+// figureName returns a name and its strength: 2 for a real name, 1 for the name of a type.
 func figureName(e ast.Expr) (string, int) {
 	switch n := e.(type) {
 	case *ast.Column:
@@ -62,7 +62,7 @@ func figureName(e ast.Expr) (string, int) {
 	return "", 0
 }
 
-// TargetName is the name PostgreSQL gives to a column without an alias (FigureColname).
+// TargetName returns the name that PostgreSQL gives to a column without an alias (FigureColname).
 func TargetName(e ast.Expr) string {
 	name, _ := figureName(e)
 	if name == "" {
@@ -71,7 +71,7 @@ func TargetName(e ast.Expr) string {
 	return name
 }
 
-// OutputColumn resolves a position or an alias of the result; -1 when e is neither.
+// OutputColumn resolves a position or an alias in the result. It returns -1 if e is neither.
 func OutputColumn(e ast.Expr, targets []exec.Expr, names []exec.Column, clause string) (int, error) {
 	switch n := e.(type) {
 	case *ast.Literal:

@@ -1,5 +1,5 @@
-// Package naming says what relations a database of documents has, with their columns, and what a column of a result is
-// called. Relations of the catalogue are in package catalog.
+// Package naming defines the relations of a document database and their columns, and how columns of a result are named.
+// Relations of the catalogue are in package catalog.
 package naming
 
 import (
@@ -7,20 +7,25 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// UserRelation is a relation of schema public, or the shape of every view.
+// UserRelation is a relation of schema public, or the common form of all views.
 type UserRelation struct {
 	Name    string
 	Kind    exec.AccessKind
 	Columns []UserColumn
 	Follow  bool
-	// IDPrefix restricts the relation to ids that begin so.
+	// IDPrefix restricts the relation to ids with this prefix.
 	IDPrefix string
-	// NoDesigns leaves out design documents, which have a relation of their own.
+	// NoDesigns excludes design documents, which have their own relation.
 	NoDesigns bool
 	Comment   string
 }
 
-// UserColumn is a column and what it takes from a row of the read.
+// Keyed reports whether the first column is the primary key, as the catalogue shows it.
+func (r *UserRelation) Keyed() bool {
+	return r.Kind != exec.ReadView && r.Kind != exec.ReadConflicts && !r.Follow
+}
+
+// UserColumn is a column and the part of a row of the read that it shows.
 type UserColumn struct {
 	Name  string
 	Type  types.OID
@@ -38,13 +43,13 @@ var (
 	colValue   = UserColumn{"value", types.JSONB, exec.FieldValue}
 )
 
-// PublicRelations are the relations of schema public in every database, in the order of their names.
+// PublicRelations lists the relations of schema public, which every database has, by name.
 var PublicRelations = []UserRelation{
 	{Name: "all_docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDeleted},
 		Comment: "ids and revisions of the live documents"},
 	{Name: "changes", Kind: exec.ReadChanges, Columns: changesColumns, Comment: "the change feed up to the present"},
 	{Name: "changes_follow", Kind: exec.ReadChanges, Columns: changesColumns, Follow: true,
-		Comment: "the change feed, without end"},
+		Comment: "the change feed without end"},
 	{Name: "conflicts", Kind: exec.ReadConflicts, Columns: []UserColumn{colID, colRev, colDeleted, colDoc},
 		Comment: "leaf revisions that are not the winner"},
 	{Name: "design_docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDoc}, IDPrefix: "_design/",
@@ -60,11 +65,11 @@ var changesColumns = []UserColumn{colSeq, colShard, colID, colRev, colDeleted, c
 // ViewColumns are the columns of every view.
 var ViewColumns = []UserColumn{colID, colKey, colValue, colDoc}
 
-// aliases are names of CouchDB that stand for relations of public.
+// aliases maps names of CouchDB to relations of public.
 var aliases = map[string]string{"_all_docs": "all_docs", "_changes": "changes", "_design_docs": "design_docs",
 	"_local_docs": "local_docs"}
 
-// PublicRelation finds a relation of public, nil for none.
+// PublicRelation finds a relation of public by name; nil if there is none.
 func PublicRelation(name string) *UserRelation {
 	if a, ok := aliases[name]; ok {
 		name = a

@@ -1,6 +1,6 @@
-// Package refs has the expressions that stand for what is computed behind the rows of FROM: aggregates, window
-// functions, GROUPING, and functions that return rows; and the keys that tell which of them are the same. Package bind
-// replaces them by columns before anything runs.
+// Package refs defines placeholders for values that are computed after the rows of FROM: aggregates, window functions,
+// GROUPING, and functions that return rows. It also defines keys that identify equal ones. Package bind replaces the
+// placeholders by columns before anything runs.
 package refs
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Agg stands for an aggregate until the expressions are moved behind the grouping; winRef for a window function.
+// Agg is the placeholder of an aggregate.
 type Agg struct {
 	Index int
 	Typ   types.OID
@@ -28,7 +28,7 @@ func (a *Agg) Type() types.OID { return a.Typ }
 
 func (a *Agg) State() collation.State { return a.Coll }
 
-// String tells aggregates apart whose texts are the same.
+// String adds the index, which distinguishes aggregates with the same text.
 func (a *Agg) String() string { return fmt.Sprintf("%s#a%d", a.Text, a.Index) }
 
 func (a *Agg) Eval(*exec.Env) (types.Datum, error) {
@@ -47,14 +47,14 @@ func (w *Window) Type() types.OID { return w.Typ }
 
 func (w *Window) State() collation.State { return w.Coll }
 
-// String tells window functions apart whose texts are the same.
+// String adds the index, which distinguishes window functions with the same text.
 func (w *Window) String() string { return fmt.Sprintf("%s#w%d", w.Text, w.Index) }
 
 func (w *Window) Eval(*exec.Env) (types.Datum, error) {
 	return types.Null, sqlstate.New(sqlstate.InternalError, "window function outside of a window")
 }
 
-// Grouping stands for GROUPING() until the keys are known.
+// Grouping is the placeholder of GROUPING() until the keys are known.
 type Grouping struct {
 	Args []exec.Expr
 	At   []int
@@ -75,8 +75,8 @@ func (r *Grouping) String() string {
 	return "GROUPING(" + strings.Join(parts, ", ") + ")"
 }
 
-// Set stands for a column of a function that returns rows, such as in date '2024-01-01' + generate_series(0, 6),
-// until the width of the rows is known behind which its values stand.
+// Set is the placeholder of a column of a function that returns rows, as in date '2024-01-01' + generate_series(0, 6).
+// Its values follow the columns of the row, whose number is not known at first.
 type Set struct {
 	Index, Field int
 	Typ          types.OID
@@ -92,7 +92,7 @@ func (s *Set) Eval(*exec.Env) (types.Datum, error) {
 	return types.Null, sqlstate.New(sqlstate.InternalError, "a function that returns rows outside of a select list")
 }
 
-// AggKey is the same for two aggregates that compute the same.
+// AggKey returns the same key for two aggregates that compute the same value.
 func AggKey(c *exec.AggCall) string {
 	var b strings.Builder
 	b.WriteString(c.Agg.Name)
@@ -139,7 +139,7 @@ func AggText(name string, n *ast.Call, c *exec.AggCall) string {
 	return text
 }
 
-// WindowKey is the same for two calls that compute the same.
+// WindowKey returns the same key for two calls that compute the same value.
 func WindowKey(w *window.Call) string {
 	var k strings.Builder
 	if w.Agg != nil {

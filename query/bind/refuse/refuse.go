@@ -1,5 +1,5 @@
-// Package refuse refuses what is parsed and cannot be run: with 0A000, the place where it stands, and what to do
-// instead. What has no meaning is refused by package bind, where it finds that.
+// Package refuse refuses statements that can be parsed but not run, with 0A000, a position, and a hint what to do
+// instead. Statements that are invalid are refused by package bind.
 package refuse
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// MaxDepth is how deep what is bound may nest: an operator of the parser may be two levels here.
+// MaxDepth is how deeply a bound expression may nest. An operator of the parser may become two levels.
 const MaxDepth = 2 * parse.MaxDepth
 
-// writeHints say how to write over HTTP what a statement would write.
+// writeHints tell how to do over HTTP what a statement would write.
 var writeHints = map[string]string{
 	"insert":   "POST the document to the database over HTTP.",
 	"update":   "PUT the document with its _rev over HTTP.",
@@ -26,10 +26,10 @@ var writeHints = map[string]string{
 	"truncate": "Delete the documents over HTTP.",
 }
 
-// userHint says where users are.
+// userHint tells where users are stored.
 const userHint = `Users are documents of _users, written over HTTP. ALTER USER name PASSWORD 'text' changes a password.`
 
-// User is the refusal of a statement about users.
+// User returns the error for a statement about users.
 func User(verb, object string, off int) error {
 	return sqlstate.Unsupported(off, userHint, "%s %s is not supported", strings.ToUpper(verb), strings.ToUpper(object))
 }
@@ -42,8 +42,8 @@ func refuseWrite(verb string, off int) error {
 	return sqlstate.Unsupported(off, hint, "%s is not supported", strings.ToUpper(verb))
 }
 
-// Readable is the query that a statement runs: of a SELECT, EXPLAIN, COPY, DECLARE or PREPARE; nil for statements about
-// the session. Statements that write are refused, and what else of them cannot be run.
+// Readable returns the query that a statement runs: a SELECT, or the query of EXPLAIN, COPY, DECLARE or PREPARE. It
+// returns nil for statements about the session. It refuses statements that write and others that cannot be run.
 func Readable(st ast.Statement) (*ast.Query, error) {
 	switch s := st.(type) {
 	case *ast.Query:
@@ -78,7 +78,7 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 	case *ast.LockTable:
 		if s.Mode != "access share" {
 			return nil, sqlstate.Unsupported(s.Pos(),
-				"Writers are not locked out. Read in a REPEATABLE READ transaction, or use "+
+				"Writers cannot be locked out. Read in a REPEATABLE READ transaction, or use "+
 					"an advisory lock.", "LOCK TABLE in %s mode is not supported", strings.ToUpper(s.Mode))
 		}
 	case *ast.Transaction:
@@ -105,7 +105,7 @@ func explained(e *ast.Explain) (*ast.Query, error) {
 	return nil, sqlstate.Unsupported(e.Pos(), "EXPLAIN a SELECT.", "EXPLAIN of this statement is not supported")
 }
 
-// Clauses refuses the clauses of a query that nothing here runs.
+// Clauses refuses the clauses of a query that cannot be run.
 func Clauses(s *ast.Select) error {
 	switch {
 	case s.Into != nil:
@@ -132,7 +132,7 @@ func Using(it ast.OrderItem) error {
 	return nil
 }
 
-// CTE is the query of a WITH item.
+// CTE returns the query of a WITH item.
 func CTE(c *ast.CTE) (*ast.Select, error) {
 	q, err := Readable(c.Statement)
 	switch {
@@ -142,13 +142,13 @@ func CTE(c *ast.CTE) (*ast.Select, error) {
 		return nil, sqlstate.Unsupported(c.Pos(), "Order by a column that the query computes.",
 			"the SEARCH clause is not supported")
 	case c.Cycle:
-		return nil, sqlstate.Unsupported(c.Pos(), "Keep the path in an array, and ask it.",
+		return nil, sqlstate.Unsupported(c.Pos(), "Keep the path in an array, and test it.",
 			"the CYCLE clause is not supported")
 	}
 	return q.Select, nil
 }
 
-// Call refuses what a function is given that nothing here can do.
+// Call refuses clauses of function calls that are not supported.
 func Call(n *ast.Call) error {
 	for _, it := range n.Order {
 		if err := Using(it); err != nil {
@@ -161,7 +161,7 @@ func Call(n *ast.Call) error {
 	return nil
 }
 
-// Table refuses what stands at an item of FROM.
+// Table refuses clauses of an item of FROM that are not supported.
 func Table(it ast.FromItem) error {
 	switch n := it.(type) {
 	case *ast.Table:
@@ -176,7 +176,7 @@ func Table(it ast.FromItem) error {
 	return nil
 }
 
-// Syntax is an error of the kind that PostgreSQL's grammar or its first look at the tree reports.
+// Syntax returns an error that PostgreSQL's grammar or parse analysis reports as a syntax error.
 func Syntax(off int, format string, args ...any) *sqlstate.Error {
 	return sqlstate.New(sqlstate.SyntaxError, format, args...).At(off)
 }

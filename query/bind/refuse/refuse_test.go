@@ -11,11 +11,11 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// TestReadable: statements that write are parsed, and refused with the place and a hint.
+// TestReadable checks that statements that write are parsed and refused with a position and a hint.
 func TestReadable(t *testing.T) {
 	for _, c := range []struct {
 		Src string
-		Pos int // 1-based offset
+		Pos int // byte offset, from 1
 		Msg string
 	}{
 		{"INSERT INTO docs VALUES (1)", 1, "INSERT is not supported"},
@@ -44,5 +44,5 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// unbounded is work that nobody cancels.
+// unbounded returns work without a limit or a deadline.
 func unbounded() *work.Work { return work.New(context.Background(), nil, 0, nil) }

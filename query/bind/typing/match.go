@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// CoerceArgs brings arguments to the declared types.
+// CoerceArgs casts arguments to the declared types.
 func (o *Open) CoerceArgs(args []exec.Expr, want []types.OID, variadic bool, off int) ([]exec.Expr, error) {
 	out := make([]exec.Expr, len(args))
 	elem, _ := polymorphic(args, want, variadic)
@@ -31,8 +31,8 @@ func (o *Open) CoerceArgs(args []exec.Expr, want []types.OID, variadic bool, off
 	return out, nil
 }
 
-// polymorphic is the one element type that the anyelement and anyarray arguments of a call agree on; false when they do
-// not. The arrays of a variadic function each have their own.
+// polymorphic returns the element type shared by the anyelement and anyarray arguments of a call; false if they differ.
+// Each array of a variadic function has its own.
 func polymorphic(args []exec.Expr, want []types.OID, variadic bool) (types.OID, bool) {
 	elem := types.Unknown
 	for i, a := range args {
@@ -65,7 +65,7 @@ func argType(want []types.OID, variadic bool, i int) types.OID {
 	return 0
 }
 
-// Score says how well arguments fit declared types: more is better; false when they do not.
+// Score returns how well arguments fit declared types, higher is better; false if they do not fit.
 func Score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 	if len(args) != len(want) && !(variadic && len(args) >= len(want)) {
 		return 0, false
@@ -78,7 +78,7 @@ func Score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 		w, t := argType(want, variadic, i), a.Type()
 		switch {
 		case Untyped(a):
-			// An open literal fits everywhere, best as a text, then as the type that its category prefers.
+			// An open literal fits every type, best text, then the preferred type of a category.
 			switch info := types.Lookup(w); {
 			case w == types.Text:
 				total += 3
@@ -104,7 +104,7 @@ func Score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 			if info != nil && info.Prefer {
 				total += 3
 			}
-			// The nearer of two promotions wins.
+			// The closer of two promotions is better.
 			if a, c := NumericRank[t], NumericRank[w]; a > 0 && c > 0 {
 				total += 6 - (c - a)
 			}
@@ -115,7 +115,7 @@ func Score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 	return total, true
 }
 
-// Choose picks the candidate that fits best; an error means that two fit equally well.
+// Choose returns the candidate that fits best. It is an error if two fit equally well.
 func Choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
 	var best *exec.Func
 	bestScore, ties := -1, 0
@@ -135,7 +135,7 @@ func Choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
 	return best, nil
 }
 
-// Signature is a function with the types of its arguments.
+// Signature returns the name of a function with the types of its arguments.
 func Signature(name string, args []exec.Expr) string {
 	oids := make([]string, len(args))
 	for i, a := range args {
@@ -155,7 +155,7 @@ func ReturnType(fn *exec.Func, args []exec.Expr) types.OID {
 	return fn.RetOf(oids)
 }
 
-// NoFunction is the error where no function fits.
+// NoFunction returns the error for a call that fits no function.
 func NoFunction(name string, args []exec.Expr, off int) error {
 	return sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", Signature(name, args)).At(off).
 		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")

@@ -1,5 +1,5 @@
-// Package typing decides about types: which of several functions fits its arguments, to what type operands are brought,
-// and what type literals and parameters take that have none yet. What a cast does to a value is for package types.
+// Package typing resolves types: which of several functions fits its arguments, which type operands are cast to, and
+// which type untyped literals and parameters get. Package types casts the values.
 package typing
 
 import (
@@ -17,20 +17,20 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Open are the literals and parameters of a statement: their types are open until something wants one of them.
+// Open holds the literals and parameters of a statement. Their types are open until an operation requires one.
 type Open struct {
 	Params     []types.OID           // 0 while unknown
-	Loose      []bool                // those that are compared with jsonb, and may be texts that are no JSON
+	Loose      []bool                // parameters compared with jsonb, whose values may be texts that are not JSON
 	ParamNodes map[int][]*exec.Param // by index
-	Literals   map[*exec.Const]int   // where they stand
+	Literals   map[*exec.Const]int   // and their positions
 }
 
-// NewOpen is for a statement whose client has declared the types of some parameters, 0 for open ones.
+// NewOpen returns an Open for a statement. given are the parameter types that the client has declared, 0 for open ones.
 func NewOpen(given []types.OID) Open {
 	return Open{Params: slices.Clone(given), ParamNodes: map[int][]*exec.Param{}, Literals: map[*exec.Const]int{}}
 }
 
-// OperandError is the refusal of an operator for its operand types, as PostgreSQL words it.
+// OperandError returns PostgreSQL's error for an operator that does not exist for its operand types.
 func OperandError(op string, off int, oids ...types.OID) *sqlstate.Error {
 	names := make([]string, len(oids))
 	for i, t := range oids {
@@ -44,7 +44,7 @@ func OperandError(op string, off int, oids ...types.OID) *sqlstate.Error {
 		WithHint("No operator matches the given name and argument types. You might need to add explicit type casts.")
 }
 
-// Untyped says that e is a literal or a parameter whose type is still open.
+// Untyped reports whether e is a literal or a parameter whose type is still open.
 func Untyped(e exec.Expr) bool {
 	switch n := e.(type) {
 	case *exec.Const:
@@ -55,7 +55,7 @@ func Untyped(e exec.Expr) bool {
 	return false
 }
 
-// Coerce brings e to a type when the context allows it. Open literals and parameters take the type.
+// Coerce casts e to a type if the context allows it. Open literals and parameters get the type.
 func (o *Open) Coerce(e exec.Expr, to types.OID, context types.Context, off int) (exec.Expr, error) {
 	from := e.Type()
 	if from == to || to == exec.AnyValue || to == exec.AnyElement {
@@ -80,14 +80,14 @@ func (o *Open) Coerce(e exec.Expr, to types.OID, context types.Context, off int)
 	return &exec.CastExpr{X: e, To: to, Mod: -1, Off: off, Hidden: true}, nil
 }
 
-// Constant reads an open literal as a type. Names of the catalogue and "now" wait for the execution.
+// Constant reads an open literal as a type. Names of the catalogue and "now" are read at execution.
 func (o *Open) Constant(n *exec.Const, to types.OID, mod int32, off int) (exec.Expr, error) {
 	if n.D.IsNull() {
 		return exec.NullOf(to), nil
 	}
 	switch {
 	case to == types.Interval && strings.HasPrefix(strings.TrimSpace(n.D.S), "-"):
-		// The session's style says whether the sign is for all of it.
+		// The session's style decides whether a leading sign applies to the whole interval, so read it at execution.
 		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Unknown}, To: to, Mod: mod,
 			Off: o.LiteralOffset(n, off), Hidden: true}, nil
 	case types.IsOid(to) && to != types.Oid, types.IsOid(types.ElemOf(to)), to == types.Timestamp,
@@ -102,7 +102,7 @@ func (o *Open) Constant(n *exec.Const, to types.OID, mod int32, off int) (exec.E
 	return &exec.Const{D: d, Typ: to, Mod: mod + 1}, nil
 }
 
-// LiteralOffset is where the literal stands, if that is known.
+// LiteralOffset returns the position of the literal, or off if it is not known.
 func (o *Open) LiteralOffset(n *exec.Const, off int) int {
 	if at, ok := o.Literals[n]; ok {
 		return at
@@ -129,7 +129,8 @@ func (o *Open) SetParam(p *exec.Param, to types.OID) error {
 var NumericRank = map[types.OID]int{types.Int2: 1, types.Int4: 2, types.Int8: 3, types.Numeric: 4, types.Float4: 5,
 	types.Float8: 6}
 
-// CommonType is the type to which operands of CASE, COALESCE, IN, UNION and comparisons are brought; 0 for none.
+// CommonType returns the type to which operands of CASE, COALESCE, IN, UNION and comparisons are cast; 0 if there is
+// none.
 func CommonType(a, b types.OID) types.OID {
 	switch {
 	case a == b:
@@ -160,8 +161,8 @@ func CommonType(a, b types.OID) types.OID {
 	return 0
 }
 
-// commonString is the common type of two that are texts: the first one, but that a name and a "char" become what the
-// other is where that does not become one by itself (pg_cast).
+// commonString returns the common type of two string types: the first one, unless it is name or "char" and has no
+// implicit cast from the other (pg_cast).
 func commonString(a, b types.OID) types.OID {
 	switch {
 	case a == types.Char && b != types.Text:
@@ -172,7 +173,7 @@ func commonString(a, b types.OID) types.OID {
 	return a
 }
 
-// Misfit is the first of some expressions that has no type in common with those before it, -1 for none.
+// Misfit returns the index of the first expression that has no common type with those before it, or -1.
 func Misfit(list []exec.Expr) int {
 	typ := types.Unknown
 	for i, e := range list {
@@ -183,7 +184,7 @@ func Misfit(list []exec.Expr) int {
 	return -1
 }
 
-// Unify brings a list of expressions to one type.
+// Unify casts a list of expressions to one type.
 func (o *Open) Unify(list []exec.Expr, what string, off int) ([]exec.Expr, types.OID, error) {
 	typ := types.Unknown
 	for _, e := range list {
@@ -219,14 +220,15 @@ func (o *Open) Compare(op string, x, y exec.Expr, off int) (exec.Expr, error) {
 	}
 	fn := funcs.CollatedComparison(op, coll)
 	if fn.Collation == nil {
-		// What compares by bytes may become a key range, and looks at columns themselves.
+		// A comparison by bytes may become a key range. Planning recognizes only plain columns, so remove COLLATE.
 		x, y = collation.Without(x), collation.Without(y)
 	}
 	return &exec.Call{Func: fn, Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, nil
 }
 
-// ComparedType is the type as which two operands are compared: the common one, but that PostgreSQL compares a real with
-// any other number as double precision, a varchar with a char(n) as such, and other texts of two types as text.
+// ComparedType returns the type in which two operands are compared. It is the common type, with PostgreSQL's
+// exceptions: a real and another number compare as double precision, a varchar and a char(n) as char(n), and other
+// texts of two types as text.
 func ComparedType(a, c types.OID) types.OID {
 	t := CommonType(a, c)
 	if a != c && types.IsString(a) && types.IsString(c) && a != types.Unknown && c != types.Unknown {
@@ -241,7 +243,23 @@ func ComparedType(a, c types.OID) types.OID {
 	return t
 }
 
-// Comparable brings two operands to a type that compares.
+// NullIfType returns the type of NULLIF(a, c): that to which PostgreSQL's equality operator casts its first operand.
+// Operators exist for any two integer types, for real with double precision, and for any two of date and the timestamp
+// types, but not for varchar.
+func NullIfType(a, c types.OID) types.OID {
+	time := func(t types.OID) bool { return t == types.Date || t == types.Timestamp || t == types.TimestampTZ }
+	switch t := ComparedType(a, c); {
+	case a == types.VarChar && (t == a || t == types.Text):
+		return types.Text
+	case !types.IsNumber(a) && !time(a), types.IsInteger(a) && types.IsInteger(c),
+		a == types.Float4 && t == types.Float8, time(a) && time(c):
+		return a
+	default:
+		return t
+	}
+}
+
+// Comparable casts two operands to a comparable type.
 func (o *Open) Comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec.Expr, error) {
 	a, c := x.Type(), y.Type()
 	if a == types.JSONB || c == types.JSONB {
@@ -268,9 +286,9 @@ func (o *Open) Comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec.E
 	return x, y, err
 }
 
-// AsJSON makes an operand of a comparison with jsonb a jsonb. A literal or parameter is the JSON that it is, and where
-// it is not valid JSON the string that it spells, for which PostgreSQL has an error. A text that is computed is a
-// string, a number or boolean itself.
+// AsJSON converts an operand of a comparison with jsonb to jsonb. A literal or parameter that is valid JSON is that
+// JSON. One that is not is the JSON string of its characters, where PostgreSQL reports an error. A computed text is a
+// JSON string; numbers and booleans are themselves.
 func (o *Open) AsJSON(e exec.Expr, op string, other types.OID, off int) (exec.Expr, error) {
 	t := e.Type()
 	switch n := e.(type) {
@@ -301,7 +319,7 @@ func (o *Open) AsJSON(e exec.Expr, op string, other types.OID, off int) (exec.Ex
 	return nil, OperandError(op, off, other, t)
 }
 
-// LooseConst reads a literal that is compared with jsonb, as a jsonb or an array of them.
+// LooseConst reads a literal that is compared with jsonb, as a jsonb or as an array of jsonb.
 func LooseConst(n *exec.Const, to types.OID) (exec.Expr, error) {
 	if n.D.IsNull() {
 		return exec.NullOf(to), nil
@@ -310,7 +328,7 @@ func LooseConst(n *exec.Const, to types.OID) (exec.Expr, error) {
 	return &exec.Const{D: d, Typ: to}, err
 }
 
-// LooseParam makes a parameter one whose values are read as looseConst reads literals.
+// LooseParam marks a parameter whose values are read as LooseConst reads literals.
 func (o *Open) LooseParam(p *exec.Param, to types.OID) error {
 	for len(o.Loose) <= p.Index {
 		o.Loose = append(o.Loose, false)
@@ -319,7 +337,7 @@ func (o *Open) LooseParam(p *exec.Param, to types.OID) error {
 	return o.SetParam(p, to)
 }
 
-// ResolveType finds a written type.
+// ResolveType returns the type and type modifier of a type name.
 func ResolveType(n ast.TypeName) (types.OID, int32, error) {
 	name := n.Parts[len(n.Parts)-1]
 	if len(n.Parts) > 1 && n.Parts[0] != "pg_catalog" {
@@ -342,7 +360,7 @@ func ResolveType(n ast.TypeName) (types.OID, int32, error) {
 	return oid, mod, nil
 }
 
-// The largest modifiers that PostgreSQL takes: of char and varchar, and of numeric.
+// PostgreSQL's largest modifiers of char and varchar, and of numeric.
 const (
 	maxChars  = 10485760
 	maxDigits = 1000

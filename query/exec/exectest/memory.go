@@ -1,5 +1,4 @@
-// Package exectest has an in-memory implementation of the reads of package exec, for tests. Those of a node are in
-// node/sqlreads.
+// Package exectest implements the reads of package exec in memory, for tests. Those of a node are in node/sqlreads.
 package exectest
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// Store is an exec.Catalog that everybody may read. It is safe for concurrent use.
+// Store is an exec.Catalog that anyone may read. It is safe for concurrent use.
 type Store struct {
 	mu     sync.Mutex
 	dbs    map[string]*DB
@@ -26,7 +25,7 @@ type Store struct {
 	Rows   map[string][][]any
 }
 
-// NewStore makes an empty store.
+// NewStore returns an empty store.
 func NewStore() *Store { return &Store{dbs: map[string]*DB{}, Rows: map[string][][]any{}} }
 
 // Create makes a database.
@@ -63,7 +62,7 @@ func (s *Store) Database(_ context.Context, name string) (exec.Database, error) 
 // SystemTables implements exec.Catalog.
 func (s *Store) SystemTables() []exec.SystemTable { return s.Tables }
 
-// Admin implements exec.Catalog. Everybody is one.
+// Admin implements exec.Catalog. Every user is an admin.
 func (s *Store) Admin() bool { return true }
 
 // SystemRows implements exec.Catalog.
@@ -99,19 +98,19 @@ type DB struct {
 	mu          sync.Mutex
 	docs        map[string]*doc
 	designs     map[string][]view
-	partitioned map[string]bool // design documents
+	partitioned map[string]bool // the partitioned design documents
 	locals      []exec.Row
 	seq         int
 	wake        chan struct{} // closed at the next write
 
-	// Log has a line per read.
+	// Log has a line for each read.
 	Log []string
 }
 
-// Shard is the shard that every id is in: one of two, by the length of the id.
+// Shard returns the shard of an id: one of two, by the length of the id.
 func Shard(id string) string { return fmt.Sprintf("s%d", len(id)%2) }
 
-// Seq is the text of a sequence.
+// Seq returns the text of a sequence.
 func Seq(n int) string { return fmt.Sprintf("00%020x0000", n) }
 
 // Put writes a document and returns its sequence.
@@ -161,7 +160,7 @@ func (db *DB) Conflict(id, rev, body string) {
 	db.docs[id].losers = append(db.docs[id].losers, exec.Row{ID: id, Rev: rev, Doc: json.RawMessage(body)})
 }
 
-// Local adds a local document; id without its prefix.
+// Local adds a local document. id has no prefix.
 func (db *DB) Local(id, body string) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -177,7 +176,7 @@ func (db *DB) AddView(design, name, reduce string, fn Map) {
 	slices.SortFunc(db.designs[design], func(a, b view) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// PartitionViews makes a design document one whose views have their rows by partitions.
+// PartitionViews makes a design document partitioned.
 func (db *DB) PartitionViews(design string) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -196,7 +195,7 @@ func (db *DB) DropViews(design string) {
 
 func (db *DB) logf(format string, args ...any) { db.Log = append(db.Log, fmt.Sprintf(format, args...)) }
 
-// TakeLog returns what was read since the last call.
+// TakeLog returns the reads since the last call.
 func (db *DB) TakeLog() []string {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -257,7 +256,7 @@ func (d *doc) row(id string, withDoc bool) exec.Row {
 	return r
 }
 
-// list is Rows over a slice.
+// list implements Rows over a slice.
 type list struct {
 	rows    []exec.Row
 	skipped int64
@@ -320,7 +319,7 @@ func (db *DB) AllDocs(_ context.Context, r exec.DocsRead) (exec.Rows, error) {
 	return pick(db.live(), r), nil
 }
 
-// live are the rows of all live documents by id.
+// live returns the rows of all live documents by id.
 func (db *DB) live() []exec.Row {
 	var all []exec.Row
 	for id, d := range db.docs {
@@ -383,7 +382,7 @@ type feed struct {
 	since string
 	rows  []exec.Row
 	given int64
-	idle  bool // ErrIdle has been said
+	idle  bool // ErrIdle has been returned
 }
 
 func (f *feed) Next(ctx context.Context, row *exec.Row) error {

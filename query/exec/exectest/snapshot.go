@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// open counts the snapshots of all databases; zero is closed when there is none.
+// open counts the open snapshots of all databases. zero is closed when there are none.
 var open struct {
 	sync.Mutex
 	n    int
@@ -53,8 +53,8 @@ type frozen struct {
 	closed atomic.Bool
 }
 
-// Snapshot implements exec.Snapshotter by a copy. Views are computed when they are read, so that they are as of its
-// moment.
+// Snapshot implements exec.Snapshotter by copying the database. Views are computed when they are read, so they are as
+// of the same moment.
 func (db *DB) Snapshot(context.Context, []exec.ViewUse, bool) (exec.Snapshot, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -6,20 +6,20 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// FrameMode says what the offsets of a frame count.
+// FrameMode is the unit of the offsets of a frame.
 type FrameMode uint8
 
 // The modes of frames.
 const (
-	RangeFrame  FrameMode = iota // values of the one ORDER BY expression
+	RangeFrame  FrameMode = iota // values of the single ORDER BY expression
 	RowsFrame                    // rows
 	GroupsFrame                  // groups of peers
 )
 
-// BoundKind is the kind of a frame's end, in the order in which ends may follow each other.
+// BoundKind is the kind of a frame bound. The kinds are ordered: a frame's end cannot have a lower kind than its start.
 type BoundKind uint8
 
-// The kinds of ends.
+// The kinds of bounds.
 const (
 	UnboundedPreceding BoundKind = iota
 	Preceding
@@ -28,18 +28,18 @@ const (
 	UnboundedFollowing
 )
 
-// FrameBound is an end of a frame.
+// FrameBound is the start or the end of a frame.
 type FrameBound struct {
 	Kind   BoundKind
-	Offset exec.Expr // of Preceding and Following; looks at no columns
-	// InRange compares with the value at an offset, for RangeFrame.
+	Offset exec.Expr // of Preceding and Following; refers to no columns
+	// InRange compares with the value at an offset in a RangeFrame.
 	InRange InRange
 }
 
-// InRange says whether value is at most (less) or at least base + offset, or base - offset (sub).
+// InRange reports whether value is at most (less) or at least base + offset, or base - offset (sub).
 type InRange func(env *exec.Env, value, base, offset types.Datum, sub, less bool) (bool, error)
 
-// Exclusion is which rows around the current one a frame leaves out.
+// Exclusion says which rows around the current one a frame excludes.
 type Exclusion uint8
 
 // The exclusions.
@@ -50,26 +50,26 @@ const (
 	ExcludeTies
 )
 
-// Frame is which rows of a partition a window function looks at for a row.
+// Frame determines the rows of a partition that a window function uses for a row.
 type Frame struct {
 	Mode       FrameMode
 	Start, End FrameBound
 	Exclude    Exclusion
 }
 
-// defaultFrame is that of a window that names none.
+// defaultFrame is the frame of a window that does not specify one.
 var defaultFrame = &Frame{Start: FrameBound{Kind: UnboundedPreceding}, End: FrameBound{Kind: CurrentRow}}
 
 // invalidFrameSize is invalid_preceding_or_following_size.
 const invalidFrameSize sqlstate.Code = "22013"
 
-// ErrFrameSize is the error of a negative offset.
+// ErrFrameSize is the error for a negative offset.
 var ErrFrameSize = sqlstate.New(invalidFrameSize, "invalid preceding or following size in window function")
 
 // frameOffsets are the values of a frame's offsets.
 type frameOffsets struct{ start, end types.Datum }
 
-// offsets computes the offsets, once for all rows.
+// offsets evaluates the offsets once for all rows.
 func (f *Frame) offsets(env *exec.Env) (out frameOffsets, err error) {
 	if f == nil {
 		return out, nil
@@ -96,7 +96,7 @@ func (f *Frame) offset(env *exec.Env, b FrameBound, which string) (types.Datum, 
 	return d, nil
 }
 
-// first is the index of the first row of the frame of row i. It does not fall from one row to the next.
+// first returns the index of the first row of the frame of row i. It never decreases as i increases.
 func (p *partitionRows) first(f *Frame, i int) (int, error) {
 	switch b := f.Start; b.Kind {
 	case UnboundedPreceding:
@@ -119,7 +119,7 @@ func (p *partitionRows) first(f *Frame, i int) (int, error) {
 	return len(p.rows), nil
 }
 
-// last is the index behind the last row of the frame of row i. It does not fall from one row to the next.
+// last returns the index after the last row of the frame of row i. It never decreases as i increases.
 func (p *partitionRows) last(f *Frame, i int) (int, error) {
 	switch b := f.End; b.Kind {
 	case CurrentRow:
@@ -142,7 +142,7 @@ func (p *partitionRows) last(f *Frame, i int) (int, error) {
 	return 0, nil
 }
 
-// clamp is i - n (sub) or i + n, from 0 to most.
+// clamp returns i - n (sub) or i + n, limited to 0..most.
 func clamp(i int, n int64, sub bool, most int) int {
 	n = min(n, int64(most)+1)
 	if sub {
@@ -151,7 +151,7 @@ func clamp(i int, n int64, sub bool, most int) int {
 	return min(max(i+int(n), 0), most)
 }
 
-// search finds an end of a RANGE frame with an offset: it goes on from where it was for the row before. The rules for
+// search finds a bound of a RANGE frame with an offset, starting from the bound of the previous row. The rules for
 // NULLs are those of update_frameheadpos and update_frametailpos in PostgreSQL's nodeWindowAgg.c.
 func (p *partitionRows) search(at, i int, b FrameBound, offset types.Datum, sub, tail bool) (int, error) {
 	key := p.c.Keys[0]

@@ -5,19 +5,19 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Folder is an accumulator whose result is put together from its arguments in pairs, in whatever way the pairs are
-// chosen: min, max, bool_and, bit_or. Its aggregate has one argument.
+// Folder is an accumulator whose result can be combined from its arguments pairwise, in any grouping: min, max,
+// bool_and, bit_or. Its aggregate has one argument.
 type Folder interface {
 	exec.Accumulator
-	// Fold puts two values together, which are not NULL, a of rows before those of b.
+	// Fold combines two values that are not NULL. a is of rows before those of b.
 	Fold(a, b types.Datum) (types.Datum, error)
 }
 
-// frameTree answers a Folder for any rows of a partition in as many steps as their number has digits. Where a frame
-// moves its start, nothing can be taken out of a maximum, and computing it anew for each row would be quadratic.
+// frameTree is a segment tree: it answers a Folder for any range of n rows of a partition in O(log n) steps. When a
+// frame moves its start, a row cannot be removed from a maximum, and recomputing it for each row would be quadratic.
 type frameTree struct {
 	f Folder
-	// nodes are two for each row: node i is of the nodes 2i and 2i+1, and those of the rows are the last half.
+	// nodes holds two nodes per row. Node i combines nodes 2i and 2i+1; the second half are the rows.
 	nodes []types.Datum
 	held  int64
 }
@@ -53,7 +53,7 @@ func newFrameTree(s *frameState, f Folder) (*frameTree, error) {
 	return t, nil
 }
 
-// leaf is the argument at a row, NULL where the row does not count.
+// leaf returns the argument at a row, NULL if the row does not count.
 func (s *frameState) leaf(row int) (types.Datum, error) {
 	w := s.p.w
 	if err := w.env.Step(1); err != nil {
@@ -79,7 +79,7 @@ func (t *frameTree) fold(a, b types.Datum) (types.Datum, error) {
 	return t.f.Fold(a, b)
 }
 
-// over is the result over the rows from first to end.
+// over returns the result over the rows from first to end.
 func (t *frameTree) over(first, end int) (types.Datum, error) {
 	n := len(t.nodes) / 2
 	var left, right types.Datum

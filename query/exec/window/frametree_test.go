@@ -29,7 +29,7 @@ func (*numbers) Close() {}
 
 func (*numbers) Describe() *exec.Description { return &exec.Description{} }
 
-// most is the largest number, by additions and folds that it counts.
+// most is a maximum that counts its additions and folds.
 type most struct {
 	value types.Datum
 	steps *int
@@ -52,8 +52,8 @@ func (m *most) Fold(a, b types.Datum) (types.Datum, error) {
 
 func (m *most) Result(*exec.Env) (types.Datum, error) { return m.value, nil }
 
-// TestWindow_Fold: a frame that moves its start, or leaves rows out, costs each row as many steps as the number of rows
-// has digits, and not as many as there are rows.
+// TestWindow_Fold checks that a frame that moves its start or excludes rows takes O(log n) steps per row for n rows,
+// not O(n).
 func TestWindow_Fold(t *testing.T) {
 	const n = 4096
 	for name, frame := range map[string]*window.Frame{

@@ -5,22 +5,23 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// partitionRows are the rows of one partition, sorted, while a window function walks them.
+// partitionRows are the sorted rows of one partition, over which a window function is evaluated.
 type partitionRows struct {
 	w    *Window
 	rows []placed
-	// peers is the group of peers of each row; starts where each group begins, and behind the last one the end.
+	// peers gives for each row its group of peers. starts holds where each group begins, followed by the number of
+	// rows.
 	peers  []int32
 	starts []int
 
 	c       *Call
 	at      int // column of the result
 	offsets frameOffsets
-	// head and tail are the ends of the frame of the row before.
+	// head and tail are the bounds of the previous row's frame.
 	head, tail int
 }
 
-// group finds the peers: the rows that the order does not tell apart.
+// group finds the groups of peers: rows that are equal in the sort order.
 func (p *partitionRows) group(order []exec.SortKey) error {
 	if err := p.w.env.Hold(int64(len(p.rows)) * 12); err != nil {
 		return err
@@ -40,7 +41,7 @@ func (p *partitionRows) group(order []exec.SortKey) error {
 	return fail
 }
 
-// walk gives the rows their results.
+// walk computes the result for each row.
 func (p *partitionRows) walk() error {
 	p.head, p.tail = 0, 0
 	value, done := p.aggregate()
@@ -79,7 +80,7 @@ func (p *partitionRows) move(i int) (first, end int, err error) {
 	return p.head, max(p.tail, p.head), err
 }
 
-// excluded are the rows that the frame of row i leaves out: two ranges, which may be empty.
+// excluded returns the rows that the frame of row i excludes: two ranges, which may be empty.
 func (p *partitionRows) excluded(i int) (a, b [2]int) {
 	if p.c.Frame == nil {
 		return a, b
@@ -96,16 +97,16 @@ func (p *partitionRows) excluded(i int) (a, b [2]int) {
 	return a, b
 }
 
-// arg computes an argument at a row.
+// arg evaluates an argument at a row.
 func (p *partitionRows) arg(n, row int) (types.Datum, error) {
 	copy(p.w.env.Row, p.rows[row].row)
 	return p.c.Args[n].Eval(p.w.env)
 }
 
-// Remover is an accumulator that can forget rows, so that a frame that moves need not be added up again for each row.
+// Remover is an accumulator that can remove rows, so that a moving frame need not be recomputed for each row.
 type Remover interface {
 	exec.Accumulator
-	// Remove undoes an Add. It answers false where that is not possible without another result.
+	// Remove undoes an Add. It returns false if that cannot be done exactly.
 	Remove(args []types.Datum) (bool, error)
 }
 
@@ -150,7 +151,7 @@ func (s *frameState) feed(row int, remove bool) (bool, error) {
 	return true, err
 }
 
-// args are the aggregate's arguments at the current row, nil where the row does not count.
+// args returns the aggregate's arguments at the current row, nil if the row does not count.
 func (s *frameState) args() ([]types.Datum, error) {
 	env, agg := s.p.w.env, s.p.c.Agg
 	if agg.Filter != nil {
@@ -174,7 +175,7 @@ func (s *frameState) args() ([]types.Datum, error) {
 	return args, nil
 }
 
-// without is the result over the frame but for the rows of a and b. It takes rows out and puts them back where the
+// without returns the result over the frame without the rows of a and b. It removes rows and adds them again if the
 // accumulator can.
 func (s *frameState) without(first, end int, a, b [2]int) (d types.Datum, known bool, err error) {
 	if _, ok := s.acc.(Remover); !ok || a[1]-a[0]+b[1]-b[0] > end-first {
@@ -191,7 +192,7 @@ func (s *frameState) without(first, end int, a, b [2]int) (d types.Datum, known 
 				return types.Null, false, err
 			}
 			if !ok {
-				s.reset(first) // the caller computes it anew
+				s.reset(first) // the caller recomputes it
 				return types.Null, false, nil
 			}
 			out = append(out, row)
@@ -208,7 +209,7 @@ func (s *frameState) without(first, end int, a, b [2]int) (d types.Datum, known 
 	return d, true, nil
 }
 
-// folded is the result over the frame but for the rows of a and b, by the tree.
+// folded returns the result over the frame without the rows of a and b, computed by the tree.
 func (s *frameState) folded(first, end int, a, b [2]int) (d types.Datum, err error) {
 	if s.tree == nil {
 		if s.tree, err = newFrameTree(s, s.acc.(Folder)); err != nil {
@@ -264,14 +265,14 @@ func (s *frameState) to(first, end int) error {
 	return nil
 }
 
-// aggregate computes an aggregate over the frame of each row. done gives back what that has held.
+// aggregate evaluates an aggregate over the frame of each row. done releases the memory that this took.
 func (p *partitionRows) aggregate() (value func(i int) (types.Datum, error), done func()) {
 	if p.c.Agg == nil {
 		return nil, func() {}
 	}
 	s := &frameState{p: p}
 	s.reset(0)
-	known, whole := false, true // the state is that of a frame of which nothing is left out
+	known, whole := false, true // whole: the state covers a frame without exclusions
 	var last types.Datum
 	done = func() {
 		p.w.env.Release(s.held)

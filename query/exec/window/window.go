@@ -1,6 +1,5 @@
 // Package window computes window functions over the rows of a plan: partitions, frames, and the functions of PostgreSQL
-// 15, section 9.22. Everything that a plan does without a window, and the aggregates that can be called over one, are
-// for package exec.
+// 15, section 9.22. The rest of a plan, and the aggregates that can be called over a window, are in package exec.
 package window
 
 import (
@@ -16,17 +15,17 @@ import (
 // Call is one f() OVER (...).
 type Call struct {
 	Func      *Func         // nil for an aggregate
-	Agg       *exec.AggCall // nil for one of WindowFuncs
+	Agg       *exec.AggCall // nil for one of Funcs
 	Args      []exec.Expr
 	Partition []exec.Expr
 	Order     []exec.Expr
-	Keys      []exec.SortKey // one per Order; Index is filled in by Window
+	Keys      []exec.SortKey // one for each of Order; Window fills in Index
 	Frame     *Frame         // nil for the default: up to the last peer of the row
 	Text      string         // for EXPLAIN
 }
 
-// Window computes window functions: it holds all rows of its input, and gives them back in the order of the first
-// window, with the results behind the input's columns.
+// Window computes window functions. It holds all rows of its input and returns them in the order of the first window,
+// with the results after the input's columns.
 type Window struct {
 	Input exec.Source
 	Width int // columns of the input in env.Row
@@ -36,7 +35,7 @@ type Window struct {
 	held  int64
 	at    int
 	done  bool
-	// results is what the results of the call being computed hold.
+	// results is the memory held by the results of the call being computed.
 	results int64
 
 	scratch work.Scratch
@@ -82,8 +81,8 @@ func (w *Window) fill() error {
 		w.held += n
 		w.rows = append(w.rows, row)
 	}
-	// Calls over the same rows in the same order share the sort. The first order is sorted by last, and that is how
-	// the rows are given back.
+	// Calls over the same rows in the same order share a sort. The first order is sorted last, so that the rows are
+	// returned in it.
 	var orders []string
 	byOrder := map[string][]int{}
 	for i := range w.Calls {
@@ -101,7 +100,7 @@ func (w *Window) fill() error {
 	return nil
 }
 
-// orderKey is the same for two calls whose rows are divided and sorted in the same way.
+// orderKey is the same for two calls with the same partition and sort order.
 func (c *Call) orderKey() string {
 	var b strings.Builder
 	for _, e := range c.Partition {
@@ -120,11 +119,11 @@ type placed struct {
 	keys []types.Datum // partition, then order
 }
 
-// compute sorts the rows by the partition and the order that some calls share, and walks each partition for each of
-// them.
+// compute sorts the rows by a partition and order that some calls share, and evaluates each of these calls over each
+// partition.
 func (w *Window) compute(calls []int) error {
 	c := &w.Calls[calls[0]]
-	// The sort keys and the aggregates live as long as this.
+	// Release the memory of the sort keys and the aggregates at the end.
 	before := w.env.Used()
 	defer func() { w.env.Release(w.env.Used() - before - w.results) }()
 	w.results = 0
@@ -181,7 +180,7 @@ func (w *Window) compute(calls []int) error {
 	return fail
 }
 
-// keys fills all with the rows and what they are divided and sorted by.
+// keys fills all with the rows and their partition and sort values.
 func (w *Window) keys(c *Call, all []placed) error {
 	exprs := append(slices.Clone(c.Partition), c.Order...)
 	for i, row := range w.rows {

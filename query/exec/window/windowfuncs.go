@@ -6,18 +6,18 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Func is a window function that is no aggregate.
+// Func is a window function that is not an aggregate.
 type Func struct {
 	Name string
 	Args []types.OID
 	Ret  types.OID
-	// RetOf gives the result type where it depends on the arguments.
+	// RetOf returns the result type if it depends on the arguments.
 	RetOf func(args []types.OID) types.OID
-	// New begins a partition, and gives what computes the value for row i.
+	// New begins a partition. It returns a function that computes the value for row i.
 	New func() func(p *partitionRows, i int) (types.Datum, error)
 }
 
-// Funcs are all of them, by name (PostgreSQL 15, section 9.22).
+// Funcs maps names to window functions (PostgreSQL 15, section 9.22).
 var Funcs = map[string][]*Func{}
 
 func addWindow(
@@ -78,7 +78,7 @@ func init() {
 	}, exec.AnyElement, types.Int4)
 }
 
-// ntile divides the partition into buckets, the first ones one row longer where it does not come out even.
+// ntile divides the partition into buckets. If they cannot be equal, the first ones are one row longer.
 func ntile() func(p *partitionRows, i int) (types.Datum, error) {
 	var n types.Datum
 	return func(p *partitionRows, i int) (types.Datum, error) {
@@ -103,7 +103,7 @@ func ntile() func(p *partitionRows, i int) (types.Datum, error) {
 	}
 }
 
-// shift is lag or lead: the value at a row before or behind this one, else the default.
+// shift is lag or lead: the value a number of rows before or after this one, or the default.
 func shift(sign int64) func(p *partitionRows, i int) (types.Datum, error) {
 	return func(p *partitionRows, i int) (types.Datum, error) {
 		offset := types.NewInt(1)
@@ -123,7 +123,7 @@ func shift(sign int64) func(p *partitionRows, i int) (types.Datum, error) {
 	}
 }
 
-// inFrame is the argument at the nth row of the frame of row i, counted from its end if back is set.
+// inFrame returns the argument at the nth row of the frame of row i, counted from its end if back is set.
 func (p *partitionRows) inFrame(i, n int, back bool) (types.Datum, error) {
 	first, end, err := p.move(i)
 	if err != nil {
@@ -146,7 +146,7 @@ func (p *partitionRows) inFrame(i, n int, back bool) (types.Datum, error) {
 		case a[0] == a[1] && b[0] == b[1]:
 			at, n = at+step*n, 0
 		default:
-			// Up to the next rows that are left out.
+			// Go up to the next excluded rows.
 			far := n
 			for _, r := range [][2]int{a, b} {
 				switch {
@@ -163,7 +163,7 @@ func (p *partitionRows) inFrame(i, n int, back bool) (types.Datum, error) {
 	return types.Null, nil
 }
 
-// over is the row on the other side of rows that are left out.
+// over returns the row on the other side of excluded rows.
 func over(r [2]int, back bool) int {
 	if back {
 		return r[0] - 1

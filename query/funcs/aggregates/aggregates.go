@@ -1,5 +1,6 @@
-// Package aggregates has the aggregates of PostgreSQL 15, section 9.21: sums and counts, collections, statistics and
-// ordered sets. How rows are grouped is for package exec, and which partial results can be read for package plan.
+// Package aggregates implements the aggregates of PostgreSQL 15, section 9.21: sums and counts, collections, statistics
+// and ordered sets. Package exec groups the rows, and package plan decides which partial results can be read from
+// views.
 package aggregates
 
 import (
@@ -9,29 +10,28 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// The aggregates.
-
 type counter struct{ n int64 }
 
 func (c *counter) Add(*exec.Env, []types.Datum) error    { c.n++; return nil }
 func (c *counter) Remove([]types.Datum) (bool, error)    { c.n--; return true, nil }
 func (c *counter) Result(*exec.Env) (types.Datum, error) { return types.NewInt(c.n), nil }
 
-// summer adds numbers: integers exactly, numerics exactly, floats as floats. avg divides at the end.
-type summer struct {
+// sumOf adds numbers: integers and numerics exactly, floats as floats. avg divides at the end.
+type sumOf struct {
 	avg bool
 	typ types.OID
 	n   int64
-	i   int64 // of integers, until it would overflow
+	i   int64 // sum of integers, until it would overflow
 	f   float64
 	d   *types.Decimal
-	// scale is the largest of the numerics, which the sum shows, and scaled how many of them have it.
+	// scale is the largest scale of the numerics, with which the sum is displayed; scaled counts the numerics that have
+	// it.
 	scale  int32
 	scaled int64
 }
 
-// number is a value to add, NULL for JSON's null.
-func (s *summer) number(x types.Datum) (types.Datum, error) {
+// number returns the value to add, NULL for JSON's null.
+func (s *sumOf) number(x types.Datum) (types.Datum, error) {
 	if x.K != types.KJSON {
 		return x, nil
 	}
@@ -46,7 +46,7 @@ func (s *summer) number(x types.Datum) (types.Datum, error) {
 	return d, nil
 }
 
-func (s *summer) Add(_ *exec.Env, args []types.Datum) error {
+func (s *sumOf) Add(_ *exec.Env, args []types.Datum) error {
 	x, err := s.number(args[0])
 	if x.IsNull() || err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *summer) Add(_ *exec.Env, args []types.Datum) error {
 	switch x.K {
 	case types.KFloat:
 		if s.f += x.Float(); s.typ == types.Float4 && !s.avg {
-			s.f = float64(float32(s.f)) // a sum of reals is one after each
+			s.f = float64(float32(s.f)) // a sum of float4 is rounded after each addition
 		}
 	case types.KInt:
 		if sum := s.i + x.I; (sum > s.i) == (x.I > 0) {
@@ -76,9 +76,9 @@ func (s *summer) Add(_ *exec.Env, args []types.Datum) error {
 	return nil
 }
 
-// Remove takes a number out again. A sum of floats would not be the one of those that are left, and a numeric shows the
-// digits of what was added to it.
-func (s *summer) Remove(args []types.Datum) (bool, error) {
+// Remove subtracts a number again. It refuses floats, because the result would differ from the sum of the others, and
+// the numeric that determines the displayed digits.
+func (s *sumOf) Remove(args []types.Datum) (bool, error) {
 	x, err := s.number(args[0])
 	if x.IsNull() || err != nil {
 		return true, err
@@ -105,7 +105,7 @@ func (s *summer) Remove(args []types.Datum) (bool, error) {
 	return true, nil
 }
 
-func (s *summer) addDecimal(d *types.Decimal) {
+func (s *sumOf) addDecimal(d *types.Decimal) {
 	if s.d == nil {
 		s.d = d
 		return
@@ -113,7 +113,7 @@ func (s *summer) addDecimal(d *types.Decimal) {
 	s.d = s.d.Add(d)
 }
 
-func (s *summer) Result(*exec.Env) (types.Datum, error) {
+func (s *sumOf) Result(*exec.Env) (types.Datum, error) {
 	if s.n == 0 {
 		return types.Null, nil
 	}
@@ -146,10 +146,10 @@ func (s *summer) Result(*exec.Env) (types.Datum, error) {
 	return types.NewNumeric(q), err
 }
 
-// extreme is min and max: of those that are equal the last one, as in PostgreSQL, which shows in 1.0 and 1.00.
+// extreme is min and max. Of equal values it keeps the last one, as PostgreSQL does; 1.0 and 1.00 are such values.
 type extreme struct {
 	max       bool
-	collation *types.Collation // of texts; nil for their bytes
+	collation *types.Collation // of texts; nil for byte order
 	best      types.Datum
 }
 
@@ -180,13 +180,13 @@ func (e *extreme) Fold(x, y types.Datum) (types.Datum, error) {
 
 func (e *extreme) Result(*exec.Env) (types.Datum, error) { return e.best, nil }
 
-// booler is bool_and and bool_or.
-type booler struct {
+// boolOf is bool_and and bool_or.
+type boolOf struct {
 	or    bool
 	value types.Datum
 }
 
-func (b *booler) Add(_ *exec.Env, args []types.Datum) error {
+func (b *boolOf) Add(_ *exec.Env, args []types.Datum) error {
 	if b.value.IsNull() || args[0].True() == b.or {
 		b.value = args[0]
 	}
@@ -194,14 +194,14 @@ func (b *booler) Add(_ *exec.Env, args []types.Datum) error {
 }
 
 // Fold implements exec.Folder.
-func (b *booler) Fold(x, y types.Datum) (types.Datum, error) {
+func (b *boolOf) Fold(x, y types.Datum) (types.Datum, error) {
 	if x.True() == b.or {
 		return x, nil
 	}
 	return y, nil
 }
 
-func (b *booler) Result(*exec.Env) (types.Datum, error) { return b.value, nil }
+func (b *boolOf) Result(*exec.Env) (types.Datum, error) { return b.value, nil }
 
 func init() {
 	add := funcs.AggregateFamily.Aggregate
@@ -222,20 +222,19 @@ func init() {
 	for _, s := range sums {
 		arg := s.arg
 		add(&exec.Aggregate{Name: "sum", Args: []types.OID{arg}, Ret: s.sum, New: func([]types.OID) exec.Accumulator {
-			return &summer{typ: arg}
+			return &sumOf{typ: arg}
 		}})
 		add(&exec.Aggregate{Name: "avg", Args: []types.OID{arg}, Ret: s.avg, New: func([]types.OID) exec.Accumulator {
-			return &summer{typ: arg, avg: true}
+			return &sumOf{typ: arg, avg: true}
 		}})
 	}
-	same := func(args []types.OID) types.OID { return args[0] }
 	for _, name := range []string{"min", "max"} {
-		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyElement}, RetOf: same,
+		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyElement}, RetOf: extremeType,
 			New: func([]types.OID) exec.Accumulator { return &extreme{max: name == "max"} }})
 	}
 	for _, name := range []string{"bool_and", "every", "bool_or"} {
 		add(&exec.Aggregate{Name: name, Args: []types.OID{types.Bool}, Ret: types.Bool,
-			New: func([]types.OID) exec.Accumulator { return &booler{or: name == "bool_or"} }})
+			New: func([]types.OID) exec.Accumulator { return &boolOf{or: name == "bool_or"} }})
 	}
 	add(&exec.Aggregate{Name: "array_agg", Args: []types.OID{exec.AnyElement}, NullArgs: true, Sorted: true,
 		RetOf: func(args []types.OID) types.OID { return types.ArrayOf(args[0]) },
@@ -255,7 +254,15 @@ func init() {
 	}
 }
 
-// Collated is min or max under a collation.
+// extremeType returns the type of min and max: that of the values, except that there is none of varchar and name.
+func extremeType(args []types.OID) types.OID {
+	if args[0] == types.VarChar || args[0] == types.Name {
+		return types.Text
+	}
+	return args[0]
+}
+
+// Collated returns min or max under a collation.
 func Collated(a *exec.Aggregate, c *types.Collation) *exec.Aggregate {
 	out := *a
 	out.New = func([]types.OID) exec.Accumulator { return &extreme{max: a.Name == "max", collation: c} }

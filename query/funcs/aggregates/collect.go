@@ -10,22 +10,22 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// collector keeps what it is given, within the statement's memory: array_agg, string_agg, jsonb_agg, jsonb_object_agg.
+// collector collects its input within the statement's memory: array_agg, string_agg, jsonb_agg, jsonb_object_agg.
 type collector struct {
 	kind  string
 	types []types.OID
-	ret   types.OID // json or jsonb, or of string_agg
+	ret   types.OID // json or jsonb, or the type of string_agg
 	items []types.Datum
-	// The text is full and then buf: a long one is kept in pieces, since growing a slice needs more than twice its
-	// room.
+	// The text is full followed by buf. A long text is kept in pieces, because growing a slice needs more than twice
+	// its memory.
 	full  [][]byte
 	total int // bytes of full
 	buf   []byte
-	held  int // bytes of both that are counted
+	held  int // bytes of both that have been reserved
 	any   bool
 }
 
-// piece is how long the pieces of a text are.
+// piece is the length of the pieces of a text.
 const piece = 256 << 10
 
 func (c *collector) Add(env *exec.Env, args []types.Datum) error {
@@ -91,7 +91,7 @@ func (c *collector) Add(env *exec.Env, args []types.Datum) error {
 	return err
 }
 
-// cut begins a new piece when one is full.
+// cut begins a new piece if the current one is full.
 func (c *collector) cut() {
 	if len(c.buf) >= piece {
 		c.full, c.total = append(c.full, c.buf), c.total+len(c.buf)
@@ -99,7 +99,7 @@ func (c *collector) cut() {
 	}
 }
 
-// text puts the pieces together.
+// text joins the pieces.
 func (c *collector) text(env *exec.Env, open, shut string) (string, error) {
 	n := len(open) + c.total + len(c.buf) + len(shut)
 	if err := env.Fits(int64(n)); err != nil {
@@ -116,13 +116,13 @@ func (c *collector) text(env *exec.Env, open, shut string) (string, error) {
 	return b.String(), nil
 }
 
-// grow counts the text as it will be with n more bytes.
+// grow reserves the memory of the text with n more bytes.
 func (c *collector) grow(env *exec.Env, n int) error {
 	want := c.total + len(c.buf) + n
 	if want <= c.held {
 		return nil
 	}
-	// Slices grow by a quarter at least.
+	// Slices grow by at least a quarter.
 	want += min(want/4, piece)
 	if err := env.Hold(int64(want - c.held)); err != nil {
 		return err

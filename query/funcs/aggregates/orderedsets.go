@@ -11,7 +11,7 @@ import (
 
 // Ordered-set and hypothetical-set aggregates (PostgreSQL 15, tables 9.62 and 9.63).
 
-// orderedRows keeps the sorted values of a group.
+// orderedRows collects the sorted values of a group.
 type orderedRows struct {
 	keepNull bool
 	rows     [][]types.Datum
@@ -22,7 +22,7 @@ func (o *orderedRows) Add(env *exec.Env, args []types.Datum) error {
 	if !o.keepNull && args[0].IsNull() {
 		return nil
 	}
-	// The values are those of the sort, which has counted them.
+	// The sort has already counted the memory of the values.
 	if err := env.Hold(32); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func init() {
 	})
 }
 
-// mode is the value that is there most often, the first of several.
+// mode returns the most frequent value, the first if there are several.
 func mode(o *orderedRows, env *exec.Env, _ *exec.AggCall, _ []types.Datum) (types.Datum, error) {
 	best, most := types.Null, 0
 	for i := 0; i < len(o.rows); {
@@ -98,7 +98,7 @@ func mode(o *orderedRows, env *exec.Env, _ *exec.AggCall, _ []types.Datum) (type
 	return best, nil
 }
 
-// percentiles computes one percentile, or an array of them.
+// percentiles computes one percentile, or an array of percentiles.
 func percentiles(one func(o *orderedRows, f float64) (types.Datum, error)) func(*orderedRows, *exec.Env, *exec.AggCall,
 	[]types.Datum) (types.Datum, error) {
 	return func(o *orderedRows, env *exec.Env, call *exec.AggCall, direct []types.Datum) (types.Datum, error) {
@@ -141,7 +141,7 @@ func percentiles(one func(o *orderedRows, f float64) (types.Datum, error)) func(
 	}
 }
 
-// discrete is the first value of which at least the fraction f of all is not behind.
+// discrete returns the first value whose position is at least the fraction f of all values.
 func discrete(o *orderedRows, f float64) (types.Datum, error) {
 	return o.rows[max(int(math.Ceil(f*float64(len(o.rows))))-1, 0)][0], nil
 }
@@ -168,8 +168,8 @@ func continuous(o *orderedRows, f float64) (types.Datum, error) {
 	return types.NewInterval(diff), err
 }
 
-// placeOf says where the direct arguments would stand among the rows: behind how many rows, beside how many that are
-// the same, and behind how many that differ from each other.
+// placeOf computes where the direct arguments would sort among the rows: after how many rows, equal to how many rows,
+// and after how many distinct values.
 func placeOf(value func(before, same, distinct, n int) types.Datum) func(*orderedRows, *exec.Env, *exec.AggCall,
 	[]types.Datum) (types.Datum, error) {
 	return func(o *orderedRows, env *exec.Env, call *exec.AggCall, direct []types.Datum) (types.Datum, error) {

@@ -7,11 +7,11 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Aggregates over the rows of a reduce read: each row is the reduction of a group of keys, and rows of one SQL group
-// are put together here.
+// Aggregates over the rows of a reduce read. Each row is the reduction of a group of keys; the rows of one SQL group
+// are combined here.
 
-// Partial returns the aggregate that puts results of a built-in reduce together to name(value) or count(*), nil when
-// that reduce does not tell it. Its argument is the reduce's value.
+// Partial returns the aggregate that combines results of a built-in reduce into name(value) or count(*), or nil if that
+// reduce does not provide it. Its argument is the value of the reduce.
 func Partial(name, reduce string) *exec.Aggregate {
 	member := ""
 	switch {
@@ -33,7 +33,7 @@ func Partial(name, reduce string) *exec.Aggregate {
 		agg.Ret = types.Int8
 		agg.New = func([]types.OID) exec.Accumulator { return &partialCount{member: member} }
 	case "sum":
-		agg.New = func([]types.OID) exec.Accumulator { return &partial{member, &summer{typ: types.JSONB}} }
+		agg.New = func([]types.OID) exec.Accumulator { return &partial{member, &sumOf{typ: types.JSONB}} }
 	default:
 		agg.Ret = types.JSONB
 		agg.New = func([]types.OID) exec.Accumulator { return &partial{member, &extreme{max: name == "max"}} }
@@ -41,11 +41,11 @@ func Partial(name, reduce string) *exec.Aggregate {
 	return agg
 }
 
-// reduceName is the aggregate divan.reduce, which is whatever the view's own reduction gives: that of a JavaScript
-// function, or of _approx_count_distinct, which nothing but the view can compute.
+// reduceName is the aggregate divan.reduce. It returns the view's own reduction, such as that of a JavaScript function
+// or of _approx_count_distinct, which only the view can compute.
 const reduceName = "reduce"
 
-// IsWhole says that an aggregate is divan.reduce.
+// IsWhole reports whether an aggregate is divan.reduce.
 func IsWhole(a *exec.Aggregate) bool { return a.Name == reduceName }
 
 func init() {
@@ -55,7 +55,7 @@ func init() {
 
 var (
 	errNoReduction = sqlstate.New(sqlstate.FeatureNotSupported,
-		"divan.reduce() is not what a view's reduction can answer").
+		"a view's reduction cannot answer this use of divan.reduce()").
 		WithHint("Use divan.reduce(value) over a view with a reduce function, with conditions on key, and " +
 			"GROUP BY key or " +
 			"its leading parts: key->0, key->1.")
@@ -63,7 +63,7 @@ var (
 				WithHint("Only the view can put reductions together: group by key, or by key->0 and not key->>0.")
 )
 
-// whole is one reduction as it is.
+// whole returns one reduction unchanged.
 type whole struct {
 	value types.Datum
 	err   error
@@ -82,7 +82,7 @@ func (w *whole) Add(env *exec.Env, args []types.Datum) error {
 
 func (w *whole) Result(*exec.Env) (types.Datum, error) { return w.value, w.err }
 
-// reducedPart takes a member out of a reduction, or the reduction itself.
+// reducedPart returns a member of a reduction, or the reduction itself.
 func reducedPart(d types.Datum, member string) (types.Datum, error) {
 	if member == "" {
 		return d, nil
@@ -94,7 +94,7 @@ func reducedPart(d types.Datum, member string) (types.Datum, error) {
 	return types.NewJSONText(v), nil
 }
 
-// partial feeds a member of each reduction to another accumulator.
+// partial passes a member of each reduction to another accumulator.
 type partial struct {
 	member string
 	exec.Accumulator
@@ -131,7 +131,7 @@ type partialAvg struct {
 
 func (a *partialAvg) Add(env *exec.Env, args []types.Datum) error {
 	if a.sum.Accumulator == nil {
-		a.sum = partial{"sum", &summer{typ: types.JSONB}}
+		a.sum = partial{"sum", &sumOf{typ: types.JSONB}}
 		a.count.member = "count"
 	}
 	if err := a.sum.Add(env, args); err != nil {

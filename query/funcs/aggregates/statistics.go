@@ -11,12 +11,13 @@ import (
 
 // Aggregates of statistics (PostgreSQL 15, table 9.61).
 
-// exactSpread is variance and standard deviation of integers and numerics.
+// exactSpread is the variance and standard deviation of integers and numerics.
 type exactSpread struct {
 	sample, root bool
 	n            int64
 	sum, squares *types.Decimal
-	// scale is the largest of the numbers, which the result shows, and scaled how many of them have it.
+	// scale is the largest scale of the numbers, with which the result is displayed; scaled counts the numbers that
+	// have it.
 	scale  int32
 	scaled int64
 }
@@ -59,7 +60,7 @@ func (s *exactSpread) Remove(args []types.Datum) (bool, error) {
 	return true, nil
 }
 
-// decimalOf is an integer or numeric as a decimal.
+// decimalOf returns an integer or numeric as a Decimal.
 func decimalOf(d types.Datum) *types.Decimal {
 	if d.K == types.KInt {
 		return types.DecimalFromInt(d.I)
@@ -75,8 +76,8 @@ func (s *exactSpread) Result(*exec.Env) (types.Datum, error) {
 	return types.NewNumeric(d), err
 }
 
-// regression is of pairs of floats, Y before X, by the method of Youngs and Cramer as in PostgreSQL's float.c. Single
-// floats are X.
+// regression aggregates pairs of floats, Y before X, by the method of Youngs and Cramer as in PostgreSQL's float.c.
+// Single floats are X.
 type regression struct {
 	n, sx, sy, sxx, syy, sxy float64
 	result                   func(r *regression) (float64, bool)
@@ -129,7 +130,7 @@ func infinite(list ...float64) bool {
 	return false
 }
 
-// spoil makes NaN of sums that have become infinite.
+// spoil turns sums that have become infinite into NaN.
 func spoil(list ...*float64) {
 	for _, f := range list {
 		if math.IsInf(*f, 0) {
@@ -149,7 +150,7 @@ func (r *regression) Result(*exec.Env) (types.Datum, error) {
 	return types.NewFloat(f), nil
 }
 
-// spreads are the names of variance and standard deviation.
+// spreads are the names of the variances and standard deviations.
 var spreads = map[string]struct{ sample, root bool }{
 	"variance": {true, false}, "var_samp": {true, false}, "var_pop": {false, false},
 	"stddev": {true, true}, "stddev_samp": {true, true}, "stddev_pop": {false, true},

@@ -1,5 +1,5 @@
-// Package jsons has the functions and operators of JSON (PostgreSQL 15, section 9.16). What JSON is and how it is
-// compared is for package types, and what a path means for package jsonpath.
+// Package jsons implements the functions and operators of JSON (PostgreSQL 15, section 9.16). JSON values and their
+// comparison are in package types, paths in package jsonpath.
 package jsons
 
 import (
@@ -41,7 +41,7 @@ func init() {
 				if kind := types.JSONKindOf(a[0].S); t == types.JSONB && kind != types.JSONList &&
 					kind != types.JSONObject &&
 					(a[1].I == 0 || a[1].I == -1) {
-					return give(a[0].S, true) // PostgreSQL keeps a scalar as a list of one
+					return give(a[0].S, true) // in PostgreSQL a scalar is stored as an array of one element
 				}
 				return give(types.JSONIndex(a[0].S, a[1].I))
 			}, t, types.Int4)
@@ -101,7 +101,7 @@ func init() {
 	}
 }
 
-// linesOf puts each member or element of a value on a line of its own.
+// linesOf puts each member or element of a value on its own line.
 func linesOf(s string) []byte {
 	var out []byte
 	open, shut := byte('['), byte(']')
@@ -133,7 +133,7 @@ func toJSON(env *exec.CallEnv, d types.Datum, typ types.OID) (types.Datum, error
 	return types.NewJSON(raw), err
 }
 
-// jsonText is the operator ->> of a type on a value itself.
+// jsonText returns ->> for a value itself, as json or as jsonb.
 func jsonText(t types.OID) func(string) (string, bool) {
 	if t == types.JSONB {
 		return types.JSONBText
@@ -148,7 +148,7 @@ func jsonFuncs(prefix string, t types.OID) {
 	funcs.JsonFamily.Function(prefix+"array_length", types.Int4,
 		func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if k := types.JSONKindOf(a[0].S); k != types.JSONList {
-				return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot get array length of a %s", k)
+				return types.Null, wrongKind(prefix+"array_length", k)
 			}
 			return types.NewInt(int64(types.JSONLen(a[0].S))), nil
 		}, t)
@@ -229,9 +229,9 @@ func jsonFuncs(prefix string, t types.OID) {
 	jsonTables(prefix, t)
 }
 
-// jsonTables are the functions that unfold a value into rows.
+// jsonTables adds the functions that expand a value into rows.
 func jsonTables(prefix string, t types.OID) {
-	table := func(name string, cols []exec.Column, kind types.JSONKind, what string,
+	table := func(name string, cols []exec.Column, kind types.JSONKind,
 		next func(c *types.JSONCursor) []types.Datum) {
 		funcs.JsonFamily.AddTable(&exec.TableFunc{Name: prefix + name, Args: []types.OID{t},
 			Columns: func([]types.OID) []exec.Column {
@@ -239,7 +239,7 @@ func jsonTables(prefix string, t types.OID) {
 			},
 			Stream: func(a []types.Datum) (func() []types.Datum, error) {
 				if k := types.JSONKindOf(a[0].S); k != kind {
-					return nil, sqlstate.New(sqlstate.InvalidParameterValue, "cannot %s a %s", what, k)
+					return nil, wrongKind(prefix+name, k)
 				}
 				c := types.NewJSONCursor(a[0].S)
 				if t == types.JSONB {
@@ -263,7 +263,7 @@ func jsonTables(prefix string, t types.OID) {
 			typ = types.Text
 		}
 		one := []exec.Column{{Name: "value", Type: typ, Mod: -1}}
-		table("array_elements"+suffix, one, types.JSONList, "extract elements from",
+		table("array_elements"+suffix, one, types.JSONList,
 			func(c *types.JSONCursor) []types.Datum {
 				v, ok := c.Element()
 				if !ok {
@@ -272,7 +272,7 @@ func jsonTables(prefix string, t types.OID) {
 				return []types.Datum{value(v, asText)}
 			})
 		both := []exec.Column{{Name: "key", Type: types.Text, Mod: -1}, {Name: "value", Type: typ, Mod: -1}}
-		table("each"+suffix, both, types.JSONObject, "call "+prefix+"each on", func(c *types.JSONCursor) []types.Datum {
+		table("each"+suffix, both, types.JSONObject, func(c *types.JSONCursor) []types.Datum {
 			k, v, ok := c.Member()
 			if !ok {
 				return nil
@@ -281,7 +281,7 @@ func jsonTables(prefix string, t types.OID) {
 		})
 	}
 	keys := []exec.Column{{Name: prefix + "object_keys", Type: types.Text, Mod: -1}}
-	table("object_keys", keys, types.JSONObject, "call "+prefix+"object_keys on",
+	table("object_keys", keys, types.JSONObject,
 		func(c *types.JSONCursor) []types.Datum {
 			k, _, ok := c.Member()
 			if !ok {
@@ -291,7 +291,32 @@ func jsonTables(prefix string, t types.OID) {
 		})
 }
 
-// textItems are the items of a text array; false when one is NULL.
+// wrongKind returns the error of a function that is called on a JSON value of another type, in PostgreSQL's words.
+func wrongKind(name string, k types.JSONKind) error {
+	which, scalar := 0, k != types.JSONList && k != types.JSONObject
+	if scalar {
+		which = 1
+	}
+	call := func(on string) string { return "cannot call " + name + " on " + on }
+	var texts [2]string // for the other container, and for a scalar
+	switch strings.TrimSuffix(name, "_text") {
+	case "json_array_length", "jsonb_array_length":
+		texts = [2]string{"cannot get array length of a non-array", "cannot get array length of a scalar"}
+	case "jsonb_array_elements":
+		texts = [2]string{"cannot extract elements from an object", "cannot extract elements from a scalar"}
+	case "json_array_elements":
+		texts = [2]string{call("a non-array"), call("a scalar")}
+	case "json_each":
+		texts = [2]string{"cannot deconstruct an array as an object", "cannot deconstruct a scalar"}
+	case "jsonb_each":
+		texts = [2]string{call("a non-object"), call("a non-object")}
+	default:
+		texts = [2]string{call("an array"), call("a scalar")}
+	}
+	return sqlstate.New(sqlstate.InvalidParameterValue, "%s", texts[which])
+}
+
+// textItems returns the items of a text array; false if one is NULL.
 func textItems(d types.Datum) ([]string, bool) {
 	items := d.Array().Items
 	out := make([]string, len(items))
@@ -304,20 +329,21 @@ func textItems(d types.Datum) ([]string, bool) {
 	return out, true
 }
 
-// LooseJSON makes what a text means that is compared with jsonb: the JSON that it is, or the string that it spells.
+// LooseJSON converts a text for a comparison with jsonb: to the JSON that it is, or else to the JSON string of its
+// characters.
 var LooseJSON = &exec.Func{Name: "to_jsonb", Args: []types.OID{types.Text}, Ret: types.JSONB,
 	Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.ParseText(a[0].S, types.JSONB, &types.Env{LooseJSON: true})
 	}}
 
-// JSONString makes the JSON string of a text: what a text that is computed means where it is compared with jsonb.
+// JSONString converts a text to a JSON string. It is applied to a computed text that is compared with jsonb.
 var JSONString = &exec.Func{Name: "to_jsonb", Args: []types.OID{types.Text}, Ret: types.JSONB,
 	Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		raw, err := env.AppendJSONString(nil, a[0].S)
 		return types.NewJSON(raw), err
 	}}
 
-// JSONScalar makes the JSON value of a number or boolean.
+// JSONScalar converts a number or boolean to JSON.
 var JSONScalar = &exec.Func{Name: "to_jsonb", Args: []types.OID{exec.AnyValue}, Ret: types.JSONB,
 	Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return toJSON(env, a[0], env.ArgType(0))

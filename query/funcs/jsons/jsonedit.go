@@ -11,9 +11,9 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Changes of jsonb values (PostgreSQL 15, tables 9.46 and 9.47). What is not changed keeps its text.
+// Functions that change jsonb values (PostgreSQL 15, tables 9.46 and 9.47). Parts that are not changed keep their text.
 
-// jsonWriter puts an object or array together.
+// jsonWriter builds an object or array.
 type jsonWriter struct {
 	buf  []byte
 	some bool
@@ -23,7 +23,7 @@ func (w *jsonWriter) open(c byte) { w.buf, w.some = append(w.buf, c), false }
 
 func (w *jsonWriter) shut(c byte) { w.buf, w.some = append(w.buf, c), true }
 
-// value adds an element, or a member with its raw name.
+// value appends an element, or a member with its raw name.
 func (w *jsonWriter) value(name, v string) {
 	w.name(name)
 	w.buf = append(w.buf, v...)
@@ -43,7 +43,8 @@ func notInScalar(what string) error {
 	return sqlstate.New(sqlstate.InvalidParameterValue, "cannot %s scalar", what)
 }
 
-// without is jsonb - text and jsonb - text[]: the members with these names, or the elements that are these strings.
+// without is jsonb - text and jsonb - text[]: it removes the members with these names, or the elements that are these
+// strings.
 func without(s string, drop func(name string) bool) (types.Datum, error) {
 	w := &jsonWriter{buf: make([]byte, 0, len(s)+16)}
 	switch types.JSONKindOf(s) {
@@ -95,11 +96,11 @@ func withoutIndex(s string, n int64) (types.Datum, error) {
 	return types.NewJSON(w.buf), nil
 }
 
-// pathEdit is a change of what stands at a path (setPath in jsonfuncs.c).
+// pathEdit is a change of the value at a path (setPath in jsonfuncs.c).
 type pathEdit struct {
 	path  []types.Datum
 	value string
-	// create adds what is not there, remove takes away; before and after insert instead of replacing.
+	// create adds a missing value, remove deletes the value, before and after insert instead of replacing.
 	create, remove, before, after bool
 	w                             jsonWriter
 }
@@ -217,7 +218,7 @@ func (e *pathEdit) setElement(s string, level int) error {
 	return err
 }
 
-// normal writes a value as PostgreSQL spaces it, without the members that are null where strip is set.
+// normal writes a value with PostgreSQL's spacing. If strip is set it omits members that are null.
 func (w *jsonWriter) normal(s string, strip bool, step types.Step) error {
 	var err error
 	if err = step(len(s)); err != nil {
@@ -299,7 +300,7 @@ func init() {
 	}
 }
 
-// objectOf is an object of texts.
+// objectOf returns an object whose values are texts.
 func objectOf(env *exec.CallEnv, keys, values []types.Datum, t types.OID) (types.Datum, error) {
 	out := []byte{'{'}
 	for i, k := range keys {
@@ -321,7 +322,7 @@ func objectOf(env *exec.CallEnv, keys, values []types.Datum, t types.OID) (types
 	return types.NewJSON(append(out, '}')), nil
 }
 
-// compact is json_strip_nulls: without blanks, and without the members that are null.
+// compact is json_strip_nulls: it removes white space and members that are null.
 func compact(dst []byte, s string, step types.Step) ([]byte, error) {
 	if err := step(len(s)); err != nil {
 		return dst, err
@@ -355,7 +356,7 @@ func compact(dst []byte, s string, step types.Step) ([]byte, error) {
 	return append(dst, strings.TrimSpace(s)...), nil
 }
 
-// edits are the operators and functions that change a value.
+// edits adds the operators and functions that change a value.
 func edits() {
 	funcs.JsonFamily.Operator("-", types.JSONB, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return without(a[0].S, func(name string) bool { return name == a[1].S })
@@ -418,7 +419,7 @@ func edits() {
 	}
 }
 
-// setLax is jsonb_set where the new value may be NULL.
+// setLax is jsonb_set_lax, a jsonb_set whose new value may be NULL.
 func setLax(set func([]types.Datum, bool) (types.Datum, error)) funcs.EvalFunc {
 	return func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		create, how := true, types.NewText("use_json_null")

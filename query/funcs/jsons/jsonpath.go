@@ -15,7 +15,7 @@ import (
 
 // SQL/JSON path expressions (PostgreSQL 15, sections 9.16.1 and 9.16.2).
 
-// paths keeps what was parsed last: a filter asks for the same path at every row.
+// paths caches recently parsed paths, because a filter uses the same path for every row.
 var paths struct {
 	sync.Mutex
 	byText map[string]*jsonpath.Path
@@ -43,7 +43,7 @@ func pathOf(text string) (*jsonpath.Path, error) {
 	return p, nil
 }
 
-// pathCall is what a call of one of the functions asks for.
+// pathCall is a call of one of the functions.
 type pathCall struct {
 	run    *run.Run
 	silent bool
@@ -74,7 +74,7 @@ func newPathCall(st *exec.State, a []types.Datum, zone bool) (*pathCall, error) 
 	return c, nil
 }
 
-// quiet leaves out the errors that silence hides.
+// quiet drops the errors that the silent argument suppresses.
 func (c *pathCall) quiet(err error) error {
 	if c.silent && run.Hidden(err) {
 		return nil
@@ -98,7 +98,7 @@ func (c *pathCall) match() (types.Datum, error) {
 	return types.NewBool(value), nil
 }
 
-// items are the texts of what the path gives, most of them at most.
+// items returns the texts of at most most results of the path.
 func (c *pathCall) items(st *exec.State, most int) ([]string, error) {
 	var out []string
 	var held int64
@@ -146,7 +146,7 @@ func (c *pathCall) array(env *exec.CallEnv) (types.Datum, error) {
 	return types.NewJSON(append(out, ']')), nil
 }
 
-// The functions take their arguments by name too.
+// The functions also accept named arguments.
 var (
 	pathNames    = []string{"target", "path", "vars", "silent"}
 	pathDefaults = []types.Datum{types.NewJSONText("{}"), types.NewBool(false)}

@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// prettyJSON is jsonb_pretty of a valid text: one pass over it, without recursion, as a short text with deep brackets
-// has a long answer.
+// prettyJSON is jsonb_pretty of a valid text. It makes one pass without recursion, because a short text with deep
+// nesting has a long result.
 func prettyJSON(env *exec.CallEnv, s string) (types.Datum, error) {
 	p := &jsonPrinter{env: env, out: &strings.Builder{}}
 	for i := 0; i < len(s) && p.err == nil; {
@@ -48,7 +48,7 @@ func prettyJSON(env *exec.CallEnv, s string) (types.Datum, error) {
 	return types.NewText(p.out.String()), nil
 }
 
-// scalarLength is how long the string, number or word is with which a valid text begins.
+// scalarLength returns the length of the string, number or word at the beginning of a valid text.
 func scalarLength(s string) int {
 	if s[0] != '"' {
 		if n := strings.IndexAny(s, ",]} \t\n\r"); n > 0 {
@@ -67,7 +67,7 @@ func scalarLength(s string) int {
 	return len(s)
 }
 
-// jsonPrinter is the text so far. It counts its memory and its time.
+// jsonPrinter holds the text written so far. It counts its memory and its time.
 type jsonPrinter struct {
 	env   *exec.CallEnv
 	out   *strings.Builder
@@ -81,7 +81,7 @@ func (p *jsonPrinter) write(s string) {
 	}
 }
 
-// line begins a line.
+// line begins a new line.
 func (p *jsonPrinter) line() {
 	if !p.room(1 + 4*p.level) {
 		return
@@ -92,7 +92,7 @@ func (p *jsonPrinter) line() {
 	}
 }
 
-// room makes room for n bytes more. For a moment there are the text so far and a longer copy.
+// room reserves n more bytes. While the text grows, the old and the longer copy exist together.
 func (p *jsonPrinter) room(n int) bool {
 	if p.err != nil {
 		return false

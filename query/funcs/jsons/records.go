@@ -9,15 +9,15 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Record is a function that returns records of the columns that the statement defines.
+// Record is a function that returns records whose columns the statement defines.
 type Record struct {
 	Name string
 	Args []types.OID
-	// Of is the function for some columns.
+	// Of returns the function for a list of columns.
 	Of func(cols []exec.Column) *exec.TableFunc
 }
 
-// Records are those functions by name: json_to_record and its kin.
+// Records maps the names to these functions: json_to_record and its variants.
 var Records = map[string]*Record{}
 
 func init() {
@@ -45,8 +45,8 @@ func init() {
 	}
 }
 
-// populate adds json_populate_record and its kin, whose first argument is a record: null::record, or one of as many
-// fields, which stand where the object has none.
+// populate adds json_populate_record and its variants. The first argument is null::record, or a record with as many
+// fields, whose values are used where the object has none.
 func populate(prefix string, t types.OID, set bool) {
 	name := prefix + "_populate_record"
 	if set {
@@ -62,7 +62,7 @@ func populate(prefix string, t types.OID, set bool) {
 					return nil, err
 				}
 				named := cols
-				if base != nil { // the names are the record's
+				if base != nil { // the names are those of the record
 					named = slices.Clone(cols)
 					for i := range named {
 						named[i].Name = types.FieldName(a[0].Array().Names, i)
@@ -78,7 +78,7 @@ func populate(prefix string, t types.OID, set bool) {
 	funcs.JsonFamily.Tables = append(funcs.JsonFamily.Tables, &exec.TableFunc{Name: name, Args: args})
 }
 
-// baseOf are the values of a record for columns; nil where it is NULL.
+// baseOf returns the values of a record for the columns; nil if the record is NULL.
 func baseOf(record types.Datum, cols []exec.Column) ([]types.Datum, error) {
 	if record.IsNull() {
 		return nil, nil
@@ -131,7 +131,7 @@ func recordset(env *exec.Env, name string, t types.OID, d types.Datum, cols []ex
 	return rows, err
 }
 
-// recordOf is an object as a row of columns. What it has not is that of base, or NULL without one.
+// recordOf converts an object to a row of columns. A missing member is taken from base, or is NULL without one.
 func recordOf(env *exec.Env, t types.OID, d types.Datum, cols []exec.Column,
 	base []types.Datum) ([]types.Datum, error) {
 	row := make([]types.Datum, len(cols))
@@ -162,7 +162,7 @@ func recordOf(env *exec.Env, t types.OID, d types.Datum, cols []exec.Column,
 	return row, nil
 }
 
-// valueOf is a value of json or jsonb as a type: by way of its text, but for arrays and json itself.
+// valueOf converts a json or jsonb value to a type: through its text, except for arrays and json itself.
 func valueOf(env *exec.Env, from types.OID, v string, typ types.OID, mod int32) (types.Datum, error) {
 	kind := types.JSONKindOf(v)
 	if types.IsJSON(typ) {

@@ -15,17 +15,17 @@ import (
 
 // to_timestamp and to_date with a format (PostgreSQL 15, section 9.8; DCH_from_char in formatting.c).
 
-// dateReader takes a text apart by a format.
+// dateReader reads a text by a format.
 type dateReader struct {
-	text, format string // what is left of them
+	text, format string // the parts that have not been read
 	whole        string
 	strict       bool // FX
 	fields       map[string]int
-	// yearDigits is with how many digits a year was written.
+	// yearDigits is the number of digits of the year.
 	yearDigits int
 }
 
-// readWords are the patterns that read a number: its name in messages, its width, and the field that it fills.
+// readWords are the patterns that read a number: the name in messages, the width, and the field that is set.
 var readWords = []struct {
 	word, field string
 	width       int
@@ -133,7 +133,7 @@ func (r *dateReader) prefix(word string) bool {
 	return false
 }
 
-// separator passes a character of the format that is no pattern, and what stands for it in the text.
+// separator skips a character of the format that is not a pattern, and the corresponding character of the text.
 func (r *dateReader) separator() {
 	if r.format[0] == '"' {
 		var b strings.Builder
@@ -167,7 +167,8 @@ func isSeparator(c rune) bool {
 		c == ' '
 }
 
-// pattern reads what the pattern that the format begins with asks for; false when it begins with none.
+// pattern reads the text for the pattern at the beginning of the format; false if the format does not begin with a
+// pattern.
 func (r *dateReader) pattern() (bool, error) {
 	upper := strings.ToUpper(r.format[:min(8, len(r.format))])
 	for _, w := range []struct {
@@ -237,7 +238,7 @@ func (r *dateReader) pattern() (bool, error) {
 	return false, nil
 }
 
-// fullYear adds the century to a year of few digits (adjust_partial_year_to_2020).
+// fullYear adds the century to a year with fewer than four digits (adjust_partial_year_to_2020).
 func fullYear(n, width, digits int) int {
 	if width == 4 && digits > 3 || width == 4 || digits >= 4 {
 		return n
@@ -264,7 +265,7 @@ func (r *dateReader) set(field string, n int, word string) error {
 	return nil
 }
 
-// number reads a number of so many digits, or of any number of them where no digits may follow.
+// number reads a number of at most width digits, or of any length if no digits can follow.
 func (r *dateReader) number(word string, width int) (n, digits int, err error) {
 	text := strings.TrimLeft(r.text, " ")
 	sign := ""
@@ -294,7 +295,7 @@ func (r *dateReader) number(word string, width int) (n, digits int, err error) {
 	return n, digits, nil
 }
 
-// digitsFollow says that the next pattern reads digits too.
+// digitsFollow reports whether the next pattern reads digits too.
 func (r *dateReader) digitsFollow() bool {
 	if r.format == "" {
 		return false
@@ -320,7 +321,7 @@ func (r *dateReader) fraction(word string, width int) func() error {
 			return err
 		}
 		if digits > width {
-			// More digits than there is room for belong to nothing.
+			// More digits than fit belong to no field.
 			return sqlstate.New("22008", "date/time field value out of range: \"%s\"", r.whole)
 		}
 		for ; digits < 6; digits++ {
@@ -345,7 +346,7 @@ func (r *dateReader) commaYear() error {
 	return r.set("year", th*1000+n, "Y,YYY")
 }
 
-// name reads the name of a month, or that of a day, which says nothing.
+// name reads the name of a month or of a day. The day is ignored.
 func (r *dateReader) name(field string, long bool, word string) func() error {
 	return func() error {
 		names := make([]string, 0, 12)
@@ -407,7 +408,7 @@ func (r *dateReader) word2(field, first, second, word string) func() error {
 	}
 }
 
-// stamp is what was read, as microseconds of a timestamp (do_to_timestamp).
+// stamp returns the timestamp that was read in microseconds (do_to_timestamp).
 func (r *dateReader) stamp() (int64, error) {
 	f := r.fields
 	out := func() error { return sqlstate.New("22008", "date/time field value out of range: \"%s\"", r.whole) }
@@ -497,7 +498,7 @@ func (r *dateReader) stamp() (int64, error) {
 	return datetime.Moment(date) + clock, nil
 }
 
-// isoDate is the date of a year of weeks.
+// isoDate returns the date for an ISO week-numbering year.
 func isoDate(f map[string]int) time.Time {
 	fourth := time.Date(f["isoyear"], 1, 4, 0, 0, 0, 0, time.UTC)
 	monday := fourth.AddDate(0, 0, -(int(fourth.Weekday())+6)%7)

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// to_char and to_number of numbers.
+// to_char and to_number for numbers.
 func init() {
 	for _, t := range []types.OID{types.Int4, types.Int8, types.Numeric} {
 		textFormat("to_char", t, func(d types.Datum, f *numberFormat) (string, error) {
@@ -42,7 +42,7 @@ func init() {
 		case f.roman:
 			return types.Null, sqlstate.New(sqlstate.FeatureNotSupported, "\"RN\" not supported for input")
 		}
-		text, behind := f.read(a[0].S)
+		text, decimals := f.read(a[0].S)
 		if text == "" || text == "-" {
 			text += " "
 		}
@@ -50,7 +50,7 @@ func init() {
 		if err != nil {
 			return types.Null, err
 		}
-		d = d.Round(int32(behind))
+		d = d.Round(int32(decimals))
 		most := types.DecimalPower(1, int32(max(f.pre, 0)))
 		if d.Cmp(most) >= 0 || d.Cmp(most.Neg()) <= 0 {
 			return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "numeric field overflow")
@@ -102,7 +102,7 @@ func numericChar(d *types.Decimal, f *numberFormat) (string, error) {
 	return f.fixed(d.Round(int32(f.post)).String(), pre), nil
 }
 
-// fixed writes a number that has as many digits behind the point as the format.
+// fixed writes a number that has as many digits after the decimal point as the format.
 func (f *numberFormat) fixed(text string, pre int) string {
 	digits, negative := strings.CutPrefix(text, "-")
 	g := *f
@@ -117,7 +117,7 @@ func (f *numberFormat) fixed(text string, pre int) string {
 	return g.write(digits, negative, 0)
 }
 
-// hashes stands for what has no scientific form.
+// hashes is written for values without a scientific form.
 func (f *numberFormat) hashes() string {
 	b := []byte(" " + strings.Repeat("#", f.pre+f.post+5))
 	if f.pre+1 < len(b) {

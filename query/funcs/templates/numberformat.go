@@ -9,9 +9,9 @@ import (
 
 // Formats of numbers for to_char and to_number (PostgreSQL 15, tables 9.28 to 9.30; formatting.c).
 
-// numberPart is a pattern of a format, or a text between patterns.
+// numberPart is a pattern of a format, or literal text between patterns.
 type numberPart struct {
-	word string // in upper case, but for rn and th; "" for a text
+	word string // in upper case, except rn and th; "" for literal text
 	text string
 }
 
@@ -20,10 +20,10 @@ type signPlace uint8
 const (
 	signNone signPlace = iota
 	signBefore
-	signBehind
+	signAfter
 )
 
-// numberFormat is a format that was read.
+// numberFormat is a parsed format.
 type numberFormat struct {
 	parts                                             []numberPart
 	pre, post, multi, preSign, zeroStart, zeroEnd     int
@@ -32,7 +32,7 @@ type numberFormat struct {
 	blank, roman, hasMulti, scientific                bool
 }
 
-// numberWords are in the order in which they are looked for.
+// numberWords is in the order in which the patterns are tried.
 var numberWords = []string{
 	",",
 	".",
@@ -114,7 +114,7 @@ func parseNumberFormat(s string) (*numberFormat, error) {
 	return f, nil
 }
 
-// add takes a pattern into the description (NUMDesc_prepare).
+// add adds a pattern to the description (NUMDesc_prepare).
 func (f *numberFormat) add(word string) error {
 	if f.scientific && word != "EEEE" {
 		return badFormat("\"EEEE\" must be the last pattern used")
@@ -160,7 +160,7 @@ func (f *numberFormat) add(word string) error {
 		case !f.decimal:
 			f.sign, f.preSign, f.locale = signBefore, f.pre, true
 		case f.sign == signNone:
-			f.sign, f.locale = signBehind, true
+			f.sign, f.locale = signAfter, true
 		}
 	case "MI", "PL", "SG":
 		if f.locale {
@@ -198,9 +198,9 @@ type numberWriter struct {
 	numberFormat
 	out       strings.Builder
 	negative  bool
-	number    string // digits with a point, without a sign
-	at        int    // in number
-	relevant  int    // the last digit that FM shows, -1 for all
+	number    string // digits with a decimal point, without a sign
+	at        int    // position in number
+	relevant  int    // the last digit that FM displays, -1 for all
 	signDone  bool
 	inNumber  bool
 	count     int
@@ -208,7 +208,7 @@ type numberWriter struct {
 	preSpaces int
 }
 
-// write is to_char of digits: those before the point, and as many behind it as the format has.
+// write is to_char: digits holds the digits before the decimal point, and as many after it as the format has.
 func (f *numberFormat) write(digits string, negative bool, preSpaces int) string {
 	w := &numberWriter{numberFormat: *f, number: digits, negative: negative, preSpaces: preSpaces, relevant: -1}
 	if w.zeroStart > 0 {
@@ -226,7 +226,7 @@ func (f *numberFormat) write(digits string, negative bool, preSpaces int) string
 		}
 		w.signDone = !w.negative && w.fill && !w.locale
 		if w.sign == signBefore && w.pre == w.preSign {
-			w.sign = signBehind
+			w.sign = signAfter
 		}
 	}
 	w.count = w.post + w.pre - 1
@@ -299,7 +299,7 @@ func (w *numberWriter) signText() string {
 	return "+"
 }
 
-// leadingZero says that the zero before the point is not shown: 9.9 makes " .1" of 0.1.
+// leadingZero reports whether the zero before the decimal point is omitted: 9.9 formats 0.1 as " .1".
 func (w *numberWriter) leadingZero() bool {
 	return !w.zero && w.at == 0 && strings.HasPrefix(w.number, "0") && w.post != 0
 }
@@ -311,7 +311,7 @@ func (w *numberWriter) ch(at int) byte {
 	return 0
 }
 
-// digit writes a digit or the point (NUM_numpart_to_char).
+// digit writes a digit or the decimal point (NUM_numpart_to_char).
 func (w *numberWriter) digit(word string) {
 	if w.roman {
 		return
@@ -382,14 +382,14 @@ func (w *numberWriter) digit(word string) {
 		switch {
 		case w.signDone && w.bracket:
 			w.out.WriteByte(map[bool]byte{true: '>', false: ' '}[w.negative])
-		case w.locale && w.sign == signBehind:
+		case w.locale && w.sign == signAfter:
 			w.out.WriteString(w.signText())
 		}
 	}
 	w.current++
 }
 
-// romanOf is a number in Roman numerals, or what PostgreSQL writes where there are none.
+// romanOf returns a number in Roman numerals, or what PostgreSQL writes for numbers that have none.
 func romanOf(n int64) string {
 	if n < 1 || n > 3999 {
 		return strings.Repeat("#", 15)
@@ -409,8 +409,9 @@ func romanOf(n int64) string {
 	return b.String()
 }
 
-// read is to_number: the digits that stand where the format has them, and how many of them are behind the point.
-func (f *numberFormat) read(s string) (number string, behind int) {
+// read is to_number. It returns the digits at the places where the format has digits, and how many of them are after
+// the decimal point.
+func (f *numberFormat) read(s string) (number string, decimals int) {
 	var digits []byte
 	negative, signed, point := false, false, false
 	i := 0
@@ -426,7 +427,7 @@ func (f *numberFormat) read(s string) (number string, behind int) {
 		}
 		switch p.word {
 		case "9", "0", ".", "D":
-			// One blank in front of it does not count; what else stands in its place is passed over.
+			// One blank before it is ignored. Any other character in its place is skipped.
 			if s[i] == ' ' {
 				i++
 			}
@@ -438,11 +439,11 @@ func (f *numberFormat) read(s string) (number string, behind int) {
 			}
 			switch c := s[i]; {
 			case c >= '0' && c <= '9':
-				if point && behind == f.post {
+				if point && decimals == f.post {
 					break
 				}
 				if point {
-					behind++
+					decimals++
 				}
 				digits = append(digits, c)
 			case c == '.' && f.decimal && !point:
@@ -451,7 +452,7 @@ func (f *numberFormat) read(s string) (number string, behind int) {
 			}
 			i++
 			if len(digits) > 0 && !signed && i < len(s) &&
-				(f.sign == signBehind || f.sign == signBefore && f.pre == f.preSign) {
+				(f.sign == signAfter || f.sign == signBefore && f.pre == f.preSign) {
 				sign()
 			}
 		case ",", "G":
@@ -471,7 +472,7 @@ func (f *numberFormat) read(s string) (number string, behind int) {
 					n = 1
 				}
 			} else {
-				_, n = utf8.DecodeRuneInString(s[i:]) // whatever it is
+				_, n = utf8.DecodeRuneInString(s[i:]) // any character
 			}
 			i += n
 		}
@@ -479,5 +480,5 @@ func (f *numberFormat) read(s string) (number string, behind int) {
 	if negative {
 		digits = append([]byte{'-'}, digits...)
 	}
-	return string(digits), behind
+	return string(digits), decimals
 }

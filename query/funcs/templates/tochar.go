@@ -1,5 +1,5 @@
-// Package templates has to_char, to_number, to_date and to_timestamp, which write and read values by template patterns
-// (PostgreSQL 15, section 9.8). Times without a template are read by package datetime.
+// Package templates implements to_char, to_number, to_date and to_timestamp, which write and read values by template
+// patterns (PostgreSQL 15, section 9.8). Times without a template are read by package datetime.
 package templates
 
 import (
@@ -13,14 +13,14 @@ import (
 
 // to_char of times and intervals, by the patterns of PostgreSQL (formatting.c, DCH_to_char).
 
-// clock is a time or an interval in its parts.
+// clock is a time or an interval, split into its parts.
 type clock struct {
-	year, month, day int // of a time before Christ the year is 0, -1 and so on
+	year, month, day int // years BC are 0, -1 and so on
 	hour, min, sec   int
 	micros           int
 	weekday, yearday int
 	isoYear, isoWeek int
-	span             bool   // an interval
+	span             bool   // it is an interval
 	zone             string // "" without a time zone
 	offset           int    // seconds east of UTC
 }
@@ -36,7 +36,7 @@ func ClockOf(t time.Time, zoned bool) *clock {
 	return c
 }
 
-// ZoneName is the abbreviation of a time's zone.
+// ZoneName returns the abbreviation of a time's zone.
 func ZoneName(t time.Time) string {
 	name, _ := t.Zone()
 	return name
@@ -50,7 +50,7 @@ func ClockOfSpan(s types.Span) *clock {
 	c.min, m = int(m/minute), m%minute
 	c.sec, c.micros = int(m/second), int(m%second)
 	c.yearday = (c.year*12+c.month)*30 + c.day
-	// What has no meaning for an interval is computed from its numbers as if they were a date.
+	// Calendar parts are meaningless for an interval. They are computed from its numbers as if those were a date.
 	at := time.Date(c.year, time.Month(c.month), c.day, 0, 0, 0, 0, time.UTC)
 	c.isoYear, c.isoWeek = at.ISOWeek()
 	return c
@@ -59,21 +59,21 @@ func ClockOfSpan(s types.Span) *clock {
 // dateWord is a pattern of a format.
 type dateWord struct {
 	word string
-	// write gives the text; fill says that numbers and names are padded.
+	// write returns the text. fill is set to pad numbers and names.
 	write func(c *clock, fill bool) string
-	// calendar words do not apply to intervals.
+	// calendar is set for patterns that do not apply to intervals.
 	calendar bool
-	// name says that it is one of a month or a day.
+	// name is set for names of months and days.
 	name bool
-	// ordinal says that TH may follow.
+	// ordinal is set if TH may follow.
 	ordinal bool
 }
 
-// dateWords are in the order in which they are looked for, by their first character. init fills them: a table would
-// refer to itself.
+// dateWords lists the patterns by first character, in the order in which they are tried. init fills it to avoid an
+// initialization cycle.
 var dateWords map[byte][]dateWord
 
-// ToChar is to_char. A letter of a format may become many.
+// ToChar is to_char. One letter of a format may produce many characters.
 func ToChar(c *clock, format string) (types.Datum, error) {
 	const longest = 64 << 10
 	if len(format) > longest {
@@ -106,7 +106,7 @@ func ToChar(c *clock, format string) (types.Datum, error) {
 				"invalid format specification for an interval value").
 				WithHint("Intervals are not tied to specific calendar dates.")
 		}
-		// TM takes names from the locale, which is C, and does not pad them.
+		// TM takes names from the locale, which is always C, and does not pad them.
 		text := p.write(c, prefix == "" || prefix == "TM" && !p.name)
 		b.WriteString(text)
 		switch suffix := format[i:min(i+2, len(format))]; suffix {
@@ -136,7 +136,8 @@ func findDateWord(s string) *dateWord {
 	return nil
 }
 
-// literal copies what is no pattern: a quoted text, or one character. It returns how much of the format that was.
+// literal copies text that is not a pattern: a quoted text, or one character. It returns the number of bytes read from
+// the format.
 func literal(b *strings.Builder, s string) int {
 	if s[0] != '"' {
 		if strings.HasPrefix(s, `\"`) {
@@ -158,7 +159,7 @@ func literal(b *strings.Builder, s string) int {
 	return len(s)
 }
 
-// ordinal is the ending of a number.
+// ordinal returns the ordinal suffix of a number.
 func ordinal(number string) string {
 	n := len(number)
 	if n > 1 && number[n-2] == '1' {
@@ -175,7 +176,7 @@ func ordinal(number string) string {
 	return "th"
 }
 
-// digits pads a number with zeros to a width, and to one more behind a sign.
+// digits pads a number with zeros to a width, and by one more after a sign.
 func digits(n, width int, fill bool) string {
 	if !fill {
 		width = 0
@@ -185,7 +186,7 @@ func digits(n, width int, fill bool) string {
 	return fmt.Sprintf("%0*d", width, n)
 }
 
-// shownYear has no sign: years before Christ are counted backwards.
+// shownYear returns the year as displayed: without a sign, years BC counted backwards.
 func (c *clock) shownYear(year int) int {
 	if c.span || year > 0 {
 		return year
@@ -200,7 +201,7 @@ func (c *clock) hour12() int {
 	return c.hour % 12
 }
 
-// julian is the Julian day (datetime.c, date2j).
+// julian returns the Julian day (datetime.c, date2j).
 func (c *clock) julian() int {
 	year, month := c.year, c.month
 	if month > 2 {
@@ -224,7 +225,7 @@ func (c *clock) century() int {
 
 var romans = [12]string{"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"}
 
-// roman is the month in Roman numerals. Whole years of an interval are the twelfth month.
+// roman returns the month in Roman numerals. An interval of whole years has month 12.
 func (c *clock) roman(fill bool) string {
 	if c.month == 0 && c.year == 0 {
 		return ""

@@ -14,7 +14,7 @@ func init() {
 			return digits(f(c), width, fill)
 		}}
 	}
-	// Both cases of a word mean the same for numbers. Longer words come before those that they begin with.
+	// Patterns for numbers mean the same in both cases. Longer patterns come before their prefixes.
 	both := func(p dateWord) {
 		add(p)
 		if low := strings.ToLower(p.word); low != p.word {
@@ -83,7 +83,7 @@ func init() {
 	years(both, "YYYY", func(c *clock) int { return c.shownYear(c.year) })
 }
 
-// fraction is so many digits of the second's fraction.
+// fraction is the pattern for n digits of the second's fraction.
 func fraction(word string, n int) dateWord {
 	return dateWord{word: word, ordinal: true, write: func(c *clock, _ bool) string {
 		unit := 1
@@ -94,7 +94,7 @@ func fraction(word string, n int) dateWord {
 	}}
 }
 
-// years adds a word of four letters, and its first three, two and one for the last digits.
+// years adds a pattern of four letters, and its prefixes of three, two and one letters for the last digits.
 func years(add func(dateWord), word string, year func(c *clock) int) {
 	for i, unit := range []int{1 << 30, 1000, 100, 10} {
 		n := 4 - i
@@ -104,7 +104,7 @@ func years(add func(dateWord), word string, year func(c *clock) int) {
 	}
 }
 
-// halves adds the words for the halves of the day and the ages.
+// halves adds the patterns for am and pm, and BC and AD.
 func halves(add func(dateWord)) {
 	for _, w := range []struct {
 		words    [2]string
@@ -133,7 +133,7 @@ func halves(add func(dateWord)) {
 	}
 }
 
-// names adds the words for names of months and days, long and short.
+// names adds the patterns for long and short names of months and days.
 func names(add func(dateWord)) {
 	month := func(c *clock) string { return time.Month(c.month).String() }
 	day := func(c *clock) string { return time.Weekday(c.weekday).String() }

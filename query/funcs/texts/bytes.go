@@ -76,8 +76,8 @@ func init() {
 	}, types.Bytea)
 }
 
-// singleBytes are the functions of single bytes and bits, which count from 0; bits from the lowest one of the first
-// byte.
+// singleBytes adds the functions of single bytes and bits, which are numbered from 0. Bit 0 is the lowest bit of the
+// first byte.
 func singleBytes() {
 	at := func(i, n int64) error {
 		if i < 0 || i >= n {
@@ -124,7 +124,7 @@ func singleBytes() {
 	}, types.Bytea, types.Int8, types.Int4)
 }
 
-// overlayBytes puts bytes in the place of others, of as many as they are where no number is given.
+// overlayBytes replaces bytes, by default as many as the new bytes are.
 func overlayBytes(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	s, with, from := a[0].S, a[1].S, a[2].I
 	n := int64(len(with))
@@ -144,7 +144,7 @@ func overlayBytes(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	return types.Datum{K: types.KBytes, S: s[:cut(from-1)] + with + s[cut(from+n-1):]}, nil
 }
 
-// likeBytes is LIKE of bytes: each is taken for the character of its number.
+// likeBytes is LIKE of bytes. Each byte is taken as the character of that number.
 func likeBytes(env *exec.CallEnv, s, pattern string) (bool, error) {
 	wide := func(s string) string {
 		var b strings.Builder

@@ -18,7 +18,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Characters by their number, and binary strings (PostgreSQL 15, sections 9.4 and 9.5).
+// Functions of character codes and binary strings (PostgreSQL 15, sections 9.4 and 9.5).
 func init() {
 	funcs.TextFamily.Function("chr", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		switch n := a[0].I; {
@@ -109,7 +109,7 @@ func hashes() {
 	}, types.Bytea)
 }
 
-// lines76 cuts a text into lines, as PostgreSQL writes base64.
+// lines76 breaks a text into lines as PostgreSQL does for base64.
 func lines76(s string) string {
 	var b strings.Builder
 	for len(s) > 76 {
@@ -208,7 +208,7 @@ func decodeEscape(s string) (types.Datum, error) {
 	return types.NewBytes(out), nil
 }
 
-// byteFuncs are the functions of binary strings.
+// byteFuncs adds the functions of binary strings.
 func byteFuncs() {
 	length := func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewInt(int64(len(a[0].S))), nil

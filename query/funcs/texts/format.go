@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// joins adds the functions that make one text of several.
+// joins adds the functions that join texts.
 func joins() {
 	concat := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		var b strings.Builder
@@ -70,7 +70,7 @@ func joins() {
 		}, exec.AnyValue)
 }
 
-// format knows %s, %I, %L and %%, with positions (%2$s), widths (%10s, %*s) and the flag - .
+// format implements %s, %I, %L and %%, with positions (%2$s), widths (%10s, %*s) and the flag -.
 func format(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() {
 		return types.Null, nil
@@ -101,14 +101,14 @@ type formatter struct {
 	args []types.Datum
 	f    string
 	i    int
-	last int // the argument that was used last
+	last int // the argument used last
 }
 
 func invalidFormat(format string, args ...any) error {
 	return sqlstate.New(sqlstate.InvalidParameterValue, format, args...)
 }
 
-// digits reads a number; -1 for none.
+// digits reads a number; -1 if there is none.
 func (w *formatter) digits() (int, error) {
 	n := -1
 	for ; w.i < len(w.f) && w.f[w.i] >= '0' && w.f[w.i] <= '9'; w.i++ {
@@ -119,7 +119,7 @@ func (w *formatter) digits() (int, error) {
 	return n, nil
 }
 
-// arg is the argument of a number, or the next one.
+// arg returns the index of argument n, or of the next one.
 func (w *formatter) arg(n int) (int, error) {
 	if n < 0 {
 		n = w.last + 1
@@ -146,7 +146,7 @@ func (w *formatter) position() (int, error) {
 	return n, nil
 }
 
-// specifier writes what stands behind a %.
+// specifier handles the specifier after a %.
 func (w *formatter) specifier() (string, error) {
 	if w.i < len(w.f) && w.f[w.i] == '%' {
 		w.i++
@@ -245,7 +245,7 @@ func quoteLiteral(s string) string {
 	return q
 }
 
-// quoteLiteralIn is quoteLiteral where there is room for it.
+// quoteLiteralIn is quoteLiteral after reserving memory for the result.
 func quoteLiteralIn(env *exec.CallEnv, text string) (string, error) {
 	n := len(text) + strings.Count(text, "'") + strings.Count(text, `\`) + 4
 	if err := env.Room(int64(n)); err != nil {
@@ -254,7 +254,7 @@ func quoteLiteralIn(env *exec.CallEnv, text string) (string, error) {
 	return quoteLiteral(text), nil
 }
 
-// quoteIdentIn is keyword.Quote where there is room for it.
+// quoteIdentIn is keyword.Quote after reserving memory for the result.
 func quoteIdentIn(env *exec.CallEnv, text string) (string, error) {
 	if err := env.Room(int64(len(text) + strings.Count(text, `"`) + 2)); err != nil {
 		return "", err

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// LikeFunc is the function behind LIKE, ILIKE, SIMILAR TO and the regular expression operators, over texts. A third
-// argument is the escape character.
+// LikeFunc returns the function of LIKE, ILIKE, SIMILAR TO or a regular expression operator on texts. A third argument
+// is the escape character.
 func LikeFunc(op string) *exec.Func { return likeFuncs[op] }
 
 var likeFuncs = map[string]*exec.Func{}
@@ -74,12 +74,11 @@ func matcher(op string) func(env *exec.CallEnv, a []types.Datum) (bool, error) {
 	}
 }
 
-// like matches % and _ without backtracking over more than the last %. It may take as many steps as the lengths
-// multiplied.
+// like matches % and _. It backtracks only to the last %, but may take as many steps as the product of the lengths.
 func like(st *exec.State, s, p string, esc rune) (bool, error) {
 	type item struct {
 		r    rune
-		kind byte // 'c' a character, '_' any one
+		kind byte // 'c' a character, '_' any character
 	}
 	star, mark := -1, 0
 	pi, si := 0, 0
@@ -130,16 +129,11 @@ func like(st *exec.State, s, p string, esc rune) (bool, error) {
 	for pi < len(p) && p[pi] == '%' && esc != '%' {
 		pi++
 	}
-	if pi < len(p) {
-		if _, _, err := next(pi); err != nil {
-			return false, err
-		}
-	}
 	return pi == len(p), nil
 }
 
-// LikePrefix is the fixed text before the first wildcard of a LIKE pattern with the default escape character; exact
-// says that the pattern is that text followed by a single %; plain that there is no wildcard at all.
+// LikePrefix returns the fixed text before the first wildcard of a LIKE pattern with the default escape character.
+// exact reports whether the pattern is that text followed by a single %, plain whether it has no wildcard.
 func LikePrefix(p string) (prefix string, exact, plain bool) {
 	var out []byte
 	for i := 0; i < len(p); i++ {

@@ -5,10 +5,10 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// nameSize is how many bytes a name has in PostgreSQL, behind its text zeros.
+// nameSize is the size of a name in PostgreSQL in bytes; zeros follow its text.
 const nameSize = 64
 
-// NameByte is n[i] of a name, as pg_dump looks at the first character of a type's name. It counts from 0.
+// NameByte is n[i] of a name. pg_dump uses it to read the first character of a type's name. Indexes begin at 0.
 var NameByte = &exec.Func{Name: "name_item", Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	i := a[1].I
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// normalForm is a form of Unicode's normalization, and by how much it makes a text of UTF-8 longer at most.
+// normalForm is a Unicode normalization form, and the factor by which it can lengthen a UTF-8 text.
 type normalForm struct {
 	form  norm.Form
 	grows int
@@ -20,7 +20,7 @@ type normalForm struct {
 var normalForms = map[string]normalForm{"NFC": {norm.NFC, 3}, "NFD": {norm.NFD, 3}, "NFKC": {norm.NFKC, 11},
 	"NFKD": {norm.NFKD, 11}}
 
-// formOf is the form that the arguments behind the text name.
+// formOf returns the form named by the second argument.
 func formOf(a []types.Datum) (normalForm, error) {
 	name := "NFC"
 	if len(a) > 1 {

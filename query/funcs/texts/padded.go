@@ -6,7 +6,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Padded is a char(n) as a text with the blanks at its end, which a cast takes away.
+// Padded converts a char(n) to a text and keeps its trailing blanks, which a cast removes.
 var Padded = &exec.Func{Name: "text", Args: []types.OID{types.BPChar}, Ret: types.Text,
 	Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewText(types.TextOf(a[0], types.BPChar, nil)), nil

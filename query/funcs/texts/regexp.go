@@ -10,11 +10,11 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// compiled keeps the regular expressions used last: a filter asks for the same one at every row.
+// compiled caches recently used regular expressions, because a filter uses the same one for every row.
 var compiled struct {
 	sync.Mutex
 	byKey map[patternKey]*list.Element // of *pattern
-	order list.List                    // the one used last in front
+	order list.List                    // most recently used first
 	held  int                          // instructions of all of them
 }
 
@@ -29,21 +29,21 @@ type pattern struct {
 	re  *regex.Regexp
 }
 
-// How many patterns are kept, and of how many instructions together.
+// Limits of the cache: patterns, and their instructions.
 const (
 	maxCompiled     = 128
 	maxInstructions = 1_000_000
 )
 
-// Longest patterns, and how many steps of the machine a match may take.
+// Limits of the length of a pattern and of the steps of a match.
 const (
 	maxPattern   = 64 << 10
 	maxSteps     = 4_000_000_000
-	stepsPerStep = 64  // of the machine in one of the statement's
-	StepBytes    = 512 // of a text in one
+	stepsPerStep = 64  // steps of the machine that count as one step of the statement
+	StepBytes    = 512 // bytes of text that count as one step
 )
 
-// Compile compiles a pattern by way of the cache.
+// Compile compiles a pattern, using the cache.
 func Compile(st *exec.State, text string, flags regex.Flags) (*pattern, error) {
 	key := patternKey{text, flags}
 	compiled.Lock()
@@ -83,7 +83,8 @@ func Compile(st *exec.State, text string, flags regex.Flags) (*pattern, error) {
 	return p, nil
 }
 
-// steps tells the statement of the work of a match in s, so that it can be cancelled, and ends one that is too much.
+// steps reports the work of a match in s to the statement, so that it can be cancelled, and ends a match that takes too
+// long.
 func steps(st *exec.State, s string) func(n int) error {
 	spent := 0
 	return func(n int) error {
@@ -99,7 +100,7 @@ func tooComplex(s string) error {
 		len(s))
 }
 
-// matched is err of a match in s, as the statement has it.
+// matched converts the error of a match in s to an error of the statement.
 func matched(err error, s string) error {
 	if err == regex.ErrTooBig { //nolint:errorlint // it is never wrapped
 		return tooComplex(s)
@@ -107,7 +108,7 @@ func matched(err error, s string) error {
 	return err
 }
 
-// Match says whether p matches somewhere in s.
+// Match reports whether p matches anywhere in s.
 func (p *pattern) Match(st *exec.State, s string) (bool, error) {
 	if err := st.Step(1 + len(s)/StepBytes); err != nil {
 		return false, err
@@ -116,7 +117,7 @@ func (p *pattern) Match(st *exec.State, s string) (bool, error) {
 	return found, matched(err, s)
 }
 
-// first is the first match in s, nil for none.
+// first returns the first match in s, or nil.
 func (p *pattern) first(st *exec.State, s string) (found []int, err error) {
 	err = p.each(st, s, 0, 1, func(m []int) error {
 		found = m
@@ -125,7 +126,7 @@ func (p *pattern) first(st *exec.State, s string) (found []int, err error) {
 	return found, err
 }
 
-// each calls f for the first matches in s behind from, at most times of them when that is not negative.
+// each calls f for the matches in s from an offset on, for at most times matches if times is not negative.
 func (p *pattern) each(st *exec.State, s string, from int, times int64, f func(match []int) error) error {
 	step := steps(st, s)
 	for ; times != 0 && from <= len(s); times-- {
@@ -139,7 +140,7 @@ func (p *pattern) each(st *exec.State, s string, from int, times int64, f func(m
 		if err := f(m); err != nil {
 			return err
 		}
-		// The next match begins at the end of this one, or behind it where this one is empty.
+		// The next match begins at the end of this one, or one character later if this one is empty.
 		if from = m[1]; m[0] == m[1] {
 			_, width := utf8.DecodeRuneInString(s[from:])
 			from += max(width, 1)

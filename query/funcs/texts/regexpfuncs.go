@@ -12,7 +12,7 @@ import (
 
 // The functions of regular expressions (PostgreSQL 15, section 9.7.3).
 
-// regexpFlags compiles a pattern with PostgreSQL's flags; global says whether g is among them.
+// regexpFlags compiles a pattern with PostgreSQL's flags. global reports whether g is among them.
 func regexpFlags(st *exec.State, pattern, flags string) (p *pattern, global bool, err error) {
 	var f regex.Flags
 	for i, c := range flags {
@@ -20,7 +20,7 @@ func regexpFlags(st *exec.State, pattern, flags string) (p *pattern, global bool
 		case c == 'g':
 			global = true
 		case c == 'e':
-			f.Syntax = regex.Basic // not Extended, in PostgreSQL too
+			f.Syntax = regex.Basic // as in PostgreSQL, not Extended
 		case c > 127 || f.Option(flags[i]) != nil:
 			return nil, false, sqlstate.New(sqlstate.InvalidParameterValue,
 				"invalid regular expression option: \"%s\"", string(c))
@@ -34,7 +34,7 @@ func regexpFlags(st *exec.State, pattern, flags string) (p *pattern, global bool
 type search struct {
 	re     *pattern
 	s      string
-	base   int // where the search begins, in bytes
+	base   int // start of the search in bytes
 	global bool
 }
 
@@ -68,12 +68,12 @@ func badArgument(name string, value int64) error {
 	return sqlstate.New(sqlstate.InvalidParameterValue, "invalid value for parameter \"%s\": %d", name, value)
 }
 
-// each calls f for the first matches.
+// each calls f for at most times matches.
 func (s *search) each(st *exec.State, times int64, f func(m []int) error) error {
 	return s.re.each(st, s.s, s.base, times, f)
 }
 
-// groups are the texts of the groups of a match, or of the whole where there are none.
+// groups returns the texts of the groups of a match, or the whole match if there are no groups.
 func (s *search) groups(m []int) types.Datum {
 	if len(m) == 2 {
 		return types.NewArray(types.Text, []types.Datum{types.NewText(s.s[m[0]:m[1]])})
@@ -89,7 +89,7 @@ func (s *search) groups(m []int) types.Datum {
 	return types.NewArray(types.Text, items)
 }
 
-// nth is the nth match, nil for none.
+// nth returns the nth match, or nil.
 func (s *search) nth(st *exec.State, n int64) (found []int, err error) {
 	left := n
 	err = s.each(st, n, func(m []int) error {
@@ -115,7 +115,7 @@ func intAt(a []types.Datum, i int, byDefault int64) int64 {
 	return byDefault
 }
 
-// regexpForms adds a function with from least to all of its arguments.
+// regexpForms adds a function that takes at least least of its arguments.
 func regexpForms(name string, ret types.OID, least int, args []types.OID, f funcs.EvalFunc) {
 	for n := least; n <= len(args); n++ {
 		funcs.TextFamily.Function(name, ret, f, args[:n:n]...)
@@ -235,17 +235,17 @@ func splitText(env *exec.Env, name string, a []types.Datum) ([][]types.Datum, er
 	return s.split(env)
 }
 
-// split cuts the text at the matches, but for empty ones at its ends or right behind another match.
+// split splits the text at the matches. It ignores empty matches at its ends or right after another match.
 func (s *search) split(env *exec.Env) ([][]types.Datum, error) {
 	var rows [][]types.Datum
-	done, last := 0, 0 // where the part begins, and where the match before has ended
+	done, last := 0, 0 // where the part begins, and where the last match ended
 	add := func(part string) error {
 		rows = append(rows, []types.Datum{types.NewText(part)})
 		return env.Fits(int64(len(rows)) * (exec.DatumSize + 40))
 	}
 	err := s.each(env.State, -1, func(m []int) error {
-		behind := last
-		if last = m[1]; m[0] == len(s.s) || m[1] <= behind {
+		previous := last
+		if last = m[1]; m[0] == len(s.s) || m[1] <= previous {
 			return nil
 		}
 		part := s.s[done:m[0]]
@@ -258,7 +258,7 @@ func (s *search) split(env *exec.Env) ([][]types.Datum, error) {
 	return rows, add(s.s[done:])
 }
 
-// groupOf is where a group of the nth match is, negative for none.
+// groupOf returns the position of a group in the nth match, negative if there is none.
 func groupOf(
 	env *exec.CallEnv,
 	name string,

@@ -8,13 +8,13 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// replacement is what regexp_replace puts in the place of a match: texts, and groups of the match.
+// replacement is the text that regexp_replace puts in place of a match: literal texts and groups of the match.
 type replacement []struct {
 	text  string
-	group int // negative for a text
+	group int // negative for a literal text
 }
 
-// newReplacement reads \1 to \9, \& and \\; another backslash is itself.
+// newReplacement parses \1 to \9, \& and \\. Any other backslash is literal.
 func newReplacement(with string) replacement {
 	var r replacement
 	var text strings.Builder
@@ -52,7 +52,7 @@ func newReplacement(with string) replacement {
 	return r
 }
 
-// each calls f with the parts of what replaces a match of s.
+// each calls f with the parts of the replacement for a match of s.
 func (r replacement) each(s string, m []int, f func(part string)) {
 	for _, p := range r {
 		switch g := 2 * p.group; {
@@ -64,16 +64,16 @@ func (r replacement) each(s string, m []int, f func(part string)) {
 	}
 }
 
-// size is how long it is.
+// size returns the length of the replacement.
 func (r replacement) size(s string, m []int) (n int) {
 	r.each(s, m, func(part string) { n += len(part) })
 	return n
 }
 
-// replace replaces matches of s that begin at from or behind it: the nth one, or all of them for 0.
+// replace replaces matches of s that begin at from or later: the nth one, or all if n is 0.
 func (p *pattern) replace(env *exec.CallEnv, s string, from int, n int64, with string) (types.Datum, error) {
 	out, r, done := &strings.Builder{}, newReplacement(with), 0
-	// grow makes room for n bytes more. For a moment there are the text so far and a longer copy.
+	// grow reserves n more bytes. While the text grows, the old and the longer copy exist together.
 	grow := func(n int) error {
 		if out.Cap()-out.Len() >= n {
 			return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// replaces adds the functions that replace or repeat parts of a text, and those that fill it up.
+// replaces adds the functions that replace, repeat or pad texts.
 func replaces() {
 	funcs.TextFamily.Function("replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[1].S == "" {
@@ -35,7 +35,7 @@ func replaces() {
 				t, n = utf8.DecodeRuneInString(to)
 				to = to[n:]
 			}
-			if _, known := become[f]; !known { // the first of two goes before
+			if _, known := become[f]; !known { // if a character is listed twice, the first one counts
 				become[f] = t
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// escapeOf is the character of an ESCAPE, negative where it is to be none.
+// escapeOf returns the character of an ESCAPE clause, negative if it disables escapes.
 func escapeOf(s string) (rune, error) {
 	r, n := utf8.DecodeRuneInString(s)
 	if n != len(s) {
@@ -24,8 +24,9 @@ func escapeOf(s string) (rune, error) {
 	return r, nil
 }
 
-// similar turns a pattern of SIMILAR TO into a regular expression. Where the escape character and a double quote divide
-// it in three, the first part takes as little as it can, and the second one is a group and takes as much.
+// similar converts a pattern of SIMILAR TO to a regular expression. If the escape character and a double quote divide
+// the pattern in three, the first part matches as little as possible, and the second is a group that matches as much as
+// possible.
 func similar(p string, esc rune) (string, error) {
 	var b strings.Builder
 	b.WriteString("^(?:")

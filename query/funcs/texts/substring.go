@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// characters adds the functions that take parts of a text by position.
+// characters adds the functions that return parts of a text by position.
 func characters() {
 	substr := func(s string, from, count int64, bounded bool) (types.Datum, error) {
 		if bounded && count < 0 {

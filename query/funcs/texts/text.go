@@ -1,5 +1,5 @@
-// Package texts has the functions of texts and bytes, and those that match patterns (PostgreSQL 15, sections 9.4, 9.5
-// and 9.7). How a regular expression matches is for package regex.
+// Package texts implements the functions of texts and bytes, including pattern matching (PostgreSQL 15, sections 9.4,
+// 9.5 and 9.7). Regular expressions are matched by package regex.
 package texts
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// TextConcat is || of texts.
+// TextConcat is the operator || of texts.
 var TextConcat = &exec.Func{Name: "textcat", Args: []types.OID{types.Text, types.Text}, Ret: types.Text,
 	Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if err := funcs.FitsText(env, len(a[0].S)+len(a[1].S)); err != nil {
@@ -24,7 +24,8 @@ var TextConcat = &exec.Func{Name: "textcat", Args: []types.OID{types.Text, types
 		return types.NewText(a[0].S + a[1].S), nil
 	}}
 
-// JSONStringText is the text of a JSON string, NULL for any other JSON value: what LIKE sees of a view's key.
+// JSONStringText returns the text of a JSON string, and NULL for any other JSON value. LIKE uses it for the keys of
+// views.
 var JSONStringText = &exec.Func{Name: "jsonb_string", Args: []types.OID{types.JSONB}, Ret: types.Text,
 	Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if types.JSONKindOf(a[0].S) != types.JSONString {
@@ -34,7 +35,7 @@ var JSONStringText = &exec.Func{Name: "jsonb_string", Args: []types.OID{types.JS
 		return types.NewText(s), nil
 	}}
 
-// JSONStringCompare compares a jsonb with the JSON string of a text.
+// JSONStringCompare returns the comparison of a jsonb with the JSON string of a text.
 func JSONStringCompare(op string) *exec.Func {
 	base := funcs.Comparison(op)
 	return &exec.Func{Name: op, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -57,7 +58,7 @@ func init() {
 	for name, f := range map[string]func(string) string{"lower": strings.ToLower, "upper": strings.ToUpper,
 		"initcap": initcap, "reverse": reverse} {
 		funcs.TextFamily.Function(name, types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			// Letters of two bytes may become letters of three.
+			// A letter of two bytes may become a letter of three.
 			if err := funcs.FitsText(env, len(a[0].S)+len(a[0].S)/2); err != nil {
 				return types.Null, err
 			}
@@ -126,7 +127,7 @@ func trims() {
 	}
 }
 
-// among says whether a character is one of set's.
+// among returns a function that reports whether a character is in set.
 func among(set string) func(rune) bool {
 	if len(set) <= 16 {
 		return func(r rune) bool { return strings.ContainsRune(set, r) }

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// clocks are the operators and functions of the time of day.
+// clocks adds the operators and functions of the time of day.
 func clocks() {
 	op := func(symbol string, ret types.OID, f funcs.EvalFunc, args ...types.OID) {
 		funcs.ArithmeticFamily.Operator(symbol, ret, f, args...)
@@ -59,10 +59,10 @@ func clocks() {
 	clockZones()
 }
 
-// stampOf is what a time of day and a date make.
+// stampOf gives the type of the sum of a date and a time of day.
 var stampOf = map[types.OID]types.OID{types.Time: types.Timestamp, types.TimeTZ: types.TimestampTZ}
 
-// clockAt is a time of day of a date.
+// clockAt adds a time of day to a date.
 func clockAt(date, clock types.Datum) (types.Datum, error) {
 	if types.Infinite(date) {
 		return types.NewTime(date.I), nil
@@ -78,7 +78,7 @@ func clockAt(date, clock types.Datum) (types.Datum, error) {
 	return types.CheckMoment(moment + us - int64(offset)*datetime.Second)
 }
 
-// clockZones are AT TIME ZONE of a time of day, which is one of today where the zone's offset changes.
+// clockZones adds AT TIME ZONE of a time of day. If the zone's offset changes, today's offset is used.
 func clockZones() {
 	in := func(clock types.Datum, offset int) (types.Datum, error) {
 		us, was := clock.ZonedClock()

@@ -8,13 +8,13 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// OVERLAPS, and zones that are given by an interval (PostgreSQL 15, sections 9.9 and 9.9.4).
+// OVERLAPS, and zones given as an interval (PostgreSQL 15, sections 9.9 and 9.9.4).
 func init() {
 	for _, t := range []types.OID{types.Time, types.TimeTZ, types.Timestamp, types.TimestampTZ} {
 		for _, spans := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
 			args := []types.OID{t, t, t, t}
 			if t == types.TimeTZ && (spans[0] || spans[1]) {
-				continue // PostgreSQL has none
+				continue // PostgreSQL has no such function
 			}
 			for i, span := range spans {
 				if span {
@@ -68,7 +68,7 @@ func addTo(env *exec.CallEnv, d types.Datum, s types.Span, t types.OID) (types.D
 	return types.NewTime(m), err
 }
 
-// intervalZone is a zone that an interval gives, in microseconds east of UTC.
+// intervalZone returns the zone given by an interval, in microseconds east of UTC.
 func intervalZone(env *exec.CallEnv, d types.Datum) (int64, error) {
 	zone := d.Span()
 	if zone.Months != 0 || zone.Days != 0 {
@@ -82,7 +82,7 @@ func intervalZone(env *exec.CallEnv, d types.Datum) (int64, error) {
 	return zone.Micros, nil
 }
 
-// overlap says whether two spans of time overlap, given by their ends in any order. One end of each may be NULL. The
+// overlap reports whether two periods of time overlap. Each is given by its ends in any order; one end may be NULL. The
 // rules are those of overlaps_timestamp in PostgreSQL's timestamp.c.
 func overlap(a []types.Datum) types.Datum {
 	for _, i := range []int{0, 2} {

@@ -1,5 +1,5 @@
-// Package times has the functions and operators of dates, times and intervals (PostgreSQL 15, section 9.9). The
-// calendar is in package datetime, and what a template prints in package templates.
+// Package times implements the functions and operators of dates, times and intervals (PostgreSQL 15, section 9.9). The
+// calendar is in package datetime, templates are in package templates.
 package times
 
 import (
@@ -136,10 +136,10 @@ func init() {
 	}, types.Interval, types.Text)
 }
 
-// epochSeconds is 2000-01-01, from which moments count, in seconds since 1970.
+// epochSeconds is 2000-01-01, the zero of moments, in seconds since 1970.
 const epochSeconds = 946684800
 
-// epochOf is a moment in seconds since 1970.
+// epochOf returns a moment in seconds since 1970.
 func epochOf(moment int64, ret types.OID) types.Datum {
 	if ret == types.Numeric {
 		return types.NewNumeric(types.DecimalOf(moment, 6).Add(types.DecimalFromInt(epochSeconds)))
@@ -147,7 +147,7 @@ func epochOf(moment int64, ret types.OID) types.Datum {
 	return types.NewFloat(float64(moment)/1e6 + epochSeconds)
 }
 
-// inZone is AT TIME ZONE: a moment as the wall clock of a zone, or the way back.
+// inZone is AT TIME ZONE: it converts a moment to the wall clock time of a zone, or back.
 func inZone(moment int64, name string, move func(datetime.Zone, int64) int64) (types.Datum, error) {
 	zone, ok := datetime.FindZone(name)
 	if !ok {
@@ -156,7 +156,7 @@ func inZone(moment int64, name string, move func(datetime.Zone, int64) int64) (t
 	return types.CheckMoment(move(zone, moment))
 }
 
-// infinitePart is part of a time without a calendar: what grows with time is infinite, what repeats is NULL.
+// infinitePart returns a part of an infinite time: infinity if the part grows with time, NULL if it repeats.
 func infinitePart(field string, positive bool, typ, ret types.OID) (types.Datum, error) {
 	switch unitOf(field) {
 	case "year", "decade", "century", "millennium", "julian", "isoyear", "epoch":
@@ -180,7 +180,7 @@ func truncate(unit string, micros int64, typ types.OID, loc *time.Location) (int
 	day := func(y int, m time.Month, d int) (int64, error) {
 		return datetime.Instant(datetime.DaysOf(y, int(m), d)*types.Day, loc), nil
 	}
-	us := int64(t.Nanosecond() / 1000) // what is less than a second, a minute and an hour does not change zones
+	us := int64(t.Nanosecond() / 1000) // parts below an hour do not depend on the zone
 	switch unitOf(unit) {
 	case "microseconds":
 		return micros, nil
@@ -284,7 +284,7 @@ func floorDiv(a, b int) int {
 	return a / b
 }
 
-// era is the century or millennium that a year is in. There is none of the number 0.
+// era returns the century or millennium of a year. There is no era 0.
 func era(year, years int) int {
 	if year > 0 {
 		return (year + years - 1) / years
@@ -292,9 +292,9 @@ func era(year, years int) int {
 	return -((years - 1 - (year - 1)) / years)
 }
 
-// julian is the day since 4713 BC, and how much of it has passed.
+// julian returns the Julian day with its fraction.
 func julian(t time.Time, ret types.OID) (types.Datum, error) {
-	const epoch = 2440588 // of 1970
+	const epoch = 2440588 // Julian day of 1970-01-01
 	h, m, s := t.Clock()
 	us := int64((h*60+m)*60+s)*1e6 + int64(t.Nanosecond()/1000)
 	y, month, d := t.Date()
@@ -309,11 +309,11 @@ func julian(t time.Time, ret types.OID) (types.Datum, error) {
 	return types.NewNumeric(types.DecimalFromInt(day).Add(part)), nil
 }
 
-// notOfDates are what extract does not take of a date. date_part takes them for those of its midnight.
+// notOfDates lists the fields that extract refuses for a date. date_part accepts them, for midnight.
 var notOfDates = []string{"microseconds", "milliseconds", "second", "minute", "hour", "timezone", "timezone_hour",
 	"timezone_minute"}
 
-// number is n / 10^scale as the type that the function returns.
+// number returns n / 10^scale in the return type of the function.
 func number(n int64, scale int, ret types.OID) types.Datum {
 	if ret == types.Numeric {
 		return types.NewNumeric(types.DecimalOf(n, int32(scale)))
@@ -321,7 +321,7 @@ func number(n int64, scale int, ret types.OID) types.Datum {
 	return types.NewFloat(float64(n) / math.Pow10(scale))
 }
 
-// secondsIn is microseconds within a minute in the unit that a field names.
+// secondsIn converts microseconds within a minute to the unit of a field.
 func secondsIn(field string, us int64, ret types.OID) types.Datum {
 	switch unitOf(field) {
 	case "microseconds":
@@ -363,7 +363,7 @@ func intervalPart(field string, s types.Span, ret types.OID) (types.Datum, error
 	return types.Null, badUnit(field, types.Interval, false)
 }
 
-// ageOf is age; of an infinite time there is none.
+// ageOf is age. It refuses infinite times.
 func ageOf(a, b types.Datum) (types.Datum, error) {
 	if types.Infinite(a) || types.Infinite(b) {
 		return types.Null, sqlstate.New("22008", "timestamp out of range")
@@ -371,7 +371,7 @@ func ageOf(a, b types.Datum) (types.Datum, error) {
 	return age(a.I, b.I), nil
 }
 
-// age is the difference in years, months and days of the calendar.
+// age returns the difference in years, months and days of the calendar.
 func age(a, b int64) types.Datum {
 	if a < b {
 		s, _ := age(b, a).Span().Neg()
@@ -386,7 +386,7 @@ func age(a, b int64) types.Datum {
 		days--
 	}
 	if days < 0 {
-		// Borrow the month that the earlier date is in.
+		// Borrow the days of the earlier date's month.
 		days += time.Date(y.Year(), y.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 		months--
 	}

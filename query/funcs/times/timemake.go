@@ -11,11 +11,11 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Functions that make dates and times, and those of the time of day (PostgreSQL 15, table 9.32).
+// Functions that make dates and times, and those that return the current time (PostgreSQL 15, table 9.32).
 
 const timeRange22008 sqlstate.Code = "22008"
 
-// madeDate is a date of its parts; years before Christ are negative.
+// madeDate returns a date from its parts. Years BC are negative.
 func madeDate(y, m, d int64) (time.Time, bool) {
 	if y == 0 || y < -5000000 || y > 5874898 {
 		return time.Time{}, false
@@ -27,7 +27,7 @@ func madeDate(y, m, d int64) (time.Time, bool) {
 	return t, m >= 1 && m <= 12 && d >= 1 && t.Day() == int(d) && int64(t.Month()) == m
 }
 
-// madeClock is a time of day of its parts, as microseconds.
+// madeClock returns a time of day from its parts in microseconds.
 func madeClock(h, m int64, s float64) (int64, bool) {
 	if h < 0 || h > 24 || m < 0 || m > 59 || !(s >= 0 && s <= 60) || h == 24 && (m > 0 || s > 0) {
 		return 0, false
@@ -207,7 +207,7 @@ func justify() {
 	}
 }
 
-// bins are date_bin, and the series of times.
+// bins adds date_bin and generate_series of times.
 func bins() {
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
 		funcs.TimeFamily.Function("date_bin", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -239,22 +239,25 @@ func bins() {
 			Columns: func([]types.OID) []exec.Column {
 				return []exec.Column{{Name: "generate_series", Type: t, Mod: -1}}
 			},
-			StreamEnv: func(env *exec.Env, a []types.Datum) (func() []types.Datum, error) {
+			StreamEnv: func(env *exec.Env, a []types.Datum) (func() ([]types.Datum, error), error) {
 				step := a[2].Span()
 				sign := step.Cmp(types.Span{})
 				if sign == 0 {
 					return nil, sqlstate.New(sqlstate.InvalidParameterValue, "step size cannot equal zero")
 				}
 				at, end, loc, ended := a[0].I, a[1].I, types.LocationFor(t, env.Types), false
-				return func() []types.Datum {
+				return func() ([]types.Datum, error) {
 					if ended || sign > 0 && at > end || sign < 0 && at < end {
-						return nil
+						return nil, nil
 					}
 					row := []types.Datum{types.NewTime(at)}
 					next, err := datetime.AddSpan(at, step, loc)
-					ended = err != nil || sign > 0 && next <= at || sign < 0 && next >= at
+					if err == nil {
+						_, err = types.CheckMoment(next)
+					}
+					ended = sign > 0 && next <= at || sign < 0 && next >= at
 					at = next
-					return row
+					return row, err
 				}, nil
 			}})
 	}
@@ -274,7 +277,7 @@ func bins() {
 			}
 			switch unitOf(a[0].S) {
 			case "hour", "minute", "second", "milliseconds", "microseconds":
-				return types.NewTime(a[1].I - (wall - cut)), nil // it stays before or behind a change of the clocks
+				return types.NewTime(a[1].I - (wall - cut)), nil // the result keeps the zone offset of the argument
 			}
 			return types.CheckMoment(zone.Instant(cut))
 		}, types.Text, types.TimestampTZ, types.Text)

@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// units are the names of parts of times that PostgreSQL takes, with the one that is used here (deltatktbl and datetktbl
-// in its datetime.c). Longer names are told apart by their first ten letters there.
+// units maps PostgreSQL's names for the parts of a time to the names used here (deltatktbl and datetktbl in its
+// datetime.c). Only the first ten letters of a longer name count.
 var units = map[string]string{}
 
 func init() {
@@ -36,7 +36,7 @@ func init() {
 	}
 }
 
-// unitOf is the name used here of a part of a time.
+// unitOf returns the name used here for a part of a time.
 func unitOf(name string) string {
 	name = strings.ToLower(name)
 	if unit, ok := units[name]; ok {
@@ -45,13 +45,13 @@ func unitOf(name string) string {
 	return name
 }
 
-// knownUnits are all parts of times that have a meaning for some type.
+// knownUnits lists all parts of a time that some type has.
 var knownUnits = []string{"microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month", "quarter",
 	"year", "decade", "century", "millennium", "julian", "dow", "isodow", "doy", "isoyear", "epoch", "timezone",
 	"timezone_hour", "timezone_minute"}
 
-// badUnit is the error for a part that a type does not have: one that others have is not supported, and otherwise not
-// recognized. Some functions know fewer parts than extract, which only is for them.
+// badUnit returns the error for a part that a type does not have: "not supported" if other types have it, otherwise
+// "not recognized". few is set for functions that accept fewer parts than extract.
 func badUnit(name string, t types.OID, few bool) error {
 	name = strings.ToLower(name)
 	code, what := sqlstate.InvalidParameterValue, "recognized"

@@ -9,28 +9,28 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// JSONTime is the kind of an item that is a date or time; others have that of their JSON value.
+// JSONTime is the kind of an item that is a date or time. Other items have the kind of their JSON value.
 const JSONTime types.JSONKind = 'd'
 
-// Item is a value in an evaluation.
+// Item is a value during an evaluation.
 type Item struct {
 	Kind types.JSONKind
-	// Text is the JSON text, empty for numbers that were computed and for times.
+	// Text is the JSON text; empty for computed numbers and for times.
 	Text string
 	num  *types.Decimal
 	// time is a date or time of type typ.
 	time types.Datum
 	typ  types.OID
-	zone *time.Location // that a timestamp with one was written with
+	zone *time.Location // the zone with which a timestamp was written
 }
 
-// Raw is an item of a JSON text.
+// Raw returns an item for a JSON text.
 func Raw(text string) Item {
 	text = strings.Trim(text, " \t\r\n")
 	return Item{Kind: types.JSONKindOf(text), Text: text}
 }
 
-// Bool, String and Number make items of values.
+// Bool returns a boolean item.
 func Bool(b bool) Item {
 	if b {
 		return Item{Kind: types.JSONBool, Text: "true"}
@@ -38,15 +38,15 @@ func Bool(b bool) Item {
 	return Item{Kind: types.JSONBool, Text: "false"}
 }
 
-// String makes a string.
+// String returns a string item.
 func String(s string) Item {
 	return Item{Kind: types.JSONString, Text: string(jsontext.AppendQuoted(nil, s))}
 }
 
-// Number makes a number.
+// Number returns a number item.
 func Number(d *types.Decimal) Item { return Item{Kind: types.JSONNumber, num: d} }
 
-// Decimal is the value of a number.
+// Decimal returns the value of a number.
 func (it Item) Decimal() (*types.Decimal, error) {
 	if it.num != nil {
 		return it.num, nil
@@ -54,10 +54,10 @@ func (it Item) Decimal() (*types.Decimal, error) {
 	return types.ParseDecimal(it.Text)
 }
 
-// str is the value of a string.
+// str returns the value of a string.
 func (it Item) str() string { return types.JSONUnquote(it.Text) }
 
-// JSON is the text of the item.
+// JSON returns the text of the item.
 func (it Item) JSON(env *types.Env) (string, error) {
 	switch {
 	case it.Kind == JSONTime:

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// method is .name().
+// method evaluates .name().
 func (r *Run) method(n *jsonpath.Node, x Item, unwrap bool, f emit) error {
 	list := x.Kind == types.JSONList
 	switch n.Text {
@@ -105,8 +105,8 @@ func double(x Item) (Item, error) {
 	return x, fail(errNonNumeric, "jsonpath item method .double() can only be applied to a string or numeric value")
 }
 
-// keyValue gives an object for each member: its name, its value, and an id of the object that has it, the place where
-// it stands in the document.
+// keyValue returns an object for each member, with its name, its value, and an id of the object that contains it: the
+// object's offset in the document.
 func (r *Run) keyValue(n *jsonpath.Node, x Item, f emit) error {
 	if x.Kind != types.JSONObject {
 		return fail(errObjectNotFound, "jsonpath item method .keyvalue() can only be applied to an object")
@@ -148,7 +148,7 @@ func (r *Run) datetime(n *jsonpath.Node, x Item, f emit) error {
 	return r.next(n, Item{Kind: JSONTime, time: d, typ: typ, zone: zone}, f)
 }
 
-// shapeOf is the type that a text is of, and its zone.
+// shapeOf returns the type of a date or time by the form of its text, and its zone.
 func shapeOf(s string) (types.OID, *time.Location, bool) {
 	date, clock, both := strings.Cut(s, " ")
 	if !both {
@@ -171,7 +171,7 @@ func shapeOf(s string) (types.OID, *time.Location, bool) {
 	return types.Timestamp, nil, ok
 }
 
-// clockShape is the type of a time of day, and its zone.
+// clockShape returns the type of a time of day and its zone.
 func clockShape(s string) (types.OID, *time.Location, bool) {
 	for _, layout := range []string{"15:04:05.999999", "15:04:05.999999-07", "15:04:05.999999-07:00"} {
 		if t, err := time.Parse(layout, s); err == nil {

@@ -25,7 +25,7 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// Truth says what the path is as a predicate (@@): known is false where it is no single boolean.
+// Truth evaluates the path as a predicate (@@). known is false if the result is not a single boolean.
 func (r *Run) Truth() (value, known bool, err error) {
 	r.begin()
 	var list []Item
@@ -44,7 +44,7 @@ func (r *Run) Truth() (value, known bool, err error) {
 	return false, false, fail(errSingleton, "single boolean result is expected")
 }
 
-// predicate is the truth of a condition. Errors of the path make it unknown.
+// predicate evaluates a condition. Errors of the path make it unknown.
 func (r *Run) predicate(n *jsonpath.Node, x Item) (truth, error) {
 	if r.depth++; r.depth > maxDepth {
 		return no, sqlstate.New(sqlstate.StatementTooComplex, "jsonpath nests too deep")
@@ -102,7 +102,7 @@ func (r *Run) predicate(n *jsonpath.Node, x Item) (truth, error) {
 	return unknown, sqlstate.New(sqlstate.InternalError, "jsonpath item is no predicate")
 }
 
-// pairs compares every item of the left operand with every one of the right, if there is one.
+// pairs compares every item of the left operand with every item of the right one, if there is one.
 func (r *Run) pairs(n *jsonpath.Node, x Item, unwrapRight bool, f func(a, b Item) (truth, error)) (truth, error) {
 	left, err := r.sequence(n.Left, x, true)
 	right := []Item{{}}
@@ -146,7 +146,8 @@ func (r *Run) pairs(n *jsonpath.Node, x Item, unwrapRight bool, f func(a, b Item
 	return no, nil
 }
 
-// compare is a comparison of two items. Arrays and objects do not compare, nor values of different types; null does.
+// compare compares two items. Arrays, objects and values of different types are not comparable, but null is comparable
+// with any value.
 func (r *Run) compare(op string, a, b Item) (truth, error) {
 	if a.Kind != b.Kind {
 		if a.Kind == types.JSONNull || b.Kind == types.JSONNull {

@@ -1,5 +1,5 @@
-// Package run evaluates SQL/JSON paths over JSON texts, as PostgreSQL 15 does (jsonpath_exec.c). The functions of SQL
-// that take paths are in package funcs.
+// Package run evaluates SQL/JSON paths over JSON texts as PostgreSQL 15 does (jsonpath_exec.c). The SQL functions that
+// take paths are in package funcs.
 package run
 
 import (
@@ -11,21 +11,21 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Run is one evaluation. It belongs to one goroutine.
+// Run is one evaluation. It must not be used concurrently.
 type Run struct {
 	Path *jsonpath.Path
-	// Root is the JSON text that $ is; Vars that of the object with the variables, "" for none.
+	// Root is the JSON text that $ refers to. Vars is the JSON object of the variables, or "".
 	Root, Vars string
-	// Zone allows to compare times with a zone with those without.
+	// Zone allows comparing times with a zone to times without one.
 	Zone bool
 	Env  *types.Env
-	// Step is called for every step with the bytes that it reads.
+	// Step is called for every step with the number of bytes read.
 	Step func(n int) error
-	// Match says whether a text matches a regular expression.
+	// Match reports whether a text matches a regular expression.
 	Match func(pattern string, flags regex.Flags, text string) (bool, error)
 
 	current    Item
-	arraySize  int // of the innermost array whose subscripts are computed; -1 for none
+	arraySize  int // length of the innermost array whose subscripts are being evaluated, or -1
 	structural bool
 	depth      int
 }
@@ -42,7 +42,7 @@ const (
 	errDatetime         = "22031"
 )
 
-// pathError is an error of the path over the value, which predicates and silence hide.
+// pathError is an error in applying the path to the value. Predicates and silent mode suppress it.
 type pathError struct{ err *sqlstate.Error }
 
 func (e pathError) Error() string { return e.err.Error() }
@@ -52,21 +52,21 @@ func fail(code sqlstate.Code, format string, args ...any) error {
 	return pathError{sqlstate.New(code, format, args...)}
 }
 
-// Hidden says that silence hides an error.
+// Hidden reports whether silent mode suppresses an error.
 func Hidden(err error) bool {
 	var p pathError
 	return errors.As(err, &p)
 }
 
-// errStop ends an evaluation of which enough is known.
+// errStop ends an evaluation whose result is known.
 var errStop = errors.New("stop")
 
-// maxDepth is how deep an evaluation may nest: the nesting of the value times that of the path.
+// maxDepth is how deeply an evaluation may nest: the nesting of the value times that of the path.
 const maxDepth = 10_000
 
 type emit func(Item) error
 
-// Query gives every item of the result to f.
+// Query calls f for every item of the result.
 func (r *Run) Query(f func(Item) error) error {
 	r.begin()
 	return r.item(r.Path.Expr, Raw(r.Root), f)
@@ -76,13 +76,13 @@ func (r *Run) begin() {
 	r.current, r.arraySize, r.structural, r.depth = Raw(r.Root), -1, !r.Path.Strict, 0
 }
 
-// Exists says whether there is an item. In strict mode all are looked at, so that errors show.
+// Exists reports whether the result has an item. Strict mode evaluates all items, to find errors.
 func (r *Run) Exists() (bool, error) {
 	r.begin()
 	return r.any(r.Path.Expr, Raw(r.Root), false)
 }
 
-// any says whether n gives anything, of x with arrays unwrapped.
+// any reports whether n has a result for x, unwrapping arrays.
 func (r *Run) any(n *jsonpath.Node, x Item, unwrap bool) (bool, error) {
 	found := false
 	err := r.unwrapped(n, x, unwrap, func(Item) error {
@@ -98,7 +98,7 @@ func (r *Run) any(n *jsonpath.Node, x Item, unwrap bool) (bool, error) {
 	return found, nil
 }
 
-// unwrapped evaluates n, with the elements of arrays in the place of arrays in the result.
+// unwrapped evaluates n and replaces arrays in the result by their elements.
 func (r *Run) unwrapped(n *jsonpath.Node, x Item, unwrap bool, f emit) error {
 	if !unwrap || r.Path.Strict {
 		return r.item(n, x, f)
@@ -111,7 +111,7 @@ func (r *Run) unwrapped(n *jsonpath.Node, x Item, unwrap bool, f emit) error {
 	})
 }
 
-// elements gives the elements of an array.
+// elements calls f for the elements of an array.
 func (r *Run) elements(x Item, f emit) error {
 	c := types.NewJSONCursor(x.Text)
 	for v, ok := c.Element(); ok; v, ok = c.Element() {
@@ -125,7 +125,7 @@ func (r *Run) elements(x Item, f emit) error {
 	return nil
 }
 
-// members gives the values of an object, or the elements of an array.
+// members calls f for the values of an object or the elements of an array.
 func (r *Run) members(x Item, f emit) error {
 	if x.Kind == types.JSONList {
 		return r.elements(x, f)
@@ -142,10 +142,10 @@ func (r *Run) members(x Item, f emit) error {
 	return nil
 }
 
-// item evaluates a node and what is behind it, over x.
+// item evaluates a node and the accessors after it over x.
 func (r *Run) item(n *jsonpath.Node, x Item, f emit) error { return r.target(n, x, !r.Path.Strict, f) }
 
-// next evaluates what is behind a node over its result.
+// next evaluates the accessors after a node over its result.
 func (r *Run) next(n *jsonpath.Node, x Item, f emit) error {
 	if n.Next == nil {
 		return f(x)
@@ -153,12 +153,12 @@ func (r *Run) next(n *jsonpath.Node, x Item, f emit) error {
 	return r.item(n.Next, x, f)
 }
 
-// each evaluates a node over the elements of an array, which are not unwrapped further.
+// each evaluates a node over the elements of an array without unwrapping them further.
 func (r *Run) each(n *jsonpath.Node, x Item, f emit) error {
 	return r.elements(x, func(it Item) error { return r.target(n, it, false, f) })
 }
 
-// target is item, where unwrap says that an array stands for its elements.
+// target is item. If unwrap is set, an array stands for its elements.
 func (r *Run) target(n *jsonpath.Node, x Item, unwrap bool, f emit) error {
 	if r.depth++; r.depth > maxDepth {
 		return sqlstate.New(sqlstate.StatementTooComplex, "jsonpath nests too deep")
@@ -241,7 +241,7 @@ func (r *Run) target(n *jsonpath.Node, x Item, unwrap bool, f emit) error {
 	case jsonpath.Method, jsonpath.Datetime:
 		return r.method(n, x, unwrap, f)
 	}
-	// A predicate as a value.
+	// A predicate used as a value.
 	t, err := r.predicate(n, x)
 	if err != nil {
 		return err
@@ -284,7 +284,7 @@ func (r *Run) key(n *jsonpath.Node, x Item, unwrap bool, f emit) error {
 	return nil
 }
 
-// index is [subscripts].
+// index evaluates [subscripts].
 func (r *Run) index(n *jsonpath.Node, x Item, f emit) error {
 	list := x.Kind == types.JSONList
 	if !list && r.Path.Strict {
@@ -321,9 +321,9 @@ func (r *Run) index(n *jsonpath.Node, x Item, f emit) error {
 	return nil
 }
 
-// slice gives the elements from one index to another.
+// slice calls f for the elements from one index to another.
 func (r *Run) slice(n *jsonpath.Node, x Item, from, to int, f emit) error {
-	// What is behind the subscripts has no last of theirs.
+	// In the accessors after the subscripts, last does not refer to this array.
 	if x.Kind != types.JSONList {
 		if from > to {
 			return nil
@@ -346,7 +346,7 @@ func (r *Run) slice(n *jsonpath.Node, x Item, from, to int, f emit) error {
 	return err
 }
 
-// errDone ends a walk whose rest is not wanted.
+// errDone ends an iteration early.
 var errDone = errors.New("done")
 
 func (r *Run) subscript(n *jsonpath.Node, x Item) (int, error) {
@@ -371,7 +371,7 @@ func (r *Run) subscript(n *jsonpath.Node, x Item) (int, error) {
 	return int(i), nil
 }
 
-// maxSequence is how many items an operand may have.
+// maxSequence is the most items that an operand may have.
 const maxSequence = 1_000_000
 
 func (r *Run) few(list []Item) error {
@@ -385,7 +385,7 @@ func (r *Run) few(list []Item) error {
 	return nil
 }
 
-// levels is .**.
+// levels evaluates .**.
 func (r *Run) levels(n *jsonpath.Node, x Item, f emit) error {
 	lenient := func(it Item) error {
 		saved := r.structural
@@ -422,7 +422,7 @@ func (r *Run) levels(n *jsonpath.Node, x Item, f emit) error {
 	return walk(x, 1)
 }
 
-// sequence is an operand: its items, arrays unwrapped.
+// sequence returns the items of an operand, with arrays unwrapped.
 func (r *Run) sequence(n *jsonpath.Node, x Item, unwrap bool) ([]Item, error) {
 	var list []Item
 	err := r.unwrapped(n, x, unwrap, func(it Item) error {
@@ -433,7 +433,7 @@ func (r *Run) sequence(n *jsonpath.Node, x Item, unwrap bool) ([]Item, error) {
 }
 
 func (r *Run) arithmetic(n *jsonpath.Node, x Item, f emit) error {
-	// Both are computed before either is looked at.
+	// Evaluate both operands before checking either.
 	left, err := r.sequence(n.Left, x, true)
 	if err != nil {
 		return err
@@ -480,7 +480,7 @@ func (r *Run) arithmetic(n *jsonpath.Node, x Item, f emit) error {
 	return r.next(n, Number(d), f)
 }
 
-// sign is + and - before an operand.
+// sign evaluates unary + and -.
 func (r *Run) sign(n *jsonpath.Node, x Item, f emit) error {
 	list, err := r.sequence(n.Left, x, true)
 	if err != nil {

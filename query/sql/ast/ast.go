@@ -1,10 +1,9 @@
-// Package ast has the tree of a parsed SQL statement. Package parse builds it, package bind gives it a meaning. Every
-// node knows where it stands in the text, so that errors can point there. A tree is immutable once it has been parsed.
+// Package ast defines the tree of a parsed SQL statement. Package parse builds the tree, package bind resolves it.
+// Every node records its position in the text, so that errors can point there. A tree is not changed after parsing.
 package ast
 
-// At is the place of a node: its offset in bytes from the beginning of the statement. It is where PostgreSQL's error
-// messages point for a node of this kind: at an infix operator for an operation, at the first character for most
-// others.
+// At is the position of a node: its byte offset in the statement. It is where PostgreSQL's error messages point for a
+// node of this kind: at the operator of an infix operation, at the first character of most other nodes.
 type At int
 
 // Pos returns the offset.
@@ -22,8 +21,8 @@ type Expr interface{ Node }
 // FromItem is an item of FROM: *Table, *Derived, *FuncTable or *Join.
 type FromItem interface{ Node }
 
-// Select is a query: a SELECT, VALUES, or a set operation on two queries. Clauses that an operation on sets has not
-// (targets to windows) are empty there.
+// Select is a query: a SELECT, VALUES, or a set operation on two queries. A set operation leaves the fields that it has
+// no clause for (Targets to Windows) empty.
 type Select struct {
 	At
 	With      []CTE
@@ -36,7 +35,7 @@ type Select struct {
 	Values     [][]Expr
 	From       []FromItem
 	Where      Expr
-	GroupBy    []Expr // *GroupingSet among them
+	GroupBy    []Expr // may contain *GroupingSet
 	// GroupDistinct is GROUP BY DISTINCT.
 	GroupDistinct bool
 	Having        Expr
@@ -49,7 +48,7 @@ type Select struct {
 	Left, Right *Select
 
 	OrderBy []OrderItem
-	// Limit is nil for none and for LIMIT ALL.
+	// Limit is nil without a LIMIT and for LIMIT ALL.
 	Limit, Offset Expr
 	WithTies      bool // FETCH FIRST ... WITH TIES
 	Locks         []Lock
@@ -58,7 +57,7 @@ type Select struct {
 // SetOp is an operation on the rows of two queries.
 type SetOp string
 
-// The set operations. Their values are the words that messages use.
+// The set operations. Error messages use these words.
 const (
 	Union     SetOp = "UNION"
 	Intersect SetOp = "INTERSECT"
@@ -68,16 +67,16 @@ const (
 // Target is an item of a select list. A star is a *Column or a *Field.
 type Target struct {
 	Expr  Expr
-	Alias string // empty for none
+	Alias string // empty if there is none
 }
 
 // OrderItem is an item of ORDER BY.
 type OrderItem struct {
 	Expr Expr
 	Desc bool
-	// NullsFirst is resolved: without NULLS FIRST or LAST it is Desc.
+	// NullsFirst is always set: without NULLS FIRST or NULLS LAST it equals Desc.
 	NullsFirst bool
-	// Using is the operator of ORDER BY ... USING, empty for none.
+	// Using is the operator of ORDER BY ... USING, or empty.
 	Using string
 }
 
@@ -86,10 +85,10 @@ type CTE struct {
 	At
 	Name      string
 	Columns   []string
-	Statement Statement // *Query, or one that writes
-	// Materialize is "always" for MATERIALIZED, "never" for NOT MATERIALIZED, else empty.
+	Statement Statement // *Query, *Insert, *Update or *Delete
+	// Materialize is "always" for MATERIALIZED, "never" for NOT MATERIALIZED, otherwise empty.
 	Materialize string
-	// Search and Cycle say that a SEARCH or CYCLE clause stands there.
+	// Search and Cycle report whether the query has a SEARCH or a CYCLE clause.
 	Search, Cycle bool
 }
 
@@ -99,12 +98,12 @@ type WindowDef struct {
 	*Window
 }
 
-// Window is what stands behind OVER or in the WINDOW clause.
+// Window is a window as written after OVER or in the WINDOW clause.
 type Window struct {
 	At
-	// Name is that of OVER name; everything else is empty then.
+	// Name is the name in OVER name; all other fields are empty then.
 	Name string
-	// Base is the window that this one begins with: OVER (name ...).
+	// Base is the window that this one extends: OVER (name ...).
 	Base      string
 	Partition []Expr
 	Order     []OrderItem
@@ -116,7 +115,7 @@ type Frame struct {
 	At
 	Mode       string // "range", "rows" or "groups"
 	Start, End Bound
-	// Exclude is "current row", "group", "ties", or empty for none.
+	// Exclude is "current row", "group", "ties", or empty.
 	Exclude string
 }
 
@@ -127,7 +126,7 @@ type Bound struct {
 	Offset Expr // of Preceding and Following
 }
 
-// BoundKind is the kind of a frame's end, in the order in which ends may follow each other.
+// BoundKind is the kind of a frame bound. The kinds are ordered: a frame's end cannot have a lower kind than its start.
 type BoundKind uint8
 
 // The kinds of bounds.
@@ -139,7 +138,7 @@ const (
 	UnboundedFollowing
 )
 
-// Lock is FOR UPDATE and the like.
+// Lock is a locking clause such as FOR UPDATE.
 type Lock struct {
 	At
 	Strength string // "UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"

@@ -1,12 +1,12 @@
 package ast
 
-// LiteralKind tells constants apart.
+// LiteralKind is the kind of a constant.
 type LiteralKind uint8
 
 // The kinds of constants.
 const (
 	Integer LiteralKind = iota // digits
-	Number                     // with a point or an exponent
+	Number                     // with a decimal point or an exponent
 	String
 	Bits    // Text begins with b or x
 	Boolean // Text is "true" or "false"
@@ -14,30 +14,30 @@ const (
 )
 
 type (
-	// Literal is a constant. Text is its value; a sign may lead a number.
+	// Literal is a constant. Text is its value; a number may begin with a sign.
 	Literal struct {
 		At
 		Kind LiteralKind
 		Text string
 	}
-	// Param is $1.
+	// Param is a parameter such as $1.
 	Param struct {
 		At
 		Number int
 	}
-	// Column is a name of one to four parts; Star for * (no parts) and t.*.
+	// Column is a name of one to four parts. Star is set for * (no parts) and t.*.
 	Column struct {
 		At
 		Parts []string
 		Star  bool
 	}
-	// Operator is a prefix (one argument) or infix operator by its symbol.
+	// Operator is a prefix operator (one argument) or an infix operator (two), given by its symbol.
 	Operator struct {
 		At
 		Op   string
 		Args []Expr
 	}
-	// Logic is "and", "or" (two or more arguments) and "not" (one).
+	// Logic is "and" or "or" (two or more arguments), or "not" (one).
 	Logic struct {
 		At
 		Op   string
@@ -99,19 +99,19 @@ type (
 		X    Expr
 		Name []string
 	}
-	// Call is a function with what may follow it.
+	// Call is a function call with the clauses that may follow it.
 	Call struct {
 		At
 		Name      []string
-		Args      []Expr // *NamedArg among them, at the end
+		Args      []Expr // *NamedArg are last
 		Star      bool   // f(*)
 		Distinct  bool
-		Variadic  bool        // of the last argument
-		Order     []OrderItem // within the brackets, or of WITHIN GROUP
+		Variadic  bool        // the last argument is VARIADIC
+		Order     []OrderItem // ORDER BY in the parentheses or in WITHIN GROUP
 		Within    bool        // WITHIN GROUP
 		Filter    Expr        // or nil
 		Over      *Window     // or nil
-		Procedure bool        // of CALL
+		Procedure bool        // the call of a CALL statement
 	}
 	// NamedArg is name => value.
 	NamedArg struct {
@@ -129,8 +129,8 @@ type (
 		At
 		Items []Expr
 	}
-	// Subscript is x[index] or x[low:index], where both may be nil. It is chained when x is one too, without brackets
-	// around it.
+	// Subscript is x[index] or x[low:index]; both bounds may be nil. Chained is set when x is a subscript too and is
+	// not in parentheses.
 	Subscript struct {
 		At
 		X          Expr
@@ -150,13 +150,13 @@ type (
 		Kind  SubqueryKind
 		Query *Select
 	}
-	// GroupingSet is an item of GROUP BY: ROLLUP, CUBE, GROUPING SETS, or () where Items are none.
+	// GroupingSet is an item of GROUP BY: ROLLUP, CUBE, GROUPING SETS, or () if it has no items.
 	GroupingSet struct {
 		At
 		Kind  string // "rollup", "cube", "grouping sets", "empty"
 		Items []Expr
 	}
-	// Default is the word DEFAULT where a value could stand.
+	// Default is the word DEFAULT in the place of a value.
 	Default struct{ At }
 	// CurrentOf is WHERE CURRENT OF cursor.
 	CurrentOf struct {
@@ -165,7 +165,7 @@ type (
 	}
 )
 
-// SubqueryKind tells what a sub-query is for.
+// SubqueryKind is how an expression uses a sub-query.
 type SubqueryKind string
 
 // The kinds of sub-queries.
@@ -180,9 +180,9 @@ type TypeName struct {
 	At
 	Parts []string
 	Mods  []string // modifiers: constants and words
-	// Array says that [] or ARRAY stands behind it, however often.
+	// Array reports whether the type is followed by [] or ARRAY, any number of times.
 	Array bool
 	SetOf bool
-	// Fields are those of an interval, as "day to second".
+	// Fields are the fields of an interval, such as "day to second".
 	Fields string
 }

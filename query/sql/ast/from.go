@@ -1,18 +1,18 @@
 package ast
 
-// Alias is what stands behind an item of FROM.
+// Alias is the alias of an item of FROM.
 type Alias struct {
-	Name    string // empty for none
+	Name    string // empty if there is none
 	Columns []string
 }
 
 // Table is a name in FROM.
 type Table struct {
 	At
-	Name []string // with its schema and database where they are written
+	Name []string // includes the schema and the database if they were written
 	Only bool
 	Alias
-	// Sample is TABLESAMPLE, nil for none.
+	// Sample is TABLESAMPLE, or nil.
 	Sample *Call
 }
 
@@ -28,19 +28,19 @@ type Derived struct {
 type FuncTable struct {
 	At
 	Calls []FuncCall
-	// RowsFrom says that it was written as ROWS FROM.
+	// RowsFrom reports whether it was written as ROWS FROM.
 	RowsFrom   bool
 	Ordinality bool
 	Lateral    bool
 	Alias
-	// Types are those of a column definition list, whose names are the alias' columns.
+	// Types are the types of a column definition list; the names are in the alias.
 	Types []TypeName
 }
 
 // FuncCall is one function of a FuncTable.
 type FuncCall struct {
-	Expr Expr // mostly a *Call, else what the grammar writes like one, as CAST or CURRENT_DATE
-	// Columns and Types are a column definition list of ROWS FROM.
+	Expr Expr // usually a *Call, or another expression that looks like one, such as CAST or CURRENT_DATE
+	// Columns and Types are the column definition list of a function in ROWS FROM.
 	Columns []string
 	Types   []TypeName
 }
@@ -64,9 +64,9 @@ type Join struct {
 	Left, Right FromItem
 	On          Expr
 	Using       []string
-	// UsingAlias is the name of USING (...) AS name.
+	// UsingAlias is the name in USING (...) AS name.
 	UsingAlias string
 	Natural    bool
-	// Alias is that of a join in brackets.
+	// Alias is the alias of a join in parentheses.
 	Alias
 }

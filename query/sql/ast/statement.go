@@ -11,14 +11,16 @@ type Explain struct {
 	Verbose   bool
 	Format    string // "text" or "json"
 	Timing    bool
+	// NeedsAnalyze is the first option that requires Analyze.
+	NeedsAnalyze string
 }
 
 // Copy is COPY.
 type Copy struct {
 	At
-	// Statement is the query whose rows are copied. COPY of a table is SELECT of its columns.
+	// Statement is the query whose rows are copied. For COPY of a table it is a SELECT of the columns.
 	Statement Statement
-	// Table and Columns are those of COPY table.
+	// Table and Columns are set for COPY table.
 	Table   *Table
 	Columns []string
 	From    bool
@@ -27,17 +29,17 @@ type Copy struct {
 	TargetPos At
 
 	Format    string // "text", "csv", "binary"
-	FormatAt  int    // where the option stands
+	FormatAt  int    // position of the option
 	Delimiter string
 	Null      string
 	Header    bool
 	Quote     string
 	Escape    string
-	// ForceQuote are the columns always quoted in CSV; "*" is all.
+	// ForceQuote lists the columns that are always quoted in CSV; "*" means all.
 	ForceQuote []string
 }
 
-// Set is SET [SESSION|LOCAL] name = value, SET TIME ZONE and the like.
+// Set is SET [SESSION|LOCAL] name = value, SET TIME ZONE and similar forms.
 type Set struct {
 	At
 	Name    string
@@ -64,14 +66,14 @@ type Transaction struct {
 	// Verb is "begin", "start", "commit", "rollback", "savepoint", "release", "rollback to", "prepare", "commit
 	// prepared", "rollback prepared", "set" (SET TRANSACTION) or "set session" (SET SESSION CHARACTERISTICS).
 	Verb  string
-	Name  string // of a savepoint or a prepared transaction
+	Name  string // savepoint or prepared transaction
 	Chain bool
 	Modes TransactionModes
-	// Snapshot is that of SET TRANSACTION SNAPSHOT.
+	// Snapshot is the identifier in SET TRANSACTION SNAPSHOT.
 	Snapshot string
 }
 
-// TransactionModes are the modes that BEGIN and SET TRANSACTION name; what is empty was not named.
+// TransactionModes are the modes that BEGIN and SET TRANSACTION name. A mode that was not named is empty.
 type TransactionModes struct {
 	Isolation  string // "serializable", "repeatable read", "read committed", "read uncommitted"
 	Access     string // "read only", "read write"
@@ -109,7 +111,7 @@ type Prepare struct {
 	Name      string
 	Types     []TypeName
 	Statement Statement
-	// Text and Offset are the statement's own text and where it begins.
+	// Text is the text of the prepared statement, Offset where it begins.
 	Text   string
 	Offset int
 }
@@ -146,7 +148,7 @@ type LockTable struct {
 	At
 	Tables [][]string
 	Places []At
-	Mode   string // "access share" and so on
+	Mode   string // "access share" etc.
 }
 
 // Empty is a statement without tokens.

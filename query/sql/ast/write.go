@@ -6,11 +6,11 @@ type Insert struct {
 	With      []CTE
 	Recursive bool
 	Table     *Table
-	// Columns are the targets, none for all.
+	// Columns are the target columns, empty if none were named.
 	Columns []SetTarget
 	// Overriding is "system", "user", or empty.
 	Overriding string
-	// Source is the query whose rows are written; nil for DEFAULT VALUES. Values of it may be *Default.
+	// Source is the query whose rows are written; nil for DEFAULT VALUES. Its VALUES may contain *Default.
 	Source    *Select
 	Conflict  *Conflict // or nil
 	Returning []Target
@@ -19,11 +19,11 @@ type Insert struct {
 // Conflict is ON CONFLICT.
 type Conflict struct {
 	At
-	// Columns and Where, or Constraint, are what is in conflict; both are empty for anything.
+	// The conflict target is either Columns and Where or Constraint. All are empty if none was named.
 	Columns    []Expr
 	Where      Expr
 	Constraint string
-	// Set is that of DO UPDATE; none for DO NOTHING.
+	// Set is the list of DO UPDATE; empty for DO NOTHING.
 	Set      []Assignment
 	SetWhere Expr
 }
@@ -55,14 +55,14 @@ type Delete struct {
 type SetTarget struct {
 	At
 	Name string
-	// Path are the subscripts and fields behind it: *Subscript and *Field without an X.
+	// Path holds the subscripts and fields after the column: *Subscript and *Field whose X is nil.
 	Path []Expr
 }
 
 // Assignment is target = value, or (targets) = row.
 type Assignment struct {
 	Targets []SetTarget
-	// Row says that the targets were written in brackets.
+	// Row reports whether the targets were written in parentheses.
 	Row   bool
 	Value Expr // may be *Default
 }
@@ -71,12 +71,11 @@ func (*Insert) statement() {}
 func (*Update) statement() {}
 func (*Delete) statement() {}
 
-// Refused is a statement that PostgreSQL has and this gateway does not, such as CREATE TABLE. Its text is not parsed
-// any further.
+// Refused is a statement that PostgreSQL has and Divan does not, such as CREATE TABLE. The rest of it is not parsed.
 type Refused struct {
 	At
 	Verb   string // the first word, in lower case
-	Object string // the word behind the verb, such as "table" or "user"
+	Object string // the word after the verb, such as "table" or "user"
 }
 
 func (*Refused) statement() {}
@@ -84,8 +83,8 @@ func (*Refused) statement() {}
 // AlterPassword is ALTER USER name PASSWORD 'secret', as psql's \password sends it.
 type AlterPassword struct {
 	At
-	User   string // empty for the session's own
-	Secret string // a password, or a verifier
+	User   string // empty for the current user
+	Secret string // a password or a SCRAM verifier
 }
 
 func (*AlterPassword) statement() {}

@@ -1,5 +1,5 @@
-// Package keyword has the key words of PostgreSQL 15's SQL and where each may stand for a name (appendix C, and
-// src/include/parser/kwlist.h). What statements they make is in package parse.
+// Package keyword lists the key words of PostgreSQL 15's SQL and says where each may be used as a name (appendix C, and
+// src/include/parser/kwlist.h). The grammar is in package parse.
 package keyword
 
 import (
@@ -8,26 +8,27 @@ import (
 	"strings"
 )
 
-// Category says where a key word may stand for a name.
+// Category says where a key word may be used as a name.
 type Category uint8
 
 const (
-	// None is a word that is no key word.
+	// None is the category of a word that is not a key word.
 	None Category = iota
-	// Unreserved words may stand anywhere.
+	// Unreserved words may be used as any name.
 	Unreserved
-	// ColumnName words may be names, but not of functions and types.
+	// ColumnName words may be names, but not of functions or types.
 	ColumnName
-	// TypeFunctionName words may be names of functions and types only.
+	// TypeFunctionName words may only be names of functions and types.
 	TypeFunctionName
-	// Reserved words may only be labels, behind AS or a point.
+	// Reserved words may only be labels, after AS or a point.
 	Reserved
 )
 
-// needsAs marks words that are no alias of a column without AS.
+// needsAs marks words that cannot be a column alias without AS.
 const needsAs Category = 1 << 7
 
-// Lookup finds a word in lower case. bareLabel says that it can be an alias of a column without AS.
+// Lookup returns the category of a word in lower case. bareLabel reports whether the word can be a column alias without
+// AS.
 func Lookup(word string) (c Category, bareLabel bool) {
 	c = keywords[word]
 	return c &^ needsAs, c&needsAs == 0
@@ -36,7 +37,7 @@ func Lookup(word string) (c Category, bareLabel bool) {
 // All returns the key words, sorted.
 func All() []string { return slices.Sorted(maps.Keys(keywords)) }
 
-// Quote quotes a name where SQL would read it as another one, or as a key word, without quotes.
+// Quote returns name as SQL reads it, in quotes if it would otherwise be folded, split or read as a key word.
 func Quote(name string) string {
 	plain := name != "" && (name[0] == '_' || name[0] >= 'a' && name[0] <= 'z')
 	for i := range len(name) {
@@ -49,7 +50,7 @@ func Quote(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-// keywords has the category of each of PostgreSQL's key words.
+// keywords maps each of PostgreSQL's key words to its category.
 var keywords = func() map[string]Category {
 	table := map[string]Category{}
 	for _, group := range []struct {

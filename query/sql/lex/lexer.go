@@ -9,23 +9,24 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// MaxStatement is the longest statement in bytes. Longer ones are refused before a byte of them is looked at.
+// MaxStatement is the longest accepted statement in bytes. Longer ones are refused unread.
 const MaxStatement = 1 << 20
 
-// lexer cuts PostgreSQL's SQL into tokens.
+// lexer splits PostgreSQL's SQL into tokens.
 type lexer struct {
 	src string
 	pos int
 }
 
-// tokenSize is what a token takes of memory, in bytes, with what the parser knows of it.
+// tokenSize is the memory that a token takes in bytes, including what the parser keeps for it.
 const tokenSize = 64
 
-// lexAhead is for how many tokens memory is taken at a time.
+// lexAhead is the number of tokens for which memory is reserved at a time.
 const lexAhead = 64
 
-// Tokens returns the tokens of src, and one of kind EOF at the end. Where src cannot be cut any further, the last one
-// is Bad and failed says why: a parser that does not get so far has another complaint, as in PostgreSQL.
+// Tokens returns the tokens of src, followed by one of kind EOF. If src cannot be split any further, the last token is
+// Bad and failed says why. It is not returned as err because, as in PostgreSQL, an earlier error of the parser comes
+// first.
 func Tokens(w *work.Work, src string) (tokens []Token, failed *sqlstate.Error, err error) {
 	if len(src) > MaxStatement {
 		return nil, nil, sqlstate.New(sqlstate.ProgramLimitExceeded,
@@ -56,7 +57,7 @@ func Tokens(w *work.Work, src string) (tokens []Token, failed *sqlstate.Error, e
 	}
 }
 
-// at returns the byte at an offset from the current place, 0 past the end.
+// at returns the byte at an offset from the current position, or 0 past the end.
 func (l *lexer) at(n int) byte {
 	if l.pos+n < len(l.src) {
 		return l.src[l.pos+n]
@@ -64,12 +65,12 @@ func (l *lexer) at(n int) byte {
 	return 0
 }
 
-// SyntaxError is an error at an offset in bytes; -1 is no place.
+// SyntaxError returns a syntax error at a byte offset; -1 means no position.
 func SyntaxError(off int, format string, args ...any) *sqlstate.Error {
 	return sqlstate.New(sqlstate.SyntaxError, format, args...).At(off)
 }
 
-// near is an error of the text between two offsets, which PostgreSQL's scanner shows.
+// near returns an error that quotes the text between two offsets, as PostgreSQL's scanner does.
 func (l *lexer) near(from, to int, what string) *sqlstate.Error {
 	if from >= len(l.src) {
 		return SyntaxError(from, "%s at end of input", what)
@@ -77,10 +78,10 @@ func (l *lexer) near(from, to int, what string) *sqlstate.Error {
 	return SyntaxError(from, "%s at or near \"%s\"", what, l.src[from:max(to, from)])
 }
 
-// rest is an error of everything from an offset on.
+// rest returns an error that quotes everything from an offset on.
 func (l *lexer) rest(from int, what string) *sqlstate.Error { return l.near(from, len(l.src), what) }
 
-// skipBlank passes over white space and comments; comments nest.
+// skipBlank skips white space and comments. Comments nest.
 func (l *lexer) skipBlank() error {
 	for l.pos < len(l.src) {
 		switch c := l.src[l.pos]; {
@@ -128,7 +129,8 @@ func identPart(c byte) bool { return identStart(c) || digit(c) || c == '$' }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// maxOperator is the longest operator, as in PostgreSQL; maxRun bounds operators that touch each other, as in 1+++++2.
+// maxOperator is the length of the longest operator, as in PostgreSQL. maxRun limits operators that touch each other,
+// as in 1+++++2.
 const (
 	maxOperator = 63
 	maxRun      = 1024
@@ -213,13 +215,13 @@ func (l *lexer) next() (Token, error) {
 	return Token{}, l.near(start, start+1, "syntax error")
 }
 
-// word makes the token of a name or key word.
+// word returns the token of a name or key word.
 func word(name string, off, end int) Token {
 	c, bare := keyword.Lookup(name)
 	return Token{Kind: Ident, Category: c, bare: bare, Text: name, Off: off, End: end}
 }
 
-// foldCase lowers ASCII letters only, as PostgreSQL does for UTF-8.
+// foldCase lowers ASCII letters only, as PostgreSQL does in UTF-8.
 func foldCase(s string) string {
 	for i := range len(s) {
 		if s[i] >= 'A' && s[i] <= 'Z' {
@@ -235,7 +237,7 @@ func foldCase(s string) string {
 	return s
 }
 
-// number reads an integer, or a number with a point or an exponent.
+// number reads an integer, or a number with a decimal point or an exponent.
 func (l *lexer) number(start int) (Token, error) {
 	kind := Integer
 	for digit(l.at(0)) {
@@ -304,15 +306,15 @@ func (l *lexer) dollar(start int) (Token, error) {
 	return Token{Kind: String, Text: l.src[end+1 : end+1+close], Off: start, End: l.pos}, nil
 }
 
-// operator reads the longest run of operator characters, without a comment's beginning, and without a trailing + or -
-// unless the run has one of the characters that SQL's own operators have not (section 4.1.3).
+// operator reads the longest run of operator characters. It stops at the beginning of a comment, and drops a trailing +
+// or - unless the run has a character that no operator of standard SQL contains (section 4.1.3).
 func (l *lexer) operator() (string, error) {
 	start := l.pos
 	for l.pos < len(l.src) && strings.IndexByte(operatorChars, l.src[l.pos]) >= 0 {
 		if l.pos > start && (l.at(0) == '-' && l.at(1) == '-' || l.at(0) == '/' && l.at(1) == '*') {
 			break
 		}
-		// Each cut reads the run again, so that its length must have a bound.
+		// Each cut reads the run again, so its length must be limited.
 		if l.pos++; l.pos-start > maxRun {
 			return "", l.near(start, l.pos, "operator too long")
 		}

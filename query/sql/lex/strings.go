@@ -10,8 +10,8 @@ import (
 
 // String constants and quoted names (PostgreSQL 15, section 4.1.2).
 
-// stringConstant reads from the opening quote, with continuation over a line break and, after E, with escapes. start is
-// where its token begins.
+// stringConstant reads from the opening quote. The constant may continue after a line break; after E it has escapes.
+// start is where its token begins.
 func (l *lexer) stringConstant(start int, escapes bool, what string) (string, error) {
 	var out []byte
 	l.pos++
@@ -41,7 +41,7 @@ func (l *lexer) stringConstant(start int, escapes bool, what string) (string, er
 	}
 }
 
-// continued moves to after the quote of a string that goes on behind white space with a line break.
+// continued moves past the opening quote of a continued string, one that follows white space with a line break.
 func (l *lexer) continued() bool {
 	i, newline := l.pos, false
 	for i < len(l.src) && strings.IndexByte(" \t\f\v\n\r", l.src[i]) >= 0 {
@@ -104,7 +104,7 @@ func (l *lexer) escape(begin int, out []byte) ([]byte, error) {
 	return append(out, c), nil
 }
 
-// appendRune adds a character given by its number; a high surrogate needs the escape of a low one behind it.
+// appendRune appends the character with the given code. A high surrogate must be followed by the escape of a low one.
 func (l *lexer) appendRune(out []byte, r rune, start int) ([]byte, error) {
 	if r >= 0xd800 && r < 0xdc00 {
 		at := l.pos
@@ -166,7 +166,7 @@ func (l *lexer) quoted(start int) (string, error) {
 	return string(out), nil
 }
 
-// unicodeEscaped reads U&'...' or U&"..." and the UESCAPE that may follow.
+// unicodeEscaped reads U&'...' or U&"..." and the UESCAPE clause that may follow.
 func (l *lexer) unicodeEscaped(start int) (Token, error) {
 	l.pos += 2
 	kind, quote := String, l.pos
@@ -209,7 +209,7 @@ func (l *lexer) unicodeEscaped(start int) (Token, error) {
 		}
 		n := inner.digits(want, 16)
 		v, bad := strconv.ParseUint(n, 16, 32)
-		place := quote + 1 + from // of a text without doubled quotes before the escape
+		place := quote + 1 + from // if no quote is doubled before the escape
 		if bad != nil || len(n) != want {
 			return Token{}, SyntaxError(min(place, end), "invalid Unicode escape").
 				WithHint(`Unicode escapes must be \XXXX or \+XXXXXX.`)
@@ -231,7 +231,7 @@ func (l *lexer) unicodeEscaped(start int) (Token, error) {
 	return Token{Kind: kind, Text: string(out), Off: start, End: l.pos}, nil
 }
 
-// uescape reads UESCAPE 'c' where it stands next and returns the escape character.
+// uescape reads UESCAPE 'c' if it comes next and returns the escape character.
 func (l *lexer) uescape() (byte, error) {
 	const uescape = "uescape"
 	after := l.pos

@@ -6,7 +6,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// call reads the arguments of a function and what may follow them: WITHIN GROUP, FILTER and OVER.
+// call reads the arguments of a function and the clauses that may follow: WITHIN GROUP, FILTER and OVER.
 func (p *parser) call(at ast.At, name []string) (ast.Expr, error) {
 	c := &ast.Call{At: at, Name: name}
 	if err := p.inBrackets(func() error { return p.callInside(c) }); err != nil {
@@ -57,7 +57,7 @@ func (p *parser) call(at ast.At, name []string) (ast.Expr, error) {
 	return c, nil
 }
 
-// callInside reads what stands between the brackets of a call.
+// callInside reads the inside of the parentheses of a call.
 func (p *parser) callInside(c *ast.Call) error {
 	switch {
 	case p.peek().Op("*"):
@@ -84,7 +84,7 @@ func (p *parser) callInside(c *ast.Call) error {
 	return nil
 }
 
-// arguments reads further arguments, each behind a comma.
+// arguments reads further arguments, each after a comma.
 func (p *parser) arguments(c *ast.Call) error {
 	for !c.Variadic && p.acceptPunct(",") {
 		if err := p.argument(c); err != nil {
@@ -224,7 +224,7 @@ func (p *parser) frame() (*ast.Frame, error) {
 	return f, nil
 }
 
-// checkFrame refuses frames whose ends are in the wrong order, with PostgreSQL's words.
+// checkFrame refuses frames whose bounds are in the wrong order, with PostgreSQL's messages.
 func checkFrame(f *ast.Frame, between bool) error {
 	bad := func(at ast.At, text string) error {
 		return sqlstate.New(sqlstate.WindowingError, "%s", text).At(at.Pos())

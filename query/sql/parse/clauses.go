@@ -4,7 +4,7 @@ import (
 	"github.com/divandb/divan/query/sql/ast"
 )
 
-// target reads an item of a select list: *, or an expression with an alias or without.
+// target reads an item of a select list: *, or an expression with an optional alias.
 func (p *parser) target() (ast.Target, error) {
 	if t := p.peek(); t.Op("*") {
 		p.take()
@@ -24,7 +24,7 @@ func (p *parser) target() (ast.Target, error) {
 	return t, err
 }
 
-// targets reads a select list, as behind RETURNING.
+// targets reads a select list, such as the one of RETURNING.
 func (p *parser) targets() ([]ast.Target, error) {
 	var out []ast.Target
 	err := p.list(func() error {
@@ -106,7 +106,8 @@ func (p *parser) windows(s *ast.Select) error {
 	})
 }
 
-// tables reads the items of a FROM list behind the token that is next; a single one with its joins in brackets.
+// tables skips a token and reads the items of a FROM list. If single is set it reads one item with its joins in
+// parentheses.
 func (p *parser) tables(single bool) ([]ast.FromItem, error) {
 	if err := p.enter(); err != nil {
 		return nil, err

@@ -112,7 +112,7 @@ func (p *parser) copyOption(c *ast.Copy) error {
 	case "null":
 		c.Null = value
 		if value == "" {
-			c.Null = "\x00" // told from the default
+			c.Null = "\x00" // not set: checkCopy fills in the default
 		}
 	case "header":
 		c.Header = on
@@ -199,12 +199,18 @@ func (p *parser) oldCopyOptions(c *ast.Copy) error {
 	}
 }
 
-// checkCopy fills in the defaults of the format.
+// checkCopy fills in the defaults of the format and checks the options.
 func checkCopy(c *ast.Copy) error {
 	switch c.Format {
 	case "text", "csv", "binary":
 	default:
 		return sqlstate.New(sqlstate.InvalidParameterValue, "COPY format %q not recognized", c.Format).At(c.FormatAt)
+	}
+	if c.Format == "binary" && c.Delimiter != "" {
+		return sqlstate.New(sqlstate.SyntaxError, "cannot specify DELIMITER in BINARY mode")
+	}
+	if c.Format == "binary" && c.Null != "" {
+		return sqlstate.New(sqlstate.SyntaxError, "cannot specify NULL in BINARY mode")
 	}
 	def := func(p *string, text, csv string) {
 		if *p == "" {

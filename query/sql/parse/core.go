@@ -13,29 +13,30 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// This is all that is left to the library: which clauses one SELECT has, in which order, that none misses its operand,
-// and how tables are joined. It reads a skeleton of the SELECT in which each expression is :v1 and each table is "t as
-// t1". The number leads to what was parsed there. So no quoting rule, key word or operator of MySQL can touch the
-// meaning, and the place of each word of the skeleton in the text is known.
+// The library does only this: it reads which clauses a SELECT has, in which order, checks that none lacks its operand,
+// and how tables are joined. It is given a skeleton of the SELECT in which each expression is :v1 and each table is "t
+// as t1". The number identifies the expression or table that was parsed here. So no quoting rule, key word or operator
+// of MySQL can change the meaning, and the position of each word of the skeleton in the text is known.
 
-// skeleton is a SELECT as the library sees it.
+// skeleton is a SELECT as given to the library.
 type skeleton struct {
 	p    *parser
 	text strings.Builder
-	// words are where the words begin in text, and which tokens they stand for.
+	// words records where each word begins in text and which token it represents.
 	words []skeletonWord
 
 	exprs   []ast.Expr
-	targets map[int]ast.Target // those of exprs that stand in the select list
+	targets map[int]ast.Target // items of the select list, by the number of their expression
 	joins   []joinWords        // by the number of the table
-	// clause is the one that is read now, operand that a comma or a key word stands before the next token.
+	// clause is the clause being read. operand reports whether the next token follows a comma or a key word and must
+	// begin an operand.
 	clause  clause
 	operand bool
-	// open counts the joins that want a condition.
+	// open counts the joins that still lack a condition.
 	open int
 	next joinWords
-	from bool // there is a FROM
-	// only is for a list of tables without the other clauses, single for one table with its joins.
+	from bool // the SELECT has a FROM
+	// only is set for a list of tables without the other clauses, single for one table with its joins.
 	only, single bool
 }
 
@@ -43,7 +44,7 @@ type skeletonWord struct {
 	start, token int
 }
 
-// joinWords are a table with what was written before it.
+// joinWords is a table and the words of the join before it.
 type joinWords struct {
 	item    ast.FromItem
 	kind    ast.JoinKind
@@ -51,7 +52,7 @@ type joinWords struct {
 	at      ast.At
 }
 
-// using is a USING list in the place of a condition.
+// using is a USING list in place of a join condition.
 type using struct {
 	ast.At
 	columns []string
@@ -67,7 +68,7 @@ const (
 	groupList
 )
 
-// word takes n tokens and writes a word for them.
+// word consumes n tokens and appends one word for them.
 func (s *skeleton) word(text string, n int) {
 	s.write(text)
 	s.p.i += n
@@ -101,7 +102,7 @@ func (p *parser) core() (*ast.Select, error) {
 	return out, p.windows(out)
 }
 
-// distinct reads DISTINCT, DISTINCT ON (...) and ALL, and passes over an empty select list.
+// distinct reads DISTINCT, DISTINCT ON (...) and ALL, and accepts an empty select list.
 func (s *skeleton) distinct(out *ast.Select) error {
 	p := s.p
 	switch {
@@ -125,14 +126,15 @@ func (s *skeleton) distinct(out *ast.Select) error {
 	return nil
 }
 
-// placeholder writes one for an expression; nil stands for an empty select list.
+// placeholder appends the placeholder of an expression; nil represents an empty select list.
 func (s *skeleton) placeholder(e ast.Expr) {
 	s.exprs = append(s.exprs, e)
 	s.write(":v" + strconv.Itoa(len(s.exprs)-1))
 	s.operand = false
 }
 
-// read copies key words and commas and puts placeholders between them, until a token that cannot go on.
+// read copies key words and commas and replaces the operands between them by placeholders, up to a token that cannot
+// continue the SELECT.
 func (s *skeleton) read(out *ast.Select) error {
 	for {
 		before := s.p.i
@@ -146,8 +148,8 @@ func (s *skeleton) read(out *ast.Select) error {
 	}
 }
 
-// first is the first of two errors in the order of the text: that of an operand, or one that the library finds in what
-// stands before it.
+// first returns the error that comes first in the text: err, that of an operand, or one that the library finds before
+// that operand.
 func (s *skeleton) first(err error, before int) error {
 	var e, earlier *sqlstate.Error
 	_, structure := s.parse()
@@ -198,7 +200,7 @@ func (s *skeleton) step(out *ast.Select) (more bool, err error) {
 	return true, nil
 }
 
-// ends says that a word or sign cannot begin an operand and follows a SELECT.
+// ends reports whether t cannot begin an operand and can follow a SELECT.
 func ends(t lex.Token) bool {
 	return t.Kind == lex.EOF || t.Is(")") || t.Is(";") ||
 		t.Words("union", "intersect", "except", "order", "limit", "offset", "fetch", "for", "window",
@@ -228,8 +230,8 @@ func (s *skeleton) join() error {
 		return p.unexpectedAt(t)
 	}
 	s.next = j
-	// The library knows no FULL JOIN, and lets an inner one go without its condition: for it there are joins with a
-	// condition and joins without.
+	// The library has no FULL JOIN and accepts an inner join without a condition. So every join with a condition is
+	// written as LEFT JOIN and every other one as NATURAL JOIN.
 	if j.natural || j.kind == ast.Cross {
 		s.word("natural join", i+1)
 	} else {
@@ -269,7 +271,7 @@ func (s *skeleton) joinCondition() error {
 	return nil
 }
 
-// readOperand reads an item of the clause.
+// readOperand reads an item of the current clause.
 func (s *skeleton) readOperand() error {
 	p := s.p
 	i := p.i
@@ -315,7 +317,7 @@ func (s *skeleton) parse() (*sqlparser.Select, error) {
 	if sel, ok := tree.(*sqlparser.Select); ok && err == nil {
 		return sel, nil
 	}
-	// The library has read up to the word that it does not expect, and one character more.
+	// The library has read one character past the word that it did not expect.
 	pos := len(text) + 1
 	if err != nil {
 		if _, after, ok := strings.Cut(err.Error(), "at position "); ok {
@@ -376,10 +378,10 @@ func (s *skeleton) build(out *ast.Select, tree *sqlparser.Select) (err error) {
 	return err
 }
 
-// errSkeleton is a tree that no skeleton can have: a fault in this file.
+// errSkeleton is returned for a tree that no skeleton can produce: a bug in this file.
 var errSkeleton = sqlstate.New(sqlstate.InternalError, "the structure of the statement was not understood")
 
-// number is that of an expression's placeholder.
+// number returns the number of an expression's placeholder.
 func (s *skeleton) number(e sqlparser.Expr) (int, error) {
 	v, ok := e.(*sqlparser.SQLVal)
 	if !ok || v.Type != sqlparser.ValArg {
@@ -400,7 +402,7 @@ func (s *skeleton) expr(e sqlparser.Expr) (ast.Expr, error) {
 	return s.exprs[n], nil
 }
 
-// table is the item of FROM that the library's tree describes.
+// table returns the item of FROM that the library's tree describes.
 func (s *skeleton) table(t sqlparser.TableExpr) (ast.FromItem, error) {
 	switch t := t.(type) {
 	case *sqlparser.AliasedTableExpr:
@@ -415,7 +417,7 @@ func (s *skeleton) table(t sqlparser.TableExpr) (ast.FromItem, error) {
 	return nil, errSkeleton
 }
 
-// tableOf finds a table with the words before it.
+// tableOf finds a table and the words of the join before it.
 func (s *skeleton) tableOf(t *sqlparser.AliasedTableExpr) (*joinWords, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(t.As.String(), "t"))
 	if err != nil || n < 0 || n >= len(s.joins) {
@@ -437,7 +439,7 @@ func (s *skeleton) joinTree(t *sqlparser.JoinTableExpr) (ast.FromItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The words of a join stand before the first table of its right side.
+	// The words of a join come before the first table of its right side.
 	first := t.RightExpr
 	for {
 		j, ok := first.(*sqlparser.JoinTableExpr)

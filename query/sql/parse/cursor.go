@@ -116,7 +116,7 @@ func (p *parser) countAhead() bool {
 	return t.Kind == lex.Integer || t.Kind == lex.Number || t.Op("-") || t.Op("+")
 }
 
-// sign reads a sign, if there is one, and returns "-" or nothing.
+// sign reads an optional sign and returns "-" or "".
 func (p *parser) sign() string {
 	t := p.peek()
 	if !t.Op("-") && !t.Op("+") {
@@ -126,7 +126,7 @@ func (p *parser) sign() string {
 	return strings.TrimPrefix(t.Text, "+")
 }
 
-// count reads an integer with a sign or without.
+// count reads an integer with an optional sign.
 func (p *parser) count(f *ast.Fetch) error {
 	sign := p.sign()
 	t := p.take()

@@ -5,14 +5,14 @@ import (
 	"github.com/divandb/divan/query/sql/lex"
 )
 
-// Precedence of PostgreSQL 15 (section 4.1.6 and gram.y), from loose to tight.
+// Precedences of PostgreSQL 15 (section 4.1.6 and gram.y), from loosest to tightest.
 const (
 	precOr = iota + 1
 	precAnd
 	precNot
 	precIs
-	precCompare // < > = <= >= <>; does not associate
-	precIn      // BETWEEN IN LIKE ILIKE SIMILAR; does not associate
+	precCompare // < > = <= >= <>; not associative
+	precIn      // BETWEEN IN LIKE ILIKE SIMILAR; not associative
 	precOther   // any other operator
 	precAdd
 	precMul
@@ -23,7 +23,7 @@ const (
 	precCast // ::
 )
 
-// infix tells the precedence of the next token as an infix operator, 0 for none.
+// infix returns the precedence of the next token as an infix operator, or 0 if it is none.
 func (p *parser) infix() int {
 	t := p.peek()
 	switch t.Kind {
@@ -79,11 +79,11 @@ func (p *parser) infix() int {
 // expr reads an expression (a_expr).
 func (p *parser) expr() (ast.Expr, error) { return p.climb(precOr, false) }
 
-// simpleExpr reads an expression without AND, OR, NOT and the predicates that are written with words, as between
+// simpleExpr reads an expression without AND, OR, NOT and the predicates that are words, such as the one between
 // BETWEEN and AND (b_expr).
 func (p *parser) simpleExpr() (ast.Expr, error) { return p.climb(precIs, true) }
 
-// climb reads a prefix and then the infix operators that bind at least as tightly as min.
+// climb reads a prefix and then the infix operators whose precedence is at least min.
 func (p *parser) climb(min int, simple bool) (ast.Expr, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (p *parser) climb(min int, simple bool) (ast.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	// ended is the precedence of an operator that does not associate and ended with its right operand.
+	// ended is the precedence of the last operator if it is not associative and its right operand has been read.
 	ended := 0
 	for n := 1; ; n++ {
 		prec := p.infix()
@@ -133,7 +133,7 @@ func (p *parser) climb(min int, simple bool) (ast.Expr, error) {
 	}
 }
 
-// simpleInfix says that an operator may stand in a b_expr.
+// simpleInfix reports whether an operator is allowed in a b_expr.
 func (p *parser) simpleInfix(prec int) bool {
 	switch prec {
 	case precIs:
@@ -145,7 +145,7 @@ func (p *parser) simpleInfix(prec int) bool {
 	return true
 }
 
-// logic reads a AND b AND ... as one node, so that a thousand of them do not nest.
+// logic reads a AND b AND ... as one node, so that long chains do not nest.
 func (p *parser) logic(left ast.Expr, prec int, simple bool) (ast.Expr, error) {
 	t := p.peek()
 	out := &ast.Logic{At: ast.At(t.Off), Op: t.Text, Args: []ast.Expr{left}}
@@ -159,7 +159,7 @@ func (p *parser) logic(left ast.Expr, prec int, simple bool) (ast.Expr, error) {
 	return out, nil
 }
 
-// operation reads an infix operator and its right operand, or ANY and ALL. open says that it ends with an operand.
+// operation reads an infix operator and its right operand, or ANY or ALL. open reports whether it ends with an operand.
 func (p *parser) operation(left ast.Expr, prec int, simple bool) (_ ast.Expr, open bool, err error) {
 	off := p.here()
 	op, err := p.operatorSymbol()
@@ -177,8 +177,8 @@ func (p *parser) operation(left ast.Expr, prec int, simple bool) (_ ast.Expr, op
 	return &ast.Operator{At: off, Op: op, Args: []ast.Expr{left, right}}, true, nil
 }
 
-// operatorSymbol reads an operator, also as OPERATOR(schema.op). The schema is pg_catalog, or the name is kept as a
-// part of the symbol, which no operator has.
+// operatorSymbol reads an operator, also in the form OPERATOR(schema.op). A schema other than pg_catalog stays part of
+// the symbol, so that no operator matches.
 func (p *parser) operatorSymbol() (string, error) {
 	t := p.take()
 	if t.Kind == lex.Operator {
@@ -204,10 +204,10 @@ func (p *parser) operatorSymbol() (string, error) {
 	})
 }
 
-// quantifier says that ANY, SOME or ALL comes next.
+// quantifier reports whether ANY, SOME or ALL comes next.
 func (p *parser) quantifier() bool { return p.peek().Words("any", "some", "all") }
 
-// quantified reads ANY|SOME|ALL (query or array) behind an operator.
+// quantified reads ANY|SOME|ALL (query or array) after an operator.
 func (p *parser) quantified(x ast.Expr, op string, off ast.At) (ast.Expr, error) {
 	q := &ast.Quantified{At: off, Op: op, All: p.take().Text == "all", X: x}
 	if p.queryIn() {
@@ -328,7 +328,7 @@ func (p *parser) atTimeZone(left ast.Expr) (ast.Expr, error) {
 	return &ast.Call{At: ast.At(t.Off), Name: []string{"timezone"}, Args: []ast.Expr{zone, left}}, err
 }
 
-// collate reads x COLLATE name, the name with a schema or without.
+// collate reads x COLLATE name; the name may have a schema.
 func (p *parser) collate(left ast.Expr) (ast.Expr, error) {
 	t := p.take()
 	name, err := p.qualified()
@@ -357,7 +357,7 @@ func (p *parser) prefix(simple bool) (ast.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A sign belongs to the number, so that -9223372036854775808 is a bigint.
+		// A sign is part of the number, so that -9223372036854775808 is a bigint.
 		if n, ok := x.(*ast.Literal); ok && t.Op("-") && (n.Kind == ast.Integer || n.Kind == ast.Number) {
 			return &ast.Literal{At: off, Kind: n.Kind, Text: negative(n.Text)}, nil
 		}
@@ -380,7 +380,7 @@ func (p *parser) prefix(simple bool) (ast.Expr, error) {
 	return x, nil
 }
 
-// negative turns the sign of a number's text.
+// negative flips the sign of a number's text.
 func negative(text string) string {
 	if text[0] == '-' {
 		return text[1:]
@@ -413,7 +413,7 @@ func (p *parser) overlaps(left *ast.Row) (ast.Expr, error) {
 		Args: append(append([]ast.Expr{}, left.Items...), right.Items...)}, nil
 }
 
-// exprs reads expressions with commas between them.
+// exprs reads expressions separated by commas.
 func (p *parser) exprs() ([]ast.Expr, error) {
 	var out []ast.Expr
 	err := p.list(func() error {

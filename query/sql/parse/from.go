@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// tablePrimary reads one item of FROM without joins: a name, a function, a query, or a join in brackets (table_ref).
+// tablePrimary reads one item of FROM without joins: a name, a function, a query, or a join in parentheses (table_ref).
 func (p *parser) tablePrimary() (ast.FromItem, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func (p *parser) tablePrimary() (ast.FromItem, error) {
 	return p.tableWithAlias()
 }
 
-// functionAhead says that a function is next rather than a table: a name with a bracket behind it, or a word that is a
-// call by itself.
+// functionAhead reports whether a function comes next rather than a table: a name followed by a parenthesis, or a word
+// that is a call by itself.
 func (p *parser) functionAhead() bool {
 	t := p.peek()
 	if _, ok := sessionValues[t.Text]; ok && t.Kind == lex.Ident {
@@ -56,7 +56,7 @@ func (p *parser) functionAhead() bool {
 		return false
 	}
 	if t.Kind == lex.Ident && t.Category == keyword.TypeFunctionName {
-		return true // no table's name; the call tells what misses
+		return true // cannot be a table's name; the parser of the call reports what is missing
 	}
 	for i := 1; ; i += 2 {
 		if !p.peekAt(i).Is(".") {
@@ -121,7 +121,7 @@ func (p *parser) joinInBrackets() (ast.FromItem, error) {
 		return nil, err
 	}
 	j, ok := items[0].(*ast.Join)
-	if !ok || j.Name != "" { // a table, which a join with an alias is too
+	if !ok || j.Name != "" { // a single table, or a join that has an alias already
 		return nil, p.unexpected()
 	}
 	if err := p.expectPunct(")"); err != nil {
@@ -275,7 +275,7 @@ func (p *parser) tableWithAlias() (ast.FromItem, error) {
 	return t, nil
 }
 
-// alias reads [AS] name [(columns)] where it stands.
+// alias reads an optional [AS] name [(columns)].
 func (p *parser) alias() (a ast.Alias, err error) {
 	as := p.acceptWord("as")
 	t := p.peek()

@@ -10,7 +10,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// FuzzParse: no text makes the parser panic, and every error has an SQLSTATE and a position inside the text.
+// FuzzParse checks that no text makes the parser panic, and that every error has an SQLSTATE and a position inside the
+// text.
 func FuzzParse(f *testing.F) {
 	text, err := os.ReadFile("../../testdata/expressions.txt")
 	if err != nil {
@@ -53,7 +54,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("position %d in a text of %d bytes: %v", e.Pos, len(src), err)
 		}
 		if e.Code == sqlstate.InternalError || strings.HasPrefix(e.Detail, "unexpected ") {
-			t.Fatalf("the parser does not understand itself: %v (%s)", err, e.Detail)
+			t.Fatalf("internal error of the parser: %v (%s)", err, e.Detail)
 		}
 	})
 }

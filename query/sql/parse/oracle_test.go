@@ -15,7 +15,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// corpus is every statement of the test data of query and of this package.
+// corpus returns every statement in the test data of packages query and parse.
 func corpus(t testing.TB) []string {
 	var out []string
 	lines := func(pattern string, statement func(line string) string) {
@@ -51,7 +51,7 @@ func corpus(t testing.TB) []string {
 	return append(out, scripted(t)...)
 }
 
-// ofGrammar are how the messages begin that PostgreSQL's scanner and grammar give, rather than its analysis.
+// ofGrammar lists the beginnings of messages that PostgreSQL's scanner and grammar produce, rather than its analysis.
 var ofGrammar = []string{
 	"syntax error", "unterminated", "zero-length", "trailing junk", "invalid Unicode", "operator too long",
 	"UESCAPE must", "improper qualified name", "improper use of", "multiple ORDER", "multiple LIMIT", "multiple OFFSET",
@@ -60,7 +60,7 @@ var ofGrammar = []string{
 	"precision for type float",
 }
 
-// different are the statements that are taken differently, and why.
+// different lists the statements on which Divan and PostgreSQL disagree, and why.
 var different = map[string]string{
 	"SELECT 1 IS":              "the word of an operator is no alias without AS",
 	"SELECT 'a' LIKE":          "the word of an operator is no alias without AS",
@@ -69,8 +69,8 @@ var different = map[string]string{
 	"EXPLAIN (WRONG) SELECT 1": "PostgreSQL complains when it is run",
 }
 
-// TestStatement_PostgreSQL: PostgreSQL 15 and the parser agree on which statements are good, and on the words and
-// places of what is wrong with the others. What we refuse with 0A000 does not count.
+// TestStatement_PostgreSQL checks that PostgreSQL 15 and the parser accept the same statements, and report the same
+// message and position for the others. Statements that Divan refuses with 0A000 are skipped.
 func TestStatement_PostgreSQL(t *testing.T) {
 	conn, err := pgconn.Connect(t.Context(), pgtest.URL(t))
 	if err != nil {
@@ -108,7 +108,7 @@ func TestStatement_PostgreSQL(t *testing.T) {
 	}
 }
 
-// characters turns a position in bytes into one in characters.
+// characters converts a position in bytes to one in characters.
 func characters(s string, pos int) int {
 	if pos == 0 {
 		return 0
@@ -116,8 +116,8 @@ func characters(s string, pos int) int {
 	return len([]rune(s[:min(pos-1, len(s))])) + 1
 }
 
-// TestStatement_Corpus: every statement is parsed or refused with an SQLSTATE, and the places of errors are within the
-// text.
+// TestStatement_Corpus checks that every statement is parsed or refused with an SQLSTATE, and that errors point inside
+// the text.
 func TestStatement_Corpus(t *testing.T) {
 	for _, s := range corpus(t) {
 		_, err := parse.Statement(unbounded(), s)
@@ -128,7 +128,7 @@ func TestStatement_Corpus(t *testing.T) {
 	}
 }
 
-// scripted are the statements of query's scripts.
+// scripted returns the statements of query's scripts.
 func scripted(t testing.TB) []string {
 	files, err := filepath.Glob("../../testdata/scripts/*.txt")
 	if err != nil || len(files) == 0 {

@@ -5,7 +5,8 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// FirstParam is the number of the first parameter of a statement, $1, and where it stands; -1 where there is none.
+// FirstParam returns the number of the first parameter of a statement ("1" for $1) and its offset, or -1 if there is
+// none.
 func FirstParam(w *work.Work, src string) (number string, at int) {
 	tokens, _, err := lex.Tokens(w, src)
 	if err != nil {

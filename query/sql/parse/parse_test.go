@@ -14,8 +14,8 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// TestParse_Long: statements of 128 KB, of every shape that repeats, are parsed or refused quickly: nothing here is
-// quadratic, and nothing recurses without a bound.
+// TestParse_Long checks that statements of 128 KB, one for each construct that can repeat, are parsed or refused
+// quickly: nothing is quadratic, and recursion is limited.
 func TestParse_Long(t *testing.T) {
 	const size = 128 << 10
 	fill := func(unit string) string { return strings.Repeat(unit, size/len(unit)) }
@@ -63,7 +63,8 @@ func TestParse_Long(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			_, err := parse.Statement(unbounded(), src)
-			if d := time.Since(began); d > time.Minute { // milliseconds on a free machine; what is cubic takes hours
+			// milliseconds on an idle machine; anything cubic takes hours
+			if d := time.Since(began); d > time.Minute {
 				t.Errorf("took %v", d)
 			}
 			var e *sqlstate.Error
@@ -74,12 +75,12 @@ func TestParse_Long(t *testing.T) {
 	}
 }
 
-// TestParse_Errors: messages and positions are PostgreSQL's.
+// TestParse_Errors checks messages and positions against PostgreSQL's.
 func TestParse_Errors(t *testing.T) {
 	for _, c := range []struct {
 		src  string
 		code sqlstate.Code
-		pos  int // 1-based offset
+		pos  int // byte offset, from 1
 		msg  string
 	}{
 		{"SELEC 1", "42601", 1, `syntax error at or near "SELEC"`},
@@ -132,7 +133,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestStatement_Semicolons: semicolons around a statement do not count.
+// TestStatement_Semicolons checks that semicolons around a statement are ignored.
 func TestStatement_Semicolons(t *testing.T) {
 	for _, src := range []string{"SELECT 1", "SELECT 1;", "; ;SELECT 1", ";SELECT 1;; ;"} {
 		st, err := parse.Statement(unbounded(), src)
@@ -142,5 +143,5 @@ func TestStatement_Semicolons(t *testing.T) {
 	}
 }
 
-// unbounded is work that nobody cancels.
+// unbounded returns work without a limit or a deadline.
 func unbounded() *work.Work { return work.New(context.Background(), nil, 0, nil) }

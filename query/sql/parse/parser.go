@@ -1,11 +1,11 @@
-// Package parse reads PostgreSQL 15's SQL: expressions, types, queries and the statements of a session, of tokens that
-// package lex cuts. It builds the tree of package ast. Errors have PostgreSQL's texts, codes and positions.
+// Package parse parses PostgreSQL 15's SQL: expressions, types, queries and the statements of a session. It reads the
+// tokens of package lex and builds the tree of package ast. Errors have PostgreSQL's messages, codes and positions.
 //
-// It is a recursive descent over the tokens, with expressions by precedence climbing. The clauses of one SELECT and its
-// joins are left to the grammar of github.com/xwb1989/sqlparser: core.go gives it a skeleton in which a placeholder
-// stands for each expression and table.
+// The parser is a recursive descent over the tokens, with precedence climbing for expressions. The clauses of one
+// SELECT and its joins are left to the grammar of github.com/xwb1989/sqlparser: core.go gives it a skeleton in which
+// each expression and table is a placeholder.
 //
-// What PostgreSQL's grammar takes is parsed, also where nothing here can run it: package bind refuses that with a
+// Everything that PostgreSQL's grammar accepts is parsed, even if Divan cannot run it: package bind refuses that with a
 // position and a hint.
 package parse
 
@@ -18,13 +18,13 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// MaxDepth is how deep a statement may nest. PostgreSQL's limit is a size of its stack, 2 MB, which allows for some
-// thousand levels.
+// MaxDepth is how deeply a statement may nest. PostgreSQL limits the size of its stack instead: 2 MB, some thousand
+// levels.
 const MaxDepth = 4000
 
-// Split cuts the text of a simple query behind its semicolons. Pieces that have no tokens are left out. The texts are
-// slices of src, with their offsets. Where there are several, a syntax error in any of them is an error of all, so that
-// nothing is run of such a text.
+// Split splits the text of a simple query after its semicolons. Pieces without tokens are left out. The pieces are
+// slices of src; offsets says where they begin. If there are several, a syntax error in any of them fails the whole
+// text, so that nothing of it is run.
 func Split(w *work.Work, src string) (pieces []string, offsets []int, err error) {
 	defer w.Back(w.Used())
 	toks, failed, err := lex.Tokens(w, src)
@@ -38,7 +38,7 @@ func Split(w *work.Work, src string) (pieces []string, offsets []int, err error)
 		}
 		end := i
 		if t.Kind == lex.Bad {
-			end++ // the last piece has the bad token, and its parser complains
+			end++ // The last piece has the bad token. Its parser reports it.
 		}
 		if end > start {
 			from, to := toks[start].Off, toks[end-1].End
@@ -58,7 +58,8 @@ func Split(w *work.Work, src string) (pieces []string, offsets []int, err error)
 	return pieces, offsets, (&parser{work: w, src: src, toks: toks, failed: failed}).check()
 }
 
-// check parses all statements. What is refused although PostgreSQL would take it is left to whoever runs it.
+// check parses all statements. It ignores statements that PostgreSQL accepts and Divan refuses: running them reports
+// that.
 func (p *parser) check() error {
 	for p.peek().Kind != lex.EOF {
 		var e *sqlstate.Error
@@ -80,8 +81,8 @@ func (p *parser) check() error {
 	return nil
 }
 
-// Statement parses one statement; a semicolon at the end is allowed. Errors carry positions. What the statement takes
-// of memory stays held, what parsing took is given back.
+// Statement parses one statement; a semicolon at its end is allowed. Errors carry positions. The memory of the
+// statement stays reserved in w; memory used only for parsing is released.
 func Statement(w *work.Work, src string) (ast.Statement, error) {
 	before := w.Used()
 	toks, failed, err := lex.Tokens(w, src)
@@ -105,8 +106,8 @@ func Statement(w *work.Work, src string) (ast.Statement, error) {
 	return st, nil
 }
 
-// alone fails for what stands behind a statement, other than semicolons. What is wrong with further statements comes
-// first.
+// alone returns an error if anything but semicolons follows the statement. A syntax error in a following statement
+// comes first.
 func (p *parser) alone() error {
 	several := false
 	for p.acceptPunct(";") {
@@ -133,23 +134,23 @@ type parser struct {
 	src  string
 	toks []lex.Token
 	i    int
-	// failed is why the last token is a lex.Bad.
+	// failed says why the last token is a lex.Bad.
 	failed *sqlstate.Error
 	depth  int
-	// nodes is about how many nodes the tree has.
+	// nodes is the approximate number of nodes in the tree.
 	nodes int64
-	// closing and queries are made when they are first asked for: the closing bracket of each opening one, and which of
-	// them begin a query.
+	// closing and queries are built when first needed: the closing parenthesis of each opening one, and which of them
+	// begin a query.
 	closing []int
 	queries []int8
 }
 
 func (p *parser) peek() lex.Token { return p.toks[p.i] }
 
-// peekAt looks n tokens ahead.
+// peekAt returns the token n places ahead.
 func (p *parser) peekAt(n int) lex.Token { return p.toks[min(p.i+n, len(p.toks)-1)] }
 
-// here is the place of the next token.
+// here returns the position of the next token.
 func (p *parser) here() ast.At { return ast.At(p.peek().Off) }
 
 func (p *parser) take() lex.Token {
@@ -168,7 +169,7 @@ func (p *parser) acceptWord(w string) bool {
 	return false
 }
 
-// acceptWords takes all words or none.
+// acceptWords consumes all words or none.
 func (p *parser) acceptWords(ws ...string) bool {
 	if !p.ahead(ws...) {
 		return false
@@ -177,7 +178,7 @@ func (p *parser) acceptWords(ws ...string) bool {
 	return true
 }
 
-// ahead says that the words come next.
+// ahead reports whether the words come next.
 func (p *parser) ahead(ws ...string) bool {
 	for i, w := range ws {
 		if !p.peekAt(i).Word(w) {
@@ -202,7 +203,7 @@ func (p *parser) expectPunct(s string) error {
 	return nil
 }
 
-// expectWords takes the words one after the other.
+// expectWords consumes the words one after the other.
 func (p *parser) expectWords(ws ...string) error {
 	for _, w := range ws {
 		if !p.acceptWord(w) {
@@ -220,12 +221,12 @@ func (p *parser) expectOp(op string) error {
 	return nil
 }
 
-// unexpected is the error of the next token.
+// unexpected returns the syntax error for the next token.
 func (p *parser) unexpected() error { return p.unexpectedAt(p.peek()) }
 
 func (p *parser) unexpectedAt(t lex.Token) error { return p.near(t, "syntax error") }
 
-// near is an error that PostgreSQL reports at a token.
+// near returns an error that PostgreSQL reports at a token.
 func (p *parser) near(t lex.Token, what string) error {
 	switch t.Kind {
 	case lex.Bad:
@@ -236,7 +237,7 @@ func (p *parser) near(t lex.Token, what string) error {
 	return lex.SyntaxError(t.Off, "%s at or near \"%s\"", what, p.src[t.Off:t.End])
 }
 
-// enter counts nesting. Whoever enters leaves.
+// enter counts a nesting level. The caller must call leave.
 func (p *parser) enter() error {
 	p.depth++
 	return p.deep(0)
@@ -244,8 +245,8 @@ func (p *parser) enter() error {
 
 func (p *parser) leave() { p.depth-- }
 
-// deep counts a node, and fails where n levels more would be too many. Chains as 1 + 1 + 1 nest in the tree though not
-// in the text.
+// deep counts a node, and fails if n more levels would be too many. Chains such as 1 + 1 + 1 nest in the tree though
+// not in the text.
 func (p *parser) deep(n int) error {
 	if p.depth+n > MaxDepth {
 		return TooDeep(p.peek().Off)
@@ -257,16 +258,16 @@ func (p *parser) deep(n int) error {
 	return p.work.Step(1)
 }
 
-// nodeSize is about what a node takes of memory, in bytes.
+// nodeSize is the approximate memory of a node in bytes.
 const nodeSize = 160
 
-// TooDeep is the refusal of a statement that nests too deeply.
+// TooDeep returns the error for a statement that nests too deeply.
 func TooDeep(off int) *sqlstate.Error {
 	return sqlstate.New(sqlstate.StatementTooComplex, "stack depth limit exceeded").At(off).
 		WithHint("A statement may nest %d levels deep.", MaxDepth)
 }
 
-// list reads one or more items with commas between them.
+// list reads one or more items separated by commas.
 func (p *parser) list(item func() error) error {
 	for {
 		if err := item(); err != nil {
@@ -298,7 +299,7 @@ func (p *parser) name() (string, error) {
 	return "", p.unexpected()
 }
 
-// label reads a name where every key word is allowed (ColLabel).
+// label reads a name that may be any key word (ColLabel).
 func (p *parser) label() (string, error) {
 	if t := p.peek(); t.Label() {
 		p.i++
@@ -307,7 +308,7 @@ func (p *parser) label() (string, error) {
 	return "", p.unexpected()
 }
 
-// qualified reads a name with points (any_name).
+// qualified reads a name with dots (any_name).
 func (p *parser) qualified() ([]string, error) {
 	first, err := p.name()
 	if err != nil {
@@ -335,7 +336,7 @@ func (p *parser) names() ([]string, error) {
 	return out, err
 }
 
-// columnNames reads (a, b, ...) where it stands.
+// columnNames reads an optional (a, b, ...).
 func (p *parser) columnNames() (out []string, err error) {
 	if !p.peek().Is("(") {
 		return nil, nil
@@ -347,8 +348,8 @@ func (p *parser) columnNames() (out []string, err error) {
 	return out, err
 }
 
-// queryIn says that the bracket at the next token holds a query rather than an expression or a join: "((SELECT 1) UNION
-// SELECT 2)" does, "((SELECT 1) + 1)" and "((SELECT 1) t JOIN u ON true)" do not.
+// queryIn reports whether the parenthesis at the next token holds a query rather than an expression or a join:
+// "((SELECT 1) UNION SELECT 2)" does, "((SELECT 1) + 1)" and "((SELECT 1) t JOIN u ON true)" do not.
 func (p *parser) queryIn() bool {
 	if p.closing == nil {
 		p.matchBrackets()
@@ -356,7 +357,7 @@ func (p *parser) queryIn() bool {
 	return p.peek().Is("(") && p.queries[p.i] > 0
 }
 
-// matchBrackets finds for each bracket where it closes and whether it holds a query.
+// matchBrackets finds where each parenthesis closes and whether it holds a query.
 func (p *parser) matchBrackets() {
 	p.closing, p.queries = make([]int, len(p.toks)), make([]int8, len(p.toks))
 	var open []int
@@ -378,8 +379,8 @@ func (p *parser) matchBrackets() {
 		case t.Words("select", "with", "table"), t.Word("values") && p.toks[min(j+2, len(p.toks)-1)].Is("("):
 			p.queries[j] = 1
 		case t.Is("(") && p.queries[j+1] > 0:
-			// A query in brackets: what follows tells whether it is a part of a query, an expression or a join. One
-			// that does not close is taken for a query, whose parser finds the end of input.
+			// A query in parentheses: what follows tells whether it is part of a query, an expression or a join. If it
+			// does not close, take it for a query, so that its parser reports the end of input.
 			end := p.closing[j+1]
 			if end < 0 || p.toks[end+1].Is(")") ||
 				p.toks[end+1].Words("union", "intersect", "except", "order", "limit", "offset", "fetch", "for") {

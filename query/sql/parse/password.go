@@ -5,8 +5,8 @@ import (
 	"github.com/divandb/divan/query/sql/lex"
 )
 
-// alterPassword reads ALTER USER name [WITH] [ENCRYPTED] PASSWORD 'secret', nil where the statement is another one.
-// Other ALTERs are refused unread.
+// alterPassword reads ALTER USER name [WITH] [ENCRYPTED] PASSWORD 'secret'. It returns nil for any other ALTER, which
+// is refused unread.
 func (p *parser) alterPassword() *ast.AlterPassword {
 	if !p.ahead("alter", "user") && !p.ahead("alter", "role") {
 		return nil

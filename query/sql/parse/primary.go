@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// primary reads a constant, a parameter, a name, a call, CASE, a bracket, ARRAY, ROW, EXISTS or one of the functions
-// that SQL writes with words (c_expr).
+// primary reads a constant, a parameter, a name, a call, CASE, an expression in parentheses, ARRAY, ROW, EXISTS or one
+// of the functions that SQL writes with words (c_expr).
 func (p *parser) primary() (ast.Expr, error) {
 	t := p.peek()
 	at := ast.At(t.Off)
@@ -76,13 +76,13 @@ func (p *parser) bracket() (ast.Expr, error) {
 	return p.indirection(list[0])
 }
 
-// subquery reads a query in brackets.
+// subquery reads a query in parentheses.
 func (p *parser) subquery(at ast.At, kind ast.SubqueryKind) (*ast.Subquery, error) {
 	q, err := p.queryInBrackets()
 	return &ast.Subquery{At: at, Kind: kind, Query: q}, err
 }
 
-// word reads the primaries that begin with a word: those of the grammar, else a name.
+// word reads the primaries that begin with a word: those of the grammar, otherwise a name.
 func (p *parser) word(t lex.Token) (ast.Expr, error) {
 	at, next := ast.At(t.Off), p.peekAt(1)
 	switch t.Text {
@@ -141,14 +141,14 @@ func (p *parser) word(t lex.Token) (ast.Expr, error) {
 	return p.named()
 }
 
-// sessionValues are the functions that are written without brackets, with whether they take a precision.
+// sessionValues lists the functions that are written without parentheses, and whether they take a precision.
 var sessionValues = map[string]bool{
 	"current_date": false, "current_time": true, "current_timestamp": true, "localtime": true, "localtimestamp": true,
 	"current_user": false, "session_user": false, "user": false, "current_role": false, "current_catalog": false,
 	"current_schema": false,
 }
 
-// sessionTypes are the types that the precision of a session's value is for.
+// sessionTypes gives the type that each of sessionValues is cast to if it has a precision.
 var sessionTypes = map[string]string{"current_time": "timetz", "current_timestamp": "timestamptz", "localtime": "time",
 	"localtimestamp": "timestamp"}
 
@@ -258,7 +258,7 @@ func (p *parser) row() (ast.Expr, error) {
 	})
 }
 
-// indirection reads [subscript], .field and .* behind a primary.
+// indirection reads [subscript], .field and .* after a primary.
 func (p *parser) indirection(x ast.Expr) (ast.Expr, error) {
 	for n := 1; ; n++ {
 		if err := p.deep(n); err != nil {
@@ -278,7 +278,7 @@ func (p *parser) indirection(x ast.Expr) (ast.Expr, error) {
 	}
 }
 
-// starInside is the error of a star that is not the last part, where PostgreSQL reports it: behind all parts.
+// starInside returns the error for a star that is not the last part. PostgreSQL reports it after all parts.
 func (p *parser) starInside() error {
 	for {
 		el, err := p.indirectionPart(nil)
@@ -291,7 +291,7 @@ func (p *parser) starInside() error {
 	}
 }
 
-// indirectionPart reads one subscript or field of x; nil for none.
+// indirectionPart reads one subscript or field of x, or returns nil.
 func (p *parser) indirectionPart(x ast.Expr) (ast.Expr, error) {
 	at := p.here()
 	if x != nil {
@@ -326,10 +326,10 @@ func (p *parser) indirectionPart(x ast.Expr) (ast.Expr, error) {
 	return nil, nil
 }
 
-// maxParts is how many parts a name can have: catalog.schema.table.column.
+// maxParts is the most parts a name can have: catalog.schema.table.column.
 const maxParts = 4
 
-// named reads a column, t.*, a call, or a constant of a type whose name is no key word.
+// named reads a column, t.*, a call, or a constant of a type whose name is not a key word.
 func (p *parser) named() (ast.Expr, error) {
 	t := p.take()
 	if !t.ColumnName() && !t.FunctionName() {
@@ -352,7 +352,7 @@ func (p *parser) named() (ast.Expr, error) {
 		}
 		c.Parts = append(c.Parts, part)
 	}
-	// A name alone is a function's or a column's by its category; the first of several parts must be a column's.
+	// A name of one part is a function's or a column's by its category. The first of several parts must be a column's.
 	function := t.FunctionName()
 	if len(c.Parts) > 1 {
 		function = t.ColumnName()

@@ -6,7 +6,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// query reads a query without brackets around it (select_no_parens), or with (select_with_parens).
+// query reads a query without parentheses around it (select_no_parens), or with (select_with_parens).
 func (p *parser) query() (*ast.Select, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (p *parser) query() (*ast.Select, error) {
 	return p.queryAfterWith(at, with, recursive)
 }
 
-// queryAfterWith reads what follows a WITH list: the operations on sets, then ORDER BY, LIMIT and locks.
+// queryAfterWith reads the part after a WITH list: the set operations, then ORDER BY, LIMIT and locks.
 func (p *parser) queryAfterWith(at ast.At, with []ast.CTE, recursive bool) (*ast.Select, error) {
 	s, err := p.setOperation(precUnion)
 	if err != nil {
@@ -44,7 +44,7 @@ func (p *parser) queryInBrackets() (q *ast.Select, err error) {
 	return q, err
 }
 
-// Precedence of the operations on sets.
+// Precedences of the set operations.
 const (
 	precUnion = iota + 1 // UNION and EXCEPT
 	precIntersect
@@ -85,7 +85,7 @@ func (p *parser) setOperation(min int) (*ast.Select, error) {
 	}
 }
 
-// operand reads one SELECT, VALUES, TABLE, or a query in brackets.
+// operand reads one SELECT, VALUES, TABLE, or a query in parentheses.
 func (p *parser) operand() (*ast.Select, error) {
 	t := p.peek()
 	switch {
@@ -120,7 +120,7 @@ func (p *parser) values() (*ast.Select, error) {
 	})
 }
 
-// tail reads ORDER BY, then LIMIT, OFFSET and FETCH FIRST, and row locks before or behind those.
+// tail reads ORDER BY, then LIMIT, OFFSET and FETCH FIRST; row locks may come before or after those.
 func (p *parser) tail(s *ast.Select) error {
 	if t := p.peek(); t.Word("order") {
 		order, err := p.orderBy()
@@ -234,7 +234,7 @@ func (p *parser) limit() (n ast.Expr, ties bool, err error) {
 	return n, false, p.expectWords("only")
 }
 
-// locks reads FOR UPDATE and the like.
+// locks reads FOR UPDATE and the other locking clauses.
 func (p *parser) locks(s *ast.Select) error {
 	for p.peek().Word("for") {
 		l := ast.Lock{At: ast.At(p.take().Off)}
@@ -277,7 +277,7 @@ func (p *parser) locks(s *ast.Select) error {
 	return nil
 }
 
-// with reads WITH [RECURSIVE] and its queries, if they are there.
+// with reads an optional WITH [RECURSIVE] and its queries.
 func (p *parser) with() (list []ast.CTE, recursive bool, err error) {
 	if !p.peek().Word("with") {
 		return nil, false, nil
@@ -368,7 +368,7 @@ func (p *parser) searchAndCycle(c *ast.CTE) error {
 	return err
 }
 
-// preparable reads a statement that may stand in WITH, PREPARE and COPY: a query or one that writes.
+// preparable reads a statement that is allowed in WITH, PREPARE and COPY: a query, INSERT, UPDATE or DELETE.
 func (p *parser) preparable() (ast.Statement, error) {
 	if err := p.enter(); err != nil {
 		return nil, err

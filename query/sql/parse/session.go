@@ -50,7 +50,7 @@ func (p *parser) show() (ast.Statement, error) {
 	return &ast.Reset{At: at, Name: name}, nil
 }
 
-// set reads SET in its forms.
+// set reads all forms of SET.
 func (p *parser) set() (ast.Statement, error) {
 	verb := p.take()
 	s := &ast.Set{At: p.here()}
@@ -175,7 +175,7 @@ func (p *parser) constraints() error {
 	return nil
 }
 
-// setTransaction reads SNAPSHOT 'id', or modes, behind SET TRANSACTION.
+// setTransaction reads SNAPSHOT 'id' or modes after SET TRANSACTION.
 func (p *parser) setTransaction(verb lex.Token) (ast.Statement, error) {
 	tx := &ast.Transaction{At: ast.At(verb.Off), Verb: "set"}
 	if p.acceptWord("snapshot") {
@@ -245,7 +245,7 @@ func (p *parser) twoPhase(t lex.Token, verb string) (ast.Statement, error) {
 	return &ast.Transaction{At: ast.At(t.Off), Verb: verb, Name: id.Text}, nil
 }
 
-// transactionModes reads isolation levels and access modes, with commas between them or without.
+// transactionModes reads isolation levels and access modes; the commas between them are optional.
 func (p *parser) transactionModes(st *ast.Transaction, required bool) error {
 	for n := 0; ; n++ {
 		if n > 0 && p.peek().Is(",") {

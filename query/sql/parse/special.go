@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// wordy are the functions whose arguments SQL divides by words or restricts, read from their opening bracket
-// (func_expr_common_subexpr).
+// wordy maps the functions whose arguments SQL separates by words, or restricts, to their parsers. A parser begins at
+// the opening parenthesis (func_expr_common_subexpr).
 var wordy map[string]func(p *parser, at ast.At) (ast.Expr, error)
 
 func init() {

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/query/sql/ast"
@@ -8,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// refused are the first words of statements that are not parsed any further.
+// refused lists the first words of statements whose rest is not parsed.
 var refused = map[string]bool{
 	"alter": true, "analyse": true, "analyze": true, "checkpoint": true, "cluster": true, "comment": true,
 	"create": true, "do": true, "drop": true, "grant": true, "import": true, "load": true, "merge": true,
@@ -73,7 +74,7 @@ func (p *parser) explain() (ast.Statement, error) {
 	}
 	defer p.leave()
 	e := &ast.Explain{At: ast.At(p.take().Off), Format: "text", Timing: true}
-	var wrong error // of an option, which PostgreSQL looks at when all is parsed
+	var wrong error // in an option; PostgreSQL reports it after parsing the whole statement
 	if p.peek().Is("(") && !p.queryIn() {
 		if err := p.inBrackets(func() error {
 			return p.list(func() error {
@@ -99,10 +100,13 @@ func (p *parser) explain() (ast.Statement, error) {
 	if e.Statement, err = p.statement(); err == nil {
 		err = wrong
 	}
+	if err == nil && e.NeedsAnalyze != "" && !e.Analyze {
+		err = sqlstate.New(sqlstate.InvalidParameterValue, "EXPLAIN option %s requires ANALYZE", e.NeedsAnalyze)
+	}
 	return e, err
 }
 
-// explainOption reads an option with its value. bad is what is wrong with it though it can be read.
+// explainOption reads an option with its value. bad is the error of an option that can be parsed but is invalid.
 func (p *parser) explainOption(e *ast.Explain) (bad, err error) {
 	t := p.take()
 	if !t.Label() {
@@ -110,6 +114,10 @@ func (p *parser) explainOption(e *ast.Explain) (bad, err error) {
 	}
 	value := p.optionValue()
 	on := value != "off" && value != "false" && value != "0"
+	boolean := !on || value == "" || value == "on" || value == "true" || value == "1"
+	if !boolean && slices.Contains(explainSwitches, t.Text) {
+		return lex.SyntaxError(0, "%s requires a Boolean value", t.Text), nil
+	}
 	switch t.Text {
 	case "analyze", "analyse":
 		e.Analyze = on
@@ -117,7 +125,10 @@ func (p *parser) explainOption(e *ast.Explain) (bad, err error) {
 		e.Verbose = on
 	case "timing":
 		e.Timing = on
-	case "costs", "settings", "buffers", "wal", "summary":
+		e.NeedsAnalyze = needs(e, "TIMING", on)
+	case "wal":
+		e.NeedsAnalyze = needs(e, "WAL", on)
+	case "costs", "settings", "buffers", "summary":
 	case "format":
 		switch value {
 		case "text", "json":
@@ -135,7 +146,19 @@ func (p *parser) explainOption(e *ast.Explain) (bad, err error) {
 	return nil, nil
 }
 
-// optionValue reads what follows the name of an option, empty for nothing.
+// explainSwitches are the options of EXPLAIN that are on or off.
+var explainSwitches = []string{"analyze", "analyse", "verbose", "timing", "costs", "settings", "buffers", "wal",
+	"summary"}
+
+// needs remembers the first option that requires ANALYZE.
+func needs(e *ast.Explain, option string, on bool) string {
+	if on && e.NeedsAnalyze == "" {
+		return option
+	}
+	return e.NeedsAnalyze
+}
+
+// optionValue reads the value of an option, or returns "".
 func (p *parser) optionValue() string {
 	if v := p.peek(); v.Label() || v.Kind == lex.String || v.Kind == lex.Integer || v.Kind == lex.Number {
 		p.take()
@@ -216,7 +239,7 @@ func (p *parser) prepare(t lex.Token) (ast.Statement, error) {
 	return s, nil
 }
 
-// lockModes are those of LOCK TABLE, longest first.
+// lockModes lists the modes of LOCK TABLE, longest first.
 var lockModes = []string{"access share", "row share", "row exclusive", "share update exclusive", "share row exclusive",
 	"share", "exclusive", "access exclusive"}
 

@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// positions calls f with the place of every node below v, which is a part of a tree.
+// positions calls f for every node below v, which is a part of a tree.
 func positions(v reflect.Value, f func(ast.Node)) {
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:
@@ -30,7 +30,7 @@ func positions(v reflect.Value, f func(ast.Node)) {
 	}
 }
 
-// checkPositions fails for a node that stands outside of the text.
+// checkPositions fails if the position of a node is outside the text.
 func checkPositions(t *testing.T, src string, st ast.Statement) {
 	positions(reflect.ValueOf(st), func(n ast.Node) {
 		if n.Pos() < 0 || n.Pos() > len(src) {
@@ -39,7 +39,7 @@ func checkPositions(t *testing.T, src string, st ast.Statement) {
 	})
 }
 
-// TestStatement_Positions: every node stands within the text.
+// TestStatement_Positions checks that the position of every node is within the text.
 func TestStatement_Positions(t *testing.T) {
 	for _, s := range corpus(t) {
 		if st, err := parse.Statement(unbounded(), s); err == nil {
@@ -48,7 +48,8 @@ func TestStatement_Positions(t *testing.T) {
 	}
 }
 
-// FuzzPositions: in the tree of any text every node stands within it, and what the tree took of memory is held.
+// FuzzPositions checks that in the tree of any text every position is within it, and that the memory of the tree is
+// accounted for.
 func FuzzPositions(f *testing.F) {
 	for _, s := range corpus(f) {
 		f.Add(s)

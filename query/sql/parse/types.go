@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// constantTypes are the types that are key words and can stand before a constant: numeric '1' (ConstTypename and
+// constantTypes lists the types that are key words and may precede a constant: numeric '1' (ConstTypename and
 // ConstInterval).
 var constantTypes = map[string]bool{
 	"bigint": true, "bit": true, "boolean": true, "char": true, "character": true, "dec": true, "decimal": true,
@@ -17,14 +17,14 @@ var constantTypes = map[string]bool{
 	"numeric": true, "real": true, "smallint": true, "time": true, "timestamp": true, "varchar": true,
 }
 
-// systemNames are the types whose SQL names PostgreSQL's grammar knows by other names.
+// systemNames maps SQL's names of types to PostgreSQL's.
 var systemNames = map[string]string{
 	"bigint": "int8", "boolean": "bool", "dec": "numeric", "decimal": "numeric", "int": "int4", "integer": "int4",
 	"real": "float4", "smallint": "int2",
 }
 
-// typedConstant reads a constant behind a type that is a key word. Without a constant there it answers nil and stays
-// where it was.
+// typedConstant reads a constant after a type that is a key word. If there is no constant it returns nil and consumes
+// nothing.
 func (p *parser) typedConstant() (ast.Expr, error) {
 	start := p.i
 	t := p.peek()
@@ -37,7 +37,7 @@ func (p *parser) typedConstant() (ast.Expr, error) {
 			return nil, err
 		}
 		if t.Category == keyword.ColumnName {
-			// The type can be nothing else than one, unless it is a column's name.
+			// This can only be a type, unless it is a column's name.
 			if p.i == start+1 {
 				p.i = start
 				return nil, nil
@@ -57,8 +57,8 @@ func (p *parser) typedConstant() (ast.Expr, error) {
 		nil
 }
 
-// constantOfNamedType reads 'text' behind a type's name that has been read, or (modifiers) 'text'. Without a constant
-// there it answers nil and stays where it was.
+// constantOfNamedType reads 'text' or (modifiers) 'text' after the name of a type. If there is no constant it returns
+// nil and consumes nothing.
 func (p *parser) constantOfNamedType(c *ast.Column) (ast.Expr, error) {
 	typ := ast.TypeName{At: c.At, Parts: c.Parts}
 	if p.peek().Is("(") {
@@ -108,8 +108,8 @@ func (p *parser) typeName() (ast.TypeName, error) {
 	return typ, nil
 }
 
-// simpleType reads a type without array bounds: words of SQL's own names, or a name with a schema and modifiers. The
-// fields of an interval stand behind the constant where there is one.
+// simpleType reads a type without array bounds: the words of one of SQL's own names, or a name with an optional schema
+// and modifiers. The fields of an interval come after the constant if there is one.
 func (p *parser) simpleType(constant bool) (ast.TypeName, error) {
 	t := p.peek()
 	typ := ast.TypeName{At: ast.At(t.Off)}
@@ -136,7 +136,7 @@ func (p *parser) simpleType(constant bool) (ast.TypeName, error) {
 	return typ, err
 }
 
-// systemType reads on behind the first word of one of SQL's own types.
+// systemType reads the rest of one of SQL's own types after its first word.
 func (p *parser) systemType(t lex.Token, typ *ast.TypeName, constant bool) (err error) {
 	name := t.Text
 	switch name {
@@ -248,7 +248,7 @@ func (p *parser) precision(typ *ast.TypeName) error {
 	})
 }
 
-// modifiers reads (expression, ...) behind the type at a place, of which only constants and words are types' modifiers.
+// modifiers reads (expression, ...) after the type at a position. Only constants and words are valid modifiers.
 func (p *parser) modifiers(at ast.At) ([]string, error) {
 	list, err := p.bracketList()
 	if err != nil {
@@ -271,7 +271,7 @@ func (p *parser) modifiers(at ast.At) ([]string, error) {
 	return out, nil
 }
 
-// intervalFields reads YEAR, DAY TO SECOND(3) and the like behind INTERVAL or its constant.
+// intervalFields reads YEAR, DAY TO SECOND(3) and so on after INTERVAL or its constant.
 func (p *parser) intervalFields(typ *ast.TypeName) error {
 	from := p.peek()
 	ends := map[string]string{"year": "month", "month": "", "day": "hour minute second", "hour": "minute second",

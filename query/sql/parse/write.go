@@ -4,7 +4,7 @@ import (
 	"github.com/divandb/divan/query/sql/ast"
 )
 
-// write reads INSERT, UPDATE or DELETE behind its WITH list.
+// write reads INSERT, UPDATE or DELETE after its WITH list.
 func (p *parser) write(at ast.At, with []ast.CTE, recursive bool) (ast.Statement, error) {
 	switch t := p.take(); t.Text {
 	case "insert":
@@ -113,7 +113,7 @@ func (p *parser) conflict() (*ast.Conflict, error) {
 	return c, err
 }
 
-// indexColumn reads a column or an expression that ON CONFLICT names, with the collation and operator class that may
+// indexColumn reads a column or an expression of the conflict target, with the collation and operator class that may
 // follow it.
 func (p *parser) indexColumn(c *ast.Conflict) error {
 	e, err := p.primary()
@@ -175,7 +175,7 @@ func (p *parser) delete(s *ast.Delete) (err error) {
 	return err
 }
 
-// written reads the table of UPDATE or DELETE, where SET is no alias without AS.
+// written reads the table of UPDATE or DELETE. SET is not taken for its alias.
 func (p *parser) written() (*ast.Table, error) {
 	t, err := p.relation()
 	if err != nil {
@@ -187,7 +187,7 @@ func (p *parser) written() (*ast.Table, error) {
 	return t, err
 }
 
-// assignments reads column = value and (columns) = row, with commas between them.
+// assignments reads column = value and (columns) = row, separated by commas.
 func (p *parser) assignments() ([]ast.Assignment, error) {
 	var out []ast.Assignment
 	err := p.list(func() error {
@@ -226,7 +226,7 @@ func (p *parser) setTargets() ([]ast.SetTarget, error) {
 	return out, err
 }
 
-// setTarget reads a column with the subscripts and fields behind it.
+// setTarget reads a column with the subscripts and fields after it.
 func (p *parser) setTarget() (ast.SetTarget, error) {
 	t := ast.SetTarget{At: p.here()}
 	var err error

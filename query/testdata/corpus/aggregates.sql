@@ -51,7 +51,7 @@ SELECT bit_and(n), bit_or(n) FROM (SELECT 1 AS n WHERE false) v
 SELECT bool_and(b), bool_or(b), every(b) FROM (VALUES (true), (NULL), (false)) v(b)
 SELECT sum(i), avg(i), min(i), max(i) FROM (VALUES (interval '1 day 2 hours'), ('3 hours'), (NULL), ('1 mon')) v(i)
 SELECT avg(i) FROM (VALUES (interval '1 mon'), ('2 mons 1 day')) v(i)
--- ORDER BY and DISTINCT within the brackets.
+-- ORDER BY and DISTINCT in the arguments.
 SELECT string_agg(x, ',' ORDER BY x), string_agg(x, ',' ORDER BY x DESC), string_agg(DISTINCT x, ','), string_agg(DISTINCT x, '-' ORDER BY x DESC) FROM (VALUES ('b'), ('a'), ('c'), ('a')) v(x)
 SELECT array_agg(DISTINCT x), array_agg(DISTINCT x ORDER BY x DESC), array_agg(x ORDER BY y DESC, x), array_agg(DISTINCT y) FROM (VALUES (3, 'a'), (1, 'b'), (NULL, 'a'), (3, 'b')) v(x, y)
 SELECT array_agg(x ORDER BY x NULLS FIRST), array_agg(x ORDER BY x DESC NULLS LAST) FROM (VALUES (3), (1), (NULL)) v(x)
@@ -83,7 +83,7 @@ SELECT min(x), max(x) FROM (VALUES (ARRAY[1,2]), (ARRAY[1]), (ARRAY[0,5,6])) v(x
 SELECT array_agg(n), array_agg(NULL::int), array_agg('x'::text) FROM generate_series(1, 2) n
 SELECT json_object_agg(k, v ORDER BY k DESC), jsonb_object_agg(k, v) FROM (VALUES ('a', 1), ('b', 2)) x(k, v)
 SELECT jsonb_object_agg(NULL, 1)
--- Roots, logarithms and powers of e.
+-- Square roots, logarithms and powers of e.
 SELECT sqrt(2), sqrt(2.0), sqrt(2::numeric), sqrt(0.0), sqrt(1e20), sqrt(1e-20), sqrt(123456789.123456789), sqrt('NaN'::numeric), sqrt('Infinity'::numeric)
 SELECT sqrt(4::int8), pg_typeof(sqrt(4)), pg_typeof(sqrt(4.0)), pg_typeof(ln(2.0)), pg_typeof(exp(1.0)), pg_typeof(log(10.0)), pg_typeof(log(2.0, 8.0)), pg_typeof(log(100))
 SELECT sqrt(0.00000000000000000000000001234), sqrt(99999), sqrt(10000.0), sqrt(9999.9999), sqrt(0.5), sqrt(12345678901234567890123456789012345678901234567890.5)
@@ -109,3 +109,5 @@ SELECT exp(-10000.0), exp('-Infinity'::numeric), exp('Infinity'::numeric), exp('
 SELECT exp(10000.0)
 SELECT exp(1), exp(1::float8), exp(710)
 SELECT exp(710::float8)
+-- There is no max of varchar or name.
+SELECT max('a'::varchar), min('a'::name), max(x) FROM (VALUES ('a'::varchar(3)), ('b')) t(x)

@@ -1,4 +1,4 @@
--- Lower bounds of arrays, slices, concatenation of bytes, and what a recursive query may not do with itself.
+-- Lower bounds of arrays, slices, concatenation of bytes, and invalid self-references of recursive queries.
 SELECT '[0:2]={1,2,3}'::int[] || 4, 4 || '[0:2]={1,2,3}'::int[], '[0:1]={1,2}'::int[] || '[5:6]={3,4}'::int[], '{}'::int[] || '[5:6]={3,4}'::int[]
 SELECT array_append('[0:1]={1,2}'::int[], 3), array_cat('[0:1]={1,2}'::int[], '{3}'), array_append('{}'::int[], 1), array_append(null::int[], 1)
 SELECT '[0:1]={1,2}'::int[] = '{1,2}'::int[], '[0:1]={1,2}'::int[] < '{1,2}', '[0:1]={1,2}'::int[] <> '{1,2}', '[0:1]={1,2}'::int[] @> '{1}', '[0:1]={1,2}'::int[] && '{2}'

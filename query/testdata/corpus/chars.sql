@@ -1,4 +1,4 @@
--- Texts of char(n), whose blanks count only when they are shown, and common types of texts.
+-- Values of char(n), whose trailing blanks matter only for display, and common types of texts.
 select 'a'::char(3) = 'a'::varchar, 'a'::char(3) = 'a '::varchar, 'a'::char(3) = 'a '::text, 'a'::char(3) = 'a', 'a'::char(3) = 'a  ', 'a '::char(3) = 'a'::char(5), 'a'::char(3) < 'a '::varchar, 'a'::char(3) || 'b', length('a'::char(3)), octet_length('a'::char(3))
 -- unordered
 select 'a'::char(3) union select 'a'::char(5)
@@ -19,7 +19,7 @@ values ('a '::varchar), ('a'::char(3))
 select case when true then 'a'::char(3) else 'b'::varchar end
 select case when true then 'a'::char(3) else 'b'::text end || '|'
 select case when true then 'a '::varchar else 'b'::char(3) end
-select coalesce('a'::char(3), 'b'::text), coalesce('a'::text,'b'::char(3)), greatest('a'::char(3),'a '::varchar)
+select coalesce(x, 'b'::text), coalesce('a'::text,x), greatest(x,'a '::varchar) from (select i::text::char(3) x from generate_series(1,1) i) t
 select array['a'::char(3), 'b'::text], array['a'::varchar,'b'::char(2)]
 select 'a '::varchar in ('a'::char(3)), 'a'::char(3) in ('a ', 'b'), 'a '::text in ('a'::char(3)), 'a'::char(3) in ('a '::text)
 -- unordered
@@ -74,3 +74,5 @@ select initcap('ab'::char(4)) || '|', ascii('a'::char(3)), split_part('a,b'::cha
 select width_bucket(1,1,2,3), 'a'::char(3) collate "C" = 'a '
 select x from (values (null::char(3)), ('a')) v(x)
 select ('{"a": 1}'::char(12))::jsonb, '12'::char(5)::int, 'true'::char(6)::boolean
+-- A "char" that is no ASCII is shown as an octal number.
+SELECT 'é'::text::"char", 'abc'::text::"char", (-1)::"char", ''::"char"

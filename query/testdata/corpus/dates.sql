@@ -1,4 +1,4 @@
--- Texts of dates and times, in nearly every form that there is.
+-- Dates and times as text, in nearly every form that PostgreSQL reads.
 SELECT date '0000-01-01'
 SELECT timestamptz '0000-01-01'
 SELECT timestamp '0001-01-01', timestamptz '4714-11-24 BC'

@@ -51,3 +51,15 @@ SELECT DISTINCT ON ('{}'::json) a FROM (VALUES (1, 3)) v(a, b)
 SELECT DISTINCT '{}'::json FROM (VALUES (1, 3)) v(a, b)
 SELECT DISTINCT ON (doc->'key'->>0) id FROM docs ORDER BY doc->'key'->>0, id DESC
 SELECT DISTINCT ON (row_number() OVER (ORDER BY a)) a FROM (VALUES (1, 3), (1, 2)) v(a, b)
+-- Columns that depend on the primary key in GROUP BY.
+-- unordered: a group for each row
+SELECT id, doc->'i' FROM docs WHERE id < 'd03' GROUP BY id
+-- unordered: a group for each row
+SELECT id FROM docs WHERE id < 'd03' GROUP BY id HAVING doc IS NOT NULL
+SELECT id, rev IS NOT NULL, count(*), max(doc->>'i') FROM docs WHERE id < 'd03' GROUP BY id ORDER BY doc->'i' DESC
+SELECT id, sum((doc->>'i')::int) OVER (ORDER BY id) FROM docs WHERE id < 'd03' GROUP BY id ORDER BY id
+SELECT d.id, d.doc->'i', count(*) FROM docs d, generate_series(1, 2) g WHERE d.id < 'd03' GROUP BY d.id ORDER BY d.id
+SELECT id, doc FROM docs GROUP BY ROLLUP (id)
+SELECT rev FROM docs GROUP BY doc
+SELECT id, value FROM by.v GROUP BY id
+SELECT id, jsonb_object_keys(doc) FROM docs WHERE id = 'd01' GROUP BY id ORDER BY 2

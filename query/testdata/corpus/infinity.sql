@@ -21,3 +21,10 @@ SELECT max(d), min(d) FROM (VALUES (date 'infinity'), (date '-infinity'), (date 
 SELECT d FROM (VALUES (date 'infinity'), (date '-infinity'), (date '2020-01-01')) v(d) ORDER BY d
 SELECT date 'infinity' = date 'infinity', date 'infinity' = timestamp 'infinity', timestamp 'infinity' = timestamptz 'infinity'
 SELECT date 'today' = current_date, date 'epoch', date 'tomorrow' - date 'today', date 'yesterday' < date 'today'
+-- A series of times that runs off the calendar is an error.
+SELECT * FROM generate_series('294276-12-30'::timestamp, '294276-12-31 23:59:59', '1 day')
+SELECT count(*) FROM generate_series('294276-12-30'::timestamptz, 'infinity', '1 day')
+SELECT count(*) FROM generate_series('4714-11-24 BC'::timestamp, '-infinity', '-1 day')
+SELECT count(*) FROM generate_series('4714-11-25 BC'::timestamp, '4714-11-24 BC', '-1 day')
+SELECT generate_series('294276-12-31'::timestamp, '294276-12-31', '1 day')
+SELECT count(*) FROM generate_series('294276-12-30'::timestamp, '294276-12-31', '12 hours')

@@ -1,8 +1,8 @@
--- Intervals of more than a day of hours.
+-- Intervals of more than 24 hours.
 SELECT interval '27:46:40', interval '100:00', '-27:46:40'::interval, interval '24:00:01'
 SELECT interval '1 day 30:00 ago', interval '1:59:60'
 SELECT 100000 * interval '1 second'
--- Texts of intervals, in every style, and with the fields that they are cut to.
+-- Intervals as text, in every style, and cut to fields.
 SELECT interval '1 day'
 SELECT interval '1 day 1 day'
 SELECT interval '0.1 year', interval '1.5 years', interval '1.5 months', interval '1.5 weeks', interval '1.5 days', interval '0.5 decade', interval 'P0001-02-03T04:05:06', interval 'P00010203T040506', interval 'P1Y2M3DT4H5M6S', interval 'P1Y', interval 'PT1H', interval 'P1W'

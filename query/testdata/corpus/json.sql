@@ -1,4 +1,4 @@
--- What is compared with jsonb is the JSON that it is.
+-- A text that is compared with jsonb is read as JSON.
 SELECT id FROM docs WHERE doc->'v' = '1' ORDER BY id
 SELECT id FROM docs WHERE doc->'v' = '"1"' ORDER BY id
 SELECT id FROM docs WHERE doc->'v' = '1.0' ORDER BY id
@@ -32,7 +32,7 @@ SELECT coalesce(doc->'zz', 'Oslo') FROM docs WHERE id = 'd01'
 SELECT id FROM docs WHERE doc#>'{nested,v}' = '42' ORDER BY id
 SELECT id FROM docs WHERE (doc->>'i')::int > '38' ORDER BY id
 SELECT id FROM docs WHERE doc->'v' = NULL
--- What is not valid JSON is the string that it spells; PostgreSQL refuses it.
+-- A text that is not valid JSON is a JSON string; PostgreSQL refuses it.
 -- differs: PostgreSQL has 22P02
 SELECT id FROM docs WHERE doc->'v' = 'Oslo'
 -- differs: PostgreSQL has 22P02
@@ -133,13 +133,13 @@ EXECUTE loose('"1"')
 -- differs: PostgreSQL has 22P02
 EXECUTE loose('Oslo')
 DEALLOCATE loose
--- a scalar is a list of one to ->
+-- the operator -> treats a scalar as an array of one element
 SELECT '"n"'::jsonb->>0, '"n"'::jsonb->0, '5'::jsonb->-1, '5'::jsonb->1, 'null'::jsonb->0, 'null'::jsonb->>0
 SELECT '"n"'::json->>0, '5'::jsonb #> '{0}', '5'::jsonb #>> '{0}', '5'::jsonb->'a', '{"a":1}'::jsonb->0
--- U+0000 is in no text. Here JSON may have it, and a text has U+FFFD in its place.
--- differs: a literal of jsonb with it is refused
+-- A text never contains U+0000. In Divan JSON may contain it, and its text has U+FFFD instead.
+-- differs: PostgreSQL refuses a jsonb literal that contains it
 SELECT '{"a":"\u0000"}'::jsonb->>'a'
--- differs: a text that json cannot give is refused
+-- differs: PostgreSQL refuses a json value that cannot become a text
 SELECT '{"a":"\u0000"}'::json->>'a'
 SELECT '{"a":"\u0000"}'::json
 SELECT chr(0)
@@ -148,3 +148,31 @@ SELECT E'a\000b'
 SELECT E'a\u0000b'
 SELECT U&'a\0000b'
 SELECT length('\x006100'::bytea), '\x006100'::bytea, encode('\x006100', 'escape')
+-- Blanks around a json stay; errors of values of another type; escapes at the end of patterns.
+SELECT ' [1 , 2] '::json, '  "a" '::json #>> '{}', ' [1 , [2 ] ] '::json -> 1, ' "x"'::json::text, json_typeof(' 1'), to_json(' 1 '::json), to_jsonb(' 1 '::json), json_build_array(' 1 '::json, 2), row_to_json(ROW(' 1 '::json)), ' 1'::json::jsonb
+SELECT json_array_length('{}')
+SELECT json_array_length('1')
+SELECT jsonb_array_length('{}')
+SELECT jsonb_array_length('"a"')
+SELECT * FROM json_array_elements('{}')
+SELECT * FROM json_array_elements('1')
+SELECT * FROM jsonb_array_elements('{}')
+SELECT * FROM jsonb_array_elements('null')
+SELECT * FROM jsonb_array_elements_text('{}')
+SELECT * FROM json_array_elements_text('{}')
+SELECT * FROM json_array_elements_text('1')
+SELECT * FROM json_each('[]')
+SELECT * FROM json_each('1')
+SELECT * FROM json_each_text('[]')
+SELECT * FROM jsonb_each('[]')
+SELECT * FROM jsonb_each('1')
+SELECT * FROM jsonb_each_text('1')
+SELECT jsonb_object_keys('[]')
+SELECT json_object_keys('[]')
+SELECT json_object_keys('1')
+SELECT jsonb_object_keys('1')
+SELECT 'a' LIKE 'a\', '' LIKE '\', 'a' LIKE 'a%\', 'abc' LIKE 'ab_\', 'a' ILIKE 'a\', 'a' NOT LIKE 'a\'
+SELECT 'b' LIKE '%\'
+SELECT 'ab' LIKE 'a\'
+SELECT 'ab' LIKE 'ax\'
+SELECT json_agg(x), array_agg(x) FROM (VALUES (' 1'::json)) t(x)

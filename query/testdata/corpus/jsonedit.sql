@@ -44,7 +44,7 @@ SELECT * FROM jsonb_to_recordset('[1]') AS t(a int)
 SELECT * FROM jsonb_to_record('{"a": "x"}') AS t(a int)
 SELECT * FROM jsonb_to_record(NULL) AS t(a int)
 SELECT * FROM jsonb_to_recordset(NULL) AS t(a int)
--- differs: the place is that of the type
+-- differs: the position is that of the type
 SELECT * FROM generate_series(1, 2) AS t(a int)
 SELECT id, r.i, r.nope FROM docs, jsonb_to_record(doc) AS r(i int, nope text) WHERE id < 'd03' ORDER BY id
 SELECT (jsonb_each('{"a": 1, "b": [2]}')).*
@@ -63,3 +63,6 @@ SELECT n.n FROM generate_series(1, 2) AS n
 SELECT jsonb_array_elements('[1, 2]') AS a, jsonb_array_elements('[3]') AS b
 SELECT value FROM (SELECT jsonb_array_elements('[1, 2]') AS value) x
 SELECT jsonb_pretty('{"a":[1,{"b":[]},"x,y:{"],"c":{},"d":"\"}"}'), jsonb_pretty('[]'), jsonb_pretty('1')
+-- The functions behind operators.
+SELECT jsonb_concat('[1]', '[2]'), jsonb_delete('{"a":1}', 'a'), jsonb_delete('[1,2]', 0), jsonb_exists('{"a":1}', 'a'), jsonb_exists_any('{"a":1}', ARRAY['a', 'b']), jsonb_exists_all('{"a":1}', '{a,b}'), jsonb_contains('{"a":1}', '{}'), jsonb_contained('{}', '{"a":1}'), jsonb_delete_path('{"a":{"b":1}}', '{a,b}')
+SELECT jsonb_object_field('{"a":1}', 'a'), jsonb_object_field_text('{"a":"x"}', 'a'), jsonb_array_element('[1,2]', 1), json_object_field_text('{"a":"x"}', 'a'), jsonb_path_exists_opr('{"a":1}', '$.a'), jsonb_path_match_opr('{"a":1}', '$.a == 1')

@@ -1,4 +1,4 @@
--- Paths: what jsonb_path_query and its like give.
+-- Paths: jsonb_path_query and the other functions that take them.
 SELECT jsonb_path_query_array('{"a":[1,2,3],"b":{"c":"x"}}', '$.a[*]'), jsonb_path_query_array('{"a":[1,2,3],"b":{"c":"x"}}', '$.b.c'), jsonb_path_query_array('{"a":[1,2,3]}', '$.a'), jsonb_path_query_array('{"a":1}', '$.b')
 SELECT jsonb_path_query('[1,2,"a",null,true,{"k":[4]}]', '$[*]')
 SELECT jsonb_path_query('[1,2,3,4]', '$[*] ? (@ > 2)')

@@ -1,4 +1,4 @@
--- How a jsonb that is computed is printed, and what becomes of members of one name.
+-- How a computed jsonb is printed, and how duplicate members are resolved.
 SELECT '{"b" :1 ,"a":[ 1,2 ,{}, [] ]}'::jsonb
 SELECT '{"a":1,"b":2,"a":{"c":1,"c":2}}'::jsonb
 SELECT '{"bb":1,"c":2,"":3,"é":4}'::jsonb, '{"\u0061":1,"a":2}'::jsonb
@@ -52,7 +52,7 @@ SELECT '{"a":{"b":1,"aa":2}}'::jsonb->'a', '{"a":{"b":1, "aa":2}}'::json->'a', '
 SELECT jsonb_typeof('1e2'), jsonb_array_length('[1e2, 1]'), jsonb_extract_path('{"a":{"c":1,"b":2}}', 'a'), jsonb_extract_path_text('{"a":{"c":1,"b":2}}', 'a')
 SELECT jsonb_extract_path_text('{"a":1e2}', 'a'), json_extract_path_text('{"a":1e2}', 'a')
 COPY (SELECT '{"a":"x\ty","0":1}'::jsonb, '[1,2]'::jsonb, '{"a":1}'::json) TO STDOUT
--- Of documents: what is taken out as text, unfolded or computed.
+-- Documents: values extracted as text, expanded or computed.
 SELECT id, doc->>'v', doc#>>'{nested,v}', (doc->'v')::text FROM docs ORDER BY id
 SELECT id, k FROM docs, jsonb_object_keys(doc->'nested') k ORDER BY id, k
 SELECT id, e.key, e.value::text FROM docs, jsonb_each(doc) e WHERE e.key <> '_rev' ORDER BY id, e.key

@@ -33,7 +33,7 @@ SELECT 0.1::real = 0.1, 0.5::real = 0.5, 1::real = 1, 0.1::real < 0.1::float8
 SELECT 0.1::real IN (0.1), 0.1::real IN (0.1, 0.2), 0.1::real = ANY(array[0.1]), 0.1::real BETWEEN 0.1 AND 0.1
 SELECT CASE 0.1::real WHEN 0.1 THEN 'y' ELSE 'n' END, nullif(0.1::real, 0.1) IS NULL, 0.1::real NOT IN (0.1)
 SELECT 1 << 4, 16 >> 2, 1::bigint << 40, (-8) >> 1, 1::smallint << 15, 1 << 31, 1 << 32, 1::bigint << 63, 5 << -1
--- operators, ranges, and what is wrong with numbers
+-- operators, ranges, and errors of numbers
 SELECT |/ 16
 SELECT |/ 2.0
 SELECT |/ (-1)
@@ -139,3 +139,17 @@ SELECT setseed(0.5)
 SELECT random(), random()
 SELECT setseed(-1)
 SELECT random() FROM generate_series(1,3)
+-- Numbers that a floating point type cannot hold.
+SELECT 1e-400::float8
+SELECT 1e39::float4
+SELECT 1e-50::numeric::real
+SELECT 0.0::float8, 1e-300::numeric::float8, (1e-40::numeric)::float8
+-- Infinities, and scales that are as large as they can be.
+SELECT div('Infinity'::numeric, -2.50), div(5, 'Infinity'::numeric), div('NaN'::numeric, 1), lcm(0.0, 'NaN'::numeric), lcm('Infinity'::numeric, 2)
+SELECT div(1, 0::numeric)
+SELECT length(round(2.5, 3000)::text), length(trunc(2.5, 100000)::text), round(123.456, -2), round(5.5, -2147483648), trunc(99, -1), length(round(-2.5, 2147483647)::text)
+SELECT log(0.1::float8), log(1000::float8), log10(1e-5::float8), log(1e300::float8), log(2::float8)
+SELECT width_bucket(-5, array[3, null, 1])
+SELECT radians(1.5::float8), degrees(1e300), degrees(1::float8)
+SELECT width_bucket(5::float8, 0::float8, 1::float8, 2147483647)
+SELECT width_bucket(-0.0::float8, 0.1::float8, -0.0::float8, 2147483647)

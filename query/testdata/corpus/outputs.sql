@@ -1,4 +1,4 @@
--- Styles of values that a session chooses, as drivers do.
+-- Output styles that a session chooses, as drivers do.
 SELECT interval 'P1Y2M3DT4H5M6.789S', interval 'PT-1H', interval 'P-1Y-2M3D', interval 'P2W', interval 'P0D', interval 'PT0.5S'
 SELECT interval 'P'
 SELECT interval 'P1H'
@@ -36,5 +36,5 @@ SELECT ('1 2'::int2vector)[0], ('1 2'::int2vector)::int2[], array_lower('1 2'::i
 SELECT i.idx, i.v[i.idx] FROM (SELECT '3 5'::int2vector AS v, generate_subscripts('3 5'::int2vector, 1) AS idx) i ORDER BY 1
 SELECT '[0:1]={1,2}'::int2[]
 SELECT array_to_string('3 5'::int2vector, ','), 3 = ANY('3 5'::int2vector), unnest('3 5'::oidvector)
--- A name is subscripted by its characters.
+-- A subscript of a name selects a character.
 SELECT ('abc'::name)[0], ('abc'::name)[2], ('abc'::name)[3], ('abc'::name)[-1], ('abc'::name)[64], ('abc'::name)[0] = 'a', ('_a'::name)[0] = '_'

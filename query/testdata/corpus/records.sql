@@ -1,4 +1,4 @@
--- Records turn into JSON objects.
+-- Records converted to JSON objects.
 SELECT to_jsonb(x) FROM (SELECT 1 AS a, 'b'::text AS b) x
 SELECT to_jsonb(x) FROM (SELECT 1 AS long, 'b'::text AS b, 2 AS a, NULL::int AS id) x
 SELECT to_jsonb(x) FROM (SELECT 1 AS a, 2 AS a) x
@@ -34,13 +34,13 @@ SELECT quote_ident(x::text) FROM (SELECT 1 AS a) x
 SELECT to_json('{"a" : 1}'::json), to_json(1.50), to_json('x'::text), to_json(date '2020-01-01'), to_json(timestamptz '2020-01-01'), to_jsonb(interval '1 day'), to_json('\x01'::bytea)
 SELECT to_json('NaN'::float8), to_json(float8 '1e20'), to_json(true), to_json(NULL::int), to_json(ARRAY['a"b', NULL]), to_json(date 'infinity')
 SELECT x.a FROM (SELECT 1 AS a) x WHERE to_jsonb(x) = '{"a": 1}'
--- The row of an outer join's empty side is NULL.
+-- The row of the unmatched side of an outer join is NULL.
 SELECT a.n, b, b IS NULL, to_jsonb(b), coalesce(to_jsonb(b), '0') FROM (VALUES (1), (2)) a(n) LEFT JOIN (VALUES (2, 'x')) b(n, t) ON a.n = b.n ORDER BY a.n
 SELECT a, b.n FROM (VALUES (1), (2)) a(n) RIGHT JOIN (VALUES (2, 'x'), (3, 'y')) b(n, t) ON a.n = b.n ORDER BY b.n
 SELECT to_jsonb(a), to_jsonb(b) FROM (VALUES (1), (2)) a(n) FULL JOIN (VALUES (2, 'x'), (3, 'y')) b(n, t) ON a.n = b.n ORDER BY a.n, b.n
 SELECT jsonb_agg(b ORDER BY a.n), count(b) FROM (VALUES (1), (2)) a(n) LEFT JOIN (VALUES (2, 'x')) b(n, t) ON a.n = b.n
 SELECT b FROM (VALUES (NULL::int)) b(n)
--- records that are populated
+-- records populated from JSON
 SELECT * FROM jsonb_populate_record(null::record, '{"a":1,"b":"x","c":[1,2]}') AS x(a int, b text, c int[], d date)
 SELECT * FROM jsonb_populate_recordset(null::record, '[{"a":1},{"a":"2","b":null}]') AS x(a int, b text)
 SELECT * FROM jsonb_populate_record(row(1,'z'::text), '{"b":"x","f1":7}') AS x(a int, b text)
@@ -52,3 +52,12 @@ SELECT * FROM jsonb_populate_record(null::record, null) AS x(a int, b text)
 SELECT * FROM jsonb_populate_record(row(1,'z'::text), null) AS x(a int, b text)
 SELECT * FROM jsonb_populate_record(null::record, '[1]') AS x(a int, b text)
 SELECT v.id, x.* FROM (VALUES (1, '{"a":5}'::jsonb)) v(id, j), jsonb_populate_record(null::record, v.j) AS x(a int)
+-- Records whose fields have other types do not compare, once those before them are equal.
+SELECT a < b FROM (SELECT ROW(1, 'a'::text) a, ROW(1, 2) b) t
+SELECT ROW(1, 'a'::text) < b FROM (SELECT ROW(1, 2) b) t
+SELECT r FROM (SELECT ROW(2, 'a'::text) r UNION ALL SELECT ROW(1, 2)) t ORDER BY r
+SELECT r FROM (SELECT ROW(1, 2) r UNION ALL SELECT ROW(1, 2, 3)) t ORDER BY r
+SELECT a = b FROM (SELECT ROW(1, 2) a, ROW(1, 2::bigint) b) t
+SELECT a < b FROM (SELECT ROW(1, 2) a, ROW(2, 'a'::text) b) t
+SELECT a = b FROM (SELECT ROW(1, 2) a, ROW(1, 2, 3) b) t
+SELECT max(r), rank() OVER (ORDER BY max(r)) FROM (SELECT ROW(1, 2) r) t

@@ -41,3 +41,14 @@ select distinct on (generate_series(1,3)) generate_series(1,3), 5
 -- unordered
 select distinct on (generate_series(1,3)/2) generate_series(1,3)/2 as g, 5
 select distinct on (g) generate_series(1,4)/2 as g, x from (values (1),(2)) v(x) order by g, x desc
+-- WITH inside of a recursive query.
+WITH RECURSIVE t(n) AS (WITH y AS (SELECT 1 AS k) SELECT k FROM y UNION ALL SELECT n+1 FROM t WHERE n < 3) SELECT * FROM t
+WITH RECURSIVE t(n) AS (WITH y AS (SELECT 1 AS k) SELECT k FROM y UNION ALL SELECT n+k FROM t, y WHERE n < 3) SELECT * FROM t
+WITH RECURSIVE t(n) AS (WITH y AS MATERIALIZED (SELECT generate_series(1,2) AS k) SELECT k FROM y UNION SELECT n+k FROM t, y WHERE n < 4) SELECT * FROM t ORDER BY 1
+WITH RECURSIVE t(n) AS (WITH RECURSIVE y(k) AS (SELECT 1 UNION ALL SELECT k+1 FROM y WHERE k < 2) SELECT k FROM y UNION ALL SELECT n+1 FROM t WHERE n < 3) SELECT * FROM t ORDER BY 1
+WITH RECURSIVE t(n) AS (WITH y AS (SELECT n FROM t) SELECT 1 UNION ALL SELECT n+1 FROM t WHERE n < 3) SELECT * FROM t
+WITH RECURSIVE t(n) AS (WITH t AS (SELECT 7 AS k) SELECT k FROM t UNION ALL SELECT k+1 FROM t WHERE k < 3) SELECT * FROM t
+WITH RECURSIVE t(n) AS (WITH y AS (SELECT 1 AS k) SELECT k FROM y UNION ALL SELECT n+1 FROM t WHERE n < 3 ORDER BY 1) SELECT * FROM t
+WITH RECURSIVE t(n) AS (WITH y AS (SELECT 1 AS k) SELECT k FROM y UNION ALL SELECT k FROM y) SELECT * FROM t
+SELECT x, (WITH RECURSIVE t(n) AS (WITH y AS (SELECT x AS k) SELECT k FROM y UNION ALL SELECT n+k FROM t, y WHERE n < 6) SELECT array_agg(n) FROM t) FROM generate_series(2,3) x
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL (WITH x AS (SELECT n+1 AS n FROM t WHERE n < 3) SELECT n FROM x)) SELECT * FROM t

@@ -30,19 +30,19 @@ SELECT regexp_match(E'a\nb', 'a.b'), regexp_match(E'a\nb', 'a.b', 'n'), regexp_m
 SELECT 'foobar' ~ 'o+b', 'foobar' ~* 'OB', 'foobar' !~ 'x', 'foobar' !~* 'FOO', 'abc' ~ '\mabc\M', 'a1' ~ '^[[:alpha:]][[:digit:]]$', 'a\b' ~ '\\', 'foo' ~ 'fo{2}', 'x' ~ NULL
 SELECT substring('foobar' from 'o.b'), substring('foobar' from 'o(.)b'), substring('foobar' from 'x'), substring('foobar', 'a|ar')
 SELECT regexp_match('xyz', 'y', 'c'), regexp_match('XYZ', 'y', 'ic'), regexp_match('XYZ', 'y', 'ci')
--- letters are not ASCII's alone
+-- letters outside ASCII
 SELECT 'é' ~ '\w', 'é' ~ '[[:alpha:]]', 'é' ~ '[[:alnum:]]', 'É' ~ '[[:upper:]]', 'é' ~ '[[:lower:]]', 'é' ~ '[\w]'
 SELECT 'é' ~ '\W', 'é' ~ '[^\w]', '٣' ~ '\d', '٣' ~ '\w', '—' ~ '[[:punct:]]', E'\u00a0' ~ '\s', E'\u2003' ~ '\s'
 SELECT '²' ~ '\w', 'ª' ~ '\w', '_' ~ '[[:alnum:]]', '漢' ~ '\w', '😀' ~ '\w', 'Ⅷ' ~ '\w', '½' ~ '\w', 'é' ~* 'É'
 SELECT regexp_replace('Zoë Ångström', '\w+', 'x', 'g'), regexp_split_to_array('naïve café', '\W+')
 SELECT regexp_replace('déjà', '[^[:alnum:]]', '', 'g'), regexp_matches('über-cool', '\w+')
--- words have all letters
+-- words contain letters outside ASCII
 SELECT 'aé' ~ '\yé', 'é' ~ '\yé\y'
--- options in front, brackets and escapes
+-- embedded options, bracket expressions and escapes
 SELECT E'a\nb' ~ '^b', E'a\nb' ~ '(?n)^b', E'a\nb' ~ '(?w)^b', 'AB' ~ '(?i)ab', 'a b' ~ '(?x) a \s b', E'a\nb' ~ '(?n)a.b'
 SELECT 'AB' ~* '(?c)ab', 'a.c' ~ '(?q)a.c', 'abc' ~ '(?q)a.c', 'a\mb' ~ 'a\\mb', 'a]b' ~ '[]]', 'a^' ~ '[\^]'
 SELECT 'x' ~ '[^[:alpha:]]', 'a1_' ~ '^[[:alnum:]_]+$', 'foo bar' ~ '\mbar\M', regexp_replace('x[y]', '[][]', '', 'g')
--- what parts match, SIMILAR TO, places in front of the search, and what is wrong with patterns
+-- what parts match, SIMILAR TO, text before the start of a search, and errors of patterns
 SELECT regexp_match('abcd','(a|ab)(c|bcd)(d*)')
 SELECT regexp_replace('foobar','foo|foobar','X')
 SELECT regexp_replace('xaby','(a|ab)(b?)','<\1,\2>')

@@ -60,3 +60,43 @@ call pg_catalog.foo(1.5)
 call foo(bar)
 select stddev('1'), max('a'), min(null), count('1'), string_agg('a','b'), bool_and('t')
 select array_agg('a')
+-- Rows are compared with the rows of sub-queries.
+SELECT (1,2) = (SELECT 1,2)
+SELECT (1,2) = (SELECT 1,3)
+SELECT (1,2) < (SELECT 1,3)
+SELECT (1,2) = (SELECT 1)
+SELECT (1,2) = (SELECT 1,2 WHERE false)
+SELECT (1,2) = (SELECT 1,2 UNION ALL SELECT 3,4)
+SELECT (1,2) <> (SELECT 1,2), (1,2) >= (SELECT 1,2), (3,1) > (SELECT 1,2), (1,NULL) = (SELECT 1,2), (1,NULL) < (SELECT 2,2)
+SELECT ROW(1,2) IS DISTINCT FROM (SELECT 1,2)
+SELECT (1,2) IN (SELECT 1,2)
+SELECT (1,2) = ANY (SELECT 1,2)
+SELECT (1,2) = ANY (VALUES (1,2),(3,4)), (1,2) <> ALL (VALUES (3,4)), (1,2) < ANY (VALUES (1,1),(1,3)), (1,2) > ALL (SELECT 0,0)
+SELECT (1,2) = ANY (SELECT 1)
+SELECT (1,2) IN (SELECT 1,2,3)
+SELECT (1,2) + (SELECT 1,2)
+SELECT (SELECT 1,2) = (1,2)
+SELECT ROW(1) = (SELECT 1)
+SELECT ROW(1) = (SELECT ROW(1))
+SELECT (1,2) = (SELECT ROW(1,2))
+SELECT i, (i, i+1) = (SELECT i, 2) FROM generate_series(1,2) i
+SELECT i FROM generate_series(1,5) i WHERE (i, 'a') >= (SELECT 3, 'a') ORDER BY 1
+SELECT (1,'a') = (SELECT 1,2)
+SELECT ('1','2') = (SELECT 1,2)
+SELECT (1,2) !~ (SELECT 1,2)
+SELECT (1,2) = SOME (SELECT 1,2)
+SELECT x, y FROM (VALUES (1, 'a'), (2, 'b'), (NULL, 'c')) t(x, y) WHERE (x, y) NOT IN (SELECT 1, 'a') ORDER BY x
+SELECT x, y FROM (VALUES (1, 'a'), (2, 'b'), (NULL, 'c')) t(x, y) WHERE (x, y) IN (SELECT x, 'b') ORDER BY x
+SELECT (1, NULL) IN (SELECT 1, 2), (1, NULL) NOT IN (SELECT 2, 2), (1, 2) IN (SELECT 1, 2 WHERE false), (1, 2) < ALL (SELECT 1, 2 WHERE false)
+SELECT ('a', 'b') ~~ (SELECT 'a', 'b')
+SELECT ROW('a') ~ (SELECT 'a|b')
+SELECT count(*), (sum(x), 1) = (SELECT 3, 1) FROM (VALUES (1), (2)) t(x)
+SELECT CASE WHEN (1, 2) = (SELECT 1, 2) THEN (1, 3) > (SELECT 1, 2) END
+-- parameters: ["1", "x"]
+SELECT ($1, $2) = (SELECT 1, $2), ($1, $2) IN (SELECT 1, 'x'::text)
+-- parameters: ["1", "x"]
+SELECT ($1, $2) = (1, 'x'), (0, 'y'::text) < ($1, $2), ($1, $2) IN ((1, 'x'), (2, 'y'))
+-- parameters: ["1", "d01"]
+SELECT id FROM docs WHERE (doc->>'v', id) > ($1, $2) ORDER BY doc->>'v', id LIMIT 2
+-- parameters: ["1", "x"]
+SELECT ROW($1::int, $2::text), ROW($1, $2) IS NULL

@@ -1,4 +1,4 @@
--- What a session has prepared, its cursors, and its settings, in pg_catalog.
+-- A session's prepared statements, cursors and settings in pg_catalog.
 SELECT * FROM pg_prepared_statements
 PREPARE one AS SELECT 1
 PREPARE two(int, text) AS SELECT $1 + 1, $2

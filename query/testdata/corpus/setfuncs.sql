@@ -1,4 +1,4 @@
--- Functions that return rows in a select list: within expressions, and behind groups and windows.
+-- Functions that return rows in a select list: in expressions, and after grouping and windows.
 SELECT date '2024-01-01' + generate_series(0,3)
 SELECT date '2024-01-01' + generate_series(0,3) AS d, 'x' AS y ORDER BY d DESC
 SELECT upper(unnest(array['a','b'])), generate_series(1,3)
@@ -24,7 +24,7 @@ SELECT sum(generate_series(1,2))
 SELECT 1 WHERE generate_series(1,2) = 1
 SELECT unnest(array[1,2]) = 1 OR false
 SELECT n BETWEEN 1 AND generate_series(0,2) FROM (VALUES (1)) v(n)
--- Groups of their rows.
+-- Grouping by their rows.
 -- unordered
 SELECT generate_series(1,3) % 2 AS k, count(*) GROUP BY k
 -- unordered
@@ -47,7 +47,7 @@ SELECT unnest(a), generate_series(1,2) AS g, count(*) FROM (VALUES (array[1,1,2]
 SELECT unnest(a) AS x, generate_series(1,2) AS g, count(*) FROM (VALUES (array[1,1,2]), (array[2,3])) v(a) GROUP BY x ORDER BY 1, 2
 SELECT generate_series(1,2) AS k, generate_series(1,2) AS j, generate_series(1,2) + 10, count(*) GROUP BY k ORDER BY 1
 SELECT generate_series(1,2) AS k, count(*) GROUP BY ROLLUP (k) ORDER BY 1
--- differs: window functions over them are refused
+-- differs: Divan refuses window functions over them
 SELECT generate_series(1,3) AS k, sum(count(*)) OVER (ORDER BY generate_series(1,3)) GROUP BY k
 SELECT generate_series(1,3) AS k, count(*) GROUP BY upper(k::text)
 SELECT k, count(*) FROM (SELECT unnest(a) AS k FROM (VALUES (array[1,1,2])) v(a)) x GROUP BY k ORDER BY k
@@ -60,13 +60,13 @@ SELECT DISTINCT n FROM (VALUES (1),(2)) v(n) ORDER BY generate_series(1, n)
 SELECT DISTINCT ON (x) unnest(array[1,1,2]) AS x, generate_series(1,3) AS y ORDER BY x, y DESC
 SELECT 1 FROM (VALUES (1)) v(n) HAVING generate_series(1,2) > 0
 SELECT 1 LIMIT generate_series(1,2)
--- Functions of each other's rows: in lockstep with those of their level.
+-- Nested calls: functions of one level advance together.
 SELECT generate_series(1,generate_series(1,3))
 SELECT generate_series(1,2), generate_series(1,generate_series(1,3))
 SELECT unnest(string_to_array(unnest(array['a,b','c']), ','))
 SELECT generate_series(1,generate_series(1,3)) AS k, count(*) GROUP BY k ORDER BY k
 SELECT jsonb_object_keys(jsonb_array_elements('[{"a":1,"b":2},{"c":3}]'))
 SELECT jsonb_object_keys(jsonb_array_elements('[{"a":1,"b":2},{"a":3}]')) AS k, count(*) GROUP BY 1 ORDER BY 1
--- What stands beside them is computed for each of their rows.
+-- Other items of the select list are computed for each of their rows.
 SELECT count(DISTINCT r) FROM (SELECT random() AS r, generate_series(1,5)) x
 SELECT x.n, x.g FROM (SELECT n, generate_series(1,n) AS g FROM (SELECT id AS d, length(id) AS n FROM docs WHERE id < 'd03') q) x ORDER BY 1, 2

@@ -1,4 +1,4 @@
--- INTERSECT, EXCEPT and UNION, with ALL and without.
+-- INTERSECT, EXCEPT and UNION, with and without ALL.
 -- unordered
 SELECT x FROM unnest(ARRAY[1,2,2,3,NULL,NULL]) x INTERSECT SELECT y FROM unnest(ARRAY[2,2,3,4,NULL]) y
 -- unordered
@@ -40,3 +40,19 @@ SELECT 1 INTERSECT SELECT 1 LIMIT 0
 (SELECT 1 LIMIT 1) ORDER BY 1
 SELECT 1 UNION SELECT 2 ORDER BY 1 LIMIT 1
 SELECT 1 EXCEPT SELECT 1
+-- A parameter takes the type of the other side.
+-- parameters: ["2"]
+SELECT 1 UNION SELECT $1 ORDER BY 1
+-- parameters: ["2"]
+SELECT $1 EXCEPT SELECT 2.0
+-- parameters: ["a", "b"]
+SELECT $1 UNION ALL SELECT $2
+-- parameters: ["2020-01-02"]
+SELECT $1, 'x' INTERSECT SELECT date '2020-01-02', 'x'
+-- parameters: ["x"]
+SELECT 1 UNION SELECT $1
+-- parameters: ["1", "2"]
+SELECT x FROM (SELECT $1 UNION SELECT 3::bigint UNION SELECT $2) t(x) ORDER BY x
+SELECT 1 UNION SELECT now()::date
+SELECT 1 UNION VALUES (now()::date)
+SELECT 1 INTERSECT SELECT (ARRAY['a'::text])[1]

@@ -1,4 +1,4 @@
--- Settings that there are not.
+-- Unknown settings.
 SHOW no_such_setting
 SET no_such_setting = 1
 RESET no_such_setting
@@ -45,7 +45,7 @@ SET timezone = 'nowhere'
 SET server_version = '1'
 SET CONSTRAINTS ALL DEFERRED
 SET search_path = a, 'B c', "D"; SHOW search_path; SET search_path TO DEFAULT; SHOW search_path
--- A transaction that is rolled back undoes what it has set.
+-- ROLLBACK undoes the changes of settings in a transaction.
 BEGIN; SET search_path = foo; ROLLBACK; SHOW search_path
 SET application_name = 'q'; BEGIN; SET application_name = 'zz'; ROLLBACK; SHOW application_name
 BEGIN; SET application_name = 'zz'; COMMIT; SHOW application_name
@@ -95,3 +95,8 @@ BEGIN; SHOW transaction_isolation; COMMIT AND CHAIN; SHOW transaction_isolation;
 RESET default_transaction_isolation
 BEGIN ISOLATION LEVEL REPEATABLE READ; COMMIT AND CHAIN; SHOW transaction_isolation; COMMIT
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ
+-- Names of a path are quoted as quote_ident does.
+SET search_path = nope, "$user", public, "A b", "select", "x""y"
+SHOW search_path
+SELECT current_setting('search_path'), current_schemas(false)
+SET search_path TO DEFAULT

@@ -31,7 +31,7 @@ SELECT substring('abcdef' from 2 for 3), substr('abc', 0, 2), substring('abc', -
 SELECT substr('abc', 1, -1)
 SELECT unistr('\0041\+000042'), string_to_table('a,b', ',')
 SELECT array_positions(ARRAY[1, 2, 1], 1), array_replace(ARRAY[1, 2], 1, 9), array_prepend(0, ARRAY[1]), trim_array(ARRAY[1, 2, 3], 1), array_dims(ARRAY[1, 2]), array_ndims(ARRAY[1]), array_fill(7, ARRAY[3]), array_position(ARRAY['a', 'b'], 'b'), array_remove(ARRAY[1, NULL, 2], NULL), cardinality(ARRAY[1, 2]), array_upper(ARRAY[1, 2], 1)
--- blanks at the end of char(n) do not count
+-- trailing blanks of char(n) are ignored
 SELECT 'a '::char(3) = 'a', 'a'::char(3) = 'a  '::text, 'a'::char(3) < 'b', 'a'::char(3) <> 'a  '
 SELECT substring('\x010203'::bytea from 2 for 1), substr('\x010203'::bytea, 0, 2), substr('\x010203'::bytea, 5)
 SELECT position('\x02'::bytea in '\x0102'::bytea), set_byte('\x00',0,5), bit_count('\xff'::bytea)
@@ -47,7 +47,7 @@ SELECT U&'\0061\0308' IS NORMALIZED, U&'\0061\0308' IS NFD NORMALIZED, U&'\00E4'
 SELECT normalize(id) = id FROM docs WHERE id < 'd03' ORDER BY 1
 SELECT normalize('a', 'NFC')
 SELECT normalize('a', nope)
--- The spaces at the end of a char(n) are counted, and a pattern has to match them.
+-- Pattern matching does not ignore the trailing blanks of a char(n).
 SELECT octet_length('ab'::char(5))
 SELECT 'ab'::char(5) LIKE 'ab'
 SELECT length('ab'::char(5)), 'ab'::char(5) LIKE 'ab%', 'ab'::char(5) || 'x', 'ab   '::char(5) = 'ab'

@@ -1,4 +1,4 @@
--- Dates and times that are made.
+-- Functions that make dates and times.
 SELECT make_date(2024, 2, 29), make_date(-44, 3, 15), make_time(12, 34, 56.789), make_timestamp(2024, 2, 29, 23, 59, 59.5), make_timestamptz(2024, 2, 29, 12, 0, 0), make_timestamptz(2024, 7, 1, 12, 0, 0, 'Europe/Oslo'), make_time(24, 0, 0)
 SELECT make_date(2023, 2, 29)
 SELECT make_date(0, 1, 1)
@@ -39,7 +39,7 @@ SELECT extract(foo FROM time '12:34')
 SELECT to_char(time '12:34:56', 'HH24:MI'), to_json(time '12:34'), pg_typeof(time '12:34'), ARRAY[time '12:34'], '{12:34,01:02}'::time[]
 SELECT t FROM (VALUES (time '12:00'), ('10:00')) v(t) ORDER BY t DESC
 SELECT time '12:00' * 2
--- Texts with a format.
+-- Reading texts by a format.
 SELECT to_date('2024-02-29', 'YYYY-MM-DD'), to_date('29 Feb 2024', 'DD Mon YYYY'), to_date('20240229', 'YYYYMMDD'), to_date('February 29, 2024', 'Month DD, YYYY'), to_date('2024-060', 'YYYY-DDD'), to_date('2024-09-4', 'IYYY-IW-ID'), to_date('24-02-29', 'YY-MM-DD'), to_date('95-02-28', 'YY-MM-DD'), to_date('2024', 'YYYY'), to_date('44-03-15 BC', 'YYYY-MM-DD BC')
 SELECT to_timestamp('2024-02-29 12:34:56', 'YYYY-MM-DD HH24:MI:SS'), to_timestamp('2024-02-29 12:34:56.789', 'YYYY-MM-DD HH24:MI:SS.MS'), to_timestamp('02/29/2024 01:05 PM', 'MM/DD/YYYY HH12:MI AM'), to_timestamp('20240229T123456', 'YYYYMMDD"T"HH24MISS'), to_timestamp('2024-02-29 12:00 +02', 'YYYY-MM-DD HH24:MI TZH'), to_timestamp('2024-02-29 12:00+05:30', 'YYYY-MM-DD HH24:MITZH:TZM'), to_timestamp('12:34:56.123456', 'HH24:MI:SS.US'), to_timestamp('2024 45296', 'YYYY SSSS')
 SELECT to_date('2024/02/29', 'YYYY-MM-DD'), to_date('  2024  02  29', 'YYYY MM DD'), to_date('2024-2-9', 'YYYY-MM-DD'), to_date('2024-02-29abc', 'YYYY-MM-DD'), to_date('1st Jan 2024', 'DDth Mon YYYY'), to_date('IV 2024', 'RM YYYY'), to_date('Thursday 2024-02-29', 'Day YYYY-MM-DD'), to_date('2460370', 'J'), to_date('2024-W09', 'IYYY-"W"IW'), to_date('', 'YYYY'), to_date('2024-02', 'YYYY-MM-DD'), to_date('2,024-01', 'Y,YYY-MM')
@@ -56,7 +56,7 @@ SELECT to_date('2024-01-01', NULL), to_date(NULL, 'YYYY')
 SELECT to_timestamp(0), to_timestamp(1709208896.5), to_timestamp('1709208896')
 SELECT age(timestamp '2024-03-01', timestamp '2024-01-31'), age(timestamptz '2024-03-01', timestamptz '2000-02-29')
 SELECT interval '1 day' * 1.5, interval '1 month' / 2, interval '1 hour' / 3, 2.5 * interval '1 week', interval '1 year' * 0.33
--- parts by all their names
+-- fields by all their names
 SELECT extract(julian from date '2024-12-30'), extract(millennium from date '2024-12-30'), extract(qtr from now()) > 0
 SELECT extract(julian from timestamp '2024-12-30 12:00'), date_part('julian', timestamp '2024-12-30 06:00')
 SELECT date_part('hour', date '2024-01-01'), date_part('mon', date '2024-01-01'), extract(msec from time '00:00:01.5')
@@ -71,12 +71,12 @@ SELECT extract(hour from date '2024-01-01')
 SELECT extract(fortnight from date '2024-01-01')
 SELECT extract(dow from interval '1 day')
 SELECT date_trunc('fortnight', timestamp '2024-01-01')
--- intervals in the form of SQL's standard
+-- intervals in the form of standard SQL
 SELECT interval '1-2', interval '-1-2', interval '1-2 3 4:05:06', interval '1 2:03:04', interval '3 4:05'
 SELECT interval '1-12'
 SELECT interval '1 2'
 SELECT interval '2 centuries', interval '1 millennium', interval '5 decs'
--- dates that are not in ISO 8601's form, and zones by their abbreviation
+-- dates in forms other than ISO 8601, and abbreviations of zones
 SELECT date '01/02/2024', date 'January 8, 1999', date '1999-Jan-08', date '20240101', date '8 Jan 1999'
 SELECT date 'Jan-08-1999', date '08-Jan-1999', date 'Feb 3 2020', timestamp '01/02/2024 10:20'
 SELECT timestamp 'January 8, 1999 04:05:06', timestamptz '1/8/1999 10:00+02'
@@ -100,7 +100,7 @@ SELECT extract(epoch from timestamptz '2024-10-27 02:30')
 SELECT age(timestamptz '2024-10-28', timestamptz '2024-10-26'), date_trunc('week', timestamptz '2024-10-27 12:00')
 SELECT timestamptz '2024-01-31 12:00' + interval '1 month', timestamptz '2024-03-30 02:30' + interval '1 day 1 hour'
 RESET TIME ZONE
--- spans that overlap, and zones that are intervals
+-- OVERLAPS, and zones given as intervals
 SELECT (date '2024-01-01', interval '10 days') OVERLAPS (date '2024-01-05', interval '1 day')
 SELECT (date '2024-01-01', date '2024-01-02') OVERLAPS (date '2024-01-02', date '2024-01-03')
 SELECT (time '10:00', time '12:00') OVERLAPS (time '11:00', time '13:00')
@@ -115,11 +115,11 @@ SET datestyle = 'ISO, DMY'
 SHOW datestyle
 SELECT '01/02/2024'::date, timestamp '13/02/2024 10:00', date 'January 8, 1999', date '2024-03-04'
 RESET datestyle
--- ISO 8601's forms without marks.
+-- Forms of ISO 8601 without separators.
 SELECT timestamp '20240101T101112', timestamp '20240101T101112.5', timestamptz '20240101T101112Z', timestamptz '20240101T101112+02', timestamp '20240101 1011', date '20240101', timestamp '20240101T1011'
 SELECT timestamp '20241301T101112'
 SELECT '20240229T235959'::timestamp, '20230229T000000'::timestamp
--- forms of dates, times and intervals, their fields and digits, and what is wrong with them; char(n)
+-- forms of dates, times and intervals, their fields and digits, and their errors; char(n)
 SELECT 'a'::char(3) in ('a','b')
 SELECT 'a'::char(3) = 'a  '::char(5), 'a '::char(3) < 'b', 'a'::char(3) <> 'a', 'a'::char(3) between 'a' and 'a', 'a'::char(3) = any(array['a'])
 SELECT 'ab'::char(1), 'ab'::varchar(1), cast('abc' as char), cast('abc' as varchar(2)), length('ab '::char(5)), octet_length('ab'::char(5)), 'ab'::char(5)||'x'
@@ -175,3 +175,6 @@ SELECT isfinite(date 'infinity'), isfinite(timestamp '2024-01-01'), isfinite(int
 SELECT (date '2024-01-01', date '2024-02-01') overlaps (date '2024-01-15', date '2024-03-01'), (timestamp '2024-01-01', interval '1 day') overlaps (timestamp '2024-01-01 12:00', interval '1 day')
 SELECT interval '1 day' = interval '24 hours', interval '1 month' = interval '30 days', interval '1 day' < interval '25 hours', date '2024-01-01' < timestamp '2024-01-01 00:00:01', date '2024-01-01' = timestamptz '2024-01-01'
 SELECT to_char(timestamp '2024-01-05 13:14:15.678','YYYY-MM-DD HH24:MI:SS.MS US'), to_char(interval '1 day 2:03:04','DD HH24:MI:SS'), to_char(timestamptz '2024-07-01 00:00+00','TZ OF tz TZH TZM'), to_char(date '2024-01-05','FMDay, FMDDth FMMonth YYYY'), to_char(date '2024-01-05','IYYY-IW-ID J Q WW W CC')
+-- The interval may come first.
+SELECT interval '1 day' + timestamp '2024-01-01', interval '1 day' + date '2024-01-01', interval '1 day' + timestamptz '2024-01-01', interval '1 day' + '2024-01-01'::timestamp::date, interval '1 day' + time '10:00'
+SELECT interval '1 day' + '2 days', '1 day' + interval '2 days'

@@ -1,4 +1,4 @@
--- What DuckDB's postgres extension asks when it attaches and scans, without OIDs, which differ from server to server.
+-- Queries of DuckDB's postgres extension when it attaches and scans, without OIDs, which differ between servers.
 SELECT version() LIKE 'PostgreSQL 15%', (SELECT COUNT(*) FROM pg_settings WHERE name LIKE 'rds%')
 BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY
 SELECT relname, attname, pg_type.typname type_name, atttypmod type_modifier, pg_attribute.attndims ndim, attnum, NULL constraint_id, type_ns.nspname AS type_schema, col_desc.description AS column_comment FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid JOIN pg_attribute ON pg_class.oid=pg_attribute.attrelid JOIN pg_type ON atttypid=pg_type.oid JOIN pg_namespace type_ns ON pg_type.typnamespace = type_ns.oid LEFT JOIN pg_description col_desc ON col_desc.objoid=pg_class.oid AND col_desc.objsubid=pg_attribute.attnum WHERE attnum > 0 AND relkind IN ('r', 'v', 'm', 'f', 'p') AND pg_namespace.nspname IN ('public') AND relname='docs' UNION ALL SELECT relname, NULL attname, NULL type_name, NULL type_modifier, NULL ndim, NULL attnum, pg_constraint.oid AS constraint_id, NULL, NULL FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid JOIN pg_constraint ON (pg_class.oid=pg_constraint.conrelid) WHERE relkind IN ('r', 'v', 'm', 'f', 'p') AND contype IN ('u') AND relname='docs' ORDER BY relname, attnum, constraint_id
@@ -8,11 +8,11 @@ SELECT indexname FROM pg_indexes JOIN pg_namespace ON (schemaname=nspname) WHERE
 SELECT pg_is_in_recovery(), length(pg_export_snapshot()) > 0, (select count(*) from pg_stat_wal_receiver)
 SELECT "id" FROM "public"."docs" ORDER BY id LIMIT 3
 COMMIT
--- differs: there are no physical places of rows, and none are named by relpages, so that such a scan is not begun
+-- differs: rows have no ctid; relpages is 0, so DuckDB does not begin such a scan
 SELECT count(*) FROM "public"."docs" WHERE ctid BETWEEN '(0,0)'::tid AND '(4294967295,0)'::tid
 SELECT to_regclass('nope'), to_regclass('public.nope')
 SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema()
--- Superset, Grafana and Metabase, beside what their drivers send.
+-- Superset, Grafana and Metabase, without the queries of their drivers.
 SELECT nspname FROM pg_namespace WHERE nspname IN ('public', 'by') ORDER BY nspname
 SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relkind in ('r', 'p') AND c.relname = 'docs'
 SELECT "source"."v" AS "v", COUNT(*) AS "count" FROM (SELECT "public"."docs"."doc" #>> array['nested', 'v']::text[] AS "v" FROM "public"."docs") AS "source" WHERE "source"."v" IN ('1', '2') GROUP BY "source"."v" ORDER BY "source"."v" ASC
@@ -29,11 +29,25 @@ SELECT pg_is_wal_replay_paused()
 SELECT name, setting FROM pg_show_all_settings() WHERE name IN ('standard_conforming_strings', 'integer_datetimes') ORDER BY name
 SELECT rel.relname, (CASE WHEN length(spc.spcname) > 0 THEN spc.spcname ELSE (SELECT sp.spcname FROM pg_database dtb JOIN pg_tablespace sp ON dtb.dattablespace = sp.oid WHERE dtb.datname = current_database()) END) AS spcname, (SELECT count(*) FROM pg_trigger WHERE tgrelid = rel.oid AND tgisinternal = FALSE) AS triggercount, (substring(array_to_string(rel.reloptions, ',') FROM 'fillfactor=([0-9]*)')) AS fillfactor, (CASE WHEN (SELECT setting FROM pg_show_all_settings() WHERE name = 'nope') IS NULL THEN 'unset' END) AS autovacuum FROM pg_class rel LEFT OUTER JOIN pg_tablespace spc ON spc.oid = rel.reltablespace WHERE rel.relkind IN ('r', 's', 't', 'p') AND rel.relname = 'docs' AND rel.relnamespace = 'public'::regnamespace
 SELECT oidvectortypes('23 25'::oidvector), oidvectortypes(''::oidvector), (SELECT count(*) FROM pg_available_extensions() WHERE name = 'nope')
--- psqlodbc's SQLPrimaryKeys, which names the relations in an order in which the first two have nothing in common.
+-- psqlodbc's SQLPrimaryKeys, in whose FROM the first two relations have no common condition.
 select ta.attname, ia.attnum, ic.relname, n.nspname, tc.relname from pg_catalog.pg_attribute ta, pg_catalog.pg_attribute ia, pg_catalog.pg_class tc, pg_catalog.pg_index i, pg_catalog.pg_namespace n, pg_catalog.pg_class ic where tc.relname = 'nope' AND n.nspname = 'public' AND tc.oid = i.indrelid AND n.oid = tc.relnamespace AND i.indisprimary = 't' AND ia.attrelid = i.indexrelid AND ta.attrelid = i.indrelid AND ta.attnum = i.indkey[ia.attnum-1] AND (NOT ta.attisdropped) AND (NOT ia.attisdropped) AND ic.oid = i.indexrelid order by ia.attnum
 SELECT a.g, b.g, c.g FROM generate_series(1, 300) a(g), generate_series(1, 300) b(g), generate_series(1, 300) c(g) WHERE c.g = a.g AND c.g = b.g + 298 AND a.g > 0 ORDER BY 1
 SELECT a.v, b.v, c.v, d.v FROM (VALUES (1), (2), (3)) a(v), (VALUES (2), (3), (NULL)) b(v) LEFT JOIN (VALUES (3), (NULL)) d(v) ON d.v = b.v, (VALUES (2), (3), (4)) c(v) WHERE a.v = c.v AND b.v = c.v AND 1 = 1 AND EXISTS (SELECT 1 WHERE a.v > 1) ORDER BY 1
 SELECT count(*) FROM (VALUES (1), (2)) a(v), (VALUES (1), (3)) b(v), (VALUES (1), (2), (3)) c(v) WHERE a.v + b.v = c.v OR c.v = 1
 SELECT * FROM (VALUES (1, 'a')) a(v, w), (VALUES (2, 'b')) b(v, w), (VALUES (1, 2)) c(x, y) WHERE c.x = a.v AND c.y = b.v
--- Npgsql, as it resets a connection of its pool.
+-- Npgsql when it resets a pooled connection.
 SET SESSION AUTHORIZATION DEFAULT;RESET ALL;CLOSE ALL;UNLISTEN *;SELECT pg_advisory_unlock_all();DISCARD SEQUENCES;DISCARD TEMP
+-- Options that are not as they should be, and names that are not where they may be.
+SELECT 1 = ANY (1)
+EXPLAIN (ANALYZE maybe) SELECT 1
+EXPLAIN (TIMING) SELECT 1
+EXPLAIN (WAL) SELECT 1
+SET application_name = a, b
+COPY (SELECT 1) TO STDOUT (FORMAT binary, DELIMITER ',')
+SELECT x FROM generate_series(1,5) x LIMIT x
+SELECT x FROM generate_series(1,5) x OFFSET x + 1
+SELECT x FROM generate_series(1,5) x LIMIT nope
+WITH t(a, b) AS (SELECT 1) SELECT a FROM t
+SELECT DISTINCT ON (x%3) x FROM generate_series(1,10) x ORDER BY x
+SELECT DISTINCT x FROM generate_series(1,3) x ORDER BY x+1
+SELECT grouping(x+1) FROM generate_series(1,3) x GROUP BY x

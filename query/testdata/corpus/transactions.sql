@@ -1,4 +1,4 @@
--- A transaction of one snapshot that has read something goes on to what reads nothing.
+-- A REPEATABLE READ transaction runs a statement that reads nothing after one that reads.
 BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs; SELECT 1; SELECT count(*) FROM docs; SELECT count(*) FROM pg_class WHERE relname = 'docs'; COMMIT
 BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE; SELECT count(*) FROM docs; SHOW transaction_deferrable; SELECT 1/0
 SELECT 1
@@ -24,7 +24,7 @@ ROLLBACK; FETCH 2 FROM h; CLOSE h
 DECLARE h CURSOR WITH HOLD FOR SELECT 1; SELECT 1/0
 FETCH 1 FROM h
 BEGIN; SAVEPOINT s; DECLARE h CURSOR WITH HOLD FOR SELECT 1; ROLLBACK TO s; DECLARE h CURSOR FOR SELECT 2; FETCH h; COMMIT
--- Snapshots that another transaction reads.
+-- Snapshots imported by another transaction.
 SELECT pg_export_snapshot() IS NULL
 BEGIN; SET TRANSACTION SNAPSHOT 'x'
 ROLLBACK

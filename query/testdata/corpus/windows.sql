@@ -7,7 +7,7 @@ SELECT sum(1) OVER (v ORDER BY 1) FROM (SELECT 1) x WINDOW v AS (ORDER BY 1)
 SELECT sum(1) OVER (v) FROM (SELECT 1) x WINDOW v AS (ORDER BY 1 ROWS 1 PRECEDING)
 SELECT sum(1) OVER v FROM (SELECT 1) x WINDOW v AS (), v AS ()
 SELECT sum(1) OVER v FROM (SELECT 1) x WINDOW v AS (u), u AS ()
--- Functions that are no aggregates.
+-- Window functions that are not aggregates.
 SELECT n, row_number() OVER (ORDER BY n DESC), rank() OVER (ORDER BY n / 2), dense_rank() OVER (ORDER BY n / 2), percent_rank() OVER (ORDER BY n / 2), cume_dist() OVER (ORDER BY n / 2) FROM generate_series(1, 7) n ORDER BY n
 SELECT n, ntile(3) OVER (ORDER BY n), ntile(10) OVER (ORDER BY n), ntile(1) OVER (ORDER BY n), ntile(NULL) OVER (ORDER BY n) FROM generate_series(1, 8) n ORDER BY n
 SELECT ntile(0) OVER () FROM generate_series(1, 2) n
@@ -25,7 +25,7 @@ SELECT row_number()
 SELECT lower('A') OVER ()
 SELECT nosuch(1) OVER ()
 SELECT generate_series(1, 2) OVER ()
--- Frames of rows.
+-- ROWS frames.
 SELECT n, sum(n) OVER (ORDER BY n ROWS 1 PRECEDING), sum(n) OVER (ORDER BY n ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING), sum(n) OVER (ORDER BY n ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM generate_series(1, 6) n ORDER BY n
 SELECT n, count(*) OVER (ORDER BY n ROWS BETWEEN 3 PRECEDING AND 2 PRECEDING), sum(n) OVER (ORDER BY n ROWS BETWEEN 3 PRECEDING AND 2 PRECEDING), array_agg(n) OVER (ORDER BY n ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING) FROM generate_series(1, 6) n ORDER BY n
 SELECT n, sum(n * 1.5) OVER w, avg(n) OVER w, min(n) OVER w, max(n) OVER w, string_agg(n::text, '-') OVER w FROM generate_series(1, 6) n WINDOW w AS (ORDER BY n ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) ORDER BY n
@@ -46,11 +46,11 @@ SELECT sum(n) OVER (ORDER BY n ROWS sum(1) PRECEDING) FROM generate_series(1, 3)
 SELECT sum(n) OVER (ROWS BETWEEN UNBOUNDED FOLLOWING AND CURRENT ROW) FROM generate_series(1, 3) n
 -- parameters: ["2"]
 SELECT n, sum(n) OVER (ORDER BY n ROWS $1 PRECEDING) FROM generate_series(1, 4) n ORDER BY n
--- Frames of groups.
+-- GROUPS frames.
 SELECT n, g, sum(n) OVER (ORDER BY g GROUPS 1 PRECEDING), sum(n) OVER (ORDER BY g GROUPS BETWEEN CURRENT ROW AND 1 FOLLOWING), sum(n) OVER (ORDER BY g GROUPS BETWEEN 2 PRECEDING AND 1 PRECEDING), sum(n) OVER (ORDER BY g GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) FROM (SELECT n, n / 3 AS g FROM generate_series(1, 10) n) x ORDER BY n
 SELECT n, count(*) OVER (ORDER BY n / 2 GROUPS BETWEEN 5 FOLLOWING AND 6 FOLLOWING) FROM generate_series(1, 4) n ORDER BY n
 SELECT sum(n) OVER (GROUPS 1 PRECEDING) FROM generate_series(1, 3) n
--- Frames of values.
+-- RANGE frames.
 SELECT n, sum(n) OVER (ORDER BY n RANGE 2 PRECEDING), sum(n) OVER (ORDER BY n DESC RANGE 2 PRECEDING), sum(n) OVER (ORDER BY n RANGE BETWEEN 1 FOLLOWING AND 3 FOLLOWING) FROM (VALUES (1), (2), (4), (7), (7), (8)) v(n) ORDER BY n
 SELECT x, sum(x) OVER (ORDER BY x RANGE BETWEEN 0.5 PRECEDING AND 0.5 FOLLOWING) FROM (VALUES (1.0), (1.5), (2.1), (3), ('NaN'::numeric), ('Infinity'), ('-Infinity')) v(x) ORDER BY x
 SELECT x, count(*) OVER (ORDER BY x RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM (VALUES (1.0::float8), (1.5), (2.1), (3), ('NaN'), ('Infinity'), ('-Infinity')) v(x) ORDER BY x
@@ -75,7 +75,7 @@ SELECT n, sum(n) OVER (ORDER BY n ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLU
 SELECT n, first_value(n) OVER w, last_value(n) OVER w, nth_value(n, 2) OVER w, nth_value(n, 3) OVER w, count(*) OVER w FROM generate_series(1, 6) n WINDOW w AS (ORDER BY n ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING EXCLUDE CURRENT ROW) ORDER BY n
 SELECT n, array_agg(n) OVER w, first_value(n) OVER w, last_value(n) OVER w, nth_value(n, 2) OVER w, nth_value(n, 4) OVER w FROM generate_series(1, 7) n WINDOW w AS (ORDER BY n / 3 GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE TIES) ORDER BY n
 SELECT n, array_agg(n) OVER w, first_value(n) OVER w, last_value(n) OVER w, nth_value(n, 2) OVER w FROM generate_series(1, 7) n WINDOW w AS (ORDER BY n / 3 GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE GROUP) ORDER BY n
--- Where window functions stand.
+-- Where window functions are allowed.
 SELECT n % 3 AS k, sum(n), sum(sum(n)) OVER (ORDER BY n % 3), rank() OVER (ORDER BY count(*) DESC, n % 3) FROM generate_series(1, 10) n GROUP BY n % 3 ORDER BY k
 SELECT n % 3 AS k, sum(count(*)) FILTER (WHERE count(*) > 3) OVER () FROM generate_series(1, 10) n GROUP BY 1 ORDER BY 1
 SELECT n FROM generate_series(1, 5) n ORDER BY row_number() OVER (ORDER BY n DESC)
@@ -102,6 +102,14 @@ SELECT doc->'key'->>0 AS k, id, rank() OVER (PARTITION BY doc->'key'->>0 ORDER B
 SELECT n, stddev(n) OVER w, var_pop(n) OVER w, bool_and(n > 1) OVER w, bit_or(n) OVER w FROM generate_series(1, 5) n WINDOW w AS (ORDER BY n ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) ORDER BY n
 SELECT row_number() OVER (ORDER BY n DESC), n FROM generate_series(1, 4) n
 SELECT i, sum(i) OVER (ORDER BY i ROWS 1 PRECEDING), avg(i) OVER (ORDER BY i ROWS 1 PRECEDING) FROM (VALUES (interval '1 hour'), ('90 minutes'), ('3 hours')) v(i) ORDER BY i
--- of values that are equal the last one
+-- the last of equal values
 SELECT max(x), min(x) FROM (VALUES (1.0),(1.00)) v(x)
 SELECT max(x), min(x) FROM (VALUES (1.00),(1.0)) v(x)
+-- Definitions of windows that nothing uses are checked all the same.
+SELECT x FROM (VALUES (1),(2)) t(x) WINDOW w AS (ORDER BY nope)
+SELECT x FROM (VALUES (1),(2)) t(x) WINDOW w AS (PARTITION BY nope)
+SELECT x FROM (VALUES (1),(2)) t(x) WINDOW w AS (ORDER BY sum(x))
+SELECT x FROM (VALUES (1),(2)) t(x) WINDOW w AS (ORDER BY rank() OVER ())
+SELECT x FROM (VALUES (1),(2)) t(x) WINDOW w AS (ORDER BY x RANGE 'a' PRECEDING)
+SELECT x FROM (VALUES (1),(2)) t(x) WINDOW w AS (ORDER BY x GROUPS x PRECEDING)
+SELECT x FROM (VALUES (1),(2)) t(x) WINDOW w AS (ORDER BY x), v AS (w ROWS 1 PRECEDING)

@@ -1,4 +1,4 @@
--- Ranges of times, zones, and times with a zone.
+-- Ranges of times, zones, and times with time zone.
 SELECT interval '1 day' = interval '24 hours', interval '1 mon' = '30 days', interval '1 year' = '360 days'
 SELECT interval '2147483647 days' + '1 day'
 SELECT interval '9223372036854775807 us' + '1 us'
@@ -54,7 +54,7 @@ SELECT timestamp 'infinity' - timestamp 'infinity'
 SELECT date_bin('1 day', timestamp '294276-12-31', timestamp '4714-11-24 BC')
 SELECT generate_series(timestamp '2024-01-30', '2024-04-30', '1 month'), isfinite(interval '1 day'), date '2024-01-01' = timestamp '2024-01-01', date '2024-01-01' < timestamptz '2024-01-01 10:00', justify_interval('1 mon -1 hour'), timestamp '2024-01-01'::date
 SELECT pg_typeof(timeofday())
--- Zones of the session.
+-- The time zone of the session.
 set timezone='UTC'
 show timezone
 select timestamptz '2024-01-01 00:00+00', to_char(timestamptz '2024-01-01 00:00+00','TZ|tz|OF|TZH|TZM'), timestamptz '2024-01-01 10:00', extract(timezone from timestamptz '2024-01-01 00:00+00')
@@ -180,3 +180,12 @@ SELECT date '1/8/99'
 RESET timezone
 RESET datestyle
 SELECT length(timeofday()), pg_typeof(timeofday())
+-- The zone of a session has whole minutes.
+SET timezone='-00:44:30'
+SHOW timezone
+SET timezone='<x>+00:00:30'
+SET timezone='-00:44'
+SHOW timezone
+SELECT '2020-01-01 00:00:00+00'::timestamptz, '2020-01-01 00:00:00+00'::timestamptz AT TIME ZONE '-00:44:30'
+SET timezone='Africa/Monrovia'
+SET timezone='UTC'

@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// confined is an engine within the keys that begin with a prefix: callers see the rest of each key. Keys from "\xff"
-// on, but for kv.MetadataVersionKey, are within the prefix too, where an engine would refuse them.
+// confined confines an engine to the keys with a prefix: callers see the rest of each key. Keys from "\xff" on,
+// except kv.MetadataVersionKey, are mapped below the prefix too, although an engine would refuse them.
 type confined struct {
 	kv.Engine
 	prefix []byte
@@ -25,7 +25,7 @@ func (c confined) Begin(ctx context.Context) kv.Transaction {
 
 func (r reader) key(k []byte) []byte {
 	if string(k) == kv.MetadataVersionKey {
-		return k // which is the whole store's
+		return k // it belongs to the whole store
 	}
 	return append(r.prefix[:len(r.prefix):len(r.prefix)], k...)
 }
@@ -46,7 +46,7 @@ func (r reader) GetKey(s kv.KeySelector) kv.Future[[]byte] {
 	return keyFuture{r.Reader.GetKey(s), r.prefix}
 }
 
-// keyFuture answers the ends of the key space where the selector leads out of the prefix.
+// keyFuture clamps the result to the ends of the key space if the selector leads out of the prefix.
 type keyFuture struct {
 	kv.Future[[]byte]
 	prefix []byte
@@ -65,7 +65,7 @@ func (f keyFuture) Wait() ([]byte, error) {
 	return []byte{0xff}, nil
 }
 
-// GetRange resolves first what may lead out of the prefix.
+// GetRange first resolves selectors that may lead out of the prefix.
 func (r reader) GetRange(kr kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	begin, end := kr.Selectors()
 	var bounds [2][]byte
@@ -87,9 +87,9 @@ func (r reader) GetRange(kr kv.Range, o kv.RangeOptions) kv.RangeIterator {
 }
 
 type iterator struct {
-	kv.RangeIterator       // nil where err is set
-	prefix           int   // bytes
-	err              error // of resolving the bounds
+	kv.RangeIterator       // nil if err is set
+	prefix           int   // length of the prefix
+	err              error // from resolving the bounds
 }
 
 func (it *iterator) Next() bool { return it.err == nil && it.RangeIterator.Next() }
@@ -113,7 +113,7 @@ func (it *iterator) Close() {
 	}
 }
 
-// transaction's reads are its reader's, and its writes are moved below the prefix.
+// transaction reads through its reader, and maps its writes below the prefix.
 type transaction struct {
 	reader
 	tx kv.Transaction

@@ -1,5 +1,5 @@
 // Package fdbtest opens a real FoundationDB cluster for tests: the one whose cluster file DIVAN_TEST_FDB_CLUSTER_FILE
-// names. That cluster is for tests alone: they erase it.
+// names. That cluster must be used only for tests, because they erase it.
 package fdbtest
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/divandb/divan/layer/kv/fdb"
 )
 
-// Variable names the environment variable with the path of the test cluster's file.
+// Variable is the environment variable with the path of the test cluster's file.
 const Variable = "DIVAN_TEST_FDB_CLUSTER_FILE"
 
 // Enabled reports whether this binary has the engine and the variable is set.
 func Enabled() bool { return fdb.Available && os.Getenv(Variable) != "" }
 
-// ClusterFile is the test cluster's file. Without one the test is skipped.
+// ClusterFile returns the test cluster's file. Without one the test is skipped.
 func ClusterFile(tb testing.TB) string {
 	tb.Helper()
 	if !Enabled() {
@@ -31,8 +31,8 @@ func ClusterFile(tb testing.TB) string {
 	return os.Getenv(Variable)
 }
 
-// Whole opens the whole key space for one test, which may erase it. Other tests of this machine wait, also those of
-// other processes.
+// Whole opens the whole key space for one test, which may erase it. Other tests on this machine wait, also in other
+// processes.
 func Whole(tb testing.TB) kv.Engine {
 	tb.Helper()
 	file := ClusterFile(tb)
@@ -40,8 +40,8 @@ func Whole(tb testing.TB) kv.Engine {
 	return open(tb, file)
 }
 
-// Range opens an empty part of the key space as if it was the whole one, for one test, and erases it after the test.
-// Any number of tests may have one at once.
+// Range opens an empty part of the key space as if it were the whole, for one test, and erases it after the test. Any
+// number of tests may have one at the same time.
 func Range(tb testing.TB) kv.Engine {
 	tb.Helper()
 	file := ClusterFile(tb)
@@ -61,8 +61,8 @@ func Range(tb testing.TB) kv.Engine {
 	return e
 }
 
-// AnotherFile is a copy of the test cluster's file, for an engine with options of its own: engines of one file share
-// the client's.
+// AnotherFile returns a copy of the test cluster's file, for an engine with different options: engines with the same
+// file share the client's.
 func AnotherFile(tb testing.TB) string {
 	tb.Helper()
 	content, err := os.ReadFile(ClusterFile(tb))
@@ -78,7 +78,7 @@ func AnotherFile(tb testing.TB) string {
 
 func open(tb testing.TB, file string) kv.Engine {
 	tb.Helper()
-	// A busy machine is no dead cluster.
+	// The long timeout tells a busy machine from an unreachable cluster.
 	e, err := fdb.Open(fdb.Options{ClusterFile: file, Timeout: time.Minute})
 	if err != nil {
 		tb.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// lock keeps the cluster until the test ends: alone, or together with others that are not alone. It blocks.
+// lock locks the cluster until the test ends, exclusively if alone is set, otherwise shared. It blocks.
 func lock(tb testing.TB, clusterFile string, alone bool) {
 	tb.Helper()
 	h := fnv.New64a()
@@ -22,7 +22,7 @@ func lock(tb testing.TB, clusterFile string, alone bool) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { _ = f.Close() }) // which unlocks
+	tb.Cleanup(func() { _ = f.Close() }) // closing unlocks
 	how := syscall.LOCK_SH
 	if alone {
 		how = syscall.LOCK_EX

@@ -4,5 +4,5 @@ package fdbtest
 
 import "testing"
 
-// lock has nothing to lock: no test comes here without the engine.
+// lock does nothing: no test gets here without the engine.
 func lock(testing.TB, string, bool) {}

@@ -1,11 +1,11 @@
 // Package direct evaluates map functions without the JavaScript engine.
 //
-// Most map functions look at a few members of the document and emit them. A direct function is one of those, read from
-// its source into a small tree and evaluated over the document's text: no value of the engine's is made, which is most
-// of what a call costs. It gives the rows that the engine gives, or none: whatever is not plain, in the source or in a
-// document, is the engine's (TestDirect in package script compares the two).
+// Most map functions read a few members of the document and emit them. A direct function is one of those, parsed into
+// a small tree and evaluated on the document's text: no engine values are created, which is most of what a call
+// costs. It gives exactly the rows of the engine, or leaves the call to the engine if the source or a document is not
+// simple enough (TestDirect in package script compares the two).
 //
-// The engine compiles the source all the same, so that what is evaluated here is correct JavaScript.
+// The engine compiles the source in any case, so whatever is evaluated here is correct JavaScript.
 //
 // docs/design/direct-evaluation.md explains it.
 package direct
@@ -18,23 +18,23 @@ import (
 	"github.com/divandb/divan/layer/script/internal/jstext"
 )
 
-// maxBytes is how many bytes of JSON a document may have, and a function may emit for it: direct functions are not
-// timed.
+// maxBytes is the largest JSON size of a document, and of what a function emits for it: direct functions have no time
+// limit.
 const maxBytes = 1 << 20
 
-// Functions are the direct functions among those of a program. They do not change.
+// Functions are the direct functions of a program. Immutable.
 type Functions struct {
-	functions []*function // nil where the engine runs it
-	names     []string    // of the document's members that functions look at
+	functions []*function // nil if the engine runs the function
+	names     []string    // members of the document that functions read
 }
 
 // function is the body of a function.
 type function struct{ body []node }
 
-// Has reports whether function i is a direct one.
+// Has reports whether function i is direct.
 func (d *Functions) Has(i int) bool { return d.functions[i] != nil }
 
-// nodeKind says what a node of the tree is.
+// nodeKind is the kind of a node of the tree.
 type nodeKind byte
 
 const (
@@ -52,15 +52,15 @@ const (
 
 	nodeIf // kids[0], then body, otherwise
 	nodeEmit
-	nodeReturn // with an emit in body, or nothing
+	nodeReturn // with an emit in body, or empty
 )
 
 // node is an expression or a statement.
 type node struct {
 	kind            nodeKind
 	value           plain    // of nodeLiteral
-	name            int      // of nodePath: in Functions.names
-	path            []string // of nodePath behind the name; names of nodeObject's members
+	name            int      // of nodePath: index in Functions.names
+	path            []string // of nodePath: the names after the first; of nodeObject: the members' names
 	kids            []node
 	body, otherwise []node
 }
@@ -77,37 +77,37 @@ const (
 	plainString
 	plainArray
 	plainObject
-	plainBuilt // an array or object that the function makes
+	plainBuilt // an array or object that the function creates
 )
 
-// plain is a value: a part of the document, or of the function.
+// plain is a value: a part of the document, or of the function's source.
 type plain struct {
 	kind plainKind
-	json []byte // as it stands in the document; of a literal as JSON.stringify writes it
-	node *node  // of plainBuilt
+	json []byte // as it appears in the document; for a literal, as JSON.stringify writes it
+	node *node  // for plainBuilt
 }
 
-// Evaluation is one document's turn.
+// Evaluation evaluates functions over one document after the other.
 type Evaluation struct {
 	d       *Functions
 	doc     []byte
-	members [][]byte // by Functions.names: the member's text, nil where there is none
-	indexed bool     // members is of doc
-	odd     bool     // the document is for the engine
+	members [][]byte // by index in Functions.names: the member's text, nil if absent
+	indexed bool     // members are those of doc
+	odd     bool     // only the engine can handle the document
 	emits   []emit
-	text    [2][]byte // unescaped strings
+	text    [2][]byte // buffers for unescaped strings
 }
 
 type emit struct{ key, value plain }
 
-// New is an evaluation of functions, of no document yet.
+// New returns an Evaluation of functions, without a document.
 func New(d *Functions) Evaluation { return Evaluation{d: d, members: make([][]byte, len(d.names))} }
 
-// Begin takes another document.
+// Begin switches to another document.
 func (e *Evaluation) Begin(doc []byte) { e.doc, e.indexed = doc, false }
 
-// Run evaluates function i over the document and adds its rows to those that there are. false means that the engine has
-// to: rows are as they were.
+// Run evaluates function i on the document and appends its rows to rows. It returns false, with rows unchanged, if
+// the engine has to run the function.
 func (e *Evaluation) Run(i int, rows *jstext.Rows) bool {
 	f := e.d.functions[i]
 	if f == nil || !e.evaluate(f) {
@@ -131,7 +131,7 @@ func (e *Evaluation) Run(i int, rows *jstext.Rows) bool {
 	return true
 }
 
-// evaluate runs a function over the document; false where the engine has to.
+// evaluate runs a function on the document; false if the engine has to.
 func (e *Evaluation) evaluate(f *function) bool {
 	if !e.indexed {
 		e.indexed, e.odd = true, len(e.doc) > maxBytes || !jsontext.Members(e.doc, maxDepth, e.d.names, e.members)
@@ -144,7 +144,7 @@ func (e *Evaluation) evaluate(f *function) bool {
 	return ok
 }
 
-// statements runs a block; ended says that the function has returned.
+// statements runs a block; ended reports that the function has returned.
 func (e *Evaluation) statements(body []node) (ended, ok bool) {
 	for i := range body {
 		n := &body[i]
@@ -209,7 +209,7 @@ func plainBool(b bool) plain {
 	return plainBools[0]
 }
 
-// value evaluates an expression; false where the engine has to.
+// value evaluates an expression; false if the engine has to.
 func (e *Evaluation) value(n *node) (plain, bool) {
 	switch n.kind {
 	case nodeLiteral:
@@ -219,7 +219,7 @@ func (e *Evaluation) value(n *node) (plain, bool) {
 	case nodePath:
 		return e.path(n)
 	case nodeArray, nodeObject:
-		// What they throw is thrown here; their values are looked up again where they are written.
+		// Only for errors that they throw; their values are looked up again when they are written.
 		for i := range n.kids {
 			if kid := &n.kids[i]; kid.kind > nodeDocument && (kid.kind != nodePath || len(kid.path) > 0) {
 				if _, ok := e.value(kid); !ok {
@@ -275,7 +275,7 @@ func (v *plain) truth() (truth, ok bool) {
 	return true, true
 }
 
-// number is the double that a number's text means.
+// number returns the double that a number's text means.
 func (v *plain) number() (float64, bool) {
 	if n, ok := jstext.SmallInt(v.json); ok {
 		return float64(n), true
@@ -284,8 +284,7 @@ func (v *plain) number() (float64, bool) {
 	return f, err == nil
 }
 
-// path follows the names from the document on. What another type than an object answers to a name is the engine's to
-// say.
+// path follows the names from the document. Members of values other than objects are left to the engine.
 func (e *Evaluation) path(n *node) (plain, bool) {
 	json := e.members[n.name]
 	for _, name := range n.path {
@@ -322,11 +321,11 @@ func plainOf(json []byte) plain {
 	return v
 }
 
-// equal compares as === does, or as == where no side has to be converted.
+// equal compares like ===, or like == if neither side has to be converted.
 func (e *Evaluation) equal(a, b plain, strict bool) (same, ok bool) {
 	switch {
 	case a.kind >= plainArray && b.kind >= plainArray:
-		return false, false // they may be one object
+		return false, false // they may be the same object
 	case a.kind == b.kind:
 		switch a.kind {
 		case plainNumber:
@@ -349,7 +348,7 @@ func (e *Evaluation) equal(a, b plain, strict bool) (same, ok bool) {
 	return false, false
 }
 
-// unquote is a string's text, in a buffer of which there are two.
+// unquote returns a string's text, in one of two buffers.
 func (e *Evaluation) unquote(buffer int, json []byte) ([]byte, bool) {
 	inside := json[1 : len(json)-1]
 	if bytes.IndexByte(inside, '\\') < 0 {
@@ -360,7 +359,7 @@ func (e *Evaluation) unquote(buffer int, json []byte) ([]byte, bool) {
 	return e.text[buffer], ok
 }
 
-// append writes a value as JSON.stringify does as an element of an array; false where the engine has to.
+// append writes a value as JSON.stringify writes an array element; false if the engine has to.
 func (e *Evaluation) append(dst []byte, v plain) ([]byte, bool) {
 	switch v.kind {
 	case plainUndefined:

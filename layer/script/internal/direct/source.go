@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/layer/script/internal/jstext"
 )
 
-// Parse reads the sources that it can as direct functions.
+// Parse parses as direct functions those sources for which that is possible.
 func Parse(sources []string) *Functions {
 	d := new(Functions)
 	for _, source := range sources {
@@ -27,38 +27,38 @@ func Parse(sources []string) *Functions {
 	return d
 }
 
-// parser reads a source as a direct function. Each of its methods reports false where that is none; what it takes, it
-// understands as JavaScript does.
+// parser parses a source as a direct function. Its methods return false if it is not one; what they accept has the
+// same meaning in JavaScript.
 type parser struct {
 	jstext.Lexer
 	token   jstext.Token
-	newline bool   // before the token
-	param   string // the document's name
+	newline bool   // before the current token
+	param   string // the name of the document parameter
 	depth   int
 	d       *Functions
 }
 
 const (
-	// maxSource is the longest source that is read, and maxDepth how deep it may be nested.
+	// maxSource is the longest source that is parsed, and maxDepth its deepest nesting.
 	maxSource = 4 << 10
 	maxDepth  = jstext.MaxDepth
-	// maxNames is how many members of the document functions may look at together: each member is compared with them
-	// all.
+	// maxNames is how many members of the document functions may read together: each member is compared with all of
+	// them.
 	maxNames = 32
 )
 
-// inherited are the members that every object has.
+// inherited are the members that every object inherits.
 var inherited = []string{
 	"__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "constructor",
 	"hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
 }
 
-// notNames are words that neither the document nor the function may be called, since the body means something else by
-// them, and "async", which begins another kind of function.
+// notNames are words that neither the document nor the function may be named: the body uses them with another
+// meaning, and "async" begins another kind of function.
 var notNames = []string{"emit", "undefined", "null", "true", "false", "async", "arguments", "eval", "let", "this"}
 
-// advance takes the next token. It reports false for characters that may be part of names in ways that the lexer does
-// not know, and for line ends other than \n.
+// advance moves to the next token. It returns false for characters that may be part of names in ways that the lexer
+// does not know, and for line ends other than \n.
 func (p *parser) advance() bool {
 	from := p.Pos
 	p.token = p.Next()
@@ -72,10 +72,10 @@ func (p *parser) is(text string) bool {
 		p.token.Text == text
 }
 
-// take takes the token where it is this one.
+// take consumes the token if it is text.
 func (p *parser) take(text string) bool { return p.is(text) && p.advance() }
 
-// operator takes characters that stand side by side.
+// operator consumes adjacent characters.
 func (p *parser) operator(text string) bool {
 	if p.token.Kind != jstext.TokenSymbol || !strings.HasPrefix(p.Source[p.token.At:], text) {
 		return false
@@ -88,7 +88,7 @@ func (p *parser) operator(text string) bool {
 	return true
 }
 
-// name takes a plain name.
+// name consumes a plain name.
 func (p *parser) name() (string, bool) {
 	t := p.token
 	if t.Kind != jstext.TokenWord ||
@@ -98,7 +98,7 @@ func (p *parser) name() (string, bool) {
 	return t.Text, p.advance()
 }
 
-// function is all of the source.
+// function parses the whole source.
 func (p *parser) function() (body []node, ok bool) {
 	if len(p.Source) > maxSource || !p.advance() {
 		return nil, false
@@ -144,7 +144,7 @@ func (p *parser) function() (body []node, ok bool) {
 	return body, p.token.Kind == jstext.TokenEnd
 }
 
-// block is statements in braces.
+// block parses statements in braces.
 func (p *parser) block() (body []node, ok bool) {
 	if !p.take("{") {
 		return nil, false
@@ -157,7 +157,7 @@ func (p *parser) block() (body []node, ok bool) {
 	return body, p.advance()
 }
 
-// statement appends a statement to body.
+// statement parses a statement and appends it to body.
 func (p *parser) statement(body []node) ([]node, bool) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, false
@@ -174,7 +174,7 @@ func (p *parser) statement(body []node) ([]node, bool) {
 		return append(body, n), ok
 	case p.is("return"):
 		n := node{kind: nodeReturn}
-		if !p.advance() || p.newline && !p.is("}") { // what follows on another line is not returned
+		if !p.advance() || p.newline && !p.is("}") { // a value on another line is not returned
 			return nil, false
 		}
 		if p.is("emit") {
@@ -192,7 +192,7 @@ func (p *parser) statement(body []node) ([]node, bool) {
 	return nil, false
 }
 
-// endOfStatement takes a semicolon, or finds that JavaScript would put one here.
+// endOfStatement consumes a semicolon, or checks that JavaScript would insert one here.
 func (p *parser) endOfStatement() bool {
 	if p.is(";") {
 		return p.advance()
@@ -227,7 +227,7 @@ func (p *parser) emit() (n node, ok bool) {
 	return n, ok && len(n.kids) <= 2
 }
 
-// list is what stands between brackets, with commas.
+// list parses comma-separated items between brackets.
 func (p *parser) list(open, end string, item func() (node, bool)) (items []node, ok bool) {
 	if !p.take(open) {
 		return nil, false
@@ -245,7 +245,7 @@ func (p *parser) list(open, end string, item func() (node, bool)) (items []node,
 	return items, p.advance()
 }
 
-// expression is a value, or values with && and ||, of which the former bind closer.
+// expression parses a value, or values with && and ||, where && binds tighter.
 func (p *parser) expression() (node, bool) {
 	if p.depth++; p.depth > maxDepth {
 		return node{}, false
@@ -342,12 +342,12 @@ func (p *parser) primary() (n node, ok bool) {
 	return n, p.endOfValue()
 }
 
-// endOfValue reports that the value does not go on.
+// endOfValue reports whether the value ends here.
 func (p *parser) endOfValue() bool {
 	return p.token.Kind == jstext.TokenSymbol && strings.Contains(",)]};|&=!", p.token.Text)
 }
 
-// path is the document, or what it has under names.
+// path parses the document or a member of it.
 func (p *parser) path() (n node, ok bool) {
 	n.kind = nodeDocument
 	for {
@@ -387,7 +387,7 @@ func (p *parser) path() (n node, ok bool) {
 	}
 }
 
-// object is an object in braces.
+// object parses an object in braces.
 func (p *parser) object() (n node, ok bool) {
 	n.kind = nodeObject
 	n.kids, ok = p.list("{", "}", func() (node, bool) {
@@ -399,7 +399,8 @@ func (p *parser) object() (n node, ok bool) {
 		} else if name, ok = p.name(); !ok {
 			return node{}, false
 		}
-		// Names that are indexes come first in JavaScript, in their order; __proto__ and toJSON have a meaning.
+		// In JavaScript, names that are array indexes come first, in numeric order; __proto__ and toJSON have a
+		// special meaning.
 		if name == "" || name[0]-'0' < 10 || name == "__proto__" || name == "toJSON" || slices.Contains(n.path, name) ||
 			!p.take(":") {
 			return node{}, false
@@ -410,7 +411,7 @@ func (p *parser) object() (n node, ok bool) {
 	return n, ok && p.endOfValue()
 }
 
-// literal is a small whole number, or a string without escapes.
+// literal parses a small integer, or a string without escapes.
 func literal(source string) (plain, bool) {
 	if text, ok := quotedText(source); ok {
 		return plain{kind: plainString, json: jsontext.AppendQuoted(nil, text)}, true

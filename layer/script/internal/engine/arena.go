@@ -8,21 +8,21 @@ import (
 	"unsafe"
 )
 
-// arena hands out the memory of one runtime. The engine has an allocator of its own for small blocks, which asks here
-// for 4 KB at a time, so that this one sees few and large requests. Its bookkeeping lies outside of the memory that it
-// hands out: whatever a script does to its memory, this stays whole, and giving everything back is one system call.
+// arena allocates the memory of one runtime. The engine has its own allocator for small blocks, which asks here for 4
+// KB at a time, so that requests here are few and large. The bookkeeping lies outside of the allocated memory: it
+// stays intact whatever a script does to its memory, and freeing everything is one system call.
 //
 // Not safe for concurrent use, except for protect.
 type arena struct {
-	// held orders protect and close.
+	// held serialises protect and close.
 	held sync.Mutex
 	mem  []byte
 	base uintptr
-	// sizes holds, at the first unit of each block in use, its length in units.
+	// sizes holds, at the first unit of each used block, its length in units.
 	sizes []uint32
-	// top is the first unit that was never handed out.
+	// top is the first unit that was never allocated.
 	top, limit int
-	// free blocks below top: those of up to smallUnits by length, the others in order of address.
+	// Free blocks below top: those of up to smallUnits by length, the others ordered by address.
 	small [smallUnits + 1][]uint32
 	runs  []run
 	used  int // units in use
@@ -33,7 +33,7 @@ const (
 	smallUnits = 16 // 8 KB
 )
 
-// run is a row of free units.
+// run is a sequence of free units.
 type run struct{ at, n uint32 }
 
 func newArena(size int) (*arena, error) {
@@ -44,7 +44,7 @@ func newArena(size int) (*arena, error) {
 	return &arena{mem: mem, base: uintptr(unsafe.Pointer(unsafe.SliceData(mem))), limit: size / unit}, nil
 }
 
-// close gives the memory back. Nothing may use it any more.
+// close frees the memory. Nothing may use it any more.
 func (a *arena) close() error {
 	a.held.Lock()
 	defer a.held.Unlock()
@@ -56,16 +56,16 @@ func (a *arena) close() error {
 	return unmapMemory(mem)
 }
 
-// protect takes the memory away from who uses it, if may says so: its next access is a fault. It does not come back.
+// protect makes the memory inaccessible if may agrees: the next access faults. This is permanent.
 func (a *arena) protect(may func() bool) {
 	a.held.Lock()
 	defer a.held.Unlock()
 	if a.mem != nil && may() {
-		_ = protectMemory(a.mem) // where it is unsupported, the engine's own interrupt is all there is
+		_ = protectMemory(a.mem) // if it is unsupported, only the engine's own interrupt can stop a call
 	}
 }
 
-// alloc returns the address of size bytes, aligned to unit, 0 if there is no room.
+// alloc returns the address of size bytes, aligned to unit, or 0 if there is no space.
 func (a *arena) alloc(size uint64) uintptr {
 	if size == 0 || size > uint64(a.limit)*unit {
 		return 0
@@ -101,7 +101,7 @@ func (a *arena) take(n int) int {
 	return a.extend(n)
 }
 
-// takeRun cuts n units from the first free row that has them.
+// takeRun takes n units from the first free run that is long enough.
 func (a *arena) takeRun(n int) int {
 	for i := range a.runs {
 		r := &a.runs[i]
@@ -131,7 +131,7 @@ func (a *arena) extend(n int) int {
 	return at
 }
 
-// gather turns the small free blocks into rows, joined with their neighbours.
+// gather merges the small free blocks and their neighbours into runs.
 func (a *arena) gather() {
 	for n := range a.small {
 		for _, at := range a.small[n] {
@@ -191,8 +191,8 @@ func (a *arena) release(at, n uint32) {
 	a.runs = slices.Insert(a.runs, i, run{at, n})
 }
 
-// realloc resizes the block at addr, in place if it can, and returns where it is; 0, with the block as it was, if there
-// is no room.
+// realloc resizes the block at addr, in place if possible, and returns its address; 0, with the block unchanged, if
+// there is no space.
 func (a *arena) realloc(addr uintptr, size uint64) uintptr {
 	if size > uint64(a.limit)*unit {
 		return 0
@@ -217,7 +217,7 @@ func (a *arena) realloc(addr uintptr, size uint64) uintptr {
 	return to
 }
 
-// bytes is the memory at addr.
+// bytes returns the memory at addr.
 func (a *arena) bytes(addr uintptr, n int) []byte {
 	at := addr - a.base
 	return a.mem[at : at+uintptr(n) : at+uintptr(n)]

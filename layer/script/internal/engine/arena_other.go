@@ -4,8 +4,8 @@ package engine
 
 import "errors"
 
-// Where memory protection is not at hand, engine memory is ordinary memory, and a function is stopped only where the
-// engine looks for an interrupt.
+// On systems without memory protection, engine memory is ordinary memory, and a function is stopped only where the
+// engine checks for an interrupt.
 
 func mapMemory(size int) ([]byte, error) { return make([]byte, size), nil }
 

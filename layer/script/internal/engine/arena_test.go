@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/layer/script/internal/engine"
 )
 
-// TestArena lets a random sequence of requests run against a model that knows what each block holds: blocks never
-// overlap, keep their contents, and in the end all memory can be had again as one block.
+// TestArena compares a random sequence of requests with a model of each block's content: blocks never overlap and
+// keep their contents, and in the end all memory can be allocated again as one block.
 func TestArena(t *testing.T) {
 	const size = 1 << 20
 	for round := range 20 {
@@ -32,7 +32,7 @@ func TestArena(t *testing.T) {
 		check := func(b block, n int) {
 			for i, c := range a.Bytes(b.addr, n) {
 				if c != b.mark {
-					t.Fatalf("byte %d of a block of %d is another's (seed %d)", i, b.n, seed)
+					t.Fatalf("byte %d of a block of %d was overwritten (seed %d)", i, b.n, seed)
 				}
 			}
 		}
@@ -77,13 +77,13 @@ func TestArena(t *testing.T) {
 			a.Free(b.addr)
 		}
 		if a.Used() != 0 {
-			t.Errorf("%d bytes are in use after all were freed (seed %d)", a.Used(), seed)
+			t.Errorf("%d bytes in use after everything was freed (seed %d)", a.Used(), seed)
 		}
 		if a.Alloc(size) == 0 {
 			t.Errorf("the free memory is not one block again (seed %d)", seed)
 		}
 		if a.Alloc(1) != 0 || a.Alloc(1<<62) != 0 {
-			t.Errorf("the full arena gave more (seed %d)", seed)
+			t.Errorf("the full arena allocated more (seed %d)", seed)
 		}
 		if err := a.Close(); err != nil {
 			t.Error(err)

@@ -4,8 +4,8 @@ package engine
 
 import "syscall"
 
-// Engine memory comes from the kernel directly: it is touched page by page, given back whole, and can be taken away
-// from a function that does not stop (see runtime.kill).
+// Engine memory comes directly from the kernel: pages are allocated on first use, freeing is one call, and access can
+// be revoked from a function that does not stop (see Call.kill).
 
 func mapMemory(size int) ([]byte, error) {
 	return syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)

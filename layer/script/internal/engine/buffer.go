@@ -1,13 +1,13 @@
 package engine
 
-// buffer is memory of the arena that grows and is used again. The engine is given addresses in it: memory of Go's would
-// not do, since a goroutine's stack moves when JavaScript recurses.
+// buffer is a growing, reusable piece of arena memory. The engine gets addresses in it: Go memory would not do, since
+// a goroutine's stack moves when JavaScript recurses.
 type buffer struct {
 	addr uintptr
 	size int
 }
 
-// room makes the buffer at least n bytes and returns them; nil if the arena is full. What it held is lost.
+// room grows the buffer to at least n bytes and returns them; nil if the arena is full. The old content is lost.
 func (b *buffer) room(a *arena, n int) []byte {
 	if n > b.size {
 		if b.addr != 0 {
@@ -23,7 +23,7 @@ func (b *buffer) room(a *arena, n int) []byte {
 	return a.bytes(b.addr, n)
 }
 
-// shrink gives a large buffer back.
+// shrink frees a large buffer.
 func (b *buffer) shrink(a *arena) {
 	if b.size > 256<<10 {
 		a.free(b.addr)

@@ -12,22 +12,22 @@ import (
 	"github.com/divandb/divan/layer/script/internal/turns"
 )
 
-// Call is the call of a function that is under way: how long it may go on, and why it ended. It is used by the
-// goroutine that calls, but for KillIfStuck, KillFor, Hurry and Turn.
+// Call is the running call of a function: how long it may run, and why it ended. Only the calling goroutine uses it,
+// except for KillIfStuck, KillFor, Interrupt and Turn.
 type Call struct {
 	m *machine
-	// deadline is in nanoseconds as turns.Now has them; 0 while no call is under way, killed once the watchdog took the
-	// memory away.
+	// deadline is a time as of turns.Now; 0 while no call is running, killed once the watchdog has revoked the
+	// memory.
 	deadline atomic.Int64
-	ctx      context.Context // of who calls
+	ctx      context.Context // of the caller
 	turn     atomic.Pointer[turns.Turn]
 	closing  <-chan struct{} // closed when the sandbox closes
 
-	used   string // what the call used although it may not, and its error
-	limit  string // which limit ended the call, "" none
-	logged int    // messages
-	ended  error  // why the call was ended, where not for a limit
-	// dead runtimes run nothing any more; Close is all that may be called.
+	used   string // the forbidden function that the call used, and the resulting error
+	limit  string // which limit ended the call, "" for none
+	logged int    // number of messages
+	ended  error  // why the call was ended, if not by a limit
+	// dead means that the runtime can run nothing any more; only Close may be called.
 	dead bool
 }
 
@@ -42,13 +42,13 @@ func (c *Call) isClosing() bool {
 	}
 }
 
-// Turn is the turn of the call, nil where the runtime is idle.
+// Turn returns the turn of the call, nil if the runtime is idle.
 func (c *Call) Turn() *turns.Turn { return c.turn.Load() }
 
-// Dead reports whether the call has left a runtime that cannot run any more.
+// Dead reports whether the call has left the runtime unusable.
 func (c *Call) Dead() bool { return c.dead }
 
-// arm starts the clock of one call; disarm stops it and reports whether the machine is still whole.
+// arm starts the clock of a call; disarm stops it and reports whether the machine is still intact.
 func (c *Call) arm(d time.Duration) {
 	c.limit, c.used, c.ended, c.m.starved, c.logged = "", "", nil, false, 0
 	if t := c.turn.Load(); t != nil {
@@ -71,7 +71,7 @@ func (c *Call) disarm() bool {
 	}
 }
 
-// overdue says whether the running call has to end.
+// overdue reports whether the running call must end.
 func (c *Call) overdue() bool {
 	deadline := c.deadline.Load()
 	if deadline == killed || deadline > 0 && turns.Now() > deadline {
@@ -92,21 +92,21 @@ func (c *Call) overdue() bool {
 	return c.ended != nil
 }
 
-// Pause stops the clock of the running call and returns how long the call may still run; false where its time is over.
+// Pause stops the clock of the running call and returns the time it has left; false if its time is over.
 func (c *Call) Pause() (left int64, ok bool) {
 	deadline := c.deadline.Load()
 	return deadline - turns.Now(), deadline > 0 && c.deadline.CompareAndSwap(deadline, 0)
 }
 
-// Resume starts the clock again.
+// Resume restarts the clock.
 func (c *Call) Resume(left int64) { c.deadline.Store(turns.Now() + left) }
 
 // killGrace is how long after its deadline a call may still end by itself.
 const killGrace = int64(100 * time.Millisecond)
 
-// KillIfStuck takes the memory away from a call that did not end although its time is over: loops inside the engine's
-// own functions (a search in an object that says it has 2^53 elements) never ask whether they should. Called by the
-// watchdog, at any time.
+// KillIfStuck kills a call that is still running after its deadline, by revoking access to its memory: loops in the
+// engine's built-in functions (a search in an object that claims 2^53 elements) never check for interrupts. The
+// watchdog calls it, at any time.
 func (c *Call) KillIfStuck() {
 	deadline := c.deadline.Load()
 	if deadline > 0 && turns.Now() >= deadline+killGrace {
@@ -114,20 +114,20 @@ func (c *Call) KillIfStuck() {
 	}
 }
 
-// KillFor kills the running call if it still is the turn's.
+// KillFor kills the running call if it still belongs to the turn.
 func (c *Call) KillFor(t *turns.Turn) {
 	if deadline := c.deadline.Load(); deadline > 0 && c.turn.Load() == t {
 		c.kill(deadline)
 	}
 }
 
-// kill takes the memory away from the running call, if its deadline still is this one.
+// kill revokes the memory of the running call if its deadline is unchanged.
 func (c *Call) kill(deadline int64) {
 	c.m.arena.protect(func() bool { return c.deadline.CompareAndSwap(deadline, killed) })
 }
 
-// Hurry ends the running call at its next step, for Close.
-func (c *Call) Hurry() {
+// Interrupt ends the running call at its next step, for Close.
+func (c *Call) Interrupt() {
 	for {
 		deadline := c.deadline.Load()
 		if deadline <= 0 || c.deadline.CompareAndSwap(deadline, 1) {
@@ -136,7 +136,7 @@ func (c *Call) Hurry() {
 	}
 }
 
-// stopped is the error of a call that is over a limit; nil where it is not.
+// stopped returns the error of a call that exceeded a limit, or nil.
 func (c *Call) stopped(function string) error {
 	switch {
 	case c.ended != nil:
@@ -154,7 +154,7 @@ func (c *Call) stopped(function string) error {
 	return nil
 }
 
-// fault makes an error of a panic within the engine.
+// fault turns a panic in the engine into an error.
 func (c *Call) fault(function string, p any) error {
 	if err := c.stopped(function); err != nil {
 		return err
@@ -162,16 +162,16 @@ func (c *Call) fault(function string, p any) error {
 	return &RuntimeError{Function: function, Name: "InternalError", Message: fmt.Sprint("the engine failed: ", p)}
 }
 
-// unrepeatable throws, and makes the call fail even where the function catches that.
+// unrepeatable throws, and makes the call fail even if the function catches the exception.
 func (c *Call) unrepeatable(ctx uintptr, what string) value {
 	c.used = "the result depends on " + what +
-		", but an index has to be the same whenever and wherever it is built: use dates and numbers of the " +
+		", but an index must be the same whenever and wherever it is built: use dates and numbers from the " +
 		"document, and compare them with the time in the query"
 	return js.XJS_ThrowTypeError(c.m.tls, ctx,
 		c.m.text("map and reduce functions have neither the clock nor random numbers"), 0)
 }
 
-// repeatable makes err, of a call that has ended, the error of a function that read the clock, if it did.
+// repeatable returns the error for reading the clock if the ended call did so, else err.
 func (c *Call) repeatable(function string, err error) error {
 	if c.used == "" {
 		return err

@@ -8,17 +8,17 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 )
 
-// errRepeated is internal: an object names a member twice.
+// errRepeated is internal: an object repeats a member name.
 var errRepeated = errors.New("repeated member")
 
-// errDocument says that a text given as a document is no JSON. The store checks documents before it keeps them.
+// errDocument reports that a document is not JSON. The store checks documents before it keeps them.
 var errDocument = errors.New("script: the document is not JSON")
 
 // maxDocumentDepth bounds the nesting of documents.
 const maxDocumentDepth = 1000
 
-// document turns JSON text into a value of the main realm, frozen or not. The engine's own JSON.parse followed by a
-// deep Object.freeze takes three times as long.
+// document converts JSON text to a value of the main realm, optionally frozen. The engine's own JSON.parse followed
+// by a deep Object.freeze takes three times as long.
 func (r *Runtime) document(json []byte, frozen bool) (value, error) {
 	b := r.m.input.room(r.m.arena, len(json)+1)
 	if b == nil {
@@ -45,8 +45,7 @@ func (r *Runtime) document(json []byte, frozen bool) (value, error) {
 	return v, nil
 }
 
-// repeatedDocument reads a document in which an object names a member twice, by the engine's JSON.parse: the last one
-// counts.
+// repeatedDocument parses a document with repeated member names by the engine's JSON.parse: the last one counts.
 func (r *Runtime) repeatedDocument(frozen bool, size int) (value, error) {
 	ctx := r.m.main
 	v := js.XJS_ParseJSON(r.m.tls, ctx, r.m.input.addr, js.Tsize_t(size), r.m.text("document"))

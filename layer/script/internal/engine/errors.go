@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// CompileError says that a function's source cannot be used.
+// CompileError reports that a function's source cannot be used.
 type CompileError struct {
 	// Function is the name that the caller gave, such as "views.by_city.map".
 	Function string
-	// Message is the engine's, for the author of the function.
+	// Message is the engine's message, for the author of the function.
 	Message string
 	// Line is counted from 1 in that function's source; 0 if unknown.
 	Line int
@@ -22,14 +22,14 @@ func (e *CompileError) Error() string {
 	return fmt.Sprintf("compilation of %s failed: %s", e.Function, e.Message)
 }
 
-// RuntimeError says that a function threw, or returned or emitted what cannot be written as JSON.
+// RuntimeError reports that a function threw, or returned or emitted something that cannot be written as JSON.
 type RuntimeError struct {
 	Function string
-	// Name is the class of the error ("TypeError"), or "" where something else was thrown.
+	// Name is the class of the error ("TypeError"), or "" if the thrown value is not an Error.
 	Name string
-	// Message is what was thrown, as text.
+	// Message is the thrown value as text.
 	Message string
-	// Line is where in the source of the function, from 1; 0 if unknown.
+	// Line is the line in the function's source, from 1; 0 if unknown.
 	Line int
 }
 
@@ -44,7 +44,7 @@ func (e *RuntimeError) Error() string {
 	return fmt.Sprintf("%s (%s)", s, e.Function)
 }
 
-// LimitError says that a function was stopped at a limit.
+// LimitError reports that a function was stopped at a limit.
 type LimitError struct {
 	Function string
 	// Limit is "time", "memory", "stack" or "rows".
@@ -57,17 +57,17 @@ func (e *LimitError) Error() string {
 
 func stoppedAt(limit string) string { return ": stopped at the " + limit + " limit" }
 
-// StoppedInTime reports whether the text of an error is that of a function which was stopped at the limit of time.
+// StoppedInTime reports whether text is the error text of a function that was stopped at the time limit.
 func StoppedInTime(text string) bool { return strings.HasSuffix(text, stoppedAt("time")) }
 
 // Unrepeatable is the Name of the error of a map or reduce function that reads the clock or draws random numbers.
 const Unrepeatable = "unrepeatable"
 
-// Rejection says that validate_doc_update refuses a document: it threw an object with one of CouchDB's two names.
+// Rejection reports that validate_doc_update refuses a document: it threw an object with one of CouchDB's two names.
 type Rejection struct {
 	// Unauthorized is true for {unauthorized: ...} (401), false for {forbidden: ...} (403).
 	Unauthorized bool
-	// Reason is the text that was thrown; JSON where it was no text.
+	// Reason is the thrown text, or JSON if it was not a string.
 	Reason string
 }
 

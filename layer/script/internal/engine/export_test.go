@@ -1,12 +1,12 @@
 package engine
 
-// Arena opens the allocator to its test.
+// Arena exports arena for its test.
 type Arena = arena
 
 // NewArena is newArena.
 func NewArena(size int) (*Arena, error) { return newArena(size) }
 
-// Alloc, Free, Realloc, Size, Bytes, Used and Close are the arena's.
+// Exported forms of the arena's methods.
 func (a *arena) Alloc(n uint64) uintptr              { return a.alloc(n) }
 func (a *arena) Free(p uintptr)                      { a.free(p) }
 func (a *arena) Realloc(p uintptr, n uint64) uintptr { return a.realloc(p, n) }

@@ -6,7 +6,7 @@ import (
 	js "modernc.org/libquickjs"
 )
 
-// failure takes the pending exception and makes it an error of the function.
+// failure converts the pending exception to an error of the function.
 func (f *Func) failure() error {
 	r, m := f.r, f.r.m
 	e := js.XJS_GetException(m.tls, f.ctx)
@@ -20,12 +20,12 @@ func (f *Func) failure() error {
 		out.Name, out.Message = m.errorText(f.ctx, e, "name"), m.errorText(f.ctx, e, "message")
 		out.Line = lineOf(m.errorText(f.ctx, e, "stack"), f.name)
 		if out.Name == "InternalError" {
-			// The engine ran out of stack or memory. What is left of its state is not to be relied on.
+			// The engine ran out of stack or memory. Its state is no longer reliable.
 			r.call.dead = true
 			switch {
 			case strings.Contains(out.Message, "stack overflow"):
 				return &LimitError{Function: f.name, Limit: "stack"}
-			case strings.Contains(out.Message, "string too long"): // 2^30, not yet built in full
+			case strings.Contains(out.Message, "string too long"): // longer than 2^30, before it was built
 				return &LimitError{Function: f.name, Limit: "memory"}
 			}
 		}
@@ -35,7 +35,7 @@ func (f *Func) failure() error {
 	return out
 }
 
-// describe is what was thrown, as text: JSON where it is an object.
+// describe returns a thrown value as text: JSON for an object.
 func (f *Func) describe(v value) string {
 	if t := tag(v); t == js.EJS_TAG_STRING || t == js.EJS_TAG_STRING_ROPE {
 		return f.r.m.string(f.ctx, v)
@@ -47,7 +47,7 @@ func (f *Func) describe(v value) string {
 	return string(out)
 }
 
-// lineOf finds the line of the innermost frame of a stack that lies in the named function's source.
+// lineOf returns the line of the innermost stack frame in the named function's source.
 func lineOf(stack, function string) int {
 	for line := range strings.Lines(stack) {
 		_, rest, ok := strings.Cut(line, function+":")

@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer/script/internal/jstext"
 )
 
-// Func is one function of a runtime, in a realm of its own: a global object with its own built-ins. Its methods are
-// called within Runtime.Limited. All but the values that they return are of the runtime's memory.
+// Func is one function of a runtime, in its own realm: a global object with its own built-ins. Its methods are called
+// within Runtime.Limited. Only the values that they return are outside the runtime's memory.
 type Func struct {
 	r    *Runtime
 	ctx  uintptr
@@ -17,16 +17,16 @@ type Func struct {
 	name string
 }
 
-// Document is the document that functions of one runtime map. It is parsed for the first of them, and is good until the
-// runtime is reset.
+// Document is the document that functions of one runtime map. It is parsed for the first function, and is valid until
+// the runtime is reset.
 type Document struct {
 	Text  []byte
 	value value
 	ready bool
 }
 
-// Map calls the function, which is the program's number, over the document, and adds its rows to rows. Where it returns
-// an error, rows may have some of them.
+// Map calls the function, which has this number in the program, on the document and adds its rows to rows. After an
+// error, rows may contain some of them.
 func (f *Func) Map(doc *Document, number int, rows *jstext.Rows) error {
 	r, m := f.r, f.r.m
 	if !doc.ready {
@@ -69,8 +69,8 @@ func (f *Func) Map(doc *Document, number int, rows *jstext.Rows) error {
 	return nil
 }
 
-// Show calls a filter over a document and a request: whether the document passes. A map function as a filter passes
-// those for which it emits.
+// Show calls a filter with a document and a request, and reports whether the document passes. A map function used as
+// a filter passes documents for which it emits.
 func (f *Func) Show(doc, req []byte, byView bool) (bool, error) {
 	r, m := f.r, f.r.m
 	args, err := f.documents(doc, req)
@@ -92,7 +92,7 @@ func (f *Func) Show(doc, req []byte, byView bool) (bool, error) {
 	return show, nil
 }
 
-// Reduce calls a reduce function with lists of keys and values, as JSON texts; keys is nil where values are results of
+// Reduce calls a reduce function with lists of keys and values, as JSON texts; keys is nil if values are results of
 // earlier calls. The result is JSON.
 func (f *Func) Reduce(keys, values []byte) ([]byte, error) {
 	k, rereduce := null, keys == nil
@@ -114,7 +114,7 @@ func (f *Func) Reduce(keys, values []byte) ([]byte, error) {
 	return f.appendJSON(nil, ret)
 }
 
-// Validate calls a function with documents as its arguments. An error may be a *Rejection.
+// Validate calls a function with documents as arguments. The error may be a *Rejection.
 func (f *Func) Validate(texts ...[]byte) error {
 	args, err := f.documents(texts...)
 	if err != nil {
@@ -127,7 +127,7 @@ func (f *Func) Validate(texts ...[]byte) error {
 	return nil
 }
 
-// rejection looks at what validate_doc_update threw.
+// rejection examines what validate_doc_update threw.
 func (f *Func) rejection() error {
 	m := f.r.m
 	if f.r.call.stopped(f.name) != nil {
@@ -149,11 +149,11 @@ func (f *Func) rejection() error {
 			}
 		}
 	}
-	js.XJS_Throw(m.tls, f.ctx, thrown) // it is no rejection: as any other error
+	js.XJS_Throw(m.tls, f.ctx, thrown) // not a rejection: treated as any other error
 	return f.failure()
 }
 
-// documents turns JSON texts into arguments that the function may change.
+// documents converts JSON texts to arguments that the function may change.
 func (f *Func) documents(texts ...[]byte) ([]value, error) {
 	out := make([]value, 0, len(texts))
 	for _, text := range texts {
@@ -166,7 +166,7 @@ func (f *Func) documents(texts ...[]byte) ([]value, error) {
 	return out, nil
 }
 
-// document turns a JSON text into a value. The error is the function's.
+// document converts a JSON text to a value. The error names the function.
 func (f *Func) document(text []byte, frozen bool) (value, error) {
 	v, err := f.r.document(text, frozen)
 	if err == nil {

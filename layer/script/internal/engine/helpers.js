@@ -1,4 +1,4 @@
-// Runs once in the realm that documents live in, after the prelude. Returns what Go calls there.
+// This runs once in the realm of the documents, after the prelude. It returns the functions that Go calls there.
 (function () {
   'use strict';
   const keys = Reflect.ownKeys;
@@ -14,7 +14,7 @@
     }
   }
 
-  // A function can reach the prototypes of this realm through its document. What it changed there the next one would see.
+  // A function can reach the prototypes of this realm through its document. The next function would see its changes.
   (function freezeAll(value, seen) {
     if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) {
       return;

@@ -15,7 +15,7 @@ var preludeSource string
 //go:embed helpers.js
 var helpersSource string
 
-// helpers are functions of the main realm.
+// helpers are JavaScript functions of the main realm.
 type helpers struct{ freeze value }
 
 func (r *Runtime) loadHelpers() error {
@@ -28,7 +28,7 @@ func (r *Runtime) loadHelpers() error {
 	return nil
 }
 
-// prepare gives a realm its globals.
+// prepare defines the globals of a realm.
 func (r *Runtime) prepare(ctx uintptr) error {
 	setup := r.m.evaluate(ctx, preludeSource, "prelude")
 	if isException(setup) {
@@ -52,7 +52,7 @@ func (r *Runtime) prepare(ctx uintptr) error {
 	return nil
 }
 
-// engineLog is host.log of the prelude.
+// engineLog implements host.log of the prelude.
 func engineLog(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) value {
 	r := byContext(tls, ctx).owner
 	if r.call.logged++; r.log != nil && argc > 0 && r.call.logged <= maxLogged {
@@ -61,7 +61,7 @@ func engineLog(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) va
 	return undefined
 }
 
-// engineClock is host.clock of the prelude: the time in milliseconds.
+// engineClock implements host.clock of the prelude: the time in milliseconds.
 func engineClock(tls *libc.TLS, ctx uintptr, _ value, _ int32, _ uintptr) value {
 	if r := byContext(tls, ctx).owner; !r.live {
 		return r.call.unrepeatable(ctx, "the clock (Date.now, Date(), new Date() without arguments)")
@@ -69,7 +69,7 @@ func engineClock(tls *libc.TLS, ctx uintptr, _ value, _ int32, _ uintptr) value 
 	return floatValue(float64(time.Now().UnixMilli()))
 }
 
-// engineDraw is host.draw of the prelude: a random number from 0 up to 1.
+// engineDraw implements host.draw of the prelude: a random number in [0, 1).
 func engineDraw(tls *libc.TLS, ctx uintptr, _ value, _ int32, _ uintptr) value {
 	if r := byContext(tls, ctx).owner; !r.live {
 		return r.call.unrepeatable(ctx, "random numbers (Math.random)")
@@ -77,7 +77,8 @@ func engineDraw(tls *libc.TLS, ctx uintptr, _ value, _ int32, _ uintptr) value {
 	return floatValue(rand.Float64())
 }
 
-// engineLoad is host.load of the prelude: it compiles a module's text to a function of module, exports and require.
+// engineLoad implements host.load of the prelude: it compiles a module's text to a function of module, exports and
+// require.
 func engineLoad(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) value {
 	r := byContext(tls, ctx).owner
 	n := r.m.args + unit/2
@@ -96,8 +97,8 @@ func engineLoad(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) v
 		r.m.string(ctx, *at[value](argv + 16)))
 }
 
-// engineEmit is emit: it keeps key and value until the function has returned, since CouchDB shows them as they are
-// then.
+// engineEmit implements emit: it keeps key and value until the function has returned, since CouchDB serialises them
+// only then.
 func engineEmit(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) value {
 	r := byContext(tls, ctx).owner
 	if len(r.emitted) >= maxRows {

@@ -2,17 +2,17 @@ package engine
 
 import js "modernc.org/libquickjs"
 
-// image is a machine's memory with its program loaded. Each document, reduction and validation begins with the
-// machine as it is in the image, so that no call sees what an earlier one has left behind: a global variable, a
-// closure's, a member of a module or of a built-in function. Otherwise a view's rows would depend on the order of
-// the documents and on which of them were mapped by the same runtime.
+// image is a copy of a machine's memory with its program loaded. Each document, reduction and validation starts from
+// the image, so that no call sees state that an earlier one has left behind: a global variable, a closure's, a member
+// of a module or of a built-in function. Otherwise a view's rows would depend on the order of the documents and on
+// which of them were mapped by the same runtime.
 //
-// Everything of the engine's lies in the arena. So copying the arena's part that is in use is all that it takes,
-// whatever the function did, and needs no knowledge of the engine. It is some 300 KB, and 50 KB for each function
-// beside the first: 8 microseconds, of which freeing the call's values one by one, which it replaces, takes a
-// part. Comparing the objects with the image and copying only where they differ was tried: it takes 2
-// microseconds, but it has to know where every kind of object keeps what can change, and that a string which was
-// freed and another one in its place are not the same.
+// All state of the engine lies in the arena. So copying the used part of the arena is enough, whatever the function
+// did, and needs no knowledge of the engine. The used part is some 300 KB, and 50 KB for each further function.
+// Copying takes 8 microseconds, part of which is saved by not freeing the call's values one by one. Comparing the
+// objects with the image and copying only those that differ was tried: it takes 2 microseconds, but it must know
+// where every kind of object keeps what can change, and must tell a string that was freed from another one in its
+// place.
 type image struct {
 	mem    []byte
 	sizes  []uint32
@@ -24,10 +24,10 @@ type image struct {
 	escape buffer
 }
 
-// since is what Go knows of memory that the image does not have.
+// since is what Go knows about memory that is not in the image.
 type since struct{ names, texts []string }
 
-// take makes the image of the present memory, or makes it anew.
+// take makes an image of the current memory, replacing any earlier one.
 func (m *machine) take() {
 	if m.image == nil {
 		m.image = &image{}
@@ -43,7 +43,7 @@ func (m *machine) take() {
 	m.since = since{m.since.names[:0], m.since.texts[:0]}
 }
 
-// reset puts the memory back to the image. All values that were made since are no more.
+// reset restores the memory from the image. All values created since become invalid.
 func (m *machine) reset() {
 	a, i := m.arena, m.image
 	copy(a.mem, i.mem)
@@ -60,7 +60,7 @@ func (m *machine) reset() {
 	m.since.texts = m.since.texts[:0]
 }
 
-// names are those that documents had since the image was made. They are no longer known.
+// names returns the names that documents had since the image was taken, and forgets them.
 func (m *machine) names() []string {
 	names := m.since.names
 	m.since.names = names[:0]
@@ -70,7 +70,7 @@ func (m *machine) names() []string {
 	return names
 }
 
-// intern makes names known.
+// intern adds names to the engine's known names.
 func (m *machine) intern(names []string) error {
 	for _, name := range names {
 		text := m.cstring(name)

@@ -8,21 +8,21 @@ import (
 	js "modernc.org/libquickjs"
 )
 
-// maxStack bounds calls in JavaScript, in the engine's stack slots: a plain call takes one, a call through forEach or a
-// replace callback several.
+// maxStack bounds the depth of JavaScript calls, in the engine's stack slots: a plain call takes one, a call through
+// forEach or a replace callback several.
 const maxStack = 2000
 
-// machine is one engine with memory of its own. It has values, and knows nothing of functions and what bounds them.
+// machine is one engine with its own memory. It handles values and knows nothing about functions and their limits.
 type machine struct {
 	id    uintptr
-	owner *Runtime // whose functions the engine calls
+	owner *Runtime // handles the engine's callbacks
 	arena *arena
 	tls   *libc.TLS
 	rt    uintptr // JSRuntime
 	eval  uintptr // the engine's own eval, see engineEval
 	main  uintptr // the JSContext where documents live
 
-	args   uintptr // room for the arguments of a call
+	args   uintptr // memory for the arguments of a call
 	atoms  map[string]js.TJSAtom
 	texts  map[string]uintptr // C strings that live as long as the machine
 	input  buffer
@@ -31,7 +31,7 @@ type machine struct {
 	since  since
 
 	compiling bool
-	starved   bool // the running call asked for memory that there was not
+	starved   bool // the running call failed to allocate memory
 }
 
 func newMachine(owner *Runtime, memory int64) (*machine, error) {
@@ -47,7 +47,7 @@ func newMachine(owner *Runtime, memory int64) (*machine, error) {
 	return m, nil
 }
 
-// forgetTimeZone makes local time UTC for the engine's C library, so that dates do not depend on the machine.
+// forgetTimeZone makes local time UTC in the engine's C library, so that dates do not depend on the machine.
 func (m *machine) forgetTimeZone() {
 	name, zone := m.cstring("TZ"), m.cstring("UTC0")
 	libc.Xsetenv(m.tls, name, zone, 1)
@@ -76,7 +76,7 @@ func (m *machine) boot() error {
 	return err
 }
 
-// context makes a global object with the built-ins of CouchDB 3.5's sandbox.
+// context creates a global object with the built-ins of CouchDB 3.5's sandbox.
 func (m *machine) context() (uintptr, error) {
 	ctx := js.XJS_NewContextRaw(m.tls, m.rt)
 	if ctx == 0 || !intrinsics(m.tls, ctx) {
@@ -88,7 +88,7 @@ func (m *machine) context() (uintptr, error) {
 	return ctx, nil
 }
 
-// close gives all memory back. The engine is not asked to free its objects one by one: they lie in the arena.
+// close frees all memory. The engine need not free its objects one by one: they lie in the arena.
 func (m *machine) close() {
 	m.tls.Close()
 	_ = m.arena.close()
@@ -98,7 +98,8 @@ func (m *machine) close() {
 // free drops one reference.
 func (m *machine) free(v value) { js.XFreeValue(m.tls, m.main, v) }
 
-// atom is the engine's number for a property name. They are kept, since documents of one database share their names.
+// atom returns the engine's number of a property name. Atoms are kept, since documents of one database share their
+// names.
 func (m *machine) atom(name []byte, addr uintptr) js.TJSAtom {
 	if a, ok := m.atoms[string(name)]; ok {
 		return a
@@ -111,7 +112,7 @@ func (m *machine) atom(name []byte, addr uintptr) js.TJSAtom {
 	return a
 }
 
-// Names beyond these are looked up each time and given back.
+// Names beyond these limits are looked up and released each time.
 const (
 	maxAtoms    = 1024
 	maxAtomText = 128
@@ -122,13 +123,13 @@ func (m *machine) keepsAtom(name []byte) bool {
 	return ok
 }
 
-// text is a C string that lives as long as the machine. For the few fixed texts that the engine is given.
+// text returns a C string that lives as long as the machine. It is for the few fixed texts that the engine needs.
 func (m *machine) text(s string) uintptr {
 	p, ok := m.texts[s]
 	if !ok {
 		if p = m.cstring(s); p == 0 {
 			m.starved = true
-			panic("no room for a fixed text") // which guard makes the memory limit's error
+			panic("no room for a fixed text") // guard turns this into the memory limit's error
 		}
 		m.texts[s] = p
 		m.since.texts = append(m.since.texts, s)
@@ -136,16 +137,16 @@ func (m *machine) text(s string) uintptr {
 	return p
 }
 
-// property reads a member by name; the value is the caller's.
+// property reads a member by name; the caller owns the value.
 func (m *machine) property(ctx uintptr, v value, name string) value {
 	return js.XJS_GetPropertyStr(m.tls, ctx, v, m.text(name))
 }
 
-// global is the global object of a realm, which stays the realm's. It is what map functions have as `this`, in strict
-// code too.
+// global returns the global object of a realm, which the realm still owns. It is `this` in map functions, also in
+// strict code.
 func (m *machine) global(ctx uintptr) value { return at[js.TJSContext](ctx).Fglobal_obj }
 
-// invoke calls fn with args, which stay the caller's.
+// invoke calls fn with args, which the caller still owns.
 func (m *machine) invoke(ctx uintptr, fn, this value, args ...value) value {
 	for i, v := range args {
 		*at[value](m.args + uintptr(i)*16) = v
@@ -153,7 +154,7 @@ func (m *machine) invoke(ctx uintptr, fn, this value, args ...value) value {
 	return js.XJS_Call(m.tls, ctx, fn, this, int32(len(args)), m.args)
 }
 
-// cstring copies s into memory of the arena with a NUL behind it; the caller frees it. 0 if there is no room.
+// cstring copies s into the arena with a terminating NUL; the caller frees it. It returns 0 if there is no space.
 func (m *machine) cstring(s string) uintptr {
 	p := m.arena.alloc(uint64(len(s) + 1))
 	if p == 0 {
@@ -165,7 +166,7 @@ func (m *machine) cstring(s string) uintptr {
 	return p
 }
 
-// evaluate runs source as a script of the host's and returns its value.
+// evaluate runs source as a script of the host and returns its value.
 func (m *machine) evaluate(ctx uintptr, source, file string) value {
 	text := m.cstring(source)
 	if text == 0 {
@@ -211,7 +212,7 @@ func (m *machine) dropException(ctx uintptr, v value) {
 	}
 }
 
-// string is the text of v by JavaScript's rules, cut off where it is very long, "" if it has none.
+// string returns the text of v by JavaScript's rules, truncated if very long, or "" if it has none.
 func (m *machine) string(ctx uintptr, v value) string {
 	const most = 2000
 	n := m.args + unit/2

@@ -11,19 +11,19 @@ import (
 	"github.com/divandb/divan/layer/script/internal/turns"
 )
 
-// required finds the modules that a source names.
+// required matches the modules that a source names.
 var required = regexp.MustCompile(`\brequire\s*\(\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)')\s*\)`)
 
-// Preload loads the modules that functions name into the image, so that they are not loaded again for every
-// document. Which these are depends on the sources alone. A module that fails, or emits, does so for each document
-// that requires it.
+// Preload loads the modules that functions name into the image, so that they are not loaded again for every document.
+// The sources alone determine which modules. A module that fails, or emits, does so for each document that requires
+// it.
 func (r *Runtime) Preload(p *Program, limit time.Duration) error {
 	if p.Root == nil || p.lazy.Load() {
 		return nil
 	}
 	for i, f := range p.Functions {
 		if p.isDirect(i) {
-			continue // it requires none
+			continue // there is no require
 		}
 		for _, name := range modulesOf(f.Source) {
 			err := r.Limited(i, limit, func(f *Func) error { return f.require(name) })
@@ -33,7 +33,7 @@ func (r *Runtime) Preload(p *Program, limit time.Duration) error {
 				return err
 			case r.call.dead:
 				p.lazy.Store(true)
-				return turns.ErrStopped // which begins with another runtime
+				return turns.ErrStopped // starts again with another runtime
 			case err != nil || len(r.emitted) > 0:
 				r.Reset()
 			default:
@@ -53,7 +53,7 @@ func modulesOf(source string) (names []string) {
 	return names
 }
 
-// require loads a module in the realm of a function.
+// require loads a module in the function's realm.
 func (f *Func) require(name string) error {
 	m := f.r.m
 	require := m.property(f.ctx, m.global(f.ctx), "require")

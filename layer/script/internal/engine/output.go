@@ -9,14 +9,14 @@ import (
 	"github.com/divandb/divan/layer/script/internal/jstext"
 )
 
-// appendJSON appends what JSON.stringify makes of v as an element of an array: null for what has no JSON text. The text
-// is valid UTF-8; lone surrogates become U+FFFD. v stays the caller's.
+// appendJSON appends v as JSON.stringify writes an array element: null if v has no JSON text. The text is valid
+// UTF-8; lone surrogates become U+FFFD. The caller still owns v.
 func (f *Func) appendJSON(dst []byte, v value) ([]byte, error) {
 	return f.appendValue(dst, v, 0)
 }
 
-// arrayDepth is how many arrays within arrays are written here. Deeper ones, among them those that contain themselves,
-// are the engine's.
+// arrayDepth bounds the nesting of arrays that are written here. The engine writes deeper ones, among them those that
+// contain themselves.
 const arrayDepth = 3
 
 func (f *Func) appendValue(dst []byte, v value, depth int) ([]byte, error) {
@@ -47,8 +47,8 @@ func (f *Func) appendValue(dst []byte, v value, depth int) ([]byte, error) {
 	return append(dst, "null"...), nil
 }
 
-// appendArray writes an array as JSON.stringify does. Keys are mostly short arrays, for which setting up the engine's
-// costs more than they do.
+// appendArray writes an array as JSON.stringify does. Keys are mostly short arrays, for which the engine's setup
+// would cost more than the writing.
 func (f *Func) appendArray(dst []byte, v value, depth int) ([]byte, error) {
 	r, m := f.r, f.r.m
 	own := m.property(f.ctx, v, "toJSON")
@@ -81,7 +81,7 @@ func (f *Func) appendArray(dst []byte, v value, depth int) ([]byte, error) {
 			return dst, err
 		}
 		if i%1024 == 1023 &&
-			(r.call.overdue() || len(dst) > 2*maxOutput) { // an array may say that it is much longer than it is
+			(r.call.overdue() || len(dst) > 2*maxOutput) { // an array may claim to be much longer than it is
 			if r.call.dead = true; r.call.limit == "" {
 				r.call.limit = "rows"
 			}
@@ -91,7 +91,7 @@ func (f *Func) appendArray(dst []byte, v value, depth int) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-// appendText hands the UTF-8 of a string to add.
+// appendText passes the UTF-8 of a string to add.
 func (f *Func) appendText(dst []byte, v value, add func(dst, s []byte) []byte) ([]byte, error) {
 	m := f.r.m
 	n := m.args + unit/2
@@ -104,7 +104,7 @@ func (f *Func) appendText(dst []byte, v value, add func(dst, s []byte) []byte) (
 	return dst, nil
 }
 
-// appendEmitted writes an emitted value: an Error object as its name and message.
+// appendEmitted writes an emitted value; an Error object as its name and message.
 func (f *Func) appendEmitted(dst []byte, v value) ([]byte, error) {
 	m := f.r.m
 	if tag(v) != js.EJS_TAG_OBJECT || js.XJS_IsError(m.tls, f.ctx, v) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/layer/script/internal/jstext"
 )
 
-// parser builds values from text that lies in the arena.
+// parser creates values from JSON text in the arena.
 type parser struct {
 	jsontext.Scanner
 	m      *machine
@@ -42,7 +42,7 @@ func (p *parser) value(depth int) (value, error) {
 	return p.number()
 }
 
-// check turns the engine's only failure while it builds values, no room, into an error.
+// check reports running out of memory, the engine's only failure while it creates values.
 func (p *parser) check(v value) (value, error) {
 	if isException(v) {
 		p.m.dropException(p.m.main, v)
@@ -107,7 +107,7 @@ func (p *parser) array(depth int) (value, error) {
 	}
 }
 
-// flags are the attributes of members: a frozen document's cannot be changed.
+// flags returns the attributes of members: those of a frozen document cannot be changed.
 func (p *parser) flags() int32 {
 	if p.frozen {
 		return js.MJS_PROP_ENUMERABLE
@@ -201,8 +201,8 @@ func (p *parser) member(obj value, depth int) error {
 	return nil
 }
 
-// string takes a string and returns its UTF-8 and where that lies: in the text itself, or where it is escaped in a
-// buffer that the next string overwrites.
+// string parses a string and returns its UTF-8 and its address: in the text itself, or if it has escapes in a buffer
+// that the next string overwrites.
 func (p *parser) string() ([]byte, uintptr, error) {
 	from := p.Pos + 1
 	i := from

@@ -1,5 +1,5 @@
-// Runs once in the realm of each function, before the function is compiled. host has what Go provides: log(text) and
-// load(source, id), which compiles a module; root is what require looks in, or undefined.
+// This runs once in the realm of each function, before the function is compiled. host has the functions provided by Go,
+// such as log(text), and load(source, id), which compiles a module; root is what require searches, or undefined.
 (function (host, root) {
   'use strict';
   const global = globalThis;
@@ -32,7 +32,7 @@
     host.log(typeof message === 'string' ? message : String(stringify(message)));
   });
 
-  // A date from given parts is a computation. The present one comes from host.clock, which throws where the result must not depend on it.
+  // A date from given parts is computed. The current date comes from host.clock, which throws if the result must not depend on it.
   const RealDate = Date;
   const clock = host.clock;
   function SandboxDate(...parts) {
@@ -55,7 +55,7 @@
   Object.defineProperty(RealDate.prototype, 'constructor', { value: SandboxDate, writable: true, configurable: true });
   Object.defineProperty(global, 'Date', { value: SandboxDate, writable: true, configurable: true });
 
-  // The engine's own generator would begin again with each call.
+  // The engine's own generator would restart with each call.
   const draw = host.draw;
   Object.defineProperty(Math, 'random', {
     value: function random() {
@@ -69,7 +69,7 @@
     return;
   }
 
-  // CommonJS modules are the strings of the design document, found by path.
+  // CommonJS modules are strings in the design document, found by path.
   const loaded = Object.create(null);
 
   function fail(reason) {

@@ -15,28 +15,28 @@ import (
 	"github.com/divandb/divan/layer/script/internal/turns"
 )
 
-// Function names one source text. Name appears in errors.
+// Function is one source text. Its Name appears in errors.
 type Function struct {
 	Name   string
 	Source string
 }
 
-// Program is what a runtime is loaded with. It does not change.
+// Program is what a runtime is loaded with. Immutable.
 type Program struct {
 	Functions []Function
-	// Direct says of each function whether it seldom needs the engine; it is nil if none of them is like that. A
-	// runtime compiles such a function when it first calls it, since all compiled code is part of the memory that is
-	// restored after each document.
+	// Direct marks the functions that seldom need the engine; nil if there are none. A runtime compiles such a
+	// function when it first calls it, since all compiled code is part of the memory that is restored after each
+	// document.
 	Direct []bool
-	// Live functions have the clock and random numbers.
+	// Live gives functions the clock and random numbers.
 	Live bool
-	// Root is the JSON of the object that require looks in, nil for no require.
+	// Root is the JSON of the object that require searches; nil for no require.
 	Root []byte
-	// lazy is set where the modules that functions name cannot be loaded before the first document.
+	// lazy is set if the modules that functions name cannot be loaded before the first document.
 	lazy atomic.Bool
 }
 
-// Key names a program by what it is made of.
+// Key identifies a program by its content.
 func (p *Program) Key() [32]byte {
 	h := sha256.New()
 	field := func(s string) {
@@ -61,8 +61,8 @@ func (p *Program) Key() [32]byte {
 
 func (p *Program) isDirect(function int) bool { return p.Direct != nil && p.Direct[function] }
 
-// Load compiles the program's functions, each in a realm of its own and within the time of one call. The error is a
-// *CompileError for what is wrong with a source.
+// Load compiles the program's functions, each in its own realm and within the time of one call. The error is a
+// *CompileError if a source is wrong.
 func (r *Runtime) Load(p *Program, limit time.Duration) error {
 	r.live = p.Live
 	if p.Root != nil {
@@ -87,7 +87,7 @@ func (r *Runtime) Load(p *Program, limit time.Duration) error {
 	return nil
 }
 
-// add compiles a function that is not in the runtime yet.
+// add compiles a function that the runtime does not have yet.
 func (r *Runtime) add(p *Program, function int, limit time.Duration) error {
 	f := p.Functions[function]
 	var added Func
@@ -116,7 +116,7 @@ func (r *Runtime) add(p *Program, function int, limit time.Duration) error {
 	return nil
 }
 
-// Check compiles the functions that Load left out, and forgets them.
+// Check compiles the functions that Load skipped, and discards them.
 func (r *Runtime) Check(p *Program, limit time.Duration) error {
 	for i := range p.Functions {
 		if r.Has(i) {
@@ -132,7 +132,7 @@ func (r *Runtime) Check(p *Program, limit time.Duration) error {
 	return nil
 }
 
-// AddLate compiles a function that Load left out, for this call and those after it.
+// AddLate compiles a function that Load skipped, for this and later calls.
 func (r *Runtime) AddLate(p *Program, function int, limit time.Duration) error {
 	r.Reset()
 	if r.call.dead {
@@ -148,7 +148,7 @@ func (r *Runtime) AddLate(p *Program, function int, limit time.Duration) error {
 // Has reports whether a function is compiled.
 func (r *Runtime) Has(function int) bool { return r.functions[function].ctx != 0 }
 
-// compile makes a new realm with one function.
+// compile creates a new realm with one function.
 func (r *Runtime) compile(f Function) (Func, error) {
 	if len(f.Source) > maxSource {
 		return Func{}, &CompileError{Function: f.Name,
@@ -165,7 +165,7 @@ func (r *Runtime) compile(f Function) (Func, error) {
 	return Func{r: r, ctx: ctx, fn: fn, name: f.Name}, err
 }
 
-// functionValue compiles a source: a function expression, or as CouchDB's engine takes it a script whose value is a
+// functionValue compiles a source: a function expression or, as CouchDB's engine accepts, a script whose value is a
 // function.
 func (r *Runtime) functionValue(ctx uintptr, f Function) (value, error) {
 	fn := r.m.evaluate(ctx, "("+f.Source+"\n)", f.Name)
@@ -190,7 +190,7 @@ func (r *Runtime) functionValue(ctx uintptr, f Function) (value, error) {
 	return fn, nil
 }
 
-// later is the error of the attempt that came further: the other one failed at what only it does not understand.
+// later returns the error of the attempt that got further: the other one failed at syntax that only it rejects.
 func later(first, second error) error {
 	var a, b *RuntimeError
 	if errors.As(first, &a) && errors.As(second, &b) && b.Line > a.Line {
@@ -206,7 +206,7 @@ func compileError(f Function, err error) error {
 	}
 	out := &CompileError{Function: f.Name, Message: run.Message, Line: run.Line}
 	if lines := strings.Count(strings.TrimRight(f.Source, " \t\r\n"), "\n") + 1; out.Line > lines {
-		// At the bracket that functionValue adds, of which the author knows nothing.
+		// The error is at the bracket that functionValue adds, which the author has not written.
 		out.Line, out.Message = lines, "unexpected end of the source"
 	}
 	if run.Name != "" {

@@ -9,14 +9,14 @@ import (
 	js "modernc.org/libquickjs"
 )
 
-// The engine is QuickJS, the one that CouchDB 3.5 runs, translated to Go (modernc.org/libquickjs). Measured against
-// goja it is faster and, unlike goja, can be held to a memory size. It is used directly and not through the wrapper
-// modernc.org/quickjs, since the wrapper gives neither a memory area per runtime, nor several global objects per
-// runtime, nor values without a trip through text.
+// The engine is QuickJS, which CouchDB 3.5 runs too, translated to Go (modernc.org/libquickjs). It is faster than
+// goja in our measurements and, unlike goja, can be limited in memory. The wrapper modernc.org/quickjs is not used,
+// because it offers no memory area per runtime, no several global objects per runtime, and values only by way of
+// text.
 //
-// This file is the only one that knows how the engine lays out a value.
+// Only this file knows how the engine lays out a value.
 
-// value is a JavaScript value. Values are counted by reference: who gets one from the engine frees it, unless noted.
+// value is a JavaScript value. Values are reference-counted: whoever gets one from the engine frees it, unless noted.
 type value = js.TJSValue
 
 var (
@@ -53,15 +53,14 @@ func boolValue(b bool) value {
 	return v
 }
 
-// at is the memory at an address of the engine's, which the Go collector neither owns nor moves.
+// at returns a pointer to the engine's memory at addr, which the Go collector neither owns nor moves.
 func at[T any](addr uintptr) *T { return (*T)(unsafe.Add(nil, addr)) }
 
-// funcAddr is how translated C holds a pointer to a function: the address of its closure. f is a top-level function,
-// whose closure is static.
+// funcAddr returns a function pointer as translated C represents it: the address of the closure. f must be a
+// top-level function, whose closure is static.
 func funcAddr(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] }
 
-// running finds the machine that a callback from the engine belongs to: the engine can carry a number, but no Go
-// pointer.
+// running maps numbers to machines for callbacks: the engine can carry a number, but no Go pointer.
 var running struct {
 	sync.Mutex
 	table atomic.Pointer[[]*machine]
@@ -98,13 +97,12 @@ func unregister(id uintptr) {
 
 func byID(id uintptr) *machine { return (*running.table.Load())[id] }
 
-// byContext finds the machine of a JavaScript context.
+// byContext returns the machine of a JavaScript context.
 func byContext(tls *libc.TLS, ctx uintptr) *machine {
 	return byID(js.XJS_GetRuntimeOpaque(tls, js.XJS_GetRuntime(tls, ctx)))
 }
 
-// The memory functions that the engine is given. state counts what is in use, from which the engine decides when to
-// collect.
+// The engine's memory functions. state counts the memory in use, by which the engine decides when to collect garbage.
 
 func engineAlloc(_ *libc.TLS, state uintptr, size js.Tsize_t) uintptr {
 	s := at[js.TJSMallocState](state)
@@ -149,7 +147,8 @@ func engineRealloc(tls *libc.TLS, state, addr uintptr, size js.Tsize_t) uintptr 
 	return p
 }
 
-// engineInterrupt is asked every few thousand steps; any answer but 0 ends the script, past its catch blocks.
+// engineInterrupt is called every few thousand steps; any result but 0 ends the script, without running its catch
+// blocks.
 func engineInterrupt(_ *libc.TLS, _, id uintptr) int32 {
 	if byID(id).owner.call.overdue() {
 		return 1
@@ -157,8 +156,8 @@ func engineInterrupt(_ *libc.TLS, _, id uintptr) int32 {
 	return 0
 }
 
-// frameSlots is the largest frame, in values, of any function within compiled code. A frame lies outside of the arena,
-// so that large frames and deep recursion together must be bounded here.
+// frameSlots returns the largest frame, in values, of any function in compiled code. Frames lie outside of the arena,
+// so large frames together with deep recursion must be bounded here.
 func frameSlots(compiled value) int {
 	most := 0
 	pending := []value{compiled}
@@ -175,8 +174,8 @@ func frameSlots(compiled value) int {
 	return most
 }
 
-// engineEval stands in front of the engine's own eval, for the eval and Function that a script calls. What the host
-// compiles is held to maxSource before it comes here.
+// engineEval wraps the engine's own eval, for the eval and Function that scripts call. Code compiled by the host is
+// limited to maxSource before it gets here.
 func engineEval(tls *libc.TLS, ctx uintptr, this value, input uintptr, size js.Tsize_t, file uintptr, flags,
 	scope int32) value {
 	m := byContext(tls, ctx)

@@ -1,6 +1,6 @@
 // Package engine runs functions in QuickJS: a Runtime has the memory of one engine and the functions of one Program,
-// and bounds each call of them in time and memory, whatever the function does. Who has runtimes and how many there are
-// is for package script, and which call may run now for package turns.
+// and limits each call in time and memory, whatever the function does. Package script manages the runtimes, and
+// package turns decides which call may run.
 package engine
 
 import (
@@ -14,26 +14,26 @@ import (
 	"github.com/divandb/divan/layer/script/internal/turns"
 )
 
-// Runtime is one machine with the functions of one program. Used by one goroutine at a time, except for what Call says
-// of itself.
+// Runtime is one machine with the functions of one program. One goroutine at a time may use it, except as documented
+// at Call.
 type Runtime struct {
 	m         *machine
 	call      Call
 	functions []Func // one for each function of the program
 	helpers   helpers
-	root      value // what require looks in, and `this` of filters; frozen, of the main realm
+	root      value // what require searches, and `this` of filters; frozen, of the main realm
 	live      bool  // functions may read the clock
 	emitted   []emission
 	log       func(string)
 }
 
-// emission is one call of emit, until the function has returned.
+// emission is one call of emit, kept until the function has returned.
 type emission struct{ key, value value }
 
 var utc sync.Once
 
-// New starts an engine without functions, which may hold memory bytes. log is given what functions log, or is nil. Once
-// closing is closed no call begins.
+// New starts an engine without functions that may use memory bytes. log, unless nil, gets the messages that functions
+// log. Once closing is closed no call begins.
 func New(memory int64, log func(string), closing <-chan struct{}) (*Runtime, error) {
 	r := &Runtime{root: undefined, log: log}
 	var err error
@@ -58,16 +58,16 @@ func (r *Runtime) boot() error {
 	return r.loadHelpers()
 }
 
-// Close gives all memory back.
+// Close frees all memory.
 func (r *Runtime) Close() {
 	r.call.dead = true
 	r.m.close()
 }
 
-// Call is the call that is under way.
+// Call returns the running call.
 func (r *Runtime) Call() *Call { return &r.call }
 
-// Lend gives the runtime to who calls, with a turn. Reset takes it back.
+// Lend assigns the runtime to a caller with a turn, until Return.
 func (r *Runtime) Lend(ctx context.Context, t *turns.Turn) {
 	r.call.ctx = ctx //nolint:fatcontext // of the call that the runtime is lent for
 	r.call.turn.Store(t)
@@ -79,8 +79,8 @@ func (r *Runtime) Return() {
 	r.Reset()
 }
 
-// guard runs f, in which the engine runs. A fault, be it memory taken away by the watchdog or the engine's own, comes
-// back as an error and leaves the runtime dead.
+// guard runs f, which runs the engine. A fault, from memory revoked by the watchdog or in the engine itself, becomes
+// an error and leaves the runtime dead.
 func (r *Runtime) guard(function string, f func() error) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)
@@ -93,8 +93,8 @@ func (r *Runtime) guard(function string, f func() error) (err error) {
 	return f()
 }
 
-// Limited runs f, a call of one function of the program, guarded and within a time. Where f is stopped, or fails in the
-// engine, the error is that function's.
+// Limited runs f, a call of one function of the program, guarded and within a time limit. If f is stopped, or fails
+// in the engine, the error names that function.
 func (r *Runtime) Limited(function int, d time.Duration, f func(f *Func) error) error {
 	if r.call.isClosing() {
 		return turns.ErrClosed
@@ -115,7 +115,7 @@ func (r *Runtime) Limited(function int, d time.Duration, f func(f *Func) error) 
 	return err
 }
 
-// Reset puts the runtime back to what it was when its program was loaded. All values that were made since are no more.
+// Reset restores the runtime to the state after its program was loaded. All values created since become invalid.
 func (r *Runtime) Reset() {
 	if r.call.dead {
 		return
@@ -125,8 +125,8 @@ func (r *Runtime) Reset() {
 	r.adopt()
 }
 
-// adopt takes names of members that documents had into the image: the next documents have them too. What a
-// function can see is the same with and without them.
+// adopt adds member names of documents to the image, since the next documents will have them too. Functions cannot
+// see the difference.
 func (r *Runtime) adopt() {
 	names := r.m.names()
 	if len(names) == 0 {
@@ -139,7 +139,7 @@ func (r *Runtime) adopt() {
 	}
 }
 
-// failure takes the pending exception of a realm and makes it an error of the function.
+// failure converts the pending exception of a realm to an error of the function.
 func (r *Runtime) failure(ctx uintptr, function string) error {
 	f := Func{r: r, ctx: ctx, name: function}
 	return f.failure()

@@ -8,20 +8,20 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 )
 
-// MaxDepth is how deep values may be nested that are read here.
+// MaxDepth bounds the nesting of values that are read here.
 const MaxDepth = 50
 
-// AppendCanonical writes the JSON value that text begins with as JSON.stringify does. ok is false for what is not read
-// here.
+// AppendCanonical appends the JSON value at the start of text as JSON.stringify writes it. ok is false if the value
+// is not simple enough to be read here.
 func AppendCanonical(dst, text []byte) (out []byte, ok bool) {
 	c := canonical{jsontext.Scanner{Text: text, Depth: MaxDepth}}
 	return c.append(dst, 0)
 }
 
-// canonical reads a text to write it again.
+// canonical scans a text to write it again.
 type canonical struct{ jsontext.Scanner }
 
-// append takes a value in a container that is depth deep.
+// append appends a value in a container at nesting depth.
 func (s *canonical) append(dst []byte, depth int) ([]byte, bool) {
 	switch c := s.Space(); c {
 	case '"':
@@ -58,7 +58,7 @@ func (s *canonical) appendString(dst []byte) ([]byte, bool) {
 	return jsontext.AppendQuoted(dst, plain), ok
 }
 
-// maxMembers is how many members an object that is written may have: they are compared with each other.
+// maxMembers bounds the members of an object that is written: their names are compared with each other.
 const maxMembers = 32
 
 func (s *canonical) appendContainer(dst []byte, open byte, depth int) ([]byte, bool) {
@@ -80,7 +80,7 @@ func (s *canonical) appendContainer(dst []byte, open byte, depth int) ([]byte, b
 				}
 			}
 			names = append(names, name)
-			// Names that are indexes come first in JavaScript, in their order.
+			// In JavaScript, names that are array indexes come first, in numeric order.
 			if len(names) > maxMembers || name[1]-'0' < 10 || !utf8.Valid(name) {
 				return false
 			}

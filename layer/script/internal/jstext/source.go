@@ -1,15 +1,16 @@
-// Package jstext reads and writes texts as JavaScript does: JSON, and the tokens of sources. It runs nothing. JSON that
-// no JavaScript takes part in is package layer/jsontext's.
+// Package jstext reads and writes texts as JavaScript does: JSON, and the tokens of sources. It runs nothing. For
+// JSON without JavaScript's special rules see package layer/jsontext.
 package jstext
 
 import "strings"
 
-// WrapFunctions rewrites a source so that a function without a name which begins a statement is an expression:
+// WrapFunctions rewrites a source so that a function without a name at the start of a statement becomes an
+// expression:
 //
 //	var one = 1; function (doc) { emit(one) }   becomes   var one = 1; ;(function (doc) { emit(one) });
 //
-// No JavaScript takes the first, but CouchDB's engine is patched to, and the value of such a script is its last
-// function. It changes no line number. ok is false where there is nothing to rewrite.
+// The first form is not valid JavaScript, but CouchDB's engine is patched to accept it, and the value of such a
+// script is its last function. Line numbers do not change. ok is false if there is nothing to rewrite.
 func WrapFunctions(source string) (out string, ok bool) {
 	l := Lexer{Source: source}
 	var b strings.Builder
@@ -31,10 +32,10 @@ func WrapFunctions(source string) (out string, ok bool) {
 	}
 }
 
-// endsStatement says whether a new statement can begin behind the Token.
+// endsStatement reports whether a new statement can begin after t.
 func endsStatement(t Token) bool {
 	switch t.Kind {
-	case TokenEnd: // nothing stands before
+	case TokenEnd: // the start of the source
 		return true
 	case TokenValue:
 		return true
@@ -44,17 +45,17 @@ func endsStatement(t Token) bool {
 	return t.Text == ";" || t.Text == "}" || t.Text == ")" || t.Text == "]"
 }
 
-// IsOperator reports whether word is one behind which an operand follows, as return.
+// IsOperator reports whether word is a word that an operand follows, such as return.
 func IsOperator(word string) bool { return beforeOperand[word] }
 
-// beforeOperand are the words behind which an operand follows, so that a slash begins a regular expression.
+// beforeOperand are the words that an operand follows, so that a slash after them begins a regular expression.
 var beforeOperand = map[string]bool{
 	"return": true, "typeof": true, "instanceof": true, "in": true, "of": true, "new": true, "delete": true,
 	"void": true, "throw": true, "case": true, "do": true, "else": true, "yield": true, "await": true, "default": true,
 	"extends": true,
 }
 
-// TokenKind says what a token is.
+// TokenKind is the kind of a token.
 type TokenKind byte
 
 // The kinds of tokens.
@@ -65,25 +66,25 @@ const (
 	TokenSymbol           // one character
 )
 
-// Token is a word, a value or a character of a source, and where it begins.
+// Token is a word, a value or a character of a source, and its position.
 type Token struct {
 	Kind TokenKind
 	Text string
 	At   int
 }
 
-// Lexer cuts JavaScript into tokens, as far as telling code from strings, comments, templates and regular expressions
-// needs. It takes any text and always comes to the end.
+// Lexer splits JavaScript into tokens, as far as necessary to tell code from strings, comments, templates and regular
+// expressions. It accepts any text and always reaches the end.
 type Lexer struct {
 	Source   string
 	Pos      int
 	previous Token
 	depth    int // of brackets of all kinds
-	// templates holds for each template that is open the depth outside of its ${}.
+	// templates holds, for each open template, the depth outside of its ${}.
 	templates []int
 }
 
-// Next takes a token; at the end of the source all are of kind TokenEnd.
+// Next returns the next token; at the end of the source its kind is TokenEnd.
 func (l *Lexer) Next() Token {
 	l.space()
 	t := Token{At: l.Pos}
@@ -95,7 +96,7 @@ func (l *Lexer) Next() Token {
 	return t
 }
 
-// peek is the next character that is neither space nor comment, 0 at the end.
+// peek returns the next character that is neither space nor comment, 0 at the end.
 func (l *Lexer) peek() byte {
 	ahead := *l
 	ahead.space()
@@ -122,7 +123,7 @@ func (l *Lexer) space() {
 	}
 }
 
-// until moves behind the next end, or to the end of the source.
+// until moves past the next end, or to the end of the source.
 func (l *Lexer) until(end string) {
 	i := strings.Index(l.Source[l.Pos:], end)
 	if i < 0 {
@@ -174,7 +175,7 @@ func isWord(c byte) bool {
 	return c == '_' || c == '$' || c == '\\' || c >= 0x80 || c-'0' < 10 || c-'a' < 26 || c-'A' < 26
 }
 
-// operandFollows says whether a slash here begins a regular expression and does not divide.
+// operandFollows reports whether a slash here begins a regular expression instead of dividing.
 func (l *Lexer) operandFollows() bool {
 	switch p := l.previous; p.Kind {
 	case TokenEnd:
@@ -188,7 +189,7 @@ func (l *Lexer) operandFollows() bool {
 	}
 }
 
-// quoted moves behind the closing quote.
+// quoted moves past the closing quote.
 func (l *Lexer) quoted(quote byte) {
 	for l.Pos < len(l.Source) {
 		c := l.Source[l.Pos]
@@ -202,8 +203,8 @@ func (l *Lexer) quoted(quote byte) {
 	}
 }
 
-// template moves to the end of a template, or into its next ${}. What stands before ${ counts as a value too, and then
-// a slash divides; a regular expression at that very place is not worth more.
+// template moves to the end of a template, or into its next ${}. The text before ${ counts as a value, after which a
+// slash divides; a regular expression right there is too rare to support.
 func (l *Lexer) template() {
 	for l.Pos < len(l.Source) {
 		c := l.Source[l.Pos]
@@ -222,7 +223,7 @@ func (l *Lexer) template() {
 	}
 }
 
-// regexp moves behind a regular expression without its flags, which are a word.
+// regexp moves past a regular expression without its flags, which become a word.
 func (l *Lexer) regexp() {
 	class := false
 	for l.Pos++; l.Pos < len(l.Source); l.Pos++ {

@@ -26,8 +26,8 @@ func AppendFloat(dst []byte, f float64) []byte {
 	return dst
 }
 
-// AppendStringified appends what JSON.stringify made. It writes lone surrogates, and only them, as \ud800 to \udfff:
-// such a text is UTF-8, but no JSON that others take, so they become U+FFFD.
+// AppendStringified appends output of JSON.stringify. Lone surrogates, which it writes as \ud800 to \udfff, become
+// U+FFFD, since other JSON readers refuse them.
 func AppendStringified(dst, s []byte) []byte {
 	from := len(dst)
 	dst = append(dst, s...)
@@ -48,7 +48,7 @@ func AppendStringified(dst, s []byte) []byte {
 	}
 }
 
-// SmallInt reads up to nine digits with an optional sign; -0 is a double in JavaScript.
+// SmallInt parses up to nine digits with an optional sign; not -0, which is a double in JavaScript.
 func SmallInt(text []byte) (int32, bool) {
 	digits, minus := text, false
 	if len(digits) > 0 && digits[0] == '-' {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Class says what a call of a function is for. Within one database the higher class goes first.
+// Class is the purpose of a call. Within one database, calls of a higher class go first.
 type Class int
 
 // The classes of calls.
 const (
-	Background Class = iota // builds of indexes
-	// Query is for what somebody waits for: filters, reductions, an index that a query brings up to date.
+	Background Class = iota // index builds
+	// Query is for calls that somebody waits for: filters, reductions, updating an index for a query.
 	Query
-	// Interactive is for what a write waits for: validations, indexes that writes keep up to date, the check of a
+	// Interactive is for calls that a write waits for: validations, updating indexes within writes, the check of a
 	// design document.
 	Interactive
 	classes
@@ -30,8 +30,8 @@ type charge struct {
 	class    Class
 }
 
-// Charge returns a context whose calls of functions are the database's. Databases share the processors fairly, whatever
-// their functions do. Calls without a charge share among themselves, as Query.
+// Charge returns a context whose function calls are charged to database. Databases share the processors fairly,
+// whatever their functions do. Calls without a charge share among themselves, with class Query.
 func Charge(ctx context.Context, database string, class Class) context.Context {
 	return context.WithValue(ctx, chargeKey{}, charge{database, class})
 }
@@ -43,13 +43,13 @@ func chargeOf(ctx context.Context) charge {
 	return charge{class: Query}
 }
 
-// BusyError says that a call waited too long for its turn. Nothing is known of the function or its document.
+// BusyError reports that a call waited too long for its turn. It says nothing about the function or its document.
 type BusyError struct {
-	// Database is the one that the call is charged to.
+	// Database is the database that the call is charged to.
 	Database string
-	// Waited is how long the call waited in all.
+	// Waited is how long the call waited in total.
 	Waited time.Duration
-	// Others says that the database has used little of late: the functions of others keep the processors busy.
+	// Others reports that the database has used little recently: the functions of others keep the processors busy.
 	Others bool
 }
 
@@ -57,50 +57,49 @@ func (e *BusyError) Error() string {
 	if e.Database == "" {
 		return fmt.Sprintf("a function waited %v for a processor; try again later", e.Waited.Round(time.Millisecond))
 	}
-	why := "functions of this database run for long"
+	why := "functions of this database run for a long time"
 	if e.Others {
-		why = "the functions of many databases have to run"
+		why = "functions of many databases are waiting"
 	}
-	return fmt.Sprintf("a function of %s waited %v for a processor, since %s; try again later",
+	return fmt.Sprintf("a function of %s waited %v for a processor, because %s; try again later",
 		e.Database, e.Waited.Round(time.Millisecond), why)
 }
 
-// maxInteractiveWait is less than a transaction of FoundationDB lasts.
+// maxInteractiveWait is shorter than a transaction's lifetime in FoundationDB.
 const maxInteractiveWait = 4 * time.Second
 
-// handicap is how much less processor time, of late, a database with a waiting call of a higher class counts as having
-// used.
+// handicap is added to a database's recent processor time, so that a waiting call of a higher class goes first.
 var handicap = [classes]float64{Background: 1, Query: 0.5}
 
 const (
-	// halfLife is how long ago processor time counts half.
+	// halfLife is the half-life of recorded processor time.
 	halfLife = 5 * time.Second
-	// heavyAfter is how many seconds long calls of a database may have used of late, and heavyCalls how many there may
-	// have been, before its next calls begin as long ones.
+	// heavyAfter is how many seconds the long calls of a database may have used recently, and heavyCalls how many
+	// there may have been, before its next calls begin as long ones.
 	heavyAfter = 0.25
 	heavyCalls = 1.5
 )
 
-// account is one database's use of the sandbox. Under turns.mu.
+// account is one database's use of the sandbox. Guarded by Turns.mu.
 type account struct {
 	name  string
 	used  decaying // seconds, of all calls
 	spent decaying // seconds, of long calls
-	calls decaying // how many there were
-	long  decaying // how many were long
+	calls decaying // number of calls
+	long  decaying // number of long calls
 	longs int      // long calls that have begun and not ended
-	held  int      // turns between begin and end
-	// queues are the turns that wait: to begin, by class, and those of long calls that go on.
+	held  int      // turns between Begin and End
+	// queues are the waiting turns: those that have not begun, by class, and paused long calls.
 	queues  [classes][]*Turn
 	resumed []*Turn
 	waiting int
-	place   int // in turns.mu.waiting
-	// passed is since when others are preferred to it: a second of that counts as much as one of used. Else a stream of
-	// databases that are used for the first time would keep out all others for as long as it lasts.
+	place   int // index in Turns.mu.waiting
+	// passed is the time since which others were preferred to it: a second of that counts as much as a second of
+	// processor time. Otherwise a stream of databases that are used for the first time would starve all others.
 	passed int64
 }
 
-// decaying is a sum that fades.
+// decaying is a sum that decays over time.
 type decaying struct {
 	sum float64
 	at  int64
@@ -117,7 +116,7 @@ func (d *decaying) add(t int64, seconds float64) {
 	d.sum, d.at = d.value(t)+seconds, t
 }
 
-// heavy reports whether the account's calls begin as long ones, since most of what it used of late went into long ones.
+// heavy reports whether the account's calls begin as long ones, because most of its recent time went into long ones.
 func (a *account) heavy(t int64) bool {
 	if spent := a.spent.value(t); spent > heavyAfter && 4*spent > a.used.value(t) {
 		return true

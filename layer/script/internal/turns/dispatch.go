@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The methods here are called with Turns.mu held, but for those that say otherwise.
+// The methods in this file are called with Turns.mu held, unless they say otherwise.
 
 func (s *Turns) enqueue(t *Turn, resumes bool, n int64) {
 	a := t.account
@@ -23,7 +23,7 @@ func (s *Turns) enqueue(t *Turn, resumes bool, n int64) {
 	}
 }
 
-// dequeue reports whether t was waiting.
+// dequeue removes t from its queue and reports whether it was waiting.
 func (s *Turns) dequeue(t *Turn) bool {
 	a := t.account
 	queue := &a.queues[t.class]
@@ -45,7 +45,7 @@ func (s *Turns) dequeue(t *Turn) bool {
 	return true
 }
 
-// dispatch gives turns to those that wait, as many as may run.
+// dispatch grants turns to waiting calls, as many as may run.
 func (s *Turns) dispatch(n int64) {
 	pressing := false
 	for {
@@ -78,7 +78,7 @@ func (s *Turns) dispatch(n int64) {
 	s.pressing.Store(pressing)
 }
 
-// next is the turn of the account that would go first; resumes says that it goes on with a long call.
+// next returns the account's turn that would go first; resumes reports that it continues a long call.
 func (s *Turns) next(a *account, n int64) (t *Turn, resumes bool) {
 	for class := classes - 1; class >= 0; class-- {
 		for _, t := range a.resumed {
@@ -99,18 +99,17 @@ func (s *Turns) next(a *account, n int64) (t *Turn, resumes bool) {
 	return nil, false
 }
 
-// ready reports whether there is a runtime for the call, or one should be made before others use theirs again: that
-// takes far longer than most calls do, and is done at the cost of another's.
+// ready reports whether there is an idle runtime for the call, or t has waited long enough that a new one should
+// replace another's: starting one takes far longer than most calls.
 func (s *Turns) ready(t *Turn, n int64) bool {
 	return s.mu.idle[t.program] > 0 || n-max(t.queued, s.mu.made) > s.mu.patience
 }
 
-// startHandicap is how much less processor time, in seconds, a database with an idle runtime for its call counts as
-// having used.
+// startHandicap is added, in seconds, to the processor time of a database without an idle runtime for its call.
 const startHandicap = 0.05
 
-// Started notes how long it took to make a runtime: the longer, the longer calls wait rather than have one made in the
-// place of another. It locks Turns.mu.
+// Started records how long it took to start a runtime: the longer, the longer calls wait before one replaces another.
+// It locks Turns.mu.
 func (s *Turns) Started(took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +121,7 @@ const (
 	mostStartWait  = 2 * time.Second
 )
 
-// HasIdle counts runtimes that become idle, or no longer are. It locks Turns.mu.
+// HasIdle records that more runtimes of a program are idle; more may be negative. It locks Turns.mu.
 func (s *Turns) HasIdle(program [32]byte, more int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +130,7 @@ func (s *Turns) HasIdle(program [32]byte, more int) {
 	}
 }
 
-// grant gives the turn to t, which waits.
+// grant gives the turn to the waiting t.
 func (s *Turns) grant(t *Turn, n int64) {
 	a := t.account
 	a.passed = n
@@ -152,7 +151,7 @@ func (s *Turns) grant(t *Turn, n int64) {
 			t.count()
 		}
 	}
-	t.thread = 0 // until it starts
+	t.thread = 0 // set by start
 	t.since.Store(n)
 	t.granted <- struct{}{}
 }
@@ -164,7 +163,7 @@ func (t *Turn) count() {
 	t.turns.mu.longs++
 }
 
-// forget is for a call that has ended.
+// forget removes an ended call from the count of long calls.
 func (t *Turn) forget() {
 	if t.begun {
 		t.begun = false
@@ -173,7 +172,7 @@ func (t *Turn) forget() {
 	}
 }
 
-// halt is for a call that runs no longer.
+// halt records that a call stops running.
 func (t *Turn) halt() {
 	if t.runs {
 		t.turns.mu.running--
@@ -184,7 +183,7 @@ func (t *Turn) halt() {
 	t.runs, t.slow, t.stuck = false, false, false
 }
 
-// charge adds what t has run since it was charged last.
+// charge adds the processor time of t since it was last charged.
 func (s *Turns) charge(t *Turn, n int64) {
 	if t.thread == 0 || !t.runs && !t.stuck {
 		return
@@ -200,14 +199,14 @@ func (s *Turns) charge(t *Turn, n int64) {
 	if calls == t.counted || calls == 1 {
 		t.ran += used - t.charged
 	} else {
-		t.ran = 0 // the call under way began at some time since
+		t.ran = 0 // the current call began some time in between
 	}
 	t.account.calls.add(n, float64(calls-t.counted))
 	t.charged, t.counted = used, calls
 	t.since.Store(n)
 }
 
-// beginLong makes the call, which runs, a long one. It reports whether there may be one more.
+// beginLong turns the running call into a long one. It reports whether there may be one more.
 func (s *Turns) beginLong(t *Turn, n int64) bool {
 	t.markLong(n)
 	if !s.room(t.account, n) {
@@ -229,12 +228,12 @@ func (t *Turn) markLong(n int64) {
 	t.account.long.add(n, 1)
 }
 
-// room reports whether the account may begin one more long call, be it at the cost of another's.
+// room reports whether the account may begin one more long call, possibly by stopping another's.
 func (s *Turns) room(a *account, n int64) bool {
 	return a.longs < s.share && (s.mu.longs < s.most || s.heaviest(a, n) != nil)
 }
 
-// heaviest is the account that has used most and has a paused call, if it has used more than a.
+// heaviest returns the account with a paused call that has used most, if it has used more than a.
 func (s *Turns) heaviest(a *account, n int64) (found *account) {
 	most := 0.0
 	if a != nil {
@@ -251,7 +250,7 @@ func (s *Turns) heaviest(a *account, n int64) (found *account) {
 	return found
 }
 
-// makeRoom stops a paused call where there are as many as may have begun.
+// makeRoom stops a paused call if the maximum number of long calls has begun.
 func (s *Turns) makeRoom(a *account, n int64) {
 	if s.mu.longs < s.most {
 		return
@@ -261,7 +260,7 @@ func (s *Turns) makeRoom(a *account, n int64) {
 	}
 }
 
-// stopPaused stops the call of an account that paused last.
+// stopPaused stops the account's most recently paused call.
 func (s *Turns) stopPaused(a *account) {
 	t := a.resumed[len(a.resumed)-1]
 	s.dequeue(t)
@@ -271,7 +270,7 @@ func (s *Turns) stopPaused(a *account) {
 	t.granted <- struct{}{}
 }
 
-// YieldRuntime stops a paused call, of the database that has used most, so that its runtime is given back. It locks
+// YieldRuntime stops a paused call of the database that has used most, so that its runtime is released. It locks
 // Turns.mu.
 func (s *Turns) YieldRuntime() {
 	s.mu.Lock()
@@ -281,7 +280,7 @@ func (s *Turns) YieldRuntime() {
 	}
 }
 
-// leave gives up the wait of t because of err. It locks Turns.mu.
+// leave ends the wait of t with err. It locks Turns.mu.
 func (s *Turns) leave(t *Turn, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -290,15 +289,15 @@ func (s *Turns) leave(t *Turn, err error) {
 		s.mu.counts.refused++
 	}
 	if !s.dequeue(t) {
-		<-t.granted // given just now
+		<-t.granted // granted in the meantime
 		t.halt()
 	}
 	t.forget()
 	s.dispatch(Now())
 }
 
-// Watch looks at the turns that runtimes have, lets others go on beside the stuck ones, and returns those that have to
-// be stopped by force. It locks Turns.mu.
+// Watch checks the running turns, lets other calls run beside stuck ones, and returns those that must be stopped by
+// force. It locks Turns.mu.
 func (s *Turns) Watch(n int64, running []*Turn) (stop []*Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -333,7 +332,8 @@ func (s *Turns) Watch(n int64, running []*Turn) (stop []*Turn) {
 	return stop
 }
 
-// silent reports whether the call runs without asking: it would have done so several times since it was charged last.
+// silent reports whether the call runs without calling Ask: it would have called it several times since it was last
+// charged.
 func (t *Turn) silent(n int64) bool {
 	wall := n - t.since.Load()
 	if wall < int64(stuckAfter) {
@@ -357,7 +357,7 @@ func (t *Turn) becomeStuck(n int64) {
 	t.runs, t.stuck = false, true
 }
 
-// prune forgets accounts that do nothing, once a second.
+// prune removes inactive accounts, once a second.
 func (s *Turns) prune(n int64) {
 	const often, least = 1e9, 0.001
 	if n-s.mu.pruned < often {
@@ -371,7 +371,7 @@ func (s *Turns) prune(n int64) {
 	}
 }
 
-// spares reports whether an account has used little of late. It locks Turns.mu.
+// spares reports whether an account has used little recently. It locks Turns.mu.
 func (s *Turns) spares(a *account) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

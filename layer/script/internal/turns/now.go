@@ -4,5 +4,5 @@ import "time"
 
 var start = time.Now()
 
-// Now is the time in nanoseconds since the program began, by a clock that is never set back.
+// Now returns the nanoseconds since the program began, by the monotonic clock.
 func Now() int64 { return int64(time.Since(start)) + 1 }

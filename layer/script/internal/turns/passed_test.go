@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A database that has used some time is served beside any number of others that have used none.
+// A database that has used some time gets its turn even if any number of new databases compete.
 func TestTurns_fresh(t *testing.T) {
 	s := New(1, 4, time.Minute, nil)
 	open := func(name string) *Turn {
@@ -19,7 +19,7 @@ func TestTurns_fresh(t *testing.T) {
 	used := open("used")
 	used.account.used.add(n, 0.1)
 	s.enqueue(used, false, n)
-	for i := range 100 { // a second, in which little of that is forgotten
+	for i := range 100 { // within a second, little of the used time is forgotten
 		fresh := open(fmt.Sprint("fresh ", i))
 		s.enqueue(fresh, false, n)
 		s.dispatch(n)
@@ -27,16 +27,16 @@ func TestTurns_fresh(t *testing.T) {
 			return
 		}
 		if !fresh.runs {
-			t.Fatal("nobody has the turn")
+			t.Fatal("no call has the turn")
 		}
 		<-fresh.granted
 		fresh.halt()
 		n += int64(slice)
 	}
-	t.Error("it still waits")
+	t.Error("it is still waiting")
 }
 
-// A call that waits too long says whose functions it waited for.
+// The error of a call that waited too long says whose functions kept the processors busy.
 func TestTurns_whoIsBusy(t *testing.T) {
 	for _, c := range []struct {
 		used float64

@@ -6,31 +6,31 @@ import (
 	"slices"
 )
 
-// Stats are the figures of calls at one moment.
+// Stats are the metrics of calls at one moment.
 type Stats struct {
-	Running int `json:"running"` // calls that run
-	Paused  int `json:"paused"`  // calls that have run for long, and wait to go on
+	Running int `json:"running"` // running calls
+	Paused  int `json:"paused"`  // long calls that wait to continue
 	Waiting int `json:"waiting"` // calls that wait to begin
-	// Limits, Stopped, Refused and Seconds count since the start: calls that were stopped at a limit, by limit; calls
-	// that were stopped to begin again later; calls that waited too long; and for how long all calls ran.
+	// Limits, Stopped, Refused and Seconds count since the start: calls stopped at a limit, by limit; calls stopped
+	// to be restarted later; calls that waited too long; and the total running time of calls.
 	Limits  map[string]int64 `json:"limits"`
 	Stopped int64            `json:"stopped"`
 	Refused int64            `json:"refused"`
 	Seconds float64          `json:"seconds"`
-	// Databases are those that used most of late, at most shownDatabases.
+	// Databases are those that used most recently, at most shownDatabases.
 	Databases []DatabaseStats `json:"databases"`
 }
 
-// DatabaseStats are the figures of one database. What is longer ago counts less and less: half after five seconds.
+// DatabaseStats are the metrics of one database. They decay, with a half-life of five seconds.
 type DatabaseStats struct {
 	Database string  `json:"database"`
 	Seconds  float64 `json:"seconds"`
-	Waiting  int     `json:"waiting"` // calls that wait, to begin or to go on
+	Waiting  int     `json:"waiting"` // calls that wait, to begin or to continue
 }
 
 const shownDatabases = 20
 
-// Stats does not block for long.
+// Stats returns the current metrics. It blocks only for a short time.
 func (s *Turns) Stats() Stats {
 	n := Now()
 	s.mu.Lock()

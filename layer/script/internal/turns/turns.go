@@ -1,5 +1,5 @@
-// Package turns shares the processors among the calls of functions, fairly between databases. What a call does is not
-// known here: it asks often whether it may go on, and can be paused.
+// Package turns shares the processors among function calls, fairly between databases. It knows nothing about the
+// calls except that they often ask whether they may continue, and can be paused.
 package turns
 
 import (
@@ -11,25 +11,24 @@ import (
 	"time"
 )
 
-// Turns shares the processors among the calls of functions. A call runs only while it has the turn. Safe for concurrent
-// use.
+// Turns shares the processors among function calls. A call runs only while it has the turn. Safe for concurrent use.
 //
-// A call begins as a short one. If it has run for a slice it is a long one. Fewer long calls run at once than there are
-// processors, so that short calls and the rest of the node go on whatever functions do. The engine asks for interrupts
-// often; there a long call gives its turn to a call of another database and waits, with its runtime, until it is next.
-// The turn goes to the database that has used least of late, less the time for which others were preferred to it. Calls
-// of a database whose long calls have used much begin as long ones.
+// A call begins as a short one and becomes a long one after a time slice. Fewer long calls run at once than there are
+// processors, so that short calls and the rest of the node continue whatever functions do. The engine checks for
+// interrupts often; there a long call gives its turn to a call of another database and waits, with its runtime, until
+// its next turn. The turn goes to the database that has used the least processor time recently, minus the time for
+// which others were preferred to it. Calls of a database whose long calls have used much begin as long ones.
 //
-// What a call holds while it waits is bounded too: only so many long calls may have begun, in all and for each
-// database. One too many is stopped and begins again later, which is allowed since functions change nothing but their
-// own runtime. A call that never asks for interrupts keeps its processor; the watchdog lets others go on beside it, and
-// stops all but as many as long calls may run.
+// What waiting calls hold is bounded too: only a number of long calls may have begun, in total and per database. A
+// call beyond that is stopped and restarted later, which is possible since functions change nothing but their own
+// runtime. A call that never checks for interrupts keeps its processor; the watchdog lets others run beside it, and
+// stops all but as many as there may be long calls.
 type Turns struct {
-	width  int                    // calls that may run at once
-	slow   int                    // long ones that may run at once
-	most   int                    // long calls that may have begun
-	share  int                    // of one database
-	waits  [classes]time.Duration // for a call's turns in all; 0 is without end
+	width  int                    // maximum number of running calls
+	slow   int                    // maximum number of running long calls
+	most   int                    // maximum number of long calls that have begun
+	share  int                    // the same for one database
+	waits  [classes]time.Duration // maximum total wait of a call; 0 is unlimited
 	closed <-chan struct{}
 	// pressing is set while a call waits that may begin as soon as a long one pauses.
 	pressing atomic.Bool
@@ -37,71 +36,72 @@ type Turns struct {
 	mu struct {
 		sync.Mutex
 		accounts map[string]*account
-		waiting  []*account       // that have turns waiting
-		running  int              // turns that run, but for stuck ones
-		slow     int              // long calls that run, stuck ones too
+		waiting  []*account       // accounts with waiting turns
+		running  int              // running turns, without stuck ones
+		slow     int              // running long calls, including stuck ones
 		longs    int              // long calls that have begun
 		idle     map[[32]byte]int // idle runtimes by program
-		patience int64            // nanoseconds between two that are made in the place of others
-		made     int64            // when one was made
+		patience int64            // least time in nanoseconds between two runtimes that replace others
+		made     int64            // when the last one was started
 		counts   counts
 		pruned   int64
 	}
 }
 
-// counts are since the start.
+// counts are totals since the start.
 type counts struct {
 	limits  map[string]int64
-	stopped int64 // calls that begin again
+	stopped int64 // calls that were stopped to be restarted
 	refused int64
 	used    float64 // seconds
 }
 
-// Turn is one caller's. It is used by one goroutine, and looked at by the watchdog.
+// Turn is one caller's turn. One goroutine uses it; the watchdog reads it.
 type Turn struct {
 	turns   *Turns
 	account *account
 	class   Class
-	program [32]byte // its key
+	program [32]byte // key of its program
 	ctx     context.Context
 	waited  int64 // nanoseconds, over all its waits
-	// granted gets one element when the turn is given, or taken for good. At most one wait is under way.
+	// granted gets one element when the turn is granted, or when the paused call is stopped. At most one wait is in
+	// progress.
 	granted chan struct{}
 	since   atomic.Int64 // when it began to run, or was last charged
-	calls   atomic.Int64 // of functions, since it began to run
+	calls   atomic.Int64 // function calls since it began to run
 
-	// Under turns.mu.
-	thread  int   // that it runs on
-	charged int64 // the thread's time at since
-	ran     int64 // nanoseconds of the thread's that the call under way has run
-	counted int64 // of calls
-	loads   bool  // makes a runtime
-	runs    bool  // counted in turns.mu.running
-	slow    bool  // counted in turns.mu.slow
-	begun   bool  // counted in turns.mu.longs
+	// Guarded by Turns.mu.
+	thread  int   // the thread it runs on
+	charged int64 // the thread's processor time at since
+	ran     int64 // nanoseconds of processor time that the current call has used
+	counted int64 // the value of calls when last charged
+	loads   bool  // starts a runtime
+	runs    bool  // counted in Turns.mu.running
+	slow    bool  // counted in Turns.mu.slow
+	begun   bool  // counted in Turns.mu.longs
 	long    atomic.Bool
-	stuck   bool // runs, but is only counted as slow
-	stopped bool // the call has to end, and begin again
+	stuck   bool // running, but counted only in slow
+	stopped bool // the call must end and be restarted
 	queued  int64
 }
 
-// slice is how long a call runs before others are looked for.
+// slice is how long a call runs before others are considered.
 const slice = 10 * time.Millisecond
 
-// loadSlice is how long it may take to make a runtime and to compile its functions.
+// loadSlice is how long starting a runtime and compiling its functions may take.
 const loadSlice = 5 * slice
 
-// stuckAfter is how long a call may run without asking before others go on beside it.
+// stuckAfter is how long a call may run without calling Ask before others run beside it.
 const stuckAfter = 5 * slice
 
-// ErrClosed is the error of waits that the end of the sandbox ends.
+// ErrClosed is the error of waits when the sandbox is closed.
 var ErrClosed = errors.New("script: the sandbox is closed")
 
-// ErrStopped ends a call that has to begin again.
-var ErrStopped = errors.New("script: the call has to begin again")
+// ErrStopped ends a call that must be restarted.
+var ErrStopped = errors.New("script: the call must be restarted")
 
-// New shares processors among calls, of which each has one of a number of runtimes. A call of class Query waits for at
-// most wait in all. Waits end when closed does.
+// New shares processors among calls that use a number of runtimes. A call of class Query waits for at most wait in
+// total. Waits end when closed is closed.
 func New(processors, runtimes int, wait time.Duration, closed <-chan struct{}) *Turns {
 	width := min(processors, runtimes)
 	s := &Turns{width: width, slow: max(1, width-1), most: max(1, runtimes*3/4), closed: closed}
@@ -114,7 +114,7 @@ func New(processors, runtimes int, wait time.Duration, closed <-chan struct{}) *
 	return s
 }
 
-// Open makes a turn for the database that ctx names, for calls of a program. Close ends its use.
+// Open returns a turn for calls of a program, charged to the database in ctx. The caller closes it.
 func (s *Turns) Open(ctx context.Context, program [32]byte) *Turn {
 	c := chargeOf(ctx)
 	t := &Turn{turns: s, class: c.class, program: program, ctx: ctx, granted: make(chan struct{}, 1)}
@@ -135,7 +135,7 @@ func (t *Turn) Close() {
 	t.account.held--
 }
 
-// Begin waits for the turn. Where it returns no error, End gives the turn back.
+// Begin waits for the turn. If it returns nil, the caller must call End.
 func (t *Turn) Begin() error {
 	s := t.turns
 	s.mu.Lock()
@@ -147,7 +147,7 @@ func (t *Turn) Begin() error {
 	if err := t.wait(); err != nil {
 		return err
 	}
-	goruntime.LockOSThread() // so that the thread's time is the call's
+	goruntime.LockOSThread() // so that the thread's processor time is the call's
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.fresh()
@@ -156,7 +156,7 @@ func (t *Turn) Begin() error {
 	return nil
 }
 
-// Loaded says that what made the runtime ends, and calls of functions begin.
+// Loaded records that the runtime has started and calls of functions begin.
 func (t *Turn) Loaded() {
 	t.turns.mu.Lock()
 	defer t.turns.mu.Unlock()
@@ -164,13 +164,13 @@ func (t *Turn) Loaded() {
 	t.fresh()
 }
 
-// fresh is for the first call. Under turns.mu.
+// fresh resets the state for a first call. Called with Turns.mu locked.
 func (t *Turn) fresh() {
 	t.ran, t.counted, t.loads = 0, 0, false
 	t.calls.Store(0)
 }
 
-// short reports whether the call under way has not run for long. Under turns.mu.
+// short reports whether the current call has not run for long. Called with Turns.mu locked.
 func (t *Turn) short() bool {
 	if t.loads {
 		return t.ran < int64(loadSlice)
@@ -178,14 +178,14 @@ func (t *Turn) short() bool {
 	return t.ran < int64(slice)
 }
 
-// start notes where the turn, which was granted, begins to run. Under turns.mu.
+// start records the thread and time at which the granted turn begins to run. Called with Turns.mu locked.
 func (t *Turn) start() {
 	t.thread = thread()
 	t.charged = threadTime(t.thread)
 	t.since.Store(Now())
 }
 
-// wait ends when the turn was given. On an error the caller does not have it.
+// wait returns nil once the turn is granted. After an error the caller does not have it.
 func (t *Turn) wait() error {
 	select {
 	case <-t.granted:
@@ -216,7 +216,7 @@ func (t *Turn) wait() error {
 	return err
 }
 
-// End gives the turn back.
+// End releases the turn.
 func (t *Turn) End() {
 	defer goruntime.UnlockOSThread()
 	s := t.turns
@@ -229,7 +229,7 @@ func (t *Turn) End() {
 	s.dispatch(n)
 }
 
-// Spent reports whether another should have the turn before the caller's next call.
+// Spent reports whether another call should get the turn before the caller's next call.
 func (t *Turn) Spent() bool {
 	if Now()-t.since.Load() < int64(slice) {
 		return false
@@ -241,18 +241,18 @@ func (t *Turn) Spent() bool {
 	return t.stopped || len(s.mu.waiting) > 0
 }
 
-// Pausable is a call that can stop its clock.
+// Pausable is a call whose clock can be stopped.
 type Pausable interface {
-	// Pause stops the clock and returns how long the call may still run; false where its time is over.
+	// Pause stops the clock and returns the time that the call has left; false if its time is over.
 	Pause() (left int64, ok bool)
-	// Resume starts the clock again.
+	// Resume restarts the clock.
 	Resume(left int64)
 }
 
-// Called counts a call of a function.
+// Called counts a function call.
 func (t *Turn) Called() { t.calls.Add(1) }
 
-// Ask is called from within a call, often. It returns nil where the call may go on, perhaps after a pause.
+// Ask is called often during a call. It returns nil if the call may continue, possibly after a pause.
 func (t *Turn) Ask(call Pausable) error {
 	s := t.turns
 	n := Now()
@@ -280,7 +280,7 @@ func (t *Turn) Ask(call Pausable) error {
 	left, ok := call.Pause()
 	if !ok {
 		s.mu.Unlock()
-		return nil // its time was over just now
+		return nil // its time has just ended
 	}
 	t.halt()
 	s.enqueue(t, true, n)
@@ -308,7 +308,7 @@ func (t *Turn) Ask(call Pausable) error {
 	}
 }
 
-// WasStopped reports whether the call has to end, and begin again.
+// WasStopped reports whether the call must end and be restarted.
 func (t *Turn) WasStopped() bool {
 	t.turns.mu.Lock()
 	defer t.turns.mu.Unlock()

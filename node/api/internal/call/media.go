@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// RequireJSON refuses a body of any other type (415), as CouchDB does on POST.
+// RequireJSON refuses a body of any other type with 415, as CouchDB does for POST.
 func (q *Request) RequireJSON() error {
 	if MediaType(q.R.Header.Get("Content-Type")) != "application/json" {
 		return fault.BadContentType("Content-Type must be application/json")
@@ -16,7 +16,7 @@ func (q *Request) RequireJSON() error {
 	return nil
 }
 
-// PostedObject reads the body, which has to be a JSON object, and to say so.
+// PostedObject reads the body, which must be a JSON object and declared as JSON.
 func (q *Request) PostedObject() (gjson.Result, error) {
 	if err := q.RequireJSON(); err != nil {
 		return gjson.Result{}, err
@@ -24,14 +24,14 @@ func (q *Request) PostedObject() (gjson.Result, error) {
 	return q.Body.Object()
 }
 
-// MediaType is a Content-Type without its parameters, in lower case.
+// MediaType returns a Content-Type without its parameters, in lower case.
 func MediaType(contentType string) string {
 	contentType, _, _ = strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(contentType))
 }
 
-// Accepts reports whether the client names a media type in Accept. A client that names nothing, or only */*, gets JSON:
-// unlike CouchDB, which sends multipart to curl.
+// Accepts reports whether the client lists a media type in Accept. A client that lists none, or only */*, gets JSON,
+// unlike with CouchDB, which sends multipart to curl.
 func (q *Request) Accepts(typ, subtype string) bool {
 	for _, header := range q.R.Header["Accept"] {
 		for _, one := range strings.Split(header, ",") {
@@ -56,7 +56,7 @@ func refusedQuality(options string) bool {
 	return false
 }
 
-// AcceptsEncoding reads Accept-Encoding.
+// AcceptsEncoding reports whether Accept-Encoding allows encoding.
 func (q *Request) AcceptsEncoding(encoding string) bool {
 	for _, one := range strings.Split(q.R.Header.Get("Accept-Encoding"), ",") {
 		name, options, _ := strings.Cut(one, ";")

@@ -8,14 +8,14 @@ import (
 	"github.com/divandb/divan/node/api/internal/decode"
 )
 
-// Params are the query parameters in the order they came.
+// Params are the query parameters in their original order.
 type Params []Param
 
 // Param is one of them.
 type Param struct{ Name, Value string }
 
-// ParseQuery reads a raw query string. Both & and ; separate, as in CouchDB's HTTP server. ok is false for a broken
-// escape.
+// ParseQuery parses a raw query string. As in CouchDB's HTTP server, both & and ; are separators. ok is false for an
+// invalid escape.
 func ParseQuery(raw string) (ps Params, ok bool) {
 	for len(raw) > 0 {
 		part := raw
@@ -38,7 +38,7 @@ func ParseQuery(raw string) (ps Params, ok bool) {
 	return ps, true
 }
 
-// Get returns the first value of a parameter, or what is given where there is none.
+// Get returns the first value of a parameter, or absent if there is none.
 func (ps Params) Get(name, absent string) string {
 	for _, p := range ps {
 		if p.Name == name {
@@ -48,7 +48,7 @@ func (ps Params) Get(name, absent string) string {
 	return absent
 }
 
-// Has reports whether there is a parameter of that name.
+// Has reports whether a parameter of that name exists.
 func (ps Params) Has(name string) bool {
 	for _, p := range ps {
 		if p.Name == name {
@@ -58,7 +58,7 @@ func (ps Params) Has(name string) bool {
 	return false
 }
 
-// jsonParam reads a parameter whose value is JSON. The zero Result is an absent one.
+// Json parses a parameter whose value is JSON. An absent parameter is the zero Result.
 func (ps Params) Json(name string) (gjson.Result, error) {
 	if !ps.Has(name) {
 		return gjson.Result{}, nil

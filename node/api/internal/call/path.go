@@ -2,10 +2,10 @@ package call
 
 import "strings"
 
-// SplitPath cuts an escaped path into its decoded segments. Empty segments do not count, so that doubled and trailing
-// slashes are harmless; a plus sign is a space, as in CouchDB (decode_plus_to_space). A document id or database name
-// with a slash arrives as %2F; where it is a design or local document, %2F after the prefix is as good as the slash
-// itself. ok is false for a broken escape.
+// SplitPath splits an escaped path into its decoded segments. It drops empty segments, so doubled and trailing slashes
+// are harmless. A plus sign is a space, as in CouchDB (decode_plus_to_space). A slash in a document id or database name
+// arrives as %2F. For design and local documents, %2F after the prefix is equivalent to a slash. ok is false for an
+// invalid escape.
 func SplitPath(escaped string) (segments []string, ok bool) {
 	for len(escaped) > 0 {
 		var part string

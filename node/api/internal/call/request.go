@@ -11,26 +11,27 @@ import (
 	"github.com/divandb/divan/node/api/internal/intake"
 )
 
-// Request is one request under way: what handlers see. A handler writes a whole answer or returns an error, or does
-// both where the answer had begun: then the connection is cut, so that nobody takes the beginning for the whole.
+// Request is a running request as handlers see it. A handler writes a complete response or returns an error. If it
+// returns an error after the response has begun, the connection is cut, so that the client does not take the beginning
+// for the whole.
 type Request struct {
 	W      http.ResponseWriter
-	answer *answer // W, to ask whether the answer has begun
+	answer *answer // same as W; knows whether the response has begun
 	R      *http.Request
 	Method string // after X-HTTP-Method-Override; HEAD stays HEAD
 	Path   []string
 	Params Params
 	User   User
-	Body   *intake.Body // R's, which knows how much of it has come, and reads it within the budget
+	Body   *intake.Body // wraps R's body: counts what has arrived, and reads it within the budget
 
-	DB       *layer.Database // of the endpoints under /{db}
-	security *layer.Security // of DB; nil until someone asks
+	DB       *layer.Database // for endpoints under /{db}
+	security *layer.Security // of DB; nil until first used
 }
 
-// New is the call that r begins and w answers. Its body is read within a budget.
+// New returns the Request for r, answered through w. Its body is read within a budget.
 func New(w http.ResponseWriter, r *http.Request, of *intake.Budget) *Request {
 	body := intake.NewBody(w, r, of)
-	r = r.WithContext(r.Context()) // a copy: net/http looks at the body of its own to see how much of it has come
+	r = r.WithContext(r.Context()) // a copy: net/http checks its own body to see how much has arrived
 	r.Body = body
 	q := &Request{R: r, Method: r.Method, Body: body}
 	q.answer = &answer{ResponseWriter: w, body: body}
@@ -38,13 +39,13 @@ func New(w http.ResponseWriter, r *http.Request, of *intake.Budget) *Request {
 	return q
 }
 
-// Ctx is the request's context.
+// Ctx returns the request's context.
 func (q *Request) Ctx() context.Context { return q.R.Context() }
 
-// IsHead reports whether only the header of the answer is wanted.
+// IsHead reports whether only the header of the response is wanted.
 func (q *Request) IsHead() bool { return q.Method == http.MethodHead }
 
-// Part is the i-th segment of the path, empty where there is none.
+// Part returns the i-th segment of the path, or "" if there is none.
 func (q *Request) Part(i int) string {
 	if i < len(q.Path) {
 		return q.Path[i]
@@ -52,12 +53,12 @@ func (q *Request) Part(i int) string {
 	return ""
 }
 
-// UserCtx is the user as validation functions see it.
+// UserCtx returns the user as validation functions see it.
 func (q *Request) UserCtx() *layer.UserCtx {
 	return &layer.UserCtx{Name: q.User.Name, Roles: q.User.Roles}
 }
 
-// setDefaultHeaders are on every JSON answer, as in CouchDB, unless a handler has set its own.
+// setDefaultHeaders sets the headers of all JSON responses, as in CouchDB, except those that a handler has set.
 func (q *Request) setDefaultHeaders() {
 	h := q.W.Header()
 	if h["Content-Type"] == nil {
@@ -73,13 +74,13 @@ var (
 	MustRevalidate = []string{"must-revalidate"}
 )
 
-// SendJSON answers with one JSON value; the newline after it is CouchDB's.
+// SendJSON answers with one JSON value and, as CouchDB does, a newline.
 func (q *Request) SendJSON(status int, body []byte) error {
 	q.setDefaultHeaders()
 	return q.SendBytes(status, append(body, '\n'))
 }
 
-// SendBytes answers with a body whose type is set already.
+// SendBytes answers with a body whose type is already set.
 func (q *Request) SendBytes(status int, body []byte) error {
 	q.W.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	q.W.WriteHeader(status)
@@ -95,7 +96,7 @@ func (q *Request) SendOK(status int) error {
 	return q.SendJSON(status, []byte(`{"ok":true}`))
 }
 
-// SendFault answers an error.
+// SendFault answers with an error.
 func (q *Request) SendFault(f *fault.Fault) {
 	h := q.W.Header()
 	for name, values := range f.Header {
@@ -111,10 +112,11 @@ func (q *Request) SendFault(f *fault.Fault) {
 		q.challenge(h)
 	}
 	body := append(f.Append([]byte{'{'}), '}')
-	_ = q.SendJSON(f.Status, body) // an error here means that the client is gone
+	_ = q.SendJSON(f.Status, body) // an error means that the client is gone
 }
 
-// challenge asks for credentials where the client wants to be asked, and where only a browser looks (the dashboard).
+// challenge asks for credentials if the client wants to be asked, or if only a browser makes such requests (the
+// dashboard).
 func (q *Request) challenge(h http.Header) {
 	if ask := q.R.Header.Get("X-CouchDB-WWW-Authenticate"); ask != "" {
 		h.Set("WWW-Authenticate", ask)
@@ -141,7 +143,7 @@ func (q *Request) Location(segments ...string) {
 	q.W.Header().Set("Location", string(to))
 }
 
-// NotModified sets the ETag and, where the client has that version already, answers 304.
+// NotModified sets the ETag. If the client already has that version, it answers 304 and returns true.
 func (q *Request) NotModified(etag string) bool {
 	q.W.Header()["Etag"] = []string{etag}
 	if !etagListed(q.R.Header.Get("If-None-Match"), etag) {
@@ -151,17 +153,17 @@ func (q *Request) NotModified(etag string) bool {
 	return true
 }
 
-// Sent is the status of the answer, 0 where it has not begun, and how many bytes of its body have been sent.
+// Sent returns the status of the response, or 0 if it has not begun, and how many bytes of its body were sent.
 func (q *Request) Sent() (status int, bytes int64) { return q.answer.status, q.answer.bytes }
 
-// Settle ends a request that is answered. It ends early when closing is closed.
+// Settle finishes a request after its response. It ends early when closing is closed.
 func (q *Request) Settle(closing <-chan struct{}) {
 	if q.answer.status != 0 {
 		q.Body.Settle(q.answered(), q.answer.closes, closing)
 	}
 }
 
-// answered reports whether all of the answer has been written.
+// answered reports whether the whole response has been written.
 func (q *Request) answered() bool {
 	switch q.answer.status {
 	case http.StatusNoContent, http.StatusNotModified:
@@ -171,8 +173,8 @@ func (q *Request) answered() bool {
 	return length != "" && (q.IsHead() || length == strconv.FormatInt(q.answer.bytes, 10))
 }
 
-// etagListed looks for an entity tag in an If-None-Match header. Weak and strong forms are the same here, a star is
-// none (as in CouchDB).
+// etagListed reports whether an If-None-Match header lists an entity tag. Weak and strong forms are equal, and a star
+// matches nothing (as in CouchDB).
 func etagListed(header, etag string) bool {
 	for header != "" {
 		var one string
@@ -191,13 +193,13 @@ func etagListed(header, etag string) bool {
 	return false
 }
 
-// answer remembers what has been sent.
+// answer records what has been sent.
 type answer struct {
 	http.ResponseWriter
 	body   *intake.Body
 	status int // 0 until the header is written
 	bytes  int64
-	closes bool // the connection is closed after it, since the request's body has not been read
+	closes bool // the connection is closed afterwards, since the request's body was not read
 }
 
 func (a *answer) WriteHeader(status int) {

@@ -5,7 +5,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// Refuse is 401 for who might log in, 403 for who has.
+// Refuse returns 401 for an anonymous user and 403 for any other.
 func (q *Request) Refuse(anonymous, named string) error {
 	if q.User.Name == "" {
 		return fault.Unauthorized(anonymous)
@@ -13,7 +13,7 @@ func (q *Request) Refuse(anonymous, named string) error {
 	return fault.Forbidden(named)
 }
 
-// RequireDatabaseAdmin is for the few writes of the members' endpoints that only admins may do: design documents,
+// RequireDatabaseAdmin is for those writes at members' endpoints that only admins may make: design documents,
 // _security, _revs_limit.
 func (q *Request) RequireDatabaseAdmin() error {
 	admin, err := q.IsDatabaseAdmin()
@@ -24,7 +24,7 @@ func (q *Request) RequireDatabaseAdmin() error {
 	return err
 }
 
-// IsDatabaseAdmin reports whether the user administers the server or the database.
+// IsDatabaseAdmin reports whether the user is an admin of the server or the database.
 func (q *Request) IsDatabaseAdmin() (bool, error) {
 	if q.User.IsAdmin() {
 		return true, nil
@@ -36,7 +36,7 @@ func (q *Request) IsDatabaseAdmin() (bool, error) {
 	return sec.IsAdmin(*q.UserCtx()), nil
 }
 
-// DatabaseSecurity reads the security object once per request.
+// DatabaseSecurity returns the security object, which it reads once per request.
 func (q *Request) DatabaseSecurity() (*layer.Security, error) {
 	if q.security == nil {
 		object, err := q.DB.Security(q.Ctx())

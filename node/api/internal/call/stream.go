@@ -9,31 +9,31 @@ import (
 )
 
 const (
-	// flushSize is how much of an answer is collected before it is written; flushAge how long a finished row may wait
-	// for that.
+	// flushSize is how much of a response is buffered before it is written. flushAge is how long a finished row may be
+	// buffered.
 	flushSize = 32 << 10
 	flushAge  = 50 * time.Millisecond
 )
 
-// ErrHeadDone ends a handler whose answer to HEAD is complete with its header.
+// ErrHeadDone ends a handler after the header of a response to HEAD.
 var ErrHeadDone = errors.New("head answered")
 
-// Stream writes a long answer. Handlers append to buf and call row after each row; nothing is sent before flushSize or
-// flushAge, so that an error at the beginning still becomes an error answer, and a short answer gets a Content-Length.
-// Not safe for concurrent use. It is pooled: do not keep it after end or drop.
+// Stream writes a long response. Handlers append to Buf and call Row after each row. Nothing is sent before flushSize
+// or flushAge, so that an early error still becomes an error response, and a short response gets a Content-Length. A
+// Stream is not safe for concurrent use. It is pooled: do not keep it after End or Drop.
 type Stream struct {
 	Q         *Request
 	Buf       []byte
 	status    int
-	Sent      bool // the header and perhaps some of the body
+	Sent      bool // the header and perhaps part of the body
 	lastWrite time.Time
 	control   *http.ResponseController
-	unflushed bool // something was written that may still be on its way to the client
+	unflushed bool // something written may not have reached the client yet
 }
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2*flushSize); return &b }}
 
-// Stream begins an answer of JSON; set other headers before.
+// Stream begins a JSON response. Set other headers before.
 func (q *Request) Stream(status int) *Stream {
 	return &Stream{
 		Q: q, status: status, Buf: (*buffers.Get().(*[]byte))[:0],
@@ -41,7 +41,7 @@ func (q *Request) Stream(status int) *Stream {
 	}
 }
 
-// Row ends a row: it is sent when enough has come together or the last write is long ago.
+// Row ends a row. It sends the buffer if it is large enough or the last write is long ago.
 func (s *Stream) Row() error {
 	if len(s.Buf) < flushSize && time.Since(s.lastWrite) < flushAge {
 		return nil
@@ -49,7 +49,7 @@ func (s *Stream) Row() error {
 	return s.Flush()
 }
 
-// Full is row for answers with long rows: it sends when the buffer is full, and only then.
+// Full is Row for responses with long rows: it sends only when the buffer is full.
 func (s *Stream) Full() error {
 	if len(s.Buf) < flushSize {
 		return nil
@@ -57,8 +57,8 @@ func (s *Stream) Full() error {
 	return s.send()
 }
 
-// Flush sends all there is down to the client. Where nothing is new it does nothing: a feed with a filter is woken by
-// many changes that it does not show.
+// Flush sends everything to the client. It does nothing if nothing is new, because a filtered feed is woken by many
+// changes that it does not show.
 func (s *Stream) Flush() error {
 	if s.Sent && len(s.Buf) == 0 && !s.unflushed {
 		return nil
@@ -109,7 +109,7 @@ func (s *Stream) Drop() {
 	s.Buf = nil
 }
 
-// Rest is flush, and gives the buffer back for now: of answers that wait for hours there may be thousands.
+// Rest flushes and gives the buffer back for now, because thousands of responses may wait for hours.
 func (s *Stream) Rest() error {
 	err := s.Flush()
 	if len(s.Buf) == 0 {
@@ -118,13 +118,13 @@ func (s *Stream) Rest() error {
 	return err
 }
 
-// Write makes the stream an io.Writer for bodies that are copied into the answer.
+// Write implements io.Writer, for copying bodies into the response.
 func (s *Stream) Write(p []byte) (int, error) {
 	s.Buf = append(s.Buf, p...)
 	return len(p), s.Full()
 }
 
-// Separate writes a comma, but for the first time.
+// Separate writes a comma, except the first time.
 func (s *Stream) Separate(first *bool) {
 	if !*first {
 		s.Buf = append(s.Buf, ',')

@@ -6,12 +6,12 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// User is who sent a request. The zero User is anonymous without roles; with no admin configured ("admin party") the
+// User is who sent a request. The zero User is anonymous without roles. With no admin configured ("admin party"), the
 // anonymous user has the role _admin.
 type User struct {
 	Name    string
 	Roles   []string
-	Handler string // how it was found: "cookie", "default" (basic); empty for anonymous
+	Handler string // how the user was authenticated: "cookie", "default" (basic); empty for anonymous
 }
 
 // IsAdmin reports whether the user is a server admin.

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// pieceSize is how much of an answer a client has to accept in Limits.Write.
+	// pieceSize is how much of a response a client must accept within Limits.Write.
 	pieceSize = 32 << 10
 )
 
 // Limits bound connections. Zero means the default of node.yaml.
 type Limits struct {
-	// Max is how many connections there may be: 8192. Beyond it the one that has been idle for longest is closed for a
-	// new one, and where all are busy new ones are answered 503.
+	// Max is the maximum number of connections: 8192. Beyond it, the one that has been idle longest is closed for a new
+	// one. If all are busy, new ones are answered with 503.
 	Max int
-	// Write is how long a client may take to accept 32 KiB of an answer: 2 minutes. A slower one is cut off, so that it
-	// does not hold a snapshot for ever.
+	// Write is how long a client may take to accept 32 KiB of a response: 2 minutes. A slower client is cut off, so
+	// that it does not hold a snapshot forever.
 	Write time.Duration
 }
 
-// Listener bounds the connections of an HTTP server. Give it to http.Server.Serve, ConnState and ConnContext. Safe for
-// concurrent use.
+// Listener bounds the connections of an HTTP server. Pass it to http.Server.Serve, ConnState and ConnContext. It is
+// safe for concurrent use.
 type Listener struct {
 	net.Listener
 	limits Limits
@@ -35,7 +35,7 @@ type Listener struct {
 	mu struct {
 		sync.Mutex
 		open map[*Conn]struct{}
-		idle *list.List // of *Conn, the one that has waited for longest first: they have no request under way
+		idle *list.List // of *Conn without a current request; the longest idle first
 	}
 }
 
@@ -56,14 +56,14 @@ func NewListener(l net.Listener, limits Limits) *Listener {
 type Conn struct {
 	net.Conn
 	of      *Listener
-	place   *list.Element // in of.mu.idle; nil while a request is under way
-	Surplus bool          // there are too many: its first request is answered 503
-	// holds is the pace at which a request that holds memory for its body has to be read by its client; nil where it
-	// holds none. It belongs to the request's goroutine, which is the only one that writes.
+	place   *list.Element // in of.mu.idle; nil during a request
+	Surplus bool          // too many connections: the first request on it is answered with 503
+	// holds is the pace at which the client must read the response while its request holds memory for its body; else
+	// nil. It belongs to the request's goroutine, the only one that writes.
 	holds *Pace
 }
 
-// Accept waits for a connection, and makes room for it.
+// Accept waits for a connection and makes room for it.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
@@ -78,11 +78,11 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if ok {
 			return c, nil
 		}
-		_ = inner.Close() // far too many even to be told so
+		_ = inner.Close() // too many even for an answer
 	}
 }
 
-// surplusShare is which part of Max may be told that there are too many.
+// surplusShare: up to Max/surplusShare connections beyond Max are answered with an error instead of just closed.
 const surplusShare = 16
 
 func (l *Listener) admit(c *Conn) (evicted *Conn, ok bool) {
@@ -97,11 +97,11 @@ func (l *Listener) admit(c *Conn) (evicted *Conn, ok bool) {
 		}
 	}
 	l.mu.open[c] = struct{}{}
-	c.place = l.mu.idle.PushBack(c) // until its first request comes
+	c.place = l.mu.idle.PushBack(c) // until its first request arrives
 	return evicted, true
 }
 
-// forget a connection. The lock is held. It may be forgotten twice.
+// forget removes a connection, possibly for the second time. The caller holds the lock.
 func (l *Listener) forget(c *Conn) {
 	delete(l.mu.open, c)
 	l.busy(c)
@@ -114,7 +114,7 @@ func (l *Listener) busy(c *Conn) {
 	}
 }
 
-// ConnState is for http.Server.ConnState.
+// ConnState is the hook for http.Server.ConnState.
 func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 	c := plainConn(conn)
 	if c == nil {
@@ -138,7 +138,7 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// Open is how many connections there are.
+// Open returns the number of connections.
 func (l *Listener) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,12 +147,12 @@ func (l *Listener) Open() int {
 
 type connKey struct{}
 
-// ConnContext is for http.Server.ConnContext: handlers find the connection in their context.
+// ConnContext is the hook for http.Server.ConnContext. It lets handlers find the connection in their context.
 func (l *Listener) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// plainConn is the Conn under what TLS makes of it; nil where there is none.
+// plainConn returns the Conn below a TLS connection, or nil if there is none.
 func plainConn(conn any) *Conn {
 	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = secure.NetConn()
@@ -161,28 +161,28 @@ func plainConn(conn any) *Conn {
 	return c
 }
 
-// Of is a request's connection; nil where its server has no Listener.
+// Of returns a request's connection, or nil if its server has no Listener.
 func Of(r *http.Request) *Conn { return plainConn(r.Context().Value(connKey{})) }
 
-// HalfClosed says to a request's client that no more is sent, and returns the connection, to be read; nil where its
-// server has no Listener. Under TLS it is the one below: what comes is not wanted, whatever it says.
+// HalfClosed tells a request's client that no more is sent, and returns the connection to read from, or nil if the
+// server has no Listener. Under TLS it returns the connection below TLS, because what arrives is discarded anyway.
 func HalfClosed(r *http.Request) *Conn {
 	over := r.Context().Value(connKey{})
 	conn := plainConn(over)
 	if half, ok := over.(interface{ CloseWrite() error }); ok && conn != nil {
-		_ = half.CloseWrite() // an error means that the connection is gone: so does the next read
+		_ = half.CloseWrite() // an error means that the connection is gone, which the next read reports
 	}
 	return conn
 }
 
-// Hold has the client read what is written from now on at the pace of those who hold memory that others may wait for.
-// It is for the request's goroutine, as release is.
+// Hold requires the client to read at HolderPace from now on, since its request holds memory that others may wait for.
+// Only the request's goroutine may call Hold and Release.
 func (c *Conn) Hold() {
 	holds := HolderPace
 	c.holds = &holds
 }
 
-// Release ends hold.
+// Release ends Hold.
 func (c *Conn) Release() { c.holds = nil }
 
 // ErrConnections is the answer on a connection beyond the limit.
@@ -192,7 +192,8 @@ var ErrConnections = &fault.Fault{
 	Header: http.Header{"Retry-After": {fault.RetryAfter}, "Connection": {"close"}},
 }
 
-// Write gives the client time for each piece, and less of it while the request holds memory that others wait for.
+// Write gives the client a time limit for each piece, and a shorter one while the request holds memory that others wait
+// for.
 func (c *Conn) Write(p []byte) (n int, err error) {
 	for {
 		piece := p[n:min(len(p), n+pieceSize)]
@@ -213,7 +214,7 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// CloseWrite says that nothing more is sent.
+// CloseWrite closes the sending side.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

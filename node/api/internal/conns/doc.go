@@ -1,3 +1,3 @@
-// Package conns bounds the connections of an HTTP server: how many there are, and at which pace their clients have to
-// read. It does not know what is asked on them.
+// Package conns bounds the number of connections of an HTTP server, and the pace at which clients must read. It knows
+// nothing of the requests on them.
 package conns

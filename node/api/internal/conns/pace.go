@@ -2,19 +2,19 @@ package conns
 
 import "time"
 
-// Pace judges how fast a client sends a body. Time counts only while the server waits for the client: what the store
-// takes is not the client's fault.
+// Pace checks how fast a client sends a body. It counts only time spent waiting for the client, not the time that the
+// store takes.
 type Pace struct {
-	Window time.Duration // how long the client may send nothing
-	Rate   int64         // bytes a second that it has to send on average over a window
+	Window time.Duration // how long the client may pause
+	Rate   int64         // bytes per second that it must send on average over a window
 	waited time.Duration
 	got    int64
 }
 
-// Left is how long the client may still take for its next byte; 0 where it has used up its time.
+// Left returns how long the client may still take for its next byte; 0 if its time is used up.
 func (p *Pace) Left() time.Duration { return max(0, p.Window-p.waited) }
 
-// Took notes that n bytes came after a wait. A full measure begins a new window.
+// Took records that n bytes came after a wait. When enough bytes have come for a window, a new window begins.
 func (p *Pace) Took(n int, waited time.Duration) {
 	p.got += int64(n)
 	p.waited += waited
@@ -23,6 +23,5 @@ func (p *Pace) Took(n int, waited time.Duration) {
 	}
 }
 
-// HolderPace is the least at which clients have to send or to read while their request holds memory that others wait
-// for.
+// HolderPace is the minimum pace for sending and reading while a request holds memory that others wait for.
 var HolderPace = Pace{Window: 15 * time.Second, Rate: 64 << 10}

@@ -27,7 +27,7 @@ func (h *Handlers) AllDatabaseInfos(q *call.Request) error {
 	return h.eachName(q, func(s *call.Stream, name string) error { return h.writeInfo(s, name) })
 }
 
-// eachName writes an array with an element for each database that the parameters select.
+// eachName writes an array with one element for each database that the parameters select.
 func (h *Handlers) eachName(q *call.Request, element func(s *call.Stream, name string) error) error {
 	o, nothing, err := rows.NamesOptions(q)
 	if err != nil {
@@ -55,7 +55,7 @@ func (h *Handlers) eachName(q *call.Request, element func(s *call.Stream, name s
 	return s.End()
 }
 
-// writeInfo writes what is known of a database, or that there is none of that name.
+// writeInfo writes a database's info, or an error if it does not exist.
 func (h *Handlers) writeInfo(s *call.Stream, name string) error {
 	s.Buf = encode.StringMember(append(s.Buf, '{'), "key", name)
 	db, err := h.Store.Database(s.Q.Ctx(), name)
@@ -74,7 +74,7 @@ func (h *Handlers) writeInfo(s *call.Stream, name string) error {
 	return nil
 }
 
-// maxInfos is how many databases one POST /_dbs_info may ask for.
+// maxInfos is the maximum number of databases in one POST /_dbs_info.
 const maxInfos = 100
 
 // DatabaseInfos answers POST /_dbs_info {"keys": [...]}.

@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// AdminsOnly is the security object of new databases while admins are configured (CouchDB's default_security =
+// AdminsOnly is the security object of new databases if admins are configured (CouchDB's default_security =
 // admin_only).
 const AdminsOnly = `{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}`
 
@@ -26,7 +26,7 @@ func (h *Handlers) DatabaseInfo(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, appendInfo(nil, &info))
 }
 
-// appendInfo appends what is known of a database. Beside CouchDB's members stand the number of changes shards and the
+// appendInfo appends a database's info. In addition to CouchDB's members it has the number of changes shards and the
 // incarnation.
 func appendInfo(dst []byte, info *layer.Info) []byte {
 	dst = encode.StringMember(append(dst, '{'), "db_name", info.Name)
@@ -53,15 +53,15 @@ func appendInfo(dst []byte, info *layer.Info) []byte {
 	return append(dst, '}')
 }
 
-// instanceStart tells one database from another of the same name created later, which is all that clients do with it.
-// CouchDB shows a time.
+// instanceStart distinguishes a database from another one of the same name created later, which is all that clients use
+// it for. In CouchDB it is a time.
 func instanceStart(info *layer.Info) string {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(info.UUID)) // a hash takes everything
+	_, _ = h.Write([]byte(info.UUID)) // a hash never fails
 	return strconv.FormatUint(uint64(h.Sum32()), 10)
 }
 
-// CreateDatabase answers PUT /{db}. n and q are CouchDB's replicas and shards: checked, and without meaning here.
+// CreateDatabase answers PUT /{db}. n and q, CouchDB's replicas and shards, are validated but have no effect.
 func (h *Handlers) CreateDatabase(q *call.Request) error {
 	o := layer.CreateOptions{Shards: h.Shards}
 	for _, name := range []string{"n", "q"} {
@@ -145,7 +145,7 @@ func (h *Handlers) PutRevsLimit(q *call.Request) error {
 	return setLimit(q, fault.BadRequest("Rev limit must be an integer"), q.DB.SetRevsLimit)
 }
 
-// sendLimit answers with one of the database's limits, a bare number.
+// sendLimit answers with one of the database's limits as a bare number.
 func sendLimit(q *call.Request, get func(context.Context) (int, error)) error {
 	n, err := get(q.Ctx())
 	if err != nil {
@@ -154,7 +154,7 @@ func sendLimit(q *call.Request, get func(context.Context) (int, error)) error {
 	return q.SendJSON(http.StatusOK, strconv.AppendInt(nil, int64(n), 10))
 }
 
-// setLimit sets one of them to the number in the body; noNumber answers what is none.
+// setLimit sets a limit to the number in the body. noNumber is the error for anything else.
 func setLimit(q *call.Request, noNumber error, set func(context.Context, int) error) error {
 	if err := q.RequireDatabaseAdmin(); err != nil {
 		return err
@@ -173,8 +173,7 @@ func setLimit(q *call.Request, noNumber error, set func(context.Context, int) er
 	return q.SendOK(http.StatusOK)
 }
 
-// Compact answers POST /{db}/_compact: the work goes on after the answer, on a node that has time, and GET /{db} shows
-// it.
+// Compact answers POST /{db}/_compact. The work continues after the response, on any node, and GET /{db} shows it.
 func (h *Handlers) Compact(q *call.Request) error {
 	if err := q.RequireJSON(); err != nil {
 		return err
@@ -185,8 +184,8 @@ func (h *Handlers) Compact(q *call.Request) error {
 	return q.SendOK(http.StatusAccepted)
 }
 
-// CompactIndex answers POST /{db}/_compact/{design}: indexes here need none, but an unknown design document is an
-// error.
+// CompactIndex answers POST /{db}/_compact/{design}. Indexes need no compaction here, but an unknown design document is
+// an error.
 func (h *Handlers) CompactIndex(q *call.Request) error {
 	if err := q.RequireJSON(); err != nil {
 		return err
@@ -205,7 +204,7 @@ func (h *Handlers) ViewCleanup(q *call.Request) error {
 	return q.SendOK(http.StatusAccepted)
 }
 
-// EnsureFullCommit answers POST /{db}/_ensure_full_commit: every write was durable when it was acknowledged.
+// EnsureFullCommit answers POST /{db}/_ensure_full_commit. Every acknowledged write is already durable.
 func (h *Handlers) EnsureFullCommit(q *call.Request) error {
 	if err := q.RequireJSON(); err != nil {
 		return err
@@ -218,7 +217,7 @@ func (h *Handlers) EnsureFullCommit(q *call.Request) error {
 	return q.SendJSON(http.StatusCreated, append(b, '}'))
 }
 
-// GetPurgesLimit answers GET /{db}/_purged_infos_limit: how many of them compaction leaves.
+// GetPurgesLimit answers GET /{db}/_purged_infos_limit: how many purge infos compaction keeps.
 func (h *Handlers) GetPurgesLimit(q *call.Request) error { return sendLimit(q, q.DB.PurgesLimit) }
 
 // PutPurgesLimit answers PUT /{db}/_purged_infos_limit.

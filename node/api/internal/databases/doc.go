@@ -1,3 +1,3 @@
 // Package databases answers for databases as a whole: lists of them, their creation and deletion, security, limits,
-// compaction, partitions, export and import. Who may ask is decided by the router, package api.
+// compaction, partitions, export and import. The router, package api, decides who may ask.
 package databases

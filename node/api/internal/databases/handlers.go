@@ -9,12 +9,12 @@ import (
 type Handlers struct {
 	Store    *layer.Store
 	Settings *settings.Settings
-	// Closed reports whether any admin is configured: new databases are then for admins only.
+	// Closed reports whether any admin is configured. If so, new databases are for admins only.
 	Closed func() bool
-	// Shards is how many changes shards a database gets where ?changes_shards= is not given.
+	// Shards is how many changes shards a database gets without ?changes_shards=.
 	Shards int
-	// Spool is a directory for databases that are being imported; empty is the system's.
+	// Spool is a directory for databases being imported. Empty means the system's default.
 	Spool string
-	// Imported is told of a database that was imported. It must not block.
+	// Imported is called after a database was imported. It must not block.
 	Imported func()
 }

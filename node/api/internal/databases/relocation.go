@@ -11,12 +11,13 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// Moving a database to another store (C8): what `divan export` and `divan import` ask. For server admins.
+// Endpoints for moving a database to another store (C8), used by `divan export` and `divan import`. They are for server
+// admins.
 
-// ExportDatabase answers GET /{db}/_export?from=POSITION with a file that ImportDatabase takes. An answer that breaks
-// off can be continued by who has checked what came (layer.ReadExport); its rest is what comes from the position on.
+// ExportDatabase answers GET /{db}/_export?from=POSITION with a file for ImportDatabase. A client that has checked what
+// it received of an interrupted export (layer.ReadExport) can get the rest, from that position on.
 //
-// With skip_damaged=true it is all that can be read of a damaged database, which cannot be continued
+// With skip_damaged=true the response is everything that can be read of a damaged database. It cannot be continued
 // (layer.Store.Salvage).
 func (h *Handlers) ExportDatabase(q *call.Request) error {
 	salvage := false
@@ -25,7 +26,7 @@ func (h *Handlers) ExportDatabase(q *call.Request) error {
 		salvage = true
 	case "false":
 	default:
-		return fault.BadRequest("skip_damaged is true or false")
+		return fault.BadRequest("skip_damaged must be true or false")
 	}
 	var from *layer.ExportPosition
 	if text := q.Params.Get("from", ""); text != "" {
@@ -41,7 +42,7 @@ func (h *Handlers) ExportDatabase(q *call.Request) error {
 	export := func() error { return q.DB.Export(q.Ctx(), s, from) }
 	if salvage {
 		if from != nil {
-			return fault.BadRequest("an export that leaves out what is damaged cannot be continued")
+			return fault.BadRequest("an export that leaves out damaged data cannot be continued")
 		}
 		export = func() error { return h.Store.Salvage(q.Ctx(), q.DB.Name(), s) }
 	}
@@ -54,15 +55,15 @@ func (h *Handlers) ExportDatabase(q *call.Request) error {
 	return s.End()
 }
 
-// ImportDatabase answers POST /{db}/_import: the body becomes the database. It is kept in a file until it has been
-// checked as a whole; nothing is written to the store before that.
+// ImportDatabase answers POST /{db}/_import: the body becomes the database. It is stored in a file until it has been
+// checked as a whole. Nothing is written to the store before that.
 func (h *Handlers) ImportDatabase(q *call.Request) (err error) {
 	name := q.Path[0]
 	if err := layer.ValidateName(name); err != nil {
 		return err
 	}
 	switch _, err := h.Store.Database(q.Ctx(), name); {
-	case err == nil: // told before the body is sent, to a client that asks first
+	case err == nil: // reported before the body is sent to a client that asks first
 		return &layer.Error{Kind: layer.Exists}
 	case layer.KindOf(err) != layer.NotFound:
 		return err
@@ -72,7 +73,7 @@ func (h *Handlers) ImportDatabase(q *call.Request) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := os.Remove(file.Name()); err != nil { // it is gone with the process, however that ends
+	if err := os.Remove(file.Name()); err != nil { // the file disappears with the process, however that ends
 		return err
 	}
 	if err := spoolExport(file, q.R.Body); err != nil {
@@ -91,7 +92,7 @@ func (h *Handlers) ImportDatabase(q *call.Request) (err error) {
 	return q.SendOK(http.StatusCreated)
 }
 
-// spoolExport keeps an export as it comes, and refuses it where it is none at its first record.
+// spoolExport writes an export to a file as it arrives, and refuses it at its first record if it is not an export.
 func spoolExport(file *os.File, body io.Reader) error {
 	_, err := layer.ReadExport(io.TeeReader(body, file))
 	if errors.Is(err, layer.ErrExport) {

@@ -1,3 +1,3 @@
-// Package decode looks into JSON that comes from outside, once it has been validated and is known not to nest too
-// deeply. Documents are parsed by the layer.
+// Package decode reads JSON from clients that has been validated and does not nest too deeply. Documents are parsed by
+// the layer.
 package decode

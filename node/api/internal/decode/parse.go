@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// Bytes validates text from outside and parses it lazily. The result refers to a copy of text.
+// Bytes validates text from a client and parses it lazily. The result refers to a copy of text.
 func Bytes(text []byte) (gjson.Result, error) {
 	if !jsontext.Within(text, jsontext.MaxDepth) || !utf8.Valid(text) || !gjson.ValidBytes(text) {
 		return gjson.Result{}, fault.InvalidJSON
@@ -26,8 +26,8 @@ func Text(text string) (gjson.Result, error) {
 	return gjson.Parse(text), nil
 }
 
-// Member returns the member of an object with that name, the last one where there are several, as CouchDB does; the
-// zero Result where there is none. gjson's Get takes paths, and keys may look like one.
+// Member returns the member of an object with that name, or the zero Result if there is none. Of several it returns the
+// last, as CouchDB does. gjson's Get takes paths, and keys may look like one.
 func Member(object gjson.Result, name string) (found gjson.Result) {
 	object.ForEach(func(key, value gjson.Result) bool {
 		if key.Str == name {
@@ -38,5 +38,6 @@ func Member(object gjson.Result, name string) (found gjson.Result) {
 	return found
 }
 
-// Elements is how many elements an array has, or a little more: memory for them is asked for before they are parsed.
+// Elements returns how many elements an array has, or slightly more. It is used to reserve memory before they are
+// parsed.
 func Elements(array gjson.Result) int { return strings.Count(array.Raw, ",") + 1 }

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/render"
 )
 
-// attachmentName is the rest of the path after the document: names may have slashes.
+// attachmentName returns the rest of the path after the document. Names may contain slashes.
 func attachmentName(q *call.Request) string {
 	from := 2
 	if q.Path[1] == "_design" {
@@ -21,7 +21,7 @@ func attachmentName(q *call.Request) string {
 	return strings.Join(q.Path[from:], "/")
 }
 
-// findAttachment reads the document of the path and picks the attachment.
+// findAttachment reads the document of the path and returns the attachment.
 func (h *Handlers) findAttachment(q *call.Request, o layer.GetOptions) (*layer.Document, *layer.Attachment, error) {
 	doc, err := h.readDocument(q, docID(q), o)
 	if err != nil {
@@ -81,7 +81,7 @@ func (h *Handlers) GetAttachment(q *call.Request) error {
 	return sendAttachment(q, doc.ID, a, encoded)
 }
 
-// sendAttachment sends all of an attachment: as stored where the client takes that, decoded otherwise.
+// sendAttachment sends a whole attachment, as stored if the client accepts that, otherwise decompressed.
 func sendAttachment(q *call.Request, docID string, a *layer.Attachment, encoded bool) error {
 	if a.Encoding == "" || encoded {
 		return sendStored(q, http.StatusOK, docID, a, 0, a.EncodedLength)
@@ -101,7 +101,7 @@ func sendAttachment(q *call.Request, docID string, a *layer.Attachment, encoded 
 	return copyOut(q, http.StatusOK, content)
 }
 
-// sendStored sends n stored bytes from off on, with their length.
+// sendStored sends n stored bytes from offset off, with their length.
 func sendStored(q *call.Request, status int, docID string, a *layer.Attachment, off, n int64) error {
 	q.W.Header().Set("Content-Length", strconv.FormatInt(n, 10))
 	if q.IsHead() {
@@ -133,11 +133,11 @@ func (r byteRange) contentRange(length int64) string {
 		strconv.FormatInt(length, 10)
 }
 
-// maxRanges is how many ranges are served one by one: with more, CouchDB sends everything.
+// maxRanges is how many ranges are served separately. With more, CouchDB sends everything.
 const maxRanges = 9
 
-// parseRanges reads a Range header (RFC 9110, section 14.2). What is malformed asks for nothing; a range that no byte
-// satisfies is 416.
+// parseRanges parses a Range header (RFC 9110, section 14.2). A malformed header is ignored. If no range can be
+// satisfied, the error is 416.
 func parseRanges(header string, length int64) ([]byteRange, error) {
 	list, ok := strings.CutPrefix(header, "bytes=")
 	if !ok {
@@ -150,7 +150,7 @@ func parseRanges(header string, length int64) ([]byteRange, error) {
 			return nil, err
 		}
 		if r.from == 0 && r.to == length-1 && strings.HasSuffix(one, "-") {
-			return nil, nil // "0-": everything, as if no range was asked for
+			return nil, nil // "0-" means everything, as without a range
 		}
 		ranges = append(ranges, r)
 	}
@@ -173,7 +173,7 @@ func parseRange(text string, length int64) (r byteRange, ok bool, err error) {
 	if first == "" { // the last n bytes
 		n, err := strconv.ParseInt(last, 10, 64)
 		if err != nil || n < 0 {
-			return r, false, nil //nolint:nilerr // a malformed range asks for nothing
+			return r, false, nil //nolint:nilerr // a malformed range is ignored
 		}
 		r = byteRange{max(length-n, 0), length - 1}
 	} else {

@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// PutAttachment answers PUT of an attachment: its data goes into the store as it comes, then a new revision of the
-// document takes it up.
+// PutAttachment answers PUT of an attachment. It streams the data into the store, then writes a new revision of the
+// document with the attachment.
 func (h *Handlers) PutAttachment(q *call.Request) error {
 	id, name := docID(q), attachmentName(q)
 	if err := layer.ValidateAttachmentName(name); err != nil {
@@ -62,7 +62,7 @@ func (h *Handlers) PutAttachment(q *call.Request) error {
 	return q.SendJSON(http.StatusCreated, appendWritten(nil, id, written))
 }
 
-// announcedDigest is what Content-MD5 says of the body, in its header or behind it; empty where it says nothing.
+// announcedDigest returns the body's Content-MD5, from its header or its trailer, or "".
 func announcedDigest(q *call.Request) string {
 	for _, h := range []http.Header{q.R.Header, q.Body.Trailer()} {
 		if sum := h.Get("Content-MD5"); sum != "" {
@@ -72,8 +72,8 @@ func announcedDigest(q *call.Request) string {
 	return ""
 }
 
-// documentAt reads the revision that a new one continues; without a revision there is none yet, and the write will
-// conflict if that is not so.
+// documentAt reads the revision that a new one continues. Without a revision it assumes a new document, and the write
+// conflicts if that is wrong.
 func (h *Handlers) documentAt(q *call.Request, id string, rev layer.Rev) (*layer.Document, error) {
 	if rev.IsZero() {
 		return &layer.Document{ID: id, Body: []byte("{}")}, nil
@@ -82,8 +82,8 @@ func (h *Handlers) documentAt(q *call.Request, id string, rev layer.Rev) (*layer
 	return doc, missingRev(err)
 }
 
-// missingRev says that the revision to be continued is not there as CouchDB does to who changes attachments: a conflict
-// by another name.
+// missingRev replaces the error for a missing parent revision by the one that CouchDB returns when attachments are
+// changed: a conflict with another name.
 func missingRev(err error) error {
 	if err != nil && layer.KindOf(err) == layer.NotFound {
 		return &fault.Fault{Status: http.StatusConflict, Name: "not_found", Reason: "missing_rev"}

@@ -12,17 +12,17 @@ import (
 	"github.com/divandb/divan/node/api/internal/intake"
 )
 
-// bulkRequest is the body of _bulk_docs, its documents as they came.
+// bulkRequest is the body of _bulk_docs, with its documents unparsed.
 type bulkRequest struct {
-	most       int // documents
+	most       int // maximum number of documents
 	docs       [][]byte
 	hasDocs    bool
 	replicated bool
 	atomic     bool
 }
 
-// parseBulk finds the members of a _bulk_docs body. It only matches brackets: each document is validated when it is
-// parsed, so that every byte is looked at twice at most and nothing is copied.
+// parseBulk finds the members of a _bulk_docs body. It only matches brackets. Each document is validated when it is
+// parsed, so every byte is read at most twice and nothing is copied.
 func parseBulk(text []byte, most int) (b bulkRequest, err error) {
 	b.most = most
 	i := jsontext.SkipSpace(text, 0)
@@ -38,7 +38,7 @@ func parseBulk(text []byte, most int) (b bulkRequest, err error) {
 	end, err := eachMember(text, i, func(name string, value []byte) error {
 		switch name {
 		case "docs":
-			b.hasDocs, b.docs = true, nil // the last one counts, as in CouchDB
+			b.hasDocs, b.docs = true, nil // the last one wins, as in CouchDB
 			return b.takeDocs(value)
 		case "new_edits":
 			switch string(value) {
@@ -68,7 +68,7 @@ func parseBulk(text []byte, most int) (b bulkRequest, err error) {
 	return b, nil
 }
 
-// takeDocs cuts the docs array into documents.
+// takeDocs splits the docs array into documents.
 func (b *bulkRequest) takeDocs(array []byte) error {
 	if array[0] != '[' {
 		if _, err := decode.Bytes(array); err != nil {
@@ -103,7 +103,7 @@ func (b *bulkRequest) takeDocs(array []byte) error {
 	}
 }
 
-// eachMember calls fn for each member of the object that starts at text[i], names decoded, values as they came. It
+// eachMember calls fn for each member of the object that starts at text[i], with decoded names and unparsed values. It
 // returns the index after the object.
 func eachMember(text []byte, i int, fn func(name string, value []byte) error) (end int, err error) {
 	i = jsontext.SkipSpace(text, i+1)
@@ -182,11 +182,11 @@ func (h *Bulk) BulkDocs(q *call.Request) error {
 	return sendResults(q, results, b.replicated)
 }
 
-// writeBulk writes the edits that the user may write and the store takes as documents; _local ones go their own way.
-// Results are in the order of edits.
+// writeBulk writes the edits that the user may make. The store takes normal documents together and _local ones
+// separately. Results are in the order of edits.
 func (h *Bulk) writeBulk(q *call.Request, edits []layer.Edit, b bulkRequest) ([]layer.EditResult, error) {
 	results := make([]layer.EditResult, len(edits))
-	normal := edits[:0:0] // the same slice where nothing has to be left out
+	normal := edits[:0:0] // the same slice if nothing has to be left out
 	var places []int
 	for i := range edits {
 		e := &edits[i]
@@ -222,7 +222,7 @@ func (h *Bulk) writeBulk(q *call.Request, edits []layer.Edit, b bulkRequest) ([]
 	}
 	for i, r := range written {
 		if r.Err != nil {
-			r.Rev = normal[i].Rev // what was refused, for the answer
+			r.Rev = normal[i].Rev // the refused revision, for the response
 		}
 		at := i
 		if places != nil {
@@ -233,7 +233,8 @@ func (h *Bulk) writeBulk(q *call.Request, edits []layer.Edit, b bulkRequest) ([]
 	return results, nil
 }
 
-// sendResults answers with a row for each edit; for replicated ones only for those that failed, with their revision.
+// sendResults answers with a row for each edit. For replicated edits it has rows only for those that failed, with their
+// revision.
 func sendResults(q *call.Request, results []layer.EditResult, replicated bool) error {
 	s := q.Stream(http.StatusCreated)
 	defer s.Drop()

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParseBulk holds the bracket matcher of _bulk_docs against encoding/json: it finds the same documents in what is
-// JSON, and what is no JSON is refused by it or in one of the documents that it cut out.
+// FuzzParseBulk compares the bracket matcher of _bulk_docs with encoding/json. In valid JSON both find the same
+// documents. Invalid JSON is refused by the matcher or in one of the documents that it found.
 func FuzzParseBulk(f *testing.F) {
 	for _, s := range []string{
 		`{"docs":[]}`, `{"docs":[{"a":1}, {"b":[1,{"c":"]}"}]}]}`, `{"new_edits":false,"docs":[1,"x",null]}`,
@@ -25,7 +25,7 @@ func FuzzParseBulk(f *testing.F) {
 		if !json.Valid(text) || !utf8.Valid(text) {
 			if err == nil &&
 				!slices.ContainsFunc(docs, func(d []byte) bool { return !json.Valid(d) || !utf8.Valid(d) }) {
-				t.Fatalf("taken although it is no JSON: %q, documents %q", text, docs)
+				t.Fatalf("accepted although it is not JSON: %q, documents %q", text, docs)
 			}
 			return
 		}

@@ -16,28 +16,28 @@ import (
 	"github.com/divandb/divan/node/api/internal/render"
 )
 
-// bulkRef is one entry of a _bulk_get request: what to read, or why that cannot be.
+// bulkRef is one entry of a _bulk_get request: what to read, or why it cannot be read.
 type bulkRef struct {
 	ref    layer.DocRef
 	since  []layer.Rev
 	fault  *fault.Fault
-	rawID  string // JSON, for the answer; null where there was none
-	rawRev string // JSON, of a faulty entry
+	rawID  string // JSON, for the response; null if there was none
+	rawRev string // JSON, of an invalid entry
 }
 
-// bulkCost is what an entry of a bulk request takes beside its text, revCost a revision.
+// bulkCost is the memory for an entry of a bulk request in addition to its text, revCost that for a revision.
 const (
 	bulkCost = 400
 	revCost  = 48
 )
 
-// tooManyDocs is CouchDB's answer on FoundationDB to a bulk request of more documents than the setting allows: its
-// reason is that number.
+// tooManyDocs is the answer of CouchDB on FoundationDB to a bulk request with more documents than allowed. Its reason
+// is that number.
 func tooManyDocs(name string, most int) *fault.Fault {
 	return &fault.Fault{Status: http.StatusRequestEntityTooLarge, Name: name, Reason: strconv.Itoa(most)}
 }
 
-// BulkGet answers POST /{db}/_bulk_get. Documents are written as they are read, in the order asked.
+// BulkGet answers POST /{db}/_bulk_get. It writes documents as it reads them, in the requested order.
 func (h *Bulk) BulkGet(q *call.Request) error {
 	if err := q.RequireJSON(); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (h *Bulk) BulkGet(q *call.Request) error {
 	if most := h.Docs.Limits.Bulk; count > most {
 		return tooManyDocs("max_bulk_get_count_exceeded", most)
 	}
-	// Revisions of atts_since are the only other thing that there can be many of.
+	// Only the revisions of atts_since can be numerous as well.
 	if err := q.Body.Parts(int64(bulkCost*count + revCost*decode.Elements(docs))); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (h *Bulk) BulkGet(q *call.Request) error {
 	return h.bulkGetJSON(q, refs, &d)
 }
 
-// parseBulkRef reads one entry; a faulty one is answered in its place.
+// parseBulkRef parses one entry. An invalid entry is answered in its place.
 func parseBulkRef(v gjson.Result) (r bulkRef) {
 	r.rawID, r.rawRev = "null", "null"
 	if !v.IsObject() || v.Raw == "{}" {
@@ -133,14 +133,14 @@ func parseBulkRef(v gjson.Result) (r bulkRef) {
 	return r
 }
 
-// bulkPart is some documents of an entry, in order.
+// bulkPart is some of an entry's documents, in order.
 type bulkPart struct {
 	*bulkRef
 	docs        []layer.OpenRev
 	first, last bool
 }
 
-// readBulk reads the entries and calls row for the parts of each, in order; faulty entries have one part without
+// readBulk reads the entries and calls row for the parts of each, in order. An invalid entry has one part without
 // documents.
 func (h *Bulk) readBulk(q *call.Request, refs []bulkRef, o layer.GetOptions, row func(bulkPart) error) error {
 	o.Large = true
@@ -151,7 +151,7 @@ func (h *Bulk) readBulk(q *call.Request, refs []bulkRef, o layer.GetOptions, row
 		}
 	}
 	next := 0
-	faulty := func() error { // answers the faulty entries before the next good one
+	faulty := func() error { // answers the invalid entries before the next valid one
 		for ; next < len(refs) && refs[next].fault != nil; next++ {
 			if err := row(bulkPart{bulkRef: &refs[next], first: true, last: true}); err != nil {
 				return err
@@ -174,14 +174,15 @@ func (h *Bulk) readBulk(q *call.Request, refs []bulkRef, o layer.GetOptions, row
 			next++
 		}
 		switch {
-		case !p.first && p.fault != nil: // said with the first part
+		case !p.first && p.fault != nil: // reported with the first part
 			p.docs = nil
 		case got.Err != nil:
 			p.fault, p.docs = fault.Of(got.Err), nil
 		case len(p.docs) == 0:
 			p.fault = fault.NotFound("missing")
 		default:
-			if err := h.screenAll(q, p.docs); err != nil { // by the id alone, so that it is the same for all parts
+			// depends on the id alone, so it is the same for all parts
+			if err := h.screenAll(q, p.docs); err != nil {
 				p.fault, p.docs = fault.Of(err), nil
 			}
 		}
@@ -203,7 +204,7 @@ func (h *Bulk) screenAll(q *call.Request, docs []layer.OpenRev) error {
 	return nil
 }
 
-// renderingOf is the rendering of one entry's documents: with atts_since they come with their newer attachments.
+// renderingOf returns the options for one entry's documents: with atts_since they include newer attachments.
 func (r *bulkRef) renderingOf(d *docQuery) render.Options {
 	shown := d.render
 	if len(r.since) > 0 {
@@ -212,7 +213,7 @@ func (r *bulkRef) renderingOf(d *docQuery) render.Options {
 	return shown
 }
 
-// appendError appends an entry's error object. CouchDB names the revision "undefined" where none was asked for.
+// appendError appends an entry's error object. As in CouchDB, the revision is "undefined" if none was requested.
 func (r *bulkRef) appendError(dst []byte, rev layer.Rev, f *fault.Fault) []byte {
 	dst = append(append(dst, `{"id":`...), r.rawID...)
 	dst = append(dst, `,"rev":`...)
@@ -279,7 +280,7 @@ func bulkDocument(s *call.Stream, r *bulkRef, one layer.OpenRev, shown *render.O
 	return nil
 }
 
-// bulkGetMixed answers as multipart/mixed (or related, as the client says).
+// bulkGetMixed answers with multipart/mixed (or related, as the client asks).
 func (h *Bulk) bulkGetMixed(q *call.Request, refs []bulkRef, d *docQuery) error {
 	typ := "multipart/related"
 	if q.Accepts("multipart", "mixed") {

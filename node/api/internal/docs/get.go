@@ -37,7 +37,7 @@ func (h *Handlers) GetDocument(q *call.Request) error {
 	return sendDocument(q, doc, &d)
 }
 
-// readDocument reads one revision of a document, _local ones included, as far as the user may see it.
+// readDocument reads one revision of a document, including _local ones, as far as the user may see it.
 func (h *Handlers) readDocument(q *call.Request, id string, o layer.GetOptions) (doc *layer.Document, err error) {
 	if isLocal(id) {
 		return q.DB.LocalDocument(q.Ctx(), id)
@@ -48,7 +48,7 @@ func (h *Handlers) readDocument(q *call.Request, id string, o layer.GetOptions) 
 	return doc, h.screen(q, doc)
 }
 
-// screen applies the rules of the _users database to a document that was read. Elsewhere it does nothing.
+// screen applies the rules of the _users database to a document that was read. For other databases it does nothing.
 func (h *Handlers) screen(q *call.Request, doc *layer.Document) error {
 	if q.Path[0] != auth.UsersDatabase || h.Users == nil {
 		return nil
@@ -60,16 +60,16 @@ func (h *Handlers) screen(q *call.Request, doc *layer.Document) error {
 	return h.Users.AfterRead(q.User, admin, doc)
 }
 
-// hideRevs drops the history that was read for atts_since alone. AppendJSON shows what is there.
+// hideRevs drops a history that was read only for atts_since, because AppendJSON would show it.
 func hideRevs(q *call.Request, doc *layer.Document, d *docQuery) {
 	if !d.wantsRevs {
 		doc.Revs = nil
 	}
 }
 
-// documentTag is the ETag of a document: its revision. A _local document's revision counts up and begins anew after a
-// deletion, so that its body is part of the tag. Answers with other branches or sequences in them have none: they
-// change while the revision stays.
+// documentTag returns the ETag of a document: its revision. The revision of a _local document is a counter that starts
+// again after a deletion, so the tag includes its body. Responses with other branches or sequences have no tag, because
+// they change while the revision does not.
 func documentTag(q *call.Request, doc *layer.Document, d *docQuery) string {
 	if isLocal(doc.ID) {
 		return fmt.Sprintf(`"%x"`, md5.Sum(append(doc.Body, doc.Rev.String()...)))
@@ -80,7 +80,8 @@ func documentTag(q *call.Request, doc *layer.Document, d *docQuery) string {
 	return `"` + doc.Rev.String() + `"`
 }
 
-// sendDocument answers with a document: JSON, or multipart/related where data is wanted and the client names that type.
+// sendDocument answers with a document: multipart/related if attachment data is wanted and the client accepts that
+// type, otherwise JSON.
 func sendDocument(q *call.Request, doc *layer.Document, d *docQuery) error {
 	data := d.render.Split(doc)
 	hideRevs(q, doc, d)
@@ -99,7 +100,7 @@ func sendDocument(q *call.Request, doc *layer.Document, d *docQuery) error {
 	return s.End()
 }
 
-// sendPlain answers with a document without data.
+// sendPlain answers with a document without attachment data.
 func sendPlain(q *call.Request, doc *layer.Document, r *render.Options) error {
 	if doc.Large == nil {
 		return q.SendJSON(http.StatusOK, doc.AppendJSONWith(make([]byte, 0, len(doc.Body)+256), r.AppendStub))
@@ -114,14 +115,14 @@ func sendPlain(q *call.Request, doc *layer.Document, r *render.Options) error {
 	return s.Flush()
 }
 
-// aheadRevs is how many leaves are read before an answer begins, and aheadBytes how large they may be together: most
+// aheadRevs is how many leaves are read before a response begins, and aheadBytes how large they may be together. Most
 // errors are found by then.
 const (
 	aheadRevs  = 1000
 	aheadBytes = 256 << 10
 )
 
-// openRevs answers several leaves of a document.
+// openRevs answers with several leaves of a document.
 func (h *Handlers) openRevs(q *call.Request, id string, d *docQuery) error {
 	revs := d.openRevs
 	if d.openAll {

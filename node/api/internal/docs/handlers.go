@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/settings"
 )
 
-// Handlers answer for documents and their attachments, one at a time.
+// Handlers answer for single documents and their attachments.
 type Handlers struct {
 	Users    Users
 	Settings *settings.Settings
@@ -19,23 +19,23 @@ type Handlers struct {
 	ids uuids
 }
 
-// Limits bound what may be written.
+// Limits are the limits of what may be written.
 type Limits struct {
 	// Request bounds a body that is not an attachment.
 	Request int64
-	// Document and Attachment bound one of each. The layer holds them; they are here for bodies that carry both.
+	// Document and Attachment bound one of each. The layer enforces them. Here they limit bodies that carry both.
 	Document, Attachment int64
 	// Bulk is how many documents one request may write or ask for.
 	Bulk int
 }
 
-// Bulk answer for many documents at a time.
+// Bulk answers for many documents at a time.
 type Bulk struct{ Docs *Handlers }
 
-// Users are the rules of the _users database. dbAdmin is whether the user administers that database.
+// Users are the rules of the _users database. dbAdmin reports whether the user is an admin of that database.
 type Users interface {
-	// BeforeWrite refuses what may not be written, validates, and replaces a clear password in e.Body by its hash.
+	// BeforeWrite refuses invalid or forbidden writes, and replaces a plain password in e.Body by its hash.
 	BeforeWrite(ctx context.Context, u call.User, dbAdmin bool, e *layer.Edit) error
-	// AfterRead refuses (NotFound "missing", Forbidden) or narrows what u may see of doc.
+	// AfterRead refuses doc (NotFound "missing", Forbidden) or removes what u may not see.
 	AfterRead(u call.User, dbAdmin bool, doc *layer.Document) error
 }

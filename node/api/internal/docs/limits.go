@@ -10,11 +10,11 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// maxUser is the size of the largest document of the users' database, its inline attachments included: it is read whole
-// with each log-in.
+// maxUser is the maximum size of a document in the users' database, including its inline attachments, since every login
+// reads it as a whole.
 const maxUser = 1 << 20
 
-// DocumentLimit is the limit of a document as JSON.
+// DocumentLimit returns the limit of a document as JSON.
 func (h *Handlers) DocumentLimit(q *call.Request) (int64, error) {
 	most := h.Limits.Request
 	if q.Path[0] != auth.UsersDatabase || q.Part(1) == "_local" {
@@ -27,8 +27,8 @@ func (h *Handlers) DocumentLimit(q *call.Request) (int64, error) {
 	return min(most, maxUser), &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: id}
 }
 
-// DocumentBodyLimit is the limit of a document that may bring its attachments behind it. Each of these has a limit of
-// its own, and their number has none here.
+// DocumentBodyLimit returns the limit of a document that may be followed by its attachments. Each of them has its own
+// limit, and their number is not limited here.
 func (h *Handlers) DocumentBodyLimit(q *call.Request) (int64, error) {
 	most, tooLarge := h.DocumentLimit(q)
 	if call.MediaType(q.R.Header.Get("Content-Type")) == "multipart/related" {
@@ -37,7 +37,7 @@ func (h *Handlers) DocumentBodyLimit(q *call.Request) (int64, error) {
 	return most, tooLarge
 }
 
-// AttachmentLimit is the limit of an attachment that comes alone.
+// AttachmentLimit returns the limit of an attachment that is sent alone.
 func (h *Handlers) AttachmentLimit(q *call.Request) (int64, error) {
 	return h.Limits.Attachment,
 		&fault.Fault{Status: http.StatusRequestEntityTooLarge, Name: "attachment_too_large", Reason: attachmentName(q)}

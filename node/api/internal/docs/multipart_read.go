@@ -13,9 +13,9 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// readRelated reads a document whose attachments follow it: PUT with multipart/related. settle gives the edit its id
-// and revision, or refuses it. Each part is streamed into the store then; nothing is written to the document before all
-// of them are there.
+// readRelated reads a document that is followed by its attachments: PUT with multipart/related. settle sets the edit's
+// id and revision, or refuses it. Then each part is streamed into the store. The document is not written before all
+// parts have arrived.
 func (h *Handlers) readRelated(q *call.Request, replicated bool, settle func(*layer.Edit) error) (layer.Edit, error) {
 	_, params, err := mime.ParseMediaType(q.R.Header.Get("Content-Type"))
 	if err != nil || params["boundary"] == "" {
@@ -44,8 +44,8 @@ func (h *Handlers) readRelated(q *call.Request, replicated bool, settle func(*la
 	return e, takeParts(q, e.ID, &e, parts)
 }
 
-// takeParts uploads the parts that hold the edit's attachments: by file name where a part has one, otherwise in the
-// order of the document.
+// takeParts uploads the parts with the edit's attachments: by file name if a part has one, otherwise in the order of
+// the document.
 func takeParts(q *call.Request, id string, e *layer.Edit, parts *multipart.Reader) (err error) {
 	defer func() {
 		if err != nil {
@@ -81,7 +81,7 @@ func takeParts(q *call.Request, id string, e *layer.Edit, parts *multipart.Reade
 	}
 }
 
-// nextFollowing is the first attachment whose data has not come yet; nil where all has.
+// nextFollowing returns the first attachment whose data has not arrived, or nil.
 func nextFollowing(e *layer.Edit) *layer.AttachmentEdit {
 	for i := range e.Attachments {
 		if e.Attachments[i].Follows {
@@ -91,7 +91,7 @@ func nextFollowing(e *layer.Edit) *layer.AttachmentEdit {
 	return nil
 }
 
-// following is the attachment of that name whose data has not come yet.
+// following returns the attachment of that name if its data has not arrived, or nil.
 func following(e *layer.Edit, name string) *layer.AttachmentEdit {
 	for i := range e.Attachments {
 		if a := &e.Attachments[i]; a.Follows && a.Name == name {
@@ -101,12 +101,12 @@ func following(e *layer.Edit, name string) *layer.AttachmentEdit {
 	return nil
 }
 
-// drain reads what follows the last attachment, so that the connection can be used again.
+// drain reads what follows the last attachment, so that the connection can be reused.
 func drain(parts *multipart.Reader) error {
 	for {
 		part, err := parts.NextRawPart()
 		if err != nil {
-			return nil //nolint:nilerr // the document is complete, whatever stands behind it
+			return nil //nolint:nilerr // the document is complete, whatever follows it
 		}
 		if _, err := io.Copy(io.Discard, part); err != nil {
 			return nil //nolint:nilerr // as above
@@ -114,7 +114,8 @@ func drain(parts *multipart.Reader) error {
 	}
 }
 
-// brokenMultipart tells a body that ends too early or is no multipart from the store's own errors.
+// brokenMultipart turns errors of an incomplete or invalid multipart body into client errors, and leaves those of the
+// store as they are.
 func brokenMultipart(err error) error {
 	var e *layer.Error
 	var f *fault.Fault

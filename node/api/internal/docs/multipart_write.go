@@ -12,11 +12,11 @@ import (
 	"github.com/divandb/divan/node/api/internal/render"
 )
 
-// Multipart answers, laid out byte for byte as CouchDB does (couch_httpd_multipart): its replicator and others parse
-// them by position. Attachments are sent as they are stored, compressed ones with their Content-Encoding.
+// Multipart responses have byte for byte the layout of CouchDB's (couch_httpd_multipart), because its replicator and
+// other clients parse them by position. Attachments are sent as stored, compressed ones with their Content-Encoding.
 
-// sendRelated answers with one document and the data of its attachments as multipart/related. The length is known
-// beforehand.
+// sendRelated answers with one document and the data of its attachments as multipart/related. The length is known in
+// advance.
 func sendRelated(q *call.Request, doc *layer.Document, data []bool) error {
 	boundary := randomHex()
 	q.W.Header().Set("Content-Type", `multipart/related; boundary="`+boundary+`"`)
@@ -31,7 +31,7 @@ func sendRelated(q *call.Request, doc *layer.Document, data []bool) error {
 	return s.Flush()
 }
 
-// related writes the parts: the document, then each attachment that data marks.
+// related writes the parts: the document, then each attachment with data[i] set.
 func related(s *call.Stream, boundary string, doc *layer.Document, data []bool) error {
 	s.Buf = append(append(append(s.Buf, "--"...), boundary...), relatedHead...)
 	if err := render.PutJSON(s, doc, render.DataFollows(data)); err != nil {
@@ -68,7 +68,7 @@ func appendPartHeader(dst []byte, a *layer.Attachment) []byte {
 	return append(dst, "\r\n\r\n"...)
 }
 
-// headerText keeps line breaks, which a client may have put into a name or a content type, out of a part's header.
+// headerText removes line breaks, which a client may have put into a name or a content type, from a part's header.
 func headerText(s string) string {
 	clean := []byte(s)
 	for i, c := range clean {
@@ -90,7 +90,7 @@ func relatedLength(boundary string, json int64, doc *layer.Document, data []bool
 	return n
 }
 
-// sendMixed answers open_revs as multipart/mixed: each leaf a part, multipart/related itself where it has data.
+// sendMixed answers open_revs with multipart/mixed: each leaf is a part, itself multipart/related if it has data.
 func sendMixed(q *call.Request, found iter.Seq2[layer.OpenRev, error], d *docQuery) error {
 	outer, inner := randomHex(), randomHex()
 	d.render.Attachments = true
@@ -121,7 +121,7 @@ func sendMixed(q *call.Request, found iter.Seq2[layer.OpenRev, error], d *docQue
 	return s.End()
 }
 
-// mixedPart writes a document with its part header: application/json where no data comes with it.
+// mixedPart writes a document with its part header: application/json if it comes without data.
 func mixedPart(s *call.Stream, boundary string, doc *layer.Document, data []bool) error {
 	if !slices.Contains(data, true) {
 		s.Buf = append(s.Buf, "\r\nContent-Type: application/json\r\n\r\n"...)

@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// Purge answers POST /{db}/_purge. Each document is purged for itself; an error is shown in its place, and the worst
-// one is the status.
+// Purge answers POST /{db}/_purge. Each document is purged separately. Errors are shown in place, and the worst one
+// determines the status.
 func (h *Bulk) Purge(q *call.Request) error {
 	body, err := readRevsBody(q, "Invalid list of revisions")
 	if err != nil {
@@ -40,7 +40,7 @@ func (h *Bulk) Purge(q *call.Request) error {
 	return q.SendJSON(status, append(b, "}}"...))
 }
 
-// purgeLimits are CouchDB's, with the settings' names.
+// purgeLimits applies CouchDB's limits, with its settings' names.
 func (h *Bulk) purgeLimits(q *call.Request, b *revsBody) error {
 	if b.docs > h.Docs.Settings.Int("purge", "max_document_id_number", 100) {
 		return fault.BadRequest("Exceeded maximum number of documents.")
@@ -51,7 +51,7 @@ func (h *Bulk) purgeLimits(q *call.Request, b *revsBody) error {
 	return nil
 }
 
-// PurgedInfos answers GET /{db}/_purged_infos: the purges that the database remembers, the oldest first.
+// PurgedInfos answers GET /{db}/_purged_infos: the purges that the database remembers, oldest first.
 func (h *Bulk) PurgedInfos(q *call.Request) error {
 	s := q.Stream(http.StatusOK)
 	defer s.Drop()

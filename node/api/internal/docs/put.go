@@ -73,8 +73,8 @@ func readEdit(q *call.Request, replicated bool) (layer.Edit, error) {
 	return layer.ParseEdit(text, replicated)
 }
 
-// reconcileRev settles the revision that an edit continues: the body's, the query's and If-Match's must be the same
-// where there are several.
+// reconcileRev determines the revision that an edit continues. Revisions in the body, the query and If-Match must
+// agree.
 func reconcileRev(q *call.Request, e *layer.Edit, query layer.Rev) error {
 	if !e.Rev.IsZero() && !query.IsZero() && e.Rev != query {
 		return fault.BadRequest("Document rev from request body and query string have different values")
@@ -108,21 +108,21 @@ func (h *Handlers) write(q *call.Request, e layer.Edit, replicated bool) (layer.
 	return q.DB.Put(q.Ctx(), e, layer.WriteOptions{Replicated: replicated, User: q.UserCtx()})
 }
 
-// writeLocal stores a _local document. They have no attachments; CouchDB drops what comes with one, and clients rely on
-// the write.
+// writeLocal stores a _local document. It has no attachments: CouchDB drops those sent with it, and clients rely on the
+// write.
 func writeLocal(q *call.Request, e layer.Edit) (layer.Rev, error) {
 	q.DB.Discard(q.Ctx(), &e)
 	e.Attachments = nil
 	return q.DB.PutLocal(q.Ctx(), e)
 }
 
-// admit checks what a user may write beside what validation functions say: design documents are for the database's
-// admins, and the users' database has its own rules.
+// admit checks what a user may write, apart from validation functions: design documents are for the database's admins,
+// and the users' database has its own rules.
 func (h *Handlers) admit(q *call.Request, e *layer.Edit) error {
 	if err := admitID(q, e.ID); err != nil {
 		return err
 	}
-	if int64(len(e.Body)) > h.Limits.Document { // before anybody looks into it
+	if int64(len(e.Body)) > h.Limits.Document { // before the body is parsed
 		return &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: e.ID}
 	}
 	if q.Path[0] != auth.UsersDatabase || h.Users == nil || isLocal(e.ID) {
@@ -138,7 +138,7 @@ func (h *Handlers) admit(q *call.Request, e *layer.Edit) error {
 	return h.Users.BeforeWrite(q.Ctx(), q.User, admin, e)
 }
 
-// admitID is what admit can say before there is a document.
+// admitID makes the checks of admit that need only the id.
 func admitID(q *call.Request, id string) error {
 	if !isDesign(id) {
 		return nil
@@ -146,8 +146,8 @@ func admitID(q *call.Request, id string) error {
 	return q.RequireDatabaseAdmin()
 }
 
-// putBatch is batch=ok: 202 without a revision, and nobody is told of a conflict. The write is as durable as any, since
-// the answer waits for it; what clients can rely on is the same as in CouchDB, which writes later.
+// putBatch implements batch=ok: 202 without a revision, and no report of a conflict. The write is as durable as any
+// other, because the response waits for it. Clients can rely on the same as in CouchDB, which writes later.
 func (h *Handlers) putBatch(q *call.Request, e layer.Edit, replicated bool) error {
 	if _, err := h.write(q, e, replicated); err != nil {
 		switch layer.KindOf(err) {
@@ -196,8 +196,8 @@ func (h *Handlers) PostDocument(q *call.Request) error {
 	return q.SendJSON(http.StatusCreated, appendWritten(nil, e.ID, rev))
 }
 
-// DeleteDocument answers DELETE of a document. An unknown one is 404, one whose revision is not named 409. The document
-// is read only where the store refused or cannot be asked.
+// DeleteDocument answers DELETE of a document. An unknown document is 404, and a request without a revision 409. The
+// document is read only if the store refuses the write or the request has no revision.
 func (h *Handlers) DeleteDocument(q *call.Request) error {
 	id := docID(q)
 	rev, err := explicitRev(q)
@@ -222,7 +222,7 @@ func (h *Handlers) DeleteDocument(q *call.Request) error {
 	return sendWritten(q, http.StatusOK, id, written)
 }
 
-// CopyDocument answers COPY: a document under another id, with its attachments.
+// CopyDocument answers COPY: it writes a document under another id, with its attachments.
 func (h *Handlers) CopyDocument(q *call.Request) error {
 	from, err := explicitRev(q)
 	if err != nil {
@@ -251,7 +251,7 @@ func (h *Handlers) CopyDocument(q *call.Request) error {
 	return sendWritten(q, http.StatusCreated, to, rev)
 }
 
-// destination reads COPY's Destination header: ID or ID?rev=REV, relative, escaped.
+// destination parses COPY's Destination header: ID or ID?rev=REV, relative, escaped.
 func destination(q *call.Request) (id string, rev layer.Rev, err error) {
 	header := q.R.Header.Get("Destination")
 	switch {
@@ -272,7 +272,7 @@ func destination(q *call.Request) (id string, rev layer.Rev, err error) {
 	return id, rev, err
 }
 
-// copyAttachments stores a document's attachments once more, for another document.
+// copyAttachments stores a copy of a document's attachments for another document.
 func copyAttachments(q *call.Request, to string, doc *layer.Document) ([]layer.AttachmentEdit, error) {
 	var copies []layer.AttachmentEdit
 	for _, a := range doc.Attachments {

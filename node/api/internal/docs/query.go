@@ -13,19 +13,18 @@ import (
 	"github.com/divandb/divan/node/api/internal/render"
 )
 
-// docQuery are the parameters of a document's endpoints. Values other than those documented are ignored, as CouchDB
-// does.
+// docQuery has the parameters of a document's endpoints. Undocumented values are ignored, as in CouchDB.
 type docQuery struct {
 	get           layer.GetOptions
 	render        render.Options
 	openRevs      []layer.Rev
 	openAll       bool
 	replicated    bool // new_edits=false
-	wantsRevs     bool // revs=true: get.Revs may be set for atts_since alone
+	wantsRevs     bool // revs=true; get.Revs may also be set for atts_since
 	wantsOpenRevs bool
 }
 
-// docID is the document that the path names: /{db}/{id}, /{db}/_design/{name} or /{db}/_local/{name}.
+// docID returns the id of the document that the path names: /{db}/{id}, /{db}/_design/{name} or /{db}/_local/{name}.
 func docID(q *call.Request) string {
 	if len(q.Path) > 2 && (q.Path[1] == "_design" || q.Path[1] == "_local") {
 		return q.Path[1] + "/" + q.Path[2]
@@ -87,7 +86,7 @@ func (d *docQuery) take(name, value string) (err error) {
 	return err
 }
 
-// parseRev reads a revision from a parameter or header.
+// parseRev parses a revision from a parameter or header.
 func parseRev(s string) (layer.Rev, error) {
 	rev, err := revtree.ParseRev(s)
 	if err != nil {
@@ -96,7 +95,7 @@ func parseRev(s string) (layer.Rev, error) {
 	return rev, nil
 }
 
-// parseRevsParam reads a JSON array of revisions from a parameter.
+// parseRevsParam parses a JSON array of revisions from a parameter.
 func parseRevsParam(text string) ([]layer.Rev, error) {
 	list, err := decode.Text(text)
 	if err != nil {
@@ -120,7 +119,7 @@ func parseRevs(list gjson.Result) (revs []layer.Rev, err error) {
 	return revs, err
 }
 
-// headerRev is the revision that If-Match names, zero where there is none.
+// headerRev returns the revision in If-Match, or zero if there is none.
 func headerRev(q *call.Request) (layer.Rev, error) {
 	header := q.R.Header.Get("If-Match")
 	if header == "" {
@@ -129,8 +128,8 @@ func headerRev(q *call.Request) (layer.Rev, error) {
 	return parseRev(strings.Trim(header, `"`))
 }
 
-// explicitRev is the revision that the request names, by If-Match or by ?rev=; zero where by neither. Both must say the
-// same.
+// explicitRev returns the revision that the request names with If-Match or ?rev=, or zero. If it uses both, they must
+// agree.
 func explicitRev(q *call.Request) (rev layer.Rev, err error) {
 	if q.Params.Has("rev") {
 		if rev, err = parseRev(q.Params.Get("rev", "")); err != nil {

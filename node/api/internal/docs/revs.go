@@ -18,21 +18,21 @@ type docRevs struct {
 	revs []layer.Rev
 }
 
-// revsBody is such a body, checked. It is parsed as it is gone through.
+// revsBody is such a body, validated. It is parsed again in each iteration.
 type revsBody struct {
 	object     gjson.Result
 	docs, revs int // how many
-	longest    int // the revisions of one document
+	longest    int // revisions of the document with the most
 }
 
-// revsWindow is how many documents are looked up together, and revsAhead after how many revisions no further one is
-// added to them.
+// revsWindow is how many documents are looked up together. Once a window has revsAhead revisions, no further document
+// is added to it.
 const (
 	revsWindow = 128
 	revsAhead  = 10_000
 )
 
-// readRevsBody reads and checks the body; notList is what the endpoint says of a value that is no list.
+// readRevsBody reads and validates the body. notList is the endpoint's message for a value that is not a list.
 func readRevsBody(q *call.Request, notList string) (b revsBody, err error) {
 	if err := q.RequireJSON(); err != nil {
 		return b, err
@@ -69,7 +69,7 @@ func revOf(v gjson.Result) (layer.Rev, error) {
 	return parseRev(v.Str)
 }
 
-// windows calls fn with some documents after the other. They are valid until it returns.
+// windows calls fn with successive groups of documents, which are valid until fn returns.
 func (b *revsBody) windows(fn func([]docRevs) error) (err error) {
 	docs := make([]docRevs, 0, min(b.docs, revsWindow))
 	revs := 0
@@ -91,7 +91,7 @@ func (b *revsBody) windows(fn func([]docRevs) error) (err error) {
 	return err
 }
 
-// diff calls row for each document of which the database lacks a revision, in the order asked.
+// diff calls row for each document of which the database lacks a revision, in the requested order.
 func diff(q *call.Request, b *revsBody, row func(layer.RevsDiffRow) error) error {
 	if err := q.Body.Parts(3 * revCost * int64(min(b.longest+revsAhead, b.revs))); err != nil {
 		return err

@@ -15,9 +15,9 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// uuids makes ids for documents that come without one, as CouchDB's algorithm "sequential": 26 random hex digits that
-// stay for a while and 6 that grow by small random steps, so that ids made one after the other lie side by side in the
-// store. The zero value is ready.
+// uuids generates ids for documents without one, like CouchDB's algorithm "sequential": 26 random hex digits that stay
+// the same for a while, and 6 that grow by small random steps, so that consecutive ids are adjacent in the store. The
+// zero value is ready to use.
 type uuids struct {
 	mu struct {
 		sync.Mutex
@@ -32,7 +32,7 @@ func (u *uuids) next() string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var random [4]byte
-	_, _ = rand.Read(random[:]) // it cannot fail
+	_, _ = rand.Read(random[:]) // never fails
 	step := 1 + binary.BigEndian.Uint32(random[:])%0xffe
 	if u.mu.last == 0 || u.mu.last+step > maxSuffix {
 		_, _ = rand.Read(u.mu.prefix[:])
@@ -42,10 +42,10 @@ func (u *uuids) next() string {
 	return fmt.Sprintf("%s%06x", hex.EncodeToString(u.mu.prefix[:]), u.mu.last)
 }
 
-// randomHex is 32 random hex digits: multipart boundaries.
+// randomHex returns 32 random hex digits, for multipart boundaries.
 func randomHex() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // it cannot fail
+	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 

@@ -1,3 +1,2 @@
-// Package encode writes JSON: all its functions append to a slice and return it. Documents are written by package
-// render.
+// Package encode writes JSON. All its functions append to a slice and return it. Package render writes documents.
 package encode

@@ -44,7 +44,7 @@ func Rev(dst []byte, rev layer.Rev) []byte {
 	return append(dst, '"')
 }
 
-// plainID reports whether a revision's id needs no escaping: nearly all are 32 hex digits.
+// plainID reports whether a revision's id needs no escaping. Nearly all ids are 32 hex digits.
 func plainID(id string) bool {
 	for i := 0; i < len(id); i++ {
 		if c := id[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {

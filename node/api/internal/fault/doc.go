@@ -1,3 +1,3 @@
-// Package fault gives errors their HTTP form: a status, and CouchDB's name and reason. It is the one place where a kind
-// of layer.Error becomes a status; who answers with it is package call.
+// Package fault gives errors their HTTP form: a status, and CouchDB's name and reason. It is the only place where a
+// kind of layer.Error becomes a status. Package call writes the response.
 package fault

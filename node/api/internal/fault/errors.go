@@ -20,8 +20,8 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Name + ": " + f.Reason }
 
-// kinds is the one table from a domain error to a status, CouchDB's error name and, where the error says nothing, its
-// reason (chttpd:error_info).
+// kinds maps the kind of an error to a status, CouchDB's error name and, if the error has no reason, a reason
+// (chttpd:error_info).
 var kinds = map[layer.Kind]Fault{
 	layer.Internal: {Status: 500, Name: "internal_server_error",
 		Reason: "The request failed; the server's log says why."},
@@ -42,7 +42,7 @@ var kinds = map[layer.Kind]Fault{
 		Reason: "The store is unable to service this request at the moment."},
 }
 
-// named are the errors whose status follows from their name and not from their kind.
+// named has the errors whose status depends on their name instead of their kind.
 var named = map[string]int{
 	"missing_stub":                    http.StatusPreconditionFailed,
 	"bad_content_type":                http.StatusUnsupportedMediaType,
@@ -52,7 +52,7 @@ var named = map[string]int{
 	"insufficient_storage":            http.StatusInsufficientStorage,
 }
 
-// Of gives any error its HTTP form. What nobody classified is a 500 whose text stays in the log.
+// Of returns the HTTP form of any error. An unclassified error becomes a 500 whose text appears only in the log.
 func Of(err error) *Fault {
 	var f *Fault
 	if errors.As(err, &f) {
@@ -90,19 +90,18 @@ func Of(err error) *Fault {
 		}
 	}
 	if kind == layer.Full && kv.MaybeCommitted(err) {
-		answer.Reason += " This write may have been done all the same."
+		answer.Reason += " This write may have been done nevertheless."
 	}
 	return &answer
 }
 
-// RetryAfter is after how many seconds clients are asked to try again.
+// RetryAfter is the number of seconds after which clients should retry.
 const RetryAfter = "5"
 
 // retryLater asks clients to try again.
 var retryLater = http.Header{"Retry-After": {RetryAfter}}
 
-// FunctionsBusy is the answer where a design document's function did not get a processor in time; nil where err says
-// something else.
+// FunctionsBusy returns the answer if a function of a design document did not get a processor in time, else nil.
 func FunctionsBusy(err error) error {
 	var busy *script.BusyError
 	if !errors.As(err, &busy) {
@@ -112,18 +111,17 @@ func FunctionsBusy(err error) error {
 		Header: retryLater}
 }
 
-// A store whose disk is full, cannot be written or has failed is read as before, as far as that goes, and takes no
-// write.
+// A store whose disk is full, not writable or failed is still read as far as possible, but takes no writes.
 var (
 	errDiskFull = &Fault{
 		Status: http.StatusInsufficientStorage, Name: "insufficient_storage",
-		Reason: "The disk of the store is full. Writes are taken again once there is room. Documents can be " +
-			"deleted, databases removed and compaction run to make it.",
+		Reason: "The disk of the store is full. Writes are accepted again once there is space. To make space, " +
+			"documents can be deleted, databases removed and compaction run.",
 	}
 	errUnwritable = &Fault{
 		Status: http.StatusInsufficientStorage, Name: "insufficient_storage",
-		Reason: "The directory of the store cannot be written: its permissions, or its disk, are for reading. " +
-			"Writes are taken again once it can be.",
+		Reason: "The directory of the store cannot be written: it, or its disk, is read-only. " +
+			"Writes are accepted again once it is writable.",
 	}
 	errDiskFailed = &Fault{
 		Status: http.StatusServiceUnavailable, Name: "service unavailable",
@@ -134,13 +132,13 @@ var (
 	errDamaged = &Fault{
 		Status: http.StatusInternalServerError, Name: "store_damaged",
 		Reason: "What was asked for is damaged on the disk of the store; everything else can be read and written. " +
-			"An admin finds out what is damaged with " +
-			"`divan verify`, saves the rest of the database with `divan export -skip-damaged`, and restores it from " +
+			"An admin can find out what is damaged with " +
+			"`divan verify`, save the rest of the database with `divan export -skip-damaged`, and restore it from " +
 			"that or from a backup.",
 	}
 )
 
-// Append adds CouchDB's error members, without the braces, so that rows of bulk answers can use them.
+// Append appends CouchDB's error members without the braces, for rows of bulk responses.
 func (f *Fault) Append(dst []byte) []byte {
 	dst = append(dst, `"error":`...)
 	dst = jsontext.AppendQuoted(dst, f.Name)
@@ -178,7 +176,7 @@ func BadContentType(reason string) *Fault {
 	return &Fault{Status: http.StatusUnsupportedMediaType, Name: "bad_content_type", Reason: reason}
 }
 
-// MethodNotAllowed names the methods that are, in CouchDB's order.
+// MethodNotAllowed is a 405. allow lists the allowed methods, in CouchDB's order.
 func MethodNotAllowed(allow string) *Fault {
 	return &Fault{
 		Status: http.StatusMethodNotAllowed, Name: "method_not_allowed", Reason: "Only " + allow + " allowed",
@@ -186,20 +184,20 @@ func MethodNotAllowed(allow string) *Fault {
 	}
 }
 
-// TooLarge refuses a body without saying more.
+// TooLarge refuses a body without further details.
 var TooLarge error = &layer.Error{Kind: layer.TooLarge}
 
-// TooMany refuses lists that would take more memory than any request can have.
+// TooMany refuses lists that would take more memory than any request may have.
 var TooMany = &Fault{
 	Status: http.StatusRequestEntityTooLarge, Name: "too_large",
-	Reason: "The request lists more than fits into the memory for requests (http.bodies of the node's settings). " +
+	Reason: "The request's list does not fit into the memory for requests (http.bodies in the node's settings). " +
 		"Ask in several requests.",
 }
 
-// InvalidJSON is CouchDB's answer to a text that is no JSON.
+// InvalidJSON is CouchDB's answer to invalid JSON.
 var InvalidJSON = BadRequest("invalid UTF-8 JSON")
 
-// Unreadable is an error of reading a request's body.
+// Unreadable is an error in reading a request's body.
 type Unreadable struct{ Err error }
 
 func (u *Unreadable) Error() string { return u.Err.Error() }

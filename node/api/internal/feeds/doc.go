@@ -1,4 +1,4 @@
-// Package feeds answers _changes in all its forms, and for the shards that a feed is made of. feed.go is one feed under
-// way, filter.go what it shows, write.go how it is written; tail.go lets all who wait for a database share one reading
-// of what is new. Who is woken when is decided by actors.
+// Package feeds answers _changes in all its forms, and requests about changes shards. feed.go runs one feed, filter.go
+// decides what it shows, write.go writes it. tail.go lets all feeds that wait for a database share one read of new
+// entries. Package actors decides when feeds are woken.
 package feeds

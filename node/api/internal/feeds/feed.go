@@ -42,8 +42,8 @@ func (h *Handlers) Changes(q *call.Request) error {
 	return f.run()
 }
 
-// feed is one _changes answer under way: passes over the feed, and waiting between them. It belongs to the request's
-// goroutine.
+// feed is one running _changes response. It alternates between passes over the feed and waits. It belongs to the
+// request's goroutine.
 type feed struct {
 	h      *Handlers
 	q      *call.Request
@@ -51,20 +51,20 @@ type feed struct {
 	filter *changeFilter
 	out    *feedWriter
 
-	passed   bool      // once over what is old
-	rows     int       // written
+	passed   bool      // the first pass, over old entries, is done
+	rows     int       // rows written
 	lastBeat time.Time // when the client last got a row or a heartbeat
-	idle     time.Time // since when the feed has waited without a row; zero where it does not
+	idle     time.Time // start of the current wait without a row; zero if the feed does not wait
 
 	woken     <-chan struct{}
 	cancel    func()
 	listening []layer.ShardID
 
-	tail      *feedTail // of this feed, from the first wait on
+	tail      *feedTail // used from this feed's first wait on
 	leaveTail func()
 }
 
-// run goes pass by pass until the feed has said what was asked for, or somebody ends it.
+// run makes passes until the feed is complete or is ended.
 func (f *feed) run() error {
 	if f.c.waits() {
 		if err := f.listenFirst(); err != nil {
@@ -83,7 +83,7 @@ func (f *feed) run() error {
 			return f.stop(pass)
 		}
 		if f.c.shard == "" && f.listen(pass.Shards()) {
-			continue // the database was resharded before the pass: what went to the new shards meanwhile woke nobody
+			continue // the database was resharded before the pass: writes to the new shards did not wake this feed
 		}
 		more, err := f.wait()
 		if err != nil {
@@ -95,7 +95,7 @@ func (f *feed) run() error {
 	}
 }
 
-// pass writes what is new since the last one.
+// pass writes what is new since the last pass.
 func (f *feed) pass() (*layer.ChangesPass, error) {
 	c := f.c
 	o := layer.ChangesOptions{
@@ -104,14 +104,14 @@ func (f *feed) pass() (*layer.ChangesPass, error) {
 		IncludeDocs: c.includeDocs || f.filter.needsDocs(), Large: !f.filter.needsDocs() && c.render.Fields == nil,
 		Conflicts: c.conflicts && c.includeDocs,
 	}
-	if !f.passed { // later ones are short
+	if !f.passed { // later passes are short
 		o.IDs, o.Only = f.filter.ids, f.filter.only
 		f.passed = true
 	}
 	if c.limit >= 0 {
 		o.Limit = c.limit - f.rows
 		if f.filter.needsDocs() {
-			o.Limit = -1 // how many rows pass is known only when they are read
+			o.Limit = -1 // which rows pass the filter is known only after reading them
 		}
 	}
 	pass, err := f.open(o)
@@ -148,7 +148,7 @@ func (f *feed) pass() (*layer.ChangesPass, error) {
 	return pass, nil
 }
 
-// open begins a pass: over the newest entries that are read once for all who wait for them, where these will do.
+// open begins a pass. It uses the newest entries in memory, which are read once for all waiting feeds, if they suffice.
 func (f *feed) open(o layer.ChangesOptions) (*layer.ChangesPass, error) {
 	if f.tail != nil && o.Limit < 0 && !o.IncludeDocs {
 		if pass, err := f.tail.pass(f.q.Ctx(), o); pass != nil || err != nil {
@@ -158,14 +158,14 @@ func (f *feed) open(o layer.ChangesOptions) (*layer.ChangesPass, error) {
 	return f.q.DB.Changes(f.q.Ctx(), o)
 }
 
-// leave the tail to others.
+// leave stops using the shared tail.
 func (f *feed) leave() {
 	if f.leaveTail != nil {
 		f.leaveTail()
 	}
 }
 
-// match is the filter's part that needs no document; it also keeps the connection warm while nothing matches.
+// match is the part of the filter that needs no document. It also sends heartbeats while nothing matches.
 func (f *feed) match() func(*layer.Change) bool {
 	match := f.filter.match
 	if match == nil {
@@ -175,7 +175,7 @@ func (f *feed) match() func(*layer.Change) bool {
 		if match(c) {
 			return true
 		}
-		_ = f.beat() // a broken connection is found out at the next row or wait
+		_ = f.beat() // a broken connection is noticed at the next row or wait
 		return false
 	}
 }
@@ -190,7 +190,7 @@ func (f *feed) row(change *layer.Change) error {
 	return f.out.row(change, showSeq, f.c)
 }
 
-// complete reports whether the feed has all it was asked for.
+// complete reports whether the feed has sent everything that was asked for.
 func (f *feed) complete() bool {
 	c := f.c
 	switch {
@@ -214,8 +214,7 @@ func (f *feed) stop(pass *layer.ChangesPass) error {
 	return f.out.stop(f.c.since, pending)
 }
 
-// ended finishes a feed whose database was deleted after the answer had begun: what was sent is true, and there is no
-// more.
+// ended finishes a feed whose database was deleted after the response began. What was sent remains true.
 func (f *feed) ended(err error) error {
 	if f.out.s.Sent && layer.KindOf(err) == layer.NotFound {
 		return f.out.stop(f.c.since, 0)
@@ -223,7 +222,7 @@ func (f *feed) ended(err error) error {
 	return err
 }
 
-// listenFirst asks to be woken before the first pass reads: what is committed after that is not missed.
+// listenFirst subscribes before the first pass reads, so that no later commit is missed.
 func (f *feed) listenFirst() error {
 	if f.c.shard == "" {
 		maps, err := f.q.DB.ShardMaps(f.q.Ctx(), f.c.since)
@@ -238,10 +237,10 @@ func (f *feed) listenFirst() error {
 			f.listen([]layer.ShardID{f.c.shard})
 		}
 	}
-	return err // a shard that never was has nobody to listen to; the pass says so
+	return err // no one can subscribe to a shard that never existed; the pass returns the error
 }
 
-// listen asks to be woken by these shards from now on; false where that is so already.
+// listen subscribes to these shards. It returns false if the feed already was subscribed to them.
 func (f *feed) listen(shards []layer.ShardID) bool {
 	if slices.Equal(shards, f.listening) {
 		return false
@@ -259,8 +258,8 @@ func (f *feed) stopListening() {
 	}
 }
 
-// wait sends what was written, then blocks until there may be something new (true), or the feed's time is over (false).
-// Heartbeats are sent meanwhile. Changes that a filter does not show put off neither.
+// wait flushes the response, then blocks until there may be something new (true) or the feed's time is over (false). It
+// sends heartbeats meanwhile. Changes that a filter hides delay neither.
 func (f *feed) wait() (more bool, err error) {
 	if err := f.out.waiting(); err != nil {
 		return false, err
@@ -298,7 +297,7 @@ func (f *feed) wait() (more bool, err error) {
 	}
 }
 
-// beat sends a heartbeat if one is due while rows are read and none is shown.
+// beat sends a heartbeat if one is due while entries are read but none is shown.
 func (f *feed) beat() error {
 	if f.c.heartbeat == 0 || time.Since(f.lastBeat) < f.c.heartbeat {
 		return nil
@@ -307,7 +306,7 @@ func (f *feed) beat() error {
 	return f.out.heartbeat()
 }
 
-// filterFault is what a failing filter function becomes.
+// filterFault turns the error of a failed filter function into a fault.
 func filterFault(err error) error {
 	var known *layer.Error
 	if errors.As(err, &known) {

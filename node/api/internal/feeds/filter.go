@@ -20,17 +20,17 @@ import (
 
 // changeFilter decides which changes a feed shows. The zero value shows all.
 type changeFilter struct {
-	// match sees an entry before anything is read for it.
+	// match checks an entry before anything else is read for it.
 	match func(*layer.Change) bool
-	// ids and only name the documents that can match, where they are few: what is old of them is found without reading
-	// the feed.
+	// ids and only name the documents that can match, if they are few. Their old entries are looked up instead of
+	// reading the whole feed.
 	ids  []string
 	only layer.Subset
-	// selector and function see documents; at most one of them is set.
+	// selector and function check documents; at most one of them is set.
 	selector *selector.Selector
 	function *script.Filter
 	req      []byte // CouchDB's request object, JSON
-	doc      []byte // the document asked about, used again for the next
+	doc      []byte // the current document; the buffer is reused
 }
 
 func (f *changeFilter) needsDocs() bool { return f.function != nil || f.selector != nil }
@@ -57,12 +57,12 @@ func (h *Handlers) changesFilter(q *call.Request, c *changesQuery) (f *changeFil
 	if err != nil {
 		return nil, err
 	}
-	_, err = postedBody(q) // it has to be right, though nothing in it counts
+	_, err = postedBody(q) // it must be valid, although it has no effect
 	q.Body.GiveBack()
 	return f, err
 }
 
-// fewIDs is how many documents are rather looked up than searched for in the feed.
+// fewIDs is the number of documents up to which they are looked up instead of searched for in the feed.
 const fewIDs = 1000
 
 func docIDsFilter(q *call.Request, c *changesQuery) (*changeFilter, error) {
@@ -91,7 +91,7 @@ func docIDsFilter(q *call.Request, c *changesQuery) (*changeFilter, error) {
 	return f, nil
 }
 
-// docIDs is the list of ids, from the body of a POST and from the parameters of others.
+// docIDs returns the list of ids: from the body of a POST, otherwise from the parameters.
 func docIDs(q *call.Request) (gjson.Result, error) {
 	if q.Method == http.MethodPost {
 		body, err := postedBody(q)
@@ -104,7 +104,7 @@ func docIDs(q *call.Request) (gjson.Result, error) {
 	return list, q.Body.Reserve(int64(len(list.Raw)))
 }
 
-// keepFor has the request hold no more than the n bytes that the filter of a feed keeps.
+// keepFor reduces the memory that the request holds to the n bytes that the feed's filter keeps.
 func keepFor(q *call.Request, c *changesQuery, n int64) error {
 	if !c.waits() {
 		q.Body.ShrinkParts(n)
@@ -113,13 +113,13 @@ func keepFor(q *call.Request, c *changesQuery, n int64) error {
 	return q.Body.Keep(n)
 }
 
-// maxSelector is the size of the largest selector, in bytes. Parsed, it takes up to selectorCost times its size.
+// maxSelector is the maximum size of a selector, in bytes. Parsed, it takes up to selectorCost times its size.
 const (
 	maxSelector  = 1 << 20
 	selectorCost = 24
 )
 
-// selectorFilter is a Mango selector, with the fields that are shown of documents.
+// selectorFilter returns a Mango selector, with the fields of documents to show.
 func selectorFilter(q *call.Request, c *changesQuery) (*changeFilter, error) {
 	if q.Method != http.MethodPost {
 		return nil, fault.BadRequest("Selector must be specified in POST payload")
@@ -157,7 +157,7 @@ func selectorFilter(q *call.Request, c *changesQuery) (*changeFilter, error) {
 	return &changeFilter{selector: parsed}, keepFor(q, c, cost+int64(parsed.Extra()))
 }
 
-// viewFilter shows the documents for which a view's map function emits.
+// viewFilter shows the documents for which a view's map function emits rows.
 func (h *Handlers) viewFilter(q *call.Request) (*changeFilter, error) {
 	text := q.Params.Get("view", "")
 	if text == "" {
@@ -180,7 +180,7 @@ func (h *Handlers) viewFilter(q *call.Request) (*changeFilter, error) {
 	return compiled(q, f, err)
 }
 
-// functionFilter is a filter function of a design document.
+// functionFilter returns a filter function of a design document.
 func (h *Handlers) functionFilter(q *call.Request, text string) (*changeFilter, error) {
 	name, function, ok := cutName(text)
 	if !ok {
@@ -212,7 +212,7 @@ func compiled(q *call.Request, f *script.Filter, err error) (*changeFilter, erro
 	return &changeFilter{function: f, req: requestObject(q)}, nil
 }
 
-// charged is the request's context for functions: their time is the database's.
+// charged returns the request's context for calls of functions, whose time is charged to the database.
 func charged(q *call.Request) context.Context {
 	return script.Charge(q.Ctx(), q.DB.Name(), script.Query)
 }
@@ -226,7 +226,7 @@ func cutName(text string) (design, function string, ok bool) {
 	return parts[0], parts[1], true
 }
 
-// designSource reads a design document, parsed and as JSON, which is what its functions see as `this`.
+// designSource reads a design document, both parsed and as the JSON that its functions see as `this`.
 func (h *Handlers) designSource(q *call.Request, name string) (*layer.Design, []byte, error) {
 	if h.Scripts == nil {
 		return nil, nil, &layer.Error{Kind: layer.NotImplemented}
@@ -242,7 +242,7 @@ func (h *Handlers) designSource(q *call.Request, name string) (*layer.Design, []
 	return design, doc.AppendJSON(nil), nil
 }
 
-// shows asks about a change's document; with style=all_docs about each leaf, and the change shows those that pass.
+// shows checks a change's document. With style=all_docs it checks each leaf, and the change shows the leaves that pass.
 func (f *changeFilter) shows(q *call.Request, c *layer.Change, query *changesQuery) (bool, error) {
 	switch {
 	case !f.needsDocs():
@@ -273,7 +273,7 @@ func (f *changeFilter) passes(q *call.Request, docs [][]byte) ([]bool, error) {
 }
 
 func (f *changeFilter) filterLeaves(q *call.Request, c *layer.Change) (bool, error) {
-	const together = 256 << 10 // a function is asked about several leaves at once, where they are small
+	const together = 256 << 10 // a function gets several small leaves in one call
 	var leaves, revs []layer.Rev
 	var docs [][]byte
 	size := 0
@@ -311,8 +311,8 @@ func (f *changeFilter) filterLeaves(q *call.Request, c *layer.Change) (bool, err
 	return len(leaves) > 0, nil
 }
 
-// requestObject is the request as functions of design documents see it (chttpd_external:json_req_obj), as far as a
-// function can use it.
+// requestObject returns the request as design document functions see it (chttpd_external:json_req_obj), as far as
+// functions can use it.
 func requestObject(q *call.Request) []byte {
 	b := encode.StringMember([]byte{'{'}, "method", q.R.Method)
 	b = encode.Strings(encode.Member(b, "path"), q.Path)

@@ -10,25 +10,26 @@ import (
 	"github.com/divandb/divan/node/api/internal/decode"
 )
 
-// idSet is a set of document ids that takes little more memory than their text: feeds keep such lists for hours, and
-// a map of strings takes five times as much. It is immutable.
+// idSet is a set of document ids that takes little more memory than their text. Feeds keep such sets for hours, and a
+// map of strings takes five times as much. It is immutable.
 type idSet struct {
-	text  string   // of all ids, one after the other
-	ends  []uint32 // of each id in text
-	table []uint32 // numbers of ids, from 1, by their hash; 0 is a free place; a power of two, a quarter of it free
+	text string   // all ids, concatenated
+	ends []uint32 // end of each id in text
+	// numbers of ids, from 1, by their hash; 0 is free; the size is a power of two, with at least a quarter free
+	table []uint32
 	seed  maphash.Seed
 }
 
-// idSetCost is what a set of the strings of a JSON array takes at most.
+// idSetCost returns the maximum size of a set of the strings in a JSON array.
 func idSetCost(array gjson.Result) int64 {
 	n := decode.Elements(array)
 	return int64(len(array.Raw) + 4*n + 4*tableSize(n))
 }
 
-// idSetGuess is what a set comes to of a body of that size, about. Sets of very short ids take more.
+// idSetGuess estimates the size of a set from the size of its body. Sets of very short ids take more.
 func idSetGuess(size int64) int64 { return 2 * size }
 
-// tableSize is the least power of two that n ids leave a quarter of.
+// tableSize returns the smallest power of two of which n ids leave a quarter free.
 func tableSize(n int) int {
 	size := 4
 	for 3*size < 4*n {
@@ -37,7 +38,7 @@ func tableSize(n int) int {
 	return size
 }
 
-// newIDSet is the set of an array's members, if all of them are strings.
+// newIDSet returns the set of an array's members. ok is false unless all of them are strings.
 func newIDSet(array gjson.Result) (s *idSet, ok bool) {
 	if !array.IsArray() {
 		return nil, false
@@ -55,7 +56,7 @@ func newIDSet(array gjson.Result) (s *idSet, ok bool) {
 	var text strings.Builder
 	text.Grow(bytes)
 	array.ForEach(func(_, v gjson.Result) bool {
-		s.text = text.String() // so far
+		s.text = text.String() // the text so far, for find
 		place, known := s.find(v.Str)
 		if !known {
 			text.WriteString(v.Str)
@@ -65,13 +66,13 @@ func newIDSet(array gjson.Result) (s *idSet, ok bool) {
 		return true
 	})
 	s.text = text.String()
-	if s.len() < n { // some came several times
+	if s.len() < n { // there were duplicates
 		s.text, s.ends = strings.Clone(s.text), slices.Clone(s.ends)
 	}
 	return s, true
 }
 
-// find is an id's place in the table, or the free one that it would have.
+// find returns an id's place in the table, or the free place for it.
 func (s *idSet) find(id string) (place int, known bool) {
 	mask := len(s.table) - 1
 	for place = int(maphash.String(s.seed, id)) & mask; ; place = (place + 1) & mask {
@@ -99,10 +100,10 @@ func (s *idSet) has(id string) bool {
 
 func (s *idSet) len() int { return len(s.ends) }
 
-// size is the memory that it takes, in bytes.
+// size returns the memory that the set takes, in bytes.
 func (s *idSet) size() int64 { return int64(len(s.text) + 4*cap(s.ends) + 4*len(s.table)) }
 
-// list are the ids, each once, in the order in which they came first.
+// list returns the ids without duplicates, in the order in which they first appeared.
 func (s *idSet) list() []string {
 	list := make([]string, s.len())
 	for i := range list {

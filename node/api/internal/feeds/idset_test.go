@@ -9,7 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A set has the ids of a list, each once, and no others.
+// A set contains exactly the ids of its list, each once.
 func TestIDSet(t *testing.T) {
 	long := make([]string, 5000)
 	for i := range long {
@@ -35,31 +35,31 @@ func TestIDSet(t *testing.T) {
 					t.Errorf("%q is missing", id)
 				}
 				if s.has(id + "x") {
-					t.Errorf("%q is there", id+"x")
+					t.Errorf("%q is in the set", id+"x")
 				}
 				if !slices.Contains(once, id) {
 					once = append(once, id)
 				}
 			}
 			if s.has("no such id") {
-				t.Error("another id is there")
+				t.Error("another id is in the set")
 			}
 			if list := s.list(); !slices.Equal(list, once) || s.len() != len(once) {
 				t.Errorf("%d ids: %.100q", s.len(), list)
 			}
 			if cost := idSetCost(gjson.ParseBytes(text)); s.size() > cost {
-				t.Errorf("it takes %d bytes, expected at most %d", s.size(), cost)
+				t.Errorf("the set takes %d bytes, want at most %d", s.size(), cost)
 			}
 		})
 	}
 	for _, text := range []string{`{}`, `"a"`, `null`, `["a",1]`, `["a",null]`, `[["a"]]`} {
 		if _, ok := newIDSet(gjson.Parse(text)); ok {
-			t.Errorf("%s is a list of ids", text)
+			t.Errorf("%s is accepted as a list of ids", text)
 		}
 	}
 }
 
-// What a set says that it takes is what it takes, so that the bound of memory holds.
+// A set takes the memory that it reports, so that the memory limit holds.
 func TestIDSet_size(t *testing.T) {
 	var ids []string
 	for i := range 50_000 {
@@ -78,6 +78,6 @@ func TestIDSet_size(t *testing.T) {
 		}
 	})
 	if got := r.AllocedBytesPerOp(); got > s.size()*5/4 || s.size() > 3*int64(len(text)) {
-		t.Errorf("%d bytes are allocated for a set that takes %d, of a text of %d", got, s.size(), len(text))
+		t.Errorf("allocated %d bytes for a set that reports %d, from a text of %d", got, s.size(), len(text))
 	}
 }

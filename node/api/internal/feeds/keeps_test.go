@@ -23,16 +23,16 @@ import (
 	"github.com/divandb/divan/node/api/internal/intake"
 )
 
-// mib is what budgets and bodies are counted in here.
+// mib is the unit of budgets and bodies here.
 const mib = 1 << 20
 
-// budgetWithSpool is a budget of 64 MiB.
+// budgetWithSpool returns a budget of 64 MiB.
 func budgetWithSpool(dir string) *intake.Budget {
 	limits := intake.Limits{Memory: 64 * mib, Wait: time.Minute, Rate: 1, Spool: dir}
 	return intake.NewBudget(limits, slog.New(slog.DiscardHandler))
 }
 
-// idsBody is the body of a feed of n ids of that length.
+// idsBody returns the body of a feed of n ids of the given length.
 func idsBody(n, length int) []byte {
 	ids := make([]string, n)
 	for i := range ids {
@@ -62,7 +62,7 @@ func follow(b *intake.Budget, user string, text []byte, declared bool) *begunFee
 		var filter *changeFilter
 		filter, f.err = docIDsFilter(f.q, &changesQuery{feed: feedContinuous})
 		if f.err == nil && !filter.match(&layer.Change{ID: fmt.Sprintf("%09d", 1)}) {
-			f.err = errors.New("the filter does not know an id")
+			f.err = errors.New("the filter lacks an id")
 		}
 		f.ended.Store(true)
 	}()
@@ -70,8 +70,8 @@ func follow(b *intake.Budget, user string, text []byte, declared bool) *begunFee
 	return f
 }
 
-// A feed that waits for the memory that it will keep holds nothing of what other requests wait for: whether its body's
-// size is known or not. It is refused in words of its own.
+// A feed that waits for the memory that it will keep holds none of the memory that other requests wait for, whether its
+// body's size is known or not. Its refusal has its own message.
 func TestFeed_reserves(t *testing.T) {
 	for name, c := range map[string]struct {
 		declared bool
@@ -98,32 +98,32 @@ func TestFeed_reserves(t *testing.T) {
 				}
 				set, _ := newIDSet(decode.Member(gjson.ParseBytes(text), "doc_ids"))
 				if held, _ := b.Use(); held < 2*set.size() || held > 2*set.size()+set.size()/50 {
-					t.Errorf("two feeds that keep %d bytes each, and one that waits, hold %d", set.size(), held)
+					t.Errorf("two feeds that keep %d bytes each and one that waits hold %d", set.size(), held)
 				}
 				time.Sleep(time.Minute) // longer than a request waits
 				synctest.Wait()
 				if !errors.Is(second.err, intake.ErrFeedsHold) {
-					t.Errorf("a feed that waited in vain: %v", second.err)
+					t.Errorf("a feed that waited too long: %v", second.err)
 				}
 				fourth := follow(b, "anna", text, c.declared)
 				first.q.Body.Release()
 				synctest.Wait()
 				if !fourth.ended.Load() || fourth.err != nil {
-					t.Errorf("a feed in place of another: %v %v", fourth.ended.Load(), fourth.err)
+					t.Errorf("a feed after another has ended: %v %v", fourth.ended.Load(), fourth.err)
 				}
 				for _, f := range []*begunFeed{second, third, fourth} {
 					f.q.Body.Release()
 				}
 				if held, _ := b.Use(); held != 0 {
-					t.Errorf("%d bytes are held in the end", held)
+					t.Errorf("%d bytes are held at the end", held)
 				}
 			})
 		})
 	}
 }
 
-// What a list really takes is what its feed holds: less than was asked for, or more where its ids are very short, if
-// there is more. Where no file can be made for a body of unknown size, the feed does not wait.
+// A feed holds the memory that its list really takes: less than was requested, or more if its ids are very short and
+// memory is available. If no file can be created for a body of unknown size, the feed does not wait.
 func TestFeed_keeps(t *testing.T) {
 	for name, c := range map[string]struct {
 		text     []byte
@@ -144,11 +144,11 @@ func TestFeed_keeps(t *testing.T) {
 				}
 				want, _ := newIDSet(decode.Member(gjson.ParseBytes(c.text), "doc_ids"))
 				if held, _ := b.Use(); held < want.size() || held > want.size()+want.size()/50 {
-					t.Errorf("it holds %d bytes for a set of %d", held, want.size())
+					t.Errorf("the feed holds %d bytes for a set of %d", held, want.size())
 				}
 				q.q.Body.Release()
 				if held, _ := b.Use(); held != 0 {
-					t.Errorf("%d bytes are held in the end", held)
+					t.Errorf("%d bytes are held at the end", held)
 				}
 			})
 		})

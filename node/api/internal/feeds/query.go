@@ -20,10 +20,10 @@ type changesQuery struct {
 	since       layer.Seq
 	shard       layer.ShardID
 	descending  bool
-	limit       int // < 0 is none
+	limit       int // negative: none
 	allLeaves   bool
 	heartbeat   time.Duration // 0: none
-	timeout     time.Duration // how long a waiting feed waits without a heartbeat
+	timeout     time.Duration // how long a feed waits without heartbeats
 	includeDocs bool
 	conflicts   bool
 	render      render.Options
@@ -41,7 +41,7 @@ const (
 	feedEventSource
 )
 
-// readChangesQuery reads the parameters; they come in the query string also where the request is a POST.
+// readChangesQuery reads the parameters, which are in the query string even of a POST.
 func (h *Handlers) readChangesQuery(q *call.Request) (c changesQuery, err error) {
 	longest := time.Duration(h.Settings.Int("chttpd", "changes_timeout", 60_000)) * time.Millisecond
 	c = changesQuery{limit: -1, timeout: longest, interval: 1, shard: layer.ShardID(q.Part(2))}
@@ -57,7 +57,7 @@ func (h *Handlers) readChangesQuery(q *call.Request) (c changesQuery, err error)
 		}
 	}
 	if id := q.R.Header.Get("Last-Event-ID"); id != "" && c.feed == feedEventSource {
-		since = id // a browser that reconnects knows better than the address it was given
+		since = id // a reconnecting browser has a newer position than the URL
 	}
 	c.since, err = parseSince(q, since, &c)
 	return c, err
@@ -143,7 +143,7 @@ func parseHeartbeat(value string, longest time.Duration) (time.Duration, error) 
 	return shorter(n, longest), nil
 }
 
-// shorter is n milliseconds, at most longest.
+// shorter returns n milliseconds, but at most longest.
 func shorter(n int64, longest time.Duration) time.Duration {
 	if n > longest.Milliseconds() {
 		return longest
@@ -151,8 +151,8 @@ func shorter(n int64, longest time.Duration) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// parseSince reads a sequence, 0 or now. A descending feed begins at the end, whatever is given. Quotes are taken off:
-// an event source's ids have them.
+// parseSince parses a sequence, 0 or now. A descending feed begins at the end regardless. Quotes are removed, because
+// the ids of an event source have them.
 func parseSince(q *call.Request, text string, c *changesQuery) (layer.Seq, error) {
 	if c.descending {
 		return layer.Seq{}, nil
@@ -168,10 +168,10 @@ func parseSince(q *call.Request, text string, c *changesQuery) (layer.Seq, error
 	return layer.ParseSeq(text)
 }
 
-// waits reports whether the feed goes on when it has reached the present.
+// waits reports whether the feed continues after it has reached the present.
 func (c *changesQuery) waits() bool { return c.feed != feedNormal && !c.descending }
 
-// postedBody reads the JSON body of a POST; an empty one is nothing.
+// postedBody parses the JSON body of a POST. An empty body is no value.
 func postedBody(q *call.Request) (gjson.Result, error) {
 	if q.Method != http.MethodPost {
 		return gjson.Result{}, nil

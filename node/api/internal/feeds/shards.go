@@ -13,7 +13,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// The parallel changes feed's own endpoints (P5; docs/clauses.md, "HTTP").
+// The endpoints of the parallel changes feed (P5; docs/clauses.md, "HTTP").
 
 func appendShardMap(dst []byte, m *layer.ShardMap) []byte {
 	dst = append(m.Since.Append(append(dst, `{"since":"`...)), '"')

@@ -12,43 +12,43 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// tailEntries is how many of the newest entries of a feed are kept at least, twice as many at most, for those who wait
-// for it; who is further behind reads by itself.
+// tailEntries is the minimum number of a feed's newest entries that are kept for waiting feeds. At most twice as many
+// are kept. A feed that is further behind reads the store itself.
 const tailEntries = 500
 
-// tailLeaves is how many leaves they may have together: a document in conflict may have thousands.
+// tailLeaves is how many leaves these may have together: a document in conflict may have thousands.
 const tailLeaves = 20 * tailEntries
 
-// feedTails are the newest entries of the feeds that somebody waits for. A commit wakes all who listen to a database at
-// once: one of them reads, and the rest find in memory what it read. Nothing is shown that such a reading did not find,
-// and each of them begins after the wake that it is for.
+// feedTails has the newest entries of all feeds that clients wait for. A commit wakes all listeners of a database at
+// once: one of them reads, and the others find what it read in memory. Only entries that such a read found are shown,
+// and each read begins after the wake-up that it serves.
 type feedTails struct {
 	mu  sync.Mutex
-	all map[feedTailKey]*feedTail // those with users
+	all map[feedTailKey]*feedTail // tails with users
 }
 
 type feedTailKey struct {
 	database int64
-	shard    layer.ShardID // "": all, merged
+	shard    layer.ShardID // "" means all shards, merged
 }
 
-// feedTail is the newest entries of one feed.
+// feedTail has the newest entries of one feed.
 type feedTail struct {
 	db    *layer.Database
 	shard layer.ShardID
-	users int // tails.mu
+	users int // guarded by tails.mu
 
 	mu sync.Mutex
-	// entries has all entries after from, up to to, with their leaves, as of the last reading. Its elements do not
-	// change: readers keep slices of it.
+	// entries has all entries after from, up to to, with their leaves, as of the last read. Its elements never change,
+	// since readers keep slices of it.
 	entries  []layer.Change
-	ids      map[string]struct{} // of entries
+	ids      map[string]struct{} // ids of entries
 	from, to layer.Seq
 	known    bool // whether anything was read
 	shards   []layer.ShardID
 	moved    *layer.ShardMap
-	next     *feedTailReading // that has not begun
-	latest   *feedTailReading // that has
+	next     *feedTailReading // the next read, not begun yet
+	latest   *feedTailReading // the latest read that has begun
 }
 
 type feedTailReading struct {
@@ -56,7 +56,7 @@ type feedTailReading struct {
 	err  error
 }
 
-// join makes the caller a user of a feed's tail. leave is called once.
+// join makes the caller a user of a feed's tail. It must call leave once.
 func (t *feedTails) join(db *layer.Database, shard layer.ShardID) (joined *feedTail, leave func()) {
 	key := feedTailKey{db.Number(), shard}
 	t.mu.Lock()
@@ -79,8 +79,8 @@ func (t *feedTails) join(db *layer.Database, shard layer.ShardID) (joined *feedT
 	}
 }
 
-// pass is a pass over what is new after o.Since, as layer.Database.Changes would make it now. nil where the tail does
-// not reach back so far. Of the options Since, AllLeaves and Match count.
+// pass returns a pass over what is new after o.Since, as layer.Database.Changes would make it now, or nil if the tail
+// does not reach back that far. It uses only the options Since, AllLeaves and Match.
 func (t *feedTail) pass(ctx context.Context, o layer.ChangesOptions) (*layer.ChangesPass, error) {
 	if err := t.refresh(ctx, o.Since); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (t *feedTail) pass(ctx context.Context, o layer.ChangesOptions) (*layer.Cha
 		return nil, nil
 	}
 	i, _ := slices.BinarySearchFunc(t.entries, o.Since, func(c layer.Change, since layer.Seq) int {
-		return cmp.Or(c.Seq.Compare(since), -1) // the one at since is behind the reader
+		return cmp.Or(c.Seq.Compare(since), -1) // the entry at since was already read
 	})
 	to, shards, moved := t.to, t.shards, t.moved
 	return &layer.ChangesPass{
@@ -103,7 +103,7 @@ func (t *feedTail) pass(ctx context.Context, o layer.ChangesOptions) (*layer.Cha
 	}, nil
 }
 
-// shown are the entries that the options ask for, with as many leaves.
+// shown returns the entries that the options ask for, with the leaves that they ask for.
 func shown(entries []layer.Change, o layer.ChangesOptions) iter.Seq2[layer.Change, error] {
 	return func(yield func(layer.Change, error) bool) {
 		for _, c := range entries {
@@ -120,10 +120,10 @@ func shown(entries []layer.Change, o layer.ChangesOptions) iter.Seq2[layer.Chang
 	}
 }
 
-var errTailReading = errors.New("the reading of a feed's end was broken off")
+var errTailReading = errors.New("reading the end of the feed was interrupted")
 
-// refresh returns after a reading that began after the call. All who call while another reading is under way share the
-// next one, which the first of them does.
+// refresh returns after a read that began after the call. All callers that come during another read share the next one,
+// which the first of them does.
 func (t *feedTail) refresh(ctx context.Context, since layer.Seq) error {
 	t.mu.Lock()
 	if r := t.next; r != nil {
@@ -141,7 +141,7 @@ func (t *feedTail) refresh(ctx context.Context, since layer.Seq) error {
 	if before != nil {
 		<-before.done
 	}
-	runtime.Gosched() // to those who were woken with this one, so that they share its reading
+	runtime.Gosched() // let those woken together with this caller join its read
 	defer close(r.done)
 	t.mu.Lock()
 	t.next, t.latest = nil, r
@@ -149,11 +149,11 @@ func (t *feedTail) refresh(ctx context.Context, since layer.Seq) error {
 		since = t.to
 	}
 	t.mu.Unlock()
-	r.err = t.read(context.WithoutCancel(ctx), since) // for the others too, whose requests go on
+	r.err = t.read(context.WithoutCancel(ctx), since) // also for the others, whose requests continue
 	return r.err
 }
 
-// read adds what is new after since, where the entries end or, where there are none, begin.
+// read adds what is new after since, which is the end of the entries, or their start if there are none.
 func (t *feedTail) read(ctx context.Context, since layer.Seq) error {
 	pass, err := t.db.Changes(ctx, layer.ChangesOptions{Since: since, Shard: t.shard, AllLeaves: true,
 		Limit: tailEntries})
@@ -177,7 +177,7 @@ func (t *feedTail) read(ctx context.Context, since layer.Seq) error {
 	for _, c := range t.entries {
 		leaves += len(c.Leaves)
 	}
-	if len(news) == tailEntries || leaves > tailLeaves { // the end may not be among them, or they are too much
+	if len(news) == tailEntries || leaves > tailLeaves { // there may be more, or too many
 		t.known, t.entries, t.ids = false, nil, nil
 		return nil
 	}
@@ -189,7 +189,7 @@ func (t *feedTail) read(ctx context.Context, since layer.Seq) error {
 	return nil
 }
 
-// append adds entries. What they replace goes, as it does from the feed, and the oldest go where there are too many.
+// append adds entries. It drops entries that they replace, as the feed does, and the oldest ones beyond the limit.
 func (t *feedTail) append(news []layer.Change) {
 	replaced := map[string]bool{}
 	for i := range news {
@@ -202,7 +202,7 @@ func (t *feedTail) append(news []layer.Change) {
 		t.entries = append(slices.DeleteFunc(slices.Clone(t.entries),
 			func(c layer.Change) bool { return replaced[c.ID] }), news...)
 	} else {
-		t.entries = append(t.entries, news...) // behind what readers have
+		t.entries = append(t.entries, news...) // beyond the slices that readers keep
 	}
 	if drop := len(t.entries) - tailEntries; drop > tailEntries {
 		for i := range drop {

@@ -11,14 +11,14 @@ import (
 	"github.com/divandb/divan/node/api/internal/render"
 )
 
-// feedWriter renders a feed in one of its forms.
+// feedWriter writes a feed in one of its forms.
 type feedWriter struct {
 	s    *call.Stream
 	kind feedKind
-	rows bool // one at least was written
+	rows bool // a row was written
 }
 
-// newFeedWriter begins the answer.
+// newFeedWriter begins the response.
 func newFeedWriter(q *call.Request, kind feedKind) *feedWriter {
 	if kind == feedEventSource {
 		q.W.Header().Set("Content-Type", "text/event-stream")
@@ -31,7 +31,7 @@ func newFeedWriter(q *call.Request, kind feedKind) *feedWriter {
 	return w
 }
 
-// object reports whether the feed is one JSON object rather than one thing per line.
+// object reports whether the feed is one JSON object instead of one item per line.
 func (w *feedWriter) object() bool { return w.kind == feedNormal || w.kind == feedLongpoll }
 
 func (w *feedWriter) row(c *layer.Change, showSeq bool, query *changesQuery) error {
@@ -92,7 +92,8 @@ func writeChange(s *call.Stream, c *layer.Change, showSeq bool, query *changesQu
 	return nil
 }
 
-// waiting sends what there is, at least the header and a line break: clients want to know that they are connected.
+// waiting flushes the response, which has at least the header and a line break, since clients want to know that they
+// are connected.
 func (w *feedWriter) waiting() error {
 	if !w.s.Sent && !w.rows {
 		w.s.Buf = append(w.s.Buf, '\n')
@@ -116,8 +117,8 @@ func (w *feedWriter) stop(last layer.Seq, pending int64) error {
 	})
 }
 
-// resharded ends the feed of a replaced shard: it says from where on, and on which shards, the feed continues (P5). An
-// event source gets an event of that name, so that its client knows better than to connect again.
+// resharded ends the feed of a replaced shard with the sequence and the shards on which to continue (P5). An event
+// source gets an event of that name, so that its client does not just reconnect.
 func (w *feedWriter) resharded(last layer.Seq, to *layer.ShardMap) error {
 	if w.kind == feedEventSource {
 		w.s.Buf = append(to.Since.Append(append(w.s.Buf, "event: resharded\ndata: {\"since\":\""...)), `","shards":`...)
@@ -135,7 +136,7 @@ func (w *feedWriter) finish(last layer.Seq, more func([]byte) []byte) error {
 	s := w.s
 	switch w.kind {
 	case feedEventSource:
-		return s.End() // an event source has no last word; its client has the id of the last event
+		return s.End() // an event source has no last line; its client has the id of the last event
 	case feedContinuous:
 		s.Buf = append(s.Buf, `{"last_seq":"`...)
 	default:

@@ -12,31 +12,31 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// Body is the body of a request. It cuts off a client that is too slow (408), and marks other errors of reading as the
-// client's: malformed chunks, a connection that broke off. Not safe for concurrent use.
+// Body is the body of a request. It cuts off a client that is too slow (408), and marks other read errors as the
+// client's, such as malformed chunks or a broken connection. It is not safe for concurrent use.
 type Body struct {
 	io.ReadCloser
-	of      *http.Request // the server's own, which gets the trailer
+	of      *http.Request // the server's own request, which gets the trailer
 	control *http.ResponseController
 	pace    conns.Pace
 	budget  *Budget
-	Client  string // whose memory it is: a user's, or an address's. Set before anything is read.
-	share   *share // what the request has of the memory for bodies; nil: nothing
+	Client  string // whose memory it is: a user or an address; set before anything is read
+	share   *share // the request's share of the memory for bodies; nil: none
 
-	most     int64 // bytes that the endpoint takes
-	tooLarge error // what it says of more
+	most     int64 // maximum size that the endpoint allows
+	tooLarge error // the endpoint's error for a larger one
 
-	parsed []*share    // what the request holds beside its body
-	keeps  reservation // what it holds for as long as it waits, if it is a feed
+	parsed []*share    // shares for what the body was parsed into
+	keeps  reservation // what a waiting feed keeps
 
-	heldPace conns.Pace // how fast it has to come while others wait for the share
+	heldPace conns.Pace // minimum pace while others wait for the share
 
-	read  int64 // bytes that came
-	begun bool  // somebody has asked for the body; 100 Continue was sent where it was expected
+	read  int64 // bytes that arrived
+	begun bool  // reading has begun; 100 Continue was sent if the client expected it
 	ended bool  // all of it was read
 }
 
-// NewBody is the body of r, which w answers.
+// NewBody returns the body of r, which is answered through w.
 func NewBody(w http.ResponseWriter, r *http.Request, of *Budget) *Body {
 	b := &Body{ReadCloser: r.Body, of: r, budget: of, pace: conns.Pace{Window: of.limits.Wait, Rate: of.limits.Rate},
 		heldPace: conns.HolderPace}
@@ -44,17 +44,17 @@ func NewBody(w http.ResponseWriter, r *http.Request, of *Budget) *Body {
 		return b
 	}
 	b.control = http.NewResponseController(w)
-	// Without this net/http reads what is left of the body before it sends the answer, and a refused client waits until
-	// it has sent it.
-	_ = b.control.EnableFullDuplex() // not supported: the answer comes later
+	// Otherwise net/http reads the rest of the body before it sends the response, and a refused client waits until it
+	// has sent its whole body.
+	_ = b.control.EnableFullDuplex() // if not supported, the response is only later
 	return b
 }
 
 // ErrSlowBody is the answer to a client that sends too slowly.
 var ErrSlowBody = &fault.Fault{
 	Status: http.StatusRequestTimeout, Name: "request_timeout",
-	Reason: "The request body did not come, or came too slowly (http.body_timeout and http.min_rate of the node's " +
-		"settings).",
+	Reason: "The request body did not arrive, or arrived too slowly (http.body_timeout and http.min_rate of the " +
+		"node's settings).",
 }
 
 // Read implements io.Reader.
@@ -68,16 +68,17 @@ func (b *Body) Read(p []byte) (int, error) {
 		return 0, ErrSlowBody
 	}
 	began := time.Now()
-	_ = b.control.SetReadDeadline(began.Add(left)) // not supported: no deadline
+	_ = b.control.SetReadDeadline(began.Add(left)) // if not supported, there is no deadline
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
 	waited := time.Since(began)
 	b.pace.Took(n, waited)
 	b.heldPace.Took(n, waited)
 	switch {
-	case err == io.EOF: //nolint:errorlint // io.Reader says so
+	case err == io.EOF: //nolint:errorlint // as io.Reader documents
 		b.ended = true
-		_ = b.control.SetReadDeadline(time.Time{}) // the server now listens for the end of the connection
+		// from now on the server reads, to notice the end of the connection
+		_ = b.control.SetReadDeadline(time.Time{})
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = ErrSlowBody
 	case err != nil:
@@ -88,20 +89,20 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Hold has the client read the answer at that pace, where the request holds memory.
+// Hold makes the client read the response at the minimum pace if the request holds memory.
 func (b *Body) Hold() {
 	if c := conns.Of(b.of); c != nil && b.share.holds() {
 		c.Hold()
 	}
 }
 
-// Trailer is what came behind the body, once it has been read.
+// Trailer returns the trailer after the body has been read.
 func (b *Body) Trailer() http.Header { return b.of.Trailer }
 
 func (b *Body) ctx() context.Context { return b.of.Context() }
 
-// Bound sets how much an endpoint takes of the body, and the error for a longer one. A body that declares to be longer
-// is refused before anything reads it: the client is neither asked for it (100 Continue) nor waited for.
+// Bound sets the maximum size of the body, and the error for a larger one. A body whose declared length is larger is
+// refused before it is read: the client is neither asked for it (100 Continue) nor waited for.
 func (b *Body) Bound(most int64, tooLarge error) error {
 	b.most, b.tooLarge = most, tooLarge
 	if b.of.ContentLength > most {
@@ -110,7 +111,7 @@ func (b *Body) Bound(most int64, tooLarge error) error {
 	return nil
 }
 
-// Release gives back the memory that the request holds. It may be called twice.
+// Release gives back all memory that the request holds. It may be called twice.
 func (b *Body) Release() {
 	b.share.release()
 	b.releaseParts()
@@ -120,7 +121,7 @@ func (b *Body) Release() {
 	}
 }
 
-// releaseParts gives back what the request holds beside its body.
+// releaseParts gives back the memory for what the body was parsed into.
 func (b *Body) releaseParts() {
 	for _, s := range b.parsed {
 		s.release()

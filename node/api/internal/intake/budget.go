@@ -11,43 +11,44 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// All bodies of requests under way, and what is made of them, share one budget of memory (Limits.Bodies). It has
-// lanes, so that large requests never make small ones wait, and each lane is given out in the order of asking, at most
-// half of it to one client. A request asks in the order of the lanes and waits in one of them at a time: held for what
-// a feed keeps for as long as it waits, then small or large for its body, then parts for what it is parsed into. Nobody
-// waits for a lane before the one that it holds, so requests cannot wait for each other in a ring.
+// The bodies of all running requests, and what is made of them, share one memory budget (Limits.Bodies). It is divided
+// into lanes, so that large requests never delay small ones. Each lane serves requests in order, and gives one client
+// at most half of it. A request uses the lanes in a fixed order and waits in one at a time: held for what a feed keeps
+// while it waits, then small or large for its body, then parts for what the body is parsed into. No request waits for a
+// lane that comes before one that it holds memory of, so requests cannot deadlock.
 
 const (
-	// freeBody is the size of bodies that are outside of the budget. Their number is bounded by that of connections.
+	// freeBody is the size up to which bodies are not counted. The number of connections bounds the number of such
+	// bodies.
 	freeBody = 64 << 10
-	// SmallBody is the largest of the lane for small ones.
+	// SmallBody is the maximum size of a body in the lane for small ones.
 	SmallBody = 1 << 20
-	// budgetPatience is how long a request waits for its turn.
+	// budgetPatience is how long a request waits for memory.
 	budgetPatience = 20 * time.Second
 )
 
-// Limits bound the bodies of requests.
+// Limits are the limits on the bodies of requests.
 type Limits struct {
-	// Request is the most that an endpoint takes of a body, where it says nothing else.
+	// Request is the maximum size of a body for endpoints without a limit of their own.
 	Request int64
-	// Memory is for all bodies under way and what is made of them.
+	// Memory is the memory for all current bodies and what is made of them.
 	Memory int64
-	// Wait is how long a client may send nothing of a body, Rate how many bytes a second it has to send on average over
-	// that time.
+	// Wait is how long a client may pause while it sends a body. Rate is how many bytes per second it must send on
+	// average over that time.
 	Wait time.Duration
 	Rate int64
-	// Spool is a directory for bodies that come in slowly; empty is the system's.
+	// Spool is a directory for bodies that arrive slowly. Empty means the system's default.
 	Spool string
 }
 
-// Budget is the memory for bodies. Safe for concurrent use.
+// Budget is the memory for bodies. It is safe for concurrent use.
 type Budget struct {
 	limits                             Limits
 	log                                *slog.Logger
 	small, large, parts, uploads, held lane
 }
 
-// NewBudget divides the memory.
+// NewBudget returns a budget, divided into lanes.
 func NewBudget(limits Limits, log *slog.Logger) *Budget {
 	b, size := &Budget{limits: limits, log: log}, limits.Memory
 	b.large.size = size * 6 / 16
@@ -59,14 +60,15 @@ func NewBudget(limits Limits, log *slog.Logger) *Budget {
 		l.most = l.size / 2
 		l.free, l.queue, l.clients, l.busy = l.size, list.New(), map[string]int64{}, ErrBusy
 	}
-	b.uploads.most = b.uploads.size // they are slow, and each takes little
+	b.uploads.most = b.uploads.size // uploads are slow, and each takes little
 	b.held.leaves, b.held.busy = true, ErrFeedsHold
 	return b
 }
 
 func (b *Budget) lanes() []*lane { return []*lane{&b.large, &b.parts, &b.uploads, &b.small, &b.held} }
 
-// Use is how much memory requests hold for their bodies, in bytes, and how many were refused since there was none.
+// Use returns how much memory requests hold for their bodies, in bytes, and how many requests were refused for lack of
+// it.
 func (b *Budget) Use() (held, refused int64) {
 	for _, l := range b.lanes() {
 		l.mu.Lock()
@@ -79,40 +81,41 @@ func (b *Budget) Use() (held, refused int64) {
 
 // lane is a part of the budget.
 type lane struct {
-	size, most int64 // all of it, and what one client may hold
-	leaves     bool  // a client gets no more than it leaves for others, so that any number of them cannot take all
-	busy       error // what is said of memory that others hold
-	mu         sync.Mutex
-	free       int64
-	refused    int64            // requests that have waited in vain
-	clients    map[string]int64 // what each holds
-	queue      *list.List       // of *waiter, in the order of asking
+	size, most int64 // the lane's memory, and the maximum for one client
+	// a client gets at most what it leaves for others, so that no number of clients can take everything
+	leaves  bool
+	busy    error // the error when others hold the memory
+	mu      sync.Mutex
+	free    int64
+	refused int64            // requests that waited too long
+	clients map[string]int64 // memory held by each client
+	queue   *list.List       // of *waiter, in order of arrival
 }
 
 // waiter is a request in the queue.
 type waiter struct {
 	client  string
 	n       int64
-	granted chan struct{} // closed with the lane's lock held
+	granted chan struct{} // closed under the lane's lock
 }
 
-// share is what a request holds of a lane. nil holds nothing. It belongs to the request.
+// share is the memory of a lane that a request holds. nil holds none. It belongs to the request.
 type share struct {
 	lane   *lane
 	client string
 	n      int64
 }
 
-// ErrBusy is the answer to a request that has waited in vain for memory.
+// ErrBusy is the answer to a request that waited too long for memory.
 var ErrBusy = &fault.Fault{
 	Status: http.StatusServiceUnavailable, Name: "service unavailable",
-	Reason: "Requests under way hold all the memory for request bodies (http.bodies of the node's settings). " +
+	Reason: "Other requests hold all the memory for request bodies (http.bodies of the node's settings). " +
 		"Try again later.",
 	Header: http.Header{"Retry-After": {fault.RetryAfter}},
 }
 
-// take waits until n bytes are free for the client and it is this request's turn. What is more than a client may have
-// is as good as all of that.
+// take waits until n bytes are free for the client and it is this request's turn. If n is more than a client may have,
+// take waits for the maximum instead.
 func (l *lane) take(ctx context.Context, client string, n int64) (*share, error) {
 	w := &waiter{client: client, n: min(n, l.most), granted: make(chan struct{})}
 	got := &share{l, client, w.n}
@@ -137,19 +140,19 @@ func (l *lane) take(ctx context.Context, client string, n int64) (*share, error)
 	}
 	l.mu.Lock()
 	select {
-	case <-w.granted: // just now
+	case <-w.granted: // granted meanwhile
 		l.mu.Unlock()
 		return got, nil
 	default:
 		l.queue.Remove(place)
 		l.refused++
-		l.grant() // the one behind may need less
+		l.grant() // the next request may need less
 		l.mu.Unlock()
 		return nil, err
 	}
 }
 
-// try takes n bytes if they are free at once.
+// try takes n bytes if they are free immediately.
 func (l *lane) try(client string, n int64) (*share, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,7 +164,8 @@ func (l *lane) try(client string, n int64) (*share, error) {
 	return &share{l, client, n}, nil
 }
 
-// grant serves the queue. Who waits for what the same client holds makes nobody else wait. The lock is held.
+// grant serves the queue. A request that waits for memory of its own client does not block others. The caller holds the
+// lock.
 func (l *lane) grant() {
 	for place := l.queue.Front(); place != nil; {
 		w, next := place.Value.(*waiter), place.Next()
@@ -177,13 +181,13 @@ func (l *lane) grant() {
 	}
 }
 
-// may reports whether a client may hold n bytes more, where they are free. The lock is held.
+// may reports whether a client may hold n more bytes, provided that they are free. The caller holds the lock.
 func (l *lane) may(client string, n int64) bool {
 	holds := l.clients[client] + n
 	return holds <= l.most && (!l.leaves || holds <= l.free-n)
 }
 
-// hold notes n bytes more, or less where n is negative. The lock is held.
+// hold adds n bytes to what a client holds; n may be negative. The caller holds the lock.
 func (l *lane) hold(client string, n int64) {
 	l.free -= n
 	if l.clients[client] += n; l.clients[client] == 0 {
@@ -191,7 +195,7 @@ func (l *lane) hold(client string, n int64) {
 	}
 }
 
-// pressed reports whether somebody waits for what the share holds.
+// pressed reports whether a request waits for memory that the share holds.
 func (s *share) pressed() bool {
 	if s == nil {
 		return false
@@ -203,7 +207,7 @@ func (s *share) pressed() bool {
 
 func (s *share) holds() bool { return s != nil && s.n > 0 }
 
-// grow makes it n bytes, ahead of those that wait, if they are free.
+// grow enlarges the share to n bytes if they are free, without waiting behind the queue.
 func (s *share) grow(n int64) error {
 	l, more := s.lane, n-s.n
 	l.mu.Lock()
@@ -220,7 +224,7 @@ func (s *share) grow(n int64) error {
 	return nil
 }
 
-// shrink gives back what is more than n.
+// shrink gives back all but n bytes.
 func (s *share) shrink(n int64) {
 	if s == nil || n >= s.n {
 		return

@@ -14,20 +14,21 @@ import (
 	"time"
 )
 
-// unit is a request's here: the lane for large bodies of a budget of 16 has 6, of which one client may have 3.
+// unit is the size of a request here. In a budget of 16 units the lane for large bodies has 6, of which one client may
+// have 3.
 const unit = 1 << 20
 
-// waiting is a take that goes on in the background.
+// waiting is a take that runs in the background.
 type waiting struct {
 	share *share
 	err   error
 	ended atomic.Bool
 }
 
-// done reports whether it has ended: share and err are set.
+// done reports whether take has returned: share and err are set.
 func (w *waiting) done() bool { return w.ended.Load() }
 
-// budgetOf is a budget of that size.
+// budgetOf returns a budget of the given size.
 func budgetOf(size int64, dir string) *Budget {
 	return NewBudget(Limits{Memory: size, Wait: time.Minute, Rate: 1, Spool: dir}, slog.New(slog.DiscardHandler))
 }
@@ -42,12 +43,12 @@ func taking(ctx context.Context, l *lane, client string, n int64) *waiting {
 	return w
 }
 
-// A lane is given out in the order of asking; who waits for what the same client holds makes nobody else wait; who
-// waits for too long is told so.
+// A lane serves requests in order. A request that waits for memory of its own client does not delay others. One that
+// waits too long gets an error.
 func TestLane_take(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &budgetOf(16*unit, "").large
-		a := taking(t.Context(), l, "a", 9*unit) // as good as the 3 that it may have
+		a := taking(t.Context(), l, "a", 9*unit) // limited to the 3 that it may have
 		again := taking(t.Context(), l, "a", unit)
 		b := taking(t.Context(), l, "b", 2*unit)
 		if !a.done() || again.done() || !b.done() {
@@ -58,10 +59,10 @@ func TestLane_take(t *testing.T) {
 			t.Errorf("granted although there is too little: %v; before its turn: %v", c.done(), d.done())
 		}
 		if _, err := l.try("e", 1); !errors.Is(err, ErrBusy) {
-			t.Errorf("a try beside those that wait: %v", err)
+			t.Errorf("a try while others wait: %v", err)
 		}
 		if !a.share.pressed() {
-			t.Error("nobody waits")
+			t.Error("no request waits")
 		}
 		b.share.release()
 		b.share.release()
@@ -72,7 +73,7 @@ func TestLane_take(t *testing.T) {
 		time.Sleep(budgetPatience)
 		synctest.Wait()
 		if !errors.Is(again.err, ErrBusy) || l.refused != 2 {
-			t.Errorf("waited in vain: %+v, %d refused", again, l.refused)
+			t.Errorf("waited too long: %+v, %d refused", again, l.refused)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := taking(ctx, l, "a", unit)
@@ -90,7 +91,7 @@ func TestLane_take(t *testing.T) {
 	})
 }
 
-// slowBody gives its first half at once and the rest after a time.
+// slowBody returns its first half at once and the rest later.
 type slowBody struct {
 	text  []byte
 	half  int
@@ -112,8 +113,8 @@ func (b *slowBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A body that comes slowly while others wait for its memory goes on in a file; where none can be made it keeps its
-// memory, and comes whole all the same.
+// A body that arrives slowly while others wait for its memory continues in a file. If no file can be created, the body
+// keeps its memory and still arrives completely.
 func TestIntake_spill(t *testing.T) {
 	for name, c := range map[string]struct {
 		dir    string
@@ -144,7 +145,7 @@ func TestIntake_spill(t *testing.T) {
 				time.Sleep(3 * spillAfter)
 				synctest.Wait()
 				if other.done() != c.spills {
-					t.Errorf("another request has got the memory: %v", other.done())
+					t.Errorf("another request got the memory: %v", other.done())
 				}
 				b.share.release()
 				synctest.Wait()
@@ -161,7 +162,7 @@ func TestIntake_spill(t *testing.T) {
 	}
 }
 
-// Clients that hold memory for long leave some of it for others, however many of them there are.
+// Clients that hold memory for a long time leave some of it for others, however many they are.
 func TestLane_leaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &budgetOf(128*unit, "").held
@@ -179,7 +180,7 @@ func TestLane_leaves(t *testing.T) {
 		}
 		a, b, c := granted("a"), granted("b"), granted("c")
 		if len(a) != 8 || len(b) != 4 || len(c) != 2 {
-			t.Fatalf("three clients have got %d, %d and %d MiB", len(a), len(b), len(c))
+			t.Fatalf("three clients got %d, %d and %d MiB", len(a), len(b), len(c))
 		}
 		more, other := taking(t.Context(), l, "a", unit), taking(t.Context(), l, "d", unit)
 		if more.done() || !other.done() {
@@ -190,12 +191,12 @@ func TestLane_leaves(t *testing.T) {
 		}
 		synctest.Wait()
 		if more.done() {
-			t.Error("the first has got more than half")
+			t.Error("the first got more than half")
 		}
 		a[0].release()
 		synctest.Wait()
 		if !more.done() || more.err != nil {
-			t.Errorf("the first gets no share in place of another: %v", more.err)
+			t.Errorf("the first gets no share after it gave one back: %v", more.err)
 		}
 	})
 }

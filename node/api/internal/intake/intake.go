@@ -9,30 +9,31 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// bodyCost is what a body takes of the budget, in its own size: it, and what is copied of it.
+// bodyCost is the memory for a body relative to its size: the body and copies of parts of it.
 const bodyCost = 1.5
 
 func costOf(size int64) int64 { return int64(bodyCost * float64(size)) }
 
-// spillAfter is how long a body may come in while others wait for the memory that it has.
+// spillAfter is how long a body may take to arrive while others wait for its memory.
 const spillAfter = 2 * time.Second
 
-// intake reads a body into memory, within the budget. A body that comes in slowly while others wait goes into a file
+// intake reads a body into memory within the budget. A body that arrives slowly while others wait is moved to a file
 // until it is complete.
 type intake struct {
 	b     *Body
 	in    io.Reader
-	limit int64 // of the body's size
+	limit int64 // on the body's size
 
-	chunks [][]byte // all full but the last
+	chunks [][]byte // all full except the last
 	n      int64    // bytes in chunks
 	end    bool
-	file   *os.File // what came so far, where the memory was given back; nil: it is in chunks
-	fixed  bool     // no file can be made: the body stays in memory
+	file   *os.File // what has arrived so far, if the memory was given back; nil: it is in chunks
+	fixed  bool     // no file can be created, so the body stays in memory
 	began  time.Time
 }
 
-// Take reads in to its end. size is that of the body, or -1 where nobody knows it. The endpoint's tooLarge past limit.
+// Take reads in to its end. size is that of the body, or -1 if it is unknown. Beyond limit it returns the endpoint's
+// tooLarge.
 func (b *Body) Take(in io.Reader, size, limit int64) ([]byte, error) {
 	t := intake{b: b, in: in, limit: limit, began: time.Now()}
 	defer t.close()
@@ -72,8 +73,8 @@ func (b *Body) Take(in io.Reader, size, limit int64) ([]byte, error) {
 	return nil, b.tooLarge
 }
 
-// measure has a feed that keeps something of its body find out how large that is, before it holds memory that others
-// wait for.
+// measure makes a feed that keeps part of its body find out how large the body is, before the feed holds memory that
+// others wait for.
 func (t *intake) measure() error {
 	switch {
 	case !t.b.keeps.asks():
@@ -84,7 +85,7 @@ func (t *intake) measure() error {
 	return t.spill(t.limit + 1)
 }
 
-// admit waits for the memory of a body of that size, and gives back what the request has for a smaller one.
+// admit waits for the memory for a body of that size, after giving back what the request holds for a smaller one.
 func (t *intake) admit(size int64) error {
 	lane := &t.b.budget.large
 	switch {
@@ -120,7 +121,7 @@ func (t *intake) fill(size int64) error {
 		t.chunks[last] = c[:len(c)+n]
 		t.n += int64(n)
 		switch {
-		case err == io.EOF: //nolint:errorlint // io.Reader says so
+		case err == io.EOF: //nolint:errorlint // as io.Reader documents
 			t.end = true
 		case err != nil:
 			return err
@@ -133,16 +134,16 @@ func (t *intake) fill(size int64) error {
 	return nil
 }
 
-// spill moves what has come so far to a file, reads the rest into the file without holding memory that others wait for,
-// and returns when all is there. If no file can be made, the request keeps its memory and goes on; if the disk fills up
-// later, the client is told to try again.
+// spill moves what has arrived to a file, reads the rest into the file without holding memory that others wait for, and
+// returns when the body is complete. If no file can be created, the request keeps its memory and continues. If the disk
+// fills up later, the client is told to retry.
 func (t *intake) spill(size int64) (err error) {
 	if t.file, err = os.CreateTemp(t.b.budget.limits.Spool, "body-*"); err != nil {
 		t.fixed = true
 		t.b.budget.log.Debug("a slow body stays in memory", "error", err)
 		return nil
 	}
-	if err := os.Remove(t.file.Name()); err != nil { // it is gone with the process, however that ends
+	if err := os.Remove(t.file.Name()); err != nil { // the file disappears with the process, however that ends
 		return err
 	}
 	to := spool{t.file}
@@ -174,7 +175,7 @@ func (t *intake) spill(size int64) (err error) {
 	return nil
 }
 
-// spool is a file for a body. That it cannot be written is as good as that there is no memory for the body.
+// spool is a file for a body. A write error is treated like a lack of memory for the body.
 type spool struct{ file *os.File }
 
 func (s spool) Write(p []byte) (int, error) {
@@ -185,7 +186,7 @@ func (s spool) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// whole is the body in one piece.
+// whole returns the body in one piece.
 func (t *intake) whole() ([]byte, error) {
 	if t.n > t.limit {
 		return nil, t.b.tooLarge
@@ -211,14 +212,14 @@ func (t *intake) whole() ([]byte, error) {
 
 func (t *intake) close() {
 	if t.file != nil {
-		_ = t.file.Close() // it has no name
+		_ = t.file.Close() // it is already unlinked
 	}
 }
 
-// uploadCost is what an upload keeps in memory at most, with the transaction that stores it.
+// uploadCost is the maximum memory of an upload, including the transaction that stores it.
 const uploadCost = 3 << 19
 
-// Uploads waits for the memory of one upload after the other, of size bytes; -1 where nobody knows it.
+// Uploads waits for the memory of uploads of size bytes, one after the other; -1 if the size is unknown.
 func (b *Body) Uploads(size int64) error {
 	if size >= 0 && size <= freeBody || b.share.holds() {
 		return nil
@@ -230,11 +231,11 @@ func (b *Body) Uploads(size int64) error {
 	return err
 }
 
-// GiveBack gives back the memory of the body, which nobody uses any more.
+// GiveBack gives back the memory of the body, which is no longer used.
 func (b *Body) GiveBack() { b.share.release() }
 
-// Parts waits for the memory of what a body is parsed into, before it is. It is for lists of any length; a document's
-// members are not parsed. A request that asks for more than there can be is told so.
+// Parts waits for the memory of what a body is going to be parsed into. It is for lists of any length, not for the
+// members of a document. A request that asks for more than the maximum gets an error.
 func (b *Body) Parts(n int64) error {
 	if n <= freeBody {
 		return nil
@@ -244,7 +245,7 @@ func (b *Body) Parts(n int64) error {
 		return fault.TooMany
 	}
 	take := lane.take
-	if len(b.parsed) > 0 { // whoever holds some must not wait for more
+	if len(b.parsed) > 0 { // a request that holds some must not wait for more
 		take = func(_ context.Context, client string, n int64) (*share, error) { return lane.try(client, n) }
 	}
 	s, err := take(b.ctx(), b.Client, n)

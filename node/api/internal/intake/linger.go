@@ -10,23 +10,23 @@ import (
 	"github.com/divandb/divan/node/api/internal/conns"
 )
 
-// A request may be answered before its body has come. The connection can then be used again only after the rest of the
-// body, which is read where it is short. Otherwise the connection is closed, and not at once: a client that is still
-// sending would get a reset, and might lose the answer. So the server says that it sends no more, and goes on reading
-// for a while (RFC 9112, section 9.6).
+// A request may be answered before its body has arrived. The connection can then be reused only after the rest of the
+// body was read, which happens if it is short. Otherwise the connection is closed, but not immediately: a client that
+// is still sending would get a reset and might lose the response. So the server closes its sending side and continues
+// to read for a while (RFC 9112, section 9.6).
 
 const (
 	// shortRest is how much of a body is read to keep a connection, and restTimeout how long that may take.
 	shortRest   = 64 << 10
 	restTimeout = 2 * time.Second
-	// lingerTime is how long a client may go on sending a body that nobody wants, lingerIdle how long it may stop
-	// meanwhile: as nginx does.
+	// lingerTime is how long a client may continue to send an unwanted body, lingerIdle how long it may pause
+	// meanwhile, as in nginx.
 	lingerTime = 30 * time.Second
 	lingerIdle = 5 * time.Second
 )
 
-// Reusable reports whether the connection can be used again after an answer that is sent now, with these headers. An
-// answer of unknown length ends only after the handler, when the rest of the body cannot be read any more.
+// Reusable reports whether the connection can be reused after a response that is sent now, with these headers. A
+// response of unknown length ends only after the handler, when the rest of the body can no longer be read.
 func (b *Body) Reusable(answer http.Header) bool {
 	if b.ended {
 		return true
@@ -35,29 +35,29 @@ func (b *Body) Reusable(answer http.Header) bool {
 	return !b.expects() && b.of.ContentLength > 0 && rest <= shortRest && answer["Content-Length"] != nil
 }
 
-// Settle ends a request that is answered: what is left of its body is read, and thrown away. complete says that all of
-// the answer has been written, closes that the connection is closed after it. It ends early when closing is closed.
+// Settle finishes an answered request by reading and discarding the rest of its body. complete means that the whole
+// response was written, closes that the connection is closed afterwards. Settle ends early when closing is closed.
 func (b *Body) Settle(complete, closes bool, closing <-chan struct{}) {
 	if b.ended {
 		return
 	}
-	if !complete { // net/http writes the end of the answer once the handler has returned, and closes the connection
+	if !complete { // net/http ends the response after the handler has returned, and closes the connection
 		_ = b.control.SetReadDeadline(time.Now().Add(restTimeout))
 		return
 	}
-	_ = b.control.Flush() // what fails here fails again where the connection is read
+	_ = b.control.Flush() // reading the connection would return the same error
 	if closes {
 		b.linger(closing)
 		return
 	}
 	_ = b.control.SetReadDeadline(time.Now().Add(restTimeout))
 	if _, err := io.Copy(io.Discard, b.ReadCloser); err != nil {
-		panic(http.ErrAbortHandler) // nobody knows where the next request would begin
+		panic(http.ErrAbortHandler) // the start of the next request is unknown
 	}
 	_ = b.control.SetReadDeadline(time.Time{})
 }
 
-// linger says that no more is sent, and reads until the client has understood. It ends early when closing is closed.
+// linger closes the sending side and reads until the client stops sending. It ends early when closing is closed.
 func (b *Body) linger(closing <-chan struct{}) {
 	conn := conns.HalfClosed(b.of)
 	if conn == nil {
@@ -77,7 +77,7 @@ func (b *Body) linger(closing <-chan struct{}) {
 			return
 		default:
 		}
-		_ = conn.SetReadDeadline(now.Add(step)) // where it fails, so does the read
+		_ = conn.SetReadDeadline(now.Add(step)) // if this fails, so does the read
 		n, err := conn.Read(buf)
 		if n > 0 {
 			last = now
@@ -88,5 +88,5 @@ func (b *Body) linger(closing <-chan struct{}) {
 	}
 }
 
-// expects reports whether the client waits for 100 Continue, which nobody has sent.
+// expects reports whether the client waits for a 100 Continue that was not sent.
 func (b *Body) expects() bool { return b.of.Header.Get("Expect") != "" && !b.begun }

@@ -13,8 +13,8 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// Whole reads the whole request body, decoded, at most as many bytes as the endpoint takes. The request's share of
-// the memory for bodies is held until its end, or until GiveBack.
+// Whole reads the whole request body, decoded, up to the endpoint's limit. The request's share of the memory is held
+// until its end, or until GiveBack.
 func (b *Body) Whole() ([]byte, error) {
 	if b.of.ContentLength == 0 && b.of.Header.Get("Content-Length") == "" {
 		return nil, fault.BadRequest("Missing request body")
@@ -34,7 +34,7 @@ func (b *Body) Whole() ([]byte, error) {
 	}
 }
 
-// notGzipped tells a broken gzip stream from everything else that can happen to a body.
+// notGzipped turns errors of an invalid gzip stream into client errors.
 func notGzipped(err error) error {
 	var corrupt flate.CorruptInputError
 	switch {
@@ -54,7 +54,7 @@ func (b *Body) Json() (gjson.Result, error) {
 	return decode.Bytes(text)
 }
 
-// Object reads the body, which has to be a JSON object.
+// Object reads the body, which must be a JSON object.
 func (b *Body) Object() (gjson.Result, error) {
 	v, err := b.Json()
 	if err == nil && !v.IsObject() {

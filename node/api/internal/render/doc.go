@@ -1,3 +1,3 @@
-// Package render writes documents as JSON into answers. Attachments whose data is wanted are streamed from the store,
-// so that a gigabyte costs a buffer. Multipart answers are package docs'.
+// Package render writes documents as JSON. It streams the data of attachments from the store, so that a gigabyte only
+// needs a buffer. Multipart responses are in package docs.
 package render

@@ -10,11 +10,10 @@ import (
 	"github.com/divandb/divan/node/api/internal/encode"
 )
 
-// How documents are written: without attachment data by the layer alone, with data streamed from the store into the
-// answer, so that a gigabyte costs a buffer.
+// Documents without attachment data are written by the layer alone. Attachment data is streamed from the store.
 
-// sinceRev is the position of the newest of the document's revisions that the client has, by atts_since; 0 where it has
-// none. doc.Revs must be there.
+// sinceRev returns the position of the newest of the document's revisions that the client has, according to atts_since,
+// or 0 if it has none. doc.Revs must be set.
 func (r *Options) sinceRev(doc *layer.Document) int64 {
 	for _, rev := range doc.Revs {
 		if slices.Contains(r.Since, rev) {
@@ -24,7 +23,7 @@ func (r *Options) sinceRev(doc *layer.Document) int64 {
 	return 0
 }
 
-// Split says which of the document's attachments are shown with their data.
+// Split reports for each of the document's attachments whether it is shown with its data.
 func (r *Options) Split(doc *layer.Document) (data []bool) {
 	data = make([]bool, len(doc.Attachments))
 	since := int64(0)
@@ -57,8 +56,8 @@ func WriteJSON(s *call.Stream, doc *layer.Document, attachment AttachmentFunc) e
 	return s.Full()
 }
 
-// PutJSON appends a document to the buffer, in which its end stays. A body that was left in the store is copied from
-// there, so that it costs a buffer however large it is.
+// PutJSON appends a document to the buffer and leaves its end there. A body that is still in the store is copied from
+// there, so it only needs a buffer however large it is.
 func PutJSON(s *call.Stream, doc *layer.Document, attachment AttachmentFunc) error {
 	if doc.Large == nil {
 		s.Buf = doc.AppendJSONWith(s.Buf, attachment)
@@ -83,7 +82,7 @@ func PutJSON(s *call.Stream, doc *layer.Document, attachment AttachmentFunc) err
 	return nil
 }
 
-// JSONLength is how much WriteJSON writes.
+// JSONLength returns how many bytes WriteJSON writes.
 func JSONLength(doc *layer.Document, attachment AttachmentFunc) int64 {
 	if doc.Large == nil {
 		return int64(len(doc.AppendJSONWith(nil, attachment)))
@@ -99,8 +98,8 @@ func (r *Options) appendEncoding(dst []byte, a *layer.Attachment) []byte {
 	return dst
 }
 
-// DataFollows renders attachments whose data comes in the parts of a multipart answer that follow, where data says so.
-// It is for one rendering of the document.
+// DataFollows returns a function that renders attachments, for one rendering of a document. Those with data[i] set
+// follow in later parts of a multipart response.
 func DataFollows(data []bool) AttachmentFunc {
 	shown := Options{EncodingInfo: true}
 	i := -1
@@ -115,12 +114,12 @@ func DataFollows(data []bool) AttachmentFunc {
 	}
 }
 
-// Document appends a document, with data where the rendering wants it. doc.Revs must be there for atts_since.
+// Document appends a document, with attachment data as r asks. doc.Revs must be set for atts_since.
 func Document(s *call.Stream, doc *layer.Document, r *Options) error {
 	return DocumentWith(s, doc, r, r.Split(doc))
 }
 
-// DocumentWith is Document where it is known which attachments come with their data (Options.Split).
+// DocumentWith is Document with the result of Options.Split already known.
 func DocumentWith(s *call.Stream, doc *layer.Document, r *Options, data []bool) error {
 	withData := slices.Contains(data, true)
 	switch bare := *doc; {
@@ -160,7 +159,7 @@ func DocumentWith(s *call.Stream, doc *layer.Document, r *Options, data []bool) 
 	return s.Full()
 }
 
-// writeBase64 copies an attachment's content into the answer.
+// writeBase64 copies an attachment's content into the response.
 func writeBase64(s *call.Stream, docID string, a *layer.Attachment) error {
 	content, err := OpenContent(s.Q, docID, a)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/divandb/divan/query/selector"
 )
 
-// Options is how much of its attachments a document shows.
+// Options control how a document and its attachments are shown.
 type Options struct {
 	Attachments  bool             // data instead of stubs
 	EncodingInfo bool             // att_encoding_info: encoding and encoded_length
-	Since        []layer.Rev      // atts_since: attachments that one of these revisions has stay stubs
-	Fields       *selector.Fields // what is shown of a document; nil: all
+	Since        []layer.Rev      // atts_since: attachments in one of these revisions remain stubs
+	Fields       *selector.Fields // the fields to show; nil means all
 }
 
-// OpenContent opens an attachment decoded.
+// OpenContent opens an attachment for reading, decompressed.
 func OpenContent(q *call.Request, docID string, a *layer.Attachment) (io.ReadCloser, error) {
 	stored, err := q.DB.OpenAttachment(q.Ctx(), docID, *a, 0, -1)
 	if err != nil || a.Encoding == "" {
@@ -31,7 +31,7 @@ func OpenContent(q *call.Request, docID string, a *layer.Attachment) (io.ReadClo
 	return decoded{unzipped, stored}, nil
 }
 
-// decoded reads from a decompressor and closes what is under it.
+// decoded reads from a decompressor and also closes what is below it.
 type decoded struct {
 	io.Reader
 	io.Closer

@@ -15,7 +15,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/render"
 )
 
-// The endpoints of rows over documents: _all_docs, _design_docs, _local_docs.
+// Endpoints with rows of documents: _all_docs, _design_docs, _local_docs.
 
 func subset(q *call.Request) layer.Subset {
 	switch q.Path[1] {
@@ -27,7 +27,7 @@ func subset(q *call.Request) layer.Subset {
 	return layer.Everything
 }
 
-// AllDocs answers GET and POST of one query.
+// AllDocs answers GET and POST of a single query.
 func (h *Handlers) AllDocs(q *call.Request) error {
 	r, err := readQuery(q, false, "`keys` body member must be an array.")
 	if err != nil {
@@ -45,7 +45,7 @@ func (h *Handlers) AllDocs(q *call.Request) error {
 	return s.End()
 }
 
-// AllDocsQueries answers POST /{db}/_all_docs/queries: several results in one answer.
+// AllDocsQueries answers POST /{db}/_all_docs/queries with several results in one response.
 func (h *Handlers) AllDocsQueries(q *call.Request) error {
 	queries, err := readQueries(q)
 	if err != nil {
@@ -59,8 +59,8 @@ func (h *Handlers) AllDocsQueries(q *call.Request) error {
 	return sendQueries(q, queries, writeAllDocs)
 }
 
-// readQueries reads the queries of a multi-query body; parameters in the query string are their defaults. A list of one
-// key is that key, also for _all_docs, which shows such a list as it is when it comes alone: so CouchDB does.
+// readQueries reads the queries of a multi-query body. Parameters in the query string are their defaults. As in
+// CouchDB, a list of one key means that key, even for _all_docs, where the same list in a single query stays a list.
 func readQueries(q *call.Request) ([]rowsQuery, error) {
 	defaults := newRowsQuery()
 	if err := defaults.takeParams(q.Params, true); err != nil {
@@ -77,7 +77,7 @@ func readQueries(q *call.Request) ([]rowsQuery, error) {
 	case !list.IsArray():
 		return nil, fault.BadRequest("`queries` member must be an array.")
 	}
-	const queryCost = 400 // a query, or several keys
+	const queryCost = 400 // memory for a query or for several keys
 	if err := q.Body.Parts(int64(queryCost * decode.Elements(list))); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func writeAllDocs(s *call.Stream, r *rowsQuery) error {
 		if err != nil {
 			return err
 		}
-		for len(ids) > 0 && !ids[0].isString { // asked for by a key that can be no id
+		for len(ids) > 0 && !ids[0].isString { // keys that cannot be ids
 			if err := w.missing(ids[0].json); err != nil {
 				return err
 			}
@@ -170,7 +170,7 @@ func rowsHead(s *call.Stream, total, offset int64, r *rowsQuery, seq layer.Seq) 
 	s.Buf = append(s.Buf, ",\"rows\":[\r\n"...)
 }
 
-// rowWriter separates rows.
+// rowWriter writes rows and their separators.
 type rowWriter struct {
 	s       *call.Stream
 	started bool
@@ -224,14 +224,14 @@ func (w *rowWriter) document(row *layer.AllDocsRow, r *rowsQuery) error {
 	return s.Row()
 }
 
-// wantedID is one of the keys asked for.
+// wantedID is one of the requested keys.
 type wantedID struct {
 	json     string
 	isString bool
 }
 
-// allDocsOptions turns a query into the layer's terms. ids are the keys in the order of the answer, nil where a range
-// was asked for.
+// allDocsOptions converts a query to the layer's options. ids are the keys in the order of the response, or nil for a
+// range.
 func (r *rowsQuery) allDocsOptions(only layer.Subset) (o layer.AllDocsOptions, ids []wantedID) {
 	o = layer.AllDocsOptions{
 		ExcludeEnd: r.excludeEnd, Descending: r.descending, Limit: r.limit, Skip: r.skip,
@@ -249,7 +249,7 @@ func (r *rowsQuery) allDocsOptions(only layer.Subset) (o layer.AllDocsOptions, i
 	}
 	startDocID, endDocID := r.startDocID, r.endDocID
 	if r.partition != "" {
-		startDocID, endDocID = "", "" // the partition is a range of keys, beside which CouchDB has no eye for these
+		startDocID, endDocID = "", "" // the partition is a range of keys, with which CouchDB ignores these
 	}
 	none := false
 	o.Start, none = boundary(r.startKey, startDocID, r.descending)
@@ -280,8 +280,8 @@ func (r *rowsQuery) wantedIDs() []wantedID {
 	return ids
 }
 
-// boundary is one end of a range of ids. Every other JSON value sorts before every string: as the end that is above, it
-// lets nothing through.
+// boundary returns one end of a range of ids. All other JSON values sort before all strings, so as an upper end they
+// exclude everything.
 func boundary(key, docID string, upper bool) (id *string, nothing bool) {
 	switch {
 	case key == "" && docID != "":

@@ -9,8 +9,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/encode"
 )
 
-// DesignInfo answers GET .../_info: the state of the index behind a design document, per view, and how far it is on
-// each shard.
+// DesignInfo answers GET .../_info: the state of a design document's index, per view, and its progress on each shard.
 func (h *Handlers) DesignInfo(q *call.Request) error {
 	design, err := q.DB.Design(q.Ctx(), q.Part(2))
 	if err != nil {
@@ -36,8 +35,8 @@ func (h *Handlers) DesignInfo(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, append(b, "}}"...))
 }
 
-// appendInteractive appends what is known of an interactive index (V4): from which sequence on writers keep it up to
-// date, and whether what was written before has been indexed.
+// appendInteractive appends the state of an interactive index (V4): the sequence from which on writers keep it up to
+// date, and whether earlier writes have been indexed.
 func appendInteractive(b []byte, design *layer.Design, state *layer.IndexState) []byte {
 	b = encode.BoolMember(b, "interactive", design.Options.Interactive)
 	if state.Creation.IsZero() {
@@ -50,7 +49,7 @@ func appendInteractive(b []byte, design *layer.Design, state *layer.IndexState) 
 	return encode.StringMember(b, "build_status", "building")
 }
 
-// appendBuild appends how far the build under way is: its goal, and the sequence reached on each shard, or, where a
+// appendBuild appends the progress of the current build: its goal, and the sequence reached on each shard or, while a
 // first build goes by id, the last id.
 func appendBuild(b []byte, state *layer.IndexState) []byte {
 	if !state.Building {
@@ -70,7 +69,7 @@ func appendBuild(b []byte, state *layer.IndexState) []byte {
 	return append(b, '}')
 }
 
-// appendViewStates appends sizes, CouchDB's sum over the views, and views, one by one.
+// appendViewStates appends sizes, CouchDB's sum over the views, and each view.
 func appendViewStates(b []byte, views []layer.ViewState) []byte {
 	var bytes int64
 	for _, v := range views {

@@ -1,3 +1,3 @@
-// Package rows answers with rows: _all_docs and its like, views and their reductions, and what is known of the indexes
-// behind these. Rows of changes are package feeds'.
+// Package rows answers requests for rows: _all_docs and its like, views and their reductions, and the state of their
+// indexes. Rows of changes are in package feeds.
 package rows

@@ -5,7 +5,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/call"
 )
 
-// NamesOptions turns the parameters of _all_dbs into the layer's terms.
+// NamesOptions converts the parameters of _all_dbs to the layer's options.
 func NamesOptions(q *call.Request) (o layer.NamesOptions, nothing bool, err error) {
 	r := newRowsQuery()
 	if err := r.takeParams(q.Params, false); err != nil {

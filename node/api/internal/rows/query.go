@@ -14,16 +14,16 @@ import (
 	"github.com/divandb/divan/node/api/internal/render"
 )
 
-// rowsQuery are the parameters of views and of _all_docs, from the query string or a body
-// (couch_mrview_http:parse_params). Keys are JSON as it came.
+// rowsQuery has the parameters of views and of _all_docs, from the query string or a body
+// (couch_mrview_http:parse_params). Keys are unparsed JSON.
 type rowsQuery struct {
-	startKey, endKey     string // JSON; empty where not given
+	startKey, endKey     string // JSON; empty if not given
 	keys                 []string
 	hasKeys              bool
 	startDocID, endDocID string
 	excludeEnd           bool
 	descending           bool
-	limit, skip          int // limit < 0 is none
+	limit, skip          int // a negative limit means none
 	includeDocs          bool
 	conflicts            *bool
 	render               render.Options
@@ -31,15 +31,15 @@ type rowsQuery struct {
 	update               UpdateMode
 	reduce, group        *bool
 	groupLevel           *int
-	partition            string // empty where none is named
+	partition            string // empty if none is named
 }
 
 func newRowsQuery() rowsQuery { return rowsQuery{limit: -1} }
 
-// keyCost is what each of the keys that are asked for takes, beside its text.
+// keyCost is the memory for each requested key, in addition to its text.
 const keyCost = 128
 
-// readQuery reads the parameters of a GET or a POST. keysNoList is what is said of keys in a body that are no list.
+// readQuery reads the parameters of a GET or a POST. keysNoList is the message for keys in a body that are not a list.
 func readQuery(q *call.Request, singleKey bool, keysNoList string) (r rowsQuery, err error) {
 	r = newRowsQuery()
 	if q.Method == http.MethodPost {
@@ -55,7 +55,7 @@ func (r *rowsQuery) readBody(q *call.Request, singleKey bool, keysNoList string)
 		return err
 	}
 	inPath := newRowsQuery()
-	if err := inPath.takeParams(q.Params, singleKey); err != nil { // said before the body is read
+	if err := inPath.takeParams(q.Params, singleKey); err != nil { // reported before the body is read
 		return err
 	}
 	body, err := q.Body.Object()
@@ -78,7 +78,8 @@ func (r *rowsQuery) readBody(q *call.Request, singleKey bool, keysNoList string)
 	return r.takeBody(body, singleKey)
 }
 
-// takeParams reads the query string; later values win. singleKey turns a list of one key into that key, as views do.
+// takeParams reads the query string, in which later values win. With singleKey, as for views, a list of one key means
+// that key.
 func (r *rowsQuery) takeParams(ps call.Params, singleKey bool) error {
 	for _, p := range ps {
 		v := value{text: p.Value, shown: quoted(p.Value)}
@@ -106,14 +107,14 @@ func (r *rowsQuery) takeBody(body gjson.Result, singleKey bool) (err error) {
 	return err
 }
 
-// value is a parameter's value: text, and JSON where it is that; shown is how a complaint about it names it, in
-// CouchDB's way.
+// value is a parameter's value: its text, and its JSON if it is valid. shown is how error messages show it, as in
+// CouchDB.
 type value struct {
 	text, shown string
 	json        gjson.Result
 }
 
-// jsonValue is a member of a body. A string is no number, even if it looks like one.
+// jsonValue returns the value of a member of a body. A string is not a number, even if it looks like one.
 func jsonValue(v gjson.Result) value {
 	if v.Type == gjson.String {
 		return value{text: v.Str, shown: "<<" + quoted(v.Str) + ">>", json: v}
@@ -131,7 +132,7 @@ func (v *value) bool() (bool, error) {
 	return false, fault.BadQuery("Invalid boolean parameter: %s", v.shown)
 }
 
-// count is a number that may not be negative.
+// count parses a number that must not be negative.
 func (v *value) count() (int, error) {
 	n, err := strconv.ParseInt(v.text, 10, 64)
 	if err != nil || v.json.Type == gjson.String {
@@ -193,8 +194,8 @@ func (r *rowsQuery) takeKeys(v gjson.Result, singleKey bool) error {
 	return nil
 }
 
-// takeFreshness reads update=, and stale= which was its name before (V7). stable= chose between replicas and is only
-// checked.
+// takeFreshness reads update= and stale=, its former name (V7). stable=, which chose between replicas, is only
+// validated.
 func (r *rowsQuery) takeFreshness(name, text string) error {
 	switch {
 	case name == "update" && text == "true":
@@ -228,7 +229,7 @@ func (r *rowsQuery) takeBool(name string, v *value) error {
 	case "conflicts":
 		r.conflicts = &on
 	case "sorted":
-		// rows are sorted in any case
+		// rows are always sorted
 	case "reduce":
 		r.reduce = &on
 	case "group":
@@ -239,8 +240,8 @@ func (r *rowsQuery) takeBool(name string, v *value) error {
 	return err
 }
 
-// check refuses the combinations that CouchDB refuses (couch_mrview_util:validate_args). reducing is whether the answer
-// will be reduced.
+// check refuses the combinations that CouchDB refuses (couch_mrview_util:validate_args). reducing means that the
+// response will be reduced.
 func (r *rowsQuery) check(reducing bool) error {
 	if !reducing && r.reduce != nil && *r.reduce {
 		return fault.BadQuery("Reduce is invalid for map-only views.")
@@ -267,7 +268,7 @@ func (r *rowsQuery) check(reducing bool) error {
 	return nil
 }
 
-// rangeBesideKeys reports whether a range was given beside keys; the only key again is none.
+// rangeBesideKeys reports whether a range was given in addition to keys. Repeating the only key does not count.
 func (r *rowsQuery) rangeBesideKeys() bool {
 	if r.startKey == "" && r.endKey == "" {
 		return false
@@ -277,7 +278,7 @@ func (r *rowsQuery) rangeBesideKeys() bool {
 
 func (r *rowsQuery) wantsConflicts() bool { return r.conflicts != nil && *r.conflicts }
 
-// appendNumberOrNull appends n, or null where it is negative: unknown.
+// appendNumberOrNull appends n, or null if it is negative, which means unknown.
 func appendNumberOrNull(dst []byte, n int64) []byte {
 	if n < 0 {
 		return append(dst, "null"...)
@@ -285,7 +286,7 @@ func appendNumberOrNull(dst []byte, n int64) []byte {
 	return strconv.AppendInt(dst, n, 10)
 }
 
-// quoted writes v as Erlang prints a string, which is what CouchDB's messages show.
+// quoted formats v as Erlang prints a string, for CouchDB's messages.
 func quoted(v string) string {
 	if v == "" {
 		return "[]"

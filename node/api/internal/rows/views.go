@@ -11,11 +11,11 @@ import (
 	"github.com/divandb/divan/node/api/internal/render"
 )
 
-// viewRequest is a view that the path names, and how it is to be read.
+// viewRequest is the view that the path names, and how to read it.
 type viewRequest struct {
 	design  *layer.Design
 	def     layer.ViewDef
-	ensured bool // the index reflects all that was written before the request
+	ensured bool // the index has every write made before the request
 }
 
 // openView finds the design document and the view of the path.
@@ -31,7 +31,7 @@ func openView(q *call.Request) (v viewRequest, err error) {
 	return v, nil
 }
 
-// reducing reports whether a query of the view is answered by its reduce function.
+// reducing reports whether a query of the view is reduced.
 func (v *viewRequest) reducing(r *rowsQuery) bool {
 	return v.def.Reduce != "" && (r.reduce == nil || *r.reduce)
 }
@@ -44,7 +44,7 @@ func (v *viewRequest) check(r *rowsQuery) error {
 	return q.CheckPartition(v.design)
 }
 
-// mode is how fresh the index has to be: an interactive one always is, from when it is ready, and before that queries
+// mode returns how up to date the index must be. An interactive index always is, once it is ready. Until then queries
 // wait (rfc-008).
 func (v *viewRequest) mode(asked UpdateMode) UpdateMode {
 	if v.design.Options.Interactive {
@@ -53,7 +53,7 @@ func (v *viewRequest) mode(asked UpdateMode) UpdateMode {
 	return asked
 }
 
-// View answers GET and POST of one query.
+// View answers GET and POST of a single query.
 func (h *Handlers) View(q *call.Request) error {
 	v, err := openView(q)
 	if err != nil {
@@ -67,7 +67,8 @@ func (h *Handlers) View(q *call.Request) error {
 		return err
 	}
 	if mode := v.mode(r.update); mode == UpdateTrue {
-		h.Indexer.Use(q.DB, v.design) // most queries find the index up to date
+		// Ensure does this too, but most queries find the index up to date and do not call it
+		h.Indexer.Use(q.DB, v.design)
 	} else if err := h.ensure(q, &v, mode); err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (h *Handlers) writeView(s *call.Stream, v *viewRequest, r *rowsQuery) error
 	}
 	query := r.viewQuery(v.def.Name)
 	if query.Descending {
-		slices.Reverse(query.Keys) // the groups of a reduction keep their order, in CouchDB too
+		slices.Reverse(query.Keys) // groups of a reduction keep their order, as in CouchDB
 	}
 	few := query.Limit >= 0 && query.Limit+query.Skip <= aheadRows
 	result, err := ensured(h, s.Q, v, few, func(current, ahead bool) (*layer.ViewResult, error) {
@@ -140,19 +141,19 @@ func (h *Handlers) writeView(s *call.Stream, v *viewRequest, r *rowsQuery) error
 	return s.Row()
 }
 
-// ensure brings the index to where mode wants it.
+// ensure brings the index up to date as mode asks.
 func (h *Handlers) ensure(q *call.Request, v *viewRequest, mode UpdateMode) error {
 	v.ensured = true
 	return h.Indexer.Ensure(q.Ctx(), q.DB, v.design, mode)
 }
 
-// aheadRows is up to how many rows a query is answered ahead of the index.
+// aheadRows is the maximum number of rows of a query that is answered ahead of the index.
 const aheadRows = 100
 
-// ensured begins a query, at once where the index turns out to be current, and again where it is not, or has fallen
-// behind too far meanwhile. A query of few rows that finds the index a very little behind works out the rest for itself
-// (layer.ViewQuery.Ahead): that is sooner done than written, and the index is written once for several of them. Where
-// others wait for the index already, it waits with them.
+// ensured runs a query, which is answered at once if the index is up to date. If it is not, the index is updated and
+// the query runs again. A query of few rows that finds the index only slightly behind computes the missing rows itself
+// (layer.ViewQuery.Ahead): that is faster than writing them to the index, which is then written once for several
+// queries. If other requests wait for the index already, the query waits with them.
 func ensured[T any](h *Handlers, q *call.Request, v *viewRequest, few bool,
 	begin func(current, ahead bool) (T, error)) (T, error) {
 	ahead, tried := false, !few || v.ensured
@@ -202,7 +203,7 @@ func (h *Handlers) reducedView(s *call.Stream, v *viewRequest, r *rowsQuery) err
 	return s.Row()
 }
 
-// level is the grouping in the layer's terms: the later of group and group_level does not matter, group_level wins.
+// level returns the group level for the layer. group_level takes precedence over group, whatever their order.
 func (r *rowsQuery) level() int {
 	switch {
 	case r.groupLevel != nil:
@@ -231,7 +232,7 @@ func (w *rowWriter) viewRow(row *layer.ViewRow, r *rowsQuery) error {
 	return s.Row()
 }
 
-// viewQuery is the query in the layer's terms.
+// viewQuery converts the query to the layer's.
 func (r *rowsQuery) viewQuery(view string) layer.ViewQuery {
 	o := layer.ViewQuery{
 		View: view, Partition: r.partition, StartDocID: r.startDocID, EndDocID: r.endDocID, ExcludeEnd: r.excludeEnd,

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// Backup answers POST /_backup {"directory": NAME}: 201 with the whole path, once the copy is on disk.
+// Backup answers POST /_backup {"directory": NAME}: 201 with the full path, once the backup is on disk.
 func (h *Handlers) Backup(q *call.Request) error {
 	if h.Backups == nil {
 		return &layer.Error{Kind: layer.NotImplemented}

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/encode"
 )
 
-// memberList is the cluster as this node sees it; a node without a cluster is its only member.
+// memberList returns the cluster as this node sees it. Without a cluster, this node is the only member.
 func (h *Handlers) memberList(q *call.Request) []Member {
 	if h.Members == nil {
 		return []Member{{Name: h.Node, Status: "alive", Self: true, HTTP: q.R.Host, Version: h.Version,
@@ -19,7 +19,7 @@ func (h *Handlers) memberList(q *call.Request) []Member {
 	return h.Members.Members()
 }
 
-// Membership answers GET /_membership: client libraries find a node's name here.
+// Membership answers GET /_membership, where client libraries find a node's name.
 func (h *Handlers) Membership(q *call.Request) error {
 	var all, cluster []string
 	for _, m := range h.memberList(q) {
@@ -79,7 +79,8 @@ func (h *Handlers) ActiveTasks(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, append(b, ']'))
 }
 
-// Shards answers GET /{db}/_shards, CouchDB's list of where a database's ranges are: here one range, on every node.
+// Shards answers GET /{db}/_shards, CouchDB's list of a database's ranges and their nodes: here one range, on every
+// node.
 func (h *Handlers) Shards(q *call.Request) error {
 	var nodes []string
 	for _, m := range h.memberList(q) {

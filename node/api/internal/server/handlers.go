@@ -10,8 +10,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/call"
 )
 
-// Handlers answer for this node and the cluster. Sources that are nil have nothing to say: what they would answer is
-// then empty or 501.
+// Handlers answer for this node and the cluster. Sources may be nil: what they would answer is then empty or 501.
 type Handlers struct {
 	Store    *layer.Store
 	Sessions Sessions
@@ -26,13 +25,13 @@ type Handlers struct {
 	Node, Version, GitSHA, UUID string
 
 	Began time.Time
-	Stats stats // of answers; the router counts
+	Stats stats // of responses; the router counts them
 	Log   *slog.Logger
 }
 
 // Sessions answers /_session.
 type Sessions interface {
-	// ServeSession answers GET, HEAD, POST and DELETE; other methods never arrive. An error is answered by the caller.
+	// ServeSession answers GET, HEAD, POST and DELETE; no other methods get here. The caller answers errors.
 	ServeSession(w http.ResponseWriter, r *http.Request, u call.User) error
 }
 
@@ -55,7 +54,7 @@ type Members interface {
 
 // Actors is the supervision tree.
 type Actors interface {
-	// Tree is what GET /_actors answers: one JSON value.
+	// Tree returns the response to GET /_actors: one JSON value.
 	Tree(ctx context.Context) ([]byte, error)
 }
 
@@ -66,18 +65,19 @@ type Tasks interface {
 	ActiveTasks(ctx context.Context) ([][]byte, error)
 }
 
-// Backups copies the store while it runs.
+// Backups copies the running store.
 type Backups interface {
-	// Backup makes a directory that another node can be started on (-data), and returns its path once it is on disk:
-	// one state of the whole store, not older than the call. name is the directory's, as the client gave it. Errors are
-	// layer.Errors: Invalid, Exists, NotImplemented, or the store's.
+	// Backup writes a directory that another node can be started on (-data), and returns its path once it is on disk.
+	// It contains one state of the whole store, not older than the call. name is the directory's name as the client
+	// gave it. Errors are layer.Errors: Invalid, Exists, NotImplemented, or the store's.
 	Backup(ctx context.Context, name string) (dir string, err error)
 }
 
-// Health says how the node is.
+// Health reports the health of the node.
 type Health interface {
-	// Ready is nil, or why the node cannot serve.
+	// Ready returns nil, or why the node cannot serve requests.
 	Ready(ctx context.Context) error
-	// Degraded lists why a node that serves needs an operator: "name: what is wrong and what to do". It does not block.
+	// Degraded lists why a node that serves requests still needs an operator: "name: what is wrong and what to do". It
+	// does not block.
 	Degraded() []string
 }

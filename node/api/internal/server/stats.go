@@ -15,7 +15,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// stats counts answers for /_node/{name}/_stats, in CouchDB's shape. The zero value is ready.
+// stats counts responses for /_node/{name}/_stats, in CouchDB's format. The zero value is ready to use.
 type stats struct {
 	mu struct {
 		sync.Mutex
@@ -68,7 +68,7 @@ func (h *Handlers) NodeName(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, append(encode.StringMember([]byte{'{'}, "name", h.Node), '}'))
 }
 
-// NodeStats answers /_node/{name}/_stats, or the part of it that the path names.
+// NodeStats answers /_node/{name}/_stats, or the part that the path names.
 func (h *Handlers) NodeStats(q *call.Request) error {
 	found := gjson.ParseBytes(h.Stats.append(nil))
 	for _, name := range q.Path[3:] {
@@ -79,7 +79,7 @@ func (h *Handlers) NodeStats(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, []byte(found.Raw))
 }
 
-// NodeSystem answers /_node/{name}/_system with what a Go process has of it.
+// NodeSystem answers /_node/{name}/_system with those values that a Go process has.
 func (h *Handlers) NodeSystem(q *call.Request) error {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

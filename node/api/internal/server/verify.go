@@ -12,16 +12,16 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// Verify answers POST /_verify {"database": NAME, "digests": BOOL}, or {} for all: it reads every block of the store's
-// files and every row, compares them, which takes as long as that takes, and tells of it in lines. Each is an object
+// Verify answers POST /_verify {"database": NAME, "digests": BOOL}, or {} for all databases. It reads every block of
+// the store's files and every row, and compares them, however long that takes. The response is lines, each an object
 // with one member:
 //
-//	{"progress": {"bytes": .., "total": .., "rows": .., "step": ..}}  now and then
+//	{"progress": {"bytes": .., "total": .., "rows": .., "step": ..}}  from time to time
 //	{"damage": {"what": .., "database": .., ..}}                      for each fault (layer.Damage)
-//	{"done": {"files": .., "rows": .., "faults": ..}}                 the last one, where all was read:
+//	{"done": {"files": .., "rows": .., "faults": ..}}                 the last line, if everything was read:
 //	                                                                  layer.Verified
 //
-// An answer without the last line broke off: what comes in its place is an error object, where there is one.
+// A response without the last line was interrupted, and may end with an error object.
 func (h *Handlers) Verify(q *call.Request) error {
 	o := layer.VerifyOptions{}
 	if q.R.ContentLength != 0 {
@@ -33,7 +33,7 @@ func (h *Handlers) Verify(q *call.Request) error {
 		case name.Type == gjson.String:
 			o.Database = name.Str
 		case name.Exists():
-			return fault.BadRequest("database has to be the name of a database")
+			return fault.BadRequest("database must be the name of a database")
 		}
 		o.Digests = decode.Member(body, "digests").Type == gjson.True
 	}

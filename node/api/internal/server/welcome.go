@@ -9,10 +9,10 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// couchVersion is the API version that clients decide by: CouchDB's whose API this is.
+// couchVersion is the version of CouchDB whose API this is. Clients depend on it.
 const couchVersion = "3.5.0"
 
-// Welcome answers GET /: clients read the version and the features of it.
+// Welcome answers GET /, where clients read the version and the features.
 func (h *Handlers) Welcome(q *call.Request) error {
 	b := []byte(`{"couchdb":"Welcome","version":"` + couchVersion + `"`)
 	b = encode.StringMember(b, "git_sha", h.GitSHA)
@@ -22,14 +22,14 @@ func (h *Handlers) Welcome(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, append(b, "}}"...))
 }
 
-// Alive answers GET /livez: the process runs.
+// Alive answers GET /livez: the process is running.
 func (h *Handlers) Alive(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, []byte(`{"status":"ok"}`))
 }
 
-// Up answers GET /_up and /readyz: 503 with the reason while the node cannot serve, as every other request is answered
-// then, and status "degraded" with reasons while it serves but needs an operator. (CouchDB's 404 is for its maintenance
-// mode.)
+// Up answers GET /_up and /readyz. It returns 503 with the reason while the node cannot serve requests, as for every
+// other request then, and status "degraded" with reasons while it serves but needs an operator. (CouchDB's 404 is for
+// its maintenance mode.)
 func (h *Handlers) Up(q *call.Request) error {
 	health := h.Health
 	if health == nil {
@@ -56,7 +56,7 @@ func (h *Handlers) Up(q *call.Request) error {
 // Session hands /_session to node/auth.
 func (h *Handlers) Session(q *call.Request) error { return h.Sessions.ServeSession(q.W, q.R, q.User) }
 
-// Utils sends who looks for Fauxton to the dashboard.
+// Utils redirects clients that look for Fauxton to the dashboard.
 func (h *Handlers) Utils(q *call.Request) error {
 	q.W.Header().Set("Location", "/_dashboard/")
 	return q.SendBytes(http.StatusMovedPermanently, nil)

@@ -9,15 +9,15 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// knownSettings are the options that something here heeds, each with what is wrong with a value; empty is nothing.
-// Everything else is refused: whoever sets an option would believe that it counts.
+// knownSettings are the options that have an effect here. Each has a function that returns what is wrong with a value,
+// or "". All other options are refused, because whoever sets one would expect it to have an effect.
 var knownSettings = map[string]func(value string) (why string){
 	"chttpd/enable_cors":                    checkBool,
 	"chttpd/admin_only_all_dbs":             checkBool,
 	"chttpd/require_valid_user":             checkBool,
 	"chttpd/changes_timeout":                checkCount,
 	"chttpd/max_db_number_for_dbs_info_req": checkCount,
-	"cors/origins":                          checkText, // with credentials, by auth.CheckOrigins
+	"cors/origins":                          checkText, // together with credentials, by auth.CheckOrigins
 	"cors/credentials":                      checkBool,
 	"cors/methods":                          checkMethods,
 	"cors/headers":                          checkHeaders,
@@ -31,12 +31,12 @@ var knownSettings = map[string]func(value string) (why string){
 	"query_server_config/reduce_limit":      checkReduceLimit,
 }
 
-// MaxSetting is the length of the longest value.
+// MaxSetting is the maximum length of a value.
 const MaxSetting = 16 << 10
 
 func checkText(v string) string {
 	if len(v) > MaxSetting || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "it is too long, or has a control character"
+		return "it is too long or contains a control character"
 	}
 	return ""
 }
@@ -64,7 +64,7 @@ func checkReduceLimit(v string) string {
 
 func checkAlgorithm(v string) string {
 	if v != "sequential" {
-		return "ids are sequential here"
+		return "ids are always sequential"
 	}
 	return ""
 }
@@ -72,7 +72,7 @@ func checkAlgorithm(v string) string {
 func checkMethods(v string) string { return checkList(v, auth.CheckMethods) }
 func checkHeaders(v string) string { return checkList(v, auth.CheckHeaders) }
 
-// checkList checks a comma-separated value as node.yaml's list of the same members is checked.
+// checkList checks a comma-separated value like the corresponding list in node.yaml.
 func checkList(v string, check func([]string) string) string {
 	if why := checkText(v); why != "" {
 		return why
@@ -80,7 +80,7 @@ func checkList(v string, check func([]string) string) string {
 	return check(members(v))
 }
 
-// closedSections are those that CouchDB keeps from being changed over HTTP.
+// closedSections are the sections that CouchDB does not let clients change over HTTP.
 var closedSections = []string{"daemons", "external", "feature_flags", "httpd_design_handlers", "httpd_db_handlers",
 	"httpd_global_handlers", "native_query_servers", "os_daemons", "query_servers"}
 

@@ -28,7 +28,7 @@ var (
 		"x-couch-update-newrev", "x-couchdb-body-time"}
 )
 
-// corsRules parses the settings once after each change.
+// corsRules returns the parsed settings, which it parses once after each change.
 func (s *Settings) corsRules() *corsRules {
 	s.mu.RLock()
 	rules := s.mu.cors
@@ -74,8 +74,8 @@ func (c *corsRules) allows(origin string) bool {
 		(slices.Contains(c.origins, "*") || slices.Contains(c.origins, strings.ToLower(origin)))
 }
 
-// CORS sets the headers that let a page of another origin read the answer, h. preflight is true where the request was
-// nothing but the question whether it may.
+// CORS sets the headers in h that let a page of another origin read the response. preflight is true if the request only
+// asks whether it is allowed.
 func (s *Settings) CORS(r *http.Request, method string, h http.Header) (preflight bool) {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -101,8 +101,8 @@ func (c *corsRules) allowOrigin(h http.Header, origin string) {
 	}
 }
 
-// preflight answers the question a browser asks before a request; false where the request is none, or asks for what is
-// not allowed.
+// preflight answers a browser's preflight request. It returns false if the request is none, or asks for something that
+// is not allowed.
 func (c *corsRules) preflight(ask, h http.Header, origin string) bool {
 	method := ask.Get("Access-Control-Request-Method")
 	if method == "" || !slices.Contains(c.methods, method) {

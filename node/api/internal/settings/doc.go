@@ -1,3 +1,3 @@
-// Package settings keeps the CouchDB-style options that clients read and change while the node runs, and answers for
-// them. The rules of CORS are made of them. Settings of node.yaml that nobody changes over HTTP are node/config's.
+// Package settings keeps the CouchDB options that clients read and change while the node runs, and answers requests for
+// them. It also derives the CORS rules from them. Settings that only node.yaml can change are in node/config.
 package settings

@@ -13,17 +13,17 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// Handlers answer for the settings of this node: /_node/{name}/_config. Options belong to one node.
+// Handlers answer requests for this node's settings: /_node/{name}/_config. Options belong to one node.
 type Handlers struct {
 	Settings *Settings
-	Admins   Admins // nil: they cannot be changed here
+	Admins   Admins // nil: admins cannot be changed here
 }
 
-// Admins changes server admins while the node runs: PUT and DELETE /_node/{name}/_config/admins/{user}.
+// Admins changes server admins at run time: PUT and DELETE /_node/{name}/_config/admins/{user}.
 type Admins interface {
 	// Admins maps names to stored hashes.
 	Admins() map[string]string
-	// SetAdmin adds or changes an admin. password is clear text or a stored hash; the stored hash is returned.
+	// SetAdmin adds or changes an admin. password is plain text or a stored hash. SetAdmin returns the stored hash.
 	SetAdmin(name, password string) (hash string, err error)
 	DeleteAdmin(name string) error
 }
@@ -49,7 +49,7 @@ func (h *Handlers) ConfigSection(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, appendSection(nil, h.Settings.Section(q.Part(3))))
 }
 
-// configured is the present value of the path's section and key.
+// configured returns the current value of the path's section and key.
 func (h *Handlers) configured(q *call.Request) (value string, ok bool) {
 	if q.Part(3) == "admins" && h.Admins != nil {
 		value, ok = h.Admins.Admins()[q.Part(4)]
@@ -67,14 +67,14 @@ func (h *Handlers) ConfigValue(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, jsontext.AppendQuoted(nil, value))
 }
 
-// SetConfigValue stores a value and answers the former one. An admin's password is stored as a hash.
+// SetConfigValue sets a value and answers with the former one. An admin's password is stored as a hash.
 func (h *Handlers) SetConfigValue(q *call.Request) error {
 	if err := openSection(q); err != nil {
 		return err
 	}
 	section, key := q.Part(3), q.Part(4)
 	admin := section == "admins" && h.Admins != nil
-	if !admin && !h.Settings.Known(section, key) { // said before the body is asked for
+	if !admin && !h.Settings.Known(section, key) { // checked before the body is read
 		return errUnknownSetting
 	}
 	body, err := q.Body.Json()
@@ -96,7 +96,7 @@ func (h *Handlers) SetConfigValue(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, jsontext.AppendQuoted(nil, old))
 }
 
-// openSection refuses to change the sections that CouchDB keeps closed.
+// openSection returns an error for the sections that CouchDB does not let clients change.
 func openSection(q *call.Request) error {
 	if slices.Contains(closedSections, q.Part(3)) {
 		return errClosedSection
@@ -104,7 +104,7 @@ func openSection(q *call.Request) error {
 	return nil
 }
 
-// DeleteConfigValue takes a value back to what node.yaml says, and answers the former one.
+// DeleteConfigValue restores the value in node.yaml, and answers with the former one.
 func (h *Handlers) DeleteConfigValue(q *call.Request) error {
 	if err := openSection(q); err != nil {
 		return err

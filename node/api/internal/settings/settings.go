@@ -12,19 +12,19 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// Settings are the few CouchDB-style options that clients read and set over /_node/{name}/_config: section, key, text.
-// They start as node.yaml says and live as long as the node; what must last belongs into node.yaml. Safe for concurrent
-// use.
+// Settings are the CouchDB options that clients read and set over /_node/{name}/_config: section, key, text. They start
+// with the values in node.yaml and are lost when the node stops. Permanent values belong in node.yaml. Settings is safe
+// for concurrent use.
 type Settings struct {
-	initial map[string]map[string]string // what a deleted value goes back to
+	initial map[string]map[string]string // values that Delete restores
 	mu      struct {
 		sync.RWMutex
 		sections map[string]map[string]string
-		cors     *corsRules // derived from sections at the first need after a change
+		cors     *corsRules // derived from sections when first needed after a change
 	}
 }
 
-// New takes initial values by section and key, over CouchDB's defaults for what this server knows.
+// New returns settings with initial values by section and key, which override CouchDB's defaults.
 func New(initial map[string]map[string]string) *Settings {
 	s := &Settings{}
 	s.initial = map[string]map[string]string{
@@ -34,7 +34,7 @@ func New(initial map[string]map[string]string) *Settings {
 		"couchdb":  {"users_db_security_editable": "false"},
 		"uuids":    {"algorithm": "sequential", "max_count": "1000"},
 		"features": {},
-		// Results of reduce functions have to be smaller than what they are made from.
+		// Results of reduce functions must be smaller than their input.
 		"query_server_config": {"reduce_limit": "true"},
 	}
 	for section, values := range initial {
@@ -65,7 +65,7 @@ func (s *Settings) IsTrue(section, key string) bool {
 	return v == "true"
 }
 
-// Int returns a value as a number, or absent where it is none.
+// Int returns a value as a number, or absent if it is not a number.
 func (s *Settings) Int(section, key string, absent int) int {
 	v, _ := s.Get(section, key)
 	if n, err := strconv.Atoi(v); err == nil {
@@ -76,14 +76,14 @@ func (s *Settings) Int(section, key string, absent int) int {
 
 var errUnknownSetting = fault.NotFound("unknown_config_value")
 
-// Known reports whether anything heeds that option.
+// Known reports whether the option has an effect.
 func (s *Settings) Known(section, key string) bool {
 	return knownSettings[canonicalSection(section)+"/"+key] != nil
 }
 
-// Set stores a value and returns the former one, empty if none. It refuses what node.yaml would: values of the wrong
-// kind, and origins that open the node to every page of the web. NotFound, as CouchDB says of a value that is not
-// there, where nothing would heed it.
+// Set sets a value and returns the former one, or "" if there was none. It refuses what node.yaml would refuse: invalid
+// values, and origins that open the node to every page of the web. The error is NotFound, as in CouchDB for a missing
+// value, if the option would have no effect.
 func (s *Settings) Set(section, key, value string) (old string, err error) {
 	section = canonicalSection(section)
 	check, known := knownSettings[section+"/"+key]
@@ -111,7 +111,7 @@ func (s *Settings) Set(section, key, value string) (old string, err error) {
 	return old, nil
 }
 
-// Delete takes a value back to what node.yaml says, and returns it. It refuses what Set does.
+// Delete restores the value in node.yaml and returns the former one. It refuses what Set refuses.
 func (s *Settings) Delete(section, key string) (old string, ok bool, err error) {
 	section = canonicalSection(section)
 	if old, ok = s.Get(section, key); !ok {
@@ -128,7 +128,7 @@ func (s *Settings) Delete(section, key string) (old string, ok bool, err error) 
 	return old, true, nil
 }
 
-// Section copies one section; empty where there is none.
+// Section returns a copy of a section, empty if there is none.
 func (s *Settings) Section(section string) map[string]string {
 	section = canonicalSection(section)
 	s.mu.RLock()
@@ -136,7 +136,7 @@ func (s *Settings) Section(section string) map[string]string {
 	return maps.Clone(s.mu.sections[section])
 }
 
-// Sections copies everything.
+// Sections returns a copy of all sections.
 func (s *Settings) Sections() map[string]map[string]string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -147,7 +147,7 @@ func (s *Settings) Sections() map[string]map[string]string {
 	return all
 }
 
-// canonicalSection folds the names that CouchDB 1 and 2 used, which clients' set-up scripts still write
+// canonicalSection maps section names of CouchDB 1 and 2, which clients' set-up scripts still use, to current ones
 // (httpd/enable_cors).
 func canonicalSection(section string) string {
 	switch section {
@@ -173,7 +173,7 @@ func appendSection(dst []byte, values map[string]string) []byte {
 	return append(dst, '}')
 }
 
-// members cuts a comma-separated option, and shows empty members too. An empty option has none.
+// members splits a comma-separated option, keeping empty members. An empty option has no members.
 func members(v string) []string {
 	if strings.TrimSpace(v) == "" {
 		return nil
@@ -185,7 +185,7 @@ func members(v string) []string {
 	return list
 }
 
-// splitList cuts a comma-separated option, and leaves empty members out.
+// splitList splits a comma-separated option, dropping empty members.
 func splitList(v string) []string {
 	var list []string
 	for _, one := range strings.Split(v, ",") {

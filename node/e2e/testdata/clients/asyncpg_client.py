@@ -58,7 +58,7 @@ async def json_filters():
 
 @check
 async def codecs():
-    # Looks the type up in the catalogue.
+    # Looks up the type in the catalogue.
     await conn.set_type_codec("jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
     doc = await conn.fetchval("SELECT doc->'nested' FROM docs WHERE id = $1", "no:2294")
     n = await conn.fetchval("SELECT count(*) FROM docs WHERE doc @> $1", {"country": "NO"})
@@ -68,7 +68,7 @@ async def codecs():
 
 @check
 async def introspected_types():
-    # A type that asyncpg has to ask for, with its long recursive statement.
+    # A type that asyncpg looks up with its long recursive statement.
     return await conn.fetchval("SELECT array_agg(c) FROM (SELECT 1::int2 AS c) s"), [str(r) for r in await conn.fetch("SELECT '1 2'::int2vector, 'x'::name, 5::oid, 'docs'::regclass = 'docs'::regclass")]
 
 

@@ -32,7 +32,7 @@ def check(f):
     """Runs a check and shows what it returns, or how it failed."""
     try:
         show(f.__name__, f())
-    except Exception as e:  # the two servers have to fail alike too
+    except Exception as e:  # both servers must fail in the same way
         code = getattr(e, "pgcode", None) or getattr(e, "sqlstate", None)
         if code is None and getattr(e, "orig", None) is not None:
             code = getattr(e.orig, "pgcode", None)

@@ -1,4 +1,4 @@
-# What pgcli asks for its completions, and its backslash commands, through its own code.
+# The statements of pgcli's completions and backslash commands, through its own code.
 from pgcli.pgexecute import PGExecute
 from pgspecial.main import PGSpecial
 

@@ -3,7 +3,7 @@
 const { Client } = require('pg')
 
 const main = async () => {
-  // It refuses log-ins of more than 100,000 iterations, which passwords that are set over HTTP do not ask for.
+  // It refuses logins with more than 100,000 iterations, which passwords set over HTTP do not need.
   const client = new Client()
   try {
     await client.connect()

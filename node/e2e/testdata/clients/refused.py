@@ -1,5 +1,5 @@
-# Runs the statements that it is given with psycopg, one after another on one connection, and prints the codes, or why
-# it cannot connect.
+# Runs the given statements with psycopg, one after the other on one connection, and prints the codes, or why it cannot
+# connect.
 import json
 import os
 

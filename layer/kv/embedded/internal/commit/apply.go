@@ -16,11 +16,11 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// maxPending is up to how many bytes transactions are gathered in one batch of Pebble's, for which the later ones are
-// copied.
+// maxPending bounds the bytes of transactions that are combined in one Pebble batch. All but the first are copied
+// into it.
 const maxPending = 256 << 10
 
-// add has r written at the group's version, next in order: with what is pending.
+// add applies r as the group's next commit: its writes join the pending batch.
 func (c *Committer) add(g *group, r *Request) error {
 	first := g.applied == 0
 	if first {
@@ -31,7 +31,7 @@ func (c *Committer) add(g *group, r *Request) error {
 	binary.BigEndian.PutUint16(r.Stamp[8:], uint16(g.applied))
 	r.fillStamps()
 	batch, err := c.complete(g, r)
-	if kv.IsCode(err, kv.CodeFileCorrupt) { // it depends on what is damaged; others do not
+	if kv.IsCode(err, kv.CodeFileCorrupt) { // only this transaction depends on the damaged data
 		r.err = err
 		return nil
 	}
@@ -55,14 +55,14 @@ func (c *Committer) add(g *group, r *Request) error {
 	return nil
 }
 
-// gather adds a batch to what is pending.
+// gather adds a batch to the pending one.
 func (c *Committer) gather(g *group, batch *pebble.Batch) error {
 	if g.pending != nil && g.pending.Len()+batch.Len() > maxPending {
 		if err := c.applyPending(g); err != nil {
 			return err
 		}
 	}
-	if g.pending == nil && !batch.Empty() { // an empty one would not be synced
+	if g.pending == nil && !batch.Empty() { // Pebble would not sync an empty batch
 		g.pending = batch
 		return nil
 	}
@@ -72,7 +72,7 @@ func (c *Committer) gather(g *group, batch *pebble.Batch) error {
 	return errors.Join(g.pending.Apply(batch, nil), batch.Close())
 }
 
-// fillStamps puts the versionstamp wherever the transaction left room for it, and notes the keys that it makes.
+// fillStamps writes the versionstamp at every placeholder and records the keys that contain it.
 func (r *Request) fillStamps() {
 	repr := r.Batch.Repr()
 	for _, at := range r.stamps {
@@ -82,7 +82,7 @@ func (r *Request) fillStamps() {
 		return
 	}
 	spans := make([]keys.Span, 0, len(r.keys)+len(r.late))
-	var mem keys.Arena // the batch's memory is given back before the spans are
+	var mem keys.Arena // the spans outlive the batch's memory
 	for _, k := range r.keys {
 		spans = append(spans, keys.Point(mem.Copy(repr[k.pos:k.pos+k.len])))
 	}
@@ -97,11 +97,11 @@ func (r *Request) fillStamps() {
 	r.stamped = keys.Unite(spans)
 }
 
-// complete adds to r's batch what depends on what is stored: the rows to clear, which come first, and the merges.
+// complete adds to r's batch everything that depends on stored data: the clears, which come first, and the merges.
 func (c *Committer) complete(g *group, r *Request) (*pebble.Batch, error) {
 	batch := r.Batch
 	if len(r.Cleared) > 0 {
-		if err := c.applyPending(g); err != nil { // it is read
+		if err := c.applyPending(g); err != nil { // clear reads them
 			return nil, err
 		}
 		batch = c.Store.DB.Load().NewBatchWithSize(r.Batch.Len() + 256)
@@ -137,11 +137,11 @@ func (c *Committer) complete(g *group, r *Request) (*pebble.Batch, error) {
 	return batch, nil
 }
 
-// stored is the value of a key as all before in the group have left it. It is mostly remembered: either from when the
-// key was written last, or by foresee. Then the sequencer, which all commits wait for, neither searches the tables nor
-// has what is pending applied for the sake of a search. (Pebble could merge operands by itself. But then each read of a
-// counter would add up all of them since the last flush, and a binary of before would join them in another way before
-// it finds out that the store is not for it.)
+// stored returns the value of a key after all earlier commits of the group. The row cache usually has it, from the
+// last write of the key or from Foresee. Then the sequencer, which all commits wait for, need not search the tables,
+// nor apply the pending batch first. (Pebble could merge operands by itself. But then each read of a counter would
+// add up all operands since the last flush, and an older binary with other merge rules would apply them before it
+// finds that the store's format is too new.)
 func (c *Committer) stored(g *group, key []byte) ([]byte, error) {
 	if value, known := c.Rows.Get(key, g.version); known {
 		return value, nil
@@ -152,11 +152,11 @@ func (c *Committer) stored(g *group, key []byte) ([]byte, error) {
 	return store.Value(c.Store.DB.Load(), key)
 }
 
-// foreseen is up to how many atomic operations of a transaction are looked after by foresee.
+// foreseen is the largest number of atomic operations in a transaction for which Foresee reads.
 const foreseen = 64
 
-// Foresee reads, on the committing goroutine, what the request's atomic operations need and nothing remembers, so that
-// the sequencer need not. It is no more than a hint: who writes the key meanwhile is seen by the sequencer.
+// Foresee loads into the row cache the values that r's atomic operations need. It runs on the committing goroutine so
+// that the sequencer need not read them. It is only a hint: the sequencer sees later writes of the keys.
 func (c *Committer) Foresee(r *Request) {
 	if len(r.merges) > foreseen {
 		return
@@ -173,25 +173,25 @@ func (c *Committer) Foresee(r *Request) {
 			}
 			defer c.Views.Release(v)
 		}
-		_, _ = v.Get(w.Key) // an error is the sequencer's to meet
+		_, _ = v.Get(w.Key) // the sequencer will meet the same error
 	}
 }
 
-// fewRows is up to how many rows of a cleared range are deleted one by one. Pebble pays for every range deletion at
-// every read near it until it is compacted away, and most ranges that are cleared hold a handful of rows or none.
+// fewRows is the largest number of rows in a cleared range that are deleted one by one. A range deletion slows every
+// Pebble read near it until it is compacted away, and most cleared ranges hold a handful of rows or none.
 const fewRows = 64
 
-// worthReclaiming is from how many bytes on a range with few rows is compacted soon after it was cleared.
+// worthReclaiming is the size from which a cleared range with few rows is compacted soon.
 const worthReclaiming = 256 << 10
 
-// clear adds the deletion of all rows in the ranges to batch. It returns the ranges that held more than a little.
+// clear adds the deletion of all rows in ranges to batch. It returns the ranges that held more than a little.
 func (c *Committer) clear(batch *pebble.Batch, ranges []keys.Span) (dropped []keys.Span, err error) {
 	iter, err := c.Store.DB.Load().NewIter(nil)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		// it says again what an iterator met
+		// Close repeats the error that the iterator met.
 		if closeErr := iter.Close(); closeErr != nil && !failure.IsDamage(closeErr) {
 			err = errors.Join(err, closeErr)
 		}
@@ -208,7 +208,7 @@ func (c *Committer) clear(batch *pebble.Batch, ranges []keys.Span) (dropped []ke
 		if err != nil && !failure.IsDamage(err) {
 			return dropped, err
 		}
-		// What is damaged can still be cleared, and is dead after it only where all of it was.
+		// Damaged rows can still be cleared. The damage is gone only if all of it was cleared.
 		damaged := err != nil || c.Damage.Within(r)
 		if n > fewRows || size >= worthReclaiming || damaged {
 			dropped = append(dropped, r)

@@ -25,7 +25,7 @@ func TestClock(t *testing.T) {
 			}
 			last = v
 		}
-		// The store's last version is ahead of the wall clock, which was turned back.
+		// The store's last version is ahead of the wall clock, which was set back.
 		ahead := last + 3600*1_000_000
 		c = newClock(ahead)
 		if v := c.next(); v != ahead+1 {
@@ -33,7 +33,7 @@ func TestClock(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if d := c.next() - ahead; d < 1_000_000 || d > 1_000_010 {
-			t.Errorf("%d versions in a second after the wall clock was turned back", d)
+			t.Errorf("%d versions in a second after the wall clock was set back", d)
 		}
 	})
 }

@@ -1,7 +1,7 @@
-// Package commit is the way of writes to the disk: the sequencer puts commits in order, checks their reads and applies
-// them, and the syncer waits for the disk, makes the version readable and answers. What transactions ask for is
-// gathered in package txn, and conflicts are found in package conflict.
+// Package commit writes transactions to disk. The sequencer orders commits, checks their reads and applies them; the
+// syncer waits for the disk, publishes the version and answers. Package txn builds the requests, and package conflict
+// finds conflicts.
 //
-// A transaction becomes a request, requests that come while others sync become a group, and a group has one version and
-// one sync.
+// A transaction becomes a request. The requests that arrive while a group syncs form the next group. A group has one
+// version and one sync.
 package commit

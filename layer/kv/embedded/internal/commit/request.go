@@ -11,21 +11,22 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// Request is a transaction on its way to the disk. The committing goroutine fills it, the sequencer and then the syncer
-// own it, until done is closed.
+// Request is a transaction on its way to disk. The committing goroutine fills it; the sequencer and then the syncer
+// own it until done is closed.
 type Request struct {
 	ReadVersion int64
 	Reads       []keys.Span
-	Writes      []keys.Span // what later readers conflict with, but for stamped keys; sorted and disjoint
+	Writes      []keys.Span // the spans that later readers conflict with, without stamped keys; sorted and disjoint
 
-	Batch   *pebble.Batch // the writes that need nothing but a versionstamp
-	stamps  []int         // where in batch's bytes versionstamps go
-	keys    []stampedAt   // which keys in batch's bytes are stamped
+	Batch   *pebble.Batch // the writes that depend on nothing but the versionstamp
+	stamps  []int         // offsets of versionstamps in the batch's bytes
+	keys    []stampedAt   // the stamped keys in the batch's bytes
 	Cleared []keys.Span
-	dropped []keys.Span      // those of cleared that held more than a little (see committer.clear); the sequencer's
-	merges  []*writes.Write  // of a stored or stamped value
-	late    []writes.Stamped // ranges cleared after them may hold them
-	stamped []keys.Span      // the conflicts of stamped keys, like writes; the sequencer's
+	// those of Cleared that held more than a little (see Committer.clear); set by the sequencer
+	dropped []keys.Span
+	merges  []*writes.Write  // operations on a stored value or on a stamped one
+	late    []writes.Stamped // stamped keys that a later clear may cover
+	stamped []keys.Span      // the write spans of stamped keys, like Writes; set by the sequencer
 
 	state atomic.Int32 // requestWaiting, then one of the others
 	Done  chan struct{}
@@ -37,13 +38,13 @@ type Request struct {
 
 const (
 	requestWaiting int32 = iota
-	requestTaken         // by the sequencer: its answer counts
+	requestTaken         // by the sequencer: the committer waits for its answer
 	requestGone          // the committer no longer waits; nothing was written
 )
 
 type stampedAt struct{ pos, len int }
 
-// Add puts one key's write into the batch, or among the merges.
+// Add adds one key's write to the batch or to the merges.
 func (r *Request) Add(v *writes.Write) {
 	switch {
 	case len(v.Ops) > 0:
@@ -58,7 +59,7 @@ func (r *Request) Add(v *writes.Write) {
 	}
 }
 
-// AddStamped puts a write to a key that the versionstamp makes into the batch, or among those that wait for it.
+// AddStamped adds a write to a stamped key to the batch, or to late if the key must be known first.
 func (r *Request) AddStamped(s *writes.Stamped) {
 	if len(s.Cleared) > 0 {
 		r.late = append(r.late, *s)
@@ -69,8 +70,8 @@ func (r *Request) AddStamped(s *writes.Stamped) {
 	r.keys = append(r.keys, stampedAt{key, len(s.Key)})
 }
 
-// set adds a pair to the batch and says where in its bytes key and value are: a record is its kind, and each part after
-// its length as a varint.
+// set adds a pair to the batch and returns the offsets of key and value in its bytes. A record is its kind, then key
+// and value, each after its length as a varint.
 func (r *Request) set(key, value []byte) (keyAt, valueAt int) {
 	_ = r.Batch.Set(key, value, nil)
 	valueAt = r.Batch.Len() - len(value)

@@ -25,7 +25,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/watch"
 )
 
-// commitQueue are the requests that the sequencer has not taken.
+// commitQueue holds the requests that the sequencer has not taken yet.
 type commitQueue struct {
 	mu struct {
 		sync.Mutex
@@ -62,8 +62,8 @@ func (q *commitQueue) Close() {
 	q.signal()
 }
 
-// take moves what waits to dst, most of it at most; where some is left, wake holds a token again. open is false when
-// the queue is closed and empty.
+// take moves up to most waiting requests to dst. If some remain, wake holds a token again. open is false when the
+// queue is closed and empty.
 func (q *commitQueue) take(dst []*Request, most int) (taken []*Request, open bool) {
 	q.mu.Lock()
 	n := min(most, len(q.mu.waiting))
@@ -78,27 +78,27 @@ func (q *commitQueue) take(dst []*Request, most int) (taken []*Request, open boo
 }
 
 const (
-	// maxGroup commits share one sync at most, so that one group cannot keep the next waiting for long. The
-	// versionstamp's 2 bytes of order allow 65,536.
+	// maxGroup is the most commits that share one sync, so that one group cannot keep the next waiting for long. The
+	// versionstamp's 2 bytes of order would allow 65,536.
 	maxGroup      = 1024
 	maxGroupBytes = 8 << 20
 )
 
-// group is a number of commits with one version and one sync, in order.
+// group is a sequence of commits with one version and one sync.
 type group struct {
 	requests []*Request
 	version  int64
-	applied  int            // requests that were, or are in pending
-	bytes    int            // of what they write
-	pending  *pebble.Batch  // what is not applied yet, nil for nothing
-	view     *versions.View // the state right after, nil where nothing was applied
-	sync     *pebble.Batch  // waits for all of it to be on disk, nil where nothing was applied
-	err      error          // why the rest of the group has failed
+	applied  int            // requests applied or in pending
+	bytes    int            // written by the requests
+	pending  *pebble.Batch  // not applied yet; nil for none
+	view     *versions.View // the state after the group; nil if nothing was applied
+	sync     *pebble.Batch  // waits until the whole group is on disk; nil if nothing was applied
+	err      error          // why the rest of the group failed
 }
 
 func (g *group) full() bool { return len(g.requests) >= maxGroup || g.bytes >= maxGroupBytes }
 
-// Spans implements watch's changes: what the i-th commit has written.
+// Spans implements watch's changes: it returns what the i-th commit has written.
 func (g *group) Spans(i int) (written, stamped []keys.Span, ok bool) {
 	if i >= len(g.requests) {
 		return nil, nil, false
@@ -109,7 +109,7 @@ func (g *group) Spans(i int) (written, stamped []keys.Span, ok bool) {
 	return written, stamped, true
 }
 
-// Parts are what of an engine commits change or ask.
+// Parts are the parts of an engine that commits use.
 type Parts struct {
 	Store     *store.Store
 	Rows      *rowcache.Cache
@@ -126,19 +126,19 @@ type Parts struct {
 type Committer struct {
 	Parts
 	Queue commitQueue
-	// idle holds a token while no group syncs. The sequencer takes it to begin a sync, and the syncer gives it back
-	// when that has ended.
+	// idle holds a token while no group syncs. The sequencer takes it to begin a sync, and the syncer returns it
+	// after the sync.
 	idle   chan struct{}
-	synced chan *group // whose sync has begun, one at most; the sequencer closes it
+	synced chan *group // groups whose sync has begun, at most one; the sequencer closes it
 
 	clock    *clock
 	resolver *conflict.Resolver
 	Busy     store.Busy
-	Window   atomic.Int64 // bytes that the resolver had when the last group's sync began
+	Window   atomic.Int64 // the resolver's memory when the last group's sync began
 }
 
-// Start starts the sequencer and the syncer of a store at the version last. resolverBytes and window bound what is
-// remembered to find conflicts, see resolver.
+// Start starts the sequencer and the syncer of a store at the version last. resolverBytes and window bound the
+// conflict resolver.
 func (c *Committer) Start(parts Parts, last int64, resolverBytes int, window time.Duration) {
 	c.Parts = parts
 	c.Queue.wake = make(chan struct{}, 1)
@@ -151,8 +151,8 @@ func (c *Committer) Start(parts Parts, last int64, resolverBytes int, window tim
 	c.Store.Running.Go(c.sync)
 }
 
-// Commit has r written and waits for the answer. Where ctx ends or the disk fails first, r is given up if it is still
-// waiting; if it is not, it may have been committed.
+// Commit queues r and waits for the answer. If ctx ends or the disk fails first, a request that is still waiting is
+// given up; otherwise it may have been committed.
 func (c *Committer) Commit(ctx context.Context, r *Request) error {
 	if err := c.Queue.push(r); err != nil {
 		return err
@@ -179,8 +179,8 @@ func (c *Committer) Commit(ctx context.Context, r *Request) error {
 	}
 }
 
-// sequence is the sequencer. It resolves and applies commits as they come, and all that come while a group syncs are
-// the next group: they share one sync, which begins when that one ends.
+// sequence is the sequencer. It resolves and applies commits as they arrive. All commits that arrive while a group
+// syncs form the next group; they share one sync, which begins when the current one ends.
 func (c *Committer) sequence() {
 	defer close(c.synced)
 	for open := true; open; {
@@ -192,7 +192,7 @@ func (c *Committer) sequence() {
 		for begun := false; !begun; {
 			select {
 			case <-c.idle:
-				open = c.extend(g) // a last time
+				open = c.extend(g) // once more before the sync
 				c.beginSync(g)
 				begun = true
 				continue
@@ -210,13 +210,13 @@ func (c *Committer) sequence() {
 				c.idle <- struct{}{}
 			}
 		}
-		c.resolver.Seal() // now, while the disk works
+		c.resolver.Seal() // now, while the disk is busy
 		c.synced <- g
 	}
 }
 
-// extend adds what waits to the group and gives each request its outcome, but for the sync. It is false when nothing
-// will come any more.
+// extend takes waiting requests into the group, and resolves and applies them. It returns false when no more requests
+// will come.
 func (c *Committer) extend(g *group) (open bool) {
 	from := len(g.requests)
 	if g.full() {
@@ -239,7 +239,7 @@ func (c *Committer) extend(g *group) (open bool) {
 	return open
 }
 
-// beginSync has all of the group written to the disk, and keeps the state that it leaves.
+// beginSync starts writing the whole group to disk and keeps a view of the state after it.
 func (c *Committer) beginSync(g *group) {
 	c.Window.Store(int64(c.resolver.Bytes))
 	if g.applied == 0 {
@@ -260,7 +260,7 @@ func (c *Committer) beginSync(g *group) {
 	})
 }
 
-// applyPending brings what is pending into Pebble's memtable and on its way to the log.
+// applyPending applies the pending batch to Pebble's memtable and queues it for the log.
 func (c *Committer) applyPending(g *group) error {
 	batch := g.pending
 	if batch == nil {
@@ -270,8 +270,8 @@ func (c *Committer) applyPending(g *group) error {
 	return errors.Join(c.Store.DB.Load().Apply(batch, store.SyncLater), batch.Close())
 }
 
-// guarded does work on the group unless that has failed. An error or panic of Pebble's ends the group and the engine's
-// writing.
+// guarded runs work unless the group has failed. A Pebble error or panic fails the group and stops all writing to the
+// store.
 func (c *Committer) guarded(g *group, work func() error) {
 	if g.err != nil {
 		return
@@ -296,7 +296,7 @@ func (c *Committer) guarded(g *group, work func() error) {
 	}
 }
 
-// panicError is the error in a panic of Pebble's log writer. Others panic on.
+// panicError returns the error in a panic of Pebble's log writer. It repeats any other panic.
 func panicError(p any) error {
 	switch p := p.(type) {
 	case runtime.Error:
@@ -306,7 +306,7 @@ func panicError(p any) error {
 	panic(p)
 }
 
-// maybe is err for a commit that may have happened all the same.
+// maybe returns err with Maybe set, for a commit that may have happened.
 func maybe(err error) error {
 	var e *kv.Error
 	if !errors.As(err, &e) {
@@ -319,7 +319,7 @@ func maybe(err error) error {
 
 var errNotCommitted = kv.NewError(kv.CodeNotCommitted, "another transaction wrote what this one read", nil)
 
-// resolve checks that what r read is still so.
+// resolve checks that r's reads are still valid.
 func (c *Committer) resolve(g *group, r *Request) error {
 	if c.Store.Closing.Load() {
 		return failure.ErrClosed
@@ -334,7 +334,7 @@ func (c *Committer) resolve(g *group, r *Request) error {
 	return nil
 }
 
-// sync is the syncer: it waits for each group to be on disk, makes its version readable, fires watches and answers.
+// sync is the syncer: it waits for each group to be on disk, publishes its version, fires watches and answers.
 func (c *Committer) sync() {
 	for g := range c.synced {
 		if g.sync != nil {
@@ -373,7 +373,7 @@ func (c *Committer) sync() {
 			close(r.Done)
 		}
 		if g.sync != nil && g.err == nil {
-			_ = g.sync.Close() // it is applied; closing only gives its memory back
+			_ = g.sync.Close() // it is applied; Close only frees its memory
 		}
 	}
 }

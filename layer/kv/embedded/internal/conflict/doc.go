@@ -1,3 +1,3 @@
-// Package conflict knows what was written at which version in the last seconds, and so whether what a transaction has
-// read still holds at its commit. It keeps no values, and the order of commits is decided in package commit.
+// Package conflict remembers which keys were written at which version in the last seconds, and detects whether a
+// transaction's reads are still valid at its commit. It keeps no values; package commit decides the order of commits.
 package conflict

@@ -2,25 +2,25 @@ package conflict
 
 import "github.com/divandb/divan/layer/kv/embedded/internal/keys"
 
-// Resolver knows what was written at which version in the last few seconds, and so whether a transaction's reads still
-// hold at its commit. It is bounded in bytes: when full it forgets the oldest writes and refuses transactions that read
-// before them.
+// Resolver remembers which keys were written at which version in the last few seconds, and so detects whether a
+// transaction's reads are still valid at its commit. Its memory is bounded: when full, it forgets the oldest writes
+// and refuses transactions that read before them.
 //
-// It is a log-structured list of runs, oldest first. What one version wrote is gathered in recent and becomes a run
-// when the next version begins; runs of like size are merged, so that there are only a few for each power of mergeFan.
-// A check looks only at runs newer than the transaction's read version, which for a short transaction are the last few.
-// An interval tree was rejected for its pointers (the collector walks them) and for its expiry, which here is dropping
-// a run.
+// It is a log-structured list of runs, oldest first. The writes of one version collect in recent and become a run
+// when the next version begins; runs of similar size are merged, so that there are only a few for each power of
+// mergeFan. A check looks only at runs newer than the transaction's read version, which for a short transaction are
+// the last few. An interval tree was rejected because the garbage collector would walk its pointers and because
+// expiry would be harder; here it drops a run.
 //
 // Not safe for concurrent use: the sequencer owns it.
 type Resolver struct {
 	runs  []*run
-	Bytes int // of runs
+	Bytes int // memory of the runs
 
 	recent recentWrites
 
 	limit  int   // bytes
-	window int64 // versions that are remembered
+	window int64 // how many versions are remembered
 
 	// floor is the oldest read version that can still be checked.
 	floor int64
@@ -28,17 +28,16 @@ type Resolver struct {
 
 const (
 	mergeFan = 4
-	// maxRunSpan keeps merged runs short in time, so that expiry lets go of memory in steps of a few tenths of the
-	// window.
+	// maxRunSpan keeps merged runs short in time, so that expiry frees memory in steps of a few tenths of the window.
 	maxRunSpan = 1_000_000
-	// maxRecent spans are kept in recentWrites, where a new one moves those behind it. A transaction of more than half
-	// as many makes a run of its own.
+	// maxRecent is the limit on spans in recentWrites, where an insertion moves the spans behind it. A transaction of
+	// more than half as many makes a run of its own.
 	maxRecent = 256
-	// maxRecentBytes of keys in recentWrites make a run of them, too.
+	// maxRecentBytes is the limit on key bytes in recentWrites before they become a run.
 	maxRecentBytes = 64 << 10
 )
 
-// recentWrites are the spans of the last version, while more transactions may get the same one. It has its own copy of
+// recentWrites are the spans of the last version, to which more transactions may still add. It has its own copy of
 // the keys.
 type recentWrites struct {
 	version int64
@@ -48,7 +47,7 @@ type recentWrites struct {
 
 func (w *recentWrites) copy(key []byte) []byte {
 	n := len(w.keys)
-	w.keys = append(w.keys, key...) // the keys before it stay where they are when this moves
+	w.keys = append(w.keys, key...) // earlier copies stay valid when this reallocates
 	return w.keys[n:len(w.keys):len(w.keys)]
 }
 
@@ -68,13 +67,13 @@ func (w *recentWrites) reset() {
 	}
 }
 
-// New knows nothing of what was written up to the version floor. limit and window bound what it remembers.
+// New returns a Resolver that knows no writes up to the version floor. limit (bytes) and window (versions) bound its
+// memory.
 func New(floor int64, limit int, window int64) *Resolver {
 	return &Resolver{floor: floor, limit: limit, window: window}
 }
 
-// Conflicts reports whether any of reads was written after the version that they were read at. tooOld is true where
-// that is no longer known.
+// Conflicts reports whether any of reads was written after readVersion. tooOld is true if that is no longer known.
 func (r *Resolver) Conflicts(readVersion int64, reads []keys.Span) (conflict, tooOld bool) {
 	if len(reads) == 0 {
 		return false, false
@@ -99,8 +98,8 @@ func (r *Resolver) Conflicts(readVersion int64, reads []keys.Span) (conflict, to
 	return false, false
 }
 
-// Add remembers that spans, which are sorted and disjoint, were written at version, which is not below any before it.
-// It keeps nothing of spans.
+// Add remembers that spans, sorted and disjoint, were written at version. Versions never decrease. Add copies what it
+// keeps.
 func (r *Resolver) Add(spans []keys.Span, version int64) {
 	if len(spans) == 0 {
 		return
@@ -119,7 +118,7 @@ func (r *Resolver) Add(spans []keys.Span, version int64) {
 	}
 }
 
-// Seal makes a run of the recent writes.
+// Seal turns the recent writes into a run.
 func (r *Resolver) Seal() {
 	if len(r.recent.set.Spans) == 0 {
 		return
@@ -153,7 +152,7 @@ func (r *Resolver) dropOldest() {
 	r.runs = r.runs[1:]
 }
 
-// mergeTail merges the last mergeFan runs where they are of like size, and reports whether it did.
+// mergeTail merges the last mergeFan runs if they are of similar size, and reports whether it did.
 func (r *Resolver) mergeTail() bool {
 	first := len(r.runs) - mergeFan
 	if first < 0 {
@@ -166,8 +165,8 @@ func (r *Resolver) mergeTail() bool {
 	for _, t := range tail {
 		r.Bytes -= t.bytes()
 	}
-	// Pairs first: each span is copied twice, not three times. What is merged is let go of at once, so that no more
-	// than twice the limit is ever held.
+	// Pairs first, so that each span is copied twice, not three times. Merged runs are released at once, so that at
+	// most twice the limit is ever held.
 	left := merge(tail[0], tail[1], r.floor)
 	tail[0], tail[1] = nil, nil
 	right := merge(tail[2], tail[3], r.floor)
@@ -178,7 +177,7 @@ func (r *Resolver) mergeTail() bool {
 	return true
 }
 
-// tier is the power of mergeFan that n is in.
+// tier returns the power of mergeFan that n falls into.
 func tier(n int) int {
 	t := 0
 	for ; n >= mergeFan; n /= mergeFan {

@@ -22,7 +22,7 @@ func drawRanges(t *rapid.T) []kv.KeyRange {
 	return rapid.SliceOfN(rapid.Custom(drawRange), 0, 5).Draw(t, "ranges")
 }
 
-// rangesResolver is a resolver, over ranges of keys.
+// rangesResolver adapts a Resolver to ranges of keys.
 type rangesResolver struct{ r *Resolver }
 
 func newRangesResolver(floor int64, limit int, window int64) rangesResolver {
@@ -32,7 +32,7 @@ func newRangesResolver(floor int64, limit int, window int64) rangesResolver {
 func spansOf(ranges []kv.KeyRange) []keys.Span {
 	spans := make([]keys.Span, 0, len(ranges))
 	for _, r := range ranges {
-		s := keys.Span{Begin: r.Begin, End: r.End} // a nil End is the key itself
+		s := keys.Span{Begin: r.Begin, End: r.End} // a nil End means the single key
 		if !s.Empty() {
 			spans = append(spans, s)
 		}
@@ -52,7 +52,7 @@ func (r rangesResolver) Bytes() int   { return r.r.Bytes }
 func (r rangesResolver) Runs() int    { return len(r.r.runs) }
 func (r rangesResolver) Floor() int64 { return r.r.floor }
 
-// TestResolver_conflicts compares with a list of everything that was ever written.
+// TestResolver_conflicts compares with a list of all writes.
 func TestResolver_conflicts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const window = 2_500_000
@@ -104,8 +104,8 @@ func TestResolver_conflicts(t *testing.T) {
 	})
 }
 
-// TestResolver_bounded fills a resolver faster than it may remember: it stays within its bytes and refuses what it no
-// longer knows.
+// TestResolver_bounded fills a resolver beyond its limit: it stays within its bytes and refuses what it no longer
+// knows.
 func TestResolver_bounded(t *testing.T) {
 	const limit = 1 << 20
 	r := newRangesResolver(0, limit, 5_000_000)
@@ -130,13 +130,13 @@ func TestResolver_bounded(t *testing.T) {
 	}
 }
 
-// TestResolver_expires: what is older than the window is let go.
+// TestResolver_expires checks that writes older than the window are dropped.
 func TestResolver_expires(t *testing.T) {
 	r := newRangesResolver(0, 1<<30, 5_000_000)
 	for v := int64(0); v < 60_000_000; v += 1000 {
 		r.Add([]kv.KeyRange{{Begin: binary.BigEndian.AppendUint64(nil, uint64(v))}}, v)
 	}
-	// 5,000 spans of 8 bytes are in the window, and a run's worth more.
+	// The window holds 5,000 spans of 8 bytes; one more run may not have expired yet.
 	if r.Bytes() > 400_000 || r.Runs() > 60 {
 		t.Errorf("%d bytes in %d runs", r.Bytes(), r.Runs())
 	}

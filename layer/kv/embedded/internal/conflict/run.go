@@ -8,28 +8,28 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/keys"
 )
 
-// run is a sorted list of disjoint written spans, each with the version that wrote it last. It holds no pointers but to
-// its few slices, so that a window of a million spans costs the garbage collector nothing. Immutable once it is in the
-// resolver.
+// run is a sorted list of disjoint written spans, each with the version that wrote it last. It holds no pointers
+// except its few slices, so that a window of a million spans costs the garbage collector nothing. Immutable once it
+// is in the resolver.
 type run struct {
-	keys  []byte // the spans' keys, begin then end
+	keys  []byte // the spans' keys, each begin followed by its end
 	spans []runSpan
 
-	// versions of the spans, nil while all have the version newest.
+	// versions are those of the spans; nil while all spans have the version newest.
 	versions []int64
-	// maxima[l][i] is the highest version of the spans [i, i+1) * maxFan^(l+1): a range read asks few of them for the
-	// newest write in its range.
+	// maxima[l][i] is the highest version of the spans [i, i+1) * maxFan^(l+1), so that finding the newest write in a
+	// range looks at few of them.
 	maxima [][]int64
 
 	oldest, newest int64
 
-	ranges int // spans that are no points
+	ranges int // spans that are not points
 }
 
-// runSpan says where in keys a span is: begin at off, end right after it. No end: a point.
+// runSpan locates a span in keys: begin at off, end right after it. A span without end is a point.
 type runSpan struct {
 	off        uint32
-	begin, end uint16 // lengths: a key is at most kv.MaxKeySize long, give or take a byte
+	begin, end uint16 // lengths: a key has at most kv.MaxKeySize bytes, plus one
 }
 
 const maxFan = 16
@@ -54,7 +54,7 @@ func (r *run) version(i int) int64 {
 	return r.versions[i]
 }
 
-// bytes is the memory the run holds, nearly.
+// bytes returns the approximate memory of the run.
 func (r *run) bytes() int {
 	n := 128 + cap(r.keys) + 8*cap(r.spans) + 8*cap(r.versions)
 	for _, m := range r.maxima {
@@ -63,7 +63,7 @@ func (r *run) bytes() int {
 	return n
 }
 
-// newRun copies spans, which are sorted and disjoint, into a run of one version.
+// newRun copies spans, sorted and disjoint, into a run of one version.
 func newRun(spans []keys.Span, version int64) *run {
 	size := 0
 	for _, s := range spans {
@@ -102,13 +102,13 @@ func (r *run) changedSince(s keys.Span, since int64) bool {
 		return true
 	}
 	if s.End == nil {
-		return false // disjoint spans: no other one holds the key
+		return false // spans are disjoint: no other one contains the key
 	}
 	after := first + sort.Search(len(r.spans)-first, func(i int) bool { return !r.at(first + i).StartsBefore(s) })
 	return r.newestIn(first, after) > since
 }
 
-// search is the index of the first span that ends after key.
+// search returns the index of the first span that ends after key.
 func (r *run) search(key []byte) int {
 	i, j := 0, len(r.spans)
 	for i < j {
@@ -122,8 +122,7 @@ func (r *run) search(key []byte) int {
 	return i
 }
 
-// newestIn is the highest version of the spans [i, j), i < j, in a number of steps that grows with the logarithm of
-// j-i.
+// newestIn returns the highest version of the spans [i, j), i < j, in O(log(j-i)) steps.
 func (r *run) newestIn(i, j int) int64 {
 	if r.versions == nil {
 		return r.newest
@@ -147,7 +146,7 @@ func (r *run) newestIn(i, j int) int64 {
 	}
 }
 
-// index fills what searches need after the last append.
+// index builds the search index after the last append.
 func (r *run) index() {
 	r.maxima = nil
 	for level := r.versions; len(level) > 2*maxFan; {
@@ -160,8 +159,7 @@ func (r *run) index() {
 	}
 }
 
-// merge returns one run for two, of which newer wins where both have a key. Spans written at or before floor are left
-// out.
+// merge merges two runs; newer wins where both cover a key. Spans written at or before floor are dropped.
 func merge(older, newer *run, floor int64) *run {
 	n := older.len() + newer.len()
 	m := &run{
@@ -183,9 +181,9 @@ func merge(older, newer *run, floor int64) *run {
 
 // mergePoints is merge for runs of single keys, as most are.
 func (r *run) mergePoints(older, newer *run, floor int64) {
-	i, j := 0, 0 // next of newer and older
+	i, j := 0, 0 // the next points of newer and older
 	for i < newer.len() || j < older.len() {
-		order := -1 // newer's is next
+		order := -1 // newer's point is next
 		switch {
 		case i == newer.len():
 			order = 1
@@ -205,13 +203,13 @@ func (r *run) mergePoints(older, newer *run, floor int64) {
 	}
 }
 
-// key is the key of the point i.
+// key returns the key of point i.
 func (r *run) key(i int) []byte {
 	e := r.spans[i]
 	return r.keys[e.off : e.off+uint32(e.begin)]
 }
 
-// take appends the point i of another run, if it is above floor.
+// take appends point i of another run if it is above floor.
 func (r *run) take(from *run, i int, floor int64) {
 	if v := from.version(i); v > floor {
 		e := from.spans[i]
@@ -228,7 +226,7 @@ func (r *run) mergeSpans(older, newer *run, floor int64) {
 			r.appendVersion(s, version)
 		}
 	}
-	i := 0 // next of newer
+	i := 0 // the next span of newer
 	for j := range older.len() {
 		piece, version := older.at(j), older.version(j)
 		whole := true
@@ -242,7 +240,7 @@ func (r *run) mergeSpans(older, newer *run, floor int64) {
 					emit(keys.Span{Begin: piece.Begin, End: top.Begin}, version)
 				}
 				if keys.CompareEnds(piece, top) <= 0 {
-					whole = false // nothing of it is left, but top may cover the next one too
+					whole = false // nothing remains of piece, but top may cover the next one too
 					break
 				}
 				piece = keys.Span{Begin: top.EndKey(), End: piece.EndKey()}
@@ -259,7 +257,7 @@ func (r *run) mergeSpans(older, newer *run, floor int64) {
 	}
 }
 
-// clip gives memory back after a merge in which many spans met, as those of hot keys do.
+// clip frees excess memory after a merge of many overlapping spans, as hot keys cause.
 func (r *run) clip() {
 	if 2*len(r.keys) < cap(r.keys) {
 		r.keys = bytes.Clone(r.keys)

@@ -1,3 +1,3 @@
-// Package failure has the errors with which the embedded engine answers, and tells errors of the system apart: a full
-// disk, files that may not be used, damage. What follows from an error is decided where it is met.
+// Package failure defines the embedded engine's errors and classifies errors of the system: a full disk, files
+// without permission, damage. The callers decide how to react.
 package failure

@@ -25,7 +25,7 @@ var (
 		"the key is set from this transaction's own versionstamp", nil)
 )
 
-// OfContext is the engine's error for an ended context.
+// OfContext returns the engine's error for an ended context.
 func OfContext(ctx context.Context) error {
 	err := ctx.Err()
 	switch {
@@ -37,33 +37,32 @@ func OfContext(ctx context.Context) error {
 	return ErrCancelled
 }
 
-// LostError is the error after which the files at the store's path may be another engine's.
+// LostError means that the files at the store's path may now belong to another engine.
 type LostError struct{ text string }
 
-// Lost is such an error.
+// Lost returns a LostError.
 func Lost(text string) error { return &LostError{text} }
 
 func (e *LostError) Error() string { return e.text }
 
-// IsDiskFull reports whether the disk, or a quota, has no room.
+// IsDiskFull reports whether err means that the disk or a quota is full.
 func IsDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// IsUnwritable reports whether err says that nothing can be written now, which the operator can change while the store
-// is open.
+// IsUnwritable reports whether err means that nothing can be written now, for a reason that the operator can remove
+// while the store is open.
 func IsUnwritable(err error) bool {
 	return IsDiskFull(err) || IsDenied(err)
 }
 
-// IsDenied reports whether the system did not let this process read or write a file. That says nothing about what is in
-// the file.
+// IsDenied reports whether the system refused this process access to a file. That says nothing about the file's
+// content.
 func IsDenied(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// ExplainDenied says what to do about a file that the system did not let this process use. Other errors are returned as
-// they are.
+// ExplainDenied adds advice to an error for which IsDenied is true. It returns other errors unchanged.
 func ExplainDenied(err error) error {
 	if !IsDenied(err) {
 		return err
@@ -71,26 +70,26 @@ func ExplainDenied(err error) error {
 	hint := fmt.Sprintf("let the user that runs this (uid %d) read and write all files of the store, or run it as "+
 		"their owner", os.Geteuid())
 	if errors.Is(err, syscall.EROFS) {
-		hint = "the file system is mounted read-only; remount it for writing, or use what only reads: divan check " +
+		hint = "the file system is mounted read-only; remount it for writing, or use read-only commands: divan check " +
 			"-deep, divan export -data"
 	}
 	return fmt.Errorf("%w (%s)", err, hint)
 }
 
-// IsDamage reports whether err says that bytes on disk are not what was written, or cannot be read.
+// IsDamage reports whether err means that bytes on disk differ from what was written, or cannot be read.
 func IsDamage(err error) bool {
 	return pebble.IsCorruptionError(err) || errors.Is(err, syscall.EIO)
 }
 
 // errDamaged is the error of a read that meets damage. It is final for the transaction, not for the store.
 func errDamaged(err error) *kv.Error {
-	return kv.NewError(kv.CodeFileCorrupt, "what was asked for is damaged on disk", Brief(err))
+	return kv.NewError(kv.CodeFileCorrupt, "the requested data is damaged on disk", Brief(err))
 }
 
-// Brief is err without the details that Pebble puts below it.
+// Brief returns err without the details that Pebble appends on further lines.
 func Brief(err error) error { return firstLine{err} }
 
-// firstLine is an error without the details that Pebble puts below it.
+// firstLine is an error reduced to the first line of its text.
 type firstLine struct{ error }
 
 func (l firstLine) Error() string {
@@ -100,23 +99,24 @@ func (l firstLine) Error() string {
 
 func (l firstLine) Unwrap() error { return l.error }
 
-// OfRead is an error of the disk while reading. It is final for the transaction, not for the store.
+// OfRead returns the engine's error for a disk error during a read. It is final for the transaction, not for the
+// store.
 func OfRead(err error) error {
 	if IsDamage(err) {
 		return errDamaged(err)
 	}
 	if IsDenied(err) {
-		return kv.NewError(kv.CodeIOError, "a file of the store may not be read by this process", err)
+		return kv.NewError(kv.CodeIOError, "this process has no permission to read a file of the store", err)
 	}
 	return kv.NewError(kv.CodeIOError, "the disk failed while reading", err)
 }
 
-// Damaged is what the operator is told of a store that cannot be opened as it is.
+// Damaged returns the error for the operator when a store cannot be opened as it is.
 func Damaged(dir string, what error) error {
 	if IsDenied(what) {
 		return fmt.Errorf("embedded: the store in %s cannot be opened: %w", dir, what)
 	}
-	return fmt.Errorf("embedded: the store in %s is damaged: %w; nothing was changed in it; start on a backup, "+
-		"bring the files back that it had, or save "+
-		"what can be read: `divan export -skip-damaged -data DIR DATABASE FILE`", dir, Brief(what))
+	return fmt.Errorf("embedded: the store in %s is damaged: %w; nothing in it was changed; restore a backup, "+
+		"bring back the missing files, or save "+
+		"the readable data: `divan export -skip-damaged -data DIR DATABASE FILE`", dir, Brief(what))
 }

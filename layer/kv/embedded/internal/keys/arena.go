@@ -2,11 +2,10 @@ package keys
 
 import "bytes"
 
-// Arena gives out copies of byte slices from larger pieces of memory. Pieces are never used again, so what it gave out
-// stays valid.
+// Arena copies byte slices into larger blocks of memory. Blocks are never reused, so the copies stay valid.
 type Arena struct{ Free []byte }
 
-// Copy is a copy of b.
+// Copy returns a copy of b.
 func (a *Arena) Copy(b []byte) []byte {
 	if len(b) > cap(a.Free)-len(a.Free) {
 		size := min(max(256, 2*cap(a.Free)), 64<<10)
@@ -20,7 +19,7 @@ func (a *Arena) Copy(b []byte) []byte {
 	return a.Free[n:len(a.Free):len(a.Free)]
 }
 
-// CopyValue is copy that makes an empty slice of an empty value: nil means that there is none.
+// CopyValue is Copy, except that an empty value gives an empty slice: nil means that there is no value.
 func (a *Arena) CopyValue(b []byte) []byte {
 	if len(b) == 0 {
 		return []byte{}

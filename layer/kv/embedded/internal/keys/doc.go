@@ -1,3 +1,3 @@
-// Package keys is about keys and ranges of them: spans, sets of spans, memory for copies, and which keys are legal.
-// What is stored under a key is nobody's business here.
+// Package keys has operations on keys and key ranges: spans, sets of spans, memory for copies, and the rules for
+// legal keys. It knows nothing about stored values.
 package keys

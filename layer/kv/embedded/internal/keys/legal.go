@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// EndOfKeys is where the keys end that transactions can reach. Those from 0xff on are the engine's own, but for
+// EndOfKeys is the end of the keys that transactions can access. Keys from 0xff on are private to the engine, except
 // kv.MetadataVersionKey.
 var EndOfKeys = []byte{0xff}
 
@@ -17,10 +17,11 @@ var (
 	errKeyTooLarge   = kv.NewError(kv.CodeKeyTooLarge, "the key is too large", nil)
 	errValueTooLarge = kv.NewError(kv.CodeValueTooLarge, "the value is too large", nil)
 	errMetadata      = kv.NewError(kv.CodeClientInvalid,
-		"the metadata version is changed by its versionstamp alone", nil)
+		"the metadata version can only be set to a versionstamp", nil)
 )
 
-// LegalKey is why a key cannot be cleared, or set where legalPair has no other reason, or nil.
+// LegalKey returns why a key cannot be cleared, or nil. It also applies to keys that are set, together with
+// LegalPair.
 func LegalKey(key []byte) error {
 	switch {
 	case len(key) > 0 && key[0] == 0xff:
@@ -31,8 +32,8 @@ func LegalKey(key []byte) error {
 	return nil
 }
 
-// LegalBound is why a key cannot be one end of a range, or nil. It may be one byte longer than a key, to come after the
-// longest.
+// LegalBound returns why a key cannot be an end of a range, or nil. It may be one byte longer than a key, to come
+// after the longest one.
 func LegalBound(key []byte) error {
 	switch {
 	case bytes.Compare(key, EndOfKeys) > 0:
@@ -43,7 +44,7 @@ func LegalBound(key []byte) error {
 	return nil
 }
 
-// LegalRange is why a range cannot be read or cleared, or nil.
+// LegalRange returns why a range cannot be read or cleared, or nil.
 func LegalRange(r kv.KeyRange) error {
 	if bytes.Compare(r.Begin, r.End) > 0 {
 		return errInverted
@@ -51,7 +52,7 @@ func LegalRange(r kv.KeyRange) error {
 	return errors.Join(LegalBound(r.Begin), LegalBound(r.End))
 }
 
-// LegalRead is why a key cannot be read by itself, or nil.
+// LegalRead returns why a single key cannot be read, or nil.
 func LegalRead(key []byte) error {
 	if string(key) == kv.MetadataVersionKey {
 		return nil
@@ -59,7 +60,7 @@ func LegalRead(key []byte) error {
 	return LegalKey(key)
 }
 
-// LegalPair is why a value cannot be set, or nil.
+// LegalPair returns why a value cannot be set, or nil.
 func LegalPair(key, value []byte) error {
 	if string(key) == kv.MetadataVersionKey {
 		return errMetadata

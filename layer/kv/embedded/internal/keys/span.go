@@ -8,14 +8,14 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Span is a range of keys, begin <= k < end. A nil end stands for begin followed by a zero byte: the span is the one
-// key begin. Most spans are, and so need no second key.
+// Span is a range of keys, begin <= k < end. A nil end stands for begin followed by a zero byte: the span is the
+// single key begin. Most spans are single keys and so need no second key.
 type Span struct{ Begin, End []byte }
 
-// Point is the span of one key.
+// Point returns the span of one key.
 func Point(key []byte) Span { return Span{Begin: key} }
 
-// EndsAfter reports whether x, or a key after it, is in or below the span: end > x.
+// EndsAfter reports whether end > x, so that x or a later key is in or below the span.
 func (s Span) EndsAfter(x []byte) bool {
 	if s.End == nil {
 		return bytes.Compare(s.Begin, x) >= 0
@@ -23,10 +23,10 @@ func (s Span) EndsAfter(x []byte) bool {
 	return bytes.Compare(s.End, x) > 0
 }
 
-// StartsBefore reports whether begin < o's end.
+// StartsBefore reports whether s begins before o's end.
 func (s Span) StartsBefore(o Span) bool { return o.EndsAfter(s.Begin) }
 
-// CompareEnds orders spans by where they end.
+// CompareEnds orders spans by their ends.
 func CompareEnds(a, b Span) int {
 	switch {
 	case a.End == nil && b.End == nil:
@@ -50,7 +50,7 @@ func compareAfter(key, x []byte) int {
 	return -1
 }
 
-// EndKey is the end as a key, allocated for a point.
+// EndKey returns the end as a key, allocated for a point.
 func (s Span) EndKey() []byte {
 	if s.End != nil {
 		return s.End
@@ -58,21 +58,21 @@ func (s Span) EndKey() []byte {
 	return After(s.Begin)
 }
 
-// Empty reports whether no key is in the span.
+// Empty reports whether the span contains no key.
 func (s Span) Empty() bool { return s.End != nil && bytes.Compare(s.Begin, s.End) >= 0 }
 
-// Size is the length of the keys that the span is made of.
+// Size is the total length of the span's keys.
 func (s Span) Size() int { return len(s.Begin) + len(s.End) }
 
-// Of is the span of a range.
+// Of returns the span of a range.
 func Of(r kv.KeyRange) Span { return Span{Begin: r.Begin, End: r.End} }
 
-// After is the first key after key, in a new slice.
+// After returns the first key after key, in a new slice.
 func After(key []byte) []byte {
 	return append(append(make([]byte, 0, len(key)+1), key...), 0)
 }
 
-// Unite sorts spans and joins those that overlap, in place.
+// Unite sorts spans and joins overlapping ones, in place.
 func Unite(spans []Span) []Span {
 	if len(spans) < 2 {
 		return spans
@@ -92,14 +92,13 @@ func Unite(spans []Span) []Span {
 	return out
 }
 
-// Set is a set of keys as sorted, disjoint spans. It is a value that is shared by copying it: a change makes a new
-// slice wherever the old one may be shared.
+// Set is a set of keys as sorted, disjoint spans. It may be copied with Share: a change then makes a new slice.
 type Set struct {
 	Spans  []Span
 	shared bool
 }
 
-// Share returns a copy that later changes of s leave alone.
+// Share returns a copy that later changes of s do not affect.
 func (s *Set) Share() Set {
 	if len(s.Spans) == 0 {
 		return Set{}
@@ -108,7 +107,7 @@ func (s *Set) Share() Set {
 	return *s
 }
 
-// search is the index of the first span that ends after key.
+// search returns the index of the first span that ends after key.
 func (s *Set) search(key []byte) int {
 	i, j := 0, len(s.Spans)
 	for i < j {
@@ -122,7 +121,7 @@ func (s *Set) search(key []byte) int {
 	return i
 }
 
-// Find returns the span that holds key.
+// Find returns the span that contains key.
 func (s *Set) Find(key []byte) (Span, bool) {
 	if len(s.Spans) == 0 {
 		return Span{}, false
@@ -146,12 +145,12 @@ func (s *Set) Overlap(r Span, reverse bool) (Span, bool) {
 	return s.Spans[after-1], true
 }
 
-// Add joins a span to the set. It keeps r's keys without copying them.
+// Add adds a span to the set. It keeps r's keys without copying them.
 func (s *Set) Add(r Span) {
 	if r.Empty() {
 		return
 	}
-	// Spans [i, j) overlap r and become one with it.
+	// Spans [i, j) overlap r and are merged with it.
 	i := s.search(r.Begin)
 	j := i
 	for ; j < len(s.Spans) && s.Spans[j].StartsBefore(r); j++ {
@@ -166,7 +165,7 @@ func (s *Set) Add(r Span) {
 	s.replace(i, j, r)
 }
 
-// Remove takes the keys of r out of the set.
+// Remove removes the keys of r from the set.
 func (s *Set) Remove(r Span) {
 	if r.Empty() {
 		return
@@ -197,7 +196,7 @@ func (s *Set) replace(i, j int, with ...Span) {
 	s.Spans = slices.Replace(s.Spans, i, j, with...)
 }
 
-// Max is the later of two keys.
+// Max returns the later of two keys.
 func Max(a, b []byte) []byte {
 	if bytes.Compare(a, b) < 0 {
 		return b
@@ -205,7 +204,7 @@ func Max(a, b []byte) []byte {
 	return a
 }
 
-// Joined sorts spans with ends, and joins those that overlap or touch.
+// Joined sorts spans that have ends, and joins those that overlap or touch.
 func Joined(spans []Span) (out []Span) {
 	slices.SortFunc(spans, func(a, b Span) int { return bytes.Compare(a.Begin, b.Begin) })
 	for _, s := range spans {

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/keys/keystest"
 )
 
-// rangesSet is a spanSet, over ranges of keys.
+// rangesSet adapts Set to ranges of keys.
 type rangesSet struct{ s Set }
 
 func (s *rangesSet) Add(r kv.KeyRange)    { s.s.Add(Of(r)) }
@@ -19,7 +19,7 @@ func (s *rangesSet) Share() rangesSet     { return rangesSet{s.s.Share()} }
 func (s *rangesSet) Has(key []byte) bool  { _, ok := s.s.Find(key); return ok }
 func (s *rangesSet) Len() int             { return len(s.s.Spans) }
 
-// Overlap is the first or last span that shares a key with r.
+// Overlap returns the first or last span that shares a key with r.
 func (s *rangesSet) Overlap(r kv.KeyRange, reverse bool) (kv.KeyRange, bool) {
 	o, ok := s.s.Overlap(Of(r), reverse)
 	return kv.KeyRange{Begin: o.Begin, End: o.EndKey()}, ok

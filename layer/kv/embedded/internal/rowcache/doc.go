@@ -1,3 +1,3 @@
-// Package rowcache remembers single rows in memory, so that reading a key again costs a look and a copy. Pebble's own
-// cache, which is of blocks, is none of its business, and who wants a version of the past asks the store.
+// Package rowcache keeps single rows in memory, so that reading a key again costs a lookup and a copy. Pebble's own
+// cache holds blocks. Reads at old versions go to the store.
 package rowcache

@@ -11,45 +11,45 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Cache remembers single rows, so that reading a key again costs a look and a copy and not a search of memtables and
-// tables. Pebble's own cache is of blocks, in which the row has still to be found.
+// Cache keeps single rows, so that reading a key again costs a lookup and a copy instead of a search of memtables and
+// tables. Pebble's own cache holds blocks, in which the row would still have to be found.
 //
-// It holds the newest state of a key and since which version it is known to be that. A read at that version or a later
-// one may use it: the sequencer replaces it before any version that changes the key can be read. A read at an older one
-// goes to the store.
+// It holds the newest state of a key and the version since which that state is known. Reads at that version or later
+// may use it: the sequencer replaces it before any version that changes the key becomes readable. Reads at older
+// versions go to the store.
 //
-// Pages are filled in a circle, the oldest row making room for the newest, and hold no pointers: however many rows
-// there are, they cost the garbage collector nothing, and the memory has a bound that does not depend on their sizes.
+// Pages are ring buffers, in which the newest row replaces the oldest, and hold no pointers: they cost the garbage
+// collector nothing however many rows there are, and the memory bound does not depend on the rows' sizes.
 type Cache struct {
 	seed  maphash.Seed
 	pages []rowPage
-	// cleared is the last version with a range deletion whose rows nobody listed. What was known up to it counts no
-	// more.
+	// cleared is the last version with a range deletion whose rows were not listed. Rows known up to it are invalid.
 	cleared atomic.Int64
 }
 
 const (
-	rowPageBytes = 4096 // of a pageBody
+	rowPageBytes = 4096 // size of a pageBody
 	rowPageSlots = 32
-	// maxCachedRow is the longest key and value together.
+	// maxCachedRow is the greatest length of key and value together.
 	maxCachedRow = 1024
-	// fewWrites is up to how many writes of one transaction are remembered though nobody read their keys: what little
-	// is written at once is often read next. A load must not push out what is read.
+	// fewWrites is the largest transaction whose writes are cached although nobody has read their keys: rows of small
+	// transactions are often read next. Bulk loads must not evict rows that are read.
 	fewWrites = 16
 	// noValue is the length of the value of a key that does not exist.
 	noValue = 0xffff
 )
 
-// rowPage holds the rows with the same low bits of their hash.
+// rowPage holds the rows whose hashes have the same low bits.
 type rowPage struct {
 	mu      sync.Mutex
 	written int64     // the newest version that wrote a key of this page
 	body    *pageBody // nil before the first row
 	head    uint16    // where in data the next row goes
-	first   uint8     // the oldest slot; they are a ring
+	first   uint8     // the oldest slot; the slots form a ring
 	count   uint8
-	// tags are of the hashes of the slots' keys, 0 for none. They are here, four in a word, and not with the rows, so
-	// that a search for a key that is not there, as for most that a load writes, stays within the processor's caches.
+	// tags are parts of the hashes of the slots' keys, 0 for none. They are stored here, four in a word, and not with
+	// the rows, so that a lookup that finds nothing, as for most keys that a load writes, stays within the
+	// processor's caches.
 	tags [rowPageSlots / 4]uint64
 }
 
@@ -58,27 +58,27 @@ type pageBody struct {
 	data  [rowPageBytes - rowPageSlots*16]byte
 }
 
-// rowSlot is a row: its key is in data at off, and its value after it.
+// rowSlot locates a row: its key is in data at off, followed by its value.
 type rowSlot struct {
 	since      int64
 	off        uint16
 	key, value uint16 // lengths
 }
 
-// New has no more than about so many bytes, and at least one page.
+// New returns a cache of about size bytes, with at least one page.
 func New(size int64) *Cache {
 	return &Cache{seed: maphash.MakeSeed(), pages: make([]rowPage, max(1, size/(rowPageBytes+96)))}
 }
 
-// place is the page of a key and its tag there.
+// place returns the page of a key and its tag there.
 func (c *Cache) place(key []byte) (*rowPage, uint16) {
 	h := maphash.Bytes(c.seed, key)
 	page, _ := bits.Mul64(h, uint64(len(c.pages)))
 	return &c.pages[page], uint16(h) | 1
 }
 
-// Get returns the value of key at version in new memory, nil where it does not exist. known is false where the store
-// has to be asked.
+// Get returns the value of key at version in new memory, nil if it does not exist. known is false if the store has to
+// be asked.
 func (c *Cache) Get(key []byte, version int64) (value []byte, known bool) {
 	p, tag := c.place(key)
 	p.mu.Lock()
@@ -94,8 +94,8 @@ func (c *Cache) Get(key []byte, version int64) (value []byte, known bool) {
 	return append(make([]byte, 0, s.value), p.body.data[at:at+s.value]...), true
 }
 
-// Fill remembers what the store said of key at version, unless it was written since. A nil value means that there is
-// none.
+// Fill caches the value of key that was read at version, unless the key may have been written since. A nil value
+// means that there is none.
 func (c *Cache) Fill(key, value []byte, version int64) {
 	cleared := c.cleared.Load()
 	if len(key)+len(value) > maxCachedRow || version <= cleared {
@@ -116,8 +116,8 @@ func (c *Cache) Fill(key, value []byte, version int64) {
 	p.append(key, value, version, tag)
 }
 
-// write replaces what is known of key by what version writes. A key of which nothing is known is remembered where keep.
-// Versions do not go back, and version is not read yet.
+// write records that version writes key. A key that is not cached is added only if keep is set. Versions do not
+// decrease, and version is not readable yet.
 func (c *Cache) write(key, value []byte, version int64, keep bool) {
 	p, tag := c.place(key)
 	p.mu.Lock()
@@ -138,12 +138,12 @@ func (c *Cache) write(key, value []byte, version int64, keep bool) {
 	}
 }
 
-// clear forgets all keys. A row that is written at this version, before or after this, is not used either.
+// clear invalidates all keys, including rows written at this version, before or after this call.
 func (c *Cache) clear(version int64) { c.cleared.Store(version) }
 
-var errBatch = errors.New("embedded: a batch cannot be read back")
+var errBatch = errors.New("embedded: cannot decode a batch")
 
-// Knows reports whether the newest state of a key is remembered.
+// Knows reports whether the newest state of a key is cached.
 func (c *Cache) Knows(key []byte) bool {
 	p, tag := c.place(key)
 	p.mu.Lock()
@@ -152,8 +152,8 @@ func (c *Cache) Knows(key []byte) bool {
 	return s != nil && s.since > c.cleared.Load()
 }
 
-// WriteAll is write for what a batch does. The last of its writes, so many, are of atomic operations: those are mostly
-// of counters, which are wanted again.
+// WriteAll calls write for each write of a batch. The last counters writes are atomic operations: mostly on counters,
+// which are read again soon.
 func (c *Cache) WriteAll(b *pebble.Batch, version int64, counters int) error {
 	keep := b.Count() <= fewWrites
 	left := int(b.Count())
@@ -184,12 +184,12 @@ func (c *Cache) WriteAll(b *pebble.Batch, version int64, counters int) error {
 
 func (p *rowPage) oldest() *rowSlot { return &p.body.slots[p.first] }
 
-// find returns the slot of a key and its index, nil where there is none.
+// find returns the slot of a key and its index, or nil.
 func (p *rowPage) find(key []byte, tag uint16) (int, *rowSlot) {
 	const ones = 0x0001_0001_0001_0001
 	for w, four := range p.tags {
-		// A tag of the four that is the one wanted becomes zero, and a zero among them sets its highest bit; that of
-		// one above it may be set too.
+		// A tag that matches becomes zero in x, and the subtraction sets the highest bit of each zero; the bit of the
+		// tag above it may be set too.
 		x := four ^ uint64(tag)*ones
 		for hits := (x - ones) &^ x & (ones << 15); hits != 0; hits &= hits - 1 {
 			lane := bits.TrailingZeros64(hits) / 16
@@ -205,13 +205,13 @@ func (p *rowPage) find(key []byte, tag uint16) (int, *rowSlot) {
 	return 0, nil
 }
 
-// tag makes a slot's tag this one.
+// tag sets the tag of a slot.
 func (p *rowPage) tag(slot uint8, tag uint16) {
 	shift := slot % 4 * 16
 	p.tags[slot/4] = p.tags[slot/4]&^(0xffff<<shift) | uint64(tag)<<shift
 }
 
-// replace puts a value into the room of the one before, if it fits.
+// replace overwrites the row's value in place if the new one fits.
 func (s *rowSlot) replace(b *pageBody, value []byte, version int64) bool {
 	switch {
 	case value == nil:
@@ -225,7 +225,7 @@ func (s *rowSlot) replace(b *pageBody, value []byte, version int64) bool {
 	return true
 }
 
-// append makes a row the newest, in place of as many of the oldest as it needs.
+// append adds a row as the newest, evicting as many of the oldest as needed.
 func (p *rowPage) append(key, value []byte, version int64, tag uint16) {
 	if p.body == nil {
 		p.body = new(pageBody)
@@ -237,7 +237,7 @@ func (p *rowPage) append(key, value []byte, version int64, tag uint16) {
 		}
 		p.head = 0
 	}
-	// The oldest row is the next one after head, if any is.
+	// If there are rows, the oldest is the next one after head.
 	for p.count == rowPageSlots || p.count > 0 && p.oldest().off >= p.head && p.oldest().off < p.head+n {
 		p.dropOldest()
 	}

@@ -8,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRows_model compares what is remembered with everything that was ever written: at any version, it is that or not
-// known.
+// TestRows_model compares cached rows with all writes ever made: at any version, a row is either right or unknown.
 func TestRows_model(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := New(0)
@@ -40,7 +39,7 @@ func TestRows_model(t *testing.T) {
 		newest := int64(1)
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "what") {
-			case 0, 1, 2: // a group of commits, which is read only as a whole
+			case 0, 1, 2: // a group of commits, which becomes readable as a whole
 				newest++
 				for range rapid.IntRange(1, 4).Draw(t, "writes") {
 					if rapid.IntRange(0, 9).Draw(t, "clear") == 0 {
@@ -69,7 +68,7 @@ func TestRows_model(t *testing.T) {
 	})
 }
 
-// TestRows_known: what was read or written is remembered from then on, and no longer than it may be.
+// TestRows_known checks that rows are cached after being read or written, and no longer than they are valid.
 func TestRows_known(t *testing.T) {
 	r := New(0)
 	is := func(when string, key string, version int64, want string) {
@@ -93,15 +92,15 @@ func TestRows_known(t *testing.T) {
 	is("after a read", "a", 4, "unknown")
 	is("after a read", "a", 5, `"1"`)
 	is("after a read", "a", 9, `"1"`)
-	is("of none", "b", 5, "nil")
+	is("of a missing key", "b", 5, "nil")
 	is("of an empty value", "c", 5, `""`)
 	r.write([]byte("a"), []byte("22"), 6, false)
 	is("after a longer write", "a", 5, "unknown")
 	is("after a longer write", "a", 6, `"22"`)
 	r.Fill([]byte("d"), []byte("old"), 5)
-	is("after a read of before the page's last write", "d", 6, "unknown")
+	is("after a read older than the page's last write", "d", 6, "unknown")
 	r.write([]byte("e"), []byte("1"), 6, false)
-	is("after a write of what nobody read", "e", 6, "unknown")
+	is("after a large write of a key that nobody read", "e", 6, "unknown")
 	r.write([]byte("e"), []byte("1"), 6, true)
 	is("after a small write", "e", 6, `"1"`)
 	r.clear(7)
@@ -113,6 +112,6 @@ func TestRows_known(t *testing.T) {
 	for i := range 100 {
 		r.Fill([]byte{'x', byte(i)}, make([]byte, 100), 8)
 	}
-	is("with many newer ones", "e", 8, "unknown")
-	is("of many", "x\x63", 8, fmt.Sprintf("%q", make([]byte, 100)))
+	is("evicted by many newer rows", "e", 8, "unknown")
+	is("the newest of many rows", "x\x63", 8, fmt.Sprintf("%q", make([]byte, 100)))
 }

@@ -1,3 +1,3 @@
-// Package store is what all parts of the embedded engine share: the Pebble database, where it lies, and whether it goes
-// on. Opening and closing it, with all that stands around it, is the engine's.
+// Package store holds what all parts of the embedded engine share: the Pebble database, its directory, and whether it
+// has failed. The engine opens and closes it.
 package store

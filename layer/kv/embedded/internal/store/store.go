@@ -16,38 +16,39 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
-// Store is what all parts of an engine share: the database, where it is, and whether it goes on.
+// Store is shared by all parts of an engine: the database, its directory, and whether it has failed.
 type Store struct {
-	DB  atomic.Pointer[pebble.DB] // replaced once, where the store was opened for reading first (see standby)
+	DB  atomic.Pointer[pebble.DB] // replaced once if the store was first opened for reading (see standby)
 	FS  vfs.FS
-	Dir string // without symbolic links once it is locked
+	Dir string // free of symbolic links once the store is locked
 	Log *slog.Logger
 
-	// failure is set once, when the disk failed: nothing is acknowledged after it. Failing is closed right after.
+	// failure is set once, when the disk failed: no commit is acknowledged afterwards. Failing is closed right after.
 	failure atomic.Pointer[kv.Error]
 	Failing chan struct{}
 
 	Closing atomic.Bool
-	Stop    chan struct{}  // closed by Close, for the goroutines below
-	Running sync.WaitGroup // sequencer, syncer, sweeper, inspector, reclaimer, and what looks after the disk's room
+	Stop    chan struct{} // closed by Close, for the goroutines below
+	// sequencer, syncer, sweeper, inspector, reclaimer, and the goroutines that watch disk space
+	Running sync.WaitGroup
 }
 
-// Prepare makes the zero value ready for a store that is not open yet.
+// Prepare initialises the zero value for a store that is not open yet.
 func (s *Store) Prepare(dir string, fs vfs.FS, log *slog.Logger) {
 	s.Dir, s.FS, s.Log = dir, fs, log
 	s.Failing, s.Stop = make(chan struct{}), make(chan struct{})
 }
 
-// Fail stops all writing: what is not yet acknowledged never will be.
+// Fail stops all writing: commits that are not yet acknowledged never will be.
 func (s *Store) Fail(cause error) {
 	err := kv.NewError(kv.CodeIOError, "the disk failed; the store no longer accepts writes", cause)
 	var lost *failure.LostError
 	switch {
 	case errors.As(cause, &lost):
-		err = kv.NewError(kv.CodeIOError, "the store is not at its place any more; it no longer accepts writes", cause)
+		err = kv.NewError(kv.CodeIOError, "the store's directory was moved or replaced; it takes no more writes", cause)
 	case failure.IsDiskFull(cause):
 		err = kv.NewError(kv.CodeDiskFull,
-			"the disk is full and may have lost what it was given; make room and start again",
+			"the disk is full and may have lost recent writes; free space and start again",
 			cause)
 	}
 	if s.failure.CompareAndSwap(nil, err) {
@@ -56,7 +57,7 @@ func (s *Store) Fail(cause error) {
 	}
 }
 
-// Failed is the error for a commit that was not begun, nil while the store takes writes.
+// Failed returns the error for a commit that has not begun, or nil while the store takes writes.
 func (s *Store) Failed() error {
 	if err := s.failure.Load(); err != nil {
 		return err
@@ -64,7 +65,7 @@ func (s *Store) Failed() error {
 	return nil
 }
 
-// UntilStop is a context that ends when the store is closed.
+// UntilStop returns a context that ends when the store is closed.
 func (s *Store) UntilStop() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.Running.Go(func() {
@@ -74,8 +75,8 @@ func (s *Store) UntilStop() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// OpenPebble opens a database on a goroutine of its own, which Pebble can keep where it has no way on, see
-// pebbleLog.Fatalf.
+// OpenPebble opens a database on its own goroutine, which PebbleLog.Fatalf can block for ever if Pebble cannot
+// continue.
 func (s *Store) OpenPebble(dir string, po *pebble.Options) (db *pebble.DB, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -90,8 +91,8 @@ func (s *Store) OpenPebble(dir string, po *pebble.Options) (db *pebble.DB, err e
 	return nil, s.Failed()
 }
 
-// Flush brings what is in memory into tables. It calls begun, which may be nil, once it does not wait any more for room
-// in level 0.
+// Flush writes the memtables to tables. It calls begun, which may be nil, once it no longer waits for room in level
+// 0.
 func (s *Store) Flush(ctx context.Context, begun func()) error {
 	flushed, err := s.DB.Load().AsyncFlush()
 	if err != nil {
@@ -108,12 +109,12 @@ func (s *Store) Flush(ctx context.Context, begun func()) error {
 	}
 }
 
-// getter is what a database, a snapshot and a batch have in common.
+// getter is the common interface of a database, a snapshot and a batch.
 type getter interface {
 	Get(key []byte) ([]byte, io.Closer, error)
 }
 
-// Value is the value of key in new memory, nil where there is none.
+// Value returns the value of key in new memory, or nil if there is none.
 func Value(g getter, key []byte) ([]byte, error) {
 	v, closer, err := g.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -127,7 +128,7 @@ func Value(g getter, key []byte) ([]byte, error) {
 	return c, closer.Close()
 }
 
-// PebbleLog gives Pebble's log to slog: its news at debug level, its errors as errors.
+// PebbleLog passes Pebble's log to slog: information at debug level, errors as errors.
 type PebbleLog struct {
 	Log  *slog.Logger
 	Fail func(error)
@@ -143,9 +144,9 @@ func (l PebbleLog) Errorf(format string, args ...any) {
 	l.Log.Error("pebble", "event", lazy{format, args})
 }
 
-// Fatalf must not return: Pebble expects the process to end. It stops the engine instead and keeps the goroutine that
-// it is on for ever, as guard does, whether that is Pebble's or ours: who waits for the sequencer, for Open or for
-// Close also waits for the engine to fail.
+// Fatalf must not return: Pebble expects the process to end. It stops the engine and blocks the calling goroutine for
+// ever, as guard does, whether that is one of Pebble's or ours. Callers that wait for the sequencer, Open or Close
+// also wait for the engine's failure.
 func (l PebbleLog) Fatalf(format string, args ...any) {
 	cause := fmt.Errorf(format, args...)
 	for _, a := range args {
@@ -158,7 +159,7 @@ func (l PebbleLog) Fatalf(format string, args ...any) {
 	select {}
 }
 
-// lazy formats only what is logged.
+// lazy formats a message only if it is logged.
 type lazy struct {
 	format string
 	args   []any
@@ -166,18 +167,18 @@ type lazy struct {
 
 func (l lazy) LogValue() slog.Value { return slog.StringValue(fmt.Sprintf(l.format, l.args...)) }
 
-// PebbleFormat is the format of Pebble's files.
+// PebbleFormat is the format version of Pebble's files.
 const PebbleFormat = pebble.FormatValueSeparation
 
-// syncInLog and syncLater are Pebble's write options under the names of what they mean here.
+// SyncInLog and SyncLater name Pebble's write options by their effect here.
 var (
 	SyncInLog = pebble.Sync
 	SyncLater = pebble.NoSync
 )
 
-// StopWrites is how many tables lie above each other in level 0, at most. Writes wait for compaction then.
+// StopWrites is the largest number of overlapping tables in level 0. Beyond it, writes wait for compaction.
 const StopWrites = 24
 
 // VersionKey holds the version of the last group of commits, 8 bytes big-endian. It is in the first batch of every
-// group, so that the log cannot hold a commit without it. The key is one of the engine's own, see endOfKeys.
+// group, so that the log cannot hold a commit without it. It is a private key of the engine, see keys.EndOfKeys.
 var VersionKey = []byte("\xff\x00version")

@@ -9,10 +9,10 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// request turns the transaction's writes into a commit.Request. Called with mu locked.
+// request builds the commit.Request of the transaction's writes. Called with mu locked.
 func (t *transaction) request() *commit.Request {
 	w := &t.writes
-	t.begin() // a transaction may have conflicts alone
+	t.begin() // a transaction may have only conflict ranges
 	r := &t.small.request
 	r.Reads = slices.DeleteFunc(t.reads, keys.Span.Empty)
 	r.Batch = t.p.Store.DB.Load().NewBatchWithSize(t.size + 64)
@@ -56,7 +56,7 @@ func (t *transaction) Commit() error {
 		t.failWatches(err) // unlocks
 		return err
 	}
-	if t.p.Space.Opening.Load() { // a batch is of the store that it is for
+	if t.p.Space.Opening.Load() { // a batch belongs to one store, and the store is being opened for writing
 		err := t.p.Space.Refusal()
 		t.finish(txFailed)
 		t.failWatches(err) // unlocks
@@ -64,7 +64,7 @@ func (t *transaction) Commit() error {
 	}
 	size, makesRoom := t.size, t.makesRoom
 	r := t.request()
-	t.finish(txCommitting) // what it has read is not held while it waits for room
+	t.finish(txCommitting) // the read view is not needed while the commit waits for disk space
 	t.mu.Unlock()
 
 	t.p.Commits.Foresee(r)
@@ -97,7 +97,8 @@ func (t *transaction) committable() error {
 		return errTxTooLarge
 	}
 	if t.view != nil || t.expired || len(t.reads) > 0 {
-		return t.readable() // its time is not over; and conflicts without a read have a version to count from
+		// the time limit has not passed; and a transaction without reads gets a version for its conflict ranges
+		return t.readable()
 	}
 	return nil
 }

@@ -1,3 +1,3 @@
-// Package txn implements kv.Transaction and kv.Snapshot: when a call is legal, which version is read, and what
-// conflicts with what. How rows are read is in package versions, and how a commit gets to the disk in package commit.
+// Package txn implements kv.Transaction and kv.Snapshot: which calls are legal, which version is read, and what
+// conflicts with what. Package versions reads the rows, and package commit writes to disk.
 package txn

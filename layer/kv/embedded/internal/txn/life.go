@@ -11,24 +11,24 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/versions"
 )
 
-// txLife is whether a transaction can go on.
+// txLife is the state of a transaction: whether it can continue.
 type txLife struct {
 	p   *Parts
 	ctx context.Context
 
-	// ended is set when the transaction can no longer be used, for iterators to look at without the lock.
+	// ended is set when the transaction can no longer be used; iterators check it without the lock.
 	ended atomic.Bool
 
-	mu sync.Mutex // guards what all parts have below such a line
+	mu sync.Mutex // guards the fields marked "Guarded by mu" in all parts
 
 	// Guarded by mu.
 
 	state   txState
 	illegal error // the first illegal call; every later read and Commit reports it
-	size    int   // what counts against kv.MaxTransactionSize
+	size    int   // counted against kv.MaxTransactionSize
 }
 
-// usable reports why the transaction cannot go on, or nil. Called with mu locked.
+// usable reports why the transaction cannot continue, or nil. Called with mu locked.
 func (t *txLife) usable() error {
 	switch t.state {
 	case txCancelled:
@@ -45,20 +45,20 @@ func (t *txLife) usable() error {
 	return t.illegal
 }
 
-// refuse remembers the first illegal call. Called with mu locked.
+// refuse records the first illegal call. Called with mu locked.
 func (t *txLife) refuse(err error) {
 	if t.illegal == nil && t.state == txActive {
 		t.illegal = err
 	}
 }
 
-// writable prepares for a write of size bytes: false where it must be left. Called with mu locked.
+// writable prepares a write of size bytes. If it returns false, the write must be skipped. Called with mu locked.
 func (t *txLife) writable(size int) bool {
 	if t.illegal != nil || t.state != txActive {
 		return false
 	}
 	if t.size += size; t.size > kv.MaxTransactionSize {
-		t.illegal = errTxTooLarge // now, so that a runaway transaction stops growing
+		t.illegal = errTxTooLarge // checked now, so that a runaway transaction stops growing
 		return false
 	}
 	return true
@@ -76,14 +76,15 @@ type txVersion struct {
 
 	// Guarded by mu.
 
-	// view is what is read, from the first read until the commit begins, the transaction ends or its time is over.
+	// view is the version being read, from the first read until the commit begins, the transaction ends or its time
+	// limit passes.
 	view        *versions.View
 	since       time.Time
 	expired     bool
-	wantVersion int64 // of SetReadVersion, or -1
+	wantVersion int64 // from SetReadVersion, or -1
 }
 
-// readable is usable, and fixes the read version. Called with mu locked.
+// readable is usable and also fixes the read version. Called with mu locked.
 func (t *txVersion) readable() error {
 	if err := t.usable(); err != nil {
 		return err
@@ -127,13 +128,13 @@ func (t *txVersion) SetReadVersion(version int64) {
 	case t.view != nil || t.expired || t.wantVersion >= 0:
 		t.refuse(errVersionSet)
 	case version < 0:
-		t.refuse(kv.NewError(kv.CodeClientInvalid, "a negative read version", nil))
+		t.refuse(kv.NewError(kv.CodeClientInvalid, "the read version is negative", nil))
 	default:
 		t.wantVersion = version
 	}
 }
 
-// CausalReadRisky changes nothing: the newest version is known here.
+// CausalReadRisky has no effect: this engine always knows the newest version.
 func (t *txVersion) CausalReadRisky() {}
 
 func (t *txVersion) ReadVersion() kv.Future[int64] {
@@ -145,7 +146,7 @@ func (t *txVersion) ReadVersion() kv.Future[int64] {
 	return &future[int64]{value: t.view.Version}
 }
 
-// finish ends reading. Called with mu locked.
+// finish ends reading and sets the state. Called with mu locked.
 func (t *txVersion) finish(s txState) {
 	t.state = s
 	t.ended.Store(true)

@@ -20,8 +20,8 @@ func (s *longSnapshot) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) 
 		ranges), true
 }
 
-// GetRanges implements kv.RangesReader, for a transaction that has not written yet. What it writes while the rows are
-// read is not seen.
+// GetRanges implements kv.RangesReader for a transaction that has not written yet. Writes made while the rows are
+// read are not seen.
 func (s snapshotReads) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) {
 	t := s.t
 	t.mu.Lock()

@@ -20,13 +20,14 @@ func (t *txReads) getRange(r kv.Range, o kv.RangeOptions, snapshot bool) kv.Rang
 		Expires: t.since.Add(t.p.Views.Limit), Ended: &t.ended}
 	if !snapshot && !t.clearedWhole(s) && !t.unread {
 		it.Conflict = len(t.reads)
-		t.reads = append(t.reads, keys.Span{Begin: s.Begin, End: s.Begin}) // grows in read
+		t.reads = append(t.reads, keys.Span{Begin: s.Begin, End: s.Begin}) // extended by Covered
 	}
 	versions.StartRange(it, t.view, &t.writes, o, t.writes.Share)
 	return it
 }
 
-// clearedWhole reports whether the transaction itself cleared all of s, and so reads nothing of the store there.
+// clearedWhole reports whether the transaction has cleared all of s, so that the read depends on nothing in the
+// store.
 func (t *txReads) clearedWhole(s keys.Span) bool {
 	own, ok := t.writes.Cleared.Find(s.Begin)
 	return ok && keys.CompareEnds(s, own) <= 0
@@ -38,7 +39,7 @@ func (t *txReads) bounds(r kv.Range, snapshot bool) (keys.Span, error) {
 	return versions.BoundsOf(begin, end, func(sel kv.KeySelector) ([]byte, error) { return t.selectKey(sel, snapshot) })
 }
 
-// BeginRead implements the owner of a range read.
+// BeginRead implements versions' readOwner.
 func (t *txReads) BeginRead() error {
 	t.mu.Lock()
 	if err := t.readable(); err != nil {
@@ -48,10 +49,10 @@ func (t *txReads) BeginRead() error {
 	return nil
 }
 
-// EndRead implements the owner of a range read.
+// EndRead implements versions' readOwner.
 func (t *txReads) EndRead() { t.mu.Unlock() }
 
-// Covered implements the owner of a range read: the conflict grows with the batch.
+// Covered implements versions' readOwner: the read conflict grows with each batch.
 func (t *txReads) Covered(it *versions.RangeIterator, s keys.Span) {
 	if it.Conflict < 0 || t.unread {
 		return
@@ -66,7 +67,8 @@ func (t *txReads) Covered(it *versions.RangeIterator, s keys.Span) {
 	}
 }
 
-// Stopped implements the owner of a range read: rows that were fetched and not looked at are no conflict.
+// Stopped implements versions' readOwner: rows that were fetched but not looked at are removed from the read
+// conflict.
 func (t *txReads) Stopped(it *versions.RangeIterator, s keys.Span) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// txReads is what a transaction has read. It reads through what it has written.
+// txReads are a transaction's reads, which see its own writes.
 type txReads struct {
 	txWrites
 
@@ -15,17 +15,17 @@ type txReads struct {
 
 	reads   []keys.Span
 	readMem keys.Arena
-	// unread is set where reads were too many to remember: the transaction can only read.
+	// unread is set when there were too many reads to remember: the transaction can no longer commit writes.
 	unread bool
 }
 
-// smallReads is the memory of a transaction's first reads, in one piece.
+// smallReads is memory for a transaction's first reads, allocated as one block.
 type smallReads struct {
 	spans [4]keys.Span
 	mem   [192]byte
 }
 
-// future is a read that is already done.
+// future is a read that has already completed.
 type future[T any] struct {
 	value T
 	err   error
@@ -61,8 +61,8 @@ func (t *txReads) get(key []byte, snapshot bool) *future[[]byte] {
 	return f
 }
 
-// getLocked reads one key: from the transaction's own writes where they decide it, without a conflict; else from the
-// store.
+// getLocked reads one key. If the transaction's own writes determine the value, there is no conflict; otherwise it
+// reads the store.
 func (t *txReads) getLocked(key []byte, snapshot bool) ([]byte, error) {
 	if err := keys.LegalRead(key); err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ func (t *txReads) getKey(sel kv.KeySelector, snapshot bool) *future[[]byte] {
 	return f
 }
 
-// selectKey resolves a selector. The conflict it adds is what it walked over: from the selector's key to the one it
-// found. Called with mu locked.
+// selectKey resolves a selector. It adds a read conflict for the keys it walked over, from the selector's key to the
+// result. Called with mu locked.
 func (t *txReads) selectKey(sel kv.KeySelector, snapshot bool) ([]byte, error) {
 	key, read, err := t.view.SelectKey(sel, &t.writes)
 	if err != nil {
@@ -120,7 +120,8 @@ func (t *txReads) selectKey(sel kv.KeySelector, snapshot bool) ([]byte, error) {
 	return key, nil
 }
 
-// noteReadRange adds the parts of a read range that the transaction did not itself clear. Called with mu locked.
+// noteReadRange adds read conflicts for the parts of s that the transaction has not itself cleared. Called with mu
+// locked.
 func (t *txReads) noteReadRange(s keys.Span) {
 	for _, own := range t.writes.Cleared.Spans {
 		if !s.StartsBefore(own) || !own.StartsBefore(s) {
@@ -144,7 +145,7 @@ func (t *txReads) noteRead(s keys.Span) int {
 	}
 	size := s.Size()
 	if t.size+size > kv.MaxTransactionSize {
-		// A transaction that only reads may go on. One that writes cannot commit any more.
+		// A read-only transaction may continue. One that writes can no longer commit.
 		t.reads, t.unread = nil, true
 		return -1
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/versions"
 )
 
-// longSnapshot implements kv.Snapshot: a view that is held for as long as it takes.
+// longSnapshot implements kv.Snapshot: a view that is held without a time limit.
 type longSnapshot struct {
 	p    *Parts
 	ctx  context.Context
 	view *versions.View
 
 	mu struct {
-		sync.RWMutex // read: a read is under way; write: Close
+		sync.RWMutex // locked for reading by reads, for writing by Close
 		closed       bool
 	}
 }
 
-// OpenSnapshot is kv.Snapshotter's. It keeps the space of what is overwritten meanwhile from being freed.
+// OpenSnapshot implements kv.Snapshotter. While the snapshot is open, the space of overwritten rows is not freed.
 func (p *Parts) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
 	if err := failure.OfContext(ctx); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s *longSnapshot) Close() {
 	}
 }
 
-// BeginRead implements the owner of a range read.
+// BeginRead implements versions' readOwner.
 func (s *longSnapshot) BeginRead() error {
 	s.mu.RLock()
 	err := failure.OfContext(s.ctx)
@@ -63,13 +63,13 @@ func (s *longSnapshot) BeginRead() error {
 	return err
 }
 
-// EndRead implements the owner of a range read.
+// EndRead implements versions' readOwner.
 func (s *longSnapshot) EndRead() { s.mu.RUnlock() }
 
-// Covered implements the owner of a range read.
+// Covered implements versions' readOwner.
 func (s *longSnapshot) Covered(*versions.RangeIterator, keys.Span) {}
 
-// Stopped implements the owner of a range read.
+// Stopped implements versions' readOwner.
 func (s *longSnapshot) Stopped(*versions.RangeIterator, keys.Span) {}
 
 func (s *longSnapshot) Get(key []byte) kv.Future[[]byte] {

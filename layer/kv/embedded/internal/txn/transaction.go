@@ -12,12 +12,12 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/watch"
 )
 
-// transaction implements kv.Transaction. Reads are carried out when they are issued, on the caller's goroutine: the
-// store is in this process, and a goroutine per read would cost more than most reads.
+// transaction implements kv.Transaction. Reads run when they are issued, on the caller's goroutine: the store is in
+// this process, and a goroutine per read would cost more than most reads.
 //
-// It is made of parts, each of which stands on the one before and has its own state: its life (txLife), what it reads
-// (txVersion), its writes (txWrites), its reads, which see the writes (txReads), and its watches (txWatches). One lock
-// guards them all, and all are one piece of memory. The commit is the transaction's own.
+// It consists of embedded parts, each built on the one before and with its own state: its life (txLife), the version
+// it reads (txVersion), its writes (txWrites), its reads, which see the writes (txReads), and its watches
+// (txWatches). One lock guards all parts, and all are one allocation. Commit is a method of the transaction itself.
 type transaction struct {
 	txWatches
 
@@ -27,7 +27,7 @@ type transaction struct {
 	stamp     kv.Versionstamp
 }
 
-// Parts are what of an engine transactions use.
+// Parts are the parts of an engine that transactions use.
 type Parts struct {
 	Store     *store.Store
 	Views     *versions.Views
@@ -51,12 +51,12 @@ const (
 	txActive txState = iota
 	txCommitting
 	txCommitted
-	txFailed // by a commit
+	txFailed // by its commit
 	txCancelled
 )
 
 var (
-	errUsedCommit = kv.NewError(kv.CodeUsedDuringCommit, "the transaction is being committed or was", nil)
+	errUsedCommit = kv.NewError(kv.CodeUsedDuringCommit, "the transaction is committing or committed", nil)
 	errTxTooLarge = kv.NewError(kv.CodeTransactionTooLarge, "the transaction is too large", nil)
 	errOffset     = kv.NewError(kv.CodeClientInvalid, "the versionstamp's offset is outside the key or value", nil)
 	errAtomic     = kv.NewError(kv.CodeClientInvalid, "no such atomic operation", nil)

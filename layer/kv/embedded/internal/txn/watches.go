@@ -43,7 +43,7 @@ func (t *txWatches) armWatches() {
 	}
 }
 
-// failWatches ends the transaction's watches as its commit did. Called with mu locked; unlocks it.
+// failWatches fails the transaction's watches with the error of its commit. Called with mu locked; unlocks it.
 func (t *txWatches) failWatches(err error) {
 	ws := t.watches
 	t.watches = nil

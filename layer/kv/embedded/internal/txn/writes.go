@@ -10,22 +10,22 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// txWrites is what a transaction will write.
+// txWrites are a transaction's buffered writes.
 type txWrites struct {
 	txVersion
 
 	// Guarded by mu.
 
 	writes    writes.Set
-	conflicts []keys.Span       // of AddWriteConflict
+	conflicts []keys.Span       // from AddWriteConflict
 	small     *smallTransaction // nil before the first write
 	wrote     bool
-	// makesRoom is set where the commit is let in on a disk that is nearly full.
+	// makesRoom lets the commit proceed on a disk that is nearly full.
 	makesRoom bool
 	scratch   []byte
 }
 
-// change carries out one write under the lock, or remembers why it is illegal.
+// change runs write under the lock, or records why it is illegal.
 func (t *txWrites) change(illegal error, size int, write func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,14 +40,14 @@ func (t *txWrites) change(illegal error, size int, write func()) {
 	}
 }
 
-// smallTransaction is the memory of a transaction that writes little, in one piece: most write a few keys.
+// smallTransaction is memory for a transaction with few writes, as most are, allocated as one block.
 type smallTransaction struct {
 	writes  writes.Small
 	request commit.Request
 	written [4]keys.Span
 }
 
-// begin makes room before the first write.
+// begin allocates memory before the first write.
 func (t *txWrites) begin() {
 	if t.small == nil {
 		t.small = new(smallTransaction)
@@ -55,7 +55,7 @@ func (t *txWrites) begin() {
 	}
 }
 
-// writeOverhead is what a write counts against the limit beside its key, value and conflict range.
+// writeOverhead counts against the size limit for each write, beside its key, value and conflict range.
 const writeOverhead = 12
 
 func (t *txWrites) Set(key, value []byte) {
@@ -92,8 +92,8 @@ func (t *txWrites) SetVersionstampedKey(key []byte, offset int, value []byte) {
 	})
 }
 
-// possibleKeys are the keys that key may become with a versionstamp: those of versions after the read version. Older
-// entries stay readable. The span is valid until the next call.
+// possibleKeys returns the keys that key may become with a versionstamp: those with versions after the read version.
+// Older entries stay readable. The span is valid until the next call.
 func (t *txWrites) possibleKeys(key []byte, offset int) keys.Span {
 	first := int64(0)
 	if t.view != nil {

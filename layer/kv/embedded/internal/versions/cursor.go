@@ -10,19 +10,19 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// cursor walks the rows of a span, at a version and through a transaction's own writes. It stays valid when its view is
-// shut: Pebble's iterator holds what it reads.
+// cursor iterates over the rows of a span at a version, merged with a transaction's own writes. It stays valid when
+// its view is shut: Pebble's iterator holds what it reads.
 type cursor struct {
 	iter    *pebble.Iterator
-	view    *View // where that has to stay open for as long as the cursor
+	view    *View // set if the view has to stay open as long as the cursor
 	reverse bool
 	r       keys.Span     // end is not nil
-	picked  *pickedRanges // where not all rows of r are wanted
+	picked  *pickedRanges // set if not all rows of r are wanted
 
-	// The transaction's own writes, laid over the rows of the store.
+	// The transaction's own writes, merged over the rows of the store.
 	writes  writes.Table
 	cleared keys.Set
-	barrier keys.Span // the first unreadable span in the way, where walled
+	barrier keys.Span // the first unreadable span in the way, if walled
 	walled  bool
 
 	own     *writes.Write // the next of the transaction's own writes
@@ -33,8 +33,8 @@ type cursor struct {
 	err        error
 }
 
-// open returns a cursor before the first row of r, which has an end. writes may be nil, and must not change while the
-// cursor is open.
+// open returns a cursor before the first row of r, which must have an end. writes may be nil, and must not change
+// while the cursor is open.
 func (v *View) open(r keys.Span, reverse bool, writes *writes.Set) (*cursor, error) {
 	if !v.enter() {
 		return nil, failure.ErrTooOld
@@ -59,7 +59,7 @@ func (v *View) open(r keys.Span, reverse bool, writes *writes.Set) (*cursor, err
 	return c, nil
 }
 
-// LowerBound is r's for Pebble, which takes nil, and not an empty key, for the start.
+// LowerBound returns the lower bound of r for Pebble, which takes nil, not an empty key, for the start.
 func LowerBound(r keys.Span) []byte {
 	if len(r.Begin) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func LowerBound(r keys.Span) []byte {
 	return r.Begin
 }
 
-// lay takes writes into account from the next row on.
+// lay merges writes into the rows from the next row on.
 func (c *cursor) lay(writes *writes.Set) {
 	c.writes = writes.Table
 	c.cleared = writes.Cleared
@@ -89,7 +89,7 @@ func (c *cursor) close() error {
 	return nil
 }
 
-// next moves to the next row. False means the end, or err.
+// next moves to the next row. It returns false at the end or after an error.
 func (c *cursor) next() bool {
 	if c.err != nil {
 		return false
@@ -107,7 +107,7 @@ func (c *cursor) next() bool {
 	return c.nextLaid()
 }
 
-// end tells the end from an error. It is false.
+// end records the iterator's error, if any. It returns false.
 func (c *cursor) end() bool {
 	if err := c.iter.Error(); err != nil {
 		c.err = failure.OfRead(err)
@@ -117,7 +117,7 @@ func (c *cursor) end() bool {
 	return false
 }
 
-// moveBase puts the iterator at the next row of the store. The row it is at was either used or not moved to yet.
+// moveBase moves the iterator to the next row of the store. Its current row was used or is not valid yet.
 func (c *cursor) moveBase() {
 	switch {
 	case !c.started:
@@ -141,7 +141,7 @@ func (c *cursor) step() {
 	}
 }
 
-// take makes the iterator's row the cursor's.
+// take copies the iterator's row to the cursor.
 func (c *cursor) take() bool {
 	c.key = c.iter.Key()
 	c.value, c.err = c.iter.ValueAndErr()
@@ -152,7 +152,7 @@ func (c *cursor) take() bool {
 	return true
 }
 
-// nextLaid merges the rows of the store with the transaction's writes.
+// nextLaid moves to the next row of the store merged with the transaction's writes.
 func (c *cursor) nextLaid() bool {
 	for {
 		c.skipCleared()
@@ -194,7 +194,7 @@ func (c *cursor) nextLaid() bool {
 	}
 }
 
-// apply makes the row of an own write, over the store's row where base, the cursor's. ok is false after an error.
+// apply makes the cursor's row from an own write, over the store's row if base. ok is false after an error.
 func (c *cursor) apply(own *writes.Write, base bool) (exists, ok bool) {
 	switch own.Kind {
 	case writes.KindSet:
@@ -218,7 +218,7 @@ func (c *cursor) apply(own *writes.Write, base bool) (exists, ok bool) {
 	return false, true
 }
 
-// skipCleared moves the iterator out of what the transaction cleared.
+// skipCleared moves the iterator past a range that the transaction cleared.
 func (c *cursor) skipCleared() {
 	for c.onBase {
 		s, in := c.cleared.Find(c.iter.Key())
@@ -233,7 +233,7 @@ func (c *cursor) skipCleared() {
 	}
 }
 
-// behindBarrier reports whether the walk to key crosses unreadable keys, and makes that the error.
+// behindBarrier reports whether the way to key crosses unreadable keys, and then sets the error.
 func (c *cursor) behindBarrier(key []byte) bool {
 	if !c.walled {
 		return false
@@ -248,8 +248,8 @@ func (c *cursor) behindBarrier(key []byte) bool {
 	return behind
 }
 
-// ownAfter is the transaction's next own write after w in the direction of the walk, nil where there is none; the first
-// one for a nil w.
+// ownAfter returns the transaction's next own write after w in the cursor's direction, or the first one if w is nil;
+// nil for none.
 func (c *cursor) ownAfter(w *writes.Write) (next *writes.Write) {
 	switch {
 	case c.writes.Len() == 0:

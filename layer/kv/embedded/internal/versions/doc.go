@@ -1,4 +1,4 @@
-// Package versions is the states of the store that can be read: one for each group of commits, for as long as somebody
-// may read it, and reads of one, of single keys, selectors and ranges, through what a transaction has written. What a
-// read means for conflicts is in package txn.
+// Package versions has the readable states of the store, one for each group of commits, kept while they may be read,
+// and reads of keys, selectors and ranges at one of them, merged with a transaction's own writes. Package txn derives
+// the read conflicts.
 package versions

@@ -8,28 +8,26 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// maxPatience is how many rows are stepped over, at most, before the next range is searched for: a step costs a tenth
-// of a search.
+// maxPatience is the most rows that are stepped over before seeking the next range: a step costs a tenth of a seek.
 const maxPatience = 4
 
-// pickedRanges are ranges whose rows alone are wanted, in ascending order.
+// pickedRanges are the ranges to read, in ascending order.
 type pickedRanges struct {
 	view     *View
 	left     []kv.KeyRange
-	patience int  // rows to step over; falls where stepping was in vain
+	patience int  // rows to step over; falls when stepping did not reach the range
 	placed   bool // the iterator has a row
-	used     bool // and that has been given out
-	near     bool // and it is the last that was given out, or behind it
+	used     bool // that row was returned
+	near     bool // the iterator is at the last returned row, or after it
 }
 
-// single reports whether a range is of one key.
+// single reports whether a range contains just one key.
 func single(r kv.KeyRange) bool {
 	n := len(r.Begin)
 	return len(r.End) == n+1 && r.End[n] == 0 && bytes.Equal(r.End[:n], r.Begin)
 }
 
-// nextPicked moves to the next row that is wanted. Where that is far from the last one, a single row that is remembered
-// need not be searched for.
+// nextPicked moves to the next wanted row. For a distant single key, a cached row saves the seek.
 func (c *cursor) nextPicked() bool {
 	p := c.picked
 	for len(p.left) > 0 {
@@ -79,7 +77,7 @@ func (c *cursor) nextPicked() bool {
 	return false
 }
 
-// seek moves to the first row from a key on. The empty key is none to Pebble's own checks.
+// seek moves to the first row at or after key. Pebble's own checks reject an empty key.
 func seek(iter *pebble.Iterator, key []byte) bool {
 	if len(key) == 0 {
 		return iter.First()
@@ -87,18 +85,18 @@ func seek(iter *pebble.Iterator, key []byte) bool {
 	return iter.SeekGE(key)
 }
 
-// before reports whether the iterator's row is before a range, or has been given out.
+// before reports whether the iterator's row is before r, or was already returned.
 func (p *pickedRanges) before(iter *pebble.Iterator, r kv.KeyRange) bool {
 	return p.used || bytes.Compare(iter.Key(), r.Begin) < 0
 }
 
-// step notes that the iterator has moved.
+// step records that the iterator has moved.
 func (p *pickedRanges) step(valid bool) bool {
 	p.placed, p.used, p.near = valid, false, true
 	return valid
 }
 
-// remember keeps the row that was searched for. It is false after an error.
+// remember caches the row that was sought. It returns false after an error.
 func (p *pickedRanges) remember(c *cursor, key []byte) bool {
 	var value []byte
 	if bytes.Equal(c.iter.Key(), key) {
@@ -113,8 +111,8 @@ func (p *pickedRanges) remember(c *cursor, key []byte) bool {
 	return true
 }
 
-// StartRanges is startRange for several ranges: one of Pebble's iterators goes through all of them. Making one costs
-// more than moving it on. Between BeginRead and EndRead.
+// StartRanges is StartRange for several ranges: one Pebble iterator goes through all of them, since making an
+// iterator costs more than moving one. Call it between BeginRead and EndRead.
 func StartRanges(it *RangeIterator, v *View, ranges []kv.KeyRange) kv.RangeIterator {
 	all, err := BoundsOf(kv.FirstGreaterOrEqual(ranges[0].Begin), kv.FirstGreaterOrEqual(ranges[len(ranges)-1].End),
 		nil)

@@ -12,42 +12,42 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// Rows are copied out of the store in batches: the iterator's lock is then taken once a batch and not once a row, and a
-// reader that stops early has not read far. Batches grow so that long reads are cheap.
+// Rows are copied out of the store in batches: the iterator's lock is then taken once per batch instead of once per
+// row, and a reader that stops early has not read far. Batches grow so that long reads are cheap.
 const (
 	firstBatchRows = 32
 	maxBatchRows   = 1024
-	// firstBatchBytes is the room that a batch begins with, where it may be of many rows.
+	// firstBatchBytes is the initial buffer of a batch that may have many rows.
 	firstBatchBytes = 8 << 10
 	maxBatchBytes   = 64 << 10
 )
 
-// readOwner is whom a range read asks before each batch: a transaction or a long snapshot.
+// readOwner is a transaction or a long snapshot, which a range read asks before each batch.
 type readOwner interface {
-	// BeginRead locks the owner for a batch, or reports why there is none.
+	// BeginRead locks the owner for a batch, or returns why it cannot be read.
 	BeginRead() error
 	EndRead()
-	// Covered tells the owner that the batch ended: the read has covered s so far. Between BeginRead and EndRead.
+	// Covered reports the end of a batch: the read has covered s so far. Called between BeginRead and EndRead.
 	Covered(it *RangeIterator, s keys.Span)
-	// Stopped tells it that the caller stopped after s.
+	// Stopped reports that the caller stopped after s.
 	Stopped(it *RangeIterator, s keys.Span)
 }
 
-// RangeIterator implements kv.RangeIterator. Only its user's goroutine calls it, but the engine may close its cursor at
-// any time.
+// RangeIterator implements kv.RangeIterator. Only its user's goroutine calls it, but the engine may close its cursor
+// at any time.
 type RangeIterator struct {
 	Owner    readOwner
 	Open     *Iterators
 	R        keys.Span
 	Reverse  bool
-	left     int // rows that the limit leaves, -1 for no limit
+	left     int // rows left of the limit, -1 for no limit
 	Conflict int // index of the transaction's read conflict, -1 for none
 	Expires  time.Time
 	Ended    *atomic.Bool // the transaction's, nil for a long snapshot
 
 	rows      []rowAt
 	data      []byte
-	pos       int // rows given out
+	pos       int // rows returned
 	batchRows int
 	finished  bool // no batch follows this one
 	closed    bool
@@ -59,12 +59,11 @@ type RangeIterator struct {
 	}
 }
 
-// rowAt says where in data a row is.
+// rowAt locates a row in data.
 type rowAt struct{ key, value, end int }
 
-// StartRange makes an iterator and reads its first batch. Between BeginRead and EndRead. share, where not nil, is
-// called if the read goes on after it: what it returns is read through from then on in place of writes, and does not
-// change.
+// StartRange initialises it and reads its first batch. Call it between BeginRead and EndRead. share, if not nil, is
+// called if the read continues after the first batch: its result then replaces writes, and must not change.
 func StartRange(it *RangeIterator, v *View, writes *writes.Set, o kv.RangeOptions, share func() *writes.Set) {
 	it.left, it.Reverse, it.batchRows = -1, o.Reverse, firstBatchRows
 	if o.Limit > 0 {
@@ -91,7 +90,7 @@ func StartRange(it *RangeIterator, v *View, writes *writes.Set, o kv.RangeOption
 	}
 }
 
-// fill reads the next batch. Between BeginRead and EndRead.
+// fill reads the next batch. Called between BeginRead and EndRead.
 func (it *RangeIterator) fill() {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -136,7 +135,7 @@ func (it *RangeIterator) fill() {
 	}
 }
 
-// upTo is what the first n rows of the batch, and all before it, cover of the range.
+// upTo returns the part of the range that the first n rows of the batch, and all before it, cover.
 func (it *RangeIterator) upTo(n int) keys.Span {
 	if n == 0 {
 		return keys.Span{Begin: it.R.Begin, End: it.R.Begin}
@@ -181,7 +180,7 @@ func (it *RangeIterator) KeyValue() kv.KeyValue {
 	return kv.KeyValue{Key: it.data[r.key:r.value:r.value], Value: it.data[r.value:r.end:r.end]}
 }
 
-// Err implements kv.RangeIterator: an error counts once the rows before it are read.
+// Err implements kv.RangeIterator. An error is reported only after the rows before it were read.
 func (it *RangeIterator) Err() error {
 	if it.pos <= len(it.rows) && len(it.rows) > 0 {
 		return nil
@@ -204,14 +203,14 @@ func (it *RangeIterator) Close() {
 	}
 }
 
-// release closes the cursor. From any goroutine.
+// release closes the cursor. Any goroutine may call it.
 func (it *RangeIterator) release() {
 	it.mu.Lock()
 	c := it.mu.cursor
 	it.mu.cursor = nil
 	it.mu.Unlock()
 	if c != nil {
-		_ = c.close() // its rows were delivered; what it has left to say is of no use to anyone
+		_ = c.close() // its rows were delivered; nobody needs its error
 	}
 }
 
@@ -238,7 +237,7 @@ func (is *Iterators) remove(it *RangeIterator) {
 	delete(is.mu.open, it)
 }
 
-// Sweep closes the cursors of forgotten reads whose time is over: they keep files and memtables from being freed.
+// Sweep closes the cursors of abandoned reads past the time limit: they keep files and memtables from being freed.
 func (is *Iterators) Sweep(now time.Time) {
 	is.take(func(it *RangeIterator) bool { return !it.Expires.IsZero() && now.After(it.Expires) })
 }
@@ -266,7 +265,7 @@ func (is *Iterators) take(which func(*RangeIterator) bool) {
 // failedRange is a range read that could not begin.
 type failedRange struct{ err error }
 
-// Failed is a range read that could not begin, nil where it is empty.
+// Failed returns a range read that could not begin because of err, or an empty one if err is nil.
 func Failed(err error) kv.RangeIterator { return failedRange{err} }
 
 func (f failedRange) Next() bool            { return false }
@@ -274,7 +273,8 @@ func (f failedRange) KeyValue() kv.KeyValue { return kv.KeyValue{} }
 func (f failedRange) Err() error            { return f.err }
 func (f failedRange) Close()                {}
 
-// BoundsOf resolves a range's selectors to copies of keys. The usual ones name their key themselves; others ask.
+// BoundsOf resolves a range's selectors to copies of keys. FirstGreaterOrEqual needs no read; other selectors call
+// ask.
 func BoundsOf(begin, end kv.KeySelector, ask func(kv.KeySelector) ([]byte, error)) (s keys.Span, err error) {
 	for i, sel := range [2]kv.KeySelector{begin, end} {
 		if err := keys.LegalBound(sel.Key); err != nil {

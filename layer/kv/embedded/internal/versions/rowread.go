@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// SelectKey resolves a selector at v, through writes. read is what it walked over.
+// SelectKey resolves a selector at v, merged with writes. read is the span it walked over.
 func (v *View) SelectKey(sel kv.KeySelector, writes *writes.Set) (key []byte, read keys.Span, err error) {
 	if err := keys.LegalBound(sel.Key); err != nil {
 		return nil, keys.Span{}, err

@@ -8,8 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Whoever gives back one of the last snapshots may signal when another signal had it closed already, and the closer was
-// stopped.
+// A push may call Signal after another signal has had its snapshot closed and the closer was stopped.
 func TestSnapshotCloser_lateSignal(t *testing.T) {
 	db, err := pebble.Open("", &pebble.Options{FS: vfs.NewMem()})
 	if err != nil {

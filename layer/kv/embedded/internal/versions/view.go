@@ -13,26 +13,26 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/rowcache"
 )
 
-// View is one committed and synced version of the store: a Pebble snapshot that all transactions with that read version
-// share.
+// View is one committed and synced version of the store: a Pebble snapshot that all transactions with that read
+// version share.
 //
-// It stays open while it is the newest, while a transaction or a long snapshot holds it, and at most for the
-// transaction time limit after it was replaced, unless a long snapshot holds it.
+// It stays open while it is the newest version; afterwards while transactions hold it, up to the transaction time
+// limit, or while a long snapshot holds it.
 type View struct {
 	Version int64
 	snap    *pebble.Snapshot
 	rows    *rowcache.Cache // the engine's
 	closer  *Closer
-	// Standby is set where the database below is closed once nobody reads it any more: cursors keep such a view open.
+	// Standby is set if the database below is closed once nobody reads it any more: cursors keep such a view open.
 	Standby bool
 
-	// gate counts the reads under way; viewShut in it stops new ones. Whoever brings it to viewShut alone closes the
-	// snapshot.
+	// gate counts the reads in progress; its bit viewShut stops new ones. Whoever brings it to exactly viewShut
+	// closes the snapshot.
 	gate atomic.Int64
 
-	// Below is guarded by views.mu.
+	// The fields below are guarded by Views.mu.
 
-	holders  int // transactions, long snapshots, and one for being the newest
+	holders  int // transactions, long snapshots, and one while it is the newest
 	pins     int // long snapshots
 	next     int64
 	replaced time.Time
@@ -41,11 +41,11 @@ type View struct {
 
 const viewShut = 1 << 62
 
-// ViewBytes is the memory of a view with its snapshot, nearly. What a snapshot keeps from being thrown away is on disk
-// or in memtables, which have bounds of their own.
+// ViewBytes is the approximate memory of a view with its snapshot. The old rows that a snapshot keeps are on disk or
+// in memtables, which are bounded separately.
 const ViewBytes = 256
 
-// enter begins a read. It is false where the view is shut; otherwise the caller leaves.
+// enter begins a read. If it returns true, the caller must call leave; false means that the view is shut.
 func (v *View) enter() bool {
 	for {
 		n := v.gate.Load()
@@ -64,7 +64,7 @@ func (v *View) leave() {
 	}
 }
 
-// Refuse stops new reads and closes the snapshot after the last one under way. Called once.
+// Refuse stops new reads and closes the snapshot after the last read in progress. Call it once.
 func (v *View) Refuse() {
 	if v.gate.Add(viewShut) == viewShut {
 		v.close()
@@ -73,27 +73,28 @@ func (v *View) Refuse() {
 
 func (v *View) close() { v.closer.push(v.snap) }
 
-// Closer closes Pebble snapshots on a goroutine of its own: Pebble then looks for compactions, and may wait for a write
-// to the manifest, which is no business of the transaction that happened to be the last. It closes many at a time, for
-// which Pebble looks once.
+// Closer closes Pebble snapshots on its own goroutine. Closing makes Pebble look for compactions, which may wait for
+// a write to the manifest and should not delay the transaction that happened to be the last user. Closer closes many
+// at a time, so that Pebble looks once.
 type Closer struct {
 	open sync.WaitGroup // snapshots that are not closed yet
 	wake chan struct{}  // one token while there are enough to close, or some are overdue
-	quit chan struct{}  // closed by stop. Not wake: a push may signal after its snapshot was closed
-	done chan struct{}  // closed when the goroutine has ended
+	// closed by Stop. wake is not closed, because a push may signal after its snapshot was closed
+	quit chan struct{}
+	done chan struct{} // closed when the goroutine has ended
 
 	mu struct {
 		sync.Mutex
 		waiting []*pebble.Snapshot
-		ending  bool // each is closed at once
+		ending  bool // from now on each is closed at once
 	}
 }
 
-// closeTogether snapshots wait for each other, but for no longer than until the sweeper comes by: they keep what was
-// overwritten from being thrown away.
+// closeTogether is the number of snapshots that are closed together. The sweeper closes fewer if they wait for long,
+// since they keep overwritten rows from being dropped.
 const closeTogether = 32
 
-// NewView is the state of a database as it is now.
+// NewView returns a view of the current state of db.
 func (c *Closer) NewView(db *pebble.DB, rows *rowcache.Cache, version int64) *View {
 	c.open.Add(1)
 	return &View{Version: version, snap: db.NewSnapshot(), rows: rows, closer: c}
@@ -115,7 +116,7 @@ func (c *Closer) push(s *pebble.Snapshot) {
 	}
 }
 
-// Signal has all that wait closed.
+// Signal has all waiting snapshots closed.
 func (c *Closer) Signal() {
 	select {
 	case c.wake <- struct{}{}:
@@ -135,15 +136,15 @@ func (c *Closer) run() {
 		waiting := c.mu.waiting
 		c.mu.waiting = nil
 		c.mu.Unlock()
-		// The oldest last: only that one lets Pebble look for compactions.
+		// The oldest is closed last, because only that one makes Pebble look for compactions.
 		for _, s := range slices.Backward(waiting) {
-			_ = s.Close() // the only error is a closed database, which waits for this
+			_ = s.Close() // the only error is a closed database, but Close waits for this
 			c.open.Done()
 		}
 	}
 }
 
-// Stop waits until all snapshots are closed, which their holders must have given back, and ends the goroutine.
+// Stop waits until all snapshots are closed and ends the goroutine. Their holders must have released them.
 func (c *Closer) Stop() {
 	c.mu.Lock()
 	c.mu.ending = true
@@ -154,19 +155,19 @@ func (c *Closer) Stop() {
 	<-c.done
 }
 
-// Views are the versions that can be read.
+// Views are the readable versions.
 type Views struct {
-	Limit time.Duration // how long after it was replaced a version can be read
+	Limit time.Duration // how long a version is readable after it was replaced
 
 	mu struct {
 		sync.Mutex
 		newest *View
-		held   []*View // replaced ones that are still held, by version
+		held   []*View // replaced versions that are still held, sorted
 		closed bool
 	}
 }
 
-// Publish makes v the newest version. v's version is above all before it.
+// Publish makes v the newest version. Versions must increase.
 func (vs *Views) Publish(v *View) {
 	now := time.Now()
 	v.holders = 1
@@ -188,7 +189,7 @@ func (vs *Views) Publish(v *View) {
 	}
 }
 
-// Acquire returns the newest version, held until release.
+// Acquire returns the newest version. The caller holds it until Release.
 func (vs *Views) Acquire() (*View, error) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -199,7 +200,7 @@ func (vs *Views) Acquire() (*View, error) {
 	return vs.mu.newest, nil
 }
 
-// AcquireAt returns the state at version, if it is held.
+// AcquireAt returns the state at version if it is still held.
 func (vs *Views) AcquireAt(version int64) (*View, error) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -222,14 +223,14 @@ func (vs *Views) AcquireAt(version int64) (*View, error) {
 	return v, nil
 }
 
-// Pin keeps v, which the caller holds, open beyond the time limit until unpin.
+// Pin keeps v, which the caller holds, open beyond the time limit. A negative by unpins it.
 func (vs *Views) Pin(v *View, by int) {
 	vs.mu.Lock()
 	v.pins += by
 	vs.mu.Unlock()
 }
 
-// Release gives back what acquire returned.
+// Release releases a view from Acquire.
 func (vs *Views) Release(v *View) {
 	vs.mu.Lock()
 	v.holders--
@@ -244,7 +245,7 @@ func (vs *Views) Release(v *View) {
 	}
 }
 
-// drop takes v out of held. Called with mu locked.
+// drop removes v from held. Called with mu locked.
 func (vs *Views) drop(v *View) {
 	held := vs.mu.held
 	i := sort.Search(len(held), func(i int) bool { return held[i].Version >= v.Version })
@@ -253,7 +254,7 @@ func (vs *Views) drop(v *View) {
 	}
 }
 
-// Sweep shuts the versions whose transactions all are past the time limit, whether or not they were given back.
+// Sweep shuts the versions whose transactions are all past the time limit, whether or not they were released.
 func (vs *Views) Sweep(now time.Time) {
 	var overdue []*View
 	vs.mu.Lock()
@@ -274,21 +275,21 @@ func (vs *Views) Sweep(now time.Time) {
 	}
 }
 
-// Version is the newest version.
+// Version returns the newest version.
 func (vs *Views) Version() int64 {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	return vs.mu.newest.Version
 }
 
-// Count is the number of versions held, the newest included.
+// Count returns the number of versions held, including the newest.
 func (vs *Views) Count() int {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	return len(vs.mu.held) + 1
 }
 
-// Close shuts every version. Reads under way end on their own and close their snapshots.
+// Close shuts every version. Reads in progress end on their own and close their snapshots.
 func (vs *Views) Close() {
 	vs.mu.Lock()
 	vs.mu.closed = true
@@ -303,7 +304,7 @@ func (vs *Views) Close() {
 	}
 }
 
-// Oldest is the oldest version that is held.
+// Oldest returns the oldest version that is held.
 func (vs *Views) Oldest() int64 {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()

@@ -1,3 +1,3 @@
-// Package watch fires watches on keys when commits have changed them. Who commits tells it which keys were written; a
-// transaction arms its watches in package txn.
+// Package watch fires watches on keys after commits have changed them. The committer reports which keys were written;
+// transactions (package txn) make and arm watches.
 package watch

@@ -40,7 +40,7 @@ func (w *Watch) Cancel() {
 	w.Finish(failure.ErrCancelled)
 }
 
-// Finish closes done. The first call counts.
+// Finish closes done with err. Only the first call has an effect.
 func (w *Watch) Finish(err error) {
 	w.once.Do(func() {
 		w.err = err
@@ -49,7 +49,7 @@ func (w *Watch) Finish(err error) {
 	})
 }
 
-// failedWatch is one that could not be made.
+// Failed returns a watch that has failed with err.
 func (ws *Watches) Failed(err error) *Watch {
 	w := &Watch{of: ws, done: make(chan struct{})}
 	ws.count.Add(1)
@@ -59,17 +59,17 @@ func (ws *Watches) Failed(err error) *Watch {
 
 func sameValue(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
-// watchedKey is a key that watches are armed on.
+// watchedKey is a key with armed watches.
 type watchedKey struct {
 	key     []byte
 	watches []*Watch
 }
 
-// Watches are all watches of an engine. Armed ones are found by key.
+// Watches are all watches of an engine. Armed ones are indexed by key.
 type Watches struct {
 	Limit int
-	count atomic.Int64 // not finished, armed or not
-	keys  atomic.Int64 // that are armed
+	count atomic.Int64 // unfinished watches, armed or not
+	keys  atomic.Int64 // keys with armed watches
 
 	mu struct {
 		sync.Mutex
@@ -78,8 +78,8 @@ type Watches struct {
 	}
 }
 
-// Make is a new one, of a key of which seen is the value, nil for none: to be armed where ok. Otherwise there are too
-// many.
+// Make returns a new watch of key whose current value is seen, nil for none. If ok, the caller arms it later. If
+// there are too many watches, it returns a failed watch and false.
 func (ws *Watches) Make(key, seen []byte) (w *Watch, ok bool) {
 	if ws.count.Add(1) > int64(ws.Limit) {
 		ws.count.Add(-1)
@@ -90,8 +90,8 @@ func (ws *Watches) Make(key, seen []byte) (w *Watch, ok bool) {
 
 var errTooManyWatches = kv.NewError(kv.CodeTooManyWatches, "too many watches", nil)
 
-// Arm lets w wait for commits. What was committed since the transaction read is looked at once w is in place, so that
-// nothing falls between.
+// Arm lets w wait for commits. Once w is registered, Arm compares the current value with the one that the transaction
+// saw, so that no commit in between is missed.
 func (ws *Watches) Arm(w *Watch, views *versions.Views) {
 	if !ws.add(w) {
 		return
@@ -110,7 +110,7 @@ func (ws *Watches) Arm(w *Watch, views *versions.Views) {
 	}
 }
 
-// add arms w. It is false where the engine is closed or w was cancelled, and w is finished then.
+// add registers w. It returns false, with w finished, if the engine is closed or w was cancelled.
 func (ws *Watches) add(w *Watch) bool {
 	ws.mu.Lock()
 	if ws.mu.closed {
@@ -138,7 +138,7 @@ func (ws *Watches) add(w *Watch) bool {
 	}
 }
 
-// remove disarms w, if it is armed.
+// remove unregisters w if it is registered.
 func (ws *Watches) remove(w *Watch) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -167,18 +167,18 @@ func (ws *Watches) dropEmpty(k *watchedKey) {
 	}
 }
 
-// Armed reports whether there is anything to notify.
+// Armed reports whether any watch is armed.
 func (ws *Watches) Armed() bool { return ws.keys.Load() > 0 }
 
 // changes are the writes of a group of commits.
 type changes interface {
-	// Spans is what the i-th commit has written: its own keys and those that its versionstamp made, each sorted and
-	// disjoint. ok is false past the last.
+	// Spans returns what the i-th commit has written: its own keys and those made from its versionstamp, each sorted
+	// and disjoint. ok is false past the last commit.
 	Spans(i int) (written, stamped []keys.Span, ok bool)
 }
 
-// Notify fires the watches on keys that a group of commits has written, after its version v was published. There are
-// armed ones.
+// Notify fires the watches whose keys a group of commits has changed, after the group's version v was published. Call
+// it only if Armed.
 func (ws *Watches) Notify(v *versions.View, by changes) {
 	var fired []*Watch
 	ws.mu.Lock()
@@ -218,7 +218,7 @@ func (ws *Watches) touched(by changes) (in []*watchedKey) {
 	}
 }
 
-// touchedBy walks whichever is shorter: the watched keys or the written spans.
+// touchedBy iterates over the shorter list: the watched keys or the written spans.
 func (ws *Watches) touchedBy(written keys.Set, in []*watchedKey) []*watchedKey {
 	if ws.mu.keys.Len() < len(written.Spans) {
 		ws.mu.keys.Ascend(func(k *watchedKey) bool {
@@ -241,7 +241,7 @@ func (ws *Watches) touchedBy(written keys.Set, in []*watchedKey) []*watchedKey {
 	return in
 }
 
-// Close ends all armed watches.
+// Close fails all armed watches.
 func (ws *Watches) Close() {
 	ws.mu.Lock()
 	ws.mu.closed = true

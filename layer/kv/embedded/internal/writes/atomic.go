@@ -6,14 +6,15 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// applyAtomic is the value after op, and whether the key still exists. present tells an empty value from a missing one.
-// The result may share operand's memory or old's; neither is changed.
+// applyAtomic returns the value after op, and whether the key still exists. present tells an empty value from a
+// missing one. The result may share memory with operand or old; neither is changed.
 //
-// Source: FoundationDB's fdbclient/Atomic.h, in the forms it has had since API version 510, where Min and And of a
-// missing value are the operand.
+// Source: FoundationDB's fdbclient/Atomic.h, with the behaviour since API version 510, where Min and And of a missing
+// value give the operand.
 func applyAtomic(op kv.AtomicOp, old []byte, present bool, operand []byte) (value []byte, exists bool) {
 	if !present && op != kv.AtomicCompareAndClear {
-		return operand, true // every other operation on zero bytes as long as the operand, or by definition
+		// other operations on zero bytes as long as the operand give the operand, some by definition
+		return operand, true
 	}
 	switch op {
 	case kv.AtomicAdd:
@@ -55,15 +56,15 @@ func applyAtomic(op kv.AtomicOp, old []byte, present bool, operand []byte) (valu
 		}
 		return old, present
 	}
-	panic("embedded: an atomic operation without a meaning passed the check")
+	panic("embedded: an unknown atomic operation passed the check")
 }
 
-// ValidAtomic reports whether there is such an operation.
+// ValidAtomic reports whether op is a known operation.
 func ValidAtomic(op kv.AtomicOp) bool {
 	return op >= kv.AtomicAdd && op <= kv.AtomicCompareAndClear
 }
 
-// widen gives b as an integer of n bytes: cut, or with zero bytes at its high end.
+// widen returns b as an integer of n bytes: truncated, or padded with zero bytes at the high end.
 func widen(b []byte, n int) []byte {
 	if len(b) >= n {
 		return b[:n:n]
@@ -85,7 +86,7 @@ func add(old, operand []byte) []byte {
 	return sum
 }
 
-// compareLittle compares little-endian integers of one length.
+// compareLittle compares little-endian integers of equal length.
 func compareLittle(a, b []byte) int {
 	for i := len(a) - 1; i >= 0; i-- {
 		if a[i] != b[i] {

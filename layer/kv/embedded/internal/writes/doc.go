@@ -1,3 +1,3 @@
-// Package writes is what a transaction has written, before its commit: the net effect for each key, in key order, and
-// what atomic operations make of values. Reads go through it in package versions, and package commit applies it.
+// Package writes holds a transaction's writes before its commit: the net effect on each key, in key order, and the
+// results of atomic operations. Package versions reads through it, and package commit applies it.
 package writes

@@ -7,21 +7,22 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/keys"
 )
 
-// writeKind is what a transaction knows of a key that it wrote.
+// writeKind is the kind of net effect that a transaction has on a key.
 type writeKind uint8
 
 const (
-	// KindOps: the stored value, whatever it is at commit, after the atomic operations in ops.
+	// KindOps: the atomic operations in ops apply to the stored value, whatever it is at commit.
 	KindOps writeKind = iota
-	// KindSet: the value.
+	// KindSet: the key gets the value.
 	KindSet
-	// KindClear: nothing.
+	// KindClear: the key is removed.
 	KindClear
-	// KindStamped: the value with the commit's versionstamp at offset, and then ops. Unreadable until then.
+	// KindStamped: the key gets the value with the commit's versionstamp at offset, then ops apply. Unreadable until
+	// the commit.
 	KindStamped
 )
 
-// Write is the net effect of a transaction on one key. Immutable once it is in a write set, since range reads share it.
+// Write is the net effect of a transaction on one key. Immutable once it is in a Set, since range reads share it.
 type Write struct {
 	Key, Value []byte
 	Ops        []Atomic
@@ -35,7 +36,7 @@ type Atomic struct {
 	operand []byte
 }
 
-// Fold is the value after ops on a stored value.
+// Fold applies ops to a stored value and returns the result.
 func Fold(ops []Atomic, value []byte, present bool) ([]byte, bool) {
 	for _, o := range ops {
 		value, present = applyAtomic(o.op, value, present, o.operand)
@@ -43,18 +44,18 @@ func Fold(ops []Atomic, value []byte, present bool) ([]byte, bool) {
 	return value, present
 }
 
-// Stamped is a write to a key that only the commit will know.
+// Stamped is a write to a key that is known only at commit.
 type Stamped struct {
 	Key      []byte // with the placeholder
 	Offset   int
 	Value    []byte
-	possible keys.Span // where the key can be
-	// Cleared are ranges that were cleared after the write and may hold the key.
+	possible keys.Span // the keys that it may become
+	// Cleared are ranges that were cleared after the write and may contain the key.
 	Cleared []keys.Span
 }
 
-// Set is what a transaction has written: the net effect for each key, in key order. Cleared ranges and single keys are
-// apart: a key in the table was written after every cleared range that holds it.
+// Set holds a transaction's writes: the net effect on each key, in key order. Cleared ranges and single keys are
+// separate: a key in the table was written after every cleared range that contains it.
 type Set struct {
 	Table   Table
 	Cleared keys.Set
@@ -66,17 +67,17 @@ type Set struct {
 	mem  keys.Arena
 }
 
-// Get is the write to exactly key, or nil.
+// Get returns the write to exactly key, or nil.
 func (w *Set) Get(key []byte) *Write { return w.Table.get(key) }
 
-// Small is memory for a few writes, in one piece.
+// Small is memory for a few writes, allocated as one block.
 type Small struct {
 	table [4]*Write
 	slab  [4]Write
 	mem   [320]byte
 }
 
-// put keeps the net effect of a key, whose memory the set owns.
+// put stores the net effect on a key. The set owns the memory of the key.
 func (w *Set) put(v Write) {
 	if len(w.slab) == cap(w.slab) {
 		w.slab = make([]Write, 0, min(max(4, 2*cap(w.slab)), 128))
@@ -85,7 +86,7 @@ func (w *Set) put(v Write) {
 	w.Table.put(&w.slab[len(w.slab)-1])
 }
 
-// Begin gives memory to the set for its first writes.
+// Begin gives the set memory for its first writes.
 func (w *Set) Begin(small *Small) {
 	w.slab, w.mem.Free, w.Table.few = small.slab[:0], small.mem[:0], small.table[:0]
 }
@@ -100,7 +101,7 @@ func (w *Set) Clear(key []byte) {
 	w.put(Write{Key: w.mem.Copy(key), Kind: KindClear})
 }
 
-// ClearRange clears a span, which has an end.
+// ClearRange clears a span that has an end.
 func (w *Set) ClearRange(r keys.Span) {
 	r = keys.Span{Begin: w.mem.Copy(r.Begin), End: w.mem.CopyValue(r.End)}
 	w.Table.deleteRange(r)
@@ -125,7 +126,7 @@ func (w *Set) ClearRange(r keys.Span) {
 	w.Unreadable.Remove(r)
 }
 
-// Atomic adds an operation to what is known of key, carrying it out where the value is.
+// Atomic adds an operation on key. If the value is known, the operation is applied at once.
 func (w *Set) Atomic(op kv.AtomicOp, key, operand []byte) {
 	operand = w.mem.CopyValue(operand)
 	known := w.Get(key)
@@ -139,8 +140,7 @@ func (w *Set) Atomic(op kv.AtomicOp, key, operand []byte) {
 		next.settle(applyAtomic(op, known.Value, known.Kind == KindSet, operand))
 	default:
 		next = *known
-		// A full slice expression, so that the write before this one, which a range read may share, keeps its
-		// operations.
+		// The full slice expression keeps the previous write's operations unchanged; a range read may share them.
 		next.Ops = append(known.Ops[:len(known.Ops):len(known.Ops)], Atomic{op, operand})
 	}
 	if next.Key = w.mem.Copy(key); known != nil {
@@ -155,7 +155,7 @@ func (v *Write) settle(value []byte, exists bool) {
 	}
 }
 
-// IsCleared reports whether a key is in a range that was cleared.
+// IsCleared reports whether key is in a cleared range.
 func (w *Set) IsCleared(key []byte) bool {
 	_, in := w.Cleared.Find(key)
 	return in
@@ -166,7 +166,7 @@ func (w *Set) StampValue(key, value []byte, offset int) {
 	w.put(Write{Key: w.mem.Copy(key), Value: w.mem.CopyValue(value), Offset: offset, Kind: KindStamped})
 }
 
-// StampKey adds a write to the key that the commit will make, which will be in the span possible.
+// StampKey adds a write to a key that the commit will complete; the key will be in the span possible.
 func (w *Set) StampKey(key []byte, offset int, value []byte, possible keys.Span) {
 	if known, ok := w.Unreadable.Find(possible.Begin); !ok || keys.CompareEnds(known, possible) < 0 {
 		possible = keys.Span{Begin: bytes.Clone(possible.Begin), End: bytes.Clone(possible.End)}
@@ -178,7 +178,7 @@ func (w *Set) StampKey(key []byte, offset int, value []byte, possible keys.Span)
 		possible: possible})
 }
 
-// Share returns the set as it is now for a range read that outlives this call. Later writes do not change it.
+// Share returns the current state of the set for a range read that outlives this call. Later writes do not change it.
 func (w *Set) Share() *Set {
 	return &Set{Table: w.Table.share(), Cleared: w.Cleared.Share(), Unreadable: w.Unreadable.Share()}
 }

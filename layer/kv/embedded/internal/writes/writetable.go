@@ -9,20 +9,20 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/keys"
 )
 
-// Table holds writes in key order: in a slice while they are few, as nearly always, and then in a tree. The zero value
-// is empty. It is a value that is shared by share alone.
+// Table holds writes in key order: in a slice while they are few, as nearly always, and then in a tree. The zero
+// value is empty. Only share may copy a Table.
 type Table struct {
 	few    []*Write
-	shared bool                  // few is also another table's
+	shared bool                  // another table shares few
 	tree   *btree.BTreeG[*Write] // nil while there are few
 }
 
-// maxFew writes are kept in a slice, where a new one moves those behind it.
+// maxFew is the most writes kept in a slice, where an insertion moves the writes behind it.
 const maxFew = 32
 
 func writeBefore(a, b *Write) bool { return bytes.Compare(a.Key, b.Key) < 0 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (t *Table) Len() int {
 	if t.tree != nil {
 		return t.tree.Len()
@@ -30,12 +30,12 @@ func (t *Table) Len() int {
 	return len(t.few)
 }
 
-// search is the index of the first of few at key or after it.
+// search returns the index in few of the first write at or after key.
 func (t *Table) search(key []byte) (i int, found bool) {
 	return slices.BinarySearchFunc(t.few, key, func(w *Write, key []byte) int { return bytes.Compare(w.Key, key) })
 }
 
-// get is the write to exactly key, or nil.
+// get returns the write to exactly key, or nil.
 func (t *Table) get(key []byte) *Write {
 	if t.tree != nil {
 		found, _ := t.tree.Get(&Write{Key: key})
@@ -47,7 +47,7 @@ func (t *Table) get(key []byte) *Write {
 	return nil
 }
 
-// put adds w, in place of the one with its key.
+// put adds w, replacing a write to the same key.
 func (t *Table) put(w *Write) {
 	if t.tree != nil {
 		t.tree.ReplaceOrInsert(w)
@@ -71,14 +71,14 @@ func (t *Table) put(w *Write) {
 	}
 }
 
-// own makes few this table's alone.
+// own gives this table its own copy of few.
 func (t *Table) own() {
 	if t.shared {
 		t.few, t.shared = slices.Clone(t.few), false
 	}
 }
 
-// deleteRange takes out all writes in r.
+// deleteRange removes all writes in r.
 func (t *Table) deleteRange(r keys.Span) {
 	if t.tree == nil {
 		i, _ := t.search(r.Begin)
@@ -105,7 +105,7 @@ func (t *Table) deleteRange(r keys.Span) {
 	}
 }
 
-// Ascend calls visit with all writes in key order.
+// Ascend calls visit for all writes in key order.
 func (t *Table) Ascend(visit func(*Write)) {
 	for _, w := range t.few {
 		visit(w)
@@ -115,7 +115,7 @@ func (t *Table) Ascend(visit func(*Write)) {
 	}
 }
 
-// From is the first write at key or after it, only after it where past; nil for none.
+// From returns the first write at or after key, or after key if past is set; nil for none.
 func (t *Table) From(key []byte, past bool) (next *Write) {
 	if t.tree == nil {
 		i, found := t.search(key)
@@ -137,7 +137,7 @@ func (t *Table) From(key []byte, past bool) (next *Write) {
 	return next
 }
 
-// Before is the last write before key, nil for none.
+// Before returns the last write before key, nil for none.
 func (t *Table) Before(key []byte) (last *Write) {
 	if t.tree == nil {
 		if i, _ := t.search(key); i > 0 {
@@ -155,7 +155,7 @@ func (t *Table) Before(key []byte) (last *Write) {
 	return last
 }
 
-// share returns a copy that later changes leave alone.
+// share returns a copy that later changes do not affect.
 func (t *Table) share() Table {
 	if t.tree != nil {
 		return Table{tree: t.tree.Clone()}

@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/keys"
 )
 
-// keyTable is a writeTable of keys alone.
+// keyTable is a Table with keys only.
 type keyTable struct{ t Table }
 
 func keyOf(w *Write) string {
@@ -30,7 +30,7 @@ func (t *keyTable) Len() int                          { return t.t.Len() }
 func (t *keyTable) From(key string, past bool) string { return keyOf(t.t.From([]byte(key), past)) }
 func (t *keyTable) Before(key string) string          { return keyOf(t.t.Before([]byte(key))) }
 
-// All are the keys and values in order.
+// All returns the keys and values in order.
 func (t *keyTable) All() (all []string) {
 	t.t.Ascend(func(w *Write) { all = append(all, string(w.Key)+"="+string(w.Value)) })
 	return all
@@ -43,7 +43,8 @@ func (t *keyTable) Get(key string) (value string, ok bool) {
 	return "", false
 }
 
-// TestWriteTable compares with a map, of fewer and of more keys than a slice is for; what was shared stays as it was.
+// TestWriteTable compares with a map, with few keys (slice) and many (tree), and checks that a shared table does not
+// change.
 func TestWriteTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table, model := &keyTable{}, map[string]string{}

@@ -1,3 +1,3 @@
 // Package compact decides when Pebble compacts: how many compactions run, and which ranges are compacted soon because
-// of what was cleared in them. How a compaction works is Pebble's.
+// rows in them were cleared. The compactions themselves are Pebble's.
 package compact

@@ -19,11 +19,11 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/versions"
 )
 
-// Reclaimer gives the room of what was cleared back to the disk. Pebble does so only when it compacts, and it compacts
-// what nobody writes to any more when it has nothing else to do, if at all: a deleted database would take its room for
-// days.
+// Reclaimer frees the disk space of cleared rows. Pebble frees it only in compactions, and it compacts ranges that
+// nobody writes to any more only when it has nothing else to do, if at all: a deleted database would keep its space
+// for days.
 //
-// What is cleared as a range is noted here by itself. Rows that were cleared one by one are Reclaim's to find.
+// Commits note cleared ranges here by themselves. For rows that were cleared one by one, Reclaim must be called.
 type Reclaimer struct {
 	Store     *store.Store
 	Space     *room.Space
@@ -35,24 +35,24 @@ type Reclaimer struct {
 	mu struct {
 		sync.Mutex
 		cleared []clearedSpan
-		working bool // some that were taken are compacted
+		working bool // some of the taken ranges are being compacted
 	}
 }
 
-// clearedSpan is a range in which rows were cleared, and the version that cleared them.
+// clearedSpan is a range with cleared rows, and the version that cleared them.
 type clearedSpan struct {
 	keys.Span
 	version int64
-	asked   bool // by Reclaim: also what little there is
-	urgent  bool // only until there is room
-	small   bool // it was looked at, and all that were together held less than reclaimBytes
+	asked   bool // by Reclaim: compact even if there is little
+	urgent  bool // only until there is enough space
+	small   bool // it was checked, and all small ones together held less than reclaimBytes
 }
 
 const (
-	// reclaimBytes of tables in the ranges that were cleared make a compaction worth while.
+	// reclaimBytes is how many bytes of tables in the cleared ranges make a compaction worthwhile.
 	reclaimBytes = 4 << 20
-	// maxCleared is how many ranges are kept, beside those that were asked for. For a further one a small one is
-	// forgotten, which Pebble meets some day.
+	// maxCleared bounds the ranges that are kept without being asked for. Beyond it, small ones are dropped, and
+	// Pebble compacts them some day.
 	maxCleared    = 1000
 	reclaimPeriod = time.Second
 )
@@ -65,7 +65,7 @@ func (r *Reclaimer) Note(version int64, asked bool, spans ...keys.Span) {
 		c := clearedSpan{Span: keys.Span{Begin: bytes.Clone(s.Begin), End: bytes.Clone(s.EndKey())}, version: version,
 			asked: asked}
 		switch {
-		case asked: // once is enough
+		case asked: // one request is enough
 			r.mu.cleared = slices.DeleteFunc(r.mu.cleared, func(o clearedSpan) bool {
 				return o.asked && !o.urgent && bytes.Equal(o.Begin, c.Begin) && bytes.Equal(o.End, c.End)
 			})
@@ -80,7 +80,7 @@ func (r *Reclaimer) Note(version int64, asked bool, spans ...keys.Span) {
 	}
 }
 
-// take returns the ranges that nobody reads any more as they were before, and keeps the others.
+// take returns the ranges whose old rows nobody reads any more, and keeps the others.
 func (r *Reclaimer) take(oldest int64) (ready []clearedSpan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +97,7 @@ func (r *Reclaimer) take(oldest int64) (ready []clearedSpan) {
 	return ready
 }
 
-// all adds all keys, for as long as commits wait for room.
+// all adds a range of all keys, as long as commits wait for space.
 func (r *Reclaimer) all(version int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +108,7 @@ func (r *Reclaimer) all(version int64) {
 	}
 }
 
-// Pending reports whether there are ranges that were cleared and are worth a compaction.
+// Pending reports whether there are cleared ranges that are worth a compaction.
 func (r *Reclaimer) Pending() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *Reclaimer) working(on bool) {
 	r.mu.Unlock()
 }
 
-// SmallRanges is how many ranges are kept because together they were not worth a compaction. Tests wait for it.
+// SmallRanges returns the number of ranges that together were not worth a compaction. Tests wait for it.
 func (r *Reclaimer) SmallRanges() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,16 +162,16 @@ func (r *Reclaimer) Run() {
 		}
 		if r.Space.Refusing.Load() {
 			if err := r.Guard.TrimLogs(); err != nil {
-				r.Store.Log.Warn("the room of old logs could not be given back", "error", err)
+				r.Store.Log.Warn("cannot free the space of old logs", "error", err)
 			}
 		}
 		if err := r.once(ctx); err != nil && ctx.Err() == nil {
-			r.Store.Log.Warn("the room of what was deleted could not be given back, and is tried again", "error", err)
+			r.Store.Log.Warn("cannot free the space of deleted data; will try again", "error", err)
 		}
 	}
 }
 
-// once compacts what was cleared and is no longer read.
+// once compacts the cleared ranges that are no longer read.
 func (r *Reclaimer) once(ctx context.Context) error {
 	ready := r.take(r.Views.Oldest())
 	if len(ready) == 0 {
@@ -188,13 +188,13 @@ func (r *Reclaimer) once(ctx context.Context) error {
 			err = r.compact(ctx, ready)
 		}
 	}
-	if err != nil || !worth { // until there is more
+	if err != nil || !worth { // wait until there is more
 		r.putBack(ready, err == nil)
 	}
 	return err
 }
 
-// worth reports whether ranges that were cleared are worth a compaction.
+// worth reports whether the cleared ranges are worth a compaction.
 func (r *Reclaimer) worth(ranges []clearedSpan) (bool, error) {
 	if r.Space.Refusing.Load() {
 		return true, nil
@@ -238,14 +238,14 @@ func (r *Reclaimer) compact(ctx context.Context, ranges []clearedSpan) error {
 	return r.Guard.TrimLogs()
 }
 
-// roomMade reports whether no commit waits for room any more.
+// roomMade reports whether no commit waits for space any more.
 func (r *Reclaimer) roomMade() bool {
 	r.Space.MeasureOnce(r.Store)
 	return !r.Space.Lacks()
 }
 
-// compactSpan compacts the tables with deletions in s, or also those of level 0, with all that lies below these, piece
-// by piece, until that is enough.
+// compactSpan compacts the tables with deletions in s, with upper also those of level 0, and everything below them,
+// piece by piece, until enough returns true.
 func (r *Reclaimer) compactSpan(ctx context.Context, s keys.Span, upper bool, enough func() bool) error {
 	from := s.Begin
 	for !enough() {
@@ -253,7 +253,7 @@ func (r *Reclaimer) compactSpan(ctx context.Context, s keys.Span, upper bool, en
 		if err != nil || !found {
 			return err
 		}
-		// Of damage the operator is told elsewhere; trying again does not help.
+		// Damage is reported to the operator elsewhere, and trying again would not help.
 		if err := r.Store.DB.Load().Compact(ctx, piece.Begin, piece.End, false); err != nil && !failure.IsDamage(err) {
 			return fmt.Errorf("embedded: compact: %w", err)
 		}
@@ -264,8 +264,8 @@ func (r *Reclaimer) compactSpan(ctx context.Context, s keys.Span, upper bool, en
 	return nil
 }
 
-// nextPiece is the first part of s with deletions, or also with tables in level 0, that is worth a compaction of its
-// own.
+// nextPiece returns the first part of s with deletions, with upper also with tables in level 0, that is worth a
+// separate compaction.
 func nextPiece(db *pebble.DB, s keys.Span, bytesOf uint64, upper bool) (piece keys.Span, found bool, err error) {
 	levels, err := db.SSTables(pebble.WithProperties(), pebble.WithKeyRangeFilter(s.Begin, s.End))
 	if err != nil {
@@ -286,7 +286,7 @@ func nextPiece(db *pebble.DB, s keys.Span, bytesOf uint64, upper bool) (piece ke
 	if !found {
 		return keys.Span{}, false, nil
 	}
-	// To where the lowest tables, which are the largest, make a piece.
+	// The end of the piece is where the lowest tables, which are the largest, add up to bytesOf.
 	piece.End = s.End
 	size := uint64(0)
 	for level := len(levels) - 1; level > 0; level-- {

@@ -8,26 +8,29 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Scheduler lets Pebble begin as many compactions as CompactionConcurrencyRange says, as Pebble's own scheduler does,
-// but none for a while after one has failed over damage: Pebble would try it again at once, thousands of times a
-// second. It implements pebble.CompactionScheduler.
+// Scheduler lets Pebble run as many compactions as CompactionConcurrencyRange says, like Pebble's own scheduler, with
+// two differences. No compaction begins before the store is open, because pebble.Open would wait for it to end. And
+// none begins for a while after one has failed because of damage, because Pebble would retry it at once, thousands of
+// times a second. It implements pebble.CompactionScheduler.
 type Scheduler struct {
 	db pebble.DBForCompaction // set by Register
-	// Held is how many wait for a damaged block, see package damage. They are not in the way of others.
+	// Held counts the compactions that wait for a damaged block, see package damage. They do not count against the
+	// limit.
 	Held *atomic.Int64
 
 	mu struct {
 		sync.Mutex
+		opened   bool // set by Opened
 		running  int
-		granting bool // by one goroutine at a time
+		granting bool // one goroutine at a time grants
 		ended    bool // nothing is granted any more
 		paused   time.Time
 	}
-	granted sync.Cond     // of mu: granting has ended
-	More    chan struct{} // one token for the sweeper while more may be granted than before
+	granted sync.Cond     // uses mu; signalled when granting has ended
+	More    chan struct{} // one token for the sweeper when more compactions may be allowed than before
 }
 
-// PauseAfter is for how long no compaction is begun after one has failed over damage.
+// PauseAfter is the pause after a compaction has failed because of damage.
 const PauseAfter = time.Second
 
 var _ pebble.CompactionScheduler = (*Scheduler)(nil)
@@ -46,6 +49,14 @@ func (c *Scheduler) Unregister() {
 	for c.mu.granting {
 		c.granted.Wait()
 	}
+}
+
+// Opened lets compactions begin. It is called once pebble.Open has returned, and does not wait for one.
+func (c *Scheduler) Opened() {
+	c.mu.Lock()
+	c.mu.opened = true
+	c.mu.Unlock()
+	c.Grant()
 }
 
 // TrySchedule implements pebble.CompactionScheduler.
@@ -67,30 +78,32 @@ func (c *Scheduler) UpdateGetAllowedWithoutPermission() {
 	}
 }
 
-// room is how many more may begin. Called with mu locked.
+// room returns how many more compactions may begin. Called with mu locked.
 func (c *Scheduler) room() int {
-	if c.mu.ended || time.Now().Before(c.mu.paused) {
+	if !c.mu.opened || c.mu.ended || time.Now().Before(c.mu.paused) {
 		return 0
 	}
-	// Pebble counts what it allows when tables have changed, and none may have since one began to wait.
+	// Pebble updates its limit when tables change, which may not have happened since a compaction began to wait.
 	return max(c.db.GetAllowedWithoutPermission(), 1+int(c.Held.Load())) - c.mu.running
 }
 
-// AllHeld reports whether all that run wait for damaged blocks, and another could begin if there were one.
+// AllHeld reports whether all running compactions wait for damaged blocks although another one could begin.
 func (c *Scheduler) AllHeld() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.mu.running > 0 && int(c.Held.Load()) >= c.mu.running && c.room() > 0 && !c.mu.granting
 }
 
-// Pause has no compaction begin for a while: called with pauseAfter when one has failed over damage, before it is done.
+// Pause prevents compactions from beginning for a while. It is called with PauseAfter when one has failed because of
+// damage, before Done.
 func (c *Scheduler) Pause(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.paused = time.Now().Add(d)
 }
 
-// Grant begins what waits and may begin. The sweeper calls it, for what waits after a pause or for more room.
+// Grant starts waiting compactions as far as they may begin. The sweeper calls it for those that wait after a pause
+// or for a higher limit.
 func (c *Scheduler) Grant() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,8 +125,7 @@ func (c *Scheduler) Grant() {
 	c.granted.Broadcast()
 }
 
-// Started, MeasureCPU and CumulativeStats implement pebble.CompactionGrantHandle; what a compaction costs is not asked
-// for here.
+// Started implements pebble.CompactionGrantHandle. The cost of compactions is not measured.
 func (c *Scheduler) Started() {}
 
 // MeasureCPU implements pebble.CompactionGrantHandle.

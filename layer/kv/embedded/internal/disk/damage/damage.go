@@ -15,45 +15,45 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/keys"
 )
 
-// Damage knows the damaged tables of the store. A damaged block is no reason to stop: what it held cannot be read, and
-// everything else can be read and written. Pebble keeps the table out of compactions below level 0; for level 0 see
+// Damage tracks the damaged tables of the store. A damaged block is no reason to stop: its rows cannot be read, but
+// everything else can be read and written. Pebble leaves the table out of compactions below level 0; for level 0 see
 // tableFile.
 //
-// A read that meets damage reports it from wherever it is, with Pebble's locks held or not. The inspector, a goroutine
-// of its own, then reads the whole table once, and says in the log what of it is damaged.
+// A read that meets damage reports it from any place, possibly with Pebble's locks held. The inspector goroutine then
+// reads the whole table once and logs what is damaged.
 type Damage struct {
 	some    atomic.Bool   // tables is not empty
-	Cleared atomic.Bool   // a range with damage was cleared, see dropDead
-	Waiting atomic.Int64  // compactions, see tableFile
+	Cleared atomic.Bool   // a damaged range was cleared, see deadTried.look
+	Waiting atomic.Int64  // waiting compactions, see tableFile
 	wake    chan struct{} // one token while met is not empty
 
 	mu struct {
 		sync.RWMutex
-		met    []string
-		tables map[string]*damagedTable // by the name of the file
-		vital  map[string]string        // what is wrong with files without which the store does not open
-		turn   int                      // how often something about tables was found out
-		buried chan struct{}            // closed when faults are found to be dead
+		met       []string
+		tables    map[string]*damagedTable // by file name
+		vital     map[string]string        // what is wrong with files without which the store does not open
+		turn      int                      // changes whenever something new is known about tables
+		foundDead chan struct{}            // closed when faults are found to be dead
 	}
 	Full atomic.Bool // writes wait because level 0 is full
 	// Closing is closed by Close, for compactions that wait in tableFile.
 	Closing chan struct{}
 }
 
-// damagedTable is a table with damage, as far as the inspector knows. It does not change but by damage.inspected.
+// damagedTable is a table with damage, as far as the inspector knows. Only Damage.inspected and markDead change it.
 type damagedTable struct {
-	faults []sst.Fault // sorted by place; empty before the inspector has come
+	faults []sst.Fault // sorted by position; empty until the inspector has read the table
 	level  int
 }
 
-// Prepare makes the zero value ready.
+// Prepare initialises the zero value.
 func (d *Damage) Prepare() {
 	d.wake, d.Closing = make(chan struct{}, 1), make(chan struct{})
 	d.mu.tables, d.mu.vital = map[string]*damagedTable{}, map[string]string{}
-	d.mu.buried = make(chan struct{})
+	d.mu.foundDead = make(chan struct{})
 }
 
-// SetVital notes what is wrong with a file without which the store does not open; "" for nothing.
+// SetVital records what is wrong with a file without which the store does not open; "" for nothing.
 func (d *Damage) SetVital(name, what string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +64,7 @@ func (d *Damage) SetVital(name, what string) {
 	}
 }
 
-// vital is what is wrong with such files.
+// vital returns what is wrong with such files.
 func (d *Damage) vital() (what []string) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -74,7 +74,7 @@ func (d *Damage) vital() (what []string) {
 	return what
 }
 
-// Meet notes that a table was found to be damaged. It does not block.
+// Meet records that a table was found to be damaged. It does not block.
 func (d *Damage) Meet(name string) {
 	d.mu.Lock()
 	known := d.mu.tables[name] != nil
@@ -93,7 +93,7 @@ func (d *Damage) Meet(name string) {
 	}
 }
 
-// stuck is a table of level 0 that no compaction can read, so that none can end there; "" for none.
+// stuck returns a table of level 0 that no compaction can read, so that no compaction can finish there; "" for none.
 func (d *Damage) stuck() string {
 	if !d.some.Load() {
 		return ""
@@ -116,8 +116,8 @@ func (d *Damage) takeMet() []string {
 	return met
 }
 
-// inspected replaces what is known of a table; no faults forget it. What is dead stays dead: the file of a table does
-// not change.
+// inspected replaces what is known about a table; without faults the table is removed. Dead faults stay dead, since a
+// table's file never changes.
 func (d *Damage) inspected(name string, level int, faults []sst.Fault) {
 	slices.SortFunc(faults, func(a, b sst.Fault) int { return int(a.Begin - b.Begin) })
 	d.mu.Lock()
@@ -129,7 +129,7 @@ func (d *Damage) inspected(name string, level int, faults []sst.Fault) {
 		if old := d.mu.tables[name]; old != nil {
 			for i := range old.faults {
 				if old.faults[i].Empty != nil {
-					bury(faults, &old.faults[i])
+					markDead(faults, &old.faults[i])
 				}
 			}
 		}
@@ -138,8 +138,8 @@ func (d *Damage) inspected(name string, level int, faults []sst.Fault) {
 	d.some.Store(len(d.mu.tables) > 0)
 }
 
-// bury makes the fault that is at the same place as dead as it is.
-func bury(faults []sst.Fault, dead *sst.Fault) {
+// markDead copies the dead state of a fault to the one at the same position.
+func markDead(faults []sst.Fault, dead *sst.Fault) {
 	for i := range faults {
 		if f := &faults[i]; f.Begin == dead.Begin && f.End == dead.End && f.Rows {
 			f.Empty = dead.Empty
@@ -147,8 +147,8 @@ func bury(faults []sst.Fault, dead *sst.Fault) {
 	}
 }
 
-// bury notes faults of a table as dead, and has compactions that wait for them go on.
-func (d *Damage) bury(name string, dead []sst.Fault) {
+// markDead marks faults of a table as dead, and lets compactions that wait for them continue.
+func (d *Damage) markDead(name string, dead []sst.Fault) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.mu.tables[name]
@@ -157,28 +157,28 @@ func (d *Damage) bury(name string, dead []sst.Fault) {
 	}
 	faults := slices.Clone(t.faults)
 	for i := range dead {
-		bury(faults, &dead[i])
+		markDead(faults, &dead[i])
 	}
 	d.mu.tables[name] = &damagedTable{faults: faults, level: t.level}
-	close(d.mu.buried)
-	d.mu.buried = make(chan struct{})
+	close(d.mu.foundDead)
+	d.mu.foundDead = make(chan struct{})
 }
 
-// alive are the faults of a table that are not known to be dead.
+// alive returns those faults of a table that are not known to be dead.
 func (d *Damage) alive(name string, faults []sst.Fault) []sst.Fault {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if t := d.mu.tables[name]; t != nil {
 		for i := range t.faults {
 			if t.faults[i].Empty != nil {
-				bury(faults, &t.faults[i])
+				markDead(faults, &t.faults[i])
 			}
 		}
 	}
 	return slices.DeleteFunc(faults, func(f sst.Fault) bool { return f.Empty != nil })
 }
 
-// losses are the faults that may become dead, by table. turn differs from before where there may be others.
+// losses returns the faults that may still become dead, by table. turn changes when there may be new ones.
 func (d *Damage) losses() (found map[string][]sst.Fault, turn int) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -210,14 +210,14 @@ func (d *Damage) Within(r keys.Span) bool {
 	return false
 }
 
-// nextBurial is closed when faults are found to be dead after now.
-func (d *Damage) nextBurial() <-chan struct{} {
+// nextDead returns a channel that is closed when more faults are found to be dead.
+func (d *Damage) nextDead() <-chan struct{} {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.mu.buried
+	return d.mu.foundDead
 }
 
-// known are the names of the damaged tables, in order, without those where all that is damaged is dead.
+// known returns the sorted names of the damaged tables, without those whose damage is all dead.
 func (d *Damage) known() (names []string, blocks int) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -237,7 +237,7 @@ func (d *Damage) known() (names []string, blocks int) {
 	return names, blocks
 }
 
-// hit is the damaged piece that a read of a table would meet, and the table's level.
+// hit returns the damaged piece that a read of a table would meet, and the table's level.
 func (d *Damage) hit(name string, begin, end int64) (f sst.Fault, level int, found bool) {
 	if !d.some.Load() {
 		return f, 0, false
@@ -256,7 +256,7 @@ func (d *Damage) hit(name string, begin, end int64) (f sst.Fault, level int, fou
 	return f, 0, false
 }
 
-// Listen has Pebble report damage.
+// Listen makes Pebble report damage.
 func (d *Damage) Listen(l *pebble.EventListener) {
 	l.DataCorruption = func(info pebble.DataCorruptionInfo) { d.Meet(filepath.Base(info.Path)) }
 	l.WriteStallEnd = func() { d.Full.Store(false) }
@@ -267,26 +267,26 @@ func (d *Damage) Listen(l *pebble.EventListener) {
 	}
 }
 
-// MayFlush reports whether fewer tables than limit lie above each other in level 0, for a flush that no write asks for.
-// Where the store is damaged a compaction of level 0 may wait until the inspector finds a block dead, which must not
-// wait for room there in turn.
+// MayFlush reports whether level 0 has fewer than limit overlapping tables, for a flush that no write requires. A
+// compaction of level 0 in a damaged store may wait until the inspector finds a block dead, and the inspector must
+// not wait for space in level 0 in turn.
 func (d *Damage) MayFlush(db *pebble.DB, limit int32) bool {
 	return !d.some.Load() || db.Metrics().Levels[0].Sublevels < limit
 }
 
-// damageHint is what an operator can do about damage.
+// damageHint tells the operator what to do about damage.
 const damageHint = "`divan verify` names the databases and documents; `divan export -skip-damaged` saves all that " +
-	"can be read of a database. Delete the databases after that, and import them again: the store gets rid of a " +
-	"damaged block once all that it can have held is deleted. What is damaged still a minute later can hold " +
-	"something else, too: save all databases, and import them into a node with a new data directory, or start on " +
+	"can be read of a database. Then delete the databases and import them again: the store drops a " +
+	"damaged block once everything that it may have held is deleted. A block that is still there after a minute may " +
+	"hold other data too: save all databases and import them into a node with a new data directory, or restore " +
 	"a backup"
 
-// Degraded is why the operator is needed, for the engine to tell.
+// Degraded returns the reasons why the operator is needed, for kv.Degrader.
 func (d *Damage) Degraded(dir string) (reasons []string) {
 	if what := d.vital(); len(what) > 0 {
-		reasons = append(reasons, fmt.Sprintf("store_damaged: of the store in %s, %s; it is served as long as this "+
-			"node runs, and then does not open any more: save each database with `divan export` now, and import them "+
-			"into a new store, or bring back what was there",
+		reasons = append(reasons, fmt.Sprintf("store_damaged: in the store %s, %s; it works until this "+
+			"node stops and cannot be opened afterwards: save each database with `divan export` now, and import them "+
+			"into a new store, or bring back the original files",
 			dir, strings.Join(what, "; ")))
 	}
 	if !d.some.Load() {
@@ -304,5 +304,5 @@ func (d *Damage) Degraded(dir string) (reasons []string) {
 		what += fmt.Sprintf(" (blocks: %d)", blocks)
 	}
 	return append(reasons,
-		"store_damaged: "+what+"; what it held there cannot be read, everything else is served; "+damageHint)
+		"store_damaged: "+what+"; its content there cannot be read, everything else can; "+damageHint)
 }

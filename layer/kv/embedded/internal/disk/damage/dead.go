@@ -17,38 +17,38 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// A damaged block is dead once nobody can read any more what was in it: its database was deleted. The store gets rid of
-// a dead block by itself. Compactions cannot read it; they are given a block without rows in its place (tableFile), and
-// write a table that has none of it.
+// A damaged block is dead once no read can need its rows any more, because their database was deleted. The store
+// drops dead blocks by itself: compactions, which cannot read the block, get an empty block in its place (tableFile)
+// and write a table without it.
 //
-// A block is dead where all keys that can be in it are covered by cleared ranges that
+// A block is dead if all keys that it may contain are covered by cleared ranges that
 //
-//   - are in tables above its own: Pebble has nothing there that is older than what lies below, for any key,
-//   - have higher sequence numbers than all that is in its table, and
-//   - can be seen by all snapshots that are open.
+//   - are in tables above its own: for any key, Pebble has nothing there that is older than what lies below,
+//   - have higher sequence numbers than everything in its table, and
+//   - are visible to all open snapshots.
 //
-// It does not count whether a block reads as empty, since the rows that are seen to be gone may be gone because of
-// deletions in the damaged block itself. A cleared range hides what is below it whatever the block held, rows or
-// deletions of rows further down, and stays until a compaction has taken it and all below it to the bottom; for that
-// it has to pass through the damaged table. So what is dead once stays dead, and nothing of it needs to be on disk:
-// after a start it is found out again. Readers are given nothing in a dead block's place. Those that could need it have
-// an iterator from before the range was cleared, and get the error.
+// That reads find none of the block's keys is not enough, since the rows may be hidden by deletions in the damaged
+// block itself. A cleared range hides everything below it, whether the block held rows or deletions of rows further
+// down, and stays until compactions have taken it and everything below it to the bottom, through the damaged table.
+// So a dead block stays dead, and this need not be recorded on disk: it is found out again after a start. Reads get
+// nothing in place of a dead block. Those that could need it have an iterator from before the range was cleared, and
+// get the error.
 
-// deadTried is what the inspector knew when it looked for dead blocks last.
+// deadTried is the state of the inspector's search for dead blocks.
 type deadTried struct {
 	turn      int
-	again     bool       // some snapshots still saw what was cleared, or it could not look
-	unflushed bool       // what was cleared may be in memory alone
-	flush     *deadFlush // a flush that is under way, nil without one
+	again     bool       // some snapshots did not see the cleared range yet, or the search failed
+	unflushed bool       // cleared ranges may be in memory only
+	flush     *deadFlush // a flush in progress, nil for none
 }
 
-// deadFlush is a flush of what was cleared.
+// deadFlush is a flush of cleared ranges.
 type deadFlush struct {
-	begun atomic.Bool // it does not wait for level 0 any more
+	begun atomic.Bool // it no longer waits for space in level 0
 	done  chan error
 }
 
-// ended is where the end of a flush that is under way is told.
+// ended returns the channel that reports the end of a flush in progress.
 func (r *deadTried) ended() <-chan error {
 	if r.flush == nil {
 		return nil
@@ -56,10 +56,10 @@ func (r *deadTried) ended() <-chan error {
 	return r.flush.done
 }
 
-// hopeful reports whether a damaged block can still be found dead while nothing else is flushed.
-func (r *deadTried) hopeful() bool { return r.again || r.flush != nil && r.flush.begun.Load() }
+// mayFindDead reports whether a damaged block can still be found dead without another flush.
+func (r *deadTried) mayFindDead() bool { return r.again || r.flush != nil && r.flush.begun.Load() }
 
-// look looks for damaged blocks that are dead now, unless nothing has changed.
+// look searches for blocks that have become dead, unless nothing has changed.
 func (r *deadTried) look(ctx context.Context, in *Inspector) {
 	if !in.Damage.some.Load() || in.Space.Opening.Load() || in.Store.Failed() != nil {
 		return
@@ -81,7 +81,7 @@ func (r *deadTried) look(ctx context.Context, in *Inspector) {
 	r.failed(ctx, in, err)
 }
 
-// beginFlush begins to flush. The inspector does not wait for it: another flush can fill level 0 meanwhile, and this
+// beginFlush starts a flush. The inspector does not wait for it: another flush can fill level 0 meanwhile, and this
 // one then waits for a compaction that may wait for the inspector in turn.
 func (r *deadTried) beginFlush(ctx context.Context, in *Inspector) {
 	f := &deadFlush{done: make(chan error, 1)}
@@ -94,7 +94,7 @@ func (r *deadTried) beginFlush(ctx context.Context, in *Inspector) {
 	})
 }
 
-// flushed has the next look find what was flushed.
+// flushed records the end of a flush, so that the next look uses its result.
 func (r *deadTried) flushed(ctx context.Context, in *Inspector, err error) {
 	r.flush, r.again = nil, true
 	if err != nil {
@@ -103,28 +103,29 @@ func (r *deadTried) flushed(ctx context.Context, in *Inspector, err error) {
 	}
 }
 
-// failed has the next look try again after an error.
+// failed makes the next look try again after an error.
 func (r *deadTried) failed(ctx context.Context, in *Inspector, err error) {
 	if err != nil && ctx.Err() == nil {
 		r.turn, r.again = -1, true
-		in.Store.Log.Warn("it could not be found out whether damaged blocks are of what was deleted, and is "+
-			"tried again",
+		in.Store.Log.Warn("cannot find out whether damaged blocks hold only deleted data; "+
+			"will try again",
 			"error", err)
 	}
 }
 
-// findDead finds those of the faults that are dead, and has what was cleared there compacted. again is whether there
-// may be more once snapshots are closed.
+// findDead marks those of the faults that are dead, and has the cleared ranges around them compacted. again reports
+// whether there may be more once snapshots are closed.
 //
-// A table that is dead as a whole is removed by Pebble, which does not read it for that. All that it needs is that what
-// was cleared is in a table, too.
+// A table that is dead as a whole is removed by Pebble without reading it. For that it is enough that the cleared
+// range is in a table.
 func (in *Inspector) findDead(losses map[string][]sst.Fault) (again bool, err error) {
 	db := in.Store.DB.Load()
 	tables, err := sst.List(db)
 	if err != nil {
 		return false, err
 	}
-	// What is in a table can be in front of what a snapshot sees, for a moment. This one is the oldest then.
+	// A new snapshot marks what is visible now if no older one is open: for a moment, a table may contain entries that
+	// are not visible yet.
 	snap := db.NewSnapshot()
 	oldest := db.Metrics().Snapshots.EarliestSeqNum
 	if err := snap.Close(); err != nil {
@@ -152,8 +153,8 @@ func (in *Inspector) findDead(losses map[string][]sst.Fault) (again bool, err er
 			}
 		}
 		if len(dead) > 0 {
-			in.Damage.bury(t.Name, dead)
-			in.Store.Log.Info("damaged blocks held nothing but what was deleted", "table", t.Name, "blocks", len(dead))
+			in.Damage.markDead(t.Name, dead)
+			in.Store.Log.Info("damaged blocks held only deleted data", "table", t.Name, "blocks", len(dead))
 		}
 		if !in.ReadOnly {
 			in.Cleared(keys.Joined(cleared))
@@ -162,7 +163,7 @@ func (in *Inspector) findDead(losses map[string][]sst.Fault) (again bool, err er
 	return again, nil
 }
 
-// blockSpan is where a block's rows can be. Versions of the last row of the block before may be in it, too.
+// blockSpan returns the keys that a block may contain. It may also have versions of the last row of the block before.
 func blockSpan(f *sst.Fault) keys.Span {
 	begin := f.Keys.Begin
 	if n := len(begin); n > 0 && begin[n-1] == 0 { // see keys.After
@@ -171,14 +172,15 @@ func blockSpan(f *sst.Fault) keys.Span {
 	return keys.Span{Begin: begin, End: f.Keys.End}
 }
 
-// makeEmpty gives a block what compactions read in its place. It is false where there is no such thing.
+// makeEmpty prepares the empty block that compactions read in place of a damaged one. It returns false if there can
+// be none.
 //
-// The one key in it is the first that the block can have: it comes after all keys of the block before, and before all
-// of the next, and is in the table's range.
+// The empty block has a single key, the first one possible in the block: it comes after all keys of the block before,
+// precedes all of the next, and is in the table's range.
 func makeEmpty(t *sst.Table, f *sst.Fault) bool {
 	key, n := f.Keys.Begin, int(f.End-f.Begin)-block.TrailerLen
 	if !f.Rows || bytes.Compare(key, f.Keys.End) >= 0 {
-		return false // it has versions of one row alone
+		return false // the block has versions of a single row only
 	}
 	if c := bytes.Compare(key, t.Largest); c > 0 || c == 0 && t.Exclusive {
 		return false
@@ -197,13 +199,13 @@ func makeEmpty(t *sst.Table, f *sst.Fault) bool {
 	return true
 }
 
-// clearedRanges are cleared ranges above a table.
+// clearedRanges are the cleared ranges above a table.
 type clearedRanges struct {
 	spans  []keys.Span // sorted and disjoint
-	unseen bool        // there are others, that some snapshots do not see
+	unseen bool        // there are others that some snapshots do not see
 }
 
-// covers reports whether all of s was cleared, and returns the whole cleared range around it.
+// covers reports whether all of s was cleared, and returns the cleared range that contains it.
 func (c *clearedRanges) covers(s keys.Span) (keys.Span, bool) {
 	for _, r := range c.spans {
 		if bytes.Compare(r.Begin, s.Begin) <= 0 && bytes.Compare(s.End, r.End) <= 0 {
@@ -213,7 +215,7 @@ func (c *clearedRanges) covers(s keys.Span) (keys.Span, bool) {
 	return keys.Span{}, false
 }
 
-// clearedAbove reads which ranges were cleared above a table, from the tables that have keys of the faults.
+// clearedAbove reads the cleared ranges above a table from the tables that may have keys of the faults.
 func (in *Inspector) clearedAbove(
 	t *sst.Table, faults []sst.Fault, tables []sst.Table, oldest pebble.SeqNum,
 ) (c clearedRanges, err error) {
@@ -235,8 +237,8 @@ func (in *Inspector) clearedAbove(
 		})
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			c.unseen = true // compacted meanwhile; what was cleared is in another table
-		case err != nil && !failure.IsDamage(err): // what is damaged clears nothing here
+			c.unseen = true // compacted meanwhile; its cleared ranges are in another table
+		case err != nil && !failure.IsDamage(err): // damaged parts contribute no cleared ranges
 			return c, err
 		}
 	}

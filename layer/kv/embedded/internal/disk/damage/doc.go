@@ -1,4 +1,4 @@
-// Package damage knows the damaged tables of a store, keeps Pebble from reading their damaged blocks again and again,
-// and finds out which of these nobody can miss any more. How a table is read is in package sst, and damage to other
-// files in package guard.
+// Package damage tracks the damaged tables of a store, keeps Pebble from reading their damaged blocks again and
+// again, and finds damaged blocks that hold only deleted data. Package sst reads tables, and package guard handles
+// damage to other files.
 package damage

@@ -14,35 +14,36 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// Inspector looks at the damage that reads meet: how much of a table is damaged, and whether anybody can miss it.
+// Inspector examines the damage that reads meet: how much of a table is damaged, and whether the data is still
+// needed.
 type Inspector struct {
 	Store    *store.Store
 	Damage   *Damage
 	Space    *room.Space
 	ReadOnly bool
-	LeftOut  map[string]bool // tables that are left out where the store is read as far as that goes
+	LeftOut  map[string]bool // tables that are left out when a damaged store is read (salvage)
 
 	AllHeld func() bool             // see compact.Scheduler
 	Cleared func(spans []keys.Span) // has ranges compacted that hold nothing but dead blocks
 
-	BeforeFlush func() // nil but in tests, see Options
+	BeforeFlush func() // nil except in tests, see Options
 }
 
-// RefuseStalled refuses writes where they wait for a compaction that cannot come to an end.
+// RefuseStalled refuses writes if they wait for a compaction that can never finish.
 func (in *Inspector) RefuseStalled() {
 	if !in.Damage.Full.Load() {
 		return
 	}
 	if table := in.Damage.stuck(); table != "" {
-		in.Store.Fail(fmt.Errorf("the table %s has lost its index, so that nothing can be compacted, and level 0 "+
+		in.Store.Fail(fmt.Errorf("the table %s has lost its index, so nothing can be compacted, and level 0 "+
 			"is full; %s", table, damageHint))
 	}
 }
 
-// refuseHeld refuses writes where level 0 is full and every compaction waits for a damaged block. Nothing can be
-// flushed then, so that no clearing that is still to come makes the block dead. The inspector calls it after it has
-// looked for dead blocks; held is whether the last call found it so, too, and no snapshot can still make a block dead.
-// Once does not count, since a compaction may be about to begin.
+// refuseHeld refuses writes if level 0 is full and every compaction waits for a damaged block. Nothing can be flushed
+// then, so that no later clear can make the block dead. The inspector calls it after it has searched for dead blocks.
+// held says that the last call found the same, and that no snapshot can still make a block dead; a single finding
+// does not count, since a compaction may be about to begin.
 func (in *Inspector) refuseHeld(held bool) bool {
 	if !in.Damage.Full.Load() || !in.AllHeld() {
 		return false
@@ -56,7 +57,7 @@ func (in *Inspector) refuseHeld(held bool) bool {
 // FailHeld refuses writes because level 0 is full and cannot be compacted.
 func (in *Inspector) FailHeld() {
 	names, _ := in.Damage.known()
-	in.Store.Fail(fmt.Errorf("level 0 is full, and its compaction needs what is damaged in %s; %s",
+	in.Store.Fail(fmt.Errorf("level 0 is full, and its compaction needs damaged blocks of %s; %s",
 		strings.Join(names, ", "), damageHint))
 }
 
@@ -86,15 +87,15 @@ func (in *Inspector) Run() {
 		}
 		dead.look(ctx, in)
 		if ticked {
-			held = in.refuseHeld(held && !dead.hopeful())
+			held = in.refuseHeld(held && !dead.mayFindDead())
 		}
 	}
 }
 
-// inspectPeriod is how often the inspector looks whether what is damaged was deleted meanwhile.
+// inspectPeriod is how often the inspector checks whether damaged data was deleted meanwhile.
 const inspectPeriod = time.Second
 
-// inspectTable reads a table in which damage was met, and says what it found.
+// inspectTable reads a table in which damage was met, and logs what it found.
 func (in *Inspector) inspectTable(name string) error {
 	tables, err := sst.List(in.Store.DB.Load())
 	if err != nil {
@@ -115,7 +116,7 @@ func (in *Inspector) inspectTable(name string) error {
 		return err
 	}
 	if len(faults) == 0 {
-		in.Store.Log.Warn("a block of a table could not be read, and can be now: the disk, the memory or a cable "+
+		in.Store.Log.Warn("a block of a table could not be read, but now it can: the disk, the memory or a cable "+
 			"may be failing", "table", name)
 		in.Damage.inspected(name, 0, nil)
 		return nil
@@ -124,14 +125,14 @@ func (in *Inspector) inspectTable(name string) error {
 		return err
 	}
 	if len(faults) > 0 {
-		in.Store.Log.Error("the store is damaged: what a block held cannot be read, everything else can", "table", name,
+		in.Store.Log.Error("the store is damaged: a block cannot be read, everything else can", "table", name,
 			"what", faults[0].What, "blocks", len(faults), "hint", damageHint)
 	}
 	in.RefuseStalled()
 	return nil
 }
 
-// Alive notes the faults of a table, and leaves those that anybody could miss something of.
+// Alive records the faults of a table, and returns those whose data may still be needed.
 func (in *Inspector) Alive(t *sst.Table, faults []sst.Fault) ([]sst.Fault, error) {
 	in.Damage.inspected(t.Name, t.Level, slices.Clone(faults))
 	losses, _ := in.Damage.losses()
@@ -143,7 +144,7 @@ func (in *Inspector) Alive(t *sst.Table, faults []sst.Fault) ([]sst.Fault, error
 	return in.Damage.alive(t.Name, faults), nil
 }
 
-// Filled marks the faults that reads pass over, see fillGaps. It is false where there are none.
+// Filled marks the faults that reads skip, see FillGaps. It returns false if nothing was filled.
 func (in *Inspector) Filled(name string, faults []sst.Fault) bool {
 	if in.LeftOut == nil {
 		return false
@@ -156,10 +157,10 @@ func (in *Inspector) Filled(name string, faults []sst.Fault) bool {
 	return true
 }
 
-// FillGaps reads all tables, and has Pebble read something else where they are damaged: blocks without rows, and
-// filters that all keys pass. It returns the tables where that does not help, because their end or their index is
-// damaged: Pebble cannot open those, or cannot find anything in them, and every read of a key that such a table might
-// have fails. That may be all keys of the store for a table of a few rows.
+// FillGaps reads all tables and gives Pebble substitutes for damaged parts: blocks without rows, and filters that all
+// keys pass. It returns the tables for which that does not help because their end or index is damaged: Pebble cannot
+// open them or find anything in them, and every read of a key in such a table's range fails. That may be all keys of
+// the store for a table of a few rows.
 func (in *Inspector) FillGaps() (lost []sst.Table, err error) {
 	tables, err := sst.List(in.Store.DB.Load())
 	if err != nil {

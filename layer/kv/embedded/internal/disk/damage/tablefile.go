@@ -17,14 +17,14 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
-// tableFS stands between Pebble and the disk for tables. It knows which of their blocks are damaged, and does not read
-// those again: Pebble would look for a flipped bit each time, for seconds where the block is a large one.
+// tableFS is a vfs.FS between Pebble and the disk, for tables. It tracks which of their blocks are damaged and does
+// not read those again: Pebble would search for a flipped bit each time, for seconds if the block is large.
 type tableFS struct {
 	vfs.FS
 	d *Damage
 }
 
-// NewFS is fs for Pebble.
+// NewFS wraps fs for Pebble.
 func NewFS(fs vfs.FS, d *Damage) vfs.FS { return tableFS{fs, d} }
 
 // Open implements vfs.FS.
@@ -49,8 +49,8 @@ func (fs tableFS) List(dir string) ([]string, error) {
 	return dropUnusableOptions(fs.FS, dir, names), nil
 }
 
-// TellCompactions has Pebble open tables with vfs.SequentialReadsOption for compactions alone. For others the system's
-// own reading ahead does.
+// TellCompactions makes Pebble open tables with vfs.SequentialReadsOption for compactions only. Other reads rely on
+// the system's read-ahead.
 func TellCompactions(po *pebble.Options) {
 	po.Local.ReadaheadConfig = objstorageprovider.NewReadaheadConfig()
 	po.Local.ReadaheadConfig.Set(objstorageprovider.FadviseSequential, objstorageprovider.SysReadahead)
@@ -67,15 +67,15 @@ type tableFile struct {
 	vfs.File
 	name       string
 	d          *Damage
-	compaction bool // see tellCompactions
+	compaction bool // opened by a compaction, see TellCompactions
 }
 
-// ReadAt fails at once where the inspector found damage.
+// ReadAt fails at once if the inspector has found damage in that part.
 //
-// A compaction from level 0 that fails would be picked again at once, and again: nothing else would leave level 0,
-// until writes wait for ever. It is kept waiting here instead, with the tables that it needs, and other compactions go
-// on with the others. It is let go now and then, since the files that it began with are not removed before, and goes on
-// when the damaged block is found to be dead.
+// If a compaction from level 0 failed, Pebble would pick the same one again and again, and nothing else would leave
+// level 0, until writes wait for ever. Instead it is kept waiting here, with the tables that it needs, while other
+// compactions continue with the others. It continues when the damaged block is found to be dead. It is released now
+// and then, because the obsolete files that it uses are not removed before.
 func (f tableFile) ReadAt(p []byte, off int64) (int, error) {
 	if fault, found := f.meet(off, off+int64(len(p))); found {
 		instead := fault.Instead
@@ -94,11 +94,11 @@ func (f tableFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// meet is the damage in a part of the file, after a wait where the read is one that has to wait.
+// meet returns the damage in a part of the file. Reads of compactions may wait first.
 func (f tableFile) meet(begin, end int64) (fault sst.Fault, found bool) {
 	var over <-chan time.Time
 	for {
-		buried := f.d.nextBurial()
+		foundDead := f.d.nextDead()
 		fault, level, found := f.d.hit(f.name, begin, end)
 		if !found || fault.Instead != nil || fault.Empty != nil || !f.compaction || level > 0 {
 			return fault, found
@@ -109,7 +109,7 @@ func (f tableFile) meet(begin, end int64) (fault sst.Fault, found bool) {
 			defer f.d.Waiting.Add(-1)
 		}
 		select {
-		case <-buried:
+		case <-foundDead:
 			continue
 		case <-f.d.Closing:
 		case <-over:
@@ -118,12 +118,11 @@ func (f tableFile) meet(begin, end int64) (fault sst.Fault, found bool) {
 	}
 }
 
-// OptionsFile is how the names of the files begin in which Pebble records its options.
+// OptionsFile is the prefix of the files in which Pebble records its options.
 const OptionsFile = "OPTIONS-"
 
-// dropUnusableOptions removes the newest record of Pebble's options from the names in a directory where it cannot be
-// used. It holds no data, and Pebble does without it and writes another one; it would not open a store with a damaged
-// one.
+// dropUnusableOptions removes the newest options file from the names in a directory if it cannot be used. It holds no
+// data, and Pebble works without it and writes a new one; but Pebble would not open a store with a damaged one.
 func dropUnusableOptions(fs vfs.FS, dir string, names []string) []string {
 	newest := ""
 	for _, name := range names {
@@ -141,7 +140,7 @@ func dropUnusableOptions(fs vfs.FS, dir string, names []string) []string {
 func usableOptions(fs vfs.FS, dir, name string) bool {
 	f, err := fs.Open(fs.PathJoin(dir, name))
 	if err != nil {
-		return !failure.IsDamage(err) // Pebble meets it as well, and tells of it
+		return !failure.IsDamage(err) // Pebble meets other errors too, and reports them
 	}
 	b, err := io.ReadAll(f)
 	if err := errors.Join(err, f.Close()); err != nil {

@@ -1,4 +1,5 @@
-// Package guard stands between Pebble and the files that a store cannot do without, logs, manifests and markers: it
-// waits where they cannot be written, stops the engine where they fail, and mends those that are no longer as they were
-// written while all they held is in memory. Tables, which can be read past damage, are in package damage.
+// Package guard is the file layer between Pebble and the files that a store cannot do without: logs, manifests and
+// markers. It waits while they cannot be written, stops the engine if writing fails for good, and repairs files that
+// have changed on disk while their content is still in memory. Tables, which stay readable apart from damaged blocks,
+// are in package damage.
 package guard

@@ -15,47 +15,47 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// guardFS stands between Pebble and the disk. For the files that a store cannot do without, logs, manifests and
-// markers, it does two things.
+// guardFS is a vfs.FS between Pebble and the disk. For the files that a store cannot do without (logs, manifests and
+// markers), it does two things.
 //
-// It tells the horizon what of them is synced, and before they go.
+// It reports to the horizon what of them is synced, and when they are about to be removed.
 //
-// And where Pebble meets an error of theirs it ends the process, from the middle of its locks, so that nothing can be
-// answered or closed any more. guardFS never lets it see one. Where the disk is full or may not be written, the
-// goroutine that met it waits and tries again until it can: what it does is done late. Any other error is reported, and
-// the goroutine that met it is kept for ever. The engine is failed then, answers everyone without Pebble, and the
-// process is expected to end soon.
+// And it hides their errors from Pebble, which would end the process while holding its locks, so that nothing could
+// be answered or closed any more. If the disk is full or not writable, the goroutine that met the error waits and
+// retries until it succeeds. Any other error fails the engine, and the goroutine is blocked for ever. The failed
+// engine answers all calls without Pebble, and the process is expected to end soon.
 //
-// Errors of tables pass: Pebble reports those in the background, and begins the table anew. After a full disk it is
-// held up before that.
+// Errors of tables pass through: Pebble reports those in the background and retries the table. After a full disk, the
+// retry is delayed.
 //
-// Files in other directories, those of a checkpoint, are none of its business.
+// Files in other directories, such as a checkpoint's, are not guarded.
 type guardFS struct {
 	vfs.FS
 	g *Guard
 }
 
-// NewFS is fs for Pebble.
+// NewFS wraps fs for Pebble.
 func NewFS(fs vfs.FS, g *Guard) vfs.FS { return guardFS{fs, g} }
 
-// Guard guards the files that a store cannot do without, see package guard.
+// Guard guards the files that a store cannot do without; see the package comment.
 type Guard struct {
-	// Patient is set where a full disk is waited for: once there is a store. One that is being made is given up.
+	// Patient makes operations wait while the disk is full. It is set once the store exists; creating a store fails
+	// instead.
 	Patient atomic.Bool
-	Ended   atomic.Bool // the engine is closed: what waits is not tried again
-	// Armed is set once the store is open; before, Open returns the error.
+	Ended   atomic.Bool // the engine is closed: waiting operations are not retried
+	// Armed is set once the store is open; before that, Open returns the error.
 	Armed   atomic.Bool
 	Store   *store.Store
 	Horizon *horizon.Horizon
 	Lock    *storelock.Lock
 	Space   *room.Space
 	Kept    kept
-	reuse   sync.Mutex // held while an old log is given a new name, and while one is emptied
+	reuse   sync.Mutex // held while an old log is renamed, and while one is emptied
 }
 
-// check reports an error and does not return, or returns nil. The goroutine cannot be ended either: Pebble unlocks with
-// defer what it does not hold at this point (its log writer, for one), which ends the process as a fault of the
-// runtime, or makes public what is half done.
+// check returns if err is nil; otherwise it fails the store and does not return. The goroutine cannot be ended
+// either: Pebble's deferred calls would unlock what is not locked at this point (in its log writer, for one), which
+// crashes the process, or would publish incomplete state.
 func (g *Guard) check(err error) error {
 	if err != nil && g.Armed.Load() {
 		g.Store.Fail(err)
@@ -64,7 +64,8 @@ func (g *Guard) check(err error) error {
 	return err
 }
 
-// Acknowledge is called with a version that is synced, and before anyone is told of it. After an error nobody may be.
+// Acknowledge records a version that is synced, before anyone is told of it. After an error it must not be
+// acknowledged.
 func (g *Guard) Acknowledge(version int64) error {
 	if err := g.Lock.Lost(); err != nil {
 		return err
@@ -72,7 +73,7 @@ func (g *Guard) Acknowledge(version int64) error {
 	return g.Try(false, func() error { return g.Horizon.Acknowledge(version) })
 }
 
-// Try does something that changes the disk, again and again for as long as the disk is full or may not be written.
+// Try runs an operation that changes the disk, and retries it while the disk is full or not writable.
 func (g *Guard) Try(table bool, op func() error) error {
 	err := op()
 	if err == nil || !failure.IsUnwritable(err) || !g.Patient.Load() {
@@ -92,13 +93,13 @@ func (g *Guard) Try(table bool, op func() error) error {
 	return err
 }
 
-// isTable reports whether a file is one that Pebble can do without, for a while, when it is written.
+// isTable reports whether Pebble can survive an error when it writes the file.
 func isTable(base string) bool {
 	return strings.HasSuffix(base, ".sst") || strings.HasSuffix(base, ".blob")
 }
 
-// here reports whether a file is in the store, with an error if the store's directory is no longer at its path: what is
-// there now is not ours.
+// here reports whether a file is in the store. It returns an error if the store's directory is no longer at its path:
+// files there now are not ours.
 func (fs guardFS) here(name string) (bool, error) {
 	if fs.PathDir(name) != fs.g.Store.Dir {
 		return false, nil
@@ -110,10 +111,10 @@ func (fs guardFS) here(name string) (bool, error) {
 	return true, err
 }
 
-// vital reports whether a file of the store is one that it cannot do without.
+// vital reports whether the store cannot do without the file.
 func (fs guardFS) vital(name string) bool {
 	base := fs.PathBase(name)
-	// Pebble writes its options to a .dbtmp file while it opens.
+	// Pebble writes its options to a .dbtmp file while it opens the store.
 	return horizon.IsLog(base) || horizon.IsManifest(base) || strings.HasPrefix(base, "marker.") ||
 		strings.HasSuffix(base, ".dbtmp")
 }
@@ -133,7 +134,7 @@ func (fs guardFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 	})
 }
 
-// flushCategory is Pebble's for the tables of flushes. Those of compactions have others.
+// flushCategory is Pebble's category for the tables of flushes. Those of compactions have others.
 const flushCategory vfs.DiskWriteCategory = "pebble-memtable-flush"
 
 func (fs guardFS) create(name string, flush bool, create func() (vfs.File, error)) (f vfs.File, err error) {
@@ -152,7 +153,7 @@ func (fs guardFS) create(name string, flush bool, create func() (vfs.File, error
 		})
 	}
 	if err == nil && horizon.IsManifest(fs.PathBase(name)) {
-		// Pebble makes a log's name last, but a manifest's only when it is all written
+		// Pebble syncs the directory for a new log, but for a manifest only when it is complete.
 		err = fs.g.Try(false, func() error { return horizon.SyncDir(fs.FS, fs.g.Store.Dir) })
 	}
 	switch {
@@ -194,7 +195,7 @@ func (fs guardFS) Rename(oldname, newname string) error {
 	return fs.g.Try(false, func() error { return fs.FS.Rename(oldname, newname) })
 }
 
-// Remove puts off the removal of a table that the standby reads.
+// Remove delays the removal of a table that the standby reads.
 func (fs guardFS) Remove(name string) error {
 	here, err := fs.here(name)
 	if err != nil {
@@ -211,7 +212,8 @@ func (fs guardFS) Remove(name string) error {
 	}
 	defer fs.g.Space.Changed()
 	if base := fs.PathBase(name); horizon.IsManifest(base) {
-		_ = fs.FS.Remove(fs.PathJoin(fs.g.Store.Dir, horizon.MirrorPrefix+base)) // or when the store is opened
+		// or removed when the store is opened
+		_ = fs.FS.Remove(fs.PathJoin(fs.g.Store.Dir, horizon.MirrorPrefix+base))
 	}
 	return fs.g.Try(true, func() error { return fs.FS.Remove(name) })
 }
@@ -224,7 +226,7 @@ func (fs guardFS) OpenDir(name string) (vfs.File, error) {
 	return guardDir{f, fs.g}, nil
 }
 
-// Lock waits until the file can be locked. The directory has been locked.
+// Lock waits until the file can be locked. The directory is locked already.
 func (fs guardFS) Lock(name string) (c io.Closer, err error) {
 	err = fs.g.Try(false, func() (err error) {
 		c, err = fs.FS.Lock(name)
@@ -235,7 +237,7 @@ func (fs guardFS) Lock(name string) (c io.Closer, err error) {
 
 func (fs guardFS) Unwrap() vfs.FS { return fs.FS }
 
-// guardDir is the store's directory: what syncs it makes a vital file's name last. Pebble syncs it from several
+// guardDir is the store's directory. Syncing it makes the name of a vital file durable. Pebble syncs it from several
 // goroutines.
 type guardDir struct {
 	vfs.File
@@ -246,16 +248,16 @@ func (f guardDir) Sync() error     { return f.g.check(f.g.Try(false, f.File.Sync
 func (f guardDir) SyncData() error { return f.g.check(f.g.Try(false, f.File.SyncData)) }
 func (f guardDir) Close() error    { return f.g.check(f.File.Close()) }
 
-// guardFile is a vital file. Pebble writes it from one goroutine, from its start on.
+// guardFile is a vital file. One goroutine of Pebble writes it, from start to end.
 type guardFile struct {
 	vfs.File
 	g *Guard
 
 	synced int64  // bytes that are on disk
-	tail   []byte // what was written since
+	tail   []byte // written since the last sync
 }
 
-// maxTail is up to how much memory is kept for the next tail.
+// maxTail is the largest buffer that is kept for the next tail.
 const maxTail = 1 << 20
 
 func (f *guardFile) Write(b []byte) (n int, err error) {
@@ -269,7 +271,7 @@ func (f *guardFile) Write(b []byte) (n int, err error) {
 	return n, f.g.check(err)
 }
 
-// Preallocate makes nothing but speed.
+// Preallocate only improves speed.
 func (f *guardFile) Preallocate(offset, length int64) error {
 	_ = f.File.Preallocate(offset, length)
 	return nil
@@ -278,8 +280,8 @@ func (f *guardFile) Preallocate(offset, length int64) error {
 func (f *guardFile) Sync() error     { return f.sync(f.File.Sync) }
 func (f *guardFile) SyncData() error { return f.sync(f.File.SyncData) }
 
-// sync writes what was not on disk once more after a sync that found no room: the system throws away what it could not
-// write, and the next sync would succeed without it.
+// sync rewrites the unsynced bytes after a sync that found no space: the system drops what it could not write, and
+// the next sync would succeed without it.
 func (f *guardFile) sync(sync func() error) error {
 	failed := false
 	err := f.g.Try(false, func() error {
@@ -303,7 +305,7 @@ func (f *guardFile) sync(sync func() error) error {
 
 func (f *guardFile) Close() error { return f.g.check(f.File.Close()) }
 
-// SyncTo only begins to write, or syncs all.
+// SyncTo syncs everything, except where it only starts writing.
 func (f *guardFile) SyncTo(length int64) (bool, error) {
 	full, err := f.File.SyncTo(length)
 	if err != nil && failure.IsUnwritable(err) {
@@ -312,8 +314,8 @@ func (f *guardFile) SyncTo(length int64) (bool, error) {
 	return full, f.g.check(err)
 }
 
-// markedFile tells the horizon what of a log or manifest is synced. Pebble writes and syncs one from one goroutine at a
-// time.
+// markedFile reports to the horizon what of a log or manifest is synced. Pebble writes and syncs it from one
+// goroutine at a time.
 type markedFile struct {
 	vfs.File // a guardFile
 	g        *Guard
@@ -322,9 +324,9 @@ type markedFile struct {
 }
 
 func (f *markedFile) Write(b []byte) (int, error) {
-	f.written.Grow(b) // first: Pebble's file systems may use b up
+	f.written.Grow(b) // first, because Pebble's file systems may modify b
 	f.mirror.Write(b)
-	return f.File.Write(b) // after an error nothing is synced any more, see guard
+	return f.File.Write(b) // after an error nothing more is synced, see guardFS
 }
 
 func (f *markedFile) Sync() error {
@@ -349,11 +351,11 @@ func (f *markedFile) synced(err error) error {
 	return f.g.check(f.g.Try(false, func() error { return f.g.Horizon.Grown(f.written) }))
 }
 
-// newTable is another file of the store, most often a table.
+// newTable is any other new file of the store, usually a table.
 type newTable struct {
 	vfs.File
 	g      *Guard
-	flush  bool // not a compaction
+	flush  bool // written by a flush, not a compaction
 	failed bool
 }
 

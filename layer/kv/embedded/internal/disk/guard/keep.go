@@ -5,7 +5,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
-// RestoreHorizon puts the horizon of an open store back where somebody has removed it: all of it is in memory.
+// RestoreHorizon recreates the horizon file of an open store from memory if somebody has removed it.
 func (g *Guard) RestoreHorizon() error {
 	if err := g.Lock.Lost(); err != nil {
 		return err // the directory is another one
@@ -15,22 +15,23 @@ func (g *Guard) RestoreHorizon() error {
 		return failure.ExplainDenied(err)
 	}
 	if gone {
-		g.Store.Log.Error("a file of the store was removed while the store was open, and was written anew",
+		g.Store.Log.Error("a file of the store was removed while the store was open; it was written again",
 			"file", horizon.HorizonFile)
 	}
 	return nil
 }
 
-// ManifestMended is mendManifest for a store that is open or about to be. It reports whether there was anything to do.
+// ManifestMended repairs the manifest of a store that is open or about to be opened, and reports whether that was
+// necessary.
 func (g *Guard) ManifestMended() (bool, error) {
 	what, err := g.Horizon.MendManifest()
 	if err != nil {
 		return false, failure.ExplainDenied(err)
 	}
 	if what != "" {
-		g.Store.Log.Error("the list of the store's tables was not what was written, and was written anew from "+
-			"its second "+
-			"copy: the disk may be failing", "what", what)
+		g.Store.Log.Error("the list of the store's tables was damaged on disk; it was restored from "+
+			"its second copy: "+
+			"the disk may be failing", "what", what)
 	}
 	return what != "", nil
 }

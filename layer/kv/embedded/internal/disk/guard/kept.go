@@ -9,10 +9,10 @@ import (
 // kept are the tables that a standby may read.
 type kept struct {
 	mu    sync.Mutex
-	names map[string]bool // true: to be removed when nobody reads them
+	names map[string]bool // true: to be removed once nobody reads it
 }
 
-// Fill keeps all tables in dir.
+// Fill adds all tables in dir.
 func (k *kept) Fill(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -40,7 +40,8 @@ func (k *kept) putOff(name string) bool {
 	return true
 }
 
-// Free removes what had to wait. What cannot be removed now Pebble finds when the store is opened next.
+// Free removes the files whose removal had to wait. Files that cannot be removed now are found by Pebble at the next
+// opening.
 func (k *kept) Free(fs vfs.FS) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

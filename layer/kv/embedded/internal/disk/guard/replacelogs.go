@@ -12,9 +12,9 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
-// ReplaceLogs looks at the logs of an open store. All that is in them is in memory too, so a log that is not what was
-// written is no loss yet: it is written to tables, and the log is needed no more. The next start would refuse the store
-// for it.
+// ReplaceLogs checks the logs of an open store. Everything in them is still in memory, so a log that is damaged on
+// disk loses nothing yet: its rows are flushed to tables, and the log is no longer needed. Otherwise the next start
+// would refuse the store.
 func (g *Guard) ReplaceLogs(ctx context.Context) error {
 	if err := g.RestoreHorizon(); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (g *Guard) ReplaceLogs(ctx context.Context) error {
 		if err != nil {
 			return failure.ExplainDenied(err)
 		}
-		if what != "" && g.Horizon.Marks(p.Name) { // otherwise it is gone since
+		if what != "" && g.Horizon.Marks(p.Name) { // otherwise the log is gone by now
 			damaged[p.Name] = what
 		}
 	}
@@ -40,9 +40,9 @@ func (g *Guard) ReplaceLogs(ctx context.Context) error {
 	}
 	flushed, err := g.Store.DB.Load().AsyncFlush()
 	if err != nil {
-		return fmt.Errorf("embedded: write what is in damaged logs to tables: %w", err)
+		return fmt.Errorf("embedded: flush the rows of damaged logs to tables: %w", err)
 	}
-	select { // that may have to wait for room on the disk
+	select { // this may have to wait for disk space
 	case <-flushed:
 	case <-ctx.Done():
 		return failure.OfContext(ctx)
@@ -55,20 +55,20 @@ func (g *Guard) ReplaceLogs(ctx context.Context) error {
 		if err := g.dropLog(name); err != nil {
 			return err
 		}
-		g.Store.Log.Error("a log of the store was not what was written; what it held was in memory, and is in "+
-			"tables now: "+
+		g.Store.Log.Error("a log of the store was damaged on disk; its rows were still in memory and have been "+
+			"written to tables: "+
 			"the disk may be failing", "log", name, "what", what)
 	}
 	return nil
 }
 
-// dropLog has the horizon forget a log whose rows are in tables. Pebble may want to use the file again, so it is made
-// where it is missing.
+// dropLog makes the horizon forget a log whose rows are in tables. If the file is missing, it is created, because
+// Pebble may want to reuse it.
 func (g *Guard) dropLog(name string) error {
 	g.reuse.Lock()
 	defer g.reuse.Unlock()
 	if !g.Horizon.Marks(name) {
-		return nil // Pebble has dropped it
+		return nil // Pebble has removed it
 	}
 	if err := g.Horizon.Forget(name); err != nil {
 		return err

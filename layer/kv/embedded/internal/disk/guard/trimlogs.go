@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/disk/horizon"
 )
 
-// TrimLogs gives the room of logs back that Pebble keeps, as long as they were, to write them again: up to four of a
-// memtable's size. Pebble does not mind that such a file is shorter.
+// TrimLogs frees the space of obsolete logs that Pebble keeps at full length for reuse: up to four memtable sizes.
+// Pebble accepts shorter files.
 func (g *Guard) TrimLogs() error {
 	if vfs.Root(g.Store.FS) != vfs.Default {
 		return nil
@@ -24,7 +24,7 @@ func (g *Guard) TrimLogs() error {
 		return !horizon.IsLog(name) || horizon.FileNumber(name) == 0
 	})
 	slices.SortFunc(logs, func(a, b string) int { return int(horizon.FileNumber(a)) - int(horizon.FileNumber(b)) })
-	// What is in use are the newest. If there are more by now, too few are taken for old ones.
+	// The newest logs are in use. If more are in use by now, the metric is too high, which only spares some old logs.
 	inUse := int(g.Store.DB.Load().Metrics().WAL.Files)
 	if inUse >= len(logs) {
 		return nil
@@ -37,7 +37,7 @@ func (g *Guard) TrimLogs() error {
 	return nil
 }
 
-// trimLog empties a log that is not in use, unless Pebble has given it another name meanwhile.
+// trimLog empties an unused log, unless Pebble has renamed it meanwhile.
 func (g *Guard) trimLog(name string) error {
 	path := g.Store.FS.PathJoin(g.Store.Dir, name)
 	g.reuse.Lock()

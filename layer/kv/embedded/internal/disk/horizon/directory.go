@@ -17,7 +17,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// Directory is where a store's files are.
+// Directory is the directory of a store's files.
 type Directory struct {
 	FS  vfs.FS
 	Dir string
@@ -27,10 +27,10 @@ func (d Directory) damaged(format string, args ...any) error {
 	return failure.Damaged(d.Dir, fmt.Errorf(format, args...))
 }
 
-// path is that of the horizon.
+// path returns the path of the horizon file.
 func (d Directory) path() string { return d.FS.PathJoin(d.Dir, HorizonFile) }
 
-// Peek is what the names of the files tell Pebble.
+// Peek returns what Pebble learns from the names of the files.
 func (d Directory) Peek() (*pebble.DBDesc, error) {
 	desc, err := pebble.Peek(d.Dir, d.FS)
 	if err != nil {
@@ -39,7 +39,7 @@ func (d Directory) Peek() (*pebble.DBDesc, error) {
 	return desc, nil
 }
 
-// Current is the name of the manifest that Pebble's marker points at, empty for none.
+// Current returns the name of the manifest that Pebble's marker points at, empty for none.
 func (d Directory) Current(desc *pebble.DBDesc) string {
 	if !desc.Exists {
 		return ""
@@ -47,23 +47,23 @@ func (d Directory) Current(desc *pebble.DBDesc) string {
 	return d.FS.PathBase(desc.ManifestFilename)
 }
 
-// misnamed says what is wrong with the empty files by whose names Pebble finds the others. file is how such a name
-// begins.
+// misnamed checks the markers: empty files whose names tell Pebble which manifest and format to use. It returns the
+// prefix of a wrong marker's name and what is wrong.
 func (d Directory) misnamed(desc *pebble.DBDesc, m Mark) (file, what string) {
 	switch now := d.Current(desc); {
 	case now == "" && m.Manifest != "":
-		return ManifestMarker, fmt.Sprintf("the empty file %sNNNNNN.%s, which names the list of its tables, is missing",
+		return ManifestMarker, fmt.Sprintf("the empty file %sNNNNNN.%s, which names the list of tables, is missing",
 			ManifestMarker, m.Manifest)
 	case FileNumber(now) < FileNumber(m.Manifest):
-		return ManifestMarker, fmt.Sprintf("the list of its tables is %s, was %s", now, m.Manifest)
+		return ManifestMarker, fmt.Sprintf("the list of its tables is %s, but was %s", now, m.Manifest)
 	case m.version > 0 && desc.FormatMajorVersion == pebble.FormatDefault:
-		return FormatMarker, fmt.Sprintf("the empty file %sNNNNNN.%03d, which names its format, is missing",
+		return FormatMarker, fmt.Sprintf("the empty file %sNNNNNN.%03d, whose name is the store's format, is missing",
 			FormatMarker, store.PebbleFormat)
 	}
 	return "", ""
 }
 
-// Compare looks whether a file begins as it was written, and says what is wrong where it does not.
+// Compare checks that a file still begins with the bytes that were written, and returns what is wrong if not.
 func (d Directory) Compare(p Prefix) (what string, err error) {
 	f, err := d.FS.Open(d.FS.PathJoin(d.Dir, p.Name))
 	if errors.Is(err, os.ErrNotExist) {
@@ -82,14 +82,14 @@ func (d Directory) Compare(p Prefix) (what string, err error) {
 	}
 	switch {
 	case uint64(n) < p.Size:
-		return fmt.Sprintf("the file %s has %d bytes, had %d", p.Name, n, p.Size), nil
+		return fmt.Sprintf("the file %s has %d bytes, but had %d", p.Name, n, p.Size), nil
 	case sum.Sum32() != p.sum:
 		return fmt.Sprintf("the first %d bytes of the file %s are not what was written", p.Size, p.Name), nil
 	}
 	return "", nil
 }
 
-// whole is all of a file that nobody writes.
+// whole returns the prefix that covers all of a file that is not being written.
 func (d Directory) whole(name string) (Prefix, error) {
 	f, err := d.FS.Open(d.FS.PathJoin(d.Dir, name))
 	if err != nil {
@@ -103,7 +103,7 @@ func (d Directory) whole(name string) (Prefix, error) {
 	return Prefix{name, uint64(n), sum.Sum32()}, nil
 }
 
-// Found reports whether there is a file.
+// Found reports whether the horizon file exists.
 func (d Directory) Found() (bool, error) {
 	names, err := d.FS.List(d.Dir)
 	if err != nil {
@@ -112,7 +112,7 @@ func (d Directory) Found() (bool, error) {
 	return slices.Contains(names, HorizonFile), nil
 }
 
-// accepted reports whether an operator wants the store opened without its horizon.
+// accepted reports whether an operator has allowed opening the store without its horizon.
 func (d Directory) accepted() (bool, error) {
 	_, err := d.FS.Stat(d.FS.PathJoin(d.Dir, acceptFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -124,7 +124,7 @@ func (d Directory) accepted() (bool, error) {
 	return true, nil
 }
 
-// acceptedOnce takes the operator's word back once there is a horizon.
+// acceptedOnce removes the operator's permission once there is a horizon.
 func (d Directory) acceptedOnce() error {
 	accepted, err := d.accepted()
 	if err != nil || !accepted {
@@ -136,8 +136,8 @@ func (d Directory) acceptedOnce() error {
 	return nil
 }
 
-// hasFiles reports whether there are tables or logs: Pebble would take the directory for an empty one without the names
-// of its markers, and remove them.
+// hasFiles reports whether there are tables or logs. Without the marker files Pebble would take the directory for an
+// empty store and remove them.
 func (d Directory) hasFiles() (bool, error) {
 	names, err := d.FS.List(d.Dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -151,7 +151,7 @@ func (d Directory) hasFiles() (bool, error) {
 	}), nil
 }
 
-// SyncDir makes the names in a directory last.
+// SyncDir makes the names in a directory durable.
 func SyncDir(fs vfs.FS, path string) error {
 	dir, err := fs.OpenDir(path)
 	if err != nil {
@@ -160,13 +160,13 @@ func SyncDir(fs vfs.FS, path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// IsManifest reports whether a name is a manifest's.
+// IsManifest reports whether base is the name of a manifest.
 func IsManifest(base string) bool { return strings.HasPrefix(base, "MANIFEST-") }
 
-// IsLog reports whether a name is a log's.
+// IsLog reports whether base is the name of a log.
 func IsLog(base string) bool { return strings.HasSuffix(base, ".log") }
 
-// FileNumber is Pebble's number of a log or manifest, 0 where name is none.
+// FileNumber returns Pebble's number of a log or manifest, or 0 for other names.
 func FileNumber(name string) uint64 {
 	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, "MANIFEST-"), ".log"), 10, 64)
 	if err != nil {
@@ -175,7 +175,7 @@ func FileNumber(name string) uint64 {
 	return n
 }
 
-// Pebble finds the manifest by the name of an empty file, and the format of its files by that of another.
+// Pebble finds the manifest by the name of one empty file, and the format by the name of another.
 const (
 	ManifestMarker = "marker.manifest."
 	FormatMarker   = "marker.format-version."

@@ -1,3 +1,3 @@
-// Package horizon remembers what the logs and manifests of a store must still hold, and compares them with it before
-// the store is opened; and it keeps a second copy of the manifest. Tables have checksums of their own, see package sst.
+// Package horizon records what a store's logs and manifests must contain, compares them with that record before the
+// store is opened, and keeps a second copy of the manifest. Tables have checksums of their own, see package sst.
 package horizon

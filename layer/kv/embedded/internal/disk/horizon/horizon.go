@@ -10,75 +10,75 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Horizon is a small file beside the store that remembers what the store's other files must still hold. Pebble takes a
-// log or a manifest that ends too early, or goes wrong near its end, for one that a crash tore, and opens with what is
-// left. That is right for what was never synced and wrong for everything else, and only the horizon can tell the two
+// Horizon is a small file beside the store that records what the store's other files must contain. If a log or
+// manifest ends too early, or goes wrong near its end, Pebble assumes that a crash tore it and opens with the rest.
+// That is right for data that was never synced and wrong for all other data, and only the horizon can tell the two
 // apart.
 //
-// The engine writes logs and manifests front to back. Of each the horizon holds the length that was synced and the
-// checksum of that much (a prefix), with the last version that was acknowledged: together a mark. Before the store is
-// opened, every file of the newest mark must exist and begin with the prefix; once it is open, it must be at the mark's
-// version at least. Tables need no mark: they never change, the manifest names each with its size, and their blocks
+// The engine writes logs and manifests front to back. For each file the horizon holds the synced length and the
+// checksum of that much (a prefix), and the last acknowledged version: together a mark. Before the store is opened,
+// every file of the newest mark must exist and begin with the prefix; once opened, the store must be at the mark's
+// version or later. Tables need no mark: they never change, the manifest lists each with its size, and their blocks
 // have checksums.
 //
-// A mark is written before each acknowledgement and not synced. What a killed process wrote is in the system's memory,
-// so the newest mark covers the very last commit. A power cut may take marks back, but not the syncs before them, so an
-// older mark still is true; it may also tear them. Therefore some marks are synced, into slots of their own: when the
-// store was opened, when it was closed, and before a file that is marked goes.
+// A mark is written before each acknowledgement and not synced. The system keeps what a killed process wrote, so
+// after a kill the newest mark covers the very last commit. A power cut may revert marks, but not the syncs before
+// them, so an older mark is still true; it may also tear marks. Therefore some marks are synced, into separate slots:
+// when the store is opened or closed, and before a marked file is removed.
 type Horizon struct {
 	Directory
-	Absent bool // read found no file, or none that can be read
+	Absent bool // Read found no readable file
 
 	settling sync.Mutex // held while a mark is written and synced; taken before mu
 	mu       struct {
 		sync.Mutex
 		now   Mark
-		file  vfs.File // nil before open and after close
-		count uint64   // of marks
-		next  [2]int   // which slot of each pair is written next: not the one with its newest mark
+		file  vfs.File // nil before Open and after Close
+		count uint64   // number of marks written
+		next  [2]int   // the slot of each pair that is written next: not the one with its newest mark
 		buf   []byte
 	}
 }
 
-// Mark is what was true at a moment, and what can only grow.
+// Mark is the state of the store at a moment. It only grows.
 type Mark struct {
-	version  int64    // the last that was acknowledged
-	Manifest string   // the name of the one that Pebble's marker points at, or an older one; empty for none
-	Files    []Prefix // that exist
+	version  int64    // the last acknowledged version
+	Manifest string   // the manifest that Pebble's marker points at, or an older one; empty for none
+	Files    []Prefix // the existing logs and manifests
 }
 
 // Prefix is the synced part of a file that is written front to back.
 type Prefix struct {
 	Name string
 	Size uint64
-	sum  uint32 // Castagnoli
+	sum  uint32 // CRC-32C
 }
 
-// New is that of the store in dir, which is not read yet.
+// New returns the Horizon of the store in dir, not yet read.
 func New(fs vfs.FS, dir string) *Horizon { return &Horizon{Directory: Directory{fs, dir}} }
 
-// Grow notes what was written to the end of the file.
+// Grow adds b, which was written to the end of the file.
 func (p *Prefix) Grow(b []byte) {
 	p.Size += uint64(len(b))
 	p.sum = crc32.Update(p.sum, castagnoli, b)
 }
 
-// HorizonFile is the name of the file.
+// HorizonFile is the name of the horizon file.
 const HorizonFile = "horizon"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// withoutManifest is damaged where the list of tables is concerned, without which nothing can be saved.
+// withoutManifest returns the error for a damaged manifest, without which nothing can be salvaged.
 func withoutManifest(dir, what string) error {
-	return fmt.Errorf("embedded: the store in %s is damaged: %s; it is the list of the store's tables, its second "+
-		"copy is not as it was either, and without it nothing of the store can be saved as a whole; nothing was "+
-		"changed in it; start on a backup, or bring the file back", dir, what)
+	return fmt.Errorf("embedded: the store in %s is damaged: %s; this is the list of the store's tables, its second "+
+		"copy is damaged too, and without it no database can be saved completely; nothing in it was "+
+		"changed; restore a backup, or bring back the file", dir, what)
 }
 
-// Version is the last that was acknowledged.
+// Version returns the last acknowledged version.
 func (h *Horizon) Version() int64 { return h.Mark().version }
 
-// Mark is what holds now.
+// Mark returns a copy of the current mark.
 func (h *Horizon) Mark() Mark {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,11 +87,11 @@ func (h *Horizon) Mark() Mark {
 	return m
 }
 
-// Open makes marks possible: after read and verify, before anything in the directory changes.
+// Open opens the file for writing marks. Call it after Read and Verify, before anything in the directory changes.
 func (h *Horizon) Open() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.mu.count == 0 { // no file, or one of the first format
+	if h.mu.count == 0 { // there is no file, or one of the first format
 		if err := h.create(); err != nil {
 			return fmt.Errorf("embedded: %w", err)
 		}
@@ -104,7 +104,7 @@ func (h *Horizon) Open() error {
 	return h.acceptedOnce()
 }
 
-// create puts a file with the present mark in its place. Called with mu locked.
+// create replaces the file by one with the current mark. Called with mu locked.
 func (h *Horizon) create() error {
 	f, err := h.FS.Create(h.path()+".new", vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -112,7 +112,7 @@ func (h *Horizon) create() error {
 	}
 	h.mu.count = 1
 	h.mu.next = [2]int{1, 0}
-	b := make([]byte, slots*slotSize) // all of it, so that no later write needs room on the disk
+	b := make([]byte, slots*slotSize) // the whole length, so that later writes need no disk space
 	copy(b, h.mu.now.encode(nil, h.mu.count))
 	if _, err = f.Write(b); err == nil {
 		err = f.Sync()
@@ -126,7 +126,7 @@ func (h *Horizon) create() error {
 	return SyncDir(h.FS, h.Dir)
 }
 
-// Close ends the writing of marks.
+// Close closes the file. No marks are written afterwards.
 func (h *Horizon) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,7 +138,7 @@ func (h *Horizon) Close() error {
 	return f.Close()
 }
 
-// Acknowledge marks a version as one that may be answered for: all that it needs is synced.
+// Acknowledge writes a mark with version. Everything that it needs must be synced.
 func (h *Horizon) Acknowledge(version int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,7 +146,7 @@ func (h *Horizon) Acknowledge(version int64) error {
 	return h.write(unsyncedSlots)
 }
 
-// Settle writes a mark and syncs it.
+// Settle writes a mark with version and syncs it.
 func (h *Horizon) Settle(version int64) error {
 	h.settling.Lock()
 	defer h.settling.Unlock()
@@ -156,7 +156,7 @@ func (h *Horizon) Settle(version int64) error {
 	return h.settleNow()
 }
 
-// settleNow is settle, called with settling locked. Commits are marked meanwhile.
+// settleNow is Settle, called with settling locked. Commits continue to write marks meanwhile.
 func (h *Horizon) settleNow() error {
 	h.mu.Lock()
 	f, err := h.mu.file, h.write(syncedSlots)
@@ -168,30 +168,30 @@ func (h *Horizon) settleNow() error {
 		return err
 	}
 	h.mu.Lock()
-	h.mu.next[syncedSlots] ^= 1 // only now: the other slot holds the newest mark that is surely on the disk
+	h.mu.next[syncedSlots] ^= 1 // only now does the other slot hold the newest mark that is surely on disk
 	h.mu.Unlock()
 	return nil
 }
 
-// Grown notes what of a file is synced now. Its name must be on the disk for good.
+// Grown records the synced part of a file. The file's name must be durable.
 func (h *Horizon) Grown(p Prefix) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.mu.now.put(p)
 	if !IsManifest(p.Name) {
-		return nil // the commit for which the log was synced will be acknowledged
+		return nil // the commit that synced the log will be acknowledged, which writes the mark
 	}
 	return h.write(unsyncedSlots)
 }
 
-// Installed notes that Pebble's marker points at the manifest, for good.
+// Installed records that Pebble's marker durably points at the manifest.
 func (h *Horizon) Installed(manifest string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.mu.now.Manifest = manifest
 }
 
-// Forget makes sure that no mark names the file, which is about to go.
+// Forget ensures that no mark on disk names the file, which is about to be removed.
 func (h *Horizon) Forget(name string) error {
 	h.settling.Lock()
 	defer h.settling.Unlock()
@@ -204,7 +204,7 @@ func (h *Horizon) Forget(name string) error {
 	return h.settleNow()
 }
 
-// write writes the present mark into a slot. Called with mu locked.
+// write writes the current mark into a slot. Called with mu locked.
 func (h *Horizon) write(pair int) error {
 	if h.mu.file == nil {
 		return nil
@@ -220,7 +220,7 @@ func (h *Horizon) write(pair int) error {
 	return nil
 }
 
-// Marks reports whether a file is one that must be as it was written.
+// Marks reports whether the current mark covers the file.
 func (h *Horizon) Marks(name string) bool {
 	return slices.ContainsFunc(h.Mark().Files, func(p Prefix) bool { return p.Name == name })
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Read takes the newest mark from the file. Where there is no file, the mark is empty: for verify to judge.
+// Read takes the newest mark from the file. If there is no file, the mark is empty and Verify decides.
 func (h *Horizon) Read() error {
 	f, err := h.FS.Open(h.path())
 	if errors.Is(err, os.ErrNotExist) {
@@ -30,7 +30,7 @@ func (h *Horizon) Read() error {
 	defer h.mu.Unlock()
 	if m, ok := decodeFirstFormat(b); ok {
 		h.mu.now = m
-		// which was not told when the manifest went
+		// this format was not updated when the manifest changed
 		if desc, err := h.Peek(); err != nil || h.Current(desc) != m.Manifest {
 			h.mu.now.Files = nil
 		}
@@ -50,7 +50,7 @@ func (h *Horizon) Read() error {
 			h.mu.next[slot/2] = (slot ^ 1) % 2
 		}
 	}
-	if synced { // a power cut leaves one of them
+	if synced { // a power cut leaves at least one of them intact
 		return nil
 	}
 	h.Absent, h.mu.now, h.mu.count = true, Mark{}, 0
@@ -60,8 +60,8 @@ func (h *Horizon) Read() error {
 	return h.damaged("the file %s is not readable, %s", HorizonFile, withoutHorizon)
 }
 
-// Verify compares the files with the mark. It changes nothing. needed reads from the store whether it has had a
-// horizon, where there is none.
+// Verify compares the files with the mark. It changes nothing. needed is called if there is no horizon and reads from
+// the store whether it ever had one.
 func (h *Horizon) Verify(needed func(Directory) (bool, error)) error {
 	desc, err := h.Peek()
 	if err != nil {
@@ -95,9 +95,9 @@ func (h *Horizon) Verify(needed func(Directory) (bool, error)) error {
 	return nil
 }
 
-// Markers is misnamed for an open store.
+// Markers checks the markers of an open store, see misnamed.
 func (h *Horizon) Markers() (file, what string, err error) {
-	before := h.Mark() // the manifest may change meanwhile, to a newer one
+	before := h.Mark() // first, because Pebble may switch to a newer manifest meanwhile
 	desc, err := h.Peek()
 	if err != nil {
 		return "", "", err
@@ -109,13 +109,13 @@ func (h *Horizon) Markers() (file, what string, err error) {
 // Check compares the opened store's last version with the mark.
 func (h *Horizon) Check(last int64) error {
 	if was := h.Version(); last < was {
-		return h.damaged("it is at version %d, was at %d: commits that were acknowledged are lost", last, was)
+		return h.damaged("it is at version %d but was at %d: acknowledged commits are lost", last, was)
 	}
 	return nil
 }
 
-// CopyTo gives a copy of the store, made after the mark before, a horizon of its own. Of the logs, which were copied
-// while they grew, it has what the mark has.
+// CopyTo writes a horizon for a copy of the store that was made after the mark before. The logs were copied while
+// they grew, so the new horizon covers as much of them as that mark.
 func (h *Horizon) CopyTo(dir string, before Mark) error {
 	c := New(h.FS, dir)
 	desc, err := c.Peek()
@@ -138,7 +138,7 @@ func (h *Horizon) CopyTo(dir string, before Mark) error {
 	}
 	for _, p := range before.Files {
 		if !IsLog(p.Name) || !slices.Contains(names, p.Name) {
-			continue // flushed since
+			continue // flushed in the meantime
 		}
 		what, err := c.Compare(p)
 		if err != nil {

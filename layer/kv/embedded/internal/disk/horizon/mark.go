@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// The horizon's file is two pairs of slots, for marks that are synced and for those that are not. The mark with the
-// highest count is the newest; one that was torn fails its checksum. A slot is:
+// The horizon's file has two pairs of slots, for synced marks and for others. The mark with the highest count is the
+// newest; a torn mark fails its checksum. A slot is:
 //
 //	"DHZ2"           4 bytes, which programs of the first format refuse
 //	length           2 bytes, of the slot with its checksum
@@ -30,8 +30,8 @@ const (
 	slotHeader = len(slotMagic) + 2 + 8 + 8
 )
 
-// put adds a file, or replaces what is noted of it. The manifests come first, then the newest logs: a slot has room for
-// some 250, and of older ones Pebble itself demands a proper end.
+// put adds a file or replaces its entry. The manifests come first, then the newest logs: a slot has space for some
+// 250, and for older logs Pebble itself requires a proper end.
 func (m *Mark) put(p Prefix) {
 	if i := slices.IndexFunc(m.Files, func(q Prefix) bool { return q.Name == p.Name }); i >= 0 {
 		m.Files[i] = p
@@ -79,7 +79,7 @@ func appendName(b []byte, name string) []byte {
 	return append(append(b, byte(len(name))), name...)
 }
 
-// decodeSlot returns the mark in a slot of the horizon's file, if there is a good one.
+// decodeSlot returns the mark in a slot of the horizon's file, if it is valid.
 func decodeSlot(file []byte, slot int) (m Mark, count uint64, ok bool) {
 	if len(file) <= slot*slotSize {
 		return Mark{}, 0, false
@@ -120,8 +120,8 @@ func cutName(b []byte) (name string, rest []byte, ok bool) {
 	return string(b[1 : 1+int(b[0])]), b[1+int(b[0]):], true
 }
 
-// decodeFirstFormat reads the file as programs before this format wrote it: a version, and the manifest that was synced
-// then. It knew no logs.
+// decodeFirstFormat reads the file format of older programs: a version, and the manifest that was synced then,
+// without logs.
 func decodeFirstFormat(b []byte) (m Mark, ok bool) {
 	end := len(b) - 4
 	if end < 21 || b[0] != 1 || crc32.Checksum(b[:end], castagnoli) != binary.BigEndian.Uint32(b[end:]) {

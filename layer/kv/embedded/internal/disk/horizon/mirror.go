@@ -15,21 +15,21 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
-// Mirror is a second copy of a manifest. Without its manifest nothing of a store can be read, though its tables and
-// logs be whole, and no other file says as much. The mirror is written and synced before the manifest, so that it has
-// at least what the horizon says of it. Where the manifest is not what was written and the mirror is, the mirror takes
-// its place. A mirror that cannot be written is given up: the next manifest has another.
+// Mirror is a second copy of a manifest. Without its manifest nothing of a store can be read, even if its tables and
+// logs are intact, and no other file has that information. The mirror is written and synced before the manifest, so
+// that it contains at least what the horizon records. If the manifest is damaged and the mirror is not, the mirror
+// replaces it. A mirror that cannot be written is abandoned; the next manifest gets a new one.
 type Mirror struct {
 	fs   vfs.FS
 	path string
-	file vfs.File // nil where it was given up
+	file vfs.File // nil if it was abandoned
 	log  *slog.Logger
 }
 
-// MirrorPrefix and the name of a manifest are the name of its mirror.
+// MirrorPrefix before the name of a manifest gives the name of its mirror.
 const MirrorPrefix = "copy-of-"
 
-// NewMirror begins the mirror of a manifest.
+// NewMirror creates the mirror of a manifest.
 func NewMirror(fs vfs.FS, dir, manifest string, log *slog.Logger) *Mirror {
 	m := &Mirror{fs: fs, path: fs.PathJoin(dir, MirrorPrefix+manifest), log: log}
 	f, err := fs.Create(m.path, vfs.WriteCategoryUnspecified)
@@ -45,7 +45,7 @@ func (m *Mirror) check(err error) {
 	if err == nil {
 		return
 	}
-	m.log.Warn("the second copy of the list of tables cannot be written, and is left out until the next list",
+	m.log.Warn("the second copy of the list of tables cannot be written; there is none until the next list",
 		"file", m.path, "error", err)
 	if m.file != nil {
 		_ = m.file.Close()
@@ -54,23 +54,23 @@ func (m *Mirror) check(err error) {
 	_ = m.fs.Remove(m.path)
 }
 
-// Write writes what the manifest will have next. The mirror may be nil, as in the methods below.
+// Write writes b, which the manifest gets next. The mirror may be nil, as in the methods below.
 func (m *Mirror) Write(b []byte) {
 	if m == nil || m.file == nil {
 		return
 	}
-	_, err := m.file.Write(slices.Clone(b)) // Pebble's file systems may use b up
+	_, err := m.file.Write(slices.Clone(b)) // a copy, because Pebble's file systems may modify b
 	m.check(err)
 }
 
-// Sync makes what was written last.
+// Sync makes the written bytes durable.
 func (m *Mirror) Sync() {
 	if m != nil && m.file != nil {
 		m.check(m.file.Sync())
 	}
 }
 
-// Close ends the mirror with its manifest.
+// Close closes the mirror with its manifest.
 func (m *Mirror) Close() {
 	if m != nil && m.file != nil {
 		f := m.file
@@ -81,7 +81,7 @@ func (m *Mirror) Close() {
 	}
 }
 
-// Mirrored is what a mirror has of its manifest, nil where that is not what was written.
+// Mirrored returns the mirror's content for a manifest prefix, or nil if the mirror is damaged too.
 func (d Directory) Mirrored(p Prefix) ([]byte, error) {
 	b, err := d.ReadMirror(p.Name)
 	if err != nil || uint64(len(b)) < p.Size || crc32.Checksum(b[:p.Size], castagnoli) != p.sum {
@@ -90,7 +90,7 @@ func (d Directory) Mirrored(p Prefix) ([]byte, error) {
 	return b[:p.Size], nil
 }
 
-// ReadMirror is all of a mirror, nil where there is none that can be read.
+// ReadMirror returns the whole mirror, or nil if it does not exist or cannot be read.
 func (d Directory) ReadMirror(manifest string) ([]byte, error) {
 	f, err := d.FS.Open(d.FS.PathJoin(d.Dir, MirrorPrefix+manifest))
 	if errors.Is(err, os.ErrNotExist) {
@@ -109,8 +109,8 @@ func (d Directory) ReadMirror(manifest string) ([]byte, error) {
 	return b, nil
 }
 
-// MendManifest writes the current manifest anew from its mirror where it is not what was written, and says what was
-// wrong with it, "" for nothing.
+// MendManifest rewrites the current manifest from its mirror if it is damaged, and returns what was wrong with it, or
+// "".
 func (h *Horizon) MendManifest() (what string, err error) {
 	desc, err := h.Peek()
 	if err != nil {
@@ -132,10 +132,10 @@ func (h *Horizon) MendManifest() (what string, err error) {
 	return what, h.rewrite(p.Name, b)
 }
 
-// rewrite writes the beginning of a file in its place: Pebble may have it open, and write on behind it.
+// rewrite overwrites the beginning of a file in place: Pebble may have it open and continue writing after it.
 func (d Directory) rewrite(name string, b []byte) error {
 	path := d.FS.PathJoin(d.Dir, name)
-	f, err := d.FS.OpenReadWrite(path, vfs.WriteCategoryUnspecified) // which makes one that is missing
+	f, err := d.FS.OpenReadWrite(path, vfs.WriteCategoryUnspecified) // creates the file if it is missing
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
@@ -149,7 +149,7 @@ func (d Directory) rewrite(name string, b []byte) error {
 	return SyncDir(d.FS, d.Dir)
 }
 
-// RemoveOldMirrors removes those whose manifests a crash has outlived.
+// RemoveOldMirrors removes mirrors that a crash left behind without their manifests.
 func (d Directory) RemoveOldMirrors() error {
 	names, err := d.FS.List(d.Dir)
 	if err != nil {

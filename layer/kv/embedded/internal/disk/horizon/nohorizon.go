@@ -10,19 +10,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A store must have its horizon, or nobody can tell what else it lacks. Stores of programs that knew no horizon, and
-// copies that those made, open without one. The rule: a store that has horizonKey among its own keys does not open
-// without the file. The key is written, and brought into a table, when the store is opened for writing the first time:
-// a store that has lost its logs too still has it.
+// A store must have its horizon, since nothing else tells what may be missing. Only stores of programs without
+// horizons, and copies that those made, open without one. The rule: a store that has horizonKey among its private
+// keys does not open without the file. The key is written, and flushed to a table, when the store is first opened for
+// writing, so that even a store that has lost its logs still has it.
 
-// acceptFile is made by an operator who wants a store opened without its horizon. It holds once.
+// acceptFile is created by an operator to have a store opened without its horizon, once.
 const acceptFile = "accept-missing-horizon"
 
-// withoutHorizon is what that means for an operator.
-const withoutHorizon = "without it nobody can tell whether the other files have all that was acknowledged; bring it " +
-	"back, or, to start with what they have, make an empty file " + acceptFile + " beside them"
+// withoutHorizon is the operator's explanation of a missing horizon.
+const withoutHorizon = "without it, lost commits cannot be detected; bring it " +
+	"back, or, to start with what the other files contain, create an empty file " + acceptFile + " beside them"
 
-// mayBeAbsent is verify where there is no horizon.
+// mayBeAbsent is Verify for a store without horizon.
 func (h *Horizon) mayBeAbsent(desc *pebble.DBDesc, needed func(Directory) (bool, error)) error {
 	if accepted, err := h.accepted(); accepted || err != nil {
 		return err
@@ -40,7 +40,7 @@ func (h *Horizon) mayBeAbsent(desc *pebble.DBDesc, needed func(Directory) (bool,
 	return h.damaged("the file %s is missing; %s", HorizonFile, withoutHorizon)
 }
 
-// Restore writes the file anew where it is gone, and reports whether it was.
+// Restore rewrites the file if it is gone, and reports whether it was.
 func (h *Horizon) Restore() (gone bool, err error) {
 	h.settling.Lock()
 	defer h.settling.Unlock()

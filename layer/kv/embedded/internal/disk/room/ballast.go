@@ -8,26 +8,26 @@ import (
 	"sync/atomic"
 )
 
-// ballast is a file that takes room on the disk and holds nothing. When something else fills the disk to the last byte,
-// the file is emptied, and the store can open, flush what is in memory, delete and compact. It is filled again when
-// there is room. CockroachDB does the same, by hand.
+// ballast is a file that reserves disk space and has no meaningful content. When something else fills the disk to the
+// last byte, the file is emptied, so that the store can open, flush its memtables, delete and compact. It is filled
+// again when there is space. CockroachDB has the same, operated by hand.
 type ballast struct {
 	path string
 	size int64 // 0 for none
 
-	mu    sync.Mutex // held while the file is changed
+	mu    sync.Mutex // held while the file is being changed
 	whole atomic.Bool
 }
 
 const ballastFile = "ballast"
 
-// look finds out whether the file is there from before.
+// look checks whether the file exists from an earlier run.
 func (b *ballast) look() {
 	info, err := os.Stat(b.path)
 	b.whole.Store(b.size > 0 && err == nil && info.Size() == b.size)
 }
 
-// release gives the room back. The file stays, empty: its directory may not be writable.
+// release frees the space. The empty file stays, since its directory may not be writable.
 func (b *ballast) release() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -36,8 +36,8 @@ func (b *ballast) release() bool {
 	return err == nil && info.Size() > 0 && os.Truncate(b.path, 0) == nil
 }
 
-// fill takes the room, if margin is left beside it, and reports whether it did. A quota shows in no other way than by
-// trying.
+// fill reserves the space if margin bytes remain free beside it, and reports whether it did. Trying is the only way
+// to detect a quota.
 func (b *ballast) fill(margin int64) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,13 +60,13 @@ func (b *ballast) fill(margin int64) (err error) {
 	return err
 }
 
-// writeRandom fills a file where the file system cannot allocate room: with what it cannot compress.
+// writeRandom fills a file with incompressible data, on file systems that cannot preallocate space.
 func writeRandom(f *os.File, size int64) error {
 	var seed [32]byte
 	random := rand.NewChaCha8(seed)
 	buf := make([]byte, 256<<10)
 	for at := int64(0); at < size; {
-		_, _ = random.Read(buf) // has no error
+		_, _ = random.Read(buf) // never fails
 		n, err := f.WriteAt(buf[:min(int64(len(buf)), size-at)], at)
 		if err != nil {
 			return err

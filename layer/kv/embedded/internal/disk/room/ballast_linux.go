@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// allocate makes f take size bytes of the disk.
+// allocate makes f occupy size bytes of the disk.
 func allocate(f *os.File, size int64) error {
 	for {
 		err := syscall.Fallocate(int(f.Fd()), 0, 0, size)

@@ -1,3 +1,3 @@
-// Package room knows how much room the disk has, keeps some of it back, and lets commits in or makes them wait. What
-// makes room is compacted in package compact.
+// Package room measures free disk space, keeps a reserve, and admits commits, delays them or refuses them. Package
+// compact does the compaction that frees space.
 package room

@@ -8,22 +8,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// gauge tells how much room the disk has.
+// gauge measures free disk space.
 type gauge struct {
 	fs  vfs.FS
 	dir string
 
-	total, reserve int64 // 0 where the file system does not tell
-	baseLevel      int64 // bytes of the level below level 0, at most
+	total, reserve int64 // 0 if the file system does not tell
+	baseLevel      int64 // maximum size of the level below level 0, in bytes
 
-	free     atomic.Int64 // when it was looked at last
-	lookedAt atomic.Int64 // when that was, in nanoseconds since gaugeStart
-	written  atomic.Int64 // bytes that package guard has seen since then
+	free     atomic.Int64 // as of the last look
+	lookedAt atomic.Int64 // time of the last look, in nanoseconds since gaugeStart
+	written  atomic.Int64 // bytes that package guard has written since the last look
 }
 
 var gaugeStart = time.Now()
 
-// MemTable is o's size of a memtable, or less on a small disk: log files are of that size, and some are kept for reuse.
+// MemTable returns o's memtable size, or less on a small disk: log files have that size, and some are kept for reuse.
 func (g *gauge) MemTable(size int64) int64 {
 	if g.total == 0 {
 		return size
@@ -31,7 +31,7 @@ func (g *gauge) MemTable(size int64) int64 {
 	return min(size, max(g.total/memTablePart, minMemTable))
 }
 
-// Fit makes the tables of a small disk small: what a compaction writes needs room before what it has read is removed.
+// Fit makes tables smaller on a small disk, because a compaction writes its output before its input is removed.
 func (g *gauge) Fit(po *pebble.Options) {
 	const large = 1 << 30
 	g.baseLevel = 64 << 20 // Pebble's default
@@ -42,19 +42,19 @@ func (g *gauge) Fit(po *pebble.Options) {
 	po.TargetFileSizes[0] = scaled(2<<20, 128<<10)
 	g.baseLevel = scaled(64<<20, 2<<20)
 	po.LBaseMaxBytes = g.baseLevel
-	// Level 0 is compacted as a whole, more or less.
+	// A compaction of level 0 takes nearly all of it.
 	po.L0CompactionThreshold = 4
 	po.L0CompactionFileThreshold = int(scaled(500, 24))
 }
 
-// Wrote counts bytes that were given to the disk.
+// Wrote counts bytes written to the disk.
 func (g *gauge) Wrote(n int) {
 	if g.written.Add(int64(n)) > g.reserve/8 && g.total > 0 {
 		g.look()
 	}
 }
 
-// look asks the file system.
+// look asks the file system for the free space.
 func (g *gauge) look() int64 {
 	g.lookedAt.Store(int64(time.Since(gaugeStart)))
 	g.written.Store(0)
@@ -64,14 +64,14 @@ func (g *gauge) look() int64 {
 	return g.free.Load()
 }
 
-// FreeBytes is the room on the disk, as it was a moment ago. ok is false where the file system does not tell.
+// FreeBytes returns the free space as of the last look. ok is false if the file system does not tell.
 func (g *gauge) FreeBytes() (free int64, ok bool) { return g.free.Load(), g.total > 0 }
 
-// needed is how many bytes that are free, beside what Pebble owes, let ordinary commits in again.
+// needed returns the free space, beside what Pebble owes, from which ordinary commits are admitted again.
 func (g *gauge) needed() int64 { return g.reserve + g.reserve/4 }
 
-// owes is how much Pebble writes before it removes anything: what is in memory, to level 0, and that with all of level
-// 0 to the level below, together with what is there.
+// owes returns how much Pebble writes before it removes anything: the memtables to level 0, and those plus level 0,
+// together with the data they overlap, to the level below.
 func (g *gauge) owes(m *pebble.Metrics) int64 {
 	inMemory := int64(m.WAL.Size)
 	upper := inMemory + m.Levels[0].TablesSize
@@ -84,11 +84,11 @@ func (g *gauge) owes(m *pebble.Metrics) int64 {
 	return inMemory + max(0, upper-m.Compact.InProgressBytes)
 }
 
-// reclaimPiece is how many bytes of tables are compacted at a time, about, or on a small disk an eighth of its
+// reclaimPiece is about how many bytes of tables are compacted at a time; on a small disk it is an eighth of the
 // reserve.
 const reclaimPiece = 16 << 20
 
-// Piece is how many bytes of tables are compacted at a time.
+// Piece returns how many bytes of tables are compacted at a time.
 func (g *gauge) Piece() uint64 {
 	if g.total == 0 {
 		return reclaimPiece

@@ -14,25 +14,24 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// room decides which commits the disk has room for.
+// room decides which commits fit on the disk.
 //
-// What a commit costs is not what it writes. Pebble writes it to the log, then to a table of level 0, then to the level
-// below, together with what is there, and removes what it has read only after each of these steps. What it will write
-// before it removes anything is owed: it has to be free, or a compaction fails half way, and flushes and the log with
-// it. So a commit counts against the room that is free beside what is owed. Where compactions lag behind, commits wait
-// for a moment; that is better than to refuse them, and the room that they wait for is soon there.
+// A commit costs more than its own size. Pebble writes it to the log, then to a table of level 0, then to the level
+// below together with the data there, and removes its input only after each of these steps. What it will write before
+// it removes anything is called owed. That much must be free, or a compaction fails half way, and flushes and the log
+// with it. So a commit is admitted if it fits into the free space minus what is owed. If compactions lag behind,
+// commits wait for a moment: that is better than refusing them, and the space is soon there.
 type room struct {
-	owed atomic.Int64 // when it was measured last
-	// applied are three times the bytes of the commits that were written since then: for the log, level 0 and the level
-	// below.
+	owed atomic.Int64 // as of the last measurement
+	// applied is three times the bytes of the commits written since then: for the log, level 0 and the level below.
 	applied  atomic.Int64
-	promised atomic.Int64 // bytes of the commits that were let in and have no answer yet
+	promised atomic.Int64 // bytes of admitted commits that have no answer yet
 
-	waiting atomic.Int64  // commits that wait for room
+	waiting atomic.Int64  // commits that wait for space
 	wanted  chan struct{} // one token for the reclaimer while commits wait
 	moved   chan struct{} // one token for Measure after a flush or compaction
 
-	measuring sync.Mutex // held by a measurement
+	measuring sync.Mutex // held during a measurement
 	mu        struct {
 		sync.Mutex
 		measured chan struct{} // closed at the next measurement
@@ -40,15 +39,15 @@ type room struct {
 }
 
 const (
-	// roomWait is how long a commit waits for room: it must not be too old by then.
+	// roomWait is how long a commit waits for space. It must not be too old afterwards.
 	roomWait = 4 * time.Second
-	// measurePeriod is between two measurements, where nothing is flushed or compacted.
+	// measurePeriod is the time between two measurements if nothing is flushed or compacted.
 	measurePeriod = 100 * time.Millisecond
-	// ample room is for more than Pebble could owe.
+	// ample is more space than Pebble could ever owe.
 	ample = 4 << 30
 	// costs is how often a commit's bytes are written: to the log, to level 0 and to the level below.
 	costs = 3
-	// maxOverlap is how often the bytes of level 0 are what of the level below is compacted with them, at most.
+	// maxOverlap bounds how many bytes of the level below are compacted with each byte of level 0.
 	maxOverlap = 16
 )
 
@@ -57,23 +56,23 @@ func (r *room) init() {
 	r.mu.measured = make(chan struct{})
 }
 
-// Needs has a token while commits wait for room.
+// Needs has a token while commits wait for space.
 func (r *room) Needs() <-chan struct{} { return r.wanted }
 
-// Lacks reports whether commits wait for room.
+// Lacks reports whether commits wait for space.
 func (r *room) Lacks() bool { return r.waiting.Load() > 0 }
 
-// Changed has what Pebble owes measured anew.
+// Changed triggers a new measurement of what Pebble owes.
 func (r *room) Changed() { signal(r.moved) }
 
-// measured is closed at the next measurement.
+// measured returns a channel that is closed at the next measurement.
 func (r *room) measured() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.measured
 }
 
-// Listen has Pebble tell when what it owes has changed. Package guard tells when files are gone.
+// Listen makes Pebble report when what it owes has changed. Package guard reports removed files.
 func (s *Space) Listen(l *pebble.EventListener) {
 	l.FlushEnd = func(pebble.FlushInfo) { s.Changed() }
 	l.CompactionEnd = func(info pebble.CompactionInfo) {
@@ -91,8 +90,8 @@ func signal(token chan struct{}) {
 	}
 }
 
-// Admit lets a commit of size bytes in, or says why not. It waits for a moment where room is to be expected. Where it
-// lets the commit in, leave has to be called.
+// Admit admits a commit of size bytes, or returns why not. It waits for a moment if space is expected soon. For an
+// admitted commit the caller must call Leave.
 func (s *Space) Admit(ctx context.Context, size int, makesRoom bool, closing <-chan struct{}) error {
 	measured := s.room.measured()
 	err := s.tryAdmit(size, makesRoom)
@@ -124,7 +123,7 @@ func (s *Space) Admit(ctx context.Context, size int, makesRoom bool, closing <-c
 	}
 }
 
-// worthWaiting reports whether what a refused commit lacks may soon be there.
+// worthWaiting reports whether the space that a refused commit lacks may soon be there.
 func (s *Space) worthWaiting(makesRoom bool) bool {
 	switch {
 	case s.Opening.Load() || s.stall.is.Load():
@@ -134,11 +133,11 @@ func (s *Space) worthWaiting(makesRoom bool) bool {
 	case s.hidden.Load():
 		return false
 	}
-	// What was deleted gives room, or there would be enough if Pebble owed nothing.
+	// Deleted rows will free space, or there would be enough if Pebble owed nothing.
 	return s.Pending() || !s.Refusing.Load() && s.free.Load() >= s.needed()
 }
 
-// refused notes that a commit was refused, where there is an error.
+// refused records the refusal of a commit if err is not nil.
 func (s *Space) refused(err error, makesRoom bool) error {
 	if err != nil && !makesRoom && !s.Opening.Load() && !s.stall.is.Load() {
 		s.refuse()
@@ -146,7 +145,7 @@ func (s *Space) refused(err error, makesRoom bool) error {
 	return err
 }
 
-// tryAdmit is admit without waiting.
+// tryAdmit is Admit without waiting.
 func (s *Space) tryAdmit(size int, makesRoom bool) error {
 	if s.Opening.Load() || s.stall.is.Load() {
 		return s.Refusal()
@@ -161,7 +160,8 @@ func (s *Space) tryAdmit(size int, makesRoom bool) error {
 		case makesRoom:
 			enough = left >= 0 && s.free.Load() >= s.reserve/4
 		case s.Refusing.Load():
-			enough = left >= s.needed() && !s.hidden.Load() // not on and off with every table
+			// hysteresis, so that writes do not go on and off with every table
+			enough = left >= s.needed() && !s.hidden.Load()
 		default:
 			enough = left >= s.reserve && !s.hidden.Load()
 		}
@@ -173,19 +173,19 @@ func (s *Space) tryAdmit(size int, makesRoom bool) error {
 	return nil
 }
 
-// Leave is for when a commit that was let in has its answer.
+// Leave ends an admitted commit, after its answer.
 func (s *Space) Leave(size int) {
 	s.room.applied.Add(costs * int64(size))
 	s.room.promised.Add(int64(-size))
 }
 
-// left is the room that is free beside what is owed, as far as that is known.
+// left returns the free space minus what is owed, as far as known.
 func (s *Space) left() int64 {
 	return s.free.Load() - s.written.Load() - s.room.owed.Load() - s.room.applied.Load() - costs*s.room.promised.Load()
 }
 
-// Measure is the goroutine that keeps up with what Pebble owes. It may have to wait for Pebble while that waits for
-// room.
+// Measure is the goroutine that keeps measuring what Pebble owes. A measurement may block while Pebble waits for
+// space.
 func (s *Space) Measure(of *store.Store) {
 	tick := time.NewTicker(measurePeriod)
 	defer tick.Stop()
@@ -202,7 +202,7 @@ func (s *Space) Measure(of *store.Store) {
 	}
 }
 
-// MeasureOnce measures what Pebble owes, and has the commits look that wait for room.
+// MeasureOnce measures what Pebble owes, and lets waiting commits try again.
 func (s *Space) MeasureOnce(of *store.Store) {
 	if s.total == 0 {
 		return
@@ -214,7 +214,7 @@ func (s *Space) MeasureOnce(of *store.Store) {
 	owed := int64(0)
 	if s.look() < ample || r.waiting.Load() > 0 {
 		owed = s.owes(of.DB.Load().Metrics())
-		s.look() // after it: a compaction that has ended in between is counted rather twice than not at all
+		s.look() // afterwards, so that a compaction that ends in between is counted twice rather than not at all
 	}
 	r.owed.Store(owed)
 	r.applied.Add(-applied)
@@ -224,5 +224,5 @@ func (s *Space) MeasureOnce(of *store.Store) {
 	r.mu.Unlock()
 }
 
-// errNoRoom is what a compaction gets that would take the room of the log and of flushes.
-var errNoRoom = fmt.Errorf("the room that is left is for the log: %w", syscall.ENOSPC)
+// errNoRoom is the error of a compaction that would use the space reserved for the log and flushes.
+var errNoRoom = fmt.Errorf("the remaining space is reserved for the log: %w", syscall.ENOSPC)

@@ -15,66 +15,65 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
-// Space knows how much room the disk has, and keeps some of it back. Commits are refused before the disk is full, so
-// that Pebble can still write what is in memory to tables, compact them, and commit what makes room
-// (kv.Transaction.MakesRoom).
+// Space measures free disk space and keeps a reserve. Commits are refused before the disk is full, so that Pebble can
+// still flush memtables, compact, and commit transactions that make room (kv.Transaction.MakesRoom).
 //
-// Of the room that is free beside what Pebble owes (room):
+// The free space minus what Pebble owes (see room) decides which commits are admitted:
 //
 //	reserve      every commit
-//	0            only what makes room, if reserve/4 is free
-//	less         nothing
+//	0            only those that make room, if reserve/4 is free
+//	less         none
 //
-// With less than reserve/2 free, the ballast is given up. No compaction is begun, or goes on to its next table, with
-// less than reserve/8: that is for the log and for flushes. Where Pebble meets a full disk all the same, package guard
-// makes it wait and try again (see stall), and commits are answered without it.
+// With less than reserve/2 free, the ballast is released. With less than reserve/8, no compaction begins or continues
+// with another table: that space is for the log and for flushes. If Pebble meets a full disk nevertheless, package
+// guard makes it wait and try again (see stall), and commits are answered without it.
 type Space struct {
 	gauge
 	log     *slog.Logger
 	ballast ballast
-	Busy    func() time.Duration // how long Pebble has been at the commits that it has
-	Pending func() bool          // there is something that the reclaimer gives back
+	Busy    func() time.Duration // how long Pebble has been busy with the current commits
+	Pending func() bool          // the reclaimer has space to free
 
 	room
 	stall
 	pauses pauses
 
-	Refusing atomic.Bool // commits are refused for want of room
-	// hidden is set where the disk refused to give room that it said it has, as with a quota. It ends when the ballast
-	// could be made again.
+	Refusing atomic.Bool // commits are refused for lack of space
+	// hidden is set if the disk refused to give space that it claims to have, as with a quota. It is cleared when the
+	// ballast could be filled again.
 	hidden atomic.Bool
-	// Opening is set while the store can only be read, because what its opening writes has no room yet.
+	// Opening is set while the store can only be read because there is no space yet for what opening it writes.
 	Opening atomic.Bool
 
-	// Retrying is held, shared, while what failed for want of room is tried again. Who holds it alone sees files that
-	// do not change.
+	// Retrying is held, shared, while an operation that failed for lack of space is retried. Exclusive holders see
+	// files that do not change.
 	Retrying sync.RWMutex
 }
 
 const (
-	// An eighth of the disk, but no more than this, is kept free. A memtable is an eighth of that, so that all
-	// memtables can be flushed and what came of them compacted.
+	// maxReserve: an eighth of the disk, but at most this, is kept free. A memtable is an eighth of that, so that all
+	// memtables can be flushed and the resulting tables compacted.
 	maxReserve   = 128 << 20
 	reservePart  = 8
 	minMemTable  = 1 << 20
 	memTablePart = 8 * reservePart
-	// On a smaller disk the reserve is not sure to be enough for deletions, flushes and compactions.
+	// minDisk: on a smaller disk the reserve may not suffice for deletions, flushes and compactions.
 	minDisk = 32 << 20
-	// ballastPart of the disk is the ballast at most.
+	// ballastPart is the divisor for the largest ballast: disk size / ballastPart.
 	ballastPart = 16
 
-	// stallGrace is how long Pebble waits before commits are told: giving up the ballast may have been enough.
+	// stallGrace is how long Pebble waits before commits are refused: releasing the ballast may have been enough.
 	stallGrace = 300 * time.Millisecond
 	// busyGrace is how long commits may take while tables cannot be written.
 	busyGrace = 2 * time.Second
-	// looksEvery is how old a look at the disk may be.
+	// looksEvery is the maximum age of a look at the disk.
 	looksEvery = 100 * time.Millisecond
 	spaceTick  = 250 * time.Millisecond
-	// tablePause is how long no table is begun after one could not be written, unless there is more room.
+	// tablePause is how long no table is begun after one could not be written, unless space is freed.
 	tablePause = 5 * time.Second
 )
 
-// New looks at the disk of dir, which need not exist yet if its parent does.
+// New measures the disk of dir, which need not exist yet if its parent does.
 func New(dir string, fs vfs.FS, log *slog.Logger, ballastBytes int64) *Space {
 	s := &Space{gauge: gauge{fs: fs, dir: dir}, log: log}
 	s.stall.init(dir, log)
@@ -91,15 +90,15 @@ func New(dir string, fs vfs.FS, log *slog.Logger, ballastBytes int64) *Space {
 	return s
 }
 
-// refuse notes that commits are refused.
+// refuse starts refusing commits.
 func (s *Space) refuse() {
 	if s.Refusing.CompareAndSwap(false, true) {
-		s.log.Warn("the disk is nearly full; writes are refused until there is room", "directory", s.dir,
+		s.log.Warn("the disk is nearly full; writes are refused until there is space", "directory", s.dir,
 			"free", s.free.Load(), "needed", s.needed()+s.room.owed.Load())
 	}
 }
 
-// Refusal is the error of a commit that was not begun.
+// Refusal returns the error of a refused commit.
 func (s *Space) Refusal() error {
 	return s.refusalFor(s.stall.cause())
 }
@@ -120,38 +119,38 @@ func (s *Space) fullText() string {
 	return fmt.Sprintf("the disk of %s has %.1f MB left", s.dir, float64(s.free.Load())/1e6)
 }
 
-// Degraded is why the operator is needed, for the engine to tell.
+// Degraded returns the reasons why the operator is needed, for kv.Degrader.
 func (s *Space) Degraded() []string {
 	reasons := s.refuses()
 	if s.total > 0 && s.total < minDisk {
-		reasons = append(reasons, fmt.Sprintf("disk_small: the disk of %s has %.1f MB in all, and %.1f MB are needed "+
-			"for what makes room on it once it is full; enlarge it", s.dir, float64(s.total)/1e6, minDisk/1e6))
+		reasons = append(reasons, fmt.Sprintf("disk_small: the disk of %s has %.1f MB in total, but deletions need "+
+			"%.1f MB to work once it is full; enlarge it", s.dir, float64(s.total)/1e6, minDisk/1e6))
 	}
 	return reasons
 }
 
-// refuses is why writes are refused.
+// refuses returns why writes are refused.
 func (s *Space) refuses() []string {
 	cause := s.stall.cause()
 	switch unwritable := s.Opening.Load() || s.stall.is.Load(); {
 	case unwritable && cause != nil && !failure.IsDiskFull(cause):
-		return []string{fmt.Sprintf("store_unwritable: the store in %s cannot be written: %v; reads are answered, "+
-			"and writes go on when it can be", s.dir, cause)}
+		return []string{fmt.Sprintf("store_unwritable: the store in %s cannot be written: %v; reads work, "+
+			"and writes resume when it can be written", s.dir, cause)}
 	case unwritable || s.Refusing.Load():
 		text := s.fullText()
 		switch {
 		case s.hidden.Load():
-			text += ", but gives no more, as with a quota"
+			text += ", but does not give more of it, perhaps because of a quota"
 		case s.total > 0:
 			text += fmt.Sprintf(", %.1f MB are needed", float64(s.needed()+s.room.owed.Load())/1e6)
 		}
 		return []string{"disk_full: " + text +
-			"; writes are refused until there is room; deletions and compaction go on as far as they can"}
+			"; writes are refused until there is space; deletions and compaction continue as far as possible"}
 	}
 	return nil
 }
 
-// Run looks after the ballast, and notes when there is room again, until stop is closed.
+// Run maintains the ballast and detects when there is space again, until stop is closed.
 func (s *Space) Run(stop <-chan struct{}) {
 	tick := time.NewTicker(spaceTick)
 	defer tick.Stop()
@@ -165,7 +164,7 @@ func (s *Space) Run(stop <-chan struct{}) {
 	}
 }
 
-// tend is done every tick.
+// tend runs on every tick.
 func (s *Space) tend(n int) {
 	waiting := s.stall.check(s.Busy)
 	if s.total == 0 {
@@ -194,29 +193,29 @@ func (s *Space) tend(n int) {
 	switch {
 	case free >= s.needed() && !s.hidden.Load():
 		if s.Refusing.CompareAndSwap(true, false) {
-			s.log.Info("there is room on the disk again; writes are taken", "directory", s.dir, "free", s.free.Load())
+			s.log.Info("the disk has space again; writes are accepted", "directory", s.dir, "free", s.free.Load())
 		}
 	case free < s.reserve && !s.Opening.Load() && !s.stall.is.Load() && !s.worthWaiting(false):
-		s.refuse() // as a commit would find out: who looks at the node's health should know it before
+		s.refuse() // as a commit would find out; the node's health should show it earlier
 	}
 }
 
-// BeforeOpening makes room for what opening the store writes, where there is little.
+// BeforeOpening frees space for what opening the store writes, if there is little.
 func (s *Space) BeforeOpening() {
 	if s.total > 0 && s.free.Load() < s.reserve/2 {
 		s.giveBallast()
 	}
 }
 
-// giveBallast makes room with the ballast, if it has not been given yet.
+// giveBallast releases the ballast if it has not been released yet.
 func (s *Space) giveBallast() {
 	if s.ballast.size > 0 && s.ballast.release() {
-		s.log.Warn("the disk is full; the ballast was given up", "directory", s.dir, "bytes", s.ballast.size)
+		s.log.Warn("the disk is full; the ballast was released", "directory", s.dir, "bytes", s.ballast.size)
 		s.look()
 	}
 }
 
-// met notes that the disk had no room for something, or could not be written.
+// met records that the disk had no space for something or could not be written.
 func (s *Space) met(cause error) {
 	s.stall.met(cause)
 	if !failure.IsDiskFull(cause) {
@@ -229,13 +228,14 @@ func (s *Space) met(cause error) {
 	s.refuse()
 }
 
-// Queue says that a goroutine of Pebble could not write and will try again until it can. It calls done then.
+// Queue records that a goroutine of Pebble could not write and will retry until it can. The goroutine then calls
+// Done.
 func (s *Space) Queue(table bool) waiter { return s.enter(table, s.met) }
 
-// TableWritten notes that a table could be written, or of a compaction all of them.
+// TableWritten records that a table of a flush, or all tables of a compaction, could be written.
 func (s *Space) TableWritten(flush bool) { s.pauses.wrote(flush) }
 
-// TableFailed notes that a table could not be written. beginTable holds the next one up.
+// TableFailed records that a table could not be written. BeginTable delays the next one.
 func (s *Space) TableFailed(flush bool, cause error) {
 	if !errors.Is(cause, errNoRoom) {
 		s.met(cause)
@@ -243,8 +243,8 @@ func (s *Space) TableFailed(flush bool, cause error) {
 	s.pauses.failed(flush)
 }
 
-// BeginTable waits after a table could not be written: for more room, or for some time. It refuses one of a compaction
-// that would take the room of the log.
+// BeginTable waits after a table could not be written: until there is more space, or for some time. It refuses a
+// table of a compaction that would use the space reserved for the log.
 func (s *Space) BeginTable(flush bool) error {
 	left := func() time.Duration { return s.pauses.left(flush) }
 	if left() > 0 {

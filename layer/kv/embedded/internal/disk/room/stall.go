@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// stall knows what of Pebble waits until the disk can be written, and whether commits cannot go on for it.
+// stall tracks which goroutines of Pebble wait until the disk can be written, and whether commits are blocked by
+// that.
 type stall struct {
 	store string // its directory
 	log   *slog.Logger
-	is    atomic.Bool // commits cannot go on
+	is    atomic.Bool // commits are blocked
 
 	mu struct {
 		sync.Mutex
 		waiting int           // goroutines of Pebble that wait to write the log or manifest
-		tables  int           // and tables
-		cause   error         // what the last of them met
-		stalled chan struct{} // closed while commits cannot go on
+		tables  int           // goroutines of Pebble that wait to write tables
+		cause   error         // the error that the last of them met
+		stalled chan struct{} // closed while commits are blocked
 	}
 }
 
@@ -27,28 +28,28 @@ func (s *stall) init(store string, log *slog.Logger) {
 	s.mu.stalled = make(chan struct{})
 }
 
-// Stalled is closed while commits cannot go on because Pebble waits for room.
+// Stalled returns a channel that is closed while commits are blocked because Pebble waits for space.
 func (s *stall) Stalled() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.stalled
 }
 
-// met notes what a goroutine of Pebble met.
+// met records the error that a goroutine of Pebble met.
 func (s *stall) met(cause error) {
 	s.mu.Lock()
 	s.mu.cause = cause
 	s.mu.Unlock()
 }
 
-// cause is what the last goroutine of Pebble that could not write met.
+// cause returns the error of the last goroutine of Pebble that could not write.
 func (s *stall) cause() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.cause
 }
 
-// check notes whether commits have taken too long while tables cannot be written. It reports whether anything waits.
+// check detects commits that take too long while tables cannot be written. It reports whether anything waits.
 func (s *stall) check(busy func() time.Duration) (waiting bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +61,7 @@ func (s *stall) check(busy func() time.Duration) (waiting bool) {
 	return s.mu.waiting+s.mu.tables > 0
 }
 
-// mark reports whether it was news. Called with mu locked.
+// mark marks commits as blocked and reports whether they were not before. Called with mu locked.
 func (s *stall) mark() bool {
 	if s.is.Swap(true) {
 		return false
@@ -69,7 +70,7 @@ func (s *stall) mark() bool {
 	return true
 }
 
-// clear is for when nothing may wait any more. Called with mu locked.
+// clear ends the stall if nothing waits any more. Called with mu locked.
 func (s *stall) clear() {
 	if s.mu.waiting == 0 && s.is.Swap(false) {
 		s.mu.stalled = make(chan struct{})
@@ -77,7 +78,7 @@ func (s *stall) clear() {
 	}
 }
 
-// waiter is a goroutine of Pebble's that waits until it can write.
+// waiter is a goroutine of Pebble that waits until it can write.
 type waiter struct {
 	s     *stall
 	met   func(cause error)
@@ -85,8 +86,8 @@ type waiter struct {
 	began time.Time
 }
 
-// enter says that a goroutine could not write and will try again until it can. It calls done then. met is told what it
-// meets meanwhile.
+// enter records that a goroutine could not write and will retry until it can; it then calls Done. met is called with
+// the errors of the retries.
 func (s *stall) enter(table bool, met func(cause error)) waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,14 +110,14 @@ func (w waiter) Done() {
 	w.s.clear()
 }
 
-// Pause is between two tries.
+// Pause waits between two tries.
 func (w waiter) Pause(cause error) {
 	w.met(cause)
 	waited := time.Since(w.began)
 	if waited > stallGrace && !w.table {
 		w.s.mu.Lock()
 		if w.s.mark() {
-			w.s.log.Error("the store cannot be written; it is tried again until it can", "directory", w.s.store,
+			w.s.log.Error("the store cannot be written; retrying until it can", "directory", w.s.store,
 				"error", cause)
 		}
 		w.s.mu.Unlock()
@@ -124,22 +125,22 @@ func (w waiter) Pause(cause error) {
 	time.Sleep(min(max(waited/2, 20*time.Millisecond), time.Second))
 }
 
-// pauses are between tables that cannot be written: Pebble begins each anew at once.
+// pauses delay the tables of flushes and compactions that cannot be written: Pebble retries each immediately.
 type pauses struct {
 	mu struct {
 		sync.Mutex
-		flushed pause // between tables that flushes begin
-		merged  pause // between tables that compactions begin
+		flushed pause // between tables of flushes
+		merged  pause // between tables of compactions
 	}
 }
 
-// pause is between tables of one kind.
+// pause delays tables of one kind.
 type pause struct {
-	failures int       // tables that could not be written since the last that could
-	until    time.Time // when the next may be begun
+	failures int       // consecutive tables that could not be written
+	until    time.Time // when the next one may begin
 }
 
-// of is that of flushes or of compactions. Called with mu locked.
+// of returns the pause of flushes or of compactions. Called with mu locked.
 func (p *pauses) of(flush bool) *pause {
 	if flush {
 		return &p.mu.flushed
@@ -147,7 +148,7 @@ func (p *pauses) of(flush bool) *pause {
 	return &p.mu.merged
 }
 
-// failed notes that a table could not be written.
+// failed records that a table could not be written.
 func (p *pauses) failed(flush bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,14 +157,14 @@ func (p *pauses) failed(flush bool) {
 	of.until = time.Now().Add(min(spaceTick<<of.failures, tablePause))
 }
 
-// wrote notes that one could, or of a compaction all of them.
+// wrote records that a table of a flush, or all tables of a compaction, could be written.
 func (p *pauses) wrote(flush bool) {
 	p.mu.Lock()
 	*p.of(flush) = pause{}
 	p.mu.Unlock()
 }
 
-// left is for how long no table may be begun.
+// left returns for how long no table may be begun.
 func (p *pauses) left(flush bool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

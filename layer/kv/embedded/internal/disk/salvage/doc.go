@@ -1,3 +1,3 @@
-// Package salvage opens for reading what Open refuses: it finds what a store lacks, and shows Pebble files to read in
-// the place of those that are missing or damaged. It changes nothing on the disk.
+// Package salvage opens stores that Open refuses, for reading only. It finds out what a store lacks, and gives Pebble
+// substitutes for missing or damaged files. It changes nothing on disk.
 package salvage

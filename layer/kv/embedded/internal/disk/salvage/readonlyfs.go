@@ -14,19 +14,19 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/disk/horizon"
 )
 
-// FS refuses everything that would change a file, and can show other files than there are.
+// FS refuses every change and can substitute files.
 type FS struct {
 	vfs.FS
 	dir     string
 	Salvage bool
-	More    []string          // names in dir that are not there
-	instead map[string]vfs.FS // where files are that are in the place of those of the same name in dir
+	More    []string          // names to list in dir beside those that exist
+	instead map[string]vfs.FS // the file systems that hold substitutes for the files of these names in dir
 }
 
-// NewFS is fs, to read the store in dir.
+// NewFS wraps fs for reading the store in dir.
 func NewFS(fs vfs.FS, dir string) *FS { return &FS{FS: fs, dir: dir} }
 
-// Put shows the file of that name in fs instead of the one in the directory.
+// Put makes fs's file of that name replace the one in the directory.
 func (f *FS) Put(name string, fs vfs.FS) {
 	if f.instead == nil {
 		f.instead = map[string]vfs.FS{}
@@ -98,14 +98,14 @@ func (f *FS) ReuseForWrite(name, _ string, _ vfs.DiskWriteCategory) (vfs.File, e
 // MkdirAll implements vfs.FS.
 func (f *FS) MkdirAll(name string, _ os.FileMode) error { return f.refuse("make", name) }
 
-// Lock implements vfs.FS: OpenReadOnly has the store for itself already.
+// Lock implements vfs.FS. It does nothing, because OpenReadOnly has locked the store already.
 func (f *FS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 // Unwrap implements vfs.FS.
 func (f *FS) Unwrap() vfs.FS { return f.FS }
 
-// ReadMirrored has Pebble read the mirror where the manifest is not what was written, and reports whether it does. With
-// salvage also where nobody knows what was written, and there is no manifest.
+// ReadMirrored makes Pebble read the mirror if the manifest is damaged, and reports whether it does. With salvage it
+// also does so if there is no manifest and no record of its content.
 func (f *FS) ReadMirrored(h *horizon.Horizon, salvage bool) (bool, error) {
 	m := h.Mark()
 	name := m.Manifest

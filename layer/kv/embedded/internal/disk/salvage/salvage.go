@@ -19,10 +19,10 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// What OpenReadOnly does with salvage, beside fillGaps: it opens a store that Open refuses, and remembers what the
-// store lacks.
+// These functions are OpenReadOnly's salvage option, together with FillGaps: it opens a store that Open refuses, and
+// records what the store lacks.
 
-// Lacking is what the horizon tells of files that do not hold what was acknowledged. Nobody knows which rows that were.
+// Lacking returns a fault for each file that the horizon finds incomplete. Which rows are missing is unknown.
 func Lacking(fs vfs.FS, dir string) (faults []kv.Fault, m horizon.Mark, err error) {
 	lack := func(file, what string) {
 		what = strings.TrimPrefix(what, "the file "+file+" ")
@@ -34,9 +34,9 @@ func Lacking(fs vfs.FS, dir string) (faults []kv.Fault, m horizon.Mark, err erro
 	case failure.IsDenied(err):
 		return nil, m, err
 	case err != nil:
-		lack(horizon.HorizonFile, "it is not readable, so that nobody can tell whether logs end too early")
+		lack(horizon.HorizonFile, "it cannot be read, so truncated logs cannot be detected")
 	case !found:
-		lack(horizon.HorizonFile, "it is missing, so that nobody can tell whether logs end too early")
+		lack(horizon.HorizonFile, "it is missing, so truncated logs cannot be detected")
 	}
 	if err != nil {
 		return nil, m, err
@@ -57,7 +57,7 @@ func Lacking(fs vfs.FS, dir string) (faults []kv.Fault, m horizon.Mark, err erro
 	return faults, m, nil
 }
 
-// LostMarkers are names of markers as they were, as far as they are missing.
+// LostMarkers returns the names of markers that once existed and are missing.
 func LostMarkers(names []string, m horizon.Mark) (lost []string) {
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, prefix) })
@@ -79,8 +79,8 @@ func LostMarkers(names []string, m horizon.Mark) (lost []string) {
 	return lost
 }
 
-// LostTables are names that tables may have had of which there is no file: Pebble lists none of its tables where one is
-// missing that it has not seen in the directory.
+// LostTables returns possible names of missing tables. Pebble lists none of its tables if one is missing whose name
+// it has not seen in the directory.
 func LostTables(names []string) (lost []string) {
 	there, newest := map[uint64]bool{}, uint64(0)
 	for _, name := range names {
@@ -100,11 +100,10 @@ func LostTables(names []string) (lost []string) {
 	return lost
 }
 
-// afterNewest is how many numbers after those of all files there is one for lostTables: the newest may be the one that
-// is missing.
+// afterNewest is how far lostTables goes beyond the highest file number: the newest file may be missing.
 const afterNewest = 1000
 
-// MendLogs puts logs without their damaged records in the place of the damaged ones.
+// MendLogs replaces damaged logs by copies without the damaged records.
 func (f *FS) MendLogs(log *slog.Logger) error {
 	names, err := f.FS.List(f.dir)
 	if err != nil {
@@ -120,18 +119,18 @@ func (f *FS) MendLogs(log *slog.Logger) error {
 			return fmt.Errorf("embedded: %w", err)
 		}
 		if damaged {
-			log.Warn("a log of the store is damaged; what cannot be read of it is left out", "log", name)
+			log.Warn("a log of the store is damaged; unreadable records are left out", "log", name)
 			f.Put(name, mended)
 		}
 	}
 	return nil
 }
 
-// logBlock is the length of a block of a log. A record begins anywhere, and reading can begin at each block.
+// logBlock is the length of a log's block. Records begin anywhere, but reading can restart only at a block.
 const logBlock = 32 << 10
 
-// mendLog copies the records of a log that can be read, and reports whether there are others. What is at the end of a
-// log that a crash tore is one, too.
+// mendLog copies the readable records of a log and reports whether there are others. The end of a log torn by a crash
+// counts as damaged too.
 func mendLog(from vfs.FS, path string, to vfs.FS, name string) (damaged bool, err error) {
 	f, err := from.Open(path)
 	if err != nil {
@@ -161,7 +160,7 @@ func mendLog(from vfs.FS, path string, to vfs.FS, name string) (damaged bool, er
 	return damaged, errors.Join(w.Close(), out.Close())
 }
 
-// copyRecords copies records up to one that cannot be read. good is how far that is.
+// copyRecords copies records until one cannot be read. good is the length up to there.
 func copyRecords(w *record.Writer, from io.Reader, number uint64) (good int64, err error) {
 	r := newRecordReader(record.NewReader, from, number)
 	for {
@@ -183,7 +182,7 @@ func copyRecords(w *record.Writer, from io.Reader, number uint64) (good int64, e
 	}
 }
 
-// newRecordReader calls open, whose type of numbers Pebble keeps to itself.
+// newRecordReader calls open, whose number type is internal to Pebble.
 func newRecordReader[N ~uint64](open func(io.Reader, N) *record.Reader, r io.Reader, number uint64) *record.Reader {
 	return open(r, N(number))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/keys"
 )
 
-// ClearedRanges reads the ranges that a table clears.
+// ClearedRanges reads the range deletions of a table.
 func (t *Table) ClearedRanges(files vfs.FS, dir string, found func(begin, end []byte, seq pebble.SeqNum)) (err error) {
 	f, err := files.Open(files.PathJoin(dir, t.Name))
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package sst reads tables as they lie on the disk, block by block, and makes blocks and tables to read in the place of
-// damaged ones. Which tables are damaged, and what follows, is kept in package damage.
+// Package sst reads tables from disk, block by block, and makes substitutes for damaged blocks and tables. Package
+// damage tracks which tables are damaged and reacts.
 package sst

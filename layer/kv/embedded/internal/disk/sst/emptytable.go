@@ -10,18 +10,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// EmptyTables is a file system with tables of the same names and sizes that have no rows.
+// EmptyTables returns a file system with tables of the same names and sizes but without rows.
 func EmptyTables(lost []Table) (vfs.FS, error) {
 	fs := vfs.NewMem()
 	for _, t := range lost {
 		if err := emptyTable(fs, t); err != nil {
-			return nil, fmt.Errorf("embedded: make up for %s: %w", t.Name, err)
+			return nil, fmt.Errorf("embedded: replace %s by an empty table: %w", t.Name, err)
 		}
 	}
 	return fs, nil
 }
 
-// emptyTable writes one. A table is found from its end, which is moved to where the file has to end.
+// emptyTable writes one empty table. Pebble finds a table's content from its footer, which is moved to the required
+// end of the file.
 func emptyTable(fs vfs.FS, t Table) error {
 	f, err := fs.Create("made", vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -59,5 +60,5 @@ func emptyTable(fs vfs.FS, t Table) error {
 	return errors.Join(err, out.Close())
 }
 
-// oldestFooter is the length of the end of a table in the oldest format that Pebble still reads.
+// oldestFooter is the length of the footer in the oldest table format that Pebble still reads.
 const oldestFooter = 53

@@ -8,13 +8,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/colblk"
 )
 
-// What Pebble is given to read in the place of a damaged block. It is never written to disk.
+// Substitutes that Pebble reads in place of damaged blocks. They are never written to disk.
 
-// passAll is a block with a filter of n bytes that every key passes, as bloom.FilterPolicy reads it; nil where n is too
-// small.
+// passAll returns a filter block of n bytes that every key passes, in the format of bloom.FilterPolicy; nil if n is
+// too small.
 func passAll(n int, sum *block.Checksummer) []byte {
 	const (
-		tail = 5 // how many bits are looked at, and how many lines there are
+		tail = 5 // number of bits that are checked, and number of lines
 		line = 64
 	)
 	if n < tail+line {
@@ -29,8 +29,8 @@ func passAll(n int, sum *block.Checksummer) []byte {
 	return seal(b, sum)
 }
 
-// WithoutRows is a block of rows of n bytes with nothing but a deletion of a key; nil where that cannot be made so
-// long.
+// WithoutRows returns a block of n bytes with nothing but a deletion of key; nil if a block of that length is not
+// possible.
 func WithoutRows(key []byte, seq pebble.SeqNum, n int, sum *block.Checksummer) []byte {
 	schema := colblk.DefaultKeySchema(pebble.DefaultComparer, keyBundle)
 	made := func(padding int) []byte {
@@ -41,8 +41,8 @@ func WithoutRows(key []byte, seq pebble.SeqNum, n int, sum *block.Checksummer) [
 		b, _ := w.Finish(1, w.Size())
 		return b
 	}
-	// A block has to have its length exactly. The padding is a value that nobody reads; how much more than itself it
-	// takes depends on it a little.
+	// The block must have exactly n bytes. It is padded by a value that nobody reads, whose own overhead depends
+	// slightly on its length.
 	padding := n - len(made(0))
 	for range 8 {
 		if padding < 0 {
@@ -57,10 +57,10 @@ func WithoutRows(key []byte, seq pebble.SeqNum, n int, sum *block.Checksummer) [
 	return nil
 }
 
-// keyBundle is Pebble's own for tables without a schema of their own.
+// keyBundle is Pebble's default for tables without an explicit schema.
 const keyBundle = 16
 
-// seal appends what follows a block that is not compressed.
+// seal appends the trailer of an uncompressed block.
 func seal(b []byte, sum *block.Checksummer) []byte {
 	check := sum.Checksum(b, 0)
 	return binary.LittleEndian.AppendUint32(append(b, 0), check)

@@ -21,18 +21,18 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/keys"
 )
 
-// Table is one file of rows, as the manifest knows it.
+// Table is one table file, as listed in the manifest.
 type Table struct {
-	Name              string // of the file
+	Name              string // name of the file
 	Level             int
 	Size              int64
-	smallest, Largest []byte // keys, both in the table
-	Virtual           bool   // the file has more than the table
+	smallest, Largest []byte // first and last key of the table
+	Virtual           bool   // the file contains more than this table
 	Newest            pebble.SeqNum
-	Exclusive         bool // largest is the end of a cleared range, and not in the table
+	Exclusive         bool // Largest is the end of a cleared range, and not in the table
 }
 
-// keys is the range that a table's keys are in.
+// keys returns the range of the table's keys.
 func (t *Table) keys() kv.KeyRange { return kv.KeyRange{Begin: t.smallest, End: keys.After(t.Largest)} }
 
 // Overlaps reports whether the table may have keys of a range.
@@ -40,21 +40,21 @@ func (t *Table) Overlaps(k kv.KeyRange) bool {
 	return bytes.Compare(t.smallest, k.End) < 0 && bytes.Compare(k.Begin, t.Largest) <= 0
 }
 
-// Fault is a damaged piece of a table, and where in the file it is.
+// Fault is a damaged piece of a table, and its position in the file.
 type Fault struct {
 	kv.Fault
 	Begin, End int64
-	Vital      bool // nothing of the table can be read in a row without it
+	Vital      bool // without it nothing of the table can be read
 	Rows       bool // it is a block of rows
 	Check      block.ChecksumType
-	// Instead is what is as good as what was there, nil for nothing.
+	// Instead is an equivalent substitute, or nil.
 	Instead []byte
-	// Empty makes a block without rows, for compactions alone, where all that was there is dead (see dead.go). Else it
-	// is nil.
+	// Empty makes a block without rows, only for compactions, if all the block's rows are dead (see dead.go).
+	// Otherwise it is nil.
 	Empty func() []byte
 }
 
-// List lists the tables of a database. They may be replaced at any moment after.
+// List lists the tables of a database. They may be replaced at any later moment.
 func List(db *pebble.DB) ([]Table, error) {
 	levels, err := db.SSTables()
 	if err != nil {
@@ -80,10 +80,10 @@ func List(db *pebble.DB) ([]Table, error) {
 	return tables, nil
 }
 
-// Check reads every block of a table from its file, and returns what is damaged. progress, where set, is told the
-// bytes of each block.
+// Check reads every block of a table from its file, and returns the damaged ones. progress, if set, is called with
+// the bytes of each block.
 //
-// It looks at the bytes as they are on disk: nothing of it goes through Pebble's cache.
+// It reads the bytes on disk: nothing comes from Pebble's cache.
 func Check(
 	ctx context.Context, files vfs.FS, dir string, t *Table, progress func(n int64) error,
 ) (faults []Fault, blocks int, err error) {
@@ -92,19 +92,19 @@ func Check(
 	return c.faults, c.blocks, err
 }
 
-// Fill is checkTable for who reads on past what is damaged: blocks of rows and filters have something instead.
+// Fill is Check with substitutes: damaged blocks of rows and filters get an Instead.
 func Fill(files vfs.FS, dir string, t *Table) ([]Fault, error) {
 	c := tableCheck{ctx: context.Background(), t: t, fill: true}
 	err := c.run(files, dir)
 	return c.faults, err
 }
 
-// tableCheck is a table being read.
+// tableCheck is the state of Check.
 type tableCheck struct {
 	ctx      context.Context
 	t        *Table
 	progress func(int64) error
-	fill     bool // see fillTable
+	fill     bool // see Fill
 	r        *sstable.Reader
 	buf      []byte
 	faults   []Fault
@@ -125,7 +125,7 @@ func (c *tableCheck) run(files vfs.FS, dir string) (err error) {
 		return errors.Join(err, f.Close())
 	}
 	if c.r, err = sstable.NewReader(c.ctx, readable, sstable.ReaderOptions{}); err != nil {
-		return c.unreadable("its end, by which all of it is found", err)
+		return c.unreadable("its footer, which locates everything else", err)
 	}
 	defer func() { err = errors.Join(err, c.r.Close()) }()
 	layout, err := c.r.Layout()
@@ -157,8 +157,8 @@ func (c *tableCheck) run(files vfs.FS, dir string) (err error) {
 	return c.data(layout)
 }
 
-// unreadable notes that all of a table is lost, where err says that the bytes are wrong, and returns err where they
-// could not be read at all.
+// unreadable records that a whole table is lost if err means damage; it returns err if the file could not be read at
+// all.
 func (c *tableCheck) unreadable(what string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) && !failure.IsDamage(err) {
@@ -168,13 +168,13 @@ func (c *tableCheck) unreadable(what string, err error) error {
 	return nil
 }
 
-// lost is the fault of a table of which nothing can be read.
+// lost returns the fault of a table of which nothing can be read.
 func (t *Table) lost(what string) []Fault {
 	return []Fault{{Fault: kv.Fault{File: t.Name, What: what, Keys: t.keys()}, End: t.Size, Vital: true}}
 }
 
-// data reads the blocks of rows, each with the keys that it can hold: those after the block before, up to its own entry
-// in the index.
+// data reads the blocks of rows. The keys that a block may contain come after the block before and up to its own
+// index entry.
 func (c *tableCheck) data(layout *sstable.Layout) error {
 	begin := c.t.smallest
 	for _, h := range layout.Index {
@@ -194,10 +194,10 @@ func (c *tableCheck) data(layout *sstable.Layout) error {
 	return nil
 }
 
-// asItIs has a block read without anything made of it.
+// asItIs leaves a block as it is.
 func asItIs(*block.Metadata, []byte) error { return nil }
 
-// dataOf reads the blocks that one block of the index names.
+// dataOf reads the blocks of rows that an index block lists.
 func (c *tableCheck) dataOf(index, begin []byte) (next []byte, err error) {
 	var it colblk.IndexIter
 	if err := it.Init(pebble.DefaultComparer, index, block.NoTransforms); err != nil {
@@ -220,17 +220,17 @@ func (c *tableCheck) dataOf(index, begin []byte) (next []byte, err error) {
 	return begin, nil
 }
 
-// blockUse is what a block is for.
+// blockUse is the purpose of a block.
 type blockUse int
 
 const (
 	rowsBlock   blockUse = iota
-	valuesBlock          // of older versions of rows, which Pebble is not asked to keep apart
-	filterBlock          // it saves reads, and can be done without
-	vitalBlock           // nothing of the table can be read in a row without it
+	valuesBlock          // older versions of rows; Pebble is configured not to separate them
+	filterBlock          // saves reads; the table is readable without it
+	vitalBlock           // without it nothing of the table can be read
 )
 
-// block reads one block, and notes where it is damaged.
+// block reads one block, and records damage.
 func (c *tableCheck) block(h block.Handle, what string, keys kv.KeyRange, use blockUse) error {
 	if h.Length == 0 {
 		return nil
@@ -249,7 +249,7 @@ func (c *tableCheck) block(h block.Handle, what string, keys kv.KeyRange, use bl
 	sum.Init(c.r.BlockReader().ChecksumType())
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		what += ", which the file ends before"
+		what += ", which lies beyond the end of the file"
 	case failure.IsDamage(err):
 		what += ", which the disk cannot read"
 	case err != nil:

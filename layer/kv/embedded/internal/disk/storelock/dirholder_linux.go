@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// DirHolder is the process that has locked a directory by its descriptor, 0 for none that the system tells of. The list
-// of all locks is read, since asking for one would take it. Its lines are such as "1: FLOCK  ADVISORY  WRITE 4711
-// 08:02:131074 0 EOF".
+// DirHolder returns the process that has locked a directory by its descriptor, or 0 if the system reports none. It
+// reads the list of all locks, since testing for the lock would take it. Its lines look like "1: FLOCK ADVISORY WRITE
+// 4711 08:02:131074 0 EOF".
 func DirHolder(dir string) (process int) {
 	var stat syscall.Stat_t
 	if syscall.Stat(dir, &stat) != nil {
@@ -20,7 +20,7 @@ func DirHolder(dir string) (process int) {
 	if err != nil {
 		return 0
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened for reading only
 	major := stat.Dev>>8&0xfff | stat.Dev>>32&^0xfff
 	minor := stat.Dev&0xff | stat.Dev>>12&^0xff
 	file := fmt.Sprintf("%02x:%02x:%d", major, uint32(minor), stat.Ino)

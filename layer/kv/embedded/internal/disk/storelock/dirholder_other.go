@@ -2,5 +2,5 @@
 
 package storelock
 
-// DirHolder does not know on this system.
+// DirHolder returns 0: the holder is unknown on this system.
 func DirHolder(string) (process int) { return 0 }

@@ -1,2 +1,3 @@
-// Package storelock keeps a store to one engine, and tells who has it. What is in the directory is not looked at here.
+// Package storelock ensures that only one engine uses a store, and tells which process does. It does not look at the
+// files in the directory.
 package storelock

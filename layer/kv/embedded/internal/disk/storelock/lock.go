@@ -15,32 +15,31 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
-// Lock keeps a store to one engine. A lock on a file is lost, unseen, with the file's name; so the directory itself is
-// locked, by its descriptor. The file LOCK is locked beside it, for older programs and for those who ask which process
-// has the store.
+// Lock ensures that only one engine uses a store. A lock on a file is lost without notice when the file's name is
+// removed, so the directory itself is locked, by its descriptor. The file LOCK is locked too, for older programs and
+// for tools that ask which process has the store.
 //
-// Where a directory cannot be locked, LOCK is all there is. It is looked at whether the file of that name still is the
-// one that was locked: after a commit was synced, and before it is answered. Another engine makes its own LOCK first
-// and reads the store after that, so it finds all that was acknowledged here. On Windows the name of an open file
-// cannot be taken away.
+// Where a directory cannot be locked, only LOCK is. Then every commit checks, after it was synced and before it is
+// answered, that the file of that name is still the locked one. Another engine creates its own LOCK before it reads
+// the store, so it finds everything acknowledged here. On Windows an open file cannot be renamed or removed.
 type Lock struct {
-	Path string       // of the directory, without symbolic links
-	File *pebble.Lock // LOCK
-	// The rest is for stores on a real disk.
-	dir      *os.File // nil elsewhere
+	Path string       // the directory, free of symbolic links
+	File *pebble.Lock // the locked file LOCK
+	// The fields below are for stores on a real disk.
+	dir      *os.File // nil for other stores
 	dirInfo  os.FileInfo
-	fileInfo os.FileInfo // of LOCK, nil where the directory is locked
+	fileInfo os.FileInfo // identity of LOCK; nil if the directory is locked
 }
 
-// heldDirs are the directories that engines of this process have open. A process does not keep itself from locking a
-// file twice.
+// heldDirs are the directories that engines of this process have open. The system does not stop one process from
+// locking a file twice.
 var heldDirs struct {
 	sync.Mutex
 	infos []os.FileInfo
 }
 
-// Take makes the directory where there is none, and refuses one that another process, or this one, has open.
-// fileOnly has it locked as where directories cannot be.
+// Take locks the directory, creating it if necessary. It fails if another process, or this one, has it open. fileOnly
+// behaves as if directories could not be locked.
 func Take(dir string, files vfs.FS, fileOnly bool) (*Lock, error) {
 	if err := files.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
@@ -57,7 +56,7 @@ func Take(dir string, files vfs.FS, fileOnly bool) (*Lock, error) {
 	var path *os.PathError
 	switch {
 	case errors.As(err, &path) && locked && failure.IsUnwritable(err):
-		return l, nil // it is read, and Pebble locks the file when it can
+		return l, nil // a read-only file system; Pebble locks the file when it can
 	case errors.As(err, &path):
 		return nil, errors.Join(fmt.Errorf("embedded: %w", err), l.Close())
 	case err != nil:
@@ -72,8 +71,8 @@ func Take(dir string, files vfs.FS, fileOnly bool) (*Lock, error) {
 	return l, nil
 }
 
-// lockDir takes the directory, and reports whether other processes are kept out by that. fileOnly pretends that they
-// are not.
+// lockDir locks the directory, and reports whether that keeps other processes out. fileOnly pretends that it does
+// not.
 func (l *Lock) lockDir(fileOnly bool) (locked bool, err error) {
 	if l.Path, err = filepath.EvalSymlinks(l.Path); err != nil {
 		return false, fmt.Errorf("embedded: %w", err)
@@ -110,8 +109,8 @@ func (l *Lock) inUse() error {
 
 func (l *Lock) lockFile() string { return filepath.Join(l.Path, "LOCK") }
 
-// Lost returns an error once the files at the store's path may be another engine's: the directory is not there any
-// more, or the lock does not hold.
+// Lost returns an error once the files at the store's path may belong to another engine: the directory was moved, or
+// the lock no longer holds.
 func (l *Lock) Lost() error {
 	if l.dir == nil {
 		return nil
@@ -130,7 +129,7 @@ func (l *Lock) Lost() error {
 	return nil
 }
 
-// Close gives the store up.
+// Close releases the locks.
 func (l *Lock) Close() (err error) {
 	if l.File != nil {
 		err = l.File.Close()

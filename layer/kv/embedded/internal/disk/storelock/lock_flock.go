@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockDescriptor locks an open directory until it is closed. locked is false where the file system does not lock
-// directories; some network file systems do not.
+// lockDescriptor locks an open directory until it is closed. locked is false if the file system cannot lock
+// directories, as some network file systems.
 func lockDescriptor(dir *os.File) (locked bool, err error) {
 	for {
 		err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

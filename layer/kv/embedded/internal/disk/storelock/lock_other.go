@@ -4,5 +4,5 @@ package storelock
 
 import "os"
 
-// lockDescriptor does not lock directories on this system.
+// lockDescriptor returns false: directories cannot be locked on this system.
 func lockDescriptor(*os.File) (locked bool, err error) { return false, nil }

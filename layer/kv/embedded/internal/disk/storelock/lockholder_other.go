@@ -2,5 +2,5 @@
 
 package storelock
 
-// Holder does not know on this system.
+// Holder returns false: the holder is unknown on this system.
 func Holder(string) (process int, known bool, err error) { return 0, false, nil }

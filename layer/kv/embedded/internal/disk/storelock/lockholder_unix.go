@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Holder is the other process that has a lock on the file, 0 for none. It asks, and takes no lock, with which it could
-// get in the way of a node that starts.
+// Holder returns the other process that has locked the file, or 0. It only queries the lock: taking it could disturb
+// a node that is starting.
 func Holder(file string) (process int, known bool, err error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -20,7 +20,7 @@ func Holder(file string) (process int, known bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	defer func() { _ = f.Close() }() // it was only asked about
+	defer func() { _ = f.Close() }() // opened for the query only
 	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart}
 	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &lock); err != nil {
 		return 0, false, nil //nolint:nilerr // not every file system knows

@@ -2,7 +2,7 @@
 
 package storelock
 
-// ReadLock keeps nobody away on this system: do not start a node on a store that is being read.
+// ReadLock does not lock anything on this system: do not start a node on a store that is being read.
 type ReadLock struct{}
 
 // TakeForReading takes no lock.

@@ -14,11 +14,11 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
-// ReadLock keeps engines from writing to a store while it is read.
+// ReadLock prevents engines from writing to a store while it is read.
 type ReadLock struct{ files []*os.File }
 
-// TakeForReading locks the store's directory and its file LOCK, each as far as the file system can, for reading:
-// neither needs the right to write.
+// TakeForReading takes shared locks on the store's directory and its file LOCK, as far as the file system can.
+// Neither needs write permission.
 func TakeForReading(dir string) (*ReadLock, error) {
 	l := &ReadLock{}
 	inUse := fmt.Errorf("embedded: the store in %s is in use by another process", dir)
@@ -46,7 +46,7 @@ func TakeForReading(dir string) (*ReadLock, error) {
 	return l, nil
 }
 
-// Close gives the locks up.
+// Close releases the locks.
 func (l *ReadLock) Close() error {
 	var errs []error
 	for _, f := range l.files {

@@ -1,5 +1,5 @@
-// Package keystest makes up ranges of keys for property tests, and says what is in them. What they are compared with is
-// the tests' own.
+// Package keystest generates key ranges for property tests and lists the keys in them. The models that they are
+// compared with are in the tests.
 package keystest
 
 import (
@@ -8,12 +8,12 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// alphabet of the property tests: few keys, with each other's prefixes and successors among them.
+// alphabet has the keys of the property tests: few keys, including prefixes and successors of each other.
 var alphabet = [][]byte{{}, {0}, []byte("a"), []byte("a\x00"), []byte("a\x00\x00"), []byte("ab"), []byte("b"),
 	[]byte("b\x00"), []byte("c"), []byte("d"), {0xfe}}
 
-// Range is a range of the alphabet, made of numbers that draw chooses between two, inclusive. One without an end is the
-// key itself.
+// Range returns a range of the alphabet. draw returns a number between two others, inclusive. A range without end is
+// the single key.
 func Range(draw func(least, most int) int) kv.KeyRange {
 	i := draw(0, len(alphabet)-1)
 	if draw(0, 1) == 1 {
@@ -22,8 +22,8 @@ func Range(draw func(least, most int) int) kv.KeyRange {
 	return kv.KeyRange{Begin: alphabet[i], End: alphabet[draw(i, len(alphabet)-1)]}
 }
 
-// KeysIn are the keys of the alphabet, and the successors of each, in a range: two ranges of the alphabet overlap where
-// they share one of these.
+// KeysIn returns the keys of the alphabet, and the successor of each, that are in r: two ranges of the alphabet
+// overlap if they share one of these.
 func KeysIn(r kv.KeyRange) map[string]bool {
 	in := map[string]bool{}
 	for _, k := range alphabet {

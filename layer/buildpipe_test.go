@@ -1,0 +1,182 @@
+package layer_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/faultkv"
+)
+
+// slowCommit is an engine without snapshots whose first large commit waits for a number of other commits, which are
+// those of transactions that read.
+type slowCommit struct {
+	kv.Engine
+	on     atomic.Bool
+	reads  atomic.Int64
+	writes atomic.Int64
+	until  int64
+	there  chan struct{}
+}
+
+func (s *slowCommit) Begin(ctx context.Context) kv.Transaction {
+	return &slowlyCommitted{s.Engine.Begin(ctx), s, ctx}
+}
+
+type slowlyCommitted struct {
+	kv.Transaction
+	s   *slowCommit
+	ctx context.Context
+}
+
+func (t *slowlyCommitted) Commit() error {
+	switch {
+	case !t.s.on.Load():
+	case t.Size() < 10_000:
+		if t.s.reads.Add(1) == t.s.until {
+			close(t.s.there)
+		}
+	case t.s.writes.Add(1) == 1:
+		select {
+		case <-t.s.there:
+		case <-t.ctx.Done():
+			return t.ctx.Err()
+		}
+	}
+	return t.Transaction.Commit()
+}
+
+// A step continues to read and map while a commit takes long, and writes what has accumulated in the meantime together:
+// a store with slow commits gets fewer of them.
+func TestBuild_Step_slowCommits(t *testing.T) {
+	if faultkv.Enabled() {
+		t.Skip("what is done again after a fault counts too")
+	}
+	const parts = 6
+	e := &slowCommit{Engine: mustEngine(t), until: parts, there: make(chan struct{})}
+	db := openViewsOn(t, e, layer.CreateOptions{})
+	fillFor(t, db, parts*500)
+	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { emit(doc.n, null) }"}}}`)
+	ix := db.Index(mustDesign(t, db, "d"))
+	b, err := ix.StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	e.on.Store(true)
+	r, err := b.Step(t.Context(), b.Shards[0], parts*500)
+	e.on.Store(false)
+	if err != nil || r.Documents != parts*500 {
+		t.Fatalf("the step: %+v, %v", r, err)
+	}
+	if n := e.writes.Load(); n >= parts {
+		t.Errorf("%d commits for %d parts", n, parts)
+	}
+	finish(t, b, 1000)
+	if n := len(rows(t, ix, layer.ViewQuery{View: "n"})); n != parts*500 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// The parts mapped ahead of the writes of a step are limited by their cost: one part of documents that several views
+// emit as a whole, or a few parts of small ones.
+func TestBuild_Step_mappedAhead(t *testing.T) {
+	for name, c := range map[string]struct{ size, ahead int }{
+		"large documents": {60_000, 1}, // whose parts cost 5 MB
+		"small documents": {100, 4},    // three that wait, and one that would
+	} {
+		t.Run(name, func(t *testing.T) {
+			const parts, docs = 6, 30
+			db := openViewsOn(t, mustEngine(t), layer.CreateOptions{})
+			edits := make([]layer.Edit, parts*docs)
+			for i := range edits {
+				text := fmt.Sprintf(`{"_id":"%d","n":%d,"pad":%q}`, i, i, strings.Repeat("x", c.size))
+				edits[i] = edit(t, text)
+			}
+			mustBulk(t, db, edits, layer.WriteOptions{})
+			const view = `{"map":"function(doc) { emit(doc.n, doc) }"}`
+			save(t, db, `{"_id":"_design/d","views":{"a":`+view+`,"b":`+view+`,"c":`+view+`}}`)
+			b, err := db.Index(mustDesign(t, db, "d")).StartBuild(t.Context(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			m, err := layer.ReadParts(t.Context(), b, b.Shards[0], parts, docs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan error)
+				go func() { ended <- m.Map(t.Context()) }()
+				for taken := range parts {
+					synctest.Wait()
+					if got, want := m.Mapped(), min(taken+c.ahead, parts); got != want {
+						t.Errorf("%d parts are mapped when %d were taken, want %d", got, taken, want)
+					}
+					m.Take()
+				}
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// panicking is an engine on which large commits panic.
+type panicking struct {
+	kv.Engine
+	on atomic.Bool
+}
+
+func (p *panicking) Begin(ctx context.Context) kv.Transaction {
+	return &panickingTransaction{p.Engine.Begin(ctx), p}
+}
+
+type panickingTransaction struct {
+	kv.Transaction
+	p *panicking
+}
+
+func (t *panickingTransaction) Commit() error {
+	if t.p.on.Load() && t.Size() >= 10_000 {
+		panic("a large commit")
+	}
+	return t.Transaction.Commit()
+}
+
+// If the write of a step panics, its readers and mappers stop: the caller closes the build, and with it what they read.
+func TestBuild_Step_panics(t *testing.T) {
+	e := &panicking{Engine: mustEngine(t)}
+	db := openViewsOn(t, e, layer.CreateOptions{})
+	fillFor(t, db, 5000)
+	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { emit(doc.n, null) }"}}}`)
+	b, err := db.Index(mustDesign(t, db, "d")).StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	e.on.Store(true)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the step did not panic")
+			}
+		}()
+		_, _ = b.Step(t.Context(), b.Shards[0], 5000)
+	}()
+	e.on.Store(false)
+	stacks := make([]byte, 4<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for _, f := range []string{"gatherParts", "mapParts"} {
+		if strings.Contains(string(stacks), f) {
+			t.Errorf("%s continues", f)
+		}
+	}
+}

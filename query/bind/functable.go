@@ -1,0 +1,135 @@
+package bind
+
+import (
+	"slices"
+
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/typing"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs/jsons"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// funcTable binds a function in FROM, or those of ROWS FROM.
+func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
+	// The arguments are bound one level further in, where the items before are the enclosing level.
+	sc.seen = len(sc.rels)
+	inner := &scope{parent: sc, query: &Query{}, noAggregates: "functions in FROM"}
+	if len(n.Calls) > 1 && n.Types != nil {
+		return nil, refuse.Syntax(n.Types[0].Pos(),
+			"ROWS FROM() with multiple functions cannot have a column definition list").
+			WithHint("Put a separate column definition list for each function inside ROWS FROM().")
+	}
+	f := &FuncScan{Base: sc.width, Ordinality: n.Ordinality}
+	var cols []exec.Column
+	scalar := false
+	for _, call := range n.Calls {
+		c, ok := call.Expr.(*ast.Call)
+		if !ok {
+			return nil, sqlstate.Unsupported(n.Pos(), "Call a function.", "this expression in FROM is not supported")
+		}
+		if f.Name == "" {
+			f.Name = c.Name[len(c.Name)-1]
+		}
+		bound, list, err := b.fromCall(n, call, c, inner)
+		if err != nil {
+			return nil, err
+		}
+		bound.At, bound.Width = len(cols), len(list)
+		f.Calls, cols = append(f.Calls, *bound), append(cols, list...)
+		scalar = bound.Func != nil && len(n.Calls) == 1 && len(cols) == 1 && !n.Ordinality
+	}
+	f.Width = len(cols)
+	if n.Ordinality {
+		cols = append(cols, exec.Column{Name: "ordinality", Type: types.Int8, Mod: -1})
+	}
+	alias := pick(n.Alias.Name, f.Name)
+	return f, b.addRelation(sc, &relation{alias: alias, scalar: scalar}, cols, n.Columns, n.Pos())
+}
+
+// fromCall binds one function of FROM, and returns its columns.
+func (b *binder) fromCall(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, inner *scope) (*exec.FromCall,
+	[]exec.Column, error) {
+	name := c.Name[len(c.Name)-1]
+	args, err := b.args(c, inner)
+	if err != nil {
+		return nil, nil, err
+	}
+	if slices.ContainsFunc(args, collation.HasLocale) {
+		return nil, nil, collation.Unsupported(n.Pos(), "an argument of a function in FROM")
+	}
+	alias := n.Alias.Name
+	if len(n.Calls) > 1 {
+		alias = "" // names the columns of one function only
+	}
+	fn, err := b.record(n, call, c, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	if fn == nil {
+		fn = b.tableFunc(c, args)
+	}
+	if fn == nil {
+		x, err := b.callWith(c, args, inner)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &exec.FromCall{Scalar: x}, []exec.Column{{Name: pick(alias, name), Type: x.Type(), Mod: -1}}, nil
+	}
+	if list := definitions(n, call); list != nil && jsons.Records[name] == nil {
+		return nil, nil, refuse.Syntax(list[0].Pos(),
+			"a column definition list is only allowed for functions returning \"record\"")
+	}
+	if args, err = b.CoerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
+		return nil, nil, err
+	}
+	cols := slices.Clone(fn.Columns(exprTypes(args)))
+	// The only column of a function, if it has no name of its own, is named after the alias.
+	if len(cols) == 1 && alias != "" && cols[0].Name == fn.Name {
+		cols[0].Name = alias
+	}
+	return &exec.FromCall{Func: fn, Args: args}, cols, nil
+}
+
+// definitions returns the types of a column definition list.
+func definitions(n *ast.FuncTable, call ast.FuncCall) []ast.TypeName {
+	if n.Types != nil {
+		return n.Types
+	}
+	return call.Types
+}
+
+// record turns a function that returns records into one that returns the columns of its definition list.
+func (b *binder) record(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, args []exec.Expr) (*exec.TableFunc, error) {
+	fn := jsons.Records[c.Name[len(c.Name)-1]]
+	if fn == nil {
+		return nil, nil
+	}
+	if _, ok := typing.Score(fn.Args, false, args); !ok {
+		return nil, nil
+	}
+	if len(args) == 2 && typing.Untyped(args[0]) {
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
+			"could not determine polymorphic type because input has type unknown").At(c.Pos())
+	}
+	list, names := definitions(n, call), n.Columns
+	if list == nil {
+		return nil, refuse.Syntax(c.Pos(), "a column definition list is required for functions returning \"record\"")
+	}
+	if n.Types == nil {
+		names = call.Columns
+	}
+	cols := make([]exec.Column, len(list))
+	for i, t := range list {
+		oid, mod, err := typing.ResolveType(t)
+		if err != nil {
+			return nil, err
+		}
+		cols[i] = exec.Column{Name: names[i], Type: oid, Mod: mod}
+	}
+	out := fn.Of(cols)
+	return out, nil
+}
