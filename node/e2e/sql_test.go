@@ -71,6 +71,7 @@ func citiesPsql(t *testing.T, p *process, all []city) {
 		{`SELECT doc->>'name' FROM docs WHERE id LIKE 'is-%' AND doc->>'name' = 'Akureyri'`, "Akureyri"},
 		// including the design document and a deleted one
 		{`SELECT count(*) FROM changes`, fmt.Sprint(len(all) + 2)},
+		{`SELECT count(*) FROM docs d JOIN "by".country c ON c.id = d.id WHERE c.key = 'NO'`, fmt.Sprint(norway)},
 		{`SELECT 1 + 1 AS two`, "2"},
 	} {
 		if got := strings.TrimSpace(mustPsql(t, p, "cities", q.sql)); got != q.want {
@@ -105,7 +106,7 @@ func citiesPsql(t *testing.T, p *process, all []city) {
 		{`SELECT nope FROM docs`, `column "nope" does not exist`},
 		{`SELECT * FROM nope`, `relation "nope" does not exist`},
 		{`INSERT INTO docs VALUES ('a')`, "HINT"},
-		{`SELECT * FROM docs a, docs b`, "HINT"},
+		{`SELECT * FROM docs FOR UPDATE`, "HINT"},
 	} {
 		_, err := psql(t, p, "cities", bad.sql)
 		if err == nil || !strings.Contains(err.Error(), bad.says) {
