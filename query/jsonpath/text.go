@@ -3,6 +3,8 @@ package jsonpath
 import (
 	"strconv"
 	"strings"
+
+	"github.com/divandb/divan/layer/jsontext"
 )
 
 // Text returns the path as PostgreSQL prints it.
@@ -183,34 +185,7 @@ func (n *Node) writeLevels(b *strings.Builder) {
 }
 
 // writeQuoted writes a string as in JSON.
-func writeQuoted(b *strings.Builder, s string) {
-	b.WriteByte('"')
-	for _, c := range s {
-		switch c {
-		case '"', '\\':
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case '\b':
-			b.WriteString(`\b`)
-		case '\f':
-			b.WriteString(`\f`)
-		case '\n':
-			b.WriteString(`\n`)
-		case '\r':
-			b.WriteString(`\r`)
-		case '\t':
-			b.WriteString(`\t`)
-		default:
-			if c < ' ' {
-				b.WriteString(`\u00`)
-				b.WriteString(strconv.FormatInt(int64(c)>>4, 16) + strconv.FormatInt(int64(c)&15, 16))
-				continue
-			}
-			b.WriteRune(c)
-		}
-	}
-	b.WriteByte('"')
-}
+func writeQuoted(b *strings.Builder, s string) { b.Write(jsontext.AppendQuoted(nil, s)) }
 
 // plain returns a number without an exponent, as a numeric prints it.
 func plain(text string) string {

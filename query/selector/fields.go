@@ -1,6 +1,10 @@
 package selector
 
-import "github.com/tidwall/gjson"
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/layer/jsontext"
+)
 
 // Fields is a selection of parts of a document by paths like those of selectors, given as `fields` to `_find` and
 // `filter=_selector`. It is immutable and safe for concurrent use.
@@ -56,7 +60,7 @@ func (c *choice) add(path []string) {
 			return
 		}
 	}
-	m := chosen{name: path[0], escaped: append(gjson.AppendJSONString(nil, path[0]), ':')}
+	m := chosen{name: path[0], escaped: append(jsontext.AppendQuoted(nil, path[0]), ':')}
 	m.add(path[1:])
 	c.members = append(c.members, m)
 }

@@ -11,7 +11,7 @@ import (
 
 // The expected results are those of CouchDB 3.5, except that it answers 500 to the two malformed lists.
 func TestFields_Append(t *testing.T) {
-	const doc = `{"_id":"f","type":"z","a":{"b":1,"c":[{"d":1.50}]},"x.y":2,"n":null}`
+	const doc = `{"_id":"f","type":"z","a":{"b":1,"c":[{"d":1.50}]},"x.y":2,"n":null,"<&>\u2028":3}`
 	for fields, want := range map[string]string{
 		`["_id"]`:             `{"_id":"f"}`,
 		`["type","_id"]`:      `{"type":"z","_id":"f"}`,
@@ -21,6 +21,7 @@ func TestFields_Append(t *testing.T) {
 		`["a","a.b"]`:         `{"a":{"b":1,"c":[{"d":1.50}]}}`,
 		`["a.b","a"]`:         `{"a":{"b":1,"c":[{"d":1.50}]}}`,
 		`["x\\.y"]`:           `{"x.y":2}`,
+		`["<&>\u2028"]`:       "{\"<&>\u2028\":3}", // escaped only where JSON requires it
 		`["a.c.0.d"]`:         `{"a":{"c":{"0":{"d":1.50}}}}`,
 		`["a.c.[0]","n"]`:     `{"n":null}`,
 		`["type.x","type"]`:   `{"type":"z"}`,

@@ -23,7 +23,7 @@ var queryRules = []rule{
 		why: "regular expressions are patterns and texts, wherever they come from",
 	},
 	{
-		room: "query/jsonpath", may: []string{"query/regex", "query/sqlstate"},
+		room: "query/jsonpath", may: []string{"layer/jsontext", "query/regex", "query/sqlstate"},
 		why: "a path is parsed without knowing what values it is for",
 	},
 	{
@@ -162,8 +162,8 @@ var queryRules = []rule{
 		why:      "the catalogue is rows about databases and views, seen through the same declared reads",
 	},
 	{
-		room: "query/selector", may: []string{"layer/collate"},
-		why: "Mango compares JSON in CouchDB's order and needs nothing else",
+		room: "query/selector", may: []string{"layer/collate", "layer/jsontext"},
+		why: "Mango reads JSON and compares it in CouchDB's order, and needs nothing else",
 	},
 	{
 		room: "query", may: []string{"query/...", "layer/collate"},

@@ -3,6 +3,7 @@ package jsons
 import (
 	"strings"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/types"
@@ -19,8 +20,7 @@ func prettyJSON(env *exec.CallEnv, s string) (types.Datum, error) {
 		case '{', '[':
 			p.write(s[i : i+1])
 			p.level++
-			for i++; i < len(s) && strings.IndexByte(" \t\n\r", s[i]) >= 0; i++ {
-			}
+			i = jsontext.SkipSpace(s, i+1)
 			if i < len(s) && s[i] != '}' && s[i] != ']' {
 				p.line()
 			}
@@ -37,34 +37,15 @@ func prettyJSON(env *exec.CallEnv, s string) (types.Datum, error) {
 			p.write(": ")
 			i++
 		default:
-			n := scalarLength(s[i:])
-			p.write(s[i : i+n])
-			i += n
+			end, _ := jsontext.SkipValue(s, i, 0)
+			p.write(s[i:end])
+			i = end
 		}
 	}
 	if p.err != nil {
 		return types.Null, p.err
 	}
 	return types.NewText(p.out.String()), nil
-}
-
-// scalarLength returns the length of the string, number or word at the beginning of a valid text.
-func scalarLength(s string) int {
-	if s[0] != '"' {
-		if n := strings.IndexAny(s, ",]} \t\n\r"); n > 0 {
-			return n
-		}
-		return len(s)
-	}
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(s)
 }
 
 // jsonPrinter holds the text written so far. It counts its memory and its time.

@@ -26,7 +26,7 @@ func (r *Runtime) document(json []byte, frozen bool) (value, error) {
 	}
 	copy(b, json)
 	b[len(json)] = 0
-	p := parser{Scanner: jsontext.Scanner{Text: b[:len(json)]}, m: r.m, frozen: frozen}
+	p := parser{Scanner: jsontext.Scanner{Text: b[:len(json)], Halves: true}, m: r.m, frozen: frozen}
 	v, err := p.value(0)
 	if err == nil {
 		if p.Space(); p.Pos != len(p.Text) {

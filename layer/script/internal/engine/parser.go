@@ -205,35 +205,18 @@ func (p *parser) member(obj value, depth int) error {
 // that the next string overwrites.
 func (p *parser) string() ([]byte, uintptr, error) {
 	from := p.Pos + 1
-	i := from
-	for i < len(p.Text) && p.Text[i] != '"' && p.Text[i] != '\\' {
-		i++
-	}
-	if i >= len(p.Text) {
-		return nil, 0, errDocument
-	}
-	if p.Text[i] == '"' {
-		p.Pos = i + 1
-		return p.Text[from:i], p.m.input.addr + uintptr(from), nil
-	}
-	end := i
-	for end < len(p.Text) && p.Text[end] != '"' {
-		if p.Text[end] == '\\' {
-			end++
-		}
-		end++
-	}
-	if end >= len(p.Text) {
-		return nil, 0, errDocument
-	}
-	room := p.m.escape.room(p.m.arena, end-from)
-	if room == nil {
-		return nil, 0, &LimitError{Limit: "memory"}
-	}
-	out, ok := jsontext.AppendUnescaped(room[:0], p.Text[from:end], jsontext.KeepHalf)
+	quoted, escaped, ok := p.Quoted()
 	if !ok {
 		return nil, 0, errDocument
 	}
-	p.Pos = end + 1
+	text := quoted[1 : len(quoted)-1]
+	if !escaped {
+		return text, p.m.input.addr + uintptr(from), nil
+	}
+	room := p.m.escape.room(p.m.arena, len(text))
+	if room == nil {
+		return nil, 0, &LimitError{Limit: "memory"}
+	}
+	out, _ := jsontext.AppendUnescaped(room[:0], text, jsontext.KeepHalf)
 	return out, p.m.escape.addr, nil
 }
