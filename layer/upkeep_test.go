@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -92,6 +94,38 @@ func TestStore_upkeepIsApart(t *testing.T) {
 		}
 		if len(stuck) > 0 {
 			t.Errorf("no metrics of %v", stuck)
+		}
+	})
+}
+
+// Every kind of upkeep is listed for operators, who see its name in metrics.
+func TestStore_upkeepIsListed(t *testing.T) {
+	page, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		e, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		o := layer.Options{Owner: true}
+		o.Compaction.Auto = true
+		s, err := layer.Open(t.Context(), e, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		synctest.Wait() // each kind is added by its goroutine
+		kinds := s.Upkeep()
+		if len(kinds) < 10 {
+			t.Errorf("%d kinds of upkeep: these are not all", len(kinds))
+		}
+		for _, m := range kinds {
+			if !strings.Contains(string(page), "`"+m.Kind+"`") {
+				t.Errorf("docs/operations.md does not list the upkeep %s", m.Kind)
+			}
 		}
 	})
 }
