@@ -122,13 +122,13 @@ func setFromYAML(field reflect.Value, node *yaml.Node) error {
 	switch field.Kind() {
 	case reflect.Slice:
 		if node.Kind != yaml.SequenceNode {
-			return fmt.Errorf("expected a list of texts, got %s", describe(node))
+			return fmt.Errorf("expected a list of strings, got %s", describe(node))
 		}
 		list := make([]string, 0, len(node.Content))
 		for _, n := range node.Content {
 			n = resolved(n)
 			if n.Tag != "!!str" {
-				return fmt.Errorf("expected a list of texts, got %s in it", describe(n))
+				return fmt.Errorf("expected a list of strings, got %s in it", describe(n))
 			}
 			list = append(list, n.Value)
 		}
@@ -137,7 +137,7 @@ func setFromYAML(field reflect.Value, node *yaml.Node) error {
 	case reflect.Map:
 		return setMapFromYAML(field, node)
 	case reflect.String:
-		want, called = "!!str", "a text (in quotes if it looks like something else)"
+		want, called = "!!str", "a string (in quotes if it looks like something else)"
 	case reflect.Bool:
 		want, called = "!!bool", "true or false"
 	case reflect.Int:
@@ -151,7 +151,7 @@ func setFromYAML(field reflect.Value, node *yaml.Node) error {
 
 func setMapFromYAML(field reflect.Value, node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
-		return fmt.Errorf("expected names with texts, got %s", describe(node))
+		return fmt.Errorf("expected names with strings, got %s", describe(node))
 	}
 	m := make(map[string]string, len(node.Content)/2)
 	var errs []error
@@ -161,7 +161,7 @@ func setMapFromYAML(field reflect.Value, node *yaml.Node) error {
 		case twice:
 			errs = append(errs, fmt.Errorf("%q is set twice (line %d)", key.Value, key.Line))
 		case value.Tag != "!!str":
-			errs = append(errs, fmt.Errorf("%q: expected a text, got %s (line %d)", key.Value, describe(value),
+			errs = append(errs, fmt.Errorf("%q: expected a string, got %s (line %d)", key.Value, describe(value),
 				key.Line))
 		default:
 			m[key.Value] = value.Value
@@ -233,7 +233,7 @@ func describe(node *yaml.Node) string {
 	}
 	switch node.Tag {
 	case "!!str":
-		return fmt.Sprintf("the text %q", node.Value)
+		return fmt.Sprintf("the string %q", node.Value)
 	case "!!null":
 		return "nothing"
 	}

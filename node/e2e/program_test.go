@@ -118,7 +118,7 @@ func TestProgram_RefusesToStart(t *testing.T) {
 		{name: "all faults of the configuration", args: []string{"-config", badConfig, "-name", "a b"}, status: 2,
 			says: []string{
 				badConfig + ":1: unknown setting storag (did you mean storage?)", badConfig +
-					":4: http.listen: expected a text", "-name",
+					":4: http.listen: expected a string", "-name",
 			}},
 		{name: "open to the world without an admin", args: []string{"-http", "0.0.0.0:0"}, status: 2,
 			says: []string{"there is no admin"}},

@@ -113,16 +113,16 @@ func simulate(costs map[string]counts, t *table) {
 		of       string
 	}
 	for _, s := range []scenario{
-		{"one database, 1 shard, ids all over, single writes", 30, 1, false, 1, "insert"},
-		{"one database, 1 shard, ids all over, single writes", 30, 1, false, 1, "update"},
-		{"one database, 8 shards, ids all over, single writes", 30, 8, false, 1, "update"},
-		{"one database, 1 shard, ids all over, 500 together", 30, 1, false, 500, "insert"},
-		{"one database, 1 shard, ids that count up, 500 together", 30, 1, true, 500, "insert"},
-		{"one database, 8 shards, ids all over, 500 together", 30, 8, false, 500, "insert"},
-		{"one database, 64 shards, ids all over, 500 together", 30, 64, false, 500, "insert"},
-		{"100 databases of 1 shard, ids all over, single writes", 30, 100, false, 1, "insert"},
-		{"10,000 databases of 1 shard, ids all over, single writes", 30, 10_000, false, 1, "insert"},
-		{"10,000 databases of 1 shard, ids that count up, single writes", 30, 10_000, true, 1, "insert"},
+		{"one database, 1 shard, random ids, single writes", 30, 1, false, 1, "insert"},
+		{"one database, 1 shard, random ids, single writes", 30, 1, false, 1, "update"},
+		{"one database, 8 shards, random ids, single writes", 30, 8, false, 1, "update"},
+		{"one database, 1 shard, random ids, batches of 500", 30, 1, false, 500, "insert"},
+		{"one database, 1 shard, ascending ids, batches of 500", 30, 1, true, 500, "insert"},
+		{"one database, 8 shards, random ids, batches of 500", 30, 8, false, 500, "insert"},
+		{"one database, 64 shards, random ids, batches of 500", 30, 64, false, 500, "insert"},
+		{"100 databases of 1 shard, random ids, single writes", 30, 100, false, 1, "insert"},
+		{"10,000 databases of 1 shard, random ids, single writes", 30, 10_000, false, 1, "insert"},
+		{"10,000 databases of 1 shard, ascending ids, single writes", 30, 10_000, true, 1, "insert"},
 	} {
 		limits := make([]float64, 201)
 		even := 0.0
@@ -132,7 +132,7 @@ func simulate(costs map[string]counts, t *table) {
 		}
 		slices.Sort(limits)
 		t.row(fmt.Sprintf("simulated, %d storage servers: %s", s.servers, s.what),
-			"%.0f %ss/s (%.0f to %.0f in nine of ten placements), %.0f%% of what they would take evenly",
+			"%.0f %ss/s (%.0f to %.0f in nine of ten placements), %.0f%% of what an even distribution allows",
 			limits[len(limits)/2], s.of, limits[len(limits)/20], limits[len(limits)*19/20],
 			100*limits[len(limits)/2]/even)
 	}
