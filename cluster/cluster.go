@@ -185,9 +185,9 @@ func (c *Cluster) watch(ctx context.Context) {
 		case <-c.members.wake:
 			settle.Reset(debounce)
 		case <-settle.C:
-			c.gossip.tellStale()
+			c.gossip.warnStale()
 			c.gossip.renewIfGivenUp()
-			c.tellElsewheres()
+			c.logOtherStores()
 			c.publish()
 			c.naming.ask()
 		case <-tick.C:

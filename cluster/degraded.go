@@ -10,8 +10,8 @@ import (
 const (
 	// troubleLasts is how long a problem caused by others counts after it was last seen.
 	troubleLasts = 30 * time.Second
-	// sayAgain is how often the same is logged.
-	sayAgain = time.Minute
+	// logAgainAfter is how often the same is logged.
+	logAgainAfter = time.Minute
 )
 
 // trouble is a problem caused by another node.
@@ -65,13 +65,13 @@ func (c *Cluster) Degraded() []string {
 	now := time.Now()
 	var elsewhere []string
 	others := 0
-	c.members.ask(func(v *view) { elsewhere, others = v.elsewheres(), v.others() })
+	c.members.ask(func(v *view) { elsewhere, others = v.onOtherStores(), v.others() })
 	list := c.joining.degraded(now, others)
 	if other, ok := c.naming.clashes(now); ok {
 		list = append(list, clashReason(c.o.Name, other))
 	}
 	if len(elsewhere) > 0 {
-		list = append(list, elsewhereReason(elsewhere))
+		list = append(list, otherStoreReason(elsewhere))
 	}
 	return list
 }
@@ -81,18 +81,18 @@ func clashReason(name, other string) string {
 		"a unique name", name, other)
 }
 
-func elsewhereReason(names []string) string {
+func otherStoreReason(names []string) string {
 	return fmt.Sprintf("other_store: %s in this cluster but not on this node's store, so they do not share "+
 		"databases: correct storage in the node.yaml of the one that is wrong, or keep the clusters apart",
 		map[bool]string{true: names[0] + " is", false: strings.Join(names, ", ") + " are"}[len(names) == 1])
 }
 
-// tellElsewheres logs members on another store.
-func (c *Cluster) tellElsewheres() {
+// logOtherStores logs members on another store.
+func (c *Cluster) logOtherStores() {
 	var names []string
-	c.members.ask(func(v *view) { names = v.elsewheres() })
+	c.members.ask(func(v *view) { names = v.onOtherStores() })
 	if len(names) > 0 {
-		if reason := elsewhereReason(names); c.said.first(reason) {
+		if reason := otherStoreReason(names); c.said.first(reason) {
 			c.o.Logger.Error("members use another store", "reason", reason)
 		}
 	}
@@ -109,7 +109,7 @@ func (s *said) first(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if at, ok := s.when[what]; ok && now.Sub(at) < sayAgain {
+	if at, ok := s.when[what]; ok && now.Sub(at) < logAgainAfter {
 		return false
 	}
 	if s.when == nil || len(s.when) > 1000 {

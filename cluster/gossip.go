@@ -67,8 +67,8 @@ func (g *gossip) join(address string) error {
 	return err
 }
 
-// tellStale tells members that returned under their old id that they had been given up. They react by taking a new id.
-func (g *gossip) tellStale() {
+// warnStale tells members that returned under their old id that they had been given up. They react by taking a new id.
+func (g *gossip) warnStale() {
 	for _, s := range g.members.takeStale() {
 		message, err := json.Marshal(givenUp{ID: s.id})
 		if err != nil {

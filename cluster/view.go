@@ -166,8 +166,8 @@ func (v *view) elsewhere(e *entry) bool {
 	return self != nil && self.meta.Store != "" && e.meta.Store != "" && e.meta.Store != self.meta.Store
 }
 
-// elsewheres lists the members that are up and use another store.
-func (v *view) elsewheres() (names []string) {
+// onOtherStores lists the members that are up and use another store.
+func (v *view) onOtherStores() (names []string) {
 	for name, e := range v.entries {
 		if e.up && v.elsewhere(e) {
 			names = append(names, name)

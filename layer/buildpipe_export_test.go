@@ -47,4 +47,4 @@ func (m *MappedAhead) Map(ctx context.Context) error {
 func (m *MappedAhead) Mapped() int { return len(m.parts) - len(m.read) }
 
 // Take takes a mapped part.
-func (m *MappedAhead) Take() { m.p.Took(<-m.p.Mapped) }
+func (m *MappedAhead) Take() { m.p.Received(<-m.p.Mapped) }

@@ -22,7 +22,7 @@ type PinOptions struct {
 func (s *Store) Pin(ctx context.Context, po PinOptions) (pinned *Store, release func(), err error) {
 	p, err := kv.Pin(ctx, s.Engine)
 	if err != nil {
-		return nil, nil, db.Explained(err)
+		return nil, nil, db.Explain(err)
 	}
 	o, e := s.o, kv.Engine(p)
 	if po.Moves {
@@ -31,7 +31,7 @@ func (s *Store) Pin(ctx context.Context, po PinOptions) (pinned *Store, release 
 	o.ReadOnly, o.Owner = true, false
 	if pinned, err = Open(ctx, e, o); err != nil {
 		_ = e.Close()
-		return nil, nil, db.Explained(err)
+		return nil, nil, db.Explain(err)
 	}
 	return pinned, func() { _ = e.Close() }, nil
 }

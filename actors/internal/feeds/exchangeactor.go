@@ -38,7 +38,7 @@ type (
 
 // Effects of the exchange.
 type (
-	sayAgain       struct{}
+	sendBeat       struct{}
 	awaitPlacement struct{}
 	lookEverywhere struct{}
 	answerMessage  messageCame
@@ -52,7 +52,7 @@ func (b *exchangeBehavior) Step(_ time.Time, message any) []runtime.Effect {
 		return b.again()
 	case beatNow:
 		b.beating = false
-		return append([]runtime.Effect{sayAgain{}}, b.again()...)
+		return append([]runtime.Effect{sendBeat{}}, b.again()...)
 	case placementChanged:
 		return []runtime.Effect{lookEverywhere{}, awaitPlacement{}}
 	case messageCame:
@@ -86,8 +86,8 @@ func (f *Feeds) ExchangeSpec() runtime.Spec {
 		Live: func(any) any { return f.exchange.facts() },
 		Perform: func(sh *runtime.Shell, e runtime.Effect) {
 			switch e := e.(type) {
-			case sayAgain:
-				f.sayAgain()
+			case sendBeat:
+				f.sendBeat()
 			case answerMessage:
 				sh.Do(func(ctx context.Context) any { return f.answer(ctx, e.from, e.message) })
 			case lookEverywhere:
@@ -108,8 +108,8 @@ func (f *Feeds) ExchangeSpec() runtime.Spec {
 	}
 }
 
-// sayAgain sends a beat.
-func (f *Feeds) sayAgain() {
+// sendBeat sends a beat.
+func (f *Feeds) sendBeat() {
 	out, gone := f.exchange.beat(f.tree.Now())
 	f.send(out)
 	for _, g := range gone {

@@ -54,20 +54,20 @@ func Aggregate(ctx context.Context, ix *index.Index, closing bool, partials int)
 	if closing {
 		g.SetLimit(runtime.GOMAXPROCS(0))
 	}
-	var mended atomic.Int64
+	var repaired atomic.Int64
 	for view := range ix.Design().Views {
-		g.Go(db.Guarded(func() error { return aggregateView(within, ix, view, partials, &mended) }))
+		g.Go(db.Guarded(func() error { return aggregateView(within, ix, view, partials, &repaired) }))
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	return leaveEpoch(ctx, ix, mended.Load())
+	return leaveEpoch(ctx, ix, repaired.Load())
 }
 
 // aggregateView updates all levels of a view, the lowest first, in transactions of at most the given number of
-// partials. It adds to mended the number of ranges that had marks of the newest epoch. If the store cannot commit even
-// the smallest transaction, the rest is left to a later call.
-func aggregateView(ctx context.Context, ix *index.Index, view, partials int, mended *atomic.Int64) error {
+// partials. It adds to repaired the number of ranges that had marks of the newest epoch. If the store cannot commit
+// even the smallest transaction, the rest is left to a later call.
+func aggregateView(ctx context.Context, ix *index.Index, view, partials int, repaired *atomic.Int64) error {
 	p := db.NewPortions(partials)
 	for level := range keyspace.ViewLevels {
 		a := aggregation{ix: ix, view: view, level: level, size: StateOf(ix.Db.Store).PartialRows,
@@ -88,7 +88,7 @@ func aggregateView(ctx context.Context, ix *index.Index, view, partials int, men
 			}
 		}
 		if level == 0 {
-			mended.Add(a.fresh)
+			repaired.Add(a.fresh)
 		}
 	}
 	return nil
@@ -157,13 +157,13 @@ type aggregation struct {
 	// Prefixes of the lists of what the level lacks, which are marks on the lowest level; new entries are written under
 	// the first prefix.
 	holes    [][]byte
-	fresh    int64 // number of mended ranges listed under the first prefix
+	fresh    int64 // number of repaired ranges listed under the first prefix
 	items    []item
 	arena    []byte
 	complete bool // items are all items in the gap
 }
 
-// run mends up to n partials from a position on, and sets next. It returns how many partials it has read. Later
+// run repairs up to n partials from a position on, and sets next. It returns how many partials it has read. Later
 // attempts do less, and so do later transactions, until some have succeeded (Portions).
 func (a *aggregation) run(t *db.Txn, from []byte, n int) (done int, err error) {
 	if a.attempts++; a.attempts > 1 {
@@ -211,7 +211,7 @@ func (a *aggregation) run(t *db.Txn, from []byte, n int) (done int, err error) {
 			break
 		}
 		a.most = max(2, n-done) * a.size // this many items have a cut between them
-		if from, err = a.mend(t, gap); err != nil {
+		if from, err = a.repair(t, gap); err != nil {
 			return done, err
 		}
 		a.next = from
@@ -243,7 +243,7 @@ func (a *aggregation) hole(t *db.Txn, from []byte) (first []byte, err error) {
 	return first, nil
 }
 
-// gap returns the range around a hole that has to be mended: that of the partial that covers the hole, or the range
+// gap returns the range around a hole that has to be repaired: that of the partial that covers the hole, or the range
 // between its neighbours.
 func (a *aggregation) gap(t *db.Txn, hole []byte) (index.Span, error) {
 	before, err := a.last(t, a.level, append(bytes.Clone(hole), 0))
@@ -277,8 +277,8 @@ func (a *aggregation) last(t *db.Txn, level int, before []byte) (*Partial, error
 	return p, ParsePartial(p, row.Key[len(prefix):], row.Value)
 }
 
-// mend writes the partials of a gap, or of its beginning, and returns where it ended.
-func (a *aggregation) mend(t *db.Txn, gap index.Span) ([]byte, error) {
+// repair writes the partials of a gap, or of its beginning, and returns where it ended.
+func (a *aggregation) repair(t *db.Txn, gap index.Span) ([]byte, error) {
 	a.items, a.arena = a.items[:0], nil
 	done, err := a.collect(t, gap)
 	if err != nil {

@@ -13,22 +13,22 @@ import (
 
 // Readers of partials read all marks in a range. Usually there are few. But an engine with sorted tables, such
 // as the embedded one, keeps cleared keys until it compacts: after all rows of a large view were rewritten and its
-// partials mended, each query would step over as many remains of marks as the view has rows. Therefore marks belong to
-// an epoch, which is part of their key. If Aggregate finds more than a few marks, it begins a new epoch. From then on
-// writers leave their marks there, and the previous epoch only drains. Readers look into both epochs until Aggregate
+// partials repaired, each query would step over as many remains of marks as the view has rows. Therefore marks belong
+// to an epoch, which is part of their key. If Aggregate finds more than a few marks, it begins a new epoch. From then
+// on writers leave their marks there, and the previous epoch only drains. Readers look into both epochs until Aggregate
 // has found the previous one empty; after that, nobody reads near it.
 //
 // The epoch is part of the value that tells writers to leave marks, so it costs them no extra read. They read it with
 // conflict: a writer that has missed the beginning of an epoch is retried instead of leaving a mark in the previous
 // one. The end of draining does not concern writers, and has a key of its own.
 
-// crowded is the number of marks in a view from which on a new epoch is begun before they are cleared. A new epoch
+// epochMarks is the number of marks in a view from which on a new epoch is begun before they are cleared. A new epoch
 // makes the transactions of current writers retry.
-func crowded(ix *index.Index) int { return StateOf(ix.Db.Store).PartialRows }
+func epochMarks(ix *index.Index) int { return StateOf(ix.Db.Store).PartialRows }
 
-// worn is the number of ranges with marks of the newest epoch, written while Aggregate was running, from which on it
-// begins another epoch.
-func worn(ix *index.Index) int64 { return 16 * int64(StateOf(ix.Db.Store).PartialRows) }
+// freshRanges is the number of ranges with marks of the newest epoch, written while Aggregate was running, from which
+// on it begins another epoch.
+func freshRanges(ix *index.Index) int64 { return 16 * int64(StateOf(ix.Db.Store).PartialRows) }
 
 // marksBefore is where marks were kept before there were epochs. All keys of partials are in or after this range.
 const marksBefore keyspace.ViewRange = 3
@@ -114,11 +114,11 @@ func enterEpoch(ix *index.Index, t *db.Txn, k *index.Keys, now Aggregates) error
 		return nil
 	}
 	for view := range k.Design.Views {
-		n, err := CountRows(t.Snapshot(), index.Whole.At(markPrefix(k, view, now.Epoch)), crowded(ix))
+		n, err := CountRows(t.Snapshot(), index.Whole.At(markPrefix(k, view, now.Epoch)), epochMarks(ix))
 		if err != nil {
 			return err
 		}
-		if n == crowded(ix) {
+		if n == epochMarks(ix) {
 			beginEpoch(t, k, now.Epoch+1)
 			return nil
 		}
@@ -142,9 +142,9 @@ func CountRows(r kv.Reader, in kv.KeyRange, limit int) (n int, err error) {
 	return n, it.Err()
 }
 
-// leaveEpoch ends the draining of the previous epoch if it has no marks left, and begins another epoch if the current
-// one is worn.
-func leaveEpoch(ctx context.Context, ix *index.Index, mended int64) error {
+// leaveEpoch ends the draining of the previous epoch if it has no marks left, and begins another epoch if many ranges
+// with marks of the current one were repaired.
+func leaveEpoch(ctx context.Context, ix *index.Index, repaired int64) error {
 	for {
 		begun, err := db.Read(ctx, ix.Db, func(t *db.Txn) (bool, error) {
 			k := ix.Keys(t.Keys)
@@ -162,7 +162,7 @@ func leaveEpoch(ctx context.Context, ix *index.Index, mended int64) error {
 				}
 				t.Clear(k.InfoKey(keyspace.ViewDraining))
 			}
-			if mended < worn(ix) {
+			if repaired < freshRanges(ix) {
 				return false, nil
 			}
 			beginEpoch(t, &k, a.Epoch+1)
@@ -171,7 +171,7 @@ func leaveEpoch(ctx context.Context, ix *index.Index, mended int64) error {
 		if !begun || err != nil {
 			return err
 		}
-		mended = 0
+		repaired = 0
 	}
 }
 

@@ -25,7 +25,7 @@ func (a *AllDocs) keys() error {
 		part := asked[:min(p.Now, len(asked))]
 		more, err := a.keysPart(part)
 		if err != nil {
-			if !p.Lessen(len(part), 0) {
+			if !p.Halve(len(part), 0) {
 				err = patience.Tried(err)
 			}
 			if err = a.S.Renew(err); err != nil {
@@ -38,7 +38,7 @@ func (a *AllDocs) keys() error {
 		}
 		asked = asked[len(part):]
 		patience.Progress()
-		p.Took(len(part), len(part), 0)
+		p.Adapt(len(part), len(part), 0)
 	}
 	return nil
 }

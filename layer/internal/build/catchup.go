@@ -15,7 +15,7 @@ func (ix Index) CatchUp(ctx context.Context, n int) (bool, error) {
 	c := catchUp{ix: ix.Index, n: n}
 	defer index.Unpin(&c.docs)
 	done, _, err := db.Transact(ctx, ix.Db, c.run)
-	c.publishing.Settle(done && err == nil, false)
+	c.publishing.End(done && err == nil, false)
 	if db.TooMuch(err) {
 		return false, nil // the old rows of the documents are too many to remove in one transaction
 	}
@@ -87,7 +87,7 @@ func (c *catchUp) run(t *db.Txn) (bool, error) {
 
 // runInteractive makes an interactive index ready. Writers have kept it up to date since its creation.
 func (c *catchUp) runInteractive(t *db.Txn, keys *index.Keys, at index.IndexSeq, building bool) (bool, error) {
-	c.publishing.Settle(false, false) // left by an attempt that did not know yet that the index is interactive
+	c.publishing.End(false, false) // left by an attempt that did not know yet that the index is interactive
 	creation, err := index.ParseCreation(t.Get(keys.InfoKey(keyspace.ViewCreation)))
 	if err != nil || at.Ready(creation) {
 		return err == nil, err
@@ -123,7 +123,7 @@ func sinceOf(cfg *db.Config, seq db.Seq) map[db.ShardID]db.Seq {
 // publish hands over the snapshot that the rows were made from, so that readers find the same documents.
 func (c *catchUp) publish(t *db.Txn, seq db.Seq) {
 	if c.docs != nil {
-		c.publishing.Offer(t, c.ix, seq, c.docs, nil)
+		c.publishing.Publish(t, c.ix, seq, c.docs, nil)
 		c.docs = nil
 	}
 }

@@ -33,7 +33,7 @@ func (b *Build) Finish(ctx context.Context) error {
 		}
 	}
 	_, _, err := db.Transact(ctx, b.Index.Db, func(t *db.Txn) (struct{}, error) { return struct{}{}, b.finish(t) })
-	b.publishing.Settle(err == nil, false)
+	b.publishing.End(err == nil, false)
 	if err == nil {
 		_ = b.enter(finished) // fails if closed in the meantime, although the build is done
 	}
@@ -52,8 +52,8 @@ func (b *Build) finish(t *db.Txn) error {
 		return err
 	}
 	feed.EndCut(t, b.keys.Signature)
-	if b.snapshot != nil && !b.publishing.Put { // the goal is the same in all attempts
-		b.publishing.Offer(t, b.Index, b.Goal, b.snapshot, nil)
+	if b.snapshot != nil && !b.publishing.Running { // the goal is the same in all attempts
+		b.publishing.Publish(t, b.Index, b.Goal, b.snapshot, nil)
 		b.snapshot = nil
 	}
 	return nil

@@ -25,14 +25,14 @@ const (
 
 // Pipeline reads and maps the documents of one step.
 type Pipeline struct {
-	Mapped <-chan *Batch // in order; closed at the end and after an error; receivers call Took
+	Mapped <-chan *Batch // in order; closed at the end and after an error; receivers call Received
 	wait   func() error  // waits until both goroutines have ended and returns their error
 
 	Waiting *WaitingParts
 }
 
-// Took reports that a part has been received from Mapped.
-func (p *Pipeline) Took(part *Batch) { p.Waiting.add(-part.cost) }
+// Received reports that a part has been received from Mapped.
+func (p *Pipeline) Received(part *Batch) { p.Waiting.add(-part.cost) }
 
 // WaitingParts is the cost of the parts that are mapped and wait to be written.
 type WaitingParts struct {
@@ -179,7 +179,7 @@ func (b *Build) together(part *Batch, from index.BuildPosition, p *Pipeline) *Ba
 			if !open {
 				return part
 			}
-			p.Took(more)
+			p.Received(more)
 			part = &Batch{Docs: append(part.Docs, more.Docs...), UpTo: more.UpTo, Done: more.Done}
 			next = more
 		default:

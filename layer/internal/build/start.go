@@ -49,7 +49,7 @@ type start struct {
 func (s *start) run(ctx context.Context) error {
 	for {
 		next, _, err := db.Transact(ctx, s.db, s.attempt)
-		s.publishing.Settle(err == nil, true)
+		s.publishing.End(err == nil, true)
 		if err == nil {
 			err = s.enter(next)
 		}
@@ -115,7 +115,7 @@ func (s *start) attempt(t *db.Txn) (state, error) {
 		if err := b.Index.Pin(t.Ctx, &rows); err != nil {
 			return 0, err
 		}
-		b.publishing.Offer(t, b.Index, b.From, nil, rows)
+		b.publishing.Publish(t, b.Index, b.From, nil, rows)
 	}
 	switch there, err := s.aim(t, old != nil); {
 	case err != nil:
@@ -195,7 +195,7 @@ func (s *start) interactive(t *db.Txn, old *index.BuildStatus, sequence kv.Futur
 	index.Unpin(&b.snapshot) // left by an attempt that did not know yet that the index is interactive
 	b.reads = besideWriters
 	b.setWriting(false, false) // readers wait until the index is ready
-	b.publishing.Settle(false, false)
+	b.publishing.End(false, false)
 	at, stale, err := s.takeOver(t, old, sequence)
 	if err != nil {
 		return 0, err

@@ -43,7 +43,7 @@ func (b *Build) Step(ctx context.Context, shard db.ShardID, n int) (StepResult, 
 	var result StepResult
 	var err error
 	for part := range p.Mapped {
-		p.Took(part)
+		p.Received(part)
 		if err != nil {
 			continue
 		}

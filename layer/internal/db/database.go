@@ -154,7 +154,7 @@ func TransactOnce[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 	if c.Version >= 0 || err != nil && (kv.MaybeCommitted(err) || ctx.Err() != nil) {
 		d.Store.Ids.done(o.TransactionID)
 	}
-	return r, c, Explained(err)
+	return r, c, Explain(err)
 }
 
 // Read runs fn in a transaction without an id: one that does not write, or whose writes can be repeated without harm.
@@ -168,7 +168,7 @@ func readWith[T any](ctx context.Context, d *Database, o kv.TransactOptions, fn 
 	r, _, err := kv.Transact(ctx, d.Store.Engine, o, func(tx kv.Transaction) (T, error) {
 		return attempt(ctx, d, tx, &outdated, fn)
 	})
-	return r, Explained(err)
+	return r, Explain(err)
 }
 
 // attempt runs fn with the cached configuration, and checks whether it is current, usually by the store's metadata

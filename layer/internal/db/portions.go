@@ -44,46 +44,46 @@ const (
 // Portions decides how many items of a batched operation a transaction takes. It belongs to one operation and is not
 // safe for concurrent use.
 type Portions struct {
-	most    int // maximum
-	Now     int
-	tooMany int // number that was recently too much, not to be tried again soon; 0 if none was
-	well    int // successful full transactions in a row
-	wait    int // how many of these are needed before tooMany is tried again
+	most      int // maximum
+	Now       int // number for the next transaction
+	tooMany   int // number that was recently too much, not to be tried again soon; 0 if none was
+	successes int // successful full transactions in a row
+	needed    int // how many of these are needed before tooMany is tried again
 }
 
 // NewPortions returns a Portions that begins with most items, which is also its maximum.
-func NewPortions(most int) *Portions { return &Portions{most: most, Now: most, wait: growAfter} }
+func NewPortions(most int) *Portions { return &Portions{most: most, Now: most, needed: growAfter} }
 
-// Lessen halves the number of items after a transaction that was too much. n is how many it was given, and tried how
-// many it has tried. Lessen returns false if the number cannot be halved.
-func (p *Portions) Lessen(n, tried int) bool {
+// Halve halves the number of items after a transaction that was too much. n is how many it was given, and tried how
+// many it has tried. Halve returns false if the number cannot be halved.
+func (p *Portions) Halve(n, tried int) bool {
 	if n <= 1 {
 		return false
 	}
 	if tried > 0 {
 		n = min(n, tried)
 	}
-	p.Now, p.tooMany, p.well = max(1, n/2), n, 0
-	p.wait *= 4 // failures are expensive and must stay rare
+	p.Now, p.tooMany, p.successes = max(1, n/2), n, 0
+	p.needed *= 4 // failures are expensive and must stay rare
 	return true
 }
 
-// Took adapts the number to a transaction that has done some of n items in the given time.
-func (p *Portions) Took(done, n int, within time.Duration) {
+// Adapt adapts the number to a transaction that has done some of n items in the given time.
+func (p *Portions) Adapt(done, n int, within time.Duration) {
 	switch {
 	case within > slowPart && done > 1:
-		p.Now, p.well = done/2, 0
+		p.Now, p.successes = done/2, 0
 	// It has reached ReadBudget: do not start as many again.
 	case done < n:
-		p.Now, p.well = max(1, done), 0
+		p.Now, p.successes = max(1, done), 0
 	case n < p.Now: // there were no more items
 	default:
-		p.well++
-		if p.tooMany > 0 && 2*p.Now >= p.tooMany && p.well < p.wait {
+		p.successes++
+		if p.tooMany > 0 && 2*p.Now >= p.tooMany && p.successes < p.needed {
 			return
 		}
-		if p.well >= growAfter {
-			p.Now, p.tooMany, p.well = min(2*p.Now, p.most), 0, 0
+		if p.successes >= growAfter {
+			p.Now, p.tooMany, p.successes = min(2*p.Now, p.most), 0, 0
 		}
 	}
 }
@@ -114,9 +114,9 @@ func (p *Portions) Run(items int, transact func(o kv.TransactOptions, n int, r *
 		done, err := transact(kv.TransactOptions{Divisible: n > 1}, n, &r)
 		switch {
 		case err == nil:
-			p.Took(done, n, r.within)
+			p.Adapt(done, n, r.within)
 			return done, nil
-		case !TooMuch(err) || !p.Lessen(n, r.tried):
+		case !TooMuch(err) || !p.Halve(n, r.tried):
 			return 0, err
 		}
 	}
@@ -167,9 +167,9 @@ var ErrDivide = errors.New("layer: too much for one transaction")
 // TooMuch reports whether a transaction failed because it did too much, so that a smaller one may succeed.
 func TooMuch(err error) bool { return errors.Is(err, ErrDivide) || kv.TooMuch(err) }
 
-// Explained adds a message for the client to an error of a transaction that did too much: TooLarge if it had too much
+// Explain adds a message for the client to an error of a transaction that did too much: TooLarge if it had too much
 // to write, Unavailable if it took too long.
-func Explained(err error) error {
+func Explain(err error) error {
 	var already *fault.Error
 	switch {
 	case err == nil || !TooMuch(err) || errors.As(err, &already):

@@ -20,5 +20,5 @@ func storeTransactWith[T any](ctx context.Context, s *Store, o kv.TransactOption
 	if c.Version >= 0 || err != nil && (kv.MaybeCommitted(err) || ctx.Err() != nil) {
 		s.Ids.done(o.TransactionID)
 	}
-	return r, c, Explained(err)
+	return r, c, Explain(err)
 }

@@ -84,13 +84,13 @@ func (f *Feed) entriesOfIDs() (entries []Entry, last db.Seq, err error) {
 		part := rest[:min(p.Now, len(rest))]
 		n := len(entries)
 		if entries, err = f.lookUp(part, entries); err == nil {
-			p.Took(len(part), len(part), 0)
+			p.Adapt(len(part), len(part), 0)
 			rest = rest[len(part):]
 			patience.Progress()
 			if !f.S.Old() {
 				continue
 			}
-		} else if entries = entries[:n]; !p.Lessen(len(part), 0) {
+		} else if entries = entries[:n]; !p.Halve(len(part), 0) {
 			err = patience.Tried(err)
 		}
 		if err = f.S.Renew(err); err != nil {

@@ -10,8 +10,8 @@ import (
 const (
 	// closingBatch is how many entries one closing counts, unless a single leaf has more.
 	closingBatch = 4096
-	// closingStrays is the maximum number of rows of leaves after the mark that one closing corrects.
-	closingStrays = 4 * closingBatch
+	// closingCorrections is the maximum number of rows of leaves after the mark that one closing corrects.
+	closingCorrections = 4 * closingBatch
 	// sweepBatch is how many blocks of a level a closing checks for obsolete rows below them.
 	sweepBatch = 64
 )
@@ -126,8 +126,8 @@ type feedClosing struct {
 // leafDelta is what a closing finds for a leaf: the number of entries, and the sum of its row, which holds what
 // transactions that cleared entries have subtracted.
 type leafDelta struct {
-	leaf         uint64
-	count, stray int64
+	leaf              uint64
+	count, subtracted int64 // subtracted is negative
 }
 
 // close moves the mark. It returns true if there is more to close.
@@ -148,7 +148,7 @@ func (c *feedClosing) close(shard db.ShardID, incarnation int64) (again bool, er
 		c.entries = 0
 		return false, err
 	}
-	leaves, err := c.addStrays(entries)
+	leaves, err := c.addSubtracted(entries)
 	if err != nil {
 		return false, err
 	}
@@ -188,15 +188,16 @@ func (c *feedClosing) countLeaves() (leaves []leafDelta, err error) {
 	return leaves, rows.Err()
 }
 
-// addStrays adds the values that the rows of leaves already contain. It moves c.end back if there are too many rows.
-func (c *feedClosing) addStrays(entries []leafDelta) (leaves []leafDelta, err error) {
+// addSubtracted adds the values that the rows of leaves already contain. It moves c.end back if there are too many
+// rows.
+func (c *feedClosing) addSubtracted(entries []leafDelta) (leaves []leafDelta, err error) {
 	t, m := c.t, &c.mark
 	prefix := len(CountsPrefix(t.Keys, nil, 0, m.Shard, m.Incarnation))
 	in := CountRange(t.Keys, 0, m.Shard, m.Incarnation, c.from, c.end)
-	rows := t.Snapshot().GetRange(in, kv.RangeOptions{Limit: closingStrays + 1, Mode: kv.ModeWantAll})
+	rows := t.Snapshot().GetRange(in, kv.RangeOptions{Limit: closingCorrections + 1, Mode: kv.ModeWantAll})
 	n := 0
 	err = EachBlock(rows, prefix, func(b BlockCount) bool {
-		if n++; n > closingStrays {
+		if n++; n > closingCorrections {
 			c.end = b.block
 			return false
 		}
@@ -207,7 +208,7 @@ func (c *feedClosing) addStrays(entries []leafDelta) (leaves []leafDelta, err er
 		if len(entries) > 0 && entries[0].leaf == b.block {
 			l, entries = entries[0], entries[1:]
 		}
-		l.stray = b.N
+		l.subtracted = b.N
 		leaves = append(leaves, l)
 		return true
 	})
@@ -240,23 +241,23 @@ func (c *feedClosing) settle(level int, leaves []leafDelta) {
 	block := c.shape.In(level, leaves[0].leaf)
 	first, behind := c.shape.First(level, block), c.shape.First(level, block+1)
 	whole := c.from <= first && behind <= c.end
-	var count, stray int64
+	var count, subtracted int64
 	for i := range leaves {
 		count += leaves[i].count
-		stray += leaves[i].stray
+		subtracted += leaves[i].subtracted
 	}
 	switch {
 	case level == 0:
 	case !whole || count > c.shape.Sparse:
 		c.eachBlock(level-1, leaves)
-	case stray != 0:
+	case subtracted != 0:
 		c.clearBelow(level, block)
 	}
 	if whole && count == 0 {
 		t.Clear(t.Close(CountKey(t.Keys, t.Open(), level, m.Shard, m.Incarnation, block)))
 		return
 	}
-	addFeedCount(t, level, m.Shard, m.Incarnation, block, count-stray)
+	addFeedCount(t, level, m.Shard, m.Incarnation, block, count-subtracted)
 }
 
 // below returns the rows of a lower level that are below a block.

@@ -26,11 +26,11 @@ type published struct {
 	docs kv.Snapshot // nil if not held
 	rows kv.Snapshot // nil if the rows in the store are still those of seq
 
-	users   int  // uses by readers, and one by the registry
-	pending int  // running transactions that may make seq the index's sequence
-	settled bool // one of them has committed
-	held    bool // held by a build, does not expire
-	used    time.Time
+	users     int  // uses by readers, and one by the registry
+	pending   int  // running transactions that may make seq the index's sequence
+	committed bool // one of them has committed
+	held      bool // held by a build, does not expire
+	used      time.Time
 }
 
 // Publications are the sequences that this node keeps, by database and signature.
@@ -60,7 +60,7 @@ const (
 )
 
 // put adds snapshots of the documents or the rows of an index at seq, and owns them from then on. The calling
-// transaction calls settle when it has ended.
+// transaction calls end afterwards.
 func (ps *Publications) put(key Publication, seq db.Seq, docs, rows kv.Snapshot) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -85,8 +85,8 @@ func (ps *Publications) put(key Publication, seq db.Seq, docs, rows kv.Snapshot)
 	}
 }
 
-// settle records how the transaction ended. A sequence that no transaction has committed is removed.
-func (ps *Publications) settle(key Publication, seq db.Seq, committed, held bool) {
+// end records how the transaction ended. A sequence that no transaction has committed is removed.
+func (ps *Publications) end(key Publication, seq db.Seq, committed, held bool) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	p := ps.find(key, seq)
@@ -94,14 +94,14 @@ func (ps *Publications) settle(key Publication, seq db.Seq, committed, held bool
 		return
 	}
 	p.pending--
-	p.settled = p.settled || committed
+	p.committed = p.committed || committed
 	p.held = p.held || held
-	if p.pending == 0 && !p.settled {
+	if p.pending == 0 && !p.committed {
 		ps.remove(key, p)
 	}
 	old := 0
 	for _, p := range slices.Backward(slices.Clone(ps.entries[key])) {
-		if !p.settled || p.pending > 0 || p.held {
+		if !p.committed || p.pending > 0 || p.held {
 			continue
 		}
 		if old++; old > publishedSeqs {
@@ -228,24 +228,24 @@ func Unpin(s *kv.Snapshot) {
 
 // Publishing is what one transaction has published, over all its attempts.
 type Publishing struct {
-	ps  *Publications
-	key Publication
-	seq db.Seq
-	Put bool
+	ps      *Publications
+	key     Publication
+	seq     db.Seq
+	Running bool // the last attempt has not ended
 }
 
-// Offer publishes snapshots for the current attempt, replacing those of an earlier one. Call it before the commit that
-// makes them necessary.
-func (p *Publishing) Offer(t *db.Txn, ix *Index, seq db.Seq, docs, rows kv.Snapshot) {
-	p.Settle(false, false)
-	p.ps, p.key, p.seq, p.Put = PublishedOf(ix.Db.Store), Publication{t.Core.Number, ix.design.Signature}, seq, true
+// Publish publishes snapshots for the current attempt, replacing those of an earlier one. Call it before the commit
+// that makes them necessary.
+func (p *Publishing) Publish(t *db.Txn, ix *Index, seq db.Seq, docs, rows kv.Snapshot) {
+	p.End(false, false)
+	p.ps, p.key, p.seq, p.Running = PublishedOf(ix.Db.Store), Publication{t.Core.Number, ix.design.Signature}, seq, true
 	p.ps.put(p.key, seq, docs, rows)
 }
 
-// Settle ends the last attempt. It may be called more than once.
-func (p *Publishing) Settle(committed, held bool) {
-	if p.Put {
-		p.ps.settle(p.key, p.seq, committed, held)
-		p.Put = false
+// End ends the last attempt. It may be called more than once.
+func (p *Publishing) End(committed, held bool) {
+	if p.Running {
+		p.ps.end(p.key, p.seq, committed, held)
+		p.Running = false
 	}
 }

@@ -197,9 +197,9 @@ func (d Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) iter
 				patience.Progress()
 			}
 			if err == nil {
-				p.Took(done, len(part), 0)
+				p.Adapt(done, len(part), 0)
 			} else {
-				if !p.Lessen(len(part), 0) {
+				if !p.Halve(len(part), 0) {
 					err = patience.Tried(err)
 				}
 				err = s.Renew(err)

@@ -113,7 +113,7 @@ func (s *Stream) configure() error {
 // make no progress passes cause through a kv.Patience first.
 func (s *Stream) Renew(cause error) error {
 	if cause != nil && (s.Exact() || !kv.Retryable(cause)) {
-		return db.Explained(cause)
+		return db.Explain(cause)
 	}
 	var patience kv.Patience
 	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -128,7 +128,7 @@ func (s *Stream) Renew(cause error) error {
 			err = s.Prepare()
 		}
 		if err = patience.Tried(err); err == nil || !kv.Retryable(err) {
-			return db.Explained(err)
+			return db.Explain(err)
 		}
 		select {
 		case <-s.Ctx.Done():
