@@ -175,6 +175,18 @@ func CheckExportRecord(kind byte, payload []byte) error {
 	}
 }
 
+// OpenRevs returns all answers of EachOpenRev.
+func (d *Database) OpenRevs(ctx context.Context, id string, revs []Rev, o GetOptions) ([]OpenRev, error) {
+	var answers []OpenRev
+	for a, err := range d.EachOpenRev(ctx, id, revs, o) {
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, a)
+	}
+	return answers, nil
+}
+
 // Portions exports db.Portions.
 type Portions struct{ p *db.Portions }
 

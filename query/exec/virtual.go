@@ -19,12 +19,10 @@ type Relation interface {
 type Virtual struct {
 	Relation Relation
 	Base     int
-	// Need marks the columns that are used; others are not copied. nil means all.
-	Need []bool
-	env  *Env
-	rows [][]types.Datum
-	at   int
-	got  int64
+	env      *Env
+	rows     [][]types.Datum
+	at       int
+	got      int64
 }
 
 func (v *Virtual) Open(env *Env) error {

@@ -16,9 +16,7 @@ import (
 // values here that are not measured.
 const (
 	publishedWrites = 20_000      // sets per second of a storage process, ssd engine, small keys and values
-	publishedReads  = 55_000      // reads per second, likewise
 	shardBytes      = 500_000_000 // a range of keys that is larger is split
-	shardWrites     = 1_000_000   // or if this many bytes are written to it per second
 	replicas        = 3
 )
 

@@ -42,25 +42,25 @@ func (c *Compacted) add(o Compacted) {
 
 // Compact removes bodies that no longer belong to a leaf, and attachment data that no body refers to, in small
 // transactions, and makes the engine return the space to its disk. It is idempotent and may run while the database is
-// written. CompactSome is limited to older data, and can be slowed down.
+// written. compactSome is limited to older data, and can be slowed down.
 func (d Database) Compact(ctx context.Context) error {
-	if err := d.CompactSome(ctx, Options{}); err != nil {
+	if err := d.compactSome(ctx, Options{}); err != nil {
 		return err
 	}
 	return d.Reclaim(ctx)
 }
 
-// Options are the options of CompactSome.
+// Options are the options of compactSome.
 type Options struct {
 	// Until is a version of the store. Bodies superseded later are kept. 0 means no limit.
 	Until int64
-	// Done, unless nil, is called after every transaction with what it has done. An error ends CompactSome. Done may
+	// Done, unless nil, is called after every transaction with what it has done. An error ends compactSome. Done may
 	// block to slow it down.
 	Done func(Compacted) error
 }
 
-// CompactSome removes what was superseded up to a version.
-func (d Database) CompactSome(ctx context.Context, o Options) error {
+// compactSome removes what was superseded up to a version.
+func (d Database) compactSome(ctx context.Context, o Options) error {
 	if err := feed.DropCuts(ctx, d.Database); err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func (d Database) RunCompaction(ctx context.Context, done func(Compacted) error)
 		return err
 	}
 	var all Compacted
-	err = d.CompactSome(ctx, Options{Until: run.until, Done: func(c Compacted) error {
+	err = d.compactSome(ctx, Options{Until: run.until, Done: func(c Compacted) error {
 		all.add(c)
 		return done(c)
 	}})

@@ -133,7 +133,7 @@ type leafDelta struct {
 // close moves the mark. It returns true if there is more to close.
 func (c *feedClosing) close(shard db.ShardID, incarnation int64) (again bool, err error) {
 	c.mark = Mark{Shard: shard, Incarnation: incarnation}
-	key := MarkKey(c.t.Keys, nil, shard, incarnation)
+	key := markKey(c.t.Keys, nil, shard, incarnation)
 	// With a read conflict: of two concurrent closings, one is retried.
 	value, err := c.t.Get(key).Wait()
 	if err == nil {
@@ -254,7 +254,7 @@ func (c *feedClosing) settle(level int, leaves []leafDelta) {
 		c.clearBelow(level, block)
 	}
 	if whole && count == 0 {
-		t.Clear(t.Close(CountKey(t.Keys, t.Open(), level, m.Shard, m.Incarnation, block)))
+		t.Clear(t.Close(countKey(t.Keys, t.Open(), level, m.Shard, m.Incarnation, block)))
 		return
 	}
 	addFeedCount(t, level, m.Shard, m.Incarnation, block, count-subtracted)
@@ -332,7 +332,7 @@ func (c *feedClosing) sweepLevel(level int) error {
 	}
 	for _, b := range blocks {
 		if b.N <= 0 {
-			t.Clear(CountKey(t.Keys, nil, level, m.Shard, m.Incarnation, b.block))
+			t.Clear(countKey(t.Keys, nil, level, m.Shard, m.Incarnation, b.block))
 		}
 	}
 	return nil

@@ -85,21 +85,21 @@ func CountsPrefix(s db.Space, dst []byte, level int, shard db.ShardID, incarnati
 	return tuple.AppendInt(tuple.AppendString(dst, string(shard)), incarnation)
 }
 
-// CountKey returns the key of a block's row.
-func CountKey(s db.Space, dst []byte, level int, shard db.ShardID, incarnation int64, block uint64) []byte {
+// countKey returns the key of a block's row.
+func countKey(s db.Space, dst []byte, level int, shard db.ShardID, incarnation int64, block uint64) []byte {
 	return tuple.AppendInt(CountsPrefix(s, dst, level, shard, incarnation), int64(block))
 }
 
 // CountRange returns the range of the rows of blocks in [from, to).
 func CountRange(s db.Space, level int, shard db.ShardID, incarnation int64, from, to uint64) kv.KeyRange {
 	return kv.KeyRange{
-		Begin: CountKey(s, nil, level, shard, incarnation, from),
-		End:   CountKey(s, nil, level, shard, incarnation, max(from, to)),
+		Begin: countKey(s, nil, level, shard, incarnation, from),
+		End:   countKey(s, nil, level, shard, incarnation, max(from, to)),
 	}
 }
 
-// MarkKey returns (FeedCounts, 0, ShardID, Incarnation).
-func MarkKey(s db.Space, dst []byte, shard db.ShardID, incarnation int64) []byte {
+// markKey returns (FeedCounts, 0, ShardID, Incarnation).
+func markKey(s db.Space, dst []byte, shard db.ShardID, incarnation int64) []byte {
 	dst = tuple.AppendInt(s.Sub(dst, keyspace.FeedCounts), feedMarkKind)
 	return tuple.AppendInt(tuple.AppendString(dst, string(shard)), incarnation)
 }
@@ -233,7 +233,7 @@ func (cleared *clearedEntries) Finish(t *db.Txn) {
 // addFeedCount adds n to the row of a block.
 func addFeedCount(t *db.Txn, level int, shard db.ShardID, incarnation int64, block uint64, n int64) {
 	if n != 0 {
-		key := t.Close(CountKey(t.Keys, t.Open(), level, shard, incarnation, block))
+		key := t.Close(countKey(t.Keys, t.Open(), level, shard, incarnation, block))
 		t.Atomic(kv.AtomicAdd, key, db.LittleEndian(n))
 	}
 }

@@ -40,7 +40,7 @@ type Attachment struct {
 	ID            [16]byte
 }
 
-// GetOptions are the options of Get and OpenRevs.
+// GetOptions are the options of Get and EachOpenRev.
 type GetOptions struct {
 	Rev    db.Rev // zero means the winner
 	Latest bool   // with Rev: the leaf or leaves that descend from it
@@ -50,7 +50,7 @@ type GetOptions struct {
 	Revs, RevsInfo, Conflicts, DeletedConflicts, LocalSeq bool
 }
 
-// OpenRev is one answer of OpenRevs: a document or a missing revision.
+// OpenRev is one answer of EachOpenRev: a document or a missing revision.
 type OpenRev struct {
 	Rev db.Rev
 	Doc *Document // nil if missing

@@ -9,21 +9,9 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// OpenRevs reads several revisions, or all leaves including deleted ones if revs is nil. A revision in the history of a
-// leaf is returned while its body is stored. With o.Latest, the leaves that descend from a revision are returned
-// instead.
-func (d Database) OpenRevs(ctx context.Context, id string, revs []db.Rev, o GetOptions) ([]OpenRev, error) {
-	var answers []OpenRev
-	for a, err := range d.EachOpenRev(ctx, id, revs, o) {
-		if err != nil {
-			return nil, err
-		}
-		answers = append(answers, a)
-	}
-	return answers, nil
-}
-
-// EachOpenRev is OpenRevs as a stream, which holds only a few bodies at once.
+// EachOpenRev reads several revisions, or all leaves including deleted ones if revs is nil. A revision in the history
+// of a leaf is returned while its body is stored. With o.Latest, the leaves that descend from a revision are returned
+// instead. Only a few bodies are in memory at once.
 func (d Database) EachOpenRev(ctx context.Context, id string, revs []db.Rev, o GetOptions) iter.Seq2[OpenRev, error] {
 	return func(yield func(OpenRev, error) bool) {
 		s, err := OpenStream(ctx, d.Database)
