@@ -140,6 +140,20 @@ func TestCheck(t *testing.T) {
 		{"layer/fresh/new.go", "layer/kv", ""}, // a folder without a rule has that of the room above it
 		{"layer/fresh/new.go", "actors", "nothing above"},
 		{"util/strings.go", "layer", "no rule knows the package util"},
+		// The arrows between the packages inside of a room.
+		{"layer/internal/write/put.go", "layer/internal/rev", ""},
+		{"layer/internal/write/put.go", "layer/internal/index", "without knowing indexes"},
+		{"layer/internal/db/store.go", "layer/internal/rev", "know none of them"},
+		{"layer/internal/feed/merge.go", "layer/internal/write", "whoever reads it knows why"},
+		{"layer/internal/build/step.go", "layer/internal/query", "whoever asks for them"},
+		{"layer/internal/build/step_test.go", "layer/internal/query", "whoever asks for them"},
+		{"layer/internal/fresh/new.go", "layer/internal/db", "no rule knows the package layer/internal/fresh"},
+		{"layer/internal/db/store.go", "layer/internal/fresh", "no rule knows it"},
+		{"actors/internal/feeds/hub.go", "actors/internal/indexing", "listeners are woken"},
+		{"actors/internal/runtime/tree.go", "layer", "does not depend on what it does"},
+		{"actors/internal/fresh/new.go", "layer", "no rule knows the package actors/internal/fresh"},
+		{"node/api/internal/docs/get.go", "node/api/internal/feeds", "know no other endpoints"},
+		{"node/api/internal/docs/get.go", "layer/internal/rev", "know no other endpoints"},
 	} {
 		got := house.Check([]house.File{{Name: c.file, Imports: []string{c.imports}}})
 		switch {

@@ -167,9 +167,10 @@ func within(patterns []string, pkg string) bool {
 	})
 }
 
-// roomOf returns the rule of a package: its own, or that of the nearest folder above it.
+// roomOf returns the rule of a package: its own, or that of the nearest folder above it. A package below a folder named
+// internal does not have the rule of what is above that: this may import all of them, and each of them only some.
 func roomOf(pkg string) *rule {
-	for dir := pkg; dir != "."; dir = path.Dir(dir) {
+	for dir := pkg; dir != "." && path.Base(dir) != "internal"; dir = path.Dir(dir) {
 		for i := range rules {
 			if rules[i].room == dir {
 				return &rules[i]

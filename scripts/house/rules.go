@@ -6,8 +6,8 @@ import "slices"
 var Rooms = []string{"actors", "cluster", "layer", "node", "query", "scripts"}
 
 // rule says which of the project's packages a room may import. All others are banned, for the reason given. A rule also
-// holds for folders below that have no rule of their own. The order is that of the arrows in ARCHITECTURE.md, from the
-// bottom up.
+// holds for folders below that have no rule of their own (see roomOf). The order is that of the arrows in
+// ARCHITECTURE.md, from the bottom up.
 type rule struct {
 	room     string
 	may      []string
