@@ -137,7 +137,7 @@ func (s *Store) fillSlots() {
 	design.Slot.Fill(s.Store, &design.State{
 		Scripts: o.Scripts, Log: o.Logger,
 		Designs: cache.New[design.Key, *design.Design](design.KeptDesigns),
-		Maps:    cache.New[string, *script.Maps](design.KeptMaps),
+		Maps:    cache.New[string, design.Maps](design.KeptMaps),
 	})
 	attach.Slot.Fill(s.Store, &attach.State{Max: o.MaxAttachment, Life: attach.NewAttachmentID(), Log: o.Logger})
 	compacting := &compact.State{Compaction: o.Compaction, Log: o.Logger}

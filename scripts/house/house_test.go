@@ -104,7 +104,7 @@ func TestCheck(t *testing.T) {
 		{"layer/put_test.go", "layer/kv/embedded", ""},
 		{"layer/put_test.go", "actors", "nothing above"},
 		{"layer/put.go", "node/auth", "nothing above"},
-		{"layer/put.go", "query/selector", "nothing above"},
+		{"layer/put.go", "query/plan", "nothing above"},
 		{"layer/put.go", "net/http", "only node speaks HTTP"},
 		{"layer/put_test.go", "net/http", ""},
 		{"layer/kv/kv.go", "layer/tuple", "only on the standard library"},

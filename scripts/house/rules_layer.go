@@ -15,6 +15,10 @@ var layerRules = []rule{
 		why: "the order of JSON keys depends on nothing that is stored",
 	},
 	{
+		room: "layer/selector", may: []string{"layer/collate", "layer/jsontext"},
+		why: "Mango reads JSON and compares it in CouchDB's order, and needs nothing else",
+	},
+	{
 		room: "layer/revtree",
 		why:  "pure: branches, winner, stemming and merge do no I/O, so that a model can check them",
 	},
@@ -83,7 +87,7 @@ var layerRules = []rule{
 	{
 		room: "layer/internal/design", may: []string{"layer/internal/cache", "layer/internal/db",
 			"layer/internal/fault", "layer/jsontext", "layer/internal/rev", "layer/keyspace", "layer/kv",
-			"layer/reduce", "layer/script"},
+			"layer/reduce", "layer/script", "layer/selector"},
 		why: "design documents are parsed and compiled below those that use their functions",
 	},
 	{

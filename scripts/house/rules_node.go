@@ -96,7 +96,7 @@ var nodeRules = []rule{
 	},
 	{
 		room: "node/api/internal/render", may: []string{"layer", "node/api/internal/call", "node/api/internal/encode",
-			"query/selector"},
+			"layer/selector"},
 		why: "documents look the same alone, in rows and in feeds",
 	},
 	{
@@ -117,7 +117,7 @@ var nodeRules = []rule{
 		room: "node/api/internal/feeds",
 		may: []string{"layer", "layer/jsontext", "layer/script", "node/api/internal/call",
 			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
-			"node/api/internal/render", "node/api/internal/settings", "query/selector"},
+			"node/api/internal/render", "node/api/internal/settings", "layer/selector"},
 		testsMay: []string{"node/api/internal/intake"},
 		why:      "feeds are calls of the layer that wait, and know no other endpoints",
 	},

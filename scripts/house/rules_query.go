@@ -162,10 +162,6 @@ var queryRules = []rule{
 		why:      "the catalogue is rows about databases and views, seen through the same declared reads",
 	},
 	{
-		room: "query/selector", may: []string{"layer/collate", "layer/jsontext"},
-		why: "Mango reads JSON and compares it in CouchDB's order, and needs nothing else",
-	},
-	{
 		room: "query", may: []string{"query/...", "layer/collate"},
 		why: "query sees the store through interfaces of its own, so that it can be tested without one; node adapts",
 	},

@@ -264,7 +264,7 @@ func MapAll(ctx context.Context, ix *index.Index, k *index.Keys, sources []sourc
 }
 
 // mapSome maps the sources at the given places and computes the keys of their rows.
-func mapSome(ctx context.Context, maps *script.Maps, k *index.Keys, sources []source, docs []indexedDoc,
+func mapSome(ctx context.Context, maps design.Maps, k *index.Keys, sources []source, docs []indexedDoc,
 	places []int) error {
 	texts := make([][]byte, len(places))
 	for i, at := range places {

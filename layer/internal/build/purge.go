@@ -59,7 +59,7 @@ func purgedDocs(ix *index.Index, t *db.Txn, r kv.Reader, from, goal db.Seq, n in
 		if err := it.Err(); err != nil {
 			return nil, err
 		}
-		if (!there || all) && (ix.Design().Options.IncludeDesign || !db.IsDesign(ids[i])) {
+		if (!there || all) && (ix.Design().MapsDesigns() || !db.IsDesign(ids[i])) {
 			b.Docs = append(b.Docs,
 				indexedDoc{Id: ids[i], seq: b.UpTo.Seq, Views: make([]index.Emission, len(ix.Design().Views)),
 					purged: true})

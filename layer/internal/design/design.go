@@ -44,8 +44,12 @@ const SlowMap = 100 * time.Microsecond
 // Slow reports whether mapping a document recently took longer than SlowMap.
 func (d *Design) Slow() bool { return time.Duration(d.MapTime.Load()) > SlowMap }
 
+// Mango is the language of design documents whose views are Mango indexes.
+const Mango = "query"
+
 // ViewDef is one view of a design document.
 type ViewDef struct {
+	// Map is the source of the map function, or the definition of a Mango index as JSON.
 	Name, Map, Reduce string
 	// Raw reports that keys sort in Erlang's term order instead of CouchDB's usual order: options.collation of the
 	// view, as CouchDB documents it, or of the whole design document is "raw".
@@ -103,7 +107,7 @@ func ParseDesign(id string, rev db.Rev, body []byte) (*Design, error) {
 			d.Lib = raw
 			continue
 		}
-		v, err := parseView(name, raw)
+		v, err := parseView(d.Language, name, raw)
 		if err != nil {
 			return nil, err
 		}
@@ -135,14 +139,23 @@ func (d *Design) parseOptions(raw json.RawMessage) error {
 	return nil
 }
 
-func parseView(name string, raw json.RawMessage) (ViewDef, error) {
+func parseView(language, name string, raw json.RawMessage) (ViewDef, error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
 		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`views.%s` field must have object type",
 			name)
 	}
 	v := ViewDef{Name: name}
-	for member, into := range map[string]*string{"map": &v.Map, "reduce": &v.Reduce} {
+	texts := map[string]*string{"map": &v.Map, "reduce": &v.Reduce}
+	if text, ok := members["map"]; ok && language == Mango {
+		if text[0] != '{' {
+			return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc",
+				"`views.%s.map` field must have object type", name)
+		}
+		v.Map = string(jsontext.AppendCompact(nil, text))
+		delete(texts, "map")
+	}
+	for member, into := range texts {
 		text, ok := members[member]
 		if ok && (string(text) == "null" || json.Unmarshal(text, into) != nil) {
 			return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc",
@@ -196,8 +209,11 @@ func (d *Design) View(name string) (id int, v ViewDef, ok bool) {
 // Interactive reports whether the index is updated by the transactions that write documents. This excludes designs that
 // map local_seq, because the sequence is not known before the transaction commits.
 func (d *Design) Interactive() bool {
-	return d.Options.Interactive && !d.Options.LocalSeq && len(d.Views) > 0 && d.Language == "javascript"
+	return d.Options.Interactive && !d.Options.LocalSeq && len(d.Views) > 0 && d.runs()
 }
+
+// runs reports whether the language of the map functions is known.
+func (d *Design) runs() bool { return d.Language == "javascript" || d.Language == Mango }
 
 // inPartitionedDatabase sets Partitioned. The index then has another layout, and so another signature.
 func (d *Design) inPartitionedDatabase() {

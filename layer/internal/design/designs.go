@@ -103,7 +103,7 @@ func List(t *db.Txn, r kv.Reader) ([]*Design, error) {
 type State struct {
 	Scripts *script.Sandbox // nil if this node runs no functions
 	Designs *cache.Cache[Key, *Design]
-	Maps    *cache.Cache[string, *script.Maps]
+	Maps    *cache.Cache[string, Maps]
 	Log     *slog.Logger
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/divandb/divan/layer/internal/cache"
 	"github.com/divandb/divan/layer/internal/db"
@@ -14,21 +15,38 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
+// Maps are the compiled map functions of a design document, in the order of its views. Safe for concurrent use.
+type Maps interface {
+	// Map runs every function over every document and calls each with the results (script.Maps.Map).
+	Map(ctx context.Context, docs [][]byte, each func(doc int, result *script.Mapped) error) error
+	// Within returns the same functions with a time limit per document, if that is shorter than the usual one.
+	Within(limit time.Duration) Maps
+}
+
+// javascript are map functions that the sandbox runs.
+type javascript struct{ *script.Maps }
+
+func (m javascript) Within(limit time.Duration) Maps { return javascript{m.Maps.Within(limit)} }
+
 // Compile returns the compiled map functions of a design document, in the order of its views.
-func (s *State) Compile(ctx context.Context, design *Design) (*script.Maps, error) {
-	if s.Scripts == nil {
-		return nil, fault.Errf(fault.NotImplemented, "", "this node does not run design functions")
-	}
-	if design.Language != "javascript" {
+func (s *State) Compile(ctx context.Context, design *Design) (Maps, error) {
+	if !design.runs() {
 		return nil, fault.Errf(fault.NotImplemented, "unknown_query_language", "%s", design.Language)
 	}
-	return s.Maps.Get(ctx, design.Signature, func() (*script.Maps, int, error) {
+	if design.Language != Mango && s.Scripts == nil {
+		return nil, fault.Errf(fault.NotImplemented, "", "this node does not run design functions")
+	}
+	return s.Maps.Get(ctx, design.Signature, func() (Maps, int, error) {
 		size := len(design.Lib)
 		for _, v := range design.Views {
 			size += len(v.Map)
 		}
+		if design.Language == Mango {
+			maps, extra := parseIndexes(design)
+			return maps, size + extra, nil
+		}
 		maps, err := s.Scripts.Maps(ctx, design.Lib, mapFunctions(design))
-		return maps, size, Compilation(err)
+		return javascript{maps}, size, Compilation(err)
 	})
 }
 

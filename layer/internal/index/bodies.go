@@ -39,5 +39,5 @@ func (ix *Index) ReadBodies(r kv.Reader, keys db.Space, entries []feed.Entry) ([
 
 // Maps reports whether the map functions are called with the entry's document.
 func (ix *Index) Maps(e *feed.Entry) bool {
-	return !e.Deleted && (!db.IsDesign(e.Id) || ix.design.Options.IncludeDesign && !ix.design.Partitioned)
+	return !e.Deleted && (!db.IsDesign(e.Id) || ix.design.MapsDesigns() && !ix.design.Partitioned)
 }

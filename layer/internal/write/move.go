@@ -150,7 +150,7 @@ func (w *State) DesignEntry(t *db.Txn, doc *rev.Document) (db.DesignEntry, error
 	}
 	parsed, err := design.ParseIn(t.Cfg, doc.ID, doc.Rev, doc.Body)
 	designs := design.StateOf(t.Db.Store)
-	if err != nil || !parsed.Interactive() || designs.Scripts == nil {
+	if err != nil || !parsed.Interactive() || designs.Scripts == nil && !parsed.IsMango() {
 		return e, nil //nolint:nilerr // it has no usable views
 	}
 	_, err = designs.Compile(script.Charge(t.Ctx, t.Db.Name(), script.Interactive), parsed)

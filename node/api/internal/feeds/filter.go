@@ -11,11 +11,11 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/layer/selector"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/decode"
 	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
-	"github.com/divandb/divan/query/selector"
 )
 
 // changeFilter decides which changes a feed shows. The zero value shows all.
@@ -144,6 +144,9 @@ func selectorFilter(q *call.Request, c *changesQuery) (*changeFilter, error) {
 	}
 	parsed, err := selector.Parse([]byte(text.Raw))
 	if fields := decode.Member(body, "fields"); err == nil && fields.Exists() {
+		if !fields.IsArray() {
+			return nil, fault.BadRequest("Selector error: fields must be JSON array")
+		}
 		c.render.Fields, err = selector.ParseFields(fields)
 	}
 	var wrong *selector.Error

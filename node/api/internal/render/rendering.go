@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/selector"
 	"github.com/divandb/divan/node/api/internal/call"
-	"github.com/divandb/divan/query/selector"
 )
 
 // Options control how a document and its attachments are shown.

@@ -9,8 +9,12 @@ import (
 // Fields is a selection of parts of a document by paths like those of selectors, given as `fields` to `_find` and
 // `filter=_selector`. It is immutable and safe for concurrent use.
 type Fields struct {
-	root choice
+	root  choice
+	names []string
 }
+
+// Names returns the paths as they were given.
+func (f *Fields) Names() []string { return f.names }
 
 // choice is the selected part of a value: all of it, or some members.
 type choice struct {
@@ -28,18 +32,19 @@ type chosen struct {
 // error is an *Error.
 func ParseFields(list gjson.Result) (*Fields, error) {
 	if !list.IsArray() {
-		return nil, &Error{"bad_request", "Selector error: fields must be JSON array"}
+		return nil, &Error{"invalid_fields", "Fields must be an array of strings, not: " + list.Raw}
 	}
 	f := &Fields{}
 	for _, name := range list.Array() {
 		if name.Type != gjson.String {
-			return nil, &Error{"bad_request", "Invalid JSON for field spec: " + name.Raw}
+			return nil, &Error{"invalid_field", "Invalid JSON for field spec: " + name.Raw}
 		}
 		path, err := parsePath(name.Str)
 		if err != nil {
 			return nil, err
 		}
 		f.root.add(path)
+		f.names = append(f.names, name.Str)
 	}
 	if len(f.root.members) == 0 {
 		return nil, nil

@@ -4,6 +4,8 @@
 // It follows CouchDB 3.5's documentation of selectors, and its mango_selector where that is silent. There are two
 // differences: $regex is RE2's language, in which no expression takes exponential time (no look-around, no back
 // references), and $text is refused.
+//
+// The normalized form of a selector ([Term]) is what planners look at.
 package selector
 
 import (
@@ -22,8 +24,12 @@ func (e *Error) Error() string { return e.Name + ": " + e.Reason }
 // Selector is a parsed selector. It is immutable and safe for concurrent use.
 type Selector struct {
 	root  node
+	term  *Term
 	extra int
 }
+
+// Term returns the normalized selector, or nil for an empty one.
+func (s *Selector) Term() *Term { return s.term }
 
 // Extra returns the memory in bytes that the selector takes in addition to memory proportional to its text.
 func (s *Selector) Extra() int { return s.extra }
@@ -39,14 +45,19 @@ func Parse(text []byte) (*Selector, error) {
 		return &Selector{root: every(nil)}, nil
 	}
 	c := &compiler{most: max(extra, extraPerByte*len(text))}
-	root, err := c.compile(v, nil, false)
+	n := normalizer{c: c}
+	term, err := n.selector(v, place{}, false)
 	if err != nil {
 		return nil, err
 	}
-	if f, ok := root.(*field); ok && len(f.path) == 0 {
+	root, err := c.compile(term)
+	if err != nil {
+		return nil, err
+	}
+	if term.Op == "" && term.Field == "" {
 		return nil, &Error{"invalid_selector", "One or more conditions is missing a field name."}
 	}
-	return &Selector{root: root, extra: c.used}, nil
+	return &Selector{root: root, term: term, extra: c.used}, nil
 }
 
 // Match reports whether a document, a valid JSON object, matches the selector.
@@ -79,6 +90,11 @@ func (any some) match(v gjson.Result) bool {
 	}
 	return len(any) == 0
 }
+
+// without is $not below $elemMatch and the like, where a value that does not exist fulfils it.
+type without struct{ node }
+
+func (w without) match(v gjson.Result) bool { return !w.node.match(v) }
 
 // field applies a condition to the value at a path. A document without that value matches only {"$exists": false}, even
 // if the condition is negated: {"$not": {"a": 1}} requires an a.

@@ -49,118 +49,54 @@ func (c *compiler) expression(text string) (*regexp.Regexp, error) {
 	return regexp.Compile(text)
 }
 
-// compile turns a selector, or a condition under a path, into a tree. Paths and negations are pushed down to the
-// operators: not greater becomes less or equal, so that a negated condition still requires its field to exist.
-func (c *compiler) compile(v gjson.Result, path []string, negated bool) (node, error) {
-	if !v.IsObject() {
-		return c.terminal("$eq", v, path, negated)
-	}
-	members := membersOf(v)
-	switch len(members) {
-	case 0:
-		return c.terminal("$eq", v, path, negated)
-	case 1:
-		return c.compileMember(members[0], path, negated)
-	}
-	list := make([]node, len(members))
-	for i, m := range members {
-		var err error
-		if list[i], err = c.compileMember(m, path, negated); err != nil {
-			return nil, err
+// compile turns a term into a tree that matches documents.
+func (c *compiler) compile(t *Term) (node, error) {
+	switch t.Op {
+	case "$and", "$or":
+		list := make([]node, len(t.Terms))
+		for i, one := range t.Terms {
+			var err error
+			if list[i], err = c.compile(one); err != nil {
+				return nil, err
+			}
 		}
-	}
-	return combine(list, !negated), nil
-}
-
-// combine joins conditions with and (all) or with or. The caller has applied De Morgan's laws.
-func combine(list []node, all bool) node {
-	if all {
-		return every(list)
-	}
-	return some(list)
-}
-
-func (c *compiler) compileMember(m pair, path []string, negated bool) (node, error) {
-	if !strings.HasPrefix(m.name, "$") {
-		more, err := parsePath(m.name)
-		if err != nil {
-			return nil, err
+		if t.Op == "$and" {
+			return every(list), nil
 		}
-		if err := c.take(16 * (len(path) + len(more))); err != nil {
-			return nil, err
-		}
-		return c.compile(m.value, append(path[:len(path):len(path)], more...), negated)
-	}
-	switch m.name {
-	case "$and":
-		return c.compileList(m, path, negated, !negated)
-	case "$or":
-		return c.compileList(m, path, negated, negated)
-	case "$nor":
-		return c.compileList(m, path, !negated, !negated)
+		return some(list), nil
 	case "$not":
-		if !m.value.IsObject() {
-			return nil, badArgument(m.name, m.value)
-		}
-		return c.compile(m.value, path, !negated)
+		inner, err := c.compile(t.Terms[0])
+		return without{inner}, err
 	}
-	return c.terminal(m.name, m.value, path, negated)
+	cond, err := c.condition(t.Terms[0])
+	return &field{path: t.Path, cond: cond}, err
 }
 
-func (c *compiler) compileList(m pair, path []string, negated, all bool) (node, error) {
-	if !m.value.IsArray() {
-		return nil, badArgument(m.name, m.value)
+// condition compiles the condition on a field.
+func (c *compiler) condition(t *Term) (condition, error) {
+	switch t.Op {
+	case "$not":
+		cond, err := c.condition(t.Terms[0])
+		return not{cond}, err
+	case "$elemMatch", "$allMatch", "$keyMapMatch":
+		sub, err := c.compile(t.Terms[0])
+		return elements{t.Op, sub}, err
 	}
-	var list []node
-	var err error
-	m.value.ForEach(func(_, v gjson.Result) bool {
-		var n node
-		n, err = c.compile(v, path, negated)
-		list = append(list, n)
-		return err == nil
-	})
-	return combine(list, all), err
-}
-
-// terminal compiles an operator on the value at path.
-func (c *compiler) terminal(operator string, arg gjson.Result, path []string, negated bool) (node, error) {
-	if negated {
-		if opposite, ok := opposites[operator]; ok {
-			operator, negated = opposite, false
-		}
-	}
-	cond, err := c.operation(operator, arg, negated)
-	if err != nil {
-		return nil, err
-	}
-	if operator != "$exists" && negated {
-		cond = not{cond}
-	}
-	return &field{path: path, cond: cond}, nil
-}
-
-var opposites = map[string]string{
-	"$lt": "$gte", "$lte": "$gt", "$gt": "$lte", "$gte": "$lt", "$eq": "$ne", "$ne": "$eq", "$in": "$nin",
-	"$nin": "$in",
+	return c.operation(t.Op, t.Arg)
 }
 
 // operation returns the condition of an operator.
-func (c *compiler) operation(operator string, arg gjson.Result, negated bool) (condition, error) {
+func (c *compiler) operation(operator string, arg gjson.Result) (condition, error) {
 	switch operator {
 	case "$lt", "$lte", "$eq", "$ne", "$gte", "$gt":
-		return comparison{operator, []byte(arg.Raw)}, nil
+		return comparison{operator, operandOf(arg)}, nil
 	case "$exists":
 		if arg.IsBool() {
-			return exists(arg.Bool() != negated), nil
+			return exists(arg.Bool()), nil
 		}
 	case "$in", "$nin", "$all":
 		if arg.IsArray() {
 			return membership(operator, arg), nil
-		}
-	case "$elemMatch", "$allMatch", "$keyMapMatch":
-		if arg.IsObject() {
-			sub, err := c.compile(arg, nil, false)
-			return elements{operator, sub}, err
 		}
 	case "$type", "$beginsWith":
 		if arg.Type == gjson.String {

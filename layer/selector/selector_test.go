@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divandb/divan/query/selector"
+	"github.com/divandb/divan/layer/selector"
 )
 
 var docs = map[string]string{
@@ -68,27 +68,34 @@ func TestSelector_Match(t *testing.T) {
 		`{"people":{"$elemMatch":{"name":"Bob","age":{"$gt":25}}}}`: "",
 		`{"people":{"$allMatch":{"age":{"$gte":20}}}}`:              "b",
 		`{"o":{"$keyMapMatch":{"$eq":"x"}}}`:                        "ab",
-		`{"n":{"$mod":[2,1]}}`:                                      "a",
-		`{"n":{"$mod":[2,-1]}}`:                                     "c",
-		`{"s":{"$regex":"^[Oo]slo$"}}`:                              "ab",
-		`{"s":{"$not":{"$regex":"^[Oo]slo$"}}}`:                     "cd",
-		`{"s":{"$beginsWith":"Os"}}`:                                "a",
-		`{"s":{"$beginsWith":""}}`:                                  "abcd",
-		`{"s":{"$lt":"oslp","$gt":"Bergen"}}`:                       "ab", // strings in the order of views
-		`{"_id":{"$lt":"a"}}`:                                       "e",  // ids byte by byte
-		`{"_id":{"$gte":"c"}}`:                                      "cd",
-		`{"$or":[{"n":1},{"s":"Bergen"}]}`:                          "ac",
-		`{"$and":[{"n":{"$gt":0}},{"s":{"$exists":true}}]}`:         "abd",
-		`{"$nor":[{"n":1},{"n":2.5}]}`:                              "cd",
-		`{"$not":{"$or":[{"n":1},{"n":2.5}]}}`:                      "cd",
-		`{"$not":{"$and":[{"n":1},{"s":"Oslo"}]}}`:                  "bcd",
-		`{"$not":{"$nor":[{"n":1}]}}`:                               "a",
-		`{"$and":[]}`:                                               "abcde",
-		`{"$or":[]}`:                                                "abcde",
-		`{"n":1,"s":"Oslo"}`:                                        "a",
-		`{"o":{}}`:                                                  "",
-		`{"list":[]}`:                                               "c",
-		`{"big":12345678901234567890}`:                              "d",
+		// Negations stay where they are below these operators, so that missing fields fulfil them.
+		`{"people":{"$elemMatch":{"$not":{"none":1}}}}`:              "b",
+		`{"people":{"$elemMatch":{"name":{"$not":{"$eq":"Ann"}}}}}`:  "b",
+		`{"people":{"$allMatch":{"$nor":[{"name":"Cid"},{"x":1}]}}}`: "b",
+		`{"$not":{"people":{"$elemMatch":{"age":{"$gt":25}}}}}`:      "",
+		`{"_id":{"$gt":[]}}`:                                "abcde", // compared like Erlang's terms
+		`{"_id":{"$in":["a","E"]}}`:                         "ae",
+		`{"n":{"$mod":[2,1]}}`:                              "a",
+		`{"n":{"$mod":[2,-1]}}`:                             "c",
+		`{"s":{"$regex":"^[Oo]slo$"}}`:                      "ab",
+		`{"s":{"$not":{"$regex":"^[Oo]slo$"}}}`:             "cd",
+		`{"s":{"$beginsWith":"Os"}}`:                        "a",
+		`{"s":{"$beginsWith":""}}`:                          "abcd",
+		`{"s":{"$lt":"oslp","$gt":"Bergen"}}`:               "ab", // strings in the order of views
+		`{"_id":{"$lt":"a"}}`:                               "e",  // ids byte by byte
+		`{"_id":{"$gte":"c"}}`:                              "cd",
+		`{"$or":[{"n":1},{"s":"Bergen"}]}`:                  "ac",
+		`{"$and":[{"n":{"$gt":0}},{"s":{"$exists":true}}]}`: "abd",
+		`{"$nor":[{"n":1},{"n":2.5}]}`:                      "cd",
+		`{"$not":{"$or":[{"n":1},{"n":2.5}]}}`:              "cd",
+		`{"$not":{"$and":[{"n":1},{"s":"Oslo"}]}}`:          "bcd",
+		`{"$not":{"$nor":[{"n":1}]}}`:                       "a",
+		`{"$and":[]}`:                                       "abcde",
+		`{"$or":[]}`:                                        "abcde",
+		`{"n":1,"s":"Oslo"}`:                                "a",
+		`{"o":{}}`:                                          "",
+		`{"list":[]}`:                                       "c",
+		`{"big":12345678901234567890}`:                      "d",
 	} {
 		s, err := selector.Parse([]byte(text))
 		if err != nil {
@@ -134,7 +141,8 @@ func TestParse_Refuses(t *testing.T) {
 		`{"$text":"x"}`:               "not_supported",
 		`{"a":{"$where":"x"}}`:        "not_supported",
 		`{"a..b":1}`:                  "invalid_field_name",
-		`{"":1}`:                      "invalid_field_name",
+		`{"":1}`:                      "invalid_selector",
+		`{"a":{"":1}}`:                "invalid_field_name",
 		`{"a":{"$and":[{"$foo":1}]}}`: "invalid_operator",
 	} {
 		_, err := selector.Parse([]byte(text))

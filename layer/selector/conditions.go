@@ -2,6 +2,7 @@ package selector
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,14 +12,49 @@ import (
 	"github.com/divandb/divan/layer/collate"
 )
 
-// compare compares two JSON values as views do. Values that cannot be compared (numbers beyond all limits) are neither
-// less nor equal.
-func compare(a, b []byte) int {
-	c, err := collate.Compare(a, b)
+// operand is a value that others are compared with.
+type operand struct {
+	json []byte
+	kind gjson.Type
+	text string // of a string
+}
+
+func operandOf(v gjson.Result) operand { return operand{[]byte(v.Raw), v.Type, v.Str} }
+
+// compare compares a value with the operand as views do. Values that cannot be compared (numbers beyond all limits) are
+// neither less nor equal. raw compares strings byte by byte; other values are then less than strings, as in Erlang.
+func (o *operand) compare(v gjson.Result, raw bool) int {
+	switch {
+	case !raw || v.Type != gjson.String:
+	case o.kind != gjson.String:
+		return 1
+	default:
+		return strings.Compare(v.Str, o.text)
+	}
+	if v.Type == gjson.String && o.kind == gjson.String && v.Raw == string(o.json) {
+		return 0
+	}
+	if v.Type == gjson.Number && o.kind == gjson.Number {
+		if a, ok := smallInteger(v.Raw); ok {
+			if b, ok := smallInteger(string(o.json)); ok {
+				return cmp.Compare(a, b)
+			}
+		}
+	}
+	c, err := collate.Compare([]byte(v.Raw), o.json)
 	if err != nil {
 		return 1
 	}
 	return c
+}
+
+// smallInteger reads a number that is written as an integer of few digits.
+func smallInteger(text string) (int64, bool) {
+	if len(text) > 15 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil
 }
 
 // not negates a condition that has no opposite of its own.
@@ -34,16 +70,11 @@ func (e exists) holds(gjson.Result, bool) bool { return bool(e) }
 // comparison is $lt, $lte, $eq, $ne, $gte, $gt.
 type comparison struct {
 	operator string
-	arg      []byte
+	arg      operand
 }
 
 func (c comparison) holds(v gjson.Result, raw bool) bool {
-	order := 0
-	if raw && v.Type == gjson.String && len(c.arg) > 0 && c.arg[0] == '"' {
-		order = strings.Compare(v.Str, gjson.ParseBytes(c.arg).Str)
-	} else {
-		order = compare([]byte(v.Raw), c.arg)
-	}
+	order := c.arg.compare(v, raw)
 	switch c.operator {
 	case "$lt":
 		return order < 0
@@ -61,23 +92,23 @@ func (c comparison) holds(v gjson.Result, raw bool) bool {
 
 // oneOf is $in: the value, or an element of it if it is an array, is in the list. $nin is its negation. An empty list
 // contains nothing.
-type oneOf [][]byte
+type oneOf []operand
 
-func (list oneOf) holds(v gjson.Result, _ bool) bool {
+func (list oneOf) holds(v gjson.Result, raw bool) bool {
 	if !v.IsArray() {
-		return list.has(v)
+		return list.has(v, raw)
 	}
 	found := false
 	v.ForEach(func(_, element gjson.Result) bool {
-		found = list.has(element)
+		found = list.has(element, raw)
 		return !found
 	})
 	return found
 }
 
-func (list oneOf) has(v gjson.Result) bool {
-	for _, one := range list {
-		if compare([]byte(v.Raw), one) == 0 {
+func (list oneOf) has(v gjson.Result, raw bool) bool {
+	for i := range list {
+		if list[i].compare(v, raw) == 0 {
 			return true
 		}
 	}
@@ -86,19 +117,19 @@ func (list oneOf) has(v gjson.Result) bool {
 
 // allOf is $all: every value of the list is an element of the array, or the list's only value is that array. An empty
 // list matches nothing.
-type allOf [][]byte
+type allOf []operand
 
 func (list allOf) holds(v gjson.Result, _ bool) bool {
 	if !v.IsArray() || len(list) == 0 {
 		return false
 	}
-	if len(list) == 1 && bytes.HasPrefix(list[0], []byte("[")) && compare([]byte(v.Raw), list[0]) == 0 {
+	if len(list) == 1 && bytes.HasPrefix(list[0].json, []byte("[")) && list[0].compare(v, false) == 0 {
 		return true
 	}
-	for _, one := range list {
+	for i := range list {
 		found := false
 		v.ForEach(func(_, element gjson.Result) bool {
-			found = compare([]byte(element.Raw), one) == 0
+			found = list[i].compare(element, false) == 0
 			return !found
 		})
 		if !found {
@@ -109,9 +140,9 @@ func (list allOf) holds(v gjson.Result, _ bool) bool {
 }
 
 func membership(operator string, arg gjson.Result) condition {
-	var list [][]byte
+	var list []operand
 	arg.ForEach(func(_, v gjson.Result) bool {
-		list = append(list, []byte(v.Raw))
+		list = append(list, operandOf(v))
 		return true
 	})
 	switch operator {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/divandb/divan/query/selector"
+	"github.com/divandb/divan/layer/selector"
 )
 
 // The expected results are those of CouchDB 3.5, except that it answers 500 to the two malformed lists.
@@ -27,8 +27,8 @@ func TestFields_Append(t *testing.T) {
 		`["type.x","type"]`:   `{"type":"z"}`,
 		`["type","type"]`:     `{"type":"z"}`,
 		`[]`:                  `all`,
-		`5`:                   `Selector error: fields must be JSON array`,
-		`null`:                `Selector error: fields must be JSON array`,
+		`5`:                   `Fields must be an array of strings, not: 5`,
+		`null`:                `Fields must be an array of strings, not: null`,
 		`["a",5]`:             `Invalid JSON for field spec: 5`,
 		`["a..b"]`:            `Invalid field name: a..b`,
 		`[""]`:                `Invalid field name: `,
