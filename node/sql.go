@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/sqlreads"
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/work"
@@ -19,6 +21,10 @@ import (
 // serveSQL starts serving the SQL port.
 func (n *Node) serveSQL(context.Context) error {
 	secure, err := tlsConfig("sql.tls", n.cfg.SQL.TLS)
+	if err != nil {
+		return err
+	}
+	temp, err := n.tempFiles()
 	if err != nil {
 		return err
 	}
@@ -31,7 +37,7 @@ func (n *Node) serveSQL(context.Context) error {
 		Credentials: sqlCredentials{n.auth}, SetPassword: passwords{n.store,
 			n.auth}.set, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
 		Turns: n.turns, Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory),
-			Statement: int64(n.cfg.SQL.StatementMemory)},
+			Statement: int64(n.cfg.SQL.StatementMemory)}, Temp: temp,
 	})
 	source.System = source.SystemTables(sqlreads.Node{
 		Name: n.name, Members: n.cluster.Members, Actors: n.actors.Tree, Tasks: n.actors.Tasks,
@@ -53,6 +59,18 @@ func (n *Node) serveSQL(context.Context) error {
 		return err
 	})
 	return nil
+}
+
+// tempDir is the directory of the temporary files of SQL, below the data directory.
+const tempDir = "sql-temp"
+
+// tempFiles returns the space for the temporary files of statements, or nil if there is to be none. It removes those
+// that an earlier process has left.
+func (n *Node) tempFiles() (*spill.Space, error) {
+	if n.cfg.SQL.TempFiles == 0 || n.cfg.Data == "" {
+		return nil, nil
+	}
+	return spill.New(spill.Dir(filepath.Join(n.cfg.Data, tempDir)), int64(n.cfg.SQL.TempFiles))
 }
 
 // catalog returns what a session's user may read: everything if no login is required.

@@ -44,14 +44,16 @@ func corpusDocs(t *testing.T, db *exectest.DB, theirs *pgx.Conn) {
 		exec("INSERT INTO by.v VALUES ($1, $2, to_jsonb($3::int))", id, v, i)
 		exec("INSERT INTO by.arr VALUES ($1, $2, to_jsonb($3::int))", id, key, i)
 	}
-	view := func(name, reduce, key string) {
-		db.AddView("by", name, reduce, func(_ string, doc json.RawMessage, emit func(k, v string)) {
-			var m map[string]json.RawMessage
-			if err := json.Unmarshal(doc, &m); err == nil && m[key] != nil {
-				emit(string(m[key]), string(m["i"]))
-			}
-		})
+	db.AddView("by", "v", "_count", corpusMember("v", "i"))
+	db.AddView("by", "arr", "_sum", corpusMember("key", "i"))
+}
+
+// corpusMember is a map function that emits two members of each document.
+func corpusMember(key, value string) exectest.Map {
+	return func(_ string, doc json.RawMessage, emit func(k, v string)) {
+		var m map[string]json.RawMessage
+		if err := json.Unmarshal(doc, &m); err == nil && m[key] != nil {
+			emit(string(m[key]), string(m[value]))
+		}
 	}
-	view("v", "_count", "v")
-	view("arr", "_sum", "key")
 }

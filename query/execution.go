@@ -56,6 +56,7 @@ func (e *execution) portal(formats []int16) (*portal, error) {
 func (e *execution) state(ctx context.Context, params []types.Datum) *exec.State {
 	ss := e.ss
 	st := exec.NewState(ss.work(ctx), &ss.host, params, &ss.types)
+	st.Spill = ss.srv.opts.Temp.NewStore(st.Work)
 	if ss.tx.status == 'T' {
 		st.Now, ss.tx.queried = ss.tx.began, true
 	}

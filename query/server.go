@@ -15,6 +15,7 @@ import (
 
 	"github.com/divandb/divan/query/advisory"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/work"
 )
@@ -50,6 +51,8 @@ type Options struct {
 	MaxSessions int
 	// Memory limits the memory of statements. Beyond it they fail with 53200.
 	Memory work.Limits
+	// Temp is the space for temporary files. nil: statements that do not fit into memory fail with 53200.
+	Temp *spill.Space
 	// Turns shares the processors between long statements; nil creates one for this server alone.
 	Turns *work.Turns
 	Log   *slog.Logger
@@ -140,6 +143,9 @@ func (s *Server) Memory() (now, peak, limit int64) {
 	now, peak = s.memory.Used()
 	return now, peak, s.memory.Limit()
 }
+
+// TempFiles returns the bytes of temporary files now, the highest value so far, and the limit, 0 if there are none.
+func (s *Server) TempFiles() (now, peak, limit int64) { return s.opts.Temp.Used() }
 
 // Cancel cancels the statement that a session runs. It reports whether there is such a session.
 func (s *Server) Cancel(pid uint32) bool { return s.wire.Cancel(pid) }

@@ -50,6 +50,7 @@ func (s *settings) check() {
 	s.within("sql.memory", int64(c.SQL.Memory), 1<<20, 1<<40)
 	s.within("sql.session_memory", int64(c.SQL.SessionMemory), 1<<20, max(1<<20, int64(c.SQL.Memory)))
 	s.within("sql.statement_memory", int64(c.SQL.StatementMemory), 1<<20, max(1<<20, int64(c.SQL.SessionMemory)))
+	s.within("sql.temp_files", int64(c.SQL.TempFiles), 0, 1<<44)
 	s.within("changes.max_shards", int64(c.Changes.MaxShards), 1, maxShards)
 	s.within("changes.default_shards", int64(c.Changes.DefaultShards), 1, int64(max(1, c.Changes.MaxShards)))
 	s.within("views.batch", int64(c.Views.Batch), 1, maxBatch)

@@ -73,11 +73,14 @@ type SQL struct {
 	// max_connections.
 	MaxConnections int `yaml:"max_connections"`
 	// Memory bounds the memory of the statements, cursors, prepared statements and messages of all sessions,
-	// SessionMemory that of one session, and StatementMemory that of one statement. A statement that needs more fails
-	// with 53200.
+	// SessionMemory that of one session, and StatementMemory that of one statement. A statement that needs more writes
+	// rows to temporary files, or fails with 53200.
 	Memory          Size `yaml:"memory"`
 	SessionMemory   Size `yaml:"session_memory"`
 	StatementMemory Size `yaml:"statement_memory"`
+	// TempFiles bounds the temporary files of all statements together, below the data directory. A statement that needs
+	// more fails with 53400. 0 means none.
+	TempFiles Size `yaml:"temp_files"`
 }
 
 // TLS names two PEM files. If both are empty, there is no TLS.
@@ -275,7 +278,7 @@ func Default() *Config {
 			BodyTimeout: 30 * time.Second, MinRate: 512, AnswerTimeout: 2 * time.Minute, Bodies: 512 << 20,
 		},
 		SQL: SQL{Listen: "127.0.0.1:5433", MaxConnections: 200, Memory: 512 << 20, SessionMemory: 256 << 20,
-			StatementMemory: 128 << 20},
+			StatementMemory: 128 << 20, TempFiles: 4 << 30},
 		Cluster: Cluster{Gossip: "127.0.0.1:7946"},
 		Storage: Storage{
 			Engine: EngineEmbedded, Directory: "divan", Timeout: 5 * time.Second, Cache: 128 << 20, Ballast: 64 << 20,

@@ -53,7 +53,9 @@ type AggCall struct {
 }
 
 // Grouping is GROUP BY with aggregates: a source whose columns are the keys of a group followed by the results of the
-// aggregates.
+// aggregates. If memory is short, first the rows that aggregates collect to sort or compare them go to temporary files,
+// and then the rows of groups that have not been seen yet, in parts by the hashes of their keys. The groups of a part
+// are computed after those before it have been returned.
 type Grouping struct {
 	Input Source
 	Width int // of the input's row buffer
@@ -68,16 +70,19 @@ type Grouping struct {
 	groups []*group
 	index  map[string]*group
 	held   int64
-	at     int
+	at     int // index into groups
+	got    int64
 	done   bool
 	buf    []byte
 	values []types.Datum // the keys of the current row
+	spills groupSpills
 
 	scratch work.Scratch
 }
 
 type group struct {
 	set  int
+	at   int // index into groups
 	keys []types.Datum
 	accs []aggState
 }
@@ -91,29 +96,33 @@ type aggState struct {
 
 func (g *Grouping) Open(env *Env) error {
 	g.free()
-	g.env = env
+	g.env, g.got = env, 0
 	g.in = Env{Row: make([]types.Datum, g.Width), Outer: env.Outer, State: env.State}
 	g.groups, g.index, g.at, g.done = nil, map[string]*group{}, 0, false
 	return g.Input.Open(&g.in)
 }
 
 func (g *Grouping) Next() (bool, error) {
-	if !g.done {
+	for g.at >= len(g.groups) {
+		if g.done {
+			if more, err := g.nextPart(); !more || err != nil {
+				return false, err
+			}
+		}
 		g.done = true
 		if err := g.fill(); err != nil {
 			return false, err
 		}
 	}
-	if g.at >= len(g.groups) {
-		return false, nil
-	}
 	grp := g.groups[g.at]
 	g.at++
+	g.got++
 	copy(g.env.Row, grp.keys)
 	around := g.env.Enter(&g.scratch)
 	defer g.env.Leave(around)
+	before := g.held
 	for i := range grp.accs {
-		d, err := g.result(&g.Calls[i], &grp.accs[i])
+		d, err := g.result(grp, i)
 		if err == nil {
 			err = g.env.count(d)
 		}
@@ -122,14 +131,22 @@ func (g *Grouping) Next() (bool, error) {
 		}
 		g.env.Row[len(grp.keys)+i] = d
 	}
+	// What was added for the result is not needed any more.
+	grp.accs = nil
+	g.env.Release(g.held - before)
+	g.held = before
 	if g.Sets != nil {
-		g.env.Row[len(grp.keys)+len(grp.accs)] = types.NewInt(int64(grp.set))
+		g.env.Row[len(grp.keys)+len(g.Calls)] = types.NewInt(int64(grp.set))
 	}
 	return true, g.env.Step(1)
 }
 
-func (g *Grouping) result(c *AggCall, a *aggState) (types.Datum, error) {
-	if len(c.Order) > 0 {
+func (g *Grouping) result(grp *group, call int) (types.Datum, error) {
+	c, a := &g.Calls[call], &grp.accs[call]
+	if err := g.spills.replay(g, grp, call); err != nil {
+		return types.Null, err
+	}
+	if len(a.rows) > 0 {
 		var fail error
 		slices.SortStableFunc(a.rows, func(x, y []types.Datum) int {
 			return g.env.CompareRows(x, y, c.OrderKeys,
@@ -156,25 +173,36 @@ func (g *Grouping) result(c *AggCall, a *aggState) (types.Datum, error) {
 }
 
 func (g *Grouping) fill() error {
-	g.empty()
+	if g.spills.now == nil {
+		g.empty()
+	}
 	for {
-		ok, err := g.Input.Next()
+		ok, err := g.next()
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return nil
-		}
-		around := g.env.Enter(&g.scratch)
-		err = g.row()
-		g.env.Leave(around)
-		if err != nil {
-			return err
+			return g.spills.sort()
 		}
 		if err := g.env.Step(1); err != nil {
 			return err
 		}
 	}
+}
+
+// next adds the next row of the input or of the current part to its groups.
+func (g *Grouping) next() (bool, error) {
+	if g.spills.now != nil {
+		return g.nextOfPart()
+	}
+	ok, err := g.Input.Next()
+	if !ok || err != nil {
+		return false, err
+	}
+	around := g.env.Enter(&g.scratch)
+	err = g.row()
+	g.env.Leave(around)
+	return true, err
 }
 
 // row adds the current input row to its group in each grouping set.
@@ -204,11 +232,11 @@ func (g *Grouping) row() error {
 // into adds the current input row to its group in one set.
 func (g *Grouping) into(number int, set []int) error {
 	grp, err := g.find(number, set)
-	if err != nil {
+	if grp == nil || err != nil {
 		return err
 	}
 	for i := range g.Calls {
-		if err := g.feed(&g.Calls[i], &grp.accs[i]); err != nil {
+		if err := g.feed(grp, i); err != nil {
 			return err
 		}
 	}
@@ -223,7 +251,7 @@ func (g *Grouping) accumulate(a *aggState, args []types.Datum) error {
 	return err
 }
 
-// find returns the group of the current input row in a set.
+// find returns the group of the current input row in a set, or nil if the row has been written to a part.
 func (g *Grouping) find(number int, set []int) (*group, error) {
 	if len(g.Keys) == 0 && g.Sets == nil {
 		return g.groups[0], nil
@@ -247,6 +275,9 @@ func (g *Grouping) find(number int, set []int) (*group, error) {
 	if grp := g.index[string(g.buf)]; grp != nil {
 		return grp, nil
 	}
+	if g.spills.parts != nil {
+		return nil, g.spills.put(g, number)
+	}
 	keys := slices.Clone(g.values)
 	if g.Sets != nil {
 		keys = make([]types.Datum, len(g.values))
@@ -255,10 +286,14 @@ func (g *Grouping) find(number int, set []int) (*group, error) {
 		}
 	}
 	n := RowSize(keys) + int64(len(g.buf)) + 128*int64(1+len(g.Calls))
-	if err := g.env.Hold(n); err != nil {
+	if err := g.hold(n); err != nil {
 		return nil, err
 	}
-	g.held += n
+	if g.spills.parts != nil {
+		g.env.Release(n)
+		g.held -= n
+		return nil, g.spills.put(g, number)
+	}
 	return g.add(number, keys, string(g.buf)), nil
 }
 
@@ -275,7 +310,7 @@ func (g *Grouping) empty() {
 }
 
 func (g *Grouping) add(set int, keys []types.Datum, hash string) *group {
-	grp := &group{set: set, keys: keys, accs: make([]aggState, len(g.Calls))}
+	grp := &group{set: set, at: len(g.groups), keys: keys, accs: make([]aggState, len(g.Calls))}
 	for i := range g.Calls {
 		c := &g.Calls[i]
 		oids := make([]types.OID, len(c.Args))
@@ -289,8 +324,18 @@ func (g *Grouping) add(set int, keys []types.Datum, hash string) *group {
 	return grp
 }
 
-// feed passes the current input row to one aggregate.
-func (g *Grouping) feed(c *AggCall, a *aggState) error {
+// hold reserves n bytes for the groups.
+func (g *Grouping) hold(n int64) error {
+	err := g.env.Spill.Hold(n, g.held, func() error { return g.spills.relieve(g) })
+	if err == nil {
+		g.held += n
+	}
+	return err
+}
+
+// feed passes the current input row to one aggregate of a group.
+func (g *Grouping) feed(grp *group, call int) error {
+	c, a := &g.Calls[call], &grp.accs[call]
 	if c.Filter != nil {
 		d, err := c.Filter.Eval(&g.in)
 		if err != nil || !d.True() {
@@ -309,59 +354,92 @@ func (g *Grouping) feed(c *AggCall, a *aggState) error {
 		}
 		args = append(args, d)
 	}
+	if g.spills.collected != nil && g.spills.collected[call] != nil {
+		return g.spills.collect(g, grp.at, call, args, nil)
+	}
 	if c.Distinct {
 		dup, err := g.duplicate(a, args)
 		if dup || err != nil {
 			return err
 		}
+		if g.spills.collected != nil && g.spills.collected[call] != nil {
+			return g.spills.collect(g, grp.at, call, args, nil)
+		}
 	}
 	if len(c.Order) > 0 {
-		row := slices.Clone(args)
-		for _, e := range c.Order {
-			d, err := e.Eval(&g.in)
-			if err != nil {
-				return err
-			}
-			row = append(row, d)
-		}
-		n := RowSize(row)
-		if err := g.env.Hold(n); err != nil {
+		row, err := g.ordered(c, args)
+		if err != nil {
 			return err
 		}
-		g.held += n
+		n := RowSize(row)
+		if err := g.hold(n); err != nil {
+			return err
+		}
+		if g.spills.collected != nil && g.spills.collected[call] != nil {
+			g.env.Release(n)
+			g.held -= n
+			return g.spills.collect(g, grp.at, call, row[:len(c.Args)], row[len(c.Args):])
+		}
+		g.spills.loose += n
 		a.rows = append(a.rows, row)
 		return nil
 	}
-	return g.accumulate(a, args)
+	before := g.held
+	err := g.accumulate(a, args)
+	if g.held > before && err == nil && g.env.Spill.Crowded(g.held) {
+		err = g.spills.grown(g, call)
+	}
+	return err
 }
 
-func (g *Grouping) duplicate(a *aggState, args []types.Datum) (bool, error) {
-	var h []byte
-	for _, d := range args {
-		var err error
-		if h, err = g.env.Hash(h, d); err != nil {
-			return false, err
+// ordered returns the arguments of an aggregate with ORDER BY, followed by what they are sorted by.
+func (g *Grouping) ordered(c *AggCall, args []types.Datum) ([]types.Datum, error) {
+	row := slices.Clone(args)
+	for _, e := range c.Order {
+		d, err := e.Eval(&g.in)
+		if err != nil {
+			return nil, err
 		}
+		row = append(row, d)
+	}
+	return row, nil
+}
+
+// duplicate reports whether an aggregate with DISTINCT has had these arguments.
+func (g *Grouping) duplicate(a *aggState, args []types.Datum) (bool, error) {
+	h, err := g.hash(args)
+	if err != nil {
+		return false, err
 	}
 	if _, dup := a.seen[string(h)]; dup {
 		return true, nil
 	}
+	n := int64(len(h)) + 48
+	if err := g.hold(n); err != nil {
+		return false, err
+	}
+	g.spills.loose += n
 	if a.seen == nil {
 		a.seen = map[string]struct{}{}
 	}
-	n := int64(len(h)) + 48
-	if err := g.env.Hold(n); err != nil {
-		return false, err
-	}
-	g.held += n
 	a.seen[string(h)] = struct{}{}
 	return false, nil
+}
+
+func (g *Grouping) hash(args []types.Datum) (h []byte, err error) {
+	for _, d := range args {
+		if h, err = g.env.Hash(h, d); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
 }
 
 func (g *Grouping) free() {
 	if g.env != nil {
 		g.env.Release(g.held)
 		g.env.Drop(&g.scratch)
+		g.spills.free()
 	}
 	g.held, g.groups, g.index = 0, nil, nil
 }
@@ -372,7 +450,7 @@ func (g *Grouping) Close() {
 }
 
 func (g *Grouping) Describe() *Description {
-	d := &Description{Node: "Aggregate", Rows: int64(g.at), Examined: -1, Children: []*Description{g.Input.Describe()}}
+	d := &Description{Node: "Aggregate", Rows: g.got, Examined: -1, Children: []*Description{g.Input.Describe()}}
 	if len(g.Keys) > 0 {
 		d.Node = "Group Aggregate"
 		names := make([]string, len(g.Keys))
@@ -391,5 +469,6 @@ func (g *Grouping) Describe() *Description {
 		}
 		d.Add("Aggregates", strings.Join(names, ", "))
 	}
+	d.Disk(g.spills.disk)
 	return d
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
@@ -12,6 +13,8 @@ import (
 // the connection's goroutine.
 type State struct {
 	*work.Work
+	// Spill holds the rows that do not fit into memory.
+	Spill   *spill.Store
 	Params  []types.Datum
 	Session Session
 	Types   *types.Env
@@ -33,7 +36,7 @@ type State struct {
 
 	subs    map[*Subquery]*subState
 	virtual map[string][][]types.Datum
-	rounds  map[*WorkTable][][]types.Datum
+	rounds  map[*WorkTable]*spill.List
 }
 
 // Session is what functions can query and change in their session.
@@ -58,9 +61,16 @@ type Session interface {
 	Terminate(ctx context.Context, pid uint32) (bool, error)
 }
 
-// NewState returns the state of one execution. The caller must close w.
+// NewState returns the state of one execution, in which nothing is spilled. The caller must close it.
 func NewState(w *work.Work, s Session, params []types.Datum, env *types.Env) *State {
-	return &State{Work: w, Session: s, Params: params, Types: env, Now: time.Now()}
+	return &State{Work: w, Spill: (*spill.Space)(nil).NewStore(w), Session: s, Params: params, Types: env,
+		Now: time.Now()}
+}
+
+// Close releases the memory and the temporary file of the execution.
+func (s *State) Close() {
+	s.Spill.Close()
+	s.Work.Close()
 }
 
 // Plans begins the planning of the statement, over a database.
@@ -100,10 +110,4 @@ func (s *State) Fits(n int64) error {
 const DatumSize = 48
 
 // RowSize estimates the memory of a row in bytes.
-func RowSize(row []types.Datum) int64 {
-	n := int64(24)
-	for _, d := range row {
-		n += d.Size()
-	}
-	return n
-}
+func RowSize(row []types.Datum) int64 { return spill.RowSize(row) }

@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"io"
+	"strconv"
 
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
@@ -49,6 +50,9 @@ type Source interface {
 	Describe() *Description
 }
 
+// Range is a range of columns of env.Row.
+type Range struct{ From, To int }
+
 // Description is a node of EXPLAIN.
 type Description struct {
 	Node string
@@ -67,6 +71,13 @@ type Detail struct {
 }
 
 func (d *Description) Add(name string, value any) { d.Details = append(d.Details, Detail{name, value}) }
+
+// Disk adds how much has been written to temporary files, if anything.
+func (d *Description) Disk(n int64) {
+	if n > 0 {
+		d.Add("Disk", strconv.FormatInt((n+1023)/1024, 10)+"kB")
+	}
+}
 
 // Filter drops the rows of a source for which the condition is not true.
 type Filter struct {

@@ -3,8 +3,8 @@ package exec
 import (
 	"errors"
 	"io"
-	"slices"
 
+	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -21,11 +21,10 @@ type Recursive struct {
 	outer    *Env
 	seen     map[string]struct{}
 	round    Plan
-	next     [][]types.Datum // the rows of this round, input of the next
-	held     int64           // by next
-	working  int64           // by the last round
-	known    int64           // by seen
+	next     *spill.List // the rows of this round, input of the next
+	known    int64       // by seen
 	rows     int64
+	disk     int64
 	buf      []byte
 }
 
@@ -43,14 +42,15 @@ func (r *Recursive) Next() ([]types.Datum, error) {
 		row, err := r.round.Next()
 		if errors.Is(err, io.EOF) {
 			r.round.Close()
-			if len(r.next) == 0 {
+			if r.next.Len() == 0 {
 				return nil, io.EOF
 			}
 			if r.outer.rounds == nil {
-				r.outer.State.rounds = map[*WorkTable][][]types.Datum{}
+				r.outer.State.rounds = map[*WorkTable]*spill.List{}
 			}
-			r.outer.Release(r.working)
-			r.outer.rounds[r.Work], r.working, r.next, r.held = r.next, r.held, nil, 0
+			r.disk += r.next.Disk()
+			r.outer.rounds[r.Work].Free()
+			r.outer.rounds[r.Work], r.next = r.next, nil
 			r.round = r.Step
 			if err := r.round.Open(r.outer); err != nil {
 				return nil, err
@@ -68,13 +68,12 @@ func (r *Recursive) Next() ([]types.Datum, error) {
 		} else if !fresh {
 			continue
 		}
-		row = slices.Clone(row)
-		n := RowSize(row)
-		if err := r.outer.Hold(n); err != nil {
+		if r.next == nil {
+			r.next = r.outer.Spill.NewList(len(row))
+		}
+		if err := r.next.Append(row); err != nil {
 			return nil, err
 		}
-		r.held += n
-		r.next = append(r.next, row)
 		r.rows++
 		return row, nil
 	}
@@ -106,10 +105,12 @@ func (r *Recursive) fresh(row []types.Datum) (bool, error) {
 
 func (r *Recursive) free() {
 	if r.outer != nil {
-		r.outer.Release(r.held + r.working + r.known)
+		r.outer.Release(r.known)
+		r.outer.rounds[r.Work].Free()
+		r.next.Free()
 		delete(r.outer.rounds, r.Work)
 	}
-	r.held, r.working, r.known, r.seen, r.next = 0, 0, 0, nil, nil
+	r.known, r.seen, r.next = 0, nil, nil
 }
 
 // Close implements Plan.
@@ -121,8 +122,10 @@ func (r *Recursive) Close() {
 
 // Describe implements Plan.
 func (r *Recursive) Describe() *Description {
-	return &Description{Node: "Recursive Union", Rows: r.rows, Examined: -1,
+	d := &Description{Node: "Recursive Union", Rows: r.rows, Examined: -1,
 		Children: []*Description{r.First.Describe(), r.Step.Describe()}}
+	d.Disk(r.disk)
+	return d
 }
 
 // WorkScan reads the rows of the last round.
@@ -130,28 +133,31 @@ type WorkScan struct {
 	Work        *WorkTable
 	Base, Width int
 	env         *Env
-	rows        [][]types.Datum
-	at          int
+	scan        *spill.Scan
 }
 
 func (w *WorkScan) Open(env *Env) error {
-	w.env, w.rows, w.at = env, env.rounds[w.Work], 0
+	w.scan.Close()
+	w.env, w.scan = env, env.rounds[w.Work].Scan()
 	return nil
 }
 
 func (w *WorkScan) Next() (bool, error) {
-	if w.at >= len(w.rows) {
+	row, err := w.scan.Next()
+	if errors.Is(err, io.EOF) {
 		return false, nil
 	}
-	copy(w.env.Row[w.Base:w.Base+w.Width], w.rows[w.at])
-	w.at++
+	if err != nil {
+		return false, err
+	}
+	copy(w.env.Row[w.Base:w.Base+w.Width], row)
 	return true, w.env.Step(1)
 }
 
 // Close implements Source.
-func (w *WorkScan) Close() {}
+func (w *WorkScan) Close() { w.scan.Close() }
 
 // Describe implements Source.
 func (w *WorkScan) Describe() *Description {
-	return &Description{Node: "WorkTable Scan on " + w.Work.Name, Rows: int64(w.at), Examined: -1}
+	return &Description{Node: "WorkTable Scan on " + w.Work.Name, Rows: w.scan.At(), Examined: -1}
 }

@@ -77,7 +77,13 @@ type Scan struct {
 	// all, one after the other.
 	Partitioned bool
 	Partition   string
+	// ByKeys, if not nil, returns the reads of those rows alone whose id or key, the column that the read is sorted by,
+	// is one of some values. They may return further rows.
+	ByKeys func(values []types.Datum) ([]Access, error)
 
+	narrowed []Access // instead of Accesses, if narrow is set
+	narrow   bool
+	keys     int // that it was narrowed to
 	env      *Env
 	rows     Rows
 	at       int // index of the open access
@@ -90,6 +96,26 @@ type Scan struct {
 func (s *Scan) Open(env *Env) error {
 	s.env, s.at = env, -1
 	return nil
+}
+
+// MaxKeys is the number of values to which a Scan can be narrowed.
+const MaxKeys = 1000
+
+// Narrow makes the next run return only rows with one of some values; see ByKeys.
+func (s *Scan) Narrow(values []types.Datum) (err error) {
+	s.narrow, s.keys = true, len(values)
+	s.narrowed, err = s.ByKeys(values)
+	return err
+}
+
+// Widen ends what Narrow began.
+func (s *Scan) Widen() { s.narrow, s.narrowed = false, nil }
+
+func (s *Scan) reads() []Access {
+	if s.narrow {
+		return s.narrowed
+	}
+	return s.Accesses
 }
 
 func (s *Scan) Close() {
@@ -111,11 +137,11 @@ func (s *Scan) Next() (bool, error) {
 	for {
 		if s.rows == nil {
 			s.at++
-			if s.at >= len(s.Accesses) {
-				s.at = len(s.Accesses)
+			if s.at >= len(s.reads()) {
+				s.at = len(s.reads())
 				return false, nil
 			}
-			if err := s.open(&s.Accesses[s.at]); err != nil {
+			if err := s.open(&s.reads()[s.at]); err != nil {
 				return false, StoreError(err)
 			}
 		}
@@ -135,7 +161,7 @@ func (s *Scan) Next() (bool, error) {
 		if err := s.env.Step(1 + (len(s.row.Doc)+len(s.row.Value))>>9); err != nil {
 			return false, err
 		}
-		use, end, err := s.within(&s.Accesses[s.at])
+		use, end, err := s.within(&s.reads()[s.at])
 		if err != nil {
 			return false, err
 		}
@@ -302,22 +328,23 @@ func DatabaseError(name string, err error) error {
 // Describe shows the read and its bounds.
 func (s *Scan) Describe() *Description {
 	d := &Description{Rows: s.examined, Examined: s.examined + s.skipped + skipped(s.rows)}
-	if len(s.Accesses) == 0 {
+	accesses := s.reads()
+	if len(accesses) == 0 {
 		d.Node = "Nothing on " + s.Name
 		return d
 	}
-	a := &s.Accesses[0]
+	a := &accesses[0]
 	d.Node = accessNames[a.Kind] + " on " + s.Name
 	if a.Kind == ReadView && a.View.Keys != nil {
 		d.Node = "View Keys Read on " + s.Name
 	}
 	var bounds []string
-	for i := range s.Accesses {
+	for i := range accesses {
 		if i == 10 {
-			bounds = append(bounds, fmt.Sprintf("... and %d more", len(s.Accesses)-10))
+			bounds = append(bounds, fmt.Sprintf("... and %d more", len(accesses)-10))
 			break
 		}
-		if b := s.Accesses[i].bounds(); b != "" {
+		if b := accesses[i].bounds(); b != "" {
 			bounds = append(bounds, b)
 		}
 	}

@@ -1,11 +1,13 @@
 package exec
 
 import (
+	"cmp"
 	"container/heap"
 	"errors"
 	"io"
 	"slices"
 
+	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -59,7 +61,7 @@ func (s *State) CompareRows(a, b []types.Datum, keys []SortKey, fail *error) int
 }
 
 // Sort sorts the rows of a plan. With a bound it keeps only that many, so ORDER BY ... LIMIT n keeps n rows for any
-// size of input.
+// size of input, if they fit into memory. What does not fit is sorted in temporary files.
 type Sort struct {
 	Input Plan
 	Keys  []SortKey
@@ -68,12 +70,14 @@ type Sort struct {
 	// Bound is LIMIT plus OFFSET, negative for none.
 	Bound int64
 
-	st   *State
-	rows []sorted
-	held int64
-	at   int
-	done bool
-	err  error
+	st     *State
+	top    []sorted      // with a bound
+	sorter *spill.Sorter // otherwise
+	held   int64         // by top
+	at     int64
+	done   bool
+	err    error
+	disk   int64
 }
 
 // sorted is a row with its position in the input, which keeps the sort stable.
@@ -91,12 +95,17 @@ func (s *Sort) Open(outer *Env) error {
 func (s *Sort) reset() {
 	if s.st != nil {
 		s.st.Release(s.held)
+		s.sorter.Close()
 	}
-	s.rows, s.held, s.at, s.done, s.err = nil, 0, 0, false, nil
+	s.top, s.sorter, s.held, s.at, s.done, s.err = nil, nil, 0, 0, false, nil
+}
+
+func (s *Sort) compareRows(a, b []types.Datum, fail *error) int {
+	return s.st.CompareRows(a, b, s.Keys, fail)
 }
 
 func (s *Sort) compare(a, b sorted) int {
-	if c := s.st.CompareRows(a.row, b.row, s.Keys, &s.err); c != 0 {
+	if c := s.compareRows(a.row, b.row, &s.err); c != 0 {
 		return c
 	}
 	if a.n < b.n {
@@ -111,11 +120,18 @@ func (s *Sort) Next() ([]types.Datum, error) {
 			return nil, err
 		}
 	}
-	if s.at >= len(s.rows) {
+	if s.sorter != nil {
+		row, err := s.sorter.Next()
+		if err == nil {
+			s.at++
+		}
+		return row, err
+	}
+	if s.at >= int64(len(s.top)) {
 		return nil, io.EOF
 	}
 	s.at++
-	return s.rows[s.at-1].row, nil
+	return s.top[s.at-1].row, nil
 }
 
 func (s *Sort) fill() error {
@@ -125,46 +141,85 @@ func (s *Sort) fill() error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if err == nil {
+			err = s.add(sorted{row, n})
+		}
 		if err != nil {
 			return err
 		}
-		it := sorted{row, n}
-		full := s.Bound > 0 && int64(len(s.rows)) >= s.Bound
-		if full && s.compare(it, s.rows[0]) >= 0 {
-			continue
+	}
+	if s.sorter != nil {
+		err := s.sorter.Sort()
+		s.disk = s.sorter.Disk()
+		return err
+	}
+	slices.SortFunc(s.top, s.compare)
+	return s.err
+}
+
+// add adds a row of the input, which is not valid afterwards.
+func (s *Sort) add(it sorted) error {
+	if s.Bound < 0 && s.sorter == nil {
+		s.sorter = s.st.Spill.NewSorter(len(it.row), s.compareRows)
+	}
+	if s.sorter != nil {
+		return s.sorter.Add(it.row)
+	}
+	full := int64(len(s.top)) >= s.Bound
+	if full && s.compare(it, s.top[0]) >= 0 {
+		return s.err
+	}
+	size := RowSize(it.row)
+	if full {
+		gone := RowSize(s.top[0].row)
+		s.st.Release(gone)
+		s.held -= gone
+	}
+	if err := s.st.Spill.Hold(size, s.held, s.unbind); err != nil {
+		return err
+	}
+	if s.sorter != nil {
+		s.st.Release(size)
+		return s.sorter.Add(it.row)
+	}
+	s.held += size
+	it.row = slices.Clone(it.row)
+	if full {
+		s.top[0] = it
+		heap.Fix((*topRows)(s), 0)
+	} else {
+		s.top = append(s.top, it)
+		heap.Fix((*topRows)(s), len(s.top)-1)
+	}
+	return s.err
+}
+
+// unbind sorts all further rows without a bound, since so many rows do not fit into memory.
+func (s *Sort) unbind() error {
+	if s.sorter != nil {
+		return nil
+	}
+	s.st.Release(s.held)
+	s.held = 0
+	slices.SortFunc(s.top, func(a, b sorted) int { return cmp.Compare(a.n, b.n) })
+	for _, it := range s.top {
+		if s.sorter == nil {
+			s.sorter = s.st.Spill.NewSorter(len(it.row), s.compareRows)
 		}
-		it.row = slices.Clone(row)
-		size := RowSize(row)
-		if full {
-			gone := RowSize(s.rows[0].row)
-			s.st.Release(gone)
-			s.held -= gone
-			s.rows[0] = it
-			heap.Fix((*topRows)(s), 0)
-		} else {
-			s.rows = append(s.rows, it)
-			if s.Bound > 0 {
-				heap.Fix((*topRows)(s), len(s.rows)-1)
-			}
-		}
-		if err := s.st.Hold(size); err != nil {
+		if err := s.sorter.Add(it.row); err != nil {
 			return err
 		}
-		s.held += size
-		if s.err != nil {
-			return s.err
-		}
 	}
-	slices.SortFunc(s.rows, s.compare)
-	return s.err
+	s.top = nil
+	return nil
 }
 
 // topRows is the heap of a bounded sort. Its top is the last row in the sort order.
 type topRows Sort
 
-func (t *topRows) Len() int           { return len(t.rows) }
-func (t *topRows) Less(i, j int) bool { return (*Sort)(t).compare(t.rows[i], t.rows[j]) > 0 }
-func (t *topRows) Swap(i, j int)      { t.rows[i], t.rows[j] = t.rows[j], t.rows[i] }
+func (t *topRows) Len() int           { return len(t.top) }
+func (t *topRows) Less(i, j int) bool { return (*Sort)(t).compare(t.top[i], t.top[j]) > 0 }
+func (t *topRows) Swap(i, j int)      { t.top[i], t.top[j] = t.top[j], t.top[i] }
 func (t *topRows) Push(any)           {}
 func (t *topRows) Pop() any           { return nil }
 
@@ -174,84 +229,13 @@ func (s *Sort) Close() {
 }
 
 func (s *Sort) Describe() *Description {
-	d := &Description{Node: "Sort", Rows: int64(s.at), Examined: -1, Children: []*Description{s.Input.Describe()}}
+	d := &Description{Node: "Sort", Rows: s.at, Examined: -1, Children: []*Description{s.Input.Describe()}}
 	d.Add("Sort Key", s.Names)
 	if s.Bound >= 0 {
 		d.Add("Kept Rows", s.Bound)
 	}
+	d.Disk(s.disk)
 	return d
-}
-
-// Unique is DISTINCT and UNION: it keeps the first of equal rows. With Keys it is DISTINCT ON those columns.
-type Unique struct {
-	Input Plan
-	// Width is the number of leading columns that are compared, unless Keys is set.
-	Width int
-	Keys  []int
-	seen  map[string]struct{}
-	st    *State
-	held  int64
-	buf   []byte
-	rows  int64
-}
-
-func (u *Unique) Open(outer *Env) error {
-	u.free()
-	u.st, u.seen = outer.State, map[string]struct{}{}
-	return u.Input.Open(outer)
-}
-
-func (u *Unique) free() {
-	if u.st != nil {
-		u.st.Release(u.held)
-	}
-	u.held, u.seen = 0, nil
-}
-
-func (u *Unique) Next() ([]types.Datum, error) {
-	for {
-		row, err := u.Input.Next()
-		if err != nil {
-			return nil, err
-		}
-		u.buf = u.buf[:0]
-		if u.Keys != nil {
-			for _, k := range u.Keys {
-				if u.buf, err = u.st.Hash(u.buf, row[k]); err != nil {
-					return nil, err
-				}
-			}
-		} else {
-			for _, d := range row[:u.Width] {
-				if u.buf, err = u.st.Hash(u.buf, d); err != nil {
-					return nil, err
-				}
-			}
-		}
-		if err := u.st.Step(1); err != nil {
-			return nil, err
-		}
-		if _, dup := u.seen[string(u.buf)]; dup {
-			continue
-		}
-		n := int64(len(u.buf)) + 48
-		if err := u.st.Hold(n); err != nil {
-			return nil, err
-		}
-		u.held += n
-		u.seen[string(u.buf)] = struct{}{}
-		u.rows++
-		return row, nil
-	}
-}
-
-func (u *Unique) Close() {
-	u.Input.Close()
-	u.free()
-}
-
-func (u *Unique) Describe() *Description {
-	return &Description{Node: "Unique", Rows: u.rows, Examined: -1, Children: []*Description{u.Input.Describe()}}
 }
 
 // CompareOrdered compares rows by keys whose columns are counted from base.

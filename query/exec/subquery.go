@@ -45,12 +45,13 @@ type subState struct {
 func (q *Subquery) Type() types.OID { return q.Typ }
 func (q *Subquery) String() string  { return q.Text }
 
-func (q *Subquery) Eval(env *Env) (types.Datum, error) {
+// state returns the state of the query in this execution, which it makes the first time.
+func (q *Subquery) state(env *Env) (*subState, error) {
 	st := env.subs[q]
 	if st == nil {
 		plan, err := q.Plan(env.State)
 		if err != nil {
-			return types.Null, err
+			return nil, err
 		}
 		st = &subState{plan: plan}
 		if env.subs == nil {
@@ -60,9 +61,26 @@ func (q *Subquery) Eval(env *Env) (types.Datum, error) {
 	}
 	if q.Correlated || !st.done {
 		if err := q.run(env, st); err != nil {
-			return types.Null, err
+			return nil, err
 		}
 		st.done = true
+	}
+	return st, nil
+}
+
+// Values returns the rows of a query that is not correlated and has one column.
+func (q *Subquery) Values(env *Env) ([]types.Datum, error) {
+	st, err := q.state(env)
+	if err != nil {
+		return nil, err
+	}
+	return st.rows, nil
+}
+
+func (q *Subquery) Eval(env *Env) (types.Datum, error) {
+	st, err := q.state(env)
+	if err != nil {
+		return types.Null, err
 	}
 	if q.Any == nil {
 		return st.result, nil

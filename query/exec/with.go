@@ -3,8 +3,8 @@ package exec
 import (
 	"errors"
 	"io"
-	"slices"
 
+	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -37,8 +37,7 @@ type withFrame struct {
 type cteRows struct {
 	plan   Plan
 	env    *Env
-	rows   [][]types.Datum
-	held   int64
+	rows   *spill.List // nil before the first row
 	opened bool
 	done   bool
 }
@@ -82,8 +81,11 @@ func (w *With) Describe() *Description {
 	var ctes []*Description
 	for _, c := range w.List {
 		inner := c.Plan.Describe()
-		ctes = append(ctes,
-			&Description{Node: "CTE " + c.CTE.Name, Rows: inner.Rows, Examined: -1, Children: []*Description{inner}})
+		cte := &Description{Node: "CTE " + c.CTE.Name, Rows: inner.Rows, Examined: -1, Children: []*Description{inner}}
+		if w.frame != nil {
+			cte.Disk(w.frame.ctes[c.CTE].rows.Disk())
+		}
+		ctes = append(ctes, cte)
 	}
 	d.Children = append(ctes, d.Children...)
 	return d
@@ -105,22 +107,18 @@ func (c *cteRows) next() ([]types.Datum, error) {
 	if err != nil {
 		return nil, err
 	}
-	row = slices.Clone(row)
-	n := RowSize(row)
-	if err := c.env.Hold(n); err != nil {
-		return nil, err
+	if c.rows == nil {
+		c.rows = c.env.Spill.NewList(len(row))
 	}
-	c.held += n
-	c.rows = append(c.rows, row)
-	return row, nil
+	return row, c.rows.Append(row)
 }
 
 func (c *cteRows) free() {
 	if c.opened && !c.done {
 		c.plan.Close()
 	}
-	c.env.Release(c.held)
-	c.rows, c.held, c.opened, c.done = nil, 0, false, false
+	c.rows.Free()
+	c.rows, c.opened, c.done = nil, false, false
 }
 
 // CTEScan reads the rows of a CTE.
@@ -130,11 +128,12 @@ type CTEScan struct {
 	Base, Width int
 	env         *Env
 	from        *cteRows
-	at          int
+	scan        *spill.Scan // nil before there are rows
 }
 
 func (s *CTEScan) Open(env *Env) error {
-	s.env, s.at, s.from = env, 0, nil
+	s.scan.Close()
+	s.env, s.scan, s.from = env, nil, nil
 	for e := env; e != nil && s.from == nil; e = e.Outer {
 		for f := e.with; f != nil && s.from == nil; f = f.parent {
 			s.from = f.ctes[s.CTE]
@@ -147,27 +146,29 @@ func (s *CTEScan) Open(env *Env) error {
 }
 
 func (s *CTEScan) Next() (bool, error) {
-	var row []types.Datum
-	switch {
-	case s.at < len(s.from.rows):
-		row = s.from.rows[s.at]
-	case s.from.done:
-		return false, nil
-	default:
-		var err error
-		if row, err = s.from.next(); errors.Is(err, io.EOF) {
+	if s.scan.At() >= s.from.rows.Len() {
+		if s.from.done {
+			return false, nil
+		}
+		if _, err := s.from.next(); errors.Is(err, io.EOF) {
 			return false, nil
 		} else if err != nil {
 			return false, err
 		}
 	}
-	s.at++
+	if s.scan == nil {
+		s.scan = s.from.rows.Scan()
+	}
+	row, err := s.scan.Next()
+	if err != nil {
+		return false, err
+	}
 	copy(s.env.Row[s.Base:s.Base+s.Width], row)
 	return true, s.env.Step(1)
 }
 
 // Close implements Source.
-func (s *CTEScan) Close() {}
+func (s *CTEScan) Close() { s.scan.Close() }
 
 // Describe implements Source.
 func (s *CTEScan) Describe() *Description {
@@ -175,5 +176,5 @@ func (s *CTEScan) Describe() *Description {
 	if s.Alias != s.CTE.Name {
 		name += " " + s.Alias
 	}
-	return &Description{Node: name, Rows: int64(s.at), Examined: -1}
+	return &Description{Node: name, Rows: s.scan.At(), Examined: -1}
 }

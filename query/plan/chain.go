@@ -50,7 +50,7 @@ func (p *planning) link(src exec.Source, set *joined, leaf bind.From, conds []ex
 	[]exec.Expr, error) {
 	rf, rt := leaf.Span()
 	own, conds := newJoined(leaf).take(conds)
-	out := &joins.Join{Kind: "inner", Left: src, LeftFrom: set.from[0], LeftTo: set.to[0], RightFrom: rf, RightTo: rt}
+	out := &joins.Join{Kind: "inner", Left: src, LeftColumns: set.ranges(), RightFrom: rf, RightTo: rt}
 	before := &joined{from: slices.Clone(set.from), to: slices.Clone(set.to)}
 	set.add(leaf)
 	now, conds := set.take(conds)
@@ -68,6 +68,7 @@ func (p *planning) link(src exec.Source, set *joined, leaf bind.From, conds []ex
 	out.On = exec.And(rest)
 	var err error
 	out.Right, err = p.source(leaf, own)
+	p.narrow(out, nil, leaf)
 	return out, conds, err
 }
 
@@ -94,6 +95,14 @@ func newJoined(f bind.From) *joined {
 func (s *joined) add(f bind.From) {
 	from, to := f.Span()
 	s.from, s.to = append(s.from, from), append(s.to, to)
+}
+
+func (s *joined) ranges() []exec.Range {
+	out := make([]exec.Range, len(s.from))
+	for i := range s.from {
+		out[i] = exec.Range{From: s.from[i], To: s.to[i]}
+	}
+	return out
 }
 
 // sees reports whether e refers only to columns of the set.

@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/joins"
+	"github.com/divandb/divan/query/exec/sets"
 	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -148,9 +149,9 @@ func (p *planning) union(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 	case q.Op == ast.Union && q.UnionAll:
 		plan = &exec.Append{Inputs: []exec.Plan{left, right}}
 	case q.Op == ast.Union:
-		plan = &exec.Unique{Input: &exec.Append{Inputs: []exec.Plan{left, right}}, Width: q.Keep}
+		plan = &sets.Unique{Input: &exec.Append{Inputs: []exec.Plan{left, right}}, Width: q.Keep}
 	default:
-		plan = &exec.SetOp{Left: left, Right: right, Width: q.Keep, Except: q.Op == ast.Except, All: q.UnionAll}
+		plan = &sets.SetOp{Left: left, Right: right, Width: q.Keep, Except: q.Op == ast.Except, All: q.UnionAll}
 	}
 	if len(q.Order) > 0 {
 		plan = &exec.Sort{Input: plan, Keys: q.Order, Names: q.OrderNames, Bound: bound(limit, skip)}
@@ -280,17 +281,29 @@ func (p *planning) output(q *bind.Query, src exec.Source, width int, sorted bool
 	}
 	plan := p.project(q, src, width)
 	if q.Distinct {
-		plan = &exec.Unique{Input: plan, Width: q.Keep}
+		plan = &sets.Unique{Input: plan, Width: q.Keep}
 	}
-	if len(q.Order) > 0 && !sorted {
+	order, names := q.Order, q.OrderNames
+	if q.DistinctOn != nil && len(order) > 0 {
+		// Equal rows must follow each other: the columns that ORDER BY does not name come last.
+		for _, k := range q.DistinctOn {
+			// The order of a view has equal keys that are not equal jsonb.
+			sorted = sorted && q.Targets[k].Type() != types.JSONB
+			if !slices.ContainsFunc(order, func(o exec.SortKey) bool { return o.Index == k }) {
+				order, sorted = append(slices.Clip(order), exec.SortKey{Index: k}), false
+				names = append(slices.Clip(names), q.Targets[k].String())
+			}
+		}
+	}
+	if len(order) > 0 && !sorted {
 		b := bound(limit, skip)
 		if q.DistinctOn != nil {
 			b = -1
 		}
-		plan = &exec.Sort{Input: plan, Keys: q.Order, Names: q.OrderNames, Bound: b}
+		plan = &exec.Sort{Input: plan, Keys: order, Names: names, Bound: b}
 	}
 	if q.DistinctOn != nil {
-		plan = &exec.Unique{Input: plan, Keys: q.DistinctOn}
+		plan = &sets.Unique{Input: plan, Keys: q.DistinctOn, Sorted: len(order) > 0}
 	}
 	if q.Keep < len(q.Targets) {
 		plan = &exec.Strip{Plan: plan, Keep: q.Keep}
@@ -387,7 +400,8 @@ func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 	lf, lt := j.Left.Span()
 	rf, rt := j.Right.Span()
 	on := p.foldAll(j.On)
-	out := &joins.Join{Kind: j.Kind, LeftFrom: lf, LeftTo: lt, RightFrom: rf, RightTo: rt, Lateral: j.Lateral}
+	out := &joins.Join{Kind: j.Kind, LeftColumns: []exec.Range{{From: lf, To: lt}}, RightFrom: rf, RightTo: rt,
+		Lateral: j.Lateral}
 	var left, right, above []exec.Expr
 	if j.Kind == "inner" {
 		on, conds = append(on, conds...), nil
@@ -426,6 +440,7 @@ func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 	if out.Right, err = p.source(j.Right, right); err != nil {
 		return nil, err
 	}
+	p.narrow(out, j.Left, j.Right)
 	if c := exec.And(above); c != nil {
 		return &exec.Filter{Input: out, Cond: c}, nil
 	}

@@ -113,12 +113,13 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 	}
 	p.reads(f, len(s.Accesses))
 	got := scanResult{ordered: want.order != nil}
+	p.byKeys(f, s, set, desc)
 	cond := exec.And(rest)
 	if cond == nil && len(s.Accesses) == 1 {
 		got.limited = grantLimit(&s.Accesses[0], want)
 	}
 	if cond != nil {
-		return &exec.Filter{Input: s, Cond: cond}, got, nil
+		return p.byKey(f, s, rest, &exec.Filter{Input: s, Cond: cond}), got, nil
 	}
 	return s, got, nil
 }

@@ -74,6 +74,16 @@ func (w *Work) Release(n int64) {
 	}
 }
 
+// Crowded reports whether a part of the statement that holds that much memory should write it to temporary files:
+// little of the statement's memory is left, and this part has a good share of it.
+func (w *Work) Crowded(held int64) bool { return w.used > w.limit/4*3 && held >= w.limit/64 }
+
+// Share returns a small part of the statement's memory, for the buffers of one of its parts.
+func (w *Work) Share() int64 { return w.limit / 8 }
+
+// Limit returns the most bytes that the statement may hold.
+func (w *Work) Limit() int64 { return w.limit }
+
 // Used returns the bytes held.
 func (w *Work) Used() int64 { return w.used }
 

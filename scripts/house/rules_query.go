@@ -49,11 +49,20 @@ var queryRules = []rule{
 			"nothing else of it",
 	},
 	{
-		room: "query/exec/joins", may: []string{"query/exec", "query/types", "query/work"},
+		room: "query/exec/spill", may: []string{"query/sqlstate", "query/types", "query/work"},
+		why: "rows are kept in files without knowing what they are sorted or divided for",
+	},
+	{
+		room: "query/exec/sets", may: []string{"query/exec", "query/exec/spill", "query/types"},
+		why: "a comparison of whole rows is a step of a plan like any other, which the others do not know",
+	},
+	{
+		room: "query/exec/joins", may: []string{"query/exec", "query/exec/spill", "query/types", "query/work"},
 		why: "a join is a step of a plan like any other, which the others do not know",
 	},
 	{
-		room: "query/exec/window", may: []string{"query/exec", "query/sqlstate", "query/types", "query/work"},
+		room: "query/exec/window", may: []string{"query/exec", "query/exec/spill", "query/sqlstate", "query/types",
+			"query/work"},
 		why: "a window is a step of a plan like any other, which the others do not know",
 	},
 	{

@@ -105,6 +105,8 @@ type DB struct {
 
 	// Log has a line for each read.
 	Log []string
+	// copied is the database of which this is a snapshot.
+	copied *DB
 }
 
 // Shard returns the shard of an id: one of two, by the length of the id.
@@ -193,7 +195,25 @@ func (db *DB) DropViews(design string) {
 	delete(db.designs, design)
 }
 
-func (db *DB) logf(format string, args ...any) { db.Log = append(db.Log, fmt.Sprintf(format, args...)) }
+// logf logs a read, that of a snapshot with those of its database.
+func (db *DB) logf(format string, args ...any) {
+	if db.copied != nil {
+		db.copied.mu.Lock()
+		defer db.copied.mu.Unlock()
+		db = db.copied
+	}
+	db.Log = append(db.Log, fmt.Sprintf(format, args...))
+}
+
+// unlog removes the last line of the log.
+func (db *DB) unlog() {
+	if db.copied != nil {
+		db.copied.mu.Lock()
+		defer db.copied.mu.Unlock()
+		db = db.copied
+	}
+	db.Log = db.Log[:len(db.Log)-1]
+}
 
 // TakeLog returns the reads since the last call.
 func (db *DB) TakeLog() []string {
@@ -497,7 +517,7 @@ func (db *DB) Reduce(ctx context.Context, r exec.ReduceRead) (exec.Rows, error) 
 		}
 		rows.rows = append(rows.rows, some.(*list).rows...)
 		db.mu.Lock()
-		db.Log = db.Log[:len(db.Log)-1]
+		db.unlog()
 		db.logf("reduce %s/%s [%s,%s] keys=%s level=%d", r.Design, r.View, k.Low, k.High, r.Keys, r.GroupLevel)
 		db.mu.Unlock()
 	}

@@ -58,7 +58,7 @@ type frozen struct {
 func (db *DB) Snapshot(context.Context, []exec.ViewUse, bool) (exec.Snapshot, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	c := &DB{name: db.name, docs: map[string]*doc{}, designs: maps.Clone(db.designs),
+	c := &DB{name: db.name, copied: db, docs: map[string]*doc{}, designs: maps.Clone(db.designs),
 		partitioned: maps.Clone(db.partitioned),
 		locals:      slices.Clone(db.locals), seq: db.seq, wake: make(chan struct{})}
 	for id, d := range db.docs {

@@ -3,96 +3,266 @@
 package joins
 
 import (
-	"slices"
+	"errors"
+	"io"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
 
 // Join joins two sources. The right side is read once and kept in memory, hashed by its keys if the condition has
-// equalities; if it does not fit, the statement fails with 53200. A lateral right side is instead opened again for
-// every row of the left.
+// equalities. If it does not fit, both sides are divided by the hashes of their keys into parts in temporary files,
+// which are joined one after the other; without keys, the right side is read from such a file for each row of the left.
+// A lateral right side is instead opened again for every row of the left.
 type Join struct {
-	Kind        string // "inner", "left", "right", "full"
+	// Kind is "inner", "left", "right", "full", "semi" (the rows of the left that have a partner) or "anti" (those that
+	// have none). The last two leave the columns of the right undefined.
+	Kind        string
 	Left, Right exec.Source
 	// LeftKeys and RightKeys are the sides of the equalities in the condition, with the same type on both sides.
 	LeftKeys, RightKeys []exec.Expr
 	// On is the rest of the condition, or nil.
 	On exec.Expr
-	// The ranges of each side's columns in env.Row.
-	LeftFrom, LeftTo, RightFrom, RightTo int
-	Lateral                              bool
+	// The columns of the left side in env.Row, as ranges, and those of the right side.
+	LeftColumns        []exec.Range
+	RightFrom, RightTo int
+	Lateral            bool
+	// NarrowRight, for kinds that return no rows of the right side alone, and NarrowLeft, for those that return none of
+	// the left side alone, read a side by the keys of the other one if these are few. nil: all of it is read.
+	NarrowRight, NarrowLeft *Narrowing
 
-	env     *exec.Env
-	built   bool
-	rows    [][]types.Datum  // of the right side
-	byKey   map[string][]int // indexes into rows
-	matched []bool           // by row, for right and full joins
-	held    int64
+	env   *exec.Env
+	built bool
+	table table
 	// The state of the iteration.
-	haveLeft  bool
-	found     bool // the left row has matched
-	cands     []int
-	at        int
-	unmatched int // index into rows after the left side has ended; -1 before
+	haveLeft bool
+	found    bool // the left row has matched
+	cands    []int
+	at       int64
+	scan     *spill.Scan // of table.list, for the current left row
+	// unmatched is the next row of the right side to be checked for having matched, after the left side has ended; -1
+	// before.
+	unmatched int64
 	got       int64
 	buf       []byte
+	leftKey   []byte // of the current left row, if table.list has keys
 	scratch   work.Scratch
+
+	now     unit          // being joined
+	left    *spill.Reader // of now
+	waiting []unit
+	// rights and lefts are set when the right side of now did not fit and both sides go to parts.
+	rights, lefts *spill.Parts
+	// ahead are the rows of the left side that were read first, to narrow the right side.
+	ahead     *spill.List
+	aheadScan *spill.Scan
+	leftEnded bool // after ahead
+	disk      int64
+}
+
+// unit is a part of both sides. At level 0 it is everything, and the runs are nil.
+type unit struct {
+	level       int
+	right, left *spill.Run
 }
 
 func (j *Join) Open(env *exec.Env) error {
 	j.free()
 	j.env, j.haveLeft, j.unmatched = env, false, -1
-	if err := j.Left.Open(env); err != nil {
-		return err
+	if j.NarrowLeft != nil {
+		j.NarrowLeft.Scan.Widen()
 	}
-	return nil
+	return j.Left.Open(env)
 }
 
-// build reads the right side.
-func (j *Join) build() error {
-	j.built = true
-	if err := j.Right.Open(j.env); err != nil {
-		return err
-	}
-	defer j.Right.Close()
-	if len(j.RightKeys) > 0 {
-		j.byKey = map[string][]int{}
+func (j *Join) Next() (bool, error) {
+	if j.Lateral {
+		return j.nextLateral()
 	}
 	for {
-		ok, err := j.Right.Next()
-		if err != nil {
-			return err
+		if !j.built {
+			if err := j.build(); err != nil {
+				return false, err
+			}
 		}
-		if !ok {
+		if j.rights == nil {
+			ok, err := j.nextOfUnit()
+			if ok || err != nil {
+				return ok, err
+			}
+		}
+		more, err := j.nextUnit()
+		if !more || err != nil {
+			return false, err
+		}
+	}
+}
+
+// nextOfUnit returns the next row of the current unit.
+func (j *Join) nextOfUnit() (bool, error) {
+	for j.unmatched < 0 {
+		if !j.haveLeft {
+			ok, err := j.advanceLeft()
+			if err != nil {
+				return false, err
+			}
+			if !ok {
+				j.unmatched = 0
+				j.scan.Close()
+				j.scan = nil
+				break
+			}
+		}
+		ok, err := j.nextPartner()
+		if ok || err != nil {
+			return ok, err
+		}
+	}
+	// The rows of the right side that matched nothing.
+	for j.table.matched != nil {
+		row, err := j.table.next(&j.scan, j.unmatched)
+		if errors.Is(err, io.EOF) {
 			break
 		}
-		row := slices.Clone(j.env.Row[j.RightFrom:j.RightTo])
-		n := exec.RowSize(row) + 8
-		if err := j.env.Hold(n); err != nil {
-			return err
+		if err != nil {
+			return false, err
 		}
-		j.held += n
-		j.rows = append(j.rows, row)
-		if j.byKey != nil {
-			null, err := j.key(j.RightKeys)
-			if err != nil {
-				return err
+		j.unmatched++
+		if !j.table.matched[j.unmatched-1] {
+			for _, c := range j.LeftColumns {
+				clear(j.env.Row[c.From:c.To])
 			}
-			if !null {
-				if err := j.env.Hold(int64(len(j.buf)) + 64); err != nil {
-					return err
-				}
-				j.held += int64(len(j.buf)) + 64
-				j.byKey[string(j.buf)] = append(j.byKey[string(j.buf)], len(j.rows)-1)
-			}
+			copy(j.env.Row[j.RightFrom:j.RightTo], row)
+			j.got++
+			return true, nil
+		}
+		if err := j.env.Step(1); err != nil {
+			return false, err
 		}
 	}
-	if j.Kind == "right" || j.Kind == "full" {
-		j.matched = make([]bool, len(j.rows))
+	return false, nil
+}
+
+// readLeft sets the columns of the next left row.
+func (j *Join) readLeft() (bool, error) {
+	if j.now.level == 0 {
+		return j.nextLeft()
 	}
-	return nil
+	row, err := j.left.Next()
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	restore(j.env, j.LeftColumns, row)
+	return true, nil
+}
+
+func (j *Join) advanceLeft() (bool, error) {
+	ok, err := j.readLeft()
+	if !ok || err != nil {
+		return false, err
+	}
+	j.haveLeft, j.found, j.at, j.cands = true, false, 0, nil
+	j.scan.Close()
+	j.scan = nil
+	if len(j.LeftKeys) == 0 {
+		return true, nil
+	}
+	null, err := j.key(j.LeftKeys)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case null && j.table.list != nil:
+		j.at = j.table.len() // no partners
+	case null:
+	case j.table.list != nil:
+		j.leftKey = append(j.leftKey[:0], j.buf...)
+	default:
+		j.cands = j.table.byKey[string(j.buf)]
+	}
+	return true, nil
+}
+
+// candidate returns the next row of the right side that may match, and its number, or io.EOF.
+func (j *Join) candidate() ([]types.Datum, int64, error) {
+	if j.table.list == nil {
+		if j.at >= int64(len(j.cands)) {
+			return nil, 0, io.EOF
+		}
+		i := j.cands[j.at]
+		j.at++
+		return j.table.rows[i], int64(i), j.env.Step(1)
+	}
+	row, err := j.table.next(&j.scan, j.at)
+	if err == nil {
+		err = j.env.Step(1)
+	}
+	j.at++
+	return row, j.at - 1, err
+}
+
+// nextPartner finds the next matching row of the right side for the current left row. At the end it returns the row of
+// NULLs of an outer join.
+func (j *Join) nextPartner() (bool, error) {
+	for {
+		row, i, err := j.candidate()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+		copy(j.env.Row[j.RightFrom:j.RightTo], row)
+		if ok, err := j.matches(); err != nil {
+			return false, err
+		} else if !ok {
+			continue
+		}
+		if j.found = true; j.table.matched != nil {
+			j.table.matched[i] = true
+		}
+		if j.Kind == "anti" {
+			break
+		}
+		j.haveLeft = j.Kind != "semi"
+		j.got++
+		return true, nil
+	}
+	j.haveLeft = false
+	if !j.found && (j.Kind == "left" || j.Kind == "full" || j.Kind == "anti") {
+		clear(j.env.Row[j.RightFrom:j.RightTo])
+		j.got++
+		return true, nil
+	}
+	return false, nil
+}
+
+// matches evaluates the condition for the current pair, apart from keys that were found by their hash.
+func (j *Join) matches() (bool, error) {
+	if j.table.list != nil && len(j.RightKeys) > 0 {
+		null, err := j.key(j.RightKeys)
+		if err != nil || null || string(j.buf) != string(j.leftKey) {
+			return false, err
+		}
+	}
+	if j.On == nil {
+		return true, nil
+	}
+	d, err := j.on()
+	return d.True(), err
+}
+
+// on evaluates the rest of the condition for the current pair.
+func (j *Join) on() (types.Datum, error) {
+	around := j.env.Enter(&j.scratch)
+	d, err := j.On.Eval(j.env)
+	j.env.Leave(around)
+	return d, err
 }
 
 // key sets buf to a hash of the keys of the current row. null is set if one is NULL, which matches nothing.
@@ -115,163 +285,20 @@ func (j *Join) key(keys []exec.Expr) (null bool, err error) {
 	return false, nil
 }
 
-func (j *Join) Next() (bool, error) {
-	if j.Lateral {
-		return j.nextLateral()
-	}
-	if !j.built {
-		if err := j.build(); err != nil {
-			return false, err
-		}
-	}
-	for j.unmatched < 0 {
-		if !j.haveLeft {
-			ok, err := j.advanceLeft()
-			if err != nil {
-				return false, err
-			}
-			if !ok {
-				j.unmatched = 0
-				break
-			}
-		}
-		ok, err := j.nextPartner()
-		if ok || err != nil {
-			return ok, err
-		}
-	}
-	// The rows of the right side that matched nothing.
-	for ; j.matched != nil && j.unmatched < len(j.rows); j.unmatched++ {
-		if !j.matched[j.unmatched] {
-			j.nulls(j.LeftFrom, j.LeftTo)
-			copy(j.env.Row[j.RightFrom:j.RightTo], j.rows[j.unmatched])
-			j.unmatched++
-			j.got++
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-func (j *Join) advanceLeft() (bool, error) {
-	ok, err := j.Left.Next()
-	if !ok || err != nil {
-		return false, err
-	}
-	j.haveLeft, j.found, j.at = true, false, 0
-	if j.byKey != nil {
-		null, err := j.key(j.LeftKeys)
-		if err != nil {
-			return false, err
-		}
-		if j.cands = nil; !null {
-			j.cands = j.byKey[string(j.buf)]
-		}
-	}
-	return true, nil
-}
-
-// nextPartner finds the next matching row of the right side for the current left row. At the end it returns the row of
-// NULLs of an outer join.
-func (j *Join) nextPartner() (bool, error) {
-	count := len(j.rows)
-	if j.byKey != nil {
-		count = len(j.cands)
-	}
-	for j.at < count {
-		i := j.at
-		if j.byKey != nil {
-			i = j.cands[i]
-		}
-		j.at++
-		if err := j.env.Step(1); err != nil {
-			return false, err
-		}
-		copy(j.env.Row[j.RightFrom:j.RightTo], j.rows[i])
-		if j.On != nil {
-			d, err := j.on()
-			if err != nil {
-				return false, err
-			}
-			if !d.True() {
-				continue
-			}
-		}
-		if j.found = true; j.matched != nil {
-			j.matched[i] = true
-		}
-		j.got++
-		return true, nil
-	}
-	j.haveLeft = false
-	if !j.found && (j.Kind == "left" || j.Kind == "full") {
-		j.nulls(j.RightFrom, j.RightTo)
-		j.got++
-		return true, nil
-	}
-	return false, nil
-}
-
-// on evaluates the rest of the condition for the current pair.
-func (j *Join) on() (types.Datum, error) {
-	around := j.env.Enter(&j.scratch)
-	d, err := j.On.Eval(j.env)
-	j.env.Leave(around)
-	return d, err
-}
-
-func (j *Join) nextLateral() (bool, error) {
-	for {
-		if err := j.env.Step(1); err != nil {
-			return false, err
-		}
-		if !j.haveLeft {
-			ok, err := j.Left.Next()
-			if !ok || err != nil {
-				return false, err
-			}
-			if err := j.Right.Open(j.env); err != nil {
-				return false, err
-			}
-			j.haveLeft, j.found = true, false
-		}
-		ok, err := j.Right.Next()
-		if err != nil {
-			return false, err
-		}
-		if !ok {
-			j.Right.Close()
-			j.haveLeft = false
-			if !j.found && j.Kind == "left" {
-				j.nulls(j.RightFrom, j.RightTo)
-				j.got++
-				return true, nil
-			}
-			continue
-		}
-		if j.On != nil {
-			d, err := j.on()
-			if err != nil {
-				return false, err
-			}
-			if !d.True() {
-				continue
-			}
-		}
-		j.found = true
-		j.got++
-		return true, nil
-	}
-}
-
-func (j *Join) nulls(from, to int) { clear(j.env.Row[from:to]) }
-
 func (j *Join) free() {
-	if j.env != nil {
-		j.env.Release(j.held)
-		j.env.Drop(&j.scratch)
+	if j.env == nil {
+		return
 	}
-	j.held, j.rows, j.byKey, j.matched, j.built = 0, nil, nil, nil, false
+	j.endUnit()
+	for _, u := range j.waiting {
+		u.left.Free()
+		u.right.Free()
+	}
+	j.rights.Free()
+	j.lefts.Free()
+	j.env.Drop(&j.scratch)
+	j.endAhead()
+	j.now, j.waiting, j.rights, j.lefts = unit{}, nil, nil, nil
 }
 
 func (j *Join) Close() {
@@ -281,12 +308,11 @@ func (j *Join) Close() {
 }
 
 func (j *Join) Describe() *exec.Description {
-	how := "Nested Loop"
-	if len(j.LeftKeys) > 0 && !j.Lateral {
-		how = "Hash Join"
-	}
-	d := &exec.Description{Node: how, Rows: j.got, Examined: -1,
+	d := &exec.Description{Node: "Nested Loop", Rows: j.got, Examined: -1,
 		Children: []*exec.Description{j.Left.Describe(), j.Right.Describe()}}
+	if len(j.LeftKeys) > 0 && !j.Lateral {
+		d.Node = "Hash Join"
+	}
 	if j.Kind != "inner" {
 		d.Add("Join Type", j.Kind)
 	}
@@ -296,5 +322,11 @@ func (j *Join) Describe() *exec.Description {
 	if j.On != nil {
 		d.Add("Join Filter", j.On.String())
 	}
+	for _, n := range []*Narrowing{j.NarrowRight, j.NarrowLeft} {
+		if n != nil {
+			d.Add("Read By Key", n.Name+", if the other side has few")
+		}
+	}
+	d.Disk(j.disk)
 	return d
 }

@@ -1,0 +1,172 @@
+package query_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"pgregory.net/rapid"
+
+	"github.com/divandb/divan/query"
+	"github.com/divandb/divan/query/exec/exectest"
+	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/pgtest"
+	"github.com/divandb/divan/query/work"
+)
+
+// references writes n documents that refer to each other by id, and the view by.ref of the references, here and to
+// PostgreSQL.
+func references(t *testing.T, db *exectest.DB, theirs *pgx.Conn, n int) {
+	t.Helper()
+	rnd := rand.New(rand.NewPCG(7, 8))
+	var sql strings.Builder
+	sql.WriteString("DROP SCHEMA IF EXISTS by CASCADE; DROP TABLE IF EXISTS docs; CREATE SCHEMA by; " +
+		"CREATE TABLE docs (id text PRIMARY KEY, rev text, doc jsonb); " +
+		"CREATE TABLE by.ref (id text, key jsonb, value jsonb); ")
+	for i := range n {
+		id, ref := fmt.Sprintf("d%04d", i), "null"
+		switch rnd.IntN(8) {
+		case 0:
+		case 1:
+			ref = fmt.Sprintf(`"gone%d"`, rnd.IntN(5))
+		case 2:
+			ref = fmt.Sprintf(`{"b":%d,"a":[1.0]}`, rnd.IntN(3))
+		default:
+			ref = fmt.Sprintf(`"d%04d"`, rnd.IntN(n))
+		}
+		body := fmt.Sprintf(`{"ref":%s,"n":%d,"few":%d,"pad":"%s"}`, ref, i, rnd.IntN(5), strings.Repeat("x", 900))
+		db.Put(id, body)
+		fmt.Fprintf(&sql, "INSERT INTO docs VALUES ('%s','1-a','%s'); INSERT INTO by.ref VALUES ('%s','%s','%d'); ",
+			id, body, id, ref, i)
+	}
+	db.AddView("by", "ref", "", corpusMember("ref", "n"))
+	if _, err := theirs.Exec(t.Context(), sql.String()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// byKeys are statements that read a relation by the ids or keys of another, and the reads of the store that they make.
+var byKeys = []struct{ name, sql, reads string }{
+	{"documents by a view's ids", "SELECT d.id, v.key FROM by.ref v JOIN docs d ON d.id = v.id WHERE v.key = '\"gone1\"'",
+		"view keys, ids"},
+	{"the other way round", "SELECT d.id, v.key FROM docs d JOIN by.ref v ON d.id = v.id WHERE v.key = '\"gone1\"'",
+		"view keys, ids"},
+	{"left join", "SELECT v.x, d.id FROM (VALUES ('d0001'),('d0009'),('no'),(NULL)) v(x) LEFT JOIN docs d ON d.id = v.x",
+		"ids"},
+	{"right join", "SELECT v.x, d.id FROM docs d RIGHT JOIN (VALUES ('d0001'),('no'),(NULL)) v(x) ON d.id = v.x", "ids"},
+	{"view by keys", "SELECT v.x, r.id FROM (VALUES ('\"gone1\"'::jsonb),('\"d0003\"'),('{\"a\":[1],\"b\":1}')) v(x) " +
+		"JOIN by.ref r ON r.key = v.x", ""},
+	{"reference", "SELECT a.id, b.id, b.doc->'n' FROM docs a JOIN docs b ON b.id = a.doc->>'ref' WHERE a.id < 'd0020'",
+		"range, ids"},
+	{"three", "SELECT a.id, c.id FROM docs a, docs b, docs c WHERE a.id < 'd0020' AND b.id = a.doc->>'ref' " +
+		"AND c.id = b.doc->>'ref'", "range, ids, ids"},
+	{"in", "SELECT id FROM docs WHERE id IN (SELECT doc->>'ref' FROM docs WHERE id < 'd0020')", "range, ids"},
+	{"any", "SELECT id FROM by.ref WHERE key = ANY (SELECT to_jsonb(id) FROM docs WHERE id < 'd0020')", ""},
+	{"in and a range", "SELECT id FROM docs WHERE id > 'd0100' AND id IN (SELECT doc->>'ref' FROM docs " +
+		"WHERE id < 'd0020')", "range, ids"},
+	{"not in", "SELECT count(*) FROM docs WHERE id NOT IN (SELECT x FROM (VALUES ('d0001')) v(x))", "range"},
+	{"exists", "SELECT v.x FROM (VALUES ('d0001'),('no')) v(x) WHERE EXISTS (SELECT 1 FROM docs d WHERE d.id = v.x)",
+		"document, document"},
+	{"not exists", "SELECT v.x FROM (VALUES ('d0001'),('no')) v(x) WHERE NOT EXISTS (SELECT 1 FROM docs d " +
+		"WHERE d.id = v.x)", "document, document"},
+	{"lateral", "SELECT v.x, q.n FROM (VALUES ('d0001'),('no')) v(x) LEFT JOIN LATERAL (SELECT doc->'n' n FROM docs " +
+		"WHERE id = v.x) q ON true", "document, document"},
+	{"scalar", "SELECT v.x, (SELECT doc->'n' FROM docs WHERE id = v.x) FROM (VALUES ('d0001'),('no')) v(x)",
+		"document, document"},
+	{"nothing", "SELECT * FROM (SELECT 'x' x WHERE 1 = 2) v JOIN docs d ON d.id = v.x", ""},
+}
+
+// TestJoins_ByKey checks that joins read few documents and rows by their ids and keys, and answer as PostgreSQL does.
+func TestJoins_ByKey(t *testing.T) {
+	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
+	s := exectest.NewStore()
+	db := s.Create("postgres")
+	references(t, db, theirs, 300)
+	_, addr := start(t, s, nil)
+	ours := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+	for _, c := range byKeys {
+		t.Run(c.name, func(t *testing.T) {
+			db.TakeLog()
+			got := result(t.Context(), ours, c.sql, nil, true)
+			log := db.TakeLog()
+			if want := result(t.Context(), theirs, c.sql, nil, true); got != want {
+				t.Errorf("%s\n%s", c.sql, firstDifference(got, want))
+			}
+			if reads := readsOf(log); reads != c.reads && c.reads != "" {
+				t.Errorf("%s\nreads %q, want %q: %q", c.sql, reads, c.reads, log)
+			}
+		})
+	}
+}
+
+// TestJoins_Random compares random joins of random documents with PostgreSQL, in little memory, so that they spill, and
+// in enough.
+func TestJoins_Random(t *testing.T) {
+	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
+	s := exectest.NewStore()
+	references(t, s.Create("postgres"), theirs, 600)
+	space, err := spill.New(spill.Dir(t.TempDir()), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, addr := start(t, s, nil)
+	enough := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+	_, addr = start(t, s, func(o *query.Options) { o.Memory, o.Temp = work.Limits{Statement: 512 << 10}, space })
+	little := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+	rapid.Check(t, func(r *rapid.T) {
+		sql := randomJoin(r)
+		want := result(t.Context(), theirs, sql, nil, true)
+		for name, conn := range map[string]*pgx.Conn{"enough memory": enough, "little memory": little} {
+			if got := result(t.Context(), conn, sql, nil, true); got != want {
+				r.Fatalf("%s, %s\n%s", name, sql, firstDifference(got, want))
+			}
+		}
+	})
+	if _, peak, _ := space.Used(); peak == 0 {
+		t.Error("nothing was spilled")
+	}
+}
+
+// randomJoin returns a statement over docs and by.ref.
+func randomJoin(r *rapid.T) string {
+	pick := func(name string, of ...string) string { return rapid.SampledFrom(of).Draw(r, name) }
+	side := func(alias string) string {
+		return pick("side", "docs ", "docs ", "(SELECT id, doc, to_jsonb(id) AS key FROM docs WHERE doc->>'few' < '3') ",
+			"(SELECT id, doc FROM docs WHERE id < 'd0130') ",
+			"(SELECT 'd0007' AS id, '{\"ref\":\"d0008\",\"few\":1}'::jsonb AS doc) ") + alias
+	}
+	on := pick("on", "a.id = b.id", "b.id = a.doc->>'ref'", "a.id = b.doc->>'ref'", "a.doc->'ref' = b.doc->'ref'",
+		"b.id = a.doc->>'ref' AND a.doc->'few' < b.doc->'few'", "a.id = b.id AND a.doc->'few' = '2'")
+	where := pick("where", "", " WHERE a.id < 'd0500'", " WHERE b.doc->>'few' = '1'",
+		" WHERE a.id IN (SELECT doc->>'ref' FROM docs WHERE id < 'd0100')",
+		" WHERE a.id < 'd0020' AND EXISTS (SELECT 1 FROM by.ref v WHERE v.key = to_jsonb(a.id) AND v.id < 'd0300')",
+		" WHERE b.id IS NULL", " WHERE a.id IN (SELECT id FROM by.ref)")
+	kind := pick("kind", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
+	from := side("a") + " " + kind + " " + side("b") + " ON " + on
+	if rapid.IntRange(0, 3).Draw(r, "third") == 0 {
+		from += " " + pick("kind", "JOIN", "LEFT JOIN") + " by.ref c ON " + pick("on c", "c.id = a.id", "c.id = b.id",
+			"c.key = b.doc->'ref'", "c.key = to_jsonb(a.id)")
+	}
+	return pick("select", "SELECT a.id, b.id, b.doc->'n' FROM ", "SELECT DISTINCT a.doc->'few', b.id FROM ",
+		"SELECT count(*), count(a.id), count(DISTINCT b.id), max(b.id) FROM ") + from + where
+}
+
+// readsOf returns the kinds of logged reads.
+func readsOf(log []string) string {
+	var out []string
+	for _, l := range log {
+		switch {
+		case strings.HasPrefix(l, "doc"):
+			out = append(out, "document")
+		case strings.Contains(l, `ids=["`):
+			out = append(out, "ids")
+		case strings.HasPrefix(l, "view"):
+			out = append(out, "view keys")
+		default:
+			out = append(out, "range")
+		}
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/naming"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/joins"
+	"github.com/divandb/divan/query/types"
+)
+
+// Reads by ids or keys that are only known when the plan runs.
+
+// byKeys lets a scan of documents or of a view be narrowed to some ids or keys, within the intervals of its conditions.
+func (p *planning) byKeys(f *bind.UserScan, s *exec.Scan, set intervals, desc bool) {
+	if f.Raw || f.Partitioned || f.Rel.Kind != exec.ReadAllDocs && f.Rel.Kind != exec.ReadView {
+		return
+	}
+	index, typ := sortedColumn(f)
+	col := ordered{index, typ, false}
+	s.ByKeys = func(values []types.Datum) ([]exec.Access, error) {
+		list := make([]exec.Expr, len(values))
+		for i, d := range values {
+			list[i] = &exec.Const{D: d, Typ: typ}
+		}
+		points, _ := col.points(list)
+		points = points.intersect(set)
+		if len(points) > maxReads && slices.ContainsFunc(points, func(iv interval) bool { return !iv.isPoint() }) {
+			points = points.hull()
+		}
+		var out []exec.Access
+		if f.Rel.Kind == exec.ReadView {
+			out = p.viewAccesses(f, points, desc)
+		} else {
+			out = docAccesses(f, points, desc)
+		}
+		for i := range out {
+			options(f, &out[i], p.update)
+		}
+		return out, nil
+	}
+}
+
+// sortedColumn returns the place and the type of the column that a scan is sorted by.
+func sortedColumn(f *bind.UserScan) (int, types.OID) {
+	field := orderColumn(f.Rel.Kind)
+	i := slices.IndexFunc(f.Rel.Columns, func(c naming.UserColumn) bool { return c.Field == field })
+	return f.Base + i, f.Rel.Columns[i].Type
+}
+
+// byKey reads a scan by a condition that compares its id or key with columns of other rows, or with a sub-query. All of
+// conds are applied by src.
+func (p *planning) byKey(f *bind.UserScan, s *exec.Scan, conds []exec.Expr, src exec.Source) exec.Source {
+	if s.ByKeys == nil {
+		return src
+	}
+	index, typ := sortedColumn(f)
+	out := &joins.ByKey{Input: src, Scan: s, Name: fieldNames[orderColumn(f.Rel.Kind)]}
+	for _, c := range conds {
+		switch n := c.(type) {
+		case *exec.Call:
+			if n.Op != "=" || len(n.Args) != 2 || n.Func.Collation != nil {
+				continue
+			}
+			x, y := n.Args[0], n.Args[1]
+			if !isColumn(x, index) {
+				x, y = y, x
+			}
+			if isColumn(x, index) && y.Type() == typ && fixed(y) {
+				out.Key = y
+				return out
+			}
+		case *exec.Subquery:
+			if n.Kind == "any" && n.Lookup && !n.Any.All && !n.Correlated && n.Match == nil && isColumn(n.X, index) &&
+				n.Any.Op.Collation == nil && n.X.Type() == typ {
+				out.In = n
+				return out
+			}
+		}
+	}
+	return src
+}
+
+// fixed reports whether an expression has columns of enclosing queries, but none of its own query, so that it has one
+// value while the rows of this one are read.
+func fixed(e exec.Expr) bool {
+	ok, outer := true, false
+	exec.Walk(e, func(x exec.Expr) {
+		switch n := x.(type) {
+		case *exec.Col:
+			ok, outer = ok && n.Depth > 0, true
+		case *exec.Subquery, *exec.It:
+			ok = false
+		case *exec.Call:
+			ok = ok && n.Func.Volatility != exec.Volatile
+		}
+	})
+	return ok && outer
+}
+
+// isColumn reports whether an expression is a column of its row.
+func isColumn(e exec.Expr, index int) bool {
+	c, ok := collation.WithoutBytes(e).(*exec.Col)
+	return ok && c.Depth == 0 && c.Index == index
+}
+
+// narrow lets a join read one side by the keys of the other. left is nil if it is not one item of FROM.
+func (p *planning) narrow(j *joins.Join, left, right bind.From) {
+	if j.Lateral || p.st.Reads.Follow {
+		return // rows of a feed without end must not wait for others
+	}
+	if j.Kind == "inner" || j.Kind == "left" {
+		j.NarrowRight = narrowing(j.Right, right, j.RightKeys)
+	}
+	if j.NarrowRight == nil && left != nil && (j.Kind == "inner" || j.Kind == "right") {
+		j.NarrowLeft = narrowing(j.Left, left, j.LeftKeys)
+	}
+}
+
+// narrowing returns how a side is read by one of its keys, or nil.
+func narrowing(src exec.Source, f bind.From, keys []exec.Expr) *joins.Narrowing {
+	scan, ok := f.(*bind.UserScan)
+	if !ok {
+		return nil
+	}
+	if filter, ok := src.(*exec.Filter); ok {
+		src = filter.Input
+	}
+	s, ok := src.(*exec.Scan)
+	if !ok || s.ByKeys == nil || len(s.Accesses) != 1 || s.Accesses[0].Kind == exec.ReadDocument {
+		return nil
+	}
+	index, typ := sortedColumn(scan)
+	for i, k := range keys {
+		if isColumn(k, index) && k.Type() == typ {
+			return &joins.Narrowing{Scan: s, Key: i, Name: fieldNames[orderColumn(scan.Rel.Kind)]}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package query_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/divandb/divan/query"
+	"github.com/divandb/divan/query/exec/exectest"
+	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/pgtest"
+	"github.com/divandb/divan/query/work"
+)
+
+// spillDocs writes n documents and returns a statement that writes the same to PostgreSQL's table docs.
+func spillDocs(db *exectest.DB, n int) string {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var sql strings.Builder
+	sql.WriteString("CREATE TABLE docs (id text PRIMARY KEY, rev text, doc jsonb); INSERT INTO docs VALUES ")
+	for i := range n {
+		id := fmt.Sprintf("d%05d", i)
+		k := "null"
+		if rnd.IntN(20) > 0 {
+			k = fmt.Sprint(rnd.IntN(n / 2))
+		}
+		body := fmt.Sprintf(`{"i":%d,"k":%s,"few":%d,"n":%d.%02d,"one":1,"pad":"%s"}`, i, k, rnd.IntN(7), rnd.IntN(1000),
+			rnd.IntN(100), strings.Repeat(string(rune('a'+rnd.IntN(26))), 20+rnd.IntN(60)))
+		db.Put(id, body)
+		if i > 0 {
+			sql.WriteString(",")
+		}
+		fmt.Fprintf(&sql, "('%s','1-a','%s')", id, body)
+	}
+	return sql.String()
+}
+
+// spilling are statements that need more than 1 MB over some thousand documents, one kind of step each. Their rows come
+// in a defined order, or in any if "any" is set.
+var spilling = []struct {
+	name, sql string
+	any       bool
+}{
+	{"sort", "SELECT id, doc->>'pad' p FROM docs ORDER BY p, id DESC", false},
+	{"sort stable", "SELECT doc->>'pad' p, doc->'few' FROM docs ORDER BY doc->'few', doc->>'pad', id", false},
+	{"sort bound", "SELECT id, doc->>'pad' FROM docs ORDER BY doc->>'pad' DESC, id LIMIT 6000 OFFSET 500", false},
+	{"distinct", "SELECT DISTINCT doc->>'pad', doc->'n' FROM docs", true},
+	{"distinct sorted", "SELECT DISTINCT doc->>'pad' p, doc->'n' n FROM docs ORDER BY n, p", false},
+	{"distinct on", "SELECT DISTINCT ON (doc->'k') doc->'k', id, doc->'pad' FROM docs ORDER BY doc->'k', id DESC", false},
+	{"distinct on two", "SELECT DISTINCT ON (doc->'few', doc->'k') doc->'few', doc->'k' FROM docs ORDER BY " +
+		"doc->'few'", true},
+	{"group", "SELECT doc->>'k' k, count(*), sum((doc->>'n')::numeric), max(id) FROM docs GROUP BY 1", true},
+	{"group wide", "SELECT doc->>'pad' || id, count(*), min(doc->>'n') FROM docs GROUP BY 1", true},
+	{"grouping sets", "SELECT doc->>'k', doc->>'pad', count(*) FROM docs GROUP BY GROUPING SETS ((1,2),(1),())", true},
+	{"rollup having", "SELECT doc->'few', id, count(*) FROM docs GROUP BY ROLLUP (1,2) HAVING count(*) >= 1", true},
+	{"count distinct", "SELECT count(DISTINCT doc->>'pad' || id), count(DISTINCT doc->'k'), count(*) FROM docs", false},
+	{"count distinct by group", "SELECT doc->'few', count(DISTINCT id || (doc->>'pad')), sum(DISTINCT (doc->>'k')::int) " +
+		"FROM docs GROUP BY 1", true},
+	{"ordered aggregate", "SELECT doc->'few', md5(string_agg(id, ',' ORDER BY doc->>'pad', id)) FROM docs GROUP BY " +
+		"1", true},
+	{"ordered distinct aggregate", "SELECT doc->'few', md5(string_agg(DISTINCT doc->>'k', ',' ORDER BY doc->>'k')) " +
+		"FROM docs GROUP BY 1", true},
+	{"arrays by group", "SELECT doc->>'k', array_agg(doc->>'pad' ORDER BY id) FROM docs GROUP BY 1", true},
+	{"union", "SELECT doc->'n', doc->'pad' FROM docs UNION SELECT doc->'n', doc->'pad' FROM docs WHERE id < 'd04'", true},
+	{"intersect", "SELECT doc->>'pad', doc->'n' FROM docs INTERSECT SELECT doc->>'pad', doc->'n' FROM docs", true},
+	{"intersect all", "SELECT doc->>'n', repeat('x',100) FROM docs INTERSECT ALL SELECT doc->>'n', repeat('x',100) " +
+		"FROM docs WHERE id > 'd02'", true},
+	{"except", "SELECT doc->>'pad', id FROM docs EXCEPT SELECT doc->>'pad', id FROM docs WHERE doc->>'few' < '3'", true},
+	{"except all", "SELECT doc->>'n', repeat('x',100) FROM docs EXCEPT ALL SELECT doc->>'n', repeat('x',100) " +
+		"FROM docs WHERE id > 'd02'", true},
+	{"except left", "SELECT doc->>'pad', id FROM docs EXCEPT SELECT 'x', id FROM docs WHERE id < 'd00010'", true},
+	{"hash join", "SELECT a.id, b.id, b.doc->>'pad' FROM docs a JOIN docs b ON a.doc->>'k' = b.doc->>'i'", true},
+	{"left join", "SELECT a.id, b.doc->>'pad' FROM docs a LEFT JOIN docs b ON a.doc->>'k' = b.doc->>'i' AND " +
+		"b.doc->>'few' < '5'", true},
+	{"right join", "SELECT a.id, b.id, b.doc->>'pad' FROM docs a RIGHT JOIN docs b ON a.doc->>'k' = b.doc->>'i'", true},
+	{"full join", "SELECT a.id, b.id, b.doc->'n', a.doc->'pad' FROM docs a FULL JOIN docs b ON a.doc->>'k' = " +
+		"b.doc->>'k' " +
+		"AND b.id > a.id", true},
+	{"join of three", "SELECT a.id, b.id, c.doc->'pad' FROM docs a, docs b, docs c WHERE a.doc->'k' = b.doc->'i' " +
+		"AND b.doc->'k' = c.doc->'i'", true},
+	{"join of one key", "SELECT count(*), min(b.doc->>'pad') FROM docs a JOIN docs b ON a.doc->'one' = b.doc->'one' " +
+		"WHERE a.id < 'd00020'", false},
+	{"nested loop", "SELECT count(*), count(b.id) FROM docs a LEFT JOIN docs b ON a.doc->>'pad' < b.doc->>'pad' " +
+		"WHERE a.id < 'd00020'", false},
+	{"full join without key", "SELECT count(*), max(b.doc->>'pad') FROM " +
+		"(SELECT * FROM docs WHERE id < 'd00003') a FULL JOIN docs b ON true", false},
+	{"with twice", "WITH x AS MATERIALIZED (SELECT id, doc FROM docs) SELECT count(*), max(b.doc->>'pad') FROM x a " +
+		"JOIN x b " +
+		"ON a.doc->'k' = b.doc->'i'", false},
+	{"recursive", "WITH RECURSIVE r(id, d, n) AS (SELECT id, doc, 0 FROM docs UNION ALL SELECT id, d, n+1 FROM r " +
+		"WHERE n < 2) SELECT n, count(*), max(d->>'pad') FROM r GROUP BY n", true},
+}
+
+// TestSpill compares statements that need temporary files with PostgreSQL, and with enough memory.
+func TestSpill(t *testing.T) {
+	s := exectest.NewStore()
+	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
+	docs := spillDocs(s.Create("postgres"), 8000)
+	if _, err := theirs.Exec(t.Context(), "DROP TABLE IF EXISTS docs; "+docs); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	space, err := spill.New(spill.Dir(dir), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, addr := start(t, s, func(o *query.Options) {
+		o.Memory, o.Temp = work.Limits{Statement: 1 << 20}, space
+	})
+	little := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+	for _, c := range spilling {
+		t.Run(c.name, func(t *testing.T) {
+			got := result(t.Context(), little, c.sql, nil, c.any)
+			want := result(t.Context(), theirs, c.sql, nil, c.any)
+			if got != want {
+				t.Errorf("%s\n%s", c.sql, firstDifference(got, want))
+			}
+			if now, _, _ := space.Used(); now != 0 {
+				t.Errorf("%d bytes are left", now)
+			}
+			if plan := explained(t, little, c.sql); !strings.Contains(plan, "Disk: ") {
+				t.Errorf("nothing was spilled:\n%s", plan)
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("files are left: %v %v", left, err)
+			}
+		})
+	}
+}
+
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("%d and %d lines, line %d is\n%.300s\nwant\n%.300s", len(a), len(b), i, a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
+}
+
+func explained(t *testing.T, conn *pgx.Conn, sql string) string {
+	t.Helper()
+	results, err := conn.PgConn().Exec(t.Context(), "EXPLAIN (ANALYZE, TIMING off) "+sql).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, row := range results[0].Rows {
+		lines = append(lines, string(row[0]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// fullDisk has room for some blocks.
+type fullDisk struct {
+	spill.Files
+	room int
+}
+
+type fullFile struct {
+	spill.File
+	of *fullDisk
+}
+
+func (d *fullDisk) Create() (spill.File, error) {
+	f, err := d.Files.Create()
+	return &fullFile{f, d}, err
+}
+
+func (f *fullFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.of.room--; f.of.room < 0 {
+		return 0, syscall.ENOSPC
+	}
+	return f.File.WriteAt(p, off)
+}
+
+// A statement that fails or is cancelled while it spills leaves nothing, and its session goes on.
+func TestSpill_Ends(t *testing.T) {
+	s := exectest.NewStore()
+	spillDocs(s.Create("postgres"), 8000)
+	for _, c := range []struct {
+		name      string
+		limit     int64
+		room      int
+		code, set string
+	}{
+		{"full disk", 1 << 30, 300, "53100", ""},
+		{"limit", 1 << 20, math.MaxInt, "53400", ""},
+		{"cancel", 1 << 30, math.MaxInt, "57014", "SET statement_timeout = 150"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			space, err := spill.New(&fullDisk{spill.Dir(t.TempDir()), c.room}, c.limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, addr := start(t, s, func(o *query.Options) {
+				o.Memory, o.Temp = work.Limits{Statement: 1 << 20}, space
+			})
+			conn := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+			if _, err := conn.Exec(t.Context(), c.set); err != nil {
+				t.Fatal(err)
+			}
+			for _, sql := range []string{
+				"SELECT a.id, b.id FROM docs a JOIN docs b ON a.doc->'few' = b.doc->'few' ORDER BY a.doc->>'pad', b.id",
+				"SELECT a.id || b.id, count(*) FROM docs a, docs b WHERE a.doc->'few' = b.doc->'few' GROUP BY 1",
+				"SELECT DISTINCT a.id || b.id FROM docs a, docs b WHERE a.doc->'few' = b.doc->'few'",
+			} {
+				_, err := conn.Exec(t.Context(), sql)
+				var e *pgconn.PgError
+				if !errors.As(err, &e) || e.Code != c.code {
+					t.Errorf("%s: %v, want %s", sql, err, c.code)
+				}
+				if now, _, _ := space.Used(); now != 0 {
+					t.Errorf("%s: %d bytes are left", sql, now)
+				}
+			}
+			if _, peak, _ := space.Used(); peak == 0 {
+				t.Error("nothing was spilled")
+			}
+			var n int
+			if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM docs").Scan(&n); err != nil || n != 8000 {
+				t.Errorf("afterwards %d, %v", n, err)
+			}
+		})
+	}
+}
