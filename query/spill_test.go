@@ -224,6 +224,9 @@ func TestSpill_Ends(t *testing.T) {
 			if _, peak, _ := space.Used(); peak == 0 {
 				t.Error("nothing was spilled")
 			}
+			if _, err := conn.Exec(t.Context(), "SET statement_timeout = 0"); err != nil {
+				t.Fatal(err)
+			}
 			var n int
 			if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM docs").Scan(&n); err != nil || n != 8000 {
 				t.Errorf("afterwards %d, %v", n, err)
