@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 )
 
 // runWrites measures durable writes: batches of documents of 500 bytes, and documents that are read and updated.
@@ -30,7 +31,7 @@ func (c *compared) bulk(ctx context.Context) error {
 		{"ascending ids", func(i int) string { return fmt.Sprintf("%032x", i) }},
 		{"scattered ids", func(i int) string { return fmt.Sprintf("%08x-%07d", uint32(i)*2654435761, i) }},
 	} {
-		db := fmt.Sprintf("/bulk-%d", len(ids.what))
+		db := "/bulk-" + strings.ReplaceAll(ids.what, " ", "-")
 		requests := make([][]byte, rounds*batches)
 		for i := range requests {
 			docs := make([]any, size)
