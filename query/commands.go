@@ -328,20 +328,17 @@ func (e *execution) sqlPrepare(ctx context.Context, s *ast.Prepare, text string)
 
 // execute makes the portal of EXECUTE name(arguments).
 func (e *execution) execute(p *portal, s *ast.Execute) error {
-	ss := e.ss
-	st, err := ss.statements.get(s.Name)
+	st, err := e.ss.statements.get(s.Name)
 	if err != nil {
 		return sqlstate.Locate(err, s.Pos())
 	}
 	p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
 	p.start = func(ctx context.Context) (rowSource, error) {
-		state := e.state(ctx, nil)
-		defer state.Close()
-		params, err := bind.Arguments(s, ss.names, plan.Subquery, st.params, st.loose, state)
+		named, err := e.named(ctx, s, st)
 		if err != nil {
 			return nil, err
 		}
-		inner, err := ss.execution(st, params).portal(nil)
+		inner, err := named.portal(nil)
 		if err != nil {
 			return nil, err
 		}
@@ -350,6 +347,17 @@ func (e *execution) execute(p *portal, s *ast.Execute) error {
 		return inner.start(ctx)
 	}
 	return nil
+}
+
+// named returns the execution of a prepared statement with the arguments of EXECUTE.
+func (e *execution) named(ctx context.Context, s *ast.Execute, st *prepared) (*execution, error) {
+	state := e.state(ctx, nil)
+	defer state.Close()
+	params, err := bind.Arguments(s, e.ss.names, plan.Subquery, st.params, st.loose, state)
+	if err != nil {
+		return nil, err
+	}
+	return e.ss.execution(st, params), nil
 }
 
 func (e *execution) deallocate(s *ast.Deallocate) error {

@@ -2,12 +2,16 @@ package query
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -37,6 +41,74 @@ func newCopier(o *ast.Copy, cols []pgwire.Column, env *types.Env) *copier {
 		c.force = append(c.force, slices.Contains(o.ForceQuote, "*") || slices.Contains(o.ForceQuote, col.Name))
 	}
 	return c
+}
+
+// checkCopy checks the encoding and the names of columns. err is the error of binding the query.
+func checkCopy(c *ast.Copy, bound *bind.Bound, err error) error {
+	if c.Encoding != "" {
+		switch _, err := utf8Only(c.Encoding); {
+		case errors.Is(err, errInvalid):
+			return sqlstate.New(sqlstate.InvalidParameterValue,
+				"argument to option %q must be a valid encoding name", "encoding").At(c.EncodingAt.Pos())
+		case err != nil:
+			return sqlstate.Unsupported(c.EncodingAt.Pos(), "Use UTF8.", "encoding %q is not supported", c.Encoding)
+		}
+	}
+	missing := func(message string) string {
+		if c.Table == nil {
+			return message
+		}
+		of := fmt.Sprintf("of relation %q does not exist", c.Table.Name[len(c.Table.Name)-1])
+		return strings.Replace(message, "does not exist", of, 1)
+	}
+	if err != nil {
+		var e *sqlstate.Error
+		if errors.As(err, &e) && e.Code == sqlstate.UndefinedColumn {
+			of := *e
+			of.Message, err = missing(e.Message), &of
+		}
+		return err
+	}
+	copied := make([]string, len(bound.Columns))
+	for i, col := range bound.Columns {
+		copied[i] = col.Name
+	}
+	known := copied
+	if c.Table != nil {
+		known = bound.Relation()
+	}
+	if c.Columns != nil {
+		if err := distinctColumns(c.Columns); err != nil {
+			return err
+		}
+	}
+	if len(c.ForceQuote) == 1 && c.ForceQuote[0] == "*" {
+		return nil
+	}
+	for _, name := range c.ForceQuote {
+		if !slices.Contains(known, name) {
+			return sqlstate.New(sqlstate.UndefinedColumn, "%s", missing(fmt.Sprintf("column %q does not exist", name)))
+		}
+	}
+	if err := distinctColumns(c.ForceQuote); err != nil {
+		return err
+	}
+	for _, name := range c.ForceQuote {
+		if !slices.Contains(copied, name) {
+			return sqlstate.New(sqlstate.InvalidColumnReference, "FORCE_QUOTE column %q not referenced by COPY", name)
+		}
+	}
+	return nil
+}
+
+// distinctColumns refuses a column that is named twice.
+func distinctColumns(names []string) error {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return sqlstate.New(sqlstate.DuplicateColumn, "column %q specified more than once", name)
+		}
+	}
+	return nil
 }
 
 func (c *copier) binary() bool { return c.opts.Format == "binary" }

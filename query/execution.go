@@ -45,7 +45,12 @@ func (e *execution) portal(formats []int16) (*portal, error) {
 		p.tag = p.copy.tag
 	case *ast.Explain:
 		p.tag = func(int64) string { return "EXPLAIN" }
-		p.start = func(ctx context.Context) (rowSource, error) { return e.explain(ctx, s) }
+		p.start = func(ctx context.Context) (rowSource, error) {
+			if named, ok := s.Statement.(*ast.Execute); ok {
+				return e.explainExecute(ctx, s, named, p)
+			}
+			return e.explain(ctx, s)
+		}
 	default:
 		return p, e.command(p)
 	}
@@ -77,6 +82,23 @@ func (e *execution) run(ctx context.Context) (rowSource, error) {
 		return nil, err
 	}
 	return &planRows{plan: root, st: st, unpin: unpin}, nil
+}
+
+// explainExecute explains the query of a prepared statement with the arguments of EXECUTE.
+func (e *execution) explainExecute(ctx context.Context, s *ast.Explain, x *ast.Execute, p *portal) (rowSource, error) {
+	st, err := e.ss.statements.get(x.Name)
+	if err != nil {
+		return nil, sqlstate.Locate(err, x.Pos())
+	}
+	named, err := e.named(ctx, x, st)
+	if err != nil {
+		return nil, err
+	}
+	if st.bound == nil {
+		return nil, sqlstate.Unsupported(x.Pos(), "EXPLAIN a SELECT.", "EXPLAIN of this statement is not supported")
+	}
+	p.elsewhere = true
+	return named.explain(ctx, s)
 }
 
 // explain plans and, with ANALYZE, runs a query.

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// postgresSettings lists settings that a session of PostgreSQL may change and that have no effect here. Clients set
-// them routinely.
+// postgresSettings lists settings of PostgreSQL that have no effect here. Clients set some of them routinely, and read
+// others.
 //
 //go:embed postgres_settings.txt
 var postgresSettings string
@@ -25,6 +25,7 @@ var harmless = func() map[string]*setting {
 		}
 		f := append(strings.Split(line, "|"), "", "", "", "")
 		s := &setting{name: f[0], value: f[2], kind: &settingKind{vartype: f[1], unit: f[4], context: f[5]}}
+		s.fixed = s.kind.context != "" && s.kind.context != "superuser"
 		switch f[1] {
 		case "bool":
 			s.check = boolean

@@ -69,6 +69,9 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 		ss.vars.begin(name, value)
 	}
 	for name, value := range start.Settings {
+		if err := changeable(name, true); err != nil {
+			return nil, err
+		}
 		v, err := ss.vars.check(name, value)
 		if err != nil {
 			return nil, err

@@ -58,6 +58,9 @@ func (e *execution) reset(s *ast.Reset) error {
 		if name == isolationSetting {
 			continue // of the transaction, not of the session
 		}
+		if d := findSetting(name); d != nil && d.fixed {
+			continue
+		}
 		if err := e.ss.tx.set(name, nil, false); err != nil {
 			return err
 		}

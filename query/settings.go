@@ -21,7 +21,7 @@ type setting struct {
 	shown   string // the spelling in SHOW ALL and ParameterStatus
 	value   string // default
 	report  bool   // sent as ParameterStatus
-	fixed   bool   // setting it to another value gives 55P02
+	fixed   bool   // setting or resetting it gives 55P02
 	check   func(v string) (string, error)
 	comment string
 	kind    *settingKind // nil: the one in settingKinds, or a text

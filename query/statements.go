@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/parse"
@@ -88,26 +89,34 @@ func (sts *statements) bind(w *work.Work, p *prepared, given []types.OID) error 
 			return sqlstate.Locate(err, s.Pos())
 		}
 		p.columns = st.columns
+	case *ast.Explain:
+		p.columns = planColumns(s)
 	}
 	if q == nil {
 		return nil
 	}
 	bound, err := bind.Bind(w, q, sts.names, plan.Subquery, given)
+	if c, ok := p.stmt.(*ast.Copy); ok {
+		err = checkCopy(c, bound, err)
+	}
 	if err != nil {
 		return err
 	}
 	p.bound, p.params, p.round = bound, bound.Params, sts.round
-	switch s := p.stmt.(type) {
+	switch p.stmt.(type) {
 	case *ast.Query, *ast.Copy:
 		p.columns = describe(bound.Columns)
-	case *ast.Explain:
-		typ := types.Text
-		if s.Format == "json" {
-			typ = types.JSON
-		}
-		p.columns = describe([]exec.Column{{Name: "QUERY PLAN", Type: typ, Mod: -1}})
 	}
 	return nil
+}
+
+// planColumns describes the result of EXPLAIN.
+func planColumns(s *ast.Explain) []pgwire.Column {
+	typ := types.Text
+	if s.Format == "json" {
+		typ = types.JSON
+	}
+	return describe([]exec.Column{{Name: "QUERY PLAN", Type: typ, Mod: -1}})
 }
 
 // current returns the bound query of a statement for a new execution. Names and the user's permissions are checked

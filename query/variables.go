@@ -97,16 +97,6 @@ func (v *variables) check(name, value string) (string, error) {
 	if s == nil {
 		return value, v.checkCustom(name)
 	}
-	if s.fixed && !strings.EqualFold(value, v.value[name]) {
-		switch s.about().context {
-		case "postmaster":
-			return "", sqlstate.New(sqlstate.CantChangeParameter,
-				"parameter %q cannot be changed without restarting the server", s.label())
-		case "sighup":
-			return "", sqlstate.New(sqlstate.CantChangeParameter, "parameter %q cannot be changed now", s.label())
-		}
-		return "", sqlstate.New(sqlstate.CantChangeParameter, "parameter %q cannot be changed", s.label())
-	}
 	if s.check == nil {
 		return value, nil
 	}
@@ -126,6 +116,28 @@ func (v *variables) check(name, value string) (string, error) {
 		c.Message = fmt.Sprintf("parameter %q requires a Boolean value", s.label())
 	}
 	return "", &c
+}
+
+// changeable returns an error if a session cannot change a setting, not even to the value it has. A client can set a
+// few more at the start.
+func changeable(name string, atStart bool) error {
+	s := findSetting(name)
+	if s == nil || !s.fixed {
+		return nil
+	}
+	how := "cannot be changed"
+	switch s.about().context {
+	case "postmaster":
+		how = "cannot be changed without restarting the server"
+	case "sighup":
+		how = "cannot be changed now"
+	case "backend", "superuser-backend":
+		if atStart {
+			return nil
+		}
+		how = "cannot be set after connection start"
+	}
+	return sqlstate.New(sqlstate.CantChangeParameter, "parameter %q %s", s.label(), how)
 }
 
 // checkCustom refuses settings that neither Divan nor PostgreSQL has, except custom ones, whose names contain a point.
@@ -148,6 +160,9 @@ func (v *variables) checkCustom(name string) error {
 // set is SET and set_config, or RESET if value is nil. It checks and stores the value. mark is that of the newest
 // savepoint; ROLLBACK needs the previous values of changes after it.
 func (v *variables) set(name string, value *string, local bool, mark int) error {
+	if err := changeable(name, false); err != nil {
+		return err
+	}
 	if value == nil {
 		if value = v.fallback(name); value == nil && harmless[name] == nil {
 			if err := v.checkCustom(name); err != nil {

@@ -62,10 +62,7 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 	if err != nil {
 		return nil, 0, err
 	}
-	oids := make([]types.OID, len(c.Args))
-	for i, a := range c.Args {
-		oids[i] = a.Type()
-	}
+	oids := typing.TypesOf(c.Args)
 	if name == "min" || name == "max" {
 		switch oids[0] {
 		case types.Bool, types.JSON, types.Record, types.UUID, types.Bytea:
@@ -81,11 +78,10 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 	}
 	typ := c.Agg.Ret
 	if c.Agg.RetOf != nil {
-		typ = c.Agg.RetOf(append(exprTypes(c.Direct), oids...))
+		typ = c.Agg.RetOf(append(typing.TypesOf(c.Direct), oids...))
 	}
 	if typ == 0 {
-		return nil, 0, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s",
-			types.NameOf(oids[0])).At(n.Pos())
+		return nil, 0, typing.NoArray(oids[0], n.Pos())
 	}
 	if n.Filter != nil {
 		within := *sc
@@ -101,14 +97,6 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 	}
 	c.Text = refs.AggText(name, n, c)
 	return c, typ, nil
-}
-
-func exprTypes(list []exec.Expr) []types.OID {
-	oids := make([]types.OID, len(list))
-	for i, e := range list {
-		oids[i] = e.Type()
-	}
-	return oids
 }
 
 // plainAggregate resolves an aggregate without WITHIN GROUP.
@@ -178,7 +166,7 @@ func (b *binder) aggregateOrder(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	for i, a := range c.Args {
 		if a.Type() == types.JSON {
 			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
-				At(startOf(n.Args[i]))
+				At(ast.Start(n.Args[i]))
 		}
 		args = append(args, exec.Key(a))
 	}
@@ -202,13 +190,13 @@ func (b *binder) aggregateOrder(n *ast.Call, c *exec.AggCall, sc *scope) error {
 
 // addOrder sorts the input of an aggregate by an expression.
 func (b *binder) addOrder(c *exec.AggCall, e exec.Expr, it ast.OrderItem) error {
-	if e.Type() == types.JSON {
-		return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type json").
-			At(startOf(it.Expr)).WithHint("Use an explicit ordering operator or modify the query.")
-	}
-	coll, err := collation.Sort(e, it.Expr.Pos())
+	coll, err := b.sortCollation(e, it)
 	if err != nil {
 		return err
+	}
+	if e.Type() == types.JSON {
+		return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type json").
+			At(ast.Start(it.Expr)).WithHint("Use an explicit ordering operator or modify the query.")
 	}
 	c.OrderKeys = append(c.OrderKeys, exec.SortKey{Index: len(c.Args) + len(c.Order), Desc: it.Desc,
 		NullsFirst: it.NullsFirst, Collation: coll})

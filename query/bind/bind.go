@@ -68,6 +68,22 @@ type lookup struct {
 // UsesStore reports whether the query reads a database.
 func (b *Bound) UsesStore() bool { return b.Query.user || len(b.lookups) > 0 }
 
+// Relation returns the columns of the relation that the query reads. It is nil unless FROM has only one relation.
+func (b *Bound) Relation() []string {
+	var out []string
+	switch n := b.Query.From.(type) {
+	case *UserScan:
+		for _, c := range n.Rel.Columns {
+			out = append(out, c.Name)
+		}
+	case *VirtualScan:
+		for _, c := range n.Rel.Columns() {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
 // Views returns the views that the statement refers to.
 func (b *Bound) Views() []exec.ViewUse {
 	var out []exec.ViewUse
@@ -371,7 +387,7 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.Where = append(q.Where, conjuncts(cond)...)
+		q.Where = append(q.Where, typing.Conjuncts(cond)...)
 		sc.noAggregates = ""
 	}
 	q.Width = sc.width
@@ -400,7 +416,7 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.unusedWindows(s.Windows, sc); err != nil {
+	if g.windowKeys, err = b.unusedWindows(s.Windows, sc); err != nil {
 		return nil, err
 	}
 	q.Group = q.Group || len(q.Aggs) > 0
@@ -440,7 +456,12 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 			if having, err = g.after(having); err != nil {
 				return err
 			}
-			q.Having = conjuncts(having)
+			q.Having = typing.Conjuncts(having)
+		}
+		for _, x := range g.windowKeys {
+			if _, err := g.after(x); err != nil {
+				return err
+			}
 		}
 		for i := range q.Windows {
 			if err := g.window(&q.Windows[i]); err != nil {
@@ -464,7 +485,7 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 		if i < 0 {
 			if q.Distinct {
 				return sqlstate.New(sqlstate.InvalidColumnReference,
-					"for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(startOf(o.item.Expr))
+					"for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(ast.Start(o.item.Expr))
 			}
 			i = len(q.Targets)
 			q.Targets = append(q.Targets, g.place(o.expr))
@@ -482,16 +503,4 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 		q.OrderNames = append(q.OrderNames, name)
 	}
 	return b.distinctOn(s, sc, g)
-}
-
-// conjuncts splits a condition at its ANDs.
-func conjuncts(e exec.Expr) []exec.Expr {
-	if l, ok := e.(*exec.Logic); ok && l.Op == "and" {
-		var out []exec.Expr
-		for _, a := range l.Args {
-			out = append(out, conjuncts(a)...)
-		}
-		return out
-	}
-	return []exec.Expr{e}
 }

@@ -23,6 +23,9 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 	name := n.Name[len(n.Name)-1]
 	if len(n.Name) > 1 && n.Name[0] != "pg_catalog" && n.Name[0] != "information_schema" &&
 		!(n.Name[0] == "divan" && name == "reduce") {
+		if err := b.checkSchema(n.Name, n.Pos()); err != nil {
+			return nil, err
+		}
 		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist",
 			strings.Join(n.Name, ".")).At(n.Pos())
 	}
@@ -199,7 +202,7 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 		return b.variadicCall(n, args)
 	}
 	if len(candidates) == 0 {
-		if e, done, err := b.castCall(name, args, n.Pos()); done {
+		if e, done, err := b.CastCall(name, args, n.Pos()); done {
 			return e, err
 		}
 		if fn := b.tableFunc(n, args); fn != nil {
@@ -285,22 +288,6 @@ func (b *binder) noProcedure(n *ast.Call, sc *scope) error {
 	return sqlstate.New(sqlstate.UndefinedFunction, "procedure %s does not exist",
 		typing.Signature(strings.Join(n.Name, "."), args)).At(n.Pos()).
 		WithHint("No procedure matches the given name and argument types. You might need to add explicit type casts.")
-}
-
-// castCall binds a cast written as a call: int4('5'), text(x), date(ts).
-func (b *binder) castCall(name string, args []exec.Expr, off int) (exec.Expr, bool, error) {
-	to, ok := types.ByName(name)
-	if !ok || len(args) != 1 {
-		return nil, false, nil
-	}
-	if typing.Untyped(args[0]) {
-		e, err := b.Coerce(args[0], to, types.Explicit, off)
-		return e, true, err
-	}
-	if types.CastContext(args[0].Type(), to) == types.NoCast {
-		return nil, false, nil
-	}
-	return &exec.CastExpr{X: args[0], To: to, Mod: -1, Off: off}, true, nil
 }
 
 func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) *exec.TableFunc {

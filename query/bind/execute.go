@@ -47,7 +47,7 @@ func Arguments(
 		if !typing.Untyped(x) && types.CastContext(x.Type(), want[i]) > types.Assignment {
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch,
 				"parameter $%d of type %s cannot be coerced to the expected type %s", i+1, types.NameOf(x.Type()),
-				types.NameOf(want[i])).At(startOf(a)).WithHint("You will need to rewrite or cast the expression.")
+				types.NameOf(want[i])).At(ast.Start(a)).WithHint("You will need to rewrite or cast the expression.")
 		}
 		if x, err = b.Coerce(x, want[i], types.Assignment, a.Pos()); err != nil {
 			return nil, err

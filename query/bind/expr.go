@@ -41,9 +41,9 @@ func (b *binder) expr(e ast.Expr, sc *scope) (exec.Expr, error) {
 	defer func() { b.depth-- }()
 	switch n := e.(type) {
 	case *ast.Literal:
-		return b.literal(n)
+		return b.Literal(n)
 	case *ast.Param:
-		return b.param(n)
+		return b.Param(n), nil
 	case *ast.Column:
 		return b.column(n, sc)
 	case *ast.Operator:
@@ -57,7 +57,7 @@ func (b *binder) expr(e ast.Expr, sc *scope) (exec.Expr, error) {
 			}
 			if hasSets(args[i]) {
 				return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must not return a set",
-					strings.ToUpper(n.Op)).At(startOf(a))
+					strings.ToUpper(n.Op)).At(ast.Start(a))
 			}
 		}
 		return &exec.Logic{Op: n.Op, Args: args}, nil
@@ -93,46 +93,4 @@ func (b *binder) expr(e ast.Expr, sc *scope) (exec.Expr, error) {
 		return nil, refuse.Syntax(n.Pos(), "DEFAULT is not allowed in this context")
 	}
 	return nil, refuse.Syntax(e.Pos(), "syntax error")
-}
-
-func (b *binder) literal(n *ast.Literal) (exec.Expr, error) {
-	var c *exec.Const
-	switch n.Kind {
-	case ast.Null:
-		c = exec.NullOf(types.Unknown)
-	case ast.Boolean:
-		c = &exec.Const{D: types.NewBool(n.Text == "true"), Typ: types.Bool}
-	case ast.Integer, ast.Number:
-		// The type is the narrowest of integer, bigint and numeric.
-		if n.Kind == ast.Integer {
-			for _, t := range []types.OID{types.Int4, types.Int8} {
-				if d, err := types.ParseText(n.Text, t, nil); err == nil {
-					return &exec.Const{D: d, Typ: t}, nil
-				}
-			}
-		}
-		d, err := types.ParseText(n.Text, types.Numeric, nil)
-		if err != nil {
-			return nil, sqlstate.Locate(err, n.Pos())
-		}
-		c = &exec.Const{D: d, Typ: types.Numeric}
-	case ast.Bits:
-		return nil, sqlstate.Unsupported(n.Pos(), "Use a number or bytea.", "bit strings are not supported")
-	default:
-		c = &exec.Const{D: types.NewText(n.Text), Typ: types.Unknown}
-	}
-	b.Literals[c] = n.Pos()
-	return c, nil
-}
-
-func (b *binder) param(n *ast.Param) (exec.Expr, error) {
-	for len(b.Params) < n.Number {
-		b.Params = append(b.Params, 0)
-	}
-	p := &exec.Param{Index: n.Number - 1, Typ: types.Unknown}
-	if t := b.Params[n.Number-1]; t != 0 {
-		p.Typ = t
-	}
-	b.ParamNodes[p.Index] = append(b.ParamNodes[p.Index], p)
-	return p, nil
 }

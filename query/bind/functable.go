@@ -86,7 +86,7 @@ func (b *binder) fromCall(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, inne
 	if args, err = b.CoerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
 		return nil, nil, err
 	}
-	cols := slices.Clone(fn.Columns(exprTypes(args)))
+	cols := slices.Clone(fn.Columns(typing.TypesOf(args)))
 	// The only column of a function, if it has no name of its own, is named after the alias.
 	if len(cols) == 1 && alias != "" && cols[0].Name == fn.Name {
 		cols[0].Name = alias
@@ -124,7 +124,7 @@ func (b *binder) record(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, args [
 	}
 	cols := make([]exec.Column, len(list))
 	for i, t := range list {
-		oid, mod, err := typing.ResolveType(t)
+		oid, mod, err := b.resolveType(t)
 		if err != nil {
 			return nil, err
 		}

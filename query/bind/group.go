@@ -18,6 +18,8 @@ type grouper struct {
 	// targets and names are the select list.
 	targets []exec.Expr
 	names   []exec.Column
+	// windowKeys are the expressions of the WINDOW clause. Each must be valid after grouping, even if no call uses it.
+	windowKeys []exec.Expr
 	// moved maps the index of each function that returns rows to its index after unused ones have been removed.
 	moved []int
 }
@@ -108,6 +110,7 @@ func (g *grouper) dependent(targets []exec.Expr, order []boundOrder, having exec
 		exec.Walk(o.expr, add)
 	}
 	exec.Walk(having, add)
+	each(g.windowKeys)
 	for _, w := range g.q.Windows {
 		each(w.Args)
 		each(w.Partition)

@@ -3,6 +3,7 @@ package bind
 import (
 	"slices"
 
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -56,7 +57,7 @@ func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
 		if err != nil {
 			return nil, err
 		}
-		j.On = append(j.On, conjuncts(cond)...)
+		j.On = append(j.On, typing.Conjuncts(cond)...)
 	}
 	return j, nil
 }

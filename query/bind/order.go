@@ -45,7 +45,7 @@ func (b *binder) orderBy(s *ast.Select, sc *scope, targets []exec.Expr, names []
 					return nil, err
 				}
 			}
-			if o.collation, err = collation.Sort(o.expr, it.Expr.Pos()); err != nil {
+			if o.collation, err = b.sortCollation(o.expr, it); err != nil {
 				return nil, err
 			}
 			o.expr = collation.WithoutBytes(o.expr)
@@ -55,12 +55,34 @@ func (b *binder) orderBy(s *ast.Select, sc *scope, targets []exec.Expr, names []
 			if j, ok := keys[exec.Key(o.expr)]; ok {
 				o.index = j
 			}
-		} else if o.collation, err = collation.Sort(targets[i], it.Expr.Pos()); err != nil {
+		} else if o.collation, err = b.sortCollation(targets[i], it); err != nil {
 			return nil, err
 		}
 		out = append(out, o)
 	}
 	return out, nil
+}
+
+// sortCollation returns the collation of an item of ORDER BY, nil for byte order, and checks the operator of USING.
+func (b *binder) sortCollation(e exec.Expr, it ast.OrderItem) (*types.Collation, error) {
+	if it.Using == "" {
+		return collation.Sort(e, it.Expr.Pos())
+	}
+	operand := &exec.Col{Typ: e.Type()}
+	if err := b.operatorSchema(it.Using, it.UsingAt.Pos()); err != nil {
+		return nil, err
+	}
+	if _, err := b.Operator(it.Using, []exec.Expr{operand, operand}, it.UsingAt.Pos()); err != nil {
+		return nil, err
+	}
+	switch it.Using {
+	case "<", ">":
+		return collation.Sort(e, it.Expr.Pos())
+	case "~<~", "~>~":
+		return nil, nil
+	}
+	return nil, sqlstate.New(sqlstate.WrongObjectType, "operator %s is not a valid ordering operator", it.Using).
+		At(it.UsingAt.Pos()).WithHint(`Ordering operators must be "<" or ">" members of btree operator families.`)
 }
 
 // keysOf maps the key of each expression to the index of the first expression with that key.
@@ -112,14 +134,14 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 		}
 		if q.Targets[i].Type() == types.JSON {
 			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
-				At(startOf(e))
+				At(ast.Start(e))
 		}
 		q.DistinctOn = append(q.DistinctOn, i)
 	}
 	for i := range min(len(q.Order), len(q.DistinctOn)) {
 		if !slices.Contains(q.DistinctOn, q.Order[i].Index) {
 			return sqlstate.New(sqlstate.InvalidColumnReference,
-				"SELECT DISTINCT ON expressions must match initial ORDER BY expressions").At(startOf(s.DistinctOn[0]))
+				"SELECT DISTINCT ON expressions must match initial ORDER BY expressions").At(ast.Start(s.DistinctOn[0]))
 		}
 	}
 	return nil
@@ -155,27 +177,9 @@ func (b *binder) distinctKey(e ast.Expr, sc *scope, g *grouper) (exec.Expr, erro
 func noEquality(s *ast.Select, column int) error {
 	off := -1
 	if len(s.Targets) > column {
-		off = startOf(s.Targets[column].Expr)
+		off = ast.Start(s.Targets[column].Expr)
 	}
 	return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").At(off)
-}
-
-// startOf returns the position where the text of an expression begins.
-func startOf(e ast.Expr) int {
-	off := e.Pos()
-	switch n := e.(type) {
-	case *ast.Cast:
-		off = min(off, startOf(n.X))
-	case *ast.Operator:
-		off = min(off, startOf(n.Args[0]))
-	case *ast.Subscript:
-		off = min(off, startOf(n.X))
-	case *ast.Field:
-		off = min(off, startOf(n.X))
-	case *ast.Collate:
-		off = min(off, startOf(n.X))
-	}
-	return off
 }
 
 // limits binds LIMIT and OFFSET, which must not refer to rows.
@@ -231,13 +235,13 @@ func (b *binder) orderByColumns(s *ast.Select, q *Query, sc *scope) error {
 			if _, err := b.expr(it.Expr, over); err != nil {
 				return err
 			}
-			return sqlstate.Unsupported(startOf(it.Expr),
+			return sqlstate.Unsupported(ast.Start(it.Expr),
 				"Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
 				"invalid UNION/INTERSECT/EXCEPT ORDER BY clause").
 				WithDetail("Only result column names can be used, not expressions or functions.")
 		}
 		col := &exec.Col{Index: i, Typ: q.Columns[i].Type, Name: q.Columns[i].Name, Collation: q.Columns[i].Collation}
-		coll, err := collation.Sort(col, it.Expr.Pos())
+		coll, err := b.sortCollation(col, it)
 		if err != nil {
 			return err
 		}

@@ -116,7 +116,7 @@ func (b *binder) between(n *ast.Between, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	if slices.ContainsFunc(parts, hasSets) {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of AND must not return a set").At(startOf(n.X))
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of AND must not return a set").At(ast.Start(n.X))
 	}
 	// Compute once what is used twice: the operand, and the bounds if they are symmetric.
 	twice := 1

@@ -26,7 +26,7 @@ type SetFunc struct {
 }
 
 // columns returns the columns of the function's result.
-func (s *SetFunc) columns() []exec.Column { return s.Fn.Columns(exprTypes(s.Args)) }
+func (s *SetFunc) columns() []exec.Column { return s.Fn.Columns(typing.TypesOf(s.Args)) }
 
 // slot returns the index of a column's value in the row.
 func (s *SetFunc) slot(field int) int { return s.At + slices.Index(s.Fields, field) }

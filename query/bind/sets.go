@@ -128,7 +128,7 @@ func (b *binder) groupingCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Args, r.At = append(r.Args, e), append(r.At, startOf(a))
+		r.Args, r.At = append(r.Args, e), append(r.At, ast.Start(a))
 	}
 	sc.query.grouping = n
 	return r, nil

@@ -29,8 +29,7 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 	out.Typ, out.Mod, out.Collation = q.Columns[0].Type, q.Columns[0].Mod+1, q.Columns[0].Collation
 	if n.Kind == "array" {
 		if out.Typ = types.ArrayOf(out.Typ); out.Typ == 0 {
-			return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s",
-				types.NameOf(q.Columns[0].Type)).At(n.Pos())
+			return nil, typing.NoArray(q.Columns[0].Type, n.Pos())
 		}
 		out.Text = "ARRAY (SubPlan)"
 	}

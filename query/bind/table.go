@@ -92,19 +92,23 @@ func (b *binder) virtual(schema, name string) exec.Relation {
 	return nil
 }
 
+// open opens the session's database, once.
+func (b *binder) open() (err error) {
+	if !b.opened {
+		b.opened = true
+		b.db, err = b.r.Database(b.work.Ctx)
+	}
+	return err
+}
+
 // userRelation finds a relation of the store.
 func (b *binder) userRelation(schema, name string, off int) (*UserScan, error) {
 	path := []string{schema}
 	if schema == "" {
 		path = b.r.SearchPath()
 	}
-	if !b.opened {
-		b.opened = true
-		db, err := b.r.Database(b.work.Ctx)
-		if err != nil {
-			return nil, err
-		}
-		b.db = db
+	if err := b.open(); err != nil {
+		return nil, err
 	}
 	missing := name
 	if schema != "" {

@@ -65,7 +65,7 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 		mod := modOf(e, sc)
 		if c, ok := t.Expr.(*ast.Cast); ok {
 			// A constant no longer has its type modifier, so resolve it again.
-			if _, mod, err = typing.ResolveType(c.Type); err != nil {
+			if _, mod, err = b.resolveType(c.Type); err != nil {
 				return nil, nil, err
 			}
 		}

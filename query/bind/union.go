@@ -82,9 +82,9 @@ func setOpPlace(s *ast.Select, i int) int {
 	}
 	switch {
 	case len(s.Values) > 0:
-		return startOf(s.Values[0][min(i, len(s.Values[0])-1)])
+		return ast.Start(s.Values[0][min(i, len(s.Values[0])-1)])
 	case len(s.Targets) > 0:
-		return startOf(s.Targets[min(i, len(s.Targets)-1)].Expr)
+		return ast.Start(s.Targets[min(i, len(s.Targets)-1)].Expr)
 	}
 	return s.Pos()
 }

@@ -65,7 +65,7 @@ func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 		if n.Else != nil {
 			i--
 		}
-		at = startOf(n.Whens[i].Result)
+		at = ast.Start(n.Whens[i].Result)
 	}
 	if results, out.Typ, err = b.Unify(results, "CASE", at); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 }
 
 func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
-	to, mod, err := typing.ResolveType(n.Type)
+	to, mod, err := b.resolveType(n.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +137,7 @@ func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	if types.ArrayOf(typ) == 0 {
-		return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s",
-			types.NameOf(typ)).At(n.Pos())
+		return nil, typing.NoArray(typ, n.Pos())
 	}
 	return &exec.Array{Elem: typ, Items: items}, nil
 }
@@ -261,7 +260,7 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 		}
 		return nil, sqlstate.New(sqlstate.UndefinedColumn, "could not identify column \"%s\" in record data type",
 			n.Name).
-			At(startOf(n.X))
+			At(ast.Start(n.X))
 	}
 	for i, f := range fieldsOf(x, sc) {
 		if f.Name == n.Name {
@@ -274,7 +273,7 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 	}
 	if set, ok := x.(*refs.Set); ok && set.Fields != nil {
 		return nil, sqlstate.New(sqlstate.UndefinedColumn, "could not identify column %q in record data type", n.Name).
-			At(startOf(n.X))
+			At(ast.Start(n.X))
 	}
 	return nil, sqlstate.Unsupported(n.Pos(), "Call the function in FROM, and name its columns.",
 		"the field %q of this expression is not supported", n.Name)
@@ -283,6 +282,9 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 // collate binds x COLLATE name.
 func (b *binder) collate(n *ast.Collate, sc *scope) (exec.Expr, error) {
 	name := strings.Join(n.Name, ".")
+	if err := b.checkSchema(n.Name, n.Pos()); err != nil {
+		return nil, err
+	}
 	if len(n.Name) > 1 && (len(n.Name) > 2 || n.Name[0] != "pg_catalog") {
 		return nil, types.NoCollation(name).At(n.Pos())
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/refs"
-	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
@@ -33,24 +32,28 @@ func (b *binder) windows(list []ast.WindowDef, sc *scope) error {
 	return nil
 }
 
-// unusedWindows reports the errors of the WINDOW clause, whose definitions may not be used by any call.
-func (b *binder) unusedWindows(list []ast.WindowDef, sc *scope) error {
+// unusedWindows reports the errors of the WINDOW clause, whose definitions may not be used by any call. It returns the
+// expressions of the definitions.
+func (b *binder) unusedWindows(list []ast.WindowDef, sc *scope) ([]exec.Expr, error) {
 	inner := *sc
 	inner.inWindow, inner.noWindows = true, "window definitions"
+	var out []exec.Expr
 	for _, d := range list {
 		over := sc.windows[d.Name]
-		if _, err := b.windowKeys(over.Partition, &inner); err != nil {
-			return err
+		keys, err := b.windowKeys(over.Partition, &inner)
+		if err != nil {
+			return nil, err
 		}
 		w := &window.Call{}
 		if err := b.windowOrder(over, w, &inner); err != nil {
-			return err
+			return nil, err
 		}
 		if _, err := b.frame(over, w, &inner); err != nil {
-			return err
+			return nil, err
 		}
+		out = append(append(out, keys...), w.Order...)
 	}
-	return nil
+	return out, nil
 }
 
 // window returns w with the clauses that it inherits from the window that it names (transformWindowDefinitions in
@@ -196,11 +199,7 @@ func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*window.Ca
 		return nil, 0, err
 	}
 	w.Func = best
-	oids := make([]types.OID, len(w.Args))
-	for i, a := range w.Args {
-		oids[i] = a.Type()
-	}
-	return w, best.RetOf(oids), nil
+	return w, best.RetOf(typing.TypesOf(w.Args)), nil
 }
 
 // windowKeys binds PARTITION BY.
@@ -212,7 +211,7 @@ func (b *binder) windowKeys(list []ast.Expr, sc *scope) ([]exec.Expr, error) {
 		}
 		if err == nil && out[i].Type() == types.JSON {
 			err = sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
-				At(startOf(list[i]))
+				At(ast.Start(list[i]))
 		}
 	}
 	return out, err
@@ -221,9 +220,6 @@ func (b *binder) windowKeys(list []ast.Expr, sc *scope) ([]exec.Expr, error) {
 // windowOrder binds ORDER BY of a window.
 func (b *binder) windowOrder(over *ast.Window, w *window.Call, sc *scope) error {
 	for _, it := range over.Order {
-		if err := refuse.Using(it); err != nil {
-			return err
-		}
 		e, err := b.expr(it.Expr, sc)
 		if err != nil {
 			return err
@@ -233,13 +229,13 @@ func (b *binder) windowOrder(over *ast.Window, w *window.Call, sc *scope) error 
 				return err
 			}
 		}
-		if e.Type() == types.JSON {
-			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type json").
-				At(startOf(it.Expr)).WithHint("Use an explicit ordering operator or modify the query.")
-		}
-		coll, err := collation.Sort(e, it.Expr.Pos())
+		coll, err := b.sortCollation(e, it)
 		if err != nil {
 			return err
+		}
+		if e.Type() == types.JSON {
+			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type json").
+				At(ast.Start(it.Expr)).WithHint("Use an explicit ordering operator or modify the query.")
 		}
 		if slices.ContainsFunc(w.Order, func(x exec.Expr) bool { return exec.Key(x) == exec.Key(e) }) {
 			continue

@@ -93,11 +93,11 @@ func (b *binder) recursiveRef(n *ast.Table, c *CTE) error {
 		return sqlstate.New(sqlstate.InvalidRecursion, "recursive query %q does not have the form non-recursive-term "+
 			"UNION [ALL] recursive-term", c.name).At(c.at)
 	case len(s.OrderBy) > 0:
-		clause, at = "ORDER BY", startOf(s.OrderBy[0].Expr)
+		clause, at = "ORDER BY", ast.Start(s.OrderBy[0].Expr)
 	case s.Offset != nil:
-		clause, at = "OFFSET", startOf(s.Offset)
+		clause, at = "OFFSET", ast.Start(s.Offset)
 	default:
-		clause, at = "LIMIT", startOf(s.Limit)
+		clause, at = "LIMIT", ast.Start(s.Limit)
 	}
 	return sqlstate.Unsupported(at, "Put it around the WITH query.", "%s in a recursive query is not implemented",
 		clause)

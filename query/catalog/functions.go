@@ -1,12 +1,14 @@
 package catalog
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/keyword"
+	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -82,6 +84,10 @@ func oidNames() {
 		"to_regrole":      types.RegRole, "to_regproc": types.RegProc} {
 		register(name, kind, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
 			oid, ok, err := s.OID(kind, a[0].S)
+			var e *sqlstate.Error
+			if errors.As(err, &e) && e.Code == sqlstate.InvalidSchemaName {
+				return types.Null, nil
+			}
 			if err != nil || !ok {
 				return types.Null, err
 			}

@@ -28,29 +28,9 @@ func init() {
 	}
 	text := func(d types.Datum, seed uint64) uint64 { return hashBytes(d.S, seed) }
 	small := func(d types.Datum, seed uint64) uint64 { return hashInt(uint32(d.I), seed) }
-	large := func(d types.Datum, seed uint64) uint64 {
-		low, high := uint32(d.I), uint32(d.I>>32)
-		if d.I < 0 {
-			high = ^high
-		}
-		return hashInt(low^high, seed) // a bigint has the hash of the equal integer
-	}
-	float := func(d types.Datum, seed uint64) uint64 {
-		f := d.Float()
-		switch {
-		case f == 0:
-			return seed
-		case math.IsNaN(f):
-			f = math.Float64frombits(0x7ff8000000000000)
-		}
-		return hashBytes(string(binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))), seed)
-	}
-	char := func(d types.Datum, seed uint64) uint64 {
-		if d.S == "" {
-			return hashInt(0, seed)
-		}
-		return hashInt(uint32(int32(int8(d.S[0]))), seed)
-	}
+	large := func(d types.Datum, seed uint64) uint64 { return hashLarge(d.I, seed) }
+	float := func(d types.Datum, seed uint64) uint64 { return hashFloat(d.Float(), seed) }
+	char := func(d types.Datum, seed uint64) uint64 { return hashChar(d.S, seed) }
 	add("hashtext", types.Text, text)
 	add("hashbpchar", types.BPChar, text)
 	add("hashname", types.Name, text)
@@ -133,4 +113,31 @@ func hashInt(v uint32, seed uint64) uint64 {
 	j := newJenkins(4, seed)
 	j.a += v
 	return j.sum()
+}
+
+// hashLarge returns the hash of a bigint, which an equal integer has too.
+func hashLarge(i int64, seed uint64) uint64 {
+	low, high := uint32(i), uint32(i>>32)
+	if i < 0 {
+		high = ^high
+	}
+	return hashInt(low^high, seed)
+}
+
+func hashFloat(f float64, seed uint64) uint64 {
+	switch {
+	case f == 0:
+		return seed
+	case math.IsNaN(f):
+		f = math.Float64frombits(0x7ff8000000000000)
+	}
+	return hashBytes(string(binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))), seed)
+}
+
+// hashChar returns the hash of a "char", which is a signed byte.
+func hashChar(s string, seed uint64) uint64 {
+	if s == "" {
+		return hashInt(0, seed)
+	}
+	return hashInt(uint32(int32(int8(s[0]))), seed)
 }

@@ -2,6 +2,7 @@ package regex
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -86,12 +87,14 @@ func (p *parser) prefixes() error {
 			return nil
 		case strings.HasPrefix(rest, ":"):
 			p.flags.Syntax, p.at = Advanced, 4
-		default:
+		case strings.HasPrefix(rest, "?"):
 			return ErrPattern
+		default:
+			return ErrOperand
 		}
 	}
-	rest := p.s[p.at:]
-	if p.flags.Syntax != Advanced || len(rest) < 3 || rest[:2] != "(?" || !isLetter(rest[2]) {
+	rest, ok := strings.CutPrefix(p.s[p.at:], "(?")
+	if first, _ := utf8.DecodeRuneInString(rest); !ok || p.flags.Syntax != Advanced || !unicode.IsLetter(first) {
 		return nil
 	}
 	for p.at += 2; p.at < len(p.s) && isLetter(p.s[p.at]); p.at++ {

@@ -47,6 +47,7 @@ const (
 	DuplicateCursor            Code = "42P03"
 	DuplicateStatement         Code = "42P05"
 	AmbiguousColumn            Code = "42702"
+	DuplicateColumn            Code = "42701"
 	AmbiguousFunction          Code = "42725"
 	AmbiguousAlias             Code = "42P09"
 	UndefinedColumn            Code = "42703"

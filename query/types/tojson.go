@@ -30,6 +30,9 @@ func ToJSON(dst []byte, d Datum, typ, as OID, env *Env) ([]byte, error) {
 		}
 	case KFloat, KNumeric:
 		text := AppendText(nil, d, typ, env)
+		if as == JSONB && string(text) == "-0" {
+			text = text[1:] // the numbers of jsonb are numeric, which has no negative zero
+		}
 		if c := text[len(text)-1]; c >= '0' && c <= '9' {
 			return append(dst, text...), nil
 		}

@@ -43,7 +43,8 @@ func refuseWrite(verb string, off int) error {
 }
 
 // Readable returns the query that a statement runs: a SELECT, or the query of EXPLAIN, COPY, DECLARE or PREPARE. It
-// returns nil for statements about the session. It refuses statements that write and others that cannot be run.
+// returns nil for statements about the session, and for those that run a prepared statement. It refuses statements that
+// write and others that cannot be run.
 func Readable(st ast.Statement) (*ast.Query, error) {
 	switch s := st.(type) {
 	case *ast.Query:
@@ -95,9 +96,8 @@ func explained(e *ast.Explain) (*ast.Query, error) {
 		return s, nil
 	case *ast.Declare:
 		return s.Query, nil
-	case *ast.Explain, *ast.Execute:
-		return nil, sqlstate.Unsupported(s.(ast.Node).Pos(), "EXPLAIN a SELECT.",
-			"EXPLAIN of this statement is not supported")
+	case *ast.Execute:
+		return nil, nil
 	}
 	if _, err := Readable(e.Statement); err != nil {
 		return nil, err
@@ -115,19 +115,6 @@ func Clauses(s *ast.Select) error {
 	case len(s.Locks) > 0:
 		return sqlstate.Unsupported(s.Locks[0].Pos(), "Documents are not locked; a write checks the revision.",
 			"row locks are not supported")
-	}
-	for _, it := range s.OrderBy {
-		if err := Using(it); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func Using(it ast.OrderItem) error {
-	if it.Using != "" && it.Using != "<" && it.Using != ">" {
-		return sqlstate.Unsupported(it.Expr.Pos(), "Use ASC or DESC.",
-			"ORDER BY USING is not supported for this operator")
 	}
 	return nil
 }
@@ -150,11 +137,6 @@ func CTE(c *ast.CTE) (*ast.Select, error) {
 
 // Call refuses clauses of function calls that are not supported.
 func Call(n *ast.Call) error {
-	for _, it := range n.Order {
-		if err := Using(it); err != nil {
-			return err
-		}
-	}
 	if n.Over != nil && len(n.Order) > 0 && !n.Within {
 		return sqlstate.Unsupported(n.Pos(), "", "aggregate ORDER BY is not implemented for window functions")
 	}

@@ -148,17 +148,32 @@ func ReturnType(fn *exec.Func, args []exec.Expr) types.OID {
 	if fn.RetOf == nil {
 		return fn.Ret
 	}
-	oids := make([]types.OID, len(args))
-	for i, a := range args {
-		oids[i] = a.Type()
+	return fn.RetOf(TypesOf(args))
+}
+
+// TypesOf returns the types of expressions.
+func TypesOf(list []exec.Expr) []types.OID {
+	oids := make([]types.OID, len(list))
+	for i, e := range list {
+		oids[i] = e.Type()
 	}
-	return fn.RetOf(oids)
+	return oids
 }
 
 // NoFunction returns the error for a call that fits no function.
 func NoFunction(name string, args []exec.Expr, off int) error {
 	return sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", Signature(name, args)).At(off).
 		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
+}
+
+// NoArray returns the error for an array of values of a type that has no array type.
+func NoArray(elem types.OID, off int) error {
+	if types.ElemOf(elem) != 0 {
+		return sqlstate.Unsupported(off, "Use arrays of one dimension, or jsonb.",
+			"arrays of several dimensions are not supported")
+	}
+	return sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s", types.NameOf(elem)).
+		At(off)
 }
 
 func OperatorsOf(op string, n int) []*exec.Func {
@@ -180,4 +195,16 @@ func ChooseAggregate(candidates []*exec.Aggregate, args []exec.Expr) *exec.Aggre
 		}
 	}
 	return best
+}
+
+// Conjuncts splits a condition at its ANDs.
+func Conjuncts(e exec.Expr) []exec.Expr {
+	if l, ok := e.(*exec.Logic); ok && l.Op == "and" {
+		var out []exec.Expr
+		for _, a := range l.Args {
+			out = append(out, Conjuncts(a)...)
+		}
+		return out
+	}
+	return []exec.Expr{e}
 }

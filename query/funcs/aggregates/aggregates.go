@@ -54,6 +54,10 @@ func (s *sumOf) Add(_ *exec.Env, args []types.Datum) error {
 	s.n++
 	switch x.K {
 	case types.KFloat:
+		if s.n == 1 && !s.avg {
+			s.f = x.Float() // -0, which 0 + -0 is not
+			return nil
+		}
 		if s.f += x.Float(); s.typ == types.Float4 && !s.avg {
 			s.f = float64(float32(s.f)) // a sum of float4 is rounded after each addition
 		}

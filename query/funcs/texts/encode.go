@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -242,8 +243,11 @@ func byteFuncs() {
 		runes := []rune(a[0].S)
 		from := a[2].I
 		count := intAt(a, 3, int64(utf8.RuneCountInString(a[1].S)))
-		if from <= 0 || count < 0 && from+count <= 0 {
+		switch {
+		case from <= 0:
 			return types.Null, sqlstate.New("22011", "negative substring length not allowed")
+		case from+count > math.MaxInt32:
+			return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "integer out of range")
 		}
 		if err := funcs.FitsText(env, 4*len(runes)+len(a[0].S)+len(a[1].S)); err != nil {
 			return types.Null, err

@@ -1,11 +1,13 @@
 package texts
 
 import (
+	"errors"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -71,7 +73,13 @@ func replaces() {
 		}, types.Text, types.Text, types.Text)
 	funcs.TextFamily.Function("regexp_replace", types.Text,
 		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			return replace(env, a, a[3].S)
+			d, err := replace(env, a, a[3].S)
+			var e *sqlstate.Error
+			if errors.As(err, &e) && e.Code == sqlstate.InvalidParameterValue && isDigit(a[3].S) {
+				err = e.WithHint("If you meant to use regexp_replace() with a start parameter, cast the fourth " +
+					"argument to integer explicitly.")
+			}
+			return d, err
 		}, types.Text, types.Text, types.Text, types.Text)
 	from := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		n, start, flags := intAt(a, 4, 1), a[3].I, textAt(a, 5)
@@ -88,12 +96,12 @@ func replaces() {
 			_, size := utf8.DecodeRuneInString(a[0].S[at:])
 			at += size
 		}
-		if start > 1 {
-			return a[0], nil
-		}
 		re, _, err := regexpFlags(env.State, a[1].S, flags)
-		if err != nil {
+		switch {
+		case err != nil:
 			return types.Null, err
+		case start > 1:
+			return a[0], nil
 		}
 		return re.replace(env, a[0].S, at, n, a[2].S)
 	}
@@ -141,3 +149,6 @@ func replaces() {
 		}, types.Text, types.Int4, types.Text)
 	}
 }
+
+// isDigit reports whether a text begins with a digit.
+func isDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }

@@ -86,6 +86,17 @@ func init() {
 	funcs.TextFamily.Operator("^@", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewBool(strings.HasPrefix(a[0].S, a[1].S)), nil
 	}, types.Text, types.Text)
+	// The operators of text_pattern_ops compare bytes, whatever the collation.
+	for op, test := range map[string]func(int) bool{
+		"~<~": func(c int) bool { return c < 0 }, "~<=~": func(c int) bool { return c <= 0 },
+		"~>=~": func(c int) bool { return c >= 0 }, "~>~": func(c int) bool { return c > 0 },
+	} {
+		for _, t := range []types.OID{types.Text, types.BPChar} {
+			funcs.TextFamily.Operator(op, types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				return types.NewBool(test(strings.Compare(a[0].S, a[1].S))), nil
+			}, t, t)
+		}
+	}
 	trims()
 	characters()
 	replaces()

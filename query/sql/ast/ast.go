@@ -77,7 +77,8 @@ type OrderItem struct {
 	// NullsFirst is always set: without NULLS FIRST or NULLS LAST it equals Desc.
 	NullsFirst bool
 	// Using is the operator of ORDER BY ... USING, or empty.
-	Using string
+	Using   string
+	UsingAt At
 }
 
 // CTE is a query of a WITH list.

@@ -186,3 +186,21 @@ type TypeName struct {
 	// Fields are the fields of an interval, such as "day to second".
 	Fields string
 }
+
+// Start returns the position where the text of an expression begins.
+func Start(e Expr) int {
+	off := e.Pos()
+	switch n := e.(type) {
+	case *Cast:
+		off = min(off, Start(n.X))
+	case *Operator:
+		off = min(off, Start(n.Args[0]))
+	case *Subscript:
+		off = min(off, Start(n.X))
+	case *Field:
+		off = min(off, Start(n.X))
+	case *Collate:
+		off = min(off, Start(n.X))
+	}
+	return off
+}

@@ -29,7 +29,6 @@ type Copy struct {
 	TargetPos At
 
 	Format    string // "text", "csv", "binary"
-	FormatAt  int    // position of the option
 	Delimiter string
 	Null      string
 	Header    bool
@@ -37,6 +36,9 @@ type Copy struct {
 	Escape    string
 	// ForceQuote lists the columns that are always quoted in CSV; "*" means all.
 	ForceQuote []string
+	// Encoding is the character set that was asked for, empty if none.
+	Encoding   string
+	EncodingAt At
 }
 
 // Set is SET [SESSION|LOCAL] name = value, SET TIME ZONE and similar forms.

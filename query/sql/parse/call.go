@@ -140,10 +140,11 @@ func (p *parser) orderBy() ([]ast.OrderItem, error) {
 			if t.Kind != lex.Operator && !t.Word("operator") {
 				return p.unexpected()
 			}
+			it.UsingAt = ast.At(t.Off)
 			if it.Using, err = p.operatorSymbol(); err != nil {
 				return err
 			}
-			it.Desc = it.Using == ">"
+			it.Desc = it.Using == ">" || it.Using == "~>~"
 		}
 		it.NullsFirst = it.Desc
 		if p.acceptWords("nulls", "first") {

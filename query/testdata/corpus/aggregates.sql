@@ -111,3 +111,21 @@ SELECT exp(1), exp(1::float8), exp(710)
 SELECT exp(710::float8)
 -- There is no max of varchar or name.
 SELECT max('a'::varchar), min('a'::name), max(x) FROM (VALUES ('a'::varchar(3)), ('b')) t(x)
+-- Negative zero.
+SELECT sum(-0.0), sum(x), avg(x), min(x), max(x) FROM (VALUES ('-0'::float8)) v(x)
+SELECT sum(x::float8), avg(x::float8) FROM (VALUES ('-0'), ('-0')) v(x)
+SELECT sum(x::float4), avg(x::float4) FROM (VALUES ('-0'), ('-0')) v(x)
+SELECT sum(x::float8) OVER (), avg(x::float8) OVER () FROM (VALUES ('-0'), ('-0')) v(x)
+SELECT sum(x) OVER (ROWS 1 PRECEDING) FROM (VALUES ('-0'::float8), ('-0'), ('0'), ('-0'), ('-0')) v(x)
+SELECT min(x), max(x) FROM (VALUES ('-0'::float8), ('0')) v(x)
+SELECT min(x), max(x) FROM (VALUES ('0'::float8), ('-0')) v(x)
+SELECT x FROM (VALUES ('0'::float8), ('-0')) v(x) GROUP BY x
+SELECT DISTINCT x FROM (VALUES ('-0'::float8), ('0')) v(x)
+SELECT -0.0, - 0.0::float8, -(0.0::float4), 0.0 * -1, 0::float8 * -1, '-0'::numeric, '-0.00'::numeric, -0.00
+SELECT variance(x), stddev(x), var_pop(x), stddev_pop(x) FROM (VALUES ('-0'::float8), ('-0')) v(x)
+SELECT sum(x) FILTER (WHERE x > 1) FROM (VALUES ('-0'::float8)) v(x)
+SELECT regr_slope(y, x), regr_avgx(y, x), regr_sxx(y, x), regr_sxy(y, x), corr(y, x), covar_pop(y,x), covar_samp(y,x), regr_count(y,x), regr_intercept(y,x), regr_r2(y,x) FROM (VALUES ('-0'::float8, '-0'::float8), (1, 1)) v(x, y)
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM (VALUES ('-0'::float8), ('-0')) v(x)
+SELECT mode() WITHIN GROUP (ORDER BY x) FROM (VALUES ('-0'::float8), ('0')) v(x)
+SELECT count(DISTINCT x) FROM (VALUES ('-0'::float8), ('0')) v(x)
+SELECT array_agg(x), string_agg(x::text, ','), json_agg(x), jsonb_agg(x) FROM (VALUES ('-0'::float8), ('0')) v(x)

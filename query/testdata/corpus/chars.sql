@@ -76,3 +76,15 @@ select x from (values (null::char(3)), ('a')) v(x)
 select ('{"a": 1}'::char(12))::jsonb, '12'::char(5)::int, 'true'::char(6)::boolean
 -- A "char" that is no ASCII is shown as an octal number.
 SELECT 'é'::text::"char", 'abc'::text::"char", (-1)::"char", ''::"char"
+-- overlay
+SELECT overlay('abc' placing 'x' from 0)
+SELECT overlay('abc' placing 'x' from -1 for 1)
+SELECT overlay('abc' placing 'x' from 2 for -1)
+SELECT overlay('abc' placing 'x' from 2147483647 for 2147483647)
+SELECT overlay('abc' placing 'x' from 10), overlay('abc' placing 'xyz' from 2), overlay('abc' placing 'x' from 2 for 0), overlay('abc' placing '' from 2 for 1), overlay('abc', 'x', 2), overlay('abc', 'x', 2, 1)
+SELECT overlay('\x0102'::bytea placing '\xff' from 0)
+SELECT overlay('\x010203'::bytea placing '\xff' from 2), overlay('\x010203'::bytea placing '\xffee' from 2 for 1)
+SELECT overlay('abc' placing 'x')
+SELECT overlay('abc' placing 'x' for 1)
+SELECT overlay(1, 2, 3)
+SELECT overlay('abc' placing NULL from 0)

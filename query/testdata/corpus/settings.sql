@@ -100,3 +100,60 @@ SET search_path = nope, "$user", public, "A b", "select", "x""y"
 SHOW search_path
 SELECT current_setting('search_path'), current_schemas(false)
 SET search_path TO DEFAULT
+-- Settings that no session can change, not even to the value they have.
+SET is_superuser = on
+SET is_superuser = off
+SET lc_collate = 'C'
+SET lc_collate = 'de_DE'
+SET lc_ctype = 'C'
+SET lc_ctype = 'C.UTF-8'
+SET shared_buffers = '1MB'
+SET server_version = '15.20'
+SET server_encoding = 'UTF8'
+SET in_hot_standby = off
+SET integer_datetimes = on
+SET block_size = 8192
+SET max_connections = 100
+SET ssl = off
+SET ssl = on
+SET port = 5432
+SET autovacuum = off
+SET autovacuum = foo
+SET shared_buffers = foo
+SET wal_level = minimal
+SET fsync = off
+SET log_destination = 'stderr'
+SET hba_file = 'x'
+SET config_file = 'x'
+SET data_directory = 'x'
+SET listen_addresses = 'x'
+SET archive_command = 'x'
+SET shared_memory_size = '1MB'
+SET wal_block_size = 1
+SET log_line_prefix = 'x'
+SET ignore_system_indexes = on
+SET post_auth_delay = 1
+SET log_connections = on
+SET unix_socket_directories = 'x'
+RESET shared_buffers
+RESET is_superuser
+RESET lc_collate
+RESET server_version
+RESET autovacuum
+RESET log_connections
+SET shared_buffers TO DEFAULT
+SET is_superuser TO DEFAULT
+SET fsync TO DEFAULT
+SET SESSION is_superuser = off
+SET LOCAL shared_buffers = '1MB'
+SELECT set_config('is_superuser', 'on', false)
+SELECT set_config('shared_buffers', '1MB', false)
+SELECT set_config('fsync', 'off', true)
+SET Shared_Buffers = '1MB'
+SHOW autovacuum
+SHOW wal_level
+SHOW segment_size
+SHOW max_wal_senders
+SELECT current_setting('autovacuum_naptime'), current_setting('checkpoint_timeout')
+RESET ALL; SHOW is_superuser; SHOW server_encoding
+SELECT lower(name), vartype, context, min_val, max_val, enumvals FROM pg_settings WHERE context NOT IN ('user', 'superuser') AND name NOT IN ('is_superuser', 'ssl', 'max_connections', 'server_version', 'server_version_num') ORDER BY lower(name) COLLATE "C"

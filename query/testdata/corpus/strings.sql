@@ -51,3 +51,27 @@ SELECT normalize('a', nope)
 SELECT octet_length('ab'::char(5))
 SELECT 'ab'::char(5) LIKE 'ab'
 SELECT length('ab'::char(5)), 'ab'::char(5) LIKE 'ab%', 'ab'::char(5) || 'x', 'ab   '::char(5) = 'ab'
+-- ORDER BY ... USING
+SELECT x FROM (VALUES (2),(1),(3)) v(x) ORDER BY x USING <
+SELECT x FROM (VALUES (2),(1),(3)) v(x) ORDER BY x USING >
+SELECT x FROM (VALUES (2),(1),(3)) v(x) ORDER BY x USING =
+SELECT x FROM (VALUES (2),(1),(3)) v(x) ORDER BY x USING <=
+SELECT x FROM (VALUES (2),(1),(3)) v(x) ORDER BY x USING +
+SELECT x FROM (VALUES (2),(1),(3)) v(x) ORDER BY x USING ~<~
+SELECT x FROM (VALUES ('b'),('a'),('C')) v(x) ORDER BY x USING ~<~
+SELECT x FROM (VALUES ('b'),('a'),('C')) v(x) ORDER BY x USING ~>~
+SELECT x FROM (VALUES ('b'),('a'),('C')) v(x) ORDER BY x USING ~<=~
+SELECT x FROM (VALUES (2),(1),(3)) v(x) ORDER BY x USING OPERATOR(pg_catalog.<)
+SELECT x FROM (VALUES (2),(1),(3)) v(x) ORDER BY x USING OPERATOR(pg_catalog.>) NULLS LAST
+SELECT x FROM (VALUES (2),(1),(NULL)) v(x) ORDER BY x USING > NULLS LAST
+SELECT x FROM (VALUES (2),(1),(NULL)) v(x) ORDER BY x USING >
+SELECT x FROM (VALUES (2),(1),(NULL)) v(x) ORDER BY x USING < NULLS FIRST
+SELECT x FROM (VALUES (2),(1),(NULL)) v(x) ORDER BY x USING <>
+SELECT x FROM (VALUES (2),(1),(NULL)) v(x) ORDER BY x USING @@@
+SELECT array_agg(x ORDER BY x USING >) FROM (VALUES (2),(1),(3)) v(x)
+SELECT row_number() OVER (ORDER BY x USING >), x FROM (VALUES (2),(1),(3)) v(x)
+SELECT x FROM (VALUES ('{"a":1}'::jsonb),('1')) v(x) ORDER BY x USING >
+SELECT x FROM (VALUES ('{"a":1}'::json),('1')) v(x) ORDER BY x USING >
+SELECT x FROM (VALUES ('b '::bpchar),('a')) v(x) ORDER BY x USING ~>~
+SELECT x FROM (VALUES (ARRAY[1]),(ARRAY[2])) v(x) ORDER BY x USING >
+SELECT DISTINCT ON (x) x FROM (VALUES (2),(1),(3)) v(x) ORDER BY x USING >

@@ -51,3 +51,18 @@ WITH t(a, b) AS (SELECT 1) SELECT a FROM t
 SELECT DISTINCT ON (x%3) x FROM generate_series(1,10) x ORDER BY x
 SELECT DISTINCT x FROM generate_series(1,3) x ORDER BY x+1
 SELECT grouping(x+1) FROM generate_series(1,3) x GROUP BY x
+-- Schemas that do not exist.
+SELECT * FROM nosuch.t
+SELECT * FROM nosuch.docs
+SELECT nosuch.f(1)
+SELECT 1::nosuch.t
+SELECT 'x'::nosuch.t[]
+SELECT nosuch.t.c FROM docs
+SELECT 'nosuch.t'::regclass
+SELECT to_regclass('nosuch.t')
+SELECT 'nosuch'::regnamespace
+SELECT 'nosuch.f'::regproc
+SELECT 'nosuch.t'::regtype
+SELECT 1 OPERATOR(nosuch.+) 1
+SELECT 'a' COLLATE nosuch."C"
+SELECT 'a' COLLATE nosuch
