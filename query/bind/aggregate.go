@@ -226,7 +226,9 @@ func (b *binder) orderedSet(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	all := append(slices.Clone(direct), sorted...)
 	if candidates[0].Hypothetical {
 		if len(direct) != len(sorted) {
-			return typing.NoFunction(name, all, n.Pos())
+			e := sqlstate.From(typing.NoFunction(name, all, n.Pos()))
+			return e.WithHint("To use the hypothetical-set aggregate %s, the number of hypothetical direct arguments "+
+				"(here %d) must match the number of ordering columns (here %d).", name, len(direct), len(sorted))
 		}
 		for i := range direct {
 			both, _, err := b.Unify([]exec.Expr{sorted[i], direct[i]}, "WITHIN GROUP", n.Args[i].Pos())

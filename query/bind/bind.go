@@ -237,6 +237,7 @@ type scope struct {
 	star  []starColumn
 	width int
 	ctes  map[string]*CTE
+	with  []ast.CTE // the whole WITH list; ctes has those that have been bound
 	query *Query
 	// windows are the windows of the WINDOW clause by name.
 	windows map[string]*ast.Window
@@ -249,6 +250,8 @@ type scope struct {
 	inWindow     bool
 	// side is set for a side of a set operation, whose parameters take their types from the other side.
 	side bool
+	// beside is the query whose FROM holds this one. Its relations are not visible, which an error may say.
+	beside *scope
 	// seen limits the visible relations: a LATERAL item sees those before it, other items none.
 	seen int
 }

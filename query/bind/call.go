@@ -222,6 +222,10 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 	if fn.Volatility == exec.Volatile {
 		b.volatile++
 	}
+	if typing.Unpolymorphic(args, fn.Args) {
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
+			"could not determine polymorphic type because input has type unknown").At(n.Pos())
+	}
 	if name != "pg_typeof" { // it needs arguments whose types are still open
 		if args, err = b.CoerceArgs(args, fn.Args, fn.Variadic, n.Pos()); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/query/bind/refuse"
@@ -188,6 +189,26 @@ func (r *relation) row() exec.Expr {
 	return e
 }
 
+// noRelation returns PostgreSQL's error for a column of a relation that is not in FROM, with a hint if it has an alias
+// there or cannot be seen.
+func noRelation(name string, sc *scope) *sqlstate.Error {
+	e := sqlstate.New(sqlstate.UndefinedTable, "invalid reference to FROM-clause entry for table %q", name)
+	for s := sc; s != nil; s = s.parent {
+		for _, r := range s.rels {
+			if r.user != nil && r.user.Design == "" && r.user.Rel.Name == name {
+				return e.WithHint("Perhaps you meant to reference the table alias %q.", r.alias)
+			}
+		}
+		for b := s.beside; b != nil; b = b.beside {
+			if slices.ContainsFunc(b.rels, func(r *relation) bool { return r.alias == name }) {
+				return e.WithHint("There is an entry for table %q, but it cannot be referenced from this part of "+
+					"the query.", name)
+			}
+		}
+	}
+	return sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q", name)
+}
+
 // noColumn returns PostgreSQL's error for an unknown column, with a hint for common mistakes.
 func (b *binder) noColumn(n *ast.Column, sc *scope) error {
 	name := strings.Join(n.Parts, ".")
@@ -196,15 +217,15 @@ func (b *binder) noColumn(n *ast.Column, sc *scope) error {
 			At(n.Pos())
 	}
 	if len(n.Parts) > 1 {
+		qualifier := n.Parts[len(n.Parts)-2]
 		known := false
 		for s := sc; s != nil; s = s.parent {
 			for _, r := range s.rels {
-				known = known || r.alias == n.Parts[len(n.Parts)-2]
+				known = known || r.alias == qualifier
 			}
 		}
 		if !known {
-			return sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q",
-				n.Parts[len(n.Parts)-2]).At(n.Pos())
+			return noRelation(qualifier, sc).At(n.Pos())
 		}
 		return sqlstate.New(sqlstate.UndefinedColumn, "column %s does not exist", name).At(n.Pos())
 	}

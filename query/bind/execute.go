@@ -32,8 +32,12 @@ func Arguments(
 	out := make([]types.Datum, len(want))
 	for i, a := range e.Args {
 		x, err := b.expr(a, &scope{query: &Query{}, noAggregates: "EXECUTE"})
-		if err == nil && b.nested {
-			err = sqlstate.Unsupported(a.Pos(), "Give its result.", "cannot use subquery in EXECUTE parameter")
+		if err == nil {
+			exec.Walk(x, func(x exec.Expr) {
+				if s, ok := x.(*exec.Subquery); ok && err == nil {
+					err = sqlstate.Unsupported(s.Off, "Give its result.", "cannot use subquery in EXECUTE parameter")
+				}
+			})
 		}
 		if err != nil {
 			return nil, err

@@ -126,7 +126,7 @@ func (b *binder) addRelation(sc *scope, rel *relation, cols []exec.Column, names
 func (b *binder) derived(sel *ast.Select, alias string, names []string, lateral bool, off int,
 	sc *scope) (From, error) {
 	// A scope without a query only passes names on. It is not a level at run time.
-	parent := &scope{parent: sc.parent, ctes: sc.ctes}
+	parent := &scope{parent: sc.parent, ctes: sc.ctes, beside: sc}
 	if lateral {
 		// A LATERAL item sees the items before it.
 		sc.seen = len(sc.rels)

@@ -7,6 +7,7 @@ import (
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/funcs/jsons"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -54,6 +55,10 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
 func (b *binder) fromCall(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, inner *scope) (*exec.FromCall,
 	[]exec.Column, error) {
 	name := c.Name[len(c.Name)-1]
+	if funcs.Aggregates[name] != nil && !onlyWindow(name) {
+		return nil, nil, sqlstate.New(sqlstate.GroupingError,
+			"aggregate functions are not allowed in functions in FROM").At(c.Pos())
+	}
 	args, err := b.args(c, inner)
 	if err != nil {
 		return nil, nil, err

@@ -50,7 +50,7 @@ func (b *binder) orderBy(s *ast.Select, sc *scope, targets []exec.Expr, names []
 			}
 			o.expr = collation.WithoutBytes(o.expr)
 			if keys == nil {
-				keys = keysOf(targets)
+				keys = typing.KeysOf(targets)
 			}
 			if j, ok := keys[exec.Key(o.expr)]; ok {
 				o.index = j
@@ -85,18 +85,6 @@ func (b *binder) sortCollation(e exec.Expr, it ast.OrderItem) (*types.Collation,
 		At(it.UsingAt.Pos()).WithHint(`Ordering operators must be "<" or ">" members of btree operator families.`)
 }
 
-// keysOf maps the key of each expression to the index of the first expression with that key.
-func keysOf(list []exec.Expr) map[string]int {
-	keys := make(map[string]int, len(list))
-	for i, e := range list {
-		key := exec.Key(e)
-		if _, known := keys[key]; !known {
-			keys[key] = i
-		}
-	}
-	return keys
-}
-
 // distinctOn binds DISTINCT ON. Its expressions must be the first ones of ORDER BY.
 func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 	q := sc.query
@@ -122,7 +110,7 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 				return err
 			}
 			if keys == nil {
-				keys = keysOf(q.Targets)
+				keys = typing.KeysOf(q.Targets)
 			}
 			var known bool
 			key := exec.Key(x)

@@ -211,7 +211,8 @@ func (b *binder) anyOp(n *ast.Quantified, x exec.Expr, elem types.OID) (*anyMatc
 	}
 	call, ok := c.(*exec.Call)
 	if !ok || call.Typ != types.Bool {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "op ANY/ALL requires operator to yield boolean").At(n.Pos())
+		return nil, sqlstate.New(sqlstate.WrongObjectType,
+			"op ANY/ALL (array) requires operator to yield boolean").At(n.Pos())
 	}
 	return &anyMatch{call.Args[0], call.Args[1].Type(), call.Func}, nil
 }

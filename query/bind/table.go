@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -45,10 +46,17 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 			rel.oid = o.OID()
 		}
 		s := &VirtualScan{Rel: v, Base: sc.width, width: len(v.Columns())}
-		return s, b.addRelation(sc, rel, originate(v.Columns(), rel.oid), n.Columns, n.Pos())
+		return s, b.addRelation(sc, rel, naming.Originate(v.Columns(), rel.oid), n.Columns, n.Pos())
 	}
 	u, err := b.userRelation(schema, name, n.Pos())
 	if err != nil {
+		var e *sqlstate.Error
+		if len(n.Name) == 1 && b.cte != nil && errors.As(err, &e) && e.Code == sqlstate.UndefinedTable &&
+			slices.ContainsFunc(b.cte.owner.with, func(c ast.CTE) bool { return c.Name == name }) {
+			err = e.WithDetail("There is a WITH item named %q, but it cannot be referenced from this part of the "+
+				"query.", name).
+				WithHint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references.")
+		}
 		return nil, err
 	}
 	b.lookups = append(b.lookups, lookup{schema: schema, name: name, off: n.Pos(), found: *u})
@@ -61,19 +69,7 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 	if u.Design != "" {
 		in, called = u.Design, u.View
 	}
-	return u, b.addRelation(sc, rel, originate(cols, b.r.RelationOID(in, called)), n.Columns, n.Pos())
-}
-
-// originate sets the origin of columns to a relation; its OID is 0 if it has none.
-func originate(cols []exec.Column, relation int64) []exec.Column {
-	if relation == 0 {
-		return cols
-	}
-	out := slices.Clone(cols)
-	for i := range out {
-		out[i].Origin = exec.Origin{Relation: relation, Column: int16(i + 1)}
-	}
-	return out
+	return u, b.addRelation(sc, rel, naming.Originate(cols, b.r.RelationOID(in, called)), n.Columns, n.Pos())
 }
 
 // virtual finds a virtual relation. Like PostgreSQL it looks in pg_catalog before the search path.

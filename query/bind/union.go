@@ -128,6 +128,10 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 		if t == types.Unknown {
 			t = types.Text
 		}
+		if t == types.JSON && !(s.All && s.Op == ast.Union) {
+			return nil, sqlstate.New(sqlstate.UndefinedFunction,
+				"could not identify an equality operator for type json").At(setOpPlace(s.Left, i))
+		}
 		if err := b.retype(left, i, t, setOpPlace(s.Left, i)); err != nil {
 			return nil, err
 		}

@@ -132,7 +132,11 @@ func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, typ, err := b.Unify(items, "ARRAY", n.Pos())
+	at := n.Pos()
+	if i := typing.Misfit(items); i >= 0 {
+		at = ast.Start(n.Items[i])
+	}
+	items, typ, err := b.Unify(items, "ARRAY", at)
 	if err != nil {
 		return nil, err
 	}
@@ -273,6 +277,11 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 	}
 	if set, ok := x.(*refs.Set); ok && set.Fields != nil {
 		return nil, sqlstate.New(sqlstate.UndefinedColumn, "could not identify column %q in record data type", n.Name).
+			At(ast.Start(n.X))
+	}
+	if x.Type() != types.Record {
+		return nil, sqlstate.New(sqlstate.WrongObjectType,
+			"column notation .%s applied to type %s, which is not a composite type", n.Name, types.NameOf(x.Type())).
 			At(ast.Start(n.X))
 	}
 	return nil, sqlstate.Unsupported(n.Pos(), "Call the function in FROM, and name its columns.",

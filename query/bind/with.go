@@ -19,6 +19,7 @@ func (b *binder) with(s *ast.Select, sc *scope) error {
 	sc.ctes = make(map[string]*CTE, len(s.With))
 	before := &scope{parent: sc.parent}
 	all := &scope{parent: sc.parent, ctes: sc.ctes}
+	sc.with = s.With
 	list := make([]*CTE, len(s.With))
 	for i := range s.With {
 		c := &s.With[i]

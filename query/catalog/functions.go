@@ -65,13 +65,11 @@ func oidNames() {
 		return types.NewText(""), nil
 	}, types.Int4)
 	register("parse_ident", types.TextArray, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		parts, err := splitName(a[0].S)
-		items := make([]types.Datum, len(parts))
-		for i, p := range parts {
-			items[i] = types.NewText(p)
-		}
-		return types.NewArray(types.Text, items), err
+		return parseIdent(a[0].S, true)
 	}, types.Text)
+	register("parse_ident", types.TextArray, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return parseIdent(a[0].S, a[1].True())
+	}, types.Text, types.Bool)
 	register("getdatabaseencoding", types.Name, constant(types.NewText("UTF8")))
 	register("pg_char_to_encoding", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if strings.EqualFold(strings.ReplaceAll(a[0].S, "-", ""), "utf8") {
@@ -356,4 +354,64 @@ func schemas() {
 		}
 		return types.NewArray(types.Name, items), nil
 	}), types.Bool)
+}
+
+// parseIdent splits a.b."C d" as parse_ident does. Unless strict, anything may follow the last name.
+func parseIdent(text string, strict bool) (types.Datum, error) {
+	bad := func(detail string) (types.Datum, error) {
+		e := sqlstate.New(sqlstate.InvalidParameterValue, "string is not a valid identifier: \"%s\"", text)
+		e.Detail = detail
+		return types.Null, e
+	}
+	const space = " \t\n\r\f\v"
+	var items []types.Datum
+	after := false // a period
+	for s := strings.TrimLeft(text, space); ; after = true {
+		var name string
+		switch n := identEnd(s); {
+		case strings.HasPrefix(s, `"`):
+			end := 1
+			for end < len(s) && (s[end] != '"' || strings.HasPrefix(s[end:], `""`)) {
+				if end++; s[end-1] == '"' {
+					end++
+				}
+			}
+			if end >= len(s) {
+				return bad("String has unclosed double quotes.")
+			}
+			if name = strings.ReplaceAll(s[1:end], `""`, `"`); name == "" {
+				return bad("Quoted identifier must not be empty.")
+			}
+			s = s[end+1:]
+		case n > 0:
+			name, s = strings.ToLower(s[:n]), s[n:]
+		case strings.HasPrefix(s, "."):
+			return bad(`No valid identifier before ".".`)
+		case after:
+			return bad(`No valid identifier after ".".`)
+		default:
+			return bad("")
+		}
+		items = append(items, types.NewText(name))
+		rest, more := strings.CutPrefix(strings.TrimLeft(s, space), ".")
+		switch {
+		case more:
+			s = strings.TrimLeft(rest, space)
+			continue
+		case rest != "" && strict:
+			return bad("")
+		}
+		return types.NewArray(types.Text, items), nil
+	}
+}
+
+// identEnd returns the length of the unquoted name that s begins with.
+func identEnd(s string) int {
+	for i, c := range s {
+		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80
+		if !letter && (i == 0 || c != '$' && (c < '0' || c > '9')) {
+			return i
+		}
+	}
+	return len(s)
 }

@@ -418,8 +418,12 @@ func (d *Decimal) fits(precision, scale int32) (*Decimal, error) {
 	if d.special == nan {
 		return d, nil
 	}
+	if d.special != finite {
+		return nil, sqlstate.New(sqlstate.NumericOutOfRange, "numeric field overflow").
+			WithDetail("A field with precision %d, scale %d cannot hold an infinite value.", precision, scale)
+	}
 	r := d.Round(scale)
-	if d.special != finite || new(big.Int).Abs(r.rescaledDown(scale)).Cmp(pow10(precision)) >= 0 {
+	if new(big.Int).Abs(r.rescaledDown(scale)).Cmp(pow10(precision)) >= 0 {
 		return nil, sqlstate.New(sqlstate.NumericOutOfRange, "numeric field overflow").
 			WithDetail("A field with precision %d, scale %d must round to an absolute value less than 10^%d.",
 				precision, scale, precision-scale)

@@ -431,9 +431,12 @@ func parseArray(text string, typ, elem OID, env *Env) (Datum, error) {
 		}
 		return NewVector(elem, items), nil
 	}
-	bad := func() (Datum, error) {
-		return Null, sqlstate.New(sqlstate.InvalidTextRepresentation, "malformed array literal: %q", excerpt(text))
+	malformed := func(detail string) (Datum, error) {
+		e := sqlstate.New(sqlstate.InvalidTextRepresentation, "malformed array literal: \"%s\"", excerpt(text))
+		e.Detail = detail
+		return Null, e
 	}
+	bad := func() (Datum, error) { return malformed("") }
 	s := strings.TrimSpace(text)
 	lower, upper := 1, -1
 	if m := arrayBounds.FindStringSubmatch(s); m != nil {
@@ -448,8 +451,13 @@ func parseArray(text string, typ, elem OID, env *Env) (Datum, error) {
 		}
 		s = s[len(m[0]):]
 	}
-	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
-		return bad()
+	switch {
+	case s == "" || s[0] != '{':
+		return malformed(`Array value must start with "{" or dimension information.`)
+	case len(s) < 2 || !strings.Contains(s, "}"):
+		return malformed("Unexpected end of input.")
+	case s[len(s)-1] != '}':
+		return malformed("Junk after closing right brace.")
 	}
 	s = strings.TrimSpace(s[1 : len(s)-1])
 	var items []Datum
@@ -460,6 +468,11 @@ func parseArray(text string, typ, elem OID, env *Env) (Datum, error) {
 				WithHint("Use an array of one dimension, or jsonb.")
 		}
 		if !ok {
+			if rest := strings.TrimSpace(s[i:]); rest == "" {
+				return malformed(`Unexpected "}" character.`)
+			} else if rest[0] == ',' {
+				return malformed(`Unexpected "," character.`)
+			}
 			return bad()
 		}
 		i = next

@@ -3,6 +3,8 @@
 package naming
 
 import (
+	"slices"
+
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 )
@@ -80,4 +82,16 @@ func PublicRelation(name string) *UserRelation {
 		}
 	}
 	return nil
+}
+
+// Originate sets the origin of columns to a relation; its OID is 0 if it has none.
+func Originate(cols []exec.Column, relation int64) []exec.Column {
+	if relation == 0 {
+		return cols
+	}
+	out := slices.Clone(cols)
+	for i := range out {
+		out[i].Origin = exec.Origin{Relation: relation, Column: int16(i + 1)}
+	}
+	return out
 }

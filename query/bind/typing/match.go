@@ -135,6 +135,25 @@ func Choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
 	return best, nil
 }
 
+// Unpolymorphic reports whether the arguments leave the type of anyelement open: there are only literals for it.
+// PostgreSQL refuses such a call. Parameters are texts.
+func Unpolymorphic(args []exec.Expr, want []types.OID) bool {
+	open := false
+	for i, a := range args {
+		switch argType(want, false, i) {
+		case exec.AnyElement:
+			c, literal := a.(*exec.Const)
+			if !literal || c.Typ != types.Unknown {
+				return false
+			}
+			open = true
+		case types.AnyArray:
+			return false
+		}
+	}
+	return open
+}
+
 // Signature returns the name of a function with the types of its arguments.
 func Signature(name string, args []exec.Expr) string {
 	oids := make([]string, len(args))
@@ -207,4 +226,16 @@ func Conjuncts(e exec.Expr) []exec.Expr {
 		return out
 	}
 	return []exec.Expr{e}
+}
+
+// KeysOf maps the key of each expression to the index of the first expression with that key.
+func KeysOf(list []exec.Expr) map[string]int {
+	keys := make(map[string]int, len(list))
+	for i, e := range list {
+		key := exec.Key(e)
+		if _, known := keys[key]; !known {
+			keys[key] = i
+		}
+	}
+	return keys
 }

@@ -28,11 +28,7 @@ func (o *Open) Operator(op string, args []exec.Expr, off int) (exec.Expr, error)
 		}
 		for i := range args {
 			if op == "+" && Untyped(args[i]) && args[1-i].Type() == types.Date {
-				e := OperandError(op, off, args[0].Type(), args[1].Type())
-				e.Code, e.Message = sqlstate.AmbiguousFunction, strings.Replace(e.Message, "does not exist",
-					"is not unique", 1)
-				e.Hint = "Could not choose a best candidate operator. You might need to add explicit type casts."
-				return nil, e
+				return nil, ambiguousOperator(op, off, args[0].Type(), args[1].Type())
 			}
 		}
 		// An open operand gets the type of the other one if there is such an operator.
@@ -57,21 +53,14 @@ func (o *Open) Operator(op string, args []exec.Expr, off int) (exec.Expr, error)
 	}
 	fn, err := Choose(OperatorsOf(op, len(args)), args)
 	if err != nil {
-		oids := []types.OID{args[0].Type()}
-		if len(args) == 2 {
-			oids = append(oids, args[1].Type())
-		}
-		e := OperandError(op, off, oids...)
-		e.Code = sqlstate.AmbiguousFunction
-		e.Message = strings.Replace(e.Message, "does not exist", "is not unique", 1)
-		return nil, e
+		return nil, ambiguousOperator(op, off, TypesOf(args)...)
 	}
 	if fn == nil {
 		if len(args) == 1 {
 			return nil, OperandError(op, off, args[0].Type())
 		}
 		e := OperandError(op, off, args[0].Type(), args[1].Type())
-		if types.IsJSON(args[0].Type()) || args[0].Type() == types.Text {
+		if (types.IsJSON(args[0].Type()) || args[0].Type() == types.Text) && strings.Contains("+-*/%^", op) {
 			e.Hint = "A member of a document is used as a number by a cast: (doc->>'n')::numeric."
 		}
 		return nil, e

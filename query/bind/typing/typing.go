@@ -37,11 +37,22 @@ func OperandError(op string, off int, oids ...types.OID) *sqlstate.Error {
 		names[i] = types.NameOf(t)
 	}
 	text := op + " " + names[0]
+	hint := "No operator matches the given name and argument type. You might need to add an explicit type cast."
 	if len(names) == 2 {
 		text = names[0] + " " + op + " " + names[1]
+		hint = "No operator matches the given name and argument types. You might need to add explicit type casts."
 	}
-	return sqlstate.New(sqlstate.UndefinedFunction, "operator does not exist: %s", text).At(off).
-		WithHint("No operator matches the given name and argument types. You might need to add explicit type casts.")
+	e := sqlstate.New(sqlstate.UndefinedFunction, "operator does not exist: %s", text).At(off)
+	e.Hint = hint
+	return e
+}
+
+// ambiguousOperator returns PostgreSQL's error for an operator that several functions implement equally well.
+func ambiguousOperator(op string, off int, oids ...types.OID) *sqlstate.Error {
+	e := OperandError(op, off, oids...)
+	e.Code, e.Message = sqlstate.AmbiguousFunction, strings.Replace(e.Message, "does not exist", "is not unique", 1)
+	e.Hint = "Could not choose a best candidate operator. You might need to add explicit type casts."
+	return e
 }
 
 // Untyped reports whether e is a literal or a parameter whose type is still open.
@@ -412,9 +423,10 @@ func typmod(oid types.OID, n ast.TypeName) (int32, error) {
 		return int32(values[0]<<16|scale&0x7ff) + 4, nil
 	case oid == types.Timestamp || oid == types.TimestampTZ || oid == types.Interval || oid == types.Time ||
 		oid == types.TimeTZ:
-		if len(values) != 1 || values[0] < 0 || values[0] > 6 {
+		if len(values) != 1 || values[0] < 0 {
 			return bad()
 		}
+		values[0] = min(values[0], 6) // PostgreSQL warns
 		if oid == types.Interval {
 			return datetime.IntervalMod(n.Fields, int32(values[0])), nil
 		}

@@ -85,7 +85,7 @@ func init() {
 	for name, t := range map[string]types.OID{"to_json": types.JSON, "to_jsonb": types.JSONB} {
 		funcs.JsonFamily.Function(name, t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return toJSON(env, a[0], env.ArgType(0))
-		}, exec.AnyValue)
+		}, exec.AnyElement)
 	}
 	for name, t := range map[string]types.OID{"row_to_json": types.Record, "array_to_json": types.AnyArray} {
 		funcs.JsonFamily.Function(name, types.JSON, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -197,7 +197,8 @@ func jsonFuncs(prefix string, t types.OID) {
 	build("build_object", func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if len(a)%2 != 0 {
 			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue,
-				"argument list must have even number of elements")
+				"argument list must have even number of elements").
+				WithHint("The arguments of %sbuild_object() must consist of alternating keys and values.", prefix)
 		}
 		out := []byte{'{'}
 		for i := 0; i < len(a); i += 2 {

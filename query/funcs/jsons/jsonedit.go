@@ -445,7 +445,8 @@ func setLax(set func([]types.Datum, bool) (types.Datum, error)) funcs.EvalFunc {
 		switch how.S {
 		case "raise_exception":
 			return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "JSON value must not be null").
-				WithHint("To avoid this, either change the null_value_treatment argument or ensure that an SQL NULL " +
+				WithDetail(`Exception was raised because null_value_treatment is "raise_exception".`).
+				WithHint("To avoid, either change the null_value_treatment argument or ensure that an SQL NULL " +
 					"is not passed.")
 		case "use_json_null":
 			return set([]types.Datum{a[0], a[1], types.NewJSONText("null")}, create)

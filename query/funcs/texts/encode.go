@@ -177,6 +177,10 @@ func decodeBase64(s string) (types.Datum, error) {
 				"invalid symbol \"%s\" found while decoding base64 sequence", string(c))
 		}
 	}
+	if i := strings.IndexByte(clean, '='); i >= 0 && i%4 < 2 {
+		return types.Null, sqlstate.New(sqlstate.InvalidParameterValue,
+			`unexpected "=" while decoding base64 sequence`)
+	}
 	out, err := base64.StdEncoding.DecodeString(clean)
 	if err != nil {
 		return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "invalid base64 end sequence").

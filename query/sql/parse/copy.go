@@ -13,7 +13,7 @@ func (p *parser) copy() (ast.Statement, error) {
 	if p.peek().Word("binary") {
 		options = append(options, copyOption{name: "format", at: p.peek().Off, value: new(p.take().Text)})
 	}
-	if p.peek().Is("(") {
+	if p.peek().Is("(") && options == nil {
 		err = p.inBrackets(func() error {
 			c.Statement, err = p.preparable()
 			return err
@@ -32,7 +32,7 @@ func (p *parser) copy() (ast.Statement, error) {
 	if err := p.copyTarget(c); err != nil {
 		return nil, err
 	}
-	if t := p.peek(); t.Word("delimiters") || t.Word("using") && p.peekAt(1).Word("delimiters") {
+	if t := p.peek(); c.Table != nil && (t.Word("delimiters") || t.Word("using") && p.peekAt(1).Word("delimiters")) {
 		p.acceptWord("using")
 		o := copyOption{name: "delimiter", at: p.take().Off}
 		if o.value, err = p.stringValue(); err != nil {

@@ -194,3 +194,40 @@ select 1 limit 'a'
 select case when 1 then 2 end
 select upper(1)
 select length(null), upper(null), abs(null), null + 1, null || 'a'
+-- Literals of arrays, polymorphic arguments, and what is not in FROM or WITH.
+SELECT '{'::int[]
+SELECT '{1,}'::int[]
+SELECT '{,1}'::int[]
+SELECT '}'::int[]
+SELECT '{1}x'::int[]
+SELECT '{"a'::text[]
+SELECT '{a b,c}'::text[], '{"a" , b}'::text[]
+SELECT array_fill('x', ARRAY[2])
+SELECT array_fill(NULL, ARRAY[2])
+SELECT to_json(NULL)
+SELECT to_jsonb('x')
+SELECT array_position(NULL, 1)
+SELECT array_append(NULL, 1), array_append('{1}', 2), array_append(NULL, 'a'::text)
+SELECT array_append(NULL, 'a')
+SELECT array_remove(NULL, NULL)
+SELECT json_build_object('a', 1, 'b')
+SELECT 1 INTERSECT ALL SELECT 1
+SELECT '1'::json INTERSECT ALL SELECT '1'::json
+SELECT 1, '1'::json EXCEPT SELECT 1, '1'::json
+WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a
+WITH a AS (SELECT 1) SELECT * FROM (SELECT * FROM c) x
+SELECT * FROM (VALUES (1)) v(x) JOIN (SELECT v.x AS y) w ON true
+SELECT d.id FROM docs
+SELECT docs.id FROM docs AS x, LATERAL (SELECT docs.id) y
+SELECT * FROM max(1)
+SELECT * FROM sum(1) s
+SELECT ('a'::text).b
+SELECT (ARRAY[1]).b
+SELECT (id).b FROM docs
+SELECT ARRAY[1, 2, 'x'::text]
+SELECT ARRAY['a', 1]
+SELECT ARRAY[now(), 1]
+WITH t AS (SELECT * FROM t) SELECT * FROM t
+SELECT 1 + ANY (ARRAY[1])
+SELECT (1).x
+SELECT '1'::json UNION SELECT '2'::json

@@ -153,3 +153,41 @@ SELECT width_bucket(-5, array[3, null, 1])
 SELECT radians(1.5::float8), degrees(1e300), degrees(1::float8)
 SELECT width_bucket(5::float8, 0::float8, 1::float8, 2147483647)
 SELECT width_bucket(-0.0::float8, 0.1::float8, -0.0::float8, 2147483647)
+-- Operators of one operand that do not exist or are ambiguous, and the display scale of results.
+SELECT !true
+SELECT ~'1'
+SELECT ~1.5
+SELECT @'x'
+SELECT -true
+SELECT - '5'::text
+SELECT 'a' * 'b'
+SELECT now() + now()
+SELECT 1/3.0, 2/3.0, 10/3.0, 100/3.0, 1000/3.0, 10000/3.0, 12345.678/3, 1/7.00000000000000000000, 1.0/70000, 1e-10/3, 1e20/3
+SELECT 1.000/3.0, 0.001/3, 0.0001/3, 0.00001/3, 99999/7.0, 100000/7.0, 9999.9999/7, 10000.0/9999, 0/3.0, 0.0/7.000, 5.000/2.5
+SELECT 1e-20/3e-20, 1e100/7, 7/1e100, 1e-100/7, 123456789012345678901234567890/7.0, 1.5e10/2e-10
+SELECT sqrt(2.0), sqrt(2.00000000000000000000), sqrt(200000.0), sqrt(0.0002), sqrt(1e20), sqrt(1e-20), sqrt(0.0), sqrt(4.0), sqrt(12345678901234567890.0), sqrt(1e100)
+SELECT exp(1.0), exp(0.0), exp(10.0), exp(100.0), exp(-1.0), exp(-10.0), exp(0.5), exp(2.00000000000000000000), exp(1e-10), exp(300.5)
+SELECT ln(2.0), ln(10.0), ln(1.0), ln(0.5), ln(1e10), ln(1e-10), ln(1.0000001), ln(2.00000000000000000000), ln(12345.6789), ln(1e100)
+SELECT log(2.0), log(10.0), log(100.0), log(1.0), log(0.5), log(1e10), log(1e-10), log(12345.6789), log(2.0, 8.0), log(3.0, 10.0), log(10.0, 1000.0), log(0.5, 8)
+SELECT power(2.0, 3.0), power(2.0, 0.5), power(2.0, -1), power(10.0, 20), power(10.0, -20), power(1.5, 2.5), power(0.5, 10), power(1.0001, 1000), power(2, 100.0), power(9.9, 9.9), power(0.0, 0), power(0.0, 1.5), power(-2.0, 3), power(-2.0, -3)
+SELECT power(2.0, 0.1), power(12345.678, 0.5), power(1e10, 0.3), power(1e-10, 0.3), power(3.00, 3), power(3.000000, 3.00), power(100.0, 1.5), power(7.77, -7.77)
+SELECT 2.0 ^ 0.5, 2 ^ 0.5, 2.5 ^ 3, 2::numeric ^ 3, (-8.0) ^ 3
+SELECT avg(x) FROM (VALUES (1.0), (2.00), (3)) v(x)
+SELECT avg(x) FROM (VALUES (1.10), (2.225)) v(x)
+SELECT avg(x) FROM (VALUES (1e10), (3.5)) v(x)
+SELECT avg(x) FROM (VALUES (1e-10), (2e-10), (4e-10)) v(x)
+SELECT avg(x) FROM (VALUES (1e30), (2)) v(x)
+SELECT stddev(x), variance(x), stddev_pop(x), var_pop(x) FROM (VALUES (1), (2), (4)) v(x)
+SELECT stddev(x), variance(x), stddev_pop(x), var_pop(x) FROM (VALUES (1.5), (2.25), (4.125)) v(x)
+SELECT stddev(x), variance(x), stddev_pop(x), var_pop(x) FROM (VALUES (1e10), (2e10), (4e10)) v(x)
+SELECT stddev(x), variance(x), stddev_pop(x), var_pop(x) FROM (VALUES (1e-5), (2e-5), (4e-5)) v(x)
+SELECT stddev(x), variance(x), stddev_pop(x), var_pop(x) FROM (VALUES (5)) v(x)
+SELECT stddev(x), variance(x), stddev_pop(x), var_pop(x) FROM (VALUES (5), (5)) v(x)
+SELECT stddev(x), variance(x), stddev_pop(x), var_pop(x) FROM (VALUES (5.00), (5.0)) v(x)
+SELECT stddev(x), variance(x), stddev_pop(x), var_pop(x) FROM (VALUES ('NaN'::numeric), (1)) v(x)
+SELECT stddev(x), variance(x), stddev_pop(x), var_pop(x) FROM (VALUES ('Infinity'::numeric), (1)) v(x)
+SELECT sum(x), avg(x) FROM (VALUES ('Infinity'::numeric), ('-Infinity')) v(x)
+SELECT sum(x), avg(x) FROM (VALUES ('Infinity'::numeric), (1)) v(x)
+SELECT 1.10 + 2.225, 1.10 * 2.225, 1.10 - 1.1, 2.50 % 0.7, -7.5 % 2, 7 % -3, 1.0 * 0, 0.00 * 5, 1e3 + 1, 1e-3 + 1
+SELECT round(2.5), round(-2.5), round(2.345, 2), round(2.3, 5), round(12345, -2), round(15, -1), round(1e20, -5), round(-0.5), round(0.5), round(1.005, 2)
+SELECT trunc(2.9), trunc(-2.9), trunc(2.999, 2), trunc(2.9, 5), trunc(12345.6, -2), ceil(2.1), ceil(-2.1), floor(-2.1), floor(2.9), ceiling(2.0)

@@ -75,3 +75,22 @@ SELECT x FROM (VALUES ('{"a":1}'::json),('1')) v(x) ORDER BY x USING >
 SELECT x FROM (VALUES ('b '::bpchar),('a')) v(x) ORDER BY x USING ~>~
 SELECT x FROM (VALUES (ARRAY[1]),(ARRAY[2])) v(x) ORDER BY x USING >
 SELECT DISTINCT ON (x) x FROM (VALUES (2),(1),(3)) v(x) ORDER BY x USING >
+-- Names in a text, and base64.
+SELECT parse_ident('a."B c".D'), parse_ident('"a""b"'), parse_ident('a.b(int)', false), parse_ident(' a . b ')
+SELECT parse_ident('a.')
+SELECT parse_ident('.a')
+SELECT parse_ident('1a')
+SELECT parse_ident('"a')
+SELECT parse_ident('""')
+SELECT parse_ident('a b')
+SELECT parse_ident('')
+SELECT parse_ident('a.1')
+SELECT parse_ident('a!')
+SELECT decode('=', 'base64')
+SELECT decode('AA=', 'base64')
+SELECT decode('AAA', 'base64')
+SELECT decode('A=AA', 'base64')
+SELECT decode('AAAA=', 'base64')
+SELECT decode('AA==', 'base64'), decode('AAA=', 'base64'), decode('', 'base64')
+SELECT 'a' ~<~ 'b', 'a'::bpchar ~>=~ 'b', 'a'::name ~>~ 'b'
+SELECT 1 ~<~ 2

@@ -178,3 +178,6 @@ SELECT to_char(timestamp '2024-01-05 13:14:15.678','YYYY-MM-DD HH24:MI:SS.MS US'
 -- The interval may come first.
 SELECT interval '1 day' + timestamp '2024-01-01', interval '1 day' + date '2024-01-01', interval '1 day' + timestamptz '2024-01-01', interval '1 day' + '2024-01-01'::timestamp::date, interval '1 day' + time '10:00'
 SELECT interval '1 day' + '2 days', '1 day' + interval '2 days'
+-- Too many digits of seconds.
+SELECT '2020-01-01 12:00'::timestamp(9), '12:00:00.1234567'::time(8), '1 s'::interval(7), '12:00'::timetz(10)
+SELECT '2020-01-01'::timestamp(-1)
