@@ -149,3 +149,13 @@ func numberLen(b []byte, flip byte) int {
 	}
 	return at
 }
+
+// CutEnd returns the encoded key of an array, in either order, without the byte that ends it: the part that all arrays
+// share that begin with the same elements. It returns ErrSyntax for other keys.
+func CutEnd(key []byte) ([]byte, error) {
+	n := len(key)
+	if n < 2 || key[0] != tagArray && key[0] != rawArray || key[n-1] != tagEnd {
+		return nil, ErrSyntax
+	}
+	return key[:n-1], nil
+}

@@ -26,6 +26,9 @@ type Column struct {
 	path      []string
 }
 
+// Path returns the names that the field consists of.
+func (c *Column) Path() []string { return c.path }
+
 // ParseIndex reads a definition, valid JSON. The error is an *Error.
 func ParseIndex(text []byte) (*Index, error) {
 	v := gjson.ParseBytes(text)
@@ -40,9 +43,6 @@ func ParseIndex(text []byte) (*Index, error) {
 			return nil, err
 		}
 		ix.Columns = append(ix.Columns, Column{m.name, m.value.String(), path})
-	}
-	if len(ix.Columns) == 0 {
-		return nil, &Error{"invalid_index", "An index needs at least one field."}
 	}
 	// CouchDB's old text indexes have their filter in "selector".
 	for _, name := range []string{"partial_filter_selector", "selector"} {

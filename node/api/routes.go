@@ -6,6 +6,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/find"
 	"github.com/divandb/divan/node/auth"
 )
 
@@ -62,7 +63,7 @@ func (t *tail) matches(path []string) bool {
 	return len(path) == len(t.pattern)
 }
 
-func find(tails []tail, path []string) *endpoint {
+func firstMatch(tails []tail, path []string) *endpoint {
 	for i := range tails {
 		if tails[i].matches(path) {
 			return &tails[i].endpoint
@@ -89,7 +90,7 @@ func (t *table) find(path []string) *endpoint {
 		return &t.welcome
 	}
 	if tails, ok := t.server[path[0]]; ok {
-		if e := find(tails, path[1:]); e != nil {
+		if e := firstMatch(tails, path[1:]); e != nil {
 			return e
 		}
 		return &t.nothingHere
@@ -98,7 +99,7 @@ func (t *table) find(path []string) *endpoint {
 		return &t.database
 	}
 	if tails, ok := t.inDatabase[path[1]]; ok {
-		if e := find(tails, path[2:]); e != nil {
+		if e := firstMatch(tails, path[2:]); e != nil {
 			return e
 		}
 	}
@@ -116,7 +117,7 @@ func (t *table) find(path []string) *endpoint {
 func (t *table) design(path []string) *endpoint {
 	if len(path) > 3 {
 		if tails, ok := t.inDesign[path[3]]; ok {
-			if e := find(tails, path[4:]); e != nil {
+			if e := firstMatch(tails, path[4:]); e != nil {
 				return e
 			}
 			return &t.nothingInDatabase
@@ -254,9 +255,21 @@ func (s *Server) databaseEndpoints() map[string][]tail {
 			allow: "PUT,GET", access: s.gate.databaseMember, limit: s.atMost(maxCommand),
 			get: s.databases.GetRevsLimit, put: s.databases.PutRevsLimit,
 		}),
-		"_find":         missing(s.gate.databaseMember),
-		"_index":        missing(s.gate.databaseMember),
-		"_explain":      missing(s.gate.databaseMember),
+		"_find": only(endpoint{allow: "POST", access: s.gate.databaseMember, limit: s.atMost(find.MaxBody),
+			post: s.find.Find}),
+		"_explain": only(endpoint{allow: "POST", access: s.gate.databaseMember, limit: s.atMost(find.MaxBody),
+			post: s.find.Explain}),
+		"_index": {
+			{nil, endpoint{allow: "GET,POST", access: s.gate.databaseMember, limit: s.atMost(find.MaxBody),
+				get: s.find.ListIndexes, post: s.find.CreateIndex}},
+			{[]string{"_bulk_delete"}, endpoint{allow: "POST", access: s.gate.databaseMember,
+				limit: s.atMost(find.MaxBody), post: s.find.DeleteIndexes}},
+			{[]string{"*", "*", "*"}, endpoint{allow: "DELETE", access: s.gate.databaseMember,
+				delete: s.find.DeleteIndex}},
+			{[]string{"_design", "*", "*", "*"}, endpoint{allow: "DELETE", access: s.gate.databaseMember,
+				delete: s.find.DeleteIndex}},
+			{[]string{"..."}, everyMethod(s.gate.databaseMember, refuse(fault.NotFound("missing")))},
+		},
 		"_partition":    {{[]string{"..."}, everyMethod(s.gate.databaseMember, s.partition)}},
 		"_purged_infos": only(endpoint{allow: "GET", access: s.gate.databaseMember, get: s.bulk.PurgedInfos}),
 		"_purged_infos_limit": only(endpoint{

@@ -21,6 +21,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/docs"
 	"github.com/divandb/divan/node/api/internal/fault"
 	"github.com/divandb/divan/node/api/internal/feeds"
+	"github.com/divandb/divan/node/api/internal/find"
 	"github.com/divandb/divan/node/api/internal/intake"
 	"github.com/divandb/divan/node/api/internal/rows"
 	"github.com/divandb/divan/node/api/internal/server"
@@ -94,6 +95,7 @@ type Server struct {
 	docs      *docs.Handlers
 	bulk      *docs.Bulk
 	rows      *rows.Handlers
+	find      *find.Handlers
 	feeds     *feeds.Handlers
 	databases *databases.Handlers
 	config    *settings.Handlers
@@ -154,6 +156,7 @@ func (s *Server) equip() {
 	}
 	s.bulk = &docs.Bulk{Docs: s.docs}
 	s.rows = &rows.Handlers{Indexer: o.Indexer, Settings: o.Settings}
+	s.find = &find.Handlers{Indexer: o.Indexer, Settings: o.Settings}
 	s.feeds = &feeds.Handlers{Feeds: o.Feeds, Scripts: o.Scripts, Settings: o.Settings, Closing: s.closing}
 	s.databases = &databases.Handlers{
 		Store: o.Store, Settings: o.Settings, Closed: func() bool { return o.Auth.HasAdmins() },

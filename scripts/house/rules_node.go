@@ -114,6 +114,14 @@ var nodeRules = []rule{
 		why: "lists and views are calls of the layer, and know no other endpoints",
 	},
 	{
+		room: "node/api/internal/find",
+		may: []string{"layer", "layer/jsontext", "node/api/internal/call", "node/api/internal/decode",
+			"node/api/internal/encode", "node/api/internal/fault", "node/api/internal/rows",
+			"node/api/internal/settings", "query/mango"},
+		why: "query/mango decides how a query is answered; its endpoints read what a plan names, and update indexes " +
+			"as views do",
+	},
+	{
 		room: "node/api/internal/feeds",
 		may: []string{"layer", "layer/jsontext", "layer/script", "node/api/internal/call",
 			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",

@@ -171,6 +171,11 @@ var queryRules = []rule{
 		why:      "the catalogue is rows about databases and views, seen through the same declared reads",
 	},
 	{
+		room: "query/mango", may: []string{"layer/collate", "layer/jsontext", "layer/selector"},
+		why: "a plan is made from a selector and definitions of indexes; how these are stored and read is the " +
+			"caller's business",
+	},
+	{
 		room: "query", may: []string{"query/...", "layer/collate"},
 		why: "query sees the store through interfaces of its own, so that it can be tested without one; node adapts",
 	},

@@ -124,8 +124,25 @@ func (k *Keys) RowRange(view int, q *ViewQuery) (Span, error) {
 		if r.End, err = k.position(view, head, high, !highOpen); err != nil {
 			return r, err
 		}
+		if q.UpperPrefix {
+			r.End, err = k.behindPrefix(view, head, high.key)
+		}
 	}
-	return r, nil
+	return r, err
+}
+
+// behindPrefix returns a position after all rows whose keys are lists that begin with the elements of list.
+func (k *Keys) behindPrefix(view int, head, list []byte) ([]byte, error) {
+	sortKey, err := k.appendSortKey(nil, view, list)
+	if err == nil {
+		sortKey, err = collate.CutEnd(sortKey)
+	}
+	if err != nil {
+		return nil, fault.Errf(fault.Invalid, "query_parse_error", "invalid key: %v", err)
+	}
+	position := tuple.AppendBytes(head[:len(head):len(head)], sortKey)
+	position[len(position)-1] = 0xff // instead of the end of the bytes; no value begins with it
+	return position, nil
 }
 
 // bound is one end of a query. As in CouchDB, a document id only applies together with a key.

@@ -15,11 +15,14 @@ type ViewQuery struct {
 	StartKey, EndKey     []byte
 	StartDocID, EndDocID string
 	ExcludeEnd           bool
-	Descending           bool
-	Limit, Skip          int // no limit if negative
-	IncludeDocs          bool
-	Conflicts            bool
-	Large                bool // with IncludeDocs: large bodies stay in the store (Doc.Large)
+	// UpperPrefix extends the upper bound, EndKey or with Descending StartKey, which must be a list: it includes all lists
+	// that begin with its elements.
+	UpperPrefix bool
+	Descending  bool
+	Limit, Skip int // no limit if negative
+	IncludeDocs bool
+	Conflicts   bool
+	Large       bool // with IncludeDocs: large bodies stay in the store (Doc.Large)
 	// CurrentDocs makes IncludeDocs return current documents, as CouchDB does beside rows that may be old
 	// (update=false). Otherwise it returns the documents that the rows were made from.
 	CurrentDocs bool

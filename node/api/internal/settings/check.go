@@ -29,6 +29,8 @@ var knownSettings = map[string]func(value string) (why string){
 	"purge/max_document_id_number":          checkCount,
 	"purge/max_revisions_number":            checkCount,
 	"query_server_config/reduce_limit":      checkReduceLimit,
+	"mango/default_limit":                   checkCount,
+	"mango/index_scan_warning_threshold":    checkNumber,
 }
 
 // MaxSetting is the maximum length of a value.
@@ -51,6 +53,14 @@ func checkBool(v string) string {
 func checkCount(v string) string {
 	if n, err := strconv.ParseInt(v, 10, 32); err != nil || n < 1 {
 		return "it is not a positive number"
+	}
+	return ""
+}
+
+// checkNumber is checkCount for options that may be 0.
+func checkNumber(v string) string {
+	if n, err := strconv.ParseInt(v, 10, 32); err != nil || n < 0 {
+		return "it is not a number from 0"
 	}
 	return ""
 }

@@ -36,6 +36,7 @@ func New(initial map[string]map[string]string) *Settings {
 		"features": {},
 		// Results of reduce functions must be smaller than their input.
 		"query_server_config": {"reduce_limit": "true"},
+		"mango":               {"default_limit": "25", "index_scan_warning_threshold": "10"},
 	}
 	for section, values := range initial {
 		if s.initial[section] == nil {
