@@ -36,7 +36,11 @@ func fieldRanges(term *selector.Term) []fieldRange {
 	var list []fieldRange
 	for _, field := range indexable(term) {
 		r := Range{}
-		narrow(&r, term, field)
+		if field == "_id" {
+			r = idRange(term).asRange()
+		} else {
+			narrow(&r, term, field)
+		}
 		if r.Empty {
 			return []fieldRange{{field, r}}
 		}
@@ -185,7 +189,8 @@ func oddPrefix(term *selector.Term, field string) bool {
 	return false
 }
 
-// IDs is a range of document ids, compared byte by byte, both ends included. A nil end is none.
+// IDs is a range of document ids, compared byte by byte, both ends included. A nil end is
+// none.
 type IDs struct {
 	Low, High *string
 	Empty     bool
@@ -197,6 +202,22 @@ func idRange(term *selector.Term) (ids IDs) {
 		ids.narrow(term)
 	}
 	return ids
+}
+
+// asRange returns the range for explanations.
+func (ids IDs) asRange() Range {
+	r := Range{Empty: ids.Empty}
+	if ids.Low != nil {
+		r.Low.Value = jsontext.AppendQuoted(nil, *ids.Low)
+	}
+	if ids.High != nil {
+		high := *ids.High
+		if prefix, ok := strings.CutSuffix(high, "\xff"); ok {
+			high = prefix + "\uffff"
+		}
+		r.High.Value = jsontext.AppendQuoted(nil, high)
+	}
+	return r
 }
 
 func (ids *IDs) narrow(term *selector.Term) {
