@@ -71,7 +71,7 @@ func (g *gate) databaseMember(q *call.Request) error {
 
 // systemFeed reports whether the request lists users or replications, which is only for server admins.
 func systemFeed(q *call.Request) bool {
-	listed := q.Part(1) == "_all_docs" || q.Part(1) == "_changes"
+	listed := q.Part(1) == "_all_docs" || q.Part(1) == "_changes" || q.Part(1) == "_find"
 	return listed && (q.Part(0) == auth.UsersDatabase || q.Part(0) == replicatorDatabase)
 }
 

@@ -29,8 +29,8 @@ type ErrNoSearch struct{ Service string }
 
 func (e *ErrNoSearch) Error() string { return "required index service unavailable: " + e.Service }
 
-// ReadNewIndex reads the body of a request to `_index`. interactive, which CouchDB does not have, asks for an index that
-// is written with the documents.
+// ReadNewIndex reads the body of a request to `_index`. Its member interactive, which CouchDB does not have, asks for
+// an index that is written with the documents.
 func ReadNewIndex(body gjson.Result) (*NewIndex, error) {
 	o := readOptions(body)
 	def := o.take("index")

@@ -129,6 +129,20 @@ func Make(q *Query, all []*Index, partitioned, explain bool) (*Plan, error) {
 	return p, nil
 }
 
+// MakeWithout makes a plan for the same query that reads all documents. It fails if only an index can sort the answer,
+// or if the query continues one that was answered from an index.
+func MakeWithout(p *Plan) (*Plan, error) {
+	all := &Index{Name: AllDocs}
+	if p.After != nil && !p.After.in(all) || p.Query.unusable(all) != "" {
+		return nil, noIndex(p.Query, false)
+	}
+	without := &Plan{Query: p.Query, After: p.After, Index: all}
+	term := p.Query.Selector.Term()
+	without.ranges = rank([]*Index{all}, fieldRanges(term))[0].ranges
+	without.bound(term)
+	return without, nil
+}
+
 // names reports whether use_index names the index.
 func (q *Query) names(ix *Index) bool {
 	if len(q.UseIndex) == 0 || ix.special() {

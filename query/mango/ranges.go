@@ -37,7 +37,8 @@ func fieldRanges(term *selector.Term) []fieldRange {
 	for _, field := range indexable(term) {
 		r := Range{}
 		if field == "_id" {
-			r = idRange(term).asRange()
+			ids := idRange(term)
+			r = ids.asRange()
 		} else {
 			narrow(&r, term, field)
 		}
@@ -205,7 +206,7 @@ func idRange(term *selector.Term) (ids IDs) {
 }
 
 // asRange returns the range for explanations.
-func (ids IDs) asRange() Range {
+func (ids *IDs) asRange() Range {
 	r := Range{Empty: ids.Empty}
 	if ids.Low != nil {
 		r.Low.Value = jsontext.AppendQuoted(nil, *ids.Low)

@@ -127,8 +127,8 @@ func readSort(v gjson.Result) ([]SortField, error) {
 				return true
 			})
 		}
-		valid := one.Type == gjson.String && one.Str != "" || members == 1 && (f.Direction == "asc" || f.Direction == "desc")
-		if !valid {
+		named := one.Type == gjson.String && one.Str != ""
+		if directed := f.Direction == "asc" || f.Direction == "desc"; !named && !(members == 1 && directed) {
 			return nil, refuse("invalid_sort_field", "Invalid sort field: "+one.Raw)
 		}
 		list = append(list, f)

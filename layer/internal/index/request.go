@@ -15,8 +15,8 @@ type ViewQuery struct {
 	StartKey, EndKey     []byte
 	StartDocID, EndDocID string
 	ExcludeEnd           bool
-	// UpperPrefix extends the upper bound, EndKey or with Descending StartKey, which must be a list: it includes all lists
-	// that begin with its elements.
+	// UpperPrefix extends the upper bound, EndKey or with Descending StartKey, which must be a list: it includes all
+	// lists that begin with its elements.
 	UpperPrefix bool
 	Descending  bool
 	Limit, Skip int // no limit if negative
@@ -38,6 +38,8 @@ type ViewQuery struct {
 	// missing, or if mapping takes so long that it is better done once for all queries.
 	Ahead      bool
 	WithOffset bool // compute ViewResult.Offset
+	// WithSkipped reads ViewResult.Skipped, for callers that must know whether rows are missing.
+	WithSkipped bool
 }
 
 // ViewRow is one row. Key and Value are the emitted JSON, valid until the next row.

@@ -18,7 +18,9 @@ type ViewResult struct {
 	TotalRows int64
 	// Offset is the number of rows before the first one, if requested by WithOffset. It is -1 if too many rows would
 	// have to be read, which happens while an index has no partial aggregates.
-	Offset    int64
+	Offset int64
+	// Skipped is the number of documents that have no rows because of an error, if requested by WithSkipped.
+	Skipped   int64
 	UpdateSeq db.Seq                          // the index's
 	Rows      iter.Seq2[index.ViewRow, error] // can be used once
 }
@@ -78,6 +80,12 @@ func countRows(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Sp
 	if !r.Empty {
 		err = r.Rows.Try(func() error {
 			result.TotalRows, err = r.Keys.ViewCounter(r.Rows.R, keyspace.ViewRowCount, view)()
+			return err
+		})
+	}
+	if err == nil && !r.Empty && q.WithSkipped {
+		err = r.Rows.Try(func() error {
+			result.Skipped, err = r.Keys.ViewCounter(r.Rows.R, keyspace.ViewErrorCount, view)()
 			return err
 		})
 	}

@@ -2,6 +2,7 @@ package find
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/fault"
 	"github.com/divandb/divan/node/api/internal/rows"
 	"github.com/divandb/divan/query/mango"
 )
@@ -51,6 +53,9 @@ func (h *Handlers) Find(q *call.Request) error {
 		err = f.allDocs()
 	} else {
 		err = f.index(h, designs[p.Index.Design])
+	}
+	if errors.Is(err, errIncomplete) {
+		err = f.instead()
 	}
 	if err != nil {
 		return err
@@ -95,6 +100,22 @@ func (f *finding) allDocs() error {
 	return nil
 }
 
+// errIncomplete reports that an index lacks documents whose fields are too long for it.
+var errIncomplete = errors.New("the index is incomplete")
+
+// instead answers by reading all documents after the index turned out to be incomplete.
+func (f *finding) instead() error {
+	incomplete := f.plan.Index
+	plan, err := mango.MakeWithout(f.plan)
+	if err != nil {
+		return &fault.Fault{Status: http.StatusBadRequest, Name: "no_usable_index",
+			Reason: "The index " + incomplete.Name + " of " + incomplete.Design + " lacks documents whose fields are " +
+				"too long to be indexed, which its _errors lists, and only an index can sort by these fields."}
+	}
+	f.plan = plan
+	return f.allDocs()
+}
+
 // aheadLimit is the maximum limit of a query that is answered ahead of its index (layer.ViewQuery.Ahead).
 const aheadLimit = 25
 
@@ -104,7 +125,8 @@ func (f *finding) index(h *Handlers, design *layer.Design) error {
 	query := p.Query
 	low, high := mango.List(p.Span.Low), mango.List(p.Span.High)
 	o := layer.ViewQuery{View: p.Index.Name, Partition: query.Partition, StartKey: low, EndKey: high, UpperPrefix: true,
-		Descending: query.Descending(), Limit: -1, IncludeDocs: !p.Covered, Conflicts: query.Conflicts}
+		Descending: query.Descending(), Limit: -1, IncludeDocs: !p.Covered, Conflicts: query.Conflicts,
+		WithSkipped: true}
 	if o.Descending {
 		o.StartKey, o.EndKey = high, low
 	}
@@ -120,6 +142,12 @@ func (f *finding) index(h *Handlers, design *layer.Design) error {
 	result, err := h.open(q, design, o, mode, query.Limit+query.Skip <= aheadLimit)
 	if err != nil {
 		return err
+	}
+	if result.Skipped > 0 {
+		for _, err := range result.Rows { // the first row ends the query, which then holds nothing
+			return errors.Join(errIncomplete, err)
+		}
+		return errIncomplete
 	}
 	if p.Covered {
 		f.cover = mango.NewCover(p.Index)
