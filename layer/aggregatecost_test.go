@@ -96,6 +96,46 @@ func TestIndex_Aggregate_reads(t *testing.T) {
 	}
 }
 
+// A reduction of rows most of which were written since their partials does not look for marks under each partial, and
+// reads the rows of neighbours together. On a cluster each of these reads is a round trip.
+func TestIndex_Reduce_manyMarked(t *testing.T) {
+	below := mustEngine(t)
+	e := &costEngine{Engine: below}
+	db := openAggregates(t, e, below, layer.CreateOptions{})
+	save(t, db, aggregateDesign())
+	const docs = 1024
+	ix := db.Index(mustDesign(t, db, "d"))
+	write := func(n, step int) {
+		for i := 0; i < docs; i++ {
+			if i%step == 0 {
+				save(t, db, fmt.Sprintf(`{"_id":"%04d","rows":[[%d,%d]]}`, i, i, n))
+			}
+			if i%64 < 63 {
+				continue
+			}
+			if ok, err := ix.CatchUp(t.Context(), 100); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		}
+	}
+	build(t, ix, 1, 100)
+	write(1, 1)
+	if err := ix.Aggregate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []layer.ReduceQuery{{ViewQuery: layer.ViewQuery{View: "sum", Limit: -1}},
+		{ViewQuery: layer.ViewQuery{View: "sum", Limit: -1, Descending: true}}} {
+		write(2, 3) // in all partials
+		e.ranges.Store(0)
+		if got, want := reduceLines(t, ix, q), fmt.Sprintf("[null %d]", docs+(docs+2)/3); fmt.Sprint(got) != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if n := e.ranges.Load(); n > docs/8/2 {
+			t.Errorf("%d ranges were read for %d partials", n, docs/8)
+		}
+	}
+}
+
 // When rows are counted by groups, partials with marks can be used if the added rows belong to their group. The
 // returned keys are the current ones, also if a key was replaced by an equal one with another spelling.
 func TestIndex_Reduce_countsMarked(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 type ageing struct {
 	kv.Engine
 	generation atomic.Int64
+	row        func() // unless nil, called before each row of a range
 }
 
 // age makes all open transactions too old.
@@ -83,6 +84,9 @@ type ageingRows struct {
 }
 
 func (r *ageingRows) Next() bool {
+	if r.t.e.row != nil {
+		r.t.e.row()
+	}
 	if r.aged = r.t.err(); r.aged != nil {
 		return false
 	}
@@ -198,5 +202,87 @@ func TestStitched(t *testing.T) {
 				t.Errorf("after %d rows the response of a deleted database ends with %v", seen, last)
 			}
 		})
+	}
+}
+
+// P8: if a reduction takes longer than a transaction, and its index is updated meanwhile, a group is of one sequence
+// nevertheless, and so is an answer without groups: that which it names.
+func TestStitched_reduce(t *testing.T) {
+	oneGoroutine(t)
+	const docs, groups = 300, 3
+	for name, q := range map[string]layer.ReduceQuery{
+		"sum":            {ViewQuery: layer.ViewQuery{View: "sum"}},
+		"descending sum": {ViewQuery: layer.ViewQuery{View: "sum", Descending: true}},
+		"count":          {ViewQuery: layer.ViewQuery{View: "count"}},
+		"sums":           {ViewQuery: layer.ViewQuery{View: "sum"}, GroupLevel: 1},
+		"last sums":      {ViewQuery: layer.ViewQuery{View: "sum", Descending: true, Skip: 1}, GroupLevel: 1},
+		"script":         {ViewQuery: layer.ViewQuery{View: "script"}},
+		"scripts":        {ViewQuery: layer.ViewQuery{View: "script"}, GroupLevel: 1},
+		"ranges": {ViewQuery: layer.ViewQuery{View: "sum"}, Ranges: []layer.KeyRange{
+			{StartKey: []byte(`[0]`), EndKey: []byte(`[1,40]`)}, {StartKey: []byte(`[1,40.5]`), EndKey: []byte(`[9]`)}}},
+	} {
+		for _, after := range []int{1, 20, 70, 150, 290} {
+			t.Run(fmt.Sprintf("%s, after %d rows", name, after), func(t *testing.T) {
+				below := mustEngine(t)
+				e := &ageing{Engine: withoutSnapshots{below}}
+				db := mustCreate(t, openPartials(t, e, 4), "db", layer.CreateOptions{})
+				other, err := openPartials(t, withoutSnapshots{below}, 4).Database(t.Context(), "db")
+				if err != nil {
+					t.Fatal(err)
+				}
+				save(t, other, `{"_id":"_design/d","views":{`+
+					`"sum":{"map":"function(doc) { emit(doc.key, doc.n) }","reduce":"_sum"},`+
+					`"count":{"map":"function(doc) { for (var i = 0; i < doc.n; i++) emit(doc.key) }","reduce":"_count"},`+
+					`"script":{"map":"function(doc) { emit(doc.key, doc.n) }",`+
+					`"reduce":"function(keys, values) { return sum(values) }"}}}`)
+				sums := map[layer.Seq]int{}
+				// Later, every second document comes before all that were in its group.
+				update := func(n int) {
+					for i := range docs {
+						save(t, other, fmt.Sprintf(`{"_id":"%03d","key":[%d,%d],"n":%d}`,
+							i, i*groups/docs, i-(n-1)*docs*(i%2), n))
+					}
+					ix := other.Index(mustDesign(t, other, "d"))
+					build(t, ix, int64(n), 1000)
+					info, err := other.Info(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					sums[info.UpdateSeq] = n
+				}
+				update(1)
+				ix := db.Index(mustDesign(t, db, "d"))
+				rows := 0
+				e.row = func() {
+					if rows++; rows == after {
+						update(3)
+						e.age()
+					}
+				}
+				q.Limit = -1
+				result, err := ix.Reduce(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := 0
+				for row, err := range result.Rows {
+					if err != nil {
+						t.Fatal(err)
+					}
+					got++
+					value := string(row.Value)
+					if q.GroupLevel == 0 {
+						if want := fmt.Sprint(docs * sums[result.UpdateSeq]); value != want {
+							t.Errorf("%s, want %s at %s", value, want, result.UpdateSeq)
+						}
+					} else if value != fmt.Sprint(docs/groups) && value != fmt.Sprint(3*docs/groups) {
+						t.Errorf("the group %s has %s", row.Key, value)
+					}
+				}
+				if want := max(1, (groups-q.Skip)*q.GroupLevel); got != want {
+					t.Errorf("%d groups, want %d", got, want)
+				}
+			})
+		}
 	}
 }

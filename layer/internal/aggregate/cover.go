@@ -31,12 +31,16 @@ type Cover struct {
 	Partial func(p *Partial) (taken, more bool, err error)
 	// Row is called with the next row. position is its key without the view's prefix.
 	Row func(position []byte, row kv.KeyValue) (more bool, err error)
+	// Renewed, unless nil, is called when the stream has begun a new transaction. Its error ends the read.
+	Renewed func() error
 
 	rows   []byte // key prefixes
 	levels [keyspace.ViewLevels][]byte
 	marks  markCursors
 	left   index.Span // what the current attempt reads
 	done   []byte     // position reached, if anything has been taken
+	marked int        // how many partials of the lowest level in a row could not be used
+	unseen int        // how many of the next ones are not looked at
 }
 
 // DirectRows is how many rows are read before partials are used, since most ranges are short.
@@ -57,6 +61,12 @@ func (c *Cover) Run(k *index.Keys, s index.Span, partials bool) (more bool, err 
 			return false, err
 		}
 		c.advance()
+		if c.Renewed == nil {
+			continue
+		}
+		if err := c.Renewed(); err != nil {
+			return false, err
+		}
 	}
 }
 
@@ -168,6 +178,15 @@ func (c *Cover) walk(level int, s index.Span, it kv.RangeIterator) (more bool, e
 		if c.Reverse {
 			gap = index.Span{Begin: p.End, End: rest.End}
 		}
+		if level == 0 {
+			serves, err := c.looked(&p)
+			if err != nil {
+				return false, err
+			}
+			if !serves {
+				continue // its rows are read together with those of its neighbours
+			}
+		}
 		if !Empty(gap) {
 			if more, err := c.span(level-1, gap); err != nil || !more {
 				return more, err
@@ -193,11 +212,13 @@ func (c *Cover) walk(level int, s index.Span, it kv.RangeIterator) (more bool, e
 	return c.span(level-1, rest)
 }
 
-// offer reads a partial, whole or in parts.
+// offer reads a partial, whole or in parts. One of the lowest level has been looked at.
 func (c *Cover) offer(level int, p *Partial) (more bool, err error) {
-	serves, err := c.serves(p)
-	if err != nil {
-		return false, err
+	serves := level == 0
+	if !serves {
+		if serves, err = c.serves(p); err != nil {
+			return false, err
+		}
 	}
 	if serves {
 		taken, more, err := c.Partial(p)
@@ -214,6 +235,26 @@ func (c *Cover) offer(level int, p *Partial) (more bool, err error) {
 		c.took(p.Span)
 	}
 	return more, err
+}
+
+// maxUnseen is the maximum number of partials that are not looked at after many that could not be used.
+const maxUnseen = 32
+
+// looked is serves for a partial of the lowest level. To look for marks costs as much as to read the rows of such a
+// partial, so where many of them have marks, not all are looked at.
+func (c *Cover) looked(p *Partial) (bool, error) {
+	if c.unseen > 0 {
+		c.unseen--
+		return false, nil
+	}
+	serves, err := c.serves(p)
+	if serves {
+		c.marked = 0
+	} else {
+		c.marked++
+		c.unseen = min(c.marked/2, maxUnseen)
+	}
+	return serves, err
 }
 
 // serves reports whether a partial can be used although it may have marks.

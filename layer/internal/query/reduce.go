@@ -107,9 +107,36 @@ func (ix Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, error
 	if r.Empty {
 		ranges = nil
 	}
-	head := len(r.Keys.AppendPartition(nil, q.Partition))
-	g := grouping{q: &q, view: id, raw: def.Raw, head: head, function: function, skip: q.Skip, left: q.Limit}
-	return &ReduceResult{UpdateSeq: r.Seq, Rows: g.rows(r, ranges)}, nil
+	partition := r.Keys.AppendPartition(nil, q.Partition)
+	g := grouping{q: &q, view: id, raw: def.Raw, partition: partition, head: len(partition), function: function,
+		skip: q.Skip, left: q.Limit, from: r, seq: r.Seq, now: r.Seq}
+	if q.GroupLevel != 0 || r.Refresh == nil {
+		return &ReduceResult{UpdateSeq: r.Seq, Rows: g.rows(ranges)}, nil
+	}
+	// The answer is as of the transaction that finished it, which is known at its end.
+	rows, err := collect(g.rows(ranges))
+	if err != nil {
+		return nil, err
+	}
+	return &ReduceResult{UpdateSeq: g.seq, Rows: rows}, nil
+}
+
+// collect reads all rows, of which there is one for each range at most.
+func collect(rows iter.Seq2[ReduceRow, error]) (iter.Seq2[ReduceRow, error], error) {
+	var all []ReduceRow
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ReduceRow{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value), Err: row.Err})
+	}
+	return func(yield func(ReduceRow, error) bool) {
+		for _, row := range all {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}, nil
 }
 
 // grouping turns rows in key order into groups.
@@ -117,11 +144,18 @@ type grouping struct {
 	q          *ReduceQuery
 	view       int
 	raw        bool
-	head       int // length of a position before the sort key: the partition
+	partition  []byte // of a position, before the sort key
+	head       int    // its length
 	function   reduction
 	skip, left int
 
 	from   *index.Reading
+	seq    db.Seq // of the answer
+	now    db.Seq // of the current transaction
+	begun  place  // of the current group
+	in     int    // the current range
+	again  int    // how often the current group was begun again
+	ended  bool   // a group has ended
 	open   bool   // the current group has rows
 	group  []byte // the common part of its sort keys
 	key    []byte // its key, as JSON
@@ -129,17 +163,81 @@ type grouping struct {
 	yield  func(ReduceRow, error) bool
 }
 
-func (g *grouping) rows(from *index.Reading, ranges []index.Span) iter.Seq2[ReduceRow, error] {
+// place is where a group begins: in one of the ranges, at a position.
+type place struct {
+	in       int
+	position []byte // nil for the beginning of the range
+}
+
+// rest returns what is left of the range from the place on, in the direction of the query.
+func (p place) rest(s index.Span, reverse bool) index.Span {
+	switch {
+	case p.position == nil:
+	case reverse && bytes.Compare(p.position, s.End) < 0:
+		s.End = p.position
+	case !reverse && bytes.Compare(p.position, s.Begin) > 0:
+		s.Begin = p.position
+	}
+	return s
+}
+
+// errAgain ends the read of a range if the current group has to be read again.
+var errAgain = errors.New("the rows are of another sequence")
+
+// maxAgain is how often a group is read again. Groups that take longer than a transaction lives, in a view that is
+// always updated, are made from several.
+const maxAgain = 3
+
+// renewed runs in each new transaction. A group's rows must be of one sequence, and so must be all rows of an answer
+// without groups. If the new transaction reads another sequence, the group is read again.
+func (g *grouping) renewed() error {
+	if err := g.from.Rows.Try(g.from.Refresh); err != nil {
+		return err
+	}
+	order := g.from.Seq.Compare(g.now)
+	if order == 0 {
+		return nil
+	}
+	if order < 0 && g.q.Fresh {
+		return index.ErrBehind()
+	}
+	g.now = g.from.Seq
+	if g.again == maxAgain || g.ended && !g.open {
+		return nil
+	}
+	g.again++
+	if !g.ended {
+		g.begun, g.seq = place{}, g.now
+	}
+	if g.open {
+		g.open = false
+		g.function.reset()
+	}
+	return errAgain
+}
+
+func (g *grouping) rows(ranges []index.Span) iter.Seq2[ReduceRow, error] {
 	return func(yield func(ReduceRow, error) bool) {
+		from := g.from
 		defer from.Close()
-		g.yield, g.from = yield, from
-		for _, r := range ranges {
+		g.yield = yield
+		var rest place // where to go on in the range
+		for g.in = 0; g.in < len(ranges) && !from.Empty; g.in++ {
 			c := aggregate.Cover{S: from.Rows, View: g.view, Reverse: g.q.Descending, Counts: g.function.counts(),
 				Partial: g.partial, Row: g.row}
 			if g.q.GroupLevel != 0 {
 				c.Alike = g.alike
 			}
-			more, err := c.Run(&from.Keys, r, g.function.merges())
+			if from.Refresh != nil {
+				c.Renewed = g.renewed
+			}
+			more, err := c.Run(&from.Keys, rest.rest(ranges[g.in], g.q.Descending), g.function.merges())
+			if errors.Is(err, errAgain) {
+				rest = g.begun
+				g.in = rest.in - 1
+				continue
+			}
+			rest = place{}
 			if err == nil && more && g.q.Ranges == nil {
 				// Like CouchDB, group the rows of each requested key separately.
 				more, err = g.end()
@@ -171,8 +269,8 @@ func (g *grouping) row(position []byte, row kv.KeyValue) (more bool, err error) 
 	if err != nil {
 		return false, db.Corrupt("view row", err)
 	}
-	if more, err := g.turn(g.common(sortKey), key); err != nil || !more || g.skip > 0 {
-		return more, err
+	if err := g.turn(g.common(sortKey), key); err != nil || !g.open || g.skip > 0 {
+		return g.open, err
 	}
 	docID, _, err := tuple.TakeStringBytes(rest)
 	if err != nil {
@@ -202,8 +300,8 @@ func (g *grouping) partial(p *aggregate.Partial) (taken, more bool, err error) {
 			return false, false, err
 		}
 	}
-	if more, err := g.turn(group, key); err != nil || !more || g.skip > 0 {
-		return true, more, err
+	if err := g.turn(group, key); err != nil || !g.open || g.skip > 0 {
+		return true, g.open, err
 	}
 	return true, true, g.function.merge(p)
 }
@@ -249,23 +347,43 @@ func (g *grouping) firstKey(s index.Span) ([]byte, error) {
 	return key, nil
 }
 
-// turn ends the current group if the next row is of another one, and begins that group. key is the first key in it.
-func (g *grouping) turn(group, key []byte) (more bool, err error) {
+// turn ends the current group if the next row is of another one, and opens that group. key is the first key in it. No
+// group is open afterwards if no more rows are needed.
+func (g *grouping) turn(group, key []byte) error {
 	if g.open && !bytes.Equal(group, g.group) {
 		if more, err := g.end(); err != nil || !more {
-			return false, err
+			return err
 		}
 	}
-	if g.open {
-		return true, nil
-	}
-	if g.left == 0 {
-		return false, nil
+	if g.open || g.left == 0 {
+		return nil
 	}
 	g.open = true
 	g.group = append(g.group[:0], group...)
 	g.key = g.groupKey(g.key[:0], key)
-	return true, nil
+	if g.from.Refresh == nil {
+		return nil
+	}
+	var err error
+	g.begun, err = g.begins()
+	return err
+}
+
+// begins returns where the current group begins, in the direction of the query, whatever rows it has: its first row may
+// be another one in the next transaction.
+func (g *grouping) begins() (place, error) {
+	if g.q.GroupLevel == 0 {
+		return place{in: g.in}, nil
+	}
+	at := tuple.AppendBytes(bytes.Clone(g.partition), g.group)
+	if g.q.GroupLevel != GroupExact {
+		at = at[:len(at)-1] // the sort keys of the group continue here
+	}
+	if !g.q.Descending {
+		return place{g.in, at}, nil
+	}
+	at, err := tuple.Strinc(at)
+	return place{g.in, at}, err
 }
 
 // common returns the part of a sort key that determines the group.
@@ -311,7 +429,7 @@ func (g *grouping) end() (more bool, err error) {
 	if !g.open {
 		return true, nil
 	}
-	g.open = false
+	g.open, g.ended, g.again = false, true, 0
 	if g.skip > 0 {
 		g.skip--
 		return true, nil
@@ -339,6 +457,8 @@ type reduction interface {
 	// merge adds the rows of a partial. It may only be called if merges returns true.
 	merge(p *aggregate.Partial) error
 	merges() bool
+	// reset makes the reduction ready for another group, without a result of the rows added so far.
+	reset()
 	// counts reports that the reduction only counts rows, so that it needs only a partial's row count.
 	counts() bool
 	// result appends the group's reduction, or returns a *groupError. Then the reduction is ready for the next group.
@@ -399,6 +519,8 @@ func reductionError(err error) error {
 }
 
 func (b builtin) merges() bool { return true }
+
+func (b builtin) reset() { b.Reset() }
 
 func (b builtin) counts() bool {
 	_, ok := b.Aggregate.(reduce.Counter)

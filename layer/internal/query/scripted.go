@@ -50,6 +50,11 @@ func (r *scripted) merges() bool { return false }
 
 func (r *scripted) counts() bool { return false }
 
+func (r *scripted) reset() {
+	r.keys, r.values, r.size = r.keys[:0], r.values[:0], 0
+	r.partial, r.failed = r.partial[:0], nil
+}
+
 func (r *scripted) merge(*aggregate.Partial) error {
 	return errors.New("this reduction has no stored partials")
 }
