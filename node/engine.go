@@ -109,27 +109,29 @@ func describeEmbedded(ctx context.Context, dir string) (string, error) {
 		case found.HolderKnown:
 			what += ", not in use"
 			if err == nil {
-				what += olderFormat(ctx, dir)
+				var older string
+				older, err = olderFormat(ctx, dir)
+				what += older
 			}
 		}
 	}
 	return fmt.Sprintf("engine embedded, store in %s, %s; %.1f GB free", dir, what, float64(found.FreeBytes)/1e9), err
 }
 
-// olderFormat describes a store that an earlier version of Divan wrote and that the next start will upgrade. It returns
-// "" for a store that cannot be opened: check -deep reports that.
-func olderFormat(ctx context.Context, dir string) string {
+// olderFormat describes a store that an earlier version of Divan wrote and that the next start will upgrade. The error
+// says why a node could not open the store, for example because a table is missing.
+func olderFormat(ctx context.Context, dir string) (string, error) {
 	e, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: slog.New(slog.DiscardHandler)}, false)
 	if err != nil {
-		return ""
+		return "", err
 	}
 	defer e.Close()
 	version, err := layer.FormatOf(ctx, e, nil)
 	if err != nil || version == 0 || version >= keyspace.FormatVersion {
-		return ""
+		return "", err
 	}
 	return fmt.Sprintf(", from an earlier version of Divan: starting the node upgrades its layout from %d to %d, and "+
-		"the earlier version will then refuse it", version, keyspace.FormatVersion)
+		"the earlier version will then refuse it", version, keyspace.FormatVersion), nil
 }
 
 const describeTimeout = 3 * time.Second

@@ -120,7 +120,7 @@ func (r *readOnly) open(salvaging bool) (last int64, err error) {
 	}
 	db = e.store.DB.Load()
 	format, err := store.Value(db, formatKey)
-	if err == nil && (format != nil || !salvaging) && (len(format) != 1 || format[0] != storeFormat) {
+	if err == nil && format != nil && (len(format) != 1 || format[0] != storeFormat) { // none: it is still empty
 		err = fmt.Errorf("embedded: the store has format %x, this program knows %x", format, storeFormat)
 	}
 	if err == nil {
