@@ -17,7 +17,8 @@ type transactionIDs struct {
 	clock  *storeClock
 	Full   chan struct{} // a value requests clearing before the next tick; capacity 1, never closed
 
-	mu struct {
+	clearing sync.Mutex // held by Clear
+	mu       struct {
 		sync.Mutex
 		finished [][]byte
 	}
@@ -57,8 +58,11 @@ func (x *transactionIDs) done(id []byte) {
 	}
 }
 
-// Clear clears the finished ids. If it fails, the next call tries again.
+// Clear clears the finished ids. If it fails, the next call tries again. Calls run one after the other: when Clear
+// returns without error, all ids are cleared that had finished before, also those that another call was clearing.
 func (x *transactionIDs) Clear(ctx context.Context, e kv.Engine) error {
+	x.clearing.Lock()
+	defer x.clearing.Unlock()
 	x.mu.Lock()
 	ids := x.mu.finished
 	x.mu.finished = nil
