@@ -201,7 +201,9 @@ func (q *Query) unusable(ix *Index) string {
 	for _, f := range q.Sort {
 		required[f.Field] = false
 	}
-	requires(term, required)
+	if requires(term, required); empty(term) {
+		clear(required)
+	}
 	for _, c := range columns {
 		if required[c] {
 			return "field_mismatch"
@@ -217,6 +219,8 @@ func (q *Query) unusable(ix *Index) string {
 func requires(term *selector.Term, missing map[string]bool) {
 	switch {
 	case term == nil || len(missing) == 0:
+	case impossible(term):
+		clear(missing)
 	case term.Op == "$and":
 		for _, t := range term.Terms {
 			requires(t, missing)
@@ -243,6 +247,20 @@ func requires(term *selector.Term, missing map[string]bool) {
 			delete(missing, term.Field)
 		}
 	}
+}
+
+// impossible reports whether a condition never holds: one of no values. An index needs no rows for it.
+func impossible(term *selector.Term) bool {
+	if term.Op != "" {
+		return false
+	}
+	cond := term.Terms[0]
+	return (cond.Op == "$in" || cond.Op == "$all") && len(cond.Arg.Array()) == 0
+}
+
+// empty reports whether a selector is only an empty list, which matches nothing.
+func empty(term *selector.Term) bool {
+	return term != nil && (term.Op == "$and" || term.Op == "$or") && len(term.Terms) == 0
 }
 
 // sorts reports whether rows with these columns are in the wanted order. Columns before the first one to sort by must
@@ -307,10 +325,9 @@ func rank(candidates []*Index, fields []fieldRange) []ranked {
 
 // bound decides which rows to read.
 func (p *Plan) bound(term *selector.Term) {
-	empty := slices.ContainsFunc(p.ranges, func(r Range) bool { return r.Empty })
-	// A selector that is only an empty list matches nothing.
-	noop := term != nil && (term.Op == "$and" || term.Op == "$or") && len(term.Terms) == 0
-	if empty = empty || noop; empty {
+	noop := empty(term)
+	none := noop || slices.ContainsFunc(p.ranges, func(r Range) bool { return r.Empty })
+	if none {
 		p.ranges = []Range{{Empty: true}}
 	}
 	p.Covered = p.Query.R == 1 && p.covers()
@@ -319,7 +336,7 @@ func (p *Plan) bound(term *selector.Term) {
 		p.Nothing = noop || p.IDs.Empty
 		return
 	}
-	if p.Nothing = empty; !empty {
+	if p.Nothing = none; !none {
 		p.Span = span(exact(p.Index.columns(), p.ranges, term))
 	}
 }

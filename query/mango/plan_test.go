@@ -85,7 +85,9 @@ func TestMake(t *testing.T) {
 		`{"selector":{"a":1,"b":{"$gt":0}},"fields":["a"]}`:           `ab [1,0] [1] covered`,
 		`{"selector":{"a":1,"c":0},"fields":["a"]}`:                   `a [1] [1]`,
 		`{"selector":{"a":1},"fields":["a"],"r":2}`:                   `a [1] [1]`,
-		`{"selector":{"$and":[]}}`:                                    `_all_docs nothing`,
+		`{"selector":{"$and":[]}}`:                                    `a nothing`,
+		`{"selector":{"$or":[],"a":1}}`:                               `a [1] [1]`,
+		`{"selector":{"$or":[],"b":{"$in":[]}}}`:                      `a [] []`,
 		`{"selector":{"$not":{"a":{"$lt":3}}}}`:                       `a [3] []`,
 	} {
 		p, err := plan(q, all)
