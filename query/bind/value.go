@@ -40,7 +40,7 @@ func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 		if operand == nil {
 			cond, err = b.condition(w.Cond, sc, "CASE/WHEN")
 		} else if cond, err = b.expr(w.Cond, sc); err == nil {
-			cond, err = b.Compare("=", operand, cond, w.Cond.Pos())
+			cond, err = b.Compare("=", operand, cond, w.Pos())
 		}
 		if err != nil {
 			return nil, err
@@ -105,7 +105,9 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 			if err := b.SetParam(c, to); err != nil {
 				return nil, sqlstate.Locate(err, n.Pos())
 			}
-			return c, nil
+			if mod < 0 {
+				return c, nil
+			}
 		}
 	}
 	if types.CastContext(x.Type(), to) == types.NoCast {

@@ -63,7 +63,11 @@ func (p *Param) Eval(env *Env) (types.Datum, error) {
 	if p.Index >= len(env.Params) {
 		return types.Null, sqlstate.New(sqlstate.UndefinedParameter, "no value found for parameter %d", p.Index+1)
 	}
-	return env.Params[p.Index], nil
+	d := env.Params[p.Index]
+	if types.IsOid(p.Typ) && p.Typ != types.Oid && p.Typ != types.Xid && d.K == types.KInt && d.S == "" {
+		return RegDatum(env, p.Typ, d.I) // from the binary form, which has no name
+	}
+	return d, nil
 }
 func (p *Param) String() string { return "$" + strconv.Itoa(p.Index+1) }
 

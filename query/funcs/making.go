@@ -54,3 +54,21 @@ func Colon(t types.OID) string {
 	}
 	return ": "
 }
+
+// JSONKey returns the name of a member, with quotes, for a value that is not NULL. Its text is that of the value as
+// JSON.
+func JSONKey(env *exec.Env, d types.Datum, typ types.OID) ([]byte, error) {
+	switch d.K {
+	case types.KArray, types.KRecord, types.KJSON:
+		return nil, sqlstate.New(sqlstate.InvalidParameterValue,
+			"key value must be scalar, not array, composite, or json")
+	}
+	if err := env.Room(2 * types.JSONSize(d)); err != nil {
+		return nil, err
+	}
+	raw, err := types.ToJSON(nil, d, typ, types.JSON, env.Types)
+	if err == nil && raw[0] != '"' {
+		raw = append(append([]byte{'"'}, raw...), '"')
+	}
+	return raw, err
+}

@@ -3,7 +3,6 @@ package aggregates
 import (
 	"strings"
 
-	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sqlstate"
@@ -57,16 +56,16 @@ func (c *collector) Add(env *exec.Env, args []types.Datum) error {
 	}
 	value := args[len(args)-1]
 	n := types.JSONSize(value)
-	var name string
+	var name []byte
 	if c.kind == "object" {
 		if args[0].IsNull() {
 			return sqlstate.New(sqlstate.InvalidParameterValue, "field name must not be null")
 		}
 		var err error
-		if name, err = env.TextOf(args[0], c.types[0]); err != nil {
+		if name, err = funcs.JSONKey(env, args[0], c.types[0]); err != nil {
 			return err
 		}
-		n += types.JSONStringSize(name)
+		n += int64(len(name))
 	}
 	if err := c.grow(env, int(n)); err != nil {
 		return err
@@ -80,8 +79,7 @@ func (c *collector) Add(env *exec.Env, args []types.Datum) error {
 	c.any = true
 	var err error
 	if c.kind == "object" {
-		c.buf = jsontext.AppendQuoted(c.buf, name)
-		c.buf = append(c.buf, funcs.Colon(c.ret)...)
+		c.buf = append(append(c.buf, name...), funcs.Colon(c.ret)...)
 	}
 	c.buf, err = types.ToJSON(c.buf, value, c.types[len(args)-1], c.ret, env.Types)
 	if err == nil {

@@ -213,14 +213,14 @@ func jsonFuncs(prefix string, t types.OID) {
 				return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "argument %d cannot be null", i+1).
 					WithHint("Object keys should be text.")
 			}
-			name, err := env.TextOf(a[i], env.ArgType(i))
+			name, err := funcs.JSONKey(env.Env, a[i], env.ArgType(i))
 			if err != nil {
 				return types.Null, err
 			}
-			if out, err = env.AppendJSONString(out, name); err != nil {
+			if err := env.Room(int64(len(out) + 2*len(name))); err != nil {
 				return types.Null, err
 			}
-			out = append(out, funcs.Colon(t)...)
+			out = append(append(out, name...), funcs.Colon(t)...)
 			if out, err = env.AppendJSON(out, a[i+1], env.ArgType(i+1), t); err != nil {
 				return types.Null, err
 			}

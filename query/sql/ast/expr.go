@@ -86,7 +86,10 @@ type (
 		Else    Expr // or nil
 	}
 	// When is a branch of a Case.
-	When struct{ Cond, Result Expr }
+	When struct {
+		At
+		Cond, Result Expr
+	}
 	// Cast is x::type, CAST (x AS type) and type 'text'.
 	Cast struct {
 		At

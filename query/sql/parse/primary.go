@@ -184,8 +184,8 @@ func (p *parser) caseExpr() (ast.Expr, error) {
 	if !p.peek().Word("when") {
 		return nil, p.unexpected()
 	}
-	for p.acceptWord("when") {
-		var w ast.When
+	for p.peek().Word("when") {
+		w := ast.When{At: ast.At(p.take().Off)}
 		if w.Cond, err = p.expr(); err != nil {
 			return nil, err
 		}

@@ -63,3 +63,17 @@ SELECT id, doc FROM docs GROUP BY ROLLUP (id)
 SELECT rev FROM docs GROUP BY doc
 SELECT id, value FROM by.v GROUP BY id
 SELECT id, jsonb_object_keys(doc) FROM docs WHERE id = 'd01' GROUP BY id ORDER BY 2
+-- More of the same, together.
+SELECT y, percentile_disc(0.5) WITHIN GROUP (ORDER BY x) FILTER (WHERE x > 1), mode() WITHIN GROUP (ORDER BY y DESC) FROM (VALUES (1,'a'),(2,'a'),(3,'b')) v(x,y) GROUP BY ROLLUP (y) ORDER BY y
+SELECT x FROM (VALUES (1),(2)) v(x) GROUP BY GROUPING SETS ((), ()) ORDER BY 1
+-- unordered
+SELECT count(*) FROM (VALUES (1),(2)) v(x) GROUP BY ()
+-- unordered
+SELECT count(*) FROM (SELECT 1 WHERE false) v GROUP BY ()
+-- unordered
+SELECT count(*) FROM (SELECT 1 AS x WHERE false) v GROUP BY ROLLUP (x)
+-- unordered
+SELECT x, sum(y) FROM (VALUES (1,2),(1,3),(2,5)) v(x,y) GROUP BY x HAVING sum(y) > 4 AND count(*) > 1
+SELECT x % 2 AS odd, array_agg(x ORDER BY x DESC) FROM generate_series(1,5) x GROUP BY odd ORDER BY odd
+SELECT count(*) FILTER (WHERE x > 2 AND x IS NOT NULL) * 2 FROM generate_series(1,5) x
+SELECT (doc->>'i')::int % 7 AS m, count(*) FILTER (WHERE doc->'v' = '1'), array_agg(id ORDER BY id DESC) FROM docs GROUP BY 1 HAVING count(*) > 5 ORDER BY 1

@@ -70,3 +70,13 @@ SELECT a.id FROM docs a JOIN docs b ON count(*) > 1
 SELECT a.id / 0 FROM docs a JOIN docs b ON a.id = b.id
 SELECT a.id FROM docs a JOIN by.v b ON (b.value->>'x')::int / 0 = 1 AND a.id = b.id
 SELECT a.id FROM docs a JOIN by.v b ON a.id = b.id AND (a.doc->>'i')::int / 0 = 1
+-- More of the same, together.
+SELECT a.x, b.y FROM generate_series(1,3) a(x) FULL JOIN (VALUES (2,'b'),(4,'d')) b(x,y) USING (x) ORDER BY 1 NULLS LAST, 2
+SELECT x, b.* FROM (VALUES (1),(2)) a(x) LEFT JOIN LATERAL (SELECT x * 2 AS d WHERE x > 1) b ON true ORDER BY 1
+-- unordered
+SELECT * FROM (VALUES (1,2)) a(x,y) JOIN (VALUES (1,3)) b(x,z) USING (x) JOIN (VALUES (1,4)) c(x,w) USING (x)
+-- unordered
+SELECT * FROM (VALUES (1)) a(x) NATURAL JOIN (VALUES (1)) b(x), (VALUES (5)) c(z)
+-- unordered
+SELECT * FROM (VALUES (1)) a(x) JOIN (VALUES (1)) b(x) ON a.x = b.x AND a.x = c.x JOIN (VALUES (1)) c(x) ON true
+SELECT docs.id FROM docs JOIN by.v ON v.id = docs.id WHERE v.key = '1' ORDER BY 1

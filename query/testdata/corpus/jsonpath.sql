@@ -107,3 +107,27 @@ SELECT '$ == 1 == 2'::jsonpath
 SELECT jsonb_path_query_array($1, $2)
 -- parameters: ["$.v ? (@ > 2000)"]
 SELECT id FROM docs WHERE doc @? $1 ORDER BY id
+-- More of the same, together.
+SELECT jsonb_path_query('[{"a":1,"b":"x"},{"a":2}]', '$[*] ? (@.a >= 1 && @.b == "x")'), jsonb_path_query_array('[{"a":1},{"b":2}]', '$[*] ? (exists (@.a))'), jsonb_path_query_array('[1,2,3,4]', '$[last - 1 to last]'), jsonb_path_query_array('{"a":[1,2]}', 'lax $.a.size()'), jsonb_path_query_array('[[1,2],[3]]', '$[*][*]'), jsonb_path_query_array('[1,"a",null]', '$[*] ? (@ == null)')
+SELECT jsonb_path_query_array('[1,2,3]', '$[*] ? (@ > 1) ? (@ < 3)'), jsonb_path_query_array('{"a":1}', '$.*'), jsonb_path_query_array('"abc"', '$ ? (@ like_regex "B" flag "i")'), jsonb_path_query_array('[1,2]', '-$[*]'), jsonb_path_query('1', '($ + 2) * 3 % 4'), jsonb_path_query('{"x":[1,2]}', '$.x[0] + $.x[1]'), jsonb_path_exists('[1]', '$[*] ? ((@ > 0) is unknown)'), jsonb_path_query('"2"', '$.double() + 1')
+SELECT jsonb_path_query('[1,2]', '$[1.7]'), jsonb_path_query('[1,2]', '$["a"]')
+SELECT jsonb_path_query('[1,2]', '$[-1]')
+SELECT jsonb_path_query('[1,2]', 'strict $[-1]')
+SELECT jsonb_path_query('{"a":1}', 'strict $[0]')
+SELECT jsonb_path_query('1', 'strict $.size()')
+SELECT jsonb_path_query('"x"', '$.abs()')
+SELECT jsonb_path_query('[1]', '$.keyvalue()')
+SELECT jsonb_path_query('1', '$ + true')
+SELECT jsonb_path_query('1', '$ == $x')
+SELECT jsonb_path_query_array('[1,2,3]', '$[*] ? (@ > $min && @ < $max)', '{"min":1,"max":3}')
+SELECT '{"a":[1,2]}'::jsonb @? '$.a[*] ? (@ == 3)', '{"a":1}'::jsonb @@ '$.a == 1', NULL::jsonb @? '$', '1'::jsonb @@ 'strict $.a == 1'
+SELECT '$'::jsonpath::text, '$."a"[1,2 to 3].*'::jsonpath, '$ ? (@.x starts with "a" || @.y like_regex "b")'::jsonpath, '$.a.type() == "x"'::jsonpath, '(1 + 2) * -3'::jsonpath, '$.double().floor()'::jsonpath, 'lax $.a'::jsonpath, '$.$x'::jsonpath
+SELECT '$.a b'::jsonpath
+SELECT '$[*'::jsonpath
+SELECT '$ ? @ > 1'::jsonpath
+SELECT '$.a.foo()'::jsonpath
+SELECT '$.**{-1}'::jsonpath
+SELECT '"a'::jsonpath
+SELECT '1 == '::jsonpath
+SELECT id FROM docs WHERE doc @? '$.v ? (@ > 2000)' ORDER BY id
+SELECT id FROM docs WHERE doc @@ '$.i == 5' OR doc->'v' = '"Oslo"' ORDER BY id

@@ -61,3 +61,30 @@ SELECT a = b FROM (SELECT ROW(1, 2) a, ROW(1, 2::bigint) b) t
 SELECT a < b FROM (SELECT ROW(1, 2) a, ROW(2, 'a'::text) b) t
 SELECT a = b FROM (SELECT ROW(1, 2) a, ROW(1, 2, 3) b) t
 SELECT max(r), rank() OVER (ORDER BY max(r)) FROM (SELECT ROW(1, 2) r) t
+-- More of the same, together.
+SELECT to_jsonb(t) FROM (SELECT 1 AS b, 2 AS a, 3 AS aa, '{"z":1,"y":[1,2]}'::json AS j) t
+SELECT to_json(t), row_to_json(t) FROM (SELECT 1 AS "a b", NULL::int AS n, ARRAY[ROW(1,'x'), NULL] AS r) t
+SELECT json_agg(t ORDER BY x DESC), jsonb_agg(t ORDER BY x) FROM (VALUES (1,'{1,2}'::int[]),(2,NULL)) t(x, y)
+SELECT jsonb_agg(DISTINCT x ORDER BY x DESC), json_object_agg(x::text, x) FROM (VALUES (1),(2)) v(x)
+SELECT to_jsonb('1 day 02:00'::interval), to_jsonb('2020-01-01 12:00+00'::timestamptz), to_jsonb('12:00'::time), to_jsonb('\x01'::bytea), to_jsonb('infinity'::timestamp), to_jsonb(1e-7::float8), to_jsonb(1e30::float8), to_jsonb(0.1::float4), to_jsonb('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid), to_jsonb('a'::"char"), to_jsonb(true)
+SELECT json_build_object(1, 2, 'a b', NULL, 1.50, '1'::json, true, ARRAY['x']), json_build_object()
+SELECT json_build_object(NULL, 1)
+SELECT json_build_object('{}'::json, 1)
+SELECT json_build_object(ARRAY[1], 1)
+SELECT jsonb_build_array(VARIADIC ARRAY[1,2]), json_build_object(VARIADIC ARRAY['a','1','b','2'])
+SELECT jsonb_typeof('1'::jsonb), '1'::jsonb @> '1', '[1,2]'::jsonb - 0, '{"a":{"b":2}}'::jsonb #>> '{a,b}', '{"a":null}'::jsonb ->> 'a', jsonb_extract_path('{"a":[1,2]}', 'a', '1'), jsonb_array_length('[]'), jsonb_object('{a,b}', '{x,y}'), '"a"'::jsonb #>> '{}', '[1,[2]]'::jsonb #> '{1,0}', '{"a":1}'::jsonb ?| '{b,a}', '["a"]'::jsonb ? 'a', '"a"'::jsonb ? 'a'
+SELECT jsonb_typeof(doc->'v'), min((doc->>'i')::int), max((doc->>'i')::int), string_agg(id, ',' ORDER BY id) FROM docs GROUP BY ROLLUP (jsonb_typeof(doc->'v')) ORDER BY 1 NULLS LAST
+SELECT d.id, e.value FROM docs d, LATERAL jsonb_each(d.doc->'nested') e WHERE d.id IN ('d01', 'd13') ORDER BY 1
+SELECT sum((doc->>'v')::numeric), avg((doc->>'i')::int) FROM docs WHERE jsonb_typeof(doc->'v') = 'number'
+SELECT jsonb_pretty(doc->'nested') FROM docs WHERE id = 'd24'
+-- Keys that are not texts.
+SELECT json_object_agg(k, v) FROM (VALUES (true, 1)) t(k, v)
+SELECT jsonb_object_agg(k, v) FROM (VALUES (true, 1)) t(k, v)
+SELECT json_object_agg(k, v) FROM (VALUES (ARRAY[1], 1)) t(k, v)
+SELECT jsonb_object_agg(k, v) FROM (VALUES ('1'::jsonb, 1)) t(k, v)
+SELECT jsonb_object_agg(k, v) FROM (VALUES (ROW(1), 1)) t(k, v)
+SELECT jsonb_build_object(true, 1, 'x', 2, '2020-01-01'::date, 3, 1.50, 4, '2020-01-01 12:00'::timestamp, 5)
+SELECT jsonb_build_object('{}'::jsonb, 1)
+SELECT jsonb_build_object(ROW(1), 1)
+SELECT json_build_object(false, 1, '2020-01-01 12:00'::timestamp, 5, '12:00'::time, 1, '\x01'::bytea, 2)
+SELECT json_object_agg(k, v) FROM (VALUES ('2020-01-01 12:00'::timestamp, 1)) t(k, v)

@@ -155,3 +155,7 @@ SELECT regexp_match('a', '***?a')
 SELECT regexp_match('a', '(?ié)a')
 SELECT regexp_match('a', '(?i')
 SELECT regexp_match('A', '(?i)a'), regexp_match('A', '***:(?i)a')
+-- More of the same, together.
+SELECT regexp_matches('a1b2c3', '([a-z])(\d)', 'g'), regexp_split_to_table('a1b2', '\d'), regexp_replace('Hello World', '(\w+) (\w+)', '\2 \1'), regexp_replace('aaa', 'a*?', 'x', 'g'), regexp_replace('abc', '', '-', 'g'), regexp_replace('foo.bar', '\.', '\\'), regexp_match('aXb', '(?i)x'), regexp_match(E'a\nb', 'a.b'), regexp_match(E'a\nb', 'a.b', 'n'), regexp_match('ab', '(a)(c)?'), regexp_match('xyz', 'a')
+SELECT regexp_match('foobar', '(?<=foo)bar'), regexp_match('foobaz', 'foo(?!bar)'), regexp_match('aa', '(a)\1'), regexp_match('a.b', 'a\.b'), regexp_match('été', 't.'), regexp_match('tab	x', '\t'), regexp_match('x1', '[[:alpha:]][[:digit:]]'), regexp_match('ab12', '^\w+$'), regexp_match('a b', '\mb\M'), regexp_match('abc', 'a|ab|abc'), regexp_match('xabcx', '(a|ab)(c|bcd)?'), regexp_count('aaa', 'aa'), regexp_instr('abcabc', '(b)(c)', 1, 2, 1, '', 2)
+SELECT regexp_split_to_array('abc', ''), regexp_split_to_array('', 'x'), regexp_split_to_array('a,,b', ','), regexp_split_to_array(',a,', ','), regexp_substr('abc', 'x'), regexp_substr('foobarbaz', 'ba.', 5), regexp_like('a', ''), regexp_count('', 'a*')

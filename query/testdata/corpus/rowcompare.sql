@@ -100,3 +100,6 @@ SELECT ($1, $2) = (1, 'x'), (0, 'y'::text) < ($1, $2), ($1, $2) IN ((1, 'x'), (2
 SELECT id FROM docs WHERE (doc->>'v', id) > ($1, $2) ORDER BY doc->>'v', id LIMIT 2
 -- parameters: ["1", "x"]
 SELECT ROW($1::int, $2::text), ROW($1, $2) IS NULL
+-- More of the same, together.
+SELECT 1 IN (1.0, 2), 'a' IN ('a', NULL), (1, 'a') IN ((1, 'a'), (2, 'b')), NULL IN (NULL), ROW(1, NULL) = ROW(1, 2), ROW(1, NULL) = ROW(2, 2), (1, 2) < (1, NULL), (1, 2) < (2, NULL), ROW(1, 2) IS NOT DISTINCT FROM ROW(1, 2)
+SELECT ARRAY[1,2,3] @> ARRAY[3,1], ARRAY[1,2] <@ '{1,2,3}', ARRAY['a'] && '{a,b}', ARRAY[1,2] || '{3}', ARRAY[1,2] > ARRAY[1], ARRAY[NULL]::int[] = ARRAY[NULL]::int[], 2 = ANY (ARRAY[1,2]), ARRAY[1,NULL] @> ARRAY[NULL]::int[], (ARRAY['a','b'])[1:1], array_to_string(ARRAY['a',NULL,'b'], '-'), array_to_string('{}'::int[], ','), string_to_array('', ','), string_to_array('a b', ' '), array_length('{}'::int[], 1), array_ndims('{}'::int[])

@@ -94,3 +94,16 @@ SELECT decode('AAAA=', 'base64')
 SELECT decode('AA==', 'base64'), decode('AAA=', 'base64'), decode('', 'base64')
 SELECT 'a' ~<~ 'b', 'a'::bpchar ~>=~ 'b', 'a'::name ~>~ 'b'
 SELECT 1 ~<~ 2
+-- More of the same, together.
+SELECT 'abc' < 'abd', 'a' || 'b' = 'ab', 'abc' BETWEEN 'abb' AND 'abd', '10' < '9', '10' < 9, 'a'::name < 'b'::text, 'A' ILIKE 'a', 'a\b' LIKE 'a\\b', 'abc' LIKE 'a%c' AND NOT 'abc' LIKE 'a_', '' LIKE '', 'é' LIKE '_', 'abc' SIMILAR TO 'a(b|c)*', 'abc' NOT SIMILAR TO '_'
+SELECT format('%1$s-%1$s', 'a'), format('%s', ARRAY[1,2]), format('%s', ROW(1,2)), format('%L', ARRAY['a']), format('%I', 'select'), format('%5s', 'é'), format('%-5s|', NULL), format('%s %s', 1, 2.50), format('%s', true), format('%s', '2020-01-01'::date), format('%L', E'a\\b')
+SELECT get_byte('\x01', 5)
+SELECT convert_from('\xff', 'UTF8')
+SELECT convert_from('\xff', 'nope')
+SELECT lpad('abc', 5, ''), lpad('abc', 0), rpad('a', 3, 'é'), left('abc', 0), right('abc', -5), substr('abc', 5), repeat('', 5), translate('abc', 'abc', ''), translate('aab', 'a', 'xy'), split_part('abc', '', 1), split_part('a.b', '.', 3), strpos('abc', ''), position('' in 'a'), replace('abc', '', 'x'), overlay('abc' placing 'XY' from 2 for 1), btrim('  a  '), concat_ws(NULL, 'a'), concat_ws('-', ARRAY[1,2], 'b'), reverse(''), ascii('a'), chr(97), initcap('a1b c_d')
+SELECT substr('abc', 1, -1)
+SELECT lpad('a', 2147483647)
+SELECT DISTINCT ON (doc->'key'->0) doc->'key'->0, id FROM docs ORDER BY doc->'key'->0, id DESC
+SELECT count(*) FROM docs WHERE doc->>'v' IS NULL OR doc->'v' = 'null'
+SELECT id FROM docs ORDER BY doc->>'v' COLLATE "C" NULLS FIRST, id LIMIT 5
+SELECT sum((doc->>'v')::numeric) FROM docs

@@ -69,3 +69,12 @@ SELECT id FROM docs WHERE id = (SELECT id FROM docs WHERE id < 'd02')
 SELECT id FROM docs WHERE (id, rev) IN (SELECT id FROM docs)
 SELECT id FROM docs WHERE id IN (SELECT nothing FROM docs)
 SELECT id FROM docs WHERE 1 IN (SELECT id FROM docs)
+-- More of the same, together.
+SELECT x IN (SELECT y FROM (VALUES (1),(NULL)) w(y)) FROM (VALUES (1),(2),(NULL)) v(x)
+SELECT x NOT IN (SELECT y FROM (VALUES (1)) w(y)) FROM (VALUES (1),(2),(NULL)) v(x)
+SELECT x = ALL (SELECT y FROM (VALUES (1),(NULL)) w(y)), x <> ANY (SELECT 1) FROM (VALUES (1),(2)) v(x)
+SELECT ARRAY(SELECT x FROM generate_series(3,1,-1) x ORDER BY x), ARRAY(SELECT 1 WHERE false)
+SELECT (SELECT sum(x) FROM generate_series(1,v.n) x), (SELECT array_agg(x ORDER BY x) FROM generate_series(1,v.n) x WHERE x <> v.n) FROM (VALUES (2),(3)) v(n)
+SELECT EXISTS (SELECT 1 FROM docs d WHERE d.id = v.k) FROM (VALUES ('d01'),('nope')) v(k)
+SELECT n FROM (VALUES (1),(2),(3)) v(n) WHERE n > (SELECT avg(m) FROM (VALUES (1),(2)) w(m))
+SELECT id FROM docs WHERE id IN (SELECT id FROM by.v WHERE key IN ('1', '"1"')) ORDER BY id

@@ -181,3 +181,7 @@ SELECT interval '1 day' + '2 days', '1 day' + interval '2 days'
 -- Too many digits of seconds.
 SELECT '2020-01-01 12:00'::timestamp(9), '12:00:00.1234567'::time(8), '1 s'::interval(7), '12:00'::timetz(10)
 SELECT '2020-01-01'::timestamp(-1)
+-- More of the same, together.
+SELECT date '2020-03-31' - interval '1 month', timestamp '2020-02-29' + interval '1 year', timestamptz '2020-03-29 00:30+00' + interval '1 day', date '2020-01-01' + interval '1 day 1 hour', interval '1 month 15 days' * 0.5, interval '1 year' / 7, interval '10 days' - interval '36 hours', interval '1 day' > interval '23 hours', -interval '1-2', interval '90 minutes' + time '23:00'
+SELECT age('2020-01-01'::timestamp), age(date '2020-05-01', date '2019-02-28') IS NOT NULL, justify_interval(interval '400 days 30 hours'), date_trunc('decade', timestamp '2019-05-05'), date_trunc('minute', timestamptz '2020-01-01 12:34:56+00'), extract(isoyear FROM date '2018-12-31'), extract(epoch FROM interval '1 year'), extract(day FROM interval '40 days 30:00'), date_part('second', time '12:00:01.5')
+SELECT greatest(date '2020-01-01', timestamp '2020-01-01 12:00'), least('2020-01-01'::date, NULL), CASE WHEN true THEN date '2020-01-01' ELSE timestamp '2020-01-01 12:00' END, coalesce(NULL, date '2020-01-01'), ARRAY[date '2020-01-01', timestamp '2020-01-02']

@@ -88,3 +88,8 @@ select 65::"char", 'é'::"char"::int, 'a'::"char"::int, 0::"char" = '', (-1)::"c
 select 300::"char"
 select (-129)::"char"
 select '65'::"char", 65::text::"char", 'abc'::"char"
+-- More of the same, together.
+SELECT to_char(1234567.891, 'FM9,999,999.00'), to_char(0.45, 'FM90.99'), to_char(-1234, 'FM9999MI'), to_char(5, '00'), to_char(1234, '9.99EEEE'), to_char(12345, 'S99,999'), to_char(0, '9'), to_char(0, 'FM0.0'), to_char(99.5, '99'), to_char(-99.5, '99'), to_char(1e-3, '9.999'), to_char(15, 'FMrn'), to_char(1, 'FM9th')
+SELECT to_char(1.25::float4, '9.9'), to_char(2.5::float8, '9'), to_char(1e15::float8, '9999999999999999'), to_char(1.0e-10::float8, '0.99999999999'), to_char(-0.0::float8, '9.9'), to_char(0.5::float8, '9.'), to_char(123::int8, '999D9'), to_char(1::int2, 'FM9.0')
+SELECT to_number('', '')
+SELECT to_number('5', 'EEEE')

@@ -24,3 +24,20 @@ SELECT ARRAY[a, b]::varchar(1)[] FROM (VALUES ('ab', 'cd')) t(a, b)
 SELECT NULLIF(1, 2.5), NULLIF(1::smallint, 3), NULLIF(1, 2::bigint), NULLIF('a'::varchar(3), 'b'), NULLIF('a'::char(3), 'b'), NULLIF('a', 'b'), NULLIF(1.5::real, 2), NULLIF(1.5::real, 2.5::float8), NULLIF(date '2020-01-01', timestamp '2020-01-02'), NULLIF('x'::name, 'y')
 SELECT NULLIF(NULL, 1), NULLIF(1, NULL), NULLIF(x, 2.0) FROM (VALUES (1), (2)) t(x)
 SELECT NULLIF(1::real, 1), NULLIF(2::bigint, 1.0), NULLIF('{"a":1}'::jsonb, '{}'), NULLIF('a'::char(3), 'b'::varchar), NULLIF('a'::text, 'b'::char(2)), NULLIF('1 day'::interval, '2 days'), NULLIF(ARRAY[1], '{2}'), NULLIF(true, false), NULLIF(ROW(1), ROW(1)) IS NULL
+-- Type modifiers of parameters.
+-- parameters: ["abcdef"]
+SELECT $1::varchar(3), $1::varchar
+-- parameters: ["ab"]
+SELECT $1::char(3)
+-- parameters: ["1.2345"]
+SELECT $1::numeric(5,2), $1
+-- parameters: ["1234.5"]
+SELECT $1::numeric(5,2)
+-- parameters: ["2020-01-01 12:00:00.987654"]
+SELECT $1::timestamp(0)
+-- parameters: ["1 day 02:03:04.567"]
+SELECT $1::interval hour to minute
+-- parameters: ["{1.2345,2.3}"]
+SELECT $1::numeric(5,2)[]
+-- parameters: ["1"]
+SELECT CASE $1 WHEN 1 THEN 'a' ELSE 'b' END

@@ -126,3 +126,21 @@ SELECT a FROM (VALUES (1,2)) v(a,b) WINDOW w AS (ORDER BY row_number() OVER ())
 SELECT a FROM (VALUES (1,2)) v(a,b) WINDOW w AS (w2), w2 AS (ORDER BY a)
 SELECT a FROM (VALUES (1,2)) v(a,b) GROUP BY a WINDOW w AS (ORDER BY a ROWS BETWEEN 'x' PRECEDING AND CURRENT ROW)
 SELECT a FROM (VALUES (1,2)) v(a,b) GROUP BY a WINDOW w AS (PARTITION BY a + b)
+-- More of the same, together.
+SELECT x, y, rank() OVER (PARTITION BY y ORDER BY x DESC) r FROM (VALUES (1,'a'),(2,'a'),(2,'b'),(NULL,'b')) v(x,y) ORDER BY y, r, x
+SELECT x, last_value(x) OVER (ORDER BY x RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM (VALUES (1),(2),(2),(3)) v(x)
+SELECT x, nth_value(x, 2) OVER (ORDER BY x ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING) FROM generate_series(1,5) x
+SELECT x, count(*) OVER (ORDER BY x DESC ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING) FROM generate_series(1,5) x
+SELECT x, sum(x) OVER w1, avg(x) OVER w2 FROM generate_series(1,4) x WINDOW w1 AS (ORDER BY x), w2 AS (w1 ROWS 1 PRECEDING)
+SELECT x, sum(x) OVER (w ORDER BY x) FROM generate_series(1,4) x WINDOW w AS (PARTITION BY x % 2)
+SELECT sum(x) OVER (w PARTITION BY x) FROM generate_series(1,4) x WINDOW w AS (ORDER BY x)
+SELECT sum(x) OVER (w ORDER BY x) FROM generate_series(1,4) x WINDOW w AS (ORDER BY x)
+SELECT sum(x) OVER (w) FROM generate_series(1,4) x WINDOW w AS (ORDER BY x ROWS 1 PRECEDING)
+SELECT sum(x) OVER (nope) FROM generate_series(1,4) x
+SELECT t, count(*) OVER (ORDER BY t RANGE '1 hour' PRECEDING) FROM (VALUES (time '10:00'),('10:30'),('12:00')) v(t)
+SELECT t, count(*) OVER (ORDER BY t DESC RANGE BETWEEN '1 day' PRECEDING AND '1 day' FOLLOWING) FROM (VALUES (timestamptz '2020-01-01 00:00+00'),('2020-01-02 00:00+00'),('2020-01-05 00:00+00')) v(t)
+SELECT x, bool_and(x > 1) OVER (ORDER BY x ROWS 1 PRECEDING), bit_or(x) OVER (ORDER BY x) FROM generate_series(1,4) x
+SELECT x, max(x) OVER (ORDER BY x ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) FROM generate_series(1,3) x
+SELECT json_agg(x) OVER (ORDER BY x), jsonb_object_agg(x, -x) OVER (ORDER BY x ROWS 1 PRECEDING) FROM generate_series(1,3) x
+SELECT grouping(x, y), x, y, count(*), sum(count(*)) OVER (PARTITION BY grouping(x, y)) FROM (VALUES (1,2),(1,3)) v(x,y) GROUP BY CUBE (x, y) ORDER BY 1, 2, 3
+SELECT id, rank() OVER (ORDER BY (doc->>'i')::int DESC) FROM docs ORDER BY 2 LIMIT 3
