@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -46,13 +47,26 @@ func (h health) Ready(ctx context.Context) error {
 	defer cancel()
 	for _, err := range h.store.Names(ctx, layer.NamesOptions{Limit: 1}) {
 		if err != nil {
-			return &layer.Error{Kind: layer.Unavailable, Reason: "The store does not answer", Err: err}
+			return &layer.Error{Kind: layer.Unavailable, Reason: h.unreadable(err), Err: err}
 		}
 	}
 	if f, ok := h.engine.(kv.Failer); ok && f.Failed() != nil {
 		return f.Failed()
 	}
 	return nil
+}
+
+// unreadable says why the store could not be read, and what the engine says about it.
+func (h health) unreadable(err error) string {
+	reasons := []string{"The store does not answer"}
+	var failed *kv.Error
+	if errors.As(err, &failed) && (failed.Code == kv.CodeFileCorrupt || failed.Code == kv.CodeIOError) {
+		reasons[0] = "The store cannot be read: " + failed.Message
+	}
+	if d, ok := h.engine.(degrader); ok {
+		reasons = append(reasons, d.Degraded()...)
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // freeBytes returns a function that reports the free space on the disk of the node's own store, for metrics. It returns

@@ -100,6 +100,10 @@ func (s *storage) open(ctx context.Context) error {
 		Salvage:  s.salvage,
 	})
 	if err != nil {
+		if kv.IsCode(err, kv.CodeFileCorrupt) {
+			err = fmt.Errorf("%w; restore a backup, or save the readable data: "+
+				"`divan export -skip-damaged -data DIR DATABASE FILE`", err)
+		}
 		return fmt.Errorf("open the store: %w", err)
 	}
 	s.parts.add("store", closing(s.store))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // randomWord returns a word that does not compress, so that it appears literally in the store's files.
@@ -239,6 +240,59 @@ func TestProgram_CheckMarkers(t *testing.T) {
 		}
 	}
 	command(t, dir, 0, "check", "-deep")
+}
+
+// A table is lost as a whole. A node that cannot even read the names of databases says in /_up what is damaged and what
+// to do. One that cannot start says which command helps.
+func TestProgram_LostTable(t *testing.T) {
+	for name, starts := range map[string]bool{"names of databases": true, "everything": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			p := startEmbedded(t, dir)
+			if starts { // the store's own rows are in another table
+				p.stop(syscall.SIGTERM)
+				p = startEmbedded(t, dir)
+			}
+			p.client().ok("PUT", "/alpha", "")
+			p.stop(syscall.SIGTERM)
+			startEmbedded(t, dir).stop(syscall.SIGTERM) // writes what is in the log to a table
+			tables, err := filepath.Glob(filepath.Join(dir, "data", "store", "*.sst"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lost := 0
+			for _, table := range tables {
+				b, err := os.ReadFile(table)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Contains(b, []byte("alpha")) {
+					continue
+				}
+				lost++
+				clear(b[len(b)-60:]) // the footer, without which nothing is found
+				if err := os.WriteFile(table, b, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if lost != 1 {
+				t.Fatalf("%d tables of %d have the database", lost, len(tables))
+			}
+			if !starts {
+				_, said := command(t, dir, 1, "-http", "127.0.0.1:0", "-sql", "127.0.0.1:0", "-gossip", "127.0.0.1:0")
+				if !strings.Contains(said, "; restore a backup, or save the readable data: ") {
+					t.Errorf("the node says %q", said)
+				}
+				return
+			}
+			c := startEmbedded(t, dir).client()
+			eventually(t, "a reason in /_up", 10*time.Second, func() bool {
+				a := c.do("GET", "/_up", "")
+				return a.status == 503 && strings.Contains(string(a.body), "The store cannot be read") &&
+					strings.Contains(string(a.body), "store_damaged: ")
+			})
+		})
+	}
 }
 
 // divan check fails if a node could not open the store because a table is missing or was cut short.
