@@ -209,7 +209,7 @@ func TestStitched(t *testing.T) {
 // nevertheless, and so is an answer without groups: that which it names.
 func TestStitched_reduce(t *testing.T) {
 	oneGoroutine(t)
-	const docs, groups = 300, 3
+	const docs, groups = 60, 3
 	for name, q := range map[string]layer.ReduceQuery{
 		"sum":            {ViewQuery: layer.ViewQuery{View: "sum"}},
 		"descending sum": {ViewQuery: layer.ViewQuery{View: "sum", Descending: true}},
@@ -219,9 +219,9 @@ func TestStitched_reduce(t *testing.T) {
 		"script":         {ViewQuery: layer.ViewQuery{View: "script"}},
 		"scripts":        {ViewQuery: layer.ViewQuery{View: "script"}, GroupLevel: 1},
 		"ranges": {ViewQuery: layer.ViewQuery{View: "sum"}, Ranges: []layer.KeyRange{
-			{StartKey: []byte(`[0]`), EndKey: []byte(`[1,40]`)}, {StartKey: []byte(`[1,40.5]`), EndKey: []byte(`[9]`)}}},
+			{StartKey: []byte(`[0]`), EndKey: []byte(`[1,30]`)}, {StartKey: []byte(`[1,30.5]`), EndKey: []byte(`[9]`)}}},
 	} {
-		for _, after := range []int{1, 20, 70, 150, 290} {
+		for _, after := range []int{1, 5, 15, 30, 55} {
 			t.Run(fmt.Sprintf("%s, after %d rows", name, after), func(t *testing.T) {
 				below := mustEngine(t)
 				e := &ageing{Engine: withoutSnapshots{below}}
