@@ -91,7 +91,8 @@ func TestDatabase_RunCompaction(t *testing.T) {
 	if !compacting() {
 		t.Error("it is not said to be compacted")
 	}
-	job, err := layer.ClaimJob(t.Context(), slow, layer.CompactionJobs, layer.Worker{Name: "w", Life: "1", Lease: time.Minute})
+	worker := layer.Worker{Name: "w", Life: "1", Lease: time.Minute}
+	job, err := layer.ClaimJob(t.Context(), slow, layer.CompactionJobs, worker)
 	if err != nil || job == nil || job.ID != "db" {
 		t.Fatalf("job %+v, %v", job, err)
 	}

@@ -56,6 +56,18 @@ func AppendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
 	return append(append(dst, s[from:]...), '"')
 }
 
+// AppendStrings appends list as a JSON array of strings.
+func AppendStrings(dst []byte, list []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendQuoted(dst, s)
+	}
+	return append(dst, ']')
+}
+
 // Half selects how an escaped half of a surrogate pair is decoded.
 type Half byte
 

@@ -18,10 +18,11 @@ func TestTerm_Append(t *testing.T) {
 		`{"$not":{"a":1,"b":{"$in":[]}}}`: `{"$or":[{"a":{"$ne":1}},{"b":{"$nin":[]}}]}`,
 		`{"$nor":[{"a":{"$exists":true}},{"a":{"$regex":"x"}}]}`: `{"$and":[{"a":{"$exists":false}},` +
 			`{"a":{"$not":{"$regex":"x"}}}]}`,
-		`{"$not":{"$not":{"a":{"$lte":1}}}}`:              `{"a":{"$lte":1}}`,
-		`{"a":{"$elemMatch":{"$gt":1,"$not":{"$eq":2}}}}`: `{"a":{"$elemMatch":{"$and":[{"":{"$gt":1}},{"$not":{"":{"$eq":2}}}]}}}`,
-		`{"$not":{"a":{"$allMatch":{"b":1}}}}`:            `{"a":{"$not":{"$allMatch":{"b":{"$eq":1}}}}}`,
-		`{"$and":[]}`:                                     `{"$and":[]}`,
+		`{"$not":{"$not":{"a":{"$lte":1}}}}`: `{"a":{"$lte":1}}`,
+		`{"a":{"$elemMatch":{"$gt":1,"$not":{"$eq":2}}}}`: `{"a":{"$elemMatch":` +
+			`{"$and":[{"":{"$gt":1}},{"$not":{"":{"$eq":2}}}]}}}`,
+		`{"$not":{"a":{"$allMatch":{"b":1}}}}`: `{"a":{"$not":{"$allMatch":{"b":{"$eq":1}}}}}`,
+		`{"$and":[]}`:                          `{"$and":[]}`,
 	} {
 		s, err := selector.Parse([]byte(text))
 		if err != nil {

@@ -113,7 +113,8 @@
     ['', s => s.error ? el('span', { class: 'failure' }, text(s.error)) : '', 'wide'],
   ], v, 'No one listens to a changes feed.');
 
-  // A sequence begins with its incarnation. The eight bytes before the last four are a version, which grows by a million per second.
+  // A sequence begins with its incarnation. The eight bytes before the last four are a version, which grows by a
+  // million per second.
   const version = seq => parseInt(text(seq).slice(-24, -8), 16);
   const behind = i => {
     const s = (version(i.last_seq) - version(i.seq)) / 1e6;

@@ -52,7 +52,8 @@ func TestSQL_ForeignTables(t *testing.T) {
 			{"SELECT string_agg(id, ' ') FROM f.docs WHERE doc->'n' > '2'", "b c"},
 			{`SELECT sum(value::int)::text FROM f.kind WHERE key = '"x"'`, "21"},
 			{"SELECT string_agg(name, ' ' ORDER BY name) FROM names JOIN f.docs USING (id)", "Anna Carl"},
-			{"SELECT string_agg(a.id, ' ' ORDER BY a.id) FROM f.docs a JOIN f.docs b ON b.doc->'kind' = a.doc->'kind' AND a.id <> b.id", "a b"},
+			{"SELECT string_agg(a.id, ' ' ORDER BY a.id) FROM f.docs a " +
+				"JOIN f.docs b ON b.doc->'kind' = a.doc->'kind' AND a.id <> b.id", "a b"},
 			{"SELECT max(id) || (SELECT count(*) FROM names) FROM f.docs", "c2"},
 			{"SELECT string_agg(id, ' ') FROM (SELECT id FROM f.docs ORDER BY id DESC LIMIT 2) x", "c b"},
 		} {

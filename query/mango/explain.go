@@ -100,20 +100,9 @@ func (p *Plan) appendHints(dst []byte) []byte {
 	can := indexable(term)
 	cannot := slices.DeleteFunc(fieldsOf(term), func(f string) bool { return slices.Contains(can, f) })
 	slices.Sort(cannot)
-	dst = appendStrings(append(dst, `{"type":"json","indexable_fields":`...), can)
-	dst = appendStrings(append(dst, `,"unindexable_fields":`...), slices.Compact(cannot))
+	dst = jsontext.AppendStrings(append(dst, `{"type":"json","indexable_fields":`...), can)
+	dst = jsontext.AppendStrings(append(dst, `,"unindexable_fields":`...), slices.Compact(cannot))
 	return append(dst, '}')
-}
-
-func appendStrings(dst []byte, list []string) []byte {
-	dst = append(dst, '[')
-	for i, s := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = jsontext.AppendQuoted(dst, s)
-	}
-	return append(dst, ']')
 }
 
 // appendRead appends the range of rows, in the order in which they are read.

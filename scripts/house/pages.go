@@ -2,7 +2,9 @@ package house
 
 import (
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,7 +76,7 @@ func Unlinked(prose []Prose, comments []string) []string {
 	return faults
 }
 
-// maxWidth is the maximum number of characters in a line of Markdown.
+// maxWidth is the maximum number of characters in a line. The linter checks lines of Go.
 const maxWidth = 120
 
 // Wide returns a sentence for each line of Markdown that is too long, except code blocks and table rows, which cannot
@@ -86,13 +88,47 @@ func Wide(prose []Prose) (faults []string) {
 			continue
 		}
 		eachText(p, func(l Line) {
-			if n := utf8.RuneCountInString(l.Text); n > maxWidth && !strings.HasPrefix(l.Text, "|") {
-				faults = append(faults,
-					fmt.Sprintf("%s:%d has %d characters: wrap it at %d", p.Name, l.Number, n, maxWidth))
+			if !strings.HasPrefix(l.Text, "|") {
+				faults = append(faults, tooWide(p.Name, l)...)
 			}
 		})
 	}
 	return faults
+}
+
+// WideScripts returns a sentence for each line of a shell script or of the settings below root that is too long.
+func WideScripts(root string) (faults []string, err error) {
+	for _, pattern := range []string{"scripts/*", ".ci/*", "*.yaml"} {
+		names, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if info, err := os.Stat(name); err != nil || info.IsDir() {
+				continue
+			}
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return nil, err
+			}
+			rel, err := filepath.Rel(root, name)
+			if err != nil {
+				return nil, err
+			}
+			for _, l := range allLines(string(text)) {
+				faults = append(faults, tooWide(filepath.ToSlash(rel), l)...)
+			}
+		}
+	}
+	return faults, nil
+}
+
+func tooWide(name string, l Line) []string {
+	n := utf8.RuneCountInString(l.Text)
+	if n <= maxWidth {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s:%d has %d characters: wrap it at %d", name, l.Number, n, maxWidth)}
 }
 
 // eachLink calls visit for each relative link in Markdown outside of code.

@@ -43,7 +43,12 @@ func TestTree_PackageComments(t *testing.T) {
 func TestTree_Pages(t *testing.T) {
 	prose := readProse(t)
 	_, comments := packageComments(t, root)
-	for _, fault := range slices.Concat(house.Links(root, prose), house.Unlinked(prose, comments), house.Wide(prose)) {
+	wide, err := house.WideScripts(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range slices.Concat(
+		house.Links(root, prose), house.Unlinked(prose, comments), house.Wide(prose), wide) {
 		t.Error(fault)
 	}
 }
@@ -62,6 +67,8 @@ func TestPages(t *testing.T) {
 		"docs/c.md":        "[me](c.md), docs/c.md\n",
 		"docs/design/d.md": "| " + long + "\n" + long + "\n" + long + "d\n```\n" + long + "d\n```\n",
 		"docs/design/e.md": "",
+		"scripts/a":        "# " + long[4:] + "\n# " + long + "\n",
+		"node.yaml":        "a: " + long + "\n",
 		"layer/a.go": "// Package layer has things. See docs/a.md, docs/b.md and " +
 			"docs/design/d.md.\npackage layer\n",
 		"layer/b/b.go":    "// Package b is small.\npackage b\n\n// See docs/design/e.md.\n",
@@ -78,14 +85,19 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	byFolder, comments := packageComments(t, dir)
+	wide, err := house.WideScripts(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := slices.Concat(house.Links(dir, prose), house.Unlinked(prose, comments), house.Uncommented(byFolder),
-		house.Wide(prose))
+		house.Wide(prose), wide)
 	want := []string{
 		"README.md:2 links to gone.md, ", "README.md:3 links to docs/a.md#gone, ",
 		"README.md:7 links to docs/gone.md, ",
 		"docs/c.md is not linked from anywhere", "docs/design/e.md is not mentioned ",
 		"layer/b/b.go says what lives ", "layer/c has no package comment", "layer/d has package comments in ",
 		"layer/e/e.go has a package comment that does not begin ", "docs/design/d.md:3 has 121 ",
+		"scripts/a:2 has 122 ", "node.yaml:1 has 123 ",
 	}
 	if !slices.EqualFunc(got, want, strings.HasPrefix) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

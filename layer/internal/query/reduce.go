@@ -108,7 +108,7 @@ func (ix Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, error
 		ranges = nil
 	}
 	partition := r.Keys.AppendPartition(nil, q.Partition)
-	g := grouping{q: &q, view: id, raw: def.Raw, partition: partition, head: len(partition), function: function,
+	g := grouping{q: &q, view: id, raw: def.Raw, partition: partition, function: function,
 		skip: q.Skip, left: q.Limit, from: r, seq: r.Seq, now: r.Seq}
 	if q.GroupLevel != 0 || r.Refresh == nil {
 		return &ReduceResult{UpdateSeq: r.Seq, Rows: g.rows(ranges)}, nil
@@ -145,7 +145,6 @@ type grouping struct {
 	view       int
 	raw        bool
 	partition  []byte // of a position, before the sort key
-	head       int    // its length
 	function   reduction
 	skip, left int
 
@@ -258,7 +257,7 @@ func (g *grouping) rows(ranges []index.Span) iter.Seq2[ReduceRow, error] {
 
 // row adds the next row. It returns false if no more rows are needed.
 func (g *grouping) row(position []byte, row kv.KeyValue) (more bool, err error) {
-	sortKey, rest, err := tuple.TakeBytes(position[g.head:])
+	sortKey, rest, err := tuple.TakeBytes(position[len(g.partition):])
 	if err != nil {
 		return false, db.Corrupt("view row", err)
 	}
@@ -318,7 +317,7 @@ func (g *grouping) alike(p *aggregate.Partial) func(position []byte, delta int64
 		return nil
 	}
 	return func(position []byte, delta int64) bool {
-		sortKey, _, err := tuple.TakeBytes(position[g.head:])
+		sortKey, _, err := tuple.TakeBytes(position[len(g.partition):])
 		if err != nil {
 			return false // position marks a boundary and is not a row
 		}

@@ -17,7 +17,8 @@ const absent = (db, id) => db.get(id).then(() => false, (err) => err.status === 
 
 (async () => {
   const remote = new PouchDB(url, { skip_setup: true });
-  const filter = { filter: 'by/country', query_params: { country } }; // of the server's design document; all local documents are replicated back
+  // Of the server's design document. All local documents are replicated back.
+  const filter = { filter: 'by/country', query_params: { country } };
   const seen = {};
 
   // A part of the database, by a filter function of a design document, by a Mango selector, and by ids.

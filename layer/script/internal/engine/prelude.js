@@ -32,7 +32,8 @@
     host.log(typeof message === 'string' ? message : String(stringify(message)));
   });
 
-  // A date from given parts is computed. The current date comes from host.clock, which throws if the result must not depend on it.
+  // A date from given parts is computed. The current date comes from host.clock, which throws if the result must not
+  // depend on it.
   const RealDate = Date;
   const clock = host.clock;
   function SandboxDate(...parts) {

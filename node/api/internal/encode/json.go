@@ -65,15 +65,3 @@ func Revs(dst []byte, revs []layer.Rev) []byte {
 	}
 	return append(dst, ']')
 }
-
-// Strings appends an array of strings.
-func Strings(dst []byte, list []string) []byte {
-	dst = append(dst, '[')
-	for i, s := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = jsontext.AppendQuoted(dst, s)
-	}
-	return append(dst, ']')
-}

@@ -318,8 +318,8 @@ func (f *changeFilter) filterLeaves(q *call.Request, c *layer.Change) (bool, err
 // functions can use it.
 func requestObject(q *call.Request) []byte {
 	b := encode.StringMember([]byte{'{'}, "method", q.R.Method)
-	b = encode.Strings(encode.Member(b, "path"), q.Path)
-	b = encode.Strings(encode.Member(b, "requested_path"), q.Path)
+	b = jsontext.AppendStrings(encode.Member(b, "path"), q.Path)
+	b = jsontext.AppendStrings(encode.Member(b, "requested_path"), q.Path)
 	b = encode.StringMember(b, "raw_path", q.R.URL.RequestURI())
 	b = append(encode.Member(b, "query"), '{')
 	for _, p := range q.Params {
@@ -347,6 +347,6 @@ func requestObject(q *call.Request) []byte {
 	} else {
 		b = jsontext.AppendQuoted(b, q.User.Name)
 	}
-	b = encode.Strings(append(b, `,"roles":`...), q.User.Roles)
+	b = jsontext.AppendStrings(append(b, `,"roles":`...), q.User.Roles)
 	return append(b, "}}"...)
 }

@@ -41,17 +41,11 @@ func (h *Handlers) Find(q *call.Request) error {
 	defer s.Drop()
 	f := &finding{s: s, plan: p, skip: p.Query.Skip}
 	s.Buf = append(s.Buf, `{"docs":[`...)
-	if p.Nothing || p.Query.Limit == 0 {
-		s.Buf = append(s.Buf, "\r\n]"...)
-		if !p.Nothing {
-			f.end(h, began)
-		}
-		s.Buf = append(s.Buf, "}\r\n"...)
-		return s.End()
-	}
-	if p.Index.Definition == nil {
+	switch {
+	case p.Nothing || p.Query.Limit == 0:
+	case p.Index.Definition == nil:
 		err = f.allDocs()
-	} else {
+	default:
 		err = f.index(h, designs[p.Index.Design])
 	}
 	if errors.Is(err, errIncomplete) {
@@ -61,7 +55,9 @@ func (h *Handlers) Find(q *call.Request) error {
 		return err
 	}
 	s.Buf = append(s.Buf, "\r\n]"...)
-	f.end(h, began)
+	if !p.Nothing {
+		f.end(h, began)
+	}
 	s.Buf = append(s.Buf, "}\r\n"...)
 	return s.End()
 }
@@ -135,11 +131,20 @@ func (f *finding) index(h *Handlers, design *layer.Design) error {
 		o.UpperPrefix = !o.Descending
 	}
 	mode := rows.UpdateTrue
-	if (query.StaleOK || !query.Update) && !design.Options.Interactive {
+	if query.StaleOK || !query.Update {
 		mode = rows.UpdateFalse
 	}
+	ix := rows.Index{Indexer: h.Indexer, Design: design}
+	mode, err := ix.Prepare(q, mode)
+	if err != nil {
+		return err
+	}
 	o.Fresh, o.CurrentDocs = mode == rows.UpdateTrue, mode != rows.UpdateTrue
-	result, err := h.open(q, design, o, mode, query.Limit+query.Skip <= aheadLimit)
+	few := query.Limit+query.Skip <= aheadLimit
+	result, err := rows.Query(q, &ix, few, func(current, ahead bool) (*layer.ViewResult, error) {
+		o.Current, o.Ahead = current, ahead
+		return q.DB.Index(design).Query(q.Ctx(), o)
+	})
 	if err != nil {
 		return err
 	}
@@ -176,32 +181,6 @@ func (f *finding) index(h *Handlers, design *layer.Design) error {
 		}
 	}
 	return nil
-}
-
-// open begins the query of the rows, with the index as up to date as mode asks.
-func (h *Handlers) open(q *call.Request, design *layer.Design, o layer.ViewQuery, mode rows.UpdateMode, few bool) (
-	*layer.ViewResult, error) {
-	ensured := false
-	if mode == rows.UpdateTrue {
-		h.Indexer.Use(q.DB, design)
-	} else {
-		ensured = true
-		if err := h.Indexer.Ensure(q.Ctx(), q.DB, design, mode); err != nil {
-			return nil, err
-		}
-	}
-	ahead, tried := false, !few || ensured
-	return layer.BeginEnsured(func() error {
-		ahead = !tried && h.Indexer.Waiting(q.DB, design) == 0
-		if tried = true; ahead {
-			return nil
-		}
-		ensured = true
-		return h.Indexer.Ensure(q.Ctx(), q.DB, design, rows.UpdateTrue)
-	}, func() (*layer.ViewResult, error) {
-		o.Current, o.Ahead = !ensured, ahead
-		return q.DB.Index(design).Query(q.Ctx(), o)
-	})
 }
 
 // document writes a document if it matches. more reports whether further ones are wanted.

@@ -13,17 +13,17 @@ import (
 
 // viewRequest is the view that the path names, and how to read it.
 type viewRequest struct {
-	design  *layer.Design
-	def     layer.ViewDef
-	ensured bool // the index has every write made before the request
+	index Index
+	def   layer.ViewDef
 }
 
-// openView finds the design document and the view of the path.
-func openView(q *call.Request) (v viewRequest, err error) {
-	if v.design, err = q.DB.Design(q.Ctx(), q.Part(2)); err != nil {
+// open finds the design document and the view of the path.
+func (h *Handlers) open(q *call.Request) (v viewRequest, err error) {
+	v.index.Indexer = h.Indexer
+	if v.index.Design, err = q.DB.Design(q.Ctx(), q.Part(2)); err != nil {
 		return v, err
 	}
-	_, def, ok := v.design.View(q.Part(4))
+	_, def, ok := v.index.Design.View(q.Part(4))
 	if !ok {
 		return v, fault.NotFound("missing_named_view")
 	}
@@ -41,21 +41,12 @@ func (v *viewRequest) check(r *rowsQuery) error {
 		return err
 	}
 	q := layer.ViewQuery{Partition: r.partition}
-	return q.CheckPartition(v.design)
-}
-
-// mode returns how up to date the index must be. An interactive index always is, once it is ready. Until then queries
-// wait (rfc-008).
-func (v *viewRequest) mode(asked UpdateMode) UpdateMode {
-	if v.design.Options.Interactive {
-		return UpdateTrue
-	}
-	return asked
+	return q.CheckPartition(v.index.Design)
 }
 
 // View answers GET and POST of a single query.
 func (h *Handlers) View(q *call.Request) error {
-	v, err := openView(q)
+	v, err := h.open(q)
 	if err != nil {
 		return err
 	}
@@ -66,10 +57,7 @@ func (h *Handlers) View(q *call.Request) error {
 	if err := v.check(&r); err != nil {
 		return err
 	}
-	if mode := v.mode(r.update); mode == UpdateTrue {
-		// Ensure does this too, but most queries find the index up to date and do not call it
-		h.Indexer.Use(q.DB, v.design)
-	} else if err := h.ensure(q, &v, mode); err != nil {
+	if _, err := v.index.Prepare(q, r.update); err != nil {
 		return err
 	}
 	s := q.Stream(http.StatusOK)
@@ -83,7 +71,7 @@ func (h *Handlers) View(q *call.Request) error {
 
 // ViewQueries answers POST .../_view/{view}/queries.
 func (h *Handlers) ViewQueries(q *call.Request) error {
-	v, err := openView(q)
+	v, err := h.open(q)
 	if err != nil {
 		return err
 	}
@@ -104,7 +92,7 @@ func (h *Handlers) ViewQueries(q *call.Request) error {
 			mode = r.update
 		}
 	}
-	if err := h.ensure(q, &v, v.mode(mode)); err != nil {
+	if err := v.index.Ensure(q, v.index.mode(mode)); err != nil {
 		return err
 	}
 	return sendQueries(q, queries, func(s *call.Stream, r *rowsQuery) error { return h.writeView(s, &v, r) })
@@ -120,9 +108,9 @@ func (h *Handlers) writeView(s *call.Stream, v *viewRequest, r *rowsQuery) error
 		slices.Reverse(query.Keys) // groups of a reduction keep their order, as in CouchDB
 	}
 	few := query.Limit >= 0 && query.Limit+query.Skip <= aheadRows
-	result, err := ensured(h, s.Q, v, few, func(current, ahead bool) (*layer.ViewResult, error) {
+	result, err := Query(s.Q, &v.index, few, func(current, ahead bool) (*layer.ViewResult, error) {
 		query.Current, query.Ahead = current, ahead
-		return s.Q.DB.Index(v.design).Query(s.Q.Ctx(), query)
+		return s.Q.DB.Index(v.index.Design).Query(s.Q.Ctx(), query)
 	})
 	if err != nil {
 		return err
@@ -141,38 +129,16 @@ func (h *Handlers) writeView(s *call.Stream, v *viewRequest, r *rowsQuery) error
 	return s.Row()
 }
 
-// ensure brings the index up to date as mode asks.
-func (h *Handlers) ensure(q *call.Request, v *viewRequest, mode UpdateMode) error {
-	v.ensured = true
-	return h.Indexer.Ensure(q.Ctx(), q.DB, v.design, mode)
-}
-
 // aheadRows is the maximum number of rows of a query that is answered ahead of the index.
 const aheadRows = 100
-
-// ensured runs a query, which is answered at once if the index is up to date. If it is not, the index is updated and
-// the query runs again. A query of few rows that finds the index only slightly behind computes the missing rows itself
-// (layer.ViewQuery.Ahead): that is faster than writing them to the index, which is then written once for several
-// queries. If other requests wait for the index already, the query waits with them.
-func ensured[T any](h *Handlers, q *call.Request, v *viewRequest, few bool,
-	begin func(current, ahead bool) (T, error)) (T, error) {
-	ahead, tried := false, !few || v.ensured
-	return layer.BeginEnsured(func() error {
-		ahead = !tried && h.Indexer.Waiting(q.DB, v.design) == 0
-		if tried = true; ahead {
-			return nil
-		}
-		return h.ensure(q, v, UpdateTrue)
-	}, func() (T, error) { return begin(!v.ensured, ahead) })
-}
 
 // reducedView writes one reduced result.
 func (h *Handlers) reducedView(s *call.Stream, v *viewRequest, r *rowsQuery) error {
 	limit, _ := h.Settings.Get("query_server_config", "reduce_limit")
 	query := layer.ReduceQuery{ViewQuery: r.viewQuery(v.def.Name), GroupLevel: r.level(), AnySize: limit == "false"}
-	result, err := ensured(h, s.Q, v, false, func(current, _ bool) (*layer.ReduceResult, error) {
+	result, err := Query(s.Q, &v.index, false, func(current, _ bool) (*layer.ReduceResult, error) {
 		query.Current = current
-		return s.Q.DB.Index(v.design).Reduce(s.Q.Ctx(), query)
+		return s.Q.DB.Index(v.index.Design).Reduce(s.Q.Ctx(), query)
 	})
 	if err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
-	"github.com/divandb/divan/node/api/internal/encode"
 )
 
 // memberList returns the cluster as this node sees it. Without a cluster, this node is the only member.
@@ -32,8 +32,8 @@ func (h *Handlers) Membership(q *call.Request) error {
 	}
 	sort.Strings(all)
 	sort.Strings(cluster)
-	b := encode.Strings([]byte(`{"all_nodes":`), all)
-	b = encode.Strings(append(b, `,"cluster_nodes":`...), cluster)
+	b := jsontext.AppendStrings([]byte(`{"all_nodes":`), all)
+	b = jsontext.AppendStrings(append(b, `,"cluster_nodes":`...), cluster)
 	return q.SendJSON(http.StatusOK, append(b, '}'))
 }
 
@@ -86,6 +86,6 @@ func (h *Handlers) Shards(q *call.Request) error {
 	for _, m := range h.memberList(q) {
 		nodes = append(nodes, m.Name)
 	}
-	b := encode.Strings([]byte(`{"shards":{"00000000-ffffffff":`), nodes)
+	b := jsontext.AppendStrings([]byte(`{"shards":{"00000000-ffffffff":`), nodes)
 	return q.SendJSON(http.StatusOK, append(b, "}}"...))
 }

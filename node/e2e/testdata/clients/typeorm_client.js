@@ -24,7 +24,9 @@ const main = async () => {
       (await docs.findOneBy({ id: 'no:2294' })).doc.name, await docs.findOneBy({ id: 'nope' }), await docs.count(), await docs.countBy({ id: 'fr:1077' }),
       (await docs.find({ where: { id: In(['no:2294', 'fr:1077']) }, order: { id: 'DESC' }, select: { id: true } })),
       (await docs.findAndCount({ where: { id: Like('no-%') }, order: { id: 'ASC' }, skip: 1, take: 2 })).map((x) => Array.isArray(x) ? x.map((d) => d.id) : x),
-      (await docs.find({ where: [{ id: MoreThan('zm') }, { id: ILike('IS-%') }], order: { id: 'ASC' }, select: { id: true } })).length,
+      (await docs.find({
+        where: [{ id: MoreThan('zm') }, { id: ILike('IS-%') }], order: { id: 'ASC' }, select: { id: true }
+      })).length,
       await docs.exists({ where: { id: 'no:2294' } }), await docs.exists({ where: { id: 'nope' } })
     ],
     json: async () => {
