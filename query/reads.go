@@ -40,7 +40,7 @@ func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 		return root, release, err
 	}
 	at := *bound
-	at.Db = p
+	at.Db = p.Snapshot // with the optional interfaces of a Database
 	if root, err = plan.New(&at, st); err != nil {
 		p.release()
 		return nil, release, err

@@ -19,7 +19,7 @@ func (p *planning) byKeys(f *bind.UserScan, s *exec.Scan, set intervals, desc bo
 		return
 	}
 	index, typ := sortedColumn(f)
-	col := ordered{index, typ, false}
+	col := column(index, typ, false)
 	s.ByKeys = func(values []types.Datum) ([]exec.Access, error) {
 		list := make([]exec.Expr, len(values))
 		for i, d := range values {

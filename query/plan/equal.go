@@ -6,15 +6,16 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// equal returns the interval of the values equal to d. A view has equal strings that differ in SQL, and distinguishes
-// objects by the order of their members, which SQL does not. exact is false if the rows read must be compared again.
+// equal returns the interval of the values equal to d. A view has equal strings that differ in SQL, rounds numbers with
+// a fraction, and distinguishes objects by the order of their members, which SQL does not. exact is false if the rows
+// read must be compared again.
 func (o ordered) equal(d types.Datum) (iv interval, exact bool) {
 	if d.K != types.KJSON {
 		return point(d), true
 	}
 	switch low := leastEqual(d.S); low {
 	case "":
-		return point(d), !strings.Contains(d.S, `"`) || o.groups && plain(d.S)
+		return point(d), !strings.ContainsAny(d.S, `"0123456789`) || o.groups && plain(d.S)
 	case noMembers:
 		return interval{limit{val: types.NewJSONText(low)}, limit{inf: true}}, false
 	default:

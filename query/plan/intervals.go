@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/divandb/divan/layer/jsontext"
@@ -151,21 +152,34 @@ func (s intervals) hull() intervals {
 	return intervals{{s[0].low, s[len(s)-1].high}}
 }
 
-// ordered is the column that the intervals refer to.
+// ordered is the value that the intervals refer to, in one form.
 type ordered struct {
-	index int
-	typ   types.OID
+	at   locator
+	form form
 	// groups is set if reductions are read, in which keys that are equal in the view are one group.
 	groups bool
 }
 
-// isColumn reports whether e is the column itself or, for a jsonb key, the text of its strings (asString).
-func (o ordered) isColumn(e exec.Expr) (yes, asString bool) {
-	if c, ok := e.(*exec.Call); ok && c.Func == texts.JSONStringText {
-		e, asString = c.Args[0], true
+// column returns the column of a read.
+func column(index int, typ types.OID, groups bool) ordered {
+	kind := asText
+	if typ == types.JSONB {
+		kind = asJSON
 	}
-	c, ok := e.(*exec.Col)
-	return ok && c.Depth == 0 && c.Index == o.index, asString
+	at := columnAt(index)
+	if typ != types.JSONB {
+		at = func(e exec.Expr) (found, text bool) {
+			found, _ = columnAt(index)(e)
+			return found, true
+		}
+	}
+	return ordered{at, form{kind, typ}, groups}
+}
+
+// is reports whether e is the value in the form.
+func (o ordered) is(e exec.Expr) bool {
+	f, ok := o.at.formOf(e)
+	return ok && f == o.form
 }
 
 // analyse returns intervals outside of which e is not true. exact reports whether e is true everywhere inside them.
@@ -181,11 +195,11 @@ func (o ordered) analyse(e exec.Expr) (set intervals, exact bool) {
 	case *exec.Logic:
 		return o.analyseLogic(n)
 	case *exec.In:
-		if yes, asString := o.isColumn(n.X); yes && !asString && !n.Not {
+		if o.is(n.X) && !n.Not {
 			return o.points(n.List)
 		}
 	case *exec.Any:
-		if yes, asString := o.isColumn(n.X); yes && !asString && !n.All && n.Symbol == "=" {
+		if o.is(n.X) && !n.All && n.Symbol == "=" {
 			if c, ok := n.Array.(*exec.Const); ok {
 				return o.anyPoints(c)
 			}
@@ -219,7 +233,7 @@ func (o ordered) analyseLogic(n *exec.Logic) (intervals, bool) {
 
 // usable reports whether a constant can be a bound of the column.
 func (o ordered) usable(d types.Datum) bool {
-	if d.IsNull() || d.K != types.KindOf(o.typ) {
+	if d.IsNull() || d.K != types.KindOf(o.form.typ) {
 		return false
 	}
 	_, err := compare(d, d)
@@ -253,10 +267,10 @@ func (o ordered) anyPoints(c *exec.Const) (intervals, bool) {
 	}
 	var list []exec.Expr
 	for _, it := range c.D.Array().Items {
-		if it.K == types.KText && o.typ == types.JSONB {
+		if it.K == types.KText && o.form.typ == types.JSONB {
 			it = types.NewJSON(jsontext.AppendQuoted(nil, it.S))
 		}
-		list = append(list, &exec.Const{D: it, Typ: o.typ})
+		list = append(list, &exec.Const{D: it, Typ: o.form.typ})
 	}
 	return o.points(list)
 }
@@ -273,16 +287,14 @@ func (o ordered) analyseCall(n *exec.Call) (intervals, bool) {
 		}
 		op, left, right = mirror, right, left
 	}
-	yes, asString := o.isColumn(left)
 	c, ok := right.(*exec.Const)
-	if !yes || !ok {
+	if !ok || !o.is(left) {
 		return everything(), false
 	}
-	if op == "~~" {
-		return o.prefix(c.D, asString)
-	}
-	if asString {
-		return everything(), false
+	if o.form.typ != types.JSONB {
+		if prefix, ok := prefixOf(n, c.D); ok {
+			return o.prefix(prefix)
+		}
 	}
 	if c.D.IsNull() {
 		switch op {
@@ -311,44 +323,64 @@ func (o ordered) analyseCall(n *exec.Call) (intervals, bool) {
 	return everything(), false
 }
 
-// prefix returns the interval of LIKE 'text%'. It is exact for texts, which sort by bytes, and only a bound for JSON
-// strings, which sort by collation.
-func (o ordered) prefix(pattern types.Datum, asString bool) (intervals, bool) {
-	if pattern.IsNull() {
-		return nil, true
-	}
-	text, exact, plain := texts.LikePrefix(pattern.S)
-	if asString {
-		if text == "" || !collatesByPrefix(text) {
-			return everything(), false
-		}
-		str := func(s string) types.Datum { return types.NewJSON(jsontext.AppendQuoted(nil, s)) }
-		return intervals{{limit{val: str(text)}, limit{val: str(text + "\ufff0")}}}, false
-	}
-	if plain {
-		return intervals{point(types.NewText(text))}, true
-	}
-	if text == "" {
-		return everything(), exact
-	}
-	high := limit{inf: true}
-	if s, ok := after(text); ok {
-		high = limit{val: types.NewText(s), open: true}
-	}
-	return intervals{{limit{val: types.NewText(text)}, high}}, exact
+// textPrefix is what a condition requires of the beginning of a text.
+type textPrefix struct {
+	never bool // it is never true
+	text  string
+	// whole is set if the text must be this one, exact if any text with the prefix satisfies the condition.
+	whole, exact bool
 }
 
-// collatesByPrefix reports whether every string with prefix s collates between s and s followed by CouchDB's high
-// character. That is so for ASCII letters, digits and the space. It may not be so for combining marks, reordered
-// letters (Thai) and characters that the tables do not contain.
-func collatesByPrefix(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == ' ') {
-			return false
-		}
+// prefixOf returns the prefix that LIKE, starts_with() or a regular expression requires.
+func prefixOf(n *exec.Call, pattern types.Datum) (p textPrefix, ok bool) {
+	switch {
+	case n.Op != "~~" && n.Op != "~" && !(n.Op == "" && n.Func.Name == "starts_with"):
+		return p, false
+	case pattern.IsNull():
+		return textPrefix{never: true}, true
+	case n.Op == "~~":
+		p.text, p.exact, p.whole = texts.LikePrefix(pattern.S)
+	case n.Op == "~":
+		p.text = regexPrefix(pattern.S)
+	default:
+		p.text, p.exact = pattern.S, true
 	}
-	return true
+	return p, true
+}
+
+// regexPrefix returns the text that a regular expression in PostgreSQL's syntax begins with, "" if it is not obvious.
+func regexPrefix(pattern string) string {
+	rest, ok := strings.CutPrefix(pattern, "^")
+	if !ok || strings.Contains(rest, "|") {
+		return ""
+	}
+	n := strings.IndexAny(rest, `\.[](){}*+?^$`)
+	if n < 0 {
+		return rest
+	}
+	prefix := rest[:n]
+	if n > 0 && strings.IndexByte("*?{", rest[n]) >= 0 {
+		_, last := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:n-last]
+	}
+	return prefix
+}
+
+// prefix returns the texts that begin with a prefix. They sort by bytes.
+func (o ordered) prefix(p textPrefix) (intervals, bool) {
+	switch {
+	case p.never:
+		return nil, true
+	case p.whole:
+		return intervals{point(types.NewText(p.text))}, true
+	case p.text == "":
+		return everything(), p.exact
+	}
+	high := limit{inf: true}
+	if s, ok := after(p.text); ok {
+		high = limit{val: types.NewText(s), open: true}
+	}
+	return intervals{{limit{val: types.NewText(p.text)}, high}}, p.exact
 }
 
 // after returns the smallest text above all texts with prefix s; false if there is none.

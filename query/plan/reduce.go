@@ -34,6 +34,15 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 			return nil // a group may contain keys that differ
 		}
 	}
+	for _, iv := range set {
+		if iv.low.open || iv.high.open {
+			return nil // a reduction cannot be narrowed afterwards
+		}
+	}
+	// The conditions behind these intervals are applied to the groups.
+	if set = set.intersect(loose(rest, keyAt).closed()); len(set) > maxReads {
+		set = set.hull()
+	}
 	// Conditions that the ranges do not cover, and the groups, must be computable from the key of a reduction.
 	level := 0
 	keys := p.foldAll(q.Keys)
@@ -52,9 +61,6 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 	s.Targets = []exec.Target{{Field: exec.FieldKey, Index: keyAt}, {Field: exec.FieldValue, Index: valueAt}}
 	var ranges []exec.KeyRange
 	for _, iv := range set {
-		if iv.low.open || iv.high.open {
-			return nil // a reduction cannot be narrowed afterwards
-		}
 		var r exec.KeyRange
 		if !iv.low.inf {
 			r.Low = json.RawMessage(iv.low.val.S)

@@ -94,6 +94,12 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 	set, rest := everything(), conds
 	if !f.Raw {
 		set, rest = p.ranges(f, orderColumn(f.Rel.Kind), conds, false)
+		if f.Rel.Kind == exec.ReadView {
+			index, _ := sortedColumn(f)
+			if set = set.intersect(loose(conds, index)); len(set) > maxReads && !set.allPoints() {
+				set, rest = set.hull(), conds
+			}
+		}
 	}
 	desc := want.order != nil && want.order.desc
 	switch f.Rel.Kind {
@@ -168,7 +174,7 @@ func options(f *bind.UserScan, a *exec.Access, update exec.UpdateMode) {
 // reductions, not rows.
 func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr, groups bool) (intervals, []exec.Expr) {
 	i := slices.IndexFunc(f.Rel.Columns, func(c naming.UserColumn) bool { return c.Field == field })
-	col := ordered{f.Base + i, f.Rel.Columns[i].Type, groups}
+	col := column(f.Base+i, f.Rel.Columns[i].Type, groups)
 	set := everything()
 	var rest []exec.Expr
 	for _, c := range conds {
@@ -181,13 +187,14 @@ func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr,
 		}
 	}
 	// There are many ranges and not all are points: read their hull and apply the conditions as a filter.
-	if len(set) > maxReads && !slices.ContainsFunc(set, func(iv interval) bool { return !iv.isPoint() }) {
-		return set, rest
-	}
-	if len(set) > maxReads {
+	if len(set) > maxReads && !set.allPoints() {
 		return set.hull(), conds
 	}
 	return set, rest
+}
+
+func (s intervals) allPoints() bool {
+	return !slices.ContainsFunc(s, func(iv interval) bool { return !iv.isPoint() })
 }
 
 // grantLimit moves LIMIT and OFFSET into the read if possible.
