@@ -48,6 +48,7 @@ var benchmarks = []benchmark{
 	{name: "views",
 		about: "views of the cities: build, scan, single keys, grouped counts, fresh reads, each with the node's CPU",
 		run:   runViews},
+	{name: "sql", about: "SQL over the cities beside PostgreSQL 15, as ratios of time and CPU", run: runSQL},
 	{name: "million", about: "the same over 1,000,000 documents of 500 bytes; some ten minutes", run: runMillion},
 	{name: "builds", about: "an index built with 1, 2 and 4 shards on one node and on two, with the CPU it takes",
 		run: runBuilds},

@@ -23,6 +23,7 @@ import (
 type node struct {
 	cmd    *exec.Cmd
 	base   string        // base URL of HTTP requests
+	sql    string        // address
 	gossip string        // address
 	took   time.Duration // from the start to the ready line
 	http   *http.Client
@@ -70,6 +71,9 @@ func start(ctx context.Context, binary, data string, settings ...string) (*node,
 	for field := range strings.FieldsSeq(line) {
 		if addr, ok := strings.CutPrefix(field, "http="); ok {
 			n.base = "http://" + addr
+		}
+		if addr, ok := strings.CutPrefix(field, "sql="); ok {
+			n.sql = addr
 		}
 		if addr, ok := strings.CutPrefix(field, "gossip="); ok {
 			n.gossip = addr
@@ -145,24 +149,11 @@ func (n *node) forgetPeak() {
 
 // cpu returns the processor time that the process has used so far, or 0 if the system does not report it.
 func (n *node) cpu() time.Duration {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.cmd.Process.Pid))
+	p, err := procStat(strconv.Itoa(n.cmd.Process.Pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(stat), ") ") // the name before it may contain spaces
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0
-	}
-	var ticks int64
-	for _, f := range fields[11:13] { // user and system
-		t, err := strconv.ParseInt(f, 10, 64)
-		if err != nil {
-			return 0
-		}
-		ticks += t
-	}
-	return time.Duration(ticks) * (time.Second / 100)
+	return p.used
 }
 
 func diskMB(dir string) float64 {

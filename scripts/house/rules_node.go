@@ -163,9 +163,9 @@ var nodeRules = []rule{
 	},
 	{
 		room: "scripts/benchmark", may: []string{"scripts/...", "layer", "layer/tuple", "layer/keyspace", "layer/kv",
-			"layer/kv/embedded", "layer/kv/remote"},
-		why: "it measures the built binary from outside, engines against what they stand on, and what the layer " +
-			"asks of an engine",
+			"layer/kv/embedded", "layer/kv/remote", "query/pgtest"},
+		why: "it measures the built binary from outside, beside PostgreSQL too, engines against what they stand on, " +
+			"and what the layer asks of an engine",
 	},
 	{
 		room: "scripts", may: []string{"scripts/..."},
