@@ -278,7 +278,7 @@ func (g *Grouping) find(number int, set []int) (*group, error) {
 	if g.spills.parts != nil {
 		return nil, g.spills.put(g, number)
 	}
-	keys := slices.Clone(g.values)
+	keys := g.values
 	if g.Sets != nil {
 		keys = make([]types.Datum, len(g.values))
 		for _, k := range set {
@@ -294,7 +294,7 @@ func (g *Grouping) find(number int, set []int) (*group, error) {
 		g.held -= n
 		return nil, g.spills.put(g, number)
 	}
-	return g.add(number, keys, string(g.buf)), nil
+	return g.add(number, types.Own(keys), string(g.buf)), nil
 }
 
 // empty creates the groups that exist even without rows: one for each set without keys.
@@ -402,7 +402,7 @@ func (g *Grouping) ordered(c *AggCall, args []types.Datum) ([]types.Datum, error
 		}
 		row = append(row, d)
 	}
-	return row, nil
+	return types.Own(row), nil
 }
 
 // duplicate reports whether an aggregate with DISTINCT has had these arguments.

@@ -183,7 +183,7 @@ func (s *Sort) add(it sorted) error {
 		return s.sorter.Add(it.row)
 	}
 	s.held += size
-	it.row = slices.Clone(it.row)
+	it.row = types.Own(it.row)
 	if full {
 		s.top[0] = it
 		heap.Fix((*topRows)(s), 0)

@@ -198,7 +198,7 @@ func (q *Subquery) run(env *Env, st *subState) error {
 			return err
 		}
 		held += n
-		st.rows = append(st.rows, d)
+		st.rows = append(st.rows, d.Own())
 	}
 	if q.Correlated {
 		env.Release(held)

@@ -43,7 +43,7 @@ func (k *keySet) add(env *exec.Env, d types.Datum, buf *[]byte) (err error) {
 		k.seen = map[string]struct{}{}
 	}
 	k.seen[string(*buf)] = struct{}{}
-	k.values = append(k.values, d)
+	k.values = append(k.values, d.Own())
 	return nil
 }
 

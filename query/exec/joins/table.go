@@ -132,7 +132,7 @@ func (j *Join) keep(row []types.Datum) error {
 		j.table.held -= n
 		return j.keep(row)
 	}
-	j.table.rows = append(j.table.rows, slices.Clone(row))
+	j.table.rows = append(j.table.rows, types.Own(row))
 	if !null {
 		j.table.byKey[string(j.buf)] = append(j.table.byKey[string(j.buf)], len(j.table.rows)-1)
 	}

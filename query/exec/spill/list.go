@@ -2,7 +2,6 @@ package spill
 
 import (
 	"io"
-	"slices"
 
 	"github.com/divandb/divan/query/types"
 )
@@ -45,7 +44,7 @@ func (l *List) Append(row []types.Datum) error {
 		return l.run.Append(row)
 	}
 	l.held += size
-	l.rows = append(l.rows, slices.Clone(row))
+	l.rows = append(l.rows, types.Own(row))
 	return nil
 }
 

@@ -74,7 +74,7 @@ func (s *Sorter) Add(row []types.Datum) error {
 		return err
 	}
 	s.held += size
-	s.rows = append(s.rows, numbered{slices.Clone(row), s.n})
+	s.rows = append(s.rows, numbered{types.Own(row), s.n})
 	s.n++
 	return nil
 }

@@ -73,7 +73,7 @@ func (w *Window) fill() error {
 		if !ok {
 			break
 		}
-		row := append(slices.Clone(w.env.Row[:w.Width]), make([]types.Datum, len(w.Calls))...)
+		row := append(types.Own(w.env.Row[:w.Width]), make([]types.Datum, len(w.Calls))...)
 		n := exec.RowSize(row)
 		if err := w.env.Hold(n); err != nil {
 			return err

@@ -169,7 +169,7 @@ func (e *extreme) Add(env *exec.Env, args []types.Datum) error {
 	if err := env.Hold(args[0].Large()); err != nil {
 		return err
 	}
-	e.best = args[0]
+	e.best = args[0].Own()
 	return nil
 }
 

@@ -33,7 +33,7 @@ func (c *collector) Add(env *exec.Env, args []types.Datum) error {
 		if err := env.Hold(args[0].Size()); err != nil {
 			return err
 		}
-		c.items = append(c.items, args[0])
+		c.items = append(c.items, args[0].Own())
 		return nil
 	case "string":
 		if args[0].IsNull() {

@@ -76,7 +76,7 @@ func (w *whole) Add(env *exec.Env, args []types.Datum) error {
 	case !w.value.IsNull():
 		return errSeveralReductions
 	}
-	w.value = args[0]
+	w.value = args[0].Own()
 	return env.Hold(args[0].Large())
 }
 
