@@ -127,7 +127,7 @@ func TestCheck(t *testing.T) {
 		{"query/server.go", "query/pgwire", ""},
 		{"query/server.go", "layer", "interfaces of its own"},
 		{"query/sql/parse.go", "github.com/jackc/pgx/v5/pgproto3", "may only be used in query/pgwire"},
-		{"query/sql/parse.go", "github.com/jackc/pgx/v5/pgconn", "only for tests"},
+		{"query/sql/parse.go", "github.com/jackc/pgx/v5/pgconn", "only be used in scripts/benchmark"},
 		{"query/wire_test.go", "github.com/jackc/pgx/v5", ""},
 		{"node/api/put.go", "layer/kv/embedded", "wired by node"},
 		{"node/node.go", "layer/kv/embedded", ""},
