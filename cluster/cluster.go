@@ -6,7 +6,7 @@
 // the store's transactions decide.
 //
 // A Cluster consists of members (who is up, and where actors are placed), gossip (memberlist), joining (finding missing
-// members), naming (ownership of the node's name), remoting and post (messages).
+// members), naming (ownership of the node's name), remoting, post (messages) and requests.
 package cluster
 
 import (
@@ -40,6 +40,7 @@ type Cluster struct {
 	naming   *naming
 	remoting *remoting
 	post     *post
+	requests *requests
 	said     *said // what was logged recently
 
 	stop context.CancelFunc
@@ -73,6 +74,9 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	c.stop = cancel
 	c.post, err = newPost(&c.o, c.members)
 	if err == nil {
+		c.requests, err = newRequests(running, &c.o, c.post)
+	}
+	if err == nil {
 		err = c.claimName(ctx, running)
 	}
 	joined := false
@@ -85,6 +89,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		c.stop()
 		c.done.Wait()
+		c.requests.stop()
 		c.remoting.remote.Shutdown(false)
 		err = errors.Join(err, c.gossip.shutdown())
 		c.naming.release(context.WithoutCancel(ctx))
@@ -131,6 +136,7 @@ func (c *Cluster) listen() error {
 func (c *Cluster) Stop() error {
 	c.stop()
 	c.done.Wait()
+	c.requests.stop()
 	err := c.gossip.leave()
 	c.post.stop()
 	c.remoting.stop(c.members.list())
@@ -171,6 +177,14 @@ func (c *Cluster) Subscribe() (changed <-chan struct{}, cancel func()) { return 
 // Messages to an unknown member or to this one are dropped.
 func (c *Cluster) Send(member string, message []byte) { c.post.send(member, message) }
 
+// Request sends a request to another member, which answers it through Options.Answer, and returns the answer. It waits
+// until ctx ends, which should be soon: a member that has died without a word never answers. A request is processed at
+// most once. The error is ErrNotMember if there is no such member, and a *RequestError if the other member refused.
+// Requests and answers are at most MaxMessage bytes long.
+func (c *Cluster) Request(ctx context.Context, member string, request []byte) ([]byte, error) {
+	return c.requests.request(ctx, member, request)
+}
+
 // watch turns events into placements, until ctx ends.
 func (c *Cluster) watch(ctx context.Context) {
 	tick := time.NewTicker(c.o.ProbeInterval)
@@ -183,6 +197,7 @@ func (c *Cluster) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-c.members.wake:
+			c.members.tellEvents(c.o.Notify)
 			settle.Reset(debounce)
 		case <-settle.C:
 			c.gossip.warnStale()
@@ -191,6 +206,7 @@ func (c *Cluster) watch(ctx context.Context) {
 			c.publish()
 			c.naming.ask()
 		case <-tick.C:
+			c.members.tellEvents(c.o.Notify)
 			// The others have given up a process that stood still (stopped, swapped out, a closed laptop) for longer
 			// than they wait.
 			if pause := time.Since(last); pause > 8*c.o.ProbeInterval {

@@ -172,7 +172,11 @@ func shortError(err error) error {
 func (j *joining) noteStranger(from string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.mu.stranger = trouble{time.Now(), from}
+	now := time.Now()
+	if !j.mu.stranger.lasts(now) {
+		j.members.add(Event{Kind: WrongSecret, At: now, Address: from})
+	}
+	j.mu.stranger = trouble{now, from}
 }
 
 // degraded returns which members cannot be joined, and why. others is how many this member sees.

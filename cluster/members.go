@@ -176,7 +176,7 @@ func (m *members) publish() (before, after []Member, changed bool) {
 	for i, x := range after {
 		names[i] = x.Name
 	}
-	m.log.Info("members changed", "members", names)
+	m.log.Debug("members changed", "members", names)
 	for _, ch := range subscribers {
 		select {
 		case ch <- struct{}{}:

@@ -182,7 +182,11 @@ func (n *naming) look(ctx context.Context) {
 // that member.
 func (n *naming) noteClash(other string, lost bool) {
 	n.mu.Lock()
-	n.mu.clash = trouble{time.Now(), other}
+	now := time.Now()
+	if !n.mu.clash.lasts(now) {
+		n.gossip.members.add(Event{Kind: NameClash, At: now, Member: n.o.Name, Address: other})
+	}
+	n.mu.clash = trouble{now, other}
 	n.mu.claimed = n.mu.claimed && !lost
 	n.mu.Unlock()
 	if reason := clashReason(n.o.Name, other); n.said.first(reason) {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -50,6 +51,12 @@ type Options struct {
 	// Receive is called for each message that other members Send, one at a time. It must not block for long. It may
 	// keep the message. If Receive is nil, messages are dropped.
 	Receive func(from string, message []byte)
+
+	// Answer, if not nil, is called for each Request of other members, each in a goroutine of its own, and at most
+	// maxAnswering at once. ctx ends when the other member no longer waits, or with the Cluster.
+	Answer func(ctx context.Context, from string, request []byte) ([]byte, error)
+	// Notify, if not nil, is called for each event, in order. It must not block for long.
+	Notify func(Event)
 
 	// ProbeInterval determines failure detection: a killed member is seen as left after 4 to 8 intervals. 0 means 500
 	// ms.

@@ -17,7 +17,9 @@ const postQueue = 4096
 // outgoing is a message to be sent.
 type outgoing struct {
 	to      string // remoting address
+	name    string // of the process that receives it
 	message []byte
+	answers *actor.PID // the sender
 }
 
 // post sends messages to other members, and receives theirs. A nil post does nothing.
@@ -30,7 +32,7 @@ type post struct {
 
 // newPost starts to receive messages from other members.
 func newPost(o *Options, m *members) (*post, error) {
-	if o.Receive == nil {
+	if o.Receive == nil && o.Answer == nil {
 		return nil, nil
 	}
 	p := &post{o: o, members: m, queue: make(chan outgoing, postQueue)}
@@ -39,7 +41,7 @@ func newPost(o *Options, m *members) (*post, error) {
 		if !ok || ctx.Sender() == nil {
 			return
 		}
-		if from, ok := p.memberAt(ctx.Sender().Address); ok {
+		if from, ok := p.memberAt(ctx.Sender().Address); ok && o.Receive != nil {
 			o.Receive(from, b.Value)
 		}
 	})
@@ -55,15 +57,28 @@ func (p *post) send(member string, message []byte) {
 	if p == nil {
 		return
 	}
+	if to, ok := p.addressOf(member); ok {
+		p.put(outgoing{to, postName, message, p.pid})
+	}
+}
+
+// addressOf returns the remoting address of another member.
+func (p *post) addressOf(member string) (string, bool) {
 	for _, m := range *p.members.placed.Load() {
-		if m.Name != member || m.Self {
-			continue
+		if m.Name == member && !m.Self {
+			return m.Remote, true
 		}
-		select {
-		case p.queue <- outgoing{m.Remote, message}:
-		default: // dropped, as if lost on the way
-		}
-		return
+	}
+	return "", false
+}
+
+// put queues a message. It reports whether there was room.
+func (p *post) put(m outgoing) bool {
+	select {
+	case p.queue <- m:
+		return true
+	default: // dropped, as if lost on the way
+		return false
 	}
 }
 
@@ -78,7 +93,7 @@ func (p *post) deliver(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case l := <-p.queue:
-			p.o.System.Root.RequestWithCustomSender(actor.NewPID(l.to, postName), wrapperspb.Bytes(l.message), p.pid)
+			p.o.System.Root.RequestWithCustomSender(actor.NewPID(l.to, l.name), wrapperspb.Bytes(l.message), l.answers)
 		}
 	}
 }

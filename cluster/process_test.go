@@ -62,7 +62,7 @@ func runMember(text string) error {
 	}
 	o := options(nil, s.Name)
 	inbox, said := &inbox{}, &loud{}
-	o.Receive, o.Logger = inbox.add, said.logger()
+	o.Receive, o.Logger, o.Answer = inbox.add, said.logger(), answerTests
 	c, err := s.start(context.Background(), o)
 	if err != nil {
 		return err

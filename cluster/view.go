@@ -68,6 +68,7 @@ type view struct {
 	self          string // name
 	probeInterval time.Duration
 	entries       map[string]*entry
+	events        []Event // not passed on yet
 }
 
 type entry struct {
@@ -76,7 +77,10 @@ type entry struct {
 	meta   metadata
 	up     bool
 	heard  time.Time // the last sign of life
+	since  time.Time // since when it is up
 	left   time.Time // since when it is no longer up
+
+	suspected bool // it has not answered for a while, and this was recorded as an event
 }
 
 func newView(self string, probeInterval time.Duration) *view {
@@ -92,20 +96,41 @@ func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale 
 		v.entries[name] = e
 	}
 	stale = name != v.self && !e.up && !e.left.IsZero() && e.meta.ID == meta.ID && !meta.Leaving
-	e.gossip, e.meta, e.up, e.heard, e.left = gossip, meta, true, now, time.Time{}
+	before := *e
+	e.gossip, e.meta, e.up, e.heard, e.left, e.suspected = gossip, meta, true, now, time.Time{}, false
+	switch {
+	case before.up && before.meta.ID == meta.ID:
+		return stale
+	case before.up:
+		v.happened(MemberRestarted, now, before.heard, e)
+	case before.left.IsZero():
+		v.happened(MemberJoined, now, time.Time{}, e)
+	default:
+		v.happened(MemberReturned, now, before.left, e)
+	}
+	e.since = now
 	return stale
 }
 
 // gone records that a member left or was declared dead.
 func (v *view) gone(now time.Time, name string) {
 	if e := v.entries[name]; e != nil && e.up {
-		e.up, e.left = false, now
+		e.up, e.left, e.suspected = false, now, false
+		if e.meta.Leaving {
+			v.happened(MemberLeft, now, e.since, e)
+		} else {
+			v.happened(MemberDead, now, e.heard, e)
+		}
 	}
 }
 
 // answered records a sign of life.
 func (v *view) answered(now time.Time, name string) {
 	if e := v.entries[name]; e != nil {
+		if e.suspected {
+			e.suspected = false
+			v.happened(MemberAnswers, now, e.heard, e)
+		}
 		e.heard = now
 	}
 }

@@ -1,0 +1,88 @@
+package cluster
+
+import "time"
+
+// EventKind says what an Event is about.
+type EventKind string
+
+// The kinds of events. All but WrongSecret and NameClash are about another member.
+const (
+	// MemberJoined: a member is seen for the first time. Since is zero.
+	MemberJoined EventKind = "joined"
+	// MemberSuspected: a member has not answered since Since, and may be dead.
+	MemberSuspected EventKind = "suspected"
+	// MemberAnswers: a suspected member answers again. Since is when it was last heard before.
+	MemberAnswers EventKind = "answers"
+	// MemberDead: the members have given up a member that has not answered since Since. Its actors are placed
+	// elsewhere.
+	MemberDead EventKind = "dead"
+	// MemberLeft: a member has announced that it leaves, and has left. Since is when it was first seen to be up.
+	MemberLeft EventKind = "left"
+	// MemberReturned: a member that had left or was given up is back. Since is when it was seen to go.
+	MemberReturned EventKind = "returned"
+	// MemberRestarted: a member is back, or has taken a new id, before it was given up. Since is when it was last heard.
+	MemberRestarted EventKind = "restarted"
+	// WrongSecret: a node at Address has another secret than this one.
+	WrongSecret EventKind = "wrong_secret"
+	// NameClash: the node at Address has the name of Member.
+	NameClash EventKind = "name_clash"
+)
+
+// Event is something that happened in the cluster, as this member saw it.
+type Event struct {
+	Kind    EventKind
+	At      time.Time
+	Since   time.Time // depends on Kind; may be zero
+	Member  string    // name
+	Address string    // the gossip address, or for WrongSecret where the contact came from
+	Version string    // of the member's program, if it has one
+}
+
+// maxEvents bounds how many events wait for Options.Notify. Further ones are lost.
+const maxEvents = 1000
+
+// happened adds an event, which members.tellEvents passes on.
+func (v *view) happened(kind EventKind, at, since time.Time, e *entry) {
+	if e.name == v.self || len(v.events) == maxEvents {
+		return
+	}
+	v.events = append(v.events, Event{Kind: kind, At: at, Since: since, Member: e.name, Address: e.gossip,
+		Version: e.meta.Version})
+}
+
+// suspects finds the members that have become suspect.
+func (v *view) suspects(now time.Time) {
+	patience := v.patience()
+	for name, e := range v.entries {
+		if name != v.self && e.up && !e.suspected && now.Sub(e.heard) > patience {
+			e.suspected = true
+			v.happened(MemberSuspected, now, e.heard, e)
+		}
+	}
+}
+
+// add records an event that is not about the view.
+func (m *members) add(e Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.mu.view.events) < maxEvents {
+		m.mu.view.events = append(m.mu.view.events, e)
+	}
+	m.signal()
+}
+
+// tellEvents looks for members that have become suspect, and passes the events since the last call to notify, without
+// the lock.
+func (m *members) tellEvents(notify func(Event)) {
+	m.mu.Lock()
+	m.mu.view.suspects(time.Now())
+	events := m.mu.view.events
+	m.mu.view.events = nil
+	m.mu.Unlock()
+	if notify == nil {
+		return
+	}
+	for _, e := range events {
+		notify(e)
+	}
+}
