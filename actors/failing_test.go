@@ -157,10 +157,16 @@ func TestPeers_TheOwnerFails(t *testing.T) {
 func TestSystem_Degraded(t *testing.T) {
 	db := newDatabase("cities")
 	sick := newSickStore(newStore(t, db), db)
-	s := startStore(t, sick, nil)
+	failures := make(chan actors.Event, 100)
+	s := startStore(t, sick, func(o *actors.Options) { o.Notify = func(e actors.Event) { failures <- e } })
 	ch, cancel := s.Listen(sick.db, "a")
 	defer cancel()
 	receives(t, ch, "first")
+	var listened []string
+	s.Listened(func(kind, id string) { listened = append(listened, kind+" "+id) })
+	if len(listened) != 1 || listened[0] != "shard "+db.Name()+"/a" {
+		t.Errorf("listened to %q", listened)
+	}
 	if d := s.Degraded(); d != nil {
 		t.Errorf("degraded at the start: %q", d)
 	}
@@ -170,6 +176,10 @@ func TestSystem_Degraded(t *testing.T) {
 		drain(ch)
 		db.commit("a")
 		receives(t, ch, "a commit")
+	}
+	if f := (<-failures).Failed; f == nil || !strings.Contains(f.Actor, "shard:a") || f.Reason != "an injected bug" ||
+		f.Restarts != 1 || !strings.Contains(f.Stack, "goroutine") {
+		t.Errorf("notified of %+v", f)
 	}
 	eventually(t, func() string {
 		if d := s.Degraded(); len(d) != 1 || !strings.HasPrefix(d[0], "actor_failing: ") ||

@@ -159,6 +159,7 @@ func (s *store) Claim(_ context.Context, typ string, w layer.Worker) (c layer.Cl
 		if !due.After(time.Now()) {
 			s.token++
 			s.claims++
+			j.TakenFrom = j.Worker
 			j.State, j.Token, j.Worker, j.again = layer.JobRunning, s.token, w.Name, false
 			j.lease, j.due = w.Lease, time.Now().Add(w.Lease)
 			s.changed(j)

@@ -35,6 +35,9 @@ type (
 	CompactionFacts = upkeep.CompactionFacts
 )
 
+// ShardKind is the kind that the actors of changes shards are placed by.
+const ShardKind = feeds.ShardKind
+
 // FromLayer returns a Store for a layer.Store.
 func FromLayer(s *layer.Store) Store { return ports.FromLayer(s) }
 

@@ -25,6 +25,9 @@ type Options struct {
 	Node   string
 	Logger *slog.Logger
 
+	// Notify, if not nil, is called for each event. It must not block.
+	Notify func(Event)
+
 	// Linger is how long an actor without work is kept. The default is 10 s.
 	Linger time.Duration
 	// Beat is the interval between messages of nodes about changes shards. A node whose shards are watched by another

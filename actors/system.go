@@ -25,6 +25,7 @@ import (
 	"github.com/divandb/divan/actors/internal/ports"
 	"github.com/divandb/divan/actors/internal/runtime"
 	"github.com/divandb/divan/actors/internal/upkeep"
+	"github.com/divandb/divan/layer"
 )
 
 // System has the running actors of one node. All methods are safe for concurrent use.
@@ -57,10 +58,17 @@ func Start(o Options) (*System, error) {
 		left, hasOthers = o.Peers.Left, o.Peers.HasOthers
 	}
 	s := &System{node: o.Node, tree: t}
+	var took func(*layer.Job)
+	if o.Notify != nil {
+		t.Failed = func(f runtime.ActorFailure) { o.Notify(Event{At: t.Now(), Failed: &f}) }
+		took = func(j *layer.Job) {
+			o.Notify(Event{At: t.Now(), Took: &JobTaken{j.Type, j.ID, j.TakenFrom, j.Token}})
+		}
+	}
 	s.feeds = feeds.New(t, feeds.Options{Store: o.Store, Peers: o.Peers, Node: o.Node, Life: life, Beat: o.Beat,
 		Linger: o.Linger, Changed: changed})
 	s.queue = jobs.New(t, jobs.Options{Store: o.Store, Node: o.Node, Life: life, Lease: o.Lease, Grace: o.OwnersGrace,
-		Owns: o.Placer.Owns, Left: left})
+		Owns: o.Placer.Owns, Left: left, Took: took})
 	s.indexing = indexing.New(t, s.queue, indexing.Options{
 		OwnsShard: func(shard string) bool { return o.Placer.Owns(feeds.ShardKind, shard) }, HasOthers: hasOthers,
 		MaxIndexers: o.MaxIndexers, ShareFrom: o.ShareFrom, MaxShards: o.MaxShards, Batch: o.Batch,

@@ -28,10 +28,14 @@ func TestIndexer_TakeOver(t *testing.T) {
 	}
 	var stale int64
 	db.set(func() { stale = db.token })
-	other := start(t, st, func(o *actors.Options) { o.Node = "other" })
+	took := make(chan actors.Event, 100)
+	other := start(t, st, func(o *actors.Options) { o.Node, o.Notify = "other", func(e actors.Event) { took <- e } })
 	st.steal()
 	if err := other.Ensure(t.Context(), db, db.design); err != nil {
 		t.Fatal(err)
+	}
+	if e := (<-took).Took; e == nil || e.From != "dead" || e.Type != layer.IndexJobs || e.Token <= stale {
+		t.Errorf("notified of %+v", e)
 	}
 	// The other node may run the job twice: because it took it over, and because it was asked again after the job
 	// began.

@@ -223,5 +223,8 @@ func (c *Cluster) watch(ctx context.Context) {
 func (c *Cluster) publish() {
 	if before, after, changed := c.members.publish(); changed {
 		c.remoting.left(before, after)
+		if c.o.Placed != nil {
+			c.o.Placed(before, after)
+		}
 	}
 }

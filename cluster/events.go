@@ -20,7 +20,8 @@ const (
 	MemberLeft EventKind = "left"
 	// MemberReturned: a member that had left or was given up is back. Since is when it was seen to go.
 	MemberReturned EventKind = "returned"
-	// MemberRestarted: a member is back, or has taken a new id, before it was given up. Since is when it was last heard.
+	// MemberRestarted: a member is back, or has taken a new id, before it was given up. Since is when it was last
+	// heard.
 	MemberRestarted EventKind = "restarted"
 	// WrongSecret: a node at Address has another secret than this one.
 	WrongSecret EventKind = "wrong_secret"
@@ -50,9 +51,10 @@ func (v *view) happened(kind EventKind, at, since time.Time, e *entry) {
 		Version: e.meta.Version})
 }
 
-// suspects finds the members that have become suspect.
+// suspects finds the members that have become suspect. It waits for two more probes than Status: while a dead member is
+// probed, the others are probed late.
 func (v *view) suspects(now time.Time) {
-	patience := v.patience()
+	patience := v.patience() + 2*v.probeInterval
 	for name, e := range v.entries {
 		if name != v.self && e.up && !e.suspected && now.Sub(e.heard) > patience {
 			e.suspected = true

@@ -55,6 +55,9 @@ type Options struct {
 	// Answer, if not nil, is called for each Request of other members, each in a goroutine of its own, and at most
 	// maxAnswering at once. ctx ends when the other member no longer waits, or with the Cluster.
 	Answer func(ctx context.Context, from string, request []byte) ([]byte, error)
+	// Placed, if not nil, is called after each change of placement, with the members before and after it. It must not
+	// block for long, and must not change them.
+	Placed func(before, after []Member)
 	// Notify, if not nil, is called for each event, in order. It must not block for long.
 	Notify func(Event)
 

@@ -2,6 +2,13 @@ package cluster
 
 import "github.com/cespare/xxhash/v2"
 
+// Place returns the name of the member that an actor of a kind and id is placed on, if the members are these, or "" if
+// there are none.
+func Place(members []Member, kind, id string) string {
+	m, _ := place(members, kind, id)
+	return m.Name
+}
+
 // place returns the member that an actor is placed on. It uses rendezvous hashing, so all nodes with the same view
 // agree without communicating, and a member that leaves or joins only moves its own actors. It hashes the member's
 // name, not its id, so that a restarted member gets its actors back. Two nodes with different views may disagree for a

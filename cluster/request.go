@@ -33,7 +33,9 @@ var ErrBusy = errors.New("cluster: too many messages wait to be sent")
 // RequestError is the other member's reason for not answering a request.
 type RequestError struct{ Member, Reason string }
 
-func (e *RequestError) Error() string { return fmt.Sprintf("cluster: member %s: %s", e.Member, e.Reason) }
+func (e *RequestError) Error() string {
+	return fmt.Sprintf("cluster: member %s: %s", e.Member, e.Reason)
+}
 
 // The kinds of messages. A message is its kind, the number of the request (8 bytes), for a request the time that the
 // other member waits (8 bytes, in milliseconds), and the content.
@@ -166,8 +168,8 @@ func (r *requests) receive(from string, message []byte) {
 	switch kind {
 	case askMessage:
 		if len(rest) >= 8 {
-			wait := time.Duration(min(binary.BigEndian.Uint64(rest), uint64(maxAnswerTime.Milliseconds())))
-			r.process(from, member, id, wait*time.Millisecond, rest[8:])
+			millis := min(binary.BigEndian.Uint64(rest), uint64(maxAnswerTime.Milliseconds()))
+			r.process(from, member, id, time.Duration(millis)*time.Millisecond, rest[8:])
 		}
 	case answerMessage, refuseMessage:
 		r.mu.Lock()

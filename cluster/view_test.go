@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"fmt"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -103,4 +105,44 @@ func TestView(t *testing.T) {
 			t.Fatalf("lost %v", l)
 		}
 	})
+}
+
+func TestView_events(t *testing.T) {
+	start := time.Unix(1000, 0)
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	v := newView("a", time.Second)
+	up := func(seconds int, name, id string, leaving bool) {
+		v.joined(at(seconds), name, name+":7946", metadata{ID: id, Remote: "127.0.0.1:1", Leaving: leaving})
+	}
+	up(0, "a", "a1", false)
+	up(1, "b", "b1", false)
+	up(2, "b", "b1", false) // an update
+	v.answered(at(10), "b")
+	v.suspects(at(11))
+	v.suspects(at(15))
+	v.suspects(at(16))
+	v.answered(at(17), "b")
+	v.gone(at(20), "b")
+	v.gone(at(20), "b")
+	v.suspects(at(30))
+	up(40, "b", "b1", false)
+	up(50, "b", "b2", false)
+	up(60, "b", "b2", true)
+	v.gone(at(61), "b")
+	up(70, "b", "b3", false)
+	want := []string{"joined 1 never", "suspected 15 10", "answers 17 10", "dead 20 17", "returned 40 20",
+		"restarted 50 40", "left 61 50", "returned 70 61"}
+	for i, e := range v.events {
+		since := "never"
+		if !e.Since.IsZero() {
+			since = strconv.FormatInt(e.Since.Unix()-1000, 10)
+		}
+		got := fmt.Sprintf("%s %d %s", e.Kind, e.At.Unix()-1000, since)
+		if i >= len(want) || got != want[i] || e.Member != "b" || e.Address != "b:7946" {
+			t.Errorf("event %d is %s of %s", i, got, e.Member)
+		}
+	}
+	if len(v.events) != len(want) {
+		t.Errorf("%d events, want %d", len(v.events), len(want))
+	}
 }

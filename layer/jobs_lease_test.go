@@ -3,6 +3,7 @@ package layer_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -233,8 +234,16 @@ func TestStore_GiveBack_wakes(t *testing.T) {
 	if err := s.GiveBack(t.Context(), j); layer.KindOf(err) != layer.Conflict {
 		t.Errorf("given back twice: %v", err)
 	}
-	if again := claim(t, s, time.Minute); again == nil || again.ID != "a" {
+	again := claim(t, s, time.Minute)
+	if again == nil || again.ID != "a" || again.TakenFrom != "worker" {
 		t.Errorf("claimed %+v", again)
+	}
+	if err := s.Finish(t.Context(), again, errors.New("a failure")); err != nil {
+		t.Fatal(err)
+	}
+	enqueue(t, s, "a")
+	if again = claim(t, s, time.Minute); again == nil || again.TakenFrom != "" {
+		t.Errorf("claimed after a failure %+v", again)
 	}
 }
 

@@ -95,7 +95,7 @@ func TestStore_Claim_afterLease(t *testing.T) {
 	enqueue(t, s, "a")
 	dead := claim(t, s, time.Millisecond)
 	heir := takeOver(t, s, layer.Worker{Name: "worker", Life: "1", Lease: time.Minute})
-	if heir == nil || heir.ID != "a" || heir.Token <= dead.Token {
+	if heir == nil || heir.ID != "a" || heir.Token <= dead.Token || heir.TakenFrom != dead.Worker {
 		t.Fatalf("claimed %+v after %+v", heir, dead)
 	}
 	for name, err := range map[string]error{

@@ -24,6 +24,10 @@ type health struct {
 	open    *openDatabases
 }
 
+func (n *Node) health() health {
+	return health{engine: n.engine, store: n.store, cluster: n.cluster, actors: n.actors, open: n.open}
+}
+
 // Degraded lists why the node needs an operator although it still serves requests, each as "name: what is wrong and
 // what to do". It does not block.
 func (h health) Degraded() []string {

@@ -35,7 +35,7 @@ func (n *Node) serveHTTP(context.Context) error {
 	conns := api.NewListener(n.httpListener,
 		api.ConnLimits{Max: maxConnections(n.cfg, n.log), Write: n.cfg.HTTP.AnswerTimeout})
 	members, at := memberPorts{n.cluster}, actorPorts{n.actors}
-	condition := health{engine: n.engine, store: n.store, cluster: n.cluster, actors: n.actors, open: n.open}
+	condition := n.health()
 	published := metrics.New(metrics.Sources{
 		Version: Version(), Actors: n.actors.Metrics, Members: members.count, Store: condition.Ready,
 		Degraded: condition.counts, Indexes: indexes{n.store, n.actors}.lags, Compaction: n.compaction().metrics,
@@ -54,6 +54,7 @@ func (n *Node) serveHTTP(context.Context) error {
 			n.open}, Imported: n.open.again, Users: userRules{n.store, n.auth},
 		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at, Tasks: n.actors, Health: condition,
 		Backups: n.backups(), Metrics: published.Handler(), Observe: published.Observe, Dashboard: n.page(condition),
+		SettingChanged: n.happened.settingChanged, Resharded: n.happened.resharded,
 		Settings: api.NewSettings(couchSettings(n.cfg)),
 		Limits: api.Limits{
 			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document),

@@ -14,6 +14,7 @@ import (
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/work"
 )
@@ -27,13 +28,16 @@ type Node struct {
 	httpListener, sqlListener net.Listener
 
 	*storage
-	auth    *auth.Authenticator
-	cluster *cluster.Cluster
-	actors  *actors.System
-	sql     *query.Server
-	open    *openDatabases
-	turns   *work.Turns                   // for long SQL statements; HTTP requests report their arrival here
-	running atomic.Pointer[actors.System] // actors, for goroutines of the cluster, which start before the actors do
+	auth     *auth.Authenticator
+	cluster  *cluster.Cluster
+	actors   *actors.System
+	sql      *query.Server
+	open     *openDatabases
+	turns    *work.Turns                     // for long SQL statements; HTTP requests report their arrival here
+	running  atomic.Pointer[actors.System]   // actors, for goroutines of the cluster, which start before the actors do
+	joined   atomic.Pointer[cluster.Cluster] // cluster, likewise, for the console
+	happened *reporter
+	console  *console.Console
 
 	parts *parts // the running parts
 }
@@ -55,6 +59,7 @@ func New(c *config.Config, log *slog.Logger) *Node {
 //   - Ports are opened first, because they are what fails most often and cheapest to check. Nothing is served yet, so
 //     an early client waits instead of failing. The node's name and what it tells the cluster depend on the ports
 //     chosen.
+//   - The console, which keeps the events of all parts that follow.
 //   - The engine, which also locks the data directory, then the JavaScript sandbox and the layer above them.
 //   - The removal of backups left unfinished by a killed node, before another backup can be requested.
 //   - The watch for open databases, once it is known whether there are admins.
@@ -67,8 +72,9 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		n.makeData, n.openPorts, n.storage.open, n.sweepBackups, n.serve, n.readAdmins, n.watchOpenDatabases,
-		n.joinCluster, n.serveSQL, n.serveHTTP,
+		n.makeData, n.openPorts, n.startConsole, n.storage.open, n.sweepBackups, n.serve, n.readAdmins,
+		n.watchOpenDatabases,
+		n.joinCluster, n.serveSQL, n.serveHTTP, n.watchEvents,
 		n.giveBackFirst,
 	} {
 		if err := step(ctx); err != nil {

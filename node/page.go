@@ -14,8 +14,19 @@ import (
 // databases.
 const maxShown = 200
 
+// pageAPI is the address of what the console's page shows.
+const pageAPI = "/_dashboard/api"
+
 // page returns the dashboard.
 func (n *Node) page(h health) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(pageAPI+"/", n.console.Handler(pageAPI))
+	mux.Handle("/", n.oldPage(h))
+	return mux
+}
+
+// oldPage returns the page about this node alone.
+func (n *Node) oldPage(h health) http.Handler {
 	begun := time.Now().UTC()
 	return dashboard.Handler(dashboard.Sources{
 		Node: func(context.Context) (any, error) {

@@ -69,7 +69,7 @@ func (n *Node) readAdmins(context.Context) error {
 		Users: userDocuments{n.store}, Secret: secret, Timeout: a.Timeout, PersistentCookies: a.PersistentCookies,
 		SameSite:    a.SameSite,
 		RequireUser: a.RequireUser, Iterations: a.Iterations, SQLIterations: a.SQLIterations, Logger: n.log,
-		Lockout: auth.Lockout(a.Lockout), Proxies: proxies,
+		Lockout: auth.Lockout(a.Lockout), Proxies: proxies, Refused: n.happened.loginRefused,
 	})
 	return err
 }
@@ -85,16 +85,18 @@ func (n *Node) joinCluster(ctx context.Context) error {
 		Secret: c.Secret, AcceptSecrets: c.AcceptSecrets,
 		Store: n.store.UUID(), Claim: n.store.NodeName(n.name),
 		HTTP: n.httpListener.Addr().String(), SQL: n.sqlListener.Addr().String(), Version: Version(),
-		Receive: n.receive, Logger: n.log,
+		Receive: n.receive, Answer: n.console.Answer, Notify: n.happened.memberEvent, Placed: n.happened.placed,
+		Logger: n.log,
 	})
 	if err != nil {
 		return err
 	}
+	n.joined.Store(n.cluster)
 	n.parts.add("cluster", func(context.Context) error { return n.cluster.Stop() })
 	n.actors, err = actors.Start(actors.Options{
 		System: system, Store: actors.FromLayer(n.store), Peers: peers{n.cluster}, Node: n.name, Logger: n.log,
 		MaxIndexers: n.cfg.Views.Workers, Batch: n.cfg.Views.Batch,
-		CompactionShare: n.cfg.Compaction.Share,
+		CompactionShare: n.cfg.Compaction.Share, Notify: n.happened.actorEvent,
 	})
 	if err != nil {
 		return err

@@ -36,12 +36,14 @@ func (n *Node) serveSQL(context.Context) error {
 		},
 		Credentials: sqlCredentials{n.auth}, SetPassword: passwords{n.store,
 			n.auth}.set, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
-		Turns: n.turns, Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory),
-			Statement: int64(n.cfg.SQL.StatementMemory)}, Temp: temp,
+		Turns: n.turns, Observe: n.happened.statementEnded, Temp: temp,
+		Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory),
+			Statement: int64(n.cfg.SQL.StatementMemory)},
 	})
 	source.System = source.SystemTables(sqlreads.Node{
 		Name: n.name, Members: n.cluster.Members, Actors: n.actors.Tree, Tasks: n.actors.Tasks,
 		Sessions: func() []sqlreads.Session { return sessions(server) },
+		Events:   n.console.All,
 	})
 	n.sql = server
 	served := make(chan error, 1)

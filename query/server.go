@@ -56,6 +56,9 @@ type Options struct {
 	// Turns shares the processors between long statements; nil creates one for this server alone.
 	Turns *work.Turns
 	Log   *slog.Logger
+	// Observe, if not nil, is called at the end of each message that ran a statement, or a part of one. It is called
+	// with a lock of the session, and must not block.
+	Observe func(Ended)
 	// SnapshotIdle is how long a REPEATABLE READ transaction keeps its snapshot without a message; 0 means 5 minutes.
 	SnapshotIdle time.Duration
 }
@@ -121,6 +124,15 @@ type Session struct {
 	Rows int64
 }
 
+// Ended is a statement, or a part of one, that has ended: a client may ask for the rows of a statement in parts.
+type Ended struct {
+	PID                         uint32
+	User, Database, Application string
+	Statement                   string // cut to 1 KB
+	Took                        time.Duration
+	Rows                        int64 // sent
+}
+
 // Sessions lists the sessions of this node, oldest first.
 func (s *Server) Sessions() []Session {
 	s.mu.Lock()
@@ -149,6 +161,9 @@ func (s *Server) TempFiles() (now, peak, limit int64) { return s.opts.Temp.Used(
 
 // Cancel cancels the statement that a session runs. It reports whether there is such a session.
 func (s *Server) Cancel(pid uint32) bool { return s.wire.Cancel(pid) }
+
+// Terminate ends a session with 57P01. It reports whether there is such a session.
+func (s *Server) Terminate(pid uint32) bool { return s.wire.Terminate(pid) }
 
 // session returns a session by its process id; nil if there is none.
 func (s *Server) session(pid uint32) *session {

@@ -42,6 +42,8 @@ type session struct {
 		since     time.Time
 		app       string
 		rows      int64
+		// rowsBefore is rows when the current statement began.
+		rowsBefore int64
 	}
 }
 
@@ -163,11 +165,18 @@ func (ss *session) mark(state byte, statement string) {
 	}
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	ended := ss.mu.state == 'A' && (state != 'A' || statement != "")
+	if ended && ss.srv.opts.Observe != nil {
+		ss.srv.opts.Observe(Ended{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database,
+			Application: ss.mu.app, Statement: ss.mu.statement, Took: time.Since(ss.mu.since),
+			Rows: ss.mu.rows - ss.mu.rowsBefore})
+	}
 	ss.mu.state = state
 	if statement != "" {
 		ss.mu.statement = types.Truncate(statement, 1024)
 		ss.mu.since = time.Now()
 	}
+	ss.mu.rowsBefore = ss.mu.rows
 }
 
 func (ss *session) describe() Session {

@@ -67,6 +67,11 @@ type Options struct {
 	// Observe, if set, is called after every request. It must not block.
 	Observe func(method string, status int, took time.Duration)
 
+	// SettingChanged and Resharded, if set, are called after a client has changed a setting, or the number of a
+	// database's changes shards. They must not block.
+	SettingChanged func(section, key, user string)
+	Resharded      func(database string, shards int, user string)
+
 	// Imported, if set, is called after a database was imported. It must not block.
 	Imported func()
 
@@ -157,12 +162,13 @@ func (s *Server) equip() {
 	s.bulk = &docs.Bulk{Docs: s.docs}
 	s.rows = &rows.Handlers{Indexer: o.Indexer, Settings: o.Settings}
 	s.find = &find.Handlers{Indexer: o.Indexer, Settings: o.Settings}
-	s.feeds = &feeds.Handlers{Feeds: o.Feeds, Scripts: o.Scripts, Settings: o.Settings, Closing: s.closing}
+	s.feeds = &feeds.Handlers{Feeds: o.Feeds, Scripts: o.Scripts, Settings: o.Settings, Closing: s.closing,
+		Resharded: o.Resharded}
 	s.databases = &databases.Handlers{
 		Store: o.Store, Settings: o.Settings, Closed: func() bool { return o.Auth.HasAdmins() },
 		Shards: o.DefaultShards, Spool: o.Spool, Imported: o.Imported,
 	}
-	s.config = &settings.Handlers{Settings: o.Settings, Admins: o.Admins}
+	s.config = &settings.Handlers{Settings: o.Settings, Admins: o.Admins, Changed: o.SettingChanged}
 	s.server = &server.Handlers{
 		Store: o.Store, Sessions: o.Auth, Members: o.Members, Actors: o.Actors, Tasks: o.Tasks, Health: o.Health,
 		Backups: o.Backups, Metrics: o.Metrics, Dashboard: o.Dashboard,

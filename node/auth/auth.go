@@ -71,6 +71,9 @@ type Options struct {
 	// Proxies are the reverse proxies whose X-Forwarded-For is trusted.
 	Proxies []netip.Prefix
 	Logger  *slog.Logger
+	// Refused, if not nil, is called after each wrong password, in place of a line in the log. known reports whether
+	// there is a user of that name: people also type passwords where names belong. It must not block.
+	Refused func(name string, known bool, from netip.Addr)
 }
 
 // sqlIterations returns the number of iterations of the verifiers that this node makes for the SQL port.
@@ -119,7 +122,7 @@ func New(o Options) (*Authenticator, error) {
 	if a.verifiers.sealer, err = sealKey(o.Secret); err != nil {
 		return nil, err
 	}
-	if a.guard, err = newGuard(o.Lockout, o.Logger); err != nil {
+	if a.guard, err = newGuard(o); err != nil {
 		return nil, err
 	}
 	if a.accounts.admins, err = newAdminSet(o.Dir, o.Admins, always); err != nil {
@@ -283,7 +286,7 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 	}
 	if !h.Matches(password) || !found {
 		h.delay(a.decoy, password)
-		a.guard.wrongPassword(attempt, name, from)
+		a.guard.wrongPassword(attempt, name, found, from)
 		return account{}, errWrongPassword
 	}
 	a.verified.add(name, password, stored)
@@ -320,7 +323,7 @@ func (a *Authenticator) SCRAM(ctx context.Context, name string, remote net.Addr)
 		SCRAMKeys: a.scramKeys(acc, found, name),
 		Admin:     slices.Contains(acc.roles, AdminRole),
 		Succeeded: func() { a.guard.known.add(name) },
-		Failed:    func() { a.guard.wrongPassword(attempt, name, from) },
+		Failed:    func() { a.guard.wrongPassword(attempt, name, found, from) },
 	}, nil
 }
 

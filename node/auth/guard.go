@@ -13,14 +13,15 @@ type guard struct {
 	slow     *turns      // limits concurrent hashing
 	known    *remembered // names that have logged in
 	suspects *remembered // addresses that have sent a wrong password
+	refused  func(name string, known bool, from netip.Addr)
 	log      *slog.Logger
 }
 
-func newGuard(lockout Lockout, log *slog.Logger) (guard, error) {
-	failures, err := newFailureCounts(lockout)
+func newGuard(o Options) (guard, error) {
+	failures, err := newFailureCounts(o.Lockout)
 	return guard{
-		lockout: lockout, failures: failures, slow: newTurns(max(1, runtime.GOMAXPROCS(0)/2)), known: newRemembered(),
-		suspects: newRemembered(), log: log,
+		lockout: o.Lockout, failures: failures, slow: newTurns(max(1, runtime.GOMAXPROCS(0)/2)), known: newRemembered(),
+		suspects: newRemembered(), refused: o.Refused, log: o.Logger,
 	}, err
 }
 
@@ -50,8 +51,12 @@ func (g *guard) lockedOut(at attempt, name string, from netip.Addr) error {
 	return errLockedOut
 }
 
-func (g *guard) wrongPassword(at attempt, name string, from netip.Addr) {
+func (g *guard) wrongPassword(at attempt, name string, known bool, from netip.Addr) {
 	g.failures.add(at)
 	g.suspects.add(from.String())
+	if g.refused != nil {
+		g.refused(name, known, from)
+		return
+	}
 	g.log.Warn("authentication failed", "user", name, "from", from)
 }

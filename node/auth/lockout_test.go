@@ -2,11 +2,13 @@ package auth_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -215,4 +217,25 @@ func TestAuthenticator_Priority(t *testing.T) {
 	priority(good, "jan", auth.KnownName)
 	priority(bad, "jan", auth.KnownName)
 	priority(good, "another", auth.Newcomer)
+}
+
+// Wrong passwords are reported, with the name only if there is such a user: it may be a password.
+func TestRefused(t *testing.T) {
+	var got []string
+	var log bytes.Buffer
+	a, _ := newAuth(t, func(o *auth.Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		o.Refused = func(name string, known bool, from netip.Addr) {
+			got = append(got, fmt.Sprintf("%s %v %s", name, known, from))
+		}
+	})
+	for _, who := range []string{"jan:wrong", "secret:jan", "jan:relax"} {
+		kindFrom(t, a, "10.0.0.1:1", who)
+	}
+	if want := []string{"jan true 10.0.0.1", "secret false 10.0.0.1"}; !slices.Equal(got, want) {
+		t.Errorf("reported %q, want %q", got, want)
+	}
+	if strings.Contains(log.String(), "secret") {
+		t.Errorf("the log has what may be a password: %s", &log)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/query/exec"
 )
 
@@ -21,6 +22,8 @@ type Node struct {
 	Actors   func() actors.Node
 	Tasks    func() []actors.Task
 	Sessions func() []Session
+	// Events returns the events of all nodes, newest first, and the nodes that have not answered.
+	Events func(ctx context.Context) ([]state.Event, []state.Absent)
 }
 
 // Session is a row of divan.sessions.
@@ -55,6 +58,11 @@ func (s *Source) SystemTables(n Node) []Table {
 			"type text", "id text", "state text", "worker text", "failures int8", "error text", "due timestamptz",
 			"updated timestamptz",
 			"data jsonb", "progress jsonb"),
+		table("events", "what happened on all nodes, as far as they remember it; newest first", adminsOnly(n.events),
+			"at timestamptz", "node text", "kind text", "severity text", "text text", "member text", "database text",
+			"object text", "job text", "actor text", "username text", "address text", "from_node text",
+			"to_node text", "token int8", "since timestamptz", "seconds float8", "count int8", "repeated int8",
+			"until timestamptz", "detail text", "also jsonb", "id text"),
 		table("databases", "the databases that you may read", s.databases,
 			"name text", "uuid text", "doc_count int8", "doc_del_count int8", "update_seq text", "size int8",
 			"shards int8", "incarnation int8",
@@ -147,6 +155,38 @@ func (n Node) tasks(context.Context, Scope) iter.Seq2[[]any, error] {
 	return list(n.Tasks(), func(t actors.Task) []any {
 		return []any{t.Type, t.Node, t.Database, t.Design, int64(t.Progress), time.Unix(t.StartedOn, 0),
 			time.Unix(t.UpdatedOn, 0), jsonOf(t.IndexerFacts)}
+	})
+}
+
+func (n Node) events(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
+	all, _ := n.Events(ctx)
+	return list(all, func(e state.Event) []any {
+		number := func(n int64) any {
+			if n == 0 {
+				return nil
+			}
+			return n
+		}
+		moment := func(t *time.Time) any {
+			if t == nil {
+				return nil
+			}
+			return *t
+		}
+		var seconds, also any
+		switch {
+		case e.Seconds != 0:
+			seconds = e.Seconds
+		case e.Since != nil:
+			seconds = e.At.Sub(*e.Since).Seconds()
+		}
+		if len(e.Also) > 0 {
+			also = jsonOf(e.Also)
+		}
+		return []any{e.At, e.Node, string(e.Kind), string(e.Severity), e.Text, orNull(e.Member), orNull(e.Database),
+			orNull(e.Object), orNull(e.Job), orNull(e.Actor), orNull(e.User), orNull(e.Address), orNull(e.From),
+			orNull(e.To), number(e.Token), moment(e.Since), seconds, number(e.Count), int64(e.Repeated),
+			moment(e.Until), orNull(e.Detail), also, e.ID}
 	})
 }
 

@@ -1,6 +1,7 @@
 package sqlreads_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/sqlreads"
 	"github.com/divandb/divan/query/exec"
 )
@@ -33,6 +35,11 @@ func systemSource(t *testing.T) *sqlreads.Source {
 		Tasks: func() []actors.Task { return []actors.Task{{Type: "indexer", Database: "db", Progress: 40}} },
 		Sessions: func() []sqlreads.Session {
 			return []sqlreads.Session{{PID: 7, User: "u", Database: "db", Since: failed}}
+		},
+		Events: func(context.Context) ([]state.Event, []state.Absent) {
+			return []state.Event{{ID: "one/x/2", At: failed, Node: "one", Kind: state.MemberDead, Member: "two",
+				Since: &failed, Seconds: 1.5, Count: 3, Token: 4, Until: &failed, Repeated: 2, Also: []string{"n3"},
+				Text: "it died", Severity: state.Error}, {ID: "one/x/1", Kind: state.NodeStarted}}, nil
 		},
 	})
 	return s
@@ -110,6 +117,7 @@ func TestCatalog_SystemRows(t *testing.T) {
 		{"sessions", "db", 1, "[7 u db"},
 		{"active_tasks", "db", 1, "[indexer  db  40"},
 		{"jobs", "db", 1, "[index x pending"},
+		{"events", "divan", 2, "one dead error it died two"},
 		{"databases", "divan", 1, "[db "},
 		{"shards", "db", 1, " true 0 n7]"},
 		{"shards", "divan", 0, ""},

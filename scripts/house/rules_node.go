@@ -57,7 +57,20 @@ var nodeRules = []rule{
 		why:  "the page shows what the HTTP API says; it has no way of its own into the store",
 	},
 	{
-		room: "node/sqlreads", may: []string{"layer", "actors", "cluster", "query/exec", "node/auth"},
+		room: "node/console/state",
+		why:  "what the console shows is described once, for nodes and for the page, and needs nothing",
+	},
+	{
+		room: "node/console/events", may: []string{"node/console/state"},
+		why: "events are kept and grouped the same way whatever reports them",
+	},
+	{
+		room: "node/console", may: []string{"node/console/..."},
+		why: "what it asks of the parts of a node comes through functions that node gives it",
+	},
+	{
+		room: "node/sqlreads", may: []string{"layer", "actors", "cluster", "query/exec", "node/auth",
+			"node/console/state"},
 		testsMay: []string{"layer/script"},
 		why:      "it shows the layer to query; what the SQL means, and the wire, are query's",
 	},

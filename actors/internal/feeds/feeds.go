@@ -61,6 +61,13 @@ func (f *Feeds) Databases() []ports.Database { return f.hub.databases() }
 // Listened reports whether a database has subscribers.
 func (f *Feeds) Listened(db ports.Database) bool { return f.hub.listened(db) }
 
+// Places calls visit for each shard of a database that has subscribers, with the id that its actor is placed by.
+func (f *Feeds) Places(db ports.Database, visit func(shard layer.ShardID, id string)) {
+	for shard := range f.hub.wanted(db) {
+		visit(shard, shardPlace(db, shard))
+	}
+}
+
 // Children returns the actors of a database's shards that have subscribers.
 func (f *Feeds) Children(db ports.Database) (list []runtime.Spawn) {
 	for shard := range f.hub.wanted(db) {

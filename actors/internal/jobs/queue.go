@@ -31,6 +31,9 @@ type Options struct {
 	// Owns reports whether a job of a type belongs on this node.
 	Owns func(typ, job string) bool
 	Left func(member string) bool // nil: there are no other nodes
+	// Took, if not nil, is called after each claim of a job that another worker, job.TakenFrom, has left. It must not
+	// block.
+	Took func(job *layer.Job)
 }
 
 // New returns a node's Queue.
@@ -125,6 +128,9 @@ func (q *Queue) takeNext(ctx context.Context, k *Taker, worker layer.Worker) any
 		return queueArmed{err: err}
 	case c.Job == nil:
 		return queueArmed{watch: q.Tree.Hold(ctx, c.Watch), next: c.Next}
+	}
+	if q.Took != nil && c.Job.TakenFrom != "" && c.Job.TakenFrom != q.Node {
+		q.Took(c.Job)
 	}
 	return k.Take(ctx, c.Job)
 }

@@ -129,6 +129,13 @@ func (r *Record) set(state string, facts any) {
 	r.mu.state, r.mu.facts = state, facts
 }
 
+// restarts returns how often the actor was restarted.
+func (r *Record) restarts() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.restarts
+}
+
 // FactsNow returns the facts that the actor last reported.
 func (r *Record) FactsNow() any {
 	r.mu.Lock()

@@ -260,6 +260,10 @@ func (s *Shell) fail(c actor.Context, p crash) {
 	if s.spec.Ended != nil {
 		s.spec.Ended()
 	}
+	if s.tree.Failed != nil {
+		s.tree.Failed(ActorFailure{Actor: s.rec.ID, Reason: reason, Stack: string(p.stack),
+			Restarts: s.rec.restarts() + 1})
+	}
 	panic(failure{rec: s.rec, reason: reason, notify: s.spec.Failed})
 }
 

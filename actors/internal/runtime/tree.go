@@ -14,9 +14,11 @@ import (
 // Tree is the supervision tree of a node and what its actors run on: protoactor, the goroutines of their I/O, the state
 // of each actor, and metrics by kind. It is safe for concurrent use.
 type Tree struct {
-	Log   *slog.Logger
-	proto *actor.ActorSystem
-	kinds *kinds
+	Log *slog.Logger
+	// Failed, if not nil, is called after each failure of an actor. It must not block. Set it before Start.
+	Failed func(ActorFailure)
+	proto  *actor.ActorSystem
+	kinds  *kinds
 
 	Running context.Context // ends when the tree begins to stop
 	Stop    context.CancelFunc
@@ -24,6 +26,12 @@ type Tree struct {
 	top     *Record        // above the root; not shown
 	root    *actor.PID
 	serial  atomic.Int64 // makes process names unique
+}
+
+// ActorFailure is a failure of an actor, which is then restarted.
+type ActorFailure struct {
+	Actor, Reason, Stack string
+	Restarts             int // including the one that follows
 }
 
 // NewTree returns a tree without actors. Start starts it.

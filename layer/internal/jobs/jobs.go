@@ -60,6 +60,10 @@ type Job struct {
 	Updated time.Time `json:"updated"`
 	// Again reports that the job was enqueued while it was running.
 	Again bool `json:"again,omitempty"`
+	// GivenBack is the worker that gave a pending job back. TakenFrom, in a job that was claimed, is the worker that
+	// gave it back or was silent for too long, or "".
+	GivenBack string `json:"given_back,omitempty"`
+	TakenFrom string `json:"-"`
 }
 
 // Failure returns the last failure as an error of kind Full if the store had no room, otherwise Unavailable.
@@ -210,6 +214,10 @@ func claimFirst(s *db.Store, tx kv.Transaction, typ string, w Worker) (*Job, *Du
 		}
 		tx.Clear(due.key)
 		// Read versions never decrease, so the token is also greater than that of a removed job with the same id.
+		j.TakenFrom, j.GivenBack = j.GivenBack, ""
+		if j.State == JobRunning {
+			j.TakenFrom = j.Worker
+		}
 		j.State, j.Worker, j.Again, j.Token = JobRunning, w.Name, false, max(j.Token+1, version)
 		j.At, j.Due = 0, s.Wall()
 		writeBeat(s, tx, j, beat{Token: j.Token, Count: 1, Lease: w.Lease, Worker: w.Name, Life: w.Life})
@@ -284,6 +292,7 @@ func (s Store) GiveBack(ctx context.Context, j *Job) error {
 		if j.Progress != nil {
 			now.Progress = j.Progress
 		}
+		now.GivenBack = j.Worker
 		queueJob(s.Store, tx, now, version, -pastGrace)
 	})
 }

@@ -12,6 +12,8 @@ type Handlers struct {
 	Scripts  *script.Sandbox // nil: feeds have no filter functions
 	Settings *settings.Settings
 	Closing  <-chan struct{} // closed to end waiting feeds
+	// Resharded, if set, is called after each reshard. It must not block.
+	Resharded func(database string, shards int, user string)
 
 	tails feedTails
 }

@@ -58,5 +58,8 @@ func (h *Handlers) Reshard(q *call.Request) error {
 	if err != nil {
 		return err
 	}
+	if h.Resharded != nil {
+		h.Resharded(q.DB.Name(), len(m.Shards), q.User.Name)
+	}
 	return q.SendJSON(http.StatusOK, appendShardMap(nil, &m))
 }

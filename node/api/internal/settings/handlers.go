@@ -17,6 +17,8 @@ import (
 type Handlers struct {
 	Settings *Settings
 	Admins   Admins // nil: admins cannot be changed here
+	// Changed, if set, is called after each change of a value. It must not block.
+	Changed func(section, key, user string)
 }
 
 // Admins changes server admins at run time: PUT and DELETE /_node/{name}/_config/admins/{user}.
@@ -93,7 +95,15 @@ func (h *Handlers) SetConfigValue(q *call.Request) error {
 	} else if _, err := h.Settings.Set(section, key, value); err != nil {
 		return err
 	}
+	h.changed(q)
 	return q.SendJSON(http.StatusOK, jsontext.AppendQuoted(nil, old))
+}
+
+// changed reports a change of the value that a request names.
+func (h *Handlers) changed(q *call.Request) {
+	if h.Changed != nil {
+		h.Changed(q.Part(3), q.Part(4), q.User.Name)
+	}
 }
 
 // openSection returns an error for the sections that CouchDB does not let clients change.
@@ -121,5 +131,6 @@ func (h *Handlers) DeleteConfigValue(q *call.Request) error {
 	} else if _, _, err := h.Settings.Delete(section, key); err != nil {
 		return err
 	}
+	h.changed(q)
 	return q.SendJSON(http.StatusOK, jsontext.AppendQuoted(nil, old))
 }

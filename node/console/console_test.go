@@ -1,0 +1,180 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/console/events"
+	"github.com/divandb/divan/node/console/state"
+)
+
+// network connects the consoles of a test.
+type network struct {
+	mu     sync.Mutex
+	nodes  map[string]*console.Console
+	silent map[string]bool // nodes that do not answer
+	asked  map[string]int
+	ahead  map[string]time.Duration // how far clocks are ahead
+}
+
+// others implements console.Peers for one node.
+type others struct {
+	of   string
+	net  *network
+	list []string
+}
+
+func (o others) Others() []string { return o.list }
+
+func (o others) Request(ctx context.Context, member string, request []byte) ([]byte, error) {
+	o.net.mu.Lock()
+	c, silent, ahead := o.net.nodes[member], o.net.silent[member], o.net.ahead[member]
+	o.net.asked[member]++
+	o.net.mu.Unlock()
+	if silent {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if c == nil {
+		return nil, errors.New("no such member")
+	}
+	text, err := c.Answer(ctx, o.of, request)
+	if err != nil || ahead == 0 {
+		return text, err
+	}
+	var r map[string]json.RawMessage
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, err
+	}
+	r["now"], _ = json.Marshal(time.Now().Add(ahead))
+	return json.Marshal(r)
+}
+
+// cluster returns the consoles of nodes n1, n2 ... and their events.
+func cluster(n int) (*network, []*console.Console, []*events.Recorder) {
+	net := &network{nodes: map[string]*console.Console{}, silent: map[string]bool{}, asked: map[string]int{},
+		ahead: map[string]time.Duration{}}
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprint("n", i+1))
+	}
+	var consoles []*console.Console
+	var recorders []*events.Recorder
+	for i, name := range names {
+		r := events.New(name, slog.New(slog.DiscardHandler))
+		rest := append(append([]string{}, names[:i]...), names[i+1:]...)
+		c := console.New(console.Options{Node: name, Events: r, Peers: others{name, net, rest}})
+		net.nodes[name] = c
+		consoles, recorders = append(consoles, c), append(recorders, r)
+	}
+	return net, consoles, recorders
+}
+
+func TestConsole_Events(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, consoles, recorders := cluster(3)
+		for i, r := range recorders {
+			r.Record(state.Event{Kind: state.Resharded, Database: fmt.Sprint("db", i), Count: 2})
+			time.Sleep(time.Second)
+		}
+		recorders[0].Record(state.Event{Kind: state.MemberJoined, Member: "n9"})
+		recorders[1].Record(state.Event{Kind: state.MemberJoined, Member: "n9"})
+		page := consoles[2].Events(t.Context(), console.EventQuery{})
+		if len(page.Events) != 4 || len(page.Absent) != 0 || page.Next != "" {
+			t.Fatalf("page %+v", page)
+		}
+		if e := page.Events[0]; e.Member != "n9" || e.Node == "n3" || len(e.Also) != 1 {
+			t.Errorf("first %+v", e)
+		}
+		if page.Events[1].Database != "db2" || page.Events[3].Database != "db0" {
+			t.Errorf("order %+v", page.Events)
+		}
+		if got := consoles[0].Events(t.Context(), console.EventQuery{Search: "DB1 resharded"}); len(got.Events) != 1 {
+			t.Errorf("found %+v", got.Events)
+		}
+		first := consoles[0].Events(t.Context(), console.EventQuery{Limit: 3})
+		rest := consoles[1].Events(t.Context(), console.EventQuery{Limit: 3, After: first.Next})
+		if len(first.Events) != 3 || len(rest.Events) != 1 || rest.Events[0].Database != "db0" || rest.Next != "" {
+			t.Errorf("pages %+v and %+v", first, rest)
+		}
+
+		// A node that does not answer is listed, and delays only the first answer.
+		net.silent["n2"] = true
+		begin := time.Now()
+		page = consoles[0].Events(t.Context(), console.EventQuery{})
+		if len(page.Absent) != 1 || page.Absent[0].Node != "n2" || page.Absent[0].Since == nil ||
+			page.Absent[0].Reason != "it does not answer" || time.Since(begin) > 1100*time.Millisecond {
+			t.Errorf("absent %+v after %v", page.Absent, time.Since(begin))
+		}
+		if len(page.Events) != 3 {
+			t.Errorf("without n2: %+v", page.Events)
+		}
+		for range 50 {
+			begin = time.Now()
+			page = consoles[0].Events(t.Context(), console.EventQuery{})
+			if took := time.Since(begin); took > 60*time.Millisecond || len(page.Absent) != 1 {
+				t.Fatalf("the next one took %v: %+v", took, page.Absent)
+			}
+		}
+		if net.asked["n2"] > 30 {
+			t.Errorf("n2 was asked %d times", net.asked["n2"])
+		}
+		net.silent["n2"] = false
+		time.Sleep(2 * time.Second)
+		consoles[0].Events(t.Context(), console.EventQuery{})
+		if page = consoles[0].Events(t.Context(), console.EventQuery{}); len(page.Absent) != 0 {
+			t.Errorf("n2 answers again, but %+v", page.Absent)
+		}
+		time.Sleep(2 * time.Second)
+	})
+}
+
+// The times of a node whose clock is wrong are corrected.
+func TestConsole_Events_clocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, consoles, recorders := cluster(2)
+		net.ahead["n2"] = time.Hour
+		recorders[0].Record(state.Event{Kind: state.Resharded, Database: "first"})
+		time.Sleep(time.Second)
+		since := time.Now().Add(time.Hour - 10*time.Second)
+		recorders[1].Record(state.Event{Kind: state.MemberDead, Member: "second", At: time.Now().Add(time.Hour),
+			Since: &since})
+		time.Sleep(time.Second)
+		recorders[0].Record(state.Event{Kind: state.Resharded, Database: "third"})
+		page := consoles[0].Events(t.Context(), console.EventQuery{})
+		if len(page.Events) != 3 || page.Events[1].Member != "second" {
+			t.Fatalf("events %+v", page.Events)
+		}
+		e := page.Events[1]
+		if d := time.Since(e.At); d != time.Second || e.At.Sub(*e.Since) != 10*time.Second {
+			t.Errorf("%v ago, since %v", d, e.Since)
+		}
+	})
+}
+
+// What a node answers fits a message, whatever has happened.
+func TestConsole_Answer_bounded(t *testing.T) {
+	_, consoles, recorders := cluster(2)
+	long := strings.Repeat("<\x01>", 2000)
+	for range 5000 {
+		recorders[0].Keep(state.Event{Kind: state.ActorFailed, Detail: long, Actor: long, Database: long, Job: long})
+	}
+	text, err := consoles[0].Answer(t.Context(), "n2", []byte(`{"ask":"events","of":{"most":5000}}`))
+	if err != nil || len(text) > 1<<20 || len(text) < 100_000 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	for _, bad := range []string{``, `{`, `{"ask":"nothing"}`, `{"ask":"events","of":7}`, `{"ask":"events"}`} {
+		if _, err := consoles[0].Answer(t.Context(), "n2", []byte(bad)); err == nil {
+			t.Errorf("%q is answered", bad)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package events
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/node/console/state"
+)
+
+// kind describes the events of a kind.
+type kind struct {
+	severity state.Severity
+	log      string // the message in the log
+	limited  bool   // a stranger can cause it
+}
+
+var kinds = map[state.EventKind]kind{
+	state.NodeStarted:    {severity: state.Info, log: "this node has started"},
+	state.MemberJoined:   {severity: state.Info, log: "a member joined"},
+	state.MemberSilent:   {severity: state.Warning, log: "a member does not answer"},
+	state.MemberAnswers:  {severity: state.Good, log: "a member answers again"},
+	state.MemberDead:     {severity: state.Error, log: "a member was given up"},
+	state.MemberLeft:     {severity: state.Info, log: "a member left"},
+	state.MemberReturned: {severity: state.Good, log: "a member is back"},
+	state.MemberRestart:  {severity: state.Info, log: "a member has restarted"},
+	state.WrongSecret:    {severity: state.Error, log: "a node has another secret", limited: true},
+	state.NameClash:      {severity: state.Error, log: "another node has this one's name", limited: true},
+	state.ShardsMoved:    {severity: state.Info, log: "actors of changes shards moved"},
+	state.ActorFailed:    {severity: state.Error, log: "actor failed"},
+	state.JobTaken:       {severity: state.Info, log: "took a job over from another node"},
+	state.Resharded:      {severity: state.Info, log: "a database was resharded"},
+	state.StoreLost:      {severity: state.Error, log: "the store does not answer"},
+	state.StoreBack:      {severity: state.Good, log: "the store answers again"},
+	state.SlowStatement:  {severity: state.Warning, log: "a statement was slow", limited: true},
+	state.IndexErrors:    {severity: state.Warning, log: "views skip documents"},
+	state.DiskLow:        {severity: state.Error, log: "the disk is nearly full"},
+	state.Degraded:       {severity: state.Error, log: "this node needs an operator"},
+	state.Recovered:      {severity: state.Good, log: "a reason to need an operator is over"},
+	state.SettingChanged: {severity: state.Info, log: "a setting was changed"},
+	state.LoginRefused:   {severity: state.Warning, log: "authentication failed", limited: true},
+	state.ActionDone:     {severity: state.Info, log: "an operator acted"},
+}
+
+var levels = map[state.Severity]slog.Level{
+	state.Info: slog.LevelInfo, state.Good: slog.LevelInfo, state.Warning: slog.LevelWarn, state.Error: slog.LevelError,
+}
+
+// text returns an event in plain words.
+func text(e *state.Event) string {
+	of := func(s, otherwise string) string {
+		if s == "" {
+			return otherwise
+		}
+		return s
+	}
+	switch e.Kind {
+	case state.NodeStarted:
+		return fmt.Sprintf("%s has started, version %s", e.Node, e.Object)
+	case state.MemberJoined:
+		return fmt.Sprintf("%s joined, version %s", e.Member, of(e.Object, "unknown"))
+	case state.MemberSilent:
+		return fmt.Sprintf("%s has not answered for %s", e.Member, duration(e))
+	case state.MemberAnswers:
+		return fmt.Sprintf("%s answers again, after %s", e.Member, duration(e))
+	case state.MemberDead:
+		return fmt.Sprintf("%s has not answered for %s and was given up", e.Member, duration(e))
+	case state.MemberLeft:
+		return fmt.Sprintf("%s left as announced, after %s", e.Member, duration(e))
+	case state.MemberReturned:
+		return fmt.Sprintf("%s is back, after %s", e.Member, duration(e))
+	case state.MemberRestart:
+		return fmt.Sprintf("%s has restarted", e.Member)
+	case state.WrongSecret:
+		return fmt.Sprintf("a node at %s has another cluster.secret: give all nodes the same", e.Address)
+	case state.NameClash:
+		return fmt.Sprintf("the node at %s is called %s too: give it another name", e.Address, e.Member)
+	case state.ShardsMoved:
+		return fmt.Sprintf("%d %s moved from %s to %s", e.Count, plural(e.Count, "changes shard"), e.From, e.To)
+	case state.ActorFailed:
+		return fmt.Sprintf("%s failed and is restarted: %s", e.Actor, firstLine(e.Detail))
+	case state.JobTaken:
+		return fmt.Sprintf("job %s goes on, on %s: %s has left it", e.Job, e.To, e.From)
+	case state.Resharded:
+		return fmt.Sprintf("%s was resharded to %d %s%s", e.Database, e.Count, plural(e.Count, "shard"), by(e))
+	case state.StoreLost:
+		return "the store does not answer: " + firstLine(e.Detail)
+	case state.StoreBack:
+		return "the store answers again, after " + duration(e)
+	case state.SlowStatement:
+		return fmt.Sprintf("a statement of %s in %s took %s", of(e.User, "a session"), e.Database, duration(e))
+	case state.IndexErrors:
+		return fmt.Sprintf("views of %s in %s skip %d %s", e.Object, e.Database, e.Count, plural(e.Count, "document"))
+	case state.DiskLow, state.Degraded:
+		return firstLine(e.Detail)
+	case state.Recovered:
+		return strings.ReplaceAll(e.Object, "_", " ") + " is over"
+	case state.SettingChanged:
+		return fmt.Sprintf("setting %s was changed%s", e.Object, by(e))
+	case state.LoginRefused:
+		return fmt.Sprintf("a login of %s from %s was refused", of(e.User, "an unknown user"), e.Address)
+	case state.ActionDone:
+		return e.Object + by(e)
+	}
+	return string(e.Kind)
+}
+
+func by(e *state.Event) string {
+	if e.User == "" {
+		return ""
+	}
+	return " by " + e.User
+}
+
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// duration says how long what an event is about lasted.
+func duration(e *state.Event) string {
+	s := e.Seconds
+	if e.Since != nil {
+		s = e.At.Sub(*e.Since).Seconds()
+	}
+	return inWords(time.Duration(s * float64(time.Second)))
+}
+
+// inWords returns a duration with one or two units.
+func inWords(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0 s"
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// attributes returns what the log says about an event. A statement is not in the log, since it may contain data.
+func attributes(e *state.Event) []slog.Attr {
+	list := []slog.Attr{slog.String("event", string(e.Kind))}
+	add := func(key, value string) {
+		if value != "" {
+			list = append(list, slog.String(key, value))
+		}
+	}
+	add("member", e.Member)
+	add("database", e.Database)
+	switch e.Kind {
+	case state.SettingChanged:
+		add("setting", e.Object)
+	case state.ActionDone:
+		add("action", e.Object)
+	case state.IndexErrors:
+		add("design", e.Object)
+	case state.NodeStarted, state.MemberJoined:
+		add("version", e.Object)
+	default:
+		add("reason", e.Object)
+	}
+	add("job", e.Job)
+	add("actor", e.Actor)
+	add("user", e.User)
+	add("from", e.Address)
+	add("from_node", e.From)
+	add("to_node", e.To)
+	if e.Token != 0 {
+		list = append(list, slog.Int64("token", e.Token))
+	}
+	if e.Count != 0 {
+		list = append(list, slog.Int64("count", e.Count))
+	}
+	switch {
+	case e.Since != nil:
+		list = append(list, slog.Float64("seconds", e.At.Sub(*e.Since).Seconds()))
+	case e.Seconds != 0:
+		list = append(list, slog.Float64("seconds", e.Seconds))
+	}
+	if e.Kind != state.SlowStatement {
+		add("error", e.Detail)
+	}
+	return list
+}

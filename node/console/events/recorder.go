@@ -1,0 +1,221 @@
+package events
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/node/console/state"
+)
+
+const (
+	// maxBytes and maxStrangers bound the memory of the events that operators and nodes cause, in bytes, and the number
+	// of those that anyone can cause.
+	maxBytes     = 1 << 20
+	maxStrangers = 200
+	// burst is how many events of a limited kind may follow each other at once, and refill how long it takes until
+	// there may be one more.
+	burst  = 10
+	refill = 6 * time.Second
+
+	maxName   = 256
+	maxText   = 512
+	maxDetail = 4096
+	maxItems  = 500
+)
+
+// Recorder keeps the events of one node. It is safe for concurrent use.
+type Recorder struct {
+	node, life string
+	log        *slog.Logger
+
+	mu struct {
+		sync.Mutex
+		last      int64         // number of the last event
+		changes   int64         // incremented by each event, also by one that repeats another
+		own       []state.Event // oldest first
+		bytes     int           // of own
+		strangers []state.Event // oldest first
+		limits    map[state.EventKind]*limit
+		changed   chan struct{} // closed and replaced by each event
+	}
+}
+
+// limit is a token bucket.
+type limit struct {
+	tokens float64
+	at     time.Time
+}
+
+// New returns the Recorder of a node.
+func New(node string, log *slog.Logger) *Recorder {
+	r := &Recorder{node: node, life: rand.Text()[:6], log: log}
+	r.mu.limits = map[state.EventKind]*limit{}
+	r.mu.changed = make(chan struct{})
+	return r
+}
+
+// Record keeps an event and writes it to the log. It fills in ID, Node, Severity and Text, and At if it is zero.
+func (r *Recorder) Record(e state.Event) { r.add(e, true) }
+
+// Keep is Record without the log, for what is in the log already.
+func (r *Recorder) Keep(e state.Event) { r.add(e, false) }
+
+func (r *Recorder) add(e state.Event, logs bool) {
+	e.Node = r.node
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	e.At = e.At.UTC()
+	k := kinds[e.Kind]
+	e.Severity = k.severity
+	for _, s := range []*string{&e.Member, &e.Database, &e.Object, &e.Job, &e.Actor, &e.User, &e.Address, &e.From,
+		&e.To} {
+		*s = cut(*s, maxName)
+	}
+	e.Detail = cut(e.Detail, maxDetail)
+	e.Items = e.Items[:min(len(e.Items), maxItems)]
+	if e.Text == "" {
+		e.Text = text(&e)
+	}
+	e.Text = cut(e.Text, maxText)
+	if r.keep(e, k.limited) && logs {
+		r.write(&e, k.log)
+	}
+}
+
+// write writes an event to the log.
+func (r *Recorder) write(e *state.Event, message string) {
+	to, level := r.log.Handler(), levels[e.Severity]
+	if !to.Enabled(context.Background(), level) {
+		return
+	}
+	line := slog.NewRecord(time.Now(), level, message, 0)
+	line.AddAttrs(attributes(e)...)
+	_ = to.Handle(context.Background(), line) // as package slog does
+}
+
+// keep adds an event, or counts it as a repetition of the last one of its kind if there were too many. It reports
+// whether it was added.
+func (r *Recorder) keep(e state.Event, limited bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.changes++
+	close(r.mu.changed)
+	r.mu.changed = make(chan struct{})
+	if limited && !r.allows(e.Kind, e.At) {
+		for i := len(r.mu.strangers) - 1; i >= 0; i-- {
+			if last := &r.mu.strangers[i]; last.Kind == e.Kind {
+				at := e.At
+				last.Repeated++
+				last.Until = &at
+				return false
+			}
+		}
+	}
+	r.mu.last++
+	e.ID = r.node + "/" + r.life + "/" + strconv.FormatInt(r.mu.last, 10)
+	if limited {
+		if len(r.mu.strangers) == maxStrangers {
+			r.mu.strangers = slices.Delete(r.mu.strangers, 0, 1)
+		}
+		r.mu.strangers = append(r.mu.strangers, e)
+		return true
+	}
+	r.mu.own = append(r.mu.own, e)
+	r.mu.bytes += weight(&e)
+	n := 0
+	for r.mu.bytes > maxBytes {
+		r.mu.bytes -= weight(&r.mu.own[n])
+		n++
+	}
+	if n > 0 {
+		r.mu.own = slices.Delete(r.mu.own, 0, n)
+	}
+	return true
+}
+
+// allows takes a token of a kind.
+func (r *Recorder) allows(kind state.EventKind, now time.Time) bool {
+	l := r.mu.limits[kind]
+	if l == nil {
+		l = &limit{burst, now}
+		r.mu.limits[kind] = l
+	}
+	if passed := now.Sub(l.at); passed > 0 {
+		l.tokens = min(burst, l.tokens+passed.Seconds()/refill.Seconds())
+		l.at = now
+	}
+	if l.tokens < 1 {
+		return false
+	}
+	l.tokens--
+	return true
+}
+
+// weight is about how much memory an event takes, in bytes.
+func weight(e *state.Event) int {
+	const fixed = 600 // the struct, which slices may hold twice
+	return fixed + len(e.ID) + len(e.Text) + len(e.Member) + len(e.Database) + len(e.Object) + len(e.Job) +
+		len(e.Actor) + len(e.User) + len(e.Address) + len(e.From) + len(e.To) + len(e.Detail) + 32*len(e.Items)
+}
+
+// List returns the events at or after a time, newest first, at most most of them.
+func (r *Recorder) List(since time.Time, most int) []state.Event {
+	r.mu.Lock()
+	list := make([]state.Event, 0, len(r.mu.own)+len(r.mu.strangers))
+	list = append(append(list, r.mu.own...), r.mu.strangers...)
+	r.mu.Unlock()
+	list = slices.DeleteFunc(list, func(e state.Event) bool { return e.At.Before(since) && !until(&e, since) })
+	Sort(list)
+	return list[:min(len(list), most)]
+}
+
+// until reports whether an event was repeated at or after a time.
+func until(e *state.Event, since time.Time) bool { return e.Until != nil && !e.Until.Before(since) }
+
+// Changes returns a number that grows with each event, and a channel that is closed by the next one.
+func (r *Recorder) Changes() (n int64, next <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.changes, r.mu.changed
+}
+
+// Sort sorts events, newest first.
+func Sort(list []state.Event) {
+	slices.SortStableFunc(list, func(a, b state.Event) int {
+		if c := b.At.Compare(a.At); c != 0 {
+			return c
+		}
+		return compareIDs(b.ID, a.ID)
+	})
+}
+
+// compareIDs compares the ids of events of one node by their numbers.
+func compareIDs(a, b string) int {
+	i, j := strings.LastIndexByte(a, '/')+1, strings.LastIndexByte(b, '/')+1
+	if a[:i] != b[:j] {
+		return strings.Compare(a, b)
+	}
+	x, _ := strconv.ParseInt(a[i:], 10, 64)
+	y, _ := strconv.ParseInt(b[j:], 10, 64)
+	return int(x - y)
+}
+
+// cut shortens a text to n bytes at most, at the start of a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	const more = "…"
+	n -= len(more)
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n] + more
+}

@@ -1,0 +1,139 @@
+package events_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/node/console/events"
+	"github.com/divandb/divan/node/console/state"
+)
+
+func recorder(t *testing.T) (*events.Recorder, *bytes.Buffer) {
+	t.Helper()
+	var log bytes.Buffer
+	return events.New("n1", slog.New(slog.NewTextHandler(&log, nil))), &log
+}
+
+func list(r *events.Recorder) []state.Event { return r.List(time.Time{}, 1<<20) }
+
+func TestRecorder(t *testing.T) {
+	r, log := recorder(t)
+	silent := time.Now().Add(-2400 * time.Millisecond)
+	before, changed := r.Changes()
+	r.Record(state.Event{Kind: state.MemberJoined, Member: "n2", Object: "1.2", At: silent})
+	r.Record(state.Event{Kind: state.MemberDead, Member: "n2", Since: &silent, At: silent.Add(2400 * time.Millisecond)})
+	r.Keep(state.Event{Kind: state.ActorFailed, Actor: "shard:a", Detail: "boom\nstack"})
+	select {
+	case <-changed:
+	default:
+		t.Error("no one is woken")
+	}
+	if after, _ := r.Changes(); after != before+3 {
+		t.Errorf("%d changes after %d", after, before)
+	}
+	var got []string
+	for _, e := range list(r) {
+		if e.ID == "" || e.Node != "n1" || e.At.IsZero() {
+			t.Errorf("incomplete: %+v", e)
+		}
+		got = append(got, fmt.Sprintf("%s: %s", e.Severity, e.Text))
+	}
+	want := "error: shard:a failed and is restarted: boom; error: n2 has not answered for 2.4 s and was given up; " +
+		"info: n2 joined, version 1.2"
+	if text := strings.Join(got, "; "); text != want {
+		t.Errorf("events %q\nwant   %q", text, want)
+	}
+	for _, want := range []string{`level=INFO msg="a member joined" event=joined member=n2 version=1.2`,
+		`level=ERROR msg="a member was given up" event=dead member=n2 seconds=2.4`} {
+		if strings.Count(log.String(), want) != 1 {
+			t.Errorf("the log is without %q:\n%s", want, log)
+		}
+	}
+	if strings.Contains(log.String(), "boom") {
+		t.Error("what is in the log already is logged again")
+	}
+	if got := r.List(time.Now().Add(time.Hour), 10); len(got) != 0 {
+		t.Errorf("from the future: %+v", got)
+	}
+}
+
+// Each kind has a message for the log, a text and a severity.
+func TestRecorder_kinds(t *testing.T) {
+	r, log := recorder(t)
+	all := []state.EventKind{state.NodeStarted, state.MemberJoined, state.MemberSilent, state.MemberAnswers,
+		state.MemberDead, state.MemberLeft, state.MemberReturned, state.MemberRestart, state.WrongSecret,
+		state.NameClash, state.ShardsMoved, state.ActorFailed, state.JobTaken, state.Resharded, state.StoreLost,
+		state.StoreBack, state.SlowStatement, state.IndexErrors, state.DiskLow, state.Degraded, state.Recovered,
+		state.SettingChanged, state.LoginRefused, state.ActionDone}
+	for _, kind := range all {
+		log.Reset()
+		r.Record(state.Event{Kind: kind, Member: "m", Database: "db", Object: "object", Actor: "actor", Detail: "detail",
+			User: "ann", From: "a", To: "b", Count: 2, Token: 7})
+		e := list(r)[0]
+		if e.Kind != kind || e.Severity == "" || e.Text == string(kind) || strings.Contains(e.Text, "%!") {
+			t.Errorf("%s: %+v", kind, e)
+		}
+		if strings.Contains(log.String(), `msg=""`) || log.Len() == 0 {
+			t.Errorf("%s is logged as %s", kind, log)
+		}
+		if kind == state.SlowStatement && strings.Contains(log.String(), "detail") {
+			t.Error("a statement is in the log")
+		}
+	}
+}
+
+// A stranger who tries many passwords fills neither the log nor the list.
+func TestRecorder_limited(t *testing.T) {
+	r, log := recorder(t)
+	r.Record(state.Event{Kind: state.Resharded, Database: "orders", Count: 4})
+	at := time.Now()
+	for i := range 10_000 {
+		r.Record(state.Event{Kind: state.LoginRefused, Address: "10.0.0.1", At: at.Add(time.Duration(i) * time.Millisecond)})
+	}
+	got := list(r)
+	if n := strings.Count(log.String(), "authentication failed"); n != 11 || len(got) != 12 {
+		t.Errorf("%d lines in the log, %d events", n, len(got))
+	}
+	repeated := 0
+	for _, e := range got {
+		repeated += e.Repeated
+	}
+	if last := got[0]; repeated != 10_000-11 || last.Until == nil || !last.Until.Equal(at.Add(9999*time.Millisecond)) {
+		t.Errorf("%d repetitions, the last event is %+v", repeated, last)
+	}
+	if got[len(got)-1].Kind != state.Resharded {
+		t.Error("the flood has displaced another event")
+	}
+}
+
+func TestRecorder_bounded(t *testing.T) {
+	r, _ := recorder(t)
+	long := strings.Repeat("é", 5000)
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range 4000 {
+		r.Keep(state.Event{Kind: state.ActorFailed, Actor: long + fmt.Sprint(i), Detail: long[i%2*2:] + fmt.Sprint(i),
+			Database: long, Member: long})
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 2<<20 {
+		t.Errorf("%d bytes for the events", grown)
+	}
+	got := list(r)
+	if len(got) < 50 || !strings.HasSuffix(got[0].ID, "/4000") {
+		t.Errorf("%d events, the last one is %s", len(got), got[0].ID)
+	}
+	for _, s := range []string{got[0].Actor, got[0].Detail, got[0].Text, got[0].Database} {
+		if len(s) > 4096 || !utf8.ValidString(s) {
+			t.Errorf("a text of %d bytes, valid %v", len(s), utf8.ValidString(s))
+		}
+	}
+}

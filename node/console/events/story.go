@@ -1,0 +1,224 @@
+package events
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/node/console/state"
+)
+
+const (
+	// sameWithin is how far apart the reports of several nodes on one thing may be.
+	sameWithin = 15 * time.Second
+	// storyLasts is how long after a member has gone a take-over still belongs to that.
+	storyLasts = 5 * time.Minute
+)
+
+// Merge returns the events of several nodes as one list, newest first. Reports of the same by several nodes become one,
+// that of the first, with the others in Also.
+func Merge(lists ...[]state.Event) []state.Event {
+	all := slices.Concat(lists...)
+	Sort(all)
+	slices.Reverse(all)
+	type subject struct {
+		kind                                      state.EventKind
+		member, database, object, actor, from, to string
+	}
+	first := map[subject]int{} // index in merged
+	merged := make([]state.Event, 0, len(all))
+	for _, e := range all {
+		if !shared[e.Kind] {
+			merged = append(merged, e)
+			continue
+		}
+		s := subject{e.Kind, e.Member, e.Database, e.Object, e.Actor, e.From, e.To}
+		if i, ok := first[s]; ok && e.At.Sub(merged[i].At) <= sameWithin && merged[i].Node != e.Node &&
+			!slices.Contains(merged[i].Also, e.Node) {
+			join(&merged[i], &e)
+			continue
+		}
+		first[s] = len(merged)
+		merged = append(merged, e)
+	}
+	slices.Reverse(merged)
+	return merged
+}
+
+// shared has the kinds that several nodes report.
+var shared = map[state.EventKind]bool{
+	state.MemberJoined: true, state.MemberSilent: true, state.MemberAnswers: true, state.MemberDead: true,
+	state.MemberLeft: true, state.MemberReturned: true, state.MemberRestart: true, state.ShardsMoved: true,
+	state.StoreLost: true, state.StoreBack: true, state.IndexErrors: true,
+}
+
+// join adds a second node's report to an event.
+func join(into, e *state.Event) {
+	into.Also = append(slices.Clone(into.Also), e.Node)
+	if e.Since != nil && into.Since != nil && e.Since.Before(*into.Since) {
+		into.Since = e.Since
+	}
+	if into.Kind == state.ShardsMoved {
+		both := slices.Concat(into.Items, e.Items)
+		slices.Sort(both)
+		into.Items = slices.Compact(both)
+		into.Count = max(into.Count, e.Count, int64(len(into.Items)))
+		into.Text = text(into)
+	}
+}
+
+// Stories groups the events of a list of Merge. The stories are those of members that went, newest first.
+func Stories(merged []state.Event) []state.Story {
+	var list []*telling
+	open := map[string]*telling{} // by member: the last one that may continue
+	for _, e := range slices.Backward(merged) {
+		member := e.Member
+		if e.Kind == state.ShardsMoved || e.Kind == state.JobTaken {
+			member = e.From
+		}
+		t := open[member]
+		if t != nil && e.At.Sub(t.last) > storyLasts && !(t.gone && ends(e.Kind)) {
+			t = nil
+		}
+		switch {
+		case t == nil && !begins(e.Kind):
+			continue
+		case t == nil || t.over && begins(e.Kind):
+			t = &telling{member: member}
+			open[member] = t
+			list = append(list, t)
+		}
+		t.add(&e)
+	}
+	stories := make([]state.Story, 0, len(list))
+	for _, t := range slices.Backward(list) {
+		stories = append(stories, t.story())
+	}
+	return stories
+}
+
+func begins(k state.EventKind) bool {
+	return k == state.MemberSilent || k == state.MemberDead || k == state.MemberLeft
+}
+
+func ends(k state.EventKind) bool {
+	return k == state.MemberAnswers || k == state.MemberReturned || k == state.MemberRestart
+}
+
+// telling is a story while it is put together.
+type telling struct {
+	member string
+	events []*state.Event
+	last   time.Time
+	gone   bool // the member was given up or has left
+	over   bool
+}
+
+func (t *telling) add(e *state.Event) {
+	t.events = append(t.events, e)
+	t.last = e.At
+	t.gone = t.gone || e.Kind == state.MemberDead || e.Kind == state.MemberLeft
+	t.over = t.over || ends(e.Kind)
+}
+
+func (t *telling) story() state.Story {
+	first := t.events[0]
+	s := state.Story{ID: first.ID, Member: t.member, Began: first.At, Over: t.over, Severity: state.Error}
+	var parts []string
+	line := func(at time.Time, text, part string, e *state.Event) {
+		s.Lines = append(s.Lines, state.StoryLine{At: at, Text: text, Nodes: append([]string{e.Node}, e.Also...)})
+		parts = append(parts, part)
+	}
+	silent := false
+	moves := map[string]int64{}
+	jobs, resumed := 0, time.Time{}
+	for _, e := range t.events {
+		if !silent && e.Since != nil && (e.Kind == state.MemberSilent || e.Kind == state.MemberDead) {
+			silent = true
+			s.Began = *e.Since
+			line(*e.Since, t.member+" was last heard", "silent "+clock(*e.Since), e)
+		}
+		switch e.Kind {
+		case state.MemberSilent:
+			line(e.At, e.Text, "", e)
+		case state.MemberDead:
+			line(e.At, e.Text, "given up "+clock(e.At), e)
+		case state.MemberLeft:
+			s.Severity = state.Info
+			line(e.At, e.Text, "left "+clock(e.At), e)
+		case state.ShardsMoved:
+			moves[e.To] += e.Count
+			line(e.At, e.Text, "", e)
+		case state.JobTaken:
+			jobs, resumed = jobs+1, e.At
+			line(e.At, e.Text, "", e)
+		default:
+			line(e.At, e.Text, "back "+clock(e.At), e)
+		}
+	}
+	s.Title = t.title()
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+	back := ""
+	if n := len(parts); n > 0 && strings.HasPrefix(parts[n-1], "back ") {
+		parts, back = parts[:n-1], parts[n-1]
+	}
+	if moved := movesText(moves); moved != "" {
+		parts = append(parts, moved)
+	}
+	if jobs > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s resumed %s", jobs, plural(int64(jobs), "job"), clock(resumed)))
+	}
+	if back != "" {
+		parts = append(parts, back)
+	}
+	s.Text = t.member + " " + strings.Join(parts, ", ")
+	slices.SortStableFunc(s.Lines, func(a, b state.StoryLine) int { return a.At.Compare(b.At) })
+	for i := range s.Lines {
+		s.Lines[i].After = s.Lines[i].At.Sub(s.Began).Seconds()
+	}
+	s.Ended = s.Lines[len(s.Lines)-1].At
+	if s.Over {
+		s.Severity = state.Good
+	}
+	return s
+}
+
+func (t *telling) title() string {
+	title := t.member + " does not answer"
+	for _, e := range t.events {
+		switch e.Kind {
+		case state.MemberDead:
+			title = t.member + " died"
+		case state.MemberLeft:
+			title = t.member + " left"
+		case state.MemberAnswers:
+			title = t.member + " did not answer for a while"
+		case state.MemberReturned, state.MemberRestart:
+			title += " and is back"
+		}
+	}
+	return title
+}
+
+// movesText returns how many shards went to which nodes.
+func movesText(moves map[string]int64) string {
+	var names []string
+	total := int64(0)
+	for name, n := range moves {
+		names = append(names, name)
+		total += n
+	}
+	if total == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	to := strings.Join(names, ", ")
+	if n := len(names); n > 1 {
+		to = strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return fmt.Sprintf("%d %s to %s", total, plural(total, "shard"), to)
+}
+
+// clock returns a time of day in UTC, to a tenth of a second.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.0") }

@@ -1,0 +1,125 @@
+package events_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/node/console/events"
+	"github.com/divandb/divan/node/console/state"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
+
+func since(seconds float64) *time.Time { t := at(seconds); return &t }
+
+// death are the events of the death of n2, as n1 and n3 saw it.
+func death() [][]state.Event {
+	one := []state.Event{
+		{ID: "n1/a/1", Node: "n1", At: at(-60), Kind: state.MemberJoined, Member: "n2"},
+		{ID: "n1/a/2", Node: "n1", At: at(2.1), Since: since(1), Kind: state.MemberSilent, Member: "n2",
+			Text: "n2 has not answered for 1.1 s"},
+		{ID: "n1/a/3", Node: "n1", At: at(3.4), Since: since(1.2), Kind: state.MemberDead, Member: "n2",
+			Text: "n2 was given up"},
+		{ID: "n1/a/4", Node: "n1", At: at(3.42), Kind: state.ShardsMoved, From: "n2", To: "n1", Count: 3,
+			Items: []string{"a", "b", "c"}},
+		{ID: "n1/a/5", Node: "n1", At: at(3.43), Kind: state.ShardsMoved, From: "n2", To: "n3", Count: 1,
+			Items: []string{"x"}},
+		{ID: "n1/a/6", Node: "n1", At: at(3.7), Kind: state.JobTaken, From: "n2", To: "n1", Job: "index orders/1",
+			Token: 7},
+	}
+	three := []state.Event{
+		{ID: "n3/b/1", Node: "n3", At: at(3.5), Since: since(1.3), Kind: state.MemberDead, Member: "n2"},
+		{ID: "n3/b/2", Node: "n3", At: at(3.52), Kind: state.ShardsMoved, From: "n2", To: "n1", Count: 2,
+			Items: []string{"c", "d"}},
+		{ID: "n3/b/3", Node: "n3", At: at(3.9), Kind: state.JobTaken, From: "n2", To: "n3", Job: "index orders/2",
+			Token: 8},
+		{ID: "n3/b/4", Node: "n3", At: at(5), Kind: state.LoginRefused, Address: "10.0.0.1"},
+	}
+	return [][]state.Event{one, three}
+}
+
+func TestStories(t *testing.T) {
+	lists := death()
+	merged := events.Merge(lists...)
+	if len(merged) != 8 || merged[0].ID != "n3/b/4" || merged[len(merged)-1].ID != "n1/a/1" {
+		t.Fatalf("%d events: %+v", len(merged), merged)
+	}
+	stories := events.Stories(merged)
+	if len(stories) != 1 {
+		t.Fatalf("%d stories: %+v", len(stories), stories)
+	}
+	s := stories[0]
+	want := "n2 silent 12:00:01.0, given up 12:00:03.4, 5 shards to n1 and n3, 2 jobs resumed 12:00:03.9"
+	if s.Text != want || s.Title != "n2 died" || s.Over || s.Severity != state.Error || s.Member != "n2" {
+		t.Errorf("story %+v\nwant %q", s, want)
+	}
+	var lines []string
+	for _, l := range s.Lines {
+		lines = append(lines, fmt.Sprintf("%.1f %s %s", l.After, l.Text, l.Nodes))
+	}
+	got := strings.Join(lines, "\n")
+	for _, want := range []string{"0.0 n2 was last heard [n1]", "1.1 n2 has not answered for 1.1 s [n1]",
+		"2.4 n2 was given up [n1 n3]", "4 changes shards moved from n2 to n1 [n1 n3]", "2.9 "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no line %q in\n%s", want, got)
+		}
+	}
+
+	t.Run("the member is back, much later", func(t *testing.T) {
+		lists := append(death(), []state.Event{{ID: "n1/a/9", Node: "n1", At: at(3600), Since: since(3.4),
+			Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"}})
+		stories := events.Stories(events.Merge(lists...))
+		if len(stories) != 1 || !stories[0].Over || stories[0].Severity != state.Good ||
+			stories[0].Title != "n2 died and is back" || !strings.HasSuffix(stories[0].Text, "back 13:00:00.0") {
+			t.Errorf("stories %+v", stories)
+		}
+	})
+	t.Run("it dies again", func(t *testing.T) {
+		lists := append(death(), []state.Event{
+			{ID: "n1/a/9", Node: "n1", At: at(10), Kind: state.MemberReturned, Member: "n2"},
+			{ID: "n1/a/10", Node: "n1", At: at(20), Since: since(18), Kind: state.MemberDead, Member: "n2"},
+		})
+		stories := events.Stories(events.Merge(lists...))
+		if len(stories) != 2 || stories[0].Over || !stories[1].Over || stories[0].Text !=
+			"n2 silent 12:00:18.0, given up 12:00:20.0" {
+			t.Errorf("stories %+v", stories)
+		}
+	})
+	t.Run("a regular stop", func(t *testing.T) {
+		stories := events.Stories(events.Merge([]state.Event{
+			{ID: "n1/a/1", Node: "n1", At: at(1), Kind: state.MemberLeft, Member: "n2", Text: "n2 left as announced"},
+			{ID: "n1/a/2", Node: "n1", At: at(1.2), Kind: state.JobTaken, From: "n2", To: "n1", Job: "index a/1"},
+		}))
+		if len(stories) != 1 || stories[0].Text != "n2 left 12:00:01.0, 1 job resumed 12:00:01.2" ||
+			stories[0].Severity != state.Info || stories[0].Title != "n2 left" {
+			t.Errorf("stories %+v", stories)
+		}
+	})
+	t.Run("a late answer is not a death", func(t *testing.T) {
+		stories := events.Stories(events.Merge([]state.Event{
+			{ID: "n1/a/1", Node: "n1", At: at(2), Since: since(0), Kind: state.MemberSilent, Member: "n2"},
+			{ID: "n1/a/2", Node: "n1", At: at(3), Since: since(0), Kind: state.MemberAnswers, Member: "n2"},
+		}))
+		if len(stories) != 1 || stories[0].Text != "n2 silent 12:00:00.0, back 12:00:03.0" ||
+			stories[0].Title != "n2 did not answer for a while" {
+			t.Errorf("stories %+v", stories)
+		}
+	})
+	t.Run("no story", func(t *testing.T) {
+		for _, kind := range []state.EventKind{state.MemberJoined, state.JobTaken, state.ShardsMoved,
+			state.MemberReturned, state.LoginRefused} {
+			e := []state.Event{{ID: "n1/a/1", Node: "n1", At: noon, Kind: kind, Member: "n2", From: "n2"}}
+			if stories := events.Stories(events.Merge(e)); len(stories) != 0 {
+				t.Errorf("%s: %+v", kind, stories)
+			}
+		}
+	})
+	if _, err := json.Marshal(stories); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,125 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+type eventPage struct {
+	Events  []struct{ Kind, Text, Member, Database, User, Node, Detail string }
+	Stories []story
+	Absent  []struct{ Node string }
+	Next    string
+}
+
+func (c *client) events(search string) (p eventPage) {
+	c.into("/_dashboard/api/events?search="+url.QueryEscape(search), &p)
+	return p
+}
+
+type story struct{ Title, Text, Member string }
+
+// storyOf returns the last story of a member.
+func (c *client) storyOf(member string) story {
+	for _, s := range c.events("").Stories {
+		if s.Member == member {
+			return s
+		}
+	}
+	return story{}
+}
+
+// The others tell the story of a killed node: when it was last heard, when it was given up, what moved where.
+func TestEvents_Death(t *testing.T) {
+	mostlyWaits(t)
+	c := startCluster(t, 3)
+	const all = "node0 alive, node1 alive, node2 alive"
+	for i := range 3 {
+		eventually(t, "every node sees every other", 20*time.Second, func() bool { return c.statuses(i) == all })
+	}
+	two := c.nodes[2].client()
+	two.ok("PUT", "/db?changes_shards=16", "")
+	feed := two.stream("/db/_changes?feed=continuous&heartbeat=1000&since=now")
+	defer feed.Close()
+	conn := connect(t, c.nodes[2], "divan", "me")
+	// the asked node merges what the others have seen
+	eventually(t, "events of all nodes", 20*time.Second, func() bool {
+		var nodes int
+		err := conn.QueryRow(t.Context(),
+			`SELECT count(DISTINCT node) FROM divan.events WHERE kind = 'started'`).Scan(&nodes)
+		return err == nil && nodes == 3
+	})
+	time.Sleep(time.Second) // the feed listens
+	c.nodes[1].kill()
+	eventually(t, "the story of node1", 15*time.Second, func() bool {
+		s := two.storyOf("node1")
+		return strings.Contains(s.Text, " shards to node0 and node2") && strings.HasPrefix(s.Text, "node1 silent ") &&
+			s.Title == "node1 died"
+	})
+	var seconds float64
+	var also string
+	eventually(t, "both nodes report it", 10*time.Second, func() bool {
+		return conn.QueryRow(t.Context(), `SELECT seconds, also::text FROM divan.events WHERE kind = 'dead' AND `+
+			`member = 'node1' AND also IS NOT NULL`).Scan(&seconds, &also) == nil
+	})
+	if seconds < 0.5 || seconds > 20 {
+		t.Errorf("it was silent for %v s", seconds)
+	}
+	c.start(1)
+	eventually(t, "node1 is back", 20*time.Second, func() bool {
+		return two.storyOf("node1").Title == "node1 died and is back"
+	})
+}
+
+// What people do is an event, with who did it, and never with what is secret.
+func TestEvents_Deeds(t *testing.T) {
+	n := start(t, t.TempDir(), "-admin", "anna:s3cret")
+	anna := n.as("anna:s3cret")
+	anna.ok("PUT", "/db", "")
+	anna.ok("POST", "/db/_changes/_reshard", `{"shard_count":3}`)
+	anna.ok("PUT", "/_node/_local/_config/cors/max_age", `"77"`)
+	anna.ok("PUT", "/_node/_local/_config/admins/bob", `"hunter2"`)
+	for _, who := range []string{"anna:wrong1", "hunter2:bob"} {
+		if got := n.as(who).status("GET", "/db", ""); got != 401 {
+			t.Errorf("%s logs in: %d", who, got)
+		}
+	}
+	anna.ok("PUT", "/db/_design/d", `{"views":{"n":{"map":"function (doc) { throw new Error('no') }"}}}`)
+	anna.ok("PUT", "/db/a", `{}`)
+	anna.ok("GET", "/db/_design/d/_view/n", "")
+	eventually(t, "a view that skips a document", 40*time.Second, func() bool {
+		return len(anna.events("index_error db _design/d").Events) == 1
+	})
+	all := anna.events("")
+	text := fmt.Sprint(all)
+	for _, want := range []string{"db was resharded to 3 shards by anna", "setting cors/max_age was changed by anna",
+		"setting admins/bob was changed by anna", "a login of anna from 127.0.0.1 was refused",
+		"a login of an unknown user from 127.0.0.1 was refused", "has started", "skip 1 document"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no event %q in %s", want, text)
+		}
+	}
+	log := n.stderr.String()
+	for _, secret := range []string{"hunter2", "s3cret", "wrong1"} {
+		if strings.Contains(text, secret) || strings.Contains(log, secret) {
+			t.Errorf("%s is shown", secret)
+		}
+	}
+	if got := strings.Count(log, "authentication failed"); got != 2 {
+		t.Errorf("%d refused logins are in the log", got)
+	}
+	if got := n.client().status("GET", "/_dashboard/api/events", ""); got != 401 {
+		t.Errorf("a stranger sees the events: %d", got)
+	}
+	for _, bad := range []string{"/_dashboard/api/events?limit=x", "/_dashboard/api/events?limit=-1"} {
+		if got := anna.status("GET", bad, ""); got != 400 {
+			t.Errorf("%s: %d", bad, got)
+		}
+	}
+	if got := anna.status("GET", "/_dashboard/api/nothing", ""); got != 404 {
+		t.Errorf("an unknown address: %d", got)
+	}
+}

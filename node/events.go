@@ -1,0 +1,169 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/console/events"
+	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/query"
+)
+
+// reporter turns what the parts of a node report into events.
+type reporter struct {
+	*events.Recorder
+	name    string                         // of the node
+	running *atomic.Pointer[actors.System] // nil before the actors start
+}
+
+// startConsole creates the console. It answers other nodes from then on, before this node is a member.
+func (n *Node) startConsole(context.Context) error {
+	n.happened = &reporter{events.New(n.name, n.log), n.name, &n.running}
+	n.console = console.New(console.Options{Node: n.name, Events: n.happened.Recorder,
+		Peers: consolePeers{&n.joined}})
+	return nil
+}
+
+// consolePeers implements console.Peers with the cluster, once it has started.
+type consolePeers struct {
+	joined *atomic.Pointer[cluster.Cluster]
+}
+
+// Others implements console.Peers.
+func (p consolePeers) Others() (names []string) {
+	c := p.joined.Load()
+	if c == nil {
+		return nil
+	}
+	for _, m := range c.Members() {
+		if !m.Self && m.Status != cluster.Left {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// Request implements console.Peers.
+func (p consolePeers) Request(ctx context.Context, member string, request []byte) ([]byte, error) {
+	c := p.joined.Load()
+	if c == nil {
+		return nil, cluster.ErrNotMember
+	}
+	answer, err := c.Request(ctx, member, request)
+	if errors.Is(err, cluster.ErrNotMember) {
+		err = errors.New("it has left, or uses another store")
+	}
+	return answer, err
+}
+
+// memberKinds maps the kinds of events of package cluster.
+var memberKinds = map[cluster.EventKind]state.EventKind{
+	cluster.MemberJoined: state.MemberJoined, cluster.MemberSuspected: state.MemberSilent,
+	cluster.MemberAnswers: state.MemberAnswers, cluster.MemberDead: state.MemberDead,
+	cluster.MemberLeft: state.MemberLeft, cluster.MemberReturned: state.MemberReturned,
+	cluster.MemberRestarted: state.MemberRestart, cluster.WrongSecret: state.WrongSecret,
+	cluster.NameClash: state.NameClash,
+}
+
+// memberEvent records what happened to a member.
+func (r *reporter) memberEvent(e cluster.Event) {
+	record := state.Event{At: e.At, Kind: memberKinds[e.Kind], Member: e.Member, Address: e.Address}
+	if e.Kind == cluster.MemberJoined {
+		record.Object = e.Version
+	}
+	if !e.Since.IsZero() {
+		since := e.Since.UTC()
+		record.Since = &since
+		record.Seconds = e.At.Sub(e.Since).Seconds()
+	}
+	switch e.Kind {
+	case cluster.WrongSecret, cluster.NameClash:
+		r.Keep(record) // package cluster logs these, with advice
+	default:
+		r.Record(record)
+	}
+}
+
+// placed records which changes shards with listeners here moved away from members that are gone.
+func (r *reporter) placed(before, after []cluster.Member) {
+	running := r.running.Load()
+	if running == nil {
+		return
+	}
+	there := map[string]bool{}
+	for _, m := range after {
+		there[m.Name] = true
+	}
+	gone := false
+	for _, m := range before {
+		gone = gone || !there[m.Name]
+	}
+	if !gone {
+		return
+	}
+	moved := map[[2]string][]string{} // from, to: shards
+	running.Listened(func(kind, id string) {
+		from, to := cluster.Place(before, kind, id), cluster.Place(after, kind, id)
+		if from != to && from != "" && !there[from] {
+			h := fnv.New64a()
+			_, _ = h.Write([]byte(id))
+			moved[[2]string{from, to}] = append(moved[[2]string{from, to}], strconv.FormatUint(h.Sum64(), 36))
+		}
+	})
+	for way, shards := range moved {
+		r.Record(state.Event{Kind: state.ShardsMoved, From: way[0], To: way[1], Count: int64(len(shards)),
+			Items: shards})
+	}
+}
+
+// actorEvent records what happened to actors.
+func (r *reporter) actorEvent(e actors.Event) {
+	switch {
+	case e.Failed != nil:
+		r.Keep(state.Event{At: e.At, Kind: state.ActorFailed, Actor: e.Failed.Actor,
+			Detail: e.Failed.Reason + "\n" + e.Failed.Stack, Count: int64(e.Failed.Restarts)})
+	case e.Took != nil:
+		database, _, _ := strings.Cut(e.Took.ID, "/")
+		r.Record(state.Event{At: e.At, Kind: state.JobTaken, Job: e.Took.Type + " " + e.Took.ID,
+			Database: database, From: e.Took.From, To: r.name, Token: e.Took.Token})
+	}
+}
+
+// loginRefused records a wrong password. A name that no user has is not shown: it may be a password.
+func (r *reporter) loginRefused(name string, known bool, from netip.Addr) {
+	e := state.Event{Kind: state.LoginRefused, Address: from.String()}
+	if known {
+		e.User = name
+	}
+	r.Record(e)
+}
+
+// settingChanged records that a client has changed a setting. The value may be secret.
+func (r *reporter) settingChanged(section, key, user string) {
+	r.Record(state.Event{Kind: state.SettingChanged, Object: section + "/" + key, User: user})
+}
+
+func (r *reporter) resharded(database string, shards int, user string) {
+	r.Record(state.Event{Kind: state.Resharded, Database: database, Count: int64(shards), User: user})
+}
+
+// slowFrom is how long a statement takes that is reported as slow.
+const slowFrom = 2 * time.Second
+
+// statementEnded records slow statements, but those that follow a feed: they end when their client wants.
+func (r *reporter) statementEnded(s query.Ended) {
+	if s.Took < slowFrom || strings.Contains(s.Statement, "changes_follow") {
+		return
+	}
+	r.Record(state.Event{Kind: state.SlowStatement, User: s.User, Database: s.Database,
+		Object: s.Application, Seconds: s.Took.Seconds(), Count: s.Rows, Detail: s.Statement})
+}

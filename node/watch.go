@@ -1,0 +1,133 @@
+package node
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/node/console/events"
+	"github.com/divandb/divan/node/console/state"
+)
+
+const (
+	// probeEvery is how often the store is asked for a sign of life, healthEvery how often the node's reasons to need
+	// an operator are compared, and indexesEvery how often the indexes used last are looked at.
+	probeEvery   = time.Second
+	healthEvery  = 2 * time.Second
+	indexesEvery = 15 * time.Second
+	// maxIndexesWatched bounds how many indexes are looked at.
+	maxIndexesWatched = 100
+)
+
+// watcher looks for events that no part of the node reports by itself.
+type watcher struct {
+	events   *events.Recorder
+	ready    func(context.Context) error
+	degraded func() []string
+	indexes  func(context.Context, int) ([]actors.IndexInfo, error)
+
+	lost    time.Time         // since when the store does not answer; zero if it does
+	reasons map[string]bool   // names of the current reasons to need an operator
+	skipped map[[2]string]int // documents that views skip, by database and design document
+}
+
+// watchEvents starts the watcher.
+func (n *Node) watchEvents(context.Context) error {
+	h := n.health()
+	w := &watcher{events: n.happened.Recorder, ready: h.Ready, degraded: h.Degraded, indexes: n.actors.Indexes}
+	ctx, cancel := context.WithCancel(context.Background())
+	var working sync.WaitGroup
+	every := func(pause time.Duration, f func(context.Context)) {
+		working.Go(func() {
+			tick := time.NewTicker(pause)
+			defer tick.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+					f(ctx)
+				}
+			}
+		})
+	}
+	every(probeEvery, w.probe)
+	every(healthEvery, func(context.Context) { w.compare() })
+	every(indexesEvery, w.lookAtIndexes)
+	n.parts.add("watch for events", func(context.Context) error {
+		cancel()
+		working.Wait()
+		return nil
+	})
+	n.happened.Record(state.Event{Kind: state.NodeStarted, Object: Version()})
+	return nil
+}
+
+// probe asks the store for a sign of life.
+func (w *watcher) probe(ctx context.Context) {
+	begun := time.Now()
+	err := w.ready(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil && w.lost.IsZero():
+		w.lost = begun
+		w.events.Record(state.Event{Kind: state.StoreLost, Detail: err.Error()})
+	case err == nil && !w.lost.IsZero():
+		since := w.lost.UTC()
+		w.lost = time.Time{}
+		w.events.Record(state.Event{Kind: state.StoreBack, Since: &since})
+	}
+}
+
+// compare looks for reasons to need an operator that are new or over. The parts that they concern log them.
+func (w *watcher) compare() {
+	now := map[string]bool{}
+	for _, reason := range w.degraded() {
+		name, what, _ := strings.Cut(reason, ": ")
+		if now[name] {
+			continue
+		}
+		now[name] = true
+		if w.reasons[name] || ownEvents[name] {
+			continue
+		}
+		kind := state.Degraded
+		if strings.HasPrefix(name, "disk_") {
+			kind = state.DiskLow
+		}
+		w.events.Keep(state.Event{Kind: kind, Object: name, Detail: what})
+	}
+	for name := range w.reasons {
+		if !now[name] && !ownEvents[name] {
+			w.events.Keep(state.Event{Kind: state.Recovered, Object: name})
+		}
+	}
+	w.reasons = now
+}
+
+// ownEvents are the reasons whose causes are reported as events of other kinds.
+var ownEvents = map[string]bool{"name_clash": true}
+
+// lookAtIndexes looks for views that have begun to skip documents.
+func (w *watcher) lookAtIndexes(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, indexesEvery)
+	defer cancel()
+	list, err := w.indexes(ctx, maxIndexesWatched)
+	if err != nil {
+		return // the store does not answer, for which there is another event
+	}
+	if w.skipped == nil || len(w.skipped) > 10*maxIndexesWatched {
+		w.skipped = map[[2]string]int{}
+	}
+	for _, ix := range list {
+		id := [2]string{ix.Database, ix.Design}
+		n := int(ix.Errors)
+		if n > w.skipped[id] {
+			w.events.Record(state.Event{Kind: state.IndexErrors, Database: ix.Database, Object: ix.Design,
+				Count: ix.Errors, Detail: ix.Skipped})
+		}
+		w.skipped[id] = n
+	}
+}
