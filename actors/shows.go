@@ -142,12 +142,16 @@ type Metrics struct {
 	// Listeners is the number of waiting feeds on this node, Wakes how often shards woke theirs.
 	Listeners int
 	Wakes     int64
+	// Indexed is the number of documents that index builds on this node have processed, IndexRows that of the rows they
+	// have written.
+	Indexed, IndexRows int64
 }
 
 // Metrics returns the current metrics.
 func (s *System) Metrics() Metrics {
 	m := Metrics{}
 	m.Listeners, m.Wakes = s.feeds.Metrics()
+	m.Indexed, m.IndexRows = s.indexing.Counted()
 	m.Kinds, m.DeadLetters = s.tree.Metrics()
 	return m
 }

@@ -67,6 +67,7 @@ func UnmarshalExact(object []byte, into any) error {
 // From db.
 type (
 	CreateOptions = db.CreateOptions
+	Counted       = db.Counted
 	NamesOptions  = db.NamesOptions
 	Rev           = db.Rev
 	Security      = db.Security

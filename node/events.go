@@ -14,6 +14,7 @@ import (
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/events"
+	"github.com/divandb/divan/node/console/history"
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/query"
 )
@@ -28,7 +29,9 @@ type reporter struct {
 // startConsole creates the console. It answers other nodes from then on, before this node is a member.
 func (n *Node) startConsole(context.Context) error {
 	n.happened = &reporter{events.New(n.name, n.log), n.name, &n.running}
-	n.console = console.New(console.Options{Node: n.name, Events: n.happened.Recorder,
+	n.history = history.New()
+	n.measuring.indexLag.Store(-1)
+	n.console = console.New(console.Options{Node: n.name, Events: n.happened.Recorder, History: n.history,
 		Peers: consolePeers{&n.joined}})
 	return nil
 }

@@ -53,7 +53,7 @@ func (n *Node) serveHTTP(context.Context) error {
 		Store: n.store, Auth: authenticator{n.auth}, Admins: admins{n.auth,
 			n.open}, Imported: n.open.again, Users: userRules{n.store, n.auth},
 		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at, Tasks: n.actors, Health: condition,
-		Backups: n.backups(), Metrics: published.Handler(), Observe: published.Observe, Dashboard: n.page(condition),
+		Backups: n.backups(), Metrics: published.Handler(), Observe: n.observe(published), Dashboard: n.page(condition),
 		SettingChanged: n.happened.settingChanged, Resharded: n.happened.resharded,
 		Settings: api.NewSettings(couchSettings(n.cfg)),
 		Limits: api.Limits{
@@ -65,6 +65,10 @@ func (n *Node) serveHTTP(context.Context) error {
 		Logger: n.log, Node: n.name, Version: version, GitSHA: Commit(), UUID: n.store.UUID(),
 		DefaultShards: n.cfg.Changes.DefaultShards, Spool: n.cfg.Data,
 	})
+	n.httpUse = func() (int, int64) {
+		held, _ := handler.Bodies()
+		return conns.Open(), held
+	}
 	// Requests end with their connection or with the node, whichever comes first.
 	base, cut := context.WithCancel(context.Background())
 	server := &http.Server{
@@ -97,6 +101,14 @@ func (n *Node) serveHTTP(context.Context) error {
 		return err
 	})
 	return nil
+}
+
+// observe returns what counts finished requests.
+func (n *Node) observe(m *metrics.Metrics) func(method string, status int, took time.Duration) {
+	return func(method string, status int, took time.Duration) {
+		n.measuring.request(status)
+		m.Observe(method, status, took)
+	}
 }
 
 // maxConnections returns http.max_connections, or fewer if the limit on open files requires it.

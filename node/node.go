@@ -15,6 +15,7 @@ import (
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/console/history"
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/work"
 )
@@ -28,16 +29,19 @@ type Node struct {
 	httpListener, sqlListener net.Listener
 
 	*storage
-	auth     *auth.Authenticator
-	cluster  *cluster.Cluster
-	actors   *actors.System
-	sql      *query.Server
-	open     *openDatabases
-	turns    *work.Turns                     // for long SQL statements; HTTP requests report their arrival here
-	running  atomic.Pointer[actors.System]   // actors, for goroutines of the cluster, which start before the actors do
-	joined   atomic.Pointer[cluster.Cluster] // cluster, likewise, for the console
-	happened *reporter
-	console  *console.Console
+	auth      *auth.Authenticator
+	cluster   *cluster.Cluster
+	actors    *actors.System
+	sql       *query.Server
+	open      *openDatabases
+	turns     *work.Turns                     // for long SQL statements; HTTP requests report their arrival here
+	running   atomic.Pointer[actors.System]   // actors, for goroutines of the cluster, which start before the actors do
+	joined    atomic.Pointer[cluster.Cluster] // cluster, likewise, for the console
+	happened  *reporter
+	history   *history.History
+	measuring measuring
+	httpUse   func() (connections int, bodies int64) // set by serveHTTP
+	console   *console.Console
 
 	parts *parts // the running parts
 }
@@ -74,7 +78,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	for _, step := range []func(context.Context) error{
 		n.makeData, n.openPorts, n.startConsole, n.storage.open, n.sweepBackups, n.serve, n.readAdmins,
 		n.watchOpenDatabases,
-		n.joinCluster, n.serveSQL, n.serveHTTP, n.watchEvents,
+		n.joinCluster, n.serveSQL, n.serveHTTP, n.watchEvents, n.watchHistory,
 		n.giveBackFirst,
 	} {
 		if err := step(ctx); err != nil {

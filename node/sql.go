@@ -36,7 +36,7 @@ func (n *Node) serveSQL(context.Context) error {
 		},
 		Credentials: sqlCredentials{n.auth}, SetPassword: passwords{n.store,
 			n.auth}.set, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
-		Turns: n.turns, Observe: n.happened.statementEnded, Temp: temp,
+		Turns: n.turns, Observe: n.statementEnded, Temp: temp,
 		Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory),
 			Statement: int64(n.cfg.SQL.StatementMemory)},
 	})
@@ -61,6 +61,12 @@ func (n *Node) serveSQL(context.Context) error {
 		return err
 	})
 	return nil
+}
+
+// statementEnded counts a statement, and reports it if it was slow.
+func (n *Node) statementEnded(s query.Ended) {
+	n.measuring.statements.Add(1)
+	n.happened.statementEnded(s)
 }
 
 // tempDir is the directory of the temporary files of SQL, below the data directory.

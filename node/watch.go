@@ -2,8 +2,10 @@ package node
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/divandb/divan/actors"
@@ -27,6 +29,7 @@ type watcher struct {
 	ready    func(context.Context) error
 	degraded func() []string
 	indexes  func(context.Context, int) ([]actors.IndexInfo, error)
+	lag      *atomic.Int64 // of the index that is furthest behind, in milliseconds
 
 	lost    time.Time         // since when the store does not answer; zero if it does
 	reasons map[string]bool   // names of the current reasons to need an operator
@@ -36,7 +39,8 @@ type watcher struct {
 // watchEvents starts the watcher.
 func (n *Node) watchEvents(context.Context) error {
 	h := n.health()
-	w := &watcher{events: n.happened.Recorder, ready: h.Ready, degraded: h.Degraded, indexes: n.actors.Indexes}
+	w := &watcher{events: n.happened.Recorder, ready: h.Ready, degraded: h.Degraded, indexes: n.actors.Indexes,
+		lag: &n.measuring.indexLag}
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	every := func(pause time.Duration, f func(context.Context)) {
@@ -121,7 +125,9 @@ func (w *watcher) lookAtIndexes(ctx context.Context) {
 	if w.skipped == nil || len(w.skipped) > 10*maxIndexesWatched {
 		w.skipped = map[[2]string]int{}
 	}
+	lag := int64(0)
 	for _, ix := range list {
+		lag = max(lag, behind(ix))
 		id := [2]string{ix.Database, ix.Design}
 		n := int(ix.Errors)
 		if n > w.skipped[id] {
@@ -130,4 +136,25 @@ func (w *watcher) lookAtIndexes(ctx context.Context) {
 		}
 		w.skipped[id] = n
 	}
+	w.lag.Store(lag)
+}
+
+// behind returns by how many milliseconds an index that has been built before is behind its database: the versions of
+// the store in sequences grow by a million per second.
+func behind(ix actors.IndexInfo) int64 {
+	if ix.Current {
+		return 0
+	}
+	version := func(seq string) int64 {
+		if len(seq) < 24 {
+			return 0
+		}
+		n, _ := strconv.ParseInt(seq[len(seq)-24:len(seq)-8], 16, 64)
+		return n
+	}
+	built, last := version(ix.Seq), version(ix.LastSeq)
+	if built == 0 || last < built {
+		return 0
+	}
+	return (last - built) / 1000
 }

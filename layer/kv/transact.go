@@ -69,10 +69,10 @@ func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(t
 	if l, ok := e.(RetryLimiter); ok && o.MaxAttempts == 0 {
 		o.MaxAttempts = l.MaxAttempts()
 	}
-	backoff := firstBackoff
+	backoff, counts := firstBackoff, counting(e)
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
-		c, done, err := attemptOnce(ctx, e, o, &result, &unknown, fn)
+		c, done, err := attemptOnce(ctx, e, o, &result, &unknown, counts, fn)
 		c.Attempts = attempt
 		if done {
 			return result, c, nil
@@ -84,10 +84,13 @@ func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(t
 				// An earlier attempt may have been committed: the next attempt only looks up the transaction id.
 				excess = excessAsked
 				fn = func(Transaction) (T, error) { return zero, err }
+				counts.failed(err, true)
 				continue
 			}
 		}
-		if !Retryable(err) || (o.MaxAttempts > 0 && attempt >= o.MaxAttempts) {
+		again := Retryable(err) && (o.MaxAttempts <= 0 || attempt < o.MaxAttempts)
+		counts.failed(err, again)
+		if !again {
 			return zero, c, unknown.mark(err)
 		}
 		pause := backoff
@@ -192,7 +195,7 @@ func (u *unknownCommits) mark(err error) error {
 // attemptOnce runs one transaction. It overwrites result only when fn succeeds, so that a commit found by its id
 // keeps the result of the attempt that made it.
 func attemptOnce[T any](ctx context.Context, e Engine, o TransactOptions, result *T, unknown *unknownCommits,
-	fn func(tx Transaction) (T, error)) (c Committed, done bool, err error) {
+	counts *Counts, fn func(tx Transaction) (T, error)) (c Committed, done bool, err error) {
 	c.Version = -1
 	tx := e.Begin(ctx)
 	defer tx.Cancel()
@@ -216,8 +219,12 @@ func attemptOnce[T any](ctx context.Context, e Engine, o TransactOptions, result
 	if o.TransactionID != nil && tx.Wrote() {
 		tx.SetVersionstampedValue(o.TransactionID, make([]byte, len(c.Versionstamp)), 0)
 	}
+	began, wrote := time.Now(), tx.Wrote()
 	if err := tx.Commit(); err != nil {
 		return c, false, err
+	}
+	if wrote {
+		counts.committed(time.Since(began))
 	}
 	if c.Version, err = tx.CommittedVersion(); err != nil {
 		return c, false, err

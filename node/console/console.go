@@ -5,14 +5,16 @@ import (
 	"encoding/json"
 
 	"github.com/divandb/divan/node/console/events"
+	"github.com/divandb/divan/node/console/history"
 )
 
-// Options of New. Node and Events are required.
+// Options of New. Node, Events and History are required.
 type Options struct {
 	Node  string // this node's name
 	Peers Peers  // nil: there are no others
-	// Events are this node's events.
-	Events *events.Recorder
+	// Events are this node's events, and History its measurements.
+	Events  *events.Recorder
+	History *history.History
 }
 
 // Console is one node's part of the console. It is safe for concurrent use.
@@ -30,6 +32,7 @@ func New(o Options) *Console {
 	c := &Console{o: o, peers: &peers{Peers: o.Peers}}
 	c.answers = map[string]func(context.Context, string, json.RawMessage) (any, error){
 		"events": answering(c.eventsHere),
+		"plots":  answering(c.plotsHere),
 	}
 	return c
 }

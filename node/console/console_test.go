@@ -14,16 +14,52 @@ import (
 
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/events"
+	"github.com/divandb/divan/node/console/history"
 	"github.com/divandb/divan/node/console/state"
 )
 
+func TestConsole_Plots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, consoles, _ := cluster(3)
+		for i := range 100 {
+			for n := range 3 {
+				r := history.NewReading()
+				r[history.DocsWritten], r[history.IndexLag] = float64(i*50*(n+1)), float64(n)
+				net.history[n].Add(time.Now(), r)
+			}
+			time.Sleep(history.Step)
+		}
+		time.Sleep(-time.Second + history.Step)
+		q := console.PlotQuery{Series: []string{"docs_written", "index_lag"}, Span: time.Minute}
+		p := consoles[1].Plots(t.Context(), q)
+		if p.Step != 5 || len(p.Plots) != 2 || len(p.Plots[0].Nodes) != 3 || len(p.Plots[0].All) != 12 {
+			t.Fatalf("plots %+v", p)
+		}
+		if all, own := p.Plots[0].All[5], p.Plots[0].Nodes[2].Values[5]; all != 60 || own != 30 {
+			t.Errorf("%v in all, %v on n3", all, own)
+		}
+		if p.Plots[1].All[5] != 2 || p.Plots[1].Unit != "s" {
+			t.Errorf("the longest lag %+v", p.Plots[1])
+		}
+		q.From = p.Start + 10*p.Step
+		if rest := consoles[1].Plots(t.Context(), q); rest.Start != q.From || len(rest.Plots[0].All) != 2 {
+			t.Errorf("the rest %+v", rest)
+		}
+		net.silent["n3"] = true
+		if p := consoles[1].Plots(t.Context(), q); len(p.Absent) != 1 || len(p.Plots[0].Nodes) != 2 {
+			t.Errorf("without n3 %+v", p)
+		}
+	})
+}
+
 // network connects the consoles of a test.
 type network struct {
-	mu     sync.Mutex
-	nodes  map[string]*console.Console
-	silent map[string]bool // nodes that do not answer
-	asked  map[string]int
-	ahead  map[string]time.Duration // how far clocks are ahead
+	mu      sync.Mutex
+	nodes   map[string]*console.Console
+	silent  map[string]bool // nodes that do not answer
+	asked   map[string]int
+	history []*history.History
+	ahead   map[string]time.Duration // how far clocks are ahead
 }
 
 // others implements console.Peers for one node.
@@ -72,7 +108,9 @@ func cluster(n int) (*network, []*console.Console, []*events.Recorder) {
 	for i, name := range names {
 		r := events.New(name, slog.New(slog.DiscardHandler))
 		rest := append(append([]string{}, names[:i]...), names[i+1:]...)
-		c := console.New(console.Options{Node: name, Events: r, Peers: others{name, net, rest}})
+		net.history = append(net.history, history.New())
+		c := console.New(console.Options{Node: name, Events: r, History: net.history[i],
+			Peers: others{name, net, rest}})
 		net.nodes[name] = c
 		consoles, recorders = append(consoles, c), append(recorders, r)
 	}

@@ -123,3 +123,57 @@ func TestEvents_Deeds(t *testing.T) {
 		t.Errorf("an unknown address: %d", got)
 	}
 }
+
+// Each node keeps what it measures, and any of them answers for all.
+func TestPlots(t *testing.T) {
+	mostlyWaits(t)
+	n := start(t, t.TempDir())
+	c := n.client()
+	c.ok("PUT", "/db", "")
+	type plots struct {
+		Start, Step int64
+		Plots       []struct {
+			Name  string
+			Nodes []struct {
+				Node   string
+				Values []*float64
+			}
+			All []*float64
+		}
+	}
+	written := 0
+	want := map[string]bool{"docs_written": true, "commits": true, "commit_p99": true, "http_done": true, "heap": true,
+		"cpu": true, "resident": true, "disk_free": true, "goroutines": true}
+	names := ""
+	for name := range want {
+		names += "," + name
+	}
+	eventually(t, "values of all series", 30*time.Second, func() bool {
+		written++
+		c.ok("PUT", fmt.Sprint("/db/", written), "{}")
+		var p plots
+		c.into("/_dashboard/api/plots?span=60&series="+names[1:], &p)
+		for _, plot := range p.Plots {
+			if len(plot.Nodes) != 1 || len(plot.All) != 12 {
+				t.Fatalf("%+v", plot)
+			}
+			for _, v := range plot.All {
+				if v != nil && *v > 0 {
+					delete(want, plot.Name)
+				}
+			}
+		}
+		return len(want) == 0
+	})
+	var series []struct{ Name, Title, Unit, How string }
+	c.into("/_dashboard/api/series", &series)
+	if len(series) < 30 {
+		t.Errorf("%d series", len(series))
+	}
+	for _, bad := range []string{"plots", "plots?series=nothing", "plots?series=heap&span=1000000",
+		"plots?series=heap&from=x"} {
+		if got := c.status("GET", "/_dashboard/api/"+bad, ""); got != 400 {
+			t.Errorf("%s: %d", bad, got)
+		}
+	}
+}

@@ -65,6 +65,10 @@ var nodeRules = []rule{
 		why: "events are kept and grouped the same way whatever reports them",
 	},
 	{
+		room: "node/console/history", may: []string{"node/console/state"},
+		why: "measurements are kept the same way whatever they measure",
+	},
+	{
 		room: "node/console", may: []string{"node/console/..."},
 		why: "what it asks of the parts of a node comes through functions that node gives it",
 	},

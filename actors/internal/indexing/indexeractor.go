@@ -55,6 +55,8 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 			if x.queue.Work.Err() != nil {
 				return nil // the job is being given back
 			}
+			x.documents.Add(int64(r.Documents))
+			x.rows.Add(int64(r.Rows))
 			return stepped{shard: e.shard, result: r, took: x.tree.Now().Sub(begin), err: err}
 		})
 	case finishBuild:

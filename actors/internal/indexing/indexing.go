@@ -1,6 +1,8 @@
 package indexing
 
 import (
+	"sync/atomic"
+
 	"context"
 	"sync"
 	"time"
@@ -18,7 +20,12 @@ type Indexing struct {
 	queue  *jobs.Queue
 	store  ports.Store
 	builds *builds
+
+	documents, rows atomic.Int64 // processed and written by builds on this node
 }
+
+// Counted returns how many documents builds on this node have processed, and how many rows they have written.
+func (x *Indexing) Counted() (documents, rows int64) { return x.documents.Load(), x.rows.Load() }
 
 // Options are what Indexing needs.
 type Options struct {

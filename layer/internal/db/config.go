@@ -65,6 +65,7 @@ type Core struct {
 	Cached   atomic.Pointer[Config]
 	Written  atomic.Int64 // entries written since a closing of the feed's counts was last requested
 	Near     Nearness     // of documents that are written together
+	Counts   Counts       // since the core was created
 	share    sync.Once
 	shared   *Database // see Database.Shared
 	keeping  sync.Once

@@ -22,6 +22,7 @@ type Store struct {
 	Clock     storeClock
 	Wall      func() time.Time // for display only; nothing is decided by it
 	Known     *cores
+	Counts    Counts                       // of all databases
 	opening   cache.Flights[string, *Core] // by name
 	loading   cache.Flights[*Core, *Config]
 	// installation is only written when the store is opened.

@@ -84,6 +84,7 @@ func (d Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass, 
 		Rows: func(yield func(Change, error) bool) {
 			defer s.Close()
 			f.Yield = yield
+			defer func() { d.Count(func(c *db.Counts) { c.Changes.Add(f.uncounted) }) }()
 			if err := f.Run(); err != nil && !f.refused {
 				yield(Change{}, err)
 			}
@@ -100,6 +101,9 @@ func CheckSince(s *rev.Stream, since db.Seq) error {
 	return s.Try(func() error { return s.Cfg.CheckSince(s.R, s.Keys, since) })
 }
 
+// countEvery is how many rows are yielded before they are counted, so that the counts of a long pass grow evenly.
+const countEvery = 1000
+
 // Feed is a pass in progress.
 type Feed struct {
 	S     *rev.Stream
@@ -110,10 +114,11 @@ type Feed struct {
 	// The range still to be read: since < seq <= until.
 	Since, until db.Seq
 
-	left    int // rows to yield; no limit if negative
-	scanned int64
-	cut     bool // ended by Limit or by the consumer
-	refused bool // the consumer has stopped, so that no error can be reported
+	left      int   // rows to yield; no limit if negative
+	uncounted int64 // rows that were yielded and are not in the database's counts
+	scanned   int64
+	cut       bool // ended by Limit or by the consumer
+	refused   bool // the consumer has stopped, so that no error can be reported
 
 	own db.RawKeys
 	doc rev.Document // document of the current row
@@ -294,6 +299,10 @@ func (f *Feed) emit(p *feedPending) (more bool, err error) {
 		}
 	}
 	f.Last, f.passed = c.Seq, p.scanned
+	if f.uncounted++; f.uncounted == countEvery {
+		f.S.D.Count(func(c *db.Counts) { c.Changes.Add(f.uncounted) })
+		f.uncounted = 0
+	}
 	f.refused = !f.Yield(*c, nil)
 	return !f.refused, nil
 }

@@ -16,6 +16,7 @@ import (
 //
 // The revision tree is only read if the options require it (R7): the winner's id is taken from AllDocs.
 func (d Database) Get(ctx context.Context, id string, o GetOptions) (*Document, error) {
+	d.Count(func(c *db.Counts) { c.Read.Add(1) })
 	return db.Read(ctx, d.Database, func(t *db.Txn) (*Document, error) {
 		if err := t.Cfg.CheckID(id); err != nil {
 			return nil, err

@@ -26,6 +26,16 @@ const (
 // transaction each. Uploads of edits that are not written are removed.
 func (d Database) Bulk(ctx context.Context, edits []rev.Edit, o rev.WriteOptions) ([]rev.EditResult, error) {
 	results, err := bulk(ctx, d.Database, edits, o)
+	written, refused := 0, 0
+	for i := range results {
+		switch {
+		case results[i].Err != nil:
+			refused++
+		case !results[i].Rev.IsZero(): // zero if the batch before has failed
+			written++
+		}
+	}
+	d.CountWrites(written, refused)
 	var left []*rev.Edit
 	for i := range edits {
 		if len(edits[i].Attachments) > 0 && (err != nil || results[i].Err != nil) {

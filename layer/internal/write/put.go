@@ -39,5 +39,10 @@ func (d Database) Put(ctx context.Context, e rev.Edit, o rev.WriteOptions) (_ db
 	case written != nil:
 		written(c)
 	}
+	if ps[0].err == nil {
+		d.CountWrites(1, 0)
+	} else {
+		d.CountWrites(0, 1)
+	}
 	return ps[0].rev(), ps[0].err
 }

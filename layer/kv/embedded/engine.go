@@ -98,6 +98,8 @@ func (o Options) withDefaults() Options {
 
 // Engine is an open store. It implements kv.Engine and the optional abilities listed below it.
 type Engine struct {
+	kv.Counts
+
 	store   store.Store
 	lock    *storelock.Lock
 	horizon *horizon.Horizon // unused if the store is open for reading only

@@ -15,6 +15,8 @@ import (
 const Available = true
 
 type engine struct {
+	kv.Counts
+
 	db     *handle
 	o      Options
 	ctx    context.Context // ends with the engine

@@ -15,6 +15,8 @@ import (
 
 // Engine is the engine of a node that uses another node's store. It implements kv.Engine and kv.Snapshotter.
 type Engine struct {
+	kv.Counts
+
 	addr string
 	o    Options
 	name clientName

@@ -1,0 +1,65 @@
+package console
+
+import (
+	"context"
+	"time"
+
+	"github.com/divandb/divan/node/console/history"
+	"github.com/divandb/divan/node/console/state"
+)
+
+// PlotQuery selects series over the last time.
+type PlotQuery struct {
+	Series []string
+	// Span is how much time: up to an hour in samples, up to a day in minutes.
+	Span time.Duration
+	// From, unless 0, is the time of the first value that is wanted, in seconds since 1970: a page that has the ones
+	// before asks for the rest.
+	From int64
+}
+
+// plotQuestion asks a node for its series.
+type plotQuestion struct {
+	Series []string      `json:"series"`
+	Range  history.Range `json:"range"`
+	// Now is the time of the node that asks. A node whose clock differs answers for the same moments.
+	Now time.Time `json:"now"`
+}
+
+func (c *Console) plotsHere(_ context.Context, q plotQuestion) (map[string]state.Values, error) {
+	ahead := time.Since(q.Now)
+	if ahead.Abs() < 2*patience {
+		ahead = 0 // the time that the question took
+	}
+	return c.o.History.Read(q.Series, q.Range.Shift(ahead)), nil
+}
+
+// Plots returns series of all nodes.
+func (c *Console) Plots(ctx context.Context, q PlotQuery) state.Plots {
+	now := time.Now()
+	r := history.Last(now, q.Span)
+	if later := (q.From - r.Start + r.Step - 1) / r.Step; q.From > 0 && later > 0 {
+		later = min(later, r.Count-1)
+		r.Start += later * r.Step
+		r.Count -= later
+	}
+	answers, absent := gather(ctx, c, "plots", plotQuestion{q.Series, r, now}, c.plotsHere)
+	out := state.Plots{Start: r.Start, Step: r.Step, Plots: []state.Plot{}, Absent: absent}
+	for _, name := range q.Series {
+		s, ok := history.Find(name)
+		if !ok {
+			continue
+		}
+		p := state.Plot{Series: s, Nodes: []state.PlotLine{}}
+		var all []state.Values
+		for _, a := range answers {
+			if values, ok := a.Value[name]; ok {
+				p.Nodes = append(p.Nodes, state.PlotLine{Node: a.Node, Values: values})
+				all = append(all, values)
+			}
+		}
+		p.All = history.Combine(s.How, all)
+		out.Plots = append(out.Plots, p)
+	}
+	return out
+}
