@@ -24,15 +24,19 @@ func (d *database) Changes(ctx context.Context, read exec.ChangesRead) (exec.Row
 		return nil, &exec.ReadError{Kind: exec.Unsupported,
 			Message: "an endless feed cannot be read in a snapshot: use READ COMMITTED, or changes"}
 	}
+	most := batchRows
 	if read.Follow {
-		o.Limit = -1
+		o.Limit, most = -1, 1
 		open = func(ctx context.Context) (iter.Seq2[layer.Change, error], error) { return d.follow(ctx, o), nil }
 	}
-	return newStream(ctx, 0, read.Limit, open, func(r layer.Change, row *exec.Row) (bool, error) {
-		row.Seq, row.Shard, row.ID, row.Rev, row.Deleted = r.Seq.String(), string(r.Shard), r.ID, r.Rev.String(),
-			r.Deleted
+	var m memory
+	return newStream(ctx, most, 0, read.Limit, open, func(r layer.Change, row *exec.Row) (bool, error) {
+		row.Seq, row.Shard, row.ID, row.Deleted = r.Seq.String(), string(r.Shard), r.ID, r.Deleted
+		if read.WithRev {
+			row.Rev = r.Rev.String()
+		}
 		if read.WithDoc {
-			row.Doc = body(r.Doc)
+			row.Doc = m.body(r.Doc)
 		}
 		return true, nil
 	})

@@ -53,7 +53,7 @@ func (d *database) Conflicts(ctx context.Context, read exec.DocsRead) (exec.Rows
 			}
 		}, nil
 	}
-	return newStream(ctx, read.Skip, read.Limit, open, func(r exec.Row, row *exec.Row) (bool, error) {
+	return newStream(ctx, batchRows, read.Skip, read.Limit, open, func(r exec.Row, row *exec.Row) (bool, error) {
 		*row = r
 		return true, nil
 	})

@@ -107,7 +107,8 @@ func (d *database) allDocs(ctx context.Context, read exec.DocsRead, only layer.S
 	} else {
 		idRange(&o, read)
 	}
-	return newStream(ctx, read.Skip, read.Limit,
+	var m memory
+	return newStream(ctx, batchRows, read.Skip, read.Limit,
 		func(ctx context.Context) (iter.Seq2[layer.AllDocsRow, error], error) {
 			result, err := d.db.AllDocs(ctx, o)
 			if err != nil {
@@ -122,9 +123,12 @@ func (d *database) allDocs(ctx context.Context, read exec.DocsRead, only layer.S
 			case r.Err != nil:
 				return false, r.Err
 			}
-			row.ID, row.Rev = r.ID, r.Rev.String()
+			row.ID = r.ID
+			if read.WithRev {
+				row.Rev = r.Rev.String()
+			}
 			if read.WithDoc {
-				row.Doc = body(r.Doc)
+				row.Doc = m.body(r.Doc)
 			}
 			return true, nil
 		})

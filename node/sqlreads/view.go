@@ -1,7 +1,6 @@
 package sqlreads
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,10 +41,11 @@ func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, err
 		}
 		return result.Rows, nil
 	}
-	return newStream(ctx, read.Skip, read.Limit, open, func(r layer.ViewRow, row *exec.Row) (bool, error) {
-		row.ID, row.Key, row.Value = r.ID, bytes.Clone(r.Key), bytes.Clone(r.Value)
+	var m memory
+	return newStream(ctx, batchRows, read.Skip, read.Limit, open, func(r layer.ViewRow, row *exec.Row) (bool, error) {
+		row.ID, row.Key, row.Value = r.ID, m.clone(r.Key), m.clone(r.Value)
 		if read.WithDoc {
-			row.Doc = body(r.Doc)
+			row.Doc = m.body(r.Doc)
 		}
 		return true, nil
 	})
@@ -87,13 +87,14 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 		}
 		return result.Rows, nil
 	}
-	return newStream(ctx, read.Skip, read.Limit, open, func(r layer.ReduceRow, row *exec.Row) (bool, error) {
+	var m memory
+	return newStream(ctx, batchRows, read.Skip, read.Limit, open, func(r layer.ReduceRow, row *exec.Row) (bool, error) {
 		if r.Err != nil {
 			return false, readError(r.Err)
 		}
-		row.Value = bytes.Clone(r.Value)
+		row.Value = m.clone(r.Value)
 		if read.GroupLevel != 0 {
-			row.Key = bytes.Clone(r.Key)
+			row.Key = m.clone(r.Key)
 		}
 		return true, nil
 	})

@@ -34,6 +34,12 @@ type State struct {
 		Follow bool
 	}
 
+	// JSON finds members of documents.
+	JSON types.JSONMemo
+
+	args  []types.Datum // of the calls that are being evaluated, the inner ones last
+	calls *CallEnv      // memory for further calls
+
 	subs    map[*Subquery]*subState
 	virtual map[string][][]types.Datum
 	rounds  map[*WorkTable]*spill.List

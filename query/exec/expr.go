@@ -104,26 +104,25 @@ type Call struct {
 func (c *Call) Type() types.OID { return c.Typ }
 
 func (c *Call) Eval(env *Env) (types.Datum, error) {
-	var few [4]types.Datum
-	args := few[:0]
-	if len(c.Args) > len(few) {
-		args = make([]types.Datum, 0, len(c.Args))
-	}
+	from := len(env.args)
 	for _, a := range c.Args {
 		d, err := a.Eval(env)
-		if err != nil {
+		if err != nil || d.IsNull() && !c.Func.NullArgs {
+			env.args = env.args[:from]
 			return types.Null, err
 		}
-		if d.IsNull() && !c.Func.NullArgs {
-			return types.Null, nil
-		}
-		args = append(args, d)
+		env.args = append(env.args, d)
 	}
-	if err := env.read(args); err != nil {
-		return types.Null, err
+	args := env.args[from:]
+	err := env.read(args)
+	var d types.Datum
+	if err == nil {
+		call := env.calling()
+		call.Env, call.Call = env, c
+		d, err = call.eval(args)
+		env.called(call)
 	}
-	call := CallEnv{Env: env, Call: c}
-	d, err := call.eval(args)
+	env.args = env.args[:from]
 	if err == nil {
 		err = env.count(d)
 	}
@@ -150,11 +149,28 @@ func (c *Call) String() string {
 	return "(" + args[0] + " " + c.Op + " " + args[1] + ")"
 }
 
-// CallEnv is the environment of a function call.
+// CallEnv is the environment of a function call. It is valid until the function returns.
 type CallEnv struct {
 	*Env
 	Call *Call
-	made int64 // bytes reserved by Making
+	made int64    // bytes reserved by Making
+	next *CallEnv // in State.calls
+}
+
+// calling returns memory for the environment of a call, and called takes it back. A statement makes some calls for each
+// row, and allocating their environments and arguments would take longer than most functions do.
+func (s *State) calling() *CallEnv {
+	c := s.calls
+	if c == nil {
+		return &CallEnv{}
+	}
+	s.calls = c.next
+	return c
+}
+
+func (s *State) called(c *CallEnv) {
+	*c = CallEnv{next: s.calls}
+	s.calls = c
 }
 
 // eval calls the function.

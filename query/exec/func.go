@@ -34,7 +34,8 @@ type Func struct {
 	Volatility Volatility
 	// Collation is set for a comparison in another order than that of bytes, which cannot become a key range.
 	Collation *types.Collation
-	Eval      func(env *CallEnv, args []types.Datum) (types.Datum, error)
+	// Eval computes the value. The arguments are valid until it returns; their texts may be kept.
+	Eval func(env *CallEnv, args []types.Datum) (types.Datum, error)
 }
 
 // Pseudo types of arguments, resolved by the arguments of a call.

@@ -122,6 +122,13 @@ type Rows interface {
 	Close() error
 }
 
+// Batcher is an optional interface of Rows.
+type Batcher interface {
+	// Batch returns the next rows, at least one, or an error as Next does. They are valid until the next call. It may be
+	// mixed with Next.
+	Batch(ctx context.Context) ([]Row, error)
+}
+
 // Skipper is an optional interface of Rows. It returns how many rows have been read and dropped because of Skip.
 type Skipper interface{ Skipped() int64 }
 
@@ -137,8 +144,8 @@ type DocsRead struct {
 	NoDesigns bool
 	// Limit ends the read after that many rows if it is above zero. Skip drops rows first.
 	Limit, Skip int64
-	// WithDoc requests the bodies.
-	WithDoc bool
+	// WithDoc requests the bodies, WithRev the revisions. Either may be returned without being requested.
+	WithDoc, WithRev bool
 }
 
 // ChangesRead is a part of the change feed.
@@ -149,8 +156,8 @@ type ChangesRead struct {
 	Shard      string
 	Descending bool
 	// Limit ends the read after that many rows if it is above zero.
-	Limit   int64
-	WithDoc bool
+	Limit            int64
+	WithDoc, WithRev bool
 	// Follow makes the read endless: at the present, Next waits for the next change. It cannot be combined with
 	// Descending.
 	Follow bool

@@ -86,8 +86,10 @@ type Scan struct {
 	keys     int // that it was narrowed to
 	env      *Env
 	rows     Rows
-	at       int // index of the open access
-	row      Row
+	at       int   // index of the open access
+	batch    []Row // of rows, that have not been returned
+	row      *Row
+	one      Row  // the row, if rows come one by one
 	leading  bool // still at rows whose key is the excluded lower bound
 	examined int64
 	skipped  int64 // by reads that have ended
@@ -122,7 +124,7 @@ func (s *Scan) Close() {
 	if s.rows != nil {
 		s.skipped += skipped(s.rows)
 		_ = s.rows.Close()
-		s.rows = nil
+		s.rows, s.batch = nil, nil
 	}
 }
 
@@ -145,7 +147,7 @@ func (s *Scan) Next() (bool, error) {
 				return false, StoreError(err)
 			}
 		}
-		if err := s.rows.Next(s.env.Ctx, &s.row); err != nil {
+		if err := s.advance(); err != nil {
 			switch {
 			case errors.Is(err, io.EOF):
 				s.Close()
@@ -174,6 +176,23 @@ func (s *Scan) Next() (bool, error) {
 			return true, nil
 		}
 	}
+}
+
+// advance sets the next row.
+func (s *Scan) advance() error {
+	if len(s.batch) == 0 {
+		b, ok := s.rows.(Batcher)
+		if !ok {
+			s.row = &s.one
+			return s.rows.Next(s.env.Ctx, s.row)
+		}
+		var err error
+		if s.batch, err = b.Batch(s.env.Ctx); err != nil {
+			return err
+		}
+	}
+	s.row, s.batch = &s.batch[0], s.batch[1:]
+	return nil
 }
 
 // within applies the bounds that the store does not support: exclusive ends of a key range and the end of a feed.
@@ -251,7 +270,7 @@ func (s *Scan) open(a *Access) (err error) {
 
 // fill copies the needed fields into the row buffer.
 func (s *Scan) fill() {
-	r := &s.row
+	r := s.row
 	for _, t := range s.Targets {
 		var d types.Datum
 		switch t.Field {

@@ -162,11 +162,13 @@ var fieldNames = map[exec.Field]string{exec.FieldID: "id", exec.FieldKey: "key",
 
 // options sets the options that do not depend on the range.
 func options(f *bind.UserScan, a *exec.Access, update exec.UpdateMode) {
-	doc := false
+	doc, rev := false, false
 	for i, c := range f.Rel.Columns {
 		doc = doc || c.Field == exec.FieldDoc && f.Used[i]
+		rev = rev || c.Field == exec.FieldRev && f.Used[i]
 	}
 	a.Docs.WithDoc, a.Changes.WithDoc, a.View.WithDoc = doc, doc, doc
+	a.Docs.WithRev, a.Changes.WithRev = rev, rev
 	a.View.Update = update
 }
 

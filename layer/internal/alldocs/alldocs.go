@@ -74,6 +74,7 @@ type AllDocs struct {
 	O     AllDocsOptions
 	Yield func(AllDocsRow, error) bool
 	queue rev.DocPipe[allDocsPending]
+	next  allDocsPending // the row that is pushed, here so that it need not be allocated
 	skip  int
 	left  int // no limit if negative
 	doc   rev.Document
@@ -203,11 +204,12 @@ func minKey(a, b []byte) []byte {
 
 // push queues a row. body is the key of its body, if known.
 func (a *AllDocs) push(row AllDocsRow, body []byte) (more bool, err error) {
-	p := allDocsPending{row: row}
+	p := &a.next
+	*p = allDocsPending{row: row}
 	if a.O.IncludeDocs && row.Err == nil && !row.Deleted {
 		p.needs = rev.DocNeeds{Key: body, Id: row.ID, Rev: row.Rev, WantsBody: true, WantsTree: a.O.Conflicts}
 	}
-	return a.queue.Push(&p)
+	return a.queue.Push(p)
 }
 
 // emit yields a row whose reads are complete.

@@ -110,6 +110,7 @@ type Feed struct {
 	O     ChangesOptions
 	Yield func(Change, error) bool
 	queue rev.DocPipe[feedPending]
+	next  feedPending // the row that is pushed, here so that it need not be allocated
 
 	// The range still to be read: since < seq <= until.
 	Since, until db.Seq
@@ -259,7 +260,8 @@ func before(s db.Seq) db.Seq {
 // take queues an entry, unless Match rejects it.
 func (f *Feed) take(e *Entry) (more bool, err error) {
 	f.scanned++
-	p := feedPending{change: Change{Seq: e.Seq, Shard: e.Shard, ID: e.Id, Rev: e.Rev, Deleted: e.Deleted},
+	p := &f.next
+	*p = feedPending{change: Change{Seq: e.Seq, Shard: e.Shard, ID: e.Id, Rev: e.Rev, Deleted: e.Deleted},
 		scanned: f.scanned}
 	if f.O.Match != nil && !f.O.Match(&p.change) {
 		return true, nil
@@ -269,7 +271,7 @@ func (f *Feed) take(e *Entry) (more bool, err error) {
 	if p.needs.WantsBody && e.raw != nil {
 		p.needs.Key = f.S.Keys.BodyOf(&f.own, e.raw, nil)
 	}
-	if more, err = f.queue.Push(&p); err != nil || !more {
+	if more, err = f.queue.Push(p); err != nil || !more {
 		return more, err
 	}
 	if f.left > 0 {

@@ -25,6 +25,7 @@ type WantedBody struct {
 type BodyScan struct {
 	db.Nearness
 	singles int // result of together; used by a DocPipe
+	wanted  []WantedBody
 }
 
 // singlesFirst and singlesMost limit how many bodies are read individually at the same time.
@@ -152,12 +153,15 @@ func (b *BodyScan) load(s *Stream, rows []*DocNeeds, room int) (used int, err er
 		return 0, nil
 	}
 	var keys db.RawKeys
-	wanted := make([]WantedBody, len(rows))
+	wanted := slices.Grow(b.wanted[:0], len(rows))
 	for i, row := range rows {
-		if wanted[i] = (WantedBody{row.Key, i}); row.Key == nil {
-			wanted[i].Key = keys.Close(s.Keys.Body(keys.Open(), row.Id, row.Rev, 0))
+		key := row.Key
+		if key == nil {
+			key = keys.Close(s.Keys.Body(keys.Open(), row.Id, row.Rev, 0))
 		}
+		wanted = append(wanted, WantedBody{key, i})
 	}
+	b.wanted = wanted
 	byKey := func(a, b WantedBody) int { return bytes.Compare(a.Key, b.Key) }
 	if slices.IsSortedFunc(wanted, byKey) {
 		return b.loadPart(s, rows, wanted, room)

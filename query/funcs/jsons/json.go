@@ -34,8 +34,8 @@ func init() {
 			if op == "->>" {
 				ret = types.Text
 			}
-			funcs.JsonFamily.Operator(op, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-				return give(types.JSONField(a[0].S, a[1].S))
+			funcs.JsonFamily.Operator(op, ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				return give(env.JSON.Field(a[0].S, a[1].S))
 			}, t, types.Text)
 			funcs.JsonFamily.Operator(op, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				if kind := types.JSONKindOf(a[0].S); t == types.JSONB && kind != types.JSONList &&
