@@ -28,7 +28,7 @@ func TestDatabase_Snapshot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		docs, err := d.AllDocs(t.Context(), exec.DocsRead{WithDoc: true})
+		docs, err := d.AllDocs(t.Context(), exec.DocsRead{WithDoc: true, WithRev: true})
 		text := fmt.Sprint(found, string(row.Doc), "\n", drain(t, docs, err, func(r exec.Row) string {
 			return r.ID + r.Rev + string(r.Doc)
 		}), "\n")

@@ -167,12 +167,12 @@ func TestDatabase_AllDocs(t *testing.T) {
 			}
 		})
 	}
-	rows, err := db.AllDocs(t.Context(), exec.DocsRead{Low: "a", High: "b", WithDoc: true})
+	rows, err := db.AllDocs(t.Context(), exec.DocsRead{Low: "a", High: "b", WithDoc: true, WithRev: true})
 	got := drain(t, rows, err, func(r exec.Row) string { return string(r.Doc) })
 	if want := `"n":1}`; !strings.HasPrefix(got, `{"_id":"a","_rev":"1-`) || !strings.HasSuffix(got, want) {
 		t.Errorf("body %s", got)
 	}
-	rows, err = db.LocalDocs(t.Context(), exec.DocsRead{WithDoc: true})
+	rows, err = db.LocalDocs(t.Context(), exec.DocsRead{WithDoc: true, WithRev: true})
 	if got := drain(t, rows, err, func(r exec.Row) string {
 		return r.ID + string(r.Doc)
 	}); !strings.HasPrefix(got, `_local/l{"_id":"_local/l"`) {
@@ -357,7 +357,7 @@ func TestDatabase_Changes(t *testing.T) {
 			}
 		})
 	}
-	rows, err = db.Changes(t.Context(), exec.ChangesRead{Since: seqs[2], WithDoc: true})
+	rows, err = db.Changes(t.Context(), exec.ChangesRead{Since: seqs[2], WithDoc: true, WithRev: true})
 	got := drain(t, rows, err, func(r exec.Row) string {
 		return fmt.Sprint(r.Deleted, r.Rev[:2], r.Shard != "", string(r.Doc))
 	})
@@ -523,5 +523,56 @@ func TestView_partitioned(t *testing.T) {
 	rows, err = opened.View(t.Context(), exec.ViewRead{Design: "whole", View: "n", Partition: "p"})
 	if got := drain(t, rows, err, id); !strings.Contains(got, "p:1") || !strings.Contains(got, "q:1") {
 		t.Errorf("a view of the whole database has %s", got)
+	}
+}
+
+// Rows that are read in batches are those that are read one by one, also with both in turns, skips and limits.
+func TestDatabase_Batches(t *testing.T) {
+	s := newSource(t)
+	filled := create(t, s, "db")
+	for i := range 300 {
+		put(t, filled, fmt.Sprintf(`{"_id":"d%03d","n":%d}`, i, i), false)
+	}
+	db := open(t, s, "db")
+	show := func(r exec.Row) string { return r.ID + r.Rev + string(r.Doc) }
+	for _, read := range []exec.DocsRead{
+		{}, {WithDoc: true}, {WithDoc: true, WithRev: true, Descending: true}, {Skip: 7, Limit: 3}, {Limit: 1},
+		{Limit: 64}, {Limit: 65, WithDoc: true}, {Skip: 290}, {Skip: 300}, {Low: "d1", High: "d11", WithDoc: true},
+	} {
+		rows, err := db.AllDocs(t.Context(), read)
+		want := drain(t, rows, err, show)
+		for _, step := range []int{1, 2, 5} { // every step-th read is one of a batch
+			rows, err := db.AllDocs(t.Context(), read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for n := 0; err == nil; n++ {
+				var batch []exec.Row
+				if n%step == 0 {
+					batch, err = rows.(exec.Batcher).Batch(t.Context())
+					if err == nil && len(batch) == 0 {
+						t.Fatal("an empty batch")
+					}
+				} else {
+					batch = make([]exec.Row, 1)
+					if err = rows.Next(t.Context(), &batch[0]); err != nil {
+						batch = nil
+					}
+				}
+				for _, row := range batch {
+					got = append(got, show(row))
+				}
+			}
+			if all := strings.Join(got, " "); !errors.Is(err, io.EOF) || all != want {
+				t.Errorf("%+v, a batch every %d: %v\n%s\nwant\n%s", read, step, err, all, want)
+			}
+			if n := rows.(exec.Skipper).Skipped(); n != read.Skip {
+				t.Errorf("%+v: skipped %d", read, n)
+			}
+			if err := rows.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
