@@ -124,8 +124,8 @@ type Rows interface {
 
 // Batcher is an optional interface of Rows.
 type Batcher interface {
-	// Batch returns the next rows, at least one, or an error as Next does. They are valid until the next call. It may be
-	// mixed with Next.
+	// Batch returns the next rows, at least one, or an error as Next does. They are valid until the next call. It may
+	// be mixed with Next.
 	Batch(ctx context.Context) ([]Row, error)
 }
 
