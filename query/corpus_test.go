@@ -29,6 +29,8 @@ import (
 //	-- differs: why only the SQLSTATE, or nothing, is the same
 //	-- parameters: a JSON array of texts, which are sent by the extended protocol
 //
+// A file with a line "-- alone" ends the transaction and discards the settings after each statement.
+//
 // Both servers have the documents of corpusDocs.
 func TestCorpus_PostgreSQL(t *testing.T) {
 	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
@@ -46,11 +48,12 @@ func TestCorpus_PostgreSQL(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var unordered, differs bool
+			var unordered, differs, alone bool
 			var params []*string
 			for _, line := range strings.Split(string(text), "\n") {
 				if comment, ok := strings.CutPrefix(line, "-- "); ok || line == "" {
 					unordered = unordered || strings.HasPrefix(comment, "unordered")
+					alone = alone || comment == "alone"
 					differs = differs || strings.HasPrefix(comment, "differs")
 					if list, ok := strings.CutPrefix(comment, "parameters: "); ok {
 						if err := json.Unmarshal([]byte(list), &params); err != nil {
@@ -69,12 +72,23 @@ func TestCorpus_PostgreSQL(t *testing.T) {
 					t.Errorf("%s\ngot\n%s\nwant\n%s", line, got, want)
 				}
 				unordered, differs, params = false, false, nil
+				for _, conn := range []*pgx.Conn{ours, theirs} {
+					if alone && conn.PgConn().TxStatus() != 'I' {
+						_ = result(t.Context(), conn, "ROLLBACK", nil, false)
+					}
+					if alone && stateful.MatchString(line) {
+						_ = result(t.Context(), conn, "DISCARD ALL", nil, false)
+					}
+				}
 			}
 		})
 	}
 }
 
 var documents = regexp.MustCompile(`(?i)\b(docs|by\.)`)
+
+// stateful matches statements that may leave something in the session.
+var stateful = regexp.MustCompile(`(?i)\b(SET|PREPARE|LISTEN|set_config|DECLARE)\b|advisory`)
 
 var place = regexp.MustCompile(`(?m)^(ERROR ..... at )\d+: `)
 

@@ -38,7 +38,7 @@ func corpusDocs(t *testing.T, db *exectest.DB, theirs *pgx.Conn) {
 	for i, v := range corpusValues {
 		id := fmt.Sprintf("d%02d", i)
 		key := fmt.Sprintf(`["n%d",%d]`, i%5, i)
-		body := fmt.Sprintf(`{"v":%s,"i":%d,"key":%s,"nested":{"v":%s}}`, v, i, key, v)
+		body := fmt.Sprintf(`{"v":%s,"i":%d,"key":%s,"nested":{"v":%s},%s}`, v, i, key, v, corpusOrder(i))
 		rev := db.Put(id, body)
 		exec("INSERT INTO docs VALUES ($1, $2, jsonb_build_object('_id', $1, '_rev', $2) || $3)", id, rev, body)
 		exec("INSERT INTO by.v VALUES ($1, $2, to_jsonb($3::int))", id, v, i)
@@ -46,6 +46,16 @@ func corpusDocs(t *testing.T, db *exectest.DB, theirs *pgx.Conn) {
 	}
 	db.AddView("by", "v", "_count", corpusMember("v", "i"))
 	db.AddView("by", "arr", "_sum", corpusMember("key", "i"))
+}
+
+// corpusOrder returns the members of a document that statements of applications use.
+func corpusOrder(i int) string {
+	cities := []string{"Oslo", "Paris", "Rome", "Berlin", "Lima"}
+	states := []string{"new", "paid", "shipped", "cancelled"}
+	tags := []string{`["a","b"]`, `[]`, `["b","c","d"]`, `null`, `["x"]`}
+	return fmt.Sprintf(`"city":%q,"status":%q,"amount":%d.%02d,"qty":%d,"tags":%s,"at":"2024-%02d-%02dT%02d:30:00Z",`+
+		`"paid":%v,"items":[{"sku":"s%d","n":%d},{"sku":"t","n":1}]`,
+		cities[i%5], states[i%4], i*13%97, i*37%100, i%7, tags[i%5], i%12+1, i%28+1, i%24, i%3 == 0, i%6, i%4+1)
 }
 
 // corpusMember is a map function that emits two members of each document.

@@ -2,6 +2,8 @@ package query
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/divandb/divan/query/exec"
@@ -151,7 +153,7 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	params := make([]types.Datum, len(b.Params))
 	for i, raw := range b.Params {
 		if params[i], err = ss.parameter(ctx, raw, st.params[i], st.loose(i), formatOf(b.ParamFormats, i)); err != nil {
-			return err
+			return inParameter(err, b.Portal, i, formatOf(b.ParamFormats, i))
 		}
 	}
 	p, err := ss.execution(st, params).portal(b.ResultFormats)
@@ -162,6 +164,28 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	st.ran()
 	ss.portals.open(b.Portal, p)
 	return nil
+}
+
+// inParameter adds the number of the parameter to an error of its value.
+func inParameter(err error, portal string, i int, format int16) error {
+	var e *sqlstate.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	at := *e
+	if at.Context != "" {
+		at.Context += "\n"
+	}
+	if portal == "" {
+		at.Context += "unnamed portal"
+	} else {
+		at.Context += fmt.Sprintf("portal %q", portal)
+	}
+	at.Context += fmt.Sprintf(" parameter $%d", i+1)
+	if format == 0 {
+		at.Context += " = '...'" // PostgreSQL does not show the value either
+	}
+	return &at
 }
 
 // parameter reads a parameter's value.

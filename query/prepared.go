@@ -1,6 +1,8 @@
 package query
 
 import (
+	"strings"
+
 	"cmp"
 	"time"
 
@@ -43,6 +45,14 @@ func (p *prepared) ran() {
 // errAborted refuses everything except the end of a failed transaction.
 var errAborted = sqlstate.New(sqlstate.InFailedTransaction,
 	"current transaction is aborted, commands ignored until end of transaction block")
+
+// grammatical reports whether an error of the parser is one that PostgreSQL's parser reports too, also in a failed
+// transaction. Options of EXPLAIN and COPY, and what Divan does not support, are judged later there.
+func grammatical(err error) bool {
+	e := sqlstate.From(err)
+	return e.Code == sqlstate.SyntaxError && !strings.HasPrefix(e.Message, "unrecognized EXPLAIN option") &&
+		!strings.HasPrefix(e.Message, "conflicting or redundant") && !strings.Contains(e.Message, " requires a")
+}
 
 // endsTransaction reports whether a statement may run in a failed transaction.
 func endsTransaction(s ast.Statement) bool {

@@ -54,6 +54,9 @@ func (sts *statements) prepare(w *work.Work, text string, given []types.OID) (*p
 	}
 	stmt, err := parse.Statement(w, text)
 	if err != nil {
+		if sts.tx.status == 'E' && !grammatical(err) {
+			err = errAborted
+		}
 		return nil, err
 	}
 	if sts.tx.status == 'E' && !endsTransaction(stmt) {

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/refs"
@@ -37,6 +38,9 @@ func (b *binder) aggregate(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if q := sc.query; len(q.Aggs) == 0 || n.Pos() < q.firstAgg {
+		q.firstAgg = n.Pos()
+	}
 	key := refs.AggKey(c)
 	if i, known := sc.query.aggKeys[key]; known && i < len(sc.query.Aggs) {
 		return &refs.Agg{Index: i, Typ: typ, Text: c.Text, Off: n.Pos(), Coll: coll}, nil
@@ -66,7 +70,7 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 	if name == "min" || name == "max" {
 		switch oids[0] {
 		case types.Bool, types.JSON, types.Record, types.UUID, types.Bytea:
-			return nil, 0, typing.NoFunction(name, c.Args, n.Pos())
+			return nil, 0, typing.NoFunction(strings.Join(n.Name, "."), c.Args, n.Pos())
 		}
 		coll, err := collation.Comparison("<", n.Pos(), c.Args...)
 		if err != nil {
@@ -123,11 +127,11 @@ func (b *binder) plainAggregate(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	}
 	if len(args) == 1 && typing.Untyped(args[0]) && slices.Contains(severalKinds, name) {
 		return sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique",
-			typing.Signature(name, args)).At(n.Pos()).
+			typing.Signature(strings.Join(n.Name, "."), args)).At(n.Pos()).
 			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 	}
 	if c.Agg = typing.ChooseAggregate(candidates, args); c.Agg == nil {
-		return typing.NoFunction(name, args, n.Pos())
+		return typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
 	}
 	if c.Agg.Ordered {
 		return sqlstate.New(sqlstate.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", name).
@@ -226,7 +230,7 @@ func (b *binder) orderedSet(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	all := append(slices.Clone(direct), sorted...)
 	if candidates[0].Hypothetical {
 		if len(direct) != len(sorted) {
-			e := sqlstate.From(typing.NoFunction(name, all, n.Pos()))
+			e := sqlstate.From(typing.NoFunction(strings.Join(n.Name, "."), all, n.Pos()))
 			return e.WithHint("To use the hypothetical-set aggregate %s, the number of hypothetical direct arguments "+
 				"(here %d) must match the number of ordering columns (here %d).", name, len(direct), len(sorted))
 		}
@@ -242,7 +246,7 @@ func (b *binder) orderedSet(n *ast.Call, c *exec.AggCall, sc *scope) error {
 		if c.Agg = typing.ChooseAggregate(candidates, all); c.Agg == nil ||
 			len(c.Agg.Args)-len(sorted) != len(direct) ||
 			len(sorted) != 1 {
-			return typing.NoFunction(name, all, n.Pos())
+			return typing.NoFunction(strings.Join(n.Name, "."), all, n.Pos())
 		}
 		if all, err = b.CoerceArgs(all, c.Agg.Args, false, n.Pos()); err != nil {
 			return err
@@ -281,7 +285,7 @@ func (b *binder) notOrderedSet(n *ast.Call, sc *scope) error {
 		return sqlstate.New(sqlstate.WrongObjectType, "WITHIN GROUP specified, but %s is not an aggregate function",
 			name).At(n.Pos())
 	}
-	return typing.NoFunction(name, args, n.Pos())
+	return typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
 }
 
 // direct rewrites the direct arguments of ordered-set aggregates for the output of the grouping.

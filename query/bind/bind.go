@@ -137,7 +137,9 @@ type Query struct {
 	Aggs []exec.AggCall
 	// aggKeys finds an equal aggregate.
 	aggKeys map[string]int
-	Group   bool
+	// firstAgg is the position of the first aggregate, if there are aggregates.
+	firstAgg int
+	Group    bool
 	// grouping is a GROUPING() call of this query.
 	grouping *ast.Call
 	Having   []exec.Expr

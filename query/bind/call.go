@@ -52,7 +52,7 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 					At(n.Pos())
 			}
 		}
-		return nil, typing.NoFunction(name, args, n.Pos())
+		return nil, typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
 	case name == "grouping" && len(n.Name) == 1:
 		return b.groupingCall(n, sc)
 	}
@@ -76,7 +76,11 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 		if len(args) == 0 {
 			return nil, refuse.Syntax(n.Pos(), "syntax error: %s needs an argument", strings.ToUpper(name))
 		}
-		args, typ, err := b.Unify(args, strings.ToUpper(name), n.Pos())
+		off := n.Pos()
+		if i := typing.Mismatch(args); i >= 0 {
+			off = ast.Start(n.Args[i])
+		}
+		args, typ, err := b.Unify(args, strings.ToUpper(name), off)
 		if err != nil || name == "coalesce" {
 			return &exec.Coalesce{Op: name, Args: args, Typ: typ}, err
 		}
@@ -89,7 +93,31 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if name == "pg_collation_for" && len(args) == 1 {
+		return collationFor(args[0], n.Pos())
+	}
 	return b.callWith(n, args, sc)
+}
+
+// collationFor binds COLLATION FOR (x): the name of the collation as a text.
+func collationFor(x exec.Expr, off int) (exec.Expr, error) {
+	t := x.Type()
+	if t == types.Unknown {
+		return exec.NullOf(types.Text), nil
+	}
+	if !collation.Collatable(t) {
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "collations are not supported by type %s",
+			types.NameOf(t))
+	}
+	name := "default"
+	if t == types.Name {
+		name = "C"
+	}
+	state, err := collation.Of(x, off)
+	if c := state.Column(); c != nil {
+		name = c.Name
+	}
+	return &exec.Const{D: types.NewText(`"` + name + `"`), Typ: types.Text}, err
 }
 
 // args binds the arguments of a function.
@@ -205,19 +233,26 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 		if e, done, err := b.CastCall(name, args, n.Pos()); done {
 			return e, err
 		}
-		if fn := b.tableFunc(n, args); fn != nil {
+		fn, err := b.tableFunc(n, args)
+		if err != nil {
+			return nil, err
+		}
+		if fn != nil {
 			return b.setCall(n, fn, args, sc)
 		}
+		candidates = typing.OperatorFuncs(name)
+	}
+	if (name == "get_bit" || name == "set_bit") && len(args) > 1 && typing.Untyped(args[0]) &&
+		args[1].Type() != types.Int8 {
+		// PostgreSQL takes the literal for a bit string.
+		return nil, sqlstate.Unsupported(n.Args[0].Pos(), "Cast it to bytea.", "bit strings are not supported")
 	}
 	fn, err := typing.Choose(candidates, args)
 	if err != nil || fn == nil {
 		if err != nil {
-			return nil, sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique",
-				typing.Signature(name, args)).
-				At(n.Pos()).
-				WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
+			return nil, ambiguous(n, args)
 		}
-		return nil, typing.NoFunction(name, args, n.Pos())
+		return nil, typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
 	}
 	if fn.Volatility == exec.Volatile {
 		b.volatile++
@@ -226,10 +261,13 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
 			"could not determine polymorphic type because input has type unknown").At(n.Pos())
 	}
-	if name != "pg_typeof" { // it needs arguments whose types are still open
+	if name != "pg_typeof" && name != "pg_column_size" { // they need arguments whose types are still open
 		if args, err = b.CoerceArgs(args, fn.Args, fn.Variadic, n.Pos()); err != nil {
 			return nil, err
 		}
+	}
+	if op := typing.OperatorOf(fn); op != "" {
+		return b.Operator(op, args, n.Pos())
 	}
 	if err := collation.Casing(name, n.Pos(), args...); err != nil {
 		return nil, err
@@ -268,7 +306,7 @@ func (b *binder) variadicCall(n *ast.Call, args []exec.Expr) (exec.Expr, error) 
 		return &exec.Call{Func: exec.Spread(fn, name == "format"), Args: append(out, array), Typ: fn.Ret,
 			Off: n.Pos()}, nil
 	}
-	return nil, typing.NoFunction(name, args, n.Pos())
+	return nil, typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
 }
 
 // noProcedure returns the error of CALL: there are no procedures, only functions.
@@ -285,7 +323,7 @@ func (b *binder) noProcedure(n *ast.Call, sc *scope) error {
 	for _, f := range list {
 		if _, ok := typing.Score(f.Args, f.Variadic, args); ok {
 			return sqlstate.New(sqlstate.WrongObjectType, "%s is not a procedure",
-				typing.Signature(name, args)).At(n.Pos()).
+				typing.Signature(strings.Join(n.Name, "."), args)).At(n.Pos()).
 				WithHint("To call a function, use SELECT.")
 		}
 	}
@@ -294,13 +332,30 @@ func (b *binder) noProcedure(n *ast.Call, sc *scope) error {
 		WithHint("No procedure matches the given name and argument types. You might need to add explicit type casts.")
 }
 
-func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) *exec.TableFunc {
+func ambiguous(n *ast.Call, args []exec.Expr) error {
+	return sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique",
+		typing.Signature(strings.Join(n.Name, "."), args)).At(n.Pos()).
+		WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
+}
+
+// tableFunc returns the function that returns rows and fits the arguments, or nil.
+func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) (*exec.TableFunc, error) {
 	var best *exec.TableFunc
-	bestScore := -1
+	bestScore, fit := -1, 0
 	for _, f := range funcs.TableFuncs[n.Name[len(n.Name)-1]] {
-		if s, ok := typing.Score(f.Args, f.Variadic, args); ok && s > bestScore {
+		s, ok := typing.Score(f.Args, f.Variadic, args)
+		if ok {
+			fit++
+		}
+		if ok && s > bestScore {
 			best, bestScore = f, s
 		}
 	}
-	return best
+	// Open arguments fit series of numbers and of moments equally well.
+	if n.Name[len(n.Name)-1] == "generate_series" && fit > 1 && !slices.ContainsFunc(args, func(e exec.Expr) bool {
+		return !typing.Untyped(e)
+	}) {
+		return nil, ambiguous(n, args)
+	}
+	return best, nil
 }

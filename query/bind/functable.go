@@ -75,7 +75,9 @@ func (b *binder) fromCall(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, inne
 		return nil, nil, err
 	}
 	if fn == nil {
-		fn = b.tableFunc(c, args)
+		if fn, err = b.tableFunc(c, args); err != nil {
+			return nil, nil, err
+		}
 	}
 	if fn == nil {
 		x, err := b.callWith(c, args, inner)

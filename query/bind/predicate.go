@@ -15,7 +15,7 @@ import (
 
 func (b *binder) isTest(n *ast.IsTest, sc *scope) (exec.Expr, error) {
 	if n.What == "normalized" {
-		call := &ast.Call{At: n.At, Name: []string{"is_normalized"}, Args: []ast.Expr{n.X}}
+		call := &ast.Call{At: n.At, Name: []string{"pg_catalog", "is_normalized"}, Args: []ast.Expr{n.X}}
 		if n.Y != nil {
 			call.Args = append(call.Args, n.Y)
 		}
@@ -92,10 +92,10 @@ func (b *binder) inList(n *ast.InList, sc *scope) (exec.Expr, error) {
 		return b.Compare(op, x, list[0], n.Pos())
 	}
 	typ := x.Type()
-	for i, e := range list {
+	for _, e := range list {
 		t := typing.CommonType(typ, e.Type())
 		if t == 0 {
-			return nil, typing.OperandError("=", n.List[i].Pos(), x.Type(), e.Type())
+			return nil, typing.OperandError("=", n.Pos(), x.Type(), e.Type())
 		}
 		typ = t
 	}
@@ -225,6 +225,7 @@ func (b *binder) row(n *ast.Row, sc *scope) (exec.Expr, error) {
 		// A parameter stays open for what the row is compared with.
 		if c, ok := x.(*exec.Const); ok && c.Typ == types.Unknown {
 			at := b.LiteralOffset(c, n.Pos())
+			out.Literals = append(out.Literals, len(out.Items))
 			if x, err = b.Coerce(x, types.Text, types.Implicit, n.Pos()); err != nil {
 				return nil, err
 			}

@@ -127,8 +127,11 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 		if elem == types.Unknown {
 			elem = types.Text
 		}
-		if elem == types.Name {
+		switch {
+		case elem == types.Name && funcs.Comparison(n.Op) == nil, elem == types.VarChar:
 			elem = types.Text
+		case types.IsOid(elem) && elem != types.Xid:
+			elem = types.Oid
 		}
 		if y, err = b.Coerce(y, types.ArrayOf(elem), types.Implicit, n.Y.Pos()); err != nil {
 			return nil, err

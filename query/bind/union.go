@@ -52,7 +52,11 @@ func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 		for j, row := range q.Values {
 			column[j] = row[i]
 		}
-		column, typ, err := b.Unify(column, "VALUES", s.Pos())
+		off := s.Pos()
+		if j := typing.Mismatch(column); j >= 0 {
+			off = ast.Start(s.Values[j][i])
+		}
+		column, typ, err := b.Unify(column, "VALUES", off)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/refs"
@@ -189,7 +190,7 @@ func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*window.Ca
 			return nil, 0, sqlstate.New(sqlstate.WrongObjectType,
 				"WITHIN GROUP is required for ordered-set aggregate %s", name).At(n.Pos())
 		}
-		return nil, 0, typing.NoFunction(name, args, n.Pos())
+		return nil, 0, typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
 	}
 	if n.Filter != nil {
 		return nil, 0, sqlstate.Unsupported(n.Pos(), "Use CASE in its argument.",

@@ -218,7 +218,7 @@ func (b *binder) cteQuery(c *CTE) (*Query, error) {
 	}
 	if len(step.Aggs) > 0 {
 		return nil, sqlstate.New(sqlstate.InvalidRecursion,
-			"aggregate functions are not allowed in a recursive query's recursive term").At(s.Right.Pos())
+			"aggregate functions are not allowed in a recursive query's recursive term").At(step.firstAgg)
 	}
 	if len(first.Columns) != len(step.Columns) {
 		return nil, refuse.Syntax(s.Right.Pos(), "each UNION query must have the same number of columns")

@@ -79,11 +79,12 @@ func oidNames() {
 	}, types.Name)
 	for name, kind := range map[string]types.OID{"to_regclass": types.RegClass, "to_regtype": types.RegType,
 		"to_regnamespace": types.RegNS,
-		"to_regrole":      types.RegRole, "to_regproc": types.RegProc} {
+		"to_regrole":      types.RegRole, "to_regproc": types.RegProc, "to_regprocedure": types.RegProcedur,
+		"to_regoper": types.RegOper, "to_regoperator": types.RegOperator} {
 		register(name, kind, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
 			oid, ok, err := s.OID(kind, a[0].S)
 			var e *sqlstate.Error
-			if errors.As(err, &e) && e.Code == sqlstate.InvalidSchemaName {
+			if errors.As(err, &e) && (e.Code == sqlstate.InvalidSchemaName || e.Code == sqlstate.AmbiguousFunction) {
 				return types.Null, nil
 			}
 			if err != nil || !ok {
@@ -238,43 +239,31 @@ func comments() {
 
 // privileges adds the functions on privileges: connected users may read everything and write nothing.
 func privileges() {
-	may := func(privilege string) types.Datum {
-		p := strings.ToLower(privilege)
-		for _, write := range []string{"insert", "update", "delete", "truncate", "references", "trigger", "create",
-			"temp"} {
-			if strings.Contains(p, write) {
-				return types.NewBool(false)
-			}
+	for kind := range privilegesOf {
+		if kind == "column" {
+			continue
 		}
-		return types.NewBool(true)
-	}
-	for _, kind := range []string{"table", "any_column", "schema", "database", "function", "language", "sequence",
-		"server", "tablespace",
-		"type", "foreign_data_wrapper"} {
 		name := "has_" + kind + "_privilege"
 		for _, object := range []types.OID{types.Oid, types.Text} {
-			register(name, types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-				return may(a[1].S), nil
-			}, object, types.Text)
+			register(name, types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+				return s.may(kind, a[0], a[1].S)
+			}), object, types.Text)
 			for _, user := range []types.OID{types.Oid, types.Name} {
-				register(name, types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-					return may(a[2].S), nil
-				}, user, object, types.Text)
+				register(name, types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+					return s.may(kind, a[1], a[2].S)
+				}), user, object, types.Text)
 			}
 		}
 	}
-	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return may(a[2].S), nil
-	},
-		types.Oid, types.Int2, types.Text)
-	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return may(a[2].S), nil
-	},
-		types.Text, types.Text, types.Text)
-	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return may(a[3].S), nil
-	},
-		types.Name, types.Oid, types.Int2, types.Text)
+	register("has_column_privilege", types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		return s.may("column", a[0], a[2].S)
+	}), types.Oid, types.Int2, types.Text)
+	register("has_column_privilege", types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		return s.may("column", a[0], a[2].S)
+	}), types.Text, types.Text, types.Text)
+	register("has_column_privilege", types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		return s.may("column", a[1], a[3].S)
+	}), types.Name, types.Oid, types.Int2, types.Text)
 	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Oid, types.Text)
 	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Text)
 	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Name, types.Text)

@@ -10,6 +10,12 @@ import (
 
 // OID resolves a name as the input of regclass, regtype, regnamespace, regrole or regproc does.
 func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
+	switch kind {
+	case types.RegProcedur:
+		return s.signedOID(name)
+	case types.RegOper, types.RegOperator:
+		return s.operatorOID(kind, name)
+	}
 	parts, err := splitName(name)
 	if err != nil {
 		return 0, false, err
@@ -52,10 +58,8 @@ func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
 			}
 		}
 		return 0, false, nil
-	case types.RegProc, types.RegProcedur:
-		fn, _, _ := strings.Cut(last, "(")
-		oid := procByName(fn)
-		return oid, oid != 0, nil
+	case types.RegProc:
+		return procOID(last)
 	}
 	return s.typeOID(schema, last, name)
 }
@@ -105,10 +109,12 @@ func (s *Snapshot) Name(kind types.OID, oid int64) (string, bool) {
 		if c := s.classByOID[oid&^0x80000000]; c != nil {
 			return s.display(c), true
 		}
-	case types.RegProc, types.RegProcedur:
+	case types.RegProc:
 		_, names := procs()
 		name, ok := names[oid]
 		return name, ok
+	case types.RegProcedur, types.RegOper, types.RegOperator:
+		return signedName(kind, oid)
 	}
 	return "", false
 }

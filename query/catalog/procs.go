@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/funcs"
@@ -52,6 +53,13 @@ var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
 	for _, name := range slices.Sorted(maps.Keys(window.Funcs)) {
 		for _, f := range window.Funcs[name] {
 			add(proc{name: name, args: f.Args, ret: f.Ret, kind: "w"})
+		}
+	}
+	for _, o := range typing.PgOperators() {
+		if f := o.Func; funcs.Functions[f.Name] == nil && !slices.ContainsFunc(all, func(p proc) bool {
+			return p.name == f.Name && slices.Equal(p.args, f.Args)
+		}) {
+			add(proc{name: f.Name, args: f.Args, ret: f.Ret, kind: "f", volatility: f.Volatility})
 		}
 	}
 	var ioNames []string

@@ -256,7 +256,7 @@ func CastDatum(env *Env, d types.Datum, from, to types.OID, mod int32) (types.Da
 		if v, err := strconv.ParseUint(name, 10, 32); err == nil {
 			return RegDatum(env, to, int64(v))
 		}
-		if name == "-" {
+		if name == "-" && to != types.RegOper && to != types.RegOperator {
 			return RegDatum(env, to, 0)
 		}
 		oid, ok, err := env.Session.ObjectOID(env.Ctx, to, name)
@@ -294,7 +294,9 @@ func CastDatum(env *Env, d types.Datum, from, to types.OID, mod int32) (types.Da
 func RegDatum(env *Env, kind types.OID, oid int64) (types.Datum, error) {
 	d := types.NewInt(oid)
 	if oid == 0 {
-		d.S = "-"
+		if d.S = "-"; kind == types.RegOper || kind == types.RegOperator {
+			d.S = "0"
+		}
 		return d, nil
 	}
 	name, ok, err := env.Session.ObjectName(env.Ctx, kind, oid)
@@ -315,6 +317,8 @@ func noSuchObject(kind types.OID, name string) error {
 		return sqlstate.New(sqlstate.InvalidSchemaName, "schema %q does not exist", name)
 	case types.RegProc, types.RegProcedur:
 		return sqlstate.New(sqlstate.UndefinedFunction, "function %q does not exist", name)
+	case types.RegOper, types.RegOperator:
+		return sqlstate.New(sqlstate.UndefinedFunction, "operator does not exist: %s", name)
 	case types.RegRole:
 		return sqlstate.New(sqlstate.UndefinedObject, "role %q does not exist", name)
 	}

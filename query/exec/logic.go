@@ -410,6 +410,8 @@ type RowExpr struct {
 	Names []string
 	// Outer is set for the row of a relation that an outer join may have no match in. It is NULL if all its fields are.
 	Outer bool
+	// Literals has the indexes of the fields that were untyped literals. The record says that their type is unknown.
+	Literals []int
 }
 
 func (r *RowExpr) Type() types.OID { return types.Record }
@@ -427,6 +429,9 @@ func (r *RowExpr) Eval(env *Env) (types.Datum, error) {
 	}
 	if empty {
 		return types.Null, nil
+	}
+	for _, i := range r.Literals {
+		oids[i] = types.Unknown
 	}
 	return types.NewRecord(oids, r.Names, items), nil
 }

@@ -90,7 +90,7 @@ func RewriteChildren(e Expr, f func(Expr) Expr) Expr {
 		}
 	case *RowExpr:
 		if items, changed := rewriteList(n.Items, f); changed {
-			return &RowExpr{items, n.Names, n.Outer}
+			return &RowExpr{items, n.Names, n.Outer, n.Literals}
 		}
 	case *Subquery:
 		if x, match := one(n.X), one(n.Match); x != n.X || match != n.Match {

@@ -81,6 +81,9 @@ func signs() {
 		return types.NewNumeric(d), err
 	}, types.Numeric, types.Numeric)
 	mathFamily.Function("sign", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if a[0].Decimal().IsNaN() {
+			return a[0], nil
+		}
 		return types.NewNumeric(types.DecimalFromInt(int64(a[0].Decimal().Sign()))), nil
 	}, types.Numeric)
 	mathFamily.Function("sign", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {

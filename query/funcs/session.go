@@ -1,7 +1,6 @@
 package funcs
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/divandb/divan/query/exec"
@@ -88,9 +87,6 @@ func init() {
 	SessionFamily.Function("pg_typeof", types.RegType, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return exec.RegDatum(env.Env, types.RegType, int64(env.ArgType(0)))
 	}, exec.AnyValue).NullArgs = true
-	SessionFamily.Function("pg_size_pretty", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return types.NewText(pretty(a[0].I)), nil
-	}, types.Int8)
 	SessionFamily.Function("pg_client_encoding", types.Name, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
 		return types.NewText("UTF8"), nil
 	})
@@ -107,14 +103,4 @@ func sleep(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	case <-env.Ctx.Done():
 		return types.Null, env.Ctx.Err()
 	}
-}
-
-// pretty formats a size as PostgreSQL does: it changes the unit above ten times 1024.
-func pretty(n int64) string {
-	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB"}
-	i := 0
-	for ; i < len(units)-1 && (n >= 10240 || n <= -10240); i++ {
-		n = (n + 512) / 1024
-	}
-	return fmt.Sprintf("%d %s", n, units[i])
 }

@@ -240,7 +240,8 @@ func errorResponse(severity string, e *sqlstate.Error) *pgproto3.ErrorResponse {
 		return s
 	}
 	return &pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code),
-		Message: cut(e.Message), Detail: cut(e.Detail), Hint: cut(e.Hint), Position: int32(e.Pos)}
+		Message: cut(e.Message), Detail: cut(e.Detail), Hint: cut(e.Hint), Position: int32(e.Pos),
+		Where: cut(e.Context)}
 }
 
 func isEOF(err error) bool {

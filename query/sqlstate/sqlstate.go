@@ -93,6 +93,8 @@ type Error struct {
 	Message string // lower case, no full stop, as PostgreSQL writes it
 	Detail  string
 	Hint    string
+	// Context says where the error occurred, such as in which line of a value.
+	Context string
 	// Pos is the byte offset of the error in the text of the query plus one; 0 means no position. The protocol counts
 	// characters: package query converts.
 	Pos int

@@ -30,12 +30,13 @@ func AppendBinary(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 		return be.AppendUint64(dst, uint64(d.I)), nil
 	case Float4:
 		if math.IsNaN(d.Float()) {
-			return be.AppendUint32(dst, 0x7fc00000), nil // Go's NaN has another bit set
+			return be.AppendUint32(dst, 0x7fc00000|uint32(uint64(d.I)>>63)<<31), nil
 		}
 		return be.AppendUint32(dst, math.Float32bits(float32(d.Float()))), nil
 	case Float8:
 		if math.IsNaN(d.Float()) {
-			return be.AppendUint64(dst, 0x7ff8000000000000), nil
+			// The sign is sent as in PostgreSQL. Go's NaN has another bit set.
+			return be.AppendUint64(dst, 0x7ff8000000000000|uint64(d.I)&(1<<63)), nil
 		}
 		return be.AppendUint64(dst, uint64(d.I)), nil
 	case Numeric:

@@ -188,7 +188,7 @@ func toNumber(d Datum, from, to OID) (Datum, error) {
 	if d.K == KJSON {
 		if JSONKindOf(d.S) != JSONNumber {
 			return Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot cast jsonb %s to type %s",
-				JSONKindOf(d.S), NameOf(to))
+				castKind(d.S), NameOf(to))
 		}
 		n, err := ParseDecimal(d.S)
 		if err != nil {
@@ -286,7 +286,15 @@ func jsonToBool(s string) (Datum, error) {
 	case "false":
 		return NewBool(false), nil
 	}
-	return Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot cast jsonb %s to type boolean", JSONKindOf(s))
+	return Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot cast jsonb %s to type boolean", castKind(s))
+}
+
+// castKind names the type of a JSON value as PostgreSQL's errors of casts do.
+func castKind(s string) string {
+	if k := JSONKindOf(s); k != JSONNumber {
+		return k.String()
+	}
+	return "numeric"
 }
 
 // cutRunes returns the first n characters of a text.

@@ -13,8 +13,7 @@ import (
 // ParseJSON checks a JSON text and stores it unchanged.
 func ParseJSON(text string) (Datum, error) {
 	if !json.Valid(unsafe.Slice(unsafe.StringData(text), len(text))) || text == "" {
-		return Null, sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type json").
-			WithDetail("The text is not valid JSON: %s", excerpt(text))
+		return Null, jsonError(text)
 	}
 	return NewJSONText(strings.TrimSpace(text)), nil
 }

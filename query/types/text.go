@@ -331,6 +331,13 @@ func parseFloat(text string, typ OID) (Datum, error) {
 		s += "p0"
 	}
 	f, err := strconv.ParseFloat(s, bits)
+	if strings.EqualFold(s, "-nan") || strings.EqualFold(s, "+nan") {
+		// The sign is kept, as in PostgreSQL, where it can only be seen in the binary form.
+		f, err = math.NaN(), nil
+		if s[0] == '-' {
+			f = math.Copysign(f, -1)
+		}
+	}
 	if err != nil {
 		if errors.Is(err, strconv.ErrRange) {
 			return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%q is out of range for type %s", excerpt(text),

@@ -219,6 +219,17 @@ func (o *Open) Unify(list []exec.Expr, what string, off int) ([]exec.Expr, types
 	return out, typ, nil
 }
 
+// Mismatch returns the index of the first expression that has no common type with those before it, or -1.
+func Mismatch(list []exec.Expr) int {
+	typ := types.Unknown
+	for i, e := range list {
+		if typ = CommonType(typ, e.Type()); typ == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
 // Compare binds x op y for the comparison operators.
 func (o *Open) Compare(op string, x, y exec.Expr, off int) (exec.Expr, error) {
 	x, y, err := o.Comparable(op, x, y, off)
@@ -356,6 +367,10 @@ func ResolveType(n ast.TypeName) (types.OID, int32, error) {
 			strings.Join(n.Parts, ".")).At(n.Pos())
 	}
 	oid, ok := types.ByName(name)
+	if !ok && slices.Contains(unsupportedTypes, name) {
+		return 0, 0, sqlstate.Unsupported(n.Pos(), "Use text, a number, bytea or jsonb.",
+			"type %s is not supported", name)
+	}
 	if !ok {
 		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", name).At(n.Pos())
 	}
@@ -370,6 +385,12 @@ func ResolveType(n ast.TypeName) (types.OID, int32, error) {
 	}
 	return oid, mod, nil
 }
+
+// unsupportedTypes are PostgreSQL's types that Divan does not have, by the names in pg_type and others.
+var unsupportedTypes = strings.Fields(`bit varbit cid cidr circle datemultirange daterange gtsvector inet int4multirange
+	int4range int8multirange int8range macaddr macaddr8 money nummultirange numrange path pg_lsn pg_snapshot polygon box
+	line lseg point refcursor regdictionary tsmultirange tsquery tsrange tstzmultirange tstzrange tsvector txid_snapshot
+	xid8 xml`)
 
 // PostgreSQL's largest modifiers of char and varchar, and of numeric.
 const (
@@ -432,5 +453,10 @@ func typmod(oid types.OID, n ast.TypeName) (int32, error) {
 		}
 		return int32(values[0]), nil
 	}
-	return -1, nil
+	return 0, refuseModifier(oid, n.Pos())
+}
+
+func refuseModifier(oid types.OID, off int) error {
+	return sqlstate.New(sqlstate.SyntaxError, "type modifier is not allowed for type %q", types.Lookup(oid).Name).
+		At(off)
 }

@@ -51,13 +51,16 @@ func init() {
 			return types.Null, err
 		}
 		d = d.Round(int32(decimals))
-		most := types.DecimalPower(1, int32(max(f.pre, 0)))
+		most := types.DecimalPower(1, int32(max(f.pre+f.multi, 0)))
 		if d.Cmp(most) >= 0 || d.Cmp(most.Neg()) <= 0 {
 			return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "numeric field overflow")
 		}
 		if f.hasMulti {
-			down, err := d.Div(types.DecimalPower(1, int32(f.multi)))
-			return types.NewNumeric(down), err
+			down, err := types.DecimalFromInt(10).Pow(types.DecimalFromInt(int64(-f.multi)))
+			if err == nil {
+				d, err = d.Mul(down)
+			}
+			return types.NewNumeric(d), err
 		}
 		return types.NewNumeric(d), nil
 	}, types.Text, types.Text)
@@ -87,7 +90,7 @@ func numericChar(d *types.Decimal, f *numberFormat) (string, error) {
 		if !ok {
 			n = 0
 		}
-		return f.write(romanOf(n), false, 0), nil
+		return f.write(romanOf(n), false, 0)
 	case f.scientific:
 		return scientific(d, f), nil
 	}
@@ -99,11 +102,11 @@ func numericChar(d *types.Decimal, f *numberFormat) (string, error) {
 		}
 		pre += f.multi
 	}
-	return f.fixed(d.Round(int32(f.post)).String(), pre), nil
+	return f.fixed(d.Round(int32(f.post)).String(), pre)
 }
 
 // fixed writes a number that has as many digits after the decimal point as the format.
-func (f *numberFormat) fixed(text string, pre int) string {
+func (f *numberFormat) fixed(text string, pre int) (string, error) {
 	digits, negative := strings.CutPrefix(text, "-")
 	g := *f
 	g.pre = pre
@@ -144,7 +147,7 @@ func floatChar(x float64, most int, f *numberFormat) (string, error) {
 		if r := math.RoundToEven(x); math.Abs(r) < 1e6 {
 			n = int64(r)
 		}
-		return f.write(romanOf(n), false, 0), nil
+		return f.write(romanOf(n), false, 0)
 	case f.scientific:
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return f.hashes(), nil
@@ -171,5 +174,5 @@ func floatChar(x float64, most int, f *numberFormat) (string, error) {
 	case math.IsInf(x, 0):
 		text = strings.Replace(strings.TrimPrefix(text, "+"), "Inf", "Infinity", 1)
 	}
-	return g.fixed(text, pre), nil
+	return g.fixed(text, pre)
 }

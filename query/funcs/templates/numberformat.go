@@ -206,10 +206,11 @@ type numberWriter struct {
 	count     int
 	current   int
 	preSpaces int
+	err       error
 }
 
 // write is to_char: digits holds the digits before the decimal point, and as many after it as the format has.
-func (f *numberFormat) write(digits string, negative bool, preSpaces int) string {
+func (f *numberFormat) write(digits string, negative bool, preSpaces int) (string, error) {
 	w := &numberWriter{numberFormat: *f, number: digits, negative: negative, preSpaces: preSpaces, relevant: -1}
 	if w.zeroStart > 0 {
 		w.zeroStart--
@@ -244,7 +245,7 @@ func (f *numberFormat) write(digits string, negative bool, preSpaces int) string
 	for _, p := range w.parts {
 		w.part(p)
 	}
-	return w.out.String()
+	return w.out.String(), w.err
 }
 
 func (w *numberWriter) part(p numberPart) {
@@ -276,6 +277,11 @@ func (w *numberWriter) part(p numberPart) {
 		w.out.WriteString(s)
 	case "TH", "th", "Th", "tH":
 		if w.roman || strings.HasPrefix(w.number, "#") || w.negative || w.decimal {
+			return
+		}
+		if last := w.ch(len(w.number) - 1); last < '0' || last > '9' {
+			// So it is for a format without digits, and for NaN.
+			w.err = sqlstate.New(sqlstate.InvalidTextRepresentation, "%q is not a number", w.number)
 			return
 		}
 		end := ordinal(w.number)

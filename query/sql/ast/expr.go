@@ -195,6 +195,9 @@ func Start(e Expr) int {
 	off := e.Pos()
 	switch n := e.(type) {
 	case *Cast:
+		if l, ok := n.X.(*Literal); ok && l.Kind == String {
+			return l.Pos() // as in type 'text', which is a constant at its text
+		}
 		off = min(off, Start(n.X))
 	case *Operator:
 		off = min(off, Start(n.Args[0]))

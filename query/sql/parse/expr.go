@@ -325,7 +325,7 @@ func (p *parser) atTimeZone(left ast.Expr) (ast.Expr, error) {
 		return nil, err
 	}
 	zone, err := p.climb(precAt+1, false)
-	return &ast.Call{At: ast.At(t.Off), Name: []string{"timezone"}, Args: []ast.Expr{zone, left}}, err
+	return systemCall(ast.At(t.Off), "timezone", zone, left), err
 }
 
 // collate reads x COLLATE name; the name may have a schema.
@@ -409,8 +409,7 @@ func (p *parser) overlaps(left *ast.Row) (ast.Expr, error) {
 	if len(right.Items) != 2 {
 		return nil, lex.SyntaxError(begin.Off, "wrong number of parameters on right side of OVERLAPS expression")
 	}
-	return &ast.Call{At: at, Name: []string{"overlaps"},
-		Args: append(append([]ast.Expr{}, left.Items...), right.Items...)}, nil
+	return systemCall(at, "overlaps", append(append([]ast.Expr{}, left.Items...), right.Items...)...), nil
 }
 
 // exprs reads expressions separated by commas.

@@ -131,7 +131,7 @@ func (p *parser) word(t lex.Token) (ast.Expr, error) {
 		if err == nil && len(args) != 1 {
 			err = p.unexpected()
 		}
-		return &ast.Call{At: at, Name: []string{"pg_collation_for"}, Args: args}, err
+		return systemCall(at, "pg_collation_for", args...), err
 	}
 	if constantTypes[t.Text] {
 		if e, err := p.typedConstant(); e != nil || err != nil {

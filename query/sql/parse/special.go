@@ -20,6 +20,13 @@ func init() {
 			return c, p.inBrackets(func() error { return read(p, c) })
 		}
 	}
+	// PostgreSQL resolves these functions in pg_catalog, and its messages name the schema.
+	system := func(read func(p *parser, c *ast.Call) error, name string) func(*parser, ast.At) (ast.Expr, error) {
+		return func(p *parser, at ast.At) (ast.Expr, error) {
+			c := systemCall(at, name)
+			return c, p.inBrackets(func() error { return read(p, c) })
+		}
+	}
 	list := func(p *parser, c *ast.Call) (err error) {
 		c.Args, err = p.exprs()
 		return err
@@ -31,12 +38,12 @@ func init() {
 		"least":     named(list, "least"),
 		"grouping":  named(list, "grouping"),
 		"nullif":    named((*parser).nullIf, "nullif"),
-		"extract":   named((*parser).extract, "extract"),
-		"position":  named((*parser).position, "position"),
+		"extract":   system((*parser).extract, "extract"),
+		"position":  system((*parser).position, "position"),
 		"substring": named((*parser).substring, "substring"),
 		"overlay":   named((*parser).overlay, "overlay"),
-		"trim":      named((*parser).trim, "btrim"),
-		"normalize": named((*parser).normalize, "normalize"),
+		"trim":      system((*parser).trim, "btrim"),
+		"normalize": system((*parser).normalize, "normalize"),
 	}
 	for _, w := range []string{"treat", "xmlconcat", "xmlelement", "xmlexists", "xmlforest", "xmlparse", "xmlpi",
 		"xmlroot", "xmlserialize"} {
@@ -44,6 +51,10 @@ func init() {
 			return nil, sqlstate.Unsupported(at.Pos(), "Documents are JSON.", "%s is not supported", w)
 		}
 	}
+}
+
+func systemCall(at ast.At, name string, args ...ast.Expr) *ast.Call {
+	return &ast.Call{At: at, Name: []string{"pg_catalog", name}, Args: args}
 }
 
 func atoi(s string) (int, error) { return strconv.Atoi(s) }
@@ -115,6 +126,7 @@ func (p *parser) substring(c *ast.Call) error {
 		return err
 	}
 	if p.acceptWord("similar") {
+		c.Name = []string{"pg_catalog", "substring"}
 		if err := p.arg(c); err != nil {
 			return err
 		}
@@ -145,6 +157,7 @@ func (p *parser) substring(c *ast.Call) error {
 	case from == nil:
 		from = &ast.Literal{At: ast.At(length.Pos()), Kind: ast.Integer, Text: "1"}
 	}
+	c.Name = []string{"pg_catalog", "substring"}
 	c.Args = append(c.Args, from)
 	if length != nil {
 		c.Args = append(c.Args, length)
@@ -163,6 +176,7 @@ func (p *parser) overlay(c *ast.Call) error {
 	if !p.acceptWord("placing") {
 		return p.arguments(c)
 	}
+	c.Name = []string{"pg_catalog", "overlay"}
 	if err := p.arg(c); err != nil {
 		return err
 	}
@@ -181,7 +195,7 @@ func (p *parser) overlay(c *ast.Call) error {
 // trim reads [BOTH|LEADING|TRAILING] [characters] FROM x, or a list.
 func (p *parser) trim(c *ast.Call) error {
 	if w := p.peek(); w.Words("both", "leading", "trailing") {
-		c.Name = []string{map[string]string{"both": "btrim", "leading": "ltrim", "trailing": "rtrim"}[w.Text]}
+		c.Name[1] = map[string]string{"both": "btrim", "leading": "ltrim", "trailing": "rtrim"}[w.Text]
 		p.take()
 	}
 	if p.acceptWord("from") {
