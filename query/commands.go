@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/plan"
@@ -309,7 +310,7 @@ func (e *execution) sqlPrepare(ctx context.Context, s *ast.Prepare, text string)
 	if err := ss.statements.room(); err != nil {
 		return err
 	}
-	given, err := bind.ParamTypes(s)
+	given, err := typing.ParamTypes(s)
 	if err != nil {
 		return err
 	}

@@ -126,9 +126,7 @@ func (b *binder) plainAggregate(n *ast.Call, c *exec.AggCall, sc *scope) error {
 				"type casts.")
 	}
 	if len(args) == 1 && typing.Untyped(args[0]) && slices.Contains(severalKinds, name) {
-		return sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique",
-			typing.Signature(strings.Join(n.Name, "."), args)).At(n.Pos()).
-			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
+		return typing.Ambiguous(strings.Join(n.Name, "."), args, n.Pos())
 	}
 	if c.Agg = typing.ChooseAggregate(candidates, args); c.Agg == nil {
 		return typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())

@@ -18,7 +18,11 @@ import (
 // call binds a function, an aggregate or a window function.
 func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if n.Procedure {
-		return nil, b.noProcedure(n, sc)
+		args, err := b.args(n, sc)
+		if err == nil {
+			err = typing.NoProcedure(n.Name, args, n.Pos())
+		}
+		return nil, err
 	}
 	name := n.Name[len(n.Name)-1]
 	if len(n.Name) > 1 && n.Name[0] != "pg_catalog" && n.Name[0] != "information_schema" &&
@@ -94,30 +98,9 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	if name == "pg_collation_for" && len(args) == 1 {
-		return collationFor(args[0], n.Pos())
+		return collation.NameOf(args[0], n.Pos())
 	}
 	return b.callWith(n, args, sc)
-}
-
-// collationFor binds COLLATION FOR (x): the name of the collation as a text.
-func collationFor(x exec.Expr, off int) (exec.Expr, error) {
-	t := x.Type()
-	if t == types.Unknown {
-		return exec.NullOf(types.Text), nil
-	}
-	if !collation.Collatable(t) {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "collations are not supported by type %s",
-			types.NameOf(t))
-	}
-	name := "default"
-	if t == types.Name {
-		name = "C"
-	}
-	state, err := collation.Of(x, off)
-	if c := state.Column(); c != nil {
-		name = c.Name
-	}
-	return &exec.Const{D: types.NewText(`"` + name + `"`), Typ: types.Text}, err
 }
 
 // args binds the arguments of a function.
@@ -242,15 +225,13 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 		}
 		candidates = typing.OperatorFuncs(name)
 	}
-	if (name == "get_bit" || name == "set_bit") && len(args) > 1 && typing.Untyped(args[0]) &&
-		args[1].Type() != types.Int8 {
-		// PostgreSQL takes the literal for a bit string.
+	if typing.BitString(name, args) {
 		return nil, sqlstate.Unsupported(n.Args[0].Pos(), "Cast it to bytea.", "bit strings are not supported")
 	}
 	fn, err := typing.Choose(candidates, args)
 	if err != nil || fn == nil {
 		if err != nil {
-			return nil, ambiguous(n, args)
+			return nil, typing.Ambiguous(strings.Join(n.Name, "."), args, n.Pos())
 		}
 		return nil, typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
 	}
@@ -309,35 +290,6 @@ func (b *binder) variadicCall(n *ast.Call, args []exec.Expr) (exec.Expr, error) 
 	return nil, typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
 }
 
-// noProcedure returns the error of CALL: there are no procedures, only functions.
-func (b *binder) noProcedure(n *ast.Call, sc *scope) error {
-	args, err := b.args(n, sc)
-	if err != nil {
-		return err
-	}
-	name := n.Name[len(n.Name)-1]
-	list := slices.Clone(funcs.Functions[name])
-	for _, f := range funcs.TableFuncs[name] {
-		list = append(list, &exec.Func{Args: f.Args, Variadic: f.Variadic})
-	}
-	for _, f := range list {
-		if _, ok := typing.Score(f.Args, f.Variadic, args); ok {
-			return sqlstate.New(sqlstate.WrongObjectType, "%s is not a procedure",
-				typing.Signature(strings.Join(n.Name, "."), args)).At(n.Pos()).
-				WithHint("To call a function, use SELECT.")
-		}
-	}
-	return sqlstate.New(sqlstate.UndefinedFunction, "procedure %s does not exist",
-		typing.Signature(strings.Join(n.Name, "."), args)).At(n.Pos()).
-		WithHint("No procedure matches the given name and argument types. You might need to add explicit type casts.")
-}
-
-func ambiguous(n *ast.Call, args []exec.Expr) error {
-	return sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique",
-		typing.Signature(strings.Join(n.Name, "."), args)).At(n.Pos()).
-		WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
-}
-
 // tableFunc returns the function that returns rows and fits the arguments, or nil.
 func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) (*exec.TableFunc, error) {
 	var best *exec.TableFunc
@@ -355,7 +307,7 @@ func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) (*exec.TableFunc, erro
 	if n.Name[len(n.Name)-1] == "generate_series" && fit > 1 && !slices.ContainsFunc(args, func(e exec.Expr) bool {
 		return !typing.Untyped(e)
 	}) {
-		return nil, ambiguous(n, args)
+		return nil, typing.Ambiguous(strings.Join(n.Name, "."), args, n.Pos())
 	}
 	return best, nil
 }

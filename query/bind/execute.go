@@ -8,18 +8,6 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// ParamTypes resolves the parameter types declared by PREPARE.
-func ParamTypes(p *ast.Prepare) ([]types.OID, error) {
-	out := make([]types.OID, len(p.Types))
-	for i, t := range p.Types {
-		var err error
-		if out[i], _, err = typing.ResolveType(t); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 // Arguments evaluates the arguments of EXECUTE as the types of the parameters. loose is Bound.Loose.
 func Arguments(
 	e *ast.Execute, r Resolver, plan Planner, want []types.OID, loose func(int) bool, st *exec.State,

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/divandb/divan/query/bind/collation"
@@ -47,7 +48,7 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
 	if n.Ordinality {
 		cols = append(cols, exec.Column{Name: "ordinality", Type: types.Int8, Mod: -1})
 	}
-	alias := pick(n.Alias.Name, f.Name)
+	alias := cmp.Or(n.Alias.Name, f.Name)
 	return f, b.addRelation(sc, &relation{alias: alias, scalar: scalar}, cols, n.Columns, n.Pos())
 }
 
@@ -84,7 +85,7 @@ func (b *binder) fromCall(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, inne
 		if err != nil {
 			return nil, nil, err
 		}
-		return &exec.FromCall{Scalar: x}, []exec.Column{{Name: pick(alias, name), Type: x.Type(), Mod: -1}}, nil
+		return &exec.FromCall{Scalar: x}, []exec.Column{{Name: cmp.Or(alias, name), Type: x.Type(), Mod: -1}}, nil
 	}
 	if list := definitions(n, call); list != nil && jsons.Records[name] == nil {
 		return nil, nil, refuse.Syntax(list[0].Pos(),

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -51,7 +52,7 @@ func (sc *scope) withoutSets(where string) func() {
 // refuseSet refuses a function that returns rows outside the select list, GROUP BY and ORDER BY, and in expressions
 // that do not always evaluate their operands.
 func refuseSet(n *ast.Call, sc *scope) error {
-	where := pick(sc.noSets, sc.noWindows)
+	where := cmp.Or(sc.noSets, sc.noWindows)
 	if where == "" && sc.noAggregates != "GROUP BY" {
 		where = sc.noAggregates
 	}

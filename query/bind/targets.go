@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"cmp"
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/bind/refs"
@@ -69,7 +70,7 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 				return nil, nil, err
 			}
 		}
-		add(e, pick(t.Alias, naming.TargetName(t.Expr)), mod)
+		add(e, cmp.Or(t.Alias, naming.TargetName(t.Expr)), mod)
 		names[len(names)-1].Fields, names[len(names)-1].Origin = fieldsOf(e, sc), originOf(e, sc)
 		if names[len(names)-1].Collation, err = collation.Column(e, t.Expr.Pos()); err != nil {
 			return nil, nil, err
@@ -79,13 +80,6 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 		return nil, nil, sqlstate.New(sqlstate.TooManyColumns, "target lists can have at most %d entries", maxTargets)
 	}
 	return out, names, nil
-}
-
-func pick(alias, name string) string {
-	if alias != "" {
-		return alias
-	}
-	return name
 }
 
 func (b *binder) star(c *ast.Column, sc *scope) ([]relColumn, error) {

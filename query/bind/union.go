@@ -143,7 +143,7 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 			return nil, err
 		}
 		q.Columns = append(q.Columns,
-			exec.Column{Name: l.Name, Type: t, Mod: sharedMod(l, r),
+			exec.Column{Name: l.Name, Type: t, Mod: typing.SharedMod(l, r),
 				Collation: collation.Union(l.Collation, r.Collation)})
 	}
 	q.Keep = len(q.Columns)
@@ -152,14 +152,6 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 	}
 	q.Limit, q.Skip, err = b.limits(s, sc)
 	return q, err
-}
-
-// sharedMod returns the common modifier of two columns, -1 if they differ.
-func sharedMod(l, r exec.Column) int32 {
-	if l.Type == r.Type && l.Mod == r.Mod {
-		return l.Mod
-	}
-	return -1
 }
 
 // open reports whether a column has only literals that are text by default, or a parameter without a type.

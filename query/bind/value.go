@@ -164,7 +164,15 @@ func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 func (b *binder) subscriptOf(x exec.Expr, n *ast.Subscript, sc *scope) (exec.Expr, error) {
 	t := x.Type()
 	if t == types.JSONB {
-		return b.subscriptJSON(x, n, sc)
+		if n.Slice {
+			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "jsonb subscript does not support slices").
+				At(ast.Start(cmp.Or(n.Index, n.Low)))
+		}
+		idx, err := b.expr(n.Index, sc)
+		if err != nil {
+			return nil, err
+		}
+		return typing.SubscriptJSON(&b.Open, x, idx, n.Pos(), ast.Start(n.Index))
 	}
 	elem := types.ElemOf(t)
 	if t == types.Name && !n.Slice {
@@ -187,37 +195,6 @@ func (b *binder) subscriptOf(x exec.Expr, n *ast.Subscript, sc *scope) (exec.Exp
 	}
 	low, err := b.subscriptPart(n.Low, math.MinInt32, sc)
 	return &exec.Call{Func: funcs.ArraySlice, Args: []exec.Expr{x, low, idx}, Typ: t, Off: n.Pos()}, err
-}
-
-// subscriptJSON binds x[i] of a jsonb: an element of a path, which is a name in an object and a number in an array.
-func (b *binder) subscriptJSON(x exec.Expr, n *ast.Subscript, sc *scope) (exec.Expr, error) {
-	if n.Slice {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "jsonb subscript does not support slices").
-			At(ast.Start(cmp.Or(n.Index, n.Low)))
-	}
-	idx, err := b.expr(n.Index, sc)
-	if err != nil {
-		return nil, err
-	}
-	off := ast.Start(n.Index)
-	switch t := idx.Type(); {
-	case typing.Untyped(idx), types.CastContext(t, types.Text) == types.Implicit:
-		if idx, err = b.Coerce(idx, types.Text, types.Implicit, off); err != nil {
-			return nil, err
-		}
-		if c, ok := idx.(*exec.Const); ok && !c.D.IsNull() && strings.Trim(c.D.S, "+-0123456789 \t\n\v\f\r") != "" {
-			return b.Operator("->", []exec.Expr{x, idx}, n.Pos()) // the same, and plans know it
-		}
-	case types.CastContext(t, types.Int4) == types.Implicit:
-		if idx, err = b.Coerce(idx, types.Int4, types.Implicit, off); err != nil {
-			return nil, err
-		}
-		idx = &exec.CastExpr{X: idx, To: types.Text, Mod: -1, Off: off, Hidden: true}
-	default:
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "subscript type %s is not supported", types.NameOf(t)).
-			At(off).WithHint("jsonb subscript must be coercible to either integer or text.")
-	}
-	return b.Operator("#>", []exec.Expr{x, &exec.Array{Elem: types.Text, Items: []exec.Expr{idx}}}, n.Pos())
 }
 
 // subscriptPart binds a subscript, or a bound of a range, which defaults to none.

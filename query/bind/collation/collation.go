@@ -248,3 +248,24 @@ func WithoutBytes(e exec.Expr) exec.Expr {
 	}
 	return e
 }
+
+// NameOf returns the expression of COLLATION FOR (x): the name of its collation as a text.
+func NameOf(x exec.Expr, off int) (exec.Expr, error) {
+	t := x.Type()
+	if t == types.Unknown {
+		return exec.NullOf(types.Text), nil
+	}
+	if !Collatable(t) {
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "collations are not supported by type %s",
+			types.NameOf(t))
+	}
+	name := "default"
+	if t == types.Name {
+		name = "C"
+	}
+	state, err := Of(x, off)
+	if c := state.Column(); c != nil {
+		name = c.Name
+	}
+	return &exec.Const{D: types.NewText(`"` + name + `"`), Typ: types.Text}, err
+}

@@ -1,6 +1,7 @@
 package typing
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
@@ -185,6 +186,30 @@ func NoFunction(name string, args []exec.Expr, off int) error {
 		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 }
 
+// Ambiguous returns the error for a call that fits several functions equally well.
+func Ambiguous(name string, args []exec.Expr, off int) error {
+	return sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique", Signature(name, args)).At(off).
+		WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
+}
+
+// NoProcedure returns the error of CALL: there are no procedures, only functions.
+func NoProcedure(path []string, args []exec.Expr, off int) error {
+	name := path[len(path)-1]
+	list := slices.Clone(funcs.Functions[name])
+	for _, f := range funcs.TableFuncs[name] {
+		list = append(list, &exec.Func{Args: f.Args, Variadic: f.Variadic})
+	}
+	signature := Signature(strings.Join(path, "."), args)
+	for _, f := range list {
+		if _, ok := Score(f.Args, f.Variadic, args); ok {
+			return sqlstate.New(sqlstate.WrongObjectType, "%s is not a procedure", signature).At(off).
+				WithHint("To call a function, use SELECT.")
+		}
+	}
+	return sqlstate.New(sqlstate.UndefinedFunction, "procedure %s does not exist", signature).At(off).
+		WithHint("No procedure matches the given name and argument types. You might need to add explicit type casts.")
+}
+
 // NoArray returns the error for an array of values of a type that has no array type.
 func NoArray(elem types.OID, off int) error {
 	if types.ElemOf(elem) != 0 {
@@ -238,4 +263,9 @@ func KeysOf(list []exec.Expr) map[string]int {
 		}
 	}
 	return keys
+}
+
+// BitString reports whether PostgreSQL takes the literal in a call of get_bit or set_bit for a bit string.
+func BitString(name string, args []exec.Expr) bool {
+	return (name == "get_bit" || name == "set_bit") && len(args) > 1 && Untyped(args[0]) && args[1].Type() != types.Int8
 }

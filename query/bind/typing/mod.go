@@ -56,3 +56,11 @@ func sharedMod(list []exec.Expr, of func(exec.Expr) int32) int32 {
 	}
 	return mod
 }
+
+// SharedMod returns the common modifier of two columns, -1 if they differ.
+func SharedMod(l, r exec.Column) int32 {
+	if l.Type == r.Type && l.Mod == r.Mod {
+		return l.Mod
+	}
+	return -1
+}

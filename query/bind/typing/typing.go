@@ -460,3 +460,15 @@ func refuseModifier(oid types.OID, off int) error {
 	return sqlstate.New(sqlstate.SyntaxError, "type modifier is not allowed for type %q", types.Lookup(oid).Name).
 		At(off)
 }
+
+// ParamTypes resolves the parameter types declared by PREPARE.
+func ParamTypes(p *ast.Prepare) ([]types.OID, error) {
+	out := make([]types.OID, len(p.Types))
+	for i, t := range p.Types {
+		var err error
+		if out[i], _, err = ResolveType(t); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
