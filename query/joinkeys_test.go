@@ -68,9 +68,9 @@ var byKeys = []struct{ name, sql, reads string }{
 		"WHERE id < 'd0020')", "range, ids"},
 	{"not in", "SELECT count(*) FROM docs WHERE id NOT IN (SELECT x FROM (VALUES ('d0001')) v(x))", "range"},
 	{"exists", "SELECT v.x FROM (VALUES ('d0001'),('no')) v(x) WHERE EXISTS (SELECT 1 FROM docs d WHERE d.id = v.x)",
-		"document, document"},
+		"ids"},
 	{"not exists", "SELECT v.x FROM (VALUES ('d0001'),('no')) v(x) WHERE NOT EXISTS (SELECT 1 FROM docs d " +
-		"WHERE d.id = v.x)", "document, document"},
+		"WHERE d.id = v.x)", "ids"},
 	{"lateral", "SELECT v.x, q.n FROM (VALUES ('d0001'),('no')) v(x) LEFT JOIN LATERAL (SELECT doc->'n' n FROM docs " +
 		"WHERE id = v.x) q ON true", "document, document"},
 	{"scalar", "SELECT v.x, (SELECT doc->'n' FROM docs WHERE id = v.x) FROM (VALUES ('d0001'),('no')) v(x)",

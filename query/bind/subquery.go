@@ -17,8 +17,7 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &exec.Subquery{Kind: string(n.Kind), Plan: b.planner(q), Correlated: q.Correlated, Off: n.Pos(),
-		Text: "(SubPlan)"}
+	out := b.sub(string(n.Kind), q, n.Pos())
 	if n.Kind == "exists" {
 		out.Typ, out.Text = types.Bool, "EXISTS (SubPlan)"
 		return out, nil
@@ -63,8 +62,9 @@ func (b *binder) rowQuery(n *ast.Operator, row *ast.Row, s *ast.Subquery, sc *sc
 		return nil, err
 	}
 	body, err := b.matchRow(n.Op, x.(*exec.RowExpr), q, n.Pos())
-	return &exec.Let{X: &exec.Subquery{Kind: "row", Plan: b.planner(q), Correlated: q.Correlated, Typ: types.Record,
-		Off: s.Pos(), Text: "(SubPlan)"}, Body: body}, err
+	out := b.sub("row", q, s.Pos())
+	out.Typ = types.Record
+	return &exec.Let{X: out, Body: body}, err
 }
 
 // anyRow binds (a, b) op ANY|ALL (SELECT c, d).
@@ -74,9 +74,10 @@ func (b *binder) anyRow(n *ast.Quantified, x *exec.RowExpr, s *ast.Subquery, sc 
 		return nil, err
 	}
 	match, err := b.matchRow(n.Op, x, q, n.Pos())
-	return &exec.Subquery{Kind: "any", Plan: b.planner(q), Correlated: q.Correlated, Typ: types.Bool, Match: match,
-		Any: &exec.Any{Symbol: n.Op, All: n.All}, Off: n.Pos(),
-		Text: "(" + x.String() + " " + n.Op + " ANY (SubPlan))"}, err
+	out := b.sub("any", q, n.Pos())
+	out.Typ, out.Match, out.Any = types.Bool, match, &exec.Any{Symbol: n.Op, All: n.All}
+	out.Text = "(" + x.String() + " " + n.Op + " ANY (SubPlan))"
+	return out, err
 }
 
 // matchRow compares a row with the record of the query's row, to which it refers by It.
@@ -99,9 +100,10 @@ func (b *binder) matchRow(op string, x *exec.RowExpr, q *Query, off int) (exec.E
 	return b.OperateRows(op, x, y, off)
 }
 
-// planner returns a function that plans a sub-query each time it is run.
-func (b *binder) planner(q *Query) func(*exec.State) (exec.Plan, error) {
-	return func(st *exec.State) (exec.Plan, error) { return b.plan(q, st) }
+// sub returns an expression with a sub-query, which is planned when it is first run.
+func (b *binder) sub(kind string, q *Query, off int) *exec.Subquery {
+	return &exec.Subquery{Kind: kind, Query: q, Correlated: q.Correlated, Off: off, Text: "(SubPlan)",
+		Plan: func(st *exec.State) (exec.Plan, error) { return b.plan(q, st) }}
 }
 
 // quantified binds x op ANY|ALL (array or query).
@@ -240,10 +242,11 @@ func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *s
 			return nil, err
 		}
 	}
-	return &exec.Subquery{Kind: "any", Plan: b.planner(q), Correlated: q.Correlated, Typ: types.Bool, X: any.x,
-		Any: &exec.Any{Op: any.fn, Symbol: n.Op, All: n.All}, Off: n.Pos(),
-		Lookup: any.fn == funcs.Comparison(n.Op) && (n.Op == "=" && !n.All || n.Op == "<>" && n.All),
-		Text:   "(" + any.x.String() + " " + n.Op + " ANY (SubPlan))"}, nil
+	out := b.sub("any", q, n.Pos())
+	out.Typ, out.X, out.Any = types.Bool, any.x, &exec.Any{Op: any.fn, Symbol: n.Op, All: n.All}
+	out.Lookup = any.fn == funcs.Comparison(n.Op) && (n.Op == "=" && !n.All || n.Op == "<>" && n.All)
+	out.Text = "(" + any.x.String() + " " + n.Op + map[bool]string{false: " ANY", true: " ALL"}[n.All] + " (SubPlan))"
+	return out, nil
 }
 
 // collate sets the collation of the comparison of x with elements of y.

@@ -304,6 +304,9 @@ func (d *Derived) Close() { d.Plan.Close() }
 
 func (d *Derived) Describe() *Description {
 	inner := d.Plan.Describe()
+	if d.Name == "" {
+		return inner // of a condition
+	}
 	return &Description{Node: "Subquery Scan on " + d.Name, Rows: inner.Rows, Examined: -1,
 		Children: []*Description{inner}}
 }

@@ -12,8 +12,9 @@ import (
 // Subquery is a query inside an expression.
 type Subquery struct {
 	Kind string // "scalar", "row", "exists", "array", "any"
-	// Plan makes the plan for one execution.
-	Plan func(*State) (Plan, error)
+	// Plan makes the plan of Query, a bound query, for one execution.
+	Plan  func(*State) (Plan, error)
+	Query any
 	// Correlated is set if the query refers to rows of the enclosing queries. Other queries run once per execution.
 	Correlated bool
 	Typ        types.OID

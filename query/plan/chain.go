@@ -57,6 +57,7 @@ func (p *planning) link(src exec.Source, set *joined, leaf bind.From, conds []ex
 	if last {
 		now, conds = append(now, conds...), nil
 	}
+	now, links := plainConds(now)
 	var rest []exec.Expr
 	for _, c := range now {
 		if l, r := before.equality(c, rf, rt); l != nil {
@@ -67,9 +68,12 @@ func (p *planning) link(src exec.Source, set *joined, leaf bind.From, conds []ex
 	}
 	out.On = exec.And(rest)
 	var err error
-	out.Right, err = p.source(leaf, own)
+	if out.Right, err = p.source(leaf, own); err != nil {
+		return nil, nil, err
+	}
 	p.narrow(out, nil, leaf)
-	return out, conds, err
+	joined, err := p.linked(out, nil, set.ranges(), links)
+	return joined, conds, err
 }
 
 // innerLeaves collects the items of a tree of inner joins that are not lateral, and the join conditions.
@@ -114,6 +118,8 @@ func (s *joined) sees(e exec.Expr) bool {
 			in = in && (n.Depth != 0 || s.has(n.Index))
 		case *exec.Subquery:
 			in = in && !n.Correlated
+		case *sublink:
+			in = in && n.sees(s.has)
 		}
 	})
 	return in

@@ -22,6 +22,8 @@ type planning struct {
 	root   *exec.Env
 	db     exec.Database
 	update exec.UpdateMode
+	// spare are the columns that the plan of a query adds to its row.
+	spare map[*bind.Query]int
 	// lastSeq is the sequence that 'now' stands for, after it has first been needed.
 	lastSeq *string
 }
@@ -40,7 +42,8 @@ func New(b *bind.Bound, st *exec.State) (exec.Plan, error) {
 const several = 2
 
 func newPlanning(st *exec.State) *planning {
-	return &planning{st: st, root: &exec.Env{State: st}, db: st.DB, update: st.Update}
+	return &planning{st: st, root: &exec.Env{State: st}, db: st.DB, update: st.Update,
+		spare: map[*bind.Query]int{}}
 }
 
 // Subquery is New for a query inside an expression. It is a bind.Planner.
@@ -187,6 +190,14 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		return ok && k.D.True()
 	})
 	plain := !q.Group && len(q.Windows) == 0 && q.SetFuncs == nil
+	scan, _ := q.From.(*bind.UserScan)
+	// A join does not keep the order of a read, and reads all of one side.
+	if ordered := scan != nil && plain && p.scanOrder(q, scan) != nil; !ordered && q.From != nil && !follows(q.From) {
+		var n int
+		if where, n = p.sublinks(q, where); n > 0 {
+			p.spare[q] = n
+		}
+	}
 	var src exec.Source = &exec.One{}
 	sorted := false
 	var err error
@@ -228,6 +239,19 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 	return p.finish(q, src, sorted, limit, skip)
 }
 
+// follows reports whether an item of FROM reads the feed without end.
+func follows(f bind.From) bool {
+	switch n := f.(type) {
+	case *bind.UserScan:
+		return n.Rel.Follow
+	case *bind.Join:
+		return follows(n.Left) || follows(n.Right)
+	case *bind.DerivedScan:
+		return n.Query.From != nil && follows(n.Query.From)
+	}
+	return false
+}
+
 // followable refuses queries that would wait for the end of an endless feed.
 func followable(f *bind.UserScan, q *bind.Query, sorted, wantsOrder bool) error {
 	if !f.Rel.Follow {
@@ -258,6 +282,7 @@ func (p *planning) finish(q *bind.Query, src exec.Source, sorted bool, limit, sk
 			c.Direct = p.foldAll(c.Direct)
 		}
 		src, width := p.unfold(q.GroupFuncs, src, q.Width)
+		width += p.spare[q]
 		return p.afterGrouping(q, &exec.Grouping{Input: src, Width: width, Keys: p.foldAll(q.Keys), Sets: q.Sets,
 			Calls: calls}, limit, skip)
 	}
@@ -314,7 +339,7 @@ func (p *planning) output(q *bind.Query, src exec.Source, width int, sorted bool
 func (p *planning) project(q *bind.Query, src exec.Source, width int) exec.Plan {
 	exprs := p.foldAll(q.Targets)
 	src, width = p.unfold(q.SetFuncs, src, width)
-	return &exec.Project{Input: src, Width: width, Exprs: exprs}
+	return &exec.Project{Input: src, Width: width + p.spare[q], Exprs: exprs}
 }
 
 // unfold adds functions that return rows. Those whose rows are arguments of others come first. It also returns the new
@@ -372,10 +397,12 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 	case *bind.FuncScan:
 		src = &exec.FuncScan{Calls: n.Calls, Name: n.Name, Base: n.Base, Width: n.Width, Ordinality: n.Ordinality}
 	}
-	if c := exec.And(conds); c != nil {
-		src = &exec.Filter{Input: src, Cond: c}
-	}
-	return src, nil
+	return p.filtered(src, f, spanOf(f), conds)
+}
+
+func spanOf(f bind.From) []exec.Range {
+	from, to := f.Span()
+	return []exec.Range{{From: from, To: to}}
 }
 
 // columnsIn reports whether e refers only to columns from..to of its row. Sub-queries may refer to any column.
@@ -391,6 +418,8 @@ func columnsIn(e exec.Expr, from, to int) bool {
 			if n.Correlated {
 				in = false
 			}
+		case *sublink:
+			in = in && n.sees(func(column int) bool { return column >= from && column < to })
 		}
 	})
 	return in
@@ -400,7 +429,7 @@ func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 	lf, lt := j.Left.Span()
 	rf, rt := j.Right.Span()
 	on := p.foldAll(j.On)
-	out := &joins.Join{Kind: j.Kind, LeftColumns: []exec.Range{{From: lf, To: lt}}, RightFrom: rf, RightTo: rt,
+	out := &joins.Join{Kind: j.Kind, LeftColumns: spanOf(j.Left), RightFrom: rf, RightTo: rt,
 		Lateral: j.Lateral}
 	var left, right, above []exec.Expr
 	if j.Kind == "inner" {
@@ -425,7 +454,9 @@ func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 		case columnsIn(c, rf, rt) && (j.Kind == "inner" || j.Kind == "left"):
 			right = append(right, c)
 		default:
-			if l, r := equality(c, lf, lt, rf, rt); l != nil && !j.Lateral {
+			if s, ok := c.(*sublink); ok {
+				above = append(above, s)
+			} else if l, r := equality(c, lf, lt, rf, rt); l != nil && !j.Lateral {
 				out.LeftKeys, out.RightKeys = append(out.LeftKeys, l), append(out.RightKeys, r)
 			} else {
 				rest = append(rest, c)
@@ -441,10 +472,7 @@ func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 		return nil, err
 	}
 	p.narrow(out, j.Left, j.Right)
-	if c := exec.And(above); c != nil {
-		return &exec.Filter{Input: out, Cond: c}, nil
-	}
-	return out, nil
+	return p.filtered(out, nil, spanOf(j), above)
 }
 
 // equality splits "left = right" if each operand refers to one side only and equal values have equal hashes.

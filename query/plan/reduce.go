@@ -117,7 +117,7 @@ func prefixLevel(e exec.Expr, keyAt int) (int, bool) {
 	var walk func(exec.Expr) exec.Expr
 	walk = func(x exec.Expr) exec.Expr {
 		switch n := x.(type) {
-		case *exec.Subquery:
+		case *exec.Subquery, *sublink:
 			ok = false
 		case *exec.Col:
 			if n.Index != keyAt || n.Depth != 0 {

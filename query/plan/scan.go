@@ -87,6 +87,7 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 			s.Targets = append(s.Targets, exec.Target{Field: c.Field, Index: f.Base + i})
 		}
 	}
+	conds, links := plainConds(conds)
 	conds, err := p.sequences(f, conds)
 	if err != nil {
 		return nil, scanResult{}, err
@@ -121,13 +122,15 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 	got := scanResult{ordered: want.order != nil}
 	p.byKeys(f, s, set, desc)
 	cond := exec.And(rest)
-	if cond == nil && len(s.Accesses) == 1 {
+	if cond == nil && len(s.Accesses) == 1 && links == nil {
 		got.limited = grantLimit(&s.Accesses[0], want)
 	}
+	var src exec.Source = s
 	if cond != nil {
-		return p.byKey(f, s, rest, &exec.Filter{Input: s, Cond: cond}), got, nil
+		src = p.byKey(f, s, rest, &exec.Filter{Input: s, Cond: cond})
 	}
-	return s, got, nil
+	src, err = p.linked(src, f, spanOf(f), links)
+	return src, got, err
 }
 
 // newScan returns a scan of a relation without reads.

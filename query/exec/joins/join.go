@@ -29,6 +29,9 @@ type Join struct {
 	LeftColumns        []exec.Range
 	RightFrom, RightTo int
 	Lateral            bool
+	// NullAware makes an anti-join of one key the join of NOT IN: unless the right side has no rows, a NULL key of the
+	// left side drops its row, and a NULL key of the right side drops all rows.
+	NullAware bool
 	// NarrowRight, for kinds that return no rows of the right side alone, and NarrowLeft, for those that return none of
 	// the left side alone, read a side by the keys of the other one if these are few. nil: all of it is read.
 	NarrowRight, NarrowLeft *Narrowing
@@ -49,6 +52,8 @@ type Join struct {
 	buf       []byte
 	leftKey   []byte // of the current left row, if table.list has keys
 	scratch   work.Scratch
+	// rightRows and rightNull are set, for NullAware, if the right side has rows and if one has a NULL key.
+	rightRows, rightNull bool
 
 	now     unit          // being joined
 	left    *spill.Reader // of now
@@ -70,7 +75,7 @@ type unit struct {
 
 func (j *Join) Open(env *exec.Env) error {
 	j.free()
-	j.env, j.haveLeft, j.unmatched = env, false, -1
+	j.env, j.haveLeft, j.unmatched, j.rightRows, j.rightNull = env, false, -1, false, false
 	if j.NarrowLeft != nil {
 		j.NarrowLeft.Scan.Widen()
 	}
@@ -86,6 +91,9 @@ func (j *Join) Next() (bool, error) {
 			if err := j.build(); err != nil {
 				return false, err
 			}
+		}
+		if j.rightNull {
+			return false, nil
 		}
 		if j.rights == nil {
 			ok, err := j.nextOfUnit()
@@ -113,6 +121,9 @@ func (j *Join) nextOfUnit() (bool, error) {
 				j.scan.Close()
 				j.scan = nil
 				break
+			}
+			if !j.haveLeft {
+				continue
 			}
 		}
 		ok, err := j.nextPartner()
@@ -177,6 +188,8 @@ func (j *Join) advanceLeft() (bool, error) {
 		return false, err
 	}
 	switch {
+	case null && j.NullAware && j.rightRows:
+		j.haveLeft = false // its row is dropped
 	case null && j.table.list != nil:
 		j.at = j.table.len() // no partners
 	case null:

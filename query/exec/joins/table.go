@@ -113,6 +113,9 @@ func (j *Join) keep(row []types.Datum) error {
 	if err != nil {
 		return err
 	}
+	if j.NullAware {
+		j.rightRows, j.rightNull = true, j.rightNull || null
+	}
 	if null {
 		if j.Kind != "right" && j.Kind != "full" {
 			return nil // it has no partner
@@ -121,6 +124,9 @@ func (j *Join) keep(row []types.Datum) error {
 	}
 	if j.rights != nil {
 		return j.rights.Append(j.buf, row)
+	}
+	if _, dup := j.table.byKey[string(j.buf)]; dup && j.On == nil && (j.Kind == "semi" || j.Kind == "anti") {
+		return nil // one partner is as good as many
 	}
 	n := exec.RowSize(row) + int64(len(j.buf)) + 72
 	if err := j.hold(n); err != nil {
@@ -200,7 +206,7 @@ func (j *Join) divideLeft() error {
 			return err
 		}
 		if null {
-			if j.Kind != "left" && j.Kind != "full" && j.Kind != "anti" {
+			if j.Kind != "left" && j.Kind != "full" && j.Kind != "anti" || j.NullAware && j.rightRows {
 				continue
 			}
 			j.buf = j.buf[:0]
