@@ -3,6 +3,7 @@ package spill
 import (
 	"encoding/binary"
 	"io"
+	"sort"
 
 	"github.com/divandb/divan/query/types"
 )
@@ -17,10 +18,43 @@ type Run struct {
 	width  int    // of the first row
 	buf    []byte // of one row
 	held   int64
+	// marks are the places of some rows, if indexed is set: one for each markRows rows or markBytes bytes.
+	indexed bool
+	marks   []mark
+	kept    int64 // held for marks
+	since   int   // bytes since the last mark
 }
+
+// mark is the place of a row.
+type mark struct {
+	row       int64
+	block, at int
+}
+
+const (
+	markRows  = 64
+	markBytes = 4 << 10
+	markSize  = 40
+)
 
 // NewRun returns an empty run.
 func (s *Store) NewRun() *Run { return &Run{store: s} }
+
+// newIndexed returns an empty run whose Readers can skip.
+func (s *Store) newIndexed() *Run { return &Run{store: s, indexed: true} }
+
+// mark remembers the place of the row that is appended next, if it is time for that.
+func (r *Run) mark() error {
+	if !r.indexed || r.rows > 0 && r.since < markBytes && r.rows-r.marks[len(r.marks)-1].row < markRows {
+		return nil
+	}
+	if err := r.store.work.Hold(markSize); err != nil {
+		return err
+	}
+	r.kept += markSize
+	r.marks, r.since = append(r.marks, mark{r.rows, len(r.blocks), len(r.tail)}), 0
+	return nil
+}
 
 // Rows returns the number of rows.
 func (r *Run) Rows() int64 {
@@ -57,6 +91,9 @@ func (r *Run) Append(row []types.Datum) error {
 	if r.rows == 0 {
 		r.width = len(row)
 	}
+	if err := r.mark(); err != nil {
+		return err
+	}
 	r.buf = append(r.buf[:0], 0, 0, 0, 0)
 	for i := range row {
 		if len(row[i].S) > maxBlock {
@@ -69,6 +106,7 @@ func (r *Run) Append(row []types.Datum) error {
 		r.buf = types.AppendStored(r.buf, row[i])
 	}
 	binary.LittleEndian.PutUint32(r.buf, uint32(len(r.buf)-4))
+	r.since += len(r.buf)
 	for left := r.buf; len(left) > 0; {
 		n := copy(r.tail[len(r.tail):cap(r.tail)], left)
 		r.tail, left = r.tail[:len(r.tail)+n], left[n:]
@@ -116,11 +154,18 @@ func (r *Run) Seal() error {
 	return nil
 }
 
+// release ends the index.
+func (r *Run) release() {
+	r.store.work.Release(r.kept)
+	r.indexed, r.marks, r.kept = false, nil, 0
+}
+
 // Free ends the run and gives back its blocks. The Run may be nil.
 func (r *Run) Free() {
 	if r == nil {
 		return
 	}
+	r.release()
 	r.store.work.Release(r.held)
 	for _, at := range r.blocks {
 		if at >= 0 {
@@ -141,6 +186,7 @@ type Reader struct {
 	read   int64
 	held   int64 // for buf
 	row    int64 // held for the row
+	ended  bool  // by SkipTo, so that block and at are not those of read
 	// consume gives each block back as soon as it has been read.
 	consume bool
 }
@@ -166,11 +212,10 @@ func (r *Reader) Next() ([]types.Datum, error) {
 	if r.read >= r.run.rows {
 		return nil, io.EOF
 	}
-	var head [4]byte
-	if err := r.fill(head[:]); err != nil {
+	n, err := r.length()
+	if err != nil {
 		return nil, err
 	}
-	n := int64(binary.LittleEndian.Uint32(head[:]))
 	if err := w.Hold(n); err != nil {
 		return nil, err
 	}
@@ -181,7 +226,6 @@ func (r *Reader) Next() ([]types.Datum, error) {
 	}
 	text := string(raw)
 	row := make([]types.Datum, r.width)
-	var err error
 	for i := range row {
 		if row[i], text, err = types.ReadStored(text); err != nil {
 			return nil, fileError("read", err)
@@ -189,6 +233,39 @@ func (r *Reader) Next() ([]types.Datum, error) {
 	}
 	r.read++
 	return row, w.Step(1)
+}
+
+// SkipTo makes Next return the row of that number, from 0. The run must be indexed.
+func (r *Reader) SkipTo(row int64) error {
+	if row >= r.run.rows {
+		r.read, r.ended = r.run.rows, true
+		return nil
+	}
+	i := sort.Search(len(r.run.marks), func(i int) bool { return r.run.marks[i].row > row }) - 1
+	if m := r.run.marks[i]; row < r.read || m.row > r.read || r.ended {
+		r.block, r.at, r.read, r.ended = m.block, m.at, m.row, false
+	}
+	for ; r.read < row; r.read++ {
+		n, err := r.length()
+		if err != nil {
+			return err
+		}
+		for n > 0 {
+			step := min(n, r.run.store.block-int64(r.at))
+			if r.at += int(step); int64(r.at) == r.run.store.block {
+				r.block, r.at = r.block+1, 0
+			}
+			n -= step
+		}
+	}
+	return nil
+}
+
+// length reads the length of the next row.
+func (r *Reader) length() (int64, error) {
+	var head [4]byte
+	err := r.fill(head[:])
+	return int64(binary.LittleEndian.Uint32(head[:])), err
 }
 
 // fill reads the next bytes of the run.
