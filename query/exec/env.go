@@ -81,6 +81,9 @@ func (s *State) Close() {
 
 // Plans begins the planning of the statement, over a database.
 func (s *State) Plans(db Database, update UpdateMode) {
+	for _, sub := range s.subs {
+		sub.free()
+	}
 	s.DB, s.Update, s.subs = db, update, nil
 	s.Reads.Count, s.Reads.Views, s.Reads.Follow = 0, nil, false
 }

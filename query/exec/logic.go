@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"errors"
+	"io"
 	"strings"
 
 	"github.com/divandb/divan/query/types"
@@ -342,15 +344,30 @@ func (a *Any) Eval(env *Env) (types.Datum, error) {
 	if err != nil || arr.IsNull() {
 		return types.Null, err
 	}
-	return a.over(env, x, arr.Array().Items)
+	items := arr.Array().Items
+	return a.over(env, x, func() (types.Datum, error) {
+		if len(items) == 0 {
+			return types.Null, io.EOF
+		}
+		d := items[0]
+		items = items[1:]
+		return d, nil
+	})
 }
 
 // over applies the operator to every item.
-func (a *Any) over(env *Env, x types.Datum, items []types.Datum) (types.Datum, error) {
+func (a *Any) over(env *Env, x types.Datum, next func() (types.Datum, error)) (types.Datum, error) {
 	null := false
 	call, args := &CallEnv{Env: env, Call: &Call{Func: a.Op}}, make([]types.Datum, 2)
-	for _, it := range items {
-		if err := env.Step(1); err != nil {
+	for {
+		it, err := next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = env.Step(1)
+		}
+		if err != nil {
 			return types.Null, err
 		}
 		if x.IsNull() || it.IsNull() {

@@ -19,10 +19,9 @@ type Recursive struct {
 	// Distinct drops duplicate rows (UNION without ALL).
 	Distinct bool
 	outer    *Env
-	seen     map[string]struct{}
+	seen     *spill.Set
 	round    Plan
 	next     *spill.List // the rows of this round, input of the next
-	known    int64       // by seen
 	rows     int64
 	disk     int64
 	buf      []byte
@@ -32,7 +31,7 @@ func (r *Recursive) Open(outer *Env) error {
 	r.free()
 	r.outer, r.round, r.next = outer, r.First, nil
 	if r.Distinct {
-		r.seen = map[string]struct{}{}
+		r.seen = outer.Spill.NewSet()
 	}
 	return r.First.Open(outer)
 }
@@ -91,26 +90,18 @@ func (r *Recursive) fresh(row []types.Datum) (bool, error) {
 			return false, err
 		}
 	}
-	if _, dup := r.seen[string(r.buf)]; dup {
-		return false, nil
-	}
-	n := int64(len(r.buf)) + 48
-	if err := r.outer.Hold(n); err != nil {
-		return false, err
-	}
-	r.known += n
-	r.seen[string(r.buf)] = struct{}{}
-	return true, nil
+	return r.seen.Add(r.buf)
 }
 
 func (r *Recursive) free() {
 	if r.outer != nil {
-		r.outer.Release(r.known)
+		r.disk += r.seen.Disk()
+		r.seen.Free()
 		r.outer.rounds[r.Work].Free()
 		r.next.Free()
 		delete(r.outer.rounds, r.Work)
 	}
-	r.known, r.seen, r.next = 0, nil, nil
+	r.seen, r.next = nil, nil
 }
 
 // Close implements Plan.
@@ -124,7 +115,7 @@ func (r *Recursive) Close() {
 func (r *Recursive) Describe() *Description {
 	d := &Description{Node: "Recursive Union", Rows: r.rows, Examined: -1,
 		Children: []*Description{r.First.Describe(), r.Step.Describe()}}
-	d.Disk(r.disk)
+	d.Disk(r.disk + r.seen.Disk())
 	return d
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -35,12 +36,29 @@ type Subquery struct {
 // subState is the part of a State that belongs to a Subquery.
 type subState struct {
 	plan   Plan
-	rows   []types.Datum
+	rows   *spill.List // of "any", in one column
 	result types.Datum
 	done   bool
 	// found holds the hashes of rows, and null whether one of them is NULL, after the first look-up.
-	found map[string]struct{}
+	found *spill.Set
 	null  bool
+}
+
+// next returns the values of a scan of rows, one after the other, and io.EOF at the end.
+func (st *subState) next(scan *spill.Scan) func() (types.Datum, error) {
+	return func() (types.Datum, error) {
+		row, err := scan.Next()
+		if err != nil {
+			return types.Null, err
+		}
+		return row[0], nil
+	}
+}
+
+func (st *subState) free() {
+	st.rows.Free()
+	st.found.Free()
+	st.rows, st.found = nil, nil
 }
 
 func (q *Subquery) Type() types.OID { return q.Typ }
@@ -69,13 +87,13 @@ func (q *Subquery) state(env *Env) (*subState, error) {
 	return st, nil
 }
 
-// Values returns the rows of a query that is not correlated and has one column.
-func (q *Subquery) Values(env *Env) ([]types.Datum, error) {
+// Values returns the rows of an "any" that is not correlated and has one column. The caller must close the scan.
+func (q *Subquery) Values(env *Env) (*spill.Scan, error) {
 	st, err := q.state(env)
 	if err != nil {
 		return nil, err
 	}
-	return st.rows, nil
+	return st.rows.Scan(), nil
 }
 
 func (q *Subquery) Eval(env *Env) (types.Datum, error) {
@@ -86,17 +104,19 @@ func (q *Subquery) Eval(env *Env) (types.Datum, error) {
 	if q.Any == nil {
 		return st.result, nil
 	}
+	scan := st.rows.Scan()
+	defer scan.Close()
 	if q.Match != nil {
-		return q.match(env, st.rows)
+		return q.match(env, st.next(scan))
 	}
 	x, err := q.X.Eval(env)
 	if err != nil {
 		return x, err
 	}
-	if q.Lookup && !q.Correlated && len(st.rows) > fewRows {
+	if q.Lookup && !q.Correlated && st.rows.Len() > fewRows {
 		return q.lookUp(env, st, x)
 	}
-	return q.Any.over(env, x, st.rows)
+	return q.Any.over(env, x, st.next(scan))
 }
 
 // fewRows are compared one by one.
@@ -105,25 +125,9 @@ const fewRows = 8
 // lookUp is "x = ANY" or "x <> ALL" of many rows, by their hashes.
 func (q *Subquery) lookUp(env *Env, st *subState, x types.Datum) (types.Datum, error) {
 	if st.found == nil {
-		found := make(map[string]struct{}, len(st.rows))
-		for _, d := range st.rows {
-			if d.IsNull() {
-				st.null = true
-				continue
-			}
-			h, err := env.Hash(nil, d)
-			if err == nil {
-				err = env.Hold(int64(len(h)) + 64)
-			}
-			if err == nil {
-				err = env.Step(1)
-			}
-			if err != nil {
-				return types.Null, err
-			}
-			found[string(h)] = struct{}{}
+		if err := q.fill(env, st); err != nil {
+			return types.Null, err
 		}
-		st.found = found
 	}
 	if x.IsNull() {
 		return types.Null, nil
@@ -132,22 +136,60 @@ func (q *Subquery) lookUp(env *Env, st *subState, x types.Datum) (types.Datum, e
 	if err != nil {
 		return types.Null, err
 	}
-	if _, ok := st.found[string(h)]; ok {
+	found, err := st.found.Has(h)
+	switch {
+	case err != nil || !found && st.null:
+		return types.Null, err
+	case found:
 		return types.NewBool(!q.Any.All), nil
-	}
-	if st.null {
-		return types.Null, nil
 	}
 	return types.NewBool(q.Any.All), nil
 }
 
+// fill makes the set of the hashes of the rows.
+func (q *Subquery) fill(env *Env, st *subState) error {
+	st.found = env.Spill.NewSet()
+	scan := st.rows.Scan()
+	defer scan.Close()
+	var h []byte
+	for {
+		row, err := scan.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if row[0].IsNull() {
+			st.null = true
+			continue
+		}
+		if h, err = env.Hash(h[:0], row[0]); err == nil {
+			_, err = st.found.Add(h)
+		}
+		if err == nil {
+			err = env.Step(1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // match combines the comparisons with all rows by ANY or ALL.
-func (q *Subquery) match(env *Env, rows []types.Datum) (types.Datum, error) {
+func (q *Subquery) match(env *Env, next func() (types.Datum, error)) (types.Datum, error) {
 	around := env.let
 	defer func() { env.let = around }()
 	out := types.NewBool(q.Any.All)
-	for _, row := range rows {
-		if err := env.Step(1); err != nil {
+	for {
+		row, err := next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err == nil {
+			err = env.Step(1)
+		}
+		if err != nil {
 			return types.Null, err
 		}
 		env.let = &letValue{row, around}
@@ -161,7 +203,6 @@ func (q *Subquery) match(env *Env, rows []types.Datum) (types.Datum, error) {
 			return d, nil
 		}
 	}
-	return out, nil
 }
 
 // run executes the query and keeps the part of the result that its kind needs.
@@ -170,7 +211,9 @@ func (q *Subquery) run(env *Env, st *subState) error {
 		return err
 	}
 	defer st.plan.Close()
-	st.rows, st.result = nil, types.Null
+	st.free()
+	st.result, st.null = types.Null, false
+	var items []types.Datum // of a scalar, a row or an array
 	var held int64
 	for {
 		row, err := st.plan.Next()
@@ -185,7 +228,7 @@ func (q *Subquery) run(env *Env, st *subState) error {
 			st.result = types.NewBool(true)
 			return nil
 		case "scalar", "row":
-			if len(st.rows) > 0 {
+			if len(items) > 0 {
 				return sqlstate.New(sqlstate.CardinalityViolation,
 					"more than one row returned by a subquery used as an expression").At(q.Off)
 			}
@@ -194,12 +237,21 @@ func (q *Subquery) run(env *Env, st *subState) error {
 		if q.Kind == "row" || q.Match != nil {
 			d = types.NewRecord(nil, nil, slices.Clone(row))
 		}
+		if q.Kind == "any" {
+			if st.rows == nil {
+				st.rows = env.Spill.NewList(1)
+			}
+			if err := st.rows.Append([]types.Datum{d}); err != nil {
+				return err
+			}
+			continue
+		}
 		n := d.Size()
 		if err := env.Hold(n); err != nil {
 			return err
 		}
 		held += n
-		st.rows = append(st.rows, d.Own())
+		items = append(items, d.Own())
 	}
 	if q.Correlated {
 		env.Release(held)
@@ -208,11 +260,11 @@ func (q *Subquery) run(env *Env, st *subState) error {
 	case "exists":
 		st.result = types.NewBool(false)
 	case "scalar", "row":
-		if len(st.rows) > 0 {
-			st.result = st.rows[0]
+		if len(items) > 0 {
+			st.result = items[0]
 		}
 	case "array":
-		st.result = types.NewArray(types.ElemOf(q.Typ), st.rows)
+		st.result = types.NewArray(types.ElemOf(q.Typ), items)
 	}
 	return nil
 }

@@ -184,10 +184,18 @@ func (b *ByKey) Open(env *exec.Env) error {
 		if err != nil {
 			return err
 		}
+		defer rows.Close()
 		var keys keySet
 		var buf []byte
-		for _, d := range rows {
-			if err := keys.add(env, d, &buf); err != nil {
+		for !keys.many {
+			row, err := rows.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err == nil {
+				err = keys.add(env, row[0], &buf)
+			}
+			if err != nil {
 				return err
 			}
 		}
