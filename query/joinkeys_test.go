@@ -72,9 +72,23 @@ var byKeys = []struct{ name, sql, reads string }{
 	{"not exists", "SELECT v.x FROM (VALUES ('d0001'),('no')) v(x) WHERE NOT EXISTS (SELECT 1 FROM docs d " +
 		"WHERE d.id = v.x)", "ids"},
 	{"lateral", "SELECT v.x, q.n FROM (VALUES ('d0001'),('no')) v(x) LEFT JOIN LATERAL (SELECT doc->'n' n FROM docs " +
-		"WHERE id = v.x) q ON true", "document, document"},
+		"WHERE id = v.x) q ON true", "ids"},
+	{"lateral with a limit", "SELECT a.id, q.* FROM docs a, LATERAL (SELECT b.id, b.doc->'n' FROM docs b " +
+		"WHERE b.id = a.doc->>'ref' ORDER BY b.doc->'n' LIMIT 1) q", "range, ids, ids, ids"},
+	{"lateral by key", "SELECT a.id, q.* FROM docs a, LATERAL (SELECT count(*), max(v.id) FROM by.ref v " +
+		"WHERE v.key = a.doc->'ref') q WHERE a.id < 'd0016'", "range, view keys"},
+	{"lateral by a hash", "SELECT a.id, q.* FROM docs a, LATERAL (SELECT b.id FROM docs b WHERE b.doc->>'few' = " +
+		"a.doc->>'few' ORDER BY b.id LIMIT 2) q", "range, range, range"},
+	{"aggregate by a hash", "SELECT a.id, (SELECT count(*) FROM docs b WHERE b.doc->>'ref' = a.id) FROM docs a",
+		"range, range, range"},
+	{"array by a hash", "SELECT a.id, array(SELECT b.id FROM docs b WHERE b.doc->>'ref' = a.id AND b.id > a.id " +
+		"ORDER BY 1) FROM docs a", "range, range, range"},
+	{"two levels up", "SELECT a.id, (SELECT max((SELECT count(*) FROM docs c WHERE c.doc->'few' = a.doc->'few' " +
+		"AND c.doc->>'ref' = b.id)) FROM docs b WHERE b.id = a.doc->>'ref') FROM docs a WHERE a.id < 'd0016'", ""},
+	{"error that no row needs", "SELECT a.id FROM docs a WHERE a.id < 'd0010' AND CASE WHEN a.doc->>'few' < '9' THEN true " +
+		"ELSE EXISTS (SELECT 1 FROM docs b WHERE b.id = (a.id::int)::text) END", ""},
 	{"scalar", "SELECT v.x, (SELECT doc->'n' FROM docs WHERE id = v.x) FROM (VALUES ('d0001'),('no')) v(x)",
-		"document, document"},
+		"ids"},
 	{"nothing", "SELECT * FROM (SELECT 'x' x WHERE 1 = 2) v JOIN docs d ON d.id = v.x", ""},
 }
 

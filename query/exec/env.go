@@ -43,6 +43,26 @@ type State struct {
 	subs    map[*Subquery]*subState
 	virtual map[string][][]types.Datum
 	rounds  map[*WorkTable]*spill.List
+	batches map[any]*Batch // by relation
+}
+
+// NewBatch returns an empty batch for a relation. Batch returns it until EndBatch; nil if there is none.
+func (s *State) NewBatch(relation any) *Batch {
+	if s.batches == nil {
+		s.batches = map[any]*Batch{}
+	}
+	b := &Batch{}
+	s.batches[relation] = b
+	return b
+}
+
+func (s *State) Batch(relation any) *Batch { return s.batches[relation] }
+
+func (s *State) EndBatch(relation any) {
+	if b := s.batches[relation]; b != nil {
+		b.Rows.Free()
+		delete(s.batches, relation)
+	}
 }
 
 // Session is what functions can query and change in their session.

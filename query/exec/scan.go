@@ -100,9 +100,6 @@ func (s *Scan) Open(env *Env) error {
 	return nil
 }
 
-// MaxKeys is the number of values to which a Scan can be narrowed.
-const MaxKeys = 1000
-
 // Narrow makes the next run return only rows with one of some values; see ByKeys.
 func (s *Scan) Narrow(values []types.Datum) (err error) {
 	s.narrow, s.keys = true, len(values)

@@ -15,7 +15,7 @@ import (
 
 // byKeys lets a scan of documents or of a view be narrowed to some ids or keys, within the intervals of its conditions.
 func (p *planning) byKeys(f *bind.UserScan, s *exec.Scan, set intervals, desc bool) {
-	if f.Raw || f.Partitioned || f.Rel.Kind != exec.ReadAllDocs && f.Rel.Kind != exec.ReadView {
+	if !keyed(f) {
 		return
 	}
 	index, typ := sortedColumn(f)
@@ -50,29 +50,20 @@ func sortedColumn(f *bind.UserScan) (int, types.OID) {
 	return f.Base + i, f.Rel.Columns[i].Type
 }
 
-// byKey reads a scan by a condition that compares its id or key with columns of other rows, or with a sub-query. All of
-// conds are applied by src.
-func (p *planning) byKey(f *bind.UserScan, s *exec.Scan, conds []exec.Expr, src exec.Source) exec.Source {
+// byKey reads a scan by a condition that compares its id or key with columns of other rows, or with a sub-query. The
+// conditions are still to be applied.
+func (p *planning) byKey(f *bind.UserScan, s *exec.Scan, conds []exec.Expr) exec.Source {
 	if s.ByKeys == nil {
-		return src
+		return s
 	}
 	index, typ := sortedColumn(f)
-	out := &joins.ByKey{Input: src, Scan: s, Name: fieldNames[orderColumn(f.Rel.Kind)]}
+	from, to := f.Span()
+	out := &joins.ByKey{Scan: s, Name: fieldNames[orderColumn(f.Rel.Kind)], Column: index, Relation: f, From: from, To: to}
 	for _, c := range conds {
-		switch n := c.(type) {
-		case *exec.Call:
-			if n.Op != "=" || len(n.Args) != 2 || n.Func.Collation != nil {
-				continue
-			}
-			x, y := n.Args[0], n.Args[1]
-			if !isColumn(x, index) {
-				x, y = y, x
-			}
-			if isColumn(x, index) && y.Type() == typ && fixed(y) {
-				out.Key = y
-				return out
-			}
-		case *exec.Subquery:
+		if out.Key = keyOf(f, c); out.Key != nil {
+			return out
+		}
+		if n, ok := c.(*exec.Subquery); ok {
 			if n.Kind == "any" && n.Lookup && !n.Any.All && !n.Correlated && n.Match == nil && isColumn(n.X, index) &&
 				n.Any.Op.Collation == nil && n.X.Type() == typ {
 				out.In = n
@@ -80,7 +71,30 @@ func (p *planning) byKey(f *bind.UserScan, s *exec.Scan, conds []exec.Expr, src 
 			}
 		}
 	}
-	return src
+	return s
+}
+
+// keyOf returns the value of enclosing rows that a condition compares with the column that a relation is sorted by, nil
+// if it is no such condition.
+func keyOf(f *bind.UserScan, c exec.Expr) exec.Expr {
+	n, ok := c.(*exec.Call)
+	if !ok || n.Op != "=" || len(n.Args) != 2 || n.Func.Collation != nil || !keyed(f) {
+		return nil
+	}
+	index, typ := sortedColumn(f)
+	x, y := n.Args[0], n.Args[1]
+	if !isColumn(x, index) {
+		x, y = y, x
+	}
+	if isColumn(x, index) && y.Type() == typ && fixed(y) {
+		return y
+	}
+	return nil
+}
+
+// keyed reports whether a relation can be read by some ids or keys.
+func keyed(f *bind.UserScan) bool {
+	return !f.Raw && !f.Partitioned && (f.Rel.Kind == exec.ReadAllDocs || f.Rel.Kind == exec.ReadView)
 }
 
 // fixed reports whether an expression has columns of enclosing queries, but none of its own query, so that it has one

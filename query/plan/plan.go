@@ -24,6 +24,8 @@ type planning struct {
 	update exec.UpdateMode
 	// spare are the columns that the plan of a query adds to its row.
 	spare map[*bind.Query]int
+	// repeated is set in a query that is run once for each row of an enclosing one.
+	repeated bool
 	// lastSeq is the sequence that 'now' stands for, after it has first been needed.
 	lastSeq *string
 }
@@ -47,7 +49,11 @@ func newPlanning(st *exec.State) *planning {
 }
 
 // Subquery is New for a query inside an expression. It is a bind.Planner.
-func Subquery(q *bind.Query, st *exec.State) (exec.Plan, error) { return newPlanning(st).build(q) }
+func Subquery(q *bind.Query, st *exec.State) (exec.Plan, error) {
+	p := newPlanning(st)
+	p.repeated = q.Correlated
+	return p.build(q)
+}
 
 func (p *planning) fold(e exec.Expr) exec.Expr {
 	if e == nil {
@@ -190,9 +196,14 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		return ok && k.D.True()
 	})
 	plain := !q.Group && len(q.Windows) == 0 && q.SetFuncs == nil
+	look := p.lookup(q, where)
+	if look != nil {
+		where = look.local
+	}
 	scan, _ := q.From.(*bind.UserScan)
-	// A join does not keep the order of a read, and reads all of one side.
-	if ordered := scan != nil && plain && p.scanOrder(q, scan) != nil; !ordered && q.From != nil && !follows(q.From) {
+	// A join does not keep the order of a read, and reads all of one side, each time that it is opened.
+	ordered := scan != nil && plain && p.scanOrder(q, scan) != nil
+	if !ordered && q.From != nil && !follows(q.From) && (look != nil || !p.repeated) {
 		var n int
 		if where, n = p.sublinks(q, where); n > 0 {
 			p.spare[q] = n
@@ -207,7 +218,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 			src = &exec.Filter{Input: src, Cond: c}
 		}
 	case *bind.UserScan:
-		if q.Group && q.Sets == nil && q.GroupFuncs == nil {
+		if q.Group && q.Sets == nil && q.GroupFuncs == nil && look == nil {
 			if g := p.reduce(q, f, where); g != nil {
 				return p.afterGrouping(q, g, limit, skip)
 			}
@@ -216,7 +227,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		if plain {
 			want.order = p.scanOrder(q, f)
 			// The read itself may stop early only if every row it returns is a row of the result.
-			if !q.Distinct && q.DistinctOn == nil && (len(q.Order) == 0 || want.order != nil) {
+			if look == nil && !q.Distinct && q.DistinctOn == nil && (len(q.Order) == 0 || want.order != nil) {
 				want.limit, want.skip = limit, skip
 			}
 		}
@@ -233,6 +244,11 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		}
 	default:
 		if src, err = p.source(f, where); err != nil {
+			return nil, err
+		}
+	}
+	if look != nil {
+		if src, err = p.filtered(look.over(src), nil, spanOf(q.From), look.rest); err != nil {
 			return nil, err
 		}
 	}
@@ -338,6 +354,9 @@ func (p *planning) output(q *bind.Query, src exec.Source, width int, sorted bool
 
 func (p *planning) project(q *bind.Query, src exec.Source, width int) exec.Plan {
 	exprs := p.foldAll(q.Targets)
+	if wants := p.wants(exprs); len(wants) > 0 {
+		src = &joins.Ahead{Input: src, Columns: []exec.Range{{To: width}}, Wants: wants}
+	}
 	src, width = p.unfold(q.SetFuncs, src, width)
 	return &exec.Project{Input: src, Width: width + p.spare[q], Exprs: exprs}
 }
@@ -389,7 +408,10 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 			src = &exec.CTEScan{CTE: n.Cte.Handle, Alias: n.Name, Base: n.Base, Width: len(n.Query.Columns)}
 			break
 		}
+		repeated := p.repeated
+		p.repeated = repeated || n.Lateral
 		inner, err := p.build(n.Query)
+		p.repeated = repeated
 		if err != nil {
 			return nil, err
 		}
@@ -453,10 +475,10 @@ func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 			left = append(left, c)
 		case columnsIn(c, rf, rt) && (j.Kind == "inner" || j.Kind == "left"):
 			right = append(right, c)
+		case isLink(c), j.Kind == "inner" && len(p.wants([]exec.Expr{c})) > 0:
+			above = append(above, c)
 		default:
-			if s, ok := c.(*sublink); ok {
-				above = append(above, s)
-			} else if l, r := equality(c, lf, lt, rf, rt); l != nil && !j.Lateral {
+			if l, r := equality(c, lf, lt, rf, rt); l != nil && !j.Lateral {
 				out.LeftKeys, out.RightKeys = append(out.LeftKeys, l), append(out.RightKeys, r)
 			} else {
 				rest = append(rest, c)
@@ -470,6 +492,11 @@ func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 	}
 	if out.Right, err = p.source(j.Right, right); err != nil {
 		return nil, err
+	}
+	if d, ok := j.Right.(*bind.DerivedScan); ok && j.Lateral {
+		if wants := p.wantsOf(d.Query); len(wants) > 0 {
+			out.Left = &joins.Ahead{Input: out.Left, Columns: out.LeftColumns, Wants: wants}
+		}
 	}
 	p.narrow(out, j.Left, j.Right)
 	return p.filtered(out, nil, spanOf(j), above)

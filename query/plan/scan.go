@@ -121,15 +121,10 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 	p.reads(f, len(s.Accesses))
 	got := scanResult{ordered: want.order != nil}
 	p.byKeys(f, s, set, desc)
-	cond := exec.And(rest)
-	if cond == nil && len(s.Accesses) == 1 && links == nil {
+	if len(rest) == 0 && len(s.Accesses) == 1 && links == nil {
 		got.limited = grantLimit(&s.Accesses[0], want)
 	}
-	var src exec.Source = s
-	if cond != nil {
-		src = p.byKey(f, s, rest, &exec.Filter{Input: s, Cond: cond})
-	}
-	src, err = p.linked(src, f, spanOf(f), links)
+	src, err := p.filtered(p.byKey(f, s, rest), f, spanOf(f), slices.Concat(rest, links))
 	return src, got, err
 }
 

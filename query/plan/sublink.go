@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/divandb/divan/query/bind"
@@ -332,11 +333,16 @@ func (l *lifting) targets(e exec.Expr, targets []exec.Expr) (exec.Expr, bool) {
 	return e, ok
 }
 
+func isLink(c exec.Expr) bool {
+	_, ok := c.(*sublink)
+	return ok
+}
+
 // plainConds divides conditions into those that are evaluated and those that become joins.
-func plainConds(conds []exec.Expr) (plain []exec.Expr, links []*sublink) {
+func plainConds(conds []exec.Expr) (plain, links []exec.Expr) {
 	for _, c := range conds {
-		if l, ok := c.(*sublink); ok {
-			links = append(links, l)
+		if isLink(c) {
+			links = append(links, c)
 		} else {
 			plain = append(plain, c)
 		}
@@ -348,6 +354,18 @@ func plainConds(conds []exec.Expr) (plain []exec.Expr, links []*sublink) {
 func (p *planning) filtered(src exec.Source, f bind.From, columns []exec.Range,
 	conds []exec.Expr) (exec.Source, error) {
 	plain, links := plainConds(conds)
+	// Conditions that look for rows elsewhere come last.
+	wants := p.wants(plain)
+	if len(wants) > 0 {
+		slices.SortStableFunc(plain, func(a, b exec.Expr) int {
+			return cmp.Compare(len(p.wants([]exec.Expr{a})), len(p.wants([]exec.Expr{b})))
+		})
+		cheap := slices.IndexFunc(plain, func(e exec.Expr) bool { return len(p.wants([]exec.Expr{e})) > 0 })
+		if c := exec.And(plain[:cheap]); c != nil {
+			src = &exec.Filter{Input: src, Cond: c}
+		}
+		src, plain = &joins.Ahead{Input: src, Columns: columns, Wants: wants}, plain[cheap:]
+	}
 	if c := exec.And(plain); c != nil {
 		src = &exec.Filter{Input: src, Cond: c}
 	}
@@ -355,8 +373,9 @@ func (p *planning) filtered(src exec.Source, f bind.From, columns []exec.Range,
 }
 
 // linked joins a source with the sub-queries of conditions. f is nil if it is not one item of FROM.
-func (p *planning) linked(src exec.Source, f bind.From, columns []exec.Range, links []*sublink) (exec.Source, error) {
-	for _, l := range links {
+func (p *planning) linked(src exec.Source, f bind.From, columns []exec.Range, links []exec.Expr) (exec.Source, error) {
+	for _, c := range links {
+		l := c.(*sublink)
 		inner, err := p.build(l.inner)
 		if err != nil {
 			return nil, err

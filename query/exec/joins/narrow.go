@@ -18,35 +18,6 @@ type Narrowing struct {
 	Name string
 }
 
-// keySet collects different values.
-type keySet struct {
-	values []types.Datum
-	seen   map[string]struct{}
-	many   bool // more than exec.MaxKeys, which are not collected
-}
-
-func (k *keySet) add(env *exec.Env, d types.Datum, buf *[]byte) (err error) {
-	if k.many || d.IsNull() {
-		return nil
-	}
-	if *buf, err = env.Hash((*buf)[:0], d); err != nil {
-		return err
-	}
-	if _, dup := k.seen[string(*buf)]; dup {
-		return nil
-	}
-	if len(k.values) == exec.MaxKeys {
-		k.values, k.seen, k.many = nil, nil, true
-		return nil
-	}
-	if k.seen == nil {
-		k.seen = map[string]struct{}{}
-	}
-	k.seen[string(*buf)] = struct{}{}
-	k.values = append(k.values, d.Own())
-	return nil
-}
-
 // aheadRows is the number of rows of the left side that are read before it is decided how the right side is read.
 const aheadRows = 4 * exec.MaxKeys
 
@@ -59,9 +30,9 @@ func (j *Join) narrowRight() error {
 		width += c.To - c.From
 	}
 	j.ahead = j.env.Spill.NewList(width)
-	var keys keySet
+	var keys exec.KeySet
 	row := make([]types.Datum, 0, width)
-	for j.ahead.Len() < aheadRows && !keys.many {
+	for j.ahead.Len() < aheadRows && !keys.Many {
 		ok, err := j.Left.Next()
 		if err != nil {
 			return err
@@ -80,7 +51,7 @@ func (j *Join) narrowRight() error {
 		around := j.env.Enter(&j.scratch)
 		d, err := j.LeftKeys[n.Key].Eval(j.env)
 		if err == nil {
-			err = keys.add(j.env, d, &j.buf)
+			err = keys.Add(j.env, d)
 		}
 		j.env.Leave(around)
 		if err != nil {
@@ -88,10 +59,10 @@ func (j *Join) narrowRight() error {
 		}
 	}
 	j.aheadScan = j.ahead.Scan()
-	if !j.leftEnded || keys.many {
+	if !j.leftEnded || keys.Many {
 		return nil
 	}
-	return n.Scan.Narrow(keys.values)
+	return n.Scan.Narrow(keys.Values)
 }
 
 // nextLeft reads the left side, of which some rows may have been read ahead.
@@ -127,23 +98,23 @@ func (j *Join) narrowLeft() error {
 		j.table.list != nil || len(j.table.rows) > aheadRows {
 		return nil
 	}
-	var keys keySet
+	var keys exec.KeySet
 	for _, row := range j.table.rows {
 		copy(j.env.Row[j.RightFrom:j.RightTo], row)
 		around := j.env.Enter(&j.scratch)
 		d, err := j.RightKeys[n.Key].Eval(j.env)
 		if err == nil {
-			err = keys.add(j.env, d, &j.buf)
+			err = keys.Add(j.env, d)
 		}
 		j.env.Leave(around)
 		if err != nil {
 			return err
 		}
 	}
-	if keys.many {
+	if keys.Many {
 		return nil
 	}
-	return n.Scan.Narrow(keys.values)
+	return n.Scan.Narrow(keys.Values)
 }
 
 // endAhead releases the rows that were read ahead.
@@ -151,78 +122,4 @@ func (j *Join) endAhead() {
 	j.aheadScan.Close()
 	j.ahead.Free()
 	j.ahead, j.aheadScan, j.leftEnded = nil, nil, false
-}
-
-// ByKey reads a relation by values that are known when it is opened: a column of an enclosing query or of an item of
-// FROM before a lateral one, or the rows of a sub-query.
-type ByKey struct {
-	Input exec.Source // reads Scan
-	Scan  *exec.Scan
-	// Key is the value, or In the sub-query.
-	Key exec.Expr
-	In  *exec.Subquery
-	// Name is the name of the column.
-	Name string
-	env  *exec.Env
-}
-
-// Open implements exec.Source.
-func (b *ByKey) Open(env *exec.Env) error {
-	b.env = env
-	b.Scan.Widen()
-	var values []types.Datum
-	if b.In == nil {
-		d, err := b.Key.Eval(env)
-		if err != nil {
-			return err
-		}
-		if !d.IsNull() {
-			values = append(values, d)
-		}
-	} else {
-		rows, err := b.In.Values(env)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		var keys keySet
-		var buf []byte
-		for !keys.many {
-			row, err := rows.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err == nil {
-				err = keys.add(env, row[0], &buf)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if keys.many {
-			return b.Input.Open(env)
-		}
-		values = keys.values
-	}
-	if err := b.Scan.Narrow(values); err != nil {
-		return err
-	}
-	return b.Input.Open(env)
-}
-
-// Next implements exec.Source.
-func (b *ByKey) Next() (bool, error) { return b.Input.Next() }
-
-// Close implements exec.Source.
-func (b *ByKey) Close() { b.Input.Close() }
-
-// Describe adds the key to the node below.
-func (b *ByKey) Describe() *exec.Description {
-	d := b.Input.Describe()
-	if b.In != nil {
-		d.Add("Read By", b.Name+" = ANY (SubPlan)")
-	} else {
-		d.Add("Read By", b.Name+" = "+b.Key.String())
-	}
-	return d
 }

@@ -227,7 +227,7 @@ func (t *Table) Add(key []byte, row []types.Datum) error {
 		}
 		if t.sort == nil {
 			t.held += n
-			t.rows[string(key)] = append(t.rows[string(key)], slices.Clone(row))
+			t.rows[string(key)] = append(t.rows[string(key)], types.Own(row))
 			return nil
 		}
 		t.store.work.Release(n)

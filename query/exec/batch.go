@@ -1,0 +1,51 @@
+package exec
+
+import (
+	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/types"
+)
+
+// MaxKeys is the number of values to which a Scan can be narrowed.
+const MaxKeys = 1000
+
+// KeySet collects different values.
+type KeySet struct {
+	Values []types.Datum
+	seen   map[string]struct{}
+	buf    []byte
+	// Many is set if there are more than MaxKeys, which are not collected.
+	Many bool
+}
+
+// Add adds a value that is not NULL.
+func (k *KeySet) Add(env *Env, d types.Datum) (err error) {
+	if k.Many || d.IsNull() {
+		return nil
+	}
+	if k.buf, err = env.Hash(k.buf[:0], d); err != nil || k.Has(k.buf) {
+		return err
+	}
+	if len(k.Values) == MaxKeys {
+		k.Values, k.seen, k.Many = nil, nil, true
+		return nil
+	}
+	if k.seen == nil {
+		k.seen = map[string]struct{}{}
+	}
+	k.seen[string(k.buf)] = struct{}{}
+	k.Values = append(k.Values, d.Own())
+	return nil
+}
+
+// Has reports whether a value with that hash has been added.
+func (k *KeySet) Has(hash []byte) bool {
+	_, found := k.seen[string(hash)]
+	return found
+}
+
+// Batch holds the ids or keys that the next rows of a query look for in a relation, by a sub-query or a lateral item.
+// The first of them that is looked for reads the rows of all in one round trip.
+type Batch struct {
+	Keys KeySet
+	Rows *spill.Table // by the hash of the id or key; nil before the first look-up
+}
