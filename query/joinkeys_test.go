@@ -76,9 +76,9 @@ var byKeys = []struct{ name, sql, reads string }{
 	{"lateral with a limit", "SELECT a.id, q.* FROM docs a, LATERAL (SELECT b.id, b.doc->'n' FROM docs b " +
 		"WHERE b.id = a.doc->>'ref' ORDER BY b.doc->'n' LIMIT 1) q", "range, ids, ids, ids"},
 	{"lateral by key", "SELECT a.id, q.* FROM docs a, LATERAL (SELECT count(*), max(v.id) FROM by.ref v " +
-		"WHERE v.key = a.doc->'ref') q WHERE a.id < 'd0016'", "range, view keys"},
+		"WHERE v.key = a.doc->'ref') q WHERE a.id < 'd0016'", "range, view keys, view keys"},
 	{"lateral by a hash", "SELECT a.id, q.* FROM docs a, LATERAL (SELECT b.id FROM docs b WHERE b.doc->>'few' = " +
-		"a.doc->>'few' ORDER BY b.id LIMIT 2) q", "range, range, range"},
+		"a.doc->>'few' ORDER BY b.id LIMIT 2) q", ""},
 	{"aggregate by a hash", "SELECT a.id, (SELECT count(*) FROM docs b WHERE b.doc->>'ref' = a.id) FROM docs a",
 		"range, range, range"},
 	{"array by a hash", "SELECT a.id, array(SELECT b.id FROM docs b WHERE b.doc->>'ref' = a.id AND b.id > a.id " +
@@ -107,6 +107,9 @@ func TestJoins_ByKey(t *testing.T) {
 			log := db.TakeLog()
 			if want := result(t.Context(), theirs, c.sql, nil, true); got != want {
 				t.Errorf("%s\n%s", c.sql, firstDifference(got, want))
+			}
+			if len(log) > 60 {
+				t.Errorf("%s\nmakes %d reads", c.sql, len(log))
 			}
 			if reads := readsOf(log); reads != c.reads && c.reads != "" {
 				t.Errorf("%s\nreads %q, want %q: %q", c.sql, reads, c.reads, log)

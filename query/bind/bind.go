@@ -178,6 +178,9 @@ type Query struct {
 	follow bool
 }
 
+// Follows reports whether q, or a query in its FROM, reads the feed without end.
+func (q *Query) Follows() bool { return q.follow }
+
 // binder resolves one statement.
 type binder struct {
 	typing.Open

@@ -14,7 +14,7 @@ import (
 // Reads by ids or keys that are only known when the plan runs.
 
 // byKeys lets a scan of documents or of a view be narrowed to some ids or keys, within the intervals of its conditions.
-func (p *planning) byKeys(f *bind.UserScan, s *exec.Scan, set intervals, desc bool) {
+func (p *planning) byKeys(f *bind.UserScan, s *exec.Scan, set intervals, order *scanDirection) {
 	if !keyed(f) {
 		return
 	}
@@ -27,12 +27,26 @@ func (p *planning) byKeys(f *bind.UserScan, s *exec.Scan, set intervals, desc bo
 		}
 		points, _ := col.points(list)
 		points = points.intersect(set)
+		var ranges intervals
+		if order == nil && f.Rel.Kind == exec.ReadView {
+			// All single keys are one read.
+			for _, iv := range points {
+				if !iv.isPoint() {
+					ranges = append(ranges, iv)
+				}
+			}
+			points = slices.DeleteFunc(points, func(iv interval) bool { return !iv.isPoint() })
+			if len(ranges) > maxReads {
+				points, ranges = union(append(points, ranges...)), nil
+			}
+		}
+		desc := order != nil && order.desc
 		if len(points) > maxReads && slices.ContainsFunc(points, func(iv interval) bool { return !iv.isPoint() }) {
 			points = points.hull()
 		}
 		var out []exec.Access
 		if f.Rel.Kind == exec.ReadView {
-			out = p.viewAccesses(f, points, desc)
+			out = append(p.viewAccesses(f, points, desc), p.viewAccesses(f, ranges, desc)...)
 		} else {
 			out = docAccesses(f, points, desc)
 		}
@@ -58,7 +72,8 @@ func (p *planning) byKey(f *bind.UserScan, s *exec.Scan, conds []exec.Expr) exec
 	}
 	index, typ := sortedColumn(f)
 	from, to := f.Span()
-	out := &joins.ByKey{Scan: s, Name: fieldNames[orderColumn(f.Rel.Kind)], Column: index, Relation: f, From: from, To: to}
+	out := &joins.ByKey{Scan: s, Name: fieldNames[orderColumn(f.Rel.Kind)], Column: index, Relation: f,
+		From: from, To: to}
 	for _, c := range conds {
 		if out.Key = keyOf(f, c); out.Key != nil {
 			return out

@@ -21,14 +21,14 @@ type lookup struct {
 // lookup returns how the rows of FROM are found by hashes of expressions over them; nil if that cannot be done or if
 // they are read by an id or key.
 func (p *planning) lookup(q *bind.Query, where []exec.Expr) *lookup {
-	if !p.repeated || q.From == nil || follows(q.From) {
+	if !p.repeated || q.From == nil || q.Follows() {
 		return nil
 	}
 	l := &lookup{}
 	l.from, l.to = q.From.Span()
 	for _, c := range where {
-		u := usesOf(c)
-		x, y := enclosing(c)
+		u := p.usesOf(c)
+		x, y := p.enclosing(c)
 		switch {
 		case u.volatile:
 			return nil
@@ -43,7 +43,7 @@ func (p *planning) lookup(q *bind.Query, where []exec.Expr) *lookup {
 	if l.own == nil || readByKey(q.From, l.conds) {
 		return nil
 	}
-	if u := usesOfQuery(&bind.Query{From: q.From}); u.outer || u.far || u.shared || u.volatile {
+	if u := p.usesOfQuery(&bind.Query{From: q.From}); u.outer || u.far || u.shared || u.volatile {
 		return nil
 	}
 	return l
@@ -55,17 +55,17 @@ func (l *lookup) over(src exec.Source) exec.Source {
 }
 
 // enclosing splits an equality into a side over the query's own row and one over enclosing rows.
-func enclosing(e exec.Expr) (own, probe exec.Expr) {
+func (p *planning) enclosing(e exec.Expr) (own, probe exec.Expr) {
 	c, ok := e.(*exec.Call)
 	if !ok || c.Op != "=" || len(c.Args) != 2 || c.Func.Collation != nil ||
 		types.KindOf(c.Args[0].Type()) != types.KindOf(c.Args[1].Type()) {
 		return nil, nil
 	}
 	x, y := c.Args[0], c.Args[1]
-	if !usesOf(x).own {
+	if !p.usesOf(x).own {
 		x, y = y, x
 	}
-	if u := usesOf(x); !u.own || u.outer || u.far || u.shared || u.let || u.volatile || !fixed(y) {
+	if u := p.usesOf(x); !u.own || u.outer || u.far || u.shared || u.let || u.volatile || !fixed(y) {
 		return nil, nil
 	}
 	return x, y
@@ -120,7 +120,7 @@ func (p *planning) wantsOf(q *bind.Query) []joins.Want {
 		case *bind.UserScan:
 			for _, c := range where {
 				if y := keyOf(n, c); y != nil {
-					if u := usesOf(y); u.outer && !u.far && !u.let {
+					if u := p.usesOf(y); u.outer && !u.far && !u.let {
 						out = append(out, joins.Want{Relation: n, Key: raised(y)})
 					}
 					return // it is read by the first one

@@ -24,6 +24,8 @@ type planning struct {
 	update exec.UpdateMode
 	// spare are the columns that the plan of a query adds to its row.
 	spare map[*bind.Query]int
+	// reached holds what queries refer to.
+	reached map[*bind.Query]reach
 	// repeated is set in a query that is run once for each row of an enclosing one.
 	repeated bool
 	// lastSeq is the sequence that 'now' stands for, after it has first been needed.
@@ -45,7 +47,7 @@ const several = 2
 
 func newPlanning(st *exec.State) *planning {
 	return &planning{st: st, root: &exec.Env{State: st}, db: st.DB, update: st.Update,
-		spare: map[*bind.Query]int{}}
+		spare: map[*bind.Query]int{}, reached: map[*bind.Query]reach{}}
 }
 
 // Subquery is New for a query inside an expression. It is a bind.Planner.
@@ -203,7 +205,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 	scan, _ := q.From.(*bind.UserScan)
 	// A join does not keep the order of a read, and reads all of one side, each time that it is opened.
 	ordered := scan != nil && plain && p.scanOrder(q, scan) != nil
-	if !ordered && q.From != nil && !follows(q.From) && (look != nil || !p.repeated) {
+	if !ordered && q.From != nil && !q.Follows() && (look != nil || !p.repeated) {
 		var n int
 		if where, n = p.sublinks(q, where); n > 0 {
 			p.spare[q] = n
@@ -253,19 +255,6 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		}
 	}
 	return p.finish(q, src, sorted, limit, skip)
-}
-
-// follows reports whether an item of FROM reads the feed without end.
-func follows(f bind.From) bool {
-	switch n := f.(type) {
-	case *bind.UserScan:
-		return n.Rel.Follow
-	case *bind.Join:
-		return follows(n.Left) || follows(n.Right)
-	case *bind.DerivedScan:
-		return n.Query.From != nil && follows(n.Query.From)
-	}
-	return false
 }
 
 // followable refuses queries that would wait for the end of an endless feed.

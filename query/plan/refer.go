@@ -9,128 +9,155 @@ import (
 
 // What expressions and queries refer to.
 
-// uses is what an expression or a query refers to.
+// reach is what an expression or a query refers to.
+type reach struct {
+	// rows has bit n for the row n levels out: 0 is the own row, 1 the row of the query around.
+	rows uint64
+	// volatile is set for a function that may return another value each time, and shared for rows that another plan
+	// provides: those of a recursive query, or of a WITH query that is computed once.
+	volatile, shared bool
+}
+
+// uses is what expressions refer to.
 type uses struct {
-	// own is set for columns of its own row, outer for those of the row around it, and far for those of rows further
+	// own is set for columns of the own row, outer for those of the row around it, and far for those of rows further
 	// out.
 	own, outer, far bool
 	// nested is set if a query inside refers to the own row or to the row around it.
-	nested bool
-	// volatile is set for a function that may return another value each time, and shared for rows that another plan
-	// provides: those of a recursive query, or of a WITH query that is computed once.
+	nested           bool
 	volatile, shared bool
 	// let is set for the value of a Let around the expression.
 	let bool
 }
 
 // usesOf returns what expressions refer to.
-func usesOf(list ...exec.Expr) uses {
-	var u uses
-	u.exprs(list, 0)
-	return u
+func (p *planning) usesOf(list ...exec.Expr) uses {
+	r, nested, let := p.exprs(list)
+	return uses{own: r.rows&1 != 0, outer: r.rows&2 != 0, far: r.rows>>2 != 0, nested: nested, volatile: r.volatile,
+		shared: r.shared, let: let}
 }
 
 // usesOfQuery returns what a query refers to outside of it: outer is the row around it.
-func usesOfQuery(q *bind.Query) uses {
-	var u uses
-	u.query(q, 0)
-	u.own = false
-	return u
+func (p *planning) usesOfQuery(q *bind.Query) uses {
+	r := p.query(q)
+	return uses{outer: r.rows&2 != 0, far: r.rows>>2 != 0, volatile: r.volatile, shared: r.shared}
 }
 
-// column adds a column of depth levels out. level is the number of queries between the expression and the one that is
-// looked at.
-func (u *uses) column(depth, level int) {
-	switch d := depth - level; {
-	case d == 0:
-		u.own = true
-	case d == 1:
-		u.outer = true
-	case d > 1:
-		u.far = true
-	}
-	u.nested = u.nested || level > 0 && (depth == level || depth == level+1)
+// with adds up two reaches.
+func (r reach) with(o reach) reach {
+	return reach{rows: r.rows | o.rows, volatile: r.volatile || o.volatile, shared: r.shared || o.shared}
 }
 
-func (u *uses) exprs(list []exec.Expr, level int) {
+// beside returns the reach of a query for the query that has it in FROM, where it sees the same rows.
+func (r reach) beside() reach {
+	r.rows &^= 1
+	return r
+}
+
+// inside returns the reach of a query for an expression that contains it.
+func (r reach) inside() reach {
+	r.rows >>= 1
+	return r
+}
+
+// exprs adds up what expressions refer to. If the statement is too complex, nothing is known.
+func (p *planning) exprs(list []exec.Expr) (r reach, nested, let bool) {
 	for _, e := range list {
 		if e == nil {
 			continue
 		}
-		u.let = u.let || freeLet(e, 0)
+		let = let || freeLet(e, 0)
+		n := 0
 		exec.Walk(e, func(x exec.Expr) {
+			n++
 			switch n := x.(type) {
 			case *exec.Col:
-				u.column(n.Depth, level)
+				r.rows |= 1 << min(n.Depth, 63)
 			case *exec.Call:
-				u.volatile = u.volatile || n.Func.Volatility == exec.Volatile
+				r.volatile = r.volatile || n.Func.Volatility == exec.Volatile
 			case *exec.Subquery:
 				if q, ok := n.Query.(*bind.Query); ok {
-					u.query(q, level+1)
+					in := p.query(q).inside()
+					nested = nested || in.rows&3 != 0
+					r = r.with(in)
 				}
 			}
 		})
+		if p.st.Spend(n) != nil {
+			r.volatile = true
+		}
 	}
+	return r, nested, let
 }
 
-// query adds what q refers to. Its own row is level levels below the one that is looked at.
-func (u *uses) query(q *bind.Query, level int) {
-	u.exprs(slices.Concat(q.Where, q.Keys, q.Having, q.Targets, []exec.Expr{q.Limit, q.Skip}), level)
-	for _, row := range q.Values {
-		u.exprs(row, level)
+// query returns what q refers to.
+func (p *planning) query(q *bind.Query) reach {
+	if r, known := p.reached[q]; known {
+		return r
 	}
+	lists := [][]exec.Expr{q.Where, q.Keys, q.Having, q.Targets, {q.Limit, q.Skip}}
+	lists = append(lists, q.Values...)
 	for _, c := range q.Aggs {
-		u.exprs(slices.Concat(c.Args, c.Direct, c.Order, []exec.Expr{c.Filter}), level)
+		lists = append(lists, c.Args, c.Direct, c.Order, []exec.Expr{c.Filter})
 	}
 	for _, w := range q.Windows {
-		u.exprs(slices.Concat(w.Args, w.Partition, w.Order), level)
+		lists = append(lists, w.Args, w.Partition, w.Order)
 		if w.Agg != nil {
-			u.exprs(append(slices.Clone(w.Agg.Args), w.Agg.Filter), level)
+			lists = append(lists, w.Agg.Args, []exec.Expr{w.Agg.Filter})
 		}
 		if w.Frame != nil {
-			u.exprs([]exec.Expr{w.Frame.Start.Offset, w.Frame.End.Offset}, level)
+			lists = append(lists, []exec.Expr{w.Frame.Start.Offset, w.Frame.End.Offset})
 		}
 	}
 	for _, s := range slices.Concat(q.SetFuncs, q.GroupFuncs) {
-		u.exprs(s.Args, level)
-		u.volatile = true // nothing says whether they are
+		lists = append(lists, s.Args)
 	}
+	r := p.from(q.From)
+	for _, l := range lists {
+		in, _, _ := p.exprs(l)
+		r = r.with(in)
+	}
+	// Nothing says whether functions that return rows are volatile.
+	r.volatile = r.volatile || len(q.SetFuncs)+len(q.GroupFuncs) > 0
+	r.shared = r.shared || q.Work != nil
 	for _, in := range []*bind.Query{q.Left, q.Right} {
 		if in != nil {
-			u.query(in, level)
+			r = r.with(p.query(in).beside())
 		}
 	}
-	u.shared = u.shared || q.Work != nil
 	for _, c := range q.Ctes {
 		if c.ComputedOnce() {
-			u.query(c.Query, level)
+			r = r.with(p.query(c.Query).beside())
 		}
 	}
-	u.from(q.From, level)
+	p.reached[q] = r
+	return r
 }
 
-func (u *uses) from(f bind.From, level int) {
+func (p *planning) from(f bind.From) (r reach) {
 	switch n := f.(type) {
 	case *bind.Join:
-		u.exprs(n.On, level)
-		u.from(n.Left, level)
-		u.from(n.Right, level)
+		r, _, _ = p.exprs(n.On)
+		r = r.with(p.from(n.Left))
+		r = r.with(p.from(n.Right))
 	case *bind.DerivedScan:
 		switch {
 		case n.Cte != nil && n.Cte.ComputedOnce():
-			u.shared = true
+			r.shared = true
 		case n.Lateral:
-			u.query(n.Query, level+1)
+			r = p.query(n.Query).inside()
 		default:
-			u.query(n.Query, level) // it sees the rows that the query around it sees
+			r = p.query(n.Query).beside()
 		}
 	case *bind.FuncScan:
 		for _, c := range n.Calls {
-			u.exprs(append(slices.Clone(c.Args), c.Scalar), level)
+			in, _, _ := p.exprs(append(slices.Clone(c.Args), c.Scalar))
+			r = r.with(in)
 		}
 	case *bind.WorkScan:
-		u.shared = true
+		r.shared = true
 	}
+	return r
 }
 
 // freeLet reports whether e refers to the value of a Let around it. depth is the number of Lets inside.

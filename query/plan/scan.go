@@ -120,7 +120,7 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 	}
 	p.reads(f, len(s.Accesses))
 	got := scanResult{ordered: want.order != nil}
-	p.byKeys(f, s, set, desc)
+	p.byKeys(f, s, set, want.order)
 	if len(rest) == 0 && len(s.Accesses) == 1 && links == nil {
 		got.limited = grantLimit(&s.Accesses[0], want)
 	}

@@ -88,9 +88,9 @@ func (p *planning) sublink(c exec.Expr, base int) *sublink {
 		return nil
 	}
 	q = flatten(q)
-	lift := &lifting{base: base}
+	lift := &lifting{p: p, base: base}
 	var match []exec.Expr
-	u := usesOfQuery(q)
+	u := p.usesOfQuery(q)
 	switch {
 	case u.volatile:
 		return nil
@@ -120,7 +120,7 @@ func (p *planning) sublink(c exec.Expr, base int) *sublink {
 	inner := *q
 	inner.Where, inner.Order, inner.OrderNames, inner.Distinct, inner.Limit = nil, nil, nil, false, nil
 	for _, w := range p.foldAll(q.Where) {
-		u := usesOf(w)
+		u := p.usesOf(w)
 		switch {
 		case !u.outer:
 			inner.Where = append(inner.Where, w)
@@ -132,7 +132,7 @@ func (p *planning) sublink(c exec.Expr, base int) *sublink {
 	}
 	rest := inner
 	rest.Targets = nil
-	if usesOfQuery(&rest).outer {
+	if p.usesOfQuery(&rest).outer {
 		return nil // FROM refers to the row around the query
 	}
 	targets := q.Targets[:q.Keep]
@@ -248,7 +248,7 @@ func (p *planning) match(sub *exec.Subquery, l *sublink, base int) []exec.Expr {
 			out = n.Args
 		}
 	}
-	if u := usesOf(out...); u.volatile || u.nested {
+	if u := p.usesOf(out...); u.volatile || u.nested {
 		return nil
 	}
 	for _, e := range out {
@@ -281,6 +281,7 @@ func plainInner(q *bind.Query, exists bool) bool {
 
 // lifting moves expressions out of a query to the query around it. What they need of the query's rows becomes a target.
 type lifting struct {
+	p    *planning
 	base int
 	out  []exec.Expr
 	keys map[string]int
@@ -288,7 +289,7 @@ type lifting struct {
 
 // expr returns e for the query around.
 func (l *lifting) expr(e exec.Expr) exec.Expr {
-	if u := usesOf(e); u.own && !u.outer && !u.let {
+	if u := l.p.usesOf(e); u.own && !u.outer && !u.let {
 		return l.target(e)
 	}
 	if c, ok := e.(*exec.Col); ok {
@@ -324,7 +325,7 @@ func (l *lifting) targets(e exec.Expr, targets []exec.Expr) (exec.Expr, bool) {
 			return x
 		}
 		t := targets[c.Index-l.base]
-		if u := usesOf(t); u.nested || u.let || u.outer && holdsSubquery(t) {
+		if u := l.p.usesOf(t); u.nested || u.let || u.outer && holdsSubquery(t) {
 			ok = false
 			return x
 		}

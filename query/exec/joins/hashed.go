@@ -37,14 +37,18 @@ type Hashed struct {
 	scratch work.Scratch
 }
 
-// rowsBeforeTable are read from the input without a table, unless these are all.
-const rowsBeforeTable = 500
+// rowsBeforeTable are read from the input without a table, unless these are all. To open the input costs about as much
+// as rowsOfOpen.
+const (
+	rowsBeforeTable = 2000
+	rowsOfOpen      = 50
+)
 
 // Open implements exec.Source.
 func (h *Hashed) Open(env *exec.Env) error {
 	h.env = env
 	h.opens++
-	if h.table == nil && h.opens > 1 && (h.whole || h.read >= rowsBeforeTable) {
+	if h.table == nil && h.opens > 1 && (h.whole || h.read+int64(h.opens)*rowsOfOpen >= rowsBeforeTable) {
 		if err := h.build(); err != nil {
 			return err
 		}
