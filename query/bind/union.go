@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
@@ -12,25 +13,9 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// computesOrder reports whether ORDER BY has anything but names and numbers of columns.
-func computesOrder(s *ast.Select) bool {
-	for _, it := range s.OrderBy {
-		switch n := it.Expr.(type) {
-		case *ast.Column:
-			if len(n.Parts) != 1 {
-				return true
-			}
-		case *ast.Literal:
-		default:
-			return true
-		}
-	}
-	return false
-}
-
 // values binds VALUES. Every column has the common type of its items.
 func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
-	if computesOrder(s) {
+	if naming.ComputesOrder(s) {
 		rows := *s
 		rows.With, rows.OrderBy, rows.Limit, rows.Offset = nil, nil, nil, nil
 		return b.sel(&ast.Select{At: s.At, Targets: []ast.Target{{Expr: &ast.Column{At: s.At, Star: true}}},
@@ -79,20 +64,6 @@ func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 	return q, err
 }
 
-// setOpPlace returns the position where PostgreSQL reports that a column does not fit: its expression.
-func setOpPlace(s *ast.Select, i int) int {
-	for s.Op != "" {
-		s = s.Left
-	}
-	switch {
-	case len(s.Values) > 0:
-		return ast.Start(s.Values[0][min(i, len(s.Values[0])-1)])
-	case len(s.Targets) > 0:
-		return ast.Start(s.Targets[min(i, len(s.Targets)-1)].Expr)
-	}
-	return s.Pos()
-}
-
 // union binds both sides of UNION, INTERSECT or EXCEPT and casts their columns to common types.
 func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 	// The sides see the WITH list of the whole. This scope is not a level at run time.
@@ -112,7 +83,8 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 	q.user, q.follow = left.user || right.user, left.follow || right.follow
 	q.Correlated = left.Correlated || right.Correlated
 	if len(left.Columns) != len(right.Columns) {
-		return nil, refuse.Syntax(setOpPlace(s.Right, 0), "each %s query must have the same number of columns", s.Op)
+		return nil, refuse.Syntax(naming.SetOpPlace(s.Right, 0),
+			"each %s query must have the same number of columns", s.Op)
 	}
 	for i := range left.Columns {
 		l, r := left.Columns[i], right.Columns[i]
@@ -127,19 +99,19 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 		t := typing.CommonType(lt, rt)
 		if t == 0 {
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", s.Op,
-				types.NameOf(l.Type), types.NameOf(r.Type)).At(setOpPlace(s.Right, i))
+				types.NameOf(l.Type), types.NameOf(r.Type)).At(naming.SetOpPlace(s.Right, i))
 		}
 		if t == types.Unknown {
 			t = types.Text
 		}
 		if t == types.JSON && !(s.All && s.Op == ast.Union) {
 			return nil, sqlstate.New(sqlstate.UndefinedFunction,
-				"could not identify an equality operator for type json").At(setOpPlace(s.Left, i))
+				"could not identify an equality operator for type json").At(naming.SetOpPlace(s.Left, i))
 		}
-		if err := b.retype(left, i, t, setOpPlace(s.Left, i)); err != nil {
+		if err := b.retype(left, i, t, naming.SetOpPlace(s.Left, i)); err != nil {
 			return nil, err
 		}
-		if err := b.retype(right, i, t, setOpPlace(s.Right, i)); err != nil {
+		if err := b.retype(right, i, t, naming.SetOpPlace(s.Right, i)); err != nil {
 			return nil, err
 		}
 		q.Columns = append(q.Columns,

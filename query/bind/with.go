@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
@@ -232,11 +233,11 @@ func (b *binder) cteQuery(c *CTE) (*Query, error) {
 		case col.Type:
 		case 0:
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "UNION types %s and %s cannot be matched",
-				types.NameOf(col.Type), types.NameOf(overall)).At(setOpPlace(s.Right, i))
+				types.NameOf(col.Type), types.NameOf(overall)).At(naming.SetOpPlace(s.Right, i))
 		default:
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch,
 				"recursive query \"%s\" column %d has type %s in non-recursive term but type %s overall", c.name, i+1,
-				types.NameOf(col.Type), types.NameOf(t)).At(setOpPlace(s.Left, i)).
+				types.NameOf(col.Type), types.NameOf(t)).At(naming.SetOpPlace(s.Left, i)).
 				WithHint("Cast the output of the non-recursive term to the correct type.")
 		}
 		if c := step.Columns[i].Collation; c != col.Collation {
