@@ -25,7 +25,7 @@ var (
 
 // newSource returns a source over an embedded store. It builds indexes within the request and wakes listeners every 5
 // ms.
-func newSource(t *testing.T) *sqlreads.Source {
+func newSource(t testing.TB) *sqlreads.Source {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	engine, err := embedded.Open(t.TempDir(), embedded.Options{Logger: log})
@@ -101,7 +101,7 @@ func put(t *testing.T, db *layer.Database, doc string, replicated bool) layer.Re
 	return rev
 }
 
-func open(t *testing.T, s *sqlreads.Source, name string) exec.Database {
+func open(t testing.TB, s *sqlreads.Source, name string) exec.Database {
 	t.Helper()
 	db, err := s.Catalog(root, nil).Database(t.Context(), name)
 	if err != nil {

@@ -18,11 +18,8 @@ func (ix *Index) ReadBodies(r kv.Reader, keys db.Space, entries []feed.Entry) ([
 		}
 	}
 	if len(wanted) >= db.ScanFrom && ix.bodies.WorthOf(r) {
-		var arena []byte
 		err := ix.bodies.Read(r, wanted, func(i int, first []byte) (bool, error) {
-			from := len(arena)
-			arena = append(arena, first...)
-			bodies[i].First = rev.HaveRead(arena[from:len(arena):len(arena)])
+			bodies[i].First = rev.HaveRead(first)
 			return true, nil
 		})
 		if err != nil {

@@ -25,7 +25,9 @@ type WantedBody struct {
 type BodyScan struct {
 	db.Nearness
 	singles int // result of together; used by a DocPipe
-	wanted  []WantedBody
+	// Memory of the last batch, for the next one.
+	wanted []WantedBody
+	ranges [2]pickRanges // for two goroutines
 }
 
 // singlesFirst and singlesMost limit how many bodies are read individually at the same time.
@@ -53,24 +55,38 @@ func (b *BodyScan) WorthOf(r kv.Reader) bool {
 	return picks || b.Worth()
 }
 
-// Read reads those bodies that are close together, in key order. found is called with their first chunks, which are
-// valid until it returns; it may end the reading.
+// Read reads those bodies that are close together, in key order. found is called with their first chunks, which it may
+// keep, and may end the reading.
 func (b *BodyScan) Read(r kv.Reader, wanted []WantedBody,
+	found func(of int, first []byte) (more bool, err error)) error {
+	return b.read(r, wanted, &pickRanges{}, found)
+}
+
+func (b *BodyScan) read(r kv.Reader, wanted []WantedBody, ranges *pickRanges,
 	found func(of int, first []byte) (more bool, err error)) error {
 	byKey := func(a, b WantedBody) int { return bytes.Compare(a.Key, b.Key) }
 	if !slices.IsSortedFunc(wanted, byKey) {
 		slices.SortFunc(wanted, byKey)
 	}
-	if it, ok := kv.GetRanges(r, keyRanges(wanted)); ok {
+	if it, ok := kv.GetRanges(r, ranges.of(wanted)); ok {
 		return pickWanted(it, wanted, found)
 	}
 	n, left := 0, wanted
+	var arena []byte
+	keep := func(of int, first []byte) (more bool, err error) {
+		if cap(arena)-len(arena) < len(first) {
+			arena = make([]byte, 0, max(16<<10, len(first)))
+		}
+		from := len(arena)
+		arena = append(arena, first...)
+		return found(of, arena[from:len(arena):len(arena)])
+	}
 	for range db.ScanRanges {
 		if len(left) < db.ScanFrom {
 			break
 		}
 		from := len(left)
-		rest, more, err := scanWanted(r, left, found)
+		rest, more, err := scanWanted(r, left, keep)
 		if left = rest; err != nil {
 			return err
 		}
@@ -82,19 +98,26 @@ func (b *BodyScan) Read(r kv.Reader, wanted []WantedBody,
 	return nil
 }
 
-// keyRanges returns a range for each body that contains only the key of its first chunk.
-func keyRanges(wanted []WantedBody) []kv.KeyRange {
+// pickRanges is memory for the ranges of one read, and then of the next one.
+type pickRanges struct {
+	ranges []kv.KeyRange
+	keys   []byte
+}
+
+// of returns a range for each body that contains only the key of its first chunk.
+func (p *pickRanges) of(wanted []WantedBody) []kv.KeyRange {
 	size := 0
 	for i := range wanted {
 		size += len(wanted[i].Key) + 1
 	}
-	all, ranges := make([]byte, 0, size), make([]kv.KeyRange, len(wanted))
+	p.ranges, p.keys = slices.Grow(p.ranges[:0], len(wanted)), slices.Grow(p.keys[:0], size)
 	for i := range wanted {
-		from := len(all)
-		all = append(append(all, wanted[i].Key...), 0)
-		ranges[i] = kv.KeyRange{Begin: all[from : len(all)-1 : len(all)-1], End: all[from:len(all):len(all)]}
+		from := len(p.keys)
+		p.keys = append(append(p.keys, wanted[i].Key...), 0)
+		to := len(p.keys)
+		p.ranges = append(p.ranges, kv.KeyRange{Begin: p.keys[from : to-1 : to-1], End: p.keys[from:to:to]})
 	}
-	return ranges
+	return p.ranges
 }
 
 // pickWanted reads bodies whose rows come in key order. Bodies that are not stored are skipped.
@@ -164,12 +187,12 @@ func (b *BodyScan) load(s *Stream, rows []*DocNeeds, room int) (used int, err er
 	b.wanted = wanted
 	byKey := func(a, b WantedBody) int { return bytes.Compare(a.Key, b.Key) }
 	if slices.IsSortedFunc(wanted, byKey) {
-		return b.loadPart(s, rows, wanted, room)
+		return b.loadPart(s, rows, wanted, room, 0)
 	}
 	slices.SortFunc(wanted, byKey)
 	_, picks := s.R.(kv.RangesReader)
 	if !picks || s.Snap == nil || len(wanted) < 2*db.ScanFrom {
-		return b.loadPart(s, rows, wanted, room)
+		return b.loadPart(s, rows, wanted, room, 0)
 	}
 	// Each body is searched for separately, so two goroutines take half the time.
 	var (
@@ -178,8 +201,8 @@ func (b *BodyScan) load(s *Stream, rows []*DocNeeds, room int) (used int, err er
 		usedOther int
 		errOther  error
 	)
-	wg.Go(func() { usedOther, errOther = b.loadPart(s, rows, wanted[half:], room/2) })
-	used, err = b.loadPart(s, rows, wanted[:half], room/2)
+	wg.Go(func() { usedOther, errOther = b.loadPart(s, rows, wanted[half:], room/2, 1) })
+	used, err = b.loadPart(s, rows, wanted[:half], room/2, 0)
 	wg.Wait()
 	if err == nil {
 		err = errOther
@@ -187,11 +210,12 @@ func (b *BodyScan) load(s *Stream, rows []*DocNeeds, room int) (used int, err er
 	return used + usedOther, err
 }
 
-// loadPart is load for some of the bodies, in key order.
-func (b *BodyScan) loadPart(s *Stream, rows []*DocNeeds, wanted []WantedBody, room int) (used int, err error) {
-	arena := make([]byte, 0, 16<<10)
+// loadPart is load for some of the bodies, in key order. memory is the index of the goroutine's memory.
+func (b *BodyScan) loadPart(
+	s *Stream, rows []*DocNeeds, wanted []WantedBody, room, memory int,
+) (used int, err error) {
 	large := s.LargeReads()
-	err = b.Read(s.R, wanted, func(i int, first []byte) (more bool, err error) {
+	err = b.read(s.R, wanted, &b.ranges[memory], func(i int, first []byte) (more bool, err error) {
 		row := rows[i]
 		if len(first) >= keyspace.BodyChunk {
 			read := BodyRead{R: s.R, Keys: s.Keys, Id: row.Id, Rev: row.Rev}
@@ -201,12 +225,7 @@ func (b *BodyScan) loadPart(s *Stream, rows []*DocNeeds, wanted []WantedBody, ro
 			}
 			return true, nil // otherwise it is read individually
 		}
-		if cap(arena)-len(arena) < len(first) {
-			arena = make([]byte, 0, max(16<<10, len(first)))
-		}
-		from := len(arena)
-		arena = append(arena, first...)
-		body, err := ParseBody(arena[from:len(arena):len(arena)])
+		body, err := ParseBody(first)
 		if err == nil {
 			row.take(body, true)
 			used += len(first)

@@ -85,7 +85,7 @@ func pickLeaves(t *db.Txn, prefixes [][]byte) (picked bool, err error) {
 		if t.Ahead.Read >= leafScanBytes {
 			return true, nil
 		}
-		rows = append(rows, kv.KeyValue{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value)})
+		rows = append(rows, row)
 	}
 	if err := it.Err(); err != nil {
 		if kv.Retryable(err) {

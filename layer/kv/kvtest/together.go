@@ -133,15 +133,21 @@ func (o together) check(c chooser) (n int, err error) {
 // first reads n rows and, if end is set, checks that there are no more.
 func first(it kv.RangeIterator, n int, end bool) (string, error) {
 	defer it.Close()
-	var rows []string
+	var kept []kv.KeyValue // the interface allows that
 	for ; n > 0 && it.Next(); n-- {
-		row := it.KeyValue()
+		kept = append(kept, it.KeyValue())
+	}
+	var more []string
+	if end && it.Next() {
+		more = append(more, fmt.Sprintf("and then %s", it.KeyValue().Key))
+	}
+	err := it.Err()
+	it.Close()
+	var rows []string
+	for _, row := range kept {
 		rows = append(rows, fmt.Sprintf("%s=%s", row.Key, row.Value))
 	}
-	if end && it.Next() {
-		rows = append(rows, fmt.Sprintf("and then %s", it.KeyValue().Key))
-	}
-	return strings.Join(rows, " "), it.Err()
+	return strings.Join(append(rows, more...), " "), err
 }
 
 // scanTogether reads ranges by GetRanges if the reader has it.

@@ -121,7 +121,9 @@ func StartRanges(it *RangeIterator, v *View, ranges []kv.KeyRange) kv.RangeItera
 	}
 	it.R, it.left, it.batchRows = all, -1, maxBatchRows
 	it.rows = make([]rowAt, 0, min(len(ranges), maxBatchRows))
-	it.data = make([]byte, 0, firstBatchBytes)
+	// A range is often a single row, of a document or of a branch.
+	const rowBytes = 256
+	it.kept, it.data = true, make([]byte, 0, min(rowBytes*len(ranges), maxBatchBytes))
 	c, err := v.open(all, false, nil)
 	if err != nil {
 		return Failed(err)

@@ -49,6 +49,7 @@ type RangeIterator struct {
 	data      []byte
 	pos       int // rows returned
 	batchRows int
+	kept      bool // the user may keep rows, so that their memory is not used again
 	finished  bool // no batch follows this one
 	closed    bool
 	err       error
@@ -95,6 +96,9 @@ func (it *RangeIterator) fill() {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	c := it.mu.cursor
+	if it.kept && len(it.data) > 0 {
+		it.data = make([]byte, 0, maxBatchBytes)
+	}
 	it.rows, it.data, it.pos = it.rows[:0], it.data[:0], 0
 	if c == nil {
 		it.err, it.finished = failure.ErrTooOld, true
