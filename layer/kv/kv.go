@@ -129,8 +129,8 @@ type Reader interface {
 // each would cost. Use it through GetRanges: callers need another way for readers without it.
 type RangesReader interface {
 	// GetRanges reads the rows of ranges in order and without read conflicts. The ranges must ascend and not overlap.
-	// Unlike those of other iterators, the keys and values of the rows may be kept. ok is false if this reader cannot do
-	// so now.
+	// Unlike those of other iterators, the keys and values of the rows may be kept. ok is false if this reader cannot
+	// do so now.
 	GetRanges(ranges []KeyRange) (rows RangeIterator, ok bool)
 }
 
