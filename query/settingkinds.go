@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/catalog"
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 )
 
@@ -40,6 +41,7 @@ var settingKinds = func() map[string]*settingKind {
 		"lc_messages":                    {context: "superuser"},
 	}
 	for _, name := range []string{"debug_assertions", "default_transaction_read_only", costsSetting,
+		exec.IndexesSetting,
 		"escape_string_warning",
 		"in_hot_standby", "integer_datetimes", "is_superuser", "row_security", "standard_conforming_strings",
 		"transaction_read_only"} {

@@ -153,6 +153,8 @@ var settings = []setting{
 		comment: "the partition in which views of partitioned design documents are read"},
 	{name: "divan.update", value: "true", check: oneOf("true", "false", "lazy"),
 		comment: "how fresh views must be: CouchDB's parameter update"},
+	{name: exec.IndexesSetting, value: "on", check: boolean,
+		comment: "reads of documents use views and Mango indexes by themselves"},
 	{name: costsSetting, value: "off", check: boolean,
 		comment: "EXPLAIN estimates costs, for postgres_fdw with use_remote_estimate"},
 	{name: viewKindSetting, value: "view", check: oneOf("view", "table"),

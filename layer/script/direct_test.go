@@ -53,6 +53,18 @@ func TestDirect_which(t *testing.T) {
 		`function named(doc) {}`:   true,
 		`function(doc) { emit(null, [undefined, [], {}, (doc.a || 0)]) }`: true,
 
+		`function(doc) { if ("a" in doc && !('b' in doc.a) && Array.isArray(doc.a)) emit(1) }`: true,
+
+		`function(doc) { if ("toString" in doc) emit(1) }`:        false,
+		`function(doc) { if (1 in doc) emit(1) }`:                 false,
+		`function(doc) { if (!"a" in doc) emit(1) }`:              false,
+		`function(doc) { if ("a" in doc == true) emit(1) }`:       false,
+		`function(doc) { if ("a" in {a: 1}) emit(1) }`:            false,
+		`function(doc) { emit(Array) }`:                           false,
+		`function(Array) { emit(Array.isArray([])) }`:             false,
+		`function Array(doc) { emit(Array.isArray([])) }`:         false,
+		`function(doc) { emit(Array.isArray(doc.a, 1)) }`:         false,
+		`function(doc) { emit(Array.isArray(doc.a).b) }`:          false,
 		`function emit(doc) { if (doc.a) emit(doc.a) }`:           false,
 		`function(emit) { emit.a }`:                               false,
 		`function(undefined) { emit(undefined) }`:                 false,
@@ -166,7 +178,7 @@ func drawDirectObject(t *rapid.T, depth int) string {
 
 // drawDirectExpression draws an expression that direct functions mostly support.
 func drawDirectExpression(t *rapid.T, depth int) string {
-	most := 9
+	most := 11
 	if depth == 0 {
 		most = 3
 	}
@@ -188,6 +200,13 @@ func drawDirectExpression(t *rapid.T, depth int) string {
 		return "typeof (" + sub() + ")"
 	case 8:
 		return "(" + sub() + rapid.SampledFrom([]string{" && ", "||"}).Draw(t, "logical") + sub() + ")"
+	}
+	switch rapid.IntRange(0, 5).Draw(t, "operator") {
+	case 0:
+		return "Array.isArray(" + sub() + ")"
+	case 1:
+		return "(" + rapid.SampledFrom([]string{`"a"`, `'b'`, `"é"`, `""`, `"1"`}).Draw(t, "name") + " in " +
+			rapid.SampledFrom([]string{"doc", "doc.a", "doc.a.b"}).Draw(t, "object") + ")"
 	}
 	return "((" + sub() + ")" + rapid.SampledFrom([]string{"===", "!==", "==", "!="}).Draw(t, "comparison") + "(" +
 		sub() + "))"

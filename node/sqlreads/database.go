@@ -54,12 +54,13 @@ func (d *database) Design(ctx context.Context, name string) (exec.Design, error)
 
 func design(p *layer.Design) exec.Design {
 	d := exec.Design{Name: strings.TrimPrefix(p.ID, designPrefix), Partitioned: p.Partitioned}
-	for _, v := range p.Views {
+	shapes := p.Shapes()
+	for i, v := range p.Views {
 		reduce := strings.TrimSpace(v.Reduce)
 		if reduce != "" && !strings.HasPrefix(reduce, "_") {
 			reduce = "javascript"
 		}
-		d.Views = append(d.Views, exec.View{Name: v.Name, Reduce: reduce, RawCollation: v.Raw})
+		d.Views = append(d.Views, exec.View{Name: v.Name, Reduce: reduce, RawCollation: v.Raw, Shape: shapes[i]})
 	}
 	slices.SortFunc(d.Views, func(a, b exec.View) int { return strings.Compare(a.Name, b.Name) })
 	return d

@@ -11,6 +11,9 @@ import (
 // snapshotAttempts is how often the views of a snapshot are brought up to date again because writes came in between.
 const snapshotAttempts = 30
 
+// optionalAttempts is the same for views that the statement can do without.
+const optionalAttempts = 3
+
 // snapshot is a database as of one moment.
 type snapshot struct {
 	*database
@@ -32,7 +35,7 @@ func (d *database) Snapshot(ctx context.Context, views []exec.ViewUse, exact boo
 			if v.Update != exec.UpdateTrue {
 				continue
 			}
-			if _, err := d.index(ctx, v.Design, v.Update); err != nil {
+			if _, err := d.index(ctx, v.Design, v.Update); err != nil && (!v.Optional || ctx.Err() != nil) {
 				return nil, readError(err)
 			}
 		}
@@ -44,7 +47,7 @@ func (d *database) Snapshot(ctx context.Context, views []exec.ViewUse, exact boo
 			pin: &pin{live: d.db, exact: exact}}, release}
 		behind := ""
 		if s.db, err = store.Database(ctx, d.name); err == nil {
-			behind, err = s.behind(ctx, views)
+			behind, err = s.behind(ctx, views, attempt < optionalAttempts)
 		}
 		switch {
 		case err != nil:
@@ -60,10 +63,11 @@ func (d *database) Snapshot(ctx context.Context, views []exec.ViewUse, exact boo
 	}
 }
 
-// behind returns a design document whose index was not up to date when the snapshot was taken, or "".
-func (s snapshot) behind(ctx context.Context, views []exec.ViewUse) (string, error) {
+// behind returns a design document whose index was not up to date when the snapshot was taken, or "". Indexes that the
+// statement can do without count only if optional is set.
+func (s snapshot) behind(ctx context.Context, views []exec.ViewUse, optional bool) (string, error) {
 	for _, v := range views {
-		if v.Update != exec.UpdateTrue {
+		if v.Update != exec.UpdateTrue || v.Optional && !optional {
 			continue
 		}
 		design, err := s.db.Design(ctx, designPrefix+v.Design)

@@ -274,11 +274,20 @@ func TestDatabase_View(t *testing.T) {
 	}
 
 	designs, err := db.Designs(t.Context())
+	for i := range designs {
+		for j := range designs[i].Views {
+			if v := &designs[i].Views[j]; v.Shape == nil {
+				t.Errorf("the rows of view %s are not described", v.Name)
+			} else {
+				v.Shape = nil
+			}
+		}
+	}
 	if err != nil || len(designs) != 1 ||
-		fmt.Sprint(designs[0]) != "{by [{j javascript false} {n  false} {r _count false}] false}" {
+		fmt.Sprint(designs[0]) != "{by [{j javascript false <nil>} {n  false <nil>} {r _count false <nil>}] false}" {
 		t.Errorf("designs %v, %v", designs, err)
 	}
-	if one, err := db.Design(t.Context(), "by"); err != nil || fmt.Sprint(one) != fmt.Sprint(designs[0]) {
+	if one, err := db.Design(t.Context(), "by"); err != nil || one.Name != "by" || len(one.Views) != 3 {
 		t.Errorf("design %v, %v", one, err)
 	}
 	if _, err := db.Design(t.Context(), "nope"); exec.KindOf(err) != exec.NotFound {

@@ -44,8 +44,8 @@ func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, err
 	var m memory
 	return newStream(ctx, batchRows, read.Skip, read.Limit, open, func(r layer.ViewRow, row *exec.Row) (bool, error) {
 		row.ID, row.Key, row.Value = r.ID, m.clone(r.Key), m.clone(r.Value)
-		if read.WithDoc {
-			row.Doc = m.body(r.Doc)
+		if read.WithDoc && r.Doc != nil {
+			row.Doc, row.Rev = m.body(r.Doc), r.Doc.Rev.String()
 		}
 		return true, nil
 	})

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+
+	"github.com/divandb/divan/layer/rowshape"
 )
 
 // The interfaces in this file are all that query depends on in the store. Package node implements them over layer,
@@ -94,7 +96,29 @@ type Snapshot interface {
 type ViewUse struct {
 	Design string
 	Update UpdateMode
+	// Optional is set if the statement can do without the view: no snapshot has to wait for it for long, or fail.
+	Optional bool
 }
+
+// Indexer is an optional interface of a Database. The planner uses it to find views for conditions on documents.
+type Indexer interface {
+	// IndexState returns the state of the index of a design document. If it is not Usable, the current Database, but
+	// not a Snapshot, asks for it to be brought up to date, without waiting.
+	IndexState(ctx context.Context, design string) (IndexState, error)
+}
+
+// IndexState describes the index of a design document.
+type IndexState struct {
+	// Usable reports that the index is up to date or, if this is not a Snapshot, will be soon after it is asked for.
+	Usable bool
+	// Docs is the number of documents of the database, and Views have the counters of the views by name.
+	Docs  int64
+	Views map[string]IndexCounts
+}
+
+// IndexCounts are the number of rows of a view, and of documents that it skipped because its function failed for them
+// or because a row was too large.
+type IndexCounts struct{ Rows, Skipped int64 }
 
 // Row is one row of any read. Fields that a read does not set are zero.
 type Row struct {
@@ -229,6 +253,8 @@ type View struct {
 	// RawCollation reports that options.collation is "raw". Its keys are not in CouchDB's order, so SQL does not use
 	// key ranges or the order of the view.
 	RawCollation bool
+	// Shape describes the rows of a view whose function is plain; nil for others.
+	Shape *rowshape.Shape
 }
 
 // SystemTable describes a relation of schema divan.

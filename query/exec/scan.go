@@ -67,12 +67,17 @@ type Target struct {
 // PartitionSetting is the session's setting for the partition in which views of partitioned design documents are read.
 const PartitionSetting = "divan.partition"
 
+// IndexesSetting is the session's setting that lets reads of documents use views.
+const IndexesSetting = "divan.use_indexes"
+
 // Scan reads a user relation.
 type Scan struct {
 	Name     string // of the relation, for EXPLAIN
 	DB       Database
 	Accesses []Access
 	Targets  []Target
+	// Via is the view through which documents are read, or "". Suggestion is an index that would help.
+	Via, Suggestion string
 	// Partitioned is set for a view of a partitioned design document. Partition is the partition to read, or "" for
 	// all, one after the other.
 	Partitioned bool
@@ -364,6 +369,9 @@ func (s *Scan) Describe() *Description {
 			bounds = append(bounds, b)
 		}
 	}
+	if s.Via != "" {
+		d.Add("Index", s.Via)
+	}
 	if len(bounds) > 0 {
 		d.Add("Range", strings.Join(bounds, " or "))
 	}
@@ -391,6 +399,9 @@ func (s *Scan) Describe() *Description {
 	if a.Kind == ReadReduce {
 		update = a.Reduce.Update
 		d.Add("Group Level", map[bool]any{true: "whole key", false: a.Reduce.GroupLevel}[a.Reduce.GroupLevel < 0])
+	}
+	if s.Suggestion != "" {
+		d.Add("Suggestion", s.Suggestion)
 	}
 	if update != UpdateTrue {
 		d.Add("Update", map[UpdateMode]string{UpdateFalse: "false", UpdateLazy: "lazy"}[update])

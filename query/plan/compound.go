@@ -53,7 +53,7 @@ func loose(conds []exec.Expr, key int) intervals {
 		parts = append(parts, allowed)
 	}
 	if parts != nil {
-		set = set.intersect(compound(parts))
+		set = set.intersect(compound(parts, true))
 	}
 	if len(set) > maxPoints {
 		return set.hull()
@@ -61,10 +61,10 @@ func loose(conds []exec.Expr, key int) intervals {
 	return set
 }
 
-// compound returns the keys whose first parts lie in intervals.
-func compound(parts []intervals) intervals {
+// compound returns the keys whose first parts lie in intervals. With scalars, a key may also be its own part.
+func compound(parts []intervals, scalars bool) intervals {
 	var out []interval
-	if len(parts) == 1 {
+	if scalars && len(parts) == 1 {
 		// As in PostgreSQL, a scalar is its own part 0.
 		out = parts[0].intersect(intervals{{limit{inf: true}, below(atArrays)}})
 	}

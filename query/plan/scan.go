@@ -118,13 +118,25 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 	for i := range s.Accesses {
 		options(f, &s.Accesses[i], p.update)
 	}
-	p.reads(f, len(s.Accesses))
 	got := scanResult{ordered: want.order != nil}
 	p.byKeys(f, s, set, want.order)
+	src := p.byKey(f, s, rest)
+	if len(rest) > 0 && !set.allPoints() && src == exec.Source(s) {
+		via, err := p.recognise(f, conds)
+		if err != nil {
+			return nil, scanResult{}, err
+		}
+		if via != nil {
+			src, err = p.filtered(via, f, spanOf(f), slices.Concat(conds, links))
+			return src, scanResult{}, err
+		}
+		s.Suggestion = p.suggestion(f, rest)
+	}
+	p.reads(f, len(s.Accesses))
 	if len(rest) == 0 && len(s.Accesses) == 1 && links == nil {
 		got.limited = grantLimit(&s.Accesses[0], want)
 	}
-	src, err := p.filtered(p.byKey(f, s, rest), f, spanOf(f), slices.Concat(rest, links))
+	src, err = p.filtered(src, f, spanOf(f), slices.Concat(rest, links))
 	return src, got, err
 }
 

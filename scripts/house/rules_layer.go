@@ -27,15 +27,21 @@ var layerRules = []rule{
 		why:  "the built-in reductions work on JSON values; where partial ones are kept is the layer's business",
 	},
 	{
-		room: "layer/script", may: []string{"layer/script/internal/..."}, testsMay: []string{"layer/collate"},
-		why: "the sandbox runs functions over JSON; it must not be able to reach a store",
+		room: "layer/rowshape",
+		why:  "a description of rows is shared by those who make and those who query them, and needs neither",
+	},
+	{
+		room: "layer/script", may: []string{"layer/rowshape", "layer/script/internal/..."},
+		testsMay: []string{"layer/collate"},
+		why:      "the sandbox runs functions over JSON; it must not be able to reach a store",
 	},
 	{
 		room: "layer/script/internal/jstext", may: []string{"layer/jsontext"},
 		why: "texts are read and written as JavaScript does, without running JavaScript",
 	},
 	{
-		room: "layer/script/internal/direct", may: []string{"layer/jsontext", "layer/script/internal/jstext"},
+		room: "layer/script/internal/direct", may: []string{"layer/jsontext", "layer/rowshape",
+			"layer/script/internal/jstext"},
 		why: "functions are evaluated over a document's text without an engine, and without knowing that there is one",
 	},
 	{
@@ -87,7 +93,7 @@ var layerRules = []rule{
 	{
 		room: "layer/internal/design", may: []string{"layer/internal/cache", "layer/internal/db",
 			"layer/internal/fault", "layer/jsontext", "layer/internal/rev", "layer/keyspace", "layer/kv",
-			"layer/reduce", "layer/script", "layer/selector"},
+			"layer/reduce", "layer/rowshape", "layer/script", "layer/selector"},
 		why: "design documents are parsed and compiled below those that use their functions",
 	},
 	{

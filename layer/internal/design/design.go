@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/divandb/divan/layer/internal/fault"
 	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/reduce"
+	"github.com/divandb/divan/layer/rowshape"
 )
 
 // Design is a parsed design document.
@@ -36,6 +38,9 @@ type Design struct {
 	Lib json.RawMessage
 
 	MapTime atomic.Int64 // time in nanoseconds that map functions recently took for a document
+
+	shapes sync.Once
+	shaped []*rowshape.Shape // set by shapes
 }
 
 // SlowMap is the time for mapping a document above which mapping should not be repeated for each query.

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/divandb/divan/layer/collate"
+	"github.com/divandb/divan/layer/rowshape"
 	"github.com/divandb/divan/query/exec"
 )
 
@@ -105,6 +106,9 @@ type DB struct {
 
 	// Log has a line for each read.
 	Log []string
+	// Unusable makes all indexes unusable, and Skipped is the number of documents that every view has skipped.
+	Unusable bool
+	Skipped  int64
 	// copied is the database of which this is a snapshot.
 	copied *DB
 }
@@ -176,6 +180,26 @@ func (db *DB) AddView(design, name, reduce string, fn Map) {
 	defer db.mu.Unlock()
 	db.designs[design] = append(db.designs[design], view{exec.View{Name: name, Reduce: reduce}, fn})
 	slices.SortFunc(db.designs[design], func(a, b view) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// AddShaped adds a view whose rows a shape describes.
+func (db *DB) AddShaped(design, name, reduce string, shape *rowshape.Shape, fn Map) {
+	db.AddView(design, name, reduce, fn)
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	views := db.designs[design]
+	views[slices.IndexFunc(views, func(v view) bool { return v.Name == name })].Shape = shape
+}
+
+// IndexState implements exec.Indexer. Indexes are always up to date; Unusable says otherwise.
+func (db *DB) IndexState(_ context.Context, design string) (exec.IndexState, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	state := exec.IndexState{Usable: !db.Unusable, Docs: int64(len(db.docs)), Views: map[string]exec.IndexCounts{}}
+	for _, v := range db.designs[design] {
+		state.Views[v.Name] = exec.IndexCounts{Rows: 1, Skipped: db.Skipped}
+	}
+	return state, nil
 }
 
 // PartitionViews makes a design document partitioned.
@@ -458,7 +482,7 @@ func (db *DB) View(_ context.Context, r exec.ViewRead) (exec.Rows, error) {
 		db.designs[r.Design][i].fn(d.ID, d.Doc, func(key, value string) {
 			row := exec.Row{ID: d.ID, Key: json.RawMessage(key), Value: json.RawMessage(value)}
 			if r.WithDoc {
-				row.Doc = d.Doc
+				row.Doc, row.Rev = d.Doc, d.Rev
 			}
 			all = append(all, row)
 		})

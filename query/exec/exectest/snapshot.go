@@ -60,7 +60,8 @@ func (db *DB) Snapshot(context.Context, []exec.ViewUse, bool) (exec.Snapshot, er
 	defer db.mu.Unlock()
 	c := &DB{name: db.name, copied: db, docs: map[string]*doc{}, designs: maps.Clone(db.designs),
 		partitioned: maps.Clone(db.partitioned),
-		locals:      slices.Clone(db.locals), seq: db.seq, wake: make(chan struct{})}
+		locals:      slices.Clone(db.locals), seq: db.seq, wake: make(chan struct{}), Unusable: db.Unusable,
+		Skipped: db.Skipped}
 	for id, d := range db.docs {
 		one := *d
 		one.losers = slices.Clone(d.losers)

@@ -46,9 +46,11 @@ const (
 	nodeNot                      // !kids[0]
 	nodeAnd
 	nodeOr
-	nodeSame  // kids[0] === kids[1]
-	nodeEqual // kids[0] == kids[1]
-	nodeType  // typeof kids[0]
+	nodeSame    // kids[0] === kids[1]
+	nodeEqual   // kids[0] == kids[1]
+	nodeType    // typeof kids[0]
+	nodeIsArray // Array.isArray(kids[0])
+	nodeHas     // whether document.name[.path...] exists
 
 	nodeIf // kids[0], then body, otherwise
 	nodeEmit
@@ -59,8 +61,8 @@ const (
 type node struct {
 	kind            nodeKind
 	value           plain    // of nodeLiteral
-	name            int      // of nodePath: index in Functions.names
-	path            []string // of nodePath: the names after the first; of nodeObject: the members' names
+	name            int      // of nodePath and nodeHas: index in Functions.names
+	path            []string // of these: the names after the first; of nodeObject: the members' names
 	kids            []node
 	body, otherwise []node
 }
@@ -248,6 +250,12 @@ func (e *Evaluation) value(n *node) (plain, bool) {
 		}
 		same, ok := e.equal(a, b, n.kind == nodeSame)
 		return plainBool(same), ok
+	case nodeIsArray:
+		v, ok := e.value(&n.kids[0])
+		return plainBool(v.kind == plainArray || v.kind == plainBuilt && v.node.kind == nodeArray), ok
+	case nodeHas:
+		v, ok := e.path(n)
+		return plainBool(v.kind != plainUndefined), ok
 	default: // nodeType
 		v, ok := e.value(&n.kids[0])
 		return plainTypes[v.kind], ok

@@ -55,7 +55,8 @@ var inherited = []string{
 
 // notNames are words that neither the document nor the function may be named: the body uses them with another
 // meaning, and "async" begins another kind of function.
-var notNames = []string{"emit", "undefined", "null", "true", "false", "async", "arguments", "eval", "let", "this"}
+var notNames = []string{"emit", "undefined", "null", "true", "false", "async", "arguments", "eval", "let", "this",
+	"Array"}
 
 // advance moves to the next token. It returns false for characters that may be part of names in ways that the lexer
 // does not know, and for line ends other than \n.
@@ -269,6 +270,9 @@ func (p *parser) comparison() (node, bool) {
 	if !ok {
 		return left, false
 	}
+	if p.is("in") {
+		return p.has(&left)
+	}
 	for _, o := range []struct {
 		text string
 		kind nodeKind
@@ -285,6 +289,30 @@ func (p *parser) comparison() (node, bool) {
 		return n, ok
 	}
 	return left, true
+}
+
+// has parses the right side of in, whose left side must be a string.
+func (p *parser) has(left *node) (n node, ok bool) {
+	if left.kind != nodeLiteral || left.value.kind != plainString || !p.advance() || !p.is(p.param) {
+		return n, false
+	}
+	if n, ok = p.unary(); !ok {
+		return n, false
+	}
+	text, ok := jsontext.AppendUnescaped(nil, left.value.json[1:len(left.value.json)-1], jsontext.KeepHalf)
+	name := string(text)
+	switch {
+	case !ok || slices.Contains(inherited, name):
+		return n, false
+	case n.kind == nodeDocument:
+		ok = p.read(&n, name)
+	case n.kind == nodePath:
+		n.path = append(n.path, name)
+	default:
+		return n, false
+	}
+	n.kind = nodeHas
+	return n, ok
 }
 
 func (p *parser) unary() (n node, ok bool) {
@@ -332,6 +360,8 @@ func (p *parser) primary() (n node, ok bool) {
 		return n, false
 	case word == p.param:
 		return p.path()
+	case word == "Array":
+		return p.isArray()
 	case word == "undefined":
 		n.value.kind = plainUndefined
 	case word == "null" || word == "true" || word == "false":
@@ -342,9 +372,19 @@ func (p *parser) primary() (n node, ok bool) {
 	return n, p.endOfValue()
 }
 
+// isArray parses Array.isArray(x) after its first word.
+func (p *parser) isArray() (n node, ok bool) {
+	n.kind = nodeIsArray
+	if !p.take(".") || !p.take("isArray") || !p.is("(") {
+		return n, false
+	}
+	n.kids, ok = p.list("(", ")", p.expression)
+	return n, ok && len(n.kids) == 1 && p.endOfValue()
+}
+
 // endOfValue reports whether the value ends here.
 func (p *parser) endOfValue() bool {
-	return p.token.Kind == jstext.TokenSymbol && strings.Contains(",)]};|&=!", p.token.Text)
+	return p.is("in") || p.token.Kind == jstext.TokenSymbol && strings.Contains(",)]};|&=!", p.token.Text)
 }
 
 // path parses the document or a member of it.
@@ -378,13 +418,21 @@ func (p *parser) path() (n node, ok bool) {
 			continue
 		}
 		n.kind = nodePath
-		if n.name = slices.Index(p.d.names, name); n.name < 0 {
-			if n.name = len(p.d.names); n.name == maxNames {
-				return n, false
-			}
-			p.d.names = append(p.d.names, name)
+		if !p.read(&n, name) {
+			return n, false
 		}
 	}
+}
+
+// read makes a node one of a member of the document. It returns false if there are too many.
+func (p *parser) read(n *node, name string) bool {
+	if n.name = slices.Index(p.d.names, name); n.name < 0 {
+		if n.name = len(p.d.names); n.name == maxNames {
+			return false
+		}
+		p.d.names = append(p.d.names, name)
+	}
+	return true
 }
 
 // object parses an object in braces.

@@ -1,0 +1,48 @@
+package sqlreads
+
+import (
+	"context"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/query/exec"
+)
+
+var _ exec.Indexer = (*database)(nil)
+
+// smallLag is the number of changes that a statement waits for before it uses an index that it does not name.
+const smallLag = 1000
+
+// IndexState implements exec.Indexer.
+func (d *database) IndexState(ctx context.Context, name string) (exec.IndexState, error) {
+	design, err := d.db.Design(ctx, designPrefix+name)
+	if err != nil {
+		return exec.IndexState{}, readError(err)
+	}
+	at, err := d.db.Index(design).State(ctx)
+	if err != nil {
+		return exec.IndexState{}, readError(err)
+	}
+	info, err := d.db.Info(ctx)
+	if err != nil {
+		return exec.IndexState{}, readError(err)
+	}
+	out := exec.IndexState{Usable: at.Current(), Docs: info.DocCount, Views: map[string]exec.IndexCounts{}}
+	for _, v := range at.Views {
+		out.Views[v.Name] = exec.IndexCounts{Rows: v.Rows, Skipped: v.Errors}
+	}
+	if out.Usable || d.pin != nil {
+		return out, nil
+	}
+	if !at.Seq.IsZero() && at.Creation.IsZero() {
+		lag, err := behind(ctx, d.db, layer.ChangesOptions{Since: at.Seq})
+		if err != nil {
+			return out, readError(err)
+		}
+		out.Usable = lag <= smallLag
+	}
+	if !out.Usable {
+		// The statement does without it; a later one may find it.
+		_ = d.source.Ensure(ctx, d.db, design, exec.UpdateLazy)
+	}
+	return out, nil
+}
