@@ -199,7 +199,8 @@ func (ss *session) parameter(ctx context.Context, raw []byte, typ types.OID, loo
 	if format == 1 {
 		return types.ParseBinary(raw, typ, &env)
 	}
-	if types.IsOid(typ) && typ != types.Oid {
+	named := func(t types.OID) bool { return types.IsOid(t) && t != types.Oid && t != types.Xid }
+	if named(typ) || named(types.ElemOf(typ)) {
 		st := exec.NewState(ss.work(ctx), &ss.host, nil, &ss.types)
 		defer st.Close()
 		return exec.CastDatum(&exec.Env{State: st}, types.NewText(string(raw)), types.Text, typ, -1)

@@ -25,8 +25,6 @@ var (
 // alterPassword is ALTER USER ... PASSWORD. ROLLBACK cannot undo it, so it is refused in a transaction block.
 func (e *execution) alterPassword(ctx context.Context, s *ast.AlterPassword) error {
 	ss := e.ss
-	// Hide the password: admins can see the text of the statement while it runs and afterwards.
-	ss.mark('A', "ALTER USER ... PASSWORD")
 	user := s.User
 	if user == "" {
 		user = ss.start.User

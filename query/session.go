@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -156,6 +157,9 @@ func (ss *session) Close() {
 	ss.srv.forget(ss)
 }
 
+// withPassword matches statements that contain a password.
+var withPassword = regexp.MustCompile(`(?is)\b(alter|create)\b.*\b(user|role)\b.*\bpassword\b`)
+
 // mark records for divan.sessions what the session is doing. A new statement gets a new view of the catalogue.
 func (ss *session) mark(state byte, statement string) {
 	ss.host.snapshot = nil
@@ -173,6 +177,10 @@ func (ss *session) mark(state byte, statement string) {
 	}
 	ss.mu.state = state
 	if statement != "" {
+		if withPassword.MatchString(statement) {
+			// Admins and the log see the text, also of a statement that is not valid.
+			statement = "ALTER USER ... PASSWORD"
+		}
 		ss.mu.statement = types.Truncate(statement, 1024)
 		ss.mu.since = time.Now()
 	}

@@ -30,8 +30,11 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 		if err := b.checkSchema(n.Name, n.Pos()); err != nil {
 			return nil, err
 		}
-		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist",
-			strings.Join(n.Name, ".")).At(n.Pos())
+		args, err := b.args(n, sc)
+		if err == nil {
+			err = typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
+		}
+		return nil, err
 	}
 	if err := refuse.Call(n); err != nil {
 		return nil, err

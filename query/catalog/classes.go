@@ -132,7 +132,10 @@ func align(t *types.Info) byte {
 }
 
 func storage(t *types.Info) string {
-	if t.Len == -1 {
+	switch {
+	case t.OID == types.Numeric:
+		return "m"
+	case t.Len == -1 && t.OID != types.Int2Vector && t.OID != types.OidVector:
 		return "x"
 	}
 	return "p"

@@ -265,7 +265,11 @@ func KeysOf(list []exec.Expr) map[string]int {
 	return keys
 }
 
-// BitString reports whether PostgreSQL takes the literal in a call of get_bit or set_bit for a bit string.
+// BitString reports whether PostgreSQL takes the literal in a call of get_bit or set_bit for a bit string. In a call of
+// bit_count it could be one.
 func BitString(name string, args []exec.Expr) bool {
+	if name == "bit_count" && len(args) == 1 && Untyped(args[0]) {
+		return true
+	}
 	return (name == "get_bit" || name == "set_bit") && len(args) > 1 && Untyped(args[0]) && args[1].Type() != types.Int8
 }

@@ -26,6 +26,9 @@ func (o *Open) Operator(op string, args []exec.Expr, off int) (exec.Expr, error)
 		if e, done, err := o.specialOperator(op, args, off); done || err != nil {
 			return e, err
 		}
+		if (op == "-" || op == "&&") && Untyped(args[0]) && Untyped(args[1]) {
+			return nil, ambiguousOperator(op, off, args[0].Type(), args[1].Type())
+		}
 		for i := range args {
 			if op == "+" && Untyped(args[i]) && args[1-i].Type() == types.Date {
 				return nil, ambiguousOperator(op, off, args[0].Type(), args[1].Type())

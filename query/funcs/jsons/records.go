@@ -165,11 +165,11 @@ func recordOf(env *exec.Env, t types.OID, d types.Datum, cols []exec.Column,
 // valueOf converts a json or jsonb value to a type: through its text, except for arrays and json itself.
 func valueOf(env *exec.Env, from types.OID, v string, typ types.OID, mod int32) (types.Datum, error) {
 	kind := types.JSONKindOf(v)
+	if kind == types.JSONNull {
+		return types.Null, nil // also in a column of jsonb
+	}
 	if types.IsJSON(typ) {
 		return types.NewJSONText(v), nil
-	}
-	if kind == types.JSONNull {
-		return types.Null, nil
 	}
 	if elem := types.ElemOf(typ); elem != 0 && kind != types.JSONString {
 		if kind != types.JSONList {
