@@ -66,6 +66,12 @@ func (s *System) Tree() runtime.Node { return s.tree.Snapshot(0) }
 // TreeOf is Tree with at most most children of each actor; those that have failed recently come first.
 func (s *System) TreeOf(most int) runtime.Node { return s.tree.Snapshot(most) }
 
+// EachActor calls visit for each actor, without its children, until it returns false. parent is the id of the actor's
+// parent, or "". recent is how often the actor has failed within the last minute.
+func (s *System) EachActor(visit func(n runtime.Node, parent string, recent int) bool) {
+	s.tree.Each(visit)
+}
+
 // TreeJSON returns Tree as GET /_actors answers it: {"node": name, "tree": Node}.
 func (s *System) TreeJSON(context.Context) ([]byte, error) {
 	return json.Marshal(struct {

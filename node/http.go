@@ -52,7 +52,8 @@ func (n *Node) serveHTTP(context.Context) error {
 	handler = api.New(api.Options{
 		Store: n.store, Auth: authenticator{n.auth}, Admins: admins{n.auth,
 			n.open}, Imported: n.open.again, Users: userRules{n.store, n.auth},
-		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at, Tasks: n.actors, Health: condition,
+		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at,
+		Tasks: allTasks{n.console}, Health: condition,
 		Backups: n.backups(), Metrics: published.Handler(), Observe: n.observe(published), Dashboard: n.page(condition),
 		SettingChanged: n.happened.settingChanged, Resharded: n.happened.resharded,
 		Settings: api.NewSettings(couchSettings(n.cfg)),
@@ -85,6 +86,10 @@ func (n *Node) serveHTTP(context.Context) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
+	defer n.parts.add("console", func(context.Context) error { // ends streams to pages first
+		n.console.Close()
+		return nil
+	})
 	n.parts.add("http", func(ctx context.Context) error {
 		_ = handler.Close() // ends feeds; returns no other errors
 		defer cut()

@@ -10,6 +10,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/query/exec"
 )
 
@@ -56,6 +57,19 @@ func (p actorPorts) shardOwner(db *layer.Database, shard layer.ShardID) string {
 func (p actorPorts) ensureForSQL(ctx context.Context, db *layer.Database, design *layer.Design,
 	mode exec.UpdateMode) error {
 	return p.Ensure(ctx, db, design, sqlModes[mode])
+}
+
+// allTasks implements api.Tasks with the builds and compactions of all nodes.
+type allTasks struct{ console *console.Console }
+
+// ActiveTasks implements api.Tasks. Those of a node that does not answer are left out.
+func (t allTasks) ActiveTasks(ctx context.Context) ([][]byte, error) {
+	tasks, _ := t.console.Tasks(ctx)
+	list := make([][]byte, len(tasks))
+	for i := range tasks {
+		list[i] = tasks[i].Raw
+	}
+	return list, nil
 }
 
 // sqlModes maps the update modes of SQL to those of the API.

@@ -41,9 +41,8 @@ func (n *Node) serveSQL(context.Context) error {
 			Statement: int64(n.cfg.SQL.StatementMemory)},
 	})
 	source.System = source.SystemTables(sqlreads.Node{
-		Name: n.name, Members: n.cluster.Members, Actors: n.actors.Tree, Tasks: n.actors.Tasks,
-		Sessions: func() []sqlreads.Session { return sessions(server) },
-		Events:   n.console.All,
+		Members: n.cluster.Members, Actors: n.console.EachActor, Sessions: n.console.EachSession,
+		Tasks: n.console.Tasks, Events: n.console.All,
 	})
 	n.sql = server
 	served := make(chan error, 1)
@@ -124,16 +123,4 @@ func (c sqlCredentials) Verifier(ctx context.Context, user string, remote net.Ad
 		Salt: s.Salt, Iterations: s.Iterations, StoredKey: s.StoredKey, ServerKey: s.ServerKey,
 		Admin: s.Admin, Succeeded: s.Succeeded, Failed: s.Failed,
 	}, true, err
-}
-
-func sessions(server *query.Server) []sqlreads.Session {
-	var list []sqlreads.Session
-	for _, s := range server.Sessions() {
-		list = append(list, sqlreads.Session{
-			PID: int64(s.PID), User: s.User, Database: s.Database, Application: s.Application, Remote: s.Remote,
-			State: s.State, Text: s.Statement,
-			TLS: s.TLS, Since: s.Since, StatementSince: s.StatementSince, Rows: s.Rows,
-		})
-	}
-	return list
 }

@@ -3,18 +3,21 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"sync"
 
 	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/history"
 )
 
-// Options of New. Node, Events and History are required.
+// Options of New. All but Peers are required.
 type Options struct {
 	Node  string // this node's name
 	Peers Peers  // nil: there are no others
 	// Events are this node's events, and History its measurements.
 	Events  *events.Recorder
 	History *history.History
+	// Here reads the parts of this node.
+	Here Here
 }
 
 // Console is one node's part of the console. It is safe for concurrent use.
@@ -22,6 +25,18 @@ type Console struct {
 	o       Options
 	peers   *peers
 	answers map[string]func(ctx context.Context, from string, of json.RawMessage) (any, error)
+	local   *local
+	known   known
+
+	streams chan struct{} // has an element for each stream to a page
+	closing chan struct{} // closed by Close
+	once    sync.Once
+}
+
+// local answers for this node alone. It is safe for concurrent use.
+type local struct {
+	o     Options
+	usage usage
 }
 
 // New returns a Console.
@@ -29,13 +44,25 @@ func New(o Options) *Console {
 	if o.Peers == nil {
 		o.Peers = alone{}
 	}
-	c := &Console{o: o, peers: &peers{Peers: o.Peers}}
+	c := &Console{o: o, local: &local{o: o}, peers: &peers{Peers: o.Peers}, closing: make(chan struct{}),
+		streams: make(chan struct{}, maxStreams)}
 	c.answers = map[string]func(context.Context, string, json.RawMessage) (any, error){
-		"events": answering(c.eventsHere),
-		"plots":  answering(c.plotsHere),
+		"events": answering(c.local.eventsHere),
+		"plots":  answering(c.local.plotsHere),
+
+		"report":   answering(c.local.reportHere),
+		"actors":   answering(c.local.actorsHere),
+		"sessions": answering(c.local.sessionsHere),
+		"shards":   answering(c.local.shardsHere),
+		"indexes":  answering(c.local.indexesHere),
+		"tasks":    answering(c.local.tasksHere),
+		"used":     answering(c.local.usedHere),
 	}
 	return c
 }
+
+// Close ends the streams to pages.
+func (c *Console) Close() { c.once.Do(func() { close(c.closing) }) }
 
 // alone has no other members.
 type alone struct{}

@@ -19,7 +19,7 @@ import (
 )
 
 func TestConsole_Plots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		net, consoles, _ := cluster(3)
 		for i := range 100 {
 			for n := range 3 {
@@ -52,6 +52,12 @@ func TestConsole_Plots(t *testing.T) {
 	})
 }
 
+// bubble runs a test with a clock of its own.
+func bubble(t *testing.T, f func(*testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
+
 // network connects the consoles of a test.
 type network struct {
 	mu      sync.Mutex
@@ -59,6 +65,7 @@ type network struct {
 	silent  map[string]bool // nodes that do not answer
 	asked   map[string]int
 	history []*history.History
+	parts   []*parts
 	ahead   map[string]time.Duration // how far clocks are ahead
 }
 
@@ -109,8 +116,9 @@ func cluster(n int) (*network, []*console.Console, []*events.Recorder) {
 		r := events.New(name, slog.New(slog.DiscardHandler))
 		rest := append(append([]string{}, names[:i]...), names[i+1:]...)
 		net.history = append(net.history, history.New())
+		net.parts = append(net.parts, &parts{used: map[string]console.Use{}})
 		c := console.New(console.Options{Node: name, Events: r, History: net.history[i],
-			Peers: others{name, net, rest}})
+			Peers: others{name, net, rest}, Here: net.parts[i].here(name, n)})
 		net.nodes[name] = c
 		consoles, recorders = append(consoles, c), append(recorders, r)
 	}
@@ -118,7 +126,7 @@ func cluster(n int) (*network, []*console.Console, []*events.Recorder) {
 }
 
 func TestConsole_Events(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		net, consoles, recorders := cluster(3)
 		for i, r := range recorders {
 			r.Record(state.Event{Kind: state.Resharded, Database: fmt.Sprint("db", i), Count: 2})
@@ -178,7 +186,7 @@ func TestConsole_Events(t *testing.T) {
 
 // The times of a node whose clock is wrong are corrected.
 func TestConsole_Events_clocks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		net, consoles, recorders := cluster(2)
 		net.ahead["n2"] = time.Hour
 		recorders[0].Record(state.Event{Kind: state.Resharded, Database: "first"})

@@ -37,7 +37,7 @@ type eventQuestion struct {
 
 // eventsHere returns this node's events, newest first. Older ones that do not fit an answer are left out, and details
 // before that.
-func (c *Console) eventsHere(_ context.Context, q eventQuestion) ([]state.Event, error) {
+func (c *local) eventsHere(_ context.Context, q eventQuestion) ([]state.Event, error) {
 	list := c.o.Events.List(q.Since, q.Most)
 	size := 0
 	for i := range list {
@@ -59,7 +59,7 @@ func (c *Console) eventsHere(_ context.Context, q eventQuestion) ([]state.Event,
 // All returns the events of all nodes, newest first, and the nodes that have not answered. Reports of several nodes on
 // the same are one event.
 func (c *Console) All(ctx context.Context) ([]state.Event, []state.Absent) {
-	answers, absent := gather(ctx, c, "events", eventQuestion{Most: nodeEvents}, c.eventsHere)
+	answers, absent := gather(ctx, c, "events", eventQuestion{Most: nodeEvents}, c.local.eventsHere)
 	lists := make([][]state.Event, len(answers))
 	for i, a := range answers {
 		lists[i] = a.Value

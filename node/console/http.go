@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,23 +11,36 @@ import (
 	"time"
 
 	"github.com/divandb/divan/node/console/history"
+	"github.com/divandb/divan/node/console/table"
 )
 
-// Handler serves what the page shows, below a prefix such as "/_dashboard/api": GET events, plots and series.
-// The caller decides who may
-// see it.
-func (c *Console) Handler(prefix string) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+prefix+"/events", func(w http.ResponseWriter, r *http.Request) {
-		form := r.URL.Query()
-		limit, err := count(form.Get("limit"))
-		if err != nil {
-			refuse(w, http.StatusBadRequest, "`limit` must be a number.")
-			return
-		}
-		answerJSON(w, c.Events(r.Context(), EventQuery{After: form.Get("after"), Search: form.Get("search"),
-			Limit: limit}))
-	})
+// view is what a page shows: the answer to a GET, and a stream of it.
+type view func(ctx context.Context, r *http.Request) (any, error)
+
+// Handler serves what the page shows, below a prefix such as "/_dashboard/api". Each view is answered at once, or
+// streamed with ?live=1: overview, nodes, databases, shards, indexes, jobs, actors, sessions, tasks, events. GET plots
+// and series are answered only. The caller decides who may see them.
+func (c *Console) Handler(prefix string) http.Handler { return pages{c}.handler(prefix) }
+
+// pages serves what pages show.
+type pages struct{ c *Console }
+
+func (p pages) handler(prefix string) http.Handler {
+	c, mux := p.c, http.NewServeMux()
+	for name, v := range p.views() {
+		mux.HandleFunc("GET "+prefix+"/"+name, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("live") == "" {
+				found, err := v(r.Context(), r)
+				respond(w, found, err)
+				return
+			}
+			if _, err := v(r.Context(), r); err != nil { // before the status is sent
+				respond(w, nil, err)
+				return
+			}
+			p.live(w, r, func(ctx context.Context) (any, error) { return v(ctx, r) })
+		})
+	}
 	mux.HandleFunc("GET "+prefix+"/plots", func(w http.ResponseWriter, r *http.Request) {
 		form := r.URL.Query()
 		q, err := plotQuery(form.Get("series"), form.Get("span"), form.Get("from"))
@@ -39,7 +53,74 @@ func (c *Console) Handler(prefix string) http.Handler {
 	mux.HandleFunc("GET "+prefix+"/series", func(w http.ResponseWriter, r *http.Request) {
 		answerJSON(w, history.All())
 	})
+	mux.HandleFunc(prefix+"/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, http.StatusNotFound, "There is no such view.")
+	})
 	return mux
+}
+
+func (p pages) views() map[string]view {
+	c := p.c
+	return map[string]view{
+		"overview": func(ctx context.Context, _ *http.Request) (any, error) { return c.Overview(ctx), nil },
+		"nodes": func(ctx context.Context, _ *http.Request) (any, error) {
+			nodes, absent := c.Nodes(ctx)
+			return map[string]any{"now": time.Now().UTC(), "nodes": nodes, "absent": absent}, nil
+		},
+		"tasks": func(ctx context.Context, _ *http.Request) (any, error) {
+			tasks, absent := c.Tasks(ctx)
+			for i := range tasks {
+				tasks[i].Raw = nil
+			}
+			return map[string]any{"now": time.Now().UTC(), "tasks": tasks, "absent": absent}, nil
+		},
+		"events": func(ctx context.Context, r *http.Request) (any, error) {
+			form := r.URL.Query()
+			limit, err := count(form.Get("limit"))
+			if err != nil {
+				return nil, badRequest("`limit` must be a number")
+			}
+			return c.Events(ctx, EventQuery{After: form.Get("after"), Search: form.Get("search"), Limit: limit}), nil
+		},
+		"databases": listView(c.Databases),
+		"shards":    listView(c.Shards),
+		"indexes":   listView(c.Indexes),
+		"jobs":      listView(c.Jobs),
+		"actors":    listView(c.Actors),
+		"sessions":  listView(c.Sessions),
+	}
+}
+
+// listView returns the view of a list.
+func listView[T any](list func(context.Context, table.Query) (List[T], error)) view {
+	return func(ctx context.Context, r *http.Request) (any, error) {
+		form := r.URL.Query()
+		limit, err := count(form.Get("limit"))
+		if err != nil {
+			return nil, badRequest("`limit` must be a number")
+		}
+		return list(ctx, table.Query{Sort: form.Get("sort"), Desc: form.Get("desc") == "true",
+			Search: form.Get("search"), After: form.Get("after"), Limit: limit})
+	}
+}
+
+// badRequest is an error of the client.
+type badRequest string
+
+func (e badRequest) Error() string { return string(e) }
+
+// respond answers with a value or an error.
+func respond(w http.ResponseWriter, v any, err error) {
+	var bad badRequest
+	var query table.QueryError
+	switch {
+	case err == nil:
+		answerJSON(w, v)
+	case errors.As(err, &bad) || errors.As(err, &query):
+		refuse(w, http.StatusBadRequest, err.Error()+".")
+	default:
+		refuse(w, http.StatusServiceUnavailable, err.Error())
+	}
 }
 
 // plotQuery reads the parameters of GET plots.
@@ -94,7 +175,8 @@ func head(w http.ResponseWriter) {
 // refuse answers with an error as CouchDB writes it.
 func refuse(w http.ResponseWriter, status int, reason string) {
 	names := map[int]string{http.StatusBadRequest: "bad_request", http.StatusForbidden: "forbidden",
-		http.StatusNotFound: "not_found", http.StatusMethodNotAllowed: "method_not_allowed"}
+		http.StatusNotFound: "not_found", http.StatusServiceUnavailable: "service_unavailable",
+		http.StatusMethodNotAllowed: "method_not_allowed"}
 	name := names[status]
 	if name == "" {
 		name = "internal_server_error"

@@ -26,7 +26,7 @@ type plotQuestion struct {
 	Now time.Time `json:"now"`
 }
 
-func (c *Console) plotsHere(_ context.Context, q plotQuestion) (map[string]state.Values, error) {
+func (c *local) plotsHere(_ context.Context, q plotQuestion) (map[string]state.Values, error) {
 	ahead := time.Since(q.Now)
 	if ahead.Abs() < 2*patience {
 		ahead = 0 // the time that the question took
@@ -43,7 +43,7 @@ func (c *Console) Plots(ctx context.Context, q PlotQuery) state.Plots {
 		r.Start += later * r.Step
 		r.Count -= later
 	}
-	answers, absent := gather(ctx, c, "plots", plotQuestion{q.Series, r, now}, c.plotsHere)
+	answers, absent := gather(ctx, c, "plots", plotQuestion{q.Series, r, now}, c.local.plotsHere)
 	out := state.Plots{Start: r.Start, Step: r.Step, Plots: []state.Plot{}, Absent: absent}
 	for _, name := range q.Series {
 		s, ok := history.Find(name)

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"bufio"
 	"fmt"
 	"net/url"
 	"strings"
@@ -52,6 +53,36 @@ func TestEvents_Death(t *testing.T) {
 			`SELECT count(DISTINCT node) FROM divan.events WHERE kind = 'started'`).Scan(&nodes)
 		return err == nil && nodes == 3
 	})
+	// Actors and sessions are those of all nodes.
+	elsewhere := connect(t, c.nodes[0], "db", "anna")
+	if _, err := elsewhere.Exec(t.Context(), "SELECT 1"); err != nil {
+		t.Fatal(err)
+	}
+	var nodes int
+	var where string
+	if err := conn.QueryRow(t.Context(), `SELECT count(DISTINCT node) FROM divan.actors WHERE kind = 'jobs'`).
+		Scan(&nodes); err != nil || nodes != 3 {
+		t.Errorf("actors of %d nodes, %v", nodes, err)
+	}
+	if err := conn.QueryRow(t.Context(), `SELECT node FROM divan.sessions WHERE username = 'anna'`).
+		Scan(&where); err != nil || where != "node0" {
+		t.Errorf("anna's session is on %q, %v", where, err)
+	}
+	type overview struct {
+		State, Text string
+		Nodes       []struct{ Name, State, Engine string }
+		Attention   []struct{ Text string }
+	}
+	var o overview
+	two.into("/_dashboard/api/overview", &o)
+	if len(o.Nodes) != 3 || o.Nodes[0].State != "ok" || o.Nodes[0].Engine == "" || o.State != "ok" {
+		t.Errorf("overview %+v", o)
+	}
+	live := bufio.NewScanner(two.stream("/_dashboard/api/overview?live=1"))
+	live.Buffer(nil, 1<<20)
+	if !live.Scan() || live.Text() != "event: state" {
+		t.Fatalf("the stream begins with %q", live.Text())
+	}
 	time.Sleep(time.Second) // the feed listens
 	c.nodes[1].kill()
 	eventually(t, "the story of node1", 15*time.Second, func() bool {
@@ -59,6 +90,13 @@ func TestEvents_Death(t *testing.T) {
 		return strings.Contains(s.Text, " shards to node0 and node2") && strings.HasPrefix(s.Text, "node1 silent ") &&
 			s.Title == "node1 died"
 	})
+	told := false
+	for began := time.Now(); !told && time.Since(began) < 20*time.Second && live.Scan(); {
+		told = strings.Contains(live.Text(), "node1 silent ")
+	}
+	if !told {
+		t.Errorf("the page is not told: %v", live.Err())
+	}
 	var seconds float64
 	var also string
 	eventually(t, "both nodes report it", 10*time.Second, func() bool {

@@ -75,11 +75,12 @@ func TestIndexBuild_SharedAndANodeKilled(t *testing.T) {
 	eventually(t, "node2 works on a shard", 60*time.Second, func() bool {
 		var tasks []struct {
 			Shard string
+			Node  string
 			Done  int `json:"changes_done"`
 		}
 		c.nodes[2].client().into("/_active_tasks", &tasks)
 		for _, task := range tasks {
-			if task.Shard != "" && task.Done > 0 {
+			if task.Node == "node2" && task.Shard != "" && task.Done > 0 {
 				return true
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/divandb/divan/actors"
@@ -17,22 +16,14 @@ import (
 
 // Node provides what the relations of schema divan read apart from the store. The node fills it.
 type Node struct {
-	Name     string
-	Members  func() []cluster.Member
-	Actors   func() actors.Node
-	Tasks    func() []actors.Task
-	Sessions func() []Session
-	// Events returns the events of all nodes, newest first, and the nodes that have not answered.
+	Members func() []cluster.Member
+	// Actors and Sessions call visit for each actor and SQL session of all nodes, until it returns false.
+	Actors   func(ctx context.Context, visit func(state.Actor) bool) error
+	Sessions func(ctx context.Context, visit func(state.Session) bool) error
+	// Tasks returns the builds and compactions of all nodes, and the nodes that have not answered. Events returns the
+	// events, newest first.
+	Tasks  func(ctx context.Context) ([]state.Task, []state.Absent)
 	Events func(ctx context.Context) ([]state.Event, []state.Absent)
-}
-
-// Session is a row of divan.sessions.
-type Session struct {
-	PID                                              int64
-	User, Database, Application, Remote, State, Text string
-	TLS                                              bool
-	Since, StatementSince                            time.Time
-	Rows                                             int64
 }
 
 // SystemTables returns the relations of schema divan (docs/clauses.md, "SQL"). Relations that show other users' work
@@ -42,15 +33,15 @@ func (s *Source) SystemTables(n Node) []Table {
 		table("members", "the cluster's members, as this node sees them", adminsOnly(n.members),
 			"name text", "status text", "self bool", "http text", "sql text", "gossip text", "version text",
 			"roles jsonb"),
-		table("actors", "the supervision tree of this node", adminsOnly(n.actors),
+		table("actors", "the supervision trees of all nodes", adminsOnly(n.actors),
 			"id text", "parent text", "kind text", "name text", "state text", "since timestamptz", "mailbox int8",
 			"restarts int8",
-			"last_failure text", "last_failure_at timestamptz", "facts jsonb"),
-		table("sessions", "the SQL sessions of this node: your own, and all for server admins", n.sessions,
+			"last_failure text", "last_failure_at timestamptz", "facts jsonb", "node text"),
+		table("sessions", "the SQL sessions of all nodes: your own, and all for server admins", n.sessions,
 			"pid int8", "username text", "database text", "application text", "remote text", "tls bool",
 			"since timestamptz", "state text",
-			"statement text", "statement_since timestamptz", "rows int8"),
-		table("active_tasks", "background work under way on this node", adminsOnly(n.tasks),
+			"statement text", "statement_since timestamptz", "rows int8", "node text"),
+		table("active_tasks", "background work under way on all nodes", adminsOnly(n.tasks),
 			"type text", "node text", "database text", "design_document text", "progress int8",
 			"started_on timestamptz", "updated_on timestamptz",
 			"facts jsonb"),
@@ -116,45 +107,51 @@ func (n Node) members(context.Context, Scope) iter.Seq2[[]any, error] {
 	})
 }
 
-func (n Node) actors(context.Context, Scope) iter.Seq2[[]any, error] {
+// visited returns a sequence of rows made from what a function visits.
+func visited[T any](each func(visit func(T) bool) error, row func(T) []any) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
-		var walk func(parent any, a actors.Node) bool
-		walk = func(parent any, a actors.Node) bool {
-			var failedAt any
-			if a.LastFailureAt != nil {
-				failedAt = *a.LastFailureAt
+		more := true
+		err := each(func(item T) bool {
+			if r := row(item); r != nil {
+				more = yield(r, nil)
 			}
-			row := []any{a.ID, parent, a.Kind, a.Name, a.State, a.Since, int64(a.Mailbox), int64(a.Restarts),
-				orNull(a.LastFailure), failedAt, jsonOf(a.Facts)}
-			if !yield(row, nil) {
-				return false
-			}
-			for _, child := range a.Children {
-				if !walk(a.ID, child) {
-					return false
-				}
-			}
-			return true
+			return more
+		})
+		if err != nil && more {
+			yield(nil, readError(err))
 		}
-		walk(nil, n.Actors())
 	}
 }
 
-func (n Node) sessions(_ context.Context, scope Scope) iter.Seq2[[]any, error] {
-	seen := n.Sessions()
-	if !scope.Catalog.IsAdmin() {
-		seen = slices.DeleteFunc(slices.Clone(seen), func(s Session) bool { return s.User != scope.Catalog.user.Name })
-	}
-	return list(seen, func(s Session) []any {
-		return []any{s.PID, s.User, s.Database, s.Application, s.Remote, s.TLS, s.Since, s.State, s.Text,
-			orNullTime(s.StatementSince), s.Rows}
+func (n Node) actors(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
+	return visited(func(visit func(state.Actor) bool) error { return n.Actors(ctx, visit) }, func(a state.Actor) []any {
+		return []any{a.ID, orNull(a.Parent), a.Kind, a.Name, a.State, a.Since, int64(a.Mailbox), int64(a.Restarts),
+			orNull(a.LastFailure), orNullMoment(a.LastFailureAt), orNullJSON(a.Facts), a.Node}
 	})
 }
 
-func (n Node) tasks(context.Context, Scope) iter.Seq2[[]any, error] {
-	return list(n.Tasks(), func(t actors.Task) []any {
-		return []any{t.Type, t.Node, t.Database, t.Design, int64(t.Progress), time.Unix(t.StartedOn, 0),
-			time.Unix(t.UpdatedOn, 0), jsonOf(t.IndexerFacts)}
+func (n Node) sessions(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
+	admin, user := scope.Catalog.IsAdmin(), scope.Catalog.user.Name
+	return visited(func(visit func(state.Session) bool) error { return n.Sessions(ctx, visit) },
+		func(s state.Session) []any {
+			if !admin && s.User != user {
+				return nil
+			}
+			return []any{s.PID, s.User, s.Database, s.Application, s.Remote, s.TLS, s.Since, s.State, s.Statement,
+				orNullMoment(s.Began), s.Rows, s.Node}
+		})
+}
+
+func (n Node) tasks(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
+	all, _ := n.Tasks(ctx)
+	return list(all, func(t state.Task) []any {
+		var raw struct {
+			actors.IndexerFacts
+			Updated int64 `json:"updated_on"`
+		}
+		_ = json.Unmarshal(t.Raw, &raw) // zero if a node of another version means something else
+		return []any{t.Type, t.Node, t.Database, t.Design, int64(t.Progress), t.Started, time.Unix(raw.Updated, 0),
+			jsonOf(raw.IndexerFacts)}
 	})
 }
 
@@ -166,12 +163,6 @@ func (n Node) events(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
 				return nil
 			}
 			return n
-		}
-		moment := func(t *time.Time) any {
-			if t == nil {
-				return nil
-			}
-			return *t
 		}
 		var seconds, also any
 		switch {
@@ -185,8 +176,8 @@ func (n Node) events(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
 		}
 		return []any{e.At, e.Node, string(e.Kind), string(e.Severity), e.Text, orNull(e.Member), orNull(e.Database),
 			orNull(e.Object), orNull(e.Job), orNull(e.Actor), orNull(e.User), orNull(e.Address), orNull(e.From),
-			orNull(e.To), number(e.Token), moment(e.Since), seconds, number(e.Count), int64(e.Repeated),
-			moment(e.Until), orNull(e.Detail), also, e.ID}
+			orNull(e.To), number(e.Token), orNullMoment(e.Since), seconds, number(e.Count), int64(e.Repeated),
+			orNullMoment(e.Until), orNull(e.Detail), also, e.ID}
 	})
 }
 
@@ -281,6 +272,13 @@ func orNullTime(t time.Time) any {
 		return nil
 	}
 	return t
+}
+
+func orNullMoment(t *time.Time) any {
+	if t == nil {
+		return nil
+	}
+	return *t
 }
 
 func orNullJSON(text json.RawMessage) any {

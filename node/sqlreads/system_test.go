@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/console/state"
@@ -21,20 +20,24 @@ func systemSource(t *testing.T) *sqlreads.Source {
 	s := newSource(t)
 	failed := time.Now()
 	s.System = s.SystemTables(sqlreads.Node{
-		Name: "one",
 		Members: func() []cluster.Member {
 			return []cluster.Member{{Name: "one", Status: cluster.Alive, Self: true, HTTP: "h", SQL: "s", Gossip: "g",
 				Version: "v", Roles: []string{"r"}}}
 		},
-		Actors: func() actors.Node {
-			return actors.Node{ID: "node", Kind: "node", State: "up", Since: failed, Children: []actors.Node{
-				{ID: "node/a", Kind: "shard", Name: "a", Restarts: 2, LastFailure: "boom", LastFailureAt: &failed,
-					Facts: map[string]int{"x": 1}},
-			}}
+		Actors: func(_ context.Context, visit func(state.Actor) bool) error {
+			_ = visit(state.Actor{Node: "one", ID: "node", Kind: "node", State: "up", Since: failed}) &&
+				visit(state.Actor{Node: "one", ID: "node/a", Parent: "node", Kind: "shard", Name: "a", Restarts: 2,
+					LastFailure: "boom", LastFailureAt: &failed, Facts: json.RawMessage(`{"x":1}`)})
+			return nil
 		},
-		Tasks: func() []actors.Task { return []actors.Task{{Type: "indexer", Database: "db", Progress: 40}} },
-		Sessions: func() []sqlreads.Session {
-			return []sqlreads.Session{{PID: 7, User: "u", Database: "db", Since: failed}}
+		Tasks: func(context.Context) ([]state.Task, []state.Absent) {
+			return []state.Task{{Type: "indexer", Node: "one", Database: "db", Progress: 40, Started: failed,
+				Raw: json.RawMessage(`{"changes_done":7}`)}}, nil
+		},
+		Sessions: func(_ context.Context, visit func(state.Session) bool) error {
+			_ = visit(state.Session{Node: "one", PID: 7, User: "u", Database: "db", Since: failed}) &&
+				visit(state.Session{Node: "two", PID: 8, User: "other", Database: "db", Since: failed})
+			return nil
 		},
 		Events: func(context.Context) ([]state.Event, []state.Absent) {
 			return []state.Event{{ID: "one/x/2", At: failed, Node: "one", Kind: state.MemberDead, Member: "two",
@@ -114,8 +117,8 @@ func TestCatalog_SystemRows(t *testing.T) {
 	}{
 		{"members", "divan", 1, "[one alive true h s g v"},
 		{"actors", "divan", 2, "[node <nil> node"},
-		{"sessions", "db", 1, "[7 u db"},
-		{"active_tasks", "db", 1, "[indexer  db  40"},
+		{"sessions", "db", 2, "[7 u db"},
+		{"active_tasks", "db", 1, "[indexer one db  40"},
 		{"jobs", "db", 1, "[index x pending"},
 		{"events", "divan", 2, "one dead error it died two"},
 		{"databases", "divan", 1, "[db "},

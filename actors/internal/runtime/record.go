@@ -159,19 +159,14 @@ func (r *Record) failed(now time.Time, reason string) (pause time.Duration) {
 	return pause
 }
 
-// Snapshot returns the tree below an actor. If an actor has more than most children, those that are not well come
-// first, then the others by id, and the rest is left out. most = 0 means all.
-func (r *Record) Snapshot(now time.Time, most int) Node {
+// own returns the actor itself, without its children.
+func (r *Record) own() Node {
 	r.mu.Lock()
 	n := Node{ID: r.ID, Kind: r.kind, Name: r.Name, State: r.mu.state, Facts: r.mu.facts, Since: r.since,
 		Restarts: r.mu.restarts, LastFailure: r.mu.lastFailure}
 	if !r.mu.lastAt.IsZero() {
 		at := r.mu.lastAt
 		n.LastFailureAt = &at
-	}
-	children := make([]*Record, 0, len(r.mu.children))
-	for _, c := range r.mu.children {
-		children = append(children, c)
 	}
 	r.mu.Unlock()
 	if r.live != nil && n.Facts != nil {
@@ -180,6 +175,19 @@ func (r *Record) Snapshot(now time.Time, most int) Node {
 	if r.mailbox != nil {
 		n.Mailbox = r.mailbox.UserMessageCount()
 	}
+	return n
+}
+
+// Snapshot returns the tree below an actor. If an actor has more than most children, those that are not well come
+// first, then the others by id, and the rest is left out. most = 0 means all.
+func (r *Record) Snapshot(now time.Time, most int) Node {
+	n := r.own()
+	r.mu.Lock()
+	children := make([]*Record, 0, len(r.mu.children))
+	for _, c := range r.mu.children {
+		children = append(children, c)
+	}
+	r.mu.Unlock()
 	slices.SortFunc(children, func(a, b *Record) int { return strings.Compare(a.ID, b.ID) })
 	if more := len(children) - most; most > 0 && more > 0 {
 		ill := make([]*Record, 0, most)

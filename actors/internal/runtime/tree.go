@@ -121,6 +121,23 @@ func (b *rootBehavior) Step(_ time.Time, message any) []Effect {
 
 func (b *rootBehavior) Status() (string, any) { return "running", nil }
 
+// Each calls visit for each actor, without its children, until it returns false. parent is the id of the actor's
+// parent, or "". recent is how often the actor has failed within the last minute.
+func (t *Tree) Each(visit func(n Node, parent string, recent int) bool) {
+	now, more := t.Now(), true
+	t.top.walk(func(r *Record) {
+		if !more {
+			return
+		}
+		parent := ""
+		if r.Parent != t.top {
+			parent = r.Parent.ID
+		}
+		recent, _ := r.failures(now)
+		more = visit(r.own(), parent, recent)
+	})
+}
+
 // OfKind returns the actors of a kind.
 func (t *Tree) OfKind(kind string) (all []*Record) {
 	t.top.walk(func(r *Record) {

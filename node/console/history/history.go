@@ -234,6 +234,20 @@ func (h *History) Read(names []string, g Range) map[string]state.Values {
 	return found
 }
 
+// Latest returns the newest value of each series that has one.
+func (h *History) Latest() map[string]float64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	values := map[string]float64{}
+	for i := range series {
+		r := &h.mu.fine[i]
+		if v := r.get(r.last); !math.IsNaN(float64(v)) {
+			values[series[i].Name] = float64(v)
+		}
+	}
+	return values
+}
+
 // Combine returns the values of several nodes as one.
 func Combine(how state.How, all []state.Values) state.Values {
 	length := 0

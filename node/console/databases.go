@@ -1,0 +1,239 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/node/console/table"
+)
+
+const (
+	// knownFor is how long what was read about a database is shown without reading it again.
+	knownFor = 20 * time.Second
+	// readWithin bounds how long a list waits for what is read about its databases, readers how many are read at once,
+	// and maxKnown how many are remembered.
+	readWithin = 2 * time.Second
+	readers    = 8
+	maxKnown   = 50_000
+	// maxActive bounds how many databases a node reports as in use, the most used ones.
+	maxActive = 3000
+	// rateOver is the least time over which rates are computed.
+	rateOver = 4 * time.Second
+)
+
+// usage computes what is done in databases per second. It is safe for concurrent use.
+type usage struct {
+	mu struct {
+		sync.Mutex
+		at     time.Time
+		before map[string]Use // by database, without those that were not used
+		rates  map[string]Rates
+	}
+}
+
+// read returns the current rates of the databases in use. It computes them if the last time was long enough ago: while
+// nobody asks nothing is done.
+func (u *usage) read(now time.Time, used func(visit func(string, Use))) map[string]Rates {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	passed := now.Sub(u.mu.at)
+	if u.mu.before != nil && passed < rateOver {
+		return u.mu.rates
+	}
+	after, rates := map[string]Use{}, map[string]Rates{}
+	used(func(name string, done Use) {
+		if done == (Use{}) {
+			return
+		}
+		after[name] = done
+		if u.mu.before == nil || passed > time.Minute {
+			return
+		}
+		if r := done.rates(u.mu.before[name], passed); r.sum() > 0 {
+			rates[name] = r
+		}
+	})
+	u.mu.at, u.mu.before, u.mu.rates = now, after, rates
+	return rates
+}
+
+// usedHere returns the rates of this node's databases, at most maxActive of them.
+func (c *local) usedHere(context.Context, struct{}) (map[string]Rates, error) {
+	rates := c.usage.read(time.Now(), c.o.Here.Used)
+	if len(rates) <= maxActive {
+		return rates, nil
+	}
+	names := slices.SortedFunc(maps.Keys(rates), func(a, b string) int {
+		return cmp.Compare(rates[b].sum(), rates[a].sum())
+	})
+	most := make(map[string]Rates, maxActive)
+	for _, name := range names[:maxActive] {
+		most[name] = rates[name]
+	}
+	return most, nil
+}
+
+// known remembers what was read about databases. It is safe for concurrent use.
+type known struct {
+	mu struct {
+		sync.Mutex
+		of map[string]knownDatabase
+	}
+}
+
+type knownDatabase struct {
+	state.Database
+	at time.Time
+}
+
+// get returns what is known about a database, and whether that is new enough.
+func (k *known) get(name string) (d state.Database, ok, fresh bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e, ok := k.mu.of[name]
+	return e.Database, ok, ok && time.Since(e.at) < knownFor
+}
+
+func (k *known) put(d state.Database) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.mu.of == nil || len(k.mu.of) >= maxKnown {
+		k.mu.of = map[string]knownDatabase{}
+	}
+	k.mu.of[d.Name] = knownDatabase{d, time.Now()}
+}
+
+// readAll reads what is not known about databases, or too old, until readWithin has passed. It reports whether it has
+// read all.
+func (c *Console) readAll(ctx context.Context, names []string) bool {
+	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	defer cancel()
+	work := make(chan string)
+	var reading sync.WaitGroup
+	for range min(readers, len(names)) {
+		reading.Go(func() {
+			for name := range work {
+				d, err := c.o.Here.Database(ctx, name)
+				if ctx.Err() != nil {
+					continue
+				}
+				if d.Name = name; err != nil {
+					d.Error = short(err.Error())
+				}
+				c.known.put(d)
+			}
+		})
+	}
+	complete := true
+	for _, name := range names {
+		if _, _, fresh := c.known.get(name); fresh {
+			continue
+		}
+		select {
+		case work <- name:
+			continue
+		case <-ctx.Done():
+			complete = false
+		}
+		break
+	}
+	close(work)
+	reading.Wait()
+	return complete && ctx.Err() == nil
+}
+
+func size(of func(*state.Database) *int64) func(*state.Database) table.Key {
+	return func(d *state.Database) table.Key {
+		if n := of(d); n != nil {
+			return table.Number(float64(*n))
+		}
+		return table.Number(math.NaN())
+	}
+}
+
+var databaseTable = table.Table[state.Database]{
+	Columns: map[string]func(*state.Database) table.Key{
+		"name":    text(func(d *state.Database) string { return d.Name }),
+		"docs":    size(func(d *state.Database) *int64 { return d.Docs }),
+		"deleted": size(func(d *state.Database) *int64 { return d.Deleted }),
+		"bytes":   size(func(d *state.Database) *int64 { return d.Bytes }),
+		"writes":  number(func(d *state.Database) float64 { return d.Writes }),
+		"refused": number(func(d *state.Database) float64 { return d.Refused }),
+		"reads":   number(func(d *state.Database) float64 { return d.Reads }),
+		"feed":    number(func(d *state.Database) float64 { return d.Feed }),
+	},
+	Default: "name",
+	ID:      func(d *state.Database) string { return d.Name },
+	Search:  func(d *state.Database) []string { return []string{d.Name, d.Error} },
+}
+
+// bySize are the columns whose values must be read of all databases before they can be sorted.
+var bySize = map[string]bool{"docs": true, "deleted": true, "bytes": true}
+
+// Databases returns a page of the databases, with what all nodes do in them.
+func (c *Console) Databases(ctx context.Context, q table.Query) (List[state.Database], error) {
+	if err := databaseTable.Check(q); err != nil {
+		return List[state.Database]{}, err
+	}
+	var names []string
+	for name, err := range c.o.Here.Databases(ctx) {
+		if err != nil {
+			return List[state.Database]{}, err
+		}
+		names = append(names, name)
+	}
+	answers, absent := gather(ctx, c, "used", struct{}{}, c.local.usedHere)
+	out := List[state.Database]{Now: time.Now().UTC(), Absent: absent}
+	const late = "Some databases were not read in time; the values of the others are older."
+	if bySize[q.Sort] && !c.readAll(ctx, names) {
+		out.Partial = late
+	}
+	rows := func(yield func(state.Database) bool) {
+		for _, name := range names {
+			d := state.Database{Name: name}
+			if bySize[q.Sort] {
+				if read, ok, _ := c.known.get(name); ok {
+					d = read
+				}
+			}
+			for _, a := range answers {
+				r := a.Value[name]
+				d.Writes += r.Writes
+				d.Refused += r.Refused
+				d.Reads += r.Reads
+				d.Feed += r.Feed
+			}
+			if !yield(d) {
+				return
+			}
+		}
+	}
+	page, err := databaseTable.Select(rows, q)
+	if err != nil {
+		return out, err
+	}
+	out.Page = page
+	if !bySize[q.Sort] {
+		shown := make([]string, len(page.Rows))
+		for i, d := range page.Rows {
+			shown[i] = d.Name
+		}
+		if !c.readAll(ctx, shown) {
+			out.Partial = late
+		}
+		for i := range page.Rows {
+			row := &page.Rows[i]
+			if read, ok, _ := c.known.get(row.Name); ok {
+				row.Docs, row.Deleted, row.Bytes, row.Shards, row.Error = read.Docs, read.Deleted, read.Bytes,
+					read.Shards, read.Error
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,50 @@
+package console
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/divandb/divan/node/console/state"
+)
+
+// Here reads the parts of this node. All functions are safe for concurrent use. None may be nil.
+type Here struct {
+	// Members are the members of the cluster, with State "ok", "silent" or "gone", and without a Report.
+	Members func() []state.Node
+	// Report is what this node says about itself, without Now.
+	Report func(ctx context.Context) state.Report
+	// Actors, Sessions, Shards, Indexes and Tasks are those of this node. Their field Node is set.
+	Actors   func() iter.Seq[state.Actor]
+	Sessions func() iter.Seq[state.Session]
+	Shards   func() iter.Seq[state.Shard]
+	Indexes  func(ctx context.Context) ([]state.Index, error)
+	Tasks    func() []state.Task
+	// Jobs are the jobs in the store that are not finished, and Databases the names of the databases there.
+	Jobs      func(ctx context.Context) iter.Seq2[state.Job, error]
+	Databases func(ctx context.Context) iter.Seq2[string, error]
+	// Database is what the store knows about a database.
+	Database func(ctx context.Context, name string) (state.Database, error)
+	// Used calls visit for each database that this node has in memory, with what it has done there since it started.
+	Used func(visit func(name string, done Use))
+}
+
+// Use is what was done in a database: documents written, edits refused, documents read, rows of feeds.
+type Use struct{ Writes, Refused, Reads, Feed int64 }
+
+// rates returns the rates per second between two readings.
+func (u Use) rates(before Use, passed time.Duration) Rates {
+	per := func(now, before int64) float64 { return float64(max(0, now-before)) / passed.Seconds() }
+	return Rates{per(u.Writes, before.Writes), per(u.Refused, before.Refused), per(u.Reads, before.Reads),
+		per(u.Feed, before.Feed)}
+}
+
+// Rates are a Use per second.
+type Rates struct {
+	Writes  float64 `json:"w,omitempty"`
+	Refused float64 `json:"x,omitempty"`
+	Reads   float64 `json:"r,omitempty"`
+	Feed    float64 `json:"f,omitempty"`
+}
+
+func (r Rates) sum() float64 { return r.Writes + r.Refused + r.Reads + r.Feed }

@@ -1,0 +1,293 @@
+package console
+
+import (
+	"context"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/node/console/table"
+)
+
+// List is a page of a list of all nodes.
+type List[T any] struct {
+	table.Page[T]
+	Now time.Time `json:"now"`
+	// Partial is why some values are missing, or empty.
+	Partial string         `json:"partial,omitempty"`
+	Absent  []state.Absent `json:"absent"`
+}
+
+func number[T any, N int | int64 | float64](of func(*T) N) func(*T) table.Key {
+	return func(r *T) table.Key { return table.Number(float64(of(r))) }
+}
+
+func text[T any](of func(*T) string) func(*T) table.Key {
+	return func(r *T) table.Key { return table.Text(of(r)) }
+}
+
+func moment[T any](of func(*T) *time.Time) func(*T) table.Key {
+	return func(r *T) table.Key {
+		t := of(r)
+		if t == nil {
+			return table.Number(math.NaN())
+		}
+		return table.Number(float64(t.UnixMicro()))
+	}
+}
+
+var actorTable = table.Table[state.Actor]{
+	Columns: map[string]func(*state.Actor) table.Key{
+		"id":       text(func(a *state.Actor) string { return a.ID }),
+		"node":     text(func(a *state.Actor) string { return a.Node }),
+		"kind":     text(func(a *state.Actor) string { return a.Kind }),
+		"name":     text(func(a *state.Actor) string { return a.Name }),
+		"state":    text(func(a *state.Actor) string { return a.State }),
+		"mailbox":  number(func(a *state.Actor) int { return a.Mailbox }),
+		"restarts": number(func(a *state.Actor) int { return a.Restarts }),
+		"recent":   number(func(a *state.Actor) int { return a.Recent }),
+		"failed":   moment(func(a *state.Actor) *time.Time { return a.LastFailureAt }),
+		"since":    moment(func(a *state.Actor) *time.Time { return &a.Since }),
+	},
+	Default: "id",
+	ID:      func(a *state.Actor) string { return a.Node + "\x00" + a.ID },
+	Search: func(a *state.Actor) []string {
+		return []string{a.ID, a.Kind, a.Name, a.State, a.Node, a.LastFailure}
+	},
+}
+
+var sessionTable = table.Table[state.Session]{
+	Columns: map[string]func(*state.Session) table.Key{
+		"pid":         number(func(s *state.Session) int64 { return s.PID }),
+		"node":        text(func(s *state.Session) string { return s.Node }),
+		"user":        text(func(s *state.Session) string { return s.User }),
+		"database":    text(func(s *state.Session) string { return s.Database }),
+		"application": text(func(s *state.Session) string { return s.Application }),
+		"state":       text(func(s *state.Session) string { return s.State }),
+		"since":       moment(func(s *state.Session) *time.Time { return &s.Since }),
+		"began":       moment(func(s *state.Session) *time.Time { return s.Began }),
+		"rows":        number(func(s *state.Session) int64 { return s.Rows }),
+	},
+	Default: "since",
+	ID:      func(s *state.Session) string { return s.Node + "\x00" + strconv.FormatInt(s.PID, 10) },
+	Search: func(s *state.Session) []string {
+		return []string{s.User, s.Database, s.Application, s.State, s.Statement, s.Node, s.Remote}
+	},
+}
+
+var shardTable = table.Table[state.Shard]{
+	Columns: map[string]func(*state.Shard) table.Key{
+		"database":  text(func(s *state.Shard) string { return s.Database + "\x00" + s.Shard }),
+		"node":      text(func(s *state.Shard) string { return s.Node }),
+		"owner":     text(func(s *state.Shard) string { return s.Owner }),
+		"state":     text(func(s *state.Shard) string { return s.State }),
+		"listeners": number(func(s *state.Shard) int { return s.Listeners }),
+		"wakes":     number(func(s *state.Shard) int64 { return s.Wakes }),
+	},
+	Default: "database",
+	ID:      func(s *state.Shard) string { return s.Database + "\x00" + s.Shard + "\x00" + s.Node },
+	Search: func(s *state.Shard) []string {
+		return []string{s.Database, s.Shard, s.Node, s.Owner, s.State, s.Error}
+	},
+}
+
+var indexTable = table.Table[state.Index]{
+	Columns: map[string]func(*state.Index) table.Key{
+		"database": text(func(x *state.Index) string { return x.Database + "\x00" + x.Design }),
+		"design":   text(func(x *state.Index) string { return x.Design }),
+		"node":     text(func(x *state.Index) string { return x.Node }),
+		"rows":     number(func(x *state.Index) int64 { return x.Rows }),
+		"bytes":    number(func(x *state.Index) int64 { return x.Bytes }),
+		"errors":   number(func(x *state.Index) int64 { return x.Errors }),
+		"lag":      number(func(x *state.Index) float64 { return x.Lag }),
+	},
+	Default: "database",
+	ID:      func(x *state.Index) string { return x.Database + "\x00" + x.Design + "\x00" + x.Node },
+	Search: func(x *state.Index) []string {
+		words := append([]string{x.Database, x.Design, x.Node, x.Skipped}, x.Views...)
+		if x.Building {
+			words = append(words, "building")
+		}
+		return words
+	},
+}
+
+var jobTable = table.Table[state.Job]{
+	Columns: map[string]func(*state.Job) table.Key{
+		"id":       text(func(j *state.Job) string { return j.Type + "\x00" + j.ID }),
+		"type":     text(func(j *state.Job) string { return j.Type }),
+		"state":    text(func(j *state.Job) string { return j.State }),
+		"worker":   text(func(j *state.Job) string { return j.Worker }),
+		"failures": number(func(j *state.Job) int { return j.Failures }),
+		"updated":  moment(func(j *state.Job) *time.Time { return j.Updated }),
+	},
+	Default: "id",
+	ID:      func(j *state.Job) string { return j.Type + "\x00" + j.ID },
+	Search: func(j *state.Job) []string {
+		return []string{j.Type, j.ID, j.State, j.Worker, j.Error}
+	},
+}
+
+// listOf returns a page of a list that each node has a part of.
+func listOf[T any](ctx context.Context, c *Console, ask string, t table.Table[T], q table.Query,
+	here func(context.Context, table.Query) (table.Page[T], error)) (List[T], error) {
+	if err := t.Check(q); err != nil {
+		return List[T]{}, err
+	}
+	answers, absent := gather(ctx, c, ask, q, here)
+	pages := make([]table.Page[T], len(answers))
+	for i, a := range answers {
+		pages[i] = a.Value
+	}
+	page, err := t.Merge(pages, q)
+	return List[T]{Page: page, Now: time.Now().UTC(), Absent: absent}, err
+}
+
+func (c *local) actorsHere(_ context.Context, q table.Query) (table.Page[state.Actor], error) {
+	p, err := actorTable.Select(c.o.Here.Actors(), q)
+	for i := range p.Rows {
+		p.Rows[i].LastFailure = short(p.Rows[i].LastFailure)
+	}
+	return p, err
+}
+
+// short cuts a text, so that a page of 500 rows fits a message.
+func short(s string) string {
+	const most = 500
+	if len(s) <= most {
+		return s
+	}
+	n := most
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// Actors returns a page of the actors of all nodes.
+func (c *Console) Actors(ctx context.Context, q table.Query) (List[state.Actor], error) {
+	return listOf(ctx, c, "actors", actorTable, q, c.local.actorsHere)
+}
+
+func (c *local) sessionsHere(_ context.Context, q table.Query) (table.Page[state.Session], error) {
+	p, err := sessionTable.Select(c.o.Here.Sessions(), q)
+	for i := range p.Rows {
+		p.Rows[i].Statement = short(p.Rows[i].Statement)
+	}
+	return p, err
+}
+
+// Sessions returns a page of the SQL sessions of all nodes.
+func (c *Console) Sessions(ctx context.Context, q table.Query) (List[state.Session], error) {
+	return listOf(ctx, c, "sessions", sessionTable, q, c.local.sessionsHere)
+}
+
+func (c *local) shardsHere(_ context.Context, q table.Query) (table.Page[state.Shard], error) {
+	p, err := shardTable.Select(c.o.Here.Shards(), q)
+	for i := range p.Rows {
+		p.Rows[i].Error = short(p.Rows[i].Error)
+	}
+	return p, err
+}
+
+// Shards returns a page of the changes shards that nodes watch.
+func (c *Console) Shards(ctx context.Context, q table.Query) (List[state.Shard], error) {
+	return listOf(ctx, c, "shards", shardTable, q, c.local.shardsHere)
+}
+
+func (c *local) indexesHere(ctx context.Context, q table.Query) (table.Page[state.Index], error) {
+	list, err := c.o.Here.Indexes(ctx)
+	if err != nil {
+		return table.Page[state.Index]{}, err
+	}
+	p, err := indexTable.Select(slices.Values(list), q)
+	for i := range p.Rows {
+		p.Rows[i].Skipped = short(p.Rows[i].Skipped)
+	}
+	return p, err
+}
+
+// Indexes returns a page of the indexes that nodes build or were recently asked for.
+func (c *Console) Indexes(ctx context.Context, q table.Query) (List[state.Index], error) {
+	return listOf(ctx, c, "indexes", indexTable, q, c.local.indexesHere)
+}
+
+// Jobs returns a page of the jobs in the store that are not finished.
+func (c *Console) Jobs(ctx context.Context, q table.Query) (List[state.Job], error) {
+	var failed error
+	p, err := jobTable.Select(until(c.o.Here.Jobs(ctx), &failed), q)
+	if err == nil {
+		err = failed
+	}
+	for i := range p.Rows {
+		p.Rows[i].Error = short(p.Rows[i].Error)
+	}
+	return List[state.Job]{Page: p, Now: time.Now().UTC(), Absent: []state.Absent{}}, err
+}
+
+// until returns the values of a sequence up to its first error.
+func until[T any](seq iter.Seq2[T, error], failed *error) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for v, err := range seq {
+			if err != nil {
+				*failed = err
+				return
+			}
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// tasksHere returns this node's builds and compactions.
+func (c *local) tasksHere(context.Context, struct{}) ([]state.Task, error) {
+	list := c.o.Here.Tasks()
+	return list[:min(len(list), table.MaxLimit)], nil
+}
+
+// Tasks returns the builds and compactions of all nodes.
+func (c *Console) Tasks(ctx context.Context) ([]state.Task, []state.Absent) {
+	answers, absent := gather(ctx, c, "tasks", struct{}{}, c.local.tasksHere)
+	list := []state.Task{}
+	for _, a := range answers {
+		list = append(list, a.Value...)
+	}
+	return list, absent
+}
+
+// EachActor calls visit for all actors of all nodes, by node and id, until it returns false, and EachSession for all
+// SQL sessions. A node that stops answering is left out from there on.
+func (c *Console) EachActor(ctx context.Context, visit func(state.Actor) bool) error {
+	return each(ctx, c.Actors, table.Query{Sort: "node", Limit: eachLimit}, visit)
+}
+
+// EachSession is EachActor for SQL sessions.
+func (c *Console) EachSession(ctx context.Context, visit func(state.Session) bool) error {
+	return each(ctx, c.Sessions, table.Query{Sort: "node", Limit: eachLimit}, visit)
+}
+
+func each[T any](ctx context.Context, read func(context.Context, table.Query) (List[T], error), q table.Query,
+	visit func(T) bool) error {
+	for {
+		page, err := read(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, row := range page.Rows {
+			if !visit(row) {
+				return nil
+			}
+		}
+		if page.Next == "" || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		q.After = page.Next
+	}
+}
+
+// eachLimit is how many rows are asked for at a time by EachActor and EachSession.
+const eachLimit = 200

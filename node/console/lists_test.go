@@ -1,0 +1,349 @@
+package console_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/node/console/table"
+)
+
+// parts are the parts of a node of a test.
+type parts struct {
+	actors    []state.Actor
+	databases int
+	reads     atomic.Int64 // databases that were read
+	slow      time.Duration
+	mu        sync.Mutex
+	used      map[string]console.Use
+	report    state.Report
+	jobs      []state.Job
+	lost      error // of the store
+}
+
+func (p *parts) use(name string, u console.Use) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used[name] = u
+}
+
+func (p *parts) here(node string, nodes int) console.Here {
+	return console.Here{
+		Members: func() (list []state.Node) {
+			for i := range nodes {
+				name := fmt.Sprint("n", i+1)
+				list = append(list, state.Node{Name: name, State: "ok", Text: "it works", Self: name == node})
+			}
+			return list
+		},
+		Report: func(context.Context) state.Report { return p.report },
+		Actors: func() iter.Seq[state.Actor] {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return slices.Values(p.actors)
+		},
+		Sessions: func() iter.Seq[state.Session] { return func(func(state.Session) bool) {} },
+		Shards:   func() iter.Seq[state.Shard] { return func(func(state.Shard) bool) {} },
+		Indexes:  func(context.Context) ([]state.Index, error) { return nil, p.lost },
+		Tasks: func() []state.Task {
+			return []state.Task{{Node: node, Type: "indexer", Database: "db", Raw: json.RawMessage(`{"node":"` + node + `"}`)}}
+		},
+		Jobs: func(context.Context) iter.Seq2[state.Job, error] {
+			return func(yield func(state.Job, error) bool) {
+				for _, j := range p.jobs {
+					if !yield(j, nil) {
+						return
+					}
+				}
+				if p.lost != nil {
+					yield(state.Job{}, p.lost)
+				}
+			}
+		},
+		Databases: func(context.Context) iter.Seq2[string, error] {
+			return func(yield func(string, error) bool) {
+				if p.lost != nil {
+					yield("", p.lost)
+					return
+				}
+				for i := range p.databases {
+					if !yield(fmt.Sprintf("db%05d", i), nil) {
+						return
+					}
+				}
+			}
+		},
+		Database: func(ctx context.Context, name string) (state.Database, error) {
+			p.reads.Add(1)
+			if p.slow > 0 {
+				select {
+				case <-time.After(p.slow):
+				case <-ctx.Done():
+					return state.Database{}, ctx.Err()
+				}
+			}
+			n := int64(0)
+			_, _ = fmt.Sscanf(name, "db%d", &n)
+			n = n * 7919 % 10_007
+			return state.Database{Name: name, Docs: &n}, nil
+		},
+		Used: func(visit func(string, console.Use)) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			for name, u := range p.used {
+				visit(name, u)
+			}
+		},
+	}
+}
+
+func actorsOf(node string, n int) (list []state.Actor) {
+	for i := range n {
+		list = append(list, state.Actor{Node: node, ID: fmt.Sprintf("databases/database:db%06d/shard:s", i), Kind: "shard",
+			State: "watching", Name: "s", Mailbox: i % 1000, Facts: json.RawMessage(`{"listeners":3,"wakes":4711}`)})
+	}
+	return list
+}
+
+// A page of very many actors of several nodes is small, and all pages together have all of them.
+func TestConsole_Actors(t *testing.T) {
+	net, consoles, _ := cluster(3)
+	for i, p := range net.parts {
+		p.actors = actorsOf(fmt.Sprint("n", i+1), 33_000)
+	}
+	begin := time.Now()
+	page, err := consoles[0].Actors(t.Context(), table.Query{Sort: "mailbox", Desc: true})
+	if err != nil || page.Total != 99_000 || len(page.Rows) != 50 || page.Rows[0].Mailbox != 999 {
+		t.Fatalf("%d of %d, %v", len(page.Rows), page.Total, err)
+	}
+	text, err := json.Marshal(page)
+	if took := time.Since(begin); err != nil || len(text) > 100_000 || took > 5*time.Second {
+		t.Errorf("a page has %d bytes and took %v, %v", len(text), took, err)
+	}
+	if got, err := consoles[1].Actors(t.Context(), table.Query{Search: "db000123 n2"}); err != nil ||
+		len(got.Rows) != 1 || got.Rows[0].Node != "n2" {
+		t.Errorf("found %+v, %v", got.Rows, err)
+	}
+	var bad table.QueryError
+	if _, err := consoles[1].Actors(t.Context(), table.Query{Sort: "x"}); !errors.As(err, &bad) {
+		t.Error(err)
+	}
+	for _, p := range net.parts {
+		p.actors = p.actors[:700]
+	}
+	seen := map[string]bool{}
+	if err := consoles[2].EachActor(t.Context(), func(a state.Actor) bool {
+		seen[a.Node+a.ID] = true
+		return true
+	}); err != nil || len(seen) != 2100 {
+		t.Errorf("%d actors, %v", len(seen), err)
+	}
+	visits := 0
+	_ = consoles[2].EachActor(t.Context(), func(state.Actor) bool { visits++; return visits < 5 })
+	if visits != 5 {
+		t.Errorf("%d visits", visits)
+	}
+}
+
+// A page of 10,000 databases reads only those that it shows, unless they are sorted by what must be read.
+func TestConsole_Databases(t *testing.T) {
+	net, consoles, _ := cluster(2)
+	p := net.parts[0]
+	p.databases = 10_000
+	page, err := consoles[0].Databases(t.Context(), table.Query{})
+	if err != nil || page.Total != 10_000 || len(page.Rows) != 50 || p.reads.Load() != 50 || page.Partial != "" ||
+		page.Rows[7].Docs == nil {
+		t.Fatalf("%d of %d rows after %d reads, %v", len(page.Rows), page.Total, p.reads.Load(), err)
+	}
+	text, _ := json.Marshal(page)
+	if len(text) > 100_000 {
+		t.Errorf("a page has %d bytes", len(text))
+	}
+	page, err = consoles[0].Databases(t.Context(), table.Query{Sort: "docs", Desc: true, Search: "db"})
+	if err != nil || *page.Rows[0].Docs != 10_006 || *page.Rows[1].Docs != 10_005 || page.Partial != "" {
+		t.Fatalf("the largest is %+v, %v", page.Rows[0], err)
+	}
+	if p.reads.Load() != 10_000 {
+		t.Errorf("%d reads", p.reads.Load())
+	}
+	p.lost = errors.New("the store sleeps")
+	if _, err := consoles[0].Databases(t.Context(), table.Query{}); !errors.Is(err, p.lost) {
+		t.Error(err)
+	}
+	p.lost, p.slow, p.databases = nil, time.Minute, 20_000
+	begin := time.Now()
+	page, err = consoles[0].Databases(t.Context(), table.Query{Sort: "docs"})
+	if err != nil || page.Partial == "" || time.Since(begin) > 5*time.Second {
+		t.Errorf("a slow store: %q after %v, %v", page.Partial, time.Since(begin), err)
+	}
+}
+
+// What nodes do in databases is added up.
+func TestConsole_Databases_rates(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, _ := cluster(2)
+		net.parts[0].databases = 3
+		for i, p := range net.parts {
+			p.use("db00001", console.Use{Writes: int64(1000 * i)})
+		}
+		q := table.Query{Sort: "writes", Desc: true}
+		if page, _ := consoles[0].Databases(t.Context(), q); page.Rows[0].Writes != 0 {
+			t.Errorf("at first %+v", page.Rows[0])
+		}
+		time.Sleep(10 * time.Second)
+		for i, p := range net.parts {
+			p.use("db00001", console.Use{Writes: int64(1000*i + 100), Reads: 50})
+			p.use("db00002", console.Use{Feed: 10})
+		}
+		page, err := consoles[0].Databases(t.Context(), q)
+		if err != nil || page.Rows[0].Name != "db00001" || page.Rows[0].Writes != 20 || page.Rows[0].Reads != 10 ||
+			page.Rows[2].Feed != 2 {
+			t.Errorf("%+v, %v", page.Rows, err)
+		}
+		net.parts[0].use("db00001", console.Use{}) // it was evicted from memory
+		time.Sleep(10 * time.Second)
+		if page, _ := consoles[0].Databases(t.Context(), q); page.Rows[0].Writes != 0 {
+			t.Errorf("afterwards %+v", page.Rows[0])
+		}
+		time.Sleep(2 * time.Second)
+	})
+}
+
+func TestConsole_Overview(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, recorders := cluster(3)
+		for _, p := range net.parts {
+			p.databases = 2
+		}
+		o := consoles[0].Overview(t.Context())
+		if o.State != "working" || o.Text != "all is well: 3 nodes, 3 builds and compactions" || len(o.Nodes) != 3 ||
+			o.Databases != 2 || o.Node != "n1" || len(o.Attention) != 0 {
+			t.Errorf("at first %+v", o)
+		}
+		net.parts[0].report.Reasons = []string{"disk_full: the disk is full"}
+		net.parts[1].report.Reasons = []string{"disk_full: the disk is full"}
+		net.parts[0].jobs = []state.Job{{Type: "index", ID: "db/1", State: "pending", Failures: 3, Error: "too large"}}
+		since := time.Now().Add(-2 * time.Second)
+		recorders[0].Record(state.Event{Kind: state.MemberDead, Member: "n4", Since: &since})
+		o = consoles[0].Overview(t.Context())
+		var all []string
+		for _, a := range o.Attention {
+			all = append(all, fmt.Sprintf("%s %s [%s]", a.Severity, a.Text, a.Node))
+		}
+		got := strings.Join(all, "; ")
+		for _, want := range []string{"error the disk is full [n1, n2]", "error n4 silent ", "warning job index db/1 has " +
+			"failed 3 times: too large"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in %q", want, got)
+			}
+		}
+		if o.State != "degraded" || o.Failing != 1 || o.Jobs["pending"] != 1 || o.Nodes[0].State != "degraded" {
+			t.Errorf("degraded: %+v", o)
+		}
+		net.silent["n3"] = true
+		for _, p := range net.parts {
+			p.report = state.Report{Store: "The store does not answer"}
+			p.lost = errors.New("lost")
+		}
+		o = consoles[0].Overview(t.Context())
+		if o.State != "failed" || o.Nodes[2].State != "absent" || o.Nodes[2].LastAnswer == nil || len(o.Absent) != 1 {
+			t.Errorf("failed: %+v", o)
+		}
+		time.Sleep(3 * time.Second)
+	})
+}
+
+// stream reads the events of a stream.
+func stream(t *testing.T, c *console.Console, path string) (next func() (name, data string), stop func()) {
+	t.Helper()
+	server := httptest.NewServer(c.Handler("/api"))
+	r, err := http.Get(server.URL + "/api/" + path)
+	if err != nil || r.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatal(r, err)
+	}
+	lines := bufio.NewScanner(r.Body)
+	lines.Buffer(nil, 1<<20)
+	return func() (name, data string) {
+			for lines.Scan() {
+				if s, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+					name = s
+				}
+				if s, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+					return name, s
+				}
+			}
+			return "", ""
+		}, func() {
+			r.Body.Close()
+			server.Close()
+		}
+}
+
+// A page is told the whole view once, then what has changed.
+func TestConsole_live(t *testing.T) {
+	net, consoles, _ := cluster(1)
+	p := net.parts[0]
+	p.actors = actorsOf("n1", 200)
+	next, stop := stream(t, consoles[0], "actors?live=1&limit=100")
+	defer stop()
+	name, all := next()
+	if name != "state" || strings.Count(all, `"kind":"shard"`) != 100 {
+		t.Fatalf("%s %.200s", name, all)
+	}
+	changed := slices.Clone(p.actors)
+	changed[3].Mailbox = 77
+	p.mu.Lock()
+	p.actors = changed
+	p.mu.Unlock()
+	name, diff := next()
+	if name != "diff" || !strings.Contains(diff, `[["rows",3,"mailbox"],77]`) || len(diff) > 200 {
+		t.Errorf("%s %.300s", name, diff)
+	}
+	consoles[0].Close()
+	if name, _ := next(); name != "" {
+		t.Errorf("after the end: %s", name)
+	}
+}
+
+func TestConsole_Handler(t *testing.T) {
+	net, consoles, _ := cluster(1)
+	h := consoles[0].Handler("/api")
+	get := func(method, path string) (int, string) {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		return w.Code, w.Body.String()
+	}
+	for _, view := range []string{"overview", "nodes", "tasks", "events", "databases", "shards", "indexes", "jobs",
+		"actors", "sessions", "series", "plots?series=heap"} {
+		if code, body := get("GET", "/api/"+view); code != 200 || !json.Valid([]byte(body)) {
+			t.Errorf("%s: %d %.100s", view, code, body)
+		}
+	}
+	for path, want := range map[string]int{"/api/x": 404, "/api/actors?sort=x": 400, "/api/actors?limit=x": 400,
+		"/api/jobs?limit=9999": 400, "/api/actors?live=1&sort=x": 400, "/api/events?limit=-1": 400} {
+		code, body := get("GET", path)
+		if code != want || !strings.Contains(body, `"reason":`) {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	if code, _ := get("POST", "/api/actors"); code != 404 && code != 405 {
+		t.Errorf("POST: %d", code)
+	}
+	net.parts[0].lost = errors.New("the store sleeps")
+	if code, body := get("GET", "/api/databases"); code != 503 || !strings.Contains(body, "the store sleeps") {
+		t.Errorf("without a store: %d %s", code, body)
+	}
+}

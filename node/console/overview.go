@@ -1,0 +1,215 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/node/console/events"
+	"github.com/divandb/divan/node/console/state"
+)
+
+const (
+	// overviewEvents is how many events the overview has, and attentionFor how long a failure that is over is shown.
+	overviewEvents = 12
+	attentionFor   = 30 * time.Minute
+	maxAttention   = 50
+	maxTasks       = 20
+)
+
+// reportHere returns what this node says about itself.
+func (c *local) reportHere(ctx context.Context, _ struct{}) (state.Report, error) {
+	r := c.o.Here.Report(ctx)
+	r.Now = c.o.History.Latest()
+	for name, v := range r.Now {
+		r.Now[name] = rounded(v)
+	}
+	for i := range r.Reasons {
+		r.Reasons[i] = short(r.Reasons[i])
+	}
+	return r, nil
+}
+
+// rounded returns a value with four digits, so that pages are sent fewer differences that nobody sees.
+func rounded(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-3)
+	return math.Round(v/unit) * unit
+}
+
+// Nodes returns the members of the cluster with what they say about themselves.
+func (c *Console) Nodes(ctx context.Context) ([]state.Node, []state.Absent) {
+	answers, absent := gather(ctx, c, "report", struct{}{}, c.local.reportHere)
+	nodes := c.o.Here.Members()
+	for i := range nodes {
+		n := &nodes[i]
+		for _, a := range answers {
+			if a.Node == n.Name {
+				n.Report = a.Value
+				n.Skew = rounded(a.Skew.Seconds())
+			}
+		}
+		for _, a := range absent {
+			if a.Node == n.Name {
+				n.LastAnswer = a.Since
+				if n.State == "ok" {
+					n.State, n.Text = "absent", "the console gets no answer from it: "+a.Reason
+				}
+			}
+		}
+		if n.State == "ok" && (len(n.Reasons) > 0 || n.Store != "") {
+			n.State, n.Text = "degraded", plural(len(n.Reasons), "thing needs", "things need")+" attention"
+			if n.Store != "" {
+				n.Text = "its store does not answer"
+			}
+		}
+	}
+	return nodes, absent
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// Overview returns the first screen.
+func (c *Console) Overview(ctx context.Context) state.Overview {
+	o := state.Overview{Now: time.Now().UTC(), Node: c.o.Node, Jobs: map[string]int{}, Attention: []state.Attention{},
+		Events: []state.Event{}}
+	o.Nodes, o.Absent = c.Nodes(ctx)
+	all, _ := c.All(ctx)
+	o.Events = append(o.Events, all[:min(len(all), overviewEvents)]...)
+	for i := range o.Events {
+		o.Events[i].Detail, o.Events[i].Items = short(o.Events[i].Detail), nil
+	}
+	o.Tasks, _ = c.Tasks(ctx)
+	o.Tasks = o.Tasks[:min(len(o.Tasks), maxTasks)]
+	for i := range o.Tasks {
+		o.Tasks[i].Raw = nil
+	}
+	var failing []state.Job
+	for j, err := range c.o.Here.Jobs(ctx) {
+		if err != nil {
+			break // the store does not answer, which the nodes say
+		}
+		if o.Jobs[j.State]++; j.Failures > 0 {
+			o.Failing++
+			if len(failing) < 3 {
+				failing = append(failing, j)
+			}
+		}
+	}
+	for _, err := range c.o.Here.Databases(ctx) {
+		if err != nil {
+			break
+		}
+		o.Databases++
+	}
+	o.Attention = attention(&o, failing, events.Stories(all))
+	o.State, o.Text = verdict(&o)
+	return o
+}
+
+var ranks = map[state.Severity]int{state.Error: 0, state.Warning: 1, state.Info: 2, state.Good: 3}
+
+// attention returns what an operator should know, the worst first.
+func attention(o *state.Overview, failing []state.Job, stories []state.Story) []state.Attention {
+	list := []state.Attention{}
+	reasons := map[string]int{} // what several nodes say is listed once
+	for _, n := range o.Nodes {
+		switch {
+		case n.State == "silent" || n.State == "absent":
+			list = append(list, state.Attention{Severity: state.Error, Text: n.Name + ": " + n.Text, Node: n.Name,
+				Link: "nodes/" + n.Name, Since: n.LastAnswer})
+		case n.Store != "":
+			list = append(list, state.Attention{Severity: state.Error, Text: n.Name + ": " + n.Store, Node: n.Name,
+				Link: "nodes/" + n.Name})
+		}
+		for _, reason := range n.Reasons {
+			if i, ok := reasons[reason]; ok {
+				list[i].Node += ", " + n.Name
+				continue
+			}
+			reasons[reason] = len(list)
+			name, what, _ := strings.Cut(reason, ": ")
+			list = append(list, state.Attention{Severity: state.Error, Text: what, Node: n.Name,
+				Link: "events?" + name})
+		}
+		if n.Skew != 0 {
+			list = append(list, state.Attention{Severity: state.Warning, Node: n.Name, Link: "nodes/" + n.Name,
+				Text: fmt.Sprintf("the clock of %s differs by %.1f s: times in its log are wrong", n.Name, n.Skew)})
+		}
+	}
+	for i := range stories {
+		s := &stories[i]
+		if s.Severity == state.Info || s.Over && o.Now.Sub(s.Ended) > attentionFor || !s.Over && o.Now.Sub(s.Ended) >
+			24*time.Hour {
+			continue
+		}
+		began := s.Began
+		severity := state.Error
+		if s.Over {
+			severity = state.Good
+		}
+		list = append(list, state.Attention{Severity: severity, Text: s.Text,
+			Link: "events/" + s.ID, Since: &began, Story: s})
+	}
+	for _, j := range failing {
+		list = append(list, state.Attention{Severity: state.Warning, Link: "jobs", Since: j.Updated,
+			Text: fmt.Sprintf("job %s %s has failed %s: %s", j.Type, j.ID, plural(j.Failures, "time", "times"),
+				short(j.Error))})
+	}
+	for _, e := range o.Events {
+		if e.Kind == state.IndexErrors && o.Now.Sub(e.At) < attentionFor {
+			at := e.At
+			list = append(list, state.Attention{Severity: state.Warning, Text: e.Text, Since: &at, Node: e.Node,
+				Link: "databases/" + e.Database})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b state.Attention) int {
+		return cmp.Compare(ranks[a.Severity], ranks[b.Severity])
+	})
+	return list[:min(len(list), maxAttention)]
+}
+
+// verdict says how the cluster is.
+func verdict(o *state.Overview) (word, text string) {
+	up, stores := 0, 0
+	for _, n := range o.Nodes {
+		if n.State == "ok" || n.State == "degraded" {
+			up++
+			if n.Store == "" {
+				stores++
+			}
+		}
+	}
+	nodes := plural(up, "node", "nodes")
+	switch bad := errorsIn(o.Attention); {
+	case stores == 0:
+		return "failed", "no node reaches its store: requests are answered with 503"
+	case bad > 0:
+		return "degraded", nodes + " up; " + plural(bad, "thing needs", "things need") + " attention"
+	case len(o.Tasks) > 0:
+		return "working", "all is well: " + nodes + ", " + plural(len(o.Tasks), "build or compaction",
+			"builds and compactions")
+	}
+	return "ok", "all is well: " + nodes
+}
+
+// errorsIn returns how many are errors.
+func errorsIn(list []state.Attention) (n int) {
+	for _, a := range list {
+		if a.Severity == state.Error {
+			n++
+		}
+	}
+	return n
+}

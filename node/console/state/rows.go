@@ -1,0 +1,181 @@
+package state
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Node is one node of the cluster.
+type Node struct {
+	Name string `json:"name"`
+	// State is "ok", "degraded", "silent" (it may be dead), "absent" (it does not answer questions) or "gone".
+	State string `json:"state"`
+	// Text says in plain words what State means now.
+	Text    string   `json:"text"`
+	Self    bool     `json:"self"` // it answers the request
+	HTTP    string   `json:"http"`
+	SQL     string   `json:"sql"`
+	Gossip  string   `json:"gossip"`
+	Version string   `json:"version"`
+	Roles   []string `json:"roles"`
+	// LastAnswer is when an absent node last answered; nil if never.
+	LastAnswer *time.Time `json:"last_answer,omitempty"`
+	Report
+}
+
+// Report is what a node says about itself. It is zero for a node that does not answer.
+type Report struct {
+	Engine  string     `json:"engine,omitempty"`
+	Started *time.Time `json:"started,omitempty"`
+	// Skew is by how many seconds the node's clock is ahead of that of the node asked.
+	Skew float64 `json:"skew,omitempty"`
+	// Reasons are why the node needs an operator: "name: what is wrong and what to do".
+	Reasons []string `json:"reasons,omitempty"`
+	// Store is why the store does not answer the node, or empty.
+	Store string `json:"store,omitempty"`
+	// Now has the last value of each series that has one.
+	Now map[string]float64 `json:"now,omitempty"`
+}
+
+// Overview is the first screen.
+type Overview struct {
+	Now  time.Time `json:"now"`
+	Node string    `json:"node"` // that was asked
+	// State is "ok", "working", "degraded" or "failed", and Text what that means now.
+	State string `json:"state"`
+	Text  string `json:"text"`
+	// Attention are what an operator should know, the worst first.
+	Attention []Attention `json:"attention"`
+	Nodes     []Node      `json:"nodes"`
+	Tasks     []Task      `json:"tasks"`
+	// Jobs are the numbers of jobs by state. Failing is how many of them have failed before.
+	Jobs    map[string]int `json:"jobs"`
+	Failing int            `json:"failing"`
+	// Databases is how many there are, and Shards and Indexes how many are watched or were used recently.
+	Databases int      `json:"databases"`
+	Events    []Event  `json:"events"` // the last ones
+	Absent    []Absent `json:"absent"`
+}
+
+// Attention is something that an operator should know.
+type Attention struct {
+	Severity Severity `json:"severity"`
+	Text     string   `json:"text"`
+	Node     string   `json:"node,omitempty"`
+	// Link is the address of the page about it: "events", "databases/orders".
+	Link  string     `json:"link,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
+	Story *Story     `json:"story,omitempty"`
+}
+
+// Database is a row of the list of databases. What is not known is absent.
+type Database struct {
+	Name    string `json:"name"`
+	Docs    *int64 `json:"docs,omitempty"`
+	Deleted *int64 `json:"deleted,omitempty"`
+	Bytes   *int64 `json:"bytes,omitempty"`
+	Shards  *int   `json:"shards,omitempty"`
+	Error   string `json:"error,omitempty"` // why it cannot be read
+	// Rates per second, of all nodes.
+	Writes  float64 `json:"writes"`
+	Refused float64 `json:"refused"`
+	Reads   float64 `json:"reads"`
+	Feed    float64 `json:"feed"`
+}
+
+// Shard is a changes shard that a node watches.
+type Shard struct {
+	Node      string `json:"node"`
+	Database  string `json:"database"`
+	Shard     string `json:"shard"`
+	Owner     string `json:"owner"` // the node that its actor is placed on
+	State     string `json:"state"`
+	Seq       string `json:"seq"`
+	Listeners int    `json:"listeners"`
+	Followers int    `json:"followers"`
+	Wakes     int64  `json:"wakes"`
+	Error     string `json:"error,omitempty"`
+}
+
+// Index is an index that a node builds or was recently asked for.
+type Index struct {
+	Node     string   `json:"node"`
+	Database string   `json:"database"`
+	Design   string   `json:"design"`
+	Views    []string `json:"views"`
+	Rows     int64    `json:"rows"`
+	Bytes    int64    `json:"bytes"`
+	Errors   int64    `json:"errors"`
+	Skipped  string   `json:"skipped,omitempty"`
+	Building bool     `json:"building"`
+	Current  bool     `json:"current"`
+	// Lag is how many seconds it is behind; negative if it was never built.
+	Lag float64 `json:"lag"`
+	// Task is its build, if there is one.
+	Task *Task `json:"task,omitempty"`
+}
+
+// Task is an index build or a compaction.
+type Task struct {
+	Node     string    `json:"node"`
+	Type     string    `json:"type"`
+	Database string    `json:"database"`
+	Design   string    `json:"design,omitempty"`
+	Shard    string    `json:"shard,omitempty"`
+	Progress int       `json:"progress"` // percent
+	Done     int64     `json:"done"`
+	Total    int64     `json:"total"`
+	Rows     int64     `json:"rows"`
+	Rate     float64   `json:"rate"`           // documents per second since it began
+	Left     *float64  `json:"left,omitempty"` // seconds to go
+	Started  time.Time `json:"started"`
+	Error    string    `json:"error,omitempty"`
+	// Raw is the task as GET /_active_tasks answers it.
+	Raw json.RawMessage `json:"raw,omitempty"`
+}
+
+// Job is a job of the store's queue.
+type Job struct {
+	Type     string     `json:"type"`
+	ID       string     `json:"id"`
+	State    string     `json:"state"`
+	Worker   string     `json:"worker,omitempty"`
+	Token    int64      `json:"token"`
+	Failures int        `json:"failures"`
+	Error    string     `json:"error,omitempty"`
+	Due      *time.Time `json:"due,omitempty"`
+	Updated  *time.Time `json:"updated,omitempty"`
+}
+
+// Actor is an actor of a node.
+type Actor struct {
+	Node          string          `json:"node"`
+	ID            string          `json:"id"`
+	Parent        string          `json:"parent,omitempty"`
+	Kind          string          `json:"kind"`
+	Name          string          `json:"name"`
+	State         string          `json:"state"`
+	Since         time.Time       `json:"since"`
+	Mailbox       int             `json:"mailbox"`
+	Restarts      int             `json:"restarts"`
+	Recent        int             `json:"recent"` // failures within the last minute
+	LastFailure   string          `json:"last_failure,omitempty"`
+	LastFailureAt *time.Time      `json:"last_failure_at,omitempty"`
+	Facts         json.RawMessage `json:"facts,omitempty"`
+}
+
+// Session is an SQL session.
+type Session struct {
+	Node        string     `json:"node"`
+	PID         int64      `json:"pid"`
+	User        string     `json:"user"`
+	Database    string     `json:"database"`
+	Application string     `json:"application"`
+	Remote      string     `json:"remote"`
+	TLS         bool       `json:"tls"`
+	State       string     `json:"state"`
+	Statement   string     `json:"statement"`
+	Since       time.Time  `json:"since"`
+	Began       *time.Time `json:"began,omitempty"` // the statement
+	Rows        int64      `json:"rows"`
+}

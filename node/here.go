@@ -1,0 +1,223 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/console/state"
+)
+
+// maxListed bounds how many shards and indexes of this node the console's lists have.
+const (
+	maxShardsListed  = 100_000
+	maxIndexesListed = 500
+)
+
+// own reads the parts of this node for the console. Before the node has started, there is nothing.
+type own struct{ *Node }
+
+func (n own) here() console.Here {
+	begun := time.Now().UTC()
+	return console.Here{
+		Members: n.shownMembers,
+		Report: func(ctx context.Context) state.Report {
+			r := state.Report{Started: &begun}
+			if n.running.Load() == nil {
+				return r
+			}
+			h := n.health()
+			r.Engine, r.Reasons = n.engine.Name(), append(h.Degraded(), h.open.shown()...)
+			if err := h.Ready(ctx); err != nil {
+				r.Store = err.Error()
+			}
+			return r
+		},
+		Actors:   n.shownActors,
+		Sessions: n.shownSessions,
+		Shards:   n.shownShards,
+		Indexes:  n.shownIndexes,
+		Tasks:    n.shownTasks,
+		Jobs: func(ctx context.Context) iter.Seq2[state.Job, error] {
+			return shownJobsOf(n.store.Jobs(ctx))
+		},
+		Databases: func(ctx context.Context) iter.Seq2[string, error] {
+			return n.store.Names(ctx, layer.NamesOptions{Limit: -1})
+		},
+		Database: n.shownDatabase,
+		Used: func(visit func(name string, done console.Use)) {
+			n.store.EachCounted(func(name string, c layer.Counted) {
+				visit(name, console.Use{Writes: c.Written, Refused: c.Refused, Reads: c.Read, Feed: c.Changes})
+			})
+		},
+	}
+}
+
+// shownMembers lists the members as nodes.
+func (n own) shownMembers() (list []state.Node) {
+	c := n.joined.Load()
+	if c == nil {
+		return []state.Node{}
+	}
+	states := map[cluster.Status][2]string{
+		cluster.Alive:   {"ok", "it works"},
+		cluster.Suspect: {"silent", "it has not answered for some seconds"},
+		cluster.Left:    {"gone", "it has left or was given up"},
+	}
+	for _, m := range c.Members() {
+		s := states[m.Status]
+		list = append(list, state.Node{Name: m.Name, State: s[0], Text: s[1], Self: m.Self, HTTP: m.HTTP, SQL: m.SQL,
+			Gossip: m.Gossip, Version: m.Version, Roles: m.Roles})
+	}
+	return list
+}
+
+func (n own) shownActors() iter.Seq[state.Actor] {
+	return func(yield func(state.Actor) bool) {
+		running := n.running.Load()
+		if running == nil {
+			return
+		}
+		running.EachActor(func(a actors.Node, parent string, recent int) bool {
+			row := state.Actor{Node: n.name, ID: a.ID, Parent: parent, Kind: a.Kind, Name: a.Name, State: a.State,
+				Since: a.Since, Mailbox: a.Mailbox, Restarts: a.Restarts, Recent: recent, LastFailure: a.LastFailure,
+				LastFailureAt: a.LastFailureAt}
+			if a.Facts != nil {
+				row.Facts, _ = json.Marshal(a.Facts) // our own types, which always encode
+			}
+			return yield(row)
+		})
+	}
+}
+
+func (n own) shownSessions() iter.Seq[state.Session] {
+	return func(yield func(state.Session) bool) {
+		if n.running.Load() == nil || n.sql == nil {
+			return
+		}
+		for _, s := range n.sql.Sessions() {
+			row := state.Session{Node: n.name, PID: int64(s.PID), User: s.User, Database: s.Database,
+				Application: s.Application, Remote: s.Remote, TLS: s.TLS, State: s.State, Statement: s.Statement,
+				Since: s.Since, Rows: s.Rows}
+			if began := s.StatementSince; !began.IsZero() {
+				row.Began = &began
+			}
+			if !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+func (n own) shownShards() iter.Seq[state.Shard] {
+	return func(yield func(state.Shard) bool) {
+		running := n.running.Load()
+		if running == nil {
+			return
+		}
+		for _, s := range running.Shards(maxShardsListed) {
+			if !yield(state.Shard{Node: n.name, Database: s.Database, Shard: s.Shard, Owner: s.Node, State: s.State,
+				Seq: s.Seq, Listeners: s.Listeners, Followers: s.Followers, Wakes: s.Wakes, Error: s.Error}) {
+				return
+			}
+		}
+	}
+}
+
+func (n own) shownIndexes(ctx context.Context) ([]state.Index, error) {
+	running := n.running.Load()
+	if running == nil {
+		return nil, nil
+	}
+	found, err := running.Indexes(ctx, maxIndexesListed)
+	if err != nil {
+		return nil, err
+	}
+	tasks := n.shownTasks()
+	list := make([]state.Index, 0, len(found))
+	for _, x := range found {
+		row := state.Index{Node: n.name, Database: x.Database, Design: x.Design, Views: x.Views, Rows: x.Rows,
+			Bytes: x.Bytes, Errors: x.Errors, Skipped: x.Skipped, Building: x.Building, Current: x.Current,
+			Lag: float64(behind(x)) / 1000}
+		if i := slices.IndexFunc(tasks, func(t state.Task) bool {
+			return t.Database == x.Database && t.Design == x.Design && t.Shard == ""
+		}); i >= 0 {
+			t := tasks[i]
+			t.Raw = nil
+			row.Task = &t
+		}
+		list = append(list, row)
+	}
+	return list, nil
+}
+
+func (n own) shownTasks() []state.Task {
+	list := []state.Task{}
+	running := n.running.Load()
+	if running == nil {
+		return list
+	}
+	now := time.Now()
+	for _, t := range running.Tasks() {
+		row := state.Task{Node: t.Node, Type: t.Type, Database: t.Database, Design: t.Design, Shard: string(t.Shard),
+			Progress: t.Progress, Done: t.Documents, Total: t.Total, Rows: t.Rows,
+			Started: time.Unix(t.StartedOn, 0).UTC(), Error: t.Error}
+		if passed := now.Sub(row.Started).Seconds(); passed >= 1 {
+			row.Rate = float64(t.Documents) / passed
+		}
+		if row.Rate > 0 && t.Total > t.Documents {
+			left := float64(t.Total-t.Documents) / row.Rate
+			row.Left = &left
+		}
+		row.Raw, _ = json.Marshal(t) // our own type, which always encodes
+		list = append(list, row)
+	}
+	return list
+}
+
+// shownJobsOf returns the jobs that wait or run.
+func shownJobsOf(jobs iter.Seq2[layer.Job, error]) iter.Seq2[state.Job, error] {
+	return func(yield func(state.Job, error) bool) {
+		for j, err := range jobs {
+			if err != nil {
+				yield(state.Job{}, err)
+				return
+			}
+			if j.State == layer.JobFinished {
+				continue
+			}
+			row := state.Job{Type: j.Type, ID: j.ID, State: string(j.State), Worker: j.Worker, Token: j.Token,
+				Failures: j.Failures, Error: j.Error, Due: moment(j.Due), Updated: moment(j.Updated)}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func (n own) shownDatabase(ctx context.Context, name string) (state.Database, error) {
+	db, err := n.store.Database(ctx, name)
+	if err != nil {
+		return state.Database{}, err
+	}
+	info, err := db.Info(ctx)
+	if err != nil {
+		return state.Database{}, err
+	}
+	return state.Database{Name: name, Docs: &info.DocCount, Deleted: &info.DocDelCount, Bytes: &info.ActiveSize,
+		Shards: &info.Shards}, nil
+}
