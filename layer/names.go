@@ -186,7 +186,10 @@ func NewValidator(sandbox *script.Sandbox) Validator {
 
 // From write.
 type (
-	PurgeInfo = write.PurgeInfo
+	PurgeInfo   = write.PurgeInfo
+	OwnState    = write.OwnState
+	ReadSet     = write.ReadSet
+	Transaction = write.Transaction
 )
 
 // ParseEdit converts a client's JSON document to an Edit. It validates the JSON and splits off the members that begin

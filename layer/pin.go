@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/internal/write"
 	"github.com/divandb/divan/layer/kv"
 )
 
@@ -38,3 +40,24 @@ func (s *Store) Pin(ctx context.Context, po PinOptions) (pinned *Store, release 
 
 // SnapshotLost reports whether a read of a pinned store failed because its snapshot is no longer held.
 func SnapshotLost(err error) bool { return errors.Is(err, kv.ErrSnapshotLost) }
+
+// Begin begins a transaction that writes to d, for a user, and that reads at, the same database of a Store from Pin.
+// The caller releases that Store after the transaction has ended. It returns NotImplemented if at may move to a later
+// moment (PinOptions.Moves).
+func (d *Database) Begin(at *Database, user *UserCtx) (*Transaction, error) {
+	p, ok := at.Store.Engine.(*kv.Pinned)
+	if !ok {
+		return nil, fault.Errf(fault.NotImplemented, "", "the snapshot is not of one version")
+	}
+	return d.NewTransaction(at.Database, p.Version(), user), nil
+}
+
+// Errors of Transaction.Commit.
+var (
+	ErrMoved  = write.ErrMoved
+	ErrTooOld = write.ErrTooOld
+)
+
+// CommitUnknown reports whether a transaction that failed may have been committed, because the store could not be
+// asked.
+func CommitUnknown(err error) bool { return kv.MaybeCommitted(err) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/docids"
 	"github.com/divandb/divan/node/sqlreads"
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/exec"
@@ -29,7 +30,8 @@ func (n *Node) serveSQL(context.Context) error {
 		return err
 	}
 	at := actorPorts{n.actors}
-	source := &sqlreads.Source{Store: n.store, Ensure: at.ensureForSQL, Listen: at.Listen, ShardOwner: at.shardOwner}
+	source := &sqlreads.Source{Store: n.store, Ensure: at.ensureForSQL, Listen: at.Listen, ShardOwner: at.shardOwner,
+		IDs: new(docids.Sequence)}
 	server := query.NewServer(query.Options{
 		Catalog: func(ctx context.Context, who query.Principal) (exec.Catalog, error) {
 			return catalog(ctx, source, n.auth, who)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/toplevel"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
@@ -41,8 +41,8 @@ func (e *execution) command(p *portal) error {
 	case *ast.Transaction:
 		var tag string
 		p.tag = func(int64) string { return tag }
-		p.start = func(context.Context) (_ rowSource, err error) {
-			tag, err = e.ss.tx.do(s)
+		p.start = func(ctx context.Context) (_ rowSource, err error) {
+			tag, err = e.ss.tx.do(ctx, s)
 			return nil, err
 		}
 	case *ast.Declare:
@@ -333,7 +333,6 @@ func (e *execution) execute(p *portal, s *ast.Execute) error {
 	if err != nil {
 		return sqlstate.Locate(err, s.Pos())
 	}
-	p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
 	p.start = func(ctx context.Context) (rowSource, error) {
 		named, err := e.named(ctx, s, st)
 		if err != nil {
@@ -343,6 +342,7 @@ func (e *execution) execute(p *portal, s *ast.Execute) error {
 		if err != nil {
 			return nil, err
 		}
+		p.tag = inner.tag
 		p.elsewhere = true
 		st.ran()
 		return inner.start(ctx)
@@ -354,7 +354,7 @@ func (e *execution) execute(p *portal, s *ast.Execute) error {
 func (e *execution) named(ctx context.Context, s *ast.Execute, st *prepared) (*execution, error) {
 	state := e.state(ctx, nil)
 	defer state.Close()
-	params, err := bind.Arguments(s, e.ss.names, plan.Subquery, st.params, st.loose, state)
+	params, err := toplevel.Arguments(s, e.ss.names, plan.Subquery, st.params, st.loose, state)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -41,8 +41,14 @@ func (e *execution) portal(formats []int16) (*portal, error) {
 	case *ast.Copy:
 		p.tag = func(rows int64) string { return "COPY " + strconv.FormatInt(rows, 10) }
 		p.start = func(ctx context.Context) (rowSource, error) { return e.run(ctx) }
-		p.copy = newCopier(s, st.columns, &ss.types)
-		p.tag = p.copy.tag
+		var cols []copying.Column
+		for _, c := range st.bound.Columns {
+			cols = append(cols, copying.Column{Name: c.Name, Type: c.Type})
+		}
+		p.copy = copying.NewOut(s, cols, &ss.types)
+		p.tag = p.copy.Tag
+	case *ast.Insert, *ast.Update, *ast.Delete:
+		e.write(p, writeVerb(s))
 	case *ast.Explain:
 		p.tag = func(int64) string { return "EXPLAIN" }
 		p.start = func(ctx context.Context) (rowSource, error) {
@@ -76,6 +82,10 @@ func (e *execution) run(ctx context.Context) (rowSource, error) {
 		st.Close()
 		return nil, err
 	}
+	if err := e.ss.lockRows(ctx, bound); err != nil {
+		st.Close()
+		return nil, err
+	}
 	root, unpin, err := e.ss.reads.plan(ctx, bound, st, e.ss.tx.repeatable())
 	if err != nil {
 		st.Close()
@@ -103,11 +113,13 @@ func (e *execution) explainExecute(ctx context.Context, s *ast.Explain, x *ast.E
 
 // explain plans and, with ANALYZE, runs a query.
 func (e *execution) explain(ctx context.Context, s *ast.Explain) (rowSource, error) {
-	params := e.params
-	for len(params) < len(e.st.params) {
-		params = append(params, types.Null)
+	if verb := writeVerb(s.Statement); verb != "" {
+		return e.explainWrite(ctx, s, verb)
 	}
-	st := e.state(ctx, params)
+	if e.st.bound.Write != nil { // EXECUTE
+		return e.explainWrite(ctx, s, writeVerb(e.st.stmt))
+	}
+	st := e.state(ctx, e.nulls())
 	defer st.Close()
 	bound, err := e.ss.statements.current(st.Work, e.st)
 	if err != nil {
@@ -134,17 +146,5 @@ func (e *execution) explain(ctx context.Context, s *ast.Explain) (rowSource, err
 		// Closing drops what EXPLAIN is about to show, so do it at the end.
 		defer rows.close()
 	}
-	took := time.Since(began)
-	if s.Format == "json" {
-		return &fixedRows{[][]types.Datum{{types.NewJSONText(plan.ExplainJSON(root, s, returned, took))}}}, nil
-	}
-	out := &fixedRows{}
-	lines := plan.ExplainText(root, s, returned, took)
-	if e.ss.vars.value[costsSetting] == "on" && !s.Analyze {
-		lines[0] += plan.Guess(root, bound.Columns)
-	}
-	for _, line := range lines {
-		out.rows = append(out.rows, []types.Datum{types.NewText(line)})
-	}
-	return out, nil
+	return e.explained(s, root, bound, returned, time.Since(began)), nil
 }

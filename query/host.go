@@ -50,7 +50,7 @@ func (h *host) Remote() (string, int) {
 
 func (h *host) Setting(name string) (string, bool) {
 	name = strings.ToLower(name)
-	if name == isolationSetting && h.ss.tx.status == 'I' {
+	if (name == isolationSetting || name == readOnlySetting) && h.ss.tx.status == 'I' {
 		name = "default_" + name
 	}
 	return h.ss.vars.get(name)
@@ -59,6 +59,8 @@ func (h *host) Setting(name string) (string, bool) {
 func (h *host) SetSetting(name, value string, local bool) error {
 	if name = strings.ToLower(name); name == isolationSetting {
 		return h.ss.tx.setIsolation(value)
+	} else if name == readOnlySetting {
+		return h.ss.tx.setAccess(value)
 	}
 	return h.ss.tx.set(name, &value, local)
 }

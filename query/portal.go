@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sqlstate"
@@ -25,7 +26,7 @@ type portal struct {
 	start func(ctx context.Context) (rowSource, error)
 	rows  rowSource
 	tag   func(rows int64) string
-	copy  *copier
+	copy  *copying.Out
 	reads *bind.Bound // of a query
 	hold  bool
 	done  bool
@@ -121,7 +122,7 @@ func (p *portal) Copy() *pgwire.CopyOut {
 	if p.copy == nil {
 		return nil
 	}
-	return &pgwire.CopyOut{Binary: p.copy.binary(), Columns: len(p.columns)}
+	return &pgwire.CopyOut{Binary: p.copy.Binary(), Columns: len(p.columns)}
 }
 
 // Tag implements pgwire.Portal.
@@ -191,7 +192,7 @@ func (p *portal) Next(ctx context.Context) error {
 		err = located(err, p.query, p.offset)
 	}
 	p.Close()
-	if errors.Is(err, io.EOF) && p.copy != nil && p.copy.finish() {
+	if errors.Is(err, io.EOF) && p.copy != nil && p.copy.Finish() {
 		return nil
 	}
 	p.ended = true
@@ -215,7 +216,7 @@ func (p *portal) advance(ctx context.Context) (err error) {
 			return io.EOF // a command
 		}
 	}
-	if p.copy != nil && p.copy.begin() {
+	if p.copy != nil && p.copy.Begin() {
 		return nil
 	}
 	if p.row, err = p.rows.next(ctx, p.noWait); err != nil {
@@ -234,7 +235,7 @@ func (p *portal) advance(ctx context.Context) (err error) {
 		if err := p.sending(n + 2*longest); err != nil {
 			return err
 		}
-		return p.copy.row(p.row)
+		return p.copy.Row(p.row)
 	}
 	return nil
 }
@@ -245,7 +246,7 @@ func (p *portal) NoWait(on bool) { p.noWait = on }
 // Append implements pgwire.Portal.
 func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {
 	if p.copy != nil {
-		return append(dst, p.copy.line...), false, nil
+		return append(dst, p.copy.Line...), false, nil
 	}
 	d := p.row[i]
 	if d.IsNull() {

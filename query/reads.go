@@ -21,12 +21,22 @@ type reads struct {
 
 	snap    *pinned  // of a transaction that reads a snapshot; nil before its first read
 	exports []string // names of snapshots that the transaction has exported
+	// tx is the transaction of the store that continues snap, nil before the first write.
+	tx exec.Transaction
 }
 
 // plan plans a statement, over a snapshot if it needs one. release releases the snapshot.
 func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 	repeatable bool) (root exec.Plan, release func(), err error) {
 	release = func() {}
+	if r.tx != nil && bound.Db != nil && bound.UsesStore() {
+		at := *bound
+		at.Db = r.tx
+		if err = r.alive(); err == nil {
+			root, err = plan.New(&at, st)
+		}
+		return root, release, err
+	}
 	if r.snap == nil || !repeatable {
 		if root, err = plan.New(bound, st); err != nil {
 			return nil, release, err
@@ -95,11 +105,26 @@ func (r *reads) pin(ctx context.Context, bound *bind.Bound, st *exec.State, repe
 // snapshotNow takes a snapshot of the database. It returns nil if the store does not support snapshots and the
 // statement does not require an exact one.
 func (r *reads) snapshotNow(ctx context.Context, bound *bind.Bound, st *exec.State, exact bool) (*pinned, error) {
-	return r.snapshotOf(ctx, bound.Db, st.Reads.Views, exact)
+	how := inexact
+	if exact {
+		how = exactWithSeq
+	}
+	return r.snapshotOf(ctx, bound.Db, st.Reads.Views, how)
 }
 
+// exactness says what a snapshot must be.
+type exactness int
+
+const (
+	inexact      exactness = iota // it may move on
+	exactOnly                     // one moment
+	exactWithSeq                  // one moment whose sequence is known
+)
+
 // snapshotOf is snapshotNow for a database and the views that must be up to date.
-func (r *reads) snapshotOf(ctx context.Context, of exec.Database, views []exec.ViewUse, exact bool) (*pinned, error) {
+func (r *reads) snapshotOf(ctx context.Context, of exec.Database, views []exec.ViewUse, how exactness) (*pinned,
+	error) {
+	exact := how != inexact
 	db, ok := of.(exec.Snapshotter)
 	var snap exec.Snapshot
 	err := error(&exec.ReadError{Kind: exec.Unsupported, Message: "the store holds no snapshots"})
@@ -130,7 +155,7 @@ func (r *reads) snapshotOf(ctx context.Context, of exec.Database, views []exec.V
 		p.Close()
 	})
 	p.idle.Stop()
-	if exact {
+	if how == exactWithSeq {
 		if p.seq, err = plan.Newest(ctx, p); err != nil {
 			p.release()
 			return nil, err
@@ -175,7 +200,7 @@ func (r *reads) export(ctx context.Context, tx *transaction) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if p, err = r.snapshotOf(ctx, db, nil, true); err != nil {
+		if p, err = r.snapshotOf(ctx, db, nil, exactWithSeq); err != nil {
 			return "", err
 		}
 		if tx.repeatable() {
@@ -207,7 +232,7 @@ func (r *reads) end() {
 	for _, id := range r.exports {
 		r.held.unexport(id)
 	}
-	r.exports = nil
+	r.exports, r.tx = nil, nil
 	if r.snap != nil {
 		r.held.remove(r.snap)
 		r.snap.release()

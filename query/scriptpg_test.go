@@ -27,7 +27,7 @@ func TestScripts_PostgreSQL(t *testing.T) {
 	ours := connect(t, "postgres://postgres@"+addr+"/cities?default_query_exec_mode=simple_protocol")
 	admin := connect(t, url+" default_query_exec_mode=simple_protocol")
 	for _, sql := range []string{"DROP DATABASE IF EXISTS cities", "CREATE DATABASE cities",
-		"ALTER DATABASE cities SET default_transaction_read_only = on", "DROP ROLE IF EXISTS ann",
+		"DROP ROLE IF EXISTS ann",
 		"DROP ROLE IF EXISTS divan", "CREATE ROLE ann SUPERUSER LOGIN", "CREATE ROLE divan SUPERUSER LOGIN",
 		"ALTER DATABASE cities OWNER TO divan"} {
 		if _, err := admin.Exec(t.Context(), sql); err != nil {
@@ -36,9 +36,7 @@ func TestScripts_PostgreSQL(t *testing.T) {
 	}
 	theirs := strings.Replace(url, "dbname=postgres", "dbname=cities", 1)
 	as := func(user string) string { return strings.Replace(theirs, "user=postgres", "user="+user, 1) }
-	copyRelations(t, ours,
-		connect(t,
-			as("divan")+" default_query_exec_mode=simple_protocol options='-c default_transaction_read_only=off'"))
+	copyRelations(t, ours, connect(t, as("divan")+" default_query_exec_mode=simple_protocol"))
 	for _, name := range []string{"jdbc", "tools", "asyncpg", "django", "knex", "pgcli", "sqlalchemy", "grafana",
 		"metabase",
 		"superset", "duckdb", "npgsql", "dbeaver"} {

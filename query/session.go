@@ -13,6 +13,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
+	"github.com/divandb/divan/query/zones"
 )
 
 // session is the state of one client. Only the connection's goroutine uses it, except for mu. Its methods handle the
@@ -35,6 +36,7 @@ type session struct {
 	names      *resolver
 	statements *statements
 	host       host
+	*storeWriter
 
 	mu struct {
 		sync.Mutex
@@ -64,6 +66,8 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 	ss.reads = &reads{access: access, vars: ss.vars, held: &srv.snapshots, idle: srv.opts.SnapshotIdle}
 	ss.tx = &transaction{status: 'I', vars: ss.vars, locks: ss.locks, notes: ss.notes, portals: ss.portals,
 		reads: ss.reads, notice: ss.notice}
+	ss.storeWriter = &storeWriter{access: access, vars: ss.vars, reads: ss.reads, tx: ss.tx}
+	ss.tx.commit = ss.storeWriter.commit
 	ss.names = &resolver{access: access, vars: ss.vars, srv: srv}
 	ss.statements = &statements{byName: map[string]*prepared{}, memory: ss.memory, node: srv.memory, names: ss.names,
 		tx: ss.tx, portals: ss.portals}
@@ -90,7 +94,7 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 func (ss *session) applied(name string) {
 	switch name {
 	case "timezone":
-		ss.types.Location, _, _ = location(ss.vars.value[name])
+		ss.types.Location, _, _ = zones.Location(ss.vars.value[name])
 	case "datestyle":
 		ss.types.DateOrder = strings.TrimPrefix(ss.vars.value[name], "ISO, ")
 	case "intervalstyle":
@@ -134,10 +138,12 @@ func (ss *session) IdleTimeout() time.Duration {
 func (ss *session) Fail() { ss.tx.fail() }
 
 // Sync implements pgwire.Session.
-func (ss *session) Sync(context.Context) {
-	if ss.tx.status == 'I' {
-		ss.portals.closeThose(notHeld)
+func (ss *session) Sync(ctx context.Context) error {
+	if ss.tx.status != 'I' {
+		return nil
 	}
+	ss.portals.closeThose(notHeld)
+	return ss.Commit(ctx)
 }
 
 // Grow implements pgwire.Session.

@@ -35,6 +35,8 @@ func (e *execution) set(s *ast.Set) error {
 		return sqlstate.Unsupported(s.Pos(), "Connect to the other database.", "current database cannot be changed")
 	case s.Name == isolationSetting:
 		return e.ss.tx.setIsolation(value)
+	case s.Name == readOnlySetting && !s.Default:
+		return e.ss.tx.setAccess(value)
 	case s.Default:
 		return e.ss.tx.set(s.Name, nil, s.Local)
 	}
@@ -55,7 +57,7 @@ func (e *execution) reset(s *ast.Reset) error {
 		return e.ss.tx.set(s.Name, nil, false)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.ss.vars.value)) {
-		if name == isolationSetting {
+		if name == isolationSetting || name == readOnlySetting {
 			continue // of the transaction, not of the session
 		}
 		if d := findSetting(name); d != nil && d.fixed {

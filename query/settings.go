@@ -12,6 +12,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/zones"
 )
 
 // setting is a session variable: its default, and the values it accepts. PostgreSQL's settings without an effect here
@@ -147,7 +148,7 @@ var settings = []setting{
 		check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")},
 	{name: "datestyle", shown: "DateStyle", value: "ISO, MDY", report: true, check: dateStyle},
 	{name: "default_transaction_isolation", value: "read committed", check: isolationLevels},
-	{name: "default_transaction_read_only", value: "on", report: true},
+	{name: "default_transaction_read_only", value: "off", report: true, check: boolean},
 	{name: asOfSetting, value: "", check: sequence, comment: "the sequence as of which statements read; empty is none"},
 	{name: exec.PartitionSetting, value: "",
 		comment: "the partition in which views of partitioned design documents are read"},
@@ -193,9 +194,9 @@ var settings = []setting{
 		return b, err
 	}},
 	{name: "statement_timeout", value: "0", check: timeout("statement_timeout")},
-	{name: "timezone", shown: "TimeZone", value: "UTC", report: true, check: zone},
+	{name: "timezone", shown: "TimeZone", value: "UTC", report: true, check: zones.Check},
 	{name: "transaction_isolation", value: "read committed", check: isolationLevels},
-	{name: "transaction_read_only", value: "on"},
+	{name: readOnlySetting, value: "off", check: boolean},
 }
 
 func findSetting(name string) *setting {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/toplevel"
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
@@ -77,6 +78,10 @@ func (sts *statements) bind(w *work.Work, p *prepared, given []types.OID) error 
 	if err != nil {
 		return err
 	}
+	writing := p.stmt
+	if x, ok := writing.(*ast.Explain); ok {
+		writing = x.Statement
+	}
 	switch s := p.stmt.(type) {
 	case *ast.Prepare:
 		q = nil // the types are checked when it runs, because the name is in use then
@@ -95,10 +100,10 @@ func (sts *statements) bind(w *work.Work, p *prepared, given []types.OID) error 
 	case *ast.Explain:
 		p.columns = planColumns(s)
 	}
-	if q == nil {
+	if q == nil && writeVerb(writing) == "" {
 		return nil
 	}
-	bound, err := bind.Bind(w, q, sts.names, plan.Subquery, given)
+	bound, err := sts.resolve(w, q, writing, given)
 	if c, ok := p.stmt.(*ast.Copy); ok {
 		err = checkCopy(c, bound, err)
 	}
@@ -109,8 +114,21 @@ func (sts *statements) bind(w *work.Work, p *prepared, given []types.OID) error 
 	switch p.stmt.(type) {
 	case *ast.Query, *ast.Copy:
 		p.columns = describe(bound.Columns)
+	case *ast.Insert, *ast.Update, *ast.Delete:
+		if bound.Columns != nil {
+			p.columns = describe(bound.Columns)
+		}
 	}
 	return nil
+}
+
+// resolve binds a query, or if there is none, a statement that writes.
+func (sts *statements) resolve(w *work.Work, q *ast.Query, writing ast.Statement, given []types.OID) (*bind.Bound,
+	error) {
+	if q == nil {
+		return toplevel.Bind(w, writing, sts.names, plan.Subquery, given)
+	}
+	return bind.Bind(w, q, sts.names, plan.Subquery, given)
 }
 
 // planColumns describes the result of EXPLAIN.

@@ -1,11 +1,13 @@
 package query
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/divandb/divan/query/advisory"
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -19,6 +21,7 @@ type savepoint struct {
 	locks  int
 	opened int64
 	notes  int // number of notifications of the transaction before it
+	writes int // position of the transaction's writes
 }
 
 // transaction is the state of a session between BEGIN and the end of the transaction, and passes that end to all that
@@ -36,6 +39,7 @@ type transaction struct {
 	portals *portals
 	reads   *reads
 	notice  func(*sqlstate.Error) // sends a notice to the client
+	commit  func(ctx context.Context, tx exec.Transaction) error
 }
 
 // inBlock reports whether a transaction block is open, failed or not. Several statements of one simple query count as
@@ -85,6 +89,7 @@ func (t *transaction) fail() {
 		t.notes.drop(0)
 		t.locks.EndTransaction(0)
 		t.portals.rollBack()
+		t.reads.end()
 	}
 }
 
@@ -109,13 +114,14 @@ func (t *transaction) end(commit bool) {
 }
 
 // do changes the state between idle, in a transaction, and in a failed transaction.
-func (t *transaction) do(s *ast.Transaction) (string, error) {
+func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error) {
 	switch s.Verb {
 	case "begin", "start":
 		if t.status != 'I' {
 			t.notice(sqlstate.New(sqlstate.ActiveTransaction, "there is already a transaction in progress"))
 		} else {
-			if err := t.begin(s.Modes.Isolation, deferrable[s.Modes.Deferrable]); err != nil {
+			m := &s.Modes
+			if err := t.begin(m.Isolation, deferrable[m.Deferrable], accessModes[m.Access]); err != nil {
 				return "", err
 			}
 		}
@@ -128,13 +134,17 @@ func (t *transaction) do(s *ast.Transaction) (string, error) {
 		case 'E':
 			tag = "ROLLBACK"
 		}
-		open, level := t.status != 'I', t.vars.value[isolationSetting]
+		open, level, access := t.status != 'I', t.vars.value[isolationSetting], t.vars.value[readOnlySetting]
 		defers, _ := t.vars.get("transaction_deferrable")
-		t.end(tag == "COMMIT")
-		if s.Chain && open {
-			return tag, t.begin(level, defers)
+		var err error
+		if tag == "COMMIT" && t.reads.tx != nil {
+			err = t.commit(ctx, t.reads.tx)
 		}
-		return tag, nil
+		t.end(tag == "COMMIT" && err == nil)
+		if s.Chain && open && err == nil {
+			return tag, t.begin(level, defers, access)
+		}
+		return tag, err
 	case "set", "set session":
 		return "SET", t.setModes(s)
 	}
@@ -148,7 +158,7 @@ func (t *transaction) do(s *ast.Transaction) (string, error) {
 			return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "too many savepoints")
 		}
 		t.savepoints = append(t.savepoints, savepoint{s.Name, len(t.vars.undo), t.locks.Mark(), t.portals.opened,
-			len(t.notes.actions)})
+			len(t.notes.actions), t.written()})
 		return "SAVEPOINT", nil
 	}
 	at := -1
@@ -168,17 +178,37 @@ func (t *transaction) do(s *ast.Transaction) (string, error) {
 	t.vars.rollBack(t.savepoints[at].mark)
 	t.locks.EndTransaction(t.savepoints[at].locks)
 	t.notes.drop(t.savepoints[at].notes)
+	if t.reads.tx != nil {
+		t.reads.tx.RollBack(t.savepoints[at].writes)
+	}
 	t.portals.closeThose(func(p *portal) bool { return p.opened > t.savepoints[at].opened })
 	t.status = 'T'
 	return "ROLLBACK", nil
 }
 
+// written returns the position of the transaction's writes.
+func (t *transaction) written() int {
+	if t.reads.tx == nil {
+		return 0
+	}
+	return t.reads.tx.Mark()
+}
+
+// readOnlySetting tells whether the current transaction may write.
+const readOnlySetting = "transaction_read_only"
+
+// accessModes maps the mode to a value of the setting.
+var accessModes = map[string]string{"read only": "on", "read write": "off"}
+
 // deferrable maps the mode to a value of the setting. It has no effect here, because snapshots are never waited for.
 var deferrable = map[string]string{"deferrable": "on", "not deferrable": "off"}
 
-// begin opens a transaction block. level is its isolation level and defers whether it is deferrable; "" means the
-// default.
-func (t *transaction) begin(level, defers string) error {
+// begin opens a transaction block. level is its isolation level, defers whether it is deferrable, and access whether it
+// is read only; "" means the default.
+func (t *transaction) begin(level, defers, access string) error {
+	if access == "" {
+		access = t.vars.value["default_"+readOnlySetting]
+	}
 	if level == "" {
 		level = t.vars.value["default_"+isolationSetting]
 	}
@@ -191,11 +221,14 @@ func (t *transaction) begin(level, defers string) error {
 	if err := t.set(isolationSetting, &level, true); err != nil {
 		return err
 	}
+	if err := t.set(readOnlySetting, &access, true); err != nil {
+		return err
+	}
 	t.status, t.began, t.queried = 'T', time.Now(), false
 	return nil
 }
 
-// setModes is SET TRANSACTION and SET SESSION CHARACTERISTICS. All transactions are READ ONLY regardless of the mode.
+// setModes is SET TRANSACTION and SET SESSION CHARACTERISTICS.
 func (t *transaction) setModes(s *ast.Transaction) error {
 	switch {
 	case s.Snapshot != "":
@@ -210,6 +243,17 @@ func (t *transaction) setModes(s *ast.Transaction) error {
 			return err
 		}
 	}
+	if a := accessModes[s.Modes.Access]; a != "" {
+		var err error
+		if s.Verb == "set session" {
+			err = t.set("default_"+readOnlySetting, &a, false)
+		} else {
+			err = t.setAccess(a)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	switch {
 	case s.Modes.Isolation == "":
 		return nil
@@ -217,6 +261,26 @@ func (t *transaction) setModes(s *ast.Transaction) error {
 		return t.set("default_"+isolationSetting, &s.Modes.Isolation, false)
 	}
 	return t.setIsolation(s.Modes.Isolation)
+}
+
+// setAccess changes whether the current transaction may write.
+func (t *transaction) setAccess(value string) error {
+	value, err := t.vars.check(readOnlySetting, value)
+	switch {
+	case err != nil:
+		return err
+	case t.status == 'I':
+		t.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks"))
+		return nil
+	case value == "on" || t.vars.value[readOnlySetting] == "off":
+	case len(t.savepoints) > 0:
+		return sqlstate.New(sqlstate.ActiveTransaction,
+			"cannot set transaction read-write mode inside a read-only transaction")
+	case t.queried:
+		return sqlstate.New(sqlstate.ActiveTransaction,
+			"transaction read-write mode must be set before any query")
+	}
+	return t.set(readOnlySetting, &value, true)
 }
 
 // setIsolation changes the level of the current transaction.

@@ -46,14 +46,11 @@ import (
 func TestWire_PostgreSQL(t *testing.T) {
 	url := pgtest.URL(t)
 	theirs := connect(t, url+" default_query_exec_mode=simple_protocol")
-	// Transactions are read only on both servers.
 	if _, err := theirs.PgConn().Exec(t.Context(), "DROP DATABASE IF EXISTS wire").ReadAll(); err != nil {
 		t.Fatal(err)
 	}
-	for _, sql := range []string{"CREATE DATABASE wire", "ALTER DATABASE wire SET default_transaction_read_only = on"} {
-		if _, err := theirs.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := theirs.Exec(t.Context(), "CREATE DATABASE wire"); err != nil {
+		t.Fatal(err)
 	}
 	s := exectest.NewStore()
 	s.Create("wire")

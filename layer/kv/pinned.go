@@ -50,6 +50,9 @@ func Pin(ctx context.Context, e Engine) (*Pinned, error) {
 	return p, nil
 }
 
+// Version is the pinned version.
+func (p *Pinned) Version() int64 { return p.version }
+
 // Moving returns the engine for the pages of a long answer: its transactions read the pinned version while it is
 // held, and the newest version afterwards. A transaction that is open when the version is lost fails with a retryable
 // error. A version held by a snapshot is never lost. Without one, Moving opens no snapshots.

@@ -1,5 +1,5 @@
-// Package sqlreads implements the reads of package query on the layer. It checks permissions and turns what a plan asks
-// for into calls of the layer. Package query decides what SQL means and which reads answer a statement.
+// Package sqlreads implements the reads and writes of package query on the layer. It checks permissions and turns what
+// a plan asks for into calls of the layer. Package query decides what SQL means and which reads answer a statement.
 package sqlreads
 
 import (
@@ -11,6 +11,7 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/docids"
 	"github.com/divandb/divan/query/exec"
 )
 
@@ -23,6 +24,8 @@ type Source struct {
 	Listen func(db *layer.Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func())
 	// ShardOwner returns the node that the actor of a current shard is placed on.
 	ShardOwner func(db *layer.Database, shard layer.ShardID) string
+	// IDs chooses the ids of documents that are written without one.
+	IDs *docids.Sequence
 	// System lists the relations of schema divan.
 	System []Table
 }

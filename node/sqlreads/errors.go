@@ -19,7 +19,7 @@ var kinds = map[layer.Kind]exec.Kind{
 	layer.Timeout:        exec.Timeout,
 	layer.Unavailable:    exec.Unavailable,
 	layer.Full:           exec.Full,
-	layer.FunctionFailed: exec.Invalid, // only writes fail this way, and SQL has none
+	layer.FunctionFailed: exec.Invalid,
 }
 
 // readError turns an error of the layer into the error that query reports. Unclassified errors are returned unchanged

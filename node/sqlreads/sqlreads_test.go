@@ -14,6 +14,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv/embedded"
 	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/node/docids"
 	"github.com/divandb/divan/node/sqlreads"
 	"github.com/divandb/divan/query/exec"
 )
@@ -35,13 +36,14 @@ func newSource(t testing.TB) *sqlreads.Source {
 	t.Cleanup(func() { engine.Close() })
 	sandbox := script.New(script.Options{})
 	t.Cleanup(func() { sandbox.Close() })
-	store, err := layer.Open(t.Context(), engine, layer.Options{Logger: log, Scripts: sandbox})
+	store, err := layer.Open(t.Context(), engine, layer.Options{Logger: log, Scripts: sandbox,
+		Validator: layer.NewValidator(sandbox)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
 	return &sqlreads.Source{
-		Store: store,
+		Store: store, IDs: new(docids.Sequence),
 		Ensure: func(ctx context.Context, db *layer.Database, design *layer.Design, mode exec.UpdateMode) error {
 			if mode != exec.UpdateTrue {
 				return nil

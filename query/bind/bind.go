@@ -4,9 +4,9 @@
 package bind
 
 import (
-	"context"
 	"slices"
 
+	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
@@ -19,27 +19,16 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// Resolver answers the questions of binding and planning about names. It belongs to one session at one moment.
-type Resolver interface {
-	// Database returns the session's database; nil for the virtual database "divan".
-	Database(ctx context.Context) (exec.Database, error)
-	// DatabaseName returns the name of the session's database.
-	DatabaseName() string
-	// Relation finds a virtual relation (pg_catalog, information_schema, divan); nil if there is none.
-	Relation(schema, name string) exec.Relation
-	// HasSchema reports whether a schema of virtual relations exists.
-	HasSchema(schema string) bool
-	// SearchPath lists the schemas that unqualified names are looked up in, without pg_catalog.
-	SearchPath() []string
-	// RelationOID returns the catalogue's OID of a relation of the database.
-	RelationOID(schema, name string) int64
-	// UpdateMode returns how fresh views must be in this session.
-	UpdateMode() exec.UpdateMode
-}
+// Resolver answers the questions of binding and planning about names.
+type Resolver = naming.Resolver
 
 // Bound is a query whose names and types are resolved. It is immutable; Plan makes runnable plans of it.
 type Bound struct {
-	Query  *Query
+	Query *Query
+	// Write is set for a statement that writes; Query is then its Source.
+	Write *Write
+	// Locks is the strength of a locking clause, such as "UPDATE", if there is one.
+	Locks  string
 	Params []types.OID
 	// loose marks the parameters that are compared with jsonb and may be texts that are not JSON.
 	loose []bool
@@ -62,7 +51,7 @@ func (b *Bound) Loose(i int) bool { return i < len(b.loose) && b.loose[i] }
 type lookup struct {
 	schema, name string
 	off          int
-	found        UserScan
+	found        naming.Found
 }
 
 // UsesStore reports whether the query reads a database.
@@ -109,20 +98,18 @@ func (b *Bound) Refreshed(w *work.Work, r Resolver) (*Bound, error) {
 	}
 	look := newBinder(w, r, nil, nil)
 	for _, l := range b.lookups {
-		if l.schema == "" && look.virtual("", l.name) != nil {
+		if l.schema == "" && look.find.Virtual("", l.name) != nil {
 			return nil, nil
 		}
-		now, err := look.userRelation(l.schema, l.name, l.off)
+		now, err := look.find.User(l.schema, l.name, l.off)
 		if err != nil {
 			return nil, err
 		}
-		if now.Rel.Name != l.found.Rel.Name || now.Rel.Kind != l.found.Rel.Kind || now.Design != l.found.Design ||
-			now.View != l.found.View || now.Reduce != l.found.Reduce || now.Raw != l.found.Raw ||
-			now.Partitioned != l.found.Partitioned {
+		if !now.Same(&l.found) {
 			return nil, nil
 		}
 	}
-	again.Db = look.db
+	again.Db = look.find.DB
 	return &again, nil
 }
 
@@ -189,8 +176,7 @@ type binder struct {
 	plan    Planner
 	columns map[*exec.Col]int // and their positions
 	lookups []lookup
-	db      exec.Database
-	opened  bool
+	find    naming.Finder
 	depth   int
 	// volatile counts the calls of volatile functions, steps the recursive steps around the current query.
 	volatile, steps int
@@ -198,28 +184,35 @@ type binder struct {
 	sublinks        int  // sub-queries of expressions around the current one
 	nested          bool // one of them reads the store
 	side            bool // the next query is a side of a set operation
+	locks           string
 }
 
 // Planner plans a bound query. Package plan, which imports this one, implements it.
 type Planner func(q *Query, st *exec.State) (exec.Plan, error)
 
 func newBinder(w *work.Work, r Resolver, plan Planner, given []types.OID) *binder {
-	return &binder{work: w, r: r, plan: plan, columns: map[*exec.Col]int{},
-		Open: typing.NewOpen(given)}
-}
-
-// Bind resolves a query. given are the parameter types that the client declared, 0 for open ones.
-func Bind(w *work.Work, q *ast.Query, r Resolver, plan Planner, given []types.OID) (*Bound, error) {
-	b := newBinder(w, r, plan, given)
+	b := &binder{work: w, r: r, plan: plan, columns: map[*exec.Col]int{}, Open: typing.NewOpen(given),
+		find: naming.Finder{Resolver: r, Ctx: w.Ctx}}
 	for i, t := range b.Params {
 		if t == types.Unknown {
 			b.Params[i] = 0
 		}
 	}
+	return b
+}
+
+// Bind resolves a query. given are the parameter types that the client declared, 0 for open ones.
+func Bind(w *work.Work, q *ast.Query, r Resolver, plan Planner, given []types.OID) (*Bound, error) {
+	b := newBinder(w, r, plan, given)
 	bq, err := b.query(q.Select, nil)
 	if err != nil {
 		return nil, err
 	}
+	return b.bound(bq, nil, bq.Columns)
+}
+
+// bound returns the statement with its query, or with the source of what it writes.
+func (b *binder) bound(q *Query, w *Write, columns []exec.Column) (*Bound, error) {
 	for i, t := range b.Params {
 		if t == 0 {
 			// A parameter whose type nothing determines is text.
@@ -228,8 +221,8 @@ func Bind(w *work.Work, q *ast.Query, r Resolver, plan Planner, given []types.OI
 			}
 		}
 	}
-	out := &Bound{Query: bq, Params: b.Params, loose: b.Loose, Columns: bq.Columns, Db: b.db,
-		Update: r.UpdateMode(), path: r.SearchPath(), lookups: b.lookups,
+	out := &Bound{Query: q, Write: w, Locks: b.locks, Params: b.Params, loose: b.Loose, Columns: columns, Db: b.find.DB,
+		Update: b.r.UpdateMode(), path: b.r.SearchPath(), lookups: b.lookups,
 		Nested: b.nested}
 	return out, nil
 }
@@ -437,7 +430,13 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 	if q.Limit, q.Skip, err = b.limits(s, sc); err != nil {
 		return nil, err
 	}
-	return q, nil
+	if len(s.Locks) == 0 {
+		return q, nil
+	}
+	b.locks = s.Locks[0].Strength
+	return q, refuse.Locked(s, len(q.Aggs) > 0, len(q.Windows) > 0, q.SetFuncs != nil, func(name string) bool {
+		return slices.ContainsFunc(sc.rels, func(r *relation) bool { return r.alias == name })
+	})
 }
 
 // finish rewrites the expressions for the output of the grouping and the windows, and resolves DISTINCT and ORDER BY.

@@ -54,11 +54,11 @@ func (b *binder) checkSchema(name []string, off int) error {
 	if schema == "public" || b.r.HasSchema(schema) {
 		return nil
 	}
-	if err := b.open(); err != nil {
+	if err := b.find.Open(); err != nil {
 		return err
 	}
-	if b.db != nil {
-		if _, err := b.db.Design(b.work.Ctx, schema); err == nil {
+	if b.find.DB != nil {
+		if _, err := b.find.DB.Design(b.work.Ctx, schema); err == nil {
 			return nil
 		} else if exec.KindOf(err) != exec.NotFound {
 			return exec.StoreError(err)

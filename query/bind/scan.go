@@ -13,15 +13,10 @@ type From interface {
 
 // UserScan reads a relation of the store: documents, changes or a view.
 type UserScan struct {
-	Rel          *naming.UserRelation
-	Design, View string // set for a view
-	Reduce       string // the view's built-in reduce function, if it has one
-	Raw          bool   // options.collation is raw: the order cannot be used
-	Partitioned  bool   // ordered by key only within each partition
-	Name         string // for EXPLAIN
-	Base         int
-	Used         []bool // columns that the query uses
-	Off          int
+	naming.Found
+	Base int
+	Used []bool // columns that the query uses
+	Off  int
 }
 
 // VirtualScan reads a virtual relation, such as those of pg_catalog.

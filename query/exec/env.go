@@ -27,6 +27,8 @@ type State struct {
 	// them when they are first run.
 	DB     Database
 	Update UpdateMode
+	// Tx is the transaction that a statement that writes is part of; DB is then that too.
+	Tx Transaction
 	// Reads describes the reads of the store that the plan makes.
 	Reads struct {
 		Count  int
@@ -97,6 +99,16 @@ func NewState(w *work.Work, s Session, params []types.Datum, env *types.Env) *St
 func (s *State) Close() {
 	s.Spill.Close()
 	s.Work.Close()
+}
+
+// SetWork sets the rows that scans of a work table return. It frees those that it had. The caller may add rows to the
+// list before the scans are opened.
+func (s *State) SetWork(w *WorkTable, rows *spill.List) {
+	if s.rounds == nil {
+		s.rounds = map[*WorkTable]*spill.List{}
+	}
+	s.rounds[w].Free()
+	s.rounds[w] = rows
 }
 
 // Plans begins the planning of the statement, over a database.

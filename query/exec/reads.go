@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/layer/rowshape"
 )
 
-// The interfaces in this file are all that query depends on in the store. Package node implements them over layer,
-// tests implement them in memory. Everything is read only. These rules hold for all of them:
+// The interfaces in this file and in writing.go are all that query depends on in the store. Package node implements
+// them over layer, tests implement them in memory. These rules hold for all of them:
 //
 //   - Calls observe ctx down to the engine and may block. A session makes its calls from one goroutine; several
 //     sessions call concurrently.
@@ -287,6 +287,10 @@ const (
 	Full                    // 53100: the disk of the store is full
 	Stale                   // 40001: the store has moved on; retry the transaction
 	Expired                 // 72000: the store no longer has the moment of a Snapshot
+	Exists                  // 23505: a write of a new document whose id exists
+	Refused                 // 23514: a validation function, or the document itself, forbids a write
+	Overdue                 // 25P04: a transaction that writes has taken longer than the store allows
+	Unknown                 // 08007: the store cannot tell whether a transaction has been committed
 )
 
 // ReadError is an error of a read that the user may see.

@@ -326,9 +326,18 @@ func StoreError(err error) error {
 		Invalid:   sqlstate.InvalidParameterValue, Timeout: sqlstate.QueryCanceled,
 		Unavailable: sqlstate.CannotConnectNow,
 		TooLarge:    sqlstate.ProgramLimitExceeded, Unsupported: sqlstate.FeatureNotSupported, Full: sqlstate.DiskFull,
-		Stale: sqlstate.SerializationFailure, Expired: sqlstate.SnapshotTooOld}[re.Kind]
+		Stale: sqlstate.SerializationFailure, Expired: sqlstate.SnapshotTooOld, Exists: sqlstate.UniqueViolation,
+		Refused: sqlstate.CheckViolation, Overdue: sqlstate.TransactionTimeout,
+		Unknown: sqlstate.CommitUnknown}[re.Kind]
 	e := &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
-	if re.Kind == Expired {
+	switch re.Kind {
+	case Exists:
+		e.Message, e.Detail = `duplicate key value violates unique constraint "docs_pkey"`, e.Message
+	case Overdue:
+		e.Hint = "Nothing has been written. Write sooner after the first read of the transaction, or less."
+	case Unknown:
+		e.Hint = "Read the documents before writing them again."
+	case Expired:
 		e.Hint = "The store keeps a snapshot for a few seconds (FoundationDB for five). Begin a new transaction that " +
 			"reads less, or one that is READ COMMITTED."
 	}

@@ -154,6 +154,9 @@ func (c *conn) handle(typ byte, body []byte) (alive bool) {
 	if c.discard && typ != 'S' {
 		return true
 	}
+	if typ == 'E' {
+		c.session.Final(c.in.syncs())
+	}
 	ctx, stop := c.begin(c.ctx)
 	defer stop()
 	defer func() {

@@ -31,7 +31,9 @@ func (c *conn) dispatch(ctx context.Context, typ byte, body []byte) error {
 		if len(body) > 0 {
 			return sqlstate.New(sqlstate.ProtocolViolation, "invalid message format")
 		}
-		c.session.Sync(ctx)
+		if err := c.session.Sync(ctx); err != nil {
+			return err
+		}
 		c.ready()
 		return nil
 	case 'H':
@@ -63,9 +65,13 @@ func (c *conn) query(ctx context.Context, body []byte) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		c.session.Final(len(pieces) == 1)
 		if err := c.simple(ctx, piece); err != nil {
 			return err
 		}
+	}
+	if err := c.session.Commit(ctx); err != nil {
+		return err
 	}
 	c.ready()
 	return nil

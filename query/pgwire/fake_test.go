@@ -55,14 +55,17 @@ func (s *fakeSession) Fail() {
 		s.status = 'E'
 	}
 }
-func (s *fakeSession) Sync(context.Context) {
+func (s *fakeSession) Sync(context.Context) error {
 	if s.status == 'I' {
 		clear(s.portals)
 	}
+	return nil
 }
-func (s *fakeSession) Grow(int64) error { return nil }
-func (s *fakeSession) Shrink(int64)     {}
-func (s *fakeSession) Close()           { s.f.closed.Add(1) }
+func (s *fakeSession) Commit(context.Context) error { return nil }
+func (s *fakeSession) Final(bool)                   {}
+func (s *fakeSession) Grow(int64) error             { return nil }
+func (s *fakeSession) Shrink(int64)                 {}
+func (s *fakeSession) Close()                       { s.f.closed.Add(1) }
 
 func (s *fakeSession) Notifications() []pgwire.Notification { return nil }
 

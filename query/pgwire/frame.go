@@ -42,6 +42,15 @@ type frames struct {
 	held int64
 }
 
+// syncs reports whether the next message has arrived and is a Sync.
+func (f *frames) syncs() bool {
+	if f.r.Buffered() == 0 {
+		return false
+	}
+	next, err := f.r.Peek(1)
+	return err == nil && next[0] == 'S'
+}
+
 // freeMessage is the length up to which the memory of messages is not counted.
 const freeMessage = 64 << 10
 

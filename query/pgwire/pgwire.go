@@ -113,8 +113,13 @@ type Session interface {
 	IdleTimeout() time.Duration
 	// Fail is called after every error sent. An open transaction becomes a failed one.
 	Fail()
-	// Sync ends what the extended protocol has open. Outside a transaction block it closes all portals.
-	Sync(ctx context.Context)
+	// Sync ends what the extended protocol has open. Outside a transaction block it closes all portals, and calls
+	// Commit.
+	Sync(ctx context.Context) error
+	// Commit ends the implicit transaction of the statements since the last ReadyForQuery, outside a block.
+	Commit(ctx context.Context) error
+	// Final is called before a statement is run. It tells whether Commit or Sync is known to follow directly.
+	Final(is bool)
 	// Close ends the session. It is called exactly once, also after a panic.
 	Close()
 	// Grow counts n more bytes of memory for a message, or fails. Shrink releases them.

@@ -39,6 +39,9 @@ func New(b *bind.Bound, st *exec.State) (exec.Plan, error) {
 		// Nobody knows yet what the sub-queries will read, nor how often.
 		st.Reads.Count, st.Reads.Views = several, b.Views()
 	}
+	if b.Write != nil {
+		return newPlanning(st).write(b.Write)
+	}
 	return newPlanning(st).build(b.Query)
 }
 

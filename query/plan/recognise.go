@@ -10,6 +10,7 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/rowshape"
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 )
@@ -84,6 +85,9 @@ func (p *planning) documents(f *bind.UserScan) (doc int, ok bool) {
 		if c.Field == exec.FieldDoc {
 			doc, ok = f.Base+i, true
 		}
+	}
+	if _, writes := p.db.(exec.Transaction); writes {
+		return 0, false // views do not show its writes, and reading one would conflict with every writer
 	}
 	on, _ := p.st.Session.Setting(exec.IndexesSetting)
 	return doc, ok && on != "off"
@@ -197,7 +201,7 @@ func (p *planning) viaView(f *bind.UserScan, c *candidate) *exec.Scan {
 	if len(c.set) > maxReads && !c.set.allPoints() {
 		c.set = c.set.hull()
 	}
-	of := &bind.UserScan{Design: c.design, View: c.view}
+	of := &bind.UserScan{Found: naming.Found{Design: c.design, View: c.view}}
 	s.Accesses = p.viewAccesses(of, c.set, false)
 	for i := range s.Accesses {
 		s.Accesses[i].View.WithDoc = true

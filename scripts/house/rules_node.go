@@ -73,8 +73,12 @@ var nodeRules = []rule{
 		why: "what it asks of the parts of a node comes through functions that node gives it",
 	},
 	{
-		room: "node/sqlreads", may: []string{"layer", "actors", "cluster", "query/exec", "node/auth",
-			"node/console/state"},
+		room: "node/docids",
+		why:  "an id is chosen without a document, however that is written",
+	},
+	{
+		room: "node/sqlreads", may: []string{"layer", "layer/revtree", "actors", "cluster", "query/exec", "node/auth",
+			"node/console/state", "node/docids"},
 		testsMay: []string{"layer/script"},
 		why:      "it shows the layer to query; what the SQL means, and the wire, are query's",
 	},
@@ -120,7 +124,8 @@ var nodeRules = []rule{
 		room: "node/api/internal/docs",
 		may: []string{"layer", "layer/jsontext", "layer/revtree", "node/api/internal/call",
 			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
-			"node/api/internal/intake", "node/api/internal/render", "node/api/internal/settings", "node/auth"},
+			"node/api/internal/intake", "node/api/internal/render", "node/api/internal/settings", "node/auth",
+			"node/docids"},
 		why: "endpoints of documents are calls of the layer, and know no other endpoints",
 	},
 	{

@@ -11,6 +11,14 @@ var queryRules = []rule{
 		why: "memory and processor time of statements are accounted for below everything that uses them",
 	},
 	{
+		room: "query/zones", may: []string{"query/datetime", "query/sqlstate", "query/types"},
+		why: "which zones there are does not depend on who sets one",
+	},
+	{
+		room: "query/copying", may: []string{"query/sql/ast", "query/sqlstate", "query/types"},
+		why: "the formats of COPY are the same whatever is copied",
+	},
+	{
 		room: "query/advisory", may: []string{"query/sqlstate"},
 		why: "locks on numbers know their owners and nothing of sessions",
 	},
@@ -65,6 +73,10 @@ var queryRules = []rule{
 		room: "query/exec/window", may: []string{"query/exec", "query/exec/spill", "query/sqlstate", "query/types",
 			"query/work"},
 		why: "a window is a step of a plan like any other, which the others do not know",
+	},
+	{
+		room: "query/exec/writes", may: []string{"query/exec", "query/exec/spill", "query/sqlstate", "query/types"},
+		why: "what is written is computed by plans, and stored by a transaction that exec declares",
 	},
 	{
 		room: "query/sql/ast",
@@ -153,6 +165,11 @@ var queryRules = []rule{
 			"query/funcs/...", "query/sql/ast",
 			"query/sqlstate", "query/types"},
 		why: "types follow from operands and candidates, without names and scopes",
+	},
+	{
+		room: "query/bind/toplevel", may: []string{"query/bind", "query/bind/naming", "query/bind/refuse",
+			"query/bind/typing", "query/exec", "query/sql/ast", "query/sqlstate", "query/types", "query/work"},
+		why: "statements around queries have their own rules, and leave names and expressions to the binder",
 	},
 	{
 		room: "query/bind", may: []string{"query/bind/...", "query/datetime", "query/exec/...", "query/funcs/...",

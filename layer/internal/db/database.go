@@ -141,9 +141,41 @@ func transactWith[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 // TransactOnce is Transact for a database whose current map may be the deprecated subspace.
 func TransactOnce[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 	fn func(t *Txn) (T, error)) (T, kv.Committed, error) {
+	return transactID(ctx, d, o, fn, func(kv.Transaction) {})
+}
+
+// TransactAt is Transact for work that was prepared by reads at a version, at which the first transaction reads too. fn
+// is called again after a failure that may be temporary, and usually returns an error then.
+func TransactAt[T any](ctx context.Context, d *Database, version int64,
+	fn func(t *Txn) (T, error)) (T, kv.Committed, error) {
+	first := true
+	r, c, err := transactID(ctx, d, kv.TransactOptions{}, func(t *Txn) (T, error) {
+		if t.Cfg.Current().Scheme == "" {
+			var zero T
+			return zero, errDeprecated
+		}
+		return fn(t)
+	}, func(tx kv.Transaction) {
+		if first {
+			tx.SetReadVersion(version)
+		}
+		first = false
+	})
+	if errors.Is(err, errDeprecated) {
+		if err = d.leaveDeprecated(ctx); err == nil {
+			err = errNewConfig()
+		}
+	}
+	return r, c, err
+}
+
+// transactID runs fn in transactions with an id. prepare is called at the beginning of each.
+func transactID[T any](ctx context.Context, d *Database, o kv.TransactOptions,
+	fn func(t *Txn) (T, error), prepare func(tx kv.Transaction)) (T, kv.Committed, error) {
 	o.TransactionID = d.Store.Ids.next()
 	var outdated *Config // the configuration that the last attempt replaced
 	r, c, err := kv.Transact(ctx, d.Store.Engine, o, func(tx kv.Transaction) (T, error) {
+		prepare(tx)
 		return attempt(ctx, d, tx, &outdated, fn)
 	})
 	// The next transaction loads the new configuration instead of finding out that it is outdated and being retried.

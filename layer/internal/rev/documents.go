@@ -80,7 +80,8 @@ type Edit struct {
 	Ancestors []db.Rev
 	Deleted   bool
 	Body      []byte // as Document.Body; nil keeps the parent's body, or means {} if there is none
-	// Attachments of the new revision. An attachment of the parent is kept only if it is listed as a stub.
+	// Attachments of the new revision. An attachment of the parent is kept only if it is listed as a stub. ParseEdit
+	// sets nil only if the text has no member _attachments.
 	Attachments []AttachmentEdit
 	// KeepAttachments keeps all of the parent's attachments. PUT and DELETE of a single attachment use it, with
 	// Attachments or RemoveAttachment.

@@ -68,19 +68,30 @@ func inFamily(e *rev.Edit, o rev.WriteOptions) bool {
 // writeFamily takes edits of one document through the stages of writeEdits, and returns how many it took. The caller
 // calls written after the transaction has committed.
 func writeFamily(t *db.Txn, ps []pendingEdit, o rev.WriteOptions) (taken int, written func(kv.Committed), err error) {
-	taken, written, err = writeFamilyOnce(t, ps, o, false)
-	// The first attempt ended before it wrote anything.
-	if errors.Is(err, errExisting) {
-		t.Spent = 0
-		taken, written, err = writeFamilyOnce(t, ps, o, true)
+	f, written, err := planFamily(t, ps, o)
+	if err == nil {
+		err = f.write(f.edits)
 	}
-	return taken, written, err
+	if err != nil {
+		written = nil
+	}
+	return len(f.edits), written, err
 }
 
-func writeFamilyOnce(t *db.Txn,
+// planFamily takes the edits through all stages before something is written. It always returns the family.
+func planFamily(t *db.Txn, ps []pendingEdit, o rev.WriteOptions) (*family, func(kv.Committed), error) {
+	f, written, err := planFamilyOnce(t, ps, o, false)
+	if errors.Is(err, errExisting) {
+		t.Spent = 0
+		f, written, err = planFamilyOnce(t, ps, o, true)
+	}
+	return f, written, err
+}
+
+func planFamilyOnce(t *db.Txn,
 	ps []pendingEdit, o rev.WriteOptions, inTurn bool,
-) (taken int, written func(kv.Committed), err error) {
-	f := &family{batch: batch{t: t, o: o}, id: ps[0].e.ID,
+) (f *family, written func(kv.Committed), err error) {
+	f = &family{batch: batch{t: t, o: o}, id: ps[0].e.ID,
 		added: map[db.Rev]*rev.LeafKV{}, changed: map[db.Rev]*rev.LeafKV{},
 		bodies: map[db.Rev]*pendingEdit{}, inTurn: inTurn}
 	f.kind = &namedEdits{family: f}
@@ -94,8 +105,9 @@ func writeFamilyOnce(t *db.Txn,
 		p.again()
 		p.err = check(&f.batch, p)
 	}
+	f.edits = ps
 	if err := f.kind.read(ps); err != nil {
-		return len(ps), nil, err
+		return f, nil, err
 	}
 	// Start the reads that most edits will need, all at once.
 	for i := range ps {
@@ -104,14 +116,22 @@ func writeFamilyOnce(t *db.Txn,
 		}
 	}
 	t.Spent = 0
-	f.edits = ps
 	if err = f.each(&stage{each: f.edit, reads: true}); err == nil && !inTurn {
 		err = f.each(&stage{each: noneExisting})
 	}
-	if err != nil {
-		return len(f.edits), nil, err
+	return f, written, err
+}
+
+// winner returns the best leaf after the edits so far, nil if there is none, and the best leaf that is not added.
+func (f *family) winner() (best, other *rev.LeafKV) {
+	other, _ = f.kind.rest()
+	best = other
+	for _, l := range f.added {
+		if best == nil || l.Order(best) > 0 {
+			best = l
+		}
 	}
-	return len(f.edits), written, f.write(f.edits)
+	return best, other
 }
 
 // edit plans, composes and validates one edit, and applies it to the family.
@@ -187,13 +207,10 @@ func (f *family) write(ps []pendingEdit) error {
 	if f.last == nil {
 		return nil
 	}
-	other, branches := f.kind.rest()
-	winner := other
+	_, branches := f.kind.rest()
+	winner, other := f.winner()
 	for _, l := range f.added {
 		l.Ancestors = f.kind.history(l)
-		if winner == nil || l.Order(winner) > 0 {
-			winner = l
-		}
 	}
 	f.moved = len(f.added) > 0 || len(f.replaced) > 0 || len(f.changed) > 0
 	if f.moved {

@@ -22,7 +22,7 @@ func (e *namedEdits) read(ps []pendingEdit) error {
 	t := e.t
 	e.named, e.gone = make(map[db.Rev]*rev.LeafKV, len(ps)), map[db.Rev]bool{}
 	for i := range ps {
-		if p := &ps[i]; p.err == nil {
+		if p := &ps[i]; p.err == nil && !p.e.Rev.IsZero() {
 			p.found.leaf = t.Get(t.Close(t.Keys.Revision(t.Open(), e.id, false, p.e.Rev)))
 		}
 	}
@@ -65,6 +65,9 @@ func (e *namedEdits) read(ps []pendingEdit) error {
 }
 
 func (e *namedEdits) plan(p *pendingEdit) error {
+	if p.e.Rev.IsZero() {
+		return e.insert(p)
+	}
 	old := e.added[p.e.Rev]
 	if old == nil && !e.gone[p.e.Rev] {
 		old = e.named[p.e.Rev]
@@ -72,22 +75,51 @@ func (e *namedEdits) plan(p *pendingEdit) error {
 	if old == nil || old.Deleted {
 		return errConflict()
 	}
-	p.plan = extending(old, e.before, nil, p.e.Deleted, e.t.Cfg.RevsLimit)
+	p.plan = e.extending(old, p.e.Deleted)
+	return nil
+}
+
+// extending is the function extending for a document that may be new.
+func (e *namedEdits) extending(old *rev.LeafKV, deleted bool) plan {
+	before := e.before
+	if before == nil {
+		before = &rev.LeafKV{}
+	}
+	p := extending(old, before, nil, deleted, e.t.Cfg.RevsLimit)
+	p.before = e.before
+	return p
+}
+
+// insert plans an edit without a parent, as pendingEdit.insert does for a single one.
+func (e *namedEdits) insert(p *pendingEdit) error {
+	switch winner, _ := e.winner(); {
+	case winner == nil:
+		p.plan = plan{hasAdded: true, branches: 1, added: rev.LeafKV{Rev: db.Rev{Pos: 1}, Deleted: p.e.Deleted}}
+	case !winner.Deleted || p.e.Deleted:
+		return errConflict()
+	default:
+		p.plan = e.extending(winner, p.e.Deleted)
+		p.plan.old, p.plan.parent = db.Rev{}, db.Rev{}
+	}
 	return nil
 }
 
 func (e *namedEdits) take(p *pendingEdit) {
-	old := p.plan.replaced[0]
-	e.replace(old.Rev, func() *rev.LeafKV {
-		e.gone[old.Rev] = true
-		return old
-	})
+	if len(p.plan.replaced) == 0 {
+		e.leaves++ // the first revision of a new document
+	}
+	for _, old := range p.plan.replaced {
+		e.replace(old.Rev, func() *rev.LeafKV {
+			e.gone[old.Rev] = true
+			return old
+		})
+	}
 	added := p.plan.added
 	e.added[added.Rev] = &added
 }
 
 func (e *namedEdits) rest() (*rev.LeafKV, int64) {
-	n := e.leaves // each edit replaces one leaf by another
+	n := e.leaves // each edit replaces one leaf by another, except one that creates the document
 	for i := range e.best {
 		if l := &e.best[i]; !e.gone[l.Rev] {
 			return l, n

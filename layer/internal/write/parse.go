@@ -260,6 +260,7 @@ func listed(size, text int) error {
 // parseAttachments parses an _attachments object.
 func parseAttachments(value []byte) (edits []rev.AttachmentEdit, err error) {
 	names := map[string]struct{}{}
+	edits = []rev.AttachmentEdit{} // not nil, which means that there is no such member
 	add := func(m jsontext.Member) error {
 		name, _ := jsontext.Unquote(value[m.Key:m.KeyEnd])
 		if err := ValidateAttachmentName(name); err != nil {

@@ -24,10 +24,10 @@ var stages = [...]stage{
 	{each: findExisting},                      // existing.go: did the revision exist before?
 	{each: refuseKnown},                       // existing.go: conflict if a branch has the revision
 	{each: validate},                          // validate.go: functions of design documents
-	{all: mapEdits},                           // outcomes.go: map for interactive indexes
+	{all: mapEdits, writes: true},             // outcomes.go: map for interactive indexes
 	{all: abortFailed},                        // stages.go: nothing has been written so far
-	{each: apply},                             // apply.go: write documents
-	{all: writeIndexes},                       // outcomes.go: write index rows
+	{each: apply, writes: true},               // apply.go: write documents
+	{all: writeIndexes, writes: true},         // outcomes.go: write index rows
 }
 
 // stage is one stage of writing documents. It runs once for all edits, or for each edit that still has something to
@@ -38,6 +38,8 @@ type stage struct {
 	// reads marks a stage that counts the bytes it reads (db.Txn.Spent): edits after db.ReadBudget are left for another
 	// transaction. fresh resets the count first.
 	reads, fresh bool
+	// writes marks a stage that is left out if the edits are only checked.
+	writes bool
 }
 
 // batch is the edits of one transaction, of different documents.
@@ -96,6 +98,16 @@ func (p *pendingEdit) failed(err error) error {
 // than ReadBudget, the remaining edits are left for another transaction, unless the write is atomic. Each edit's own
 // error is in its err; the returned error is the engine's.
 func writeEdits(t *db.Txn, ps []pendingEdit, o rev.WriteOptions) (taken int, err error) {
+	return runStages(t, ps, o, true)
+}
+
+// checkEdits is writeEdits without writing: it finds the errors of the edits, and what they would store.
+func checkEdits(t *db.Txn, ps []pendingEdit, o rev.WriteOptions) error {
+	_, err := runStages(t, ps, o, false)
+	return err
+}
+
+func runStages(t *db.Txn, ps []pendingEdit, o rev.WriteOptions, writes bool) (taken int, err error) {
 	b := batch{t: t, o: o, edits: ps}
 	if deletesOnly(ps) {
 		t.MakesRoom()
@@ -105,9 +117,11 @@ func writeEdits(t *db.Txn, ps []pendingEdit, o rev.WriteOptions) (taken int, err
 	}
 	t.Spent = 0
 	for i := range stages {
-		if all := stages[i].all; all != nil {
+		switch all := stages[i].all; {
+		case stages[i].writes && !writes:
+		case all != nil:
 			err = all(&b)
-		} else {
+		default:
 			err = b.each(&stages[i])
 		}
 		if err != nil {

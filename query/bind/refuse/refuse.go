@@ -16,14 +16,11 @@ const MaxDepth = 2 * parse.MaxDepth
 
 // writeHints tell how to do over HTTP what a statement would write.
 var writeHints = map[string]string{
-	"insert":   "POST the document to the database over HTTP.",
-	"update":   "PUT the document with its _rev over HTTP.",
-	"delete":   "DELETE the document with its _rev over HTTP.",
-	"merge":    "POST the documents to _bulk_docs over HTTP.",
+	"merge":    "Use INSERT ... ON CONFLICT.",
 	"create":   "A database is made by PUT /name, a view by PUT of a design document.",
 	"alter":    "Change the design document over HTTP.",
 	"drop":     "Delete the database or the design document over HTTP.",
-	"truncate": "Delete the documents over HTTP.",
+	"truncate": "DELETE the documents.",
 }
 
 // userHint tells where users are stored.
@@ -35,28 +32,24 @@ func User(verb, object string, off int) error {
 }
 
 func refuseWrite(verb string, off int) error {
-	hint := "SQL reads only; everything else is done over the HTTP API."
+	hint := "SQL reads and writes documents; everything else is done over the HTTP API."
 	if h, ok := writeHints[verb]; ok {
-		hint = "SQL reads only. " + h
+		hint = h
 	}
 	return sqlstate.Unsupported(off, hint, "%s is not supported", strings.ToUpper(verb))
 }
 
 // Readable returns the query that a statement runs: a SELECT, or the query of EXPLAIN, COPY, DECLARE or PREPARE. It
-// returns nil for statements about the session, and for those that run a prepared statement. It refuses statements that
-// write and others that cannot be run.
+// returns nil for statements about the session, those that run a prepared statement, and INSERT, UPDATE and DELETE. It
+// refuses statements that cannot be run.
 func Readable(st ast.Statement) (*ast.Query, error) {
 	switch s := st.(type) {
 	case *ast.Query:
 		return s, nil
 	case *ast.Declare:
 		return s.Query, nil
-	case *ast.Insert:
-		return nil, refuseWrite("insert", s.Pos())
-	case *ast.Update:
-		return nil, refuseWrite("update", s.Pos())
-	case *ast.Delete:
-		return nil, refuseWrite("delete", s.Pos())
+	case *ast.Insert, *ast.Update, *ast.Delete:
+		return nil, nil
 	case *ast.Refused:
 		if slices.Contains([]string{"user", "role", "group"}, s.Object) {
 			return nil, User(s.Verb, s.Object, s.Pos())
@@ -75,7 +68,11 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 			return nil, sqlstate.Unsupported(s.TargetPos.Pos(), `Use COPY ... TO STDOUT, or psql's \copy.`,
 				"COPY to a file or program is not supported")
 		}
-		return Readable(s.Statement)
+		if q, ok := s.Statement.(*ast.Query); ok {
+			return q, nil
+		}
+		return nil, sqlstate.Unsupported(s.Pos(), "Run the statement by itself.",
+			"COPY of what a statement writes is not supported")
 	case *ast.LockTable:
 		if s.Mode != "access share" {
 			return nil, sqlstate.Unsupported(s.Pos(),
@@ -96,7 +93,7 @@ func explained(e *ast.Explain) (*ast.Query, error) {
 		return s, nil
 	case *ast.Declare:
 		return s.Query, nil
-	case *ast.Execute:
+	case *ast.Execute, *ast.Insert, *ast.Update, *ast.Delete:
 		return nil, nil
 	}
 	if _, err := Readable(e.Statement); err != nil {
@@ -112,19 +109,54 @@ func Clauses(s *ast.Select) error {
 		return sqlstate.Unsupported(s.Into.Pos(), "Write documents over the HTTP API.", "SELECT INTO is not supported")
 	case s.WithTies:
 		return sqlstate.Unsupported(s.Limit.Pos(), "Use ONLY.", "FETCH FIRST WITH TIES is not supported")
-	case len(s.Locks) > 0:
-		return sqlstate.Unsupported(s.Locks[0].Pos(), "Documents are not locked; a write checks the revision.",
-			"row locks are not supported")
+	case len(s.Locks) == 0:
+	case s.Op != "":
+		return notLocked(s, "UNION/INTERSECT/EXCEPT")
+	case s.Values != nil:
+		return sqlstate.New(sqlstate.FeatureNotSupported, "FOR %s cannot be applied to VALUES", s.Locks[0].Strength)
+	case s.Distinct || s.DistinctOn != nil:
+		return notLocked(s, "DISTINCT clause")
+	case len(s.GroupBy) > 0:
+		return notLocked(s, "GROUP BY clause")
+	case s.Having != nil:
+		return notLocked(s, "HAVING clause")
 	}
 	return nil
 }
 
+// Locked checks the locking clauses of a query: what its select list has, and whether a name is one in FROM.
+func Locked(s *ast.Select, aggregates, windows, sets bool, in func(name string) bool) error {
+	for _, l := range s.Locks {
+		for i, name := range l.Of {
+			if last := name[len(name)-1]; !in(last) {
+				return sqlstate.New(sqlstate.UndefinedTable, "relation %q in FOR %s clause not found in FROM clause",
+					last, l.Strength).At(l.OfPlaces[i].Pos())
+			}
+		}
+	}
+	switch {
+	case aggregates:
+		return notLocked(s, "aggregate functions")
+	case windows:
+		return notLocked(s, "window functions")
+	case sets:
+		return notLocked(s, "set-returning functions in the target list")
+	}
+	return nil
+}
+
+// notLocked returns the error for a locking clause of a query with something whose rows are not those of FROM.
+func notLocked(s *ast.Select, with string) error {
+	return sqlstate.New(sqlstate.FeatureNotSupported, "FOR %s is not allowed with %s", s.Locks[0].Strength, with)
+}
+
 // CTE returns the query of a WITH item.
 func CTE(c *ast.CTE) (*ast.Select, error) {
-	q, err := Readable(c.Statement)
+	q, ok := c.Statement.(*ast.Query)
 	switch {
-	case err != nil:
-		return nil, err
+	case !ok:
+		return nil, sqlstate.Unsupported(c.Pos(), "Write in a statement of its own, in the same transaction.",
+			"data-modifying statements in WITH are not supported")
 	case c.Search:
 		return nil, sqlstate.Unsupported(c.Pos(), "Order by a column that the query computes.",
 			"the SEARCH clause is not supported")

@@ -18,15 +18,11 @@ func TestReadable(t *testing.T) {
 		Pos int // byte offset, from 1
 		Msg string
 	}{
-		{"INSERT INTO docs VALUES (1)", 1, "INSERT is not supported"},
-		{"  UPDATE docs SET a = 1", 3, "UPDATE is not supported"},
-		{"WITH a AS (SELECT 1) DELETE FROM docs", 1, "DELETE is not supported"},
 		{"DROP TABLE docs", 1, "DROP is not supported"},
-		{"EXPLAIN DELETE FROM docs", 9, "DELETE is not supported"},
-		{"PREPARE p AS INSERT INTO docs DEFAULT VALUES", 14, "INSERT is not supported"},
+		{"MERGE INTO docs USING a ON true WHEN MATCHED THEN DELETE", 1, "MERGE is not supported"},
 		{"COPY docs FROM STDIN", 1, "COPY FROM is not supported"},
 		{"COPY docs TO '/tmp/x'", 14, "COPY to a file or program is not supported"},
-		{"COPY (DELETE FROM docs RETURNING id) TO STDOUT", 7, "DELETE is not supported"},
+		{"COPY (DELETE FROM docs RETURNING id) TO STDOUT", 1, "COPY of what a statement writes is not supported"},
 		{"PREPARE TRANSACTION 'x'", 1, "two-phase commit is not supported"},
 	} {
 		st, err := parse.Statement(unbounded(), c.Src)

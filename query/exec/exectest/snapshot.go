@@ -58,7 +58,14 @@ type frozen struct {
 func (db *DB) Snapshot(context.Context, []exec.ViewUse, bool) (exec.Snapshot, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	c := &DB{name: db.name, copied: db, docs: map[string]*doc{}, designs: maps.Clone(db.designs),
+	c := copyOf(db, db)
+	opened(1)
+	return &frozen{DB: c}, nil
+}
+
+// copyOf copies a database, whose mutex is held. Reads of the copy are logged with those of of.
+func copyOf(db, of *DB) *DB {
+	c := &DB{name: db.name, copied: of, docs: map[string]*doc{}, designs: maps.Clone(db.designs),
 		partitioned: maps.Clone(db.partitioned),
 		locals:      slices.Clone(db.locals), seq: db.seq, wake: make(chan struct{}), Unusable: db.Unusable,
 		Skipped: db.Skipped}
@@ -67,8 +74,7 @@ func (db *DB) Snapshot(context.Context, []exec.ViewUse, bool) (exec.Snapshot, er
 		one.losers = slices.Clone(d.losers)
 		c.docs[id] = &one
 	}
-	opened(1)
-	return &frozen{DB: c}, nil
+	return c
 }
 
 func (f *frozen) AllDocs(ctx context.Context, r exec.DocsRead) (exec.Rows, error) {

@@ -144,6 +144,7 @@ type Lock struct {
 	At
 	Strength string // "UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"
 	Of       [][]string
+	OfPlaces []At
 	// Wait is "nowait", "skip locked", or empty.
 	Wait string
 }

@@ -19,6 +19,8 @@ type Insert struct {
 // Conflict is ON CONFLICT.
 type Conflict struct {
 	At
+	// Target is the position of the conflict target.
+	Target At
 	// The conflict target is either Columns and Where or Constraint. All are empty if none was named.
 	Columns    []Expr
 	Where      Expr

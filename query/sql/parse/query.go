@@ -260,6 +260,7 @@ func (p *parser) locks(s *ast.Select) error {
 		}
 		if p.acceptWord("of") {
 			if err := p.list(func() error {
+				l.OfPlaces = append(l.OfPlaces, p.here())
 				name, err := p.qualified()
 				l.Of = append(l.Of, name)
 				return err

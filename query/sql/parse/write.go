@@ -78,6 +78,7 @@ func (p *parser) afterInsert(s *ast.Insert) (err error) {
 func (p *parser) conflict() (*ast.Conflict, error) {
 	c := &ast.Conflict{At: p.here()}
 	p.i += 2
+	c.Target = p.here()
 	var err error
 	if p.peek().Is("(") {
 		if err := p.inBrackets(func() error {

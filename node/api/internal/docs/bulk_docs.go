@@ -171,7 +171,7 @@ func (h *Bulk) BulkDocs(q *call.Request) error {
 			return errNoRevision
 		}
 		if edits[i].ID == "" {
-			edits[i].ID = h.Docs.ids.next()
+			edits[i].ID = h.Docs.ids.Next()
 		}
 	}
 	results, err := h.writeBulk(q, edits, b)

@@ -7,6 +7,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/settings"
+	"github.com/divandb/divan/node/docids"
 )
 
 // Handlers answer for single documents and their attachments.
@@ -16,7 +17,7 @@ type Handlers struct {
 	Limits   Limits
 	Log      *slog.Logger
 
-	ids uuids
+	ids docids.Sequence
 }
 
 // Limits are the limits of what may be written.

@@ -183,7 +183,7 @@ func (h *Handlers) PostDocument(q *call.Request) error {
 		return err
 	}
 	if e.ID == "" {
-		e.ID = h.ids.next()
+		e.ID = h.ids.Next()
 	}
 	if q.Params.Get("batch", "") == "ok" {
 		return h.putBatch(q, e, false)

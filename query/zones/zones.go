@@ -1,4 +1,5 @@
-package query
+// Package zones finds the time zones that the setting TimeZone may name. The rules of a zone are in package datetime.
+package zones
 
 import (
 	"fmt"
@@ -12,16 +13,14 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Time zones of the setting TimeZone.
-
-// zone checks a time zone and returns the name that SHOW prints.
-func zone(v string) (string, error) {
-	_, name, err := location(v)
+// Check checks a time zone and returns the name that SHOW prints.
+func Check(v string) (string, error) {
+	_, name, err := Location(v)
 	return name, err
 }
 
-// location finds a time zone by name, by hours east of UTC, or by an interval as SET TIME ZONE passes it.
-func location(v string) (*time.Location, string, error) {
+// Location finds a time zone by name, by hours east of UTC, or by an interval as SET TIME ZONE passes it.
+func Location(v string) (*time.Location, string, error) {
 	if text, ok := strings.CutPrefix(v, zoneInterval); ok {
 		return intervalZone(strings.TrimSuffix(text, "'"))
 	}

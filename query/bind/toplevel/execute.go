@@ -1,6 +1,7 @@
-package bind
+package toplevel
 
 import (
+	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
@@ -10,16 +11,19 @@ import (
 
 // Arguments evaluates the arguments of EXECUTE as the types of the parameters. loose is Bound.Loose.
 func Arguments(
-	e *ast.Execute, r Resolver, plan Planner, want []types.OID, loose func(int) bool, st *exec.State,
+	e *ast.Execute, r bind.Resolver, plan bind.Planner, want []types.OID, loose func(int) bool, st *exec.State,
 ) ([]types.Datum, error) {
 	if len(e.Args) != len(want) {
 		return nil, sqlstate.New(sqlstate.SyntaxError, "wrong number of parameters for prepared statement %q", e.Name).
 			WithDetail("Expected %d parameters but got %d.", len(want), len(e.Args)).At(e.Pos())
 	}
-	b := newBinder(st.Work, r, plan, nil)
+	l, err := bind.NewStatement(st.Work, r, plan, nil).Level(nil, false, e.At)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]types.Datum, len(want))
 	for i, a := range e.Args {
-		x, err := b.expr(a, &scope{query: &Query{}, noAggregates: "EXECUTE"})
+		x, err := l.Expr(a, "EXECUTE")
 		if err == nil {
 			exec.Walk(x, func(x exec.Expr) {
 				if s, ok := x.(*exec.Subquery); ok && err == nil {
@@ -41,7 +45,7 @@ func Arguments(
 				"parameter $%d of type %s cannot be coerced to the expected type %s", i+1, types.NameOf(x.Type()),
 				types.NameOf(want[i])).At(ast.Start(a)).WithHint("You will need to rewrite or cast the expression.")
 		}
-		if x, err = b.Coerce(x, want[i], types.Assignment, a.Pos()); err != nil {
+		if x, err = l.Typing().Coerce(x, want[i], types.Assignment, a.Pos()); err != nil {
 			return nil, err
 		}
 		if out[i], err = x.Eval(&exec.Env{State: st}); err != nil {

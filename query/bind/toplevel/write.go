@@ -1,0 +1,258 @@
+// Package toplevel binds what surrounds queries: statements that write, and the arguments of EXECUTE. It knows which
+// relation can be written, and what PostgreSQL refuses; package bind resolves the names and expressions.
+package toplevel
+
+import (
+	"slices"
+
+	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/naming"
+	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/typing"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
+)
+
+// Columns of the relation that is written, docs.
+const (
+	colID  = "id"
+	colDoc = "doc"
+)
+
+// writer binds one statement that writes.
+type writer struct {
+	*bind.Statement
+	out  *bind.Write
+	rel  *naming.UserRelation
+	cols []exec.Column // of returned rows; nil without RETURNING
+}
+
+// Bind binds INSERT, UPDATE or DELETE. The arguments are those of bind.Bind.
+func Bind(w *work.Work, s ast.Statement, r bind.Resolver, plan bind.Planner, given []types.OID) (*bind.Bound, error) {
+	b := &writer{Statement: bind.NewStatement(w, r, plan, given), out: &bind.Write{}}
+	var err error
+	switch n := s.(type) {
+	case *ast.Insert:
+		err = b.insert(n)
+	case *ast.Update:
+		err = b.update(n)
+	case *ast.Delete:
+		err = b.delete(n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.Finish(b.out, b.cols)
+}
+
+// relation finds the relation that is written. Only docs can be.
+func (b *writer) relation(t *ast.Table) error {
+	name, schema := t.Name[len(t.Name)-1], ""
+	switch len(t.Name) {
+	case 1:
+	case 2:
+		schema = t.Name[0]
+	default:
+		return sqlstate.Unsupported(t.Pos(), "Connect to that database.",
+			"cross-database references are not implemented: %q", name)
+	}
+	if b.Names().Virtual(schema, name) != nil {
+		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied for table %s", name).At(t.Pos())
+	}
+	found, err := b.Find(schema, name, t.Pos())
+	if err != nil {
+		return err
+	}
+	b.rel, b.out.Relation, b.out.Off = found.Rel, found.Name, t.Pos()
+	return b.writable(found, t.Pos())
+}
+
+func (b *writer) writable(f naming.Found, off int) error {
+	hint := "Write the documents in docs, from which it is computed."
+	switch {
+	case f.Rel.Name == "docs" && f.Rel.Kind == exec.ReadAllDocs:
+		return nil
+	case f.Rel.IDPrefix != "":
+		hint = "PUT the document over HTTP."
+	}
+	return sqlstate.Unsupported(off, hint, "%s of relation %q is not supported", verbs[b.out.Kind], f.Name)
+}
+
+var verbs = map[string]string{"insert": "INSERT", "update": "UPDATE", "delete": "DELETE"}
+
+// column checks a column that is written.
+func (b *writer) column(t *ast.SetTarget) error {
+	i := slices.IndexFunc(b.rel.Columns, func(c naming.UserColumn) bool { return c.Name == t.Name })
+	switch {
+	case i < 0:
+		return sqlstate.New(sqlstate.UndefinedColumn, "column %q of relation %q does not exist", t.Name,
+			b.rel.Name).At(t.Pos())
+	case len(t.Path) > 0:
+		return sqlstate.Unsupported(t.Path[0].Pos(), "Use jsonb_set.",
+			"assignment to a part of a column is not supported")
+	case t.Name != colID && t.Name != colDoc:
+		return sqlstate.New(sqlstate.GeneratedAlways, "column %q is computed by every write", t.Name).At(t.Pos()).
+			WithDetail("Column %q is a generated column.", t.Name)
+	}
+	return nil
+}
+
+// columns returns the columns of the relation, as they are found in returned rows.
+func (b *writer) columns() []exec.Column {
+	out := make([]exec.Column, len(b.rel.Columns))
+	for i, c := range b.rel.Columns {
+		out[i] = exec.Column{Name: c.Name, Type: c.Type, Mod: -1}
+	}
+	return naming.Originate(out, b.Names().RelationOID("public", b.rel.Name))
+}
+
+// assigned returns the value of the only assignment that can be made: that of doc.
+func (b *writer) assigned(list []ast.Assignment) (ast.Expr, error) {
+	var value ast.Expr
+	seen := map[string]bool{}
+	for i := range list {
+		a := &list[i]
+		values := []ast.Expr{a.Value}
+		if a.Row {
+			row, ok := a.Value.(*ast.Row)
+			switch {
+			case !ok && len(a.Targets) == 1:
+			case !ok:
+				return nil, sqlstate.Unsupported(a.Value.Pos(), "Assign to each column.",
+					"assignment of a row or sub-query to several columns is not supported")
+			case len(row.Items) != len(a.Targets):
+				return nil, refuse.Syntax(a.Value.Pos(), "number of columns does not match number of values")
+			default:
+				values = row.Items
+			}
+		}
+		for j := range a.Targets {
+			t := &a.Targets[j]
+			if err := b.column(t); err != nil {
+				return nil, err
+			}
+			if seen[t.Name] {
+				return nil, refuse.Syntax(t.Pos(), "multiple assignments to same column %q", t.Name)
+			}
+			seen[t.Name] = true
+			if t.Name == colID {
+				return nil, sqlstate.Unsupported(t.Pos(),
+					"INSERT the document under the new id, and DELETE the old one.",
+					"changing the id of a document is not supported")
+			}
+			value = values[j]
+		}
+	}
+	return value, nil
+}
+
+// document binds a value for doc. DEFAULT is the empty document.
+func document(l *bind.Level, e ast.Expr, clause string) (exec.Expr, error) {
+	if _, ok := e.(*ast.Default); ok {
+		return emptyDocument(), nil
+	}
+	return value(l, e, colDoc, types.JSONB, clause)
+}
+
+func emptyDocument() *exec.Const { return &exec.Const{D: types.NewJSONText("{}"), Typ: types.JSONB} }
+
+func (b *writer) update(n *ast.Update) error {
+	b.out.Kind = "update"
+	l, err := b.rows(n.With, n.Recursive, n.At, n.Table, n.From, n.Where)
+	if err != nil {
+		return err
+	}
+	to, err := b.assigned(n.Set)
+	if err != nil {
+		return err
+	}
+	doc, err := document(l, to, "UPDATE")
+	if err != nil {
+		return err
+	}
+	used := slices.Clone(l.First().Used)
+	if err = b.returning(l, n.Returning); err == nil {
+		copy(l.First().Used, used) // what RETURNING shows of it is what has been written
+		b.out.Source = l.Query(doc)
+	}
+	return err
+}
+
+func (b *writer) delete(n *ast.Delete) error {
+	b.out.Kind = "delete"
+	l, err := b.rows(n.With, n.Recursive, n.At, n.Table, n.Using, n.Where)
+	if err != nil {
+		return err
+	}
+	if err = b.returning(l, n.Returning); err == nil {
+		b.out.Source = l.Query()
+	}
+	return err
+}
+
+// rows binds the relation that is updated, the other items of FROM, and the condition.
+func (b *writer) rows(with []ast.CTE, recursive bool, at ast.At, t *ast.Table, from []ast.FromItem,
+	where ast.Expr) (*bind.Level, error) {
+	l, err := b.Level(with, recursive, at)
+	if err == nil {
+		err = b.relation(t)
+	}
+	if err == nil {
+		err = l.From(append([]ast.FromItem{t}, from...))
+	}
+	if err != nil {
+		return nil, err
+	}
+	target := l.First()
+	if target == nil {
+		name := t.Name[len(t.Name)-1]
+		return nil, sqlstate.New(sqlstate.UndefinedTable, "relation %q cannot be the target of a modifying statement",
+			name).At(t.Pos())
+	}
+	for i, c := range target.Rel.Columns {
+		if c.Name == colID || c.Field == exec.FieldRev {
+			target.Used[i] = true
+		}
+	}
+	switch c := where.(type) {
+	case nil:
+	case *ast.CurrentOf:
+		return nil, sqlstate.Unsupported(c.Pos(), "Name the document by its id.", "WHERE CURRENT OF is not supported")
+	default:
+		err = l.Where(where)
+	}
+	return l, err
+}
+
+// returning binds RETURNING over the rows of a level.
+func (b *writer) returning(l *bind.Level, list []ast.Target) (err error) {
+	if len(list) == 0 {
+		return nil
+	}
+	b.out.ReturningWork = &exec.WorkTable{Name: b.rel.Name}
+	if b.out.Returning, err = l.Over(b.out.ReturningWork).Targets(list, "RETURNING"); err == nil {
+		b.out.Width, b.cols = b.out.Returning.Width, b.out.Returning.Columns
+	}
+	return err
+}
+
+// value binds a value that is assigned to a column.
+func value(l *bind.Level, e ast.Expr, column string, to types.OID, clause string) (exec.Expr, error) {
+	x, err := l.Expr(e, clause)
+	if err != nil {
+		return nil, err
+	}
+	if !typing.Untyped(x) && types.CastContext(x.Type(), to) > types.Assignment {
+		return nil, misfit(column, to, x.Type()).At(ast.Start(e))
+	}
+	return l.Typing().Coerce(x, to, types.Assignment, e.Pos())
+}
+
+// misfit returns the error for a value whose type does not fit a column.
+func misfit(column string, to, from types.OID) *sqlstate.Error {
+	return sqlstate.New(sqlstate.DatatypeMismatch, "column %q is of type %s but expression is of type %s", column,
+		types.NameOf(to), types.NameOf(from)).WithHint("You will need to rewrite or cast the expression.")
+}

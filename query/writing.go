@@ -1,0 +1,345 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/writes"
+	"github.com/divandb/divan/query/plan"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// A statement that writes is part of a transaction of the store, which reads a snapshot. In a transaction block that is
+// the transaction of the block, begun by the first statement that writes, or with the snapshot of a REPEATABLE READ
+// block. Statements of one simple query, and those between two Syncs, are a transaction too. A single statement is a
+// transaction of its own, which is tried again after a conflict.
+
+// writeVerb returns the word for a statement that writes, "" for others.
+func writeVerb(s ast.Statement) string {
+	switch s.(type) {
+	case *ast.Insert:
+		return "INSERT"
+	case *ast.Update:
+		return "UPDATE"
+	case *ast.Delete:
+		return "DELETE"
+	}
+	return ""
+}
+
+// writeTag is the command tag of a statement that writes.
+func writeTag(verb string, rows int64) string {
+	if verb == "INSERT" {
+		verb = "INSERT 0"
+	}
+	return verb + " " + strconv.FormatInt(rows, 10)
+}
+
+// write makes the portal of a statement that writes.
+func (e *execution) write(p *portal, verb string) {
+	affected := int64(0)
+	p.tag = func(int64) string { return writeTag(verb, affected) }
+	p.start = func(ctx context.Context) (rowSource, error) {
+		var rows *planRows
+		err := e.ss.writing(ctx, verb, e.st.bound, func(tx exec.Transaction) (err error) {
+			if rows != nil {
+				rows.close()
+			}
+			rows, affected, err = e.modify(ctx, tx)
+			return err
+		})
+		if err != nil {
+			if rows != nil {
+				rows.close()
+			}
+			return nil, err
+		}
+		if p.columns == nil {
+			rows.close()
+			return nil, nil
+		}
+		return rows, nil
+	}
+}
+
+// modify runs the statement in a transaction. The rows of the result have been computed.
+func (e *execution) modify(ctx context.Context, tx exec.Transaction) (*planRows, int64, error) {
+	st := e.state(ctx, e.params)
+	bound, err := e.ss.statements.current(st.Work, e.st)
+	if err != nil {
+		st.Close()
+		return nil, 0, err
+	}
+	at := *bound
+	at.Db = tx
+	root, err := plan.New(&at, st)
+	if err != nil {
+		st.Close()
+		return nil, 0, err
+	}
+	rows := &planRows{plan: root, st: st, open: true, unpin: func() {}}
+	st.Ctx, st.Tx = ctx, tx
+	if err := root.Open(&exec.Env{State: st}); err != nil {
+		rows.close()
+		return nil, 0, err
+	}
+	return rows, root.(*writes.Modify).Affected(), nil
+}
+
+// The pauses between attempts of a statement that meets conflicts, and how long it is tried.
+const (
+	firstPause = 2 * time.Millisecond
+	maxPause   = 500 * time.Millisecond
+	maxTrying  = 30 * time.Second
+)
+
+// storeWriter runs the statements of a session that write.
+type storeWriter struct {
+	access *access
+	vars   *variables
+	reads  *reads
+	tx     *transaction
+	// final is set if no further statement of the client can belong to the implicit transaction of the next one.
+	final bool
+}
+
+// Final implements pgwire.Session.
+func (w *storeWriter) Final(is bool) { w.final = is }
+
+// Commit implements pgwire.Session.
+func (w *storeWriter) Commit(ctx context.Context) error {
+	if w.tx.status != 'I' || w.reads.tx == nil {
+		return nil
+	}
+	defer w.reads.end()
+	return w.commit(ctx, w.reads.tx)
+}
+
+// writing runs a statement that writes, in the transaction it belongs to. f may be called several times.
+func (w *storeWriter) writing(ctx context.Context, verb string, bound *bind.Bound,
+	f func(tx exec.Transaction) error) error {
+	if w.tx.readOnly() {
+		return sqlstate.New(sqlstate.ReadOnlyTransaction, "cannot execute %s in a read-only transaction", verb)
+	}
+	if seq := w.vars.value[asOfSetting]; seq != "" {
+		return sqlstate.New(sqlstate.ReadOnlyTransaction, "cannot execute %s as of an earlier sequence", verb).
+			WithHint("RESET %s.", asOfSetting)
+	}
+	if w.tx.inBlock() || !w.final || w.reads.tx != nil {
+		tx, err := w.reads.writer(ctx, bound)
+		if err != nil {
+			return err
+		}
+		return f(tx)
+	}
+	began := time.Now()
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		err, conflict := w.attempt(ctx, bound, f)
+		if !conflict || time.Since(began) > maxTrying {
+			return err
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause/2+1)):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// lockRows is FOR UPDATE and the like: in a transaction block, what the statement reads becomes part of the transaction
+// of the store, so that its commit fails if another writer has changed that. Nobody waits.
+func (w *storeWriter) lockRows(ctx context.Context, bound *bind.Bound) error {
+	switch {
+	case bound.Locks == "" || !bound.UsesStore():
+		return nil
+	case w.tx.readOnly():
+		return sqlstate.New(sqlstate.ReadOnlyTransaction, "cannot execute SELECT FOR %s in a read-only transaction",
+			bound.Locks)
+	case !w.tx.inBlock():
+		return nil
+	}
+	_, err := w.reads.writer(ctx, bound)
+	return err
+}
+
+// attempt runs f in a transaction of its own. It reports whether the commit met a conflict.
+func (w *storeWriter) attempt(ctx context.Context, bound *bind.Bound,
+	f func(tx exec.Transaction) error) (err error, conflict bool) {
+	p, tx, err := w.reads.begin(ctx, bound)
+	if err != nil {
+		return err, false
+	}
+	defer p.release()
+	if err := f(tx); err != nil {
+		return err, false
+	}
+	err = w.commit(ctx, tx)
+	return err, exec.KindOf(err) == exec.Stale
+}
+
+// commit commits a transaction of the store.
+func (w *storeWriter) commit(ctx context.Context, tx exec.Transaction) error {
+	if !tx.Wrote() {
+		return nil
+	}
+	// The user may no longer be allowed to.
+	if err := w.access.recheck(ctx); err != nil {
+		return err
+	}
+	err := tx.Commit(ctx)
+	if err == nil {
+		return nil
+	}
+	if e := sqlstate.From(exec.StoreError(err)); e.Code == sqlstate.SerializationFailure {
+		return e.WithHint("The transaction might succeed if retried.")
+	} else {
+		return e
+	}
+}
+
+// writer returns the transaction of the store that the session's transaction has, and begins it if necessary.
+func (r *reads) writer(ctx context.Context, bound *bind.Bound) (exec.Transaction, error) {
+	if r.tx != nil {
+		return r.tx, r.alive()
+	}
+	if r.snap != nil {
+		var err error
+		if err = r.alive(); err == nil {
+			r.tx, err = transactionOf(r.snap)
+		}
+		return r.tx, err
+	}
+	p, tx, err := r.begin(ctx, bound)
+	if err != nil {
+		return nil, err
+	}
+	r.keep(p)
+	p.release()
+	r.tx = tx
+	return tx, nil
+}
+
+// alive returns an error if the snapshot of the transaction has been released.
+func (r *reads) alive() error {
+	if r.snap != nil && r.snap.lost.Load() {
+		return errSnapshotLost
+	}
+	return nil
+}
+
+// begin begins a transaction at the present moment, for which the views of a statement are brought up to date. The
+// caller must release the snapshot.
+func (r *reads) begin(ctx context.Context, bound *bind.Bound) (*pinned, exec.Transaction, error) {
+	db, err := r.access.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if db == nil {
+		return nil, nil, sqlstate.New(sqlstate.InsufficientPrivilege, "the database has no documents")
+	}
+	p, err := r.snapshotOf(ctx, db, bound.Views(), exactOnly)
+	if err != nil {
+		return nil, nil, err
+	}
+	tx, err := transactionOf(p)
+	if err != nil {
+		p.release()
+		return nil, nil, err
+	}
+	return p, tx, nil
+}
+
+// transactionOf begins a transaction on a snapshot.
+func transactionOf(p *pinned) (exec.Transaction, error) {
+	w, ok := p.Snapshot.(exec.Writable)
+	if !ok {
+		return nil, sqlstate.Unsupported(-1, "Write documents over HTTP.", "the store cannot be written by SQL")
+	}
+	tx, err := w.Begin()
+	if err != nil {
+		return nil, exec.StoreError(err)
+	}
+	return tx, nil
+}
+
+// explainWrite explains a statement that writes, which is run if that is asked for.
+func (e *execution) explainWrite(ctx context.Context, s *ast.Explain, verb string) (rowSource, error) {
+	began := time.Now()
+	var out rowSource
+	if !s.Analyze {
+		st := e.state(ctx, e.nulls())
+		defer st.Close()
+		bound, err := e.ss.statements.current(st.Work, e.st)
+		if err != nil {
+			return nil, err
+		}
+		root, err := plan.New(bound, st)
+		if err != nil {
+			return nil, err
+		}
+		return e.explained(s, root, bound, 0, 0), nil
+	}
+	err := e.ss.writing(ctx, verb, e.st.bound, func(tx exec.Transaction) error {
+		rows, _, err := e.modify(ctx, tx)
+		if err != nil {
+			return err
+		}
+		defer rows.close()
+		var returned int64
+		for {
+			if _, err := rows.next(ctx, false); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return err
+			}
+			returned++
+		}
+		out = e.explained(s, rows.plan, e.st.bound, returned, time.Since(began))
+		return nil
+	})
+	return out, err
+}
+
+// nulls returns the parameters, or NULLs if there are none.
+func (e *execution) nulls() []types.Datum {
+	params := e.params
+	for len(params) < len(e.st.params) {
+		params = append(params, types.Null)
+	}
+	return params
+}
+
+// explained prints a plan.
+func (e *execution) explained(s *ast.Explain, root exec.Plan, bound *bind.Bound, returned int64,
+	took time.Duration) *fixedRows {
+	if s.Format == "json" {
+		return &fixedRows{[][]types.Datum{{types.NewJSONText(plan.ExplainJSON(root, s, returned, took))}}}
+	}
+	out := &fixedRows{}
+	lines := plan.ExplainText(root, s, returned, took)
+	if e.ss.vars.value[costsSetting] == "on" && !s.Analyze {
+		lines[0] += plan.Guess(root, bound.Columns)
+	}
+	for _, line := range lines {
+		out.rows = append(out.rows, []types.Datum{types.NewText(line)})
+	}
+	return out
+}
+
+// readOnly reports whether the current transaction may not write.
+func (t *transaction) readOnly() bool {
+	name := readOnlySetting
+	if t.status == 'I' {
+		name = "default_" + name
+	}
+	return strings.EqualFold(t.vars.value[name], "on")
+}
