@@ -168,6 +168,13 @@ func (c *Cluster) Owner(kind, id string) Member {
 // Owns reports whether Owner is this member.
 func (c *Cluster) Owns(kind, id string) bool { return c.Owner(kind, id).Self }
 
+// Forget removes a member that has left or was given up from this member's list, and stops looking for it. It reports
+// whether there was such a member.
+func (c *Cluster) Forget(member string) (known bool) {
+	c.members.ask(func(v *view) { known = v.forget(member) })
+	return known
+}
+
 // Subscribe returns a channel that receives after each change of placement. Several changes may be combined. Call
 // cancel when done.
 func (c *Cluster) Subscribe() (changed <-chan struct{}, cancel func()) { return c.members.subscribe() }

@@ -202,6 +202,16 @@ func (v *view) onOtherStores() (names []string) {
 	return names
 }
 
+// forget removes a member that is not up. It reports whether there was one.
+func (v *view) forget(name string) bool {
+	e := v.entries[name]
+	if e == nil || e.up {
+		return false
+	}
+	delete(v.entries, name)
+	return true
+}
+
 // seen reports whether a member with that gossip address was ever up.
 func (v *view) seen(gossip string) bool {
 	for _, e := range v.entries {

@@ -145,4 +145,8 @@ func TestView_events(t *testing.T) {
 	if len(v.events) != len(want) {
 		t.Errorf("%d events, want %d", len(v.events), len(want))
 	}
+	v.gone(at(75), "b")
+	if !v.forget("b") || v.forget("b") || v.forget("a") || len(v.lost(at(80))) != 0 {
+		t.Error("a member that is up can be forgotten, or one that is gone cannot")
+	}
 }

@@ -32,7 +32,8 @@ func (n *Node) startConsole(context.Context) error {
 	n.history = history.New()
 	n.measuring.indexLag.Store(-1)
 	n.console = console.New(console.Options{Node: n.name, Events: n.happened.Recorder, History: n.history,
-		Here: own{n}.here(), Peers: consolePeers{&n.joined}})
+		Here: own{n}.here(), Acts: own{n}.acts(), User: userOf,
+		Peers: consolePeers{&n.joined}})
 	return nil
 }
 

@@ -38,7 +38,7 @@ func (n *Node) serveSQL(context.Context) error {
 		},
 		Credentials: sqlCredentials{n.auth}, SetPassword: passwords{n.store,
 			n.auth}.set, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
-		Turns: n.turns, Observe: n.statementEnded, Temp: temp,
+		Turns: n.turns, Observe: n.statementEnded, Signal: n.console.Signal, Temp: temp,
 		Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory),
 			Statement: int64(n.cfg.SQL.StatementMemory)},
 	})

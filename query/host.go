@@ -71,7 +71,7 @@ func (h *host) Cancel(ctx context.Context, pid uint32) (bool, error) {
 		"must be a member of the role whose query is being canceled or member of pg_signal_backend"); err != nil {
 		return false, err
 	}
-	return h.signalled(pid, h.ss.srv.wire.Cancel(pid)), nil
+	return h.signal(ctx, pid, h.ss.srv.wire.Cancel(pid), false)
 }
 
 // Terminate implements exec.Session.
@@ -80,7 +80,22 @@ func (h *host) Terminate(ctx context.Context, pid uint32) (bool, error) {
 		"must be a member of the role whose process is being terminated or member of pg_signal_backend"); err != nil {
 		return false, err
 	}
-	return h.signalled(pid, h.ss.srv.wire.Terminate(pid)), nil
+	return h.signal(ctx, pid, h.ss.srv.wire.Terminate(pid), true)
+}
+
+// signal looks for a session on the other nodes if there is none here. found reports whether there was.
+func (h *host) signal(ctx context.Context, pid uint32, found, terminate bool) (bool, error) {
+	if !found && h.ss.srv.opts.Signal != nil {
+		mine, err := h.ss.access.allowed(ctx)
+		if err != nil {
+			return false, err
+		}
+		found, err = h.ss.srv.opts.Signal(ctx, h.ss.start.User, mine.Admin(), pid, terminate)
+		if err != nil {
+			return false, sqlstate.New(sqlstate.InsufficientPrivilege, "%s", err)
+		}
+	}
+	return h.signalled(pid, found), nil
 }
 
 // signalled warns if no session has the process id.

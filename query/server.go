@@ -56,6 +56,9 @@ type Options struct {
 	// Turns shares the processors between long statements; nil creates one for this server alone.
 	Turns *work.Turns
 	Log   *slog.Logger
+	// Signal, if not nil, cancels the statement of a session of another node, or ends the session, for a user. It
+	// reports whether there is such a session. The error is a reason why the user may not.
+	Signal func(ctx context.Context, user string, admin bool, pid uint32, terminate bool) (bool, error)
 	// Observe, if not nil, is called at the end of each message that ran a statement, or a part of one. It is called
 	// with a lock of the session, and must not block.
 	Observe func(Ended)

@@ -176,6 +176,9 @@ func (s *Server) equip() {
 	}
 }
 
+// DashboardUser returns the name of the user in the context of a request to Options.Dashboard, or "".
+func DashboardUser(ctx context.Context) string { return server.DashboardUser(ctx) }
+
 // Bodies returns how much memory requests hold for their bodies, in bytes, and how many requests were refused for lack
 // of it.
 func (s *Server) Bodies() (held, refused int64) { return s.budget.Use() }

@@ -18,6 +18,10 @@ type Options struct {
 	History *history.History
 	// Here reads the parts of this node.
 	Here Here
+	// Acts are what can be done on this node.
+	Acts Acts
+	// User returns the name of the user of a request.
+	User func(ctx context.Context) string
 }
 
 // Console is one node's part of the console. It is safe for concurrent use.
@@ -27,6 +31,7 @@ type Console struct {
 	answers map[string]func(ctx context.Context, from string, of json.RawMessage) (any, error)
 	local   *local
 	known   known
+	tokens  *tokens
 
 	streams chan struct{} // has an element for each stream to a page
 	closing chan struct{} // closed by Close
@@ -44,8 +49,8 @@ func New(o Options) *Console {
 	if o.Peers == nil {
 		o.Peers = alone{}
 	}
-	c := &Console{o: o, local: &local{o: o}, peers: &peers{Peers: o.Peers}, closing: make(chan struct{}),
-		streams: make(chan struct{}, maxStreams)}
+	c := &Console{o: o, local: &local{o: o}, tokens: newTokens(), peers: &peers{Peers: o.Peers},
+		closing: make(chan struct{}), streams: make(chan struct{}, maxStreams)}
 	c.answers = map[string]func(context.Context, string, json.RawMessage) (any, error){
 		"events": answering(c.local.eventsHere),
 		"plots":  answering(c.local.plotsHere),
@@ -57,6 +62,7 @@ func New(o Options) *Console {
 		"indexes":  answering(c.local.indexesHere),
 		"tasks":    answering(c.local.tasksHere),
 		"used":     answering(c.local.usedHere),
+		"act":      answering(c.local.actHere),
 	}
 	return c
 }

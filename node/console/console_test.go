@@ -118,7 +118,8 @@ func cluster(n int) (*network, []*console.Console, []*events.Recorder) {
 		net.history = append(net.history, history.New())
 		net.parts = append(net.parts, &parts{used: map[string]console.Use{}})
 		c := console.New(console.Options{Node: name, Events: r, History: net.history[i],
-			Peers: others{name, net, rest}, Here: net.parts[i].here(name, n)})
+			Peers: others{name, net, rest}, Here: net.parts[i].here(name, n),
+			Acts: net.parts[i].acts(), User: func(context.Context) string { return "anna" }})
 		net.nodes[name] = c
 		consoles, recorders = append(consoles, c), append(recorders, r)
 	}

@@ -19,7 +19,8 @@ type view func(ctx context.Context, r *http.Request) (any, error)
 
 // Handler serves what the page shows, below a prefix such as "/_dashboard/api". Each view is answered at once, or
 // streamed with ?live=1: overview, nodes, databases, shards, indexes, jobs, actors, sessions, tasks, events. GET plots
-// and series are answered only. The caller decides who may see them.
+// and series are answered only. POST act does what an Action says; it needs the token of GET token. The caller decides
+// who may see and do this.
 func (c *Console) Handler(prefix string) http.Handler { return pages{c}.handler(prefix) }
 
 // pages serves what pages show.
@@ -53,6 +54,8 @@ func (p pages) handler(prefix string) http.Handler {
 	mux.HandleFunc("GET "+prefix+"/series", func(w http.ResponseWriter, r *http.Request) {
 		answerJSON(w, history.All())
 	})
+	mux.HandleFunc("GET "+prefix+"/token", p.token)
+	mux.HandleFunc("POST "+prefix+"/act", p.act)
 	mux.HandleFunc(prefix+"/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "There is no such view.")
 	})
@@ -176,6 +179,7 @@ func head(w http.ResponseWriter) {
 func refuse(w http.ResponseWriter, status int, reason string) {
 	names := map[int]string{http.StatusBadRequest: "bad_request", http.StatusForbidden: "forbidden",
 		http.StatusNotFound: "not_found", http.StatusServiceUnavailable: "service_unavailable",
+		http.StatusConflict: "conflict", http.StatusUnsupportedMediaType: "bad_content_type",
 		http.StatusMethodNotAllowed: "method_not_allowed"}
 	name := names[status]
 	if name == "" {

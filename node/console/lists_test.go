@@ -31,6 +31,8 @@ type parts struct {
 	used      map[string]console.Use
 	report    state.Report
 	jobs      []state.Job
+	sessions  []state.Session
+	did       []string
 	lost      error // of the store
 }
 
@@ -55,7 +57,7 @@ func (p *parts) here(node string, nodes int) console.Here {
 			defer p.mu.Unlock()
 			return slices.Values(p.actors)
 		},
-		Sessions: func() iter.Seq[state.Session] { return func(func(state.Session) bool) {} },
+		Sessions: func() iter.Seq[state.Session] { return slices.Values(p.sessions) },
 		Shards:   func() iter.Seq[state.Shard] { return func(func(state.Shard) bool) {} },
 		Indexes:  func(context.Context) ([]state.Index, error) { return nil, p.lost },
 		Tasks: func() []state.Task {

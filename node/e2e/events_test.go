@@ -68,6 +68,15 @@ func TestEvents_Death(t *testing.T) {
 		Scan(&where); err != nil || where != "node0" {
 		t.Errorf("anna's session is on %q, %v", where, err)
 	}
+	var ended bool
+	if err := conn.QueryRow(t.Context(), `SELECT pg_terminate_backend(pid::int4) FROM divan.sessions `+
+		`WHERE username = 'anna'`).Scan(&ended); err != nil || !ended {
+		t.Errorf("anna's session on node0 is not ended: %v", err)
+	}
+	eventually(t, "anna's session ends", 10*time.Second, func() bool {
+		_, err := elsewhere.Exec(t.Context(), "SELECT 1")
+		return err != nil
+	})
 	type overview struct {
 		State, Text string
 		Nodes       []struct{ Name, State, Engine string }
@@ -131,11 +140,28 @@ func TestEvents_Deeds(t *testing.T) {
 	eventually(t, "a view that skips a document", 40*time.Second, func() bool {
 		return len(anna.events("index_error db _design/d").Events) == 1
 	})
+	var token struct{ Token, User string }
+	anna.into("/_dashboard/api/token", &token)
+	for body, want := range map[string]int{`{"do":"compact","database":"db"}`: 200,
+		`{"do":"compact","database":"nothing"}`: 409, `{"do":"log_level","level":"debug","minutes":1}`: 200,
+		`{"do":"drop_job","type":"index","id":"nothing"}`: 409, `{"do":"reshard","database":"db","shards":5000}`: 409} {
+		if r := anna.do("POST", "/_dashboard/api/act", body, "X-Divan-Token", token.Token); r.status != want {
+			t.Errorf("%s: %d %s", body, r.status, r.body)
+		}
+		if r := anna.do("POST", "/_dashboard/api/act", body); r.status != 403 {
+			t.Errorf("without a token: %d", r.status)
+		}
+		bob := n.as("bob:hunter2")
+		if r := bob.do("POST", "/_dashboard/api/act", body, "X-Divan-Token", token.Token); r.status != 403 {
+			t.Errorf("with the token of another user: %d", r.status)
+		}
+	}
 	all := anna.events("")
 	text := fmt.Sprint(all)
 	for _, want := range []string{"db was resharded to 3 shards by anna", "setting cors/max_age was changed by anna",
 		"setting admins/bob was changed by anna", "a login of anna from 127.0.0.1 was refused",
-		"a login of an unknown user from 127.0.0.1 was refused", "has started", "skip 1 document"} {
+		"a login of an unknown user from 127.0.0.1 was refused", "has started", "skip 1 document",
+		"compaction of db asked for by anna", "log level of all nodes set to debug for 1 min by anna"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no event %q in %s", want, text)
 		}

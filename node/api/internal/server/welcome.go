@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/divandb/divan/layer/jsontext"
@@ -67,8 +68,16 @@ func (h *Handlers) GetDashboard(q *call.Request) error {
 	if h.Dashboard == nil {
 		return fault.NotFound("missing")
 	}
-	h.Dashboard.ServeHTTP(q.W, q.R)
+	h.Dashboard.ServeHTTP(q.W, q.R.WithContext(context.WithValue(q.R.Context(), dashboardUser{}, q.User.Name)))
 	return nil
+}
+
+type dashboardUser struct{}
+
+// DashboardUser returns the name of the user in the context of a request to the dashboard, or "".
+func DashboardUser(ctx context.Context) string {
+	name, _ := ctx.Value(dashboardUser{}).(string)
+	return name
 }
 
 // GetMetrics answers GET /metrics.

@@ -1,0 +1,125 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/api"
+	"github.com/divandb/divan/node/console"
+)
+
+// acts are what the console can do on this node.
+func (n own) acts() console.Acts {
+	started := func() bool { return n.running.Load() != nil && n.sql != nil }
+	within := func(ctx context.Context, name string, do func(*layer.Database) error) error {
+		db, err := n.store.Database(ctx, name)
+		if err == nil {
+			err = do(db)
+		}
+		return refused(err)
+	}
+	levels := &levels{log: n.log}
+	return console.Acts{
+		Cancel:    func(pid uint32) bool { return started() && n.sql.Cancel(pid) },
+		Terminate: func(pid uint32) bool { return started() && n.sql.Terminate(pid) },
+		RetryJob: func(ctx context.Context, typ, id string) error {
+			j, err := n.job(ctx, typ, id)
+			if err == nil && j.State != layer.JobPending {
+				return console.Refused("the job is " + string(j.State))
+			}
+			if err == nil {
+				err = n.store.Enqueue(ctx, typ, id, j.Data)
+			}
+			return refused(err)
+		},
+		DropJob: func(ctx context.Context, typ, id string) error {
+			_, err := n.job(ctx, typ, id)
+			if err == nil {
+				err = n.store.RemoveJob(ctx, typ, id)
+			}
+			return refused(err)
+		},
+		Reshard: func(ctx context.Context, name string, shards int) error {
+			return within(ctx, name, func(db *layer.Database) error {
+				_, err := db.Reshard(ctx, shards)
+				return err
+			})
+		},
+		Compact: func(ctx context.Context, name string) error {
+			return within(ctx, name, func(db *layer.Database) error { return db.RequestCompaction(ctx) })
+		},
+		Forget: func(member string) bool {
+			c := n.joined.Load()
+			return c != nil && c.Forget(member)
+		},
+		LogLevel: levels.set,
+	}
+}
+
+// job returns a job that is not finished.
+func (n own) job(ctx context.Context, typ, id string) (*layer.Job, error) {
+	j, watch, err := n.store.Job(ctx, typ, id)
+	if watch != nil {
+		watch.Cancel()
+	}
+	if err == nil && (j == nil || j.State == layer.JobFinished) {
+		err = console.Refused("there is no such job any more")
+	}
+	return j, err
+}
+
+// refused turns errors about what was asked for into reasons.
+func refused(err error) error {
+	switch layer.KindOf(err) {
+	case layer.NotFound, layer.Invalid, layer.Conflict, layer.TooLarge:
+		return console.Refused(err.Error())
+	}
+	return err
+}
+
+// levels changes the level of the log for some time. It is safe for concurrent use.
+type levels struct {
+	log *slog.Logger
+	mu  struct {
+		sync.Mutex
+		usual slog.Level  // while back is set
+		back  *time.Timer // restores the usual level; nil if it is in force
+	}
+}
+
+// set implements console.Acts.LogLevel.
+func (l *levels) set(level string, lasts time.Duration) error {
+	h, ok := l.log.Handler().(leveled)
+	if !ok {
+		return console.Refused("the level of this node's log cannot be changed")
+	}
+	var to slog.Level
+	if err := to.UnmarshalText([]byte(level)); err != nil {
+		return console.Refused(err.Error())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.back == nil {
+		l.mu.usual = h.level.Level()
+	} else {
+		l.mu.back.Stop()
+	}
+	h.level.Set(to)
+	var timer *time.Timer
+	timer = time.AfterFunc(lasts, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.mu.back == timer {
+			h.level.Set(l.mu.usual)
+			l.mu.back = nil
+		}
+	})
+	l.mu.back = timer
+	return nil
+}
+
+// userOf returns the user of a request to the console.
+func userOf(ctx context.Context) string { return api.DashboardUser(ctx) }

@@ -1,0 +1,350 @@
+package console
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/node/console/state"
+)
+
+// Acts are what the console can do on this node. They return an error of kind Refused if what they are about is not
+// there, or cannot be done.
+type Acts struct {
+	// Cancel cancels the statement of an SQL session of this node, and Terminate ends the session. They report whether
+	// there is such a session.
+	Cancel, Terminate func(pid uint32) bool
+	// RetryJob lets a waiting job start now, and DropJob removes a job.
+	RetryJob, DropJob func(ctx context.Context, typ, id string) error
+	// Reshard changes the number of a database's changes shards, and Compact removes superseded revisions.
+	Reshard func(ctx context.Context, database string, shards int) error
+	Compact func(ctx context.Context, database string) error
+	// Forget makes this node forget a member that is gone. It reports whether it knew it as gone.
+	Forget func(member string) bool
+	// LogLevel sets the level of this node's log for some time.
+	LogLevel func(level string, lasts time.Duration) error
+}
+
+// Refused is the reason why an action is not done.
+type Refused string
+
+func (e Refused) Error() string { return string(e) }
+
+// Action is what a page asks for. Which fields are needed depends on Do.
+type Action struct {
+	// Do is "cancel" or "terminate" (Node, PID), "retry_job" or "drop_job" (Type, ID), "reshard" (Database, Shards),
+	// "compact" (Database), "forget" (Member), or "log_level" (Level, Minutes; Node or all nodes).
+	Do       string `json:"do"`
+	Node     string `json:"node,omitempty"`
+	PID      uint32 `json:"pid,omitempty"`
+	Type     string `json:"type,omitempty"`
+	ID       string `json:"id,omitempty"`
+	Database string `json:"database,omitempty"`
+	Shards   int    `json:"shards,omitempty"`
+	Member   string `json:"member,omitempty"`
+	Level    string `json:"level,omitempty"`
+	Minutes  int    `json:"minutes,omitempty"`
+}
+
+const (
+	maxLogMinutes  = 60
+	defaultMinutes = 10
+)
+
+// act is one kind of Action.
+type act struct {
+	// needs are the names of the members of an Action that must be set.
+	needs []string
+	// did says what was done, for the event.
+	did func(Action) string
+	// on returns the nodes that the action is done on; nil means that any node does it, for all.
+	on func(c *Console, a Action) []string
+	// do does it, on one node.
+	do func(ctx context.Context, acts Acts, a Action) error
+}
+
+// oneNode and allNodes are values of act.on.
+func oneNode(_ *Console, a Action) []string { return []string{a.Node} }
+
+func allNodes(c *Console, a Action) []string {
+	if a.Node != "" {
+		return []string{a.Node}
+	}
+	return append([]string{c.o.Node}, c.peers.Others()...)
+}
+
+var noSession = Refused("there is no such session any more")
+
+var acts = map[string]act{
+	"cancel": {
+		needs: []string{"node", "pid"}, on: oneNode,
+		did: func(a Action) string { return fmt.Sprintf("statement of session %d on %s cancelled", a.PID, a.Node) },
+		do: func(_ context.Context, acts Acts, a Action) error {
+			if !acts.Cancel(a.PID) {
+				return noSession
+			}
+			return nil
+		},
+	},
+	"terminate": {
+		needs: []string{"node", "pid"}, on: oneNode,
+		did: func(a Action) string { return fmt.Sprintf("session %d on %s ended", a.PID, a.Node) },
+		do: func(_ context.Context, acts Acts, a Action) error {
+			if !acts.Terminate(a.PID) {
+				return noSession
+			}
+			return nil
+		},
+	},
+	"retry_job": {
+		needs: []string{"type", "id"},
+		did:   func(a Action) string { return fmt.Sprintf("job %s %s started now", a.Type, a.ID) },
+		do:    func(ctx context.Context, acts Acts, a Action) error { return acts.RetryJob(ctx, a.Type, a.ID) },
+	},
+	"drop_job": {
+		needs: []string{"type", "id"},
+		did:   func(a Action) string { return fmt.Sprintf("job %s %s dropped", a.Type, a.ID) },
+		do:    func(ctx context.Context, acts Acts, a Action) error { return acts.DropJob(ctx, a.Type, a.ID) },
+	},
+	"reshard": {
+		needs: []string{"database", "shards"},
+		did:   func(a Action) string { return fmt.Sprintf("%s resharded to %d shards", a.Database, a.Shards) },
+		do:    func(ctx context.Context, acts Acts, a Action) error { return acts.Reshard(ctx, a.Database, a.Shards) },
+	},
+	"compact": {
+		needs: []string{"database"},
+		did:   func(a Action) string { return "compaction of " + a.Database + " asked for" },
+		do:    func(ctx context.Context, acts Acts, a Action) error { return acts.Compact(ctx, a.Database) },
+	},
+	"forget": {
+		needs: []string{"member"}, on: allNodes,
+		did: func(a Action) string { return "member " + a.Member + " forgotten" },
+		do: func(_ context.Context, acts Acts, a Action) error {
+			if !acts.Forget(a.Member) {
+				return Refused(a.Member + " is not a member that is gone")
+			}
+			return nil
+		},
+	},
+	"log_level": {
+		needs: []string{"level"}, on: allNodes,
+		did: func(a Action) string {
+			where := "all nodes"
+			if a.Node != "" {
+				where = a.Node
+			}
+			return fmt.Sprintf("log level of %s set to %s for %d min", where, a.Level, a.Minutes)
+		},
+		do: func(_ context.Context, acts Acts, a Action) error {
+			return acts.LogLevel(a.Level, time.Duration(a.Minutes)*time.Minute)
+		},
+	},
+}
+
+// check returns an error if an action lacks something, and fills in defaults.
+func (a *Action) check() (act, error) {
+	kind, ok := acts[a.Do]
+	if !ok {
+		return act{}, badRequest(fmt.Sprintf("there is no action %q", a.Do))
+	}
+	has := map[string]bool{"node": a.Node != "", "pid": a.PID != 0, "type": a.Type != "", "id": a.ID != "",
+		"database": a.Database != "", "shards": a.Shards > 0, "member": a.Member != "", "level": a.Level != ""}
+	for _, name := range kind.needs {
+		if !has[name] {
+			return act{}, badRequest(fmt.Sprintf("`%s` is missing", name))
+		}
+	}
+	if a.Do == "log_level" {
+		if a.Minutes == 0 {
+			a.Minutes = defaultMinutes
+		}
+		if a.Minutes < 0 || a.Minutes > maxLogMinutes {
+			return act{}, badRequest(fmt.Sprintf("`minutes` must be a number from 1 to %d", maxLogMinutes))
+		}
+		if !slices.Contains([]string{"debug", "info", "warn", "error"}, a.Level) {
+			return act{}, badRequest("`level` must be debug, info, warn or error")
+		}
+	}
+	return kind, nil
+}
+
+// actHere does an action on this node alone.
+func (c *local) actHere(ctx context.Context, a Action) (struct{}, error) {
+	kind, err := a.check()
+	if err != nil {
+		return struct{}{}, err
+	}
+	return struct{}{}, kind.do(ctx, c.o.Acts, a)
+}
+
+// Act does an action for a user, on the nodes that it concerns, and records it as an event. It is done if it is done on
+// one of them.
+func (c *Console) Act(ctx context.Context, user string, a Action) error {
+	kind, err := a.check()
+	if err != nil {
+		return err
+	}
+	nodes := []string{c.o.Node}
+	if kind.on != nil {
+		nodes = kind.on(c, a)
+	}
+	done := false
+	var failed error
+	for _, node := range nodes {
+		err := c.actOn(ctx, node, a)
+		done = done || err == nil
+		if err != nil {
+			failed = errors.Join(failed, err)
+		}
+	}
+	e := state.Event{Kind: state.ActionDone, User: user, Database: a.Database, Member: a.Member, Object: kind.did(a)}
+	if !done {
+		e.Object += ": failed"
+		e.Detail = failed.Error()
+	}
+	c.o.Events.Record(e)
+	if done {
+		return nil
+	}
+	return failed
+}
+
+func (c *Console) actOn(ctx context.Context, node string, a Action) error {
+	if node == c.o.Node {
+		_, err := c.local.actHere(ctx, a)
+		return err
+	}
+	if !slices.Contains(c.peers.Others(), node) {
+		return Refused("there is no node " + node)
+	}
+	request, err := encodeQuestion("act", a)
+	if err == nil {
+		_, _, err = c.peers.ask(ctx, node, request)
+	}
+	if err != nil {
+		return Refused(node + ": " + reason(err))
+	}
+	return nil
+}
+
+// Signal cancels the statement of a session of another node, or ends the session. A user who is not an admin can only
+// do that to their own. It reports whether there is such a session.
+func (c *Console) Signal(ctx context.Context, user string, admin bool, pid uint32, terminate bool) (bool, error) {
+	found := ""
+	var mine bool
+	err := c.EachSession(ctx, func(s state.Session) bool {
+		if s.PID == int64(pid) && s.Node != c.o.Node {
+			found, mine = s.Node, s.User == user
+		}
+		return found == ""
+	})
+	if err != nil || found == "" {
+		return false, err
+	}
+	if !admin && !mine {
+		return false, Refused("the session belongs to another user")
+	}
+	a := Action{Do: "cancel", Node: found, PID: pid}
+	if terminate {
+		a.Do = "terminate"
+	}
+	return true, c.Act(ctx, user, a)
+}
+
+// tokens make and check the tokens without which nothing is done: a page of another origin can make a browser send a
+// request with its user's cookie, but cannot read a token.
+type tokens struct{ key [32]byte }
+
+func newTokens() *tokens {
+	t := &tokens{}
+	rand.Read(t.key[:])
+	return t
+}
+
+// of returns the token of a user in one run of this node.
+func (t *tokens) of(user string) string {
+	m := hmac.New(sha256.New, t.key[:])
+	m.Write([]byte(user))
+	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+}
+
+func (t *tokens) valid(user, token string) bool {
+	return subtle.ConstantTimeCompare([]byte(t.of(user)), []byte(token)) == 1
+}
+
+// TokenHeader is the header with the token of a POST.
+const TokenHeader = "X-Divan-Token"
+
+const maxAction = 64 << 10 // bytes
+
+// token answers with the token of the user who asks.
+func (p pages) token(w http.ResponseWriter, r *http.Request) {
+	if !sameOrigin(r) {
+		refuse(w, http.StatusForbidden, "The request comes from another site.")
+		return
+	}
+	user := p.c.o.User(r.Context())
+	answerJSON(w, map[string]string{"user": user, "token": p.c.tokens.of(user)})
+}
+
+// act does what a page asks for.
+func (p pages) act(w http.ResponseWriter, r *http.Request) {
+	user := p.c.o.User(r.Context())
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case !sameOrigin(r):
+		refuse(w, http.StatusForbidden, "The request comes from another site.")
+		return
+	case !p.c.tokens.valid(user, r.Header.Get(TokenHeader)):
+		refuse(w, http.StatusForbidden, "The header "+TokenHeader+" must have the token of GET token.")
+		return
+	case kind != "application/json":
+		refuse(w, http.StatusUnsupportedMediaType, "Content-Type must be application/json.")
+		return
+	}
+	var a Action
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAction))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&a); err != nil {
+		refuse(w, http.StatusBadRequest, "The body must be an object with what to do: "+err.Error()+".")
+		return
+	}
+	err := p.c.Act(r.Context(), user, a)
+	var refused Refused
+	var bad badRequest
+	switch {
+	case err == nil:
+		answerJSON(w, map[string]bool{"ok": true})
+	case errors.As(err, &bad):
+		refuse(w, http.StatusBadRequest, err.Error()+".")
+	case errors.As(err, &refused):
+		refuse(w, http.StatusConflict, err.Error()+".")
+	default:
+		refuse(w, http.StatusServiceUnavailable, err.Error())
+	}
+}
+
+// sameOrigin reports whether a request comes from this node's own page, or from a program that is not a browser.
+func sameOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, r.Host)
+}

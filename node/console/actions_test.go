@@ -1,0 +1,160 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/console/state"
+)
+
+// actsOf records what is done on a node.
+func (p *parts) acts() console.Acts {
+	did := func(what ...string) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.did = append(p.did, strings.Join(what, " "))
+	}
+	return console.Acts{
+		Cancel:    func(pid uint32) bool { did("cancel"); return pid == 7 },
+		Terminate: func(pid uint32) bool { did("terminate"); return pid == 7 },
+		RetryJob:  func(_ context.Context, typ, id string) error { did("retry", typ, id); return nil },
+		DropJob: func(_ context.Context, typ, id string) error {
+			if id == "gone" {
+				return console.Refused("there is no such job any more")
+			}
+			did("drop", typ, id)
+			return nil
+		},
+		Reshard:  func(_ context.Context, db string, n int) error { did("reshard", db); return nil },
+		Compact:  func(context.Context, string) error { return errors.New("the store sleeps") },
+		Forget:   func(m string) bool { did("forget", m); return m == "n9" },
+		LogLevel: func(l string, d time.Duration) error { did("level", l, d.String()); return nil },
+	}
+}
+
+func TestConsole_Act(t *testing.T) {
+	net, consoles, recorders := cluster(2)
+	h := consoles[0].Handler("/api")
+	get := httptest.NewRecorder()
+	h.ServeHTTP(get, httptest.NewRequest("GET", "/api/token", nil))
+	_, token, _ := strings.Cut(get.Body.String(), `"token":"`)
+	token, _, _ = strings.Cut(token, `"`)
+	post := func(body string, header ...string) (int, string) {
+		r := httptest.NewRequest("POST", "/api/act", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(console.TokenHeader, token)
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	for _, c := range []struct {
+		body string
+		code int
+		did  [2]string // on n1 and n2
+		text string    // of the event
+	}{
+		{`{"do":"cancel","node":"n2","pid":7}`, 200, [2]string{"", "cancel"},
+			"statement of session 7 on n2 cancelled by anna"},
+		{`{"do":"terminate","node":"n1","pid":7}`, 200, [2]string{"terminate", ""},
+			"session 7 on n1 ended by anna"},
+		{`{"do":"terminate","node":"n2","pid":8}`, 409, [2]string{"", "terminate"},
+			"session 8 on n2 ended: failed by anna"},
+		{`{"do":"cancel","node":"n3","pid":7}`, 409, [2]string{},
+			"statement of session 7 on n3 cancelled: failed by anna"},
+		{`{"do":"retry_job","type":"index","id":"a/1"}`, 200, [2]string{"retry index a/1", ""},
+			"job index a/1 started now by anna"},
+		{`{"do":"drop_job","type":"index","id":"gone"}`, 409, [2]string{},
+			"job index gone dropped: failed by anna"},
+		{`{"do":"reshard","database":"db","shards":4}`, 200, [2]string{"reshard db", ""},
+			"db resharded to 4 shards by anna"},
+		{`{"do":"compact","database":"db"}`, 503, [2]string{},
+			"compaction of db asked for: failed by anna"},
+		{`{"do":"forget","member":"n9"}`, 200, [2]string{"forget n9", "forget n9"},
+			"member n9 forgotten by anna"},
+		{`{"do":"log_level","level":"debug"}`, 200, [2]string{"level debug 10m0s", "level debug 10m0s"},
+			"log level of all nodes set to debug for 10 min by anna"},
+		{`{"do":"log_level","level":"debug","node":"n2","minutes":3}`, 200, [2]string{"", "level debug 3m0s"},
+			"log level of n2 set to debug for 3 min by anna"},
+	} {
+		net.parts[0].did, net.parts[1].did = nil, nil
+		code, body := post(c.body)
+		if did := [2]string{strings.Join(net.parts[0].did, ", "), strings.Join(net.parts[1].did, ", ")}; code != c.code ||
+			did != c.did {
+			t.Errorf("%s: %d %s, did %q", c.body, code, body, did)
+		}
+		e := recorders[0].List(time.Time{}, 1)
+		if len(e) != 1 || e[0].Kind != state.ActionDone || e[0].Text != c.text || e[0].User != "anna" {
+			t.Errorf("%s: event %+v", c.body, e)
+		}
+	}
+	before := len(recorders[0].List(time.Time{}, 1000))
+	for _, c := range []struct {
+		body   string
+		code   int
+		header []string
+	}{
+		{`{"do":"forget","member":"n9"}`, 403, []string{console.TokenHeader, ""}},
+		{`{"do":"forget","member":"n9"}`, 403, []string{console.TokenHeader, token + "x"}},
+		{`{"do":"forget","member":"n9"}`, 403, []string{"Origin", "http://evil.example"}},
+		{`{"do":"forget","member":"n9"}`, 403, []string{"Origin", "null"}},
+		{`{"do":"forget","member":"n9"}`, 403, []string{"Sec-Fetch-Site", "cross-site"}},
+		{`{"do":"forget","member":"n9"}`, 403, []string{"Sec-Fetch-Site", "same-site"}},
+		{`{"do":"forget","member":"n9"}`, 415, []string{"Content-Type", "text/plain"}},
+		{`{"do":"forget"}`, 400, nil},
+		{`{"do":"dance"}`, 400, nil},
+		{`{"do":"forget","member":"n9","more":1}`, 400, nil},
+		{`{"do":"log_level","level":"loud"}`, 400, nil},
+		{`{"do":"log_level","level":"info","minutes":100}`, 400, nil},
+		{`[]`, 400, nil},
+		{``, 400, nil},
+		{`{"do":"forget","member":"` + strings.Repeat("x", 100_000) + `"}`, 400, nil},
+	} {
+		if code, body := post(c.body, c.header...); code != c.code || !strings.Contains(body, `"reason"`) {
+			t.Errorf("%.60s %q: %d %s", c.body, c.header, code, body)
+		}
+	}
+	if code, _ := post(`{"do":"forget","member":"n9"}`, "Origin", "http://example.com", "Sec-Fetch-Site",
+		"same-origin"); code != 200 {
+		t.Errorf("the own page is refused: %d", code)
+	}
+	if after := len(recorders[0].List(time.Time{}, 1000)); after != before+1 {
+		t.Errorf("%d events of refused requests", after-before-1)
+	}
+}
+
+func TestConsole_Signal(t *testing.T) {
+	net, consoles, _ := cluster(2)
+	net.parts[1].sessions = []state.Session{{Node: "n2", PID: 7, User: "bob"}}
+	for _, c := range []struct {
+		user  string
+		admin bool
+		pid   uint32
+		found bool
+		err   bool
+		did   string
+	}{
+		{"bob", false, 7, true, false, "terminate"},
+		{"anna", true, 7, true, false, "terminate"},
+		{"carl", false, 7, false, true, ""},
+		{"anna", true, 9, false, false, ""},
+	} {
+		net.parts[1].did = nil
+		found, err := consoles[0].Signal(t.Context(), c.user, c.admin, c.pid, true)
+		if found != c.found || (err != nil) != c.err || strings.Join(net.parts[1].did, "") != c.did {
+			t.Errorf("%+v: %v, %v, did %q", c, found, err, net.parts[1].did)
+		}
+	}
+	if _, err := consoles[0].Signal(t.Context(), "bob", false, 7, false); err != nil ||
+		!slices.Equal(net.parts[1].did, []string{"cancel"}) {
+		t.Errorf("did %q, %v", net.parts[1].did, err)
+	}
+}
