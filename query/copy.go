@@ -11,16 +11,25 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
+// checkEncoding checks the encoding of COPY.
+func checkEncoding(c *ast.Copy) error {
+	if c.Encoding == "" {
+		return nil
+	}
+	switch _, err := utf8Only(c.Encoding); {
+	case errors.Is(err, errInvalid):
+		return sqlstate.New(sqlstate.InvalidParameterValue,
+			"argument to option %q must be a valid encoding name", "encoding").At(c.EncodingAt.Pos())
+	case err != nil:
+		return sqlstate.Unsupported(c.EncodingAt.Pos(), "Use UTF8.", "encoding %q is not supported", c.Encoding)
+	}
+	return nil
+}
+
 // checkCopy checks the encoding and the names of columns. err is the error of binding the query.
 func checkCopy(c *ast.Copy, bound *bind.Bound, err error) error {
-	if c.Encoding != "" {
-		switch _, err := utf8Only(c.Encoding); {
-		case errors.Is(err, errInvalid):
-			return sqlstate.New(sqlstate.InvalidParameterValue,
-				"argument to option %q must be a valid encoding name", "encoding").At(c.EncodingAt.Pos())
-		case err != nil:
-			return sqlstate.Unsupported(c.EncodingAt.Pos(), "Use UTF8.", "encoding %q is not supported", c.Encoding)
-		}
+	if err := checkEncoding(c); err != nil {
+		return err
 	}
 	missing := func(message string) string {
 		if c.Table == nil {

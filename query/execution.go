@@ -39,6 +39,10 @@ func (e *execution) portal(formats []int16) (*portal, error) {
 		p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
 		p.start = func(ctx context.Context) (rowSource, error) { return e.run(ctx) }
 	case *ast.Copy:
+		if s.From {
+			newCopyIn(e, p, s)
+			break
+		}
 		p.tag = func(rows int64) string { return "COPY " + strconv.FormatInt(rows, 10) }
 		p.start = func(ctx context.Context) (rowSource, error) { return e.run(ctx) }
 		var cols []copying.Column

@@ -27,6 +27,7 @@ type portal struct {
 	rows  rowSource
 	tag   func(rows int64) string
 	copy  *copying.Out
+	in    *copyIn
 	reads *bind.Bound // of a query
 	hold  bool
 	done  bool
@@ -123,6 +124,14 @@ func (p *portal) Copy() *pgwire.CopyOut {
 		return nil
 	}
 	return &pgwire.CopyOut{Binary: p.copy.Binary(), Columns: len(p.columns)}
+}
+
+// CopyIn implements pgwire.Portal.
+func (p *portal) CopyIn() pgwire.CopyIn {
+	if p.in == nil || p.done {
+		return nil
+	}
+	return p.in
 }
 
 // Tag implements pgwire.Portal.
@@ -286,6 +295,9 @@ func (p *portal) Close() {
 	if p.rows != nil {
 		p.rows.close()
 		p.rows = nil
+	}
+	if p.in != nil {
+		p.in.Close()
 	}
 	if p.prepared != nil {
 		p.prepared.Close()

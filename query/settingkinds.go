@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/quantities"
 )
 
 // settingKind describes a setting in pg_settings.
@@ -96,12 +97,12 @@ func (k settingKind) inUnit(value string) string {
 	}
 	n := len(value) - len(strings.TrimLeft(value, "0123456789.-"))
 	f, err := strconv.ParseFloat(value[:n], 64)
-	units, base := quantity{unit: k.unit}.units()
-	i := slices.IndexFunc(units, func(u unit) bool { return u.name == value[n:] })
+	units, base := quantities.Quantity{Unit: k.unit}.Units()
+	i := slices.IndexFunc(units, func(u quantities.Unit) bool { return u.Name == value[n:] })
 	if err != nil || i < 0 {
 		return value
 	}
-	return number(f * units[i].n / base)
+	return quantities.Number(f * units[i].N / base)
 }
 
 // all returns name, value and description of the settings, by name.

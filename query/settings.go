@@ -11,6 +11,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/plan"
+	"github.com/divandb/divan/query/quantities"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/zones"
 )
@@ -51,7 +52,7 @@ func boolean(v string) (string, error) {
 
 // The name of the setting is added to these errors where it is known.
 var (
-	errInvalid = sqlstate.New(sqlstate.InvalidParameterValue, "invalid value")
+	errInvalid = quantities.ErrInvalid
 	errBoolean = sqlstate.New(sqlstate.InvalidParameterValue, "requires a Boolean value")
 )
 
@@ -79,18 +80,18 @@ func utf8Only(v string) (string, error) {
 
 // timeout checks a time in milliseconds or with a unit.
 func timeout(name string) func(string) (string, error) {
-	return quantity{name: name, high: math.MaxInt32, unit: "ms", whole: true}.check
+	return quantities.Quantity{Name: name, High: math.MaxInt32, Unit: "ms", Whole: true}.Check
 }
 
 // parseTimeout reads a value that timeout has checked.
 func parseTimeout(v string) time.Duration {
 	n := len(v) - len(strings.TrimLeft(v, "0123456789"))
 	f, _ := strconv.ParseFloat(v[:n], 64)
-	i := slices.IndexFunc(timeUnits, func(u unit) bool { return u.name == v[n:] })
+	i := slices.IndexFunc(quantities.TimeUnits, func(u quantities.Unit) bool { return u.Name == v[n:] })
 	if i < 0 {
 		return 0 // "0" has no unit
 	}
-	return time.Duration(f * timeUnits[i].n * float64(time.Microsecond))
+	return time.Duration(f * quantities.TimeUnits[i].N * float64(time.Microsecond))
 }
 
 // dateStyle accepts ISO with any field order. The order is used for reading dates.
@@ -162,7 +163,7 @@ var settings = []setting{
 		comment: "what the catalogue shows views as; pg_dump takes the rows of tables alone"},
 	{name: "escape_string_warning", value: "on", check: boolean},
 	{name: "extra_float_digits", value: "1",
-		check: quantity{name: "extra_float_digits", low: -15, high: 3, whole: true}.check},
+		check: quantities.Quantity{Name: "extra_float_digits", Low: -15, High: 3, Whole: true}.Check},
 	{name: "idle_in_transaction_session_timeout", value: "0", check: timeout("idle_in_transaction_session_timeout")},
 	{name: "in_hot_standby", value: "off", report: true, fixed: true},
 	{name: "integer_datetimes", value: "on", report: true, fixed: true},

@@ -104,7 +104,9 @@ func (sts *statements) bind(w *work.Work, p *prepared, given []types.OID) error 
 		return nil
 	}
 	bound, err := sts.resolve(w, q, writing, given)
-	if c, ok := p.stmt.(*ast.Copy); ok {
+	if c, ok := p.stmt.(*ast.Copy); ok && c.From && err == nil {
+		err = checkEncoding(c)
+	} else if ok && !c.From {
 		err = checkCopy(c, bound, err)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/writes"
 	"github.com/divandb/divan/query/plan"
@@ -25,13 +26,17 @@ import (
 
 // writeVerb returns the word for a statement that writes, "" for others.
 func writeVerb(s ast.Statement) string {
-	switch s.(type) {
+	switch n := s.(type) {
 	case *ast.Insert:
 		return "INSERT"
 	case *ast.Update:
 		return "UPDATE"
 	case *ast.Delete:
 		return "DELETE"
+	case *ast.Copy:
+		if n.From {
+			return "COPY FROM"
+		}
 	}
 	return ""
 }
@@ -69,6 +74,90 @@ func (e *execution) write(p *portal, verb string) {
 		}
 		return rows, nil
 	}
+}
+
+// newCopyIn makes the portal of COPY FROM STDIN.
+func newCopyIn(e *execution, p *portal, s *ast.Copy) {
+	in := &copyIn{e: e, s: s}
+	p.in = in
+	p.tag = func(int64) string { return "COPY " + strconv.FormatInt(in.affected, 10) }
+	p.start = func(ctx context.Context) (rowSource, error) {
+		err := e.ss.writing(ctx, "COPY FROM", e.st.bound, func(tx exec.Transaction) (err error) {
+			in.affected, err = in.write(ctx, tx)
+			return err
+		})
+		return nil, err
+	}
+}
+
+// copyIn is a COPY FROM STDIN that collects what the client sends. All rows are written at the end, because they are
+// one transaction.
+type copyIn struct {
+	e        *execution
+	s        *ast.Copy
+	data     []byte
+	affected int64
+}
+
+// maxCopied is the size of the data of a COPY FROM from which on it is refused: quotes and escapes may double what the
+// documents have.
+const maxCopied = 20 << 20
+
+// Data implements pgwire.CopyIn.
+func (c *copyIn) Data(data []byte) error {
+	if len(c.data)+len(data) > maxCopied {
+		return sqlstate.New(sqlstate.ProgramLimitExceeded, "COPY FROM has more than %d bytes", maxCopied).
+			WithHint("A transaction of the store has 10 MB at most. Copy in several statements.")
+	}
+	if err := c.e.ss.memory.Grow(int64(len(data))); err != nil {
+		return err
+	}
+	c.data = append(c.data, data...)
+	return nil
+}
+
+// Format implements pgwire.CopyIn.
+func (c *copyIn) Format() (binary bool, columns int) {
+	return c.s.Format == "binary", len(c.e.st.bound.Columns)
+}
+
+// Close releases the data.
+func (c *copyIn) Close() {
+	c.e.ss.memory.Shrink(int64(len(c.data)))
+	c.data = nil
+}
+
+// write inserts the rows.
+func (c *copyIn) write(ctx context.Context, tx exec.Transaction) (int64, error) {
+	ss := c.e.ss
+	st := c.e.state(ctx, nil)
+	defer st.Close()
+	var cols []copying.Column
+	for _, col := range c.e.st.bound.Columns {
+		cols = append(cols, copying.Column{Name: col.Name, Type: col.Type})
+	}
+	at := *c.e.st.bound
+	at.Db = tx
+	root, err := plan.CopyIn(&at, st, &copiedRows{in: copying.NewIn(c.s, cols, &ss.types, c.data)})
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	st.Ctx, st.Tx = ctx, tx
+	if err := root.Open(&exec.Env{State: st}); err != nil {
+		return 0, err
+	}
+	return root.(*writes.Modify).Affected(), nil
+}
+
+// copiedRows is the plan of the rows of COPY FROM.
+type copiedRows struct{ in *copying.In }
+
+func (c *copiedRows) Open(*exec.Env) error         { return nil }
+func (c *copiedRows) Next() ([]types.Datum, error) { return c.in.Next() }
+func (c *copiedRows) Close()                       {}
+func (c *copiedRows) Describe() *exec.Description {
+	return &exec.Description{Node: "Copy", Examined: -1}
 }
 
 // modify runs the statement in a transaction. The rows of the result have been computed.

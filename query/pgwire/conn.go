@@ -25,9 +25,10 @@ type conn struct {
 	srv     *Server
 	log     *slog.Logger
 	session Session
-	seated  bool   // counted in MaxConnections; guarded by Server.mu
-	discard bool   // after an error in the extended protocol, until Sync
-	row     []byte // scratch space for one message
+	seated  bool     // counted in MaxConnections; guarded by Server.mu
+	copying *copying // a COPY FROM STDIN whose data is being received
+	discard bool     // after an error in the extended protocol, until Sync
+	row     []byte   // scratch space for one message
 	// Set once, before other goroutines can see the connection through Server.mu.
 	pid    uint32
 	secret []byte
@@ -154,7 +155,10 @@ func (c *conn) handle(typ byte, body []byte) (alive bool) {
 	if c.discard && typ != 'S' {
 		return true
 	}
-	if typ == 'E' {
+	if c.copying != nil && (typ == 'H' || typ == 'S') {
+		return true // ignored while data is received
+	}
+	if typ == 'E' || typ == 'c' {
 		c.session.Final(c.in.syncs())
 	}
 	ctx, stop := c.begin(c.ctx)
@@ -197,6 +201,15 @@ func (c *conn) handle(typ byte, body []byte) (alive bool) {
 func (c *conn) refuse(typ byte, e *sqlstate.Error) {
 	if c.session != nil {
 		c.session.Fail()
+	}
+	if in := c.copying; in != nil {
+		// What follows of the data is ignored. In the extended protocol it is discarded until Sync.
+		in.portal.Close()
+		if c.copying = nil; in.simple {
+			typ = 'Q'
+		} else {
+			typ = 'E'
+		}
 	}
 	c.send(errorResponse("ERROR", e))
 	switch typ {

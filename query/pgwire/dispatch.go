@@ -13,6 +13,9 @@ import (
 
 // dispatch handles one message. An error is sent as ErrorResponse.
 func (c *conn) dispatch(ctx context.Context, typ byte, body []byte) error {
+	if c.copying != nil {
+		return c.receive(ctx, typ, body)
+	}
 	switch typ {
 	case 'Q':
 		return c.query(ctx, body)
@@ -61,13 +64,22 @@ func (c *conn) query(ctx context.Context, body []byte) error {
 	if len(pieces) == 0 {
 		c.send(&pgproto3.EmptyQueryResponse{})
 	}
-	for _, piece := range pieces {
+	return c.pieces(ctx, pieces, len(pieces) == 1)
+}
+
+// pieces runs the statements of a simple query. After a COPY FROM, the others follow when its data has been received.
+func (c *conn) pieces(ctx context.Context, pieces []Piece, only bool) error {
+	for i, piece := range pieces {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		c.session.Final(len(pieces) == 1)
+		c.session.Final(only)
 		if err := c.simple(ctx, piece); err != nil {
 			return err
+		}
+		if c.copying != nil {
+			c.copying.simple, c.copying.rest, c.copying.only = true, pieces[i+1:], only
+			return nil
 		}
 	}
 	if err := c.session.Commit(ctx); err != nil {
@@ -81,6 +93,9 @@ func (c *conn) simple(ctx context.Context, piece Piece) error {
 	portal, err := c.session.Simple(ctx, piece)
 	if err != nil {
 		return err
+	}
+	if in := portal.CopyIn(); in != nil {
+		return c.startCopy(portal, in)
 	}
 	defer portal.Close()
 	if portal.Copy() == nil && portal.Columns() != nil {
@@ -147,7 +162,7 @@ func (c *conn) describe(ctx context.Context, body []byte) error {
 		if err != nil {
 			return err
 		}
-		if portal.Copy() == nil {
+		if portal.Copy() == nil && portal.CopyIn() == nil {
 			columns, formats = portal.Columns(), portal.Formats()
 		}
 	default:
@@ -169,6 +184,9 @@ func (c *conn) execute(ctx context.Context, body []byte) error {
 	portal, err := c.session.Portal(m.Portal)
 	if err != nil {
 		return err
+	}
+	if in := portal.CopyIn(); in != nil {
+		return c.startCopy(portal, in)
 	}
 	limit := int64(int32(m.MaxRows))
 	suspended, err := c.stream(ctx, portal, max(limit, 0))
@@ -290,4 +308,59 @@ func rowDescription(columns []Column, formats []int16) *pgproto3.RowDescription 
 			TypeModifier: col.Mod, Format: formats[i], TableOID: col.Table, TableAttributeNumber: col.Number}
 	}
 	return &pgproto3.RowDescription{Fields: fields}
+}
+
+// copying is a COPY FROM STDIN.
+type copying struct {
+	portal Portal
+	in     CopyIn
+	// simple is set in the simple protocol. rest are then the statements after it, and only is set if there is no
+	// other.
+	simple, only bool
+	rest         []Piece
+}
+
+// startCopy asks the client for data.
+func (c *conn) startCopy(portal Portal, in CopyIn) error {
+	binary, columns := in.Format()
+	format := byte(0)
+	if binary {
+		format = 1
+	}
+	codes := make([]uint16, columns)
+	for i := range codes {
+		codes[i] = uint16(format)
+	}
+	c.send(&pgproto3.CopyInResponse{OverallFormat: format, ColumnFormatCodes: codes})
+	c.copying = &copying{portal: portal, in: in}
+	return c.flush()
+}
+
+// receive handles a message during a COPY FROM STDIN.
+func (c *conn) receive(ctx context.Context, typ byte, body []byte) error {
+	in := c.copying
+	switch typ {
+	case 'd':
+		return in.in.Data(body)
+	case 'f':
+		var m pgproto3.CopyFail
+		if err := m.Decode(body); err != nil {
+			return protocolError(typ, err)
+		}
+		return sqlstate.New(sqlstate.QueryCanceled, "COPY from stdin failed: %s", m.Message)
+	case 'c':
+	default:
+		return sqlstate.New(sqlstate.ProtocolViolation, "unexpected message type 0x%02X during COPY from stdin", typ)
+	}
+	if in.simple {
+		c.session.Final(in.only)
+	}
+	if _, err := c.stream(ctx, in.portal, 0); err != nil {
+		return err
+	}
+	if c.copying = nil; !in.simple {
+		return nil
+	}
+	in.portal.Close()
+	return c.pieces(ctx, in.rest, false)
 }

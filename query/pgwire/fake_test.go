@@ -61,6 +61,8 @@ func (s *fakeSession) Sync(context.Context) error {
 	}
 	return nil
 }
+func (p *fakePortal) CopyIn() pgwire.CopyIn { return nil }
+
 func (s *fakeSession) Commit(context.Context) error { return nil }
 func (s *fakeSession) Final(bool)                   {}
 func (s *fakeSession) Grow(int64) error             { return nil }

@@ -178,6 +178,14 @@ type CopyOut struct {
 	Columns int
 }
 
+// CopyIn collects what a client sends for COPY FROM STDIN.
+type CopyIn interface {
+	// Data adds the body of a CopyData message, which it copies. An error ends the COPY.
+	Data(data []byte) error
+	// Format returns whether the format is binary, and the number of columns.
+	Format() (binary bool, columns int)
+}
+
 // ErrSuspended is returned by Next of a portal with NoWait set that has no row now. The call ends with PortalSuspended.
 var ErrSuspended = errors.New("portal suspended")
 
@@ -189,6 +197,8 @@ type Portal interface {
 	Formats() []int16
 	// Copy returns nil except for COPY TO STDOUT.
 	Copy() *CopyOut
+	// CopyIn returns nil except for COPY FROM STDIN. Next is called when the client has sent all data.
+	CopyIn() CopyIn
 	// NoWait(true) is called when an Execute with a row limit has its first row. From then on Next returns ErrSuspended
 	// instead of waiting for something to happen.
 	NoWait(on bool)

@@ -39,3 +39,10 @@ func (p *planning) insert(w *bind.Write) (*writes.Insert, error) {
 	}
 	return n, err
 }
+
+// CopyIn plans COPY FROM, whose rows source returns.
+func CopyIn(b *bind.Bound, st *exec.State, source exec.Plan) (exec.Plan, error) {
+	st.Plans(b.Db, b.Update)
+	kind, err := newPlanning(st).insert(b.Write)
+	return &writes.Modify{Node: "Insert on " + b.Write.Relation, Source: source, Kind: kind}, err
+}

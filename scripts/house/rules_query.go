@@ -11,6 +11,10 @@ var queryRules = []rule{
 		why: "memory and processor time of statements are accounted for below everything that uses them",
 	},
 	{
+		room: "query/quantities", may: []string{"query/sqlstate"},
+		why: "numbers are checked in the same way whatever setting they are of",
+	},
+	{
 		room: "query/zones", may: []string{"query/datetime", "query/sqlstate", "query/types"},
 		why: "which zones there are does not depend on who sets one",
 	},

@@ -61,9 +61,14 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 		return explained(s)
 	case *ast.Copy:
 		switch {
+		case s.From && s.Target != "" && s.Filtered:
+			return nil, sqlstate.Unsupported(s.Where.Pos(), "Leave out the rows before they are sent.",
+				"COPY FROM with WHERE is not supported")
+		case s.From && s.Target != "":
+			return nil, nil
 		case s.From:
-			return nil, sqlstate.Unsupported(s.Pos(), "POST documents to _bulk_docs over HTTP.",
-				"COPY FROM is not supported")
+			return nil, sqlstate.Unsupported(s.TargetPos.Pos(), `Use COPY ... FROM STDIN, or psql's \copy.`,
+				"COPY from a file or program is not supported")
 		case s.Target == "":
 			return nil, sqlstate.Unsupported(s.TargetPos.Pos(), `Use COPY ... TO STDOUT, or psql's \copy.`,
 				"COPY to a file or program is not supported")

@@ -20,7 +20,8 @@ func TestReadable(t *testing.T) {
 	}{
 		{"DROP TABLE docs", 1, "DROP is not supported"},
 		{"MERGE INTO docs USING a ON true WHEN MATCHED THEN DELETE", 1, "MERGE is not supported"},
-		{"COPY docs FROM STDIN", 1, "COPY FROM is not supported"},
+		{"COPY docs FROM '/tmp/x'", 16, "COPY from a file or program is not supported"},
+		{"COPY docs FROM STDIN WHERE id = 'x'", 22, "COPY FROM with WHERE is not supported"},
 		{"COPY docs TO '/tmp/x'", 14, "COPY to a file or program is not supported"},
 		{"COPY (DELETE FROM docs RETURNING id) TO STDOUT", 1, "COPY of what a statement writes is not supported"},
 		{"PREPARE TRANSACTION 'x'", 1, "two-phase commit is not supported"},

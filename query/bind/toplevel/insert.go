@@ -3,6 +3,7 @@ package toplevel
 import (
 	"cmp"
 	"github.com/divandb/divan/query/bind/naming"
+	"slices"
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/bind/refuse"
@@ -243,4 +244,48 @@ func (b *writer) has(column string) bool {
 		}
 	}
 	return false
+}
+
+// copy binds COPY FROM.
+func (b *writer) copy(n *ast.Copy) error {
+	b.out.Kind = "insert"
+	if err := b.relation(n.Table); err != nil {
+		return err
+	}
+	names := n.Columns
+	if len(names) == 0 {
+		names = []string{colID, colDoc}
+	}
+	b.out.ID, b.out.Doc, b.out.Choose = -1, -1, -1
+	for i, name := range names {
+		typ := types.Text
+		switch at := (&ast.SetTarget{At: n.Table.At, Name: name}); {
+		case !b.has(name):
+			return sqlstate.New(sqlstate.UndefinedColumn, "column %q of relation %q does not exist", name, b.rel.Name)
+		case slices.Contains(names[:i], name):
+			return sqlstate.New(sqlstate.DuplicateColumn, "column %q specified more than once", name)
+		case name == colID:
+			b.out.ID = i
+		case name == colDoc:
+			b.out.Doc, typ = i, types.JSONB
+		default:
+			return b.column(at)
+		}
+		b.cols = append(b.cols, exec.Column{Name: name, Type: typ, Mod: -1})
+	}
+	for option, list := range map[string][]string{"FORCE_NOT_NULL": n.ForceNotNull, "FORCE_NULL": n.ForceNull} {
+		for _, name := range list {
+			switch {
+			case !b.has(name):
+				return sqlstate.New(sqlstate.UndefinedColumn, "column %q of relation %q does not exist", name,
+					b.rel.Name)
+			case !slices.Contains(names, name):
+				return sqlstate.New(sqlstate.InvalidColumnReference, "%s column %q not referenced by COPY", option,
+					name)
+			}
+		}
+	}
+	b.out.Source = &bind.Query{Values: [][]exec.Expr{{exec.NullOf(types.Text)}}, Keep: 1,
+		Columns: []exec.Column{{Type: types.Text, Mod: -1}}}
+	return nil
 }

@@ -30,7 +30,8 @@ type writer struct {
 	cols []exec.Column // of returned rows; nil without RETURNING
 }
 
-// Bind binds INSERT, UPDATE or DELETE. The arguments are those of bind.Bind.
+// Bind binds INSERT, UPDATE, DELETE, or COPY FROM, whose columns are those of the rows to be read. The arguments are
+// those of bind.Bind.
 func Bind(w *work.Work, s ast.Statement, r bind.Resolver, plan bind.Planner, given []types.OID) (*bind.Bound, error) {
 	b := &writer{Statement: bind.NewStatement(w, r, plan, given), out: &bind.Write{}}
 	var err error
@@ -41,6 +42,8 @@ func Bind(w *work.Work, s ast.Statement, r bind.Resolver, plan bind.Planner, giv
 		err = b.update(n)
 	case *ast.Delete:
 		err = b.delete(n)
+	case *ast.Copy:
+		err = b.copy(n)
 	}
 	if err != nil {
 		return nil, err

@@ -36,6 +36,13 @@ type Copy struct {
 	Escape    string
 	// ForceQuote lists the columns that are always quoted in CSV; "*" means all.
 	ForceQuote []string
+	// ForceNotNull and ForceNull are options of COPY FROM in CSV.
+	ForceNotNull, ForceNull []string
+	// HeaderMatch requires that the header has the names of the columns.
+	HeaderMatch bool
+	// Where is the position of the condition of COPY FROM, if Filtered is set.
+	Where    At
+	Filtered bool
 	// Encoding is the character set that was asked for, empty if none.
 	Encoding   string
 	EncodingAt At

@@ -55,7 +55,8 @@ func (p *parser) copy() (ast.Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.From && p.acceptWord("where") {
+	if where := p.here(); c.From && p.acceptWord("where") {
+		c.Where, c.Filtered = where, true
 		if _, err := p.expr(); err != nil {
 			return nil, err
 		}

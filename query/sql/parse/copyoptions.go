@@ -193,6 +193,7 @@ func (v *copyValues) apply(c *ast.Copy, o copyOption) (err error) {
 	case "header":
 		if o.value != nil && strings.EqualFold(*o.value, "match") {
 			if c.From {
+				c.HeaderMatch = true
 				return nil
 			}
 			return sqlstate.New(sqlstate.FeatureNotSupported, `cannot use "match" with HEADER in COPY TO`).At(o.at)
@@ -209,10 +210,10 @@ func (v *copyValues) apply(c *ast.Copy, o copyOption) (err error) {
 		}
 	case "force_not_null":
 		v.notNull = true
-		_, err = o.list()
+		c.ForceNotNull, err = o.list()
 	case "force_null":
 		v.forceNull = true
-		_, err = o.list()
+		c.ForceNull, err = o.list()
 	case "encoding":
 		c.EncodingAt = ast.At(o.at)
 		c.Encoding, err = o.text()

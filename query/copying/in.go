@@ -1,0 +1,383 @@
+package copying
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// In reads rows in the formats of COPY FROM STDIN (PostgreSQL 15, COPY, "File Formats").
+type In struct {
+	opts *ast.Copy
+	cols []Column
+	env  *types.Env
+	data []byte // not read yet
+	// forceNotNull and forceNull are the options of csv, by column.
+	forceNotNull, forceNull []bool
+	begun, ended            bool
+	newline                 string // the end of lines; "" before the first
+	row                     []types.Datum
+	line                    int
+}
+
+// NewIn returns an In for the columns that data has.
+func NewIn(o *ast.Copy, cols []Column, env *types.Env, data []byte) *In {
+	c := &In{opts: o, cols: cols, env: env, data: data, row: make([]types.Datum, len(cols))}
+	for _, col := range cols {
+		c.forceNotNull = append(c.forceNotNull, slices.Contains(o.ForceNotNull, col.Name))
+		c.forceNull = append(c.forceNull, slices.Contains(o.ForceNull, col.Name))
+	}
+	return c
+}
+
+func malformed(format string, args ...any) *sqlstate.Error {
+	return sqlstate.New(sqlstate.BadCopyFormat, format, args...)
+}
+
+// Next returns the next row, or io.EOF. The slice is valid until the next call.
+func (c *In) Next() ([]types.Datum, error) {
+	if c.opts.Format == "binary" {
+		return c.row, c.binary()
+	}
+	for {
+		fields, err := c.fields()
+		if err != nil {
+			return nil, err
+		}
+		first := !c.begun
+		c.begun = true
+		if !first || !c.opts.Header && !c.opts.HeaderMatch {
+			return c.row, c.values(fields)
+		}
+		if err := c.header(fields); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// field is a field of a line.
+type field struct {
+	text string
+	null bool
+}
+
+// header checks the header line, whose names must be those of the columns if that is asked for.
+func (c *In) header(fields []field) error {
+	if !c.opts.HeaderMatch {
+		return nil
+	}
+	if len(fields) != len(c.cols) {
+		return malformed("wrong number of fields in header line: got %d, expected %d", len(fields), len(c.cols))
+	}
+	for i, f := range fields {
+		if f.null {
+			return malformed("column name mismatch in header line field %d: got null value (%q), expected %q", i+1,
+				c.opts.Null, c.cols[i].Name)
+		}
+		if f.text != c.cols[i].Name {
+			return malformed("column name mismatch in header line field %d: got %q, expected %q", i+1, f.text,
+				c.cols[i].Name)
+		}
+	}
+	return nil
+}
+
+// values reads the fields of a line as the types of the columns.
+func (c *In) values(fields []field) error {
+	if len(fields) > len(c.cols) {
+		return malformed("extra data after last expected column")
+	}
+	if len(fields) < len(c.cols) {
+		return malformed("missing data for column %q", c.cols[len(fields)].Name)
+	}
+	for i, f := range fields {
+		if f.null {
+			c.row[i] = types.Null
+			continue
+		}
+		if err := sqlstate.CheckUTF8(f.text); err != nil {
+			return err
+		}
+		var err error
+		if c.row[i], err = types.ParseText(f.text, c.cols[i].Type, c.env); err != nil {
+			return c.located(err, i, f.text)
+		}
+	}
+	return nil
+}
+
+// located says in the detail where a value is.
+func (c *In) located(err error, column int, text string) error {
+	var e *sqlstate.Error
+	if !errors.As(err, &e) || e.Detail != "" {
+		return err
+	}
+	if len(text) > 100 {
+		text = text[:100] + "..."
+	}
+	at := *e
+	return at.WithDetail("COPY line %d, column %s: %q", c.line, c.cols[column].Name, strings.ToValidUTF8(text, "?"))
+}
+
+// fields reads a line.
+func (c *In) fields() ([]field, error) {
+	if len(c.data) == 0 || c.ended {
+		return nil, io.EOF
+	}
+	c.line++
+	if c.opts.Format == "csv" {
+		return c.csvFields()
+	}
+	line, err := c.textLine()
+	if err != nil {
+		return nil, err
+	}
+	if string(line) == `\.` {
+		c.ended = true
+		return nil, io.EOF
+	}
+	var out []field
+	delimiter := c.opts.Delimiter[0]
+	for from, i := 0, 0; ; i++ {
+		switch {
+		case i < len(line) && line[i] == '\\':
+			i++
+			continue
+		case i < len(line) && line[i] != delimiter:
+			continue
+		}
+		raw := line[from:min(i, len(line))]
+		if string(raw) == c.opts.Null {
+			out = append(out, field{null: true})
+		} else {
+			out = append(out, field{text: unescaped(raw)})
+		}
+		if from = i + 1; i >= len(line) {
+			return out, nil
+		}
+	}
+}
+
+// textLine takes a line in the text format, without its end. All lines must end in the same way.
+func (c *In) textLine() ([]byte, error) {
+	for i := 0; i < len(c.data); i++ {
+		var end string
+		switch b := c.data[i]; {
+		case b == '\\':
+			i++
+			continue
+		case b == '\r' && i+1 < len(c.data) && c.data[i+1] == '\n' && c.newline != "\r" && c.newline != "\n":
+			end = "\r\n"
+		case b == '\n', b == '\r':
+			end = string(b)
+		default:
+			continue
+		}
+		if c.newline != "" && c.newline != end {
+			what, hint := "literal carriage return found in data", `Use "\r" to represent carriage return.`
+			if end == "\n" {
+				what, hint = "literal newline found in data", `Use "\n" to represent newline.`
+			}
+			return nil, malformed("%s", what).WithHint("%s", hint)
+		}
+		line := c.data[:i]
+		c.newline, c.data = end, c.data[i+len(end):]
+		return line, nil
+	}
+	line := c.data
+	c.data = nil
+	return line, nil
+}
+
+// escapes are the letters after a backslash that stand for control characters.
+var escapes = map[byte]byte{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
+
+// unescaped returns the value of a field in the text format.
+func unescaped(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw)
+	}
+	digits := func(from, most int, base byte) (value, n int) {
+		for n < most && from+n < len(raw) {
+			d := raw[from+n] | 0x20
+			switch {
+			case raw[from+n] >= '0' && raw[from+n] <= '9' && raw[from+n]-'0' < base:
+				d = raw[from+n] - '0'
+			case base == 16 && d >= 'a' && d <= 'f':
+				d -= 'a' - 10
+			default:
+				return value, n
+			}
+			value, n = value*int(base)+int(d), n+1
+		}
+		return value, n
+	}
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' || i+1 == len(raw) {
+			out = append(out, raw[i])
+			continue
+		}
+		i++
+		if b, ok := escapes[raw[i]]; ok {
+			out = append(out, b)
+			continue
+		}
+		if v, n := digits(i, 3, 8); n > 0 {
+			out, i = append(out, byte(v)), i+n-1
+			continue
+		}
+		if raw[i] == 'x' {
+			if v, n := digits(i+1, 2, 16); n > 0 {
+				out, i = append(out, byte(v)), i+n
+				continue
+			}
+		}
+		out = append(out, raw[i])
+	}
+	return string(out)
+}
+
+// csvFields takes a line in the csv format.
+func (c *In) csvFields() ([]field, error) {
+	delimiter, quote, escape := c.opts.Delimiter[0], c.opts.Quote[0], c.opts.Escape[0]
+	var out []field
+	var value []byte
+	quoted, inside := false, false
+	add := func() {
+		at, text := len(out), string(value)
+		force := at < len(c.cols) && c.forceNotNull[at]
+		null := text == c.opts.Null && (!quoted && !force || at < len(c.cols) && quoted && c.forceNull[at])
+		out = append(out, field{text: text, null: null})
+		value, quoted = value[:0], false
+	}
+	start := c.data
+	for i := 0; ; i++ {
+		if i >= len(c.data) {
+			if inside {
+				return nil, malformed("unterminated CSV quoted field")
+			}
+			c.data = nil
+			add()
+			return out, c.endOfCSV(start, len(start))
+		}
+		b := c.data[i]
+		switch {
+		case inside && b == escape && i+1 < len(c.data) && (c.data[i+1] == quote || c.data[i+1] == escape):
+			i++
+			value = append(value, c.data[i])
+		case b == quote:
+			inside, quoted = !inside, true
+		case inside:
+			value = append(value, b)
+		case b == delimiter:
+			add()
+		case b == '\n' || b == '\r':
+			n := 1
+			if b == '\r' && i+1 < len(c.data) && c.data[i+1] == '\n' {
+				n = 2
+			}
+			end := string(c.data[i : i+n])
+			if c.newline != "" && c.newline != end {
+				what := "carriage return"
+				if b == '\n' {
+					what = "newline"
+				}
+				return nil, malformed("unquoted %s found in data", what).
+					WithHint("Use quoted CSV field to represent %s.", what)
+			}
+			c.newline, c.data = end, c.data[i+n:]
+			add()
+			return out, c.endOfCSV(start, i)
+		default:
+			value = append(value, b)
+		}
+	}
+}
+
+// endOfCSV returns io.EOF if a line is the mark of the end.
+func (c *In) endOfCSV(start []byte, n int) error {
+	if string(start[:n]) == `\.` {
+		c.ended = true
+		return io.EOF
+	}
+	return nil
+}
+
+// binary reads a row in the binary format.
+func (c *In) binary() error {
+	eof := malformed("unexpected EOF in COPY data")
+	take := func(n int) []byte {
+		if n > len(c.data) {
+			return nil
+		}
+		b := c.data[:n:n]
+		c.data = c.data[n:]
+		return b
+	}
+	if !c.begun {
+		c.begun = true
+		head := take(len(binarySignature) - 8)
+		flags, length := take(4), take(4)
+		switch {
+		case string(head) != binarySignature[:len(binarySignature)-8]:
+			return malformed("COPY file signature not recognized")
+		case flags == nil:
+			return malformed("invalid COPY file header (missing flags)")
+		case binary.BigEndian.Uint32(flags)&0xffff0000 != 0:
+			return malformed("unrecognized critical flags in COPY file header")
+		case length == nil:
+			return malformed("invalid COPY file header (missing length)")
+		case int32(binary.BigEndian.Uint32(length)) < 0 || take(int(binary.BigEndian.Uint32(length))) == nil:
+			return malformed("invalid COPY file header (wrong length)")
+		}
+	}
+	if c.ended || len(c.data) == 0 {
+		return io.EOF
+	}
+	c.line++
+	head := take(2)
+	if head == nil {
+		return eof
+	}
+	switch n := int16(binary.BigEndian.Uint16(head)); {
+	case n == -1:
+		c.ended = true
+		if len(c.data) > 0 {
+			return malformed("received copy data after EOF marker")
+		}
+		return io.EOF
+	case int(n) != len(c.cols):
+		return malformed("row field count is %d, expected %d", n, len(c.cols))
+	}
+	for i, col := range c.cols {
+		length := take(4)
+		if length == nil {
+			return eof
+		}
+		n := int(int32(binary.BigEndian.Uint32(length)))
+		if n == -1 {
+			c.row[i] = types.Null
+			continue
+		}
+		value := take(max(n, 0))
+		if n < 0 {
+			return malformed("invalid field size")
+		}
+		if value == nil {
+			return eof
+		}
+		var err error
+		if c.row[i], err = types.ParseBinary(value, col.Type, c.env); err != nil {
+			return c.located(err, i, "")
+		}
+	}
+	return nil
+}

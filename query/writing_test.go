@@ -1,0 +1,142 @@
+package query_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/divandb/divan/query/exec/exectest"
+	"github.com/divandb/divan/query/pgtest"
+)
+
+// COPY FROM STDIN reads what PostgreSQL reads, and refuses what it refuses.
+func TestCopyFrom_PostgreSQL(t *testing.T) {
+	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
+	if _, err := theirs.Exec(t.Context(), "CREATE TEMP TABLE docs (id text PRIMARY KEY, doc jsonb)"); err != nil {
+		t.Fatal(err)
+	}
+	s := exectest.NewStore()
+	s.Create("postgres")
+	_, addr := start(t, s, nil)
+	ours := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+	var binary bytes.Buffer
+	_, err := theirs.PgConn().CopyTo(t.Context(), &binary,
+		`COPY (VALUES ('b1', '{"x": 1}'::jsonb), ('b2', '{}')) TO STDOUT (FORMAT binary)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := binary.String()
+	for _, c := range []struct{ sql, data string }{
+		{"COPY docs (id, doc) FROM STDIN", "a\t{\"x\":1}\nb\t{}\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{\"x\":1}\r\nb\t{}\r\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{\"x\":1}\rb\t{}"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{\"x\":1}\n\\.\nb\tnonsense\n"},
+		{"COPY docs (doc, id) FROM STDIN", "{\"x\":\"\\\\t\\\\u00e9\"}\ta\\tb\\\\c\\x41\\101\\q\n"},
+		{"COPY docs (id, doc) FROM STDIN (DELIMITER '|', NULL 'nil')", "a|{\"x\": \"p\\|q\"}\n"},
+		{"COPY docs (id, doc) FROM STDIN", ""},
+		{"COPY docs (id, doc) FROM STDIN", "a\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{}\tc\n"},
+		{"COPY docs (id, doc) FROM STDIN", "\\N\t{}\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{}\na\t{}\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{}\nb\t{}\r\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\xff\t{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "a,\"{\"\"x\"\": \"\"1,2\"\"}\"\nb,{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv, HEADER)", "x,y\n\"a\nb\",{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv, HEADER match)", "id,doc\na,{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv, HEADER match)", "id,x\na,{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv, HEADER match)", "id\na,{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv, DELIMITER ';', QUOTE '''', ESCAPE '\\')", "'a\\'b';{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "\"a,{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "a\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", ",{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "\"\"x,{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv, NULL 'n', FORCE_NOT_NULL (id))", "n,{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv, NULL 'n', FORCE_NULL (id))", "\"n\",{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv, FORCE_NULL (nope))", ""},
+		{"COPY docs (id) FROM STDIN (FORMAT csv, FORCE_NULL (doc))", ""},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT binary)", whole},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT binary)", whole[:len(whole)-2]},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT binary)", whole[:len(whole)-4]},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT binary)", whole + "x"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT binary)", whole[:15]},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT binary)", "nonsense"},
+		{"COPY docs (id) FROM STDIN (FORMAT binary)", whole},
+		{"COPY docs (id, nope) FROM STDIN", ""},
+		{"COPY docs (id, id) FROM STDIN", ""},
+		{"COPY nope FROM STDIN", ""},
+	} {
+		var got [2]string
+		for i, conn := range []*pgx.Conn{ours, theirs} {
+			got[i] = copied(t.Context(), conn, c.sql, c.data)
+		}
+		if got[0] != got[1] {
+			t.Errorf("%s\n%q\n got %s\nwant %s", c.sql, c.data, got[0], got[1])
+		}
+	}
+	if err := theirs.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// copied runs a COPY FROM in a transaction that is rolled back, and returns its tag or error, and the documents.
+func copied(ctx context.Context, conn *pgx.Conn, sql, data string) string {
+	if _, err := conn.Exec(ctx, "BEGIN"); err != nil {
+		return err.Error()
+	}
+	defer func() { _, _ = conn.Exec(ctx, "ROLLBACK") }()
+	tag, err := conn.PgConn().CopyFrom(ctx, strings.NewReader(data), sql)
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		return fmt.Sprintf("%s %s", pe.Code, pe.Message)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return tag.String() + "\n" +
+		result(ctx, conn, "SELECT id, doc - '_id' - '_rev' AS doc FROM docs ORDER BY id", nil, false)
+}
+
+// A COPY FROM that the client ends, or that is followed by other statements, leaves the connection usable.
+func TestCopyFrom_Protocol(t *testing.T) {
+	s := exectest.NewStore()
+	cities(s)
+	_, addr := start(t, s, nil)
+	conn := connect(t, "postgres://ann@"+addr+"/cities?default_query_exec_mode=simple_protocol")
+	_, err := conn.PgConn().CopyFrom(t.Context(), failing{}, "COPY docs (id) FROM STDIN")
+	if code(err) != "57014" {
+		t.Error(err)
+	}
+	if out := psql(t, addr, "cities", "-At", "-c", `\copy docs (id, doc) from pstdin`); !strings.Contains(out, "COPY 0") {
+		t.Error(out)
+	}
+	if n := count(t, conn, "docs"); n != 5 {
+		t.Errorf("%d documents", n)
+	}
+	rows := [][]any{{"new1", map[string]int{"x": 1}}, {"new2", map[string]int{"x": 2}}}
+	n, err := conn.CopyFrom(t.Context(), pgx.Identifier{"docs"}, []string{"id", "doc"}, pgx.CopyFromRows(rows))
+	if err != nil || n != 2 {
+		t.Errorf("%d, %v", n, err)
+	}
+	if n := count(t, conn, "docs"); n != 7 {
+		t.Errorf("%d documents", n)
+	}
+	// Errors in the data are found at the end; nothing has been written.
+	_, err = conn.PgConn().CopyFrom(t.Context(), strings.NewReader("new3\t{}\nnew1\t{}\n"), "COPY docs FROM STDIN")
+	if code(err) != "23505" {
+		t.Error(err)
+	}
+	if n := count(t, conn, "docs"); n != 7 {
+		t.Errorf("%d documents", n)
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("no more") }
