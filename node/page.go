@@ -3,9 +3,11 @@ package node
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/console/page"
 	"github.com/divandb/divan/node/dashboard"
 	"github.com/divandb/divan/query"
 )
@@ -14,14 +16,25 @@ import (
 // databases.
 const maxShown = 200
 
-// pageAPI is the address of what the console's page shows.
-const pageAPI = "/_dashboard/api"
+// pageAt is the address of the console's page, and pageAPI that of what it shows.
+const (
+	pageAt  = "/_dashboard/"
+	pageAPI = "/_dashboard/api"
+)
 
 // page returns the dashboard.
 func (n *Node) page(h health) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(pageAPI+"/", n.console.Handler(pageAPI))
-	mux.Handle("/", n.oldPage(h))
+	mux.Handle(pageAt, page.Handler(pageAt))
+	mux.Handle("GET /_dashboard", http.RedirectHandler(pageAt, http.StatusMovedPermanently))
+	// The page about this node alone, until the console shows all that is on it.
+	old := n.oldPage(h)
+	mux.HandleFunc(pageAt+"node/", func(w http.ResponseWriter, r *http.Request) {
+		inner := r.Clone(r.Context())
+		inner.URL.Path = pageAt + strings.TrimPrefix(r.URL.Path, pageAt+"node/")
+		old.ServeHTTP(w, inner)
+	})
 	return mux
 }
 

@@ -33,6 +33,8 @@ type Console struct {
 	known   known
 	tokens  *tokens
 
+	overviews overviews
+
 	streams chan struct{} // has an element for each stream to a page
 	closing chan struct{} // closed by Close
 	once    sync.Once

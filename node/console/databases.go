@@ -182,7 +182,9 @@ func (c *Console) Databases(ctx context.Context, q table.Query) (List[state.Data
 		return List[state.Database]{}, err
 	}
 	var names []string
-	for name, err := range c.o.Here.Databases(ctx) {
+	within, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	for name, err := range c.o.Here.Databases(within) {
 		if err != nil {
 			return List[state.Database]{}, err
 		}

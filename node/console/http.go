@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/node/console/history"
+	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/console/table"
 )
 
@@ -18,9 +19,9 @@ import (
 type view func(ctx context.Context, r *http.Request) (any, error)
 
 // Handler serves what the page shows, below a prefix such as "/_dashboard/api". Each view is answered at once, or
-// streamed with ?live=1: overview, nodes, databases, shards, indexes, jobs, actors, sessions, tasks, events. GET plots
-// and series are answered only. POST act does what an Action says; it needs the token of GET token. The caller decides
-// who may see and do this.
+// streamed with ?live=1: overview, verdict, nodes, databases, shards, indexes, jobs, actors, sessions, tasks, events.
+// GET plots and series are answered only. POST act does what an Action says; it needs the token of GET token. The
+// caller decides who may see and do this.
 func (c *Console) Handler(prefix string) http.Handler { return pages{c}.handler(prefix) }
 
 // pages serves what pages show.
@@ -65,7 +66,11 @@ func (p pages) handler(prefix string) http.Handler {
 func (p pages) views() map[string]view {
 	c := p.c
 	return map[string]view{
-		"overview": func(ctx context.Context, _ *http.Request) (any, error) { return c.Overview(ctx), nil },
+		"overview": func(ctx context.Context, _ *http.Request) (any, error) { return c.recent(ctx), nil },
+		"verdict": func(ctx context.Context, _ *http.Request) (any, error) {
+			o := c.recent(ctx)
+			return state.Verdict{Now: o.Now, Node: o.Node, State: o.State, Text: o.Text}, nil
+		},
 		"nodes": func(ctx context.Context, _ *http.Request) (any, error) {
 			nodes, absent := c.Nodes(ctx)
 			return map[string]any{"now": time.Now().UTC(), "nodes": nodes, "absent": absent}, nil

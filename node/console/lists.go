@@ -217,6 +217,8 @@ func (c *Console) Indexes(ctx context.Context, q table.Query) (List[state.Index]
 
 // Jobs returns a page of the jobs in the store that are not finished.
 func (c *Console) Jobs(ctx context.Context, q table.Query) (List[state.Job], error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
 	var failed error
 	p, err := jobTable.Select(until(c.o.Here.Jobs(ctx), &failed), q)
 	if err == nil {

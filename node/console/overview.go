@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/divandb/divan/node/console/events"
@@ -95,6 +96,9 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 	for i := range o.Tasks {
 		o.Tasks[i].Raw = nil
 	}
+	// A store that does not answer does not delay the rest.
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	var failing []state.Job
 	for j, err := range c.o.Here.Jobs(ctx) {
 		if err != nil {
@@ -116,6 +120,26 @@ func (c *Console) Overview(ctx context.Context) state.Overview {
 	o.Attention = attention(&o, failing, events.Stories(all))
 	o.State, o.Text = verdict(&o)
 	return o
+}
+
+// overviews keeps the last overview for a moment: each page asks for it, and for the verdict in it.
+type overviews struct {
+	mu struct {
+		sync.Mutex
+		last state.Overview
+		at   time.Time
+	}
+}
+
+// recent returns an Overview that is at most half a refresh old. The caller must not change it.
+func (c *Console) recent(ctx context.Context) state.Overview {
+	c.overviews.mu.Lock()
+	defer c.overviews.mu.Unlock()
+	if time.Since(c.overviews.mu.at) > refresh/2 {
+		c.overviews.mu.last = c.Overview(context.WithoutCancel(ctx))
+		c.overviews.mu.at = time.Now()
+	}
+	return c.overviews.mu.last
 }
 
 var ranks = map[state.Severity]int{state.Error: 0, state.Warning: 1, state.Info: 2, state.Good: 3}

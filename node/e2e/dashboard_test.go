@@ -3,6 +3,10 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -30,9 +34,30 @@ func page(t *testing.T, address string) string {
 	return strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, " ")), " ")
 }
 
+// withoutStreams returns the address of a proxy that refuses streams: while one is open, the browser's own time stands
+// still. A page then asks again and again.
+func withoutStreams(t *testing.T, p *process) string {
+	t.Helper()
+	to, err := url.Parse(p.http())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("live") != "" {
+			http.Error(w, "no streams", http.StatusServiceUnavailable)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
 func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
 	p := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
-	for _, path := range []string{"/_dashboard/", "/_dashboard/data"} {
+	for _, path := range []string{"/_dashboard/", "/_dashboard/node/data",
+		"/_dashboard/api/overview"} {
 		if status := p.client().status("GET", path, ""); status != 401 {
 			t.Errorf("%s without a password: status %d", path, status)
 		}
@@ -62,7 +87,14 @@ func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
 		"\ndivan_index_lag_changes{database=\"cities\",design=\"by\"} 0\n") {
 		t.Errorf("/metrics has no lag of the index: %s", text)
 	}
-	text := page(t, "http://anna:secret@"+p.ready["http"]+"/_dashboard/")
+	text := page(t, "http://anna:secret@"+p.ready["http"]+"/_dashboard/node/")
+	console := page(t, "http://anna:secret@"+withoutStreams(t, p)+"/_dashboard/")
+	for _, want := range []string{"all is well: 1 node · asked one", "live", "documents written", "1 database",
+		"has started"} {
+		if !strings.Contains(console, want) {
+			t.Errorf("the console does not show %q: %s", want, console)
+		}
+	}
 	for _, want := range []string{"Divan one", "engine " + engine(), "Live", "one this node ● alive",
 		"database cities open", "shard 1 watching", "warm cities",
 		"_design/by country 2", "up to date", "The queue is empty."} {

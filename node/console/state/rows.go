@@ -37,6 +37,14 @@ type Report struct {
 	Now map[string]float64 `json:"now,omitempty"`
 }
 
+// Verdict says how the cluster is. See Overview.
+type Verdict struct {
+	Now   time.Time `json:"now"`
+	Node  string    `json:"node"`
+	State string    `json:"state"`
+	Text  string    `json:"text"`
+}
+
 // Overview is the first screen.
 type Overview struct {
 	Now  time.Time `json:"now"`

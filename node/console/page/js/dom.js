@@ -1,0 +1,83 @@
+// Elements and formats. What comes from a server is only inserted as text, never as HTML.
+
+/** Creates an element. Properties that are null, undefined or false are left out. Functions are listeners. */
+export const el = (name, props, ...children) => {
+  const e = document.createElement(name);
+  for (const [k, v] of Object.entries(props || {})) {
+    if (v === null || v === undefined || v === false) continue;
+    if (typeof v === 'function') e.addEventListener(k, v);
+    else if (k === 'class') e.className = v;
+    else e.setAttribute(k, v === true ? '' : v);
+  }
+  e.append(...children.flat(Infinity).filter(c => c !== null && c !== undefined && c !== false));
+  return e;
+};
+
+export const text = v => v === null || v === undefined ? '' : typeof v === 'object' ? JSON.stringify(v) : String(v);
+export const count = v => typeof v === 'number' ? v.toLocaleString('en', { maximumFractionDigits: 1 }) : text(v);
+
+export const bytes = v => {
+  if (typeof v !== 'number') return text(v);
+  for (const unit of ['B', 'KB', 'MB', 'GB']) {
+    if (Math.abs(v) < 1000) return `${+v.toPrecision(3)} ${unit}`;
+    v /= 1000;
+  }
+  return `${+v.toPrecision(3)} TB`;
+};
+
+/** A value with a unit of a series. */
+export const measure = (v, unit) => {
+  if (typeof v !== 'number') return '–';
+  if (unit === 'B') return bytes(v);
+  const n = v !== 0 && Math.abs(v) < 100 ? +v.toPrecision(3) : Math.round(v);
+  return `${n.toLocaleString('en', { maximumFractionDigits: 3 })}${unit === '/s' ? '/s' : unit ? ` ${unit}` : ''}`;
+};
+
+export const duration = s => {
+  if (typeof s !== 'number' || !isFinite(s)) return '';
+  if (s < 10) return `${Math.max(0, s).toFixed(1)} s`;
+  if (s < 90) return `${Math.round(s)} s`;
+  if (s < 5400) return `${Math.round(s / 60)} min`;
+  if (s < 172800) return `${Math.round(s / 3600)} h`;
+  return `${Math.round(s / 86400)} d`;
+};
+
+let skew = 0; // the server's clock minus the browser's, in ms
+
+/** Notes the server's time. */
+export const serverTime = now => { if (now) skew = Date.parse(now) - Date.now(); };
+
+const ago = t => {
+  const s = (Date.now() + skew - t) / 1000;
+  return s < 1 ? 'now' : `${duration(s)} ago`;
+};
+
+/** A relative time, with the absolute one on hover. */
+export const time = v => {
+  const t = Date.parse(v);
+  return isNaN(t) ? '' : el('time', { datetime: v, title: new Date(t).toLocaleString() }, ago(t));
+};
+
+/** A time of day with tenths of a second. */
+export const clock = v => {
+  const t = new Date(v), two = n => String(n).padStart(2, '0');
+  return isNaN(t) ? '' : `${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}.${Math.floor(t.getMilliseconds() / 100)}`;
+};
+
+/** Updates the relative times on the page. */
+export const retime = () => document.querySelectorAll('time').forEach(e => {
+  const now = ago(Date.parse(e.getAttribute('datetime')));
+  if (e.textContent !== now) e.textContent = now;
+});
+
+/** A link within the page. */
+export const link = (path, label, query) =>
+  el('a', { href: '#/' + path.map(encodeURIComponent).join('/') + (query ? '?' + new URLSearchParams(query) : '') }, label);
+
+const tones = { ok: 'good', working: 'good', alive: 'good', running: 'good', good: 'good', degraded: 'warn', warning: 'warn',
+  pending: 'warn', silent: 'warn', restarting: 'bad', absent: 'bad', failed: 'bad', error: 'bad', gone: 'dim' };
+
+/** A state with its colour. */
+export const badge = (state, label) => el('span', { class: `dot ${tones[state] || 'dim'}` }, label === undefined ? text(state) : label);
+
+export const section = (title, ...content) => el('section', { 'aria-label': title }, el('h2', {}, title), content);

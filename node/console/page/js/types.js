@@ -1,0 +1,262 @@
+// What the server answers. Generated from package state by: go test ./node/console/page -update
+
+/**
+ * @typedef {Object} Verdict
+ * @property {string} now
+ * @property {string} node
+ * @property {string} state
+ * @property {string} text
+ */
+
+/**
+ * @typedef {Object} Overview
+ * @property {string} now
+ * @property {string} node
+ * @property {string} state
+ * @property {string} text
+ * @property {Array<Attention>} attention
+ * @property {Array<Node>} nodes
+ * @property {Array<Task>} tasks
+ * @property {Object<string, number>} jobs
+ * @property {number} failing
+ * @property {number} databases
+ * @property {Array<Event>} events
+ * @property {Array<Absent>} absent
+ */
+
+/**
+ * @typedef {Object} Attention
+ * @property {string} severity
+ * @property {string} text
+ * @property {string} [node]
+ * @property {string} [link]
+ * @property {string} [since]
+ * @property {Story} [story]
+ */
+
+/**
+ * @typedef {Object} Node
+ * @property {string} name
+ * @property {string} state
+ * @property {string} text
+ * @property {boolean} self
+ * @property {string} http
+ * @property {string} sql
+ * @property {string} gossip
+ * @property {string} version
+ * @property {Array<string>} roles
+ * @property {string} [last_answer]
+ * @property {string} [engine]
+ * @property {string} [started]
+ * @property {number} [skew]
+ * @property {Array<string>} [reasons]
+ * @property {string} [store]
+ * @property {Object<string, number>} [now]
+ */
+
+/**
+ * @typedef {Object} Database
+ * @property {string} name
+ * @property {number} [docs]
+ * @property {number} [deleted]
+ * @property {number} [bytes]
+ * @property {number} [shards]
+ * @property {string} [error]
+ * @property {number} writes
+ * @property {number} refused
+ * @property {number} reads
+ * @property {number} feed
+ */
+
+/**
+ * @typedef {Object} Shard
+ * @property {string} node
+ * @property {string} database
+ * @property {string} shard
+ * @property {string} owner
+ * @property {string} state
+ * @property {string} seq
+ * @property {number} listeners
+ * @property {number} followers
+ * @property {number} wakes
+ * @property {string} [error]
+ */
+
+/**
+ * @typedef {Object} Index
+ * @property {string} node
+ * @property {string} database
+ * @property {string} design
+ * @property {Array<string>} views
+ * @property {number} rows
+ * @property {number} bytes
+ * @property {number} errors
+ * @property {string} [skipped]
+ * @property {boolean} building
+ * @property {boolean} current
+ * @property {number} lag
+ * @property {Task} [task]
+ */
+
+/**
+ * @typedef {Object} Task
+ * @property {string} node
+ * @property {string} type
+ * @property {string} database
+ * @property {string} [design]
+ * @property {string} [shard]
+ * @property {number} progress
+ * @property {number} done
+ * @property {number} total
+ * @property {number} rows
+ * @property {number} rate
+ * @property {number} [left]
+ * @property {string} started
+ * @property {string} [error]
+ * @property {Object} [raw]
+ */
+
+/**
+ * @typedef {Object} Job
+ * @property {string} type
+ * @property {string} id
+ * @property {string} state
+ * @property {string} [worker]
+ * @property {number} token
+ * @property {number} failures
+ * @property {string} [error]
+ * @property {string} [due]
+ * @property {string} [updated]
+ */
+
+/**
+ * @typedef {Object} Actor
+ * @property {string} node
+ * @property {string} id
+ * @property {string} [parent]
+ * @property {string} kind
+ * @property {string} name
+ * @property {string} state
+ * @property {string} since
+ * @property {number} mailbox
+ * @property {number} restarts
+ * @property {number} recent
+ * @property {string} [last_failure]
+ * @property {string} [last_failure_at]
+ * @property {Object} [facts]
+ */
+
+/**
+ * @typedef {Object} Session
+ * @property {string} node
+ * @property {number} pid
+ * @property {string} user
+ * @property {string} database
+ * @property {string} application
+ * @property {string} remote
+ * @property {boolean} tls
+ * @property {string} state
+ * @property {string} statement
+ * @property {string} since
+ * @property {string} [began]
+ * @property {number} rows
+ */
+
+/**
+ * @typedef {Object} EventPage
+ * @property {string} now
+ * @property {Array<Event>} events
+ * @property {Array<Story>} stories
+ * @property {string} next
+ * @property {Array<Absent>} absent
+ */
+
+/**
+ * @typedef {Object} Event
+ * @property {string} id
+ * @property {string} at
+ * @property {string} node
+ * @property {string} kind
+ * @property {string} severity
+ * @property {string} text
+ * @property {string} [member]
+ * @property {string} [database]
+ * @property {string} [object]
+ * @property {string} [job]
+ * @property {string} [actor]
+ * @property {string} [user]
+ * @property {string} [address]
+ * @property {string} [from]
+ * @property {string} [to]
+ * @property {number} [token]
+ * @property {string} [since]
+ * @property {number} [seconds]
+ * @property {Array<string>} [items]
+ * @property {number} [count]
+ * @property {number} [repeated]
+ * @property {string} [until]
+ * @property {string} [detail]
+ * @property {Array<string>} [also]
+ */
+
+/**
+ * @typedef {Object} Story
+ * @property {string} id
+ * @property {string} title
+ * @property {string} severity
+ * @property {boolean} over
+ * @property {string} [member]
+ * @property {string} began
+ * @property {string} ended
+ * @property {string} text
+ * @property {Array<StoryLine>} lines
+ */
+
+/**
+ * @typedef {Object} StoryLine
+ * @property {string} at
+ * @property {number} after
+ * @property {string} text
+ * @property {Array<string>} nodes
+ */
+
+/**
+ * @typedef {Object} Absent
+ * @property {string} node
+ * @property {string} [since]
+ * @property {string} reason
+ */
+
+/**
+ * @typedef {Object} Plots
+ * @property {number} start
+ * @property {number} step
+ * @property {Array<Plot>} plots
+ * @property {Array<Absent>} absent
+ */
+
+/**
+ * @typedef {Object} Plot
+ * @property {string} name
+ * @property {string} title
+ * @property {string} unit
+ * @property {string} how
+ * @property {Array<PlotLine>} nodes
+ * @property {Array<?number>} all
+ */
+
+/**
+ * @typedef {Object} PlotLine
+ * @property {string} node
+ * @property {Array<?number>} values
+ */
+
+/**
+ * @typedef {Object} Series
+ * @property {string} name
+ * @property {string} title
+ * @property {string} unit
+ * @property {string} how
+ */
+
+export {};
