@@ -21,15 +21,17 @@ type reads struct {
 
 	snap    *pinned  // of a transaction that reads a snapshot; nil before its first read
 	exports []string // names of snapshots that the transaction has exported
-	// tx is the transaction of the store that continues snap, nil before the first write.
+	// tx is the transaction of the store that continues snap, nil before the first write of a READ COMMITTED block.
 	tx exec.Transaction
+	// readOnly reports whether the current transaction may not write.
+	readOnly func() bool
 }
 
 // plan plans a statement, over a snapshot if it needs one. release releases the snapshot.
 func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 	repeatable bool) (root exec.Plan, release func(), err error) {
 	release = func() {}
-	if r.tx != nil && bound.Db != nil && bound.UsesStore() {
+	if r.tx != nil && r.vars.value[asOfSetting] == "" && bound.Db != nil && bound.UsesStore() {
 		at := *bound
 		at.Db = r.tx
 		if err = r.alive(); err == nil {
@@ -51,6 +53,15 @@ func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 	}
 	at := *bound
 	at.Db = p.Snapshot // with the optional interfaces of a Database
+	if repeatable && r.vars.value[asOfSetting] == "" && r.tx == nil && !r.readOnly() {
+		// What the transaction reads before it writes is part of it too.
+		if tx, err := transactionOf(p); err == nil {
+			r.tx = tx
+		}
+	}
+	if repeatable && r.vars.value[asOfSetting] == "" && r.tx != nil {
+		at.Db = r.tx
+	}
 	if root, err = plan.New(&at, st); err != nil {
 		p.release()
 		return nil, release, err

@@ -67,6 +67,7 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 	ss.tx = &transaction{status: 'I', vars: ss.vars, locks: ss.locks, notes: ss.notes, portals: ss.portals,
 		reads: ss.reads, notice: ss.notice}
 	ss.storeWriter = &storeWriter{access: access, vars: ss.vars, reads: ss.reads, tx: ss.tx}
+	ss.reads.readOnly = ss.tx.readOnly
 	ss.tx.commit = ss.storeWriter.commit
 	ss.names = &resolver{access: access, vars: ss.vars, srv: srv}
 	ss.statements = &statements{byName: map[string]*prepared{}, memory: ss.memory, node: srv.memory, names: ss.names,

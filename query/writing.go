@@ -41,18 +41,10 @@ func writeVerb(s ast.Statement) string {
 	return ""
 }
 
-// writeTag is the command tag of a statement that writes.
-func writeTag(verb string, rows int64) string {
-	if verb == "INSERT" {
-		verb = "INSERT 0"
-	}
-	return verb + " " + strconv.FormatInt(rows, 10)
-}
-
 // write makes the portal of a statement that writes.
 func (e *execution) write(p *portal, verb string) {
 	affected := int64(0)
-	p.tag = func(int64) string { return writeTag(verb, affected) }
+	p.tag = func(int64) string { return writes.Tag(verb, affected) }
 	p.start = func(ctx context.Context) (rowSource, error) {
 		var rows *planRows
 		err := e.ss.writing(ctx, verb, e.st.bound, func(tx exec.Transaction) (err error) {
@@ -138,7 +130,7 @@ func (c *copyIn) write(ctx context.Context, tx exec.Transaction) (int64, error) 
 	}
 	at := *c.e.st.bound
 	at.Db = tx
-	root, err := plan.CopyIn(&at, st, &copiedRows{in: copying.NewIn(c.s, cols, &ss.types, c.data)})
+	root, err := plan.CopyIn(&at, st, copying.NewIn(c.s, cols, &ss.types, c.data).Next)
 	if err != nil {
 		return 0, err
 	}
@@ -148,16 +140,6 @@ func (c *copyIn) write(ctx context.Context, tx exec.Transaction) (int64, error) 
 		return 0, err
 	}
 	return root.(*writes.Modify).Affected(), nil
-}
-
-// copiedRows is the plan of the rows of COPY FROM.
-type copiedRows struct{ in *copying.In }
-
-func (c *copiedRows) Open(*exec.Env) error         { return nil }
-func (c *copiedRows) Next() ([]types.Datum, error) { return c.in.Next() }
-func (c *copiedRows) Close()                       {}
-func (c *copiedRows) Describe() *exec.Description {
-	return &exec.Description{Node: "Copy", Examined: -1}
 }
 
 // modify runs the statement in a transaction. The rows of the result have been computed.

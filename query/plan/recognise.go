@@ -86,8 +86,8 @@ func (p *planning) documents(f *bind.UserScan) (doc int, ok bool) {
 			doc, ok = f.Base+i, true
 		}
 	}
-	if _, writes := p.db.(exec.Transaction); writes {
-		return 0, false // views do not show its writes, and reading one would conflict with every writer
+	if tx, ok := p.db.(exec.Transaction); ok && tx.Wrote() {
+		return 0, false // views do not show its writes
 	}
 	on, _ := p.st.Session.Setting(exec.IndexesSetting)
 	return doc, ok && on != "off"

@@ -6,6 +6,7 @@ import (
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/writes"
+	"github.com/divandb/divan/query/types"
 )
 
 // write plans a statement that writes.
@@ -40,9 +41,17 @@ func (p *planning) insert(w *bind.Write) (*writes.Insert, error) {
 	return n, err
 }
 
-// CopyIn plans COPY FROM, whose rows source returns.
-func CopyIn(b *bind.Bound, st *exec.State, source exec.Plan) (exec.Plan, error) {
+// copiedRows is the plan of the rows of COPY FROM.
+type copiedRows func() ([]types.Datum, error)
+
+func (copiedRows) Open(*exec.Env) error           { return nil }
+func (c copiedRows) Next() ([]types.Datum, error) { return c() }
+func (copiedRows) Close()                         {}
+func (copiedRows) Describe() *exec.Description    { return &exec.Description{Node: "Copy", Examined: -1} }
+
+// CopyIn plans COPY FROM. next returns its rows.
+func CopyIn(b *bind.Bound, st *exec.State, next func() ([]types.Datum, error)) (exec.Plan, error) {
 	st.Plans(b.Db, b.Update)
 	kind, err := newPlanning(st).insert(b.Write)
-	return &writes.Modify{Node: "Insert on " + b.Write.Relation, Source: source, Kind: kind}, err
+	return &writes.Modify{Node: "Insert on " + b.Write.Relation, Source: copiedRows(next), Kind: kind}, err
 }

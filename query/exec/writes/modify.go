@@ -5,6 +5,7 @@ package writes
 import (
 	"errors"
 	"io"
+	"strconv"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/spill"
@@ -167,6 +168,14 @@ func (m *Modify) compute(e *edits, outer *exec.Env) error {
 			return err
 		}
 	}
+}
+
+// Tag returns the command tag of a statement that has written some documents.
+func Tag(verb string, rows int64) string {
+	if verb == "INSERT" {
+		verb = "INSERT 0"
+	}
+	return verb + " " + strconv.FormatInt(rows, 10)
 }
 
 // Affected returns the number of documents that were written.
