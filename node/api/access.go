@@ -48,7 +48,7 @@ func (g *gate) databaseLister(q *call.Request) error {
 
 // databaseMember opens the database for its members and admins.
 func (g *gate) databaseMember(q *call.Request) error {
-	if q.Path[0][0] == '_' && q.Path[0] != auth.UsersDatabase && q.Path[0] != replicatorDatabase {
+	if auth.ForServerAdmins(q.Path[0]) {
 		if err := serverAdmin(q); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (g *gate) databaseMember(q *call.Request) error {
 // systemFeed reports whether the request lists users or replications, which is only for server admins.
 func systemFeed(q *call.Request) bool {
 	listed := q.Part(1) == "_all_docs" || q.Part(1) == "_changes" || q.Part(1) == "_find"
-	return listed && (q.Part(0) == auth.UsersDatabase || q.Part(0) == replicatorDatabase)
+	return listed && auth.ListedForServerAdmins(q.Part(0))
 }
 
 // databaseAdmin opens the database for its admins.
@@ -102,10 +102,6 @@ func (g *gate) databaseAccess(q *call.Request) error {
 	}
 	return g.databaseMember(q)
 }
-
-// replicatorDatabase and the users' database are open to others than server admins, unlike all other databases whose
-// names begin with an underscore.
-const replicatorDatabase = "_replicator"
 
 // open opens the database that the path names. When an admin creates the first user, open creates the database of
 // users.

@@ -14,9 +14,6 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// UsersDatabase is the database of user documents.
-const UsersDatabase = "_users"
-
 // passwordMembers are the members of a user document that describe its password. HashUserDocument and WithSecret
 // replace all of them. A client may also store them itself, already hashed.
 var passwordMembers = []string{

@@ -121,12 +121,21 @@ func citiesPsql(t *testing.T, p *process, all []city) {
 
 func connect(t *testing.T, p *process, db, user string) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, p.ready["sql"], db))
+	conn, err := tryConnect(t, p, db, user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close(context.Background()) })
 	return conn
+}
+
+// tryConnect is connect for a client that may be refused.
+func tryConnect(t *testing.T, p *process, db, user string) (*pgx.Conn, error) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, p.ready["sql"], db))
+	if err == nil {
+		t.Cleanup(func() { conn.Close(context.Background()) })
+	}
+	return conn, err
 }
 
 func citiesPgx(t *testing.T, p *process, all []city) {

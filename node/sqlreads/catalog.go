@@ -123,8 +123,8 @@ func (c *Catalog) open(ctx context.Context, name string) (*layer.Database, error
 	if err != nil {
 		return nil, readError(err)
 	}
-	if sec := layer.ParseSecurity(object); !sec.IsMember(c.user) || name == auth.UsersDatabase ||
-		name == "_replicator" {
+	if sec := layer.ParseSecurity(object); !sec.IsMember(c.user) || auth.ForServerAdmins(name) ||
+		auth.ListedForServerAdmins(name) {
 		return nil, &exec.ReadError{Kind: exec.Forbidden,
 			Message: fmt.Sprintf("permission denied for database %q", name)}
 	}

@@ -23,7 +23,7 @@ type transaction struct {
 
 // Begin implements exec.Writable.
 func (s snapshot) Begin() (exec.Transaction, error) {
-	if s.name == auth.UsersDatabase || s.name == "_replicator" {
+	if auth.ListedForServerAdmins(s.name) {
 		return nil, &exec.ReadError{Kind: exec.Forbidden,
 			Message: fmt.Sprintf("documents of %q are written over HTTP", s.name)}
 	}
