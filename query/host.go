@@ -39,8 +39,14 @@ func (h *host) Seed() **funcs.Seed { return &h.seed }
 
 func (h *host) Started() time.Time { return h.ss.start.Since }
 
-func (h *host) Remote() (string, int) {
-	host, port, err := net.SplitHostPort(h.ss.start.Remote.String())
+func (h *host) Remote() (string, int) { return split(h.ss.start.Remote) }
+func (h *host) Local() (string, int)  { return split(h.ss.start.Local) }
+
+func split(a net.Addr) (string, int) {
+	if a == nil {
+		return "", 0
+	}
+	host, port, err := net.SplitHostPort(a.String())
 	if err != nil {
 		return "", 0
 	}

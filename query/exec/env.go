@@ -73,7 +73,9 @@ type Session interface {
 	Database() string
 	PID() uint32
 	Started() time.Time
+	// Remote and Local are the ends of the connection. The host is "" if it is not one by TCP.
 	Remote() (host string, port int)
+	Local() (host string, port int)
 	// Setting is current_setting. SetSetting is set_config; local limits the change to the transaction.
 	Setting(name string) (string, bool)
 	SetSetting(name, value string, local bool) error

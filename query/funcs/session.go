@@ -66,23 +66,46 @@ func init() {
 		v, _ := env.Session.Setting(a[0].S)
 		return types.NewText(v), nil
 	}, types.Text, types.Text, types.Bool).Volatility = exec.Volatile
-	SessionFamily.Function("inet_client_addr", types.Text,
-		func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
-			host, _ := env.Session.Remote()
-			return types.NewText(host), nil
-		})
-	SessionFamily.Function("inet_client_port", types.Int4,
-		func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
-			_, port := env.Session.Remote()
-			return types.NewInt(int64(port)), nil
-		})
-	SessionFamily.Function("pg_postmaster_start_time", types.TimestampTZ,
-		func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+	for side, address := range map[string]func(exec.Session) (string, int){"client": exec.Session.Remote,
+		"server": exec.Session.Local} {
+		SessionFamily.Function("inet_"+side+"_addr", types.Text,
+			func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+				host, _ := address(env.Session)
+				if host == "" {
+					return types.Null, nil // the connection is by a Unix socket
+				}
+				return types.NewText(host), nil
+			})
+		SessionFamily.Function("inet_"+side+"_port", types.Int4,
+			func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+				host, port := address(env.Session)
+				if host == "" {
+					return types.Null, nil
+				}
+				return types.NewInt(int64(port)), nil
+			})
+	}
+	// Settings are read at the start only.
+	for _, n := range []string{"pg_postmaster_start_time", "pg_conf_load_time"} {
+		SessionFamily.Function(n, types.TimestampTZ, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
 			return types.NewMoment(processStart), nil
 		})
-	SessionFamily.Function("pg_is_in_recovery", types.Bool, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
-		return types.NewBool(false), nil
+	}
+	for _, n := range []string{"pg_is_in_recovery", "pg_jit_available"} {
+		SessionFamily.Function(n, types.Bool, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+			return types.NewBool(false), nil
+		})
+	}
+	SessionFamily.Function("pg_trigger_depth", types.Int4, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+		return types.NewInt(0), nil
 	})
+	SessionFamily.Function("txid_current", types.Int8, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+		return types.NewInt(transactionID(env)), nil
+	}).Volatility = exec.Stable
+	SessionFamily.Function("lastval", types.Int8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+		return types.Null, sqlstate.New(sqlstate.ObjectNotInPrerequisite,
+			"lastval is not yet defined in this session")
+	}).Volatility = exec.Volatile
 	SessionFamily.Function("pg_sleep", types.Void, sleep, types.Float8).Volatility = exec.Volatile
 	SessionFamily.Function("pg_typeof", types.RegType, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return exec.RegDatum(env.Env, types.RegType, int64(env.ArgType(0)))
@@ -93,6 +116,13 @@ func init() {
 }
 
 var processStart = time.Now()
+
+// transactionID returns a number that the functions of a transaction agree on and that is higher in later ones: its
+// start in microseconds since 2000, followed by ten bits of its session, as different sessions may start together.
+func transactionID(env *exec.CallEnv) int64 {
+	const bits = 10
+	return types.NewMoment(env.Now).I<<bits | int64(env.Session.PID())&(1<<bits-1)
+}
 
 func sleep(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	t := time.NewTimer(time.Duration(a[0].Float() * float64(time.Second)))

@@ -80,6 +80,7 @@ type Start struct {
 	// into them.
 	Settings map[string]string
 	Remote   net.Addr
+	Local    net.Addr // where the server took the connection
 	PID      uint32
 	TLS      bool
 	Since    time.Time

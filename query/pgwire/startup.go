@@ -217,7 +217,7 @@ func (h *handshake) login(params map[string]string, minor uint32) (Start, error)
 		database = user
 	}
 	return Start{User: user, Authenticated: authenticated, Database: database, Settings: settings,
-		Remote: h.nc.RemoteAddr(), PID: h.pid, TLS: h.secure, Since: time.Now()}, nil
+		Remote: h.nc.RemoteAddr(), Local: h.nc.LocalAddr(), PID: h.pid, TLS: h.secure, Since: time.Now()}, nil
 }
 
 // splitOptions parses the options parameter (PGOPTIONS): "-c name=value" and "--name=value", with spaces escaped by a

@@ -66,3 +66,14 @@ SELECT 'nosuch.t'::regtype
 SELECT 1 OPERATOR(nosuch.+) 1
 SELECT 'a' COLLATE nosuch."C"
 SELECT 'a' COLLATE nosuch
+SELECT txid_current() = txid_current(), txid_current() > 0, pg_typeof(txid_current())
+BEGIN
+SELECT set_config('my.transaction', txid_current()::text, false) IS NULL
+SELECT pg_sleep(0.01)
+SELECT current_setting('my.transaction')::bigint = txid_current()
+COMMIT
+SELECT current_setting('my.transaction')::bigint < txid_current()
+select case when pg_catalog.pg_is_in_recovery() then null else (pg_catalog.txid_current() % 4294967296)::varchar::bigint end is null as current_txid
+SELECT pg_conf_load_time() <= now(), pg_typeof(pg_jit_available()), pg_trigger_depth()
+SELECT lastval()
+SELECT inet_server_port() IS NULL = (inet_client_port() IS NULL), inet_server_addr() IS NULL = (inet_client_addr() IS NULL)
