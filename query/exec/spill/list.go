@@ -14,10 +14,15 @@ type List struct {
 	rows  [][]types.Datum
 	held  int64
 	run   *Run // instead of rows
+	// indexed is set if Cursors read the list.
+	indexed bool
 }
 
 // NewList returns an empty list of rows of that many columns. The caller must free it.
 func (s *Store) NewList(width int) *List { return &List{store: s, width: width} }
+
+// NewIndexedList is NewList for a list that is read at any place.
+func (s *Store) NewIndexedList(width int) *List { return &List{store: s, width: width, indexed: true} }
 
 // Len returns the number of rows. The List may be nil.
 func (l *List) Len() int64 {
@@ -30,8 +35,13 @@ func (l *List) Len() int64 {
 	return int64(len(l.rows))
 }
 
-// Append appends a row, which it copies. The values are kept.
-func (l *List) Append(row []types.Datum) error {
+// Append appends a row, which it copies with its values.
+func (l *List) Append(row []types.Datum) error { return l.append(row, false) }
+
+// Keep is Append for a row that nobody else changes and whose values own their memory. It is not copied.
+func (l *List) Keep(row []types.Datum) error { return l.append(row, true) }
+
+func (l *List) append(row []types.Datum, keep bool) error {
 	if l.run != nil {
 		return l.run.Append(row)
 	}
@@ -44,7 +54,10 @@ func (l *List) Append(row []types.Datum) error {
 		return l.run.Append(row)
 	}
 	l.held += size
-	l.rows = append(l.rows, types.Own(row))
+	if !keep {
+		row = types.Own(row)
+	}
+	l.rows = append(l.rows, row)
 	return nil
 }
 
@@ -54,7 +67,7 @@ func (l *List) spill() error {
 	}
 	l.store.work.Release(l.held)
 	l.held = 0
-	l.run = l.store.NewRun()
+	l.run = &Run{store: l.store, indexed: l.indexed}
 	for _, row := range l.rows {
 		if err := l.run.Append(row); err != nil {
 			return err
@@ -126,5 +139,45 @@ func (s *Scan) Close() {
 	if s != nil {
 		s.reader.Close()
 		s.reader = nil
+	}
+}
+
+// Cursor reads rows of an indexed List by their numbers. It is fast if these grow by little.
+type Cursor struct {
+	list   *List
+	reader *Reader
+	at     int64 // the number of row and one
+	row    []types.Datum
+}
+
+// Cursor returns a new cursor. The caller must close it.
+func (l *List) Cursor() *Cursor { return &Cursor{list: l} }
+
+// Row returns a row by its number, which the list has. It is valid until the next call.
+func (c *Cursor) Row(i int64) (_ []types.Datum, err error) {
+	if c.list.run == nil {
+		return c.list.rows[i], nil
+	}
+	if c.at == i+1 {
+		return c.row, nil
+	}
+	if c.reader == nil {
+		c.reader = c.list.run.NewReader(c.list.width)
+	}
+	if err = c.reader.SkipTo(i); err == nil {
+		c.row, err = c.reader.Next()
+	}
+	c.at = i + 1
+	return c.row, err
+}
+
+// Near reports whether row i is the one that was read last, or follows it.
+func (c *Cursor) Near(i int64) bool { return c.list.run == nil || i+1 == c.at || i == c.at }
+
+// Close releases the cursor's memory. The Cursor may be nil.
+func (c *Cursor) Close() {
+	if c != nil {
+		c.reader.Close()
+		c.reader, c.at, c.row = nil, 0, nil
 	}
 }

@@ -191,8 +191,13 @@ func (s *Sorter) Next() ([]types.Datum, error) {
 	if s.at >= len(s.rows) {
 		return nil, io.EOF
 	}
+	row := s.rows[s.at].row
+	s.rows[s.at].row = nil
 	s.at++
-	return s.rows[s.at-1].row, nil
+	size := RowSize(row) + 8
+	s.held -= size
+	s.store.work.Release(size)
+	return row, nil
 }
 
 func (s *Sorter) nextMerged() ([]types.Datum, error) {

@@ -105,18 +105,23 @@ func (p *partitionRows) first(f *Frame, i int) (int, error) {
 		if f.Mode == RowsFrame {
 			return i, nil
 		}
-		return p.starts[p.peers[i]], nil
+		from, _, err := p.peers(i)
+		return from, err
 	case Preceding, Following:
 		sub := b.Kind == Preceding
 		switch f.Mode {
 		case RowsFrame:
-			return clamp(i, p.offsets.start.I, sub, len(p.rows)), nil
+			return clamp(i, p.offsets.start.I, sub, p.n), nil
 		case GroupsFrame:
-			return p.starts[clamp(int(p.peers[i]), p.offsets.start.I, sub, len(p.starts)-1)], nil
+			g, err := p.peer(i)
+			if err != nil {
+				return 0, err
+			}
+			return p.start(clamp(g, p.offsets.start.I, sub, p.groups))
 		}
 		return p.search(p.head, i, b, p.offsets.start, sub, false)
 	}
-	return len(p.rows), nil
+	return p.n, nil
 }
 
 // last returns the index after the last row of the frame of row i. It never decreases as i increases.
@@ -126,18 +131,23 @@ func (p *partitionRows) last(f *Frame, i int) (int, error) {
 		if f.Mode == RowsFrame {
 			return i + 1, nil
 		}
-		return p.starts[p.peers[i]+1], nil
+		_, to, err := p.peers(i)
+		return to, err
 	case Preceding, Following:
 		sub := b.Kind == Preceding
 		switch f.Mode {
 		case RowsFrame:
-			return clamp(i+1, p.offsets.end.I, sub, len(p.rows)), nil
+			return clamp(i+1, p.offsets.end.I, sub, p.n), nil
 		case GroupsFrame:
-			return p.starts[clamp(int(p.peers[i])+1, p.offsets.end.I, sub, len(p.starts)-1)], nil
+			g, err := p.peer(i)
+			if err != nil {
+				return 0, err
+			}
+			return p.start(clamp(g+1, p.offsets.end.I, sub, p.groups))
 		}
 		return p.search(p.tail, i, b, p.offsets.end, sub, true)
 	case UnboundedFollowing:
-		return len(p.rows), nil
+		return p.n, nil
 	}
 	return 0, nil
 }
@@ -159,10 +169,15 @@ func (p *partitionRows) search(at, i int, b FrameBound, offset types.Datum, sub,
 	if key.Desc {
 		sub, less = !sub, !less
 	}
-	column := len(p.c.Partition)
-	base := p.rows[i].keys[column]
-	for ; at < len(p.rows); at++ {
-		value := p.rows[at].keys[column]
+	base, err := p.key(i)
+	if err != nil {
+		return 0, err
+	}
+	for ; at < p.n; at++ {
+		value, err := p.key(at)
+		if err != nil {
+			return 0, err
+		}
 		var stop bool
 		if value.IsNull() || base.IsNull() {
 			switch {

@@ -24,7 +24,7 @@ type frameTree struct {
 
 // newFrameTree evaluates the aggregate's argument for all rows of the partition.
 func newFrameTree(s *frameState, f Folder) (*frameTree, error) {
-	n, env := len(s.p.rows), s.p.w.env
+	n, env := s.p.n, s.p.w.env
 	t := &frameTree{f: f, held: 2 * exec.DatumSize * int64(n)}
 	if err := env.Hold(t.held); err != nil {
 		return nil, err
@@ -59,7 +59,9 @@ func (s *frameState) leaf(row int) (types.Datum, error) {
 	if err := w.env.Step(1); err != nil {
 		return types.Null, err
 	}
-	copy(w.env.Row, s.p.rows[row].row)
+	if err := s.p.set(row); err != nil {
+		return types.Null, err
+	}
 	around := w.env.Enter(&w.scratch)
 	defer w.env.Leave(around)
 	args, err := s.args()

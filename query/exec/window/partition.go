@@ -1,71 +1,91 @@
 package window
 
 import (
+	"errors"
+
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
 // partitionRows are the sorted rows of one partition, over which a window function is evaluated.
 type partitionRows struct {
-	w    *Window
-	rows []placed
-	// peers gives for each row its group of peers. starts holds where each group begins, followed by the number of
-	// rows.
-	peers  []int32
-	starts []int
+	w     *Window
+	stage *stage
+	c     *Call
+	n     int // rows
+	// groups is the number of groups of peers, and starts has where each begins, followed by n.
+	groups int
+	starts *spill.Cursor
+	// cursors read the rows: a frame's ends and the current row move independently.
+	cursors [3]*spill.Cursor
+	victim  int
 
-	c       *Call
-	at      int // column of the result
 	offsets frameOffsets
 	// head and tail are the bounds of the previous row's frame.
 	head, tail int
+	value      func(i int) (types.Datum, error)
+	done       func() // releases what value holds
 }
 
-// group finds the groups of peers: rows that are equal in the sort order.
-func (p *partitionRows) group(order []exec.SortKey) error {
-	if err := p.w.env.Hold(int64(len(p.rows)) * 12); err != nil {
-		return err
-	}
-	var fail error
-	p.peers = make([]int32, len(p.rows))
-	for i := range p.rows {
-		if i == 0 || exec.CompareRows(p.rows[i-1].keys, p.rows[i].keys, order, &fail) != 0 {
-			p.starts = append(p.starts, i)
-		}
-		p.peers[i] = int32(len(p.starts) - 1)
-		if err := p.w.env.Step(1); err != nil {
-			return err
+// row returns a row, followed by its sort values and the number of its group of peers. It is valid until the next call.
+func (p *partitionRows) row(i int) ([]types.Datum, error) {
+	for _, c := range p.cursors {
+		if c.Near(int64(i)) {
+			return c.Row(int64(i))
 		}
 	}
-	p.starts = append(p.starts, len(p.rows))
-	return fail
+	p.victim = (p.victim + 1) % len(p.cursors)
+	return p.cursors[p.victim].Row(int64(i))
 }
 
-// walk computes the result for each row.
-func (p *partitionRows) walk() error {
-	p.head, p.tail = 0, 0
-	value, done := p.aggregate()
-	defer done()
-	if p.c.Func != nil {
-		f := p.c.Func.New()
-		value = func(i int) (types.Datum, error) { return f(p, i) }
+// key returns the value of the first ORDER BY expression at a row.
+func (p *partitionRows) key(i int) (types.Datum, error) {
+	row, err := p.row(i)
+	if err != nil {
+		return types.Null, err
 	}
-	for i := range p.rows {
-		if err := p.w.env.Step(1); err != nil {
-			return err
-		}
-		d, err := value(i)
-		if err != nil {
-			return err
-		}
-		n := 64 + int64(len(d.S)) // arrays share their items
-		if err := p.w.env.Hold(n); err != nil {
-			return err
-		}
-		p.w.results += n
-		p.rows[i].row[p.at] = d
+	return row[p.stage.width+p.stage.partition], nil
+}
+
+// peer returns the number of the group of peers of a row.
+func (p *partitionRows) peer(i int) (int, error) {
+	row, err := p.row(i)
+	if err != nil {
+		return 0, err
 	}
-	return nil
+	return int(row[len(row)-1].I), nil
+}
+
+// start returns where a group of peers begins.
+func (p *partitionRows) start(group int) (int, error) {
+	row, err := p.starts.Row(int64(group))
+	if err != nil {
+		return 0, err
+	}
+	return int(row[0].I), nil
+}
+
+// peers returns where the group of peers of a row begins and ends.
+func (p *partitionRows) peers(i int) (from, to int, err error) {
+	g, err := p.peer(i)
+	if err == nil {
+		from, err = p.start(g)
+	}
+	if err == nil {
+		to, err = p.start(g + 1)
+	}
+	return from, to, err
+}
+
+// set makes a row the current one of the expressions.
+func (p *partitionRows) set(i int) error {
+	row, err := p.row(i)
+	if err == nil {
+		copy(p.w.env.Row, row[:p.stage.width])
+	}
+	return err
 }
 
 // move finds the frame of a row.
@@ -81,11 +101,11 @@ func (p *partitionRows) move(i int) (first, end int, err error) {
 }
 
 // excluded returns the rows that the frame of row i excludes: two ranges, which may be empty.
-func (p *partitionRows) excluded(i int) (a, b [2]int) {
-	if p.c.Frame == nil {
-		return a, b
+func (p *partitionRows) excluded(i int) (a, b [2]int, err error) {
+	if p.c.Frame == nil || p.c.Frame.Exclude == ExcludeNone {
+		return a, b, nil
 	}
-	from, to := p.starts[p.peers[i]], p.starts[p.peers[i]+1]
+	from, to, err := p.peers(i)
 	switch p.c.Frame.Exclude {
 	case ExcludeRow:
 		a = [2]int{i, i + 1}
@@ -94,12 +114,14 @@ func (p *partitionRows) excluded(i int) (a, b [2]int) {
 	case ExcludeTies:
 		a, b = [2]int{from, i}, [2]int{i + 1, to}
 	}
-	return a, b
+	return a, b, err
 }
 
 // arg evaluates an argument at a row.
 func (p *partitionRows) arg(n, row int) (types.Datum, error) {
-	copy(p.w.env.Row, p.rows[row].row)
+	if err := p.set(row); err != nil {
+		return types.Null, err
+	}
 	return p.c.Args[n].Eval(p.w.env)
 }
 
@@ -116,8 +138,10 @@ type frameState struct {
 	acc        exec.Accumulator
 	first, end int
 	held       int64
-	// tree answers for a Folder, from the first frame on that does not just grow at its end.
+	// tree answers for a Folder, from the first frame on that does not just grow at its end. bare is set if it does not
+	// fit into memory.
 	tree *frameTree
+	bare bool
 }
 
 func (s *frameState) reset(first int) {
@@ -135,7 +159,9 @@ func (s *frameState) feed(row int, remove bool) (bool, error) {
 	if err := w.env.Step(1); err != nil {
 		return false, err
 	}
-	copy(w.env.Row, s.p.rows[row].row)
+	if err := s.p.set(row); err != nil {
+		return false, err
+	}
 	around := w.env.Enter(&w.scratch)
 	defer w.env.Leave(around)
 	args, err := s.args()
@@ -209,13 +235,20 @@ func (s *frameState) without(first, end int, a, b [2]int) (d types.Datum, known 
 	return d, true, nil
 }
 
+// plant makes the tree, or sets bare.
+func (s *frameState) plant(f Folder) (err error) {
+	before := s.p.w.env.Used()
+	s.tree, err = newFrameTree(s, f)
+	var e *sqlstate.Error
+	if errors.As(err, &e) && e.Code == sqlstate.OutOfMemory {
+		s.p.w.env.Back(before)
+		s.tree, s.bare, err = nil, true, nil
+	}
+	return err
+}
+
 // folded returns the result over the frame without the rows of a and b, computed by the tree.
 func (s *frameState) folded(first, end int, a, b [2]int) (d types.Datum, err error) {
-	if s.tree == nil {
-		if s.tree, err = newFrameTree(s, s.acc.(Folder)); err != nil {
-			return types.Null, err
-		}
-	}
 	at := first
 	for _, r := range [][2]int{a, b} {
 		if r[0] >= r[1] || r[1] <= at || r[0] >= end {
@@ -285,11 +318,21 @@ func (p *partitionRows) aggregate() (value func(i int) (types.Datum, error), don
 		if err != nil {
 			return types.Null, err
 		}
-		a, b := p.excluded(i)
+		a, b, err := p.excluded(i)
+		if err != nil {
+			return types.Null, err
+		}
 		some := a[0] < a[1] || b[0] < b[1]
-		if _, folds := s.acc.(Folder); folds &&
+		if f, folds := s.acc.(Folder); folds && !s.bare &&
 			(s.tree != nil || some || first > s.first && s.first < s.end || end < s.end) {
-			return s.folded(first, end, a, b)
+			if s.tree == nil {
+				if err := s.plant(f); err != nil {
+					return types.Null, err
+				}
+			}
+			if s.tree != nil {
+				return s.folded(first, end, a, b)
+			}
 		}
 		if !whole {
 			s.reset(first)

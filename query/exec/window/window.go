@@ -24,63 +24,48 @@ type Call struct {
 	Text      string         // for EXPLAIN
 }
 
-// Window computes window functions. It holds all rows of its input and returns them in the order of the first window,
-// with the results after the input's columns.
+// Window computes window functions. It reads all rows of its input and returns them in the order of the first window,
+// with the results after the input's columns. Rows are sorted, and kept as long as their partition needs them, in
+// temporary files if memory is short.
 type Window struct {
 	Input exec.Source
 	Width int // columns of the input in env.Row
 	Calls []Call
-	env   *exec.Env
-	rows  [][]types.Datum
-	held  int64
-	at    int
-	done  bool
-	// results is the memory held by the results of the call being computed.
-	results int64
 
-	scratch work.Scratch
+	env    *exec.Env
+	stages []*stage // in the order in which they are computed
+	at     int64
+	disk   int64
+
+	scratch, values work.Scratch
 }
 
 // Open implements Source.
 func (w *Window) Open(env *exec.Env) error {
 	w.free()
-	w.env, w.at, w.done = env, 0, false
+	w.env, w.at, w.disk = env, 0, 0
 	return w.Input.Open(env)
 }
 
 // Next implements Source.
 func (w *Window) Next() (bool, error) {
-	if !w.done {
-		w.done = true
+	if w.stages == nil {
 		if err := w.fill(); err != nil {
 			return false, err
 		}
 	}
-	if w.at >= len(w.rows) {
-		return false, nil
+	last := w.stages[len(w.stages)-1]
+	row, err := last.next()
+	if row == nil || err != nil {
+		return false, err
 	}
-	copy(w.env.Row, w.rows[w.at])
+	copy(w.env.Row, row)
 	w.at++
 	return true, nil
 }
 
+// fill reads the input and computes all stages but the last one, whose rows are computed when they are needed.
 func (w *Window) fill() error {
-	for {
-		ok, err := w.Input.Next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		row := append(types.Own(w.env.Row[:w.Width]), make([]types.Datum, len(w.Calls))...)
-		n := exec.RowSize(row)
-		if err := w.env.Hold(n); err != nil {
-			return err
-		}
-		w.held += n
-		w.rows = append(w.rows, row)
-	}
 	// Calls over the same rows in the same order share a sort. The first order is sorted last, so that the rows are
 	// returned in it.
 	var orders []string
@@ -92,10 +77,24 @@ func (w *Window) fill() error {
 		}
 		byOrder[key] = append(byOrder[key], i)
 	}
+	next := func() ([]types.Datum, error) {
+		ok, err := w.Input.Next()
+		if !ok || err != nil {
+			return nil, err
+		}
+		return append(slices.Clone(w.env.Row[:w.Width]), make([]types.Datum, len(w.Calls))...), nil
+	}
 	for i := len(orders) - 1; i >= 0; i-- {
-		if err := w.compute(byOrder[orders[i]]); err != nil {
+		s := newStage(w, byOrder[orders[i]])
+		w.stages = append(w.stages, s)
+		if err := s.fill(next); err != nil {
 			return err
 		}
+		if n := len(w.stages); n > 1 {
+			w.disk += w.stages[n-2].diskUsed()
+			w.stages[n-2].free()
+		}
+		next = s.next
 	}
 	return nil
 }
@@ -113,115 +112,39 @@ func (c *Call) orderKey() string {
 	return b.String()
 }
 
-// placed is a row with its partition and sort values.
-type placed struct {
-	row  []types.Datum
-	keys []types.Datum // partition, then order
-}
-
-// compute sorts the rows by a partition and order that some calls share, and evaluates each of these calls over each
-// partition.
-func (w *Window) compute(calls []int) error {
-	c := &w.Calls[calls[0]]
-	// Release the memory of the sort keys and the aggregates at the end.
-	before := w.env.Used()
-	defer func() { w.env.Release(w.env.Used() - before - w.results) }()
-	w.results = 0
-	saved := slices.Clone(w.env.Row)
-	defer copy(w.env.Row, saved)
-	all := make([]placed, len(w.rows))
-	if err := w.keys(c, all); err != nil {
-		return err
-	}
-	var keys []exec.SortKey
-	for i := range c.Partition {
-		keys = append(keys, exec.SortKey{Index: i})
-	}
-	partition := len(keys)
-	for i, k := range c.Keys {
-		k.Index = partition + i
-		keys = append(keys, k)
-	}
-	var fail error
-	if len(keys) > 0 {
-		slices.SortStableFunc(all, func(a, b placed) int { return w.env.CompareRows(a.keys, b.keys, keys, &fail) })
-		if fail != nil {
-			return fail
-		}
-		for i := range all {
-			w.rows[i] = all[i].row
-		}
-	}
-	bounds := make([]frameOffsets, len(calls))
-	for i, at := range calls {
-		var err error
-		if bounds[i], err = w.Calls[at].Frame.offsets(w.env); err != nil && len(all) > 0 {
-			return err
-		}
-	}
-	for start := 0; start < len(all); {
-		end := start + 1
-		for end < len(all) && exec.CompareRows(all[start].keys, all[end].keys, keys[:partition], &fail) == 0 {
-			end++
-		}
-		p := &partitionRows{w: w, rows: all[start:end]}
-		if err := p.group(keys[partition:]); err != nil {
-			return err
-		}
-		for i, at := range calls {
-			p.c, p.offsets, p.at = &w.Calls[at], bounds[i], w.Width+at
-			if err := p.walk(); err != nil {
-				return err
-			}
-		}
-		start = end
-	}
-	w.held += w.results
-	return fail
-}
-
-// keys fills all with the rows and their partition and sort values.
-func (w *Window) keys(c *Call, all []placed) error {
-	exprs := append(slices.Clone(c.Partition), c.Order...)
-	for i, row := range w.rows {
-		copy(w.env.Row, row)
-		values, err := exec.EvalAll(w.env, exprs)
-		if err == nil {
-			err = w.env.Hold(exec.RowSize(values) + 64)
-		}
-		if err == nil {
-			err = w.env.Step(1)
-		}
-		if err != nil {
-			return err
-		}
-		all[i] = placed{row, values}
-	}
-	return nil
-}
-
 func (w *Window) free() {
-	if w.env != nil {
-		w.env.Release(w.held)
-		w.env.Drop(&w.scratch)
+	for _, s := range w.stages {
+		s.free()
 	}
-	w.held, w.rows = 0, nil
+	if w.env != nil {
+		w.env.Drop(&w.scratch)
+		w.env.Drop(&w.values)
+	}
+	w.stages = nil
 }
 
 // Close implements Source.
 func (w *Window) Close() {
 	w.Input.Close()
+	for _, s := range w.stages {
+		w.disk += s.diskUsed()
+	}
 	w.free()
 }
 
 // Describe implements Source.
 func (w *Window) Describe() *exec.Description {
-	d := &exec.Description{Node: "WindowAgg", Rows: int64(w.at), Examined: -1,
+	d := &exec.Description{Node: "WindowAgg", Rows: w.at, Examined: -1,
 		Children: []*exec.Description{w.Input.Describe()}}
 	names := make([]string, len(w.Calls))
 	for i, c := range w.Calls {
 		names[i] = c.Text
 	}
 	d.Add("Functions", strings.Join(names, ", "))
+	disk := w.disk
+	for _, s := range w.stages {
+		disk += s.diskUsed()
+	}
+	d.Disk(disk)
 	return d
 }

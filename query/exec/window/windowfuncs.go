@@ -37,20 +37,27 @@ func addWindow(
 }
 
 func init() {
-	number := func(f func(p *partitionRows, i int) int) func(p *partitionRows, i int) (types.Datum, error) {
-		return func(p *partitionRows, i int) (types.Datum, error) { return types.NewInt(int64(f(p, i))), nil }
-	}
-	addWindow("row_number", types.Int8, number(func(_ *partitionRows, i int) int { return i + 1 }))
-	addWindow("rank", types.Int8, number(func(p *partitionRows, i int) int { return p.starts[p.peers[i]] + 1 }))
-	addWindow("dense_rank", types.Int8, number(func(p *partitionRows, i int) int { return int(p.peers[i]) + 1 }))
+	addWindow("row_number", types.Int8, func(_ *partitionRows, i int) (types.Datum, error) {
+		return types.NewInt(int64(i) + 1), nil
+	})
+	addWindow("rank", types.Int8, func(p *partitionRows, i int) (types.Datum, error) {
+		from, _, err := p.peers(i)
+		return types.NewInt(int64(from) + 1), err
+	})
+	addWindow("dense_rank", types.Int8, func(p *partitionRows, i int) (types.Datum, error) {
+		g, err := p.peer(i)
+		return types.NewInt(int64(g) + 1), err
+	})
 	addWindow("percent_rank", types.Float8, func(p *partitionRows, i int) (types.Datum, error) {
-		if len(p.rows) < 2 {
+		if p.n < 2 {
 			return types.NewFloat(0), nil
 		}
-		return types.NewFloat(float64(p.starts[p.peers[i]]) / float64(len(p.rows)-1)), nil
+		from, _, err := p.peers(i)
+		return types.NewFloat(float64(from) / float64(p.n-1)), err
 	})
 	addWindow("cume_dist", types.Float8, func(p *partitionRows, i int) (types.Datum, error) {
-		return types.NewFloat(float64(p.starts[p.peers[i]+1]) / float64(len(p.rows))), nil
+		_, to, err := p.peers(i)
+		return types.NewFloat(float64(to) / float64(p.n)), err
 	})
 	Funcs["ntile"] = []*Func{{Name: "ntile", Args: []types.OID{types.Int4}, Ret: types.Int4,
 		RetOf: func([]types.OID) types.OID { return types.Int4 }, New: ntile}}
@@ -94,7 +101,7 @@ func ntile() func(p *partitionRows, i int) (types.Datum, error) {
 		if n.I <= 0 {
 			return types.Null, sqlstate.New("22014", "argument of ntile must be greater than zero")
 		}
-		size, longer := int64(len(p.rows))/n.I, int64(len(p.rows))%n.I
+		size, longer := int64(p.n)/n.I, int64(p.n)%n.I
 		at := int64(i)
 		if at < longer*(size+1) {
 			return types.NewInt(at/(size+1) + 1), nil
@@ -113,7 +120,7 @@ func shift(sign int64) func(p *partitionRows, i int) (types.Datum, error) {
 				return types.Null, err
 			}
 		}
-		if at := int64(i) + sign*offset.I; at >= 0 && at < int64(len(p.rows)) {
+		if at := int64(i) + sign*offset.I; at >= 0 && at < int64(p.n) {
 			return p.arg(0, int(at))
 		}
 		if len(p.c.Args) > 2 {
@@ -133,7 +140,10 @@ func (p *partitionRows) inFrame(i, n int, back bool) (types.Datum, error) {
 	if back {
 		at, step = end-1, -1
 	}
-	a, b := p.excluded(i)
+	a, b, err := p.excluded(i)
+	if err != nil {
+		return types.Null, err
+	}
 	in := func(r [2]int) bool { return at >= r[0] && at < r[1] }
 	for at >= first && at < end {
 		switch {
