@@ -46,6 +46,10 @@ func (n *Node) serveHTTP(context.Context) error {
 			held, _, limit = n.sql.Memory()
 			return held, limit
 		},
+		SQLTemp: func() (now, limit, spilled int64) {
+			now, _, limit = n.sql.TempFiles()
+			return now, limit, n.sql.Spilled()
+		},
 		Scripts: n.scripts.Stats, Connections: conns.Open,
 		Bodies: func() (held, refused int64) { return handler.Bodies() },
 	})

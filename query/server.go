@@ -162,6 +162,9 @@ func (s *Server) Memory() (now, peak, limit int64) {
 // TempFiles returns the bytes of temporary files now, the highest value so far, and the limit, 0 if there are none.
 func (s *Server) TempFiles() (now, peak, limit int64) { return s.opts.Temp.Used() }
 
+// Spilled returns how many statements have written temporary files.
+func (s *Server) Spilled() int64 { return s.opts.Temp.Spilled() }
+
 // Cancel cancels the statement that a session runs. It reports whether there is such a session.
 func (s *Server) Cancel(pid uint32) bool { return s.wire.Cancel(pid) }
 

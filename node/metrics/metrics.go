@@ -43,6 +43,9 @@ type Sources struct {
 	Sessions func() int
 	// SQLMemory returns the memory that SQL statements hold and its limit, in bytes.
 	SQLMemory func() (held, limit int64)
+	// SQLTemp returns the bytes in temporary files of SQL statements and their limit, and how many statements have
+	// written such files.
+	SQLTemp func() (now, limit, spilled int64)
 	// Bodies returns the memory that HTTP requests hold for their bodies, in bytes, and how many requests were refused
 	// for lack of it. Connections returns the number of connections.
 	Bodies      func() (held, refused int64)
@@ -147,6 +150,18 @@ func New(s Sources) *Metrics {
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 				Name: "divan_sql_memory_limit_bytes", Help: "Maximum memory that SQL may hold (sql.memory).",
 			}, func() float64 { _, limit := s.SQLMemory(); return float64(limit) }))
+	}
+	if s.SQLTemp != nil {
+		m.registry.MustRegister(
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "divan_sql_temp_bytes", Help: "Bytes in temporary files of SQL statements.",
+			}, func() float64 { now, _, _ := s.SQLTemp(); return float64(now) }),
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "divan_sql_temp_limit_bytes", Help: "Maximum of divan_sql_temp_bytes (sql.temp_files).",
+			}, func() float64 { _, limit, _ := s.SQLTemp(); return float64(limit) }),
+			prometheus.NewCounterFunc(prometheus.CounterOpts{
+				Name: "divan_sql_spilled_statements_total", Help: "SQL statements that wrote temporary files.",
+			}, func() float64 { _, _, spilled := s.SQLTemp(); return float64(spilled) }))
 	}
 	if s.Bodies != nil {
 		m.registry.MustRegister(

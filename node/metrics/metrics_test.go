@@ -58,6 +58,7 @@ func TestMetrics(t *testing.T) {
 		Bodies:      func() (held, refused int64) { return 3 << 20, 12 },
 		Connections: func() int { return 13 },
 		SQLMemory:   func() (held, limit int64) { return 1 << 20, 512 << 20 },
+		SQLTemp:     func() (now, limit, spilled int64) { return 1 << 10, 2 << 20, 7 },
 		Scripts: func() script.Stats {
 			return script.Stats{
 				Runtimes: 5, Idle: 2, Most: 16,
@@ -118,6 +119,9 @@ func TestMetrics(t *testing.T) {
 		`divan_sql_sessions 4`,
 		`divan_sql_memory_bytes 1.048576e+06`,
 		`divan_sql_memory_limit_bytes 5.36870912e+08`,
+		`divan_sql_temp_bytes 1024`,
+		`divan_sql_temp_limit_bytes 2.097152e+06`,
+		`divan_sql_spilled_statements_total 7`,
 		`divan_index_lag_changes{database="cities",design="by"} 17`,
 		`divan_index_building{database="cities",design="by"} 1`,
 		`divan_index_skipped_documents{database="cities",design="by"} 2`,

@@ -49,6 +49,7 @@ type Space struct {
 	mu    struct {
 		sync.Mutex
 		used, peak int64
+		spilled    int64 // statements
 	}
 }
 
@@ -68,6 +69,16 @@ func (s *Space) Used() (now, peak, limit int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.used, s.mu.peak, s.limit
+}
+
+// Spilled returns how many statements have written temporary files. The Space may be nil.
+func (s *Space) Spilled() int64 {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.spilled
 }
 
 // NewStore returns the temporary file of one statement, which is created when it is first needed. The Space may be nil:
@@ -142,6 +153,9 @@ func (s *Store) write(block []byte) (int64, error) {
 			return 0, fileError("create", err)
 		}
 		s.file = f
+		s.space.mu.Lock()
+		s.space.mu.spilled++
+		s.space.mu.Unlock()
 	}
 	var at int64
 	if n := len(s.unused); n > 0 {
