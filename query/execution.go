@@ -9,6 +9,7 @@ import (
 
 	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/explain"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -150,5 +151,40 @@ func (e *execution) explain(ctx context.Context, s *ast.Explain) (rowSource, err
 		// Closing drops what EXPLAIN is about to show, so do it at the end.
 		defer rows.close()
 	}
-	return e.explained(s, root, bound, returned, time.Since(began)), nil
+	return showPlan(ctx, s, root, bound.Db, returned, time.Since(began)), nil
+}
+
+// showPlan returns what EXPLAIN shows.
+func showPlan(ctx context.Context, s *ast.Explain, root exec.Plan, db exec.Database, returned int64,
+	took time.Duration) *fixedRows {
+	x := explain.New(root, s, documents(ctx, db), returned, took)
+	out := &fixedRows{}
+	var lines []string
+	switch s.Format {
+	case "json":
+		return &fixedRows{[][]types.Datum{{types.NewJSONText(x.JSON())}}}
+	case "yaml":
+		lines = []string{x.YAML()}
+	case "xml":
+		lines = []string{x.XML()}
+	default:
+		lines = x.Text()
+	}
+	for _, line := range lines {
+		out.rows = append(out.rows, []types.Datum{types.NewText(line)})
+	}
+	return out
+}
+
+// documents returns the number of documents of a database, -1 if it is not known.
+func documents(ctx context.Context, db exec.Database) int64 {
+	c, ok := db.(exec.Counter)
+	if !ok {
+		return -1
+	}
+	n, err := c.Count(ctx)
+	if err != nil {
+		return -1 // an estimate does not need it
+	}
+	return n
 }

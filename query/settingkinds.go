@@ -41,8 +41,7 @@ var settingKinds = func() map[string]*settingKind {
 		"divan.update":                   {vartype: "enum", values: []string{"true", "false", "lazy"}},
 		"lc_messages":                    {context: "superuser"},
 	}
-	for _, name := range []string{"debug_assertions", "default_transaction_read_only", costsSetting,
-		exec.IndexesSetting,
+	for _, name := range []string{"debug_assertions", "default_transaction_read_only", exec.IndexesSetting,
 		"escape_string_warning",
 		"in_hot_standby", "integer_datetimes", "is_superuser", "row_security", "standard_conforming_strings",
 		"transaction_read_only"} {

@@ -128,9 +128,6 @@ func sequence(v string) (string, error) {
 // viewKindSetting selects what the catalogue shows views as.
 const viewKindSetting = "divan.view_kind"
 
-// costsSetting makes EXPLAIN print estimated costs in PostgreSQL's format.
-const costsSetting = "divan.explain_costs"
-
 var isolationLevels = oneOf("serializable", "repeatable read", "read committed", "read uncommitted")
 
 var settings = []setting{
@@ -157,8 +154,6 @@ var settings = []setting{
 		comment: "how fresh views must be: CouchDB's parameter update"},
 	{name: exec.IndexesSetting, value: "on", check: boolean,
 		comment: "reads of documents use views and Mango indexes by themselves"},
-	{name: costsSetting, value: "off", check: boolean,
-		comment: "EXPLAIN estimates costs, for postgres_fdw with use_remote_estimate"},
 	{name: viewKindSetting, value: "view", check: oneOf("view", "table"),
 		comment: "what the catalogue shows views as; pg_dump takes the rows of tables alone"},
 	{name: "escape_string_warning", value: "on", check: boolean},

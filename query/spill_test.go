@@ -225,7 +225,7 @@ func firstDifference(got, want string) string {
 
 func explained(t *testing.T, conn *pgx.Conn, sql string) string {
 	t.Helper()
-	results, err := conn.PgConn().Exec(t.Context(), "EXPLAIN (ANALYZE, TIMING off) "+sql).ReadAll()
+	results, err := conn.PgConn().Exec(t.Context(), "EXPLAIN (ANALYZE, TIMING off, COSTS off) "+sql).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -357,7 +357,7 @@ func (e *execution) explainWrite(ctx context.Context, s *ast.Explain, verb strin
 		if err != nil {
 			return nil, err
 		}
-		return e.explained(s, root, bound, 0, 0), nil
+		return showPlan(ctx, s, root, bound.Db, 0, 0), nil
 	}
 	err := e.ss.writing(ctx, verb, e.st.bound, func(tx exec.Transaction) error {
 		rows, _, err := e.modify(ctx, tx)
@@ -374,7 +374,7 @@ func (e *execution) explainWrite(ctx context.Context, s *ast.Explain, verb strin
 			}
 			returned++
 		}
-		out = e.explained(s, rows.plan, e.st.bound, returned, time.Since(began))
+		out = showPlan(ctx, s, rows.plan, e.st.bound.Db, returned, time.Since(began))
 		return nil
 	})
 	return out, err
@@ -387,23 +387,6 @@ func (e *execution) nulls() []types.Datum {
 		params = append(params, types.Null)
 	}
 	return params
-}
-
-// explained prints a plan.
-func (e *execution) explained(s *ast.Explain, root exec.Plan, bound *bind.Bound, returned int64,
-	took time.Duration) *fixedRows {
-	if s.Format == "json" {
-		return &fixedRows{[][]types.Datum{{types.NewJSONText(plan.ExplainJSON(root, s, returned, took))}}}
-	}
-	out := &fixedRows{}
-	lines := plan.ExplainText(root, s, returned, took)
-	if e.ss.vars.value[costsSetting] == "on" && !s.Analyze {
-		lines[0] += plan.Guess(root, bound.Columns)
-	}
-	for _, line := range lines {
-		out.rows = append(out.rows, []types.Datum{types.NewText(line)})
-	}
-	return out
 }
 
 // readOnly reports whether the current transaction may not write.

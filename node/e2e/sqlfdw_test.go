@@ -39,7 +39,7 @@ func TestSQL_ForeignTables(t *testing.T) {
 	}
 	run("CREATE EXTENSION postgres_fdw; CREATE TABLE names (id text, name text); INSERT INTO names VALUES ('a', " +
 		"'Anna'), ('c', 'Carl')")
-	for _, estimate := range []string{"", ", use_remote_estimate 'true', options '-c divan.explain_costs=on'"} {
+	for _, estimate := range []string{"", ", use_remote_estimate 'true'"} {
 		run("CREATE SERVER shop FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '" + host + "', port '" + port +
 			"', dbname 'shop', fetch_size '2'" + estimate + ")")
 		run("CREATE USER MAPPING FOR CURRENT_USER SERVER shop OPTIONS (user 'tester', password_required 'false')")

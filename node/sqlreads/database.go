@@ -66,6 +66,15 @@ func design(p *layer.Design) exec.Design {
 	return d
 }
 
+// Count implements exec.Counter.
+func (d *database) Count(ctx context.Context) (int64, error) {
+	info, err := d.db.Info(ctx)
+	if err != nil {
+		return 0, readError(err)
+	}
+	return info.DocCount, nil
+}
+
 // Document implements exec.Database.
 func (d *database) Document(ctx context.Context, id string, withDoc bool, row *exec.Row) (bool, error) {
 	if strings.HasPrefix(id, localPrefix) {

@@ -11,7 +11,10 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-var _ exec.Reducer = (*database)(nil)
+var (
+	_ exec.Reducer = (*database)(nil)
+	_ exec.Counter = (*database)(nil)
+)
 
 // View implements exec.Database.
 func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, error) {

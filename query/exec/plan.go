@@ -62,6 +62,11 @@ type Description struct {
 	// Rows counts the rows that the node has returned (known after running). Examined counts the rows of a read before
 	// filters, -1 if not applicable.
 	Rows, Examined int64
+	// Reads are the reads of a relation of the store, Conds the conditions that rows must satisfy, and Columns the
+	// types of the columns that are computed; EXPLAIN estimates rows by them.
+	Reads   []Access
+	Conds   []Expr
+	Columns []types.OID
 }
 
 // Detail is a line of a node.
@@ -128,6 +133,7 @@ func (f *Filter) Close() {
 func (f *Filter) Describe() *Description {
 	d := f.Input.Describe()
 	d.Add("Filter", f.Cond.String())
+	d.Conds = append(d.Conds, f.Cond)
 	if f.removed > 0 || f.rows > 0 {
 		d.Add("Rows Removed by Filter", f.removed)
 	}
@@ -206,7 +212,14 @@ func (p *Project) Close() {
 	}
 }
 
-func (p *Project) Describe() *Description { return p.Input.Describe() }
+func (p *Project) Describe() *Description {
+	d := p.Input.Describe()
+	d.Columns = make([]types.OID, len(p.Exprs))
+	for i, e := range p.Exprs {
+		d.Columns[i] = e.Type()
+	}
+	return d
+}
 
 // Limit skips rows and ends early.
 type Limit struct {

@@ -65,6 +65,12 @@ type Database interface {
 	View(ctx context.Context, read ViewRead) (Rows, error)
 }
 
+// Counter is an optional interface of a Database, for the estimates of EXPLAIN.
+type Counter interface {
+	// Count returns the number of live documents.
+	Count(ctx context.Context) (int64, error)
+}
+
 // Reducer is an optional interface of a Database. The planner uses it for views whose Design entry names a built-in
 // reduce function.
 type Reducer interface {

@@ -26,6 +26,16 @@ const (
 	FieldDoc
 )
 
+func (f Field) typ() types.OID {
+	switch f {
+	case FieldDeleted:
+		return types.Bool
+	case FieldKey, FieldValue, FieldDoc:
+		return types.JSONB
+	}
+	return types.Text
+}
+
 // AccessKind names a read of Database.
 type AccessKind uint8
 
@@ -364,6 +374,10 @@ func (s *Scan) Describe() *Description {
 		return d
 	}
 	a := &accesses[0]
+	d.Reads, d.Columns = accesses, make([]types.OID, len(s.Targets))
+	for i, t := range s.Targets {
+		d.Columns[i] = t.Field.typ()
+	}
 	d.Node = accessNames[a.Kind] + " on " + s.Name
 	if a.Kind == ReadView && a.View.Keys != nil {
 		d.Node = "View Keys Read on " + s.Name

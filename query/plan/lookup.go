@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/joins"
@@ -18,14 +20,15 @@ type lookup struct {
 	from, to    int
 }
 
-// lookup returns how the rows of FROM are found by hashes of expressions over them; nil if that cannot be done or if
-// they are read by an id or key.
-func (p *planning) lookup(q *bind.Query, where []exec.Expr) *lookup {
-	if !p.repeated || q.From == nil || q.Follows() {
+// lookup returns how the rows of an item of FROM are found by hashes of expressions over them; nil if that cannot be
+// done, if they are read by an id or key, or if the item is a join that would have many more rows without conditions on
+// enclosing rows.
+func (p *planning) lookup(f bind.From, where []exec.Expr) *lookup {
+	if !p.repeated || f == nil {
 		return nil
 	}
 	l := &lookup{}
-	l.from, l.to = q.From.Span()
+	l.from, l.to = f.Span()
 	for _, c := range where {
 		u := p.usesOf(c)
 		x, y := p.enclosing(c)
@@ -40,13 +43,29 @@ func (p *planning) lookup(q *bind.Query, where []exec.Expr) *lookup {
 			l.local = append(l.local, c)
 		}
 	}
-	if l.own == nil || readByKey(q.From, l.conds) {
+	if l.own == nil || readByKey(f, l.conds) || !connected(f, l.local) {
 		return nil
 	}
-	if u := p.usesOfQuery(&bind.Query{From: q.From}); u.outer || u.far || u.shared || u.volatile {
+	if u := p.from(f); u.rows>>1 != 0 || u.shared || u.volatile {
 		return nil
 	}
 	return l
+}
+
+// connected reports whether equalities join all items of FROM.
+func connected(f bind.From, conds []exec.Expr) bool {
+	j, ok := f.(*bind.Join)
+	if !ok {
+		return true
+	}
+	from, to := j.Right.Span()
+	left := newJoined(j.Left)
+	on := slices.Concat(j.On, conds)
+	return !j.Lateral && connected(j.Left, conds) && connected(j.Right, conds) &&
+		slices.ContainsFunc(on, func(c exec.Expr) bool {
+			x, _ := left.equality(c, from, to)
+			return x != nil
+		})
 }
 
 // over returns the source that finds the rows of src.

@@ -201,7 +201,10 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		return ok && k.D.True()
 	})
 	plain := !q.Group && len(q.Windows) == 0 && q.SetFuncs == nil
-	look := p.lookup(q, where)
+	var look *lookup
+	if !q.Follows() {
+		look = p.lookup(q.From, where)
+	}
 	if look != nil {
 		where = look.local
 	}
@@ -379,6 +382,15 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 	var src exec.Source
 	if err := p.st.Spend(planSteps); err != nil {
 		return nil, err
+	}
+	if l := p.lookup(f, conds); l != nil {
+		p.repeated = false
+		src, err := p.source(f, l.local)
+		p.repeated = true
+		if err != nil {
+			return nil, err
+		}
+		return p.filtered(l.over(src), nil, spanOf(f), l.rest)
 	}
 	switch n := f.(type) {
 	case *bind.Join:

@@ -205,7 +205,7 @@ func (p *planning) match(sub *exec.Subquery, l *sublink, base int) []exec.Expr {
 	if sub.Match == nil {
 		x := p.fold(sub.X)
 		q := sub.Query.(*bind.Query)
-		y := &exec.Col{Index: base, Typ: q.Columns[0].Type, Name: "sub-query." + q.Columns[0].Name}
+		y := &exec.Col{Index: base, Typ: q.Columns[0].Type, Name: shownTarget(q, 0)}
 		op, fn := sub.Any.Symbol, sub.Any.Op
 		switch {
 		case sub.Any.All && sub.Lookup: // x <> ALL: there is no row for which x = y
@@ -234,7 +234,7 @@ func (p *planning) match(sub *exec.Subquery, l *sublink, base int) []exec.Expr {
 				if n.Func == exec.RecordField {
 					if it, is := n.Args[0].(*exec.It); is && it.Depth == 0 {
 						i := int(n.Args[1].(*exec.Const).D.I)
-						return &exec.Col{Index: base + i, Typ: n.Typ, Name: "sub-query." + q.Columns[i].Name}
+						return &exec.Col{Index: base + i, Typ: n.Typ, Name: shownTarget(q, i)}
 					}
 				}
 			}
@@ -257,6 +257,14 @@ func (p *planning) match(sub *exec.Subquery, l *sublink, base int) []exec.Expr {
 		}
 	}
 	return out
+}
+
+// shownTarget returns how EXPLAIN shows a column of a sub-query.
+func shownTarget(q *bind.Query, i int) string {
+	if i < len(q.Targets) {
+		return q.Targets[i].String()
+	}
+	return q.Columns[i].Name
 }
 
 func holdsSubquery(e exec.Expr) bool {

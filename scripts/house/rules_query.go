@@ -188,6 +188,10 @@ var queryRules = []rule{
 		why: "a plan is made from a bound statement and values, and is executed elsewhere",
 	},
 	{
+		room: "query/explain", may: []string{"layer/jsontext", "query/exec", "query/sql/ast", "query/types"},
+		why: "a plan is described by its own nodes, whatever made it",
+	},
+	{
 		room: "query/catalog", may: []string{"query/bind/...", "query/exec/...", "query/funcs/...",
 			"query/sql/keyword", "query/sqlstate", "query/types"},
 		testsMay: []string{"query/exec/exectest", "query/pgtest", "query/work"},

@@ -334,6 +334,7 @@ func (j *Join) Describe() *exec.Description {
 	}
 	if j.On != nil {
 		d.Add("Join Filter", j.On.String())
+		d.Conds = append(d.Conds, j.On)
 	}
 	for _, n := range []*Narrowing{j.NarrowRight, j.NarrowLeft} {
 		if n != nil {

@@ -9,8 +9,9 @@ type Explain struct {
 	Statement Statement
 	Analyze   bool
 	Verbose   bool
-	Format    string // "text" or "json"
+	Format    string // "text", "json", "xml" or "yaml"
 	Timing    bool
+	Costs     bool // print estimates
 	// NeedsAnalyze is the first option that requires Analyze.
 	NeedsAnalyze string
 }

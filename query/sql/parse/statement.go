@@ -73,7 +73,7 @@ func (p *parser) explain() (ast.Statement, error) {
 		return nil, err
 	}
 	defer p.leave()
-	e := &ast.Explain{At: ast.At(p.take().Off), Format: "text", Timing: true}
+	e := &ast.Explain{At: ast.At(p.take().Off), Format: "text", Timing: true, Costs: true}
 	var wrong error // in an option; PostgreSQL reports it after parsing the whole statement
 	if p.peek().Is("(") && !p.queryIn() {
 		if err := p.inBrackets(func() error {
@@ -128,14 +128,13 @@ func (p *parser) explainOption(e *ast.Explain) (bad, err error) {
 		e.NeedsAnalyze = needs(e, "TIMING", on)
 	case "wal":
 		e.NeedsAnalyze = needs(e, "WAL", on)
-	case "costs", "settings", "buffers", "summary":
+	case "costs":
+		e.Costs = on
+	case "settings", "buffers", "summary":
 	case "format":
 		switch value {
-		case "text", "json":
+		case "text", "json", "xml", "yaml":
 			e.Format = value
-		case "xml", "yaml":
-			return sqlstate.Unsupported(t.Off, "Use FORMAT TEXT or FORMAT JSON.", "EXPLAIN format %q is not supported",
-				value), nil
 		default:
 			return sqlstate.New(sqlstate.InvalidParameterValue, "unrecognized value for EXPLAIN option \"format\": %q",
 				value).At(t.Off), nil
