@@ -27,17 +27,26 @@ func (silent) Wake()                          {}
 // openSession opens a session without a connection.
 func openSession(t testing.TB, s *exectest.Store, db string) pgwire.Session {
 	t.Helper()
-	srv := query.NewServer(query.Options{
+	ss := openSessionWith(t, s, db, func(*query.Options) {})
+	t.Cleanup(ss.Close)
+	return ss
+}
+
+// openSessionWith opens a session of a server with other options. The caller closes it.
+func openSessionWith(t testing.TB, s *exectest.Store, db string, change func(*query.Options)) pgwire.Session {
+	t.Helper()
+	opts := query.Options{
 		Catalog: func(context.Context, query.Principal) (qexec.Catalog, error) { return s, nil },
 		Log:     slog.New(slog.DiscardHandler),
-	})
+	}
+	change(&opts)
+	srv := query.NewServer(opts)
 	ss, err := srv.Open(t.Context(),
 		pgwire.Start{User: "ann", Database: db, Remote: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, PID: 1,
 			Since: time.Now()}, silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(ss.Close)
 	return ss
 }
 

@@ -42,6 +42,8 @@ var settingKinds = func() map[string]*settingKind {
 		"lc_messages":                    {context: "superuser"},
 	}
 	for _, name := range []string{"debug_assertions", "default_transaction_read_only", exec.IndexesSetting,
+		exec.HashJoinSetting,
+		exec.IndexScanSetting, exec.MemoizeSetting, exec.NestLoopSetting,
 		"escape_string_warning",
 		"in_hot_standby", "integer_datetimes", "is_superuser", "row_security", "standard_conforming_strings",
 		"transaction_read_only"} {

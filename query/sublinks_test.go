@@ -2,6 +2,8 @@ package query_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -35,6 +37,72 @@ func TestSublinks_Random(t *testing.T) {
 		for name, conn := range map[string]*pgx.Conn{"enough memory": enough, "little memory": little} {
 			if got := result(t.Context(), conn, sql, nil, true); got != want {
 				r.Fatalf("%s, %s\n%s", name, sql, firstDifference(got, want))
+			}
+		}
+	})
+}
+
+// strategies are settings that make the planner avoid some of its strategies. The last one leaves nested loops alone.
+var strategies = []string{
+	"SET enable_hashjoin = off", "SET enable_nestloop = off", "SET enable_indexscan = off", "SET enable_memoize = off",
+	"SET enable_hashjoin = off; SET enable_memoize = off; SET enable_nestloop = off",
+}
+
+// TestStrategies_SameRows compares random joins and sub-queries of random documents under each strategy, with enough
+// memory and with little, with plain nested loops.
+func TestStrategies_SameRows(t *testing.T) {
+	space, err := spill.New(spill.Dir(t.TempDir()), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		s := exectest.NewStore()
+		db := s.Create("random")
+		ref := rapid.SampledFrom([]string{`null`, `"d0"`, `"d1"`, `"d2"`, `"d3"`, `"gone"`, `{"b":1,"a":[1.0]}`, `3`})
+		for i := range rapid.IntRange(0, 25).Draw(r, "documents") {
+			body := fmt.Sprintf(`{"ref":%s,"n":%d,"few":%d,"pad":"%s"}`, ref.Draw(r, "ref"), i,
+				rapid.IntRange(0, 4).Draw(r, "few"), strings.Repeat("x", rapid.IntRange(0, 4000).Draw(r, "pad")))
+			if rapid.Bool().Draw(r, "no few") {
+				body = strings.Replace(body, `"few"`, `"other"`, 1)
+			}
+			db.Put(fmt.Sprintf("d%d", i), body)
+		}
+		db.AddView("by", "ref", "", corpusMember("ref", "n"))
+		g := sublinkGen{r}
+		var sql string
+		if g.chance(3) {
+			sql = randomJoin(r)
+		} else {
+			sql = g.statement()
+		}
+		rows := func(setting string, memory int64) string {
+			opts := func(o *query.Options) { o.Memory, o.Temp = work.Limits{Statement: memory}, space }
+			ss := openSessionWith(t, s, "random", opts)
+			defer ss.Close()
+			if setting != "" {
+				if _, err := run(t.Context(), ss, setting, 0); err != nil {
+					r.Fatal(err)
+				}
+			}
+			got, err := run(t.Context(), ss, sql, 1<<20)
+			if err != nil {
+				return "ERROR " + err.Error()
+			}
+			if !strings.Contains(sql, " LIMIT 20") {
+				slices.Sort(got)
+			}
+			return strings.Join(got, "\n")
+		}
+		want := rows(strategies[len(strategies)-1], 0)
+		for _, setting := range append([]string{""}, strategies...) {
+			for _, memory := range []int64{0, 256 << 10} {
+				got := rows(setting, memory)
+				if memory > 0 && strings.Contains(got, "out of memory") {
+					continue // for one value
+				}
+				if got != want {
+					r.Fatalf("%s with %d bytes: %s\n%s", setting, memory, sql, firstDifference(got, want))
+				}
 			}
 		}
 	})

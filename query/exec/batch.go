@@ -5,6 +5,14 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
+// PostgreSQL's settings that make the planner avoid a strategy. It is still used where there is no other.
+const (
+	HashJoinSetting  = "enable_hashjoin"
+	IndexScanSetting = "enable_indexscan"
+	MemoizeSetting   = "enable_memoize"
+	NestLoopSetting  = "enable_nestloop"
+)
+
 // MaxKeys is the number of values to which a Scan can be narrowed.
 const MaxKeys = 1000
 

@@ -67,7 +67,7 @@ func sortedColumn(f *bind.UserScan) (int, types.OID) {
 // byKey reads a scan by a condition that compares its id or key with columns of other rows, or with a sub-query. The
 // conditions are still to be applied.
 func (p *planning) byKey(f *bind.UserScan, s *exec.Scan, conds []exec.Expr) exec.Source {
-	if s.ByKeys == nil {
+	if s.ByKeys == nil || p.avoid.keys {
 		return s
 	}
 	index, typ := sortedColumn(f)
@@ -137,7 +137,7 @@ func isColumn(e exec.Expr, index int) bool {
 
 // narrow lets a join read one side by the keys of the other. left is nil if it is not one item of FROM.
 func (p *planning) narrow(j *joins.Join, left, right bind.From) {
-	if j.Lateral || p.st.Reads.Follow {
+	if j.Lateral || p.st.Reads.Follow || p.avoid.keys {
 		return // rows of a feed without end must not wait for others
 	}
 	if j.Kind == "inner" || j.Kind == "left" {

@@ -60,7 +60,7 @@ func (p *planning) link(src exec.Source, set *joined, leaf bind.From, conds []ex
 	now, links := plainConds(now)
 	var rest []exec.Expr
 	for _, c := range now {
-		if l, r := before.equality(c, rf, rt); l != nil {
+		if l, r := before.equality(c, rf, rt); l != nil && !p.avoid.hash {
 			out.LeftKeys, out.RightKeys = append(out.LeftKeys, l), append(out.RightKeys, r)
 		} else {
 			rest = append(rest, c)

@@ -24,7 +24,7 @@ type lookup struct {
 // done, if they are read by an id or key, or if the item is a join that would have many more rows without conditions on
 // enclosing rows.
 func (p *planning) lookup(f bind.From, where []exec.Expr) *lookup {
-	if !p.repeated || f == nil {
+	if !p.repeated || f == nil || p.avoid.together {
 		return nil
 	}
 	l := &lookup{}
@@ -43,7 +43,7 @@ func (p *planning) lookup(f bind.From, where []exec.Expr) *lookup {
 			l.local = append(l.local, c)
 		}
 	}
-	if l.own == nil || readByKey(f, l.conds) || !connected(f, l.local) {
+	if l.own == nil || !p.avoid.keys && readByKey(f, l.conds) || !connected(f, l.local) {
 		return nil
 	}
 	if u := p.from(f); u.rows>>1 != 0 || u.shared || u.volatile {
@@ -107,7 +107,7 @@ func readByKey(f bind.From, conds []exec.Expr) bool {
 
 // wants returns the ids and keys that sub-queries in expressions over a row look for.
 func (p *planning) wants(list []exec.Expr) []joins.Want {
-	if p.st.Reads.Follow {
+	if p.st.Reads.Follow || p.avoid.keys || p.avoid.together {
 		return nil
 	}
 	var out []joins.Want
@@ -129,7 +129,7 @@ func (p *planning) wantsOf(q *bind.Query) []joins.Want {
 	if q.Left != nil {
 		return append(p.wantsOf(q.Left), p.wantsOf(q.Right)...)
 	}
-	if q = flatten(q); q.From == nil || p.st.Reads.Follow {
+	if q = flatten(q); q.From == nil || p.st.Reads.Follow || p.avoid.keys || p.avoid.together {
 		return nil
 	}
 	where := p.foldAll(q.Where)

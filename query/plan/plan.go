@@ -26,6 +26,9 @@ type planning struct {
 	spare map[*bind.Query]int
 	// reached holds what queries refer to.
 	reached map[*bind.Query]reach
+	// avoid says which strategies the session's settings turn off: hash tables, reads by the keys of other rows, and
+	// looking rows of repeated queries up together.
+	avoid struct{ hash, keys, together bool }
 	// repeated is set in a query that is run once for each row of an enclosing one.
 	repeated bool
 	// lastSeq is the sequence that 'now' stands for, after it has first been needed.
@@ -49,8 +52,15 @@ func New(b *bind.Bound, st *exec.State) (exec.Plan, error) {
 const several = 2
 
 func newPlanning(st *exec.State) *planning {
-	return &planning{st: st, root: &exec.Env{State: st}, db: st.DB, update: st.Update,
+	p := &planning{st: st, root: &exec.Env{State: st}, db: st.DB, update: st.Update,
 		spare: map[*bind.Query]int{}, reached: map[*bind.Query]reach{}}
+	off := func(name string) bool {
+		value, _ := st.Session.Setting(name)
+		return value == "off"
+	}
+	p.avoid.hash, p.avoid.together = off(exec.HashJoinSetting), off(exec.MemoizeSetting)
+	p.avoid.keys = off(exec.IndexScanSetting) || off(exec.NestLoopSetting)
+	return p
 }
 
 // Subquery is New for a query inside an expression. It is a bind.Planner.
@@ -482,7 +492,7 @@ func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 		case isLink(c), j.Kind == "inner" && len(p.wants([]exec.Expr{c})) > 0:
 			above = append(above, c)
 		default:
-			if l, r := equality(c, lf, lt, rf, rt); l != nil && !j.Lateral {
+			if l, r := equality(c, lf, lt, rf, rt); l != nil && !j.Lateral && !p.avoid.hash {
 				out.LeftKeys, out.RightKeys = append(out.LeftKeys, l), append(out.RightKeys, r)
 			} else {
 				rest = append(rest, c)

@@ -74,6 +74,9 @@ func (p *planning) sublinks(q *bind.Query, where []exec.Expr) ([]exec.Expr, int)
 
 // sublink returns the sublink of a condition, nil if it has none.
 func (p *planning) sublink(c exec.Expr, base int) *sublink {
+	if p.avoid.hash {
+		return nil
+	}
 	l := &sublink{Expr: c, kind: "semi", base: base}
 	sub, ok := c.(*exec.Subquery)
 	if n, not := c.(*exec.Logic); not && n.Op == "not" {
@@ -409,7 +412,7 @@ func (p *planning) linked(src exec.Source, f bind.From, columns []exec.Range, li
 
 // narrowLink lets one side of the join be read by the keys of the other.
 func (p *planning) narrowLink(j *joins.Join, l *sublink, f bind.From, inner exec.Plan) {
-	if p.st.Reads.Follow {
+	if p.st.Reads.Follow || p.avoid.keys {
 		return
 	}
 	if l.kind == "semi" {
