@@ -157,34 +157,9 @@ func (e *execution) explain(ctx context.Context, s *ast.Explain) (rowSource, err
 // showPlan returns what EXPLAIN shows.
 func showPlan(ctx context.Context, s *ast.Explain, root exec.Plan, db exec.Database, returned int64,
 	took time.Duration) *fixedRows {
-	x := explain.New(root, s, documents(ctx, db), returned, took)
 	out := &fixedRows{}
-	var lines []string
-	switch s.Format {
-	case "json":
-		return &fixedRows{[][]types.Datum{{types.NewJSONText(x.JSON())}}}
-	case "yaml":
-		lines = []string{x.YAML()}
-	case "xml":
-		lines = []string{x.XML()}
-	default:
-		lines = x.Text()
-	}
-	for _, line := range lines {
-		out.rows = append(out.rows, []types.Datum{types.NewText(line)})
+	for _, line := range explain.New(root, s, explain.Documents(ctx, db), returned, took).Lines() {
+		out.rows = append(out.rows, []types.Datum{line})
 	}
 	return out
-}
-
-// documents returns the number of documents of a database, -1 if it is not known.
-func documents(ctx context.Context, db exec.Database) int64 {
-	c, ok := db.(exec.Counter)
-	if !ok {
-		return -1
-	}
-	n, err := c.Count(ctx)
-	if err != nil {
-		return -1 // an estimate does not need it
-	}
-	return n
 }

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"context"
 	"encoding/xml"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/types"
 )
 
 // Explained is a plan as EXPLAIN shows it.
@@ -27,6 +29,36 @@ type Explained struct {
 func New(plan exec.Plan, e *ast.Explain, docs, returned int64, took time.Duration) *Explained {
 	root := plan.Describe()
 	return &Explained{root, e, newEstimator(root, docs), returned, took}
+}
+
+// Documents returns the number of documents of a database, -1 if it is not known.
+func Documents(ctx context.Context, db exec.Database) int64 {
+	c, ok := db.(exec.Counter)
+	if !ok {
+		return -1
+	}
+	n, err := c.Count(ctx)
+	if err != nil {
+		return -1 // an estimate does not need it
+	}
+	return n
+}
+
+// Lines returns the rows of the result: a line each, or the whole in a structured format.
+func (x *Explained) Lines() []types.Datum {
+	switch x.e.Format {
+	case "json":
+		return []types.Datum{types.NewJSONText(x.JSON())}
+	case "yaml":
+		return []types.Datum{types.NewText(x.YAML())}
+	case "xml":
+		return []types.Datum{types.NewText(x.XML())}
+	}
+	var out []types.Datum
+	for _, line := range x.Text() {
+		out = append(out, types.NewText(line))
+	}
+	return out
 }
 
 // millis is the execution time.
