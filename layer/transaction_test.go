@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -35,27 +34,28 @@ func begin(tb testing.TB, s *layer.Store, d *layer.Database) (x *layer.Transacti
 // edits of a transaction leave the same documents, revisions, index rows and counters as the same edits one by one.
 func TestTransaction_edits(t *testing.T) {
 	s := openViewStore(t, mustEngine(t))
+	var dbs [2]*layer.Database
+	for i, name := range []string{"a", "b"} {
+		dbs[i] = mustCreate(t, s, name, layer.CreateOptions{Shards: 2})
+		save(t, dbs[i], interactive)
+		if ok, err := dbs[i].Index(mustDesign(t, dbs[i], "d")).CatchUp(t.Context(), 100); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		n := fmt.Sprintf("x%d", time.Now().UnixNano())
-		var dbs [2]*layer.Database
-		for i, name := range []string{n + "a", n + "b"} {
-			d, err := s.Create(t.Context(), name, layer.CreateOptions{Shards: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			save(t, d, interactive)
-			if ok, err := d.Index(mustDesign(t, d, "d")).CatchUp(t.Context(), 100); !ok || err != nil {
-				t.Fatal(ok, err)
-			}
-			save(t, d, `{"_id":"old","n":1}`)
-			save(t, d, `{"_id":"gone","n":2}`)
-			save(t, d, `{"_id":"gone","_deleted":true}`)
-			for _, doc := range []string{`{"_id":"many","_rev":"1-aa","n":3}`, `{"_id":"many","_rev":"1-bb","n":4}`} {
+		round++
+		name := func(id string) string { return fmt.Sprintf("%s%d", id, round) }
+		for _, d := range dbs {
+			save(t, d, fmt.Sprintf(`{"_id":%q,"n":1}`, name("old")))
+			save(t, d, fmt.Sprintf(`{"_id":%q,"n":2}`, name("gone")))
+			save(t, d, fmt.Sprintf(`{"_id":%q,"_deleted":true}`, name("gone")))
+			for _, rev := range []string{"1-aa", "1-bb"} {
+				doc := fmt.Sprintf(`{"_id":%q,"_rev":%q,"n":3}`, name("many"), rev)
 				if _, err := d.Put(t.Context(), replicated(t, doc), layer.WriteOptions{Replicated: true}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			dbs[i] = d
 		}
 		current := func(x *layer.Transaction, id string) layer.Rev {
 			if own, ok := x.Own(id); ok {
@@ -83,7 +83,7 @@ func TestTransaction_edits(t *testing.T) {
 				marks = slices.DeleteFunc(marks, func(m int) bool { return m > mark })
 				continue
 			}
-			id := rapid.SampledFrom([]string{"old", "gone", "many", "new", "new2"}).Draw(rt, "id")
+			id := name(rapid.SampledFrom([]string{"old", "gone", "many", "new", "new2"}).Draw(rt, "id"))
 			e := layer.Edit{ID: id, Rev: current(x, id), KeepAttachments: true,
 				Body: fmt.Appendf(nil, `{"n":%d}`, rapid.IntRange(0, 5).Draw(rt, "n"))}
 			if !e.Rev.IsZero() && rapid.IntRange(0, 2).Draw(rt, "delete") == 0 {
@@ -108,6 +108,7 @@ func TestTransaction_edits(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for _, id := range []string{"old", "gone", "many", "new", "new2"} {
+			id = name(id)
 			var texts [2]string
 			for i, d := range dbs {
 				text, _ := firstOf(d, id)

@@ -58,6 +58,7 @@ func run(ctx context.Context, ss pgwire.Session, src string, limit int) ([]strin
 	}
 	var out []string
 	for _, piece := range pieces {
+		ss.Final(len(pieces) == 1)
 		p, err := ss.Simple(ctx, piece)
 		if err != nil {
 			ss.Fail()
@@ -92,6 +93,10 @@ func run(ctx context.Context, ss pgwire.Session, src string, limit int) ([]strin
 			out = append(out, strings.Join(fields, "|"))
 		}
 	}
+	if err := ss.Commit(ctx); err != nil {
+		ss.Fail()
+		return nil, err
+	}
 	return out, nil
 }
 
@@ -119,6 +124,11 @@ func FuzzStatement(f *testing.F) {
 		`SHOW ALL; SET search_path = by, public; SHOW search_path; RESET ALL`,
 		`SELECT * FROM conflicts; SELECT * FROM local_docs; SELECT * FROM divan.sessions`,
 		`WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT sum(n) OVER (ORDER BY n) FROM t`,
+		`INSERT INTO docs AS d (id, doc) VALUES ('a', '{"x": 1}'), (DEFAULT, DEFAULT) ON CONFLICT (id) DO UPDATE SET doc = d.doc || excluded.doc WHERE d.id > '' RETURNING *, d.doc->'x'`,
+		`WITH w AS (SELECT id, doc FROM docs) INSERT INTO docs (doc, id) SELECT doc - '_id' - '_rev', id || '2' FROM w ON CONFLICT DO NOTHING`,
+		`UPDATE docs d SET doc = jsonb_set(d.doc, '{n}', to_jsonb(v.n)) FROM (VALUES ('a', 1), ('oslo', 2)) v(k, n) WHERE d.id = v.k RETURNING d.rev, v.*`,
+		`BEGIN; SELECT id FROM docs FOR UPDATE; SAVEPOINT s; DELETE FROM docs USING docs e WHERE docs.id = e.id RETURNING docs.doc; ROLLBACK TO s; COMMIT`,
+		`COPY docs (id, doc) FROM STDIN (FORMAT csv, HEADER match, FORCE_NULL (id)); EXPLAIN DELETE FROM docs WHERE id < 'b'`,
 	} {
 		f.Add(s)
 	}
