@@ -19,7 +19,7 @@ func TestJobs_GoOnElsewhere(t *testing.T) {
 	c := newCluster(t, 3)
 	c.binary = faultyBinary(t)
 	// Node 1 gets jobs too, and node 2 can always take one.
-	c.more = map[int]string{0: "views: {workers: 1}\n", 2: "views: {workers: 4}\n"}
+	c.more = map[int]string{0: "views: {workers: 1}\n", 2: "views: {workers: 16}\n"}
 	for i := range 3 {
 		c.start(i)
 	}
