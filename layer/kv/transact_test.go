@@ -255,6 +255,7 @@ type refused struct{ kv.Transaction }
 
 func (refused) Commit() error { return kv.NewError(kv.CodeNotCommitted, "always", nil) }
 func (refused) Cancel()       {}
+func (refused) Wrote() bool   { return true }
 
 // TestTransact_backoff checks that the pauses double from some milliseconds to a second and have jitter.
 func TestTransact_backoff(t *testing.T) {

@@ -64,6 +64,10 @@ func (s *Snapshot) argTypes(text string) (name string, args []types.OID, err err
 			args = append(args, 0)
 			continue
 		}
+		if strings.EqualFold(arg, "internal") {
+			args = append(args, internal) // it is in no list of types, since no value has it
+			continue
+		}
 		oid, ok, err := s.typeOID("", arg, arg)
 		if err != nil || !ok {
 			return "", nil, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", arg)
@@ -160,8 +164,13 @@ func signedName(kind types.OID, oid int64) (string, bool) {
 func typeList(oids []types.OID) string {
 	names := make([]string, len(oids))
 	for i, t := range oids {
-		if names[i] = types.NameOf(t); t == 0 {
+		switch t {
+		case 0:
 			names[i] = "NONE"
+		case internal:
+			names[i] = "internal"
+		default:
+			names[i] = types.NameOf(t)
 		}
 	}
 	return strings.Join(names, ",")

@@ -62,13 +62,16 @@ var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
 			add(proc{name: f.Name, args: f.Args, ret: f.Ret, kind: "f", volatility: f.Volatility})
 		}
 	}
-	var ioNames []string
+	io := map[string]proc{}
 	for _, t := range types.All() {
-		ioNames = append(ioNames, ioNamesOf(&t)...)
+		for _, p := range ioProcs(&t) {
+			if _, shared := io[p.name]; !shared {
+				io[p.name] = p
+			}
+		}
 	}
-	slices.Sort(ioNames)
-	for _, name := range slices.Compact(ioNames) {
-		add(proc{name: name, ret: types.Void, kind: "f"})
+	for _, name := range slices.Sorted(maps.Keys(io)) {
+		add(io[name])
 	}
 	names := map[int64]string{}
 	for i := range all {
@@ -107,6 +110,33 @@ func ioNamesOf(t *types.Info) []string {
 		sep = "_"
 	}
 	return []string{base + sep + "in", base + sep + "out", base + sep + "recv", base + sep + "send"}
+}
+
+// The types of pg_proc that no value has.
+const (
+	cstring  types.OID = 2275
+	internal types.OID = 2281
+)
+
+// ioProcs returns a type's input, output, receive and send functions, as in pg_proc.dat of PostgreSQL 15. Those that
+// read a value also take the type of its elements and its modifier, if it has such.
+func ioProcs(t *types.Info) [4]proc {
+	of, modifiers := t.OID, []types.OID(nil)
+	switch {
+	case t.Kind == types.KArray && t.OID != types.Int2Vector && t.OID != types.OidVector:
+		of, modifiers = types.AnyArray, []types.OID{types.Oid, types.Int4}
+	case slices.Contains([]types.OID{types.Numeric, types.Timestamp, types.TimestampTZ, types.Time, types.Interval,
+		types.Record, types.VarChar, types.BPChar}, t.OID):
+		modifiers = []types.OID{types.Oid, types.Int4}
+	}
+	names := ioNamesOf(t)
+	reads := func(from types.OID) []types.OID { return append([]types.OID{from}, modifiers...) }
+	return [4]proc{
+		{name: names[0], args: reads(cstring), ret: of, kind: "f"},
+		{name: names[1], args: []types.OID{of}, ret: cstring, kind: "f"},
+		{name: names[2], args: reads(internal), ret: of, kind: "f"},
+		{name: names[3], args: []types.OID{of}, ret: types.Bytea, kind: "f"},
+	}
 }
 
 // typeProcs returns the OIDs of a type's input, output, receive and send functions.

@@ -34,6 +34,11 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 			return nil // a group may contain keys that differ
 		}
 	}
+	if len(set) > 1 && f.Reduce != "_count" && !slices.ContainsFunc(q.Aggs, func(c exec.AggCall) bool {
+		return c.Agg.Name != "count"
+	}) {
+		return nil // _sum and _stats fail for values that are not numbers, which can be counted nevertheless
+	}
 	for _, iv := range set {
 		if iv.low.open || iv.high.open {
 			return nil // a reduction cannot be narrowed afterwards

@@ -77,3 +77,8 @@ select case when pg_catalog.pg_is_in_recovery() then null else (pg_catalog.txid_
 SELECT pg_conf_load_time() <= now(), pg_typeof(pg_jit_available()), pg_trigger_depth()
 SELECT lastval()
 SELECT inet_server_port() IS NULL = (inet_client_port() IS NULL), inet_server_addr() IS NULL = (inet_client_addr() IS NULL)
+SELECT 'array_in(cstring,oid,integer)'::regprocedure, 'int4in(cstring)'::regprocedure, 'textsend(text)'::regprocedure, 'numeric_recv(internal,oid,integer)'::regprocedure
+SELECT 'array_in(cstring)'::regprocedure
+SELECT 'int4in(text)'::regprocedure
+SELECT t.typname FROM pg_type t WHERE t.typinput = 'array_in(cstring,oid,integer)'::regprocedure AND t.typname IN ('_int4', '_text', 'int4') ORDER BY 1
+SELECT proname, proargtypes, prorettype FROM pg_proc WHERE proname IN ('int4in', 'int4out', 'int4recv', 'int4send', 'array_in', 'array_out', 'numeric_in', 'timestamptz_in', 'record_in', 'varcharin', 'jsonb_in') ORDER BY 1
