@@ -35,7 +35,7 @@ func (d *database) Designs(ctx context.Context) ([]exec.Design, error) {
 	}
 	var designs []exec.Design
 	for _, p := range parsed {
-		if len(p.Views) > 0 {
+		if len(p.Views) > 0 || p.SQL != nil {
 			designs = append(designs, design(p))
 		}
 	}
@@ -53,7 +53,7 @@ func (d *database) Design(ctx context.Context, name string) (exec.Design, error)
 }
 
 func design(p *layer.Design) exec.Design {
-	d := exec.Design{Name: strings.TrimPrefix(p.ID, designPrefix), Partitioned: p.Partitioned}
+	d := exec.Design{Name: strings.TrimPrefix(p.ID, designPrefix), Partitioned: p.Partitioned, SQL: string(p.SQL)}
 	shapes := p.Shapes()
 	for i, v := range p.Views {
 		reduce := strings.TrimSpace(v.Reduce)

@@ -286,7 +286,7 @@ func TestDatabase_View(t *testing.T) {
 		}
 	}
 	if err != nil || len(designs) != 1 ||
-		fmt.Sprint(designs[0]) != "{by [{j javascript false <nil>} {n  false <nil>} {r _count false <nil>}] false}" {
+		fmt.Sprint(designs[0]) != "{by [{j javascript false <nil>} {n  false <nil>} {r _count false <nil>}] false }" {
 		t.Errorf("designs %v, %v", designs, err)
 	}
 	if one, err := db.Design(t.Context(), "by"); err != nil || one.Name != "by" || len(one.Views) != 3 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/query/exec"
 )
 
 // This file has the relations of schema divan that are about the session's database.
@@ -58,6 +59,18 @@ func (s *Source) indexes(ctx context.Context, scope Scope) iter.Seq2[[]any, erro
 				if !yield(row, nil) {
 					return errEnough
 				}
+			}
+		}
+		return nil
+	})
+}
+
+// badValues returns the counts of values that could not be cast.
+func badValues(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
+	return within(ctx, scope, func(_ *layer.Database, yield func([]any, error) bool) error {
+		for _, c := range exec.Bad.Of(scope.Database) {
+			if !yield([]any{c.Cast, c.Count, c.Example}, nil) {
+				return errEnough
 			}
 		}
 		return nil

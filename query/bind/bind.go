@@ -307,9 +307,10 @@ type relation struct {
 	outer bool
 	// scalar reports whether it is a function of one column; its name then refers to that column too.
 	scalar bool
-	// user is set for relations of the store, oid for those of the catalogue.
-	user *UserScan
-	oid  int64
+	// user is set for relations of the store, declared for those of design documents, oid for those of the catalogue.
+	user     *UserScan
+	declared *DerivedScan
+	oid      int64
 }
 
 // starColumn is a column of a relation.

@@ -176,6 +176,9 @@ func (r *relation) use(index int) {
 	if r.user != nil {
 		r.user.Used[index-r.user.Base] = true
 	}
+	if r.declared != nil {
+		r.declared.Used[index-r.declared.Base] = true
+	}
 }
 
 // row returns the record of all columns.

@@ -3,17 +3,15 @@ package bind
 import (
 	"strings"
 
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
-	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
-	"github.com/divandb/divan/query/types"
 )
 
 var frameModes = map[string]window.FrameMode{"range": window.RangeFrame, "rows": window.RowsFrame,
 	"groups": window.GroupsFrame}
-
 var exclusions = map[string]window.Exclusion{"": window.ExcludeNone, "current row": window.ExcludeRow,
 	"group": window.ExcludeGroup, "ties": window.ExcludeTies}
 
@@ -51,7 +49,6 @@ func (b *binder) frameBound(f *ast.Frame, bound ast.Bound, w *window.Call, sc *s
 	if err != nil {
 		return out, err
 	}
-	at := bound.Offset.Pos()
 	exec.Walk(e, func(x exec.Expr) {
 		if c, ok := x.(*exec.Col); ok && c.Depth == 0 && err == nil {
 			err = sqlstate.Locate(sqlstate.New(sqlstate.InvalidColumnReference,
@@ -62,26 +59,9 @@ func (b *binder) frameBound(f *ast.Frame, bound ast.Bound, w *window.Call, sc *s
 		return out, err
 	}
 	if f.Mode != "range" {
-		if types.CastContext(e.Type(), types.Int8) > types.Assignment {
-			return out, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must be type bigint, not type %s", mode,
-				types.NameOf(e.Type())).At(at)
-		}
-		out.Offset, err = b.Coerce(e, types.Int8, types.Assignment, at)
-		return out, err
+		out.Offset, err = typing.RowsOffset(&b.Open, e, mode, bound.Offset.Pos())
+	} else {
+		out.Offset, out.InRange, err = typing.RangeOffset(&b.Open, e, w.Order[0].Type(), bound.Offset.Pos())
 	}
-	column := w.Order[0].Type()
-	typ, in := funcs.InRange(column, e.Type())
-	if in == nil {
-		if typ, in := funcs.InRange(column, types.Unknown); in != nil {
-			return out, sqlstate.New(sqlstate.FeatureNotSupported,
-				"RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s and offset type %s",
-				types.NameOf(column), types.NameOf(e.Type())).At(at).
-				WithHint("Cast the offset value to an appropriate type, such as %s.", types.NameOf(typ))
-		}
-		return out, sqlstate.New(sqlstate.FeatureNotSupported,
-			"RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", types.NameOf(column)).At(at)
-	}
-	out.InRange = in
-	out.Offset, err = b.Coerce(e, typ, types.Implicit, at)
 	return out, err
 }

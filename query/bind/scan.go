@@ -34,6 +34,7 @@ type DerivedScan struct {
 	Base    int
 	Lateral bool
 	Off     int
+	Used    []bool // columns that the query uses, for a declared relation; nil for others
 }
 
 // WorkScan reads the rows of a recursive query's last round.

@@ -60,6 +60,9 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 		return nil, err
 	}
 	b.lookups = append(b.lookups, lookup{schema: schema, name: name, off: n.Pos(), found: found})
+	if found.Declared != nil {
+		return b.declared(n, &found, rel, sc)
+	}
 	u := &UserScan{Found: found, Base: sc.width, Off: n.Pos(), Used: make([]bool, len(found.Rel.Columns))}
 	rel.user = u
 	cols := make([]exec.Column, len(u.Rel.Columns))
@@ -71,4 +74,18 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 		in, called = u.Design, u.View
 	}
 	return u, b.addRelation(sc, rel, naming.Originate(cols, b.r.RelationOID(in, called)), n.Columns, n.Pos())
+}
+
+// declared binds a relation that a design document declares as a query in FROM.
+func (b *binder) declared(n *ast.Table, u *naming.Found, rel *relation, sc *scope) (From, error) {
+	err := u.Declared.Err
+	if err == nil {
+		var q *Query
+		if q, err = b.query(u.Declared.Query, nil); err == nil {
+			rel.declared = &DerivedScan{Query: q, Name: rel.alias, Base: sc.width, Used: make([]bool, len(q.Columns))}
+			cols := naming.Originate(q.Columns, b.r.RelationOID(u.Design, u.View))
+			return rel.declared, b.addRelation(sc, rel, cols, n.Columns, n.Pos())
+		}
+	}
+	return nil, u.Declared.Wrong(err, u.Design, n.Pos())
 }

@@ -117,7 +117,7 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 	if x.Type() == to && mod < 0 {
 		return x, nil
 	}
-	return &exec.CastExpr{X: x, To: to, Mod: mod, Off: n.Pos()}, nil
+	return &exec.CastExpr{X: x, To: to, Mod: mod, Off: n.Pos(), Try: n.Try}, nil
 }
 
 func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {

@@ -2,11 +2,13 @@ package catalog
 
 import (
 	"cmp"
+	"context"
 	"hash/fnv"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/divandb/divan/query/bind/declare"
 	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
@@ -273,6 +275,9 @@ func NewSnapshot(in Input) *Snapshot {
 			}
 			s.addClass(c)
 		}
+		for _, r := range declare.Relations(context.Background(), d.SQL) {
+			s.addDeclared(ids, n, r)
+		}
 	}
 	for _, name := range slices.Concat(in.Databases, []string{"divan"}, in.Maintenance) {
 		if !slices.ContainsFunc(s.DBs, func(d Database) bool { return d.Name == name }) {
@@ -294,6 +299,24 @@ func (s *Snapshot) addKey(ids assigner, c *Class) {
 	c.Key = k
 	s.Keys = append(s.Keys, k)
 	s.addClass(&Class{OID: k.Index, Schema: c.Schema, Name: k.Name, Kind: "i", Columns: c.Columns[:1], keyOf: c})
+}
+
+// addDeclared adds a relation that a design document declares. A wrong one has no columns, and says why.
+func (s *Snapshot) addDeclared(ids assigner, n *Schema, r *declare.Relation) {
+	if s.classByName[n.Name+"\x00"+r.Name] != nil {
+		return // a view has the name
+	}
+	c := &Class{OID: ids.oid("class", n.Name, r.Name), Schema: n, Name: r.Name, Kind: "r", Comment: r.Comment}
+	if r.Err != nil {
+		c.Comment = "the declaration is wrong: " + r.Err.Error()
+	}
+	for i, col := range r.Columns {
+		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, col.Mod, i == 0})
+	}
+	s.addClass(c)
+	if r.Err == nil {
+		s.addKey(ids, c)
+	}
 }
 
 func viewClass(ids assigner, n *Schema, w exec.View) *Class {

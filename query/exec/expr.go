@@ -205,6 +205,8 @@ type CastExpr struct {
 	Off int
 	// Hidden casts, which the user did not write, are left out by EXPLAIN.
 	Hidden bool
+	// Try makes values that cannot be cast NULL, and counts them.
+	Try bool
 }
 
 func (c *CastExpr) Type() types.OID { return c.To }
@@ -229,9 +231,14 @@ func (c *CastExpr) Eval(env *Env) (types.Datum, error) {
 			return types.Null, err
 		}
 	}
+	was := d
 	d, err = CastDatum(env, d, c.X.Type(), c.To, c.Mod)
 	if err == nil {
 		err = env.count(d)
+	}
+	if err != nil && c.Try && badValue(err) {
+		Bad.Add(env.Session.Database(), c.X.String()+"::"+types.NameOf(c.To), was.S)
+		return types.Null, nil
 	}
 	if err != nil {
 		return types.Null, sqlstate.Locate(err, c.Off)

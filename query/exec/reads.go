@@ -40,7 +40,7 @@ type Catalog interface {
 // Database provides the reads of one database. All orders are CouchDB's: ids by bytes, rows of views by key collation
 // and then by id, sequences by their text.
 type Database interface {
-	// Designs returns the live design documents that have at least one view, in byte order of their names.
+	// Designs returns the live design documents that have views or declare relations, in byte order of their names.
 	Designs(ctx context.Context) ([]Design, error)
 	// Design returns a design document by its name without the prefix "_design/". The error is of kind NotFound if
 	// there is none.
@@ -248,6 +248,8 @@ type Design struct {
 	Views []View // in byte order of their names
 	// Partitioned reports that its views are in key order only within each partition.
 	Partitioned bool
+	// SQL is the member "sql", which declares relations, as JSON; "" for none.
+	SQL string
 }
 
 // View is one view of a design document.

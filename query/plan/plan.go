@@ -424,7 +424,11 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 		}
 		repeated := p.repeated
 		p.repeated = repeated || n.Lateral
-		inner, err := p.build(n.Query)
+		query := n.Query
+		if n.Used != nil {
+			query, conds = narrowed(n, conds)
+		}
+		inner, err := p.build(query)
 		p.repeated = repeated
 		if err != nil {
 			return nil, err

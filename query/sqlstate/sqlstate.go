@@ -61,6 +61,7 @@ const (
 	UndefinedColumn            Code = "42703"
 	UndefinedFunction          Code = "42883"
 	UndefinedTable             Code = "42P01"
+	InvalidObjectDefinition    Code = "42P17"
 	UndefinedParameter         Code = "42P02"
 	UndefinedObject            Code = "42704"
 	GroupingError              Code = "42803"

@@ -156,7 +156,8 @@ var queryRules = []rule{
 		why: "references stand for values and know nothing of the query",
 	},
 	{
-		room: "query/bind/naming", may: []string{"query/bind/refuse", "query/exec", "query/sql/ast", "query/sqlstate",
+		room: "query/bind/naming", may: []string{"query/bind/declare", "query/bind/refuse", "query/exec",
+			"query/sql/ast", "query/sqlstate",
 			"query/types"},
 		why: "names are the same for binding, planning and listing",
 	},
@@ -166,7 +167,7 @@ var queryRules = []rule{
 	},
 	{
 		room: "query/bind/typing", may: []string{"query/bind/collation", "query/datetime", "query/exec",
-			"query/funcs/...", "query/sql/ast",
+			"query/exec/window", "query/funcs/...", "query/sql/ast",
 			"query/sqlstate", "query/types"},
 		why: "types follow from operands and candidates, without names and scopes",
 	},
@@ -190,6 +191,11 @@ var queryRules = []rule{
 	{
 		room: "query/explain", may: []string{"layer/jsontext", "query/exec", "query/sql/ast", "query/types"},
 		why: "a plan is described by its own nodes, whatever made it",
+	},
+	{
+		room: "query/bind/declare", may: []string{"query/bind/typing", "query/sql/ast", "query/sql/parse",
+			"query/sqlstate", "query/types", "query/work"},
+		why: "a declaration becomes a query and columns without names and scopes",
 	},
 	{
 		room: "query/catalog", may: []string{"query/bind/...", "query/exec/...", "query/funcs/...",

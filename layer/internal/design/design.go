@@ -36,6 +36,9 @@ type Design struct {
 	Partitioned bool
 	// Lib is views.lib as JSON: the modules that map functions may require. It is nil if there is none.
 	Lib json.RawMessage
+	// SQL is the member "sql" as JSON, whatever it is. It declares relations for queries in SQL, and does not matter to
+	// the index. It is nil if there is none.
+	SQL json.RawMessage
 
 	MapTime atomic.Int64 // time in nanoseconds that map functions recently took for a document
 
@@ -78,6 +81,7 @@ type designText struct {
 	Options  json.RawMessage            `json:"options"`
 	Filters  map[string]json.RawMessage `json:"filters"`
 	Validate string                     `json:"validate_doc_update"`
+	SQL      json.RawMessage            `json:"sql"`
 }
 
 // ParseDesign parses a design document's body. It returns Invalid (invalid_design_doc) if CouchDB would reject a
@@ -91,7 +95,7 @@ func ParseDesign(id string, rev db.Rev, body []byte) (*Design, error) {
 		return nil, &fault.Error{Kind: fault.Invalid, Name: "invalid_design_doc",
 			Reason: "design document must be an object", Err: err}
 	}
-	d := &Design{ID: id, Rev: rev, Language: text.Language, Validate: text.Validate}
+	d := &Design{ID: id, Rev: rev, Language: text.Language, Validate: text.Validate, SQL: text.SQL}
 	if text.Filters != nil {
 		d.Filters = map[string]string{}
 	}

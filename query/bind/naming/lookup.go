@@ -2,6 +2,7 @@ package naming
 
 import (
 	"context"
+	"github.com/divandb/divan/query/bind/declare"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
@@ -42,12 +43,15 @@ type Found struct {
 	Raw          bool   // options.collation is raw: the order cannot be used
 	Partitioned  bool   // ordered by key only within each partition
 	Name         string // for EXPLAIN
+	// Declared is set for a relation that a design document declares. It is a query over docs.
+	Declared *declare.Relation
 }
 
 // Same reports whether two lookups have found the same relation, defined in the same way.
 func (r *Found) Same(s *Found) bool {
 	return r.Rel.Name == s.Rel.Name && r.Rel.Kind == s.Rel.Kind && r.Design == s.Design && r.View == s.View &&
-		r.Reduce == s.Reduce && r.Raw == s.Raw && r.Partitioned == s.Partitioned
+		r.Reduce == s.Reduce && r.Raw == s.Raw && r.Partitioned == s.Partitioned &&
+		r.Declared.Same(s.Declared)
 }
 
 // Virtual finds a virtual relation. Like PostgreSQL it looks in pg_catalog before the search path.
@@ -114,6 +118,10 @@ func (f *Finder) User(schema, name string, off int) (Found, error) {
 			if v.Name == name {
 				return *foundView(d, v), nil
 			}
+		}
+		if r := declare.Find(f.Ctx, d.SQL, name); r != nil {
+			return Found{Rel: &UserRelation{Name: name, Kind: exec.ReadAllDocs}, Design: s, View: name,
+				Name: s + "." + name, Declared: r}, nil
 		}
 	}
 	if schema == "" {

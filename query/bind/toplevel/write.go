@@ -76,7 +76,7 @@ func (b *writer) relation(t *ast.Table) error {
 func (b *writer) writable(f naming.Found, off int) error {
 	hint := "Write the documents in docs, from which it is computed."
 	switch {
-	case f.Rel.Name == "docs" && f.Rel.Kind == exec.ReadAllDocs:
+	case f.Rel.Name == "docs" && f.Rel.Kind == exec.ReadAllDocs && f.Declared == nil:
 		return nil
 	case f.Rel.IDPrefix != "":
 		hint = "PUT the document over HTTP."

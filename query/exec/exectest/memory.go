@@ -104,6 +104,8 @@ type DB struct {
 	seq         int
 	wake        chan struct{} // closed at the next write
 
+	// Declared has the members "sql" of design documents that have one.
+	Declared map[string]string
 	// Log has a line for each read.
 	Log []string
 	// Unusable makes all indexes unusable, and Skipped is the number of documents that every view has skipped.
@@ -256,6 +258,11 @@ func (db *DB) Designs(ctx context.Context) ([]exec.Design, error) {
 		names = append(names, n)
 	}
 	db.mu.Unlock()
+	for n := range db.Declared {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
 	sort.Strings(names)
 	out := make([]exec.Design, len(names))
 	for i, n := range names {
@@ -269,10 +276,10 @@ func (db *DB) Design(_ context.Context, name string) (exec.Design, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	views, ok := db.designs[name]
-	if !ok {
+	if !ok && db.Declared[name] == "" {
 		return exec.Design{}, &exec.ReadError{Kind: exec.NotFound, Message: "missing"}
 	}
-	d := exec.Design{Name: name, Partitioned: db.partitioned[name]}
+	d := exec.Design{Name: name, Partitioned: db.partitioned[name], SQL: db.Declared[name]}
 	for _, v := range views {
 		d.Views = append(d.Views, v.View)
 	}

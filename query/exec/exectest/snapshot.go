@@ -66,8 +66,8 @@ func (db *DB) Snapshot(context.Context, []exec.ViewUse, bool) (exec.Snapshot, er
 // copyOf copies a database, whose mutex is held. Reads of the copy are logged with those of of.
 func copyOf(db, of *DB) *DB {
 	c := &DB{name: db.name, copied: of, docs: map[string]*doc{}, designs: maps.Clone(db.designs),
-		partitioned: maps.Clone(db.partitioned),
-		locals:      slices.Clone(db.locals), seq: db.seq, wake: make(chan struct{}), Unusable: db.Unusable,
+		partitioned: maps.Clone(db.partitioned), Declared: maps.Clone(db.Declared),
+		locals: slices.Clone(db.locals), seq: db.seq, wake: make(chan struct{}), Unusable: db.Unusable,
 		Skipped: db.Skipped}
 	for id, d := range db.docs {
 		one := *d

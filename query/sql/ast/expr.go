@@ -95,6 +95,9 @@ type (
 		At
 		X    Expr
 		Type TypeName
+		// Try makes the cast of a value that has another form NULL. SQL has no syntax for it; columns that design
+		// documents declare use it.
+		Try bool
 	}
 	// Collate is x COLLATE name.
 	Collate struct {
