@@ -287,7 +287,7 @@ func (b *binder) variadicCall(n *ast.Call, args []exec.Expr) (exec.Expr, error) 
 				return nil, err
 			}
 		}
-		return &exec.Call{Func: exec.Spread(fn, name == "format"), Args: append(out, array), Typ: fn.Ret,
+		return &exec.Call{Func: funcs.Spread(fn, name == "format"), Args: append(out, array), Typ: fn.Ret,
 			Off: n.Pos()}, nil
 	}
 	return nil, typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())

@@ -119,7 +119,7 @@ func (c *Call) Eval(env *Env) (types.Datum, error) {
 	if err == nil {
 		call := env.calling()
 		call.Env, call.Call = env, c
-		d, err = call.eval(args)
+		d, err = call.Apply(args)
 		env.called(call)
 	}
 	env.args = env.args[:from]
@@ -173,8 +173,8 @@ func (s *State) called(c *CallEnv) {
 	s.calls = c
 }
 
-// eval calls the function.
-func (c *CallEnv) eval(args []types.Datum) (types.Datum, error) {
+// Apply calls the function.
+func (c *CallEnv) Apply(args []types.Datum) (types.Datum, error) {
 	d, err := c.Call.Func.Eval(c, args)
 	c.Release(c.made)
 	c.made = 0

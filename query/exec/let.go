@@ -110,7 +110,7 @@ func (r *RowCompare) Eval(env *Env) (types.Datum, error) {
 		if pair[0].IsNull() || pair[1].IsNull() {
 			return types.Null, nil
 		}
-		apply := func(f *Func) (types.Datum, error) { return (&CallEnv{Env: env, Call: &Call{Func: f}}).eval(pair[:]) }
+		apply := func(f *Func) (types.Datum, error) { return (&CallEnv{Env: env, Call: &Call{Func: f}}).Apply(pair[:]) }
 		if i == last {
 			return apply(r.Last)
 		}

@@ -378,7 +378,7 @@ func (a *Any) over(env *Env, x types.Datum, next func() (types.Datum, error)) (t
 		if err := env.read(args); err != nil {
 			return types.Null, err
 		}
-		d, err := call.eval(args)
+		d, err := call.Apply(args)
 		if err != nil {
 			return d, err
 		}
