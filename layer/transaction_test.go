@@ -31,8 +31,17 @@ func begin(tb testing.TB, s *layer.Store, d *layer.Database) (x *layer.Transacti
 	return x, release
 }
 
+// calm keeps the faults and the short transactions of other runs of the suite from a test. They end a transaction that
+// a client has read in, which only the client can try again. TestTransaction_faults has faults of its own.
+func calm(t *testing.T) {
+	t.Helper()
+	t.Setenv(faultkv.Variable, "")
+	t.Setenv(faultkv.TimeVariable, "")
+}
+
 // edits of a transaction leave the same documents, revisions, index rows and counters as the same edits one by one.
 func TestTransaction_edits(t *testing.T) {
+	calm(t)
 	s := openViewStore(t, mustEngine(t))
 	var dbs [2]*layer.Database
 	for i, name := range []string{"a", "b"} {
@@ -152,6 +161,7 @@ func firstOf(d *layer.Database, id string) (string, error) {
 
 // A transaction conflicts with writers of what it has read or written, and with no others.
 func TestTransaction_conflicts(t *testing.T) {
+	calm(t)
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {
 			s := openViewStore(t, mustEngineWith(t, snapshots))
