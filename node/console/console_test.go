@@ -165,6 +165,7 @@ func TestConsole_Events(t *testing.T) {
 		if len(page.Events) != 3 {
 			t.Errorf("without n2: %+v", page.Events)
 		}
+		synctest.Wait() // for the request that was given up to be noted
 		for range 50 {
 			begin = time.Now()
 			page = consoles[0].Events(t.Context(), console.EventQuery{})
