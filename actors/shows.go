@@ -133,7 +133,7 @@ func (s *System) Upkeep() []layer.UpkeepMetrics { return []layer.UpkeepMetrics{s
 // Compactions returns the metrics of this node's compactions.
 func (s *System) Compactions() upkeep.CompactionFacts { return s.compactor.Metrics() }
 
-// Metrics are the values of the Prometheus metrics of actors, whose names are protoactor's:
+// Metrics are the values of the Prometheus metrics of actors. These have protoactor's names:
 //
 //	protoactor_actor_mailbox_length{actortype}                      gauge, Kind.Mailbox
 //	protoactor_actor_spawn_count{actortype}                         counter, Kind.Spawned
@@ -151,6 +151,8 @@ type Metrics struct {
 	// Indexed is the number of documents that index builds on this node have processed, IndexRows that of the rows they
 	// have written.
 	Indexed, IndexRows int64
+	// Steps is how long the steps of these builds took.
+	Steps runtime.Histogram
 }
 
 // Metrics returns the current metrics.
@@ -158,6 +160,7 @@ func (s *System) Metrics() Metrics {
 	m := Metrics{}
 	m.Listeners, m.Wakes = s.feeds.Metrics()
 	m.Indexed, m.IndexRows = s.indexing.Counted()
+	m.Steps = s.indexing.Steps()
 	m.Kinds, m.DeadLetters = s.tree.Metrics()
 	return m
 }

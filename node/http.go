@@ -40,8 +40,8 @@ func (n *Node) serveHTTP(context.Context) error {
 		Version: Version(), Actors: n.actors.Metrics, Members: members.count, Store: condition.Ready,
 		Degraded: condition.counts, Indexes: indexes{n.store, n.actors}.lags, Compaction: n.compaction().metrics,
 		Upkeep:    func() []layer.UpkeepMetrics { return append(n.store.Upkeep(), n.actors.Upkeep()...) },
-		FreeBytes: freeBytes(n.engine),
-		Sessions:  func() int { return len(n.sql.Sessions()) },
+		FreeBytes: freeBytes(n.engine), Transactions: transactions(n.engine),
+		Sessions: func() int { return len(n.sql.Sessions()) },
 		SQLMemory: func() (held, limit int64) {
 			held, _, limit = n.sql.Memory()
 			return held, limit
@@ -53,6 +53,7 @@ func (n *Node) serveHTTP(context.Context) error {
 		Scripts: n.scripts.Stats, Connections: conns.Open,
 		Bodies: func() (held, refused int64) { return handler.Bodies() },
 	})
+	n.measuring.published.Store(published)
 	handler = api.New(api.Options{
 		Store: n.store, Auth: authenticator{n.auth}, Admins: admins{n.auth,
 			n.open}, Imported: n.open.again, Users: userRules{n.store, n.auth},
@@ -113,10 +114,10 @@ func (n *Node) serveHTTP(context.Context) error {
 }
 
 // observe returns what counts finished requests.
-func (n *Node) observe(m *metrics.Metrics) func(method string, status int, took time.Duration) {
-	return func(method string, status int, took time.Duration) {
-		n.measuring.request(status)
-		m.Observe(method, status, took)
+func (n *Node) observe(m *metrics.Metrics) func(api.Observed) {
+	return func(r api.Observed) {
+		n.measuring.request(r.Status)
+		m.Observe(metrics.Request(r))
 	}
 }
 

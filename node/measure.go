@@ -9,6 +9,8 @@ import (
 
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/node/console/history"
+	published "github.com/divandb/divan/node/metrics"
+	"github.com/divandb/divan/query"
 )
 
 // measuring counts what no other part of the node counts.
@@ -16,6 +18,7 @@ type measuring struct {
 	done, refused, failed atomic.Int64 // HTTP requests, by the class of their status
 	statements            atomic.Int64
 	indexLag              atomic.Int64 // in milliseconds; negative if unknown
+	published             atomic.Pointer[published.Metrics]
 }
 
 // request counts an HTTP request.
@@ -27,6 +30,41 @@ func (m *measuring) request(status int) {
 		m.refused.Add(1)
 	default:
 		m.done.Add(1)
+	}
+}
+
+// statement counts an SQL statement.
+func (m *measuring) statement(s query.Ended) {
+	m.statements.Add(1)
+	if p := m.published.Load(); p != nil { // SQL is served before HTTP
+		p.ObserveStatement(s.Statement, s.Took)
+	}
+}
+
+// The times of commits are published by powers of two of a microsecond, from 128 µs to 17 s.
+const leastPower, mostPower = 7, 24
+
+// transactions returns what reads an engine's counts for metrics, or nil if it does not count.
+func transactions(engine kv.Engine) func() published.Store {
+	e, ok := engine.(interface{ Tally() *kv.Counts })
+	if !ok {
+		return nil
+	}
+	return func() published.Store {
+		c := e.Tally().Counted()
+		s := published.Store{Conflicts: c.Conflicts, Retries: c.Retries}
+		s.Latency.Sum = c.Took.Seconds()
+		below := int64(0)
+		for power := leastPower; power <= mostPower; power++ {
+			within := c.Within(power)
+			s.Latency.Bounds = append(s.Latency.Bounds, float64(int64(1)<<power)/1e6)
+			s.Latency.Counts = append(s.Latency.Counts, within-below)
+			below = within
+		}
+		for _, n := range c.Latency { // not Commits, which may be ahead of the buckets
+			s.Latency.Count += n
+		}
+		return s
 	}
 }
 

@@ -66,7 +66,7 @@ func (n *Node) serveSQL(context.Context) error {
 
 // statementEnded counts a statement, and reports it if it was slow.
 func (n *Node) statementEnded(s query.Ended) {
-	n.measuring.statements.Add(1)
+	n.measuring.statement(s)
 	n.happened.statementEnded(s)
 }
 

@@ -10,6 +10,7 @@ import (
 // Counts counts what Transact does with an engine. An engine that embeds it is counted. It is safe for concurrent use.
 type Counts struct {
 	commits, conflicts, retries atomic.Int64
+	took                        atomic.Int64 // sum of the latencies, in nanoseconds
 	latency                     [latencyBuckets]atomic.Int64
 }
 
@@ -21,16 +22,18 @@ func (c *Counts) Tally() *Counts { return c }
 
 // Counted is what was counted since the engine was opened.
 type Counted struct {
-	Commits   int64 // of transactions that wrote
-	Conflicts int64 // attempts that met a conflict
-	Retries   int64 // attempts after the first one, for any reason
+	Commits   int64         // of transactions that wrote
+	Conflicts int64         // attempts that met a conflict
+	Retries   int64         // attempts after the first one, for any reason
+	Took      time.Duration // of all commits together
 	// Latency has the numbers of commits by the time that they took, without what came before in the transaction.
 	Latency [latencyBuckets]int64
 }
 
 // Counted returns the current counts. Commits in progress may be in some of them only.
 func (c *Counts) Counted() Counted {
-	n := Counted{Commits: c.commits.Load(), Conflicts: c.conflicts.Load(), Retries: c.retries.Load()}
+	n := Counted{Commits: c.commits.Load(), Conflicts: c.conflicts.Load(), Retries: c.retries.Load(),
+		Took: time.Duration(c.took.Load())}
 	for i := range c.latency {
 		n.Latency[i] = c.latency[i].Load()
 	}
@@ -39,6 +42,7 @@ func (c *Counts) Counted() Counted {
 
 func (c *Counts) committed(took time.Duration) {
 	c.commits.Add(1)
+	c.took.Add(int64(took))
 	c.latency[bucket(took)].Add(1)
 }
 
@@ -65,6 +69,7 @@ func (n Counted) Since(before Counted) Counted {
 	n.Commits -= before.Commits
 	n.Conflicts -= before.Conflicts
 	n.Retries -= before.Retries
+	n.Took -= before.Took
 	for i := range n.Latency {
 		n.Latency[i] -= before.Latency[i]
 	}
@@ -86,6 +91,15 @@ func (n Counted) Quantile(q float64) time.Duration {
 		}
 	}
 	return 0
+}
+
+// Within returns the number of commits that took less than 2^power microseconds, for a power of at most 31.
+func (n Counted) Within(power int) int64 {
+	total := int64(0)
+	for _, count := range n.Latency[:4*power] {
+		total += count
+	}
+	return total
 }
 
 // counting returns the counts of an engine, or counts that nobody reads.

@@ -27,3 +27,16 @@ func TestCounted_Quantile(t *testing.T) {
 		t.Errorf("%d commits", n.Commits)
 	}
 }
+
+// Commits are counted by powers of two of a microsecond, for metrics.
+func TestCounts_Within(t *testing.T) {
+	var c Counts
+	for _, took := range []time.Duration{time.Microsecond, 127 * time.Microsecond, 128 * time.Microsecond, time.Hour} {
+		c.committed(took)
+	}
+	n := c.Counted()
+	if n.Within(1) != 1 || n.Within(7) != 2 || n.Within(8) != 3 || n.Within(31) != 3 ||
+		n.Took != time.Hour+256*time.Microsecond {
+		t.Errorf("%d %d %d %d in %v", n.Within(1), n.Within(7), n.Within(8), n.Within(31), n.Took)
+	}
+}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"path"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
@@ -12,6 +13,7 @@ import (
 
 // endpoint describes the methods of a path.
 type endpoint struct {
+	route  string // of the path, as metrics show it
 	allow  string // the Allow header, in CouchDB's order
 	access access
 	// login marks /_session and the probes, which can be reached with any credentials, even wrong ones.
@@ -145,7 +147,7 @@ func everyMethod(a access, h handler) endpoint {
 
 // table returns the table of endpoints.
 func (s *Server) table() *table {
-	return &table{
+	t := &table{
 		welcome: endpoint{allow: "GET,HEAD", access: anyone, get: s.server.Welcome},
 		database: endpoint{
 			allow: "DELETE,GET,HEAD,POST", access: s.gate.databaseAccess, limit: s.docs.DocumentLimit,
@@ -168,6 +170,30 @@ func (s *Server) table() *table {
 		localWithoutName:  everyMethod(s.gate.databaseMember, refuse(fault.BadRequest("Invalid _local document id."))),
 		localAttachment: everyMethod(s.gate.databaseMember,
 			refuse(fault.BadRequest("_local documents do not accept attachments."))),
+	}
+	t.nameRoutes()
+	return t
+}
+
+// otherRoute is the route of requests for no endpoint.
+const otherRoute = "other"
+
+// nameRoutes names the routes of all endpoints by their patterns, so that there are only so many names.
+func (t *table) nameRoutes() {
+	t.welcome.route, t.database.route = "/", "/{db}"
+	t.document.route, t.attachment.route = "/{db}/{doc}", "/{db}/{doc}/{attachment}"
+	for _, e := range []*endpoint{&t.nothingHere, &t.nothingInDatabase, &t.localWithoutName, &t.localAttachment} {
+		e.route = otherRoute
+	}
+	for _, group := range []struct {
+		prefix string
+		rows   map[string][]tail
+	}{{"/", t.server}, {"/{db}/", t.inDatabase}, {"/{db}/_design/{ddoc}/", t.inDesign}} {
+		for first, tails := range group.rows {
+			for i := range tails {
+				tails[i].route = group.prefix + path.Join(append([]string{first}, tails[i].pattern...)...)
+			}
+		}
 	}
 }
 

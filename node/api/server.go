@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,7 +67,7 @@ type Options struct {
 	// admins.
 	Metrics, Dashboard http.Handler
 	// Observe, if set, is called after every request. It must not block.
-	Observe func(method string, status int, took time.Duration)
+	Observe func(Observed)
 
 	// SettingChanged and Resharded, if set, are called after a client has changed a setting, or the number of a
 	// database's changes shards. They must not block.
@@ -88,6 +90,17 @@ type Options struct {
 	Spool string
 	// DefaultShards is how many changes shards a new database gets without ?changes_shards=. 0 means 1.
 	DefaultShards int
+}
+
+// Observed describes a finished request.
+type Observed struct {
+	Method string // as the client sent it
+	// Route is the endpoint, such as /{db}/_changes. There are some eighty. Requests for no endpoint have "other".
+	Route  string
+	Status int // 0 if there was no answer
+	Took   time.Duration
+	// Waited reports whether the answer was a feed that waited for changes, or a stream of events.
+	Waited bool
 }
 
 // Server is the handler of the HTTP port.
@@ -238,6 +251,7 @@ func (s *Server) serve(q *call.Request) error {
 		return nil
 	}
 	e := s.routes.find(q.Path)
+	q.Route = e.route
 	var err error
 	if q.User, err = s.o.Auth.Authenticate(q.R, q.W.Header()); err != nil {
 		if !e.login || e.tells && (q.Method == http.MethodGet || q.Method == http.MethodHead) {
@@ -324,7 +338,8 @@ func (s *Server) observe(q *call.Request, began time.Time) {
 	status, bytes := q.Sent()
 	s.server.Stats.Count(q.R.Method, status)
 	if s.o.Observe != nil {
-		s.o.Observe(q.R.Method, status, took)
+		s.o.Observe(Observed{Method: q.R.Method, Route: cmp.Or(q.Route, otherRoute), Status: status, Took: took,
+			Waited: q.Waited || strings.HasPrefix(q.W.Header().Get("Content-Type"), "text/event-stream")})
 	}
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		s.log.Debug("request", "method", q.R.Method, "path", q.R.URL.Path, "user", q.User.Name, "status", status,

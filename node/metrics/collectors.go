@@ -19,9 +19,15 @@ var (
 	actorFailures  = desc("protoactor_actor_failure_count", "Failures; each ends in a restart.", "actortype")
 	actorDuration  = desc("protoactor_actor_message_receive_duration_seconds", "Time to handle a message.", "actortype")
 	deadLetters    = desc("protoactor_deadletter_count", "Messages to stopped actors.")
-	feedListeners  = desc("divan_feed_listeners", "Changes feeds waiting on this node.")
-	feedWakes      = desc("divan_feed_wakes_total", "Wake-ups of listeners by their shards.")
-	indexLag       = desc("divan_index_lag_changes",
+	// The same under names that follow Prometheus' rules.
+	spawnedTotal     = desc("divan_actors_started_total", "Actors started.", "actortype")
+	stoppedTotal     = desc("divan_actors_stopped_total", "Actors stopped.", "actortype")
+	restartedTotal   = desc("divan_actors_restarted_total", "Restarts after a failure.", "actortype")
+	deadLettersTotal = desc("divan_dead_letters_total", "Messages to stopped actors.")
+
+	feedListeners = desc("divan_feed_listeners", "Changes feeds waiting on this node.")
+	feedWakes     = desc("divan_feed_wakes_total", "Wake-ups of listeners by their shards.")
+	indexLag      = desc("divan_index_lag_changes",
 		"Changes that are not in the index yet; of the 500 indexes that are built here or were used last.",
 		"database", "design")
 	indexBuilding = desc("divan_index_building", "1 while the index is built.", "database", "design")
@@ -39,7 +45,8 @@ type actorCollector struct{ read func() actors.Metrics }
 func (c actorCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		actorRunning, actorMailbox, actorSpawned, actorStopped, actorRestarted, actorFailures, actorDuration,
-		deadLetters, feedListeners, feedWakes,
+		deadLetters, feedListeners, feedWakes, spawnedTotal, stoppedTotal, restartedTotal, deadLettersTotal,
+		indexStep, indexedDocuments, indexedRows,
 	} {
 		ch <- d
 	}
@@ -61,15 +68,16 @@ func (c actorCollector) Collect(ch chan<- prometheus.Metric) {
 		counter(actorStopped, k.Stopped, k.Kind)
 		counter(actorRestarted, k.Restarted, k.Kind)
 		counter(actorFailures, k.Restarted, k.Kind)
-		h, below := k.Durations, uint64(0)
-		buckets := make(map[float64]uint64, len(h.Bounds)) // Prometheus counts are cumulative
-		for i, bound := range h.Bounds {
-			below += uint64(h.Counts[i])
-			buckets[bound] = below
-		}
-		ch <- prometheus.MustNewConstHistogram(actorDuration, uint64(h.Count), h.Sum, buckets, k.Kind)
+		counter(spawnedTotal, k.Spawned, k.Kind)
+		counter(stoppedTotal, k.Stopped, k.Kind)
+		counter(restartedTotal, k.Restarted, k.Kind)
+		ch <- publish(actorDuration, k.Durations, k.Kind)
 	}
 	counter(deadLetters, f.DeadLetters)
+	counter(deadLettersTotal, f.DeadLetters)
+	ch <- publish(indexStep, f.Steps)
+	counter(indexedDocuments, f.Indexed)
+	counter(indexedRows, f.IndexRows)
 	gauge(feedListeners, float64(f.Listeners))
 	counter(feedWakes, f.Wakes)
 }

@@ -1,6 +1,10 @@
 // Package metrics publishes the node's metrics for Prometheus. Other packages count in plain Go, and only this one
 // knows the format. Metrics that CouchDB or protoactor also have keep their names, so that existing dashboards work.
-// All others begin with divan_.
+// All others begin with divan_ and follow Prometheus' rules for names, which a test checks; they include those that
+// have a kept name too.
+//
+// The number of series does not grow with the number of databases, documents or users: labels are methods, routes,
+// kinds and reasons, or names of at most 500 indexes and the databases that used most JavaScript.
 package metrics
 
 import (
@@ -22,6 +26,8 @@ import (
 type Sources struct {
 	Version string
 	Actors  func() actors.Metrics
+	// Transactions returns what this node's transactions have done.
+	Transactions func() Store
 	// Members returns the number of cluster members by status: alive, suspect, left.
 	Members func() map[string]int
 	// Store returns nil if the store answers.
@@ -67,7 +73,18 @@ type Metrics struct {
 	methods  *prometheus.CounterVec
 	statuses *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+
+	responses  *prometheus.CounterVec
+	routes     *prometheus.HistogramVec
+	statements *prometheus.HistogramVec
 }
+
+// routeBounds and statementBounds are the upper bounds of durations in seconds. There are many routes, so that each has
+// few.
+var (
+	routeBounds     = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, 1, 5, 30}
+	statementBounds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60}
+)
 
 // New registers all metrics.
 func New(s Sources) *Metrics {
@@ -86,12 +103,26 @@ func New(s Sources) *Metrics {
 				"that wait are in it.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60},
 		}, []string{"method"}),
+		responses: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "divan_http_responses_total", Help: "HTTP responses by method and status; 0 if the connection " +
+				"ended without one.",
+		}, []string{"method", "code"}),
+		routes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "divan_http_route_duration_seconds", Help: "Time to the end of the answer, by endpoint and " +
+				"method, without feeds that waited.",
+			Buckets: routeBounds,
+		}, []string{"route", "method"}),
+		statements: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "divan_sql_statement_duration_seconds", Help: "Time of SQL statements by kind; each part of one " +
+				"whose rows were fetched in parts counts.",
+			Buckets: statementBounds,
+		}, []string{"kind"}),
 	}
 	began := time.Now()
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.methods, m.statuses, m.duration,
+		m.requests, m.methods, m.statuses, m.duration, m.responses, m.routes, m.statements,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "couchdb_uptime_seconds", Help: "Seconds since the node started.",
 		}, func() float64 { return time.Since(began).Seconds() }),
@@ -102,6 +133,9 @@ func New(s Sources) *Metrics {
 	)
 	if s.Actors != nil {
 		m.registry.MustRegister(actorCollector{s.Actors})
+	}
+	if s.Transactions != nil {
+		m.registry.MustRegister(storeCollector{s.Transactions})
 	}
 	if s.Members != nil {
 		m.registry.MustRegister(memberCollector{s.Members})
@@ -187,15 +221,29 @@ var knownMethods = map[string]bool{
 	"GET": true, "HEAD": true, "POST": true, "PUT": true, "DELETE": true, "COPY": true, "OPTIONS": true,
 }
 
+// Request describes a finished HTTP request.
+type Request struct {
+	Method string
+	Route  string // the endpoint; callers pass one of a fixed set
+	Status int
+	Took   time.Duration
+	Waited bool // the answer was a feed that waited
+}
+
 // Observe counts a finished HTTP request. It does not block.
-func (m *Metrics) Observe(method string, status int, took time.Duration) {
+func (m *Metrics) Observe(r Request) {
+	method, code, took := r.Method, strconv.Itoa(r.Status), r.Took.Seconds()
 	if !knownMethods[method] {
 		method = "other"
 	}
 	m.requests.Inc()
 	m.methods.WithLabelValues(method).Inc()
-	m.statuses.WithLabelValues(strconv.Itoa(status)).Inc()
-	m.duration.WithLabelValues(method).Observe(took.Seconds())
+	m.statuses.WithLabelValues(code).Inc()
+	m.responses.WithLabelValues(method, code).Inc()
+	m.duration.WithLabelValues(method).Observe(took)
+	if !r.Waited {
+		m.routes.WithLabelValues(r.Route, method).Observe(took)
+	}
 }
 
 // Handler serves scrapes.

@@ -35,8 +35,13 @@ func TestMetrics(t *testing.T) {
 					Kind: "shard", Running: 3, Mailbox: 2, Spawned: 5, Stopped: 2, Restarted: 1,
 					Durations: actors.Histogram{Bounds: []float64{.1, 1}, Counts: []int64{4, 2}, Count: 7, Sum: 9.5},
 				}},
-				DeadLetters: 8, Listeners: 6, Wakes: 11,
+				DeadLetters: 8, Listeners: 6, Wakes: 11, Indexed: 1000, IndexRows: 2000,
+				Steps: actors.Histogram{Bounds: []float64{.1, 1}, Counts: []int64{3, 1}, Count: 5, Sum: 8},
 			}
+		},
+		Transactions: func() metrics.Store {
+			return metrics.Store{Conflicts: 21, Retries: 22,
+				Latency: actors.Histogram{Bounds: []float64{.01, .1}, Counts: []int64{90, 9}, Count: 100, Sum: 2.5}}
 		},
 		Upkeep: func() []layer.UpkeepMetrics {
 			return []layer.UpkeepMetrics{
@@ -76,9 +81,13 @@ func TestMetrics(t *testing.T) {
 			}
 		},
 	})
-	m.Observe("GET", 200, 3*time.Millisecond)
-	m.Observe("GET", 404, 3*time.Millisecond)
-	m.Observe("FROB", 405, time.Millisecond)
+	request := func(method string, status int, took time.Duration) {
+		m.Observe(metrics.Request{Method: method, Route: "/{db}/{doc}", Status: status, Took: took})
+	}
+	request("GET", 200, 3*time.Millisecond)
+	request("GET", 404, 3*time.Millisecond)
+	request("FROB", 405, time.Millisecond)
+	m.ObserveStatement("INSERT INTO cities VALUES (1)", 2*time.Second)
 	text := scrape(t, m)
 	for _, want := range []string{
 		`couchdb_httpd_requests_total 3`,
@@ -88,6 +97,21 @@ func TestMetrics(t *testing.T) {
 		`couchdb_httpd_status_codes{code="404"} 1`,
 		`divan_http_request_duration_seconds_bucket{method="GET",le="0.0025"} 0`,
 		`divan_http_request_duration_seconds_bucket{method="GET",le="0.005"} 2`,
+		`divan_http_responses_total{code="404",method="GET"} 1`,
+		`divan_http_route_duration_seconds_bucket{method="GET",route="/{db}/{doc}",le="0.0025"} 0`,
+		`divan_http_route_duration_seconds_count{method="GET",route="/{db}/{doc}"} 2`,
+		`divan_sql_statement_duration_seconds_bucket{kind="insert",le="1"} 0`,
+		`divan_sql_statement_duration_seconds_sum{kind="insert"} 2`,
+		`divan_store_commit_duration_seconds_bucket{le="0.1"} 99`,
+		`divan_store_commit_duration_seconds_count 100`,
+		`divan_store_conflicts_total 21`,
+		`divan_store_retries_total 22`,
+		`divan_index_step_duration_seconds_bucket{le="1"} 4`,
+		`divan_index_step_duration_seconds_count 5`,
+		`divan_index_documents_total 1000`,
+		`divan_index_rows_total 2000`,
+		`divan_actors_restarted_total{actortype="shard"} 1`,
+		`divan_dead_letters_total 8`,
 		`divan_build_info{version="1.2"} 1`,
 		`divan_degraded{reason="disk_full"} 1`,
 		`divan_script_runtimes{state="busy"} 3`,

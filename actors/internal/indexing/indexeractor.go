@@ -55,9 +55,9 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 			if x.queue.Work.Err() != nil {
 				return nil // the job is being given back
 			}
-			x.documents.Add(int64(r.Documents))
-			x.rows.Add(int64(r.Rows))
-			return stepped{shard: e.shard, result: r, took: x.tree.Now().Sub(begin), err: err}
+			took := x.tree.Now().Sub(begin)
+			x.stepped(r, took)
+			return stepped{shard: e.shard, result: r, took: took, err: err}
 		})
 	case finishBuild:
 		sh.Do(func(ctx context.Context) any {

@@ -1,10 +1,10 @@
 package indexing
 
 import (
-	"sync/atomic"
-
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/divandb/divan/actors/internal/jobs"
@@ -22,10 +22,36 @@ type Indexing struct {
 	builds *builds
 
 	documents, rows atomic.Int64 // processed and written by builds on this node
+
+	steps struct {
+		sync.Mutex
+		took runtime.Histogram
+	}
 }
+
+// stepBounds are the upper bounds of the durations of steps, in seconds. Steps are made to take about slowBatch.
+var stepBounds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 30}
 
 // Counted returns how many documents builds on this node have processed, and how many rows they have written.
 func (x *Indexing) Counted() (documents, rows int64) { return x.documents.Load(), x.rows.Load() }
+
+// Steps returns how long the steps of builds on this node took. A step reads, maps and writes a batch of documents.
+func (x *Indexing) Steps() runtime.Histogram {
+	x.steps.Lock()
+	defer x.steps.Unlock()
+	h := x.steps.took
+	h.Counts = slices.Clone(h.Counts)
+	return h
+}
+
+// stepped counts a step.
+func (x *Indexing) stepped(r layer.StepResult, took time.Duration) {
+	x.documents.Add(int64(r.Documents))
+	x.rows.Add(int64(r.Rows))
+	x.steps.Lock()
+	defer x.steps.Unlock()
+	x.steps.took.Add(took.Seconds())
+}
 
 // Options are what Indexing needs.
 type Options struct {
@@ -47,7 +73,9 @@ type Options struct {
 
 // New returns an Indexing. It starts no work.
 func New(t *runtime.Tree, q *jobs.Queue, o Options) *Indexing {
-	return &Indexing{Options: o, tree: t, queue: q, store: q.Store, builds: newBuilds()}
+	x := &Indexing{Options: o, tree: t, queue: q, store: q.Store, builds: newBuilds()}
+	x.steps.took = runtime.Histogram{Bounds: stepBounds, Counts: make([]int64, len(stepBounds))}
+	return x
 }
 
 // Keys, below the root, of the actors that take index jobs.

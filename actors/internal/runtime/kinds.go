@@ -33,6 +33,15 @@ type Histogram struct {
 	Sum    float64
 }
 
+// Add counts a duration in seconds. It is not safe for concurrent use.
+func (h *Histogram) Add(seconds float64) {
+	h.Count++
+	h.Sum += seconds
+	if i, _ := slices.BinarySearch(h.Bounds, seconds); i < len(h.Bounds) {
+		h.Counts[i]++
+	}
+}
+
 // kinds counts events of actors, by kind.
 type kinds struct {
 	proto *actor.ActorSystem
@@ -78,14 +87,7 @@ func (k *kinds) stopped(kind string)   { k.count(kind, func(m *KindMetrics) { m.
 func (k *kinds) restarted(kind string) { k.count(kind, func(m *KindMetrics) { m.Restarted++ }) }
 
 func (k *kinds) received(kind string, d time.Duration) {
-	k.count(kind, func(m *KindMetrics) {
-		h, s := &m.Durations, d.Seconds()
-		h.Count++
-		h.Sum += s
-		if i, _ := slices.BinarySearch(h.Bounds, s); i < len(h.Bounds) {
-			h.Counts[i]++
-		}
-	})
+	k.count(kind, func(m *KindMetrics) { m.Durations.Add(d.Seconds()) })
 }
 
 // Metrics returns the current metrics by kind, and the number of messages to actors that had ended.

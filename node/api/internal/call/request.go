@@ -22,6 +22,8 @@ type Request struct {
 	Path   []string
 	Params Params
 	User   User
+	Route  string       // the endpoint, as metrics show it; empty if there is none
+	Waited bool         // the answer waited for changes
 	Body   *intake.Body // wraps R's body: counts what has arrived, and reads it within the budget
 
 	DB       *layer.Database // for endpoints under /{db}

@@ -264,6 +264,7 @@ func (f *feed) wait() (more bool, err error) {
 	if err := f.out.waiting(); err != nil {
 		return false, err
 	}
+	f.q.Waited = true
 	if f.idle.IsZero() {
 		f.idle = time.Now()
 	}
