@@ -50,7 +50,8 @@ func (n *Node) serveHTTP(context.Context) error {
 			now, _, limit = n.sql.TempFiles()
 			return now, limit, n.sql.Spilled()
 		},
-		Scripts: n.scripts.Stats, Connections: conns.Open,
+		SQLBadValues: n.badValues.Total,
+		Scripts:      n.scripts.Stats, Connections: conns.Open,
 		Bodies: func() (held, refused int64) { return handler.Bodies() },
 	})
 	n.measuring.published.Store(published)

@@ -17,6 +17,7 @@ import (
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/history"
 	"github.com/divandb/divan/query"
+	"github.com/divandb/divan/query/exec/badvalues"
 	"github.com/divandb/divan/query/work"
 )
 
@@ -35,6 +36,7 @@ type Node struct {
 	sql       *query.Server
 	open      *openDatabases
 	turns     *work.Turns                     // for long SQL statements; HTTP requests report their arrival here
+	badValues *badvalues.Counts               // of declared relations, read over SQL
 	running   atomic.Pointer[actors.System]   // actors, for goroutines of the cluster, which start before the actors do
 	joined    atomic.Pointer[cluster.Cluster] // cluster, likewise, for the console
 	happened  *reporter
@@ -50,7 +52,7 @@ type Node struct {
 func New(c *config.Config, log *slog.Logger) *Node {
 	running := &parts{}
 	return &Node{
-		cfg: c, log: log, turns: work.NewTurns(nil), parts: running,
+		cfg: c, log: log, turns: work.NewTurns(nil), badValues: new(badvalues.Counts), parts: running,
 		storage: &storage{cfg: c, log: log, parts: running},
 	}
 }

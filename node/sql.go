@@ -31,14 +31,14 @@ func (n *Node) serveSQL(context.Context) error {
 	}
 	at := actorPorts{n.actors}
 	source := &sqlreads.Source{Store: n.store, Ensure: at.ensureForSQL, Listen: at.Listen, ShardOwner: at.shardOwner,
-		IDs: new(docids.Sequence)}
+		IDs: new(docids.Sequence), BadValues: n.badValues}
 	server := query.NewServer(query.Options{
 		Catalog: func(ctx context.Context, who query.Principal) (exec.Catalog, error) {
 			return catalog(ctx, source, n.auth, who)
 		},
 		Credentials: sqlCredentials{n.auth}, SetPassword: passwords{n.store,
 			n.auth}.set, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
-		Turns: n.turns, Observe: n.statementEnded, Signal: n.console.Signal, Temp: temp,
+		Turns: n.turns, Observe: n.statementEnded, Signal: n.console.Signal, Temp: temp, BadValues: n.badValues,
 		Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory),
 			Statement: int64(n.cfg.SQL.StatementMemory)},
 	})

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/divandb/divan/layer/rowshape"
-	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query"
+	"github.com/divandb/divan/query/exec/badvalues"
 	"github.com/divandb/divan/query/exec/exectest"
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -53,7 +54,9 @@ func shop(t *testing.T) (*exectest.Store, *exectest.DB) {
 // TestDeclared checks the rows of declared relations.
 func TestDeclared(t *testing.T) {
 	s, db := shop(t)
-	ss := openSession(t, s, "shop")
+	counts := new(badvalues.Counts)
+	ss := openSessionWith(t, s, "shop", func(o *query.Options) { o.BadValues = counts })
+	t.Cleanup(ss.Close)
 	for _, c := range []struct{ sql, want string }{
 		{`SET timezone = 'UTC'; SELECT id, at, total, number, city, lines FROM shop.orders ORDER BY id`,
 			`a|2024-05-01 12:00:00+00|12.35|1|Oslo|[1] b|NULL|7.00|2|7|NULL ` +
@@ -84,14 +87,14 @@ func TestDeclared(t *testing.T) {
 		}
 	}
 	bad := ""
-	for _, c := range exec.Bad.Of("shop") {
+	for _, c := range counts.Of("shop") {
 		bad += fmt.Sprint(c.Cast, " ", c.Example, "; ")
 	}
 	if !strings.Contains(bad, "timestamp with time zone soon; ") || !strings.Contains(bad, "integer many; ") {
 		t.Errorf("bad values %s", bad)
 	}
-	if exec.Bad.Total() < 2 {
-		t.Error("bad values are not counted")
+	if other := new(badvalues.Counts); counts.Total() < 2 || other.Total() != 0 {
+		t.Errorf("%d bad values are counted", counts.Total())
 	}
 	db.Declared = nil
 	if _, err := run(t.Context(), ss, "SELECT * FROM shop.orders", 1); err == nil || !strings.Contains(err.Error(), "42P01") {

@@ -72,7 +72,7 @@ func (e *execution) portal(formats []int16) (*portal, error) {
 func (e *execution) state(ctx context.Context, params []types.Datum) *exec.State {
 	ss := e.ss
 	st := exec.NewState(ss.work(ctx), &ss.host, params, &ss.types)
-	st.Spill = ss.srv.opts.Temp.NewStore(st.Work)
+	st.Spill, st.Bad = ss.srv.opts.Temp.NewStore(st.Work), ss.srv.opts.BadValues
 	if ss.tx.status == 'T' {
 		st.Now, ss.tx.queried = ss.tx.began, true
 	}

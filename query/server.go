@@ -15,6 +15,7 @@ import (
 
 	"github.com/divandb/divan/query/advisory"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/badvalues"
 	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/work"
@@ -53,6 +54,8 @@ type Options struct {
 	Memory work.Limits
 	// Temp is the space for temporary files. nil: statements that do not fit into memory fail with 53200.
 	Temp *spill.Space
+	// BadValues counts the values that typed columns show as NULL; nil counts nothing.
+	BadValues *badvalues.Counts
 	// Turns shares the processors between long statements; nil creates one for this server alone.
 	Turns *work.Turns
 	Log   *slog.Logger

@@ -52,6 +52,8 @@ type Sources struct {
 	// SQLTemp returns the bytes in temporary files of SQL statements and their limit, and how many statements have
 	// written such files.
 	SQLTemp func() (now, limit, spilled int64)
+	// SQLBadValues returns how many values typed columns of declared relations have shown as NULL.
+	SQLBadValues func() int64
 	// Bodies returns the memory that HTTP requests hold for their bodies, in bytes, and how many requests were refused
 	// for lack of it. Connections returns the number of connections.
 	Bodies      func() (held, refused int64)
@@ -196,6 +198,12 @@ func New(s Sources) *Metrics {
 			prometheus.NewCounterFunc(prometheus.CounterOpts{
 				Name: "divan_sql_spilled_statements_total", Help: "SQL statements that wrote temporary files.",
 			}, func() float64 { _, _, spilled := s.SQLTemp(); return float64(spilled) }))
+	}
+	if s.SQLBadValues != nil {
+		m.registry.MustRegister(prometheus.NewCounterFunc(
+			prometheus.CounterOpts{Name: "divan_sql_bad_values_total",
+				Help: "Values that typed columns of declared relations showed as NULL."},
+			func() float64 { return float64(s.SQLBadValues()) }))
 	}
 	if s.Bodies != nil {
 		m.registry.MustRegister(

@@ -13,6 +13,7 @@ import (
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/docids"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/badvalues"
 )
 
 // Source is where reads come from. The node fills it. It is safe for concurrent use.
@@ -26,6 +27,8 @@ type Source struct {
 	ShardOwner func(db *layer.Database, shard layer.ShardID) string
 	// IDs chooses the ids of documents that are written without one.
 	IDs *docids.Sequence
+	// BadValues are the values that typed columns have shown as NULL.
+	BadValues *badvalues.Counts
 	// System lists the relations of schema divan.
 	System []Table
 }

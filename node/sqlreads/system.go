@@ -65,7 +65,7 @@ func (s *Source) SystemTables(n Node) []Table {
 			"current bool", "building bool",
 			"lag int8", "signature text"),
 		table("bad_values", "values that typed columns of this database have shown as NULL, since this node started",
-			badValues, "cast text", "count int8", "example text"),
+			s.badValues, "cast text", "count int8", "example text"),
 		table("index_errors", "documents of this database that a view skipped", s.indexErrors,
 			"design text", "view text", "id text", "error text", "seq text"),
 	}

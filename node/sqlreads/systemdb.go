@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/query/exec"
 )
 
 // This file has the relations of schema divan that are about the session's database.
@@ -66,9 +65,9 @@ func (s *Source) indexes(ctx context.Context, scope Scope) iter.Seq2[[]any, erro
 }
 
 // badValues returns the counts of values that could not be cast.
-func badValues(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
+func (s *Source) badValues(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
 	return within(ctx, scope, func(_ *layer.Database, yield func([]any, error) bool) error {
-		for _, c := range exec.Bad.Of(scope.Database) {
+		for _, c := range s.BadValues.Of(scope.Database) {
 			if !yield([]any{c.Cast, c.Count, c.Example}, nil) {
 				return errEnough
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/divandb/divan/query/exec/badvalues"
 	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
@@ -14,7 +15,9 @@ import (
 type State struct {
 	*work.Work
 	// Spill holds the rows that do not fit into memory.
-	Spill   *spill.Store
+	Spill *spill.Store
+	// Bad counts values that cannot be cast.
+	Bad     *badvalues.Counts
 	Params  []types.Datum
 	Session Session
 	Types   *types.Env

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/divandb/divan/query/exec/badvalues"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -236,8 +237,8 @@ func (c *CastExpr) Eval(env *Env) (types.Datum, error) {
 	if err == nil {
 		err = env.count(d)
 	}
-	if err != nil && c.Try && badValue(err) {
-		Bad.Add(env.Session.Database(), c.X.String()+"::"+types.NameOf(c.To), was.S)
+	if err != nil && c.Try && badvalues.Is(err) {
+		env.Bad.Add(env.Session.Database(), c.X.String()+"::"+types.NameOf(c.To), was.S)
 		return types.Null, nil
 	}
 	if err != nil {

@@ -81,8 +81,8 @@ var nodeRules = []rule{
 		why:  "an id is chosen without a document, however that is written",
 	},
 	{
-		room: "node/sqlreads", may: []string{"layer", "layer/revtree", "actors", "cluster", "query/exec", "node/auth",
-			"node/console/state", "node/docids"},
+		room: "node/sqlreads", may: []string{"layer", "layer/revtree", "actors", "cluster", "query/exec",
+			"query/exec/badvalues", "node/auth", "node/console/state", "node/docids"},
 		testsMay: []string{"layer/script"},
 		why:      "it shows the layer to query; what the SQL means, and the wire, are query's",
 	},

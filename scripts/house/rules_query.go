@@ -62,6 +62,10 @@ var queryRules = []rule{
 			"nothing else of it",
 	},
 	{
+		room: "query/exec/badvalues", may: []string{"query/sqlstate"},
+		why: "what could not be cast is counted without knowing where it was read",
+	},
+	{
 		room: "query/exec/spill", may: []string{"query/sqlstate", "query/types", "query/work"},
 		why: "rows are kept in files without knowing what they are sorted or divided for",
 	},
