@@ -73,6 +73,15 @@ func (a *access) open(ctx context.Context) (exec.Database, error) {
 	return db, nil
 }
 
+// reopen opens the database anew, for a read that does not belong to a statement.
+func (a *access) reopen(ctx context.Context) (exec.Database, error) {
+	cat, err := a.of(ctx, a.who)
+	if err != nil {
+		return nil, err
+	}
+	return cat.Database(ctx, a.database)
+}
+
 // recheck returns an error if the user may no longer read the database, while a result is being read.
 func (a *access) recheck(ctx context.Context) error {
 	a.fresh = false

@@ -69,7 +69,7 @@ func (e *execution) command(p *portal) error {
 		do("DISCARD "+strings.ToUpper(s.What), func(context.Context) error { return e.discard(s) })
 	case *ast.Notify:
 		do(strings.ToUpper(s.Verb), func(ctx context.Context) error {
-			return e.ss.notes.want(ctx, s.Verb, s.Channel,
+			return e.ss.notes.Want(ctx, s.Verb, s.Channel,
 				s.Payload)
 		})
 	case *ast.AlterPassword:
@@ -388,6 +388,6 @@ func (e *execution) discard(s *ast.Discard) error {
 	ss.statements.closeAll()
 	ss.portals.closeThose(func(*portal) bool { return true })
 	ss.locks.UnlockAll()
-	ss.notes.unlisten("*")
+	ss.notes.Unlisten("*")
 	return e.reset(&ast.Reset{Name: "all"})
 }

@@ -167,11 +167,11 @@ func (h *host) ExportSnapshot(ctx context.Context) (string, error) {
 
 // Notify implements catalog.Notifier: pg_notify.
 func (h *host) Notify(ctx context.Context, channel, payload string) error {
-	return h.ss.notes.want(ctx, "notify", channel, payload)
+	return h.ss.notes.Want(ctx, "notify", channel, payload)
 }
 
 // Listening implements catalog.Notifier: pg_listening_channels.
-func (h *host) Listening() []string { return h.ss.notes.channels() }
+func (h *host) Listening() []string { return h.ss.notes.Channels() }
 
 // CatalogSnapshot implements catalog.Source. A snapshot lasts for one message of the client. Later statements see
 // design documents that others have changed.

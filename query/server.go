@@ -17,6 +17,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/badvalues"
 	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/notify"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/work"
 )
@@ -79,7 +80,7 @@ type Server struct {
 	// locks are the advisory locks of all sessions.
 	locks *advisory.Locks
 	// notes passes notifications between sessions.
-	notes notifier
+	notes notify.Hub
 	// memory is the memory of all sessions.
 	memory *work.Memory
 

@@ -9,7 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/divandb/divan/query/advisory"
+	"github.com/divandb/divan/query/notify"
 	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
@@ -29,7 +31,7 @@ type session struct {
 	access     *access
 	vars       *variables
 	locks      *advisory.Owner
-	notes      *notifications
+	notes      *notify.Session
 	reads      *reads
 	portals    *portals
 	tx         *transaction
@@ -61,8 +63,12 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 	ss.vars = newVariables(start.User, ss.memory, ss.applied)
 	ss.portals = &portals{byName: map[string]*portal{}}
 	ss.locks.PID = int64(start.PID)
-	ss.notes = &notifications{hub: &srv.notes, client: client, pid: start.PID, access: access, log: srv.log,
-		notice: ss.notice}
+	o := notify.Options{Hub: &srv.notes, Client: client, PID: start.PID, Database: access.database, Log: srv.log,
+		Notice: ss.notice, Newest: plan.Newest}
+	if !access.virtual {
+		o.Open, o.Follow = access.open, access.reopen
+	}
+	ss.notes = notify.New(o)
 	ss.reads = &reads{access: access, vars: ss.vars, held: &srv.snapshots, idle: srv.opts.SnapshotIdle}
 	ss.tx = &transaction{status: 'I', vars: ss.vars, locks: ss.locks, notes: ss.notes, portals: ss.portals,
 		reads: ss.reads, notice: ss.notice}
@@ -113,7 +119,7 @@ func (ss *session) applied(name string) {
 func (ss *session) Parameters() []pgwire.Parameter { return ss.vars.parameters() }
 
 // Notifications implements pgwire.Session.
-func (ss *session) Notifications() []pgwire.Notification { return ss.notes.take() }
+func (ss *session) Notifications() []pgwire.Notification { return ss.notes.Take() }
 
 // Status implements pgwire.Session.
 func (ss *session) Status() byte {
@@ -155,8 +161,8 @@ func (ss *session) Shrink(n int64) { ss.memory.Shrink(n) }
 
 // Close implements pgwire.Session.
 func (ss *session) Close() {
-	ss.notes.drop(0)
-	ss.notes.unlisten("*")
+	ss.notes.Drop(0)
+	ss.notes.Unlisten("*")
 	ss.locks.End()
 	ss.portals.closeThose(func(*portal) bool { return true })
 	ss.reads.end()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/divandb/divan/query/advisory"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/notify"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -35,7 +36,7 @@ type transaction struct {
 
 	vars    *variables
 	locks   *advisory.Owner
-	notes   *notifications
+	notes   *notify.Session
 	portals *portals
 	reads   *reads
 	notice  func(*sqlstate.Error) // sends a notice to the client
@@ -69,7 +70,7 @@ func (t *transaction) set(name string, value *string, local bool) error {
 func (t *transaction) settle() {
 	if t.status == 'I' {
 		t.vars.commit()
-		t.notes.commit()
+		t.notes.Commit()
 		t.locks.EndTransaction(0)
 		t.portals.commit()
 	}
@@ -86,7 +87,7 @@ func (t *transaction) fail() {
 		t.vars.rollBack(t.mark())
 	case 'I':
 		t.vars.rollBack(0)
-		t.notes.drop(0)
+		t.notes.Drop(0)
 		t.locks.EndTransaction(0)
 		t.portals.rollBack()
 		t.reads.end()
@@ -106,10 +107,10 @@ func (t *transaction) end(commit bool) {
 	t.reads.end()
 	if commit {
 		t.vars.commit()
-		t.notes.commit()
+		t.notes.Commit()
 	} else {
 		t.vars.rollBack(0)
-		t.notes.drop(0)
+		t.notes.Drop(0)
 	}
 }
 
@@ -158,7 +159,7 @@ func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error
 			return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "too many savepoints")
 		}
 		t.savepoints = append(t.savepoints, savepoint{s.Name, len(t.vars.undo), t.locks.Mark(), t.portals.opened,
-			len(t.notes.actions), t.written()})
+			t.notes.Mark(), t.written()})
 		return "SAVEPOINT", nil
 	}
 	at := -1
@@ -177,7 +178,7 @@ func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error
 	t.savepoints = t.savepoints[:at+1]
 	t.vars.rollBack(t.savepoints[at].mark)
 	t.locks.EndTransaction(t.savepoints[at].locks)
-	t.notes.drop(t.savepoints[at].notes)
+	t.notes.Drop(t.savepoints[at].notes)
 	if t.reads.tx != nil {
 		t.reads.tx.RollBack(t.savepoints[at].writes)
 	}

@@ -27,6 +27,10 @@ var queryRules = []rule{
 		why: "locks on numbers know their owners and nothing of sessions",
 	},
 	{
+		room: "query/notify", may: []string{"query/exec", "query/pgwire", "query/sqlstate"},
+		why: "notifications go from session to session; what opens a database for them comes in through functions",
+	},
+	{
 		room: "query/sqlstate",
 		why:  "all parts of query share the error codes",
 	},
