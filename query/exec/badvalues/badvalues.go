@@ -1,5 +1,5 @@
-// Package badvalues counts the values that typed columns of declared relations have shown as NULL because they cannot be
-// cast. Package exec computes the casts.
+// Package badvalues counts the values that typed columns of declared relations have shown as NULL because they cannot
+// be cast. Package exec computes the casts.
 package badvalues
 
 import (
