@@ -66,6 +66,9 @@ func TestSQL_Writes(t *testing.T) {
 		`INSERT INTO docs (id, doc) VALUES ('_design/x', '{}')`:              "0A000",
 		`UPDATE docs SET doc = '{"_rev": "1-00"}' WHERE id = 'a'`:            "40001",
 		`UPDATE docs SET doc = doc || '{"_id": "b"}' WHERE id = 'a'`:         "23514",
+		`UPDATE docs SET id = 'b' WHERE id = 'a'`:                            "0A000",
+		`UPDATE docs SET id = NULL WHERE id = 'a'`:                           "23502",
+		`UPDATE docs SET id = 'a', rev = DEFAULT WHERE id = 'a'`:             "",
 		`INSERT INTO docs (id, doc) VALUES ('z', '{"mine": "jan"}')`:         "",
 	} {
 		if _, err := jan.Exec(t.Context(), sql); sqlCode(err) != want {

@@ -342,7 +342,7 @@ func StoreError(err error) error {
 	e := &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
 	switch re.Kind {
 	case Exists:
-		e.Message, e.Detail = `duplicate key value violates unique constraint "docs_pkey"`, e.Message
+		return sqlstate.Duplicate(re.Message)
 	case Overdue:
 		e.Hint = "Nothing has been written. Write sooner after the first read of the transaction, or less."
 	case Unknown:

@@ -257,7 +257,8 @@ func errorResponse(severity string, e *sqlstate.Error) *pgproto3.ErrorResponse {
 	}
 	return &pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code),
 		Message: cut(e.Message), Detail: cut(e.Detail), Hint: cut(e.Hint), Position: int32(e.Pos),
-		Where: cut(e.Context)}
+		Where: cut(e.Context), SchemaName: e.Object.Schema, TableName: e.Object.Table, ColumnName: e.Object.Column,
+		ConstraintName: e.Object.Constraint}
 }
 
 func isEOF(err error) bool {

@@ -19,7 +19,7 @@ func (p *planning) write(w *bind.Write) (exec.Plan, error) {
 		Work: w.ReturningWork, Width: w.Width}
 	switch w.Kind {
 	case "update":
-		m.Kind = &writes.Update{}
+		m.Kind = &writes.Update{IDOff: w.IDOff}
 	case "delete":
 		m.Kind = &writes.Delete{}
 	default:
@@ -33,7 +33,7 @@ func (p *planning) write(w *bind.Write) (exec.Plan, error) {
 
 func (p *planning) insert(w *bind.Write) (*writes.Insert, error) {
 	n := &writes.Insert{ID: w.ID, Doc: w.Doc, Choose: w.Choose, Casts: w.Casts, OnConflict: w.OnConflict,
-		Work: w.ConflictWork}
+		Work: w.ConflictWork, IDOff: w.IDOff}
 	var err error
 	if w.Conflict != nil {
 		n.Conflict, err = p.build(w.Conflict)

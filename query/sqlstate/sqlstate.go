@@ -107,7 +107,9 @@ type Error struct {
 	// Pos is the byte offset of the error in the text of the query plus one; 0 means no position. The protocol counts
 	// characters: package query converts.
 	Pos int
-	Err error // the cause, for the log only
+	// Object is what a violated constraint belongs to.
+	Object Object
+	Err    error // the cause, for the log only
 }
 
 func (e *Error) Error() string {

@@ -29,13 +29,7 @@ func (b *writer) insert(n *ast.Insert) error {
 	if err := b.source(l, n, places); err != nil {
 		return err
 	}
-	alias, schema := n.Table.Alias.Name, ""
-	if alias == "" {
-		alias = n.Table.Name[len(n.Table.Name)-1]
-		if len(n.Table.Name) > 1 {
-			schema = n.Table.Name[0]
-		}
-	}
+	alias, schema := called(n.Table)
 	if err := b.conflict(n, alias, schema); err != nil {
 		return err
 	}
@@ -50,7 +44,7 @@ func (b *writer) insert(n *ast.Insert) error {
 }
 
 // targets returns the places of id and doc among the values of a row, -1 for none. Without a list of columns, values
-// are those of id and doc, in this order, because rev cannot be written.
+// are those of id and doc, in this order, because rev cannot be written. It can be named in a list for DEFAULT.
 func (b *writer) targets(n *ast.Insert) (places [2]int, err error) {
 	if n.Overriding != "" {
 		return places, sqlstate.Unsupported(n.Pos(), "Leave it out.", "OVERRIDING is not supported")
@@ -65,15 +59,17 @@ func (b *writer) targets(n *ast.Insert) (places [2]int, err error) {
 		if err := b.column(t); err != nil {
 			return places, err
 		}
-		at := &places[0]
-		if t.Name == colDoc {
-			at = &places[1]
-		}
-		if *at >= 0 {
+		same := func(c ast.SetTarget) bool { return c.Name == t.Name }
+		if slices.ContainsFunc(n.Columns[:i], same) {
 			return places, sqlstate.New(sqlstate.DuplicateColumn, "column %q specified more than once",
 				t.Name).At(t.Pos())
 		}
-		*at = i
+		switch t.Name {
+		case colID:
+			places[0] = i
+		case colDoc:
+			places[1] = i
+		}
 	}
 	return places, nil
 }
@@ -95,6 +91,11 @@ func (b *writer) source(l *bind.Level, n *ast.Insert, places [2]int) error {
 	for i, typ := range []types.OID{types.Text, types.JSONB} {
 		if places[i] >= 0 {
 			want[places[i]] = typ
+		}
+	}
+	for i := range n.Columns {
+		if t := &n.Columns[i]; t.Name != colID && t.Name != colDoc {
+			return generated(notDefault, t)
 		}
 	}
 	q, err := l.Select(s, want)
@@ -128,6 +129,8 @@ func (b *writer) source(l *bind.Level, n *ast.Insert, places [2]int) error {
 	return nil
 }
 
+const notDefault = "cannot insert a non-DEFAULT value into column %q"
+
 // values binds VALUES whose items may be DEFAULT. Each item is cast to the type of its column.
 func (b *writer) values(l *bind.Level, n *ast.Insert, places [2]int) error {
 	q := &bind.Query{Keep: 3}
@@ -154,6 +157,10 @@ func (b *writer) values(l *bind.Level, n *ast.Insert, places [2]int) error {
 				}
 			case places[1]:
 				doc, err = document(l, e, "VALUES")
+			default:
+				if _, isDefault := e.(*ast.Default); !isDefault && given > 0 {
+					err = generated(notDefault, &n.Columns[i])
+				}
 			}
 			if err != nil {
 				return err
@@ -191,11 +198,11 @@ func (b *writer) conflict(n *ast.Insert, alias, schema string) error {
 		return err
 	}
 	l = l.Over(b.out.ConflictWork)
-	to, err := b.assigned(c.Set)
+	to, err := b.assigned(c.Set, alias)
 	if err != nil {
 		return err
 	}
-	doc, err := document(l, to, "UPDATE")
+	doc, id, err := to.bind(l)
 	if err != nil {
 		return err
 	}
@@ -205,7 +212,7 @@ func (b *writer) conflict(n *ast.Insert, alias, schema string) error {
 			return err
 		}
 	}
-	b.out.Conflict = l.Query(doc, when)
+	b.out.Conflict = l.Query(append([]exec.Expr{doc, when}, id...)...)
 	return nil
 }
 
@@ -259,7 +266,7 @@ func (b *writer) copy(n *ast.Copy) error {
 	b.out.ID, b.out.Doc, b.out.Choose = -1, -1, -1
 	for i, name := range names {
 		typ := types.Text
-		switch at := (&ast.SetTarget{At: n.Table.At, Name: name}); {
+		switch {
 		case !b.has(name):
 			return sqlstate.New(sqlstate.UndefinedColumn, "column %q of relation %q does not exist", name, b.rel.Name)
 		case slices.Contains(names[:i], name):
@@ -269,7 +276,8 @@ func (b *writer) copy(n *ast.Copy) error {
 		case name == colDoc:
 			b.out.Doc, typ = i, types.JSONB
 		default:
-			return b.column(at)
+			return sqlstate.New(sqlstate.InvalidColumnReference, "column %q is a generated column", name).
+				WithDetail("Generated columns cannot be used in COPY.")
 		}
 		b.cols = append(b.cols, exec.Column{Name: name, Type: typ, Mod: -1})
 	}

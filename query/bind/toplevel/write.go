@@ -96,11 +96,19 @@ func (b *writer) column(t *ast.SetTarget) error {
 	case len(t.Path) > 0:
 		return sqlstate.Unsupported(t.Path[0].Pos(), "Use jsonb_set.",
 			"assignment to a part of a column is not supported")
-	case t.Name != colID && t.Name != colDoc:
-		return sqlstate.New(sqlstate.GeneratedAlways, "column %q is computed by every write", t.Name).At(t.Pos()).
-			WithDetail("Column %q is a generated column.", t.Name)
 	}
 	return nil
+}
+
+// called returns the name of a relation in the statement, and its schema if it was given.
+func called(t *ast.Table) (alias, schema string) {
+	if t.Alias.Name != "" {
+		return t.Alias.Name, ""
+	}
+	if len(t.Name) > 1 {
+		schema = t.Name[0]
+	}
+	return t.Name[len(t.Name)-1], schema
 }
 
 // columns returns the columns of the relation, as they are found in returned rows.
@@ -112,9 +120,12 @@ func (b *writer) columns() []exec.Column {
 	return naming.Originate(out, b.Names().RelationOID("public", b.rel.Name))
 }
 
-// assigned returns the value of the only assignment that can be made: that of doc.
-func (b *writer) assigned(list []ast.Assignment) (ast.Expr, error) {
-	var value ast.Expr
+// assigned are the values that a statement assigns. It may assign an id, which must then be the one that the document
+// has, and DEFAULT to rev.
+type assigned struct{ id, doc ast.Expr }
+
+// assigned returns the assignments of a statement that calls the relation alias.
+func (b *writer) assigned(list []ast.Assignment, alias string) (out assigned, err error) {
 	seen := map[string]bool{}
 	for i := range list {
 		a := &list[i]
@@ -124,10 +135,10 @@ func (b *writer) assigned(list []ast.Assignment) (ast.Expr, error) {
 			switch {
 			case !ok && len(a.Targets) == 1:
 			case !ok:
-				return nil, sqlstate.Unsupported(a.Value.Pos(), "Assign to each column.",
+				return out, sqlstate.Unsupported(a.Value.Pos(), "Assign to each column.",
 					"assignment of a row or sub-query to several columns is not supported")
 			case len(row.Items) != len(a.Targets):
-				return nil, refuse.Syntax(a.Value.Pos(), "number of columns does not match number of values")
+				return out, refuse.Syntax(a.Value.Pos(), "number of columns does not match number of values")
 			default:
 				values = row.Items
 			}
@@ -135,21 +146,44 @@ func (b *writer) assigned(list []ast.Assignment) (ast.Expr, error) {
 		for j := range a.Targets {
 			t := &a.Targets[j]
 			if err := b.column(t); err != nil {
-				return nil, err
+				return out, err
 			}
 			if seen[t.Name] {
-				return nil, refuse.Syntax(t.Pos(), "multiple assignments to same column %q", t.Name)
+				return out, refuse.Syntax(t.Pos(), "multiple assignments to same column %q", t.Name)
 			}
 			seen[t.Name] = true
-			if t.Name == colID {
-				return nil, sqlstate.Unsupported(t.Pos(),
-					"INSERT the document under the new id, and DELETE the old one.",
-					"changing the id of a document is not supported")
+			switch _, isDefault := values[j].(*ast.Default); {
+			case t.Name == colDoc:
+				out.doc = values[j]
+			case t.Name == colID:
+				out.id, b.out.IDOff = values[j], t.Pos()
+			case !isDefault:
+				return out, generated("column %q can only be updated to DEFAULT", t)
 			}
-			value = values[j]
 		}
 	}
-	return value, nil
+	if out.doc == nil {
+		out.doc = &ast.Column{At: list[0].Targets[0].At, Parts: []string{alias, colDoc}}
+	}
+	return out, nil
+}
+
+// bind binds the values.
+func (a *assigned) bind(l *bind.Level) (doc exec.Expr, id []exec.Expr, err error) {
+	if doc, err = document(l, a.doc, "UPDATE"); err != nil || a.id == nil {
+		return doc, nil, err
+	}
+	if _, ok := a.id.(*ast.Default); ok {
+		return doc, []exec.Expr{exec.NullOf(types.Text)}, nil
+	}
+	x, err := value(l, a.id, colID, types.Text, "UPDATE")
+	return doc, []exec.Expr{x}, err
+}
+
+// generated returns the error of a value for rev.
+func generated(format string, t *ast.SetTarget) error {
+	return sqlstate.New(sqlstate.GeneratedAlways, format, t.Name).At(t.Pos()).
+		WithDetail("Column %q is a generated column.", t.Name)
 }
 
 // document binds a value for doc. DEFAULT is the empty document.
@@ -168,18 +202,19 @@ func (b *writer) update(n *ast.Update) error {
 	if err != nil {
 		return err
 	}
-	to, err := b.assigned(n.Set)
+	alias, _ := called(n.Table)
+	to, err := b.assigned(n.Set, alias)
 	if err != nil {
 		return err
 	}
-	doc, err := document(l, to, "UPDATE")
+	doc, id, err := to.bind(l)
 	if err != nil {
 		return err
 	}
 	used := slices.Clone(l.First().Used)
 	if err = b.returning(l, n.Returning); err == nil {
 		copy(l.First().Used, used) // what RETURNING shows of it is what has been written
-		b.out.Source = l.Query(doc)
+		b.out.Source = l.Query(append([]exec.Expr{doc}, id...)...)
 	}
 	return err
 }

@@ -19,9 +19,10 @@ type Insert struct {
 	Choose int
 	// Casts are the types that id and document are cast from, 0 for none.
 	Casts [2]types.OID
-	// OnConflict allows existing ids. Conflict computes, over rows of Work, the new document and whether it is to be
-	// written; nil if these rows are left out.
+	// OnConflict allows existing ids. Conflict computes, over rows of Work, the new document, whether it is to be
+	// written, and the new id if IDOff, its position in the assignments, is set; nil if these rows are left out.
 	OnConflict bool
+	IDOff      int
 	Conflict   exec.Plan
 	Work       *exec.WorkTable
 }
@@ -103,8 +104,7 @@ func (n *Insert) row(env *exec.Env, values []types.Datum) (r row, err error) {
 			continue
 		}
 		if d.IsNull() {
-			return r, sqlstate.New(sqlstate.NotNullViolation,
-				`null value in column "id" of relation "docs" violates not-null constraint`)
+			return r, sqlstate.Null("id")
 		}
 		if r.id = d.S; r.id == "" {
 			return r, sqlstate.New(sqlstate.CheckViolation, "Document id must not be empty")
@@ -117,9 +117,7 @@ func (n *Insert) row(env *exec.Env, values []types.Datum) (r row, err error) {
 func (n *Insert) insert(m *Modify, e *edits, edit exec.Edit, proposed map[string]bool) error {
 	if edit.ID != "" {
 		if proposed[edit.ID] {
-			return sqlstate.New(sqlstate.UniqueViolation,
-				`duplicate key value violates unique constraint "docs_pkey"`).
-				WithDetail("Key (id)=(%s) already exists.", edit.ID)
+			return sqlstate.Duplicate("Key (id)=(" + edit.ID + ") already exists.")
 		}
 		proposed[edit.ID] = true
 	}
@@ -226,6 +224,8 @@ func (n *Insert) update(env *exec.Env, old *exec.Row, r row) (edit exec.Edit, wr
 		return edit, false, nil
 	}
 	edit = exec.Edit{ID: old.ID, Rev: old.Rev}
-	edit.Doc, err = text(values[0])
+	if edit.Doc, err = text(values[0]); err == nil && n.IDOff > 0 {
+		err = sameID(values[2], old.ID, n.IDOff)
+	}
 	return edit, true, err
 }

@@ -227,24 +227,45 @@ func (m *Modify) each(outer *exec.Env, f func(row []types.Datum) error) error {
 	}
 }
 
-// Update writes a new text of each document of the source, whose rows are the text, then the columns of the relation,
-// then others.
-type Update struct{}
+// Update writes a new text of each document of the source, whose rows are the text, the new id if IDOff is set, then
+// the columns of the relation, then others.
+type Update struct {
+	// IDOff is the position of id in the assignments, 0 for none.
+	IDOff int
+}
 
 func (*Update) details(*exec.Description) {}
 
-func (*Update) collect(m *Modify, env *exec.Env) (*edits, error) { return changed(m, env, 1) }
+func (u *Update) collect(m *Modify, env *exec.Env) (*edits, error) {
+	if u.IDOff == 0 {
+		return changed(m, env, 1, 0)
+	}
+	return changed(m, env, 2, u.IDOff)
+}
+
+// sameID returns an error if an id that is assigned to a document, with the position of its column, is not its own.
+func sameID(d types.Datum, id string, off int) error {
+	switch {
+	case d.IsNull():
+		return sqlstate.Null("id")
+	case d.S != id:
+		return sqlstate.Unsupported(off, "INSERT the document under the new id, and DELETE the old one.",
+			"changing the id of a document is not supported")
+	}
+	return nil
+}
 
 // Delete deletes each document of the source, whose rows are the columns of the relation, then others.
 type Delete struct{}
 
 func (*Delete) details(*exec.Description) {}
 
-func (*Delete) collect(m *Modify, env *exec.Env) (*edits, error) { return changed(m, env, 0) }
+func (*Delete) collect(m *Modify, env *exec.Env) (*edits, error) { return changed(m, env, 0, 0) }
 
-// changed collects the edits of existing documents. at is the number of columns before those of the relation. A
-// document that the source has several times is changed by the first of its rows, as in PostgreSQL.
-func changed(m *Modify, env *exec.Env, at int) (*edits, error) {
+// changed collects the edits of existing documents. at is the number of columns before those of the relation: none, the
+// text, or the text and the id, whose position in the statement is idOff. A document that the source has several times
+// is changed by the first of its rows, as in PostgreSQL.
+func changed(m *Modify, env *exec.Env, at, idOff int) (*edits, error) {
 	e := &edits{env: env}
 	seen := map[string]bool{}
 	err := m.each(env, func(row []types.Datum) error {
@@ -256,7 +277,10 @@ func changed(m *Modify, env *exec.Env, at int) (*edits, error) {
 		edit := exec.Edit{ID: id, Rev: row[at+colRev].S, Deleted: at == 0}
 		if !edit.Deleted {
 			var err error
-			if edit.Doc, err = text(row[0]); err != nil {
+			if edit.Doc, err = text(row[0]); err == nil && at > 1 {
+				err = sameID(row[1], id, idOff)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -268,8 +292,7 @@ func changed(m *Modify, env *exec.Env, at int) (*edits, error) {
 // text returns the text of a new document.
 func text(d types.Datum) ([]byte, error) {
 	if d.IsNull() {
-		return nil, sqlstate.New(sqlstate.NotNullViolation,
-			`null value in column "doc" of relation "docs" violates not-null constraint`)
+		return nil, sqlstate.Null("doc")
 	}
 	return []byte(d.S), nil
 }

@@ -6,12 +6,14 @@ const runtime = require('@prisma/client/runtime/client.js')
 const { checks, env, sqlstate } = require('./check')
 
 const compiler = '@prisma/client/runtime/query_compiler_fast_bg.postgresql'
+const wasm = () => new WebAssembly.Module(Buffer.from(require(compiler + '.wasm-base64.js').wasm, 'base64'))
+const imported = WebAssembly.Module.imports(wasm())[0].module
 const config = {
   ...require('./prisma_client.json'),
   compilerWasm: {
     getRuntime: async () => require(compiler + '.js'),
-    getQueryCompilerWasmModule: async () => new WebAssembly.Module(Buffer.from(require(compiler + '.wasm-base64.js').wasm, 'base64')),
-    importName: compiler + '.js'
+    getQueryCompilerWasmModule: async () => wasm(),
+    importName: imported
   }
 }
 const PrismaClient = runtime.getPrismaClient(config)
