@@ -9,8 +9,8 @@ import (
 type Write struct {
 	// Kind is "insert", "update" or "delete".
 	Kind string
-	// Source computes the rows. Those of an update are the new document, the new id if IDOff is set, then the columns of
-	// FROM, beginning with the written relation; those of a delete are these columns alone.
+	// Source computes the rows. Those of an update are the new document, the new id if IDOff is set, then the columns
+	// of FROM, beginning with the written relation; those of a delete are these columns alone.
 	Source *Query
 	// ID and Doc are the columns of an insert's source, -1 if it has none: then the id is chosen, and the document
 	// empty. Choose is the column that says that the id is to be chosen, -1 if there is none.
@@ -19,8 +19,8 @@ type Write struct {
 	Off, IDOff      int          // positions of the relation's name, and of id in the assignments, 0 for none
 	Relation        string
 
-	// OnConflict is set for ON CONFLICT. Conflict computes the new document, whether it is to be written, and the new id
-	// if IDOff is set, from the existing row and the row to be inserted; nil to do nothing.
+	// OnConflict is set for ON CONFLICT. Conflict computes the new document, whether it is to be written, and the new
+	// id if IDOff is set, from the existing row and the row to be inserted; nil to do nothing.
 	OnConflict   bool
 	Conflict     *Query
 	ConflictWork *exec.WorkTable

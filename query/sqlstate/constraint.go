@@ -21,7 +21,8 @@ func Duplicate(detail string) *Error {
 
 // Null returns the error of a NULL in a column of a new document.
 func Null(column string) *Error {
-	e := New(NotNullViolation, "null value in column %q of relation %q violates not-null constraint", column, writtenTable)
+	e := New(NotNullViolation, "null value in column %q of relation %q violates not-null constraint", column,
+		writtenTable)
 	e.Object = Object{Schema: writtenSchema, Table: writtenTable, Column: column}
 	return e
 }

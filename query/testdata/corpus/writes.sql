@@ -143,3 +143,11 @@ SELECT id FROM docs UNION SELECT id FROM docs FOR UPDATE
 SELECT row_number() OVER () FROM docs FOR UPDATE
 BEGIN READ ONLY; SELECT id FROM docs FOR UPDATE
 ROLLBACK
+-- Assignments of the id that a document has, as clients make them.
+BEGIN; UPDATE docs SET id = 'd00', doc = jsonb_set(doc, '{w}', '1') WHERE id = 'd00' RETURNING id, doc->'w'; ROLLBACK
+BEGIN; UPDATE docs SET id = id WHERE id < 'd02' RETURNING id, doc->'i'; ROLLBACK
+BEGIN; INSERT INTO docs (id, doc) VALUES ('d00', '{"w": 1}'), ('n', '{}') ON CONFLICT (id) DO UPDATE SET id = excluded.id, doc = docs.doc || excluded.doc RETURNING id, doc->'w', doc->'i'; ROLLBACK
+BEGIN; INSERT INTO docs AS d (id, doc) VALUES ('d00', '{"w": 1}') ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING id, doc->'w', doc->'i'; ROLLBACK
+UPDATE docs SET id = NULL WHERE id = 'd00'
+UPDATE docs SET id = 1 / 0 WHERE id = 'd00'
+UPDATE docs SET id = 'x', id = 'y' WHERE id = 'd00'
