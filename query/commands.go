@@ -116,7 +116,7 @@ func (e *execution) declare(s *ast.Declare, text string) error {
 	case !ss.tx.inBlock() && !s.Hold:
 		return sqlstate.New(sqlstate.NoActiveTransaction, "DECLARE CURSOR can only be used in transaction blocks")
 	case ss.portals.byName[s.Name] != nil:
-		return sqlstate.New(sqlstate.DuplicateCursor, "cursor %q already exists", s.Name).At(s.Pos())
+		return sqlstate.New(sqlstate.DuplicateCursor, `cursor "%s" already exists`, s.Name).At(s.Pos())
 	case s.Scroll:
 		return sqlstate.Unsupported(s.Pos(), "Declare it without SCROLL and fetch forward.",
 			"scrollable cursors are not supported")
@@ -146,7 +146,7 @@ func (e *execution) declare(s *ast.Declare, text string) error {
 func (e *execution) fetch(p *portal, s *ast.Fetch) error {
 	c := e.ss.portals.byName[s.Cursor]
 	if c == nil {
-		return sqlstate.New(sqlstate.InvalidCursorName, "cursor %q does not exist", s.Cursor).At(s.Pos())
+		return sqlstate.New(sqlstate.InvalidCursorName, `cursor "%s" does not exist`, s.Cursor).At(s.Pos())
 	}
 	verb := "FETCH "
 	if s.Move {
@@ -295,7 +295,7 @@ func (e *execution) closeCursor(s *ast.CloseCursor) error {
 		return nil
 	}
 	if e.ss.portals.byName[s.Name] == nil {
-		return sqlstate.New(sqlstate.InvalidCursorName, "cursor %q does not exist", s.Name).At(s.Pos())
+		return sqlstate.New(sqlstate.InvalidCursorName, `cursor "%s" does not exist`, s.Name).At(s.Pos())
 	}
 	e.ss.portals.close(s.Name)
 	return nil
@@ -305,7 +305,7 @@ func (e *execution) closeCursor(s *ast.CloseCursor) error {
 func (e *execution) sqlPrepare(ctx context.Context, s *ast.Prepare, text string) error {
 	ss := e.ss
 	if ss.statements.byName[s.Name] != nil {
-		return sqlstate.New(sqlstate.DuplicateStatement, "prepared statement %q already exists", s.Name)
+		return sqlstate.New(sqlstate.DuplicateStatement, `prepared statement "%s" already exists`, s.Name)
 	}
 	if err := ss.statements.room(); err != nil {
 		return err

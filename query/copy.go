@@ -3,10 +3,10 @@ package query
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -19,9 +19,9 @@ func checkEncoding(c *ast.Copy) error {
 	switch _, err := utf8Only(c.Encoding); {
 	case errors.Is(err, errInvalid):
 		return sqlstate.New(sqlstate.InvalidParameterValue,
-			"argument to option %q must be a valid encoding name", "encoding").At(c.EncodingAt.Pos())
+			`argument to option "%s" must be a valid encoding name`, "encoding").At(c.EncodingAt.Pos())
 	case err != nil:
-		return sqlstate.Unsupported(c.EncodingAt.Pos(), "Use UTF8.", "encoding %q is not supported", c.Encoding)
+		return sqlstate.Unsupported(c.EncodingAt.Pos(), "Use UTF8.", `encoding "%s" is not supported`, c.Encoding)
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func checkCopy(c *ast.Copy, bound *bind.Bound, err error) error {
 		if c.Table == nil {
 			return message
 		}
-		of := fmt.Sprintf("of relation %q does not exist", c.Table.Name[len(c.Table.Name)-1])
+		of := fmt.Sprintf(`of relation "%s" does not exist`, c.Table.Name[len(c.Table.Name)-1])
 		return strings.Replace(message, "does not exist", of, 1)
 	}
 	if err != nil {
@@ -54,36 +54,5 @@ func checkCopy(c *ast.Copy, bound *bind.Bound, err error) error {
 	if c.Table != nil {
 		known = bound.Relation()
 	}
-	if c.Columns != nil {
-		if err := distinctColumns(c.Columns); err != nil {
-			return err
-		}
-	}
-	if len(c.ForceQuote) == 1 && c.ForceQuote[0] == "*" {
-		return nil
-	}
-	for _, name := range c.ForceQuote {
-		if !slices.Contains(known, name) {
-			return sqlstate.New(sqlstate.UndefinedColumn, "%s", missing(fmt.Sprintf("column %q does not exist", name)))
-		}
-	}
-	if err := distinctColumns(c.ForceQuote); err != nil {
-		return err
-	}
-	for _, name := range c.ForceQuote {
-		if !slices.Contains(copied, name) {
-			return sqlstate.New(sqlstate.InvalidColumnReference, "FORCE_QUOTE column %q not referenced by COPY", name)
-		}
-	}
-	return nil
-}
-
-// distinctColumns refuses a column that is named twice.
-func distinctColumns(names []string) error {
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			return sqlstate.New(sqlstate.DuplicateColumn, "column %q specified more than once", name)
-		}
-	}
-	return nil
+	return copying.CheckNames(c, copied, known, missing)
 }

@@ -26,7 +26,7 @@ func (e *execution) lock(ctx context.Context, s *ast.LockTable) error {
 			return err
 		}
 		if !ok {
-			return sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist",
+			return sqlstate.New(sqlstate.UndefinedTable, `relation "%s" does not exist`,
 				strings.Join(name, ".")).At(s.Places[i].Pos())
 		}
 	}

@@ -68,7 +68,7 @@ func (ss *session) Parse(ctx context.Context, name, query string, oids []uint32)
 	if name == "" {
 		ss.CloseStatement(name)
 	} else if ss.statements.byName[name] != nil {
-		return sqlstate.New(sqlstate.DuplicateStatement, "prepared statement %q already exists", name)
+		return sqlstate.New(sqlstate.DuplicateStatement, `prepared statement "%s" already exists`, name)
 	}
 	if err := ss.statements.room(); err != nil {
 		return err
@@ -125,13 +125,13 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	}
 	if len(b.Params) != len(st.params) {
 		return sqlstate.New(sqlstate.ProtocolViolation,
-			"bind message supplies %d parameters, but prepared statement %q requires %d",
+			`bind message supplies %d parameters, but prepared statement "%s" requires %d`,
 			len(b.Params), b.Statement, len(st.params))
 	}
 	if b.Portal == "" {
 		ss.ClosePortal("")
 	} else if ss.portals.byName[b.Portal] != nil {
-		return sqlstate.New(sqlstate.DuplicateCursor, "cursor %q already exists", b.Portal)
+		return sqlstate.New(sqlstate.DuplicateCursor, `cursor "%s" already exists`, b.Portal)
 	}
 	if err := ss.portals.room("portals"); err != nil {
 		return err
@@ -152,8 +152,15 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	}()
 	params := make([]types.Datum, len(b.Params))
 	for i, raw := range b.Params {
-		if params[i], err = ss.parameter(ctx, raw, st.params[i], st.loose(i), formatOf(b.ParamFormats, i)); err != nil {
-			return inParameter(err, b.Portal, i, formatOf(b.ParamFormats, i))
+		format := formatOf(b.ParamFormats, i)
+		if format == 0 {
+			// Whatever the type, and without "= '...'" in the context.
+			if err := sqlstate.CheckUTF8(string(raw)); err != nil {
+				return inParameter(err, b.Portal, i, 1)
+			}
+		}
+		if params[i], err = ss.parameter(ctx, raw, st.params[i], st.loose(i), format); err != nil {
+			return inParameter(err, b.Portal, i, format)
 		}
 	}
 	p, err := ss.execution(st, params).portal(b.ResultFormats)
@@ -179,7 +186,7 @@ func inParameter(err error, portal string, i int, format int16) error {
 	if portal == "" {
 		at.Context += "unnamed portal"
 	} else {
-		at.Context += fmt.Sprintf("portal %q", portal)
+		at.Context += fmt.Sprintf(`portal "%s"`, portal)
 	}
 	at.Context += fmt.Sprintf(" parameter $%d", i+1)
 	if format == 0 {
@@ -212,7 +219,7 @@ func (ss *session) parameter(ctx context.Context, raw []byte, typ types.OID, loo
 func (ss *session) Portal(name string) (pgwire.Portal, error) {
 	p := ss.portals.byName[name]
 	if p == nil {
-		return nil, sqlstate.New(sqlstate.InvalidCursorName, "portal %q does not exist", name)
+		return nil, sqlstate.New(sqlstate.InvalidCursorName, `portal "%s" does not exist`, name)
 	}
 	if ss.tx.status == 'E' && !p.ends {
 		return nil, errAborted

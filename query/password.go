@@ -41,13 +41,13 @@ func (e *execution) alterPassword(ctx context.Context, s *ast.AlterPassword) err
 	err := ss.srv.opts.SetPassword(ctx, ss.access.who, user, s.Secret)
 	switch {
 	case errors.Is(err, ErrNoUser):
-		return sqlstate.New(sqlstate.UndefinedObject, "role %q does not exist", user).At(s.Pos())
+		return sqlstate.New(sqlstate.UndefinedObject, `role "%s" does not exist`, user).At(s.Pos())
 	case errors.Is(err, ErrNotYours):
 		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied")
 	case errors.Is(err, ErrBadSecret):
 		return sqlstate.New(sqlstate.InvalidParameterValue, "the password looks like a SCRAM verifier but is not valid")
 	case errors.Is(err, ErrChangedMeanwhile):
-		return sqlstate.New(sqlstate.SerializationFailure, "the user %q was changed concurrently", user).
+		return sqlstate.New(sqlstate.SerializationFailure, `the user "%s" was changed concurrently`, user).
 			WithHint("Try again.")
 	}
 	return err

@@ -164,7 +164,7 @@ func (p *portal) release() {
 func (p *portal) Next(ctx context.Context) error {
 	if p.done {
 		if p.ended && (p.copy != nil || p.columns == nil && p.tag(0) != "") {
-			return sqlstate.New(sqlstate.ObjectNotInPrerequisite, "portal %q cannot be run", p.name)
+			return sqlstate.New(sqlstate.ObjectNotInPrerequisite, `portal "%s" cannot be run`, p.name)
 		}
 		p.ended = true
 		return io.EOF

@@ -75,7 +75,7 @@ func utf8Only(v string) (string, error) {
 	if !encodings.MatchString(v) {
 		return "", errInvalid
 	}
-	return "", sqlstate.Unsupported(-1, "Use UTF8.", "client encoding %q is not supported", v)
+	return "", sqlstate.Unsupported(-1, "Use UTF8.", `client encoding "%s" is not supported`, v)
 }
 
 // timeout checks a time in milliseconds or with a unit.
@@ -107,10 +107,10 @@ func dateStyle(v string) (string, error) {
 		case "us", "noneuro", "noneuropean", "default":
 			order = "MDY"
 		case "sql", "postgres", "postgresql", "german":
-			return "", sqlstate.Unsupported(-1, "Use ISO.", "DateStyle %q is not supported", v)
+			return "", sqlstate.Unsupported(-1, "Use ISO.", `DateStyle "%s" is not supported`, v)
 		default:
 			c := *errInvalid
-			c.Detail = fmt.Sprintf("Unrecognized key word: %q.", strings.TrimSpace(word))
+			c.Detail = fmt.Sprintf(`Unrecognized key word: "%s".`, strings.TrimSpace(word))
 			return "", &c
 		}
 	}

@@ -99,7 +99,7 @@ func (h *heldSnapshots) imported(id, database string) (*pinned, error) {
 	p := h.exported[id]
 	switch {
 	case p == nil:
-		return nil, sqlstate.New(sqlstate.InvalidParameterValue, "invalid snapshot identifier: %q", id).
+		return nil, sqlstate.New(sqlstate.InvalidParameterValue, `invalid snapshot identifier: "%s"`, id).
 			WithHint("It can be imported on the node that exported it, until the exporting transaction ends.")
 	case p.database != database:
 		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "cannot import a snapshot from a different database")

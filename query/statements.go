@@ -181,7 +181,7 @@ func (sts *statements) get(name string) (*prepared, error) {
 		if name == "" {
 			return nil, sqlstate.New(sqlstate.InvalidStatementName, "unnamed prepared statement does not exist")
 		}
-		return nil, sqlstate.New(sqlstate.InvalidStatementName, "prepared statement %q does not exist", name)
+		return nil, sqlstate.New(sqlstate.InvalidStatementName, `prepared statement "%s" does not exist`, name)
 	}
 	return p, nil
 }

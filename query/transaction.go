@@ -169,7 +169,7 @@ func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error
 		}
 	}
 	if at < 0 {
-		return "", sqlstate.New(sqlstate.InvalidSavepoint, "savepoint %q does not exist", s.Name)
+		return "", sqlstate.New(sqlstate.InvalidSavepoint, `savepoint "%s" does not exist`, s.Name)
 	}
 	if s.Verb == "release" {
 		t.savepoints = t.savepoints[:at]

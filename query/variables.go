@@ -85,7 +85,7 @@ func (v *variables) fallback(name string) *string {
 var customName = regexp.MustCompile(`^[\pL_][\pL\d_$]*(\.[\pL_][\pL\d_$]*)+$`)
 
 func unknownSetting(name string) error {
-	return sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", name)
+	return sqlstate.New(sqlstate.UndefinedObject, `unrecognized configuration parameter "%s"`, name)
 }
 
 // check returns a value for a setting in its canonical form.
@@ -111,9 +111,9 @@ func (v *variables) check(name, value string) (string, error) {
 		if strings.HasPrefix(c.Hint, "Available values") {
 			label = name // as in PostgreSQL
 		}
-		c.Message = fmt.Sprintf("invalid value for parameter %q: %q", label, value)
+		c.Message = fmt.Sprintf(`invalid value for parameter "%s": "%s"`, label, value)
 	case errBoolean.Message:
-		c.Message = fmt.Sprintf("parameter %q requires a Boolean value", s.label())
+		c.Message = fmt.Sprintf(`parameter "%s" requires a Boolean value`, s.label())
 	}
 	return "", &c
 }
@@ -137,7 +137,7 @@ func changeable(name string, atStart bool) error {
 		}
 		how = "cannot be set after connection start"
 	}
-	return sqlstate.New(sqlstate.CantChangeParameter, "parameter %q %s", s.label(), how)
+	return sqlstate.New(sqlstate.CantChangeParameter, `parameter "%s" %s`, s.label(), how)
 }
 
 // checkCustom refuses settings that neither Divan nor PostgreSQL has, except custom ones, whose names contain a point.
@@ -146,11 +146,11 @@ func (v *variables) checkCustom(name string) error {
 	case !strings.Contains(name, "."):
 		return unknownSetting(name)
 	case !customName.MatchString(name):
-		return sqlstate.New(sqlstate.InvalidName, "invalid configuration parameter name %q", name).
+		return sqlstate.New(sqlstate.InvalidName, `invalid configuration parameter name "%s"`, name).
 			WithDetail("Custom parameter names must be two or more simple identifiers separated by dots.")
 	case strings.HasPrefix(name, "divan."):
-		return sqlstate.New(sqlstate.InvalidName, "invalid configuration parameter name %q", name).
-			WithDetail("%q is a reserved prefix.", "divan")
+		return sqlstate.New(sqlstate.InvalidName, `invalid configuration parameter name "%s"`, name).
+			WithDetail(`"%s" is a reserved prefix.`, "divan")
 	case len(name) > maxVariableName || len(v.value) > maxVariables:
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "too many settings, or too long a name")
 	}
@@ -172,7 +172,7 @@ func (v *variables) set(name string, value *string, local bool, mark int) error 
 	} else {
 		if (name == "role" && *value != "none" || name == "session_authorization") &&
 			*value != v.user && *value != v.initial[name] {
-			return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied to set %s %q",
+			return sqlstate.New(sqlstate.InsufficientPrivilege, `permission denied to set %s "%s"`,
 				strings.ReplaceAll(name, "_", " "), *value)
 		}
 		canonical, err := v.check(name, *value)

@@ -100,7 +100,8 @@ func (b *binder) columnIn(n *ast.Column, s *scope) (exec.Expr, error) {
 				continue
 			}
 			if found != nil {
-				return nil, sqlstate.New(sqlstate.AmbiguousColumn, "column reference %q is ambiguous", name).At(n.Pos())
+				return nil, sqlstate.New(sqlstate.AmbiguousColumn, `column reference "%s" is ambiguous`,
+					name).At(n.Pos())
 			}
 			found, rel = c, r
 		}
@@ -195,28 +196,29 @@ func (r *relation) row() exec.Expr {
 // noRelation returns PostgreSQL's error for a column of a relation that is not in FROM, with a hint if it has an alias
 // there or cannot be seen.
 func noRelation(name string, sc *scope) *sqlstate.Error {
-	e := sqlstate.New(sqlstate.UndefinedTable, "invalid reference to FROM-clause entry for table %q", name)
+	e := sqlstate.New(sqlstate.UndefinedTable, `invalid reference to FROM-clause entry for table "%s"`, name)
 	for s := sc; s != nil; s = s.parent {
 		for _, r := range s.rels {
 			if r.user != nil && r.user.Design == "" && r.user.Rel.Name == name {
-				return e.WithHint("Perhaps you meant to reference the table alias %q.", r.alias)
+				return e.WithHint(`Perhaps you meant to reference the table alias "%s".`, r.alias)
 			}
 		}
 		for b := s.beside; b != nil; b = b.beside {
 			if slices.ContainsFunc(b.rels, func(r *relation) bool { return r.alias == name }) {
-				return e.WithHint("There is an entry for table %q, but it cannot be referenced from this part of "+
+				return e.WithHint(`There is an entry for table "%s", but it cannot be referenced from this part of `+
 					"the query.", name)
 			}
 		}
 	}
-	return sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q", name)
+	return sqlstate.New(sqlstate.UndefinedTable, `missing FROM-clause entry for table "%s"`, name)
 }
 
 // noColumn returns PostgreSQL's error for an unknown column, with a hint for common mistakes.
 func (b *binder) noColumn(n *ast.Column, sc *scope) error {
 	name := strings.Join(n.Parts, ".")
 	if n.Star {
-		return sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q", n.Parts[len(n.Parts)-1]).
+		return sqlstate.New(sqlstate.UndefinedTable, `missing FROM-clause entry for table "%s"`,
+			n.Parts[len(n.Parts)-1]).
 			At(n.Pos())
 	}
 	if len(n.Parts) > 1 {
@@ -232,7 +234,7 @@ func (b *binder) noColumn(n *ast.Column, sc *scope) error {
 		}
 		return sqlstate.New(sqlstate.UndefinedColumn, "column %s does not exist", name).At(n.Pos())
 	}
-	e := sqlstate.New(sqlstate.UndefinedColumn, "column %q does not exist", name).At(n.Pos())
+	e := sqlstate.New(sqlstate.UndefinedColumn, `column "%s" does not exist`, name).At(n.Pos())
 	for _, r := range sc.rels {
 		if r.user == nil {
 			continue

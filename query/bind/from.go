@@ -96,11 +96,11 @@ func (b *binder) fromItem(it ast.FromItem, sc *scope) (From, error) {
 func (b *binder) addRelation(sc *scope, rel *relation, cols []exec.Column, names []string, off int) error {
 	if len(names) > len(cols) {
 		return sqlstate.New(sqlstate.InvalidColumnReference,
-			"table %q has %d columns available but %d columns specified", rel.alias, len(cols), len(names)).At(off)
+			`table "%s" has %d columns available but %d columns specified`, rel.alias, len(cols), len(names)).At(off)
 	}
 	for _, r := range sc.rels {
 		if r.alias == rel.alias && rel.alias != "" && (r.schema == rel.schema || r.schema == "" || rel.schema == "") {
-			return sqlstate.New(sqlstate.DuplicateAlias, "table name %q specified more than once", rel.alias).At(off)
+			return sqlstate.New(sqlstate.DuplicateAlias, `table name "%s" specified more than once`, rel.alias).At(off)
 		}
 	}
 	// Names are compared with all names before them, and every column has a place in the row.

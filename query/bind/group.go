@@ -61,7 +61,7 @@ func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
 	case *exec.Col:
 		if n.Depth == 0 && *bad == nil {
 			*bad = sqlstate.New(sqlstate.GroupingError,
-				"column %q must appear in the GROUP BY clause or be used in an aggregate function", g.sc.qualified(n))
+				`column "%s" must appear in the GROUP BY clause or be used in an aggregate function`, g.sc.qualified(n))
 			if off, ok := g.b.columns[n]; ok {
 				*bad = sqlstate.Locate(*bad, off)
 			}

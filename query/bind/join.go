@@ -112,7 +112,7 @@ func (b *binder) usingColumn(name, kind string, left, right []*relation, off int
 				if c := &r.cols[i]; c.name == name && !c.hidden {
 					if found != nil {
 						return nil, sqlstate.New(sqlstate.AmbiguousColumn,
-							"common column name %q appears more than once in %s table", name, side).At(off)
+							`common column name "%s" appears more than once in %s table`, name, side).At(off)
 					}
 					found = c
 					r.use(c.index)
@@ -121,7 +121,7 @@ func (b *binder) usingColumn(name, kind string, left, right []*relation, off int
 		}
 		if found == nil {
 			return nil, sqlstate.New(sqlstate.UndefinedColumn,
-				"column %q specified in USING clause does not exist in %s table", name, side).At(off)
+				`column "%s" specified in USING clause does not exist in %s table`, name, side).At(off)
 		}
 		return found, nil
 	}

@@ -64,7 +64,7 @@ func (b *binder) checkSchema(name []string, off int) error {
 			return exec.StoreError(err)
 		}
 	}
-	return sqlstate.New(sqlstate.InvalidSchemaName, "schema %q does not exist", schema).At(off)
+	return sqlstate.New(sqlstate.InvalidSchemaName, `schema "%s" does not exist`, schema).At(off)
 }
 
 // resolveType returns the type and type modifier of a type name.

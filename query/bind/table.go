@@ -29,7 +29,7 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 	case 3:
 		if n.Name[0] != b.r.DatabaseName() {
 			return nil, sqlstate.Unsupported(n.Pos(), "Connect to that database.",
-				"cross-database references are not implemented: %q", strings.Join(n.Name, "."))
+				`cross-database references are not implemented: "%s"`, strings.Join(n.Name, "."))
 		}
 		schema = n.Name[1]
 	default:
@@ -53,7 +53,7 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 		var e *sqlstate.Error
 		if len(n.Name) == 1 && b.cte != nil && errors.As(err, &e) && e.Code == sqlstate.UndefinedTable &&
 			slices.ContainsFunc(b.cte.owner.with, func(c ast.CTE) bool { return c.Name == name }) {
-			err = e.WithDetail("There is a WITH item named %q, but it cannot be referenced from this part of the "+
+			err = e.WithDetail(`There is a WITH item named "%s", but it cannot be referenced from this part of the `+
 				"query.", name).
 				WithHint("Use WITH RECURSIVE, or re-order the WITH items to remove forward references.")
 		}

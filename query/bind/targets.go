@@ -108,7 +108,7 @@ func (b *binder) star(c *ast.Column, sc *scope) ([]relColumn, error) {
 		if len(c.Parts) == 0 {
 			return nil, refuse.Syntax(c.Pos(), "SELECT * with no tables specified is not valid")
 		}
-		return nil, sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q",
+		return nil, sqlstate.New(sqlstate.UndefinedTable, `missing FROM-clause entry for table "%s"`,
 			c.Parts[len(c.Parts)-1]).At(c.Pos())
 	}
 	return out, nil
@@ -117,20 +117,8 @@ func (b *binder) star(c *ast.Column, sc *scope) ([]relColumn, error) {
 // modOf returns the type modifier of a plain column or a cast.
 func modOf(e exec.Expr, sc *scope) int32 {
 	return typing.Mod(e, func(c *exec.Col) int32 {
-		at := sc
-		for depth := c.Depth; at != nil && (depth > 0 || at.query == nil); at = at.parent {
-			if at.query != nil {
-				depth--
-			}
-		}
-		if at != nil {
-			for _, r := range at.rels {
-				for _, rc := range r.cols {
-					if rc.index == c.Index {
-						return rc.mod
-					}
-				}
-			}
+		if rc := sc.read(c); rc != nil {
+			return rc.mod
 		}
 		return -1
 	})
@@ -139,12 +127,8 @@ func modOf(e exec.Expr, sc *scope) int32 {
 // originOf returns the origin of an expression that is a column of a relation.
 func originOf(e exec.Expr, sc *scope) exec.Origin {
 	if c, ok := e.(*exec.Col); ok && c.Depth == 0 {
-		for _, r := range sc.rels {
-			for _, rc := range r.cols {
-				if rc.index == c.Index {
-					return rc.origin
-				}
-			}
+		if rc := sc.read(c); rc != nil {
+			return rc.origin
 		}
 	}
 	return exec.Origin{}
@@ -155,26 +139,31 @@ func fieldsOf(e exec.Expr, sc *scope) []exec.Column {
 	if set, ok := e.(*refs.Set); ok {
 		return set.Fields
 	}
-	c, ok := e.(*exec.Col)
-	if !ok || c.Typ != types.Record {
+	if c, ok := e.(*exec.Col); ok && c.Typ == types.Record {
+		if rc := sc.read(c); rc != nil {
+			return rc.fields
+		}
+	}
+	return nil
+}
+
+// read returns the column of a relation that an expression reads, or nil.
+func (sc *scope) read(c *exec.Col) *relColumn {
+	at := sc
+	for depth := c.Depth; at != nil && (depth > 0 || at.query == nil); at = at.parent {
+		if at.query != nil {
+			depth--
+		}
+	}
+	if at == nil {
 		return nil
 	}
-	depth := 0
-	for s := sc; s != nil; s = s.parent {
-		if s.query == nil {
-			continue
-		}
-		if depth == c.Depth {
-			for _, r := range s.rels {
-				for _, rc := range r.cols {
-					if rc.index == c.Index {
-						return rc.fields
-					}
-				}
+	for _, r := range at.rels {
+		for i := range r.cols {
+			if r.cols[i].index == c.Index {
+				return &r.cols[i]
 			}
-			return nil
 		}
-		depth++
 	}
 	return nil
 }

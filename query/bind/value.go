@@ -270,7 +270,7 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 				return it, nil
 			}
 		}
-		return nil, sqlstate.New(sqlstate.UndefinedColumn, "could not identify column \"%s\" in record data type",
+		return nil, sqlstate.New(sqlstate.UndefinedColumn, `could not identify column "%s" in record data type`,
 			n.Name).
 			At(ast.Start(n.X))
 	}
@@ -284,7 +284,8 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 		}
 	}
 	if set, ok := x.(*refs.Set); ok && set.Fields != nil {
-		return nil, sqlstate.New(sqlstate.UndefinedColumn, "could not identify column %q in record data type", n.Name).
+		return nil, sqlstate.New(sqlstate.UndefinedColumn, `could not identify column "%s" in record data type`,
+			n.Name).
 			At(ast.Start(n.X))
 	}
 	if x.Type() != types.Record {
@@ -293,7 +294,7 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 			At(ast.Start(n.X))
 	}
 	return nil, sqlstate.Unsupported(n.Pos(), "Call the function in FROM, and name its columns.",
-		"the field %q of this expression is not supported", n.Name)
+		`the field "%s" of this expression is not supported`, n.Name)
 }
 
 // collate binds x COLLATE name.

@@ -19,7 +19,7 @@ import (
 func (b *binder) windows(list []ast.WindowDef, sc *scope) error {
 	for _, d := range list {
 		if _, known := sc.windows[d.Name]; known {
-			return sqlstate.New(sqlstate.WindowingError, "window %q is already defined", d.Name).At(d.Pos())
+			return sqlstate.New(sqlstate.WindowingError, `window "%s" is already defined`, d.Name).At(d.Pos())
 		}
 		w, err := sc.window(d.Window)
 		if err != nil {
@@ -67,21 +67,21 @@ func (sc *scope) window(w *ast.Window) (*ast.Window, error) {
 	base := sc.windows[name]
 	switch {
 	case base == nil:
-		return nil, sqlstate.New(sqlstate.UndefinedObject, "window %q does not exist", name).At(w.Pos())
+		return nil, sqlstate.New(sqlstate.UndefinedObject, `window "%s" does not exist`, name).At(w.Pos())
 	case w.Name != "":
 		return base, nil
 	case len(w.Partition) > 0:
-		return nil, sqlstate.New(sqlstate.WindowingError, "cannot override PARTITION BY clause of window %q",
+		return nil, sqlstate.New(sqlstate.WindowingError, `cannot override PARTITION BY clause of window "%s"`,
 			name).At(w.Pos())
 	case len(w.Order) > 0 && len(base.Order) > 0:
-		return nil, sqlstate.New(sqlstate.WindowingError, "cannot override ORDER BY clause of window %q",
+		return nil, sqlstate.New(sqlstate.WindowingError, `cannot override ORDER BY clause of window "%s"`,
 			name).At(w.Pos())
 	case base.Frame != nil && len(w.Order) == 0 && w.Frame == nil:
-		return nil, sqlstate.New(sqlstate.WindowingError, "cannot copy window %q because it has a frame clause",
+		return nil, sqlstate.New(sqlstate.WindowingError, `cannot copy window "%s" because it has a frame clause`,
 			name).At(w.Pos()).
 			WithHint("Omit the parentheses in this OVER clause.")
 	case base.Frame != nil:
-		return nil, sqlstate.New(sqlstate.WindowingError, "cannot copy window %q because it has a frame clause",
+		return nil, sqlstate.New(sqlstate.WindowingError, `cannot copy window "%s" because it has a frame clause`,
 			name).At(w.Pos())
 	}
 	out := *w

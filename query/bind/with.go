@@ -25,7 +25,7 @@ func (b *binder) with(s *ast.Select, sc *scope) error {
 	for i := range s.With {
 		c := &s.With[i]
 		if sc.ctes[c.Name] != nil {
-			return sqlstate.New(sqlstate.DuplicateAlias, "WITH query name %q specified more than once",
+			return sqlstate.New(sqlstate.DuplicateAlias, `WITH query name "%s" specified more than once`,
 				c.Name).At(c.Pos())
 		}
 		q, err := refuse.CTE(c)
@@ -68,7 +68,7 @@ func (b *binder) bindCTE(c *CTE) error {
 	}
 	if len(c.columns) > len(q.Columns) {
 		return sqlstate.New(sqlstate.InvalidColumnReference,
-			"WITH query %q has %d columns available but %d columns specified", c.name, len(q.Columns),
+			`WITH query "%s" has %d columns available but %d columns specified`, c.name, len(q.Columns),
 			len(c.columns)).At(c.at)
 	}
 	owner := c.owner.query
@@ -92,8 +92,9 @@ func (b *binder) recursiveRef(n *ast.Table, c *CTE) error {
 	case c.recursive:
 		return recursionError(c.name, "must not appear within its non-recursive term").At(n.Pos())
 	case s.Op != ast.Union:
-		return sqlstate.New(sqlstate.InvalidRecursion, "recursive query %q does not have the form non-recursive-term "+
-			"UNION [ALL] recursive-term", c.name).At(c.at)
+		return sqlstate.New(sqlstate.InvalidRecursion,
+			`recursive query "%s" does not have the form non-recursive-term `+
+				"UNION [ALL] recursive-term", c.name).At(c.at)
 	case len(s.OrderBy) > 0:
 		clause, at = "ORDER BY", ast.Start(s.OrderBy[0].Expr)
 	case s.Offset != nil:
@@ -165,7 +166,7 @@ func (b *binder) cteRef(n *ast.Table, c *CTE, in, sc *scope) (From, error) {
 
 // recursionError returns the error for a query that refers to itself where that is not allowed.
 func recursionError(name, what string) *sqlstate.Error {
-	return sqlstate.New(sqlstate.InvalidRecursion, "recursive reference to query %q %s", name, what)
+	return sqlstate.New(sqlstate.InvalidRecursion, `recursive reference to query "%s" %s`, name, what)
 }
 
 // ownRows finds the scan of a recursive query's last round among the items of a join.
@@ -236,7 +237,7 @@ func (b *binder) cteQuery(c *CTE) (*Query, error) {
 				types.NameOf(col.Type), types.NameOf(overall)).At(naming.SetOpPlace(s.Right, i))
 		default:
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch,
-				"recursive query \"%s\" column %d has type %s in non-recursive term but type %s overall", c.name, i+1,
+				`recursive query "%s" column %d has type %s in non-recursive term but type %s overall`, c.name, i+1,
 				types.NameOf(col.Type), types.NameOf(t)).At(naming.SetOpPlace(s.Left, i)).
 				WithHint("Cast the output of the non-recursive term to the correct type.")
 		}

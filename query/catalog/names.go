@@ -36,7 +36,7 @@ func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
 		return 0, false, sqlstate.New(sqlstate.InvalidName, "improper relation name (too many dotted names): %s", name)
 	}
 	if schema != "" && s.schemaByName[schema] == nil && kind != types.RegNS && kind != types.RegRole {
-		return 0, false, sqlstate.New(sqlstate.InvalidSchemaName, "schema %q does not exist", schema)
+		return 0, false, sqlstate.New(sqlstate.InvalidSchemaName, `schema "%s" does not exist`, schema)
 	}
 	switch kind {
 	case types.RegClass:

@@ -42,7 +42,7 @@ func (s *Snapshot) may(kind string, object types.Datum, list string) (types.Datu
 		case slices.Contains(strings.Fields(yes), name):
 			has = has || !grant
 		case !slices.Contains(strings.Fields(no), name):
-			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unrecognized privilege type: %q", p)
+			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, `unrecognized privilege type: "%s"`, p)
 		}
 	}
 	return types.NewBool(has), nil
@@ -52,14 +52,14 @@ func (s *Snapshot) mustExist(kind, name string) error {
 	switch kind {
 	case "schema":
 		if s.schemaByName[name] == nil {
-			return sqlstate.New(sqlstate.InvalidSchemaName, "schema %q does not exist", name)
+			return sqlstate.New(sqlstate.InvalidSchemaName, `schema "%s" does not exist`, name)
 		}
 	case "table", "column", "any_column":
 		if _, ok, err := s.OID(types.RegClass, name); err != nil || !ok {
 			if err != nil {
 				return err
 			}
-			return sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist", name)
+			return sqlstate.New(sqlstate.UndefinedTable, `relation "%s" does not exist`, name)
 		}
 	}
 	return nil

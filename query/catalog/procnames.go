@@ -35,7 +35,7 @@ func procOID(name string) (int64, bool, error) {
 		}
 	}
 	if oid != 0 && several {
-		return 0, false, sqlstate.New(sqlstate.AmbiguousFunction, "more than one function named %q", name)
+		return 0, false, sqlstate.New(sqlstate.AmbiguousFunction, `more than one function named "%s"`, name)
 	}
 	return oid, oid != 0, nil
 }
@@ -70,7 +70,7 @@ func (s *Snapshot) argTypes(text string) (name string, args []types.OID, err err
 		}
 		oid, ok, err := s.typeOID("", arg, arg)
 		if err != nil || !ok {
-			return "", nil, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", arg)
+			return "", nil, sqlstate.New(sqlstate.UndefinedObject, `type "%s" does not exist`, arg)
 		}
 		args = append(args, types.OID(oid))
 	}

@@ -78,11 +78,11 @@ func (c *In) header(fields []field) error {
 	}
 	for i, f := range fields {
 		if f.null {
-			return malformed("column name mismatch in header line field %d: got null value (%q), expected %q", i+1,
+			return malformed(`column name mismatch in header line field %d: got null value ("%s"), expected "%s"`, i+1,
 				c.opts.Null, c.cols[i].Name)
 		}
 		if f.text != c.cols[i].Name {
-			return malformed("column name mismatch in header line field %d: got %q, expected %q", i+1, f.text,
+			return malformed(`column name mismatch in header line field %d: got "%s", expected "%s"`, i+1, f.text,
 				c.cols[i].Name)
 		}
 	}
@@ -95,7 +95,7 @@ func (c *In) values(fields []field) error {
 		return malformed("extra data after last expected column")
 	}
 	if len(fields) < len(c.cols) {
-		return malformed("missing data for column %q", c.cols[len(fields)].Name)
+		return malformed(`missing data for column "%s"`, c.cols[len(fields)].Name)
 	}
 	for i, f := range fields {
 		if f.null {
@@ -123,7 +123,7 @@ func (c *In) located(err error, column int, text string) error {
 		text = text[:100] + "..."
 	}
 	at := *e
-	return at.WithDetail("COPY line %d, column %s: %q", c.line, c.cols[column].Name, strings.ToValidUTF8(text, "?"))
+	return at.WithDetail(`COPY line %d, column %s: "%s"`, c.line, c.cols[column].Name, strings.ToValidUTF8(text, "?"))
 }
 
 // fields reads a line.

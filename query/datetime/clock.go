@@ -13,14 +13,14 @@ func errZone(name string) error {
 }
 
 // ErrZone returns the error for an unknown zone.
-func ErrZone(name string) error { return errZone(excerpt(name)) }
+func ErrZone(name string) error { return errZone(sqlstate.Excerpt(name)) }
 
 // NumericZone reads a zone as make_timestamptz takes it: an offset whose sign is positive east of UTC. ok is false if
 // it is a name.
 func NumericZone(name string) (offset int, ok bool, err error) {
 	if name != "" && digit(name[0]) {
 		return 0, false, sqlstate.New(sqlstate.InvalidParameterValue,
-			"invalid input syntax for type numeric time zone: \"%s\"", excerpt(name)).
+			"invalid input syntax for type numeric time zone: \"%s\"", sqlstate.Excerpt(name)).
 			WithHint("Numeric time zones must have \"-\" or \"+\" as first character.")
 	}
 	offset, err = parseOffset(name)
@@ -29,7 +29,7 @@ func NumericZone(name string) (offset int, ok bool, err error) {
 		return offset, true, nil
 	case errors.Is(err, zoneOverflow):
 		return 0, false, sqlstate.New(sqlstate.InvalidParameterValue, "numeric time zone \"%s\" out of range",
-			excerpt(name))
+			sqlstate.Excerpt(name))
 	}
 	return 0, false, nil
 }

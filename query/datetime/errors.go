@@ -2,7 +2,6 @@ package datetime
 
 import (
 	"errors"
-	"unicode/utf8"
 
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -27,7 +26,7 @@ func explain(err error, text, typ string) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	text = excerpt(text)
+	text = sqlstate.Excerpt(text)
 	switch f {
 	case fieldOverflow:
 		return sqlstate.New(datetimeOverflow, "date/time field value out of range: \"%s\"", text)
@@ -38,19 +37,6 @@ func explain(err error, text, typ string) error {
 		return sqlstate.New("22009", "time zone displacement out of range: \"%s\"", text)
 	}
 	return sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: \"%s\"", typ, text)
-}
-
-// excerpt shortens a text for an error message.
-func excerpt(s string) string {
-	const most = 100
-	if len(s) <= most {
-		return s
-	}
-	n := most
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
 }
 
 func errRange(what string) error { return sqlstate.New(datetimeOverflow, "%s out of range", what) }

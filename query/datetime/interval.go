@@ -48,7 +48,7 @@ func ParseInterval(text string, style Style, f Fields) (Span, error) {
 		return s, nil
 	}
 	if errors.Is(err, fieldOverflow) {
-		return Span{}, sqlstate.New("22015", "interval field value out of range: \"%s\"", excerpt(text))
+		return Span{}, sqlstate.New("22015", "interval field value out of range: \"%s\"", sqlstate.Excerpt(text))
 	}
 	return Span{}, explain(err, text, "interval")
 }

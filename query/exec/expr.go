@@ -320,15 +320,15 @@ func RegDatum(env *Env, kind types.OID, oid int64) (types.Datum, error) {
 func noSuchObject(kind types.OID, name string) error {
 	switch kind {
 	case types.RegType:
-		return sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", name)
+		return sqlstate.New(sqlstate.UndefinedObject, `type "%s" does not exist`, name)
 	case types.RegNS:
-		return sqlstate.New(sqlstate.InvalidSchemaName, "schema %q does not exist", name)
+		return sqlstate.New(sqlstate.InvalidSchemaName, `schema "%s" does not exist`, name)
 	case types.RegProc, types.RegProcedur:
-		return sqlstate.New(sqlstate.UndefinedFunction, "function %q does not exist", name)
+		return sqlstate.New(sqlstate.UndefinedFunction, `function "%s" does not exist`, name)
 	case types.RegOper, types.RegOperator:
 		return sqlstate.New(sqlstate.UndefinedFunction, "operator does not exist: %s", name)
 	case types.RegRole:
-		return sqlstate.New(sqlstate.UndefinedObject, "role %q does not exist", name)
+		return sqlstate.New(sqlstate.UndefinedObject, `role "%s" does not exist`, name)
 	}
-	return sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist", name)
+	return sqlstate.New(sqlstate.UndefinedTable, `relation "%s" does not exist`, name)
 }

@@ -358,9 +358,9 @@ func StoreError(err error) error {
 func DatabaseError(name string, err error) error {
 	switch KindOf(err) {
 	case NotFound:
-		return sqlstate.New(sqlstate.InvalidCatalogName, "database %q does not exist", name)
+		return sqlstate.New(sqlstate.InvalidCatalogName, `database "%s" does not exist`, name)
 	case Forbidden:
-		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied for database %q", name)
+		return sqlstate.New(sqlstate.InsufficientPrivilege, `permission denied for database "%s"`, name)
 	}
 	return StoreError(err)
 }

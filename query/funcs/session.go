@@ -42,7 +42,7 @@ func init() {
 		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			v, ok := env.Session.Setting(a[0].S)
 			if !ok {
-				return types.Null, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q",
+				return types.Null, sqlstate.New(sqlstate.UndefinedObject, `unrecognized configuration parameter "%s"`,
 					a[0].S)
 			}
 			return types.NewText(v), nil
@@ -51,7 +51,7 @@ func init() {
 		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			v, ok := env.Session.Setting(a[0].S)
 			if !ok && !a[1].True() {
-				return types.Null, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q",
+				return types.Null, sqlstate.New(sqlstate.UndefinedObject, `unrecognized configuration parameter "%s"`,
 					a[0].S)
 			}
 			if !ok {

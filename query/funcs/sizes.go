@@ -55,7 +55,7 @@ func prettySize(d *types.Decimal) (types.Datum, error) {
 // sizeBytes reads a size with a unit.
 func sizeBytes(text string) (types.Datum, error) {
 	bad := func() (types.Datum, error) {
-		return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "invalid size: %q", text)
+		return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, `invalid size: "%s"`, text)
 	}
 	s := strings.TrimSpace(text)
 	end := 0
@@ -98,7 +98,7 @@ func sizeBytes(text string) (types.Datum, error) {
 		}
 		if i == len(sizeUnits) {
 			_, err := bad()
-			return types.Null, sqlstate.From(err).WithDetail("Invalid size unit: %q.", unit).
+			return types.Null, sqlstate.From(err).WithDetail(`Invalid size unit: "%s".`, unit).
 				WithHint(`Valid units are "bytes", "kB", "MB", "GB", "TB", and "PB".`)
 		}
 		if d, err = d.Mul(types.DecimalFromInt(1 << (10 * i))); err != nil {

@@ -113,7 +113,7 @@ func number(s string) (token, int, error) {
 	junk := func(n int) (token, int, error) {
 		_, size := utf8.DecodeRuneInString(s[min(n, len(s)):])
 		return token{}, 0, sqlstate.New(sqlstate.SyntaxError,
-			"trailing junk after numeric literal at or near %q of jsonpath input", s[:min(n+size, len(s))])
+			`trailing junk after numeric literal at or near "%s" of jsonpath input`, s[:min(n+size, len(s))])
 	}
 	if n > 1 && s[0] == '0' {
 		return junk(1)
@@ -217,7 +217,7 @@ func escape(out []byte, s string) ([]byte, int, error) {
 		}
 		return out, 0, sqlstate.New(
 			sqlstate.SyntaxError,
-			"invalid hexadecimal character sequence at or near %q of jsonpath input",
+			`invalid hexadecimal character sequence at or near "%s" of jsonpath input`,
 			s[:2],
 		)
 	case 'u':
@@ -225,7 +225,7 @@ func escape(out []byte, s string) ([]byte, int, error) {
 		if n == 0 {
 			return out, 0, sqlstate.New(
 				sqlstate.SyntaxError,
-				"invalid Unicode escape sequence at or near %q of jsonpath input",
+				`invalid Unicode escape sequence at or near "%s" of jsonpath input`,
 				s[:2],
 			)
 		}

@@ -26,7 +26,8 @@ func Parse(text string) (*Path, error) {
 		return nil, err
 	}
 	if len(toks) == 1 {
-		return nil, sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type jsonpath: %q", text)
+		return nil, sqlstate.New(sqlstate.InvalidTextRepresentation, `invalid input syntax for type jsonpath: "%s"`,
+			text)
 	}
 	p := &parser{toks: toks}
 	out := &Path{}
@@ -56,7 +57,7 @@ func (p *parser) unexpected() error {
 	if t.kind == tEnd || t.kind == tIdent { // PostgreSQL's error comes after the whole name
 		return sqlstate.New(sqlstate.SyntaxError, "syntax error at end of jsonpath input")
 	}
-	return sqlstate.New(sqlstate.SyntaxError, "syntax error at or near \"%s\" of jsonpath input", t.raw)
+	return sqlstate.New(sqlstate.SyntaxError, `syntax error at or near "%s" of jsonpath input`, t.raw)
 }
 
 func (p *parser) op(symbols ...string) bool {
@@ -206,7 +207,7 @@ func (p *parser) likeRegex(left *Node) (*Node, error) {
 					"XQuery \"x\" flag (expanded regular expressions) is not implemented")
 			default:
 				return nil, sqlstate.New(sqlstate.SyntaxError, "invalid input syntax for type jsonpath").
-					WithDetail("Unrecognized flag character %q in LIKE_REGEX predicate.", string(c))
+					WithDetail(`Unrecognized flag character "%s" in LIKE_REGEX predicate.`, string(c))
 			}
 			if !strings.ContainsRune(n.Flags, c) {
 				n.Flags += string(c)

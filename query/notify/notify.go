@@ -91,7 +91,7 @@ func (n *Session) Want(ctx context.Context, verb, channel, payload string) error
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a transaction may have at most %d notifications",
 			maxPending)
 	case verb == "notify" && channel == feedChannel:
-		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied for channel %q", channel).
+		return sqlstate.New(sqlstate.InsufficientPrivilege, `permission denied for channel "%s"`, channel).
 			WithHint("It reports changes of documents. Choose another name for your own notifications.")
 	case verb == "notify" && slices.Contains(n.actions, a):
 		return nil // as in PostgreSQL, a transaction sends equal notifications only once

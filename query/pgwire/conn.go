@@ -251,9 +251,10 @@ func errorResponse(severity string, e *sqlstate.Error) *pgproto3.ErrorResponse {
 	const longest = 16 << 10
 	cut := func(s string) string {
 		if len(s) > longest {
-			return strings.ToValidUTF8(s[:longest], "") + "..."
+			s = strings.ToValidUTF8(s[:longest], "") + "..."
 		}
-		return s
+		// A zero byte would end the field of the message.
+		return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 	}
 	return &pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code),
 		Message: cut(e.Message), Detail: cut(e.Detail), Hint: cut(e.Hint), Position: int32(e.Pos),

@@ -124,7 +124,7 @@ func (h *handshake) authenticate(ctx context.Context, user string) (admin bool, 
 			verifier.Failed()
 		}
 		return false, &sqlstate.Error{Code: sqlstate.InvalidPassword,
-			Message: fmt.Sprintf("password authentication failed for user %q", user), Err: err}
+			Message: fmt.Sprintf(`password authentication failed for user "%s"`, user), Err: err}
 	}
 	if verifier.Succeeded != nil {
 		verifier.Succeeded()

@@ -100,7 +100,7 @@ func (p *planning) sequence(text string) (string, error) {
 	case text == "0", isSequence(text):
 		return text, nil
 	}
-	return "", sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for a sequence: %q",
+	return "", sqlstate.New(sqlstate.InvalidTextRepresentation, `invalid input syntax for a sequence: "%s"`,
 		types.Truncate(text, 100)).
 		WithHint("Sequences come from the column seq; 'now' is the newest, and '0' before the first.")
 }

@@ -62,7 +62,7 @@ func (q Quantity) Check(v string) (string, error) {
 			space = " "
 		}
 		return "", sqlstate.New(sqlstate.InvalidParameterValue,
-			"%s%s%s is outside the valid range for parameter %q (%s .. %s)",
+			`%s%s%s is outside the valid range for parameter "%s" (%s .. %s)`,
 			Number(f), space, q.Unit, q.Name, Number(q.Low), Number(q.High))
 	}
 	if f <= 0 || q.Unit == "" {

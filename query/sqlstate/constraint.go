@@ -13,7 +13,7 @@ const (
 // Duplicate returns the error of a new document whose id exists, which detail says, such as "Key (id)=(a) already
 // exists.".
 func Duplicate(detail string) *Error {
-	e := New(UniqueViolation, "duplicate key value violates unique constraint %q", primaryKey)
+	e := New(UniqueViolation, `duplicate key value violates unique constraint "%s"`, primaryKey)
 	e.Detail = detail
 	e.Object = Object{Schema: writtenSchema, Table: writtenTable, Constraint: primaryKey}
 	return e
@@ -21,7 +21,7 @@ func Duplicate(detail string) *Error {
 
 // Null returns the error of a NULL in a column of a new document.
 func Null(column string) *Error {
-	e := New(NotNullViolation, "null value in column %q of relation %q violates not-null constraint", column,
+	e := New(NotNullViolation, `null value in column "%s" of relation "%s" violates not-null constraint`, column,
 		writtenTable)
 	e.Object = Object{Schema: writtenSchema, Table: writtenTable, Column: column}
 	return e

@@ -34,6 +34,20 @@ func CheckUTF8(text string) error {
 		strings.Join(shown, " "))
 }
 
+// Excerpt returns a text as errors quote it: whole, as in PostgreSQL, unless it is very long. It ends before a
+// character.
+func Excerpt(s string) string {
+	const most = 8 << 10
+	if len(s) <= most {
+		return s
+	}
+	n := most
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
+}
+
 // firstInvalid returns the index of the first byte that does not begin a UTF-8 character, or -1.
 func firstInvalid(text string) int {
 	for i := 0; i < len(text); {

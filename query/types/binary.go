@@ -231,7 +231,11 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		}
 	case JSONB, JSONPathType:
 		if len(b) > 0 && b[0] == 1 {
-			return ParseText(string(b[1:]), typ, env)
+			return parseTextBinary(b[1:], typ, env)
+		}
+	case Char:
+		if size(1) {
+			return newChar(b[0]), nil
 		}
 	case Numeric:
 		return parseNumericBinary(b)
@@ -245,9 +249,18 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		if KindOf(typ) == KArray {
 			return parseArrayBinary(b, typ, env)
 		}
-		return ParseText(string(b), typ, env)
+		return parseTextBinary(b, typ, env)
 	}
 	return Null, badBinary(typ)
+}
+
+// parseTextBinary reads a value of a type whose binary form is its text.
+func parseTextBinary(b []byte, typ OID, env *Env) (Datum, error) {
+	text := string(b)
+	if err := sqlstate.CheckUTF8(text); err != nil {
+		return Null, err
+	}
+	return ParseText(text, typ, env)
 }
 
 func parseNumericBinary(b []byte) (Datum, error) {

@@ -116,7 +116,7 @@ func convert(d Datum, from, to OID, env *Env) (Datum, error) {
 		if d.I < math.MinInt8 || d.I > math.MaxInt8 {
 			return Null, sqlstate.New(sqlstate.NumericOutOfRange, "\"char\" out of range")
 		}
-		return NewText(strings.Trim(string([]byte{byte(d.I)}), "\x00")), nil
+		return newChar(byte(d.I)), nil
 	case to == Int4 && from == Char:
 		if d.S == "" {
 			return NewInt(0), nil

@@ -71,7 +71,7 @@ func FindCollation(name string) (*Collation, error) {
 	case errors.Is(err, collate.ErrUnsupportedLocale):
 		return nil, sqlstate.Unsupported(-1,
 			`Those that are supported are in pg_collation; "und-x-icu" is the order of most languages.`,
-			"collation %q is not supported", name)
+			`collation "%s" is not supported`, name)
 	case err != nil:
 		return nil, NoCollation(name)
 	}
@@ -85,7 +85,7 @@ func FindCollation(name string) (*Collation, error) {
 
 // NoCollation returns PostgreSQL's error for an unknown collation.
 func NoCollation(name string) *sqlstate.Error {
-	return sqlstate.New(sqlstate.UndefinedObject, `collation %q for encoding "UTF8" does not exist`, name)
+	return sqlstate.New(sqlstate.UndefinedObject, `collation "%s" for encoding "UTF8" does not exist`, name)
 }
 
 // CollationRow is a collation as listed in pg_collation.

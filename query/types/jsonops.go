@@ -8,21 +8,15 @@ import (
 
 	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types/jsonerror"
 )
 
 // ParseJSON checks a JSON text and stores it unchanged.
 func ParseJSON(text string) (Datum, error) {
 	if !json.Valid(unsafe.Slice(unsafe.StringData(text), len(text))) || text == "" {
-		return Null, jsonError(text)
+		return Null, jsonerror.Of(text)
 	}
 	return NewJSONText(strings.TrimSpace(text)), nil
-}
-
-func excerpt(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "..."
-	}
-	return s
 }
 
 // CompareJSON compares two JSON texts by CouchDB's collation, as a view does.

@@ -143,7 +143,7 @@ func parseMoment(text string, typ OID, env *Env) (Datum, error) {
 		what = "date"
 	}
 	out := func() (Datum, error) {
-		return Null, sqlstate.New("22008", "%s out of range: \"%s\"", what, excerpt(text))
+		return Null, sqlstate.New("22008", "%s out of range: \"%s\"", what, sqlstate.Excerpt(text))
 	}
 	switch {
 	case datetime.OutOfRange(err):

@@ -81,7 +81,8 @@ func DecimalFromFloat(f float64, digits int) *Decimal {
 func ParseDecimal(text string) (*Decimal, error) {
 	s := strings.TrimSpace(text)
 	bad := func() (*Decimal, error) {
-		return nil, sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type numeric: %q", text)
+		return nil, sqlstate.New(sqlstate.InvalidTextRepresentation, `invalid input syntax for type numeric: "%s"`,
+			text)
 	}
 	switch strings.ToLower(s) {
 	case "nan":

@@ -38,10 +38,7 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 	case KNumeric:
 		return d.Decimal().append(dst)
 	case KText:
-		if typ == Char && len(d.S) == 1 && d.S[0] >= 0x80 {
-			return fmt.Appendf(dst, `\%03o`, d.S[0]) // not valid UTF-8 by itself
-		}
-		return append(dst, withoutZeros(d.padded())...)
+		return append(dst, characters(d, typ)...)
 	case KJSON:
 		return append(dst, jsonText(d, typ)...)
 	case KBytes:
@@ -87,11 +84,29 @@ func appendEscaped(dst []byte, s string) []byte {
 func TextOf(d Datum, typ OID, env *Env) string {
 	switch d.K {
 	case KText:
-		return withoutZeros(d.padded())
+		return characters(d, typ)
 	case KJSON:
 		return jsonText(d, typ)
 	}
 	return string(AppendText(nil, d, typ, env))
+}
+
+// characters returns the text of a KText. A byte of a "char" that is not UTF-8 is written in octal.
+func characters(d Datum, typ OID) string {
+	if typ == Char && len(d.S) == 1 && d.S[0] >= 0x80 {
+		return fmt.Sprintf(`\%03o`, d.S[0])
+	}
+	return withoutZeros(d.padded())
+}
+
+var octal = regexp.MustCompile(`^\\[0-7]{3}$`)
+
+// newChar returns a "char" of a byte. A zero byte is the empty one.
+func newChar(b byte) Datum {
+	if b == 0 {
+		return NewText("")
+	}
+	return NewText(string([]byte{b}))
 }
 
 // jsonText returns a json unchanged, and a jsonb as PostgreSQL prints it.
@@ -202,12 +217,13 @@ func appendRecord(dst []byte, a *Array, env *Env) []byte {
 }
 
 func badText(typ OID, text string) error {
-	return sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type %s: %q", NameOf(typ),
-		excerpt(text))
+	return sqlstate.New(sqlstate.InvalidTextRepresentation, `invalid input syntax for type %s: "%s"`, NameOf(typ),
+		sqlstate.Excerpt(text))
 }
 
 func outOfRange(typ OID, text string) error {
-	return sqlstate.New(sqlstate.NumericOutOfRange, "value %q is out of range for type %s", excerpt(text), NameOf(typ))
+	return sqlstate.New(sqlstate.NumericOutOfRange, `value "%s" is out of range for type %s`, sqlstate.Excerpt(text),
+		NameOf(typ))
 }
 
 // ParseText reads the text form of a type. Of the types that are shown by name (regclass and the other reg types) it
@@ -225,6 +241,9 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 	case Name:
 		return NewText(Truncate(text, 63)), nil
 	case Char:
+		if octal.MatchString(text) {
+			return newChar((text[1]-'0')<<6 | (text[2]-'0')<<3 | (text[3] - '0')), nil
+		}
 		return NewText(text[:min(1, len(text))]), nil
 	case Bool:
 		return parseBool(text)
@@ -340,13 +359,15 @@ func parseFloat(text string, typ OID) (Datum, error) {
 	}
 	if err != nil {
 		if errors.Is(err, strconv.ErrRange) {
-			return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%q is out of range for type %s", excerpt(text),
+			return Null, sqlstate.New(sqlstate.NumericOutOfRange, `"%s" is out of range for type %s`,
+				sqlstate.Excerpt(text),
 				NameOf(typ))
 		}
 		return Null, badText(typ, text)
 	}
 	if f == 0 && strings.Trim(strings.TrimLeft(strings.SplitN(strings.ToLower(s), "e", 2)[0], "+-0.x"), "0.") != "" {
-		return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%q is out of range for type %s", excerpt(text),
+		return Null, sqlstate.New(sqlstate.NumericOutOfRange, `"%s" is out of range for type %s`,
+			sqlstate.Excerpt(text),
 			NameOf(typ))
 	}
 	return NewFloat(f), nil
@@ -399,7 +420,7 @@ func HexBytes(s string) ([]byte, error) {
 		c, n := s[i], strings.IndexByte("0123456789abcdef", s[i]|0x20)
 		if n < 0 || c < '0' {
 			_, size := utf8.DecodeRuneInString(s[i:])
-			return 0, sqlstate.New(sqlstate.InvalidParameterValue, "invalid hexadecimal digit: \"%s\"", s[i:i+size])
+			return 0, sqlstate.New(sqlstate.InvalidParameterValue, `invalid hexadecimal digit: "%s"`, s[i:i+size])
 		}
 		return byte(n), nil
 	}
@@ -439,7 +460,7 @@ func parseArray(text string, typ, elem OID, env *Env) (Datum, error) {
 		return NewVector(elem, items), nil
 	}
 	malformed := func(detail string) (Datum, error) {
-		e := sqlstate.New(sqlstate.InvalidTextRepresentation, "malformed array literal: \"%s\"", excerpt(text))
+		e := sqlstate.New(sqlstate.InvalidTextRepresentation, `malformed array literal: "%s"`, sqlstate.Excerpt(text))
 		e.Detail = detail
 		return Null, e
 	}

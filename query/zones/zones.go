@@ -33,7 +33,7 @@ func Location(v string) (*time.Location, string, error) {
 	}
 	if time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).In(l).Second() != 0 {
 		// PostgreSQL takes only zones whose clocks show whole minutes (pg_tz_acceptable in pgtz.c).
-		return nil, "", sqlstate.New(sqlstate.InvalidParameterValue, "time zone %q appears to use leap seconds", v).
+		return nil, "", sqlstate.New(sqlstate.InvalidParameterValue, `time zone "%s" appears to use leap seconds`, v).
 			WithDetail("PostgreSQL does not support leap seconds.")
 	}
 	return l, datetime.CanonicalZone(v), nil
@@ -46,7 +46,7 @@ const zoneInterval = "INTERVAL '"
 const maxZoneHours = 15
 
 func errZone(v string) *sqlstate.Error {
-	return sqlstate.New(sqlstate.InvalidParameterValue, "invalid value for parameter \"TimeZone\": %q", v)
+	return sqlstate.New(sqlstate.InvalidParameterValue, `invalid value for parameter "TimeZone": "%s"`, v)
 }
 
 func intervalZone(text string) (*time.Location, string, error) {

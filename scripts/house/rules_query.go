@@ -53,8 +53,12 @@ var queryRules = []rule{
 		why: "the calendar, and the texts of times, are the same whatever values hold them",
 	},
 	{
+		room: "query/types/jsonerror", may: []string{"query/sqlstate"},
+		why: "what is wrong with a text of JSON depends on nothing but the text",
+	},
+	{
 		room: "query/types", may: []string{"layer/collate", "layer/jsontext", "query/datetime", "query/jsonpath",
-			"query/sqlstate"},
+			"query/sqlstate", "query/types/jsonerror"},
 		why: "values are compared, cast and written in text and binary; where they come from does not matter",
 	},
 	{

@@ -109,7 +109,7 @@ func Merge(off int, list ...exec.Expr) (State, error) {
 		case s.Strength < out.Strength || sameCollation(s.Collation, out.Collation):
 		case s.Strength == Explicit:
 			return out, sqlstate.New(sqlstate.CollationMismatch,
-				"collation mismatch between explicit collations %q and %q",
+				`collation mismatch between explicit collations "%s" and "%s"`,
 				out.Collation.Name, s.Collation.Name).At(off)
 		case out.Collation == nil:
 			out = s

@@ -86,7 +86,7 @@ func (r *Relation) Wrong(err error, design string, off int) error {
 		sqlstate.OutOfMemory, sqlstate.ProgramLimitExceeded}, e.Code) {
 		return err
 	}
-	return sqlstate.New(sqlstate.InvalidObjectDefinition, "the declaration of relation %q is wrong: %s",
+	return sqlstate.New(sqlstate.InvalidObjectDefinition, `the declaration of relation "%s" is wrong: %s`,
 		design+"."+r.Name, message(err)).At(off).
 		WithHint("It is the member sql.%s of the design document _design/%s.", r.Name, design)
 }
@@ -109,7 +109,7 @@ func (r *Relation) read(w *work.Work, text string) error {
 		case "comment":
 			r.Comment, err = stringOf(name, v)
 		default:
-			err = fmt.Errorf("unknown member %q", name)
+			err = fmt.Errorf(`unknown member "%s"`, name)
 		}
 		return err
 	})
@@ -124,17 +124,17 @@ func (r *Relation) read(w *work.Work, text string) error {
 	err = eachMember(columns, func(name, v string) error {
 		c, err := readColumn(name, v)
 		if err != nil {
-			return fmt.Errorf("column %q: %w", name, err)
+			return fmt.Errorf(`column "%s": %w`, name, err)
 		}
 		if slices.ContainsFunc(r.Columns, func(o Column) bool { return o.Name == name }) || name == "doc" {
-			return fmt.Errorf("column %q: every relation has id, rev and doc, and a name cannot be used twice", name)
+			return fmt.Errorf(`column "%s": every relation has id, rev and doc, and a name cannot be used twice`, name)
 		}
 		if len(r.Columns) > maxColumns {
 			return fmt.Errorf("a relation has at most %d columns", maxColumns)
 		}
 		expr, typ, mod, err := c.expr(w)
 		if err != nil {
-			return fmt.Errorf("column %q: %s", name, message(err))
+			return fmt.Errorf(`column "%s": %s`, name, message(err))
 		}
 		r.add(name, typ, mod, expr)
 		return nil
@@ -170,7 +170,7 @@ func eachMember(object string, f func(name, value string) error) (err error) {
 
 func stringOf(name, v string) (string, error) {
 	if types.JSONKindOf(v) != types.JSONString {
-		return "", fmt.Errorf("%q must be a string", name)
+		return "", fmt.Errorf(`"%s" must be a string`, name)
 	}
 	return types.JSONUnquote(strings.TrimSpace(v)), nil
 }
@@ -209,14 +209,14 @@ func expression(w *work.Work, text string) (ast.Expr, error) {
 	}
 	q, ok := st.(*ast.Query)
 	if !ok {
-		return nil, fmt.Errorf("%q is not an expression", text)
+		return nil, fmt.Errorf(`"%s" is not an expression`, text)
 	}
 	s := q.Select
 	if len(s.Targets) != 1 || s.Targets[0].Alias != "" || s.From != nil || s.Where != nil || s.Op != "" ||
 		s.Values != nil || s.With != nil || s.GroupBy != nil || s.Having != nil || s.OrderBy != nil ||
 		s.Limit != nil || s.Offset != nil ||
 		s.Into != nil || s.Distinct || s.DistinctOn != nil || s.Windows != nil || s.Locks != nil {
-		return nil, fmt.Errorf("%q is not an expression", text)
+		return nil, fmt.Errorf(`"%s" is not an expression`, text)
 	}
 	return s.Targets[0].Expr, nil
 }
@@ -252,7 +252,7 @@ func readColumn(name, v string) (c declared, err error) {
 			}
 			c.fail = what == "fail"
 		default:
-			err = fmt.Errorf("unknown member %q", member)
+			err = fmt.Errorf(`unknown member "%s"`, member)
 		}
 		return err
 	})
@@ -296,7 +296,7 @@ func splitPath(text string) ([]string, error) {
 		}
 	}
 	if slices.Contains(path, "") {
-		return nil, fmt.Errorf("a path has an empty name: %q", text)
+		return nil, fmt.Errorf(`a path has an empty name: "%s"`, text)
 	}
 	return path, nil
 }
@@ -326,7 +326,7 @@ func (c *declared) expr(w *work.Work) (e ast.Expr, typ types.OID, mod int32, err
 	case err != nil:
 		return nil, 0, 0, err
 	case !ok || cast.Type.SetOf:
-		return nil, 0, 0, fmt.Errorf("%q is not a type", c.typ)
+		return nil, 0, 0, fmt.Errorf(`"%s" is not a type`, c.typ)
 	}
 	typ, mod, err = typing.ResolveType(cast.Type)
 	if err != nil {

@@ -94,7 +94,7 @@ func OutputColumn(e ast.Expr, targets []exec.Expr, names []exec.Column, clause s
 		for i := range names {
 			if names[i].Name == n.Parts[0] {
 				if found >= 0 && exec.Key(targets[i]) != exec.Key(targets[found]) {
-					return 0, sqlstate.New(sqlstate.AmbiguousColumn, "%s %q is ambiguous", clause,
+					return 0, sqlstate.New(sqlstate.AmbiguousColumn, `%s "%s" is ambiguous`, clause,
 						n.Parts[0]).At(n.Pos())
 				}
 				if found < 0 {

@@ -92,9 +92,9 @@ func (f *Finder) User(schema, name string, off int) (Found, error) {
 	if schema != "" {
 		missing = schema + "." + name
 	}
-	notFound := sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist", missing).At(off)
+	notFound := sqlstate.New(sqlstate.UndefinedTable, `relation "%s" does not exist`, missing).At(off)
 	if f.DB == nil {
-		return Found{}, notFound.WithHint("The database %q has only the system schemas. Connect to another one "+
+		return Found{}, notFound.WithHint(`The database "%s" has only the system schemas. Connect to another one `+
 			"to read documents.", f.DatabaseName())
 	}
 	for _, s := range path {
@@ -135,7 +135,7 @@ func (f *Finder) User(schema, name string, off int) (Found, error) {
 	}
 	if schema != "" && schema != "public" && !f.HasSchema(schema) {
 		if _, err := f.DB.Design(f.Ctx, schema); exec.KindOf(err) == exec.NotFound {
-			return Found{}, notFound.WithHint("There is no design document %q with views in this database.",
+			return Found{}, notFound.WithHint(`There is no design document "%s" with views in this database.`,
 				"_design/"+schema)
 		}
 	}
@@ -155,8 +155,9 @@ func (f *Finder) anyView(name string, off int) (*Found, error) {
 				continue
 			}
 			if found != nil {
-				return nil, sqlstate.New(sqlstate.AmbiguousAlias, "view name %q is ambiguous", name).At(off).
-					WithHint("Design documents %q and %q both have it: write schema.%s.", found.Design, d.Name, name)
+				return nil, sqlstate.New(sqlstate.AmbiguousAlias, `view name "%s" is ambiguous`, name).At(off).
+					WithHint(`Design documents "%s" and "%s" both have it: write schema.%s.`, found.Design, d.Name,
+						name)
 			}
 			found = foundView(d, v)
 		}

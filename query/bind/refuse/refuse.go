@@ -134,7 +134,7 @@ func Locked(s *ast.Select, aggregates, windows, sets bool, in func(name string) 
 	for _, l := range s.Locks {
 		for i, name := range l.Of {
 			if last := name[len(name)-1]; !in(last) {
-				return sqlstate.New(sqlstate.UndefinedTable, "relation %q in FOR %s clause not found in FROM clause",
+				return sqlstate.New(sqlstate.UndefinedTable, `relation "%s" in FOR %s clause not found in FROM clause`,
 					last, l.Strength).At(l.OfPlaces[i].Pos())
 			}
 		}

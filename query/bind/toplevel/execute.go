@@ -14,7 +14,8 @@ func Arguments(
 	e *ast.Execute, r bind.Resolver, plan bind.Planner, want []types.OID, loose func(int) bool, st *exec.State,
 ) ([]types.Datum, error) {
 	if len(e.Args) != len(want) {
-		return nil, sqlstate.New(sqlstate.SyntaxError, "wrong number of parameters for prepared statement %q", e.Name).
+		return nil, sqlstate.New(sqlstate.SyntaxError, `wrong number of parameters for prepared statement "%s"`,
+			e.Name).
 			WithDetail("Expected %d parameters but got %d.", len(want), len(e.Args)).At(e.Pos())
 	}
 	l, err := bind.NewStatement(st.Work, r, plan, nil).Level(nil, false, e.At)

@@ -61,7 +61,7 @@ func (b *writer) targets(n *ast.Insert) (places [2]int, err error) {
 		}
 		same := func(c ast.SetTarget) bool { return c.Name == t.Name }
 		if slices.ContainsFunc(n.Columns[:i], same) {
-			return places, sqlstate.New(sqlstate.DuplicateColumn, "column %q specified more than once",
+			return places, sqlstate.New(sqlstate.DuplicateColumn, `column "%s" specified more than once`,
 				t.Name).At(t.Pos())
 		}
 		switch t.Name {
@@ -129,7 +129,7 @@ func (b *writer) source(l *bind.Level, n *ast.Insert, places [2]int) error {
 	return nil
 }
 
-const notDefault = "cannot insert a non-DEFAULT value into column %q"
+const notDefault = `cannot insert a non-DEFAULT value into column "%s"`
 
 // values binds VALUES whose items may be DEFAULT. Each item is cast to the type of its column.
 func (b *writer) values(l *bind.Level, n *ast.Insert, places [2]int) error {
@@ -221,7 +221,7 @@ func (b *writer) arbiter(c *ast.Conflict) error {
 	key := b.rel.Name + "_pkey"
 	switch {
 	case c.Constraint != "" && c.Constraint != key:
-		return sqlstate.New(sqlstate.UndefinedObject, "constraint %q for table %q does not exist", c.Constraint,
+		return sqlstate.New(sqlstate.UndefinedObject, `constraint "%s" for table "%s" does not exist`, c.Constraint,
 			b.rel.Name)
 	case c.Constraint != "":
 	case len(c.Columns) == 0 && len(c.Set) > 0:
@@ -233,7 +233,7 @@ func (b *writer) arbiter(c *ast.Conflict) error {
 			switch {
 			case ok && len(col.Parts) == 1 && col.Parts[0] == colID && len(c.Columns) == 1:
 			case ok && !b.has(col.Parts[len(col.Parts)-1]):
-				return sqlstate.New(sqlstate.UndefinedColumn, "column %q does not exist",
+				return sqlstate.New(sqlstate.UndefinedColumn, `column "%s" does not exist`,
 					col.Parts[len(col.Parts)-1]).At(c.Target.Pos())
 			default:
 				return sqlstate.New(sqlstate.InvalidColumnReference,
@@ -268,15 +268,16 @@ func (b *writer) copy(n *ast.Copy) error {
 		typ := types.Text
 		switch {
 		case !b.has(name):
-			return sqlstate.New(sqlstate.UndefinedColumn, "column %q of relation %q does not exist", name, b.rel.Name)
+			return sqlstate.New(sqlstate.UndefinedColumn, `column "%s" of relation "%s" does not exist`, name,
+				b.rel.Name)
 		case slices.Contains(names[:i], name):
-			return sqlstate.New(sqlstate.DuplicateColumn, "column %q specified more than once", name)
+			return sqlstate.New(sqlstate.DuplicateColumn, `column "%s" specified more than once`, name)
 		case name == colID:
 			b.out.ID = i
 		case name == colDoc:
 			b.out.Doc, typ = i, types.JSONB
 		default:
-			return sqlstate.New(sqlstate.InvalidColumnReference, "column %q is a generated column", name).
+			return sqlstate.New(sqlstate.InvalidColumnReference, `column "%s" is a generated column`, name).
 				WithDetail("Generated columns cannot be used in COPY.")
 		}
 		b.cols = append(b.cols, exec.Column{Name: name, Type: typ, Mod: -1})
@@ -285,10 +286,10 @@ func (b *writer) copy(n *ast.Copy) error {
 		for _, name := range list {
 			switch {
 			case !b.has(name):
-				return sqlstate.New(sqlstate.UndefinedColumn, "column %q of relation %q does not exist", name,
+				return sqlstate.New(sqlstate.UndefinedColumn, `column "%s" of relation "%s" does not exist`, name,
 					b.rel.Name)
 			case !slices.Contains(names, name):
-				return sqlstate.New(sqlstate.InvalidColumnReference, "%s column %q not referenced by COPY", option,
+				return sqlstate.New(sqlstate.InvalidColumnReference, `%s column "%s" not referenced by COPY`, option,
 					name)
 			}
 		}

@@ -60,7 +60,7 @@ func (b *writer) relation(t *ast.Table) error {
 		schema = t.Name[0]
 	default:
 		return sqlstate.Unsupported(t.Pos(), "Connect to that database.",
-			"cross-database references are not implemented: %q", name)
+			`cross-database references are not implemented: "%s"`, name)
 	}
 	if b.Names().Virtual(schema, name) != nil {
 		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied for table %s", name).At(t.Pos())
@@ -81,7 +81,7 @@ func (b *writer) writable(f naming.Found, off int) error {
 	case f.Rel.IDPrefix != "":
 		hint = "PUT the document over HTTP."
 	}
-	return sqlstate.Unsupported(off, hint, "%s of relation %q is not supported", verbs[b.out.Kind], f.Name)
+	return sqlstate.Unsupported(off, hint, `%s of relation "%s" is not supported`, verbs[b.out.Kind], f.Name)
 }
 
 var verbs = map[string]string{"insert": "INSERT", "update": "UPDATE", "delete": "DELETE"}
@@ -91,7 +91,7 @@ func (b *writer) column(t *ast.SetTarget) error {
 	i := slices.IndexFunc(b.rel.Columns, func(c naming.UserColumn) bool { return c.Name == t.Name })
 	switch {
 	case i < 0:
-		return sqlstate.New(sqlstate.UndefinedColumn, "column %q of relation %q does not exist", t.Name,
+		return sqlstate.New(sqlstate.UndefinedColumn, `column "%s" of relation "%s" does not exist`, t.Name,
 			b.rel.Name).At(t.Pos())
 	case len(t.Path) > 0:
 		return sqlstate.Unsupported(t.Path[0].Pos(), "Use jsonb_set.",
@@ -149,7 +149,7 @@ func (b *writer) assigned(list []ast.Assignment, alias string) (out assigned, er
 				return out, err
 			}
 			if seen[t.Name] {
-				return out, refuse.Syntax(t.Pos(), "multiple assignments to same column %q", t.Name)
+				return out, refuse.Syntax(t.Pos(), `multiple assignments to same column "%s"`, t.Name)
 			}
 			seen[t.Name] = true
 			switch _, isDefault := values[j].(*ast.Default); {
@@ -158,7 +158,7 @@ func (b *writer) assigned(list []ast.Assignment, alias string) (out assigned, er
 			case t.Name == colID:
 				out.id, b.out.IDOff = values[j], t.Pos()
 			case !isDefault:
-				return out, generated("column %q can only be updated to DEFAULT", t)
+				return out, generated(`column "%s" can only be updated to DEFAULT`, t)
 			}
 		}
 	}
@@ -183,7 +183,7 @@ func (a *assigned) bind(l *bind.Level) (doc exec.Expr, id []exec.Expr, err error
 // generated returns the error of a value for rev.
 func generated(format string, t *ast.SetTarget) error {
 	return sqlstate.New(sqlstate.GeneratedAlways, format, t.Name).At(t.Pos()).
-		WithDetail("Column %q is a generated column.", t.Name)
+		WithDetail(`Column "%s" is a generated column.`, t.Name)
 }
 
 // document binds a value for doc. DEFAULT is the empty document.
@@ -247,7 +247,7 @@ func (b *writer) rows(with []ast.CTE, recursive bool, at ast.At, t *ast.Table, f
 	target := l.First()
 	if target == nil {
 		name := t.Name[len(t.Name)-1]
-		return nil, sqlstate.New(sqlstate.UndefinedTable, "relation %q cannot be the target of a modifying statement",
+		return nil, sqlstate.New(sqlstate.UndefinedTable, `relation "%s" cannot be the target of a modifying statement`,
 			name).At(t.Pos())
 	}
 	for i, c := range target.Rel.Columns {
@@ -291,6 +291,6 @@ func value(l *bind.Level, e ast.Expr, column string, to types.OID, clause string
 
 // misfit returns the error for a value whose type does not fit a column.
 func misfit(column string, to, from types.OID) *sqlstate.Error {
-	return sqlstate.New(sqlstate.DatatypeMismatch, "column %q is of type %s but expression is of type %s", column,
+	return sqlstate.New(sqlstate.DatatypeMismatch, `column "%s" is of type %s but expression is of type %s`, column,
 		types.NameOf(to), types.NameOf(from)).WithHint("You will need to rewrite or cast the expression.")
 }

@@ -363,7 +363,7 @@ func (o *Open) LooseParam(p *exec.Param, to types.OID) error {
 func ResolveType(n ast.TypeName) (types.OID, int32, error) {
 	name := n.Parts[len(n.Parts)-1]
 	if len(n.Parts) > 1 && n.Parts[0] != "pg_catalog" {
-		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist",
+		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, `type "%s" does not exist`,
 			strings.Join(n.Parts, ".")).At(n.Pos())
 	}
 	oid, ok := types.ByName(name)
@@ -372,7 +372,7 @@ func ResolveType(n ast.TypeName) (types.OID, int32, error) {
 			"type %s is not supported", name)
 	}
 	if !ok {
-		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", name).At(n.Pos())
+		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, `type "%s" does not exist`, name).At(n.Pos())
 	}
 	mod, err := typmod(oid, n)
 	if err != nil {
@@ -457,7 +457,7 @@ func typmod(oid types.OID, n ast.TypeName) (int32, error) {
 }
 
 func refuseModifier(oid types.OID, off int) error {
-	return sqlstate.New(sqlstate.SyntaxError, "type modifier is not allowed for type %q", types.Lookup(oid).Name).
+	return sqlstate.New(sqlstate.SyntaxError, `type modifier is not allowed for type "%s"`, types.Lookup(oid).Name).
 		At(off)
 }
 

@@ -153,11 +153,15 @@ func (s *sumOf) Result(*exec.Env) (types.Datum, error) {
 // extreme is min and max. Of equal values it keeps the last one, as PostgreSQL does; 1.0 and 1.00 are such values.
 type extreme struct {
 	max       bool
+	char      bool             // of "char", whose values are compared as texts
 	collation *types.Collation // of texts; nil for byte order
 	best      types.Datum
 }
 
 func (e *extreme) Add(env *exec.Env, args []types.Datum) error {
+	if e.char {
+		args = []types.Datum{types.NewText(types.TextOf(args[0], types.Char, nil))}
+	}
 	if !e.best.IsNull() {
 		c, err := types.CompareCollated(args[0], e.best, e.collation)
 		if err != nil || c != 0 && (c > 0) != e.max {
@@ -234,7 +238,10 @@ func init() {
 	}
 	for _, name := range []string{"min", "max"} {
 		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyElement}, RetOf: extremeType,
-			New: func([]types.OID) exec.Accumulator { return &extreme{max: name == "max"} }})
+			New: func(a []types.OID) exec.Accumulator {
+				return &extreme{max: name == "max",
+					char: a[0] == types.Char}
+			}})
 	}
 	for _, name := range []string{"bool_and", "every", "bool_or"} {
 		add(&exec.Aggregate{Name: name, Args: []types.OID{types.Bool}, Ret: types.Bool,
@@ -258,9 +265,10 @@ func init() {
 	}
 }
 
-// extremeType returns the type of min and max: that of the values, except that there is none of varchar and name.
+// extremeType returns the type of min and max: that of the values, except that
+// there is none of varchar, name and "char".
 func extremeType(args []types.OID) types.OID {
-	if args[0] == types.VarChar || args[0] == types.Name {
+	if args[0] == types.VarChar || args[0] == types.Name || args[0] == types.Char {
 		return types.Text
 	}
 	return args[0]

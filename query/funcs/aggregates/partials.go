@@ -89,7 +89,7 @@ func reducedPart(d types.Datum, member string) (types.Datum, error) {
 	}
 	v, ok := types.JSONField(d.S, member)
 	if !ok {
-		return types.Null, sqlstate.New(sqlstate.InternalError, "the reduction has no member %q", member)
+		return types.Null, sqlstate.New(sqlstate.InternalError, `the reduction has no member "%s"`, member)
 	}
 	return types.NewJSONText(v), nil
 }

@@ -171,7 +171,7 @@ func (e *pathEdit) setElement(s string, level int) error {
 	if err != nil {
 		return sqlstate.New(
 			sqlstate.InvalidTextRepresentation,
-			"path element at position %d is not an integer: %q",
+			`path element at position %d is not an integer: "%s"`,
 			level+1,
 			e.path[level].S,
 		)

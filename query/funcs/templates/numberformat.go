@@ -122,7 +122,7 @@ func (f *numberFormat) add(word string) error {
 	switch word {
 	case "9", "0":
 		if f.bracket {
-			return badFormat("%q must be ahead of \"PR\"", word)
+			return badFormat(`"%s" must be ahead of "PR"`, word)
 		}
 		if word == "9" && f.hasMulti {
 			f.multi++
@@ -164,7 +164,7 @@ func (f *numberFormat) add(word string) error {
 		}
 	case "MI", "PL", "SG":
 		if f.locale {
-			return badFormat("cannot use \"S\" and %q together", word)
+			return badFormat(`cannot use "S" and "%s" together`, word)
 		}
 		f.minus = f.minus || word != "PL"
 		f.plus = f.plus || word != "MI"
@@ -281,7 +281,7 @@ func (w *numberWriter) part(p numberPart) {
 		}
 		if last := w.ch(len(w.number) - 1); last < '0' || last > '9' {
 			// So it is for a format without digits, and for NaN.
-			w.err = sqlstate.New(sqlstate.InvalidTextRepresentation, "%q is not a number", w.number)
+			w.err = sqlstate.New(sqlstate.InvalidTextRepresentation, `"%s" is not a number`, w.number)
 			return
 		}
 		end := ordinal(w.number)

@@ -167,7 +167,7 @@ func truncateSpan(unit string, s types.Span) (types.Span, error) {
 	case "microseconds":
 		return s, nil
 	case "week":
-		return s, sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type interval",
+		return s, sqlstate.New(sqlstate.FeatureNotSupported, `unit "%s" not supported for type interval`,
 			strings.ToLower(unit)).
 			WithDetail("Months usually have fractional weeks.")
 	}

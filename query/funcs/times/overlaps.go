@@ -76,7 +76,8 @@ func intervalZone(env *exec.CallEnv, d types.Datum) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "interval time zone %q must not include months or days",
+		return 0, sqlstate.New(sqlstate.InvalidParameterValue,
+			`interval time zone "%s" must not include months or days`,
 			text)
 	}
 	return zone.Micros, nil

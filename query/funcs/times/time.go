@@ -64,7 +64,7 @@ func init() {
 		funcs.TimeFamily.Function(name, ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			unit := unitOf(a[0].S)
 			if ret == types.Numeric && slices.Contains(notOfDates, unit) {
-				return types.Null, sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type date",
+				return types.Null, sqlstate.New(sqlstate.FeatureNotSupported, `unit "%s" not supported for type date`,
 					strings.ToLower(a[0].S))
 			}
 			typ := types.Timestamp

@@ -104,7 +104,7 @@ func (p *parser) argument(c *ast.Call) error {
 		p.i += 2
 		for _, a := range c.Args {
 			if have, ok := a.(*ast.NamedArg); ok && have.Name == t.Text {
-				return lex.SyntaxError(t.Off, "argument name %q used more than once", t.Text)
+				return lex.SyntaxError(t.Off, `argument name "%s" used more than once`, t.Text)
 			}
 		}
 		x, err := p.expr()

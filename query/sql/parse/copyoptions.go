@@ -148,7 +148,8 @@ func (o copyOption) boolean(wanted string) (bool, error) {
 // list returns the value as a list of columns.
 func (o copyOption) list() ([]string, error) {
 	if o.columns == nil {
-		return nil, sqlstate.New(sqlstate.InvalidParameterValue, "argument to option %q must be a list of column names",
+		return nil, sqlstate.New(sqlstate.InvalidParameterValue,
+			`argument to option "%s" must be a list of column names`,
 			o.name).At(o.at)
 	}
 	return o.columns, nil
@@ -184,7 +185,7 @@ func (v *copyValues) apply(c *ast.Copy, o copyOption) (err error) {
 	switch o.name {
 	case "format":
 		if c.Format, err = o.text(); err == nil && !slices.Contains([]string{"text", "csv", "binary"}, c.Format) {
-			return sqlstate.New(sqlstate.InvalidParameterValue, "COPY format %q not recognized", c.Format).At(o.at)
+			return sqlstate.New(sqlstate.InvalidParameterValue, `COPY format "%s" not recognized`, c.Format).At(o.at)
 		}
 	case "delimiter":
 		text(&v.delimiter)
@@ -220,7 +221,7 @@ func (v *copyValues) apply(c *ast.Copy, o copyOption) (err error) {
 	case "freeze":
 		_, err = o.boolean("Boolean value")
 	default:
-		return lex.SyntaxError(o.at, "option %q not recognized", o.name)
+		return lex.SyntaxError(o.at, `option "%s" not recognized`, o.name)
 	}
 	return err
 }
@@ -260,7 +261,7 @@ func (v *copyValues) check(c *ast.Copy) error {
 		return sqlstate.New(sqlstate.InvalidParameterValue,
 			"COPY null representation cannot use newline or carriage return")
 	case !csv && strings.Contains(`\.abcdefghijklmnopqrstuvwxyz0123456789`, c.Delimiter):
-		return sqlstate.New(sqlstate.InvalidParameterValue, "COPY delimiter cannot be \"%s\"", c.Delimiter)
+		return sqlstate.New(sqlstate.InvalidParameterValue, `COPY delimiter cannot be "%s"`, c.Delimiter)
 	case c.Format == "binary" && c.Header:
 		return unsupported("cannot specify HEADER in BINARY mode")
 	case !csv && v.quote != nil:

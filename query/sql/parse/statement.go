@@ -136,11 +136,11 @@ func (p *parser) explainOption(e *ast.Explain) (bad, err error) {
 		case "text", "json", "xml", "yaml":
 			e.Format = value
 		default:
-			return sqlstate.New(sqlstate.InvalidParameterValue, "unrecognized value for EXPLAIN option \"format\": %q",
+			return sqlstate.New(sqlstate.InvalidParameterValue, `unrecognized value for EXPLAIN option "format": "%s"`,
 				value).At(t.Off), nil
 		}
 	default:
-		return lex.SyntaxError(t.Off, "unrecognized EXPLAIN option %q", t.Text), nil
+		return lex.SyntaxError(t.Off, `unrecognized EXPLAIN option "%s"`, t.Text), nil
 	}
 	return nil, nil
 }

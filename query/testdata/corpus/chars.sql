@@ -88,3 +88,8 @@ SELECT overlay('abc' placing 'x')
 SELECT overlay('abc' placing 'x' for 1)
 SELECT overlay(1, 2, 3)
 SELECT overlay('abc' placing NULL from 0)
+-- A byte of a "char" that is not ASCII.
+select '\101'::"char", '\377'::"char"::text, '\377'::"char", '\777'::"char", '\8'::"char", 'é'::"char"::text
+select length('é'::"char"::text), ascii('é'::"char"), 'é'::"char" = 'è'::"char", 'é'::"char" < 'a'::"char"
+select to_json('é'::"char"), to_jsonb('a'::"char"), array['é'::"char"], ''::"char"::int, 'é'::"char"::int
+select max(c), count(distinct c) from (values ('é'::"char"), ('a')) v(c)

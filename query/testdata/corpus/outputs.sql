@@ -38,3 +38,26 @@ SELECT '[0:1]={1,2}'::int2[]
 SELECT array_to_string('3 5'::int2vector, ','), 3 = ANY('3 5'::int2vector), unnest('3 5'::oidvector)
 -- A subscript of a name selects a character.
 SELECT ('abc'::name)[0], ('abc'::name)[2], ('abc'::name)[3], ('abc'::name)[-1], ('abc'::name)[64], ('abc'::name)[0] = 'a', ('_a'::name)[0] = '_'
+-- Messages show names and values as they are.
+select 'a"b\c'::int, 1
+select * from "a""b"
+select "x""y\z" from docs
+select 'a	b'::date
+select 'é'::bool
+select '"\x'::numeric
+select '{"o": 1}'::int
+select jsonb_set('[1]', '{"a\"b"}', '2')
+select 'x"y'::regclass
+select nosuch('a"b')
+select current_setting('a"b')
+select 'a"\b'::interval
+select '"\b'::jsonpath
+select '\b"'::uuid
+set timezone = 'a"b'
+set work_mem = 'a"b'
+select '99999999999'::int, repeat('9', 200)::int
+select (repeat('x', 300) || '"')::int
+select repeat('é', 300)::timestamp
+select repeat('é', 300)::float8
+select ('{' || repeat('é', 300))::int[]
+select ('"' || repeat('é', 300))::int[]

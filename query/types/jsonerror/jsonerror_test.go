@@ -1,6 +1,7 @@
-package types
+package jsonerror
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -8,8 +9,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// TestParseJSON_errors has PostgreSQL 15's details and contexts.
-func TestParseJSON_errors(t *testing.T) {
+// TestOf has PostgreSQL 15's details and contexts.
+func TestOf(t *testing.T) {
 	for _, c := range []struct{ text, detail, context string }{
 		{``, `The input string ended unexpectedly.`, `JSON data, line 1: `},
 		{`{"a":1`, `The input string ended unexpectedly.`, `JSON data, line 1: {"a":1`},
@@ -35,7 +36,7 @@ func TestParseJSON_errors(t *testing.T) {
 		{`["` + strings.Repeat("é", 40) + `", x]`, `Token "x" is invalid.`,
 			`JSON data, line 1: ...` + strings.Repeat("é", 22) + `", x...`},
 	} {
-		_, err := ParseJSON(c.text)
+		err := Of(c.text)
 		var e *sqlstate.Error
 		if !errors.As(err, &e) {
 			t.Errorf("%q: %v", c.text, err)
@@ -47,16 +48,17 @@ func TestParseJSON_errors(t *testing.T) {
 	}
 }
 
-// FuzzParseJSON_errors checks that a text that is refused has an error.
-func FuzzParseJSON_errors(f *testing.F) {
+// FuzzOf checks that a text that is refused has an error.
+func FuzzOf(f *testing.F) {
 	for _, s := range []string{`{"a":[1,"\u00e9",tru]}`, `[[[[`, `{"a"`, "\"\x01\"", `-e`, "\xff"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if _, err := ParseJSON(s); err == nil {
+		if json.Valid([]byte(s)) {
 			return
-		} else if e := sqlstate.From(err); e.Code != sqlstate.InvalidTextRepresentation && len(s) < maxJSONDepth {
-			t.Errorf("%q: %v", s, err)
+		}
+		if e := sqlstate.From(Of(s)); e.Code != sqlstate.InvalidTextRepresentation && len(s) < maxDepth {
+			t.Errorf("%q: %v", s, e)
 		}
 	})
 }

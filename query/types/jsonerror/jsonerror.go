@@ -1,4 +1,6 @@
-package types
+// Package jsonerror says what is wrong with a text that is not JSON, in the words of PostgreSQL. Texts that
+// are JSON are read by package types.
+package jsonerror
 
 import (
 	"fmt"
@@ -8,11 +10,11 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// jsonError returns PostgreSQL's error for a text that is not JSON: what was expected, and the line up to there.
-func jsonError(text string) error {
-	l := &jsonLexer{text: text, line: 1, start: -1, token: 'i'}
+// Of returns PostgreSQL's error for a text that is not JSON: what was expected, and the line up to there.
+func Of(text string) error {
+	l := &lexer{text: text, line: 1, start: -1, token: 'i'}
 	detail := l.document()
-	if detail == "" || l.depth > maxJSONDepth {
+	if detail == "" || l.depth > maxDepth {
 		return sqlstate.New(sqlstate.StatementTooComplex, "stack depth limit exceeded")
 	}
 	e := sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type json").WithDetail("%s", detail)
@@ -20,11 +22,11 @@ func jsonError(text string) error {
 	return e
 }
 
-// maxJSONDepth is the limit of encoding/json, which has found that the text is not valid.
-const maxJSONDepth = 10000
+// maxDepth is the limit of encoding/json, which has found that the text is not valid.
+const maxDepth = 10000
 
-// jsonLexer finds the error as PostgreSQL's parser does. Its functions return the detail of the message, or "".
-type jsonLexer struct {
+// lexer finds the error as PostgreSQL's parser does. Its functions return the detail of the message, or "".
+type lexer struct {
 	text                   string
 	line, lineStart, depth int
 	start, end             int  // of the token; start is -1 at the end of the text
@@ -32,14 +34,14 @@ type jsonLexer struct {
 }
 
 // expected is what a parser needed where it found another token.
-func (l *jsonLexer) expected(what string) string {
+func (l *lexer) expected(what string) string {
 	if l.start < 0 || l.token == 0 {
 		return "The input string ended unexpectedly."
 	}
 	return fmt.Sprintf("Expected %s, but found \"%s\".", what, l.text[l.start:l.end])
 }
 
-func (l *jsonLexer) document() string {
+func (l *lexer) document() string {
 	if d := l.next(); d != "" {
 		return d
 	}
@@ -52,7 +54,7 @@ func (l *jsonLexer) document() string {
 	return ""
 }
 
-func (l *jsonLexer) value() string {
+func (l *lexer) value() string {
 	switch l.token {
 	case '{':
 		return l.list('}', "string or \"}\"", "\",\" or \"}\"", l.member)
@@ -65,8 +67,8 @@ func (l *jsonLexer) value() string {
 }
 
 // list reads the items of an object or an array. first is what may begin an object.
-func (l *jsonLexer) list(end byte, first, next string, item func() string) string {
-	if l.depth++; l.depth > maxJSONDepth {
+func (l *lexer) list(end byte, first, next string, item func() string) string {
+	if l.depth++; l.depth > maxDepth {
 		return "too deep"
 	}
 	if d := l.next(); d != "" {
@@ -95,7 +97,7 @@ func (l *jsonLexer) list(end byte, first, next string, item func() string) strin
 	return l.next()
 }
 
-func (l *jsonLexer) member() string {
+func (l *lexer) member() string {
 	if l.token != '"' {
 		return l.expected("string")
 	}
@@ -112,7 +114,7 @@ func (l *jsonLexer) member() string {
 }
 
 // next reads a token. The kind of token stays if it is invalid.
-func (l *jsonLexer) next() string {
+func (l *lexer) next() string {
 	at := l.end
 	for at < len(l.text) && strings.IndexByte(" \t\n\r", l.text[at]) >= 0 {
 		if at++; l.text[at-1] == '\n' {
@@ -146,7 +148,7 @@ func (l *jsonLexer) next() string {
 	return l.invalid()
 }
 
-func (l *jsonLexer) invalid() string {
+func (l *lexer) invalid() string {
 	return fmt.Sprintf("Token \"%s\" is invalid.", l.text[l.start:l.end])
 }
 
@@ -154,7 +156,7 @@ func isJSONWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= utf8.RuneSelf
 }
 
-func (l *jsonLexer) quoted() string {
+func (l *lexer) quoted() string {
 	for at := l.start + 1; at < len(l.text); at++ {
 		switch c := l.text[at]; {
 		case c == '"':
@@ -189,12 +191,12 @@ func (l *jsonLexer) quoted() string {
 }
 
 // after returns the end of the character at an offset.
-func (l *jsonLexer) after(at int) int {
+func (l *lexer) after(at int) int {
 	_, n := utf8.DecodeRuneInString(l.text[at:])
 	return at + n
 }
 
-func (l *jsonLexer) number() string {
+func (l *lexer) number() string {
 	at, ok := l.start, true
 	digits := func() bool {
 		from := at
@@ -233,7 +235,7 @@ func (l *jsonLexer) number() string {
 }
 
 // context returns the end of the line up to the token, at most 50 bytes.
-func (l *jsonLexer) context() string {
+func (l *lexer) context() string {
 	from := l.lineStart
 	for l.end-from >= 50 {
 		from = l.after(from)
