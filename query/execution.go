@@ -74,8 +74,9 @@ func (e *execution) state(ctx context.Context, params []types.Datum) *exec.State
 	st := exec.NewState(ss.work(ctx), &ss.host, params, &ss.types)
 	st.Spill, st.Bad = ss.srv.opts.Temp.NewStore(st.Work), ss.srv.opts.BadValues
 	if ss.tx.status == 'T' {
-		st.Now, ss.tx.queried = ss.tx.began, true
+		ss.types.Now, ss.tx.queried = ss.tx.began, true
 	}
+	st.Now = ss.types.Now
 	return st
 }
 

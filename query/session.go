@@ -182,6 +182,14 @@ func (ss *session) mark(state byte, statement string) {
 	}
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	switch {
+	case state != 'A':
+	case ss.tx.status == 'T':
+		ss.types.Now = ss.tx.began
+	case ss.mu.state != 'A':
+		// The statements up to the next Sync are one transaction.
+		ss.types.Now = time.Now().Truncate(time.Microsecond)
+	}
 	ended := ss.mu.state == 'A' && (state != 'A' || statement != "")
 	if ended && ss.srv.opts.Observe != nil {
 		ss.srv.opts.Observe(Ended{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database,

@@ -225,7 +225,7 @@ func (t *transaction) begin(level, defers, access string) error {
 	if err := t.set(readOnlySetting, &access, true); err != nil {
 		return err
 	}
-	t.status, t.began, t.queried = 'T', time.Now(), false
+	t.status, t.began, t.queried = 'T', time.Now().Truncate(time.Microsecond), false
 	return nil
 }
 

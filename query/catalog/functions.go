@@ -198,6 +198,9 @@ func definitions() {
 	register("pg_column_is_updatable", types.Bool, constant(types.NewBool(false)), types.RegClass, types.Int2,
 		types.Bool)
 	register("row_security_active", types.Bool, constant(types.NewBool(false)), types.Oid)
+	register("row_security_active", types.Bool, constant(types.NewBool(false)), types.Text)
+	// No session waits for the locks of another.
+	register("pg_safe_snapshot_blocking_pids", types.Int4Array, constant(types.NewArray(types.Int4, nil)), types.Int4)
 	register("pg_my_temp_schema", types.Oid, constant(types.NewInt(0)))
 	register("pg_is_other_temp_schema", types.Bool, constant(types.NewBool(false)), types.Oid)
 	register("_pg_truetypid", types.Oid, constant(types.Null), exec.AnyValue, exec.AnyValue)

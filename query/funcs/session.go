@@ -102,6 +102,8 @@ func init() {
 	SessionFamily.Function("txid_current", types.Int8, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return types.NewInt(transactionID(env)), nil
 	}).Volatility = exec.Stable
+	SessionFamily.Function("txid_current_if_assigned", types.Int8,
+		func(*exec.CallEnv, []types.Datum) (types.Datum, error) { return types.Null, nil }).Volatility = exec.Stable
 	SessionFamily.Function("lastval", types.Int8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
 		return types.Null, sqlstate.New(sqlstate.ObjectNotInPrerequisite,
 			"lastval is not yet defined in this session")

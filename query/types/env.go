@@ -19,6 +19,15 @@ type Env struct {
 	// LooseJSON is set when a text is read for a comparison with a jsonb: a text that is not valid JSON stands for the
 	// JSON string of its characters.
 	LooseJSON bool
+	// Now is what the word now means: the start of the transaction. The zero time is the present.
+	Now time.Time
+}
+
+func (e *Env) now() time.Time {
+	if e == nil || e.Now.IsZero() {
+		return time.Now()
+	}
+	return e.Now
 }
 
 func (e *Env) intervalStyle() datetime.Style {

@@ -122,7 +122,7 @@ func inputName(typ OID) string {
 
 // parseMoment reads a timestamp, timestamptz, date, time or timetz.
 func parseMoment(text string, typ OID, env *Env) (Datum, error) {
-	r := datetime.Reader{Place: env.location(), Now: time.Now(), Type: inputName(typ)}
+	r := datetime.Reader{Place: env.location(), Now: env.now(), Type: inputName(typ)}
 	if env != nil {
 		r.Order = datetime.Order(env.DateOrder)
 	}
@@ -188,7 +188,7 @@ func toClock(d Datum, from, to OID, env *Env) (Datum, error) {
 	case KZonedClock:
 		us, offset = d.ZonedClock()
 	case KClock:
-		y, m, day := time.Now().In(env.location()).Date()
+		y, m, day := env.now().In(env.location()).Date()
 		wall := datetime.DaysOf(y, int(m), day)*Day + us
 		offset = int((wall - datetime.Instant(wall, env.location())) / datetime.Second)
 	case KTime:

@@ -142,3 +142,19 @@ SELECT time '2024-01-01 10:00 A'
 SELECT timetz '99999999999-01-01'
 SELECT date '2024-99999999999-01'
 SELECT timestamptz '2024-99999999999-01'
+-- The special words of dates and times mean the start of the transaction.
+select 'now'::timestamptz = now(), timestamptz 'now' = now(), 'now'::timestamp = localtimestamp, 'now'::time = localtime, 'now'::timetz = current_time, 'now'::date = current_date
+select 'today'::date = current_date, 'today'::timestamp = date_trunc('day', localtimestamp), 'tomorrow'::date - 'today'::date, 'today'::timestamptz - 'yesterday'::timestamptz, 'tomorrow noon'::timestamp - 'today'::timestamp
+-- parameters: ["now", "now", "today"]
+select $1::timestamptz = now(), $2::time = localtime, $3::date = current_date
+begin
+select pg_sleep(0.002) is null
+select 'now'::timestamptz = now(), ('no' || 'w')::timestamptz = now(), 'now'::timestamptz < clock_timestamp()
+-- parameters: ["now"]
+select $1::timestamptz = now()
+commit and chain
+select pg_sleep(0.002) is null, 'now'::timestamptz = now()
+-- parameters: ["now"]
+select $1::timestamptz = now()
+rollback
+select 'now'::timestamptz = now(), 'now'::timestamptz > clock_timestamp() - interval '10 min'

@@ -82,3 +82,4 @@ SELECT 'array_in(cstring)'::regprocedure
 SELECT 'int4in(text)'::regprocedure
 SELECT t.typname FROM pg_type t WHERE t.typinput = 'array_in(cstring,oid,integer)'::regprocedure AND t.typname IN ('_int4', '_text', 'int4') ORDER BY 1
 SELECT proname, proargtypes, prorettype FROM pg_proc WHERE proname IN ('int4in', 'int4out', 'int4recv', 'int4send', 'array_in', 'array_out', 'numeric_in', 'timestamptz_in', 'record_in', 'varcharin', 'jsonb_in') ORDER BY 1
+select row_security_active('docs'), row_security_active('docs'::regclass), txid_current_if_assigned(), pg_safe_snapshot_blocking_pids(0)
