@@ -101,8 +101,7 @@ func (o *Open) Constant(n *exec.Const, to types.OID, mod int32, off int) (exec.E
 		// The session's style decides whether a leading sign applies to the whole interval, so read it at execution.
 		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Unknown}, To: to, Mod: mod,
 			Off: o.LiteralOffset(n, off), Hidden: true}, nil
-	case types.IsOid(to) && to != types.Oid, types.IsOid(types.ElemOf(to)), to == types.Timestamp,
-		to == types.TimestampTZ, to == types.Date, to == types.TimeTZ:
+	case types.IsOid(to) && to != types.Oid, types.IsOid(types.ElemOf(to)), isMoment(to), isMoment(types.ElemOf(to)):
 		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Text}, To: to, Mod: mod, Off: o.LiteralOffset(n, off),
 			Hidden: true}, nil
 	}
@@ -111,6 +110,15 @@ func (o *Open) Constant(n *exec.Const, to types.OID, mod int32, off int) (exec.E
 		return nil, sqlstate.Locate(err, o.LiteralOffset(n, off))
 	}
 	return &exec.Const{D: d, Typ: to, Mod: mod + 1}, nil
+}
+
+// isMoment reports whether the text of a type may contain "now", or depend on the session's time zone.
+func isMoment(t types.OID) bool {
+	switch t {
+	case types.Timestamp, types.TimestampTZ, types.Date, types.Time, types.TimeTZ:
+		return true
+	}
+	return false
 }
 
 // LiteralOffset returns the position of the literal, or off if it is not known.

@@ -158,3 +158,4 @@ select pg_sleep(0.002) is null, 'now'::timestamptz = now()
 select $1::timestamptz = now()
 rollback
 select 'now'::timestamptz = now(), 'now'::timestamptz > clock_timestamp() - interval '10 min'
+select '{now}'::timestamptz[] = array[now()], '{now,12:00}'::time[] = array[localtime, '12:00']
