@@ -67,7 +67,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	c.members.tells(metadata{ID: newID(), HTTP: o.HTTP, SQL: o.SQL, Remote: o.System.Address(), Version: o.Version,
 		Roles: o.Roles, Store: o.Store})
 	if err := c.gossip.start(); err != nil {
-		c.remoting.remote.Shutdown(false)
+		c.remoting.shutdown()
 		return nil, errors.Join(err, c.gossip.transport.Shutdown())
 	}
 	running, cancel := context.WithCancel(context.Background())
@@ -90,7 +90,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		c.stop()
 		c.done.Wait()
 		c.requests.stop()
-		c.remoting.remote.Shutdown(false)
+		c.remoting.shutdown()
 		err = errors.Join(err, c.gossip.shutdown())
 		c.naming.release(context.WithoutCancel(ctx))
 		return nil, err

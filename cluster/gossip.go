@@ -20,7 +20,7 @@ type gossip struct {
 	members    *members
 	said       *said
 	advertise  net.IP
-	transport  *memberlist.NetTransport
+	transport  Transport
 	list       *memberlist.Memberlist
 	ending     atomic.Bool                // shutting down
 	tellWithin time.Duration              // how long each of the two announcements of leaving may take
@@ -95,7 +95,10 @@ func (g *gossip) renewIfGivenUp() {
 
 // openTransport opens the gossip port before memberlist runs, because the next port must be known for the metadata. A
 // free port must be free for both UDP and TCP, hence the attempts.
-func (g *gossip) openTransport(at *net.TCPAddr) (*memberlist.NetTransport, error) {
+func (g *gossip) openTransport(at *net.TCPAddr) (Transport, error) {
+	if g.o.Network != nil {
+		return g.o.Network.OpenGossip(at)
+	}
 	attempts := 1
 	if at.Port == 0 {
 		attempts = 10

@@ -223,7 +223,7 @@ func (n *naming) lives(ctx context.Context, gossip string) (alive, sure bool) {
 	if err != nil || gossip == n.gossip.addr() {
 		return false, true
 	}
-	conn, err := (&net.Dialer{Timeout: n.o.ProbeInterval}).DialContext(ctx, "tcp", gossip)
+	conn, err := n.gossip.transport.DialTimeout(gossip, n.o.ProbeInterval)
 	if err != nil {
 		return false, errors.Is(err, syscall.ECONNREFUSED)
 	}

@@ -61,6 +61,9 @@ type Options struct {
 	// Notify, if not nil, is called for each event, in order. It must not block for long.
 	Notify func(Event)
 
+	// Network replaces the network, for simulations. nil means UDP and TCP.
+	Network Network
+
 	// ProbeInterval determines failure detection: a killed member is seen as left after 4 to 8 intervals. 0 means 500
 	// ms.
 	ProbeInterval time.Duration

@@ -18,12 +18,18 @@ import (
 type remoting struct {
 	o      *Options
 	remote *remote.Remote
+	ended  func() // ends remoting over Options.Network; nil without one
 }
 
 // listenRemote starts actor remoting, which others reach at an address. By default it listens on the port after
 // gossip's. If that port is taken it uses another one, since the address is in the metadata.
 func listenRemote(o *Options, advertise net.IP, gossip *net.TCPAddr) (*remoting, error) {
 	r := &remoting{o: o}
+	if o.Network != nil {
+		var err error
+		r.ended, err = o.Network.OpenRemoting(o.System)
+		return r, err
+	}
 	if o.Remote != "" {
 		at, err := resolve(o.Remote)
 		if err != nil {
@@ -128,6 +134,15 @@ func (r *remoting) stop(members []Member) {
 		if !m.Self && m.Remote != "" {
 			r.close(m)
 		}
+	}
+	r.shutdown()
+}
+
+// shutdown ends the server.
+func (r *remoting) shutdown() {
+	if r.ended != nil {
+		r.ended()
+		return
 	}
 	r.remote.Shutdown(false)
 }

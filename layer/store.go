@@ -63,6 +63,8 @@ type Options struct {
 	Scripts *script.Sandbox
 	// Validator runs the functions of design documents that validate writes. With nil, writes are not validated.
 	Validator db.Validator
+	// Wall replaces the clock of this machine, in simulations of nodes whose clocks differ. nil means the real one.
+	Wall func() time.Time
 }
 
 func (o Options) withDefaults() Options {
@@ -107,6 +109,9 @@ type Store struct {
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	o = o.withDefaults()
 	base := db.NewStore(e, o.Root, o.MaxShards)
+	if o.Wall != nil {
+		base.Wall = o.Wall
+	}
 	s := &Store{
 		Store: base, jobStore: jobs.OfStore(base), compactStore: compact.OfStore(base), checkStore: check.OfStore(base),
 		exportStore: export.OfStore(base), o: o, upkeep: &upkeep.Upkeep{Log: o.Logger},

@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/peers"
 )
 
 // openPorts opens the HTTP and SQL ports. It also sets the node's name, which may contain the port chosen.
@@ -94,7 +95,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	n.joined.Store(n.cluster)
 	n.parts.add("cluster", func(context.Context) error { return n.cluster.Stop() })
 	n.actors, err = actors.Start(actors.Options{
-		System: system, Store: actors.FromLayer(n.store), Peers: peers{n.cluster}, Node: n.name, Logger: n.log,
+		System: system, Store: actors.FromLayer(n.store), Peers: peers.Of(n.cluster), Node: n.name, Logger: n.log,
 		MaxIndexers: n.cfg.Views.Workers, Batch: n.cfg.Views.Batch,
 		CompactionShare: n.cfg.Compaction.Share, Notify: n.happened.actorEvent,
 	})
@@ -126,31 +127,4 @@ func (n *Node) receive(from string, message []byte) {
 	if s := n.running.Load(); s != nil {
 		s.Receive(from, message)
 	}
-}
-
-// peers implements actors.Peers with the cluster.
-type peers struct{ *cluster.Cluster }
-
-// Owner implements actors.Peers.
-func (p peers) Owner(kind, id string) string { return p.Cluster.Owner(kind, id).Name }
-
-// Left implements actors.Peers.
-func (p peers) Left(member string) bool {
-	for _, m := range p.Members() {
-		if m.Name == member {
-			return m.Status == cluster.Left
-		}
-	}
-	return false
-}
-
-// HasOthers implements actors.Peers.
-func (p peers) HasOthers() bool {
-	alive := 0
-	for _, m := range p.Members() {
-		if m.Status == cluster.Alive {
-			alive++
-		}
-	}
-	return alive > 1
 }

@@ -106,33 +106,45 @@ func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect)
 // openBuild is a build that is closed when its indexer's life ends, but not while a step is running.
 type openBuild struct {
 	ports.Build
-	mu     sync.RWMutex // read-locked by running steps
+	mu     sync.Mutex
 	closed bool
+	steps  sync.WaitGroup // the running ones; none begins once closed is set
 }
 
 // Step calls the build's Step while it is open.
 func (o *openBuild) Step(ctx context.Context, shard layer.ShardID, n int) (layer.StepResult, error) {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if o.closed {
+	if !o.begin() {
 		return layer.StepResult{}, ctx.Err()
 	}
+	defer o.steps.Done()
 	return o.Build.Step(ctx, shard, n)
 }
 
 // Finish calls the build's Finish while it is open.
 func (o *openBuild) Finish(ctx context.Context) error {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	if o.closed {
+	if !o.begin() {
 		return ctx.Err()
 	}
+	defer o.steps.Done()
 	return o.Build.Finish(ctx)
 }
 
-func (o *openBuild) close() {
+// begin reports whether a step may begin. It is to be ended with steps.Done.
+func (o *openBuild) begin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.closed {
+		return false
+	}
+	o.steps.Add(1)
+	return true
+}
+
+// close waits for the running steps. It holds no lock meanwhile, for which simulated time would stand still.
+func (o *openBuild) close() {
+	o.mu.Lock()
 	o.closed = true
+	o.mu.Unlock()
+	o.steps.Wait()
 	o.Build.Close()
 }

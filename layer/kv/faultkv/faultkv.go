@@ -44,6 +44,10 @@ const (
 	Spurious
 	// Killed: a call met a killed engine.
 	Killed
+	// Silent: a call had to wait for an engine that did not answer.
+	Silent
+	// Full: a commit met a full disk.
+	Full
 
 	faults
 )
@@ -83,6 +87,14 @@ type Engine interface {
 	Kill()
 	// Revive ends Kill for new transactions. Those that were open when it was called stay dead.
 	Revive()
+	// Hang makes the engine stop answering, as if its network were cut or the process stopped: calls wait until Resume
+	// or the end of their transaction's context, for at most ten seconds, and then fail with CodeUnreachable. A commit
+	// that has already begun is still answered. Watches fire after Resume.
+	Hang()
+	// Resume ends Hang.
+	Resume()
+	// Fill makes commits fail with CodeDiskFull unless they make room, until it is called with false.
+	Fill(full bool)
 	// Injected returns the number of faults injected so far.
 	Injected() map[Fault]int
 }
@@ -111,6 +123,7 @@ type engine struct {
 	life     atomic.Pointer[life]
 	injected [faults]atomic.Int64
 	watches  sync.WaitGroup // goroutines that forward a watch
+	trouble  trouble
 
 	mu struct {
 		sync.Mutex
@@ -165,7 +178,7 @@ func (e *engine) Close() error {
 }
 
 func (e *engine) Begin(ctx context.Context) kv.Transaction {
-	return &transaction{Transaction: e.below.Begin(ctx), e: e, life: e.life.Load()}
+	return &transaction{Transaction: e.below.Begin(ctx), e: e, life: e.life.Load(), ctx: ctx}
 }
 
 // strikes decides at random whether a fault happens now, and counts it.
@@ -206,6 +219,9 @@ type snapshotting struct {
 
 func (s snapshotting) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
 	s.delay()
+	if err := s.answers(ctx, s.life.Load()); err != nil {
+		return nil, err
+	}
 	if s.life.Load().ended() {
 		s.injected[Killed].Add(1)
 		return nil, errKilled
@@ -214,7 +230,7 @@ func (s snapshotting) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	check := s.slowOnly(s.life.Load())
+	check := s.slowOnly(ctx, s.life.Load())
 	long := snapshot{snap, reader{snap, check}}
 	if _, ok := snap.(kv.RangesReader); ok {
 		return rangesSnapshot{long, rangesReader{reader{snap, check}}}, nil
@@ -223,9 +239,12 @@ func (s snapshotting) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
 }
 
 // slowOnly is the check before the calls of a long snapshot.
-func (e *engine) slowOnly(l *life) func() error {
+func (e *engine) slowOnly(ctx context.Context, l *life) func() error {
 	return func() error {
 		e.delay()
+		if err := e.answers(ctx, l); err != nil {
+			return err
+		}
 		if l.ended() {
 			e.injected[Killed].Add(1)
 			return errKilled

@@ -1,6 +1,7 @@
 package faultkv
 
 import (
+	"context"
 	"sync"
 
 	"github.com/divandb/divan/layer/kv"
@@ -11,10 +12,12 @@ type transaction struct {
 	kv.Transaction
 	e    *engine
 	life *life
+	ctx  context.Context
 
 	mu struct {
 		sync.Mutex
 		read    bool  // something was read
+		room    bool  // it makes room on a full disk
 		failure error // the injected failure; final
 		watches []*watch
 	}
@@ -48,6 +51,9 @@ func (t *transaction) checkKilled() error {
 // checkRead decides whether a read fails.
 func (t *transaction) checkRead() error {
 	t.e.delay()
+	if err := t.e.answers(t.ctx, t.life); err != nil {
+		return t.fail(err)
+	}
 	if err := t.checkKilled(); err != nil {
 		return err
 	}
@@ -90,7 +96,6 @@ func (t *transaction) Commit() error {
 			w.fail(nil)
 		}
 	}
-	t.e.delay()
 	return err
 }
 
@@ -102,7 +107,24 @@ func (t *transaction) takeWatches() []*watch {
 	return ws
 }
 
+// MakesRoom implements kv.Transaction.
+func (t *transaction) MakesRoom() {
+	t.mu.Lock()
+	t.mu.room = true
+	t.mu.Unlock()
+	t.Transaction.MakesRoom()
+}
+
+func (t *transaction) makesRoom() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.room
+}
+
 func (t *transaction) commit() error {
+	if err := t.e.answers(t.ctx, t.life); err != nil {
+		return t.abandon(err)
+	}
 	if err := t.checkKilled(); err != nil {
 		return err
 	}
@@ -114,6 +136,9 @@ func (t *transaction) commit() error {
 	}
 	rates := t.e.o.Rates
 	switch {
+	case t.e.isFull() && !t.makesRoom():
+		t.e.injected[Full].Add(1)
+		return t.abandon(kv.NewError(kv.CodeDiskFull, "faultkv: the disk is full", nil))
 	case t.e.strikes(Conflict, rates.Conflict):
 		return t.abandon(injected(kv.CodeNotCommitted, "conflict"))
 	case t.e.strikes(TooOld, rates.TooOld):
@@ -122,6 +147,10 @@ func (t *transaction) commit() error {
 		return t.abandon(injected(kv.CodeUnknownResult, "unknown result"))
 	}
 	err := t.Transaction.Commit()
+	t.e.delay() // of the answer, so that the engine may be killed before it arrives
+	if silent := t.e.answers(t.ctx, t.life); silent != nil {
+		return t.fail(injected(kv.CodeUnknownResult, "silence while committing"))
+	}
 	if t.life.ended() {
 		t.e.injected[Killed].Add(1)
 		return t.fail(injected(kv.CodeUnknownResult, "death while committing"))
@@ -200,6 +229,13 @@ func (t *transaction) Watch(key []byte) kv.Watch {
 	t.e.watches.Go(func() {
 		select {
 		case <-w.below.Done():
+			if resumed := t.e.silence(); resumed != nil {
+				select {
+				case <-resumed:
+				case <-t.life.over:
+				case <-w.done:
+				}
+			}
 			w.fail(w.below.Err())
 		case <-t.life.over:
 			t.e.injected[Killed].Add(1)

@@ -1,0 +1,18 @@
+// Package simulation has tests that run five nodes in one process, in simulated time, while they die, return, are cut
+// off from each other or from the store, and meet a full disk and wrong clocks, as a seed decides. Clients write,
+// follow changes and query views meanwhile, and afterwards everything is compared with what was acknowledged.
+//
+// Each node has the real actors, membership, gossip, jobs and layer. The network is package simnet, the engine is the
+// embedded one below a faultkv.Engine for each node, and time is that of testing/synctest. HTTP, SQL and processes are
+// left out: package node/e2e and scripts/soak have these.
+//
+//	go test ./node/simulation                          100 seeds
+//	go test ./node/simulation -seeds 10000 -first 1    more of them
+//	go test ./node/simulation -first 17 -seeds 1 -v    one, with its history
+//
+// The seed decides the troubles and when they happen, what happens to the n-th message between two nodes, which calls
+// of the engine fail, the clocks, and what clients do. It does not decide in which order goroutines run that are ready
+// at the same instant, nor what Go itself chooses at random (select, the order of maps). So the same seed gives the
+// same troubles in every run, but only mostly the same history. A fault that a seed finds is usually found again within
+// some runs of it (-count).
+package simulation

@@ -1,0 +1,135 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+// querier asks nodes for a view, and compares the rows with what was acknowledged before.
+func (w *world) querier(i int) {
+	r := source(w.seed, "querier", i)
+	for w.running() {
+		time.Sleep(time.Duration(100+r.IntN(1500)) * time.Millisecond)
+		d := w.dbs[r.IntN(len(w.dbs))]
+		if l := w.any(r); l != nil {
+			if err := d.query(l, 5*time.Second); err != nil {
+				w.log.count("queries without an answer")
+			} else {
+				w.log.count("queries")
+			}
+		}
+	}
+}
+
+// query reads the view through a node.
+func (d *database) query(l *life, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(l.over, within)
+	defer cancel()
+	low := d.lows()
+	db, err := d.open(ctx, l)
+	if err != nil {
+		return err
+	}
+	design, err := db.Design(ctx, "d")
+	if err != nil {
+		return err
+	}
+	if err := l.actors.Ensure(ctx, l.of(db), design); err != nil {
+		return err
+	}
+	l.actors.Use(l.of(db), design)
+	return d.compare(ctx, l, db.Index(design), low)
+}
+
+// compare compares the rows of an index with the least that each document must have.
+func (d *database) compare(ctx context.Context, l *life, ix *layer.Index, low map[string]int) error {
+	result, err := ix.Query(ctx, layer.ViewQuery{View: "v", Limit: -1})
+	if err != nil {
+		return err
+	}
+	version, last := "", -1
+	for row, err := range result.Rows {
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(string(row.Key))
+		least, known := low[row.ID]
+		switch {
+		case err != nil || !known:
+			d.w.log.violated("indexes are exact", "%s through %s: a row %s of %q, or a second one", d.name, l, row.Key, row.ID)
+		case n < least:
+			d.w.log.violated("indexes are exact", "%s through %s: %s has %d, and %d was acknowledged before", d.name, l,
+				row.ID, n, least)
+		case n < last:
+			d.w.log.violated("indexes are exact", "%s through %s: %d after %d", d.name, l, n, last)
+		case version != "" && version != string(row.Value):
+			d.w.log.violated("indexes are exact", "%s through %s: rows of version %s and %s", d.name, l, version, row.Value)
+		}
+		delete(low, row.ID)
+		last, version = n, string(row.Value)
+	}
+	for id := range low {
+		d.w.log.violated("indexes are exact", "%s through %s: no row of %s", d.name, l, id)
+		break
+	}
+	return nil
+}
+
+// changer reshards databases and changes views.
+func (w *world) changer() {
+	r := source(w.seed, "changer", 0)
+	for w.running() {
+		time.Sleep(time.Duration(500+r.IntN(2500)) * time.Millisecond)
+		d, reshard, shards, l := w.dbs[r.IntN(len(w.dbs))], r.IntN(2) == 0, 1+r.IntN(4), w.any(r)
+		if l == nil {
+			continue
+		}
+		if !reshard {
+			d.redesign(l)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(l.over, 5*time.Second)
+		if db, err := d.open(ctx, l); err == nil {
+			if _, err = db.Reshard(ctx, shards); err == nil {
+				w.log.count("reshards")
+				w.log.add("%s has %d shards", d.name, shards)
+			}
+		}
+		cancel()
+	}
+}
+
+// deleter creates databases, has their indexes built, and deletes them meanwhile. It checks that nobody works for them
+// afterwards.
+func (w *world) deleter() {
+	r := source(w.seed, "deleter", 0)
+	for i := 0; w.running(); i++ {
+		time.Sleep(time.Duration(r.IntN(2000)) * time.Millisecond)
+		name := fmt.Sprintf("victim%d", i%2)
+		d, err := w.create(name, 1+r.IntN(3))
+		if err != nil {
+			w.log.violated("databases can be created", "%s: %v", name, err)
+			return
+		}
+		l := w.any(r)
+		if l == nil {
+			l = w.alive()[0]
+		}
+		d.query(l, time.Duration(r.IntN(700))*time.Millisecond) //nolint:errcheck // it is deleted meanwhile
+		db, err := w.truth.Database(w.t.Context(), name)
+		if err == nil {
+			err = w.truth.Delete(w.t.Context(), name)
+		}
+		if err != nil {
+			w.log.violated("databases can be deleted", "%s: %v", name, err)
+			return
+		}
+		w.log.count("deletions")
+		w.log.add("%s is deleted", name)
+		w.deleted(db)
+	}
+}

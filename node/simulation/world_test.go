@@ -1,0 +1,176 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/cluster/simnet"
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/kv/faultkv"
+	"github.com/divandb/divan/layer/script"
+)
+
+// The sizes of a simulation.
+const (
+	nodes       = 5
+	linger      = 2 * time.Second
+	startWithin = 8 * time.Second
+	slowest     = 20 * time.Millisecond // the longest delay of one call of the engine
+)
+
+// world is a simulated cluster with its clients.
+type world struct {
+	t       *testing.T
+	seed    uint64
+	log     *history
+	rates   faultkv.Rates
+	net     *simnet.Network
+	below   kv.Engine // of all nodes
+	truth   *layer.Store
+	scripts *script.Sandbox
+	nodes   []*node
+	dbs     []*database
+
+	ending  sync.WaitGroup // what is left of killed nodes
+	calm    atomic.Bool    // there are no more troubles
+	clients sync.WaitGroup // until quit is closed
+	quit    chan struct{}
+	// followers go on until over is closed.
+	followers sync.WaitGroup
+	over      chan struct{}
+
+	mu struct {
+		sync.Mutex
+		full time.Time // when the disk was last full
+	}
+}
+
+// newWorld starts a cluster. It must be called in a bubble of synctest.
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{t: t, seed: seed, log: newHistory(t), quit: make(chan struct{}), over: make(chan struct{})}
+	r := source(seed, "world", 0)
+	base, err := embedded.Open(directory(t), embedded.Options{Logger: slog.New(slog.DiscardHandler),
+		CacheBytes: 8 << 20, MemTableBytes: 4 << 20, ResolverBytes: 4 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := base.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.below = shared{base}
+	if r.IntN(2) == 0 {
+		w.below = snapshots{shared{base}, base}
+	}
+	w.rates = faultkv.Rates{Conflict: 0.01, TooOld: 0.0005, FutureVersion: 0.005, UnknownLost: 0.01,
+		UnknownCommitted: 0.01, Slow: 0.03, Spurious: 0.05}
+	w.scripts = script.New(script.Options{})
+	t.Cleanup(func() { w.scripts.Close() })
+	if w.truth, err = layer.Open(t.Context(), base, layer.Options{Scripts: w.scripts}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.truth.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.net = simnet.New(seed, simnet.Faults{Lose: 0.01, Double: 0.02, Delay: 3 * time.Millisecond})
+	for i := range nodes {
+		n := &node{w: w, name: fmt.Sprintf("n%d", i+1), ip: fmt.Sprintf("127.0.0.%d", i+1)}
+		n.clock = time.Duration(r.IntN(3)-1) * time.Hour
+		w.nodes = append(w.nodes, n)
+	}
+	var starting sync.WaitGroup
+	for _, n := range w.nodes {
+		starting.Go(func() { n.up(t.Context()) })
+	}
+	starting.Wait()
+	return w
+}
+
+// directory returns an empty directory, in memory if possible.
+func directory(t *testing.T) string {
+	const memory = "/dev/shm"
+	dir, err := os.MkdirTemp(memory, "divan-simulation") //nolint:usetesting // T.TempDir is on a disk
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// up starts a node, again and again as an init system does.
+func (n *node) up(ctx context.Context) {
+	for ctx.Err() == nil && n.current() == nil {
+		if err := n.start(ctx); err != nil {
+			n.w.log.add("%s could not start: %v", n.name, err)
+			time.Sleep(500 * time.Millisecond)
+		}
+	}
+}
+
+// alive lists the nodes that are up.
+func (w *world) alive() (list []*life) {
+	for _, n := range w.nodes {
+		if l := n.current(); l != nil {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// healthy counts the nodes that are up and have had the store for a while.
+func (w *world) healthy(d time.Duration) (n int) {
+	for _, l := range w.alive() {
+		if since, ok := l.clearSince(); ok && time.Since(since) >= d {
+			n++
+		}
+	}
+	return n
+}
+
+// wasFull reports whether the disk is full or was within a time.
+func (w *world) wasFull(d time.Duration) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.mu.full.IsZero() && time.Since(w.mu.full) < d
+}
+
+// isFull reports whether the disk is full.
+func (w *world) isFull() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mu.full.After(time.Now())
+}
+
+// running reports whether clients go on.
+func (w *world) running() bool { return open(w.quit) }
+
+func open(c chan struct{}) bool {
+	select {
+	case <-c:
+		return false
+	default:
+		return true
+	}
+}
+
+// stop stops all nodes, and waits for everything.
+func (w *world) stop() {
+	var leaving sync.WaitGroup
+	for _, n := range w.nodes {
+		leaving.Go(n.leave)
+	}
+	leaving.Wait()
+	w.ending.Wait()
+	time.Sleep(10 * time.Second) // memberlist does not wait for its own goroutines
+}
