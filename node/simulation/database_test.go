@@ -142,8 +142,12 @@ func (w *world) writer(i, all int) {
 		time.Sleep(time.Duration(20+r.IntN(400)) * time.Millisecond)
 		d := w.dbs[r.IntN(len(w.dbs))]
 		id := fmt.Sprintf("d%03d", r.IntN(filled/all)*all+i)
+		within := 5 * time.Second
+		if r.IntN(4) == 0 {
+			within = time.Duration(r.IntN(15)) * time.Millisecond // a client without patience
+		}
 		if l := w.any(r); l != nil {
-			d.write(l, id, n)
+			d.write(l, id, n, within)
 		}
 	}
 }
@@ -152,8 +156,8 @@ func (w *world) writer(i, all int) {
 func (w *world) any(r *rand.Rand) *life { return w.nodes[r.IntN(len(w.nodes))].current() }
 
 // write writes one edit through a node, and compares the answer with what is known.
-func (d *database) write(l *life, id string, n int) {
-	ctx, cancel := context.WithTimeout(l.over, 5*time.Second)
+func (d *database) write(l *life, id string, n int, within time.Duration) {
+	ctx, cancel := context.WithTimeout(l.over, within)
 	defer cancel()
 	before, maybe := d.fact(id)
 	e, err := layer.ParseEdit(fmt.Appendf(nil, `{"_id":%q,"_rev":%q,"n":%d}`, id, before.rev, n), false)

@@ -66,7 +66,7 @@ func TestSimulation(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(all.most)) {
 		t.Logf("%8v at most: %s", all.most[what].Round(time.Millisecond), what)
 	}
-	if *seeds < 20 || t.Failed() {
+	if *seeds < 100 || t.Failed() {
 		return
 	}
 	needed := []string{"writes", "queries", "wakes", "reshards", "deletions", "new views", "jobs taken over",

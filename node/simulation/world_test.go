@@ -71,8 +71,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if r.IntN(2) == 0 {
 		w.below = snapshots{shared{base}, base}
 	}
-	w.rates = faultkv.Rates{Conflict: 0.01, TooOld: 0.0005, FutureVersion: 0.005, UnknownLost: 0.01,
-		UnknownCommitted: 0.01, Slow: 0.03, Spurious: 0.05}
+	w.rates = faultkv.Rates{Conflict: 0.01, TooOld: 0.0005, FutureVersion: 0.005, UnknownLost: 0.02,
+		UnknownCommitted: 0.03, Slow: 0.03, Spurious: 0.05}
 	w.scripts = script.New(script.Options{})
 	t.Cleanup(func() { w.scripts.Close() })
 	if w.truth, err = layer.Open(t.Context(), base, layer.Options{Scripts: w.scripts}); err != nil {
