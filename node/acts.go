@@ -23,8 +23,8 @@ func (n own) acts() console.Acts {
 	}
 	levels := &levels{log: n.log}
 	return console.Acts{
-		Cancel:    func(pid uint32) bool { return started() && n.sql.Cancel(pid) },
-		Terminate: func(pid uint32) bool { return started() && n.sql.Terminate(pid) },
+		Cancel:    func(pid uint32) bool { return started() && n.sql.Wire().Cancel(pid) },
+		Terminate: func(pid uint32) bool { return started() && n.sql.Wire().Terminate(pid) },
 		RetryJob: func(ctx context.Context, typ, id string) error {
 			j, err := n.job(ctx, typ, id)
 			if err == nil && j.State != layer.JobPending {

@@ -32,7 +32,7 @@ func (n *Node) startConsole(context.Context) error {
 	n.history = history.New()
 	n.measuring.indexLag.Store(-1)
 	n.console = console.New(console.Options{Node: n.name, Events: n.happened.Recorder, History: n.history,
-		Here: own{n}.here(), Acts: own{n}.acts(), User: userOf,
+		Here: own{n}.here(), Acts: own{n}.acts(), User: userOf, SQL: n.runSQL,
 		Peers: consolePeers{&n.joined}})
 	return nil
 }

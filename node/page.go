@@ -25,7 +25,7 @@ const (
 // page returns the dashboard.
 func (n *Node) page(h health) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(pageAPI+"/", n.console.Handler(pageAPI))
+	mux.Handle(pageAPI+"/", withConnection(n.console.Handler(pageAPI)))
 	mux.Handle(pageAt, page.Handler(pageAt))
 	mux.Handle("GET /_dashboard", http.RedirectHandler(pageAt, http.StatusMovedPermanently))
 	// The page about this node alone, until the console shows all that is on it.

@@ -169,11 +169,8 @@ func (s *Server) TempFiles() (now, peak, limit int64) { return s.opts.Temp.Used(
 // Spilled returns how many statements have written temporary files.
 func (s *Server) Spilled() int64 { return s.opts.Temp.Spilled() }
 
-// Cancel cancels the statement that a session runs. It reports whether there is such a session.
-func (s *Server) Cancel(pid uint32) bool { return s.wire.Cancel(pid) }
-
-// Terminate ends a session with 57P01. It reports whether there is such a session.
-func (s *Server) Terminate(pid uint32) bool { return s.wire.Terminate(pid) }
+// Wire returns the server of the connections, which can end them and their statements, and run SQL inside the node.
+func (s *Server) Wire() *pgwire.Server { return s.wire }
 
 // session returns a session by its process id; nil if there is none.
 func (s *Server) session(pid uint32) *session {

@@ -299,19 +299,27 @@ func (p pages) token(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, map[string]string{"user": user, "token": p.c.tokens.of(user)})
 }
 
-// act does what a page asks for.
-func (p pages) act(w http.ResponseWriter, r *http.Request) {
-	user := p.c.o.User(r.Context())
+// permitted returns the user of a POST that may do something. It answers the others.
+func (p pages) permitted(w http.ResponseWriter, r *http.Request) (user string, ok bool) {
+	user = p.c.o.User(r.Context())
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case !sameOrigin(r):
 		refuse(w, http.StatusForbidden, "The request comes from another site.")
-		return
 	case !p.c.tokens.valid(user, r.Header.Get(TokenHeader)):
 		refuse(w, http.StatusForbidden, "The header "+TokenHeader+" must have the token of GET token.")
-		return
 	case kind != "application/json":
 		refuse(w, http.StatusUnsupportedMediaType, "Content-Type must be application/json.")
+	default:
+		return user, true
+	}
+	return user, false
+}
+
+// act does what a page asks for.
+func (p pages) act(w http.ResponseWriter, r *http.Request) {
+	user, ok := p.permitted(w, r)
+	if !ok {
 		return
 	}
 	var a Action

@@ -20,6 +20,8 @@ type Options struct {
 	Here Here
 	// Acts are what can be done on this node.
 	Acts Acts
+	// SQL runs a statement, and cancels it when ctx ends. It returns the statement's error as a *state.SQLError.
+	SQL func(ctx context.Context, s Statement, to Results) error
 	// User returns the name of the user of a request.
 	User func(ctx context.Context) string
 }

@@ -20,8 +20,8 @@ type view func(ctx context.Context, r *http.Request) (any, error)
 
 // Handler serves what the page shows, below a prefix such as "/_dashboard/api". Each view is answered at once, or
 // streamed with ?live=1: overview, verdict, nodes, databases, shards, indexes, jobs, actors, sessions, tasks, events.
-// GET plots and series are answered only. POST act does what an Action says; it needs the token of GET token. The
-// caller decides who may see and do this.
+// GET plots and series are answered only. POST act does what an Action says, and POST sql runs a Statement; both need
+// the token of GET token. The caller decides who may see and do this.
 func (c *Console) Handler(prefix string) http.Handler { return pages{c}.handler(prefix) }
 
 // pages serves what pages show.
@@ -57,6 +57,7 @@ func (p pages) handler(prefix string) http.Handler {
 	})
 	mux.HandleFunc("GET "+prefix+"/token", p.token)
 	mux.HandleFunc("POST "+prefix+"/act", p.act)
+	mux.HandleFunc("POST "+prefix+"/sql", p.sql)
 	mux.HandleFunc(prefix+"/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "There is no such view.")
 	})

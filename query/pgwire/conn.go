@@ -26,6 +26,7 @@ type conn struct {
 	log     *slog.Logger
 	session Session
 	seated  bool     // counted in MaxConnections; guarded by Server.mu
+	inside  *Inside  // set if the node itself runs SQL here
 	copying *copying // a COPY FROM STDIN whose data is being received
 	discard bool     // after an error in the extended protocol, until Sync
 	row     []byte   // scratch space for one message

@@ -196,13 +196,16 @@ func (h *handshake) login(params map[string]string, minor uint32) (Start, error)
 		return Start{}, sqlstate.Unsupported(-1, "Follow changes_follow, or the HTTP _changes feed.",
 			"replication connections are not supported")
 	}
-	if h.srv.opts.RequireTLS && !h.secure {
+	if h.srv.opts.RequireTLS && !h.secure && h.inside == nil {
 		return Start{}, sqlstate.New(sqlstate.InvalidAuthorization, "this server accepts TLS connections only").
 			WithHint("Connect with sslmode=require or stronger.")
 	}
 	authenticated := h.srv.opts.Credentials != nil && h.srv.opts.Credentials.Required()
 	admin := true // if nobody has to log in, everyone is an admin
-	if authenticated {
+	switch {
+	case h.inside != nil:
+		authenticated, admin = h.inside.Authenticated, h.inside.Admin
+	case authenticated:
 		var err error
 		if admin, err = h.authenticate(h.ctx, user); err != nil {
 			return Start{}, err

@@ -1,0 +1,150 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/console/events"
+	"github.com/divandb/divan/node/console/history"
+	"github.com/divandb/divan/node/console/state"
+)
+
+// sqlServer serves a console whose SQL is a function, and returns a function that posts a statement.
+func sqlServer(t *testing.T, run func(context.Context, console.Statement, console.Results) error) func(ctx context.Context,
+	body string, header ...string) *http.Response {
+	t.Helper()
+	p := &parts{used: map[string]console.Use{}}
+	c := console.New(console.Options{Node: "n1", Events: events.New("n1", nil), History: history.New(),
+		Here: p.here("n1", 1), Acts: p.acts(), SQL: run, User: func(context.Context) string { return "anna" }})
+	server := httptest.NewServer(c.Handler("/api"))
+	t.Cleanup(server.Close)
+	get, err := server.Client().Get(server.URL + "/api/token") //nolint:noctx // it answers at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(get.Body)
+	_ = get.Body.Close()
+	_, token, _ := strings.Cut(string(text), `"token":"`)
+	token, _, _ = strings.Cut(token, `"`)
+	return func(ctx context.Context, body string, header ...string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(ctx, "POST", server.URL+"/api/sql", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(console.TokenHeader, token)
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		answer, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = answer.Body.Close() })
+		return answer
+	}
+}
+
+func TestConsole_SQL(t *testing.T) {
+	rows := func(n int) func(context.Context, console.Statement, console.Results) error {
+		return func(_ context.Context, s console.Statement, to console.Results) error {
+			if s.User != "anna" || s.Database != "d<b" || s.SQL != "q" {
+				return errors.New("wrong statement")
+			}
+			if err := to.Columns([]state.SQLColumn{{Name: "a\n</script>", Type: "text"}, {Name: "b", Type: "jsonb"}}); err != nil {
+				return err
+			}
+			for range n {
+				if err := to.Row([][]byte{[]byte("x\"\x00"), nil}); err != nil {
+					return err
+				}
+			}
+			return to.Done("SELECT 2")
+		}
+	}
+	read := func(r *http.Response) string { text, _ := io.ReadAll(r.Body); return string(text) }
+	const ask = `{"database":"d<b","sql":"q","rows":2}`
+	head := `{"columns":[{"name":"a\n\u003c/script\u003e","type":"text"},{"name":"b","type":"jsonb"}]}` + "\n"
+	row := `["x\"\u0000",null]` + "\n"
+	if got := read(sqlServer(t, rows(2))(t.Context(), ask)); got != head+row+row+`{"done":"SELECT 2"}`+"\n" {
+		t.Errorf("got %s", got)
+	}
+	if got := read(sqlServer(t, rows(3))(t.Context(), ask)); !strings.HasPrefix(got, head+row+row+`{"more":"There are more `) {
+		t.Errorf("more rows than wanted: %s", got)
+	}
+	long := func(_ context.Context, _ console.Statement, to console.Results) error {
+		for range 20 {
+			if err := to.Row([][]byte{make([]byte, 1<<20)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	// NUL takes six bytes in JSON.
+	if got := read(sqlServer(t, long)(t.Context(), ask)); len(got) > 30<<20 || !strings.Contains(got[len(got)-300:], `{"more":`) {
+		t.Errorf("%d bytes, at the end %s", len(got), got[len(got)-300:])
+	}
+	fails := func(_ context.Context, _ console.Statement, to console.Results) error {
+		if err := to.Notice(&state.SQLError{Code: "01000", Message: "careful"}); err != nil {
+			return err
+		}
+		return &state.SQLError{Code: "42601", Message: "syntax error", Hint: "mend it", Position: 3}
+	}
+	if got := read(sqlServer(t, fails)(t.Context(), ask)); got != `{"notice":{"code":"01000","message":"careful"}}`+"\n"+
+		`{"error":{"code":"42601","message":"syntax error","hint":"mend it","position":3}}`+"\n" {
+		t.Errorf("got %s", got)
+	}
+
+	post := sqlServer(t, rows(1))
+	for _, c := range []struct {
+		body   string
+		header []string
+		status int
+	}{
+		{ask, []string{console.TokenHeader, "wrong"}, 403},
+		{ask, []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		{ask, []string{"Origin", "http://elsewhere"}, 403},
+		{ask, []string{"Content-Type", "text/plain"}, 415},
+		{`{"database":"d","sql":"q","user":"root"}`, nil, 400},
+		{`{"sql":"q"}`, nil, 400},
+		{`{"database":"d","sql":"q","rows":10001}`, nil, 400},
+		{`{"database":"d","sql":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 400},
+	} {
+		if r := post(t.Context(), c.body, c.header...); r.StatusCode != c.status {
+			t.Errorf("%.60s %v: %d %s", c.body, c.header, r.StatusCode, read(r))
+		}
+	}
+}
+
+// Rows arrive while the statement runs, and it is cancelled when the browser disconnects.
+func TestConsole_SQLStreams(t *testing.T) {
+	ended := make(chan struct{}) // closed when the statement has ended
+	post := sqlServer(t, func(ctx context.Context, _ console.Statement, to console.Results) error {
+		defer close(ended)
+		if err := to.Row([][]byte{[]byte("first")}); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	line := make([]byte, 100)
+	n, err := post(ctx, `{"database":"d","sql":"q"}`).Body.Read(line)
+	if err != nil || string(line[:n]) != `["first"]`+"\n" {
+		t.Errorf("%q, %v", line[:n], err)
+	}
+	cancel()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the statement still runs")
+	}
+}

@@ -1,0 +1,129 @@
+package pgwire
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// Inside describes a user whom the node itself has authenticated, and for whom it runs SQL.
+type Inside struct {
+	User string
+	// Authenticated is false if nobody has to log in. Admin says whether the user may take one of the last connections.
+	Authenticated, Admin bool
+	Database             string
+	// Remote and Local are the addresses of the connection that the user came by, and TLS whether it is secure.
+	Remote, Local net.Addr
+	TLS           bool
+	// Settings are start-up parameters, such as application_name.
+	Settings map[string]string
+}
+
+// Results takes what a text of SQL returns, in this order for each statement. An error ends the session.
+type Results interface {
+	// Columns begins a result with rows.
+	Columns(list []Column) error
+	// Row takes a row in text format; nil is NULL. The values are only valid until it returns.
+	Row(values [][]byte) error
+	// Done ends a statement, with its command tag.
+	Done(tag string) error
+	Notice(e *sqlstate.Error) error
+}
+
+// Run runs a text of SQL in a session of its own, which it ends. The session counts as a connection, and is listed,
+// limited and cancelled like any other. Run returns the error of a statement as a *sqlstate.Error, and what the text
+// did not commit itself is then undone. When ctx ends, the running statement is cancelled. Reading does not run ahead
+// of the results.
+func (s *Server) Run(ctx context.Context, who Inside, text string, to Results) error {
+	ours, theirs := net.Pipe()
+	c := s.admit(insideConn{theirs, who.Remote, who.Local})
+	if c == nil {
+		_ = ours.Close()
+		return errShutdown
+	}
+	c.inside, c.secure = &who, who.TLS
+	go c.run()
+	defer context.AfterFunc(ctx, func() { _ = ours.Close() })()
+	defer ours.Close() // the connection's goroutine notices, and ends
+
+	client := pgproto3.NewFrontend(ours, ours)
+	params := map[string]string{"user": who.User, "database": who.Database}
+	maps.Copy(params, who.Settings)
+	client.Send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: params})
+	err := client.Flush()
+	if err == nil {
+		err = receive(client, to) // until the session is ready
+	}
+	if err == nil {
+		client.Send(&pgproto3.Query{String: text})
+		if err = client.Flush(); err == nil {
+			err = receive(client, to)
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// insideConn is one end of a pipe, with the addresses of a user's own connection.
+type insideConn struct {
+	net.Conn
+	remote, local net.Addr
+}
+
+func (c insideConn) RemoteAddr() net.Addr { return c.remote }
+func (c insideConn) LocalAddr() net.Addr  { return c.local }
+
+var errCopyInside = sqlstate.New(sqlstate.FeatureNotSupported, "COPY FROM STDIN and COPY TO STDOUT are not supported here").
+	WithHint("Use psql's \\copy, or SELECT.")
+
+// receive passes on messages up to the next ReadyForQuery. It returns the error of a statement, or one of a Results.
+func receive(client *pgproto3.Frontend, to Results) error {
+	var failed error
+	for {
+		m, err := client.Receive()
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		switch m := m.(type) {
+		case *pgproto3.ReadyForQuery:
+			return failed
+		case *pgproto3.RowDescription:
+			list := make([]Column, len(m.Fields))
+			for i, f := range m.Fields {
+				list[i] = Column{Name: string(f.Name), OID: f.DataTypeOID, Size: f.DataTypeSize, Mod: f.TypeModifier,
+					Table: f.TableOID, Number: f.TableAttributeNumber}
+			}
+			err = to.Columns(list)
+		case *pgproto3.DataRow:
+			err = to.Row(m.Values)
+		case *pgproto3.CommandComplete:
+			err = to.Done(string(m.CommandTag))
+		case *pgproto3.NoticeResponse:
+			e := pgproto3.ErrorResponse(*m)
+			err = to.Notice(errorOf(&e))
+		case *pgproto3.ErrorResponse:
+			e := errorOf(m)
+			if m.Severity == "FATAL" {
+				return e
+			}
+			failed = e
+		case *pgproto3.CopyInResponse, *pgproto3.CopyOutResponse:
+			return errCopyInside
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func errorOf(m *pgproto3.ErrorResponse) *sqlstate.Error {
+	return &sqlstate.Error{Code: sqlstate.Code(m.Code), Message: m.Message, Detail: m.Detail, Hint: m.Hint,
+		Pos: int(m.Position), Context: m.Where}
+}
