@@ -62,7 +62,9 @@ type shownCompactable struct {
 	Asked    bool    `json:"asked"`
 }
 
-func (c compaction) shown(context.Context) (any, error) {
+func (c compaction) shown(context.Context) (any, error) { return c.queue(), nil }
+
+func (c compaction) queue() shownCompaction {
 	s := shownCompaction{Auto: c.auto, CompactionFacts: c.actors.Compactions(), Databases: []shownCompactable{}}
 	for name, x := range c.store.Compactable() {
 		s.Queue += x.Superseded
@@ -75,5 +77,5 @@ func (c compaction) shown(context.Context) (any, error) {
 			cmp.Compare(a.Database, b.Database))
 	})
 	s.Databases = s.Databases[:min(len(s.Databases), maxCompactable)]
-	return s, nil
+	return s
 }

@@ -51,6 +51,7 @@ func (n own) here() console.Here {
 			return n.store.Names(ctx, layer.NamesOptions{Limit: -1})
 		},
 		Database: n.shownDatabase,
+		Storage:  n.shownStorage, Scripts: n.shownScripts, Settings: n.shownSettings,
 		Used: func(visit func(name string, done console.Use)) {
 			n.store.EachCounted(func(name string, c layer.Counted) {
 				visit(name, console.Use{Writes: c.Written, Refused: c.Refused, Reads: c.Read, Feed: c.Changes})

@@ -67,6 +67,9 @@ func New(o Options) *Console {
 		"tasks":    answering(c.local.tasksHere),
 		"used":     answering(c.local.usedHere),
 		"act":      answering(c.local.actHere),
+		"storage":  answering(c.local.storageHere),
+		"scripts":  answering(c.local.scriptsHere),
+		"settings": answering(c.local.settingsHere),
 	}
 	return c
 }

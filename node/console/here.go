@@ -25,6 +25,10 @@ type Here struct {
 	Databases func(ctx context.Context) iter.Seq2[string, error]
 	// Database is what the store knows about a database.
 	Database func(ctx context.Context, name string) (state.Database, error)
+	// Storage, Scripts and Settings are those of this node. P50 and P99, and Changed and Nodes, are not set.
+	Storage  func(ctx context.Context) state.Storage
+	Scripts  func() state.Scripts
+	Settings func() []state.Setting
 	// Used calls visit for each database that this node has in memory, with what it has done there since it started.
 	Used func(visit func(name string, done Use))
 }

@@ -19,7 +19,8 @@ import (
 type view func(ctx context.Context, r *http.Request) (any, error)
 
 // Handler serves what the page shows, below a prefix such as "/_dashboard/api". Each view is answered at once, or
-// streamed with ?live=1: overview, verdict, nodes, databases, shards, indexes, jobs, actors, sessions, tasks, events.
+// streamed with ?live=1: overview, verdict, nodes, databases, shards, indexes, jobs, actors, sessions, tasks, storage,
+// scripts, settings, events.
 // GET plots and series are answered only. POST act does what an Action says, and POST sql runs a Statement; both need
 // the token of GET token. The caller decides who may see and do this.
 func (c *Console) Handler(prefix string) http.Handler { return pages{c}.handler(prefix) }
@@ -97,6 +98,9 @@ func (p pages) views() map[string]view {
 		"jobs":      listView(c.Jobs),
 		"actors":    listView(c.Actors),
 		"sessions":  listView(c.Sessions),
+		"settings":  listView(c.Settings),
+		"storage":   func(ctx context.Context, _ *http.Request) (any, error) { return c.Storage(ctx), nil },
+		"scripts":   func(ctx context.Context, _ *http.Request) (any, error) { return c.Scripts(ctx), nil },
 	}
 }
 

@@ -63,6 +63,11 @@ func (p *parts) here(node string, nodes int) console.Here {
 		Tasks: func() []state.Task {
 			return []state.Task{{Node: node, Type: "indexer", Database: "db", Raw: json.RawMessage(`{"node":"` + node + `"}`)}}
 		},
+		Storage: func(context.Context) state.Storage { return state.Storage{Node: node, Engine: "embedded"} },
+		Scripts: func() state.Scripts { return state.Scripts{Node: node, Running: 2} },
+		Settings: func() []state.Setting {
+			return []state.Setting{{Name: "sql.listen", Value: node, Default: "n1"}, {Name: "name", Value: "x"}}
+		},
 		Jobs: func(context.Context) iter.Seq2[state.Job, error] {
 			return func(yield func(state.Job, error) bool) {
 				for _, j := range p.jobs {

@@ -285,6 +285,15 @@ func (e *Engine) sweep() {
 // FreeBytes returns the recent free space on the store's disk. ok is false if the file system does not tell.
 func (e *Engine) FreeBytes() (free int64, ok bool) { return e.space.FreeBytes() }
 
+// SizeBytes returns the size of the store's files, without the ballast. ok is false before the store is open.
+func (e *Engine) SizeBytes() (size int64, ok bool) {
+	db := e.store.DB.Load()
+	if db == nil {
+		return 0, false
+	}
+	return int64(db.Metrics().DiskSpaceUsage()), true
+}
+
 // WindowBytes returns the approximate memory for finding conflicts and reading older versions.
 func (e *Engine) WindowBytes() int64 {
 	return e.commits.Window.Load() + int64(e.views.Count())*versions.ViewBytes

@@ -1,0 +1,54 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Setting is the value of one setting as text.
+type Setting struct {
+	Path    string // "http.listen"
+	Value   string
+	Default string
+}
+
+// secret replaces the value of a setting that must not be shown.
+const secret = "(secret)"
+
+// Shown returns all settings in the order of node.yaml. Passwords, secrets and hashes are not in it; for admins there
+// are their names.
+func (c *Config) Shown() []Setting {
+	list := []Setting{}
+	walk(reflect.ValueOf(Default()).Elem(), "", func(path string, field reflect.Value) {
+		list = append(list, Setting{Path: path, Default: shown(path, field)})
+	})
+	i := 0
+	walk(reflect.ValueOf(c).Elem(), "", func(path string, field reflect.Value) {
+		list[i].Value = shown(path, field)
+		i++
+	})
+	return list
+}
+
+func shown(path string, field reflect.Value) string {
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	hidden := strings.Contains(name, "secret") || strings.Contains(name, "password")
+	switch v := field.Interface().(type) {
+	case map[string]string: // admins: name to hash
+		return strings.Join(slices.Sorted(maps.Keys(v)), ", ")
+	case []string:
+		if hidden && len(v) > 0 {
+			return secret
+		}
+		return strings.Join(v, ", ")
+	default:
+		text := fmt.Sprint(v)
+		if hidden && text != "" {
+			return secret
+		}
+		return text
+	}
+}
