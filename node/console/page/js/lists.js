@@ -71,4 +71,4 @@ export const feeds = view('shards', 'Changes shards', shardColumns, 'No one list
 export const indexes = view('indexes', 'Indexes', indexColumns, 'No view was asked for recently. A view is a map function in a design document; asking for it builds its index.');
 export const jobs = view('jobs', 'Jobs', jobColumns, 'The queue is empty: nothing waits to be built or compacted.');
 export const actors = view('actors', 'Actors', actorColumns, 'No actor runs.');
-export const sql = view('sessions', 'SQL sessions', sessionColumns, 'No session is open. Try: psql -h … -p 5433 -d orders');
+export const sessions = view('sessions', 'SQL sessions', sessionColumns, 'No session is open. Try: psql -h … -p 5433 -d orders');

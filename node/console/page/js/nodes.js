@@ -17,7 +17,7 @@ const one = n => [
     fact('Version', text(n.version)), fact('Engine', text(n.engine)), fact('HTTP', text(n.http)), fact('SQL', text(n.sql)), fact('Gossip', text(n.gossip)),
     fact('Roles', (n.roles || []).join(', ')), fact('Clock', n.skew ? `${n.skew} s ahead` : ''), fact('Store', text(n.store)))),
   (n.reasons || []).length ? el('ul', { class: 'attention' }, n.reasons.map(r => el('li', { class: 'error' }, text(r)))) : '',
-  el('p', { class: 'bar' }, link(['events'], 'events', { search: n.name }), link(['actors'], 'actors', { search: n.name }), link(['sql'], 'sessions', { search: n.name }),
+  el('p', { class: 'bar' }, link(['events'], 'events', { search: n.name }), link(['actors'], 'actors', { search: n.name }), link(['sessions'], 'sessions', { search: n.name }),
     n.state === 'gone' ? button('Forget', `${n.name} is removed from the lists of all nodes. If it comes back it is a member again.`, { do: 'forget', member: n.name }) : '',
     n.state === 'ok' || n.state === 'degraded' ? button('Log more', `${n.name} writes debug lines to its log for ten minutes.`, { do: 'log_level', level: 'debug', node: n.name }) : '')),
   n.now ? section('Now', el('div', { class: 'tiles' }, Object.keys(n.now).sort().map(name => el('div', { class: 'tile' },

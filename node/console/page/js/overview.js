@@ -1,29 +1,11 @@
 // The first screen: is all well, what is not, and how much is going on.
 import { el, section, text, time, count, measure, badge, link, duration, bytes } from './dom.js';
-import { follow, read } from './source.js';
-import { sparkline } from './plot.js';
+import { follow } from './source.js';
+import { plotsOf } from './plots.js';
 import { table } from './table.js';
 import { storyLines, eventColumns } from './stories.js';
 
 const series = ['docs_written', 'feed_rows', 'commit_p99', 'index_lag', 'conflicts', 'http_failed'];
-
-const plots = place => {
-  let stopped = false, timer = 0;
-  const tick = async () => {
-    try {
-      const p = await read('plots', { series: series.join(','), span: 900 });
-      if (stopped) return;
-      place.replaceChildren(...p.plots.map(s => {
-        const last = [...s.all].reverse().find(v => v !== null);
-        return el('div', { class: 'tile' }, el('span', {}, text(s.title)), el('b', {}, measure(last, s.unit)),
-          sparkline(s.all, `${s.title} over 15 minutes`));
-      }));
-    } catch { /* the view says that the node does not answer */ }
-    if (!stopped) timer = setTimeout(tick, 5000);
-  };
-  tick();
-  return () => { stopped = true; clearTimeout(timer); };
-};
 
 const attention = a => el('li', { class: a.severity }, a.story
   ? el('details', {}, el('summary', {}, text(a.text), ' ', el('span', { class: 'dim' }, time(a.since))), storyLines(a.story))
@@ -67,7 +49,7 @@ export const overview = (place, say) => {
   const tiles = el('div', { class: 'tiles' }), body = el('div', {});
   place.append(tiles, body);
   const open = new Set();
-  const stopPlots = plots(tiles);
+  const running = plotsOf(tiles, series);
   const stop = follow('overview', {}, o => {
     body.querySelectorAll('.attention details').forEach((d, i) => { if (d.open) open.add(i); else open.delete(i); });
     body.replaceChildren(
@@ -80,5 +62,5 @@ export const overview = (place, say) => {
       section('Last events', o.events.length ? table('Last events', eventColumns, o.events) : el('p', { class: 'none' }, 'Nothing has happened yet.')));
     body.querySelectorAll('.attention details').forEach((d, i) => { d.open = open.has(i); });
   }, say);
-  return () => { stopPlots(); stop(); };
+  return () => { running.stop(); stop(); };
 };

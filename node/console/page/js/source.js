@@ -73,12 +73,64 @@ export const follow = (view, params, show, say, asks = false) => {
 
 let token = '';
 
-/** Does something on the server. */
-export const act = async action => {
+/** Sends a POST that does something, with the token that a page of another site cannot read. */
+const post = async (view, body, signal) => {
   if (!token) token = (await read('token')).token;
-  const r = await fetch(address('act'), { method: 'POST', credentials: 'same-origin', body: JSON.stringify(action),
+  const r = await fetch(address(view), { method: 'POST', credentials: 'same-origin', body: JSON.stringify(body), signal,
     headers: { 'Content-Type': 'application/json', 'X-Divan-Token': token } });
-  if (r.ok) return;
+  if (r.ok) return r;
   if (r.status === 403) token = ''; // the node has restarted
   throw new Error((await r.json().catch(() => ({}))).reason || `HTTP ${r.status}`);
+};
+
+/** Does something on the server. */
+export const act = async action => { await post('act', action); };
+
+/**
+ * Runs SQL and returns its results: [{columns, rows, done}], with notices and more. take is called now and then with what
+ * there is so far. A statement's error is thrown, with its code, hint and position, and with results.
+ */
+export const sql = async (database, text, { rows = 1000, signal, take = () => {} } = {}) => {
+  const r = await post('sql', { database, sql: text, rows }, signal);
+  const out = { results: [], notices: [], more: '' }, decoder = new TextDecoder();
+  let rest = '', now = null, failed = null, told = 0;
+  const line = v => {
+    if (Array.isArray(v)) { now.rows.push(v); return; }
+    if (v.columns) out.results.push(now = { columns: v.columns, rows: [], done: '' });
+    if (v.done) { if (!now) out.results.push(now = { columns: [], rows: [], done: '' }); now.done = v.done; now = null; }
+    if (v.notice) out.notices.push(v.notice);
+    if (v.more) out.more = v.more;
+    if (v.error) failed = Object.assign(new Error(v.error.message), v.error);
+  };
+  for (const reader = r.body.getReader(); ;) {
+    const { value, done } = await reader.read();
+    rest += decoder.decode(value, { stream: !done });
+    const lines = rest.split('\n');
+    rest = lines.pop();
+    for (const l of lines) line(JSON.parse(l));
+    if (done) break;
+    if (Date.now() - told > 250) { told = Date.now(); take(out); }
+  }
+  if (failed) throw Object.assign(failed, { results: out.results });
+  return out;
+};
+
+/** A text as a literal of SQL, and a name as an identifier. */
+export const literal = s => `'${String(s).replaceAll("'", "''")}'`;
+export const identifier = s => /^[a-z_][a-z0-9_]*$/.test(s) ? s : `"${String(s).replaceAll('"', '""')}"`;
+
+/** The path of something in CouchDB's API: names are escaped, but for the slash of _design/ and _local/. */
+export const path = (...names) => '/' + names.map(n => encodeURIComponent(n).replace(/^(_design|_local)%2F/i, '$1/')).join('/');
+
+/** A request to CouchDB's API. It returns the response's text, or throws an error with its status. */
+export const couch = async (method, at, params, body, type = 'application/json') => {
+  const u = new URL(at, location.origin);
+  for (const [k, v] of Object.entries(params || {})) if (v !== undefined && v !== '') u.searchParams.set(k, v);
+  const r = await fetch(u, { method, credentials: 'same-origin', cache: 'no-store', body, signal: AbortSignal.timeout(60000),
+    headers: { Accept: 'application/json', ...(body === undefined ? {} : { 'Content-Type': type }) } });
+  const got = await r.text();
+  if (r.ok) return got;
+  let said = {};
+  try { said = JSON.parse(got); } catch { /* a proxy's page */ }
+  throw Object.assign(new Error(said.reason || said.error || `HTTP ${r.status}`), { status: r.status });
 };

@@ -2,11 +2,15 @@
 import { overview } from './overview.js';
 import { nodes } from './nodes.js';
 import { databases } from './databases.js';
-import { feeds, indexes, jobs, actors, sql } from './lists.js';
+import { query } from './query.js';
+import { feeds, indexes, jobs, actors, sessions } from './lists.js';
+import { storage, scripts, settings } from './resources.js';
+import { plots } from './plots.js';
 import { events } from './events.js';
 
 /** The views by the first part of the address, in the order of the navigation. */
 export const views = {
-  '': ['Overview', overview], nodes: ['Nodes', nodes], databases: ['Databases', databases], feeds: ['Feeds', feeds],
-  indexes: ['Indexes', indexes], jobs: ['Jobs', jobs], actors: ['Actors', actors], sql: ['SQL', sql], events: ['Events', events],
+  '': ['Overview', overview], databases: ['Databases', databases], sql: ['SQL', query], nodes: ['Nodes', nodes], feeds: ['Feeds', feeds],
+  indexes: ['Indexes', indexes], jobs: ['Jobs', jobs], actors: ['Actors', actors], sessions: ['Sessions', sessions], storage: ['Storage', storage],
+  javascript: ['JavaScript', scripts], plots: ['Plots', plots], events: ['Events', events], settings: ['Settings', settings],
 };
