@@ -79,7 +79,7 @@ func (n *Node) serveHTTP(context.Context) error {
 	// Requests end with their connection or with the node, whichever comes first.
 	base, cut := context.WithCancel(context.Background())
 	server := &http.Server{
-		Handler: arrival(n.turns, handler), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout,
+		Handler: n.console.Guard(pageCouch, arrival(n.turns, handler)), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout,
 		IdleTimeout: n.cfg.HTTP.IdleTimeout,
 		BaseContext: func(net.Listener) context.Context { return base }, ConnContext: conns.ConnContext,
 		ConnState: conns.ConnState,

@@ -20,6 +20,8 @@ const maxShown = 200
 const (
 	pageAt  = "/_dashboard/"
 	pageAPI = "/_dashboard/api"
+	// pageCouch is where the page finds CouchDB's API.
+	pageCouch = "/_dashboard/couch/"
 )
 
 // page returns the dashboard.

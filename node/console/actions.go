@@ -277,7 +277,14 @@ func newTokens() *tokens {
 func (t *tokens) of(user string) string {
 	m := hmac.New(sha256.New, t.key[:])
 	m.Write([]byte(user))
-	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+	return base64.RawURLEncoding.EncodeToString([]byte(user)) + "." + base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+}
+
+// ours reports whether a token is that of any user.
+func (t *tokens) ours(token string) bool {
+	name, _, _ := strings.Cut(token, ".")
+	user, err := base64.RawURLEncoding.DecodeString(name)
+	return err == nil && t.valid(string(user), token)
 }
 
 func (t *tokens) valid(user, token string) bool {

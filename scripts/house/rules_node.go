@@ -69,7 +69,7 @@ var nodeRules = []rule{
 		why: "measurements are kept the same way whatever they measure",
 	},
 	{
-		room: "node/console/page", testsMay: []string{"node/console/state"},
+		room: "node/console/page", testsMay: []string{"node/console/state", "scripts/browser"},
 		why: "the page is files for a browser, which asks the console by itself",
 	},
 	{
@@ -180,7 +180,7 @@ var nodeRules = []rule{
 		why: "main handles the process; the program is node.Node",
 	},
 	{
-		room: "node/e2e", may: []string{"scripts/fixtures"}, testsMay: []string{"query/pgtest"},
+		room: "node/e2e", may: []string{"scripts/browser", "scripts/fixtures"}, testsMay: []string{"query/pgtest"},
 		why: "end-to-end tests use the built binary from outside, as a user does",
 	},
 	{

@@ -5,7 +5,7 @@ import { views } from './views.js';
 
 const place = document.getElementById('view'), status = document.getElementById('status'), verdict = document.getElementById('verdict');
 const nav = document.getElementById('nav');
-let end = () => {};
+let end = () => {}, told = false; // whether the view says by itself that it is up to date
 
 const say = problem => {
   const now = problem === null ? 'live ●' : `not up to date: ${problem}`;
@@ -23,10 +23,11 @@ const where = () => {
 const show = () => {
   const [name, rest, query] = where();
   end();
+  told = false;
   place.replaceChildren();
   nav.replaceChildren(...Object.entries(views).map(([key, [title]]) =>
     el('a', { href: `#/${key}`, 'aria-current': key === name ? 'page' : null }, title)), el('a', { href: '/_dashboard/node/' }, 'This node'));
-  end = views[name][1](place, say, rest, query) || (() => {});
+  end = views[name][1](place, problem => { told = true; say(problem); }, rest, query) || (() => {});
 };
 
 /** Shows how the cluster is, in the header, on every view. */
@@ -37,5 +38,5 @@ export const judge = o => {
 
 window.addEventListener('hashchange', () => { show(); place.focus(); });
 setInterval(retime, 1000);
-follow('verdict', {}, judge, () => {}, true);
+follow('verdict', {}, judge, problem => { if (!told) say(problem); }, true);
 show();

@@ -6,7 +6,7 @@ import { grid, download } from './results.js';
 import { planTree } from './plan.js';
 import { chartOf } from './chart.js';
 
-const most = 10000, kept = 'divan.statements';
+const most = 10000, firstRows = 100, kept = 'divan.statements';
 
 const past = () => { try { return JSON.parse(sessionStorage.getItem(kept)) || []; } catch { return []; } };
 const remember = s => { try { sessionStorage.setItem(kept, JSON.stringify([s, ...past().filter(x => x !== s)].slice(0, 50))); } catch { /* without memory */ } };
@@ -50,18 +50,26 @@ export const query = (place, say, [name], search) => {
     said.textContent = 'Running…';
     out.replaceChildren();
     const took = () => `${((performance.now() - began) / 1000).toFixed(2)} s`;
+    const rowsOf = soFar => soFar.results.reduce((n, r) => n + r.rows.length, 0), notices = soFar => soFar.notices.map(n => el('p', { class: 'dim' }, text(n.message)));
+    let soFar = { results: [], notices: [] }, drawn = 0;
+    const timer = setInterval(() => { // what has come is shown before the end
+      if (running !== mine) return;
+      const n = rowsOf(soFar);
+      said.textContent = `${count(n)} rows, ${took()} …`;
+      if (show === results && n > drawn && drawn < firstRows) { drawn = n; out.replaceChildren(results(soFar)); }
+    }, 500);
     try {
-      const found = await sql(database.value, wrap(source), { rows, signal: mine.signal, take: soFar => {
-        if (running === mine) said.textContent = `${count(soFar.results.reduce((n, r) => n + r.rows.length, 0))} rows, ${took()} …`;
-      } });
+      const found = await sql(database.value, wrap(source), { rows, signal: mine.signal, take: s => { soFar = s; } });
       if (stopped || running !== mine) return;
       said.textContent = took();
-      out.replaceChildren(...found.notices.map(n => el('p', { class: 'dim' }, text(n.message))), show(found), found.more ? el('p', { class: 'warn' }, found.more) : '');
+      out.replaceChildren(...notices(found), show(found), found.more ? el('p', { class: 'warn' }, found.more) : '');
     } catch (e) {
       if (stopped || running !== mine) return;
-      said.textContent = e.name === 'AbortError' ? `cancelled after ${took()}` : took();
-      out.replaceChildren(el('div', {}, (e.results || []).filter(r => r.done).map(result)), e.name === 'AbortError' ? '' : trouble(e, source));
+      const cancelled = e.name === 'AbortError';
+      said.textContent = cancelled ? `cancelled after ${took()}` : took();
+      out.replaceChildren(...notices(soFar), show === results ? results(soFar) : '', cancelled ? '' : trouble(e, source));
     } finally {
+      clearInterval(timer);
       if (running === mine) { running = null; stop.disabled = true; }
     }
   };

@@ -73,13 +73,25 @@ export const follow = (view, params, show, say, asks = false) => {
 
 let token = '';
 
-/** Sends a POST that does something, with the token that a page of another site cannot read. */
-const post = async (view, body, signal) => {
+/** A header that a page of another site cannot send: the token can only be read here. */
+const permit = async () => {
   if (!token) token = (await read('token')).token;
-  const r = await fetch(address(view), { method: 'POST', credentials: 'same-origin', body: JSON.stringify(body), signal,
-    headers: { 'Content-Type': 'application/json', 'X-Divan-Token': token } });
+  return { 'X-Divan-Token': token };
+};
+
+/** Sends a request again with a new token if the node has restarted. */
+const permitted = async send => {
+  const r = await send(await permit());
+  if (r.status !== 403) return r;
+  token = '';
+  return send(await permit());
+};
+
+/** Sends a POST that does something. */
+const post = async (view, body, signal) => {
+  const r = await permitted(header => fetch(address(view), { method: 'POST', credentials: 'same-origin', body: JSON.stringify(body), signal,
+    headers: { 'Content-Type': 'application/json', ...header } }));
   if (r.ok) return r;
-  if (r.status === 403) token = ''; // the node has restarted
   throw new Error((await r.json().catch(() => ({}))).reason || `HTTP ${r.status}`);
 };
 
@@ -87,13 +99,14 @@ const post = async (view, body, signal) => {
 export const act = async action => { await post('act', action); };
 
 /**
- * Runs SQL and returns its results: [{columns, rows, done}], with notices and more. take is called now and then with what
- * there is so far. A statement's error is thrown, with its code, hint and position, and with results.
+ * Runs SQL and returns its results: [{columns, rows, done}], with notices and more. take gets the same object when it begins:
+ * it grows. A statement's error is thrown, with its code, hint and position.
  */
 export const sql = async (database, text, { rows = 1000, signal, take = () => {} } = {}) => {
   const r = await post('sql', { database, sql: text, rows }, signal);
   const out = { results: [], notices: [], more: '' }, decoder = new TextDecoder();
-  let rest = '', now = null, failed = null, told = 0;
+  let rest = '', now = null, failed = null;
+  take(out);
   const line = v => {
     if (Array.isArray(v)) { now.rows.push(v); return; }
     if (v.columns) out.results.push(now = { columns: v.columns, rows: [], done: '' });
@@ -109,9 +122,8 @@ export const sql = async (database, text, { rows = 1000, signal, take = () => {}
     rest = lines.pop();
     for (const l of lines) line(JSON.parse(l));
     if (done) break;
-    if (Date.now() - told > 250) { told = Date.now(); take(out); }
   }
-  if (failed) throw Object.assign(failed, { results: out.results });
+  if (failed) throw failed;
   return out;
 };
 
@@ -120,14 +132,15 @@ export const literal = s => `'${String(s).replaceAll("'", "''")}'`;
 export const identifier = s => /^[a-z_][a-z0-9_]*$/.test(s) ? s : `"${String(s).replaceAll('"', '""')}"`;
 
 /** The path of something in CouchDB's API: names are escaped, but for the slash of _design/ and _local/. */
-export const path = (...names) => '/' + names.map(n => encodeURIComponent(n).replace(/^(_design|_local)%2F/i, '$1/')).join('/');
+export const path = (...names) => '/_dashboard/couch/' + names.map(n => encodeURIComponent(n).replace(/^(_design|_local)%2F/i, '$1/')).join('/');
 
 /** A request to CouchDB's API. It returns the response's text, or throws an error with its status. */
 export const couch = async (method, at, params, body, type = 'application/json') => {
   const u = new URL(at, location.origin);
   for (const [k, v] of Object.entries(params || {})) if (v !== undefined && v !== '') u.searchParams.set(k, v);
-  const r = await fetch(u, { method, credentials: 'same-origin', cache: 'no-store', body, signal: AbortSignal.timeout(60000),
-    headers: { Accept: 'application/json', ...(body === undefined ? {} : { 'Content-Type': type }) } });
+  const send = header => fetch(u, { method, credentials: 'same-origin', cache: 'no-store', body, signal: AbortSignal.timeout(60000),
+    headers: { Accept: 'application/json', ...(body === undefined ? {} : { 'Content-Type': type }), ...header } });
+  const r = method === 'GET' ? await send({}) : await permitted(send);
   const got = await r.text();
   if (r.ok) return got;
   let said = {};

@@ -259,4 +259,106 @@
  * @property {string} how
  */
 
+/**
+ * @typedef {Object} Storage
+ * @property {string} node
+ * @property {string} engine
+ * @property {string} [error]
+ * @property {number} [free]
+ * @property {number} [size]
+ * @property {number} [commits]
+ * @property {number} [conflicts]
+ * @property {number} [retries]
+ * @property {number} [p50]
+ * @property {number} [p99]
+ * @property {Array<string>} reasons
+ * @property {Compaction} compaction
+ * @property {Array<Fact>} [cluster]
+ */
+
+/**
+ * @typedef {Object} Fact
+ * @property {string} name
+ * @property {string} value
+ */
+
+/**
+ * @typedef {Object} Compaction
+ * @property {boolean} auto
+ * @property {number} runs
+ * @property {number} failures
+ * @property {number} bodies
+ * @property {number} bytes
+ * @property {string} [last_error]
+ * @property {string} [last_at]
+ * @property {number} queue
+ * @property {Array<Compactable>} waiting
+ * @property {number} [more_waiting]
+ */
+
+/**
+ * @typedef {Object} Compactable
+ * @property {string} database
+ * @property {number} bodies
+ * @property {number} bytes
+ * @property {number} oldest
+ * @property {boolean} asked
+ */
+
+/**
+ * @typedef {Object} Scripts
+ * @property {string} node
+ * @property {number} runtimes
+ * @property {number} idle
+ * @property {number} most
+ * @property {number} running
+ * @property {number} paused
+ * @property {number} waiting
+ * @property {Object<string, number>} limits
+ * @property {number} stopped
+ * @property {number} refused
+ * @property {number} seconds
+ * @property {Array<ScriptUse>} databases
+ */
+
+/**
+ * @typedef {Object} ScriptUse
+ * @property {string} database
+ * @property {number} seconds
+ * @property {number} waiting
+ */
+
+/**
+ * @typedef {Object} Setting
+ * @property {string} name
+ * @property {string} value
+ * @property {string} default
+ * @property {boolean} changed
+ * @property {Array<string>} nodes
+ */
+
+/**
+ * @typedef {Object} SQLLine
+ * @property {Array<SQLColumn>} [columns]
+ * @property {string} [done]
+ * @property {SQLError} [notice]
+ * @property {SQLError} [error]
+ * @property {string} [more]
+ */
+
+/**
+ * @typedef {Object} SQLColumn
+ * @property {string} name
+ * @property {string} type
+ */
+
+/**
+ * @typedef {Object} SQLError
+ * @property {string} code
+ * @property {string} message
+ * @property {string} [detail]
+ * @property {string} [hint]
+ * @property {number} [position]
+ */
+
 export {};

@@ -1,0 +1,111 @@
+package page_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/scripts/browser"
+)
+
+// views are what each view shows of answers.
+var views = map[string][]string{
+	"": {"2 nodes up; 2 things need attention", "n2 silent 12:00:01.0, given up 12:00:03.4, 14 shards to n1 and n3",
+		"documents written", "n1 asked", "works", "1,204/s", "212 MB", "42 %", "10,000 databases", "and 42 more until",
+		"live"},
+	"nodes":    {"n1", "1,204/s"},
+	"nodes/n1": {"Engine", "embedded", "Log more", "81 GB"},
+	"databases": {"customers", "1,234,567", "3 GB", "311/s", "10,000 in all",
+		"without n2: it does not answer", "next ›", "Create a database"},
+	"databases/orders": {"Compact", "Reshard", "Indexes", "_design/by", "Changes shards with listeners",
+		"History of the changes shards", "replaced", "in use"},
+	"databases/orders/docs":   {"o1", "+ new document"},
+	"databases/orders/doc/o1": {"Save", "1 conflict", "photo.png", "1.23 KB", "History", "missing", "Keep the left one"},
+	"databases/orders/new":    {"New document", "Save"},
+	"sql/orders":              {"Run", "Explain", "Relations", "up to 10,000 rows"},
+	"jobs":                    {"orders/0519c025", "running", "old/4567", "exceed a transaction", "Retry", "Drop"},
+	"actors":                  {"database:orders/shard:3", "index out of range", "100,000 in all"},
+	"sessions":                {"7 psql", "anna", "Cancel"},
+	"feeds":                   {"orders shard 3", "following"},
+	"indexes":                 {"orders _design/by customer", "2.0 s behind", "300,000"},
+	"storage": {"81 GB", "1.25 ms", "7.5 ms", "disk_low: 3 GB left", "coordinators", "3 of 3", "too slow", "70 s",
+		"by itself"},
+	"javascript": {"0 idle", "too long 4", "orders", "72 s", "without n2: it does not answer"},
+	"plots":      {"Processes", "documents written", "last 15 minutes"},
+	"settings":   {"http.listen", "0.0.0.0:5984", "(secret)", "n1, n3"},
+	"events":     {"Stories", "n2 died", "given up", "a login of anna", "goroutine 7"},
+}
+
+// extra is shown only where there is room.
+var extra = map[string][]string{"actors": {"listeners 12"}, "sessions": {"SELECT * FROM docs"}}
+
+// Each view shows what the server answers, on a phone, a laptop and a wall, light and dark.
+func TestPage(t *testing.T) {
+	b := browser.Start(t)
+	for view, wants := range views {
+		t.Run("view "+view, func(t *testing.T) {
+			sizes := map[string]browser.View{"phone": {Width: 360, Height: 740, Dark: true}, "laptop": {Width: 1280,
+				Height: 800}}
+			if view == "" || view == "plots" || view == "databases/orders" || view == "sql/orders" {
+				sizes["wall"] = browser.View{Width: 2560, Height: 1440, Dark: true}
+			}
+			for size, how := range sizes {
+				got := show(t, b, answers(), view, strings.ReplaceAll("console-"+view, "/", "-")+"-"+size, how)
+				if how.Width > 700 {
+					wants = append(wants, extra[view]...)
+				}
+				for _, want := range wants {
+					if !strings.Contains(got.text+got.html, want) {
+						t.Errorf("%s shows no %q: %s", size, want, got.text)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Names and texts are chosen by users: they must not become tags, scripts or addresses.
+func TestPage_hostile(t *testing.T) {
+	const evil = `<img src=x onerror=document.title=/owned/>"'</script><script>document.title='owned'</script>`
+	text, err := json.Marshal(answers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all any
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	var poison func(key string, v any) any
+	keep := map[string]bool{"now": true, "at": true, "since": true, "began": true, "ended": true, "sort": true,
+		"next": true,
+		"unit": true, "until": true}
+	poison = func(key string, v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			for k := range v {
+				v[k] = poison(k, v[k])
+			}
+		case []any:
+			for i := range v {
+				v[i] = poison(key, v[i])
+			}
+		case string:
+			if !keep[key] {
+				return evil
+			}
+		}
+		return v
+	}
+	hostile := poison("", all).(map[string]any)
+	b := browser.Start(t)
+	for view := range views {
+		got := show(t, b, hostile, view, strings.ReplaceAll("hostile-"+view, "/", "-"), browser.View{Width: 360, Height: 740})
+		if strings.Contains(got.html, "<img") || strings.Count(got.html, "<script") != 1 ||
+			strings.Contains(got.html, "<title>owned") {
+			t.Errorf("%s: something from the server became a tag", view)
+		}
+		if strings.Contains(got.html, `href="javascript`) || !strings.Contains(got.html, "&lt;img") {
+			t.Errorf("%s: a link runs a script, or nothing is shown", view)
+		}
+	}
+}
