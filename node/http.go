@@ -12,6 +12,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/metrics"
 	"github.com/divandb/divan/query/work"
 )
@@ -79,7 +80,8 @@ func (n *Node) serveHTTP(context.Context) error {
 	// Requests end with their connection or with the node, whichever comes first.
 	base, cut := context.WithCancel(context.Background())
 	server := &http.Server{
-		Handler: n.console.Guard(pageCouch, arrival(n.turns, handler)), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout,
+		Handler:        console.Guard(n.console, pageCouch, arrival(n.turns, handler)),
+		MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout,
 		IdleTimeout: n.cfg.HTTP.IdleTimeout,
 		BaseContext: func(net.Listener) context.Context { return base }, ConnContext: conns.ConnContext,
 		ConnState: conns.ConnState,

@@ -8,7 +8,7 @@ import (
 // Guard serves the API below a prefix for the console's page. A browser sends the name and password of the page only to
 // addresses below the page's own. Requests that may change something need the token. What is answered is not run by a
 // browser that is led to show it: it may be an attachment.
-func (c *Console) Guard(prefix string, api http.Handler) http.Handler {
+func Guard(c *Console, prefix string, api http.Handler) http.Handler {
 	inner := http.StripPrefix(strings.TrimSuffix(prefix, "/"), api)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, prefix) {

@@ -18,7 +18,8 @@ type Of[T any] struct {
 }
 
 // ofNodes asks each node about one of its parts.
-func ofNodes[T any](ctx context.Context, c *Console, ask string, here func(context.Context, struct{}) (T, error)) Of[T] {
+func ofNodes[T any](ctx context.Context, c *Console, ask string,
+	here func(context.Context, struct{}) (T, error)) Of[T] {
 	answers, absent := gather(ctx, c, ask, struct{}{}, here)
 	out := Of[T]{Now: time.Now().UTC(), Nodes: []T{}, Absent: absent}
 	for _, a := range answers {

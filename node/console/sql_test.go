@@ -17,8 +17,8 @@ import (
 )
 
 // sqlServer serves a console whose SQL is a function, and returns a function that posts a statement.
-func sqlServer(t *testing.T, run func(context.Context, console.Statement, console.Results) error) func(ctx context.Context,
-	body string, header ...string) *http.Response {
+func sqlServer(t *testing.T, run func(context.Context, console.Statement, console.Results) error) func(
+	ctx context.Context, body string, header ...string) *http.Response {
 	t.Helper()
 	p := &parts{used: map[string]console.Use{}}
 	c := console.New(console.Options{Node: "n1", Events: events.New("n1", nil), History: history.New(),

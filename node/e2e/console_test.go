@@ -79,7 +79,7 @@ func TestConsole_Documents(t *testing.T) {
 	id, _ := json.Marshal(evil)
 	set(p, editor, `{"_id": `+string(id)+`, "n": 12345678901234567890, "s": `+string(id)+`}`)
 	press(p, "#view", "Save")
-	p.WaitText("‹ documents of orders")
+	p.WaitText("History")
 	p.Wait(editor + ".value.includes('12345678901234567890')") // a browser's number would be rounded
 	at := "/orders/" + url.PathEscape(evil)
 
@@ -205,7 +205,7 @@ func TestConsole_SQL(t *testing.T) {
 
 	set(p, editor, "SELECT seq FROM changes_follow")
 	press(p, "#view", "Run")
-	p.WaitText("250 rows")
+	p.WaitText("252 rows")
 	eventually(t, "what the console was asked for", 20*time.Second, func() bool {
 		return strings.Contains(string(c.do("GET", "/_dashboard/api/sessions?search=console", "").body), "changes_follow")
 	})

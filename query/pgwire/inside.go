@@ -80,7 +80,8 @@ type insideConn struct {
 func (c insideConn) RemoteAddr() net.Addr { return c.remote }
 func (c insideConn) LocalAddr() net.Addr  { return c.local }
 
-var errCopyInside = sqlstate.New(sqlstate.FeatureNotSupported, "COPY FROM STDIN and COPY TO STDOUT are not supported here").
+var errCopyInside = sqlstate.New(sqlstate.FeatureNotSupported,
+	"COPY FROM STDIN and COPY TO STDOUT are not supported here").
 	WithHint("Use psql's \\copy, or SELECT.")
 
 // receive passes on messages up to the next ReadyForQuery. It returns the error of a statement, or one of a Results.

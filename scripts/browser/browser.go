@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -279,7 +280,7 @@ func (p *Page) noteLocked(m reply) {
 	switch {
 	case m.Method == "Runtime.exceptionThrown":
 		p.problems = append(p.problems, said.Details.Text+" "+said.Details.Exception.Description)
-	case m.Method == "Runtime.consoleAPICalled" && (said.Type == "error" || said.Type == "warning" || said.Type == "assert"):
+	case m.Method == "Runtime.consoleAPICalled" && slices.Contains([]string{"error", "warning", "assert"}, said.Type):
 		p.problems = append(p.problems, fmt.Sprint(said.Type, ": ", said.Args))
 	case m.Method == "Log.entryAdded" && (said.Entry.Level == "error" || said.Entry.Level == "warning"):
 		p.problems = append(p.problems, said.Entry.Text+" "+said.Entry.URL)

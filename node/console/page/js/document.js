@@ -90,6 +90,7 @@ export const documentPage = (place, name, id) => {
   };
 
   const load = async () => {
+    editor.readOnly = id !== null && !stored; // what is typed now would be lost
     if (id === null) {
       stored = '{\n  "_id": ""\n}';
       editor.value = '{\n  \n}';
@@ -102,6 +103,7 @@ export const documentPage = (place, name, id) => {
     const long = body.length > maxEdited;
     editor.value = long ? '' : stored;
     editor.hidden = long;
+    editor.readOnly = false;
     said.textContent = long ? `The document has ${bytes(body.length)}, too much to edit here.` : '';
     tools.replaceChildren(
       long ? el('a', { href: at, download: `${id}.json` }, 'Download') : el('button', { click: save }, 'Save'),
