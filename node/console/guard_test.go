@@ -1,0 +1,50 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/node/console"
+)
+
+func TestGuard(t *testing.T) {
+	_, consoles, _ := cluster(1)
+	h := console.Guard(consoles[0], "/page/couch/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprint(w, r.Method, " ", r.URL.EscapedPath(), "?", r.URL.RawQuery)
+	}))
+	get := httptest.NewRecorder()
+	consoles[0].Handler("/api").ServeHTTP(get, httptest.NewRequest("GET", "/api/token", nil))
+	_, token, _ := strings.Cut(get.Body.String(), `"token":"`)
+	token, _, _ = strings.Cut(token, `"`)
+	for _, c := range []struct {
+		method, path, token, site string
+		status                    int
+		want                      string
+	}{
+		{"PUT", "/db/a%2Fb", "", "", 200, "PUT /db/a%2Fb?"}, // not for the page
+		{"GET", "/page/couch/db/a%2Fb?rev=1", "", "", 200, "GET /db/a%2Fb?rev=1"},
+		{"PUT", "/page/couch/db", token, "same-origin", 200, "PUT /db?"},
+		{"PUT", "/page/couch/db", token, "cross-site", 403, ""},
+		{"PUT", "/page/couch/db", "", "same-origin", 403, ""},
+		{"DELETE", "/page/couch/db", token + "x", "", 403, ""},
+		{"POST", "/page/couch/db", "YW5uYQ.", "", 403, ""},
+	} {
+		r := httptest.NewRequest(c.method, c.path, nil)
+		r.Header.Set(console.TokenHeader, c.token)
+		if c.site != "" {
+			r.Header.Set("Sec-Fetch-Site", c.site)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.status || c.want != "" && w.Body.String() != c.want {
+			t.Errorf("%+v: %d %s", c, w.Code, w.Body)
+		}
+		sandboxed := strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "sandbox")
+		if want := c.status == 200 && strings.HasPrefix(c.path, "/page/"); sandboxed != want {
+			t.Errorf("%s: header %v", c.path, w.Header())
+		}
+	}
+}
