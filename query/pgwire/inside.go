@@ -37,8 +37,8 @@ type Results interface {
 
 // Run runs a text of SQL in a session of its own, which it ends. The session counts as a connection, and is listed,
 // limited and cancelled like any other. Run returns the error of a statement as a *sqlstate.Error, and what the text
-// did not commit itself is then undone. When ctx ends, the running statement is cancelled. Reading does not run ahead
-// of the results.
+// did not commit itself is then undone. When ctx ends, the running statement is cancelled. The session has ended when
+// Run returns. Reading does not run ahead of the results.
 func (s *Server) Run(ctx context.Context, who Inside, text string, to Results) error {
 	ours, theirs := net.Pipe()
 	c := s.admit(insideConn{theirs, who.Remote, who.Local})
@@ -47,9 +47,16 @@ func (s *Server) Run(ctx context.Context, who Inside, text string, to Results) e
 		return errShutdown
 	}
 	c.inside, c.secure = &who, who.TLS
-	go c.run()
+	ended := make(chan struct{}) // closed when the connection's goroutine has ended
+	go func() {
+		defer close(ended)
+		c.run()
+	}()
 	defer context.AfterFunc(ctx, func() { _ = ours.Close() })()
-	defer ours.Close() // the connection's goroutine notices, and ends
+	defer func() {
+		_ = ours.Close() // which cancels what runs
+		<-ended
+	}()
 
 	client := pgproto3.NewFrontend(ours, ours)
 	params := map[string]string{"user": who.User, "database": who.Database}
