@@ -317,11 +317,16 @@ func checkAggregates(tb testing.TB, rt *rapid.T, ix *layer.Index) {
 		}
 		parts, before := selected(tb, all, &q)
 		if aggregateViews[view] != "" {
-			r := layer.ReduceQuery{ViewQuery: q, GroupLevel: rapid.IntRange(-1, 3).Draw(rt, "level")}
+			r := layer.ReduceQuery{ViewQuery: q, GroupLevel: rapid.IntRange(-1, 3).Draw(rt, "level"),
+				Count: rapid.Bool().Draw(rt, "count")}
 			if r.Skip > 5 {
 				r.Skip %= 7
 			}
-			want := page(reduced(tb, parts, aggregateViews[view], r.GroupLevel), r.Skip, r.Limit)
+			function := aggregateViews[view]
+			if r.Count {
+				function = "_count"
+			}
+			want := page(reduced(tb, parts, function, r.GroupLevel), r.Skip, r.Limit)
 			if got := reduceLines(tb, ix, r); !sameGroups(tb, got, want) {
 				rt.Fatalf("%s level %d %s: got\n%q, want\n%q", view, r.GroupLevel, describe(&q), got, want)
 			}

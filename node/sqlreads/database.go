@@ -2,6 +2,8 @@ package sqlreads
 
 import (
 	"context"
+	"errors"
+	"io"
 	"iter"
 	"math"
 	"slices"
@@ -14,6 +16,7 @@ import (
 const (
 	designPrefix = "_design/"
 	localPrefix  = "_local/"
+	afterDesigns = "_design0" // the least id above all with the prefix
 )
 
 // database implements exec.Database.
@@ -67,12 +70,25 @@ func design(p *layer.Design) exec.Design {
 }
 
 // Count implements exec.Counter.
-func (d *database) Count(ctx context.Context) (int64, error) {
+func (d *database) Count(ctx context.Context, noDesigns bool) (int64, error) {
 	info, err := d.db.Info(ctx)
-	if err != nil {
-		return 0, readError(err)
+	if err != nil || !noDesigns {
+		return info.DocCount, readError(err)
 	}
-	return info.DocCount, nil
+	designs, err := d.AllDocs(ctx, exec.DocsRead{Low: designPrefix, High: afterDesigns})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = designs.Close() }()
+	var row exec.Row
+	for n := info.DocCount; ; n-- {
+		switch err := designs.Next(ctx, &row); {
+		case errors.Is(err, io.EOF):
+			return n, nil
+		case err != nil:
+			return 0, err
+		}
+	}
 }
 
 // Document implements exec.Database.

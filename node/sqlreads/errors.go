@@ -38,8 +38,13 @@ func readError(err error) error {
 	}
 	re := &exec.ReadError{Kind: kind, Err: err, Message: err.Error()}
 	var e *layer.Error
-	if errors.As(err, &e) && e.Reason != "" {
-		re.Message = e.Reason
+	if errors.As(err, &e) {
+		if e.Reason != "" {
+			re.Message = e.Reason
+		}
+		if e.Name == "invalid_value" {
+			re.Kind = exec.Irreducible
+		}
 	}
 	return re
 }

@@ -300,7 +300,9 @@ func TestDatabase_View(t *testing.T) {
 func TestDatabase_Reduce(t *testing.T) {
 	s := newSource(t)
 	d := create(t, s, "db",
-		`{"_id":"_design/by","views":{"k":{"map":"function (doc) { if (doc.k) emit(doc.k, 1) }","reduce":"_count"}}}`)
+		`{"_id":"_design/by","views":{"k":{"map":"function (doc) { if (doc.k) emit(doc.k, 1) }","reduce":"_count"},
+			"s":{"map":"function (doc) { if (doc.k) emit(doc.k, 'x') }","reduce":"_stats"},
+			"n":{"map":"function (doc) { if (doc.k) emit(doc.k) }"}}}`)
 	for i, k := range []string{`["a",1]`, `["a",2]`, `["a",2]`, `["b",1]`, `["c",1]`} {
 		put(t, d, fmt.Sprintf(`{"_id":"d%d","k":%s}`, i, k), false)
 	}
@@ -335,6 +337,25 @@ func TestDatabase_Reduce(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
+	}
+	// Rows are counted whatever the reduce function says, but reduced only if it can.
+	counted := func(r exec.Row) string { return fmt.Sprintf("%s=%d", r.Key, r.Count) }
+	for _, view := range []string{"k", "s", "n"} {
+		rows, err := db.Reduce(t.Context(), exec.ReduceRead{Design: "by", View: view, GroupLevel: 1, Count: true})
+		if got := drain(t, rows, err, counted); got != `["a"]=3 ["b"]=1 ["c"]=1` {
+			t.Errorf("counts of %s: %s", view, got)
+		}
+	}
+	for _, level := range []int{0, 1} {
+		rows, err := db.Reduce(t.Context(), exec.ReduceRead{Design: "by", View: "s", GroupLevel: level})
+		if err == nil {
+			var row exec.Row
+			err = rows.Next(t.Context(), &row)
+			rows.Close()
+		}
+		if exec.KindOf(err) != exec.Irreducible {
+			t.Errorf("_stats of texts by level %d: %v", level, err)
+		}
 	}
 	if _, err := db.Reduce(t.Context(),
 		exec.ReduceRead{Design: "by", View: "k", Keys: []json.RawMessage{}}); exec.KindOf(err) != exec.Unsupported {

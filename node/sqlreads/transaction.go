@@ -45,6 +45,26 @@ func (t *transaction) Document(ctx context.Context, id string, withDoc bool, row
 	return t.database.Document(ctx, id, withDoc, row)
 }
 
+// Count implements exec.Counter.
+func (t *transaction) Count(ctx context.Context, noDesigns bool) (int64, error) {
+	t.x.Reads().Range("", "")
+	n, err := t.database.Count(ctx, noDesigns)
+	for _, id := range t.x.OwnIDs() {
+		if err != nil {
+			return 0, err
+		}
+		var row exec.Row
+		var before bool
+		if before, err = t.database.Document(ctx, id, false, &row); before {
+			n--
+		}
+		if own, _ := t.x.Own(id); own.Doc != nil {
+			n++
+		}
+	}
+	return n, err
+}
+
 // ownRow sets row to a document with own writes. It returns false if the document is deleted.
 func (t *transaction) ownRow(own layer.OwnState, withDoc bool, row *exec.Row) bool {
 	if own.Doc == nil {

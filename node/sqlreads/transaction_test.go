@@ -128,7 +128,8 @@ func TestTransaction_reads(t *testing.T) {
 	for _, id := range stored {
 		stored[slices.Index(stored, id)] = fmt.Sprintf(`{"_id":%q,"v":0}`, id)
 	}
-	create(t, s, "db", stored...)
+	live := create(t, s, "db", append(stored, `{"_id":"_design/x"}`)...)
+	held := beginTransaction(t, s, root, "db")
 	rapid.Check(t, func(rt *rapid.T) {
 		x := beginTransaction(t, s, root, "db")
 		model := map[string]string{}
@@ -149,6 +150,12 @@ func TestTransaction_reads(t *testing.T) {
 				delete(model, id)
 			}
 			write(t, x, e)
+		}
+		for _, noDesigns := range []bool{true, false} {
+			n, err := x.(exec.Counter).Count(t.Context(), noDesigns)
+			if want := len(model) + map[bool]int{false: 1}[noDesigns]; err != nil || n != int64(want) {
+				rt.Fatalf("%d documents, %v, want %d", n, err, want)
+			}
 		}
 		ids := slices.Sorted(maps.Keys(model))
 		read := exec.DocsRead{WithDoc: true, WithRev: true, Descending: rapid.Bool().Draw(rt, "descending"),
@@ -191,6 +198,15 @@ func TestTransaction_reads(t *testing.T) {
 			}
 		}
 	})
+	// Documents written since do not count, and are a conflict of a transaction that has counted them.
+	put(t, live, `{"_id":"later"}`, false)
+	if n, err := held.(exec.Counter).Count(t.Context(), true); err != nil || n != int64(len(stored)) {
+		t.Errorf("%d documents, %v", n, err)
+	}
+	write(t, held, exec.Edit{ID: "mine", Doc: []byte("{}")})
+	if err := held.Commit(t.Context()); exec.KindOf(err) != exec.Stale {
+		t.Errorf("commit after another write: %v", err)
+	}
 	x := beginTransaction(t, s, root, "db")
 	others := map[string]func(ctx context.Context) (exec.Rows, error){
 		"changes": func(ctx context.Context) (exec.Rows, error) { return x.Changes(ctx, exec.ChangesRead{}) },

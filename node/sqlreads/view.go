@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/divandb/divan/layer"
@@ -73,7 +74,7 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 			}), nil
 	}
 	q := layer.ReduceQuery{ViewQuery: viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending),
-		GroupLevel: read.GroupLevel}
+		GroupLevel: read.GroupLevel, Count: read.Count}
 	q.Limit = atMost(read.Limit, read.Skip)
 	for _, r := range read.Ranges {
 		q.Ranges = append(q.Ranges, layer.KeyRange{StartKey: r.Low, EndKey: r.High})
@@ -95,7 +96,14 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 		if r.Err != nil {
 			return false, readError(r.Err)
 		}
-		row.Value = m.clone(r.Value)
+		if read.Count {
+			var err error
+			if row.Count, err = strconv.ParseInt(string(r.Value), 10, 64); err != nil {
+				return false, err
+			}
+		} else {
+			row.Value = m.clone(r.Value)
+		}
 		if read.GroupLevel != 0 {
 			row.Key = m.clone(r.Key)
 		}

@@ -65,17 +65,18 @@ type Database interface {
 	View(ctx context.Context, read ViewRead) (Rows, error)
 }
 
-// Counter is an optional interface of a Database, for the estimates of EXPLAIN.
+// Counter is an optional interface of a Database, for count(*) and the estimates of EXPLAIN.
 type Counter interface {
-	// Count returns the number of live documents.
-	Count(ctx context.Context) (int64, error)
+	// Count returns the number of live documents, which the store knows without reading them; without design documents
+	// if noDesigns is set. In a Snapshot or a Transaction it is exact, and shows the writes of that.
+	Count(ctx context.Context, noDesigns bool) (int64, error)
 }
 
-// Reducer is an optional interface of a Database. The planner uses it for views whose Design entry names a built-in
-// reduce function.
+// Reducer is an optional interface of a Database. The planner uses it to group and count the rows of views, and for
+// views whose Design entry names a built-in reduce function.
 type Reducer interface {
-	// Reduce streams one row per group: Value and Key (the whole key, or its first GroupLevel parts; nil if GroupLevel
-	// is 0).
+	// Reduce streams one row per group: Value or Count, and Key (the whole key, or its first GroupLevel parts; nil if
+	// GroupLevel is 0). The error is of kind Irreducible if the function cannot reduce the values.
 	Reduce(ctx context.Context, read ReduceRead) (Rows, error)
 }
 
@@ -135,6 +136,7 @@ type Row struct {
 	Deleted bool
 	Key     json.RawMessage // as emitted
 	Value   json.RawMessage // as emitted
+	Count   int64           // of the rows or documents of a read that counts
 	Doc     json.RawMessage // the whole body with _id and _rev, as in HTTP; nil if not requested
 }
 
@@ -232,7 +234,11 @@ type ReduceRead struct {
 	Ranges []KeyRange
 	// GroupLevel 0 is one row for everything (none if the range is empty), n > 0 groups by the first n parts of array
 	// keys, -1 by whole keys.
-	GroupLevel  int
+	GroupLevel int
+	// Function is the view's reduce function, for EXPLAIN.
+	Function string
+	// Count counts the rows of the groups, whatever the view's reduce function is; it need not have one.
+	Count       bool
 	Descending  bool
 	Limit, Skip int64
 	Update      UpdateMode
@@ -298,6 +304,7 @@ const (
 	Exists                  // 23505: a write of a new document whose id exists
 	Refused                 // 23514: a validation function, or the document itself, forbids a write
 	Overdue                 // 25P04: a transaction that writes has taken longer than the store allows
+	Irreducible             // 22023: a reduce function cannot reduce the values of rows
 	Unknown                 // 08007: the store cannot tell whether a transaction has been committed
 )
 

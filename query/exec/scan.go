@@ -24,10 +24,13 @@ const (
 	FieldKey
 	FieldValue
 	FieldDoc
+	FieldCount
 )
 
 func (f Field) typ() types.OID {
 	switch f {
+	case FieldCount:
+		return types.Int8
 	case FieldDeleted:
 		return types.Bool
 	case FieldKey, FieldValue, FieldDoc:
@@ -48,13 +51,15 @@ const (
 	ReadChanges
 	ReadView
 	ReadReduce
+	ReadCount
 )
 
 // Access is one read of the store. A Scan makes one or several in sequence, whose rows together are in the order of the
 // scan.
 type Access struct {
 	Kind AccessKind
-	// ID is for ReadDocument, Docs for ReadAllDocs, ReadLocalDocs and ReadConflicts, and so on.
+	// ID is for ReadDocument, Docs for ReadAllDocs, ReadLocalDocs and ReadConflicts, and so on. ReadCount counts all
+	// documents, and of Docs it observes only NoDesigns.
 	ID      string
 	Docs    DocsRead
 	Changes ChangesRead
@@ -276,6 +281,12 @@ func (s *Scan) open(a *Access) (err error) {
 		read := a.Reduce
 		read.Partition = s.Partition
 		s.rows, err = r.Reduce(ctx, read)
+	case ReadCount:
+		c, ok := s.DB.(Counter)
+		if !ok {
+			return sqlstate.New(sqlstate.InternalError, "count planned on a store without it")
+		}
+		s.rows = &oneCount{db: c, noDesigns: a.Docs.NoDesigns}
 	}
 	return err
 }
@@ -302,6 +313,10 @@ func (s *Scan) fill() {
 			d = jsonOrNull(r.Value)
 		case FieldDoc:
 			d = jsonOrNull(r.Doc)
+		case FieldCount:
+			if a := &s.reads()[s.at]; a.Kind == ReadCount || a.Reduce.Count {
+				d = types.NewInt(r.Count)
+			}
 		}
 		s.env.Row[t.Index] = d
 	}
@@ -325,6 +340,24 @@ type oneDocument struct {
 
 func (o *oneDocument) Close() error { return nil }
 
+// oneCount implements Rows by Counter.
+type oneCount struct {
+	db              Counter
+	noDesigns, done bool
+}
+
+func (o *oneCount) Close() error { return nil }
+
+// Next implements Rows.
+func (o *oneCount) Next(ctx context.Context, row *Row) (err error) {
+	if o.done {
+		return io.EOF
+	}
+	o.done, *row = true, Row{}
+	row.Count, err = o.db.Count(ctx, o.noDesigns)
+	return err
+}
+
 // StoreError maps the error of a read to an SQLSTATE. All errors of a Database or a Catalog pass through it.
 func StoreError(err error) error {
 	var re *ReadError
@@ -338,7 +371,7 @@ func StoreError(err error) error {
 		TooLarge:    sqlstate.ProgramLimitExceeded, Unsupported: sqlstate.FeatureNotSupported, Full: sqlstate.DiskFull,
 		Stale: sqlstate.SerializationFailure, Expired: sqlstate.SnapshotTooOld, Exists: sqlstate.UniqueViolation,
 		Refused: sqlstate.CheckViolation, Overdue: sqlstate.TransactionTimeout,
-		Unknown: sqlstate.CommitUnknown}[re.Kind]
+		Irreducible: sqlstate.InvalidParameterValue, Unknown: sqlstate.CommitUnknown}[re.Kind]
 	e := &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
 	switch re.Kind {
 	case Exists:
@@ -388,6 +421,9 @@ func (s *Scan) Describe() *Description {
 			bounds = append(bounds, fmt.Sprintf("... and %d more", len(accesses)-10))
 			break
 		}
+		if accesses[i].Reduce.Count && !a.Reduce.Count {
+			break // the same ranges again
+		}
 		if b := accesses[i].bounds(); b != "" {
 			bounds = append(bounds, b)
 		}
@@ -421,6 +457,14 @@ func (s *Scan) Describe() *Description {
 	update := a.View.Update
 	if a.Kind == ReadReduce {
 		update = a.Reduce.Update
+		switch last := &accesses[len(accesses)-1]; {
+		case a.Reduce.Count:
+			d.Add("Reduction", "number of rows")
+		case last.Reduce.Count:
+			d.Add("Reduction", a.Reduce.Function+", number of rows")
+		default:
+			d.Add("Reduction", a.Reduce.Function)
+		}
 		d.Add("Group Level", map[bool]any{true: "whole key", false: a.Reduce.GroupLevel}[a.Reduce.GroupLevel < 0])
 	}
 	if s.Suggestion != "" {
@@ -434,13 +478,14 @@ func (s *Scan) Describe() *Description {
 
 var accessNames = map[AccessKind]string{ReadDocument: "Document Read", ReadAllDocs: "All-Docs Read",
 	ReadLocalDocs: "Local-Docs Read",
-	ReadConflicts: "Conflicts Read", ReadChanges: "Changes Read", ReadView: "View Read", ReadReduce: "Reduce Read"}
+	ReadConflicts: "Conflicts Read", ReadChanges: "Changes Read", ReadView: "View Read", ReadReduce: "Reduce Read",
+	ReadCount: "Count"}
 
 func (a *Access) options() (desc bool, limit, skip int64, doc bool) {
 	switch a.Kind {
 	case ReadDocument:
 		return false, 0, 0, a.Docs.WithDoc
-	case ReadReduce:
+	case ReadReduce, ReadCount:
 		return false, 0, 0, false
 	case ReadChanges:
 		return a.Changes.Descending, a.Changes.Limit, 0, a.Changes.WithDoc

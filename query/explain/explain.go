@@ -37,7 +37,7 @@ func Documents(ctx context.Context, db exec.Database) int64 {
 	if !ok {
 		return -1
 	}
-	n, err := c.Count(ctx)
+	n, err := c.Count(ctx, true)
 	if err != nil {
 		return -1 // an estimate does not need it
 	}

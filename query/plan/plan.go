@@ -237,13 +237,18 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		}
 	case *bind.UserScan:
 		if q.Group && q.Sets == nil && q.GroupFuncs == nil && look == nil {
-			if g := p.reduce(q, f, where); g != nil {
+			if g, err := p.shortcut(q, f, where); err != nil {
+				return nil, err
+			} else if g != nil {
 				return p.afterGrouping(q, g, limit, skip)
 			}
 		}
 		want := scanRequest{limit: -1}
 		if plain {
 			want.order = p.scanOrder(q, f)
+			if g := p.distinct(q, f, where, want.order); g != nil && look == nil {
+				return p.output(q, g, q.Width+1, want.order != nil, limit, skip)
+			}
 			// The read itself may stop early only if every row it returns is a row of the result.
 			if look == nil && !q.Distinct && q.DistinctOn == nil && (len(q.Order) == 0 || want.order != nil) {
 				want.limit, want.skip = limit, skip
@@ -296,18 +301,21 @@ func followable(f *bind.UserScan, q *bind.Query, sorted, wantsOrder bool) error 
 // finish adds everything after FROM and WHERE to a source.
 func (p *planning) finish(q *bind.Query, src exec.Source, sorted bool, limit, skip int64) (exec.Plan, error) {
 	if q.Group {
-		calls := slices.Clone(q.Aggs)
-		for i := range calls {
-			c := &calls[i]
-			c.Args, c.Filter, c.Order = p.foldAll(c.Args), p.fold(c.Filter), p.foldAll(c.Order)
-			c.Direct = p.foldAll(c.Direct)
-		}
-		src, width := p.unfold(q.GroupFuncs, src, q.Width)
-		width += p.spare[q]
-		return p.afterGrouping(q, &exec.Grouping{Input: src, Width: width, Keys: p.foldAll(q.Keys), Sets: q.Sets,
-			Calls: calls}, limit, skip)
+		return p.afterGrouping(q, p.grouping(q, src), limit, skip)
 	}
 	return p.output(q, src, q.Width, sorted, limit, skip)
+}
+
+// grouping plans the groups and aggregates of the rows of a source.
+func (p *planning) grouping(q *bind.Query, src exec.Source) *exec.Grouping {
+	calls := slices.Clone(q.Aggs)
+	for i := range calls {
+		c := &calls[i]
+		c.Args, c.Filter, c.Order = p.foldAll(c.Args), p.fold(c.Filter), p.foldAll(c.Order)
+		c.Direct = p.foldAll(c.Direct)
+	}
+	src, width := p.unfold(q.GroupFuncs, src, q.Width)
+	return &exec.Grouping{Input: src, Width: width + p.spare[q], Keys: p.foldAll(q.Keys), Sets: q.Sets, Calls: calls}
 }
 
 // afterGrouping is finish for the steps after the grouping.

@@ -2,42 +2,83 @@ package plan
 
 import (
 	"encoding/json"
+	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/shortcut"
 	"github.com/divandb/divan/query/funcs/aggregates"
 	"github.com/divandb/divan/query/types"
 )
 
-// COUNT, SUM, MIN, MAX and AVG over a view, grouped by its key or by leading parts of it, are computed from the view's
-// own reduce.
+// COUNT, SUM, MIN, MAX and AVG over a view, grouped by its key or by leading parts of it, are computed from what the
+// store has counted, and from the view's own reduction.
 
-// reduce plans the grouping of q as a reduce read of f. It returns nil if the reduce does not provide the result.
-func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) exec.Source {
-	if _, ok := p.db.(exec.Reducer); !ok || f.Rel.Kind != exec.ReadView || f.Raw || len(q.Aggs) == 0 {
-		return nil
+// reducing is the grouping of a query while it becomes a read of groups of a view's keys.
+type reducing struct {
+	f                       *bind.UserScan
+	keyAt, valueAt, countAt int
+	// own is set if the view's reduction is read, counts if the rows of groups are counted, whole if divan.reduce is
+	// called.
+	own, counts, whole bool
+	calls              []exec.AggCall
+	exact              []func(value string) bool // what the reductions must satisfy
+	over               []exec.Expr               // what is computed from the keys of groups
+}
+
+// reducible reports whether groups of a relation's rows can be read.
+func (p *planning) reducible(f *bind.UserScan) bool {
+	_, ok := p.db.(exec.Reducer)
+	return ok && f.Rel.Kind == exec.ReadView && !f.Raw
+}
+
+func newReducing(q *bind.Query, f *bind.UserScan) *reducing {
+	return &reducing{f: f, keyAt: f.Base + 1, valueAt: f.Base + 2, countAt: q.Width} // as in ViewColumns
+}
+
+// reduce plans the grouping of q as a read of groups of f. It returns nil if these do not provide the result.
+func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) (exec.Source, error) {
+	if !p.reducible(f) {
+		return nil, nil
 	}
-	keyAt, valueAt := f.Base+1, f.Base+2 // as in ViewColumns
-	value := &exec.Col{Index: valueAt, Typ: types.JSONB, Name: "value"}
-	calls := make([]exec.AggCall, len(q.Aggs))
-	for i, c := range q.Aggs {
-		agg := partialOf(&c, f, valueAt)
-		if agg == nil {
-			return nil
+	r := newReducing(q, f)
+	for _, c := range q.Aggs {
+		c.Args = p.foldAll(c.Args)
+		if !r.add(&c) {
+			return nil, nil
 		}
-		calls[i] = exec.AggCall{Agg: agg, Args: []exec.Expr{value}, Text: c.Text}
 	}
+	keys := p.foldAll(q.Keys)
+	src := p.groups(r, append(r.over, keys...), where)
+	if src == nil {
+		return nil, nil
+	}
+	if len(r.exact) > 0 {
+		src = &shortcut.Exact{Input: src, OK: r.ok}
+	}
+	g := &exec.Grouping{Input: src, Width: q.Width + 1, Keys: keys, Calls: r.calls}
+	if !r.own || r.whole {
+		return g, nil
+	}
+	before := p.st.Reads.Count
+	rows, _, err := p.scan(f, where, scanRequest{limit: -1})
+	p.st.Reads.Count = max(before, p.st.Reads.Count-before)
+	if err != nil {
+		return nil, err
+	}
+	return &shortcut.Either{First: g, Otherwise: p.grouping(q, rows)}, nil
+}
+
+// groups plans a read of the groups from which expressions can be computed. It returns nil if they cannot.
+func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
+	f := r.f
 	set, rest := p.ranges(f, exec.FieldKey, where, true)
 	for _, iv := range set {
 		if iv.isPoint() && !plain(iv.low.val.S) {
 			return nil // a group may contain keys that differ
 		}
-	}
-	if len(set) > 1 && f.Reduce != "_count" && !slices.ContainsFunc(q.Aggs, func(c exec.AggCall) bool {
-		return c.Agg.Name != "count"
-	}) {
-		return nil // _sum and _stats fail for values that are not numbers, which can be counted nevertheless
 	}
 	for _, iv := range set {
 		if iv.low.open || iv.high.open {
@@ -45,14 +86,13 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 		}
 	}
 	// The conditions behind these intervals are applied to the groups.
-	if set = set.intersect(loose(rest, keyAt).closed()); len(set) > maxReads {
+	if set = set.intersect(loose(rest, r.keyAt).closed()); len(set) > maxReads {
 		set = set.hull()
 	}
 	// Conditions that the ranges do not cover, and the groups, must be computable from the key of a reduction.
 	level := 0
-	keys := p.foldAll(q.Keys)
-	for _, e := range slices.Concat(keys, rest) {
-		n, ok := prefixLevel(e, keyAt)
+	for _, e := range slices.Concat(over, rest) {
+		n, ok := prefixLevel(e, r.keyAt)
 		if !ok {
 			return nil
 		}
@@ -63,7 +103,8 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 		}
 	}
 	s := p.newScan(f)
-	s.Targets = []exec.Target{{Field: exec.FieldKey, Index: keyAt}, {Field: exec.FieldValue, Index: valueAt}}
+	s.Targets = []exec.Target{{Field: exec.FieldKey, Index: r.keyAt}, {Field: exec.FieldValue, Index: r.valueAt},
+		{Field: exec.FieldCount, Index: r.countAt}}
 	var ranges []exec.KeyRange
 	for _, iv := range set {
 		var r exec.KeyRange
@@ -75,45 +116,174 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 		}
 		ranges = append(ranges, r)
 	}
-	read := exec.ReduceRead{Design: f.Design, View: f.View, GroupLevel: level, Update: p.update}
-	if len(ranges) > 1 && slices.ContainsFunc(q.Aggs, func(c exec.AggCall) bool { return aggregates.IsWhole(c.Agg) }) {
-		// Only the view can combine the reductions of several ranges.
-		read.Ranges = ranges
-		s.Accesses = []exec.Access{{Kind: exec.ReadReduce, Reduce: read}}
-	} else {
+	read := exec.ReduceRead{Design: f.Design, View: f.View, Function: f.Reduce, GroupLevel: level, Update: p.update}
+	each := func(read exec.ReduceRead) {
 		for _, r := range ranges {
 			read.Low, read.High = r.Low, r.High
 			s.Accesses = append(s.Accesses, exec.Access{Kind: exec.ReadReduce, Reduce: read})
 		}
 	}
-	p.reads(f, len(s.Accesses))
-	var src exec.Source = s
-	if cond := exec.And(rest); cond != nil {
-		src = &exec.Filter{Input: s, Cond: cond}
+	switch {
+	case len(ranges) > 1 && r.whole:
+		// Only the view can combine the reductions of several ranges.
+		read.Ranges = ranges
+		s.Accesses = []exec.Access{{Kind: exec.ReadReduce, Reduce: read}}
+		read.Ranges = nil
+	case r.own:
+		each(read)
 	}
-	return &exec.Grouping{Input: src, Width: q.Width, Keys: keys, Calls: calls}
+	if r.counts || !r.own {
+		read.Count = true
+		each(read)
+	}
+	if len(s.Accesses) == 0 {
+		return &exec.Nothing{Reason: "no key satisfies WHERE"}
+	}
+	p.reads(f, len(s.Accesses))
+	if cond := exec.And(rest); cond != nil {
+		return &exec.Filter{Input: s, Cond: cond}
+	}
+	return s
 }
 
-// partialOf returns the aggregate that combines reductions into c: count(*), count of a column that is never NULL, or
-// an aggregate of value.
-func partialOf(c *exec.AggCall, f *bind.UserScan, valueAt int) *exec.Aggregate {
-	if c.Distinct || c.Filter != nil || len(c.Order) > 0 || len(c.Args) > 1 {
+// ok reports whether a reduction gives the exact results.
+func (r *reducing) ok(row []types.Datum) bool {
+	value := row[r.valueAt]
+	return value.IsNull() || !slices.ContainsFunc(r.exact, func(exact func(string) bool) bool { return !exact(value.S) })
+}
+
+// add adds an aggregate. It returns false if groups do not provide it.
+func (r *reducing) add(c *exec.AggCall) bool {
+	if c.Filter != nil || len(c.Order) > 0 || len(c.Direct) > 0 || len(c.Args) > 1 {
+		return false
+	}
+	name, call := c.Agg.Name, exec.AggCall{Text: c.Text}
+	value := &exec.Col{Index: r.valueAt, Typ: types.JSONB, Name: "value"}
+	switch {
+	case aggregates.IsWhole(c.Agg):
+		if c.Distinct || !isColumn(c.Args[0], r.valueAt) {
+			return false
+		}
+		r.own, r.whole = true, true
+		call.Agg, call.Args = aggregates.Partial(name, r.f.Reduce), []exec.Expr{value}
+	case name == "count" && !c.Distinct:
+		// The columns of a view are never NULL.
+		if len(c.Args) == 1 && !isColumn(c.Args[0], r.f.Base) && !isColumn(c.Args[0], r.keyAt) &&
+			!isColumn(c.Args[0], r.valueAt) {
+			return false
+		}
+		r.counts = true
+		call.Agg = aggregates.Counted()
+		call.Args = []exec.Expr{&exec.Col{Index: r.countAt, Typ: types.Int8, Name: "count"}}
+	case c.Distinct || name == "min" || name == "max":
+		if _, ok := prefixLevel(c.Args[0], r.keyAt); ok {
+			// The rows of a group have the same value, and one is enough.
+			r.over = append(r.over, c.Args[0])
+			call = *c
+			break
+		}
+		if c.Distinct {
+			return false
+		}
+		fallthrough
+	default:
+		exact := exactly(r.f.Reduce)
+		if isColumn(c.Args[0], r.valueAt) {
+			call.Agg = aggregates.Partial(name, r.f.Reduce)
+		} else if typ, ok := castOf(c.Args[0], r.valueAt); ok {
+			ret := c.Agg.Ret
+			if c.Agg.RetOf != nil {
+				ret = c.Agg.RetOf([]types.OID{typ})
+			}
+			call.Agg, exact = aggregates.PartialOf(name, r.f.Reduce, typ, ret), exactlyOf(r.f.Reduce, typ)
+		}
+		if call.Agg == nil || exact == nil {
+			return false
+		}
+		r.own, r.exact = true, append(r.exact, exact)
+		call.Args = []exec.Expr{value}
+	}
+	r.calls = append(r.calls, call)
+	return call.Agg != nil
+}
+
+// castOf returns the type of numbers that an expression casts a column of JSON to: value::int, (value::text)::numeric,
+// (value #>> '{}')::float.
+func castOf(e exec.Expr, column int) (types.OID, bool) {
+	c, ok := e.(*exec.CastExpr)
+	if !ok || c.Mod != -1 || !types.IsNumber(c.To) {
+		return 0, false
+	}
+	f, ok := columnAt(column).formOf(c.X)
+	return c.To, ok && (f.kind == asJSON || f.kind == asText || f.kind == asPrinted)
+}
+
+// exactly returns what the reductions of jsonb values must satisfy: they are of numbers.
+func exactly(reduce string) func(value string) bool {
+	switch reduce {
+	case "_sum":
+		return func(value string) bool { return types.JSONKindOf(value) == types.JSONNumber }
+	case "_stats":
+		return func(value string) bool { return types.JSONKindOf(value) == types.JSONObject }
+	}
+	return nil
+}
+
+// exactlyOf returns what the reductions of values must satisfy so that the numbers of a type to which the values are
+// cast have the same: they are of integers of that type. A sum is written with a fraction or an exponent as soon as one
+// of its numbers was.
+func exactlyOf(reduce string, typ types.OID) func(value string) bool {
+	low, high := new(big.Int), new(big.Int)
+	switch typ {
+	case types.Int2, types.Int4, types.Int8:
+		bits := map[types.OID]uint{types.Int2: 15, types.Int4: 31, types.Int8: 63}[typ]
+		high.Lsh(big.NewInt(1), bits)
+		low.Neg(high)
+		high.Sub(high, big.NewInt(1))
+	case types.Float8:
+		high.Lsh(big.NewInt(1), 53)
+		low.Neg(high)
+	case types.Numeric:
+		if reduce == "_sum" {
+			return func(value string) bool { return integer(value) != nil }
+		}
+	default:
 		return nil
 	}
-	name := c.Agg.Name
-	if len(c.Args) == 1 {
-		col, ok := c.Args[0].(*exec.Col)
-		switch {
-		case !ok || col.Depth != 0:
-			return nil
-		case name == "count" && (f.Rel.Columns[col.Index-f.Base].Field == exec.FieldID ||
-			f.Rel.Columns[col.Index-f.Base].Field == exec.FieldKey):
-		case name == "count" || col.Index != valueAt:
-			return nil
-		}
+	if reduce != "_stats" {
+		return nil // how large the numbers are is not known
 	}
-	return aggregates.Partial(name, f.Reduce)
+	return func(value string) bool {
+		var of [4]*big.Int
+		for i, name := range []string{"sum", "count", "min", "max"} {
+			text, _ := types.JSONField(value, name)
+			if of[i] = integer(text); of[i] == nil {
+				return false
+			}
+		}
+		if typ == types.Numeric {
+			return true
+		}
+		if typ == types.Float8 {
+			// No sum of some of them is rounded.
+			of[2].Mul(of[2], of[1])
+			of[3].Mul(of[3], of[1])
+		}
+		return of[2].Cmp(low) >= 0 && of[3].Cmp(high) <= 0
+	}
 }
+
+// integer returns the value of an integer written without fraction and exponent; nil for anything else.
+func integer(text string) *big.Int {
+	n, ok := new(big.Int).SetString(text, 10)
+	if !ok || len(text) > maxDigits || strings.ContainsAny(text, "+_") {
+		return nil
+	}
+	return n
+}
+
+// maxDigits is the length of integers that are compared.
+const maxDigits = 1000
 
 // prefixLevel returns how many leading parts of the key e refers to: -1 for the whole key; false if it refers to
 // anything else.

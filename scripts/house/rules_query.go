@@ -70,6 +70,14 @@ var queryRules = []rule{
 			"nothing else of it",
 	},
 	{
+		room: "query/exec/exectest", may: []string{"layer/collate", "layer/reduce", "layer/rowshape", "query/exec"},
+		why: "the store of tests orders and reduces as the layer does, without storing anything",
+	},
+	{
+		room: "query/exec/shortcut", may: []string{"query/exec", "query/types"},
+		why: "a shortcut is a step of a plan like any other, which the others do not know",
+	},
+	{
 		room: "query/exec/badvalues", may: []string{"query/sqlstate"},
 		why: "what could not be cast is counted without knowing where it was read",
 	},

@@ -37,6 +37,8 @@ type ReduceQuery struct {
 	// Ranges, unless nil, replaces StartKey and EndKey by several ranges, disjoint and in the order of the query. Rows
 	// of different ranges may belong to the same group.
 	Ranges []KeyRange
+	// Count counts the rows instead of reducing them, as _count does. Then the view need not have a reduce function.
+	Count bool
 }
 
 // KeyRange is a range of keys, both JSON and inclusive. A nil key leaves that side open.
@@ -81,12 +83,15 @@ type ReduceResult struct {
 }
 
 // Reduce streams the groups of a query, reduced from the index in its current state. An empty range has no groups.
-// Errors are those of Query; also NotFound if the view has no reduce function, and Invalid (invalid_value,
+// Errors are those of Query; also NotFound if the view has no reduce function that is needed, and Invalid (invalid_value,
 // reduce_error) if the function cannot reduce the rows.
 func (ix Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, error) {
 	id, def, ok := ix.Design().View(q.View)
-	if !ok || def.Reduce == "" {
+	if !ok || def.Reduce == "" && !q.Count {
 		return nil, fault.Errf(fault.NotFound, "", "missing_named_view")
+	}
+	if q.Count {
+		def.Reduce = "_count"
 	}
 	function, err := newReduction(ctx, ix.Index, &def, q.AnySize)
 	if err != nil {

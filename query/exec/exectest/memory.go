@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/divandb/divan/layer/collate"
+	reducers "github.com/divandb/divan/layer/reduce"
 	"github.com/divandb/divan/layer/rowshape"
 	"github.com/divandb/divan/query/exec"
 )
@@ -549,7 +550,11 @@ func (db *DB) Reduce(ctx context.Context, r exec.ReduceRead) (exec.Rows, error) 
 		rows.rows = append(rows.rows, some.(*list).rows...)
 		db.mu.Lock()
 		db.unlog()
-		db.logf("reduce %s/%s [%s,%s] keys=%s level=%d", r.Design, r.View, k.Low, k.High, r.Keys, r.GroupLevel)
+		what := "reduce"
+		if r.Count {
+			what = "count"
+		}
+		db.logf("%s %s/%s [%s,%s] keys=%s level=%d", what, r.Design, r.View, k.Low, k.High, r.Keys, r.GroupLevel)
 		db.mu.Unlock()
 	}
 	db.mu.Lock()
@@ -559,9 +564,18 @@ func (db *DB) Reduce(ctx context.Context, r exec.ReduceRead) (exec.Rows, error) 
 	var out []exec.Row
 	var group []exec.Row
 	var key json.RawMessage
+	var failed error
 	flush := func() {
-		if len(group) > 0 {
-			out = append(out, exec.Row{Key: key, Value: reduce(fn, group)})
+		switch {
+		case len(group) == 0:
+		case r.Count:
+			out = append(out, exec.Row{Key: key, Count: int64(len(group))})
+		default:
+			value, err := reduce(fn, group)
+			if err != nil {
+				failed = err
+			}
+			out = append(out, exec.Row{Key: key, Value: value})
 		}
 		group = nil
 	}
@@ -575,14 +589,18 @@ func (db *DB) Reduce(ctx context.Context, r exec.ReduceRead) (exec.Rows, error) 
 			return nil, err
 		}
 		k := prefix(row.Key, r.GroupLevel)
-		if len(group) > 0 && string(k) != string(key) {
-			flush()
+		if len(group) > 0 && k != nil {
+			if c, err := collate.Compare(k, key); err != nil || c != 0 {
+				flush()
+			}
 		}
-		key = k
+		if len(group) == 0 {
+			key = k
+		}
 		group = append(group, row)
 	}
 	flush()
-	return &list{rows: out}, nil
+	return &list{rows: out}, failed
 }
 
 func prefix(key json.RawMessage, level int) json.RawMessage {
@@ -598,25 +616,27 @@ func prefix(key json.RawMessage, level int) json.RawMessage {
 	return b
 }
 
-func reduce(fn string, rows []exec.Row) json.RawMessage {
-	var sum, low, high, sqr float64
-	for i, r := range rows {
-		var f float64
-		_ = json.Unmarshal(r.Value, &f)
-		sum, sqr = sum+f, sqr+f*f
-		if i == 0 || f < low {
-			low = f
-		}
-		if i == 0 || f > high {
-			high = f
+// reduce is the layer's built-in function.
+func reduce(fn string, rows []exec.Row) (json.RawMessage, error) {
+	a := reducers.New(fn)
+	for _, r := range rows {
+		if err := a.Add(r.Key, r.Value); err != nil {
+			return nil, &exec.ReadError{Kind: exec.Irreducible, Message: err.Error()}
 		}
 	}
-	text := fmt.Sprint(len(rows))
-	switch fn {
-	case "_sum":
-		text = fmt.Sprint(sum)
-	case "_stats":
-		text = fmt.Sprintf(`{"sum":%v,"count":%d,"min":%v,"max":%v,"sumsqr":%v}`, sum, len(rows), low, high, sqr)
+	return a.AppendJSON(nil), nil
+}
+
+// Count implements exec.Counter.
+func (db *DB) Count(_ context.Context, noDesigns bool) (int64, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.logf("count documents")
+	n := int64(0)
+	for id, d := range db.docs {
+		if !d.deleted && !(noDesigns && strings.HasPrefix(id, "_design/")) {
+			n++
+		}
 	}
-	return json.RawMessage(text)
+	return n, nil
 }

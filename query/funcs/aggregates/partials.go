@@ -41,6 +41,58 @@ func Partial(name, reduce string) *exec.Aggregate {
 	return agg
 }
 
+// Counted returns the aggregate that adds up the numbers of rows of groups.
+func Counted() *exec.Aggregate {
+	return &exec.Aggregate{Name: "count", Args: []types.OID{types.Int8}, Ret: types.Int8,
+		New: func([]types.OID) exec.Accumulator { return &counted{} }}
+}
+
+type counted struct{ n int64 }
+
+func (c *counted) Add(_ *exec.Env, args []types.Datum) error {
+	c.n += args[0].I
+	return nil
+}
+
+func (c *counted) Result(*exec.Env) (types.Datum, error) { return types.NewInt(c.n), nil }
+
+// PartialOf is Partial for an aggregate of numbers of a type, of which the reduced values are exact integers. Its result
+// has the type ret.
+func PartialOf(name, reduce string, typ, ret types.OID) *exec.Aggregate {
+	of := Partial(name, reduce)
+	if of == nil {
+		return nil
+	}
+	out := *of
+	out.Ret = ret
+	out.New = func(args []types.OID) exec.Accumulator {
+		return &typed{of.New(args), typ == types.Float8 && name == "avg", of.Ret, ret}
+	}
+	return &out
+}
+
+// typed gives the result of another accumulator a type. An average of floating point numbers is divided as they are.
+type typed struct {
+	exec.Accumulator
+	float    bool
+	from, to types.OID
+}
+
+func (t *typed) Result(env *exec.Env) (types.Datum, error) {
+	if avg, ok := t.Accumulator.(*partialAvg); ok && t.float && avg.count.n > 0 {
+		sum, err := avg.sum.Result(env)
+		if err != nil || sum.IsNull() {
+			return sum, err
+		}
+		return types.NewFloat(sum.Decimal().Float64() / float64(avg.count.n)), nil
+	}
+	d, err := t.Accumulator.Result(env)
+	if err != nil || d.IsNull() || t.from == t.to {
+		return d, err
+	}
+	return types.Cast(d, t.from, t.to, -1, env.Types)
+}
+
 // reduceName is the aggregate divan.reduce. It returns the view's own reduction, such as that of a JavaScript function
 // or of _approx_count_distinct, which only the view can compute.
 const reduceName = "reduce"

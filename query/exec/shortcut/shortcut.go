@@ -1,0 +1,169 @@
+// Package shortcut has the steps of plans that compute aggregates without reading all rows: from the first row of a
+// range, and from what a store has counted and reduced. The reads themselves are in package exec.
+package shortcut
+
+import (
+	"errors"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
+)
+
+// First is the first row of a source, if it has any.
+type First struct {
+	Input exec.Source
+	done  bool
+}
+
+// Open implements exec.Source.
+func (f *First) Open(env *exec.Env) error {
+	f.done = false
+	return f.Input.Open(env)
+}
+
+// Next implements exec.Source.
+func (f *First) Next() (bool, error) {
+	if f.done {
+		return false, nil
+	}
+	f.done = true
+	return f.Input.Next()
+}
+
+// Close implements exec.Source.
+func (f *First) Close() { f.Input.Close() }
+
+// Describe implements exec.Source.
+func (f *First) Describe() *exec.Description { return f.Input.Describe() }
+
+// Apart is one row of aggregates without groups, each of which has a source of its own: one row with one column.
+type Apart struct {
+	Inputs []exec.Source
+	env    *exec.Env
+	done   bool
+	rows   int64
+}
+
+// Open implements exec.Source.
+func (a *Apart) Open(env *exec.Env) error {
+	a.env, a.done = env, false
+	return nil
+}
+
+// Next implements exec.Source.
+func (a *Apart) Next() (bool, error) {
+	if a.done {
+		return false, nil
+	}
+	a.done = true
+	for i, in := range a.Inputs {
+		one := &exec.Env{Row: make([]types.Datum, 1), Outer: a.env.Outer, State: a.env.State}
+		if err := in.Open(one); err != nil {
+			return false, err
+		}
+		if _, err := in.Next(); err != nil {
+			return false, err
+		}
+		a.env.Row[i] = one.Row[0].Own()
+		in.Close()
+	}
+	a.rows++
+	return true, nil
+}
+
+// Close implements exec.Source.
+func (a *Apart) Close() {
+	for _, in := range a.Inputs {
+		in.Close()
+	}
+}
+
+// Describe implements exec.Source.
+func (a *Apart) Describe() *exec.Description {
+	d := &exec.Description{Node: "Result", Rows: a.rows, Examined: -1}
+	for _, in := range a.Inputs {
+		d.Children = append(d.Children, in.Describe())
+	}
+	return d
+}
+
+// errInexact ends a read of reductions that do not give the exact result.
+var errInexact = errors.New("the reduction of a view is not exact for this aggregate")
+
+// Exact passes the rows of a source on as long as a function accepts them.
+type Exact struct {
+	Input exec.Source
+	OK    func(row []types.Datum) bool
+	env   *exec.Env
+}
+
+// Open implements exec.Source.
+func (e *Exact) Open(env *exec.Env) error {
+	e.env = env
+	return e.Input.Open(env)
+}
+
+// Next implements exec.Source.
+func (e *Exact) Next() (bool, error) {
+	ok, err := e.Input.Next()
+	if ok && err == nil && !e.OK(e.env.Row) {
+		return false, errInexact
+	}
+	return ok, err
+}
+
+// Close implements exec.Source.
+func (e *Exact) Close() { e.Input.Close() }
+
+// Describe implements exec.Source.
+func (e *Exact) Describe() *exec.Description { return e.Input.Describe() }
+
+// Either returns the rows of its first source. If that finds, before its first row, that reductions cannot answer or
+// are not exact, it returns those of the second one instead.
+type Either struct {
+	First, Otherwise exec.Source
+	env              *exec.Env
+	begun, second    bool
+}
+
+// Open implements exec.Source.
+func (e *Either) Open(env *exec.Env) error {
+	e.env, e.begun, e.second = env, false, false
+	return e.First.Open(env)
+}
+
+// Next implements exec.Source.
+func (e *Either) Next() (bool, error) {
+	if e.second {
+		return e.Otherwise.Next()
+	}
+	ok, err := e.First.Next()
+	if begun := e.begun; begun || err == nil || !errors.Is(err, errInexact) && exec.KindOf(err) != exec.Irreducible {
+		e.begun = true
+		return ok, err
+	}
+	e.First.Close()
+	e.second = true
+	if err := e.Otherwise.Open(e.env); err != nil {
+		return false, err
+	}
+	return e.Otherwise.Next()
+}
+
+// Close implements exec.Source.
+func (e *Either) Close() {
+	e.First.Close()
+	if e.second {
+		e.Otherwise.Close()
+	}
+}
+
+// Describe implements exec.Source. After the run it describes the source that has returned the rows.
+func (e *Either) Describe() *exec.Description {
+	if !e.second {
+		return e.First.Describe()
+	}
+	d := e.Otherwise.Describe()
+	d.Add("Instead of", "the view's reduction, which is not exact for these values")
+	return d
+}
