@@ -158,7 +158,7 @@ func TestTransaction_reads(t *testing.T) {
 			}
 		}
 		ids := slices.Sorted(maps.Keys(model))
-		read := exec.DocsRead{WithDoc: true, WithRev: true, Descending: rapid.Bool().Draw(rt, "descending"),
+		read := exec.DocsRead{WithDoc: true, WithRev: true, NoDesigns: true, Descending: rapid.Bool().Draw(rt, "descending"),
 			Limit: rapid.Int64Range(0, 4).Draw(rt, "limit"), Skip: rapid.Int64Range(0, 3).Draw(rt, "skip")}
 		if rapid.Bool().Draw(rt, "ids") {
 			read.IDs = []string{"a", "d", "e", "k"}

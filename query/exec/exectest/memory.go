@@ -233,7 +233,7 @@ func (db *DB) logf(format string, args ...any) {
 }
 
 // unlog removes the last line of the log.
-func (db *DB) unlog() {
+func unlog(db *DB) {
 	if db.copied != nil {
 		db.copied.mu.Lock()
 		defer db.copied.mu.Unlock()
@@ -549,7 +549,7 @@ func (db *DB) Reduce(ctx context.Context, r exec.ReduceRead) (exec.Rows, error) 
 		}
 		rows.rows = append(rows.rows, some.(*list).rows...)
 		db.mu.Lock()
-		db.unlog()
+		unlog(db)
 		what := "reduce"
 		if r.Count {
 			what = "count"
