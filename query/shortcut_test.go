@@ -23,8 +23,8 @@ var shortcutValues = [][]string{
 var shortcutKeys = []string{`null`, `true`, `1`, `2.5`, `"a"`, `"b"`, `"B"`, `["a",1]`, `["a",2]`, `["b",1]`, `["b"]`, `[]`,
 	`{"x":1}`, `[["a"],1]`}
 
-// TestShortcut_Property compares aggregates and DISTINCT over views, which are read from an end, counted or reduced, with
-// those over all rows.
+// TestShortcut_Property compares aggregates and DISTINCT over views, which are read from an end, counted or reduced,
+// with those over all rows.
 func TestShortcut_Property(t *testing.T) {
 	targets := []string{"count(*)", "count(value)", "min(key)", "max(key)", "sum((value)::numeric)",
 		"sum(value::text::numeric)", "avg((value)::numeric)", "min(value::numeric)", "max(value::float8)",

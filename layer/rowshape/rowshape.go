@@ -33,6 +33,29 @@ func (s *Shape) Part(path []string) int {
 	return slices.IndexFunc(s.Key, func(v Value) bool { return v.Path != nil && slices.Equal(v.Path, path) })
 }
 
+// Constant returns the JSON text of the constant that a member is in all documents with a row, because the condition
+// compares them by ===; "" if it says nothing.
+func (s *Shape) Constant(path []string) string { return s.Cond.constant(path) }
+
+func (e *Expr) constant(path []string) string {
+	switch {
+	case e == nil:
+	case e.Op == And:
+		for i := range e.Args {
+			if json := e.Args[i].constant(path); json != "" {
+				return json
+			}
+		}
+	case e.Op == Same:
+		for i, a := range e.Args {
+			if b := e.Args[1-i]; a.Op == Member && slices.Equal(a.Path, path) && b.Op == Constant {
+				return b.JSON
+			}
+		}
+	}
+	return ""
+}
+
 // Op is the operator of an Expr.
 type Op uint8
 

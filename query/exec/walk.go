@@ -166,12 +166,18 @@ func Key(e Expr) string {
 	}).String() + ":" + fmt.Sprint(e.Type())
 }
 
+// OfRow is an expression of another package whose value depends on the row.
+type OfRow interface {
+	Expr
+	OfRow()
+}
+
 // Fold evaluates the parts of an expression that do not depend on rows: constants and parameters, and functions of
 // them. A part whose evaluation fails is left unchanged, so that it fails only if a row needs it.
 func Fold(e Expr, env *Env) Expr {
 	return Rewrite(e, func(x Expr) Expr {
 		switch n := x.(type) {
-		case *Const, *Col, *Subquery, *RowExpr, *Collate, *It:
+		case *Const, *Col, *Subquery, *RowExpr, *Collate, *It, OfRow:
 			return x
 		case *Let:
 			if c, ok := n.X.(*Const); ok {

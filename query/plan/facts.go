@@ -186,7 +186,7 @@ func closed(e exec.Expr) bool {
 func exactValues(cond exec.Expr, at locator) (values []string, ok bool) {
 	list := func(x exec.Expr, items []types.Datum) ([]string, bool) {
 		f, ok := at.formOf(x)
-		if !ok || f.kind != asJSON && f.kind != asText {
+		if !ok || f.mod != 0 || f.kind != asJSON && f.kind != asText {
 			return nil, false
 		}
 		values := []string{}

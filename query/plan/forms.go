@@ -30,10 +30,11 @@ const (
 	asParsed                  // the result of ->>, cast to a type of numbers
 )
 
-// form is a form with the type of its values.
+// form is a form with the type of its values, and the modifier of that type, as in numeric(10,2), or 0.
 type form struct {
 	kind formKind
 	typ  types.OID
+	mod  int32
 }
 
 // locator finds a JSON value in expressions. text reports that the expression is the value as ->> returns it.
@@ -52,39 +53,49 @@ func (at locator) formOf(e exec.Expr) (form, bool) {
 	e = collation.WithoutBytes(e)
 	if found, text := at(e); found {
 		if text {
-			return form{asText, types.Text}, true
+			return form{asText, types.Text, 0}, true
 		}
-		return form{asJSON, types.JSONB}, true
+		return form{asJSON, types.JSONB, 0}, true
 	}
 	switch n := e.(type) {
 	case *exec.Call:
 		if n.Func == texts.JSONStringText {
 			if f, ok := at.formOf(n.Args[0]); ok && f.kind == asJSON {
-				return form{asString, types.Text}, true
+				return form{asString, types.Text, 0}, true
 			}
 		}
 		if (n.Op == "#>>" || n.Op == "#>") && isEmptyPath(n.Args[1]) {
 			if f, ok := at.formOf(n.Args[0]); ok && f.kind == asJSON {
-				return form{map[string]formKind{"#>>": asText, "#>": asJSON}[n.Op], n.Typ}, true
+				return form{map[string]formKind{"#>>": asText, "#>": asJSON}[n.Op], n.Typ, 0}, true
 			}
 		}
 	case *exec.CastExpr:
 		f, ok := at.formOf(n.X)
 		switch {
-		case !ok || n.Mod != -1:
+		case !ok:
+		case n.Mod != -1:
+			switch {
+			case f.mod != 0:
+			case n.To == types.VarChar && (f.kind == asString || f.kind == asText):
+				return form{f.kind, types.Text, n.Mod}, true
+			case n.To == types.Numeric && f.kind == asJSON:
+				return form{asNumber, n.To, n.Mod}, true
+			case n.To == types.Numeric && f.kind == asText:
+				return form{asParsed, n.To, n.Mod}, true
+			}
 		case n.To == types.Text || n.To == types.VarChar:
 			switch f.kind {
 			case asJSON:
-				return form{asPrinted, types.Text}, true
+				return form{asPrinted, types.Text, 0}, true
 			case asString, asText, asPrinted:
 				return f, true
 			}
-		case types.IsNumber(n.To):
+		case types.IsNumber(n.To) && f.mod == 0:
 			switch f.kind {
 			case asJSON, asNumber:
-				return form{asNumber, n.To}, true
+				return form{asNumber, n.To, 0}, true
 			case asText, asParsed:
-				return form{asParsed, n.To}, true
+				return form{asParsed, n.To, 0}, true
 			}
 		}
 	}
@@ -119,7 +130,7 @@ func (at locator) forms(conds []exec.Expr) []form {
 func (at locator) allowed(conds []exec.Expr, inJSON bool) intervals {
 	set := everything()
 	if inJSON {
-		col := ordered{at: at, form: form{asJSON, types.JSONB}}
+		col := ordered{at: at, form: form{asJSON, types.JSONB, 0}}
 		for _, c := range conds {
 			s, _ := col.analyse(c)
 			set = set.intersect(s)
@@ -164,6 +175,9 @@ func (f form) values(set intervals) intervals {
 	for _, iv := range set {
 		switch f.kind {
 		case asString, asText:
+			if f.mod != 0 {
+				iv = uncut(iv, int(f.mod-4))
+			}
 			found := stringsOf(iv)
 			if found == allStrings {
 				return everything()
@@ -174,12 +188,21 @@ func (f form) values(set intervals) intervals {
 		case asPrinted:
 			all = append(all, printedAs(iv)...)
 		case asParsed:
-			all = append(all, numbersOf(iv, f.typ), allStrings)
+			all = append(all, numbersOf(iv, f), allStrings)
 		case asNumber:
-			all = append(all, numbersOf(iv, f.typ))
+			all = append(all, numbersOf(iv, f))
 		}
 	}
 	return union(all)
+}
+
+// uncut returns the texts whose first n characters lie in an interval.
+func uncut(iv interval, n int) interval {
+	if high := []rune(iv.high.val.S); !iv.high.inf && len(high) >= n {
+		text, ok := after(string(high[:n]))
+		iv.high = limit{val: types.NewText(text), open: true, inf: !ok}
+	}
+	return iv
 }
 
 // replacement stands for characters that a text cannot have.
@@ -312,18 +335,18 @@ func printedAs(iv interval) []interval {
 	if _, err := types.CompareJSON(d.S, d.S); err != nil {
 		return everything()
 	}
-	same, _ := ordered{form: form{asJSON, types.JSONB}}.equal(d)
+	same, _ := ordered{form: form{asJSON, types.JSONB, 0}}.equal(d)
 	return []interval{same}
 }
 
 // numbersOf returns the JSON numbers that an interval of a type contains after the cast, and their neighbours that are
 // rounded into it.
-func numbersOf(iv interval, typ types.OID) interval {
+func numbersOf(iv interval, f form) interval {
 	out := allNumbers
-	if low, ok := numberBelow(iv.low, typ, -1); ok {
+	if low, ok := numberBelow(iv.low, f, -1); ok {
 		out.low = low
 	}
-	if high, ok := numberBelow(iv.high, typ, 1); ok {
+	if high, ok := numberBelow(iv.high, f, 1); ok {
 		out.high = high
 	}
 	return out
@@ -331,7 +354,7 @@ func numbersOf(iv interval, typ types.OID) interval {
 
 // numberBelow returns a JSON number that is not above (direction -1) or not below (1) all numbers which the cast to a
 // type makes a bound.
-func numberBelow(l limit, typ types.OID, direction int) (limit, bool) {
+func numberBelow(l limit, as form, direction int) (limit, bool) {
 	if l.inf {
 		return limit{}, false
 	}
@@ -345,7 +368,7 @@ func numberBelow(l limit, typ types.OID, direction int) (limit, bool) {
 	case types.KFloat:
 		to := math.Inf(direction)
 		f := d.Float()
-		if typ == types.Float4 {
+		if as.typ == types.Float4 {
 			f = float64(math.Nextafter32(float32(f), float32(to)))
 		}
 		f = math.Nextafter(math.Nextafter(f, to), to)
@@ -359,6 +382,9 @@ func numberBelow(l limit, typ types.OID, direction int) (limit, bool) {
 		}
 		// The order of views rounds numbers with a fraction.
 		f := d.Decimal().Float64()
+		if as.mod != 0 {
+			f += float64(direction) * types.NumericStep(as.mod) // which are rounded to the bound
+		}
 		f = math.Nextafter(f, math.Inf(direction))
 		if math.IsInf(f, 0) {
 			return limit{}, false

@@ -173,7 +173,7 @@ func column(index int, typ types.OID, groups bool) ordered {
 			return found, true
 		}
 	}
-	return ordered{at, form{kind, typ}, groups}
+	return ordered{at, form{kind, typ, 0}, groups}
 }
 
 // is reports whether e is the value in the form.

@@ -6,6 +6,7 @@ import (
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/joins"
+	"github.com/divandb/divan/query/plan/flat"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -129,7 +130,7 @@ func (p *planning) wantsOf(q *bind.Query) []joins.Want {
 	if q.Left != nil {
 		return append(p.wantsOf(q.Left), p.wantsOf(q.Right)...)
 	}
-	if q = flatten(q); q.From == nil || p.st.Reads.Follow || p.avoid.keys || p.avoid.together {
+	if q = flat.Query(q); q.From == nil || p.st.Reads.Follow || p.avoid.keys || p.avoid.together {
 		return nil
 	}
 	where := p.foldAll(q.Where)

@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/query/exec/joins"
 	"github.com/divandb/divan/query/exec/sets"
 	"github.com/divandb/divan/query/exec/window"
+	"github.com/divandb/divan/query/plan/flat"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -199,7 +200,7 @@ func limited(plan exec.Plan, limit, skip int64) exec.Plan {
 
 // sel plans one SELECT: FROM, WHERE, GROUP BY, HAVING, windows, the select list, DISTINCT, ORDER BY, LIMIT.
 func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
-	q = flatten(q)
+	q = flat.Query(q)
 	where := p.foldAll(q.Where)
 	for _, c := range where {
 		if k, ok := c.(*exec.Const); ok && !k.D.True() && !q.Group {
@@ -255,6 +256,14 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 			}
 		}
 		var got scanResult
+		if plain && look == nil && want.order == nil && !q.Distinct && q.DistinctOn == nil && p.spare[q] == 0 {
+			if src, err = p.coveredTop(q, f, where, limit, skip); err != nil {
+				return nil, err
+			}
+			if src != nil {
+				break
+			}
+		}
 		if src, got, err = p.scan(f, where, want); err != nil {
 			return nil, err
 		}

@@ -23,6 +23,7 @@ import (
 type candidate struct {
 	design, view string
 	shape        *rowshape.Shape
+	reduce       string
 	set          intervals // of keys
 	score        int       // how much the conditions say about the key
 }
@@ -38,42 +39,49 @@ func (p *planning) recognise(f *bind.UserScan, conds []exec.Expr) (*exec.Scan, e
 	if !ok {
 		return nil, nil
 	}
-	designs, err := p.db.Designs(p.st.Ctx)
+	list, err := p.candidates(newFacts(conds, doc, p.root))
 	if err != nil {
-		return nil, exec.StoreError(err)
+		return nil, err
 	}
-	known := newFacts(conds, doc, p.root)
-	var list []candidate
-	for _, d := range designs {
-		for _, v := range d.Views {
-			if v.Shape == nil || v.RawCollation || d.Partitioned || !known.implies(v.Shape.Cond) {
-				continue
-			}
-			c := candidate{design: d.Name, view: v.Name, shape: v.Shape}
-			c.set, c.score = known.keys(v.Shape)
-			if c.score > 0 || v.Shape.Cond != nil {
-				list = append(list, c)
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(len(a.shape.Key), len(b.shape.Key)))
-	})
 	for _, c := range list {
-		state, err := db.IndexState(p.st.Ctx, c.design)
-		if err != nil {
-			return nil, exec.StoreError(err)
+		if c.score == 0 && c.shape.Cond == nil {
+			continue
 		}
-		v, ok := state.Views[c.view]
+		ok, rows, docs, err := p.usable(db, &c)
 		switch {
-		case !ok || !state.Usable || v.Skipped > 0:
-		case c.score == 0 && v.Rows > state.Docs/4:
+		case err != nil:
+			return nil, err
+		case !ok:
+		case c.score == 0 && rows > docs/4:
 			// Most documents have a row, and reading them one after the other is faster.
 		default:
 			return p.viaView(f, &c), nil
 		}
 	}
 	return nil, nil
+}
+
+// candidates returns the views that have a row of every document that satisfies conditions, those that the conditions
+// narrow down most first.
+func (p *planning) candidates(known *facts) (list []candidate, err error) {
+	designs, err := p.db.Designs(p.st.Ctx)
+	if err != nil {
+		return nil, exec.StoreError(err)
+	}
+	for _, d := range designs {
+		for _, v := range d.Views {
+			if v.Shape == nil || v.RawCollation || d.Partitioned || !known.implies(v.Shape.Cond) {
+				continue
+			}
+			c := candidate{design: d.Name, view: v.Name, shape: v.Shape, reduce: v.Reduce}
+			c.set, c.score = known.keys(v.Shape)
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(len(a.shape.Key), len(b.shape.Key)))
+	})
+	return list, nil
 }
 
 // documents returns the column of the documents of a scan, if views may be used for it.

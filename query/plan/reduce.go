@@ -2,9 +2,7 @@ package plan
 
 import (
 	"encoding/json"
-	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
@@ -148,8 +146,8 @@ func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
 
 // ok reports whether a reduction gives the exact results.
 func (r *reducing) ok(row []types.Datum) bool {
-	value := row[r.valueAt]
-	return value.IsNull() || !slices.ContainsFunc(r.exact, func(exact func(string) bool) bool { return !exact(value.S) })
+	fails := func(exact func(string) bool) bool { return !exact(row[r.valueAt].S) }
+	return row[r.valueAt].IsNull() || !slices.ContainsFunc(r.exact, fails)
 }
 
 // add adds an aggregate. It returns false if groups do not provide it.
@@ -187,7 +185,7 @@ func (r *reducing) add(c *exec.AggCall) bool {
 		}
 		fallthrough
 	default:
-		exact := exactly(r.f.Reduce)
+		exact := aggregates.Reduced(r.f.Reduce)
 		if isColumn(c.Args[0], r.valueAt) {
 			call.Agg = aggregates.Partial(name, r.f.Reduce)
 		} else if typ, ok := castOf(c.Args[0], r.valueAt); ok {
@@ -195,7 +193,7 @@ func (r *reducing) add(c *exec.AggCall) bool {
 			if c.Agg.RetOf != nil {
 				ret = c.Agg.RetOf([]types.OID{typ})
 			}
-			call.Agg, exact = aggregates.PartialOf(name, r.f.Reduce, typ, ret), exactlyOf(r.f.Reduce, typ)
+			call.Agg, exact = aggregates.PartialOf(name, r.f.Reduce, typ, ret), aggregates.ReducedAs(r.f.Reduce, typ)
 		}
 		if call.Agg == nil || exact == nil {
 			return false
@@ -214,76 +212,12 @@ func castOf(e exec.Expr, column int) (types.OID, bool) {
 	if !ok || c.Mod != -1 || !types.IsNumber(c.To) {
 		return 0, false
 	}
+	if m, is := c.X.(*shortcut.Member); is {
+		return c.To, m.Text && m.Column == column && m.Part < 0
+	}
 	f, ok := columnAt(column).formOf(c.X)
-	return c.To, ok && (f.kind == asJSON || f.kind == asText || f.kind == asPrinted)
+	return c.To, ok && f.mod == 0 && (f.kind == asJSON || f.kind == asText || f.kind == asPrinted)
 }
-
-// exactly returns what the reductions of jsonb values must satisfy: they are of numbers.
-func exactly(reduce string) func(value string) bool {
-	switch reduce {
-	case "_sum":
-		return func(value string) bool { return types.JSONKindOf(value) == types.JSONNumber }
-	case "_stats":
-		return func(value string) bool { return types.JSONKindOf(value) == types.JSONObject }
-	}
-	return nil
-}
-
-// exactlyOf returns what the reductions of values must satisfy so that the numbers of a type to which the values are
-// cast have the same: they are of integers of that type. A sum is written with a fraction or an exponent as soon as one
-// of its numbers was.
-func exactlyOf(reduce string, typ types.OID) func(value string) bool {
-	low, high := new(big.Int), new(big.Int)
-	switch typ {
-	case types.Int2, types.Int4, types.Int8:
-		bits := map[types.OID]uint{types.Int2: 15, types.Int4: 31, types.Int8: 63}[typ]
-		high.Lsh(big.NewInt(1), bits)
-		low.Neg(high)
-		high.Sub(high, big.NewInt(1))
-	case types.Float8:
-		high.Lsh(big.NewInt(1), 53)
-		low.Neg(high)
-	case types.Numeric:
-		if reduce == "_sum" {
-			return func(value string) bool { return integer(value) != nil }
-		}
-	default:
-		return nil
-	}
-	if reduce != "_stats" {
-		return nil // how large the numbers are is not known
-	}
-	return func(value string) bool {
-		var of [4]*big.Int
-		for i, name := range []string{"sum", "count", "min", "max"} {
-			text, _ := types.JSONField(value, name)
-			if of[i] = integer(text); of[i] == nil {
-				return false
-			}
-		}
-		if typ == types.Numeric {
-			return true
-		}
-		if typ == types.Float8 {
-			// No sum of some of them is rounded.
-			of[2].Mul(of[2], of[1])
-			of[3].Mul(of[3], of[1])
-		}
-		return of[2].Cmp(low) >= 0 && of[3].Cmp(high) <= 0
-	}
-}
-
-// integer returns the value of an integer written without fraction and exponent; nil for anything else.
-func integer(text string) *big.Int {
-	n, ok := new(big.Int).SetString(text, 10)
-	if !ok || len(text) > maxDigits || strings.ContainsAny(text, "+_") {
-		return nil
-	}
-	return n
-}
-
-// maxDigits is the length of integers that are compared.
-const maxDigits = 1000
 
 // prefixLevel returns how many leading parts of the key e refers to: -1 for the whole key; false if it refers to
 // anything else.
@@ -294,6 +228,12 @@ func prefixLevel(e exec.Expr, keyAt int) (int, bool) {
 		switch n := x.(type) {
 		case *exec.Subquery, *sublink:
 			ok = false
+		case *shortcut.Member:
+			if ok = ok && n.Column == keyAt; n.Part < 0 {
+				level = -1
+			} else if level >= 0 {
+				level = max(level, n.Part+1)
+			}
 		case *exec.Col:
 			if n.Index != keyAt || n.Depth != 0 {
 				ok = false

@@ -24,7 +24,10 @@ func (p *planning) shortcut(q *bind.Query, f *bind.UserScan, where []exec.Expr) 
 		}
 		p.st.Reads = before
 	}
-	return p.reduce(q, f, where)
+	if s, err := p.reduce(q, f, where); s != nil || err != nil {
+		return s, err
+	}
+	return p.coveredGroups(q, f, where)
 }
 
 // apart plans each aggregate by a read of its own. It returns nil if one of them needs all rows, or none is computed

@@ -8,6 +8,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/joins"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/plan/flat"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -90,7 +91,7 @@ func (p *planning) sublink(c exec.Expr, base int) *sublink {
 	if !ok {
 		return nil
 	}
-	q = flatten(q)
+	q = flat.Query(q)
 	lift := &lifting{p: p, base: base}
 	var match []exec.Expr
 	u := p.usesOfQuery(q)
@@ -432,7 +433,7 @@ func (p *planning) narrowLink(j *joins.Join, l *sublink, f bind.From, inner exec
 			keys[i] = project.Exprs[c.Index-l.base]
 		}
 	}
-	q := flatten(l.inner)
+	q := flat.Query(l.inner)
 	if j.NarrowRight = narrowing(project.Input, q.From, keys); j.NarrowRight != nil {
 		j.NarrowLeft = nil
 	}

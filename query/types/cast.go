@@ -335,12 +335,7 @@ func applyMod(d Datum, typ OID, mod int32) (Datum, error) {
 		}
 		d.S = cutRunes(d.S, n)
 	case Numeric:
-		m := mod - 4
-		scale := m & 0x7ff
-		if scale >= 1024 {
-			scale -= 2048
-		}
-		r, err := d.Decimal().fits(m>>16&0xffff, scale)
+		r, err := d.Decimal().fits((mod-4)>>16&0xffff, scaleOf(mod))
 		if err != nil {
 			return Null, err
 		}
@@ -359,3 +354,16 @@ func applyMod(d Datum, typ OID, mod int32) (Datum, error) {
 	}
 	return d, nil
 }
+
+// scaleOf returns the scale of numeric with a modifier.
+func scaleOf(mod int32) int32 {
+	scale := (mod - 4) & 0x7ff
+	if scale >= 1024 {
+		scale -= 2048
+	}
+	return scale
+}
+
+// NumericStep returns the difference between neighbouring values of numeric with a modifier, to the precision of a
+// double.
+func NumericStep(mod int32) float64 { return math.Pow10(int(-scaleOf(mod))) }

@@ -202,8 +202,12 @@ var queryRules = []rule{
 		why: "a statement gets its meaning from the tree and a schema, without the wire and without running anything",
 	},
 	{
+		room: "query/plan/flat", may: []string{"query/bind/...", "query/exec"},
+		why: "queries are merged without knowing how they will be read",
+	},
+	{
 		room: "query/plan", may: []string{"layer/jsontext", "layer/rowshape", "query/bind/...", "query/exec/...",
-			"query/funcs/...",
+			"query/funcs/...", "query/plan/flat",
 			"query/sql/ast",
 			"query/sqlstate", "query/types", "query/work"},
 		why: "a plan is made from a bound statement and values, and is executed elsewhere",

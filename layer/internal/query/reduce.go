@@ -83,7 +83,7 @@ type ReduceResult struct {
 }
 
 // Reduce streams the groups of a query, reduced from the index in its current state. An empty range has no groups.
-// Errors are those of Query; also NotFound if the view has no reduce function that is needed, and Invalid (invalid_value,
+// Errors are those of Query; also NotFound if the view lacks the reduce function, and Invalid (invalid_value,
 // reduce_error) if the function cannot reduce the rows.
 func (ix Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, error) {
 	id, def, ok := ix.Design().View(q.View)

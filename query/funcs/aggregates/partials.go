@@ -56,8 +56,8 @@ func (c *counted) Add(_ *exec.Env, args []types.Datum) error {
 
 func (c *counted) Result(*exec.Env) (types.Datum, error) { return types.NewInt(c.n), nil }
 
-// PartialOf is Partial for an aggregate of numbers of a type, of which the reduced values are exact integers. Its result
-// has the type ret.
+// PartialOf is Partial for an aggregate of numbers of a type, of which the reduced values are exact integers. Its
+// result has the type ret.
 func PartialOf(name, reduce string, typ, ret types.OID) *exec.Aggregate {
 	of := Partial(name, reduce)
 	if of == nil {

@@ -1,4 +1,6 @@
-package plan
+// Package flat merges queries in FROM into the queries around them, before package plan looks for the reads that answer
+// them. Other queries in FROM stay as they are, and package plan plans them.
+package flat
 
 import (
 	"slices"
@@ -8,10 +10,10 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
-// flatten merges a plain sub-query in FROM into the outer query: SELECT ... FROM (SELECT id, doc FROM docs) q WHERE
+// Query merges a plain sub-query in FROM into the outer query: SELECT ... FROM (SELECT id, doc FROM docs) q WHERE
 // q.id = 'x', as dashboards generate it, becomes a query over docs, so that its conditions, order and limit can be
 // applied by the read.
-func flatten(q *bind.Query) *bind.Query {
+func Query(q *bind.Query) *bind.Query {
 	for {
 		d, ok := q.From.(*bind.DerivedScan)
 		if !ok || !mergeable(q, d) {

@@ -1,0 +1,357 @@
+package plan
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/naming"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/shortcut"
+	"github.com/divandb/divan/query/funcs/aggregates"
+	"github.com/divandb/divan/query/types"
+)
+
+// A query over documents can be computed from the rows of a view alone, if these have all members that it needs, and
+// its conditions imply that a document has a row. A map function in JavaScript has rounded numbers and written them
+// anew, so members that turn out to be numbers, arrays or objects end the attempt, unless they are cast to numbers for
+// which this makes no difference. All documents are read then.
+
+// cover rewrites expressions over documents for the rows of a view, which follow the columns of the query.
+type cover struct {
+	candidate
+	doc   int // the column of the documents
+	id    int // the column of their ids
+	at    int // the first column of the view's rows: id, key, value
+	known *facts
+	fails bool
+	// argument is set in arguments of aggregates, which take a member that is in the key and the value from the value.
+	argument bool
+	used     []usedMember
+}
+
+// usedMember is a member and the numbers that it may be, in all its uses.
+type usedMember struct {
+	shortcut.Member
+	numbers numbersUsed
+}
+
+type numbersUsed uint8
+
+const (
+	noNumbers numbersUsed = iota
+	integers
+	allFloats
+)
+
+// covered finds a view from which expressions can be computed for all documents that satisfy conditions; nil if there
+// is none. It returns the expressions, and the conditions that are left, over the view's rows.
+func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.Expr) (c *cover, conds, out []exec.Expr,
+	err error) {
+	doc, ok := p.documents(f)
+	db, is := p.db.(exec.Indexer)
+	if !ok || !is || p.repeated || !slices.ContainsFunc(slices.Concat(where, exprs), func(e exec.Expr) bool {
+		return len(members([]exec.Expr{e}, doc)) > 0
+	}) {
+		return nil, nil, nil, nil
+	}
+	if set, _ := p.ranges(f, exec.FieldID, where, false); !set.unbounded() {
+		return nil, nil, nil, nil
+	}
+	known := newFacts(where, doc, p.root)
+	list, err := p.candidates(known)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, one := range list {
+		if one.score < list[0].score {
+			break // another one narrows the read down more
+		}
+		c := &cover{candidate: one, doc: doc, id: f.Base, at: q.Width, known: known}
+		if c.score == 0 {
+			c.set = everything()
+		}
+		conds, out := p.foldAll(c.all(where)), c.all(exprs)
+		if c.fails {
+			continue
+		}
+		conds = slices.DeleteFunc(conds, func(e exec.Expr) bool {
+			k, ok := e.(*exec.Const)
+			return ok && k.D.True()
+		})
+		if ok, _, _, err := p.usable(db, &one); ok || err != nil {
+			return c, conds, out, err
+		}
+	}
+	return nil, nil, nil, nil
+}
+
+// usable reports whether a view's index is up to date and has skipped no document. It also returns how many rows and
+// documents there are.
+func (p *planning) usable(db exec.Indexer, c *candidate) (ok bool, rows, docs int64, err error) {
+	state, err := db.IndexState(p.st.Ctx, c.design)
+	if err != nil {
+		return false, 0, 0, exec.StoreError(err)
+	}
+	v, ok := state.Views[c.view]
+	return ok && state.Usable && v.Skipped == 0, v.Rows, state.Docs, nil
+}
+
+func (c *cover) all(list []exec.Expr) []exec.Expr {
+	out := make([]exec.Expr, len(list))
+	for i, e := range list {
+		if e != nil {
+			out[i] = c.rewrite(e)
+		}
+	}
+	return out
+}
+
+// rewrite returns an expression over the view's rows. It sets fails if there is none.
+func (c *cover) rewrite(e exec.Expr) exec.Expr {
+	if n, ok := e.(*exec.CastExpr); ok && !n.Try && n.Mod == -1 {
+		if path, text, is := memberOf(n.X, c.doc); is && text {
+			numbers := noNumbers
+			switch n.To {
+			case types.Int2, types.Int4, types.Int8:
+				numbers = integers
+			case types.Float8:
+				numbers = allFloats
+			}
+			cast := *n
+			cast.X = c.member(n.X, path, true, numbers)
+			return &cast
+		}
+	}
+	if path, text, ok := memberOf(e, c.doc); ok && len(path) > 0 {
+		return c.member(e, path, text, noNumbers)
+	}
+	switch n := e.(type) {
+	case *exec.Col:
+		if n.Depth > 0 {
+			return e
+		}
+		if n.Index != c.id {
+			c.fails = true
+		}
+		id := *n
+		id.Index = c.at
+		return &id
+	case *exec.Subquery, *sublink:
+		c.fails = true
+		return e
+	}
+	return exec.RewriteChildren(e, c.rewrite)
+}
+
+// member returns a member of the document: a constant by the view's condition, or a part of its rows.
+func (c *cover) member(e exec.Expr, path []string, text bool, numbers numbersUsed) exec.Expr {
+	if json := c.shape.Constant(path); plain(json) && types.JSONKindOf(json) == types.JSONString {
+		return sample(json, text)
+	}
+	m := shortcut.Member{Column: c.at + 1, Part: c.shape.Part(path), Text: text, Was: e}
+	value := c.shape.Value.Path != nil && slices.Equal(c.shape.Value.Path, path)
+	switch {
+	case m.Part < 0 && !value, !text && c.shape.AsJavaScript && c.known.of(path).kinds&isMissing != 0:
+		c.fails = true // it has no such member, or a missing one looks like null
+		return e
+	case m.Part < 0, value && c.argument:
+		m.Column, m.Part = c.at+2, -1
+	case !c.shape.Array:
+		m.Part = -1
+	}
+	for i := range c.used {
+		if u := &c.used[i]; u.Column == m.Column && u.Part == m.Part {
+			u.numbers = min(u.numbers, numbers)
+			return &m
+		}
+	}
+	c.used = append(c.used, usedMember{m, numbers})
+	return &m
+}
+
+// exact reports whether the members in a row of the view are as in the document. Of a group's row, whose key stands for
+// all that are equal to it in the order of views, strings are not.
+func (c *cover) exact(row []types.Datum, group bool) bool {
+	if !c.shape.AsJavaScript && !group {
+		return true
+	}
+	for i := range c.used {
+		u := &c.used[i]
+		if group && u.Column != c.at+1 {
+			continue
+		}
+		json, ok := u.JSON(row)
+		if !ok {
+			return false
+		}
+		switch types.JSONKindOf(json) {
+		case types.JSONNull, types.JSONBool:
+		case types.JSONString:
+			if group {
+				return false
+			}
+		case types.JSONNumber:
+			n, err := strconv.ParseFloat(json, 64)
+			if err != nil || u.numbers == noNumbers || math.Abs(n) >= 1<<53 ||
+				(u.numbers == integers || group) && strings.ContainsAny(json, ".eE") {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// relation returns the view as a relation whose rows follow the columns of the query.
+func (c *cover) relation() *bind.UserScan {
+	return &bind.UserScan{Base: c.at, Found: naming.Found{Design: c.design, View: c.view, Reduce: c.reduce,
+		Name: c.design + "." + c.view, Rel: &naming.UserRelation{Name: c.view, Kind: exec.ReadView,
+			Columns: naming.ViewColumns}}}
+}
+
+// coveringScan returns a source of the view's rows that satisfy conditions.
+func (p *planning) coveringScan(f *bind.UserScan, c *cover, conds []exec.Expr) exec.Source {
+	s := p.newScan(f)
+	s.Via = c.design + "." + c.view
+	s.Targets = []exec.Target{{Field: exec.FieldID, Index: c.at}, {Field: exec.FieldKey, Index: c.at + 1},
+		{Field: exec.FieldValue, Index: c.at + 2}}
+	if len(c.set) > maxReads && !c.set.allPoints() {
+		c.set = c.set.hull()
+	}
+	s.Accesses = p.viewAccesses(c.relation(), c.set, false)
+	p.st.Reads.Count += len(s.Accesses)
+	p.st.Reads.Views = append(p.st.Reads.Views, exec.ViewUse{Design: c.design, Update: exec.UpdateTrue, Optional: true})
+	var src exec.Source = s
+	if len(s.Accesses) == 0 {
+		src = &exec.Nothing{Reason: "no key satisfies WHERE"}
+	}
+	src = &shortcut.Exact{Input: src, OK: func(row []types.Datum) bool { return c.exact(row, false) }}
+	if cond := exec.And(conds); cond != nil {
+		src = &exec.Filter{Input: src, Cond: cond}
+	}
+	return src
+}
+
+// coveredGroups plans the grouping of a query over documents by the rows of a view, and by their reduction if that is
+// exact. It returns nil if no view has what the query needs.
+func (p *planning) coveredGroups(q *bind.Query, f *bind.UserScan, where []exec.Expr) (exec.Source, error) {
+	var exprs []exec.Expr
+	for _, c := range q.Aggs {
+		exprs = append(append(append(exprs, c.Args...), c.Filter), c.Order...)
+	}
+	exprs = slices.DeleteFunc(p.foldAll(append(exprs, q.Keys...)), func(e exec.Expr) bool { return e == nil })
+	c, conds, _, err := p.covered(q, f, where, exprs)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	out := *q
+	out.Width, out.Keys = q.Width+3, c.all(p.foldAll(q.Keys))
+	out.Aggs = slices.Clone(q.Aggs)
+	for i := range out.Aggs {
+		a := &out.Aggs[i]
+		c.argument = true
+		a.Args = c.all(p.foldAll(a.Args))
+		c.argument = false
+		a.Order = c.all(p.foldAll(a.Order))
+		if a.Filter != nil {
+			a.Filter = c.rewrite(p.fold(a.Filter))
+		}
+	}
+	before := p.st.Reads.Count
+	rows, _, err := p.scan(f, where, scanRequest{limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	p.st.Reads.Count = before
+	either := &shortcut.Either{First: p.grouping(&out, p.coveringScan(f, c, conds)), Otherwise: p.grouping(q, rows)}
+	if g := p.coveredReduction(&out, c, conds); g != nil {
+		return &shortcut.Either{First: g, Otherwise: either}, nil
+	}
+	return either, nil
+}
+
+// coveredReduction plans the grouping of the rows of a view by groups of their keys; nil if these do not provide it.
+func (p *planning) coveredReduction(q *bind.Query, c *cover, conds []exec.Expr) exec.Source {
+	if _, ok := p.db.(exec.Reducer); !ok || len(conds) > 0 || !c.set.unbounded() ||
+		slices.ContainsFunc(c.used, func(u usedMember) bool { return u.numbers == noNumbers }) {
+		return nil // groups of texts may contain others that are equal to them in the order of views
+	}
+	of := c.relation()
+	r := &reducing{f: of, keyAt: c.at + 1, valueAt: c.at + 2, countAt: q.Width}
+	for i := range q.Aggs {
+		if !r.add(&q.Aggs[i]) {
+			return nil
+		}
+	}
+	if r.own {
+		exact := aggregates.ReducedAs(c.reduce, types.Float8) // larger integers have been rounded
+		if exact == nil {
+			return nil
+		}
+		r.exact = append(r.exact, exact)
+	}
+	before := p.st.Reads
+	src := p.groups(r, append(r.over, q.Keys...), nil)
+	if p.st.Reads = before; src == nil {
+		return nil
+	}
+	if s, ok := src.(*exec.Scan); ok {
+		for i := range s.Accesses {
+			s.Accesses[i].Reduce.Update = exec.UpdateTrue
+		}
+	}
+	src = &shortcut.Exact{Input: src, OK: func(row []types.Datum) bool { return r.ok(row) && c.exact(row, true) }}
+	return &exec.Grouping{Input: src, Width: q.Width + 1, Keys: q.Keys, Calls: r.calls}
+}
+
+// maxFetched is the number of documents that are found by a view and sorted before they are read.
+const maxFetched = 1000
+
+// coveredTop plans ORDER BY with LIMIT over documents: the first rows are found in a view, and only their documents are
+// read. The rows are to be sorted again. It returns nil if no view has what the query needs.
+func (p *planning) coveredTop(q *bind.Query, f *bind.UserScan, where []exec.Expr,
+	limit, skip int64) (exec.Source, error) {
+	n := bound(limit, skip)
+	if n < 0 || n > maxFetched || len(q.Order) == 0 {
+		return nil, nil
+	}
+	var keys []exec.Expr
+	for _, k := range q.Order {
+		keys = append(keys, p.fold(q.Targets[k.Index]))
+	}
+	c, conds, keys, err := p.covered(q, f, where, keys)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	before := p.st.Reads.Count
+	rows, _, err := p.scan(f, where, scanRequest{limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	p.st.Reads.Count = before
+	id := &exec.Col{Index: c.at, Typ: types.Text, Name: "id"}
+	order, names := []exec.SortKey{}, slices.Clone(q.OrderNames)
+	for i, k := range q.Order {
+		k.Index = i + 1
+		order = append(order, k)
+	}
+	// Of equal rows, the first documents come first, as without a view.
+	order, names = append(order, exec.SortKey{Index: 0}), append(names, "id")
+	var top exec.Plan = &exec.Project{Input: p.coveringScan(f, c, conds), Width: q.Width + 3,
+		Exprs: append([]exec.Expr{id}, keys...)}
+	top = &exec.Sort{Input: top, Keys: order, Names: names, Bound: n}
+	s := p.newScan(f)
+	for i, col := range f.Rel.Columns {
+		if f.Used[i] {
+			s.Targets = append(s.Targets, exec.Target{Field: col.Field, Index: f.Base + i})
+		}
+	}
+	s.Accesses = docAccesses(f, everything(), false)
+	p.byKeys(f, s, everything(), nil)
+	p.st.Reads.Count++ // the view and the documents must be as of one moment
+	return &shortcut.Either{First: &shortcut.Fetch{IDs: limited(top, n, 0), Scan: s}, Otherwise: rows}, nil
+}
