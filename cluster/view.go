@@ -136,9 +136,10 @@ func (v *view) answered(now time.Time, name string) {
 }
 
 // patience returns the longest silence between two probes of a healthy member: memberlist probes one member per
-// interval, in turn.
+// interval, and shuffles them after each round, so that one may be the first of a round and the last of the next.
 func (v *view) patience() time.Duration {
-	return time.Duration(v.others()+1)*v.probeInterval + v.probeInterval/2
+	n := v.others()
+	return time.Duration(max(n+1, 2*n))*v.probeInterval + v.probeInterval/2
 }
 
 // others returns the number of other members.

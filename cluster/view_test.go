@@ -48,6 +48,19 @@ func TestView(t *testing.T) {
 			t.Fatalf("after b answered: %v", got)
 		}
 	})
+	t.Run("one that is probed first in a round and last in the next is not a suspect", func(t *testing.T) {
+		v := newView("a", time.Second)
+		for _, n := range []string{"a", "b", "c", "d", "e", "f"} {
+			v.joined(start, n, n+":7946", meta(n+"1"))
+		}
+		// Five others: nine intervals from the first place of a round to the last of the next.
+		if got := status(v, at(9*time.Second)); got["b"] != Alive {
+			t.Fatalf("between two probes: %v", got)
+		}
+		if got := status(v, at(11*time.Second)); got["b"] != Suspect {
+			t.Fatalf("after two rounds without an answer: %v", got)
+		}
+	})
 	t.Run("a member that is given up loses its place and is looked for", func(t *testing.T) {
 		v := newTrio()
 		v.gone(at(time.Second), "b")
