@@ -3,6 +3,7 @@ package layer
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/fault"
@@ -61,3 +62,18 @@ var (
 // CommitUnknown reports whether a transaction that failed may have been committed, because the store could not be
 // asked.
 func CommitUnknown(err error) bool { return kv.MaybeCommitted(err) }
+
+// Repeat calls f until that is not to be called again, with the pauses of transactions that are tried again, and returns
+// its last error. If ctx ends during a pause, the error is its cause.
+func Repeat(ctx context.Context, f func() (again bool, err error)) error {
+	again := false
+	err := kv.Repeat(ctx, func(int) (bool, time.Duration, error) {
+		var err error
+		again, err = f()
+		return again, kv.MaxBackoff, err
+	})
+	if again {
+		return context.Cause(ctx)
+	}
+	return err
+}

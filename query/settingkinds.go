@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/catalog"
+	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/quantities"
@@ -30,6 +31,7 @@ var settingKinds = func() map[string]*settingKind {
 		"client_min_messages": {vartype: "enum",
 			values: []string{"debug5", "debug4", "debug3", "debug2", "debug1", "log",
 				"notice", "warning", "error"}},
+		copying.PartSetting:  {vartype: "int", low: "0", high: "1000000"},
 		"extra_float_digits": {vartype: "int", low: "-15", high: "3"},
 		"intervalstyle": {vartype: "enum",
 			values: []string{"postgres", "postgres_verbose", "sql_standard", "iso_8601"}},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/quantities"
@@ -148,6 +149,9 @@ var settings = []setting{
 	{name: "default_transaction_isolation", value: "read committed", check: isolationLevels},
 	{name: "default_transaction_read_only", value: "off", report: true, check: boolean},
 	{name: asOfSetting, value: "", check: sequence, comment: "the sequence as of which statements read; empty is none"},
+	{name: copying.PartSetting, value: "0",
+		check:   quantities.Quantity{Name: copying.PartSetting, High: 1_000_000, Whole: true}.Check,
+		comment: "the rows that COPY FROM writes in a transaction; with 0 all rows are one"},
 	{name: exec.PartitionSetting, value: "",
 		comment: "the partition in which views of partitioned design documents are read"},
 	{name: "divan.update", value: "true", check: oneOf("true", "false", "lazy"),

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math/rand/v2"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/divandb/divan/query/bind"
-	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/writes"
 	"github.com/divandb/divan/query/plan"
@@ -68,80 +65,6 @@ func (e *execution) write(p *portal, verb string) {
 	}
 }
 
-// newCopyIn makes the portal of COPY FROM STDIN.
-func newCopyIn(e *execution, p *portal, s *ast.Copy) {
-	in := &copyIn{e: e, s: s}
-	p.in = in
-	p.tag = func(int64) string { return "COPY " + strconv.FormatInt(in.affected, 10) }
-	p.start = func(ctx context.Context) (rowSource, error) {
-		err := e.ss.writing(ctx, "COPY FROM", e.st.bound, func(tx exec.Transaction) (err error) {
-			in.affected, err = in.write(ctx, tx)
-			return err
-		})
-		return nil, err
-	}
-}
-
-// copyIn is a COPY FROM STDIN that collects what the client sends. All rows are written at the end, because they are
-// one transaction.
-type copyIn struct {
-	e        *execution
-	s        *ast.Copy
-	data     []byte
-	affected int64
-}
-
-// maxCopied is the size of the data of a COPY FROM from which on it is refused: quotes and escapes may double what the
-// documents have.
-const maxCopied = 20 << 20
-
-// Data implements pgwire.CopyIn.
-func (c *copyIn) Data(data []byte) error {
-	if len(c.data)+len(data) > maxCopied {
-		return sqlstate.New(sqlstate.ProgramLimitExceeded, "COPY FROM has more than %d bytes", maxCopied).
-			WithHint("A transaction of the store has 10 MB at most. Copy in several statements.")
-	}
-	if err := c.e.ss.memory.Grow(int64(len(data))); err != nil {
-		return err
-	}
-	c.data = append(c.data, data...)
-	return nil
-}
-
-// Format implements pgwire.CopyIn.
-func (c *copyIn) Format() (binary bool, columns int) {
-	return c.s.Format == "binary", len(c.e.st.bound.Columns)
-}
-
-// Close releases the data.
-func (c *copyIn) Close() {
-	c.e.ss.memory.Shrink(int64(len(c.data)))
-	c.data = nil
-}
-
-// write inserts the rows.
-func (c *copyIn) write(ctx context.Context, tx exec.Transaction) (int64, error) {
-	ss := c.e.ss
-	st := c.e.state(ctx, nil)
-	defer st.Close()
-	var cols []copying.Column
-	for _, col := range c.e.st.bound.Columns {
-		cols = append(cols, copying.Column{Name: col.Name, Type: col.Type})
-	}
-	at := *c.e.st.bound
-	at.Db = tx
-	root, err := plan.CopyIn(&at, st, copying.NewIn(c.s, cols, &ss.types, c.data).Next)
-	if err != nil {
-		return 0, err
-	}
-	defer root.Close()
-	st.Ctx, st.Tx = ctx, tx
-	if err := root.Open(&exec.Env{State: st}); err != nil {
-		return 0, err
-	}
-	return root.(*writes.Modify).Affected(), nil
-}
-
 // modify runs the statement in a transaction. The rows of the result have been computed.
 func (e *execution) modify(ctx context.Context, tx exec.Transaction) (*planRows, int64, error) {
 	st := e.state(ctx, e.params)
@@ -166,12 +89,8 @@ func (e *execution) modify(ctx context.Context, tx exec.Transaction) (*planRows,
 	return rows, root.(*writes.Modify).Affected(), nil
 }
 
-// The pauses between attempts of a statement that meets conflicts, and how long it is tried.
-const (
-	firstPause = 2 * time.Millisecond
-	maxPause   = 500 * time.Millisecond
-	maxTrying  = 30 * time.Second
-)
+// maxTrying is how long a statement that meets conflicts is tried.
+const maxTrying = 30 * time.Second
 
 // storeWriter runs the statements of a session that write.
 type storeWriter struct {
@@ -198,12 +117,8 @@ func (w *storeWriter) Commit(ctx context.Context) error {
 // writing runs a statement that writes, in the transaction it belongs to. f may be called several times.
 func (w *storeWriter) writing(ctx context.Context, verb string, bound *bind.Bound,
 	f func(tx exec.Transaction) error) error {
-	if w.tx.readOnly() {
-		return sqlstate.New(sqlstate.ReadOnlyTransaction, "cannot execute %s in a read-only transaction", verb)
-	}
-	if seq := w.vars.value[asOfSetting]; seq != "" {
-		return sqlstate.New(sqlstate.ReadOnlyTransaction, "cannot execute %s as of an earlier sequence", verb).
-			WithHint("RESET %s.", asOfSetting)
+	if err := w.writable(verb); err != nil {
+		return err
 	}
 	if w.tx.inBlock() || !w.final || w.reads.tx != nil {
 		tx, err := w.reads.writer(ctx, bound)
@@ -212,18 +127,43 @@ func (w *storeWriter) writing(ctx context.Context, verb string, bound *bind.Boun
 		}
 		return f(tx)
 	}
-	began := time.Now()
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		err, conflict := w.attempt(ctx, bound, f)
-		if !conflict || time.Since(began) > maxTrying {
-			return err
-		}
-		select {
-		case <-time.After(pause/2 + rand.N(pause/2+1)):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	return w.alone(ctx, bound, f)
+}
+
+// writable returns an error if the session's transaction may not write.
+func (w *storeWriter) writable(verb string) error {
+	if w.tx.readOnly() {
+		return sqlstate.New(sqlstate.ReadOnlyTransaction, "cannot execute %s in a read-only transaction", verb)
 	}
+	if seq := w.vars.value[asOfSetting]; seq != "" {
+		return sqlstate.New(sqlstate.ReadOnlyTransaction, "cannot execute %s as of an earlier sequence", verb).
+			WithHint("RESET %s.", asOfSetting)
+	}
+	return nil
+}
+
+// repeater is an optional interface of a database: the loop of its store that tries transactions again. It calls f until
+// that is not to be tried again, or ctx ends.
+type repeater interface {
+	Repeat(ctx context.Context, f func() (again bool, err error)) error
+}
+
+// alone runs f in a transaction of its own, again after a conflict.
+func (w *storeWriter) alone(ctx context.Context, bound *bind.Bound, f func(tx exec.Transaction) error) error {
+	db, err := w.access.open(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	try := func() (again bool, err error) {
+		err, conflict := w.attempt(ctx, bound, f)
+		return conflict && time.Since(began) < maxTrying, err
+	}
+	if r, ok := db.(repeater); ok {
+		return r.Repeat(ctx, try)
+	}
+	_, err = try()
+	return err
 }
 
 // lockRows is FOR UPDATE and the like: in a transaction block, what the statement reads becomes part of the transaction

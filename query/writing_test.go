@@ -137,6 +137,69 @@ func TestCopyFrom_Protocol(t *testing.T) {
 	}
 }
 
+// With divan.copy_batch, COPY FROM writes several transactions: data of any size, and what is committed stays after an
+// error. Without it, data that the store cannot take in one transaction is refused before it has been sent.
+func TestCopyFrom_Batches(t *testing.T) {
+	s := exectest.NewStore()
+	cities(s)
+	_, addr := start(t, s, nil)
+	conn := connect(t, "postgres://ann@"+addr+"/cities?default_query_exec_mode=simple_protocol")
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := func(prefix string, n, size int) string {
+		var out strings.Builder
+		for i := range n {
+			fmt.Fprintf(&out, "%s%06d\t{\"x\": %q}\n", prefix, i, strings.Repeat("x", size))
+		}
+		return out.String()
+	}
+	copyFrom := func(data string) (string, error) {
+		tag, err := conn.PgConn().CopyFrom(t.Context(), strings.NewReader(data), "COPY docs FROM STDIN")
+		return tag.String(), err
+	}
+	large := lines("large", 150, 100_000)
+	if _, err := copyFrom(large); code(err) != "54000" || !strings.Contains(err.(*pgconn.PgError).Hint, "copy_batch") {
+		t.Errorf("15 MB in one transaction: %v", err)
+	}
+	if n := count(t, conn, "docs"); n != 5 {
+		t.Errorf("%d documents", n)
+	}
+	exec("SET divan.copy_batch = 40")
+	if tag, err := copyFrom(large); err != nil || tag != "COPY 150" {
+		t.Errorf("%s, %v", tag, err)
+	}
+	// The error is in the third batch of 40.
+	_, err := copyFrom(lines("more", 100, 10) + "more000000\t{}\n" + lines("never", 100, 10))
+	if code(err) != "23505" || !strings.Contains(err.(*pgconn.PgError).Where, "committed 80 rows") {
+		t.Errorf("a duplicate: %v", err)
+	}
+	if n := count(t, conn, "docs"); n != 5+150+80 {
+		t.Errorf("%d documents", n)
+	}
+	if _, err = copyFrom(lines("last", 50, 10) + "wrong\n"); code(err) != "22P04" {
+		t.Errorf("a malformed row: %v", err)
+	}
+	if n := count(t, conn, "docs"); n != 5+150+80+40 {
+		t.Errorf("%d documents", n)
+	}
+	exec("BEGIN")
+	if _, err := copyFrom("a\t{}\n"); code(err) != "25001" {
+		t.Errorf("in a block: %v", err)
+	}
+	exec("ROLLBACK")
+	exec("RESET divan.copy_batch; SET default_transaction_read_only = on")
+	if _, err := copyFrom("a\t{}\n"); code(err) != "25006" {
+		t.Errorf("read only: %v", err)
+	}
+	if _, err := conn.Exec(t.Context(), "SET divan.copy_batch = -1"); code(err) != "22023" {
+		t.Error(err)
+	}
+}
+
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("no more") }

@@ -36,7 +36,8 @@ type Committed struct {
 
 const (
 	firstBackoff = 2 * time.Millisecond
-	maxBackoff   = time.Second
+	// MaxBackoff is the longest pause between attempts.
+	MaxBackoff = time.Second
 	// maxOldBackoff bounds the pause after an attempt that was too old: there is no contention to wait for.
 	maxOldBackoff = 50 * time.Millisecond
 )
@@ -52,9 +53,30 @@ const (
 	divisibleConflicts = 8
 )
 
-// Transact is the only retry loop. It runs fn in a new transaction and commits, repeatedly with capped exponential
-// backoff and jitter, until the commit succeeds, fn or the commit fails with an error that no retry cures, or ctx
-// ends. fn may run several times; outside tx it may only overwrite the variables of its result. An error from fn ends
+// Repeat calls f until that is not to be called again, with capped exponential backoff and jitter, and returns its last
+// error. It is the only loop that tries transactions again: that of Transact, and of work of which each attempt takes
+// more than one transaction. most bounds the pause before the next attempt; MaxBackoff is no further bound. If ctx ends
+// during a pause, the error has CodeCancelled or CodeTimedOut.
+func Repeat(ctx context.Context, f func(attempt int) (again bool, most time.Duration, err error)) error {
+	backoff := firstBackoff
+	for attempt := 1; ; attempt++ {
+		again, most, err := f(attempt)
+		if !again {
+			return err
+		}
+		if most <= 0 {
+			continue
+		}
+		pause := min(backoff, most)
+		if err := sleep(ctx, pause/2+rand.N(pause/2+1)); err != nil {
+			return err
+		}
+		backoff = min(backoff*2, MaxBackoff)
+	}
+}
+
+// Transact runs fn in a new transaction and commits, repeatedly as Repeat does, until the commit succeeds, fn or the
+// commit fails with an error that no retry cures, or ctx ends. fn may run several times; outside tx it may only overwrite the variables of its result. An error from fn ends
 // the loop unless it wraps a retryable engine error.
 //
 // If every attempt is too old, the loop ends with an error for which TooMuch is true; the caller should then do less
@@ -64,18 +86,19 @@ const (
 func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(tx Transaction) (T, error)) (T,
 	Committed, error) {
 	var result, zero T
+	var c Committed
 	var unknown unknownCommits
 	var excess excess
 	if l, ok := e.(RetryLimiter); ok && o.MaxAttempts == 0 {
 		o.MaxAttempts = l.MaxAttempts()
 	}
-	backoff, counts := firstBackoff, counting(e)
-	for attempt := 1; ; attempt++ {
+	counts := counting(e)
+	err := Repeat(ctx, func(attempt int) (again bool, most time.Duration, err error) {
 		began := time.Now()
-		c, done, err := attemptOnce(ctx, e, o, &result, &unknown, counts, fn)
-		c.Attempts = attempt
-		if done {
-			return result, c, nil
+		var done bool
+		c, done, err = attemptOnce(ctx, e, o, &result, &unknown, counts, fn)
+		if c.Attempts = attempt; done {
+			return false, 0, nil
 		}
 		unknown.note(err)
 		if excess.note(err, time.Since(began), maxOld, o.Divisible) {
@@ -85,23 +108,22 @@ func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(t
 				excess = excessAsked
 				fn = func(Transaction) (T, error) { return zero, err }
 				counts.failed(err, true)
-				continue
+				return true, 0, err
 			}
 		}
-		again := Retryable(err) && (o.MaxAttempts <= 0 || attempt < o.MaxAttempts)
-		counts.failed(err, again)
-		if !again {
-			return zero, c, unknown.mark(err)
+		again = Retryable(err) && (o.MaxAttempts <= 0 || attempt < o.MaxAttempts)
+		if counts.failed(err, again); !again {
+			return false, 0, err
 		}
-		pause := backoff
-		if excess.old > 0 {
-			pause = min(pause, maxOldBackoff)
+		if most = MaxBackoff; excess.old > 0 {
+			most = maxOldBackoff
 		}
-		if err := sleep(ctx, pause/2+rand.N(pause/2+1)); err != nil {
-			return zero, c, unknown.mark(err)
-		}
-		backoff = min(backoff*2, maxBackoff)
+		return true, most, err
+	})
+	if err != nil {
+		return zero, c, unknown.mark(err)
 	}
+	return result, c, nil
 }
 
 // excess tracks whether the transaction does too much to ever commit.

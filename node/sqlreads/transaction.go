@@ -34,6 +34,11 @@ func (s snapshot) Begin() (exec.Transaction, error) {
 	return &transaction{s.database, x}, nil
 }
 
+// Repeat runs f again with the pauses of the store's transactions.
+func (d *database) Repeat(ctx context.Context, f func() (again bool, err error)) error {
+	return layer.Repeat(ctx, f)
+}
+
 // Document implements exec.Database.
 func (t *transaction) Document(ctx context.Context, id string, withDoc bool, row *exec.Row) (bool, error) {
 	if own, ok := t.x.Own(id); ok {

@@ -18,18 +18,26 @@ type In struct {
 	opts *ast.Copy
 	cols []Column
 	env  *types.Env
-	data []byte // not read yet
+	data []byte // not read yet; begins with a row
+	// tried is the length of data in which no complete row was found, 0 if there may be one. last is set once all data
+	// has been received.
+	tried int
+	last  bool
 	// forceNotNull and forceNull are the options of csv, by column.
 	forceNotNull, forceNull []bool
 	begun, ended            bool
 	newline                 string // the end of lines; "" before the first
 	row                     []types.Datum
 	line                    int
+	short                   bool // the binary data ended too early
 }
 
-// NewIn returns an In for the columns that data has.
-func NewIn(o *ast.Copy, cols []Column, env *types.Env, data []byte) *In {
-	c := &In{opts: o, cols: cols, env: env, data: data, row: make([]types.Datum, len(cols))}
+// ErrMore is returned by Next if the data has no complete row, and more can come.
+var ErrMore = errors.New("the row is not complete")
+
+// NewIn returns an In for the columns that the data has.
+func NewIn(o *ast.Copy, cols []Column, env *types.Env) *In {
+	c := &In{opts: o, cols: cols, env: env, row: make([]types.Datum, len(cols))}
 	for _, col := range cols {
 		c.forceNotNull = append(c.forceNotNull, slices.Contains(o.ForceNotNull, col.Name))
 		c.forceNull = append(c.forceNull, slices.Contains(o.ForceNull, col.Name))
@@ -41,10 +49,38 @@ func malformed(format string, args ...any) *sqlstate.Error {
 	return sqlstate.New(sqlstate.BadCopyFormat, format, args...)
 }
 
-// Next returns the next row, or io.EOF. The slice is valid until the next call.
+// Feed adds data, which it copies. last is set if no more comes.
+func (c *In) Feed(data []byte, last bool) {
+	if c.last = last; c.ended && c.opts.Format != "binary" {
+		return // after the mark of the end
+	}
+	c.data = append(c.data, data...)
+}
+
+// Left returns the length of the data that is no complete row yet.
+func (c *In) Left() int { return len(c.data) }
+
+// Next returns the next row, ErrMore if it needs more data, or io.EOF. The slice is valid until the next call.
 func (c *In) Next() ([]types.Datum, error) {
+	// A long row that comes in many pieces is looked at each time when its data has doubled.
+	if !c.last && c.tried > 0 && len(c.data) < 2*c.tried {
+		return nil, ErrMore
+	}
+	row, err := c.next()
+	if c.tried = 0; errors.Is(err, ErrMore) {
+		c.tried = len(c.data)
+	}
+	return row, err
+}
+
+func (c *In) next() ([]types.Datum, error) {
 	if c.opts.Format == "binary" {
-		return c.row, c.binary()
+		data, begun, line := c.data, c.begun, c.line
+		err := c.binary()
+		if c.short && !c.last {
+			c.data, c.begun, c.line, err = data, begun, line, ErrMore
+		}
+		return c.row, err
 	}
 	for {
 		fields, err := c.fields()
@@ -128,7 +164,7 @@ func (c *In) located(err error, column int, text string) error {
 
 // fields reads a line.
 func (c *In) fields() ([]field, error) {
-	if len(c.data) == 0 || c.ended {
+	if c.ended || len(c.data) == 0 && c.last {
 		return nil, io.EOF
 	}
 	c.line++
@@ -173,6 +209,8 @@ func (c *In) textLine() ([]byte, error) {
 		case b == '\\':
 			i++
 			continue
+		case b == '\r' && i+1 == len(c.data) && !c.last:
+			return nil, c.more()
 		case b == '\r' && i+1 < len(c.data) && c.data[i+1] == '\n' && c.newline != "\r" && c.newline != "\n":
 			end = "\r\n"
 		case b == '\n', b == '\r':
@@ -191,9 +229,18 @@ func (c *In) textLine() ([]byte, error) {
 		c.newline, c.data = end, c.data[i+len(end):]
 		return line, nil
 	}
+	if !c.last {
+		return nil, c.more()
+	}
 	line := c.data
 	c.data = nil
 	return line, nil
+}
+
+// more returns ErrMore for a line that has been begun.
+func (c *In) more() error {
+	c.line--
+	return ErrMore
 }
 
 // escapes are the letters after a backslash that stand for control characters.
@@ -260,6 +307,11 @@ func (c *In) csvFields() ([]field, error) {
 	}
 	start := c.data
 	for i := 0; ; i++ {
+		// The last byte may be the first of two.
+		if ahead := i+1 == len(c.data) && (inside && c.data[i] == escape || c.data[i] == '\r'); !c.last &&
+			(ahead || i >= len(c.data)) {
+			return nil, c.more()
+		}
 		if i >= len(c.data) {
 			if inside {
 				return nil, malformed("unterminated CSV quoted field")
@@ -314,8 +366,10 @@ func (c *In) endOfCSV(start []byte, n int) error {
 // binary reads a row in the binary format.
 func (c *In) binary() error {
 	eof := malformed("unexpected EOF in COPY data")
+	c.short = false
 	take := func(n int) []byte {
 		if n > len(c.data) {
+			c.short = true
 			return nil
 		}
 		b := c.data[:n:n]
@@ -339,8 +393,12 @@ func (c *In) binary() error {
 			return malformed("invalid COPY file header (wrong length)")
 		}
 	}
-	if c.ended || len(c.data) == 0 {
+	if len(c.data) == 0 {
+		c.short = !c.ended
 		return io.EOF
+	}
+	if c.ended {
+		return malformed("received copy data after EOF marker")
 	}
 	c.line++
 	head := take(2)

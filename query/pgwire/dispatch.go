@@ -341,7 +341,7 @@ func (c *conn) receive(ctx context.Context, typ byte, body []byte) error {
 	in := c.copying
 	switch typ {
 	case 'd':
-		return in.in.Data(body)
+		return in.in.Data(ctx, body)
 	case 'f':
 		var m pgproto3.CopyFail
 		if err := m.Decode(body); err != nil {

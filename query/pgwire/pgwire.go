@@ -182,7 +182,7 @@ type CopyOut struct {
 // CopyIn collects what a client sends for COPY FROM STDIN.
 type CopyIn interface {
 	// Data adds the body of a CopyData message, which it copies. An error ends the COPY.
-	Data(data []byte) error
+	Data(ctx context.Context, data []byte) error
 	// Format returns whether the format is binary, and the number of columns.
 	Format() (binary bool, columns int)
 }
