@@ -63,8 +63,8 @@ var (
 // asked.
 func CommitUnknown(err error) bool { return kv.MaybeCommitted(err) }
 
-// Repeat calls f until that is not to be called again, with the pauses of transactions that are tried again, and returns
-// its last error. If ctx ends during a pause, the error is its cause.
+// Repeat calls f until that is not to be called again, with the pauses of transactions that are tried again. It returns
+// the last error. If ctx ends during a pause, the error is its cause.
 func Repeat(ctx context.Context, f func() (again bool, err error)) error {
 	again := false
 	err := kv.Repeat(ctx, func(int) (bool, time.Duration, error) {

@@ -142,8 +142,8 @@ func (w *storeWriter) writable(verb string) error {
 	return nil
 }
 
-// repeater is an optional interface of a database: the loop of its store that tries transactions again. It calls f until
-// that is not to be tried again, or ctx ends.
+// repeater is an optional interface of a database: the loop of its store that tries transactions again. It calls f
+// until that is not to be tried again, or ctx ends.
 type repeater interface {
 	Repeat(ctx context.Context, f func() (again bool, err error)) error
 }

@@ -162,7 +162,8 @@ func TestCopyFrom_Batches(t *testing.T) {
 		return tag.String(), err
 	}
 	large := lines("large", 150, 100_000)
-	if _, err := copyFrom(large); code(err) != "54000" || !strings.Contains(err.(*pgconn.PgError).Hint, "copy_batch") {
+	var pe *pgconn.PgError
+	if _, err := copyFrom(large); !errors.As(err, &pe) || pe.Code != "54000" || !strings.Contains(pe.Hint, "copy_batch") {
 		t.Errorf("15 MB in one transaction: %v", err)
 	}
 	if n := count(t, conn, "docs"); n != 5 {
@@ -174,7 +175,7 @@ func TestCopyFrom_Batches(t *testing.T) {
 	}
 	// The error is in the third batch of 40.
 	_, err := copyFrom(lines("more", 100, 10) + "more000000\t{}\n" + lines("never", 100, 10))
-	if code(err) != "23505" || !strings.Contains(err.(*pgconn.PgError).Where, "committed 80 rows") {
+	if !errors.As(err, &pe) || pe.Code != "23505" || !strings.Contains(pe.Where, "committed 80 rows") {
 		t.Errorf("a duplicate: %v", err)
 	}
 	if n := count(t, conn, "docs"); n != 5+150+80 {

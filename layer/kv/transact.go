@@ -76,8 +76,8 @@ func Repeat(ctx context.Context, f func(attempt int) (again bool, most time.Dura
 }
 
 // Transact runs fn in a new transaction and commits, repeatedly as Repeat does, until the commit succeeds, fn or the
-// commit fails with an error that no retry cures, or ctx ends. fn may run several times; outside tx it may only overwrite the variables of its result. An error from fn ends
-// the loop unless it wraps a retryable engine error.
+// commit fails with an error that no retry cures, or ctx ends. fn may run several times; outside tx it may only
+// overwrite the variables of its result. An error from fn ends the loop unless it wraps a retryable engine error.
 //
 // If every attempt is too old, the loop ends with an error for which TooMuch is true; the caller should then do less
 // per transaction.

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // What SQL writes is an edit like any other: over HTTP it has the revisions that HTTP would have made, is in the feed
@@ -73,6 +75,18 @@ func TestSQL_Writes(t *testing.T) {
 	} {
 		if _, err := jan.Exec(t.Context(), sql); sqlCode(err) != want {
 			t.Errorf("%s: %v, want %q", sql, err, want)
+		}
+	}
+	for sql, want := range map[string]string{
+		`INSERT INTO docs (id, doc) VALUES ('big', jsonb_build_object('x', repeat('x', 8500000)))`: `document "big"`,
+		`INSERT INTO docs (id) SELECT 'n' || i FROM generate_series(1, 20000) i`:                   "beside its text",
+		`INSERT INTO docs (id, doc) SELECT 'n' || i, jsonb_build_object('x', repeat('x', 900000))
+			FROM generate_series(1, 12) i`: "the statement writes more",
+	} {
+		var pe *pgconn.PgError
+		if _, err := jan.Exec(t.Context(), sql); !errors.As(err, &pe) || pe.Code != "54000" || pe.Hint == "" ||
+			!strings.Contains(pe.Message, want) {
+			t.Errorf("%s: %v, want 54000 with %q and a hint", sql, err, want)
 		}
 	}
 	if _, err := jan.Exec(t.Context(), "DELETE FROM docs WHERE doc->>'mine' = 'jan'"); err != nil {

@@ -365,6 +365,8 @@ func writeError(err error) error {
 			kind = exec.Unknown
 		case errors.Is(err, layer.ErrTooOld):
 			kind = exec.Overdue
+		case is(err, layer.TooLarge):
+			return tooLarge(err)
 		default:
 			return readError(err)
 		}
@@ -375,4 +377,15 @@ func writeError(err error) error {
 		re.Message = e.Reason
 	}
 	return re
+}
+
+// tooLarge is readError for a document or transaction that is too large. CouchDB's reason is only the document's id.
+func tooLarge(err error) error {
+	out := readError(err)
+	var e *layer.Error
+	var re *exec.ReadError
+	if errors.As(err, &e) && errors.As(out, &re) && e.Name == "document_too_large" {
+		re.Message = fmt.Sprintf("the document %q is too large", e.Reason)
+	}
+	return out
 }

@@ -89,8 +89,8 @@ func (x *Transaction) Write(ctx context.Context, edits []rev.Edit) ([]db.Rev, er
 		size += editSize(&edits[i])
 	}
 	if size > maxOwnSize {
-		return nil, fault.Errf(fault.TooLarge, "transaction_too_large",
-			"the documents of a transaction may have %d bytes in total", maxOwnSize)
+		return nil, fault.Errf(fault.TooLarge, "transaction_too_large", "the documents of a transaction may have %d "+
+			"bytes in total, of which each needs some %d beside its text", maxOwnSize, editSize(&rev.Edit{}))
 	}
 	states, err := db.Read(ctx, x.at, func(t *db.Txn) ([]OwnState, error) { return x.check(t, edits) })
 	if err != nil {

@@ -59,6 +59,8 @@ type edits struct {
 // maxEdits is the size of the documents of a statement, in bytes, from which on it is refused before the store does so.
 const maxEdits = 10_000_000
 
+const tooMuch = "A transaction of the store has 10 MB at most, and a document 8 MB. Write in several transactions."
+
 // editSize is the approximate memory of an edit without its document.
 const editSize = 200
 
@@ -67,7 +69,7 @@ func (e *edits) add(m *Modify, edit exec.Edit, row []types.Datum) error {
 	n := int64(len(edit.Doc)) + int64(len(edit.ID))
 	if e.size += n; e.size > maxEdits {
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "the statement writes more than %d bytes", maxEdits).
-			WithHint("A transaction of the store has 10 MB at most. Write in several transactions.")
+			WithHint(tooMuch)
 	}
 	if err := e.env.Hold(n + editSize); err != nil {
 		return err
@@ -113,6 +115,9 @@ func (m *Modify) write(tx exec.Transaction, outer *exec.Env) error {
 	for from := 0; from < len(e.list); from += batch {
 		part := e.list[from:min(from+batch, len(e.list))]
 		written, err := tx.Write(outer.Ctx, part)
+		if exec.KindOf(err) == exec.TooLarge {
+			return sqlstate.From(exec.StoreError(err)).WithHint(tooMuch)
+		}
 		if err != nil {
 			return exec.StoreError(err)
 		}
