@@ -235,16 +235,19 @@ func (s *frameState) without(first, end int, a, b [2]int) (d types.Datum, known 
 	return d, true, nil
 }
 
-// plant makes the tree, or sets bare.
+// plant makes the tree, with as few rows in a leaf as there is room for, or sets bare.
 func (s *frameState) plant(f Folder) (err error) {
 	before := s.p.w.env.Used()
-	s.tree, err = newFrameTree(s, f)
-	var e *sqlstate.Error
-	if errors.As(err, &e) && e.Code == sqlstate.OutOfMemory {
+	for block := 1; block <= largestBlock; block *= blockGrowth {
+		s.tree, err = newFrameTree(s, f, block)
+		var e *sqlstate.Error
+		if !errors.As(err, &e) || e.Code != sqlstate.OutOfMemory {
+			return err
+		}
 		s.p.w.env.Back(before)
-		s.tree, s.bare, err = nil, true, nil
 	}
-	return err
+	s.tree, s.bare = nil, true
+	return nil
 }
 
 // folded returns the result over the frame without the rows of a and b, computed by the tree.
