@@ -13,6 +13,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/embedded"
 	"github.com/divandb/divan/layer/kv/fdb"
+	"github.com/divandb/divan/layer/kv/outage"
 	"github.com/divandb/divan/layer/kv/remote"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/config"
@@ -81,6 +82,7 @@ func (s *storage) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.guard(root)
 	s.store, err = layer.Open(ctx, s.engine, layer.Options{
 		Root:          root,
 		MaxShards:     s.cfg.Changes.MaxShards,
@@ -143,6 +145,17 @@ func (s *storage) root(ctx context.Context) ([]byte, error) {
 		s.log.Debug("using a FoundationDB directory", "directory", c.Directory, "prefix", fmt.Sprintf("%x", prefix))
 	}
 	return prefix, err
+}
+
+// guard lets requests fail at once while FoundationDB does not answer. The client lets each wait. The other engines know
+// by themselves whether their store is there.
+func (s *storage) guard(root []byte) {
+	if s.cfg.Storage.Engine != config.EngineFDB {
+		return
+	}
+	guarded := outage.Guard(s.engine, outage.Options{Key: root, Silence: s.cfg.Storage.Timeout})
+	s.parts.add("guard of the engine", closing(guarded)) // closes the engine too, which can be closed twice
+	s.engine = guarded
 }
 
 // serve lets other nodes on this machine use the store.

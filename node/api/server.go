@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/conns"
@@ -304,8 +305,8 @@ func (s *Server) failed(q *call.Request, err error, id string) {
 		return
 	}
 	f := fault.Of(err)
-	// The engine itself logs once when its disk is full.
-	if f.Status >= 500 && f != intake.ErrBusy && f != intake.ErrFeedsHold && f != conns.ErrConnections &&
+	// The engine itself logs once when its disk is full, and the node when the store does not answer.
+	if f.Status >= 500 && !kv.IsCode(err, kv.CodeUnreachable) && f != intake.ErrBusy && f != intake.ErrFeedsHold && f != conns.ErrConnections &&
 		f.Status != http.StatusNotImplemented &&
 		f.Status != http.StatusInsufficientStorage {
 		s.log.Error("request failed", "id", id, "method", q.R.Method, "path", q.R.URL.Path, "status", f.Status, "error",

@@ -136,6 +136,10 @@ var engineRules = []rule{
 			"every engine",
 	},
 	{
+		room: "layer/kv/outage", may: []string{"layer/kv"},
+		why: "it guards any engine, so it must know none",
+	},
+	{
 		room: "layer/kv/faultkv", may: []string{"layer/kv"},
 		why: "it wraps any engine, so it must know none",
 	},

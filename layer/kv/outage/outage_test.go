@@ -1,0 +1,158 @@
+package outage_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/outage"
+)
+
+// While the store does not answer, a transaction that began before that was known waits, and all later ones fail at
+// once. Within a second after the store answers again, they succeed.
+func TestGuard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &switched{}
+		e := outage.Guard(store, outage.Options{Key: []byte("k"), Silence: 5 * time.Second})
+		defer e.Close()
+		ask := func() (time.Duration, error) {
+			begun := time.Now()
+			_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (any, error) {
+				_, err := tx.Get([]byte("a")).Wait()
+				return nil, err
+			})
+			return time.Since(begun), err
+		}
+		works := func() {
+			t.Helper()
+			if took, err := ask(); err != nil || took > 0 {
+				t.Fatalf("an answer after %v: %v", took, err)
+			}
+		}
+		works()
+		for _, away := range []time.Duration{3 * time.Second, 10 * time.Second, time.Hour} {
+			store.set(true)
+			if away < 5*time.Second { // the guard says nothing yet
+				time.Sleep(away)
+				store.set(false)
+				works()
+				continue
+			}
+			if took, err := ask(); took != patience || !kv.IsCode(err, kv.CodeUnreachable) {
+				t.Errorf("the first request: %v after %v", err, took)
+			}
+			for range 5 {
+				took, err := ask()
+				if took > 0 || !kv.IsCode(err, kv.CodeUnreachable) || kv.Retryable(err) || kv.MaybeCommitted(err) {
+					t.Errorf("a later request: %v after %v", err, took)
+				}
+				time.Sleep(away / 10)
+			}
+			store.set(false)
+			back := time.Now()
+			for {
+				if _, err := ask(); err == nil {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			if took := time.Since(back); took > time.Second {
+				t.Errorf("noticed after %v that the store is back", took)
+			}
+			works()
+		}
+	})
+}
+
+// Each call of a transaction that was refused fails.
+func TestGuard_refused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &switched{}
+		store.set(true)
+		e := outage.Guard(store, outage.Options{Silence: time.Second})
+		defer e.Close()
+		time.Sleep(2 * time.Second)
+		tx := e.Begin(t.Context())
+		defer tx.Cancel()
+		tx.Set([]byte("a"), nil)
+		if !tx.Wrote() {
+			t.Error("the write is forgotten")
+		}
+		rows := tx.Snapshot().GetRange(kv.KeyRange{}, kv.RangeOptions{})
+		watch := tx.Watch([]byte("a"))
+		<-watch.Done()
+		_, stampErr := tx.Versionstamp()
+		_, versionErr := tx.CommittedVersion()
+		_, readErr := tx.ReadVersion().Wait()
+		_, keyErr := tx.GetKey(kv.KeySelector{}).Wait()
+		if rows.Next() {
+			t.Error("a row")
+		}
+		for i, err := range []error{tx.Commit(), rows.Err(), watch.Err(), stampErr, versionErr, readErr, keyErr} {
+			if !kv.IsCode(err, kv.CodeUnreachable) {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+	})
+}
+
+// patience is how long the client of the store in these tests waits by itself.
+const patience = 10 * time.Second
+
+// switched is a store that can be silent. Its transactions can do nothing but Get.
+type switched struct {
+	kv.Counts
+	silent atomic.Pointer[chan struct{}] // closed when the silence ends; nil while the store answers
+}
+
+func (s *switched) set(silent bool) {
+	if silent {
+		c := make(chan struct{})
+		s.silent.Store(&c)
+		return
+	}
+	close(*s.silent.Swap(nil))
+}
+
+func (s *switched) Name() string { return "switched" }
+func (s *switched) Close() error { return nil }
+
+func (s *switched) Begin(ctx context.Context) kv.Transaction {
+	return &transaction{store: s, ctx: ctx}
+}
+
+type transaction struct {
+	kv.Transaction
+	store *switched
+	ctx   context.Context
+}
+
+func (t *transaction) Get([]byte) kv.Future[[]byte]     { return read{t} }
+func (t *transaction) Cancel()                          {}
+func (t *transaction) Wrote() bool                      { return false }
+func (t *transaction) Commit() error                    { return nil }
+func (t *transaction) CommittedVersion() (int64, error) { return -1, nil }
+
+type read struct{ t *transaction }
+
+func (r read) Wait() ([]byte, error) {
+	silent := r.t.store.silent.Load()
+	if silent == nil {
+		return nil, nil
+	}
+	select {
+	case <-*silent:
+		return nil, nil
+	case <-r.t.ctx.Done():
+		if errors.Is(r.t.ctx.Err(), context.DeadlineExceeded) {
+			return nil, kv.NewError(kv.CodeTimedOut, "late", nil)
+		}
+		return nil, kv.NewError(kv.CodeCancelled, "cancelled", nil)
+	case <-time.After(patience):
+		return nil, kv.NewError(kv.CodeUnreachable, "silent", nil)
+	}
+}
