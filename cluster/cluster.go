@@ -228,10 +228,11 @@ func (c *Cluster) watch(ctx context.Context) {
 
 // publish updates placement to the present members, and closes the connections to members that are gone.
 func (c *Cluster) publish() {
-	if before, after, changed := c.members.publish(); changed {
-		c.remoting.left(before, after)
-		if c.o.Placed != nil {
-			c.o.Placed(before, after)
-		}
+	before, after, gone, changed := c.members.publish()
+	for _, m := range gone {
+		c.remoting.close(m)
+	}
+	if changed && c.o.Placed != nil {
+		c.o.Placed(before, after)
 	}
 }

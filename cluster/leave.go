@@ -2,6 +2,15 @@ package cluster
 
 import "time"
 
+// Drain lets the other members take over the actors that are placed on this one, which remains a member and sends and
+// receives messages until Stop. There is no way back. Drain does not block: the others hear of it within some 0.3 s.
+func (c *Cluster) Drain() { c.gossip.drain() }
+
+func (g *gossip) drain() {
+	g.members.leaving()
+	_ = g.list.UpdateNode(time.Nanosecond) // see leave
+}
+
 // leave announces that the member leaves and ends gossip. It takes some 0.3 s if there are other members. It does not
 // wait once no one is left to hear it, so that nodes that stop together do not wait for each other.
 func (g *gossip) leave() error {

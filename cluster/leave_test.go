@@ -1,12 +1,17 @@
 package cluster_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/divandb/divan/cluster"
 )
 
 // loud records what a member logs above the level of info.
@@ -98,4 +103,73 @@ func TestStop_saysGoodbye(t *testing.T) {
 		t.Errorf("a leaving member logged %q, %v", said, err)
 	}
 	sees(t, stays, "a=alive b=left")
+}
+
+// A member that is drained gives its actors to the others at once, but remains a member that sends and receives.
+func TestCluster_Drain(t *testing.T) {
+	received := make(chan string, 10)
+	options := func(name string) cluster.Options {
+		o := options(t, name)
+		o.ProbeInterval = unprobed
+		o.Receive = func(from string, message []byte) { received <- from + " to " + name + ": " + string(message) }
+		o.Answer = func(_ context.Context, _ string, request []byte) ([]byte, error) { return request, nil }
+		return o
+	}
+	a := started(t, options("a"))
+	o := options("b")
+	o.Join = []string{a.Addr()}
+	b := mustStart(t, o)
+	sees(t, a, "a=alive b=alive")
+	sees(t, b, "a=alive b=alive")
+	owners := func(c *cluster.Cluster) string {
+		found := map[string]bool{}
+		for _, id := range manyIDs() {
+			found[c.Owner("shard", id).Name] = true
+		}
+		return strings.Join(slices.Sorted(maps.Keys(found)), " ")
+	}
+	eventually(t, 20*time.Second, func() string {
+		if owners(a) != "a b" || owners(b) != "a b" {
+			return "placed on " + owners(a) + ", " + owners(b)
+		}
+		return ""
+	})
+	begun := time.Now()
+	b.Drain()
+	eventually(t, 20*time.Second, func() string {
+		if owners(a) != "a" || owners(b) != "a" {
+			return "placed on " + owners(a) + ", " + owners(b)
+		}
+		return ""
+	})
+	t.Logf("handed over in %v", time.Since(begun))
+	sees(t, a, "a=alive b=alive")
+	if !find(t, a, "b").Draining || find(t, a, "a").Draining {
+		t.Error("a does not see that b is drained")
+	}
+	for _, c := range []*cluster.Cluster{a, b} { // twice: a closed connection loses the first message
+		other := map[*cluster.Cluster]string{a: "b", b: "a"}[c]
+		want := c.Self().Name + " to " + other + ": hello"
+		eventually(t, 20*time.Second, func() string {
+			c.Send(other, []byte("hello"))
+			select {
+			case got := <-received:
+				if got == want {
+					return ""
+				}
+				return got
+			case <-time.After(time.Second):
+				return "nothing received"
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		if answer, err := c.Request(ctx, other, []byte("x")); err != nil || string(answer) != "x" {
+			t.Errorf("%s asks %s: %q, %v", c.Self().Name, other, answer, err)
+		}
+		cancel()
+	}
+	if err := b.Stop(); err != nil {
+		t.Error(err)
+	}
+	sees(t, a, "a=alive b=left")
 }

@@ -19,7 +19,9 @@ type members struct {
 	log  *slog.Logger
 
 	placed atomic.Pointer[[]Member] // the members that actors are placed on, by name; never modified in place
-	wake   chan struct{}            // capacity 1: mu has changed; never closed
+	// reached are the members that messages go to and come from: those placed on, and those that are being drained.
+	reached atomic.Pointer[[]Member]
+	wake    chan struct{} // capacity 1: mu has changed; never closed
 
 	mu struct {
 		sync.Mutex
@@ -43,6 +45,7 @@ func newMembers(o *Options) *members {
 	m.mu.view = newView(o.Name, o.ProbeInterval)
 	m.mu.subscribers = map[chan struct{}]bool{}
 	m.placed.Store(&[]Member{})
+	m.reached.Store(&[]Member{})
 	return m
 }
 
@@ -158,18 +161,25 @@ func (m *members) sent() (packets, others int) {
 	return m.mu.packets, m.mu.view.others()
 }
 
-// publish places actors on the present members. If these have changed, it notifies subscribers.
-func (m *members) publish() (before, after []Member, changed bool) {
+// publish places actors on the present members. If these have changed, it notifies subscribers. gone are the members
+// that messages do not reach any more.
+func (m *members) publish() (before, after, gone []Member, changed bool) {
 	before = *m.placed.Load()
 	m.mu.Lock()
 	after = m.mu.view.placeable()
+	reached := m.mu.view.reachable()
 	subscribers := make([]chan struct{}, 0, len(m.mu.subscribers))
 	for ch := range m.mu.subscribers {
 		subscribers = append(subscribers, ch)
 	}
 	m.mu.Unlock()
+	for _, x := range *m.reached.Swap(&reached) {
+		if !x.Self && !slices.ContainsFunc(reached, func(y Member) bool { return x.ID == y.ID }) {
+			gone = append(gone, x)
+		}
+	}
 	if sameMembers(before, after) {
-		return before, after, false
+		return before, after, gone, false
 	}
 	m.placed.Store(&after)
 	names := make([]string, len(after))
@@ -183,7 +193,7 @@ func (m *members) publish() (before, after []Member, changed bool) {
 		default:
 		}
 	}
-	return before, after, true
+	return before, after, gone, true
 }
 
 // newID returns an id for one run of a member.

@@ -64,7 +64,7 @@ func (p *post) send(member string, message []byte) {
 
 // addressOf returns the remoting address of another member.
 func (p *post) addressOf(member string) (string, bool) {
-	for _, m := range *p.members.placed.Load() {
+	for _, m := range *p.members.reached.Load() {
 		if m.Name == member && !m.Self {
 			return m.Remote, true
 		}
@@ -107,7 +107,7 @@ func (p *post) stop() {
 
 // memberAt returns the member with a remoting address.
 func (p *post) memberAt(remote string) (name string, ok bool) {
-	for _, m := range *p.members.placed.Load() {
+	for _, m := range *p.members.reached.Load() {
 		if m.Remote == remote {
 			return m.Name, true
 		}

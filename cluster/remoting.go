@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"time"
 
@@ -110,15 +109,6 @@ func (r *remoting) start(config *remote.Config) (err error) {
 	started.Start()
 	r.remote = started
 	return nil
-}
-
-// left closes the connections to members that are no longer in placement.
-func (r *remoting) left(before, after []Member) {
-	for _, m := range before {
-		if !m.Self && !slices.ContainsFunc(after, func(x Member) bool { return x.ID == m.ID }) {
-			r.close(m)
-		}
-	}
 }
 
 // close closes the connection to a member.

@@ -31,6 +31,8 @@ type Member struct {
 	Remote  string   `json:"remote"`
 	Version string   `json:"version"`
 	Roles   []string `json:"roles"`
+	// Draining reports whether the member is there but has given its actors to others.
+	Draining bool `json:"-"`
 	// ID is the member's actor-system id. It changes when the member restarts, and after the others had given it up.
 	ID string `json:"id"`
 }
@@ -43,7 +45,8 @@ type metadata struct {
 	Remote  string   `json:"r"`
 	Version string   `json:"v,omitempty"`
 	Roles   []string `json:"o,omitempty"`
-	// Leaving is set shortly before a member leaves regularly: no actors are placed on it any more.
+	// Leaving is set when a member is drained, and shortly before it leaves regularly: no actors are placed on it any
+	// more.
 	Leaving bool `json:"l,omitempty"`
 	// Store identifies the store that the member uses.
 	Store string `json:"u,omitempty"`
@@ -176,9 +179,14 @@ func (v *view) members(now time.Time) []Member {
 // placeable lists the members that actors may be placed on, by name. A suspect member keeps its place: moving actors
 // after every delay would cost more than waiting for certainty.
 func (v *view) placeable() []Member {
+	return slices.DeleteFunc(v.reachable(), func(m Member) bool { return m.Draining })
+}
+
+// reachable lists the members that messages can be sent to, by name. Members that are being drained are among them.
+func (v *view) reachable() []Member {
 	var list []Member
 	for name, e := range v.entries {
-		if e.up && !e.meta.Leaving && e.meta.ID != "" && e.meta.Remote != "" && !v.elsewhere(e) {
+		if e.up && e.meta.ID != "" && e.meta.Remote != "" && !v.elsewhere(e) {
 			list = append(list, e.member(Alive, name == v.self))
 		}
 	}
@@ -261,5 +269,7 @@ func (e *entry) member(s Status, self bool) Member {
 		Version: e.meta.Version,
 		Roles:   roles,
 		ID:      e.meta.ID,
+
+		Draining: e.meta.Leaving,
 	}
 }

@@ -56,6 +56,16 @@ func (n own) acts() console.Acts {
 			return c != nil && c.Forget(member)
 		},
 		LogLevel: levels.set,
+		Drain: func(ctx context.Context) error {
+			if !started() {
+				return console.Refused("the node is starting")
+			}
+			if n.draining.Load() {
+				return console.Refused("the node is being drained already")
+			}
+			n.handOver(ctx)
+			return nil
+		},
 	}
 }
 

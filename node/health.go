@@ -22,10 +22,13 @@ type health struct {
 	cluster *cluster.Cluster
 	actors  *actors.System
 	open    *openDatabases
+	// draining reports whether the node is about to end.
+	draining func() bool
 }
 
 func (n *Node) health() health {
-	return health{engine: n.engine, store: n.store, cluster: n.cluster, actors: n.actors, open: n.open}
+	return health{engine: n.engine, store: n.store, cluster: n.cluster, actors: n.actors, open: n.open,
+		draining: n.draining.Load}
 }
 
 // Degraded lists why the node needs an operator although it still serves requests, each as "name: what is wrong and
@@ -43,10 +46,18 @@ func (h health) Degraded() []string {
 // probeTimeout bounds the wait for the store in a readiness probe. It is shorter than a prober's own timeout.
 const probeTimeout = 2 * time.Second
 
-// Ready implements api.Health. It returns nil, or an Unavailable error within probeTimeout. It does a strict read,
-// because a cluster that can only serve an old read version cannot take a write either. A store that became read-only
-// after a disk failure is not ready.
+// Ready implements api.Health: StoreReady, but not while the node is drained.
 func (h health) Ready(ctx context.Context) error {
+	if h.draining() {
+		return &layer.Error{Kind: layer.Unavailable, Reason: "The node is being drained and will stop."}
+	}
+	return h.StoreReady(ctx)
+}
+
+// StoreReady returns nil, or an Unavailable error within probeTimeout. It does a strict read, because a cluster that
+// can only serve an old read version cannot take a write either. A store that became read-only after a disk failure is
+// not ready.
+func (h health) StoreReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	for _, err := range h.store.Names(ctx, layer.NamesOptions{Limit: 1}) {

@@ -35,7 +35,7 @@ func (n own) here() console.Here {
 			}
 			h := n.health()
 			r.Engine, r.Reasons = n.engine.Name(), append(h.Degraded(), h.open.shown()...)
-			if err := h.Ready(ctx); err != nil {
+			if err := h.StoreReady(ctx); err != nil {
 				r.Store = err.Error()
 			}
 			return r
@@ -74,6 +74,9 @@ func (n own) shownMembers() (list []state.Node) {
 	}
 	for _, m := range c.Members() {
 		s := states[m.Status]
+		if m.Draining && m.Status != cluster.Left {
+			s = [2]string{"draining", "it has given its work to others and will stop"}
+		}
 		list = append(list, state.Node{Name: m.Name, State: s[0], Text: s[1], Self: m.Self, HTTP: m.HTTP, SQL: m.SQL,
 			Gossip: m.Gossip, Version: m.Version, Roles: m.Roles})
 	}

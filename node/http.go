@@ -38,7 +38,7 @@ func (n *Node) serveHTTP(context.Context) error {
 	members, at := memberPorts{n.cluster}, actorPorts{n.actors}
 	condition := n.health()
 	published := metrics.New(metrics.Sources{
-		Version: Version(), Actors: n.actors.Metrics, Members: members.count, Store: condition.Ready,
+		Version: Version(), Actors: n.actors.Metrics, Members: members.count, Store: condition.StoreReady,
 		Degraded: condition.counts, Indexes: indexes{n.store, n.actors}.lags, Compaction: n.compaction().metrics,
 		Upkeep:    func() []layer.UpkeepMetrics { return append(n.store.Upkeep(), n.actors.Upkeep()...) },
 		FreeBytes: freeBytes(n.engine), Transactions: transactions(n.engine),

@@ -44,6 +44,7 @@ type Node struct {
 	measuring measuring
 	httpUse   func() (connections int, bodies int64) // set by serveHTTP
 	console   *console.Console
+	draining  atomic.Bool // set by handOver, for good
 
 	parts *parts // the running parts
 }
@@ -93,7 +94,8 @@ func (n *Node) Start(ctx context.Context) (err error) {
 // Stop stops every part in reverse order. It returns when all have ended or ctx has. It can be called after a failed
 // Start, and twice.
 //
-//   - Background jobs are given back first, so that another node can continue them while requests end here.
+//   - Changes shards and background jobs are given to other nodes first, so that these can continue them while requests
+//     end here. Drain does only this.
 //   - HTTP and SQL stop before the parts that they use.
 //   - Actors stop before the cluster: an actor gives its work back while the other nodes still know this node.
 //   - The store and its engine stop last. An engine that is not closed in time loses nothing: acknowledged writes are

@@ -69,7 +69,7 @@ func (n *Node) oldPage(h health) http.Handler {
 
 // storeShown fails if the store does not answer. The page shows that first.
 func (h health) storeShown(ctx context.Context) (any, error) {
-	if err := h.Ready(ctx); err != nil {
+	if err := h.StoreReady(ctx); err != nil {
 		return nil, err
 	}
 	return map[string]any{"state": "answers"}, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/peers"
 )
 
@@ -107,16 +108,39 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	return nil
 }
 
-// giveBackFirst adds the part that is stopped first. It gets little time, so that a store that does not answer leaves
-// time for stopping the other parts.
+// giveBackFirst adds the part that is stopped first.
 func (n *Node) giveBackFirst(context.Context) error {
 	n.parts.add("jobs", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, giveBackWithin)
-		defer cancel()
-		n.actors.Drain(ctx)
+		n.handOver(ctx)
 		return nil
 	})
 	return nil
+}
+
+// Drain prepares a running node for its end: /_up and /readyz answer 503 from now on, and other nodes take over its
+// changes shards and jobs at once. It continues to serve requests. Drain returns after http.drain, or when ctx ends.
+// There is no way back but a restart.
+func (n *Node) Drain(ctx context.Context) {
+	n.handOver(ctx)
+	wait := time.NewTimer(n.cfg.HTTP.Drain)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+}
+
+// handOver is Drain without its pause. It takes little time, so that a store that does not answer leaves time for
+// stopping the other parts. Calls after the first do nothing.
+func (n *Node) handOver(ctx context.Context) {
+	if n.draining.Swap(true) {
+		return
+	}
+	n.happened.Record(state.Event{Kind: state.Draining})
+	n.cluster.Drain()
+	ctx, cancel := context.WithTimeout(ctx, giveBackWithin)
+	defer cancel()
+	n.actors.Drain(ctx)
 }
 
 const giveBackWithin = 300 * time.Millisecond

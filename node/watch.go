@@ -39,7 +39,7 @@ type watcher struct {
 // watchEvents starts the watcher.
 func (n *Node) watchEvents(context.Context) error {
 	h := n.health()
-	w := &watcher{events: n.happened.Recorder, ready: h.Ready, degraded: h.Degraded, indexes: n.actors.Indexes,
+	w := &watcher{events: n.happened.Recorder, ready: h.StoreReady, degraded: h.Degraded, indexes: n.actors.Indexes,
 		lag: &n.measuring.indexLag}
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup

@@ -62,6 +62,7 @@ func (s *settings) check() {
 	s.within("limits.request", int64(c.Limits.Request), 1<<10, 4<<30)
 	s.within("limits.bulk", int64(c.Limits.Bulk), 1, 10_000_000)
 	s.checkHTTP()
+	s.checkDrain()
 	s.within("storage.cache", int64(c.Storage.Cache), 1<<20, 1<<40)
 	s.within("storage.ballast", int64(c.Storage.Ballast), 0, 1<<40)
 	s.oneOf("storage.compression", c.Storage.Compression, CompressFast, CompressDense)
@@ -347,6 +348,15 @@ func (s *settings) checkHTTP() {
 		"http.answer_timeout": h.AnswerTimeout,
 	} {
 		s.positive(path, d >= time.Second)
+	}
+}
+
+// maxDrain is longer than any load balancer needs.
+const maxDrain = time.Hour
+
+func (s *settings) checkDrain() {
+	if d := s.cfg.HTTP.Drain; d < 0 || d > maxDrain {
+		s.at("http.drain", "%v is not between 0s and %v", d, maxDrain)
 	}
 }
 

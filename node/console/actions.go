@@ -33,6 +33,9 @@ type Acts struct {
 	Compact func(ctx context.Context, database string) error
 	// Forget makes this node forget a member that is gone. It reports whether it knew it as gone.
 	Forget func(member string) bool
+	// Drain lets other nodes take over this node's shards and jobs, and makes it answer that it is not ready. It still
+	// serves requests.
+	Drain func(ctx context.Context) error
 	// LogLevel sets the level of this node's log for some time.
 	LogLevel func(level string, lasts time.Duration) error
 }
@@ -45,7 +48,7 @@ func (e Refused) Error() string { return string(e) }
 // Action is what a page asks for. Which fields are needed depends on Do.
 type Action struct {
 	// Do is "cancel" or "terminate" (Node, PID), "retry_job" or "drop_job" (Type, ID), "reshard" (Database, Shards),
-	// "compact" (Database), "forget" (Member), or "log_level" (Level, Minutes; Node or all nodes).
+	// "compact" (Database), "forget" (Member), "drain" (Node), or "log_level" (Level, Minutes; Node or all nodes).
 	Do       string `json:"do"`
 	Node     string `json:"node,omitempty"`
 	PID      uint32 `json:"pid,omitempty"`
@@ -137,6 +140,11 @@ var acts = map[string]act{
 			}
 			return nil
 		},
+	},
+	"drain": {
+		needs: []string{"node"}, on: oneNode,
+		did: func(a Action) string { return a.Node + " drained" },
+		do:  func(ctx context.Context, acts Acts, _ Action) error { return acts.Drain(ctx) },
 	},
 	"log_level": {
 		needs: []string{"level"}, on: allNodes,

@@ -34,6 +34,7 @@ func (p *parts) acts() console.Acts {
 		Reshard:  func(_ context.Context, db string, n int) error { did("reshard", db); return nil },
 		Compact:  func(context.Context, string) error { return errors.New("the store sleeps") },
 		Forget:   func(m string) bool { did("forget", m); return m == "n9" },
+		Drain:    func(context.Context) error { did("drain"); return nil },
 		LogLevel: func(l string, d time.Duration) error { did("level", l, d.String()); return nil },
 	}
 }
@@ -80,6 +81,7 @@ func TestConsole_Act(t *testing.T) {
 			"compaction of db asked for: failed by anna"},
 		{`{"do":"forget","member":"n9"}`, 200, [2]string{"forget n9", "forget n9"},
 			"member n9 forgotten by anna"},
+		{`{"do":"drain","node":"n2"}`, 200, [2]string{"", "drain"}, "n2 drained by anna"},
 		{`{"do":"log_level","level":"debug"}`, 200, [2]string{"level debug 10m0s", "level debug 10m0s"},
 			"log level of all nodes set to debug for 10 min by anna"},
 		{`{"do":"log_level","level":"debug","node":"n2","minutes":3}`, 200, [2]string{"", "level debug 3m0s"},

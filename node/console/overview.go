@@ -59,7 +59,7 @@ func (c *Console) Nodes(ctx context.Context) ([]state.Node, []state.Absent) {
 		for _, a := range absent {
 			if a.Node == n.Name {
 				n.LastAnswer = a.Since
-				if n.State == "ok" {
+				if n.State == "ok" || n.State == "draining" {
 					n.State, n.Text = "absent", "the console gets no answer from it: "+a.Reason
 				}
 			}
@@ -208,7 +208,7 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 func verdict(o *state.Overview) (word, text string) {
 	up, stores := 0, 0
 	for _, n := range o.Nodes {
-		if n.State == "ok" || n.State == "degraded" {
+		if n.State == "ok" || n.State == "degraded" || n.State == "draining" {
 			up++
 			if n.Store == "" {
 				stores++

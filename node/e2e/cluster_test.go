@@ -46,6 +46,7 @@ type clusterOf struct {
 	storage map[int]string // replaces a node's storage section
 	more    map[int]string // further settings of a node, as YAML
 
+	http         string         // further settings of all nodes in section http, as YAML
 	gossipSecret map[int]string // further settings of a node in section cluster, as YAML
 }
 
@@ -86,9 +87,9 @@ func (c *clusterOf) start(i int) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		c.t.Fatal(err)
 	}
-	text := fmt.Sprintf("name: node%d\nstorage: %s\nhttp: {listen: '%s'}\nsql: {listen: '%s'}\ncluster: {gossip: "+
+	text := fmt.Sprintf("name: node%d\nstorage: %s\nhttp: {listen: '%s'%s}\nsql: {listen: '%s'}\ncluster: {gossip: "+
 		"'%s', join: [%s]%s}\n",
-		i, storage, ports["http"], ports["sql"], ports["gossip"], join, c.gossipSecret[i])
+		i, storage, ports["http"], c.http, ports["sql"], ports["gossip"], join, c.gossipSecret[i])
 	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte(text+c.more[i]), 0o600); err != nil {
 		c.t.Fatal(err)
 	}

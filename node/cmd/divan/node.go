@@ -52,6 +52,7 @@ func runNode(args []string) int {
 	fmt.Println(n.ReadyLine())
 	<-ctx.Done()
 	release()
+	n.Drain(context.Background())
 	stopping, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
 	if err := n.Stop(stopping); err != nil {

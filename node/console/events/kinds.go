@@ -18,6 +18,7 @@ type kind struct {
 
 var kinds = map[state.EventKind]kind{
 	state.NodeStarted:    {severity: state.Info, log: "this node has started"},
+	state.Draining:       {severity: state.Info, log: "this node is being drained"},
 	state.MemberJoined:   {severity: state.Info, log: "a member joined"},
 	state.MemberSilent:   {severity: state.Warning, log: "a member does not answer"},
 	state.MemberAnswers:  {severity: state.Good, log: "a member answers again"},
@@ -58,6 +59,8 @@ func text(e *state.Event) string {
 	switch e.Kind {
 	case state.NodeStarted:
 		return fmt.Sprintf("%s has started, version %s", e.Node, e.Object)
+	case state.Draining:
+		return fmt.Sprintf("%s is being drained and gives its work to other nodes", e.Node)
 	case state.MemberJoined:
 		return fmt.Sprintf("%s joined, version %s", e.Member, of(e.Object, "unknown"))
 	case state.MemberSilent:

@@ -70,7 +70,7 @@ func TestRecorder_kinds(t *testing.T) {
 		state.MemberDead, state.MemberLeft, state.MemberReturned, state.MemberRestart, state.WrongSecret,
 		state.NameClash, state.ShardsMoved, state.ActorFailed, state.JobTaken, state.Resharded, state.StoreLost,
 		state.StoreBack, state.SlowStatement, state.IndexErrors, state.DiskLow, state.Degraded, state.Recovered,
-		state.SettingChanged, state.LoginRefused, state.ActionDone}
+		state.SettingChanged, state.LoginRefused, state.ActionDone, state.Draining}
 	for _, kind := range all {
 		log.Reset()
 		r.Record(state.Event{Kind: kind, Member: "m", Database: "db", Object: "object", Actor: "actor", Detail: "detail",

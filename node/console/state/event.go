@@ -58,6 +58,7 @@ type EventKind string
 // The kinds of events.
 const (
 	NodeStarted    EventKind = "started"
+	Draining       EventKind = "draining" // it will stop, and has given its work to others
 	MemberJoined   EventKind = "joined"
 	MemberSilent   EventKind = "suspected" // has not answered since Since
 	MemberAnswers  EventKind = "answers"   // after it was suspected

@@ -1,0 +1,255 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// roller sends requests to the nodes of a cluster in turn, and repeats a failed one once, on the next node.
+type roller struct {
+	c       *clusterOf
+	clients []*client
+	turn    atomic.Int64
+
+	requests, repeated, failed atomic.Int64
+	mu                         sync.Mutex
+	failures                   []string
+}
+
+func newRoller(c *clusterOf) *roller {
+	r := &roller{c: c}
+	for _, n := range c.nodes {
+		r.clients = append(r.clients, n.client())
+	}
+	return r
+}
+
+// do tries f on one node, and again on the next.
+func (r *roller) do(what string, f func(node int, again bool) error) {
+	node := int(r.turn.Add(1))
+	r.requests.Add(1)
+	first := f(node%len(r.clients), false)
+	if first == nil {
+		return
+	}
+	r.repeated.Add(1)
+	if err := f((node+1)%len(r.clients), true); err != nil {
+		r.failed.Add(1)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.failures = append(r.failures, fmt.Sprintf("%s: %v, then %v", what, first, err))
+	}
+}
+
+// write creates a document. A repeated request may find that the first one has created it.
+func (r *roller) write(id string) {
+	r.do("PUT "+id, func(node int, again bool) error {
+		got, err := r.clients[node].try("PUT", "/db/"+id, `{"x":1}`)
+		if err == nil && got.status != 201 && (!again || got.status != 409) {
+			err = fmt.Errorf("node %d: %d %s", node, got.status, got.body)
+		}
+		return err
+	})
+}
+
+func (r *roller) read(path string) {
+	r.do("GET "+path, func(node int, _ bool) error {
+		got, err := r.clients[node].try("GET", path, "")
+		if err == nil && got.status != 200 {
+			err = fmt.Errorf("node %d: %d %s", node, got.status, got.body)
+		}
+		return err
+	})
+}
+
+// query uses a new connection, as a pool that has lost one does.
+func (r *roller) query() {
+	r.do("SELECT", func(node int, _ bool) error {
+		ctx := r.c.t.Context()
+		conn, err := pgx.Connect(ctx, "postgres://me@"+r.c.nodes[node].ready["sql"]+"/db?connect_timeout=30")
+		if err != nil {
+			return err
+		}
+		defer conn.Close(ctx)
+		var n int
+		return conn.QueryRow(ctx, `SELECT count(*) FROM docs WHERE id = 'first'`).Scan(&n)
+	})
+}
+
+// Three nodes are restarted one after the other under load, that with the store too. A client that repeats a failed
+// request once, on another node, sees no failure, and every acknowledged write is there.
+func TestDrain_RollingRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	c := newCluster(t, 3)
+	c.http = ", drain: 500ms"
+	for i := range 3 {
+		c.start(i)
+	}
+	c.allAlive()
+	c.nodes[0].client().ok("PUT", "/db", "")
+	c.nodes[0].client().ok("PUT", "/db/first", `{}`)
+	r := newRoller(c)
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	var written atomic.Int64
+	forever := func(f func(n int)) {
+		working.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				case <-time.After(5 * time.Millisecond):
+					f(n)
+				}
+			}
+		})
+	}
+	for w := range 2 {
+		forever(func(n int) { r.write(fmt.Sprintf("%d-%d", w, n)); written.Add(1) })
+	}
+	forever(func(int) { r.read("/db/first") })
+	forever(func(int) { r.read("/db/_changes?limit=5") })
+	forever(func(int) { r.query() })
+	for _, i := range []int{2, 1, 0} {
+		before := r.requests.Load()
+		c.nodes[i].drainAndStop()
+		c.start(i)
+		c.allAlive()
+		if r.requests.Load() == before {
+			t.Error("no requests while a node was restarted")
+		}
+	}
+	close(stop)
+	working.Wait()
+	t.Logf("%d requests, %d of them repeated, %d failed", r.requests.Load(), r.repeated.Load(), r.failed.Load())
+	for i, failure := range r.failures {
+		if i < 10 {
+			t.Error(failure)
+		}
+	}
+	if r.repeated.Load() == 0 {
+		t.Error("no request had to be repeated: the test did not restart anything")
+	}
+	var info struct {
+		Docs int64 `json:"doc_count"`
+	}
+	c.nodes[0].client().into("/db", &info)
+	if want := written.Load() + 1 - r.failed.Load(); info.Docs < want {
+		t.Errorf("%d documents, but %d writes were acknowledged", info.Docs, want)
+	}
+}
+
+// drainAndStop asks a node to stop, and checks that it answers for a while that it is not ready.
+func (p *process) drainAndStop() {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+	drained := false
+	client := p.client()
+	for p.running() {
+		ready, err := client.try("GET", "/readyz", "")
+		if err != nil {
+			break
+		}
+		if ready.status == http.StatusServiceUnavailable {
+			if !strings.Contains(string(ready.body), "drained") {
+				p.t.Errorf("readyz: %s", ready.body)
+			}
+			alive, err := client.try("GET", "/livez", "")
+			served, err2 := client.try("GET", "/db/first", "")
+			if err == nil && err2 == nil && alive.status == 200 && served.status == 200 {
+				drained = true
+			}
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if !drained {
+		p.t.Error("no request was served while readyz was 503")
+	}
+	if code := p.wait(stopTimeout + 10*time.Second); code != 0 {
+		p.t.Errorf("the node exited with %d", code)
+	}
+}
+
+// An admin drains a node from the console of another one. It gives its changes shards and jobs to others at once, and
+// still serves requests.
+func TestDrain_FromTheConsole(t *testing.T) {
+	c := startCluster(t, 3)
+	c.allAlive()
+	one, two := c.nodes[0].client(), c.nodes[1].client()
+	const databases = 12
+	for i := range databases {
+		one.ok("PUT", fmt.Sprintf("/db%d", i), "")
+		feed := one.stream(fmt.Sprintf("/db%d/_changes?feed=continuous&since=now&heartbeat=1000", i))
+		defer feed.Close()
+	}
+	owners := func() map[string]int {
+		var list struct {
+			Rows []struct{ Owner, Node string }
+		}
+		one.into("/_dashboard/api/shards?limit=500", &list)
+		found := map[string]int{}
+		for _, row := range list.Rows {
+			if row.Node == "node0" {
+				found[row.Owner]++
+			}
+		}
+		return found
+	}
+	eventually(t, "node1 owns a shard", 30*time.Second, func() bool {
+		o := owners()
+		return o["node1"] > 0 && o["node0"]+o["node1"]+o["node2"] == databases
+	})
+	var token struct{ Token string }
+	one.into("/_dashboard/api/token", &token)
+	begun := time.Now()
+	drain := func() int {
+		return one.do("POST", "/_dashboard/api/act", `{"do":"drain","node":"node1"}`, "X-Divan-Token",
+			token.Token).status
+	}
+	if got := drain(); got != 200 {
+		t.Fatalf("drain: %d", got)
+	}
+	eventually(t, "node1 owns no shard any more", 30*time.Second, func() bool {
+		o := owners()
+		return o["node1"] == 0 && o["node0"]+o["node2"] == databases
+	})
+	t.Logf("shards handed over in %v", time.Since(begun))
+	if got := drain(); got != 409 {
+		t.Errorf("drain again: %d", got)
+	}
+	if got := two.status("GET", "/readyz", ""); got != 503 {
+		t.Errorf("readyz of the drained node: %d", got)
+	}
+	if got := two.status("PUT", "/db0/written", `{}`); got != 201 {
+		t.Errorf("a write on the drained node: %d", got)
+	}
+	if got := two.status("GET", "/db0/_changes?feed=longpoll&since=0", ""); got != 200 {
+		t.Errorf("a feed on the drained node: %d", got)
+	}
+	var nodes struct {
+		Nodes []struct{ Name, State string }
+	}
+	one.into("/_dashboard/api/nodes", &nodes)
+	if text := fmt.Sprint(nodes.Nodes); !strings.Contains(text, "{node1 draining}") ||
+		!strings.Contains(text, "{node2 ok}") {
+		t.Error(text)
+	}
+	text := fmt.Sprint(one.events(""))
+	for _, want := range []string{"node1 is being drained", "node1 drained"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no event %q in %s", want, text)
+		}
+	}
+}
