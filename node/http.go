@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
+	"strings"
 	"time"
 
 	"github.com/divandb/divan/layer"
@@ -62,6 +64,7 @@ func (n *Node) serveHTTP(context.Context) error {
 		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at,
 		Tasks: allTasks{n.console}, Health: condition,
 		Backups: n.backups(), Metrics: published.Handler(), Observe: n.observe(published), Dashboard: n.page(condition),
+		MetricsToken: n.cfg.HTTP.MetricsToken, Profiles: profiles(),
 		SettingChanged: n.happened.settingChanged, Resharded: n.happened.resharded,
 		Settings: api.NewSettings(couchSettings(n.cfg)),
 		Limits: api.Limits{
@@ -148,5 +151,29 @@ func arrival(turns *work.Turns, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		turns.Arrive()
 		next.ServeHTTP(w, r)
+	})
+}
+
+// profilesAt is where Go's profiles are served. Package pprof expects pprofAt.
+const profilesAt, pprofAt = "/_debug/pprof/", "/debug/pprof/"
+
+// profiles returns the handler of Go's profiles.
+func profiles() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc(pprofAt, pprof.Index)
+	mux.HandleFunc(pprofAt+"cmdline", func(w http.ResponseWriter, r *http.Request) {
+		http.NotFound(w, r) // a password may be among the arguments
+	})
+	mux.HandleFunc(pprofAt+"profile", pprof.Profile)
+	mux.HandleFunc(pprofAt+"symbol", pprof.Symbol)
+	mux.HandleFunc(pprofAt+"trace", pprof.Trace)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+			http.Error(w, "The request comes from another site.", http.StatusForbidden)
+			return
+		}
+		inner := r.Clone(r.Context())
+		inner.URL.Path = pprofAt + strings.TrimPrefix(r.URL.Path, profilesAt)
+		mux.ServeHTTP(w, inner)
 	})
 }

@@ -147,8 +147,8 @@ func (s *storage) root(ctx context.Context) ([]byte, error) {
 	return prefix, err
 }
 
-// guard lets requests fail at once while FoundationDB does not answer. The client lets each wait. The other engines know
-// by themselves whether their store is there.
+// guard lets requests fail at once while FoundationDB does not answer. Its client lets each wait. The other engines
+// know by themselves whether their store is there.
 func (s *storage) guard(root []byte) {
 	if s.cfg.Storage.Engine != config.EngineFDB {
 		return

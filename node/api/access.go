@@ -31,8 +31,11 @@ func serverAdmin(q *call.Request) error {
 	return nil
 }
 
+// metricsRole is the role of users who may only read metrics.
+const metricsRole = "_metrics"
+
 func metricsReader(q *call.Request) error {
-	if !q.User.IsAdmin() && !slices.Contains(q.User.Roles, "_metrics") {
+	if !q.User.IsAdmin() && !slices.Contains(q.User.Roles, metricsRole) {
 		return fault.Unauthorized("You are not a server admin or read-only metrics user")
 	}
 	return nil

@@ -17,7 +17,8 @@ type endpoint struct {
 	allow  string // the Allow header, in CouchDB's order
 	access access
 	// login marks /_session and the probes, which can be reached with any credentials, even wrong ones.
-	login bool
+	login  bool
+	scrape bool // can be reached with the token for metrics
 	// GET shows the client's identity, so wrong credentials are an error there
 	tells                        bool
 	limit                        bodyLimit // for the bodies of PUT and POST; nil means Limits.Request
@@ -233,8 +234,11 @@ func (s *Server) serverEndpoints() map[string][]tail {
 			post: s.server.Backup}),
 		"_verify": only(endpoint{allow: "POST", access: serverAdmin, limit: s.atMost(maxCommand),
 			post: s.server.Verify}),
-		"_dashboard":  {{[]string{"..."}, everyMethod(serverAdmin, s.server.GetDashboard)}},
-		"metrics":     get(metricsReader, s.server.GetMetrics),
+		"_dashboard": {{[]string{"..."}, everyMethod(serverAdmin, s.server.GetDashboard)}},
+		"metrics": only(endpoint{allow: "GET,HEAD", access: metricsReader, scrape: true,
+			get: s.server.GetMetrics}),
+		"_debug": {{[]string{"pprof", "..."}, endpoint{allow: "GET,HEAD,POST", access: serverAdmin,
+			get: s.server.GetProfile, post: s.server.GetProfile}}},
 		"_node":       s.nodeEndpoints(),
 		"_replicate":  missing(serverAdmin),
 		"_scheduler":  missing(serverAdmin),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -67,6 +68,10 @@ type Options struct {
 	// Metrics serves /metrics and /_node/_local/_prometheus. Dashboard serves everything under /_dashboard/, for
 	// admins.
 	Metrics, Dashboard http.Handler
+	// MetricsToken, if set, lets a request with "Authorization: Bearer TOKEN" read Metrics, and nothing else.
+	MetricsToken string
+	// Profiles serves everything under /_debug/pprof/, for admins.
+	Profiles http.Handler
 	// Observe, if set, is called after every request. It must not block.
 	Observe func(Observed)
 
@@ -185,7 +190,7 @@ func (s *Server) equip() {
 	s.config = &settings.Handlers{Settings: o.Settings, Admins: o.Admins, Changed: o.SettingChanged}
 	s.server = &server.Handlers{
 		Store: o.Store, Sessions: o.Auth, Members: o.Members, Actors: o.Actors, Tasks: o.Tasks, Health: o.Health,
-		Backups: o.Backups, Metrics: o.Metrics, Dashboard: o.Dashboard,
+		Backups: o.Backups, Metrics: o.Metrics, Dashboard: o.Dashboard, Profiles: o.Profiles,
 		Node: o.Node, Version: o.Version, GitSHA: o.GitSHA, UUID: o.UUID, Began: time.Now(), Log: s.log,
 	}
 }
@@ -253,6 +258,10 @@ func (s *Server) serve(q *call.Request) error {
 	}
 	e := s.routes.find(q.Path)
 	q.Route = e.route
+	if e.scrape && s.scrapes(q.R) {
+		q.User = User{Roles: []string{metricsRole}}
+		return s.reach(q, e)
+	}
 	var err error
 	if q.User, err = s.o.Auth.Authenticate(q.R, q.W.Header()); err != nil {
 		if !e.login || e.tells && (q.Method == http.MethodGet || q.Method == http.MethodHead) {
@@ -265,6 +274,12 @@ func (s *Server) serve(q *call.Request) error {
 		return fault.Unauthorized("Authentication required.")
 	}
 	return s.reach(q, e)
+}
+
+// scrapes reports whether a request has the token for metrics.
+func (s *Server) scrapes(r *http.Request) bool {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return ok && s.o.MetricsToken != "" && subtle.ConstantTimeCompare([]byte(token), []byte(s.o.MetricsToken)) == 1
 }
 
 // reach runs an endpoint if the user may use it.
@@ -305,10 +320,7 @@ func (s *Server) failed(q *call.Request, err error, id string) {
 		return
 	}
 	f := fault.Of(err)
-	// The engine itself logs once when its disk is full, and the node when the store does not answer.
-	if f.Status >= 500 && !kv.IsCode(err, kv.CodeUnreachable) && f != intake.ErrBusy && f != intake.ErrFeedsHold && f != conns.ErrConnections &&
-		f.Status != http.StatusNotImplemented &&
-		f.Status != http.StatusInsufficientStorage {
+	if mustBeLogged(f, err) {
 		s.log.Error("request failed", "id", id, "method", q.R.Method, "path", q.R.URL.Path, "status", f.Status, "error",
 			err)
 	}
@@ -316,6 +328,17 @@ func (s *Server) failed(q *call.Request, err error, id string) {
 		panic(http.ErrAbortHandler)
 	}
 	q.SendFault(f)
+}
+
+// mustBeLogged reports whether the log shows a failure. The engine itself logs once when its disk is full, and the node
+// when the store does not answer.
+func mustBeLogged(f *fault.Fault, err error) bool {
+	switch {
+	case f.Status < 500, f.Status == http.StatusNotImplemented, f.Status == http.StatusInsufficientStorage,
+		kv.IsCode(err, kv.CodeUnreachable), f == intake.ErrBusy, f == intake.ErrFeedsHold, f == conns.ErrConnections:
+		return false
+	}
+	return true
 }
 
 // recovered turns a panic into a 500.

@@ -63,6 +63,7 @@ func (s *settings) check() {
 	s.within("limits.bulk", int64(c.Limits.Bulk), 1, 10_000_000)
 	s.checkHTTP()
 	s.checkDrain()
+	s.checkMetricsToken()
 	s.within("storage.cache", int64(c.Storage.Cache), 1<<20, 1<<40)
 	s.within("storage.ballast", int64(c.Storage.Ballast), 0, 1<<40)
 	s.oneOf("storage.compression", c.Storage.Compression, CompressFast, CompressDense)
@@ -353,6 +354,22 @@ func (s *settings) checkHTTP() {
 
 // maxDrain is longer than any load balancer needs.
 const maxDrain = time.Hour
+
+// leastToken is the length of a token that cannot be guessed.
+const leastToken = 16
+
+func (s *settings) checkMetricsToken() {
+	token := s.cfg.HTTP.MetricsToken
+	if token == "" {
+		return
+	}
+	if len(token) < leastToken {
+		s.at("http.metrics_token", "is shorter than %d characters", leastToken)
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		s.at("http.metrics_token", "contains a character that cannot be in a header")
+	}
+}
 
 func (s *settings) checkDrain() {
 	if d := s.cfg.HTTP.Drain; d < 0 || d > maxDrain {

@@ -60,6 +60,8 @@ type HTTP struct {
 	MinRate     Size          `yaml:"min_rate"`
 	// AnswerTimeout is how long a client may take to accept 32 KiB of a response.
 	AnswerTimeout time.Duration `yaml:"answer_timeout"`
+	// MetricsToken lets a scraper read /metrics without an account.
+	MetricsToken string `yaml:"metrics_token"`
 	// Drain is how long a node that was asked to stop still serves requests while /readyz answers 503.
 	Drain time.Duration `yaml:"drain"`
 	// Bodies is the memory for the bodies of all running requests and what is made of them.

@@ -246,6 +246,12 @@ func TestLoad_Faults(t *testing.T) {
 				"node.yaml:5: storage.timeout: is too short",
 				"node.yaml:6: storage.tls.password: needs storage.tls.key",
 			}},
+		{name: "a weak token and a long drain",
+			yaml: "http:\n  metrics_token: guess me now\n  drain: 2h\n", want: []string{
+				"node.yaml:2: http.metrics_token: is shorter than 16 characters",
+				"node.yaml:2: http.metrics_token: contains a character that cannot be in a header",
+				"node.yaml:3: http.drain: 2h0m0s is not between 0s and 1h0m0s",
+			}},
 		{name: "settings of another engine",
 			yaml: "storage:\n  listen: '127.0.0.1:1'\n  secret: s\n  engine: fdb\n  address: '127.0.0.1:2'\n",
 			want: []string{

@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"bytes"
+	"context"
 	"os/exec"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/metrics"
 )
@@ -29,10 +31,14 @@ func everything() *metrics.Metrics {
 				Steps: histogram, Indexed: 12, IndexRows: 13}
 		},
 		Transactions: func() metrics.Store { return metrics.Store{Conflicts: 3, Retries: 4, Latency: histogram} },
-		Members:      func() map[string]int { return map[string]int{"alive": 1} },
-		Degraded:     func() map[string]int { return map[string]int{"disk_full": 1} },
-		FreeBytes:    func() float64 { return 1 },
-		Indexes:      func() []metrics.Index { return []metrics.Index{{Database: "a", Design: "b"}} },
+		Store:        func(context.Context) error { return nil },
+		Upkeep: func() []layer.UpkeepMetrics {
+			return []layer.UpkeepMetrics{{Kind: "finished_jobs", Done: true}}
+		},
+		Members:   func() map[string]int { return map[string]int{"alive": 1} },
+		Degraded:  func() map[string]int { return map[string]int{"disk_full": 1} },
+		FreeBytes: func() float64 { return 1 },
+		Indexes:   func() []metrics.Index { return []metrics.Index{{Database: "a", Design: "b"}} },
 		Scripts: func() script.Stats {
 			return script.Stats{CallStats: script.CallStats{Limits: map[string]int64{"time": 1},
 				Databases: []script.DatabaseStats{{Database: "a"}}}}

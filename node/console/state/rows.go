@@ -8,7 +8,8 @@ import (
 // Node is one node of the cluster.
 type Node struct {
 	Name string `json:"name"`
-	// State is "ok", "degraded", "draining" (it will stop, and has no shards and jobs any more), "silent" (it may be dead), "absent" (it does not answer questions) or "gone".
+	// State is "ok", "degraded", "draining" (it will stop, and has no shards and jobs any more), "silent" (it may be
+	// dead), "absent" (it does not answer questions) or "gone".
 	State string `json:"state"`
 	// Text says in plain words what State means now.
 	Text    string   `json:"text"`

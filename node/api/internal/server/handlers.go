@@ -20,7 +20,7 @@ type Handlers struct {
 	Health   Health
 	Backups  Backups
 
-	Metrics, Dashboard http.Handler
+	Metrics, Dashboard, Profiles http.Handler
 
 	Node, Version, GitSHA, UUID string
 

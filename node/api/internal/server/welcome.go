@@ -88,3 +88,12 @@ func (h *Handlers) GetMetrics(q *call.Request) error {
 	h.Metrics.ServeHTTP(q.W, q.R)
 	return nil
 }
+
+// GetProfile answers everything under /_debug/pprof.
+func (h *Handlers) GetProfile(q *call.Request) error {
+	if h.Profiles == nil {
+		return fault.NotFound("missing")
+	}
+	h.Profiles.ServeHTTP(q.W, q.R)
+	return nil
+}
