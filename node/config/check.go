@@ -62,8 +62,6 @@ func (s *settings) check() {
 	s.within("limits.request", int64(c.Limits.Request), 1<<10, 4<<30)
 	s.within("limits.bulk", int64(c.Limits.Bulk), 1, 10_000_000)
 	s.checkHTTP()
-	s.checkDrain()
-	s.checkMetricsToken()
 	s.within("storage.cache", int64(c.Storage.Cache), 1<<20, 1<<40)
 	s.within("storage.ballast", int64(c.Storage.Ballast), 0, 1<<40)
 	s.oneOf("storage.compression", c.Storage.Compression, CompressFast, CompressDense)
@@ -337,6 +335,15 @@ func (s *settings) checkTLS(path string, t TLS) {
 // checkHTTP checks the limits on what clients may use.
 func (s *settings) checkHTTP() {
 	h := s.cfg.HTTP
+	if d := h.Drain; d < 0 || d > maxDrain {
+		s.at("http.drain", "%v is not between 0s and %v", d, maxDrain)
+	}
+	if token := h.MetricsToken; token != "" && len(token) < leastToken {
+		s.at("http.metrics_token", "is shorter than %d characters", leastToken)
+	}
+	if strings.ContainsFunc(h.MetricsToken, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		s.at("http.metrics_token", "contains a character that cannot be in a header")
+	}
 	s.within("http.max_connections", int64(h.MaxConnections), 16, 1_000_000)
 	s.within("http.min_rate", int64(h.MinRate), 1, 1<<20)
 	s.within("http.bodies", int64(h.Bodies), 16<<20, 1<<40)
@@ -352,30 +359,11 @@ func (s *settings) checkHTTP() {
 	}
 }
 
-// maxDrain is longer than any load balancer needs.
-const maxDrain = time.Hour
-
-// leastToken is the length of a token that cannot be guessed.
-const leastToken = 16
-
-func (s *settings) checkMetricsToken() {
-	token := s.cfg.HTTP.MetricsToken
-	if token == "" {
-		return
-	}
-	if len(token) < leastToken {
-		s.at("http.metrics_token", "is shorter than %d characters", leastToken)
-	}
-	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		s.at("http.metrics_token", "contains a character that cannot be in a header")
-	}
-}
-
-func (s *settings) checkDrain() {
-	if d := s.cfg.HTTP.Drain; d < 0 || d > maxDrain {
-		s.at("http.drain", "%v is not between 0s and %v", d, maxDrain)
-	}
-}
+// leastToken is the length of a token that cannot be guessed, and maxDrain longer than any load balancer needs.
+const (
+	leastToken = 16
+	maxDrain   = time.Hour
+)
 
 func (s *settings) checkCORS() {
 	c := s.cfg.HTTP.CORS

@@ -11,7 +11,7 @@ import (
 )
 
 // monitoring has the dashboard and the alerts for operators.
-const monitoring = "../../docs/monitoring"
+const monitoring = "../../scripts/monitoring"
 
 // metricNames finds names of metrics in an expression: of Divan, or of every Go program.
 var metricNames = regexp.MustCompile(`\b(?:divan|couchdb|protoactor|process|go)_[a-z0-9_]+`)

@@ -169,14 +169,20 @@ var nodeRules = []rule{
 	},
 	{
 		room: "node/api", may: []string{"layer", "layer/kv", "layer/script", "node/api/internal/...", "node/auth"},
-		why: "the router brings requests to their endpoints; engines, actors and the cluster are wired by node",
+		testsMay: []string{"layer/kv/outage"},
+		why:      "the router brings requests to their endpoints; engines, actors and the cluster are wired by node",
+	},
+	{
+		room: "node/status", may: []string{"node/console/state"},
+		why: "it prints what the console of a node answers, on any machine",
 	},
 	{
 		room: "node/relocate", may: []string{"layer"},
 		why: "it moves files between stores and the HTTP API; what is in them is the layer's business",
 	},
 	{
-		room: "node/cmd/divan", may: []string{"node", "node/config", "node/auth", "node/relocate"},
+		room: "node/cmd/divan", may: []string{"node", "node/config", "node/auth", "node/relocate",
+			"node/status"},
 		why: "main handles the process; the program is node.Node",
 	},
 	{

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/divandb/divan/layer/kv"
 )
 
 // Kind is one kind of background work.
@@ -80,7 +82,9 @@ func (u *Upkeep) Keep(ctx context.Context, kind Kind) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil && kind.Failed != "" && (kind.Silent == nil || !kind.Silent(err)) {
+		// The node logs once that the store does not answer.
+		if err != nil && kind.Failed != "" && !kv.IsCode(err, kv.CodeUnreachable) &&
+			(kind.Silent == nil || !kind.Silent(err)) {
 			u.Log.Warn("upkeep failed", "what", kind.Failed, "error", err)
 		}
 		pause := kind.Every

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/layer/internal/upkeep"
+	"github.com/divandb/divan/layer/kv"
 )
 
 // TestUpkeep checks that each kind runs with its own period, independent of the others, and reports correct metrics.
@@ -36,6 +37,9 @@ func TestUpkeep(t *testing.T) {
 			{Name: "first", First: 5 * time.Minute, Every: time.Hour, Run: func(context.Context) error { return nil }},
 			{Name: "failing", Every: time.Minute, Failed: "it fails", Run: func(context.Context) error {
 				return fails
+			}},
+			{Name: "away", Every: time.Minute, Failed: "the store is away", Run: func(context.Context) error {
+				return kv.NewError(kv.CodeUnreachable, "away", nil) // the node logs that
 			}},
 			{Name: "woken", Wake: wake, Run: func(context.Context) error { return nil }},
 			{
@@ -72,6 +76,7 @@ func TestUpkeep(t *testing.T) {
 			},
 			"first":   {Every: time.Hour, Runs: 1, Since: 5*time.Minute + time.Second, Done: true},
 			"failing": {Every: time.Minute, Runs: 11, Failures: 11, Error: "no"},
+			"away":    {Every: time.Minute, Runs: 11, Failures: 11, Error: "kv: away (1026)"},
 			"woken":   {Runs: 2, Done: true},
 			"once":    {Runs: 3, Failures: 2, Since: 10*time.Minute - time.Second, Done: true},
 		}
@@ -88,7 +93,8 @@ func TestUpkeep(t *testing.T) {
 		}
 		stop()
 		all.Wait()
-		if n := strings.Count(log.String(), "it fails"); n != 11 || strings.Contains(log.String(), "it is full") {
+		if n := strings.Count(log.String(), "it fails"); n != 11 || strings.Contains(log.String(), "it is full") ||
+			strings.Contains(log.String(), "away") {
 			t.Errorf("the failure was logged %d times:\n%s", n, log.String())
 		}
 	})

@@ -30,6 +30,7 @@ func commands() []command {
 		{"verify", "have a node read its whole store and print what is damaged; see -help", verify},
 		{"export", "write a database to a file; see -help", exportDatabase},
 		{"import", "create a database from such a file", importDatabase},
+		{"status", "print the state of the cluster; see -help", showStatus},
 		{"hash-password", "read a password from standard input and print its hash for node.yaml", hashPassword},
 		{"version", "print the version", printVersion},
 		{"help", "print this", help},

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/divandb/divan/node/status"
+)
+
+const statusUsageText = `usage: divan status [-url URL] [-watch] [-json] [-events N]
+
+Prints the state of the whole cluster, as one of its nodes sees it: nodes with their load and the lag of their indexes,
+what needs attention, jobs, builds, and the last events. The exit status is 0 if all is well, 1 if something needs
+attention, and 2 if no node reaches its store or the node does not answer.
+
+  -watch     print it again every two seconds, until interrupted
+  -json      print it as JSON, one line each time
+  -events N  show the last N events; the default is 10
+  -url URL   the node's address, with an admin's name and password: http://anna:secret@127.0.0.1:5984
+             [DIVAN_URL]; the default is ` + defaultURL + `
+`
+
+const watchEvery = 2 * time.Second
+
+// showStatus implements `divan status`.
+func showStatus(args []string) int {
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	address := flags.String("url", "", "")
+	watch, asJSON := flags.Bool("watch", false, ""), flags.Bool("json", false, "")
+	events := flags.Int("events", 10, "")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(statusUsageText)
+		return statusOK
+	case err != nil || flags.NArg() > 0 || *events < 0:
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "divan:", err)
+		}
+		fmt.Fprint(os.Stderr, statusUsageText)
+		return statusUsage
+	}
+	if *address == "" {
+		*address = os.Getenv("DIVAN_URL")
+	}
+	if *address == "" {
+		*address = defaultURL
+	}
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	show := func() int {
+		o, text, err := status.Fetch(ctx, *address)
+		if err != nil {
+			if ctx.Err() == nil {
+				failed(err)
+			}
+			return status.Failed
+		}
+		if *asJSON {
+			fmt.Printf("%s\n", text)
+		} else {
+			fmt.Print(status.Text(o, columns(), *events))
+		}
+		return status.Exit(o)
+	}
+	exit := show()
+	for *watch {
+		select {
+		case <-ctx.Done():
+			return exit
+		case <-time.After(watchEvery):
+		}
+		if !*asJSON {
+			if term.IsTerminal(int(os.Stdout.Fd())) {
+				fmt.Print("\x1b[H\x1b[2J") // to the top of an empty screen
+			} else {
+				fmt.Println()
+			}
+		}
+		if now := show(); ctx.Err() == nil {
+			exit = now
+		}
+	}
+	return exit
+}
+
+// columns returns the width of the terminal, or 80.
+func columns() int {
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		return width
+	}
+	return 80
+}

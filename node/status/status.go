@@ -1,0 +1,223 @@
+// Package status prints the state of a cluster for a terminal, as `divan status` does: its nodes, what needs attention,
+// jobs, builds and the last events. Any node answers for all.
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/node/console/state"
+)
+
+// Exit statuses of `divan status`.
+const (
+	Well     = 0
+	Degraded = 1 // something needs attention
+	Failed   = 2 // no node reaches its store, or no answer
+)
+
+// Exit returns the exit status for a state of the cluster.
+func Exit(o *state.Overview) int {
+	switch o.State {
+	case "ok", "working":
+		return Well
+	case "degraded":
+		return Degraded
+	}
+	return Failed
+}
+
+const (
+	maxAttention = 8
+	maxTasks     = 6
+	// idColumn is the width of the names of nodes.
+	idColumn = 16
+	// leastWidth is the width of the narrowest terminal for which lines are made.
+	leastWidth = 60
+)
+
+// Text returns the overview as lines of at most width columns, each with a newline. events is how many of the last
+// events to show. Control characters in names are replaced.
+func Text(o *state.Overview, width, events int) string {
+	p := &page{width: max(width, leastWidth)}
+	p.line("%s  %s", strings.ToUpper(o.State), o.Text)
+	p.line("asked %s at %s", o.Node, o.Now.UTC().Format("2006-01-02 15:04:05 UTC"))
+	p.nodes(o.Nodes)
+	p.attention(o.Attention)
+	p.jobs(o)
+	p.events(o.Events[:min(events, len(o.Events))])
+	return p.text.String()
+}
+
+// page collects lines.
+type page struct {
+	width int
+	text  strings.Builder
+}
+
+func (p *page) line(format string, args ...any) {
+	p.text.WriteString(cut(clean(fmt.Sprintf(format, args...)), p.width))
+	p.text.WriteByte('\n')
+}
+
+func (p *page) heading(format string, args ...any) {
+	p.text.WriteByte('\n')
+	p.line(format, args...)
+}
+
+// wrapped writes text over several lines, those after the first with an indent.
+func (p *page) wrapped(first, text string) {
+	indent := strings.Repeat(" ", utf8.RuneCountInString(first))
+	line := first
+	empty := true
+	for word := range strings.FieldsSeq(clean(text)) {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > p.width {
+			p.line("%s", line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	p.line("%s", line)
+}
+
+// columns are the values that each node has, with their series.
+var columns = []struct{ title, series string }{
+	{"WRITES/S", "docs_written"}, {"READS/S", "docs_read"}, {"HTTP/S", "http_done"}, {"SQL/S", "statements"},
+	{"LAG S", "index_lag"}, {"COMMIT MS", "commit_p99"},
+}
+
+func (p *page) nodes(nodes []state.Node) {
+	head := pad("NODE", idColumn) + " " + pad("STATE", 8)
+	for _, c := range columns {
+		head += " " + left(c.title, max(7, len(c.title)))
+	}
+	p.heading("%s", head)
+	for _, n := range nodes {
+		row := pad(clean(n.Name), idColumn) + " " + pad(n.State, 8)
+		for _, c := range columns {
+			value := "-"
+			if v, ok := n.Now[c.series]; ok {
+				value = number(v)
+			}
+			row += " " + left(value, max(7, len(c.title)))
+		}
+		p.line("%s", strings.TrimRight(row, " "))
+	}
+}
+
+func (p *page) attention(list []state.Attention) {
+	if len(list) == 0 {
+		return
+	}
+	p.heading("ATTENTION")
+	for i, a := range list {
+		if i == maxAttention {
+			p.line("  and %d more", len(list)-i)
+			break
+		}
+		p.wrapped("  "+pad(string(a.Severity), 8), a.Text)
+	}
+}
+
+func (p *page) jobs(o *state.Overview) {
+	var counts []string
+	total := 0
+	for name, n := range o.Jobs {
+		counts = append(counts, fmt.Sprintf("%d %s", n, name))
+		total += n
+	}
+	slices.Sort(counts)
+	text := "none"
+	if total > 0 {
+		text = strings.Join(counts, ", ")
+	}
+	if o.Failing > 0 {
+		text += fmt.Sprintf("; %d failed before", o.Failing)
+	}
+	p.heading("JOBS  %s", text)
+	for i, t := range o.Tasks {
+		if i == maxTasks {
+			p.line("  and %d more tasks", len(o.Tasks)-i)
+			break
+		}
+		row := fmt.Sprintf("  %3d%%  %s %s", t.Progress, t.Type, t.Database)
+		if t.Design != "" {
+			row += " " + t.Design
+		}
+		row += fmt.Sprintf(" on %s, %s documents", t.Node, number(float64(t.Done)))
+		if t.Rate > 0 {
+			row += ", " + number(t.Rate) + "/s"
+		}
+		if t.Left != nil {
+			row += ", " + number(*t.Left) + " s to go"
+		}
+		p.line("%s", row)
+	}
+}
+
+func (p *page) events(list []state.Event) {
+	if len(list) == 0 {
+		return
+	}
+	p.heading("EVENTS")
+	for _, e := range list {
+		mark := " "
+		switch e.Severity {
+		case state.Error:
+			mark = "!"
+		case state.Warning:
+			mark = "?"
+		case state.Good:
+			mark = "+"
+		}
+		p.line("%s %s %s: %s", mark, e.At.UTC().Format("15:04:05"), e.Node, e.Text)
+	}
+}
+
+// number returns a value with at most three digits, or all of those before the point.
+func number(v float64) string {
+	switch {
+	case v >= 1e6:
+		return fmt.Sprintf("%.1fM", v/1e6)
+	case v >= 100 || v == float64(int64(v)):
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// clean replaces what could move the cursor or change the colours of a terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return '.'
+		}
+		return r
+	}, s)
+}
+
+// cut shortens s to width characters.
+func cut(s string, width int) string {
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	return string([]rune(s)[:width-1]) + "…"
+}
+
+// pad makes s exactly width characters long, and left does so with the text at the right.
+func pad(s string, width int) string {
+	s = cut(s, width)
+	return s + strings.Repeat(" ", width-utf8.RuneCountInString(s))
+}
+
+func left(s string, width int) string {
+	s = cut(s, width)
+	return strings.Repeat(" ", width-utf8.RuneCountInString(s)) + s
+}

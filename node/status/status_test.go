@@ -1,0 +1,117 @@
+package status_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/node/status"
+)
+
+func overview() *state.Overview {
+	at := time.Date(2026, 11, 24, 12, 0, 3, 0, time.UTC)
+	left := 12.25
+	return &state.Overview{
+		Now: at, Node: "n2", State: "degraded", Text: "2 nodes up; 1 thing needs attention",
+		Nodes: []state.Node{
+			{Name: "n1", State: "ok", Report: state.Report{Now: map[string]float64{"docs_written": 1234.5,
+				"docs_read": 2e6, "http_done": 12.34, "statements": 0, "index_lag": 0.5, "commit_p99": 3.21}}},
+			{Name: "a name that is much too long for its column", State: "draining"},
+		},
+		Attention: []state.Attention{{Severity: state.Error, Text: "the disk of n1 has 3 MB left; delete something, " +
+			"compact, or remove other files from the disk, and then look at this page again"}},
+		Jobs: map[string]int{"running": 2, "pending": 1}, Failing: 1,
+		Tasks: []state.Task{{Node: "n1", Type: "indexer", Database: "cities", Design: "_design/by", Progress: 45,
+			Done: 4500, Rate: 367.3, Left: &left}},
+		Events: []state.Event{
+			{At: at, Node: "n1", Severity: state.Error, Text: "n3 has not answered for 2.4 s and was given up"},
+			{At: at, Node: "n2", Severity: state.Good, Text: "evil \x1b[2J\r\n\u202e name " + strings.Repeat("ü", 100)},
+		},
+	}
+}
+
+func TestText(t *testing.T) {
+	const want = `DEGRADED  2 nodes up; 1 thing needs attention
+asked n2 at 2026-11-24 12:00:03 UTC
+
+NODE             STATE    WRITES/S READS/S  HTTP/S   SQL/S   LAG S COMMIT MS
+n1               ok           1234    2.0M    12.3       0    0.50      3.21
+a name that is … draining        -       -       -       -       -         -
+
+ATTENTION
+  error   the disk of n1 has 3 MB left; delete something, compact, or remove
+          other files from the disk, and then look at this page again
+
+JOBS  1 pending, 2 running; 1 failed before
+   45%  indexer cities _design/by on n1, 4500 documents, 367/s, 12.2 s to go
+
+EVENTS
+! 12:00:03 n1: n3 has not answered for 2.4 s and was given up
+`
+	if got := status.Text(overview(), 80, 1); got != want {
+		t.Errorf("printed:\n%s", got)
+	}
+}
+
+// Nothing that a client names a database or a node moves the cursor, and no line is longer than the terminal is wide.
+func TestText_hostile(t *testing.T) {
+	for _, width := range []int{-1, 60, 80, 200} {
+		for line := range strings.Lines(status.Text(overview(), width, 100)) {
+			line = strings.TrimSuffix(line, "\n")
+			if n := utf8.RuneCountInString(line); n > max(width, 60) {
+				t.Errorf("%d characters, where there are %d: %s", n, width, line)
+			}
+			if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("%q", line)
+			}
+		}
+	}
+	if text := status.Text(&state.Overview{}, 80, 10); !strings.Contains(text, "JOBS  none") {
+		t.Error(text)
+	}
+}
+
+func TestExit(t *testing.T) {
+	for word, want := range map[string]int{"ok": 0, "working": 0, "degraded": 1, "failed": 2, "": 2} {
+		if got := status.Exit(&state.Overview{State: word}); got != want {
+			t.Errorf("%q exits with %d", word, got)
+		}
+	}
+}
+
+func TestFetch(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch _, password, _ := r.BasicAuth(); {
+		case r.URL.Path != "/_dashboard/api/overview":
+			http.NotFound(w, r)
+		case password == "nothing":
+			fmt.Fprint(w, "hello")
+		case password != "secret":
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, `{"error":"unauthorized","reason":"You are not a server admin."}`)
+		default:
+			fmt.Fprint(w, `{"state":"ok","node":"n1"}`)
+		}
+	}))
+	defer s.Close()
+	at := func(password string) string { return strings.Replace(s.URL, "//", "//anna:"+password+"@", 1) }
+	o, text, err := status.Fetch(t.Context(), at("secret")+"/")
+	if err != nil || o.State != "ok" || o.Node != "n1" || string(text) != `{"state":"ok","node":"n1"}` {
+		t.Errorf("%+v %s %v", o, text, err)
+	}
+	for address, want := range map[string]string{
+		at("wrong"): "You are not a server admin.", at("nothing"): "no overview", "localhost:5984": "must have the form",
+		"http://anna:wrong@127.0.0.1:1": "refused",
+	} {
+		if _, _, err := status.Fetch(t.Context(), address); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "wrong") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
