@@ -63,7 +63,8 @@ func (n *Node) serveHTTP(context.Context) error {
 			n.open}, Imported: n.open.again, Users: userRules{n.store, n.auth},
 		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at,
 		Tasks: allTasks{n.console}, Health: condition,
-		Backups: n.backups(), Metrics: published.Handler(), Observe: n.observe(published), Dashboard: n.page(condition),
+		Backups: n.backups(), Metrics: published.Handler(), Observe: observe(&n.measuring, published),
+		Dashboard: n.page(condition),
 		MetricsToken: n.cfg.HTTP.MetricsToken, Profiles: profiles(),
 		SettingChanged: n.happened.settingChanged, Resharded: n.happened.resharded,
 		Settings: api.NewSettings(couchSettings(n.cfg)),
@@ -120,9 +121,9 @@ func (n *Node) serveHTTP(context.Context) error {
 }
 
 // observe returns what counts finished requests.
-func (n *Node) observe(m *metrics.Metrics) func(api.Observed) {
+func observe(c *measuring, m *metrics.Metrics) func(api.Observed) {
 	return func(r api.Observed) {
-		n.measuring.request(r.Status)
+		c.request(r.Status)
 		m.Observe(metrics.Request(r))
 	}
 }
