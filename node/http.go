@@ -64,7 +64,7 @@ func (n *Node) serveHTTP(context.Context) error {
 		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at,
 		Tasks: allTasks{n.console}, Health: condition,
 		Backups: n.backups(), Metrics: published.Handler(), Observe: observe(&n.measuring, published),
-		Dashboard: n.page(condition),
+		Dashboard:    n.page(condition),
 		MetricsToken: n.cfg.HTTP.MetricsToken, Profiles: profiles(),
 		SettingChanged: n.happened.settingChanged, Resharded: n.happened.resharded,
 		Settings: api.NewSettings(couchSettings(n.cfg)),
