@@ -21,6 +21,7 @@ type mesh struct {
 	lose    func(from, to string) bool
 	wakes   int // messages with wakes
 	letters int
+	bytes   int // of all messages
 	beat    time.Duration
 	grace   time.Duration // actors.Options.OwnersGrace
 }
@@ -103,6 +104,7 @@ func (n *meshNode) Send(member string, message []byte) {
 	n.m.mu.Lock()
 	defer n.m.mu.Unlock()
 	n.m.letters++
+	n.m.bytes += len(message)
 	if strings.Contains(string(message), `"wake"`) {
 		n.m.wakes++
 	}

@@ -15,8 +15,8 @@ import (
 // own. The node that a shard's actor is placed on watches the shard in the store. The others follow that node and are
 // woken by one message each (clauses C7, N1). Like the hub, the exchange outlives the actors.
 //
-// Lost messages and failed nodes only delay wake-ups: in every beat the follower repeats what it follows, and the
-// answer has a tally that differs if a wake was lost. If no question younger than doubtBeats was answered, the follower
+// Lost messages and failed nodes only delay wake-ups: in every beat the follower repeats what it follows, or a digest
+// of it (digest.go), and the answer has a tally that differs if a wake was lost. If no question younger than doubtBeats was answered, the follower
 // watches the store itself until there is an answer. The followed node forgets followers that have been silent for
 // lapseBeats. It answers that it watches only if its actor is running and the store has answered it after the question
 // came (Feeds.reaches).
@@ -31,7 +31,9 @@ type exchange struct {
 		inKeys map[string]map[int64]shardKey
 		turn   int64
 		asked  []question // oldest first, without those that are too old
-		serial int64      // the last number used for a shard
+		// owners that understand digests, and those that must be told in full what this node follows
+		digests, whole map[string]bool
+		serial         int64 // the last number used for a shard
 	}
 }
 
@@ -76,6 +78,7 @@ func newExchange(every time.Duration, now time.Time) *exchange {
 	x := &exchange{every: every}
 	x.mu.out, x.mu.byKey = map[shardKey]*following{}, map[int64]*following{}
 	x.mu.in, x.mu.inKeys = map[string]map[shardKey]memberKey{}, map[string]map[int64]shardKey{}
+	x.mu.digests, x.mu.whole = map[string]bool{}, map[string]bool{}
 	x.mu.serial = now.UnixMicro() // start behind the keys of an earlier life, which may be in late messages
 	return x
 }
@@ -169,15 +172,15 @@ func (x *exchange) beat(now time.Time) (out []outgoing, gone []followerOf) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.mu.asked = slices.DeleteFunc(x.mu.asked, func(q question) bool { return now.Sub(q.at) > doubtBeats*x.every })
-	asks := map[string][]ask{}
+	owners := map[string][]*following{}
 	for _, f := range x.mu.out {
-		asks[f.owner] = append(asks[f.owner], f.ask())
+		owners[f.owner] = append(owners[f.owner], f)
 	}
-	for _, owner := range slices.Sorted(maps.Keys(asks)) {
-		for part := range slices.Chunk(asks[owner], maxAsks) {
-			out = append(out, outgoing{owner, message{Turn: x.nextTurn(now), Follow: part}})
-		}
+	maps.DeleteFunc(x.mu.digests, func(owner string, _ bool) bool { return owners[owner] == nil })
+	for _, owner := range slices.Sorted(maps.Keys(owners)) {
+		out = append(out, x.tell(now, owner, owners[owner])...)
 	}
+	clear(x.mu.whole)
 	for member, shards := range x.mu.in {
 		for k, g := range shards {
 			if now.After(g.until) {
@@ -187,6 +190,25 @@ func (x *exchange) beat(now time.Time) (out []outgoing, gone []followerOf) {
 		}
 	}
 	return out, gone
+}
+
+// tell repeats what this node follows at an owner. The caller holds mu.
+func (x *exchange) tell(now time.Time, owner string, shards []*following) (out []outgoing) {
+	if !x.inFull(owner, shards) {
+		d := digest{}
+		for _, f := range shards {
+			d.add(f.key, "")
+		}
+		return []outgoing{{owner, message{Turn: x.nextTurn(now), Same: &d}}}
+	}
+	for part := range slices.Chunk(shards, maxAsks) {
+		asks := make([]ask, len(part))
+		for i, f := range part {
+			asks[i] = f.ask()
+		}
+		out = append(out, outgoing{owner, message{Turn: x.nextTurn(now), Follow: asks}})
+	}
+	return out
 }
 
 // followerOf is a member and a shard that it follows here.
@@ -266,6 +288,21 @@ func (x *exchange) answered(now time.Time, from string, l *message) (wake, chang
 		at = x.mu.asked[i].at
 	}
 	fresh := !at.IsZero() && now.Sub(at) <= doubtBeats*x.every
+	if l.Answer != 0 && l.Digests {
+		x.mu.digests[from] = true
+	}
+	if l.Whole {
+		x.mu.whole[from] = true
+	}
+	if l.Rest != nil && fresh {
+		rest, ok := x.agrees(from, l)
+		x.mu.whole[from] = !ok
+		for _, f := range rest {
+			if ok && f.sign.Before(at) {
+				f.sign = at
+			}
+		}
+	}
 	for _, st := range l.Positions {
 		f := x.mu.byKey[st.Key]
 		switch {

@@ -122,14 +122,17 @@ func (f *Feeds) sendBeat() {
 // answer records what a member follows here and tells it whether this node watches. It may have to open databases. It
 // does not answer for those that it cannot open, so the member watches them itself.
 func (f *Feeds) answer(ctx context.Context, from string, l *message) any {
-	reached := len(l.Follow) > 0 && f.reaches(ctx)
+	reached := (len(l.Follow) > 0 || l.Same != nil) && f.reaches(ctx)
 	now := f.tree.Now()
 	for _, k := range f.exchange.forget(from, l.Unfollow) {
 		if f.hub.unfollow(k.db, k.shard, from) {
 			f.Changed(k.db)
 		}
 	}
-	a := message{Answer: l.Turn}
+	a := message{Answer: l.Turn, Digests: true}
+	if l.Same != nil {
+		f.answerSame(from, l, reached, now, &a)
+	}
 	for _, q := range l.Follow {
 		db, err := f.Store.Database(ctx, q.Database)
 		if err != nil || db.Number() != q.Number {
@@ -142,10 +145,33 @@ func (f *Feeds) answer(ctx context.Context, from string, l *message) any {
 			f.Changed(db)
 		}
 	}
-	if len(a.Positions) > 0 {
+	if len(a.Positions) > 0 || l.Same != nil {
 		f.Peers.Send(from, a.encode())
 	}
 	return beatAgain{}
+}
+
+// answerSame answers a digest of what a member follows here: with the shards that have changed lately or are not
+// watched, and a digest of the others.
+func (f *Feeds) answerSame(from string, l *message, reached bool, now time.Time, a *message) {
+	list, ok := f.exchange.same(from, *l.Same, func(k memberKey) memberKey {
+		return memberKey{k.key, now.Add(lapseBeats * f.Beat)}
+	})
+	a.Rest = &digest{}
+	for key, k := range list {
+		st, first := f.hub.follow(k.db, k.shard, from, follower{key: key, turn: l.Turn}, reached, now)
+		if first {
+			f.Changed(k.db)
+		}
+		if st.Watched && now.Sub(st.changed) > recentBeats*f.Beat {
+			a.Rest.add(key, st.Tally)
+		} else {
+			a.Positions = append(a.Positions, st)
+		}
+	}
+	if !ok || len(a.Positions) > maxAsks {
+		a.Rest, a.Positions, a.Whole = nil, nil, true
+	}
 }
 
 // ExchangeKey is the key of the exchange's actor below the root.

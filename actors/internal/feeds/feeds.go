@@ -129,7 +129,7 @@ func (f *Feeds) Receive(from string, message []byte) {
 	for _, k := range changed {
 		f.Changed(k.db)
 	}
-	if len(l.Follow) > 0 || len(l.Unfollow) > 0 {
+	if len(l.Follow) > 0 || len(l.Unfollow) > 0 || l.Same != nil {
 		f.tree.Tell(ExchangeKey, messageCame{from, l})
 	}
 }

@@ -3,6 +3,7 @@ package feeds
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/divandb/divan/actors/internal/ports"
 	"github.com/divandb/divan/layer"
@@ -29,10 +30,19 @@ type message struct {
 	Follow []ask `json:"follow,omitempty"`
 	// Unfollow: the sender no longer follows these.
 	Unfollow []int64 `json:"unfollow,omitempty"`
+	// Same stands for Follow if the recipient should know all that the sender follows: the sum of the keys.
+	Same *digest `json:"same,omitempty"`
 
 	// Answer is the Turn that Positions answers.
 	Answer    int64      `json:"answer,omitempty"`
 	Positions []position `json:"standing,omitempty"`
+	// Rest, in an answer to Same, is the sum of the positions of all shards that are not in Positions. They are watched,
+	// and have not changed for some beats.
+	Rest *digest `json:"rest,omitempty"`
+	// Digests, in an answer, means that the sender understands Same. Nodes of earlier versions do not.
+	Digests bool `json:"digests,omitempty"`
+	// Whole, in an answer to Same, means that the sender does not know what the recipient follows.
+	Whole bool `json:"whole,omitempty"`
 	// Wake lists shards whose listeners, any number of them, are to be woken.
 	Wake []position `json:"wake,omitempty"`
 }
@@ -52,6 +62,8 @@ type position struct {
 	Watched bool `json:"w,omitempty"`
 	// Tally changes with every wake. A recipient with a different tally has missed a wake.
 	Tally string `json:"t,omitempty"`
+
+	changed time.Time // when either last changed, at the sender
 }
 
 func (l *message) encode() []byte {

@@ -26,6 +26,8 @@ type subscribers struct {
 	unheard time.Time
 	wakes   int64 // the number of the last wake; unique on this node
 	woken   int64 // number of wakes
+	// changed is when watched or wakes last changed.
+	changed time.Time
 }
 
 // follower is another node that follows a shard.
@@ -120,7 +122,7 @@ func (h *hub) report(db ports.Database, shard layer.ShardID, v watchState, b bus
 		}
 		return nil
 	}
-	a.watched, a.unsureSince, a.busy = v == stateWatched, time.Time{}, b
+	a.watched, a.unsureSince, a.busy, a.changed = v == stateWatched, time.Time{}, b, now
 	var tell map[string]message
 	for member, f := range a.followers {
 		if f.told == a.watched {
@@ -164,7 +166,7 @@ func (h *hub) follow(db ports.Database, shard layer.ShardID, member string, f fo
 	st.Key = f.key
 	state := func(a *subscribers) {
 		f.told = reached && a.reliable(now)
-		st.Watched, st.Tally = f.told, h.tally(a.wakes)
+		st.Watched, st.Tally, st.changed = f.told, h.tally(a.wakes), a.changed
 	}
 	if h.again(db, shard, member, func(a *subscribers, old *follower) {
 		state(a)
