@@ -104,6 +104,7 @@ func TestLayer_TransactionsOfABuild(t *testing.T) {
 			t.Errorf("%d transactions of FollowBuild, want at most 1", n)
 		}
 		delete(got, "FollowBuild")
+		delete(got, "Keep") // upkeep, if the machine is so slow that it is due
 		if len(got) != 5 {
 			t.Errorf("transactions of %v", got)
 		}
