@@ -16,10 +16,10 @@ import (
 // woken by one message each (clauses C7, N1). Like the hub, the exchange outlives the actors.
 //
 // Lost messages and failed nodes only delay wake-ups: in every beat the follower repeats what it follows, or a digest
-// of it (digest.go), and the answer has a tally that differs if a wake was lost. If no question younger than doubtBeats was answered, the follower
-// watches the store itself until there is an answer. The followed node forgets followers that have been silent for
-// lapseBeats. It answers that it watches only if its actor is running and the store has answered it after the question
-// came (Feeds.reaches).
+// of it (digest.go), and the answer has a tally that differs if a wake was lost. If no question younger than doubtBeats
+// was answered, the follower watches the store itself until there is an answer. The followed node forgets followers
+// that have been silent for lapseBeats. It answers that it watches only if its actor is running and the store has
+// answered it after the question came (Feeds.reaches).
 type exchange struct {
 	every time.Duration // interval between beats
 	mu    struct {

@@ -36,8 +36,8 @@ type message struct {
 	// Answer is the Turn that Positions answers.
 	Answer    int64      `json:"answer,omitempty"`
 	Positions []position `json:"standing,omitempty"`
-	// Rest, in an answer to Same, is the sum of the positions of all shards that are not in Positions. They are watched,
-	// and have not changed for some beats.
+	// Rest, in an answer to Same, is the sum of the positions of all shards that are not in Positions. They are
+	// watched, and have not changed for some beats.
 	Rest *digest `json:"rest,omitempty"`
 	// Digests, in an answer, means that the sender understands Same. Nodes of earlier versions do not.
 	Digests bool `json:"digests,omitempty"`
