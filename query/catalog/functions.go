@@ -194,12 +194,25 @@ func definitions() {
 	register("pg_get_function_arguments", types.Text, signature(false), types.Oid)
 	register("pg_get_function_identity_arguments", types.Text, signature(false), types.Oid)
 	register("pg_relation_is_publishable", types.Bool, constant(types.NewBool(false)), types.RegClass)
-	register("pg_relation_is_updatable", types.Int4, constant(types.NewInt(0)), types.RegClass, types.Bool)
-	register("pg_column_is_updatable", types.Bool, constant(types.NewBool(false)), types.RegClass, types.Int2,
-		types.Bool)
+	register("pg_relation_is_updatable", types.Int4, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		if s.writable(a[0].I) {
+			return types.NewInt(updatable), nil
+		}
+		return types.NewInt(0), nil
+	}), types.RegClass, types.Bool)
+	register("pg_column_is_updatable", types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		return types.NewBool(s.writable(a[0].I) && a[1].I > 0), nil
+	}), types.RegClass, types.Int2, types.Bool)
+	register("pg_blocking_pids", types.Int4Array, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		var pids []types.Datum
+		for _, pid := range blocking(s.Locks(), a[0].I) {
+			pids = append(pids, types.NewInt(pid))
+		}
+		return types.NewArray(types.Int4, pids), nil
+	}), types.Int4)
 	register("row_security_active", types.Bool, constant(types.NewBool(false)), types.Oid)
 	register("row_security_active", types.Bool, constant(types.NewBool(false)), types.Text)
-	// No session waits for the locks of another.
+	// No serializable transaction waits for another to begin.
 	register("pg_safe_snapshot_blocking_pids", types.Int4Array, constant(types.NewArray(types.Int4, nil)), types.Int4)
 	register("pg_my_temp_schema", types.Oid, constant(types.NewInt(0)))
 	register("pg_is_other_temp_schema", types.Bool, constant(types.NewBool(false)), types.Oid)

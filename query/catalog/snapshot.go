@@ -264,11 +264,17 @@ func NewSnapshot(in Input) *Snapshot {
 		s.addClass(c)
 	}
 	for _, d := range in.Designs {
-		if s.schemaByName[d.Name] != nil {
-			continue // SQL cannot refer to a design document with the name of a system schema
+		n := public
+		if d.Name != "public" {
+			if s.schemaByName[d.Name] != nil {
+				continue // SQL cannot refer to a design document with the name of a system schema
+			}
+			n = s.addSchema(&Schema{ids.oid("schema", "", d.Name), d.Name, "views of _design/" + d.Name, oidOwner})
 		}
-		n := s.addSchema(&Schema{ids.oid("schema", "", d.Name), d.Name, "views of _design/" + d.Name, oidOwner})
 		for _, w := range d.Views {
+			if d.Name == "public" && naming.PublicRelation(w.Name) != nil {
+				continue // hidden by a relation of the database
+			}
 			c := viewClass(ids, n, w)
 			if in.ViewsAsTables {
 				c.Kind, c.Definition = "r", ""

@@ -102,7 +102,6 @@ func (f *Finder) User(schema, name string, off int) (Found, error) {
 			if rel := PublicRelation(name); rel != nil {
 				return Found{Rel: rel, Name: rel.Name}, nil
 			}
-			continue
 		}
 		if f.HasSchema(s) {
 			continue
@@ -133,8 +132,13 @@ func (f *Finder) User(schema, name string, off int) (Found, error) {
 			return *u, nil
 		}
 	}
-	if schema != "" && schema != "public" && !f.HasSchema(schema) {
-		if _, err := f.DB.Design(f.Ctx, schema); exec.KindOf(err) == exec.NotFound {
+	if schema != "" && schema != "public" {
+		_, err := f.DB.Design(f.Ctx, schema)
+		switch {
+		case err == nil && f.HasSchema(schema):
+			return Found{}, notFound.WithHint(`SQL does not see the views of "%s", which has the name of a system `+
+				"schema. Give the design document another name.", "_design/"+schema)
+		case exec.KindOf(err) == exec.NotFound && !f.HasSchema(schema):
 			return Found{}, notFound.WithHint(`There is no design document "%s" with views in this database.`,
 				"_design/"+schema)
 		}

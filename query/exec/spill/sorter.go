@@ -129,15 +129,21 @@ func (s *Sorter) Sort() error {
 		}
 	}
 	// Each source of a merge has a buffer and a row in memory.
-	ways := min(max(s.store.work.Share()/(s.store.block+2*s.longest), 2), 64)
-	for int64(len(s.runs)) > ways {
-		// The oldest runs become one, which takes their place: equal rows keep their order.
-		n := min(ways, int64(len(s.runs))-ways+1)
-		merged, err := s.merge(s.runs[:n])
-		if err != nil {
-			return err
+	ways := int(min(max(s.store.work.Share()/(s.store.block+2*s.longest), 2), 64))
+	for len(s.runs) > ways {
+		// Neighbours become one: equal rows keep their order, and every row is written once in a pass over all runs,
+		// which divides their number by ways.
+		for i := 0; i < len(s.runs) && len(s.runs) > ways; i++ {
+			n := min(ways, len(s.runs)-i, len(s.runs)-ways+1)
+			if n < 2 {
+				continue
+			}
+			merged, err := s.merge(s.runs[i : i+n])
+			if err != nil {
+				return err
+			}
+			s.runs = slices.Replace(s.runs, i, i+n, merged)
 		}
-		s.runs = append([]*Run{merged}, s.runs[n:]...)
 	}
 	return s.begin(s.runs)
 }

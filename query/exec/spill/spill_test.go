@@ -133,6 +133,46 @@ func TestSorter(t *testing.T) {
 	}
 }
 
+// Rows that are large beside the memory make many short runs. Merging them takes time in proportion to n*log(n): it once
+// wrote the rows that had been merged before again in every step.
+func TestSorter_LargeRows(t *testing.T) {
+	_, store, _ := newStore(t, spill.Dir(t.TempDir()), 1<<30)
+	const rows, size = 1200, 40_000
+	s := store.NewSorter(3, byFirst)
+	defer s.Close()
+	for i := range rows {
+		row := []types.Datum{types.NewInt(int64(i * 7 % 5)), types.NewInt(int64(i)), types.NewText(strings.Repeat("x", size))}
+		if err := s.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Sort(); err != nil {
+		t.Fatal(err)
+	}
+	var got [][2]int64
+	for {
+		row, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, [2]int64{row[0].I, row[1].I})
+	}
+	if len(got) != rows {
+		t.Errorf("%d of %d rows", len(got), rows)
+	}
+	for i := 1; i < len(got); i++ {
+		if slices.Compare(got[i-1][:], got[i][:]) >= 0 {
+			t.Fatalf("%v after %v", got[i], got[i-1])
+		}
+	}
+	if times := float64(store.Written()) / (rows * size); times > 12 {
+		t.Errorf("each row was written %.0f times", times)
+	}
+}
+
 func TestStore_Faults(t *testing.T) {
 	for _, c := range []struct {
 		name          string
