@@ -30,7 +30,8 @@ func TestSession_BlockingPIDs(t *testing.T) {
 			done <- err
 		}()
 		var pids []int64
-		for begin := time.Now(); time.Since(begin) < 10*time.Second && len(pids) == 0; time.Sleep(10 * time.Millisecond) {
+		begin := time.Now()
+		for ; time.Since(begin) < 10*time.Second && len(pids) == 0; time.Sleep(10 * time.Millisecond) {
 			row := holder.QueryRow(t.Context(), "SELECT pg_blocking_pids($1)", waiter.PgConn().PID())
 			if err := row.Scan(&pids); err != nil {
 				t.Fatal(err)

@@ -194,15 +194,17 @@ func definitions() {
 	register("pg_get_function_arguments", types.Text, signature(false), types.Oid)
 	register("pg_get_function_identity_arguments", types.Text, signature(false), types.Oid)
 	register("pg_relation_is_publishable", types.Bool, constant(types.NewBool(false)), types.RegClass)
-	register("pg_relation_is_updatable", types.Int4, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
-		if s.writable(a[0].I) {
-			return types.NewInt(updatable), nil
-		}
-		return types.NewInt(0), nil
-	}), types.RegClass, types.Bool)
-	register("pg_column_is_updatable", types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
-		return types.NewBool(s.writable(a[0].I) && a[1].I > 0), nil
-	}), types.RegClass, types.Int2, types.Bool)
+	register("pg_relation_is_updatable", types.Int4,
+		withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+			if s.writable(a[0].I) {
+				return types.NewInt(updatable), nil
+			}
+			return types.NewInt(0), nil
+		}), types.RegClass, types.Bool)
+	register("pg_column_is_updatable", types.Bool,
+		withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(s.writable(a[0].I) && a[1].I > 0), nil
+		}), types.RegClass, types.Int2, types.Bool)
 	register("pg_blocking_pids", types.Int4Array, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
 		var pids []types.Datum
 		for _, pid := range blocking(s.Locks(), a[0].I) {

@@ -141,7 +141,8 @@ func TestSorter_LargeRows(t *testing.T) {
 	s := store.NewSorter(3, byFirst)
 	defer s.Close()
 	for i := range rows {
-		row := []types.Datum{types.NewInt(int64(i * 7 % 5)), types.NewInt(int64(i)), types.NewText(strings.Repeat("x", size))}
+		row := []types.Datum{types.NewInt(int64(i * 7 % 5)), types.NewInt(int64(i)),
+			types.NewText(strings.Repeat("x", size))}
 		if err := s.Add(row); err != nil {
 			t.Fatal(err)
 		}
