@@ -133,8 +133,8 @@ func TestSorter(t *testing.T) {
 	}
 }
 
-// Rows that are large beside the memory make many short runs. Merging them takes time in proportion to n*log(n): it once
-// wrote the rows that had been merged before again in every step.
+// Rows that are large beside the memory make many short runs. Merging them takes time in proportion to n*log(n). It
+// once wrote in every step all rows that had been merged before.
 func TestSorter_LargeRows(t *testing.T) {
 	_, store, _ := newStore(t, spill.Dir(t.TempDir()), 1<<30)
 	const rows, size = 1200, 40_000
