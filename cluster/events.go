@@ -14,7 +14,7 @@ const (
 	// MemberAnswers: a suspected member answers again. Since is when it was last heard before.
 	MemberAnswers EventKind = "answers"
 	// MemberDead: the members have given up a member that has not answered since Since. Its actors are placed
-	// elsewhere.
+	// elsewhere. MemberSuspected always comes before it, at the latest at the same time.
 	MemberDead EventKind = "dead"
 	// MemberLeft: a member has announced that it leaves, and has left. Since is when it was first seen to be up.
 	MemberLeft EventKind = "left"

@@ -117,14 +117,21 @@ func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale 
 
 // gone records that a member left or was declared dead.
 func (v *view) gone(now time.Time, name string) {
-	if e := v.entries[name]; e != nil && e.up {
-		e.up, e.left, e.suspected = false, now, false
-		if e.meta.Leaving {
-			v.happened(MemberLeft, now, e.since, e)
-		} else {
-			v.happened(MemberDead, now, e.heard, e)
-		}
+	e := v.entries[name]
+	if e == nil || !e.up {
+		return
 	}
+	suspected := e.suspected
+	e.up, e.left, e.suspected = false, now, false
+	if e.meta.Leaving {
+		v.happened(MemberLeft, now, e.since, e)
+		return
+	}
+	if !suspected {
+		// memberlist, which knows of a probe that failed, can be quicker than suspects, which waits for several.
+		v.happened(MemberSuspected, now, e.heard, e)
+	}
+	v.happened(MemberDead, now, e.heard, e)
 }
 
 // answered records a sign of life.

@@ -143,8 +143,10 @@ func TestView_events(t *testing.T) {
 	up(60, "b", "b2", true)
 	v.gone(at(61), "b")
 	up(70, "b", "b3", false)
-	want := []string{"joined 1 never", "suspected 15 10", "answers 17 10", "dead 20 17", "returned 40 20",
-		"restarted 50 40", "left 61 50", "returned 70 61"}
+	v.suspects(at(80))
+	v.gone(at(81), "b")
+	want := []string{"joined 1 never", "suspected 15 10", "answers 17 10", "suspected 20 17", "dead 20 17",
+		"returned 40 20", "restarted 50 40", "left 61 50", "returned 70 61", "suspected 80 70", "dead 81 70"}
 	for i, e := range v.events {
 		since := "never"
 		if !e.Since.IsZero() {
@@ -158,8 +160,7 @@ func TestView_events(t *testing.T) {
 	if len(v.events) != len(want) {
 		t.Errorf("%d events, want %d", len(v.events), len(want))
 	}
-	v.gone(at(75), "b")
-	if !v.forget("b") || v.forget("b") || v.forget("a") || len(v.lost(at(80))) != 0 {
+	if !v.forget("b") || v.forget("b") || v.forget("a") || len(v.lost(at(90))) != 0 {
 		t.Error("a member that is up can be forgotten, or one that is gone cannot")
 	}
 }
