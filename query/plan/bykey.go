@@ -8,45 +8,46 @@ import (
 	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/joins"
+	"github.com/divandb/divan/query/plan/ranges"
 	"github.com/divandb/divan/query/types"
 )
 
 // Reads by ids or keys that are only known when the plan runs.
 
 // byKeys lets a scan of documents or of a view be narrowed to some ids or keys, within the intervals of its conditions.
-func (p *planning) byKeys(f *bind.UserScan, s *exec.Scan, set intervals, order *scanDirection) {
+func (p *planning) byKeys(f *bind.UserScan, s *exec.Scan, set ranges.Intervals, order *scanDirection) {
 	if !keyed(f) {
 		return
 	}
 	index, typ := sortedColumn(f)
-	col := column(index, typ, false)
+	col := ranges.Column(index, typ, false)
 	s.ByKeys = func(values []types.Datum) ([]exec.Access, error) {
 		list := make([]exec.Expr, len(values))
 		for i, d := range values {
 			list[i] = &exec.Const{D: d, Typ: typ}
 		}
-		points, _ := col.points(list)
-		points = points.intersect(set)
-		var ranges intervals
+		points, _ := col.Points(list)
+		points = points.Intersect(set)
+		var spans ranges.Intervals
 		if order == nil && f.Rel.Kind == exec.ReadView {
 			// All single keys are one read.
 			for _, iv := range points {
-				if !iv.isPoint() {
-					ranges = append(ranges, iv)
+				if !iv.IsPoint() {
+					spans = append(spans, iv)
 				}
 			}
-			points = slices.DeleteFunc(points, func(iv interval) bool { return !iv.isPoint() })
-			if len(ranges) > maxReads {
-				points, ranges = union(append(points, ranges...)), nil
+			points = slices.DeleteFunc(points, func(iv ranges.Interval) bool { return !iv.IsPoint() })
+			if len(spans) > maxReads {
+				points, spans = ranges.Union(append(points, spans...)), nil
 			}
 		}
 		desc := order != nil && order.desc
-		if len(points) > maxReads && slices.ContainsFunc(points, func(iv interval) bool { return !iv.isPoint() }) {
-			points = points.hull()
+		if len(points) > maxReads && !points.AllPoints() {
+			points = points.Hull()
 		}
 		var out []exec.Access
 		if f.Rel.Kind == exec.ReadView {
-			out = append(p.viewAccesses(f, points, desc), p.viewAccesses(f, ranges, desc)...)
+			out = append(p.viewAccesses(f, points, desc), p.viewAccesses(f, spans, desc)...)
 		} else {
 			out = docAccesses(f, points, desc)
 		}

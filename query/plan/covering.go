@@ -11,6 +11,8 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/shortcut"
 	"github.com/divandb/divan/query/funcs/aggregates"
+	"github.com/divandb/divan/query/plan/facts"
+	"github.com/divandb/divan/query/plan/ranges"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -25,7 +27,7 @@ type cover struct {
 	doc   int // the column of the documents
 	id    int // the column of their ids
 	at    int // the first column of the view's rows: id, key, value
-	known *facts
+	known *facts.Known
 	fails bool
 	// argument is set in arguments of aggregates, which take a member that is in the key and the value from the value.
 	argument bool
@@ -53,14 +55,14 @@ func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.
 	doc, ok := p.documents(f)
 	db, is := p.db.(exec.Indexer)
 	if !ok || !is || p.repeated || !slices.ContainsFunc(slices.Concat(where, exprs), func(e exec.Expr) bool {
-		return len(members([]exec.Expr{e}, doc)) > 0
+		return len(facts.Members([]exec.Expr{e}, doc)) > 0
 	}) {
 		return nil, nil, nil, nil
 	}
-	if set, _ := p.ranges(f, exec.FieldID, where, false); !set.unbounded() {
+	if set, _ := p.ranges(f, exec.FieldID, where, false); !set.Unbounded() {
 		return nil, nil, nil, nil
 	}
-	known := newFacts(where, doc, p.root)
+	known := facts.New(where, doc, p.root)
 	list, err := p.candidates(known)
 	if err != nil {
 		return nil, nil, nil, err
@@ -71,7 +73,7 @@ func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.
 		}
 		c := &cover{candidate: one, doc: doc, id: f.Base, at: q.Width, known: known}
 		if c.score == 0 {
-			c.set = everything()
+			c.set = ranges.Everything()
 		}
 		conds, out := p.foldAll(c.all(where)), c.all(exprs)
 		if c.fails {
@@ -112,7 +114,7 @@ func (c *cover) all(list []exec.Expr) []exec.Expr {
 // rewrite returns an expression over the view's rows. It sets fails if there is none.
 func (c *cover) rewrite(e exec.Expr) exec.Expr {
 	if n, ok := e.(*exec.CastExpr); ok && !n.Try && n.Mod == -1 {
-		if path, text, is := memberOf(n.X, c.doc); is && text {
+		if path, text, is := facts.MemberOf(n.X, c.doc); is && text {
 			numbers := noNumbers
 			switch n.To {
 			case types.Int2, types.Int4, types.Int8:
@@ -125,7 +127,7 @@ func (c *cover) rewrite(e exec.Expr) exec.Expr {
 			return &cast
 		}
 	}
-	if path, text, ok := memberOf(e, c.doc); ok && len(path) > 0 {
+	if path, text, ok := facts.MemberOf(e, c.doc); ok && len(path) > 0 {
 		return c.member(e, path, text, noNumbers)
 	}
 	switch n := e.(type) {
@@ -148,13 +150,13 @@ func (c *cover) rewrite(e exec.Expr) exec.Expr {
 
 // member returns a member of the document: a constant by the view's condition, or a part of its rows.
 func (c *cover) member(e exec.Expr, path []string, text bool, numbers numbersUsed) exec.Expr {
-	if json := c.shape.Constant(path); plain(json) && types.JSONKindOf(json) == types.JSONString {
-		return sample(json, text)
+	if json := c.shape.Constant(path); ranges.Plain(json) && types.JSONKindOf(json) == types.JSONString {
+		return facts.Sample(json, text)
 	}
 	m := shortcut.Member{Column: c.at + 1, Part: c.shape.Part(path), Text: text, Was: e}
 	value := c.shape.Value.Path != nil && slices.Equal(c.shape.Value.Path, path)
 	switch {
-	case m.Part < 0 && !value, !text && c.shape.AsJavaScript && c.known.of(path).kinds&isMissing != 0:
+	case m.Part < 0 && !value, !text && c.shape.AsJavaScript && c.known.Of(path).MayMiss():
 		c.fails = true // it has no such member, or a missing one looks like null
 		return e
 	case m.Part < 0, value && c.argument:
@@ -219,8 +221,8 @@ func (p *planning) coveringScan(f *bind.UserScan, c *cover, conds []exec.Expr) e
 	s.Via = c.design + "." + c.view
 	s.Targets = []exec.Target{{Field: exec.FieldID, Index: c.at}, {Field: exec.FieldKey, Index: c.at + 1},
 		{Field: exec.FieldValue, Index: c.at + 2}}
-	if len(c.set) > maxReads && !c.set.allPoints() {
-		c.set = c.set.hull()
+	if len(c.set) > maxReads && !c.set.AllPoints() {
+		c.set = c.set.Hull()
 	}
 	s.Accesses = p.viewAccesses(c.relation(), c.set, false)
 	p.st.Reads.Count += len(s.Accesses)
@@ -276,7 +278,7 @@ func (p *planning) coveredGroups(q *bind.Query, f *bind.UserScan, where []exec.E
 
 // coveredReduction plans the grouping of the rows of a view by groups of their keys; nil if these do not provide it.
 func (p *planning) coveredReduction(q *bind.Query, c *cover, conds []exec.Expr) exec.Source {
-	if _, ok := p.db.(exec.Reducer); !ok || len(conds) > 0 || !c.set.unbounded() ||
+	if _, ok := p.db.(exec.Reducer); !ok || len(conds) > 0 || !c.set.Unbounded() ||
 		slices.ContainsFunc(c.used, func(u usedMember) bool { return u.numbers == noNumbers }) {
 		return nil // groups of texts may contain others that are equal to them in the order of views
 	}
@@ -350,8 +352,8 @@ func (p *planning) coveredTop(q *bind.Query, f *bind.UserScan, where []exec.Expr
 			s.Targets = append(s.Targets, exec.Target{Field: col.Field, Index: f.Base + i})
 		}
 	}
-	s.Accesses = docAccesses(f, everything(), false)
-	p.byKeys(f, s, everything(), nil)
+	s.Accesses = docAccesses(f, ranges.Everything(), false)
+	p.byKeys(f, s, ranges.Everything(), nil)
 	p.st.Reads.Count++ // the view and the documents must be as of one moment
 	return &shortcut.Either{First: &shortcut.Fetch{IDs: limited(top, n, 0), Scan: s}, Otherwise: rows}, nil
 }

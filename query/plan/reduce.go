@@ -8,6 +8,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/shortcut"
 	"github.com/divandb/divan/query/funcs/aggregates"
+	"github.com/divandb/divan/query/plan/ranges"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -74,18 +75,18 @@ func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
 	f := r.f
 	set, rest := p.ranges(f, exec.FieldKey, where, true)
 	for _, iv := range set {
-		if iv.isPoint() && !plain(iv.low.val.S) {
+		if iv.IsPoint() && !ranges.Plain(iv.Low.Val.S) {
 			return nil // a group may contain keys that differ
 		}
 	}
 	for _, iv := range set {
-		if iv.low.open || iv.high.open {
+		if iv.Low.Open || iv.High.Open {
 			return nil // a reduction cannot be narrowed afterwards
 		}
 	}
 	// The conditions behind these intervals are applied to the groups.
-	if set = set.intersect(loose(rest, r.keyAt).closed()); len(set) > maxReads {
-		set = set.hull()
+	if set = set.Intersect(ranges.Loose(rest, r.keyAt).Closed()); len(set) > maxReads {
+		set = set.Hull()
 	}
 	// Conditions that the ranges do not cover, and the groups, must be computable from the key of a reduction.
 	level := 0
@@ -103,28 +104,28 @@ func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
 	s := p.newScan(f)
 	s.Targets = []exec.Target{{Field: exec.FieldKey, Index: r.keyAt}, {Field: exec.FieldValue, Index: r.valueAt},
 		{Field: exec.FieldCount, Index: r.countAt}}
-	var ranges []exec.KeyRange
+	var parts []exec.KeyRange
 	for _, iv := range set {
 		var r exec.KeyRange
-		if !iv.low.inf {
-			r.Low = json.RawMessage(iv.low.val.S)
+		if !iv.Low.Inf {
+			r.Low = json.RawMessage(iv.Low.Val.S)
 		}
-		if !iv.high.inf {
-			r.High = json.RawMessage(iv.high.val.S)
+		if !iv.High.Inf {
+			r.High = json.RawMessage(iv.High.Val.S)
 		}
-		ranges = append(ranges, r)
+		parts = append(parts, r)
 	}
 	read := exec.ReduceRead{Design: f.Design, View: f.View, Function: f.Reduce, GroupLevel: level, Update: p.update}
 	each := func(read exec.ReduceRead) {
-		for _, r := range ranges {
+		for _, r := range parts {
 			read.Low, read.High = r.Low, r.High
 			s.Accesses = append(s.Accesses, exec.Access{Kind: exec.ReadReduce, Reduce: read})
 		}
 	}
 	switch {
-	case len(ranges) > 1 && r.whole:
+	case len(parts) > 1 && r.whole:
 		// Only the view can combine the reductions of several ranges.
-		read.Ranges = ranges
+		read.Ranges = parts
 		s.Accesses = []exec.Access{{Kind: exec.ReadReduce, Reduce: read}}
 		read.Ranges = nil
 	case r.own:
@@ -215,8 +216,8 @@ func castOf(e exec.Expr, column int) (types.OID, bool) {
 	if m, is := c.X.(*shortcut.Member); is {
 		return c.To, m.Text && m.Column == column && m.Part < 0
 	}
-	f, ok := columnAt(column).formOf(c.X)
-	return c.To, ok && f.mod == 0 && (f.kind == asJSON || f.kind == asText || f.kind == asPrinted)
+	f, ok := ranges.ColumnAt(column).FormOf(c.X)
+	return c.To, ok && f.Mod == 0 && (f.Kind == ranges.AsJSON || f.Kind == ranges.AsText || f.Kind == ranges.AsPrinted)
 }
 
 // prefixLevel returns how many leading parts of the key e refers to: -1 for the whole key; false if it refers to

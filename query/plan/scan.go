@@ -10,6 +10,7 @@ import (
 	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/plan/ranges"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -26,11 +27,8 @@ type scanDirection struct{ desc bool }
 // scanResult is what the read does.
 type scanResult struct{ ordered, limited bool }
 
-// Limits on how finely a read is divided.
-const (
-	maxReads  = 32    // ranges read one after the other
-	maxPoints = 10000 // keys or ids in one read
-)
+// maxReads is the most ranges that are read one after the other.
+const maxReads = 32
 
 // orderColumn returns the field that a kind of read is sorted by.
 func orderColumn(k exec.AccessKind) exec.Field {
@@ -92,13 +90,13 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 	if err != nil {
 		return nil, scanResult{}, err
 	}
-	set, rest := everything(), conds
+	set, rest := ranges.Everything(), conds
 	if !f.Raw {
 		set, rest = p.ranges(f, orderColumn(f.Rel.Kind), conds, false)
 		if f.Rel.Kind == exec.ReadView {
 			index, _ := sortedColumn(f)
-			if set = set.intersect(loose(conds, index)); len(set) > maxReads && !set.allPoints() {
-				set, rest = set.hull(), conds
+			if set = set.Intersect(ranges.Loose(conds, index)); len(set) > maxReads && !set.AllPoints() {
+				set, rest = set.Hull(), conds
 			}
 		}
 	}
@@ -121,7 +119,7 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 	got := scanResult{ordered: want.order != nil}
 	p.byKeys(f, s, set, want.order)
 	src := p.byKey(f, s, rest)
-	if len(rest) > 0 && !set.allPoints() && src == exec.Source(s) {
+	if len(rest) > 0 && !set.AllPoints() && src == exec.Source(s) {
 		via, err := p.recognise(f, conds)
 		if err != nil {
 			return nil, scanResult{}, err
@@ -184,29 +182,26 @@ func options(f *bind.UserScan, a *exec.Access, update exec.UpdateMode) {
 
 // ranges returns the intervals of the ordered column and the conditions that they do not cover. groups is set to read
 // reductions, not rows.
-func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr, groups bool) (intervals, []exec.Expr) {
+func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr,
+	groups bool) (ranges.Intervals, []exec.Expr) {
 	i := slices.IndexFunc(f.Rel.Columns, func(c naming.UserColumn) bool { return c.Field == field })
-	col := column(f.Base+i, f.Rel.Columns[i].Type, groups)
-	set := everything()
+	col := ranges.Column(f.Base+i, f.Rel.Columns[i].Type, groups)
+	set := ranges.Everything()
 	var rest []exec.Expr
 	for _, c := range conds {
-		s, exact := col.analyse(c)
-		if set = set.intersect(s); len(set) > maxPoints {
-			set, exact = set.hull(), false
+		s, exact := col.Analyse(c)
+		if set = set.Intersect(s); len(set) > ranges.MaxPoints {
+			set, exact = set.Hull(), false
 		}
 		if !exact {
 			rest = append(rest, c)
 		}
 	}
 	// There are many ranges and not all are points: read their hull and apply the conditions as a filter.
-	if len(set) > maxReads && !set.allPoints() {
-		return set.hull(), conds
+	if len(set) > maxReads && !set.AllPoints() {
+		return set.Hull(), conds
 	}
 	return set, rest
-}
-
-func (s intervals) allPoints() bool {
-	return !slices.ContainsFunc(s, func(iv interval) bool { return !iv.isPoint() })
 }
 
 // grantLimit moves LIMIT and OFFSET into the read if possible.
@@ -238,11 +233,11 @@ func grantLimit(a *exec.Access, want scanRequest) bool {
 const designPrefix = "_design/"
 
 // docAccesses converts intervals of ids to reads.
-func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
+func docAccesses(f *bind.UserScan, set ranges.Intervals, desc bool) []exec.Access {
 	if f.Rel.IDPrefix != "" {
-		high, _ := after(f.Rel.IDPrefix)
-		set = set.intersect(
-			intervals{{limit{val: types.NewText(f.Rel.IDPrefix)}, limit{val: types.NewText(high), open: true}}})
+		above, _ := ranges.After(f.Rel.IDPrefix)
+		set = set.Intersect(ranges.Intervals{ranges.Between(ranges.Limit{Val: types.NewText(f.Rel.IDPrefix)},
+			ranges.Limit{Val: types.NewText(above), Open: true})})
 	}
 	if ids := pointTexts(set); ids != nil {
 		if f.Rel.NoDesigns {
@@ -263,13 +258,13 @@ func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
 	for _, iv := range set {
 		a := exec.Access{Kind: f.Rel.Kind, Docs: exec.DocsRead{Descending: desc, NoDesigns: f.Rel.NoDesigns}}
 		// The smallest text above s is s with a zero byte appended.
-		if !iv.low.inf {
-			if a.Docs.Low = iv.low.val.S; iv.low.open {
+		if !iv.Low.Inf {
+			if a.Docs.Low = iv.Low.Val.S; iv.Low.Open {
 				a.Docs.Low += "\x00"
 			}
 		}
-		if !iv.high.inf {
-			if a.Docs.High = iv.high.val.S; !iv.high.open {
+		if !iv.High.Inf {
+			if a.Docs.High = iv.High.Val.S; !iv.High.Open {
 				a.Docs.High += "\x00"
 			}
 			if a.Docs.High == "" {
@@ -285,21 +280,21 @@ func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
 }
 
 // pointTexts returns the values if all intervals are points, else nil.
-func pointTexts(set intervals) []string {
+func pointTexts(set ranges.Intervals) []string {
 	if len(set) == 0 {
 		return nil
 	}
 	out := make([]string, len(set))
 	for i, iv := range set {
-		if !iv.isPoint() {
+		if !iv.IsPoint() {
 			return nil
 		}
-		out[i] = iv.low.val.S
+		out[i] = iv.Low.Val.S
 	}
 	return out
 }
 
-func (p *planning) viewAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
+func (p *planning) viewAccesses(f *bind.UserScan, set ranges.Intervals, desc bool) []exec.Access {
 	base := exec.ViewRead{Design: f.Design, View: f.View, Descending: desc}
 	if keys := pointTexts(set); len(keys) > 1 {
 		for _, k := range keys {
@@ -313,11 +308,11 @@ func (p *planning) viewAccesses(f *bind.UserScan, set intervals, desc bool) []ex
 	var out []exec.Access
 	for _, iv := range set {
 		a := exec.Access{Kind: exec.ReadView, View: base}
-		if !iv.low.inf {
-			a.View.Low, a.LowOpen = json.RawMessage(iv.low.val.S), iv.low.open
+		if !iv.Low.Inf {
+			a.View.Low, a.LowOpen = json.RawMessage(iv.Low.Val.S), iv.Low.Open
 		}
-		if !iv.high.inf {
-			a.View.High, a.HighOpen = json.RawMessage(iv.high.val.S), iv.high.open
+		if !iv.High.Inf {
+			a.View.High, a.HighOpen = json.RawMessage(iv.High.Val.S), iv.High.Open
 		}
 		out = append(out, a)
 	}
@@ -329,7 +324,7 @@ func (p *planning) viewAccesses(f *bind.UserScan, set intervals, desc bool) []ex
 
 // changesAccess returns the single read of the feed. A bound that is not a sequence is left to the filter: the store
 // would refuse it.
-func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Expr,
+func (p *planning) changesAccess(f *bind.UserScan, set ranges.Intervals, rest []exec.Expr,
 	desc bool) ([]exec.Access, []exec.Expr) {
 	if len(set) == 0 {
 		return nil, rest
@@ -338,10 +333,10 @@ func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Ex
 	if len(set) > 1 {
 		// The conditions themselves drop the rows between the ranges.
 		rest = p.seqFilter(f, set, rest)
-		set = set.hull()
+		set = set.Hull()
 	}
-	low, high := set[0].low, set[0].high
-	if !low.inf {
+	low, high := set[0].Low, set[0].High
+	if !low.Inf {
 		since, ok := sinceOf(low)
 		if ok {
 			a.Changes.Since = since
@@ -349,8 +344,8 @@ func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Ex
 			rest = append(rest, p.compareSeq(f, low, ">"))
 		}
 	}
-	if !high.inf {
-		a.Until, a.UntilOpen = high.val.S, high.open
+	if !high.Inf {
+		a.Until, a.UntilOpen = high.Val.S, high.Open
 	}
 	i := slices.IndexFunc(f.Rel.Columns, func(c naming.UserColumn) bool { return c.Field == exec.FieldShard })
 	shards, left := p.ranges(f, exec.FieldShard, rest, false)
@@ -364,43 +359,43 @@ func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Ex
 }
 
 // seqFilter adds the condition that a sequence lies in one of the ranges.
-func (p *planning) seqFilter(f *bind.UserScan, set intervals, rest []exec.Expr) []exec.Expr {
+func (p *planning) seqFilter(f *bind.UserScan, set ranges.Intervals, rest []exec.Expr) []exec.Expr {
 	var ors []exec.Expr
 	for _, iv := range set {
 		var ands []exec.Expr
-		if !iv.low.inf {
-			ands = append(ands, p.compareSeq(f, iv.low, ">"))
+		if !iv.Low.Inf {
+			ands = append(ands, p.compareSeq(f, iv.Low, ">"))
 		}
-		if !iv.high.inf {
-			ands = append(ands, p.compareSeq(f, iv.high, "<"))
+		if !iv.High.Inf {
+			ands = append(ands, p.compareSeq(f, iv.High, "<"))
 		}
 		ors = append(ors, exec.And(ands))
 	}
 	return append(rest, &exec.Logic{Op: "or", Args: ors})
 }
 
-func (p *planning) compareSeq(f *bind.UserScan, l limit, op string) exec.Expr {
-	if !l.open {
+func (p *planning) compareSeq(f *bind.UserScan, l ranges.Limit, op string) exec.Expr {
+	if !l.Open {
 		op += "="
 	}
 	i := slices.IndexFunc(f.Rel.Columns, func(c naming.UserColumn) bool { return c.Field == exec.FieldSeq })
 	return &exec.Call{Func: funcs.Comparison(op), Op: op, Typ: types.Bool,
 		Args: []exec.Expr{&exec.Col{Index: f.Base + i, Typ: types.Text, Name: "seq"},
-			&exec.Const{D: l.val, Typ: types.Text}}}
+			&exec.Const{D: l.Val, Typ: types.Text}}}
 }
 
 // sinceOf converts a lower bound to the exclusive start of a feed. Sequences are lower-case hex of at least 26 digits
 // and sort by their text, so the sequence before an inclusive bound is found by subtraction. "0" and "" sort before all
 // others.
-func sinceOf(l limit) (string, bool) {
-	s := l.val.S
+func sinceOf(l ranges.Limit) (string, bool) {
+	s := l.Val.S
 	if s == "" || s == "0" {
 		return "", true
 	}
 	if !isSequence(s) {
 		return "", false
 	}
-	if l.open {
+	if l.Open {
 		return s, true
 	}
 	b := []byte(s)

@@ -206,9 +206,18 @@ var queryRules = []rule{
 		why: "queries are merged without knowing how they will be read",
 	},
 	{
+		room: "query/plan/ranges", may: []string{"layer/jsontext", "query/bind/collation", "query/exec",
+			"query/funcs/texts", "query/types"},
+		why: "which values can satisfy conditions depends on the conditions alone",
+	},
+	{
+		room: "query/plan/facts", may: []string{"layer/rowshape", "query/bind/collation", "query/exec",
+			"query/plan/ranges", "query/types"},
+		why: "what conditions say about documents depends on the conditions alone, whatever is read for them",
+	},
+	{
 		room: "query/plan", may: []string{"layer/jsontext", "layer/rowshape", "query/bind/...", "query/exec/...",
-			"query/funcs/...", "query/plan/flat",
-			"query/sql/ast",
+			"query/funcs/...", "query/plan/facts", "query/plan/flat", "query/plan/ranges", "query/sql/ast",
 			"query/sqlstate", "query/types", "query/work"},
 		why: "a plan is made from a bound statement and values, and is executed elsewhere",
 	},

@@ -1,4 +1,4 @@
-package plan
+package ranges
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 // TestCommonPrefix checks that strings between two texts by their bytes lie between the bounds by collation.
 func TestCommonPrefix(t *testing.T) {
 	for i := range len(asciiOrder) - 1 {
-		a, b := jsonString(asciiOrder[i:i+1]), jsonString(asciiOrder[i+1:i+2])
+		a, b := Text(asciiOrder[i:i+1]), Text(asciiOrder[i+1:i+2])
 		if c, err := types.CompareJSON(a.S, b.S); err != nil || c >= 0 {
 			t.Errorf("%s does not sort before %s: %v", a.S, b.S, err)
 		}
@@ -32,9 +32,9 @@ func TestCommonPrefix(t *testing.T) {
 		if x == high && open {
 			return
 		}
-		from, to := limit{val: types.NewText(low)}, limit{val: types.NewText(high), open: open}
-		set := intervals{stringsOf(interval{from, to})}
-		if set.intersect(intervals{point(jsonString(x))}) == nil {
+		from, to := Limit{Val: types.NewText(low)}, Limit{Val: types.NewText(high), Open: open}
+		set := Intervals{stringsOf(Interval{from, to})}
+		if set.Intersect(Intervals{Point(Text(x))}) == nil {
 			t.Fatalf("%q is between %q and %q, but not in %v", x, low, high, set)
 		}
 	})

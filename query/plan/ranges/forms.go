@@ -1,4 +1,4 @@
-package plan
+package ranges
 
 import (
 	"math"
@@ -18,88 +18,88 @@ import (
 // values that can have such a form, in the order of views. This never leaves out a value, but may include others, so
 // the condition itself is applied to the rows as well.
 
-// formKind says how an expression presents a JSON value.
-type formKind uint8
+// Kind says how an expression presents a JSON value.
+type Kind uint8
 
 const (
-	asJSON    formKind = iota // the value itself
-	asString                  // the text of a string, NULL for any other value: the operand of LIKE
-	asText                    // the result of ->>
-	asPrinted                 // the value's JSON text: ::text
-	asNumber                  // cast to a type of numbers
-	asParsed                  // the result of ->>, cast to a type of numbers
+	AsJSON    Kind = iota // the value itself
+	asString              // the text of a string, NULL for any other value: the operand of LIKE
+	AsText                // the result of ->>
+	AsPrinted             // the value's JSON text: ::text
+	asNumber              // cast to a type of numbers
+	asParsed              // the result of ->>, cast to a type of numbers
 )
 
-// form is a form with the type of its values, and the modifier of that type, as in numeric(10,2), or 0.
-type form struct {
-	kind formKind
+// Form is a form with the type of its values, and the modifier of that type, as in numeric(10,2), or 0.
+type Form struct {
+	Kind Kind
 	typ  types.OID
-	mod  int32
+	Mod  int32
 }
 
-// locator finds a JSON value in expressions. text reports that the expression is the value as ->> returns it.
-type locator func(e exec.Expr) (found, text bool)
+// Locator finds a JSON value in expressions. text reports that the expression is the value as ->> returns it.
+type Locator func(e exec.Expr) (found, text bool)
 
-// columnAt locates a column.
-func columnAt(index int) locator {
+// ColumnAt locates a column.
+func ColumnAt(index int) Locator {
 	return func(e exec.Expr) (found, text bool) {
 		c, ok := e.(*exec.Col)
 		return ok && c.Depth == 0 && c.Index == index, false
 	}
 }
 
-// formOf returns the form in which an expression presents the located value.
-func (at locator) formOf(e exec.Expr) (form, bool) {
+// FormOf returns the form in which an expression presents the located value.
+func (at Locator) FormOf(e exec.Expr) (Form, bool) {
 	e = collation.WithoutBytes(e)
 	if found, text := at(e); found {
 		if text {
-			return form{asText, types.Text, 0}, true
+			return Form{AsText, types.Text, 0}, true
 		}
-		return form{asJSON, types.JSONB, 0}, true
+		return Form{AsJSON, types.JSONB, 0}, true
 	}
 	switch n := e.(type) {
 	case *exec.Call:
 		if n.Func == texts.JSONStringText {
-			if f, ok := at.formOf(n.Args[0]); ok && f.kind == asJSON {
-				return form{asString, types.Text, 0}, true
+			if f, ok := at.FormOf(n.Args[0]); ok && f.Kind == AsJSON {
+				return Form{asString, types.Text, 0}, true
 			}
 		}
 		if (n.Op == "#>>" || n.Op == "#>") && isEmptyPath(n.Args[1]) {
-			if f, ok := at.formOf(n.Args[0]); ok && f.kind == asJSON {
-				return form{map[string]formKind{"#>>": asText, "#>": asJSON}[n.Op], n.Typ, 0}, true
+			if f, ok := at.FormOf(n.Args[0]); ok && f.Kind == AsJSON {
+				return Form{map[string]Kind{"#>>": AsText, "#>": AsJSON}[n.Op], n.Typ, 0}, true
 			}
 		}
 	case *exec.CastExpr:
-		f, ok := at.formOf(n.X)
+		f, ok := at.FormOf(n.X)
 		switch {
 		case !ok:
 		case n.Mod != -1:
 			switch {
-			case f.mod != 0:
-			case n.To == types.VarChar && (f.kind == asString || f.kind == asText):
-				return form{f.kind, types.Text, n.Mod}, true
-			case n.To == types.Numeric && f.kind == asJSON:
-				return form{asNumber, n.To, n.Mod}, true
-			case n.To == types.Numeric && f.kind == asText:
-				return form{asParsed, n.To, n.Mod}, true
+			case f.Mod != 0:
+			case n.To == types.VarChar && (f.Kind == asString || f.Kind == AsText):
+				return Form{f.Kind, types.Text, n.Mod}, true
+			case n.To == types.Numeric && f.Kind == AsJSON:
+				return Form{asNumber, n.To, n.Mod}, true
+			case n.To == types.Numeric && f.Kind == AsText:
+				return Form{asParsed, n.To, n.Mod}, true
 			}
 		case n.To == types.Text || n.To == types.VarChar:
-			switch f.kind {
-			case asJSON:
-				return form{asPrinted, types.Text, 0}, true
-			case asString, asText, asPrinted:
+			switch f.Kind {
+			case AsJSON:
+				return Form{AsPrinted, types.Text, 0}, true
+			case asString, AsText, AsPrinted:
 				return f, true
 			}
-		case types.IsNumber(n.To) && f.mod == 0:
-			switch f.kind {
-			case asJSON, asNumber:
-				return form{asNumber, n.To, 0}, true
-			case asText, asParsed:
-				return form{asParsed, n.To, 0}, true
+		case types.IsNumber(n.To) && f.Mod == 0:
+			switch f.Kind {
+			case AsJSON, asNumber:
+				return Form{asNumber, n.To, 0}, true
+			case AsText, asParsed:
+				return Form{asParsed, n.To, 0}, true
 			}
 		}
 	}
-	return form{}, false
+	return Form{}, false
 }
 
 func isEmptyPath(e exec.Expr) bool {
@@ -108,12 +108,12 @@ func isEmptyPath(e exec.Expr) bool {
 }
 
 // forms returns the forms in which conditions look at the located value, without asJSON.
-func (at locator) forms(conds []exec.Expr) []form {
-	var list []form
+func (at Locator) forms(conds []exec.Expr) []Form {
+	var list []Form
 	var walk func(e exec.Expr) exec.Expr
 	walk = func(e exec.Expr) exec.Expr {
-		if f, ok := at.formOf(e); ok {
-			if f.kind != asJSON && !slices.Contains(list, f) {
+		if f, ok := at.FormOf(e); ok {
+			if f.Kind != AsJSON && !slices.Contains(list, f) {
 				list = append(list, f)
 			}
 			return e
@@ -126,122 +126,123 @@ func (at locator) forms(conds []exec.Expr) []form {
 	return list
 }
 
-// allowed returns intervals outside of which a value does not satisfy the conditions, in the order of views.
-func (at locator) allowed(conds []exec.Expr, inJSON bool) intervals {
-	set := everything()
+// Allowed returns intervals outside of which a value does not satisfy the conditions, in the order of views.
+func (at Locator) Allowed(conds []exec.Expr, inJSON bool) Intervals {
+	set := Everything()
 	if inJSON {
-		col := ordered{at: at, form: form{asJSON, types.JSONB, 0}}
+		col := Ordered{at: at, form: Form{AsJSON, types.JSONB, 0}}
 		for _, c := range conds {
-			s, _ := col.analyse(c)
-			set = set.intersect(s)
+			s, _ := col.Analyse(c)
+			set = set.Intersect(s)
 		}
 	}
 	for _, f := range at.forms(conds) {
-		col, in := ordered{at: at, form: f}, everything()
+		col, in := Ordered{at: at, form: f}, Everything()
 		for _, c := range conds {
-			s, _ := col.analyse(c)
-			in = in.intersect(s)
+			s, _ := col.Analyse(c)
+			in = in.Intersect(s)
 		}
-		if !in.unbounded() {
-			set = set.intersect(f.values(in))
+		if !in.Unbounded() {
+			set = set.Intersect(f.values(in))
 		}
 	}
 	return set
 }
 
-// unbounded reports whether the intervals allow any value.
-func (s intervals) unbounded() bool { return len(s) == 1 && s[0].low.inf && s[0].high.inf }
+// Unbounded reports whether the intervals allow any value.
+func (s Intervals) Unbounded() bool { return len(s) == 1 && s[0].Low.Inf && s[0].High.Inf }
 
 // Limits of kinds of values in the order of views: null, booleans, numbers, strings, arrays, objects.
 var (
-	afterBooleans = limit{val: types.NewJSONText("true"), open: true}
-	atStrings     = limit{val: types.NewJSONText(`""`)}
-	atArrays      = limit{val: types.NewJSONText("[]")}
-	allNumbers    = interval{afterBooleans, below(atStrings)}
-	allStrings    = interval{atStrings, below(atArrays)}
-	allLists      = interval{atArrays, limit{inf: true}}
+	AfterBooleans = Limit{Val: types.NewJSONText("true"), Open: true}
+	AtStrings     = Limit{Val: types.NewJSONText(`""`)}
+	AtArrays      = Limit{Val: types.NewJSONText("[]")}
+	AllNumbers    = Interval{AfterBooleans, Below(AtStrings)}
+	AllStrings    = Interval{AtStrings, Below(AtArrays)}
+	AllLists      = Interval{AtArrays, Limit{Inf: true}}
 )
 
-// below returns the upper end just below a value.
-func below(l limit) limit {
-	l.open = true
+// Below returns the upper end just below a value.
+func Below(l Limit) Limit {
+	l.Open = true
 	return l
 }
 
 // values returns the JSON values whose form lies in the intervals. What would leave out only whole kinds of values is
 // not worth several ranges.
-func (f form) values(set intervals) intervals {
-	var all []interval
+func (f Form) values(set Intervals) Intervals {
+	var all []Interval
 	for _, iv := range set {
-		switch f.kind {
-		case asString, asText:
-			if f.mod != 0 {
-				iv = uncut(iv, int(f.mod-4))
+		switch f.Kind {
+		case asString, AsText:
+			if f.Mod != 0 {
+				iv = uncut(iv, int(f.Mod-4))
 			}
 			found := stringsOf(iv)
-			if found == allStrings {
-				return everything()
+			if found == AllStrings {
+				return Everything()
 			}
-			if all = append(all, found); f.kind == asText {
+			if all = append(all, found); f.Kind == AsText {
 				all = append(all, othersOf(iv)...)
 			}
-		case asPrinted:
+		case AsPrinted:
 			all = append(all, printedAs(iv)...)
 		case asParsed:
-			all = append(all, numbersOf(iv, f), allStrings)
+			all = append(all, numbersOf(iv, f), AllStrings)
 		case asNumber:
 			all = append(all, numbersOf(iv, f))
 		}
 	}
-	return union(all)
+	return Union(all)
 }
 
 // uncut returns the texts whose first n characters lie in an interval.
-func uncut(iv interval, n int) interval {
-	if high := []rune(iv.high.val.S); !iv.high.inf && len(high) >= n {
-		text, ok := after(string(high[:n]))
-		iv.high = limit{val: types.NewText(text), open: true, inf: !ok}
+func uncut(iv Interval, n int) Interval {
+	if high := []rune(iv.High.Val.S); !iv.High.Inf && len(high) >= n {
+		text, ok := After(string(high[:n]))
+		iv.High = Limit{Val: types.NewText(text), Open: true, Inf: !ok}
 	}
 	return iv
 }
 
-// replacement stands for characters that a text cannot have.
-const replacement = "\ufffd"
+// Replacement stands for characters that a text cannot have.
+const Replacement = "\ufffd"
 
 // stringsOf returns the JSON strings whose text lies in an interval of texts, which are ordered by their bytes.
-func stringsOf(iv interval) interval {
-	if iv.isPoint() && !strings.Contains(iv.low.val.S, replacement) {
-		return point(jsonString(iv.low.val.S))
+func stringsOf(iv Interval) Interval {
+	if iv.IsPoint() && !strings.Contains(iv.Low.Val.S, Replacement) {
+		return Point(Text(iv.Low.Val.S))
 	}
 	low, high := commonPrefix(iv)
 	if low == "" {
-		return allStrings
+		return AllStrings
 	}
-	out := interval{limit{val: jsonString(low)}, below(atArrays)}
+	out := Interval{Limit{Val: Text(low)}, Below(AtArrays)}
 	if high != "" {
-		out.high = limit{val: jsonString(high), open: true}
+		out.High = Limit{Val: Text(high), Open: true}
 	}
 	return out
 }
 
-func jsonString(s string) types.Datum { return types.NewJSON(jsontext.AppendQuoted(nil, s)) }
+// Text returns a text as a JSON string.
+func Text(s string) types.Datum { return types.NewJSON(jsontext.AppendQuoted(nil, s)) }
 
 // commonPrefix returns the strings between which all texts of an interval collate, the second one excluded. They are
 // found from the prefix that all of these texts have, of characters whose place does not depend on what follows. Empty
 // strings are no bounds.
-func commonPrefix(iv interval) (low, high string) {
-	if iv.low.inf || iv.high.inf {
+func commonPrefix(iv Interval) (low, high string) {
+	if iv.Low.Inf || iv.High.Inf {
 		return "", ""
 	}
-	from, to := iv.low.val.S, iv.high.val.S
-	if iv.isPoint() {
+	from, to := iv.Low.Val.S, iv.High.Val.S
+	if iv.IsPoint() {
 		to += "\x00"
-	} else if !iv.high.open {
+	} else if !iv.High.Open {
 		to += "\x00" // the smallest text above it
 	}
 	n := 0
 	for n < len(from) && placeOf(from[n]) >= 0 {
-		if next, ok := after(from[:n+1]); !ok || to > next {
+		if next, ok := After(from[:n+1]); !ok || to > next {
 			break
 		}
 		n++
@@ -292,30 +293,30 @@ func successor(prefix string) string {
 }
 
 // othersOf returns the values other than strings for which ->> can return a text of an interval.
-func othersOf(iv interval) []interval {
-	if iv.isPoint() {
-		text := iv.low.val.S
+func othersOf(iv Interval) []Interval {
+	if iv.IsPoint() {
+		text := iv.Low.Val.S
 		switch kind := types.JSONKindOf(text); {
-		case strings.Contains(text, replacement):
-			return []interval{allLists}
+		case strings.Contains(text, Replacement):
+			return []Interval{AllLists}
 		case kind == types.JSONString || text == "null":
 			return nil
 		default:
 			return printedAs(iv)
 		}
 	}
-	var out []interval
+	var out []Interval
 	for _, kind := range []struct {
 		first string
-		iv    interval
+		iv    Interval
 	}{
-		{"-0123456789", allNumbers},
-		{"ft", interval{limit{val: types.NewJSONText("false")}, limit{val: types.NewJSONText("true")}}},
-		{"[{", allLists},
+		{"-0123456789", AllNumbers},
+		{"ft", Interval{Limit{Val: types.NewJSONText("false")}, Limit{Val: types.NewJSONText("true")}}},
+		{"[{", AllLists},
 	} {
 		if strings.ContainsFunc(kind.first, func(c rune) bool {
 			text, next := types.NewText(string(c)), types.NewText(string(c+1))
-			return intervals{iv}.intersect(intervals{{limit{val: text}, limit{val: next, open: true}}}) != nil
+			return Intervals{iv}.Intersect(Intervals{{Limit{Val: text}, Limit{Val: next, Open: true}}}) != nil
 		}) {
 			out = append(out, kind.iv)
 		}
@@ -324,45 +325,45 @@ func othersOf(iv interval) []interval {
 }
 
 // printedAs returns the values that are printed as a text of an interval.
-func printedAs(iv interval) []interval {
-	if !iv.isPoint() || strings.Contains(iv.low.val.S, replacement) {
-		return everything()
+func printedAs(iv Interval) []Interval {
+	if !iv.IsPoint() || strings.Contains(iv.Low.Val.S, Replacement) {
+		return Everything()
 	}
-	d, err := types.ParseJSON(iv.low.val.S)
+	d, err := types.ParseJSON(iv.Low.Val.S)
 	if err != nil {
 		return nil // values are printed as JSON
 	}
 	if _, err := types.CompareJSON(d.S, d.S); err != nil {
-		return everything()
+		return Everything()
 	}
-	same, _ := ordered{form: form{asJSON, types.JSONB, 0}}.equal(d)
-	return []interval{same}
+	same, _ := Ordered{form: Form{AsJSON, types.JSONB, 0}}.equal(d)
+	return []Interval{same}
 }
 
 // numbersOf returns the JSON numbers that an interval of a type contains after the cast, and their neighbours that are
 // rounded into it.
-func numbersOf(iv interval, f form) interval {
-	out := allNumbers
-	if low, ok := numberBelow(iv.low, f, -1); ok {
-		out.low = low
+func numbersOf(iv Interval, f Form) Interval {
+	out := AllNumbers
+	if low, ok := numberBelow(iv.Low, f, -1); ok {
+		out.Low = low
 	}
-	if high, ok := numberBelow(iv.high, f, 1); ok {
-		out.high = high
+	if high, ok := numberBelow(iv.High, f, 1); ok {
+		out.High = high
 	}
 	return out
 }
 
 // numberBelow returns a JSON number that is not above (direction -1) or not below (1) all numbers which the cast to a
 // type makes a bound.
-func numberBelow(l limit, as form, direction int) (limit, bool) {
-	if l.inf {
-		return limit{}, false
+func numberBelow(l Limit, as Form, direction int) (Limit, bool) {
+	if l.Inf {
+		return Limit{}, false
 	}
 	var text string
-	switch d := l.val; d.K {
+	switch d := l.Val; d.K {
 	case types.KInt:
 		if d.I == math.MinInt64 || d.I == math.MaxInt64 {
-			return limit{}, false
+			return Limit{}, false
 		}
 		text = strconv.FormatInt(d.I+int64(direction), 10)
 	case types.KFloat:
@@ -373,25 +374,25 @@ func numberBelow(l limit, as form, direction int) (limit, bool) {
 		}
 		f = math.Nextafter(math.Nextafter(f, to), to)
 		if math.IsInf(f, 0) || math.IsNaN(f) {
-			return limit{}, false
+			return Limit{}, false
 		}
 		text = strconv.FormatFloat(f, 'g', -1, 64)
 	case types.KNumeric:
 		if !d.Decimal().IsFinite() {
-			return limit{}, false
+			return Limit{}, false
 		}
 		// The order of views rounds numbers with a fraction.
 		f := d.Decimal().Float64()
-		if as.mod != 0 {
-			f += float64(direction) * types.NumericStep(as.mod) // which are rounded to the bound
+		if as.Mod != 0 {
+			f += float64(direction) * types.NumericStep(as.Mod) // which are rounded to the bound
 		}
 		f = math.Nextafter(f, math.Inf(direction))
 		if math.IsInf(f, 0) {
-			return limit{}, false
+			return Limit{}, false
 		}
 		text = strconv.FormatFloat(f, 'g', -1, 64)
 	default:
-		return limit{}, false
+		return Limit{}, false
 	}
-	return limit{val: types.NewJSONText(text)}, true
+	return Limit{Val: types.NewJSONText(text)}, true
 }

@@ -1,16 +1,17 @@
-package plan
+package facts
 
 import (
 	"slices"
 
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/plan/ranges"
 	"github.com/divandb/divan/query/types"
 )
 
-// memberOf returns the path of the member of a document that an expression is: doc->'a'->>'b', doc #>> '{a,b}',
+// MemberOf returns the path of the member of a document that an expression is: doc->'a'->>'b', doc #>> '{a,b}',
 // doc['a']. text reports that it is the member's text. The document is a column of the row.
-func memberOf(e exec.Expr, doc int) (path []string, text, ok bool) {
+func MemberOf(e exec.Expr, doc int) (path []string, text, ok bool) {
 	e = collation.WithoutBytes(e)
 	if c, is := e.(*exec.Col); is {
 		return nil, false, c.Depth == 0 && c.Index == doc
@@ -23,7 +24,7 @@ func memberOf(e exec.Expr, doc int) (path []string, text, ok bool) {
 	if !is || k.D.IsNull() {
 		return nil, false, false
 	}
-	path, text, ok = memberOf(c.Args[0], doc)
+	path, text, ok = MemberOf(c.Args[0], doc)
 	if !ok || text {
 		return nil, false, false
 	}
@@ -47,18 +48,18 @@ func memberOf(e exec.Expr, doc int) (path []string, text, ok bool) {
 }
 
 // memberAt locates a member of a document.
-func memberAt(doc int, path []string) locator {
+func memberAt(doc int, path []string) ranges.Locator {
 	return func(e exec.Expr) (found, text bool) {
-		p, text, ok := memberOf(e, doc)
+		p, text, ok := MemberOf(e, doc)
 		return ok && slices.Equal(p, path), text
 	}
 }
 
-// members returns the paths of the members that conditions look at, each once.
-func members(conds []exec.Expr, doc int) (list [][]string) {
+// Members returns the paths of the members that conditions look at, each once.
+func Members(conds []exec.Expr, doc int) (list [][]string) {
 	var walk func(e exec.Expr) exec.Expr
 	walk = func(e exec.Expr) exec.Expr {
-		if path, _, ok := memberOf(e, doc); ok {
+		if path, _, ok := MemberOf(e, doc); ok {
 			if len(path) > 0 && !slices.ContainsFunc(list, func(p []string) bool { return slices.Equal(p, path) }) {
 				list = append(list, path)
 			}

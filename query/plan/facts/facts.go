@@ -1,10 +1,13 @@
-package plan
+// Package facts finds what the conditions of a statement say about the members of documents: whether these satisfy the
+// condition of a view, and which keys they have there. Which view is read for them is decided in package plan.
+package facts
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/plan/ranges"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -30,51 +33,54 @@ const (
 	booleans = isFalse | isTrue
 )
 
-// known is what conditions say about a value.
-type known struct {
+// Value is what conditions say about a value.
+type Value struct {
 	kinds kinds
 	// values are the only values that it can have, as JSON; nil if that is not known. Numbers are equal to one of them,
 	// strings are one of them.
 	values []string
 	// allowed are intervals that contain the value if it exists.
-	allowed intervals
+	Allowed ranges.Intervals
 }
 
-// facts are what holds for the documents that satisfy conditions.
-type facts struct {
+// Known are what holds for the documents that satisfy conditions.
+type Known struct {
 	conds []exec.Expr
 	doc   int // the column
 	env   *exec.Env
-	found map[string]*known
+	found map[string]*Value
 }
 
-func newFacts(conds []exec.Expr, doc int, env *exec.Env) *facts {
-	return &facts{conds, doc, env, map[string]*known{}}
+// New returns what conditions on a column of documents say. env evaluates constants.
+func New(conds []exec.Expr, doc int, env *exec.Env) *Known {
+	return &Known{conds, doc, env, map[string]*Value{}}
 }
 
-// of returns what is known about a member.
-func (f *facts) of(path []string) *known {
+// Of returns what is known about a member.
+func (f *Known) Of(path []string) *Value {
 	name := strings.Join(path, "\x00")
 	if k := f.found[name]; k != nil {
 		return k
 	}
 	at := memberAt(f.doc, path)
-	k := &known{kinds: anyKind, allowed: at.allowed(f.conds, true)}
+	k := &Value{kinds: anyKind, Allowed: at.Allowed(f.conds, true)}
 	f.found[name] = k
+	atObjects := ranges.Limit{Val: types.NewJSONText(ranges.NoMembers)}
 	for _, kind := range []struct {
 		kinds kinds
-		iv    interval
+		iv    ranges.Interval
 	}{
-		{isNull, pointOf("null")}, {isFalse, pointOf("false")}, {isTrue, pointOf("true")}, {isZero, pointOf("0")},
-		{isNumber, allNumbers}, {isEmpty, pointOf(`""`)}, {isString, allStrings},
-		{isList, interval{atArrays, limit{val: types.NewJSONText(noMembers), open: true}}},
-		{isObject, interval{limit{val: types.NewJSONText(noMembers)}, limit{inf: true}}},
+		{isNull, ranges.PointOf("null")}, {isFalse, ranges.PointOf("false")}, {isTrue, ranges.PointOf("true")},
+		{isZero, ranges.PointOf("0")},
+		{isNumber, ranges.AllNumbers}, {isEmpty, ranges.PointOf(`""`)}, {isString, ranges.AllStrings},
+		{isList, ranges.Between(ranges.AtArrays, ranges.Below(atObjects))},
+		{isObject, ranges.Between(atObjects, ranges.None)},
 	} {
-		if k.allowed.intersect(intervals{kind.iv}) == nil {
+		if k.Allowed.Intersect(ranges.Intervals{kind.iv}) == nil {
 			k.kinds &^= kind.kinds
 		}
 	}
-	if !k.allowed.unbounded() {
+	if !k.Allowed.Unbounded() {
 		k.kinds &^= isMissing // the conditions are not true for NULL
 	}
 	for _, c := range f.conds {
@@ -93,7 +99,8 @@ func (f *facts) of(path []string) *known {
 	return k
 }
 
-func pointOf(json string) interval { return point(types.NewJSONText(json)) }
+// MayMiss reports whether there may be no such member.
+func (k *Value) MayMiss() bool { return k.kinds&isMissing != 0 }
 
 // kindOf returns the kind of a JSON value.
 func kindOf(v string) kinds {
@@ -119,7 +126,7 @@ func kindOf(v string) kinds {
 
 // satisfied returns the kinds of a member for which a condition may be true. It tries it for the kinds that have one
 // value only and, if the condition looks only at members of the value, for those that have no members.
-func (f *facts) satisfied(cond exec.Expr, path []string) kinds {
+func (f *Known) satisfied(cond exec.Expr, path []string) kinds {
 	out := anyKind
 	for _, kind := range []struct {
 		kind kinds
@@ -131,13 +138,13 @@ func (f *facts) satisfied(cond exec.Expr, path []string) kinds {
 		ok := true
 		var replace func(e exec.Expr) exec.Expr
 		replace = func(e exec.Expr) exec.Expr {
-			p, text, is := memberOf(e, f.doc)
+			p, text, is := MemberOf(e, f.doc)
 			switch {
 			case !is || len(p) < len(path) || !slices.Equal(p[:len(path)], path):
 				return exec.RewriteChildren(e, replace)
 			case len(p) == len(path):
 				ok = ok && kind.one
-				return sample(kind.json, text)
+				return Sample(kind.json, text)
 			}
 			ok = ok && (kind.kind != isList || strings.Trim(p[len(path)], "0123456789-") != "")
 			return exec.NullOf(e.Type())
@@ -151,8 +158,8 @@ func (f *facts) satisfied(cond exec.Expr, path []string) kinds {
 	return out
 }
 
-// sample returns a value, or its text, as a constant; "" stands for a missing one.
-func sample(json string, text bool) exec.Expr {
+// Sample returns a value, or its text, as a constant; "" stands for a missing one.
+func Sample(json string, text bool) exec.Expr {
 	switch {
 	case !text && json == "":
 		return exec.NullOf(types.JSONB)
@@ -183,25 +190,25 @@ func closed(e exec.Expr) bool {
 
 // exactValues returns the only values of a member for which a condition is true, if it lists them: scalars that the
 // member, or its text, is equal to.
-func exactValues(cond exec.Expr, at locator) (values []string, ok bool) {
+func exactValues(cond exec.Expr, at ranges.Locator) (values []string, ok bool) {
 	list := func(x exec.Expr, items []types.Datum) ([]string, bool) {
-		f, ok := at.formOf(x)
-		if !ok || f.mod != 0 || f.kind != asJSON && f.kind != asText {
+		f, ok := at.FormOf(x)
+		if !ok || f.Mod != 0 || f.Kind != ranges.AsJSON && f.Kind != ranges.AsText {
 			return nil, false
 		}
 		values := []string{}
 		for _, d := range items {
 			switch {
 			case d.IsNull():
-			case strings.Contains(d.S, replacement) || strings.Contains(d.S, `\u`):
+			case strings.Contains(d.S, ranges.Replacement) || strings.Contains(d.S, `\u`):
 				return nil, false // it may stand for other characters
-			case f.kind == asJSON && d.K == types.KJSON:
+			case f.Kind == ranges.AsJSON && d.K == types.KJSON:
 				if k := types.JSONKindOf(d.S); k == types.JSONList || k == types.JSONObject {
 					return nil, false
 				}
 				values = append(values, strings.TrimSpace(d.S))
-			case f.kind == asText && d.K == types.KText:
-				values = append(values, jsonString(d.S).S)
+			case f.Kind == ranges.AsText && d.K == types.KText:
+				values = append(values, ranges.Text(d.S).S)
 				if v, err := types.ParseJSON(d.S); err == nil {
 					switch types.JSONKindOf(v.S) {
 					case types.JSONNumber, types.JSONBool:

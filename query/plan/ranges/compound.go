@@ -1,4 +1,4 @@
-package plan
+package ranges
 
 import (
 	"math"
@@ -17,14 +17,14 @@ import (
 const maxParts = 16
 
 // partAt locates part i of a key: key->i, key->>i, key #> '{i}' and key #>> '{i}'.
-func partAt(whole locator, i int) locator {
+func partAt(whole Locator, i int) Locator {
 	return func(e exec.Expr) (found, text bool) {
 		c, ok := e.(*exec.Call)
 		if !ok || len(c.Args) != 2 {
 			return false, false
 		}
 		k, ok := c.Args[1].(*exec.Const)
-		if f, is := whole.formOf(c.Args[0]); !ok || !is || f.kind != asJSON || k.D.IsNull() {
+		if f, is := whole.FormOf(c.Args[0]); !ok || !is || f.Kind != AsJSON || k.D.IsNull() {
 			return false, false
 		}
 		switch c.Op {
@@ -38,52 +38,52 @@ func partAt(whole locator, i int) locator {
 	}
 }
 
-// loose returns intervals of a view's keys outside of which the conditions are not true, although they are not
+// Loose returns intervals of a view's keys outside of which the conditions are not true, although they are not
 // conditions on the key itself but on its parts or on its text. They are bounds only: the conditions must be applied to
 // the rows.
-func loose(conds []exec.Expr, key int) intervals {
-	whole := columnAt(key)
-	set := whole.allowed(conds, false)
-	var parts []intervals
+func Loose(conds []exec.Expr, key int) Intervals {
+	whole := ColumnAt(key)
+	set := whole.Allowed(conds, false)
+	var parts []Intervals
 	for i := range maxParts {
-		allowed := partAt(whole, i).allowed(conds, true)
-		if allowed.unbounded() {
+		allowed := partAt(whole, i).Allowed(conds, true)
+		if allowed.Unbounded() {
 			break
 		}
 		parts = append(parts, allowed)
 	}
 	if parts != nil {
-		set = set.intersect(compound(parts, true))
+		set = set.Intersect(Compound(parts, true))
 	}
-	if len(set) > maxPoints {
-		return set.hull()
+	if len(set) > MaxPoints {
+		return set.Hull()
 	}
 	return set
 }
 
-// compound returns the keys whose first parts lie in intervals. With scalars, a key may also be its own part.
-func compound(parts []intervals, scalars bool) intervals {
-	var out []interval
+// Compound returns the keys whose first parts lie in intervals. With scalars, a key may also be its own part.
+func Compound(parts []Intervals, scalars bool) Intervals {
+	var out []Interval
 	if scalars && len(parts) == 1 {
 		// As in PostgreSQL, a scalar is its own part 0.
-		out = parts[0].intersect(intervals{{limit{inf: true}, below(atArrays)}})
+		out = parts[0].Intersect(Intervals{{Limit{Inf: true}, Below(AtArrays)}})
 	}
 	prefixes := []string{""}
 	for i, set := range parts {
-		last := i == len(parts)-1 || len(prefixes)*len(set) > maxPoints/10 ||
-			slices.ContainsFunc(set, func(iv interval) bool { return !iv.isPoint() || leastEqual(iv.low.val.S) != "" })
+		last := i == len(parts)-1 || len(prefixes)*len(set) > MaxPoints/10 ||
+			slices.ContainsFunc(set, func(iv Interval) bool { return !iv.IsPoint() || LeastEqual(iv.Low.Val.S) != "" })
 		if !last {
 			var longer []string
 			for _, p := range prefixes {
 				for _, iv := range set {
-					longer = append(longer, p+iv.low.val.S+",")
+					longer = append(longer, p+iv.Low.Val.S+",")
 				}
 			}
 			prefixes = longer
 			continue
 		}
-		if len(prefixes)*len(set) > maxPoints {
-			set = set.hull()
+		if len(prefixes)*len(set) > MaxPoints {
+			set = set.Hull()
 		}
 		for _, p := range prefixes {
 			for _, iv := range set {
@@ -92,47 +92,48 @@ func compound(parts []intervals, scalars bool) intervals {
 		}
 		break
 	}
-	return union(out)
+	return Union(out)
 }
 
 // within returns an interval that contains the arrays that begin with the elements of prefix, each followed by a comma,
 // and then an element of iv.
-func within(prefix string, iv interval) interval {
+func within(prefix string, iv Interval) Interval {
 	array := func(element string) types.Datum { return types.NewJSONText("[" + prefix + element + "]") }
-	var out interval
-	if iv.low.inf {
-		out.low = limit{val: types.NewJSONText("[" + strings.TrimSuffix(prefix, ",") + "]")}
+	var out Interval
+	if iv.Low.Inf {
+		out.Low = Limit{Val: types.NewJSONText("[" + strings.TrimSuffix(prefix, ",") + "]")}
 	} else {
-		out.low = limit{val: array(iv.low.val.S)}
+		out.Low = Limit{Val: array(iv.Low.Val.S)}
 	}
 	switch next, ok := "", false; {
-	case !iv.high.inf && iv.high.open:
-		out.high = limit{val: array(iv.high.val.S), open: true}
+	case !iv.High.Inf && iv.High.Open:
+		out.High = Limit{Val: array(iv.High.Val.S), Open: true}
 		return out
-	case !iv.high.inf:
-		if next, ok = above(iv.high.val.S); ok {
-			out.high = limit{val: array(next), open: true}
+	case !iv.High.Inf:
+		if next, ok = above(iv.High.Val.S); ok {
+			out.High = Limit{Val: array(next), Open: true}
 			return out
 		}
 	}
 	if prefix == "" {
-		out.high = limit{val: types.NewJSONText(noMembers), open: true} // after all arrays
+		out.High = Limit{Val: types.NewJSONText(NoMembers), Open: true} // after all arrays
 		return out
 	}
 	// Up to the arrays with a higher element before.
-	elements := elementsOf("[" + strings.TrimSuffix(prefix, ",") + "]")
+	elements := ElementsOf("[" + strings.TrimSuffix(prefix, ",") + "]")
 	for n := len(elements); n > 0; n-- {
 		if next, ok := above(elements[n-1]); ok {
 			high := "[" + strings.Join(append(slices.Clone(elements[:n-1]), next), ",") + "]"
-			out.high = limit{val: types.NewJSONText(high), open: true}
+			out.High = Limit{Val: types.NewJSONText(high), Open: true}
 			return out
 		}
 	}
-	out.high = limit{val: types.NewJSONText(noMembers), open: true}
+	out.High = Limit{Val: types.NewJSONText(NoMembers), Open: true}
 	return out
 }
 
-func elementsOf(array string) (list []string) {
+// ElementsOf returns the elements of an array.
+func ElementsOf(array string) (list []string) {
 	types.JSONElements(array, func(v string) bool {
 		list = append(list, v)
 		return true
@@ -158,16 +159,16 @@ func above(s string) (string, bool) {
 		// The tab has the lowest place of all characters that have one.
 		return string(jsontext.AppendQuoted(nil, types.JSONUnquote(strings.TrimSpace(s))+"\t")), true
 	case types.JSONList:
-		return "[" + strings.Join(append(elementsOf(s), "null"), ",") + "]", true
+		return "[" + strings.Join(append(ElementsOf(s), "null"), ",") + "]", true
 	}
 	return "", false
 }
 
-// closed returns the intervals with their ends included.
-func (s intervals) closed() intervals {
+// Closed returns the intervals with their ends included.
+func (s Intervals) Closed() Intervals {
 	out := slices.Clone(s)
 	for i := range out {
-		out[i].low.open, out[i].high.open = false, false
+		out[i].Low.Open, out[i].High.Open = false, false
 	}
-	return union(out)
+	return Union(out)
 }

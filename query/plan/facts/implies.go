@@ -1,10 +1,11 @@
-package plan
+package facts
 
 import (
 	"strconv"
 	"strings"
 
 	"github.com/divandb/divan/layer/rowshape"
+	"github.com/divandb/divan/query/plan/ranges"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -27,13 +28,13 @@ func (t truth) not() truth {
 	return maybe
 }
 
-// implies reports whether a condition of a view holds for every document that satisfies the conditions of the facts.
-func (f *facts) implies(cond *rowshape.Expr) bool {
+// Implies reports whether a condition of a view holds for every document that satisfies the conditions of the facts.
+func (f *Known) Implies(cond *rowshape.Expr) bool {
 	return cond == nil || f.eval(cond).truth() == always
 }
 
 // truth returns whether a value is true in JavaScript's conditions.
-func (k *known) truth() truth {
+func (k *Value) truth() truth {
 	switch {
 	case k.kinds&isFalsy == 0:
 		return always
@@ -44,22 +45,22 @@ func (k *known) truth() truth {
 }
 
 // boolean is a value that is true or false.
-func boolean(t truth) *known {
-	return &known{kinds: map[truth]kinds{maybe: booleans, never: isFalse, always: isTrue}[t]}
+func boolean(t truth) *Value {
+	return &Value{kinds: map[truth]kinds{maybe: booleans, never: isFalse, always: isTrue}[t]}
 }
 
 // eval returns what is known about the value of an expression.
-func (f *facts) eval(e *rowshape.Expr) *known {
-	arg := func(i int) *known { return f.eval(&e.Args[i]) }
+func (f *Known) eval(e *rowshape.Expr) *Value {
+	arg := func(i int) *Value { return f.eval(&e.Args[i]) }
 	switch e.Op {
 	case rowshape.Constant:
-		return &known{kinds: kindOf(e.JSON), values: []string{e.JSON}}
+		return &Value{kinds: kindOf(e.JSON), values: []string{e.JSON}}
 	case rowshape.Undefined:
-		return &known{kinds: isMissing}
+		return &Value{kinds: isMissing}
 	case rowshape.Member:
-		return f.of(e.Path)
+		return f.Of(e.Path)
 	case rowshape.Composite:
-		return &known{kinds: isList | isObject}
+		return &Value{kinds: isList | isObject}
 	case rowshape.Not:
 		return boolean(arg(0).truth().not())
 	case rowshape.And, rowshape.Or:
@@ -92,22 +93,22 @@ func (f *facts) eval(e *rowshape.Expr) *known {
 }
 
 // then returns left && right, or left || right.
-func (k *known) then(right *known, or bool) *known {
+func (k *Value) then(right *Value, or bool) *Value {
 	switch t := k.truth(); {
 	case t == maybe:
 		left := k.kinds & isFalsy
 		if or {
 			left = k.kinds &^ isFalsy
 		}
-		return &known{kinds: left | right.kinds}
+		return &Value{kinds: left | right.kinds}
 	case (t == always) == or:
 		return k
 	}
 	return right
 }
 
-func (f *facts) exists(path []string) truth {
-	switch k := f.of(path).kinds; {
+func (f *Known) exists(path []string) truth {
+	switch k := f.Of(path).kinds; {
 	case k&isMissing == 0:
 		return always
 	case k == isMissing:
@@ -117,31 +118,31 @@ func (f *facts) exists(path []string) truth {
 }
 
 // compared returns whether a member lies on a side of a constant, in the order of views.
-func (f *facts) compared(e *rowshape.Expr) truth {
-	k := f.of(e.Path)
+func (f *Known) compared(e *rowshape.Expr) truth {
+	k := f.Of(e.Path)
 	if k.kinds&isMissing != 0 {
 		return maybe
 	}
 	d := types.NewJSONText(e.JSON)
-	if _, err := types.CompareJSON(d.S, d.S); err != nil || leastEqual(d.S) != "" {
+	if _, err := types.CompareJSON(d.S, d.S); err != nil || ranges.LeastEqual(d.S) != "" {
 		return maybe
 	}
-	l, inf := limit{val: d}, limit{inf: true}
-	var in interval
+	l, inf := ranges.Limit{Val: d}, ranges.None
+	var in ranges.Interval
 	switch e.Op {
 	case rowshape.Matches:
-		in = point(d)
+		in = ranges.Point(d)
 	case rowshape.Less:
-		in = interval{inf, below(l)}
+		in = ranges.Between(inf, ranges.Below(l))
 	case rowshape.LessEqual:
-		in = interval{inf, l}
+		in = ranges.Between(inf, l)
 	case rowshape.Greater:
-		in = interval{below(l), inf}
+		in = ranges.Between(ranges.Below(l), inf)
 	default:
-		in = interval{l, inf}
+		in = ranges.Between(l, inf)
 	}
-	for _, iv := range k.allowed {
-		if compareLow(iv.low, in.low) < 0 || compareHigh(iv.high, in.high) > 0 {
+	for _, iv := range k.Allowed {
+		if ranges.CompareLow(iv.Low, in.Low) < 0 || ranges.CompareHigh(iv.High, in.High) > 0 {
 			return maybe
 		}
 	}
@@ -152,7 +153,7 @@ func (f *facts) compared(e *rowshape.Expr) truth {
 var javaScriptKinds = []kinds{isMissing, isNull, booleans, numbers, textual, isList | isObject}
 
 // same returns whether a === b.
-func same(a, b *known) truth {
+func same(a, b *Value) truth {
 	common := false
 	for _, k := range javaScriptKinds {
 		common = common || a.kinds&k != 0 && b.kinds&k != 0
@@ -203,7 +204,7 @@ func sameValue(v, w string) bool {
 }
 
 // equals returns whether a == b, if JavaScript does not have to convert one.
-func equals(a, b *known) truth {
+func equals(a, b *Value) truth {
 	none := isMissing | isNull
 	switch {
 	case a.kinds&^none == 0 && b.kinds&^none == 0:
@@ -220,8 +221,8 @@ func equals(a, b *known) truth {
 }
 
 // typeOf returns typeof k.
-func typeOf(k *known) *known {
-	out := &known{kinds: isString}
+func typeOf(k *Value) *Value {
+	out := &Value{kinds: isString}
 	for _, t := range []struct {
 		kinds kinds
 		name  string
