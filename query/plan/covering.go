@@ -155,9 +155,11 @@ func (c *cover) member(e exec.Expr, path []string, text bool, numbers numbersUse
 	}
 	m := shortcut.Member{Column: c.at + 1, Part: c.shape.Part(path), Text: text, Was: e}
 	value := c.shape.Value.Path != nil && slices.Equal(c.shape.Value.Path, path)
+	// A missing member looks like null. If the conditions exclude both, null can be read as missing.
+	m.NoNull = !text && c.shape.AsJavaScript
 	switch {
-	case m.Part < 0 && !value, !text && c.shape.AsJavaScript && c.known.Of(path).MayMiss():
-		c.fails = true // it has no such member, or a missing one looks like null
+	case m.Part < 0 && !value, m.NoNull && c.known.Of(path).MayBeNull():
+		c.fails = true
 		return e
 	case m.Part < 0, value && c.argument:
 		m.Column, m.Part = c.at+2, -1
@@ -190,7 +192,11 @@ func (c *cover) exact(row []types.Datum, group bool) bool {
 			return false
 		}
 		switch types.JSONKindOf(json) {
-		case types.JSONNull, types.JSONBool:
+		case types.JSONBool:
+		case types.JSONNull:
+			if group && c.shape.AsJavaScript {
+				return false // numbers beyond the doubles are in this group too; Nulls checks single rows
+			}
 		case types.JSONString:
 			if group {
 				return false
@@ -232,6 +238,13 @@ func (p *planning) coveringScan(f *bind.UserScan, c *cover, conds []exec.Expr) e
 		src = &exec.Nothing{Reason: "no key satisfies WHERE"}
 	}
 	src = &shortcut.Exact{Input: src, OK: func(row []types.Datum) bool { return c.exact(row, false) }}
+	if c.shape.AsJavaScript {
+		nulls := &shortcut.Nulls{Input: src, ID: c.at, Docs: p.documentsByID(f)}
+		for i := range c.used {
+			nulls.Members = append(nulls.Members, c.used[i].Member)
+		}
+		src = nulls
+	}
 	if cond := exec.And(conds); cond != nil {
 		src = &exec.Filter{Input: src, Cond: cond}
 	}
@@ -346,6 +359,12 @@ func (p *planning) coveredTop(q *bind.Query, f *bind.UserScan, where []exec.Expr
 	var top exec.Plan = &exec.Project{Input: p.coveringScan(f, c, conds), Width: q.Width + 3,
 		Exprs: append([]exec.Expr{id}, keys...)}
 	top = &exec.Sort{Input: top, Keys: order, Names: names, Bound: n}
+	fetch := &shortcut.Fetch{IDs: limited(top, n, 0), Scan: p.documentsByID(f)}
+	return &shortcut.Either{First: fetch, Otherwise: rows}, nil
+}
+
+// documentsByID returns a scan that is narrowed to some documents when the plan runs.
+func (p *planning) documentsByID(f *bind.UserScan) *exec.Scan {
 	s := p.newScan(f)
 	for i, col := range f.Rel.Columns {
 		if f.Used[i] {
@@ -355,5 +374,5 @@ func (p *planning) coveredTop(q *bind.Query, f *bind.UserScan, where []exec.Expr
 	s.Accesses = docAccesses(f, ranges.Everything(), false)
 	p.byKeys(f, s, ranges.Everything(), nil)
 	p.st.Reads.Count++ // the view and the documents must be as of one moment
-	return &shortcut.Either{First: &shortcut.Fetch{IDs: limited(top, n, 0), Scan: s}, Otherwise: rows}, nil
+	return s
 }

@@ -14,6 +14,7 @@ type Member struct {
 	// Column has the key or the value, as JSON. Part is the part of an array, -1 for the whole value.
 	Column, Part int
 	Text         bool // as ->> returns it
+	NoNull       bool // JSON's null means that there is no member
 	// Was is the expression over the document.
 	Was exec.Expr
 }
@@ -31,7 +32,7 @@ func (m *Member) String() string { return m.Was.String() }
 func (m *Member) Eval(env *exec.Env) (types.Datum, error) {
 	json, ok := m.JSON(env.Row)
 	switch {
-	case !ok:
+	case !ok, m.NoNull && json == "null":
 		return types.Null, nil
 	case !m.Text:
 		return types.NewJSONText(json), nil

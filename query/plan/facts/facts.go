@@ -99,8 +99,8 @@ func (f *Known) Of(path []string) *Value {
 	return k
 }
 
-// MayMiss reports whether there may be no such member.
-func (k *Value) MayMiss() bool { return k.kinds&isMissing != 0 }
+// MayBeNull reports whether the member may be null, or there may be none.
+func (k *Value) MayBeNull() bool { return k.kinds&(isMissing|isNull) != 0 }
 
 // kindOf returns the kind of a JSON value.
 func kindOf(v string) kinds {
