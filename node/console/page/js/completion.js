@@ -2,15 +2,24 @@
 import { el } from './dom.js';
 import { sql, identifier } from './source.js';
 
-const keywords = ('SELECT FROM WHERE GROUP BY ORDER BY HAVING LIMIT OFFSET JOIN LEFT JOIN ON USING AS AND OR NOT NULL IS IN BETWEEN LIKE ILIKE EXISTS CASE WHEN THEN ELSE END ' +
-  'DISTINCT UNION ALL WITH VALUES INSERT INTO UPDATE SET DELETE RETURNING EXPLAIN ANALYZE COUNT SUM AVG MIN MAX COALESCE ASC DESC TRUE FALSE INTERVAL OVER PARTITION BY LATERAL ' +
-  'jsonb_array_elements jsonb_each jsonb_typeof jsonb_object_keys date_trunc now numeric text jsonb').split(' ');
+const keywords = (
+  'SELECT FROM WHERE GROUP BY ORDER BY HAVING LIMIT OFFSET JOIN LEFT JOIN ON USING AS AND OR NOT NULL IS IN ' +
+  'BETWEEN LIKE ILIKE EXISTS CASE WHEN THEN ELSE END DISTINCT UNION ALL WITH VALUES INSERT INTO UPDATE SET ' +
+  'DELETE RETURNING EXPLAIN ANALYZE COUNT SUM AVG MIN MAX COALESCE ASC DESC TRUE FALSE INTERVAL OVER PARTITION BY ' +
+  'LATERAL ' +
+  'jsonb_array_elements jsonb_each jsonb_typeof jsonb_object_keys date_trunc now numeric text jsonb'
+).split(' ');
 const maxOffers = 12;
 
 /** Relations by schema, with their columns. */
 const catalogue = async database => {
-  const found = await sql(database, `SELECT table_schema, table_name, column_name, data_type FROM information_schema.columns
-    WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY table_schema <> 'public', 1, 2, ordinal_position`, { rows: 5000 });
+  const found = await sql(
+    database,
+    `SELECT table_schema, table_name, column_name, data_type FROM information_schema.columns
+    WHERE table_schema NOT IN ('pg_catalog', 'information_schema')
+    ORDER BY table_schema <> 'public', 1, 2, ordinal_position`,
+    { rows: 5000 },
+  );
   const list = new Map();
   for (const [schema, name, column, type] of found.results[0].rows) {
     const key = `${schema}\n${name}`;
@@ -20,11 +29,14 @@ const catalogue = async database => {
   return [...list.values()];
 };
 
-const full = r => r.schema === 'public' ? identifier(r.name) : `${identifier(r.schema)}.${identifier(r.name)}`;
+const full = r => (r.schema === 'public' ? identifier(r.name) : `${identifier(r.schema)}.${identifier(r.name)}`);
 
 /** Completes what is written in box. offers shows the choices, and relations all there are. */
 export const completion = (box, offers, database) => {
-  let known = [], ended = false, chosen = 0, shown = [];
+  let known = [],
+    ended = false,
+    chosen = 0,
+    shown = [];
   const relations = el('div', {}, 'Loading…');
 
   const insert = word => {
@@ -37,48 +49,96 @@ export const completion = (box, offers, database) => {
     try {
       known = await catalogue(database());
       if (ended) return;
-      relations.replaceChildren(...known.map(r => el('p', {}, el('button', { click: () => insert(full(r)) }, full(r)), ' ',
-        el('span', { class: 'dim' }, r.columns.map(([n, t]) => `${n} ${t}`).join(', ')))));
-    } catch (e) { known = []; relations.replaceChildren(el('span', { class: 'bad' }, e.message)); }
+      relations.replaceChildren(
+        ...known.map(r =>
+          el(
+            'p',
+            {},
+            el('button', { click: () => insert(full(r)) }, full(r)),
+            ' ',
+            el('span', { class: 'dim' }, r.columns.map(([n, t]) => `${n} ${t}`).join(', ')),
+          ),
+        ),
+      );
+    } catch (e) {
+      known = [];
+      relations.replaceChildren(el('span', { class: 'bad' }, e.message));
+    }
   };
 
   /** The word before the caret, and what is before it and a dot. */
   const word = () => {
     const before = box.value.slice(0, box.selectionStart);
     const m = /(?:("(?:[^"]|"")*"|[\w$]+)\s*\.\s*)?("(?:[^"]|"")*|[\w$]*)$/.exec(before);
-    const plain = s => s === undefined ? '' : s.replace(/^"|"$/g, '').replaceAll('""', '"');
+    const plain = s => (s === undefined ? '' : s.replace(/^"|"$/g, '').replaceAll('""', '"'));
     return { owner: plain(m[1]), begun: plain(m[2]).toLowerCase(), from: before.length - m[2].length };
   };
   const candidates = () => {
-    const w = word(), statement = box.value, out = [];
-    const offer = (label, insert) => { if (!out.some(o => o.insert === insert)) out.push({ label, insert }); };
+    const w = word(),
+      statement = box.value,
+      out = [];
+    const offer = (label, insert) => {
+      if (!out.some(o => o.insert === insert)) out.push({ label, insert });
+    };
     const begins = name => name.toLowerCase().startsWith(w.begun);
     if (w.owner) {
       for (const r of known) if (r.schema === w.owner && begins(r.name)) offer(r.name, identifier(r.name));
-      const alias = new RegExp(`([\\w"$.]+)\\s+(?:as\\s+)?${w.owner.replace(/[^\w]/g, '\\$&')}\\b`, 'i').exec(statement);
+      const alias = new RegExp(`([\\w"$.]+)\\s+(?:as\\s+)?${w.owner.replace(/[^\w]/g, '\\$&')}\\b`, 'i').exec(
+        statement,
+      );
       const of = alias ? alias[1] : w.owner;
-      for (const r of known) if (full(r) === of || r.name === of) for (const [c] of r.columns) if (begins(c)) offer(c, identifier(c));
+      for (const r of known)
+        if (full(r) === of || r.name === of) for (const [c] of r.columns) if (begins(c)) offer(c, identifier(c));
       return { w, out };
     }
     if (!w.begun) return { w, out };
-    for (const r of known) if (statement.includes(r.name)) for (const [c] of r.columns) if (begins(c)) offer(c, identifier(c));
+    for (const r of known)
+      if (statement.includes(r.name)) for (const [c] of r.columns) if (begins(c)) offer(c, identifier(c));
     for (const r of known) if (begins(r.name) || begins(r.schema)) offer(full(r), full(r));
     for (const k of keywords) if (begins(k)) offer(k, k);
     return { w, out: out.filter(o => o.insert.toLowerCase() !== w.begun) };
   };
-  const hide = () => { shown = []; offers.replaceChildren(); box.removeAttribute('aria-activedescendant'); };
+  const hide = () => {
+    shown = [];
+    offers.replaceChildren();
+    box.removeAttribute('aria-activedescendant');
+  };
   const accept = o => {
     const w = word();
     box.setSelectionRange(w.from, box.selectionStart);
     insert(o.insert);
   };
-  const draw = () => offers.replaceChildren(...shown.map((o, i) => el('button', { id: `offer${i}`, role: 'option', tabindex: -1, 'aria-selected': i === chosen ? 'true' : 'false',
-    mousedown: e => { e.preventDefault(); accept(o); } }, o.label)));
-  box.addEventListener('input', () => { shown = candidates().out.slice(0, maxOffers); chosen = 0; draw(); });
+  const draw = () =>
+    offers.replaceChildren(
+      ...shown.map((o, i) =>
+        el(
+          'button',
+          {
+            id: `offer${i}`,
+            role: 'option',
+            tabindex: -1,
+            'aria-selected': i === chosen ? 'true' : 'false',
+            mousedown: e => {
+              e.preventDefault();
+              accept(o);
+            },
+          },
+          o.label,
+        ),
+      ),
+    );
+  box.addEventListener('input', () => {
+    shown = candidates().out.slice(0, maxOffers);
+    chosen = 0;
+    draw();
+  });
   box.addEventListener('blur', hide);
   box.addEventListener('keydown', e => {
     if (!shown.length) return;
-    if (e.key === 'Tab' && !e.shiftKey) { e.preventDefault(); accept(shown[chosen]); } else if (e.key === 'Escape') hide();
+    if (e.key === 'Tab' && !e.shiftKey) {
+      e.preventDefault();
+      accept(shown[chosen]);
+    } else if (e.key === 'Escape') hide();
     else if (e.altKey && (e.key === 'ArrowDown' || e.key === 'ArrowUp')) {
       e.preventDefault();
       chosen = (chosen + (e.key === 'ArrowDown' ? 1 : shown.length - 1)) % shown.length;
@@ -87,5 +147,11 @@ export const completion = (box, offers, database) => {
     }
   });
   reload();
-  return { reload, relations, end: () => { ended = true; } };
+  return {
+    reload,
+    relations,
+    end: () => {
+      ended = true;
+    },
+  };
 };

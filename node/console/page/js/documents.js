@@ -4,34 +4,54 @@ import { table } from './table.js';
 import { couch, path, sql, literal } from './source.js';
 import { documentPage } from './document.js';
 
-const pageSize = 50, previewBytes = 160;
+const pageSize = 50,
+  previewBytes = 160;
 const shows = { all: 'All', design: 'Design documents', conflicts: 'With conflicts' };
 
 /** Rows {id, rev} of a part of the documents, and whether there are more. */
 const ids = async (name, q) => {
   if (q.show === 'conflicts') {
-    const found = await sql(name, `SELECT DISTINCT id FROM conflicts WHERE NOT deleted AND id >= ${literal(q.from)} ORDER BY id LIMIT ${pageSize + 1}`);
+    const found = await sql(
+      name,
+      `SELECT DISTINCT id FROM conflicts WHERE NOT deleted AND id >= ${literal(q.from)}
+      ORDER BY id LIMIT ${pageSize + 1}`,
+    );
     return found.results[0].rows.map(([id]) => ({ id }));
   }
-  const range = q.show === 'design' ? { startkey: q.from > '_design/' ? q.from : '_design/', endkey: '_design0' } : { startkey: q.from };
+  const range =
+    q.show === 'design'
+      ? { startkey: q.from > '_design/' ? q.from : '_design/', endkey: '_design0' }
+      : { startkey: q.from };
   const params = { limit: pageSize + 1 };
   for (const [k, v] of Object.entries(range)) if (v) params[k] = JSON.stringify(v);
-  return JSON.parse(await couch('GET', path(name, '_all_docs'), params)).rows.map(r => ({ id: r.id, rev: r.value.rev }));
+  return JSON.parse(await couch('GET', path(name, '_all_docs'), params)).rows.map(r => ({
+    id: r.id,
+    rev: r.value.rev,
+  }));
 };
 
 /** The first bytes of some documents, by id. */
 const previews = async (name, rows) => {
   if (rows.length === 0) return new Map();
-  const found = await sql(name, `SELECT id, left(doc::text, ${previewBytes + 1}) FROM docs WHERE id IN (${rows.map(r => literal(r.id)).join(', ')})`);
+  const list = rows.map(r => literal(r.id)).join(', ');
+  const found = await sql(name, `SELECT id, left(doc::text, ${previewBytes + 1}) FROM docs WHERE id IN (${list})`);
   return new Map(found.results[0].rows);
 };
 
 const list = (place, name, query) => {
-  const given = new URLSearchParams(query), q = { from: given.get('from') || '', show: given.get('show') || 'all' }, before = [];
-  const body = el('div', {}), said = el('span', { class: 'dim', role: 'status' });
+  const given = new URLSearchParams(query),
+    q = { from: given.get('from') || '', show: given.get('show') || 'all' },
+    before = [];
+  const body = el('div', {}),
+    said = el('span', { class: 'dim', role: 'status' });
   const from = el('input', { type: 'search', placeholder: 'from id …', 'aria-label': 'From id', value: q.from });
-  const choice = el('select', { 'aria-label': 'Which documents' }, Object.entries(shows).map(([k, v]) => el('option', { value: k, selected: k === q.show }, v)));
-  let turn = 0, typed = 0;
+  const choice = el(
+    'select',
+    { 'aria-label': 'Which documents' },
+    Object.entries(shows).map(([k, v]) => el('option', { value: k, selected: k === q.show }, v)),
+  );
+  let turn = 0,
+    typed = 0;
   const load = async () => {
     const mine = ++turn;
     said.textContent = 'Loading…';
@@ -41,29 +61,110 @@ const list = (place, name, query) => {
       const next = rows.length > pageSize ? rows.pop().id : null;
       const cells = new Map();
       said.textContent = rows.length ? `${count(rows.length)} shown` : '';
-      const step = (label, on, go) => el('button', { disabled: !on, click: () => { go(); load(); } }, label);
-      body.replaceChildren(rows.length ? table('Documents', [
-        { title: 'Document', cell: r => link(['databases', name, 'doc', r.id], text(r.id)) },
-        { title: 'Revision', cell: r => el('span', { class: 'dim' }, r.rev ? r.rev.slice(0, 12) + '…' : 'in conflict'), extra: true },
-        { title: 'Content', cell: r => { const c = el('code', { class: 'dim' }, '…'); cells.set(r.id, c); return c; } },
-      ], rows) : el('p', { class: 'none' }, q.show === 'conflicts' ? 'No document has a conflict.' : q.from ? 'There is no document from this id on.' : 'There is no document yet.'),
-      next !== null || before.length ? el('div', { class: 'pages' },
-        step('‹ back', before.length > 0, () => { q.from = before.pop(); }), step('next ›', next !== null, () => { before.push(q.from); q.from = next; })) : '');
+      const step = (label, on, go) =>
+        el(
+          'button',
+          {
+            disabled: !on,
+            click: () => {
+              go();
+              load();
+            },
+          },
+          label,
+        );
+      body.replaceChildren(
+        rows.length
+          ? table(
+              'Documents',
+              [
+                { title: 'Document', cell: r => link(['databases', name, 'doc', r.id], text(r.id)) },
+                {
+                  title: 'Revision',
+                  cell: r => el('span', { class: 'dim' }, r.rev ? r.rev.slice(0, 12) + '…' : 'in conflict'),
+                  extra: true,
+                },
+                {
+                  title: 'Content',
+                  cell: r => {
+                    const c = el('code', { class: 'dim' }, '…');
+                    cells.set(r.id, c);
+                    return c;
+                  },
+                },
+              ],
+              rows,
+            )
+          : el(
+              'p',
+              { class: 'none' },
+              q.show === 'conflicts'
+                ? 'No document has a conflict.'
+                : q.from
+                  ? 'There is no document from this id on.'
+                  : 'There is no document yet.',
+            ),
+        next !== null || before.length
+          ? el(
+              'div',
+              { class: 'pages' },
+              step('‹ back', before.length > 0, () => {
+                q.from = before.pop();
+              }),
+              step('next ›', next !== null, () => {
+                before.push(q.from);
+                q.from = next;
+              }),
+            )
+          : '',
+      );
       const found = await previews(name, rows).catch(() => new Map());
       for (const [id, cell] of cells) {
         const t = found.get(id);
         cell.textContent = t === undefined ? '' : t.length > previewBytes ? `${t.slice(0, previewBytes)}…` : t;
       }
     } catch (e) {
-      if (mine === turn) { said.textContent = ''; body.replaceChildren(el('p', { class: 'bad', role: 'alert' }, e.message)); }
+      if (mine === turn) {
+        said.textContent = '';
+        body.replaceChildren(el('p', { class: 'bad', role: 'alert' }, e.message));
+      }
     }
   };
-  from.addEventListener('input', () => { clearTimeout(typed); typed = setTimeout(() => { q.from = from.value; before.length = 0; load(); }, 250); });
-  choice.addEventListener('change', () => { q.show = choice.value; before.length = 0; load(); });
-  place.append(el('section', { 'aria-label': 'Documents' }, el('div', { class: 'bar' }, el('h2', {}, 'Documents of ', link(['databases', name], name)), from, choice,
-    link(['databases', name, 'new'], '+ new document'), link(['sql', name], 'SQL'), said), body));
+  from.addEventListener('input', () => {
+    clearTimeout(typed);
+    typed = setTimeout(() => {
+      q.from = from.value;
+      before.length = 0;
+      load();
+    }, 250);
+  });
+  choice.addEventListener('change', () => {
+    q.show = choice.value;
+    before.length = 0;
+    load();
+  });
+  place.append(
+    el(
+      'section',
+      { 'aria-label': 'Documents' },
+      el(
+        'div',
+        { class: 'bar' },
+        el('h2', {}, 'Documents of ', link(['databases', name], name)),
+        from,
+        choice,
+        link(['databases', name, 'new'], '+ new document'),
+        link(['sql', name], 'SQL'),
+        said,
+      ),
+      body,
+    ),
+  );
   load();
-  return () => { turn++; clearTimeout(typed); };
+  return () => {
+    turn++;
+    clearTimeout(typed);
+  };
 };
 
 /** The pages below #/databases/NAME: docs, doc/ID and new. */

@@ -13,8 +13,8 @@ export const el = (name, props, ...children) => {
   return e;
 };
 
-export const text = v => v === null || v === undefined ? '' : typeof v === 'object' ? JSON.stringify(v) : String(v);
-export const count = v => typeof v === 'number' ? v.toLocaleString('en', { maximumFractionDigits: 1 }) : text(v);
+export const text = v => (v === null || v === undefined ? '' : typeof v === 'object' ? JSON.stringify(v) : String(v));
+export const count = v => (typeof v === 'number' ? v.toLocaleString('en', { maximumFractionDigits: 1 }) : text(v));
 
 export const bytes = v => {
   if (typeof v !== 'number') return text(v);
@@ -45,7 +45,9 @@ export const duration = s => {
 let skew = 0; // the server's clock minus the browser's, in ms
 
 /** Notes the server's time. */
-export const serverTime = now => { if (now) skew = Date.parse(now) - Date.now(); };
+export const serverTime = now => {
+  if (now) skew = Date.parse(now) - Date.now();
+};
 
 const ago = t => {
   const s = (Date.now() + skew - t) / 1000;
@@ -60,24 +62,47 @@ export const time = v => {
 
 /** A time of day with tenths of a second. */
 export const clock = v => {
-  const t = new Date(v), two = n => String(n).padStart(2, '0');
-  return isNaN(t) ? '' : `${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}.${Math.floor(t.getMilliseconds() / 100)}`;
+  const t = new Date(v),
+    two = n => String(n).padStart(2, '0');
+  return isNaN(t)
+    ? ''
+    : `${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}.${Math.floor(t.getMilliseconds() / 100)}`;
 };
 
 /** Updates the relative times on the page. */
-export const retime = () => document.querySelectorAll('time').forEach(e => {
-  const now = ago(Date.parse(e.getAttribute('datetime')));
-  if (e.textContent !== now) e.textContent = now;
-});
+export const retime = () =>
+  document.querySelectorAll('time').forEach(e => {
+    const now = ago(Date.parse(e.getAttribute('datetime')));
+    if (e.textContent !== now) e.textContent = now;
+  });
 
 /** A link within the page. */
 export const link = (path, label, query) =>
-  el('a', { href: '#/' + path.map(encodeURIComponent).join('/') + (query ? '?' + new URLSearchParams(query) : '') }, label);
+  el(
+    'a',
+    { href: '#/' + path.map(encodeURIComponent).join('/') + (query ? '?' + new URLSearchParams(query) : '') },
+    label,
+  );
 
-const tones = { ok: 'good', working: 'good', alive: 'good', running: 'good', good: 'good', degraded: 'warn', warning: 'warn',
-  pending: 'warn', silent: 'warn', restarting: 'bad', absent: 'bad', failed: 'bad', error: 'bad', gone: 'dim' };
+const tones = {
+  ok: 'good',
+  working: 'good',
+  alive: 'good',
+  running: 'good',
+  good: 'good',
+  degraded: 'warn',
+  warning: 'warn',
+  pending: 'warn',
+  silent: 'warn',
+  restarting: 'bad',
+  absent: 'bad',
+  failed: 'bad',
+  error: 'bad',
+  gone: 'dim',
+};
 
 /** A state with its colour. */
-export const badge = (state, label) => el('span', { class: `dot ${tones[state] || 'dim'}` }, label === undefined ? text(state) : label);
+export const badge = (state, label) =>
+  el('span', { class: `dot ${tones[state] || 'dim'}` }, label === undefined ? text(state) : label);
 
 export const section = (title, ...content) => el('section', { 'aria-label': title }, el('h2', {}, title), content);

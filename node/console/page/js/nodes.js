@@ -5,27 +5,125 @@ import { table } from './table.js';
 import { nodeColumns } from './overview.js';
 import { button } from './actions.js';
 
-const fact = (name, value) => value === '' || value === undefined ? null : el('tr', {}, el('th', { scope: 'row' }, name), el('td', { 'data-name': name }, value));
+const fact = (name, value) =>
+  value === '' || value === undefined
+    ? null
+    : el('tr', {}, el('th', { scope: 'row' }, name), el('td', { 'data-name': name }, value));
 
-const units = { index_lag: 's', commit_p50: 'ms', commit_p99: 'ms', bodies: 'B', sql_memory: 'B', resident: 'B', heap: 'B', disk_free: 'B' };
-const rates = new Set(['docs_written', 'docs_refused', 'docs_read', 'feed_rows', 'indexed_docs', 'index_rows', 'commits', 'conflicts', 'retries',
-  'http_done', 'http_refused', 'http_failed', 'statements', 'wakes', 'restarts', 'dead_letters', 'script_seconds']);
+const units = {
+  index_lag: 's',
+  commit_p50: 'ms',
+  commit_p99: 'ms',
+  bodies: 'B',
+  sql_memory: 'B',
+  resident: 'B',
+  heap: 'B',
+  disk_free: 'B',
+};
+const rates = new Set([
+  'docs_written',
+  'docs_refused',
+  'docs_read',
+  'feed_rows',
+  'indexed_docs',
+  'index_rows',
+  'commits',
+  'conflicts',
+  'retries',
+  'http_done',
+  'http_refused',
+  'http_failed',
+  'statements',
+  'wakes',
+  'restarts',
+  'dead_letters',
+  'script_seconds',
+]);
 
 const one = n => [
-  section(text(n.name), el('table', { 'aria-label': 'Facts' }, el('tbody', {},
-    fact('State', badge(n.state, text(n.text))), fact('Started', n.started ? time(n.started) : ''), fact('Last answer', n.last_answer ? time(n.last_answer) : ''),
-    fact('Version', text(n.version)), fact('Engine', text(n.engine)), fact('HTTP', text(n.http)), fact('SQL', text(n.sql)), fact('Gossip', text(n.gossip)),
-    fact('Roles', (n.roles || []).join(', ')), fact('Clock', n.skew ? `${n.skew} s ahead` : ''), fact('Store', text(n.store)))),
-  (n.reasons || []).length ? el('ul', { class: 'attention' }, n.reasons.map(r => el('li', { class: 'error' }, text(r)))) : '',
-  el('p', { class: 'bar' }, link(['events'], 'events', { search: n.name }), link(['actors'], 'actors', { search: n.name }), link(['sessions'], 'sessions', { search: n.name }),
-    n.state === 'gone' ? button('Forget', `${n.name} is removed from the lists of all nodes. If it comes back it is a member again.`, { do: 'forget', member: n.name }) : '',
-    n.state === 'ok' || n.state === 'degraded' ? button('Log more', `${n.name} writes debug lines to its log for ten minutes.`, { do: 'log_level', level: 'debug', node: n.name }) : '')),
-  n.now ? section('Now', el('div', { class: 'tiles' }, Object.keys(n.now).sort().map(name => el('div', { class: 'tile' },
-    el('span', {}, name.replaceAll('_', ' ')), el('b', {}, measure(n.now[name], units[name] || (rates.has(name) ? '/s' : ''))))))) : '',
+  section(
+    text(n.name),
+    el(
+      'table',
+      { 'aria-label': 'Facts' },
+      el(
+        'tbody',
+        {},
+        fact('State', badge(n.state, text(n.text))),
+        fact('Started', n.started ? time(n.started) : ''),
+        fact('Last answer', n.last_answer ? time(n.last_answer) : ''),
+        fact('Version', text(n.version)),
+        fact('Engine', text(n.engine)),
+        fact('HTTP', text(n.http)),
+        fact('SQL', text(n.sql)),
+        fact('Gossip', text(n.gossip)),
+        fact('Roles', (n.roles || []).join(', ')),
+        fact('Clock', n.skew ? `${n.skew} s ahead` : ''),
+        fact('Store', text(n.store)),
+      ),
+    ),
+    (n.reasons || []).length
+      ? el(
+          'ul',
+          { class: 'attention' },
+          n.reasons.map(r => el('li', { class: 'error' }, text(r))),
+        )
+      : '',
+    el(
+      'p',
+      { class: 'bar' },
+      link(['events'], 'events', { search: n.name }),
+      link(['actors'], 'actors', { search: n.name }),
+      link(['sessions'], 'sessions', { search: n.name }),
+      n.state === 'gone'
+        ? button('Forget', `${n.name} is removed from the lists of all nodes. If it comes back it is a member again.`, {
+            do: 'forget',
+            member: n.name,
+          })
+        : '',
+      n.state === 'ok' || n.state === 'degraded'
+        ? button('Log more', `${n.name} writes debug lines to its log for ten minutes.`, {
+            do: 'log_level',
+            level: 'debug',
+            node: n.name,
+          })
+        : '',
+    ),
+  ),
+  n.now
+    ? section(
+        'Now',
+        el(
+          'div',
+          { class: 'tiles' },
+          Object.keys(n.now)
+            .sort()
+            .map(name =>
+              el(
+                'div',
+                { class: 'tile' },
+                el('span', {}, name.replaceAll('_', ' ')),
+                el('b', {}, measure(n.now[name], units[name] || (rates.has(name) ? '/s' : ''))),
+              ),
+            ),
+        ),
+      )
+    : '',
 ];
 
-export const nodes = (place, say, [name]) => follow('nodes', {}, s => {
-  const found = s.nodes.find(n => n.name === name);
-  place.replaceChildren(...(name === undefined ? [section('Nodes', table('Nodes', nodeColumns, s.nodes))]
-    : found ? one(found) : [section(name, el('p', { class: 'none' }, 'There is no such node.'))]));
-}, say);
+export const nodes = (place, say, [name]) =>
+  follow(
+    'nodes',
+    {},
+    s => {
+      const found = s.nodes.find(n => n.name === name);
+      place.replaceChildren(
+        ...(name === undefined
+          ? [section('Nodes', table('Nodes', nodeColumns, s.nodes))]
+          : found
+            ? one(found)
+            : [section(name, el('p', { class: 'none' }, 'There is no such node.'))]),
+      );
+    },
+    say,
+  );

@@ -7,60 +7,148 @@ import { storyLines, eventColumns } from './stories.js';
 
 const series = ['docs_written', 'feed_rows', 'commit_p99', 'index_lag', 'conflicts', 'http_failed'];
 
-const attention = a => el('li', { class: a.severity }, a.story
-  ? el('details', {}, el('summary', {}, text(a.text), ' ', el('span', { class: 'dim' }, time(a.since))), storyLines(a.story))
-  : [text(a.text), a.node ? el('span', { class: 'dim' }, ` · ${text(a.node)}`) : '', a.since ? [' ', el('span', { class: 'dim' }, time(a.since))] : '']);
+const attention = a =>
+  el(
+    'li',
+    { class: a.severity },
+    a.story
+      ? el(
+          'details',
+          {},
+          el('summary', {}, text(a.text), ' ', el('span', { class: 'dim' }, time(a.since))),
+          storyLines(a.story),
+        )
+      : [
+          text(a.text),
+          a.node ? el('span', { class: 'dim' }, ` · ${text(a.node)}`) : '',
+          a.since ? [' ', el('span', { class: 'dim' }, time(a.since))] : '',
+        ],
+  );
 
 const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
-const now = (n, name, unit) => n.now && name in n.now ? measure(n.now[name], unit) : '–';
+const now = (n, name, unit) => (n.now && name in n.now ? measure(n.now[name], unit) : '–');
 
 /** The columns of nodes. */
 export const nodeColumns = [
-  { title: 'Node', cell: n => [link(['nodes', n.name], text(n.name)), n.self ? el('span', { class: 'dim' }, ' asked') : ''] },
+  {
+    title: 'Node',
+    cell: n => [link(['nodes', n.name], text(n.name)), n.self ? el('span', { class: 'dim' }, ' asked') : ''],
+  },
   { title: 'State', cell: n => badge(n.state, n.state === 'ok' ? 'works' : text(n.text)) },
-  { title: 'Up', cell: n => n.started ? el('span', { title: text(n.started) }, duration((Date.now() - Date.parse(n.started)) / 1000)) : '' },
+  {
+    title: 'Up',
+    cell: n =>
+      n.started ? el('span', { title: text(n.started) }, duration((Date.now() - Date.parse(n.started)) / 1000)) : '',
+  },
   { title: 'Writes', cell: n => now(n, 'docs_written', '/s'), number: true },
   { title: 'Feeds', cell: n => now(n, 'listeners', ''), number: true },
   { title: 'Actors', cell: n => now(n, 'actors', ''), number: true, extra: true },
   { title: 'Mailboxes', cell: n => now(n, 'mailbox', ''), number: true, extra: true },
   { title: 'Processors', cell: n => now(n, 'cpu', ''), number: true },
-  { title: 'Memory', cell: n => n.now && n.now.resident ? bytes(n.now.resident) : '–', number: true },
-  { title: 'Disk left', cell: n => n.now && n.now.disk_free ? bytes(n.now.disk_free) : '–', number: true, extra: true },
+  { title: 'Memory', cell: n => (n.now && n.now.resident ? bytes(n.now.resident) : '–'), number: true },
+  {
+    title: 'Disk left',
+    cell: n => (n.now && n.now.disk_free ? bytes(n.now.disk_free) : '–'),
+    number: true,
+    extra: true,
+  },
   { title: 'Version', cell: n => text(n.version), extra: true },
 ];
 
-const tasks = list => table('Builds and compactions', [
-  { title: 'Database', cell: t => link(['databases', t.database], text(t.database)) },
-  { title: 'What', cell: t => text(t.design || t.type.replaceAll('_', ' ')) + (t.shard ? ` · shard ${t.shard}` : '') },
-  { title: 'Progress', cell: t => [el('progress', { max: 100, value: t.progress, 'aria-label': 'progress' }), ` ${t.progress} %`] },
-  { title: 'Documents', cell: t => count(t.done) + (t.total ? ` of ${count(t.total)}` : ''), number: true, extra: true },
-  { title: 'Rate', cell: t => t.rate ? measure(t.rate, '/s') : '', number: true },
-  { title: 'To go', cell: t => t.left === undefined ? '' : duration(t.left), number: true },
-  { title: 'Node', cell: t => text(t.node) },
-], list);
+const tasks = list =>
+  table(
+    'Builds and compactions',
+    [
+      { title: 'Database', cell: t => link(['databases', t.database], text(t.database)) },
+      {
+        title: 'What',
+        cell: t => text(t.design || t.type.replaceAll('_', ' ')) + (t.shard ? ` · shard ${t.shard}` : ''),
+      },
+      {
+        title: 'Progress',
+        cell: t => [el('progress', { max: 100, value: t.progress, 'aria-label': 'progress' }), ` ${t.progress} %`],
+      },
+      {
+        title: 'Documents',
+        cell: t => count(t.done) + (t.total ? ` of ${count(t.total)}` : ''),
+        number: true,
+        extra: true,
+      },
+      { title: 'Rate', cell: t => (t.rate ? measure(t.rate, '/s') : ''), number: true },
+      { title: 'To go', cell: t => (t.left === undefined ? '' : duration(t.left)), number: true },
+      { title: 'Node', cell: t => text(t.node) },
+    ],
+    list,
+  );
 
-const empty = () => section('How to begin', el('p', {}, 'There is no database yet. These lines make one, with a document and a view:'),
-  el('pre', {}, [`curl -X PUT ${location.origin}/orders`,
-    `curl -X PUT ${location.origin}/orders/1 -d '{"customer":"anna","total":12}'`,
-    `curl -X PUT ${location.origin}/orders/_design/by -d '{"views":{"customer":{"map":"function (doc) { emit(doc.customer, doc.total) }","reduce":"_sum"}}}'`,
-    'psql -d orders -c "SELECT key, sum(value) FROM \\"by\\".customer GROUP BY key"'].join('\n')));
+const empty = () =>
+  section(
+    'How to begin',
+    el('p', {}, 'There is no database yet. These lines make one, with a document and a view:'),
+    el(
+      'pre',
+      {},
+      [
+        `curl -X PUT ${location.origin}/orders`,
+        `curl -X PUT ${location.origin}/orders/1 -d '{"customer":"anna","total":12}'`,
+        `curl -X PUT ${location.origin}/orders/_design/by -d '{"views":{"customer":` +
+          '{"map":"function (doc) { emit(doc.customer, doc.total) }","reduce":"_sum"}}}\'',
+        'psql -d orders -c "SELECT key, sum(value) FROM \\"by\\".customer GROUP BY key"',
+      ].join('\n'),
+    ),
+  );
 
 export const overview = (place, say) => {
-  const tiles = el('div', { class: 'tiles' }), body = el('div', {});
+  const tiles = el('div', { class: 'tiles' }),
+    body = el('div', {});
   place.append(tiles, body);
   const open = new Set();
   const running = plotsOf(tiles, series);
-  const stop = follow('overview', {}, o => {
-    body.querySelectorAll('.attention details').forEach((d, i) => { if (d.open) open.add(i); else open.delete(i); });
-    body.replaceChildren(
-      o.attention.length ? section('Needs attention', el('ul', { class: 'attention' }, o.attention.map(attention))) : '',
-      section('Nodes', table('Nodes', nodeColumns, o.nodes)),
-      o.tasks.length ? section('Under way', tasks(o.tasks)) : '',
-      o.databases === 0 && o.state !== 'failed' ? empty() : el('p', { class: 'dim' }, link(['databases'], plural(o.databases, 'database')), ' · ',
-        link(['jobs'], plural(Object.values(o.jobs).reduce((a, b) => a + b, 0), 'job')),
-        o.failing ? el('span', { class: 'warn' }, `, ${count(o.failing)} have failed before`) : ''),
-      section('Last events', o.events.length ? table('Last events', eventColumns, o.events) : el('p', { class: 'none' }, 'Nothing has happened yet.')));
-    body.querySelectorAll('.attention details').forEach((d, i) => { d.open = open.has(i); });
-  }, say);
-  return () => { running.stop(); stop(); };
+  const stop = follow(
+    'overview',
+    {},
+    o => {
+      body.querySelectorAll('.attention details').forEach((d, i) => {
+        if (d.open) open.add(i);
+        else open.delete(i);
+      });
+      body.replaceChildren(
+        o.attention.length
+          ? section('Needs attention', el('ul', { class: 'attention' }, o.attention.map(attention)))
+          : '',
+        section('Nodes', table('Nodes', nodeColumns, o.nodes)),
+        o.tasks.length ? section('Under way', tasks(o.tasks)) : '',
+        o.databases === 0 && o.state !== 'failed'
+          ? empty()
+          : el(
+              'p',
+              { class: 'dim' },
+              link(['databases'], plural(o.databases, 'database')),
+              ' · ',
+              link(
+                ['jobs'],
+                plural(
+                  Object.values(o.jobs).reduce((a, b) => a + b, 0),
+                  'job',
+                ),
+              ),
+              o.failing ? el('span', { class: 'warn' }, `, ${count(o.failing)} have failed before`) : '',
+            ),
+        section(
+          'Last events',
+          o.events.length
+            ? table('Last events', eventColumns, o.events)
+            : el('p', { class: 'none' }, 'Nothing has happened yet.'),
+        ),
+      );
+      body.querySelectorAll('.attention details').forEach((d, i) => {
+        d.open = open.has(i);
+      });
+    },
+    say,
+  );
+  return () => {
+    running.stop();
+    stop();
+  };
 };

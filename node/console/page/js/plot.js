@@ -8,15 +8,25 @@ export const svg = (name, props) => {
   return e;
 };
 
-const w = 100, h = 30; // of the view box, which is stretched
+const w = 100,
+  h = 30; // of the view box, which is stretched
 
 /** The path of values below top, and of the area below it. null is a gap. */
 const trace = (values, top) => {
-  const x = i => values.length < 2 ? 0 : i * w / (values.length - 1), y = v => h - v / top * (h - 2) - 1;
-  let line = '', area = '', from = -1;
-  const close = i => { if (from >= 0) area += `L${x(i).toFixed(1)} ${h}L${x(from).toFixed(1)} ${h}Z`; from = -1; };
+  const x = i => (values.length < 2 ? 0 : (i * w) / (values.length - 1)),
+    y = v => h - (v / top) * (h - 2) - 1;
+  let line = '',
+    area = '',
+    from = -1;
+  const close = i => {
+    if (from >= 0) area += `L${x(i).toFixed(1)} ${h}L${x(from).toFixed(1)} ${h}Z`;
+    from = -1;
+  };
   values.forEach((v, i) => {
-    if (v === null) { close(i - 1); return; }
+    if (v === null) {
+      close(i - 1);
+      return;
+    }
     const at = `${x(i).toFixed(1)} ${y(v).toFixed(1)}`;
     line += (from < 0 ? 'M' : 'L') + at;
     area += (from < 0 ? 'M' : 'L') + at;
@@ -43,32 +53,52 @@ const hovered = new Set(); // of the plots on the page: they show the same momen
  */
 export const plot = (p, start, step) => {
   const lists = p.nodes.length > 1 ? [...p.nodes.map(n => n.values), p.all] : [p.all];
-  const top = Math.max(1e-9, ...lists.flat().filter(v => v !== null)), count = p.all.length;
-  const e = svg('svg', { viewBox: `0 0 ${w} ${h}`, preserveAspectRatio: 'none', role: 'img', tabindex: 0, 'aria-label': `${p.title}; arrow keys show values` });
-  if (p.nodes.length > 1) p.nodes.forEach((n, i) => e.append(svg('path', { class: `thin s${i % 6}`, d: trace(n.values, top).line })));
+  const top = Math.max(1e-9, ...lists.flat().filter(v => v !== null)),
+    count = p.all.length;
+  const e = svg('svg', {
+    viewBox: `0 0 ${w} ${h}`,
+    preserveAspectRatio: 'none',
+    role: 'img',
+    tabindex: 0,
+    'aria-label': `${p.title}; arrow keys show values`,
+  });
+  if (p.nodes.length > 1)
+    p.nodes.forEach((n, i) => e.append(svg('path', { class: `thin s${i % 6}`, d: trace(n.values, top).line })));
   const all = trace(p.all, top);
   e.append(svg('path', { class: 'area', d: all.area }), svg('path', { class: 'line', d: all.line }));
   const mark = svg('line', { class: 'hover', y1: 0, y2: h, x1: -1, x2: -1 });
   e.append(mark);
-  const last = p.all.findLastIndex(v => v !== null), value = el('b', {}), said = el('span', { class: 'dim' });
+  const last = p.all.findLastIndex(v => v !== null),
+    value = el('b', {}),
+    said = el('span', { class: 'dim' });
   const show = i => {
     const at = i === null ? last : i;
-    mark.setAttribute('x1', i === null ? -1 : i * w / Math.max(1, count - 1));
+    mark.setAttribute('x1', i === null ? -1 : (i * w) / Math.max(1, count - 1));
     mark.setAttribute('x2', mark.getAttribute('x1'));
     value.textContent = measure(at < 0 ? null : p.all[at], p.unit);
-    said.textContent = i === null ? '' : `${clock((start + i * step) * 1000)}${p.nodes.length > 1 ? ' · ' + p.nodes.map(n => `${text(n.node)} ${measure(n.values[i], p.unit)}`).join(' · ') : ''}`;
+    const each =
+      i !== null && p.nodes.length > 1 ? p.nodes.map(n => `${text(n.node)} ${measure(n.values[i], p.unit)}`) : [];
+    said.textContent = i === null ? '' : [clock((start + i * step) * 1000), ...each].join(' · ');
   };
   show(null);
-  const tell = i => { for (const other of hovered) if (other.e.isConnected) other.show(i === null || i < 0 || i >= other.count ? null : i); else hovered.delete(other); };
+  const tell = i => {
+    for (const other of hovered)
+      if (other.e.isConnected) other.show(i === null || i < 0 || i >= other.count ? null : i);
+      else hovered.delete(other);
+  };
   hovered.add({ e, show, count });
   let at = count - 1;
-  e.addEventListener('pointermove', m => { const b = e.getBoundingClientRect(); at = Math.round((m.clientX - b.left) / b.width * (count - 1)); tell(at); });
+  e.addEventListener('pointermove', m => {
+    const b = e.getBoundingClientRect();
+    at = Math.round(((m.clientX - b.left) / b.width) * (count - 1));
+    tell(at);
+  });
   e.addEventListener('pointerleave', () => tell(null));
   e.addEventListener('blur', () => tell(null));
   e.addEventListener('keydown', k => {
     if (k.key !== 'ArrowLeft' && k.key !== 'ArrowRight') return;
     k.preventDefault();
-    tell(at = Math.max(0, Math.min(count - 1, at + (k.key === 'ArrowLeft' ? -1 : 1))));
+    tell((at = Math.max(0, Math.min(count - 1, at + (k.key === 'ArrowLeft' ? -1 : 1)))));
   });
   return el('div', { class: 'tile plot' }, el('span', {}, text(p.title)), value, e, said);
 };

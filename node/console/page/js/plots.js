@@ -8,31 +8,62 @@ let span = 900; // the same on all views
 
 /** Keeps plots of series in a place up to date until the returned function is called. node limits them to one node. */
 export const plotsOf = (place, series, node) => {
-  let stopped = false, timer = 0;
+  let stopped = false,
+    timer = 0;
   const tick = async () => {
     clearTimeout(timer);
     try {
       const p = await read('plots', { series: series.join(','), span });
       if (stopped) return;
-      if (!place.querySelector('svg:hover, svg:focus')) { // what one looks at stands still
-        const of = p.plots.map(s => node === undefined ? s : { ...s, nodes: [], all: (s.nodes.find(n => n.node === node) || { values: s.all.map(() => null) }).values });
+      if (!place.querySelector('svg:hover, svg:focus')) {
+        // what one looks at stands still
+        const of = p.plots.map(s =>
+          node === undefined
+            ? s
+            : {
+                ...s,
+                nodes: [],
+                all: (s.nodes.find(n => n.node === node) || { values: s.all.map(() => null) }).values,
+              },
+        );
         place.replaceChildren(...of.map(s => plot(s, p.start, p.step)));
       }
-    } catch { /* the view says that the node does not answer */ }
+    } catch {
+      /* the view says that the node does not answer */
+    }
     if (!stopped) timer = setTimeout(tick, document.hidden ? 60000 : 5000);
   };
   tick();
-  return { stop: () => { stopped = true; clearTimeout(timer); }, again: tick };
+  return {
+    stop: () => {
+      stopped = true;
+      clearTimeout(timer);
+    },
+    again: tick,
+  };
 };
 
 /** A choice of the range of time. */
-export const range = change => el('select', { 'aria-label': 'Range of time', change: e => { span = Number(e.target.value); change(); } },
-  Object.entries(spans).map(([v, n]) => el('option', { value: v, selected: Number(v) === span }, `last ${n}`)));
+export const range = change =>
+  el(
+    'select',
+    {
+      'aria-label': 'Range of time',
+      change: e => {
+        span = Number(e.target.value);
+        change();
+      },
+    },
+    Object.entries(spans).map(([v, n]) => el('option', { value: v, selected: Number(v) === span }, `last ${n}`)),
+  );
 
 const groups = [
   ['Documents', ['docs_written', 'docs_refused', 'docs_read', 'feed_rows', 'listeners', 'wakes']],
   ['Storage', ['commits', 'commit_p50', 'commit_p99', 'conflicts', 'retries', 'disk_free']],
-  ['HTTP and SQL', ['http_done', 'http_refused', 'http_failed', 'connections', 'bodies', 'statements', 'sessions', 'sql_memory']],
+  [
+    'HTTP and SQL',
+    ['http_done', 'http_refused', 'http_failed', 'connections', 'bodies', 'statements', 'sessions', 'sql_memory'],
+  ],
   ['Indexes and JavaScript', ['indexed_docs', 'index_rows', 'index_lag', 'tasks', 'script_seconds', 'script_waiting']],
   ['Actors', ['actors', 'mailbox', 'restarts', 'dead_letters']],
   ['Processes', ['cpu', 'resident', 'heap', 'goroutines']],
@@ -40,8 +71,15 @@ const groups = [
 
 export const plots = place => {
   const running = [];
-  place.append(el('div', { class: 'bar' }, el('h2', {}, 'Plots'), range(() => running.forEach(r => r.again())),
-    el('span', { class: 'dim' }, 'Thick: the cluster. Thin: its nodes.')));
+  place.append(
+    el(
+      'div',
+      { class: 'bar' },
+      el('h2', {}, 'Plots'),
+      range(() => running.forEach(r => r.again())),
+      el('span', { class: 'dim' }, 'Thick: the cluster. Thin: its nodes.'),
+    ),
+  );
   for (const [title, series] of groups) {
     const tiles = el('div', { class: 'tiles wide' });
     place.append(el('section', { 'aria-label': title }, el('h2', {}, title), tiles));

@@ -6,60 +6,115 @@ import { grid, download } from './results.js';
 import { planTree } from './plan.js';
 import { chartOf } from './chart.js';
 
-const most = 10000, firstRows = 100, kept = 'divan.statements';
+const most = 10000,
+  firstRows = 100,
+  kept = 'divan.statements';
 
-const past = () => { try { return JSON.parse(sessionStorage.getItem(kept)) || []; } catch { return []; } };
-const remember = s => { try { sessionStorage.setItem(kept, JSON.stringify([s, ...past().filter(x => x !== s)].slice(0, 50))); } catch { /* without memory */ } };
+const past = () => {
+  try {
+    return JSON.parse(sessionStorage.getItem(kept)) || [];
+  } catch {
+    return [];
+  }
+};
+const remember = s => {
+  try {
+    sessionStorage.setItem(kept, JSON.stringify([s, ...past().filter(x => x !== s)].slice(0, 50)));
+  } catch {
+    /* without memory */
+  }
+};
 
 /** An error with the place in the statement where it is. */
 const trouble = (e, source) => {
-  const chars = [...source], at = e.position ? e.position - 1 : -1;
-  const from = at < 0 ? 0 : chars.lastIndexOf('\n', at - 1) + 1, to = at < 0 ? 0 : (i => i < 0 ? chars.length : i)(chars.indexOf('\n', at));
-  return el('div', { role: 'alert' }, el('p', { class: 'bad' }, e.code ? `${e.code}: ${e.message}` : e.message),
+  const chars = [...source],
+    at = e.position ? e.position - 1 : -1;
+  const from = at < 0 ? 0 : chars.lastIndexOf('\n', at - 1) + 1,
+    to = at < 0 ? 0 : (i => (i < 0 ? chars.length : i))(chars.indexOf('\n', at));
+  return el(
+    'div',
+    { role: 'alert' },
+    el('p', { class: 'bad' }, e.code ? `${e.code}: ${e.message}` : e.message),
     at < 0 ? '' : el('pre', {}, chars.slice(from, to).join('') + '\n' + ' '.repeat(Math.max(0, at - from)) + '↑'),
-    e.detail ? el('p', {}, text(e.detail)) : '', e.hint ? el('p', { class: 'dim' }, text(e.hint)) : '');
+    e.detail ? el('p', {}, text(e.detail)) : '',
+    e.hint ? el('p', { class: 'dim' }, text(e.hint)) : '',
+  );
 };
 
-const starts = name => [
-  ['The newest changes', 'SELECT seq, id, deleted FROM changes ORDER BY seq DESC LIMIT 20'],
-  ['Some documents', 'SELECT id, doc FROM docs LIMIT 20'],
-  ['Conflicts', 'SELECT id, count(*) FROM conflicts WHERE NOT deleted GROUP BY id ORDER BY 2 DESC LIMIT 20'],
-  ['Indexes', 'SELECT * FROM divan.indexes'],
-  ['Events', 'SELECT at, node, kind, text FROM divan.events ORDER BY at DESC LIMIT 20'],
-].filter(() => name);
+const starts = name =>
+  [
+    ['The newest changes', 'SELECT seq, id, deleted FROM changes ORDER BY seq DESC LIMIT 20'],
+    ['Some documents', 'SELECT id, doc FROM docs LIMIT 20'],
+    ['Conflicts', 'SELECT id, count(*) FROM conflicts WHERE NOT deleted GROUP BY id ORDER BY 2 DESC LIMIT 20'],
+    ['Indexes', 'SELECT * FROM divan.indexes'],
+    ['Events', 'SELECT at, node, kind, text FROM divan.events ORDER BY at DESC LIMIT 20'],
+  ].filter(() => name);
 
 export const query = (place, say, [name], search) => {
   const given = new URLSearchParams(search).get('q'); // only shown: a link of another site must not run anything
-  let running = null, stopped = false;
-  const database = el('input', { value: name === undefined ? 'divan' : name, list: 'databases', 'aria-label': 'Database', placeholder: 'database', autocomplete: 'off' });
+  let running = null,
+    stopped = false;
+  const database = el('input', {
+    value: name === undefined ? 'divan' : name,
+    list: 'databases',
+    'aria-label': 'Database',
+    placeholder: 'database',
+    autocomplete: 'off',
+  });
   const names = el('datalist', { id: 'databases' });
-  const box = el('textarea', { class: 'editor', rows: 8, spellcheck: 'false', autocapitalize: 'off', 'aria-label': 'SQL', placeholder: 'SELECT … (Ctrl+Enter runs it)' });
+  const box = el('textarea', {
+    class: 'editor',
+    rows: 8,
+    spellcheck: 'false',
+    autocapitalize: 'off',
+    'aria-label': 'SQL',
+    placeholder: 'SELECT … (Ctrl+Enter runs it)',
+  });
   box.value = given || (past()[0] ?? 'SELECT id, doc FROM docs LIMIT 20');
   const offers = el('div', { class: 'offers', role: 'listbox', 'aria-label': 'Completions' });
-  const said = el('span', { role: 'status', class: 'dim' }), out = el('div', {});
+  const said = el('span', { role: 'status', class: 'dim' }),
+    out = el('div', {});
   const stop = el('button', { disabled: true, click: () => running && running.abort() }, 'Cancel');
 
   /** Runs what is selected, or all; wrap makes it an EXPLAIN. */
   const run = async (show, wrap = s => s, rows = 1000) => {
     if (running) running.abort();
-    const mine = running = new AbortController(), from = box.selectionStart, to = box.selectionEnd;
-    const source = (from < to ? box.value.slice(from, to) : box.value).trim(), began = performance.now();
-    if (!source) { said.textContent = 'There is no statement.'; return; }
+    const mine = (running = new AbortController()),
+      from = box.selectionStart,
+      to = box.selectionEnd;
+    const source = (from < to ? box.value.slice(from, to) : box.value).trim(),
+      began = performance.now();
+    if (!source) {
+      said.textContent = 'There is no statement.';
+      return;
+    }
     remember(box.value);
     stop.disabled = false;
     said.textContent = 'Running…';
     out.replaceChildren();
     const took = () => `${((performance.now() - began) / 1000).toFixed(2)} s`;
-    const rowsOf = soFar => soFar.results.reduce((n, r) => n + r.rows.length, 0), notices = soFar => soFar.notices.map(n => el('p', { class: 'dim' }, text(n.message)));
-    let soFar = { results: [], notices: [] }, drawn = 0;
-    const timer = setInterval(() => { // what has come is shown before the end
+    const rowsOf = soFar => soFar.results.reduce((n, r) => n + r.rows.length, 0),
+      notices = soFar => soFar.notices.map(n => el('p', { class: 'dim' }, text(n.message)));
+    let soFar = { results: [], notices: [] },
+      drawn = 0;
+    const timer = setInterval(() => {
+      // what has come is shown before the end
       if (running !== mine) return;
       const n = rowsOf(soFar);
       said.textContent = `${count(n)} rows, ${took()} …`;
-      if (show === results && n > drawn && drawn < firstRows) { drawn = n; out.replaceChildren(results(soFar)); }
+      if (show === results && n > drawn && drawn < firstRows) {
+        drawn = n;
+        out.replaceChildren(results(soFar));
+      }
     }, 500);
     try {
-      const found = await sql(database.value, wrap(source), { rows, signal: mine.signal, take: s => { soFar = s; } });
+      const found = await sql(database.value, wrap(source), {
+        rows,
+        signal: mine.signal,
+        take: s => {
+          soFar = s;
+        },
+      });
       if (stopped || running !== mine) return;
       said.textContent = took();
       out.replaceChildren(...notices(found), show(found), found.more ? el('p', { class: 'warn' }, found.more) : '');
@@ -67,38 +122,114 @@ export const query = (place, say, [name], search) => {
       if (stopped || running !== mine) return;
       const cancelled = e.name === 'AbortError';
       said.textContent = cancelled ? `cancelled after ${took()}` : took();
-      out.replaceChildren(...notices(soFar), show === results ? results(soFar) : '', cancelled ? '' : trouble(e, source));
+      out.replaceChildren(
+        ...notices(soFar),
+        show === results ? results(soFar) : '',
+        cancelled ? '' : trouble(e, source),
+      );
     } finally {
       clearInterval(timer);
-      if (running === mine) { running = null; stop.disabled = true; }
+      if (running === mine) {
+        running = null;
+        stop.disabled = true;
+      }
     }
   };
 
-  const result = r => r.columns.length === 0 ? section('Done', el('p', {}, el('code', {}, r.done))) : section(r.done || `${count(r.rows.length)} rows`,
-    el('p', { class: 'bar' }, el('button', { click: () => download(r, 'csv') }, 'CSV'), el('button', { click: () => download(r, 'json') }, 'JSON'),
-      el('button', { click: e => { const c = chartOf(r); e.target.closest('section').querySelector('.chart').replaceChildren(c); } }, 'Chart')),
-    el('div', { class: 'chart' }), grid(r));
+  const result = r =>
+    r.columns.length === 0
+      ? section('Done', el('p', {}, el('code', {}, r.done)))
+      : section(
+          r.done || `${count(r.rows.length)} rows`,
+          el(
+            'p',
+            { class: 'bar' },
+            el('button', { click: () => download(r, 'csv') }, 'CSV'),
+            el('button', { click: () => download(r, 'json') }, 'JSON'),
+            el(
+              'button',
+              {
+                click: e => {
+                  const c = chartOf(r);
+                  e.target.closest('section').querySelector('.chart').replaceChildren(c);
+                },
+              },
+              'Chart',
+            ),
+          ),
+          el('div', { class: 'chart' }),
+          grid(r),
+        );
   const results = found => el('div', {}, found.results.map(result));
   const plan = found => section('Plan', planTree(found.results[0].rows[0][0]));
 
-  const earlier = el('select', { 'aria-label': 'Earlier statements', change: () => { if (earlier.value) box.value = earlier.value; earlier.selectedIndex = 0; box.focus(); } });
-  const fill = () => earlier.replaceChildren(el('option', { value: '' }, 'Statements …'), ...starts(database.value).map(([n, s]) => el('option', { value: s }, n)),
-    ...past().map(s => el('option', { value: s }, s.replace(/\s+/g, ' ').slice(0, 80))));
+  const earlier = el('select', {
+    'aria-label': 'Earlier statements',
+    change: () => {
+      if (earlier.value) box.value = earlier.value;
+      earlier.selectedIndex = 0;
+      box.focus();
+    },
+  });
+  const fill = () =>
+    earlier.replaceChildren(
+      el('option', { value: '' }, 'Statements …'),
+      ...starts(database.value).map(([n, s]) => el('option', { value: s }, n)),
+      ...past().map(s => el('option', { value: s }, s.replace(/\s+/g, ' ').slice(0, 80))),
+    );
   earlier.addEventListener('focus', fill);
   fill();
 
   const complete = completion(box, offers, () => database.value);
-  database.addEventListener('change', () => { complete.reload(); history.replaceState(null, '', link(['sql', database.value], '').getAttribute('href')); });
-  box.addEventListener('keydown', e => {
-    if ((e.ctrlKey || e.metaKey) && e.key === 'Enter') { e.preventDefault(); run(results); }
+  database.addEventListener('change', () => {
+    complete.reload();
+    history.replaceState(null, '', link(['sql', database.value], '').getAttribute('href'));
   });
-  const whole = s => `EXPLAIN (FORMAT JSON) ${s.replace(/;\s*$/, '')}`, analyzed = s => `EXPLAIN (ANALYZE, FORMAT JSON) ${s.replace(/;\s*$/, '')}`;
-  place.append(el('section', { 'aria-label': 'SQL' }, el('div', { class: 'bar' }, el('h2', {}, 'SQL'), el('label', {}, 'in ', database), names, earlier, link(['sessions'], 'sessions')),
-    box, offers, el('div', { class: 'bar' }, el('button', { class: 'main', click: () => run(results) }, 'Run'), el('button', { click: () => run(plan, whole) }, 'Explain'),
-      el('button', { title: 'Runs the statement too', click: () => run(plan, analyzed) }, 'Explain and run'),
-      el('button', { click: () => run(results, s => s, most) }, `Run, up to ${count(most)} rows`), stop, said),
-    el('details', {}, el('summary', {}, 'Relations'), complete.relations)), out);
-  read('databases', { limit: 500 }).then(p => names.replaceChildren(el('option', { value: 'divan' }), ...p.rows.map(d => el('option', { value: d.name }))), () => {});
+  box.addEventListener('keydown', e => {
+    if ((e.ctrlKey || e.metaKey) && e.key === 'Enter') {
+      e.preventDefault();
+      run(results);
+    }
+  });
+  const whole = s => `EXPLAIN (FORMAT JSON) ${s.replace(/;\s*$/, '')}`,
+    analyzed = s => `EXPLAIN (ANALYZE, FORMAT JSON) ${s.replace(/;\s*$/, '')}`;
+  place.append(
+    el(
+      'section',
+      { 'aria-label': 'SQL' },
+      el(
+        'div',
+        { class: 'bar' },
+        el('h2', {}, 'SQL'),
+        el('label', {}, 'in ', database),
+        names,
+        earlier,
+        link(['sessions'], 'sessions'),
+      ),
+      box,
+      offers,
+      el(
+        'div',
+        { class: 'bar' },
+        el('button', { class: 'main', click: () => run(results) }, 'Run'),
+        el('button', { click: () => run(plan, whole) }, 'Explain'),
+        el('button', { title: 'Runs the statement too', click: () => run(plan, analyzed) }, 'Explain and run'),
+        el('button', { click: () => run(results, s => s, most) }, `Run, up to ${count(most)} rows`),
+        stop,
+        said,
+      ),
+      el('details', {}, el('summary', {}, 'Relations'), complete.relations),
+    ),
+    out,
+  );
+  read('databases', { limit: 500 }).then(
+    p => names.replaceChildren(el('option', { value: 'divan' }), ...p.rows.map(d => el('option', { value: d.name }))),
+    () => {},
+  );
   box.focus();
-  return () => { stopped = true; if (running) running.abort(); complete.end(); };
+  return () => {
+    stopped = true;
+    if (running) running.abort();
+    complete.end();
+  };
 };

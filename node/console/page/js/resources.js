@@ -6,74 +6,219 @@ import { plotsOf, range } from './plots.js';
 import { button } from './actions.js';
 
 const absent = s => (s.absent || []).map(a => el('p', { class: 'warn' }, `without ${text(a.node)}: ${text(a.reason)}`));
-const known = (v, show) => v === undefined ? '–' : show(v);
+const known = (v, show) => (v === undefined ? '–' : show(v));
 const ms = v => measure(v, 'ms');
 
 /** A view of something that each node says, with plots above. */
 const ofNodes = (name, series, show) => (place, say) => {
-  const tiles = el('div', { class: 'tiles wide' }), body = el('div', {});
+  const tiles = el('div', { class: 'tiles wide' }),
+    body = el('div', {});
   const running = plotsOf(tiles, series);
-  place.append(el('div', { class: 'bar' }, range(() => running.again())), tiles, body);
-  const stop = follow(name, {}, s => {
-    if (body.contains(document.activeElement)) return; // a button that is about to be pressed
-    body.replaceChildren(...absent(s), ...show(s.nodes));
-  }, say);
-  return () => { running.stop(); stop(); };
+  place.append(
+    el(
+      'div',
+      { class: 'bar' },
+      range(() => running.again()),
+    ),
+    tiles,
+    body,
+  );
+  const stop = follow(
+    name,
+    {},
+    s => {
+      if (body.contains(document.activeElement)) return; // a button that is about to be pressed
+      body.replaceChildren(...absent(s), ...show(s.nodes));
+    },
+    say,
+  );
+  return () => {
+    running.stop();
+    stop();
+  };
 };
 
-export const storage = ofNodes('storage', ['commit_p50', 'commit_p99', 'commits', 'conflicts', 'retries', 'disk_free'], nodes => [
-  section('Stores', table('Stores', [
-    { title: 'Node', cell: s => link(['nodes', s.node], text(s.node)) },
-    { title: 'Engine', cell: s => text(s.engine) },
-    { title: 'State', cell: s => s.error ? badge('failed', text(s.error)) : s.reasons.length ? s.reasons.map(r => el('div', {}, badge('degraded', text(r)))) : badge('ok', 'answers') },
-    { title: 'Commit, median', cell: s => known(s.p50, ms), number: true },
-    { title: '99 of 100', cell: s => known(s.p99, ms), number: true },
-    { title: 'Commits', cell: s => known(s.commits, count), number: true, extra: true },
-    { title: 'Conflicts', cell: s => known(s.conflicts, count), number: true },
-    { title: 'Tried again', cell: s => known(s.retries, count), number: true, extra: true },
-    { title: 'Size', cell: s => known(s.size, bytes), number: true },
-    { title: 'Disk left', cell: s => known(s.free, bytes), number: true },
-  ], nodes)),
-  ...nodes.filter(s => (s.cluster || []).length).map(s => section(`FoundationDB, as ${text(s.node)} sees it`, table('FoundationDB', [
-    { title: 'What', cell: f => text(f.name) }, { title: 'Value', cell: f => text(f.value) }], s.cluster))),
-  section('Compaction', table('Compaction', [
-    { title: 'Node', cell: s => text(s.node) },
-    { title: 'Runs', cell: s => [s.compaction.auto ? 'by itself' : 'when asked', el('span', { class: 'dim' }, ` · ${count(s.compaction.runs)} runs`)] },
-    { title: 'Removed', cell: s => `${count(s.compaction.bodies)} revisions, ${bytes(s.compaction.bytes)}`, number: true },
-    { title: 'Known to wait', cell: s => `${count(s.compaction.queue)} revisions`, number: true },
-    { title: 'Last failure', cell: s => s.compaction.last_error ? [el('span', { class: 'bad' }, text(s.compaction.last_error)), ' ', s.compaction.last_at ? time(s.compaction.last_at) : ''] : '' },
-  ], nodes), ...nodes.filter(s => s.compaction.waiting.length).map(s => table(`Databases to compact, as ${text(s.node)} knows`, [
-    { title: 'Database', cell: d => link(['databases', d.database], text(d.database)) },
-    { title: 'Revisions', cell: d => count(d.bodies), number: true },
-    { title: 'Size', cell: d => bytes(d.bytes), number: true },
-    { title: 'Oldest', cell: d => duration(d.oldest), number: true },
-    { title: '', cell: d => d.asked ? el('span', { class: 'dim' }, 'asked for') : button('Compact', `Superseded revisions of ${d.database} are removed.`, { do: 'compact', database: d.database }) },
-  ], s.compaction.waiting))),
-]);
+export const storage = ofNodes(
+  'storage',
+  ['commit_p50', 'commit_p99', 'commits', 'conflicts', 'retries', 'disk_free'],
+  nodes => [
+    section(
+      'Stores',
+      table(
+        'Stores',
+        [
+          { title: 'Node', cell: s => link(['nodes', s.node], text(s.node)) },
+          { title: 'Engine', cell: s => text(s.engine) },
+          {
+            title: 'State',
+            cell: s =>
+              s.error
+                ? badge('failed', text(s.error))
+                : s.reasons.length
+                  ? s.reasons.map(r => el('div', {}, badge('degraded', text(r))))
+                  : badge('ok', 'answers'),
+          },
+          { title: 'Commit, median', cell: s => known(s.p50, ms), number: true },
+          { title: '99 of 100', cell: s => known(s.p99, ms), number: true },
+          { title: 'Commits', cell: s => known(s.commits, count), number: true, extra: true },
+          { title: 'Conflicts', cell: s => known(s.conflicts, count), number: true },
+          { title: 'Tried again', cell: s => known(s.retries, count), number: true, extra: true },
+          { title: 'Size', cell: s => known(s.size, bytes), number: true },
+          { title: 'Disk left', cell: s => known(s.free, bytes), number: true },
+        ],
+        nodes,
+      ),
+    ),
+    ...nodes
+      .filter(s => (s.cluster || []).length)
+      .map(s =>
+        section(
+          `FoundationDB, as ${text(s.node)} sees it`,
+          table(
+            'FoundationDB',
+            [
+              { title: 'What', cell: f => text(f.name) },
+              { title: 'Value', cell: f => text(f.value) },
+            ],
+            s.cluster,
+          ),
+        ),
+      ),
+    section(
+      'Compaction',
+      table(
+        'Compaction',
+        [
+          { title: 'Node', cell: s => text(s.node) },
+          {
+            title: 'Runs',
+            cell: s => [
+              s.compaction.auto ? 'by itself' : 'when asked',
+              el('span', { class: 'dim' }, ` · ${count(s.compaction.runs)} runs`),
+            ],
+          },
+          {
+            title: 'Removed',
+            cell: s => `${count(s.compaction.bodies)} revisions, ${bytes(s.compaction.bytes)}`,
+            number: true,
+          },
+          { title: 'Known to wait', cell: s => `${count(s.compaction.queue)} revisions`, number: true },
+          {
+            title: 'Last failure',
+            cell: s =>
+              s.compaction.last_error
+                ? [
+                    el('span', { class: 'bad' }, text(s.compaction.last_error)),
+                    ' ',
+                    s.compaction.last_at ? time(s.compaction.last_at) : '',
+                  ]
+                : '',
+          },
+        ],
+        nodes,
+      ),
+      ...nodes
+        .filter(s => s.compaction.waiting.length)
+        .map(s =>
+          table(
+            `Databases to compact, as ${text(s.node)} knows`,
+            [
+              { title: 'Database', cell: d => link(['databases', d.database], text(d.database)) },
+              { title: 'Revisions', cell: d => count(d.bodies), number: true },
+              { title: 'Size', cell: d => bytes(d.bytes), number: true },
+              { title: 'Oldest', cell: d => duration(d.oldest), number: true },
+              {
+                title: '',
+                cell: d =>
+                  d.asked
+                    ? el('span', { class: 'dim' }, 'asked for')
+                    : button('Compact', `Superseded revisions of ${d.database} are removed.`, {
+                        do: 'compact',
+                        database: d.database,
+                      }),
+              },
+            ],
+            s.compaction.waiting,
+          ),
+        ),
+    ),
+  ],
+);
 
 const limits = { time: 'too long', memory: 'too much memory', stack: 'too deep', rows: 'too many rows' };
 
 export const scripts = ofNodes('scripts', ['script_seconds', 'script_waiting', 'indexed_docs', 'index_rows'], nodes => [
-  section('JavaScript', table('JavaScript', [
-    { title: 'Node', cell: s => link(['nodes', s.node], text(s.node)) },
-    { title: 'Runtimes', cell: s => [`${count(s.runtimes)} of ${count(s.most)}`, el('span', { class: 'dim' }, `, ${count(s.idle)} idle`)], number: true },
-    { title: 'Running', cell: s => count(s.running), number: true },
-    { title: 'Paused', cell: s => count(s.paused), number: true, extra: true },
-    { title: 'Waiting', cell: s => count(s.waiting), number: true },
-    { title: 'Processor time', cell: s => duration(s.seconds), number: true },
-    { title: 'Ended at a limit', cell: s => { const l = Object.entries(s.limits).filter(([, n]) => n); return l.length ? el('span', { class: 'warn' }, l.map(([k, n]) => `${limits[k] || text(k)} ${count(n)}`).join(', ')) : 'none'; } },
-    { title: 'Waited too long', cell: s => count(s.refused), number: true },
-  ], nodes)),
-  ...nodes.filter(s => s.databases.length).map(s => section(`Databases that use most on ${text(s.node)}`, table('Databases', [
-    { title: 'Database', cell: d => link(['databases', d.database], text(d.database)) },
-    { title: 'Processor time, lately', cell: d => duration(d.seconds), number: true },
-    { title: 'Calls waiting', cell: d => count(d.waiting), number: true },
-  ], s.databases))),
+  section(
+    'JavaScript',
+    table(
+      'JavaScript',
+      [
+        { title: 'Node', cell: s => link(['nodes', s.node], text(s.node)) },
+        {
+          title: 'Runtimes',
+          cell: s => [
+            `${count(s.runtimes)} of ${count(s.most)}`,
+            el('span', { class: 'dim' }, `, ${count(s.idle)} idle`),
+          ],
+          number: true,
+        },
+        { title: 'Running', cell: s => count(s.running), number: true },
+        { title: 'Paused', cell: s => count(s.paused), number: true, extra: true },
+        { title: 'Waiting', cell: s => count(s.waiting), number: true },
+        { title: 'Processor time', cell: s => duration(s.seconds), number: true },
+        {
+          title: 'Ended at a limit',
+          cell: s => {
+            const l = Object.entries(s.limits).filter(([, n]) => n);
+            return l.length
+              ? el('span', { class: 'warn' }, l.map(([k, n]) => `${limits[k] || text(k)} ${count(n)}`).join(', '))
+              : 'none';
+          },
+        },
+        { title: 'Waited too long', cell: s => count(s.refused), number: true },
+      ],
+      nodes,
+    ),
+  ),
+  ...nodes
+    .filter(s => s.databases.length)
+    .map(s =>
+      section(
+        `Databases that use most on ${text(s.node)}`,
+        table(
+          'Databases',
+          [
+            { title: 'Database', cell: d => link(['databases', d.database], text(d.database)) },
+            { title: 'Processor time, lately', cell: d => duration(d.seconds), number: true },
+            { title: 'Calls waiting', cell: d => count(d.waiting), number: true },
+          ],
+          s.databases,
+        ),
+      ),
+    ),
 ]);
 
-export const settings = (place, say, rest, query) => list(place, 'settings', 'Settings', [
-  { title: 'Setting', sort: 'name', cell: s => el('code', {}, text(s.name)) },
-  { title: 'Value', sort: 'value', cell: s => s.value === '' ? el('span', { class: 'dim' }, 'not set') : el('code', {}, text(s.value)) },
-  { title: 'Default', cell: s => s.changed ? el('code', { class: 'dim' }, text(s.default)) : el('span', { class: 'dim' }, 'the same') },
-  { title: 'Nodes', cell: s => (s.nodes || []).map(text).join(', ') },
-], () => el('p', { class: 'none' }, 'There are no settings.'), say, new URLSearchParams(query).get('search') || '', true);
+export const settings = (place, say, rest, query) =>
+  list(
+    place,
+    'settings',
+    'Settings',
+    [
+      { title: 'Setting', sort: 'name', cell: s => el('code', {}, text(s.name)) },
+      {
+        title: 'Value',
+        sort: 'value',
+        cell: s => (s.value === '' ? el('span', { class: 'dim' }, 'not set') : el('code', {}, text(s.value))),
+      },
+      {
+        title: 'Default',
+        cell: s =>
+          s.changed ? el('code', { class: 'dim' }, text(s.default)) : el('span', { class: 'dim' }, 'the same'),
+      },
+      { title: 'Nodes', cell: s => (s.nodes || []).map(text).join(', ') },
+    ],
+    () => el('p', { class: 'none' }, 'There are no settings.'),
+    say,
+    new URLSearchParams(query).get('search') || '',
+    true,
+  );

@@ -3,22 +3,29 @@ import { el, text, count } from './dom.js';
 import { table } from './table.js';
 import { pretty } from './json.js';
 
-const pageRows = 100, maxCell = 160;
+const pageRows = 100,
+  maxCell = 160;
 
 /** The types whose values are numbers, aligned to the right. */
 export const isNumber = type => /^(smallint|integer|bigint|numeric|real|double precision)/.test(type);
 
 const whole = (title, value) => {
   const d = document.getElementById('ask');
-  d.replaceChildren(el('p', {}, title), el('pre', { class: 'whole', tabindex: 0 }, pretty(value)), el('div', { class: 'bar' },
-    el('button', { click: () => d.close(), autofocus: true }, 'Close')));
+  d.replaceChildren(
+    el('p', {}, title),
+    el('pre', { class: 'whole', tabindex: 0 }, pretty(value)),
+    el('div', { class: 'bar' }, el('button', { click: () => d.close(), autofocus: true }, 'Close')),
+  );
   d.showModal();
 };
 
 const cell = (column, value) => {
   if (value === null) return el('span', { class: 'dim' }, 'NULL');
   if (value.length <= maxCell) return el('code', {}, value);
-  return [el('code', {}, value.slice(0, maxCell)), el('button', { 'aria-label': `All of ${column}`, click: () => whole(column, value) }, '…')];
+  return [
+    el('code', {}, value.slice(0, maxCell)),
+    el('button', { 'aria-label': `All of ${column}`, click: () => whole(column, value) }, '…'),
+  ];
 };
 
 /** A result as a table of pages. */
@@ -26,9 +33,26 @@ export const grid = r => {
   const body = el('div', {});
   const show = from => {
     const to = Math.min(r.rows.length, from + pageRows);
-    body.replaceChildren(el('div', { class: 'grid' }, table('Result', r.columns.map((c, i) => ({ title: c.name, number: isNumber(c.type), cell: row => cell(c.name, row[i]) })), r.rows.slice(from, to))),
-      r.rows.length > pageRows ? el('div', { class: 'pages' }, el('button', { disabled: from === 0, click: () => show(from - pageRows) }, '‹ back'),
-        `${count(from + 1)} to ${count(to)} of ${count(r.rows.length)}`, el('button', { disabled: to === r.rows.length, click: () => show(to) }, 'next ›')) : '');
+    body.replaceChildren(
+      el(
+        'div',
+        { class: 'grid' },
+        table(
+          'Result',
+          r.columns.map((c, i) => ({ title: c.name, number: isNumber(c.type), cell: row => cell(c.name, row[i]) })),
+          r.rows.slice(from, to),
+        ),
+      ),
+      r.rows.length > pageRows
+        ? el(
+            'div',
+            { class: 'pages' },
+            el('button', { disabled: from === 0, click: () => show(from - pageRows) }, '‹ back'),
+            `${count(from + 1)} to ${count(to)} of ${count(r.rows.length)}`,
+            el('button', { disabled: to === r.rows.length, click: () => show(to) }, 'next ›'),
+          )
+        : '',
+    );
   };
   show(0);
   return body;
@@ -36,20 +60,35 @@ export const grid = r => {
 
 /** RFC 4180. NULL is empty, and an empty text is quoted. A spreadsheet would run a text that begins like a formula. */
 export const csv = r => {
-  const quote = v => v === null ? '' : v === '' || /[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v;
+  const quote = v => (v === null ? '' : v === '' || /[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v);
   const field = (v, c) => quote(v !== null && !isNumber(c.type) && /^[=+\-@\t]/.test(v) ? `'${v}` : v);
-  return [r.columns.map(c => field(c.name, { type: 'text' })), ...r.rows.map(row => row.map((v, i) => field(v, r.columns[i])))].map(l => l.join(',') + '\r\n').join('');
+  return [
+    r.columns.map(c => field(c.name, { type: 'text' })),
+    ...r.rows.map(row => row.map((v, i) => field(v, r.columns[i]))),
+  ]
+    .map(l => l.join(',') + '\r\n')
+    .join('');
 };
 
 /** An array of objects. Numbers and JSON are as the server wrote them. */
 export const json = r => {
-  const value = (v, type) => v === null ? 'null' : /^jsonb?$/.test(type) || isNumber(type) && /^-?\d/.test(v) ? v : type === 'boolean' ? String(v === 't') : JSON.stringify(v);
-  return `[\n${r.rows.map(row => `{${row.map((v, i) => `${JSON.stringify(r.columns[i].name)}: ${value(v, r.columns[i].type)}`).join(', ')}}`).join(',\n')}\n]\n`;
+  const value = (v, type) =>
+    v === null
+      ? 'null'
+      : /^jsonb?$/.test(type) || (isNumber(type) && /^-?\d/.test(v))
+        ? v
+        : type === 'boolean'
+          ? String(v === 't')
+          : JSON.stringify(v);
+  const member = (v, i) => `${JSON.stringify(r.columns[i].name)}: ${value(v, r.columns[i].type)}`;
+  return `[\n${r.rows.map(row => `{${row.map(member).join(', ')}}`).join(',\n')}\n]\n`;
 };
 
 /** Lets the browser save a result. */
 export const download = (r, kind) => {
-  const url = URL.createObjectURL(new Blob([kind === 'csv' ? csv(r) : json(r)], { type: kind === 'csv' ? 'text/csv' : 'application/json' }));
+  const url = URL.createObjectURL(
+    new Blob([kind === 'csv' ? csv(r) : json(r)], { type: kind === 'csv' ? 'text/csv' : 'application/json' }),
+  );
   el('a', { href: url, download: `result.${text(kind)}` }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60000);
 };

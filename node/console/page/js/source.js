@@ -7,13 +7,18 @@ const api = '/_dashboard/api/';
 /** The address of a view. The page's own may contain a name and a password, which fetch refuses. */
 export const address = (view, params) => {
   const u = new URL(api + view, location.origin);
-  for (const [k, v] of Object.entries(params || {})) if (v !== '' && v !== undefined && v !== null && v !== false) u.searchParams.set(k, v);
+  for (const [k, v] of Object.entries(params || {}))
+    if (v !== '' && v !== undefined && v !== null && v !== false) u.searchParams.set(k, v);
   return u;
 };
 
 /** Reads a view once. */
 export const read = async (view, params) => {
-  const r = await fetch(address(view, params), { credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(15000) });
+  const r = await fetch(address(view, params), {
+    credentials: 'same-origin',
+    cache: 'no-store',
+    signal: AbortSignal.timeout(15000),
+  });
   const body = await r.json().catch(() => ({}));
   if (!r.ok) throw new Error(r.status === 401 ? 'sign in as an admin' : body.reason || `HTTP ${r.status}`);
   serverTime(body.now);
@@ -23,22 +28,37 @@ export const read = async (view, params) => {
 /** Applies a list of [path, value] to a value. */
 export const apply = (state, changes) => {
   for (const [path, ...value] of changes) {
-    if (path.length === 0) { state = value[0]; continue; }
+    if (path.length === 0) {
+      state = value[0];
+      continue;
+    }
     let at = state;
     for (const k of path.slice(0, -1)) at = at[k];
     const last = path[path.length - 1];
-    if (value.length) at[last] = value[0]; else delete at[last];
+    if (value.length) at[last] = value[0];
+    else delete at[last];
   }
   return state;
 };
 
 /**
- * Follows a view until the returned function is called. show gets its state, say what goes wrong, or null. A browser opens
- * few connections to one server, so a page has one stream, none while it is hidden, and asks for everything else (asks).
+ * Follows a view until the returned function is called. show gets its state, say what goes wrong, or null. A browser
+ * opens few connections to one server, so a page has one stream, none while it is hidden, and asks for everything else
+ * (asks).
  */
 export const follow = (view, params, show, say, asks = false) => {
-  let stopped = false, stream = null, timer = 0, state = null, failures = 0;
-  const got = s => { state = s; failures = 0; serverTime(s.now); say(null); show(s); };
+  let stopped = false,
+    stream = null,
+    timer = 0,
+    state = null,
+    failures = 0;
+  const got = s => {
+    state = s;
+    failures = 0;
+    serverTime(s.now);
+    say(null);
+    show(s);
+  };
   const poll = async () => {
     clearTimeout(timer);
     try {
@@ -49,11 +69,17 @@ export const follow = (view, params, show, say, asks = false) => {
     }
     if (!stopped && !document.hidden) timer = setTimeout(poll, every);
   };
-  const close = () => { if (stream) stream.close(); stream = null; clearTimeout(timer); };
+  const close = () => {
+    if (stream) stream.close();
+    stream = null;
+    clearTimeout(timer);
+  };
   const listen = () => {
-    const s = stream = new EventSource(address(view, { ...params, live: 1 }), { withCredentials: true });
+    const s = (stream = new EventSource(address(view, { ...params, live: 1 }), { withCredentials: true }));
     s.addEventListener('state', e => got(JSON.parse(e.data)));
-    s.addEventListener('diff', e => { if (state !== null) got(apply(state, JSON.parse(e.data))); });
+    s.addEventListener('diff', e => {
+      if (state !== null) got(apply(state, JSON.parse(e.data)));
+    });
     s.addEventListener('trouble', e => say(JSON.parse(e.data)));
     s.addEventListener('error', () => {
       if (stream !== s) return;
@@ -64,11 +90,21 @@ export const follow = (view, params, show, say, asks = false) => {
       poll();
     });
   };
-  const start = () => { if (asks || !window.EventSource) poll(); else listen(); };
-  const shown = () => { close(); if (!document.hidden) start(); };
+  const start = () => {
+    if (asks || !window.EventSource) poll();
+    else listen();
+  };
+  const shown = () => {
+    close();
+    if (!document.hidden) start();
+  };
   document.addEventListener('visibilitychange', shown);
   start();
-  return () => { stopped = true; close(); document.removeEventListener('visibilitychange', shown); };
+  return () => {
+    stopped = true;
+    close();
+    document.removeEventListener('visibilitychange', shown);
+  };
 };
 
 let token = '';
@@ -89,28 +125,47 @@ const permitted = async send => {
 
 /** Sends a POST that does something. */
 const post = async (view, body, signal) => {
-  const r = await permitted(header => fetch(address(view), { method: 'POST', credentials: 'same-origin', body: JSON.stringify(body), signal,
-    headers: { 'Content-Type': 'application/json', ...header } }));
+  const r = await permitted(header =>
+    fetch(address(view), {
+      method: 'POST',
+      credentials: 'same-origin',
+      body: JSON.stringify(body),
+      signal,
+      headers: { 'Content-Type': 'application/json', ...header },
+    }),
+  );
   if (r.ok) return r;
   throw new Error((await r.json().catch(() => ({}))).reason || `HTTP ${r.status}`);
 };
 
 /** Does something on the server. */
-export const act = async action => { await post('act', action); };
+export const act = async action => {
+  await post('act', action);
+};
 
 /**
- * Runs SQL and returns its results: [{columns, rows, done}], with notices and more. take gets the same object when it begins:
- * it grows. A statement's error is thrown, with its code, hint and position.
+ * Runs SQL and returns its results: [{columns, rows, done}], with notices and more. take gets the same object when it
+ * begins: it grows. A statement's error is thrown, with its code, hint and position.
  */
 export const sql = async (database, text, { rows = 1000, signal, take = () => {} } = {}) => {
   const r = await post('sql', { database, sql: text, rows }, signal);
-  const out = { results: [], notices: [], more: '' }, decoder = new TextDecoder();
-  let rest = '', now = null, failed = null;
+  const out = { results: [], notices: [], more: '' },
+    decoder = new TextDecoder();
+  let rest = '',
+    now = null,
+    failed = null;
   take(out);
   const line = v => {
-    if (Array.isArray(v)) { now.rows.push(v); return; }
-    if (v.columns) out.results.push(now = { columns: v.columns, rows: [], done: '' });
-    if (v.done) { if (!now) out.results.push(now = { columns: [], rows: [], done: '' }); now.done = v.done; now = null; }
+    if (Array.isArray(v)) {
+      now.rows.push(v);
+      return;
+    }
+    if (v.columns) out.results.push((now = { columns: v.columns, rows: [], done: '' }));
+    if (v.done) {
+      if (!now) out.results.push((now = { columns: [], rows: [], done: '' }));
+      now.done = v.done;
+      now = null;
+    }
     if (v.notice) out.notices.push(v.notice);
     if (v.more) out.more = v.more;
     if (v.error) failed = Object.assign(new Error(v.error.message), v.error);
@@ -129,21 +184,33 @@ export const sql = async (database, text, { rows = 1000, signal, take = () => {}
 
 /** A text as a literal of SQL, and a name as an identifier. */
 export const literal = s => `'${String(s).replaceAll("'", "''")}'`;
-export const identifier = s => /^[a-z_][a-z0-9_]*$/.test(s) ? s : `"${String(s).replaceAll('"', '""')}"`;
+export const identifier = s => (/^[a-z_][a-z0-9_]*$/.test(s) ? s : `"${String(s).replaceAll('"', '""')}"`);
 
 /** The path of something in CouchDB's API: names are escaped, but for the slash of _design/ and _local/. */
-export const path = (...names) => '/_dashboard/couch/' + names.map(n => encodeURIComponent(n).replace(/^(_design|_local)%2F/i, '$1/')).join('/');
+export const path = (...names) =>
+  '/_dashboard/couch/' + names.map(n => encodeURIComponent(n).replace(/^(_design|_local)%2F/i, '$1/')).join('/');
 
 /** A request to CouchDB's API. It returns the response's text, or throws an error with its status. */
 export const couch = async (method, at, params, body, type = 'application/json') => {
   const u = new URL(at, location.origin);
   for (const [k, v] of Object.entries(params || {})) if (v !== undefined && v !== '') u.searchParams.set(k, v);
-  const send = header => fetch(u, { method, credentials: 'same-origin', cache: 'no-store', body, signal: AbortSignal.timeout(60000),
-    headers: { Accept: 'application/json', ...(body === undefined ? {} : { 'Content-Type': type }), ...header } });
+  const send = header =>
+    fetch(u, {
+      method,
+      credentials: 'same-origin',
+      cache: 'no-store',
+      body,
+      signal: AbortSignal.timeout(60000),
+      headers: { Accept: 'application/json', ...(body === undefined ? {} : { 'Content-Type': type }), ...header },
+    });
   const r = method === 'GET' ? await send({}) : await permitted(send);
   const got = await r.text();
   if (r.ok) return got;
   let said = {};
-  try { said = JSON.parse(got); } catch { /* a proxy's page */ }
+  try {
+    said = JSON.parse(got);
+  } catch {
+    /* a proxy's page */
+  }
   throw Object.assign(new Error(said.reason || said.error || `HTTP ${r.status}`), { status: r.status });
 };

@@ -2,20 +2,49 @@
 import { el, text, time, clock, duration, badge, count } from './dom.js';
 
 /** The steps of a story, with the seconds since its beginning. */
-export const storyLines = s => el('ol', { class: 'story' }, s.lines.map(l => el('li', {},
-  el('span', { class: 'dim' }, clock(l.at), l.after ? ` +${l.after.toFixed(1)} s` : ''),
-  el('span', {}, text(l.text), el('span', { class: 'dim' }, ` · ${l.nodes.join(', ')}`)))));
+export const storyLines = s =>
+  el(
+    'ol',
+    { class: 'story' },
+    s.lines.map(l =>
+      el(
+        'li',
+        {},
+        el('span', { class: 'dim' }, clock(l.at), l.after ? ` +${l.after.toFixed(1)} s` : ''),
+        el('span', {}, text(l.text), el('span', { class: 'dim' }, ` · ${l.nodes.join(', ')}`)),
+      ),
+    ),
+  );
 
 /** A story in one line, which opens. */
-export const story = (s, open) => el('details', { open }, el('summary', {}, el('b', {}, text(s.title)), ' ', time(s.began),
-  s.ended !== s.began ? el('span', { class: 'dim' }, ` · took ${duration((Date.parse(s.ended) - Date.parse(s.began)) / 1000)}`) : ''), storyLines(s));
+export const story = (s, open) =>
+  el(
+    'details',
+    { open },
+    el(
+      'summary',
+      {},
+      el('b', {}, text(s.title)),
+      ' ',
+      time(s.began),
+      s.ended !== s.began
+        ? el('span', { class: 'dim' }, ` · took ${duration((Date.parse(s.ended) - Date.parse(s.began)) / 1000)}`)
+        : '',
+    ),
+    storyLines(s),
+  );
 
 /** One event as columns of a table. */
 export const eventColumns = [
   { title: 'When', cell: e => [time(e.at), el('span', { class: 'dim' }, ` ${clock(e.at)}`)] },
-  { title: 'Event', cell: e => [badge(e.severity, text(e.text)),
-    e.repeated ? el('span', { class: 'dim' }, ` and ${count(e.repeated)} more until ${clock(e.until)}`) : '',
-    e.detail ? el('details', {}, el('summary', { class: 'dim' }, 'details'), el('pre', {}, text(e.detail))) : ''] },
+  {
+    title: 'Event',
+    cell: e => [
+      badge(e.severity, text(e.text)),
+      e.repeated ? el('span', { class: 'dim' }, ` and ${count(e.repeated)} more until ${clock(e.until)}`) : '',
+      e.detail ? el('details', {}, el('summary', { class: 'dim' }, 'details'), el('pre', {}, text(e.detail))) : '',
+    ],
+  },
   { title: 'Kind', cell: e => el('span', { class: 'dim' }, text(e.kind).replaceAll('_', ' ')), extra: true },
   { title: 'Node', cell: e => [e.node, ...(e.also || [])].map(text).join(', ') },
 ];

@@ -10,7 +10,18 @@ import { events } from './events.js';
 
 /** The views by the first part of the address, in the order of the navigation. */
 export const views = {
-  '': ['Overview', overview], databases: ['Databases', databases], sql: ['SQL', query], nodes: ['Nodes', nodes], feeds: ['Feeds', feeds],
-  indexes: ['Indexes', indexes], jobs: ['Jobs', jobs], actors: ['Actors', actors], sessions: ['Sessions', sessions], storage: ['Storage', storage],
-  javascript: ['JavaScript', scripts], plots: ['Plots', plots], events: ['Events', events], settings: ['Settings', settings],
+  '': ['Overview', overview],
+  databases: ['Databases', databases],
+  sql: ['SQL', query],
+  nodes: ['Nodes', nodes],
+  feeds: ['Feeds', feeds],
+  indexes: ['Indexes', indexes],
+  jobs: ['Jobs', jobs],
+  actors: ['Actors', actors],
+  sessions: ['Sessions', sessions],
+  storage: ['Storage', storage],
+  javascript: ['JavaScript', scripts],
+  plots: ['Plots', plots],
+  events: ['Events', events],
+  settings: ['Settings', settings],
 };

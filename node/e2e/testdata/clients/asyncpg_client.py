@@ -18,6 +18,7 @@ def check(f):
             show(f.__name__, await asyncio.wait_for(f(), 20))
         except Exception as e:
             show(f.__name__, "%s %s" % (type(e).__name__, getattr(e, "sqlstate", None) or e))
+
     loop.run_until_complete(run())
 
 
@@ -27,17 +28,35 @@ conn = loop.run_until_complete(asyncpg.connect())
 @check
 async def parameters():
     out = []
-    for typ, v in [("int4", 1), ("int8", 2**40), ("float8", 1.5), ("numeric", decimal.Decimal("12.340")), ("text", "it's é"), ("bool", True),
-                   ("date", datetime.date(2024, 2, 29)), ("timestamptz", datetime.datetime(2024, 1, 2, 3, 4, 5, 678, tzinfo=datetime.timezone.utc)),
-                   ("timestamp", datetime.datetime(2024, 1, 2, 3, 4, 5)), ("interval", datetime.timedelta(days=1, seconds=2)), ("uuid", uuid.UUID(int=7)),
-                   ("bytea", b"\x00\xff"), ("int4[]", [1, 2, None]), ("text[]", ["a", "b,c"]), ("jsonb", '{"a": [1, null]}'), ("json", "[1]"), ("text", None)]:
+    for typ, v in [
+        ("int4", 1),
+        ("int8", 2**40),
+        ("float8", 1.5),
+        ("numeric", decimal.Decimal("12.340")),
+        ("text", "it's é"),
+        ("bool", True),
+        ("date", datetime.date(2024, 2, 29)),
+        ("timestamptz", datetime.datetime(2024, 1, 2, 3, 4, 5, 678, tzinfo=datetime.timezone.utc)),
+        ("timestamp", datetime.datetime(2024, 1, 2, 3, 4, 5)),
+        ("interval", datetime.timedelta(days=1, seconds=2)),
+        ("uuid", uuid.UUID(int=7)),
+        ("bytea", b"\x00\xff"),
+        ("int4[]", [1, 2, None]),
+        ("text[]", ["a", "b,c"]),
+        ("jsonb", '{"a": [1, null]}'),
+        ("json", "[1]"),
+        ("text", None),
+    ]:
         out.append(await conn.fetchval("SELECT $1::" + typ, v))
     return out
 
 
 @check
 async def documents():
-    rows = await conn.fetch("SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY($1) ORDER BY id", ["no:2294", "fr:1077"])
+    rows = await conn.fetch(
+        "SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY($1) ORDER BY id",
+        ["no:2294", "fr:1077"],
+    )
     return [tuple(r) for r in rows]
 
 
@@ -69,7 +88,10 @@ async def codecs():
 @check
 async def introspected_types():
     # A type that asyncpg looks up with its long recursive statement.
-    return await conn.fetchval("SELECT array_agg(c) FROM (SELECT 1::int2 AS c) s"), [str(r) for r in await conn.fetch("SELECT '1 2'::int2vector, 'x'::name, 5::oid, 'docs'::regclass = 'docs'::regclass")]
+    return await conn.fetchval("SELECT array_agg(c) FROM (SELECT 1::int2 AS c) s"), [
+        str(r)
+        for r in await conn.fetch("SELECT '1 2'::int2vector, 'x'::name, 5::oid, 'docs'::regclass = 'docs'::regclass")
+    ]
 
 
 @check
@@ -90,7 +112,9 @@ async def copies():
     out = []
     for fmt in ("text", "csv", "binary"):
         b = io.BytesIO()
-        await conn.copy_from_query("SELECT id, doc->>'name' FROM docs WHERE id > $1 ORDER BY id LIMIT 8", "n", output=b, format=fmt)
+        await conn.copy_from_query(
+            "SELECT id, doc->>'name' FROM docs WHERE id > $1 ORDER BY id LIMIT 8", "n", output=b, format=fmt
+        )
         out.append(b.getvalue())
     b = io.BytesIO()
     tag = await conn.copy_from_table("country", schema_name="by", columns=["id"], output=b)
@@ -147,12 +171,18 @@ async def many():
 @check
 async def prepared():
     st = await conn.prepare("SELECT id, doc, $2::int AS n FROM docs WHERE id = $1")
-    return [str(p) for p in st.get_parameters()], [(a.name, a.type.name) for a in st.get_attributes()], await st.fetchval("nope", 1), st.get_statusmsg()
+    return (
+        [str(p) for p in st.get_parameters()],
+        [(a.name, a.type.name) for a in st.get_attributes()],
+        await st.fetchval("nope", 1),
+        st.get_statusmsg(),
+    )
 
 
 @check
 async def settings():
     s = conn.get_settings()
     return s.client_encoding, s.TimeZone, s.DateStyle, s.integer_datetimes, conn.get_server_version().major
+
 
 loop.run_until_complete(conn.close())

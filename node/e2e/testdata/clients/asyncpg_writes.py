@@ -19,14 +19,16 @@ async def main():
                 return await coroutine
             except asyncpg.PostgresError as e:
                 return [type(e).__name__, e.sqlstate]
+
         found = await run()
         f = lambda: found  # noqa: E731
         f.__name__ = name
         check(f)
 
     async def insert():
-        return await conn.fetchrow("INSERT INTO docs (id, doc) VALUES ($1, $2) RETURNING id, doc->'n' AS n", "a", {"n": 1}), \
-            await conn.execute("INSERT INTO docs (id, doc) VALUES ($1, $2)", "b", {"n": 2})
+        return await conn.fetchrow(
+            "INSERT INTO docs (id, doc) VALUES ($1, $2) RETURNING id, doc->'n' AS n", "a", {"n": 1}
+        ), await conn.execute("INSERT INTO docs (id, doc) VALUES ($1, $2)", "b", {"n": 2})
 
     async def many():
         await conn.executemany("INSERT INTO docs (id, doc) VALUES ($1, $2)", [("m%d" % i, {"n": i}) for i in range(30)])
@@ -36,8 +38,16 @@ async def main():
             return await stored("m2%"), e.sqlstate, await stored("n%")
 
     async def copied():
-        await conn.set_type_codec("jsonb", encoder=lambda v: b"\x01" + json.dumps(v).encode(), decoder=lambda b: json.loads(b[1:]), schema="pg_catalog", format="binary")
-        tag = await conn.copy_records_to_table("docs", records=[("c%d" % i, {"n": i}) for i in range(5)], columns=["id", "doc"])
+        await conn.set_type_codec(
+            "jsonb",
+            encoder=lambda v: b"\x01" + json.dumps(v).encode(),
+            decoder=lambda b: json.loads(b[1:]),
+            schema="pg_catalog",
+            format="binary",
+        )
+        tag = await conn.copy_records_to_table(
+            "docs", records=[("c%d" % i, {"n": i}) for i in range(5)], columns=["id", "doc"]
+        )
         return tag, await stored("c%")
 
     async def transactions():
@@ -55,15 +65,26 @@ async def main():
     async def cursors():
         async with conn.transaction():
             await conn.execute("INSERT INTO docs (id, doc) SELECT 'k' || i, '{}' FROM generate_series(1, 9) i")
-            return [r["id"] async for r in conn.cursor("SELECT id FROM docs WHERE id LIKE 'k%' ORDER BY id", prefetch=4)]
+            return [
+                r["id"] async for r in conn.cursor("SELECT id FROM docs WHERE id LIKE 'k%' ORDER BY id", prefetch=4)
+            ]
 
     async def returning_portal():
         async with conn.transaction():
-            return [r["id"] async for r in conn.cursor("UPDATE docs SET doc = '{}' WHERE id LIKE 'k%' RETURNING id", prefetch=4)], await stored("k1")
+            return [
+                r["id"]
+                async for r in conn.cursor("UPDATE docs SET doc = '{}' WHERE id LIKE 'k%' RETURNING id", prefetch=4)
+            ], await stored("k1")
 
     async def prepared():
         p = await conn.prepare("DELETE FROM docs WHERE id = $1 RETURNING doc->'n' AS n")
-        return [a.name for a in p.get_attributes()], [a.name for a in p.get_parameters()], await p.fetch("m1"), await p.fetch("m1"), p.get_statusmsg()
+        return (
+            [a.name for a in p.get_attributes()],
+            [a.name for a in p.get_parameters()],
+            await p.fetch("m1"),
+            await p.fetch("m1"),
+            p.get_statusmsg(),
+        )
 
     async def duplicate():
         await conn.execute("INSERT INTO docs (id, doc) VALUES ('a', '{}')")

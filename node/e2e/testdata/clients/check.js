@@ -7,7 +7,11 @@ const sorted = (v) => {
   if (v && typeof v === 'object') {
     const plain = typeof v.toJSON === 'function' ? v.toJSON() : v
     if (plain === null || typeof plain !== 'object') return plain
-    return Object.fromEntries(Object.keys(plain).sort().map((k) => [k, sorted(plain[k])]))
+    return Object.fromEntries(
+      Object.keys(plain)
+        .sort()
+        .map((k) => [k, sorted(plain[k])]),
+    )
   }
   return v === undefined ? null : v
 }

@@ -4,8 +4,20 @@ from django.conf import settings
 from check import check, DATABASE, HOST, PASSWORD, PORT, USER
 
 settings.configure(
-    DATABASES={"default": {"ENGINE": "django.db.backends.postgresql", "NAME": DATABASE, "USER": USER, "PASSWORD": PASSWORD or "", "HOST": HOST, "PORT": PORT}},
-    INSTALLED_APPS=["django.contrib.postgres"], USE_TZ=True, DEFAULT_AUTO_FIELD="django.db.models.BigAutoField")
+    DATABASES={
+        "default": {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": DATABASE,
+            "USER": USER,
+            "PASSWORD": PASSWORD or "",
+            "HOST": HOST,
+            "PORT": PORT,
+        }
+    },
+    INSTALLED_APPS=["django.contrib.postgres"],
+    USE_TZ=True,
+    DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
+)
 django.setup()
 
 from django.db import IntegrityError, connection, models, transaction  # noqa: E402
@@ -83,8 +95,16 @@ class JSONBSet(Func):
 
 @check
 def expressions():
-    n = Doc.objects.filter(doc__n__gte=25).update(doc=JSONBSet(F("doc"), Value("{n}"), Func(Cast(F("doc__n"), models.IntegerField()) + 100, function="to_jsonb", output_field=models.JSONField())))
-    m = Doc.objects.filter(id__startswith="m0").update(doc=Case(When(id="m04", then=Value({"four": 4}, output_field=models.JSONField())), default=F("doc")))
+    n = Doc.objects.filter(doc__n__gte=25).update(
+        doc=JSONBSet(
+            F("doc"),
+            Value("{n}"),
+            Func(Cast(F("doc__n"), models.IntegerField()) + 100, function="to_jsonb", output_field=models.JSONField()),
+        )
+    )
+    m = Doc.objects.filter(id__startswith="m0").update(
+        doc=Case(When(id="m04", then=Value({"four": 4}, output_field=models.JSONField())), default=F("doc"))
+    )
     return n, m, stored("m2")[-2:], stored("m04")
 
 
@@ -92,7 +112,12 @@ def expressions():
 def deletes():
     d = Doc.objects.get(id="c")
     one = d.delete()
-    return one, Doc.objects.filter(doc__n__lt=20, id__startswith="m").delete(), Doc.objects.filter(id="nope").delete(), Doc.objects.count()
+    return (
+        one,
+        Doc.objects.filter(doc__n__lt=20, id__startswith="m").delete(),
+        Doc.objects.filter(id="nope").delete(),
+        Doc.objects.count(),
+    )
 
 
 @check
@@ -146,4 +171,8 @@ def raw():
 
 @check
 def in_bulk():
-    return sorted((k, own(v.doc)) for k, v in Doc.objects.in_bulk(["raw", "t1"]).items()), Doc.objects.filter(pk="raw").exists(), Doc.objects.filter(id__in=["t1", "t3"])._raw_delete("default")
+    return (
+        sorted((k, own(v.doc)) for k, v in Doc.objects.in_bulk(["raw", "t1"]).items()),
+        Doc.objects.filter(pk="raw").exists(),
+        Doc.objects.filter(id__in=["t1", "t3"])._raw_delete("default"),
+    )

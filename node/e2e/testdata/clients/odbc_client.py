@@ -5,7 +5,14 @@ from check import show, plain, DATABASE, HOST, PASSWORD, PORT, USER
 
 pyodbc.pooling = False
 drivers = [d for d in pyodbc.drivers() if "Unicode" in d]
-options = "DRIVER={%s};SERVER=%s;PORT=%s;DATABASE=%s;UID=%s;%s" % (drivers[0], HOST, PORT, DATABASE, USER, "PWD=%s;" % PASSWORD if PASSWORD else "")
+options = "DRIVER={%s};SERVER=%s;PORT=%s;DATABASE=%s;UID=%s;%s" % (
+    drivers[0],
+    HOST,
+    PORT,
+    DATABASE,
+    USER,
+    "PWD=%s;" % PASSWORD if PASSWORD else "",
+)
 
 
 def run(prefix, conn):
@@ -19,21 +26,46 @@ def run(prefix, conn):
 
     @check
     def information():
-        return conn.getinfo(pyodbc.SQL_DBMS_NAME), conn.getinfo(pyodbc.SQL_DBMS_VER)[:2], conn.getinfo(pyodbc.SQL_DATABASE_NAME)
+        return (
+            conn.getinfo(pyodbc.SQL_DBMS_NAME),
+            conn.getinfo(pyodbc.SQL_DBMS_VER)[:2],
+            conn.getinfo(pyodbc.SQL_DATABASE_NAME),
+        )
 
     @check
     def parameters():
-        return [tuple(r) for r in cur.execute("SELECT ?::int, ?::float8, ?::text, ?::text, ?::bool, ?::date, ?::bytea", 1, 1.5, "it's é", None, True, "2024-02-29", b"\x00\xff")]
+        return [
+            tuple(r)
+            for r in cur.execute(
+                "SELECT ?::int, ?::float8, ?::text, ?::text, ?::bool, ?::date, ?::bytea",
+                1,
+                1.5,
+                "it's é",
+                None,
+                True,
+                "2024-02-29",
+                b"\x00\xff",
+            )
+        ]
 
     @check
     def documents():
-        return [tuple(r) for r in cur.execute("SELECT id, doc->>'name', doc->'n' FROM docs WHERE id IN (?, ?) ORDER BY id", "no:2294", "fr:1077")]
+        return [
+            tuple(r)
+            for r in cur.execute(
+                "SELECT id, doc->>'name', doc->'n' FROM docs WHERE id IN (?, ?) ORDER BY id", "no:2294", "fr:1077"
+            )
+        ]
 
     @check
     def filters():
         out = []
-        for q, v in [("SELECT count(*) FROM docs WHERE doc->>'country' = ?", "NO"), ("SELECT count(*) FROM docs WHERE doc @> ?::jsonb", '{"country":"NO"}'),
-                     ("SELECT count(*) FROM docs WHERE doc->'n' > ?::jsonb", "3420"), ('SELECT count(*), min(id) FROM "by".country WHERE key = ?::jsonb', '"NO"')]:
+        for q, v in [
+            ("SELECT count(*) FROM docs WHERE doc->>'country' = ?", "NO"),
+            ("SELECT count(*) FROM docs WHERE doc @> ?::jsonb", '{"country":"NO"}'),
+            ("SELECT count(*) FROM docs WHERE doc->'n' > ?::jsonb", "3420"),
+            ('SELECT count(*), min(id) FROM "by".country WHERE key = ?::jsonb', '"NO"'),
+        ]:
             out.append([tuple(r) for r in cur.execute(q, v)])
         return out
 
@@ -43,15 +75,23 @@ def run(prefix, conn):
 
     @check
     def columns():
-        return [(c.table_name, c.column_name, c.type_name, c.data_type) for t in ("docs", "country") for c in cur.columns(table=t)]
+        return [
+            (c.table_name, c.column_name, c.type_name, c.data_type)
+            for t in ("docs", "country")
+            for c in cur.columns(table=t)
+        ]
 
     @check
     def keys():
-        return [(k.table_name, k.column_name, k.key_seq) for k in cur.primaryKeys("docs")], [tuple(k) for k in cur.foreignKeys("docs")]
+        return [(k.table_name, k.column_name, k.key_seq) for k in cur.primaryKeys("docs")], [
+            tuple(k) for k in cur.foreignKeys("docs")
+        ]
 
     @check
     def statistics():
-        return [(s.index_name is not None, s.column_name, s.non_unique) for s in cur.statistics("docs") if s.column_name]
+        return [
+            (s.index_name is not None, s.column_name, s.non_unique) for s in cur.statistics("docs") if s.column_name
+        ]
 
     @check
     def special_columns():
@@ -88,6 +128,7 @@ def run(prefix, conn):
     @check
     def error():
         cur.execute("SELECT nope FROM docs")
+
     conn.close()
 
 

@@ -8,7 +8,16 @@ driver = [d for d in pyodbc.drivers() if "PostgreSQL Unicode" in d or "PostgreSQ
 
 
 def connect(**more):
-    o = {"DRIVER": "{%s}" % driver, "SERVER": HOST, "PORT": PORT, "DATABASE": DATABASE, "UID": USER, "PWD": PASSWORD or "", "SSLmode": os.environ.get("PGSSLMODE", "disable"), **more}
+    o = {
+        "DRIVER": "{%s}" % driver,
+        "SERVER": HOST,
+        "PORT": PORT,
+        "DATABASE": DATABASE,
+        "UID": USER,
+        "PWD": PASSWORD or "",
+        "SSLmode": os.environ.get("PGSSLMODE", "disable"),
+        **more,
+    }
     return pyodbc.connect(";".join("%s=%s" % kv for kv in o.items()), autocommit=True)
 
 
@@ -17,12 +26,21 @@ for declare in ("0", "1"):
     cur = c.cursor()
 
     def stored(like="%"):
-        return [tuple(r) for r in cur.execute("SELECT id, (doc - '_id' - '_rev')::text FROM docs WHERE id LIKE ? ORDER BY id", like).fetchall()]
+        return [
+            tuple(r)
+            for r in cur.execute(
+                "SELECT id, (doc - '_id' - '_rev')::text FROM docs WHERE id LIKE ? ORDER BY id", like
+            ).fetchall()
+        ]
 
     @check
     def insert():
         n = cur.execute("INSERT INTO docs (id, doc) VALUES (?, ?)", "a", '{"n": 1}').rowcount
-        return n, [tuple(r) for r in cur.execute("INSERT INTO docs (id, doc) VALUES ('b', '{}') RETURNING id").fetchall()], stored()
+        return (
+            n,
+            [tuple(r) for r in cur.execute("INSERT INTO docs (id, doc) VALUES ('b', '{}') RETURNING id").fetchall()],
+            stored(),
+        )
 
     @check
     def many():
@@ -33,7 +51,11 @@ for declare in ("0", "1"):
 
     @check
     def changes():
-        return cur.execute("UPDATE docs SET doc = doc || ? WHERE id LIKE 'm%'", '{"u": 1}').rowcount, cur.execute("DELETE FROM docs WHERE id LIKE 'n%'").rowcount, stored("m1")
+        return (
+            cur.execute("UPDATE docs SET doc = doc || ? WHERE id LIKE 'm%'", '{"u": 1}').rowcount,
+            cur.execute("DELETE FROM docs WHERE id LIKE 'n%'").rowcount,
+            stored("m1"),
+        )
 
     @check
     def transaction():

@@ -11,14 +11,27 @@ special = PGSpecial()
 def ran(sql):
     out = []
     for title, rows, headers, status, _, success, _ in e.run(sql, special):
-        out.append((list(headers or []), [list(r) for r in rows] if rows is not None else None, status.split("\n")[0] if status else None, success))
+        out.append(
+            (
+                list(headers or []),
+                [list(r) for r in rows] if rows is not None else None,
+                status.split("\n")[0] if status else None,
+                success,
+            )
+        )
     return out
 
 
 @check
 def names():
-    return ("by" in list(e.schemata()), ("public", "docs") in list(e.tables()), list(e.search_path()), e.short_host is not None,
-            DATABASE in list(e.databases()), list(e.foreignkeys()))
+    return (
+        "by" in list(e.schemata()),
+        ("public", "docs") in list(e.tables()),
+        list(e.search_path()),
+        e.short_host is not None,
+        DATABASE in list(e.databases()),
+        list(e.foreignkeys()),
+    )
 
 
 @check
@@ -34,13 +47,27 @@ def functions():
 
 @check
 def statements():
-    return ran("SELECT id, doc->'n' AS n FROM docs WHERE id = 'no:2294'; SELECT count(*) FROM docs"), ran("BEGIN"), ran("ROLLBACK")
+    return (
+        ran("SELECT id, doc->'n' AS n FROM docs WHERE id = 'no:2294'; SELECT count(*) FROM docs"),
+        ran("BEGIN"),
+        ran("ROLLBACK"),
+    )
 
 
 @check
 def commands():
     out = []
-    for c in [r"\dn by", r"\l nope", r"\dt nope", r"\du nope", r"\dT nope", r"\df nope", r"\di nope", r"\dx nope", r"\d docs"]:
+    for c in [
+        r"\dn by",
+        r"\l nope",
+        r"\dt nope",
+        r"\du nope",
+        r"\dT nope",
+        r"\df nope",
+        r"\di nope",
+        r"\dx nope",
+        r"\d docs",
+    ]:
         r = ran(c)
         out.append((c, [(h, s) for h, _, _, s in r]))
     return out

@@ -18,24 +18,45 @@ cur = conn.cursor()
 
 @check
 def parameters():
-    cur.execute("SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s", (
-        1, 2**40, 1.5, decimal.Decimal("12.340"), "it's \\ é", True, None, datetime.date(2024, 2, 29),
-        datetime.datetime(2024, 1, 2, 3, 4, 5, 678, tzinfo=datetime.timezone.utc)))
+    cur.execute(
+        "SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s",
+        (
+            1,
+            2**40,
+            1.5,
+            decimal.Decimal("12.340"),
+            "it's \\ é",
+            True,
+            None,
+            datetime.date(2024, 2, 29),
+            datetime.datetime(2024, 1, 2, 3, 4, 5, 678, tzinfo=datetime.timezone.utc),
+        ),
+    )
     return cur.fetchall(), [d.type_code for d in cur.description]
 
 
 @check
 def more_parameters():
     psycopg2.extras.register_uuid()
-    cur.execute("SELECT %s, %s, %s, %s, %s, %s", (
-        [1, 2, None], ["a", "b,c"], b"\x00\xff\\", uuid.UUID(int=7), datetime.timedelta(days=1, seconds=2),
-        psycopg2.extras.Json({"a": [1, None]})))
+    cur.execute(
+        "SELECT %s, %s, %s, %s, %s, %s",
+        (
+            [1, 2, None],
+            ["a", "b,c"],
+            b"\x00\xff\\",
+            uuid.UUID(int=7),
+            datetime.timedelta(days=1, seconds=2),
+            psycopg2.extras.Json({"a": [1, None]}),
+        ),
+    )
     return cur.fetchall()
 
 
 @check
 def documents():
-    cur.execute("SELECT id, doc->>'name', doc->'n' FROM docs WHERE id = ANY(%s) ORDER BY id", (["no:2294", "fr:1077", "nope"],))
+    cur.execute(
+        "SELECT id, doc->>'name', doc->'n' FROM docs WHERE id = ANY(%s) ORDER BY id", (["no:2294", "fr:1077", "nope"],)
+    )
     return cur.fetchall()
 
 
@@ -50,7 +71,10 @@ def json_filters():
         ("SELECT count(*) FROM docs WHERE doc ? %s AND doc->'tags' ? %s", ("tags", "NO")),
         ("SELECT count(*) FROM docs WHERE doc #>> %s = %s", (["nested", "a", "b"], "3")),
         ('SELECT count(*), min(id) FROM "by".country WHERE key = %s', (psycopg2.extras.Json("NO"),)),
-        ('SELECT id FROM "by".n WHERE key >= %s AND key < %s ORDER BY key', (psycopg2.extras.Json(5), psycopg2.extras.Json(9))),
+        (
+            'SELECT id FROM "by".n WHERE key >= %s AND key < %s ORDER BY key',
+            (psycopg2.extras.Json(5), psycopg2.extras.Json(9)),
+        ),
     ]:
         cur.execute(sql, args)
         out.append(cur.fetchall())
@@ -88,10 +112,12 @@ def server_side_cursor():
 @check
 def copies():
     out = []
-    for sql in ["COPY (SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id LIKE 'n%' ORDER BY id LIMIT 20) TO STDOUT",
-                "COPY (SELECT id, doc->>'name' AS name, NULL AS x FROM docs ORDER BY id LIMIT 20) TO STDOUT WITH (FORMAT csv, HEADER, NULL '-')",
-                "COPY (SELECT id, doc->>'s' FROM docs WHERE id LIKE 'odd%' ORDER BY id) TO STDOUT",
-                "COPY (SELECT id FROM docs WHERE false) TO STDOUT WITH (FORMAT csv, HEADER)"]:
+    for sql in [
+        "COPY (SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id LIKE 'n%' ORDER BY id LIMIT 20) TO STDOUT",
+        "COPY (SELECT id, doc->>'name' AS name, NULL AS x FROM docs ORDER BY id LIMIT 20) TO STDOUT WITH (FORMAT csv, HEADER, NULL '-')",
+        "COPY (SELECT id, doc->>'s' FROM docs WHERE id LIKE 'odd%' ORDER BY id) TO STDOUT",
+        "COPY (SELECT id FROM docs WHERE false) TO STDOUT WITH (FORMAT csv, HEADER)",
+    ]:
         b = io.StringIO()
         cur.copy_expert(sql, b)
         out.append(b.getvalue())
@@ -159,7 +185,9 @@ def notices():
 
 @check
 def execute_values():
-    psycopg2.extras.execute_values(cur, "SELECT * FROM (VALUES %s) AS t (a, b) ORDER BY a", [(1, "x"), (2, "y"), (3, None)])
+    psycopg2.extras.execute_values(
+        cur, "SELECT * FROM (VALUES %s) AS t (a, b) ORDER BY a", [(1, "x"), (2, "y"), (3, None)]
+    )
     return cur.fetchall()
 
 
@@ -167,7 +195,12 @@ def execute_values():
 def encodings():
     conn.set_client_encoding("UTF8")
     cur.execute("SELECT %s", ("\U0001f600 é",))
-    return cur.fetchone(), conn.encoding, conn.server_version // 10000, conn.get_parameter_status("standard_conforming_strings")
+    return (
+        cur.fetchone(),
+        conn.encoding,
+        conn.server_version // 10000,
+        conn.get_parameter_status("standard_conforming_strings"),
+    )
 
 
 @check

@@ -19,7 +19,10 @@ def stored(c=None):
 @check
 def insert():
     with conn, conn.cursor() as cur:
-        cur.execute("INSERT INTO docs (id, doc) VALUES (%s, %s) RETURNING id, doc->>'n', rev IS NOT NULL", ("a", Json({"n": 1, "s": "it's é"})))
+        cur.execute(
+            "INSERT INTO docs (id, doc) VALUES (%s, %s) RETURNING id, doc->>'n', rev IS NOT NULL",
+            ("a", Json({"n": 1, "s": "it's é"})),
+        )
         return cur.fetchone(), cur.rowcount, cur.statusmessage, [d.name for d in cur.description]
 
 
@@ -27,9 +30,20 @@ def insert():
 def many():
     with conn, conn.cursor() as cur:
         cur.executemany("INSERT INTO docs (id, doc) VALUES (%s, %s)", [("m%d" % i, Json({"n": i})) for i in range(5)])
-        rows = extras.execute_values(cur, "INSERT INTO docs (id, doc) VALUES %s RETURNING id", [("v%d" % i, Json({"n": i})) for i in range(25)],
-                                     template="(%s, %s::jsonb)", page_size=10, fetch=True)
-        extras.execute_batch(cur, "UPDATE docs SET doc = doc || %s WHERE id = %s", [(Json({"batch": i}), "m%d" % i) for i in range(5)], page_size=2)
+        rows = extras.execute_values(
+            cur,
+            "INSERT INTO docs (id, doc) VALUES %s RETURNING id",
+            [("v%d" % i, Json({"n": i})) for i in range(25)],
+            template="(%s, %s::jsonb)",
+            page_size=10,
+            fetch=True,
+        )
+        extras.execute_batch(
+            cur,
+            "UPDATE docs SET doc = doc || %s WHERE id = %s",
+            [(Json({"batch": i}), "m%d" % i) for i in range(5)],
+            page_size=2,
+        )
         return [len(rows), rows[-1], stored()[:3]]
 
 
@@ -48,7 +62,10 @@ def upsert():
 @check
 def update_and_delete():
     with conn, conn.cursor() as cur:
-        cur.execute("UPDATE docs SET doc = jsonb_set(doc, '{n}', to_jsonb((doc->>'n')::int + %s)) WHERE id LIKE %s RETURNING id, doc->'n'", (10, "m%"))
+        cur.execute(
+            "UPDATE docs SET doc = jsonb_set(doc, '{n}', to_jsonb((doc->>'n')::int + %s)) WHERE id LIKE %s RETURNING id, doc->'n'",
+            (10, "m%"),
+        )
         rows = cur.fetchall(), cur.rowcount, cur.statusmessage
         cur.execute("DELETE FROM docs WHERE id LIKE 'v%%' AND (doc->>'n')::int >= %s", (3,))
         return rows, cur.rowcount, cur.statusmessage, stored()
@@ -73,7 +90,9 @@ def savepoints():
         try:
             cur.execute("INSERT INTO docs (id, doc) VALUES ('s1', '{}')")
         except errors.UniqueViolation as e:
-            out.append([e.pgcode, e.diag.constraint_name, e.diag.table_name, e.diag.message_primary, e.diag.message_detail])
+            out.append(
+                [e.pgcode, e.diag.constraint_name, e.diag.table_name, e.diag.message_primary, e.diag.message_detail]
+            )
         cur.execute("ROLLBACK TO a")
         cur.execute("UPDATE docs SET doc = '{\"x\": 1}' WHERE id = 's1'")
         cur.execute("SAVEPOINT b")
@@ -87,7 +106,9 @@ def savepoints():
 def cursors():
     with conn:
         with conn.cursor() as cur:
-            cur.execute("INSERT INTO docs (id, doc) SELECT 'c' || i, jsonb_build_object('i', i) FROM generate_series(1, 20) i")
+            cur.execute(
+                "INSERT INTO docs (id, doc) SELECT 'c' || i, jsonb_build_object('i', i) FROM generate_series(1, 20) i"
+            )
         with conn.cursor("named") as named:
             named.itersize = 7
             named.execute("SELECT id FROM docs WHERE id LIKE 'c%' ORDER BY id")
@@ -99,7 +120,9 @@ def copied():
     with conn, conn.cursor() as cur:
         cur.copy_from(io.StringIO("p1\t{\"a\": \"\\\\\\\\t\"}\np2\t{}\n"), "docs", columns=("id", "doc"))
         n = cur.rowcount
-        cur.copy_expert("COPY docs (id, doc) FROM STDIN WITH (FORMAT csv, HEADER)", io.StringIO('id,doc\np3,"{""x"": 1}"\n'))
+        cur.copy_expert(
+            "COPY docs (id, doc) FROM STDIN WITH (FORMAT csv, HEADER)", io.StringIO('id,doc\np3,"{""x"": 1}"\n')
+        )
         return n, cur.rowcount, [r for r in stored() if r[0].startswith("p")]
 
 
@@ -122,11 +145,18 @@ def refused(sql, *args):
 
 @check
 def errors_():
-    return [refused("INSERT INTO docs (id, doc) VALUES ('a', '{}')"), refused("INSERT INTO docs (id, doc) VALUES (NULL, '{}')"),
-            refused("INSERT INTO docs (id, doc) VALUES ('n', NULL)"), refused("INSERT INTO docs (id, doc) VALUES ('n', '{')"),
-            refused("INSERT INTO docs (id, rev) VALUES ('n', '1')"), refused("INSERT INTO docs (id, nope) VALUES ('n', '1')"),
-            refused("INSERT INTO docs (id, doc) VALUES ('n')"), refused("UPDATE docs SET doc = 5 WHERE id = 'a'"),
-            refused("UPDATE docs SET doc = jsonb_set(doc, '{n}', (1 / 0)::text::jsonb) WHERE id = 'a'"), refused("UPDATE nope SET doc = NULL")]
+    return [
+        refused("INSERT INTO docs (id, doc) VALUES ('a', '{}')"),
+        refused("INSERT INTO docs (id, doc) VALUES (NULL, '{}')"),
+        refused("INSERT INTO docs (id, doc) VALUES ('n', NULL)"),
+        refused("INSERT INTO docs (id, doc) VALUES ('n', '{')"),
+        refused("INSERT INTO docs (id, rev) VALUES ('n', '1')"),
+        refused("INSERT INTO docs (id, nope) VALUES ('n', '1')"),
+        refused("INSERT INTO docs (id, doc) VALUES ('n')"),
+        refused("UPDATE docs SET doc = 5 WHERE id = 'a'"),
+        refused("UPDATE docs SET doc = jsonb_set(doc, '{n}', (1 / 0)::text::jsonb) WHERE id = 'a'"),
+        refused("UPDATE nope SET doc = NULL"),
+    ]
 
 
 @check

@@ -13,10 +13,24 @@ conn = psycopg.connect("", autocommit=True)
 
 @check
 def parameters():
-    values = (1, 2**40, 1.5, decimal.Decimal("12.340"), "it's \\ é", True, None, datetime.date(2024, 2, 29),
-              datetime.datetime(2024, 1, 2, 3, 4, 5, 678, tzinfo=datetime.timezone.utc),
-              datetime.timedelta(days=1, seconds=2), uuid.UUID(int=7), b"\x00\xff", [1, 2, None], ["a", "b,c"],
-              Jsonb({"a": [1, None]}), Json([1]))
+    values = (
+        1,
+        2**40,
+        1.5,
+        decimal.Decimal("12.340"),
+        "it's \\ é",
+        True,
+        None,
+        datetime.date(2024, 2, 29),
+        datetime.datetime(2024, 1, 2, 3, 4, 5, 678, tzinfo=datetime.timezone.utc),
+        datetime.timedelta(days=1, seconds=2),
+        uuid.UUID(int=7),
+        b"\x00\xff",
+        [1, 2, None],
+        ["a", "b,c"],
+        Jsonb({"a": [1, None]}),
+        Json([1]),
+    )
     out = []
     for binary in (False, True):
         cur = conn.cursor(binary=binary)
@@ -30,7 +44,10 @@ def parameters():
 @check
 def documents():
     cur = conn.cursor(row_factory=dict_row)
-    rows = cur.execute("SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY(%s) ORDER BY id", (["no:2294", "fr:1077"],))
+    rows = cur.execute(
+        "SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY(%s) ORDER BY id",
+        (["no:2294", "fr:1077"],),
+    )
     return rows.fetchall()
 
 
@@ -59,7 +76,11 @@ def json_filters():
 def prepared():
     out = []
     for i in range(8):
-        out.append(conn.execute("SELECT id FROM docs WHERE id >= %s ORDER BY id LIMIT 1", ("n%d" % i,), prepare=True).fetchone())
+        out.append(
+            conn.execute(
+                "SELECT id FROM docs WHERE id >= %s ORDER BY id LIMIT 1", ("n%d" % i,), prepare=True
+            ).fetchone()
+        )
     return out
 
 
@@ -78,12 +99,19 @@ def server_side_cursor():
 @check
 def copies():
     out = []
-    for sql in ["COPY (SELECT id, (doc->>'n')::int8 AS n, doc->'tags' AS t FROM docs WHERE id LIKE 'n%' ORDER BY id LIMIT 12) TO STDOUT",
-                "COPY (SELECT id, doc->>'name' AS name, NULL AS x FROM docs ORDER BY id LIMIT 5) TO STDOUT (FORMAT csv, HEADER)"]:
+    for sql in [
+        "COPY (SELECT id, (doc->>'n')::int8 AS n, doc->'tags' AS t FROM docs WHERE id LIKE 'n%' ORDER BY id LIMIT 12) TO STDOUT",
+        "COPY (SELECT id, doc->>'name' AS name, NULL AS x FROM docs ORDER BY id LIMIT 5) TO STDOUT (FORMAT csv, HEADER)",
+    ]:
         with conn.cursor().copy(sql) as copy:
             out.append([bytes(b).decode() for b in copy])
-    for sql, types in [("COPY (SELECT id, (doc->>'n')::int8 AS n, doc->>'nope' FROM docs WHERE id LIKE 'n%' ORDER BY id LIMIT 12) TO STDOUT (FORMAT binary)", ["text", "int8", "text"]),
-                       ("COPY (SELECT id FROM docs WHERE false) TO STDOUT (FORMAT binary)", ["text"])]:
+    for sql, types in [
+        (
+            "COPY (SELECT id, (doc->>'n')::int8 AS n, doc->>'nope' FROM docs WHERE id LIKE 'n%' ORDER BY id LIMIT 12) TO STDOUT (FORMAT binary)",
+            ["text", "int8", "text"],
+        ),
+        ("COPY (SELECT id FROM docs WHERE false) TO STDOUT (FORMAT binary)", ["text"]),
+    ]:
         with conn.cursor().copy(sql) as copy:
             copy.set_types(types)
             out.append([r for r in iter(copy.read_row, None)])

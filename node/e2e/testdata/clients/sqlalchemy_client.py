@@ -1,6 +1,20 @@
 import sys
 
-from sqlalchemy import (Column, Text, cast, create_engine, func, inspect, select, text, MetaData, Table, Integer, Float, literal)
+from sqlalchemy import (
+    Column,
+    Text,
+    cast,
+    create_engine,
+    func,
+    inspect,
+    select,
+    text,
+    MetaData,
+    Table,
+    Integer,
+    Float,
+    literal,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Session, declarative_base
 
@@ -21,7 +35,10 @@ def reflection():
     out = {}
     for schema, table in [(None, "docs"), ("by", "country"), ("by", "place")]:
         out[table] = {
-            "columns": [(c["name"], str(c["type"]), c["default"], c.get("computed")) for c in insp.get_columns(table, schema=schema)],
+            "columns": [
+                (c["name"], str(c["type"]), c["default"], c.get("computed"))
+                for c in insp.get_columns(table, schema=schema)
+            ],
             "foreign": insp.get_foreign_keys(table, schema=schema),
             "unique": insp.get_unique_constraints(table, schema=schema),
             "checks": insp.get_check_constraints(table, schema=schema),
@@ -33,8 +50,15 @@ def reflection():
 
 @check
 def listings():
-    return ["by" in insp.get_schema_names(), "docs" in insp.get_table_names(), insp.get_sequence_names(), insp.get_enums(),
-            insp.has_table("docs"), insp.has_table("nope"), insp.has_table("country", schema="by")]
+    return [
+        "by" in insp.get_schema_names(),
+        "docs" in insp.get_table_names(),
+        insp.get_sequence_names(),
+        insp.get_enums(),
+        insp.has_table("docs"),
+        insp.has_table("nope"),
+        insp.has_table("country", schema="by"),
+    ]
 
 
 @check
@@ -43,7 +67,10 @@ def autoload():
     docs = Table("docs", m, autoload_with=engine)
     by = Table("country", m, schema="by", autoload_with=engine)
     with engine.connect() as c:
-        rows = [tuple(r) for r in c.execute(select(by.c.id, by.c.value).where(by.c.key == cast("IS", JSONB)).order_by(by.c.id))]
+        rows = [
+            tuple(r)
+            for r in c.execute(select(by.c.id, by.c.value).where(by.c.key == cast("IS", JSONB)).order_by(by.c.id))
+        ]
         return [docs.c.keys(), [c.name for c in docs.primary_key], rows]
 
 
@@ -100,8 +127,12 @@ def json_filters():
             except Exception as e:
                 s.rollback()
                 out.append(getattr(e, "orig", e).__class__.__name__)
-        for cond in [Country.key == cast("NO", JSONB), Country.key.in_([cast("NO", JSONB), cast("IS", JSONB)]), Country.key == None,  # noqa: E711
-                     Country.value > cast(100, JSONB)]:
+        for cond in [
+            Country.key == cast("NO", JSONB),
+            Country.key.in_([cast("NO", JSONB), cast("IS", JSONB)]),
+            Country.key == None,  # noqa: E711
+            Country.value > cast(100, JSONB),
+        ]:
             try:
                 out.append(s.execute(select(func.count(), func.min(Country.id)).where(cond)).one())
             except Exception as e:
@@ -114,8 +145,13 @@ def json_filters():
 def grouping():
     with Session(engine) as s:
         c = Doc.doc["country"].astext.label("c")
-        return s.execute(select(c, func.count().label("n"), func.avg(Doc.doc["lat"].astext.cast(Float))).where(~Doc.id.like("odd%"))
-                         .group_by(c).having(func.count() > 80).order_by(text("n DESC"), c)).all()
+        return s.execute(
+            select(c, func.count().label("n"), func.avg(Doc.doc["lat"].astext.cast(Float)))
+            .where(~Doc.id.like("odd%"))
+            .group_by(c)
+            .having(func.count() > 80)
+            .order_by(text("n DESC"), c)
+        ).all()
 
 
 @check

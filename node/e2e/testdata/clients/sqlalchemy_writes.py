@@ -1,4 +1,18 @@
-from sqlalchemy import Column, MetaData, Table, Text, bindparam, create_engine, delete, func, insert, literal, select, text, update
+from sqlalchemy import (
+    Column,
+    MetaData,
+    Table,
+    Text,
+    bindparam,
+    create_engine,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects.postgresql import JSONB, insert as pg_insert
 from sqlalchemy.ext.mutable import MutableDict
 from sqlalchemy.orm import Session, declarative_base
@@ -22,7 +36,9 @@ def own(d):
 
 
 def stored(c, like="%"):
-    return [(i, own(d)) for i, d in c.execute(select(docs.c.id, docs.c.doc).where(docs.c.id.like(like)).order_by(docs.c.id))]
+    return [
+        (i, own(d)) for i, d in c.execute(select(docs.c.id, docs.c.doc).where(docs.c.id.like(like)).order_by(docs.c.id))
+    ]
 
 
 @check
@@ -38,7 +54,11 @@ def core():
 def upsert():
     with engine.begin() as c:
         q = pg_insert(docs).values([{"id": "a", "doc": {"k": 1}}, {"id": "n", "doc": {"k": 2}}])
-        r = c.execute(q.on_conflict_do_update(index_elements=["id"], set_={"doc": docs.c.doc.concat(q.excluded.doc)}).returning(docs.c.id, docs.c.doc["k"]))
+        r = c.execute(
+            q.on_conflict_do_update(index_elements=["id"], set_={"doc": docs.c.doc.concat(q.excluded.doc)}).returning(
+                docs.c.id, docs.c.doc["k"]
+            )
+        )
         n = c.execute(pg_insert(docs).values(id="a", doc={}).on_conflict_do_nothing())
         return r.fetchall(), n.rowcount, stored(c, "a")
 
@@ -47,8 +67,10 @@ def upsert():
 def updates():
     with engine.begin() as c:
         one = c.execute(update(docs).where(docs.c.id.like("m%")).values(doc=func.jsonb_set(docs.c.doc, "{n}", "9")))
-        many = c.execute(update(docs).where(docs.c.id == bindparam("i")).values(doc=docs.c.doc.concat(bindparam("d", type_=JSONB))),
-                         [{"i": "m1", "d": {"b": 1}}, {"i": "m2", "d": {"b": 2}}])
+        many = c.execute(
+            update(docs).where(docs.c.id == bindparam("i")).values(doc=docs.c.doc.concat(bindparam("d", type_=JSONB))),
+            [{"i": "m1", "d": {"b": 1}}, {"i": "m2", "d": {"b": 2}}],
+        )
         some = c.execute(delete(docs).where(docs.c.doc["n"].astext.cast(Text) == "2").returning(docs.c.id))
         return one.rowcount, many.rowcount, some.fetchall(), stored(c)
 
@@ -106,7 +128,11 @@ def bulk():
         s.bulk_save_objects([Doc(id="b%d" % i, doc={"i": i}) for i in range(10)])
         s.bulk_insert_mappings(Doc, [{"id": "b1%d" % i, "doc": {"i": i}} for i in range(3)])
         s.bulk_update_mappings(Doc, [{"id": "b1", "doc": {"i": 99}}, {"id": "b2", "doc": {"i": 98}}])
-        n = s.query(Doc).filter(Doc.id.like("b%"), Doc.doc["i"].astext == "5").update({"doc": Doc.doc.concat(literal({"five": 5}, JSONB))}, synchronize_session=False)
+        n = (
+            s.query(Doc)
+            .filter(Doc.id.like("b%"), Doc.doc["i"].astext == "5")
+            .update({"doc": Doc.doc.concat(literal({"five": 5}, JSONB))}, synchronize_session=False)
+        )
         m = s.query(Doc).filter(Doc.id == "b10").delete()
         s.commit()
         return n, m, stored(s, "b%")
