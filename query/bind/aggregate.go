@@ -2,7 +2,6 @@ package bind
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/refs"
@@ -10,7 +9,6 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/funcs"
-	"github.com/divandb/divan/query/funcs/aggregates"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -19,19 +17,25 @@ import (
 // onlyWindow reports whether a name is an aggregate only with WITHIN GROUP, and a window function otherwise.
 func onlyWindow(name string) bool { return window.Funcs[name] != nil }
 
-// aggregate binds an aggregate over the rows of this query.
+// aggregate binds an aggregate over the rows of this query, or of the one that its arguments refer to.
 func (b *binder) aggregate(n *ast.Call, sc *scope) (exec.Expr, error) {
+	start := len(b.outers)
+	inner := *sc
+	inner.inAggregate = true
+	c, typ, err := b.aggCall(n, &inner)
+	if err == nil {
+		if depth := b.levelOf(c, sc); depth > 0 {
+			b.outers = b.outers[:start]
+			return b.outerAggregate(n, sc, depth)
+		}
+	}
 	switch {
 	case sc.inAggregate:
 		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate function calls cannot be nested").At(n.Pos())
 	case sc.noAggregates != "":
 		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate functions are not allowed in %s",
 			sc.noAggregates).At(n.Pos())
-	}
-	inner := *sc
-	inner.inAggregate = true
-	c, typ, err := b.aggCall(n, &inner)
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	coll, err := collation.Merge(n.Pos(), c.Args...)
@@ -66,26 +70,9 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 	if err != nil {
 		return nil, 0, err
 	}
-	oids := typing.TypesOf(c.Args)
-	if name == "min" || name == "max" {
-		switch oids[0] {
-		case types.Bool, types.JSON, types.Record, types.UUID, types.Bytea:
-			return nil, 0, typing.NoFunction(strings.Join(n.Name, "."), c.Args, n.Pos())
-		}
-		coll, err := collation.Comparison("<", n.Pos(), c.Args...)
-		if err != nil {
-			return nil, 0, err
-		}
-		if !coll.Bytes() {
-			c.Agg = aggregates.Collated(c.Agg, coll)
-		}
-	}
-	typ := c.Agg.Ret
-	if c.Agg.RetOf != nil {
-		typ = c.Agg.RetOf(append(typing.TypesOf(c.Direct), oids...))
-	}
-	if typ == 0 {
-		return nil, 0, typing.NoArray(oids[0], n.Pos())
+	typ, err := typing.AggregateType(n, c)
+	if err != nil {
+		return nil, 0, err
 	}
 	if n.Filter != nil {
 		within := *sc
@@ -125,23 +112,9 @@ func (b *binder) plainAggregate(n *ast.Call, c *exec.AggCall, sc *scope) error {
 			WithHint("No function matches the given name and argument types. You might need to add explicit " +
 				"type casts.")
 	}
-	if len(args) == 1 && typing.Untyped(args[0]) && slices.Contains(severalKinds, name) {
-		return typing.Ambiguous(strings.Join(n.Name, "."), args, n.Pos())
-	}
-	if c.Agg = typing.ChooseAggregate(candidates, args); c.Agg == nil {
-		return typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
-	}
-	if c.Agg.Ordered {
-		return sqlstate.New(sqlstate.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", name).
-			At(n.Pos())
-	}
-	c.Args, err = b.CoerceArgs(args, c.Agg.Args, false, n.Pos())
+	c.Agg, c.Args, err = typing.Aggregate(&b.Open, n.Name, args, n.Pos())
 	return err
 }
-
-// severalKinds lists the aggregates with overloads for numbers and other values, or for arrays and items. A literal
-// does not choose between them.
-var severalKinds = []string{"sum", "avg", "bit_and", "bit_or", "bit_xor", "array_agg"}
 
 // aggregateOrder binds ORDER BY in the parentheses of an aggregate. DISTINCT sorts too, by the arguments.
 func (b *binder) aggregateOrder(n *ast.Call, c *exec.AggCall, sc *scope) error {
@@ -225,31 +198,8 @@ func (b *binder) orderedSet(n *ast.Call, c *exec.AggCall, sc *scope) error {
 		}
 		sorted = append(sorted, e)
 	}
-	all := append(slices.Clone(direct), sorted...)
-	if candidates[0].Hypothetical {
-		if len(direct) != len(sorted) {
-			e := sqlstate.From(typing.NoFunction(strings.Join(n.Name, "."), all, n.Pos()))
-			return e.WithHint("To use the hypothetical-set aggregate %s, the number of hypothetical direct arguments "+
-				"(here %d) must match the number of ordering columns (here %d).", name, len(direct), len(sorted))
-		}
-		for i := range direct {
-			both, _, err := b.Unify([]exec.Expr{sorted[i], direct[i]}, "WITHIN GROUP", n.Args[i].Pos())
-			if err != nil {
-				return err
-			}
-			direct[i], sorted[i] = both[1], both[0]
-		}
-		c.Agg = candidates[0]
-	} else {
-		if c.Agg = typing.ChooseAggregate(candidates, all); c.Agg == nil ||
-			len(c.Agg.Args)-len(sorted) != len(direct) ||
-			len(sorted) != 1 {
-			return typing.NoFunction(strings.Join(n.Name, "."), all, n.Pos())
-		}
-		if all, err = b.CoerceArgs(all, c.Agg.Args, false, n.Pos()); err != nil {
-			return err
-		}
-		direct, sorted = all[:len(direct)], all[len(direct):]
+	if c.Agg, err = typing.OrderedSet(&b.Open, n, direct, sorted); err != nil {
+		return err
 	}
 	c.Direct, c.Args = direct, sorted
 	for i, e := range sorted {
@@ -274,16 +224,7 @@ func (b *binder) notOrderedSet(n *ast.Call, sc *scope) error {
 		}
 		args = append(args, e)
 	}
-	name := n.Name[len(n.Name)-1]
-	if typing.ChooseAggregate(funcs.Aggregates[name], args) != nil {
-		return sqlstate.New(sqlstate.WrongObjectType,
-			"%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", name).At(n.Pos())
-	}
-	if fn, _ := typing.Choose(funcs.Functions[name], args); fn != nil {
-		return sqlstate.New(sqlstate.WrongObjectType, "WITHIN GROUP specified, but %s is not an aggregate function",
-			name).At(n.Pos())
-	}
-	return typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
+	return typing.NotOrderedSet(n, args)
 }
 
 // direct rewrites the direct arguments of ordered-set aggregates for the output of the grouping.

@@ -159,6 +159,8 @@ type Query struct {
 	Work        *exec.WorkTable // of a recursive query
 
 	Correlated bool
+	// outers are what a query of an expression, and those inside of it, refer to in the queries around.
+	outers []outer
 	// user is set if this query or one below it reads the store.
 	user bool
 	// follow is set if it, or a query in its FROM, reads the feed without end.
@@ -185,6 +187,7 @@ type binder struct {
 	nested          bool // one of them reads the store
 	side            bool // the next query is a side of a set operation
 	locks           string
+	outers          []outer // in the order in which they were bound
 }
 
 // Planner plans a bound query. Package plan, which imports this one, implements it.
@@ -327,7 +330,7 @@ type relColumn struct {
 	mod    int32
 	index  int
 	hidden bool // one of the two columns of USING: visible only by its qualified name
-	// merged is the COALESCE of a FULL JOIN USING.
+	// merged is the value of a column of USING that is not the one of its side: COALESCE of both for a FULL JOIN.
 	merged exec.Expr
 	fields []exec.Column // of a record
 	origin exec.Origin
@@ -431,8 +434,8 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 	if q.Limit, q.Skip, err = b.limits(s, sc); err != nil {
 		return nil, err
 	}
-	if len(s.Locks) == 0 {
-		return q, nil
+	if err := b.allPlaced(q, s.Pos()); err != nil || len(s.Locks) == 0 {
+		return q, err
 	}
 	b.locks = s.Locks[0].Strength
 	return q, refuse.Locked(s, len(q.Aggs) > 0, len(q.Windows) > 0, q.SetFuncs != nil, func(name string) bool {

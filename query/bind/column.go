@@ -33,7 +33,7 @@ func (b *binder) column(n *ast.Column, sc *scope) (exec.Expr, error) {
 			if depth == 0 {
 				return x, nil
 			}
-			return b.outer(x, sc, s, depth, n.Pos())
+			return b.outer(x, sc, s, depth, n.Pos()), nil
 		}
 		depth++
 	}
@@ -48,31 +48,6 @@ func wholeRow(n *ast.Column, sc *scope) (exec.Expr, error) {
 		}
 	}
 	return nil, nil
-}
-
-// outer returns a reference to an enclosing query, and marks the queries in between as correlated.
-func (b *binder) outer(x exec.Expr, sc, found *scope, depth int, off int) (exec.Expr, error) {
-	for s := sc; s != found; s = s.parent {
-		if s.query != nil {
-			s.query.Correlated = true
-		}
-	}
-	level := func(c *exec.Col) *exec.Col {
-		return &exec.Col{Depth: depth, Index: c.Index, Typ: c.Typ, Name: c.Name, Collation: c.Collation}
-	}
-	if row, ok := x.(*exec.RowExpr); ok {
-		out := &exec.RowExpr{Names: row.Names, Outer: row.Outer}
-		for _, it := range row.Items {
-			out.Items = append(out.Items, level(it.(*exec.Col)))
-		}
-		return out, nil
-	}
-	c, ok := x.(*exec.Col)
-	if !ok {
-		return nil, sqlstate.Unsupported(off, "Name the column of one side.",
-			"a merged column of FULL JOIN USING inside a sub-query is not supported")
-	}
-	return level(c), nil
 }
 
 // columnIn looks up a column in the relations of one scope. It returns nil if there is none.

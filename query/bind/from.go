@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
@@ -11,6 +13,7 @@ import (
 func (b *binder) from(items []ast.FromItem, sc *scope) error {
 	q := sc.query
 	for _, it := range items {
+		start := len(b.outers)
 		f, err := b.fromItem(it, sc)
 		if err != nil {
 			return err
@@ -18,7 +21,7 @@ func (b *binder) from(items []ast.FromItem, sc *scope) error {
 		if q.From == nil {
 			q.From = f
 		} else {
-			q.From = &Join{Kind: "inner", Left: q.From, Right: f, Lateral: isLateral(f)}
+			q.From = &Join{Kind: "inner", Left: q.From, Right: f, Lateral: b.lateral(f, sc, start)}
 		}
 	}
 	if q.From != nil {
@@ -61,14 +64,13 @@ func readsStore(q *Query) error {
 	return nil
 }
 
-func isLateral(f From) bool {
-	switch n := f.(type) {
-	case *DerivedScan:
-		return n.Lateral
-	case *FuncScan:
-		return true
-	}
-	return false
+// lateral reports whether an item of FROM, or an item within it, refers to items before it. start is the number of
+// outer references before it was bound.
+func (b *binder) lateral(f From, sc *scope, start int) bool {
+	from, _ := f.Span()
+	return slices.ContainsFunc(b.outers[start:], func(o outer) bool {
+		return o.query == sc.query && o.col.Index < from
+	})
 }
 
 func (b *binder) fromItem(it ast.FromItem, sc *scope) (From, error) {

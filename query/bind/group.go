@@ -68,9 +68,8 @@ func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
 		}
 		return e
 	case *exec.Subquery:
-		if n.Correlated && *bad == nil {
-			*bad = sqlstate.Unsupported(n.Off, "Put the grouping into a sub-query in FROM.",
-				"correlated sub-queries together with GROUP BY are not supported")
+		if *bad == nil {
+			*bad = g.inside(n)
 		}
 	}
 	return exec.RewriteChildren(e, func(x exec.Expr) exec.Expr { return g.rewrite(x, bad) })
@@ -81,7 +80,13 @@ func (g *grouper) dependent(targets []exec.Expr, order []boundOrder, having exec
 	if g.q.Sets != nil {
 		return
 	}
-	add := func(x exec.Expr) {
+	var add func(x exec.Expr)
+	add = func(x exec.Expr) {
+		for _, o := range outersOf(x) {
+			if o.query == g.q && !o.aggregate && o.col.Depth > 0 {
+				add(o.own())
+			}
+		}
 		c, ok := x.(*exec.Col)
 		if !ok || c.Depth > 0 {
 			return

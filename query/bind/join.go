@@ -15,12 +15,12 @@ func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
 	if err != nil {
 		return nil, err
 	}
-	middle := len(sc.rels)
+	middle, start := len(sc.rels), len(b.outers)
 	right, err := b.fromItem(n.Right, sc)
 	if err != nil {
 		return nil, err
 	}
-	j := &Join{Kind: string(n.Kind), Left: left, Right: right, Lateral: isLateral(right)}
+	j := &Join{Kind: string(n.Kind), Left: left, Right: right, Lateral: b.lateral(right, sc, start)}
 	if j.Kind == "cross" {
 		j.Kind = "inner"
 	}
@@ -133,23 +133,34 @@ func (b *binder) usingColumn(name, kind string, left, right []*relation, off int
 	if err != nil {
 		return nil, err
 	}
-	lx := &exec.Col{Index: l.index, Typ: l.typ, Name: name, Collation: l.collation}
-	rx := &exec.Col{Index: r.index, Typ: r.typ, Name: name, Collation: r.collation}
+	lx, rx := l.value(), r.value()
+	both, typ, err := b.Unify([]exec.Expr{lx, rx}, "JOIN/USING", off)
+	if err != nil {
+		return nil, err
+	}
 	if l.typ != r.typ || l.mod != r.mod {
 		l.mod, r.mod = -1, -1
 	}
-	switch kind {
-	case "right":
-		l.hidden = true
-	case "full":
-		both, typ, err := b.Unify([]exec.Expr{lx, rx}, "JOIN/USING", off)
-		if err != nil {
-			return nil, err
+	// The column of both is that of one side, with the type that both have, as in PostgreSQL (buildMergedJoinVar).
+	switch {
+	case kind == "full":
+		r.hidden, l.merged = true, &exec.Coalesce{Op: "coalesce", Args: both, Typ: typ}
+	case kind == "right", kind == "inner" && lx.Type() != typ && rx.Type() == typ:
+		if l.hidden = true; both[1] != rx {
+			r.merged = both[1]
 		}
-		l.merged = &exec.Coalesce{Op: "coalesce", Args: both, Typ: typ}
-		r.hidden = true
 	default:
-		r.hidden = true
+		if r.hidden = true; both[0] != lx {
+			l.merged = both[0]
+		}
 	}
 	return b.Compare("=", lx, rx, off)
+}
+
+// value returns the value of a column for joins around its own.
+func (c *relColumn) value() exec.Expr {
+	if c.merged != nil {
+		return c.merged
+	}
+	return &exec.Col{Index: c.index, Typ: c.typ, Name: c.name, Collation: c.collation}
 }

@@ -91,7 +91,7 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 	if s.Distinct && s.DistinctOn == nil {
 		for i, c := range q.Columns {
 			if c.Type == types.JSON {
-				return noEquality(s, i)
+				return typing.NoEquality(s, i)
 			}
 		}
 	}
@@ -159,15 +159,6 @@ func (b *binder) distinctKey(e ast.Expr, sc *scope, g *grouper) (exec.Expr, erro
 		}
 	}
 	return g.place(x), nil
-}
-
-// noEquality returns the error for a column whose type has no equality.
-func noEquality(s *ast.Select, column int) error {
-	off := -1
-	if len(s.Targets) > column {
-		off = ast.Start(s.Targets[column].Expr)
-	}
-	return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").At(off)
 }
 
 // limits binds LIMIT and OFFSET, which must not refer to rows.

@@ -1,12 +1,12 @@
 package bind
 
 import (
-	"github.com/divandb/divan/query/bind/collation"
+	"slices"
+
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
-	"github.com/divandb/divan/query/funcs/texts"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -38,11 +38,13 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 // subplan binds the query of a sub-query. It refuses one that reads a feed without end.
 func (b *binder) subplan(n *ast.Subquery, sc *scope) (*Query, error) {
 	b.sublinks++
+	start := len(b.outers)
 	q, err := b.query(n.Query, sc)
 	b.sublinks--
 	if err != nil {
 		return nil, err
 	}
+	q.outers = slices.Clip(b.outers[start:])
 	if q.follow {
 		return nil, sqlstate.Unsupported(n.Pos(), "Use changes, which ends at the present.",
 			"sub-queries over changes_follow are not supported in expressions")
@@ -61,7 +63,7 @@ func (b *binder) rowQuery(n *ast.Operator, row *ast.Row, s *ast.Subquery, sc *sc
 	if err != nil {
 		return nil, err
 	}
-	body, err := b.matchRow(n.Op, x.(*exec.RowExpr), q, n.Pos())
+	body, err := typing.MatchRow(&b.Open, n.Op, x.(*exec.RowExpr), q.Columns, n.Pos())
 	out := b.sub("row", q, s.Pos())
 	out.Typ = types.Record
 	return &exec.Let{X: out, Body: body}, err
@@ -73,31 +75,11 @@ func (b *binder) anyRow(n *ast.Quantified, x *exec.RowExpr, s *ast.Subquery, sc 
 	if err != nil {
 		return nil, err
 	}
-	match, err := b.matchRow(n.Op, x, q, n.Pos())
+	match, err := typing.MatchRow(&b.Open, n.Op, x, q.Columns, n.Pos())
 	out := b.sub("any", q, n.Pos())
 	out.Typ, out.Match, out.Any = types.Bool, match, &exec.Any{Symbol: n.Op, All: n.All}
 	out.Text = "(" + x.String() + " " + n.Op + " ANY (SubPlan))"
 	return out, err
-}
-
-// matchRow compares a row with the record of the query's row, to which it refers by It.
-func (b *binder) matchRow(op string, x *exec.RowExpr, q *Query, off int) (exec.Expr, error) {
-	switch {
-	case len(q.Columns) > len(x.Items):
-		return nil, refuse.Syntax(off, "subquery has too many columns")
-	case len(q.Columns) < len(x.Items):
-		return nil, refuse.Syntax(off, "subquery has too few columns")
-	}
-	y := &exec.RowExpr{Items: make([]exec.Expr, len(q.Columns))}
-	for i, c := range q.Columns {
-		if !c.Collation.Bytes() {
-			return nil, collation.Unsupported(off, "a comparison of rows with a sub-query")
-		}
-		field := &exec.Const{D: types.NewInt(int64(i)), Typ: types.Int4}
-		y.Items[i] = &exec.Call{Func: exec.RecordField, Args: []exec.Expr{&exec.It{Typ: types.Record}, field},
-			Typ: c.Type, Off: off}
-	}
-	return b.OperateRows(op, x, y, off)
 }
 
 // sub returns an expression with a sub-query, which is planned when it is first run.
@@ -143,17 +125,17 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 		return nil, sqlstate.New(sqlstate.WrongObjectType,
 			"op ANY/ALL (array) requires array on right side").At(n.Pos())
 	}
-	any, err := b.anyOp(n, x, elem)
+	any, err := typing.AnyOp(&b.Open, n, x, elem)
 	if err != nil {
 		return nil, err
 	}
-	if err := any.collate(n, y); err != nil {
+	if err := any.Collate(n, y); err != nil {
 		return nil, err
 	}
-	if want := any.elem; want != elem {
+	if want := any.Elem; want != elem {
 		y = &exec.CastExpr{X: y, To: types.ArrayOf(want), Mod: -1, Off: n.Pos(), Hidden: true}
 	}
-	return &exec.Any{X: any.x, Array: y, Op: any.fn, Symbol: n.Op, All: n.All}, nil
+	return &exec.Any{X: any.X, Array: y, Op: any.Func, Symbol: n.Op, All: n.All}, nil
 }
 
 // anyArray binds the array of x op ANY (array). In a comparison with jsonb its literals and parameters are read as
@@ -190,38 +172,6 @@ func (b *binder) anyArray(n *ast.Quantified, x exec.Expr, sc *scope) (exec.Expr,
 	return y, nil
 }
 
-// anyMatch is the comparison of x with the elements, after both have been cast.
-type anyMatch struct {
-	x    exec.Expr
-	elem types.OID
-	fn   *exec.Func
-}
-
-func (b *binder) anyOp(n *ast.Quantified, x exec.Expr, elem types.OID) (*anyMatch, error) {
-	if f := funcs.Comparison(n.Op); f != nil {
-		if x.Type() == types.JSONB && types.IsString(elem) {
-			// Texts are compared as JSON strings here too.
-			return &anyMatch{x, elem, texts.JSONStringCompare(n.Op)}, nil
-		}
-		t := typing.ComparedType(x.Type(), elem)
-		if t == 0 {
-			return nil, typing.OperandError(n.Op, n.Pos(), x.Type(), elem)
-		}
-		y, err := b.Coerce(x, t, types.Implicit, n.Pos())
-		return &anyMatch{y, t, f}, err
-	}
-	c, err := b.Operator(n.Op, []exec.Expr{x, exec.NullOf(elem)}, n.Pos())
-	if err != nil {
-		return nil, err
-	}
-	call, ok := c.(*exec.Call)
-	if !ok || call.Typ != types.Bool {
-		return nil, sqlstate.New(sqlstate.WrongObjectType,
-			"op ANY/ALL (array) requires operator to yield boolean").At(n.Pos())
-	}
-	return &anyMatch{call.Args[0], call.Args[1].Type(), call.Func}, nil
-}
-
 func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *scope) (exec.Expr, error) {
 	q, err := b.subplan(s, sc)
 	if err != nil {
@@ -230,46 +180,21 @@ func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *s
 	if len(q.Columns) != 1 {
 		return nil, refuse.Syntax(n.Pos(), "subquery has too many columns")
 	}
-	any, err := b.anyOp(n, x, q.Columns[0].Type)
+	any, err := typing.AnyOp(&b.Open, n, x, q.Columns[0].Type)
 	if err != nil {
 		return nil, err
 	}
-	if err := any.collate(n, &exec.Col{Typ: q.Columns[0].Type, Collation: q.Columns[0].Collation}); err != nil {
+	if err := any.Collate(n, &exec.Col{Typ: q.Columns[0].Type, Collation: q.Columns[0].Collation}); err != nil {
 		return nil, err
 	}
-	if any.elem != q.Columns[0].Type {
-		if err := b.retype(q, 0, any.elem, s.Pos()); err != nil {
+	if any.Elem != q.Columns[0].Type {
+		if err := b.retype(q, 0, any.Elem, s.Pos()); err != nil {
 			return nil, err
 		}
 	}
 	out := b.sub("any", q, n.Pos())
-	out.Typ, out.X, out.Any = types.Bool, any.x, &exec.Any{Op: any.fn, Symbol: n.Op, All: n.All}
-	out.Lookup = any.fn == funcs.Comparison(n.Op) && (n.Op == "=" && !n.All || n.Op == "<>" && n.All)
-	out.Text = "(" + any.x.String() + " " + n.Op + map[bool]string{false: " ANY", true: " ALL"}[n.All] + " (SubPlan))"
+	out.Typ, out.X, out.Any = types.Bool, any.X, &exec.Any{Op: any.Func, Symbol: n.Op, All: n.All}
+	out.Lookup = any.Func == funcs.Comparison(n.Op) && (n.Op == "=" && !n.All || n.Op == "<>" && n.All)
+	out.Text = "(" + any.X.String() + " " + n.Op + map[bool]string{false: " ANY", true: " ALL"}[n.All] + " (SubPlan))"
 	return out, nil
-}
-
-// collate sets the collation of the comparison of x with elements of y.
-func (a *anyMatch) collate(n *ast.Quantified, y exec.Expr) error {
-	if funcs.Comparison(n.Op) == nil {
-		return collation.Casing(n.Op, n.Pos(), a.x, y)
-	}
-	if collation.HasLocale(a.x) || collation.HasLocale(y) {
-		if a.x.Type() == types.JSONB {
-			return collation.Unsupported(n.Pos(), "a comparison with jsonb")
-		}
-		s, err := collation.Merge(n.Pos(), a.x, y)
-		if err != nil {
-			return err
-		}
-		if s.Strength == collation.Conflict {
-			_, err = collation.Comparison(n.Op, n.Pos(), a.x, y)
-			return err
-		}
-		a.fn = funcs.CollatedComparison(n.Op, s.Collation)
-	}
-	if a.fn.Collation == nil {
-		a.x = collation.Without(a.x)
-	}
-	return nil
 }

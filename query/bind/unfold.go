@@ -3,6 +3,7 @@ package bind
 import (
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/refs"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -45,7 +46,7 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 		return out, nil
 	}
 	if x.Type() != types.Record {
-		return nil, notComposite(x.Type())
+		return nil, typing.NotComposite(x.Type())
 	}
 	for i, c := range fieldsOf(x, sc) {
 		if set, ok := x.(*refs.Set); ok {
@@ -75,8 +76,4 @@ func (b *binder) isRelation(name string, sc *scope) bool {
 		}
 	}
 	return found
-}
-
-func notComposite(t types.OID) error {
-	return sqlstate.New(sqlstate.WrongObjectType, "type %s is not composite", types.NameOf(t))
 }

@@ -53,7 +53,6 @@ SELECT id, (SELECT e.doc->'i' FROM docs e WHERE e.id = 'd' || (d.doc->>'v')) FRO
 SELECT id, (SELECT max(e.id) FROM docs e WHERE e.id < d.id) FROM docs d WHERE id < 'd04' ORDER BY 1
 SELECT (SELECT id FROM docs WHERE id = 'd01'), (SELECT id FROM docs WHERE id = 'nobody'), (SELECT count(*) FROM docs)
 SELECT id FROM docs ORDER BY (SELECT v.value FROM by.v v WHERE v.id = docs.id) DESC LIMIT 3
--- differs: correlated sub-queries with GROUP BY are refused
 SELECT (doc->>'i')::int % 3, (SELECT min(id) FROM docs e WHERE (e.doc->>'i')::int % 3 = (d.doc->>'i')::int % 3) FROM docs d GROUP BY 1, (d.doc->>'i')::int % 3 ORDER BY 1
 SELECT sum((SELECT (v.value)::int FROM by.v v WHERE v.id = d.id)) FROM docs d
 SELECT count(*) FROM docs d GROUP BY (SELECT v.key->0 FROM by.arr v WHERE v.id = d.id) ORDER BY 1

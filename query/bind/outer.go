@@ -1,0 +1,150 @@
+package bind
+
+import (
+	"github.com/divandb/divan/query/bind/refs"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// outer is a reference from a query to the row, or to an aggregate, of one around it. If that one has groups, the
+// column changes when they are known.
+type outer struct {
+	query     *Query
+	col       *exec.Col
+	aggregate bool
+	// placed is set after the column has become one of the grouping's output.
+	placed *bool
+}
+
+// own returns the column for the query that it belongs to.
+func (o outer) own() *exec.Col {
+	c := *o.col
+	c.Depth = 0
+	return &c
+}
+
+// outersOf returns the references of an expression that is a sub-query.
+func outersOf(e exec.Expr) []outer {
+	if s, ok := e.(*exec.Subquery); ok {
+		return s.Query.(*Query).outers
+	}
+	return nil
+}
+
+// refer records a reference to the query of a scope.
+func (b *binder) refer(sc, found *scope, c *exec.Col, aggregate bool) {
+	for s := sc; s != found; s = s.parent {
+		if s.query != nil {
+			s.query.Correlated = true
+		}
+	}
+	b.outers = append(b.outers, outer{found.query, c, aggregate, new(bool)})
+}
+
+// outer returns a reference to an enclosing query, and marks the queries in between as correlated.
+func (b *binder) outer(x exec.Expr, sc, found *scope, depth, off int) exec.Expr {
+	return exec.Rewrite(x, func(x exec.Expr) exec.Expr {
+		c, ok := x.(*exec.Col)
+		if !ok {
+			return x
+		}
+		c = &exec.Col{Depth: depth, Index: c.Index, Typ: c.Typ, Name: c.Name, Collation: c.Collation}
+		b.refer(sc, found, c, false)
+		b.columns[c] = off
+		return c
+	})
+}
+
+// levelOf returns how many queries around an aggregate are between it and the one whose rows it is over: that of the
+// innermost column in its arguments, as in SQL. sc is the scope where it is called.
+func (b *binder) levelOf(c *exec.AggCall, sc *scope) int {
+	level := -1
+	see := func(depth int) {
+		if level < 0 || depth < level {
+			level = depth
+		}
+	}
+	for _, list := range [][]exec.Expr{c.Args, c.Order, {c.Filter}} {
+		for _, e := range list {
+			exec.Walk(e, func(x exec.Expr) {
+				if c, ok := x.(*exec.Col); ok {
+					see(c.Depth)
+				}
+				for _, o := range outersOf(x) {
+					depth := 0
+					for s := sc; s != nil; s = s.parent {
+						if s.query == o.query {
+							see(depth)
+						}
+						if s.query != nil {
+							depth++
+						}
+					}
+				}
+			})
+		}
+	}
+	return max(level, 0)
+}
+
+// outerAggregate binds an aggregate over the rows of an enclosing query.
+func (b *binder) outerAggregate(n *ast.Call, sc *scope, depth int) (exec.Expr, error) {
+	up := sc
+	for left := depth; ; up = up.parent {
+		if up.query != nil {
+			if left == 0 {
+				break
+			}
+			left--
+		}
+	}
+	if up.query.Width == 0 && up.noAggregates == "" {
+		return nil, sqlstate.New(sqlstate.GroupingError,
+			"aggregate functions are not allowed in FROM clause of their own query level").At(n.Pos())
+	}
+	e, err := b.aggregate(n, up)
+	if err != nil {
+		return nil, err
+	}
+	agg := e.(*refs.Agg)
+	c := &exec.Col{Depth: depth, Index: -1 - agg.Index, Typ: agg.Typ, Name: agg.Text, Collation: agg.Coll.Collation}
+	b.refer(sc, up, c, true)
+	return c, nil
+}
+
+// allPlaced refuses references to aggregates of a query from places where it has no groups.
+func (b *binder) allPlaced(q *Query, off int) error {
+	if len(q.Aggs) == 0 {
+		return nil
+	}
+	for _, o := range b.outers {
+		if o.query == q && o.aggregate && !*o.placed {
+			return sqlstate.Unsupported(off, "Put the grouping into a sub-query in FROM.",
+				"an aggregate of this query inside a sub-query is not supported here")
+		}
+	}
+	return b.work.Spend(len(b.outers))
+}
+
+// inside makes what a sub-query refers to in the grouped query columns of the grouping's output.
+func (g *grouper) inside(s *exec.Subquery) error {
+	for _, o := range outersOf(s) {
+		if o.query != g.q || *o.placed {
+			continue
+		}
+		if o.aggregate {
+			o.col.Index = len(g.q.Keys) - 1 - o.col.Index
+		} else {
+			i, ok := g.keyText[exec.Key(o.own())]
+			if !ok {
+				err := sqlstate.New(sqlstate.GroupingError, `subquery uses ungrouped column "%s" from outer query`,
+					g.sc.qualified(o.col))
+				return sqlstate.Locate(err, g.b.columns[o.col])
+			}
+			o.col.Index = i
+		}
+		*o.placed = true
+	}
+	return nil
+}
