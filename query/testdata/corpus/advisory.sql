@@ -17,6 +17,6 @@ SELECT bool_and(pg_advisory_unlock(i)) FROM generate_series(1, 3) i
 SELECT pg_advisory_lock(i) FROM generate_series(1, 3) i WHERE pg_advisory_lock(i) IS NULL
 -- Advisory locks are in pg_locks.
 SELECT pg_advisory_lock(1, 2)::text, pg_advisory_lock(-5)::text, pg_advisory_lock_shared(7)::text
-SELECT locktype, classid, objid, objsubid, mode, granted, pid = pg_backend_pid(), database = (SELECT oid FROM pg_database WHERE datname = current_database()), fastpath, relation, waitstart FROM pg_locks WHERE locktype = 'advisory' ORDER BY objid
+SELECT locktype, classid, objid, objsubid, mode, granted, pid = pg_backend_pid(), database = (SELECT oid FROM pg_database WHERE datname = current_database()), fastpath, relation, waitstart FROM pg_locks WHERE locktype = 'advisory' ORDER BY objid, classid
 SELECT pg_advisory_unlock_all()
 SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
