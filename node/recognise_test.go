@@ -77,7 +77,9 @@ var (
 	testTexts = []string{"", "a", "A", "ab", "b", "é", "e\u0301", "1", "1.0", "100", "true", "null", "[1]", "NO",
 		"NO\u00ad", "no", "a\u0000", "\ufffd", "2024-01-05", "2024-02-01", "0", "city"}
 	testNumbers = []string{"0", "-0", "0.0", "1", "1.0", "1e2", "100", "-1", "12.5", "0.1", "0.10000000000000000001",
-		"9007199254740993", "9007199254740992", "12345678901234567890", "1e300", "1e400", "-1e400", "1e-400", "5"}
+		"9007199254740993", "9007199254740992", "12345678901234567890", "1e300", "1e400", "-1e400", "1e-400", "5", "1e23",
+		"100000000000000000000000",
+		"1234567890123456789", "1234567890123456789.0", "-9007199254740993", "1E-7", "12345678901234567000"}
 	testPaths = []string{"a", "b", "n.x", "type"}
 )
 
@@ -85,7 +87,8 @@ func testValue(depth int) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		switch rapid.IntRange(0, 4+depth*2).Draw(t, "kind") {
 		case 0:
-			return rapid.SampledFrom([]string{"null", "true", "false", `"\u0061"`}).Draw(t, "word")
+			return rapid.SampledFrom([]string{"null", "true", "false", `"\u0061"`, `"a\u0000b"`,
+				`"\ud83d\ude00"`, `[[[[1e400]]]]`, `{"a":{"a":[{"x":-0}]}}`}).Draw(t, "word")
 		case 1, 2:
 			return rapid.SampledFrom(testNumbers).Draw(t, "number")
 		case 5:

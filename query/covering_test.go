@@ -197,7 +197,7 @@ func TestCovering_Property(t *testing.T) {
 			rt.Fatalf("%s\n got %q, %v\nwant %q, %v", sql, got, err, want, wantErr)
 		}
 	})
-	if views == 0 || reductions == 0 {
+	if views == 0 || reductions == 0 && !testing.Short() { // which tries few
 		t.Errorf("%d statements were answered by rows of views, %d by reductions", views, reductions)
 	}
 }

@@ -94,6 +94,9 @@ func roundedText(s string) (text string, fits bool) {
 		if err != nil {
 			return map[bool]string{true: "-", false: ""}[f < 0] + "1.7976931348623157e308", false
 		}
+		if math.Abs(f) < 1e21 {
+			return strconv.FormatFloat(f, 'f', -1, 64), true // all digits of an integer count
+		}
 		return strconv.FormatFloat(f, 'g', -1, 64), true
 	case types.JSONList:
 		var list []string

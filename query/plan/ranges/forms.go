@@ -365,7 +365,10 @@ func numberBelow(l Limit, as Form, direction int) (Limit, bool) {
 		if d.I == math.MinInt64 || d.I == math.MaxInt64 {
 			return Limit{}, false
 		}
-		text = strconv.FormatInt(d.I+int64(direction), 10)
+		if text = strconv.FormatInt(d.I+int64(direction), 10); max(d.I, -d.I) >= 1<<53 {
+			// A number with a fraction or an exponent counts as the nearest double.
+			text = strconv.FormatFloat(math.Nextafter(float64(d.I), math.Inf(direction)), 'f', -1, 64)
+		}
 	case types.KFloat:
 		to := math.Inf(direction)
 		f := d.Float()
