@@ -58,6 +58,8 @@ var thirdParties = map[string]home{
 		why: "what protoactor sends to another member must be a protobuf message"},
 	"github.com/prometheus/client_golang": {rooms: []string{"node/metrics"},
 		why: "other rooms count in plain Go; one room publishes"},
+	"github.com/chromedp": {rooms: []string{"scripts/browser"},
+		why: "tests drive Chromium through one package"},
 	"go.yaml.in/yaml/v3": {rooms: []string{"node/config"}, why: "settings are read in one place"},
 	"golang.org/x/term":  {rooms: []string{"node/cmd/divan"}, why: "it asks for a password without showing it"},
 	"golang.org/x/sys": {rooms: []string{"scripts/soaktest"},
