@@ -118,7 +118,9 @@ func TestCovering_Property(t *testing.T) {
 		"(doc->>'n')::float8 > 0",
 		"(doc->>'n')::numeric(5,1) = 2.5", "(doc->>'n')::numeric(5,0) BETWEEN 0.5 AND 2", "(doc->>'country')::varchar(2) = 'NO'",
 		"(doc->>'country')::varchar(1) >= 'N' AND (doc->>'country')::varchar(1) <= 'S'",
-		"(doc->>'country')::varchar(1) LIKE 'N%'", "(doc->>'n')::varchar(1) = '2'", "doc->>'country' = 'NO' AND doc->>'n' = '1'", "id > 'd03'", "doc->>'name' = 'a'"}
+		"(doc->>'country')::varchar(1) LIKE 'N%'", "(doc->>'n')::varchar(1) = '2'", "doc->>'country' = 'NO' AND doc->>'n' = '1'", "id > 'd03'", "doc->>'name' = 'a'",
+		"id IN (SELECT e.id FROM docs e WHERE e.doc->>'n' = '1')",
+		"EXISTS (SELECT FROM docs e WHERE e.id = docs.id AND e.doc->>'n' = '1')"}
 	aggregates := []string{"count(*)", "sum((doc->>'n')::int)", "max((doc->>'n')::float8)", "avg((doc->>'n')::bigint)",
 		"min((doc->>'n')::numeric)", "sum((doc->>'n')::numeric)", "avg((doc->>'n')::float8)", "count(doc->>'n')",
 		"count(DISTINCT doc->>'country')", "max(doc->>'country')", "string_agg(id, ',' ORDER BY id)", "max(doc->>'name')",

@@ -118,6 +118,56 @@ func TestJoins_ByKey(t *testing.T) {
 	}
 }
 
+// TestJoins_ManyKeys checks that a join with a large other side reads documents and rows of a view by their ids and
+// keys, many at a time, if all of them are many more.
+func TestJoins_ManyKeys(t *testing.T) {
+	s := exectest.NewStore()
+	db := s.Create("postgres")
+	const n = 20000
+	for i := range n {
+		db.Put(fmt.Sprintf("d%05d", i), fmt.Sprintf(`{"n":%d,"g":"g%d"}`, i, i%7))
+	}
+	db.AddView("by", "n", "", corpusMember("n", "g"))
+	db.ViewRows = n
+	_, addr := start(t, s, nil)
+	conn := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+	ids := "(SELECT 'd' || lpad((x * 3)::text, 5, '0') AS id, to_jsonb(x * 3) AS n FROM generate_series(1, %d) x) a"
+	for _, c := range []struct {
+		name, sql string
+		keys      int
+		want      string
+		reads     string
+	}{
+		{"documents", "SELECT count(*), sum((d.doc->>'n')::int) FROM %s JOIN docs d ON d.id = a.id", 2300, "2300|7938450",
+			"count, ids, ids, ids"},
+		{"other side", "SELECT count(*), sum((d.doc->>'n')::int) FROM docs d JOIN %s ON d.id = a.id", 2300, "2300|7938450",
+			"count, ids, ids, ids"},
+		{"too many", "SELECT count(*), sum((d.doc->>'n')::int) FROM %s JOIN docs d ON d.id = a.id", 2600, "2600|10143900",
+			"count, range"},
+		{"left", "SELECT count(*), count(d.id) FROM %s LEFT JOIN docs d ON d.id = a.id || 'x'", 2300, "2300|0",
+			"count, ids, ids, ids"},
+		{"semi", "SELECT count(*), max(id) FROM docs d WHERE id IN (SELECT a.id FROM %s)", 1500, "1500|d04500",
+			"count, ids, ids"},
+		{"anti", "SELECT count(*), max(id) FROM %s WHERE NOT EXISTS (SELECT FROM docs d WHERE d.id = a.id)", 1500, "0|NULL",
+			"count, ids, ids"},
+		{"part", "SELECT count(*), max(d.id) FROM %s JOIN docs d ON d.id = a.id AND d.id > 'd00010'", 1500, "1497|d04500",
+			"range"},
+		{"view", "SELECT count(*), max(v.id) FROM %s JOIN by.n v ON v.key = a.n", 1500, "1500|d04500",
+			"view keys, view keys"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db.TakeLog()
+			_, got, _ := strings.Cut(result(t.Context(), conn, fmt.Sprintf(c.sql, fmt.Sprintf(ids, c.keys)), nil, true), "\n")
+			if got, _, _ = strings.Cut(got, "\n"); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			if log := db.TakeLog(); readsOf(log) != c.reads {
+				t.Errorf("reads %q, want %q: %.300q", readsOf(log), c.reads, log)
+			}
+		})
+	}
+}
+
 // TestJoins_Random compares random joins of random documents with PostgreSQL, in little memory, so that they spill, and
 // in enough.
 func TestJoins_Random(t *testing.T) {
@@ -175,6 +225,8 @@ func readsOf(log []string) string {
 	var out []string
 	for _, l := range log {
 		switch {
+		case strings.HasPrefix(l, "count"):
+			out = append(out, "count")
 		case strings.HasPrefix(l, "doc"):
 			out = append(out, "document")
 		case strings.Contains(l, `ids=["`):

@@ -13,16 +13,27 @@ const (
 	NestLoopSetting  = "enable_nestloop"
 )
 
-// MaxKeys is the number of values to which a Scan can be narrowed.
+// MaxKeys is the number of values that a Scan reads in one round trip.
 const MaxKeys = 1000
+
+// maxKeyBytes is the size of the values that a KeySet collects beyond MaxKeys.
+const maxKeyBytes = 4 << 20
 
 // KeySet collects different values.
 type KeySet struct {
 	Values []types.Datum
 	seen   map[string]struct{}
 	buf    []byte
-	// Many is set if there are more than MaxKeys, which are not collected.
+	// Limit, if not nil, is asked when there are MaxKeys values, and returns how many are collected.
+	Limit func() int
+	size  int
+	// Many is set if there are more than MaxKeys, or the Limit, which are not collected.
 	Many bool
+}
+
+// full reports whether no more values are collected.
+func (k *KeySet) full() bool {
+	return len(k.Values) >= MaxKeys && (k.Limit == nil || k.size > maxKeyBytes || len(k.Values) >= k.Limit())
 }
 
 // Add adds a value that is not NULL.
@@ -33,7 +44,7 @@ func (k *KeySet) Add(env *Env, d types.Datum) (err error) {
 	if k.buf, err = env.Hash(k.buf[:0], d); err != nil || k.Has(k.buf) {
 		return err
 	}
-	if len(k.Values) == MaxKeys {
+	if k.full() {
 		k.Values, k.seen, k.Many = nil, nil, true
 		return nil
 	}
@@ -42,6 +53,7 @@ func (k *KeySet) Add(env *Env, d types.Datum) (err error) {
 	}
 	k.seen[string(k.buf)] = struct{}{}
 	k.Values = append(k.Values, d.Own())
+	k.size += len(d.S) + len(k.buf)
 	return nil
 }
 

@@ -27,6 +27,9 @@ func (p *planning) byKeys(f *bind.UserScan, s *exec.Scan, set ranges.Intervals, 
 			list[i] = &exec.Const{D: d, Typ: typ}
 		}
 		points, _ := col.Points(list)
+		if len(values) > exec.MaxKeys && !points.AllPoints() {
+			return s.Accesses, nil // ranges between many keys are no better than all rows
+		}
 		points = points.Intersect(set)
 		var spans ranges.Intervals
 		if order == nil && f.Rel.Kind == exec.ReadView {
@@ -46,11 +49,14 @@ func (p *planning) byKeys(f *bind.UserScan, s *exec.Scan, set ranges.Intervals, 
 			points = points.Hull()
 		}
 		var out []exec.Access
-		if f.Rel.Kind == exec.ReadView {
-			out = append(p.viewAccesses(f, points, desc), p.viewAccesses(f, spans, desc)...)
-		} else {
-			out = docAccesses(f, points, desc)
+		for some := range slices.Chunk(points, exec.MaxKeys) {
+			read := p.accesses(f, some, desc)
+			if desc {
+				read, out = out, read
+			}
+			out = append(out, read...)
 		}
+		out = append(out, p.accesses(f, spans, desc)...)
 		for i := range out {
 			options(f, &out[i], p.update)
 		}
@@ -142,15 +148,45 @@ func (p *planning) narrow(j *joins.Join, left, right bind.From) {
 		return // rows of a feed without end must not wait for others
 	}
 	if j.Kind == "inner" || j.Kind == "left" {
-		j.NarrowRight = narrowing(j.Right, right, j.RightKeys)
+		j.NarrowRight = p.narrowing(j.Right, right, j.RightKeys)
 	}
 	if j.NarrowRight == nil && left != nil && (j.Kind == "inner" || j.Kind == "right") {
-		j.NarrowLeft = narrowing(j.Left, left, j.LeftKeys)
+		j.NarrowLeft = p.narrowing(j.Left, left, j.LeftKeys)
+	}
+}
+
+// rowsOfLookup is the number of rows that are read one after the other in the time of one that is looked up with others
+// by its id or key. maxLookups is the most that are looked up for a join.
+const (
+	rowsOfLookup = 8
+	maxLookups   = 50000
+)
+
+// worth returns how many keys of a relation are read in less time than all of it, or nil if it is not read whole.
+func (p *planning) worth(f *bind.UserScan, s *exec.Scan) func() int {
+	a := &s.Accesses[0]
+	if a.Docs.Low != "" || a.Docs.High != "" || a.Docs.IDs != nil || a.View.Low != nil || a.View.High != nil ||
+		a.View.Keys != nil {
+		return nil
+	}
+	// The batches must be as of one moment.
+	p.st.Reads.Count = max(p.st.Reads.Count, several)
+	return func() int {
+		var rows int64
+		if db, ok := p.db.(exec.Indexer); ok && f.Rel.Kind == exec.ReadView {
+			if state, err := db.IndexState(p.st.Ctx, f.Design); err == nil {
+				rows = state.Views[f.View].Rows
+			}
+		}
+		if db, ok := p.db.(exec.Counter); ok && f.Rel.Kind == exec.ReadAllDocs {
+			rows, _ = db.Count(p.st.Ctx, true) // without it, as few are read as if there were none
+		}
+		return int(min(rows/rowsOfLookup, maxLookups))
 	}
 }
 
 // narrowing returns how a side is read by one of its keys, or nil.
-func narrowing(src exec.Source, f bind.From, keys []exec.Expr) *joins.Narrowing {
+func (p *planning) narrowing(src exec.Source, f bind.From, keys []exec.Expr) *joins.Narrowing {
 	scan, ok := f.(*bind.UserScan)
 	if !ok {
 		return nil
@@ -165,7 +201,8 @@ func narrowing(src exec.Source, f bind.From, keys []exec.Expr) *joins.Narrowing 
 	index, typ := sortedColumn(scan)
 	for i, k := range keys {
 		if isColumn(k, index) && k.Type() == typ {
-			return &joins.Narrowing{Scan: s, Key: i, Name: fieldNames[orderColumn(scan.Rel.Kind)]}
+			return &joins.Narrowing{Scan: s, Key: i, Name: fieldNames[orderColumn(scan.Rel.Kind)],
+				Worth: p.worth(scan, s)}
 		}
 	}
 	return nil

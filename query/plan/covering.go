@@ -75,10 +75,11 @@ func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.
 		if c.score == 0 {
 			c.set = ranges.Everything()
 		}
-		conds, out := p.foldAll(c.all(where)), c.all(exprs)
+		conds, out := c.all(where), c.all(exprs)
 		if c.fails {
 			continue
 		}
+		conds = p.foldAll(conds)
 		conds = slices.DeleteFunc(conds, func(e exec.Expr) bool {
 			k, ok := e.(*exec.Const)
 			return ok && k.D.True()

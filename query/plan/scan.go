@@ -294,6 +294,14 @@ func pointTexts(set ranges.Intervals) []string {
 	return out
 }
 
+// accesses converts intervals of the column that a relation is sorted by to reads.
+func (p *planning) accesses(f *bind.UserScan, set ranges.Intervals, desc bool) []exec.Access {
+	if f.Rel.Kind == exec.ReadView {
+		return p.viewAccesses(f, set, desc)
+	}
+	return docAccesses(f, set, desc)
+}
+
 func (p *planning) viewAccesses(f *bind.UserScan, set ranges.Intervals, desc bool) []exec.Access {
 	base := exec.ViewRead{Design: f.Design, View: f.View, Descending: desc}
 	if keys := pointTexts(set); len(keys) > 1 {

@@ -417,7 +417,7 @@ func (p *planning) narrowLink(j *joins.Join, l *sublink, f bind.From, inner exec
 		return
 	}
 	if l.kind == "semi" {
-		j.NarrowLeft = narrowing(j.Left, f, j.LeftKeys)
+		j.NarrowLeft = p.narrowing(j.Left, f, j.LeftKeys)
 	}
 	if l.aware || l.few && j.NarrowLeft != nil {
 		return // it matters whether the right side has any rows
@@ -434,7 +434,7 @@ func (p *planning) narrowLink(j *joins.Join, l *sublink, f bind.From, inner exec
 		}
 	}
 	q := flat.Query(l.inner)
-	if j.NarrowRight = narrowing(project.Input, q.From, keys); j.NarrowRight != nil {
+	if j.NarrowRight = p.narrowing(project.Input, q.From, keys); j.NarrowRight != nil {
 		j.NarrowLeft = nil
 	}
 }

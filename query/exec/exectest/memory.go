@@ -105,9 +105,10 @@ type DB struct {
 	Declared map[string]string
 	// Log has a line for each read.
 	Log []string
-	// Unusable makes all indexes unusable, and Skipped is the number of documents that every view has skipped.
-	Unusable bool
-	Skipped  int64
+	// Unusable makes all indexes unusable, Skipped is the number of documents that every view has skipped, and ViewRows
+	// the number of rows that it says to have, if that is not 1.
+	Unusable          bool
+	Skipped, ViewRows int64
 	// copied is the database of which this is a snapshot.
 	copied *DB
 }
@@ -196,7 +197,7 @@ func (db *DB) IndexState(_ context.Context, design string) (exec.IndexState, err
 	defer db.mu.Unlock()
 	state := exec.IndexState{Usable: !db.Unusable, Docs: int64(len(db.docs)), Views: map[string]exec.IndexCounts{}}
 	for _, v := range db.designs[design] {
-		state.Views[v.Name] = exec.IndexCounts{Rows: 1, Skipped: db.Skipped}
+		state.Views[v.Name] = exec.IndexCounts{Rows: max(1, db.ViewRows), Skipped: db.Skipped}
 	}
 	return state, nil
 }

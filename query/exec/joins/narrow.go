@@ -3,23 +3,36 @@ package joins
 import (
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 )
 
-// Narrowing reads only those rows of one side of a join whose ids or keys the other side has, in one round trip, if
-// these are few.
+// Narrowing reads only those rows of one side of a join whose ids or keys the other side has, in a round trip for each
+// exec.MaxKeys of them, if these are few.
 type Narrowing struct {
 	Scan *exec.Scan
 	// Key is the number of the equality that compares the column that Scan is sorted by.
 	Key int
 	// Name is the name of that column.
 	Name string
+	// Worth returns the number of keys up to which reading them costs less than reading all rows. It may read the
+	// store. nil stands for exec.MaxKeys.
+	Worth func() int
 }
 
-// aheadRows is the number of rows of the left side that are read before it is decided how the right side is read.
-const aheadRows = 4 * exec.MaxKeys
+// keys returns an empty set for the keys of the other side.
+func (n *Narrowing) keys() exec.KeySet {
+	if n.Worth == nil {
+		return exec.KeySet{}
+	}
+	return exec.KeySet{Limit: sync.OnceValue(n.Worth)}
+}
+
+// rowsOfKey is the number of rows of the left side with the same key up to which they are read ahead, on average,
+// before it is decided how the right side is read.
+const rowsOfKey = 4
 
 // narrowRight reads the beginning of the left side. If that is all, the right side will be read by its keys.
 func (j *Join) narrowRight() error {
@@ -30,9 +43,9 @@ func (j *Join) narrowRight() error {
 		width += c.To - c.From
 	}
 	j.ahead = j.env.Spill.NewList(width)
-	var keys exec.KeySet
+	keys := n.keys()
 	row := make([]types.Datum, 0, width)
-	for j.ahead.Len() < aheadRows && !keys.Many {
+	for j.ahead.Len() < int64(rowsOfKey*max(len(keys.Values), exec.MaxKeys)) && !keys.Many {
 		ok, err := j.Left.Next()
 		if err != nil {
 			return err
@@ -95,11 +108,14 @@ func restore(env *exec.Env, columns []exec.Range, row []types.Datum) {
 func (j *Join) narrowLeft() error {
 	n := j.NarrowLeft
 	if n == nil || j.now.level > 0 || j.rights != nil || j.ahead != nil && j.ahead.Len() > 0 ||
-		j.table.list != nil || len(j.table.rows) > aheadRows {
+		j.table.list != nil {
 		return nil
 	}
-	var keys exec.KeySet
+	keys := n.keys()
 	for _, row := range j.table.rows {
+		if keys.Many {
+			return nil
+		}
 		copy(j.env.Row[j.RightFrom:j.RightTo], row)
 		around := j.env.Enter(&j.scratch)
 		d, err := j.RightKeys[n.Key].Eval(j.env)
