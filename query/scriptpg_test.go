@@ -158,4 +158,5 @@ func copyRelations(t *testing.T, from, to *pgx.Conn) {
 	for _, key := range keys {
 		exec(key)
 	}
+	exec("ALTER TABLE docs ALTER doc SET NOT NULL")
 }

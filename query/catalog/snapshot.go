@@ -243,7 +243,7 @@ func NewSnapshot(in Input) *Snapshot {
 			c := &Class{OID: ids.oid("class", "public", r.Name), Schema: public, Name: r.Name, Kind: "r",
 				Comment: r.Comment}
 			for i, col := range r.Columns {
-				c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, i == 0})
+				c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, i == 0 || r.Always(col.Field)})
 			}
 			s.addClass(c)
 			if r.Keyed() {

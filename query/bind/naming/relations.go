@@ -27,6 +27,11 @@ func (r *UserRelation) Keyed() bool {
 	return r.Kind != exec.ReadView && r.Kind != exec.ReadConflicts && !r.Follow
 }
 
+// Always reports whether a column is never NULL, and can be given a value in INSERT: the documents of docs.
+func (r *UserRelation) Always(f exec.Field) bool {
+	return f == exec.FieldDoc && r.Kind == exec.ReadAllDocs && r.NoDesigns
+}
+
 // UserColumn is a column and the part of a row of the read that it shows.
 type UserColumn struct {
 	Name  string
