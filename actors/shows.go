@@ -72,6 +72,10 @@ func (s *System) EachActor(visit func(n runtime.Node, parent string, recent int)
 	s.tree.Each(visit)
 }
 
+// Restart restarts an actor of this node, by its id, with all below it. Nothing is lost, since an actor owns nothing
+// but what it can get again. It waits until the actor has begun again, at most until ctx ends.
+func (s *System) Restart(ctx context.Context, id string) error { return s.tree.Restart(ctx, id) }
+
 // TreeJSON returns Tree as GET /_actors answers it: {"node": name, "tree": Node}.
 func (s *System) TreeJSON(context.Context) ([]byte, error) {
 	return json.Marshal(struct {

@@ -214,6 +214,7 @@ func (c *Cluster) watch(ctx context.Context) {
 			c.naming.ask()
 		case <-tick.C:
 			c.members.tellEvents(c.o.Notify)
+			c.gossip.warnStale()
 			// The others have given up a process that stood still (stopped, swapped out, a closed laptop) for longer
 			// than they wait.
 			if pause := time.Since(last); pause > 8*c.o.ProbeInterval {

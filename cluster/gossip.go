@@ -68,15 +68,20 @@ func (g *gossip) join(address string) error {
 }
 
 // warnStale tells members that returned under their old id that they had been given up. They react by taking a new id.
+// Those that cannot be told, and for lack of time those after them, are told later.
 func (g *gossip) warnStale() {
-	for _, s := range g.members.takeStale() {
+	list := g.members.takeStale()
+	for i, s := range list {
 		message, err := json.Marshal(givenUp{ID: s.id})
 		if err != nil {
 			panic(err) // encoding a string never fails
 		}
 		if err := g.list.SendReliable(&s.node, message); err != nil {
-			// It will be seen as lost and return again, or another member tells it.
 			g.o.Logger.Debug("could not tell a member that it had been given up", "member", s.node.Name, "error", err)
+			for _, later := range list[i:] {
+				g.members.tellLater(later)
+			}
+			return
 		}
 	}
 }
@@ -141,6 +146,7 @@ func (g *gossip) config() (*memberlist.Config, error) {
 	conf.AwarenessMaxMultiplier = 4
 	conf.IndirectChecks = 2
 	conf.GossipInterval = min(100*time.Millisecond, g.o.ProbeInterval/2)
+	conf.EnableCompression = false // of packets of some hundred bytes; members that compress are still understood
 	conf.PushPullInterval = 10 * g.o.ProbeInterval
 	conf.TCPTimeout = time.Second
 	// A killed member may return on another port immediately.

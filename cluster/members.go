@@ -128,6 +128,15 @@ func (m *members) takeStale() []staleMember {
 	return list
 }
 
+// tellLater keeps a member that could not be told that it had been given up, unless it has a new id or has gone.
+func (m *members) tellLater(s staleMember) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.mu.view.entries[s.node.Name]; e != nil && e.up && e.meta.ID == s.id {
+		m.mu.stale = append(m.mu.stale, s)
+	}
+}
+
 // givenUp records that the others have given this member up, or probably have.
 func (m *members) givenUp() {
 	m.mu.Lock()

@@ -51,6 +51,27 @@ func (n own) acts() console.Acts {
 		Compact: func(ctx context.Context, name string) error {
 			return within(ctx, name, func(db *layer.Database) error { return db.RequestCompaction(ctx) })
 		},
+		Rebuild: func(ctx context.Context, name, id string) error {
+			return within(ctx, name, func(db *layer.Database) error {
+				design, err := db.Design(ctx, id)
+				if err == nil {
+					err = db.Index(design).Rebuild(ctx)
+				}
+				return err
+			})
+		},
+		RestartActor: func(ctx context.Context, id string) error {
+			running := n.running.Load()
+			if running == nil {
+				return console.Refused("the node is starting")
+			}
+			ctx, cancel := context.WithTimeout(ctx, restartWithin)
+			defer cancel()
+			if err := running.Restart(ctx, id); err != nil {
+				return console.Refused(err.Error())
+			}
+			return nil
+		},
 		Forget: func(member string) bool {
 			c := n.joined.Load()
 			return c != nil && c.Forget(member)
@@ -68,6 +89,9 @@ func (n own) acts() console.Acts {
 		},
 	}
 }
+
+// restartWithin is how long an actor may take to begin a new life.
+const restartWithin = 2 * time.Second
 
 // job returns a job that is not finished.
 func (n own) job(ctx context.Context, typ, id string) (*layer.Job, error) {

@@ -31,6 +31,9 @@ type watcher struct {
 	indexes  func(context.Context, int) ([]actors.IndexInfo, error)
 	lag      *atomic.Int64 // of the index that is furthest behind, in milliseconds
 
+	diskLow func() (text string, low bool) // nil if the store has no disk of its own
+
+	low     bool              // the disk was low
 	lost    time.Time         // since when the store does not answer; zero if it does
 	reasons map[string]bool   // names of the current reasons to need an operator
 	skipped map[[2]string]int // documents that views skip, by database and design document
@@ -58,6 +61,9 @@ func (n *Node) watchEvents(context.Context) error {
 		})
 	}
 	every(probeEvery, w.probe)
+	if e, ok := n.engine.(interface{ DiskLow() (string, bool) }); ok {
+		w.diskLow = e.DiskLow
+	}
 	every(healthEvery, func(context.Context) { w.compare() })
 	every(indexesEvery, w.lookAtIndexes)
 	n.parts.add("watch for events", func(context.Context) error {
@@ -87,6 +93,7 @@ func (w *watcher) probe(ctx context.Context) {
 
 // compare looks for reasons to need an operator that are new or over. The parts that they concern log them.
 func (w *watcher) compare() {
+	w.lookAtDisk()
 	now := map[string]bool{}
 	for _, reason := range w.degraded() {
 		name, what, _ := strings.Cut(reason, ": ")
@@ -109,6 +116,21 @@ func (w *watcher) compare() {
 		}
 	}
 	w.reasons = now
+}
+
+// lookAtDisk reports a disk that will soon be full, before writes are refused.
+func (w *watcher) lookAtDisk() {
+	if w.diskLow == nil {
+		return
+	}
+	text, low := w.diskLow()
+	switch {
+	case low && !w.low:
+		w.events.Record(state.Event{Kind: state.DiskLow, Object: "disk_low", Detail: text})
+	case !low && w.low:
+		w.events.Record(state.Event{Kind: state.Recovered, Object: "disk_low"})
+	}
+	w.low = low
 }
 
 // ownEvents are the reasons whose causes are reported as events of other kinds.

@@ -31,6 +31,10 @@ type Acts struct {
 	// Reshard changes the number of a database's changes shards, and Compact removes superseded revisions.
 	Reshard func(ctx context.Context, database string, shards int) error
 	Compact func(ctx context.Context, database string) error
+	// Rebuild removes the index of a design document and has it built again.
+	Rebuild func(ctx context.Context, database, design string) error
+	// RestartActor restarts an actor of this node and all below it.
+	RestartActor func(ctx context.Context, id string) error
 	// Forget makes this node forget a member that is gone. It reports whether it knew it as gone.
 	Forget func(member string) bool
 	// Drain lets other nodes take over this node's shards and jobs, and makes it answer that it is not ready. It still
@@ -48,13 +52,15 @@ func (e Refused) Error() string { return string(e) }
 // Action is what a page asks for. Which fields are needed depends on Do.
 type Action struct {
 	// Do is "cancel" or "terminate" (Node, PID), "retry_job" or "drop_job" (Type, ID), "reshard" (Database, Shards),
-	// "compact" (Database), "forget" (Member), "drain" (Node), or "log_level" (Level, Minutes; Node or all nodes).
+	// "compact" (Database), "rebuild_index" (Database, Design), "restart_actor" (Node, ID), "forget" (Member), "drain"
+	// (Node), or "log_level" (Level, Minutes; Node or all nodes).
 	Do       string `json:"do"`
 	Node     string `json:"node,omitempty"`
 	PID      uint32 `json:"pid,omitempty"`
 	Type     string `json:"type,omitempty"`
 	ID       string `json:"id,omitempty"`
 	Database string `json:"database,omitempty"`
+	Design   string `json:"design,omitempty"`
 	Shards   int    `json:"shards,omitempty"`
 	Member   string `json:"member,omitempty"`
 	Level    string `json:"level,omitempty"`
@@ -131,6 +137,18 @@ var acts = map[string]act{
 		did:   func(a Action) string { return "compaction of " + a.Database + " asked for" },
 		do:    func(ctx context.Context, acts Acts, a Action) error { return acts.Compact(ctx, a.Database) },
 	},
+	"rebuild_index": {
+		needs: []string{"database", "design"},
+		did: func(a Action) string {
+			return fmt.Sprintf("index of %s in %s removed and built again", a.Design, a.Database)
+		},
+		do: func(ctx context.Context, acts Acts, a Action) error { return acts.Rebuild(ctx, a.Database, a.Design) },
+	},
+	"restart_actor": {
+		needs: []string{"node", "id"}, on: oneNode,
+		did: func(a Action) string { return "actor " + a.ID + " restarted" },
+		do:  func(ctx context.Context, acts Acts, a Action) error { return acts.RestartActor(ctx, a.ID) },
+	},
 	"forget": {
 		needs: []string{"member"}, on: allNodes,
 		did: func(a Action) string { return "member " + a.Member + " forgotten" },
@@ -168,7 +186,8 @@ func (a *Action) check() (act, error) {
 		return act{}, badRequest(fmt.Sprintf("there is no action %q", a.Do))
 	}
 	has := map[string]bool{"node": a.Node != "", "pid": a.PID != 0, "type": a.Type != "", "id": a.ID != "",
-		"database": a.Database != "", "shards": a.Shards > 0, "member": a.Member != "", "level": a.Level != ""}
+		"database": a.Database != "", "design": a.Design != "", "shards": a.Shards > 0, "member": a.Member != "",
+		"level": a.Level != ""}
 	for _, name := range kind.needs {
 		if !has[name] {
 			return act{}, badRequest(fmt.Sprintf("`%s` is missing", name))

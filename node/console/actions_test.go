@@ -31,7 +31,15 @@ func (p *parts) acts() console.Acts {
 			did("drop", typ, id)
 			return nil
 		},
-		Reshard:  func(_ context.Context, db string, n int) error { did("reshard", db); return nil },
+		Reshard: func(_ context.Context, db string, n int) error { did("reshard", db); return nil },
+		Rebuild: func(_ context.Context, db, design string) error { did("rebuild", db, design); return nil },
+		RestartActor: func(_ context.Context, id string) error {
+			did("restart", id)
+			if id != "node:n2/jobs" {
+				return console.Refused("there is no such actor any more")
+			}
+			return nil
+		},
 		Compact:  func(context.Context, string) error { return errors.New("the store sleeps") },
 		Forget:   func(m string) bool { did("forget", m); return m == "n9" },
 		Drain:    func(context.Context) error { did("drain"); return nil },
@@ -79,6 +87,12 @@ func TestConsole_Act(t *testing.T) {
 			"db resharded to 4 shards by anna"},
 		{`{"do":"compact","database":"db"}`, 503, [2]string{},
 			"compaction of db asked for: failed by anna"},
+		{`{"do":"rebuild_index","database":"db","design":"_design/d"}`, 200, [2]string{"rebuild db _design/d", ""},
+			"index of _design/d in db removed and built again by anna"},
+		{`{"do":"restart_actor","node":"n2","id":"node:n2/jobs"}`, 200, [2]string{"", "restart node:n2/jobs"},
+			"actor node:n2/jobs restarted by anna"},
+		{`{"do":"restart_actor","node":"n1","id":"x"}`, 409, [2]string{"restart x", ""},
+			"actor x restarted: failed by anna"},
 		{`{"do":"forget","member":"n9"}`, 200, [2]string{"forget n9", "forget n9"},
 			"member n9 forgotten by anna"},
 		{`{"do":"drain","node":"n2"}`, 200, [2]string{"", "drain"}, "n2 drained by anna"},
@@ -112,6 +126,8 @@ func TestConsole_Act(t *testing.T) {
 		{`{"do":"forget","member":"n9"}`, 403, []string{"Sec-Fetch-Site", "same-site"}},
 		{`{"do":"forget","member":"n9"}`, 415, []string{"Content-Type", "text/plain"}},
 		{`{"do":"forget"}`, 400, nil},
+		{`{"do":"rebuild_index","database":"db"}`, 400, nil},
+		{`{"do":"restart_actor","id":"node:n2/jobs"}`, 400, nil},
 		{`{"do":"dance"}`, 400, nil},
 		{`{"do":"forget","member":"n9","more":1}`, 400, nil},
 		{`{"do":"log_level","level":"loud"}`, 400, nil},

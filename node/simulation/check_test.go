@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,15 @@ const (
 	agreedWithin = 10 * time.Second // members see each other again
 	heldWithin   = 3 * time.Second  // a job is held by a living worker
 	restWithin   = 8 * time.Second  // nodes have nothing to do any more
+	// reachedWithin is how long it may take until each member answers each other one.
+	reachedWithin = 3 * time.Second
+)
+
+const (
+	// mostWaiting is how many messages may wait for one actor.
+	mostWaiting = 500
+	// failingFrom is how many failures within a minute a node tells about.
+	failingFrom = 3
 )
 
 // until waits until wrong returns "", for a limited time, and records what is wrong then.
@@ -45,14 +55,15 @@ func (w *world) settle() {
 			}
 			alive := 0
 			for _, m := range l.cluster.Members() {
-				if m.Status != cluster.Left {
+				if m.Status == cluster.Alive {
 					alive++
 				}
 			}
 			if alive != nodes {
 				return fmt.Sprintf("%s sees %d members", n.name, alive)
 			}
-			if d := l.cluster.Degraded(); len(d) > 0 {
+			// Where a node has moved, its old address in the lists of the others is to be told.
+			if d := l.cluster.Degraded(); len(d) > 0 && !w.moves {
 				return fmt.Sprintf("%s is degraded: %v", n.name, d)
 			}
 			for _, d := range w.dbs {
@@ -63,6 +74,97 @@ func (w *world) settle() {
 		}
 		return ""
 	})
+	w.until("members reach each other", reachedWithin, w.unreached)
+	w.until("members that were given up have new ids", reachedWithin, w.oldID)
+}
+
+// oldID returns which member is there under the id under which another one has given it up.
+func (w *world) oldID() (wrong string) {
+	for _, l := range w.alive() {
+		l.mu.Lock()
+		for _, m := range l.cluster.Members() {
+			if m.Status != cluster.Left && m.ID == l.mu.gaveUp[m.Name] {
+				wrong = fmt.Sprintf("%s had given %s up as %s", l, m.Name, m.ID)
+			}
+		}
+		l.mu.Unlock()
+	}
+	return wrong
+}
+
+// unreached returns which member does not answer which other one.
+func (w *world) unreached() string {
+	for _, a := range w.alive() {
+		for _, b := range w.alive() {
+			if a == b {
+				continue
+			}
+			var answer []byte
+			var err error
+			for range 5 { // messages are lost
+				ctx, cancel := context.WithTimeout(w.t.Context(), 300*time.Millisecond)
+				answer, err = a.cluster.Request(ctx, b.name, []byte("hello"))
+				cancel()
+				if err == nil {
+					break
+				}
+			}
+			if want := fmt.Sprintf("%s to %s: hello", b.name, a.name); string(answer) != want {
+				return fmt.Sprintf("%s asks %s and gets %q, %v", a, b, answer, err)
+			}
+		}
+	}
+	return ""
+}
+
+// gaveUp notes the id of a member that this one has given up.
+func (l *life) gaveUp(member string) {
+	for _, m := range l.cluster.Members() {
+		if m.Name == member && m.Status == cluster.Left {
+			l.mu.Lock()
+			l.mu.gaveUp[member] = m.ID
+			l.mu.Unlock()
+		}
+	}
+}
+
+// watchActors checks what is told of actors that fail, and how many messages wait for each.
+func (w *world) watchActors() {
+	for w.running() {
+		time.Sleep(500 * time.Millisecond)
+		for _, l := range w.alive() {
+			degraded := strings.Join(l.actors.Degraded(), "\n")
+			l.actors.EachActor(func(n actors.Node, _ string, recent int) bool {
+				if n.Mailbox > mostWaiting {
+					w.log.violated("mailboxes are bounded", "%s: %d messages wait for %s", l, n.Mailbox, n.ID)
+				}
+				l.mu.Lock()
+				told := l.mu.told[n.ID]
+				l.mu.Unlock()
+				if n.Restarts > told {
+					w.log.violated("failures of actors are told", "%s: %s was restarted %d times, and %d failures were told", l,
+						n.ID, n.Restarts, told)
+				}
+				// It names only some, if many fail.
+				if recent > failingFrom && !strings.Contains(degraded, n.ID) && !strings.Contains(degraded, "more actors") {
+					w.log.violated("failures of actors are told", "%s: %s has failed %d times within a minute, and Degraded says %q",
+						l, n.ID, recent, degraded)
+				}
+				return true
+			})
+		}
+	}
+}
+
+// verify compares everything in the store with everything else, as divan verify does.
+func (w *world) verify() {
+	_, err := w.truth.Verify(w.t.Context(), layer.VerifyOptions{Damage: func(d *layer.Damage) error {
+		w.log.violated("the store is consistent", "%+v", *d)
+		return nil
+	}})
+	if err != nil {
+		w.log.violated("the store is consistent", "%v", err)
+	}
 }
 
 // checkContents compares what nodes answer with what was acknowledged.

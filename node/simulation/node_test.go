@@ -22,7 +22,9 @@ import (
 type node struct {
 	w     *world
 	name  string
-	ip    string
+	ip    string        // its first address
+	other string        // its address when it has moved
+	at    string        // one of these
 	clock time.Duration // by how much its clock is wrong
 	lives int
 
@@ -44,13 +46,17 @@ type life struct {
 	actors  *actors.System
 	over    context.Context // ends when the node dies or begins to leave
 	end     context.CancelFunc
-	sick    *atomic.Bool // its shard actors fail
+	sick    *atomic.Int32 // how its shard actors fail: faultsNone, faultsAtStart or faultsLater
 
 	mu struct {
 		sync.Mutex
 		hung  time.Time // since when the store does not answer it; zero: it does
 		clear time.Time // since when it does
 		died  time.Time
+		// told is how often failures of an actor were reported
+		told map[string]int
+		// gaveUp has the ids that members had when this one gave them up, by name
+		gaveUp map[string]string
 	}
 }
 
@@ -77,7 +83,8 @@ type snapshots struct {
 // start starts the node, which must be down. It returns an error if it could not start, as a process would end.
 func (n *node) start(ctx context.Context) error {
 	n.lives++
-	l := &life{node: n, number: n.lives, sick: new(atomic.Bool)}
+	l := &life{node: n, number: n.lives, sick: new(atomic.Int32)}
+	l.mu.told, l.mu.gaveUp = map[string]int{}, map[string]string{}
 	l.over, l.end = context.WithCancel(n.w.t.Context())
 	l.mu.clear = time.Now()
 	faults := source(n.w.seed, n.name, n.lives).Uint64()
@@ -85,7 +92,11 @@ func (n *node) start(ctx context.Context) error {
 	l.engine.Fill(n.w.isFull())
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
-	if l.host, err = n.w.net.Host(n.ip); err != nil {
+	if n.w.moves && n == n.w.nodes[0] && n.w.gone(n) {
+		n.at = n.other
+	}
+	ip := n.at
+	if l.host, err = n.w.net.Host(ip); err != nil {
 		return err
 	}
 	opening, cancel := context.WithTimeout(ctx, startWithin)
@@ -98,22 +109,24 @@ func (n *node) start(ctx context.Context) error {
 	}
 	system := actors.NewActorSystem(quiet)
 	var running atomic.Pointer[actors.System]
-	var others []string
-	for _, o := range n.w.nodes {
-		if o != n {
-			others = append(others, o.ip+":7946")
-		}
-	}
 	l.cluster, err = cluster.Start(opening, cluster.Options{
-		System: system, Name: n.name, Gossip: l.host.Gossip(), Join: others, Store: l.store.UUID(),
-		Claim: l.store.NodeName(n.name), HTTP: n.ip + ":5984", SQL: n.ip + ":5433", Version: "simulated", Logger: quiet,
+		System: system, Name: n.name, Gossip: l.host.Gossip(), Join: n.joins(), Store: l.store.UUID(),
+		Claim: l.store.NodeName(n.name), HTTP: ip + ":5984", SQL: ip + ":5433", Version: "simulated", Logger: quiet,
 		Network: l.host,
 		Receive: func(from string, message []byte) {
 			if s := running.Load(); s != nil {
 				s.Receive(from, message)
 			}
 		},
-		Notify: func(e cluster.Event) { n.w.log.add("%s sees: %s %s", n.name, e.Member, e.Kind) },
+		Answer: func(_ context.Context, from string, question []byte) ([]byte, error) {
+			return fmt.Appendf(nil, "%s to %s: %s", n.name, from, question), nil
+		},
+		Notify: func(e cluster.Event) {
+			n.w.log.add("%s sees: %s %s", n.name, e.Member, e.Kind)
+			if e.Kind == cluster.MemberDead {
+				l.gaveUp(e.Member)
+			}
+		},
 	})
 	if err != nil {
 		l.host.Kill()
@@ -133,6 +146,7 @@ func (n *node) start(ctx context.Context) error {
 	n.mu.now, n.mu.last = l, l
 	l.engine.Fill(n.w.isFull()) // this may have changed since the start began
 	n.w.log.add("%s is up (life %d, clock %+v)", n.name, l.number, n.clock)
+	n.w.workers.Go(l.runErrands)
 	return nil
 }
 
@@ -140,6 +154,9 @@ func (l *life) notify(e actors.Event) {
 	switch {
 	case e.Failed != nil:
 		l.w.log.add("%s: actor %s failed: %s", l, e.Failed.Actor, e.Failed.Reason)
+		l.mu.Lock()
+		l.mu.told[e.Failed.Actor]++
+		l.mu.Unlock()
 		if e.Failed.Reason != sickness {
 			l.w.log.violated("no actor fails", "%s: %s\n%s", l, e.Failed.Reason, e.Failed.Stack)
 		}
@@ -234,41 +251,6 @@ func (l *life) lost() time.Time {
 		return l.mu.died
 	}
 	return l.mu.hung
-}
-
-// sickness is why a sick node's shard actors fail.
-const sickness = "the simulation makes it fail"
-
-// port returns the store for the node's actors, which makes shard actors fail while the node is sick.
-func (l *life) port() actors.Store { return sickStore{actors.FromLayer(l.store), l} }
-
-// of returns a database for the node's actors.
-func (l *life) of(db *layer.Database) actors.Database { return sickDatabase{actors.Of(db), l} }
-
-type sickStore struct {
-	actors.Store
-	l *life
-}
-
-func (s sickStore) Database(ctx context.Context, name string) (actors.Database, error) {
-	db, err := s.Store.Database(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return sickDatabase{db, s.l}, nil
-}
-
-type sickDatabase struct {
-	actors.Database
-	l *life
-}
-
-func (d sickDatabase) WatchShard(ctx context.Context, shard layer.ShardID, settled func()) (kv.Watch, layer.Seq,
-	error) {
-	if d.l.sick.Load() {
-		panic(sickness)
-	}
-	return d.Database.WatchShard(ctx, shard, settled)
 }
 
 // source returns random numbers for a purpose.

@@ -15,11 +15,14 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 100, "how many seeds to simulate")
+	seeds = flag.Uint64("seeds", 200, "how many seeds to simulate")
 	first = flag.Uint64("first", 1, "the first seed")
 
 	duration = flag.Duration("troubles", 0, "for how long of simulated time there are troubles; 0: some seconds")
 )
+
+// mostLeft is how many bytes may be in use when all simulations are over.
+const mostLeft = 64 << 20
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -66,10 +69,17 @@ func TestSimulation(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(all.most)) {
 		t.Logf("%8v at most: %s", all.most[what].Round(time.Millisecond), what)
 	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	t.Logf("%8d MB are in use afterwards, by %d goroutines", m.HeapAlloc>>20, runtime.NumGoroutine())
+	if m.HeapAlloc > mostLeft {
+		t.Errorf("%d MB are in use after all simulations", m.HeapAlloc>>20)
+	}
 	if *seeds < 100 || t.Failed() {
 		return
 	}
-	needed := []string{"writes", "queries", "wakes", "reshards", "deletions", "new views", "jobs taken over",
+	needed := []string{"writes", "queries", "wakes", "errands", "reshards", "deletions", "new views", "jobs taken over",
 		"writes without an answer", "writes that were not acknowledged and happened"}
 	for _, x := range troubles {
 		needed = append(needed, x.name)
@@ -109,6 +119,8 @@ func simulate(t *testing.T, seed uint64) *history {
 	w.clients.Go(w.changer)
 	w.clients.Go(w.deleter)
 	w.clients.Go(w.watchJobs)
+	w.clients.Go(w.watchActors)
+	w.clients.Go(w.asker)
 	w.trouble()
 	w.log.add("all troubles are over")
 	w.calm.Store(true)
@@ -116,11 +128,15 @@ func simulate(t *testing.T, seed uint64) *history {
 	time.Sleep(time.Second) // of work without troubles
 	close(w.quit)
 	w.clients.Wait()
+	w.checkErrands()
+	close(w.errandsOver)
+	w.workers.Wait()
 	time.Sleep(wokenWithin)
 	close(w.over)
 	w.followers.Wait()
 	w.checkContents(followers)
 	w.checkRest()
 	w.stop()
+	w.verify()
 	return w.log
 }

@@ -3,6 +3,7 @@ package simulation
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,9 +16,13 @@ type trouble struct {
 	name string
 	// begin starts it and returns how to end it, or nil if it is not possible now.
 	begin func(w *world, r *rand.Rand) (end func())
-	// longest is its longest duration.
-	longest time.Duration
+	// shortest and longest bound its duration.
+	shortest, longest time.Duration
 }
+
+// longEvery is how many seeds there are for each one with long troubles, in which members are given up, nodes start in
+// a partition, and actors fail for so long that they are restarted late.
+const longEvery = 4
 
 // most is how many nodes may be down or without the store at the same time, so that there are others to go on.
 const most = 3
@@ -47,8 +52,17 @@ func (w *world) pick(r *rand.Rand) *life {
 	return nil
 }
 
-// apart cuts the messages from some nodes to all others, and back unless oneWay.
-func (w *world) apart(oneWay bool, some ...*node) (end func()) {
+// direction says which messages between some nodes and all others are lost.
+type direction int
+
+const (
+	bothWays  direction = iota
+	unheard             // those from them
+	unhearing           // those to them
+)
+
+// apart cuts messages between some nodes and all others.
+func (w *world) apart(way direction, some ...*node) (end func()) {
 	inside := map[*node]bool{}
 	for _, n := range some {
 		inside[n] = true
@@ -56,8 +70,12 @@ func (w *world) apart(oneWay bool, some ...*node) (end func()) {
 	var cuts [][2]string
 	for _, a := range w.nodes {
 		for _, b := range w.nodes {
-			if inside[a] && !inside[b] || !oneWay && inside[b] && !inside[a] {
-				cuts = append(cuts, [2]string{a.ip, b.ip})
+			if inside[a] && !inside[b] && way != unhearing || inside[b] && !inside[a] && way != unheard {
+				for _, from := range a.addresses() {
+					for _, to := range b.addresses() {
+						cuts = append(cuts, [2]string{from, to})
+					}
+				}
 			}
 		}
 	}
@@ -79,7 +97,7 @@ var troubles = []trouble{
 		}
 		l.kill()
 		return func() { l.up(w.t.Context()) }
-	}, 6 * time.Second},
+	}, 0, 6 * time.Second},
 	{"leave", func(w *world, r *rand.Rand) func() {
 		l := w.pick(r)
 		if l == nil {
@@ -87,17 +105,21 @@ var troubles = []trouble{
 		}
 		l.leave()
 		return func() { l.up(w.t.Context()) }
-	}, 4 * time.Second},
+	}, 0, 4 * time.Second},
 	{"partition", func(w *world, r *rand.Rand) func() {
 		a, b := w.nodes[r.IntN(nodes)], w.nodes[r.IntN(nodes)]
 		w.log.add("%s and %s are cut off from the others", a.name, b.name)
-		return w.apart(false, a, b)
-	}, 8 * time.Second},
+		return w.apart(bothWays, a, b)
+	}, 0, 12 * time.Second},
 	{"one-way partition", func(w *world, r *rand.Rand) func() {
 		a := w.nodes[r.IntN(nodes)]
-		w.log.add("nobody hears %s", a.name)
-		return w.apart(true, a)
-	}, 8 * time.Second},
+		if r.IntN(2) == 0 {
+			w.log.add("nobody hears %s", a.name)
+			return w.apart(unheard, a)
+		}
+		w.log.add("%s hears nobody", a.name)
+		return w.apart(unhearing, a)
+	}, 0, 12 * time.Second},
 	{"no store", func(w *world, r *rand.Rand) func() {
 		l := w.pick(r)
 		if l == nil {
@@ -109,7 +131,7 @@ var troubles = []trouble{
 			w.log.add("%s has the store again", l)
 			l.hang(false)
 		}
-	}, 6 * time.Second},
+	}, 0, 6 * time.Second},
 	{"pause", func(w *world, r *rand.Rand) func() {
 		l := w.pick(r)
 		if l == nil {
@@ -117,25 +139,48 @@ var troubles = []trouble{
 		}
 		w.log.add("%s stands still", l)
 		l.hang(true)
-		heal := w.apart(false, l.node)
+		heal := w.apart(bothWays, l.node)
 		return func() {
 			w.log.add("%s goes on", l)
 			heal()
 			l.hang(false)
 		}
-	}, 6 * time.Second},
+	}, 0, 6 * time.Second},
+	// A worker stands still in the middle of a build, for so long that another one takes it over and documents change,
+	// and then goes on as if nothing had happened.
+	{"stalled build", func(w *world, r *rand.Rand) func() {
+		l := w.builder(r)
+		if l == nil {
+			return nil
+		}
+		w.log.add("%s stands still in the middle of a build", l)
+		l.hang(true)
+		heal := func() {}
+		if r.IntN(2) == 0 {
+			heal = w.apart(bothWays, l.node)
+		}
+		return func() {
+			w.log.add("%s goes on with its build", l)
+			l.hang(false)
+			heal()
+		}
+	}, 3 * time.Second, 6 * time.Second},
 	{"sick actors", func(w *world, r *rand.Rand) func() {
 		l := w.pick(r)
 		if l == nil {
 			return nil
 		}
-		w.log.add("the shard actors of %s begin to fail", l)
-		l.sick.Store(true)
+		fault, what := faultsAtStart, "as they start"
+		if r.IntN(2) == 0 {
+			fault, what = faultsLater, "while they watch"
+		}
+		w.log.add("the shard actors of %s begin to fail %s", l, what)
+		l.sick.Store(fault)
 		return func() {
 			w.log.add("the shard actors of %s no longer fail", l)
-			l.sick.Store(false)
+			l.sick.Store(faultsNone)
 		}
-	}, 4 * time.Second},
+	}, 0, 10 * time.Second},
 	{"full disk", func(w *world, r *rand.Rand) func() {
 		w.log.add("the disk is full")
 		w.fill(true)
@@ -143,7 +188,7 @@ var troubles = []trouble{
 			w.log.add("the disk has room")
 			w.fill(false)
 		}
-	}, 2 * time.Second},
+	}, 0, 2 * time.Second},
 	{"bad network", func(w *world, r *rand.Rand) func() {
 		f := simnet.Faults{Lose: r.Float64() / 3, Double: r.Float64() / 3,
 			Delay: time.Duration(r.IntN(200)+1) * time.Millisecond}
@@ -153,7 +198,34 @@ var troubles = []trouble{
 			w.log.add("the network is good again")
 			w.net.Change(simnet.Faults{Delay: 3 * time.Millisecond})
 		}
-	}, 6 * time.Second},
+	}, 0, 6 * time.Second},
+}
+
+// builder waits until a node builds an index, and returns it, or nil if there is none for a while.
+func (w *world) builder(r *rand.Rand) *life {
+	if l := w.any(r); l != nil {
+		d := w.dbs[r.IntN(len(w.dbs))]
+		w.clients.Go(func() {
+			d.redesign(l)
+			_ = d.query(l, time.Second) // so that there is a build
+		})
+	}
+	patience := time.Duration(r.IntN(60)) * time.Millisecond // into the build
+	for range 100 {
+		time.Sleep(10 * time.Millisecond)
+		for j, err := range w.truth.Jobs(w.t.Context()) {
+			if err != nil || j.State != layer.JobRunning || !strings.HasPrefix(j.Type, layer.IndexJobs) {
+				continue
+			}
+			time.Sleep(patience)
+			for _, l := range w.alive() {
+				if l.name == j.Worker && l.lost().IsZero() && w.lostNodes() < most {
+					return l
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // fill makes the disk full for all nodes, or not.
@@ -173,7 +245,11 @@ func (w *world) fill(full bool) {
 func (w *world) trouble() {
 	r := source(w.seed, "trouble", 0)
 	lasts := *duration
-	if lasts == 0 {
+	switch {
+	case lasts != 0:
+	case w.seed%longEvery == 0:
+		lasts = 8*time.Second + time.Duration(r.Int64N(int64(12*time.Second)))
+	default:
 		lasts = time.Second + time.Duration(r.Int64N(int64(2500*time.Millisecond)))
 	}
 	var going sync.WaitGroup
@@ -184,7 +260,7 @@ func (w *world) trouble() {
 		time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
 		x := troubles[r.IntN(len(troubles))]
 		left := max(lasts-time.Since(begun), 0) + 1500*time.Millisecond
-		span := min(time.Duration(r.Int64N(int64(x.longest))), left)
+		span := x.shortest + min(time.Duration(r.Int64N(int64(x.longest-x.shortest))), left)
 		fate := rand.New(rand.NewPCG(r.Uint64(), 0))
 		mu.Lock()
 		twice := running[x.name]

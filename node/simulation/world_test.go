@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/cluster/simnet"
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
@@ -35,6 +36,7 @@ type world struct {
 	net     *simnet.Network
 	below   kv.Engine // of all nodes
 	truth   *layer.Store
+	moves   bool // n1 returns under another address than the others know, and they have only that one to join
 	scripts *script.Sandbox
 	nodes   []*node
 	dbs     []*database
@@ -46,6 +48,10 @@ type world struct {
 	// followers go on until over is closed.
 	followers sync.WaitGroup
 	over      chan struct{}
+	// workers do errands until errandsOver is closed.
+	workers     sync.WaitGroup
+	errandsOver chan struct{}
+	errands     errands
 
 	mu struct {
 		sync.Mutex
@@ -56,6 +62,9 @@ type world struct {
 // newWorld starts a cluster. It must be called in a bubble of synctest.
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{t: t, seed: seed, log: newHistory(t), quit: make(chan struct{}), over: make(chan struct{})}
+	w.errandsOver = make(chan struct{})
+	w.errands.asked, w.errands.begun = map[string]time.Time{}, map[string]time.Time{}
+	w.errands.ended = map[string]bool{}
 	r := source(seed, "world", 0)
 	base, err := embedded.Open(directory(t), embedded.Options{Logger: slog.New(slog.DiscardHandler),
 		CacheBytes: 8 << 20, MemTableBytes: 4 << 20, ResolverBytes: 4 << 20})
@@ -85,10 +94,13 @@ func newWorld(t *testing.T, seed uint64) *world {
 	})
 	w.net = simnet.New(seed, simnet.Faults{Lose: 0.01, Double: 0.02, Delay: 3 * time.Millisecond})
 	for i := range nodes {
-		n := &node{w: w, name: fmt.Sprintf("n%d", i+1), ip: fmt.Sprintf("127.0.0.%d", i+1)}
+		n := &node{w: w, name: fmt.Sprintf("n%d", i+1)}
+		n.ip, n.other = fmt.Sprintf("127.0.0.%d", i+1), fmt.Sprintf("127.0.0.%d", i+11)
+		n.at = n.ip
 		n.clock = time.Duration(r.IntN(3)-1) * time.Hour
 		w.nodes = append(w.nodes, n)
 	}
+	w.moves = r.IntN(2) == 0
 	var starting sync.WaitGroup
 	for _, n := range w.nodes {
 		starting.Go(func() { n.up(t.Context()) })
@@ -106,6 +118,46 @@ func directory(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
+}
+
+// addresses lists the addresses that the node has now or may have later.
+func (n *node) addresses() []string { return []string{n.ip, n.other} }
+
+// joins returns the addresses that a new life of the node is told to join. Where the first node moves, the others have
+// nothing but the address that it had at the beginning, until an operator starts them again.
+func (n *node) joins() (list []string) {
+	first := n.w.nodes[0]
+	if n.w.moves && n.lives == 1 {
+		if n != first {
+			list = append(list, first.ip+":7946")
+		}
+		return list
+	}
+	for _, o := range n.w.nodes {
+		switch {
+		case o == n || n.w.moves && o == first:
+		case !n.w.moves:
+			list = append(list, o.ip+":7946")
+		case o.current() != nil: // one that is up, even if it cannot be reached now
+			return []string{o.ip + ":7946"}
+		}
+	}
+	return list
+}
+
+// gone reports whether all others have given a node up, or know that it has left. A node that returns under another
+// address before that is first given up, and is back only some seconds later.
+func (w *world) gone(n *node) bool {
+	known := false
+	for _, l := range w.alive() {
+		for _, m := range l.cluster.Members() {
+			if m.Name == n.name && m.Status != cluster.Left {
+				return false
+			}
+			known = known || m.Name == n.name
+		}
+	}
+	return known
 }
 
 // up starts a node, again and again as an init system does.

@@ -1,7 +1,9 @@
 package runtime
 
 import (
+	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -51,20 +53,51 @@ type kinds struct {
 		sync.Mutex
 		of          map[string]*KindMetrics
 		deadLetters int64
+		lastDead    string // the last dead letter: its kind, and to whom
 	}
+}
+
+// NodeFacts describe the top of the tree.
+type NodeFacts struct {
+	// DeadLetters counts messages to actors that had ended, since the start. Some are usual: an actor without work ends
+	// while a message comes, and begins again with the next one.
+	DeadLetters int64 `json:"dead_letters"`
+	// LastDeadLetter is the kind of the last of these messages, and the actor that it was for.
+	LastDeadLetter string `json:"last_dead_letter,omitempty"`
+}
+
+// facts returns the current NodeFacts.
+func (k *kinds) facts() NodeFacts {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return NodeFacts{k.mu.deadLetters, k.mu.lastDead}
 }
 
 func newKinds(proto *actor.ActorSystem) *kinds {
 	k := &kinds{proto: proto}
 	k.mu.of = map[string]*KindMetrics{}
 	k.dead = proto.EventStream.Subscribe(func(event any) {
-		if _, ok := event.(*actor.DeadLetterEvent); ok {
+		if e, ok := event.(*actor.DeadLetterEvent); ok {
 			k.mu.Lock()
 			defer k.mu.Unlock()
 			k.mu.deadLetters++
+			k.mu.lastDead = deadLetter(e)
 		}
 	})
 	return k
+}
+
+// deadLetter says what a dead letter is and whom it was for.
+func deadLetter(e *actor.DeadLetterEvent) string {
+	message := e.Message
+	if own, ok := message.(fromLife); ok {
+		message = own.message
+	}
+	to := "an actor"
+	if e.PID != nil {
+		to, _ = url.PathUnescape(e.PID.Id) // on error it is empty
+	}
+	return fmt.Sprintf("%T to %s", message, to)
 }
 
 func (k *kinds) close() { k.proto.EventStream.Unsubscribe(k.dead) }

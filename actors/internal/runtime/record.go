@@ -61,6 +61,9 @@ type Record struct {
 	live           func(facts any) any // Spec.Live
 	// begun is when the actor received its current message, in nanoseconds since the first start; 0 if there is none.
 	begun atomic.Int64
+	// process is the actor's, and lives how many lives it has begun. process is nil before the first one.
+	process atomic.Pointer[actor.PID]
+	lives   atomic.Int64
 
 	mu struct {
 		sync.Mutex

@@ -129,10 +129,15 @@ func (s *Shell) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		s.self = c.Self()
+		s.rec.process.Store(s.self)
+		s.rec.lives.Add(1)
 		s.life, s.end = context.WithCancel(s.tree.Running)
 		s.b = s.spec.Make()
 		s.step(Started{})
 	case *actor.Restarting:
+		if s.life.Err() == nil && s.spec.Ended != nil { // restarted on request; after a failure, fail has done it
+			s.spec.Ended()
+		}
 		s.end()
 	case *actor.Stopping:
 		s.rec.set(stateStopping, nil)

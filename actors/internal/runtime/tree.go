@@ -44,6 +44,7 @@ func NewTree(proto *actor.ActorSystem, log *slog.Logger) *Tree {
 
 // Start starts the root, which starts the other actors.
 func (t *Tree) Start(root Spec) error {
+	root.Live = func(any) any { return t.kinds.facts() }
 	props := t.props(t.top, root).Configure(actor.WithGuardian(&supervision{t}))
 	t.root = t.proto.NewLocalPID("divan") // set before its children run, since they send to it
 	if _, err := t.proto.Root.SpawnNamed(props, t.root.Id); err != nil {
@@ -119,7 +120,8 @@ func (b *rootBehavior) Step(_ time.Time, message any) []Effect {
 	return nil
 }
 
-func (b *rootBehavior) Status() (string, any) { return "running", nil }
+// Status leaves the facts to the tree, which knows them (Tree.Start).
+func (b *rootBehavior) Status() (string, any) { return "running", NodeFacts{} }
 
 // Each calls visit for each actor, without its children, until it returns false. parent is the id of the actor's
 // parent, or "". recent is how often the actor has failed within the last minute.

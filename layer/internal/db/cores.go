@@ -78,11 +78,24 @@ func (s *cores) Remember(c *Core) *Core {
 	}
 	s.mu.all[c.Name] = weak.Make(c)
 	s.mu.recent.Add(c.Name, c)
-	runtime.AddCleanup(c, s.collected, c.Name)
+	// The runtime keeps what a cleanup refers to until it runs. So it must not refer to the set, which keeps the core.
+	runtime.AddCleanup(c, collected, collectedCore{weak.Make(s), c.Name})
 	return c
 }
 
+// collectedCore is a core that has been garbage collected, and the set that it belonged to.
+type collectedCore struct {
+	of   weak.Pointer[cores]
+	name string
+}
+
 // collected removes the entry of a core that has been garbage collected.
+func collected(c collectedCore) {
+	if s := c.of.Value(); s != nil {
+		s.collected(c.name)
+	}
+}
+
 func (s *cores) collected(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -425,6 +425,10 @@ func (e *Engine) copyFiles(ctx context.Context, dir string) (before horizon.Mark
 	return before, spoiled, err
 }
 
+// DiskLow reports whether the store's disk will soon be full, while writes are still accepted or already refused, and
+// how much is left.
+func (e *Engine) DiskLow() (text string, low bool) { return e.space.Low() }
+
 // Degraded implements kv.Degrader.
 func (e *Engine) Degraded() []string {
 	return append(e.space.Degraded(), e.damage.Degraded(e.store.Dir)...)

@@ -252,6 +252,23 @@ func TestEngine_fullDiskUnasked(t *testing.T) {
 		}
 	}
 	until(false)
+	if text, low := e.DiskLow(); low {
+		t.Errorf("with 200 MB left: %s", text)
+	}
+	free.Store(70 << 20)
+	for low := false; !low; {
+		var text string
+		if text, low = e.DiskLow(); low && !strings.Contains(text, "73.4 of 268.4 MB left; writes are refused") {
+			t.Errorf("low: %s", text)
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("the disk is never low")
+		}
+		runtime.Gosched()
+	}
+	if d := e.Degraded(); len(d) > 0 {
+		t.Errorf("with 70 MB left: %v", d)
+	}
 	free.Store(24 << 20) // an eighth of the disk is 32 MB
 	until(true)
 	if err := commit(t, e); !kv.IsCode(err, kv.CodeDiskFull) {

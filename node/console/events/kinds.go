@@ -88,7 +88,7 @@ func text(e *state.Event) string {
 	case state.Resharded:
 		return fmt.Sprintf("%s was resharded to %d %s%s", e.Database, e.Count, plural(e.Count, "shard"), by(e))
 	case state.StoreLost:
-		return "the store does not answer: " + firstLine(e.Detail)
+		return storeLost(firstLine(e.Detail))
 	case state.StoreBack:
 		return "the store answers again, after " + duration(e)
 	case state.SlowStatement:
@@ -107,6 +107,14 @@ func text(e *state.Event) string {
 		return e.Object + by(e)
 	}
 	return string(e.Kind)
+}
+
+// storeLost says why the store is lost. Most reasons say that it does not answer, or that it cannot be read.
+func storeLost(reason string) string {
+	if rest, ok := strings.CutPrefix(reason, "The store "); ok {
+		return "the store " + rest
+	}
+	return "the store does not answer: " + reason
 }
 
 func by(e *state.Event) string {

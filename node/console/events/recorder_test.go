@@ -88,6 +88,20 @@ func TestRecorder_kinds(t *testing.T) {
 	}
 }
 
+func TestRecorder_storeLost(t *testing.T) {
+	r, _ := recorder(t)
+	for reason, want := range map[string]string{
+		"The store does not answer":                    "the store does not answer",
+		"The store cannot be read: a block is damaged": "the store cannot be read: a block is damaged",
+		"a disk failed":                                "the store does not answer: a disk failed",
+	} {
+		r.Record(state.Event{Kind: state.StoreLost, Detail: reason})
+		if got := list(r)[0].Text; got != want {
+			t.Errorf("%q is told as %q, want %q", reason, got, want)
+		}
+	}
+}
+
 // A stranger who tries many passwords fills neither the log nor the list.
 func TestRecorder_limited(t *testing.T) {
 	r, log := recorder(t)

@@ -130,7 +130,7 @@ func (t *telling) story() state.Story {
 		s.Lines = append(s.Lines, state.StoryLine{At: at, Text: text, Nodes: append([]string{e.Node}, e.Also...)})
 		parts = append(parts, part)
 	}
-	silent := false
+	silent, back := false, ""
 	moves := map[string]int64{}
 	jobs, resumed := 0, time.Time{}
 	for _, e := range t.events {
@@ -153,16 +153,15 @@ func (t *telling) story() state.Story {
 		case state.JobTaken:
 			jobs, resumed = jobs+1, e.At
 			line(e.At, e.Text, "", e)
-		default:
-			line(e.At, e.Text, "back "+clock(e.At), e)
+		default: // it may be back, and then take a new id because it had been given up
+			line(e.At, e.Text, "", e)
+			if back == "" {
+				back = "back " + clock(e.At)
+			}
 		}
 	}
 	s.Title = t.title()
 	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
-	back := ""
-	if n := len(parts); n > 0 && strings.HasPrefix(parts[n-1], "back ") {
-		parts, back = parts[:n-1], parts[n-1]
-	}
 	if moved := movesText(moves); moved != "" {
 		parts = append(parts, moved)
 	}
@@ -195,7 +194,7 @@ func (t *telling) title() string {
 		case state.MemberAnswers:
 			title = t.member + " did not answer for a while"
 		case state.MemberReturned, state.MemberRestart:
-			title += " and is back"
+			return title + " and is back"
 		}
 	}
 	return title

@@ -79,6 +79,18 @@ func TestStories(t *testing.T) {
 			t.Errorf("stories %+v", stories)
 		}
 	})
+	t.Run("it is back, and takes a new id because it was given up", func(t *testing.T) {
+		lists := append(death(), []state.Event{
+			{ID: "n1/a/9", Node: "n1", At: at(10), Kind: state.MemberReturned, Member: "n2"},
+			{ID: "n1/a/10", Node: "n1", At: at(10.2), Kind: state.MemberRestart, Member: "n2"},
+		})
+		stories := events.Stories(events.Merge(lists...))
+		want := "n2 silent 12:00:01.0, given up 12:00:03.4, 5 shards to n1 and n3, 2 jobs resumed 12:00:03.9, " +
+			"back 12:00:10.0"
+		if len(stories) != 1 || stories[0].Text != want || stories[0].Title != "n2 died and is back" {
+			t.Errorf("stories %+v\nwant %s", stories, want)
+		}
+	})
 	t.Run("it dies again", func(t *testing.T) {
 		lists := append(death(), []state.Event{
 			{ID: "n1/a/9", Node: "n1", At: at(10), Kind: state.MemberReturned, Member: "n2"},

@@ -55,6 +55,8 @@ export const indexColumns = [
     number: true,
   },
   { title: 'Used on', sort: 'node', cell: x => text(x.node), extra: true },
+  { title: '', cell: x => button('Rebuild', `All ${count(x.rows)} rows of ${x.design} in ${x.database} are removed and built again. Requests for its views wait until then.`,
+    { do: 'rebuild_index', database: x.database, design: x.design }) },
 ];
 
 const jobColumns = [
@@ -113,6 +115,7 @@ const actorColumns = [
       a.last_failure ? [el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at)] : '',
   },
   { title: 'Details', cell: a => el('span', { class: 'dim' }, facts(a)), extra: true },
+  { title: '', cell: a => button('Restart', `Actor ${a.id} on ${a.node} and all actors below it begin anew. Nothing is lost.`, { do: 'restart_actor', node: a.node, id: a.id }) },
 ];
 
 const sessionColumns = [

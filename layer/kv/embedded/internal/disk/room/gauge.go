@@ -1,6 +1,7 @@
 package room
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -66,6 +67,23 @@ func (g *gauge) look() int64 {
 
 // FreeBytes returns the free space as of the last look. ok is false if the file system does not tell.
 func (g *gauge) FreeBytes() (free int64, ok bool) { return g.free.Load(), g.total > 0 }
+
+const (
+	// lowPart: the disk is low if less than this part of it is free, but not if there is more than enough, in bytes.
+	lowPart   = 20
+	lowEnough = 10 << 30
+)
+
+// Low reports whether the disk will soon be full, as of the last look: with less than a twentieth of it free, at most
+// 10 GB, or with less than twice what is needed for writes. text says how much is left.
+func (g *gauge) Low() (text string, low bool) {
+	free := g.free.Load()
+	if g.total == 0 || free > max(min(g.total/lowPart, lowEnough), 2*g.needed()) {
+		return "", false
+	}
+	return fmt.Sprintf("the disk of %s has %.1f of %.1f MB left; writes are refused when it has less than %.1f MB",
+		g.dir, float64(free)/1e6, float64(g.total)/1e6, float64(g.reserve)/1e6), true
+}
 
 // needed returns the free space, beside what Pebble owes, from which ordinary commits are admitted again.
 func (g *gauge) needed() int64 { return g.reserve + g.reserve/4 }
