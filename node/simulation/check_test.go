@@ -16,7 +16,9 @@ import (
 const (
 	agreedWithin = 10 * time.Second // members see each other again
 	heldWithin   = 3 * time.Second  // a job is held by a living worker
-	restWithin   = 8 * time.Second  // nodes have nothing to do any more
+	// handedOverWithin is how long a node that leaves regularly holds jobs.
+	handedOverWithin = time.Second
+	restWithin       = 8 * time.Second // nodes have nothing to do any more
 	// reachedWithin is how long it may take until each member answers each other one.
 	reachedWithin = 3 * time.Second
 )
@@ -330,6 +332,22 @@ func (w *world) watchJobs() {
 			}
 		}
 		known = now
+	}
+}
+
+// handedOver checks that a node that has left regularly, which began at a time, has no job any more.
+func (w *world) handedOver(l *life, begun time.Time) {
+	if time.Since(begun) < handedOverWithin {
+		time.Sleep(handedOverWithin - time.Since(begun))
+	}
+	if _, ok := l.clearSince(); !ok || w.wasFull(time.Since(begun)) {
+		return // it could not tell the store
+	}
+	for j, err := range w.truth.Jobs(w.t.Context()) {
+		if err == nil && j.State == layer.JobRunning && j.Worker == l.name && j.Type != errandJobs {
+			w.log.violated("a node that leaves hands over its jobs", "%s left %v ago and holds %s %s", l, time.Since(begun),
+				j.Type, j.ID)
+		}
 	}
 }
 

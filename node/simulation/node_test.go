@@ -204,9 +204,11 @@ func (n *node) leave() {
 	ctx, cancel := context.WithTimeout(n.w.t.Context(), 300*time.Millisecond)
 	l.actors.Drain(ctx)
 	cancel()
+	begun := time.Now()
 	l.end()
 	l.stop()
 	n.w.log.add("%s has left", n.name)
+	n.w.handedOver(l, begun)
 }
 
 // stop stops the parts in the order of package node.
