@@ -21,7 +21,7 @@ func (b *binder) from(items []ast.FromItem, sc *scope) error {
 		if q.From == nil {
 			q.From = f
 		} else {
-			q.From = &Join{Kind: "inner", Left: q.From, Right: f, Lateral: b.lateral(f, sc, start)}
+			q.From = &Join{Kind: "inner", Left: q.From, Right: f, Lateral: b.lateral(f, sc, start) != nil}
 		}
 	}
 	if q.From != nil {
@@ -38,7 +38,10 @@ func readsStore(q *Query) error {
 		switch n := f.(type) {
 		case *Join:
 			visit(n.Left)
-			visit(n.Right)
+			before := follows
+			if visit(n.Right); follows != before {
+				total++ // the right side is read to its end first
+			}
 			return
 		case *UserScan:
 			q.user = true
@@ -64,13 +67,15 @@ func readsStore(q *Query) error {
 	return nil
 }
 
-// lateral reports whether an item of FROM, or an item within it, refers to items before it. start is the number of
-// outer references before it was bound.
-func (b *binder) lateral(f From, sc *scope, start int) bool {
+// lateral returns the first reference of an item of FROM, or of an item within it, to items before it; nil if there is
+// none. start is the number of outer references before it was bound.
+func (b *binder) lateral(f From, sc *scope, start int) *outer {
 	from, _ := f.Span()
-	return slices.ContainsFunc(b.outers[start:], func(o outer) bool {
-		return o.query == sc.query && o.col.Index < from
-	})
+	i := slices.IndexFunc(b.outers[start:], func(o outer) bool { return o.query == sc.query && o.col.Index < from })
+	if i < 0 {
+		return nil
+	}
+	return &b.outers[start+i]
 }
 
 func (b *binder) fromItem(it ast.FromItem, sc *scope) (From, error) {

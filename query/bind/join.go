@@ -3,6 +3,7 @@ package bind
 import (
 	"slices"
 
+	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
@@ -20,17 +21,23 @@ func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Join{Kind: string(n.Kind), Left: left, Right: right, Lateral: b.lateral(right, sc, start)}
+	j := &Join{Kind: string(n.Kind), Left: left, Right: right}
 	if j.Kind == "cross" {
 		j.Kind = "inner"
 	}
-	if j.Lateral && (j.Kind == "right" || j.Kind == "full") {
-		return nil, sqlstate.New(sqlstate.InvalidColumnReference,
-			"the combining JOIN type must be INNER or LEFT for a LATERAL reference").At(n.Pos())
+	if o := b.lateral(right, sc, start); o != nil {
+		if j.Lateral = true; j.Kind == "right" || j.Kind == "full" {
+			in := slices.IndexFunc(sc.rels, func(r *relation) bool {
+				return slices.ContainsFunc(r.cols, func(c relColumn) bool { return c.index == o.col.Index })
+			})
+			return nil, sqlstate.New(sqlstate.InvalidColumnReference,
+				`invalid reference to FROM-clause entry for table "%s"`, sc.rels[in].alias).At(b.columns[o.col]).
+				WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.")
+		}
 	}
 	for side, kind := range map[From]string{left: "right", right: "left"} {
 		if w := ownRows(side); w != nil && (j.Kind == "full" || j.Kind == kind) {
-			return nil, recursionError(w.Work.Name, "must not appear within an outer join").At(w.Off)
+			return nil, refuse.Recursion(w.Work.Name, "must not appear within an outer join").At(w.Off)
 		}
 	}
 	for i, r := range sc.rels[first:] {

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/divandb/divan/query/bind/typing"
@@ -72,5 +73,15 @@ func (b *binder) resolveType(n ast.TypeName) (types.OID, int32, error) {
 	if err := b.checkSchema(n.Parts, n.Pos()); err != nil {
 		return 0, 0, err
 	}
-	return typing.ResolveType(n)
+	oid, mod, err := typing.ResolveType(n)
+	var e *sqlstate.Error
+	if errors.As(err, &e) && e.Code == sqlstate.UndefinedObject && len(n.Parts) <= 2 {
+		name := n.Parts[len(n.Parts)-1]
+		schema := strings.TrimSuffix(strings.Join(n.Parts, "."), name)
+		if _, found := b.find.User(strings.TrimSuffix(schema, "."), name, n.Pos()); found == nil {
+			err = sqlstate.Unsupported(n.Pos(), "List the columns: jsonb_populate_record(null::record, x) AS t(a int, b text).",
+				`the row type of relation "%s" is not supported`, name)
+		}
+	}
+	return oid, mod, err
 }

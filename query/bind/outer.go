@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/divandb/divan/query/bind/refs"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
@@ -147,4 +149,26 @@ func (g *grouper) inside(s *exec.Subquery) error {
 		*o.placed = true
 	}
 	return nil
+}
+
+// outerStars replaces the stars of relations of the enclosing queries (SELECT (SELECT d.*) FROM d) by their columns.
+func (b *binder) outerStars(list []ast.Target, sc *scope) (out []ast.Target) {
+	for _, t := range list {
+		out = append(out, t)
+		c, ok := t.Expr.(*ast.Column)
+		for s := sc; ok && c.Star && len(c.Parts) > 0 && s != nil; s = s.parent {
+			i := slices.IndexFunc(s.rels, func(r *relation) bool { return r.matches(c.Parts, b.r.DatabaseName()) })
+			if i < 0 {
+				continue
+			}
+			if s != sc {
+				out = out[:len(out)-1]
+				for _, rc := range s.rels[i].cols {
+					out = append(out, ast.Target{Expr: &ast.Column{At: c.At, Parts: append(slices.Clone(c.Parts), rc.name)}})
+				}
+			}
+			break
+		}
+	}
+	return out
 }

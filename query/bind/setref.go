@@ -7,10 +7,10 @@ import (
 
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/refs"
+	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
-	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -32,9 +32,6 @@ func (s *SetFunc) columns() []exec.Column { return s.Fn.Columns(typing.TypesOf(s
 // slot returns the index of a column's value in the row.
 func (s *SetFunc) slot(field int) int { return s.At + slices.Index(s.Fields, field) }
 
-// moveSet is PostgreSQL's hint.
-const moveSet = "You might be able to move the set-returning function into a LATERAL FROM item."
-
 // withSets allows functions that return rows until the returned function is called.
 func (sc *scope) withSets() func() {
 	saved := sc.sets
@@ -49,27 +46,13 @@ func (sc *scope) withoutSets(where string) func() {
 	return func() { sc.noSets = saved }
 }
 
-// refuseSet refuses a function that returns rows outside the select list, GROUP BY and ORDER BY, and in expressions
-// that do not always evaluate their operands.
+// refuseSet refuses a function that returns rows where it is not allowed.
 func refuseSet(n *ast.Call, sc *scope) error {
 	where := cmp.Or(sc.noSets, sc.noWindows)
 	if where == "" && sc.noAggregates != "GROUP BY" {
 		where = sc.noAggregates
 	}
-	switch {
-	case sc.inAggregate && !sc.inWindow:
-		return sqlstate.Unsupported(n.Pos(), moveSet,
-			"aggregate function calls cannot contain set-returning function calls")
-	case sc.inWindow:
-		return sqlstate.Unsupported(n.Pos(), moveSet,
-			"window function calls cannot contain set-returning function calls")
-	case where != "":
-		return sqlstate.Unsupported(n.Pos(), moveSet, "set-returning functions are not allowed in %s", where)
-	case !sc.sets:
-		return sqlstate.Unsupported(n.Pos(), "Call it in FROM, or in the select list.",
-			"the set-returning function %s is not supported here", n.Name[len(n.Name)-1])
-	}
-	return nil
+	return refuse.Set(n, where, sc.inAggregate && !sc.inWindow, sc.inWindow, sc.sets)
 }
 
 // setCall binds a call of a function that returns rows. Equal calls are computed once.

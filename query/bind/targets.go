@@ -25,7 +25,7 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 		names = append(names, exec.Column{Name: name, Type: e.Type(), Mod: mod})
 	}
 	defer sc.withSets()()
-	for _, t := range s.Targets {
+	for _, t := range b.outerStars(s.Targets, sc) {
 		if c, ok := t.Expr.(*ast.Column); ok && c.Star {
 			cols, err := b.star(c, sc)
 			if err != nil {
@@ -126,7 +126,7 @@ func modOf(e exec.Expr, sc *scope) int32 {
 
 // originOf returns the origin of an expression that is a column of a relation.
 func originOf(e exec.Expr, sc *scope) exec.Origin {
-	if c, ok := e.(*exec.Col); ok && c.Depth == 0 {
+	if c, ok := e.(*exec.Col); ok {
 		if rc := sc.read(c); rc != nil {
 			return rc.origin
 		}

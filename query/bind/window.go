@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/frames"
 	"github.com/divandb/divan/query/bind/refs"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
@@ -49,7 +50,7 @@ func (b *binder) unusedWindows(list []ast.WindowDef, sc *scope) ([]exec.Expr, er
 		if err := b.windowOrder(over, w, &inner); err != nil {
 			return nil, err
 		}
-		if _, err := b.frame(over, w, &inner); err != nil {
+		if _, err := b.frames(&inner).Frame(over, w.Order); err != nil {
 			return nil, err
 		}
 		out = append(append(out, keys...), w.Order...)
@@ -126,7 +127,7 @@ func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if err := b.windowOrder(over, w, &inner); err != nil {
 		return nil, err
 	}
-	if w.Frame, err = b.frame(over, w, &inner); err != nil {
+	if w.Frame, err = b.frames(&inner).Frame(over, w.Order); err != nil {
 		return nil, err
 	}
 	coll, err := collation.Merge(n.Pos(), w.Args...)
@@ -245,4 +246,14 @@ func (b *binder) windowOrder(over *ast.Window, w *window.Call, sc *scope) error 
 		w.Keys = append(w.Keys, exec.SortKey{Desc: it.Desc, NullsFirst: it.NullsFirst, Collation: coll})
 	}
 	return nil
+}
+
+// frames returns what binds the frames of windows in a scope.
+func (b *binder) frames(sc *scope) *frames.Binder {
+	return &frames.Binder{Open: &b.Open, Place: func(c *exec.Col) int { return b.columns[c] },
+		Expr: func(e ast.Expr, clause string) (exec.Expr, error) {
+			inner := *sc
+			inner.noAggregates = clause
+			return b.expr(e, &inner)
+		}}
 }

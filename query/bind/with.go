@@ -85,12 +85,12 @@ func (b *binder) recursiveRef(n *ast.Table, c *CTE) error {
 	var at int
 	switch {
 	case c.recursive && slices.ContainsFunc(s.With, func(w ast.CTE) bool { return b.cte.name == w.Name }):
-		return recursionError(c.name, "must not appear within a subquery").At(n.Pos())
+		return refuse.Recursion(c.name, "must not appear within a subquery").At(n.Pos())
 	case b.cte != c:
 		return sqlstate.Unsupported(c.at, "Write one of them into the other.",
 			"mutual recursion between WITH items is not implemented")
 	case c.recursive:
-		return recursionError(c.name, "must not appear within its non-recursive term").At(n.Pos())
+		return refuse.Recursion(c.name, "must not appear within its non-recursive term").At(n.Pos())
 	case s.Op != ast.Union:
 		return sqlstate.New(sqlstate.InvalidRecursion,
 			`recursive query "%s" does not have the form non-recursive-term `+
@@ -140,10 +140,10 @@ func (b *binder) cteRef(n *ast.Table, c *CTE, in, sc *scope) (From, error) {
 	}
 	if c.work != nil {
 		if b.sublinks > c.sublinks {
-			return nil, recursionError(c.name, "must not appear within a subquery").At(n.Pos())
+			return nil, refuse.Recursion(c.name, "must not appear within a subquery").At(n.Pos())
 		}
 		if c.refs++; c.refs > 1 {
-			return nil, recursionError(c.name, "must not appear more than once").At(n.Pos())
+			return nil, refuse.Recursion(c.name, "must not appear more than once").At(n.Pos())
 		}
 		w := &WorkScan{Work: c.work, Base: sc.width, Width: len(c.result), Off: n.Pos()}
 		return w, b.addRelation(sc, &relation{alias: alias}, c.result, names, n.Pos())
@@ -162,11 +162,6 @@ func (b *binder) cteRef(n *ast.Table, c *CTE, in, sc *scope) (From, error) {
 	}
 	d := &DerivedScan{Query: c.Query, Cte: c, Name: alias, Base: sc.width, Off: n.Pos()}
 	return d, b.addRelation(sc, &relation{alias: alias}, c.Query.Columns, names, n.Pos())
-}
-
-// recursionError returns the error for a query that refers to itself where that is not allowed.
-func recursionError(name, what string) *sqlstate.Error {
-	return sqlstate.New(sqlstate.InvalidRecursion, `recursive reference to query "%s" %s`, name, what)
 }
 
 // ownRows finds the scan of a recursive query's last round among the items of a join.

@@ -80,7 +80,8 @@ func oidNames() {
 	for name, kind := range map[string]types.OID{"to_regclass": types.RegClass, "to_regtype": types.RegType,
 		"to_regnamespace": types.RegNS,
 		"to_regrole":      types.RegRole, "to_regproc": types.RegProc, "to_regprocedure": types.RegProcedur,
-		"to_regoper": types.RegOper, "to_regoperator": types.RegOperator} {
+		"to_regcollation": types.RegColl,
+		"to_regoper":      types.RegOper, "to_regoperator": types.RegOperator} {
 		register(name, kind, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
 			oid, ok, err := s.OID(kind, a[0].S)
 			var e *sqlstate.Error

@@ -16,6 +16,11 @@ func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
 	case types.RegOper, types.RegOperator:
 		return s.operatorOID(kind, name)
 	}
+	if kind == types.RegType {
+		if err := typeSyntax(name); err != nil {
+			return 0, false, err
+		}
+	}
 	parts, err := splitName(name)
 	if err != nil {
 		return 0, false, err
@@ -58,6 +63,13 @@ func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
 			}
 		}
 		return 0, false, nil
+	case types.RegColl:
+		for _, c := range types.Collations() {
+			if c.Name == last {
+				return int64(c.OID), true, nil
+			}
+		}
+		return 0, false, nil
 	case types.RegProc:
 		return procOID(last)
 	}
@@ -70,7 +82,7 @@ func (s *Snapshot) typeOID(schema, last, whole string) (int64, bool, error) {
 	if schema == "" || schema == "pg_catalog" {
 		// Names of several words are compared as a whole.
 		if schema == "" {
-			base, array = strings.CutSuffix(strings.ToLower(strings.TrimSpace(whole)), "[]")
+			base, array = strings.CutSuffix(strings.ToLower(strings.Join(strings.Fields(whole), " ")), "[]")
 			base = strings.Trim(base, `"`)
 		}
 		base, _, _ = strings.Cut(base, "(")
@@ -109,6 +121,12 @@ func (s *Snapshot) Name(kind types.OID, oid int64) (string, bool) {
 		if c := s.classByOID[oid&^0x80000000]; c != nil {
 			return s.display(c), true
 		}
+	case types.RegColl:
+		for _, c := range types.Collations() {
+			if int64(c.OID) == oid {
+				return keyword.Quote(c.Name), true
+			}
+		}
 	case types.RegProc:
 		_, names := procs()
 		name, ok := names[oid]
@@ -125,6 +143,18 @@ func (s *Snapshot) display(c *Class) string {
 		return keyword.Quote(c.Name)
 	}
 	return keyword.Quote(c.Schema.Name) + "." + keyword.Quote(c.Name)
+}
+
+// typeSyntax returns an error for what cannot be the name of a type.
+func typeSyntax(name string) error {
+	if strings.TrimSpace(name) == "" {
+		return sqlstate.New(sqlstate.SyntaxError, `invalid type name "%s"`, name)
+	}
+	if strings.Count(name, `"`)%2 != 0 {
+		return sqlstate.New(sqlstate.SyntaxError, `unterminated quoted identifier at or near "%s"`,
+			name[strings.LastIndexByte(name, '"'):])
+	}
+	return nil
 }
 
 // splitName splits a.b."C d" into its parts and folds unquoted ones.

@@ -1,6 +1,7 @@
 package datetime
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -122,4 +123,30 @@ func findAbbrev(name string) (Zone, bool) {
 	}
 	place, err := time.LoadLocation(a.place)
 	return Zone{place: place, abbrev: strings.ToUpper(name)}, err == nil
+}
+
+// daylight are the abbreviations of offsets in summer (those marked D in timezonesets/Default).
+var daylight = strings.Fields(`acdt acsst adt aedt aesst akdt almst awsst azost bdst brst bst cadt cdt cest cetdst chadt clst clt easst
+	east edt eest eetdst egst fjst fnst idt kdt kgst lhdt mdt mest mesz metdst msd must ndt nzdt pdt pkst
+	pmdt pyst sadt ulast uyst uzst wadt wdt wetdst wgst yekst`)
+
+// Abbreviation is an abbreviation of a time zone, in upper case, as of a moment.
+type Abbreviation struct {
+	Name     string
+	Offset   int // seconds east of UTC
+	Daylight bool
+}
+
+// Abbreviations returns all abbreviations in their order. The offset of one that belongs to a place is that of a moment.
+func Abbreviations(at time.Time) []Abbreviation {
+	out := make([]Abbreviation, 0, len(abbrevs))
+	for name := range abbrevs {
+		z, ok := findAbbrev(name)
+		if !ok {
+			continue // this machine has no time zone database
+		}
+		out = append(out, Abbreviation{strings.ToUpper(name), z.Offset(Moment(at)), slices.Contains(daylight, name)})
+	}
+	slices.SortFunc(out, func(a, b Abbreviation) int { return strings.Compare(a.Name, b.Name) })
+	return out
 }

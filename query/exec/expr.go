@@ -327,6 +327,8 @@ func noSuchObject(kind types.OID, name string) error {
 		return sqlstate.New(sqlstate.UndefinedFunction, `function "%s" does not exist`, name)
 	case types.RegOper, types.RegOperator:
 		return sqlstate.New(sqlstate.UndefinedFunction, "operator does not exist: %s", name)
+	case types.RegColl:
+		return sqlstate.New(sqlstate.UndefinedObject, `collation "%s" for encoding "UTF8" does not exist`, name)
 	case types.RegRole:
 		return sqlstate.New(sqlstate.UndefinedObject, `role "%s" does not exist`, name)
 	}

@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"math"
 	"time"
 
 	"github.com/divandb/divan/query/exec"
@@ -104,11 +105,26 @@ func init() {
 	}).Volatility = exec.Stable
 	SessionFamily.Function("txid_current_if_assigned", types.Int8,
 		func(*exec.CallEnv, []types.Datum) (types.Datum, error) { return types.Null, nil }).Volatility = exec.Stable
+	SessionFamily.Function("pg_current_xact_id", types.Xid8,
+		func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+			return types.NewUnsigned(uint64(transactionID(env))), nil
+		}).Volatility = exec.Stable
+	SessionFamily.Function("pg_current_xact_id_if_assigned", types.Xid8,
+		func(*exec.CallEnv, []types.Datum) (types.Datum, error) { return types.Null, nil }).Volatility = exec.Stable
 	SessionFamily.Function("lastval", types.Int8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
 		return types.Null, sqlstate.New(sqlstate.ObjectNotInPrerequisite,
 			"lastval is not yet defined in this session")
 	}).Volatility = exec.Volatile
-	SessionFamily.Function("pg_sleep", types.Void, sleep, types.Float8).Volatility = exec.Volatile
+	SessionFamily.Function("pg_sleep", types.Void, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return sleep(env, a[0].Float()*float64(time.Second))
+	}, types.Float8).Volatility = exec.Volatile
+	SessionFamily.Function("pg_sleep_for", types.Void, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		until := types.NewMoment(env.Now.AddDate(0, int(a[0].Span().Months), int(a[0].Span().Days))).I + a[0].Span().Micros
+		return sleep(env, float64(until-types.NewMoment(env.Now).I)*float64(time.Microsecond))
+	}, types.Interval).Volatility = exec.Volatile
+	SessionFamily.Function("pg_sleep_until", types.Void, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return sleep(env, float64(a[0].I-types.NewMoment(time.Now()).I)*float64(time.Microsecond))
+	}, types.TimestampTZ).Volatility = exec.Volatile
 	SessionFamily.Function("pg_typeof", types.RegType, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return exec.RegDatum(env.Env, types.RegType, int64(env.ArgType(0)))
 	}, exec.AnyValue).NullArgs = true
@@ -126,8 +142,9 @@ func transactionID(env *exec.CallEnv) int64 {
 	return types.NewMoment(env.Now).I<<bits | int64(env.Session.PID())&(1<<bits-1)
 }
 
-func sleep(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-	t := time.NewTimer(time.Duration(a[0].Float() * float64(time.Second)))
+// sleep waits for some nanoseconds. The result is the one value of void.
+func sleep(env *exec.CallEnv, nanos float64) (types.Datum, error) {
+	t := time.NewTimer(time.Duration(max(0, min(nanos, math.MaxInt64/2))))
 	defer t.Stop()
 	select {
 	case <-t.C:

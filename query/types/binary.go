@@ -41,6 +41,11 @@ func AppendBinary(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 		return be.AppendUint64(dst, uint64(d.I)), nil
 	case Numeric:
 		return appendNumericBinary(dst, d.Decimal()), nil
+	case Xid8, PgLSN:
+		return be.AppendUint64(dst, d.Unsigned()), nil
+	case Char:
+		// One byte, which is zero for the empty one.
+		return append(dst, (d.S + "\x00")[0]), nil
 	case JSONB, JSONPathType:
 		dst = append(dst, 1) // the version of the binary form, the same for both types
 		return append(dst, d.S...), nil
@@ -228,6 +233,10 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		if size(16) {
 			return NewInterval(Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])),
 				Months: int32(be.Uint32(b[12:]))}), nil
+		}
+	case Xid8, PgLSN:
+		if size(8) {
+			return NewUnsigned(be.Uint64(b)), nil
 		}
 	case JSONB, JSONPathType:
 		if len(b) > 0 && b[0] == 1 {

@@ -82,7 +82,7 @@ var castTable = map[[2]OID]Context{
 	{TimestampTZ, Timestamp}: Assignment, {TimestampTZ, Date}: Assignment, {Timestamp, Date}: Assignment,
 	{Time, Interval}: Implicit, {Time, TimeTZ}: Implicit, {TimeTZ, Time}: Assignment, {TimestampTZ, TimeTZ}: Assignment,
 	{Interval, Time}: Assignment, {Timestamp, Time}: Assignment, {TimestampTZ, Time}: Assignment,
-	{Int2Vector, Int2Array}: Implicit, {OidVector, OidArray}: Implicit,
+	{Xid8, Xid}: Explicit, {Int2Vector, Int2Array}: Implicit, {OidVector, OidArray}: Implicit,
 }
 
 // CannotCast returns the error for a cast that does not exist.
@@ -132,6 +132,8 @@ func convert(d Datum, from, to OID, env *Env) (Datum, error) {
 		return ParseText(TextOf(d, from, env), to, env)
 	case d.K == KText && to != PgNodeTree:
 		return ParseText(d.padded(), to, env)
+	case from == Xid8 && to == Xid:
+		return NewInt(int64(uint32(d.Unsigned()))), nil
 	case IsOid(to):
 		if d.K == KInt {
 			if d.I < 0 || d.I > math.MaxUint32 {

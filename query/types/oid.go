@@ -21,6 +21,8 @@ const (
 	Oid        OID = 26
 	Tid        OID = 27
 	Xid        OID = 28
+	Xid8       OID = 5069 // like pg_lsn, ordered without a sign: see NewUnsigned
+	PgLSN      OID = 3220
 	OidVector  OID = 30
 	JSON       OID = 114
 	PgNodeTree OID = 194
@@ -79,6 +81,8 @@ const (
 	IntervalArray    OID = 1187
 	RecordArray      OID = 2287
 	UUIDArray        OID = 2951
+	Xid8Array        OID = 271
+	PgLSNArray       OID = 3221
 	RegClassArray    OID = 2210
 	RegTypeArray     OID = 2211
 	RegProcArray     OID = 1008
@@ -114,6 +118,8 @@ var infos = []Info{
 	{Oid, "oid", "oid", 4, 'N', true, KInt, 0, OidArray, 'i', true},
 	{Tid, "tid", "tid", 6, 'U', false, KText, 0, 0, 's', false},
 	{Xid, "xid", "xid", 4, 'U', false, KInt, 0, 0, 'i', true},
+	{Xid8, "xid8", "xid8", 8, 'U', false, KInt, 0, Xid8Array, 'd', true},
+	{PgLSN, "pg_lsn", "pg_lsn", 8, 'U', false, KInt, 0, PgLSNArray, 'd', true},
 	{OidVector, "oidvector", "oidvector", -1, 'A', false, KArray, Oid, 0, 'i', false},
 	{JSON, "json", "json", -1, 'U', false, KJSON, 0, JSONArray, 'i', false},
 	{PgNodeTree, "pg_node_tree", "pg_node_tree", -1, 'Z', false, KText, 0, 0, 'i', false},

@@ -28,6 +28,12 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 		if d.S != "" {
 			return append(dst, d.S...) // the name of a reg type's value
 		}
+		switch typ {
+		case Xid8:
+			return strconv.AppendUint(dst, d.Unsigned(), 10)
+		case PgLSN:
+			return fmt.Appendf(dst, "%X/%X", d.Unsigned()>>32, uint32(d.Unsigned()))
+		}
 		return strconv.AppendInt(dst, d.I, 10)
 	case KFloat:
 		bits := 64
@@ -282,6 +288,8 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 		return parseUUID(text)
 	case Bytea:
 		return parseBytea(text)
+	case Xid8, PgLSN:
+		return parseUnsigned(text, typ)
 	}
 	if IsOid(typ) {
 		v, err := strconv.ParseUint(strings.TrimSpace(text), 10, 32)

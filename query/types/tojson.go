@@ -25,7 +25,7 @@ func ToJSON(dst []byte, d Datum, typ, as OID, env *Env) ([]byte, error) {
 		}
 		return append(dst, jsonText(d, JSONB)...), nil
 	case KInt:
-		if d.S == "" {
+		if IsInteger(typ) {
 			return AppendText(dst, d, typ, env), nil
 		}
 	case KFloat, KNumeric:

@@ -2,6 +2,7 @@
 package zones
 
 import (
+	_ "embed" // names.txt
 	"fmt"
 	"math"
 	"strconv"
@@ -85,3 +86,11 @@ func fixedZone(east int) (*time.Location, string, error) {
 	}
 	return time.FixedZone(string(sign)+text, east), fmt.Sprintf("<%c%s>%c%s", sign, text, other, text), nil
 }
+
+// names are the names of the IANA's database, as pg_timezone_names lists them.
+//
+//go:embed names.txt
+var names string
+
+// Names returns the names of the time zones that are known here.
+func Names() []string { return strings.Fields(names) }

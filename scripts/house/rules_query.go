@@ -182,6 +182,11 @@ var queryRules = []rule{
 		why: "names are the same for binding, planning and listing",
 	},
 	{
+		room: "query/bind/frames", may: []string{"query/bind/typing", "query/exec", "query/exec/window", "query/sql/ast",
+			"query/sqlstate"},
+		why: "frames are bound without names and scopes",
+	},
+	{
 		room: "query/bind/grouping", may: []string{"query/sql/ast", "query/sqlstate"},
 		why: "grouping sets are computed over the numbers of keys",
 	},

@@ -116,6 +116,10 @@ func (o *Open) specialOperator(op string, args []exec.Expr, off int) (exec.Expr,
 			return e, true, err
 		}
 	case "||":
+		if texts := types.IsString(l) || l == types.Unknown; texts && r == types.Char ||
+			l == types.Char && (types.IsString(r) || r == types.Unknown) {
+			return nil, true, ambiguousOperator(op, off, l, r)
+		}
 		if e, done, err := o.concat(args, l, r, off); done {
 			return e, true, err
 		}

@@ -396,9 +396,9 @@ func ResolveType(n ast.TypeName) (types.OID, int32, error) {
 
 // unsupportedTypes are PostgreSQL's types that Divan does not have, by the names in pg_type and others.
 var unsupportedTypes = strings.Fields(`bit varbit cid cidr circle datemultirange daterange gtsvector inet int4multirange
-	int4range int8multirange int8range macaddr macaddr8 money nummultirange numrange path pg_lsn pg_snapshot polygon box
+	int4range int8multirange int8range macaddr macaddr8 money nummultirange numrange path pg_snapshot polygon box
 	line lseg point refcursor regdictionary tsmultirange tsquery tsrange tstzmultirange tstzrange tsvector txid_snapshot
-	xid8 xml`)
+	xml`)
 
 // PostgreSQL's largest modifiers of char and varchar, and of numeric.
 const (

@@ -93,3 +93,16 @@ select '\101'::"char", '\377'::"char"::text, '\377'::"char", '\777'::"char", '\8
 select length('é'::"char"::text), ascii('é'::"char"), 'é'::"char" = 'è'::"char", 'é'::"char" < 'a'::"char"
 select to_json('é'::"char"), to_jsonb('a'::"char"), array['é'::"char"], ''::"char"::int, 'é'::"char"::int
 select max(c), count(distinct c) from (values ('é'::"char"), ('a')) v(c)
+SELECT 'a'::"char" || 'x'
+SELECT 'a'::"char" || 'x'::text
+SELECT 'x'::varchar || 'a'::"char"
+SELECT 'a'::name || 'b'::"char"
+SELECT 'a'::"char" || '[1]'::jsonb, 'a'::"char" || true, 'a'::"char" || ARRAY['b'::"char"], 'a'::"char" || 1
+SELECT 'x"y'::regtype
+SELECT '"x y'::regtype
+SELECT ''::regtype
+SELECT 'numeric(10,2)'::regtype, 'varchar(3)[]'::regtype, 'timestamp with time zone'::regtype, 'double  precision'::regtype, '"char"'::regtype
+-- differs: there are no named composite types
+SELECT jsonb_populate_record(null::docs, '{"id": "x"}')
+-- differs: there are no named composite types
+SELECT (null::by.v).id

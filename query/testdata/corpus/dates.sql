@@ -159,3 +159,8 @@ select $1::timestamptz = now()
 rollback
 select 'now'::timestamptz = now(), 'now'::timestamptz > clock_timestamp() - interval '10 min'
 select '{now}'::timestamptz[] = array[now()], '{now,12:00}'::time[] = array[localtime, '12:00']
+-- A literal of a prepared statement is read when it runs; PostgreSQL reads it when it is prepared.
+PREPARE now_literal AS SELECT 'now'::timestamptz = now(), 'now'::timestamptz <= clock_timestamp()
+-- differs: 'now' is the start of the transaction that runs the statement
+EXECUTE now_literal
+DEALLOCATE now_literal

@@ -63,7 +63,6 @@ SELECT id FROM docs a JOIN docs b ON a.id = b.id
 SELECT * FROM docs a JOIN docs a ON true
 SELECT a.id FROM docs a JOIN docs b ON c.id = b.id
 SELECT a.id FROM docs a JOIN docs b USING (nothing)
--- differs: PostgreSQL reports the reference inside
 SELECT a.id FROM docs a RIGHT JOIN LATERAL (SELECT id FROM docs b WHERE b.id = a.id) s ON true
 SELECT a.id FROM docs a JOIN docs b ON a.id
 SELECT a.id FROM docs a JOIN docs b ON count(*) > 1

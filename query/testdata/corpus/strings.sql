@@ -106,4 +106,5 @@ SELECT lpad('a', 2147483647)
 SELECT DISTINCT ON (doc->'key'->0) doc->'key'->0, id FROM docs ORDER BY doc->'key'->0, id DESC
 SELECT count(*) FROM docs WHERE doc->>'v' IS NULL OR doc->'v' = 'null'
 SELECT id FROM docs ORDER BY doc->>'v' COLLATE "C" NULLS FIRST, id LIMIT 5
+-- differs: the first value that is no number is found in another order, as a view is read
 SELECT sum((doc->>'v')::numeric) FROM docs
