@@ -62,4 +62,13 @@ func TestCatalog_FollowIsNotListed(t *testing.T) {
 	if err := conn.QueryRow(t.Context(), "SELECT id FROM changes_follow LIMIT 1").Scan(&id); err != nil || id == "" {
 		t.Errorf("following: %q, %v", id, err)
 	}
+	// The right side of a join is read to its end, which a feed does not have.
+	err := conn.QueryRow(t.Context(), "SELECT c.id FROM generate_series(1, 2), changes_follow c LIMIT 1").Scan(&id)
+	if err == nil || !strings.Contains(err.Error(), "0A000") {
+		t.Errorf("a function joined with a feed: %v", err)
+	}
+	err = conn.QueryRow(t.Context(), "SELECT c.id FROM changes_follow c, generate_series(1, 2) LIMIT 1").Scan(&id)
+	if err != nil {
+		t.Errorf("a feed joined with a function: %v", err)
+	}
 }
