@@ -206,7 +206,6 @@ SELECT d.id, e.n, f.id FROM docs d, LATERAL (SELECT (d.doc->>'qty')::int AS n) e
 SELECT d.id, e.value->>'sku', f.id FROM docs d, jsonb_array_elements(d.doc->'items') e JOIN docs f ON f.doc->'qty' = e.value->'n' AND f.id < 'd05' WHERE d.id < 'd05' ORDER BY 1, 2, 3
 SELECT d.id, x, y FROM docs d RIGHT JOIN generate_series(40, 44) x ON (d.doc->>'i')::int = x LEFT JOIN generate_series(1, 2) y ON y = x - 40 ORDER BY 2
 SELECT d.id, x FROM (SELECT * FROM docs WHERE id > 'd40') d FULL JOIN generate_series(42, 44) x ON (d.doc->>'i')::int = x ORDER BY 1, 2
--- differs: PostgreSQL reports the reference inside
 SELECT d.id, x FROM docs d RIGHT JOIN jsonb_array_elements(d.doc->'items') x ON true
 SELECT a.x, s.n FROM (VALUES (1), (2)) a(x) RIGHT JOIN LATERAL (SELECT 2 AS n) s ON s.n = a.x
 SELECT n, a.t, b.t, c.t FROM (VALUES (1, 'x'), (2, 'y')) a(n, t) FULL JOIN (VALUES (2, 'z'), (3, 'w')) b(n, t) USING (n) RIGHT JOIN (VALUES (3, 'q'), (4, 'p')) c(n, t) USING (n) ORDER BY n
