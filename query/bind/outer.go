@@ -164,7 +164,8 @@ func (b *binder) outerStars(list []ast.Target, sc *scope) (out []ast.Target) {
 			if s != sc {
 				out = out[:len(out)-1]
 				for _, rc := range s.rels[i].cols {
-					out = append(out, ast.Target{Expr: &ast.Column{At: c.At, Parts: append(slices.Clone(c.Parts), rc.name)}})
+					parts := append(slices.Clone(c.Parts), rc.name)
+					out = append(out, ast.Target{Expr: &ast.Column{At: c.At, Parts: parts}})
 				}
 			}
 			break

@@ -38,7 +38,8 @@ func init() {
 			b.add(v{"abbrev": a.Name, "utc_offset": seconds(a.Offset), "is_dst": a.Daylight})
 		}
 	}
-	// Ids of transactions never wrap around here, so no row is old. PostgreSQL counts the transactions since it was written.
+	// Ids of transactions never wrap around here, so no row is old. PostgreSQL counts the transactions since a row was
+	// written.
 	register("age", types.Int4, constant(types.NewInt(0)), types.Xid)
 	register("mxid_age", types.Int4, constant(types.NewInt(0)), types.Xid)
 	register("current_query", types.Text, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {

@@ -126,9 +126,9 @@ func findAbbrev(name string) (Zone, bool) {
 }
 
 // daylight are the abbreviations of offsets in summer (those marked D in timezonesets/Default).
-var daylight = strings.Fields(`acdt acsst adt aedt aesst akdt almst awsst azost bdst brst bst cadt cdt cest cetdst chadt clst clt easst
-	east edt eest eetdst egst fjst fnst idt kdt kgst lhdt mdt mest mesz metdst msd must ndt nzdt pdt pkst
-	pmdt pyst sadt ulast uyst uzst wadt wdt wetdst wgst yekst`)
+var daylight = strings.Fields(`acdt acsst adt aedt aesst akdt almst awsst azost bdst brst bst cadt cdt cest cetdst chadt
+	clst clt easst east edt eest eetdst egst fjst fnst idt kdt kgst lhdt mdt mest mesz metdst
+	msd must ndt nzdt pdt pkst pmdt pyst sadt ulast uyst uzst wadt wdt wetdst wgst yekst`)
 
 // Abbreviation is an abbreviation of a time zone, in upper case, as of a moment.
 type Abbreviation struct {
@@ -137,7 +137,8 @@ type Abbreviation struct {
 	Daylight bool
 }
 
-// Abbreviations returns all abbreviations in their order. The offset of one that belongs to a place is that of a moment.
+// Abbreviations returns all abbreviations in their order. The offset of one that belongs to a place is that of a
+// moment.
 func Abbreviations(at time.Time) []Abbreviation {
 	out := make([]Abbreviation, 0, len(abbrevs))
 	for name := range abbrevs {

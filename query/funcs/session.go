@@ -119,7 +119,8 @@ func init() {
 		return sleep(env, a[0].Float()*float64(time.Second))
 	}, types.Float8).Volatility = exec.Volatile
 	SessionFamily.Function("pg_sleep_for", types.Void, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		until := types.NewMoment(env.Now.AddDate(0, int(a[0].Span().Months), int(a[0].Span().Days))).I + a[0].Span().Micros
+		s := a[0].Span()
+		until := types.NewMoment(env.Now.AddDate(0, int(s.Months), int(s.Days))).I + s.Micros
 		return sleep(env, float64(until-types.NewMoment(env.Now).I)*float64(time.Microsecond))
 	}, types.Interval).Volatility = exec.Volatile
 	SessionFamily.Function("pg_sleep_until", types.Void, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// NewUnsigned returns a value of xid8 or pg_lsn, which have no sign. It is a KInt with the highest bit inverted, so that
-// it compares like other integers.
+// NewUnsigned returns a value of xid8 or pg_lsn, which have no sign. It is a KInt with the highest bit inverted, so
+// that it compares like other integers.
 func NewUnsigned(v uint64) Datum { return NewInt(int64(v ^ 1<<63)) }
 
 // Unsigned returns the number of a value that NewUnsigned has made.

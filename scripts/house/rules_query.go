@@ -182,8 +182,8 @@ var queryRules = []rule{
 		why: "names are the same for binding, planning and listing",
 	},
 	{
-		room: "query/bind/frames", may: []string{"query/bind/typing", "query/exec", "query/exec/window", "query/sql/ast",
-			"query/sqlstate"},
+		room: "query/bind/frames", may: []string{"query/bind/typing", "query/exec", "query/exec/window",
+			"query/sql/ast", "query/sqlstate"},
 		why: "frames are bound without names and scopes",
 	},
 	{
