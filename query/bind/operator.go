@@ -80,7 +80,8 @@ func (b *binder) resolveType(n ast.TypeName) (types.OID, int32, error) {
 		schema := strings.TrimSuffix(strings.Join(n.Parts, "."), name)
 		if _, found := b.find.User(strings.TrimSuffix(schema, "."), name, n.Pos()); found == nil {
 			err = sqlstate.Unsupported(n.Pos(),
-				"List the columns: jsonb_populate_record(null::record, x) AS t(a int, b text).", `the row type of relation "%s" is not supported`, name)
+				"List the columns: jsonb_populate_record(null::record, x) AS t(a int, b text).",
+				`the row type of relation "%s" is not supported`, name)
 		}
 	}
 	return oid, mod, err
