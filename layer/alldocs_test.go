@@ -75,6 +75,8 @@ func TestAllDocs(t *testing.T) {
 		{"no keys", "", layer.AllDocsOptions{Keys: []string{}}},
 		{"docs", `a{"v":"a"} b{"v":"b"} c{}^1-0`,
 			layer.AllDocsOptions{Start: text("a"), End: text("c"), IncludeDocs: true, Conflicts: true}},
+		{"bodies", `a{"v":"a"} b{"v":"b"} c{}`,
+			layer.AllDocsOptions{Start: text("a"), End: text("c"), IncludeDocs: true, BodyOnly: true}},
 		{"keys and docs", `b{"v":"b"} gone! x?`,
 			layer.AllDocsOptions{Keys: []string{"b", "gone", "x"}, IncludeDocs: true}},
 		{"designs", "_design/x", layer.AllDocsOptions{Only: layer.DesignOnly}},
@@ -134,7 +136,8 @@ func TestAllDocs_windows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []layer.AllDocsOptions{{IncludeDocs: true, Limit: -1},
-		{IncludeDocs: true, Limit: -1, Keys: keys}} {
+		{IncludeDocs: true, Limit: -1, Keys: keys},
+		{IncludeDocs: true, BodyOnly: true, Limit: -1}} {
 		res, err := d.AllDocs(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)

@@ -126,7 +126,8 @@ func (d *database) LocalDocs(ctx context.Context, read exec.DocsRead) (exec.Rows
 func (d *database) allDocs(ctx context.Context, read exec.DocsRead, only layer.Subset) (exec.Rows, error) {
 	o := layer.AllDocsOptions{
 		Keys: read.IDs, Descending: read.Descending && read.IDs == nil, // ids are already in the order of the read
-		IncludeDocs: read.WithDoc, Only: only, Limit: atMost(read.Limit, read.Skip),
+		IncludeDocs: read.WithDoc, BodyOnly: read.Members && !read.WithRev, Only: only,
+		Limit: atMost(read.Limit, read.Skip),
 	}
 	if read.IDs != nil {
 		o.Limit = -1 // some may not exist
@@ -153,7 +154,10 @@ func (d *database) allDocs(ctx context.Context, read exec.DocsRead, only layer.S
 			if read.WithRev {
 				row.Rev = r.Rev.String()
 			}
-			if read.WithDoc {
+			switch {
+			case o.BodyOnly && r.Doc != nil:
+				row.Doc = r.Doc.Body
+			case read.WithDoc:
 				row.Doc = m.body(r.Doc)
 			}
 			return true, nil

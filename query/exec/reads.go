@@ -178,6 +178,9 @@ type DocsRead struct {
 	Limit, Skip int64
 	// WithDoc requests the bodies, WithRev the revisions. Either may be returned without being requested.
 	WithDoc, WithRev bool
+	// Members tells that only members of the bodies are read whose names do not begin with an underscore. The others
+	// may then be missing in them.
+	Members bool
 }
 
 // ChangesRead is a part of the change feed.

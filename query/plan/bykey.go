@@ -58,7 +58,7 @@ func (p *planning) byKeys(f *bind.UserScan, s *exec.Scan, set ranges.Intervals, 
 		}
 		out = append(out, p.accesses(f, spans, desc)...)
 		for i := range out {
-			options(f, &out[i], p.update)
+			p.options(f, &out[i])
 		}
 		return out, nil
 	}

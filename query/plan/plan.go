@@ -10,6 +10,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/joins"
 	"github.com/divandb/divan/query/exec/sets"
+	"github.com/divandb/divan/query/plan/bodies"
 	"github.com/divandb/divan/query/plan/flat"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -26,6 +27,8 @@ type planning struct {
 	spare map[*bind.Query]int
 	// reached holds what queries refer to.
 	reached map[*bind.Query]reach
+	// bodies are the relations of whose documents only members are read.
+	bodies []*bind.UserScan
 	// avoid says which strategies the session's settings turn off: hash tables, reads by the keys of other rows, and
 	// looking rows of repeated queries up together.
 	avoid struct{ hash, keys, together bool }
@@ -200,6 +203,7 @@ func limited(plan exec.Plan, limit, skip int64) exec.Plan {
 // sel plans one SELECT: FROM, WHERE, GROUP BY, HAVING, windows, the select list, DISTINCT, ORDER BY, LIMIT.
 func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 	q = flat.Query(q)
+	p.bodies = append(p.bodies, bodies.Of(q)...)
 	where := p.foldAll(q.Where)
 	for _, c := range where {
 		if k, ok := c.(*exec.Const); ok && !k.D.True() && !q.Group {

@@ -114,7 +114,7 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 			scanResult{true, false}, nil
 	}
 	for i := range s.Accesses {
-		options(f, &s.Accesses[i], p.update)
+		p.options(f, &s.Accesses[i])
 	}
 	got := scanResult{ordered: want.order != nil}
 	p.byKeys(f, s, set, want.order)
@@ -169,7 +169,7 @@ func (p *planning) reads(f *bind.UserScan, n int) {
 var fieldNames = map[exec.Field]string{exec.FieldID: "id", exec.FieldKey: "key", exec.FieldSeq: "seq"}
 
 // options sets the options that do not depend on the range.
-func options(f *bind.UserScan, a *exec.Access, update exec.UpdateMode) {
+func (p *planning) options(f *bind.UserScan, a *exec.Access) {
 	doc, rev := false, false
 	for i, c := range f.Rel.Columns {
 		doc = doc || c.Field == exec.FieldDoc && f.Used[i]
@@ -177,7 +177,8 @@ func options(f *bind.UserScan, a *exec.Access, update exec.UpdateMode) {
 	}
 	a.Docs.WithDoc, a.Changes.WithDoc, a.View.WithDoc = doc, doc, doc
 	a.Docs.WithRev, a.Changes.WithRev = rev, rev
-	a.View.Update = update
+	a.Docs.Members = doc && !rev && slices.Contains(p.bodies, f)
+	a.View.Update = p.update
 }
 
 // ranges returns the intervals of the ordered column and the conditions that they do not cover. groups is set to read

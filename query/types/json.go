@@ -186,6 +186,9 @@ func JSONPath(s string, steps []string) (string, bool) {
 
 // JSONText is ->> for the value itself: strings without quotes, other values as their text. null returns false.
 func JSONText(s string) (string, bool) {
+	if n := len(s); n > 1 && s[0] == '"' && s[n-1] == '"' {
+		return JSONStringText(s), true
+	}
 	switch JSONKindOf(s) {
 	case JSONNull:
 		return "", false

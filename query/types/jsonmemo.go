@@ -1,7 +1,6 @@
 package types
 
 import (
-	"strings"
 	"unsafe"
 
 	"github.com/divandb/divan/layer/jsontext"
@@ -61,27 +60,49 @@ func (o *memoObject) scan(s string) {
 	o.text, o.many, o.members = s, false, o.members[:0]
 	i := jsontext.SkipSpace(s, jsontext.SkipSpace(s, 0)+1)
 	for i < len(s) && s[i] == '"' {
-		end := jsontext.SkipString(s, i)
-		key := s[i:end]
-		colon := jsontext.SkipSpace(s, end)
+		from := i + 1
+		end, plain := plainString(s, from)
+		key := s[from:end]
+		if !plain {
+			end = jsontext.SkipString(s, i) - 1
+			key = JSONUnquote(s[i : end+1])
+		}
+		colon := jsontext.SkipSpace(s, end+1)
 		if colon >= len(s) || s[colon] != ':' {
 			return
 		}
-		i = jsontext.SkipSpace(s, colon+1)
-		end = skipValue(s, i)
+		if i = colon + 1; i < len(s) && s[i] <= ' ' {
+			i = jsontext.SkipSpace(s, i)
+		}
+		from, plain = i, false
+		if i < len(s) && s[i] == '"' {
+			end, plain = plainString(s, i+1)
+			end++
+		}
+		if !plain {
+			end = skipValue(s, i)
+		}
 		if len(o.members) == memoMembers {
 			o.many = true
 			return
 		}
-		if strings.IndexByte(key, '\\') < 0 {
-			key = key[1 : len(key)-1]
-		} else {
-			key = JSONUnquote(key)
-		}
-		o.members = append(o.members, rawMember{key, s[i:end]})
+		o.members = append(o.members, rawMember{key, s[from:end]})
 		if i = jsontext.SkipSpace(s, end); i >= len(s) || s[i] != ',' {
 			return
 		}
-		i = jsontext.SkipSpace(s, i+1)
+		if i++; i < len(s) && s[i] <= ' ' {
+			i = jsontext.SkipSpace(s, i)
+		}
 	}
+}
+
+// plainString returns the end of the text of a JSON string without escapes, which begins at i. ok is false if it has
+// some, or does not end.
+func plainString(s string, i int) (end int, ok bool) {
+	for ; i < len(s); i++ {
+		if c := s[i]; c == '"' || c == '\\' {
+			return i, c == '"'
+		}
+	}
+	return i, false
 }

@@ -46,6 +46,9 @@ func plainScalar(s string) bool {
 
 // JSONBText is ->> for a jsonb itself, as JSONText is for a json.
 func JSONBText(s string) (string, bool) {
+	if s != "" && s[0] == '"' {
+		return JSONText(s)
+	}
 	switch JSONKindOf(s) {
 	case JSONNull, JSONString:
 		return JSONText(s)

@@ -211,6 +211,10 @@ var queryRules = []rule{
 		why: "queries are merged without knowing how they will be read",
 	},
 	{
+		room: "query/plan/bodies", may: []string{"query/bind", "query/bind/collation", "query/exec", "query/types"},
+		why: "what a query reads of documents depends on the query alone",
+	},
+	{
 		room: "query/plan/ranges", may: []string{"layer/jsontext", "query/bind/collation", "query/exec",
 			"query/funcs/texts", "query/types"},
 		why: "which values can satisfy conditions depends on the conditions alone",
@@ -222,7 +226,8 @@ var queryRules = []rule{
 	},
 	{
 		room: "query/plan", may: []string{"layer/jsontext", "layer/rowshape", "query/bind/...", "query/exec/...",
-			"query/funcs/...", "query/plan/facts", "query/plan/flat", "query/plan/ranges", "query/sql/ast",
+			"query/funcs/...", "query/plan/bodies", "query/plan/facts", "query/plan/flat", "query/plan/ranges",
+			"query/sql/ast",
 			"query/sqlstate", "query/types", "query/work"},
 		why: "a plan is made from a bound statement and values, and is executed elsewhere",
 	},

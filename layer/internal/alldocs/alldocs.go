@@ -21,6 +21,7 @@ type AllDocsOptions struct {
 	Descending  bool
 	Limit, Skip int // no limit if Limit < 0
 	IncludeDocs bool
+	BodyOnly    bool // with IncludeDocs: rows have no Rev, and documents only their ID and Body
 	Large       bool // with IncludeDocs: large bodies stay in the store (Doc.Large)
 	Conflicts   bool // with IncludeDocs: sets Doc.Conflicts
 	Only        db.Subset
@@ -175,11 +176,15 @@ func (a *AllDocs) live() error {
 		if !wanted {
 			return true, nil
 		}
-		rev, err := db.ParseRevPair(kvp.Value)
-		if err != nil {
-			return false, db.Corrupt("list of documents", err)
+		var (
+			rev  db.Rev
+			body []byte
+		)
+		if !a.O.IncludeDocs || !a.O.BodyOnly {
+			if rev, err = db.ParseRevPair(kvp.Value); err != nil {
+				return false, db.Corrupt("list of documents", err)
+			}
 		}
-		var body []byte
 		if a.O.IncludeDocs {
 			body = a.S.Keys.BodyOf(&a.own, kvp.Key[len(prefix):], kvp.Value)
 		}

@@ -218,6 +218,9 @@ func (b *BodyScan) loadPart(
 	err = b.read(s.R, wanted, &b.ranges[memory], func(i int, first []byte) (more bool, err error) {
 		row := rows[i]
 		if len(first) >= keyspace.BodyChunk {
+			if err := row.identify(s.Keys); err != nil {
+				return false, err
+			}
 			read := BodyRead{R: s.R, Keys: s.Keys, Id: row.Id, Rev: row.Rev}
 			if left, large := large.leave(&read, first); large != nil {
 				left.large = large

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 )
 
@@ -203,7 +204,7 @@ func (q *DocPipe[T]) handOn(part handed[T]) (more bool, err error) {
 type DocNeeds struct {
 	Key       []byte // key of the body's first chunk, if known
 	Id        string
-	Rev       db.Rev
+	Rev       db.Rev // may be zero if Key is known
 	WantsBody bool
 	WantsTree bool
 	hasBody   bool // the body has been read, or is known not to be stored
@@ -215,6 +216,19 @@ type DocNeeds struct {
 // take stores a body that has been read.
 func (n *DocNeeds) take(body StoredBody, found bool) {
 	n.Body, n.Found, n.hasBody = body, found, true
+}
+
+// identify sets Rev by Key, if it is not known yet.
+func (n *DocNeeds) identify(keys db.Space) error {
+	if !n.Rev.IsZero() {
+		return nil
+	}
+	r, _, err := db.TakeRev(n.Key[len(keys.Doc(nil, keyspace.Documents, n.Id)):])
+	if err != nil {
+		return db.Corrupt("key of a body", err)
+	}
+	n.Rev = r
+	return nil
 }
 
 // load reads what rows need, for as many of the first rows as pipeBytes allows. It returns how many rows are ready, at
@@ -294,6 +308,9 @@ func (s *Stream) loadSingles(rows []*DocNeeds) error {
 func (s *Stream) singles(rows []*DocNeeds) error {
 	reads := make([]BodyRead, len(rows))
 	for i, row := range rows {
+		if err := row.identify(s.Keys); err != nil {
+			return err
+		}
 		reads[i] = ReadBody(s.R, s.Keys, row.Id, row.Rev)
 		reads[i].Large = s.LargeReads()
 	}

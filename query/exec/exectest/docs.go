@@ -2,10 +2,12 @@ package exectest
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/exec"
 )
 
@@ -42,8 +44,11 @@ func pick(all []exec.Row, r exec.DocsRead) exec.Rows {
 		}
 		in = in && !(r.NoDesigns && strings.HasPrefix(row.ID, "_design/"))
 		if in {
-			if !r.WithDoc {
+			switch {
+			case !r.WithDoc:
 				row.Doc = nil
+			case r.Members:
+				row.Doc = members(row.Doc)
 			}
 			out = append(out, row)
 		}
@@ -52,6 +57,16 @@ func pick(all []exec.Row, r exec.DocsRead) exec.Rows {
 		slices.Reverse(out)
 	}
 	return cut(out, r.Limit, r.Skip)
+}
+
+// members returns a document without _id and _rev, which are its first members.
+func members(doc []byte) []byte {
+	for range 2 {
+		end := jsontext.SkipString(doc, 1)                         // the name
+		end, _ = jsontext.SkipValue(doc, end+1, 0)                 // the value
+		doc = append([]byte{'{'}, doc[min(end+1, len(doc)-1):]...) // without the comma
+	}
+	return doc
 }
 
 func cut(rows []exec.Row, limit, skip int64) *list {
@@ -67,8 +82,12 @@ func cut(rows []exec.Row, limit, skip int64) *list {
 func (db *DB) AllDocs(_ context.Context, r exec.DocsRead) (exec.Rows, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.logf("all_docs [%q,%q) ids=%q desc=%v limit=%d skip=%d doc=%v", r.Low, r.High, r.IDs, r.Descending, r.Limit,
-		r.Skip, r.WithDoc)
+	doc := fmt.Sprint(r.WithDoc)
+	if r.Members {
+		doc = "members"
+	}
+	db.logf("all_docs [%q,%q) ids=%q desc=%v limit=%d skip=%d doc=%s", r.Low, r.High, r.IDs, r.Descending, r.Limit,
+		r.Skip, doc)
 	return pick(db.live(), r), nil
 }
 

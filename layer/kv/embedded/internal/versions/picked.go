@@ -11,6 +11,9 @@ import (
 // maxPatience is the most rows that are stepped over before seeking the next range: a step costs a tenth of a seek.
 const maxPatience = 4
 
+// manyRanges is the number of ranges that are assumed to be close together until stepping does not reach one.
+const manyRanges = 16
+
 // pickedRanges are the ranges to read, in ascending order.
 type pickedRanges struct {
 	view     *View
@@ -19,6 +22,7 @@ type pickedRanges struct {
 	placed   bool // the iterator has a row
 	used     bool // that row was returned
 	near     bool // the iterator is at the last returned row, or after it
+	walking  bool // stepping reached the last range, and will probably reach the next one
 }
 
 // single reports whether a range contains just one key.
@@ -41,12 +45,13 @@ func (c *cursor) nextPicked() bool {
 			if !p.step(c.iter.Next()) {
 				return c.end()
 			}
-			if !p.before(c.iter, r) {
+			if p.walking = !p.before(c.iter, r); p.walking {
 				p.patience = maxPatience
 			}
 		}
 		if !p.placed || p.before(c.iter, r) {
-			if alone {
+			// A row from the cache would leave the iterator behind, and the rows after it would have to be sought.
+			if alone && !p.walking {
 				value, known := p.view.rows.Get(r.Begin, p.view.Version)
 				if known {
 					p.left, p.near = p.left[1:], false
@@ -128,7 +133,7 @@ func StartRanges(it *RangeIterator, v *View, ranges []kv.KeyRange) kv.RangeItera
 	if err != nil {
 		return Failed(err)
 	}
-	c.picked = &pickedRanges{view: v, left: ranges, patience: maxPatience}
+	c.picked = &pickedRanges{view: v, left: ranges, patience: maxPatience, walking: len(ranges) >= manyRanges}
 	it.mu.cursor = c
 	if it.fill(); !it.finished {
 		it.Open.add(it)
