@@ -3,6 +3,7 @@ package rev
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/keyspace"
@@ -10,19 +11,20 @@ import (
 )
 
 // Lists and feeds with documents read rows, and then what each row needs: its body or its branches. Both are done for
-// many rows at a time. Rows are read on another goroutine than the one that emits them: while one batch is encoded and
-// sent, the next one is read.
+// many rows at a time. Rows are read on another goroutine than the one that emits them, and in a snapshot what they
+// need is read on a third one: while one batch is encoded and sent, the bodies of the next one are read, and the rows
+// of the one after that.
 
 const (
 	// pipeRows is the maximum number of rows that are read together. pipeRowsFirst is the number at first, so that the
 	// first row is emitted early.
-	pipeRows      = 256
+	pipeRows      = 512
 	pipeRowsFirst = 8
 	// pipeRowsHere is the maximum if rows are read and emitted by one goroutine, because the oldest row waits for the
 	// newest.
 	pipeRowsHere = 32
 	// pipeBytes is the approximate size of the bodies of one batch. An answer that its client does not read holds two
-	// batches.
+	// batches, and the rows of a third one.
 	pipeBytes = 96 << 10
 	// PipeFew is the number of rows up to which a second goroutine is not worth starting.
 	PipeFew = 32
@@ -36,24 +38,30 @@ type DocPipe[T any] struct {
 	Emit  func(row *T) (more bool, err error)
 
 	batch []T
-	size  int // of the next batch
-	held  int // size of the last batch's bodies
-	most  int // maximum of size
+	whole int          // size of batch when it is whole
+	size  atomic.Int64 // of the next batch
+	held  int          // size of the last batch's bodies
+	most  int          // maximum of size
 	scan  BodyScan
 	ahead []*DocNeeds
 
 	// Used if rows are read on another goroutine:
-	out     chan handed[T] // closed by the reader at its end
+	out     chan handed[T] // closed at the end by who reads what rows need
 	stopped chan struct{}  // closed by the emitter if it wants no more rows
 	free    chan []T       // memory of emitted rows, for reuse; never closed
+
+	// Used if what they need is read on a third one:
+	batches chan []T      // closed by the reader of rows at its end
+	full    chan struct{} // closed by the reader of their needs when it takes no more batches
 }
 
-// Run calls produce, which pushes rows, and emits these. With beside, produce runs on another goroutine, which alone
-// uses the stream and has ended when Run returns. Emit is always called on the caller's goroutine. more is false if
-// Emit wanted no more rows.
+// Run calls produce, which pushes rows, and emits these. With beside, produce runs on another goroutine. All goroutines
+// have ended when Run returns. Emit is always called on the caller's goroutine. more is false if Emit wanted no more
+// rows.
 func (q *DocPipe[T]) Run(beside bool, produce func() error) (more bool, err error) {
-	q.batch, q.size, q.most = nil, pipeRowsFirst, pipeRowsHere
-	q.free = make(chan []T, 2)
+	q.batch, q.most = nil, pipeRowsHere
+	q.size.Store(pipeRowsFirst)
+	q.free = make(chan []T, 3)
 	if !beside || q.Needs == nil {
 		if err = produce(); err != nil {
 			return false, err
@@ -62,26 +70,66 @@ func (q *DocPipe[T]) Run(beside bool, produce func() error) (more bool, err erro
 	}
 	q.most = pipeRows
 	q.out, q.stopped = make(chan handed[T]), make(chan struct{})
-	var (
-		failed   error
-		panicked any
-	)
-	go func() {
-		defer close(q.out)
-		defer func() { panicked = recover() }() // re-raised on the caller's goroutine
-		if failed = produce(); failed == nil {
-			_, failed = q.flush()
+	reader := side{work: func() (err error) {
+		if err = produce(); err == nil {
+			_, err = q.flush()
 		}
-	}()
-	more, err = q.emitAll()
-	q.out = nil
-	if panicked != nil {
-		panic(panicked)
+		return err
+	}}
+	var loader side
+	if q.S.Snap != nil { // otherwise rows and bodies are read in one transaction after another
+		q.batches, q.full = make(chan []T), make(chan struct{})
+		reader.end = func() { close(q.batches) }
+		loader = side{work: q.loadAll, end: func() { close(q.full); close(q.out) }}
+		go loader.run()
+	} else {
+		reader.end = func() { close(q.out) }
 	}
-	if err == nil && more {
-		err = failed
+	go reader.run()
+	more, err = q.emitAll()
+	if q.batches != nil {
+		for range q.batches { // until the reader has ended
+		}
+	}
+	q.out, q.batches = nil, nil
+	for _, s := range []*side{&loader, &reader} {
+		if s.panicked != nil {
+			panic(s.panicked)
+		}
+		if err == nil && more {
+			err = s.failed
+		}
 	}
 	return more && err == nil, err
+}
+
+// side is a goroutine that works for Run.
+type side struct {
+	work     func() error
+	end      func() // tells that failed and panicked are set
+	failed   error
+	panicked any
+}
+
+func (s *side) run() {
+	defer s.end()
+	defer func() { s.panicked = recover() }() // re-raised on the caller's goroutine
+	s.failed = s.work()
+}
+
+// loadAll reads what the rows of batches need and delivers them.
+func (q *DocPipe[T]) loadAll() error {
+	for batch := range q.batches {
+		select {
+		case <-q.stopped:
+			return nil
+		default:
+		}
+		if more, err := q.load(batch); err != nil || !more {
+			return err
+		}
+	}
+	return nil
 }
 
 // emitAll emits what the reader delivers and waits for the reader to end.
@@ -122,16 +170,16 @@ func (q *DocPipe[T]) emitRows(part handed[T]) (more bool, err error) {
 	return true, nil
 }
 
-// room returns memory for the next batch.
-func (q *DocPipe[T]) room() []T {
+// room returns memory for a batch of n rows.
+func (q *DocPipe[T]) room(n int) []T {
 	select {
 	case used := <-q.free:
-		if cap(used) >= q.size {
+		if cap(used) >= n {
 			return used[:0]
 		}
 	default:
 	}
-	return make([]T, 0, q.size)
+	return make([]T, 0, n)
 }
 
 // Push takes a copy of a row. more is false if no more rows are wanted.
@@ -140,20 +188,37 @@ func (q *DocPipe[T]) Push(row *T) (more bool, err error) {
 		return q.Emit(row)
 	}
 	if q.batch == nil {
-		q.batch = q.room()
+		q.whole = int(q.size.Load())
+		q.batch = q.room(q.whole)
 	}
-	if q.batch = append(q.batch, *row); len(q.batch) < q.size {
+	if q.batch = append(q.batch, *row); len(q.batch) < q.whole {
 		return true, nil
 	}
 	return q.flush()
 }
 
-// flush reads what the rows of the batch need and delivers them.
+// flush has what the rows of the batch need read, and the rows delivered.
 func (q *DocPipe[T]) flush() (more bool, err error) {
-	rows := q.batch
-	q.batch, q.held = nil, 0
-	n := len(rows)
-	all := rows
+	batch := q.batch
+	q.batch = nil
+	switch {
+	case len(batch) == 0:
+		return true, nil
+	case q.batches == nil:
+		return q.load(batch)
+	}
+	select {
+	case q.batches <- batch:
+		return true, nil
+	case <-q.full:
+		return false, nil
+	}
+}
+
+// load reads what the rows of a batch need and delivers them.
+func (q *DocPipe[T]) load(all []T) (more bool, err error) {
+	q.held = 0
+	rows, n, size := all, len(all), int(q.size.Load())
 	for len(rows) > 0 {
 		q.ahead = q.ahead[:0]
 		for i := range rows {
@@ -174,12 +239,10 @@ func (q *DocPipe[T]) flush() (more bool, err error) {
 			return false, err
 		}
 	}
-	switch {
-	case n < q.size: // the last batch
-	case q.held > pipeBytes:
-		q.size = max(1, n*pipeBytes/q.held)
-	default:
-		q.size = min(4*q.size, q.most, max(1, n*pipeBytes/max(1, q.held)))
+	if q.held > pipeBytes {
+		q.size.Store(int64(max(1, n*pipeBytes/q.held)))
+	} else {
+		q.size.Store(int64(max(size, min(4*n, q.most, n*pipeBytes/max(1, q.held)))))
 	}
 	return true, nil
 }
