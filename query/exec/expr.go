@@ -105,11 +105,6 @@ type Call struct {
 func (c *Call) Type() types.OID { return c.Typ }
 
 func (c *Call) Eval(env *Env) (types.Datum, error) {
-	if c.Func.Member != nil {
-		if name, constant := c.Args[1].(*Const); constant {
-			return c.member(env, name.D)
-		}
-	}
 	from := len(env.args)
 	for _, a := range c.Args {
 		d, err := a.Eval(env)
@@ -129,27 +124,6 @@ func (c *Call) Eval(env *Env) (types.Datum, error) {
 		env.called(call)
 	}
 	env.args = env.args[:from]
-	if err == nil {
-		err = env.count(d)
-	}
-	if err != nil {
-		return types.Null, sqlstate.Locate(err, c.Off)
-	}
-	return d, nil
-}
-
-// member is Eval for a member whose name is a constant.
-func (c *Call) member(env *Env, name types.Datum) (types.Datum, error) {
-	doc, err := c.Args[0].Eval(env)
-	if err != nil || doc.IsNull() || name.IsNull() {
-		return types.Null, err
-	}
-	if n := doc.Large(); n > 0 {
-		if err := env.Step(int(n / stepBytes)); err != nil {
-			return types.Null, sqlstate.Locate(err, c.Off)
-		}
-	}
-	d, err := c.Func.Member(&env.JSON, doc.S, name.S)
 	if err == nil {
 		err = env.count(d)
 	}

@@ -34,8 +34,6 @@ type Func struct {
 	Volatility Volatility
 	// Collation is set for a comparison in another order than that of bytes, which cannot become a key range.
 	Collation *types.Collation
-	// Member, if not nil, is Eval for a function of a document and the name of one of its members.
-	Member func(memo *types.JSONMemo, doc, name string) (types.Datum, error)
 	// Eval computes the value. The arguments are valid until it returns; their texts may be kept.
 	Eval func(env *CallEnv, args []types.Datum) (types.Datum, error)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/exec"
 )
 
@@ -61,12 +60,9 @@ func pick(all []exec.Row, r exec.DocsRead) exec.Rows {
 
 // members returns a document without _id and _rev, which are its first members.
 func members(doc []byte) []byte {
-	for range 2 {
-		end := jsontext.SkipString(doc, 1)                         // the name
-		end, _ = jsontext.SkipValue(doc, end+1, 0)                 // the value
-		doc = append([]byte{'{'}, doc[min(end+1, len(doc)-1):]...) // without the comma
-	}
-	return doc
+	_, rest, _ := strings.Cut(string(doc), `,"_rev":"`)
+	_, rest, _ = strings.Cut(rest, `"`)
+	return []byte("{" + strings.TrimPrefix(rest, ","))
 }
 
 func cut(rows []exec.Row, limit, skip int64) *list {

@@ -34,12 +34,9 @@ func init() {
 			if op == "->>" {
 				ret = types.Text
 			}
-			member := func(memo *types.JSONMemo, doc, name string) (types.Datum, error) {
-				return give(memo.Field(doc, name))
-			}
 			funcs.JsonFamily.Operator(op, ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-				return member(&env.JSON, a[0].S, a[1].S)
-			}, t, types.Text).Member = member
+				return give(env.JSON.Field(a[0].S, a[1].S))
+			}, t, types.Text)
 			funcs.JsonFamily.Operator(op, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				if kind := types.JSONKindOf(a[0].S); t == types.JSONB && kind != types.JSONList &&
 					kind != types.JSONObject &&
