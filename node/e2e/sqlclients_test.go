@@ -280,7 +280,7 @@ func sqlClientCities(t *testing.T, p *process, theirs string) {
 		}
 	}
 	if _, err := conn.Exec(t.Context(),
-		`CREATE TABLE docs (id text PRIMARY KEY, rev text, doc jsonb); CREATE SCHEMA "by"`); err != nil {
+		`CREATE TABLE docs (id text PRIMARY KEY, rev text, doc jsonb NOT NULL); CREATE SCHEMA "by"`); err != nil {
 		t.Fatal(err)
 	}
 	bodies := map[string]json.RawMessage{}
