@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -227,8 +228,8 @@ func (n own) shownDatabase(ctx context.Context, name string) (state.Database, er
 		Shards: &info.Shards}, nil
 }
 
-// statusWithin bounds the wait for what the store's cluster says about itself. The console waits for a second.
-const statusWithin = 700 * time.Millisecond
+// storeWithin bounds the wait for the store's answer. The console gives a node a second.
+const storeWithin = 700 * time.Millisecond
 
 // shownStorage is what the console says about this node's store.
 func (n own) shownStorage(ctx context.Context) state.Storage {
@@ -238,9 +239,9 @@ func (n own) shownStorage(ctx context.Context) state.Storage {
 		return s
 	}
 	s.Engine = n.engine.Name()
-	ctx, cancel := context.WithTimeout(ctx, statusWithin)
+	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
-	if err := n.health().Ready(ctx); err != nil {
+	if err := n.health().StoreReady(ctx); err != nil {
 		s.Error = err.Error()
 	}
 	if e, ok := n.engine.(interface{ FreeBytes() (int64, bool) }); ok {
@@ -289,9 +290,7 @@ func (n own) shownScripts() state.Scripts {
 	out.Runtimes, out.Idle, out.Most = s.Runtimes, s.Idle, s.Most
 	out.Running, out.Paused, out.Waiting = s.Running, s.Paused, s.Waiting
 	out.Stopped, out.Refused, out.Seconds = s.Stopped, s.Refused, s.Seconds
-	for name, times := range s.Limits {
-		out.Limits[name] = times
-	}
+	maps.Copy(out.Limits, s.Limits)
 	for _, d := range s.Databases {
 		out.Databases = append(out.Databases, state.ScriptUse(d))
 	}

@@ -255,6 +255,23 @@ func oneSpellingOf(v any) any {
 	return v
 }
 
+// created creates a database and returns a function that writes a document there.
+func created(ctx context.Context, t rapid.TB, store *layer.Store, name string) (put func(doc string)) {
+	db, err := store.Create(ctx, name, layer.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(doc string) {
+		e, err := layer.ParseEdit([]byte(doc), false)
+		if err != nil {
+			t.Fatalf("%s: %v", doc, err)
+		}
+		if _, err = db.Put(ctx, e, layer.WriteOptions{}); err != nil {
+			t.Fatalf("%s: %v", doc, err)
+		}
+	}
+}
+
 // TestRecognised compares random statements over random documents, with random views and Mango indexes, which the real
 // engines build, with the same statements without the use of indexes.
 func TestRecognised(t *testing.T) {
@@ -264,19 +281,7 @@ func TestRecognised(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := fmt.Sprintf("db%d", databases)
 		databases++
-		db, err := store.Create(t.Context(), name, layer.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		put := func(doc string) {
-			e, err := layer.ParseEdit([]byte(doc), false)
-			if err != nil {
-				rt.Fatalf("%s: %v", doc, err)
-			}
-			if _, err = db.Put(t.Context(), e, layer.WriteOptions{}); err != nil {
-				rt.Fatalf("%s: %v", doc, err)
-			}
-		}
+		put := created(t.Context(), rt, store, name)
 		designs := rapid.SliceOfN(testDesign(), 1, 4).Draw(rt, "designs")
 		for i, d := range designs {
 			put(fmt.Sprintf(`{"_id":"_design/d%d",%s}`, i, d))
@@ -338,21 +343,12 @@ func TestRecognised(t *testing.T) {
 // A view in JavaScript writes null for a number beyond the doubles.
 func TestRecognised_BeyondDoubles(t *testing.T) {
 	store := openedStore(t)
-	db, err := store.Create(t.Context(), "db", layer.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	put := created(t.Context(), t, store, "db")
 	for _, doc := range []string{
 		`{"_id":"_design/d","views":{"a":{"map":"function (doc) { emit([doc.a], doc.b) }","reduce":"_count"}}}`,
 		`{"_id":"x1","a":1e400,"b":1}`, `{"_id":"x2","a":"text","b":-1e400}`, `{"_id":"x3","a":null,"b":2}`, `{"_id":"x4"}`,
 	} {
-		e, err := layer.ParseEdit([]byte(doc), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err = db.Put(t.Context(), e, layer.WriteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		put(doc)
 	}
 	conn, err := pgx.Connect(t.Context(), "postgres://root@"+sqlOver(t, store)+"/db?default_query_exec_mode=simple_protocol")
 	if err != nil {

@@ -8,8 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
-
-	"github.com/divandb/divan/layer"
 )
 
 // joinedRelation generates the right side of a join as b, and conditions between it and the documents a.
@@ -116,19 +114,7 @@ func TestStrategies(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := fmt.Sprintf("db%d", databases)
 		databases++
-		db, err := store.Create(t.Context(), name, layer.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		put := func(doc string) {
-			e, err := layer.ParseEdit([]byte(doc), false)
-			if err != nil {
-				rt.Fatalf("%s: %v", doc, err)
-			}
-			if _, err = db.Put(t.Context(), e, layer.WriteOptions{}); err != nil {
-				rt.Fatalf("%s: %v", doc, err)
-			}
-		}
+		put := created(t.Context(), rt, store, name)
 		put(`{"_id":"_design/v","views":{"one":{"map":"function (doc) { emit(doc.type, doc.a) }"},
 			"two":{"map":"function (doc) { if (doc.b) emit([doc.type, doc.a], null) }"}}}`)
 		put(`{"_id":"_design/d",` + testDesign().Draw(rt, "design") + `}`)

@@ -114,6 +114,23 @@ func TestShortcut_Explain(t *testing.T) {
 	}
 }
 
+// TestShortcut_ExplainSort checks that EXPLAIN ANALYZE shows the rows of a sort that has been closed before the end.
+func TestShortcut_ExplainSort(t *testing.T) {
+	s := exectest.NewStore()
+	db := s.Create("d")
+	for i := range 3 {
+		db.Put(fmt.Sprint(i), fmt.Sprintf(`{"n":%d}`, i))
+	}
+	addCovering(db, "n")
+	ss := openSession(t, s, "d")
+	rows, err := run(t.Context(), ss, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT doc FROM docs "+
+		"WHERE (doc->>'n')::float8 >= 0 ORDER BY (doc->>'n')::float8 LIMIT 2", 100)
+	got := strings.Join(rows, "\n")
+	if err != nil || strings.Count(got, "Sort  (rows=2)") != 2 || !strings.Contains(got, "Index: by.n") {
+		t.Error(got, err)
+	}
+}
+
 // TestShortcut_Count checks that the number of documents is that of the statement's snapshot and transaction.
 func TestShortcut_Count(t *testing.T) {
 	s := exectest.NewStore()

@@ -18,7 +18,7 @@ type Setting struct {
 // secret replaces the value of a setting that must not be shown.
 const secret = "(secret)"
 
-// Shown returns all settings in the order of node.yaml. Passwords, secrets and hashes are not in it; for admins there
+// Shown returns all settings in the order of node.yaml. Passwords, secrets, tokens and hashes are not in it; for admins there
 // are their names.
 func (c *Config) Shown() []Setting {
 	list := []Setting{}
@@ -35,7 +35,9 @@ func (c *Config) Shown() []Setting {
 
 func shown(path string, field reflect.Value) string {
 	name := path[strings.LastIndexByte(path, '.')+1:]
-	hidden := strings.Contains(name, "secret") || strings.Contains(name, "password")
+	hidden := slices.ContainsFunc([]string{"secret", "password", "token"}, func(word string) bool {
+		return strings.Contains(name, word)
+	})
 	switch v := field.Interface().(type) {
 	case map[string]string: // admins: name to hash
 		return strings.Join(slices.Sorted(maps.Keys(v)), ", ")

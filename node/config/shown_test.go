@@ -15,7 +15,7 @@ func TestConfig_Shown(t *testing.T) {
 	c.Cluster.Secret, c.Cluster.AcceptSecrets = "hunter2", []string{"hunter2"}
 	c.Storage.Secret, c.Storage.AcceptSecrets = "hunter2", []string{"hunter2"}
 	c.Storage.TLS.Password = "hunter2"
-	c.Auth.Secret = "hunter2"
+	c.Auth.Secret, c.HTTP.MetricsToken = "hunter2", "hunter2"
 	c.Cluster.Join = []string{"a:1", "b:2"}
 	c.SQL.Listen = "127.0.0.1:1"
 	got := map[string]config.Setting{}

@@ -116,6 +116,26 @@ type attempt struct {
 	what          string
 }
 
+// querier is a connection or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// update changes documents.
+func (a *attempt) update(ctx context.Context, q querier, ids ...string) error {
+	rows, err := q.Query(ctx, "UPDATE docs SET doc = doc || jsonb_build_object('n', random()) WHERE id = ANY ($1) "+
+		"RETURNING id, rev", ids)
+	if err != nil {
+		return err
+	}
+	var id, rev string
+	_, err = pgx.ForEachRow(rows, []any{&id, &rev}, func() error {
+		a.reads[id], a.writes[id] = generation(rev)-1, generation(rev)
+		return nil
+	})
+	return err
+}
+
 func generation(rev string) int {
 	n, _, _ := strings.Cut(rev, "-")
 	g, _ := strconv.Atoi(n)
@@ -141,30 +161,13 @@ func TestSQL_WritesSerialisable(t *testing.T) {
 		mu.Unlock()
 	}
 	key := func() string { return fmt.Sprintf("k%d", rand.IntN(keys)) }
-	read := func(ctx context.Context, q interface {
-		Query(context.Context, string, ...any) (pgx.Rows, error)
-	}, a *attempt, lock string, ids ...string) error {
+	read := func(ctx context.Context, q querier, a *attempt, lock string, ids ...string) error {
 		rows, err := q.Query(ctx, "SELECT id, rev FROM docs WHERE id = ANY ($1)"+lock, ids)
 		if err != nil {
 			return err
 		}
 		var id, rev string
 		_, err = pgx.ForEachRow(rows, []any{&id, &rev}, func() error { a.reads[id] = generation(rev); return nil })
-		return err
-	}
-	update := func(ctx context.Context, q interface {
-		Query(context.Context, string, ...any) (pgx.Rows, error)
-	}, a *attempt, ids ...string) error {
-		rows, err := q.Query(ctx, "UPDATE docs SET doc = doc || jsonb_build_object('n', random()) WHERE id = ANY ($1) "+
-			"RETURNING id, rev", ids)
-		if err != nil {
-			return err
-		}
-		var id, rev string
-		_, err = pgx.ForEachRow(rows, []any{&id, &rev}, func() error {
-			a.reads[id], a.writes[id] = generation(rev)-1, generation(rev)
-			return nil
-		})
 		return err
 	}
 	conflicts := 0
@@ -180,7 +183,7 @@ func TestSQL_WritesSerialisable(t *testing.T) {
 				case 0: // a statement that reads
 					err = read(ctx, conn, &a, "", key(), key())
 				case 1: // a statement that writes
-					err = update(ctx, conn, &a, key(), key())
+					err = a.update(ctx, conn, key(), key())
 				case 2, 3: // transactions that read, and write others
 					o, lock := pgx.TxOptions{IsoLevel: pgx.Serializable}, ""
 					if w == 3 {
@@ -190,7 +193,7 @@ func TestSQL_WritesSerialisable(t *testing.T) {
 						if err := read(ctx, tx, &a, lock, key(), key()); err != nil {
 							return err
 						}
-						return update(ctx, tx, &a, key())
+						return a.update(ctx, tx, key())
 					})
 				case 4: // an edit over HTTP
 					id := key()

@@ -116,21 +116,9 @@ func (w *clusterWrites) note(a attempt) {
 }
 
 // update writes a key and its twin.
-func (w *clusterWrites) update(ctx context.Context, q interface {
-	Query(context.Context, string, ...any) (pgx.Rows, error)
-}, a *attempt) error {
+func (w *clusterWrites) update(ctx context.Context, q querier, a *attempt) error {
 	n := rand.IntN(4)
-	rows, err := q.Query(ctx, "UPDATE docs SET doc = doc || jsonb_build_object('n', random()) WHERE id = ANY ($1) "+
-		"RETURNING id, rev", []string{fmt.Sprintf("k%d", n), fmt.Sprintf("twin%d", n)})
-	if err != nil {
-		return err
-	}
-	var id, rev string
-	_, err = pgx.ForEachRow(rows, []any{&id, &rev}, func() error {
-		a.reads[id], a.writes[id] = generation(rev)-1, generation(rev)
-		return nil
-	})
-	return err
+	return a.update(ctx, q, fmt.Sprintf("k%d", n), fmt.Sprintf("twin%d", n))
 }
 
 func newAttempt(what string) attempt {

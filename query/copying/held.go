@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// MaxHeld is the size of the rows of a COPY FROM that are one transaction, in bytes. The store would refuse more.
-const MaxHeld = 10_000_000
+// maxHeld is the size of the rows of a COPY FROM that are one transaction, in bytes. The store would refuse more.
+const maxHeld = 10_000_000
 
 // maxPart is the size of the rows from which on a part of a COPY FROM in several transactions is complete. One more row
 // fits into a transaction: it has at most one document.
@@ -75,8 +75,8 @@ func (h *Held) add(row []types.Datum) error {
 	for _, d := range row {
 		n += int64(len(d.S))
 	}
-	if h.part == 0 && h.size-rowSize*int64(len(h.rows))+n > MaxHeld {
-		return sqlstate.New(sqlstate.ProgramLimitExceeded, "COPY FROM has more than %d bytes", MaxHeld).
+	if h.part == 0 && h.size-rowSize*int64(len(h.rows))+n > maxHeld {
+		return sqlstate.New(sqlstate.ProgramLimitExceeded, "COPY FROM has more than %d bytes", maxHeld).
 			WithHint("A transaction of the store has 10 MB at most. SET %s = 1000 to write as many rows per "+
 				"transaction, or copy in several statements.", PartSetting)
 	}

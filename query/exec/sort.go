@@ -88,16 +88,17 @@ type sorted struct {
 
 func (s *Sort) Open(outer *Env) error {
 	s.reset()
-	s.st = outer.State
+	s.st, s.at = outer.State, 0
 	return s.Input.Open(outer)
 }
 
+// reset releases the rows. The number of those returned is kept for Describe.
 func (s *Sort) reset() {
 	if s.st != nil {
 		s.st.Release(s.held)
 		s.sorter.Close()
 	}
-	s.top, s.sorter, s.held, s.at, s.done, s.err = nil, nil, 0, 0, false, nil
+	s.top, s.sorter, s.held, s.done, s.err = nil, nil, 0, false, nil
 }
 
 func (s *Sort) compareRows(a, b []types.Datum, fail *error) int {

@@ -25,7 +25,7 @@ type Options struct {
 }
 
 const (
-	// every is the pause between reads while the store answers, again that while it does not.
+	// every is the pause between reads while the store answers, again the pause while it does not.
 	every = time.Second
 	again = 100 * time.Millisecond
 	// patience bounds one read while the store does not answer: a client may lose a read of a cluster that was started

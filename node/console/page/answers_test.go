@@ -91,7 +91,6 @@ func answers() map[string]any {
 		"storage": map[string]any{"now": now, "absent": []state.Absent{}, "nodes": []state.Storage{{Node: "n1",
 			Engine: "embedded", Free: pointer(int64(81e9)), Size: pointer(int64(3e9)), P50: pointer(1.25),
 			P99: pointer(7.5), Conflicts: pointer(int64(12)), Reasons: []string{"disk_low: 3 GB left"},
-			Cluster: []state.Fact{{Name: "coordinators", Value: "3 of 3"}},
 			Compact: state.Compaction{Auto: true, Runs: 7, LastError: "too slow", LastAt: pointer(ago(9)), Queue: 12,
 				Waiting: []state.Compactable{{Database: "orders", Bodies: 12, Bytes: 9000, Oldest: 70}}}}}},
 		"scripts": map[string]any{"now": now, "absent": []state.Absent{{Node: "n2", Reason: "it does not answer"}},

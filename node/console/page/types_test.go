@@ -20,7 +20,7 @@ var described = []any{state.Verdict{}, state.Overview{}, state.Attention{}, stat
 	state.Shard{},
 	state.Index{}, state.Task{}, state.Job{}, state.Actor{}, state.Session{}, state.EventPage{}, state.Event{},
 	state.Story{}, state.StoryLine{}, state.Absent{}, state.Plots{}, state.Plot{}, state.PlotLine{}, state.Series{},
-	state.Storage{}, state.Fact{}, state.Compaction{}, state.Compactable{}, state.Scripts{}, state.ScriptUse{},
+	state.Storage{}, state.Compaction{}, state.Compactable{}, state.Scripts{}, state.ScriptUse{},
 	state.Setting{}, state.SQLLine{}, state.SQLColumn{}, state.SQLError{}}
 
 // script returns the name of a type in the page.

@@ -28,7 +28,7 @@ var views = map[string][]string{
 	"sessions":                {"7 psql", "anna", "Cancel"},
 	"feeds":                   {"orders shard 3", "following"},
 	"indexes":                 {"orders _design/by customer", "2.0 s behind", "300,000"},
-	"storage": {"81 GB", "1.25 ms", "7.5 ms", "disk_low: 3 GB left", "coordinators", "3 of 3", "too slow", "70 s",
+	"storage": {"81 GB", "1.25 ms", "7.5 ms", "disk_low: 3 GB left", "too slow", "70 s",
 		"by itself"},
 	"javascript": {"0 idle", "too long 4", "orders", "72 s", "without n2: it does not answer"},
 	"plots":      {"Processes", "documents written", "last 15 minutes"},

@@ -20,14 +20,6 @@ type Storage struct {
 	P99       *float64   `json:"p99,omitempty"`
 	Reasons   []string   `json:"reasons"` // why the store needs an operator
 	Compact   Compaction `json:"compaction"`
-	// Cluster is the status of the database cluster that is the store, if it is one.
-	Cluster []Fact `json:"cluster,omitempty"`
-}
-
-// Fact is a named value to show.
-type Fact struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
 }
 
 // Compaction is what a node does to remove superseded revisions, since it started.

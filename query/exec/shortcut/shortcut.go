@@ -138,7 +138,7 @@ func (e *Either) Next() (bool, error) {
 		return e.Otherwise.Next()
 	}
 	ok, err := e.First.Next()
-	if begun := e.begun; begun || err == nil || !errors.Is(err, errInexact) && exec.KindOf(err) != exec.Irreducible {
+	if e.begun || err == nil || !errors.Is(err, errInexact) && exec.KindOf(err) != exec.Irreducible {
 		e.begun = true
 		return ok, err
 	}

@@ -239,8 +239,7 @@ func init() {
 	for _, name := range []string{"min", "max"} {
 		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyElement}, RetOf: extremeType,
 			New: func(a []types.OID) exec.Accumulator {
-				return &extreme{max: name == "max",
-					char: a[0] == types.Char}
+				return &extreme{max: name == "max", char: a[0] == types.Char}
 			}})
 	}
 	for _, name := range []string{"bool_and", "every", "bool_or"} {
@@ -265,8 +264,8 @@ func init() {
 	}
 }
 
-// extremeType returns the type of min and max: that of the values, except that
-// there is none of varchar, name and "char".
+// extremeType returns the type of min and max: that of the values, except that there is none of varchar, name and
+// "char".
 func extremeType(args []types.OID) types.OID {
 	if args[0] == types.VarChar || args[0] == types.Name || args[0] == types.Char {
 		return types.Text

@@ -39,7 +39,7 @@ type Value struct {
 	// values are the only values that it can have, as JSON; nil if that is not known. Numbers are equal to one of them,
 	// strings are one of them.
 	values []string
-	// allowed are intervals that contain the value if it exists.
+	// Allowed are intervals that contain the value if it exists.
 	Allowed ranges.Intervals
 }
 

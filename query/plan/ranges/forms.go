@@ -107,7 +107,7 @@ func isEmptyPath(e exec.Expr) bool {
 	return ok && !c.D.IsNull() && c.D.K == types.KArray && len(c.D.Array().Items) == 0
 }
 
-// forms returns the forms in which conditions look at the located value, without asJSON.
+// forms returns the forms in which conditions look at the located value, without AsJSON.
 func (at Locator) forms(conds []exec.Expr) []Form {
 	var list []Form
 	var walk func(e exec.Expr) exec.Expr

@@ -52,7 +52,7 @@ func Everything() Intervals { return Intervals{{Limit{Inf: true}, Limit{Inf: tru
 // Point returns the interval of one value.
 func Point(d types.Datum) Interval { return Interval{Limit{Val: d}, Limit{Val: d}} }
 
-// PointOf is point for a JSON text.
+// PointOf is Point for a JSON text.
 func PointOf(json string) Interval { return Point(types.NewJSONText(json)) }
 
 // IsPoint reports whether an interval is one value.
@@ -64,7 +64,7 @@ func (iv Interval) IsPoint() bool {
 	return err == nil && c == 0
 }
 
-// CompareLow compares lower ends, compareHigh upper ends. Values that cannot be compared (an absurd number in a key)
+// CompareLow compares lower ends, CompareHigh upper ends. Values that cannot be compared (an absurd number in a key)
 // are equal; the caller has checked each value before.
 func CompareLow(a, b Limit) int {
 	switch {

@@ -69,21 +69,6 @@ export const storage = ofNodes(
         nodes,
       ),
     ),
-    ...nodes
-      .filter(s => (s.cluster || []).length)
-      .map(s =>
-        section(
-          `FoundationDB, as ${text(s.node)} sees it`,
-          table(
-            'FoundationDB',
-            [
-              { title: 'What', cell: f => text(f.name) },
-              { title: 'Value', cell: f => text(f.value) },
-            ],
-            s.cluster,
-          ),
-        ),
-      ),
     section(
       'Compaction',
       table(

@@ -273,13 +273,6 @@
  * @property {number} [p99]
  * @property {Array<string>} reasons
  * @property {Compaction} compaction
- * @property {Array<Fact>} [cluster]
- */
-
-/**
- * @typedef {Object} Fact
- * @property {string} name
- * @property {string} value
  */
 
 /**
