@@ -20,8 +20,8 @@ var shortcutValues = [][]string{
 	{`1`, `"x"`, `null`, `"12"`, `[1]`, `{"sum":1}`},
 }
 
-var shortcutKeys = []string{`null`, `true`, `1`, `2.5`, `"a"`, `"b"`, `"B"`, `["a",1]`, `["a",2]`, `["b",1]`, `["b"]`, `[]`,
-	`{"x":1}`, `[["a"],1]`}
+var shortcutKeys = []string{`null`, `true`, `1`, `2.5`, `"a"`, `"b"`, `"B"`, `["a",1]`, `["a",2]`, `["b",1]`, `["b"]`,
+	`[]`, `{"x":1}`, `[["a"],1]`}
 
 // TestShortcut_Property compares aggregates and DISTINCT over views, which are read from an end, counted or reduced,
 // with those over all rows.

@@ -25,8 +25,14 @@ func showing(t *testing.T, b *browser.Browser, p *process, view string, how brow
 // set puts a text into a field, as somebody who types it does.
 func set(p *browser.Page, field, value string) {
 	quoted, _ := json.Marshal(value)
-	p.Eval(fmt.Sprintf(`(() => { const e = %s; e.focus(); e.value = %s; e.setSelectionRange?.(e.value.length, e.value.length);
-		e.dispatchEvent(new Event('input', { bubbles: true })); e.dispatchEvent(new Event('change', { bubbles: true })); })()`,
+	p.Eval(fmt.Sprintf(`(() => {
+		const e = %s;
+		e.focus();
+		e.value = %s;
+		e.setSelectionRange?.(e.value.length, e.value.length);
+		e.dispatchEvent(new Event('input', { bubbles: true }));
+		e.dispatchEvent(new Event('change', { bubbles: true }));
+	})()`,
 		field, quoted), nil)
 }
 
@@ -108,8 +114,10 @@ func TestConsole_Documents(t *testing.T) {
 	press(p, "#view", "Compare")
 	p.Wait(`document.querySelector('.diff .changed')`)
 
-	c.ok("PUT", at+"?new_edits=false", `{"_rev":"4-ffffffffffffffffffffffffffffffff","other":"`+strings.Repeat("z", 200)+`"}`)
-	c.ok("PUT", at+"/"+url.PathEscape(evil)+"?rev="+fmt.Sprint(c.object("GET", at, "")["_rev"]), "<script>alert(1)</script>")
+	c.ok("PUT", at+"?new_edits=false",
+		`{"_rev":"4-ffffffffffffffffffffffffffffffff","other":"`+strings.Repeat("z", 200)+`"}`)
+	c.ok("PUT", at+"/"+url.PathEscape(evil)+"?rev="+fmt.Sprint(c.object("GET", at, "")["_rev"]),
+		"<script>alert(1)</script>")
 	press(p, "#view", "Reload")
 	p.WaitText("1 conflict")
 	p.WaitText("Keep the right one")
@@ -157,7 +165,8 @@ func TestConsole_SQL(t *testing.T) {
 	c.ok("PUT", "/orders", "")
 	var docs []string
 	for i := range 250 {
-		text, _ := json.Marshal(map[string]any{"_id": fmt.Sprintf("o%03d", i), "customer": fmt.Sprint("c", i%5), "total": i, "evil": evil})
+		text, _ := json.Marshal(map[string]any{"_id": fmt.Sprintf("o%03d", i), "customer": fmt.Sprint("c", i%5),
+			"total": i, "evil": evil})
 		docs = append(docs, string(text))
 	}
 	c.ok("POST", "/orders/_bulk_docs", `{"docs":[`+strings.Join(docs, ",")+`]}`)
@@ -218,7 +227,8 @@ func TestConsole_SQL(t *testing.T) {
 	// Downloads.
 	dir := t.TempDir()
 	p.Download(dir)
-	run(`SELECT id, doc->>'evil' AS e, 12345678901234567890::numeric AS n, NULL AS z, '=1+1' AS f FROM docs WHERE id = 'o001'`)
+	run(`SELECT id, doc->>'evil' AS e, 12345678901234567890::numeric AS n, NULL AS z, '=1+1' AS f
+		FROM docs WHERE id = 'o001'`)
 	p.WaitText("SELECT 1")
 	for kind, want := range map[string]string{
 		"CSV":  "id,e,n,z,f\r\no001,\"" + strings.ReplaceAll(evil, `"`, `""`) + "\",12345678901234567890,,'=1+1\r\n",
@@ -226,7 +236,10 @@ func TestConsole_SQL(t *testing.T) {
 	} {
 		press(p, "#view", kind)
 		file := filepath.Join(dir, "result."+strings.ToLower(kind))
-		eventually(t, "what the console was asked for", 20*time.Second, func() bool { text, err := os.ReadFile(file); return err == nil && strings.Contains(string(text), want) })
+		eventually(t, "what the console was asked for", 20*time.Second, func() bool {
+			text, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(text), want)
+		})
 	}
 	well(t, p)
 }

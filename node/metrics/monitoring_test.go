@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // monitoring has the dashboard and the alerts for operators.
@@ -47,9 +49,17 @@ func exprs(t *testing.T) map[string]string {
 	if text, err = os.ReadFile(filepath.Join(monitoring, "alerts.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(text)) {
-		if expr, ok := strings.CutPrefix(strings.TrimSpace(line), "expr: "); ok {
-			found[strings.Trim(expr, "'")] = "alerts.yaml"
+	var alerts struct {
+		Groups []struct {
+			Rules []struct{ Expr string }
+		}
+	}
+	if err := yaml.Unmarshal(text, &alerts); err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range alerts.Groups {
+		for _, rule := range group.Rules {
+			found[rule.Expr] = "alerts.yaml"
 		}
 	}
 	return found

@@ -60,7 +60,7 @@ var thirdParties = map[string]home{
 		why: "other rooms count in plain Go; one room publishes"},
 	"github.com/chromedp": {rooms: []string{"scripts/browser"},
 		why: "tests drive Chromium through one package"},
-	"go.yaml.in/yaml/v3": {rooms: []string{"node/config"}, why: "settings are read in one place"},
+	"go.yaml.in/yaml/v3": {rooms: []string{"node/config"}, tests: true, why: "settings are read in one place"},
 	"golang.org/x/term":  {rooms: []string{"node/cmd/divan"}, why: "it asks for a password without showing it"},
 	"golang.org/x/sys": {rooms: []string{"scripts/soaktest"},
 		why: "a client in a network namespace of its own needs setns"},
