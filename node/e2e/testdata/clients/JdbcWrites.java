@@ -65,7 +65,9 @@ public class JdbcWrites {
     try (Statement s = conn.createStatement(); ResultSet r = s.executeQuery(sql)) {
       while (r.next()) {
         StringBuilder line = new StringBuilder();
-        for (int i = 1; i <= r.getMetaData().getColumnCount(); i++) line.append(i > 1 ? " " : "").append(r.getString(i));
+        for (int i = 1; i <= r.getMetaData().getColumnCount(); i++) {
+          line.append(i > 1 ? " " : "").append(r.getString(i));
+        }
         out.add(line.toString());
       }
     }
@@ -87,7 +89,8 @@ public class JdbcWrites {
       p.setObject(2, json("{\"n\": 1}"));
       int n = p.executeUpdate();
       p.setString(1, "b");
-      return n + " " + p.executeLargeUpdate() + " " + p.getParameterMetaData().getParameterTypeName(2) + " " + stored("%");
+      return n + " " + p.executeLargeUpdate() + " " + p.getParameterMetaData().getParameterTypeName(2) + " "
+          + stored("%");
     });
     check("batch", () -> {
       PreparedStatement p = insert();
@@ -97,7 +100,8 @@ public class JdbcWrites {
         p.addBatch();
       }
       int[] n = p.executeBatch();
-      return n.length + " " + (Arrays.stream(n).sum() == 300 || n[0] == Statement.SUCCESS_NO_INFO) + " " + stored("m29_");
+      return n.length + " " + (Arrays.stream(n).sum() == 300 || n[0] == Statement.SUCCESS_NO_INFO) + " "
+          + stored("m29_");
     });
     check("failing batch", () -> {
       PreparedStatement p = insert();
@@ -129,7 +133,8 @@ public class JdbcWrites {
       int n = p.executeUpdate();
       ResultSet keys = p.getGeneratedKeys();
       keys.next();
-      PreparedStatement every = conn.prepareStatement("UPDATE docs SET doc = '{\"g\": 2}' WHERE id = 'g'", Statement.RETURN_GENERATED_KEYS);
+      PreparedStatement every = conn.prepareStatement("UPDATE docs SET doc = '{\"g\": 2}' WHERE id = 'g'",
+          Statement.RETURN_GENERATED_KEYS);
       int m = every.executeUpdate();
       ResultSet r = every.getGeneratedKeys();
       r.next();
@@ -138,7 +143,8 @@ public class JdbcWrites {
     check("execute", () -> {
       Statement s = conn.createStatement();
       List<Object> out = new ArrayList<>();
-      boolean rows = s.execute("INSERT INTO docs (id) VALUES ('x1'); UPDATE docs SET doc = '{}' WHERE id LIKE 'x%' RETURNING id; DELETE FROM docs WHERE id = 'x1'");
+      boolean rows = s.execute("INSERT INTO docs (id) VALUES ('x1'); "
+          + "UPDATE docs SET doc = '{}' WHERE id LIKE 'x%' RETURNING id; DELETE FROM docs WHERE id = 'x1'");
       for (int i = 0; i < 4; i++) {
         out.add(rows + " " + s.getUpdateCount());
         rows = s.getMoreResults();
@@ -147,7 +153,8 @@ public class JdbcWrites {
     });
     check("fetch size", () -> {
       conn.setAutoCommit(false);
-      PreparedStatement p = conn.prepareStatement("UPDATE docs SET doc = doc || '{\"f\": 1}' WHERE id LIKE 'm1%' RETURNING id");
+      PreparedStatement p = conn.prepareStatement(
+          "UPDATE docs SET doc = doc || '{\"f\": 1}' WHERE id LIKE 'm1%' RETURNING id");
       p.setFetchSize(7);
       int n = 0;
       try (ResultSet r = p.executeQuery()) {
@@ -184,7 +191,8 @@ public class JdbcWrites {
       try {
         conn.createStatement().executeUpdate("INSERT INTO docs (id) VALUES ('t1')");
       } catch (PSQLException e) {
-        code = e.getSQLState() + " " + e.getServerErrorMessage().getConstraint() + " " + e.getServerErrorMessage().getTable();
+        code = e.getSQLState() + " " + e.getServerErrorMessage().getConstraint() + " "
+            + e.getServerErrorMessage().getTable();
       }
       conn.rollback(p);
       int n = conn.createStatement().executeUpdate("UPDATE docs SET doc = '{\"t\": 1}' WHERE id = 't1'");
@@ -220,9 +228,12 @@ public class JdbcWrites {
         conn.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
       }
     });
-    check("copy", () -> conn.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY docs (id, doc) FROM STDIN (FORMAT csv)", new StringReader("c1,\"{\"\"c\"\": 1}\"\nc2,{}\n")) + " " + stored("c%"));
+    check("copy", () -> conn.unwrap(PGConnection.class).getCopyAPI().copyIn(
+        "COPY docs (id, doc) FROM STDIN (FORMAT csv)",
+        new StringReader("c1,\"{\"\"c\"\": 1}\"\nc2,{}\n")) + " " + stored("c%"));
     check("upsert", () -> {
-      PreparedStatement p = conn.prepareStatement("INSERT INTO docs (id, doc) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET doc = excluded.doc");
+      PreparedStatement p = conn.prepareStatement(
+          "INSERT INTO docs (id, doc) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET doc = excluded.doc");
       for (String id : new String[] {"a", "u"}) {
         p.setString(1, id);
         p.setObject(2, json("{\"up\": 1}"));
@@ -234,7 +245,8 @@ public class JdbcWrites {
   }
 
   public static void main(String[] args) throws Exception {
-    for (String[] how : new String[][] {{"extended ", "prepareThreshold", "2"}, {"binary ", "prepareThreshold", "-1"}, {"simple ", "preferQueryMode", "simple"}, {"rewritten ", "reWriteBatchedInserts", "true"}}) {
+    for (String[] how : new String[][] {{"extended ", "prepareThreshold", "2"}, {"binary ", "prepareThreshold", "-1"},
+        {"simple ", "preferQueryMode", "simple"}, {"rewritten ", "reWriteBatchedInserts", "true"}}) {
       prefix = how[0];
       conn = connect(how[1], how[2]);
       all();

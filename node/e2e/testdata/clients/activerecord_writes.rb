@@ -1,7 +1,8 @@
 require 'active_record'
 require_relative 'check'
 
-ActiveRecord::Base.establish_connection(adapter: 'postgresql', host: ENV['PGHOST'], port: ENV['PGPORT'], username: ENV['PGUSER'], database: ENV['PGDATABASE'], password: ENV['PGPASSWORD'], min_messages: 'warning')
+ActiveRecord::Base.establish_connection(adapter: 'postgresql', host: ENV['PGHOST'], port: ENV['PGPORT'],
+  username: ENV['PGUSER'], database: ENV['PGDATABASE'], password: ENV['PGPASSWORD'], min_messages: 'warning')
 class Doc < ActiveRecord::Base
   self.primary_key = 'id'
   self.ignored_columns = ['rev']
@@ -32,7 +33,8 @@ check('update') do
   d.save!
   d.reload.update!(doc: { 'new' => 1 })
   Doc.find('a').update_columns(doc: { 'n' => 11 })
-  [stored('b'), Doc.where(id: %w[c d]).update_all("doc = doc || '{\"all\": 1}'"), Doc.where(id: 'c').update_all(doc: { x: 1 }), stored]
+  [stored('b'), Doc.where(id: %w[c d]).update_all("doc = doc || '{\"all\": 1}'"),
+   Doc.where(id: 'c').update_all(doc: { x: 1 }), stored]
 end
 check('bulk') do
   r = Doc.insert_all((1..20).map { |i| { id: "m#{i}", doc: { n: i } } })
@@ -43,7 +45,8 @@ end
 check('insert_all!') { Doc.insert_all!([{ id: 'm1', doc: {} }]) }
 check('duplicate') { Doc.create!(id: 'a', doc: {}) }
 check('null') { C.execute("INSERT INTO docs (id, doc) VALUES ('x', NULL)") }
-check('delete') { [Doc.find('d').destroy.destroyed?, Doc.delete('c'), Doc.where("(doc->>'n')::int > 15").delete_all, Doc.where(id: 'm1').destroy_all.length, Doc.count] }
+check('delete') { [Doc.find('d').destroy.destroyed?, Doc.delete('c'), Doc.where("(doc->>'n')::int > 15").delete_all,
+  Doc.where(id: 'm1').destroy_all.length, Doc.count] }
 check('transaction') do
   Doc.transaction do
     Doc.create!(id: 't1', doc: {})
@@ -70,8 +73,15 @@ check('lock') do
   Doc.transaction { Doc.lock('FOR UPDATE SKIP LOCKED').where(id: 'a').first.update!(n: 13) }
   stored('a')
 end
-check('find or create') { [Doc.find_or_create_by!(id: 'a').doc['n'], Doc.create_or_find_by!(id: 'f') { |d| d.doc = { made: 1 } }.doc, stored('f')] }
-check('prepared') { C.exec_insert("INSERT INTO docs (id, doc) VALUES ($1, $2)", 'x', [ActiveRecord::Relation::QueryAttribute.new('id', 'p', ActiveRecord::Type::Text.new), ActiveRecord::Relation::QueryAttribute.new('doc', { z: 1 }, ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Jsonb.new)]); [C.exec_delete("DELETE FROM docs WHERE id = $1", 'x', [ActiveRecord::Relation::QueryAttribute.new('id', 'p', ActiveRecord::Type::Text.new)]), C.update("UPDATE docs SET doc = '{}' WHERE id = 'f'")] }
+check('find or create') { [Doc.find_or_create_by!(id: 'a').doc['n'],
+  Doc.create_or_find_by!(id: 'f') { |d| d.doc = { made: 1 } }.doc, stored('f')] }
+check('prepared') do
+  attribute = ActiveRecord::Relation::QueryAttribute
+  id = attribute.new('id', 'p', ActiveRecord::Type::Text.new)
+  doc = attribute.new('doc', { z: 1 }, ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Jsonb.new)
+  C.exec_insert("INSERT INTO docs (id, doc) VALUES ($1, $2)", 'x', [id, doc])
+  [C.exec_delete("DELETE FROM docs WHERE id = $1", 'x', [id]), C.update("UPDATE docs SET doc = '{}' WHERE id = 'f'")]
+end
 check('whole rows') do
   whole = Class.new(ActiveRecord::Base) { self.table_name = 'docs'; self.primary_key = 'id' }
   w = whole.create!(id: 'w', doc: { w: 1 })
@@ -83,7 +93,8 @@ end
 check('serializable') do
   Doc.transaction(isolation: :serializable) do
     Doc.find('a')
-    other = PG.connect(host: ENV['PGHOST'], port: ENV['PGPORT'], user: ENV['PGUSER'], dbname: ENV['PGDATABASE'], password: ENV['PGPASSWORD'])
+    other = PG.connect(host: ENV['PGHOST'], port: ENV['PGPORT'], user: ENV['PGUSER'], dbname: ENV['PGDATABASE'],
+      password: ENV['PGPASSWORD'])
     other.exec("UPDATE docs SET doc = '{}' WHERE id = 'a'")
     other.close
     Doc.where(id: 'a').update_all("doc = '{}'")

@@ -16,10 +16,14 @@ sub check {
     print "$name\t", $json->encode($found), "\n";
     $d->rollback unless $d->{AutoCommit};
 }
-sub stored { $d->selectall_arrayref("SELECT id, doc - '_id' - '_rev' FROM docs WHERE id LIKE ? ORDER BY id", undef, shift // '%') }
+sub stored { $d->selectall_arrayref("SELECT id, doc - '_id' - '_rev' FROM docs WHERE id LIKE ? ORDER BY id", undef,
+    shift // '%') }
 
-check('do', sub { [$d->do('INSERT INTO docs (id, doc) VALUES (?, ?)', undef, 'a', '{"s": "it\'s é"}'), $d->do('UPDATE docs SET doc = doc || ?', undef, '{"n": 1}'), $d->do("DELETE FROM docs WHERE id = 'no'"), stored()] });
-check('returning', sub { $d->selectall_arrayref("INSERT INTO docs (id, doc) VALUES ('b', '{}'), ('c', '{}') RETURNING id, rev IS NOT NULL") });
+check('do', sub { [$d->do('INSERT INTO docs (id, doc) VALUES (?, ?)', undef, 'a', '{"s": "it\'s é"}'),
+    $d->do('UPDATE docs SET doc = doc || ?', undef, '{"n": 1}'), $d->do("DELETE FROM docs WHERE id = 'no'"),
+    stored()] });
+check('returning', sub { $d->selectall_arrayref(
+    "INSERT INTO docs (id, doc) VALUES ('b', '{}'), ('c', '{}') RETURNING id, rev IS NOT NULL") });
 check('execute_array', sub {
     my $s = $d->prepare('INSERT INTO docs (id, doc) VALUES (?, ?)');
     my $n = $s->execute_array({ ArrayTupleStatus => \my @status }, ['m1', 'm2', 'm3'], '{"m": 1}');

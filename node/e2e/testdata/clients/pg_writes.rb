@@ -3,10 +3,12 @@ require 'sequel'
 require_relative 'check'
 
 c = PG.connect
-db = Sequel.connect(adapter: 'postgres', host: ENV['PGHOST'], port: ENV['PGPORT'], user: ENV['PGUSER'], database: ENV['PGDATABASE'], password: ENV['PGPASSWORD'])
+db = Sequel.connect(adapter: 'postgres', host: ENV['PGHOST'], port: ENV['PGPORT'], user: ENV['PGUSER'],
+  database: ENV['PGDATABASE'], password: ENV['PGPASSWORD'])
 db.extension :pg_json
 Sequel.extension :pg_json_ops
-stored = ->(like = '%') { c.exec_params("SELECT id, doc - '_id' - '_rev' FROM docs WHERE id LIKE $1 ORDER BY id", [like]).values }
+stored = ->(like = '%') { c.exec_params("SELECT id, doc - '_id' - '_rev' FROM docs WHERE id LIKE $1 ORDER BY id",
+  [like]).values }
 
 check('pg') do
   r = c.exec_params('INSERT INTO docs (id, doc) VALUES ($1, $2) RETURNING id', ['a', '{"n": 1}'])
@@ -28,7 +30,9 @@ check('pg pipeline') do
   [out, stored.call('p%')]
 end
 check('pg copy') do
-  c.copy_data("COPY docs (id, doc) FROM STDIN", PG::TextEncoder::CopyRow.new) { 5.times { |i| c.put_copy_data(["c#{i}", "{\"i\": \"\\\\#{i}\"}"]) } }
+  c.copy_data("COPY docs (id, doc) FROM STDIN", PG::TextEncoder::CopyRow.new) do
+    5.times { |i| c.put_copy_data(["c#{i}", "{\"i\": \"\\\\#{i}\"}"]) }
+  end
   begin
     c.copy_data('COPY docs FROM STDIN') { raise ArgumentError }
   rescue ArgumentError => e
@@ -37,7 +41,11 @@ check('pg copy') do
   stored.call('c%')
 end
 check('pg transaction') do
-  c.transaction { |x| x.exec("DELETE FROM docs WHERE id = 'p0'"); raise PG::RollbackTransaction } rescue c.exec('ROLLBACK')
+  begin
+    c.transaction { |x| x.exec("DELETE FROM docs WHERE id = 'p0'"); raise PG::RollbackTransaction }
+  rescue StandardError
+    c.exec('ROLLBACK')
+  end
   c.transaction { |x| x.exec("DELETE FROM docs WHERE id = 'p1'") }
   stored.call('p%')
 end
@@ -48,7 +56,8 @@ check('sequel') do
   docs.import(%i[id doc], (7..9).map { |i| ["s#{i}", Sequel.pg_jsonb(n: i)] }, commit_every: 2)
   r = docs.returning(:id).insert(id: 's0', doc: Sequel.pg_jsonb({}))
   u = docs.where(id: 's1').update(doc: Sequel.pg_jsonb_op(:doc).concat(Sequel.pg_jsonb(m: 1)))
-  k = docs.insert_conflict(target: :id, update: { doc: Sequel[:excluded][:doc] }).insert(id: 's2', doc: Sequel.pg_jsonb(over: 1))
+  k = docs.insert_conflict(target: :id, update: { doc: Sequel[:excluded][:doc] })
+          .insert(id: 's2', doc: Sequel.pg_jsonb(over: 1))
   i = docs.insert_ignore.insert(id: 's2', doc: Sequel.pg_jsonb({}))
   d = docs.where(Sequel.pg_jsonb_op(:doc).get_text('n') => '9').delete
   [r, u, k, i, d, docs.where(id: 's8').returning.delete.map { |x| x[:id] }, stored.call('s%')]
@@ -84,6 +93,8 @@ check('sequel errors') do
   [{ id: 't1', doc: Sequel.pg_jsonb({}) }, { id: nil, doc: Sequel.pg_jsonb({}) }, { id: 'x', doc: nil }].map do |row|
     db[:docs].insert(row)
   rescue Sequel::DatabaseError => e
-    [e.class, e.wrapped_exception.result.error_field(PG::Result::PG_DIAG_SQLSTATE), e.wrapped_exception.result.error_field(PG::Result::PG_DIAG_CONSTRAINT_NAME), e.wrapped_exception.result.error_field(PG::Result::PG_DIAG_COLUMN_NAME)]
+    [e.class, e.wrapped_exception.result.error_field(PG::Result::PG_DIAG_SQLSTATE),
+      e.wrapped_exception.result.error_field(PG::Result::PG_DIAG_CONSTRAINT_NAME),
+      e.wrapped_exception.result.error_field(PG::Result::PG_DIAG_COLUMN_NAME)]
   end
 end
