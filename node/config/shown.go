@@ -18,8 +18,8 @@ type Setting struct {
 // secret replaces the value of a setting that must not be shown.
 const secret = "(secret)"
 
-// Shown returns all settings in the order of node.yaml. Passwords, secrets, tokens and hashes are not in it; for admins there
-// are their names.
+// Shown returns all settings in the order of node.yaml. Passwords, secrets, tokens and hashes are not in it; for admins
+// there are their names.
 func (c *Config) Shown() []Setting {
 	list := []Setting{}
 	walk(reflect.ValueOf(Default()).Elem(), "", func(path string, field reflect.Value) {
