@@ -13,22 +13,22 @@ var _ exec.Indexer = (*database)(nil)
 const smallLag = 1000
 
 // IndexState implements exec.Indexer.
-func (d *database) IndexState(ctx context.Context, name string) (exec.IndexState, error) {
+func (d *database) IndexState(ctx context.Context, name, view string, count bool) (exec.IndexState, error) {
 	design, err := d.db.Design(ctx, designPrefix+name)
 	if err != nil {
 		return exec.IndexState{}, readError(err)
 	}
-	at, err := d.db.Index(design).State(ctx)
-	if err != nil {
+	at, err := d.db.Index(design).StateForView(ctx, view, count)
+	if err != nil || len(at.Views) == 0 {
 		return exec.IndexState{}, readError(err)
 	}
-	info, err := d.db.Info(ctx)
-	if err != nil {
-		return exec.IndexState{}, readError(err)
-	}
-	out := exec.IndexState{Usable: at.Current(), Docs: info.DocCount, Views: map[string]exec.IndexCounts{}}
-	for _, v := range at.Views {
-		out.Views[v.Name] = exec.IndexCounts{Rows: v.Rows, Skipped: v.Errors}
+	out := exec.IndexState{Usable: at.Current(), Skipped: at.Views[0].Errors, Rows: at.Views[0].Rows}
+	if count {
+		info, err := d.db.Info(ctx)
+		if err != nil {
+			return exec.IndexState{}, readError(err)
+		}
+		out.Docs = info.DocCount
 	}
 	if out.Usable || d.pin != nil {
 		return out, nil

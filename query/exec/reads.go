@@ -109,23 +109,21 @@ type ViewUse struct {
 
 // Indexer is an optional interface of a Database. The planner uses it to find views for conditions on documents.
 type Indexer interface {
-	// IndexState returns the state of the index of a design document. If it is not Usable, the current Database, but
-	// not a Snapshot, asks for it to be brought up to date, without waiting.
-	IndexState(ctx context.Context, design string) (IndexState, error)
+	// IndexState returns the state of the index of a view. If it is not Usable, the current Database, but not a
+	// Snapshot, asks for it to be brought up to date, without waiting. Rows and documents are counted on request.
+	IndexState(ctx context.Context, design, view string, count bool) (IndexState, error)
 }
 
-// IndexState describes the index of a design document.
+// IndexState describes the index of a view.
 type IndexState struct {
 	// Usable reports that the index is up to date or, if this is not a Snapshot, will be soon after it is asked for.
 	Usable bool
-	// Docs is the number of documents of the database, and Views have the counters of the views by name.
-	Docs  int64
-	Views map[string]IndexCounts
+	// Skipped is the number of documents that the view skipped because its function failed for them or because a row
+	// was too large.
+	Skipped int64
+	// Rows and Docs are the numbers of the view's rows and of the documents of the database, if they are counted.
+	Rows, Docs int64
 }
-
-// IndexCounts are the number of rows of a view, and of documents that it skipped because its function failed for them
-// or because a row was too large.
-type IndexCounts struct{ Rows, Skipped int64 }
 
 // Row is one row of any read. Fields that a read does not set are zero.
 type Row struct {

@@ -174,8 +174,8 @@ func (p *planning) worth(f *bind.UserScan, s *exec.Scan) func() int {
 	return func() int {
 		var rows int64
 		if db, ok := p.db.(exec.Indexer); ok && f.Rel.Kind == exec.ReadView {
-			if state, err := db.IndexState(p.st.Ctx, f.Design); err == nil {
-				rows = state.Views[f.View].Rows
+			if state, err := db.IndexState(p.st.Ctx, f.Design, f.View, true); err == nil {
+				rows = state.Rows
 			}
 		}
 		if db, ok := p.db.(exec.Counter); ok && f.Rel.Kind == exec.ReadAllDocs {

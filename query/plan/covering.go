@@ -84,22 +84,21 @@ func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.
 			k, ok := e.(*exec.Const)
 			return ok && k.D.True()
 		})
-		if ok, _, _, err := p.usable(db, &one); ok || err != nil {
+		if ok, _, err := p.usable(db, &one, false); ok || err != nil {
 			return c, conds, out, err
 		}
 	}
 	return nil, nil, nil, nil
 }
 
-// usable reports whether a view's index is up to date and has skipped no document. It also returns how many rows and
-// documents there are.
-func (p *planning) usable(db exec.Indexer, c *candidate) (ok bool, rows, docs int64, err error) {
-	state, err := db.IndexState(p.st.Ctx, c.design)
+// usable reports whether a view's index is up to date and has skipped no document. It also returns the index's state,
+// with how many rows and documents there are on request.
+func (p *planning) usable(db exec.Indexer, c *candidate, count bool) (ok bool, state exec.IndexState, err error) {
+	state, err = db.IndexState(p.st.Ctx, c.design, c.view, count)
 	if err != nil {
-		return false, 0, 0, exec.StoreError(err)
+		return false, state, exec.StoreError(err)
 	}
-	v, ok := state.Views[c.view]
-	return ok && state.Usable && v.Skipped == 0, v.Rows, state.Docs, nil
+	return state.Usable && state.Skipped == 0, state, nil
 }
 
 func (c *cover) all(list []exec.Expr) []exec.Expr {

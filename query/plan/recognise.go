@@ -46,12 +46,13 @@ func (p *planning) recognise(f *bind.UserScan, conds []exec.Expr) (*exec.Scan, e
 		if c.score == 0 && c.shape.Cond == nil {
 			continue
 		}
-		ok, rows, docs, err := p.usable(db, &c)
+		// How many rows there are is only asked where it matters.
+		ok, state, err := p.usable(db, &c, c.score == 0)
 		switch {
 		case err != nil:
 			return nil, err
 		case !ok:
-		case c.score == 0 && rows > docs/4:
+		case c.score == 0 && state.Rows > state.Docs/4:
 			// Most documents have a row, and reading them one after the other is faster.
 		default:
 			return p.viaView(f, &c), nil

@@ -88,6 +88,31 @@ func (ix *Index) BriefState(ctx context.Context) (IndexState, error) {
 // ReadBriefState is BriefState in a transaction. It adds no read conflicts.
 func (ix *Index) ReadBriefState(t *db.Txn) (IndexState, error) { return ix.readState(t, 0) }
 
+// StateForView is BriefState with the number of documents that a view has skipped and, if rows is set, of its rows:
+// Views is that view alone, without its size and an example of what it skipped, or empty if the design document has no
+// such view.
+func (ix *Index) StateForView(ctx context.Context, name string, rows bool) (IndexState, error) {
+	return db.Read(ctx, ix.Db, func(t *db.Txn) (IndexState, error) {
+		i := slices.IndexFunc(ix.design.Views, func(v design.ViewDef) bool { return v.Name == name })
+		if i < 0 {
+			return ix.ReadBriefState(t)
+		}
+		r, k := t.Snapshot(), ix.Keys(t.Keys)
+		skipped := k.ViewCounter(r, keyspace.ViewErrorCount, i)
+		count := func() (int64, error) { return 0, nil }
+		if rows {
+			count = k.ViewCounter(r, keyspace.ViewRowCount, i)
+		}
+		state, err := ix.ReadBriefState(t)
+		v := ViewState{Name: name}
+		var err2, err3 error
+		v.Errors, err2 = skipped()
+		v.Rows, err3 = count()
+		state.Views = []ViewState{v}
+		return state, errors.Join(err, err2, err3)
+	})
+}
+
 // readState reads the counters of the first views, and the progress of shards unless views is 0.
 func (ix *Index) readState(t *db.Txn, views int) (IndexState, error) {
 	r, k := t.Snapshot(), ix.Keys(t.Keys)

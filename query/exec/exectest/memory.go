@@ -192,12 +192,13 @@ func (db *DB) AddShaped(design, name, reduce string, shape *rowshape.Shape, fn M
 }
 
 // IndexState implements exec.Indexer. Indexes are always up to date; Unusable says otherwise.
-func (db *DB) IndexState(_ context.Context, design string) (exec.IndexState, error) {
+func (db *DB) IndexState(_ context.Context, design, name string, count bool) (exec.IndexState, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	state := exec.IndexState{Usable: !db.Unusable, Docs: int64(len(db.docs)), Views: map[string]exec.IndexCounts{}}
-	for _, v := range db.designs[design] {
-		state.Views[v.Name] = exec.IndexCounts{Rows: max(1, db.ViewRows), Skipped: db.Skipped}
+	state := exec.IndexState{Skipped: db.Skipped}
+	state.Usable = !db.Unusable && slices.ContainsFunc(db.designs[design], func(v view) bool { return v.Name == name })
+	if count {
+		state.Rows, state.Docs = max(1, db.ViewRows), int64(len(db.docs))
 	}
 	return state, nil
 }
