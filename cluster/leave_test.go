@@ -4,14 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/divandb/divan/cluster"
 )
 
 // loud records what a member logs above the level of info.
@@ -107,69 +104,66 @@ func TestStop_saysGoodbye(t *testing.T) {
 
 // A member that is drained gives its actors to the others at once, but remains a member that sends and receives.
 func TestCluster_Drain(t *testing.T) {
-	received := make(chan string, 10)
-	options := func(name string) cluster.Options {
-		o := options(t, name)
-		o.ProbeInterval = unprobed
-		o.Receive = func(from string, message []byte) { received <- from + " to " + name + ": " + string(message) }
-		o.Answer = func(_ context.Context, _ string, request []byte) ([]byte, error) { return request, nil }
-		return o
-	}
-	a := started(t, options("a"))
-	o := options("b")
-	o.Join = []string{a.Addr()}
-	b := mustStart(t, o)
+	o := options(t, "a")
+	here := &inbox{}
+	o.ProbeInterval, o.Receive, o.Answer = unprobed, here.add, answerTests
+	a := started(t, o)
+	b := startProcess(t, memberSpec{Name: "b", Join: []string{a.Addr()}, ProbeInterval: unprobed})
 	sees(t, a, "a=alive b=alive")
 	sees(t, b, "a=alive b=alive")
-	owners := func(c *cluster.Cluster) string {
-		found := map[string]bool{}
-		for _, id := range manyIDs() {
-			found[c.Owner("shard", id).Name] = true
-		}
-		return strings.Join(slices.Sorted(maps.Keys(found)), " ")
+	placed := func(want string) {
+		t.Helper()
+		eventually(t, 20*time.Second, func() string {
+			var there []string
+			if err := b.call("Owners", manyIDs(), &there); err != nil {
+				return err.Error()
+			}
+			for _, names := range [][]string{owners(a, manyIDs()), there} {
+				slices.Sort(names)
+				if got := strings.Join(slices.Compact(names), " "); got != want {
+					return "placed on " + got + ", not " + want
+				}
+			}
+			return ""
+		})
 	}
-	eventually(t, 20*time.Second, func() string {
-		if owners(a) != "a b" || owners(b) != "a b" {
-			return "placed on " + owners(a) + ", " + owners(b)
-		}
-		return ""
-	})
+	placed("a b")
 	begun := time.Now()
-	b.Drain()
-	eventually(t, 20*time.Second, func() string {
-		if owners(a) != "a" || owners(b) != "a" {
-			return "placed on " + owners(a) + ", " + owners(b)
-		}
-		return ""
-	})
+	if err := b.call("Drain", 0, new(int)); err != nil {
+		t.Fatal(err)
+	}
+	placed("a")
 	t.Logf("handed over in %v", time.Since(begun))
 	sees(t, a, "a=alive b=alive")
 	if !find(t, a, "b").Draining || find(t, a, "a").Draining {
 		t.Error("a does not see that b is drained")
 	}
-	for _, c := range []*cluster.Cluster{a, b} { // twice: a closed connection loses the first message
-		other := map[*cluster.Cluster]string{a: "b", b: "a"}[c]
-		want := c.Self().Name + " to " + other + ": hello"
-		eventually(t, 20*time.Second, func() string {
-			c.Send(other, []byte("hello"))
-			select {
-			case got := <-received:
-				if got == want {
-					return ""
-				}
-				return got
-			case <-time.After(time.Second):
-				return "nothing received"
-			}
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		if answer, err := c.Request(ctx, other, []byte("x")); err != nil || string(answer) != "x" {
-			t.Errorf("%s asks %s: %q, %v", c.Self().Name, other, answer, err)
+	eventually(t, 20*time.Second, func() string { // several times: a closed connection loses the first message
+		a.Send("b", []byte("hello"))
+		if err := b.call("Send", [2]string{"a", "hello"}, new(int)); err != nil {
+			return err.Error()
 		}
-		cancel()
+		var there []string
+		if err := b.call("Inbox", 0, &there); err != nil {
+			return err.Error()
+		}
+		if !slices.Contains(there, "a: hello") || !slices.Contains(here.list(), "b: hello") {
+			return fmt.Sprintf("b received %q, and a received %q", there, here.list())
+		}
+		return ""
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if answer, err := a.Request(ctx, "b", []byte("x")); err != nil || string(answer) != "a asks x" {
+		t.Errorf("a asks b: %q, %v", answer, err)
 	}
-	if err := b.Stop(); err != nil {
-		t.Error(err)
+	var answer string
+	if err := b.call("Request", [2]string{"a", "x"}, &answer); err != nil || answer != "b asks x" {
+		t.Errorf("b asks a: %q, %v", answer, err)
+	}
+	var said string
+	if err := b.call("Stop", 0, &said); err != nil || said != "" {
+		t.Errorf("a drained member logged %q, %v", said, err)
 	}
 	sees(t, a, "a=alive b=left")
 }

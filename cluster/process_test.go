@@ -125,6 +125,21 @@ func (k *Calls) Send(to [2]string, _ *int) error {
 	return nil
 }
 
+// Request asks another member and returns its answer.
+func (k *Calls) Request(to [2]string, answer *string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	got, err := k.c.Request(ctx, to[0], []byte(to[1]))
+	*answer = string(got)
+	return err
+}
+
+// Drain calls Cluster.Drain.
+func (k *Calls) Drain(int, *int) error {
+	k.c.Drain()
+	return nil
+}
+
 // Inbox returns what the member has received.
 func (k *Calls) Inbox(_ int, answer *[]string) error {
 	*answer = k.inbox.list()
