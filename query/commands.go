@@ -3,9 +3,6 @@ package query
 import (
 	"context"
 	"errors"
-	"io"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/divandb/divan/query/bind/toplevel"
@@ -109,114 +106,6 @@ func (e *execution) show(s *ast.Show) (rowSource, error) {
 	return out, nil
 }
 
-// declare opens a cursor.
-func (e *execution) declare(s *ast.Declare, text string) error {
-	ss, st := e.ss, e.st
-	switch {
-	case !ss.tx.inBlock() && !s.Hold:
-		return sqlstate.New(sqlstate.NoActiveTransaction, "DECLARE CURSOR can only be used in transaction blocks")
-	case ss.portals.byName[s.Name] != nil:
-		return sqlstate.New(sqlstate.DuplicateCursor, `cursor "%s" already exists`, s.Name).At(s.Pos())
-	case s.Scroll:
-		return sqlstate.Unsupported(s.Pos(), "Declare it without SCROLL and fetch forward.",
-			"scrollable cursors are not supported")
-	}
-	if err := ss.portals.room("cursors"); err != nil {
-		return err
-	}
-	formats := []int16{0}
-	if s.IsBinary {
-		formats[0] = 1
-	}
-	inner := &prepared{text: st.text, stmt: s.Query, bound: st.bound, params: st.params,
-		columns: describe(st.bound.Columns), round: st.round}
-	c, err := ss.execution(inner, e.params).portal(formats)
-	if err != nil {
-		return err
-	}
-	if err := ss.memory.Grow(st.size); err != nil {
-		return err
-	}
-	c.hold, c.held, c.text, c.declared = s.Hold, st.size, text, true
-	ss.portals.open(s.Name, c)
-	return nil
-}
-
-// fetch makes a portal that fetches rows from a cursor.
-func (e *execution) fetch(p *portal, s *ast.Fetch) error {
-	c := e.ss.portals.byName[s.Cursor]
-	if c == nil {
-		return sqlstate.New(sqlstate.InvalidCursorName, `cursor "%s" does not exist`, s.Cursor).At(s.Pos())
-	}
-	verb := "FETCH "
-	if s.Move {
-		verb = "MOVE "
-	}
-	drawn := &fetchRows{cursor: c, s: s}
-	if s.Move {
-		p.columns, p.types, p.formats = nil, nil, nil
-		p.tag = func(int64) string { return verb + strconv.FormatInt(drawn.got, 10) }
-		p.start = func(ctx context.Context) (rowSource, error) {
-			for {
-				if _, err := drawn.next(ctx, false); errors.Is(err, io.EOF) {
-					return nil, nil
-				} else if err != nil {
-					return nil, err
-				}
-			}
-		}
-		return nil
-	}
-	// The rows have the columns of the cursor, and its formats if it is a binary one.
-	p.columns, p.types = c.columns, c.types
-	if len(p.formats) != len(c.columns) {
-		p.formats = slices.Clone(c.formats)
-	}
-	for i, f := range c.formats {
-		p.formats[i] |= f
-	}
-	p.tag = func(rows int64) string { return verb + strconv.FormatInt(rows, 10) }
-	p.start = func(context.Context) (rowSource, error) { return drawn, nil }
-	return nil
-}
-
-// fetchRows fetches a number of rows from a cursor, which stays open.
-type fetchRows struct {
-	cursor *portal
-	s      *ast.Fetch
-	left   int64 // -1 means all
-	begun  bool
-	got    int64
-}
-
-func (f *fetchRows) next(ctx context.Context, _ bool) ([]types.Datum, error) {
-	if !f.begun {
-		f.begun = true
-		if err := f.cursor.recheck(ctx); err != nil {
-			return nil, err
-		}
-		if err := f.begin(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if f.left == 0 {
-		return nil, io.EOF
-	}
-	// Wait for the first row. After that, a feed without further rows ends the FETCH.
-	row, err := f.draw(ctx, f.got > 0)
-	switch {
-	case errors.Is(err, exec.ErrIdle):
-		f.left = 0
-		return nil, io.EOF
-	case err == nil:
-		f.got++
-		if f.left > 0 {
-			f.left--
-		}
-	}
-	return row, withoutPosition(err)
-}
-
 // withoutPosition removes the position from an error of a statement that is not the one that the client has sent.
 func withoutPosition(err error) error {
 	var e *sqlstate.Error
@@ -227,67 +116,6 @@ func withoutPosition(err error) error {
 	c.Pos = 0
 	return &c
 }
-
-// begin computes the number of rows to return, and skips those before an absolute or relative position.
-func (f *fetchRows) begin(ctx context.Context) error {
-	backward := sqlstate.New(sqlstate.ObjectNotInPrerequisite,
-		"cursor can only scan forward").WithHint("Declare the cursor again to read from the start.")
-	skip := int64(0)
-	switch s := f.s; {
-	case s.All && s.Direction == "forward":
-		f.left = -1
-	case s.Direction == "forward":
-		f.left = s.Count
-	case s.Direction == "absolute" || s.Direction == "relative":
-		skip = s.Count - 1
-		if s.Direction == "absolute" {
-			skip -= f.cursor.position
-		}
-		if s.Count < 0 || skip < 0 {
-			return backward
-		}
-		f.left = 1
-	default:
-		if s.All || s.Count != 0 {
-			return backward
-		}
-	}
-	for ; skip > 0; skip-- {
-		if _, err := f.draw(ctx, false); errors.Is(err, io.EOF) {
-			f.left = 0
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *fetchRows) draw(ctx context.Context, noWait bool) ([]types.Datum, error) {
-	c := f.cursor
-	if c.done {
-		return nil, io.EOF
-	}
-	if c.rows == nil {
-		var err error
-		if c.rows, err = c.start(ctx); err != nil {
-			return nil, err
-		}
-	}
-	row, err := c.rows.next(ctx, noWait)
-	if errors.Is(err, exec.ErrIdle) {
-		return nil, err
-	}
-	if err != nil {
-		c.Close()
-		return nil, err
-	}
-	c.position++
-	return row, nil
-}
-
-// close leaves the cursor open.
-func (f *fetchRows) close() {}
 
 func (e *execution) closeCursor(s *ast.CloseCursor) error {
 	if s.Name == "" {

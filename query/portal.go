@@ -51,8 +51,12 @@ type portal struct {
 	parent context.Context
 	ctx    context.Context
 	stop   context.CancelFunc
-	// position is the number of rows that a cursor has returned.
+	// position is the number of rows that a cursor has returned. current is the last of them, nil before the first and
+	// at the end.
 	position int64
+	current  []types.Datum
+	forward  bool // it was declared NO SCROLL
+	failed   bool // a FETCH from it failed: it cannot be used any more
 	// prepared holds the memory of a statement that only this portal uses.
 	prepared *work.Work
 	// held is the session's memory reserved for the parameters.
@@ -164,7 +168,7 @@ func (p *portal) release() {
 func (p *portal) Next(ctx context.Context) error {
 	if p.done {
 		if p.ended && (p.copy != nil || p.columns == nil && p.tag(0) != "") {
-			return sqlstate.New(sqlstate.ObjectNotInPrerequisite, `portal "%s" cannot be run`, p.name)
+			return errCannotRun(p.name)
 		}
 		p.ended = true
 		return io.EOF
@@ -206,6 +210,10 @@ func (p *portal) Next(ctx context.Context) error {
 	}
 	p.ended = true
 	return err
+}
+
+func errCannotRun(name string) error {
+	return sqlstate.New(sqlstate.ObjectNotInPrerequisite, `portal "%s" cannot be run`, name)
 }
 
 // recheck returns an error if the user may no longer read the data of a result that was begun in an earlier message.
@@ -256,6 +264,10 @@ func (p *portal) NoWait(on bool) { p.noWait = on }
 func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {
 	if p.copy != nil {
 		return append(dst, p.copy.Line...), false, nil
+	}
+	// PostgreSQL too finds this out when it sends the first row.
+	if f := p.formats[i]; f != 0 && f != 1 {
+		return dst, false, sqlstate.New(sqlstate.InvalidParameterValue, "unsupported format code: %d", f)
 	}
 	d := p.row[i]
 	if d.IsNull() {

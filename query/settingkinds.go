@@ -140,6 +140,7 @@ func (srv *Server) fixedSettings(admin bool) map[string]string {
 // names returns the names of all settings, sorted as displayed.
 func (v *variables) names() []string {
 	names := maps.Clone(v.value)
+	maps.DeleteFunc(names, func(name, _ string) bool { return findSetting(name) == nil })
 	for name := range harmless {
 		names[name] = ""
 	}

@@ -131,6 +131,10 @@ func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error
 		tag := strings.ToUpper(s.Verb)
 		switch t.status {
 		case 'I':
+			if s.Chain {
+				return "", sqlstate.New(sqlstate.NoActiveTransaction, "%s AND CHAIN can only be used in transaction blocks",
+					tag)
+			}
 			t.notice(sqlstate.New(sqlstate.NoActiveTransaction, "there is no transaction in progress"))
 		case 'E':
 			tag = "ROLLBACK"

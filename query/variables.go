@@ -74,7 +74,7 @@ func (v *variables) get(name string) (string, bool) {
 	return "", false
 }
 
-// fallback returns the value of a setting after RESET; nil if it is removed.
+// fallback returns the value of a setting after RESET; nil if it has none.
 func (v *variables) fallback(name string) *string {
 	if value, ok := v.initial[name]; ok {
 		return &value
@@ -223,12 +223,16 @@ func (v *variables) note(name string, mark int) error {
 	return nil
 }
 
-// put stores a value, or removes it if it is nil, and puts it into effect.
+// put stores a value and puts it into effect. A value of nil removes it; a custom setting is then empty, as in
+// PostgreSQL, which never forgets one.
 func (v *variables) put(name string, value *string) {
-	if value == nil {
-		delete(v.value, name)
-	} else {
+	switch {
+	case value != nil:
 		v.value[name] = *value
+	case findSetting(name) == nil:
+		v.value[name] = ""
+	default:
+		delete(v.value, name)
 	}
 	v.applied(name)
 	if s := findSetting(name); s != nil && s.report {

@@ -105,7 +105,10 @@ func signs() {
 			return types.Null, err
 		}
 		d, err := a[0].Decimal().Sub(r).Div(a[1].Decimal())
-		return types.NewNumeric(d.Round(0)), err
+		if err != nil {
+			return types.Null, err
+		}
+		return types.NewNumeric(d.Round(0)), nil
 	}, types.Numeric, types.Numeric)
 }
 

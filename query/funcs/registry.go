@@ -83,14 +83,31 @@ func (f *Family) Operator(symbol string, ret types.OID, eval EvalFunc, args ...t
 func (f *Family) Add(fn *exec.Func) *exec.Func {
 	fn.Volatility = max(fn.Volatility, f.Volatility)
 	printing(fn)
+	inRange(fn)
 	f.Functions, Functions[fn.Name] = append(f.Functions, fn), append(Functions[fn.Name], fn)
 	return fn
 }
 
 func (f *Family) addOperator(fn *exec.Func) *exec.Func {
 	printing(fn)
+	inRange(fn)
 	f.Operators, Operators[fn.Name] = append(f.Operators, fn), append(Operators[fn.Name], fn)
 	return fn
+}
+
+// inRange makes a function return an error instead of a numeric that is out of range.
+func inRange(fn *exec.Func) {
+	if fn.Ret != types.Numeric {
+		return
+	}
+	eval := fn.Eval
+	fn.Eval = func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		d, err := eval(env, a)
+		if err == nil && d.K == types.KNumeric {
+			_, err = d.Decimal().InRange()
+		}
+		return d, err
+	}
 }
 
 // AddTable adds a function that returns rows.

@@ -111,6 +111,10 @@ func (c *conn) step() bool {
 			return false
 		}
 		defer c.giveBack()
+		if typ == 'p' { // only during the login
+			c.fatal(sqlstate.New(sqlstate.ProtocolViolation, "invalid frontend message type %d", typ))
+			return false
+		}
 		return c.handle(typ, body)
 	}
 	c.giveBack()

@@ -110,10 +110,21 @@ func (c *conn) parse(ctx context.Context, body []byte) error {
 	if err := m.Decode(body); err != nil {
 		return protocolError('P', err)
 	}
+	if err := whole(body, len(m.Name)+len(m.Query)+4+4*len(m.ParameterOIDs)); err != nil {
+		return err
+	}
 	if err := c.session.Parse(ctx, m.Name, m.Query, m.ParameterOIDs); err != nil {
 		return err
 	}
 	c.send(&pgproto3.ParseComplete{})
+	return nil
+}
+
+// whole returns an error if a message has more bytes than its fields, n.
+func whole(body []byte, n int) error {
+	if len(body) != n {
+		return sqlstate.New(sqlstate.ProtocolViolation, "invalid message format")
+	}
 	return nil
 }
 
@@ -122,11 +133,17 @@ func (c *conn) bind(ctx context.Context, body []byte) error {
 	if err := m.Decode(body); err != nil {
 		return protocolError('B', err)
 	}
-	for _, formats := range [][]int16{m.ParameterFormatCodes, m.ResultFormatCodes} {
-		for _, f := range formats {
-			if f != 0 && f != 1 {
-				return sqlstate.New(sqlstate.InvalidParameterValue, "unsupported format code: %d", f)
-			}
+	n := len(m.DestinationPortal) + len(m.PreparedStatement) + 8 + 4*len(m.Parameters) +
+		2*(len(m.ParameterFormatCodes)+len(m.ResultFormatCodes))
+	for _, p := range m.Parameters {
+		n += len(p)
+	}
+	if err := whole(body, n); err != nil {
+		return err
+	}
+	for _, f := range m.ParameterFormatCodes {
+		if f != 0 && f != 1 {
+			return sqlstate.New(sqlstate.InvalidParameterValue, "unsupported format code: %d", f)
 		}
 	}
 	if n := len(m.ParameterFormatCodes); n > 1 && n != len(m.Parameters) {
@@ -180,6 +197,9 @@ func (c *conn) execute(ctx context.Context, body []byte) error {
 	var m pgproto3.Execute
 	if err := m.Decode(body); err != nil {
 		return protocolError('E', err)
+	}
+	if err := whole(body, len(m.Portal)+5); err != nil {
+		return err
 	}
 	portal, err := c.session.Portal(m.Portal)
 	if err != nil {

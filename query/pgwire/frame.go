@@ -75,7 +75,7 @@ func (f *frames) next(limit int) (typ byte, body []byte, err error) {
 	if !knownType(typ) {
 		return typ, nil, &errFraming{fmt.Sprintf("invalid frontend message type %d", typ)}
 	}
-	if size < 0 || size >= 1<<30 { // as in PostgreSQL: messages of this length are not worth skipping
+	if size < 0 || size+4 > longest(typ) { // as in PostgreSQL: messages of this length are not worth skipping
 		return typ, nil, &errFraming{"invalid message length"}
 	}
 	if size > limit {
@@ -125,6 +125,16 @@ func knownType(t byte) bool {
 		return true
 	}
 	return false
+}
+
+// longest returns the greatest length of a message that PostgreSQL 15 reads, with the four bytes of the length itself.
+// Messages without values or statements are short.
+func longest(t byte) int {
+	switch t {
+	case 'B', 'F', 'P', 'Q', 'd', 'p':
+		return 1<<30 - 2
+	}
+	return 10_000
 }
 
 func noEOF(err error) error {

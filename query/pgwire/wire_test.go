@@ -337,7 +337,9 @@ func TestConn_Malformed(t *testing.T) {
 		{"D", "X\x00", "E:08P01"},
 		{"E", "\x00", "E:08P01"},
 		{"C", "Zx\x00", "E:08P01"},
-		{"p", "secret\x00", "E:08P01"},
+		{"P", "\x00rows 1\x00\x00\x00x", "E:08P01"},
+		{"B", "\x00\x00\x00\x00\x00\x00\x00\x00x", "E:08P01"},
+		{"E", "\x00\x00\x00\x00\x00x", "E:08P01"},
 		{"B", "\x00\x00\x00\x01\x00\x07\x00\x00\x00\x00", "E:22023"},
 	} {
 		t.Run(c.typ+c.body, func(t *testing.T) {
@@ -364,5 +366,33 @@ func TestConn_Malformed(t *testing.T) {
 				t.Errorf("afterwards: %s", got)
 			}
 		})
+	}
+}
+
+// TestConn_Lost checks that the server closes the connection where PostgreSQL does: after messages that have no place
+// there, or a length that none can have. It does not wait for the rest of them.
+func TestConn_Lost(t *testing.T) {
+	for _, c := range []struct {
+		typ    byte
+		length uint32
+		want   string
+	}{
+		{'p', 4, "invalid frontend message type 112"},
+		{'P', 1<<30 - 1, "invalid message length"},
+		{'E', 10_001, "invalid message length"},
+		{'S', 10_001, "invalid message length"},
+		{'Q', 3, "invalid message length"},
+	} {
+		_, addr := serve(t, &fake{}, nil)
+		conn := login(t, addr)
+		if _, err := conn.nc.Write(binary.BigEndian.AppendUint32([]byte{c.typ}, c.length)); err != nil {
+			t.Fatal(err)
+		}
+		if got := conn.until('E'); got != "E:08P01" || conn.last.Severity != "FATAL" || conn.last.Message != c.want {
+			t.Errorf("%c: got %s, %+v", c.typ, got, conn.last)
+		}
+		if m, err := conn.fe.Receive(); err == nil {
+			t.Errorf("%c: the connection goes on with %T", c.typ, m)
+		}
 	}
 }

@@ -316,7 +316,8 @@ func parseNumericBinary(b []byte) (Datum, error) {
 	if sign == numericNeg {
 		d.coef.Neg(&d.coef)
 	}
-	return NewNumeric(d.Round(dscale)), nil
+	d, err := d.Round(dscale).InRange()
+	return NewNumeric(d), err
 }
 
 func parseArrayBinary(b []byte, typ OID, env *Env) (Datum, error) {

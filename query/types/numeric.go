@@ -29,7 +29,8 @@ const (
 	negInf
 )
 
-// Limits of numeric in PostgreSQL 15 (8.1.2), and limits on what the text of a number may make the server compute.
+// Limits of numeric in PostgreSQL 15 (8.1.2): digits after and before the decimal point, and digits after it in the
+// results of division.
 const (
 	maxNumericScale  = 16383
 	maxNumericDigits = 131072
@@ -38,6 +39,16 @@ const (
 )
 
 var errNumericOverflow = sqlstate.New(sqlstate.NumericOutOfRange, "value overflows numeric format")
+
+// InRange returns d, or an error if it has more than 131072 digits before the decimal point, for which PostgreSQL's
+// format has no room. Sums and rounded values need the check.
+func (d *Decimal) InRange() (*Decimal, error) {
+	// 10^131072 has 435412 bits, and each digit after the point adds more than three. Few numbers need a comparison.
+	if d.coef.BitLen() > 435411+3*int(d.scale) && d.coef.CmpAbs(pow10(maxNumericDigits+d.scale)) >= 0 {
+		return nil, errNumericOverflow
+	}
+	return d, nil
+}
 
 var pow10Table = func() (t [64]*big.Int) {
 	for i := range t {
@@ -103,7 +114,7 @@ func ParseDecimal(text string) (*Decimal, error) {
 		if err != nil {
 			return bad()
 		}
-		if e > maxNumericDigits || e < -maxNumericScale-1 {
+		if e > math.MaxInt32/2 || e < -math.MaxInt32/2 {
 			return nil, errNumericOverflow
 		}
 		mantissa, exp = s[:i], e
@@ -113,25 +124,27 @@ func ParseDecimal(text string) (*Decimal, error) {
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return bad()
 	}
-	if len(digits)+max(exp, 0) > maxNumericDigits {
+	significant := strings.TrimLeft(digits, "0")
+	scale := len(frac) - exp
+	if scale > maxNumericScale || significant != "" && len(significant)-scale > maxNumericDigits {
 		return nil, errNumericOverflow
 	}
 	d := &Decimal{}
-	if _, ok := d.coef.SetString(digits, 10); !ok {
+	if significant == "" {
+		d.scale = int32(max(scale, 0))
+		return d, nil
+	}
+	if _, ok := d.coef.SetString(significant, 10); !ok {
 		return bad()
 	}
 	if neg {
 		d.coef.Neg(&d.coef)
 	}
-	scale := len(frac) - exp
 	if scale < 0 {
 		d.coef.Mul(&d.coef, pow10(int32(-scale)))
 		scale = 0
 	}
 	d.scale = int32(scale)
-	if d.scale > maxNumericScale {
-		return d.Round(maxNumericScale), nil
-	}
 	return d, nil
 }
 
@@ -251,15 +264,12 @@ func (d *Decimal) Mul(o *Decimal) (*Decimal, error) {
 		}
 		return &Decimal{special: negInf}, nil
 	}
-	if (d.coef.BitLen()+o.coef.BitLen())*3/10 > maxNumericDigits {
-		return nil, errNumericOverflow
-	}
 	r := &Decimal{scale: d.scale + o.scale}
 	r.coef.Mul(&d.coef, &o.coef)
 	if r.scale > maxNumericScale {
-		return r.Round(maxNumericScale), nil
+		r = r.Round(maxNumericScale)
 	}
-	return r, nil
+	return r.InRange()
 }
 
 var errDivisionByZero = sqlstate.New(sqlstate.DivisionByZero, "division by zero")
@@ -281,7 +291,7 @@ func (d *Decimal) Div(o *Decimal) (*Decimal, error) {
 	den := new(big.Int).Mul(&o.coef, pow10(d.scale))
 	r := &Decimal{scale: scale + 1}
 	r.coef.Quo(num, den)
-	return r.Round(scale), nil
+	return r.Round(scale).InRange()
 }
 
 func divSpecial(d, o *Decimal) (*Decimal, bool, error) {

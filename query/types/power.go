@@ -59,7 +59,7 @@ func (d *Decimal) Pow(e *Decimal) (*Decimal, error) {
 	if d.coef.Sign() < 0 && e.odd() {
 		r.Neg(r)
 	}
-	return decimalOfFloat(r, scale), nil
+	return decimalOfFloat(r, scale).InRange()
 }
 
 func powScale(scale int32, others ...int32) int32 {
@@ -99,7 +99,7 @@ func (d *Decimal) powInt(n int64) (*Decimal, error) {
 	if n < 0 {
 		r.Quo(new(big.Float).SetPrec(bits).SetInt64(1), r)
 	}
-	return decimalOfFloat(r, scale), nil
+	return decimalOfFloat(r, scale).InRange()
 }
 
 // powSpecial is Pow if an operand is NaN or infinite. It follows the rules of POSIX.

@@ -143,8 +143,9 @@ func (s *sumOf) Result(*exec.Env) (types.Datum, error) {
 			total = s.d.Add(total)
 		}
 	}
-	if !s.avg {
-		return types.NewNumeric(total), nil
+	total, err := total.InRange()
+	if err != nil || !s.avg {
+		return types.NewNumeric(total), err
 	}
 	q, err := total.Div(types.DecimalFromInt(s.n))
 	return types.NewNumeric(q), err

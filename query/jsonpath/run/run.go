@@ -464,9 +464,9 @@ func (r *Run) arithmetic(n *jsonpath.Node, x Item, f emit) error {
 	var d *types.Decimal
 	switch n.Text {
 	case "+":
-		d = a.Add(b)
+		d, err = a.Add(b).InRange()
 	case "-":
-		d = a.Sub(b)
+		d, err = a.Sub(b).InRange()
 	case "*":
 		d, err = a.Mul(b)
 	case "/":

@@ -191,3 +191,46 @@ SELECT sum(x), avg(x) FROM (VALUES ('Infinity'::numeric), (1)) v(x)
 SELECT 1.10 + 2.225, 1.10 * 2.225, 1.10 - 1.1, 2.50 % 0.7, -7.5 % 2, 7 % -3, 1.0 * 0, 0.00 * 5, 1e3 + 1, 1e-3 + 1
 SELECT round(2.5), round(-2.5), round(2.345, 2), round(2.3, 5), round(12345, -2), round(15, -1), round(1e20, -5), round(-0.5), round(0.5), round(1.005, 2)
 SELECT trunc(2.9), trunc(-2.9), trunc(2.999, 2), trunc(2.9, 5), trunc(12345.6, -2), ceil(2.1), ceil(-2.1), floor(-2.1), floor(2.9), ceiling(2.0)
+-- A numeric has at most 131072 digits before the decimal point and 16383 after it.
+SELECT length((10::numeric ^ 131072)::text)
+SELECT length((10::numeric ^ 131071)::text)
+SELECT -(10::numeric ^ 131072) < 0
+SELECT 10::numeric ^ 131071 * 10
+SELECT 1e131071 * 10
+SELECT length((1e131071 * 9.99)::text), length(1e131071::text)
+SELECT 1e131072
+SELECT .1e131072 = 1e131071, length('0.00001e131076'::numeric::text)
+SELECT '1e131072'::numeric
+SELECT '0e131072'::numeric, '0e999999'::numeric, '-0e131072'::numeric
+SELECT '0e2147483648'::numeric
+SELECT '1e1073741823'::numeric
+SELECT '1e-1073741824'::numeric
+SELECT '1e-16384'::numeric
+SELECT '0e-16384'::numeric
+SELECT '0.0e-16383'::numeric
+SELECT length('1e-16383'::numeric::text), length(('0.' || repeat('1', 16383))::numeric::text)
+SELECT length(('0.' || repeat('1', 16384))::numeric::text)
+SELECT length(('0.' || repeat('0', 16384))::numeric::text)
+SELECT length(repeat('9', 131072)::numeric::text), length((repeat('0', 131073) || '1')::numeric::text), length((repeat('9', 131072) || '.9')::numeric::text)
+SELECT repeat('9', 131073)::numeric
+SELECT repeat('9', 131072)::numeric + 1
+SELECT length((repeat('9', 131072)::numeric + 0.1)::text)
+SELECT ceil(repeat('9', 131072)::numeric + 0.5)
+SELECT floor(-repeat('9', 131072)::numeric - 0.5)
+SELECT round(5e131071, -131072)
+SELECT round(4e131071, -131072), round(4e131071, -231072)
+SELECT 1e131071 / 0.1
+SELECT div(9e131071, 0.1)
+SELECT 9e131071 - -9e131071
+SELECT sum(x) FROM (VALUES (9e131071), (2e131071)) t(x)
+SELECT avg(x) FROM (VALUES (9e131071), (2e131071)) t(x)
+SELECT length(sum(x)::text) FROM (VALUES (9e131071), (2e131071), (-2e131071)) t(x)
+SELECT length((2::numeric ^ 435411)::text)
+SELECT 2::numeric ^ 435412
+SELECT length((9.99::numeric ^ 131100)::text)
+SELECT scale('1e-16383'::numeric * '1e-16383'::numeric), length((('1.' || repeat('0', 16383))::numeric * 1e131071)::text)
+SELECT length(lcm(1e131071, 3)::text), length(lcm(1e131070, 7e131071)::text)
+SELECT 1e131071 % 7
+SELECT count(*) FROM generate_series(9e131071, 9.9e131071, 9e131071)
+SELECT length((jsonb '1e131071')::numeric::text)
+SELECT jsonb_path_query(jsonb '[9e131071]', '$[0] + $[0]')

@@ -157,3 +157,21 @@ SHOW max_wal_senders
 SELECT current_setting('autovacuum_naptime'), current_setting('checkpoint_timeout')
 RESET ALL; SHOW is_superuser; SHOW server_encoding
 SELECT lower(name), vartype, context, min_val, max_val, enumvals FROM pg_settings WHERE context NOT IN ('user', 'superuser') AND name NOT IN ('is_superuser', 'ssl', 'max_connections', 'server_version', 'server_version_num') ORDER BY lower(name) COLLATE "C"
+-- A custom setting that was reset, or set in a transaction that failed, is empty.
+RESET lost.a; SHOW lost.a; SELECT current_setting('lost.a'), current_setting('lost.a', true) = ''
+SHOW lost.none
+SELECT current_setting('lost.none', true) IS NULL
+BEGIN; SET lost.b = '1'; ROLLBACK; SHOW lost.b
+BEGIN; SET LOCAL lost.c = '1'; COMMIT; SHOW lost.c
+SELECT set_config('lost.d', 'x', true)
+SHOW lost.d
+SET lost.e = '1'; RESET ALL; SHOW lost.e; SET lost.e = '1'
+DISCARD ALL
+SHOW lost.e
+SET lost.f TO DEFAULT; SHOW lost.f
+BEGIN; SAVEPOINT s; SET lost.g = '1'; ROLLBACK TO s; SHOW lost.g; COMMIT
+SET lost.h = '1'; SELECT 1/0
+SHOW lost.h
+RESET lost
+RESET lost."x y"
+SELECT name FROM pg_settings WHERE name LIKE 'lost%'
