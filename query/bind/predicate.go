@@ -48,6 +48,10 @@ func (b *binder) isTest(n *ast.IsTest, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	l, isRow := x.(*exec.RowExpr)
+	if r, both := y.(*exec.RowExpr); isRow && both {
+		return b.DistinctRows(n.Not, l, r, n.Pos())
+	}
 	if x, y, err = b.Comparable("IS DISTINCT FROM", x, y, n.Pos()); err == nil {
 		_, err = collation.Comparison("=", n.Pos(), x, y)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // reopened returns the fields of a row, with literals that became text by default made open again.
-func (o *Open) reopened(r *exec.RowExpr) []exec.Expr {
+func reopened(o *Open, r *exec.RowExpr) []exec.Expr {
 	out := slices.Clone(r.Items)
 	for i, e := range out {
 		c, ok := e.(*exec.Const)
@@ -52,7 +52,7 @@ func (o *Open) CompareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr, e
 	if len(l.Items) == 0 {
 		return nil, sqlstate.Unsupported(off, "", "cannot compare rows of zero length")
 	}
-	l, r = &exec.RowExpr{Items: o.reopened(l)}, &exec.RowExpr{Items: o.reopened(r)}
+	l, r = &exec.RowExpr{Items: reopened(o, l)}, &exec.RowExpr{Items: reopened(o, r)}
 	var parts []exec.Expr
 	word := "and"
 	switch op {
@@ -91,13 +91,48 @@ func (o *Open) CompareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr, e
 	return e, err
 }
 
+// DistinctRows binds (a, b) IS DISTINCT FROM (c, d) field by field, or IS NOT DISTINCT FROM.
+func (o *Open) DistinctRows(not bool, l, r *exec.RowExpr, off int) (exec.Expr, error) {
+	if len(l.Items) != len(r.Items) {
+		return nil, sqlstate.New(sqlstate.SyntaxError, "unequal number of entries in row expressions").At(off)
+	}
+	out := &exec.Logic{Op: "or"}
+	if not {
+		out.Op = "and"
+	}
+	right := reopened(o, r)
+	for i, x := range reopened(o, l) {
+		y := right[i]
+		var e exec.Expr
+		var err error
+		a, isRow := x.(*exec.RowExpr)
+		if c, both := y.(*exec.RowExpr); isRow && both {
+			e, err = o.DistinctRows(not, a, c, off)
+		} else if x, y, err = o.Comparable("=", x, y, off); err == nil {
+			_, err = collation.Comparison("=", off, x, y)
+			e = &exec.Distinct{Not: not, X: x, Y: y}
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Args = append(out.Args, e)
+	}
+	switch len(out.Args) {
+	case 0:
+		return &exec.Const{D: types.NewBool(not), Typ: types.Bool}, nil
+	case 1:
+		return out.Args[0], nil
+	}
+	return out, nil
+}
+
 // OperateRows binds any operator between a row and the row of a sub-query, as PostgreSQL does.
 func (o *Open) OperateRows(op string, l, r *exec.RowExpr, off int) (exec.Expr, error) {
 	if funcs.Comparison(op) != nil {
 		return o.CompareRows(op, l, r, off)
 	}
 	var out exec.Expr
-	for i, x := range o.reopened(l) {
+	for i, x := range reopened(o, l) {
 		var err error
 		if out, err = o.Operator(op, []exec.Expr{x, r.Items[i]}, off); err != nil {
 			return nil, err

@@ -103,3 +103,13 @@ SELECT ROW($1::int, $2::text), ROW($1, $2) IS NULL
 -- More of the same, together.
 SELECT 1 IN (1.0, 2), 'a' IN ('a', NULL), (1, 'a') IN ((1, 'a'), (2, 'b')), NULL IN (NULL), ROW(1, NULL) = ROW(1, 2), ROW(1, NULL) = ROW(2, 2), (1, 2) < (1, NULL), (1, 2) < (2, NULL), ROW(1, 2) IS NOT DISTINCT FROM ROW(1, 2)
 SELECT ARRAY[1,2,3] @> ARRAY[3,1], ARRAY[1,2] <@ '{1,2,3}', ARRAY['a'] && '{a,b}', ARRAY[1,2] || '{3}', ARRAY[1,2] > ARRAY[1], ARRAY[NULL]::int[] = ARRAY[NULL]::int[], 2 = ANY (ARRAY[1,2]), ARRAY[1,NULL] @> ARRAY[NULL]::int[], (ARRAY['a','b'])[1:1], array_to_string(ARRAY['a',NULL,'b'], '-'), array_to_string('{}'::int[], ','), string_to_array('', ','), string_to_array('a b', ' '), array_length('{}'::int[], 1), array_ndims('{}'::int[])
+-- IS DISTINCT FROM between rows takes the types member by member.
+SELECT (1, 2) IS DISTINCT FROM (1, NULL), row(1, NULL) IS DISTINCT FROM row(1, 2), (1, NULL) IS NOT DISTINCT FROM (1, NULL)
+SELECT (1, 'x') IS DISTINCT FROM ('1', 'x'), row(1) IS NOT DISTINCT FROM row(NULL), (1, (2, 4)) IS DISTINCT FROM (1, (2, 3))
+SELECT (1, 2) IS DISTINCT FROM (1, 2, 3)
+SELECT (1, 'x') IS DISTINCT FROM (1, 2)
+SELECT (1, true) IS DISTINCT FROM (1, 2)
+SELECT count(*) FROM docs WHERE (id, rev) IS DISTINCT FROM (id, NULL)
+SELECT count(*) FROM docs a LEFT JOIN docs b ON a.id = b.id AND a.id < 'd02' WHERE (a.id, 1) IS NOT DISTINCT FROM (b.id, 1)
+SELECT count(*) FROM docs a LEFT JOIN docs b ON a.id = b.id AND a.id < 'd02' WHERE a IS DISTINCT FROM b
+SELECT row(NULL) IS DISTINCT FROM NULL, NULL IS NOT DISTINCT FROM row(NULL, NULL)
