@@ -132,8 +132,8 @@ func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error
 		switch t.status {
 		case 'I':
 			if s.Chain {
-				return "", sqlstate.New(sqlstate.NoActiveTransaction, "%s AND CHAIN can only be used in transaction blocks",
-					tag)
+				return "", sqlstate.New(sqlstate.NoActiveTransaction,
+					"%s AND CHAIN can only be used in transaction blocks", tag)
 			}
 			t.notice(sqlstate.New(sqlstate.NoActiveTransaction, "there is no transaction in progress"))
 		case 'E':

@@ -215,6 +215,10 @@ func (b *binder) noColumn(n *ast.Column, sc *scope) error {
 			continue
 		}
 		for _, c := range r.cols {
+			if slices.Contains([]string{"ctid", "cmin", "cmax", "tableoid", "xmin", "xmax"}, name) {
+				return e.WithHint("Documents and rows of views have no system columns. " +
+					"id and rev tell a document's revision.")
+			}
 			if c.name == "doc" {
 				return e.WithHint("Members of a document are read with doc->>'%s'.", name)
 			}
