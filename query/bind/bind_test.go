@@ -139,7 +139,8 @@ func TestBind_Errors(t *testing.T) {
 			`clause or be used in an aggregate function`},
 		{"SELECT doc FROM docs GROUP BY ROLLUP (id)", `42803 at 8: column "docs.doc" must appear in the GROUP BY ` +
 			`clause or be used in an aggregate function`},
-		{"SELECT id FROM docs LIMIT rev", "42P10 at 27: argument of LIMIT must not contain variables"},
+		{"SELECT id FROM docs LIMIT rev", "42804 at 27: argument of LIMIT must be type bigint, not type text"},
+		{"SELECT id FROM docs LIMIT length(id)", "42P10 at 34: argument of LIMIT must not contain variables"},
 		{"SELECT (1, 2) = (SELECT 1)", "42601 at 15: subquery has too few columns"},
 		{"SELECT (1, 2) IN (SELECT 1, 2, 3)", "42601 at 15: subquery has too many columns"},
 		{"SELECT (1, 2) + (SELECT 1, 2)", "42804 at 15: row comparison operator must yield type boolean, not type integer"},

@@ -18,7 +18,7 @@ func (b *binder) condition(e ast.Expr, sc *scope, clause string) (exec.Expr, err
 	}
 	if t := x.Type(); t != types.Bool && t != types.Unknown {
 		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must be type boolean, not type %s", clause,
-			types.NameOf(t)).At(e.Pos())
+			types.NameOf(t)).At(ast.Start(e))
 	}
 	return b.Coerce(x, types.Bool, types.Implicit, e.Pos())
 }

@@ -171,6 +171,9 @@ func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err er
 		if err != nil {
 			return nil, err
 		}
+		if x, err = typing.RowsOffset(&b.Open, x, what, ast.Start(e)); err != nil {
+			return nil, err
+		}
 		variables, at := false, e.Pos()
 		exec.Walk(x, func(x exec.Expr) {
 			switch n := x.(type) {
@@ -187,7 +190,7 @@ func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err er
 			return nil, sqlstate.New(sqlstate.InvalidColumnReference, "argument of %s must not contain variables",
 				what).At(at)
 		}
-		return b.Coerce(x, types.Int8, types.Assignment, e.Pos())
+		return x, nil
 	}
 	if limit, err = bindOne(s.Limit, "LIMIT"); err == nil {
 		skip, err = bindOne(s.Offset, "OFFSET")

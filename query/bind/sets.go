@@ -74,7 +74,7 @@ func (g *grouper) key(e ast.Expr) (int, error) {
 	}
 	if key.Type() == types.JSON {
 		return 0, sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
-			At(e.Pos())
+			At(ast.Start(e))
 	}
 	k := exec.Key(key)
 	i, known := g.keyText[k]

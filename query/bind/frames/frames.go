@@ -67,9 +67,9 @@ func (b *Binder) bound(f *ast.Frame, bound ast.Bound, order []exec.Expr) (window
 		return out, err
 	}
 	if f.Mode != "range" {
-		out.Offset, err = typing.RowsOffset(b.Open, e, mode, bound.Offset.Pos())
+		out.Offset, err = typing.RowsOffset(b.Open, e, mode, ast.Start(bound.Offset))
 	} else {
-		out.Offset, out.InRange, err = typing.RangeOffset(b.Open, e, order[0].Type(), bound.Offset.Pos())
+		out.Offset, out.InRange, err = typing.RangeOffset(b.Open, e, order[0].Type(), ast.Start(bound.Offset))
 	}
 	return out, err
 }

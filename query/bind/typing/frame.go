@@ -8,7 +8,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// RowsOffset makes the offset of a window frame in the mode ROWS or GROUPS a bigint.
+// RowsOffset makes the argument of LIMIT or OFFSET, or the offset of a window frame in the mode ROWS or GROUPS, a
+// bigint.
 func RowsOffset(o *Open, e exec.Expr, mode string, at int) (exec.Expr, error) {
 	if types.CastContext(e.Type(), types.Int8) > types.Assignment {
 		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must be type bigint, not type %s", mode,

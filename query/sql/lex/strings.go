@@ -214,14 +214,19 @@ func (l *lexer) unicodeEscaped(start int) (Token, error) {
 			return Token{}, SyntaxError(min(place, end), "invalid Unicode escape").
 				WithHint(`Unicode escapes must be \XXXX or \+XXXXXX.`)
 		}
-		r := rune(v)
+		r, second := rune(v), inner.pos
 		if r >= 0xd800 && r < 0xdc00 && inner.at(0) == escape {
 			inner.pos++
 			low, bad := strconv.ParseUint(inner.digits(4, 16), 16, 32)
 			if bad != nil || low < 0xdc00 || low >= 0xe000 {
-				return Token{}, SyntaxError(min(place, end), "invalid Unicode surrogate pair")
+				return Token{}, SyntaxError(min(quote+1+second, end), "invalid Unicode surrogate pair")
 			}
 			r = (r-0xd800)<<10 + rune(low) - 0xdc00 + 0x10000
+		} else if r >= 0xd800 && r < 0xe000 {
+			if r < 0xdc00 {
+				place = quote + 1 + second
+			}
+			return Token{}, SyntaxError(min(place, end), "invalid Unicode surrogate pair")
 		}
 		if !utf8.ValidRune(r) || r == 0 {
 			return Token{}, SyntaxError(min(place, end), "invalid Unicode escape value")
