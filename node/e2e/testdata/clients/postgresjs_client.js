@@ -7,6 +7,8 @@ const sql = postgres({
   username: env.user,
   ssl,
   max: 2,
+  // A cancel that comes before the statement has begun is lost, and the client sends only one.
+  connection: { statement_timeout: 20000 },
   onnotice: (n) => notices.push([n.severity, n.code, n.message]),
 })
 const plain = (rows) => rows.map((r) => ({ ...r }))
