@@ -177,11 +177,15 @@ var nodeRules = []rule{
 		why: "it prints what the console of a node answers, on any machine",
 	},
 	{
+		room: "node/demo",
+		why:  "it uses nodes from outside, as processes and over HTTP",
+	},
+	{
 		room: "node/relocate", may: []string{"layer"},
 		why: "it moves files between stores and the HTTP API; what is in them is the layer's business",
 	},
 	{
-		room: "node/cmd/divan", may: []string{"node", "node/config", "node/auth", "node/relocate",
+		room: "node/cmd/divan", may: []string{"node", "node/config", "node/auth", "node/demo", "node/relocate",
 			"node/status"},
 		why: "main handles the process; the program is node.Node",
 	},

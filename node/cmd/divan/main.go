@@ -31,6 +31,7 @@ func commands() []command {
 		{"export", "write a database to a file; see -help", exportDatabase},
 		{"import", "create a database from such a file", importDatabase},
 		{"status", "print the state of the cluster; see -help", showStatus},
+		{"demo", "run nodes with data to look at; see -help", runDemo},
 		{"hash-password", "read a password from standard input and print its hash for node.yaml", hashPassword},
 		{"version", "print the version", printVersion},
 		{"help", "print this", help},

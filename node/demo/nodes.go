@@ -1,0 +1,206 @@
+package demo
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	startWithin = 20 * time.Second
+	// stopWithin is longer than a node takes to stop (docs/clauses.md, "Program").
+	stopWithin = 7 * time.Second
+)
+
+// member is a node of the demo: a process of its own.
+type member struct {
+	name      string
+	directory string // has node.yaml, log and the data
+	process   *exec.Cmd
+	ready     map[string]string // the fields of its ready line
+	line      string            // the ready line
+	// ended is closed when the process has ended.
+	ended chan struct{}
+}
+
+// url returns the address of the member's HTTP listener.
+func (m *member) url() string { return "http://" + m.ready["http"] }
+
+// alive reports whether the process runs.
+func (m *member) alive() bool {
+	select {
+	case <-m.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// secretOf returns the secret that the nodes of a directory share, which it makes at the first start.
+func secretOf(directory string) (string, error) {
+	file := filepath.Join(directory, "secret")
+	text, err := os.ReadFile(file)
+	if err == nil && len(text) > 0 {
+		return strings.TrimSpace(string(text)), nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	random := make([]byte, 24)
+	if _, err := rand.Read(random); err != nil {
+		return "", err
+	}
+	secret := hex.EncodeToString(random)
+	return secret, os.WriteFile(file, []byte(secret), 0o600)
+}
+
+// settings returns the node.yaml of the i-th of n nodes, counted from 1. The first one has the store and serves it to
+// the others, unless they all use FoundationDB.
+func settings(o *Options, i int, directory, secret string) string {
+	var b strings.Builder
+	store := o.Ports.address(o.Ports.Gossip - 1)
+	first := o.Ports.address(o.Ports.Gossip)
+	fmt.Fprintf(&b, "name: node%d\n", i)
+	fmt.Fprintf(&b, "data: %s\n", strconv.Quote(filepath.Join(directory, strconv.Itoa(i))))
+	cors := ""
+	if !o.Empty { // so that PouchDB can be tried in a page of another origin
+		cors = `, cors: {enabled: true, origins: ["https://pouchdb.com"]}`
+	}
+	fmt.Fprintf(&b, "http: {listen: %q%s}\n", o.Ports.address(o.Ports.HTTP+i-1), cors)
+	fmt.Fprintf(&b, "sql: {listen: %q}\n", o.Ports.address(o.Ports.SQL+i-1))
+	join := ""
+	if i > 1 {
+		join = strconv.Quote(first)
+	}
+	fmt.Fprintf(&b, "cluster: {gossip: %q, join: [%s], secret: %q}\n",
+		o.Ports.address(o.Ports.Gossip+gossipStep*(i-1)), join, secret)
+	switch {
+	case o.ClusterFile != "":
+		fmt.Fprintf(&b, "storage: {engine: fdb, cluster_file: %s}\n", strconv.Quote(o.ClusterFile))
+	case i == 1 && o.Nodes == 1:
+		b.WriteString("storage: {engine: embedded}\n")
+	case i == 1:
+		fmt.Fprintf(&b, "storage: {engine: embedded, listen: %q, secret: %q}\n", store, secret)
+	default:
+		fmt.Fprintf(&b, "storage: {engine: remote, address: %q, secret: %q}\n", store, secret)
+	}
+	return b.String()
+}
+
+// start starts the i-th node and waits until it is ready.
+func start(ctx context.Context, o *Options, i int, directory, secret string) (*member, error) {
+	m := &member{name: fmt.Sprintf("node%d", i), directory: filepath.Join(directory, strconv.Itoa(i)),
+		ended: make(chan struct{})}
+	if err := os.MkdirAll(m.directory, 0o700); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(m.directory, "node.yaml")
+	if err := os.WriteFile(file, []byte(settings(o, i, directory, secret)), 0o600); err != nil {
+		return nil, err
+	}
+	logFile, err := os.Create(filepath.Join(m.directory, "log"))
+	if err != nil {
+		return nil, err
+	}
+	defer logFile.Close() // the process has a descriptor of its own
+	// It outlives ctx, since nodes are stopped in an order.
+	m.process = exec.CommandContext(context.WithoutCancel(ctx), o.Program, "-config", file)
+	m.process.Env = environment()
+	m.process.Stderr = logFile
+	separate(m.process)
+	stdout, err := m.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := m.process.Start(); err != nil {
+		return nil, err
+	}
+	line := make(chan string, 1)
+	go func() {
+		defer close(m.ended)
+		lines := bufio.NewScanner(stdout)
+		if lines.Scan() {
+			line <- lines.Text()
+		}
+		close(line)
+		_ = m.process.Wait() // how it ended is in its log
+	}()
+	wait, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	select {
+	case m.line = <-line:
+	case <-wait.Done():
+	}
+	if m.line == "" {
+		stopAll([]*member{m})
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%s did not start:\n%s", m.name, lastLines(logFile.Name(), 5))
+	}
+	m.ready = fields(m.line)
+	return m, nil
+}
+
+// fields returns the fields of a ready line. None but the directory of the data can have spaces, and it is not needed.
+func fields(line string) map[string]string {
+	of := map[string]string{}
+	for _, word := range strings.Fields(line) {
+		if name, value, ok := strings.Cut(word, "="); ok {
+			of[name] = value
+		}
+	}
+	return of
+}
+
+// environment returns the environment without the settings that would be the same for every node.
+func environment() []string {
+	var kept []string
+	for _, e := range os.Environ() {
+		name, _, _ := strings.Cut(e, "=")
+		switch name {
+		case "DIVAN_CONFIG", "DIVAN_DATA", "DIVAN_HTTP", "DIVAN_SQL", "DIVAN_GOSSIP", "DIVAN_JOIN", "DIVAN_NAME":
+		default:
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// stopAll stops the nodes in the opposite order of their start, because the first one has the store. A node that does
+// not stop in time is killed, which loses nothing.
+func stopAll(members []*member) {
+	for i := len(members) - 1; i >= 0; i-- {
+		m := members[i]
+		if !m.alive() {
+			continue
+		}
+		interrupt(m.process.Process)
+		select {
+		case <-m.ended:
+		case <-time.After(stopWithin):
+			_ = m.process.Process.Kill()
+			<-m.ended
+		}
+	}
+}
+
+// lastLines returns the last n lines of a file, indented.
+func lastLines(name string, n int) string {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines = lines[max(0, len(lines)-n):]
+	return "  " + strings.Join(lines, "\n  ")
+}
