@@ -97,6 +97,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	c.publish()
 	c.done.Go(func() { c.watch(running) })
+	c.done.Go(func() { c.gossip.outlive(running) })
 	c.done.Go(func() { c.joining.keep(running, joined) })
 	c.done.Go(func() { c.post.deliver(running) })
 	c.done.Go(func() { c.naming.look(running) })
@@ -207,14 +208,11 @@ func (c *Cluster) watch(ctx context.Context) {
 			c.members.tellEvents(c.o.Notify)
 			settle.Reset(debounce)
 		case <-settle.C:
-			c.gossip.warnStale()
-			c.gossip.renewIfGivenUp()
 			c.logOtherStores()
 			c.publish()
 			c.naming.ask()
 		case <-tick.C:
 			c.members.tellEvents(c.o.Notify)
-			c.gossip.warnStale()
 			// The others have given up a process that stood still (stopped, swapped out, a closed laptop) for longer
 			// than they wait.
 			if pause := time.Since(last); pause > 8*c.o.ProbeInterval {

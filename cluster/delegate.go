@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/hashicorp/memberlist"
@@ -24,7 +23,7 @@ func (d delegate) NotifyJoin(n *memberlist.Node) {
 	d.g.members.observe(func(v *view, now time.Time) {
 		meta := decodeMetadata(n.Meta)
 		if v.joined(now, n.Name, n.Address(), meta) {
-			d.g.members.mu.stale = append(d.g.members.mu.stale, staleMember{node: *n, id: meta.ID})
+			d.g.members.returned(staleMember{node: *n, id: meta.ID})
 		}
 	})
 }
@@ -55,25 +54,6 @@ func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
 	}
 	d.g.namesake(other.Address(), decodeMetadata(other.Meta).Store)
 	d.g.members.signal()
-}
-
-// givenUp is the only message that members send through gossip in addition to membership: the others had given up the
-// member with this id.
-type givenUp struct {
-	ID string `json:"given_up"`
-}
-
-func (d delegate) NotifyMsg(b []byte) {
-	var m givenUp
-	if json.Unmarshal(b, &m) != nil || m.ID == "" {
-		return
-	}
-	d.g.members.mu.Lock()
-	mine := m.ID == d.g.members.mu.meta.ID
-	d.g.members.mu.Unlock()
-	if mine {
-		d.g.members.givenUp()
-	}
 }
 
 // GetBroadcasts is called for each packet of gossip, after memberlist's own broadcasts. It adds nothing and only counts

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -65,37 +64,6 @@ func (g *gossip) start() error {
 func (g *gossip) join(address string) error {
 	_, err := g.list.Join([]string{address})
 	return err
-}
-
-// warnStale tells members that returned under their old id that they had been given up. They react by taking a new id.
-// Those that cannot be told, and for lack of time those after them, are told later.
-func (g *gossip) warnStale() {
-	list := g.members.takeStale()
-	for i, s := range list {
-		message, err := json.Marshal(givenUp{ID: s.id})
-		if err != nil {
-			panic(err) // encoding a string never fails
-		}
-		if err := g.list.SendReliable(&s.node, message); err != nil {
-			g.o.Logger.Debug("could not tell a member that it had been given up", "member", s.node.Name, "error", err)
-			for _, later := range list[i:] {
-				g.members.tellLater(later)
-			}
-			return
-		}
-	}
-}
-
-// renewIfGivenUp takes a new id, because the others have started this member's actors elsewhere and closed their
-// connections to the old id.
-func (g *gossip) renewIfGivenUp() {
-	if !g.members.takeNewID() {
-		return
-	}
-	g.o.Logger.Warn("the other members had given this one up; it goes on under a new id")
-	if err := g.list.UpdateNode(time.Second); err != nil {
-		g.o.Logger.Warn("tell the others the new id", "error", err)
-	}
 }
 
 // openTransport opens the gossip port before memberlist runs, because the next port must be known for the metadata. A

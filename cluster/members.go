@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/memberlist"
 )
 
 // members has the members that this one sees, what it tells about itself, and where actors are placed. It is safe for
@@ -22,6 +20,7 @@ type members struct {
 	// reached are the members that messages go to and come from: those placed on, and those that are being drained.
 	reached atomic.Pointer[[]Member]
 	wake    chan struct{} // capacity 1: mu has changed; never closed
+	outlive chan struct{} // capacity 1: mu.stale or mu.renew has changed; never closed
 
 	mu struct {
 		sync.Mutex
@@ -34,14 +33,9 @@ type members struct {
 	}
 }
 
-// staleMember returned without knowing that it had been given up.
-type staleMember struct {
-	node memberlist.Node
-	id   string
-}
-
 func newMembers(o *Options) *members {
-	m := &members{name: o.Name, log: o.Logger, wake: make(chan struct{}, 1)}
+	m := &members{name: o.Name, log: o.Logger, wake: make(chan struct{}, 1),
+		outlive: make(chan struct{}, 1)}
 	m.mu.view = newView(o.Name, o.ProbeInterval)
 	m.mu.subscribers = map[chan struct{}]bool{}
 	m.placed.Store(&[]Member{})
@@ -117,43 +111,6 @@ func (m *members) encodeMetadata() []byte {
 		panic(err) // encoding strings and a bool never fails
 	}
 	return b
-}
-
-// takeStale returns, once, the members that returned without knowing that they had been given up.
-func (m *members) takeStale() []staleMember {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	list := m.mu.stale
-	m.mu.stale = nil
-	return list
-}
-
-// tellLater keeps a member that could not be told that it had been given up, unless it has a new id or has gone.
-func (m *members) tellLater(s staleMember) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if e := m.mu.view.entries[s.node.Name]; e != nil && e.up && e.meta.ID == s.id {
-		m.mu.stale = append(m.mu.stale, s)
-	}
-}
-
-// givenUp records that the others have given this member up, or probably have.
-func (m *members) givenUp() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.mu.renew = true
-	m.signal()
-}
-
-// takeNewID gives this member a new id if the others have given it up.
-func (m *members) takeNewID() (renewed bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	renewed, m.mu.renew = m.mu.renew, false
-	if renewed {
-		m.mu.meta.ID = newID()
-	}
-	return renewed
 }
 
 // leaving makes this member announce that it leaves.

@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// A member that the others give up while it lives returns under its old id. The others have started its actors
+// elsewhere and closed their connections to that id, so it needs a new one. They tell it, it tells them the new id, and
+// each of them repeats its part until it sees that the other one has heard it: single packets of gossip are lost, and
+// memberlist's next exchange of everything may be many seconds away.
+
+// staleMember returned without knowing that it had been given up.
+type staleMember struct {
+	node memberlist.Node
+	id   string // under which it was given up
+	told bool
+}
+
+// givenUp is the only message that members send through gossip in addition to membership: the others had given up the
+// member with this id.
+type givenUp struct {
+	ID string `json:"given_up"`
+}
+
+func (d delegate) NotifyMsg(b []byte) {
+	var m givenUp
+	if json.Unmarshal(b, &m) != nil || m.ID == "" {
+		return
+	}
+	d.g.members.mu.Lock()
+	mine := m.ID == d.g.members.mu.meta.ID
+	d.g.members.mu.Unlock()
+	if mine {
+		d.g.members.givenUp()
+	}
+}
+
+// outlive tells members that they had been given up, and renews this member's id if it was, until ctx ends. Both wait
+// for the network, so they have a goroutine of their own.
+func (g *gossip) outlive(ctx context.Context) {
+	tick := time.NewTicker(g.o.ProbeInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-g.members.outlive:
+		case <-tick.C:
+		}
+		g.renewIfGivenUp()
+		g.warnStale(ctx)
+	}
+}
+
+// warnStale tells members that returned under their old id that they had been given up. Those that have been told and
+// are still seen under that id are asked for their state, in case they have a new one.
+func (g *gossip) warnStale(ctx context.Context) {
+	for _, s := range g.members.takeStale() {
+		if s.told {
+			if err := g.join(s.node.Address()); err != nil {
+				g.o.Logger.Debug("could not ask a member for its new id", "member", s.node.Name, "error", err)
+			}
+		}
+		if !g.members.isStale(s) {
+			continue
+		}
+		message, err := json.Marshal(givenUp{ID: s.id})
+		if err != nil {
+			panic(err) // encoding a string never fails
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		err = g.list.SendReliable(&s.node, message)
+		if err != nil {
+			g.o.Logger.Debug("could not tell a member that it had been given up", "member", s.node.Name, "error", err)
+		}
+		s.told = s.told || err == nil
+		g.members.keepStale(s)
+	}
+}
+
+// renewIfGivenUp takes a new id if the others have given this member up, and announces it.
+func (g *gossip) renewIfGivenUp() {
+	renewed, announced := g.members.takeNewID()
+	if renewed {
+		g.o.Logger.Warn("the other members had given this one up; it goes on under a new id")
+	}
+	if announced {
+		return
+	}
+	if err := g.list.UpdateNode(time.Second); err != nil {
+		g.o.Logger.Debug("could not tell the others what has changed here", "error", err)
+	}
+}
+
+// returned keeps a member that is to be told that it had been given up. The caller holds mu.
+func (m *members) returned(s staleMember) {
+	m.mu.stale = append(m.mu.stale, s)
+	m.signalOutlive()
+}
+
+// takeStale takes the members that are still to be told.
+func (m *members) takeStale() []staleMember {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.mu.stale
+	m.mu.stale = nil
+	return list
+}
+
+// keepStale keeps a member for the next round.
+func (m *members) keepStale(s staleMember) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.stale = append(m.mu.stale, s)
+}
+
+// isStale reports whether a member is still there under the id under which it was given up.
+func (m *members) isStale(s staleMember) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.mu.view.entries[s.node.Name]
+	return e != nil && e.up && e.meta.ID == s.id && !e.meta.Leaving
+}
+
+// givenUp records that the others have given this member up, or probably have.
+func (m *members) givenUp() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.renew = true
+	m.signalOutlive()
+}
+
+// signalOutlive wakes gossip.outlive.
+func (m *members) signalOutlive() {
+	select {
+	case m.outlive <- struct{}{}:
+	default:
+	}
+}
+
+// takeNewID gives this member a new id if the others have given it up. announced reports whether memberlist has taken
+// over everything that this member tells: it drops an announcement if, at the same moment, this member contradicts
+// others that suspect it.
+func (m *members) takeNewID() (renewed, announced bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	renewed, m.mu.renew = m.mu.renew, false
+	if renewed {
+		m.mu.meta.ID = newID()
+	}
+	self := m.mu.view.entries[m.name]
+	return renewed, self != nil && self.meta.ID == m.mu.meta.ID && self.meta.Leaving == m.mu.meta.Leaving
+}

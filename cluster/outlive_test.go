@@ -1,0 +1,84 @@
+package cluster_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/cluster/simnet"
+)
+
+// TestCluster_NewID_packetsLost checks that a member that was given up goes on under a new id, and that the others soon
+// see it under that id although all packets of gossip are lost. What is left then are connections.
+func TestCluster_NewID_packetsLost(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { newIDWithoutPackets(t, seed) })
+		})
+	}
+}
+
+func newIDWithoutPackets(t *testing.T, seed uint64) {
+	t.Cleanup(func() { time.Sleep(10 * time.Second) }) // memberlist does not wait for its own goroutines
+	n := simnet.New(seed, simnet.Faults{})
+	const a, b = "127.0.0.1", "127.0.0.2"
+	events := &eventLog{last: map[cluster.EventKind]time.Time{}}
+	start := func(name, ip string, notify func(cluster.Event), join ...string) *cluster.Cluster {
+		h, err := n.Host(ip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := options(t, name)
+		o.Gossip, o.Network, o.Join, o.Notify = h.Gossip(), h, join, notify
+		o.ProbeInterval = 0 // as in nodes
+		return started(t, o)
+	}
+	one := start("one", a, events.add)
+	two := start("two", b, nil, a+":7946")
+	sees(t, one, "one=alive two=alive")
+	sees(t, two, "one=alive two=alive")
+	old := find(t, one, "two").ID
+	for _, cut := range [][2]string{{a, b}, {b, a}} {
+		n.Cut(cut[0], cut[1], true)
+		defer n.Cut(cut[0], cut[1], false)
+	}
+	sees(t, one, "one=alive two=left")
+	sees(t, two, "one=left two=alive")
+	n.Change(simnet.Faults{Lose: 1})
+	n.Cut(a, b, false)
+	n.Cut(b, a, false)
+	eventually(t, 10*time.Second, func() string {
+		if now := find(t, one, "two"); now.ID == old {
+			return fmt.Sprintf("one sees two %s as %s", now.Status, now.ID)
+		}
+		return ""
+	})
+	if late := time.Since(events.at(cluster.MemberReturned)); late > 1200*time.Millisecond {
+		t.Errorf("the new id is seen %v after the member has returned", late)
+	}
+	if got, want := find(t, one, "two").ID, two.Self().ID; got != want {
+		t.Errorf("one sees two as %s, and it is %s", got, want)
+	}
+	n.Change(simnet.Faults{})
+}
+
+// eventLog notes when there was an event of a kind for the last time.
+type eventLog struct {
+	mu   sync.Mutex
+	last map[cluster.EventKind]time.Time
+}
+
+func (l *eventLog) add(e cluster.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last[e.Kind] = e.At
+}
+
+func (l *eventLog) at(k cluster.EventKind) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last[k]
+}
