@@ -8,6 +8,7 @@ import (
 	"github.com/divandb/divan/actors/internal/feeds"
 	"github.com/divandb/divan/actors/internal/indexing"
 	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/actors/internal/replicating"
 	"github.com/divandb/divan/actors/internal/runtime"
 	"github.com/divandb/divan/actors/internal/upkeep"
 	"github.com/divandb/divan/layer"
@@ -34,6 +35,9 @@ type (
 	IndexerFacts    = indexing.IndexerFacts
 	CompactionFacts = upkeep.CompactionFacts
 )
+
+// ReplicationWorker does the work of the jobs of replications.
+type ReplicationWorker = replicating.Worker
 
 // ShardKind is the kind that the actors of changes shards are placed by.
 const ShardKind = feeds.ShardKind

@@ -25,6 +25,9 @@ type Options struct {
 	Node   string
 	Logger *slog.Logger
 
+	// Replications runs jobs of replications. If it is nil, this node takes none.
+	Replications ReplicationWorker
+
 	// Notify, if not nil, is called for each event. It must not block.
 	Notify func(Event)
 

@@ -1,7 +1,8 @@
 // Package actors does the background work of a node, with one supervision tree of an actor per open database, an actor
 // per changes shard, and indexers (clauses N1, C7, V3). System combines the packages below: runtime runs actors, feeds
-// wakes those who wait for changes, jobs takes work from the store's queue, indexing builds indexes, upkeep compacts
-// databases and removes indexes. This package itself has the root of the tree and the actors of databases.
+// wakes those who wait for changes, jobs takes work from the store's queue, indexing builds indexes, replicating runs
+// replications, upkeep compacts databases and removes indexes. This package itself has the root of the tree and the
+// actors of databases.
 //
 // An actor owns only what may be lost: watches, listeners, progress. Everything else is in the store, whose
 // transactions decide. Two actors for one shard, or none for a while, cost speed but never correctness. Each actor's
@@ -10,8 +11,8 @@
 // (the listeners, the job queue), and never learns it only from a message, so a restarted actor continues where the
 // failed one was.
 //
-// The tree: node > databases > database > shard, indexer, warm; node > jobs, cleanup, compaction; and, if there are
-// other nodes, node > exchange, shard jobs.
+// The tree: node > databases > database > shard, indexer, warm; node > jobs, cleanup, compaction, replications; and, if
+// there are other nodes, node > exchange, shard jobs.
 package actors
 
 import (
@@ -23,6 +24,7 @@ import (
 	"github.com/divandb/divan/actors/internal/indexing"
 	"github.com/divandb/divan/actors/internal/jobs"
 	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/actors/internal/replicating"
 	"github.com/divandb/divan/actors/internal/runtime"
 	"github.com/divandb/divan/actors/internal/upkeep"
 	"github.com/divandb/divan/layer"
@@ -81,6 +83,10 @@ func Start(o Options) (*System, error) {
 	children = append(children,
 		runtime.Spawn{Key: upkeep.CleanupKey, Spec: s.cleanup.Spec()},
 		runtime.Spawn{Key: upkeep.CompactionKey, Spec: s.compactor.Spec()})
+	if o.Replications != nil {
+		children = append(children, runtime.Spawn{Key: replicating.Key,
+			Spec: replicating.New(s.queue, o.Replications).Spec()})
+	}
 	if o.Peers != nil {
 		children = append(children, runtime.Spawn{Key: feeds.ExchangeKey, Spec: s.feeds.ExchangeSpec()})
 	}

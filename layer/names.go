@@ -154,15 +154,27 @@ type (
 	Job      = jobs.Job
 	JobState = jobs.JobState
 	Worker   = jobs.Worker
+
+	ReplicationJob = jobs.ReplicationJob
 )
 
 const (
-	CleanupJobs = jobs.CleanupJobs
-	IndexJobs   = jobs.IndexJobs
-	JobFinished = jobs.JobFinished
-	JobPending  = jobs.JobPending
-	JobRunning  = jobs.JobRunning
+	CleanupJobs     = jobs.CleanupJobs
+	IndexJobs       = jobs.IndexJobs
+	JobFinished     = jobs.JobFinished
+	JobPending      = jobs.JobPending
+	JobRunning      = jobs.JobRunning
+	ReplicationJobs = jobs.ReplicationJobs
 )
+
+// ReplicationJobID returns the id of the job of a document in a _replicator database. With an empty name of a database,
+// document is the id of a replication without a document.
+func ReplicationJobID(database, document string) string {
+	return jobs.ReplicationJobID(database, document)
+}
+
+// IsReplicator reports whether the documents of a database describe replications.
+func IsReplicator(database string) bool { return jobs.IsReplicator(database) }
 
 // From feed.
 type (

@@ -60,14 +60,15 @@ func (n *Node) serveHTTP(context.Context) error {
 	n.measuring.published.Store(published)
 	handler = api.New(api.Options{
 		Store: n.store, Auth: authenticator{n.auth}, Admins: admins{n.auth,
-			n.open}, Imported: n.open.again, Users: userRules{n.store, n.auth},
+			n.open}, Imported: n.databaseImported, Users: userRules{n.store, n.auth},
+		Replicator: replicator{n.replications}, ReplicationDocs: replicator{n.replications},
 		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at,
-		Tasks: allTasks{n.console}, Health: condition,
+		Tasks: allTasks{n.console, n.replications}, Health: condition,
 		Backups: n.backups(), Metrics: published.Handler(), Observe: observe(&n.measuring, published),
 		Dashboard:    n.page(condition),
 		MetricsToken: n.cfg.HTTP.MetricsToken, Profiles: profiles(),
-		SettingChanged: n.happened.settingChanged, Resharded: n.happened.resharded,
-		Settings: api.NewSettings(couchSettings(n.cfg)),
+		SettingChanged: n.settingChanged, Resharded: n.happened.resharded,
+		Settings: n.settings,
 		Limits: api.Limits{
 			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document),
 			Attachment: int64(n.cfg.Limits.Attachment),
@@ -81,6 +82,8 @@ func (n *Node) serveHTTP(context.Context) error {
 		held, _ := handler.Bodies()
 		return conns.Open(), held
 	}
+	own := http.Handler(handler)
+	n.own.handler.Store(&own)
 	// Requests end with their connection or with the node, whichever comes first.
 	base, cut := context.WithCancel(context.Background())
 	server := &http.Server{
@@ -144,7 +147,9 @@ func maxConnections(c *config.Config, log *slog.Logger) int {
 // couchSettings returns the initial values, from node.yaml, of the options that CouchDB clients can read and change at
 // run time.
 func couchSettings(c *config.Config) map[string]map[string]string {
-	return corsSettings(c.HTTP.CORS)
+	values := corsSettings(c.HTTP.CORS)
+	values["replicator"] = couchReplicator(&c.Replicator)
+	return values
 }
 
 // arrival tells long SQL statements that an HTTP request needs a processor, so that they yield.

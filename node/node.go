@@ -12,10 +12,12 @@ import (
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/history"
+	"github.com/divandb/divan/node/replicate"
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/exec/badvalues"
 	"github.com/divandb/divan/query/work"
@@ -46,6 +48,11 @@ type Node struct {
 	console   *console.Console
 	draining  atomic.Bool // set by handOver, for good
 
+	settings     *api.Settings // that clients can change
+	own          *ownRequests
+	replications *replicate.Manager
+	imported     chan struct{} // receives when a database was imported
+
 	parts *parts // the running parts
 }
 
@@ -54,7 +61,8 @@ func New(c *config.Config, log *slog.Logger) *Node {
 	running := &parts{}
 	return &Node{
 		cfg: c, log: log, turns: work.NewTurns(nil), badValues: new(badvalues.Counts), parts: running,
-		storage: &storage{cfg: c, log: log, parts: running},
+		storage:  &storage{cfg: c, log: log, parts: running},
+		imported: make(chan struct{}, 1),
 	}
 }
 
@@ -70,6 +78,7 @@ func New(c *config.Config, log *slog.Logger) *Node {
 //   - The engine, which also locks the data directory, then the JavaScript sandbox and the layer above them.
 //   - The removal of backups left unfinished by a killed node, before another backup can be requested.
 //   - The watch for open databases, once it is known whether there are admins.
+//   - What runs replications, before the actors, which take their jobs.
 //   - The cluster before the actors, which ask it at once what belongs on this node.
 //   - HTTP and SQL last: all that they serve must work by then.
 func (n *Node) Start(ctx context.Context) (err error) {
@@ -80,8 +89,8 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	}()
 	for _, step := range []func(context.Context) error{
 		n.makeData, n.openPorts, n.startConsole, n.storage.open, n.sweepBackups, n.serve, n.readAdmins,
-		n.watchOpenDatabases,
-		n.joinCluster, n.serveSQL, n.serveHTTP, n.watchEvents, n.watchHistory,
+		n.watchOpenDatabases, n.prepareReplications,
+		n.joinCluster, n.serveSQL, n.serveHTTP, n.runReplications, n.watchEvents, n.watchHistory,
 		n.giveBackFirst,
 	} {
 		if err := step(ctx); err != nil {

@@ -98,7 +98,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	n.actors, err = actors.Start(actors.Options{
 		System: system, Store: actors.FromLayer(n.store), Peers: peers.Of(n.cluster), Node: n.name, Logger: n.log,
 		MaxIndexers: n.cfg.Views.Workers, Batch: n.cfg.Views.Batch,
-		CompactionShare: n.cfg.Compaction.Share, Notify: n.happened.actorEvent,
+		CompactionShare: n.cfg.Compaction.Share, Notify: n.happened.actorEvent, Replications: n.replications,
 	})
 	if err != nil {
 		return err

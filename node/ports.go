@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/replicate"
 	"github.com/divandb/divan/query/exec"
 )
 
@@ -59,8 +60,11 @@ func (p actorPorts) ensureForSQL(ctx context.Context, db *layer.Database, design
 	return p.Ensure(ctx, db, design, sqlModes[mode])
 }
 
-// allTasks implements api.Tasks with the builds and compactions of all nodes.
-type allTasks struct{ console *console.Console }
+// allTasks implements api.Tasks with the builds, compactions and replications of all nodes.
+type allTasks struct {
+	console      *console.Console
+	replications *replicate.Manager
+}
 
 // ActiveTasks implements api.Tasks. Those of a node that does not answer are left out.
 func (t allTasks) ActiveTasks(ctx context.Context) ([][]byte, error) {
@@ -69,7 +73,8 @@ func (t allTasks) ActiveTasks(ctx context.Context) ([][]byte, error) {
 	for i := range tasks {
 		list[i] = tasks[i].Raw
 	}
-	return list, nil
+	running, err := t.replications.Tasks(ctx)
+	return append(list, running...), err
 }
 
 // sqlModes maps the update modes of SQL to those of the API.

@@ -42,6 +42,9 @@ type authenticator struct{ *auth.Authenticator }
 
 // Authenticate implements api.Authenticator.
 func (a authenticator) Authenticate(r *http.Request, h http.Header) (api.User, error) {
+	if own, ok := ownUser(r); ok {
+		return own, nil
+	}
 	u, err := a.Authenticator.Authenticate(r)
 	if err != nil {
 		if errors.Is(err, auth.ErrBusy) {

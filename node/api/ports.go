@@ -8,6 +8,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/conns"
 	"github.com/divandb/divan/node/api/internal/docs"
 	"github.com/divandb/divan/node/api/internal/feeds"
+	"github.com/divandb/divan/node/api/internal/replications"
 	"github.com/divandb/divan/node/api/internal/rows"
 	"github.com/divandb/divan/node/api/internal/server"
 	"github.com/divandb/divan/node/api/internal/settings"
@@ -40,6 +41,9 @@ type (
 	Tasks    = server.Tasks
 	Health   = server.Health
 	Backups  = server.Backups
+
+	Replicator      = replications.Replicator
+	ReplicationDocs = docs.ReplicationDocs
 )
 
 // Types of their arguments and results.

@@ -240,8 +240,9 @@ func (s *Server) serverEndpoints() map[string][]tail {
 		"_debug": {{[]string{"pprof", "..."}, endpoint{allow: "GET,HEAD", access: serverAdmin,
 			get: s.server.GetProfile}}},
 		"_node":       s.nodeEndpoints(),
-		"_replicate":  missing(serverAdmin),
-		"_scheduler":  missing(serverAdmin),
+		"_replicate":  only(endpoint{allow: "POST", access: anyone, post: s.replicas.Replicate}),
+		"_scheduler": {{[]string{"..."}, endpoint{allow: "GET,HEAD", access: serverAdmin,
+			get: s.replicas.Scheduler}}},
 		"_db_updates": missing(serverAdmin),
 		"_reload_query_servers": only(endpoint{
 			allow: "POST", access: serverAdmin, post: func(q *call.Request) error { return q.SendOK(http.StatusOK) },

@@ -27,6 +27,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/feeds"
 	"github.com/divandb/divan/node/api/internal/find"
 	"github.com/divandb/divan/node/api/internal/intake"
+	"github.com/divandb/divan/node/api/internal/replications"
 	"github.com/divandb/divan/node/api/internal/rows"
 	"github.com/divandb/divan/node/api/internal/server"
 	"github.com/divandb/divan/node/api/internal/settings"
@@ -64,6 +65,9 @@ type Options struct {
 	Tasks   Tasks
 	Health  Health
 	Backups Backups
+	// Replicator runs replications, and ReplicationDocs are the rules of the documents that describe them.
+	Replicator      Replicator
+	ReplicationDocs ReplicationDocs
 
 	// Metrics serves /metrics and /_node/_local/_prometheus. Dashboard serves everything under /_dashboard/, for
 	// admins.
@@ -124,6 +128,7 @@ type Server struct {
 	databases *databases.Handlers
 	config    *settings.Handlers
 	server    *server.Handlers
+	replicas  *replications.Handlers
 	routes    *table
 
 	closing chan struct{} // closed by Close: ends waiting feeds
@@ -175,7 +180,7 @@ func (s *Server) equip() {
 		Spool: o.Spool}, s.log)
 	s.gate = &gate{store: o.Store, settings: o.Settings}
 	s.docs = &docs.Handlers{
-		Users: o.Users, Settings: o.Settings, Log: s.log,
+		Users: o.Users, Replications: o.ReplicationDocs, Settings: o.Settings, Log: s.log,
 		Limits: docs.Limits{Request: l.Request, Document: l.Document, Attachment: l.Attachment, Bulk: l.Bulk},
 	}
 	s.bulk = &docs.Bulk{Docs: s.docs}
@@ -187,6 +192,7 @@ func (s *Server) equip() {
 		Store: o.Store, Settings: o.Settings, Closed: func() bool { return o.Auth.HasAdmins() },
 		Shards: o.DefaultShards, Spool: o.Spool, Imported: o.Imported,
 	}
+	s.replicas = &replications.Handlers{Store: o.Store, Replicator: o.Replicator}
 	s.config = &settings.Handlers{Settings: o.Settings, Admins: o.Admins, Changed: o.SettingChanged}
 	s.server = &server.Handlers{
 		Store: o.Store, Sessions: o.Auth, Members: o.Members, Actors: o.Actors, Tasks: o.Tasks, Health: o.Health,

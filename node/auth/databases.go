@@ -17,5 +17,6 @@ func ForServerAdmins(database string) bool {
 // ListedForServerAdmins reports whether only server admins may read a database as a whole, while others may read single
 // documents over HTTP, as the rules of that database allow.
 func ListedForServerAdmins(database string) bool {
-	return database == UsersDatabase || database == ReplicatorDatabase
+	return database == UsersDatabase || database == ReplicatorDatabase ||
+		strings.HasSuffix(database, "/"+ReplicatorDatabase)
 }

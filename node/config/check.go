@@ -57,6 +57,7 @@ func (s *settings) check() {
 	s.within("views.workers", int64(c.Views.Workers), 1, 1024)
 	s.within("views.map_memory", int64(c.Views.MapMemory), 1<<20, 4<<30)
 	s.checkCompaction()
+	s.checkReplicator()
 	s.within("limits.document", int64(c.Limits.Document), 1, maxDocument)
 	s.within("limits.attachment", int64(c.Limits.Attachment), 1, 1<<40)
 	s.within("limits.request", int64(c.Limits.Request), 1<<10, 4<<30)
@@ -378,6 +379,22 @@ func (s *settings) checkCORS() {
 	}
 	if why := auth.CheckHeaders(c.Headers); why != "" {
 		s.at("http.cors.headers", "%s", why)
+	}
+}
+
+func (s *settings) checkReplicator() {
+	r := s.cfg.Replicator
+	s.within("replicator.max_jobs", int64(r.MaxJobs), 0, 100_000)
+	s.within("replicator.max_churn", int64(r.MaxChurn), 0, 100_000)
+	s.within("replicator.worker_processes", int64(r.WorkerProcesses), 1, 64)
+	s.within("replicator.worker_batch_size", int64(r.WorkerBatchSize), 1, 10_000)
+	s.within("replicator.http_connections", int64(r.HTTPConnections), 1, 1000)
+	s.within("replicator.retries_per_request", int64(r.RetriesPerRequest), 0, 1000)
+	s.positive("replicator.interval", r.Interval >= 100*time.Millisecond)
+	s.positive("replicator.connection_timeout", r.ConnectionTimeout >= 100*time.Millisecond)
+	s.positive("replicator.checkpoint_interval", r.CheckpointInterval >= 100*time.Millisecond)
+	if (r.CertFile == "") != (r.KeyFile == "") {
+		s.at("replicator.cert_file", "needs replicator.key_file, and the other way round")
 	}
 }
 

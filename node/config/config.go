@@ -31,6 +31,7 @@ type Config struct {
 	Views      Views             `yaml:"views"`
 	Limits     Limits            `yaml:"limits"`
 	Compaction Compaction        `yaml:"compaction"`
+	Replicator Replicator        `yaml:"replicator"`
 	Log        Log               `yaml:"log"`
 
 	// AdminPassword is the plain password of the single admin given by -admin or DIVAN_ADMIN, by name. It cannot be set
@@ -251,6 +252,30 @@ type Compaction struct {
 	Share int `yaml:"share"`
 }
 
+// Replicator configures the replications that the server runs. The names are CouchDB's; clients can change the values
+// with _config until the node stops.
+type Replicator struct {
+	// MaxJobs is how many replications run on this node at once. Others wait for their turn: every Interval, up to
+	// MaxChurn continuous ones give theirs up.
+	MaxJobs  int           `yaml:"max_jobs"`
+	Interval time.Duration `yaml:"interval"`
+	MaxChurn int           `yaml:"max_churn"`
+	// The others are defaults of a replication.
+	WorkerProcesses    int           `yaml:"worker_processes"`
+	WorkerBatchSize    int           `yaml:"worker_batch_size"`
+	HTTPConnections    int           `yaml:"http_connections"`
+	ConnectionTimeout  time.Duration `yaml:"connection_timeout"`
+	RetriesPerRequest  int           `yaml:"retries_per_request"`
+	CheckpointInterval time.Duration `yaml:"checkpoint_interval"`
+	// VerifyCertificates refuses servers whose certificates are not valid. TrustedCertificates is a PEM file; empty
+	// means the system's. CertFile and KeyFile are shown to servers that ask for a certificate.
+	VerifyCertificates  bool   `yaml:"verify_ssl_certificates"`
+	TrustedCertificates string `yaml:"ssl_trusted_certificates_file"`
+	CertFile            string `yaml:"cert_file"`
+	KeyFile             string `yaml:"key_file"`
+	Password            string `yaml:"password"`
+}
+
 // Limits are the maximum sizes of requests (413 beyond them).
 type Limits struct {
 	Document   Size `yaml:"document"`
@@ -306,6 +331,11 @@ func Default() *Config {
 		},
 		Compaction: Compaction{
 			Auto: true, Age: 10 * time.Minute, Bodies: 1000, Bytes: 64 << 20, Latest: 24 * time.Hour, Share: 20,
+		},
+		Replicator: Replicator{
+			MaxJobs: 500, Interval: time.Minute, MaxChurn: 20, WorkerProcesses: 4, WorkerBatchSize: 500,
+			HTTPConnections: 20, ConnectionTimeout: 30 * time.Second, RetriesPerRequest: 5,
+			CheckpointInterval: 30 * time.Second, VerifyCertificates: true,
 		},
 		Limits: Limits{Document: 8_000_000, Attachment: 1 << 30, Request: 64 << 20, Bulk: 100_000},
 		Log:    Log{Level: "info", Format: "auto"},

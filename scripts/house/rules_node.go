@@ -27,6 +27,11 @@ var nodeRules = []rule{
 		why: "indexes are built of jobs; who wakes it when a database changes is given to it",
 	},
 	{
+		room: "actors/internal/replicating", may: []string{"actors/internal/jobs", "actors/internal/runtime", "layer"},
+		why: "it takes jobs and runs a function; the protocol of replication is node/replicate's, which talks to " +
+			"other servers",
+	},
+	{
 		room: "actors/internal/upkeep", may: []string{"actors/internal/jobs", "actors/internal/runtime", "layer"},
 		why: "each kind of upkeep takes its own jobs, and knows no other kind",
 	},
@@ -85,6 +90,24 @@ var nodeRules = []rule{
 			"query/exec/badvalues", "node/auth", "node/console/state", "node/docids"},
 		testsMay: []string{"layer/script"},
 		why:      "it shows the layer to query; what the SQL means, and the wire, are query's",
+	},
+	{
+		room: "node/replicate/spec", may: []string{"layer", "layer/jsontext", "layer/selector"},
+		why: "what a replication is asked to do is known without doing it; names and selectors are the layer's",
+	},
+	{
+		room: "node/replicate/couch", may: []string{"layer/jsontext", "node/replicate/spec"},
+		why: "a client of the protocol talks to any server, and must not be able to reach the store",
+	},
+	{
+		room: "node/replicate/transfer", may: []string{"layer/jsontext", "node/replicate/couch",
+			"node/replicate/spec"},
+		why: "a run knows its ends as interfaces, so that tests can let them fail",
+	},
+	{
+		room: "node/replicate", may: []string{"layer", "layer/jsontext", "layer/kv", "node/replicate/..."},
+		why: "it keeps the state of replications in the store; actors decide which node runs them, the API shows " +
+			"them, and both come through node",
 	},
 	{
 		room: "node/api/internal/encode", may: []string{"layer", "layer/jsontext"},
@@ -160,6 +183,12 @@ var nodeRules = []rule{
 			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
 			"node/api/internal/rows", "node/api/internal/settings", "node/auth"},
 		why: "endpoints of databases are calls of the layer; lists of databases take the parameters of other lists",
+	},
+	{
+		room: "node/api/internal/replications", may: []string{"layer", "node/api/internal/call",
+			"node/api/internal/fault", "node/api/internal/rows", "node/auth"},
+		why: "replications run elsewhere, behind an interface that is declared here; lists of their documents take the " +
+			"parameters of other lists",
 	},
 	{
 		room: "node/api/internal/server",

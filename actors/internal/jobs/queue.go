@@ -77,6 +77,10 @@ type Taker struct {
 	// completes a job before it returns.
 	Limit   int
 	Running func() int
+	// Allowed, if not nil, returns the limit instead, which may change.
+	Allowed func() int
+	// Lease is that of its jobs; 0 means Options.Lease. Whoever runs them renews it.
+	Lease time.Duration
 	// Take prepares or completes a claimed job. It may block.
 	Take func(ctx context.Context, job *layer.Job) Taken
 	// HandOver passes on what Take has prepared, on the actor's goroutine.
@@ -89,6 +93,13 @@ func (q *Queue) Spec(k Taker) runtime.Spec {
 		k.Owns = func(job string) bool { return q.Owns(k.Typ, job) }
 	}
 	worker := q.worker(k.Owns)
+	if k.Lease != 0 {
+		worker.Lease = k.Lease
+	}
+	if k.Allowed == nil {
+		limit := k.Limit
+		k.Allowed = func() int { return limit }
+	}
 	if k.Running == nil {
 		k.Running = func() int { return 0 }
 	}
@@ -97,7 +108,7 @@ func (q *Queue) Spec(k Taker) runtime.Spec {
 		Make: func() runtime.Behavior {
 			return &jobsBehavior{
 				running: k.Running,
-				limit:   k.Limit,
+				limit:   k.Allowed,
 				backoff: runtime.NewBackoff(20*time.Millisecond, 5*time.Second),
 			}
 		},
@@ -153,7 +164,12 @@ func (q *Queue) await(ctx context.Context, watch kv.Watch, until time.Time) {
 
 // RenewUntil renews the lease of a job until ctx ends. It calls lost if another worker has taken the job.
 func (q *Queue) RenewUntil(ctx context.Context, job *layer.Job, lost func()) {
-	tick := time.NewTicker(q.Lease / Renewals)
+	q.RenewEvery(ctx, job, q.Lease/Renewals, lost)
+}
+
+// RenewEvery is RenewUntil with an interval.
+func (q *Queue) RenewEvery(ctx context.Context, job *layer.Job, interval time.Duration, lost func()) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {

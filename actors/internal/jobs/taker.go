@@ -13,7 +13,7 @@ import (
 // checks their leases several times per lease. A job whose worker has been silent too long is due.
 type jobsBehavior struct {
 	running func() int // returns the number of this node's tasks
-	limit   int
+	limit   func() int
 	backoff runtime.Backoff
 
 	phase jobsPhase
@@ -80,7 +80,7 @@ func (b *jobsBehavior) Step(_ time.Time, message any) []runtime.Effect {
 }
 
 func (b *jobsBehavior) look() []runtime.Effect {
-	if b.running() >= b.limit {
+	if b.running() >= b.limit() {
 		b.phase = jobsFull
 		return nil
 	}

@@ -58,7 +58,7 @@ func TestJobsBehavior(t *testing.T) {
 			running := 0
 			b := &jobsBehavior{
 				running: func() int { return running },
-				limit:   2,
+				limit:   func() int { return 2 },
 				backoff: runtime.NewBackoff(time.Millisecond, time.Second),
 			}
 			for i, turn := range tc.turns {

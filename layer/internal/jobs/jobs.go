@@ -30,6 +30,7 @@ const (
 	jobWake   = 2
 	jobBeat   = 3
 	jobQueue  = 4
+	jobName   = 5 // hold.go
 )
 
 // Job is a piece of background work in the store.
@@ -64,6 +65,8 @@ type Job struct {
 	// gave it back or was silent for too long, or "".
 	GivenBack string `json:"given_back,omitempty"`
 	TakenFrom string `json:"-"`
+	// Held is the name that the job holds (Store.Hold), or "".
+	Held string `json:"held,omitempty"`
 }
 
 // Failure returns the last failure as an error of kind Full if the store had no room, otherwise Unavailable.

@@ -208,9 +208,18 @@ func jobBeatKey(s *db.Store, j *Job) []byte {
 
 // Jobs streams all jobs, by type and id. If the engine does not hold long snapshots, it uses several transactions.
 func (s Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
+	return s.jobsIn(ctx, db.PrefixRange(s.Section(keyspace.Jobs)))
+}
+
+// JobsOf streams the jobs of a type whose ids begin with a prefix, by id.
+func (s Store) JobsOf(ctx context.Context, typ, prefix string) iter.Seq2[Job, error] {
+	first := jobRecordKey(s.Store, typ, prefix)
+	return s.jobsIn(ctx, db.PrefixRange(first[:len(first)-1])) // without the end of the string
+}
+
+func (s Store) jobsIn(ctx context.Context, rest kv.KeyRange) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		section := s.Section(keyspace.Jobs)
-		rest := db.PrefixRange(section)
 		var patience kv.Patience
 		for {
 			last, done, err := jobsFrom(ctx, s.Store, len(section), rest, yield)

@@ -69,4 +69,7 @@ func clearJob(s *db.Store, tx kv.Transaction, j *Job) {
 	tx.Clear(JobQueueKey(s, j))
 	tx.Clear(jobBeatKey(s, j))
 	tx.Clear(jobRecordKey(s, j.Type, j.ID))
+	if j.Held != "" {
+		tx.Clear(jobNameKey(s, j.Type, j.Held))
+	}
 }

@@ -64,7 +64,7 @@ func (m *move) write() error {
 	}
 	CountDocument(t, m.id, m.winner.Deleted, 1)
 	if !db.IsDesign(m.id) {
-		return nil
+		return m.replicate()
 	}
 	return m.listDesign()
 }
@@ -75,10 +75,10 @@ func (m *move) remove() error {
 	feed.ClearEntry(t, m.id, m.before.Seq)
 	t.Clear(t.Close(t.Keys.Doc(t.Open(), keyspace.AllDocs, m.id)))
 	CountDocument(t, m.id, m.before.Deleted, -1)
-	if !db.IsDesign(m.id) {
-		return nil
-	}
 	m.winner = &rev.LeafKV{Deleted: true}
+	if !db.IsDesign(m.id) {
+		return m.replicate()
+	}
 	return m.listDesign()
 }
 

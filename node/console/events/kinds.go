@@ -42,6 +42,8 @@ var kinds = map[state.EventKind]kind{
 	state.SettingChanged: {severity: state.Info, log: "a setting was changed"},
 	state.LoginRefused:   {severity: state.Warning, log: "authentication failed", limited: true},
 	state.ActionDone:     {severity: state.Info, log: "an operator acted"},
+
+	state.ReplicationFailed: {severity: state.Warning, log: "a replication failed", limited: true},
 }
 
 var levels = map[state.Severity]slog.Level{
@@ -105,6 +107,9 @@ func text(e *state.Event) string {
 		return fmt.Sprintf("a login of %s from %s was refused", of(e.User, "an unknown user"), e.Address)
 	case state.ActionDone:
 		return e.Object + by(e)
+	case state.ReplicationFailed:
+		return fmt.Sprintf("the replication %s from %s to %s failed: %s", e.Object, of(e.From, "a database"),
+			of(e.To, "another"), firstLine(e.Detail))
 	}
 	return string(e.Kind)
 }

@@ -82,6 +82,10 @@ const (
 	SettingChanged EventKind = "setting_changed"
 	LoginRefused   EventKind = "login_refused"
 	ActionDone     EventKind = "action" // of User, in the console
+
+	// ReplicationFailed is about the replication of the document Object, or of that id, from From to To. It has failed
+	// Count times in a row, and is tried again after Seconds, or never.
+	ReplicationFailed EventKind = "replication_failed"
 )
 
 // Story is what one cause led to, on several nodes.

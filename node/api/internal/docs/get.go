@@ -48,10 +48,11 @@ func (h *Handlers) readDocument(q *call.Request, id string, o layer.GetOptions) 
 	return doc, h.screen(q, doc)
 }
 
-// screen applies the rules of the _users database to a document that was read. For other databases it does nothing.
+// screen applies the rules of the databases of users and of replications to a document that was read. For other
+// databases it does nothing.
 func (h *Handlers) screen(q *call.Request, doc *layer.Document) error {
 	if q.Path[0] != auth.UsersDatabase || h.Users == nil {
-		return nil
+		return h.screenReplication(q, doc)
 	}
 	admin, err := q.IsDatabaseAdmin()
 	if err != nil {

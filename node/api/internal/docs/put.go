@@ -117,7 +117,7 @@ func writeLocal(q *call.Request, e layer.Edit) (layer.Rev, error) {
 }
 
 // admit checks what a user may write, apart from validation functions: design documents are for the database's admins,
-// and the users' database has its own rules.
+// and the databases of users and of replications have their own rules.
 func (h *Handlers) admit(q *call.Request, e *layer.Edit) error {
 	if err := admitID(q, e.ID); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (h *Handlers) admit(q *call.Request, e *layer.Edit) error {
 		return &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: e.ID}
 	}
 	if q.Path[0] != auth.UsersDatabase || h.Users == nil || isLocal(e.ID) {
-		return nil
+		return h.admitReplication(q, e)
 	}
 	if len(e.Body) > maxUser {
 		return &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: e.ID}

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,33 @@ var knownSettings = map[string]func(value string) (why string){
 	"query_server_config/reduce_limit":      checkReduceLimit,
 	"mango/default_limit":                   checkCount,
 	"mango/index_scan_warning_threshold":    checkNumber,
+
+	"replicator/max_jobs":                      checkNumber,
+	"replicator/interval":                      checkCount,
+	"replicator/max_churn":                     checkNumber,
+	"replicator/max_history":                   checkCount,
+	"replicator/health_threshold":              checkCount,
+	"replicator/worker_processes":              checkCount,
+	"replicator/worker_batch_size":             checkCount,
+	"replicator/http_connections":              checkCount,
+	"replicator/connection_timeout":            checkCount,
+	"replicator/retries_per_request":           checkNumber,
+	"replicator/use_checkpoints":               checkBool,
+	"replicator/use_bulk_get":                  checkBool,
+	"replicator/checkpoint_interval":           checkCount,
+	"replicator/valid_endpoint_protocols":      checkProtocols("http", "https"),
+	"replicator/valid_proxy_protocols":         checkProtocols("http", "https", "socks5"),
+	"replicator/verify_ssl_certificates":       checkBool,
+	"replicator/ssl_trusted_certificates_file": checkText,
+	"replicator/ssl_certificate_max_depth":     checkNumber,
+	"replicator/cert_file":                     checkText,
+	"replicator/key_file":                      checkText,
+	"replicator/password":                      checkText,
+	"replicator/max_document_id_length":        checkLimit,
+	"replicator/missing_doc_retry_msec":        checkCount,
+	"replicator/auth_plugins":                  checkPlugins,
+	"replicator/session_refresh_interval_sec":  checkCount,
+	"replicator/update_docs":                   checkBool,
 }
 
 // MaxSetting is the maximum length of a value.
@@ -61,6 +89,45 @@ func checkCount(v string) string {
 func checkNumber(v string) string {
 	if n, err := strconv.ParseInt(v, 10, 32); err != nil || n < 0 {
 		return "it is not a number from 0"
+	}
+	return ""
+}
+
+// checkLimit is checkCount for options that may be "infinity".
+func checkLimit(v string) string {
+	if v == "infinity" {
+		return ""
+	}
+	return checkCount(v)
+}
+
+// checkProtocols checks a list of protocols.
+func checkProtocols(known ...string) func(string) string {
+	return func(v string) string {
+		for _, one := range members(v) {
+			if !slices.Contains(known, one) {
+				return "the protocols are " + strings.Join(known, ", ")
+			}
+		}
+		return ""
+	}
+}
+
+// The ways of replications to log in, as CouchDB calls them.
+const (
+	SessionPlugin = "couch_replicator_auth_session"
+	BasicPlugin   = "couch_replicator_auth_noop"
+)
+
+func checkPlugins(v string) string {
+	list := members(v)
+	for _, one := range list {
+		if one != SessionPlugin && one != BasicPlugin {
+			return "there are only " + SessionPlugin + " and " + BasicPlugin
+		}
+	}
+	if len(list) == 0 {
+		return "it names no way to log in"
 	}
 	return ""
 }

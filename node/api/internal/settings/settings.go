@@ -37,6 +37,12 @@ func New(initial map[string]map[string]string) *Settings {
 		// Results of reduce functions must be smaller than their input.
 		"query_server_config": {"reduce_limit": "true"},
 		"mango":               {"default_limit": "25", "index_scan_warning_threshold": "10"},
+		"replicator": {"max_history": "20", "health_threshold": "120", "use_checkpoints": "true",
+			"use_bulk_get": "true", "valid_endpoint_protocols": "http,https",
+			"valid_proxy_protocols": "http,https,socks5", "ssl_certificate_max_depth": "3",
+			"max_document_id_length": "infinity", "missing_doc_retry_msec": "2000",
+			"auth_plugins":                 SessionPlugin + "," + BasicPlugin,
+			"session_refresh_interval_sec": "550", "update_docs": "false"},
 	}
 	for section, values := range initial {
 		if s.initial[section] == nil {

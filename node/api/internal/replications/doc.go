@@ -1,0 +1,3 @@
+// Package replications has the endpoints of replications: /_replicate and /_scheduler. What runs them comes through an
+// interface.
+package replications

@@ -1,0 +1,160 @@
+package replicate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/replicate/transfer"
+)
+
+var (
+	// errDrained ends a run because this node gives its jobs to others.
+	errDrained = errors.New("replicate: the node is drained")
+	// errChanged ends a run because what describes the replication has changed.
+	errChanged = errors.New("replicate: the document was changed or deleted")
+)
+
+const (
+	// reportEvery is how often the figures of a run are written to its job.
+	reportEvery = 5 * time.Second
+	// filterEvery is how often a filter function is read again, since a replication with another one has another id.
+	filterEvery = time.Minute
+	// lastCheckpoint bounds the checkpoint of a run that is stopped.
+	lastCheckpoint = 10 * time.Second
+	drainWithin    = time.Second
+)
+
+// attend runs the transfer. Meanwhile it writes figures to the job, and watches whether the run should end.
+func (r *run) attend(ctx context.Context, stop <-chan struct{}, t *transfer.Run) (result []byte, err error) {
+	r.setCopying(true)
+	defer r.setCopying(false)
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	halt := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		result, err = t.Do(inner, halt)
+	}()
+	why := r.watch(inner, stop, ended, t)
+	if why == nil {
+		<-ended
+		return result, err
+	}
+	within := lastCheckpoint
+	if errors.Is(why, errDrained) {
+		within = drainWithin
+	}
+	close(halt)
+	late := time.AfterFunc(within, func() { cancel(why) })
+	defer late.Stop()
+	if errors.Is(why, errChanged) {
+		cancel(why)
+	}
+	<-ended
+	if err == nil { // it was complete before it noticed
+		return result, nil
+	}
+	return nil, why
+}
+
+func (r *run) setCopying(on bool) {
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	r.copying = on
+}
+
+// watch returns why a run should end, or nil when it has.
+func (r *run) watch(ctx context.Context, stop, ended <-chan struct{}, t *transfer.Run) error {
+	report := time.NewTicker(reportEvery)
+	defer report.Stop()
+	filtered := time.Now()
+	for {
+		job, changed, err := r.m.o.Store.Job(ctx, layer.ReplicationJobs, r.job.ID)
+		var news <-chan struct{}
+		if err == nil {
+			if job == nil || job.Token != r.job.Token {
+				changed.Cancel()
+				return errChanged // it was cancelled, or another worker has it
+			}
+			news = changed.Done()
+		}
+		if err == nil && job.Again && r.hasChanged(ctx) {
+			changed.Cancel()
+			return errChanged
+		}
+		var end error
+		done := false
+		select {
+		case <-ended:
+			done = true
+		case <-ctx.Done():
+			done = true
+		case <-stop:
+			end = errDrained
+		case <-r.yield:
+			end = transfer.ErrStopped
+		case <-news:
+		case <-report.C:
+			end = r.report(ctx, t, &filtered)
+		}
+		if changed != nil {
+			changed.Cancel()
+		}
+		if done || end != nil {
+			return end
+		}
+	}
+}
+
+// hasChanged reports whether the document is no longer what was read.
+func (r *run) hasChanged(ctx context.Context) bool {
+	if r.doc == nil {
+		return false
+	}
+	_, doc, err := r.m.document(ctx, r.what.Database, r.what.Document)
+	return err == nil && (doc == nil || doc.Rev != r.doc.Rev)
+}
+
+// report writes the figures of the run to its job, if they have changed. It returns an error if the run should end.
+func (r *run) report(ctx context.Context, t *transfer.Run, filtered *time.Time) error {
+	if r.hasChanged(ctx) {
+		return errChanged
+	}
+	if r.spec.NeedsCode() && r.continuous && time.Since(*filtered) > filterEvery {
+		*filtered = time.Now()
+		if id, err := r.m.idOf(ctx, r.spec, r.user); err == nil && id != r.id {
+			r.m.o.Log.Info("a replication begins again, since its filter has changed", "replication", r.id.String(),
+				"now", id.String())
+			return transfer.ErrStopped
+		}
+	}
+	now := t.Status()
+	if r.rec.Stats != nil && *r.rec.Stats == now.Stats && bytes.Equal(r.rec.ThroughSeq, now.ThroughSeq) &&
+		bytes.Equal(r.rec.Recorded, now.Checkpointed) {
+		return nil
+	}
+	var pending *int64
+	asked, cancel := context.WithTimeout(ctx, reportEvery)
+	defer cancel()
+	if n, err := t.Pending(asked); err == nil && n >= 0 {
+		pending = &n
+	}
+	r.rec.figures(now, pending)
+	err := r.m.o.Store.Renew(ctx, r.job, r.rec.encode())
+	if layer.KindOf(err) == layer.Conflict && err != nil {
+		return errChanged
+	}
+	return nil // written the next time
+}
+
+func unescaped(database string) string {
+	if name, err := url.PathUnescape(database); err == nil {
+		return name
+	}
+	return database
+}

@@ -1,0 +1,302 @@
+package replicate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/replicate/couch"
+	"github.com/divandb/divan/node/replicate/spec"
+	"github.com/divandb/divan/node/replicate/transfer"
+)
+
+// run is a job that this node works on.
+type run struct {
+	m    *Manager
+	job  *layer.Job
+	what layer.ReplicationJob
+	rec  *record
+
+	db   *layer.Database // of doc
+	doc  *layer.Document // what describes the replication; nil for one of POST /_replicate
+	spec *spec.Spec
+	id   spec.ID
+	user layer.UserCtx // as whom databases of this server are used
+
+	continuous bool
+	began      time.Time
+	yield      chan struct{} // closed to stop the run, for others
+	yields     bool          // yield is closed; guarded by Manager.mu
+	copying    bool          // the run can be stopped; guarded by Manager.mu
+}
+
+func newSession() string {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+// Replicate implements actors.ReplicationWorker.
+func (m *Manager) Replicate(ctx context.Context, stop <-chan struct{}, job *layer.Job) {
+	r := &run{m: m, job: job, rec: parseRecord(job.Progress), began: time.Now(), yield: make(chan struct{})}
+	m.mu.Lock()
+	m.running[job.ID] = r
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.running, job.ID)
+	}()
+	if err := r.work(ctx, stop); err != nil && ctx.Err() == nil && layer.KindOf(err) != layer.Conflict {
+		// The store failed. The job is tried again when its lease ends.
+		m.o.Log.Warn("the state of a replication could not be written", "job", job.ID, "error", err)
+	}
+}
+
+// work works on the job and ends its run. The error is the store's.
+func (r *run) work(ctx context.Context, stop <-chan struct{}) error {
+	if err := json.Unmarshal(r.job.Data, &r.what); err != nil {
+		return r.m.o.Store.Finish(ctx, r.job, nil) // of another version of Divan
+	}
+	more, err := r.read(ctx)
+	if err != nil || !more {
+		return errors.Join(err, r.endIf(ctx, err == nil))
+	}
+	select {
+	case <-stop:
+		return r.m.o.Store.GiveBack(ctx, r.job)
+	default:
+	}
+	if r.id, err = r.m.idOf(ctx, r.spec, r.user); err != nil {
+		return r.broken(ctx, err.Error())
+	}
+	holder, err := r.m.o.Store.Hold(ctx, r.job, r.id.String())
+	if err != nil {
+		return err
+	}
+	if holder != "" {
+		return r.twice(ctx, holder)
+	}
+	r.continuous = r.spec.Continuous
+	r.rec.ID, r.rec.Broken = r.id.String(), ""
+	return r.copy(ctx, stop)
+}
+
+func (r *run) endIf(ctx context.Context, end bool) error {
+	if !end {
+		return nil
+	}
+	return r.m.o.Store.Finish(ctx, r.job, nil)
+}
+
+// read reads what describes the replication. more is false if there is nothing to do.
+func (r *run) read(ctx context.Context) (more bool, err error) {
+	body := []byte(r.what.Request)
+	rev := ""
+	if r.what.Document == "" {
+		r.user = layer.UserCtx{Name: r.what.User, Roles: r.what.Roles}
+	} else {
+		if r.db, r.doc, err = r.m.document(ctx, r.what.Database, r.what.Document); r.doc == nil || err != nil {
+			return false, err
+		}
+		if isTerminal(r.doc.Body) {
+			return false, nil
+		}
+		body, rev, r.user = r.doc.Body, r.doc.Rev.String(), runsAs(r.doc.Body)
+	}
+	if rev != r.rec.DocRev || r.rec.Began.IsZero() {
+		r.rec = &record{DocRev: rev, Began: r.began.UTC()}
+		r.rec.happened("added", "", r.m.o.Settings().MaxHistory)
+	}
+	r.rec.Node = r.m.o.Node
+	d := r.m.o.Settings().Defaults
+	if r.spec, err = d.Parse(body); err != nil {
+		if r.doc != nil {
+			return false, r.m.failed(ctx, r.db, r.doc, err.Error())
+		}
+		return false, nil // cannot happen: it was checked
+	}
+	r.rec.describe(r.spec)
+	return true, nil
+}
+
+// document reads a document. It is nil if there is none, or no such database.
+func (m *Manager) document(ctx context.Context, database, id string) (*layer.Database, *layer.Document, error) {
+	db, err := m.o.Store.Database(ctx, database)
+	if err == nil {
+		var doc *layer.Document
+		if doc, err = db.Get(ctx, id, layer.GetOptions{}); err == nil && !doc.Deleted {
+			return db, doc, nil
+		}
+	}
+	if layer.KindOf(err) == layer.NotFound || err == nil {
+		return nil, nil, nil
+	}
+	return nil, nil, err
+}
+
+// broken ends a run that could not find out the replication's id. It is tried again later, like CouchDB does.
+func (r *run) broken(ctx context.Context, reason string) error {
+	if r.doc == nil {
+		return r.fault(ctx, &Fault{404, "not_found", reason})
+	}
+	const first = 64 * time.Second
+	r.rec.Errors++
+	r.rec.Broken, r.rec.ID = reason, ""
+	r.rec.Changed = time.Now().UTC()
+	wait := mathrand.N(first<<min(r.rec.Errors-1, 12)) + time.Second
+	r.log("a replication could not be started", reason, wait)
+	return r.postpone(ctx, wait, errors.New(reason))
+}
+
+func (r *run) log(what, reason string, wait time.Duration) {
+	r.m.o.Log.Error(what, "replication", r.id.String(), "database", r.what.Database, "document", r.what.Document,
+		"source", r.rec.Source, "target", r.rec.Target, "failures", r.rec.Errors, "again_in", wait.Round(time.Second),
+		"reason", reason)
+	f := Failed{Database: r.what.Database, Document: r.what.Document, ID: r.id.String(), Source: r.rec.Source,
+		Target: r.rec.Target, Reason: reason, Errors: r.rec.Errors}
+	if wait > 0 {
+		f.Again = time.Now().Add(wait)
+	}
+	r.m.notify(f)
+}
+
+func (r *run) postpone(ctx context.Context, wait time.Duration, why error) error {
+	r.job.Progress = r.rec.encode()
+	return r.m.o.Store.Postpone(ctx, r.job, wait, why)
+}
+
+// twice ends a run whose replication another job does already.
+func (r *run) twice(ctx context.Context, holder string) error {
+	database, document, _ := strings.Cut(holder, "/")
+	if r.doc == nil {
+		return r.fault(ctx, &Fault{409, "conflict", fmt.Sprintf("Replication `%s` is already running", r.id)})
+	}
+	if database == "" {
+		return r.broken(ctx, fmt.Sprintf("Replication `%s` specified by document `%s` already running as a transient "+
+			"replication, started via `_replicate` API endpoint", r.id, r.doc.ID))
+	}
+	reason := fmt.Sprintf("Replication `%s` specified by document `%s` already started, triggered by document `%s` "+
+		"from db `%s`", r.id, r.doc.ID, document, unescaped(database))
+	if err := r.m.failed(ctx, r.db, r.doc, reason); err != nil {
+		return err
+	}
+	return r.m.o.Store.Finish(ctx, r.job, nil)
+}
+
+// fault ends a replication of POST /_replicate with an error.
+func (r *run) fault(ctx context.Context, f *Fault) error {
+	r.rec.Fault = f
+	if err := r.m.o.Store.Renew(ctx, r.job, r.rec.encode()); err != nil {
+		return err
+	}
+	return r.m.o.Store.Finish(ctx, r.job, nil)
+}
+
+// copy runs the replication and ends its run.
+func (r *run) copy(ctx context.Context, stop <-chan struct{}) error {
+	settings := r.m.o.Settings()
+	t, e, err := r.m.make(ctx, r.spec, r.id, r.user, r.rec)
+	if err != nil {
+		return r.crashed(ctx, err)
+	}
+	defer e.close()
+	r.rec.happened("started", "", settings.MaxHistory)
+	r.m.count(func(c *Counts) { c.Starts++ })
+	if err := r.m.o.Store.Renew(ctx, r.job, r.rec.encode()); err != nil {
+		return err
+	}
+	result, why := r.attend(ctx, stop, t)
+	r.rec.figures(t.Status(), r.rec.Pending)
+	r.m.count(func(c *Counts) { c.add(r.rec.Stats) })
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err() // another worker has the job
+	case errors.Is(why, errDrained):
+		r.rec.happened("stopped", "", settings.MaxHistory)
+		r.job.Progress = r.rec.encode()
+		return r.m.o.Store.GiveBack(ctx, r.job)
+	case errors.Is(why, transfer.ErrStopped), errors.Is(why, errChanged), errors.Is(why, couch.ErrResharded):
+		r.rec.happened("stopped", "", settings.MaxHistory)
+		r.rec.Errors = 0
+		r.m.count(func(c *Counts) { c.Stops++ })
+		return r.postpone(ctx, 0, nil)
+	case why != nil:
+		return r.crashed(ctx, why)
+	}
+	return r.complete(ctx, result)
+}
+
+func (c *Counts) add(s *transfer.Stats) {
+	c.DocsRead += s.DocsRead
+	c.DocsWritten += s.DocsWritten
+	c.WriteFailures += s.DocWriteFailures
+}
+
+// complete ends a replication that is complete.
+func (r *run) complete(ctx context.Context, result []byte) error {
+	r.m.count(func(c *Counts) { c.Completed++ })
+	r.m.o.Log.Info("a replication is complete", "replication", r.id.String(), "source", r.rec.Source,
+		"target", r.rec.Target, "docs_written", r.rec.Stats.DocsWritten,
+		"doc_write_failures", r.rec.Stats.DocWriteFailures)
+	if r.doc != nil {
+		if err := r.m.completed(ctx, r.db, r.doc, r.rec); err != nil {
+			return err
+		}
+	}
+	r.rec.Result = result
+	if err := r.m.o.Store.Renew(ctx, r.job, r.rec.encode()); err != nil {
+		return err
+	}
+	return r.m.o.Store.Finish(ctx, r.job, nil)
+}
+
+// crashed ends a run that failed. Replications of documents, and continuous ones, are tried again.
+func (r *run) crashed(ctx context.Context, why error) error {
+	settings := r.m.o.Settings()
+	r.m.count(func(c *Counts) { c.Crashes++ })
+	if time.Since(r.began) > settings.HealthThreshold {
+		r.rec.Errors = 0
+	}
+	r.rec.Errors++
+	r.rec.happened("crashed", why.Error(), settings.MaxHistory)
+	if r.doc == nil && !r.continuous {
+		r.log("a replication failed", why.Error(), 0)
+		return r.fault(ctx, faultOf(why))
+	}
+	const first = 30 * time.Second
+	wait := first << min(r.rec.Errors-1, 10)
+	r.log("a replication failed and will be tried again", why.Error(), wait)
+	if r.doc != nil && settings.UpdateDocs {
+		err := r.m.update(ctx, r.db, r.doc, Broken, member{"_replication_state_reason", quoted(why.Error())},
+			member{"_replication_id", quoted(r.id.String())}, member{"_replication_stats", nil})
+		if err != nil {
+			return err
+		}
+	}
+	return r.postpone(ctx, wait, why)
+}
+
+// faultOf returns the answer to a POST /_replicate that failed.
+func faultOf(why error) *Fault {
+	var e *couch.Error
+	if errors.As(why, &e) && e.Method == "" {
+		f := &Fault{500, e.Name, e.Reason}
+		if e.Status != 0 {
+			f.Status = e.Status
+		}
+		return f
+	}
+	name, reason, ok := strings.Cut(why.Error(), ": ")
+	if !ok {
+		name, reason = "replication_failed", why.Error()
+	}
+	return &Fault{500, name, reason}
+}

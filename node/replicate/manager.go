@@ -1,0 +1,228 @@
+package replicate
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/replicate/spec"
+)
+
+// Settings are the options of CouchDB's section "replicator", as they are now.
+type Settings struct {
+	spec.Defaults
+	MaxJobs, MaxChurn, MaxHistory int
+	Interval                      time.Duration // between two looks at which jobs should run
+	HealthThreshold               time.Duration // how long a run must last to end a series of failures
+	MissingDocRetry               time.Duration
+	SessionRefresh                time.Duration
+	Sessions                      bool // log in with /_session where there is one
+	MaxDocumentID                 int  // 0: no limit
+	UpdateDocs                    bool // write transient states to documents too
+	TLS                           TLS
+}
+
+// TLS says how servers are verified, and which certificate they are shown.
+type TLS struct {
+	Verify                    bool
+	CAFile, CertFile, KeyFile string
+	Password                  string // of KeyFile
+	MaxDepth                  int
+}
+
+// Options of New.
+type Options struct {
+	Store *layer.Store
+	Node  string // this node's name
+	// Settings returns the current settings. It does not block.
+	Settings func() Settings
+	// Local returns a transport to this server's own databases, at any host, as a user.
+	Local   func(user layer.UserCtx) http.RoundTripper
+	Version string // of Divan
+	Log     *slog.Logger
+	// Notify, if not nil, is called after each failure. It must not block.
+	Notify func(Failed)
+}
+
+// Failed is a run that failed.
+type Failed struct {
+	Database, Document string // both empty for a replication without a document
+	ID                 string
+	Source, Target     string // without passwords
+	Reason             string
+	Errors             int       // failures in a row
+	Again              time.Time // when it is tried again; zero: never
+}
+
+// Manager runs the replications of a node. It is an actors.ReplicationWorker, and safe for concurrent use.
+type Manager struct {
+	o Options
+
+	mu      sync.Mutex
+	running map[string]*run // by job
+	changed func()          // set by Attach
+	counts  Counts
+}
+
+// Counts are counters for metrics, since the start of the process.
+type Counts struct {
+	Starts, Completed, Crashes, Stops, Failed int64
+	DocsRead, DocsWritten, WriteFailures      int64
+	Running                                   int
+}
+
+// New returns a Manager.
+func New(o Options) *Manager {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Manager{o: o, running: map[string]*run{}, changed: func() {}}
+}
+
+// Limit implements actors.ReplicationWorker.
+func (m *Manager) Limit() int { return m.o.Settings().MaxJobs }
+
+// Attach implements actors.ReplicationWorker.
+func (m *Manager) Attach(changed func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changed = changed
+}
+
+// SettingsChanged lets the node run more jobs if it may, or fewer.
+func (m *Manager) SettingsChanged() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changed()
+}
+
+// Counts returns the counters.
+func (m *Manager) Counts() Counts {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.counts
+	c.Running = len(m.running)
+	return c
+}
+
+func (m *Manager) count(add func(*Counts)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	add(&m.counts)
+}
+
+// Run looks from time to time whether jobs wait for a turn, until ctx ends. At its start and whenever found receives, it
+// looks for documents that have no job: of databases that were imported, or written by an earlier version of Divan.
+func (m *Manager) Run(ctx context.Context, found <-chan struct{}) {
+	m.discover(ctx)
+	for {
+		t := time.NewTimer(m.o.Settings().Interval)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-found:
+			m.discover(ctx)
+		case <-t.C:
+			m.rotate(ctx)
+		}
+		t.Stop()
+	}
+}
+
+// rotate stops continuous replications if others wait for their turn, those that have run longest first. They go to the
+// end of the queue.
+func (m *Manager) rotate(ctx context.Context) {
+	s := m.o.Settings()
+	m.mu.Lock()
+	excess := max(0, len(m.running)-s.MaxJobs)
+	full := len(m.running) >= s.MaxJobs
+	m.mu.Unlock()
+	if !full {
+		return
+	}
+	waiting := 0
+	if s.MaxChurn > excess {
+		var err error
+		if waiting, err = m.o.Store.Waiting(ctx, layer.ReplicationJobs, s.MaxChurn-excess); err != nil {
+			m.o.Log.Warn("waiting replications could not be counted", "error", err)
+		}
+	}
+	stopped := m.stopSome(excess+waiting, true)
+	if stopped < excess {
+		m.stopSome(excess-stopped, false)
+	}
+}
+
+// stopSome stops up to n replications that are, or are not, continuous. It returns how many.
+func (m *Manager) stopSome(n int, continuous bool) (stopped int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for ; stopped < n; stopped++ {
+		var longest *run
+		for _, r := range m.running {
+			if r.copying && !r.yields && r.continuous == continuous && (longest == nil || r.began.Before(longest.began)) {
+				longest = r
+			}
+		}
+		if longest == nil {
+			return stopped
+		}
+		longest.yields = true
+		close(longest.yield)
+	}
+	return stopped
+}
+
+// discover enqueues the jobs of documents that have none.
+func (m *Manager) discover(ctx context.Context) {
+	for name, err := range m.o.Store.Names(ctx, layer.NamesOptions{Limit: -1}) {
+		if err != nil {
+			if ctx.Err() == nil {
+				m.o.Log.Warn("_replicator databases could not be looked for", "error", err)
+			}
+			return
+		}
+		if !layer.IsReplicator(name) {
+			continue
+		}
+		if err := m.discoverIn(ctx, name); err != nil && ctx.Err() == nil {
+			m.o.Log.Warn("the documents of a _replicator database could not be read", "database", name, "error", err)
+		}
+	}
+}
+
+func (m *Manager) discoverIn(ctx context.Context, name string) error {
+	known := map[string]bool{}
+	for j, err := range m.o.Store.JobsOf(ctx, layer.ReplicationJobs, layer.ReplicationJobID(name, "")) {
+		if err != nil {
+			return err
+		}
+		known[j.ID] = j.State != layer.JobFinished
+	}
+	db, err := m.o.Store.Database(ctx, name)
+	if err != nil {
+		return err
+	}
+	list, err := db.AllDocs(ctx, layer.AllDocsOptions{Limit: -1, IncludeDocs: true, Only: layer.WithoutDesigns})
+	if err != nil {
+		return err
+	}
+	for row, err := range list.Rows {
+		if err != nil {
+			return err
+		}
+		id := layer.ReplicationJobID(name, row.ID)
+		if row.Doc == nil || known[id] || isTerminal(row.Doc.Body) {
+			continue
+		}
+		data := layer.ReplicationJob{Database: name, Document: row.ID}.Encode()
+		if err := m.o.Store.Enqueue(ctx, layer.ReplicationJobs, id, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
