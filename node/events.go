@@ -16,6 +16,7 @@ import (
 	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/history"
 	"github.com/divandb/divan/node/console/state"
+	"github.com/divandb/divan/node/replicate"
 	"github.com/divandb/divan/query"
 )
 
@@ -170,4 +171,17 @@ func (r *reporter) statementEnded(s query.Ended) {
 	}
 	r.Record(state.Event{Kind: state.SlowStatement, User: s.User, Database: s.Database,
 		Object: s.Application, Seconds: s.Took.Seconds(), Count: s.Rows, Detail: s.Statement})
+}
+
+// replicationFailed records that a replication has failed.
+func (r *reporter) replicationFailed(f replicate.Failed) {
+	e := state.Event{Kind: state.ReplicationFailed, Database: f.Database, Object: f.Document, From: f.Source,
+		To: f.Target, Detail: f.Reason, Count: int64(f.Errors)}
+	if f.Document == "" {
+		e.Object = f.ID
+	}
+	if !f.Again.IsZero() {
+		e.Seconds = time.Until(f.Again).Seconds()
+	}
+	r.Keep(e) // package replicate logs it
 }

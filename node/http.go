@@ -60,14 +60,17 @@ func (n *Node) serveHTTP(context.Context) error {
 	n.measuring.published.Store(published)
 	handler = api.New(api.Options{
 		Store: n.store, Auth: authenticator{n.auth}, Admins: admins{n.auth,
-			n.open}, Imported: n.databaseImported, Users: userRules{n.store, n.auth},
-		Replicator: replicator{n.replications}, ReplicationDocs: replicator{n.replications},
+			n.open}, Imported: func() { n.open.again(); n.replications.Imported() }, Users: userRules{n.store, n.auth},
+		Replicator: n.replications, ReplicationDocs: n.replications,
 		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at,
-		Tasks: allTasks{n.console, n.replications}, Health: condition,
+		Tasks: allTasks{n.console, n.replications.View()}, Health: condition,
 		Backups: n.backups(), Metrics: published.Handler(), Observe: observe(&n.measuring, published),
 		Dashboard:    n.page(condition),
 		MetricsToken: n.cfg.HTTP.MetricsToken, Profiles: profiles(),
-		SettingChanged: n.settingChanged, Resharded: n.happened.resharded,
+		SettingChanged: func(section, key, user string) {
+			n.happened.settingChanged(section, key, user)
+			n.replications.SettingChanged(section)
+		}, Resharded: n.happened.resharded,
 		Settings: n.settings,
 		Limits: api.Limits{
 			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document),
@@ -82,8 +85,8 @@ func (n *Node) serveHTTP(context.Context) error {
 		held, _ := handler.Bodies()
 		return conns.Open(), held
 	}
-	own := http.Handler(handler)
-	n.own.handler.Store(&own)
+	n.replications.Serve(handler)
+	n.parts.add("turns of replications", n.replications.Turns())
 	// Requests end with their connection or with the node, whichever comes first.
 	base, cut := context.WithCancel(context.Background())
 	server := &http.Server{

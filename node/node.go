@@ -17,7 +17,7 @@ import (
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/history"
-	"github.com/divandb/divan/node/replicate"
+	"github.com/divandb/divan/node/replicator"
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/exec/badvalues"
 	"github.com/divandb/divan/query/work"
@@ -49,9 +49,7 @@ type Node struct {
 	draining  atomic.Bool // set by handOver, for good
 
 	settings     *api.Settings // that clients can change
-	own          *ownRequests
-	replications *replicate.Manager
-	imported     chan struct{} // receives when a database was imported
+	replications *replicator.Replicator
 
 	parts *parts // the running parts
 }
@@ -61,8 +59,7 @@ func New(c *config.Config, log *slog.Logger) *Node {
 	running := &parts{}
 	return &Node{
 		cfg: c, log: log, turns: work.NewTurns(nil), badValues: new(badvalues.Counts), parts: running,
-		storage:  &storage{cfg: c, log: log, parts: running},
-		imported: make(chan struct{}, 1),
+		storage: &storage{cfg: c, log: log, parts: running},
 	}
 }
 
@@ -89,8 +86,8 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	}()
 	for _, step := range []func(context.Context) error{
 		n.makeData, n.openPorts, n.startConsole, n.storage.open, n.sweepBackups, n.serve, n.readAdmins,
-		n.watchOpenDatabases, n.prepareReplications,
-		n.joinCluster, n.serveSQL, n.serveHTTP, n.runReplications, n.watchEvents, n.watchHistory,
+		n.watchOpenDatabases, prepareReplications(n),
+		n.joinCluster, n.serveSQL, n.serveHTTP, n.watchEvents, n.watchHistory,
 		n.giveBackFirst,
 	} {
 		if err := step(ctx); err != nil {

@@ -10,9 +10,11 @@ import (
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/peers"
+	"github.com/divandb/divan/node/replicator"
 )
 
 // openPorts opens the HTTP and SQL ports. It also sets the node's name, which may contain the port chosen.
@@ -76,6 +78,17 @@ func (n *Node) readAdmins(context.Context) error {
 	return err
 }
 
+// prepareReplications creates what runs replications. The actors give it jobs once they have started.
+func prepareReplications(n *Node) func(context.Context) error {
+	return func(context.Context) error {
+		n.settings = api.NewSettings(couchSettings(n.cfg))
+		n.replications = replicator.New(replicator.Options{Store: n.store, Node: n.name, Version: version,
+			Settings: n.settings, Log: n.log, Notify: n.happened.replicationFailed})
+		n.parts.add("own requests", n.replications.Start())
+		return nil
+	}
+}
+
 // joinCluster starts the cluster and the actors. Remoting must exist before the first actor, and actors need the
 // cluster from the start.
 func (n *Node) joinCluster(ctx context.Context) error {
@@ -98,7 +111,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	n.actors, err = actors.Start(actors.Options{
 		System: system, Store: actors.FromLayer(n.store), Peers: peers.Of(n.cluster), Node: n.name, Logger: n.log,
 		MaxIndexers: n.cfg.Views.Workers, Batch: n.cfg.Views.Batch,
-		CompactionShare: n.cfg.Compaction.Share, Notify: n.happened.actorEvent, Replications: n.replications,
+		CompactionShare: n.cfg.Compaction.Share, Notify: n.happened.actorEvent, Replications: n.replications.Manager,
 	})
 	if err != nil {
 		return err

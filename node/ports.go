@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
@@ -63,15 +64,15 @@ func (p actorPorts) ensureForSQL(ctx context.Context, db *layer.Database, design
 // allTasks implements api.Tasks with the builds, compactions and replications of all nodes.
 type allTasks struct {
 	console      *console.Console
-	replications *replicate.Manager
+	replications *replicate.View
 }
 
 // ActiveTasks implements api.Tasks. Those of a node that does not answer are left out.
 func (t allTasks) ActiveTasks(ctx context.Context) ([][]byte, error) {
 	tasks, _ := t.console.Tasks(ctx)
-	list := make([][]byte, len(tasks))
+	var list [][]byte
 	for i := range tasks {
-		list[i] = tasks[i].Raw
+		list = append(list, tasks[i].Raw)
 	}
 	running, err := t.replications.Tasks(ctx)
 	return append(list, running...), err
@@ -122,4 +123,26 @@ func corsSettings(c config.CORS) map[string]map[string]string {
 		"cors":   cors,
 		"chttpd": {"enable_cors": strconv.FormatBool(c.Enabled)},
 	}
+}
+
+// couchReplicator returns the settings of replications in node.yaml by CouchDB's names.
+func couchReplicator(c *config.Replicator) map[string]string {
+	millis := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	values := map[string]string{
+		"max_jobs": strconv.Itoa(c.MaxJobs), "interval": millis(c.Interval), "max_churn": strconv.Itoa(c.MaxChurn),
+		"worker_processes":        strconv.Itoa(c.WorkerProcesses),
+		"worker_batch_size":       strconv.Itoa(c.WorkerBatchSize),
+		"http_connections":        strconv.Itoa(c.HTTPConnections),
+		"connection_timeout":      millis(c.ConnectionTimeout),
+		"retries_per_request":     strconv.Itoa(c.RetriesPerRequest),
+		"checkpoint_interval":     millis(c.CheckpointInterval),
+		"verify_ssl_certificates": strconv.FormatBool(c.VerifyCertificates),
+	}
+	for key, value := range map[string]string{"ssl_trusted_certificates_file": c.TrustedCertificates,
+		"cert_file": c.CertFile, "key_file": c.KeyFile, "password": c.Password} {
+		if value != "" {
+			values[key] = value
+		}
+	}
+	return values
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/replicator"
 )
 
 // userDocuments reads user documents from the store.
@@ -42,7 +43,7 @@ type authenticator struct{ *auth.Authenticator }
 
 // Authenticate implements api.Authenticator.
 func (a authenticator) Authenticate(r *http.Request, h http.Header) (api.User, error) {
-	if own, ok := ownUser(r); ok {
+	if own, ok := replicator.User(r); ok {
 		return own, nil
 	}
 	u, err := a.Authenticator.Authenticate(r)

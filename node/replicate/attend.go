@@ -100,7 +100,7 @@ func (r *run) watch(ctx context.Context, stop, ended <-chan struct{}, t *transfe
 			end = transfer.ErrStopped
 		case <-news:
 		case <-report.C:
-			end = r.report(ctx, t, &filtered)
+			end = r.figures(ctx, t, &filtered)
 		}
 		if changed != nil {
 			changed.Cancel()
@@ -120,14 +120,14 @@ func (r *run) hasChanged(ctx context.Context) bool {
 	return err == nil && (doc == nil || doc.Rev != r.doc.Rev)
 }
 
-// report writes the figures of the run to its job, if they have changed. It returns an error if the run should end.
-func (r *run) report(ctx context.Context, t *transfer.Run, filtered *time.Time) error {
+// figures writes the figures of the run to its job, if they have changed. It returns an error if the run should end.
+func (r *run) figures(ctx context.Context, t *transfer.Run, filtered *time.Time) error {
 	if r.hasChanged(ctx) {
 		return errChanged
 	}
 	if r.spec.NeedsCode() && r.continuous && time.Since(*filtered) > filterEvery {
 		*filtered = time.Now()
-		if id, err := r.m.idOf(ctx, r.spec, r.user); err == nil && id != r.id {
+		if id, err := r.m.ends.idOf(ctx, r.spec, r.user); err == nil && id != r.id {
 			r.m.o.Log.Info("a replication begins again, since its filter has changed", "replication", r.id.String(),
 				"now", id.String())
 			return transfer.ErrStopped

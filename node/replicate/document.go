@@ -25,8 +25,8 @@ func isTerminal(body []byte) bool {
 	return s == Completed || s == FailedState
 }
 
-// runsAs returns the user for whom a document's replication uses databases of this server: whoever wrote it, as BeforeWrite
-// has noted.
+// runsAs returns the user for whom a document's replication uses databases of this server: whoever wrote it, as
+// BeforeWrite has noted.
 func runsAs(body []byte) layer.UserCtx {
 	ctx := gjson.GetBytes(body, "user_ctx")
 	user := layer.UserCtx{Name: ctx.Get("name").Str}
@@ -177,9 +177,15 @@ func shownSeq(seq json.RawMessage) json.RawMessage {
 	return quoted(string(seq))
 }
 
+// Rules are those of documents in _replicator databases.
+type Rules struct{ o *Options }
+
+// Rules returns the rules of documents.
+func (m *Manager) Rules() *Rules { return &Rules{&m.o} }
+
 // BeforeWrite checks a document for a _replicator database, and returns its body as it is to be stored, with its owner
 // and, if it names databases of this server, with the user as whom these are used. Errors are of kind Forbidden.
-func (m *Manager) BeforeWrite(body []byte, deleted bool, by layer.UserCtx, dbAdmin bool) ([]byte, error) {
+func (r *Rules) BeforeWrite(body []byte, deleted bool, by layer.UserCtx, dbAdmin bool) ([]byte, error) {
 	forbidden := func(reason string) error {
 		return &layer.Error{Kind: layer.Forbidden, Name: "forbidden", Reason: reason}
 	}
@@ -199,7 +205,7 @@ func (m *Manager) BeforeWrite(body []byte, deleted bool, by layer.UserCtx, dbAdm
 	if deleted || stateOf(body) == FailedState {
 		return body, nil
 	}
-	d := m.o.Settings().Defaults
+	d := r.o.Settings().Defaults
 	s, err := d.Parse(body)
 	if err != nil {
 		return nil, forbidden(err.Error())

@@ -30,7 +30,10 @@ func (e *ends) close() {
 	e.target.Close()
 }
 
-func (m *Manager) open(s *spec.Spec, user layer.UserCtx) (*ends, error) {
+// opener opens the ends of replications.
+type opener struct{ o *Options }
+
+func (m *opener) open(s *spec.Spec, user layer.UserCtx) (*ends, error) {
 	source, err := m.end(&s.Source, s, user)
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func (m *Manager) open(s *spec.Spec, user layer.UserCtx) (*ends, error) {
 }
 
 // end opens one end. A database of this server is reached within the process, by the same requests.
-func (m *Manager) end(e *spec.Endpoint, s *spec.Spec, user layer.UserCtx) (*couch.Database, error) {
+func (m *opener) end(e *spec.Endpoint, s *spec.Spec, user layer.UserCtx) (*couch.Database, error) {
 	settings := m.o.Settings()
 	o := couch.Options{UserAgent: "CouchDB-Replicator/3.5.0 Divan/" + m.o.Version, Timeout: s.ConnectionTimeout,
 		Retries: s.RetriesPerRequest, Sessions: settings.Sessions, SessionRefresh: settings.SessionRefresh}
@@ -150,7 +153,7 @@ func (t *TLS) certificate() (tls.Certificate, error) {
 }
 
 // idOf computes the id of a replication. It reads a filter function from the source.
-func (m *Manager) idOf(ctx context.Context, s *spec.Spec, user layer.UserCtx) (spec.ID, error) {
+func (m *opener) idOf(ctx context.Context, s *spec.Spec, user layer.UserCtx) (spec.ID, error) {
 	code := ""
 	if s.NeedsCode() {
 		source, err := m.end(&s.Source, s, user)
@@ -168,11 +171,16 @@ func (m *Manager) idOf(ctx context.Context, s *spec.Spec, user layer.UserCtx) (s
 // filterWithin bounds the time to read a filter function.
 const filterWithin = time.Minute
 
+// filterError says why a filter function cannot be read, in CouchDB's words.
+type filterError string
+
+func (e filterError) Error() string { return string(e) }
+
 func filterCode(ctx context.Context, source *couch.Database, f *spec.Filter) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, filterWithin)
 	defer cancel()
 	if _, err := source.Info(ctx); err != nil {
-		return "", fmt.Errorf("Could not open source database `%s`: %w", source.Name(), err) //nolint:staticcheck // CouchDB's words
+		return "", filterError(fmt.Sprintf("Could not open source database `%s`: %s", source.Name(), err))
 	}
 	doc, err := source.Document(ctx, "_design/"+f.Design)
 	if err != nil {
@@ -181,19 +189,19 @@ func filterCode(ctx context.Context, source *couch.Database, f *spec.Filter) (st
 		if errors.As(err, &e) && e.Name != "" {
 			why = e.Name
 		}
-		return "", fmt.Errorf("Couldn't open document `_design/%s` from source database `%s`: %s", //nolint:staticcheck // as above
-			f.Design, source.Name(), why)
+		return "", filterError(fmt.Sprintf("Couldn't open document `_design/%s` from source database `%s`: %s",
+			f.Design, source.Name(), why))
 	}
 	code, ok := gjson.GetBytes(doc, "filters").Map()[f.Function]
 	if !ok || code.Type != gjson.String {
-		return "", fmt.Errorf("Couldn't parse filter code from document %s on `%s`: it has no filter %s", //nolint:staticcheck // as above
-			f.Design, source.Name(), f.Function)
+		return "", filterError(fmt.Sprintf("Couldn't parse filter code from document %s on `%s`: it has no filter %s",
+			f.Design, source.Name(), f.Function))
 	}
 	return spec.TrimCode(code.Str), nil
 }
 
 // make prepares a run.
-func (m *Manager) make(ctx context.Context, s *spec.Spec, id spec.ID, user layer.UserCtx, r *record) (*transfer.Run,
+func (m *opener) make(ctx context.Context, s *spec.Spec, id spec.ID, user layer.UserCtx, r *record) (*transfer.Run,
 	*ends, error) {
 	e, err := m.open(s, user)
 	if err != nil {

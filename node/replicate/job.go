@@ -74,7 +74,7 @@ func (r *run) work(ctx context.Context, stop <-chan struct{}) error {
 		return r.m.o.Store.GiveBack(ctx, r.job)
 	default:
 	}
-	if r.id, err = r.m.idOf(ctx, r.spec, r.user); err != nil {
+	if r.id, err = r.m.ends.idOf(ctx, r.spec, r.user); err != nil {
 		return r.broken(ctx, err.Error())
 	}
 	holder, err := r.m.o.Store.Hold(ctx, r.job, r.id.String())
@@ -152,14 +152,15 @@ func (r *run) broken(ctx context.Context, reason string) error {
 	r.rec.Broken, r.rec.ID = reason, ""
 	r.rec.Changed = time.Now().UTC()
 	wait := mathrand.N(first<<min(r.rec.Errors-1, 12)) + time.Second
-	r.log("a replication could not be started", reason, wait)
+	r.report(reason, wait)
 	return r.postpone(ctx, wait, errors.New(reason))
 }
 
-func (r *run) log(what, reason string, wait time.Duration) {
-	r.m.o.Log.Error(what, "replication", r.id.String(), "database", r.what.Database, "document", r.what.Document,
-		"source", r.rec.Source, "target", r.rec.Target, "failures", r.rec.Errors, "again_in", wait.Round(time.Second),
-		"reason", reason)
+// report reports a failed run.
+func (r *run) report(reason string, wait time.Duration) {
+	r.m.o.Log.Error("a replication failed", "replication", r.id.String(), "database", r.what.Database,
+		"document", r.what.Document, "source", r.rec.Source, "target", r.rec.Target, "failures", r.rec.Errors,
+		"again_in", wait.Round(time.Second), "reason", reason)
 	f := Failed{Database: r.what.Database, Document: r.what.Document, ID: r.id.String(), Source: r.rec.Source,
 		Target: r.rec.Target, Reason: reason, Errors: r.rec.Errors}
 	if wait > 0 {
@@ -203,7 +204,7 @@ func (r *run) fault(ctx context.Context, f *Fault) error {
 // copy runs the replication and ends its run.
 func (r *run) copy(ctx context.Context, stop <-chan struct{}) error {
 	settings := r.m.o.Settings()
-	t, e, err := r.m.make(ctx, r.spec, r.id, r.user, r.rec)
+	t, e, err := r.m.ends.make(ctx, r.spec, r.id, r.user, r.rec)
 	if err != nil {
 		return r.crashed(ctx, err)
 	}
@@ -268,12 +269,12 @@ func (r *run) crashed(ctx context.Context, why error) error {
 	r.rec.Errors++
 	r.rec.happened("crashed", why.Error(), settings.MaxHistory)
 	if r.doc == nil && !r.continuous {
-		r.log("a replication failed", why.Error(), 0)
+		r.report(why.Error(), 0)
 		return r.fault(ctx, faultOf(why))
 	}
 	const first = 30 * time.Second
 	wait := first << min(r.rec.Errors-1, 10)
-	r.log("a replication failed and will be tried again", why.Error(), wait)
+	r.report(why.Error(), wait)
 	if r.doc != nil && settings.UpdateDocs {
 		err := r.m.update(ctx, r.db, r.doc, Broken, member{"_replication_state_reason", quoted(why.Error())},
 			member{"_replication_id", quoted(r.id.String())}, member{"_replication_stats", nil})

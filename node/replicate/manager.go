@@ -59,7 +59,8 @@ type Failed struct {
 
 // Manager runs the replications of a node. It is an actors.ReplicationWorker, and safe for concurrent use.
 type Manager struct {
-	o Options
+	o    Options
+	ends *opener
 
 	mu      sync.Mutex
 	running map[string]*run // by job
@@ -79,7 +80,9 @@ func New(o Options) *Manager {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Manager{o: o, running: map[string]*run{}, changed: func() {}}
+	m := &Manager{o: o, running: map[string]*run{}, changed: func() {}}
+	m.ends = &opener{&m.o}
+	return m
 }
 
 // Limit implements actors.ReplicationWorker.
@@ -114,8 +117,8 @@ func (m *Manager) count(add func(*Counts)) {
 	add(&m.counts)
 }
 
-// Run looks from time to time whether jobs wait for a turn, until ctx ends. At its start and whenever found receives, it
-// looks for documents that have no job: of databases that were imported, or written by an earlier version of Divan.
+// Run looks from time to time whether jobs wait for a turn, until ctx ends. At its start and whenever found receives,
+// it looks for documents that have no job: of databases that were imported, or written by an earlier version of Divan.
 func (m *Manager) Run(ctx context.Context, found <-chan struct{}) {
 	m.discover(ctx)
 	for {
@@ -164,7 +167,10 @@ func (m *Manager) stopSome(n int, continuous bool) (stopped int) {
 	for ; stopped < n; stopped++ {
 		var longest *run
 		for _, r := range m.running {
-			if r.copying && !r.yields && r.continuous == continuous && (longest == nil || r.began.Before(longest.began)) {
+			if !r.copying || r.yields || r.continuous != continuous {
+				continue
+			}
+			if longest == nil || r.began.Before(longest.began) {
 				longest = r
 			}
 		}

@@ -28,7 +28,7 @@ func (m *Manager) Request(ctx context.Context, body []byte, user layer.UserCtx) 
 	}
 	id := s.CancelID
 	if !s.Cancel || id == "" {
-		computed, err := m.idOf(ctx, s, user)
+		computed, err := m.ends.idOf(ctx, s, user)
 		if err != nil {
 			return nil, idFault(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -17,6 +16,12 @@ func dataOf(j *layer.Job) (what layer.ReplicationJob) {
 	return what
 }
 
+// View shows replications, those of all nodes.
+type View struct{ m *Manager }
+
+// View returns what shows replications.
+func (m *Manager) View() *View { return &View{m} }
+
 // shown is a replication as it is shown.
 type shown struct {
 	job   *layer.Job
@@ -27,32 +32,32 @@ type shown struct {
 
 // show finds out what is to be shown of a job. A job that no node has looked at yet is shown as what its document or
 // request says: it waits for its turn.
-func (m *Manager) show(ctx context.Context, j *layer.Job, body []byte) *shown {
+func (v *View) show(ctx context.Context, j *layer.Job, body []byte) *shown {
 	s := &shown{job: j, what: dataOf(j), rec: parseRecord(j.Progress)}
 	if s.rec.Began.IsZero() {
-		s.rec = m.foretold(ctx, j, s.what, body)
+		s.rec = v.foretold(ctx, j, s.what, body)
 	}
 	s.state = s.rec.state(j)
 	return s
 }
 
-func (m *Manager) foretold(ctx context.Context, j *layer.Job, what layer.ReplicationJob, body []byte) *record {
+func (v *View) foretold(ctx context.Context, j *layer.Job, what layer.ReplicationJob, body []byte) *record {
 	r := &record{Began: j.Updated, Changed: j.Updated, History: []event{{"added", j.Updated, ""}}}
 	if what.Document == "" {
 		body = what.Request
 	} else if body == nil {
-		if _, doc, err := m.document(ctx, what.Database, what.Document); err == nil && doc != nil {
+		if _, doc, err := v.m.document(ctx, what.Database, what.Document); err == nil && doc != nil {
 			body = doc.Body
 		}
 	}
-	d := m.o.Settings().Defaults
+	d := v.m.o.Settings().Defaults
 	spec, err := d.Parse(body)
 	if err != nil {
 		return r
 	}
 	r.describe(spec)
 	if !spec.NeedsCode() {
-		r.ID = spec.ID(m.o.Store.UUID(), "").String()
+		r.ID = spec.ID(v.m.o.Store.UUID(), "").String()
 	}
 	return r
 }
@@ -61,8 +66,8 @@ func (m *Manager) foretold(ctx context.Context, j *layer.Job, what layer.Replica
 func live(j *layer.Job) bool { return j.State != layer.JobFinished }
 
 // Jobs returns what GET /_scheduler/jobs shows, by replication id.
-func (m *Manager) Jobs(ctx context.Context) ([][]byte, error) {
-	list, err := m.all(ctx)
+func (v *View) Jobs(ctx context.Context) ([][]byte, error) {
+	list, err := v.all(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,25 +80,25 @@ func (m *Manager) Jobs(ctx context.Context) ([][]byte, error) {
 	return texts, nil
 }
 
-func (m *Manager) all(ctx context.Context) (list []*shown, err error) {
-	for j, err := range m.o.Store.JobsOf(ctx, layer.ReplicationJobs, "") {
+func (v *View) all(ctx context.Context) (list []*shown, err error) {
+	for j, err := range v.m.o.Store.JobsOf(ctx, layer.ReplicationJobs, "") {
 		if err != nil {
 			return nil, err
 		}
 		if live(&j) {
-			list = append(list, m.show(ctx, &j, nil))
+			list = append(list, v.show(ctx, &j, nil))
 		}
 	}
 	return list, nil
 }
 
 // Job returns what GET /_scheduler/jobs/{id} shows, or nil if there is no such replication.
-func (m *Manager) Job(ctx context.Context, id string) ([]byte, error) {
-	j, err := m.jobOf(ctx, id)
+func (v *View) Job(ctx context.Context, id string) ([]byte, error) {
+	j, err := v.m.jobOf(ctx, id)
 	if err != nil || j == nil {
 		return nil, err
 	}
-	if s := m.show(ctx, j, nil); s.rec.ID != "" {
+	if s := v.show(ctx, j, nil); s.rec.ID != "" {
 		return s.jobJSON(), nil
 	}
 	return nil, nil
@@ -173,13 +178,13 @@ type docInfo struct {
 }
 
 // Doc returns what GET /_scheduler/docs shows of a document, and its state.
-func (m *Manager) Doc(ctx context.Context, database string, doc *layer.Document) (text []byte, state string,
+func (v *View) Doc(ctx context.Context, database string, doc *layer.Document) (text []byte, state string,
 	err error) {
 	if isTerminal(doc.Body) {
-		info := m.ended(database, doc)
+		info := v.ended(database, doc)
 		return marshal(info), *info.State, nil
 	}
-	j, w, err := m.o.Store.Job(ctx, layer.ReplicationJobs, layer.ReplicationJobID(database, doc.ID))
+	j, w, err := v.m.o.Store.Job(ctx, layer.ReplicationJobs, layer.ReplicationJobID(database, doc.ID))
 	if w != nil {
 		w.Cancel()
 	}
@@ -189,7 +194,7 @@ func (m *Manager) Doc(ctx context.Context, database string, doc *layer.Document)
 	if j == nil || !live(j) {
 		return nil, "", nil
 	}
-	s := m.show(ctx, j, doc.Body)
+	s := v.show(ctx, j, doc.Body)
 	return marshal(s.docInfo()), s.state, nil
 }
 
@@ -229,7 +234,7 @@ func errorInfo(reason string) json.RawMessage {
 }
 
 // ended describes a document whose replication has ended for good.
-func (m *Manager) ended(database string, doc *layer.Document) *docInfo {
+func (v *View) ended(database string, doc *layer.Document) *docInfo {
 	body := gjson.ParseBytes(doc.Body)
 	state := stateOf(doc.Body)
 	i := &docInfo{Database: database, DocID: doc.ID, State: &state, Source: json.RawMessage("null"),
@@ -237,7 +242,7 @@ func (m *Manager) ended(database string, doc *layer.Document) *docInfo {
 	if t := body.Get("_replication_state_time"); t.Type == gjson.String {
 		i.LastUpdated = &t.Str
 	}
-	d := m.o.Settings().Defaults
+	d := v.m.o.Settings().Defaults
 	if s, err := d.Parse(doc.Body); err == nil { // otherwise parts of an invalid URL might be shown
 		i.Source, i.Target = quoted(s.Source.Shown()), quoted(s.Target.Shown())
 	}
@@ -260,8 +265,8 @@ func (m *Manager) ended(database string, doc *layer.Document) *docInfo {
 }
 
 // Tasks returns what GET /_active_tasks shows of the running replications of all nodes.
-func (m *Manager) Tasks(ctx context.Context) ([][]byte, error) {
-	list, err := m.all(ctx)
+func (v *View) Tasks(ctx context.Context) ([][]byte, error) {
+	list, err := v.all(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +299,7 @@ func (s *shown) taskJSON() []byte {
 		Type       string  `json:"type"`
 		Updated    int64   `json:"updated_on"`
 		User       *string `json:"user"`
-	}{r.Node, s.pid(), cmp.Or(r.Interval, time.Duration(30*time.Second).Milliseconds()), r.Continuous,
+	}{r.Node, s.pid(), r.Interval, r.Continuous,
 		optional(s.what.Database), optional(s.what.Document), r.ID, r.Source, r.Target, r.Changed.Unix(), "replication",
 		updated.Unix(), optional(s.what.User)})
 	figures := appendFigures(nil, r, true)

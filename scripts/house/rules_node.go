@@ -110,6 +110,10 @@ var nodeRules = []rule{
 			"them, and both come through node",
 	},
 	{
+		room: "node/replicator", may: []string{"layer", "node/api", "node/replicate/..."},
+		why: "replications know neither the API nor its settings; here the two meet",
+	},
+	{
 		room: "node/api/internal/encode", may: []string{"layer", "layer/jsontext"},
 		why: "JSON is written the same way by every endpoint; what is in it does not matter, but for revisions",
 	},

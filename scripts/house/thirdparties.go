@@ -29,7 +29,7 @@ var thirdParties = map[string]home{
 		why: "normal forms are part of the order of strings, and a function of SQL"},
 	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "layer/script",
 		"node/api/internal/...",
-		"layer/selector", "query/mango"},
+		"layer/selector", "node/replicate/...", "query/mango"},
 		why: "incoming JSON is examined without decoding it"},
 	"github.com/jackc/pgx/v5/pgproto3": {rooms: []string{"query/pgwire"}, tests: true,
 		why: "the messages of the wire protocol"},

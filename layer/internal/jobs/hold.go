@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A job can hold a name that at most one job of its type holds, as long as it is not finished. So two jobs that would do
-// the same find out.
+// A job can hold a name that at most one job of its type holds, as long as it is not finished. So two jobs that would
+// do the same find out.
 //
 //	(Jobs, type, jobName, name) = the id of the job that holds the name, according to its record
 
@@ -74,9 +74,9 @@ func jobNameKey(s *db.Store, typ, name string) []byte {
 	return tuple.AppendString(jobKey(s, typ, jobName), name)
 }
 
-// Postpone ends a run that is to be continued after a delay, or at once if the job was enqueued while it ran. j.Progress
-// is its last report. why, unless nil, is the failure of the run. It returns Conflict if another worker has taken over
-// the job.
+// Postpone ends a run that is to be continued after a delay, or at once if the job was enqueued while it ran.
+// j.Progress is its last report. why, unless nil, is the failure of the run. It returns Conflict if another worker has
+// taken over the job.
 func (s Store) Postpone(ctx context.Context, j *Job, delay time.Duration, why error) error {
 	return updateHeld(ctx, s.Store, j, func(tx kv.Transaction, now *Job, version int64) {
 		now.Progress = j.Progress

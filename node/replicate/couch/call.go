@@ -220,8 +220,8 @@ func (w *watchdog) beat()  { w.timer.Reset(w.after) }
 func (w *watchdog) pause() { w.timer.Stop() }
 func (w *watchdog) stop()  { w.timer.Stop() }
 
-// sent is the body of a request. Its reads show that the other side takes what it gets. The time that they take does not
-// count: whoever produces the body guards that.
+// sent is the body of a request. Its reads show that the other side takes what it gets. The time that they take does
+// not count: whoever produces the body guards that.
 type sent struct {
 	r      io.Reader
 	alive  *watchdog

@@ -38,9 +38,9 @@ type Change struct {
 // ErrResharded ends the feed of a shard that has been replaced.
 var ErrResharded = errors.New("couch: the shards of the source have changed")
 
-// Changes reads a feed and calls row for each change, and idle if a continuous feed may wait from now on. It returns the
-// sequence from which the next feed continues, or nil if the server did not tell. It is not repeated after errors, since
-// the caller knows how far it came. An error of row ends it.
+// Changes reads a feed and calls row for each change, and idle if a continuous feed may wait from now on. It returns
+// the sequence from which the next feed continues, or nil if the server did not tell. It is not repeated after errors,
+// since the caller knows how far it came. An error of row ends it.
 func (d *Database) Changes(ctx context.Context, f Feed, row func(*Change) error) (last json.RawMessage, err error) {
 	c := d.feedCall(&f)
 	err = d.stream(ctx, c, func(r *answer) error {

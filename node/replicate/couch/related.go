@@ -28,7 +28,8 @@ type Related struct {
 	parts *multipart.Reader
 }
 
-// maxURL is how long the path and query of a request may be. Servers refuse long ones; ancestors beyond it are left out.
+// maxURL is how long the path and query of a request may be. Servers refuse long ones; ancestors beyond it are left
+// out.
 const maxURL = 7000
 
 // ErrMissing is returned if the source does not have a revision that its feed told.

@@ -148,7 +148,8 @@ var (
 	errForeign = errors.New("another replication has changed the checkpoint document: conflict")
 )
 
-// record writes the checkpoint at both ends, unless nothing has changed. What was written to the target is synced first.
+// record writes the checkpoint at both ends, unless nothing has changed. What was written to the target is synced
+// first.
 func (c *checkpoints) record(ctx context.Context, through json.RawMessage, s Stats) error {
 	c.recording.Lock()
 	defer c.recording.Unlock()

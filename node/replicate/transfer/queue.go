@@ -70,8 +70,8 @@ func (q *queue) close() {
 	q.changed.Broadcast()
 }
 
-// take returns up to most items of one stream, or none when the queue is closed and empty. taken is called with the lock
-// held, before another worker can take later items.
+// take returns up to most items of one stream, or none when the queue is closed and empty. taken is called with the
+// lock held, before another worker can take later items.
 func (q *queue) take(most int, taken func(stream int, last json.RawMessage)) []item {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,8 +11,8 @@ type Stats struct {
 	BulkGetAttempts  int64 `json:"bulk_get_attempts"`
 }
 
-// each calls f for each of the counts of s and o.
-func (s *Stats) each(o *Stats, f func(a, b int64) int64) {
+// each sets each count of s to what f makes of those of s and o.
+func each(s, o *Stats, f func(a, b int64) int64) {
 	of := func(s *Stats) []*int64 {
 		return []*int64{&s.RevisionsChecked, &s.MissingFound, &s.DocsRead, &s.DocsWritten, &s.DocWriteFailures,
 			&s.BulkGetDocs, &s.BulkGetAttempts}
@@ -24,11 +24,11 @@ func (s *Stats) each(o *Stats, f func(a, b int64) int64) {
 }
 
 func (s Stats) plus(o Stats) Stats {
-	s.each(&o, func(a, b int64) int64 { return a + b })
+	each(&s, &o, func(a, b int64) int64 { return a + b })
 	return s
 }
 
 func (s Stats) max(o Stats) Stats {
-	s.each(&o, func(a, b int64) int64 { return max(a, b) })
+	each(&s, &o, func(a, b int64) int64 { return max(a, b) })
 	return s
 }

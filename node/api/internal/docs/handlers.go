@@ -12,12 +12,12 @@ import (
 
 // Handlers answer for single documents and their attachments.
 type Handlers struct {
-	Users    Users
+	Users Users
 	// Replications are nil if no replications are run here.
 	Replications ReplicationDocs
-	Settings *settings.Settings
-	Limits   Limits
-	Log      *slog.Logger
+	Settings     *settings.Settings
+	Limits       Limits
+	Log          *slog.Logger
 
 	ids docids.Sequence
 }

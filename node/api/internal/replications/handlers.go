@@ -38,9 +38,6 @@ var errNone = &layer.Error{Kind: layer.NotImplemented}
 
 // Replicate answers POST /_replicate.
 func (h *Handlers) Replicate(q *call.Request) error {
-	if h.Replicator == nil {
-		return errNone
-	}
 	if q.User.Name == "" && !q.User.IsAdmin() {
 		return fault.Unauthorized("You are not an authenticated user")
 	}
@@ -53,6 +50,9 @@ func (h *Handlers) Replicate(q *call.Request) error {
 	}
 	if !body.IsObject() {
 		return fault.BadRequest("Request body must be a JSON object")
+	}
+	if h.Replicator == nil {
+		return errNone
 	}
 	status, answer, err := h.Replicator.Request(q.Ctx(), []byte(body.Raw), *q.UserCtx())
 	if err != nil {
@@ -89,7 +89,8 @@ func (h *Handlers) Scheduler(q *call.Request) error {
 	return notFound(q)
 }
 
-// docsPath returns the database and the document that a path names. The slashes of a database's name need not be escaped.
+// docsPath returns the database and the document that a path names. The slashes of a database's name need not be
+// escaped.
 func docsPath(path []string) (database, id string, ok bool) {
 	if len(path) == 0 {
 		return auth.ReplicatorDatabase, "", true

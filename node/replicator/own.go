@@ -1,4 +1,4 @@
-package node
+package replicator
 
 import (
 	"context"
@@ -32,8 +32,8 @@ type ownConn struct {
 // ownUserKey is the key of the user in the context of a request that the node has sent to itself.
 type ownUserKey struct{}
 
-// ownUser returns the user of a request that the node has sent to itself.
-func ownUser(r *http.Request) (api.User, bool) {
+// User returns the user of a request that the node has sent to itself.
+func User(r *http.Request) (api.User, bool) {
 	u, ok := r.Context().Value(ownUserKey{}).(layer.UserCtx)
 	return api.User{Name: u.Name, Roles: u.Roles, Handler: "replicator"}, ok
 }
@@ -121,6 +121,8 @@ func (o *ownRequests) transport(user layer.UserCtx) http.RoundTripper {
 }
 
 const (
+	// maxHeader bounds a request's line and headers, in bytes.
+	maxHeader      = 64 << 10
 	ownConnections = 32
 	ownBuffer      = 64 << 10
 )
