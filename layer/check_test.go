@@ -52,8 +52,8 @@ func openToBreak(t *testing.T, e kv.Engine) *layer.Store {
 	d := mustCreate(t, s, "db", layer.CreateOptions{Shards: 3})
 	put(t, d, `{"_id":"_design/d","views":{
 		"n":{"map":"function(doc) { emit(doc.n, doc._id); emit(-doc.n, 1) }","reduce":"_count"},
-		"s":{"map":"function(doc) { if (doc.n > 147) throw 'too many'; emit([doc.n % 3, doc.n], doc.n / 4) }",
-			"reduce":"_sum"}}}`)
+		"s":{"map":"function(doc) { if (doc.n > 147) throw 'too many'; ` +
+		`emit([doc.n % 3, doc.n, doc.n == 11 ? 'e\\u0301' : 'e'], doc.n / 4) }","reduce":"_sum"}}}`)
 	for part := range 3 { // each at one version
 		var edits []layer.Edit
 		for i := range 50 {
@@ -399,6 +399,10 @@ func TestVerify_faults(t *testing.T) {
 			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewErrorCount))[0]
 			p.tx.Set(row.Key, add(row, 1))
 		}, ` skipped documents, but has `},
+		"ambiguous keys of a view": {func(p *planted) {
+			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewAmbiguous))[0]
+			p.tx.Set(row.Key, add(row, 1))
+		}, ` ambiguous keys, but has `},
 		"index entry gone": {func(p *planted) {
 			p.tx.Clear(p.viewRow(keyspace.ViewIDs, 20).Key)
 		}, `has no entry for the document`},

@@ -43,15 +43,17 @@ const (
 	// ViewDraining: (.., signature) = (epoch) while there may be marks of this epoch, the one before that of
 	// ViewAggregated.
 	ViewDraining ViewInfoKey = 8
-	// ViewPending: (.., signature, ViewRowCount or ViewSize or ViewErrorCount, view id) = counter of the changes that
-	// the running build of an index with readers makes to that counter, which is not changed before the end of the
-	// build.
+	// ViewPending: (.., signature, ViewRowCount or another counter, view id) = counter of the changes that the running
+	// build of an index with readers makes to that counter, which is not changed before the end of the build.
 	ViewPending ViewInfoKey = 9
-	// ViewNumber: (.., signature) = (IndexFormat, number of the index in ViewData). An existing index without a number
+	// ViewNumber: (.., signature) = (IndexNumberFormat, number of the index in ViewData). An existing index without a number
 	// has its signature there.
 	ViewNumber ViewInfoKey = 10
 	// ViewLastNumber: (..) = the last number assigned to an index of the database. Numbers are never reused.
 	ViewLastNumber ViewInfoKey = 11
+	// ViewAmbiguous: (.., signature, view id) = counter of rows whose keys have strings that others may be equal to in
+	// the order of views, in indexes whose number has IndexNumberFormat 2. It is counted like ViewRowCount.
+	ViewAmbiguous ViewInfoKey = 12
 )
 
 // ViewLevels is the number of levels of partial aggregates.

@@ -22,7 +22,8 @@ func (d *database) IndexState(ctx context.Context, name, view string, count bool
 	if err != nil || len(at.Views) == 0 {
 		return exec.IndexState{}, readError(err)
 	}
-	out := exec.IndexState{Usable: at.Current(), Skipped: at.Views[0].Errors, Rows: at.Views[0].Rows}
+	v := at.Views[0]
+	out := exec.IndexState{Usable: at.Current(), Skipped: v.Errors, Rows: v.Rows, Unambiguous: v.Unambiguous}
 	if count {
 		info, err := d.db.Info(ctx)
 		if err != nil {

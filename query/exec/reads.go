@@ -121,6 +121,8 @@ type IndexState struct {
 	// Skipped is the number of documents that the view skipped because its function failed for them or because a row
 	// was too large.
 	Skipped int64
+	// Unambiguous reports that keys that are equal in the order of views have the same strings in them.
+	Unambiguous bool
 	// Rows and Docs are the numbers of the view's rows and of the documents of the database, if they are counted.
 	Rows, Docs int64
 }

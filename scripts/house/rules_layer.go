@@ -157,7 +157,7 @@ var layerRules = []rule{
 			"layer/internal/build", "layer/internal/compact", "layer/internal/db", "layer/internal/design",
 			"layer/internal/fault", "layer/internal/feed", "layer/internal/index", "layer/internal/partition",
 			"layer/internal/rev", "layer/internal/write", "layer/jsontext", "layer/keyspace", "layer/kv",
-			"layer/tuple", "layer/reduce", "layer/script"},
+			"layer/tuple", "layer/collate", "layer/reduce", "layer/script"},
 		why: "a check compares what all rooms have stored, so none of them may depend on it",
 	},
 	{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/internal/aggregate"
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/index"
@@ -142,6 +143,7 @@ type viewDelta struct {
 	view               int
 	shard              db.ShardID
 	rows, size, errors int64
+	ambiguous          int64
 }
 
 // sum returns the delta that counts changes of a document's rows in a view.
@@ -186,6 +188,9 @@ func (w *rowsWriter) replace(doc *indexedDoc, view int, had *index.DocRows) erro
 	_, size := e.Size()
 	s.rows += int64(len(e.Rows) - len(had.Rows))
 	s.size += size - had.Size
+	if k.Ambiguous {
+		s.ambiguous += ambiguous(e.Rows) - ambiguous(had.Rows)
+	}
 	if len(e.Rows) == 0 && e.Err == "" {
 		if had.Entry != nil {
 			tx.Clear(k.IdKey(doc.Id, view))
@@ -207,6 +212,16 @@ func (w *rowsWriter) replace(doc *indexedDoc, view int, had *index.DocRows) erro
 	return nil
 }
 
+// ambiguous returns the number of rows whose keys have strings that others may be equal to.
+func ambiguous(rows []index.Emitted) (n int64) {
+	for i := range rows {
+		if !collate.Unambiguous(rows[i].Key) {
+			n++
+		}
+	}
+	return n
+}
+
 // onlyChanged returns the rows at changed positions.
 func onlyChanged(rows []index.Emitted, changed map[string]bool) []index.Emitted {
 	kept := make([]index.Emitted, 0, len(rows))
@@ -224,6 +239,7 @@ func (w *rowsWriter) count() {
 		s := &w.sums[i]
 		for what, n := range map[keyspace.ViewInfoKey]int64{
 			keyspace.ViewRowCount: s.rows, keyspace.ViewSize: s.size, keyspace.ViewErrorCount: s.errors,
+			keyspace.ViewAmbiguous: s.ambiguous,
 		} {
 			key := w.k.ViewInfoKey(what, s.view)
 			switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/internal/build"
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/design"
@@ -321,6 +322,11 @@ func (c *indexChecker) entries() error {
 			c.count(fmt.Sprint("size ", view), e.Size)
 			if e.Failed {
 				c.count(fmt.Sprint("errors ", view), 1)
+			}
+			for _, key := range e.Keys {
+				if c.k.Ambiguous && !collate.Unambiguous(key) {
+					c.count(fmt.Sprint("ambiguous ", view), 1)
+				}
 			}
 			return nil
 		},

@@ -45,6 +45,7 @@ var viewCounters = []struct {
 	{keyspace.ViewRowCount, "rows", "stored"},
 	{keyspace.ViewSize, "bytes", "size"},
 	{keyspace.ViewErrorCount, "skipped documents", "errors"},
+	{keyspace.ViewAmbiguous, "ambiguous keys", "ambiguous"},
 }
 
 // indexCounts are the counters of all views of an index, and the sequences that tell whether its rows have changed.
@@ -105,7 +106,7 @@ func (c *indexChecker) counters(before indexCounts) error {
 // forgetSums discards the sums of the previous index.
 func (c *indexChecker) forgetSums() {
 	for view := range c.rows {
-		for _, what := range []string{"rows", "size", "errors", "stored"} {
+		for _, what := range []string{"rows", "size", "errors", "stored", "ambiguous"} {
 			delete(c.sums, fmt.Sprint(what, " ", view))
 		}
 	}

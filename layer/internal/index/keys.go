@@ -19,6 +19,7 @@ type Keys struct {
 	All       []byte // (.., Views, ViewData)
 	Data      []byte // (.., Views, ViewData, number or signature), nil before Find
 	Number    int64  // 0 if the index has no number
+	Ambiguous bool   // rows with ambiguous keys are counted
 	Signature string
 	Design    *design.Design
 }

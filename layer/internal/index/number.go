@@ -29,8 +29,8 @@ func (k *Keys) Find(r kv.Reader) func() error {
 			return nil
 		}
 		format, rest, err := tuple.TakeInt(value)
-		if err == nil && format != keyspace.IndexFormat {
-			return db.UnknownFormat("the number of an index", format, keyspace.IndexFormat)
+		if err == nil && (format < 1 || format > keyspace.IndexNumberFormat) {
+			return db.UnknownFormat("the number of an index", format, keyspace.IndexNumberFormat)
 		}
 		var n int64
 		if err == nil {
@@ -43,13 +43,14 @@ func (k *Keys) Find(r kv.Reader) func() error {
 			return db.Corrupt("number of an index", err)
 		}
 		k.setNumber(n)
+		k.Ambiguous = format >= 2
 		return nil
 	}
 }
 
 // setNumber sets the number; 0 means that the index has none.
 func (k *Keys) setNumber(n int64) {
-	if k.Number = n; n == 0 {
+	if k.Number, k.Ambiguous = n, false; n == 0 {
 		k.Data = tuple.AppendString(k.All, k.Signature)
 		return
 	}
@@ -88,7 +89,8 @@ func (k *Keys) EnsureNumber(tx kv.Transaction) error {
 		n++
 	}
 	tx.Set(key, tuple.AppendInt(nil, n))
-	tx.Set(k.InfoKey(keyspace.ViewNumber), tuple.AppendInt(tuple.AppendInt(nil, keyspace.IndexFormat), n))
+	tx.Set(k.InfoKey(keyspace.ViewNumber), tuple.AppendInt(tuple.AppendInt(nil, keyspace.IndexNumberFormat), n))
 	k.setNumber(n)
+	k.Ambiguous = true
 	return nil
 }

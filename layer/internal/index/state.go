@@ -64,6 +64,8 @@ type ViewState struct {
 	Rows   int64
 	Bytes  int64 // size of emitted keys and values
 	Errors int64 // number of documents skipped (V10)
+	// Unambiguous reports that rows with equal keys have the same strings in them. It is false if that is not known.
+	Unambiguous bool
 	// Skipped is one of the skipped documents, with its error. It is nil if none was found among the first of the
 	// index.
 	Skipped *IndexError
@@ -89,8 +91,8 @@ func (ix *Index) BriefState(ctx context.Context) (IndexState, error) {
 func (ix *Index) ReadBriefState(t *db.Txn) (IndexState, error) { return ix.readState(t, 0) }
 
 // StateForView is BriefState with the number of documents that a view has skipped and, if rows is set, of its rows:
-// Views is that view alone, without its size and an example of what it skipped, or empty if the design document has no
-// such view.
+// Views is that view alone, without its size and an example of what it skipped, but with Unambiguous, or empty if the
+// design document has no such view.
 func (ix *Index) StateForView(ctx context.Context, name string, rows bool) (IndexState, error) {
 	return db.Read(ctx, ix.Db, func(t *db.Txn) (IndexState, error) {
 		i := slices.IndexFunc(ix.design.Views, func(v design.ViewDef) bool { return v.Name == name })
@@ -98,18 +100,23 @@ func (ix *Index) StateForView(ctx context.Context, name string, rows bool) (Inde
 			return ix.ReadBriefState(t)
 		}
 		r, k := t.Snapshot(), ix.Keys(t.Keys)
+		found := k.Find(r)
 		skipped := k.ViewCounter(r, keyspace.ViewErrorCount, i)
+		ambiguous := k.ViewCounter(r, keyspace.ViewAmbiguous, i)
 		count := func() (int64, error) { return 0, nil }
 		if rows {
 			count = k.ViewCounter(r, keyspace.ViewRowCount, i)
 		}
 		state, err := ix.ReadBriefState(t)
 		v := ViewState{Name: name}
-		var err2, err3 error
-		v.Errors, err2 = skipped()
-		v.Rows, err3 = count()
+		err = errors.Join(err, found())
+		n, err2 := ambiguous()
+		v.Unambiguous = k.Ambiguous && n == 0
+		var err3, err4 error
+		v.Errors, err3 = skipped()
+		v.Rows, err4 = count()
 		state.Views = []ViewState{v}
-		return state, errors.Join(err, err2, err3)
+		return state, errors.Join(err, err2, err3, err4)
 	})
 }
 
@@ -264,7 +271,10 @@ func ParseStatus(f kv.Future[[]byte]) (*BuildStatus, error) {
 func Clear(tx kv.Transaction, k *Keys) {
 	begin, end := tuple.Range(k.Data)
 	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
-	for what := keyspace.ViewUpdateSeq; what <= keyspace.ViewNumber; what++ {
+	for what := keyspace.ViewUpdateSeq; what <= keyspace.ViewAmbiguous; what++ {
+		if what == keyspace.ViewLastNumber {
+			continue // of all indexes
+		}
 		key := k.InfoKey(what)
 		tx.Clear(key)
 		begin, end := tuple.Range(key)

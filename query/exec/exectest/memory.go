@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/rowshape"
 	"github.com/divandb/divan/query/exec"
 )
@@ -196,11 +197,25 @@ func (db *DB) IndexState(_ context.Context, design, name string, count bool) (ex
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	state := exec.IndexState{Skipped: db.Skipped}
+	state.Unambiguous = db.unambiguous(design, name)
 	state.Usable = !db.Unusable && slices.ContainsFunc(db.designs[design], func(v view) bool { return v.Name == name })
 	if count {
 		state.Rows, state.Docs = max(1, db.ViewRows), int64(len(db.docs))
 	}
 	return state, nil
+}
+
+// unambiguous reports whether all keys of a view are.
+func (db *DB) unambiguous(design, name string) bool {
+	ok := true
+	for _, v := range db.designs[design] {
+		for _, d := range db.live() {
+			if v.Name == name {
+				v.fn(d.ID, d.Doc, func(key, _ string) { ok = ok && collate.Unambiguous([]byte(key)) })
+			}
+		}
+	}
+	return ok
 }
 
 // PartitionViews makes a design document partitioned.
