@@ -53,7 +53,7 @@ func TestRecognised_Reads(t *testing.T) {
 		{`SELECT id FROM docs WHERE doc->'type' = '"city"' AND doc['country'] > '"G"' AND doc->'country' < '"Z"'`,
 			`view by/country ["G","Z"]`, "bergen oslo"},
 		{`SELECT count(*) FROM docs WHERE doc #>> '{type}' = 'city' AND starts_with(doc #>> '{country}', 'N')`,
-			`view by/country ["N","o"]`, "2"},
+			`count by/country ["N","o"]`, "2"},
 		{`SELECT rev FROM docs WHERE ` + cities + `doc->>'country' = 'FR'`, `view by/country ["FR","FR"]`, "1-abc"},
 		{`SELECT id FROM docs WHERE doc->'type' IN ('"city"') AND doc->>'country' = ANY ('{FR}') LIMIT 1`,
 			`view by/country ["FR","FR"]`, "paris"},

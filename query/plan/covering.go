@@ -32,6 +32,8 @@ type cover struct {
 	// argument is set in arguments of aggregates, which take a member that is in the key and the value from the value.
 	argument bool
 	used     []usedMember
+	// unambiguous reports that equal keys have the same strings.
+	unambiguous bool
 }
 
 // usedMember is a member and the numbers that it may be, in all its uses.
@@ -84,7 +86,8 @@ func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.
 			k, ok := e.(*exec.Const)
 			return ok && k.D.True()
 		})
-		if ok, _, err := p.usable(db, &one, false); ok || err != nil {
+		ok, state, err := p.usable(db, &one, false)
+		if c.unambiguous = state.Unambiguous; ok || err != nil {
 			return c, conds, out, err
 		}
 	}
@@ -176,8 +179,8 @@ func (c *cover) member(e exec.Expr, path []string, text bool, numbers numbersUse
 	return &m
 }
 
-// exact reports whether the members in a row of the view are as in the document. Of a group's row, whose key stands for
-// all that are equal to it in the order of views, strings are not.
+// exact reports whether the members in a row of the view are as in the document. The key of a group's row stands for
+// all that are equal to it in the order of views, so its strings may not be those of all rows.
 func (c *cover) exact(row []types.Datum, group bool) bool {
 	if !c.shape.AsJavaScript && !group {
 		return true
@@ -192,13 +195,9 @@ func (c *cover) exact(row []types.Datum, group bool) bool {
 			return false
 		}
 		switch types.JSONKindOf(json) {
-		case types.JSONBool:
-		case types.JSONNull:
-			if group && c.shape.AsJavaScript {
-				return false // numbers beyond the doubles are in this group too; Nulls checks single rows
-			}
+		case types.JSONBool, types.JSONNull: // Nulls looks at null
 		case types.JSONString:
-			if group {
+			if group && !c.unambiguous {
 				return false
 			}
 		case types.JSONNumber:
@@ -283,20 +282,20 @@ func (p *planning) coveredGroups(q *bind.Query, f *bind.UserScan, where []exec.E
 	}
 	p.st.Reads.Count = before
 	either := &shortcut.Either{First: p.grouping(&out, p.coveringScan(f, c, conds)), Otherwise: p.grouping(q, rows)}
-	if g := p.coveredReduction(&out, c, conds); g != nil {
+	if g := p.coveredReduction(&out, f, c, conds); g != nil {
 		return &shortcut.Either{First: g, Otherwise: either}, nil
 	}
 	return either, nil
 }
 
 // coveredReduction plans the grouping of the rows of a view by groups of their keys; nil if these do not provide it.
-func (p *planning) coveredReduction(q *bind.Query, c *cover, conds []exec.Expr) exec.Source {
-	if _, ok := p.db.(exec.Reducer); !ok || len(conds) > 0 || !c.set.Unbounded() ||
+func (p *planning) coveredReduction(q *bind.Query, f *bind.UserScan, c *cover, conds []exec.Expr) exec.Source {
+	if _, ok := p.db.(exec.Reducer); !ok || !c.unambiguous &&
 		slices.ContainsFunc(c.used, func(u usedMember) bool { return u.numbers == noNumbers }) {
 		return nil // groups of texts may contain others that are equal to them in the order of views
 	}
 	of := c.relation()
-	r := &reducing{f: of, keyAt: c.at + 1, valueAt: c.at + 2, countAt: q.Width}
+	r := &reducing{f: of, keyAt: c.at + 1, valueAt: c.at + 2, countAt: q.Width, update: exec.UpdateTrue}
 	for i := range q.Aggs {
 		if !r.add(&q.Aggs[i]) {
 			return nil
@@ -310,17 +309,47 @@ func (p *planning) coveredReduction(q *bind.Query, c *cover, conds []exec.Expr) 
 		r.exact = append(r.exact, exact)
 	}
 	before := p.st.Reads
-	src := p.groups(r, append(r.over, q.Keys...), nil)
+	src := p.readGroups(r, append(r.over, q.Keys...), c.set.Closed(), conds, func(groups exec.Source) exec.Source {
+		exact := &shortcut.Exact{Input: groups, OK: func(row []types.Datum) bool { return r.ok(row) && c.exact(row, true) }}
+		if c.shape.AsJavaScript {
+			exact.Unsure, exact.Check = c.keyHasNull, p.coveringScan(f, c.ofNulls(), nil)
+		}
+		return exact
+	})
 	if p.st.Reads = before; src == nil {
 		return nil
 	}
-	if s, ok := src.(*exec.Scan); ok {
-		for i := range s.Accesses {
-			s.Accesses[i].Reduce.Update = exec.UpdateTrue
+	if r.reads > 1 {
+		p.st.Reads.Count = max(p.st.Reads.Count, several)
+	}
+	return &exec.Grouping{Input: src, Width: q.Width + 1, Keys: q.Keys, Calls: r.calls}
+}
+
+// keyHasNull reports whether a member is null in the key of a group.
+func (c *cover) keyHasNull(row []types.Datum) bool {
+	return slices.ContainsFunc(c.used, func(u usedMember) bool {
+		json, ok := u.JSON(row)
+		return ok && json == "null" && u.Column == c.at+1
+	})
+}
+
+// ofNulls returns the rows of the view that may have a member that is null in the key.
+func (c *cover) ofNulls() *cover {
+	null, set := ranges.Intervals{ranges.PointOf("null")}, ranges.Intervals{}
+	for _, u := range c.used {
+		switch {
+		case u.Column != c.at+1:
+		case u.Part < 0:
+			set = ranges.Union(slices.Concat(set, null))
+		case u.Part == 0:
+			set = ranges.Union(slices.Concat(set, ranges.Compound([]ranges.Intervals{null}, false)))
+		default:
+			return c
 		}
 	}
-	src = &shortcut.Exact{Input: src, OK: func(row []types.Datum) bool { return r.ok(row) && c.exact(row, true) }}
-	return &exec.Grouping{Input: src, Width: q.Width + 1, Keys: q.Keys, Calls: r.calls}
+	nulls := *c
+	nulls.set = c.set.Intersect(set)
+	return &nulls
 }
 
 // maxFetched is the number of documents that are found by a view and sorted before they are read.

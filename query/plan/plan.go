@@ -253,6 +253,11 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 			if g := p.distinct(q, f, where, want.order); g != nil && look == nil {
 				return p.output(q, g, q.Width+1, want.order != nil, limit, skip)
 			}
+			if q.Distinct && want.order == nil && look == nil && p.spare[q] == 0 && q.SetFuncs == nil {
+				if rows, err := p.coveredDistinct(q, f, where, limit, skip); rows != nil || err != nil {
+					return rows, err
+				}
+			}
 			// The read itself may stop early only if every row it returns is a row of the result.
 			if look == nil && !q.Distinct && q.DistinctOn == nil && (len(q.Order) == 0 || want.order != nil) {
 				want.limit, want.skip = limit, skip

@@ -25,6 +25,9 @@ type reducing struct {
 	calls              []exec.AggCall
 	exact              []func(value string) bool // what the reductions must satisfy
 	over               []exec.Expr               // what is computed from the keys of groups
+	// update is how up to date the view must be, reads the number of reads that have been planned.
+	update exec.UpdateMode
+	reads  int
 }
 
 // reducible reports whether groups of a relation's rows can be read.
@@ -33,8 +36,9 @@ func (p *planning) reducible(f *bind.UserScan) bool {
 	return ok && f.Rel.Kind == exec.ReadView && !f.Raw
 }
 
-func newReducing(q *bind.Query, f *bind.UserScan) *reducing {
-	return &reducing{f: f, keyAt: f.Base + 1, valueAt: f.Base + 2, countAt: q.Width} // as in ViewColumns
+func (p *planning) newReducing(q *bind.Query, f *bind.UserScan) *reducing {
+	// As in ViewColumns.
+	return &reducing{f: f, keyAt: f.Base + 1, valueAt: f.Base + 2, countAt: q.Width, update: p.update}
 }
 
 // reduce plans the grouping of q as a read of groups of f. It returns nil if these do not provide the result.
@@ -42,7 +46,7 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) (e
 	if !p.reducible(f) {
 		return nil, nil
 	}
-	r := newReducing(q, f)
+	r := p.newReducing(q, f)
 	for _, c := range q.Aggs {
 		c.Args = p.foldAll(c.Args)
 		if !r.add(&c) {
@@ -85,7 +89,20 @@ func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
 		}
 	}
 	// The conditions behind these intervals are applied to the groups.
-	if set = set.Intersect(ranges.Loose(rest, r.keyAt).Closed()); len(set) > maxReads {
+	set = set.Intersect(ranges.Loose(rest, r.keyAt).Closed())
+	src := p.readGroups(r, over, set, rest, nil)
+	if r.reads > 0 {
+		p.reads(f, r.reads)
+	}
+	return src
+}
+
+// readGroups plans a read of the groups of keys in intervals with both ends, from which expressions can be computed,
+// and applies conditions to them, after a check if there is one. It returns nil if the keys of groups do not suffice.
+func (p *planning) readGroups(r *reducing, over []exec.Expr, set ranges.Intervals, rest []exec.Expr,
+	check func(exec.Source) exec.Source) exec.Source {
+	f := r.f
+	if len(set) > maxReads {
 		set = set.Hull()
 	}
 	// Conditions that the ranges do not cover, and the groups, must be computable from the key of a reduction.
@@ -115,7 +132,7 @@ func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
 		}
 		parts = append(parts, r)
 	}
-	read := exec.ReduceRead{Design: f.Design, View: f.View, Function: f.Reduce, GroupLevel: level, Update: p.update}
+	read := exec.ReduceRead{Design: f.Design, View: f.View, Function: f.Reduce, GroupLevel: level, Update: r.update}
 	each := func(read exec.ReduceRead) {
 		for _, r := range parts {
 			read.Low, read.High = r.Low, r.High
@@ -135,14 +152,17 @@ func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
 		read.Count = true
 		each(read)
 	}
-	if len(s.Accesses) == 0 {
+	if r.reads = len(s.Accesses); r.reads == 0 {
 		return &exec.Nothing{Reason: "no key satisfies WHERE"}
 	}
-	p.reads(f, len(s.Accesses))
-	if cond := exec.And(rest); cond != nil {
-		return &exec.Filter{Input: s, Cond: cond}
+	var src exec.Source = s
+	if check != nil {
+		src = check(s)
 	}
-	return s
+	if cond := exec.And(rest); cond != nil {
+		return &exec.Filter{Input: src, Cond: cond}
+	}
+	return src
 }
 
 // ok reports whether a reduction gives the exact results.

@@ -110,5 +110,23 @@ func (p *planning) distinct(q *bind.Query, f *bind.UserScan, where []exec.Expr, 
 	if !q.Distinct || !p.reducible(f) || order != nil && order.desc {
 		return nil
 	}
-	return p.groups(newReducing(q, f), p.foldAll(q.Targets), where)
+	return p.groups(p.newReducing(q, f), p.foldAll(q.Targets), where)
+}
+
+// coveredDistinct plans the rows of SELECT DISTINCT over documents as groups of the rows of a view. It returns nil if no
+// view has what they need.
+func (p *planning) coveredDistinct(q *bind.Query, f *bind.UserScan, where []exec.Expr,
+	limit, skip int64) (exec.Plan, error) {
+	groups := *q
+	groups.Group, groups.Keys, groups.Aggs = true, q.Targets, nil
+	src, err := p.coveredGroups(&groups, f, where)
+	if src == nil || err != nil {
+		return nil, err
+	}
+	out := *q
+	out.Distinct, out.Targets = false, make([]exec.Expr, len(q.Targets))
+	for i, e := range q.Targets {
+		out.Targets[i] = &exec.Col{Index: i, Typ: e.Type(), Name: e.String()}
+	}
+	return p.output(&out, src, len(q.Targets), false, limit, skip)
 }

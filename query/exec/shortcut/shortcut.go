@@ -94,22 +94,48 @@ var errInexact = errors.New("the reduction of a view is not exact for this aggre
 type Exact struct {
 	Input exec.Source
 	OK    func(row []types.Datum) bool
-	env   *exec.Env
+	// Unsure reports that only Check can tell whether a row is exact; nil if none is. Check is read to its end after
+	// such rows, before the end of the rows. It writes the columns of Input.
+	Unsure func(row []types.Datum) bool
+	Check  exec.Source
+
+	env    *exec.Env
+	unsure bool
 }
 
 // Open implements exec.Source.
 func (e *Exact) Open(env *exec.Env) error {
-	e.env = env
+	e.env, e.unsure = env, false
 	return e.Input.Open(env)
 }
 
 // Next implements exec.Source.
 func (e *Exact) Next() (bool, error) {
 	ok, err := e.Input.Next()
-	if ok && err == nil && !e.OK(e.env.Row) {
+	switch {
+	case err != nil:
+		return false, err
+	case ok && !e.OK(e.env.Row):
 		return false, errInexact
+	case ok:
+		e.unsure = e.unsure || e.Unsure != nil && e.Unsure(e.env.Row)
+	case e.unsure:
+		e.unsure = false
+		return false, e.check()
 	}
-	return ok, err
+	return ok, nil
+}
+
+func (e *Exact) check() error {
+	if err := e.Check.Open(e.env); err != nil {
+		return err
+	}
+	defer e.Check.Close()
+	for {
+		if ok, err := e.Check.Next(); !ok || err != nil {
+			return err
+		}
+	}
 }
 
 // Close implements exec.Source.
