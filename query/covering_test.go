@@ -214,3 +214,43 @@ func TestCovering_Property(t *testing.T) {
 		t.Errorf("%d statements were answered by rows of views, %d by reductions", views, reductions)
 	}
 }
+
+// TestCovering_Groups checks when groups of texts are read as groups of the keys of a view, not as rows: if the keys
+// tell strings apart, and there are not too many groups.
+func TestCovering_Groups(t *testing.T) {
+	s := exectest.NewStore()
+	db := s.Create("d")
+	for i := range 600 {
+		db.Put(fmt.Sprintf("d%03d", i), fmt.Sprintf(`{"type":"city","country":"C%d","n":%d}`, i, i%3))
+	}
+	addCovering(db, "country")
+	ss := openSession(t, s, "d")
+	reads := func(sql, want string, rows int) {
+		t.Helper()
+		db.TakeLog()
+		got, err := run(t.Context(), ss, sql, 1000)
+		log := strings.Join(db.TakeLog(), "; ")
+		if err != nil || len(got) != rows || !strings.Contains(log, want) || strings.Contains(log, "all_docs [") {
+			t.Errorf("%s: %d rows, %v\n got %s\nwant %s", sql, len(got), err, log, want)
+		}
+	}
+	const groups = "SELECT doc->>'country', count(*) FROM docs GROUP BY 1"
+	db.ViewRows = 100_000
+	reads(groups, "count by/country [,] keys=[] level=-1", 600)
+	reads("SELECT DISTINCT doc->>'country' FROM docs ORDER BY 1 LIMIT 3", "count by/country", 3)
+	reads("SELECT count(DISTINCT doc->>'country') FROM docs WHERE doc->>'country' >= 'C5' AND doc->>'country' < 'C6'",
+		`count by/country ["C5","C6"]`, 1)
+	reads("SELECT doc->>'country', sum((doc->>'n')::int) FROM docs WHERE doc->>'country' IN ('C1','C2','x') GROUP BY 1",
+		`reduce by/country ["C1","C1"]`, 2)
+	// As many groups as rows.
+	db.ViewRows = 600
+	reads(groups, "view by/country", 600)
+	plan, err := run(t.Context(), ss, "EXPLAIN ANALYZE "+groups, 100)
+	if got := strings.Join(plan, "\n"); err != nil || !strings.Contains(got, "too many groups") {
+		t.Errorf("%v\n%s", err, got)
+	}
+	// Of two strings that are equal in the view, a group has one.
+	db.Put("d900", `{"type":"city","country":"C1\u200b"}`)
+	db.ViewRows = 100_000
+	reads(groups, "view by/country", 601)
+}

@@ -310,7 +310,8 @@ func (p *planning) coveredReduction(q *bind.Query, f *bind.UserScan, c *cover, c
 	}
 	before := p.st.Reads
 	src := p.readGroups(r, append(r.over, q.Keys...), c.set.Closed(), conds, func(groups exec.Source) exec.Source {
-		exact := &shortcut.Exact{Input: groups, OK: func(row []types.Datum) bool { return r.ok(row) && c.exact(row, true) }}
+		exact := &shortcut.Exact{Input: groups, Most: func() (int64, error) { return p.mostGroups(c) },
+			OK: func(row []types.Datum) bool { return r.ok(row) && c.exact(row, true) }}
 		if c.shape.AsJavaScript {
 			exact.Unsure, exact.Check = c.keyHasNull, p.coveringScan(f, c.ofNulls(), nil)
 		}
@@ -323,6 +324,22 @@ func (p *planning) coveredReduction(q *bind.Query, f *bind.UserScan, c *cover, c
 		p.st.Reads.Count = max(p.st.Reads.Count, several)
 	}
 	return &exec.Grouping{Input: src, Width: q.Width + 1, Keys: q.Keys, Calls: r.calls}
+}
+
+// rowsPerGroup is how many rows of a view are read in the time of one group.
+const rowsPerGroup = 12
+
+// mostGroups returns the number of groups of a view whose reduction takes as long as reading the view.
+func (p *planning) mostGroups(c *cover) (int64, error) {
+	db, ok := p.db.(exec.Indexer)
+	if !ok {
+		return math.MaxInt64, nil
+	}
+	state, err := db.IndexState(p.st.Ctx, c.design, c.view, true)
+	if err != nil {
+		return 0, exec.StoreError(err)
+	}
+	return state.Rows / rowsPerGroup, nil
 }
 
 // keyHasNull reports whether a member is null in the key of a group.

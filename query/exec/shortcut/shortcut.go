@@ -88,7 +88,10 @@ func (a *Apart) Describe() *exec.Description {
 }
 
 // errInexact ends a read of reductions that do not give the exact result.
-var errInexact = errors.New("the reduction of a view is not exact for this aggregate")
+var errInexact = errors.New("the view's reduction, which is not exact for these values")
+
+// errMany ends a read of groups if it is faster to read the rows.
+var errMany = errors.New("the view's reduction, which has too many groups")
 
 // Exact passes the rows of a source on as long as a function accepts them.
 type Exact struct {
@@ -98,14 +101,21 @@ type Exact struct {
 	// such rows, before the end of the rows. It writes the columns of Input.
 	Unsure func(row []types.Datum) bool
 	Check  exec.Source
+	// Most returns how many rows may be read before it is faster to do without the source; nil for any number. It is
+	// called if there are more than a few.
+	Most func() (int64, error)
 
-	env    *exec.Env
-	unsure bool
+	env        *exec.Env
+	unsure     bool
+	rows, most int64
 }
+
+// someGroups is the number of groups for which Exact does not call Most.
+const someGroups = 256
 
 // Open implements exec.Source.
 func (e *Exact) Open(env *exec.Env) error {
-	e.env, e.unsure = env, false
+	e.env, e.unsure, e.rows, e.most = env, false, 0, someGroups
 	return e.Input.Open(env)
 }
 
@@ -118,6 +128,14 @@ func (e *Exact) Next() (bool, error) {
 	case ok && !e.OK(e.env.Row):
 		return false, errInexact
 	case ok:
+		if e.rows++; e.rows > e.most && e.Most != nil {
+			if e.most, err = e.Most(); err != nil {
+				return false, err
+			}
+			if e.rows > e.most {
+				return false, errMany
+			}
+		}
 		e.unsure = e.unsure || e.Unsure != nil && e.Unsure(e.env.Row)
 	case e.unsure:
 		e.unsure = false
@@ -144,12 +162,13 @@ func (e *Exact) Close() { e.Input.Close() }
 // Describe implements exec.Source.
 func (e *Exact) Describe() *exec.Description { return e.Input.Describe() }
 
-// Either returns the rows of its first source. If that finds, before its first row, that reductions cannot answer or
-// are not exact, it returns those of the second one instead.
+// Either returns the rows of its first source. If that finds, before its first row, that reductions cannot answer, are
+// not exact or not fast, it returns those of the second one instead.
 type Either struct {
 	First, Otherwise exec.Source
 	env              *exec.Env
 	begun, second    bool
+	why              error
 }
 
 // Open implements exec.Source.
@@ -164,12 +183,15 @@ func (e *Either) Next() (bool, error) {
 		return e.Otherwise.Next()
 	}
 	ok, err := e.First.Next()
-	if e.begun || err == nil || !errors.Is(err, errInexact) && exec.KindOf(err) != exec.Irreducible {
+	if e.begun || err == nil || !errors.Is(err, errInexact) && !errors.Is(err, errMany) &&
+		exec.KindOf(err) != exec.Irreducible {
 		e.begun = true
 		return ok, err
 	}
 	e.First.Close()
-	e.second = true
+	if e.second, e.why = true, errInexact; errors.Is(err, errMany) {
+		e.why = errMany
+	}
 	if err := e.Otherwise.Open(e.env); err != nil {
 		return false, err
 	}
@@ -190,6 +212,6 @@ func (e *Either) Describe() *exec.Description {
 		return e.First.Describe()
 	}
 	d := e.Otherwise.Describe()
-	d.Add("Instead of", "the view's reduction, which is not exact for these values")
+	d.Add("Instead of", e.why.Error())
 	return d
 }
