@@ -113,8 +113,8 @@ func (p *planning) distinct(q *bind.Query, f *bind.UserScan, where []exec.Expr, 
 	return p.groups(p.newReducing(q, f), p.foldAll(q.Targets), where)
 }
 
-// coveredDistinct plans the rows of SELECT DISTINCT over documents as groups of the rows of a view. It returns nil if no
-// view has what they need.
+// coveredDistinct plans the rows of SELECT DISTINCT over documents as groups of the rows of a view. It returns nil if
+// no view has what they need.
 func (p *planning) coveredDistinct(q *bind.Query, f *bind.UserScan, where []exec.Expr,
 	limit, skip int64) (exec.Plan, error) {
 	groups := *q

@@ -197,7 +197,7 @@ func (db *DB) IndexState(_ context.Context, design, name string, count bool) (ex
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	state := exec.IndexState{Skipped: db.Skipped}
-	state.Unambiguous = db.unambiguous(design, name)
+	state.Unambiguous = unambiguous(db, design, name)
 	state.Usable = !db.Unusable && slices.ContainsFunc(db.designs[design], func(v view) bool { return v.Name == name })
 	if count {
 		state.Rows, state.Docs = max(1, db.ViewRows), int64(len(db.docs))
@@ -206,7 +206,7 @@ func (db *DB) IndexState(_ context.Context, design, name string, count bool) (ex
 }
 
 // unambiguous reports whether all keys of a view are.
-func (db *DB) unambiguous(design, name string) bool {
+func unambiguous(db *DB, design, name string) bool {
 	ok := true
 	for _, v := range db.designs[design] {
 		for _, d := range db.live() {
