@@ -200,7 +200,11 @@ func (h *host) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, error) {
 		if in.Designs, err = db.Designs(ctx); err != nil {
 			return nil, exec.StoreError(err)
 		}
+		if guarded, ok := db.(catalog.Guarded); ok {
+			in.ReadOnly = guarded.ReadOnly()
+		}
 	}
+	in.Open = cat.Database
 	in.Locks = func() []catalog.Lock {
 		var out []catalog.Lock
 		for _, l := range h.ss.srv.locks.List() {
@@ -212,8 +216,8 @@ func (h *host) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, error) {
 	in.Settings, in.Prepared, in.Cursors = h.ss.vars.described, h.ss.statements.named, h.ss.portals.openCursors
 	for _, a := range h.ss.srv.Sessions() {
 		act := catalog.Activity{PID: int64(a.PID), User: a.User, Database: a.Database, Application: a.Application,
-			Client: a.Remote,
-			State:  a.State, Statement: a.Statement, Since: a.Since.UnixMicro(), Hidden: !cat.Admin() &&
+			Client: a.Remote, TLS: a.TLS,
+			State: a.State, Statement: a.Statement, Since: a.Since.UnixMicro(), Hidden: !cat.Admin() &&
 				a.User != h.ss.start.User}
 		if !a.StatementSince.IsZero() {
 			act.StatementSince = a.StatementSince.UnixMicro()

@@ -72,6 +72,10 @@ func utf8Only(v string) (string, error) {
 	}, v)) {
 	case "utf8", "unicode":
 		return "UTF8", nil
+	case "sqlascii":
+		// psql asks for it on a terminal with the locale C. PostgreSQL converts nothing then, and refuses texts that
+		// are not UTF-8 as before.
+		return "SQL_ASCII", nil
 	}
 	if !encodings.MatchString(v) {
 		return "", errInvalid

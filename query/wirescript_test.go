@@ -244,7 +244,7 @@ func (w *wireConn) hello(text string) {
 	// Any version: pgproto3 knows only two.
 	packet := binary.BigEndian.AppendUint32(make([]byte, 4), version)
 	for _, name := range []string{"user", "database", "options", "application_name", "DateStyle", "TimeZone",
-		"client_encoding", "nope", "_pq_.a", "_pq_.b"} {
+		"client_encoding", "nope", "replication", "_pq_.a", "_pq_.b"} {
 		if value, ok := params[name]; ok {
 			packet = append(packet, name+"\x00"+value+"\x00"...)
 			delete(params, name)

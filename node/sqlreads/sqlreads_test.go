@@ -314,3 +314,37 @@ func TestDatabase_Batches(t *testing.T) {
 		}
 	}
 }
+
+// TestDatabase_Sizes checks that the sizes are those of the store: documents as stored, and rows of built views only.
+func TestDatabase_Sizes(t *testing.T) {
+	s := newSource(t)
+	filled := create(t, s, "db", `{"_id":"_design/by","views":{"n":{"map":"function (d) { emit(d.n, null) }"}}}`)
+	put(t, filled, `{"_id":"a","n":1,"text":"`+strings.Repeat("x", 1000)+`"}`, false)
+	db := open(t, s, "db")
+	sizes := func() (int64, map[[2]string]int64) {
+		t.Helper()
+		documents, views, err := db.(interface {
+			Sizes(ctx context.Context) (int64, map[[2]string]int64, error)
+		}).Sizes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return documents, views
+	}
+	info, err := filled.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := [2]string{"by", "n"}
+	if n, views := sizes(); n != info.ActiveSize || n < 100 || views[name] != 0 {
+		t.Errorf("sizes %d, %v; the database has %d", n, views, info.ActiveSize)
+	}
+	rows, err := db.View(t.Context(), exec.ViewRead{Design: "by", View: "n"})
+	drain(t, rows, err, id)
+	if _, views := sizes(); views[name] == 0 {
+		t.Errorf("a view with a row has no size: %v", views)
+	}
+	if db.(interface{ ReadOnly() bool }).ReadOnly() {
+		t.Error("documents can be written")
+	}
+}

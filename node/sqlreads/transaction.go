@@ -10,7 +10,6 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/revtree"
-	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/query/exec"
 )
 
@@ -23,7 +22,7 @@ type transaction struct {
 
 // Begin implements exec.Writable.
 func (s snapshot) Begin() (exec.Transaction, error) {
-	if auth.ListedForServerAdmins(s.name) {
+	if s.ReadOnly() {
 		return nil, &exec.ReadError{Kind: exec.Forbidden,
 			Message: fmt.Sprintf("documents of %q are written over HTTP", s.name)}
 	}

@@ -5,10 +5,20 @@ import "slices"
 // updatable is what pg_relation_is_updatable returns for a relation with INSERT (8), UPDATE (4) and DELETE (16).
 const updatable = 8 | 4 | 16
 
+// Guarded is an optional interface of an exec.Database. It reports whether SQL cannot write its documents.
+type Guarded interface {
+	ReadOnly() bool
+}
+
 // writable reports whether the rows of a relation can be written.
 func (s *Snapshot) writable(oid int64) bool {
 	c := s.classByOID[oid]
-	return c != nil && c.Schema.Name == "public" && c.Name == "docs"
+	return c != nil && isDocs(c) && !s.ReadOnly
+}
+
+// isDocs reports whether a relation is the one of the documents.
+func isDocs(c *Class) bool {
+	return c.Schema.OID == oidPublic && c.Name == "docs" && !c.view
 }
 
 // blocking returns the sessions whose advisory locks keep another one waiting, sorted and each once, as

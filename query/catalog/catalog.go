@@ -26,8 +26,8 @@ type Source interface {
 }
 
 // relationsText lists the relations of PostgreSQL 15's pg_catalog and information_schema, one per line: name, OID,
-// relkind, then column:type pairs, with ! for NOT NULL. Types that Divan does not have are text. It was generated from
-// a server of that version.
+// relkind, then column:type pairs, with ! for NOT NULL. Types that Divan does not have are text, and domains their base
+// types, except yes_or_no, which has a modifier. It was generated from a server of that version.
 //
 //go:embed relations.txt
 var relationsText []byte
@@ -55,10 +55,14 @@ var load = sync.OnceValue(func() map[string]*relation {
 			col, typ, _ := strings.Cut(w, ":")
 			typ, notNull := strings.CutSuffix(typ, "!")
 			oid, ok := types.ByName(typ)
+			mod := int32(-1)
+			if typ == "yes_or_no" { // a domain of information_schema
+				oid, ok, mod = types.VarChar, true, 3+modOffset
+			}
 			if !ok {
 				panic(fmt.Sprintf("catalog: relations.txt: %s has a column of type %s", words[0], typ))
 			}
-			r.cols = append(r.cols, exec.Column{Name: col, Type: oid, Mod: -1})
+			r.cols = append(r.cols, exec.Column{Name: col, Type: oid, Mod: mod})
 			r.notNull = append(r.notNull, notNull)
 			r.index[col] = i
 		}

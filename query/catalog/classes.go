@@ -19,16 +19,19 @@ func init() {
 	}
 	fillers["pg_catalog.pg_class"] = func(s *Snapshot, b *rows) {
 		for _, c := range s.Classes {
-			am := 0
-			switch c.Kind {
-			case "r":
+			am, identity := 0, "n"
+			switch {
+			case c.Kind == "r":
 				am = oidHeap
-			case "i":
+				if !c.builtin {
+					identity = "d" // the primary key
+				}
+			case c.Kind == "i":
 				am = oidBtree
 			}
 			b.add(v{"oid": c.OID, "relname": c.Name, "relnamespace": c.Schema.OID, "relowner": oidOwner,
 				"relkind": c.Kind, "relam": am,
-				"relpersistence": "p", "relnatts": len(c.Columns), "relreplident": "n", "relispopulated": true,
+				"relpersistence": "p", "relnatts": len(c.Columns), "relreplident": identity, "relispopulated": true,
 				"reltuples":   -1,
 				"relhasrules": c.Kind == "v", "relfilenode": filenode(c), "relhasindex": c.Key != nil})
 		}
@@ -52,25 +55,6 @@ func init() {
 				"datallowconn": true, "datistemplate": d.Template,
 				"datconnlimit": -1, "datcollate": "C", "datctype": "C.UTF-8", "dattablespace": oidDefaultSpace})
 		}
-	}
-	roles := func(s *Snapshot, f func(r Role)) {
-		for _, r := range s.Roles {
-			f(r)
-		}
-	}
-	for _, name := range []string{"pg_authid", "pg_roles"} {
-		fillers["pg_catalog."+name] = func(s *Snapshot, b *rows) {
-			roles(s, func(r Role) {
-				b.add(v{"oid": r.OID, "rolname": r.Name, "rolsuper": r.Super, "rolinherit": true,
-					"rolcreaterole": r.Super, "rolcreatedb": r.Super,
-					"rolcanlogin": true, "rolconnlimit": -1})
-			})
-		}
-	}
-	fillers["pg_catalog.pg_user"] = func(s *Snapshot, b *rows) {
-		roles(s, func(r Role) {
-			b.add(v{"usename": r.Name, "usesysid": r.OID, "usesuper": r.Super, "usecreatedb": r.Super})
-		})
 	}
 	fillers["pg_catalog.pg_am"] = func(_ *Snapshot, b *rows) {
 		b.add(v{"oid": oidHeap, "amname": "heap", "amtype": "t"})
@@ -99,8 +83,8 @@ func init() {
 		}
 	}
 	fillers["pg_catalog.pg_language"] = func(_ *Snapshot, b *rows) {
-		b.add(v{"oid": 12, "lanname": "internal", "lanowner": oidOwner})
-		b.add(v{"oid": 14, "lanname": "sql", "lanowner": oidOwner, "lanpltrusted": true})
+		b.add(v{"oid": oidInternal, "lanname": "internal", "lanowner": oidOwner})
+		b.add(v{"oid": oidSQL, "lanname": "sql", "lanowner": oidOwner, "lanpltrusted": true})
 	}
 	fillers["pg_catalog.pg_description"] = func(s *Snapshot, b *rows) {
 		for _, c := range s.Classes {

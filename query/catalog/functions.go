@@ -44,6 +44,7 @@ func init() {
 	definitions()
 	comments()
 	privileges()
+	lists()
 	sizes()
 	schemas()
 }
@@ -96,33 +97,6 @@ func oidNames() {
 			return d, nil
 		}), types.Text)
 	}
-}
-
-func formatType(s *Snapshot, a []types.Datum) (types.Datum, error) {
-	if a[0].IsNull() {
-		return types.Null, nil
-	}
-	name, ok := s.Name(types.RegType, a[0].I)
-	if !ok {
-		if a[0].I == 0 {
-			return types.NewText("-"), nil
-		}
-		return types.NewText("???"), nil
-	}
-	if a[1].IsNull() || a[1].I < 0 {
-		return types.NewText(name), nil
-	}
-	mod := a[1].I
-	switch types.OID(a[0].I) {
-	case types.VarChar, types.BPChar:
-		name += "(" + strconv.FormatInt(mod-4, 10) + ")"
-	case types.Numeric:
-		name += "(" + strconv.FormatInt((mod-4)>>16, 10) + "," + strconv.FormatInt((mod-4)&0x7ff, 10) + ")"
-	case types.Timestamp, types.TimestampTZ:
-		word, rest, _ := strings.Cut(name, " ")
-		name = word + "(" + strconv.FormatInt(mod, 10) + ") " + rest
-	}
-	return types.NewText(name), nil
 }
 
 func visibility() {
@@ -256,37 +230,8 @@ func comments() {
 	register("shobj_description", types.Text, constant(types.Null), types.Oid, types.Name)
 }
 
-// privileges adds the functions on privileges: connected users may read everything and write nothing.
-func privileges() {
-	for kind := range privilegesOf {
-		if kind == "column" {
-			continue
-		}
-		name := "has_" + kind + "_privilege"
-		for _, object := range []types.OID{types.Oid, types.Text} {
-			register(name, types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
-				return s.may(kind, a[0], a[1].S)
-			}), object, types.Text)
-			for _, user := range []types.OID{types.Oid, types.Name} {
-				register(name, types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
-					return s.may(kind, a[1], a[2].S)
-				}), user, object, types.Text)
-			}
-		}
-	}
-	register("has_column_privilege", types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
-		return s.may("column", a[0], a[2].S)
-	}), types.Oid, types.Int2, types.Text)
-	register("has_column_privilege", types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
-		return s.may("column", a[0], a[2].S)
-	}), types.Text, types.Text, types.Text)
-	register("has_column_privilege", types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
-		return s.may("column", a[1], a[3].S)
-	}), types.Name, types.Oid, types.Int2, types.Text)
-	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Oid, types.Text)
-	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Text)
-	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Name, types.Text)
-	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Oid, types.Text)
+// lists adds functions that return rows.
+func lists() {
 	family.AddTable(&exec.TableFunc{Name: "aclexplode", Args: []types.OID{types.AclItemArray},
 		Columns: func([]types.OID) []exec.Column {
 			return []exec.Column{{Name: "grantor", Type: types.Oid, Mod: -1},
@@ -324,20 +269,6 @@ func keywords(*exec.Env, []types.OID, []types.Datum) ([][]types.Datum, error) {
 			types.NewText(categories[c][1]), types.NewText(label)})
 	}
 	return out, nil
-}
-
-// sizes adds the functions on sizes. SQL does not know sizes; _info over HTTP has them.
-func sizes() {
-	for _, name := range []string{"pg_relation_size", "pg_total_relation_size", "pg_table_size", "pg_indexes_size"} {
-		register(name, types.Int8, constant(types.NewInt(0)), types.RegClass)
-	}
-	register("pg_relation_size", types.Int8, constant(types.NewInt(0)), types.RegClass, types.Text)
-	register("pg_database_size", types.Int8, constant(types.NewInt(0)), types.Oid)
-	register("pg_database_size", types.Int8, constant(types.NewInt(0)), types.Name)
-	register("pg_tablespace_size", types.Int8, constant(types.NewInt(0)), types.Oid)
-	for _, name := range []string{"pg_stat_get_numscans", "pg_stat_get_live_tuples", "pg_stat_get_dead_tuples"} {
-		register(name, types.Int8, constant(types.NewInt(0)), types.Oid)
-	}
 }
 
 func schemas() {

@@ -22,6 +22,7 @@ type proc struct {
 	kind       string
 	variadic   bool
 	set        bool
+	strict     bool // returns NULL for a NULL argument
 	volatility exec.Volatility
 }
 
@@ -37,7 +38,8 @@ var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
 			if ret == 0 && f.RetOf != nil && slices.Contains(f.Args, types.AnyArray) {
 				ret = f.RetOf(f.Args)
 			}
-			add(proc{name: name, args: f.Args, ret: ret, kind: "f", variadic: f.Variadic, volatility: f.Volatility})
+			add(proc{name: name, args: f.Args, ret: ret, kind: "f", variadic: f.Variadic, volatility: f.Volatility,
+				strict: !f.NullArgs})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(funcs.TableFuncs)) {
@@ -184,7 +186,7 @@ func init() {
 			}
 			b.add(v{"oid": p.oid, "proname": p.name, "pronamespace": oidPgCatalog, "proowner": oidOwner, "prolang": 12,
 				"procost":     1,
-				"provariadic": variadic, "prokind": p.kind, "proretset": p.set,
+				"provariadic": variadic, "prokind": p.kind, "proretset": p.set, "proisstrict": p.strict,
 				"provolatile": []string{"i", "s", "v"}[p.volatility], "proparallel": "s", "pronargs": len(p.args),
 				"prorettype": cmp.Or(p.ret, exec.AnyElement), "proargtypes": types.NewVector(types.Oid, args),
 				"prosrc": p.name})

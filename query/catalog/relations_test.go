@@ -45,7 +45,7 @@ func TestRelations_PostgreSQL(t *testing.T) {
 				want[rel] += " " + oid // OIDs of views differ after each initdb
 			}
 		}
-		if _, ours := types.ByName(typ); !ours {
+		if _, ours := types.ByName(typ); !ours && typ != "yes_or_no" {
 			if typ = base; typ == "" {
 				typ = "text"
 			} else if _, ours := types.ByName(typ); !ours {

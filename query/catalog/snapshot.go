@@ -24,6 +24,8 @@ const (
 	oidBtree        = 403
 	oidDefaultSpace = 1663
 	oidGlobalSpace  = 1664
+	oidInternal     = 12 // pg_language
+	oidSQL          = 14
 	firstOID        = 16384 // user objects begin here
 	classPgClass    = 1259
 )
@@ -47,6 +49,10 @@ type Input struct {
 	ViewsAsTables bool
 	SearchPath    []string
 	Sessions      []Activity
+	// ReadOnly is set if SQL cannot write documents of the database.
+	ReadOnly bool
+	// Open opens a database that the user may read. nil means that all sizes are zero.
+	Open func(ctx context.Context, database string) (exec.Database, error)
 	// The current state of the session, which the statements of one message can change. nil means empty.
 	Settings func() []Setting
 	Prepared func() []PreparedStatement
@@ -98,6 +104,7 @@ type Activity struct {
 	PID                                                   int64
 	User, Database, Application, Client, State, Statement string
 	Since, StatementSince                                 int64 // microseconds since 1970
+	TLS                                                   bool
 	// Hidden is set if the session belongs to another user and the current user is not an admin.
 	Hidden bool
 }
@@ -151,14 +158,7 @@ type Database struct {
 	Template bool
 }
 
-// Role is a row of pg_roles.
-type Role struct {
-	OID   int64
-	Name  string
-	Super bool
-}
-
-// Snapshot is the catalogue during one statement. It is immutable.
+// Snapshot is the catalogue during one statement. It is immutable, apart from what it remembers.
 type Snapshot struct {
 	Input
 	Schemas []*Schema
@@ -172,6 +172,7 @@ type Snapshot struct {
 	classByOID   map[int64]*Class
 	classByName  map[string]*Class // "schema\x00name"
 	viewsByName  map[string][]*Class
+	memo         memo
 }
 
 // assigner assigns OIDs to names: a hash, so that they are the same in all sessions, incremented if two collide.
@@ -212,7 +213,7 @@ var builtins = sync.OnceValues(func() ([]*Schema, []*Class) {
 	for _, r := range load() {
 		c := &Class{OID: r.oid, Schema: byName[r.schema], Name: r.name, Kind: r.kind, builtin: true}
 		for i, col := range r.cols {
-			c.Columns = append(c.Columns, Attribute{col.Name, col.Type, col.Mod, r.notNull[i]})
+			c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, r.notNull[i]})
 		}
 		classes = append(classes, c)
 	}
@@ -291,9 +292,10 @@ func NewSnapshot(in Input) *Snapshot {
 			s.DBs = append(s.DBs, Database{ids.oid("database", "", name), name, template})
 		}
 	}
-	s.Roles = []Role{{oidOwner, ownerName, true}}
-	if in.User != ownerName {
-		s.Roles = append(s.Roles, Role{ids.oid("role", "", in.User), in.User, in.Superuser})
+	s.Roles = []Role{{OID: oidOwner, Name: ownerName, Super: true}}
+	s.Roles = append(s.Roles, predefinedRoles...)
+	if roleOID(s, in.User) == 0 {
+		s.Roles = append(s.Roles, Role{OID: ids.oid("role", "", in.User), Name: in.User, Super: in.Superuser})
 	}
 	return s
 }

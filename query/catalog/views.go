@@ -109,6 +109,24 @@ func init() {
 			b.add(row)
 		}
 	}
+	fillers["pg_catalog.pg_stat_ssl"] = func(s *Snapshot, b *rows) {
+		for _, a := range s.Sessions {
+			row := v{"pid": a.PID}
+			if !a.Hidden {
+				row["ssl"] = a.TLS
+			}
+			b.add(row)
+		}
+	}
+	fillers["pg_catalog.pg_stat_gssapi"] = func(s *Snapshot, b *rows) {
+		for _, a := range s.Sessions {
+			row := v{"pid": a.PID}
+			if !a.Hidden {
+				row["gss_authenticated"], row["encrypted"] = false, false
+			}
+			b.add(row)
+		}
+	}
 	fillers["pg_catalog.pg_stat_database"] = func(s *Snapshot, b *rows) {
 		for _, d := range s.DBs {
 			n := 0
@@ -152,7 +170,7 @@ func informationSchema() {
 			}
 			b.add(v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name,
 				"table_type":         kind,
-				"is_insertable_into": false, "is_typed": false})
+				"is_insertable_into": isDocs(c), "is_typed": false})
 		}
 	}
 	fillers["information_schema.views"] = func(s *Snapshot, b *rows) {
@@ -174,54 +192,19 @@ func informationSchema() {
 			}
 		}
 	}
-	fillers["information_schema.enabled_roles"] = func(s *Snapshot, b *rows) {
-		for _, r := range s.Roles {
-			b.add(v{"role_name": r.Name})
-		}
-	}
 	fillers["information_schema.character_sets"] = func(s *Snapshot, b *rows) {
 		b.add(v{"character_set_name": "UTF8", "character_repertoire": "UCS", "form_of_use": "UTF8",
 			"default_collate_catalog": s.Database,
 			"default_collate_schema":  "pg_catalog", "default_collate_name": "C"})
 	}
-	fillers["information_schema.table_privileges"] = func(s *Snapshot, b *rows) {
-		for _, c := range s.Classes {
-			if c.Kind == "i" {
-				continue
-			}
-			b.add(v{"grantor": ownerName, "grantee": "PUBLIC", "table_catalog": s.Database,
-				"table_schema": c.Schema.Name, "table_name": c.Name,
-				"privilege_type": "SELECT", "is_grantable": false, "with_hierarchy": true})
-		}
-	}
 }
 
 func columnRow(s *Snapshot, c *Class, i int, a Attribute) v {
-	t := types.Lookup(a.Type)
-	name := t.SQLName
-	if t.Kind == types.KArray && t.OID != types.Int2Vector && t.OID != types.OidVector {
-		name = "ARRAY"
-	}
 	row := v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name, "column_name": a.Name,
-		"ordinal_position": i + 1,
-		"is_nullable":      !a.NotNull, "data_type": name, "udt_catalog": s.Database, "udt_schema": "pg_catalog",
-		"udt_name": t.Name,
-		"dtd_identifier": i +
-			1, "is_self_referencing": false, "is_identity": false, "identity_cycle": false, "is_generated": "NEVER",
-		"is_updatable": false}
-	switch a.Type {
-	case types.Text, types.VarChar, types.BPChar:
-		row["character_octet_length"] = 1 << 30
-	case types.Int2, types.Int4, types.Int8:
-		row["numeric_precision"], row["numeric_precision_radix"], row["numeric_scale"] = int(t.Len)*8, 2, 0
-	case types.Float4:
-		row["numeric_precision"], row["numeric_precision_radix"] = 24, 2
-	case types.Float8:
-		row["numeric_precision"], row["numeric_precision_radix"] = 53, 2
-	case types.Numeric:
-		row["numeric_precision_radix"] = 10
-	case types.Timestamp, types.TimestampTZ:
-		row["datetime_precision"] = 6
-	}
+		"ordinal_position": i + 1, "is_nullable": !a.NotNull, "data_type": dataType(a.Type),
+		"udt_catalog": s.Database, "udt_schema": "pg_catalog", "udt_name": types.Lookup(a.Type).Name,
+		"dtd_identifier": i + 1, "is_self_referencing": false, "is_identity": false, "identity_cycle": false,
+		"is_generated": "NEVER", "is_updatable": s.writable(c.OID)}
+	typeLimits(row, a)
 	return row
 }

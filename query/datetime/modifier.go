@@ -2,6 +2,7 @@ package datetime
 
 import (
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -42,6 +43,36 @@ func IntervalMod(fields string, digits int32) int32 {
 		inside = inside && f != to
 	}
 	return bits<<16 | digits
+}
+
+// ModText is the inverse of IntervalMod: it returns what follows the word interval, such as " day to second(2)". It
+// returns false if no fields have the modifier.
+func ModText(mod int32) (string, bool) {
+	if mod < 0 {
+		return "", true
+	}
+	digits := ""
+	if n := mod & allDigits; n != allDigits {
+		digits = "(" + strconv.Itoa(int(n)) + ")"
+	}
+	if mod>>16 == allFields {
+		return digits, true
+	}
+	for i, from := range fieldOrder {
+		for _, to := range fieldOrder[i:] {
+			fields := from
+			if to != from {
+				fields += " to " + to
+			}
+			// Months have no fixed length in days, so no interval is from years or months to days or shorter fields.
+			split := from == "year" || from == "month"
+			if split && to != from && to != "month" || IntervalMod(fields, mod&allDigits) != mod {
+				continue
+			}
+			return " " + fields + digits, true
+		}
+	}
+	return "", false
 }
 
 // Cut returns the interval with only the fields and digits of a modifier.

@@ -129,9 +129,11 @@ func init() {
 	SessionFamily.Function("pg_typeof", types.RegType, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return exec.RegDatum(env.Env, types.RegType, int64(env.ArgType(0)))
 	}, exec.AnyValue).NullArgs = true
-	SessionFamily.Function("pg_client_encoding", types.Name, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
-		return types.NewText("UTF8"), nil
-	})
+	encoding := func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+		name, _ := env.Session.Setting("client_encoding")
+		return types.NewText(name), nil
+	}
+	SessionFamily.Function("pg_client_encoding", types.Name, encoding)
 }
 
 var processStart = time.Now()

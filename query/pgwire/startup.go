@@ -134,7 +134,8 @@ func (h *handshake) negotiate() (params map[string]string, minor uint32, ok bool
 			params, err := decodeStartup(packet)
 			if err != nil {
 				h.attach()
-				h.fatal(sqlstate.New(sqlstate.ProtocolViolation, "invalid startup packet layout: %v", err))
+				h.fatal(sqlstate.New(sqlstate.ProtocolViolation,
+					"invalid startup packet layout: expected terminator as last byte"))
 				return nil, 0, false
 			}
 			return params, code & 0xffff, true
@@ -164,15 +165,14 @@ func decodeStartup(packet []byte) (map[string]string, error) {
 // login checks the start-up message, negotiates the version, and authenticates the user.
 func (h *handshake) login(params map[string]string, minor uint32) (Start, error) {
 	var unknown []string
+	var wrong error // a wrong option is reported only to clients that have logged in
 	settings := map[string]string{}
 	for name, value := range params {
 		switch {
 		case strings.HasPrefix(name, "_pq_."):
 			unknown = append(unknown, name)
 		case name == "options":
-			if err := splitOptions(value, settings); err != nil {
-				return Start{}, err
-			}
+			wrong = splitOptions(value, settings)
 		case name != "user" && name != "database":
 			settings[strings.ToLower(name)] = value
 		}
@@ -192,9 +192,8 @@ func (h *handshake) login(params map[string]string, minor uint32) (Start, error)
 		return Start{}, sqlstate.New(sqlstate.InvalidAuthorization,
 			"no PostgreSQL user name specified in startup packet")
 	}
-	if _, on := settings["replication"]; on {
-		return Start{}, sqlstate.Unsupported(-1, "Follow changes_follow, or the HTTP _changes feed.",
-			"replication connections are not supported")
+	if err := noReplication(settings); err != nil {
+		return Start{}, err
 	}
 	if h.srv.opts.RequireTLS && !h.secure && h.inside == nil {
 		return Start{}, sqlstate.New(sqlstate.InvalidAuthorization, "this server accepts TLS connections only").
@@ -214,6 +213,10 @@ func (h *handshake) login(params map[string]string, minor uint32) (Start, error)
 	if err := h.srv.seat(h.conn, admin); err != nil {
 		return Start{}, err
 	}
+	if wrong != nil {
+		h.send(&pgproto3.AuthenticationOk{})
+		return Start{}, wrong
+	}
 	h.srv.register(h.conn, keyLen)
 	database := params["database"]
 	if database == "" {
@@ -221,6 +224,25 @@ func (h *handshake) login(params map[string]string, minor uint32) (Start, error)
 	}
 	return Start{User: user, Authenticated: authenticated, Database: database, Settings: settings,
 		Remote: h.nc.RemoteAddr(), Local: h.nc.LocalAddr(), PID: h.pid, TLS: h.secure, Since: time.Now()}, nil
+}
+
+// noReplication refuses a connection for replication, which a parameter with the value of a boolean, or "database",
+// asks for.
+func noReplication(settings map[string]string) error {
+	value, given := settings["replication"]
+	delete(settings, "replication")
+	if !given {
+		return nil
+	}
+	switch strings.ToLower(value) {
+	case "false", "off", "no", "0", "f", "n":
+		return nil
+	case "true", "on", "yes", "1", "t", "y", "database":
+	default:
+		return sqlstate.New(sqlstate.InvalidParameterValue, `invalid value for parameter "replication": "%s"`, value)
+	}
+	return sqlstate.Unsupported(-1, "Follow changes_follow, or the HTTP _changes feed.",
+		"replication connections are not supported")
 }
 
 // splitOptions parses the options parameter (PGOPTIONS): "-c name=value" and "--name=value", with spaces escaped by a
@@ -262,6 +284,15 @@ func splitOptions(text string, settings map[string]string) error {
 			set = w[2:]
 		}
 		name, value, found := strings.Cut(set, "=")
+		if !found && set != "" {
+			flag := w[:2]
+			if flag == "--" {
+				flag += set
+			} else {
+				flag += " " + set
+			}
+			return sqlstate.New(sqlstate.SyntaxError, "%s requires a value", flag)
+		}
 		if !found || name == "" {
 			return sqlstate.New(sqlstate.SyntaxError, "invalid command-line argument for server process: %s", w)
 		}

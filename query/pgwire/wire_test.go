@@ -133,7 +133,7 @@ func TestServer_Startup(t *testing.T) {
 		{"GSSEncRequest", raw(80877104, ""), "N"},
 		{"cancel of nothing", raw(80877102, "\x00\x00\x00\x01\x00\x00\x00\x02"), ""},
 		{"replication", raw(3<<16, "user\x00ann\x00replication\x00database\x00\x00"), "E"},
-		{"bad options", raw(3<<16, "user\x00ann\x00options\x00-x\x00\x00"), "E"},
+		{"bad options", raw(3<<16, "user\x00ann\x00options\x00-x\x00\x00"), "R"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, addr := serve(t, &fake{}, nil)

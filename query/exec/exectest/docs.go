@@ -84,11 +84,11 @@ func (db *DB) AllDocs(_ context.Context, r exec.DocsRead) (exec.Rows, error) {
 	}
 	db.logf("all_docs [%q,%q) ids=%q desc=%v limit=%d skip=%d doc=%s", r.Low, r.High, r.IDs, r.Descending, r.Limit,
 		r.Skip, doc)
-	return pick(db.live(), r), nil
+	return pick(live(db), r), nil
 }
 
 // live returns the rows of all live documents by id.
-func (db *DB) live() []exec.Row {
+func live(db *DB) []exec.Row {
 	var all []exec.Row
 	for id, d := range db.docs {
 		if !d.deleted {

@@ -209,7 +209,7 @@ func (db *DB) IndexState(_ context.Context, design, name string, count bool) (ex
 func unambiguous(db *DB, design, name string) bool {
 	ok := true
 	for _, v := range db.designs[design] {
-		for _, d := range db.live() {
+		for _, d := range live(db) {
 			if v.Name == name {
 				v.fn(d.ID, d.Doc, func(key, _ string) { ok = ok && collate.Unambiguous([]byte(key)) })
 			}

@@ -24,7 +24,7 @@ func (db *DB) View(_ context.Context, r exec.ViewRead) (exec.Rows, error) {
 		return nil, &exec.ReadError{Kind: exec.NotFound, Message: "no such view"}
 	}
 	var all []exec.Row
-	for _, d := range db.live() {
+	for _, d := range live(db) {
 		db.designs[r.Design][i].fn(d.ID, d.Doc, func(key, value string) {
 			row := exec.Row{ID: d.ID, Key: json.RawMessage(key), Value: json.RawMessage(value)}
 			if r.WithDoc {

@@ -41,3 +41,8 @@ SELECT $1::interval hour to minute
 SELECT $1::numeric(5,2)[]
 -- parameters: ["1"]
 SELECT CASE $1 WHEN 1 THEN 'a' ELSE 'b' END
+SELECT format_type(1043, 104), format_type(1042, 5), format_type(1700, 655366), format_type(1114, 3), format_type(1184, 0), format_type(1083, 2), format_type(1266, 6), format_type(25, 10), format_type(1700, 4)
+SELECT format_type(1186, 2147418115), format_type(1186, 327679), format_type(1186, 268435459), format_type(1186, 470286338), format_type(1186, 458751), format_type(1186, 402718719), format_type(1186, 67698687)
+SELECT format_type(1042, -1), format_type(1042, NULL), format_type(18, NULL), format_type(18, -1), format_type(1043, 0), format_type(1042, 3), format_type(1700, -5), format_type(1114, 9), format_type(1700, 329730)
+SELECT format_type(1015, 14), format_type(1231, 655366), format_type(1182, 3), format_type(1005, 3), format_type(23, 5), format_type(19, 5), format_type(1014, -1)
+SELECT format_type(1186, 3)

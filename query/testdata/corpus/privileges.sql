@@ -1,0 +1,65 @@
+-- Functions that ask for privileges, roles and sizes: names and OIDs of what exists and what does not. Where only the
+-- SQLSTATE can be the same, the user of PostgreSQL is a superuser, and may do what cannot be done here.
+-- alone
+SELECT has_table_privilege('docs', 'insert'), has_table_privilege('docs', 'select, update'), has_table_privilege('docs', 'Delete')
+SELECT has_table_privilege('docs'::regclass, 'SELECT'), has_table_privilege(current_user, 'docs', 'SELECT'), has_table_privilege(1::oid, 'SELECT')
+SELECT has_table_privilege('docs', 'rule'), has_table_privilege(NULL, 'select'), has_table_privilege('docs', NULL)
+SELECT has_table_privilege('docs', 'select,')
+SELECT has_table_privilege('docs', '')
+SELECT has_table_privilege('nosuch', 'frob')
+SELECT has_table_privilege('nobody', 'nosuch', 'frob')
+SELECT has_table_privilege('PUBLIC', 'docs', 'select')
+SELECT has_column_privilege('docs', 'doc', 'update'), has_column_privilege('docs', 1::int2, 'select'), has_column_privilege('docs'::regclass, 'id', 'select')
+SELECT has_column_privilege(current_user, 'docs', 'id', 'select'), has_column_privilege(10, 'docs', 'id', 'select'), has_column_privilege(10, 'docs'::regclass, 1::int2, 'select')
+SELECT has_column_privilege('docs', 9::int2, 'select'), has_column_privilege(1::oid, 'id', 'select'), has_column_privilege(1::oid, 1::int2, 'select')
+SELECT has_column_privilege('docs', 'nosuch', 'select')
+SELECT has_column_privilege('docs', 'id', 'frob')
+SELECT has_any_column_privilege('docs', 'insert'), has_any_column_privilege('docs', 'select, update')
+SELECT has_any_column_privilege('docs', 'delete')
+SELECT has_schema_privilege('public', 'usage'), has_schema_privilege('pg_catalog', 'USAGE'), has_schema_privilege(1::oid, 'usage')
+SELECT has_schema_privilege('nosuch', 'usage')
+SELECT has_schema_privilege('nobody', 'public', 'create')
+SELECT has_database_privilege(current_database(), 'connect')
+SELECT has_database_privilege('nosuch', 'connect')
+SELECT has_sequence_privilege('docs', 'usage')
+SELECT has_sequence_privilege('docs'::regclass, 'usage')
+SELECT has_sequence_privilege('nosuch', 'usage')
+SELECT has_sequence_privilege(1::oid, 'usage')
+SELECT has_function_privilege('abs(int)', 'execute'), has_function_privilege(1::oid, 'execute')
+SELECT has_function_privilege('nosuch(int)', 'execute')
+SELECT has_function_privilege('abs', 'execute')
+SELECT has_function_privilege('abs(int)', 'frob')
+SELECT has_type_privilege('int4', 'usage'), has_type_privilege('int4[]', 'usage'), has_type_privilege(1::oid, 'usage')
+SELECT has_type_privilege('nosuch', 'usage')
+SELECT has_language_privilege('sql', 'usage'), has_language_privilege(1::oid, 'usage')
+SELECT has_language_privilege('nosuch', 'usage')
+SELECT has_language_privilege('sql', 'frob')
+SELECT has_server_privilege(1::oid, 'usage'), has_foreign_data_wrapper_privilege(1::oid, 'usage'), has_tablespace_privilege(1::oid, 'create')
+SELECT has_server_privilege('x', 'frob')
+SELECT has_foreign_data_wrapper_privilege('x', 'usage')
+SELECT has_tablespace_privilege('nosuch', 'create')
+SELECT has_tablespace_privilege('pg_default', 'frob')
+SELECT has_parameter_privilege('work_mem', 'set'), has_parameter_privilege('Work_Mem', 'set')
+SELECT has_parameter_privilege('work_mem', 'frob')
+SELECT pg_has_role('pg_monitor', 'usage'), pg_has_role(current_user, 'member'), pg_has_role('pg_monitor', 'MEMBER WITH ADMIN OPTION')
+SELECT pg_has_role('pg_monitor', 'pg_read_all_stats', 'usage'), pg_has_role('pg_read_all_stats', 'pg_monitor', 'usage')
+SELECT pg_has_role('pg_monitor'::regrole, 'pg_stat_scan_tables'::regrole, 'member'), to_regrole('nosuch')
+SELECT pg_has_role('nosuch', 'usage')
+SELECT pg_has_role('nosuch', 'pg_monitor', 'usage')
+SELECT pg_has_role(current_user, 'public', 'usage')
+SELECT pg_has_role(current_user, 'frob')
+SELECT oid, rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication, rolbypassrls, rolconnlimit, rolpassword FROM pg_roles WHERE rolname LIKE 'pg\_%' ORDER BY 1
+SELECT roleid, member, grantor, admin_option FROM pg_auth_members ORDER BY 1, 2
+SELECT groname, grosysid, grolist FROM pg_group WHERE groname = 'pg_monitor'
+SELECT grantee, role_name, is_grantable FROM information_schema.applicable_roles WHERE grantee = 'pg_monitor' ORDER BY 2
+SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()
+SELECT pg_database_size('nosuch')
+SELECT pg_database_size(0), pg_relation_size(1::oid), pg_total_relation_size(1::oid), pg_tablespace_size(1::oid)
+SELECT pg_tablespace_size('nosuch')
+SELECT pg_relation_size('docs', 'nosuch')
+SELECT pg_relation_size('docs', 'init'), pg_relation_size('docs', 'main') > 0, pg_database_size(current_database()) > 0, pg_tablespace_size('pg_default') > 0
+SELECT specific_name ~ '^abs_', routine_name, routine_type, data_type, type_udt_name, routine_body, external_language, is_deterministic, is_null_call, security_type FROM information_schema.routines WHERE routine_name = 'abs' ORDER BY 5
+SELECT ordinal_position, parameter_mode, is_result, data_type, udt_name, dtd_identifier FROM information_schema.parameters WHERE specific_name ~ '^atan2_' ORDER BY 1
+SELECT collation_schema, collation_name, pad_attribute FROM information_schema.collations WHERE collation_name IN ('C', 'POSIX') ORDER BY 2
+SELECT relreplident, relkind, relhasindex FROM pg_class WHERE relname = 'docs' AND relnamespace = 'public'::regnamespace
+SELECT relreplident FROM pg_class WHERE relname IN ('pg_class', 'pg_views')
