@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/divandb/divan/actors/internal/feeds"
@@ -15,15 +16,49 @@ import (
 // took on or finished an index job of it, or started or stopped keeping one of its indexes warm.
 type databaseChanged struct{ db ports.Database }
 
+// changes has the databases for which a databaseChanged waits. Requests can change what they do with a database faster
+// than the actor looks, so there is one message for each database at a time. It is safe for concurrent use.
+type changes struct {
+	mu      sync.Mutex
+	waiting map[ports.Database]bool
+}
+
+func newChanges() *changes { return &changes{waiting: map[ports.Database]bool{}} }
+
+// add reports whether a message is to be sent.
+func (c *changes) add(db ports.Database) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := !c.waiting[db]
+	c.waiting[db] = true
+	return first
+}
+
+// take removes a database before the actor looks at it.
+func (c *changes) take(db ports.Database) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, db)
+}
+
+// clear removes all. An actor that begins looks at all databases, and an earlier life may have lost messages.
+func (c *changes) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.waiting)
+}
+
 // databasesBehavior keeps an actor for each database in use.
 type databasesBehavior struct {
 	all func() []ports.Database // databases in use
 	// reports whether one is; called for each that changes, so it must not iterate over the others
-	inUse  func(db ports.Database) bool
-	spec   func(db ports.Database) runtime.Spec
-	open   map[string]ports.Database // by child key
-	keys   map[ports.Database]string
-	serial int
+	inUse func(db ports.Database) bool
+	spec  func(db ports.Database) runtime.Spec
+	// changes has the databases for which messages wait
+	changes *changes
+	open    map[string]ports.Database // by child key
+	keys    map[ports.Database]string
+	serial  int
 }
 
 // DatabasesFacts describe the state of the databases actor.
@@ -34,12 +69,14 @@ type DatabasesFacts struct {
 func (b *databasesBehavior) Step(_ time.Time, message any) []runtime.Effect {
 	switch m := message.(type) {
 	case runtime.Started:
+		b.changes.clear()
 		var e []runtime.Effect
 		for _, db := range b.all() {
 			e = append(e, b.ensure(db)...)
 		}
 		return e
 	case databaseChanged:
+		b.changes.take(m.db)
 		return b.changed(m.db)
 	case runtime.ChildGone:
 		db := b.open[m.Key]
@@ -80,9 +117,10 @@ func (b *databasesBehavior) Status() (string, any) {
 }
 
 // databasesSpec returns the actor of the databases that have listeners, or indexes being built or kept warm.
-func databasesSpec(f *feeds.Feeds, x *indexing.Indexing, linger time.Duration) runtime.Spec {
+func databasesSpec(f *feeds.Feeds, x *indexing.Indexing, c *changes, linger time.Duration) runtime.Spec {
 	return runtime.Spec{Kind: "databases", Make: func() runtime.Behavior {
 		return &databasesBehavior{
+			changes: c,
 			all: func() []ports.Database {
 				list := append(f.Databases(), x.Databases()...)
 				there := make(map[ports.Database]bool, len(list))

@@ -24,8 +24,9 @@ func TestDatabasesBehavior_many(t *testing.T) {
 			asked[db]++
 			return asked[db] < 2
 		},
-		spec: func(ports.Database) runtime.Spec { return runtime.Spec{Kind: "database"} },
-		open: map[string]ports.Database{}, keys: map[ports.Database]string{},
+		spec:    func(ports.Database) runtime.Spec { return runtime.Spec{Kind: "database"} },
+		changes: newChanges(),
+		open:    map[string]ports.Database{}, keys: map[ports.Database]string{},
 	}
 	b.Step(time.Time{}, runtime.Started{})
 	for i := range databases {
@@ -51,5 +52,24 @@ func TestDatabasesBehavior_many(t *testing.T) {
 		if n != 2 {
 			t.Errorf("%d checks whether %v is in use", n, db)
 		}
+	}
+}
+
+// However often a database changes while the actor has not looked, one message waits for it.
+func TestChanges(t *testing.T) {
+	c := newChanges()
+	one, other := openDatabase{n: 1}, openDatabase{n: 2}
+	b := &databasesBehavior{
+		all: func() []ports.Database { return nil }, inUse: func(ports.Database) bool { return false }, changes: c}
+	if !c.add(one) || c.add(one) || !c.add(other) {
+		t.Error("there is not one message for each database")
+	}
+	b.Step(time.Time{}, databaseChanged{one})
+	if !c.add(one) || c.add(other) {
+		t.Error("a change after the actor has looked is not told, or one before is told again")
+	}
+	b.Step(time.Time{}, runtime.Started{})
+	if !c.add(one) || !c.add(other) {
+		t.Error("after a restart, messages of the life before are waited for")
 	}
 }

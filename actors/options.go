@@ -126,9 +126,9 @@ func (everything) Owns(string, string) bool { return true }
 // Peers are the other nodes, implemented by the cluster. All methods are safe for concurrent use and do not block.
 type Peers interface {
 	Placer
-	// Owner returns the member that the actor of a kind and id currently belongs on, in this node's view. It may be
-	// this node.
-	Owner(kind, id string) string
+	// Owner returns the member that the actor of a kind and id currently belongs on, in this node's view, if it must
+	// not be one of some members. It may be this node.
+	Owner(kind, id string, except ...string) string
 	// HasOthers reports whether there are currently other members.
 	HasOthers() bool
 	// Left reports whether a member is known to have left the cluster, or to have been given up.

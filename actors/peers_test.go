@@ -2,7 +2,9 @@ package actors_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,9 +74,16 @@ func (m *mesh) startNode(t testing.TB, s actors.Store, name string) *actors.Syst
 	return n.system
 }
 
-func (n *meshNode) Owner(_, id string) string {
+func (n *meshNode) Owner(_, id string, except ...string) string {
 	n.m.mu.Lock()
 	defer n.m.mu.Unlock()
+	if len(except) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(n.m.nodes)) {
+			if !slices.Contains(except, name) {
+				return name
+			}
+		}
+	}
 	if o := n.view[id]; o != "" {
 		return o
 	}

@@ -53,7 +53,12 @@ func Start(o Options) (*System, error) {
 	}
 	life := rand.Text()[:8] // differs after every start
 	t := runtime.NewTree(o.System, o.Logger)
-	changed := func(db ports.Database) { t.Tell(databasesKey, databaseChanged{db}) }
+	waiting := newChanges()
+	changed := func(db ports.Database) {
+		if waiting.add(db) {
+			t.Tell(databasesKey, databaseChanged{db})
+		}
+	}
 	var left func(string) bool
 	var hasOthers func() bool
 	if o.Peers != nil {
@@ -78,7 +83,7 @@ func Start(o Options) (*System, error) {
 		WarmFor:  o.WarmFor, WarmGather: o.WarmGather, Changed: changed, Listen: s.feeds.Listen,
 	})
 	s.compactor, s.cleanup = upkeep.NewCompactor(s.queue, o.CompactionShare), upkeep.NewCleanup(s.queue)
-	children := []runtime.Spawn{{Key: databasesKey, Spec: databasesSpec(s.feeds, s.indexing, o.Linger)}}
+	children := []runtime.Spawn{{Key: databasesKey, Spec: databasesSpec(s.feeds, s.indexing, waiting, o.Linger)}}
 	children = append(children, s.indexing.Takers()...)
 	children = append(children,
 		runtime.Spawn{Key: upkeep.CleanupKey, Spec: s.cleanup.Spec()},

@@ -157,10 +157,16 @@ func (c *Cluster) Members() []Member { return c.members.list() }
 // Self returns this member.
 func (c *Cluster) Self() Member { return c.members.self() }
 
-// Owner returns the member that the actor of a kind and id is placed on, in this node's view. If this member is alone
-// and leaving, it is this member.
-func (c *Cluster) Owner(kind, id string) Member {
-	if m, ok := place(*c.members.placed.Load(), kind, id); ok {
+// Owner returns the member that the actor of a kind and id is placed on, in this node's view: one that is not excepted,
+// if there is any other. If this member is alone and leaving, it is this member.
+func (c *Cluster) Owner(kind, id string, except ...string) Member {
+	members := *c.members.placed.Load()
+	if len(except) > 0 {
+		if m, ok := place(without(members, except), kind, id); ok {
+			return m
+		}
+	}
+	if m, ok := place(members, kind, id); ok {
 		return m
 	}
 	return c.members.self()

@@ -1,6 +1,10 @@
 package cluster
 
-import "github.com/cespare/xxhash/v2"
+import (
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+)
 
 // Place returns the name of the member that an actor of a kind and id is placed on, if the members are these, or "" if
 // there are none.
@@ -25,6 +29,11 @@ func place(members []Member, kind, id string) (Member, bool) {
 		}
 	}
 	return members[best], true
+}
+
+// without returns the members whose names are not excepted.
+func without(members []Member, except []string) []Member {
+	return slices.DeleteFunc(slices.Clone(members), func(m Member) bool { return slices.Contains(except, m.Name) })
 }
 
 // mix spreads the xor of two hashes over all bits (the finaliser of splitmix64). Without it the order of two members

@@ -14,7 +14,9 @@ func Of(c *cluster.Cluster) actors.Peers { return peers{c} }
 type peers struct{ *cluster.Cluster }
 
 // Owner implements actors.Peers.
-func (p peers) Owner(kind, id string) string { return p.Cluster.Owner(kind, id).Name }
+func (p peers) Owner(kind, id string, except ...string) string {
+	return p.Cluster.Owner(kind, id, except...).Name
+}
 
 // Left implements actors.Peers.
 func (p peers) Left(member string) bool {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/divandb/divan/actors/internal/ports"
@@ -21,8 +22,9 @@ import (
 // that have been silent for lapseBeats. It answers that it watches only if its actor is running and the store has
 // answered it after the question came (Feeds.reaches).
 type exchange struct {
-	every time.Duration // interval between beats
-	mu    struct {
+	every   time.Duration // interval between beats
+	dropped atomic.Int64  // messages of members that came too fast
+	mu      struct {
 		sync.Mutex
 		out   map[shardKey]*following
 		byKey map[int64]*following
@@ -34,6 +36,7 @@ type exchange struct {
 		// owners that understand digests, and those that must be told in full what this node follows
 		digests, whole map[string]bool
 		serial         int64 // the last number used for a shard
+		refused        map[shardKey]map[string]time.Time
 	}
 }
 
@@ -79,6 +82,7 @@ func newExchange(every time.Duration, now time.Time) *exchange {
 	x.mu.out, x.mu.byKey = map[shardKey]*following{}, map[int64]*following{}
 	x.mu.in, x.mu.inKeys = map[string]map[shardKey]memberKey{}, map[string]map[int64]shardKey{}
 	x.mu.digests, x.mu.whole = map[string]bool{}, map[string]bool{}
+	x.mu.refused = map[shardKey]map[string]time.Time{}
 	x.mu.serial = now.UnixMicro() // start behind the keys of an earlier life, which may be in late messages
 	return x
 }
@@ -269,7 +273,7 @@ func (x *exchange) forget(member string, keys []int64) (list []shardKey) {
 func (x *exchange) facts() ExchangeFacts {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	f := ExchangeFacts{Following: len(x.mu.out), Members: len(x.mu.in)}
+	f := ExchangeFacts{Following: len(x.mu.out), Members: len(x.mu.in), Dropped: x.dropped.Load()}
 	for _, shards := range x.mu.in {
 		f.Followed += len(shards)
 	}
@@ -307,6 +311,10 @@ func (x *exchange) answered(now time.Time, from string, l *message) (wake, chang
 		f := x.mu.byKey[st.Key]
 		switch {
 		case f == nil || f.owner != from:
+		case st.Refused:
+			x.refuse(now, f.shardKey, from)
+			f.covered = false
+			changed = append(changed, f.shardKey)
 		case !st.Watched && f.covered && !at.Before(f.sign):
 			f.covered = false
 			changed = append(changed, f.shardKey)

@@ -13,8 +13,11 @@ type exchangeBehavior struct {
 	every time.Duration
 	idle  func() bool
 	facts func() ExchangeFacts
+	// dropped counts a message that is not answered.
+	dropped func()
 
-	beating bool
+	beating   bool
+	answering int // messages that are being answered
 }
 
 // ExchangeFacts describe the state of the exchange.
@@ -22,12 +25,15 @@ type ExchangeFacts struct {
 	Following int `json:"following"` // shards for which this node follows others
 	Followed  int `json:"followed"`  // shards that others follow here, counted once for each of them
 	Members   int `json:"members"`   // the number of these others
+	// Dropped counts messages from others that came faster than they could be answered. They are repeated.
+	Dropped int64 `json:"dropped,omitempty"`
 }
 
 // Messages of the exchange.
 type (
 	beatAgain        struct{} // there may be a reason for beats again
 	beatNow          struct{}
+	answered         struct{}
 	placementChanged struct{}
 	// messageCame has a member's message about what it follows here.
 	messageCame struct {
@@ -50,12 +56,20 @@ func (b *exchangeBehavior) Step(_ time.Time, message any) []runtime.Effect {
 		return append([]runtime.Effect{awaitPlacement{}}, b.again()...)
 	case beatAgain:
 		return b.again()
+	case answered:
+		b.answering--
+		return b.again()
 	case beatNow:
 		b.beating = false
 		return append([]runtime.Effect{sendBeat{}}, b.again()...)
 	case placementChanged:
 		return []runtime.Effect{lookEverywhere{}, awaitPlacement{}}
 	case messageCame:
+		if b.answering == mostAnswering {
+			b.dropped()
+			return nil
+		}
+		b.answering++
 		return []runtime.Effect{answerMessage(m)}
 	}
 	return nil
@@ -79,9 +93,10 @@ func (b *exchangeBehavior) Status() (string, any) {
 // ExchangeSpec returns the actor that drives the exchange.
 func (f *Feeds) ExchangeSpec() runtime.Spec {
 	return runtime.Spec{
-		Kind: "exchange",
+		Kind: exchangeKind,
 		Make: func() runtime.Behavior {
-			return &exchangeBehavior{every: f.Beat, idle: f.exchange.idle, facts: f.exchange.facts}
+			return &exchangeBehavior{every: f.Beat, idle: f.exchange.idle, facts: f.exchange.facts,
+				dropped: func() { f.exchange.dropped.Add(1) }}
 		},
 		Live: func(any) any { return f.exchange.facts() },
 		Perform: func(sh *runtime.Shell, e runtime.Effect) {
@@ -89,7 +104,10 @@ func (f *Feeds) ExchangeSpec() runtime.Spec {
 			case sendBeat:
 				f.sendBeat()
 			case answerMessage:
-				sh.Do(func(ctx context.Context) any { return f.answer(ctx, e.from, e.message) })
+				sh.Do(func(ctx context.Context) any {
+					f.answer(ctx, e.from, e.message)
+					return answered{}
+				})
 			case lookEverywhere:
 				for _, db := range f.hub.databases() {
 					f.Changed(db)
@@ -112,6 +130,9 @@ func (f *Feeds) ExchangeSpec() runtime.Spec {
 func (f *Feeds) sendBeat() {
 	out, gone := f.exchange.beat(f.tree.Now())
 	f.send(out)
+	for _, k := range f.exchange.takenBack(f.tree.Now()) {
+		f.Changed(k.db)
+	}
 	for _, g := range gone {
 		if f.hub.unfollow(g.db, g.shard, g.member) {
 			f.Changed(g.db)
@@ -121,7 +142,7 @@ func (f *Feeds) sendBeat() {
 
 // answer records what a member follows here and tells it whether this node watches. It may have to open databases. It
 // does not answer for those that it cannot open, so the member watches them itself.
-func (f *Feeds) answer(ctx context.Context, from string, l *message) any {
+func (f *Feeds) answer(ctx context.Context, from string, l *message) {
 	reached := (len(l.Follow) > 0 || l.Same != nil) && f.reaches(ctx)
 	now := f.tree.Now()
 	for _, k := range f.exchange.forget(from, l.Unfollow) {
@@ -140,7 +161,7 @@ func (f *Feeds) answer(ctx context.Context, from string, l *message) any {
 		}
 		f.exchange.remember(from, shardKey{db, q.Shard}, memberKey{q.Key, now.Add(lapseBeats * f.Beat)})
 		st, first := f.hub.follow(db, q.Shard, from, follower{key: q.Key, turn: l.Turn}, reached, now)
-		a.Positions = append(a.Positions, st)
+		a.Positions = append(a.Positions, f.orRefused(st, shardKey{db, q.Shard}))
 		if first {
 			f.Changed(db)
 		}
@@ -148,7 +169,6 @@ func (f *Feeds) answer(ctx context.Context, from string, l *message) any {
 	if len(a.Positions) > 0 || l.Same != nil {
 		f.Peers.Send(from, a.encode())
 	}
-	return beatAgain{}
 }
 
 // answerSame answers a digest of what a member follows here: with the shards that have changed lately or are not
@@ -163,6 +183,7 @@ func (f *Feeds) answerSame(from string, l *message, reached bool, now time.Time,
 		if first {
 			f.Changed(k.db)
 		}
+		st = f.orRefused(st, k)
 		if st.Watched && now.Sub(st.changed) > recentBeats*f.Beat {
 			a.Rest.add(key, st.Tally)
 		} else {
@@ -173,6 +194,17 @@ func (f *Feeds) answerSame(from string, l *message, reached bool, now time.Time,
 		a.Rest, a.Positions, a.Whole = nil, nil, true
 	}
 }
+
+// exchangeKind is the kind of the exchange's actor.
+const exchangeKind = "exchange"
+
+// Members repeat in every beat what they follow, so messages beyond these limits are dropped.
+const (
+	// mostWaiting is how many messages may wait for the exchange's actor.
+	mostWaiting = 1000
+	// mostAnswering is how many messages are answered at the same time.
+	mostAnswering = 64
+)
 
 // ExchangeKey is the key of the exchange's actor below the root.
 const ExchangeKey = "exchange"

@@ -100,12 +100,14 @@ func (f *Feeds) Listen(db ports.Database, shards ...layer.ShardID) (woken <-chan
 	}
 }
 
-// Owner returns the node that the actor of a shard belongs on, in this node's view.
+// Owner returns the node that the actor of a shard belongs on, in this node's view. Nodes that have handed the shard
+// over for now are left out.
 func (f *Feeds) Owner(db ports.Database, shard layer.ShardID) string {
 	if f.Peers == nil {
 		return f.Node
 	}
-	return f.Peers.Owner(ShardKind, shardPlace(db, shard))
+	refusing := f.exchange.refusing(f.tree.Now(), shardKey{db, shard})
+	return f.Peers.Owner(ShardKind, shardPlace(db, shard), refusing...)
 }
 
 // Receive processes a message from another member's Feeds. It does not block.
@@ -130,7 +132,9 @@ func (f *Feeds) Receive(from string, message []byte) {
 		f.Changed(k.db)
 	}
 	if len(l.Follow) > 0 || len(l.Unfollow) > 0 || l.Same != nil {
-		f.tree.Tell(ExchangeKey, messageCame{from, l})
+		if !f.tree.TellIfRoom(ExchangeKey, exchangeKind, messageCame{from, l}, mostWaiting) {
+			f.exchange.dropped.Add(1)
+		}
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 
 // Peers are the other nodes, as Feeds needs them. Its methods do not block.
 type Peers interface {
-	// Owner returns the member that the actor of a kind and id currently belongs on, in this node's view. It may be
-	// this node.
-	Owner(kind, id string) string
+	// Owner returns the member that the actor of a kind and id currently belongs on, in this node's view, if it must
+	// not be one of some members. It may be this node.
+	Owner(kind, id string, except ...string) string
 	// Send sends a message to a member's Feeds: at most once, perhaps late, perhaps never, without an error.
 	Send(member string, message []byte)
 	// Subscribe returns a channel that receives after each change of placement. Call cancel when done.
@@ -62,6 +62,9 @@ type position struct {
 	Watched bool `json:"w,omitempty"`
 	// Tally changes with every wake. A recipient with a different tally has missed a wake.
 	Tally string `json:"t,omitempty"`
+	// Refused: the sender's actor of the shard fails too often, so the recipient should follow another member for a
+	// while. Nodes of earlier versions watch for themselves instead.
+	Refused bool `json:"r,omitempty"`
 
 	changed time.Time // when either last changed, at the sender
 }

@@ -33,6 +33,8 @@ func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
 		},
 		Perform: func(sh *runtime.Shell, e runtime.Effect) { f.performShard(sh, k, e) },
 		Ended:   func() { f.report(k, stateNone, nil) },
+
+		Exhausted: func() { f.handOver(k) },
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// failingFrom is how many failures within failureWindow make an actor count as failing.
+	// failingFrom is how many failures within FailureWindow make an actor count as failing.
 	failingFrom = 3
 	// stuckFrom is how long an actor may work on one message.
 	stuckFrom = 10 * time.Second

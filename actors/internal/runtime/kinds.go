@@ -54,6 +54,7 @@ type kinds struct {
 		of          map[string]*KindMetrics
 		deadLetters int64
 		lastDead    string // the last dead letter: its kind, and to whom
+		parked      []ParkedMessage
 	}
 }
 
@@ -64,13 +65,15 @@ type NodeFacts struct {
 	DeadLetters int64 `json:"dead_letters"`
 	// LastDeadLetter is the kind of the last of these messages, and the actor that it was for.
 	LastDeadLetter string `json:"last_dead_letter,omitempty"`
+	// Parked are the last messages at which actors failed, oldest first. They are not delivered again.
+	Parked []ParkedMessage `json:"parked,omitempty"`
 }
 
 // facts returns the current NodeFacts.
 func (k *kinds) facts() NodeFacts {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return NodeFacts{k.mu.deadLetters, k.mu.lastDead}
+	return NodeFacts{k.mu.deadLetters, k.mu.lastDead, slices.Clone(k.mu.parked)}
 }
 
 func newKinds(proto *actor.ActorSystem) *kinds {
@@ -89,10 +92,7 @@ func newKinds(proto *actor.ActorSystem) *kinds {
 
 // deadLetter says what a dead letter is and whom it was for.
 func deadLetter(e *actor.DeadLetterEvent) string {
-	message := e.Message
-	if own, ok := message.(fromLife); ok {
-		message = own.message
-	}
+	message := content(e.Message)
 	to := "an actor"
 	if e.PID != nil {
 		to, _ = url.PathUnescape(e.PID.Id) // on error it is empty

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func (r *Record) well(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.state != stateRestarting &&
-		(len(r.mu.recent) == 0 || now.Sub(r.mu.recent[len(r.mu.recent)-1]) > failureWindow)
+		(len(r.mu.recent) == 0 || now.Sub(r.mu.recent[len(r.mu.recent)-1]) > FailureWindow)
 }
 
 // wellBelow reports whether the actor and all its descendants are well.
@@ -60,7 +61,8 @@ type Record struct {
 	mailbox        actor.Mailbox       // set before the actor runs
 	live           func(facts any) any // Spec.Live
 	// begun is when the actor received its current message, in nanoseconds since the first start; 0 if there is none.
-	begun atomic.Int64
+	begun   atomic.Int64
+	looking atomic.Bool // a LookAgain waits
 	// process is the actor's, and lives how many lives it has begun. process is nil before the first one.
 	process atomic.Pointer[actor.PID]
 	lives   atomic.Int64
@@ -72,13 +74,13 @@ type Record struct {
 		restarts    int
 		lastFailure string
 		lastAt      time.Time
-		recent      []time.Time // failures within failureWindow, oldest first
+		recent      []time.Time // failures within FailureWindow, oldest first
 		children    map[string]*Record
 	}
 }
 
-// failureWindow is how long a failure counts towards the pause before the next restart.
-const failureWindow = time.Minute
+// FailureWindow is how long a failure counts towards the pause before the next restart.
+const FailureWindow = time.Minute
 
 func newRecord(parent *Record, kind, name string, now time.Time) *Record {
 	id := kind
@@ -154,7 +156,7 @@ func (r *Record) failed(now time.Time, reason string) (pause time.Duration) {
 	r.mu.state = stateRestarting
 	r.mu.restarts++
 	r.mu.lastFailure, r.mu.lastAt = reason, now
-	r.mu.recent = slices.DeleteFunc(r.mu.recent, func(t time.Time) bool { return now.Sub(t) > failureWindow })
+	r.mu.recent = slices.DeleteFunc(r.mu.recent, func(t time.Time) bool { return now.Sub(t) > FailureWindow })
 	r.mu.recent = append(r.mu.recent, now)
 	if n := len(r.mu.recent); n > 1 {
 		pause = min(10*time.Millisecond<<min(n-2, 10), 5*time.Second)
@@ -185,12 +187,7 @@ func (r *Record) own() Node {
 // first, then the others by id, and the rest is left out. most = 0 means all.
 func (r *Record) Snapshot(now time.Time, most int) Node {
 	n := r.own()
-	r.mu.Lock()
-	children := make([]*Record, 0, len(r.mu.children))
-	for _, c := range r.mu.children {
-		children = append(children, c)
-	}
-	r.mu.Unlock()
+	children := r.below()
 	slices.SortFunc(children, func(a, b *Record) int { return strings.Compare(a.ID, b.ID) })
 	if more := len(children) - most; most > 0 && more > 0 {
 		ill := make([]*Record, 0, most)
@@ -231,24 +228,25 @@ func recovered(p any) crash {
 
 // walk visits the records below r.
 func (r *Record) walk(visit func(*Record)) {
-	r.mu.Lock()
-	children := make([]*Record, 0, len(r.mu.children))
-	for _, c := range r.mu.children {
-		children = append(children, c)
-	}
-	r.mu.Unlock()
-	for _, c := range children {
+	for _, c := range r.below() {
 		visit(c)
 		c.walk(visit)
 	}
 }
 
-// failures returns how often the actor has failed within failureWindow, and the last reason.
+// below returns the children.
+func (r *Record) below() []*Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Values(r.mu.children))
+}
+
+// failures returns how often the actor has failed within FailureWindow, and the last reason.
 func (r *Record) failures(now time.Time) (n int, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, at := range r.mu.recent {
-		if now.Sub(at) <= failureWindow {
+		if now.Sub(at) <= FailureWindow {
 			n++
 		}
 	}

@@ -57,8 +57,8 @@ func TestRecord_Failed(t *testing.T) {
 	if pause := r.failed(now.Add(time.Hour), "later"); pause != 0 {
 		t.Errorf("a failure an hour later waits %v", pause)
 	}
-	for at, want := range map[time.Duration]int{19 * time.Second: 20, failureWindow + 9*time.Second: 11,
-		failureWindow + time.Minute: 0} {
+	for at, want := range map[time.Duration]int{19 * time.Second: 20, FailureWindow + 9*time.Second: 11,
+		FailureWindow + time.Minute: 0} {
 		if n, reason := recordWith(20).failures(now.Add(at)); n != want || reason != "again" {
 			t.Errorf("after %v: %d failures (%s), want %d", at, n, reason, want)
 		}

@@ -27,7 +27,8 @@ type Effect any
 type (
 	// Started is the first message of each life.
 	Started struct{}
-	// LookAgain means that state outside the actor, on which it depends, may have changed.
+	// LookAgain means that state outside the actor, on which it depends, may have changed. A parent sends no second
+	// one while one waits, however fast things change.
 	LookAgain struct{}
 	// ChildGone means that a child has stopped, by itself or because it was told to.
 	ChildGone struct{ Key string }
@@ -66,6 +67,9 @@ type Spec struct {
 	Perform func(s *Shell, e Effect)
 	// Failed, if not nil, is called after each failure.
 	Failed func(reason string)
+	// Exhausted, if not nil, is called after each failure by which the actor exceeds its budget of restarts. The actor
+	// is restarted even so, but others should do its work if they can. It must not block.
+	Exhausted func()
 	// Ended, if not nil, is called on the actor's goroutine when the actor has failed or stopped: its guarantees no
 	// longer hold.
 	Ended func()
@@ -85,6 +89,7 @@ type Shell struct {
 	b        Behavior
 	self     *actor.PID
 	children map[string]*actor.PID // by key
+	records  map[string]*Record    // of the children
 	keys     map[string]string     // by the child's id, for children
 	context  actor.Context         // of the current message
 }
@@ -98,11 +103,16 @@ type fromLife struct {
 // props returns the protoactor properties of an actor below a parent record. The record is attached when the actor is
 // spawned and detached when it has stopped.
 func (t *Tree) props(parent *Record, sp Spec) *actor.Props {
-	rec := newRecord(parent, sp.Kind, sp.Name, t.Now())
+	return t.propsOf(newRecord(parent, sp.Kind, sp.Name, t.Now()), sp)
+}
+
+// propsOf is props with a new record.
+func (t *Tree) propsOf(rec *Record, sp Spec) *actor.Props {
 	rec.live = sp.Live
 	t.kinds.spawned(sp.Kind)
 	return actor.PropsFromProducer(func() actor.Actor {
-		return &Shell{tree: t, spec: sp, rec: rec, children: map[string]*actor.PID{}, keys: map[string]string{}}
+		return &Shell{tree: t, spec: sp, rec: rec, children: map[string]*actor.PID{}, keys: map[string]string{},
+			records: map[string]*Record{}}
 	},
 		actor.WithMailbox(func() actor.Mailbox {
 			m := actor.Unbounded()()
@@ -154,6 +164,7 @@ func (s *Shell) Receive(c actor.Context) {
 		if key, ok := s.keys[m.Who.GetId()]; ok {
 			delete(s.keys, m.Who.GetId())
 			delete(s.children, key)
+			delete(s.records, key)
 			s.step(ChildGone{Key: key})
 		}
 	case fromLife:
@@ -164,6 +175,9 @@ func (s *Shell) Receive(c actor.Context) {
 			s.step(m.message)
 		}
 	case actor.SystemMessage, actor.AutoReceiveMessage:
+	case LookAgain:
+		s.rec.looking.Store(false)
+		s.step(m)
 	default:
 		s.step(m)
 	}
@@ -198,9 +212,14 @@ func (s *Shell) apply(e Effect) {
 	case Spawn:
 		s.spawn(e)
 	case Tell:
-		if pid := s.children[e.Key]; pid != nil {
-			s.context.Send(pid, e.Message)
+		pid := s.children[e.Key]
+		if pid == nil {
+			return
 		}
+		if _, look := e.Message.(LookAgain); look && !s.records[e.Key].looking.CompareAndSwap(false, true) {
+			return
+		}
+		s.context.Send(pid, e.Message)
 	case stopChild:
 		if pid := s.children[e.key]; pid != nil {
 			s.context.Stop(pid)
@@ -222,11 +241,12 @@ func (s *Shell) spawn(e Spawn) {
 	// protoactor frees a name only after the parent has been notified of the end of its owner, so names are never
 	// reused.
 	name := fmt.Sprintf("%s-%d", url.PathEscape(e.Spec.Kind+":"+e.Spec.Name), s.tree.serial.Add(1))
-	pid, err := s.context.SpawnNamed(s.tree.props(s.rec, e.Spec), name)
+	rec := newRecord(s.rec, e.Spec.Kind, e.Spec.Name, s.tree.Now())
+	pid, err := s.context.SpawnNamed(s.tree.propsOf(rec, e.Spec), name)
 	if err != nil {
 		panic(fmt.Errorf("start actor %s under %s: %w", name, s.rec.ID, err))
 	}
-	s.children[e.Key], s.keys[pid.GetId()] = pid, e.Key
+	s.children[e.Key], s.keys[pid.GetId()], s.records[e.Key] = pid, e.Key, rec
 }
 
 // Do runs f in a goroutine that Tree.End waits for, and sends its result to the actor, unless the result is nil or the
@@ -265,11 +285,12 @@ func (s *Shell) fail(c actor.Context, p crash) {
 	if s.spec.Ended != nil {
 		s.spec.Ended()
 	}
+	s.tree.park(s.rec, c.Message(), reason)
 	if s.tree.Failed != nil {
 		s.tree.Failed(ActorFailure{Actor: s.rec.ID, Reason: reason, Stack: string(p.stack),
 			Restarts: s.rec.restarts() + 1})
 	}
-	panic(failure{rec: s.rec, reason: reason, notify: s.spec.Failed})
+	panic(failure{rec: s.rec, reason: reason, notify: s.spec.Failed, exhausted: s.spec.Exhausted})
 }
 
 // FailureError is what a requester receives if an actor fails while handling its request.

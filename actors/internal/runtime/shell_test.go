@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 )
 
 // clumsy is a behavior that panics on request, and does I/O that panics.
@@ -32,6 +34,56 @@ func (b *clumsy) Step(_ time.Time, message any) []Effect {
 }
 
 func (b *clumsy) Status() (string, any) { return "clumsy", nil }
+
+// A message at which an actor fails is not delivered again, and the tree keeps what it was. The actor's budget of
+// restarts is limited.
+func TestTree_parked(t *testing.T) {
+	tree := NewTree(NewActorSystem(slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
+	if err := tree.Start(RootSpec("n1", nil)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := tree.End(); err != nil {
+			t.Error(err)
+		}
+	}()
+	lives := 0
+	exhausted := make(chan struct{}, 10)
+	pid := tree.proto.Root.Spawn(tree.props(tree.top, Spec{Kind: "clumsy", Name: "c",
+		Make:      func() Behavior { return &clumsy{&lives} },
+		Exhausted: func() { exhausted <- struct{}{} }}).Configure(actor.WithGuardian(&supervision{tree})))
+	const messages = restartBudget + 2
+	for range messages {
+		tree.proto.Root.Send(pid, panicNow{})
+	}
+	for range messages - restartBudget {
+		select {
+		case <-exhausted:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the budget of restarts has no end")
+		}
+	}
+	list := tree.kinds.facts().Parked
+	if len(list) != messages {
+		t.Fatalf("%d messages are parked: %+v", len(list), list)
+	}
+	got := list[0]
+	if got.Actor != "clumsy:c" || got.Message != "runtime.panicNow" || got.Reason != "told to" || got.At.IsZero() {
+		t.Errorf("parked: %+v", got)
+	}
+	r := newRecord(tree.top, "clumsy", "many", tree.Now())
+	for range 2 * mostParked {
+		tree.park(r, panicNow{}, "again")
+	}
+	if n := len(tree.kinds.facts().Parked); n != mostParked {
+		t.Errorf("%d messages are parked", n)
+	}
+	select {
+	case <-exhausted:
+		t.Error("the budget was exceeded more often than the actor failed")
+	default:
+	}
+}
 
 // A requester gets an error at once if the actor fails over its request, and the actor answers the next one.
 func TestShell_RequesterHearsOfAFailure(t *testing.T) {

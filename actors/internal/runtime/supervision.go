@@ -11,9 +11,14 @@ type failure struct {
 	rec    *Record
 	reason string
 	notify func(reason string)
+
+	exhausted func()
 }
 
 func (f failure) String() string { return f.reason }
+
+// restartBudget is how often an actor may fail within FailureWindow before others should do its work.
+const restartBudget = 5
 
 // supervision restarts only the failed child, immediately or after a pause (Record.failed). Its messages wait
 // meanwhile.
@@ -36,6 +41,9 @@ func (v *supervision) HandleFailure(_ *actor.ActorSystem, parent actor.Superviso
 	t.kinds.restarted(f.rec.kind)
 	if f.notify != nil {
 		f.notify(f.reason)
+	}
+	if recent, _ := f.rec.failures(t.Now()); f.exhausted != nil && recent > restartBudget {
+		f.exhausted()
 	}
 	if pause == 0 {
 		parent.RestartChildren(child)

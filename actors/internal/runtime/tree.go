@@ -82,6 +82,35 @@ func (t *Tree) Tell(key string, message any) {
 	t.proto.Root.Send(t.root, toChild{key: key, message: message})
 }
 
+// TellIfRoom is Tell for messages that a sender can repeat: it drops the message and returns false if most messages
+// already wait for a child of the root, the only one of its kind. So a sender that is faster than the actor, or an
+// actor that is stuck, takes no memory.
+func (t *Tree) TellIfRoom(key, kind string, message any, most int) bool {
+	if t.waiting(kind) >= most {
+		return false
+	}
+	t.Tell(key, message)
+	return true
+}
+
+// waiting returns how many messages wait for the root, which passes them on, and for its children of a kind.
+func (t *Tree) waiting(kind string) (n int) {
+	count := func(r *Record) {
+		if r.mailbox != nil {
+			n += r.mailbox.UserMessageCount()
+		}
+	}
+	for _, root := range t.top.below() {
+		count(root)
+		for _, c := range root.below() {
+			if c.kind == kind {
+				count(c)
+			}
+		}
+	}
+	return n
+}
+
 // Snapshot returns the current tree, with at most most children of each actor; those that have failed recently come
 // first. most = 0 means all.
 func (t *Tree) Snapshot(most int) Node {
