@@ -64,7 +64,7 @@ func (n *Node) serveHTTP(context.Context) error {
 		Replicator: n.replications, ReplicationDocs: n.replications,
 		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at,
 		Tasks: allTasks{n.console, n.replications.View()}, Health: condition,
-		Backups: n.backups(), Metrics: published.Handler(), Observe: observe(&n.measuring, published),
+		Backups: n.backups(), Metrics: published.Handler(), Observe: observe(&n.measuring, published, &n.traces),
 		Dashboard:    n.page(condition),
 		MetricsToken: n.cfg.HTTP.MetricsToken, Profiles: profiles(),
 		SettingChanged: func(section, key, user string) {
@@ -90,7 +90,7 @@ func (n *Node) serveHTTP(context.Context) error {
 	// Requests end with their connection or with the node, whichever comes first.
 	base, cut := context.WithCancel(context.Background())
 	server := &http.Server{
-		Handler:        console.Guard(n.console, pageCouch, arrival(n.turns, handler)),
+		Handler:        n.traces.http(console.Guard(n.console, pageCouch, arrival(n.turns, handler))),
 		MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout,
 		IdleTimeout: n.cfg.HTTP.IdleTimeout,
 		BaseContext: func(net.Listener) context.Context { return base }, ConnContext: conns.ConnContext,
@@ -127,10 +127,11 @@ func (n *Node) serveHTTP(context.Context) error {
 }
 
 // observe returns what counts finished requests.
-func observe(c *measuring, m *metrics.Metrics) func(api.Observed) {
-	return func(r api.Observed) {
+func observe(c *measuring, m *metrics.Metrics, t *traces) func(context.Context, api.Observed) {
+	return func(ctx context.Context, r api.Observed) {
 		c.request(r.Status)
 		m.Observe(metrics.Request(r))
+		t.answered(ctx, r)
 	}
 }
 

@@ -46,6 +46,7 @@ type Node struct {
 	measuring measuring
 	httpUse   func() (connections int, bodies int64) // set by serveHTTP
 	console   *console.Console
+	traces    traces
 	draining  atomic.Bool // set by handOver, for good
 
 	settings     *api.Settings // that clients can change
@@ -71,6 +72,7 @@ func New(c *config.Config, log *slog.Logger) *Node {
 //   - Ports are opened first, because they are what fails most often and cheapest to check. Nothing is served yet, so
 //     an early client waits instead of failing. The node's name and what it tells the cluster depend on the ports
 //     chosen.
+//   - Tracing, if it is on, which sends the last spans after all else has stopped.
 //   - The console, which keeps the events of all parts that follow.
 //   - The engine, which also locks the data directory, then the JavaScript sandbox and the layer above them.
 //   - The removal of backups left unfinished by a killed node, before another backup can be requested.
@@ -85,8 +87,8 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		n.makeData, n.openPorts, n.startConsole, n.storage.open, n.sweepBackups, n.serve, n.readAdmins,
-		n.watchOpenDatabases, prepareReplications(n),
+		n.makeData, n.openPorts, n.traces.start(n), n.startConsole, n.storage.open, n.sweepBackups, n.serve,
+		n.readAdmins, n.watchOpenDatabases, prepareReplications(n),
 		n.joinCluster, n.serveSQL, n.serveHTTP, n.watchEvents, n.watchHistory,
 		n.giveBackFirst,
 	} {

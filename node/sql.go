@@ -44,7 +44,8 @@ func (n *Node) serveSQL(context.Context) error {
 		},
 		Credentials: sqlCredentials{n.auth}, SetPassword: passwords{n.store,
 			n.auth}.set, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
-		Turns: n.turns, Observe: n.statementEnded, Signal: n.console.Signal, Temp: temp, BadValues: n.badValues,
+		Turns: n.turns, Observe: n.statementEnded, Slow: slowFrom, Trace: n.traces.statement(),
+		Signal: n.console.Signal, Temp: temp, BadValues: n.badValues,
 		Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory),
 			Statement: int64(n.cfg.SQL.StatementMemory)},
 	})

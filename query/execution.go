@@ -97,7 +97,7 @@ func (e *execution) run(ctx context.Context) (rowSource, error) {
 		st.Close()
 		return nil, err
 	}
-	return &planRows{plan: root, st: st, unpin: unpin}, nil
+	return &planRows{plan: root, st: st, unpin: unpin, ended: e.ss.slow.from(e.ss.srv.opts.Slow)}, nil
 }
 
 // explainExecute explains the query of a prepared statement with the arguments of EXECUTE.

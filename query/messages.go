@@ -40,8 +40,9 @@ func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, err
 // Simple implements pgwire.Session.
 func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Portal, error) {
 	ss.mark('A', piece.Text)
+	ss.traced.follow(ss.start.Database, piece.Text, piece.Query, ss.mu.rows)
 	began := time.Now()
-	preparing, stop := ss.timed(ctx)
+	preparing, stop := ss.timed(ss.traced.within(ctx))
 	defer stop()
 	w := ss.work(preparing)
 	st, err := ss.statements.prepare(w, piece.Text, nil)
@@ -65,6 +66,7 @@ func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Porta
 // Parse implements pgwire.Session.
 func (ss *session) Parse(ctx context.Context, name, query string, oids []uint32) error {
 	ss.mark('A', query)
+	ss.traced.follow(ss.start.Database, query, query, ss.mu.rows)
 	if name == "" {
 		ss.CloseStatement(name)
 	} else if ss.statements.byName[name] != nil {
@@ -80,7 +82,7 @@ func (ss *session) Parse(ctx context.Context, name, query string, oids []uint32)
 			return sqlstate.New(sqlstate.UndefinedObject, "type with OID %d of parameter $%d does not exist", o, i+1)
 		}
 	}
-	ctx, stop := ss.timed(ctx)
+	ctx, stop := ss.timed(ss.traced.within(ctx))
 	defer stop()
 	w := ss.work(ctx)
 	defer w.Close()
@@ -120,6 +122,8 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 		return err
 	}
 	ss.mark('A', st.text)
+	ss.traced.follow(ss.start.Database, st.text, st.text, ss.mu.rows)
+	ctx = ss.traced.within(ctx)
 	if ss.tx.status == 'E' && !endsTransaction(st.stmt) {
 		return errAborted
 	}

@@ -1,9 +1,11 @@
 package query_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/exec/exectest"
@@ -44,5 +46,50 @@ func TestServer_Observe(t *testing.T) {
 	}
 	if rows != 7 || !failed {
 		t.Errorf("%d rows, failed %v: %+v", rows, failed, ended)
+	}
+}
+
+// The plan of a slow statement is reported, with the rows that its reads have examined.
+func TestServer_Slow(t *testing.T) {
+	for _, slow := range []time.Duration{1, time.Hour} {
+		var mu sync.Mutex
+		var ended []query.Ended
+		s := exectest.NewStore()
+		cities := s.Create("cities")
+		for i := range 30 {
+			cities.Put(fmt.Sprintf("c%02d", i), fmt.Sprintf(`{"n":%d}`, i))
+		}
+		_, addr := start(t, s, func(o *query.Options) {
+			o.Slow = slow
+			o.Observe = func(e query.Ended) {
+				mu.Lock()
+				defer mu.Unlock()
+				ended = append(ended, e)
+			}
+		})
+		conn := dial(t, addr)
+		const statement = "SELECT id FROM docs WHERE (doc->>'n')::int > 20"
+		for range 2 { // nothing is left for the next statement
+			_, _ = conn.Exec(t.Context(), statement)
+			_, _ = conn.Exec(t.Context(), "SELECT")
+		}
+		mu.Lock()
+		planned := 0
+		for _, e := range ended {
+			if e.Plan == "" {
+				continue
+			}
+			if e.Statement != statement {
+				continue // its own plan
+			}
+			planned++
+			if !strings.Contains(e.Plan, "rows=9") || e.Examined != 30 {
+				t.Errorf("examined %d: %s", e.Examined, e.Plan)
+			}
+		}
+		if want := map[bool]int{true: 2}[slow == 1]; planned != want {
+			t.Errorf("%d plans for %v, want %d: %+v", planned, slow, want, ended)
+		}
+		mu.Unlock()
 	}
 }

@@ -83,6 +83,8 @@ type planRows struct {
 	st    *exec.State
 	open  bool
 	unpin func()
+	// ended, unless nil, is called at the end, while the plan can still be described.
+	ended func(plan exec.Plan)
 }
 
 func (r *planRows) next(ctx context.Context, noWait bool) ([]types.Datum, error) {
@@ -97,6 +99,9 @@ func (r *planRows) next(ctx context.Context, noWait bool) ([]types.Datum, error)
 }
 
 func (r *planRows) close() {
+	if r.ended != nil && r.open {
+		r.ended(r.plan)
+	}
 	r.plan.Close()
 	r.unpin()
 	r.st.Close()
@@ -147,12 +152,12 @@ func (p *portal) within(ctx context.Context) context.Context {
 		return p.ctx
 	}
 	p.release()
-	p.parent, p.ctx = ctx, ctx
+	p.parent, p.ctx = ctx, p.ss.traced.within(ctx)
 	if d := p.ss.vars.statementTimeout(); d > 0 {
 		if !p.began.IsZero() {
 			d -= time.Since(p.began)
 		}
-		p.ctx, p.stop = context.WithTimeoutCause(ctx, d, errTimeout)
+		p.ctx, p.stop = context.WithTimeoutCause(p.ctx, d, errTimeout)
 	}
 	return p.ctx
 }

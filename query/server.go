@@ -66,6 +66,11 @@ type Options struct {
 	// Observe, if not nil, is called at the end of each message that ran a statement, or a part of one. It is called
 	// with a lock of the session, and must not block.
 	Observe func(Ended)
+	// Slow is how long a query takes whose plan is in Ended; 0 means that none is.
+	Slow time.Duration
+	// Trace, if not nil, is called when a statement begins. query is the message that has it, with all comments. It
+	// must not block.
+	Trace func(database, statement, query string) Trace
 	// SnapshotIdle is how long a REPEATABLE READ transaction keeps its snapshot without a message; 0 means 5 minutes.
 	SnapshotIdle time.Duration
 }
@@ -138,6 +143,10 @@ type Ended struct {
 	Statement                   string // cut to 1 KB
 	Took                        time.Duration
 	Rows                        int64 // sent
+	// Plan is what EXPLAIN (ANALYZE) shows of a query that took longer than Options.Slow, and Examined how many rows
+	// its reads have examined; otherwise empty.
+	Plan     string
+	Examined int64
 }
 
 // Sessions lists the sessions of this node, oldest first.

@@ -38,6 +38,8 @@ type session struct {
 	names      *resolver
 	statements *statements
 	host       host
+	traced     *traced
+	slow       slowPlan
 	*storeWriter
 
 	mu struct {
@@ -72,7 +74,8 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 	ss.reads = &reads{access: access, vars: ss.vars, held: &srv.snapshots, idle: srv.opts.SnapshotIdle}
 	ss.tx = &transaction{status: 'I', vars: ss.vars, locks: ss.locks, notes: ss.notes, portals: ss.portals,
 		reads: ss.reads, notice: ss.notice}
-	ss.storeWriter = &storeWriter{access: access, vars: ss.vars, reads: ss.reads, tx: ss.tx}
+	ss.traced = &traced{begin: srv.opts.Trace}
+	ss.storeWriter = &storeWriter{access: access, vars: ss.vars, reads: ss.reads, tx: ss.tx, traced: ss.traced}
 	ss.reads.readOnly = ss.tx.readOnly
 	ss.tx.commit = ss.storeWriter.commit
 	ss.names = &resolver{access: access, vars: ss.vars, srv: srv}
@@ -130,6 +133,7 @@ func (ss *session) Status() byte {
 	ss.statements.round++
 	ss.portals.pause()
 	ss.mark(ss.tx.status, "")
+	ss.traced.follow("", "", "", ss.mu.rows)
 	return ss.tx.status
 }
 
@@ -142,7 +146,10 @@ func (ss *session) IdleTimeout() time.Duration {
 }
 
 // Fail implements pgwire.Session. A statement, or the transaction block, has failed.
-func (ss *session) Fail() { ss.tx.fail() }
+func (ss *session) Fail() {
+	ss.traced.failed = true
+	ss.tx.fail()
+}
 
 // Sync implements pgwire.Session.
 func (ss *session) Sync(ctx context.Context) error {
@@ -166,6 +173,7 @@ func (ss *session) Close() {
 	ss.locks.End()
 	ss.portals.closeThose(func(*portal) bool { return true })
 	ss.reads.end()
+	ss.traced.follow("", "", "", ss.mu.rows)
 	ss.memory.Close()
 	ss.srv.forget(ss)
 }
@@ -194,7 +202,8 @@ func (ss *session) mark(state byte, statement string) {
 	if ended && ss.srv.opts.Observe != nil {
 		ss.srv.opts.Observe(Ended{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database,
 			Application: ss.mu.app, Statement: ss.mu.statement, Took: time.Since(ss.mu.since),
-			Rows: ss.mu.rows - ss.mu.rowsBefore})
+			Rows: ss.mu.rows - ss.mu.rowsBefore, Plan: ss.slow.text, Examined: ss.slow.examined})
+		ss.slow = slowPlan{}
 	}
 	ss.mu.state = state
 	if statement != "" {

@@ -99,7 +99,8 @@ type storeWriter struct {
 	reads  *reads
 	tx     *transaction
 	// final is set if no further statement of the client can belong to the implicit transaction of the next one.
-	final bool
+	final  bool
+	traced *traced
 }
 
 // Final implements pgwire.Session.
@@ -111,7 +112,7 @@ func (w *storeWriter) Commit(ctx context.Context) error {
 		return nil
 	}
 	defer w.reads.end()
-	return w.commit(ctx, w.reads.tx)
+	return w.commit(w.traced.within(ctx), w.reads.tx)
 }
 
 // writing runs a statement that writes, in the transaction it belongs to. f may be called several times.

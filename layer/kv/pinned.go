@@ -23,6 +23,7 @@ type Pinned struct {
 	moves   bool
 	// lost is set when a read found the version too old, closed by Close.
 	lost, closed atomic.Bool
+	traced       func(TraceEnd) // nil if nobody traces it
 }
 
 // Pin pins the newest committed version of e for reading. The caller closes it; every read fails afterwards.
@@ -31,7 +32,7 @@ func Pin(ctx context.Context, e Engine) (*Pinned, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pinned{e: e, snap: snap}
+	p := &Pinned{e: e, snap: snap, traced: Trace(ctx, TracedSnapshot)}
 	if ok {
 		p.version = snap.Version()
 		return p, nil
@@ -60,7 +61,7 @@ func (p *Pinned) Moving() Engine {
 	if p.snap != nil {
 		return p
 	}
-	return moving{&Pinned{e: p.e, anchor: p.anchor, version: p.version, moves: true}}
+	return moving{&Pinned{e: p.e, anchor: p.anchor, version: p.version, moves: true, traced: p.traced}}
 }
 
 // moving hides the OpenSnapshot method of a Pinned.
@@ -85,7 +86,9 @@ func (p *Pinned) Name() string { return p.e.Name() }
 
 // Close implements Engine. It releases the version. Idempotent.
 func (p *Pinned) Close() error {
-	p.closed.Store(true)
+	if !p.closed.Swap(true) && p.traced != nil {
+		p.traced(TraceEnd{Attempts: 1})
+	}
 	if p.snap != nil {
 		p.snap.Close()
 	}

@@ -85,6 +85,17 @@ func Repeat(ctx context.Context, f func(attempt int) (again bool, most time.Dura
 // If the loop ends with an engine error and an earlier commit may have happened, MaybeCommitted is true of the error.
 func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(tx Transaction) (T, error)) (T,
 	Committed, error) {
+	ended := Trace(ctx, TracedTransaction)
+	if ended == nil {
+		return transact(ctx, e, o, fn)
+	}
+	result, c, err := transact(ctx, e, o, fn)
+	ended(TraceEnd{Attempts: c.Attempts, Version: c.Version, Err: err})
+	return result, c, err
+}
+
+func transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(tx Transaction) (T, error)) (T,
+	Committed, error) {
 	var result, zero T
 	var c Committed
 	var unknown unknownCommits

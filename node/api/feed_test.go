@@ -278,7 +278,7 @@ func TestFeed_SlowClientIsCutOff(t *testing.T) {
 	done := make(chan struct{}, 100)
 	s := serveConns(t, api.ConnLimits{Write: 200 * time.Millisecond}, func(e *embedded.Engine) kv.Engine { return e },
 		func(o *api.Options) {
-			o.Observe = func(r api.Observed) {
+			o.Observe = func(_ context.Context, r api.Observed) {
 				if r.Method == http.MethodGet {
 					done <- struct{}{}
 				}

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // Each request is reported with its endpoint, whatever names are in its path, and whether it waited.
 func TestServer_Observe(t *testing.T) {
 	observed := make(chan api.Observed, 1) // after the answer, which the client may have by then
-	s := serve(t, func(o *api.Options) { o.Observe = func(r api.Observed) { observed <- r } })
+	s := serve(t, func(o *api.Options) { o.Observe = func(_ context.Context, r api.Observed) { observed <- r } })
 	do := func(method, path, body string) api.Observed {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))

@@ -77,7 +77,7 @@ type Options struct {
 	// Profiles serves everything under /_debug/pprof/, for admins.
 	Profiles http.Handler
 	// Observe, if set, is called after every request. It must not block.
-	Observe func(Observed)
+	Observe func(context.Context, Observed)
 
 	// SettingChanged and Resharded, if set, are called after a client has changed a setting, or the number of a
 	// database's changes shards. They must not block.
@@ -368,7 +368,8 @@ func (s *Server) observe(q *call.Request, began time.Time) {
 	status, bytes := q.Sent()
 	s.server.Stats.Count(q.R.Method, status)
 	if s.o.Observe != nil {
-		s.o.Observe(Observed{Method: q.R.Method, Route: cmp.Or(q.Route, otherRoute), Status: status, Took: took,
+		s.o.Observe(q.R.Context(), Observed{Method: q.R.Method, Route: cmp.Or(q.Route, otherRoute), Status: status,
+			Took:   took,
 			Waited: q.Waited || strings.HasPrefix(q.W.Header().Get("Content-Type"), "text/event-stream")})
 	}
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {

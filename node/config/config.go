@@ -33,6 +33,7 @@ type Config struct {
 	Compaction Compaction        `yaml:"compaction"`
 	Replicator Replicator        `yaml:"replicator"`
 	Log        Log               `yaml:"log"`
+	Tracing    Tracing           `yaml:"tracing"`
 
 	// AdminPassword is the plain password of the single admin given by -admin or DIVAN_ADMIN, by name. It cannot be set
 	// in node.yaml, which holds only hashes.
@@ -294,6 +295,16 @@ type Log struct {
 	Format string `yaml:"format"`
 }
 
+// Tracing configures spans of requests and statements, in the format of OpenTelemetry.
+type Tracing struct {
+	// Endpoint is the URL of a collector that takes OTLP over HTTP. Empty means no tracing.
+	Endpoint string `yaml:"endpoint"`
+	// Sample is one in how many requests and statements is traced, unless its client says whether it is.
+	Sample int `yaml:"sample"`
+	// Headers are sent to the collector, for example with a token.
+	Headers map[string]string `yaml:"headers"`
+}
+
 // Default returns the settings of a node without any configuration. A test checks that node.yaml in the repository root
 // says the same.
 func Default() *Config {
@@ -337,7 +348,8 @@ func Default() *Config {
 			HTTPConnections: 20, ConnectionTimeout: 30 * time.Second, RetriesPerRequest: 5,
 			CheckpointInterval: 30 * time.Second, VerifyCertificates: true,
 		},
-		Limits: Limits{Document: 8_000_000, Attachment: 1 << 30, Request: 64 << 20, Bulk: 100_000},
-		Log:    Log{Level: "info", Format: "auto"},
+		Limits:  Limits{Document: 8_000_000, Attachment: 1 << 30, Request: 64 << 20, Bulk: 100_000},
+		Log:     Log{Level: "info", Format: "auto"},
+		Tracing: Tracing{Sample: 1, Headers: map[string]string{}},
 	}
 }

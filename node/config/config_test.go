@@ -252,6 +252,14 @@ func TestLoad_Faults(t *testing.T) {
 				"node.yaml:2: http.metrics_token: contains a character that cannot be in a header",
 				"node.yaml:3: http.drain: 2h0m0s is not between 0s and 1h0m0s",
 			}},
+		{name: "traces to nowhere",
+			yaml: "tracing:\n  endpoint: collector:4318\n  sample: 0\n  headers: {\"a b\": x, c: \"\\n\"}\n",
+			want: []string{
+				"node.yaml:2: tracing.endpoint: is not a URL such as http://127.0.0.1:4318",
+				"node.yaml:3: tracing.sample: 0 is not between 1 and",
+				`node.yaml:4: tracing.headers: "a b" is not the name of a header`,
+				"node.yaml:4: tracing.headers: c contains a character that cannot be in a header",
+			}},
 		{name: "settings of another engine",
 			yaml: "storage:\n  listen: '127.0.0.1:1'\n  secret: s\n  engine: fdb\n  address: '127.0.0.1:2'\n",
 			want: []string{

@@ -58,6 +58,10 @@ var nodeRules = []rule{
 		why: "metrics are read from the rooms that they measure",
 	},
 	{
+		room: "node/tracing", may: []string{"layer/kv"},
+		why: "spans are sent the same way whatever they are of; of the store it knows that transactions begin and end",
+	},
+	{
 		room: "node/dashboard",
 		why:  "the page shows what the HTTP API says; it has no way of its own into the store",
 	},

@@ -25,6 +25,8 @@ type Stream struct {
 	Turn  int            // number of the transaction
 	since time.Time      // start of the transaction
 	stop  func() bool
+	// traced is called at the end; nil if nobody traces it.
+	traced func(kv.TraceEnd)
 	// LeaveLarge leaves large bodies that are read ahead in the store.
 	LeaveLarge bool
 	// Prepare, unless nil, runs in each new transaction after the first.
@@ -38,12 +40,12 @@ const streamTurn = 4 * time.Second
 
 // OpenStream opens a stream on the current state of the database. It returns NotFound if there is no such database.
 func OpenStream(ctx context.Context, d *db.Database) (*Stream, error) {
-	s := &Stream{Ctx: ctx, D: d}
 	snap, ok, err := kv.OpenSnapshot(ctx, d.Store.Engine)
 	if err != nil {
 		return nil, err
 	}
 	if ok {
+		s := &Stream{Ctx: ctx, D: d, traced: kv.Trace(ctx, kv.TracedRead)}
 		s.Snap, s.R = snap, snap
 		s.stop = context.AfterFunc(ctx, snap.Close)
 		if err := s.configure(); err != nil {
@@ -57,7 +59,7 @@ func OpenStream(ctx context.Context, d *db.Database) (*Stream, error) {
 
 // OpenTransactions opens a stream that reads transactions, even if the engine holds snapshots.
 func OpenTransactions(ctx context.Context, d *db.Database) (*Stream, error) {
-	s := &Stream{Ctx: ctx, D: d}
+	s := &Stream{Ctx: ctx, D: d, traced: kv.Trace(ctx, kv.TracedRead)}
 	if err := s.Renew(nil); err != nil {
 		s.Close()
 		return nil, err
@@ -70,6 +72,9 @@ func (s *Stream) Exact() bool { return s.Snap != nil }
 
 // Close releases the snapshot or the transaction.
 func (s *Stream) Close() {
+	if s.traced != nil {
+		s.traced(kv.TraceEnd{Attempts: max(s.Turn, 1)})
+	}
 	if s.stop != nil {
 		s.stop()
 	}

@@ -1,0 +1,31 @@
+package config
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+func (s *settings) checkTracing() {
+	t := s.cfg.Tracing
+	s.within("tracing.sample", int64(t.Sample), 1, 1_000_000_000)
+	if t.Endpoint != "" {
+		u, err := url.Parse(t.Endpoint)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+			s.at("tracing.endpoint", "is not a URL such as http://127.0.0.1:4318")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
+		value := t.Headers[name]
+		badName := strings.ContainsFunc(name, func(r rune) bool {
+			return r != '-' && r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
+		})
+		if name == "" || badName {
+			s.at("tracing.headers", "%q is not the name of a header", name)
+		}
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
+			s.at("tracing.headers", "%s contains a character that cannot be in a header", name)
+		}
+	}
+}
