@@ -170,7 +170,8 @@ func (r *reporter) statementEnded(s query.Ended) {
 		return
 	}
 	r.Record(state.Event{Kind: state.SlowStatement, User: s.User, Database: s.Database,
-		Object: s.Application, Seconds: s.Took.Seconds(), Count: s.Rows, Detail: s.Statement})
+		Object: s.Application, Seconds: s.Took.Seconds(), Count: s.Rows, Examined: s.Examined,
+		Detail: strings.TrimSpace(s.Statement + "\n\n" + s.Plan)})
 }
 
 // replicationFailed records that a replication has failed.

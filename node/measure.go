@@ -89,7 +89,12 @@ func (n *Node) watchHistory(context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
-	working.Go(func() { n.history.Run(ctx, m.read) })
+	working.Go(func() {
+		n.history.Run(ctx, func() history.Reading {
+			n.console.Sample(time.Now())
+			return m.read()
+		})
+	})
 	n.parts.add("history", func(context.Context) error {
 		cancel()
 		working.Wait()

@@ -44,8 +44,9 @@ type Console struct {
 
 // local answers for this node alone. It is safe for concurrent use.
 type local struct {
-	o     Options
-	usage usage
+	o      Options
+	usage  usage
+	trails trails
 }
 
 // New returns a Console.
@@ -61,11 +62,13 @@ func New(o Options) *Console {
 
 		"report":   answering(c.local.reportHere),
 		"actors":   answering(c.local.actorsHere),
+		"tree":     answering(c.local.treeHere),
 		"sessions": answering(c.local.sessionsHere),
 		"shards":   answering(c.local.shardsHere),
 		"indexes":  answering(c.local.indexesHere),
 		"tasks":    answering(c.local.tasksHere),
 		"used":     answering(c.local.usedHere),
+		"trails":   answering(c.local.trailsHere),
 		"act":      answering(c.local.actHere),
 		"storage":  answering(c.local.storageHere),
 		"scripts":  answering(c.local.scriptsHere),

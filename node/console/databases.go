@@ -111,7 +111,7 @@ func (k *known) put(d state.Database) {
 
 // readAll reads what is not known about databases, or too old, until readWithin has passed. It reports whether it has
 // read all.
-func (c *Console) readAll(ctx context.Context, names []string) bool {
+func readAll(ctx context.Context, c *Console, names []string) bool {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	work := make(chan string)
@@ -193,7 +193,7 @@ func (c *Console) Databases(ctx context.Context, q table.Query) (List[state.Data
 	answers, absent := gather(ctx, c, "used", struct{}{}, c.local.usedHere)
 	out := List[state.Database]{Now: time.Now().UTC(), Absent: absent}
 	const late = "Some databases were not read in time; the values of the others are older."
-	if bySize[q.Sort] && !c.readAll(ctx, names) {
+	if bySize[q.Sort] && !readAll(ctx, c, names) {
 		out.Partial = late
 	}
 	rows := func(yield func(state.Database) bool) {
@@ -226,7 +226,7 @@ func (c *Console) Databases(ctx context.Context, q table.Query) (List[state.Data
 		for i, d := range page.Rows {
 			shown[i] = d.Name
 		}
-		if !c.readAll(ctx, shown) {
+		if !readAll(ctx, c, shown) {
 			out.Partial = late
 		}
 		for i := range page.Rows {
@@ -237,5 +237,6 @@ func (c *Console) Databases(ctx context.Context, q table.Query) (List[state.Data
 			}
 		}
 	}
+	addLines(ctx, c, out.Rows)
 	return out, nil
 }

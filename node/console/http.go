@@ -19,8 +19,8 @@ import (
 type view func(ctx context.Context, r *http.Request) (any, error)
 
 // Handler serves what the page shows, below a prefix such as "/_dashboard/api". Each view is answered at once, or
-// streamed with ?live=1: overview, verdict, nodes, databases, shards, indexes, jobs, actors, sessions, tasks, storage,
-// scripts, settings, events.
+// streamed with ?live=1: overview, verdict, nodes, databases, shards, indexes, jobs, actors, tree, sessions, tasks,
+// storage, scripts, settings, events.
 // GET plots and series are answered only. POST act does what an Action says, and POST sql runs a Statement; both need
 // the token of GET token. The caller decides who may see and do this.
 func (c *Console) Handler(prefix string) http.Handler { return pages{c}.handler(prefix) }
@@ -71,7 +71,8 @@ func (p pages) views() map[string]view {
 		"overview": func(ctx context.Context, _ *http.Request) (any, error) { return c.recent(ctx), nil },
 		"verdict": func(ctx context.Context, _ *http.Request) (any, error) {
 			o := c.recent(ctx)
-			return state.Verdict{Now: o.Now, Node: o.Node, State: o.State, Text: o.Text}, nil
+			return state.Verdict{Now: o.Now, Node: o.Node, State: o.State, Text: o.Text,
+				User: c.o.User(ctx)}, nil
 		},
 		"nodes": func(ctx context.Context, _ *http.Request) (any, error) {
 			nodes, absent := c.Nodes(ctx)
@@ -97,24 +98,41 @@ func (p pages) views() map[string]view {
 		"indexes":   listView(c.Indexes),
 		"jobs":      listView(c.Jobs),
 		"actors":    listView(c.Actors),
-		"sessions":  listView(c.Sessions),
-		"settings":  listView(c.Settings),
-		"storage":   func(ctx context.Context, _ *http.Request) (any, error) { return c.Storage(ctx), nil },
-		"scripts":   func(ctx context.Context, _ *http.Request) (any, error) { return c.Scripts(ctx), nil },
+		"tree": func(ctx context.Context, r *http.Request) (any, error) {
+			q, err := tableQuery(r)
+			if err != nil {
+				return nil, err
+			}
+			form := r.URL.Query()
+			return Tree(ctx, c, TreeQuery{q, form.Get("node"), form.Get("parent"), form.Get("id")})
+		},
+		"sessions": listView(c.Sessions),
+		"settings": listView(c.Settings),
+		"storage":  func(ctx context.Context, _ *http.Request) (any, error) { return c.Storage(ctx), nil },
+		"scripts":  func(ctx context.Context, _ *http.Request) (any, error) { return c.Scripts(ctx), nil },
 	}
 }
 
 // listView returns the view of a list.
 func listView[T any](list func(context.Context, table.Query) (List[T], error)) view {
 	return func(ctx context.Context, r *http.Request) (any, error) {
-		form := r.URL.Query()
-		limit, err := count(form.Get("limit"))
+		q, err := tableQuery(r)
 		if err != nil {
-			return nil, badRequest("`limit` must be a number")
+			return nil, err
 		}
-		return list(ctx, table.Query{Sort: form.Get("sort"), Desc: form.Get("desc") == "true",
-			Search: form.Get("search"), After: form.Get("after"), Limit: limit})
+		return list(ctx, q)
 	}
+}
+
+// tableQuery reads the parameters of a list.
+func tableQuery(r *http.Request) (table.Query, error) {
+	form := r.URL.Query()
+	limit, err := count(form.Get("limit"))
+	if err != nil {
+		return table.Query{}, badRequest("`limit` must be a number")
+	}
+	return table.Query{Sort: form.Get("sort"), Desc: form.Get("desc") == "true", Search: form.Get("search"),
+		After: form.Get("after"), Limit: limit}, nil
 }
 
 // badRequest is an error of the client.

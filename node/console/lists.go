@@ -49,8 +49,15 @@ var actorTable = table.Table[state.Actor]{
 		"mailbox":  number(func(a *state.Actor) int { return a.Mailbox }),
 		"restarts": number(func(a *state.Actor) int { return a.Restarts }),
 		"recent":   number(func(a *state.Actor) int { return a.Recent }),
-		"failed":   moment(func(a *state.Actor) *time.Time { return a.LastFailureAt }),
-		"since":    moment(func(a *state.Actor) *time.Time { return &a.Since }),
+		"below":    number(func(a *state.Actor) int { return a.Below }),
+		"unwell": number(func(a *state.Actor) int {
+			if well(a) {
+				return a.Unwell
+			}
+			return a.Unwell + 1
+		}),
+		"failed": moment(func(a *state.Actor) *time.Time { return a.LastFailureAt }),
+		"since":  moment(func(a *state.Actor) *time.Time { return &a.Since }),
 	},
 	Default: "id",
 	ID:      func(a *state.Actor) string { return a.Node + "\x00" + a.ID },

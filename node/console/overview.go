@@ -22,6 +22,9 @@ const (
 	maxTasks       = 20
 )
 
+// lined are the series of which the list of nodes has small plots.
+var lined = []string{"docs_written", "cpu"}
+
 // reportHere returns what this node says about itself.
 func (c *local) reportHere(ctx context.Context, _ struct{}) (state.Report, error) {
 	r := c.o.Here.Report(ctx)
@@ -31,6 +34,12 @@ func (c *local) reportHere(ctx context.Context, _ struct{}) (state.Report, error
 	}
 	for i := range r.Reasons {
 		r.Reasons[i] = short(r.Reasons[i])
+	}
+	r.Lines = map[string]state.Line{}
+	for _, name := range lined {
+		if _, ok := r.Now[name]; ok {
+			r.Lines[name] = c.o.History.Line(name, time.Now())
+		}
 	}
 	return r, nil
 }

@@ -94,7 +94,8 @@ func text(e *state.Event) string {
 	case state.StoreBack:
 		return "the store answers again, after " + duration(e)
 	case state.SlowStatement:
-		return fmt.Sprintf("a statement of %s in %s took %s", of(e.User, "a session"), e.Database, duration(e))
+		return fmt.Sprintf("a statement of %s in %s took %s%s", of(e.User, "a session"), e.Database, duration(e),
+			rows(e))
 	case state.IndexErrors:
 		return fmt.Sprintf("views of %s in %s skip %d %s", e.Object, e.Database, e.Count, plural(e.Count, "document"))
 	case state.DiskLow, state.Degraded:
@@ -127,6 +128,14 @@ func by(e *state.Event) string {
 		return ""
 	}
 	return " by " + e.User
+}
+
+// rows says what a statement has read and returned.
+func rows(e *state.Event) string {
+	if e.Examined == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": it examined %d and returned %d %s", e.Examined, e.Count, plural(e.Count, "row"))
 }
 
 func plural(n int64, noun string) string {

@@ -248,6 +248,22 @@ func (h *History) Latest() map[string]float64 {
 	return values
 }
 
+// Line returns the last quarter of an hour of a series as a small plot.
+func (h *History) Line(name string, now time.Time) state.Line {
+	const span = 15 * time.Minute
+	values := h.Read([]string{name}, Last(now, span))[name]
+	each := max(1, len(values)/state.LinePoints)
+	short := make(state.Values, 0, state.LinePoints)
+	for i := 0; i+each <= len(values); i += each {
+		var s sum
+		for _, v := range values[i : i+each] {
+			s.add(float64(v))
+		}
+		short = append(short, s.value(state.Mean))
+	}
+	return state.NewLine(short)
+}
+
 // Combine returns the values of several nodes as one.
 func Combine(how state.How, all []state.Values) state.Values {
 	length := 0

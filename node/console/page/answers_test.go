@@ -25,7 +25,7 @@ func answers() map[string]any {
 		if st == "ok" {
 			n.Report = state.Report{Engine: "embedded", Started: pointer(ago(270_000)), Now: map[string]float64{
 				"docs_written": 1204, "listeners": 312, "actors": 408, "mailbox": 0, "cpu": 0.31, "resident": 212e6,
-				"disk_free": 81e9}}
+				"disk_free": 81e9}, Lines: map[string]state.Line{"docs_written": {Top: 1500, Heights: "..09Zz0"}}}
 		}
 		return n
 	}
@@ -49,7 +49,7 @@ func answers() map[string]any {
 		plots.Plots = append(plots.Plots, state.Plot{Series: s, All: values, Nodes: []state.PlotLine{
 			{Node: "n1", Values: values}, {Node: "n3", Values: values}}})
 	}
-	verdict := state.Verdict{Now: now, Node: "n1", State: "degraded",
+	verdict := state.Verdict{Now: now, Node: "n1", State: "degraded", User: "anna",
 		Text: "2 nodes up; 2 things need attention"}
 	list := func(rows any, total int) map[string]any {
 		return map[string]any{"now": now, "rows": rows, "total": total, "next": "x", "sort": "name", "desc": false,
@@ -59,7 +59,8 @@ func answers() map[string]any {
 	for _, name := range []string{"customers", "invoices", "orders", "sessions"} {
 		databases = append(databases, state.Database{Name: name, Docs: pointer(int64(1_234_567)),
 			Bytes:   pointer(int64(3e9)),
-			Deleted: pointer(int64(12)), Shards: pointer(8), Writes: 310.5, Feed: 1200})
+			Deleted: pointer(int64(12)), Shards: pointer(8), Writes: 310.5, Feed: 1200,
+			WriteLine: &state.Line{Top: 320, Heights: "..0AZaz"}})
 	}
 	return map[string]any{
 		"verdict": verdict, "plots": plots,
@@ -80,6 +81,10 @@ func answers() map[string]any {
 		"actors": list([]state.Actor{{Node: "n3", ID: "databases/database:orders/shard:3", Kind: "shard", State: "watching",
 			Restarts: 3, LastFailure: "index out of range", LastFailureAt: pointer(ago(20)),
 			Facts: json.RawMessage(`{"listeners":12}`)}}, 100_000),
+		"tree": list([]state.Actor{{Node: "n3", ID: "databases/database:orders", Parent: "databases", Kind: "database",
+			Name: "orders", State: "open", Since: ago(70), Mailbox: 2, Restarts: 3, Recent: 1, Below: 412, Unwell: 2,
+			LastFailure: "index out of range", LastFailureAt: pointer(ago(20)),
+			Facts: json.RawMessage(`{"listeners":12}`)}}, 1),
 		"sessions": list([]state.Session{{Node: "n1", PID: 7, User: "anna", Database: "orders", Application: "psql",
 			State: "active", Statement: "SELECT * FROM docs", Began: pointer(ago(3))}}, 1),
 		"shards": list([]state.Shard{{Node: "n1", Database: "orders", Shard: "3", Owner: "n3", State: "following",
@@ -103,6 +108,8 @@ func answers() map[string]any {
 		"sql": []any{state.SQLLine{Columns: []state.SQLColumn{{Name: "table_schema", Type: "name"}, {Name: "table_name",
 			Type: "name"}, {Name: "column_name", Type: "name"}, {Name: "data_type", Type: "text"}}},
 			[]any{"public", "docs", "id", "text"}, []any{"by", "customer", "key", "jsonb"}, state.SQLLine{Done: "SELECT 2"}},
+		"/_dashboard/couch/orders/_design/by/_errors": map[string]any{"errors": []any{map[string]string{"id": "o7",
+			"view": "customer", "error": "TypeError: doc.customer is undefined"}}},
 		"/_dashboard/couch/orders/_all_docs": map[string]any{"rows": []any{map[string]any{"id": "o1",
 			"value": map[string]string{"rev": "1-abcdefabcdefabcdef"}}}},
 		"/_dashboard/couch/orders/_changes/_meta": map[string]any{"maps": []any{

@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "write js/types.js")
 var described = []any{state.Verdict{}, state.Overview{}, state.Attention{}, state.Node{}, state.Database{},
 	state.Shard{},
 	state.Index{}, state.Task{}, state.Job{}, state.Actor{}, state.Session{}, state.EventPage{}, state.Event{},
-	state.Story{}, state.StoryLine{}, state.Absent{}, state.Plots{}, state.Plot{}, state.PlotLine{}, state.Series{},
+	state.Story{}, state.StoryLine{}, state.Absent{}, state.Plots{}, state.Plot{}, state.PlotLine{}, state.Line{},
+	state.Series{},
 	state.Storage{}, state.Compaction{}, state.Compactable{}, state.Scripts{}, state.ScriptUse{},
 	state.Setting{}, state.SQLLine{}, state.SQLColumn{}, state.SQLError{}}
 

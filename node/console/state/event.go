@@ -32,10 +32,12 @@ type Event struct {
 	Items []string `json:"items,omitempty"`
 	// Count is how many there were: moved shards, rows, documents.
 	Count int64 `json:"count,omitempty"`
+	// Examined is how many rows a slow statement has read to return Count of them.
+	Examined int64 `json:"examined,omitempty"`
 	// Repeated is how often the same kind happened again until Until, too often to be listed one by one.
 	Repeated int        `json:"repeated,omitempty"`
 	Until    *time.Time `json:"until,omitempty"`
-	// Detail is an error, a stack or a statement, cut to 4 KB.
+	// Detail is an error, a stack, or a statement with its plan, cut to 4 KB.
 	Detail string `json:"detail,omitempty"`
 	// Also has the other nodes that reported the same.
 	Also []string `json:"also,omitempty"`

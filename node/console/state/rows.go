@@ -36,6 +36,8 @@ type Report struct {
 	Store string `json:"store,omitempty"`
 	// Now has the last value of each series that has one.
 	Now map[string]float64 `json:"now,omitempty"`
+	// Lines are small plots of some series.
+	Lines map[string]Line `json:"lines,omitempty"`
 }
 
 // Verdict says how the cluster is. See Overview.
@@ -44,6 +46,7 @@ type Verdict struct {
 	Node  string    `json:"node"`
 	State string    `json:"state"`
 	Text  string    `json:"text"`
+	User  string    `json:"user"` // who asks
 }
 
 // Overview is the first screen.
@@ -90,6 +93,9 @@ type Database struct {
 	Refused float64 `json:"refused"`
 	Reads   float64 `json:"reads"`
 	Feed    float64 `json:"feed"`
+	// WriteLine and FeedLine are small plots of them; absent if nothing was done lately.
+	WriteLine *Line `json:"write_line,omitempty"`
+	FeedLine  *Line `json:"feed_line,omitempty"`
 }
 
 // Shard is a changes shard that a node watches.
@@ -171,6 +177,10 @@ type Actor struct {
 	LastFailure   string          `json:"last_failure,omitempty"`
 	LastFailureAt *time.Time      `json:"last_failure_at,omitempty"`
 	Facts         json.RawMessage `json:"facts,omitempty"`
+	// Below is how many actors are below it in the supervision tree, and Unwell how many of them restart or have failed
+	// within the last minute. They are only known where the tree is asked for.
+	Below  int `json:"below,omitempty"`
+	Unwell int `json:"unwell,omitempty"`
 }
 
 // Session is an SQL session.

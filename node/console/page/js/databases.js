@@ -5,8 +5,10 @@ import { button, confirm } from './actions.js';
 import { couch, path } from './source.js';
 import { shardColumns, indexColumns } from './lists.js';
 import { documents } from './documents.js';
+import { failures } from './failures.js';
+import { spark } from './plot.js';
 
-const rate = v => (v ? measure(v, '/s') : el('span', { class: 'dim' }, '0'));
+const rate = (v, line, what) => [spark(line, what, '/s'), v ? measure(v, '/s') : el('span', { class: 'dim' }, '0')];
 
 const columns = [
   {
@@ -32,10 +34,10 @@ const columns = [
   },
   { title: 'Size', sort: 'bytes', cell: d => (d.bytes === undefined ? '–' : bytes(d.bytes)), number: true },
   { title: 'Shards', cell: d => (d.shards === undefined ? '–' : count(d.shards)), number: true, extra: true },
-  { title: 'Writes', sort: 'writes', cell: d => rate(d.writes), number: true },
+  { title: 'Writes', sort: 'writes', cell: d => rate(d.writes, d.write_line, `${text(d.name)}: documents written`), number: true },
   { title: 'Conflicts', sort: 'refused', cell: d => rate(d.refused), number: true, extra: true },
   { title: 'Reads', sort: 'reads', cell: d => rate(d.reads), number: true, extra: true },
-  { title: 'Feed rows', sort: 'feed', cell: d => rate(d.feed), number: true },
+  { title: 'Feed rows', sort: 'feed', cell: d => rate(d.feed, d.feed_line, `${text(d.name)}: feed rows`), number: true },
 ];
 
 const none = what => () => el('p', { class: 'none' }, what);
@@ -100,6 +102,7 @@ export const databases = (place, say, [name, ...rest], query) => {
     place.append(create());
     return list(place, 'databases', 'Databases', columns, none('There is no database yet.'), say);
   }
+  if (rest[0] === 'failures') return failures(place, name, rest[1]);
   if (rest.length) return documents(place, name, rest, query);
   const shards = el('input', { type: 'number', min: 1, max: 64, value: 4, 'aria-label': 'number of shards' });
   place.append(

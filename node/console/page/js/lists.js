@@ -1,10 +1,13 @@
 // Views that are one list each.
-import { el, text, time, count, bytes, link, badge, duration } from './dom.js';
-import { list } from './table.js';
+import { el, section, text, time, count, bytes, link, badge, duration, measure } from './dom.js';
+import { list, table } from './table.js';
+import { follow } from './source.js';
+import { eventColumns } from './stories.js';
 import { button } from './actions.js';
 
 const none = what => () => el('p', { class: 'none' }, what);
 const database = name => link(['databases', name], text(name));
+const node = name => link(['nodes', name], text(name));
 const trouble = s => (s ? el('span', { class: 'bad' }, ` ${text(s)}`) : '');
 const searched = query => new URLSearchParams(query).get('search') || '';
 
@@ -14,8 +17,8 @@ export const shardColumns = [
     sort: 'database',
     cell: s => [database(s.database), el('span', { class: 'dim' }, ` shard ${text(s.shard)}`)],
   },
-  { title: 'Actor on', sort: 'owner', cell: s => text(s.owner) },
-  { title: 'Listened to on', sort: 'node', cell: s => text(s.node), extra: true },
+  { title: 'Actor on', sort: 'owner', cell: s => node(s.owner) },
+  { title: 'Listened to on', sort: 'node', cell: s => node(s.node), extra: true },
   { title: 'State', sort: 'state', cell: s => [text(s.state), trouble(s.error)] },
   { title: 'Listeners', sort: 'listeners', cell: s => count(s.listeners), number: true },
   { title: 'Nodes woken', cell: s => count(s.followers), number: true, extra: true },
@@ -40,6 +43,7 @@ export const indexColumns = [
         ? [
             el('progress', { max: 100, value: x.task.progress, 'aria-label': 'progress' }),
             ` ${x.task.progress} %`,
+            x.task.rate ? `, ${measure(x.task.rate, '/s')}` : '',
             x.task.left === undefined ? '' : `, ${duration(x.task.left)} to go`,
           ]
         : x.current
@@ -51,10 +55,13 @@ export const indexColumns = [
   {
     title: 'Skipped documents',
     sort: 'errors',
-    cell: x => (x.errors ? el('span', { class: 'bad', title: text(x.skipped) }, count(x.errors)) : '0'),
+    cell: x =>
+      x.errors
+        ? el('span', { title: text(x.skipped) }, link(['databases', x.database, 'failures', x.design], count(x.errors)))
+        : '0',
     number: true,
   },
-  { title: 'Used on', sort: 'node', cell: x => text(x.node), extra: true },
+  { title: 'Used on', sort: 'node', cell: x => node(x.node), extra: true },
   { title: '', cell: x => button('Rebuild', `All ${count(x.rows)} rows of ${x.design} in ${x.database} are removed and built again. Requests for its views wait until then.`,
     { do: 'rebuild_index', database: x.database, design: x.design }) },
 ];
@@ -62,7 +69,7 @@ export const indexColumns = [
 const jobColumns = [
   { title: 'Job', sort: 'id', cell: j => [el('span', { class: 'dim' }, `${text(j.type)} `), text(j.id)] },
   { title: 'State', sort: 'state', cell: j => [badge(j.state), trouble(j.error)] },
-  { title: 'Worker', sort: 'worker', cell: j => text(j.worker) },
+  { title: 'Worker', sort: 'worker', cell: j => (j.worker ? node(j.worker) : '') },
   {
     title: 'Failures',
     sort: 'failures',
@@ -87,42 +94,11 @@ const jobColumns = [
   },
 ];
 
-const facts = a =>
-  Object.entries(a.facts || {})
-    .filter(([k, v]) => typeof v !== 'object' && v !== '' && k !== 'error')
-    .map(([k, v]) => `${k.replaceAll('_', ' ')} ${count(v)}`)
-    .join(' · ');
-
-const actorColumns = [
-  { title: 'Actor', sort: 'id', cell: a => text(a.id) },
-  { title: 'Node', sort: 'node', cell: a => text(a.node) },
-  {
-    title: 'State',
-    sort: 'state',
-    cell: a => badge(a.recent ? 'failed' : a.state === 'restarting' ? 'restarting' : '', text(a.state)),
-  },
-  { title: 'Mailbox', sort: 'mailbox', cell: a => count(a.mailbox), number: true },
-  {
-    title: 'Restarts',
-    sort: 'restarts',
-    cell: a => el('span', { class: a.restarts ? 'bad' : 'dim' }, count(a.restarts)),
-    number: true,
-  },
-  {
-    title: 'Last failure',
-    sort: 'failed',
-    cell: a =>
-      a.last_failure ? [el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at)] : '',
-  },
-  { title: 'Details', cell: a => el('span', { class: 'dim' }, facts(a)), extra: true },
-  { title: '', cell: a => button('Restart', `Actor ${a.id} on ${a.node} and all actors below it begin anew. Nothing is lost.`, { do: 'restart_actor', node: a.node, id: a.id }) },
-];
-
 const sessionColumns = [
   { title: 'Session', sort: 'pid', cell: s => [text(s.pid), el('span', { class: 'dim' }, ` ${text(s.application)}`)] },
-  { title: 'Node', sort: 'node', cell: s => text(s.node) },
+  { title: 'Node', sort: 'node', cell: s => node(s.node) },
   { title: 'User', sort: 'user', cell: s => text(s.user) },
-  { title: 'Database', sort: 'database', cell: s => text(s.database) },
+  { title: 'Database', sort: 'database', cell: s => (s.database === 'divan' ? 'divan' : database(s.database)) },
   { title: 'State', sort: 'state', cell: s => badge(s.state === 'active' ? 'running' : '', text(s.state)) },
   { title: 'Since', sort: 'began', cell: s => time(s.began || s.since) },
   { title: 'Statement', cell: s => el('code', {}, text(s.statement)), extra: true },
@@ -130,6 +106,7 @@ const sessionColumns = [
   {
     title: '',
     cell: s => [
+      s.statement ? [link(['sql', s.database], 'Plan', { q: s.statement }), ' '] : '',
       s.state === 'active'
         ? button(
             'Cancel',
@@ -163,10 +140,38 @@ export const indexes = view(
   'No view was asked for recently. A view is a map function in a design document; asking for it builds its index.',
 );
 export const jobs = view('jobs', 'Jobs', jobColumns, 'The queue is empty: nothing waits to be built or compacted.');
-export const actors = view('actors', 'Actors', actorColumns, 'No actor runs.');
-export const sessions = view(
-  'sessions',
-  'SQL sessions',
-  sessionColumns,
-  'No session is open. Try: psql -h … -p 5433 -d orders',
-);
+export const sessions = (place, say, rest, query) => {
+  const ends = [
+    list(
+      place,
+      'sessions',
+      'SQL sessions',
+      sessionColumns,
+      none('No session is open. Try: psql -h … -p 5433 -d orders'),
+      say,
+      searched(query),
+    ),
+  ];
+  const slow = el('div', {});
+  place.append(slow);
+  ends.push(
+    follow(
+      'events',
+      { search: 'slow_statement', limit: 20 },
+      p => {
+        if (slow.querySelector('details[open]')) return; // what one reads stands still
+        slow.replaceChildren(
+          section(
+            'Slow statements',
+            p.events.length
+              ? table('Slow statements', eventColumns, p.events)
+              : el('p', { class: 'none' }, 'No statement has taken longer than two seconds.'),
+          ),
+        );
+      },
+      () => {},
+      true,
+    ),
+  );
+  return () => ends.forEach(end => end());
+};

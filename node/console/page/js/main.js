@@ -54,7 +54,10 @@ const show = () => {
 
 /** Shows how the cluster is, in the header, on every view. */
 export const judge = o => {
-  verdict.replaceChildren(badge(o.state, text(o.text)), el('span', { class: 'dim' }, ` · asked ${text(o.node)}`));
+  verdict.replaceChildren(
+    badge(o.state, text(o.text)),
+    el('span', { class: 'dim' }, ` · asked ${text(o.node)}${o.user ? ` as ${text(o.user)}` : ''}`),
+  );
   document.title = `${o.state === 'ok' || o.state === 'working' ? '' : `${o.state} · `}Divan ${text(o.node)}`;
 };
 

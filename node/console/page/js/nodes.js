@@ -4,6 +4,7 @@ import { follow } from './source.js';
 import { table } from './table.js';
 import { nodeColumns } from './overview.js';
 import { button } from './actions.js';
+import { plotsOf, range } from './plots.js';
 
 const fact = (name, value) =>
   value === '' || value === undefined
@@ -88,6 +89,14 @@ const one = n => [
             node: n.name,
           })
         : '',
+      n.state === 'ok' || n.state === 'degraded'
+        ? button(
+            'Drain',
+            `${n.name} gives its changes shards and jobs to other nodes, and /readyz says that it is not ready. ` +
+              'It still answers, until it is restarted.',
+            { do: 'drain', node: n.name },
+          )
+        : '',
     ),
   ),
   n.now
@@ -111,13 +120,30 @@ const one = n => [
     : '',
 ];
 
-export const nodes = (place, say, [name]) =>
-  follow(
+/** The series with plots on the page of a node. */
+const plotted = ['docs_written', 'docs_read', 'http_done', 'statements', 'commit_p99', 'cpu', 'resident', 'mailbox'];
+
+export const nodes = (place, say, [name]) => {
+  const body = el('div', {}),
+    tiles = el('div', { class: 'tiles wide' });
+  place.append(body);
+  const running = name === undefined ? { stop: () => {}, again: () => {} } : plotsOf(tiles, plotted, name);
+  if (name !== undefined)
+    place.append(
+      el(
+        'div',
+        { class: 'bar' },
+        el('h2', {}, 'Plots'),
+        range(() => running.again()),
+      ),
+      tiles,
+    );
+  const stop = follow(
     'nodes',
     {},
     s => {
       const found = s.nodes.find(n => n.name === name);
-      place.replaceChildren(
+      body.replaceChildren(
         ...(name === undefined
           ? [section('Nodes', table('Nodes', nodeColumns, s.nodes))]
           : found
@@ -127,3 +153,8 @@ export const nodes = (place, say, [name]) =>
     },
     say,
   );
+  return () => {
+    running.stop();
+    stop();
+  };
+};

@@ -2,6 +2,7 @@
 import { el, section, text, time, count, measure, badge, link, duration, bytes } from './dom.js';
 import { follow } from './source.js';
 import { plotsOf } from './plots.js';
+import { spark } from './plot.js';
 import { table } from './table.js';
 import { storyLines, eventColumns } from './stories.js';
 
@@ -27,6 +28,7 @@ const attention = a =>
 
 const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
 const now = (n, name, unit) => (n.now && name in n.now ? measure(n.now[name], unit) : '–');
+const drawn = (n, name, what, unit) => [spark((n.lines || {})[name], `${text(n.name)}: ${what}`, unit), now(n, name, unit)];
 
 /** The columns of nodes. */
 export const nodeColumns = [
@@ -40,11 +42,11 @@ export const nodeColumns = [
     cell: n =>
       n.started ? el('span', { title: text(n.started) }, duration((Date.now() - Date.parse(n.started)) / 1000)) : '',
   },
-  { title: 'Writes', cell: n => now(n, 'docs_written', '/s'), number: true },
+  { title: 'Writes', cell: n => drawn(n, 'docs_written', 'documents written', '/s'), number: true },
   { title: 'Feeds', cell: n => now(n, 'listeners', ''), number: true },
   { title: 'Actors', cell: n => now(n, 'actors', ''), number: true, extra: true },
   { title: 'Mailboxes', cell: n => now(n, 'mailbox', ''), number: true, extra: true },
-  { title: 'Processors', cell: n => now(n, 'cpu', ''), number: true },
+  { title: 'Processors', cell: n => drawn(n, 'cpu', 'processors in use', ''), number: true },
   { title: 'Memory', cell: n => (n.now && n.now.resident ? bytes(n.now.resident) : '–'), number: true },
   {
     title: 'Disk left',
@@ -76,7 +78,7 @@ const tasks = list =>
       },
       { title: 'Rate', cell: t => (t.rate ? measure(t.rate, '/s') : ''), number: true },
       { title: 'To go', cell: t => (t.left === undefined ? '' : duration(t.left)), number: true },
-      { title: 'Node', cell: t => text(t.node) },
+      { title: 'Node', cell: t => link(['nodes', t.node], text(t.node)) },
     ],
     list,
   );

@@ -37,10 +37,24 @@ const trace = (values, top) => {
 };
 
 /** A small plot of values; null is a gap. label describes it to screen readers. */
-export const sparkline = (values, label) => {
+const sparkline = (values, label) => {
   const t = trace(values, Math.max(1e-9, ...values.filter(v => v !== null)));
   const e = svg('svg', { viewBox: `0 0 ${w} ${h}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label });
   e.append(svg('path', { class: 'area', d: t.area }), svg('path', { class: 'line', d: t.line }));
+  return e;
+};
+
+const heights = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/**
+ * A small plot in a cell of a table, or nothing.
+ * @param {import('./types.js').Line} line
+ */
+export const spark = (line, what, unit) => {
+  if (!line || line.top === 0) return '';
+  const values = [...line.heights].map(c => (c === '.' ? null : heights.indexOf(c)));
+  const e = sparkline(values, `${what} in the last 15 minutes, at most ${measure(line.top, unit)}`);
+  e.classList.add('spark');
   return e;
 };
 

@@ -62,9 +62,9 @@ export const table = (caption, columns, rows, order) =>
     ),
   );
 
-/** Shows a list of the server in a place. Returns a function that ends it. */
-export const list = (place, view, caption, columns, empty, say, search = '', asks = false) => {
-  const q = { sort: '', desc: '', search, after: '' },
+/** Shows a list of the server in a place. more are further parameters. Returns a function that ends it. */
+export const list = (place, view, caption, columns, empty, say, search = '', asks = false, more = {}) => {
+  const q = { ...more, sort: '', desc: '', search, after: '' },
     before = [];
   let stop = () => {},
     page = null;

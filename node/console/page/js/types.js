@@ -6,6 +6,7 @@
  * @property {string} node
  * @property {string} state
  * @property {string} text
+ * @property {string} user
  */
 
 /**
@@ -52,6 +53,7 @@
  * @property {Array<string>} [reasons]
  * @property {string} [store]
  * @property {Object<string, number>} [now]
+ * @property {Object<string, Line>} [lines]
  */
 
 /**
@@ -66,6 +68,8 @@
  * @property {number} refused
  * @property {number} reads
  * @property {number} feed
+ * @property {Line} [write_line]
+ * @property {Line} [feed_line]
  */
 
 /**
@@ -144,6 +148,8 @@
  * @property {string} [last_failure]
  * @property {string} [last_failure_at]
  * @property {Object} [facts]
+ * @property {number} [below]
+ * @property {number} [unwell]
  */
 
 /**
@@ -193,6 +199,7 @@
  * @property {number} [seconds]
  * @property {Array<string>} [items]
  * @property {number} [count]
+ * @property {number} [examined]
  * @property {number} [repeated]
  * @property {string} [until]
  * @property {string} [detail]
@@ -249,6 +256,12 @@
  * @typedef {Object} PlotLine
  * @property {string} node
  * @property {Array<?number>} values
+ */
+
+/**
+ * @typedef {Object} Line
+ * @property {number} top
+ * @property {string} heights
  */
 
 /**

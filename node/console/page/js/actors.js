@@ -1,0 +1,150 @@
+// The actors: the supervision trees of all nodes, all actors as a list, or one actor.
+import { el, section, text, time, count, link, badge } from './dom.js';
+import { follow } from './source.js';
+import { list, table } from './table.js';
+import { button } from './actions.js';
+import { eventColumns } from './stories.js';
+
+const facts = a =>
+  Object.entries(a.facts || {})
+    .filter(([k, v]) => typeof v !== 'object' && v !== '' && k !== 'error')
+    .map(([k, v]) => `${k.replaceAll('_', ' ')} ${count(v)}`)
+    .join(' · ');
+
+const state = a => badge(a.recent ? 'failed' : a.state === 'restarting' ? 'restarting' : '', text(a.state));
+const restart = a =>
+  button('Restart', `Actor ${a.id} on ${a.node} and all actors below it begin anew. Nothing is lost.`, {
+    do: 'restart_actor',
+    node: a.node,
+    id: a.id,
+  });
+
+/** What an actor is called below its parent. */
+const ownName = a => (a.name ? `${text(a.kind)} ${text(a.name)}` : text(a.kind));
+
+const below = a =>
+  a.below
+    ? [
+        `${count(a.below)}`,
+        a.unwell ? el('span', { class: 'bad' }, `, ${count(a.unwell)} not well`) : el('span', { class: 'dim' }, ', all well'),
+      ]
+    : '';
+
+const columns = tree => [
+  {
+    title: 'Actor',
+    sort: 'id',
+    cell: a => link(['actors', a.node, a.id], tree ? ownName(a) : text(a.id)),
+  },
+  { title: 'Node', sort: 'node', cell: a => link(['nodes', a.node], text(a.node)) },
+  { title: 'State', sort: 'state', cell: state },
+  ...(tree ? [{ title: 'Below', sort: 'below', cell: below, number: true }] : []),
+  { title: 'Mailbox', sort: 'mailbox', cell: a => count(a.mailbox), number: true },
+  {
+    title: 'Restarts',
+    sort: 'restarts',
+    cell: a => el('span', { class: a.restarts ? 'bad' : 'dim' }, count(a.restarts)),
+    number: true,
+  },
+  { title: 'Within a minute', sort: 'recent', cell: a => (a.recent ? count(a.recent) : ''), number: true, extra: true },
+  {
+    title: 'Last failure',
+    sort: 'failed',
+    cell: a =>
+      a.last_failure ? [el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at)] : '',
+  },
+  { title: 'Since', sort: 'since', cell: a => time(a.since), extra: true },
+  { title: 'Details', cell: a => el('span', { class: 'dim' }, facts(a)), extra: true },
+  { title: '', cell: restart },
+];
+
+const none = what => () => el('p', { class: 'none' }, what);
+
+const fact = (name, ...value) =>
+  el('tr', {}, el('th', { scope: 'row' }, name), el('td', { 'data-name': name }, ...value));
+
+/** One actor: its state, the actors below it, and the events about it. */
+const one = (place, say, node, id) => {
+  const head = el('div', {}),
+    past = el('div', {});
+  place.append(head);
+  const ends = [
+    follow(
+      'tree',
+      { node, id },
+      p => {
+        if (head.contains(document.activeElement)) return; // a button that is about to be pressed
+        const a = p.rows[0];
+        head.replaceChildren(
+          section(
+            text(id),
+            a
+              ? [
+                  el(
+                    'table',
+                    { 'aria-label': 'Facts' },
+                    el(
+                      'tbody',
+                      {},
+                      fact('Node', link(['nodes', node], text(node))),
+                      a.parent ? fact('Supervised by', link(['actors', node, a.parent], text(a.parent))) : '',
+                      fact('State', state(a)),
+                      fact('Runs', 'since ', time(a.since)),
+                      fact('Mailbox', `${count(a.mailbox)} waiting`),
+                      fact('Restarts', `${count(a.restarts)}, ${count(a.recent)} of them within the last minute`),
+                      a.last_failure
+                        ? fact('Last failure', el('span', { class: 'bad' }, text(a.last_failure)), ' ', time(a.last_failure_at))
+                        : '',
+                      ...Object.entries(a.facts || {}).map(([k, v]) => fact(k.replaceAll('_', ' '), count(v))),
+                    ),
+                  ),
+                  el('p', { class: 'bar' }, link(['actors'], 'all actors'), restart(a)),
+                ]
+              : el('p', { class: 'none' }, `There is no such actor on ${text(node)} now.`),
+          ),
+        );
+      },
+      say,
+    ),
+    list(place, 'tree', 'Below it', columns(true), none('It supervises no actor.'), () => {}, '', true, {
+      node,
+      parent: id,
+    }),
+    follow(
+      'events',
+      { search: id, limit: 20 },
+      p => {
+        if (past.querySelector('details[open]')) return; // what one reads stands still
+        past.replaceChildren(
+          section(
+            'Events',
+            p.events.length
+              ? table('Events', eventColumns, p.events)
+              : el('p', { class: 'none' }, 'It has not failed as long as its node remembers.'),
+          ),
+        );
+      },
+      () => {},
+      true,
+    ),
+  ];
+  place.append(past);
+  return () => ends.forEach(end => end());
+};
+
+export const actors = (place, say, [node, ...id], query) => {
+  if (node !== undefined && id.length) return one(place, say, node, id.join('/'));
+  const ends = [
+    list(place, 'tree', 'Supervision trees', columns(true), none('No actor runs.'), () => {}, '', true),
+    list(
+      place,
+      'actors',
+      'All actors',
+      columns(false),
+      none('No actor runs.'),
+      say,
+      new URLSearchParams(query).get('search') || '',
+    ),
+  ];
+  return () => ends.forEach(end => end());
+};
