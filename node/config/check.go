@@ -63,7 +63,7 @@ func (s *settings) check() {
 	s.within("limits.request", int64(c.Limits.Request), 1<<10, 4<<30)
 	s.within("limits.bulk", int64(c.Limits.Bulk), 1, 10_000_000)
 	s.checkHTTP()
-	s.checkTracing()
+	checkTracing(s)
 	s.within("storage.cache", int64(c.Storage.Cache), 1<<20, 1<<40)
 	s.within("storage.ballast", int64(c.Storage.Ballast), 0, 1<<40)
 	s.oneOf("storage.compression", c.Storage.Compression, CompressFast, CompressDense)

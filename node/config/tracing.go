@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-func (s *settings) checkTracing() {
+func checkTracing(s *settings) {
 	t := s.cfg.Tracing
 	s.within("tracing.sample", int64(t.Sample), 1, 1_000_000_000)
 	if t.Endpoint != "" {
