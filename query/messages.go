@@ -160,11 +160,19 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 		if format == 0 {
 			// Whatever the type, and without "= '...'" in the context.
 			if err := sqlstate.CheckUTF8(string(raw)); err != nil {
-				return inParameter(err, b.Portal, i, 1)
+				return inParameter(err, b.Portal, i, "")
 			}
 		}
 		if params[i], err = ss.parameter(ctx, raw, st.params[i], st.loose(i), format); err != nil {
-			return inParameter(err, b.Portal, i, format)
+			shown := ""
+			switch {
+			case format != 0:
+			case len(raw) == 0:
+				shown = " = ''"
+			default:
+				shown = " = '...'" // PostgreSQL does not show the value either
+			}
+			return inParameter(err, b.Portal, i, shown)
 		}
 	}
 	p, err := ss.execution(st, params).portal(b.ResultFormats)
@@ -177,8 +185,8 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	return nil
 }
 
-// inParameter adds the number of the parameter to an error of its value.
-func inParameter(err error, portal string, i int, format int16) error {
+// inParameter adds the number of the parameter to an error of its value, and what is shown of that.
+func inParameter(err error, portal string, i int, shown string) error {
 	var e *sqlstate.Error
 	if !errors.As(err, &e) {
 		return err
@@ -192,10 +200,7 @@ func inParameter(err error, portal string, i int, format int16) error {
 	} else {
 		at.Context += fmt.Sprintf(`portal "%s"`, portal)
 	}
-	at.Context += fmt.Sprintf(" parameter $%d", i+1)
-	if format == 0 {
-		at.Context += " = '...'" // PostgreSQL does not show the value either
-	}
+	at.Context += fmt.Sprintf(" parameter $%d", i+1) + shown
 	return &at
 }
 

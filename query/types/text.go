@@ -292,11 +292,7 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 		return parseUnsigned(text, typ)
 	}
 	if IsOid(typ) {
-		v, err := strconv.ParseUint(strings.TrimSpace(text), 10, 32)
-		if err != nil {
-			return Null, badText(typ, text)
-		}
-		return NewInt(int64(v)), nil
+		return parseOID(text, typ)
 	}
 	if elem := ElemOf(typ); elem != 0 {
 		return parseArray(text, typ, elem, env)
@@ -342,6 +338,18 @@ func parseInt(text string, typ OID) (Datum, error) {
 		return Null, badText(typ, text)
 	}
 	return NewInt(v), nil
+}
+
+// parseOID reads an OID. As in PostgreSQL, a negative number of 32 bits is the OID with the same bits.
+func parseOID(text string, typ OID) (Datum, error) {
+	v, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange):
+		return Null, badText(typ, text)
+	case err != nil || v < math.MinInt32 || v > math.MaxUint32:
+		return Null, outOfRange(typ, text)
+	}
+	return NewInt(int64(uint32(v))), nil
 }
 
 func parseFloat(text string, typ OID) (Datum, error) {

@@ -177,3 +177,9 @@ SELECT coalesce($1, 5), greatest($1, 2), CASE WHEN true THEN $1 ELSE 3 END
 SELECT $1::regclass[]::text
 -- parameters: ["lower(text)"]
 SELECT $1::regprocedure::text
+SELECT '-1'::oid, '-2147483648'::oid, '4294967295'::oid, ' 5 '::oid, '+7'::oid
+SELECT '4294967296'::oid
+SELECT '-2147483649'::oid
+SELECT '99999999999999999999'::oid
+SELECT '5x'::oid
+SELECT ''::oid
