@@ -1,0 +1,191 @@
+package transfer_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/node/replicate/couch"
+	"github.com/divandb/divan/node/replicate/spec"
+	"github.com/divandb/divan/node/replicate/transfer"
+)
+
+func options(t *testing.T, source, target *fake, members string) transfer.Options {
+	t.Helper()
+	d := spec.Standard()
+	s, err := d.Parse([]byte(`{"source":"s","target":"t"` + members + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return transfer.Options{Spec: s, ID: spec.ID{Base: "id"}, Source: source, Target: target, Began: time.Now(),
+		Session: strings.Repeat("a", 32)}
+}
+
+func complete(t *testing.T, source, target *fake) {
+	t.Helper()
+	for id := range source.docs {
+		if target.docs[id] == nil {
+			t.Errorf("%s is missing", id)
+		}
+	}
+}
+
+// Whatever fails now and then, every document arrives.
+func TestRun_faults(t *testing.T) {
+	for seed := range uint64(30) {
+		synctest.Test(t, func(t *testing.T) {
+			source, target := newFake(700), newFake(0)
+			source.add("_design/d")
+			source.faults, target.faults = rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+			target.most = 64
+			o := options(t, source, target, `,"worker_batch_size":50,"retries_per_request":20`)
+			result, err := transfer.New(o).Do(t.Context(), nil)
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			complete(t, source, target)
+			last := gjson.GetBytes(result, "source_last_seq").Raw
+			h := gjson.GetBytes(result, "history.0")
+			if last != "701" || h.Get("docs_written").Int() != 701 || h.Get("recorded_seq").Raw != last {
+				t.Errorf("seed %d: %s", seed, result)
+			}
+			if source.locals["id"] == nil || target.locals["id"] == nil {
+				t.Error("no checkpoint")
+			}
+		})
+	}
+}
+
+// A second run begins at the checkpoint, and one whose target was restored from a backup at the last common entry.
+func TestRun_resumes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, target := newFake(100), newFake(0)
+		run := func(session string) string {
+			o := options(t, source, target, "")
+			o.Session = strings.Repeat(session, 32)
+			result, err := transfer.New(o).Do(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(result)
+		}
+		run("a")
+		backup := target.locals["id"]
+		if got := run("b"); !gjson.Get(got, "no_changes").Bool() {
+			t.Errorf("without changes: %s", got)
+		}
+		source.add("later")
+		if got := run("c"); gjson.Get(got, "history.0.start_last_seq").Raw != "100" || gjson.Get(got, "history.#").Int() != 2 {
+			t.Errorf("with a change: %s", got)
+		}
+		target.locals["id"] = backup
+		delete(target.docs, "later")
+		if got := run("d"); gjson.Get(got, "history.0.start_last_seq").Raw != "100" {
+			t.Errorf("after a restore: %s", got)
+		}
+		complete(t, source, target)
+	})
+}
+
+// Documents that the target refuses are counted. An error that may pass ends the run, so that they are not lost.
+func TestRun_refused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, target := newFake(10), newFake(0)
+		source.add("_design/d")
+		target.forbid = func(id string) string {
+			if id == "doc0003" || id == "_design/d" {
+				return "forbidden"
+			}
+			return ""
+		}
+		result, err := transfer.New(options(t, source, target, "")).Do(t.Context(), nil)
+		if h := gjson.GetBytes(result, "history.0"); err != nil || h.Get("doc_write_failures").Int() != 2 ||
+			h.Get("docs_written").Int() != 9 {
+			t.Errorf("%s, %v", result, err)
+		}
+		target = newFake(0)
+		target.forbid = func(id string) string { return map[string]string{"doc0003": "service_unavailable"}[id] }
+		if _, err := transfer.New(options(t, source, target, "")).Do(t.Context(), nil); err == nil {
+			t.Error("a document that the target cannot take for now was left out")
+		}
+		if target.locals["id"] != nil {
+			t.Error("a checkpoint was recorded")
+		}
+	})
+}
+
+// A continuous replication copies what comes later, records checkpoints, and one more when it is stopped.
+func TestRun_continuous(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, target := newFake(5), newFake(0)
+		r := transfer.New(options(t, source, target, `,"continuous":true`))
+		stop, ended := make(chan struct{}), make(chan error)
+		go func() {
+			_, err := r.Do(t.Context(), stop)
+			ended <- err
+		}()
+		time.Sleep(time.Minute)
+		source.mu.Lock()
+		source.add("later")
+		source.mu.Unlock()
+		time.Sleep(15 * time.Second)
+		complete(t, source, target)
+		if got := gjson.GetBytes(target.locals["id"], "source_last_seq").Raw; got != "5" {
+			t.Errorf("checkpoint at %s", got)
+		}
+		close(stop)
+		if err := <-ended; !errors.Is(err, transfer.ErrStopped) {
+			t.Errorf("stopped with %v", err)
+		}
+		if got := gjson.GetBytes(target.locals["id"], "source_last_seq").Raw; got != "6" {
+			t.Errorf("last checkpoint at %s", got)
+		}
+	})
+}
+
+// A database that was deleted and made anew meanwhile gets no checkpoint of the old one.
+func TestRun_remade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, target := newFake(5), newFake(0)
+		r := transfer.New(options(t, source, target, `,"continuous":true`))
+		ended := make(chan error)
+		go func() {
+			_, err := r.Do(t.Context(), nil)
+			ended <- err
+		}()
+		time.Sleep(time.Second)
+		target.start = "2"
+		var f *transfer.Failure
+		if err := <-ended; !errors.As(err, &f) || f.Step != "checkpoint_commit_failure" {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A revision that the source does not have at first is asked for again; then the run fails.
+func TestRun_missing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, target := newFake(3), newFake(0)
+		doc := source.docs["doc0001"]
+		delete(source.docs, "doc0001")
+		time.AfterFunc(time.Second, func() {
+			source.mu.Lock()
+			defer source.mu.Unlock()
+			source.docs["doc0001"] = doc
+		})
+		if _, err := transfer.New(options(t, source, target, "")).Do(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		complete(t, source, target)
+		delete(source.docs, "doc0001")
+		target = newFake(0)
+		if _, err := transfer.New(options(t, source, target, "")).Do(t.Context(), nil); !errors.Is(err, couch.ErrMissing) {
+			t.Errorf("%v", err)
+		}
+	})
+}
