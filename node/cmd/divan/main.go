@@ -30,6 +30,7 @@ func commands() []command {
 		{"verify", "have a node read its whole store and print what is damaged; see -help", verify},
 		{"export", "write a database to a file; see -help", exportDatabase},
 		{"import", "create a database from such a file", importDatabase},
+		{"import-couchdb", "move all databases of a CouchDB to a node; see -help", importCouchDB},
 		{"status", "print the state of the cluster; see -help", showStatus},
 		{"demo", "run nodes with data to look at; see -help", runDemo},
 		{"hash-password", "read a password from standard input and print its hash for node.yaml", hashPassword},

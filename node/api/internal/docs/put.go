@@ -125,7 +125,7 @@ func (h *Handlers) admit(q *call.Request, e *layer.Edit) error {
 	if int64(len(e.Body)) > h.Limits.Document { // before the body is parsed
 		return &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: e.ID}
 	}
-	if q.Path[0] != auth.UsersDatabase || h.Users == nil || isLocal(e.ID) {
+	if q.Path[0] != auth.UsersDatabase || h.Users == nil || isLocal(e.ID) || isDesign(e.ID) {
 		return h.admitReplication(q, e)
 	}
 	if len(e.Body) > maxUser {

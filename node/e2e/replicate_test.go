@@ -1,0 +1,153 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// scheduled is a row of /_scheduler/docs.
+type scheduled struct {
+	DocID string `json:"doc_id"`
+	State string
+	Node  string
+	Info  json.RawMessage
+}
+
+func (c *client) scheduled() map[string]scheduled {
+	c.t.Helper()
+	var list struct{ Docs []scheduled }
+	c.into("/_scheduler/docs", &list)
+	rows := map[string]scheduled{}
+	for _, d := range list.Docs {
+		rows[d.DocID] = d
+	}
+	return rows
+}
+
+// fill writes documents n to m-1 to a database.
+func (c *client) fill(db string, n, m int) {
+	c.t.Helper()
+	var text strings.Builder
+	for j := n; j < m; j++ {
+		fmt.Fprintf(&text, `,{"_id":"doc-%06d","n":%d,"text":%q}`, j, j, strings.Repeat("x", 200))
+	}
+	c.ok("POST", "/"+db+"/_bulk_docs", `{"docs":[`+text.String()[1:]+`]}`)
+}
+
+func (c *client) count(db string) int {
+	var info struct {
+		Count int `json:"doc_count"`
+	}
+	c.into("/"+db, &info)
+	return info.Count
+}
+
+func (c *client) jobs() int {
+	var list struct {
+		Total int `json:"total_rows"`
+	}
+	c.into("/_scheduler/jobs", &list)
+	return list.Total
+}
+
+// Replications between two nodes that share nothing: once, both ways, continuous, with attachments, and from and to
+// databases of the node that runs them.
+func TestReplicate(t *testing.T) {
+	a, b := start(t, t.TempDir()), start(t, t.TempDir())
+	from, to := a.client(), b.client()
+	from.ok("PUT", "/db?changes_shards=4", "")
+	from.fill("db", 0, 2000)
+	rev := from.object("PUT", "/db/with", `{"kept":1}`)["rev"].(string)
+	big := strings.Repeat("0123456789", 300_000)
+	if r := from.do("PUT", "/db/with/big?rev="+rev, big, "Content-Type", "application/octet-stream"); r.status != 201 {
+		t.Fatalf("attachment: %d", r.status)
+	}
+	from.ok("PUT", "/db/_design/d", `{"filters":{"f":"function(doc, req) { return doc.n < req.query.most }"}}`)
+	once := to.object("POST", "/_replicate",
+		fmt.Sprintf(`{"source":%q,"target":"db","create_target":true}`, a.http()+"/db"))
+	h := once["history"].([]any)[0].(map[string]any)
+	if fmt.Sprintf("%v %v", h["docs_written"], h["doc_write_failures"]) != "2002 0" {
+		t.Errorf("history: %v", h)
+	}
+	if got := to.do("GET", "/db/with/big", ""); string(got.body) != big {
+		t.Error("the attachment differs")
+	}
+	to.object("POST", "/_replicate", fmt.Sprintf(
+		`{"source":"db","target":%q,"create_target":true,"filter":"d/f","query_params":{"most":"100"}}`, a.http()+"/few"))
+	if n := from.count("few"); n != 100 {
+		t.Errorf("%d documents pass the filter", n)
+	}
+	to.ok("PUT", "/_replicator", "")
+	to.ok("PUT", "/_replicator/follow", fmt.Sprintf(`{"source":%q,"target":"db","continuous":true}`, a.http()+"/db"))
+	to.ok("PUT", "/_replicator/back", fmt.Sprintf(`{"source":"db","target":%q,"continuous":true}`, a.http()+"/db"))
+	to.ok("PUT", "/_replicator/once", `{"source":"db","target":"copy","create_target":true}`)
+	from.ok("PUT", "/db/there", "{}")
+	to.ok("PUT", "/db/back", "{}")
+	eventually(t, "both changes arrive", 20*time.Second, func() bool {
+		return to.status("GET", "/db/there", "") == 200 && from.status("GET", "/db/back", "") == 200 &&
+			to.object("GET", "/_replicator/once", "")["_replication_state"] == "completed"
+	})
+	if to.count("copy") < 2002 {
+		t.Errorf("the copy has %d documents", to.count("copy"))
+	}
+	eventually(t, "two jobs are left", 10*time.Second, func() bool { return to.jobs() == 2 })
+	doc := to.object("GET", "/_replicator/follow", "")
+	to.ok("DELETE", "/_replicator/follow?rev="+doc["_rev"].(string), "")
+	eventually(t, "the replication of a deleted document ends", 10*time.Second, func() bool {
+		return to.jobs() == 1
+	})
+	to.ok("DELETE", "/_replicator", "")
+	eventually(t, "those of a deleted database end", 20*time.Second, func() bool {
+		return to.jobs() == 0
+	})
+}
+
+// A node of a cluster is killed while it replicates: another goes on from the checkpoint, and nothing is lost.
+func TestReplicate_NodeDies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	source := start(t, t.TempDir())
+	from := source.client()
+	from.ok("PUT", "/db", "")
+	from.fill("db", 0, 1000)
+	c := newCluster(t, 2)
+	c.more = map[int]string{0: "replicator: {checkpoint_interval: 1s}\n", 1: "replicator: {checkpoint_interval: 1s}\n"}
+	for i := range 2 {
+		c.start(i)
+	}
+	c.allAlive()
+	one := c.nodes[0].client()
+	one.ok("PUT", "/_replicator", "")
+	const jobs = 8
+	for i := range jobs {
+		one.ok("PUT", fmt.Sprint("/_replicator/r", i), fmt.Sprintf(
+			`{"source":%q,"target":"t%d","create_target":true,"continuous":true}`, source.http()+"/db", i))
+	}
+	on := func(node string) (n int) {
+		for _, d := range one.scheduled() {
+			if d.State == "running" && d.Node == node {
+				n++
+			}
+		}
+		return n
+	}
+	eventually(t, "both nodes replicate", 30*time.Second, func() bool {
+		return on("node0")+on("node1") == jobs && on("node1") > 0
+	})
+	from.fill("db", 1000, 1500)
+	c.nodes[1].kill()
+	from.fill("db", 1500, 2000)
+	eventually(t, "the other node replicates all", 30*time.Second, func() bool { return on("node0") == jobs })
+	eventually(t, "all documents arrive", 60*time.Second, func() bool {
+		for i := range jobs {
+			if one.count(fmt.Sprint("t", i)) != 2000 {
+				return false
+			}
+		}
+		return true
+	})
+}

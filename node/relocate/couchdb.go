@@ -1,0 +1,223 @@
+package relocate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// CouchDBImport moves the databases of a CouchDB to a node: the node replicates each of them, and their security
+// objects and limits are copied. It can be repeated: each replication continues from its checkpoint.
+type CouchDBImport struct {
+	From, To *Client
+	// Replicator includes _replicator databases, whose replications then begin to run on the node.
+	Replicator bool
+	Parallel   int // databases at once
+	Out        *Progress
+}
+
+// CouchDBImported says what was moved.
+type CouchDBImported struct {
+	Databases, Failed int
+	Documents         int64
+	Refused           int64 // documents that the node refused
+}
+
+// Run moves all databases. It goes on after a database that fails, and returns the errors of all at the end.
+func (m *CouchDBImport) Run(ctx context.Context) (done CouchDBImported, err error) {
+	var names []string
+	if err := m.From.call(ctx, http.MethodGet, "/_all_dbs", nil, &names); err != nil {
+		return done, fmt.Errorf("list the databases of %s: %w", m.From.base.Redacted(), err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !m.wants(name) })
+	var mu sync.Mutex
+	var errs []error
+	var group sync.WaitGroup
+	turns := make(chan struct{}, max(1, m.Parallel))
+	for _, name := range names {
+		select {
+		case turns <- struct{}{}:
+		case <-ctx.Done():
+			group.Wait()
+			return done, errors.Join(append(errs, ctx.Err())...)
+		}
+		group.Go(func() {
+			defer func() { <-turns }()
+			documents, refused, err := m.database(ctx, name)
+			mu.Lock()
+			defer mu.Unlock()
+			done.Databases++
+			done.Documents += documents
+			done.Refused += refused
+			if err != nil {
+				done.Failed++
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+				m.Out.Say("%s: failed: %v", name, err)
+				return
+			}
+			m.Out.Say("%s: %d documents (%d of %d databases)", name, documents, done.Databases, len(names))
+		})
+	}
+	group.Wait()
+	return done, errors.Join(errs...)
+}
+
+// wants leaves out what a CouchDB keeps for itself.
+func (m *CouchDBImport) wants(name string) bool {
+	switch {
+	case name == "_replicator" || strings.HasSuffix(name, "/_replicator"):
+		return m.Replicator
+	case name == "_users":
+		return true
+	}
+	return !strings.HasPrefix(name, "_")
+}
+
+// database moves one database. Its security object comes first, so that nobody reads it who may not.
+func (m *CouchDBImport) database(ctx context.Context, name string) (documents, refused int64, err error) {
+	path := "/" + url.PathEscape(name)
+	var info struct {
+		Documents int64 `json:"doc_count"`
+		Props     struct{ Partitioned bool }
+	}
+	if err := m.From.call(ctx, http.MethodGet, path, nil, &info); err != nil {
+		return 0, 0, err
+	}
+	create := path
+	if info.Props.Partitioned {
+		create += "?partitioned=true"
+	}
+	var e *answerError
+	if err := m.To.call(ctx, http.MethodPut, create, nil, nil); err != nil &&
+		(!errors.As(err, &e) || e.status != http.StatusPreconditionFailed) {
+		return 0, 0, fmt.Errorf("create it: %w", err)
+	}
+	for _, part := range []string{"/_security", "/_revs_limit"} {
+		if name == "_users" && part == "/_security" {
+			continue // not editable, and the same by default
+		}
+		var value json.RawMessage
+		if err := m.From.call(ctx, http.MethodGet, path+part, nil, &value); err != nil {
+			return 0, 0, err
+		}
+		if part == "/_security" && string(bytes.TrimSpace(value)) == "{}" {
+			continue // CouchDB says so for a database that was made before it had defaults
+		}
+		if err := m.To.call(ctx, http.MethodPut, path+part, value, nil); err != nil {
+			return 0, 0, fmt.Errorf("copy %s: %w", part[1:], err)
+		}
+	}
+	refused, err = m.replicate(ctx, name, info.Documents)
+	return info.Documents, refused, err
+}
+
+// replicate lets the node pull a database, and reports how far it is.
+func (m *CouchDBImport) replicate(ctx context.Context, name string, documents int64) (refused int64, err error) {
+	source := map[string]any{"url": m.From.plain() + "/" + url.PathEscape(name)}
+	if user := m.From.base.User; user != nil {
+		password, _ := user.Password()
+		source["auth"] = map[string]any{"basic": map[string]string{"username": user.Username(), "password": password}}
+	}
+	body, err := json.Marshal(map[string]any{"source": source, "target": name})
+	if err != nil {
+		return 0, err
+	}
+	watched, stop := context.WithCancel(ctx)
+	defer stop()
+	go m.watch(watched, name, documents)
+	var answer struct {
+		History []struct {
+			Failures int64 `json:"doc_write_failures"`
+		}
+	}
+	if err := m.To.call(ctx, http.MethodPost, "/_replicate", body, &answer); err != nil {
+		return 0, err
+	}
+	if len(answer.History) > 0 && answer.History[0].Failures > 0 {
+		refused = answer.History[0].Failures
+		m.Out.Say("%s: the node refused %d documents; its log says why", name, refused)
+	}
+	return refused, nil
+}
+
+// watch reports how far the replication of a database is, until ctx ends.
+func (m *CouchDBImport) watch(ctx context.Context, name string, documents int64) {
+	if m.Out == nil || m.Out.Every == 0 {
+		return
+	}
+	tick := time.NewTicker(m.Out.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		var info struct {
+			Documents int64 `json:"doc_count"`
+		}
+		if m.To.call(ctx, http.MethodGet, "/"+url.PathEscape(name), nil, &info) == nil && ctx.Err() == nil {
+			m.Out.Say("%s: %d of %d documents", name, info.Documents, documents)
+		}
+	}
+}
+
+// plain returns the address without credentials.
+func (c *Client) plain() string {
+	u := *c.base
+	u.User = nil
+	return strings.TrimSuffix(u.String(), "/")
+}
+
+// answerError is an error that a server has answered.
+type answerError struct {
+	status int
+	text   string
+}
+
+func (e *answerError) Error() string { return e.text }
+
+// maxAnswer bounds an answer that is read as a whole: a list of databases may be long.
+const maxAnswer = 64 << 20
+
+// call sends a request with a JSON body, and decodes the answer into a value.
+func (c *Client) call(ctx context.Context, method, path string, body []byte, into any) error {
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.base.String(), "/")+path, reader)
+	if err != nil {
+		return errors.New("the address is invalid")
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	answer, err := c.do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode >= 400 {
+		var said struct{ Error, Reason string }
+		_ = json.Unmarshal(text, &said) // what is missing is empty
+		return &answerError{answer.StatusCode, fmt.Sprintf("%s %s: status %d, %s: %s", method, path, answer.StatusCode,
+			said.Error, said.Reason)}
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(text, into)
+}
