@@ -59,6 +59,7 @@ func TestReplicate(t *testing.T) {
 	a, b := start(t, t.TempDir()), start(t, t.TempDir())
 	from, to := a.client(), b.client()
 	from.ok("PUT", "/db?changes_shards=4", "")
+	from.ok("PUT", "/_users/_design/_auth", `{"language":"javascript"}`) // as a CouchDB has it
 	from.fill("db", 0, 2000)
 	rev := from.object("PUT", "/db/with", `{"kept":1}`)["rev"].(string)
 	big := strings.Repeat("0123456789", 300_000)
