@@ -223,6 +223,9 @@ type (
 	AllDocsOptions = alldocs.AllDocsOptions
 	AllDocsResult  = alldocs.AllDocsResult
 	AllDocsRow     = alldocs.AllDocsRow
+	Bodies         = alldocs.Bodies
+	BodiesOptions  = alldocs.BodiesOptions
+	BodyRow        = alldocs.BodyRow
 	PartitionInfo  = partition.Info
 )
 

@@ -112,6 +112,12 @@ func (d *database) Document(ctx context.Context, id string, withDoc bool, row *e
 
 // AllDocs implements exec.Database.
 func (d *database) AllDocs(ctx context.Context, read exec.DocsRead) (exec.Rows, error) {
+	switch b, err := d.newBodies(ctx, read); {
+	case err != nil:
+		return nil, err
+	case b != nil:
+		return b, nil
+	}
 	if read.NoDesigns {
 		return d.allDocs(ctx, read, layer.WithoutDesigns)
 	}

@@ -64,6 +64,18 @@ func ParseBody(b []byte) (StoredBody, error) {
 	return s, err
 }
 
+// BodyText returns the text of a whole stored body. For bodies without attachments it does less than ParseBody.
+func BodyText(b []byte) ([]byte, error) {
+	if len(b) >= 4 && b[0] == keyspace.BodyFormat {
+		size, w := binary.Uvarint(b[2:])
+		if text := 3 + w; w > 0 && text <= len(b) && b[text-1] == 0 && uint64(len(b)-text) == size {
+			return b[text:], nil
+		}
+	}
+	s, err := ParseBody(b)
+	return s.Body, err
+}
+
 // ParseHeader decodes the header. length is that of the whole text; s.Body may be only its beginning.
 func ParseHeader(b []byte) (s StoredBody, length int, err error) {
 	if len(b) < 4 {
