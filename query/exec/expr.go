@@ -105,6 +105,9 @@ type Call struct {
 func (c *Call) Type() types.OID { return c.Typ }
 
 func (c *Call) Eval(env *Env) (types.Datum, error) {
+	if c.Func.Direct != nil {
+		return c.direct(env)
+	}
 	from := len(env.args)
 	for _, a := range c.Args {
 		d, err := a.Eval(env)
@@ -114,6 +117,32 @@ func (c *Call) Eval(env *Env) (types.Datum, error) {
 		}
 		env.args = append(env.args, d)
 	}
+	return c.apply(env, from)
+}
+
+// direct is Eval for a function that has a Direct form.
+func (c *Call) direct(env *Env) (types.Datum, error) {
+	a, err := c.Args[0].Eval(env)
+	if err != nil || a.K == types.KNull {
+		return types.Null, err
+	}
+	b, err := c.Args[1].Eval(env)
+	if err != nil || b.K == types.KNull {
+		return types.Null, err
+	}
+	if d, ok := c.Func.Direct(env.State, a, b); ok {
+		if err := env.count(d); err != nil {
+			return types.Null, sqlstate.Locate(err, c.Off)
+		}
+		return d, nil
+	}
+	from := len(env.args)
+	env.args = append(env.args, a, b)
+	return c.apply(env, from)
+}
+
+// apply calls the function with the arguments that are in env.args, from from on.
+func (c *Call) apply(env *Env, from int) (types.Datum, error) {
 	args := env.args[from:]
 	err := env.read(args)
 	var d types.Datum

@@ -1,7 +1,9 @@
 package funcs
 
 import (
+	"cmp"
 	"math"
+	"strings"
 
 	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
@@ -47,10 +49,25 @@ func init() {
 				}
 				c, err := env.Collates(a[0], a[1])
 				return types.NewBool(err == nil && test(c)), err
-			}}
+			},
+			Direct: directComparison(test)}
 	}
 	arithmetic()
 	dates()
+}
+
+// directComparison compares texts and integers, which need neither an environment nor much time.
+func directComparison(test func(int) bool) func(*exec.State, types.Datum, types.Datum) (types.Datum, bool) {
+	return func(_ *exec.State, a, b types.Datum) (types.Datum, bool) {
+		switch {
+		case a.K != b.K:
+		case a.K == types.KText && len(a.S) < exec.DirectLength && a.I == 0 && b.I == 0:
+			return types.NewBool(test(strings.Compare(a.S, b.S))), true
+		case a.K == types.KInt && a.S == "" && b.S == "":
+			return types.NewBool(test(cmp.Compare(a.I, b.I))), true
+		}
+		return types.Null, false
+	}
 }
 
 var errDivideByZero = sqlstate.New(sqlstate.DivisionByZero, "division by zero")

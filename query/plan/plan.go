@@ -169,7 +169,7 @@ func (p *planning) union(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		return nil, err
 	}
 	if q.Work != nil {
-		return &exec.Recursive{First: left, Step: right, Work: q.Work, Distinct: !q.UnionAll}, nil
+		return &sets.Recursive{First: left, Step: right, Work: q.Work, Distinct: !q.UnionAll}, nil
 	}
 	var plan exec.Plan
 	switch {

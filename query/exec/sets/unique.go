@@ -1,5 +1,5 @@
-// Package sets compares whole rows of plans: DISTINCT, UNION, INTERSECT and EXCEPT. The rest of a plan is in package
-// exec.
+// Package sets compares whole rows of plans: DISTINCT, UNION, INTERSECT and EXCEPT, and the rounds of WITH RECURSIVE.
+// The rest of a plan is in package exec.
 package sets
 
 import (
