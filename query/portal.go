@@ -244,22 +244,31 @@ func (p *portal) advance(ctx context.Context) (err error) {
 	if p.row, err = p.rows.next(ctx, p.noWait); err != nil {
 		return err
 	}
-	p.ss.mu.Lock()
-	p.ss.mu.rows++
-	p.ss.mu.Unlock()
-	if p.copy != nil {
-		// A line holds all values, plus one of them a second time while it is escaped.
-		var n, longest int64
-		for _, d := range p.row {
-			size := types.TextSize(d)
-			n, longest = n+size, max(longest, size)
-		}
-		if err := p.sending(n + 2*longest); err != nil {
-			return err
-		}
-		return p.copy.Row(p.row)
+	p.ss.rows.Add(1)
+	if p.copy == nil {
+		return nil
 	}
-	return nil
+	if err := p.copying(); err != nil {
+		return err
+	}
+	return p.copy.Row(p.row)
+}
+
+// copying reserves memory for a long line. It holds all values, plus one of them a second time while it is escaped.
+func (p *portal) copying() error {
+	short := true
+	for _, d := range p.row {
+		short = short && types.ShortText(d, longValue/3/len(p.row))
+	}
+	if short {
+		return nil
+	}
+	var n, longest int64
+	for _, d := range p.row {
+		size := types.TextSize(d)
+		n, longest = n+size, max(longest, size)
+	}
+	return p.sending(n + 2*longest)
 }
 
 // NoWait implements pgwire.Portal.
@@ -278,8 +287,10 @@ func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {
 	if d.IsNull() {
 		return dst, true, nil
 	}
-	if err := p.sending(types.TextSize(d)); err != nil {
-		return dst, false, err
+	if !types.ShortText(d, longValue) {
+		if err := p.sending(types.TextSize(d)); err != nil {
+			return dst, false, err
+		}
 	}
 	if p.formats[i] == 1 {
 		dst, err := types.AppendBinary(dst, d, p.types[i], &p.ss.types)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -48,10 +49,10 @@ type session struct {
 		statement string
 		since     time.Time
 		app       string
-		rows      int64
 		// rowsBefore is rows when the current statement began.
 		rowsBefore int64
 	}
+	rows atomic.Int64 // that were returned to the client
 }
 
 func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgwire.Client) (*session, error) {
@@ -202,7 +203,7 @@ func (ss *session) mark(state byte, statement string) {
 	if ended && ss.srv.opts.Observe != nil {
 		ss.srv.opts.Observe(Ended{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database,
 			Application: ss.mu.app, Statement: ss.mu.statement, Took: time.Since(ss.mu.since),
-			Rows: ss.mu.rows - ss.mu.rowsBefore, Plan: ss.slow.text, Examined: ss.slow.examined})
+			Rows: ss.rows.Load() - ss.mu.rowsBefore, Plan: ss.slow.text, Examined: ss.slow.examined})
 		ss.slow = slowPlan{}
 	}
 	ss.mu.state = state
@@ -214,7 +215,7 @@ func (ss *session) mark(state byte, statement string) {
 		ss.mu.statement = types.Truncate(statement, 1024)
 		ss.mu.since = time.Now()
 	}
-	ss.mu.rowsBefore = ss.mu.rows
+	ss.mu.rowsBefore = ss.rows.Load()
 }
 
 func (ss *session) describe() Session {
@@ -224,7 +225,7 @@ func (ss *session) describe() Session {
 		'E': "idle in transaction (aborted)"}[ss.mu.state]
 	return Session{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database, Application: ss.mu.app,
 		Remote: ss.start.Remote.String(), TLS: ss.start.TLS, Since: ss.start.Since, State: state,
-		Statement: ss.mu.statement, StatementSince: ss.mu.since, Rows: ss.mu.rows}
+		Statement: ss.mu.statement, StatementSince: ss.mu.since, Rows: ss.rows.Load()}
 }
 
 // work returns a Work of this session.

@@ -31,6 +31,8 @@ type Out struct {
 	ended  bool
 	rows   int64
 	buffer []byte
+	// escapes is for the text format.
+	escapes [256]byte
 }
 
 // binarySignature begins a binary copy: the signature, the flags and the length of the header extension.
@@ -38,7 +40,7 @@ const binarySignature = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // NewOut returns an Out for the columns of a query.
 func NewOut(o *ast.Copy, cols []Column, env *types.Env) *Out {
-	c := &Out{opts: o, env: env}
+	c := &Out{opts: o, env: env, escapes: textEscapes(o.Delimiter)}
 	for _, col := range cols {
 		c.names = append(c.names, col.Name)
 		c.types = append(c.types, col.Type)
@@ -113,15 +115,20 @@ func (c *Out) Row(row []types.Datum) error {
 			c.Line = append(c.Line, c.opts.Null...)
 			continue
 		}
-		if d.K == types.KJSON {
-			c.buffer = append(c.buffer[:0], d.S...) // the document's own text
-		} else {
+		var s string
+		switch d.K {
+		case types.KJSON:
+			s = d.S // the document's own text
+		case types.KText:
+			s = types.TextOf(d, c.types[i], c.env)
+		default:
 			c.buffer = types.AppendText(c.buffer[:0], d, c.types[i], c.env)
+			s = string(c.buffer)
 		}
 		if c.opts.Format == "csv" {
-			c.Line = c.csv(c.Line, string(c.buffer), c.force[i])
+			c.Line = c.csv(c.Line, s, c.force[i])
 		} else {
-			c.Line = c.text(c.Line, string(c.buffer))
+			c.Line = c.text(c.Line, s)
 		}
 	}
 	c.Line = append(c.Line, '\n')
@@ -148,29 +155,25 @@ func (c *Out) binaryRow(row []types.Datum) error {
 
 // text escapes for the text format.
 func (c *Out) text(dst []byte, s string) []byte {
+	from := 0 // what is before it has been written
 	for i := range len(s) {
-		switch b := s[i]; b {
-		case '\\':
-			dst = append(dst, '\\', '\\')
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		case '\v':
-			dst = append(dst, '\\', 'v')
-		case c.opts.Delimiter[0]:
-			dst = append(dst, '\\', b)
-		default:
-			dst = append(dst, b)
+		if e := c.escapes[s[i]]; e != 0 {
+			dst = append(append(dst, s[from:i]...), '\\', e)
+			from = i + 1
 		}
 	}
-	return dst
+	return append(dst, s[from:]...)
+}
+
+// textEscapes returns the letter that follows a backslash in place of each byte, or 0 for bytes that are not escaped.
+func textEscapes(delimiter string) (letters [256]byte) {
+	if delimiter != "" {
+		letters[delimiter[0]] = delimiter[0]
+	}
+	for b, letter := range map[byte]byte{'\\': '\\', '\n': 'n', '\r': 'r', '\t': 't', '\b': 'b', '\f': 'f', '\v': 'v'} {
+		letters[b] = letter
+	}
+	return letters
 }
 
 // csv quotes a value if necessary: if it contains the delimiter, the quote or a line break, if it reads as NULL, or if

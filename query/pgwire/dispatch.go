@@ -278,13 +278,9 @@ func (c *conn) stream(ctx context.Context, portal Portal, limit int64) (suspende
 		if cap(c.row) > 1<<20 {
 			c.row = nil
 		}
-		if rows%flushRows == 0 {
-			if err := c.flush(); err != nil {
-				return false, err
-			}
-			if ctx.Err() != nil {
-				return false, context.Cause(ctx)
-			}
+		// The outbox is flushed by its length and by time.
+		if rows%lookRows == 0 && ctx.Err() != nil {
+			return false, context.Cause(ctx)
 		}
 	}
 	return true, nil

@@ -20,11 +20,11 @@ import (
 
 // Limits of the protocol. The session limits what a statement may cost.
 const (
-	maxStartupPacket = 10_000   // as in PostgreSQL
-	maxAuthMessage   = 10_000   // a SASL message
-	maxMessage       = 16 << 20 // any message after authentication
-	flushRows        = 128      // rows between flushes; a write per row is 8 times slower
-	flushBytes       = 64 << 10
+	maxStartupPacket = 10_000                // as in PostgreSQL
+	maxAuthMessage   = 10_000                // a SASL message
+	maxMessage       = 16 << 20              // any message after authentication
+	lookRows         = 128                   // rows between looks for a cancelled statement
+	flushBytes       = 32 << 10              // in the buffer; a write per row is 8 times slower
 	flushDelay       = 5 * time.Millisecond  // the longest time that a row waits in the buffer
 	watchDelay       = 20 * time.Millisecond // shorter statements are not watched for a client that has disconnected
 	startupTimeout   = 10 * time.Second

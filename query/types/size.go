@@ -35,6 +35,17 @@ func TextSize(d Datum) int64 {
 	return int64(len(d.S)) + 80 // an interval takes at most 67
 }
 
+// ShortText reports whether TextSize of d is certainly below n. Unlike TextSize it does not read d.
+func ShortText(d Datum, n int) bool {
+	switch d.K {
+	case KNull, KBool, KInt, KFloat, KTime, KDate:
+		return len(d.S) < n-80
+	case KText, KJSON, KBytes:
+		return 3*len(d.S)+int(d.I)+2 < n
+	}
+	return false
+}
+
 // zeros returns by how many bytes a text grows when its zero bytes are replaced.
 func zeros(d Datum) int { return 2 * strings.Count(d.S, "\x00") }
 
