@@ -9,7 +9,8 @@ import (
 // there are too many.
 type automaton struct {
 	place
-	anywhere bool // a match may begin at any character
+	anywhere bool  // a match may begin at any character
+	refers   *node // the back reference that this is, or nil
 	states   map[string]*state
 	start    *state
 }
@@ -100,7 +101,7 @@ func (m *machine) work(n int) bool {
 func (m *machine) automaton(at place) *automaton {
 	a := m.automata[at]
 	if a == nil {
-		a = &automaton{place: at}
+		a = &automaton{place: at, refers: m.re.refers[at]}
 		m.automata[at] = a
 	}
 	return a
@@ -123,11 +124,11 @@ func (m *machine) state(a *automaton, seeds []int32) *state {
 	if st := a.states[string(m.key)]; st != nil {
 		return st
 	}
+	st := &state{seeds: slices.Clone(seeds)}
+	m.hold(stateSize + 8*len(seeds)) // this may drop the states of a
 	if a.states == nil {
 		a.states = map[string]*state{}
 	}
-	st := &state{seeds: slices.Clone(seeds)}
-	m.hold(stateSize + 8*len(seeds))
 	a.states[string(m.key)] = st
 	return st
 }
@@ -149,32 +150,54 @@ func (m *machine) hold(n int) {
 
 // context returns the context of a position, as far as the program needs it.
 func (m *machine) context(p *program, at int) int {
-	if !p.asserts {
-		return 0
-	}
 	c := 0
 	if at == 0 {
 		c |= atTextBegin
-	} else {
+	}
+	if at == len(m.s) {
+		c |= atTextEnd
+	}
+	if p.context&(afterNewline|afterWord) != 0 && at > 0 {
 		r, _ := utf8.DecodeLastRuneInString(m.s[:at])
 		if r == '\n' {
 			c |= afterNewline
 		}
-		if classes["word"].has(r) {
+		if isWord(r) {
 			c |= afterWord
 		}
 	}
-	if at == len(m.s) {
-		return c | atTextEnd
+	if p.context&(beforeNewline|beforeWord) != 0 && at < len(m.s) {
+		r, _ := utf8.DecodeRuneInString(m.s[at:])
+		if r == '\n' {
+			c |= beforeNewline
+		}
+		if isWord(r) {
+			c |= beforeWord
+		}
 	}
-	r, _ := utf8.DecodeRuneInString(m.s[at:])
-	if r == '\n' {
-		c |= beforeNewline
+	return c & p.context
+}
+
+func isWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
 	}
-	if classes["word"].has(r) {
-		c |= beforeWord
+	return classes["word"].has(r)
+}
+
+// needs returns the context on which the assertion depends.
+func (a assertion) needs() int {
+	switch a {
+	case textBegin:
+		return atTextBegin
+	case textEnd:
+		return atTextEnd
+	case lineBegin:
+		return atTextBegin | afterNewline
+	case lineEnd:
+		return atTextEnd | beforeNewline
 	}
-	return c
+	return afterWord | beforeWord
 }
 
 func (a assertion) holds(c int) bool {
@@ -314,6 +337,9 @@ func (m *machine) reaches(a *automaton, at int) bool {
 // longest returns the end of the longest match of a that begins at from and ends at limit or before; negative if there
 // is none.
 func (m *machine) longest(a *automaton, from, limit int) int {
+	if m.known(a) {
+		return m.repeated(a.refers, from, from, limit, false)
+	}
 	end := -1
 	st := m.first(a)
 	for at := from; len(st.seeds) > 0; {
@@ -336,6 +362,9 @@ func (m *machine) longest(a *automaton, from, limit int) int {
 
 // shortest returns the end of the shortest match of a that begins at from and ends between least and limit.
 func (m *machine) shortest(a *automaton, from, least, limit int) int {
+	if m.known(a) {
+		return m.repeated(a.refers, from, least, limit, true)
+	}
 	st := m.first(a)
 	for at := from; len(st.seeds) > 0; {
 		cl := m.close(a, st, at)

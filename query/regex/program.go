@@ -11,7 +11,7 @@ type place struct {
 // program holds instructions for automata. Each node has its own part.
 type program struct {
 	inst    []inst
-	asserts bool // it depends on the position
+	context int  // the context that it depends on
 	looks   bool // it depends on the text around
 	behind  bool // it runs backwards
 }
@@ -47,6 +47,7 @@ type compiler struct {
 	groups map[int]*expr
 	prog   *program
 	looks  []*look
+	refers map[place]*node
 	left   int // remaining instructions
 	copies int // nesting of copies; assertions are left out of the copies
 }
@@ -73,6 +74,9 @@ func (c *compiler) node(n *node) error {
 	n.at = place{prog: c.prog, entry: c.here()}
 	err := c.parts(n)
 	n.at.exit = c.here()
+	if n.kind == reference {
+		c.refers[n.at] = n
+	}
 	return err
 }
 
@@ -128,12 +132,12 @@ func (c *compiler) expr(e *expr) error {
 		return c.repeat(e.sub[0], e.min, e.max)
 	case opAssert:
 		if c.copies == 0 {
-			c.prog.asserts = true
+			c.prog.context |= e.assert.needs()
 			_, err = c.add(instAssert, int32(e.assert))
 		}
 	case opLook:
 		if c.copies == 0 {
-			c.prog.asserts, c.prog.looks = true, true
+			c.prog.looks = true
 			c.looks = append(c.looks, &look{behind: e.behind, negative: e.negative, expr: e})
 			_, err = c.add(instLook, int32(len(c.looks)-1))
 		}

@@ -54,6 +54,7 @@ type Regexp struct {
 	alphabet   *alphabet
 	looks      []*look
 	references bool // a node refers to a group
+	refers     map[place]*node
 	fold       bool
 
 	mu struct {
@@ -72,7 +73,7 @@ func Compile(pattern string, flags Flags) (*Regexp, error) {
 	re.alphabet = newAlphabet(p.sets)
 	b := &builder{groups: p.bodies}
 	re.tree = b.tree(e)
-	c := &compiler{groups: p.bodies, left: maxInstructions}
+	c := &compiler{groups: p.bodies, refers: map[place]*node{}, left: maxInstructions}
 	if re.prog, err = c.program(func() error { return c.node(re.tree) }, false); err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func Compile(pattern string, flags Flags) (*Regexp, error) {
 			return nil, err
 		}
 	}
-	re.looks = c.looks
+	re.looks, re.refers = c.looks, c.refers
 	return re, nil
 }
 

@@ -94,6 +94,44 @@ func TestRegexp_Bombs(t *testing.T) {
 	}
 }
 
+// Where the text of a group is known, a reference to it is not searched for.
+func TestRegexp_References(t *testing.T) {
+	for _, c := range []struct{ pattern, text, first string }{
+		{`(a+)\1$`, strings.Repeat("a", 3000), strings.Repeat("a", 1500)},
+		{`^(11+)\1+$`, strings.Repeat("1", 2*499), strings.Repeat("1", 499)},
+		{`^(11+?)\1+$`, strings.Repeat("1", 997), ""},
+		{`^(11+)\1+$`, strings.Repeat("1", 997), ""},
+	} {
+		re, err := regex.Compile(c.pattern, regex.Flags{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work := 0
+		found, err := re.Find(c.text, 0, func(n int) error {
+			work += n
+			return nil
+		})
+		if err != nil || (found != nil) != (c.first != "") || found != nil && c.text[found[2]:found[3]] != c.first {
+			t.Errorf("%s finds %v, %v", c.pattern, found, err)
+		}
+		if work > 20_000_000 {
+			t.Errorf("%s takes %d steps", c.pattern, work)
+		}
+	}
+}
+
+// A machine that drops its states while it creates one goes on.
+func TestRegexp_DroppedStates(t *testing.T) {
+	re, err := regex.Compile(`^(a?){50}(a*)\2\1$`, regex.Flags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := re.Find(strings.Repeat("a", 100), 0, never)
+	if err != nil || len(found) != 6 || found[2] != found[3] || found[5]-found[4] != 26 {
+		t.Errorf("found %v, %v", found, err)
+	}
+}
+
 // This pattern has very many states, of which only a few are kept.
 func TestRegexp_ManyStates(t *testing.T) {
 	re, err := regex.Compile(`[ab]*a[ab]{60}c`, regex.Flags{})
