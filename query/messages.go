@@ -40,7 +40,7 @@ func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, err
 // Simple implements pgwire.Session.
 func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Portal, error) {
 	ss.mark('A', piece.Text)
-	ss.traced.follow(ss.start.Database, piece.Text, piece.Query, ss.mu.rows)
+	ss.traced.follow(ss.start.Database, piece.Text, piece.Query, ss.rows.Load())
 	began := time.Now()
 	preparing, stop := ss.timed(ss.traced.within(ctx))
 	defer stop()
@@ -66,7 +66,7 @@ func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Porta
 // Parse implements pgwire.Session.
 func (ss *session) Parse(ctx context.Context, name, query string, oids []uint32) error {
 	ss.mark('A', query)
-	ss.traced.follow(ss.start.Database, query, query, ss.mu.rows)
+	ss.traced.follow(ss.start.Database, query, query, ss.rows.Load())
 	if name == "" {
 		ss.CloseStatement(name)
 	} else if ss.statements.byName[name] != nil {
@@ -122,7 +122,7 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 		return err
 	}
 	ss.mark('A', st.text)
-	ss.traced.follow(ss.start.Database, st.text, st.text, ss.mu.rows)
+	ss.traced.follow(ss.start.Database, st.text, st.text, ss.rows.Load())
 	ctx = ss.traced.within(ctx)
 	if ss.tx.status == 'E' && !endsTransaction(st.stmt) {
 		return errAborted

@@ -134,7 +134,7 @@ func (ss *session) Status() byte {
 	ss.statements.round++
 	ss.portals.pause()
 	ss.mark(ss.tx.status, "")
-	ss.traced.follow("", "", "", ss.mu.rows)
+	ss.traced.follow("", "", "", ss.rows.Load())
 	return ss.tx.status
 }
 
@@ -174,7 +174,7 @@ func (ss *session) Close() {
 	ss.locks.End()
 	ss.portals.closeThose(func(*portal) bool { return true })
 	ss.reads.end()
-	ss.traced.follow("", "", "", ss.mu.rows)
+	ss.traced.follow("", "", "", ss.rows.Load())
 	ss.memory.Close()
 	ss.srv.forget(ss)
 }

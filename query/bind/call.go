@@ -295,21 +295,8 @@ func (b *binder) variadicCall(n *ast.Call, args []exec.Expr) (exec.Expr, error) 
 
 // tableFunc returns the function that returns rows and fits the arguments, or nil.
 func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) (*exec.TableFunc, error) {
-	var best *exec.TableFunc
-	bestScore, fit := -1, 0
-	for _, f := range funcs.TableFuncs[n.Name[len(n.Name)-1]] {
-		s, ok := typing.Score(f.Args, f.Variadic, args)
-		if ok {
-			fit++
-		}
-		if ok && s > bestScore {
-			best, bestScore = f, s
-		}
-	}
-	// Open arguments fit series of numbers and of moments equally well.
-	if n.Name[len(n.Name)-1] == "generate_series" && fit > 1 && !slices.ContainsFunc(args, func(e exec.Expr) bool {
-		return !typing.Untyped(e)
-	}) {
+	best, err := typing.ChooseTable(funcs.TableFuncs[n.Name[len(n.Name)-1]], args)
+	if err != nil {
 		return nil, typing.Ambiguous(strings.Join(n.Name, "."), args, n.Pos())
 	}
 	return best, nil

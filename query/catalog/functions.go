@@ -188,7 +188,13 @@ func definitions() {
 		return types.NewArray(types.Int4, pids), nil
 	}), types.Int4)
 	register("row_security_active", types.Bool, constant(types.NewBool(false)), types.Oid)
-	register("row_security_active", types.Bool, constant(types.NewBool(false)), types.Text)
+	register("row_security_active", types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		_, ok, err := s.OID(types.RegClass, a[0].S)
+		if err == nil && !ok {
+			err = sqlstate.New(sqlstate.UndefinedTable, "relation \"%s\" does not exist", a[0].S)
+		}
+		return types.NewBool(false), err
+	}), types.Text)
 	// No serializable transaction waits for another to begin.
 	register("pg_safe_snapshot_blocking_pids", types.Int4Array, constant(types.NewArray(types.Int4, nil)), types.Int4)
 	register("pg_my_temp_schema", types.Oid, constant(types.NewInt(0)))

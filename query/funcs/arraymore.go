@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/divandb/divan/query/exec"
@@ -105,6 +106,9 @@ func arrayPosition(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	}
 	arr := a[0].Array()
 	from := 0
+	if a[1].IsNull() && !slices.ContainsFunc(arr.Items, types.Datum.IsNull) {
+		return types.Null, nil // without a look at the third argument
+	}
 	if len(a) > 2 {
 		if a[2].IsNull() {
 			return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "initial position must not be null")
@@ -131,16 +135,18 @@ func fillArray(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "dimension array or low bound array cannot be null")
 	}
 	dims, lower := a[1].Array().Items, 1
-	if len(a) > 2 && len(dims) > 0 {
+	if len(a) > 2 {
 		lows := a[2].Array().Items
 		if len(lows) != len(dims) {
 			return types.Null, sqlstate.New(sqlstate.ArraySubscriptError, "wrong number of array subscripts").
 				WithDetail("Low bound array has different size than dimensions array.")
 		}
-		if lows[0].IsNull() {
+		if slices.ContainsFunc(lows, types.Datum.IsNull) {
 			return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "dimension values cannot be null")
 		}
-		lower = int(lows[0].I)
+		if len(lows) > 0 {
+			lower = int(lows[0].I)
+		}
 	}
 	switch {
 	case len(dims) == 0:

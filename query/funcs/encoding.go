@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,13 +29,14 @@ func init() {
 		"LATIN5 iso88599":  charmap.ISO8859_9,
 		"LATIN6 iso885910": charmap.ISO8859_10, "LATIN7 iso885913": charmap.ISO8859_13,
 		"LATIN8 iso885914": charmap.ISO8859_14, "LATIN9 iso885915": charmap.ISO8859_15,
-		"LATIN10 iso885916": charmap.ISO8859_16, "ISO_8859_5": charmap.ISO8859_5, "ISO_8859_6": charmap.ISO8859_6,
-		"ISO_8859_7": charmap.ISO8859_7, "ISO_8859_8": charmap.ISO8859_8, "WIN866 alt": charmap.CodePage866,
+		"LATIN10 iso885916": charmap.ISO8859_16, "ISO_8859_5 iso88595": charmap.ISO8859_5, "ISO_8859_6": charmap.ISO8859_6,
+		"ISO_8859_7": charmap.ISO8859_7, "ISO_8859_8": charmap.ISO8859_8, "WIN866 alt windows866": charmap.CodePage866,
 		"WIN874 windows874": charmap.Windows874, "WIN1250 windows1250": charmap.Windows1250,
 		"WIN1251 windows1251 win": charmap.Windows1251, "WIN1252 windows1252": charmap.Windows1252,
 		"WIN1253 windows1253": charmap.Windows1253, "WIN1254 windows1254": charmap.Windows1254,
 		"WIN1255 windows1255": charmap.Windows1255, "WIN1256 windows1256": charmap.Windows1256,
-		"WIN1257 windows1257": charmap.Windows1257, "KOI8R koi8": charmap.KOI8R, "KOI8U": charmap.KOI8U,
+		"WIN1257 windows1257":                         charmap.Windows1257,
+		"WIN1258 abc tcvn tcvn5712 vscii windows1258": charmap.Windows1258, "KOI8R koi8": charmap.KOI8R, "KOI8U": charmap.KOI8U,
 	} {
 		list := strings.Fields(names)
 		for _, name := range list {
@@ -63,6 +65,19 @@ func init() {
 	TextFamily.Function("convert_to", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return bytesOf(convert(env, a[0].S, "UTF8", a[1].S))
 	}, types.Text, types.Name)
+	TextFamily.Function("length", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		e, err := findEncoding(a[1].S, "")
+		if err != nil {
+			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "invalid encoding name \"%s\"", a[1].S)
+		}
+		if err := checkEncoding(a[0].S, e); err != nil {
+			return types.Null, err
+		}
+		if e.name == "UTF8" {
+			return types.NewInt(int64(utf8.RuneCountInString(a[0].S))), nil
+		}
+		return types.NewInt(int64(len(a[0].S))), nil
+	}, types.Bytea, types.Name)
 	TextFamily.Function("convert", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return bytesOf(convert(env, a[0].S, a[1].S, a[2].S))
 	}, types.Bytea, types.Name, types.Name)
@@ -77,12 +92,19 @@ func encodingKey(name string) string {
 	}, strings.ToLower(name))
 }
 
+// wideEncodings are PostgreSQL's character sets of several bytes, which Divan does not convert, by their keys.
+var wideEncodings = strings.Fields(`big5 euccn eucjis2004 eucjp euckr euctw gb18030 gbk johab mskanji muleinternal
+	shiftjis shiftjis2004 sjis uhc win932 win936 win949 win950 windows932 windows936 windows949 windows950`)
+
 func findEncoding(name, what string) (encoding, error) {
 	if e, ok := encodings[encodingKey(name)]; ok {
 		return e, nil
 	}
-	return encoding{}, sqlstate.New(sqlstate.InvalidParameterValue, "invalid %s encoding name \"%s\"", what, name).
-		WithHint("UTF8 and the sets of one byte for each character are supported.")
+	if slices.Contains(wideEncodings, encodingKey(name)) {
+		return encoding{}, sqlstate.New(sqlstate.FeatureNotSupported, "encoding \"%s\" is not supported", name).
+			WithHint("UTF8 and the sets of one byte for each character are supported.")
+	}
+	return encoding{}, sqlstate.New(sqlstate.InvalidParameterValue, "invalid %s encoding name \"%s\"", what, name)
 }
 
 // recode converts a text from one character set to another. One of them must be UTF8, or both the same.

@@ -21,8 +21,7 @@ func init() {
 	}
 	for name, f := range map[string]func(float64) float64{"ceil": math.Ceil, "ceiling": math.Ceil, "floor": math.Floor,
 		"round": math.RoundToEven,
-		"trunc": math.Trunc, "sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "atan": math.Atan, "cbrt": math.Cbrt,
-		"degrees": degrees, "radians": radians} {
+		"trunc": math.Trunc, "atan": math.Atan, "cbrt": math.Cbrt} {
 		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return types.NewFloat(f(a[0].Float())), nil
 		}, types.Float8)
@@ -33,6 +32,22 @@ func init() {
 			// What a numeric can have in front of its point, and behind it.
 			return types.NewNumeric(f(a[0].Decimal(), int32(min(max(a[1].I, -131073), 16383)))), nil
 		}, types.Numeric, types.Int4)
+	}
+	for name, f := range map[string]func(float64) float64{
+		"degrees": func(x float64) float64 { return x / radiansPerDegree },
+		"radians": func(x float64) float64 { return x * radiansPerDegree },
+	} {
+		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			x := a[0].Float()
+			r := f(x)
+			switch {
+			case math.IsInf(r, 0) && !math.IsInf(x, 0):
+				return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: overflow")
+			case r == 0 && x != 0:
+				return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: underflow")
+			}
+			return types.NewFloat(r), nil
+		}, types.Float8)
 	}
 	signs()
 	logs()
@@ -51,9 +66,6 @@ func init() {
 
 // radiansPerDegree is PostgreSQL's constant.
 const radiansPerDegree = 0.0174532925199432957692
-
-func degrees(x float64) float64 { return x / radiansPerDegree }
-func radians(x float64) float64 { return x * radiansPerDegree }
 
 func signs() {
 	for _, t := range []types.OID{types.Int2, types.Int4, types.Int8} {

@@ -1,7 +1,6 @@
 package funcs
 
 import (
-	"math"
 	"math/big"
 	"slices"
 
@@ -122,8 +121,11 @@ func narrow(n *big.Int, t types.OID) (types.Datum, error) {
 }
 
 func numericGCD(env *exec.CallEnv, x, y *types.Decimal) (*types.Decimal, error) {
+	if !x.IsFinite() || !y.IsFinite() {
+		return types.ParseDecimal("NaN")
+	}
 	scale := max(x.Scale(), y.Scale())
-	for y.Sign() != 0 && y.IsFinite() && x.IsFinite() {
+	for y.Sign() != 0 {
 		if err := env.Step(1); err != nil {
 			return nil, err
 		}
@@ -146,85 +148,4 @@ func minScale(d *types.Decimal) int32 {
 		n--
 	}
 	return n
-}
-
-// angles adds the trigonometric functions in degrees, exact where PostgreSQL's are, and the hyperbolic ones.
-func angles() {
-	one := func(name string, ok func(x float64) bool, f func(x float64) float64) {
-		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			x := a[0].Float()
-			if !ok(x) {
-				return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "input is out of range")
-			}
-			return types.NewFloat(f(x)), nil
-		}, types.Float8)
-	}
-	all := func(float64) bool { return true }
-	finite := func(x float64) bool { return !math.IsInf(x, 0) }
-	unit := func(x float64) bool { return !(x < -1 || x > 1) }
-	one("sinh", all, math.Sinh)
-	one("cosh", all, math.Cosh)
-	one("tanh", all, math.Tanh)
-	one("asinh", all, math.Asinh)
-	one("acosh", func(x float64) bool { return !(x < 1) }, math.Acosh)
-	one("atanh", unit, math.Atanh)
-	one("cot", finite, func(x float64) float64 { return 1 / math.Tan(x) })
-	one("sind", finite, sind)
-	one("cosd", finite, cosd)
-	one("tand", finite, func(x float64) float64 { return sind(x) / cosd(x) })
-	one("cotd", finite, func(x float64) float64 { return cosd(x) / sind(x) })
-	one("asind", unit, func(x float64) float64 { return exactAngle(math.Asin(x)) })
-	one("acosd", unit, func(x float64) float64 { return exactAngle(math.Acos(x)) })
-	one("atand", all, func(x float64) float64 { return exactAngle(math.Atan(x)) })
-	mathFamily.Function("atan2d", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return types.NewFloat(exactAngle(math.Atan2(a[0].Float(), a[1].Float()))), nil
-	}, types.Float8, types.Float8)
-}
-
-// exactAngle converts radians to degrees. A result that is whole except for the last bits is rounded.
-func exactAngle(radians float64) float64 {
-	d := degrees(radians)
-	if r := math.Round(d); math.Abs(d-r) < 1e-13*math.Max(1, math.Abs(r)) {
-		return r
-	}
-	return d
-}
-
-func sind(x float64) float64 {
-	x = math.Mod(x, 360)
-	switch math.Abs(x) {
-	case 0, 180:
-		return 0
-	case 30, 150:
-		return math.Copysign(0.5, x)
-	case 90:
-		return math.Copysign(1, x)
-	case 210, 330:
-		return math.Copysign(0.5, -x)
-	case 270:
-		return math.Copysign(1, -x)
-	case 45, 135:
-		return math.Copysign(math.Sqrt2/2, x)
-	case 225, 315:
-		return math.Copysign(math.Sqrt2/2, -x)
-	}
-	return math.Sin(radians(x))
-}
-
-func cosd(x float64) float64 {
-	switch x = math.Abs(math.Mod(x, 360)); x {
-	case 60, 300:
-		return 0.5
-	case 90, 270:
-		return 0
-	case 120, 240:
-		return -0.5
-	case 180:
-		return -1
-	case 45, 315:
-		return math.Sqrt2 / 2
-	case 135, 225:
-		return -math.Sqrt2 / 2
-	}
-	return math.Cos(radians(x))
 }

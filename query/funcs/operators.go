@@ -147,7 +147,7 @@ func power(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	switch {
 	case x == 0 && y < 0:
 		return types.Null, sqlstate.New("2201F", "zero raised to a negative power is undefined")
-	case x < 0 && !math.IsInf(x, 0) && !math.IsInf(y, 0) && y != math.Trunc(y):
+	case x < 0 && !math.IsInf(y, 0) && y != math.Trunc(y):
 		return types.Null, sqlstate.New("2201F",
 			"a negative number raised to a non-integer power yields a complex result")
 	}

@@ -21,7 +21,7 @@ func UnixMoment(micros int64) Datum { return NewMoment(time.UnixMicro(micros)) }
 // A timetz is packed into one number so that the numbers compare like the values: by the time in UTC first, then by the
 // zone's seconds west of UTC.
 const (
-	zoneBits = 18
+	zoneBits = 21
 	zoneZero = 1 << (zoneBits - 1)
 )
 

@@ -116,26 +116,6 @@ func Score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 	return total, true
 }
 
-// Choose returns the candidate that fits best. It is an error if two fit equally well.
-func Choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
-	var best *exec.Func
-	bestScore, ties := -1, 0
-	for _, f := range candidates {
-		s, ok := Score(f.Args, f.Variadic, args)
-		switch {
-		case !ok:
-		case s > bestScore:
-			best, bestScore, ties = f, s, 0
-		case s == bestScore:
-			ties++
-		}
-	}
-	if ties > 0 {
-		return best, sqlstate.New(sqlstate.AmbiguousFunction, "ambiguous")
-	}
-	return best, nil
-}
-
 // Unpolymorphic reports whether the arguments leave the type of anyelement open: there are only literals for it.
 // PostgreSQL refuses such a call. Parameters are texts.
 func Unpolymorphic(args []exec.Expr, want []types.OID) bool {

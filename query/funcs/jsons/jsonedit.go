@@ -293,6 +293,9 @@ func init() {
 		funcs.JsonFamily.Function(prefix+"_object", t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			keys, values := a[0].Array().Items, a[1].Array().Items
 			if len(keys) != len(values) {
+				if len(keys) == 0 || len(values) == 0 { // an empty array has no dimension
+					return types.Null, sqlstate.New(sqlstate.ArraySubscriptError, "wrong number of array subscripts")
+				}
 				return types.Null, sqlstate.New("2202E", "mismatched array dimensions")
 			}
 			return objectOf(env, keys, values, t)

@@ -99,7 +99,13 @@ func years(add func(dateWord), word string, year func(c *clock) int) {
 	for i, unit := range []int{1 << 30, 1000, 100, 10} {
 		n := 4 - i
 		add(dateWord{word: word[:n], ordinal: true, write: func(c *clock, fill bool) string {
-			return digits(year(c)%unit, n, fill && n > 1)
+			width := n
+			if !fill || n == 1 {
+				width = 0
+			} else if c.shownYear(c.year) < 0 { // also for the year of ISO, whose sign may be another
+				width++
+			}
+			return fmt.Sprintf("%0*d", width, year(c)%unit)
 		}})
 	}
 }

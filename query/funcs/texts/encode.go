@@ -233,7 +233,7 @@ func byteFuncs() {
 			if a[0].IsNull() {
 				return types.NewText("NULL"), nil
 			}
-			s, err := env.TextOf(a[0], env.ArgType(0))
+			s, err := castText(env, a[0])
 			if err != nil {
 				return types.Null, err
 			}

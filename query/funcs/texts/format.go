@@ -2,6 +2,7 @@ package texts
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -62,12 +63,20 @@ func joins() {
 	funcs.TextFamily.Add(&exec.Func{Name: "format", Args: []types.OID{types.Text}, Ret: types.Text, Eval: format})
 	funcs.TextFamily.Function("quote_literal", types.Text,
 		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			text, err := env.TextOf(a[0], env.ArgType(0))
+			text, err := castText(env, a[0])
 			if err == nil {
 				text, err = quoteLiteralIn(env, text)
 			}
 			return types.NewText(text), err
-		}, exec.AnyValue)
+		}, exec.AnyElement)
+}
+
+// castText returns the text to which a function's first argument is cast. It differs from what is printed for booleans.
+func castText(env *exec.CallEnv, d types.Datum) (string, error) {
+	if d.K == types.KBool {
+		return strconv.FormatBool(d.I != 0), nil
+	}
+	return env.TextOf(d, env.ArgType(0))
 }
 
 // format implements %s, %I, %L and %%, with positions (%2$s), widths (%10s, %*s) and the flag -.

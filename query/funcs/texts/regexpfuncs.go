@@ -166,19 +166,11 @@ func init() {
 		})
 	regexpForms("regexp_instr", types.Int4, 2, []types.OID{t, t, i, i, i, t, i},
 		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			end := intAt(a, 4, 0)
-			if end != 0 && end != 1 {
+			start, n, end := intAt(a, 2, 1), intAt(a, 3, 1), intAt(a, 4, 0)
+			if start > 0 && n > 0 && end != 0 && end != 1 {
 				return types.Null, badArgument("endoption", end)
 			}
-			from, to, s, err := groupOf(
-				env,
-				"regexp_instr",
-				a,
-				intAt(a, 2, 1),
-				intAt(a, 3, 1),
-				intAt(a, 6, 0),
-				textAt(a, 5),
-			)
+			from, to, s, err := groupOf(env, "regexp_instr", a, start, n, intAt(a, 6, 0), textAt(a, 5))
 			if err != nil || from < 0 {
 				return types.NewInt(0), err
 			}
@@ -266,14 +258,17 @@ func groupOf(
 	start, n, sub int64,
 	flags string,
 ) (from, to int, text string, err error) {
-	s, err := newSearch(env.State, name, a, start, flags)
 	switch {
-	case err != nil:
-		return -1, 0, "", err
+	case start < 1:
+		return -1, 0, "", badArgument("start", start)
 	case n < 1:
 		return -1, 0, "", badArgument("n", n)
 	case sub < 0:
 		return -1, 0, "", badArgument("subexpr", sub)
+	}
+	s, err := newSearch(env.State, name, a, start, flags)
+	if err != nil {
+		return -1, 0, "", err
 	}
 	m, err := s.nth(env.State, n)
 	if m == nil || err != nil || int64(len(m)) <= 2*sub {

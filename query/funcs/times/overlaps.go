@@ -45,9 +45,12 @@ func init() {
 		sign     int64
 	}{{types.TimestampTZ, types.Timestamp, 1}, {types.Timestamp, types.TimestampTZ, -1}} {
 		funcs.TimeFamily.Function("timezone", to.ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if types.Infinite(a[1]) {
+				return a[1], nil
+			}
 			by, err := intervalZone(env, a[0])
-			if err != nil || types.Infinite(a[1]) {
-				return a[1], err
+			if err != nil {
+				return types.Null, err
 			}
 			return types.CheckMoment(a[1].I + to.sign*by)
 		}, types.Interval, to.arg)

@@ -5,7 +5,6 @@ package times
 import (
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/divandb/divan/query/datetime"
@@ -65,14 +64,14 @@ func init() {
 			unit := unitOf(a[0].S)
 			if ret == types.Numeric && slices.Contains(notOfDates, unit) {
 				return types.Null, sqlstate.New(sqlstate.FeatureNotSupported, `unit "%s" not supported for type date`,
-					strings.ToLower(a[0].S))
+					lowerASCII(a[0].S))
 			}
 			typ := types.Timestamp
 			if ret == types.Numeric {
 				typ = types.Date
 			}
 			if types.Infinite(a[1]) {
-				return infinitePart(a[0].S, a[1].I > 0, types.Date, ret)
+				return infinitePart(a[0].S, a[1].I > 0, typ, ret)
 			}
 			if ret == types.Numeric && unit == "julian" {
 				return number(a[1].I+datetime.EpochJulian, 0, ret), nil
@@ -149,6 +148,9 @@ func epochOf(moment int64, ret types.OID) types.Datum {
 
 // inZone is AT TIME ZONE: it converts a moment to the wall clock time of a zone, or back.
 func inZone(moment int64, name string, move func(datetime.Zone, int64) int64) (types.Datum, error) {
+	if datetime.IsInfinite(moment) {
+		return types.NewTime(moment), nil
+	}
 	zone, ok := datetime.FindZone(name)
 	if !ok {
 		return types.Null, datetime.ErrZone(name)
@@ -363,9 +365,9 @@ func intervalPart(field string, s types.Span, ret types.OID) (types.Datum, error
 	return types.Null, badUnit(field, types.Interval, false)
 }
 
-// ageOf is age. It refuses infinite times.
+// ageOf is age. As in PostgreSQL, infinity is the last moment of 64 bits there, and -infinity is refused.
 func ageOf(a, b types.Datum) (types.Datum, error) {
-	if types.Infinite(a) || types.Infinite(b) {
+	if a.I == datetime.NegInfinity || b.I == datetime.NegInfinity {
 		return types.Null, sqlstate.New("22008", "timestamp out of range")
 	}
 	return age(a.I, b.I), nil

@@ -38,11 +38,21 @@ func init() {
 
 // unitOf returns the name used here for a part of a time.
 func unitOf(name string) string {
-	name = strings.ToLower(name)
+	name = lowerASCII(name)
 	if unit, ok := units[name]; ok {
 		return unit
 	}
 	return name
+}
+
+// lowerASCII lowers only the letters of ASCII, as PostgreSQL does with key words.
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 // knownUnits lists all parts of a time that some type has.
@@ -53,7 +63,7 @@ var knownUnits = []string{"microseconds", "milliseconds", "second", "minute", "h
 // badUnit returns the error for a part that a type does not have: "not supported" if other types have it, otherwise
 // "not recognized". few is set for functions that accept fewer parts than extract.
 func badUnit(name string, t types.OID, few bool) error {
-	name = strings.ToLower(name)
+	name = lowerASCII(name)
 	code, what := sqlstate.InvalidParameterValue, "recognized"
 	known := knownUnits
 	if few {
