@@ -65,7 +65,7 @@ func sind30(x float64) float64 {
 }
 
 func cosd60(x float64) float64 {
-	half := 1 - math.Cos(60*radiansPerDegree)
+	half := 1 - math.Cos(radians(60))
 	return 1 - (1-math.Cos(radians(x)))/half/2
 }
 

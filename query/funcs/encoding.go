@@ -29,14 +29,16 @@ func init() {
 		"LATIN5 iso88599":  charmap.ISO8859_9,
 		"LATIN6 iso885910": charmap.ISO8859_10, "LATIN7 iso885913": charmap.ISO8859_13,
 		"LATIN8 iso885914": charmap.ISO8859_14, "LATIN9 iso885915": charmap.ISO8859_15,
-		"LATIN10 iso885916": charmap.ISO8859_16, "ISO_8859_5 iso88595": charmap.ISO8859_5, "ISO_8859_6": charmap.ISO8859_6,
+		"LATIN10 iso885916":   charmap.ISO8859_16,
+		"ISO_8859_5 iso88595": charmap.ISO8859_5, "ISO_8859_6": charmap.ISO8859_6,
 		"ISO_8859_7": charmap.ISO8859_7, "ISO_8859_8": charmap.ISO8859_8, "WIN866 alt windows866": charmap.CodePage866,
 		"WIN874 windows874": charmap.Windows874, "WIN1250 windows1250": charmap.Windows1250,
 		"WIN1251 windows1251 win": charmap.Windows1251, "WIN1252 windows1252": charmap.Windows1252,
 		"WIN1253 windows1253": charmap.Windows1253, "WIN1254 windows1254": charmap.Windows1254,
 		"WIN1255 windows1255": charmap.Windows1255, "WIN1256 windows1256": charmap.Windows1256,
 		"WIN1257 windows1257":                         charmap.Windows1257,
-		"WIN1258 abc tcvn tcvn5712 vscii windows1258": charmap.Windows1258, "KOI8R koi8": charmap.KOI8R, "KOI8U": charmap.KOI8U,
+		"WIN1258 abc tcvn tcvn5712 vscii windows1258": charmap.Windows1258,
+		"KOI8R koi8": charmap.KOI8R, "KOI8U": charmap.KOI8U,
 	} {
 		list := strings.Fields(names)
 		for _, name := range list {

@@ -23,8 +23,8 @@ func category(t types.OID) (byte, bool) {
 	return 'P', false
 }
 
-// Choose returns the candidate that PostgreSQL would choose (section 10.3 of its manual), and nil if none fits. It is an
-// error if the choice is ambiguous.
+// Choose returns the candidate that PostgreSQL would choose (section 10.3 of its manual), and nil if none fits. It is
+// an error if the choice is ambiguous.
 func Choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
 	list := make([]signature, len(candidates))
 	for i, f := range candidates {

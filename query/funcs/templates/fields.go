@@ -205,8 +205,9 @@ func (r *dateReader) numberField(n *node, after []node) error {
 // plain returns where the number of a field is kept that is as wide as its name; nil if it is ignored.
 func (r *dateReader) plain(id string) *int {
 	return map[string]*int{"MI": &r.minute, "SS": &r.second, "SSSS": &r.dayseconds, "SSSSS": &r.dayseconds,
-		"MM": &r.month, "DDD": &r.yearday, "DD": &r.day, "D": &r.weekday, "WW": &r.week, "IW": &r.week, "CC": &r.century,
-		"W": &r.monthweek, "J": &r.julian}[id]
+		"MM": &r.month, "DDD": &r.yearday, "DD": &r.day, "D": &r.weekday, "WW": &r.week, "IW": &r.week,
+		"CC": &r.century,
+		"W":  &r.monthweek, "J": &r.julian}[id]
 }
 
 // fraction reads digits behind the point, and scales them to a number of digits.

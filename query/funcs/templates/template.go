@@ -24,8 +24,9 @@ type field struct {
 
 // fieldNames lists the patterns in the order in which they are tried: those with # are read as digits, those with g
 // belong to the Gregorian calendar, and those with w to ISO's weeks. Each may also be written in lower case.
-const fieldNames = `A.D. A.M. AD AM B.C. BC CC# DAY DDD#g DD#g DY D#g FF1# FF2# FF3# FF4# FF5# FF6# FX HH24# HH12# HH# IDDD#w
-	ID#w IW#w IYYY#w IYY#w IY#w I#w J# MI# MM#g MONTH/g MON/g MS# OF P.M. PM Q# RM/g SSSSS# SSSS# SS# TZH TZM# TZ US#
+const fieldNames = `A.D. A.M. AD AM B.C. BC CC# DAY DDD#g DD#g DY D#g FF1# FF2# FF3# FF4# FF5# FF6# FX HH24# HH12# HH#
+	IDDD#w ID#w IW#w IYYY#w IYY#w IY#w I#w J# MI# MM#g MONTH/g MON/g MS# OF P.M. PM Q# RM/g SSSSS# SSSS# SS# TZH TZM# TZ
+	US#
 	WW#g W#g Y,YYY#g YYYY#g YYY#g YY#g Y#g`
 
 // fields has the patterns by their first byte.
