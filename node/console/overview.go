@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -161,10 +162,10 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 		switch {
 		case n.State == "silent" || n.State == "absent":
 			list = append(list, state.Attention{Severity: state.Error, Text: n.Name + ": " + n.Text, Node: n.Name,
-				Link: "nodes/" + n.Name, Since: n.LastAnswer})
+				Link: "nodes/" + url.PathEscape(n.Name), Since: n.LastAnswer})
 		case n.Store != "":
 			list = append(list, state.Attention{Severity: state.Error, Text: n.Name + ": " + n.Store, Node: n.Name,
-				Link: "nodes/" + n.Name})
+				Link: "nodes/" + url.PathEscape(n.Name)})
 		}
 		for _, reason := range n.Reasons {
 			if i, ok := reasons[reason]; ok {
@@ -174,10 +175,11 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 			reasons[reason] = len(list)
 			name, what, _ := strings.Cut(reason, ": ")
 			list = append(list, state.Attention{Severity: state.Error, Text: what, Node: n.Name,
-				Link: "events?" + name})
+				Link: "events?search=" + url.QueryEscape(name)})
 		}
 		if n.Skew != 0 {
-			list = append(list, state.Attention{Severity: state.Warning, Node: n.Name, Link: "nodes/" + n.Name,
+			list = append(list, state.Attention{Severity: state.Warning, Node: n.Name,
+				Link: "nodes/" + url.PathEscape(n.Name),
 				Text: fmt.Sprintf("the clock of %s differs by %.1f s: times in its log are wrong", n.Name, n.Skew)})
 		}
 	}
@@ -204,7 +206,7 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 		if e.Kind == state.IndexErrors && o.Now.Sub(e.At) < attentionFor {
 			at := e.At
 			list = append(list, state.Attention{Severity: state.Warning, Text: e.Text, Since: &at, Node: e.Node,
-				Link: "databases/" + e.Database})
+				Link: "databases/" + url.PathEscape(e.Database) + "/failures/" + url.PathEscape(e.Object)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b state.Attention) int {

@@ -68,7 +68,8 @@ func answers() map[string]any {
 			Jobs: map[string]int{"running": 1, "pending": 2}, Failing: 1, Events: events,
 			Attention: []state.Attention{
 				{Severity: state.Error, Text: story.Text, Since: pointer(story.Began), Story: &story},
-				{Severity: state.Warning, Text: "views of _design/by in orders skip 3 documents", Node: "n1"}},
+				{Severity: state.Warning, Text: "views of _design/by in orders skip 3 documents", Node: "n1",
+					Link: "databases/a%2Fb/failures/_design%2Fby"}},
 			Nodes: []state.Node{node("n1", "ok", "it works", true), node("n2", "gone", "it has left or was given up", false),
 				node("n3", "ok", "it works", false)},
 			Tasks: []state.Task{{Node: "n3", Type: "indexer", Database: "orders", Design: "_design/by", Progress: 42,

@@ -61,7 +61,7 @@ const columns = tree => [
 const none = what => () => el('p', { class: 'none' }, what);
 
 const fact = (name, ...value) =>
-  el('tr', {}, el('th', { scope: 'row' }, name), el('td', { 'data-name': name }, ...value));
+  el('tr', {}, el('th', { scope: 'row' }, name), el('td', { 'data-name': name }, el('span', {}, ...value)));
 
 /** One actor: its state, the actors below it, and the events about it. */
 const one = (place, say, node, id) => {

@@ -9,7 +9,7 @@ import { plotsOf, range } from './plots.js';
 const fact = (name, value) =>
   value === '' || value === undefined
     ? null
-    : el('tr', {}, el('th', { scope: 'row' }, name), el('td', { 'data-name': name }, value));
+    : el('tr', {}, el('th', { scope: 'row' }, name), el('td', { 'data-name': name }, el('span', {}, value)));
 
 const units = {
   index_lag: 's',

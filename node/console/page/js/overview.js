@@ -23,6 +23,7 @@ const attention = a =>
           text(a.text),
           a.node ? el('span', { class: 'dim' }, ` · ${text(a.node)}`) : '',
           a.since ? [' ', el('span', { class: 'dim' }, time(a.since))] : '',
+          a.link ? [' ', el('a', { href: `#/${text(a.link)}` }, 'show')] : '',
         ],
   );
 
