@@ -60,7 +60,7 @@ var thirdParties = map[string]home{
 		why: "other rooms count in plain Go; one room publishes"},
 	"go.opentelemetry.io/otel": {rooms: []string{"node/tracing"},
 		why: "other rooms say what begins and ends; one room makes spans of it"},
-	"go.opentelemetry.io/otel/sdk": {rooms: []string{"node/tracing"}, why: "it comes with OpenTelemetry"},
+	"go.opentelemetry.io/otel/sdk":   {rooms: []string{"node/tracing"}, why: "it comes with OpenTelemetry"},
 	"go.opentelemetry.io/otel/trace": {rooms: []string{"node/tracing"}, why: "it comes with OpenTelemetry"},
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": {rooms: []string{"node/tracing"},
 		why: "it comes with OpenTelemetry"},

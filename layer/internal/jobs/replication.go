@@ -33,7 +33,9 @@ func (j ReplicationJob) Encode() []byte {
 
 // ReplicationJobID returns the id of the job of a document. With an empty name of a database, document is the id of a
 // replication without a document. The jobs of a database are sorted by the ids of their documents.
-func ReplicationJobID(database, document string) string { return url.PathEscape(database) + "/" + document }
+func ReplicationJobID(database, document string) string {
+	return url.PathEscape(database) + "/" + document
+}
 
 // IsReplicator reports whether the documents of a database describe replications.
 func IsReplicator(database string) bool {
