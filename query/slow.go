@@ -1,17 +1,11 @@
 package query
 
 import (
-	"strings"
 	"time"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/explain"
-	"github.com/divandb/divan/query/sql/ast"
-	"github.com/divandb/divan/query/types"
 )
-
-// maxPlan bounds the text of the plan of a slow query.
-const maxPlan = 4 << 10
 
 // slowPlan is the plan of the current statement, once it has taken long.
 type slowPlan struct {
@@ -26,22 +20,8 @@ func (s *slowPlan) from(least time.Duration) func(exec.Plan) {
 	}
 	began := time.Now()
 	return func(plan exec.Plan) {
-		took := time.Since(began)
-		if took < least {
-			return
+		if took := time.Since(began); took >= least {
+			s.text, s.examined = explain.Ended(plan, took)
 		}
-		// The number of documents is not read, since the statement has ended.
-		explained := explain.New(plan, &ast.Explain{Analyze: true, Format: "text"}, -1, plan.Describe().Rows, took)
-		s.text = types.Truncate(strings.Join(explained.Text(), "\n"), maxPlan)
-		s.examined = examined(plan.Describe())
 	}
-}
-
-// examined returns how many rows the reads of a plan have examined.
-func examined(d *exec.Description) int64 {
-	n := max(0, d.Examined)
-	for _, c := range d.Children {
-		n += examined(c)
-	}
-	return n
 }
