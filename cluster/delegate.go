@@ -20,16 +20,11 @@ var (
 func (d delegate) NodeMeta(limit int) []byte { return d.g.members.encodeMetadata() }
 
 func (d delegate) NotifyJoin(n *memberlist.Node) {
-	d.g.members.observe(func(v *view, now time.Time) {
-		meta := decodeMetadata(n.Meta)
-		if v.joined(now, n.Name, n.Address(), meta) {
-			d.g.members.returned(staleMember{node: *n, id: meta.ID})
-		}
-	})
+	d.g.members.observe(func(_ *view, now time.Time) { d.g.members.saw(n, now) })
 }
 
 func (d delegate) NotifyUpdate(n *memberlist.Node) {
-	d.g.members.observe(func(v *view, now time.Time) { v.joined(now, n.Name, n.Address(), decodeMetadata(n.Meta)) })
+	d.g.members.observe(func(_ *view, now time.Time) { d.g.members.saw(n, now) })
 }
 
 func (d delegate) NotifyLeave(n *memberlist.Node) {

@@ -20,13 +20,14 @@ type members struct {
 	// reached are the members that messages go to and come from: those placed on, and those that are being drained.
 	reached atomic.Pointer[[]Member]
 	wake    chan struct{} // capacity 1: mu has changed; never closed
-	outlive chan struct{} // capacity 1: mu.stale or mu.renew has changed; never closed
+	outlive chan struct{} // capacity 1: mu.stale, mu.newcomers or mu.renew has changed; never closed
 
 	mu struct {
 		sync.Mutex
 		view        *view
 		meta        metadata // what this member tells others about itself
 		stale       []staleMember
+		newcomers   []newcomer
 		packets     int  // gossip packets sent so far
 		renew       bool // the others gave this member up, so it needs a new id
 		subscribers map[chan struct{}]bool

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/memberlist"
@@ -39,8 +40,8 @@ func (d delegate) NotifyMsg(b []byte) {
 	}
 }
 
-// outlive tells members that they had been given up, and renews this member's id if it was, until ctx ends. Both wait
-// for the network, so they have a goroutine of their own.
+// outlive tells members that they had been given up, renews this member's id if it was, and meets newcomers, until ctx
+// ends. All of that waits for the network, so it has a goroutine of its own.
 func (g *gossip) outlive(ctx context.Context) {
 	tick := time.NewTicker(g.o.ProbeInterval)
 	defer tick.Stop()
@@ -53,7 +54,78 @@ func (g *gossip) outlive(ctx context.Context) {
 		}
 		g.renewIfGivenUp()
 		g.warnStale(ctx)
+		g.meet(ctx)
 	}
+}
+
+// newcomer is a member that has begun to be seen here, or has a new id.
+type newcomer struct {
+	name, address, id string
+	met, tried        int
+}
+
+const (
+	// meetings is how often everything is exchanged with a newcomer: once to hear what it believes of this member, and
+	// once to tell it what follows from that.
+	meetings = 2
+	// mostTries bounds how often that is tried.
+	mostTries = 8
+)
+
+// meet exchanges everything with newcomers. A member that begins a new life counts its announcements from the start. A
+// member that has heard more than others of the life before takes the first of them for old ones, and nobody else
+// contradicts it. It finds out only when the two exchange what they know, which memberlist does by chance.
+func (g *gossip) meet(ctx context.Context) {
+	for _, n := range g.members.takeNewcomers() {
+		if ctx.Err() != nil {
+			return
+		}
+		n.tried++
+		if err := g.join(n.address); err == nil {
+			n.met++
+		} else {
+			g.o.Logger.Debug("could not exchange what is known with a member", "member", n.name, "error", err)
+		}
+		if n.met < meetings && n.tried < mostTries {
+			g.members.came(n)
+		}
+	}
+}
+
+// came keeps a newcomer for the next round.
+func (m *members) came(n newcomer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.newcomers = append(m.mu.newcomers, n)
+}
+
+// takeNewcomers takes the newcomers that are still there.
+func (m *members) takeNewcomers() []newcomer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := slices.DeleteFunc(m.mu.newcomers, func(n newcomer) bool {
+		e := m.mu.view.entries[n.name]
+		return e == nil || !e.up || e.meta.ID != n.id
+	})
+	m.mu.newcomers = nil
+	return list
+}
+
+// saw records that memberlist reports a member, and whether it is to be told that it had been given up. The caller
+// holds mu.
+func (m *members) saw(n *memberlist.Node, now time.Time) {
+	meta := decodeMetadata(n.Meta)
+	before := ""
+	if e := m.mu.view.entries[n.Name]; e != nil && e.up {
+		before = e.meta.ID
+	}
+	if m.mu.view.joined(now, n.Name, n.Address(), meta) {
+		m.mu.stale = append(m.mu.stale, staleMember{node: *n, id: meta.ID})
+	}
+	if n.Name != m.name && before != meta.ID {
+		m.mu.newcomers = append(m.mu.newcomers, newcomer{name: n.Name, address: n.Address(), id: meta.ID})
+	}
+	m.signalOutlive()
 }
 
 // warnStale tells members that returned under their old id that they had been given up. Those that have been told and
@@ -96,12 +168,6 @@ func (g *gossip) renewIfGivenUp() {
 	if err := g.list.UpdateNode(time.Second); err != nil {
 		g.o.Logger.Debug("could not tell the others what has changed here", "error", err)
 	}
-}
-
-// returned keeps a member that is to be told that it had been given up. The caller holds mu.
-func (m *members) returned(s staleMember) {
-	m.mu.stale = append(m.mu.stale, s)
-	m.signalOutlive()
 }
 
 // takeStale takes the members that are still to be told.

@@ -21,6 +21,63 @@ func TestCluster_NewID_packetsLost(t *testing.T) {
 	}
 }
 
+// TestCluster_RestartAfterLeaving checks that a member that returns from a restart is soon seen by one that is the only
+// one that heard that it leaves.
+func TestCluster_RestartAfterLeaving(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { restartAfterLeaving(t, seed) })
+		})
+	}
+}
+
+func restartAfterLeaving(t *testing.T, seed uint64) {
+	t.Cleanup(func() { time.Sleep(10 * time.Second) })
+	n := simnet.New(seed, simnet.Faults{})
+	start := func(name, ip string, join ...string) (*cluster.Cluster, *simnet.Host) {
+		h, err := n.Host(ip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := options(t, name)
+		o.Gossip, o.Network, o.Join, o.ProbeInterval = h.Gossip(), h, join, 0
+		return started(t, o), h
+	}
+	const a, b, c = "127.0.0.1", "127.0.0.2", "127.0.0.3"
+	one, _ := start("one", a)
+	two, host := start("two", b, a+":7946")
+	three, _ := start("three", c, a+":7946")
+	for _, m := range []*cluster.Cluster{one, two, three} {
+		sees(t, m, "one=alive three=alive two=alive")
+	}
+	for _, from := range []string{b, c} {
+		n.Cut(from, a, true)
+	}
+	for range 3 { // of its announcements; it may have had to contradict others too
+		two.Drain()
+	}
+	eventually(t, time.Second, func() string {
+		if !find(t, three, "two").Draining {
+			return "three does not hear that two leaves"
+		}
+		return ""
+	})
+	time.Sleep(time.Second) // until three has passed on what it has heard, to nobody
+	host.Kill()
+	for _, from := range []string{b, c} {
+		n.Cut(from, a, false)
+	}
+	again, _ := start("two", b, a+":7946")
+	for _, m := range []*cluster.Cluster{one, three} {
+		eventually(t, 1500*time.Millisecond, func() string {
+			if m := find(t, m, "two"); m.ID != again.Self().ID || m.Draining {
+				return fmt.Sprintf("two is seen in its earlier life: %+v", m)
+			}
+			return ""
+		})
+	}
+}
+
 func newIDWithoutPackets(t *testing.T, seed uint64) {
 	t.Cleanup(func() { time.Sleep(10 * time.Second) }) // memberlist does not wait for its own goroutines
 	n := simnet.New(seed, simnet.Faults{})
