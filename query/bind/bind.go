@@ -150,6 +150,8 @@ type Query struct {
 	OrderNames []string
 	Limit      exec.Expr
 	Skip       exec.Expr
+	// WithTies returns the rows that equal the last one of Limit by Order too.
+	WithTies bool
 
 	Ctes        []*CTE        // the WITH list
 	Values      [][]exec.Expr // rows of VALUES
@@ -431,7 +433,7 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 	if err := b.finish(s, sc, g, targets, names, having, order); err != nil {
 		return nil, err
 	}
-	if q.Limit, q.Skip, err = b.limits(s, sc); err != nil {
+	if err = b.limits(s, q, sc); err != nil {
 		return nil, err
 	}
 	if err := b.allPlaced(q, s.Pos()); err != nil || len(s.Locks) == 0 {

@@ -162,7 +162,11 @@ func (b *binder) distinctKey(e ast.Expr, sc *scope, g *grouper) (exec.Expr, erro
 }
 
 // limits binds LIMIT and OFFSET, which must not refer to rows.
-func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err error) {
+func (b *binder) limits(s *ast.Select, q *Query, sc *scope) (err error) {
+	if n, ok := s.Limit.(*ast.Literal); ok && s.WithTies && n.Kind == ast.Null {
+		return sqlstate.New(sqlstate.InvalidRowCountInLimit,
+			"row count cannot be null in FETCH FIRST ... WITH TIES clause").At(n.Pos())
+	}
 	bindOne := func(e ast.Expr, what string) (exec.Expr, error) {
 		if e == nil {
 			return nil, nil
@@ -192,10 +196,11 @@ func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err er
 		}
 		return x, nil
 	}
-	if limit, err = bindOne(s.Limit, "LIMIT"); err == nil {
-		skip, err = bindOne(s.Offset, "OFFSET")
+	if q.Limit, err = bindOne(s.Limit, "LIMIT"); err == nil {
+		q.Skip, err = bindOne(s.Offset, "OFFSET")
 	}
-	return limit, skip, err
+	q.WithTies = s.WithTies
+	return err
 }
 
 // orderByColumns binds the ORDER BY of a set operation or VALUES, which may only refer to columns of the result.

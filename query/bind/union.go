@@ -17,10 +17,11 @@ import (
 func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 	if naming.ComputesOrder(s) {
 		rows := *s
-		rows.With, rows.OrderBy, rows.Limit, rows.Offset = nil, nil, nil, nil
+		rows.With, rows.OrderBy, rows.Limit, rows.WithTies, rows.Offset = nil, nil, nil, false, nil
 		return b.sel(&ast.Select{At: s.At, Targets: []ast.Target{{Expr: &ast.Column{At: s.At, Star: true}}},
 			From:    []ast.FromItem{&ast.Derived{At: s.At, Query: &rows, Alias: ast.Alias{Name: "*VALUES*"}}},
-			OrderBy: s.OrderBy, Limit: s.Limit, Offset: s.Offset}, sc)
+			OrderBy: s.OrderBy, Limit: s.Limit, WithTies: s.WithTies,
+			Offset: s.Offset}, sc)
 	}
 	q := sc.query
 	sc.noAggregates = "VALUES"
@@ -59,9 +60,7 @@ func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 	if err := b.orderByColumns(s, q, sc); err != nil {
 		return nil, err
 	}
-	var err error
-	q.Limit, q.Skip, err = b.limits(s, sc)
-	return q, err
+	return q, b.limits(s, q, sc)
 }
 
 // union binds both sides of UNION, INTERSECT or EXCEPT and casts their columns to common types.
@@ -122,8 +121,7 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 	if err := b.orderByColumns(s, q, sc); err != nil {
 		return nil, err
 	}
-	q.Limit, q.Skip, err = b.limits(s, sc)
-	return q, err
+	return q, b.limits(s, q, sc)
 }
 
 // open reports whether a column has only literals that are text by default, or a parameter without a type.

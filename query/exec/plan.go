@@ -225,17 +225,31 @@ func (p *Project) Describe() *Description {
 type Limit struct {
 	Input       Plan
 	Skip, Count int64 // Count < 0 means no limit
-	skipped     int64
-	rows        int64
+	// Ties are the keys by which the rows are sorted if those that equal the last one are returned too (WITH TIES).
+	Ties    []SortKey
+	st      *State
+	last    []types.Datum
+	held    int64 // by last
+	skipped int64
+	rows    int64
+	done    bool
 }
 
 func (l *Limit) Open(outer *Env) error {
-	l.skipped, l.rows = 0, 0
+	l.reset()
+	l.st, l.skipped, l.rows, l.done = outer.State, 0, 0, false
 	return l.Input.Open(outer)
 }
 
+func (l *Limit) reset() {
+	if l.st != nil {
+		l.st.Release(l.held)
+	}
+	l.last, l.held = nil, 0
+}
+
 func (l *Limit) Next() ([]types.Datum, error) {
-	if l.Count >= 0 && l.rows >= l.Count {
+	if l.done || l.Count >= 0 && l.rows >= l.Count && l.last == nil {
 		return nil, io.EOF
 	}
 	for {
@@ -247,12 +261,30 @@ func (l *Limit) Next() ([]types.Datum, error) {
 			l.skipped++
 			continue // the input counts its steps
 		}
+		if l.last != nil {
+			var fail error
+			if l.done = l.st.CompareRows(l.last, row, l.Ties, &fail) != 0; fail != nil {
+				return nil, fail
+			} else if l.done {
+				return nil, io.EOF
+			}
+		}
 		l.rows++
+		if l.rows == l.Count && l.Ties != nil {
+			size := RowSize(row)
+			if err := l.st.Hold(size); err != nil {
+				return nil, err
+			}
+			l.last, l.held = types.Own(row), size
+		}
 		return row, nil
 	}
 }
 
-func (l *Limit) Close() { l.Input.Close() }
+func (l *Limit) Close() {
+	l.reset()
+	l.Input.Close()
+}
 
 func (l *Limit) Describe() *Description {
 	d := &Description{Node: "Limit", Rows: l.rows, Examined: -1, Children: []*Description{l.Input.Describe()}}
@@ -261,6 +293,9 @@ func (l *Limit) Describe() *Description {
 	}
 	if l.Skip > 0 {
 		d.Add("Offset", l.Skip)
+	}
+	if l.Ties != nil {
+		d.Add("With Ties", true)
 	}
 	return d
 }

@@ -146,6 +146,9 @@ func (p *planning) body(q *bind.Query) (exec.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if q.WithTies && limit >= 0 {
+		return p.ties(q, limit, skip)
+	}
 	switch {
 	case q.Left != nil:
 		return p.union(q, limit, skip)
@@ -157,6 +160,21 @@ func (p *planning) body(q *bind.Query) (exec.Plan, error) {
 		return limited(plan, limit, skip), nil
 	}
 	return p.sel(q, limit, skip)
+}
+
+// ties plans FETCH FIRST ... WITH TIES: all rows in their order, with the keys, up to one that differs from the last.
+func (p *planning) ties(q *bind.Query, limit, skip int64) (exec.Plan, error) {
+	all := *q
+	all.Limit, all.Skip, all.WithTies, all.Keep = nil, nil, false, max(q.Keep, len(q.Targets))
+	plan, err := p.body(&all)
+	if err != nil {
+		return nil, err
+	}
+	plan = &exec.Limit{Input: plan, Count: limit, Skip: skip, Ties: q.Order}
+	if q.Keep < all.Keep {
+		plan = &exec.Strip{Plan: plan, Keep: q.Keep}
+	}
+	return plan, nil
 }
 
 func (p *planning) union(q *bind.Query, limit, skip int64) (exec.Plan, error) {

@@ -112,8 +112,8 @@ func Clauses(s *ast.Select) error {
 	switch {
 	case s.Into != nil:
 		return sqlstate.Unsupported(s.Into.Pos(), "Write documents over the HTTP API.", "SELECT INTO is not supported")
-	case s.WithTies:
-		return sqlstate.Unsupported(s.Limit.Pos(), "Use ONLY.", "FETCH FIRST WITH TIES is not supported")
+	case s.WithTies && slices.ContainsFunc(s.Locks, func(l ast.Lock) bool { return l.Wait == "skip locked" }):
+		return sqlstate.New(sqlstate.SyntaxError, "SKIP LOCKED and WITH TIES options cannot be used together")
 	case len(s.Locks) == 0:
 	case s.Op != "":
 		return notLocked(s, "UNION/INTERSECT/EXCEPT")
