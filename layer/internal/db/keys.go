@@ -188,13 +188,17 @@ func UnknownFormat(what string, got, known int64) error {
 }
 
 // RawKeys builds keys and values in blocks, so that a transaction with thousands of them needs only a few allocations.
-// The engine copies what is written, but futures of reads may refer to their keys, so blocks are never reused.
+// The engine copies what is written, but futures of reads may refer to their keys, so blocks are never reused. Blocks
+// begin small, because most transactions read or write a single document.
 type RawKeys struct{ block []byte }
+
+// keyRoom is the least free space of a block in which a key is begun. A longer key than fits gets memory of its own.
+const keyRoom = 128
 
 // Open returns an empty slice to append a key to; Close ends the key. Only one key can be open.
 func (r *RawKeys) Open() []byte {
-	if cap(r.block)-len(r.block) < 1024 {
-		r.block = make([]byte, 0, min(max(4096, 2*cap(r.block)), 64<<10))
+	if cap(r.block)-len(r.block) < keyRoom {
+		r.block = make([]byte, 0, min(max(4*keyRoom, 2*cap(r.block)), 64<<10))
 	}
 	n := len(r.block)
 	return r.block[n:n]
@@ -203,8 +207,12 @@ func (r *RawKeys) Open() []byte {
 // Close ends a key begun with Open and returns it.
 func (r *RawKeys) Close(key []byte) []byte {
 	n := len(r.block)
-	if len(key) > 0 && n < cap(r.block) && &key[0] == &r.block[:n+1][n] {
+	switch {
+	case len(key) == 0:
+	case n < cap(r.block) && &key[0] == &r.block[:n+1][n]:
 		r.block = r.block[:n+len(key)]
+	default:
+		r.block = r.block[:cap(r.block)] // the next one begins a longer block
 	}
 	return key[:len(key):len(key)]
 }
