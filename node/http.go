@@ -42,8 +42,9 @@ func (n *Node) serveHTTP(context.Context) error {
 	published := metrics.New(metrics.Sources{
 		Version: Version(), Actors: n.actors.Metrics, Members: members.count, Store: condition.StoreReady,
 		Degraded: condition.counts, Indexes: indexes{n.store, n.actors}.lags, Compaction: n.compaction().metrics,
-		Upkeep:    func() []layer.UpkeepMetrics { return append(n.store.Upkeep(), n.actors.Upkeep()...) },
-		FreeBytes: freeBytes(n.engine), Transactions: transactions(n.engine),
+		Upkeep:       func() []layer.UpkeepMetrics { return append(n.store.Upkeep(), n.actors.Upkeep()...) },
+		Replications: func() metrics.Replications { return metrics.Replications(n.replications.Counts()) },
+		FreeBytes:    freeBytes(n.engine), Transactions: transactions(n.engine),
 		Sessions: func() int { return len(n.sql.Sessions()) },
 		SQLMemory: func() (held, limit int64) {
 			held, _, limit = n.sql.Memory()

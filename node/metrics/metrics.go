@@ -43,6 +43,8 @@ type Sources struct {
 	Scripts func() script.Stats
 	// Compaction returns what compactions of this node have done, and what they know remains to do.
 	Compaction func() Compaction
+	// Replications returns what this node has replicated.
+	Replications func() Replications
 	// Upkeep returns the metrics of the node's background upkeep, by kind.
 	Upkeep func() []layer.UpkeepMetrics
 	// Sessions returns the number of SQL sessions.
@@ -147,6 +149,9 @@ func New(s Sources) *Metrics {
 	}
 	if s.Scripts != nil {
 		m.registry.MustRegister(scriptCollector{s.Scripts})
+	}
+	if s.Replications != nil {
+		m.registry.MustRegister(replicationCollector{s.Replications})
 	}
 	if s.Compaction != nil {
 		m.registry.MustRegister(compactionCollector{s.Compaction})

@@ -216,7 +216,7 @@ func (r *run) copy(ctx context.Context, stop <-chan struct{}) error {
 	}
 	result, why := r.attend(ctx, stop, t)
 	r.rec.figures(t.Status(), r.rec.Pending)
-	r.m.count(func(c *Counts) { c.add(r.rec.Stats) })
+	r.m.count(func(c *Counts) { c.add(t.Own()) })
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err() // another worker has the job
@@ -235,7 +235,8 @@ func (r *run) copy(ctx context.Context, stop <-chan struct{}) error {
 	return r.complete(ctx, result)
 }
 
-func (c *Counts) add(s *transfer.Stats) {
+// add counts what a run has done.
+func (c *Counts) add(s transfer.Stats) {
 	c.DocsRead += s.DocsRead
 	c.DocsWritten += s.DocsWritten
 	c.WriteFailures += s.DocWriteFailures

@@ -70,9 +70,9 @@ type Manager struct {
 
 // Counts are counters for metrics, since the start of the process.
 type Counts struct {
+	Running                                   int
 	Starts, Completed, Crashes, Stops, Failed int64
 	DocsRead, DocsWritten, WriteFailures      int64
-	Running                                   int
 }
 
 // New returns a Manager.

@@ -58,7 +58,8 @@ type Run struct {
 	slots  chan struct{} // for documents that are copied one by one
 
 	mu    sync.Mutex
-	stats Stats
+	stats Stats // with those of earlier runs
+	own   Stats
 	track tracker
 }
 
@@ -207,7 +208,14 @@ func (r *Run) checkpoint(ctx context.Context) error {
 func (r *Run) add(s Stats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stats = r.stats.plus(s)
+	r.stats, r.own = r.stats.plus(s), r.own.plus(s)
+}
+
+// Own returns the statistics of this run alone.
+func (r *Run) Own() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.own
 }
 
 // Status is what is known about a run.
