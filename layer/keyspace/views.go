@@ -46,8 +46,8 @@ const (
 	// ViewPending: (.., signature, ViewRowCount or another counter, view id) = counter of the changes that the running
 	// build of an index with readers makes to that counter, which is not changed before the end of the build.
 	ViewPending ViewInfoKey = 9
-	// ViewNumber: (.., signature) = (IndexNumberFormat, number of the index in ViewData). An existing index without a number
-	// has its signature there.
+	// ViewNumber: (.., signature) = (IndexNumberFormat, number of the index in ViewData). An existing index without a
+	// number has its signature there.
 	ViewNumber ViewInfoKey = 10
 	// ViewLastNumber: (..) = the last number assigned to an index of the database. Numbers are never reused.
 	ViewLastNumber ViewInfoKey = 11

@@ -119,7 +119,9 @@ func (l *life) run(ctx context.Context, job *layer.Job, r *rand.Rand) {
 	}
 }
 
-// checkErrands waits until all errands are done that were asked for, each by a run that began afterwards.
+// checkErrands waits until all errands are done that were asked for, each by a run that began afterwards, and no other
+// is left: of a request, or of an end, that was not answered. Workers must not be stopped before, since nobody would take
+// a job over that was left running.
 func (w *world) checkErrands() {
 	w.until("errands are done", errandsWithin, func() string {
 		w.errands.Lock()
@@ -128,6 +130,14 @@ func (w *world) checkErrands() {
 			if begun := w.errands.begun[id]; begun.Before(asked) {
 				return fmt.Sprintf("errand %s was asked for %v ago, and its last run began %v ago", id, time.Since(asked),
 					time.Since(begun))
+			}
+		}
+		for j, err := range w.truth.Jobs(w.t.Context()) {
+			if err != nil {
+				return err.Error()
+			}
+			if j.Type == errandJobs && j.State != layer.JobFinished {
+				return fmt.Sprintf("errand %s is %s", j.ID, j.State)
 			}
 		}
 		return ""

@@ -195,8 +195,8 @@ var nodeRules = []rule{
 	{
 		room: "node/api/internal/replications", may: []string{"layer", "node/api/internal/call",
 			"node/api/internal/fault", "node/api/internal/rows", "node/auth"},
-		why: "replications run elsewhere, behind an interface that is declared here; lists of their documents take the " +
-			"parameters of other lists",
+		why: "replications run elsewhere, behind an interface that is declared here; lists of their documents " +
+			"take the parameters of other lists",
 	},
 	{
 		room: "node/api/internal/server",
