@@ -120,8 +120,8 @@ func (l *life) run(ctx context.Context, job *layer.Job, r *rand.Rand) {
 }
 
 // checkErrands waits until all errands are done that were asked for, each by a run that began afterwards, and no other
-// is left: of a request, or of an end, that was not answered. Workers must not be stopped before, since nobody would take
-// a job over that was left running.
+// is left: of a request, or of an end, that was not answered. Workers must not be stopped before, since nobody would
+// take a job over that was left running.
 func (w *world) checkErrands() {
 	w.until("errands are done", errandsWithin, func() string {
 		w.errands.Lock()
