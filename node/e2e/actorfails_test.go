@@ -115,8 +115,13 @@ func (c *clusterOf) allAlive() {
 // following waits until the feeds' nodes follow another one.
 func (f *feeds) following(nodes ...int) {
 	f.c.t.Helper()
+	f.followingWithin(10*time.Second, nodes...)
+}
+
+func (f *feeds) followingWithin(atMost time.Duration, nodes ...int) {
+	f.c.t.Helper()
 	for _, i := range nodes {
-		eventually(f.c.t, fmt.Sprintf("node%d follows", i), 10*time.Second, func() bool {
+		eventually(f.c.t, fmt.Sprintf("node%d follows", i), atMost, func() bool {
 			return strings.Contains(string(f.c.nodes[i].client().do("GET", "/_actors", "").body), `"state":"following"`)
 		})
 	}
@@ -126,7 +131,7 @@ func (f *feeds) following(nodes ...int) {
 // nodes continue, including its own, and its node reports the fault in /_up.
 func TestFeeds_TheActorFails(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a minute")
+		t.Skip("takes two minutes")
 	}
 	mostlyWaits(t)
 	c := newCluster(t, 3)
@@ -157,7 +162,8 @@ func TestFeeds_TheActorFails(t *testing.T) {
 		}
 		f.hear(3, "after "+what)
 	}
-	f.following(0, 1)
+	// The node has handed its shard over, until a minute after the shard's last failure.
+	f.followingWithin(90*time.Second, 0, 1)
 	f.hear(3, "with all well again")
 }
 
