@@ -56,7 +56,8 @@ func TestTree_Rooms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"go.mod", "go.sum", "node.yaml", "README.md", "ARCHITECTURE.md", "LICENSE", "NOTICE"}
+	known := []string{"go.mod", "go.sum", "node.yaml", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
+		"SECURITY.md", "LICENSE", "NOTICE"}
 	ignored := []string{"bin", "data"} // never committed, see .gitignore
 	for _, e := range entries {
 		name := e.Name()
