@@ -209,6 +209,7 @@ func TestTransaction_conflicts(t *testing.T) {
 
 // Failed steps leave no trace, and what they report is what Put reports.
 func TestTransaction_refused(t *testing.T) {
+	calm(t)
 	s := openViewStore(t, mustEngine(t))
 	d, err := s.Create(t.Context(), "db", layer.CreateOptions{})
 	if err != nil {

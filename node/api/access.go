@@ -72,10 +72,19 @@ func (g *gate) databaseMember(q *call.Request) error {
 	return nil
 }
 
-// systemFeed reports whether the request lists users or replications, which is only for server admins.
+// systemFeed reports whether the request lists users or replications, which is only for server admins: unlike single
+// documents, those of a list or a view are not screened for passwords.
 func systemFeed(q *call.Request) bool {
-	listed := q.Part(1) == "_all_docs" || q.Part(1) == "_changes" || q.Part(1) == "_find"
-	return listed && auth.ListedForServerAdmins(q.Part(0))
+	if !auth.ListedForServerAdmins(q.Part(0)) {
+		return false
+	}
+	switch q.Part(1) {
+	case "_all_docs", "_changes", "_find":
+		return true
+	case "_design":
+		return q.Part(3) == "_view"
+	}
+	return false
 }
 
 // databaseAdmin opens the database for its admins.

@@ -187,6 +187,36 @@ func TestSecurity_UsersDatabase(t *testing.T) {
 	}
 }
 
+// What lists documents of users and replications is for server admins, since only single documents are screened.
+// Members of another database read all of it.
+func TestSecurity_SystemLists(t *testing.T) {
+	s := serve(t, func(o *api.Options) {
+		o.Auth = accounts
+		o.Settings = api.NewSettings(map[string]map[string]string{"couchdb": {"users_db_security_editable": "true"}})
+	})
+	const design = `{"views":{"v":{"map":"function (doc) { emit(doc._id, doc.source) }"}}}`
+	for _, db := range []string{"/_users", "/x%2F_replicator", "/_replicator", "/plain"} {
+		for _, request := range [][3]string{{"PUT", db, ""},
+			{"PUT", db + "/_security", `{"members":{"names":["member"]}}`}, {"PUT", db + "/_design/d", design}} {
+			if status, text := s.as(t, "root", request[0], request[1], request[2]); status >= 300 {
+				t.Fatal(request, status, text)
+			}
+		}
+		want := 401
+		if db == "/plain" {
+			want = 200
+		}
+		for _, request := range [][2]string{{"GET", "/_all_docs"}, {"POST", "/_all_docs/queries"}, {"GET", "/_changes"},
+			{"GET", "/_changes/1"}, {"GET", "/_design/d/_view/v?include_docs=true"},
+			{"GET", "/_design%2Fd/_view/v"}, {"POST", "/_design/d/_view/v"}, {"POST", "/_design/d/_view/v/queries"}} {
+			if status, text := s.as(t, "member", request[0], db+request[1], `{"queries":[]}`); want == 401 && status != 401 ||
+				want == 200 && status == 401 {
+				t.Errorf("%s %s: %d %s", request[0], db+request[1], status, text)
+			}
+		}
+	}
+}
+
 func TestCORS(t *testing.T) {
 	s := serve(t, func(o *api.Options) {
 		o.Settings = api.NewSettings(map[string]map[string]string{

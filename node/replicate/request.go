@@ -2,11 +2,9 @@ package replicate
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/node/replicate/spec"
 )
 
 // Answer is the answer to POST /_replicate.
@@ -149,13 +147,4 @@ func (m *Manager) await(ctx context.Context, name string) (*Answer, error) {
 			w.Cancel()
 		}
 	}
-}
-
-// IsBad reports whether an error of Request is the client's (400).
-func IsBad(err error) (reason string, bad, known bool) {
-	var e *spec.Error
-	if errors.As(err, &e) {
-		return e.Reason, e.Bad, true
-	}
-	return "", false, false
 }
