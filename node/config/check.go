@@ -32,10 +32,11 @@ func CheckIterations(n int) error {
 	return nil
 }
 
-// check validates the settings. If a value could not be read, it checks the default instead, so that one fault does not
-// hide another.
+// check validates the settings: each by its row, then some of them together. If a value could not be read, it checks
+// the default instead, so that one fault does not hide another.
 func (s *settings) check() {
 	c := s.cfg
+	s.checkRows()
 	s.checkName()
 	s.checkListeners()
 	s.checkStorage()
@@ -46,69 +47,18 @@ func (s *settings) check() {
 	if c.Data == "" && c.Storage.Engine == EngineEmbedded {
 		s.at("data", "needs a directory")
 	}
-	s.within("sql.max_connections", int64(c.SQL.MaxConnections), 1, 100_000)
-	s.within("sql.memory", int64(c.SQL.Memory), 1<<20, 1<<40)
-	s.within("sql.session_memory", int64(c.SQL.SessionMemory), 1<<20, max(1<<20, int64(c.SQL.Memory)))
-	s.within("sql.statement_memory", int64(c.SQL.StatementMemory), 1<<20, max(1<<20, int64(c.SQL.SessionMemory)))
-	s.within("sql.temp_files", int64(c.SQL.TempFiles), 0, 1<<44)
-	s.within("changes.max_shards", int64(c.Changes.MaxShards), 1, maxShards)
-	s.within("changes.default_shards", int64(c.Changes.DefaultShards), 1, int64(max(1, c.Changes.MaxShards)))
-	s.within("views.batch", int64(c.Views.Batch), 1, maxBatch)
-	s.within("views.workers", int64(c.Views.Workers), 1, 1024)
-	s.within("views.map_memory", int64(c.Views.MapMemory), 1<<20, 4<<30)
 	s.checkCompaction()
 	s.checkReplicator()
-	s.within("limits.document", int64(c.Limits.Document), 1, maxDocument)
-	s.within("limits.attachment", int64(c.Limits.Attachment), 1, 1<<40)
-	s.within("limits.request", int64(c.Limits.Request), 1<<10, 4<<30)
-	s.within("limits.bulk", int64(c.Limits.Bulk), 1, 10_000_000)
 	s.checkHTTP()
 	checkTracing(s)
-	s.within("storage.cache", int64(c.Storage.Cache), 1<<20, 1<<40)
-	s.within("storage.ballast", int64(c.Storage.Ballast), 0, 1<<40)
-	s.oneOf("storage.compression", c.Storage.Compression, CompressFast, CompressDense)
-	s.within("auth.iterations", int64(c.Auth.Iterations), minIterations, maxIterations)
-	s.within("auth.sql_iterations", int64(c.Auth.SQLIterations), minIterations, maxIterations)
-	s.oneOf("auth.lockout.mode", c.Auth.Lockout.Mode, auth.LockoutEnforce, auth.LockoutWarn, auth.LockoutOff)
-	s.within("auth.lockout.threshold", int64(c.Auth.Lockout.Threshold), 1, 1_000_000)
-	s.within("auth.lockout.max_objects", int64(c.Auth.Lockout.MaxObjects), 1, 10_000_000)
-	s.positive("auth.lockout.lifetime", c.Auth.Lockout.Lifetime > 0)
 	if _, err := auth.ParseProxies(c.HTTP.Proxies); err != nil {
 		s.at("http.proxies", "%v", err)
 	}
-	s.positive("auth.timeout", c.Auth.Timeout.Seconds() >= 1)
-	s.positive("views.map_timeout", c.Views.MapTimeout > 0)
-	s.positive("views.reduce_timeout", c.Views.ReduceTimeout > 0)
-	if c.Views.CleanupAfter < 0 {
-		s.at("views.cleanup_after", "must not be negative")
-	}
-	s.positive("http.cors.max_age", c.HTTP.CORS.MaxAge > 0)
-	s.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
-	s.oneOf("log.format", c.Log.Format, "auto", "text", "json")
-	s.oneOf("auth.same_site", c.Auth.SameSite, "", "lax", "strict", "none")
 }
 
 // at records a fault of the setting at path, with its line.
 func (s *settings) at(path, format string, args ...any) {
 	s.fault(s.origins[path], path, format, args...)
-}
-
-func (s *settings) within(path string, n, low, high int64) {
-	if n < low || n > high {
-		s.at(path, "%d is not between %d and %d", n, low, high)
-	}
-}
-
-func (s *settings) positive(path string, ok bool) {
-	if !ok {
-		s.at(path, "is too short")
-	}
-}
-
-func (s *settings) oneOf(path, value string, known ...string) {
-	if !slices.Contains(known, value) {
-		s.at(path, "%q is not one of %s", value, strings.TrimPrefix(strings.Join(known, ", "), ", "))
-	}
 }
 
 func (s *settings) checkName() {
@@ -186,23 +136,6 @@ func (s *settings) checkAddr(path, addr string) bool {
 
 func (s *settings) checkStorage() {
 	st := s.cfg.Storage
-	s.oneOf("storage.engine", st.Engine, EngineEmbedded, EngineFDB, EngineRemote)
-	for _, only := range []struct{ path, value, engine string }{
-		{"storage.listen", st.Listen, EngineEmbedded},
-		{"storage.address", st.Address, EngineRemote},
-		{"storage.cluster_file", st.ClusterFile, EngineFDB},
-		{"storage.tag", st.Tag, EngineFDB},
-		{"storage.retries", unlessZero(st.Retries), EngineFDB},
-		{"storage.idempotency", unlessZero(st.Idempotency), EngineFDB},
-		{"storage.trace_dir", st.TraceDir, EngineFDB},
-		{"storage.client_libraries", st.ClientLibraries, EngineFDB},
-		{"storage.tls.password", st.TLS.Password, EngineFDB},
-		{"storage.tls.verify", st.TLS.Verify, EngineFDB},
-	} {
-		if only.value != "" && st.Engine != only.engine {
-			s.at(only.path, "is for the engine %s, but the engine is %s", only.engine, st.Engine)
-		}
-	}
 	if st.Backups != "" && st.Engine == EngineFDB {
 		s.at("storage.backups", "cannot be used with the engine fdb, which is backed up by fdbbackup")
 	}
@@ -217,8 +150,6 @@ func (s *settings) checkStorage() {
 	if len(st.Tag) > maxTag {
 		s.at("storage.tag", "is longer than %d bytes", maxTag)
 	}
-	s.within("storage.retries", int64(st.Retries), 0, 1_000_000)
-	s.positive("storage.timeout", st.Timeout >= leastTimeout)
 	if st.Engine == EngineRemote {
 		if st.Address == "" {
 			s.at("storage.engine", "remote needs storage.address, the address at which the node with the store listens")
@@ -276,15 +207,6 @@ func (s *settings) checkSecrets(path string, list []string, own, secret string) 
 // leastTimeout is well above the latency of a busy cluster.
 const leastTimeout = 100 * time.Millisecond
 
-// unlessZero formats v, or returns "" for the zero value.
-func unlessZero[T comparable](v T) string {
-	var zero T
-	if v == zero {
-		return ""
-	}
-	return fmt.Sprint(v)
-}
-
 // checkAdmins checks the admins. A node without any may only listen on loopback.
 func (s *settings) checkAdmins() {
 	for _, name := range slices.Sorted(maps.Keys(s.cfg.Admins)) {
@@ -337,27 +259,15 @@ func (s *settings) checkTLS(path string, t TLS) {
 // checkHTTP checks the limits on what clients may use.
 func (s *settings) checkHTTP() {
 	h := s.cfg.HTTP
-	if d := h.Drain; d < 0 || d > maxDrain {
-		s.at("http.drain", "%v is not between 0s and %v", d, maxDrain)
-	}
 	if token := h.MetricsToken; token != "" && len(token) < leastToken {
 		s.at("http.metrics_token", "is shorter than %d characters", leastToken)
 	}
 	if strings.ContainsFunc(h.MetricsToken, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		s.at("http.metrics_token", "contains a character that cannot be in a header")
 	}
-	s.within("http.max_connections", int64(h.MaxConnections), 16, 1_000_000)
-	s.within("http.min_rate", int64(h.MinRate), 1, 1<<20)
-	s.within("http.bodies", int64(h.Bodies), 16<<20, 1<<40)
 	if need := 2 * s.cfg.Limits.Request; h.Bodies < need {
 		s.at("http.bodies", "%s holds no request of limits.request (%s); it needs twice that", h.Bodies,
 			s.cfg.Limits.Request)
-	}
-	for path, d := range map[string]time.Duration{
-		"http.header_timeout": h.HeaderTimeout, "http.idle_timeout": h.IdleTimeout, "http.body_timeout": h.BodyTimeout,
-		"http.answer_timeout": h.AnswerTimeout,
-	} {
-		s.positive(path, d >= time.Second)
 	}
 }
 
@@ -385,15 +295,6 @@ func (s *settings) checkCORS() {
 
 func (s *settings) checkReplicator() {
 	r := s.cfg.Replicator
-	s.within("replicator.max_jobs", int64(r.MaxJobs), 0, 100_000)
-	s.within("replicator.max_churn", int64(r.MaxChurn), 0, 100_000)
-	s.within("replicator.worker_processes", int64(r.WorkerProcesses), 1, 64)
-	s.within("replicator.worker_batch_size", int64(r.WorkerBatchSize), 1, 10_000)
-	s.within("replicator.http_connections", int64(r.HTTPConnections), 1, 1000)
-	s.within("replicator.retries_per_request", int64(r.RetriesPerRequest), 0, 1000)
-	s.positive("replicator.interval", r.Interval >= 100*time.Millisecond)
-	s.positive("replicator.connection_timeout", r.ConnectionTimeout >= 100*time.Millisecond)
-	s.positive("replicator.checkpoint_interval", r.CheckpointInterval >= 100*time.Millisecond)
 	if (r.CertFile == "") != (r.KeyFile == "") {
 		s.at("replicator.cert_file", "needs replicator.key_file, and the other way round")
 	}
@@ -401,13 +302,7 @@ func (s *settings) checkReplicator() {
 
 func (s *settings) checkCompaction() {
 	c := s.cfg.Compaction
-	if c.Age < 0 {
-		s.at("compaction.age", "must not be negative")
-	}
 	if c.Latest < c.Age {
 		s.at("compaction.latest", "must not be less than compaction.age, which is %v", c.Age)
 	}
-	s.within("compaction.bodies", int64(c.Bodies), 1, 1<<40)
-	s.within("compaction.bytes", int64(c.Bytes), 1<<10, 1<<50)
-	s.within("compaction.share", int64(c.Share), 1, 100)
 }

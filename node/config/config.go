@@ -1,14 +1,11 @@
 // Package config turns flags, environment variables and node.yaml into one checked Config.
 //
 // Precedence, highest first: flag, environment (DIVAN_...), node.yaml, built-in default. All faults in all sources are
-// reported together, each with its line (docs/clauses.md, "Program").
+// reported together, each with its line (docs/clauses.md, "Program"). The table of all settings (rows) makes the
+// defaults, the flags, most checks, the comments of node.yaml, and docs/settings.md.
 package config
 
-import (
-	"time"
-
-	"github.com/divandb/divan/node/auth"
-)
+import "time"
 
 // Config holds every setting. The yaml tags are the names in node.yaml. The environment variable of a setting is DIVAN_
 // and its path in capitals with underscores: storage.engine is DIVAN_STORAGE_ENGINE. The zero value is not usable:
@@ -29,9 +26,9 @@ type Config struct {
 	Auth       Auth              `yaml:"auth"`
 	Changes    Changes           `yaml:"changes"`
 	Views      Views             `yaml:"views"`
-	Limits     Limits            `yaml:"limits"`
 	Compaction Compaction        `yaml:"compaction"`
 	Replicator Replicator        `yaml:"replicator"`
+	Limits     Limits            `yaml:"limits"`
 	Log        Log               `yaml:"log"`
 	Tracing    Tracing           `yaml:"tracing"`
 
@@ -62,10 +59,10 @@ type HTTP struct {
 	MinRate     Size          `yaml:"min_rate"`
 	// AnswerTimeout is how long a client may take to accept 32 KiB of a response.
 	AnswerTimeout time.Duration `yaml:"answer_timeout"`
-	// MetricsToken lets a scraper read /metrics without an account.
-	MetricsToken string `yaml:"metrics_token"`
 	// Drain is how long a node that was asked to stop still serves requests while /readyz answers 503.
 	Drain time.Duration `yaml:"drain"`
+	// MetricsToken lets a scraper read /metrics without an account.
+	MetricsToken string `yaml:"metrics_token"`
 	// Bodies is the memory for the bodies of all running requests and what is made of them.
 	Bodies Size `yaml:"bodies"`
 }
@@ -303,53 +300,4 @@ type Tracing struct {
 	Sample int `yaml:"sample"`
 	// Headers are sent to the collector, for example with a token.
 	Headers map[string]string `yaml:"headers"`
-}
-
-// Default returns the settings of a node without any configuration. A test checks that node.yaml in the repository root
-// says the same.
-func Default() *Config {
-	return &Config{
-		Data: "./data",
-		HTTP: HTTP{
-			Listen: "127.0.0.1:5984",
-			CORS:   CORS{MaxAge: 10 * time.Minute},
-
-			MaxConnections: 8192, HeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute,
-			BodyTimeout: 30 * time.Second, MinRate: 512, AnswerTimeout: 2 * time.Minute, Bodies: 512 << 20,
-		},
-		SQL: SQL{Listen: "127.0.0.1:5433", MaxConnections: 200, Memory: 512 << 20, SessionMemory: 256 << 20,
-			StatementMemory: 128 << 20, TempFiles: 4 << 30},
-		Cluster: Cluster{Gossip: "127.0.0.1:7946"},
-		Storage: Storage{
-			Engine: EngineEmbedded, Directory: "divan", Timeout: 5 * time.Second, Cache: 128 << 20, Ballast: 64 << 20,
-			Compression: CompressFast,
-		},
-		Auth: Auth{
-			Timeout:           10 * time.Minute,
-			PersistentCookies: true,
-			Iterations:        600_000,
-			SQLIterations:     100_000,
-			Lockout: Lockout{Mode: auth.LockoutEnforce, Threshold: 5, Lifetime: 5 * time.Minute,
-				MaxObjects: 10_000},
-		},
-		Changes: Changes{MaxShards: 64, DefaultShards: 1},
-		Views: Views{
-			Batch:         100,
-			MapTimeout:    5 * time.Second,
-			MapMemory:     64 << 20,
-			ReduceTimeout: 30 * time.Second,
-			Workers:       4,
-		},
-		Compaction: Compaction{
-			Auto: true, Age: 10 * time.Minute, Bodies: 1000, Bytes: 64 << 20, Latest: 24 * time.Hour, Share: 20,
-		},
-		Replicator: Replicator{
-			MaxJobs: 500, Interval: time.Minute, MaxChurn: 20, WorkerProcesses: 4, WorkerBatchSize: 500,
-			HTTPConnections: 20, ConnectionTimeout: 30 * time.Second, RetriesPerRequest: 5,
-			CheckpointInterval: 30 * time.Second, VerifyCertificates: true,
-		},
-		Limits:  Limits{Document: 8_000_000, Attachment: 1 << 30, Request: 64 << 20, Bulk: 100_000},
-		Log:     Log{Level: "info", Format: "auto"},
-		Tracing: Tracing{Sample: 1, Headers: map[string]string{}},
-	}
 }

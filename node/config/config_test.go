@@ -37,29 +37,6 @@ func mustLoad(t *testing.T, text string, env map[string]string, args ...string) 
 	return c
 }
 
-// The node.yaml in the repository root must show the default of every setting.
-func TestNodeYAML_IsTheDefault(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "node.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := mustLoad(t, string(text), nil)
-	got.File = ""
-	want := config.Default()
-	// Empty lists and maps in the file are not nil, but in Default they are. They mean the same.
-	want.Admins = map[string]string{}
-	want.Cluster.Join, want.Cluster.AcceptSecrets, want.Storage.AcceptSecrets = []string{}, []string{}, []string{}
-	want.HTTP.CORS.Origins, want.HTTP.CORS.Methods, want.HTTP.CORS.Headers = []string{}, []string{}, []string{}
-	want.HTTP.Proxies = []string{}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("node.yaml says\n%+v\nthe default is\n%+v", got, want)
-	}
-	missing, err := config.MissingPaths(text)
-	if err != nil || len(missing) > 0 {
-		t.Errorf("node.yaml does not show %q (%v)", missing, err)
-	}
-}
-
 func TestLoad_NothingGiven(t *testing.T) {
 	if got, want := mustLoad(t, "", nil), config.Default(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -130,6 +107,42 @@ func TestLoad_Admin(t *testing.T) {
 		_, err := load(t, "", nil, "-admin", bad)
 		if err == nil || strings.Contains(err.Error(), "topsecret") {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// A value can be in a file, which keeps it out of node.yaml and of the list of processes.
+func TestLoad_ValueInFile(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	c := mustLoad(t, "", map[string]string{
+		"DIVAN_ADMIN_FILE": file("admin", "anna:se cret\n"), "DIVAN_CLUSTER_SECRET_FILE": file("secret", "s\r\n"),
+		"DIVAN_CLUSTER_ACCEPT_SECRETS_FILE": file("list", "a,b\n"), "DIVAN_STORAGE_CLUSTER_FILE": "",
+	})
+	if c.AdminPassword["anna"] != "se cret" || c.Cluster.Secret != "s" || len(c.Cluster.AcceptSecrets) != 2 {
+		t.Errorf("got %+v", c)
+	}
+	for _, bad := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"DIVAN_ADMIN_FILE": filepath.Join(dir, "missing")}, "DIVAN_ADMIN_FILE: cannot read"},
+		{map[string]string{"DIVAN_ADMIN_FILE": file("bad", "topsecret")}, "DIVAN_ADMIN_FILE: expected USER:PASSWORD"},
+		{map[string]string{"DIVAN_STORAGE_SECRET": "a", "DIVAN_STORAGE_SECRET_FILE": file("b", "b")},
+			"set together with DIVAN_STORAGE_SECRET"},
+		{map[string]string{"DIVAN_SQL_FILE": "x"}, "DIVAN_SQL_FILE: only secrets"},
+		{map[string]string{"DIVAN_CLUSTER_SECRET_FILE": file("large", strings.Repeat("s", 65<<10))}, "is larger than"},
+		{map[string]string{"DIVAN_HTTP_TLS_CERT_FILE": "cert.pem"}, "DIVAN_HTTP_TLS_CERT_FILE: only secrets"},
+	} {
+		_, err := load(t, "", bad.env)
+		if err == nil || !strings.Contains(err.Error(), bad.want) || strings.Contains(err.Error(), "topsecret") {
+			t.Errorf("%v: %v, want %s", bad.env, err, bad.want)
 		}
 	}
 }
@@ -214,7 +227,7 @@ func TestLoad_Faults(t *testing.T) {
 		{name: "more shards than allowed", yaml: "changes:\n  max_shards: 4\n  default_shards: 5\n",
 			want: []string{"node.yaml:3: changes.default_shards: 5 is not between 1 and 4"}},
 		{name: "document beyond a transaction", yaml: "limits: {document: 10MB}\n",
-			want: []string{"limits.document: 10000000 is not between"}},
+			want: []string{"limits.document: 10MB is not between 1 and 9MiB"}},
 		{name: "no listener", yaml: "http: {listen: ''}\n", want: []string{`http.listen: "" is not an address`}},
 		{name: "same port twice", yaml: "sql:\n  listen: 127.0.0.1:5984\n",
 			want: []string{"node.yaml:2: sql.listen: 127.0.0.1:5984 is already used by http.listen"}},
@@ -250,7 +263,7 @@ func TestLoad_Faults(t *testing.T) {
 			yaml: "http:\n  metrics_token: guess me now\n  drain: 2h\n", want: []string{
 				"node.yaml:2: http.metrics_token: is shorter than 16 characters",
 				"node.yaml:2: http.metrics_token: contains a character that cannot be in a header",
-				"node.yaml:3: http.drain: 2h0m0s is not between 0s and 1h0m0s",
+				"node.yaml:3: http.drain: 2h is not between 0s and 1h",
 			}},
 		{name: "traces to nowhere",
 			yaml: "tracing:\n  endpoint: collector:4318\n  sample: 0\n  headers: {\"a b\": x, c: \"\\n\"}\n",

@@ -1,13 +1,21 @@
 package config
 
-import "slices"
-
-// MissingPaths returns the settings that text, a node.yaml, does not show. An empty mapping counts as shown.
-func MissingPaths(text []byte) ([]string, error) {
-	s := newSettings()
-	s.readYAML("node.yaml", text)
-	if len(s.faults) > 0 {
-		return nil, s.faults
+// RowPaths returns the paths of all settings in the table.
+func RowPaths() (paths []string) {
+	for _, r := range rows {
+		if r.def != "" {
+			paths = append(paths, r.path)
+		}
 	}
-	return slices.DeleteFunc(Paths(), func(path string) bool { _, ok := s.origins[path]; return ok }), nil
+	return paths
+}
+
+// RowsWithoutText returns the settings that have no comment.
+func RowsWithoutText() (paths []string) {
+	for _, r := range rows {
+		if r.def != "" && r.text == "" {
+			paths = append(paths, r.path)
+		}
+	}
+	return paths
 }

@@ -15,21 +15,6 @@ import (
 // DefaultFile is read from the working directory if neither -config nor DIVAN_CONFIG names a file. It need not exist.
 const DefaultFile = "node.yaml"
 
-type shortName struct{ flag, env, path, usage string }
-
-// shortNames are the flags, their variables and their settings, as in docs/clauses.md, "Program". Other settings have
-// only the variable of their path: with a flag for each, these eight would be hard to find.
-var shortNames = []shortName{
-	{"config", "DIVAN_CONFIG", "", "read settings from `FILE` instead of ./node.yaml"},
-	{"data", "DIVAN_DATA", "data", "keep the data in `DIR`"},
-	{"http", "DIVAN_HTTP", "http.listen", "serve HTTP on `ADDR` (port 0 picks a free one)"},
-	{"sql", "DIVAN_SQL", "sql.listen", "serve the Postgres protocol on `ADDR`"},
-	{"gossip", "DIVAN_GOSSIP", "cluster.gossip", "gossip with other nodes on `ADDR`"},
-	{"join", "DIVAN_JOIN", "cluster.join", "join the members at `ADDR,ADDR`"},
-	{"name", "DIVAN_NAME", "name", "`NAME` of this node"},
-	{"admin", "DIVAN_ADMIN", "", "a single admin, as `USER:PASSWORD`"},
-}
-
 // Load reads all sources. The error is flag.ErrHelp if help was asked for, and Faults if anything is wrong. lookupEnv
 // is os.LookupEnv except in tests.
 func Load(args []string, lookupEnv func(string) (string, bool)) (*Config, error) {
@@ -67,8 +52,8 @@ func Usage(w io.Writer) {
 func newFlagSet() *flag.FlagSet {
 	flags := flag.NewFlagSet("divan", flag.ContinueOnError)
 	flags.Usage = func() {}
-	for _, short := range shortNames {
-		flags.String(short.flag, "", fmt.Sprintf("%s [%s]", short.usage, short.env))
+	for _, f := range allFlags() {
+		flags.String(f.name, "", fmt.Sprintf("%s [%s]", f.usage, f.env()))
 	}
 	return flags
 }
@@ -97,35 +82,80 @@ func (s *settings) readFile(fromFlags map[string]string, lookupEnv func(string) 
 func (s *settings) readEnv(lookupEnv func(string) (string, bool)) {
 	walk(reflect.ValueOf(s.cfg).Elem(), "", func(path string, field reflect.Value) {
 		name := envName(path)
-		text, ok := lookupEnv(name)
-		if !ok || isShort(name) {
+		if isShort(name) {
 			return
 		}
-		s.set(origin{name: name}, path, field, text)
+		if text, at, ok := s.lookup(name, isSecret(path), lookupEnv); ok {
+			s.set(at, path, field, text)
+		}
 	})
 }
 
-// readShort reads the eight flags and their variables.
+// readShort reads the flags and their short variables.
 func (s *settings) readShort(fromFlags map[string]string, lookupEnv func(string) (string, bool)) {
-	for _, short := range shortNames {
-		at := origin{name: "-" + short.flag}
-		text, ok := fromFlags[short.flag]
+	paths, _ := rowFlags()
+	for _, f := range allFlags() {
+		at := origin{name: "-" + f.name}
+		text, ok := fromFlags[f.name]
 		if !ok {
-			at.name = short.env
-			text, ok = lookupEnv(short.env)
+			text, at, ok = s.lookup(f.env(), f.name == "admin", lookupEnv)
 		}
 		switch {
-		case !ok || short.flag == "config":
-		case short.flag == "admin":
+		case !ok || f.name == "config":
+		case f.name == "admin":
 			s.setAdmin(at, text)
 		default:
 			walk(reflect.ValueOf(s.cfg).Elem(), "", func(path string, field reflect.Value) {
-				if path == short.path {
+				if path == paths[f.name] {
 					s.set(at, path, field, text)
 				}
 			})
 		}
 	}
+}
+
+// maxValueFile is more than any value needs, and less than a wrong path can cost.
+const maxValueFile = 64 << 10
+
+// lookup returns the value of a variable. A secret can also be in a file, which the variable with _FILE after its name
+// names.
+func (s *settings) lookup(name string, secret bool, lookupEnv func(string) (string, bool)) (text string, at origin,
+	ok bool) {
+	at = origin{name: name}
+	text, ok = lookupEnv(name)
+	file, inFile := lookupEnv(name + "_FILE")
+	if !inFile {
+		return text, at, ok
+	}
+	at.name += "_FILE"
+	switch {
+	case !secret:
+		s.fault(at, "", "only secrets, passwords and tokens can be in a file")
+		return "", at, false
+	case ok:
+		s.fault(at, "", "is set together with %s", name)
+		return "", at, false
+	}
+	content, err := readValue(file)
+	if err != nil {
+		s.fault(at, "", "cannot read the value: %v", err)
+		return "", at, false
+	}
+	return content, at, true
+}
+
+// readValue reads a value from a file. The line break at its end, which every editor writes, does not belong to it.
+func readValue(file string) (string, error) {
+	f, err := os.Open(file) //nolint:gosec // the operator's own file
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxValueFile+1))
+	if err == nil && len(content) > maxValueFile {
+		err = fmt.Errorf("%s is larger than %d bytes", file, maxValueFile)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r"), err
 }
 
 func (s *settings) set(at origin, path string, field reflect.Value, text string) {
@@ -151,5 +181,5 @@ func envName(path string) string {
 }
 
 func isShort(env string) bool {
-	return slices.ContainsFunc(shortNames, func(s shortName) bool { return s.env == env })
+	return slices.ContainsFunc(allFlags(), func(f flagName) bool { return f.env() == env })
 }

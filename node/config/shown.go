@@ -34,10 +34,7 @@ func (c *Config) Shown() []Setting {
 }
 
 func shown(path string, field reflect.Value) string {
-	name := path[strings.LastIndexByte(path, '.')+1:]
-	hidden := slices.ContainsFunc([]string{"secret", "password", "token"}, func(word string) bool {
-		return strings.Contains(name, word)
-	})
+	hidden := isSecret(path)
 	switch v := field.Interface().(type) {
 	case map[string]string: // admins: name to hash
 		return strings.Join(slices.Sorted(maps.Keys(v)), ", ")
@@ -53,4 +50,12 @@ func shown(path string, field reflect.Value) string {
 		}
 		return text
 	}
+}
+
+// isSecret reports whether a setting holds a secret, a password or a token.
+func isSecret(path string) bool {
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	return slices.ContainsFunc([]string{"secret", "password", "token"}, func(word string) bool {
+		return strings.Contains(name, word)
+	})
 }

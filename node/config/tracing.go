@@ -9,7 +9,6 @@ import (
 
 func checkTracing(s *settings) {
 	t := s.cfg.Tracing
-	s.within("tracing.sample", int64(t.Sample), 1, 1_000_000_000)
 	if t.Endpoint != "" {
 		u, err := url.Parse(t.Endpoint)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {

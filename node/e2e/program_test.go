@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -188,8 +189,18 @@ func TestProgram_Commands(t *testing.T) {
 	if out := output(t, "", 2, "hash-password"); out != "" {
 		t.Errorf("without a password it prints %q", out)
 	}
-	if out := output(t, "", 0, "version"); !strings.HasPrefix(out, "divan ") {
-		t.Errorf("version prints %q", out)
+	version := output(t, "", 0, "version")
+	if !regexp.MustCompile(`^divan \d+\.\d+\.\d+\S*\ncommit +\S.*\nbuilt .*/.*\nengines +embedded, remote.*fdb.*\n` +
+		`data +format \d+; opens stores of format 1 to \d+\n$`).MatchString(version) {
+		t.Errorf("version prints %q", version)
+	}
+	if out := output(t, "", 2, "help", "nonsense"); out != "" {
+		t.Errorf("help about nonsense prints %q", out)
+	}
+	settings, err := exec.Command(divan, "help", "settings").Output() // more lines than output keeps
+	if file := writeYAML(t, string(settings)); err != nil ||
+		!strings.HasPrefix(output(t, "", 0, "check", "-config", file), file+": ok") {
+		t.Errorf("check refuses the settings that help prints, %v", err)
 	}
 	good := writeYAML(t, "admins:\n  anna: "+hash+"\n")
 	if out := output(t, "", 0, "check", "-config", good); !strings.Contains(out, good) {

@@ -18,7 +18,16 @@ import (
 	"github.com/divandb/divan/node/config"
 )
 
-func help([]string) int {
+// help prints the commands and flags, or with the argument "settings" all settings.
+func help(args []string) int {
+	switch {
+	case len(args) == 1 && args[0] == "settings":
+		fmt.Print(config.YAML())
+		return statusOK
+	case len(args) > 0:
+		fmt.Fprintf(os.Stderr, "divan: no help about %q; there are `divan help` and `divan help settings`\n", args)
+		return statusUsage
+	}
 	fmt.Println("Divan is a document database node: CouchDB's HTTP API and Postgres' wire protocol over the " +
 		"same documents.")
 	fmt.Println("\nUsage: divan [command] [flags]\n\nCommands:")
@@ -32,7 +41,7 @@ func help([]string) int {
 }
 
 func printVersion([]string) int {
-	fmt.Println("divan", node.Version())
+	fmt.Println(node.Describe())
 	return statusOK
 }
 

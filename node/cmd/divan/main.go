@@ -34,8 +34,8 @@ func commands() []command {
 		{"status", "print the state of the cluster; see -help", showStatus},
 		{"demo", "run nodes with data to look at; see -help", runDemo},
 		{"hash-password", "read a password from standard input and print its hash for node.yaml", hashPassword},
-		{"version", "print the version", printVersion},
-		{"help", "print this", help},
+		{"version", "print the version, commit, engines and format of data", printVersion},
+		{"help", "print this; `divan help settings` prints a node.yaml with all settings", help},
 	}
 }
 
@@ -47,7 +47,7 @@ func run(args []string) int {
 	name := "node"
 	switch {
 	case len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help"):
-		name = "help"
+		name, args = "help", nil
 	case len(args) > 0 && !strings.HasPrefix(args[0], "-"):
 		name, args = args[0], args[1:]
 	}

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// pageHead begins docs/settings.md, in paragraphs. ' stands for the quotes of code.
+var pageHead = []string{
+	"Settings come from, in this order: flags, environment variables, 'node.yaml' (in the working directory, or the " +
+		"file that '-config' names), and the defaults. The variable of a setting is 'DIVAN_' and its name in " +
+		"capitals, with underscores for dots: 'DIVAN_STORAGE_ENGINE' sets 'storage.engine'. Lists are separated by " +
+		"commas there.",
+	"Secrets, passwords and tokens can be in a file, which the variable with '_FILE' after its name names, such as " +
+		"'DIVAN_CLUSTER_SECRET_FILE' and 'DIVAN_ADMIN_FILE'. The line break at the end of the file does not count. " +
+		"So they need not be in 'node.yaml', in the environment or in the list of processes.",
+	"'divan check' reads the settings as a node would, and reports everything that is wrong with them, each with its " +
+		"line. 'divan help settings' prints a 'node.yaml' with all defaults and comments. Sizes are '8000000', '8MB' " +
+		"(millions) or '64MiB'; durations are '30s', '10m' or '1h30m'.",
+}
+
+const (
+	pageTitle = "# Settings\n\n" +
+		"<!-- Made from the table in node/config: go test ./node/config -run TestPages -update -->\n"
+	flagHead = "\n## Flags\n\n| flag | variable | setting | |\n|---|---|---|---|\n"
+	rowHead  = "\n| setting | type | default | values | |\n|---|---|---|---|---|\n"
+)
+
+// Markdown returns docs/settings.md.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString(pageTitle)
+	for _, text := range pageHead {
+		pageParagraph(&b, strings.ReplaceAll(text, "'", "`"))
+	}
+	b.WriteString(flagHead)
+	paths, _ := rowFlags()
+	for _, f := range allFlags() {
+		setting := ""
+		if path := paths[f.name]; path != "" {
+			setting = "`" + path + "`"
+		}
+		fmt.Fprintf(&b, "| `-%s` | `%s` | %s | %s |\n", f.name, f.env(), setting, cell(f.usage))
+	}
+	types := map[string]string{}
+	walk(reflect.ValueOf(&Config{}).Elem(), "", func(path string, field reflect.Value) {
+		types[path] = typeName(field)
+	})
+	for _, r := range rows {
+		r.markdown(&b, types[r.path])
+	}
+	return b.String()
+}
+
+// markdown writes a line of a table, and before it the heading of a section that the row begins.
+func (r row) markdown(b *strings.Builder, typ string) {
+	top := !strings.Contains(r.path, ".")
+	if top && (typ == "" || r.before != nil || r.path == "name") {
+		title, text := r.path, strings.Join(r.before, " ")
+		if r.path == "name" {
+			title = "name and data"
+		}
+		if typ == "" && r.text != "" {
+			text = strings.ToUpper(r.text[:1]) + r.text[1:] + "."
+		}
+		fmt.Fprintf(b, "\n## %s\n", title)
+		if text != "" {
+			pageParagraph(b, text)
+		}
+		b.WriteString(rowHead)
+	}
+	switch {
+	case typ != "":
+		values := ""
+		if r.allowed != nil {
+			values = r.allowed.String()
+		}
+		fmt.Fprintf(b, "| `%s` | %s | `%s` | %s | %s |\n", r.path, typ, r.def, values, cell(r.text))
+	case !top && r.text != "":
+		fmt.Fprintf(b, "| `%s` | | | | %s |\n", r.path, cell(r.text))
+	}
+}
+
+func pageParagraph(b *strings.Builder, text string) {
+	fmt.Fprintf(b, "\n%s\n", strings.Join(wrap(text, lineWidth), "\n"))
+}
+
+// cell escapes text for a cell of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", "\\|", "`", "", "<", "&lt;", "*", "\\*").Replace(text)
+}
+
+func typeName(field reflect.Value) string {
+	switch field.Type() {
+	case sizeType:
+		return "size"
+	case durationType:
+		return "duration"
+	}
+	switch field.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "number"
+	case reflect.Slice:
+		return "list"
+	case reflect.Map:
+		return "names with texts"
+	default:
+		return "text"
+	}
+}
