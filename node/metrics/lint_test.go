@@ -43,12 +43,14 @@ func everything() *metrics.Metrics {
 			return script.Stats{CallStats: script.CallStats{Limits: map[string]int64{"time": 1},
 				Databases: []script.DatabaseStats{{Database: "a"}}}}
 		},
-		Compaction:  func() metrics.Compaction { return metrics.Compaction{} },
-		Sessions:    func() int { return 1 },
-		SQLMemory:   func() (held, limit int64) { return 1, 2 },
-		SQLTemp:     func() (now, limit, spilled int64) { return 1, 2, 3 },
-		Bodies:      func() (held, refused int64) { return 1, 2 },
-		Connections: func() int { return 1 },
+		Compaction:   func() metrics.Compaction { return metrics.Compaction{} },
+		Sessions:     func() int { return 1 },
+		SQLMemory:    func() (held, limit int64) { return 1, 2 },
+		SQLBadValues: func() int64 { return 1 },
+		Replications: func() metrics.Replications { return metrics.Replications{} },
+		SQLTemp:      func() (now, limit, spilled int64) { return 1, 2, 3 },
+		Bodies:       func() (held, refused int64) { return 1, 2 },
+		Connections:  func() int { return 1 },
 	})
 	m.Observe(metrics.Request{Method: "GET", Route: "/{db}", Status: 200, Took: time.Millisecond})
 	m.ObserveStatement("SELECT 1", time.Millisecond)

@@ -4,7 +4,8 @@
 // have a kept name too.
 //
 // The number of series does not grow with the number of databases, documents or users: labels are methods, routes,
-// kinds and reasons, or names of at most 500 indexes and the databases that used most JavaScript.
+// kinds and reasons, or names of at most 500 indexes and the databases that used most JavaScript. docs/metrics.md lists
+// them all.
 package metrics
 
 import (

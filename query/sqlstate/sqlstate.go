@@ -1,5 +1,5 @@
 // Package sqlstate defines the error type of the SQL gateway and the error codes in use (PostgreSQL 15, Appendix A).
-// The code that finds a fault chooses its SQLSTATE; package pgwire sends it.
+// The code that finds a fault chooses its SQLSTATE; package pgwire sends it. docs/errors.md lists them.
 package sqlstate
 
 import (

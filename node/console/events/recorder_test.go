@@ -2,8 +2,10 @@ package events_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -60,6 +62,26 @@ func TestRecorder(t *testing.T) {
 	}
 	if got := r.List(time.Now().Add(time.Hour), 10); len(got) != 0 {
 		t.Errorf("from the future: %+v", got)
+	}
+}
+
+var update = flag.Bool("update", false, "write docs/events.md")
+
+// docs/events.md is made from the table of kinds.
+func TestPage(t *testing.T) {
+	const file = "../../../docs/events.md"
+	want := events.Markdown()
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil { //nolint:gosec // a file of the repository
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil || string(got) != want {
+		t.Errorf("docs/events.md is not what the table says (%v): go test ./node/console/events -run TestPage -update", err)
+	}
+	if strings.Contains(want, "| |") || strings.Contains(want, "|  |") {
+		t.Errorf("a kind lacks what it is about:\n%s", want)
 	}
 }
 
