@@ -17,10 +17,10 @@ var update = flag.Bool("update", false, "write docs/metrics.md")
 
 const pageHead = "# Metrics\n\n" +
 	"<!-- Made from the metrics of a node: go test ./node/metrics -run TestPage -update -->\n\n" +
-	"`GET /metrics` (also `/_node/_local/_prometheus`) answers with these, for Prometheus. " +
-	"[Operations](operations.md#monitor)\nsays which to alert on. Those of Go and of the process (`go_...`, " +
-	"`process_...`) come in addition. The number of\nseries does not grow with the number of databases, documents " +
-	"or users.\n\n" +
+	"`GET /metrics` (also `/_node/_local/_prometheus`) answers with these, for Prometheus.\n" +
+	"[Operations](operations.md#monitor) says which to alert on. Those of Go and of the process (`go_...`,\n" +
+	"`process_...`) come in addition. The number of series does not grow with the number of databases, documents or\n" +
+	"users.\n\n" +
 	"| metric | type | labels | meaning |\n|---|---|---|---|\n"
 
 // labelName matches the name of a label in a sample.
