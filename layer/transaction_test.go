@@ -84,6 +84,16 @@ func TestTransaction_edits(t *testing.T) {
 		}
 		var steps []step
 		marks := []int{0}
+		type seen struct {
+			rev layer.Rev
+			own bool
+		}
+		past := map[int]map[string]seen{} // by mark
+		look := func(id string, at func(id string) (layer.OwnState, bool)) seen {
+			own, ok := at(name(id))
+			return seen{own.Rev, ok}
+		}
+		ids := []string{"old", "gone", "many", "new", "new2"}
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			if rapid.IntRange(0, 9).Draw(rt, "roll back") == 0 {
 				mark := rapid.SampledFrom(marks).Draw(rt, "to")
@@ -92,7 +102,7 @@ func TestTransaction_edits(t *testing.T) {
 				marks = slices.DeleteFunc(marks, func(m int) bool { return m > mark })
 				continue
 			}
-			id := name(rapid.SampledFrom([]string{"old", "gone", "many", "new", "new2"}).Draw(rt, "id"))
+			id := name(rapid.SampledFrom(ids).Draw(rt, "id"))
 			e := layer.Edit{ID: id, Rev: current(x, id), KeepAttachments: true,
 				Body: fmt.Appendf(nil, `{"n":%d}`, rapid.IntRange(0, 5).Draw(rt, "n"))}
 			if !e.Rev.IsZero() && rapid.IntRange(0, 2).Draw(rt, "delete") == 0 {
@@ -106,6 +116,18 @@ func TestTransaction_edits(t *testing.T) {
 			}
 			steps = append(steps, step{e, revs[0]})
 			marks = append(marks, x.Mark())
+			past[x.Mark()] = map[string]seen{}
+			for _, id := range ids {
+				past[x.Mark()][id] = look(id, x.Own)
+			}
+		}
+		for _, mark := range marks {
+			for _, id := range ids {
+				at := func(id string) (layer.OwnState, bool) { return x.OwnAt(id, mark) }
+				if got := look(id, at); got != past[mark][id] {
+					rt.Fatalf("%s at mark %d is %v, was %v", id, mark, got, past[mark][id])
+				}
+			}
 		}
 		for _, st := range steps {
 			r, err := dbs[1].Put(t.Context(), st.edit, layer.WriteOptions{})
@@ -116,7 +138,7 @@ func TestTransaction_edits(t *testing.T) {
 		if err := x.Commit(t.Context()); err != nil {
 			rt.Fatal(err)
 		}
-		for _, id := range []string{"old", "gone", "many", "new", "new2"} {
+		for _, id := range ids {
 			id = name(id)
 			var texts [2]string
 			for i, d := range dbs {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/divandb/divan/query/bind/toplevel"
 	"github.com/divandb/divan/query/bind/typing"
+	"github.com/divandb/divan/query/cursor"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/plan"
@@ -19,7 +20,7 @@ import (
 func (e *execution) command(p *portal) error {
 	do := func(tag string, f func(ctx context.Context) error) {
 		p.tag = func(int64) string { return tag }
-		p.start = func(ctx context.Context) (rowSource, error) { return nil, f(ctx) }
+		p.start = func(ctx context.Context) (cursor.Source, error) { return nil, f(ctx) }
 	}
 	switch s := e.st.stmt.(type) {
 	case *ast.Empty:
@@ -34,16 +35,16 @@ func (e *execution) command(p *portal) error {
 		do("RESET", func(context.Context) error { return e.reset(s) })
 	case *ast.Show:
 		p.tag = func(int64) string { return "SHOW" }
-		p.start = func(context.Context) (rowSource, error) { return e.show(s) }
+		p.start = func(context.Context) (cursor.Source, error) { return e.show(s) }
 	case *ast.Transaction:
 		var tag string
 		p.tag = func(int64) string { return tag }
-		p.start = func(ctx context.Context) (_ rowSource, err error) {
+		p.start = func(ctx context.Context) (_ cursor.Source, err error) {
 			tag, err = e.ss.tx.do(ctx, s)
 			return nil, err
 		}
 	case *ast.Declare:
-		do("DECLARE CURSOR", func(ctx context.Context) error { return e.declare(s, p.query) })
+		do("DECLARE CURSOR", func(ctx context.Context) error { return e.declare(ctx, s, p.query) })
 	case *ast.Fetch:
 		return e.fetch(p, s)
 	case *ast.CloseCursor:
@@ -91,17 +92,17 @@ func showColumns(s *ast.Show) []pgwire.Column {
 	return describe([]exec.Column{text(name)})
 }
 
-func (e *execution) show(s *ast.Show) (rowSource, error) {
+func (e *execution) show(s *ast.Show) (cursor.Source, error) {
 	if s.Name != "all" {
 		v, ok := e.ss.host.Setting(s.Name)
 		if !ok {
 			return nil, unknownSetting(s.Name)
 		}
-		return &fixedRows{[][]types.Datum{{types.NewText(v)}}}, nil
+		return &cursor.Fixed{Rows: [][]types.Datum{{types.NewText(v)}}}, nil
 	}
-	out := &fixedRows{}
+	out := &cursor.Fixed{}
 	for _, v := range e.ss.vars.all() {
-		out.rows = append(out.rows, []types.Datum{types.NewText(v[0]), types.NewText(v[1]), types.NewText(v[2])})
+		out.Rows = append(out.Rows, []types.Datum{types.NewText(v[0]), types.NewText(v[1]), types.NewText(v[2])})
 	}
 	return out, nil
 }
@@ -161,7 +162,7 @@ func (e *execution) execute(p *portal, s *ast.Execute) error {
 	if err != nil {
 		return sqlstate.Locate(err, s.Pos())
 	}
-	p.start = func(ctx context.Context) (rowSource, error) {
+	p.start = func(ctx context.Context) (cursor.Source, error) {
 		named, err := e.named(ctx, s, st)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/divandb/divan/query/copying"
+	"github.com/divandb/divan/query/cursor"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/writes"
 	"github.com/divandb/divan/query/plan"
@@ -28,7 +29,7 @@ func newCopyIn(e *execution, p *portal, s *ast.Copy) {
 	in := &copyIn{e: e, s: s, p: p}
 	p.in = in
 	p.tag = func(int64) string { return "COPY " + strconv.FormatInt(in.affected, 10) }
-	p.start = func(ctx context.Context) (rowSource, error) {
+	p.start = func(ctx context.Context) (cursor.Source, error) {
 		err := in.begin()
 		if err == nil {
 			err = in.rows.Add(nil, true, func() error { return in.flush(ctx) })

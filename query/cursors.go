@@ -7,42 +7,78 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/cursor"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
 // declare opens a cursor.
-func (e *execution) declare(s *ast.Declare, text string) error {
+func (e *execution) declare(ctx context.Context, s *ast.Declare, text string) error {
 	ss, st := e.ss, e.st
+	if err := declarable(s, st.bound); err != nil {
+		return err
+	}
 	switch {
+	case s.Name == "":
+		return sqlstate.New(sqlstate.InvalidCursorName, "invalid cursor name: must not be empty")
 	case !ss.tx.inBlock() && !s.Hold:
 		return sqlstate.New(sqlstate.NoActiveTransaction, "DECLARE CURSOR can only be used in transaction blocks")
 	case ss.portals.byName[s.Name] != nil:
 		return sqlstate.New(sqlstate.DuplicateCursor, `cursor "%s" already exists`, s.Name).At(s.Pos())
-	case s.Scroll:
-		return sqlstate.Unsupported(s.Pos(), "Declare it without SCROLL and fetch forward.",
-			"scrollable cursors are not supported")
 	}
 	if err := ss.portals.room("cursors"); err != nil {
 		return err
 	}
-	formats := []int16{0}
-	if s.IsBinary {
-		formats[0] = 1
-	}
 	inner := &prepared{text: st.text, stmt: s.Query, bound: st.bound, params: st.params,
 		columns: describe(st.bound.Columns), round: st.round}
-	c, err := ss.execution(inner, e.params).portal(formats)
+	c, err := ss.execution(inner, e.params).portal(nil)
 	if err != nil {
 		return err
 	}
 	if err := ss.memory.Grow(st.size); err != nil {
 		return err
 	}
-	c.hold, c.held, c.text, c.declared, c.forward = s.Hold, st.size, text, true, s.NoScroll
+	c.hold, c.held, c.text, c.binary = s.Hold, st.size, text, s.IsBinary
+	switch {
+	case s.Scroll:
+		c.back = cursor.Always
+	case !s.NoScroll && st.bound.Backward():
+		c.back = cursor.Again
+	}
+	rows, err := ss.execution(inner, e.params).rows(ctx, needs{repeatable: ss.tx.repeatable(), moment: true})
+	if err != nil {
+		c.Close()
+		return err
+	}
+	c.rows = cursor.New(rows, len(c.columns), c.back, 0)
 	ss.portals.open(s.Name, c)
+	if e.simple && s.Hold && !ss.tx.inBlock() && ss.final {
+		// The statement is the transaction, so the client is told of errors before its end.
+		return ss.portals.hold(ctx)
+	}
+	return nil
+}
+
+// declarable returns an error if the query cannot be that of the cursor.
+func declarable(s *ast.Declare, bound *bind.Bound) error {
+	locks := "FOR " + bound.Locks
+	switch {
+	case s.Scroll && bound.Query.Follows():
+		return sqlstate.Unsupported(s.Pos(), "Declare it without SCROLL, or read changes, which ends at the present.",
+			"scrollable cursors over changes_follow are not supported")
+	case bound.Locks == "":
+	case s.Hold:
+		return sqlstate.New(sqlstate.FeatureNotSupported, "DECLARE CURSOR WITH HOLD ... %s is not supported", locks).
+			WithDetail("Holdable cursors must be READ ONLY.").At(s.Pos())
+	case s.Scroll:
+		return sqlstate.New(sqlstate.FeatureNotSupported, "DECLARE SCROLL CURSOR ... %s is not supported", locks).
+			WithDetail("Scrollable cursors must be READ ONLY.").At(s.Pos())
+	case s.Insensitive:
+		return sqlstate.New(sqlstate.InvalidCursorDefinition, "DECLARE INSENSITIVE CURSOR ... %s is not valid", locks).
+			WithDetail("Insensitive cursors must be READ ONLY.").At(s.Pos())
+	}
 	return nil
 }
 
@@ -56,13 +92,13 @@ func (e *execution) fetch(p *portal, s *ast.Fetch) error {
 	if s.Move {
 		verb = "MOVE "
 	}
-	drawn := &fetchRows{cursor: c, s: s}
+	drawn := &fetched{from: c, s: s}
 	if s.Move {
 		p.columns, p.types, p.formats = nil, nil, nil
-		p.tag = func(int64) string { return verb + strconv.FormatInt(drawn.got, 10) }
-		p.start = func(ctx context.Context) (rowSource, error) {
+		p.tag = func(int64) string { return verb + strconv.FormatInt(drawn.Count(), 10) }
+		p.start = func(ctx context.Context) (cursor.Source, error) {
 			for {
-				if _, err := drawn.next(ctx, false); errors.Is(err, io.EOF) {
+				if _, err := drawn.Next(ctx, false); errors.Is(err, io.EOF) {
 					return nil, nil
 				} else if err != nil {
 					return nil, err
@@ -71,147 +107,70 @@ func (e *execution) fetch(p *portal, s *ast.Fetch) error {
 		}
 		return nil
 	}
-	// The rows have the columns of the cursor, and its formats if it is a binary one.
+	// The rows have the columns of the cursor. The simple protocol, which has no formats, has binary cursors for that.
 	p.columns, p.types = c.columns, c.types
 	if len(p.formats) != len(c.columns) {
 		p.formats = slices.Clone(c.formats)
 	}
-	for i, f := range c.formats {
-		p.formats[i] |= f
+	if e.simple && c.binary {
+		for i := range p.formats {
+			p.formats[i] = 1
+		}
 	}
 	p.tag = func(rows int64) string { return verb + strconv.FormatInt(rows, 10) }
-	p.start = func(context.Context) (rowSource, error) { return drawn, nil }
+	p.start = func(context.Context) (cursor.Source, error) { return drawn, nil }
 	return nil
 }
 
-// fetchRows fetches a number of rows from a cursor, which stays open.
-type fetchRows struct {
-	cursor *portal
-	s      *ast.Fetch
-	left   int64 // -1 means all
-	begun  bool
-	again  bool // the next row is the one that the cursor is on
-	got    int64
+// fetched are the rows that FETCH returns from a cursor, which stays open.
+type fetched struct {
+	from *portal
+	s    *ast.Fetch
+	*cursor.Fetch
 }
 
-func (f *fetchRows) next(ctx context.Context, _ bool) ([]types.Datum, error) {
-	row, err := f.step(ctx)
+// Next implements cursor.Source.
+func (f *fetched) Next(ctx context.Context, _ bool) (row []types.Datum, err error) {
+	if f.Fetch == nil {
+		f.Fetch, err = f.begin(ctx)
+	}
+	if err == nil {
+		row, err = f.Fetch.Next(ctx)
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		f.cursor.failed = true
+		f.from.failed = true
 	}
 	return row, withoutPosition(err)
 }
 
-func (f *fetchRows) step(ctx context.Context) ([]types.Datum, error) {
-	if !f.begun {
-		f.begun = true
-		if err := f.cursor.recheck(ctx); err != nil {
-			return nil, err
-		}
-		if err := f.begin(ctx); err != nil {
-			return nil, err
-		}
+func (f *fetched) begin(ctx context.Context) (_ *cursor.Fetch, err error) {
+	c := f.from
+	if c.failed || c.columns == nil || c.copy != nil {
+		return nil, errCannotRun(c.name)
 	}
-	switch {
-	case f.left == 0:
-		return nil, io.EOF
-	case f.again:
-		f.left, f.again = 0, false
-		f.got++
-		return f.cursor.current, nil
+	if err := c.recheck(ctx); err != nil {
+		return nil, err
 	}
-	// Wait for the first row. After that, a feed without further rows ends the FETCH.
-	row, err := f.draw(ctx, f.got > 0)
-	switch {
-	case errors.Is(err, exec.ErrIdle):
-		f.left = 0
-		return nil, io.EOF
-	case err == nil:
-		f.got++
-		if f.left > 0 {
-			f.left--
-		}
-	}
-	return row, err
-}
-
-// begin computes the number of rows to return, and skips those before an absolute or relative position. A cursor moves
-// forward only; FETCH 0 returns the row that it is on once more, if it is on one.
-func (f *fetchRows) begin(ctx context.Context) error {
-	c, s := f.cursor, f.s
-	if c.failed {
-		return errCannotRun(c.name)
-	}
-	backward := sqlstate.New(sqlstate.ObjectNotInPrerequisite,
-		"cursor can only scan forward").WithHint("Declare the cursor again to read from the start.")
-	start := c.position == 0 && !c.done
-	ahead := s.Count // rows to go
-	if s.Direction == "absolute" && s.Count >= 0 {
-		ahead -= c.position
-	}
-	switch {
-	case s.Direction == "forward" && s.All:
-		f.left = -1
-		return nil
-	case s.Direction == "forward" && s.Count > 0:
-		f.left = s.Count
-		return nil
-	case s.Direction == "backward" && (s.All || s.Count != 0), s.Direction == "absolute" && s.Count < 0, ahead < 0:
-		if start && !c.forward && s.Direction != "absolute" {
-			return nil // there are no rows before the first
-		}
-		return backward
-	case ahead == 0 && (s.Direction != "absolute" || c.current != nil):
-		if c.forward && c.current != nil && (!s.Move || s.Direction == "absolute") {
-			return backward // as in PostgreSQL, which goes back by one row and returns
-		}
-		if c.current != nil {
-			f.left, f.again = 1, true
-		}
-		return nil
-	case ahead == 0:
-		if !start {
-			return backward
-		}
-		return nil
-	}
-	f.left = 1
-	for ; ahead > 1; ahead-- {
-		if _, err := f.draw(ctx, false); errors.Is(err, io.EOF) {
-			f.left = 0
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *fetchRows) draw(ctx context.Context, noWait bool) ([]types.Datum, error) {
-	c := f.cursor
-	if c.done {
-		c.current = nil
-		return nil, io.EOF
-	}
-	if c.rows == nil {
-		var err error
+	if c.rows == nil && !c.done {
 		if c.rows, err = c.start(ctx); err != nil {
 			return nil, err
 		}
 	}
-	row, err := c.rows.next(ctx, noWait)
-	if errors.Is(err, exec.ErrIdle) {
-		return nil, err
+	rows, ok := c.rows.(*cursor.Rows)
+	if !ok {
+		// A portal of the protocol.
+		var source cursor.Source = &cursor.Fixed{}
+		if !c.done {
+			source = c.rows
+		}
+		rows = cursor.New(source, len(c.columns), cursor.Never, c.drawn)
+		c.rows = rows
 	}
-	if err != nil {
-		c.current = nil
-		c.Close()
-		return nil, err
+	if st := cursor.State(rows); st != nil {
+		st.Resume()
 	}
-	c.position++
-	c.current = append(c.current[:0], row...)
-	return c.current, nil
+	return rows.Fetch(f.s)
 }
 
-// close leaves the cursor open.
-func (f *fetchRows) close() {}
+// Close implements cursor.Source. The cursor stays open.
+func (f *fetched) Close() {}

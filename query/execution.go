@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/query/copying"
+	"github.com/divandb/divan/query/cursor"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/explain"
 	"github.com/divandb/divan/query/sql/ast"
@@ -20,6 +21,7 @@ type execution struct {
 	ss     *session
 	st     *prepared
 	params []types.Datum
+	simple bool // by the simple protocol
 }
 
 // portal makes a portal. formats are the formats that the client requests for its columns.
@@ -38,14 +40,14 @@ func (e *execution) portal(formats []int16) (*portal, error) {
 	case *ast.Query:
 		p.reads = st.bound
 		p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
-		p.start = func(ctx context.Context) (rowSource, error) { return e.run(ctx) }
+		p.start = func(ctx context.Context) (cursor.Source, error) { return e.run(ctx) }
 	case *ast.Copy:
 		if s.From {
 			newCopyIn(e, p, s)
 			break
 		}
 		p.tag = func(rows int64) string { return "COPY " + strconv.FormatInt(rows, 10) }
-		p.start = func(ctx context.Context) (rowSource, error) { return e.run(ctx) }
+		p.start = func(ctx context.Context) (cursor.Source, error) { return e.run(ctx) }
 		var cols []copying.Column
 		for _, c := range st.bound.Columns {
 			cols = append(cols, copying.Column{Name: c.Name, Type: c.Type})
@@ -56,7 +58,7 @@ func (e *execution) portal(formats []int16) (*portal, error) {
 		e.write(p, writeVerb(s))
 	case *ast.Explain:
 		p.tag = func(int64) string { return "EXPLAIN" }
-		p.start = func(ctx context.Context) (rowSource, error) {
+		p.start = func(ctx context.Context) (cursor.Source, error) {
 			if named, ok := s.Statement.(*ast.Execute); ok {
 				return e.explainExecute(ctx, s, named, p)
 			}
@@ -81,7 +83,16 @@ func (e *execution) state(ctx context.Context, params []types.Datum) *exec.State
 }
 
 // run plans a query and begins to run it.
-func (e *execution) run(ctx context.Context) (rowSource, error) {
+func (e *execution) run(ctx context.Context) (cursor.Source, error) {
+	rows, err := e.rows(ctx, needs{repeatable: e.ss.tx.repeatable()})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// rows plans a query and returns its rows, which have not been read.
+func (e *execution) rows(ctx context.Context, needs needs) (*cursor.Running, error) {
 	st := e.state(ctx, e.params)
 	bound, err := e.ss.statements.current(st.Work, e.st)
 	if err != nil {
@@ -92,16 +103,17 @@ func (e *execution) run(ctx context.Context) (rowSource, error) {
 		st.Close()
 		return nil, err
 	}
-	root, unpin, err := e.ss.reads.plan(ctx, bound, st, e.ss.tx.repeatable())
+	root, unpin, err := e.ss.reads.plan(ctx, bound, st, needs)
 	if err != nil {
 		st.Close()
 		return nil, err
 	}
-	return &planRows{plan: root, st: st, unpin: unpin, ended: e.ss.slow.from(e.ss.srv.opts.Slow)}, nil
+	return &cursor.Running{Plan: root, State: st, Unpin: unpin, Ended: e.ss.slow.from(e.ss.srv.opts.Slow)}, nil
 }
 
 // explainExecute explains the query of a prepared statement with the arguments of EXECUTE.
-func (e *execution) explainExecute(ctx context.Context, s *ast.Explain, x *ast.Execute, p *portal) (rowSource, error) {
+func (e *execution) explainExecute(ctx context.Context, s *ast.Explain, x *ast.Execute,
+	p *portal) (cursor.Source, error) {
 	st, err := e.ss.statements.get(x.Name)
 	if err != nil {
 		return nil, sqlstate.Locate(err, x.Pos())
@@ -118,7 +130,7 @@ func (e *execution) explainExecute(ctx context.Context, s *ast.Explain, x *ast.E
 }
 
 // explain plans and, with ANALYZE, runs a query.
-func (e *execution) explain(ctx context.Context, s *ast.Explain) (rowSource, error) {
+func (e *execution) explain(ctx context.Context, s *ast.Explain) (cursor.Source, error) {
 	if verb := writeVerb(s.Statement); verb != "" {
 		return e.explainWrite(ctx, s, verb)
 	}
@@ -131,7 +143,7 @@ func (e *execution) explain(ctx context.Context, s *ast.Explain) (rowSource, err
 	if err != nil {
 		return nil, err
 	}
-	root, unpin, err := e.ss.reads.plan(ctx, bound, st, e.ss.tx.repeatable())
+	root, unpin, err := e.ss.reads.plan(ctx, bound, st, needs{repeatable: e.ss.tx.repeatable()})
 	if err != nil {
 		return nil, err
 	}
@@ -139,28 +151,28 @@ func (e *execution) explain(ctx context.Context, s *ast.Explain) (rowSource, err
 	var returned int64
 	began := time.Now()
 	if s.Analyze {
-		rows := &planRows{plan: root, st: st, unpin: func() {}}
+		rows := &cursor.Running{Plan: root, State: st, Unpin: func() {}}
 		for {
-			if _, err := rows.next(ctx, false); errors.Is(err, io.EOF) {
+			if _, err := rows.Next(ctx, false); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
-				rows.close()
+				rows.Close()
 				return nil, err
 			}
 			returned++
 		}
 		// Closing drops what EXPLAIN is about to show, so do it at the end.
-		defer rows.close()
+		defer rows.Close()
 	}
 	return showPlan(ctx, s, root, bound.Db, returned, time.Since(began)), nil
 }
 
 // showPlan returns what EXPLAIN shows.
 func showPlan(ctx context.Context, s *ast.Explain, root exec.Plan, db exec.Database, returned int64,
-	took time.Duration) *fixedRows {
-	out := &fixedRows{}
+	took time.Duration) *cursor.Fixed {
+	out := &cursor.Fixed{}
 	for _, line := range explain.New(root, s, explain.Documents(ctx, db), returned, took).Lines() {
-		out.rows = append(out.rows, []types.Datum{line})
+		out.Rows = append(out.Rows, []types.Datum{line})
 	}
 	return out
 }

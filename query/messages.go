@@ -53,7 +53,9 @@ func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Porta
 	}
 	var p *portal
 	if err == nil {
-		p, err = ss.execution(st, nil).portal(nil)
+		e := ss.execution(st, nil)
+		e.simple = true
+		p, err = e.portal(nil)
 	}
 	if err != nil {
 		w.Close()

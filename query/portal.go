@@ -8,6 +8,7 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/copying"
+	"github.com/divandb/divan/query/cursor"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sqlstate"
@@ -23,18 +24,18 @@ type portal struct {
 	formats []int16
 	types   []types.OID
 	// rows is the result. start makes it at the first Next. The start of a command does its work and returns no rows.
-	start func(ctx context.Context) (rowSource, error)
-	rows  rowSource
+	start func(ctx context.Context) (cursor.Source, error)
+	rows  cursor.Source
 	tag   func(rows int64) string
 	copy  *copying.Out
 	in    *copyIn
 	reads *bind.Bound // of a query
 	hold  bool
 	done  bool
-	// text is the statement that opened it, at is when, and declared is set for a cursor.
-	text     string
-	at       time.Time
-	declared bool
+	// text is the statement that opened it, at is when, and binary is set for a binary cursor.
+	text   string
+	at     time.Time
+	binary bool
 	// elsewhere is set if the running statement was sent earlier, so that positions in it are not positions in this
 	// one.
 	elsewhere bool
@@ -51,12 +52,10 @@ type portal struct {
 	parent context.Context
 	ctx    context.Context
 	stop   context.CancelFunc
-	// position is the number of rows that a cursor has returned. current is the last of them, nil before the first and
-	// at the end.
-	position int64
-	current  []types.Datum
-	forward  bool // it was declared NO SCROLL
-	failed   bool // a FETCH from it failed: it cannot be used any more
+	// drawn is the number of rows that were read, without those of a cursor, back how a cursor goes back.
+	drawn  int64
+	back   cursor.Backward
+	failed bool // a FETCH from it failed: it cannot be used any more
 	// prepared holds the memory of a statement that only this portal uses.
 	prepared *work.Work
 	// held is the session's memory reserved for the parameters.
@@ -68,58 +67,6 @@ type portal struct {
 	// noWait is set after the first row of a call with a limit: a feed without further rows then ends the call.
 	noWait bool
 }
-
-// rowSource is a running result.
-type rowSource interface {
-	// next returns a row or io.EOF. With noWait it returns exec.ErrIdle instead of waiting for a change, and may be
-	// called again.
-	next(ctx context.Context, noWait bool) ([]types.Datum, error)
-	close()
-}
-
-// planRows returns the rows of a plan.
-type planRows struct {
-	plan  exec.Plan
-	st    *exec.State
-	open  bool
-	unpin func()
-	// ended, unless nil, is called at the end, while the plan can still be described.
-	ended func(plan exec.Plan)
-}
-
-func (r *planRows) next(ctx context.Context, noWait bool) ([]types.Datum, error) {
-	r.st.Ctx, r.st.NoWait = ctx, noWait
-	if !r.open {
-		r.open = true
-		if err := r.plan.Open(&exec.Env{State: r.st}); err != nil {
-			return nil, err
-		}
-	}
-	return r.plan.Next()
-}
-
-func (r *planRows) close() {
-	if r.ended != nil && r.open {
-		r.ended(r.plan)
-	}
-	r.plan.Close()
-	r.unpin()
-	r.st.Close()
-}
-
-// fixedRows is a precomputed result.
-type fixedRows struct{ rows [][]types.Datum }
-
-func (r *fixedRows) next(context.Context, bool) ([]types.Datum, error) {
-	if len(r.rows) == 0 {
-		return nil, io.EOF
-	}
-	row := r.rows[0]
-	r.rows = r.rows[1:]
-	return row, nil
-}
-
-func (r *fixedRows) close() {}
 
 // Columns implements pgwire.Portal.
 func (p *portal) Columns() []pgwire.Column { return p.columns }
@@ -186,8 +133,8 @@ func (p *portal) Next(ctx context.Context) error {
 	call := p.within(ctx)
 	var err error
 	if again {
-		if r, running := p.rows.(*planRows); running {
-			r.st.Resume()
+		if st := cursor.State(p.rows); st != nil {
+			st.Resume()
 		}
 		err = p.recheck(call)
 	}
@@ -208,6 +155,9 @@ func (p *portal) Next(ctx context.Context) error {
 			err = withoutPosition(err)
 		}
 		err = located(err, p.query, p.offset)
+	} else if _, scrolls := p.rows.(*cursor.Rows); scrolls {
+		p.release()
+		return err // it may go back
 	}
 	p.Close()
 	if errors.Is(err, io.EOF) && p.copy != nil && p.copy.Finish() {
@@ -241,10 +191,11 @@ func (p *portal) advance(ctx context.Context) (err error) {
 	if p.copy != nil && p.copy.Begin() {
 		return nil
 	}
-	if p.row, err = p.rows.next(ctx, p.noWait); err != nil {
+	if p.row, err = p.rows.Next(ctx, p.noWait); err != nil {
 		return err
 	}
 	p.ss.rows.Add(1)
+	p.drawn++
 	if p.copy == nil {
 		return nil
 	}
@@ -321,7 +272,7 @@ const longValue = 64 << 10
 func (p *portal) Close() {
 	p.done = true
 	if p.rows != nil {
-		p.rows.close()
+		p.rows.Close()
 		p.rows = nil
 	}
 	if p.in != nil {

@@ -2,11 +2,13 @@ package query
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/divandb/divan/query/catalog"
+	"github.com/divandb/divan/query/cursor"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -53,6 +55,28 @@ func (ps *portals) closeThose(which func(*portal) bool) {
 	}
 }
 
+// hold reads the rest of the rows of the transaction's cursors WITH HOLD, before it is committed.
+func (ps *portals) hold(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(ps.byName)) {
+		p := ps.byName[name]
+		s, scrolls := p.rows.(*cursor.Rows)
+		if !p.hold || p.failed || !scrolls {
+			continue
+		}
+		call := p.within(ctx)
+		err := s.Hold(call)
+		p.release()
+		if err != nil {
+			if call.Err() != nil {
+				err = context.Cause(call)
+			}
+			p.failed = true
+			return withoutPosition(err)
+		}
+	}
+	return nil
+}
+
 // commit ends a transaction: it closes all portals except cursors WITH HOLD.
 func (ps *portals) commit() {
 	ps.closeThose(notHeld)
@@ -70,8 +94,8 @@ func notHeld(p *portal) bool { return !p.hold }
 // pause is called when the client has all answers. Running portals give up the processor.
 func (ps *portals) pause() {
 	for _, p := range ps.byName {
-		if r, running := p.rows.(*planRows); running {
-			r.st.Pause()
+		if st := cursor.State(p.rows); st != nil {
+			st.Pause()
 		}
 	}
 }
@@ -82,7 +106,7 @@ func (ps *portals) openCursors() []catalog.Cursor {
 	for _, name := range slices.Sorted(maps.Keys(ps.byName)) {
 		p := ps.byName[name]
 		out = append(out, catalog.Cursor{Name: name, Text: p.text, At: p.at.UnixMicro(), Hold: p.hold,
-			Binary: p.declared && len(p.formats) > 0 && p.formats[0] == 1})
+			Scroll: p.back != cursor.Never, Binary: p.binary})
 	}
 	return out
 }

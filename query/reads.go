@@ -27,13 +27,21 @@ type reads struct {
 	readOnly func() bool
 }
 
+// needs says what a statement must read.
+type needs struct {
+	repeatable bool // the snapshot of the transaction
+	// moment is set for a cursor: what is read when it goes on, or goes back, is as of now.
+	moment bool
+}
+
 // plan plans a statement, over a snapshot if it needs one. release releases the snapshot.
 func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
-	repeatable bool) (root exec.Plan, release func(), err error) {
+	needs needs) (root exec.Plan, release func(), err error) {
 	release = func() {}
+	repeatable := needs.repeatable
 	if r.tx != nil && r.vars.value[asOfSetting] == "" && bound.Db != nil && bound.UsesStore() {
 		at := *bound
-		at.Db = r.tx
+		at.Db = r.written(needs)
 		if err = r.alive(); err == nil {
 			root, err = plan.New(&at, st)
 		}
@@ -44,7 +52,7 @@ func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 			return nil, release, err
 		}
 	}
-	p, err := r.pin(ctx, bound, st, repeatable)
+	p, err := r.pin(ctx, bound, st, needs)
 	if p == nil || err != nil {
 		if root == nil && err == nil {
 			root, err = plan.New(bound, st) // it does not read the store
@@ -60,7 +68,7 @@ func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 		}
 	}
 	if repeatable && r.vars.value[asOfSetting] == "" && r.tx != nil {
-		at.Db = r.tx
+		at.Db = r.written(needs)
 	}
 	if root, err = plan.New(&at, st); err != nil {
 		p.release()
@@ -75,8 +83,17 @@ func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 	}, nil
 }
 
+// written returns the transaction with its writes, for a cursor with those up to now.
+func (r *reads) written(needs needs) exec.Database {
+	if needs.moment {
+		return r.tx.At(r.tx.Mark())
+	}
+	return r.tx
+}
+
 // pin returns the snapshot for a planned statement, with a use that the caller must release; nil if it needs none.
-func (r *reads) pin(ctx context.Context, bound *bind.Bound, st *exec.State, repeatable bool) (*pinned, error) {
+func (r *reads) pin(ctx context.Context, bound *bind.Bound, st *exec.State, needs needs) (*pinned, error) {
+	repeatable := needs.repeatable
 	asOf := r.vars.value[asOfSetting]
 	switch {
 	case bound.Db == nil || !bound.UsesStore():
@@ -90,7 +107,7 @@ func (r *reads) pin(ctx context.Context, bound *bind.Bound, st *exec.State, repe
 			return nil, errMovedOn(asOf)
 		}
 		return r.snap, nil
-	case !repeatable && asOf == "" && (st.Reads.Count < 2 || st.Reads.Follow):
+	case !repeatable && asOf == "" && (st.Reads.Count < 2 && !needs.moment || st.Reads.Follow):
 		return nil, nil
 	}
 	var p *pinned

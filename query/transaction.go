@@ -142,7 +142,10 @@ func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error
 		open, level, access := t.status != 'I', t.vars.value[isolationSetting], t.vars.value[readOnlySetting]
 		defers, _ := t.vars.get("transaction_deferrable")
 		var err error
-		if tag == "COMMIT" && t.reads.tx != nil {
+		if tag == "COMMIT" {
+			err = t.portals.hold(ctx)
+		}
+		if tag == "COMMIT" && err == nil && t.reads.tx != nil {
 			err = t.commit(ctx, t.reads.tx)
 		}
 		t.end(tag == "COMMIT" && err == nil)

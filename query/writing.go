@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/cursor"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/writes"
 	"github.com/divandb/divan/query/plan"
@@ -42,23 +43,23 @@ func writeVerb(s ast.Statement) string {
 func (e *execution) write(p *portal, verb string) {
 	affected := int64(0)
 	p.tag = func(int64) string { return writes.Tag(verb, affected) }
-	p.start = func(ctx context.Context) (rowSource, error) {
-		var rows *planRows
+	p.start = func(ctx context.Context) (cursor.Source, error) {
+		var rows *cursor.Running
 		err := e.ss.writing(ctx, verb, e.st.bound, func(tx exec.Transaction) (err error) {
 			if rows != nil {
-				rows.close()
+				rows.Close()
 			}
 			rows, affected, err = e.modify(ctx, tx)
 			return err
 		})
 		if err != nil {
 			if rows != nil {
-				rows.close()
+				rows.Close()
 			}
 			return nil, err
 		}
 		if p.columns == nil {
-			rows.close()
+			rows.Close()
 			return nil, nil
 		}
 		return rows, nil
@@ -66,7 +67,7 @@ func (e *execution) write(p *portal, verb string) {
 }
 
 // modify runs the statement in a transaction. The rows of the result have been computed.
-func (e *execution) modify(ctx context.Context, tx exec.Transaction) (*planRows, int64, error) {
+func (e *execution) modify(ctx context.Context, tx exec.Transaction) (*cursor.Running, int64, error) {
 	st := e.state(ctx, e.params)
 	bound, err := e.ss.statements.current(st.Work, e.st)
 	if err != nil {
@@ -80,10 +81,10 @@ func (e *execution) modify(ctx context.Context, tx exec.Transaction) (*planRows,
 		st.Close()
 		return nil, 0, err
 	}
-	rows := &planRows{plan: root, st: st, open: true, unpin: func() {}}
+	rows := &cursor.Running{Plan: root, State: st, Open: true, Unpin: func() {}}
 	st.Ctx, st.Tx = ctx, tx
 	if err := root.Open(&exec.Env{State: st}); err != nil {
-		rows.close()
+		rows.Close()
 		return nil, 0, err
 	}
 	return rows, root.(*writes.Modify).Affected(), nil
@@ -108,8 +109,11 @@ func (w *storeWriter) Final(is bool) { w.final = is }
 
 // Commit implements pgwire.Session.
 func (w *storeWriter) Commit(ctx context.Context) error {
-	if w.tx.status != 'I' || w.reads.tx == nil {
+	if w.tx.status != 'I' {
 		return nil
+	}
+	if err := w.tx.portals.hold(ctx); err != nil || w.reads.tx == nil {
+		return err
 	}
 	defer w.reads.end()
 	return w.commit(w.traced.within(ctx), w.reads.tx)
@@ -284,9 +288,9 @@ func transactionOf(p *pinned) (exec.Transaction, error) {
 }
 
 // explainWrite explains a statement that writes, which is run if that is asked for.
-func (e *execution) explainWrite(ctx context.Context, s *ast.Explain, verb string) (rowSource, error) {
+func (e *execution) explainWrite(ctx context.Context, s *ast.Explain, verb string) (cursor.Source, error) {
 	began := time.Now()
-	var out rowSource
+	var out cursor.Source
 	if !s.Analyze {
 		st := e.state(ctx, e.nulls())
 		defer st.Close()
@@ -305,17 +309,17 @@ func (e *execution) explainWrite(ctx context.Context, s *ast.Explain, verb strin
 		if err != nil {
 			return err
 		}
-		defer rows.close()
+		defer rows.Close()
 		var returned int64
 		for {
-			if _, err := rows.next(ctx, false); errors.Is(err, io.EOF) {
+			if _, err := rows.Next(ctx, false); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				return err
 			}
 			returned++
 		}
-		out = showPlan(ctx, s, rows.plan, e.st.bound.Db, returned, time.Since(began))
+		out = showPlan(ctx, s, rows.Plan, e.st.bound.Db, returned, time.Since(began))
 		return nil
 	})
 	return out, err

@@ -18,6 +18,9 @@ import (
 type transaction struct {
 	*database // of the snapshot
 	x         *layer.Transaction
+	// past is set if only the writes up to mark are shown.
+	past bool
+	mark int
 }
 
 // Begin implements exec.Writable.
@@ -30,7 +33,7 @@ func (s snapshot) Begin() (exec.Transaction, error) {
 	if err != nil {
 		return nil, readError(err)
 	}
-	return &transaction{s.database, x}, nil
+	return &transaction{database: s.database, x: x}, nil
 }
 
 // Repeat runs f again with the pauses of the store's transactions.
@@ -38,9 +41,22 @@ func (d *database) Repeat(ctx context.Context, f func() (again bool, err error))
 	return layer.Repeat(ctx, f)
 }
 
+// At implements exec.Transaction.
+func (t *transaction) At(mark int) exec.Database {
+	return &transaction{database: t.database, x: t.x, past: true, mark: mark}
+}
+
+// own returns a document with writes that are shown.
+func (t *transaction) own(id string) (layer.OwnState, bool) {
+	if t.past {
+		return t.x.OwnAt(id, t.mark)
+	}
+	return t.x.Own(id)
+}
+
 // Document implements exec.Database.
 func (t *transaction) Document(ctx context.Context, id string, withDoc bool, row *exec.Row) (bool, error) {
-	if own, ok := t.x.Own(id); ok {
+	if own, ok := t.own(id); ok {
 		return t.ownRow(own, withDoc, row), nil
 	}
 	if !strings.HasPrefix(id, localPrefix) {
@@ -57,12 +73,16 @@ func (t *transaction) Count(ctx context.Context, noDesigns bool) (int64, error) 
 		if err != nil {
 			return 0, err
 		}
+		own, ok := t.own(id)
+		if !ok {
+			continue
+		}
 		var row exec.Row
 		var before bool
 		if before, err = t.database.Document(ctx, id, false, &row); before {
 			n--
 		}
-		if own, _ := t.x.Own(id); own.Doc != nil {
+		if own.Doc != nil {
 			n++
 		}
 	}
@@ -109,8 +129,8 @@ func (t *transaction) AllDocs(ctx context.Context, read exec.DocsRead) (exec.Row
 func (t *transaction) ownRows(read exec.DocsRead) []exec.Row {
 	var out []exec.Row
 	for _, id := range t.x.OwnIDs() {
-		own, _ := t.x.Own(id)
-		if read.IDs == nil && (id < read.Low || read.High != "" && id >= read.High) {
+		own, ok := t.own(id)
+		if !ok || read.IDs == nil && (id < read.Low || read.High != "" && id >= read.High) {
 			continue
 		}
 		row := exec.Row{ID: id}
@@ -194,7 +214,7 @@ func (m *merged) Close() error { return m.rows.Close() }
 // others records a read of anything but documents. It returns an error if the transaction has written, because the read
 // would not show that.
 func (t *transaction) others(what string) error {
-	if t.x.Wrote() {
+	if t.x.Wrote() && (!t.past || t.mark > 0) {
 		return &exec.ReadError{Kind: exec.Unsupported, Message: what +
 			" cannot be read in a transaction that has written documents: they show its writes after COMMIT"}
 	}

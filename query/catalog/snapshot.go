@@ -86,9 +86,9 @@ type PreparedStatement struct {
 
 // Cursor is a row of pg_cursors.
 type Cursor struct {
-	Name, Text   string
-	At           int64 // microseconds since 1970
-	Hold, Binary bool
+	Name, Text           string
+	At                   int64 // microseconds since 1970
+	Hold, Binary, Scroll bool
 }
 
 // Lock is a row of pg_locks: an advisory lock on one number, or on a pair of numbers.

@@ -46,7 +46,7 @@ func init() {
 	fillers["pg_catalog.pg_cursors"] = func(s *Snapshot, b *rows) {
 		for _, c := range now(s.Cursors) {
 			b.add(v{"name": c.Name, "statement": c.Text, "is_holdable": c.Hold, "is_binary": c.Binary,
-				"is_scrollable": false,
+				"is_scrollable": c.Scroll,
 				"creation_time": types.UnixMoment(c.At)})
 		}
 	}

@@ -24,6 +24,9 @@ type Transaction interface {
 	// Mark returns a position that RollBack can return to. RollBack undoes the writes since.
 	Mark() int
 	RollBack(mark int)
+	// At returns the database with the writes up to a mark. What it reads counts as read by the transaction. It may be
+	// used as long as the transaction does not roll back to an earlier mark, and its snapshot is held.
+	At(mark int) Database
 	// Wrote reports whether there is something to commit.
 	Wrote() bool
 	// Commit makes the writes durable and visible, all or none. It fails with kind Stale if another writer has changed

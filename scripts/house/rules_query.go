@@ -23,6 +23,11 @@ var queryRules = []rule{
 		why: "the formats of COPY are the same whatever is copied",
 	},
 	{
+		room: "query/cursor", may: []string{"query/exec", "query/exec/spill", "query/sql/ast", "query/sqlstate",
+			"query/types"},
+		why: "a cursor moves over the rows of a plan, and knows nothing of sessions",
+	},
+	{
 		room: "query/advisory", may: []string{"query/sqlstate"},
 		why: "locks on numbers know their owners and nothing of sessions",
 	},

@@ -33,6 +33,7 @@ type Transaction struct {
 type ownDoc struct {
 	edits  []pendingEdit
 	states []OwnState // after each edit
+	marks  []int      // the positions of the edits in the log
 }
 
 // OwnState is a document as a transaction leaves it.
@@ -60,12 +61,19 @@ func (x *Transaction) Reads() *ReadSet { return &x.reads }
 func (x *Transaction) Wrote() bool { return len(x.log) > 0 }
 
 // Own returns a document with edits of the transaction.
-func (x *Transaction) Own(id string) (OwnState, bool) {
+func (x *Transaction) Own(id string) (OwnState, bool) { return x.OwnAt(id, len(x.log)) }
+
+// OwnAt returns a document as the edits up to a mark leave it, if any of them is of it.
+func (x *Transaction) OwnAt(id string, mark int) (OwnState, bool) {
 	own := x.docs[id]
 	if own == nil {
 		return OwnState{}, false
 	}
-	return own.states[len(own.states)-1], true
+	n, _ := slices.BinarySearch(own.marks, mark)
+	if n == 0 {
+		return OwnState{}, false
+	}
+	return own.states[n-1], true
 }
 
 // OwnIDs returns the ids of all documents with edits, in no order.
@@ -110,6 +118,7 @@ func (x *Transaction) Write(ctx context.Context, edits []rev.Edit) ([]db.Rev, er
 		}
 		own.edits = append(own.edits, pendingEdit{e: &edits[i]})
 		own.states = append(own.states, states[i])
+		own.marks = append(own.marks, len(x.log))
 		x.log = append(x.log, edits[i].ID)
 		revs[i] = states[i].written
 	}
@@ -219,7 +228,7 @@ func (x *Transaction) RollBack(mark int) {
 			delete(x.docs, id)
 			continue
 		}
-		own.edits, own.states = own.edits[:last], own.states[:last]
+		own.edits, own.states, own.marks = own.edits[:last], own.states[:last], own.marks[:last]
 	}
 }
 

@@ -47,7 +47,7 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 	case *ast.Query:
 		return s, nil
 	case *ast.Declare:
-		return s.Query, nil
+		return declared(s)
 	case *ast.Insert, *ast.Update, *ast.Delete:
 		return nil, nil
 	case *ast.Refused:
@@ -92,12 +92,26 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 	return nil, nil
 }
 
+// declared returns the query of a cursor, unless its options contradict each other.
+func declared(s *ast.Declare) (*ast.Query, error) {
+	both := func(a, b string) error {
+		return sqlstate.New(sqlstate.InvalidCursorDefinition, "cannot specify both %s and %s", a, b)
+	}
+	switch {
+	case s.Scroll && s.NoScroll:
+		return nil, both("SCROLL", "NO SCROLL")
+	case s.Insensitive && s.Asensitive:
+		return nil, both("ASENSITIVE", "INSENSITIVE")
+	}
+	return s.Query, nil
+}
+
 func explained(e *ast.Explain) (*ast.Query, error) {
 	switch s := e.Statement.(type) {
 	case *ast.Query:
 		return s, nil
 	case *ast.Declare:
-		return s.Query, nil
+		return declared(s)
 	case *ast.Execute, *ast.Insert, *ast.Update, *ast.Delete:
 		return nil, nil
 	}

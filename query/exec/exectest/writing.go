@@ -27,6 +27,17 @@ func (f *frozen) Begin() (exec.Transaction, error) {
 // Mark implements exec.Transaction.
 func (t *transaction) Mark() int { return len(t.marks) }
 
+// At implements exec.Transaction.
+func (t *transaction) At(mark int) exec.Database {
+	docs := t.docs
+	if mark < len(t.marks) {
+		docs = t.marks[mark]
+	}
+	c := copyOf(t.DB, t.copied)
+	c.docs = maps.Clone(docs)
+	return c
+}
+
 // RollBack implements exec.Transaction.
 func (t *transaction) RollBack(mark int) {
 	if mark < len(t.marks) {

@@ -95,8 +95,10 @@ type Declare struct {
 	At
 	Name             string
 	Query            *Query
-	Hold, NoScroll   bool
-	Scroll, IsBinary bool
+	Hold, IsBinary   bool
+	Scroll, NoScroll bool
+	// Insensitive and Asensitive are words that PostgreSQL has for the standard: its cursors are always insensitive.
+	Insensitive, Asensitive bool
 }
 
 // Fetch is FETCH or MOVE.

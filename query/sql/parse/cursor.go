@@ -6,7 +6,6 @@ import (
 
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/lex"
-	"github.com/divandb/divan/query/sqlstate"
 )
 
 // cursor reads DECLARE, FETCH, MOVE and CLOSE.
@@ -37,7 +36,10 @@ func (p *parser) declare() (ast.Statement, error) {
 		switch {
 		case p.acceptWord("binary"):
 			d.IsBinary = true
-		case p.acceptWord("insensitive"), p.acceptWord("asensitive"):
+		case p.acceptWord("insensitive"):
+			d.Insensitive = true
+		case p.acceptWord("asensitive"):
+			d.Asensitive = true
 		case p.acceptWord("scroll"):
 			d.Scroll = true
 		case p.acceptWords("no", "scroll"):
@@ -57,9 +59,6 @@ func (p *parser) declare() (ast.Statement, error) {
 	}
 	if err := p.expectWords("for"); err != nil {
 		return nil, err
-	}
-	if d.Scroll && d.NoScroll {
-		return nil, sqlstate.New(sqlstate.InvalidCursorDefinition, "cannot specify both SCROLL and NO SCROLL")
 	}
 	q, err := p.query()
 	d.Query = &ast.Query{Select: q}

@@ -173,6 +173,33 @@ public class JdbcClient {
     }
   }
 
+  static Object scrolled() throws SQLException {
+    List<Object> out = new ArrayList<>();
+    conn.setAutoCommit(false);
+    try (Statement s = conn.createStatement(ResultSet.TYPE_SCROLL_INSENSITIVE, ResultSet.CONCUR_READ_ONLY)) {
+      s.setFetchSize(7);
+      ResultSet rs = s.executeQuery("SELECT id FROM docs ORDER BY id LIMIT 30");
+      rs.last();
+      out.add(rs.getRow() + " " + rs.getString(1));
+      rs.absolute(-3);
+      out.add(rs.getString(1));
+      rs.previous();
+      out.add(rs.getString(1));
+      rs.first();
+      out.add(rs.getString(1) + " " + rs.isFirst());
+      s.execute("DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT id FROM docs ORDER BY id LIMIT 30");
+      conn.commit();
+      out.add(rows(s.executeQuery("FETCH LAST FROM c")));
+      out.add(rows(s.executeQuery("FETCH BACKWARD 3 FROM c")));
+      out.add(s.executeUpdate("MOVE FIRST FROM c"));
+      s.execute("CLOSE c");
+    } finally {
+      conn.commit();
+      conn.setAutoCommit(true);
+    }
+    return out;
+  }
+
   static Object transactions() throws SQLException {
     List<Object> out = new ArrayList<>();
     conn.setAutoCommit(false);
@@ -269,6 +296,7 @@ public class JdbcClient {
     check("metadata", JdbcClient::metadata);
     check("described", JdbcClient::described);
     check("fetched", JdbcClient::fetched);
+    check("scrolled", JdbcClient::scrolled);
     check("transactions", JdbcClient::transactions);
     check("copied", JdbcClient::copied);
     check("batches", JdbcClient::batches);

@@ -64,6 +64,10 @@ check('transaction', sub {
 check('cursor', sub { $d->begin_work; $d->do('DECLARE c CURSOR FOR SELECT id FROM docs ORDER BY id');
     my $a = $d->selectcol_arrayref('FETCH 3 FROM c'); my $b = $d->selectcol_arrayref('FETCH FORWARD 2 FROM c');
     $d->do('CLOSE c'); $d->commit; [$a, $b] });
+check('scrolled', sub { $d->begin_work; $d->do('DECLARE c SCROLL CURSOR FOR SELECT id FROM docs ORDER BY id');
+    my @out = map { [$d->do("MOVE $_ FROM c"), $d->selectcol_arrayref("FETCH $_ FROM c")] }
+        'ABSOLUTE 7', 'BACKWARD 3', 'LAST', 'PRIOR', 'FIRST', 'RELATIVE 4', 'BACKWARD ALL';
+    $d->do('CLOSE c'); $d->commit; \@out });
 check('error', sub { $d->do('SELECT nope FROM docs') });
 check('pg', sub { [int($d->{pg_server_version} / 10000), $d->{pg_standard_conforming_strings}, $d->ping,
     $d->quote("it's")] });

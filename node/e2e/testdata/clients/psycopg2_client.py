@@ -110,6 +110,28 @@ def server_side_cursor():
 
 
 @check
+def scrolled():
+    out = []
+    conn.autocommit = False
+    try:
+        for scrollable in (True, None, False):
+            with conn.cursor("scrolled", scrollable=scrollable) as c:
+                c.execute("SELECT id FROM docs ORDER BY id LIMIT 30")
+                out.append(c.fetchmany(3))
+                for value, mode in [(5, "relative"), (-4, "relative"), (20, "absolute"), (-2, "absolute"), (0, "absolute")]:
+                    try:
+                        c.scroll(value, mode=mode)
+                        out.append((c.fetchone(), c.rownumber))
+                    except psycopg2.Error as e:
+                        out.append((e.pgcode, str(e).split("\n")[0]))
+            conn.rollback()
+    finally:
+        conn.rollback()
+        conn.autocommit = True
+    return out
+
+
+@check
 def copies():
     out = []
     for sql in [

@@ -97,6 +97,31 @@ def server_side_cursor():
 
 
 @check
+def scrolled():
+    out = []
+    for scrollable in (True, None, False):
+        for binary in (False, True):
+            try:
+                with conn.transaction(), conn.cursor(name="s", scrollable=scrollable, binary=binary) as cur:
+                    cur.execute("SELECT id, (doc->>'n')::int FROM docs ORDER BY id LIMIT 30")
+                    out.append(cur.fetchmany(3))
+                    cur.scroll(5)
+                    out.append(cur.fetchone())
+                    cur.scroll(-4)
+                    out.append(cur.fetchone())
+                    cur.scroll(2, mode="absolute")
+                    out.append(cur.fetchall()[-1])
+            except psycopg.Error as e:
+                out.append((e.sqlstate, e.diag.message_primary))
+    with conn.cursor(name="held", withhold=True, scrollable=True) as cur:
+        cur.execute("SELECT id FROM docs ORDER BY id LIMIT 5")
+        out.append(cur.fetchall())
+        cur.scroll(0, mode="absolute")
+        out.append(cur.fetchall())
+    return out
+
+
+@check
 def copies():
     out = []
     for sql in [
