@@ -21,38 +21,45 @@ func TestIndex_StateForView_unambiguous(t *testing.T) {
 			fmt.Sprint(interactive)+`},"views":{"n":{"map":"function(doc) { if (doc.n) emit(doc.n, 1); }"}}}`)
 		ix := db.Index(mustDesign(t, db, "_design/"+name))
 		token := int64(0)
-		want := func(when string, want bool) {
+		want := func(when string, want bool, letters string) {
 			t.Helper()
 			if token++; token == 1 || !interactive {
 				build(t, ix, token, 10)
 			}
-			state, err := ix.StateForView(t.Context(), "n", false)
+			state, err := ix.StateForView(t.Context(), "n", layer.ViewCounts{Letters: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if state.Views[0].Unambiguous != want {
+			if state.Views[0].Strings.Unambiguous != want {
 				t.Errorf("%s %s: %t", name, when, !want)
 			}
+			if got := fmt.Sprint(state.Views[0].Strings.Parts); got != letters {
+				t.Errorf("%s %s: letters %s, want %s", name, when, got, letters)
+			}
+		}
+		save(t, db, `{"_id":"d`+name+`","n":["A", "b", "C"]}`)
+		if !interactive {
+			want("letters", true, "[0 1 0 0]")
 		}
 		save(t, db, `{"_id":"a`+name+`","n":["Zürich", 1]}`)
-		want("plain", true)
+		want("plain", true, "[2 1 0 0]")
 		save(t, db, `{"_id":"b`+name+`","n":"e\u0301"}`)
-		want("mark", false)
+		want("mark", false, "[2 1 0 0]")
 		save(t, db, `{"_id":"c`+name+`","n":{"a":["\u0001"]}}`)
-		want("marks", false)
+		want("marks", false, "[2 1 0 0]")
 		doc, err := db.Get(t.Context(), "b"+name, layer.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		save(t, db, `{"_id":"b`+name+`","n":"é","_rev":"`+doc.Rev.String()+`"}`)
-		want("one left", false)
+		want("one left", false, "[2 1 0 0]")
 		if doc, err = db.Get(t.Context(), "c"+name, layer.GetOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		save(t, db, `{"_id":"c`+name+`","_deleted":true,"_rev":"`+doc.Rev.String()+`"}`)
-		want("plain again", true)
+		want("plain again", true, "[2 1 0 0]")
 		oldNumber(t, engine)
-		want("of an older version", false)
+		want("of an older version", false, "[2 2 2 2]")
 	}
 }
 

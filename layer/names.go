@@ -237,6 +237,8 @@ type (
 	ViewQuery  = index.ViewQuery
 	ViewRow    = index.ViewRow
 	ViewState  = index.ViewState
+	ViewCounts = index.ViewCounts
+	KeyRange   = index.KeyRange
 )
 
 const (
@@ -252,7 +254,6 @@ type (
 
 // From query.
 type (
-	KeyRange     = query.KeyRange
 	ReduceQuery  = query.ReduceQuery
 	ReduceResult = query.ReduceResult
 	ReduceRow    = query.ReduceRow

@@ -141,14 +141,33 @@ func TestIndex_Reduce_ranges(t *testing.T) {
 		{"distinct", 0, between(`7`, `8`, `9`, `9`), ``},
 		{"sum", 0, []layer.KeyRange{}, ``},
 	} {
-		got, err := groups(t, ix, layer.ReduceQuery{GroupLevel: c.level, Ranges: c.ranges,
-			ViewQuery: layer.ViewQuery{View: c.view}})
+		got, err := groups(t, ix, layer.ReduceQuery{GroupLevel: c.level,
+			ViewQuery: layer.ViewQuery{View: c.view, Ranges: c.ranges}})
 		if err != nil || strings.Join(got, "; ") != c.want {
 			t.Errorf("%s by level %d: %s %v, want %s", c.view, c.level, strings.Join(got, "; "), err, c.want)
 		}
 	}
-	got, err := groups(t, ix, layer.ReduceQuery{GroupLevel: 1, Ranges: parts,
-		ViewQuery: layer.ViewQuery{View: "js", Skip: 1, Limit: 1}})
+	for _, c := range []struct {
+		q    layer.ViewQuery
+		want string
+	}{
+		{layer.ViewQuery{Ranges: parts}, "d03 d06 d57 d01 d50 d53 d56 d59"},
+		{layer.ViewQuery{Ranges: parts, Skip: 2, Limit: 3}, "d57 d01 d50"},
+		{layer.ViewQuery{Ranges: between(`[2,59]`, `[2,56]`, `[0,9]`, `[0,20]`, `[0,6]`, `[0,3]`), Descending: true},
+			"d59 d56 d06 d03"},
+		{layer.ViewQuery{Ranges: []layer.KeyRange{}}, ""},
+	} {
+		c.q.View = "sum"
+		got := rows(t, ix, c.q)
+		for i := range got {
+			got[i] = got[i][:3]
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("rows %s, want %s", got, c.want)
+		}
+	}
+	got, err := groups(t, ix, layer.ReduceQuery{GroupLevel: 1,
+		ViewQuery: layer.ViewQuery{View: "js", Ranges: parts, Skip: 1, Limit: 1}})
 	if err != nil || !slices.Equal(got, []string{`[1] 1`}) {
 		t.Errorf("the second group: %q %v", got, err)
 	}

@@ -218,8 +218,8 @@ func TestStitched_reduce(t *testing.T) {
 		"last sums":      {ViewQuery: layer.ViewQuery{View: "sum", Descending: true, Skip: 1}, GroupLevel: 1},
 		"script":         {ViewQuery: layer.ViewQuery{View: "script"}},
 		"scripts":        {ViewQuery: layer.ViewQuery{View: "script"}, GroupLevel: 1},
-		"ranges": {ViewQuery: layer.ViewQuery{View: "sum"}, Ranges: []layer.KeyRange{
-			{StartKey: []byte(`[0]`), EndKey: []byte(`[1,30]`)}, {StartKey: []byte(`[1,30.5]`), EndKey: []byte(`[9]`)}}},
+		"ranges": {ViewQuery: layer.ViewQuery{View: "sum", Ranges: []layer.KeyRange{
+			{StartKey: []byte(`[0]`), EndKey: []byte(`[1,30]`)}, {StartKey: []byte(`[1,30.5]`), EndKey: []byte(`[9]`)}}}},
 	} {
 		for _, after := range []int{1, 5, 15, 30, 55} {
 			t.Run(fmt.Sprintf("%s, after %d rows", name, after), func(t *testing.T) {

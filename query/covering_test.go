@@ -26,6 +26,12 @@ var coveringViews = map[string]struct {
 	"sums":    {shapeOf(true, true, false, "n", "n"), "_sum"},
 	"names":   {shapeOf(true, true, true, "", "n", "country", "name"), ""},
 	"mango":   {shapeOf(false, true, false, "", "country", "n"), "_count"},
+	// Those of walk_test.go.
+	"at":        {shapeOf(true, false, false, "", "at"), ""},
+	"typeat":    {shapeOf(true, true, false, "", "type", "at"), ""},
+	"attype":    {shapeOf(true, true, false, "type", "at", "type"), ""},
+	"mangoat":   {shapeOf(false, true, false, "", "at"), ""},
+	"mangotype": {shapeOf(false, true, false, "", "type", "at"), ""},
 }
 
 // shapeOf is the shape of a view whose key has some members, that of JavaScript or of a Mango index.

@@ -13,18 +13,19 @@ var _ exec.Indexer = (*database)(nil)
 const smallLag = 1000
 
 // IndexState implements exec.Indexer.
-func (d *database) IndexState(ctx context.Context, name, view string, count bool) (exec.IndexState, error) {
+func (d *database) IndexState(ctx context.Context, name, view string, want exec.IndexCounts) (exec.IndexState, error) {
 	design, err := d.db.Design(ctx, designPrefix+name)
 	if err != nil {
 		return exec.IndexState{}, readError(err)
 	}
-	at, err := d.db.Index(design).StateForView(ctx, view, count)
+	at, err := d.db.Index(design).StateForView(ctx, view, layer.ViewCounts(want))
 	if err != nil || len(at.Views) == 0 {
 		return exec.IndexState{}, readError(err)
 	}
 	v := at.Views[0]
-	out := exec.IndexState{Usable: at.Current(), Skipped: v.Errors, Rows: v.Rows, Unambiguous: v.Unambiguous}
-	if count {
+	out := exec.IndexState{Usable: at.Current(), Skipped: v.Errors, Rows: v.Rows,
+		Unambiguous: v.Strings.Unambiguous, Letters: v.Strings.Parts}
+	if want.Rows {
 		info, err := d.db.Info(ctx)
 		if err != nil {
 			return exec.IndexState{}, readError(err)

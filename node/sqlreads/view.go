@@ -32,6 +32,13 @@ func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, err
 			}), nil
 	}
 	q := viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending)
+	for _, r := range read.Ranges {
+		one := layer.KeyRange{StartKey: r.Low, EndKey: r.High}
+		if read.Descending {
+			one.StartKey, one.EndKey = r.High, r.Low
+		}
+		q.Ranges = append(q.Ranges, one)
+	}
 	q.Limit, q.IncludeDocs = atMost(read.Limit, read.Skip), read.WithDoc
 	inPartition(&q, ix, read.Partition)
 	d.freshness(&q, read.Update)

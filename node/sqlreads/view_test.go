@@ -75,6 +75,31 @@ func TestDatabase_View(t *testing.T) {
 	}
 }
 
+func TestDatabase_View_ranges(t *testing.T) {
+	s := newSource(t)
+	d := create(t, s, "db",
+		`{"_id":"_design/by","views":{"k":{"map":"function (doc) { if (doc.k) emit(doc.k, 1) }"}}}`)
+	for i := 1; i < 10; i++ {
+		put(t, d, fmt.Sprintf(`{"_id":"d%d","k":%d}`, i, i), false)
+	}
+	db := open(t, s, "db")
+	for _, c := range []struct {
+		read exec.ViewRead
+		want string
+	}{
+		{exec.ViewRead{Ranges: []exec.KeyRange{{High: []byte("2")}, {Low: []byte("5"), High: []byte("6")}}}, "1 2 5 6"},
+		{exec.ViewRead{Ranges: []exec.KeyRange{{Low: []byte("8")}, {Low: []byte("3"), High: []byte("4")}},
+			Descending: true, Limit: 3}, "9 8 4"},
+		{exec.ViewRead{Ranges: []exec.KeyRange{{Low: []byte("8"), High: []byte("7")}, {Low: []byte("9")}}}, "9"},
+	} {
+		c.read.Design, c.read.View, c.read.Update = "by", "k", exec.UpdateTrue
+		rows, err := db.View(t.Context(), c.read)
+		if got := drain(t, rows, err, func(r exec.Row) string { return string(r.Key) }); got != c.want {
+			t.Errorf("%v: %s, want %s", c.read.Ranges, got, c.want)
+		}
+	}
+}
+
 func TestDatabase_Reduce(t *testing.T) {
 	s := newSource(t)
 	d := create(t, s, "db",

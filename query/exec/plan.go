@@ -300,20 +300,6 @@ func (l *Limit) Describe() *Description {
 	return d
 }
 
-// Strip drops the columns that only ORDER BY needed.
-type Strip struct {
-	Plan
-	Keep int
-}
-
-func (s *Strip) Next() ([]types.Datum, error) {
-	row, err := s.Plan.Next()
-	if err != nil {
-		return nil, err
-	}
-	return row[:s.Keep], nil
-}
-
 // Derived is a query in FROM: its rows become columns of the enclosing query.
 type Derived struct {
 	Plan  Plan

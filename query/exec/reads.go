@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/rowshape"
 )
 
@@ -110,9 +111,22 @@ type ViewUse struct {
 // Indexer is an optional interface of a Database. The planner uses it to find views for conditions on documents.
 type Indexer interface {
 	// IndexState returns the state of the index of a view. If it is not Usable, the current Database, but not a
-	// Snapshot, asks for it to be brought up to date, without waiting. Rows and documents are counted on request.
-	IndexState(ctx context.Context, design, view string, count bool) (IndexState, error)
+	// Snapshot, asks for it to be brought up to date, without waiting.
+	IndexState(ctx context.Context, design, view string, want IndexCounts) (IndexState, error)
 }
+
+// IndexCounts are the parts of an IndexState that are read on request: Rows and Docs, and Letters.
+type IndexCounts struct{ Rows, Letters bool }
+
+// Letters says what strings are made of, as collate.LettersOf does.
+type Letters = collate.Letters
+
+// The values of Letters.
+const (
+	PlainLetters = collate.Plain
+	AnyLetters   = collate.AnyLetters
+	KeyParts     = collate.KeyParts
+)
 
 // IndexState describes the index of a view.
 type IndexState struct {
@@ -123,7 +137,9 @@ type IndexState struct {
 	Skipped int64
 	// Unambiguous reports that keys that are equal in the order of views have the same strings in them.
 	Unambiguous bool
-	// Rows and Docs are the numbers of the view's rows and of the documents of the database, if they are counted.
+	// Letters says what the strings in the parts of the keys are made of.
+	Letters [KeyParts]Letters
+	// Rows and Docs are the numbers of the view's rows and of the documents of the database.
 	Rows, Docs int64
 }
 
@@ -216,7 +232,9 @@ type ViewRead struct {
 	// if Descending.
 	Low, High json.RawMessage
 	// Keys, if not nil, replaces the range by the rows of these keys: distinct, and sorted in the order of the read.
-	Keys       []json.RawMessage
+	Keys []json.RawMessage
+	// Ranges, if not nil, replaces the range by several ranges without overlaps, in the order of the read.
+	Ranges     []KeyRange
 	Descending bool
 	// Limit ends the read after that many rows if it is above zero. Skip drops rows first.
 	Limit, Skip int64

@@ -495,6 +495,16 @@ func (a *Access) options() (desc bool, limit, skip int64, doc bool) {
 	return a.Docs.Descending, a.Docs.Limit, a.Docs.Skip, a.Docs.WithDoc
 }
 
+// severalBounds describes several ranges of keys.
+func severalBounds(ranges []KeyRange) string {
+	var all []string
+	for _, r := range ranges {
+		one := Access{View: ViewRead{Low: r.Low, High: r.High}}
+		all = append(all, one.keyBounds())
+	}
+	return strings.Join(all, " or ")
+}
+
 // bounds describes the range in words.
 func (a *Access) bounds() string {
 	switch a.Kind {
@@ -503,15 +513,13 @@ func (a *Access) bounds() string {
 	case ReadChanges:
 		return a.feedBounds()
 	case ReadView:
+		if a.View.Ranges != nil {
+			return severalBounds(a.View.Ranges)
+		}
 		return a.keyBounds()
 	case ReadReduce:
-		var ranges []string
-		for _, r := range a.Reduce.Ranges {
-			inner := Access{View: ViewRead{Low: r.Low, High: r.High}}
-			ranges = append(ranges, inner.keyBounds())
-		}
-		if ranges != nil {
-			return strings.Join(ranges, " or ")
+		if a.Reduce.Ranges != nil {
+			return severalBounds(a.Reduce.Ranges)
 		}
 		inner := Access{View: ViewRead{Low: a.Reduce.Low, High: a.Reduce.High, Keys: a.Reduce.Keys}}
 		return inner.keyBounds()

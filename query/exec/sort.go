@@ -72,6 +72,7 @@ type Sort struct {
 
 	st     *State
 	top    []sorted      // with a bound
+	passed bool          // the last row of the input came after all of top
 	sorter *spill.Sorter // otherwise
 	held   int64         // by top
 	at     int64
@@ -167,7 +168,7 @@ func (s *Sort) add(it sorted) error {
 		return s.sorter.Add(it.row)
 	}
 	full := int64(len(s.top)) >= s.Bound
-	if full && s.compare(it, s.top[0]) >= 0 {
+	if s.passed = full && s.compare(it, s.top[0]) >= 0; s.passed {
 		return s.err
 	}
 	size := RowSize(it.row)
@@ -193,6 +194,15 @@ func (s *Sort) add(it sorted) error {
 		heap.Fix((*topRows)(s), len(s.top)-1)
 	}
 	return s.err
+}
+
+// Last returns the last of the first rows so far, nil while there may be more of them. passed reports that the last row
+// of the input came after it. The row is not valid after the next one of the input.
+func (s *Sort) Last() (row []types.Datum, passed bool) {
+	if s.sorter != nil || s.Bound <= 0 || int64(len(s.top)) < s.Bound {
+		return nil, false
+	}
+	return s.top[0].row, s.passed
 }
 
 // unbind sorts all further rows without a bound, since so many rows do not fit into memory.
@@ -237,16 +247,4 @@ func (s *Sort) Describe() *Description {
 	}
 	d.Disk(s.disk)
 	return d
-}
-
-// CompareOrdered compares rows by keys whose columns are counted from base.
-func (s *State) CompareOrdered(a, b []types.Datum, keys []SortKey, base int) (int, error) {
-	var fail error
-	for _, k := range keys {
-		k.Index -= base
-		if c := s.CompareRows(a, b, []SortKey{k}, &fail); c != 0 || fail != nil {
-			return c, fail
-		}
-	}
-	return 0, nil
 }

@@ -174,7 +174,7 @@ func (p *planning) worth(f *bind.UserScan, s *exec.Scan) func() int {
 	return func() int {
 		var rows int64
 		if db, ok := p.db.(exec.Indexer); ok && f.Rel.Kind == exec.ReadView {
-			if state, err := db.IndexState(p.st.Ctx, f.Design, f.View, true); err == nil {
+			if state, err := db.IndexState(p.st.Ctx, f.Design, f.View, exec.IndexCounts{Rows: true}); err == nil {
 				rows = state.Rows
 			}
 		}

@@ -32,8 +32,8 @@ type cover struct {
 	// argument is set in arguments of aggregates, which take a member that is in the key and the value from the value.
 	argument bool
 	used     []usedMember
-	// unambiguous reports that equal keys have the same strings.
-	unambiguous bool
+	state    exec.IndexState // if it has been read
+	read     bool
 }
 
 // usedMember is a member and the numbers that it may be, in all its uses.
@@ -51,9 +51,10 @@ const (
 )
 
 // covered finds a view from which expressions can be computed for all documents that satisfy conditions; nil if there
-// is none. It returns the expressions, and the conditions that are left, over the view's rows.
-func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.Expr) (c *cover, conds, out []exec.Expr,
-	err error) {
+// is none. It returns the expressions, and the conditions that are left, over the view's rows. suits, if not nil, says
+// whether a view suits before anything is read of its index, and then again.
+func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.Expr,
+	suits func(c *cover) bool) (c *cover, conds, out []exec.Expr, err error) {
 	doc, ok := p.documents(f)
 	db, is := p.db.(exec.Indexer)
 	if !ok || !is || p.repeated || !slices.ContainsFunc(slices.Concat(where, exprs), func(e exec.Expr) bool {
@@ -78,7 +79,7 @@ func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.
 			c.set = ranges.Everything()
 		}
 		conds, out := c.all(where), c.all(exprs)
-		if c.fails {
+		if c.fails || suits != nil && !suits(c) {
 			continue
 		}
 		conds = p.foldAll(conds)
@@ -86,18 +87,19 @@ func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.
 			k, ok := e.(*exec.Const)
 			return ok && k.D.True()
 		})
-		ok, state, err := p.usable(db, &one, false)
-		if c.unambiguous = state.Unambiguous; ok || err != nil {
+		ok, state, err := p.usable(db, &one, exec.IndexCounts{Letters: suits != nil})
+		if c.state, c.read = state, true; err != nil || ok && (suits == nil || suits(c)) {
 			return c, conds, out, err
 		}
 	}
 	return nil, nil, nil, nil
 }
 
-// usable reports whether a view's index is up to date and has skipped no document. It also returns the index's state,
-// with how many rows and documents there are on request.
-func (p *planning) usable(db exec.Indexer, c *candidate, count bool) (ok bool, state exec.IndexState, err error) {
-	state, err = db.IndexState(p.st.Ctx, c.design, c.view, count)
+// usable reports whether a view's index is up to date and has skipped no document. It also returns the index's state
+// with what is wanted of it.
+func (p *planning) usable(db exec.Indexer, c *candidate, want exec.IndexCounts) (ok bool, state exec.IndexState,
+	err error) {
+	state, err = db.IndexState(p.st.Ctx, c.design, c.view, want)
 	if err != nil {
 		return false, state, exec.StoreError(err)
 	}
@@ -197,7 +199,7 @@ func (c *cover) exact(row []types.Datum, group bool) bool {
 		switch types.JSONKindOf(json) {
 		case types.JSONBool, types.JSONNull: // Nulls looks at null
 		case types.JSONString:
-			if group && !c.unambiguous {
+			if group && !c.state.Unambiguous {
 				return false
 			}
 		case types.JSONNumber:
@@ -222,6 +224,14 @@ func (c *cover) relation() *bind.UserScan {
 
 // coveringScan returns a source of the view's rows that satisfy conditions.
 func (p *planning) coveringScan(f *bind.UserScan, c *cover, conds []exec.Expr) exec.Source {
+	src, _, _ := p.coveringRows(f, c, conds)
+	return src
+}
+
+// coveringRows is coveringScan. It also returns the read of the view, and the check of members that are null there; nil
+// if there is none.
+func (p *planning) coveringRows(f *bind.UserScan, c *cover, conds []exec.Expr) (exec.Source, *exec.Scan,
+	*shortcut.Nulls) {
 	s := p.newScan(f)
 	s.Via = c.design + "." + c.view
 	s.Targets = []exec.Target{{Field: exec.FieldID, Index: c.at}, {Field: exec.FieldKey, Index: c.at + 1},
@@ -237,8 +247,9 @@ func (p *planning) coveringScan(f *bind.UserScan, c *cover, conds []exec.Expr) e
 		src = &exec.Nothing{Reason: "no key satisfies WHERE"}
 	}
 	src = &shortcut.Exact{Input: src, OK: func(row []types.Datum) bool { return c.exact(row, false) }}
+	var nulls *shortcut.Nulls
 	if c.shape.AsJavaScript {
-		nulls := &shortcut.Nulls{Input: src, ID: c.at, Docs: p.documentsByID(f)}
+		nulls = &shortcut.Nulls{Input: src, ID: c.at, Docs: p.documentsByID(f)}
 		for i := range c.used {
 			nulls.Members = append(nulls.Members, c.used[i].Member)
 		}
@@ -247,7 +258,7 @@ func (p *planning) coveringScan(f *bind.UserScan, c *cover, conds []exec.Expr) e
 	if cond := exec.And(conds); cond != nil {
 		src = &exec.Filter{Input: src, Cond: cond}
 	}
-	return src
+	return src, s, nulls
 }
 
 // coveredGroups plans the grouping of a query over documents by the rows of a view, and by their reduction if that is
@@ -258,7 +269,7 @@ func (p *planning) coveredGroups(q *bind.Query, f *bind.UserScan, where []exec.E
 		exprs = append(append(append(exprs, c.Args...), c.Filter), c.Order...)
 	}
 	exprs = slices.DeleteFunc(p.foldAll(append(exprs, q.Keys...)), func(e exec.Expr) bool { return e == nil })
-	c, conds, _, err := p.covered(q, f, where, exprs)
+	c, conds, _, err := p.covered(q, f, where, exprs, nil)
 	if c == nil || err != nil {
 		return nil, err
 	}
@@ -290,7 +301,7 @@ func (p *planning) coveredGroups(q *bind.Query, f *bind.UserScan, where []exec.E
 
 // coveredReduction plans the grouping of the rows of a view by groups of their keys; nil if these do not provide it.
 func (p *planning) coveredReduction(q *bind.Query, f *bind.UserScan, c *cover, conds []exec.Expr) exec.Source {
-	if _, ok := p.db.(exec.Reducer); !ok || !c.unambiguous &&
+	if _, ok := p.db.(exec.Reducer); !ok || !c.state.Unambiguous &&
 		slices.ContainsFunc(c.used, func(u usedMember) bool { return u.numbers == noNumbers }) {
 		return nil // groups of texts may contain others that are equal to them in the order of views
 	}
@@ -335,7 +346,7 @@ func (p *planning) mostGroups(c *cover) (int64, error) {
 	if !ok {
 		return math.MaxInt64, nil
 	}
-	state, err := db.IndexState(p.st.Ctx, c.design, c.view, true)
+	state, err := db.IndexState(p.st.Ctx, c.design, c.view, exec.IndexCounts{Rows: true})
 	if err != nil {
 		return 0, exec.StoreError(err)
 	}
@@ -367,46 +378,6 @@ func (c *cover) ofNulls() *cover {
 	nulls := *c
 	nulls.set = c.set.Intersect(set)
 	return &nulls
-}
-
-// maxFetched is the number of documents that are found by a view and sorted before they are read.
-const maxFetched = 1000
-
-// coveredTop plans ORDER BY with LIMIT over documents: the first rows are found in a view, and only their documents are
-// read. The rows are to be sorted again. It returns nil if no view has what the query needs.
-func (p *planning) coveredTop(q *bind.Query, f *bind.UserScan, where []exec.Expr,
-	limit, skip int64) (exec.Source, error) {
-	n := bound(limit, skip)
-	if n < 0 || n > maxFetched || len(q.Order) == 0 {
-		return nil, nil
-	}
-	var keys []exec.Expr
-	for _, k := range q.Order {
-		keys = append(keys, p.fold(q.Targets[k.Index]))
-	}
-	c, conds, keys, err := p.covered(q, f, where, keys)
-	if c == nil || err != nil {
-		return nil, err
-	}
-	before := p.st.Reads.Count
-	rows, _, err := p.scan(f, where, scanRequest{limit: -1})
-	if err != nil {
-		return nil, err
-	}
-	p.st.Reads.Count = before
-	id := &exec.Col{Index: c.at, Typ: types.Text, Name: "id"}
-	order, names := []exec.SortKey{}, slices.Clone(q.OrderNames)
-	for i, k := range q.Order {
-		k.Index = i + 1
-		order = append(order, k)
-	}
-	// Of equal rows, the first documents come first, as without a view.
-	order, names = append(order, exec.SortKey{Index: 0}), append(names, "id")
-	var top exec.Plan = &exec.Project{Input: p.coveringScan(f, c, conds), Width: q.Width + 3,
-		Exprs: append([]exec.Expr{id}, keys...)}
-	top = &exec.Sort{Input: top, Keys: order, Names: names, Bound: n}
-	fetch := &shortcut.Fetch{IDs: limited(top, n, 0), Scan: p.documentsByID(f)}
-	return &shortcut.Either{First: fetch, Otherwise: rows}, nil
 }
 
 // documentsByID returns a scan that is narrowed to some documents when the plan runs.

@@ -73,7 +73,7 @@ func (p *planning) output(q *bind.Query, src exec.Source, width int, sorted bool
 		plan = &sets.Unique{Input: plan, Keys: q.DistinctOn, Sorted: len(order) > 0}
 	}
 	if q.Keep < len(q.Targets) {
-		plan = &exec.Strip{Plan: plan, Keep: q.Keep}
+		plan = &sets.Strip{Plan: plan, Keep: q.Keep}
 	}
 	return limited(plan, limit, skip), nil
 }

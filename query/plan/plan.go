@@ -172,7 +172,7 @@ func (p *planning) ties(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 	}
 	plan = &exec.Limit{Input: plan, Count: limit, Skip: skip, Ties: q.Order}
 	if q.Keep < all.Keep {
-		plan = &exec.Strip{Plan: plan, Keep: q.Keep}
+		plan = &sets.Strip{Plan: plan, Keep: q.Keep}
 	}
 	return plan, nil
 }

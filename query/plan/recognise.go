@@ -47,7 +47,7 @@ func (p *planning) recognise(f *bind.UserScan, conds []exec.Expr) (*exec.Scan, e
 			continue
 		}
 		// How many rows there are is only asked where it matters.
-		ok, state, err := p.usable(db, &c, c.score == 0)
+		ok, state, err := p.usable(db, &c, exec.IndexCounts{Rows: c.score == 0})
 		switch {
 		case err != nil:
 			return nil, err

@@ -222,7 +222,8 @@ var queryRules = []rule{
 	{
 		room: "query/plan/ranges", may: []string{"layer/jsontext", "query/bind/collation", "query/exec",
 			"query/funcs/texts", "query/types"},
-		why: "which values can satisfy conditions depends on the conditions alone",
+		testsMay: []string{"layer/collate"},
+		why:      "which values can satisfy conditions depends on the conditions alone",
 	},
 	{
 		room: "query/plan/facts", may: []string{"layer/rowshape", "query/bind/collation", "query/exec",
@@ -230,10 +231,13 @@ var queryRules = []rule{
 		why: "what conditions say about documents depends on the conditions alone, whatever is read for them",
 	},
 	{
+		room: "query/plan/walk", may: []string{"query/exec", "query/exec/shortcut", "query/plan/ranges", "query/types"},
+		why: "where the next rows are looked for depends on those found, whatever the statement is",
+	},
+	{
 		room: "query/plan", may: []string{"layer/jsontext", "layer/rowshape", "query/bind/...", "query/exec/...",
 			"query/funcs/...", "query/plan/bodies", "query/plan/facts", "query/plan/flat", "query/plan/ranges",
-			"query/sql/ast",
-			"query/sqlstate", "query/types", "query/work"},
+			"query/plan/walk", "query/sql/ast", "query/sqlstate", "query/types", "query/work"},
 		why: "a plan is made from a bound statement and values, and is executed elsewhere",
 	},
 	{

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/internal/aggregate"
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/index"
@@ -143,7 +142,7 @@ type viewDelta struct {
 	view               int
 	shard              db.ShardID
 	rows, size, errors int64
-	ambiguous          int64
+	strings            index.StringCounts
 }
 
 // sum returns the delta that counts changes of a document's rows in a view.
@@ -188,9 +187,8 @@ func (w *rowsWriter) replace(doc *indexedDoc, view int, had *index.DocRows) erro
 	_, size := e.Size()
 	s.rows += int64(len(e.Rows) - len(had.Rows))
 	s.size += size - had.Size
-	if k.Ambiguous {
-		s.ambiguous += ambiguous(e.Rows) - ambiguous(had.Rows)
-	}
+	s.strings.AddRows(k, e.Rows, 1)
+	s.strings.AddRows(k, had.Rows, -1)
 	if len(e.Rows) == 0 && e.Err == "" {
 		if had.Entry != nil {
 			tx.Clear(k.IdKey(doc.Id, view))
@@ -212,16 +210,6 @@ func (w *rowsWriter) replace(doc *indexedDoc, view int, had *index.DocRows) erro
 	return nil
 }
 
-// ambiguous returns the number of rows whose keys have strings that others may be equal to.
-func ambiguous(rows []index.Emitted) (n int64) {
-	for i := range rows {
-		if !collate.Unambiguous(rows[i].Key) {
-			n++
-		}
-	}
-	return n
-}
-
 // onlyChanged returns the rows at changed positions.
 func onlyChanged(rows []index.Emitted, changed map[string]bool) []index.Emitted {
 	kept := make([]index.Emitted, 0, len(rows))
@@ -237,22 +225,29 @@ func onlyChanged(rows []index.Emitted, changed map[string]bool) []index.Emitted 
 func (w *rowsWriter) count() {
 	for i := range w.sums {
 		s := &w.sums[i]
-		for what, n := range map[keyspace.ViewInfoKey]int64{
-			keyspace.ViewRowCount: s.rows, keyspace.ViewSize: s.size, keyspace.ViewErrorCount: s.errors,
-			keyspace.ViewAmbiguous: s.ambiguous,
-		} {
-			key := w.k.ViewInfoKey(what, s.view)
-			switch {
-			case w.keeps:
-				key = w.k.PendingKey(what, s.view)
-			case w.shard != nil:
-				key = tuple.AppendString(key, string(s.shard))
-			}
-			if n != 0 {
-				w.tx.Atomic(kv.AtomicAdd, key, db.LittleEndian(n))
-			}
+		w.add(s, keyspace.ViewRowCount, s.rows)
+		w.add(s, keyspace.ViewSize, s.size)
+		w.add(s, keyspace.ViewErrorCount, s.errors)
+		for i, n := range s.strings {
+			what, _ := index.StringCounter(i)
+			w.add(s, what, n)
 		}
 	}
+}
+
+// add adds n to a counter of the view and shard of a delta.
+func (w *rowsWriter) add(s *viewDelta, what keyspace.ViewInfoKey, n int64) {
+	if n == 0 {
+		return
+	}
+	key := w.k.ViewInfoKey(what, s.view)
+	switch {
+	case w.keeps:
+		key = w.k.PendingKey(what, s.view)
+	case w.shard != nil:
+		key = tuple.AppendString(key, string(s.shard))
+	}
+	w.tx.Atomic(kv.AtomicAdd, key, db.LittleEndian(n))
 }
 
 // CutAt returns how many documents from the front cost at most limit bytes together, at least one.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/internal/build"
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/design"
@@ -323,10 +322,13 @@ func (c *indexChecker) entries() error {
 			if e.Failed {
 				c.count(fmt.Sprint("errors ", view), 1)
 			}
+			var counts index.StringCounts
 			for _, key := range e.Keys {
-				if c.k.Ambiguous && !collate.Unambiguous(key) {
-					c.count(fmt.Sprint("ambiguous ", view), 1)
-				}
+				counts.Add(&c.k, key, 1)
+			}
+			for i, n := range counts {
+				_, name := index.StringCounter(i)
+				c.count(fmt.Sprint(name, " ", view), n)
 			}
 			return nil
 		},

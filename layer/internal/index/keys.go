@@ -19,7 +19,7 @@ type Keys struct {
 	All       []byte // (.., Views, ViewData)
 	Data      []byte // (.., Views, ViewData, number or signature), nil before Find
 	Number    int64  // 0 if the index has no number
-	Ambiguous bool   // rows with ambiguous keys are counted
+	Format    int64  // of the number: which counters the index has; 0 without a number
 	Signature string
 	Design    *design.Design
 }

@@ -43,14 +43,14 @@ func (k *Keys) Find(r kv.Reader) func() error {
 			return db.Corrupt("number of an index", err)
 		}
 		k.setNumber(n)
-		k.Ambiguous = format >= 2
+		k.Format = format
 		return nil
 	}
 }
 
 // setNumber sets the number; 0 means that the index has none.
 func (k *Keys) setNumber(n int64) {
-	if k.Number, k.Ambiguous = n, false; n == 0 {
+	if k.Number, k.Format = n, 0; n == 0 {
 		k.Data = tuple.AppendString(k.All, k.Signature)
 		return
 	}
@@ -91,6 +91,6 @@ func (k *Keys) EnsureNumber(tx kv.Transaction) error {
 	tx.Set(key, tuple.AppendInt(nil, n))
 	tx.Set(k.InfoKey(keyspace.ViewNumber), tuple.AppendInt(tuple.AppendInt(nil, keyspace.IndexNumberFormat), n))
 	k.setNumber(n)
-	k.Ambiguous = true
+	k.Format = keyspace.IndexNumberFormat
 	return nil
 }

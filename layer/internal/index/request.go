@@ -8,11 +8,14 @@ import (
 
 // ViewQuery is a map query (V7). Keys are JSON texts, or nil if not set.
 type ViewQuery struct {
-	View                 string
-	Partition            string // the partition to read, for a partitioned index
-	Key                  []byte
-	Keys                 [][]byte
-	StartKey, EndKey     []byte
+	View             string
+	Partition        string // the partition to read, for a partitioned index
+	Key              []byte
+	Keys             [][]byte
+	StartKey, EndKey []byte
+	// Ranges, unless nil, replaces StartKey and EndKey by several ranges, disjoint and in the order of the query. Rows
+	// of different ranges may belong to the same group.
+	Ranges               []KeyRange
 	StartDocID, EndDocID string
 	ExcludeEnd           bool
 	// UpperPrefix extends the upper bound, EndKey or with Descending StartKey, which must be a list: it includes all
@@ -41,6 +44,9 @@ type ViewQuery struct {
 	// WithSkipped reads ViewResult.Skipped, for callers that must know whether rows are missing.
 	WithSkipped bool
 }
+
+// KeyRange is a range of keys, both JSON and inclusive. A nil key leaves that side open.
+type KeyRange struct{ StartKey, EndKey []byte }
 
 // ViewRow is one row. Key and Value are the emitted JSON, valid until the next row.
 type ViewRow struct {

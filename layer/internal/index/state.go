@@ -64,8 +64,8 @@ type ViewState struct {
 	Rows   int64
 	Bytes  int64 // size of emitted keys and values
 	Errors int64 // number of documents skipped (V10)
-	// Unambiguous reports that rows with equal keys have the same strings in them. It is false if that is not known.
-	Unambiguous bool
+	// Strings says what is known of the strings in the keys.
+	Strings Strings
 	// Skipped is one of the skipped documents, with its error. It is nil if none was found among the first of the
 	// index.
 	Skipped *IndexError
@@ -90,10 +90,15 @@ func (ix *Index) BriefState(ctx context.Context) (IndexState, error) {
 // ReadBriefState is BriefState in a transaction. It adds no read conflicts.
 func (ix *Index) ReadBriefState(t *db.Txn) (IndexState, error) { return ix.readState(t, 0) }
 
-// StateForView is BriefState with the number of documents that a view has skipped and, if rows is set, of its rows:
-// Views is that view alone, without its size and an example of what it skipped, but with Unambiguous, or empty if the
-// design document has no such view.
-func (ix *Index) StateForView(ctx context.Context, name string, rows bool) (IndexState, error) {
+// ViewCounts selects what StateForView reads of a view.
+type ViewCounts struct {
+	Rows    bool
+	Letters bool // Strings.Parts
+}
+
+// StateForView is BriefState with a view: Views is that view alone, with the number of documents that it has skipped,
+// with Strings, and with the counts that are asked for. Views is empty if the design document has no such view.
+func (ix *Index) StateForView(ctx context.Context, name string, want ViewCounts) (IndexState, error) {
 	return db.Read(ctx, ix.Db, func(t *db.Txn) (IndexState, error) {
 		i := slices.IndexFunc(ix.design.Views, func(v design.ViewDef) bool { return v.Name == name })
 		if i < 0 {
@@ -102,17 +107,16 @@ func (ix *Index) StateForView(ctx context.Context, name string, rows bool) (Inde
 		r, k := t.Snapshot(), ix.Keys(t.Keys)
 		found := k.Find(r)
 		skipped := k.ViewCounter(r, keyspace.ViewErrorCount, i)
-		ambiguous := k.ViewCounter(r, keyspace.ViewAmbiguous, i)
+		known := k.strings(r, i, want.Letters)
 		count := func() (int64, error) { return 0, nil }
-		if rows {
+		if want.Rows {
 			count = k.ViewCounter(r, keyspace.ViewRowCount, i)
 		}
 		state, err := ix.ReadBriefState(t)
 		v := ViewState{Name: name}
 		err = errors.Join(err, found())
-		n, err2 := ambiguous()
-		v.Unambiguous = k.Ambiguous && n == 0
-		var err3, err4 error
+		var err2, err3, err4 error
+		v.Strings, err2 = known()
 		v.Errors, err3 = skipped()
 		v.Rows, err4 = count()
 		state.Views = []ViewState{v}
@@ -271,7 +275,7 @@ func ParseStatus(f kv.Future[[]byte]) (*BuildStatus, error) {
 func Clear(tx kv.Transaction, k *Keys) {
 	begin, end := tuple.Range(k.Data)
 	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
-	for what := keyspace.ViewUpdateSeq; what <= keyspace.ViewAmbiguous; what++ {
+	for what := keyspace.ViewUpdateSeq; what < keyspace.ViewInfoEnd; what++ {
 		if what == keyspace.ViewLastNumber {
 			continue // of all indexes
 		}

@@ -97,6 +97,9 @@ func countRows(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Sp
 
 // ranges returns the spans of rows that the query reads, in order.
 func ranges(q *index.ViewQuery, k *index.Keys, view int) ([]index.Span, error) {
+	if q.Ranges != nil {
+		return several(q, k, view)
+	}
 	if q.Keys == nil {
 		r, err := k.RowRange(view, q)
 		if err != nil {
@@ -125,6 +128,23 @@ func ranges(q *index.ViewQuery, k *index.Keys, view int) ([]index.Span, error) {
 		ranges[i] = r
 	}
 	return ranges, nil
+}
+
+// several returns the spans of a query of several ranges.
+func several(q *index.ViewQuery, k *index.Keys, view int) ([]index.Span, error) {
+	var all []index.Span
+	for _, r := range q.Ranges {
+		one := *q
+		one.Keys, one.Ranges, one.StartKey, one.EndKey = nil, nil, r.StartKey, r.EndKey
+		span, err := k.RowRange(view, &one)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Compare(span.Begin, span.End) < 0 {
+			all = append(all, span)
+		}
+	}
+	return all, nil
 }
 
 // yieldRows applies skip and limit to all ranges together. Rows are returned with the documents of the transaction that

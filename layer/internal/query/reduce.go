@@ -34,32 +34,8 @@ type ReduceQuery struct {
 	// AnySize permits results of a JavaScript function that are not smaller than its input. Otherwise they are errors
 	// of their groups (CouchDB's reduce_limit).
 	AnySize bool
-	// Ranges, unless nil, replaces StartKey and EndKey by several ranges, disjoint and in the order of the query. Rows
-	// of different ranges may belong to the same group.
-	Ranges []KeyRange
 	// Count counts the rows instead of reducing them, as _count does. Then the view need not have a reduce function.
 	Count bool
-}
-
-// KeyRange is a range of keys, both JSON and inclusive. A nil key leaves that side open.
-type KeyRange struct{ StartKey, EndKey []byte }
-
-// spans returns the spans that the query reads.
-func (q *ReduceQuery) spans(k *index.Keys, view int) ([]index.Span, error) {
-	if q.Ranges == nil {
-		return ranges(&q.ViewQuery, k, view)
-	}
-	var all []index.Span
-	for _, r := range q.Ranges {
-		one := q.ViewQuery
-		one.Keys, one.StartKey, one.EndKey = nil, r.StartKey, r.EndKey
-		spans, err := ranges(&one, k, view)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, spans...)
-	}
-	return all, nil
 }
 
 // ReduceRow is one group, valid until the next one.
@@ -101,7 +77,7 @@ func (ix Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, error
 	if err != nil {
 		return nil, err
 	}
-	ranges, err := q.spans(&r.Keys, id)
+	ranges, err := ranges(&q.ViewQuery, &r.Keys, id)
 	if err == nil {
 		err = q.CheckPartition(ix.Design())
 	}

@@ -193,29 +193,34 @@ func (db *DB) AddShaped(design, name, reduce string, shape *rowshape.Shape, fn M
 }
 
 // IndexState implements exec.Indexer. Indexes are always up to date; Unusable says otherwise.
-func (db *DB) IndexState(_ context.Context, design, name string, count bool) (exec.IndexState, error) {
+func (db *DB) IndexState(_ context.Context, design, name string, want exec.IndexCounts) (exec.IndexState, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	state := exec.IndexState{Skipped: db.Skipped}
-	state.Unambiguous = unambiguous(db, design, name)
+	state.Unambiguous, state.Letters = keyStrings(db, design, name)
 	state.Usable = !db.Unusable && slices.ContainsFunc(db.designs[design], func(v view) bool { return v.Name == name })
-	if count {
+	if want.Rows {
 		state.Rows, state.Docs = max(1, db.ViewRows), int64(len(db.docs))
 	}
 	return state, nil
 }
 
-// unambiguous reports whether all keys of a view are.
-func unambiguous(db *DB, design, name string) bool {
-	ok := true
+// keyStrings describes the strings in the keys of a view.
+func keyStrings(db *DB, design, name string) (ok bool, parts [collate.KeyParts]collate.Letters) {
+	ok = true
 	for _, v := range db.designs[design] {
 		for _, d := range live(db) {
 			if v.Name == name {
-				v.fn(d.ID, d.Doc, func(key, _ string) { ok = ok && collate.Unambiguous([]byte(key)) })
+				v.fn(d.ID, d.Doc, func(key, _ string) {
+					ok = ok && collate.Unambiguous([]byte(key))
+					for i, letters := range collate.LettersOf([]byte(key)) {
+						parts[i] = max(parts[i], letters)
+					}
+				})
 			}
 		}
 	}
-	return ok
+	return ok, parts
 }
 
 // PartitionViews makes a design document partitioned.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -17,8 +18,12 @@ import (
 func (db *DB) View(_ context.Context, r exec.ViewRead) (exec.Rows, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.logf("view %s/%s [%s,%s] keys=%s desc=%v limit=%d skip=%d doc=%v update=%d", r.Design, r.View, r.Low, r.High,
-		r.Keys, r.Descending, r.Limit, r.Skip, r.WithDoc, r.Update)
+	line := fmt.Sprintf("view %s/%s [%s,%s] keys=%s desc=%v limit=%d skip=%d doc=%v update=%d", r.Design, r.View, r.Low,
+		r.High, r.Keys, r.Descending, r.Limit, r.Skip, r.WithDoc, r.Update)
+	for _, k := range r.Ranges {
+		line += fmt.Sprintf(" or [%s,%s]", k.Low, k.High)
+	}
+	db.logf("%s", line)
 	i := slices.IndexFunc(db.designs[r.Design], func(v view) bool { return v.Name == r.View })
 	if i < 0 {
 		return nil, &exec.ReadError{Kind: exec.NotFound, Message: "no such view"}
@@ -57,8 +62,14 @@ func (db *DB) View(_ context.Context, r exec.ViewRead) (exec.Rows, error) {
 		return strings.Compare(a.ID, b.ID)
 	})
 	var out []exec.Row
+	ranges := r.Ranges
+	if ranges == nil {
+		ranges = []exec.KeyRange{{Low: r.Low, High: r.High}}
+	}
 	for _, row := range all {
-		in := (r.Low == nil || compare(row.Key, r.Low) >= 0) && (r.High == nil || compare(row.Key, r.High) <= 0)
+		in := slices.ContainsFunc(ranges, func(k exec.KeyRange) bool {
+			return (k.Low == nil || compare(row.Key, k.Low) >= 0) && (k.High == nil || compare(row.Key, k.High) <= 0)
+		})
 		if r.Keys != nil {
 			in = slices.ContainsFunc(r.Keys, func(k json.RawMessage) bool { return compare(k, row.Key) == 0 })
 		}

@@ -41,13 +41,22 @@ func (n *Nulls) Next() (bool, error) {
 	if ok && n.unsure() {
 		n.ids = append(n.ids, n.env.Row[n.ID].Own())
 	}
-	if len(n.ids) == maxNulls || !ok && len(n.ids) > 0 {
-		if err := n.check(); err != nil {
+	if len(n.ids) == maxNulls || !ok {
+		if err := n.Settle(); err != nil {
 			return false, err
 		}
-		n.ids = n.ids[:0]
 	}
 	return ok, nil
+}
+
+// Settle checks the rows seen so far, if no further ones are read.
+func (n *Nulls) Settle() error {
+	if len(n.ids) == 0 {
+		return nil
+	}
+	err := n.check()
+	n.ids = n.ids[:0]
+	return err
 }
 
 func (n *Nulls) unsure() bool {
@@ -82,7 +91,7 @@ func (n *Nulls) check() error {
 				continue
 			}
 			if _, err := strconv.ParseFloat(d.S, 64); errors.Is(err, strconv.ErrRange) {
-				return errInexact // or a string like it, which is as rare
+				return ErrInexact // or a string like it, which is as rare
 			}
 		}
 	}

@@ -87,8 +87,8 @@ func (a *Apart) Describe() *exec.Description {
 	return d
 }
 
-// errInexact ends a read of reductions that do not give the exact result.
-var errInexact = errors.New("the view's reduction, which is not exact for these values")
+// ErrInexact ends a read of reductions that do not give the exact result.
+var ErrInexact = errors.New("the view's reduction, which is not exact for these values")
 
 // errMany ends a read of groups if it is faster to read the rows.
 var errMany = errors.New("the view's reduction, which has too many groups")
@@ -126,7 +126,7 @@ func (e *Exact) Next() (bool, error) {
 	case err != nil:
 		return false, err
 	case ok && !e.OK(e.env.Row):
-		return false, errInexact
+		return false, ErrInexact
 	case ok:
 		if e.rows++; e.rows > e.most && e.Most != nil {
 			if e.most, err = e.Most(); err != nil {
@@ -183,13 +183,13 @@ func (e *Either) Next() (bool, error) {
 		return e.Otherwise.Next()
 	}
 	ok, err := e.First.Next()
-	if e.begun || err == nil || !errors.Is(err, errInexact) && !errors.Is(err, errMany) &&
+	if e.begun || err == nil || !errors.Is(err, ErrInexact) && !errors.Is(err, errMany) &&
 		exec.KindOf(err) != exec.Irreducible {
 		e.begun = true
 		return ok, err
 	}
 	e.First.Close()
-	if e.second, e.why = true, errInexact; errors.Is(err, errMany) {
+	if e.second, e.why = true, ErrInexact; errors.Is(err, errMany) {
 		e.why = errMany
 	}
 	if err := e.Otherwise.Open(e.env); err != nil {

@@ -168,6 +168,18 @@ func continuous(o *orderedRows, f float64) (types.Datum, error) {
 	return types.NewInterval(diff), err
 }
 
+// compareOrdered compares rows by keys whose columns are counted from base.
+func compareOrdered(env *exec.Env, a, b []types.Datum, keys []exec.SortKey, base int) (int, error) {
+	var fail error
+	for _, k := range keys {
+		k.Index -= base
+		if c := env.CompareRows(a, b, []exec.SortKey{k}, &fail); c != 0 || fail != nil {
+			return c, fail
+		}
+	}
+	return 0, nil
+}
+
 // placeOf computes where the direct arguments would sort among the rows: after how many rows, equal to how many rows,
 // and after how many distinct values.
 func placeOf(value func(before, same, distinct, n int) types.Datum) func(*orderedRows, *exec.Env, *exec.AggCall,
@@ -175,7 +187,7 @@ func placeOf(value func(before, same, distinct, n int) types.Datum) func(*ordere
 	return func(o *orderedRows, env *exec.Env, call *exec.AggCall, direct []types.Datum) (types.Datum, error) {
 		before, same, distinct := 0, 0, 0
 		for i, row := range o.rows {
-			c, err := env.CompareOrdered(row, direct, call.OrderKeys, len(call.Args))
+			c, err := compareOrdered(env, row, direct, call.OrderKeys, len(call.Args))
 			if err != nil {
 				return types.Null, err
 			}
@@ -189,7 +201,7 @@ func placeOf(value func(before, same, distinct, n int) types.Datum) func(*ordere
 			before++
 			if i == 0 {
 				distinct++
-			} else if c, err = env.CompareOrdered(o.rows[i-1], row, call.OrderKeys, len(call.Args)); err != nil {
+			} else if c, err = compareOrdered(env, o.rows[i-1], row, call.OrderKeys, len(call.Args)); err != nil {
 				return types.Null, err
 			} else if c != 0 {
 				distinct++

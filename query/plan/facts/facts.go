@@ -99,6 +99,9 @@ func (f *Known) Of(path []string) *Value {
 	return k
 }
 
+// Texts returns the texts, in the order of their bytes, that a member can have.
+func (f *Known) Texts(path []string) ranges.Intervals { return memberAt(f.doc, path).Texts(f.conds) }
+
 // MayBeNull reports whether the member may be null, or there may be none.
 func (k *Value) MayBeNull() bool { return k.kinds&(isMissing|isNull) != 0 }
 

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,29 @@ func (f *Known) Keys(s *rowshape.Shape) (set ranges.Intervals, score int) {
 		return ranges.Everything(), 0 // constants do not narrow anything down
 	}
 	return ranges.Compound(parts, false), score
+}
+
+// Leading returns, for views of documents that satisfy the conditions, what is known of a member that is a part of the
+// keys. Each part before must have one value, which is returned as well; ok is false if one has not, or if the member
+// is no part of the keys.
+func (f *Known) Leading(s *rowshape.Shape, path []string) (before []ranges.Intervals, member ranges.Intervals,
+	ok bool) {
+	for _, v := range s.Key {
+		allowed := ranges.Intervals{ranges.PointOf(v.JSON)}
+		if v.Path != nil {
+			if allowed = f.Of(v.Path).Allowed; s.AsJavaScript && !allowed.Unbounded() {
+				allowed = inDoubles(allowed)
+			}
+		}
+		if v.Path != nil && slices.Equal(v.Path, path) {
+			return before, allowed, true
+		}
+		if len(allowed) != 1 || !allowed[0].IsPoint() || ranges.LeastEqual(allowed[0].Low.Val.S) != "" {
+			return nil, nil, false
+		}
+		before = append(before, allowed)
+	}
+	return nil, nil, false
 }
 
 // inDoubles returns intervals that contain the values of a set as JavaScript writes them: numbers rounded to doubles,

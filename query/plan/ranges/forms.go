@@ -149,6 +149,17 @@ func (at Locator) Allowed(conds []exec.Expr, inJSON bool) Intervals {
 	return set
 }
 
+// Texts returns the texts, in the order of their bytes, outside of which the text of the located value, as ->> returns
+// it, does not satisfy the conditions.
+func (at Locator) Texts(conds []exec.Expr) Intervals {
+	col, set := Ordered{at: at, form: Form{AsText, types.Text, 0}}, Everything()
+	for _, c := range conds {
+		s, _ := col.Analyse(c)
+		set = set.Intersect(s)
+	}
+	return set
+}
+
 // Unbounded reports whether the intervals allow any value.
 func (s Intervals) Unbounded() bool { return len(s) == 1 && s[0].Low.Inf && s[0].High.Inf }
 
@@ -160,7 +171,13 @@ var (
 	AllNumbers    = Interval{AfterBooleans, Below(AtStrings)}
 	AllStrings    = Interval{AtStrings, Below(AtArrays)}
 	AllLists      = Interval{AtArrays, Limit{Inf: true}}
+	// Doubles are the numbers that doubles can have. Unlike all numbers, they have a lowest one.
+	Doubles = Interval{double(-math.MaxFloat64), double(math.MaxFloat64)}
 )
+
+func double(f float64) Limit {
+	return Limit{Val: types.NewJSONText(strconv.FormatFloat(f, 'g', -1, 64))}
+}
 
 // Below returns the upper end just below a value.
 func Below(l Limit) Limit {

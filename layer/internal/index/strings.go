@@ -1,0 +1,93 @@
+package index
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/divandb/divan/layer/collate"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// Strings says what is known of the strings in the keys of a view.
+type Strings struct {
+	// Unambiguous reports that rows with equal keys have the same strings in them.
+	Unambiguous bool
+	// Parts are what the strings in the parts of the keys are made of, as collate.LettersOf returns them.
+	Parts [collate.KeyParts]collate.Letters
+}
+
+// The counters of keys by their strings: first ViewAmbiguous, then ViewLowerCase for each part of a key, then
+// ViewLetters.
+const stringCounters = 1 + 2*collate.KeyParts
+
+// StringCounts are numbers of rows, one for each counter of keys by their strings.
+type StringCounts [stringCounters]int64
+
+// Add adds n for a key.
+func (c *StringCounts) Add(k *Keys, key []byte, n int64) {
+	if k.Format >= 2 && !collate.Unambiguous(key) {
+		c[0] += n
+	}
+	if k.Format < 3 {
+		return
+	}
+	for part, letters := range collate.LettersOf(key) {
+		if letters != collate.Plain {
+			c[1+part] += n
+		}
+		if letters == collate.AnyLetters {
+			c[1+collate.KeyParts+part] += n
+		}
+	}
+}
+
+// AddRows adds n for each key of some rows.
+func (c *StringCounts) AddRows(k *Keys, rows []Emitted, n int64) {
+	for i := range rows {
+		c.Add(k, rows[i].Key, n)
+	}
+}
+
+// StringCounter returns the counter of StringCounts[i] and its name in messages.
+func StringCounter(i int) (what keyspace.ViewInfoKey, name string) {
+	switch {
+	case i == 0:
+		return keyspace.ViewAmbiguous, "ambiguous keys"
+	case i <= collate.KeyParts:
+		part := i - 1
+		return keyspace.ViewLowerCase + keyspace.ViewInfoKey(part), "keys with letters in part " + strconv.Itoa(part)
+	}
+	part := i - 1 - collate.KeyParts
+	return keyspace.ViewLetters + keyspace.ViewInfoKey(part), "keys beyond ASCII in part " + strconv.Itoa(part)
+}
+
+// strings starts reading what is known of a view's keys. The index's number must be known when the function returned
+// is called. all includes Parts.
+func (k *Keys) strings(r kv.Reader, view int, all bool) func() (Strings, error) {
+	var waits []func() (int64, error)
+	for i := range stringCounters {
+		if i > 0 && !all {
+			break
+		}
+		what, _ := StringCounter(i)
+		waits = append(waits, k.ViewCounter(r, what, view))
+	}
+	return func() (s Strings, err error) {
+		var counts StringCounts
+		for i, wait := range waits {
+			n, e := wait()
+			counts[i], err = n, errors.Join(err, e)
+		}
+		s.Unambiguous = k.Format >= 2 && counts[0] == 0
+		for part := range s.Parts {
+			switch {
+			case !all || k.Format < 3 || counts[1+collate.KeyParts+part] != 0:
+				s.Parts[part] = collate.AnyLetters
+			case counts[1+part] != 0:
+				s.Parts[part] = collate.LowerCase
+			}
+		}
+		return s, err
+	}
+}

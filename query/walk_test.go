@@ -1,0 +1,151 @@
+package query_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/divandb/divan/query/exec/exectest"
+)
+
+// TestWalk_Property compares the first rows of an order that are found in a view with those found in all documents.
+func TestWalk_Property(t *testing.T) {
+	kinds := map[string]func(r *rand.Rand) string{
+		"times": func(r *rand.Rand) string {
+			at := fmt.Sprintf(`"2024-0%d-%02dT%02d:00:00`, 1+r.IntN(3), 1+r.IntN(28), r.IntN(24))
+			return at + []string{`Z"`, `Z"`, `.5Z"`, `+01:00"`}[r.IntN(4)]
+		},
+		"names":   letters("abAB"),
+		"slugs":   letters("abc-019"),
+		"codes":   letters("ABC-019 ~:"),
+		"accents": letters("abéßЖA\t1"),
+		"unclear": letters("abé\u0301\u200b\u0001A"),
+		"numbers": func(r *rand.Rand) string {
+			return []string{strconv.Itoa(r.IntN(40) - 20), fmt.Sprintf("%.1f", r.Float64()*10), "1e2", `"7"`}[min(r.IntN(9), 3)]
+		},
+		"integers": func(r *rand.Rand) string { return strconv.Itoa(r.IntN(60) - 30) },
+		"decimals": func(r *rand.Rand) string { return fmt.Sprintf("0.1000000000000000%02d", r.IntN(60)) },
+		"mixed": func(r *rand.Rand) string {
+			return []string{"null", "true", "false", `"true"`, `"b"`, `""`, "1", "2.0", `["é"]`, `{"a":1}`, `"12"`}[r.IntN(11)]
+		},
+		"status": func(r *rand.Rand) string { return []string{`"new"`, `"paid"`, "null"}[r.IntN(3)] },
+	}
+	var names []string
+	for name := range kinds {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	walks, early := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		pick := func(name string, of ...string) string { return rapid.SampledFrom(of).Draw(rt, name) }
+		s := exectest.NewStore()
+		db := s.Create("d")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+		value, missing := kinds[pick("values", names...)], rapid.SampledFrom([]int{0, 0, 3}).Draw(rt, "missing")
+		for i := range rapid.SampledFrom([]int{0, 3, 60, 150}).Draw(rt, "documents") {
+			doc := fmt.Sprintf(`{"type":%q`, []string{"a", "b", "É"}[r.IntN(3)])
+			if r.IntN(10) >= missing {
+				doc += `,"at":` + value(r)
+			}
+			db.Put(fmt.Sprintf("d%03d", r.IntN(500)+i), doc+"}")
+		}
+		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"at", "typeat", "attype", "mangoat",
+			"mangotype"}), 1, 2, rapid.ID[string]).Draw(rt, "views") {
+			addCovering(db, name)
+		}
+		key := pick("key", "doc->>'at'", "doc->>'at'", "doc->>'at'", "(doc->>'at')::float8", "(doc->>'at')::int",
+			"(doc->>'at')::numeric", "(doc->>'at')::real", "doc->'at'")
+		more := pick("more", "", "", ", id", ", doc->>'type', id DESC")
+		columns := "id, doc->>'at'"
+		if more == "" {
+			columns = key // rows with equal keys have no order
+		}
+		sql := fmt.Sprintf("SELECT %s FROM docs%s ORDER BY %s%s%s%s LIMIT %d OFFSET %d", columns,
+			pick("where", "", "", " WHERE doc->>'type' = 'a'", " WHERE doc->>'type' = 'a'", " WHERE doc->>'at' IS NOT NULL",
+				" WHERE doc->>'at' >= '2024-02'", " WHERE doc->>'at' < 'b' AND doc->>'type' = 'b'",
+				" WHERE doc->>'at' LIKE 'a%' AND doc->>'type' = 'a'", " WHERE (doc->>'at')::float8 > 1"),
+			key, pick("desc", "", " DESC"), pick("nulls", "", "", " NULLS FIRST", " NULLS LAST"), more,
+			rapid.IntRange(1, 5).Draw(rt, "limit"), rapid.IntRange(0, 2).Draw(rt, "offset"))
+		ss := openSession(t, s, "d")
+		got, err := run(t.Context(), ss, sql, 1000)
+		want, wantErr := run(t.Context(), ss, "SET divan.use_indexes = off; "+sql, 1000)
+		if wantErr != nil {
+			return // a view may hide that a value cannot be cast
+		}
+		if err != nil || !slices.Equal(got, want) {
+			rt.Fatalf("%s\n got %q, %v\nwant %q", sql, got, err, want)
+		}
+		plan, err := run(t.Context(), ss, "RESET divan.use_indexes; EXPLAIN ANALYZE "+sql, 1000)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if text := strings.Join(plan, "\n"); strings.Contains(text, "Index Walk") {
+			walks++
+			if examined(text) < 50 && len(got) > 0 {
+				early++
+			}
+		}
+	})
+	if !testing.Short() && (walks == 0 || early == 0) {
+		t.Errorf("%d walks, of which %d ended early", walks, early)
+	}
+}
+
+// letters returns a generator of short JSON strings.
+func letters(alphabet string) func(r *rand.Rand) string {
+	of := []rune(alphabet)
+	return func(r *rand.Rand) string {
+		text := make([]rune, r.IntN(5))
+		for i := range text {
+			text[i] = of[r.IntN(len(of))]
+		}
+		quoted, err := json.Marshal(string(text))
+		if err != nil {
+			panic(err)
+		}
+		return string(quoted)
+	}
+}
+
+var examinedRows = regexp.MustCompile(`examined=(\d+)`)
+
+// examined returns the most rows that a node of a plan has examined.
+func examined(plan string) (most int) {
+	for _, m := range examinedRows.FindAllStringSubmatch(plan, -1) {
+		n, _ := strconv.Atoi(m[1])
+		most = max(most, n)
+	}
+	return most
+}
+
+// TestWalk_Examined checks that the first rows of an order are found by reading few rows of a view.
+func TestWalk_Examined(t *testing.T) {
+	s := exectest.NewStore()
+	db := s.Create("d")
+	for i := range 500 {
+		db.Put(fmt.Sprintf("d%04d", i*7919%500), fmt.Sprintf(`{"type":"order","at":"2024-%02d-%02dT%02d:%02d:00Z","n":%d,`+
+			`"slug":"item-%x","status":"s%d"}`, 1+i%12, 1+i%28, i%24, i%60, i, i*7919%65536, i%3))
+	}
+	ss := openSession(t, s, "d")
+	for _, name := range []string{"at", "typeat", "mangoat"} {
+		addCovering(db, name)
+	}
+	for _, order := range []string{"doc->>'at'", "doc->>'at' DESC NULLS LAST", "doc->>'at' DESC NULLS LAST, id"} {
+		for _, where := range []string{"", " WHERE doc->>'type' = 'order'",
+			" WHERE doc->>'at' < '2024-07' AND doc->>'type' = 'order'"} {
+			sql := "SELECT doc FROM docs" + where + " ORDER BY " + order + " LIMIT 5"
+			plan, err := run(t.Context(), ss, "EXPLAIN ANALYZE "+sql, 100)
+			text := strings.Join(plan, "\n")
+			if n := examined(text); err != nil || n > 60 || !strings.Contains(text, "Index Walk") {
+				t.Errorf("%s: %d rows examined, %v\n%s", sql, n, err, text)
+			}
+		}
+	}
+}
