@@ -58,25 +58,42 @@ func TestSQL_SuggestedIndexes(t *testing.T) {
 		`SELECT d.id FROM docs d JOIN (VALUES (1)) v(i) ON true WHERE doc->>'at' LIKE '2024-03%'`,
 		`SELECT id FROM shop.orders WHERE n BETWEEN 4 AND 8`,
 		`SELECT id FROM shop.orders WHERE place = 'c1'`,
+		`SELECT id FROM docs ORDER BY doc->>'at', id LIMIT 5`,
+		`SELECT doc FROM docs WHERE doc->>'type' = 'x' ORDER BY doc->'to'->>'city' DESC NULLS LAST, id LIMIT 3 OFFSET 2`,
+		`SELECT id FROM docs WHERE doc->>'type' = 'y' AND doc->>'at' IS NOT NULL ORDER BY (doc->>'n')::int LIMIT 2`,
+		`SELECT doc->>'type', count(*) FROM docs GROUP BY 1`,
+		`SELECT doc->>'at', doc->>'type', sum((doc->>'n')::int) FROM docs WHERE doc->>'type' = 'x' GROUP BY 1, 2`,
+		`SELECT (doc->>'n')::int % 3, max((doc->>'n')::int) FROM docs GROUP BY 1`,
+		`SELECT avg((doc->>'n')::int) FROM docs WHERE doc->>'type' = 'y'`,
 	} {
 		want := texts(t, conn, "SET divan.use_indexes = off; "+sql)
 		plan := texts(t, conn, "RESET divan.use_indexes; EXPLAIN "+sql)
-		i := slices.IndexFunc(plan, func(line string) bool { return strings.Contains(line, "Suggestion: POST /{db}/_index ") })
+		i := slices.IndexFunc(plan, func(line string) bool { return strings.Contains(line, "Suggestion: ") })
 		if i < 0 {
 			t.Errorf("%s: no suggestion in\n%s", sql, strings.Join(plan, "\n"))
 			continue
 		}
-		_, body, _ := strings.Cut(plan[i], "_index ")
-		made := admin.object("POST", "/db/_index", body)
-		explained(t, conn, sql, "Index: ")
+		_, suggestion, _ := strings.Cut(plan[i], "Suggestion: ")
+		remove, used := "", "Index: "
+		if body, ok := strings.CutPrefix(suggestion, "POST /{db}/_index "); ok {
+			made := admin.object("POST", "/db/_index", body)
+			remove = "/db/_index/" + strings.TrimPrefix(made["id"].(string), "_design/") + "/json/" + made["name"].(string)
+			if strings.Contains(sql, "LIMIT") {
+				used = "Index Walk"
+			}
+		} else {
+			body := strings.TrimPrefix(suggestion, "PUT /{db}/_design/NAME ")
+			rev := admin.object("PUT", "/db/_design/suggested", body)["rev"].(string)
+			remove, used = "/db/_design/suggested?rev="+rev, "Reduce Read on suggested.NAME"
+		}
+		explained(t, conn, sql, used)
 		got := texts(t, conn, sql)
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) || len(want) == 0 {
 			t.Errorf("%s\n got %q\nwant %q", sql, got, want)
 		}
-		name := strings.TrimPrefix(made["id"].(string), "_design/")
-		admin.ok("DELETE", "/db/_index/"+name+"/json/"+made["name"].(string), "")
+		admin.ok("DELETE", remove, "")
 	}
 }
 

@@ -290,6 +290,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 				break
 			}
 		}
+		want.query, want.n = q, bound(limit, skip)
 		if src, got, err = p.scan(f, where, want); err != nil {
 			return nil, err
 		}

@@ -3,9 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"strings"
 
-	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/rowshape"
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/bind/naming"
@@ -123,39 +121,4 @@ func (p *planning) viaView(f *bind.UserScan, c *candidate) *exec.Scan {
 	p.st.Reads.Count += len(s.Accesses) + 1
 	p.st.Reads.Views = append(p.st.Reads.Views, exec.ViewUse{Design: c.design, Update: exec.UpdateTrue, Optional: true})
 	return s
-}
-
-// suggestion returns the definition of an index that would narrow down a read of documents by its conditions, or "".
-func (p *planning) suggestion(f *bind.UserScan, conds []exec.Expr) string {
-	doc, ok := p.documents(f)
-	if !ok {
-		return ""
-	}
-	known := facts.New(conds, doc, p.root)
-	var points, bounded []string
-	for _, path := range facts.Members(conds, doc) {
-		k := known.Of(path)
-		field := make([]string, len(path))
-		for i, name := range path {
-			field[i] = strings.ReplaceAll(name, ".", `\.`)
-			if name == "" || strings.Trim(name, "0123456789-") == "" || i == 0 && name[0] == '_' {
-				k = nil
-				break
-			}
-		}
-		if k == nil || k.Allowed.Unbounded() {
-			continue
-		}
-		quoted := string(jsontext.AppendQuoted(nil, strings.Join(field, ".")))
-		if k.Allowed.AllPoints() {
-			points = append(points, quoted)
-		} else {
-			bounded = append(bounded, quoted)
-		}
-	}
-	fields := append(points, bounded[:min(1, len(bounded))]...)
-	if len(fields) == 0 {
-		return ""
-	}
-	return `POST /{db}/_index {"index": {"fields": [` + strings.Join(fields, ", ") + `]}}`
 }

@@ -20,6 +20,10 @@ import (
 type scanRequest struct {
 	order       *scanDirection
 	limit, skip int64 // limit < 0 means no limit
+	// query is the query whose rows are read, nil in other cases. n is how many of its rows are needed, negative for
+	// all.
+	query *bind.Query
+	n     int64
 }
 
 type scanDirection struct{ desc bool }
@@ -119,16 +123,24 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 	got := scanResult{ordered: want.order != nil}
 	p.byKeys(f, s, set, want.order)
 	src := p.byKey(f, s, rest)
-	if len(rest) > 0 && !set.AllPoints() && src == exec.Source(s) {
-		via, err := p.recognise(f, conds)
-		if err != nil {
-			return nil, scanResult{}, err
+	if !set.AllPoints() && src == exec.Source(s) {
+		if len(rest) > 0 {
+			via, err := p.recognise(f, conds)
+			if err != nil {
+				return nil, scanResult{}, err
+			}
+			if via != nil {
+				src, err = p.filtered(via, f, spanOf(f), slices.Concat(conds, links))
+				return src, scanResult{}, err
+			}
 		}
-		if via != nil {
-			src, err = p.filtered(via, f, spanOf(f), slices.Concat(conds, links))
-			return src, scanResult{}, err
+		q := want.query
+		if !set.Unbounded() || want.order != nil {
+			q = nil
 		}
-		s.Suggestion = p.suggestion(f, rest)
+		if q != nil || len(rest) > 0 {
+			s.Suggestion = p.suggestion(f, rest, q, want.n)
+		}
 	}
 	p.reads(f, len(s.Accesses))
 	if len(rest) == 0 && len(s.Accesses) == 1 && links == nil {
