@@ -15,6 +15,7 @@ import (
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/node/console"
+	"github.com/divandb/divan/node/machine"
 	"github.com/divandb/divan/node/metrics"
 	"github.com/divandb/divan/query/work"
 )
@@ -22,8 +23,6 @@ import (
 const (
 	// maxHeader bounds a request's line and headers, in bytes. The longest are URLs with lists of revisions.
 	maxHeader = 64 << 10
-	// spareFiles is the number of open files that connections leave to the store and other ports.
-	spareFiles = 256
 	// drain is how long running requests get to finish once the node stops. Feeds end at once.
 	drain = 2 * time.Second
 )
@@ -36,7 +35,7 @@ func (n *Node) serveHTTP(context.Context) error {
 	}
 	var handler *api.Server
 	conns := api.NewListener(n.httpListener,
-		api.ConnLimits{Max: maxConnections(n.cfg, n.log), Write: n.cfg.HTTP.AnswerTimeout})
+		api.ConnLimits{Max: machine.Connections(n.cfg.HTTP.MaxConnections), Write: n.cfg.HTTP.AnswerTimeout})
 	members, at := memberPorts{n.cluster}, actorPorts{n.actors}
 	condition := n.health()
 	published := metrics.New(metrics.Sources{
@@ -134,19 +133,6 @@ func observe(c *measuring, m *metrics.Metrics, t *traces) func(context.Context, 
 		m.Observe(metrics.Request(r))
 		t.answered(ctx, r)
 	}
-}
-
-// maxConnections returns http.max_connections, or fewer if the limit on open files requires it.
-func maxConnections(c *config.Config, log *slog.Logger) int {
-	most := c.HTTP.MaxConnections
-	files, ok := openFiles()
-	if ok && files < uint64(most)+spareFiles {
-		fewer := max(64, int(files)-spareFiles)
-		log.Warn("allowing fewer connections than http.max_connections because of the system's limit on open files",
-			"connections", fewer, "files", files)
-		return fewer
-	}
-	return most
 }
 
 // couchSettings returns the initial values, from node.yaml, of the options that CouchDB clients can read and change at

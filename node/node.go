@@ -17,7 +17,9 @@ import (
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/history"
+	"github.com/divandb/divan/node/machine"
 	"github.com/divandb/divan/node/replicator"
+	"github.com/divandb/divan/node/systemd"
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/exec/badvalues"
 	"github.com/divandb/divan/query/work"
@@ -80,6 +82,7 @@ func New(c *config.Config, log *slog.Logger) *Node {
 //   - What runs replications, before the actors, which take their jobs.
 //   - The cluster before the actors, which ask it at once what belongs on this node.
 //   - HTTP and SQL last: all that they serve must work by then.
+//   - Warnings about the machine, which would hide the reason of a failure.
 func (n *Node) Start(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
@@ -90,13 +93,28 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		n.makeData, n.openPorts, n.traces.start(n), n.startConsole, n.storage.open, n.sweepBackups, n.serve,
 		n.readAdmins, n.watchOpenDatabases, prepareReplications(n),
 		n.joinCluster, n.serveSQL, n.serveHTTP, n.watchEvents, n.watchHistory,
-		n.giveBackFirst,
+		n.giveBackFirst, warn(n),
 	} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// warn writes what is risky about the machine to the log.
+func warn(n *Node) func(context.Context) error {
+	return func(context.Context) error {
+		for _, w := range machine.Precautions(n.cfg) {
+			n.log.Warn("a risk of this machine", "risk", w)
+		}
+		return nil
+	}
+}
+
+// SelfCheck returns a function that returns nil as long as the node answers.
+func SelfCheck(n *Node) func(context.Context) error {
+	return systemd.SelfCheck(n.httpListener.Addr().String(), n.cfg.HTTP.TLS.Cert != "")
 }
 
 // Stop stops every part in reverse order. It returns when all have ended or ctx has. It can be called after a failed

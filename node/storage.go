@@ -17,6 +17,7 @@ import (
 	"github.com/divandb/divan/layer/kv/remote"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/node/machine"
 )
 
 // storage opens the store of a node, or of a command that works without a node. Its parts stop it.
@@ -122,15 +123,27 @@ func (s *storage) makeData(context.Context) error {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	probe, err := os.CreateTemp(s.cfg.Data, ".writable-")
-	if err == nil {
-		return errors.Join(probe.Close(), os.Remove(probe.Name()))
-	}
-	if s.cfg.Storage.Engine == config.EngineEmbedded {
-		if there, lookErr := embedded.Exists(filepath.Join(s.cfg.Data, storeDir)); there && lookErr == nil {
-			return nil
+	there, lookErr := embedded.Exists(filepath.Join(s.cfg.Data, storeDir))
+	isEmbedded := s.cfg.Storage.Engine == config.EngineEmbedded
+	switch {
+	case err == nil:
+		if isEmbedded && !there && lookErr == nil {
+			s.checkDisk()
 		}
+		return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	case isEmbedded && there && lookErr == nil:
+		return nil
 	}
 	return fmt.Errorf("data directory: %w", err)
+}
+
+// checkDisk measures the disk before the first start of a store, and tells the operator if it cannot be one: a file
+// system in memory, or a controller or virtual machine that says that data is on disk when it is not.
+func (s *storage) checkDisk() {
+	if took := machine.SyncTime(s.cfg.Data); took > 0 && took < machine.PlausibleSync {
+		s.log.Warn("the disk of the data directory is suspiciously fast: a power cut may lose acknowledged writes "+
+			"(docs/operations.md, \"A disk that lies\")", "directory", s.cfg.Data, "sync", took)
+	}
 }
 
 // root returns the prefix of all keys in the engine. In FoundationDB it is that of a directory, because other

@@ -33,6 +33,15 @@ func (c *Config) Shown() []Setting {
 	return list
 }
 
+// HasSecrets reports whether any setting holds a secret, a password, a token or a hash.
+func (c *Config) HasSecrets() bool {
+	found := len(c.Admins) > 0
+	walk(reflect.ValueOf(c).Elem(), "", func(path string, field reflect.Value) {
+		found = found || isSecret(path) && field.Len() > 0
+	})
+	return found
+}
+
 func shown(path string, field reflect.Value) string {
 	hidden := isSecret(path)
 	switch v := field.Interface().(type) {

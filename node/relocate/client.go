@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,8 +22,13 @@ type Client struct {
 	http *http.Client
 }
 
-// askFirst is how long to wait for the node to say whether it wants a body.
-const askFirst = 10 * time.Second
+const (
+	// askFirst is how long to wait for the node to say whether it wants a body.
+	askFirst = 10 * time.Second
+	// connectWithin bounds a connection's beginning, and that of TLS on it. There is no bound on the answer, since an
+	// import or a verification may take hours; the system notices a node that is gone by its keep-alive packets.
+	connectWithin = 10 * time.Second
+)
 
 // NewClient returns a client for a node's address, http://user:password@host:port.
 func NewClient(address string) (*Client, error) {
@@ -32,6 +38,8 @@ func NewClient(address string) (*Client, error) {
 	}
 	return &Client{base, &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ExpectContinueTimeout: askFirst, DisableCompression: true,
+		DialContext:         (&net.Dialer{Timeout: connectWithin, KeepAlive: connectWithin}).DialContext,
+		TLSHandshakeTimeout: connectWithin,
 	}}}, nil
 }
 

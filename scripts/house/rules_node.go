@@ -222,8 +222,16 @@ var nodeRules = []rule{
 		why: "it moves files between stores and the HTTP API; what is in them is the layer's business",
 	},
 	{
+		room: "node/machine", may: []string{"node/config"},
+		why: "what a machine has does not depend on what the node does with it",
+	},
+	{
+		room: "node/systemd",
+		why:  "how a service manager is told of the node does not depend on what the node does",
+	},
+	{
 		room: "node/cmd/divan", may: []string{"node", "node/config", "node/auth", "node/demo", "node/relocate",
-			"node/status"},
+			"node/machine", "node/systemd", "node/status"},
 		why: "main handles the process; the program is node.Node",
 	},
 	{

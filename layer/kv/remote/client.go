@@ -89,9 +89,10 @@ func (e *Engine) connect(ctx context.Context) (*conn, error) {
 	}
 }
 
-// dial makes one attempt and starts the connection.
+// dial makes one attempt and starts the connection. An attempt to reach a machine that is gone ends after
+// Options.Timeout: the system would go on for two minutes, with ever longer pauses, and notice late that it is back.
 func (e *Engine) dial(ctx context.Context, secret string) (*conn, error) {
-	var d net.Dialer
+	d := net.Dialer{Timeout: e.o.Timeout}
 	nc, err := d.DialContext(ctx, "tcp", e.addr)
 	if err != nil {
 		return nil, err

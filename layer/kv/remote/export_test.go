@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"net"
 	"time"
 )
@@ -22,4 +23,15 @@ const (
 // Frame encodes one frame.
 func Frame(k byte, object uint64, request uint32, payload []byte) []byte {
 	return endFrame(append(appendFrame(nil, kind(k), object, request), payload...), 0)
+}
+
+// Unconnected returns an engine that has not tried to connect.
+func Unconnected(addr string, o Options) *Engine {
+	return &Engine{addr: addr, o: o.withDefaults(), stop: make(chan struct{})}
+}
+
+// Dial makes one attempt to connect.
+func (e *Engine) Dial(ctx context.Context) error {
+	_, err := e.dial(ctx, e.o.Secret)
+	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/divandb/divan/node"
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/node/machine"
 )
 
 // help prints the commands and flags, or with the argument "settings" all settings.
@@ -62,6 +63,9 @@ func check(args []string) int {
 	}
 	storage, err := node.DescribeStorage(context.Background(), c)
 	fmt.Printf("%s: ok\n%s\nhttp %s, sql %s, gossip %s\n", from, storage, c.HTTP.Listen, c.SQL.Listen, c.Cluster.Gossip)
+	for _, w := range machine.Precautions(c) {
+		fmt.Println("warning:", w)
+	}
 	if deep {
 		return checkDeep(c) // checkDeep runs into the same error, and reports more
 	}

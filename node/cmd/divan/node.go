@@ -13,6 +13,7 @@ import (
 
 	"github.com/divandb/divan/node"
 	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/node/systemd"
 )
 
 // stopWithin is how long a node may take to stop: the guaranteed time less what the process itself needs.
@@ -50,8 +51,11 @@ func runNode(args []string) int {
 		return statusFailed
 	}
 	fmt.Println(n.ReadyLine())
+	systemd.Ready(strings.TrimPrefix(n.ReadyLine(), "divan "), log)
+	go systemd.Watch(ctx, node.SelfCheck(n), log)
 	<-ctx.Done()
 	release()
+	systemd.Stopping(c.HTTP.Drain+2*stopWithin, log)
 	n.Drain(context.Background())
 	stopping, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()

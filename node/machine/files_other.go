@@ -1,6 +1,6 @@
 //go:build !unix
 
-package node
+package machine
 
 // openFiles reports that the limit is unknown on this system.
 func openFiles() (n uint64, ok bool) { return 0, false }

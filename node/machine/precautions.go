@@ -1,0 +1,74 @@
+// Package machine examines what a node has of its machine: who can use its files, how many it may open, and how fast
+// its disk is. What the node does with that is decided elsewhere; a full disk is the engine's business.
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/divandb/divan/node/config"
+)
+
+// Precautions returns what is risky about the machine and the files of a node with this configuration, for the
+// operator.
+func Precautions(c *config.Config) (warnings []string) {
+	if warning := checkDirectory(c.Data); warning != "" {
+		warnings = append(warnings, warning)
+	}
+	if c.File != "" && c.HasSecrets() && readableByAll(c.File) {
+		warnings = append(warnings, fmt.Sprintf("everyone on this machine can read the secrets in %s; "+
+			"run: chmod 600 %s", c.File, c.File))
+	}
+	if n := Connections(c.HTTP.MaxConnections); n < c.HTTP.MaxConnections {
+		warnings = append(warnings, fmt.Sprintf("the process may open too few files for http.max_connections: %d; "+
+			"there will be %d connections at most; raise the limit (LimitNOFILE, ulimit -n) to %d",
+			c.HTTP.MaxConnections, n, c.HTTP.MaxConnections+spareFiles))
+	}
+	return warnings
+}
+
+// spareFiles is the number of open files that connections leave to the store and other ports.
+const spareFiles = 256
+
+// Connections returns most, or fewer if the limit on open files requires it.
+func Connections(most int) int {
+	if files, ok := openFiles(); ok && files < uint64(most)+spareFiles {
+		return max(64, int(files)-spareFiles)
+	}
+	return most
+}
+
+const (
+	// syncs is how many writes tell how fast a disk is, and within bounds their time on a slow one.
+	syncs       = 15
+	syncsWithin = time.Second
+	// PlausibleSync is the least time in which a disk can store something: the fastest ones with a protected cache
+	// take some 30 microseconds. What is faster has not reached a disk.
+	PlausibleSync = 15 * time.Microsecond
+)
+
+// SyncTime returns the median time to write and sync a block of a file in dir. It returns 0 if that is unknown.
+func SyncTime(dir string) (median time.Duration) {
+	f, err := os.CreateTemp(dir, ".sync-")
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = errors.Join(f.Close(), os.Remove(f.Name())) }()
+	block := make([]byte, 4096)
+	var took []time.Duration
+	for began := time.Now(); len(took) < syncs && time.Since(began) < syncsWithin; {
+		if _, err := f.WriteAt(block, int64(len(took))*int64(len(block))); err != nil {
+			return 0
+		}
+		before := time.Now()
+		if err := f.Sync(); err != nil {
+			return 0
+		}
+		took = append(took, time.Since(before))
+	}
+	slices.Sort(took)
+	return max(1, took[len(took)/2])
+}
