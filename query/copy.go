@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/charset"
 	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -16,11 +17,11 @@ func checkEncoding(c *ast.Copy) error {
 	if c.Encoding == "" {
 		return nil
 	}
-	switch _, err := utf8Only(c.Encoding); {
-	case errors.Is(err, errInvalid):
+	switch e, ok := charset.Find(c.Encoding); {
+	case !ok:
 		return sqlstate.New(sqlstate.InvalidParameterValue,
 			`argument to option "%s" must be a valid encoding name`, "encoding").At(c.EncodingAt.Pos())
-	case err != nil:
+	case e == nil:
 		return sqlstate.Unsupported(c.EncodingAt.Pos(), "Use UTF8.", `encoding "%s" is not supported`, c.Encoding)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -81,4 +82,72 @@ func TestParameters_Encoding(t *testing.T) {
 			check(name, oids[0], 1, item(oids[1], "\x01"+value))
 		}
 	}
+}
+
+// TestCopyFrom_Encoding copies rows in other character sets, in pieces of any size.
+func TestCopyFrom_Encoding(t *testing.T) {
+	s := exectest.NewStore()
+	s.Create("cities")
+	_, addr := start(t, s, nil)
+	conn := connect(t, "postgres://ann@"+addr+"/cities").PgConn()
+	run := func(sql string) string {
+		t.Helper()
+		r, err := conn.Exec(t.Context(), sql).ReadAll()
+		if err != nil {
+			return code(err) + " " + err.Error()
+		}
+		var out []string
+		for _, row := range r[len(r)-1].Rows {
+			out = append(out, string(row[0]))
+		}
+		return strings.Join(out, ",")
+	}
+	for _, c := range []struct{ client, option, text, want string }{
+		{"win1252", "", "a\t{\"v\": \"\x80uro \xe9\"}\n", "€uro é"},
+		{"utf8", "ENCODING 'win1252'", "b\t{\"v\": \"\x80uro \xe9\"}\n", "€uro é"},
+		{"win1252", "ENCODING 'utf8'", "c\t{\"v\": \"\u20ac\"}\n", "\x80"},
+		{"utf8", "FORMAT csv, ENCODING 'sjis'", "d,\"{\"\"v\"\": \"\"\x93\x8c\x8b\x9e \x83\x5c\"\"}\"\n", "東京 ソ"},
+		{"sjis", "", "e\t{\"v\": \"\x83\x5c\x95\x7c\"}\n", "\x83\x5c\x95\x7c"},
+		{"utf8", "ENCODING 'win1252'", "f\t{\"v\": \"\x81\"}\n", "22P05"},
+		{"utf8", "ENCODING 'sjis'", "g\t{\"v\": \"\xff\xff\"}\n", "22021"},
+		{"utf8", "ENCODING 'sjis'", "h\t{\"v\": 1}\n\x93", "22021"},
+		{"win1252", "", "i\t{\"v\": \"\xe9\"}\n", "\xe9"},
+	} {
+		for size := 1; size <= len(c.text); size++ {
+			if got := run("DELETE FROM docs; SET client_encoding = '" + c.client + "'"); got != "" {
+				t.Fatal(got)
+			}
+			got := ""
+			options := "NULL '-'"
+			if c.option != "" {
+				options += ", " + c.option
+			}
+			_, err := conn.CopyFrom(t.Context(), &pieces{c.text, size}, "COPY docs FROM STDIN WITH ("+options+")")
+			if got = code(err); err == nil {
+				got = run("SELECT doc->>'v' FROM docs")
+			}
+			want := c.want
+			if c.client == "win1252" && want == "€uro é" {
+				want = "\x80uro \xe9"
+			}
+			if got != want {
+				t.Errorf("%+v in pieces of %d: %q", c, size, got)
+			}
+		}
+	}
+}
+
+// pieces reads a text in pieces.
+type pieces struct {
+	text string
+	size int
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	if p.text == "" {
+		return 0, io.EOF
+	}
+	n := copy(b, p.text[:min(p.size, len(p.text))])
+	p.text = p.text[n:]
+	return n, nil
 }

@@ -23,6 +23,7 @@ type silent struct{}
 func (silent) Notice(*sqlstate.Error)         {}
 func (silent) ParameterStatus(string, string) {}
 func (silent) Wake()                          {}
+func (silent) SetEncoding(pgwire.Encoding)    {}
 
 // openSession opens a session without a connection.
 func openSession(t testing.TB, s *exectest.Store, db string) pgwire.Session {

@@ -161,8 +161,12 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 		format := formatOf(b.ParamFormats, i)
 		if format == 0 {
 			// Whatever the type, and without "= '...'" in the context.
-			if err := sqlstate.CheckUTF8(string(raw)); err != nil {
+			text, err := ss.types.Decode(string(raw))
+			if err != nil {
 				return inParameter(err, b.Portal, i, "")
+			}
+			if raw != nil {
+				raw = []byte(text)
 			}
 		}
 		if params[i], err = ss.parameter(ctx, raw, st.params[i], st.loose(i), format); err != nil {

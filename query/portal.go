@@ -228,7 +228,8 @@ func (p *portal) NoWait(on bool) { p.noWait = on }
 // Append implements pgwire.Portal.
 func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {
 	if p.copy != nil {
-		return append(dst, p.copy.Line...), false, nil
+		dst, err := p.copy.AppendLine(dst)
+		return dst, false, err
 	}
 	// PostgreSQL too finds this out when it sends the first row.
 	if f := p.formats[i]; f != 0 && f != 1 {
@@ -247,10 +248,16 @@ func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {
 		dst, err := types.AppendBinary(dst, d, p.types[i], &p.ss.types)
 		return dst, false, err
 	}
-	if d.K == types.KJSON {
-		return append(dst, d.S...), false, nil // the document's own text
+	if d.K == types.KJSON { // the document's own text
+		dst, err := p.ss.types.Encode(dst, d.S)
+		return dst, false, err
 	}
-	return types.AppendText(dst, d, p.types[i], &p.ss.types), false, nil
+	at := len(dst)
+	if dst = types.AppendText(dst, d, p.types[i], &p.ss.types); p.ss.types.Charset == nil {
+		return dst, false, nil
+	}
+	dst, err := p.ss.types.Encode(dst[:at], string(dst[at:]))
+	return dst, false, err
 }
 
 // sending reserves memory for a long value of the row being sent, until the next row.

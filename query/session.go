@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/divandb/divan/query/advisory"
+	"github.com/divandb/divan/query/charset"
 	"github.com/divandb/divan/query/notify"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/plan"
@@ -104,6 +105,13 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 // applied puts a changed setting into effect.
 func (ss *session) applied(name string) {
 	switch name {
+	case "client_encoding":
+		ss.types.Charset = nil
+		var e pgwire.Encoding
+		if c, _ := charset.Find(ss.vars.value[name]); c.Converts() {
+			ss.types.Charset, e = c, c
+		}
+		ss.client.SetEncoding(e)
 	case "timezone":
 		ss.types.Location, _, _ = zones.Location(ss.vars.value[name])
 	case "datestyle":

@@ -3,17 +3,18 @@ package query
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/query/charset"
 	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/quantities"
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/zones"
 )
 
@@ -57,30 +58,31 @@ var (
 	errBoolean = sqlstate.New(sqlstate.InvalidParameterValue, "requires a Boolean value")
 )
 
-// encodings matches the other encodings that PostgreSQL has.
-var encodings = regexp.MustCompile(
-	`(?i)^["']?(abc|alt|big5|euc|gb18030|gbk|iso|johab|koi8|latin|mskanji|mule|shift|sjis|sql|` +
-		`tcvn|uhc|vscii|win)[a-z0-9_ -]*["']?$`)
-
-func utf8Only(v string) (string, error) {
-	// PostgreSQL ignores everything except letters and digits, and asyncpg sends quotes.
-	switch strings.ToLower(strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' {
-			return r
-		}
-		return -1
-	}, v)) {
-	case "utf8", "unicode":
-		return "UTF8", nil
-	case "sqlascii":
-		// psql asks for it on a terminal with the locale C. PostgreSQL converts nothing then, and refuses texts that
-		// are not UTF-8 as before.
-		return "SQL_ASCII", nil
-	}
-	if !encodings.MatchString(v) {
+// clientEncoding checks the name of a character set and returns PostgreSQL's.
+func clientEncoding(v string) (string, error) {
+	e, ok := charset.Find(v)
+	switch {
+	case !ok:
 		return "", errInvalid
+	case e == nil:
+		c := *errInvalid
+		c.Code = sqlstate.FeatureNotSupported
+		return "", c.WithDetail("Conversion between %s and UTF8 is not supported.", charset.Canonical(v)).
+			WithHint("UTF8, the sets of one byte for each character, SJIS, GBK, UHC and EUC_KR are supported.")
 	}
-	return "", sqlstate.Unsupported(-1, "Use UTF8.", `client encoding "%s" is not supported`, v)
+	return e.Name(), nil
+}
+
+// printable cuts off a name, and has a question mark for each byte that is no printable character of ASCII, as
+// PostgreSQL does in application_name.
+func printable(v string) (string, error) {
+	b := []byte(types.Truncate(v, 63))
+	for i, c := range b {
+		if c < ' ' || c > '~' {
+			b[i] = '?'
+		}
+	}
+	return string(b), nil
 }
 
 // timeout checks a time in milliseconds or with a unit.
@@ -144,9 +146,10 @@ var settings = []setting{
 	{name: "max_prepared_transactions", value: "0", fixed: true},
 	{name: "ssl", value: "off", fixed: true},
 	{name: "superuser_reserved_connections", value: "0", fixed: true, comment: "connections reserved for admins"},
-	{name: "application_name", value: "", report: true, comment: "name of the client, for divan.sessions"},
+	{name: "application_name", value: "", report: true, check: printable,
+		comment: "name of the client, for divan.sessions"},
 	{name: "bytea_output", value: "hex", check: oneOf("hex", "escape")},
-	{name: "client_encoding", value: "UTF8", report: true, check: utf8Only},
+	{name: "client_encoding", value: "UTF8", report: true, check: clientEncoding},
 	{name: "client_min_messages", value: "notice",
 		check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")},
 	{name: "datestyle", shown: "DateStyle", value: "ISO, MDY", report: true, check: dateStyle},

@@ -35,6 +35,7 @@ import (
 //	P name "statement" oid...          "-" is the unnamed statement and portal
 //	B portal statement [formats of parameters] [parameters] [formats of results]
 //	D S name, D P name, E portal limit, C S name, C P name, S, H, F oid, d data, c, f message, X
+//	8bit message                       a message whose characters up to U+00FF are sent as one byte each
 //	raw hex...                         bytes
 //	read Z                             sends what is buffered and reads up to a message of that type
 //	read 2Z                            up to the second one; read end: until the connection ends
@@ -220,6 +221,9 @@ func (w *wireConn) do(line string) {
 		w.read(rest)
 	case "cancel":
 		w.cancel()
+	case "8bit":
+		head, rest, _ = strings.Cut(rest, " ")
+		w.say(eightBit(frontendMessage(w.t, head, rest)))
 	default:
 		w.say(frontendMessage(w.t, head, rest))
 	}
@@ -256,6 +260,41 @@ func (w *wireConn) hello(text string) {
 	packet = append(packet, 0)
 	binary.BigEndian.PutUint32(packet, uint32(len(packet)))
 	w.bytes(packet)
+}
+
+// eightBit makes a byte of each character of a message.
+func eightBit(m pgproto3.FrontendMessage) pgproto3.FrontendMessage {
+	narrow := func(text string) string {
+		var b []byte
+		for _, r := range text {
+			b = append(b, byte(r))
+		}
+		return string(b)
+	}
+	switch m := m.(type) {
+	case *pgproto3.Query:
+		m.String = narrow(m.String)
+	case *pgproto3.Parse:
+		m.Name, m.Query = narrow(m.Name), narrow(m.Query)
+	case *pgproto3.Bind:
+		m.PreparedStatement, m.DestinationPortal = narrow(m.PreparedStatement), narrow(m.DestinationPortal)
+		for i, p := range m.Parameters {
+			if p != nil {
+				m.Parameters[i] = []byte(narrow(string(p)))
+			}
+		}
+	case *pgproto3.Describe:
+		m.Name = narrow(m.Name)
+	case *pgproto3.Execute:
+		m.Portal = narrow(m.Portal)
+	case *pgproto3.Close:
+		m.Name = narrow(m.Name)
+	case *pgproto3.CopyData:
+		m.Data = []byte(narrow(string(m.Data)))
+	case *pgproto3.CopyFail:
+		m.Message = narrow(m.Message)
+	}
+	return m
 }
 
 // frontendMessage returns the message for a letter and arguments.

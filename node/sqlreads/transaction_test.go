@@ -316,3 +316,60 @@ func TestTransaction_validated(t *testing.T) {
 		snap.Close()
 	}
 }
+
+// TestTransaction_At checks that a cursor sees the writes before it, and none that come later.
+func TestTransaction_At(t *testing.T) {
+	s := newSource(t)
+	db := create(t, s, "db", `{"_id":"a","v":1}`, `{"_id":"b","v":1}`, `{"_id":"c","v":1}`)
+	x := beginTransaction(t, s, root, "db")
+	rev := func(id string) string {
+		doc, err := db.Get(t.Context(), id, layer.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc.Rev.String()
+	}
+	before := x.At(x.Mark())
+	w := write(t, x, exec.Edit{ID: "d", Doc: []byte(`{"v":2}`)}, exec.Edit{ID: "a", Rev: rev("a"), Deleted: true})
+	between := x.At(x.Mark())
+	write(t, x, exec.Edit{ID: "b", Rev: rev("b"), Deleted: true}, exec.Edit{ID: "d", Rev: w[0].Rev, Doc: []byte(`{"v":3}`)},
+		exec.Edit{ID: "e", Doc: []byte(`{"v":3}`)})
+	for _, c := range []struct {
+		name string
+		db   exec.Database
+		want []string
+	}{
+		{"before", before, []string{"a 1", "b 1", "c 1"}},
+		{"between", between, []string{"b 1", "c 1", "d 2"}},
+		{"now", x, []string{"c 1", "d 3", "e 3"}},
+	} {
+		rows, err := c.db.AllDocs(t.Context(), exec.DocsRead{WithDoc: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for {
+			var row exec.Row
+			if err := rows.Next(t.Context(), &row); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			_, v, _ := strings.Cut(string(row.Doc), `"v":`)
+			got = append(got, row.ID+" "+v[:1])
+		}
+		if err := rows.Close(); err != nil {
+			t.Error(err)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if n, err := c.db.(exec.Counter).Count(t.Context(), true); err != nil || n != 3 {
+			t.Errorf("%s: %d documents: %v", c.name, n, err)
+		}
+		var row exec.Row
+		if found, err := c.db.Document(t.Context(), "e", false, &row); err != nil || found != (c.name == "now") {
+			t.Errorf("%s: e is there: %t, %v", c.name, found, err)
+		}
+	}
+}

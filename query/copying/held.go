@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/divandb/divan/query/charset"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -23,7 +24,8 @@ const rowSize = 100
 // the beginning of a row that is not complete yet.
 type Held struct {
 	in     *In
-	part   int // rows of a part; 0 if all rows are one transaction
+	text   *charset.Stream // decodes the data; nil if it is UTF-8
+	part   int             // rows of a part; 0 if all rows are one transaction
 	memory memory
 	rows   [][]types.Datum
 	size   int64 // of rows
@@ -39,12 +41,16 @@ type memory interface {
 // NewHeld returns a Held for the columns that the data has. With a part of more than 0 rows, parts of so many rows, or
 // of some size, are taken one by one.
 func NewHeld(o *ast.Copy, cols []Column, env *types.Env, m memory, part int) *Held {
-	return &Held{in: NewIn(o, cols, env), memory: m, part: part}
+	return &Held{in: NewIn(o, cols, env), text: charset.NewStream(charsetOf(o, env)), memory: m, part: part}
 }
 
 // Add reads the rows that data completes; last is set for the end of the data. Whenever a part is complete, it calls
 // full, which takes the rows by Rows and Clear.
 func (h *Held) Add(data []byte, last bool, full func() error) error {
+	data, err := h.text.Decode(data, last)
+	if err != nil {
+		return err
+	}
 	if err := h.memory.Grow(int64(len(data))); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/divandb/divan/query/charset"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/types"
 )
@@ -54,6 +55,27 @@ func (c *Out) Binary() bool { return c.opts.Format == "binary" }
 
 // Tag counts rows, without the header line.
 func (c *Out) Tag(int64) string { return "COPY " + strconv.FormatInt(c.rows, 10) }
+
+// AppendLine appends the line in the character set of the data.
+func (c *Out) AppendLine(dst []byte) ([]byte, error) {
+	if e := charsetOf(c.opts, c.env); e != nil {
+		return e.Encode(dst, string(c.Line))
+	}
+	return append(dst, c.Line...), nil
+}
+
+// charsetOf returns the character set of the data of a COPY, nil if it is not converted as a whole: UTF-8, and the
+// binary format, whose values have the client's.
+func charsetOf(o *ast.Copy, env *types.Env) *charset.Encoding {
+	e := env.Charset
+	if o.Encoding != "" {
+		e, _ = charset.Find(o.Encoding)
+	}
+	if o.Format == "binary" || !e.Converts() {
+		return nil
+	}
+	return e
+}
 
 // Begin writes the header line if there is one and it has not been sent yet.
 func (c *Out) Begin() bool {

@@ -247,7 +247,7 @@ func escape(out []byte, s string) ([]byte, int, error) {
 
 func checked(out []byte, r rune) ([]byte, error) {
 	if r == 0 {
-		return out, sqlstate.New("22P05", "unsupported Unicode escape sequence").
+		return out, sqlstate.New(sqlstate.UntranslatableCharacter, "unsupported Unicode escape sequence").
 			WithDetail(`\u0000 cannot be converted to text.`)
 	}
 	return utf8.AppendRune(out, r), nil

@@ -204,6 +204,7 @@ func (c *conn) handle(typ byte, body []byte) (alive bool) {
 // refuse answers a message with an error. In the extended protocol the following messages are discarded until Sync; a
 // simple query ends here.
 func (c *conn) refuse(typ byte, e *sqlstate.Error) {
+	m := c.errorResponse("ERROR", e) // Fail may undo a change of the character set
 	if c.session != nil {
 		c.session.Fail()
 	}
@@ -216,7 +217,7 @@ func (c *conn) refuse(typ byte, e *sqlstate.Error) {
 			typ = 'E'
 		}
 	}
-	c.send(errorResponse("ERROR", e))
+	c.send(m)
 	switch typ {
 	case 'Q', 'F':
 		c.ready()
@@ -240,6 +241,9 @@ func (c *conn) ready() {
 // Notice implements Client.
 func (c *conn) Notice(n *sqlstate.Error) {
 	notice := pgproto3.NoticeResponse(*errorResponse("NOTICE", n))
+	for _, text := range []*string{&notice.Message, &notice.Detail, &notice.Hint, &notice.Where} {
+		*text = c.encodeAnyway(*text)
+	}
 	if n.Code == sqlstate.Warning || n.Code == sqlstate.NoActiveTransaction || n.Code == sqlstate.ActiveTransaction {
 		notice.Severity, notice.SeverityUnlocalized = "WARNING", "WARNING"
 	}
@@ -248,7 +252,7 @@ func (c *conn) Notice(n *sqlstate.Error) {
 
 // ParameterStatus implements Client.
 func (c *conn) ParameterStatus(name, value string) {
-	c.send(&pgproto3.ParameterStatus{Name: name, Value: value})
+	c.send(&pgproto3.ParameterStatus{Name: name, Value: c.encodeAnyway(value)})
 }
 
 func errorResponse(severity string, e *sqlstate.Error) *pgproto3.ErrorResponse {

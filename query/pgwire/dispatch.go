@@ -57,6 +57,9 @@ func (c *conn) query(ctx context.Context, body []byte) error {
 	if err := m.Decode(body); err != nil {
 		return protocolError('Q', err)
 	}
+	if err := c.decode(&m.String); err != nil {
+		return err
+	}
 	pieces, err := c.session.Split(ctx, m.String)
 	if err != nil {
 		return err
@@ -99,7 +102,9 @@ func (c *conn) simple(ctx context.Context, piece Piece) error {
 	}
 	defer portal.Close()
 	if portal.Copy() == nil && portal.Columns() != nil {
-		c.send(rowDescription(portal.Columns(), portal.Formats()))
+		if err := c.rowDescription(portal.Columns(), portal.Formats()); err != nil {
+			return err
+		}
 	}
 	_, err = c.stream(ctx, portal, 0)
 	return err
@@ -111,6 +116,9 @@ func (c *conn) parse(ctx context.Context, body []byte) error {
 		return protocolError('P', err)
 	}
 	if err := whole(body, len(m.Name)+len(m.Query)+4+4*len(m.ParameterOIDs)); err != nil {
+		return err
+	}
+	if err := c.decode(&m.Name, &m.Query); err != nil {
 		return err
 	}
 	if err := c.session.Parse(ctx, m.Name, m.Query, m.ParameterOIDs); err != nil {
@@ -150,6 +158,9 @@ func (c *conn) bind(ctx context.Context, body []byte) error {
 		return sqlstate.New(sqlstate.ProtocolViolation, "bind message has %d parameter formats but %d parameters", n,
 			len(m.Parameters))
 	}
+	if err := c.decode(&m.DestinationPortal, &m.PreparedStatement); err != nil {
+		return err
+	}
 	err := c.session.Bind(ctx, Binding{Portal: m.DestinationPortal, Statement: m.PreparedStatement,
 		ParamFormats: m.ParameterFormatCodes, Params: m.Parameters, ResultFormats: m.ResultFormatCodes})
 	if err != nil {
@@ -163,6 +174,9 @@ func (c *conn) describe(ctx context.Context, body []byte) error {
 	var m pgproto3.Describe
 	if err := m.Decode(body); err != nil {
 		return protocolError('D', err)
+	}
+	if err := c.decode(&m.Name); err != nil {
+		return err
 	}
 	var columns []Column
 	var formats []int16
@@ -189,8 +203,7 @@ func (c *conn) describe(ctx context.Context, body []byte) error {
 		c.send(&pgproto3.NoData{})
 		return nil
 	}
-	c.send(rowDescription(columns, formats))
-	return nil
+	return c.rowDescription(columns, formats)
 }
 
 func (c *conn) execute(ctx context.Context, body []byte) error {
@@ -199,6 +212,9 @@ func (c *conn) execute(ctx context.Context, body []byte) error {
 		return protocolError('E', err)
 	}
 	if err := whole(body, len(m.Portal)+5); err != nil {
+		return err
+	}
+	if err := c.decode(&m.Portal); err != nil {
 		return err
 	}
 	portal, err := c.session.Portal(m.Portal)
@@ -220,6 +236,9 @@ func (c *conn) close(body []byte) error {
 	var m pgproto3.Close
 	if err := m.Decode(body); err != nil {
 		return protocolError('C', err)
+	}
+	if err := c.decode(&m.Name); err != nil {
+		return err
 	}
 	switch m.ObjectType {
 	case 'S':
@@ -317,13 +336,19 @@ func encodeRow(dst []byte, portal Portal, columns int, isCopy bool) ([]byte, err
 	return dst, nil
 }
 
-func rowDescription(columns []Column, formats []int16) *pgproto3.RowDescription {
+// rowDescription sends the description of a result.
+func (l *link) rowDescription(columns []Column, formats []int16) error {
 	fields := make([]pgproto3.FieldDescription, len(columns))
 	for i, col := range columns {
-		fields[i] = pgproto3.FieldDescription{Name: []byte(col.Name), DataTypeOID: col.OID, DataTypeSize: col.Size,
+		name, err := l.encode(col.Name)
+		if err != nil {
+			return err
+		}
+		fields[i] = pgproto3.FieldDescription{Name: []byte(name), DataTypeOID: col.OID, DataTypeSize: col.Size,
 			TypeModifier: col.Mod, Format: formats[i], TableOID: col.Table, TableAttributeNumber: col.Number}
 	}
-	return &pgproto3.RowDescription{Fields: fields}
+	l.send(&pgproto3.RowDescription{Fields: fields})
+	return nil
 }
 
 // copying is a COPY FROM STDIN.
@@ -362,6 +387,9 @@ func (c *conn) receive(ctx context.Context, typ byte, body []byte) error {
 		var m pgproto3.CopyFail
 		if err := m.Decode(body); err != nil {
 			return protocolError(typ, err)
+		}
+		if err := c.decode(&m.Message); err != nil {
+			return err
 		}
 		return sqlstate.New(sqlstate.QueryCanceled, "COPY from stdin failed: %s", m.Message)
 	case 'c':

@@ -21,6 +21,8 @@ type link struct {
 	secure bool
 	in     frames
 	out    *outbox
+	// encoding is the client's character set, nil for UTF-8. It is changed while a message is handled.
+	encoding Encoding
 
 	mu struct {
 		sync.Mutex
@@ -154,7 +156,7 @@ func (l *link) watch(gone context.CancelCauseFunc) func() {
 
 // fatal sends the last message of a connection.
 func (l *link) fatal(e *sqlstate.Error) {
-	l.send(errorResponse("FATAL", e))
+	l.send(l.errorResponse("FATAL", e))
 	_ = l.out.Flush()
 }
 

@@ -62,7 +62,8 @@ func (c *conn) sendNotifications() {
 			c.Notice(n.Notice)
 			continue
 		}
-		c.send(&pgproto3.NotificationResponse{PID: n.PID, Channel: n.Channel, Payload: n.Payload})
+		c.send(&pgproto3.NotificationResponse{PID: n.PID, Channel: c.encodeAnyway(n.Channel),
+			Payload: c.encodeAnyway(n.Payload)})
 	}
 }
 

@@ -90,9 +90,20 @@ type Start struct {
 type Client interface {
 	Notice(n *sqlstate.Error)
 	ParameterStatus(name, value string)
+	// SetEncoding sets the character set of the texts in the client's messages, except values, which the session
+	// converts. nil is UTF-8.
+	SetEncoding(e Encoding)
 	// Wake says that the session has notifications. They are sent when the client is outside a transaction and no
 	// statement runs. It does not block and may be called from any goroutine.
 	Wake()
+}
+
+// Encoding is a character set.
+type Encoding interface {
+	// Decode returns a text in UTF-8. Encode appends a text that is UTF-8. They fail for characters that one of the
+	// sets does not have.
+	Decode(text string) (string, error)
+	Encode(dst []byte, text string) ([]byte, error)
 }
 
 // Parameter is a setting reported to the client at the start.

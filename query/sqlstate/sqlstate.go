@@ -26,6 +26,7 @@ const (
 	InvalidTextRepresentation  Code = "22P02"
 	InvalidBinaryFormat        Code = "22P03"
 	CharacterNotInRepertoire   Code = "22021"
+	UntranslatableCharacter    Code = "22P05"
 	InvalidEscapeSequence      Code = "22025"
 	NullNotAllowed             Code = "22004"
 	ArraySubscriptError        Code = "2202E"

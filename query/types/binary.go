@@ -48,7 +48,7 @@ func AppendBinary(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 		return append(dst, (d.S + "\x00")[0]), nil
 	case JSONB, JSONPathType:
 		dst = append(dst, 1) // the version of the binary form, the same for both types
-		return append(dst, d.S...), nil
+		return env.Encode(dst, d.S)
 	case Bytea:
 		return append(dst, d.S...), nil
 	case Timestamp, TimestampTZ, Date, Time, TimeTZ:
@@ -68,7 +68,11 @@ func AppendBinary(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 	case KRecord:
 		return appendRecordBinary(dst, d.Array(), env)
 	}
-	return AppendText(dst, d, typ, env), nil
+	at := len(dst)
+	if dst = AppendText(dst, d, typ, env); env == nil || env.Charset == nil {
+		return dst, nil
+	}
+	return env.Encode(dst[:at], string(dst[at:]))
 }
 
 func appendArrayBinary(dst []byte, a *Array, env *Env) ([]byte, error) {
@@ -265,8 +269,8 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 
 // parseTextBinary reads a value of a type whose binary form is its text.
 func parseTextBinary(b []byte, typ OID, env *Env) (Datum, error) {
-	text := string(b)
-	if err := sqlstate.CheckUTF8(text); err != nil {
+	text, err := env.Decode(string(b))
+	if err != nil {
 		return Null, err
 	}
 	return ParseText(text, typ, env)

@@ -19,13 +19,17 @@ var queryRules = []rule{
 		why: "which zones there are does not depend on who sets one",
 	},
 	{
-		room: "query/copying", may: []string{"query/sql/ast", "query/sqlstate", "query/types"},
+		room: "query/copying", may: []string{"query/charset", "query/sql/ast", "query/sqlstate", "query/types"},
 		why: "the formats of COPY are the same whatever is copied",
 	},
 	{
 		room: "query/cursor", may: []string{"query/exec", "query/exec/spill", "query/sql/ast", "query/sqlstate",
 			"query/types"},
 		why: "a cursor moves over the rows of a plan, and knows nothing of sessions",
+	},
+	{
+		room: "query/charset", may: []string{"query/sqlstate"}, testsMay: []string{"query/pgtest"},
+		why: "texts are converted in the same way, whatever they are for",
 	},
 	{
 		room: "query/advisory", may: []string{"query/sqlstate"},
@@ -62,8 +66,8 @@ var queryRules = []rule{
 		why: "what is wrong with a text of JSON depends on nothing but the text",
 	},
 	{
-		room: "query/types", may: []string{"layer/collate", "layer/jsontext", "query/datetime", "query/jsonpath",
-			"query/sqlstate", "query/types/jsonerror"},
+		room: "query/types", may: []string{"layer/collate", "layer/jsontext", "query/charset", "query/datetime",
+			"query/jsonpath", "query/sqlstate", "query/types/jsonerror"},
 		why: "values are compared, cast and written in text and binary; where they come from does not matter",
 	},
 	{
@@ -130,7 +134,8 @@ var queryRules = []rule{
 		why:  "key words are in one table, for reading and writing names",
 	},
 	{
-		room: "query/funcs", may: []string{"query/datetime", "query/exec/...", "query/funcs/...", "query/jsonpath/...",
+		room: "query/funcs", may: []string{"query/charset", "query/datetime", "query/exec/...", "query/funcs/...",
+			"query/jsonpath/...",
 			"query/regex", "query/sql/keyword", "query/sqlstate", "query/types", "query/work"},
 		why: "functions compute values of values; what calls them, and where from, does not matter",
 	},

@@ -132,6 +132,28 @@ def scrolled():
 
 
 @check
+def encodings():
+    out = []
+    c2 = psycopg2.connect("")
+    c2.autocommit = True
+    for name in ("WIN1252", "LATIN1", "KOI8R", "SJIS", "GBK", "UHC", "SQL_ASCII", "UTF8"):
+        text = {"KOI8R": "\u0436", "SJIS": "\u6771\\\u8868", "GBK": "\u6771", "UHC": "\ud55c"}.get(name, "\xe9")
+        try:
+            c2.set_client_encoding(name)
+            c = c2.cursor()
+            c.execute("SELECT %s, %s::jsonb, octet_length(%s)", (text, '["%s"]' % text.replace("\\", ""), text))
+            out.append((c2.encoding, c.fetchone()))
+            c.execute("SELECT id FROM docs WHERE id = %s", ("nop" + text,))
+            out.append(c.fetchall())
+            c.execute("SELECT count(*) AS %s, chr(8364)" % ("a" + text.replace("\\", "")))
+            out.append((c.description[0].name, c.fetchall()))
+        except (psycopg2.Error, UnicodeError) as e:
+            out.append((name, getattr(e, "pgcode", None), type(e).__name__))
+    c2.close()
+    return out
+
+
+@check
 def copies():
     out = []
     for sql in [

@@ -122,6 +122,25 @@ def scrolled():
 
 
 @check
+def encodings():
+    out = []
+    for name, text in [("win1252", "\xe9\u20ac"), ("latin1", "\xe9"), ("sjis", "\u6771\u8868"), ("utf8", "\xe9")]:
+        with psycopg.connect(f"client_encoding={name}", autocommit=True) as c2:
+            for binary in (False, True):
+                cur = c2.cursor(binary=binary)
+                try:
+                    cur.execute("SELECT %s, %s, %s::text[], %b", (text, Jsonb({"a": text}), [text, "x"], text))
+                    out.append((c2.info.encoding, cur.fetchall()))
+                    cur.execute("SELECT chr(8364), chr(233)")
+                    out.append(cur.fetchall())
+                except psycopg.Error as e:
+                    out.append((e.sqlstate, e.diag.message_primary))
+            with c2.cursor().copy("COPY (SELECT chr(%d)) TO STDOUT" % ord(text[0])) as copy:
+                out.append([bytes(b).hex() for b in copy])
+    return out
+
+
+@check
 def copies():
     out = []
     for sql in [
