@@ -61,10 +61,7 @@ func (s *System) Waiting(db ports.Database, design *layer.Design) int {
 }
 
 // Tree returns the current supervision tree.
-func (s *System) Tree() runtime.Node { return s.tree.Snapshot(0) }
-
-// TreeOf is Tree with at most most children of each actor; those that have failed recently come first.
-func (s *System) TreeOf(most int) runtime.Node { return s.tree.Snapshot(most) }
+func (s *System) Tree() runtime.Node { return s.tree.Snapshot() }
 
 // EachActor calls visit for each actor, without its children, until it returns false. parent is the id of the actor's
 // parent, or "". recent is how often the actor has failed within the last minute.
@@ -91,15 +88,9 @@ func (s *System) Indexes(ctx context.Context, most int) ([]indexing.IndexInfo, e
 	return s.indexing.Indexes(ctx, most)
 }
 
-// CountIndexes returns how many indexes this node was recently asked for.
-func (s *System) CountIndexes() int { return s.indexing.CountIndexes() }
-
 // Shards lists the changes shards that are watched on this node, by database: at most most of them, and first those
 // whose actors have an error.
 func (s *System) Shards(most int) []feeds.ShardInfo { return s.feeds.Shards(most) }
-
-// CountShards returns the number of changes shards that are watched on this node.
-func (s *System) CountShards() int { return s.feeds.CountShards() }
 
 // Tasks lists the running index builds and the running compaction on this node, by database and design document.
 func (s *System) Tasks() []indexing.Task {

@@ -2,7 +2,6 @@ package node
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"time"
 
@@ -61,8 +60,6 @@ type shownCompactable struct {
 	Oldest   float64 `json:"oldest_seconds"`
 	Asked    bool    `json:"asked"`
 }
-
-func (c compaction) shown(context.Context) (any, error) { return c.queue(), nil }
 
 func (c compaction) queue() shownCompaction {
 	s := shownCompaction{Auto: c.auto, CompactionFacts: c.actors.Compactions(), Databases: []shownCompactable{}}

@@ -109,8 +109,3 @@ func (h health) counts() map[string]int {
 	}
 	return counts
 }
-
-// shown is the dashboard's section on what needs attention.
-func (h health) shown(context.Context) (any, error) {
-	return append(append([]string{}, h.Degraded()...), h.open.shown()...), nil
-}

@@ -65,7 +65,7 @@ func (n *Node) serveHTTP(context.Context) error {
 		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at,
 		Tasks: allTasks{n.console, n.replications.View()}, Health: condition,
 		Backups: n.backups(), Metrics: published.Handler(), Observe: observe(&n.measuring, published, &n.traces),
-		Dashboard:    n.page(condition),
+		Dashboard:    n.page(),
 		MetricsToken: n.cfg.HTTP.MetricsToken, Profiles: profiles(),
 		SettingChanged: func(section, key, user string) {
 			n.happened.settingChanged(section, key, user)

@@ -242,13 +242,13 @@ func (s *deadStore) gone(how string) {
 	})
 	timely("/livez", func() error { return s.says("/livez", `"ok"`) })
 	timely("/metrics", func() error { return s.says("/metrics", "\ndivan_store_up 0") })
-	timely("the dashboard's data", func() error {
-		return s.says("/_dashboard/node/data", `"store":{"error":"The store does not answer`)
+	timely("what the console shows", func() error {
+		return s.says("/_dashboard/api/overview", `its store does not answer`)
 	})
-	timely("the dashboard's page", func() error { return s.says("/_dashboard/node/", `<p id="store" role="alert"`) })
+	timely("the console", func() error { return s.says("/_dashboard/", "<title>Divan") })
 	wg.Wait()
 	if _, err := exec.LookPath("chromium"); err == nil {
-		if text := page(s.t, s.p.http()+"/_dashboard/node/"); !strings.Contains(text, "The store does not answer") {
+		if text := page(s.t, "http://"+withoutStreams(s.t, s.p)+"/_dashboard/"); !strings.Contains(text, "store does not answer") {
 			s.t.Errorf("store %s: the page shows %s", how, text)
 		}
 	}

@@ -38,7 +38,7 @@ func degradedBy(t *testing.T, p *process, reason string) {
 		return r.status == 200 && strings.Contains(string(r.body), `"status":"degraded"`) &&
 			strings.Contains(string(r.body), reason)
 	})
-	for path, want := range map[string]string{"/_dashboard/node/data": reason,
+	for path, want := range map[string]string{"/_dashboard/api/overview": reason,
 		"/metrics": `divan_degraded{reason="` + name + `"}`} {
 		if r := p.client().do("GET", path, ""); !strings.Contains(string(r.body), want) {
 			t.Errorf("%s does not say %s", path, want)

@@ -53,7 +53,7 @@ func TestHTTP_OpenDatabases(t *testing.T) {
 	if text := string(nobody.do("GET", "/_up", "").body); strings.Contains(text, "early") {
 		t.Errorf("everyone can read their names: %s", text)
 	}
-	if text := string(admin.do("GET", "/_dashboard/node/data", "").body); !strings.Contains(text, "earlier, early") {
+	if text := string(admin.do("GET", "/_dashboard/api/overview", "").body); !strings.Contains(text, "earlier, early") {
 		t.Errorf("the dashboard does not name them: %.2000s", text)
 	}
 	admin.ok("PUT", "/late", "")

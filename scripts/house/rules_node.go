@@ -62,10 +62,6 @@ var nodeRules = []rule{
 		why: "spans are sent the same way whatever they are of; of the store it knows that transactions begin and end",
 	},
 	{
-		room: "node/dashboard",
-		why:  "the page shows what the HTTP API says; it has no way of its own into the store",
-	},
-	{
 		room: "node/console/state",
 		why:  "what the console shows is described once, for nodes and for the page, and needs nothing",
 	},

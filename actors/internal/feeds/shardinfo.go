@@ -33,15 +33,12 @@ func (f *Feeds) Shards(most int) []ShardInfo {
 	slices.SortFunc(shown, byName)
 	list := []ShardInfo{}
 	for _, r := range shown {
-		n := r.Snapshot(f.tree.Now(), 0)
+		n := r.Snapshot()
 		facts, _ := n.Facts.(ShardFacts) // empty while it starts
 		list = append(list, ShardInfo{Database: r.Parent.Name, Shard: n.Name, State: n.State, ShardFacts: facts})
 	}
 	return list
 }
-
-// CountShards returns the number of changes shards that are watched on this node.
-func (f *Feeds) CountShards() int { return len(f.tree.OfKind(ShardKind)) }
 
 // troubled reports whether a shard's actor has an error.
 func troubled(r *runtime.Record) bool {

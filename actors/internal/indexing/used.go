@@ -111,9 +111,6 @@ func (x *Indexing) used() (list []shownIndex) {
 	return list
 }
 
-// CountIndexes returns how many indexes this node was recently asked for.
-func (x *Indexing) CountIndexes() int { return len(x.builds.used(x.tree.Now())) }
-
 // use records that an index was asked for. first is true if it was not in use before.
 func (b *builds) use(key indexKey, ix usedIndex) (first bool) {
 	b.mu.Lock()

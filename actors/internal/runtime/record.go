@@ -27,23 +27,6 @@ type Node struct {
 	LastFailure   string     `json:"last_failure,omitempty"`
 	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
 	Children      []Node     `json:"children,omitempty"`
-	// Hidden is how many children are left out (TreeOf).
-	Hidden int `json:"hidden,omitempty"`
-}
-
-// well reports whether the actor is neither restarting nor has failed recently.
-func (r *Record) well(now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.mu.state != stateRestarting &&
-		(len(r.mu.recent) == 0 || now.Sub(r.mu.recent[len(r.mu.recent)-1]) > FailureWindow)
-}
-
-// wellBelow reports whether the actor and all its descendants are well.
-func (r *Record) wellBelow(now time.Time) bool {
-	ok := r.well(now)
-	r.walk(func(c *Record) { ok = ok && c.well(now) })
-	return ok
 }
 
 // The states set by the shell. Other states come from the actor's behavior.
@@ -183,31 +166,13 @@ func (r *Record) own() Node {
 	return n
 }
 
-// Snapshot returns the tree below an actor. If an actor has more than most children, those that are not well come
-// first, then the others by id, and the rest is left out. most = 0 means all.
-func (r *Record) Snapshot(now time.Time, most int) Node {
+// Snapshot returns the tree below an actor, with the children of each by id.
+func (r *Record) Snapshot() Node {
 	n := r.own()
 	children := r.below()
 	slices.SortFunc(children, func(a, b *Record) int { return strings.Compare(a.ID, b.ID) })
-	if more := len(children) - most; most > 0 && more > 0 {
-		ill := make([]*Record, 0, most)
-		for _, c := range children {
-			if len(ill) < most && !c.wellBelow(now) {
-				ill = append(ill, c)
-			}
-		}
-		for _, c := range children {
-			if len(ill) == most {
-				break
-			}
-			if !slices.Contains(ill, c) {
-				ill = append(ill, c)
-			}
-		}
-		children, n.Hidden = ill, more
-	}
 	for _, c := range children {
-		n.Children = append(n.Children, c.Snapshot(now, most))
+		n.Children = append(n.Children, c.Snapshot())
 	}
 	return n
 }

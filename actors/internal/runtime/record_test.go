@@ -1,43 +1,9 @@
 package runtime
 
 import (
-	"fmt"
-	"log/slog"
-	"slices"
 	"testing"
 	"time"
 )
-
-// A bounded list shows the actors that are not well first, and how many are hidden.
-func TestTree_bounded(t *testing.T) {
-	now := time.Now()
-	tree := NewTree(NewActorSystem(slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
-	defer tree.kinds.close()
-	root := newRecord(tree.top, "node", "n", now)
-	root.attach()
-	databases := newRecord(root, "databases", "", now)
-	databases.attach()
-	for i := range 100 {
-		db := newRecord(databases, "database", fmt.Sprintf("db%02d", i), now)
-		db.attach()
-		shard := newRecord(db, "shard", "1", now)
-		shard.attach()
-		if i == 99 {
-			shard.failed(now, "panic")
-		}
-	}
-	list := tree.Snapshot(3).Children[0]
-	var names []string
-	for _, c := range list.Children {
-		names = append(names, c.Name)
-	}
-	if want := []string{"db99", "db00", "db01"}; !slices.Equal(names, want) || list.Hidden != 97 {
-		t.Errorf("shown: %q, hidden: %d", names, list.Hidden)
-	}
-	if all := tree.Snapshot(0).Children[0]; len(all.Children) != 100 || all.Hidden != 0 {
-		t.Errorf("all: %d, hidden: %d", len(all.Children), all.Hidden)
-	}
-}
 
 // The pauses before restarts grow while failures follow each other, and are reset after a while.
 func TestRecord_Failed(t *testing.T) {
@@ -63,7 +29,7 @@ func TestRecord_Failed(t *testing.T) {
 			t.Errorf("after %v: %d failures (%s), want %d", at, n, reason, want)
 		}
 	}
-	if n := r.Snapshot(now, 0); n.Restarts != 21 || n.LastFailure != "later" || n.State != stateRestarting {
+	if n := r.Snapshot(); n.Restarts != 21 || n.LastFailure != "later" || n.State != stateRestarting {
 		t.Errorf("snapshot %+v", n)
 	}
 }

@@ -99,7 +99,7 @@ func TestTree_deadLetters(t *testing.T) {
 	tree.proto.Root.Send(pid, workNow{})
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		facts, ok := tree.Snapshot(0).Facts.(NodeFacts) // nil until the root has begun
+		facts, ok := tree.Snapshot().Facts.(NodeFacts) // nil until the root has begun
 		if ok && facts.DeadLetters == 1 && strings.HasPrefix(facts.LastDeadLetter, "runtime.workNow to ") {
 			return
 		}

@@ -113,8 +113,8 @@ func (t *Tree) waiting(kind string) (n int) {
 
 // Snapshot returns the current tree, with at most most children of each actor; those that have failed recently come
 // first. most = 0 means all.
-func (t *Tree) Snapshot(most int) Node {
-	all := t.top.Snapshot(t.Now(), most).Children
+func (t *Tree) Snapshot() Node {
+	all := t.top.Snapshot().Children
 	if len(all) == 0 {
 		return Node{ID: "node", Kind: "node", State: stateStopping, Mailbox: 0}
 	}

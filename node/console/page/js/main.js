@@ -38,7 +38,6 @@ const show = () => {
     ...Object.entries(views).map(([key, [title]]) =>
       el('a', { href: `#/${key}`, 'aria-current': key === name ? 'page' : null }, title),
     ),
-    el('a', { href: '/_dashboard/node/' }, 'This node'),
   );
   end =
     views[name][1](
