@@ -49,6 +49,7 @@ func (n own) here() console.Here {
 		Jobs: func(ctx context.Context) iter.Seq2[state.Job, error] {
 			return shownJobsOf(n.store.Jobs(ctx))
 		},
+		Replications: n.shownReplications,
 		Databases: func(ctx context.Context) iter.Seq2[string, error] {
 			return n.store.Names(ctx, layer.NamesOptions{Limit: -1})
 		},
@@ -201,6 +202,20 @@ func shownJobsOf(jobs iter.Seq2[layer.Job, error]) iter.Seq2[state.Job, error] {
 			row := state.Job{Type: j.Type, ID: j.ID, State: string(j.State), Worker: j.Worker, Token: j.Token,
 				Failures: j.Failures, Error: j.Error, Due: moment(j.Due), Updated: moment(j.Updated)}
 			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (n own) shownReplications(ctx context.Context) iter.Seq2[state.Replication, error] {
+	return func(yield func(state.Replication, error) bool) {
+		for r, err := range n.replications.View().All(ctx) {
+			row := state.Replication{ID: r.ID, State: r.State, Source: r.Source, Target: r.Target, Database: r.Database,
+				Document: r.Document, User: r.User, Node: r.Node, Continuous: r.Continuous, Started: moment(r.Began),
+				Changed: moment(r.Changed), Read: r.Read, Written: r.Written, Failed: r.Failed, Pending: r.Pending,
+				Errors: r.Errors, Error: r.Reason}
+			if !yield(row, err) || err != nil {
 				return
 			}
 		}

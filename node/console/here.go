@@ -21,8 +21,10 @@ type Here struct {
 	Indexes  func(ctx context.Context) ([]state.Index, error)
 	Tasks    func() []state.Task
 	// Jobs are the jobs in the store that are not finished, and Databases the names of the databases there.
-	Jobs      func(ctx context.Context) iter.Seq2[state.Job, error]
-	Databases func(ctx context.Context) iter.Seq2[string, error]
+	Jobs func(ctx context.Context) iter.Seq2[state.Job, error]
+	// Replications are those of all nodes.
+	Replications func(ctx context.Context) iter.Seq2[state.Replication, error]
+	Databases    func(ctx context.Context) iter.Seq2[string, error]
 	// Database is what the store knows about a database.
 	Database func(ctx context.Context, name string) (state.Database, error)
 	// Storage, Scripts and Settings are those of this node. P50 and P99, and Changed and Nodes, are not set.

@@ -98,6 +98,10 @@ func (p pages) views() map[string]view {
 		"indexes":   listView(c.Indexes),
 		"jobs":      listView(c.Jobs),
 		"actors":    listView(c.Actors),
+
+		"replications": listView(func(ctx context.Context, q table.Query) (List[state.Replication], error) {
+			return Replications(ctx, c, q)
+		}),
 		"tree": func(ctx context.Context, r *http.Request) (any, error) {
 			q, err := tableQuery(r)
 			if err != nil {

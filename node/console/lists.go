@@ -138,6 +138,33 @@ var jobTable = table.Table[state.Job]{
 	},
 }
 
+var replicationTable = table.Table[state.Replication]{
+	Columns: map[string]func(*state.Replication) table.Key{
+		"source":   text(func(r *state.Replication) string { return r.Source }),
+		"target":   text(func(r *state.Replication) string { return r.Target }),
+		"document": text(func(r *state.Replication) string { return r.Database + "\x00" + r.Document }),
+		"state":    text(func(r *state.Replication) string { return r.State }),
+		"node":     text(func(r *state.Replication) string { return r.Node }),
+		"written":  number(func(r *state.Replication) int64 { return r.Written }),
+		"failed":   number(func(r *state.Replication) int64 { return r.Failed }),
+		"errors":   number(func(r *state.Replication) int { return r.Errors }),
+		"changed":  moment(func(r *state.Replication) *time.Time { return r.Changed }),
+		"pending": func(r *state.Replication) table.Key {
+			if r.Pending == nil {
+				return table.Number(math.NaN())
+			}
+			return table.Number(float64(*r.Pending))
+		},
+	},
+	Default: "source",
+	ID: func(r *state.Replication) string {
+		return r.Source + "\x00" + r.Target + "\x00" + r.Database + "\x00" + r.Document + "\x00" + r.ID
+	},
+	Search: func(r *state.Replication) []string {
+		return []string{r.ID, r.Source, r.Target, r.Database, r.Document, r.User, r.Node, r.State, r.Error}
+	},
+}
+
 // listOf returns a page of a list that each node has a part of.
 func listOf[T any](ctx context.Context, c *Console, ask string, t table.Table[T], q table.Query,
 	here func(context.Context, table.Query) (table.Page[T], error)) (List[T], error) {
@@ -226,15 +253,32 @@ func (c *Console) Indexes(ctx context.Context, q table.Query) (List[state.Index]
 func (c *Console) Jobs(ctx context.Context, q table.Query) (List[state.Job], error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
+	l, err := ofStore(jobTable, c.o.Here.Jobs(ctx), q)
+	for i := range l.Rows {
+		l.Rows[i].Error = short(l.Rows[i].Error)
+	}
+	return l, err
+}
+
+// Replications returns a page of the replications by the server that have not ended.
+func Replications(ctx context.Context, c *Console, q table.Query) (List[state.Replication], error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	l, err := ofStore(replicationTable, c.o.Here.Replications(ctx), q)
+	for i := range l.Rows {
+		l.Rows[i].Error = short(l.Rows[i].Error)
+	}
+	return l, err
+}
+
+// ofStore returns a page of a list that is in the store.
+func ofStore[T any](t table.Table[T], rows iter.Seq2[T, error], q table.Query) (List[T], error) {
 	var failed error
-	p, err := jobTable.Select(until(c.o.Here.Jobs(ctx), &failed), q)
+	p, err := t.Select(until(rows, &failed), q)
 	if err == nil {
 		err = failed
 	}
-	for i := range p.Rows {
-		p.Rows[i].Error = short(p.Rows[i].Error)
-	}
-	return List[state.Job]{Page: p, Now: time.Now().UTC(), Absent: []state.Absent{}}, err
+	return List[T]{Page: p, Now: time.Now().UTC(), Absent: []state.Absent{}}, err
 }
 
 // until returns the values of a sequence up to its first error.

@@ -80,6 +80,11 @@ func (p *parts) here(node string, nodes int) console.Here {
 				}
 			}
 		},
+		Replications: func(context.Context) iter.Seq2[state.Replication, error] {
+			return func(yield func(state.Replication, error) bool) {
+				yield(state.Replication{Source: "a", Target: "b", State: "running"}, p.lost)
+			}
+		},
 		Databases: func(context.Context) iter.Seq2[string, error] {
 			return func(yield func(string, error) bool) {
 				if p.lost != nil {
@@ -334,7 +339,7 @@ func TestConsole_Handler(t *testing.T) {
 		return w.Code, w.Body.String()
 	}
 	for _, view := range []string{"overview", "nodes", "tasks", "events", "databases", "shards", "indexes", "jobs",
-		"actors", "sessions", "series", "plots?series=heap"} {
+		"replications?sort=pending", "actors", "sessions", "series", "plots?series=heap"} {
 		if code, body := get("GET", "/api/"+view); code != 200 || !json.Valid([]byte(body)) {
 			t.Errorf("%s: %d %.100s", view, code, body)
 		}

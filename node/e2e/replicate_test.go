@@ -95,6 +95,17 @@ func TestReplicate(t *testing.T) {
 		t.Errorf("the copy has %d documents", to.count("copy"))
 	}
 	eventually(t, "two jobs are left", 10*time.Second, func() bool { return to.jobs() == 2 })
+	var list struct {
+		Rows []struct {
+			Document, State, Source, Node string
+			Continuous                    bool
+		}
+	}
+	to.into("/_dashboard/api/replications?sort=document", &list)
+	if len(list.Rows) != 2 || list.Rows[0].Document != "back" || list.Rows[1].State != "running" ||
+		list.Rows[1].Source != a.http()+"/db/" || !list.Rows[1].Continuous || list.Rows[1].Node != b.ready["name"] {
+		t.Errorf("the console lists %+v", list.Rows)
+	}
 	doc := to.object("GET", "/_replicator/follow", "")
 	to.ok("DELETE", "/_replicator/follow?rev="+doc["_rev"].(string), "")
 	eventually(t, "the replication of a deleted document ends", 10*time.Second, func() bool {

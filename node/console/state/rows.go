@@ -162,6 +162,28 @@ type Job struct {
 	Updated  *time.Time `json:"updated,omitempty"`
 }
 
+// Replication is a replication by the server that has not ended.
+type Replication struct {
+	ID     string `json:"id,omitempty"` // not known at first
+	State  string `json:"state"`        // as in GET /_scheduler/jobs
+	Source string `json:"source"`
+	Target string `json:"target"`
+	// Database and Document ask for it; both are empty for POST /_replicate.
+	Database   string     `json:"database,omitempty"`
+	Document   string     `json:"document,omitempty"`
+	User       string     `json:"user,omitempty"`
+	Node       string     `json:"node,omitempty"` // that ran it last
+	Continuous bool       `json:"continuous"`
+	Started    *time.Time `json:"started,omitempty"`
+	Changed    *time.Time `json:"changed,omitempty"` // when State changed
+	Read       int64      `json:"read"`              // documents
+	Written    int64      `json:"written"`
+	Failed     int64      `json:"failed"`            // documents that the target refused
+	Pending    *int64     `json:"pending,omitempty"` // changes that are left
+	Errors     int        `json:"errors"`            // in a row
+	Error      string     `json:"error,omitempty"`   // the last one
+}
+
 // Actor is an actor of a node.
 type Actor struct {
 	Node          string          `json:"node"`

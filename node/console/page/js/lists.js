@@ -94,6 +94,35 @@ const jobColumns = [
   },
 ];
 
+const replicationColumns = [
+  {
+    title: 'From',
+    sort: 'source',
+    cell: r => [text(r.source), r.continuous ? el('span', { class: 'dim' }, ' continuous') : ''],
+  },
+  { title: 'To', sort: 'target', cell: r => text(r.target) },
+  { title: 'State', sort: 'state', cell: r => [badge(r.state), trouble(r.error)] },
+  { title: 'Written', sort: 'written', cell: r => count(r.written), number: true },
+  { title: 'Pending', sort: 'pending', cell: r => (r.pending === undefined ? '–' : count(r.pending)), number: true },
+  {
+    title: 'Refused',
+    sort: 'failed',
+    cell: r => el('span', { class: r.failed ? 'bad' : 'dim' }, count(r.failed)),
+    number: true,
+  },
+  { title: 'Errors in a row', sort: 'errors', cell: r => count(r.errors), number: true, extra: true },
+  { title: 'Node', sort: 'node', cell: r => (r.node ? node(r.node) : '') },
+  {
+    title: 'Asked for by',
+    sort: 'document',
+    cell: r =>
+      r.document
+        ? link(['databases', r.database, 'doc', r.document], text(r.document))
+        : el('span', { class: 'dim' }, `${text(r.user) || 'a request'}`),
+  },
+  { title: 'Since', sort: 'changed', cell: r => time(r.changed) },
+];
+
 const sessionColumns = [
   { title: 'Session', sort: 'pid', cell: s => [text(s.pid), el('span', { class: 'dim' }, ` ${text(s.application)}`)] },
   { title: 'Node', sort: 'node', cell: s => node(s.node) },
@@ -138,6 +167,12 @@ export const indexes = view(
   'Indexes',
   indexColumns,
   'No view was asked for recently. A view is a map function in a design document; asking for it builds its index.',
+);
+export const replications = view(
+  'replications',
+  'Replications',
+  replicationColumns,
+  'No replication runs or waits. A document in _replicator with source and target starts one that outlives restarts.',
 );
 export const jobs = view('jobs', 'Jobs', jobColumns, 'The queue is empty: nothing waits to be built or compacted.');
 export const sessions = (place, say, rest, query) => {

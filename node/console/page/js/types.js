@@ -134,6 +134,27 @@
  */
 
 /**
+ * @typedef {Object} Replication
+ * @property {string} [id]
+ * @property {string} state
+ * @property {string} source
+ * @property {string} target
+ * @property {string} [database]
+ * @property {string} [document]
+ * @property {string} [user]
+ * @property {string} [node]
+ * @property {boolean} continuous
+ * @property {string} [started]
+ * @property {string} [changed]
+ * @property {number} read
+ * @property {number} written
+ * @property {number} failed
+ * @property {number} [pending]
+ * @property {number} errors
+ * @property {string} [error]
+ */
+
+/**
  * @typedef {Object} Actor
  * @property {string} node
  * @property {string} id

@@ -3,7 +3,7 @@ import { overview } from './overview.js';
 import { nodes } from './nodes.js';
 import { databases } from './databases.js';
 import { query } from './query.js';
-import { feeds, indexes, jobs, sessions } from './lists.js';
+import { feeds, indexes, jobs, replications, sessions } from './lists.js';
 import { actors } from './actors.js';
 import { storage, scripts, settings } from './resources.js';
 import { plots } from './plots.js';
@@ -18,6 +18,7 @@ export const views = {
   feeds: ['Feeds', feeds],
   indexes: ['Indexes', indexes],
   jobs: ['Jobs', jobs],
+  replications: ['Replications', replications],
   actors: ['Actors', actors],
   sessions: ['Sessions', sessions],
   storage: ['Storage', storage],
