@@ -18,7 +18,8 @@ var update = flag.Bool("update", false, "write js/types.js")
 // described are the types that the page gets.
 var described = []any{state.Verdict{}, state.Overview{}, state.Attention{}, state.Node{}, state.Database{},
 	state.Shard{},
-	state.Index{}, state.Task{}, state.Job{}, state.Replication{}, state.Actor{}, state.Session{}, state.EventPage{}, state.Event{},
+	state.Index{}, state.Task{}, state.Job{}, state.Replication{}, state.Actor{}, state.Session{},
+	state.EventPage{}, state.Event{},
 	state.Story{}, state.StoryLine{}, state.Absent{}, state.Plots{}, state.Plot{}, state.PlotLine{}, state.Line{},
 	state.Series{},
 	state.Storage{}, state.Compaction{}, state.Compactable{}, state.Scripts{}, state.ScriptUse{},
