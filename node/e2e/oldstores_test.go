@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,6 +25,7 @@ func TestProgram_OldStores(t *testing.T) {
 	if err != nil || len(stores) < 3 {
 		t.Fatalf("%d old stores, %v", len(stores), err)
 	}
+	everyFormat(t, stores)
 	for _, store := range stores {
 		name := strings.TrimSuffix(filepath.Base(store), ".tar.gz")
 		t.Run(name, func(t *testing.T) {
@@ -59,6 +61,25 @@ func TestProgram_OldStores(t *testing.T) {
 			}
 			p.stop(syscall.SIGTERM)
 		})
+	}
+}
+
+// everyFormat fails unless there is a store of each format before the current one, which divan version names.
+func everyFormat(t *testing.T, stores []string) {
+	t.Helper()
+	var format int
+	for line := range strings.Lines(output(t, "", 0, "version")) {
+		_, _ = fmt.Sscanf(line, "data format %d;", &format) // the other lines have none
+	}
+	if format < 7 {
+		t.Fatalf("divan version names the format %d", format)
+	}
+	for f := 1; f < format; f++ {
+		if !slices.ContainsFunc(stores, func(s string) bool {
+			return strings.HasPrefix(filepath.Base(s), fmt.Sprintf("format-%d-", f))
+		}) {
+			t.Errorf("there is no store of format %d", f)
+		}
 	}
 }
 

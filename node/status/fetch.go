@@ -19,24 +19,60 @@ const (
 	maxAnswer = 16 << 20 // bytes
 )
 
+// Up asks the node at address whether it serves requests, and returns its answer in words. It takes at most ten
+// seconds.
+func Up(ctx context.Context, address string) (string, error) {
+	_, text, err := get(ctx, address, "/_up")
+	if err != nil {
+		return "", err
+	}
+	var up struct {
+		Status  string
+		Reasons []string
+	}
+	if err := json.Unmarshal(text, &up); err != nil {
+		return "", fmt.Errorf("the answer says nothing about the node: %w", err)
+	}
+	return strings.Join(append([]string{clean(up.Status)}, cleanAll(up.Reasons)...), "\n  "), nil
+}
+
+func cleanAll(texts []string) (list []string) {
+	for _, text := range texts {
+		list = append(list, clean(text))
+	}
+	return list
+}
+
 // Fetch asks the node at address, http://admin:password@host:port, for the overview. It also returns the JSON. It takes
 // at most ten seconds.
 func Fetch(ctx context.Context, address string) (*state.Overview, []byte, error) {
+	base, text, err := get(ctx, address, "/_dashboard/api/overview")
+	if err != nil {
+		return nil, nil, err
+	}
+	var o state.Overview
+	if err := json.Unmarshal(text, &o); err != nil {
+		return nil, nil, fmt.Errorf("%s: the answer is no overview: %w", base, err)
+	}
+	return &o, text, nil
+}
+
+// get sends a request to a node, and returns its address without the password, and the answer.
+func get(ctx context.Context, address, path string) (shown string, text []byte, err error) {
 	base, err := url.Parse(address)
 	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
-		return nil, nil, errors.New("a node's address must have the form http://admin:password@127.0.0.1:5984")
+		return "", nil, errors.New("a node's address must have the form http://admin:password@127.0.0.1:5984")
 	}
-	fail := func(err error) (*state.Overview, []byte, error) {
+	fail := func(err error) (string, []byte, error) {
 		var u *url.Error
 		if errors.As(err, &u) { // leave out the URL, which contains the password
 			err = u.Err
 		}
-		return nil, nil, fmt.Errorf("%s: %w", base.Redacted(), err)
+		return "", nil, fmt.Errorf("%s: %w", base.Redacted(), err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	at := strings.TrimSuffix(base.String(), "/") + "/_dashboard/api/overview"
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base.String(), "/")+path, nil)
 	if err != nil {
 		return fail(err)
 	}
@@ -45,8 +81,7 @@ func Fetch(ctx context.Context, address string) (*state.Overview, []byte, error)
 		return fail(err)
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	if err != nil {
+	if text, err = io.ReadAll(io.LimitReader(answer.Body, maxAnswer)); err != nil {
 		return fail(err)
 	}
 	if answer.StatusCode != http.StatusOK {
@@ -54,9 +89,5 @@ func Fetch(ctx context.Context, address string) (*state.Overview, []byte, error)
 		_ = json.Unmarshal(text, &reason) // it may be no JSON
 		return fail(fmt.Errorf("%s %s", answer.Status, clean(reason.Reason)))
 	}
-	var o state.Overview
-	if err := json.Unmarshal(text, &o); err != nil {
-		return fail(fmt.Errorf("the answer is no overview: %w", err))
-	}
-	return &o, text, nil
+	return base.Redacted(), text, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/divandb/divan/node/status"
 )
 
-const statusUsageText = `usage: divan status [-url URL] [-watch] [-json] [-events N]
+const statusUsageText = `usage: divan status [-url URL] [-watch] [-json] [-events N] [-up]
 
 Prints the state of the whole cluster, as one of its nodes sees it: nodes with their load and the lag of their indexes,
 what needs attention, jobs, builds, and the last events. The exit status is 0 if all is well, 1 if something needs
@@ -24,6 +24,8 @@ attention, and 2 if no node reaches its store or the node does not answer.
 
   -watch     print it again every two seconds, until interrupted
   -json      print it as JSON, one line each time
+  -up        only ask whether the node serves requests, which needs no password: the exit status is 0 if it does,
+             also if it needs an operator, and 2 if not
   -events N  show the last N events; the default is 10
   -url URL   the node's address, with an admin's name and password: http://anna:secret@127.0.0.1:5984
              [DIVAN_URL]; the default is ` + defaultURL + `
@@ -37,7 +39,7 @@ func showStatus(args []string) int {
 	flags.SetOutput(io.Discard)
 	address := flags.String("url", "", "")
 	watch, asJSON := flags.Bool("watch", false, ""), flags.Bool("json", false, "")
-	events := flags.Int("events", 10, "")
+	events, up := flags.Int("events", 10, ""), flags.Bool("up", false, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Print(statusUsageText)
@@ -57,6 +59,9 @@ func showStatus(args []string) int {
 	}
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
+	if *up {
+		return showUp(ctx, *address)
+	}
 	show := func() int {
 		o, text, err := status.Fetch(ctx, *address)
 		if err != nil {
@@ -91,6 +96,17 @@ func showStatus(args []string) int {
 		}
 	}
 	return exit
+}
+
+// showUp prints whether a node serves requests.
+func showUp(ctx context.Context, address string) int {
+	text, err := status.Up(ctx, address)
+	if err != nil {
+		failed(err)
+		return status.Failed
+	}
+	fmt.Println(text)
+	return statusOK
 }
 
 // columns returns the width of the terminal, or 80.

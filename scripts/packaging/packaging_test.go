@@ -1,0 +1,168 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const root = "../.."
+
+// binary returns the binary under test: that of DIVAN_TEST_BINARY, or a new one.
+func binary(t *testing.T) string {
+	t.Helper()
+	if file := os.Getenv("DIVAN_TEST_BINARY"); file != "" {
+		return file
+	}
+	file := filepath.Join(t.TempDir(), "divan")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", file, "./node/cmd/divan")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return file
+}
+
+// shared is the release of this run.
+var shared struct {
+	sync.Once
+	dir string
+	err error
+}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if shared.dir != "" {
+		_ = os.RemoveAll(shared.dir) // in the directory for temporary files
+	}
+	os.Exit(status)
+}
+
+// made makes a release for this machine, once, and returns its directory.
+func made(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("packages are for Linux")
+	}
+	shared.Do(func() {
+		if shared.dir, shared.err = os.MkdirTemp("", "divan-packaging-"); shared.err != nil { //nolint:usetesting,lll // outlives the test
+			return
+		}
+		shared.err = release(t.Context(), options{root: root, out: shared.dir, version: "9.8.7-rc.1", binary: binary(t),
+			targets: []target{{runtime.GOOS, runtime.GOARCH}}, compression: "none"})
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.dir
+}
+
+// skip leaves a test out, unless everything must be there (CI sets DIVAN_TEST_ALL).
+func skip(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("DIVAN_TEST_ALL") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+func TestRelease(t *testing.T) {
+	out := made(t)
+	base := "divan-9.8.7-rc.1-linux-" + runtime.GOARCH
+	f, err := os.Open(filepath.Join(out, base+".tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, h.Name)
+		if h.Name == base+"/divan" && h.Mode != 0o755 {
+			t.Errorf("the binary has mode %o", h.Mode)
+		}
+	}
+	want := []string{base + "/divan", base + "/LICENSE", base + "/README.md", base + "/CHANGELOG.md", base + "/node.yaml"}
+	if !slices.Equal(names, want) {
+		t.Errorf("the archive has %q", names)
+	}
+	check := exec.CommandContext(t.Context(), "sha256sum", "--check", "--strict", "SHA256SUMS")
+	check.Dir = out
+	if text, err := check.CombinedOutput(); err != nil || !strings.Contains(string(text), base+".tar.gz: OK") {
+		t.Errorf("sha256sum: %v, %s", err, text)
+	}
+}
+
+// What is no release is refused.
+func TestRelease_refused(t *testing.T) {
+	for _, c := range []struct {
+		o    options
+		want string
+	}{
+		{options{version: "v1"}, "is not a version"},
+		{options{version: "1.0.0", binary: "x", targets: targets}, "exactly one target"},
+		{options{version: "1.0.0", binary: "../../go.mod", targets: targets[:1]}, "linux/amd64: "},
+		{options{version: "1.0.0", binary: binary(t), targets: []target{{"plan9", "mips"}}}, "is for "},
+	} {
+		c.o.root, c.o.out = root, t.TempDir()
+		if err := release(t.Context(), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %s", c.o, err, c.want)
+		}
+	}
+	if err := unlisted([]byte(`{"components":[{"name":"a","version":"v1"}]}`), []string{"a@v1"}); err != nil {
+		t.Error(err)
+	}
+	if unlisted([]byte(`{"components":[{"name":"a","version":"v1"}]}`), []string{"a@v1", "b@v1"}) == nil {
+		t.Error("a module that is not in the list is not missed")
+	}
+}
+
+func TestWriteZip(t *testing.T) {
+	var b bytes.Buffer
+	if err := writeZip(&b, "base", []entry{{"divan.exe", filepath.Join(root, "go.mod"), 0o755}}, time.Unix(1e9, 0)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil || len(r.File) != 1 || r.File[0].Name != "base/divan.exe" || r.File[0].Mode() != 0o755 {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// The module can be installed with `go install`: its path is that of its repository, and nothing is replaced.
+func TestModule(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(text), "module github.com/divandb/divan\n") {
+		t.Error("the module has another path than the repository")
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "replace") || strings.HasPrefix(line, "exclude") {
+			t.Errorf("go install refuses a module with the line %q", line)
+		}
+	}
+}
