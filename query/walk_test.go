@@ -70,7 +70,9 @@ func TestWalk_Property(t *testing.T) {
 		sql := fmt.Sprintf("SELECT %s FROM docs%s ORDER BY %s%s%s%s LIMIT %d OFFSET %d", columns,
 			pick("where", "", "", " WHERE doc->>'type' = 'a'", " WHERE doc->>'type' = 'a'", " WHERE doc->>'at' IS NOT NULL",
 				" WHERE doc->>'at' >= '2024-02'", " WHERE doc->>'at' < 'b' AND doc->>'type' = 'b'",
-				" WHERE doc->>'at' LIKE 'a%' AND doc->>'type' = 'a'", " WHERE (doc->>'at')::float8 > 1"),
+				" WHERE doc->>'at' LIKE 'a%' AND doc->>'type' = 'a'", " WHERE (doc->>'at')::float8 > 1",
+				" WHERE (doc->>'at')::timestamptz >= '2024-02-10'", " WHERE doc->>'type' = 'a' AND (doc->>'at')::date <= '2024-02-05'",
+				" WHERE (doc->>'at')::timestamp BETWEEN '2024-01-20' AND '2024-02-05 12:00'"),
 			key, pick("desc", "", " DESC"), pick("nulls", "", "", " NULLS FIRST", " NULLS LAST"), more,
 			rapid.IntRange(1, 5).Draw(rt, "limit"), rapid.IntRange(0, 2).Draw(rt, "offset"))
 		ss := openSession(t, s, "d")
@@ -136,6 +138,17 @@ func TestWalk_Examined(t *testing.T) {
 	ss := openSession(t, s, "d")
 	for _, name := range []string{"at", "typeat", "mangoat"} {
 		addCovering(db, name)
+	}
+	for _, where := range []string{"(doc->>'at')::timestamptz >= '2024-12-10'", "(doc->>'at')::date = '2024-05-05'",
+		"(doc->>'at')::timestamp(0) BETWEEN '2024-03-01' AND '2024-03-10 12:00'"} {
+		for _, from := range []string{" FROM docs WHERE doc->>'type' = 'order' AND ", " FROM docs WHERE "} {
+			sql := "SELECT count(*), min(doc->>'at')" + from + where
+			plan, err := run(t.Context(), ss, "EXPLAIN ANALYZE "+sql, 100)
+			text := strings.Join(plan, "\n")
+			if n := examined(text); err != nil || n > 60 || !strings.Contains(text, "Index") {
+				t.Errorf("%s: %d rows examined, %v\n%s", sql, n, err, text)
+			}
+		}
 	}
 	for _, order := range []string{"doc->>'at'", "doc->>'at' DESC NULLS LAST", "doc->>'at' DESC NULLS LAST, id"} {
 		for _, where := range []string{"", " WHERE doc->>'type' = 'order'",

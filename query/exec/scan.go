@@ -495,10 +495,16 @@ func (a *Access) options() (desc bool, limit, skip int64, doc bool) {
 	return a.Docs.Descending, a.Docs.Limit, a.Docs.Skip, a.Docs.WithDoc
 }
 
+// maxShown is the number of ranges that EXPLAIN shows.
+const maxShown = 8
+
 // severalBounds describes several ranges of keys.
 func severalBounds(ranges []KeyRange) string {
 	var all []string
-	for _, r := range ranges {
+	for i, r := range ranges {
+		if i == maxShown && len(ranges) > maxShown+1 {
+			return strings.Join(all, " or ") + fmt.Sprintf(" or %d more", len(ranges)-i)
+		}
 		one := Access{View: ViewRead{Low: r.Low, High: r.High}}
 		all = append(all, one.keyBounds())
 	}

@@ -236,10 +236,7 @@ func (p *planning) coveringRows(f *bind.UserScan, c *cover, conds []exec.Expr) (
 	s.Via = c.design + "." + c.view
 	s.Targets = []exec.Target{{Field: exec.FieldID, Index: c.at}, {Field: exec.FieldKey, Index: c.at + 1},
 		{Field: exec.FieldValue, Index: c.at + 2}}
-	if len(c.set) > maxReads && !c.set.AllPoints() {
-		c.set = c.set.Hull()
-	}
-	s.Accesses = p.viewAccesses(c.relation(), c.set, false)
+	s.Accesses = p.looseAccesses(c.relation(), c.set)
 	p.st.Reads.Count += len(s.Accesses)
 	p.st.Reads.Views = append(p.st.Reads.Views, exec.ViewUse{Design: c.design, Update: exec.UpdateTrue, Optional: true})
 	var src exec.Source = s

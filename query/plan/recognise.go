@@ -108,11 +108,8 @@ func (p *planning) viaView(f *bind.UserScan, c *candidate) *exec.Scan {
 			s.Targets = append(s.Targets, exec.Target{Field: col.Field, Index: f.Base + i})
 		}
 	}
-	if len(c.set) > maxReads && !c.set.AllPoints() {
-		c.set = c.set.Hull()
-	}
 	of := &bind.UserScan{Found: naming.Found{Design: c.design, View: c.view}}
-	s.Accesses = p.viewAccesses(of, c.set, false)
+	s.Accesses = p.looseAccesses(of, c.set)
 	for i := range s.Accesses {
 		s.Accesses[i].View.WithDoc = true
 		s.Accesses[i].View.Update = exec.UpdateTrue

@@ -31,8 +31,12 @@ type scanDirection struct{ desc bool }
 // scanResult is what the read does.
 type scanResult struct{ ordered, limited bool }
 
-// maxReads is the most ranges that are read one after the other.
-const maxReads = 32
+const (
+	// maxReads is the most ranges that are read one after the other.
+	maxReads = 32
+	// maxRanges is the most ranges of one read of a view.
+	maxRanges = 512
+)
 
 // orderColumn returns the field that a kind of read is sorted by.
 func orderColumn(k exec.AccessKind) exec.Field {
@@ -100,14 +104,19 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 		if f.Rel.Kind == exec.ReadView {
 			index, _ := sortedColumn(f)
 			if set = set.Intersect(ranges.Loose(conds, index)); len(set) > maxReads && !set.AllPoints() {
-				set, rest = set.Hull(), conds
+				rest = conds
+				if len(set) > maxRanges {
+					set = set.Hull()
+				}
 			}
 		}
 	}
 	desc := want.order != nil && want.order.desc
 	switch f.Rel.Kind {
 	case exec.ReadView:
-		s.Accesses = p.viewAccesses(f, set, desc)
+		if s.Accesses = p.viewAccesses(f, set, desc); len(s.Accesses) > maxReads {
+			s.Accesses = severalRanges(s.Accesses)
+		}
 	case exec.ReadChanges:
 		s.Accesses, rest = p.changesAccess(f, set, rest, desc)
 	default:
@@ -341,6 +350,31 @@ func (p *planning) viewAccesses(f *bind.UserScan, set ranges.Intervals, desc boo
 		slices.Reverse(out)
 	}
 	return out
+}
+
+// looseAccesses returns the reads of a view for keys in some intervals, and for some others.
+func (p *planning) looseAccesses(f *bind.UserScan, set ranges.Intervals) []exec.Access {
+	if len(set) > maxRanges && !set.AllPoints() {
+		set = set.Hull()
+	}
+	list := p.viewAccesses(f, set, false)
+	if len(list) > maxReads {
+		return severalRanges(list)
+	}
+	return list
+}
+
+// severalRanges makes one read of several ranges of a view, with their ends.
+func severalRanges(list []exec.Access) []exec.Access {
+	if len(list) < 2 {
+		return list
+	}
+	one := list[0]
+	for i := range list {
+		one.View.Ranges = append(one.View.Ranges, exec.KeyRange{Low: list[i].View.Low, High: list[i].View.High})
+	}
+	one.View.Low, one.View.High, one.LowOpen, one.HighOpen = nil, nil, false, false
+	return []exec.Access{one}
 }
 
 // changesAccess returns the single read of the feed. A bound that is not a sequence is left to the filter: the store

@@ -184,16 +184,3 @@ func (t *top) walk(p *planning, c *cover, s *exec.Sort, w *walk.Walk) *walk.Walk
 	}
 	return w
 }
-
-// severalRanges makes one read of several ranges of a view, with their ends.
-func severalRanges(list []exec.Access) []exec.Access {
-	if len(list) < 2 {
-		return list
-	}
-	one := list[0]
-	for i := range list {
-		one.View.Ranges = append(one.View.Ranges, exec.KeyRange{Low: list[i].View.Low, High: list[i].View.High})
-	}
-	one.View.Low, one.View.High, one.LowOpen, one.HighOpen = nil, nil, false, false
-	return []exec.Access{one}
-}

@@ -28,6 +28,7 @@ const (
 	AsPrinted             // the value's JSON text: ::text
 	asNumber              // cast to a type of numbers
 	asParsed              // the result of ->>, cast to a type of numbers
+	asMoment              // the result of ->>, cast to a date or a timestamp
 )
 
 // Form is a form with the type of its values, and the modifier of that type, as in numeric(10,2), or 0.
@@ -73,6 +74,9 @@ func (at Locator) FormOf(e exec.Expr) (Form, bool) {
 		f, ok := at.FormOf(n.X)
 		switch {
 		case !ok:
+		case (f.Kind == AsText || f.Kind == asMoment) && f.Mod == 0 && isMoment(n.To):
+			// Rounding by a modifier moves it less than a time zone.
+			return Form{asMoment, n.To, 0}, true
 		case n.Mod != -1:
 			switch {
 			case f.Mod != 0:
@@ -100,6 +104,10 @@ func (at Locator) FormOf(e exec.Expr) (Form, bool) {
 		}
 	}
 	return Form{}, false
+}
+
+func isMoment(typ types.OID) bool {
+	return typ == types.Date || typ == types.Timestamp || typ == types.TimestampTZ
 }
 
 func isEmptyPath(e exec.Expr) bool {
@@ -208,6 +216,8 @@ func (f Form) values(set Intervals) Intervals {
 			all = append(all, numbersOf(iv, f), AllStrings)
 		case asNumber:
 			all = append(all, numbersOf(iv, f))
+		case asMoment:
+			all = append(all, momentsOf(iv)...)
 		}
 	}
 	return Union(all)

@@ -2,6 +2,7 @@ package ranges
 
 import (
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -50,4 +51,41 @@ func TestRegexPrefix(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", pattern, got, want)
 		}
 	}
+}
+
+// A text whose cast to a moment lies in an interval is one of the interval's values, unless it is in an unlikely form.
+func TestMoments(t *testing.T) {
+	env := &types.Env{Location: time.FixedZone("", -12*3600)}
+	day := rapid.Int64Range(-100_000, 100_000)
+	rapid.Check(t, func(rt *rapid.T) {
+		from, length := day.Draw(rt, "from"), rapid.Int64Range(0, 800).Draw(rt, "length")
+		iv := Interval{Limit{Val: types.NewDate(from)}, Limit{Val: types.NewDate(from + length)}}
+		if rapid.IntRange(0, 3).Draw(rt, "open") == 0 {
+			iv.High = None
+		}
+		set := Form{asMoment, types.Date, 0}.values(Intervals{iv})
+		at := time.Date(2000, 1, 1, rapid.IntRange(0, 24).Draw(rt, "hour"), 0, 0, 0, time.UTC).AddDate(0, 0,
+			int(from+rapid.Int64Range(-5, length+5).Draw(rt, "at")))
+		text := at.Format(rapid.SampledFrom([]string{time.DateOnly, time.RFC3339, "2006-01-02T15:04-07", "20060102",
+			"01/02/2006", "Jan 2 2006", "2006-1-2", "2006-01-02 15:04", " 2006-01-02", "2006-Jan-02", "2006-01-02 BC",
+			"2006-002"}).Draw(rt, "format")) + rapid.SampledFrom([]string{"", "", "+15:59", "-15:59", " AD"}).Draw(rt, "suffix")
+		for _, typ := range []types.OID{types.Date, types.Timestamp, types.TimestampTZ} {
+			d, err := types.Cast(types.NewText(text), types.Text, typ, -1, env)
+			if err != nil {
+				continue
+			}
+			if d, err = types.Cast(d, typ, types.Date, -1, env); err != nil {
+				continue
+			}
+			in := (Intervals{iv}).Contain(d)
+			if in && !set.Contain(Text(text)) {
+				rt.Fatalf("%s is %v as type %d, which is in %v, but not in %v", text, d, typ, iv, set)
+			}
+			// Common forms far outside are left out.
+			if off := d.I - from; len(text) >= 10 && text[4] == '-' && text[7] == '-' && off < -10 && off > -365*29 &&
+				from > -700_000 && set.Contain(Text(text)) {
+				rt.Fatalf("%s is long before %v", text, iv)
+			}
+		}
+	})
 }
