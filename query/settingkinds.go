@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/joins"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/quantities"
 )
@@ -44,8 +45,8 @@ var settingKinds = func() map[string]*settingKind {
 		"lc_messages":                    {context: "superuser"},
 	}
 	for _, name := range []string{"debug_assertions", "default_transaction_read_only", exec.IndexesSetting,
-		exec.HashJoinSetting,
-		exec.IndexScanSetting, exec.MemoizeSetting, exec.NestLoopSetting,
+		joins.HashJoinSetting,
+		joins.IndexScanSetting, joins.MemoizeSetting, joins.NestLoopSetting,
 		"escape_string_warning",
 		"in_hot_standby", "integer_datetimes", "is_superuser", "row_security", "standard_conforming_strings",
 		"transaction_read_only"} {

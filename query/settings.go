@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/query/charset"
 	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/joins"
 	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/quantities"
 	"github.com/divandb/divan/query/sqlstate"
@@ -167,12 +168,12 @@ var settings = []setting{
 		comment: "reads of documents use views and Mango indexes by themselves"},
 	{name: viewKindSetting, value: "view", check: oneOf("view", "table"),
 		comment: "what the catalogue shows views as; pg_dump takes the rows of tables alone"},
-	{name: exec.HashJoinSetting, value: "on", check: boolean, comment: "joins use hash tables where they can"},
-	{name: exec.IndexScanSetting, value: "on", check: boolean,
+	{name: joins.HashJoinSetting, value: "on", check: boolean, comment: "joins use hash tables where they can"},
+	{name: joins.IndexScanSetting, value: "on", check: boolean,
 		comment: "joins and sub-queries read documents and views by the ids and keys of other rows"},
-	{name: exec.MemoizeSetting, value: "on", check: boolean,
+	{name: joins.MemoizeSetting, value: "on", check: boolean,
 		comment: "sub-queries that are run for each row look their rows up together, or in a hash table"},
-	{name: exec.NestLoopSetting, value: "on", check: boolean, comment: "joins read one side by the keys of the other"},
+	{name: joins.NestLoopSetting, value: "on", check: boolean, comment: "joins read one side by the keys of the other"},
 	{name: "escape_string_warning", value: "on", check: boolean},
 	{name: "extra_float_digits", value: "1",
 		check: quantities.Quantity{Name: "extra_float_digits", Low: -15, High: 3, Whole: true}.Check},

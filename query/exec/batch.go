@@ -5,14 +5,6 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// PostgreSQL's settings that make the planner avoid a strategy. It is still used where there is no other.
-const (
-	HashJoinSetting  = "enable_hashjoin"
-	IndexScanSetting = "enable_indexscan"
-	MemoizeSetting   = "enable_memoize"
-	NestLoopSetting  = "enable_nestloop"
-)
-
 // MaxKeys is the number of values that a Scan reads in one round trip.
 const MaxKeys = 1000
 

@@ -61,8 +61,8 @@ func newPlanning(st *exec.State) *planning {
 		value, _ := st.Session.Setting(name)
 		return value == "off"
 	}
-	p.avoid.hash, p.avoid.together = off(exec.HashJoinSetting), off(exec.MemoizeSetting)
-	p.avoid.keys = off(exec.IndexScanSetting) || off(exec.NestLoopSetting)
+	p.avoid.hash, p.avoid.together = off(joins.HashJoinSetting), off(joins.MemoizeSetting)
+	p.avoid.keys = off(joins.IndexScanSetting) || off(joins.NestLoopSetting)
 	return p
 }
 
