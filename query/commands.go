@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -133,9 +134,6 @@ func (e *execution) closeCursor(s *ast.CloseCursor) error {
 // sqlPrepare is PREPARE name AS query.
 func (e *execution) sqlPrepare(ctx context.Context, s *ast.Prepare, text string) error {
 	ss := e.ss
-	if ss.statements.byName[s.Name] != nil {
-		return sqlstate.New(sqlstate.DuplicateStatement, `prepared statement "%s" already exists`, s.Name)
-	}
 	if err := ss.statements.room(); err != nil {
 		return err
 	}
@@ -158,11 +156,12 @@ func (e *execution) sqlPrepare(ctx context.Context, s *ast.Prepare, text string)
 
 // execute makes the portal of EXECUTE name(arguments).
 func (e *execution) execute(p *portal, s *ast.Execute) error {
-	st, err := e.ss.statements.get(s.Name)
-	if err != nil {
-		return sqlstate.Locate(err, s.Pos())
-	}
+	p.tag = func(int64) string { return "" }
 	p.start = func(ctx context.Context) (cursor.Source, error) {
+		st, err := e.ss.statements.get(s.Name)
+		if err != nil {
+			return nil, sqlstate.Locate(err, s.Pos())
+		}
 		named, err := e.named(ctx, s, st)
 		if err != nil {
 			return nil, err
@@ -171,7 +170,7 @@ func (e *execution) execute(p *portal, s *ast.Execute) error {
 		if err != nil {
 			return nil, err
 		}
-		p.tag = inner.tag
+		p.tag = func(rows int64) string { return cmp.Or(inner.tag(rows), "EXECUTE") }
 		p.elsewhere = true
 		st.ran()
 		return inner.start(ctx)

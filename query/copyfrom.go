@@ -30,7 +30,7 @@ func newCopyIn(e *execution, p *portal, s *ast.Copy) {
 	p.in = in
 	p.tag = func(int64) string { return "COPY " + strconv.FormatInt(in.affected, 10) }
 	p.start = func(ctx context.Context) (cursor.Source, error) {
-		err := in.begin()
+		err := in.Begin()
 		if err == nil {
 			err = in.rows.Add(nil, true, func() error { return in.flush(ctx) })
 		}
@@ -41,8 +41,8 @@ func newCopyIn(e *execution, p *portal, s *ast.Copy) {
 	}
 }
 
-// begin prepares for data. It returns an error if rows cannot be written in the session's transaction.
-func (c *copyIn) begin() error {
+// Begin implements pgwire.CopyIn. It returns an error if rows cannot be written in the session's transaction.
+func (c *copyIn) Begin() error {
 	if c.rows != nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ const copyVerb = "COPY FROM"
 
 // Data implements pgwire.CopyIn.
 func (c *copyIn) Data(ctx context.Context, data []byte) error {
-	err := c.begin()
+	err := c.Begin()
 	if err != nil {
 		return err
 	}

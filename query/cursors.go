@@ -86,7 +86,11 @@ func declarable(s *ast.Declare, bound *bind.Bound) error {
 func (e *execution) fetch(p *portal, s *ast.Fetch) error {
 	c := e.ss.portals.byName[s.Cursor]
 	if c == nil {
-		return sqlstate.New(sqlstate.InvalidCursorName, `cursor "%s" does not exist`, s.Cursor).At(s.Pos())
+		p.tag = func(int64) string { return "" }
+		p.start = func(context.Context) (cursor.Source, error) {
+			return nil, sqlstate.New(sqlstate.InvalidCursorName, `cursor "%s" does not exist`, s.Cursor).At(s.Pos())
+		}
+		return nil
 	}
 	verb := "FETCH "
 	if s.Move {

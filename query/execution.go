@@ -27,7 +27,7 @@ type execution struct {
 // portal makes a portal. formats are the formats that the client requests for its columns.
 func (e *execution) portal(formats []int16) (*portal, error) {
 	ss, st := e.ss, e.st
-	if n := len(formats); n > 1 && n != len(st.columns) {
+	if n := len(formats); n > 1 && n != len(st.columns) && st.columns != nil {
 		return nil, sqlstate.New(sqlstate.ProtocolViolation,
 			"bind message has %d result formats but query has %d columns", n, len(st.columns))
 	}

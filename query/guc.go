@@ -26,10 +26,10 @@ var harmless = func() map[string]*setting {
 		s.fixed = s.kind.context != "" && s.kind.context != "superuser"
 		switch f[1] {
 		case "bool":
-			s.check = boolean
+			s.check = quantities.Boolean
 		case "enum":
 			s.kind.values = strings.Split(f[3], ",")
-			s.check = oneOf(s.kind.values...)
+			s.check = quantities.OneOf(s.kind.values...)
 		case "int", "real":
 			lowest, highest, _ := strings.Cut(f[3], "..")
 			s.kind.low, s.kind.high = lowest, highest

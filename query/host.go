@@ -56,8 +56,8 @@ func split(a net.Addr) (string, int) {
 
 func (h *host) Setting(name string) (string, bool) {
 	name = strings.ToLower(name)
-	if (name == isolationSetting || name == readOnlySetting) && h.ss.tx.status == 'I' {
-		name = "default_" + name
+	if name == isolationSetting || name == readOnlySetting {
+		return h.ss.tx.mode(name), true
 	}
 	return h.ss.vars.get(name)
 }

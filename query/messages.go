@@ -22,12 +22,12 @@ func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, err
 	defer stop()
 	w := ss.work(ctx)
 	defer w.Close()
+	// A simple query replaces the unnamed statement, and if it can be parsed, the unnamed portal.
+	ss.CloseStatement("")
 	texts, offsets, err := parse.Split(w, query)
 	if err != nil {
 		return nil, located(err, query, 0)
 	}
-	// A simple query replaces the unnamed statement and portal.
-	ss.CloseStatement("")
 	ss.ClosePortal("")
 	ss.tx.implicit = len(texts) > 1
 	pieces := make([]pgwire.Piece, len(texts))
@@ -71,8 +71,6 @@ func (ss *session) Parse(ctx context.Context, name, query string, oids []uint32)
 	ss.traced.follow(ss.start.Database, query, query, ss.rows.Load())
 	if name == "" {
 		ss.CloseStatement(name)
-	} else if ss.statements.byName[name] != nil {
-		return sqlstate.New(sqlstate.DuplicateStatement, `prepared statement "%s" already exists`, name)
 	}
 	if err := ss.statements.room(); err != nil {
 		return err
@@ -126,13 +124,18 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	ss.mark('A', st.text)
 	ss.traced.follow(ss.start.Database, st.text, st.text, ss.rows.Load())
 	ctx = ss.traced.within(ctx)
-	if ss.tx.status == 'E' && !endsTransaction(st.stmt) {
-		return errAborted
+	// The checks are in the order of PostgreSQL's.
+	if n := len(b.ParamFormats); n > 1 && n != len(b.Params) {
+		return sqlstate.New(sqlstate.ProtocolViolation, "bind message has %d parameter formats but %d parameters", n,
+			len(b.Params))
 	}
 	if len(b.Params) != len(st.params) {
 		return sqlstate.New(sqlstate.ProtocolViolation,
 			`bind message supplies %d parameters, but prepared statement "%s" requires %d`,
 			len(b.Params), b.Statement, len(st.params))
+	}
+	if ss.tx.status == 'E' && !endsTransaction(st.stmt) {
+		return errAborted
 	}
 	if b.Portal == "" {
 		ss.ClosePortal("")
@@ -159,6 +162,9 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	params := make([]types.Datum, len(b.Params))
 	for i, raw := range b.Params {
 		format := formatOf(b.ParamFormats, i)
+		if format != 0 && format != 1 {
+			return sqlstate.New(sqlstate.InvalidParameterValue, "unsupported format code: %d", format)
+		}
 		if format == 0 {
 			// Whatever the type, and without "= '...'" in the context.
 			text, err := ss.types.Decode(string(raw))

@@ -119,7 +119,7 @@ func (p *portal) release() {
 // Next implements pgwire.Portal.
 func (p *portal) Next(ctx context.Context) error {
 	if p.done {
-		if p.ended && (p.copy != nil || p.columns == nil && p.tag(0) != "") {
+		if p.ended && (p.copy != nil || p.in != nil || p.columns == nil && p.tag(0) != "") {
 			return errCannotRun(p.name)
 		}
 		p.ended = true

@@ -2,7 +2,9 @@ package query
 
 import (
 	"context"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -87,8 +89,12 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 	for name, value := range srv.fixedSettings(access.catalog.Admin()) {
 		ss.vars.begin(name, value)
 	}
-	for name, value := range start.Settings {
+	for _, name := range slices.Sorted(maps.Keys(start.Settings)) {
+		value := start.Settings[name]
 		if err := changeable(name, true); err != nil {
+			return nil, err
+		}
+		if err := ss.vars.mayBecome(name, value); err != nil {
 			return nil, err
 		}
 		v, err := ss.vars.check(name, value)

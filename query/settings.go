@@ -1,7 +1,6 @@
 package query
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -32,31 +31,10 @@ type setting struct {
 	kind    *settingKind // nil: the one in settingKinds, or a text
 }
 
-func oneOf(values ...string) func(string) (string, error) {
-	return func(v string) (string, error) {
-		if i := slices.Index(values, strings.ToLower(v)); i >= 0 {
-			return values[i], nil
-		}
-		c := *errInvalid
-		c.Hint = "Available values: " + strings.Join(values, ", ") + "."
-		return "", &c
-	}
-}
-
-func boolean(v string) (string, error) {
-	switch strings.ToLower(v) {
-	case "on", "true", "tru", "tr", "t", "yes", "ye", "y", "1":
-		return "on", nil
-	case "off", "of", "false", "fals", "fal", "fa", "f", "no", "n", "0":
-		return "off", nil
-	}
-	return "", errBoolean
-}
-
 // The name of the setting is added to these errors where it is known.
 var (
 	errInvalid = quantities.ErrInvalid
-	errBoolean = sqlstate.New(sqlstate.InvalidParameterValue, "requires a Boolean value")
+	errBoolean = quantities.ErrBoolean
 )
 
 // clientEncoding checks the name of a character set and returns PostgreSQL's.
@@ -102,29 +80,6 @@ func parseTimeout(v string) time.Duration {
 	return time.Duration(f * quantities.TimeUnits[i].N * float64(time.Microsecond))
 }
 
-// dateStyle accepts ISO with any field order. The order is used for reading dates.
-func dateStyle(v string) (string, error) {
-	order := "MDY"
-	for _, word := range strings.Split(strings.ToLower(v), ",") {
-		switch word = strings.TrimSpace(word); word {
-		case "", "iso":
-		case "ymd", "dmy", "mdy":
-			order = strings.ToUpper(word)
-		case "euro", "european":
-			order = "DMY"
-		case "us", "noneuro", "noneuropean", "default":
-			order = "MDY"
-		case "sql", "postgres", "postgresql", "german":
-			return "", sqlstate.Unsupported(-1, "Use ISO.", `DateStyle "%s" is not supported`, v)
-		default:
-			c := *errInvalid
-			c.Detail = fmt.Sprintf(`Unrecognized key word: "%s".`, strings.TrimSpace(word))
-			return "", &c
-		}
-	}
-	return "ISO, " + order, nil
-}
-
 // sequence accepts the sequence of a change, or an empty text.
 func sequence(v string) (string, error) {
 	if v == "" || plan.IsSequence(v) {
@@ -136,7 +91,7 @@ func sequence(v string) (string, error) {
 // viewKindSetting selects what the catalogue shows views as.
 const viewKindSetting = "divan.view_kind"
 
-var isolationLevels = oneOf("serializable", "repeatable read", "read committed", "read uncommitted")
+var isolationLevels = quantities.OneOf("serializable", "repeatable read", "read committed", "read uncommitted")
 
 var settings = []setting{
 	{name: "archive_mode", value: "off", fixed: true},
@@ -149,39 +104,41 @@ var settings = []setting{
 	{name: "superuser_reserved_connections", value: "0", fixed: true, comment: "connections reserved for admins"},
 	{name: "application_name", value: "", report: true, check: printable,
 		comment: "name of the client, for divan.sessions"},
-	{name: "bytea_output", value: "hex", check: oneOf("hex", "escape")},
+	{name: "bytea_output", value: "hex", check: quantities.OneOf("hex", "escape")},
 	{name: "client_encoding", value: "UTF8", report: true, check: clientEncoding},
 	{name: "client_min_messages", value: "notice",
-		check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")},
-	{name: "datestyle", shown: "DateStyle", value: "ISO, MDY", report: true, check: dateStyle},
+		check: quantities.OneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")},
+	{name: "datestyle", shown: "DateStyle", value: "ISO, MDY", report: true, check: quantities.DateStyle},
 	{name: "default_transaction_isolation", value: "read committed", check: isolationLevels},
-	{name: "default_transaction_read_only", value: "off", report: true, check: boolean},
+	{name: "default_transaction_read_only", value: "off", report: true, check: quantities.Boolean},
 	{name: asOfSetting, value: "", check: sequence, comment: "the sequence as of which statements read; empty is none"},
 	{name: copying.PartSetting, value: "0",
 		check:   quantities.Quantity{Name: copying.PartSetting, High: 1_000_000, Whole: true}.Check,
 		comment: "the rows that COPY FROM writes in a transaction; with 0 all rows are one"},
 	{name: exec.PartitionSetting, value: "",
 		comment: "the partition in which views of partitioned design documents are read"},
-	{name: "divan.update", value: "true", check: oneOf("true", "false", "lazy"),
+	{name: "divan.update", value: "true", check: quantities.OneOf("true", "false", "lazy"),
 		comment: "how fresh views must be: CouchDB's parameter update"},
-	{name: exec.IndexesSetting, value: "on", check: boolean,
+	{name: exec.IndexesSetting, value: "on", check: quantities.Boolean,
 		comment: "reads of documents use views and Mango indexes by themselves"},
-	{name: viewKindSetting, value: "view", check: oneOf("view", "table"),
+	{name: viewKindSetting, value: "view", check: quantities.OneOf("view", "table"),
 		comment: "what the catalogue shows views as; pg_dump takes the rows of tables alone"},
-	{name: joins.HashJoinSetting, value: "on", check: boolean, comment: "joins use hash tables where they can"},
-	{name: joins.IndexScanSetting, value: "on", check: boolean,
+	{name: joins.HashJoinSetting, value: "on", check: quantities.Boolean,
+		comment: "joins use hash tables where they can"},
+	{name: joins.IndexScanSetting, value: "on", check: quantities.Boolean,
 		comment: "joins and sub-queries read documents and views by the ids and keys of other rows"},
-	{name: joins.MemoizeSetting, value: "on", check: boolean,
+	{name: joins.MemoizeSetting, value: "on", check: quantities.Boolean,
 		comment: "sub-queries that are run for each row look their rows up together, or in a hash table"},
-	{name: joins.NestLoopSetting, value: "on", check: boolean, comment: "joins read one side by the keys of the other"},
-	{name: "escape_string_warning", value: "on", check: boolean},
+	{name: joins.NestLoopSetting, value: "on", check: quantities.Boolean,
+		comment: "joins read one side by the keys of the other"},
+	{name: "escape_string_warning", value: "on", check: quantities.Boolean},
 	{name: "extra_float_digits", value: "1",
 		check: quantities.Quantity{Name: "extra_float_digits", Low: -15, High: 3, Whole: true}.Check},
 	{name: "idle_in_transaction_session_timeout", value: "0", check: timeout("idle_in_transaction_session_timeout")},
 	{name: "in_hot_standby", value: "off", report: true, fixed: true},
 	{name: "integer_datetimes", value: "on", report: true, fixed: true},
 	{name: "intervalstyle", shown: "IntervalStyle", value: "postgres", report: true,
-		check: oneOf("postgres", "postgres_verbose", "sql_standard", "iso_8601")},
+		check: quantities.OneOf("postgres", "postgres_verbose", "sql_standard", "iso_8601")},
 	{name: "is_superuser", value: "off", report: true, fixed: true},
 	{name: "lc_collate", value: "C", fixed: true},
 	{name: "lc_ctype", value: "C.UTF-8", fixed: true},
@@ -193,14 +150,14 @@ var settings = []setting{
 	{name: "max_identifier_length", value: "63", fixed: true},
 	{name: "max_index_keys", value: "32", fixed: true},
 	{name: "role", value: "none"},
-	{name: "row_security", value: "on", check: boolean},
+	{name: "row_security", value: "on", check: quantities.Boolean},
 	{name: "search_path", value: `"$user", public`},
 	{name: "server_encoding", value: "UTF8", report: true, fixed: true},
 	{name: "server_version", value: ServerVersion, report: true, fixed: true},
 	{name: "server_version_num", value: serverVersionNumber, fixed: true},
 	{name: "session_authorization", value: "", report: true},
 	{name: "standard_conforming_strings", value: "on", report: true, check: func(v string) (string, error) {
-		b, err := boolean(v)
+		b, err := quantities.Boolean(v)
 		if err == nil && b == "off" {
 			return "", sqlstate.Unsupported(-1, "Write E'...' for escapes.",
 				"standard_conforming_strings cannot be turned off")
@@ -210,7 +167,7 @@ var settings = []setting{
 	{name: "statement_timeout", value: "0", check: timeout("statement_timeout")},
 	{name: "timezone", shown: "TimeZone", value: "UTC", report: true, check: zones.Check},
 	{name: "transaction_isolation", value: "read committed", check: isolationLevels},
-	{name: readOnlySetting, value: "off", check: boolean},
+	{name: readOnlySetting, value: "off", check: quantities.Boolean},
 }
 
 func findSetting(name string) *setting {

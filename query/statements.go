@@ -50,6 +50,7 @@ func (sts *statements) room() error {
 func (sts *statements) prepare(w *work.Work, text string, given []types.OID) (*prepared, error) {
 	if sts.tx.status != 'E' {
 		if p := sts.cached(w, text, given); p != nil {
+			sts.tx.queried = sts.tx.queried || takesSnapshot(p)
 			return p, nil
 		}
 	}
@@ -60,16 +61,27 @@ func (sts *statements) prepare(w *work.Work, text string, given []types.OID) (*p
 		}
 		return nil, err
 	}
-	if sts.tx.status == 'E' && !endsTransaction(stmt) {
+	if _, empty := stmt.(*ast.Empty); sts.tx.status == 'E' && !endsTransaction(stmt) && !empty {
 		return nil, errAborted
 	}
 	p := &prepared{text: text, stmt: stmt}
 	err = sts.bind(w, p, given)
 	p.size = w.Used()
+	sts.tx.queried = sts.tx.queried || takesSnapshot(p)
 	if err == nil {
 		sts.remember(p, given)
 	}
 	return p, err
+}
+
+// takesSnapshot reports whether PostgreSQL takes a snapshot for a statement (PlannedStmtRequiresSnapshot), so that the
+// modes of the transaction cannot be changed any more.
+func takesSnapshot(p *prepared) bool {
+	switch p.stmt.(type) {
+	case *ast.CloseCursor, *ast.Prepare, *ast.Execute, *ast.Deallocate, *ast.Discard:
+		return true
+	}
+	return p.bound != nil
 }
 
 // bind resolves the query of a statement and describes its result.
@@ -92,11 +104,9 @@ func (sts *statements) bind(w *work.Work, p *prepared, given []types.OID) error 
 			p.columns = c.columns
 		}
 	case *ast.Execute:
-		st, err := sts.get(s.Name)
-		if err != nil {
-			return sqlstate.Locate(err, s.Pos())
+		if st := sts.byName[s.Name]; st != nil { // otherwise it fails when it runs
+			p.columns = st.columns
 		}
-		p.columns = st.columns
 	case *ast.Explain:
 		p.columns = planColumns(s)
 	}
@@ -164,6 +174,9 @@ func (sts *statements) current(w *work.Work, st *prepared) (*bind.Bound, error) 
 
 // keep stores a prepared statement. Its memory passes from w to the session.
 func (sts *statements) keep(name string, p *prepared, w *work.Work) error {
+	if sts.byName[name] != nil {
+		return sqlstate.New(sqlstate.DuplicateStatement, `prepared statement "%s" already exists`, name)
+	}
 	n := w.Used()
 	w.Close()
 	if err := sts.memory.Grow(n); err != nil {

@@ -33,6 +33,8 @@ type transaction struct {
 	savepoints []savepoint
 	began      time.Time
 	queried    bool // it has read something
+	// modes is set if SET TRANSACTION has set the modes of a transaction that is no block.
+	modes bool
 
 	vars    *variables
 	locks   *advisory.Owner
@@ -75,6 +77,9 @@ func (t *transaction) settle() {
 		t.portals.commit()
 	}
 	t.implicit = false
+	if t.status == 'I' {
+		t.queried, t.modes = false, false
+	}
 }
 
 // fail handles an error of a statement. The cursors of a block stay open until ROLLBACK, or ROLLBACK TO a savepoint,
@@ -86,6 +91,7 @@ func (t *transaction) fail() {
 		t.portals.close("")
 		t.vars.rollBack(t.mark())
 	case 'I':
+		t.modes = false
 		t.vars.rollBack(0)
 		t.notes.Drop(0)
 		t.locks.EndTransaction(0)
@@ -96,7 +102,7 @@ func (t *transaction) fail() {
 
 // end is COMMIT, or ROLLBACK.
 func (t *transaction) end(commit bool) {
-	t.status, t.savepoints = 'I', nil
+	t.status, t.savepoints, t.modes, t.queried = 'I', nil, false, false
 	t.locks.EndTransaction(0)
 	if commit {
 		t.portals.commit()
@@ -202,6 +208,14 @@ func (t *transaction) written() int {
 	return t.reads.tx.Mark()
 }
 
+// mode returns the isolation level of the current transaction, or whether it is read only.
+func (t *transaction) mode(name string) string {
+	if t.status == 'I' && !t.modes {
+		name = "default_" + name
+	}
+	return t.vars.value[name]
+}
+
 // readOnlySetting tells whether the current transaction may write.
 const readOnlySetting = "transaction_read_only"
 
@@ -242,6 +256,9 @@ func (t *transaction) setModes(s *ast.Transaction) error {
 	case s.Snapshot != "":
 		return t.importSnapshot(s.Snapshot)
 	}
+	if s.Verb == "set" && !t.inBlock() {
+		t.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks"))
+	}
 	if d := deferrable[s.Modes.Deferrable]; d != "" {
 		name, local := "transaction_deferrable", true
 		if s.Verb == "set session" {
@@ -277,10 +294,7 @@ func (t *transaction) setAccess(value string) error {
 	switch {
 	case err != nil:
 		return err
-	case t.status == 'I':
-		t.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks"))
-		return nil
-	case value == "on" || t.vars.value[readOnlySetting] == "off":
+	case value == "on" || t.mode(readOnlySetting) == "off":
 	case len(t.savepoints) > 0:
 		return sqlstate.New(sqlstate.ActiveTransaction,
 			"cannot set transaction read-write mode inside a read-only transaction")
@@ -288,7 +302,7 @@ func (t *transaction) setAccess(value string) error {
 		return sqlstate.New(sqlstate.ActiveTransaction,
 			"transaction read-write mode must be set before any query")
 	}
-	return t.set(readOnlySetting, &value, true)
+	return t.setMode(readOnlySetting, value)
 }
 
 // setIsolation changes the level of the current transaction.
@@ -297,10 +311,7 @@ func (t *transaction) setIsolation(level string) error {
 	switch {
 	case err != nil:
 		return err
-	case t.status != 'T':
-		t.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks"))
-		return nil
-	case level == t.vars.value[isolationSetting]:
+	case level == t.mode(isolationSetting):
 		return nil
 	case t.queried:
 		return sqlstate.New(sqlstate.ActiveTransaction,
@@ -309,7 +320,21 @@ func (t *transaction) setIsolation(level string) error {
 		return sqlstate.New(sqlstate.ActiveTransaction,
 			"SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction")
 	}
-	return t.set(isolationSetting, &level, true)
+	return t.setMode(isolationSetting, level)
+}
+
+// setMode sets a mode of the current transaction, which need not be a block.
+func (t *transaction) setMode(name, value string) error {
+	if t.status == 'I' && !t.modes {
+		for _, each := range []string{isolationSetting, readOnlySetting} {
+			inherited := t.mode(each)
+			if err := t.set(each, &inherited, true); err != nil {
+				return err
+			}
+		}
+		t.modes = true
+	}
+	return t.set(name, &value, true)
 }
 
 // importSnapshot is SET TRANSACTION SNAPSHOT.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/work"
@@ -170,10 +171,8 @@ func (v *variables) set(name string, value *string, local bool, mark int) error 
 			}
 		}
 	} else {
-		if (name == "role" && *value != "none" || name == "session_authorization") &&
-			*value != v.user && *value != v.initial[name] {
-			return sqlstate.New(sqlstate.InsufficientPrivilege, `permission denied to set %s "%s"`,
-				strings.ReplaceAll(name, "_", " "), *value)
+		if err := v.mayBecome(name, *value); err != nil {
+			return err
 		}
 		canonical, err := v.check(name, *value)
 		if err != nil {
@@ -191,6 +190,19 @@ func (v *variables) set(name string, value *string, local bool, mark int) error 
 	}
 	v.put(name, value)
 	return nil
+}
+
+// mayBecome returns an error if a setting is that of a role, and the user cannot become that.
+func (v *variables) mayBecome(setting, role string) error {
+	switch {
+	case setting != "role" && setting != "session_authorization", setting == "role" && role == "none",
+		role == v.user, role == v.initial[setting]:
+		return nil
+	case !catalog.IsRole(role):
+		return sqlstate.New(sqlstate.InvalidParameterValue, `role "%s" does not exist`, role)
+	}
+	return sqlstate.New(sqlstate.InsufficientPrivilege, `permission denied to set %s "%s"`,
+		strings.ReplaceAll(setting, "_", " "), role)
 }
 
 // now returns the stored value of a setting, nil if there is none.

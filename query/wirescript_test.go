@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,11 +31,12 @@ import (
 //	theirs: the beginning of a message of PostgreSQL's
 //	startup {"user": "postgres", ...}  logs in and reads up to ReadyForQuery; it is done first by default
 //	hello {"user": "postgres", ...}    sends only the start-up message; hello 3.2 {...} another version of the protocol
+//	letter                             reads one byte
 //	ssl, gss                           requests encryption and reads the answer, one byte
 //	Q statement                        messages by their letters; arguments are words and JSON texts
 //	P name "statement" oid...          "-" is the unnamed statement and portal
 //	B portal statement [formats of parameters] [parameters] [formats of results]
-//	D S name, D P name, E portal limit, C S name, C P name, S, H, F oid, d data, c, f message, X
+//	D S name, D P name, E portal limit, C S name, C P name, S, H, F oid, d data with \n and \\, c, f message, X
 //	8bit message                       a message whose characters up to U+00FF are sent as one byte each
 //	raw hex...                         bytes
 //	read Z                             sends what is buffered and reads up to a message of that type
@@ -51,6 +53,10 @@ func TestWire_PostgreSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := theirs.Exec(t.Context(), "CREATE DATABASE wire"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connect(t, strings.Replace(url, "dbname=postgres", "dbname=wire", 1)).Exec(t.Context(),
+		"CREATE TABLE docs (id text PRIMARY KEY, rev text, doc jsonb)"); err != nil {
 		t.Fatal(err)
 	}
 	s := exectest.NewStore()
@@ -211,6 +217,8 @@ func (w *wireConn) do(line string) {
 	case "gss":
 		w.bytes(binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, 80877104))
 		w.letter()
+	case "letter":
+		w.letter()
 	case "raw":
 		b, err := hex.DecodeString(strings.ReplaceAll(rest, " ", ""))
 		if err != nil {
@@ -247,15 +255,8 @@ func (w *wireConn) hello(text string) {
 	}
 	// Any version: pgproto3 knows only two.
 	packet := binary.BigEndian.AppendUint32(make([]byte, 4), version)
-	for _, name := range []string{"user", "database", "options", "application_name", "DateStyle", "TimeZone",
-		"client_encoding", "nope", "replication", "_pq_.a", "_pq_.b"} {
-		if value, ok := params[name]; ok {
-			packet = append(packet, name+"\x00"+value+"\x00"...)
-			delete(params, name)
-		}
-	}
-	if len(params) > 0 {
-		w.t.Fatalf("parameters of which the order is not known: %v", params)
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		packet = append(packet, name+"\x00"+params[name]+"\x00"...)
 	}
 	packet = append(packet, 0)
 	binary.BigEndian.PutUint32(packet, uint32(len(packet)))
@@ -338,7 +339,7 @@ func frontendMessage(t *testing.T, letter, text string) pgproto3.FrontendMessage
 	case "F":
 		return &pgproto3.FunctionCall{Function: number(args[0])}
 	case "d":
-		return &pgproto3.CopyData{Data: []byte(text)}
+		return &pgproto3.CopyData{Data: []byte(strings.NewReplacer(`\n`, "\n", `\\`, `\`).Replace(text))}
 	case "c":
 		return &pgproto3.CopyDone{}
 	case "f":

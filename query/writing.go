@@ -335,10 +335,4 @@ func (e *execution) nulls() []types.Datum {
 }
 
 // readOnly reports whether the current transaction may not write.
-func (t *transaction) readOnly() bool {
-	name := readOnlySetting
-	if t.status == 'I' {
-		name = "default_" + name
-	}
-	return strings.EqualFold(t.vars.value[name], "on")
-}
+func (t *transaction) readOnly() bool { return strings.EqualFold(t.mode(readOnlySetting), "on") }

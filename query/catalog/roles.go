@@ -29,6 +29,11 @@ var predefinedRoles = []Role{
 
 const oidMonitor = 3373
 
+// IsRole reports whether there is a role of a name besides the users.
+func IsRole(name string) bool {
+	return name == "divan" || slices.ContainsFunc(predefinedRoles, func(r Role) bool { return r.Name == name })
+}
+
 // monitorMemberOf are the roles that pg_monitor is a member of.
 var monitorMemberOf = []int64{3374, 3375, 3377}
 

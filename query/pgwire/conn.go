@@ -3,7 +3,6 @@ package pgwire
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -28,8 +27,10 @@ type conn struct {
 	seated  bool     // counted in MaxConnections; guarded by Server.mu
 	inside  *Inside  // set if the node itself runs SQL here
 	copying *copying // a COPY FROM STDIN whose data is being received
-	discard bool     // after an error in the extended protocol, until Sync
-	row     []byte   // scratch space for one message
+	// resumed is set while the statements of a simple query run that follow a COPY FROM STDIN.
+	resumed bool
+	discard bool   // after an error in the extended protocol, until Sync
+	row     []byte // scratch space for one message
 	// Set once, before other goroutines can see the connection through Server.mu.
 	pid    uint32
 	secret []byte
@@ -217,6 +218,9 @@ func (c *conn) refuse(typ byte, e *sqlstate.Error) {
 			typ = 'E'
 		}
 	}
+	if c.resumed {
+		c.resumed, typ = false, 'Q'
+	}
 	c.send(m)
 	switch typ {
 	case 'Q', 'F':
@@ -273,9 +277,4 @@ func errorResponse(severity string, e *sqlstate.Error) *pgproto3.ErrorResponse {
 
 func isEOF(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-}
-
-func protocolError(typ byte, err error) error {
-	return &sqlstate.Error{Code: sqlstate.ProtocolViolation,
-		Message: fmt.Sprintf("invalid message of type %q: %v", typ, err)}
 }

@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -32,7 +33,7 @@ func (c *conn) dispatch(ctx context.Context, typ byte, body []byte) error {
 	case 'S':
 		c.discard = false
 		if len(body) > 0 {
-			return sqlstate.New(sqlstate.ProtocolViolation, "invalid message format")
+			return errFormat
 		}
 		if err := c.session.Sync(ctx); err != nil {
 			return err
@@ -41,7 +42,7 @@ func (c *conn) dispatch(ctx context.Context, typ byte, body []byte) error {
 		return nil
 	case 'H':
 		if len(body) > 0 {
-			return sqlstate.New(sqlstate.ProtocolViolation, "invalid message format")
+			return errFormat
 		}
 		return c.flush()
 	case 'F':
@@ -49,13 +50,13 @@ func (c *conn) dispatch(ctx context.Context, typ byte, body []byte) error {
 	case 'c', 'd', 'f':
 		return nil // left over from a refused COPY FROM; PostgreSQL ignores them too
 	}
-	return protocolError(typ, errors.New("not expected here"))
+	return sqlstate.New(sqlstate.ProtocolViolation, "invalid message of type %q", typ)
 }
 
 func (c *conn) query(ctx context.Context, body []byte) error {
 	var m pgproto3.Query
 	if err := m.Decode(body); err != nil {
-		return protocolError('Q', err)
+		return malformed('Q', body)
 	}
 	if err := c.decode(&m.String); err != nil {
 		return err
@@ -113,7 +114,7 @@ func (c *conn) simple(ctx context.Context, piece Piece) error {
 func (c *conn) parse(ctx context.Context, body []byte) error {
 	var m pgproto3.Parse
 	if err := m.Decode(body); err != nil {
-		return protocolError('P', err)
+		return malformed('P', body)
 	}
 	if err := whole(body, len(m.Name)+len(m.Query)+4+4*len(m.ParameterOIDs)); err != nil {
 		return err
@@ -131,15 +132,28 @@ func (c *conn) parse(ctx context.Context, body []byte) error {
 // whole returns an error if a message has more bytes than its fields, n.
 func whole(body []byte, n int) error {
 	if len(body) != n {
-		return sqlstate.New(sqlstate.ProtocolViolation, "invalid message format")
+		return errFormat
 	}
 	return nil
+}
+
+// statementOf returns the name of the statement in a Bind message.
+func statementOf(body []byte) (string, bool) {
+	_, rest, ok := bytes.Cut(body, []byte{0})
+	name, _, whole := bytes.Cut(rest, []byte{0})
+	return string(name), ok && whole
 }
 
 func (c *conn) bind(ctx context.Context, body []byte) error {
 	var m pgproto3.Bind
 	if err := m.Decode(body); err != nil {
-		return protocolError('B', err)
+		// PostgreSQL looks for the statement first.
+		if name, ok := statementOf(body); ok && c.decode(&name) == nil {
+			if _, _, err := c.session.DescribeStatement(ctx, name); err != nil {
+				return err
+			}
+		}
+		return malformed('B', body)
 	}
 	n := len(m.DestinationPortal) + len(m.PreparedStatement) + 8 + 4*len(m.Parameters) +
 		2*(len(m.ParameterFormatCodes)+len(m.ResultFormatCodes))
@@ -148,15 +162,6 @@ func (c *conn) bind(ctx context.Context, body []byte) error {
 	}
 	if err := whole(body, n); err != nil {
 		return err
-	}
-	for _, f := range m.ParameterFormatCodes {
-		if f != 0 && f != 1 {
-			return sqlstate.New(sqlstate.InvalidParameterValue, "unsupported format code: %d", f)
-		}
-	}
-	if n := len(m.ParameterFormatCodes); n > 1 && n != len(m.Parameters) {
-		return sqlstate.New(sqlstate.ProtocolViolation, "bind message has %d parameter formats but %d parameters", n,
-			len(m.Parameters))
 	}
 	if err := c.decode(&m.DestinationPortal, &m.PreparedStatement); err != nil {
 		return err
@@ -173,7 +178,7 @@ func (c *conn) bind(ctx context.Context, body []byte) error {
 func (c *conn) describe(ctx context.Context, body []byte) error {
 	var m pgproto3.Describe
 	if err := m.Decode(body); err != nil {
-		return protocolError('D', err)
+		return malformed('D', body)
 	}
 	if err := c.decode(&m.Name); err != nil {
 		return err
@@ -197,7 +202,7 @@ func (c *conn) describe(ctx context.Context, body []byte) error {
 			columns, formats = portal.Columns(), portal.Formats()
 		}
 	default:
-		return protocolError('D', errors.New("unknown object type"))
+		return sqlstate.New(sqlstate.ProtocolViolation, "invalid DESCRIBE message subtype %d", m.ObjectType)
 	}
 	if columns == nil {
 		c.send(&pgproto3.NoData{})
@@ -209,7 +214,7 @@ func (c *conn) describe(ctx context.Context, body []byte) error {
 func (c *conn) execute(ctx context.Context, body []byte) error {
 	var m pgproto3.Execute
 	if err := m.Decode(body); err != nil {
-		return protocolError('E', err)
+		return malformed('E', body)
 	}
 	if err := whole(body, len(m.Portal)+5); err != nil {
 		return err
@@ -235,7 +240,7 @@ func (c *conn) execute(ctx context.Context, body []byte) error {
 func (c *conn) close(body []byte) error {
 	var m pgproto3.Close
 	if err := m.Decode(body); err != nil {
-		return protocolError('C', err)
+		return malformed('C', body)
 	}
 	if err := c.decode(&m.Name); err != nil {
 		return err
@@ -246,7 +251,7 @@ func (c *conn) close(body []byte) error {
 	case 'P':
 		c.session.ClosePortal(m.Name)
 	default:
-		return protocolError('C', errors.New("unknown object type"))
+		return sqlstate.New(sqlstate.ProtocolViolation, "invalid CLOSE message subtype %d", m.ObjectType)
 	}
 	c.send(&pgproto3.CloseComplete{})
 	return nil
@@ -363,6 +368,9 @@ type copying struct {
 
 // startCopy asks the client for data.
 func (c *conn) startCopy(portal Portal, in CopyIn) error {
+	if err := in.Begin(); err != nil {
+		return err
+	}
 	binary, columns := in.Format()
 	format := byte(0)
 	if binary {
@@ -386,7 +394,7 @@ func (c *conn) receive(ctx context.Context, typ byte, body []byte) error {
 	case 'f':
 		var m pgproto3.CopyFail
 		if err := m.Decode(body); err != nil {
-			return protocolError(typ, err)
+			return malformed(typ, body)
 		}
 		if err := c.decode(&m.Message); err != nil {
 			return err
@@ -406,5 +414,8 @@ func (c *conn) receive(ctx context.Context, typ byte, body []byte) error {
 		return nil
 	}
 	in.portal.Close()
-	return c.pieces(ctx, in.rest, false)
+	c.resumed = true
+	err := c.pieces(ctx, in.rest, false)
+	c.resumed = err != nil
+	return err
 }

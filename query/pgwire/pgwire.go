@@ -192,6 +192,8 @@ type CopyOut struct {
 
 // CopyIn collects what a client sends for COPY FROM STDIN.
 type CopyIn interface {
+	// Begin is called before the client is asked for data. It returns an error if none may be written.
+	Begin() error
 	// Data adds the body of a CopyData message, which it copies. An error ends the COPY.
 	Data(ctx context.Context, data []byte) error
 	// Format returns whether the format is binary, and the number of columns.

@@ -167,12 +167,14 @@ func (h *handshake) login(params map[string]string, minor uint32) (Start, error)
 	var unknown []string
 	var wrong error // a wrong option is reported only to clients that have logged in
 	settings := map[string]string{}
+	if options := params["options"]; options != "" {
+		wrong = splitOptions(options, settings) // other parameters take precedence
+	}
 	for name, value := range params {
 		switch {
 		case strings.HasPrefix(name, "_pq_."):
 			unknown = append(unknown, name)
 		case name == "options":
-			wrong = splitOptions(value, settings)
 		case name != "user" && name != "database":
 			settings[strings.ToLower(name)] = value
 		}
@@ -273,33 +275,52 @@ func splitOptions(text string, settings map[string]string) error {
 	}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		var set string
-		switch {
-		case w == "-c" && i+1 < len(words):
+		flag, value := w, ""
+		if len(w) > 2 && w[0] == '-' {
+			flag, value = w[:2], w[2:]
+		} else if i+1 < len(words) && len(w) == 2 && strings.Contains("cSf", w[1:]) {
 			i++
-			set = words[i]
-		case strings.HasPrefix(w, "-c"):
-			set = w[2:]
-		case strings.HasPrefix(w, "--"):
-			set = w[2:]
+			value = words[i]
 		}
-		name, value, found := strings.Cut(set, "=")
-		if !found && set != "" {
-			flag := w[:2]
-			if flag == "--" {
-				flag += set
-			} else {
-				flag += " " + set
-			}
-			return sqlstate.New(sqlstate.SyntaxError, "%s requires a value", flag)
+		if err := option(w, flag, value, settings); err != nil {
+			return err
 		}
-		if !found || name == "" {
-			return sqlstate.New(sqlstate.SyntaxError, "invalid command-line argument for server process: %s", w)
-		}
-		settings[strings.ToLower(strings.ReplaceAll(name, "-", "_"))] = value
 	}
 	return nil
 }
+
+// option parses one option: -c name=value, --name=value, and the short ones of PostgreSQL's programs that a client may
+// set, -e, -f and -S.
+func option(word, flag, value string, settings map[string]string) error {
+	invalid := sqlstate.New(sqlstate.SyntaxError, "invalid command-line argument for server process: %s", word)
+	switch {
+	case value == "" && flag != "-e":
+		return invalid
+	case flag == "-c", flag == "--":
+		name, set, found := strings.Cut(value, "=")
+		if !found {
+			if flag == "-c" {
+				flag += " "
+			}
+			return sqlstate.New(sqlstate.SyntaxError, "%s%s requires a value", flag, value)
+		}
+		settings[strings.ToLower(strings.ReplaceAll(name, "-", "_"))] = set
+	case flag == "-S":
+		settings["work_mem"] = value
+	case flag == "-e" && value == "":
+		settings["datestyle"] = "euro"
+	case flag == "-f" && avoided[value] != "":
+		settings[avoided[value]] = "false"
+	default:
+		return invalid
+	}
+	return nil
+}
+
+// avoided are the settings of the letters after -f.
+var avoided = map[string]string{"s": "enable_seqscan", "i": "enable_indexscan", "o": "enable_indexonlyscan",
+	"b": "enable_bitmapscan", "t": "enable_tidscan", "n": "enable_nestloop", "m": "enable_mergejoin",
+	"h": "enable_hashjoin"}
 
 func isNetError(err error) bool {
 	var ne net.Error

@@ -340,7 +340,7 @@ func TestConn_Malformed(t *testing.T) {
 		{"P", "\x00rows 1\x00\x00\x00x", "E:08P01"},
 		{"B", "\x00\x00\x00\x00\x00\x00\x00\x00x", "E:08P01"},
 		{"E", "\x00\x00\x00\x00\x00x", "E:08P01"},
-		{"B", "\x00\x00\x00\x01\x00\x07\x00\x00\x00\x00", "E:22023"},
+		{"B", "\x00\x00\x00\x01\x00\x07\x00\x00\x00\x00", "E:26000"},
 	} {
 		t.Run(c.typ+c.body, func(t *testing.T) {
 			_, addr := serve(t, &fake{}, nil)

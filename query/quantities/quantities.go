@@ -1,5 +1,5 @@
-// Package quantities checks the values of settings that are numbers, with units of time and of memory. Which settings
-// there are is in package query.
+// Package quantities checks the values of settings that are numbers, with units of time and of memory, or words. Which
+// settings there are is in package query.
 package quantities
 
 import (
