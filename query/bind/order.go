@@ -171,10 +171,12 @@ func (b *binder) limits(s *ast.Select, q *Query, sc *scope) (err error) {
 		if e == nil {
 			return nil, nil
 		}
-		x, err := b.expr(e, &scope{parent: sc.parent, rels: sc.rels, query: &Query{}, noAggregates: what})
+		alone := &scope{parent: sc.parent, rels: sc.rels, query: &Query{}, noAggregates: what}
+		x, err := b.expr(e, alone)
 		if err != nil {
 			return nil, err
 		}
+		q.Correlated = q.Correlated || alone.query.Correlated
 		if x, err = typing.RowsOffset(&b.Open, x, what, ast.Start(e)); err != nil {
 			return nil, err
 		}
@@ -182,6 +184,9 @@ func (b *binder) limits(s *ast.Select, q *Query, sc *scope) (err error) {
 		exec.Walk(x, func(x exec.Expr) {
 			switch n := x.(type) {
 			case *exec.Col:
+				if n.Depth > 0 {
+					return // of a query around this one
+				}
 				if off, ok := b.columns[n]; ok && !variables {
 					at = off
 				}

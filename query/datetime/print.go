@@ -44,10 +44,10 @@ func AppendInterval(dst []byte, s Span, style Style) []byte {
 		if len(dst) > start {
 			dst = append(dst, ' ')
 		}
-		us := s.Micros
-		if us < 0 {
+		us := uint64(s.Micros)
+		if s.Micros < 0 {
 			dst = append(dst, '-')
-			us = -us
+			us = -us // also the magnitude of the least one
 		} else if negative {
 			dst = append(dst, '+')
 		}

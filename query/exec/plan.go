@@ -226,7 +226,9 @@ type Limit struct {
 	Input       Plan
 	Skip, Count int64 // Count < 0 means no limit
 	// Ties are the keys by which the rows are sorted if those that equal the last one are returned too (WITH TIES).
-	Ties    []SortKey
+	Ties []SortKey
+	// Of computes Count and Skip when the plan is opened, if they depend on the enclosing queries.
+	Of      func(env *Env) (count, skip int64, err error)
 	st      *State
 	last    []types.Datum
 	held    int64 // by last
@@ -238,6 +240,12 @@ type Limit struct {
 func (l *Limit) Open(outer *Env) error {
 	l.reset()
 	l.st, l.skipped, l.rows, l.done = outer.State, 0, 0, false
+	if l.Of != nil {
+		var err error
+		if l.Count, l.Skip, err = l.Of(&Env{State: outer.State, Outer: outer}); err != nil {
+			return err
+		}
+	}
 	return l.Input.Open(outer)
 }
 

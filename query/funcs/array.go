@@ -107,25 +107,13 @@ func init() {
 		if a[0].IsNull() {
 			return types.Null, nil
 		}
-		if a[0].S == "" {
-			return types.NewArray(types.Text, nil), nil
+		if !a[1].IsNull() && a[1].S == "" {
+			return types.NewArray(types.Text, splitText(a)), nil
 		}
-		sep := a[1].S
-		parts := []string{a[0].S}
-		if sep != "" || a[1].IsNull() {
-			// With a NULL separator, where sep is "", each character becomes an item.
-			if err := env.Making(int64(strings.Count(a[0].S, sep)) * (exec.DatumSize + 16)); err != nil {
-				return types.Null, err
-			}
-			parts = strings.Split(a[0].S, sep)
+		if err := env.Making(int64(strings.Count(a[0].S, a[1].S)) * (exec.DatumSize + 16)); err != nil {
+			return types.Null, err
 		}
-		items := make([]types.Datum, len(parts))
-		for i, p := range parts {
-			if len(a) < 3 || a[2].IsNull() || p != a[2].S {
-				items[i] = types.NewText(p)
-			}
-		}
-		return types.NewArray(types.Text, items), nil
+		return types.NewArray(types.Text, splitText(a)), nil
 	}
 	for _, args := range [][]types.OID{{types.Text, types.Text}, {types.Text, types.Text, types.Text}} {
 		ArrayFamily.Function("string_to_array", types.TextArray, toArray, args...).NullArgs = true
@@ -349,19 +337,43 @@ func arrayTables() {
 		ArrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols,
 			Stream: series})
 	}
-	for _, name := range []string{"string_to_table"} {
-		ArrayFamily.AddTable(&exec.TableFunc{Name: name, Args: []types.OID{types.Text, types.Text},
-			Columns: func([]types.OID) []exec.Column { return []exec.Column{{Name: name, Type: types.Text, Mod: -1}} },
+	for _, args := range [][]types.OID{{types.Text, types.Text}, {types.Text, types.Text, types.Text}} {
+		ArrayFamily.AddTable(&exec.TableFunc{Name: "string_to_table", Args: args, NullArgs: true,
+			Columns: func([]types.OID) []exec.Column {
+				return []exec.Column{{Name: "string_to_table", Type: types.Text, Mod: -1}}
+			},
 			Rows: func(env *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+				if a[0].IsNull() {
+					return nil, nil
+				}
 				if err := env.Fits(int64(strings.Count(a[0].S, a[1].S)) * (exec.DatumSize + 40)); err != nil {
 					return nil, err
 				}
-				parts := strings.Split(a[0].S, a[1].S)
-				rows := make([][]types.Datum, len(parts))
-				for i, p := range parts {
-					rows[i] = []types.Datum{types.NewText(p)}
+				items := splitText(a)
+				rows := make([][]types.Datum, len(items))
+				for i := range items {
+					rows[i] = items[i : i+1 : i+1]
 				}
 				return rows, nil
 			}})
 	}
+}
+
+// splitText divides a text at a separator: at none if it is empty, and between all characters if it is NULL. The third
+// argument is a part that becomes NULL.
+func splitText(a []types.Datum) []types.Datum {
+	if a[0].S == "" {
+		return nil
+	}
+	parts := []string{a[0].S}
+	if a[1].IsNull() || a[1].S != "" {
+		parts = strings.Split(a[0].S, a[1].S)
+	}
+	items := make([]types.Datum, len(parts))
+	for i, p := range parts {
+		if len(a) < 3 || a[2].IsNull() || p != a[2].S {
+			items[i] = types.NewText(p)
+		}
+	}
+	return items
 }

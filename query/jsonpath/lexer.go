@@ -120,7 +120,7 @@ func number(s string) (token, int, error) {
 	}
 	if n < len(s) && s[n] == '.' {
 		// In 1.type() the number is 1; in 1. and 1.5 the point is part of the number.
-		if end := digits(n + 1); end > n+1 || n+1 >= len(s) || !identifier(s[n+1:]) {
+		if end := digits(n + 1); end > n+1 || n+1 >= len(s) || !identifier(s[n+1:]) || exponent(s[n+1:]) {
 			kind, n = tNumber, end
 		} else {
 			return junk(n + 1)
@@ -132,6 +132,10 @@ func number(s string) (token, int, error) {
 			at++
 		}
 		end := digits(at)
+		if end == at && at > n+1 {
+			return token{}, 0, sqlstate.New(sqlstate.SyntaxError,
+				`invalid numeric literal at or near "%s" of jsonpath input`, s[:at])
+		}
 		if end == at {
 			return junk(at)
 		}
@@ -141,6 +145,17 @@ func number(s string) (token, int, error) {
 		return junk(n)
 	}
 	return token{kind: kind, text: s[:n]}, n, nil
+}
+
+// exponent reports whether s begins with the exponent of a number.
+func exponent(s string) bool {
+	if s[0] != 'e' && s[0] != 'E' {
+		return false
+	}
+	if len(s) > 1 && (s[1] == '+' || s[1] == '-') {
+		return true
+	}
+	return len(s) > 1 && s[1] >= '0' && s[1] <= '9'
 }
 
 // identifier reports whether s begins with a character of a name.

@@ -201,10 +201,7 @@ func (p *parser) likeRegex(left *Node) (*Node, error) {
 		p.i++
 		for _, c := range f.text {
 			switch {
-			case strings.ContainsRune("ismq", c):
-			case c == 'x':
-				return nil, sqlstate.New(sqlstate.FeatureNotSupported,
-					"XQuery \"x\" flag (expanded regular expressions) is not implemented")
+			case strings.ContainsRune("ismqx", c):
 			default:
 				return nil, sqlstate.New(sqlstate.SyntaxError, "invalid input syntax for type jsonpath").
 					WithDetail(`Unrecognized flag character "%s" in LIKE_REGEX predicate.`, string(c))
@@ -213,6 +210,10 @@ func (p *parser) likeRegex(left *Node) (*Node, error) {
 				n.Flags += string(c)
 			}
 		}
+	}
+	if strings.Contains(n.Flags, "x") && !strings.Contains(n.Flags, "q") {
+		return nil, sqlstate.New(sqlstate.FeatureNotSupported,
+			"XQuery \"x\" flag (expanded regular expressions) is not implemented")
 	}
 	if _, err := regex.Compile(n.Regexp()); err != nil {
 		return nil, sqlstate.New(sqlstate.InvalidRegularExpression, "invalid regular expression: %s", err)
@@ -262,8 +263,16 @@ func (p *parser) unary() (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.predicate() {
+	switch {
+	case x.predicate():
 		return nil, p.unexpected()
+	case x.Kind == Number && x.Next == nil && op == "-":
+		if negative, ok := strings.CutPrefix(x.Text, "-"); ok {
+			return &Node{Kind: Number, Text: negative}, nil
+		}
+		return &Node{Kind: Number, Text: "-" + x.Text}, nil
+	case x.Kind == Number && x.Next == nil:
+		return x, nil
 	}
 	return &Node{Kind: Unary, Text: op, Left: x}, nil
 }
@@ -274,17 +283,18 @@ func (p *parser) accessor() (*Node, error) {
 		return nil, err
 	}
 	defer func() { p.depth-- }()
+	parentheses := p.op("(")
 	n, err := p.primary()
 	if err != nil {
 		return nil, err
 	}
-	if n.predicate() && p.toks[p.i-1].text == ")" && n.Kind != Exists && p.acceptWord("is") {
+	if n.predicate() && parentheses && p.acceptWord("is") {
 		if !p.acceptWord("unknown") {
 			return nil, p.unexpected()
 		}
 		return &Node{Kind: IsUnknown, Left: n}, nil
 	}
-	if n.Kind == Exists {
+	if n.Kind == Exists && !parentheses {
 		return n, nil
 	}
 	last := n

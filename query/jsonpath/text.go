@@ -189,6 +189,12 @@ func writeQuoted(b *strings.Builder, s string) { b.Write(jsontext.AppendQuoted(n
 
 // plain returns a number without an exponent, as a numeric prints it.
 func plain(text string) string {
+	if digits, negative := strings.CutPrefix(text, "-"); negative {
+		if digits = plain(digits); strings.Trim(digits, "0.") == "" {
+			return digits // zero has no sign
+		}
+		return "-" + digits
+	}
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	e, _ := strconv.Atoi(exponent)

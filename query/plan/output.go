@@ -46,6 +46,9 @@ func (p *planning) output(q *bind.Query, src exec.Source, width int, sorted bool
 		src = &window.Window{Input: src, Width: width, Calls: slices.Clone(q.Windows)}
 		width += len(q.Windows)
 	}
+	if p.setsAfterDistinctOn(q, width) {
+		return limited(p.distinctOnFirst(q, src, width), limit, skip), nil
+	}
 	plan := p.project(q, src, width)
 	if q.Distinct {
 		plan = &sets.Unique{Input: plan, Width: q.Keep}
@@ -76,6 +79,61 @@ func (p *planning) output(q *bind.Query, src exec.Source, width int, sorted bool
 		plan = &sets.Strip{Plan: plan, Keep: q.Keep}
 	}
 	return limited(plan, limit, skip), nil
+}
+
+// setsAfterDistinctOn reports whether functions of the select list that return rows are called only for the rows that
+// DISTINCT ON keeps. As in PostgreSQL, that is so if ORDER BY is given, and neither clause has such a function.
+func (p *planning) setsAfterDistinctOn(q *bind.Query, width int) bool {
+	if q.DistinctOn == nil || len(q.Order) == 0 || q.SetFuncs == nil {
+		return false
+	}
+	keys := slices.Clone(q.DistinctOn)
+	for _, o := range q.Order {
+		keys = append(keys, o.Index)
+	}
+	return !slices.ContainsFunc(keys, func(k int) bool {
+		computed := false
+		exec.Walk(q.Targets[k], func(e exec.Expr) {
+			c, ok := e.(*exec.Col)
+			computed = computed || ok && c.Index >= width
+		})
+		return computed
+	})
+}
+
+// distinctOnFirst plans DISTINCT ON and ORDER BY over the rows of a source, and the select list over what is kept.
+func (p *planning) distinctOnFirst(q *bind.Query, src exec.Source, width int) exec.Plan {
+	exprs := make([]exec.Expr, width)
+	for i := range exprs {
+		exprs[i] = &exec.Col{Index: i}
+	}
+	var order []exec.SortKey
+	var names []string
+	at := map[int]int{} // by the target of a key
+	add := func(o exec.SortKey) {
+		target := o.Index
+		o.Index = len(exprs)
+		at[target] = o.Index
+		order, names = append(order, o), append(names, q.Targets[target].String())
+		exprs = append(exprs, p.fold(q.Targets[target]))
+	}
+	for _, o := range q.Order {
+		add(o)
+	}
+	var keys []int
+	for _, k := range q.DistinctOn {
+		if _, ok := at[k]; !ok {
+			add(exec.SortKey{Index: k})
+		}
+		keys = append(keys, at[k])
+	}
+	var plan exec.Plan = &exec.Project{Input: src, Width: width + p.spare[q], Exprs: exprs}
+	plan = &sets.Unique{Input: &exec.Sort{Input: plan, Keys: order, Names: names, Bound: -1}, Keys: keys, Sorted: true}
+	plan = p.project(q, &exec.Derived{Plan: &sets.Strip{Plan: plan, Keep: width}, Name: "distinct", Width: width}, width)
+	if q.Keep < len(q.Targets) {
+		plan = &sets.Strip{Plan: plan, Keep: q.Keep}
+	}
+	return plan
 }
 
 func (p *planning) project(q *bind.Query, src exec.Source, width int) exec.Plan {

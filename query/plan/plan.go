@@ -88,21 +88,6 @@ func (p *planning) foldAll(list []exec.Expr) []exec.Expr {
 	return out
 }
 
-// count evaluates LIMIT or OFFSET. none is the value for NULL.
-func (p *planning) count(e exec.Expr, none int64, code sqlstate.Code, what string) (int64, error) {
-	if e == nil {
-		return none, nil
-	}
-	d, err := e.Eval(p.root)
-	if err != nil || d.IsNull() {
-		return none, err
-	}
-	if d.I < 0 {
-		return 0, sqlstate.New(code, "%s must not be negative", what)
-	}
-	return d.I, nil
-}
-
 func (p *planning) build(q *bind.Query) (exec.Plan, error) {
 	if err := p.st.Spend(planSteps); err != nil {
 		return nil, err
@@ -138,16 +123,15 @@ const planSteps = 300
 const planSize = 500
 
 func (p *planning) body(q *bind.Query) (exec.Plan, error) {
-	limit, err := p.count(q.Limit, -1, sqlstate.InvalidRowCountInLimit, "LIMIT")
-	if err != nil {
-		return nil, err
+	if refersOut(q.Limit) || refersOut(q.Skip) {
+		return p.limitedLater(q)
 	}
-	skip, err := p.count(q.Skip, 0, sqlstate.InvalidRowCountInOffset, "OFFSET")
+	limit, skip, err := counts(q, p.root)
 	if err != nil {
 		return nil, err
 	}
 	if q.WithTies && limit >= 0 {
-		return p.ties(q, limit, skip)
+		return p.ties(q, &exec.Limit{Count: limit, Skip: skip})
 	}
 	switch {
 	case q.Left != nil:
@@ -160,21 +144,6 @@ func (p *planning) body(q *bind.Query) (exec.Plan, error) {
 		return limited(plan, limit, skip), nil
 	}
 	return p.sel(q, limit, skip)
-}
-
-// ties plans FETCH FIRST ... WITH TIES: all rows in their order, with the keys, up to one that differs from the last.
-func (p *planning) ties(q *bind.Query, limit, skip int64) (exec.Plan, error) {
-	all := *q
-	all.Limit, all.Skip, all.WithTies, all.Keep = nil, nil, false, max(q.Keep, len(q.Targets))
-	plan, err := p.body(&all)
-	if err != nil {
-		return nil, err
-	}
-	plan = &exec.Limit{Input: plan, Count: limit, Skip: skip, Ties: q.Order}
-	if q.Keep < all.Keep {
-		plan = &sets.Strip{Plan: plan, Keep: q.Keep}
-	}
-	return plan, nil
 }
 
 func (p *planning) union(q *bind.Query, limit, skip int64) (exec.Plan, error) {
@@ -202,20 +171,6 @@ func (p *planning) union(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		plan = &exec.Sort{Input: plan, Keys: q.Order, Names: q.OrderNames, Bound: bound(limit, skip)}
 	}
 	return limited(plan, limit, skip), nil
-}
-
-func bound(limit, skip int64) int64 {
-	if limit < 0 || limit+skip < 0 {
-		return -1
-	}
-	return limit + skip
-}
-
-func limited(plan exec.Plan, limit, skip int64) exec.Plan {
-	if limit < 0 && skip == 0 {
-		return plan
-	}
-	return &exec.Limit{Input: plan, Count: limit, Skip: skip}
 }
 
 // sel plans one SELECT: FROM, WHERE, GROUP BY, HAVING, windows, the select list, DISTINCT, ORDER BY, LIMIT.

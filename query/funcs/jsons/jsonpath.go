@@ -1,10 +1,12 @@
 package jsons
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/funcs/templates"
 	"github.com/divandb/divan/query/funcs/texts"
 	"github.com/divandb/divan/query/jsonpath"
 	"github.com/divandb/divan/query/jsonpath/run"
@@ -62,7 +64,8 @@ func newPathCall(st *exec.State, a []types.Datum, zone bool) (*pathCall, error) 
 				return false, err
 			}
 			return re.Match(st, text)
-		}}}
+		},
+		Datetime: func(text string, template *string) (run.Moment, error) { return readDatetime(st, text, template) }}}
 	if len(a) > 2 {
 		if types.JSONKindOf(a[2].S) != types.JSONObject {
 			return nil, sqlstate.New(sqlstate.InvalidParameterValue, "\"vars\" argument is not an object").
@@ -72,6 +75,28 @@ func newPathCall(st *exec.State, a []types.Datum, zone bool) (*pathCall, error) 
 	}
 	c.silent = len(a) > 3 && a[3].True()
 	return c, nil
+}
+
+// readDatetime is .datetime().
+func readDatetime(st *exec.State, text string, template *string) (run.Moment, error) {
+	if template == nil {
+		d, typ, zone, ok := templates.ReadISO(text, st.Types)
+		if !ok {
+			return run.Moment{}, run.Suppressed(sqlstate.New("22031", "datetime format is not recognized: \"%s\"", text).
+				WithHint("Use a datetime template argument to specify the input data format."))
+		}
+		return run.Moment{Value: d, Type: typ, Zone: zone}, nil
+	}
+	t, err := templates.NewStandard(*template)
+	if err != nil {
+		return run.Moment{}, err
+	}
+	d, typ, zone, err := t.Read(text, st.Types)
+	var e *sqlstate.Error
+	if errors.As(err, &e) && e.Code != sqlstate.ProgramLimitExceeded {
+		err = run.Suppressed(e)
+	}
+	return run.Moment{Value: d, Type: typ, Zone: zone}, err
 }
 
 // quiet drops the errors that the silent argument suppresses.

@@ -152,7 +152,7 @@ func floatChar(x float64, most int, f *numberFormat) (string, error) {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return f.hashes(), nil
 		}
-		return strings.Replace(fmt.Sprintf("%+.*e", f.post, x), "+", " ", 1), nil
+		return fmt.Sprintf("% .*e", f.post, x), nil
 	}
 	pre := f.pre
 	if f.hasMulti {
@@ -161,6 +161,9 @@ func floatChar(x float64, most int, f *numberFormat) (string, error) {
 	}
 	g := *f
 	whole := len(strconv.FormatFloat(math.Abs(x), 'f', 0, 64))
+	if math.IsInf(x, 0) {
+		whole = len("Infinity")
+	}
 	switch {
 	case whole >= most:
 		g.post = 0

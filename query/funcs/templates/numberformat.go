@@ -2,7 +2,6 @@ package templates
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -413,78 +412,4 @@ func romanOf(n int64) string {
 		}
 	}
 	return b.String()
-}
-
-// read is to_number. It returns the digits at the places where the format has digits, and how many of them are after
-// the decimal point.
-func (f *numberFormat) read(s string) (number string, decimals int) {
-	var digits []byte
-	negative, signed, point := false, false, false
-	i := 0
-	sign := func() {
-		if i < len(s) && !signed && (s[i] == '-' || s[i] == '+' || s[i] == '<' && f.bracket) {
-			signed, negative = true, s[i] != '+'
-			i++
-		}
-	}
-	for _, p := range f.parts {
-		if i >= len(s) {
-			break
-		}
-		switch p.word {
-		case "9", "0", ".", "D":
-			// One blank before it is ignored. Any other character in its place is skipped.
-			if s[i] == ' ' {
-				i++
-			}
-			if len(digits) == 0 && (p.word == "9" || p.word == "0") {
-				sign()
-			}
-			if i >= len(s) {
-				break
-			}
-			switch c := s[i]; {
-			case c >= '0' && c <= '9':
-				if point && decimals == f.post {
-					break
-				}
-				if point {
-					decimals++
-				}
-				digits = append(digits, c)
-			case c == '.' && f.decimal && !point:
-				point = true
-				digits = append(digits, c)
-			}
-			i++
-			if len(digits) > 0 && !signed && i < len(s) &&
-				(f.sign == signAfter || f.sign == signBefore && f.pre == f.preSign) {
-				sign()
-			}
-		case ",", "G":
-			if s[i] == ',' {
-				i++
-			}
-		case "MI", "PL", "SG":
-			if s[i] == '-' || s[i] == '+' {
-				sign()
-			}
-		case "TH", "th", "Th", "tH":
-			i += min(2, len(s)-i)
-		case "", "L":
-			n := 0
-			if p.word == "L" {
-				if s[i] == '$' || s[i] == ' ' {
-					n = 1
-				}
-			} else {
-				_, n = utf8.DecodeRuneInString(s[i:]) // any character
-			}
-			i += n
-		}
-	}
-	if negative {
-		digits = append([]byte{'-'}, digits...)
-	}
-	return string(digits), decimals
 }

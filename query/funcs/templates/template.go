@@ -59,6 +59,7 @@ type node struct {
 	*field
 	char      string
 	separator bool // the character is a space, or no letter or digit
+	quoted    bool // the character is in quotes
 	fill, th  bool // FM before the field, TH after it
 }
 
@@ -118,7 +119,7 @@ func quoted(out []node, s string) ([]node, string) {
 			s = s[1:]
 		}
 		_, size := utf8.DecodeRuneInString(s)
-		out = append(out, node{char: s[:size]})
+		out = append(out, node{char: s[:size], quoted: true})
 		s = s[size:]
 	}
 	return out, s[min(1, len(s)):]

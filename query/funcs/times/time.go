@@ -259,6 +259,9 @@ func part(field string, micros int64, typ, ret types.OID, env *exec.CallEnv) (ty
 	case "week":
 		return whole(int64(week))
 	case "isoyear":
+		if year <= 0 {
+			year--
+		}
 		return whole(int64(year))
 	case "timezone":
 		if typ == types.TimestampTZ {
@@ -360,7 +363,10 @@ func intervalPart(field string, s types.Span, ret types.OID) (types.Datum, error
 	case "epoch":
 		// A year counts as 365.25 days, a month as 30.
 		secs := int64(s.Months/12)*31557600 + int64(s.Months%12)*2592000 + int64(s.Days)*86400
-		return number(secs*1e6+s.Micros, 6, ret), nil
+		if ret == types.Float8 {
+			return types.NewFloat(float64(s.Micros)/1e6 + float64(secs)), nil
+		}
+		return types.NewNumeric(types.DecimalOf(s.Micros, 6).Add(types.DecimalFromInt(secs))), nil
 	}
 	return types.Null, badUnit(field, types.Interval, false)
 }

@@ -144,67 +144,81 @@ func makeInterval(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	return types.NewInterval(types.Span{Months: int32(months), Days: int32(days), Micros: int64(micros)}), nil
 }
 
+// justify adds justify_hours, justify_days and justify_interval.
 func justify() {
-	hours := func(s types.Span) types.Span {
-		s.Days += int32(s.Micros / types.Day)
-		s.Micros %= types.Day
-		switch {
-		case s.Days > 0 && s.Micros < 0:
-			s.Micros += types.Day
-			s.Days--
-		case s.Days < 0 && s.Micros > 0:
-			s.Micros -= types.Day
-			s.Days++
-		}
-		return s
-	}
-	days := func(s types.Span) types.Span {
-		s.Months += s.Days / 30
-		s.Days %= 30
-		switch {
-		case s.Months > 0 && s.Days < 0:
-			s.Days += 30
-			s.Months--
-		case s.Months < 0 && s.Days > 0:
-			s.Days -= 30
-			s.Months++
-		}
-		return s
-	}
-	both := func(s types.Span) types.Span {
-		if s.Days > 0 && s.Micros > 0 || s.Days < 0 && s.Micros < 0 {
-			s.Days += int32(s.Micros / types.Day)
-			s.Micros %= types.Day
-		} else {
-			s.Days += int32(s.Micros / types.Day)
-			s.Micros %= types.Day
-		}
-		s.Months += s.Days / 30
-		s.Days %= 30
-		switch {
-		case s.Months > 0 && (s.Days < 0 || s.Days == 0 && s.Micros < 0):
-			s.Days += 30
-			s.Months--
-		case s.Months < 0 && (s.Days > 0 || s.Days == 0 && s.Micros > 0):
-			s.Days -= 30
-			s.Months++
-		}
-		switch {
-		case s.Days > 0 && s.Micros < 0:
-			s.Micros += types.Day
-			s.Days--
-		case s.Days < 0 && s.Micros > 0:
-			s.Micros -= types.Day
-			s.Days++
-		}
-		return s
-	}
-	for name, f := range map[string]func(types.Span) types.Span{"justify_hours": hours, "justify_days": days,
-		"justify_interval": both} {
+	for name, f := range map[string]func(*types.Span) bool{"justify_hours": justifyHours,
+		"justify_days": justifyDays, "justify_interval": justifyInterval} {
 		funcs.TimeFamily.Function(name, types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			return types.NewInterval(f(a[0].Span())), nil
+			s := a[0].Span()
+			if !f(&s) {
+				return types.Null, sqlstate.New(timeRange22008, "interval out of range")
+			}
+			return types.NewInterval(s), nil
 		}, types.Interval)
 	}
+}
+
+// moveDays makes days of the hours, and moveMonths months of the days. They return false if there are too many.
+func moveDays(s *types.Span) bool {
+	days := int64(s.Days) + s.Micros/types.Day
+	s.Micros %= types.Day
+	s.Days = int32(days)
+	return int64(s.Days) == days
+}
+
+func moveMonths(s *types.Span) bool {
+	months := int64(s.Months) + int64(s.Days/30)
+	s.Days %= 30
+	s.Months = int32(months)
+	return int64(s.Months) == months
+}
+
+// sameHours gives hours the sign of the days.
+func sameHours(s *types.Span) {
+	switch {
+	case s.Days > 0 && s.Micros < 0:
+		s.Micros += types.Day
+		s.Days--
+	case s.Days < 0 && s.Micros > 0:
+		s.Micros -= types.Day
+		s.Days++
+	}
+}
+
+func justifyHours(s *types.Span) bool {
+	ok := moveDays(s)
+	sameHours(s)
+	return ok
+}
+
+func justifyDays(s *types.Span) bool {
+	ok := moveMonths(s)
+	switch {
+	case s.Months > 0 && s.Days < 0:
+		s.Days += 30
+		s.Months--
+	case s.Months < 0 && s.Days > 0:
+		s.Days -= 30
+		s.Months++
+	}
+	return ok
+}
+
+func justifyInterval(s *types.Span) bool {
+	// Days and hours of one sign could add up to too many days.
+	if (s.Days > 0) == (s.Micros > 0) && !moveMonths(s) || !moveDays(s) || !moveMonths(s) {
+		return false
+	}
+	switch {
+	case s.Months > 0 && (s.Days < 0 || s.Days == 0 && s.Micros < 0):
+		s.Days += 30
+		s.Months--
+	case s.Months < 0 && (s.Days > 0 || s.Days == 0 && s.Micros > 0):
+		s.Days -= 30
+		s.Months++
+	}
+	sameHours(s)
+	return true
 }
 
 // bins adds date_bin and generate_series of times.

@@ -18,10 +18,14 @@ type Item struct {
 	// Text is the JSON text; empty for computed numbers and for times.
 	Text string
 	num  *types.Decimal
-	// time is a date or time of type typ.
-	time types.Datum
-	typ  types.OID
-	zone *time.Location // the zone with which a timestamp was written
+	Moment
+}
+
+// Moment is a date or time.
+type Moment struct {
+	Value types.Datum
+	Type  types.OID
+	Zone  *time.Location // with which it was written; nil for the types without a zone
 }
 
 // Raw returns an item for a JSON text.
@@ -61,14 +65,14 @@ func (it Item) str() string { return types.JSONUnquote(it.Text) }
 func (it Item) JSON(env *types.Env) (string, error) {
 	switch {
 	case it.Kind == JSONTime:
-		if it.zone != nil {
-			env = &types.Env{Location: it.zone}
+		if it.Zone != nil {
+			env = &types.Env{Location: it.Zone}
 		}
-		if it.typ == types.TimeTZ {
-			us, offset := it.time.ZonedClock()
+		if it.Type == types.TimeTZ {
+			us, offset := it.Value.ZonedClock()
 			return `"` + string(datetime.AppendOffset(datetime.AppendClock(nil, us), offset, true)) + `"`, nil
 		}
-		raw, err := types.ToJSON(nil, it.time, it.typ, types.JSONB, env)
+		raw, err := types.ToJSON(nil, it.Value, it.Type, types.JSONB, env)
 		return string(raw), err
 	case it.num != nil:
 		return it.num.String(), nil

@@ -3,11 +3,8 @@ package run
 import (
 	"math"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/divandb/divan/query/jsonpath"
-	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -74,7 +71,7 @@ func typeOf(x Item) string {
 	if x.Kind != JSONTime {
 		return x.Kind.String()
 	}
-	return types.NameOf(x.typ)
+	return types.NameOf(x.Type)
 }
 
 func double(x Item) (Item, error) {
@@ -130,57 +127,13 @@ func (r *Run) datetime(n *jsonpath.Node, x Item, f emit) error {
 	if x.Kind != types.JSONString {
 		return fail(errDatetime, "jsonpath item method .datetime() can only be applied to a string")
 	}
-	text := x.str()
+	var template *string
 	if n.Flags != "" {
-		return sqlstate.New(sqlstate.FeatureNotSupported,
-			"a template of jsonpath item method .datetime() is not supported").
-			WithHint("Leave out the template, and write the time in ISO 8601's form.")
+		template = &n.Text
 	}
-	bad := fail(errDatetime, "datetime format is not recognized: \"%s\"", text)
-	typ, zone, ok := shapeOf(text)
-	if !ok {
-		return bad
-	}
-	d, err := types.ParseText(text, typ, r.Env)
+	m, err := r.Datetime(x.str(), template)
 	if err != nil {
-		return bad
+		return err
 	}
-	return r.next(n, Item{Kind: JSONTime, time: d, typ: typ, zone: zone}, f)
-}
-
-// shapeOf returns the type of a date or time by the form of its text, and its zone.
-func shapeOf(s string) (types.OID, *time.Location, bool) {
-	date, clock, both := strings.Cut(s, " ")
-	if !both {
-		date, clock, both = strings.Cut(s, "T")
-	}
-	if !both && strings.Count(s, ":") >= 2 {
-		typ, _, ok := clockShape(s)
-		return typ, nil, ok
-	}
-	if _, err := time.Parse("2006-01-02", date); err != nil {
-		return 0, nil, false
-	}
-	if !both {
-		return types.Date, nil, true
-	}
-	typ, zone, ok := clockShape(clock)
-	if typ == types.TimeTZ {
-		return types.TimestampTZ, zone, ok
-	}
-	return types.Timestamp, nil, ok
-}
-
-// clockShape returns the type of a time of day and its zone.
-func clockShape(s string) (types.OID, *time.Location, bool) {
-	for _, layout := range []string{"15:04:05.999999", "15:04:05.999999-07", "15:04:05.999999-07:00"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			if layout == "15:04:05.999999" {
-				return types.Time, nil, true
-			}
-			_, off := t.Zone()
-			return types.TimeTZ, time.FixedZone("", off), true
-		}
-	}
-	return 0, nil, false
+	return r.next(n, Item{Kind: JSONTime, Moment: m}, f)
 }

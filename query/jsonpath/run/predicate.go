@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"math"
 	"strings"
 
 	"github.com/divandb/divan/query/jsonpath"
@@ -199,31 +200,41 @@ func (r *Run) compare(op string, a, b Item) (truth, error) {
 // compareTimes compares dates and timestamps with each other, and times with times.
 func (r *Run) compareTimes(a, b Item) (int, bool, error) {
 	ofDay := func(t types.OID) bool { return t == types.Time || t == types.TimeTZ }
-	if ofDay(a.typ) != ofDay(b.typ) {
+	if ofDay(a.Type) != ofDay(b.Type) {
 		return 0, false, nil
 	}
-	if a.typ == b.typ {
-		return cmp.Compare(a.time.I, b.time.I), true, nil
+	if a.Type == b.Type {
+		return cmp.Compare(a.Value.I, b.Value.I), true, nil
 	}
 	zoned := types.TimestampTZ
-	if ofDay(a.typ) {
+	if ofDay(a.Type) {
 		zoned = types.TimeTZ
 	}
-	if (a.typ == zoned || b.typ == zoned) && !r.Zone {
-		from := a.typ
+	if (a.Type == zoned || b.Type == zoned) && !r.Zone {
+		from := a.Type
 		if from == zoned {
-			from = b.typ
+			from = b.Type
 		}
 		return 0, false, sqlstate.New(sqlstate.FeatureNotSupported,
 			"cannot convert value from %s to %s without time zone usage", shortName(from), shortName(zoned)).
 			WithHint("Use *_tz() function for time zone support.")
 	}
-	x, err := types.Cast(a.time, a.typ, zoned, -1, r.Env)
+	x, err := r.comparable(a, zoned)
 	if err != nil {
 		return 0, false, err
 	}
-	y, err := types.Cast(b.time, b.typ, zoned, -1, r.Env)
+	y, err := r.comparable(b, zoned)
 	return cmp.Compare(x.I, y.I), true, err
+}
+
+// comparable converts a value to a type with more fields. Dates after the last timestamp are after all timestamps.
+func (r *Run) comparable(a Item, to types.OID) (types.Datum, error) {
+	if a.Type == types.Date {
+		if _, err := types.Cast(a.Value, types.Date, types.Timestamp, -1, r.Env); err != nil {
+			return types.NewTime(math.MaxInt64 - 1), nil
+		}
+	}
+	return types.Cast(a.Value, a.Type, to, -1, r.Env)
 }
 
 func shortName(t types.OID) string { return types.Lookup(t).Name }

@@ -4,6 +4,7 @@ package run
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/divandb/divan/query/jsonpath"
 	"github.com/divandb/divan/query/regex"
@@ -23,6 +24,9 @@ type Run struct {
 	Step func(n int) error
 	// Match reports whether a text matches a regular expression.
 	Match func(pattern string, flags regex.Flags, text string) (bool, error)
+	// Datetime reads a date or time by a template, or in one of the forms of ISO 8601. Errors in the text are
+	// Suppressed.
+	Datetime func(text string, template *string) (Moment, error)
 
 	current    Item
 	arraySize  int // length of the innermost array whose subscripts are being evaluated, or -1
@@ -47,6 +51,9 @@ type pathError struct{ err *sqlstate.Error }
 
 func (e pathError) Error() string { return e.err.Error() }
 func (e pathError) Unwrap() error { return e.err }
+
+// Suppressed returns an error that predicates and silent mode suppress.
+func Suppressed(err *sqlstate.Error) error { return pathError{err} }
 
 func fail(code sqlstate.Code, format string, args ...any) error {
 	return pathError{sqlstate.New(code, format, args...)}
@@ -84,6 +91,11 @@ func (r *Run) Exists() (bool, error) {
 
 // any reports whether n has a result for x, unwrapping arrays.
 func (r *Run) any(n *jsonpath.Node, x Item, unwrap bool) (bool, error) {
+	if n.Kind == jsonpath.Unary && n.Next == nil && !r.Path.Strict {
+		// As long as no value is wanted, a sign before something that is no number is no error.
+		list, err := r.sequence(n.Left, x, true)
+		return slices.ContainsFunc(list, func(it Item) bool { return it.Kind == types.JSONNumber }), err
+	}
 	found := false
 	err := r.unwrapped(n, x, unwrap, func(Item) error {
 		found = true

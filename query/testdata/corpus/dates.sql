@@ -164,3 +164,4 @@ PREPARE now_literal AS SELECT 'now'::timestamptz = now(), 'now'::timestamptz <= 
 -- differs: 'now' is the start of the transaction that runs the statement
 EXECUTE now_literal
 DEALLOCATE now_literal
+SELECT extract(isoyear from date '0001-01-01 BC'), date_part('isoyear', timestamp '0044-03-15 BC'), extract(isoyear from date '0001-01-01'), extract(isoyear from timestamptz '4713-12-31 BC')

@@ -141,3 +141,14 @@ SELECT '-1 2'::text::interval hour to second
 SELECT interval '2.5 hours' hour to second, '1.5'::text::interval minute to second, interval '1:2' minute to second, '1 2:3'::text::interval minute to second
 SELECT interval '-1 2' minute to second
 SELECT '123'::text::interval minute to second
+-- The ends of the range.
+SELECT interval '-9223372036854775808 us', interval '-2147483648 days -9223372036854775808 us', -interval '9223372036854775807 us'
+SELECT justify_hours(interval '2147483640 days 240 hours'), justify_hours(interval '-2147483640 days -100 hours')
+SELECT justify_hours(interval '-2147483640 days -200 hours')
+SELECT justify_days(interval '2147483640 mons 250 days')
+SELECT justify_days(interval '-2147483640 mons -240 days'), justify_days(interval '2147483647 mons -1 days')
+SELECT justify_interval(interval '2147483600 days 1900 hours'), justify_interval(interval '-2147483600 days -1900 hours')
+SELECT justify_interval(interval '2147483640 mons 230 days 240 hours')
+SELECT justify_interval(interval '-2147483640 mons -230 days -800 hours')
+SELECT justify_interval(interval '1 mon -5 days 300 hours'), justify_interval(interval '-1 mon 29 days 25 hours')
+SELECT extract(epoch from interval '2147483647 days'), date_part('epoch', interval '-2147483648 mons'), extract(epoch from interval '178956970 years 12.5 s')

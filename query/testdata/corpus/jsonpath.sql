@@ -131,3 +131,37 @@ SELECT '"a'::jsonpath
 SELECT '1 == '::jsonpath
 SELECT id FROM docs WHERE doc @? '$.v ? (@ > 2000)' ORDER BY id
 SELECT id FROM docs WHERE doc @@ '$.i == 5' OR doc->'v' = '"Oslo"' ORDER BY id
+-- Signs and numbers.
+SELECT '$--+7'::jsonpath, '$.b/+-2.50'::jsonpath, '$ ? (@.b < +.5e1)'::jsonpath, '- - -3'::jsonpath, '-0'::jsonpath, '+(-0.0)'::jsonpath, '-(1).abs()'::jsonpath, '-$.b'::jsonpath
+SELECT '7.e2'::jsonpath, '7.E-1.e'::jsonpath, '7.e+1'::jsonpath
+SELECT '7.ex'::jsonpath
+SELECT '7.e+'::jsonpath
+SELECT jsonb '["x",5]' @? '-$[*]', jsonb '["x"]' @? '-$[*]', jsonb '["x",5]' @? '+$[*]', jsonb '["x",5]' @? 'strict -$[*]', jsonb_path_exists('["x",[5]]', '$ ? (exists(-@[*]))')
+SELECT '$ ? ((exists(@.b)) is unknown)'::jsonpath, '(exists($.b)).type()'::jsonpath
+SELECT jsonb_path_query('[{"b":1},{"c":2}]', 'strict $[*] ? ((exists(@.b)) is unknown)')
+SELECT '$ ? (@ like_regex "a.b" flag "xqi")'::jsonpath, '"A.B"'::jsonb @? '$ ? (@ like_regex "a.b" flag "qxi")'
+SELECT '$ ? (@ like_regex "a.b" flag "ix")'::jsonpath
+-- Templates of dates and times must match all of the text.
+SELECT jsonb_path_query('"7.3.2021"', '$.datetime("FMDD.FMMM.YYYY")'), jsonb_path_query('"2021-03-07"', '$.datetime("YYYY-MM-DD").type()'), jsonb_path_query('"21:05"', '$.datetime("HH24:MI")'), jsonb_path_query('"09 PM"', '$.datetime("HH12 PM").type()')
+SELECT jsonb_path_query('"21:05:07.1289"', '$.datetime("HH24:MI:SS.FF4")'), jsonb_path_query('"21:05:07.1289"', '$.datetime("HH24:MI:SS.US")'), jsonb_path_query('"21:05 -03"', '$.datetime("HH24:MI TZH")'), jsonb_path_query('"21:05 -03:30"', '$.datetime("HH24:MI TZH:TZM").type()')
+SELECT jsonb_path_query('"2021/03/07 21h"', '$.datetime("YYYY/MM/DD HH24\"h\"")'), jsonb_path_query('"2021-03-07 21:05:07 +04:30"', '$.datetime("YYYY-MM-DD HH24:MI:SS TZH:TZM")')
+SELECT jsonb_path_query('"2021-066"', '$.datetime("YYYY-DDD")'), jsonb_path_query('"2021-W10"', '$.datetime("IYYY-\"W\"IW")'), jsonb_path_query('"March 2021  "', '$.datetime("Month YYYY")')
+SELECT jsonb_path_query('"2021-03-07"', '$.datetime("YYYY-MM-DD HH24:MI")')
+SELECT jsonb_path_query('"2021-03-07 x"', '$.datetime("YYYY-MM-DD")')
+SELECT jsonb_path_query('"2021-03-07"', '$.datetime("YYYY/MM/DD")')
+SELECT jsonb_path_query('"2021a03"', '$.datetime("YYYY\"b\"MM")')
+SELECT jsonb_path_query('"2021-03-07"', '$.datetime("YYYY|MM|DD")')
+SELECT jsonb_path_query('"2021-13-07"', '$.datetime("YYYY-MM-DD")')
+SELECT jsonb_path_query('"2021-03-07 +1"', '$.datetime("YYYY-MM-DD TZH")')
+SELECT jsonb_path_query('"x"', '$.datetime("\"x\"")')
+SELECT jsonb_path_query('"12"', '$.datetime("TZ")')
+SELECT jsonb_path_query('"20210307"', '$.datetime("")')
+SELECT jsonb_path_query('"2021-03-07 x"', '$.datetime("YYYY-MM-DD")', '{}', true), jsonb_path_exists('["2021-13-07"]', '$[*] ? (@.datetime("YYYY-MM-DD") > "x")'), jsonb '"x"' @? '$.datetime("YYYY")'
+SELECT jsonb_path_query('"21:05:07+3"', '$.datetime()'), jsonb_path_query('"2021-03-07 21:05:07.5-3:15"', '$.datetime()'), jsonb_path_query('"2021-03-07T21:05:07.25"', '$.datetime()'), jsonb_path_query('"21:05:07.123456-11"', '$.datetime().type()')
+SELECT jsonb_path_query('"2021-3-7"', '$.datetime()'), jsonb_path_query('" 2021-03-07"', '$.datetime()')
+SELECT jsonb_path_query('"21:05"', '$.datetime()')
+SELECT jsonb_path_query('["9999999-01-01","2021-03-07"]', '$[*].datetime() > "2021-03-07 01:00:00".datetime()'), jsonb_path_query('"9999999-01-01"', 'strict $.datetime() > "2021-03-07 01:00:00".datetime()')
+SELECT jsonb_path_query_tz('["2021-03-07","2021-03-08 00:00:01 -05"]', '$[*] ? (@.datetime() >= "2021-03-07 23:00 -01".datetime("YYYY-MM-DD HH24:MI TZH"))')
+SELECT '7e-'::jsonpath
+SELECT '7.5e+x'::jsonpath
+SELECT '7e'::jsonpath

@@ -70,3 +70,18 @@ SELECT jsonb_object_keys(jsonb_array_elements('[{"a":1,"b":2},{"a":3}]')) AS k, 
 -- Other items of the select list are computed for each of their rows.
 SELECT count(DISTINCT r) FROM (SELECT random() AS r, generate_series(1,5)) x
 SELECT x.n, x.g FROM (SELECT n, generate_series(1,n) AS g FROM (SELECT id AS d, length(id) AS n FROM docs WHERE id < 'd03') q) x ORDER BY 1, 2
+SELECT DISTINCT ON (a) a, b, generate_series(1, 2) g FROM (VALUES (2, 5), (2, 9), (1, 4), (1, 3)) t(a, b) ORDER BY a, b DESC
+SELECT DISTINCT ON (a) generate_series(1, 2) g, b FROM (VALUES (2, 5), (2, 9), (1, 4), (1, 3)) t(a, b) ORDER BY a DESC, b
+SELECT DISTINCT ON (a, b) a, generate_series(1, b) g FROM (VALUES (2, 2), (2, 2), (1, 3)) t(a, b) ORDER BY a, b LIMIT 4 OFFSET 1
+SELECT DISTINCT ON (a) a, unnest(ARRAY[b, a]), count(*) OVER () FROM (VALUES (2, 2), (2, 5), (1, 3)) t(a, b) ORDER BY a, b
+SELECT DISTINCT ON (a) a, unnest(ARRAY[a, 7]), sum(b), (SELECT count(*) FROM generate_series(1, a)) FROM (VALUES (2, 2), (2, 5), (1, 3)) t(a, b) GROUP BY a ORDER BY a, sum(b)
+SELECT DISTINCT ON (doc->'city') doc->>'city', id, jsonb_object_keys(doc->'items'->0) k FROM docs ORDER BY doc->'city', id DESC
+SELECT DISTINCT ON (a, g) a, generate_series(1, 2) g, b FROM (VALUES (2, 5), (2, 9), (1, 4), (1, 3)) t(a, b) ORDER BY a, g, b
+SELECT * FROM string_to_table('x-y', '') WITH ORDINALITY
+SELECT * FROM string_to_table('', '-') t(v)
+SELECT v, v IS NULL FROM string_to_table('x-é-z', NULL) v
+SELECT v, v IS NULL FROM string_to_table('x-y--z', '-', '') v
+SELECT v, v IS NULL FROM string_to_table('x-y-*', '-', '*') v
+SELECT v, v IS NULL FROM string_to_table('xy', '', 'xy') v
+SELECT string_to_table(NULL, '-'), string_to_table('a-b', '-', NULL)
+SELECT string_to_table('a-b', NULL, 'b'), string_to_array('xy', '', 'xy'), string_to_array('', ''), string_to_array('', NULL)

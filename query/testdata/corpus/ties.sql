@@ -29,3 +29,18 @@ SELECT id FROM docs ORDER BY id FETCH FIRST 3 ROWS WITH TIES FOR UPDATE SKIP LOC
 SELECT id FROM docs ORDER BY id FETCH FIRST 3 ROWS WITH TIES FOR UPDATE
 WITH t AS (SELECT x FROM generate_series(1, 6) x ORDER BY x % 2 FETCH FIRST 1 ROW WITH TIES) SELECT a.x, b.x FROM t a JOIN t b ON a.x < b.x ORDER BY 1, 2
 SELECT v.k, l.x FROM (VALUES (1), (2)) v(k), LATERAL (SELECT x FROM generate_series(1, 6) x ORDER BY x / v.k FETCH FIRST 1 ROW WITH TIES) l ORDER BY 1, 2
+
+-- LIMIT and OFFSET of a sub-query may depend on the row around it, and DISTINCT ON comes before functions that return rows.
+SELECT g.i, (SELECT n FROM generate_series(1, 5) n ORDER BY n DESC LIMIT 1 OFFSET g.i) FROM generate_series(0, 6) g(i)
+SELECT g.i, ARRAY(SELECT n FROM generate_series(1, 5) n ORDER BY n LIMIT g.i OFFSET g.i - 1) FROM generate_series(1, 6) g(i)
+SELECT g.i, ARRAY(SELECT n FROM generate_series(1, 5) n ORDER BY n LIMIT g.i) FROM generate_series(-1, 1) g(i)
+SELECT g.i, x.n FROM generate_series(0, 4) g(i), LATERAL (SELECT n FROM (VALUES (3),(1),(2)) v(n) ORDER BY n LIMIT g.i) x ORDER BY 1, 2
+SELECT g.i, x.n FROM generate_series(1, 4) g(i), LATERAL (SELECT n/2 AS n FROM generate_series(0, 9) n ORDER BY n/2 FETCH FIRST (g.i) ROWS WITH TIES) x ORDER BY 1, 2
+SELECT g.i, ARRAY(SELECT id FROM docs ORDER BY id LIMIT g.i OFFSET 2 * g.i) FROM generate_series(1, 4) g(i)
+SELECT g.i, ARRAY(SELECT 1 UNION SELECT 2 UNION SELECT 3 ORDER BY 1 LIMIT g.i) FROM generate_series(1, 4) g(i)
+SELECT g.i, ARRAY(VALUES (1), (2), (3) ORDER BY 1 DESC LIMIT g.i) FROM generate_series(1, 4) g(i)
+SELECT i, EXISTS (SELECT FROM docs WHERE id > 'd40' LIMIT i) FROM generate_series(0, 1) i
+SELECT i, i IN (SELECT n FROM generate_series(1, 3) n LIMIT i - 1) FROM generate_series(1, 4) i
+SELECT 1 LIMIT n FROM (VALUES (1)) v(n)
+SELECT n FROM (VALUES (1)) v(n) LIMIT n
+SELECT (SELECT m FROM (VALUES (1)) w(m) LIMIT m + n) FROM (VALUES (1)) v(n)

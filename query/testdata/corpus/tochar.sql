@@ -93,3 +93,12 @@ SELECT to_char(1234567.891, 'FM9,999,999.00'), to_char(0.45, 'FM90.99'), to_char
 SELECT to_char(1.25::float4, '9.9'), to_char(2.5::float8, '9'), to_char(1e15::float8, '9999999999999999'), to_char(1.0e-10::float8, '0.99999999999'), to_char(-0.0::float8, '9.9'), to_char(0.5::float8, '9.'), to_char(123::int8, '999D9'), to_char(1::int2, 'FM9.0')
 SELECT to_number('', '')
 SELECT to_number('5', 'EEEE')
+SELECT to_char(-71.5::float8, '9.99EEEE'), to_char(-0.002::float4, '9.9EEEE'), to_char(71.5::float8, '9.9EEEE'), to_char(-3e-9::float8, '9EEEE')
+SELECT to_char('inf'::float4, '9.99'), to_char('-inf'::float4, 'MI999.99'), to_char('inf'::float8, 'S99.9'), to_char('nan'::float4, '9.99'), to_char('-inf'::float8, '999999999.99')
+-- Signs that are not where the template has them.
+SELECT to_number('7.25-', 'FM9.99999MI'), to_number('7.25-', '99.99999SG'), to_number('7.25+', '9.9999PL'), to_number('.-25', 'S99.99'), to_number('7-', '99MI'), to_number('7 -', '99MI')
+SELECT to_number('+7', '9MI'), to_number('+7', 'MI9'), to_number('x+7', 'MI9'), to_number('x-7', 'SG9'), to_number('-7', 'PL9')
+SELECT to_number('12-', '99S'), to_number('1-2', '9S9'), to_number('12 -', '99S'), to_number('-12', '99S'), to_number('+12-', 'S99')
+SELECT to_number('<8.5>', '9.9PR'), to_number('<8.5', '9.99PR'), to_number('1,234', 'FM9,999'), to_number('1234', '9,999'), to_number('1,234', '9,999'), to_number('1,,234', '9G999')
+SELECT to_number('3rd', '9TH'), to_number('3.5th', '9.9TH'), to_number('3th4', '9TH9'), to_number('$7.5', 'L9.9'), to_number('€7.5', 'L9.9'), to_number('€€7.5', 'L9.9')
+SELECT to_number('é7', '"x"9'), to_number('7é5', '9x9'), to_number('7.', '9.9'), to_number('.', '9.9') IS NULL
