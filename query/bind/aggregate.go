@@ -143,6 +143,9 @@ func (b *binder) aggregateOrder(n *ast.Call, c *exec.AggCall, sc *scope) error {
 			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
 				At(ast.Start(n.Args[i]))
 		}
+		if cast, ok := a.(*exec.CastExpr); ok && cast.Hidden {
+			a = cast.X // as it is written
+		}
 		args = append(args, exec.Key(a))
 	}
 	for i, k := range keys {

@@ -10,6 +10,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/funcs/jsons"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -133,9 +134,7 @@ func (b *binder) namedArgs(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 	}
 	i := slices.IndexFunc(list, func(f *exec.Func) bool { return f.Names != nil })
 	if i < 0 {
-		a := n.Args[len(n.Args)-1]
-		return nil, sqlstate.Unsupported(a.Pos(), "Give the arguments by position.",
-			"named arguments are not supported for function %s", name)
+		return nil, b.noNames(n, sc)
 	}
 	f := list[i]
 	out := make([]exec.Expr, len(f.Args))
@@ -169,6 +168,22 @@ func (b *binder) namedArgs(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 	return out, nil
 }
 
+// noNames returns the error for a call with named arguments of a function whose arguments have no names.
+func (b *binder) noNames(n *ast.Call, sc *scope) error {
+	var args []exec.Expr
+	for _, a := range n.Args {
+		if named, ok := a.(*ast.NamedArg); ok {
+			a = named.Value
+		}
+		x, err := b.expr(a, sc)
+		if err != nil {
+			return err
+		}
+		args = append(args, x)
+	}
+	return typing.NoNames(n, args)
+}
+
 func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if len(n.Args) != 2 {
 		return nil, refuse.Syntax(n.Pos(), "syntax error: NULLIF needs two arguments")
@@ -199,6 +214,9 @@ func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {
 	}
 	// It has the type that the comparison gives its first argument.
 	t := typing.NullIfType(x.Type(), args[1].Type())
+	if t == 0 {
+		return nil, typing.OperandError("=", n.Pos(), x.Type(), args[1].Type())
+	}
 	first, err := b.Coerce(x, t, types.Implicit, n.Pos())
 	if err != nil {
 		return nil, err
@@ -226,7 +244,13 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 		if fn != nil {
 			return b.setCall(n, fn, args, sc)
 		}
+		if jsons.Records[name] != nil && len(args) == 1 {
+			return nil, jsons.NoFields(name).At(n.Pos())
+		}
 		candidates = typing.OperatorFuncs(name)
+	}
+	if typing.Indistinct(name, args) {
+		return nil, typing.Ambiguous(strings.Join(n.Name, "."), args, n.Pos())
 	}
 	if typing.BitString(name, args) {
 		return nil, sqlstate.Unsupported(n.Args[0].Pos(), "Cast it to bytea.", "bit strings are not supported")
@@ -242,8 +266,7 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 		b.volatile++
 	}
 	if typing.Unpolymorphic(args, fn.Args) {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
-			"could not determine polymorphic type because input has type unknown").At(n.Pos())
+		return nil, refuse.Polymorphic(n.Pos())
 	}
 	if name != "pg_typeof" && name != "pg_column_size" { // they need arguments whose types are still open
 		if args, err = b.CoerceArgs(args, fn.Args, fn.Variadic, n.Pos()); err != nil {

@@ -80,16 +80,19 @@ func (b *binder) fromCall(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, inne
 			return nil, nil, err
 		}
 	}
+	list := definitions(n, call)
 	if fn == nil {
 		x, err := b.callWith(c, args, inner)
 		if err != nil {
 			return nil, nil, err
 		}
+		if list != nil {
+			return nil, nil, errDefinitions(list)
+		}
 		return &exec.FromCall{Scalar: x}, []exec.Column{{Name: cmp.Or(alias, name), Type: x.Type(), Mod: -1}}, nil
 	}
-	if list := definitions(n, call); list != nil && jsons.Records[name] == nil {
-		return nil, nil, refuse.Syntax(list[0].Pos(),
-			"a column definition list is only allowed for functions returning \"record\"")
+	if list != nil && jsons.Records[name] == nil {
+		return nil, nil, errDefinitions(list)
 	}
 	if args, err = b.CoerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
 		return nil, nil, err
@@ -100,6 +103,10 @@ func (b *binder) fromCall(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, inne
 		cols[0].Name = alias
 	}
 	return &exec.FromCall{Func: fn, Args: args}, cols, nil
+}
+
+func errDefinitions(list []ast.TypeName) error {
+	return refuse.Syntax(list[0].Pos(), "a column definition list is only allowed for functions returning \"record\"")
 }
 
 // definitions returns the types of a column definition list.
@@ -120,8 +127,7 @@ func (b *binder) record(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, args [
 		return nil, nil
 	}
 	if len(args) == 2 && typing.Untyped(args[0]) {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
-			"could not determine polymorphic type because input has type unknown").At(c.Pos())
+		return nil, refuse.Polymorphic(c.Pos())
 	}
 	list, names := definitions(n, call), n.Columns
 	if list == nil {
@@ -138,6 +144,5 @@ func (b *binder) record(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, args [
 		}
 		cols[i] = exec.Column{Name: names[i], Type: oid, Mod: mod}
 	}
-	out := fn.Of(cols)
-	return out, nil
+	return fn.Of(cols), nil
 }

@@ -180,26 +180,7 @@ func (b *binder) limits(s *ast.Select, q *Query, sc *scope) (err error) {
 		if x, err = typing.RowsOffset(&b.Open, x, what, ast.Start(e)); err != nil {
 			return nil, err
 		}
-		variables, at := false, e.Pos()
-		exec.Walk(x, func(x exec.Expr) {
-			switch n := x.(type) {
-			case *exec.Col:
-				if n.Depth > 0 {
-					return // of a query around this one
-				}
-				if off, ok := b.columns[n]; ok && !variables {
-					at = off
-				}
-				variables = true
-			case *exec.Subquery:
-				variables = variables || n.Correlated
-			}
-		})
-		if variables {
-			return nil, sqlstate.New(sqlstate.InvalidColumnReference, "argument of %s must not contain variables",
-				what).At(at)
-		}
-		return x, nil
+		return x, typing.NoVariables(x, what, b.columns, e.Pos())
 	}
 	if q.Limit, err = bindOne(s.Limit, "LIMIT"); err == nil {
 		q.Skip, err = bindOne(s.Offset, "OFFSET")

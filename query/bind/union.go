@@ -97,8 +97,7 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 		}
 		t := typing.CommonType(lt, rt)
 		if t == 0 {
-			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", s.Op,
-				types.NameOf(l.Type), types.NameOf(r.Type)).At(naming.SetOpPlace(s.Right, i))
+			return nil, typing.Unmatched(string(s.Op), l.Type, r.Type).At(naming.SetOpPlace(s.Right, i))
 		}
 		if t == types.Unknown {
 			t = types.Text
@@ -126,25 +125,14 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 
 // open reports whether a column has only literals that are text by default, or a parameter without a type.
 func (q *Query) open(i int) bool {
-	all := func(e exec.Expr) bool {
-		if p, ok := e.(*exec.Param); ok {
-			return typing.Untyped(p)
-		}
-		c, ok := e.(*exec.Const)
-		return ok && !c.Typed && (c.Typ == types.Unknown || c.Typ == types.Text)
-	}
-	switch {
-	case q.Left != nil:
+	if q.Left != nil || q.Values != nil { // VALUES has made them texts
 		return false
-	case q.Values != nil:
-		for _, row := range q.Values {
-			if !all(row[i]) {
-				return false
-			}
-		}
-		return true
 	}
-	return all(q.Targets[i])
+	if p, ok := q.Targets[i].(*exec.Param); ok {
+		return typing.Untyped(p)
+	}
+	c, ok := q.Targets[i].(*exec.Const)
+	return ok && !c.Typed && (c.Typ == types.Unknown || c.Typ == types.Text)
 }
 
 // retype casts a column of one side of a set operation.

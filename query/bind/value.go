@@ -7,6 +7,7 @@ import (
 
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/refs"
+	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
@@ -85,39 +86,34 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a, ok := n.X.(*ast.Array); ok && len(a.Items) == 0 && types.ElemOf(to) != 0 {
-		return &exec.Array{Elem: types.ElemOf(to)}, nil
+	return b.castTo(n, n.X, to, mod, sc)
+}
+
+// castTo binds an operand of a cast. The items of an array's constructor are cast each.
+func (b *binder) castTo(n *ast.Cast, operand ast.Expr, to types.OID, mod int32, sc *scope) (exec.Expr, error) {
+	if a, ok := operand.(*ast.Array); ok && types.ElemOf(to) != 0 {
+		out := &exec.Array{Elem: types.ElemOf(to)}
+		for _, it := range a.Items {
+			if err := refuse.Nested(it); err != nil {
+				return nil, err
+			}
+			x, err := b.castTo(n, it, out.Elem, mod, sc)
+			if err != nil {
+				return nil, sqlstate.Locate(err, ast.Start(it))
+			}
+			out.Items = append(out.Items, x)
+		}
+		return out, nil
 	}
-	x, err := b.expr(n.X, sc)
+	at := n.Pos()
+	if operand != n.X {
+		at = ast.Start(operand)
+	}
+	x, err := b.expr(operand, sc)
 	if err != nil {
 		return nil, err
 	}
-	switch c := x.(type) {
-	case *exec.Const:
-		if c.Typ == types.Unknown {
-			e, err := b.Constant(c, to, mod, n.Pos())
-			if typed, ok := e.(*exec.Const); ok {
-				typed.Typed = true
-			}
-			return e, err
-		}
-	case *exec.Param:
-		if c.Typ == types.Unknown {
-			if err := b.SetParam(c, to); err != nil {
-				return nil, sqlstate.Locate(err, n.Pos())
-			}
-			if mod < 0 {
-				return c, nil
-			}
-		}
-	}
-	if types.CastContext(x.Type(), to) == types.NoCast {
-		return nil, types.CannotCast(x.Type(), to).At(n.Pos())
-	}
-	if x.Type() == to && mod < 0 {
-		return x, nil
-	}
-	return &exec.CastExpr{X: x, To: to, Mod: mod, Off: n.Pos(), Try: n.Try}, nil
+	return typing.Cast(&b.Open, x, to, mod, at, n.Try)
 }
 
 func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {
@@ -126,9 +122,8 @@ func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {
 			WithHint("Explicitly cast to the desired type, for example ARRAY[]::integer[].")
 	}
 	for _, it := range n.Items {
-		if _, nested := it.(*ast.Array); nested {
-			return nil, sqlstate.Unsupported(it.Pos(), "Use arrays of one dimension.",
-				"arrays of several dimensions are not supported")
+		if err := refuse.Nested(it); err != nil {
+			return nil, err
 		}
 	}
 	items, err := b.exprs(n.Items, sc)
@@ -166,7 +161,7 @@ func (b *binder) subscriptOf(x exec.Expr, n *ast.Subscript, sc *scope) (exec.Exp
 	if t == types.JSONB {
 		if n.Slice {
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "jsonb subscript does not support slices").
-				At(ast.Start(cmp.Or(n.Index, n.Low)))
+				At(ast.Start(cmp.Or(n.Index, n.Low, n.X)))
 		}
 		idx, err := b.expr(n.Index, sc)
 		if err != nil {

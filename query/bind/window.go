@@ -7,6 +7,7 @@ import (
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/frames"
 	"github.com/divandb/divan/query/bind/refs"
+	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
@@ -196,6 +197,9 @@ func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*window.Ca
 	if n.Filter != nil {
 		return nil, 0, sqlstate.Unsupported(n.Pos(), "Use CASE in its argument.",
 			"FILTER is not implemented for non-aggregate window functions")
+	}
+	if typing.Unpolymorphic(args, best.Args) {
+		return nil, 0, refuse.Polymorphic(n.Pos())
 	}
 	if w.Args, err = b.CoerceArgs(args, best.Args, false, n.Pos()); err != nil {
 		return nil, 0, err

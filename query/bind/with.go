@@ -228,8 +228,7 @@ func (b *binder) cteQuery(c *CTE) (*Query, error) {
 		switch t := typing.CommonType(col.Type, overall); t {
 		case col.Type:
 		case 0:
-			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "UNION types %s and %s cannot be matched",
-				types.NameOf(col.Type), types.NameOf(overall)).At(naming.SetOpPlace(s.Right, i))
+			return nil, typing.Unmatched("UNION", col.Type, overall).At(naming.SetOpPlace(s.Right, i))
 		default:
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch,
 				`recursive query "%s" column %d has type %s in non-recursive term but type %s overall`, c.name, i+1,

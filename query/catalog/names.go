@@ -25,6 +25,9 @@ func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
 	if err != nil {
 		return 0, false, err
 	}
+	if len(parts) > 1 && (kind == types.RegNS || kind == types.RegRole) {
+		return 0, false, sqlstate.New(sqlstate.InvalidName, "invalid name syntax")
+	}
 	last := parts[len(parts)-1]
 	schema := ""
 	switch len(parts) {
@@ -40,7 +43,7 @@ func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
 	default:
 		return 0, false, sqlstate.New(sqlstate.InvalidName, "improper relation name (too many dotted names): %s", name)
 	}
-	if schema != "" && s.schemaByName[schema] == nil && kind != types.RegNS && kind != types.RegRole {
+	if schema != "" && s.schemaByName[schema] == nil {
 		return 0, false, sqlstate.New(sqlstate.InvalidSchemaName, `schema "%s" does not exist`, schema)
 	}
 	switch kind {
@@ -52,7 +55,7 @@ func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
 		return c.OID, true, nil
 	case types.RegNS:
 		n := s.schemaByName[last]
-		if n == nil || schema != "" {
+		if n == nil {
 			return 0, false, nil
 		}
 		return n.OID, true, nil

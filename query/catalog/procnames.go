@@ -87,6 +87,9 @@ func (s *Snapshot) signedOID(text string) (int64, bool, error) {
 	if err != nil {
 		return 0, false, err
 	}
+	if len(parts) > 1 && s.schemaByName[parts[0]] == nil {
+		return 0, false, sqlstate.New(sqlstate.InvalidSchemaName, `schema "%s" does not exist`, parts[0])
+	}
 	all, _ := procs()
 	for _, p := range all {
 		if p.name == parts[len(parts)-1] && slices.Equal(p.args, args) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
@@ -173,40 +175,67 @@ func fillArray(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	return arrayFrom(lower, env.ArgType(0), items), nil
 }
 
-// unescape is unistr: it replaces \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX by the character of that number.
+// unescape is unistr: it replaces \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX by the character of that number. Two halves of
+// a surrogate pair are one character.
 func unescape(s string) (string, error) {
 	var out []rune
 	runes := []rune(s)
+	var high rune // the first half of a pair
+	bad := sqlstate.New(sqlstate.SyntaxError, "invalid Unicode surrogate pair")
 	for i := 0; i < len(runes); i++ {
-		if runes[i] != '\\' {
-			out = append(out, runes[i])
-			continue
-		}
-		rest := runes[i+1:]
-		skip, n := 0, 4
+		r := runes[i]
+		escaped := r == '\\' && (i+1 == len(runes) || runes[i+1] != '\\')
 		switch {
-		case len(rest) > 0 && rest[0] == '\\':
-			out = append(out, '\\')
+		case escaped:
+			var n int
+			var err error
+			if r, n, err = escapedRune(runes[i+1:]); err != nil {
+				return "", err
+			}
+			i += n
+		case r == '\\':
 			i++
+		}
+		low := escaped && r >= 0xDC00 && r <= 0xDFFF
+		switch {
+		case (high != 0) != low:
+			return "", bad
+		case low:
+			r, high = utf16.DecodeRune(high, r), 0
+		case escaped && utf16.IsSurrogate(r):
+			high = r
 			continue
-		case len(rest) > 0 && rest[0] == '+':
-			skip, n = 1, 6
-		case len(rest) > 0 && rest[0] == 'u':
-			skip = 1
-		case len(rest) > 0 && rest[0] == 'U':
-			skip, n = 1, 8
 		}
-		bad := sqlstate.New(sqlstate.SyntaxError, "invalid Unicode escape").
-			WithHint(`Unicode escapes must be \XXXX, \+XXXXXX, \uXXXX, or \UXXXXXXXX.`)
-		if len(rest) < skip+n {
-			return "", bad
-		}
-		v, err := strconv.ParseUint(string(rest[skip:skip+n]), 16, 32)
-		if err != nil || v == 0 || v > 0x10FFFF {
-			return "", bad
-		}
-		out = append(out, rune(v))
-		i += skip + n
+		out = append(out, r)
+	}
+	if high != 0 {
+		return "", bad
 	}
 	return string(out), nil
+}
+
+// escapedRune reads what follows a backslash, and returns how long it is.
+func escapedRune(rest []rune) (r rune, size int, err error) {
+	skip, n := 0, 4
+	switch {
+	case len(rest) > 0 && rest[0] == '+':
+		skip, n = 1, 6
+	case len(rest) > 0 && rest[0] == 'u':
+		skip = 1
+	case len(rest) > 0 && rest[0] == 'U':
+		skip, n = 1, 8
+	}
+	invalid := sqlstate.New(sqlstate.SyntaxError, "invalid Unicode escape").
+		WithHint(`Unicode escapes must be \XXXX, \+XXXXXX, \uXXXX, or \UXXXXXXXX.`)
+	if len(rest) < skip+n {
+		return 0, 0, invalid
+	}
+	v, err := strconv.ParseUint(string(rest[skip:skip+n]), 16, 32)
+	switch {
+	case err != nil:
+		return 0, 0, invalid
+	case v == 0 || v > utf8.MaxRune:
+		return 0, 0, sqlstate.New(sqlstate.InvalidParameterValue, "invalid Unicode code point: %04X", v)
+	}
+	return rune(v), skip + n, nil
 }

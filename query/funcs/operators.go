@@ -145,6 +145,7 @@ func numericPower(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 func power(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	x, y := a[0].Float(), a[1].Float()
 	switch {
+	case math.IsNaN(x) || math.IsNaN(y):
 	case x == 0 && y < 0:
 		return types.Null, sqlstate.New("2201F", "zero raised to a negative power is undefined")
 	case x < 0 && !math.IsInf(y, 0) && y != math.Trunc(y):

@@ -41,7 +41,7 @@ func limited(plan exec.Plan, limit, skip int64) exec.Plan {
 	if limit < 0 && skip == 0 {
 		return plan
 	}
-	return &exec.Limit{Input: plan, Count: limit, Skip: skip}
+	return &sets.Limit{Input: plan, Count: limit, Skip: skip}
 }
 
 // refersOut reports whether a LIMIT or OFFSET has columns. They are those of a query around it.
@@ -59,12 +59,12 @@ func refersOut(e exec.Expr) bool {
 
 // limitedLater plans a query whose LIMIT or OFFSET depends on the row of a query around it.
 func (p *planning) limitedLater(q *bind.Query) (exec.Plan, error) {
-	return p.ties(q, &exec.Limit{Of: func(env *exec.Env) (limit, skip int64, err error) { return counts(q, env) }})
+	return p.ties(q, &sets.Limit{Of: func(env *exec.Env) (limit, skip int64, err error) { return counts(q, env) }})
 }
 
 // ties plans FETCH FIRST ... WITH TIES, and other limits that other steps do not know: all rows in their order, with
 // the keys, up to the limit.
-func (p *planning) ties(q *bind.Query, limit *exec.Limit) (exec.Plan, error) {
+func (p *planning) ties(q *bind.Query, limit *sets.Limit) (exec.Plan, error) {
 	all := *q
 	all.Limit, all.Skip, all.WithTies = nil, nil, false
 	if q.WithTies {

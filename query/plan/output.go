@@ -103,9 +103,9 @@ func (p *planning) setsAfterDistinctOn(q *bind.Query, width int) bool {
 
 // distinctOnFirst plans DISTINCT ON and ORDER BY over the rows of a source, and the select list over what is kept.
 func (p *planning) distinctOnFirst(q *bind.Query, src exec.Source, width int) exec.Plan {
-	exprs := make([]exec.Expr, width)
-	for i := range exprs {
-		exprs[i] = &exec.Col{Index: i}
+	var exprs []exec.Expr
+	for i := range width {
+		exprs = append(exprs, &exec.Col{Index: i})
 	}
 	var order []exec.SortKey
 	var names []string
@@ -129,7 +129,8 @@ func (p *planning) distinctOnFirst(q *bind.Query, src exec.Source, width int) ex
 	}
 	var plan exec.Plan = &exec.Project{Input: src, Width: width + p.spare[q], Exprs: exprs}
 	plan = &sets.Unique{Input: &exec.Sort{Input: plan, Keys: order, Names: names, Bound: -1}, Keys: keys, Sorted: true}
-	plan = p.project(q, &exec.Derived{Plan: &sets.Strip{Plan: plan, Keep: width}, Name: "distinct", Width: width}, width)
+	kept := &exec.Derived{Plan: &sets.Strip{Plan: plan, Keep: width}, Name: "distinct", Width: width}
+	plan = p.project(q, kept, width)
 	if q.Keep < len(q.Targets) {
 		plan = &sets.Strip{Plan: plan, Keep: q.Keep}
 	}

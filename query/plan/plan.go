@@ -131,7 +131,7 @@ func (p *planning) body(q *bind.Query) (exec.Plan, error) {
 		return nil, err
 	}
 	if q.WithTies && limit >= 0 {
-		return p.ties(q, &exec.Limit{Count: limit, Skip: skip})
+		return p.ties(q, &sets.Limit{Count: limit, Skip: skip})
 	}
 	switch {
 	case q.Left != nil:

@@ -37,6 +37,8 @@ func CastContext(from, to OID) Context {
 		return c
 	}
 	switch {
+	case to == Char && !IsString(from):
+		return NoCast
 	case IsString(to):
 		// Every type has a text form.
 		if IsString(from) {
@@ -45,6 +47,8 @@ func CastContext(from, to OID) Context {
 		return Assignment
 	case IsString(from):
 		return Explicit
+	case from == Xid || to == Xid:
+		return NoCast
 	case IsOid(from) && IsOid(to):
 		return Implicit
 	case IsInteger(from) && IsOid(to):
@@ -100,7 +104,7 @@ func Cast(d Datum, from, to OID, mod int32, env *Env) (Datum, error) {
 			return parseInterval(d.S, mod, env)
 		}
 		var err error
-		if d, err = convert(d, from, to, env); err != nil {
+		if d, err = convert(d, from, to, env); err != nil || d.IsNull() {
 			return Null, err
 		}
 	}
@@ -123,7 +127,7 @@ func convert(d Datum, from, to OID, env *Env) (Datum, error) {
 		}
 		return NewInt(int64(int8(d.S[0]))), nil
 	case IsString(to):
-		if d.K == KBool {
+		if d.K == KBool && to != Name {
 			return NewText(strconv.FormatBool(d.I != 0)), nil
 		}
 		if from == BPChar && d.K == KText {
@@ -225,6 +229,9 @@ func toNumber(d Datum, from, to OID) (Datum, error) {
 			narrow := float64(float32(f))
 			if math.IsInf(narrow, 0) && !math.IsInf(f, 0) {
 				return Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: overflow")
+			}
+			if narrow == 0 && f != 0 {
+				return Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: underflow")
 			}
 			f = narrow
 		}

@@ -342,6 +342,10 @@ func parseInt(text string, typ OID) (Datum, error) {
 
 // parseOID reads an OID. As in PostgreSQL, a negative number of 32 bits is the OID with the same bits.
 func parseOID(text string, typ OID) (Datum, error) {
+	if typ == Xid {
+		wide, err := parseUnsigned(text, Xid8)
+		return NewInt(int64(uint32(wide.Unsigned()))), err
+	}
 	v, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):

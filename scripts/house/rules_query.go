@@ -146,8 +146,8 @@ var queryRules = []rule{
 		why: "aggregates combine values, whatever rows they are from",
 	},
 	{
-		room: "query/funcs/jsons", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/funcs/texts",
-			"query/jsonpath/...",
+		room: "query/funcs/jsons", may: []string{"layer/jsontext", "query/exec", "query/funcs",
+			"query/funcs/templates", "query/funcs/texts", "query/jsonpath/...",
 			"query/regex",
 			"query/sqlstate", "query/types", "query/work"},
 		why: "JSON is decomposed and composed without knowing documents",

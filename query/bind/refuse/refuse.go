@@ -213,3 +213,18 @@ func Table(it ast.FromItem) error {
 func Syntax(off int, format string, args ...any) *sqlstate.Error {
 	return sqlstate.New(sqlstate.SyntaxError, format, args...).At(off)
 }
+
+// Nested refuses an array in an array.
+func Nested(it ast.Expr) error {
+	if _, nested := it.(*ast.Array); !nested {
+		return nil
+	}
+	return sqlstate.Unsupported(it.Pos(), "Use arrays of one dimension.",
+		"arrays of several dimensions are not supported")
+}
+
+// Polymorphic returns the error for a call whose arguments, all literals, do not tell the type of its result.
+func Polymorphic(at int) error {
+	return sqlstate.New(sqlstate.DatatypeMismatch,
+		"could not determine polymorphic type because input has type unknown").At(at)
+}

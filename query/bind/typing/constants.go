@@ -66,3 +66,33 @@ func (o *Open) CastCall(name string, args []exec.Expr, off int) (exec.Expr, bool
 	}
 	return &exec.CastExpr{X: args[0], To: to, Mod: -1, Off: off}, true, nil
 }
+
+// Cast binds an explicit cast. try makes it return NULL for a value that cannot be cast.
+func Cast(o *Open, x exec.Expr, to types.OID, mod int32, at int, try bool) (exec.Expr, error) {
+	switch c := x.(type) {
+	case *exec.Const:
+		if c.Typ == types.Unknown {
+			e, err := o.Constant(c, to, mod, at)
+			if typed, ok := e.(*exec.Const); ok {
+				typed.Typed = true
+			}
+			return e, err
+		}
+	case *exec.Param:
+		if c.Typ == types.Unknown {
+			if err := o.SetParam(c, to); err != nil {
+				return nil, sqlstate.Locate(err, at)
+			}
+			if mod < 0 {
+				return c, nil
+			}
+		}
+	}
+	if types.CastContext(x.Type(), to) == types.NoCast {
+		return nil, types.CannotCast(x.Type(), to).At(at)
+	}
+	if x.Type() == to && mod < 0 {
+		return x, nil
+	}
+	return &exec.CastExpr{X: x, To: to, Mod: mod, Off: at, Try: try}, nil
+}

@@ -18,6 +18,30 @@ func RowsOffset(o *Open, e exec.Expr, mode string, at int) (exec.Expr, error) {
 	return o.Coerce(e, types.Int8, types.Assignment, at)
 }
 
+// NoVariables returns an error if an argument of LIMIT or OFFSET refers to columns of its own query, at the position of
+// the first one. at is that of the argument.
+func NoVariables(x exec.Expr, what string, places map[*exec.Col]int, at int) error {
+	variables := false
+	exec.Walk(x, func(x exec.Expr) {
+		switch n := x.(type) {
+		case *exec.Col:
+			if n.Depth > 0 {
+				return // of a query around this one
+			}
+			if place, ok := places[n]; ok && !variables {
+				at = place
+			}
+			variables = true
+		case *exec.Subquery:
+			variables = variables || n.Correlated
+		}
+	})
+	if !variables {
+		return nil
+	}
+	return sqlstate.New(sqlstate.InvalidColumnReference, "argument of %s must not contain variables", what).At(at)
+}
+
 // RangeOffset makes the offset of a window frame in the mode RANGE fit the type of the column in ORDER BY. It also
 // returns the function that compares with it.
 func RangeOffset(o *Open, e exec.Expr, column types.OID, at int) (exec.Expr, window.InRange, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -166,6 +167,20 @@ func NoFunction(name string, args []exec.Expr, off int) error {
 		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 }
 
+// NoNames returns the error for a call with named arguments of a function whose arguments have no names.
+func NoNames(n *ast.Call, args []exec.Expr) error {
+	list := make([]string, len(args))
+	for i, a := range args {
+		if named, ok := n.Args[i].(*ast.NamedArg); ok {
+			list[i] = named.Name + " => "
+		}
+		list[i] += types.NameOf(a.Type())
+	}
+	return sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", strings.Join(n.Name, "."),
+		strings.Join(list, ", ")).At(n.Pos()).
+		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
+}
+
 // Ambiguous returns the error for a call that fits several functions equally well.
 func Ambiguous(name string, args []exec.Expr, off int) error {
 	return sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique", Signature(name, args)).At(off).
@@ -245,11 +260,13 @@ func KeysOf(list []exec.Expr) map[string]int {
 	return keys
 }
 
-// BitString reports whether PostgreSQL takes the literal in a call of get_bit or set_bit for a bit string. In a call of
-// bit_count it could be one.
+// Indistinct reports whether a literal could be the argument of one of PostgreSQL's functions for types that are not
+// supported: bit strings for bit_count, and network addresses for trunc.
+func Indistinct(name string, args []exec.Expr) bool {
+	return (name == "bit_count" || name == "trunc") && len(args) == 1 && Untyped(args[0])
+}
+
+// BitString reports whether PostgreSQL takes the literal in a call of get_bit or set_bit for a bit string.
 func BitString(name string, args []exec.Expr) bool {
-	if name == "bit_count" && len(args) == 1 && Untyped(args[0]) {
-		return true
-	}
 	return (name == "get_bit" || name == "set_bit") && len(args) > 1 && Untyped(args[0]) && args[1].Type() != types.Int8
 }

@@ -203,14 +203,27 @@ func Misfit(list []exec.Expr) int {
 	return -1
 }
 
+// Unmatched returns the error for an expression that has no common type with those before it.
+func Unmatched(what string, typ, other types.OID) *sqlstate.Error {
+	a, _ := category(typ)
+	if c, _ := category(other); a != c {
+		return sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", what, types.NameOf(typ),
+			types.NameOf(other))
+	}
+	if what == "CASE" {
+		what = "CASE/WHEN"
+	}
+	return sqlstate.New(sqlstate.CannotCoerce, "%s could not convert type %s to %s", what, types.NameOf(other),
+		types.NameOf(typ))
+}
+
 // Unify casts a list of expressions to one type.
 func (o *Open) Unify(list []exec.Expr, what string, off int) ([]exec.Expr, types.OID, error) {
 	typ := types.Unknown
 	for _, e := range list {
 		t := CommonType(typ, e.Type())
 		if t == 0 {
-			return nil, 0, sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", what,
-				types.NameOf(typ), types.NameOf(e.Type())).At(off)
+			return nil, 0, Unmatched(what, typ, e.Type()).At(off)
 		}
 		typ = t
 	}
@@ -275,12 +288,16 @@ func ComparedType(a, c types.OID) types.OID {
 
 // NullIfType returns the type of NULLIF(a, c): that to which PostgreSQL's equality operator casts its first operand.
 // Operators exist for any two integer types, for real with double precision, and for any two of date and the timestamp
-// types, but not for varchar.
+// types, but not for varchar. It is 0 for jsonb and other types.
 func NullIfType(a, c types.OID) types.OID {
 	time := func(t types.OID) bool { return t == types.Date || t == types.Timestamp || t == types.TimestampTZ }
 	switch t := ComparedType(a, c); {
-	case a == types.VarChar && (t == a || t == types.Text):
+	case a != c && c != types.Unknown && (a == types.JSONB || c == types.JSONB):
+		return 0
+	case a == types.VarChar && t == a, types.IsString(a) && types.IsString(c) && t == types.Text && a != types.Name:
 		return types.Text
+	case a == types.VarChar && t == types.BPChar, a == types.Time && (t == types.TimeTZ || t == types.Interval):
+		return t
 	case !types.IsNumber(a) && !time(a), types.IsInteger(a) && types.IsInteger(c),
 		a == types.Float4 && t == types.Float8, time(a) && time(c):
 		return a

@@ -167,6 +167,11 @@ func (e *pathEdit) setMember(s string, level int) error {
 func (e *pathEdit) setElement(s string, level int) error {
 	last := level == len(e.path)-1
 	n := types.JSONLen(s)
+	if n == 0 && e.remove && level == 0 {
+		e.w.open('[')
+		e.w.shut(']')
+		return nil
+	}
 	parsed, err := strconv.ParseInt(strings.TrimSpace(e.path[level].S), 10, 32)
 	if err != nil {
 		return sqlstate.New(
@@ -419,6 +424,10 @@ func edits() {
 	for _, args := range [][]types.OID{three, four, append(four[:4:4], types.Text)} {
 		f := funcs.JsonFamily.Function("jsonb_set_lax", types.JSONB, setLax(set), args...)
 		f.NullArgs = true
+		if len(args) == 5 {
+			f.Names = []string{"jsonb_in", "path", "replacement", "create_if_missing", "null_value_treatment"}
+			f.Defaults = []types.Datum{types.NewBool(true), types.NewText("use_json_null")}
+		}
 	}
 }
 

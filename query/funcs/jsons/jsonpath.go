@@ -82,8 +82,9 @@ func readDatetime(st *exec.State, text string, template *string) (run.Moment, er
 	if template == nil {
 		d, typ, zone, ok := templates.ReadISO(text, st.Types)
 		if !ok {
-			return run.Moment{}, run.Suppressed(sqlstate.New("22031", "datetime format is not recognized: \"%s\"", text).
-				WithHint("Use a datetime template argument to specify the input data format."))
+			err := sqlstate.New("22031", "datetime format is not recognized: \"%s\"", text)
+			return run.Moment{}, run.Suppressed(
+				err.WithHint("Use a datetime template argument to specify the input data format."))
 		}
 		return run.Moment{Value: d, Type: typ, Zone: zone}, nil
 	}

@@ -75,7 +75,6 @@ func populate(prefix string, t types.OID, set bool) {
 				return [][]types.Datum{row}, err
 			}}
 	}}
-	funcs.JsonFamily.Tables = append(funcs.JsonFamily.Tables, &exec.TableFunc{Name: name, Args: args})
 }
 
 // baseOf returns the values of a record for the columns; nil if the record is NULL.

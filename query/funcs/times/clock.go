@@ -57,6 +57,7 @@ func clocks() {
 		return types.NewText(now.Format("Mon Jan 02 15:04:05.000000 2006 ") + templates.ZoneName(now)), nil
 	}).Volatility = exec.Volatile
 	clockZones()
+	stamps()
 }
 
 // stampOf gives the type of the sum of a date and a time of day.
@@ -76,6 +77,22 @@ func clockAt(date, clock types.Datum) (types.Datum, error) {
 		us, offset = clock.ZonedClock()
 	}
 	return types.CheckMoment(moment + us - int64(offset)*datetime.Second)
+}
+
+// stamps adds the functions that make a timestamp of a date and a time of day. They are called by their
+// quoted names, or as the cast timestamptz(...).
+func stamps() {
+	sum := func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return clockAt(a[0], a[1]) }
+	funcs.TimeFamily.Function("timestamp", types.Timestamp, sum, types.Date, types.Time)
+	funcs.TimeFamily.Function("timestamptz", types.TimestampTZ, sum, types.Date, types.TimeTZ)
+	funcs.TimeFamily.Function("timestamptz", types.TimestampTZ,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			d, err := clockAt(a[0], a[1])
+			if err != nil {
+				return types.Null, err
+			}
+			return types.Cast(d, types.Timestamp, types.TimestampTZ, -1, env.Types)
+		}, types.Date, types.Time).Volatility = exec.Stable
 }
 
 // clockZones adds AT TIME ZONE of a time of day. If the zone's offset changes, today's offset is used.

@@ -136,12 +136,15 @@ func makeInterval(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		v[i] = d.I
 	}
 	months, days := v[0]*12+v[1], v[2]*7+v[3]
-	micros := float64(v[4])*3600e6 + float64(v[5])*60e6 + math.RoundToEven(secs*1e6)
-	if int64(int32(months)) != months || int64(int32(days)) != days || math.IsNaN(micros) ||
-		math.Abs(micros) > math.MaxInt64/2 {
+	secs = math.RoundToEven(secs * 1e6)
+	micros := v[4]*3600e6 + v[5]*60e6
+	sum := micros + int64(secs)
+	if int64(int32(months)) != months || int64(int32(days)) != days || !(math.Abs(secs) < math.MaxInt64) ||
+		(sum > micros) != (secs > 0) {
 		return types.Null, sqlstate.New(timeRange22008, "interval out of range")
 	}
-	return types.NewInterval(types.Span{Months: int32(months), Days: int32(days), Micros: int64(micros)}), nil
+	micros = sum
+	return types.NewInterval(types.Span{Months: int32(months), Days: int32(days), Micros: micros}), nil
 }
 
 // justify adds justify_hours, justify_days and justify_interval.

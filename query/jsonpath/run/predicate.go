@@ -229,12 +229,11 @@ func (r *Run) compareTimes(a, b Item) (int, bool, error) {
 
 // comparable converts a value to a type with more fields. Dates after the last timestamp are after all timestamps.
 func (r *Run) comparable(a Item, to types.OID) (types.Datum, error) {
-	if a.Type == types.Date {
-		if _, err := types.Cast(a.Value, types.Date, types.Timestamp, -1, r.Env); err != nil {
-			return types.NewTime(math.MaxInt64 - 1), nil
-		}
+	d, err := types.Cast(a.Value, a.Type, to, -1, r.Env)
+	if err != nil && a.Type == types.Date {
+		d, err = types.NewTime(math.MaxInt64-1), nil
 	}
-	return types.Cast(a.Value, a.Type, to, -1, r.Env)
+	return d, err
 }
 
 func shortName(t types.OID) string { return types.Lookup(t).Name }
