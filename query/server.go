@@ -1,6 +1,7 @@
 // Package query is the SQL side of a node: a PostgreSQL server over the reads that package exec declares. It connects
 // pgwire (the protocol), sql/parse, bind and plan (from statements to plans), exec (from plans to rows) and catalog
-// (the system catalogue), and owns the sessions. docs/sql.md describes the statements.
+// (the system catalogue), and owns the sessions. docs/sql.md describes the statements, and
+// docs/guides/analysts.md what to do with them.
 package query
 
 import (

@@ -1,5 +1,6 @@
 // Package api is CouchDB 3.5's HTTP API over the layer. It routes requests to endpoints, which are grouped in packages
-// below internal, and decides who may ask what. docs/http.md describes how the answers differ from CouchDB's.
+// below internal, and decides who may ask what. docs/http.md describes how the answers differ from CouchDB's,
+// and docs/guides/pouchdb.md what that means for an application.
 //
 // Reading order: server.go (what happens to every request), routes.go (the table of all endpoints), access.go. Then
 // what every handler uses: internal/call (the request and its response), internal/fault (the one place where an error

@@ -65,6 +65,36 @@ func exprs(t *testing.T) map[string]string {
 	return found
 }
 
+// docs/operations.md says of each alert what it means.
+func TestMonitoring_AlertsExplained(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(monitoring, "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var alerts struct {
+		Groups []struct{ Rules []struct{ Alert string } }
+	}
+	if err := yaml.Unmarshal(text, &alerts); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, rule := range alerts.Groups[0].Rules {
+		known[rule.Alert] = true
+		if !strings.Contains(string(page), "\n| `"+rule.Alert+"` |") {
+			t.Errorf("docs/operations.md has no row for %s", rule.Alert)
+		}
+	}
+	for _, row := range regexp.MustCompile("\n\\| `(Divan[A-Z]\\w+)` \\|").FindAllStringSubmatch(string(page), -1) {
+		if !known[row[1]] {
+			t.Errorf("docs/operations.md has a row for %s, which is no alert", row[1])
+		}
+	}
+}
+
 // Each metric in the dashboard and the alerts exists.
 func TestMonitoring_MetricsExist(t *testing.T) {
 	published := "\n" + scrape(t, everything())
