@@ -68,9 +68,10 @@ func oidNames() {
 	register("parse_ident", types.TextArray, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return parseIdent(a[0].S, true)
 	}, types.Text)
-	register("parse_ident", types.TextArray, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	strict := register("parse_ident", types.TextArray, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return parseIdent(a[0].S, a[1].True())
 	}, types.Text, types.Bool)
+	strict.Names, strict.Defaults = []string{"str", "strict"}, []types.Datum{types.NewBool(true)}
 	register("getdatabaseencoding", types.Name, constant(types.NewText("UTF8")))
 	register("pg_char_to_encoding", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if strings.EqualFold(strings.ReplaceAll(a[0].S, "-", ""), "utf8") {

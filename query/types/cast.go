@@ -47,6 +47,8 @@ func CastContext(from, to OID) Context {
 		return Assignment
 	case IsString(from):
 		return Explicit
+	case from == Xid && to == Oid: // as which it compares with an integer
+		return Implicit
 	case from == Xid || to == Xid:
 		return NoCast
 	case IsOid(from) && IsOid(to):

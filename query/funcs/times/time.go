@@ -168,7 +168,7 @@ func infinitePart(field string, positive bool, typ, ret types.OID) (types.Datum,
 		}
 		return types.ParseText(text, ret, nil)
 	case "microseconds", "milliseconds", "second", "minute", "hour", "day", "month", "quarter", "week", "dow", "isodow",
-		"doy", "timezone":
+		"doy", "timezone", "timezone_hour", "timezone_minute":
 		return types.Null, nil
 	}
 	return types.Null, badUnit(field, typ, false)

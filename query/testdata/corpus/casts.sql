@@ -62,3 +62,13 @@ SELECT n, pg_typeof(n) FROM (VALUES (NULL) UNION SELECT 7) x(n) ORDER BY n
 VALUES (NULL), (NULL) UNION SELECT 7
 VALUES ('7') UNION SELECT 7
 VALUES ('7'), ('8') UNION SELECT 7
+SELECT date_part('timezone_hour', timestamptz 'infinity'), extract(timezone_minute FROM timestamptz '-infinity'), extract(timezone FROM timestamptz 'infinity')
+SELECT date_part('timezone', timestamp 'infinity')
+SELECT extract(timezone_hour FROM timestamp 'infinity')
+SELECT extract(timezone_hour FROM date 'infinity')
+SELECT date_part('timezone_minute', timestamp 'infinity')
+SELECT parse_ident('a.b[]', strict => false), parse_ident(str => 'A."B"')
+SELECT parse_ident(str => 'a.b[]')
+SELECT '12'::xid = 12, xmin = 7 IS NOT NULL FROM pg_class WHERE relname = 'pg_class'
+SELECT '12'::xid::bigint
+SELECT '12'::xid::int4
