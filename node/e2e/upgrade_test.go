@@ -23,8 +23,8 @@ const (
 	previousCommit = "e1120a01386242b1c796e65f4b864d4ef1ae425a"
 )
 
-// previousBinary builds the release before this one. What has not changed since is not compiled again: the old files are
-// laid over those of the tree.
+// previousBinary builds the release before this one. What has not changed since is not compiled again: the old files
+// are laid over those of the tree.
 func previousBinary(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
