@@ -136,7 +136,7 @@ func (s *settings) lookup(name string, secret bool, lookupEnv func(string) (stri
 		s.fault(at, "", "is set together with %s", name)
 		return "", at, false
 	}
-	content, err := readValue(file)
+	content, err := ReadValue(file)
 	if err != nil {
 		s.fault(at, "", "cannot read the value: %v", err)
 		return "", at, false
@@ -144,8 +144,8 @@ func (s *settings) lookup(name string, secret bool, lookupEnv func(string) (stri
 	return content, at, true
 }
 
-// readValue reads a value from a file. The line break at its end, which every editor writes, does not belong to it.
-func readValue(file string) (string, error) {
+// ReadValue reads a value from a file. The line break at its end, which every editor writes, does not belong to it.
+func ReadValue(file string) (string, error) {
 	f, err := os.Open(file) //nolint:gosec // the operator's own file
 	if err != nil {
 		return "", err

@@ -30,6 +30,15 @@ func TestProgram_Status(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &o); code != 0 || err != nil || o.State != "ok" {
 		t.Errorf("%d: %v %s", code, err, text)
 	}
+	file := filepath.Join(t.TempDir(), "address")
+	if err := os.WriteFile(file, []byte(address+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ask := exec.CommandContext(t.Context(), divan, "status")
+	ask.Env = append(withoutDivan(os.Environ()), "DIVAN_URL_FILE="+file)
+	if out, err := ask.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "OK ") {
+		t.Errorf("with the address in a file: %v, %s", err, out)
+	}
 	if text, code := run("-up", "-url", n.http()); code != 0 || text != "ok\n" {
 		t.Errorf("%d: %s", code, text)
 	}

@@ -21,7 +21,7 @@ documents, security objects and limits. The node replicates them, so it must rea
 repeated: it continues where it was, and moves what has changed since.
 
   -url URL      the node's address, with an admin's name and password: http://anna:secret@127.0.0.1:5984
-                [DIVAN_URL]; the default is ` + defaultURL + `
+                [DIVAN_URL, DIVAN_URL_FILE]; the default is ` + defaultURL + `
   -parallel N   databases at once; the default is 4
   -replicator   move _replicator databases too: their replications then run on the node
 `
@@ -42,10 +42,8 @@ func importCouchDB(args []string) int {
 		fmt.Fprint(os.Stderr, couchDBUsage)
 		return statusUsage
 	}
-	if *address == "" {
-		if *address = os.Getenv("DIVAN_URL"); *address == "" {
-			*address = defaultURL
-		}
+	if *address, err = nodeAddress(*address); err != nil {
+		return failed(err)
 	}
 	to, err := relocate.NewClient(*address)
 	if err != nil {

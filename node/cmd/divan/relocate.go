@@ -19,9 +19,6 @@ import (
 	"github.com/divandb/divan/node/relocate"
 )
 
-// defaultURL is the address of a node with default settings.
-const defaultURL = "http://127.0.0.1:5984"
-
 // relocation is a call of `divan export` or `divan import`.
 type relocation struct {
 	url            string
@@ -35,7 +32,7 @@ const relocationUsage = `usage: divan %[1]s [-url URL | -data DIR | -config FILE
 %[2]s FILE - is standard %[3]s.
 
   -url URL      the node's address, with an admin's name and password: http://anna:secret@127.0.0.1:5984
-                [DIVAN_URL]; the default is ` + defaultURL + `
+                [DIVAN_URL, DIVAN_URL_FILE]; the default is ` + defaultURL + `
   -data DIR     instead of asking a node, open the store in DIR, which no node may be using
   -config FILE  the same, with the settings in FILE: the way to a FoundationDB that no node serves
 `
@@ -87,11 +84,9 @@ func readRelocation(args []string) (r relocation, err error) {
 		return r, errors.New("-url uses a running node, -data and -config open its store: " +
 			"only one of the two is possible")
 	case r.url == "" && r.settings == nil:
-		if r.url = os.Getenv("DIVAN_URL"); r.url == "" {
-			r.url = defaultURL
-		}
+		r.url, err = nodeAddress("")
 	}
-	return r, nil
+	return r, err
 }
 
 // store is the node or store that a database is exported from or imported to.

@@ -28,7 +28,7 @@ attention, and 2 if no node reaches its store or the node does not answer.
              also if it needs an operator, and 2 if not
   -events N  show the last N events; the default is 10
   -url URL   the node's address, with an admin's name and password: http://anna:secret@127.0.0.1:5984
-             [DIVAN_URL]; the default is ` + defaultURL + `
+             [DIVAN_URL, DIVAN_URL_FILE]; the default is ` + defaultURL + `
 `
 
 const watchEvery = 2 * time.Second
@@ -51,11 +51,9 @@ func showStatus(args []string) int {
 		fmt.Fprint(os.Stderr, statusUsageText)
 		return statusUsage
 	}
-	if *address == "" {
-		*address = os.Getenv("DIVAN_URL")
-	}
-	if *address == "" {
-		*address = defaultURL
+	var err error
+	if *address, err = nodeAddress(*address); err != nil {
+		return failed(err)
 	}
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()

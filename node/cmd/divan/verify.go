@@ -27,7 +27,7 @@ has open, use divan check -deep.
 
   -digests  also compare the data of attachments with their digests
   -url URL  the node's address, with an admin's name and password: http://anna:secret@127.0.0.1:5984
-            [DIVAN_URL]; the default is ` + defaultURL + `
+            [DIVAN_URL, DIVAN_URL_FILE]; the default is ` + defaultURL + `
 `
 
 // verify implements `divan verify`.
@@ -48,11 +48,8 @@ func verify(args []string) int {
 		fmt.Fprint(os.Stderr, verifyUsage)
 		return statusUsage
 	}
-	if *address == "" {
-		*address = os.Getenv("DIVAN_URL")
-	}
-	if *address == "" {
-		*address = defaultURL
+	if *address, err = nodeAddress(*address); err != nil {
+		return failed(err)
 	}
 	client, err := relocate.NewClient(*address)
 	if err != nil {
