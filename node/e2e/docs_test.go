@@ -57,8 +57,11 @@ func TestDocs(t *testing.T) {
 		t.Skip("starts some nodes")
 	}
 	needEmbedded(t)
-	for _, program := range []string{"bash", "curl", "psql"} {
+	for _, program := range []string{"bash", "curl", "psql", "node", "python3"} {
 		need(t, program, "the documentation uses it")
+	}
+	if _, err := fixtures.Modules(); err != nil {
+		skip(t, "npm packages: %v", err)
 	}
 	ran := 0
 	for _, page := range docsPages(t) {
@@ -77,6 +80,10 @@ func TestDocs(t *testing.T) {
 		t.Run(strings.TrimPrefix(page, docsRoot+"/"), func(t *testing.T) {
 			t.Parallel()
 			d := newDocsRun(t)
+			if strings.Contains(string(text), "import psycopg\n") && d.command(t.Context(),
+				"python3 -c 'import psycopg'").Run() != nil {
+				skip(t, "Python has no psycopg; on Debian it is in the package python3-psycopg")
+			}
 			for i := range steps {
 				if !d.step(&steps[i]) {
 					t.Fatalf("line %d: what follows is not tried", steps[i].line)

@@ -152,6 +152,8 @@ func TestUpgrade_Rolling(t *testing.T) {
 		t.Skip("builds the release before")
 	}
 	needEmbedded(t)
+	need(t, "git", "the release before is in the repository's history")
+	need(t, "tar", "the release before is unpacked with it")
 	before := previousBinary(t)
 	c := newCluster(t, 3)
 	c.binary, c.http = before, ", drain: 300ms"
