@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -315,9 +314,9 @@ func TestCluster_PausedMember(t *testing.T) {
 	p := startProcess(t, memberSpec{Name: "p", Join: []string{a.Addr()}})
 	sees(t, a, "a=alive p=alive")
 	before := find(t, a, "p")
-	p.signal(syscall.SIGSTOP)
+	p.signal(stopSignal)
 	sees(t, a, "a=alive p=left")
-	p.signal(syscall.SIGCONT)
+	p.signal(continueSignal)
 	sees(t, a, "a=alive p=alive")
 	eventually(t, 5*time.Second, func() string {
 		if find(t, a, "p").ID == before.ID {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -59,7 +58,7 @@ func TestSend(t *testing.T) {
 	c.Send("one", []byte("to itself"))
 	c.Send("three", []byte("to a missing member"))
 
-	two.signal(syscall.SIGSTOP)
+	two.signal(stopSignal)
 	begin := time.Now()
 	for range 20_000 {
 		c.Send("two", []byte("while it stands still"))
@@ -68,7 +67,7 @@ func TestSend(t *testing.T) {
 		t.Errorf("sending to a paused member took %v", took)
 	}
 	sees(t, c, "one=alive two=left")
-	two.signal(syscall.SIGCONT)
+	two.signal(continueSignal)
 	sees(t, c, "one=alive two=alive")
 	eventually(t, 20*time.Second, func() string {
 		c.Send("two", []byte("again"))

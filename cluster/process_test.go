@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -208,7 +207,7 @@ func startProcess(t *testing.T, s memberSpec) *process {
 	}
 	p := &process{t: t, cmd: cmd, client: rpc.NewClient(stdio{out, in})}
 	t.Cleanup(func() {
-		p.signal(syscall.SIGCONT)
+		p.signal(continueSignal)
 		p.kill()
 	})
 	p.Members() // waits until it has started

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -112,8 +111,8 @@ func TestRequest(t *testing.T) {
 		}
 	})
 	t.Run("a member that stands still does not hold up its requests", func(t *testing.T) {
-		two.signal(syscall.SIGSTOP)
-		defer two.signal(syscall.SIGCONT)
+		two.signal(stopSignal)
+		defer two.signal(continueSignal)
 		begin := time.Now()
 		if _, err := ask(200*time.Millisecond, "hello"); err == nil {
 			t.Error("it answers")
@@ -154,7 +153,7 @@ func TestNotify(t *testing.T) {
 	}
 	two := startProcess(t, memberSpec{Name: "two", Join: []string{c.Addr()}})
 	has("joined two")
-	two.signal(syscall.SIGSTOP)
+	two.signal(stopSignal)
 	has("joined two, dead two")
 	mu.Lock()
 	if silent < 200*time.Millisecond || silent > 10*time.Second {
@@ -162,7 +161,7 @@ func TestNotify(t *testing.T) {
 	}
 	seen = nil
 	mu.Unlock()
-	two.signal(syscall.SIGCONT)
+	two.signal(continueSignal)
 	eventually(t, 20*time.Second, func() string { // under its old id at first, perhaps
 		mu.Lock()
 		defer mu.Unlock()

@@ -139,7 +139,7 @@ func TestProgram_unfinishedBackups(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := lockDirectory(f); err != nil {
 		t.Skipf("directories cannot be locked here: %v", err)
 	}
 	p := start(t, dir)

@@ -149,7 +149,7 @@ func TestCluster_script(t *testing.T) {
 	}
 	more("writes continue")
 	settings := filepath.Join(dir, "2", "node.yaml")
-	if err := syscall.Kill(pidOf(t, settings), syscall.SIGKILL); err != nil {
+	if err := killProcess(pidOf(t, settings)); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the others see that node2 has gone", 20*time.Second, func() bool {

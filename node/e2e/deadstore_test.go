@@ -77,7 +77,7 @@ func TestDeadStore_fdb(t *testing.T) {
 // suspend stops a process, as if its machine had no CPU time for it, and returns when all its threads have stopped.
 func suspend(t *testing.T, p *os.Process) {
 	t.Helper()
-	if err := p.Signal(syscall.SIGSTOP); err != nil {
+	if err := p.Signal(stopSignal); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the process has stopped", 20*time.Second, func() bool {
@@ -95,7 +95,7 @@ func suspend(t *testing.T, p *os.Process) {
 
 func resume(t *testing.T, p *os.Process) {
 	t.Helper()
-	if err := p.Signal(syscall.SIGCONT); err != nil {
+	if err := p.Signal(continueSignal); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -94,7 +94,7 @@ func TestDemo(t *testing.T) {
 	if _, err := fmt.Sscanf(kill[0], "kill -9 %d", &pid); err != nil {
 		t.Fatalf("%q: %v", kill[0], err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	if err := killProcess(pid); err != nil {
 		t.Fatal(err)
 	}
 	before = count()

@@ -147,9 +147,9 @@ func TestMisjoined_Name_silent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	signal(syscall.SIGSTOP)
+	signal(stopSignal)
 	two := readyNode(t, twin(""))
-	signal(syscall.SIGCONT)
+	signal(continueSignal)
 	degradedBy(t, one, "name_clash: another node is called twin too, and answers at "+two.ready["gossip"])
 	refuses(t, yamlNode(t, twin("")))
 	two.kill()

@@ -225,3 +225,12 @@ func (l *lines) rest() string {
 	}
 	return strings.Join(all, "\n")
 }
+
+// killProcess ends a process that the test has not started itself.
+func killProcess(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}

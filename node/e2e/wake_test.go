@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -96,9 +95,9 @@ func TestFeeds_WokenByAnotherNode(t *testing.T) {
 		t.Errorf("the owner's actors: %s", tree)
 	}
 	hear("with the owner running", 10*time.Second)
-	c.nodes[2].cmd.Process.Signal(syscall.SIGSTOP)
+	c.nodes[2].cmd.Process.Signal(stopSignal)
 	hear("while the owner is paused", 3*time.Second)
-	c.nodes[2].cmd.Process.Signal(syscall.SIGCONT)
+	c.nodes[2].cmd.Process.Signal(continueSignal)
 	hear("after it continued", 3*time.Second)
 	eventually(t, "the owner is back", 20*time.Second, func() bool {
 		return c.statuses(0) == "node0 alive, node1 alive, node2 alive" && c.statuses(1) == c.statuses(0)

@@ -190,10 +190,6 @@ func (n *node) stop() error {
 	}
 }
 
-// pause stops the process without ending it, like a machine that sleeps. resume continues it.
-func (n *node) pause() error  { return n.cmd.Process.Signal(syscall.SIGSTOP) }
-func (n *node) resume() error { return n.cmd.Process.Signal(syscall.SIGCONT) }
-
 // panicked returns the panic in the node's log, or "".
 func panicked(log string) string {
 	text, err := os.ReadFile(log)
