@@ -12,6 +12,7 @@ import (
 	"github.com/divandb/divan/query/exec/sets"
 	"github.com/divandb/divan/query/plan/bodies"
 	"github.com/divandb/divan/query/plan/flat"
+	"github.com/divandb/divan/query/plan/quals"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -187,6 +188,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		k, ok := c.(*exec.Const)
 		return ok && k.D.True()
 	})
+	where = quals.Order(where)
 	plain := !q.Group && len(q.Windows) == 0 && q.SetFuncs == nil
 	var look *lookup
 	if !q.Follows() {

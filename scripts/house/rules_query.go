@@ -231,6 +231,10 @@ var queryRules = []rule{
 		why:      "which values can satisfy conditions depends on the conditions alone",
 	},
 	{
+		room: "query/plan/quals", may: []string{"query/exec", "query/types"},
+		why: "what a condition costs depends on the condition alone",
+	},
+	{
 		room: "query/plan/facts", may: []string{"layer/rowshape", "query/bind/collation", "query/exec",
 			"query/plan/ranges", "query/types"},
 		why: "what conditions say about documents depends on the conditions alone, whatever is read for them",
@@ -241,8 +245,8 @@ var queryRules = []rule{
 	},
 	{
 		room: "query/plan", may: []string{"layer/jsontext", "layer/rowshape", "query/bind/...", "query/exec/...",
-			"query/funcs/...", "query/plan/bodies", "query/plan/facts", "query/plan/flat", "query/plan/ranges",
-			"query/plan/walk", "query/sql/ast", "query/sqlstate", "query/types", "query/work"},
+			"query/funcs/...", "query/plan/bodies", "query/plan/facts", "query/plan/flat", "query/plan/quals",
+			"query/plan/ranges", "query/plan/walk", "query/sql/ast", "query/sqlstate", "query/types", "query/work"},
 		why: "a plan is made from a bound statement and values, and is executed elsewhere",
 	},
 	{
