@@ -103,7 +103,7 @@ func (r *relation) Rows(st *exec.State) ([][]types.Datum, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &rows{rel: r}
+	b := &rows{rel: r, tuples: func() (func(*Class) int64, error) { return snap.tuples(st.Ctx) }}
 	fill(snap, b)
 	return b.out, b.err
 }
@@ -122,9 +122,10 @@ var fillers = map[string]func(*Snapshot, *rows){}
 
 // rows collects the rows of one relation.
 type rows struct {
-	rel *relation
-	out [][]types.Datum
-	err error
+	rel    *relation
+	tuples func() (func(*Class) int64, error) // Snapshot.tuples
+	out    [][]types.Datum
+	err    error
 }
 
 // v holds the values of a row by column. A missing column is NULL, or the zero value of its type if it is NOT NULL.

@@ -18,8 +18,16 @@ func init() {
 		}
 	}
 	fillers["pg_catalog.pg_class"] = func(s *Snapshot, b *rows) {
+		tuples, err := b.tuples()
+		if err != nil {
+			b.err = err
+			return
+		}
 		for _, c := range s.Classes {
-			am, identity := 0, "n"
+			am, identity, row := 0, "n", int64(0)
+			if !c.builtin && c.Kind != "i" {
+				row = rowType(c)
+			}
 			switch {
 			case c.Kind == "r":
 				am = oidHeap
@@ -32,7 +40,7 @@ func init() {
 			b.add(v{"oid": c.OID, "relname": c.Name, "relnamespace": c.Schema.OID, "relowner": oidOwner,
 				"relkind": c.Kind, "relam": am,
 				"relpersistence": "p", "relnatts": len(c.Columns), "relreplident": identity, "relispopulated": true,
-				"reltuples":   -1,
+				"reltype": row, "reltuples": tuples(c),
 				"relhasrules": c.Kind == "v", "relfilenode": filenode(c), "relhasindex": c.Key != nil})
 		}
 	}

@@ -192,4 +192,22 @@ func init() {
 				"prosrc": p.name})
 		}
 	}
+	fillers["pg_catalog.pg_aggregate"] = func(_ *Snapshot, b *rows) {
+		all, _ := procs()
+		for _, p := range all {
+			if p.kind != "a" {
+				continue
+			}
+			row := v{"aggfnoid": p.oid, "aggkind": "n", "aggfinalmodify": "r", "aggmfinalmodify": "r"}
+			switch p.name {
+			case "percentile_cont", "percentile_disc":
+				row["aggkind"], row["aggnumdirectargs"] = "o", 1
+			case "rank", "dense_rank", "percent_rank", "cume_dist":
+				row["aggkind"], row["aggnumdirectargs"] = "h", 1
+			case "mode":
+				row["aggkind"] = "o"
+			}
+			b.add(row)
+		}
+	}
 }

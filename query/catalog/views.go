@@ -80,9 +80,18 @@ func init() {
 	}
 	for _, name := range []string{"pg_stat_user_tables", "pg_stat_all_tables"} {
 		fillers["pg_catalog."+name] = func(s *Snapshot, b *rows) {
+			tuples, err := b.tuples()
+			if err != nil {
+				b.err = err
+				return
+			}
 			s.each("r", func(c *Class) {
 				if !c.builtin || name == "pg_stat_all_tables" {
-					b.add(v{"relid": c.OID, "schemaname": c.Schema.Name, "relname": c.Name})
+					row := v{"relid": c.OID, "schemaname": c.Schema.Name, "relname": c.Name}
+					if n := tuples(c); n >= 0 {
+						row["n_live_tup"] = n
+					}
+					b.add(row)
 				}
 			})
 		}
