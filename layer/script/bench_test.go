@@ -2,9 +2,7 @@ package script_test
 
 import (
 	"fmt"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/divandb/divan/layer/script"
 )
@@ -132,13 +130,4 @@ func BenchmarkValidate(b *testing.B) {
 		n++
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "docs/s")
-}
-
-// cpu returns the processor time of this process: on a busy machine a better measure than the clock.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

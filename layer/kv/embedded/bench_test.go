@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -85,14 +84,6 @@ func BenchmarkSmallTransactions(b *testing.B) {
 			b.ReportMetric(pebbleTime/engineTime, "of-pebble")
 		})
 	}
-}
-
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkBulk runs transactions of 5,000 sets from 4 connections, as _bulk_docs does.
