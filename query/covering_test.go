@@ -260,3 +260,44 @@ func TestCovering_Groups(t *testing.T) {
 	db.ViewRows = 100_000
 	reads(groups, "view by/country", 601)
 }
+
+// TestReduce_Ambiguous checks that conditions and functions of the keys of a view that is named are not computed from
+// one key of a group of equal ones.
+func TestReduce_Ambiguous(t *testing.T) {
+	s := exectest.NewStore()
+	db := s.Create("d")
+	ss := openSession(t, s, "d")
+	addCovering(db, "country") // emits doc.country, doc.n
+	addCovering(db, "mango")   // emits [doc.country, doc.n] as they are written
+	for i, k := range []string{"é", `e\u0301`, "❤", `❤\ufe0f`, "soft", `so\u00adft`, "Å", `\u212b`, "plain", "ä", "e"} {
+		db.Put(fmt.Sprintf("d%02d", i), fmt.Sprintf(`{"country":"%s","n":%s}`, k, []string{"1", "1.0", "2"}[i%3]))
+	}
+	db.Put("x1", `{"country":"x","n":1}`)
+	db.Put("x2", `{"country":"x","n":1.0}`)
+	db.ViewRows = 100_000
+	for _, from := range []string{
+		`by.country WHERE key #>> '{}' = 'é'`, `by.country WHERE length(key #>> '{}') = 2`, `by.country WHERE key::text = '"❤"'`,
+		`by.country WHERE key #>> '{}' LIKE 'e%'`, `by.country WHERE key #>> '{}' <> 'é'`, `by.country WHERE key #>> '{}' >= 'ä'`,
+		`by.country WHERE key = '"é"'`, `by.country WHERE key IN ('"é"', '"x"')`, `by.mango WHERE key->>0 = 'é'`,
+		`by.mango WHERE (key->1)::text = '1.0'`, `by.mango WHERE key->>0 = 'x' AND key->>1 = '1'`,
+	} {
+		got, err := run(t.Context(), ss, "SELECT count(*) FROM "+from, 10)
+		want, err2 := run(t.Context(), ss, "SELECT count(*) FROM (SELECT key FROM "+from+" OFFSET 0) x", 10)
+		if err != nil || err2 != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v, but %q rows, %v", from, got, err, want, err2)
+		}
+	}
+	for _, sql := range []string{`SELECT length(key #>> '{}'), count(*) FROM by.country GROUP BY 1`,
+		`SELECT key->>0, sum(length(key->>1)), count(*) FROM by.mango WHERE key->>0 LIKE 'é%' GROUP BY 1`,
+		`SELECT DISTINCT length(key #>> '{}') FROM by.country`, `SELECT max(length(key::text)) FROM by.country`,
+		`SELECT count(DISTINCT upper(key #>> '{}')) FROM by.country`} {
+		got, err := run(t.Context(), ss, sql, 100)
+		want, err2 := run(t.Context(), ss, strings.NewReplacer("by.country", "(SELECT key FROM by.country OFFSET 0) x",
+			"by.mango WHERE", "(SELECT key FROM by.mango OFFSET 0) x WHERE").Replace(sql), 100)
+		slices.Sort(got)
+		slices.Sort(want)
+		if err != nil || err2 != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v, want %q, %v", sql, got, err, want, err2)
+		}
+	}
+}

@@ -116,7 +116,7 @@ func TestRecognised_Explain(t *testing.T) {
 	for sql, want := range map[string]string{
 		`SELECT id FROM docs WHERE doc->>'type' = 'city' AND doc->>'country' = 'FR'`: `Index: by.country Range: key = "FR"`,
 		`SELECT id FROM docs WHERE (doc->'n')::int > 5 AND doc->'a.b'->>'c' = 'x' AND doc->>'z' = 'y'
-			AND doc->>'q' > 'y'`: `Suggestion: POST /{db}/_index {"index": {"fields": ["a\\.b.c", "z", "n"]}}`,
+			AND doc->>'q' > 'y'`: `Suggestion: POST /{db}/_index {"index": {"fields": ["z", "a\\.b.c", "n"]}}`,
 		`SELECT id FROM docs WHERE doc->>'n' > '5'`:    "",
 		`SELECT id FROM docs WHERE doc->>'n' = id`:     "",
 		`SELECT id FROM docs WHERE doc->'n'->>0 = 'x'`: "",

@@ -323,6 +323,9 @@ func (p *planning) coveredReduction(q *bind.Query, f *bind.UserScan, c *cover, c
 		if c.shape.AsJavaScript {
 			exact.Unsure, exact.Check = c.keyHasNull, p.coveringScan(f, c.ofNulls(), nil)
 		}
+		if c.state.Unambiguous {
+			exact.Still = func() (bool, error) { return p.tellsApart(c.design, c.view) }
+		}
 		return exact
 	})
 	if p.st.Reads = before; src == nil {

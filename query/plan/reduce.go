@@ -25,6 +25,8 @@ type reducing struct {
 	calls              []exec.AggCall
 	exact              []func(value string) bool // what the reductions must satisfy
 	over               []exec.Expr               // what is computed from the keys of groups
+	// tells is set if more than the groups of keys is computed from them, so that all keys of a group must be the same.
+	tells bool
 	// update is how up to date the view must be, reads the number of reads that have been planned.
 	update exec.UpdateMode
 	reads  int
@@ -58,11 +60,15 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) (e
 	if src == nil {
 		return nil, nil
 	}
-	if len(r.exact) > 0 {
-		src = &shortcut.Exact{Input: src, OK: r.ok}
+	if len(r.exact) > 0 || r.tells {
+		exact := &shortcut.Exact{Input: src, OK: r.ok}
+		if r.tells {
+			exact.Still = func() (bool, error) { return p.tellsApart(f.Design, f.View) }
+		}
+		src = exact
 	}
 	g := &exec.Grouping{Input: src, Width: q.Width + 1, Keys: keys, Calls: r.calls}
-	if !r.own || r.whole {
+	if !r.own && !r.tells || r.whole {
 		return g, nil
 	}
 	before := p.st.Reads.Count
@@ -88,6 +94,13 @@ func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
 			return nil // a reduction cannot be narrowed afterwards
 		}
 	}
+	// Conditions that are not ranges, and functions of the key, are computed from one key of each group.
+	r.tells = len(rest) > 0 || slices.ContainsFunc(over, func(e exec.Expr) bool { return !isKey(e, r.keyAt) })
+	if r.tells {
+		if ok, err := p.tellsApart(f.Design, f.View); !ok || err != nil {
+			return nil // the rows are read, which reports the error too
+		}
+	}
 	// The conditions behind these intervals are applied to the groups.
 	set = set.Intersect(ranges.Loose(rest, r.keyAt).Closed())
 	src := p.readGroups(r, over, set, rest, nil)
@@ -95,6 +108,40 @@ func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
 		p.reads(f, r.reads)
 	}
 	return src
+}
+
+// isKey reports whether an expression is the key, a part of it, or the text of one of them.
+func isKey(e exec.Expr, keyAt int) bool {
+	if c, ok := e.(*exec.Call); ok {
+		if _, part := keyPart(c, keyAt); part {
+			return true
+		}
+	}
+	f, ok := ranges.ColumnAt(keyAt).FormOf(e)
+	return ok && f.Mod == 0 && (f.Kind == ranges.AsJSON || f.Kind == ranges.AsText || f.Kind == ranges.AsPrinted)
+}
+
+// tellsApart reports whether keys of a view that are equal in the order of views are the same.
+func (p *planning) tellsApart(design, view string) (bool, error) {
+	db, ok := p.db.(exec.Indexer)
+	if !ok {
+		return false, nil
+	}
+	d, err := p.db.Design(p.st.Ctx, design)
+	if err != nil {
+		return false, exec.StoreError(err)
+	}
+	// The numbers of a Mango index are written as in the documents: 1 and 1.0 are equal.
+	if slices.ContainsFunc(d.Views, func(v exec.View) bool {
+		return v.Name == view && v.Shape != nil && !v.Shape.AsJavaScript
+	}) {
+		return false, nil
+	}
+	state, err := db.IndexState(p.st.Ctx, design, view, exec.IndexCounts{})
+	if err != nil {
+		return false, exec.StoreError(err)
+	}
+	return state.Unambiguous, nil
 }
 
 // readGroups plans a read of the groups of keys in intervals with both ends, from which expressions can be computed,

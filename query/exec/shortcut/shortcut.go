@@ -3,6 +3,7 @@
 package shortcut
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/divandb/divan/query/exec"
@@ -101,6 +102,9 @@ type Exact struct {
 	// such rows, before the end of the rows. It writes the columns of Input.
 	Unsure func(row []types.Datum) bool
 	Check  exec.Source
+	// Still is asked after the last row whether what the plan relies on is still so; nil if it relies on nothing. No
+	// result may have been returned before.
+	Still func() (bool, error)
 	// Most returns how many rows may be read before it is faster to do without the source; nil for any number. It is
 	// called if there are more than a few.
 	Most func() (int64, error)
@@ -139,7 +143,14 @@ func (e *Exact) Next() (bool, error) {
 		e.unsure = e.unsure || e.Unsure != nil && e.Unsure(e.env.Row)
 	case e.unsure:
 		e.unsure = false
-		return false, e.check()
+		if err := e.check(); err != nil {
+			return false, err
+		}
+	}
+	if !ok && e.Still != nil {
+		if still, err := e.Still(); err != nil || !still {
+			return false, cmp.Or(err, ErrInexact)
+		}
 	}
 	return ok, nil
 }
