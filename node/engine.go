@@ -127,8 +127,12 @@ func olderFormat(ctx context.Context, dir string) (string, error) {
 	}
 	defer e.Close()
 	version, err := layer.FormatOf(ctx, e, nil)
-	if err != nil || version == 0 || version >= keyspace.FormatVersion {
+	switch {
+	case err != nil || version == 0 || version == keyspace.FormatVersion:
 		return "", err
+	case version > keyspace.FormatVersion:
+		return "", fmt.Errorf("the store has format %d; this version of Divan knows up to %d: start the version that "+
+			"wrote it, or restore a backup", version, keyspace.FormatVersion)
 	}
 	return fmt.Sprintf(", from an earlier version of Divan: starting the node upgrades its layout from %d to %d, and "+
 		"the earlier version will then refuse it", version, keyspace.FormatVersion), nil
