@@ -83,8 +83,10 @@ func TestSQL_OtherPeoplesStatements(t *testing.T) {
 			"must be a superuser to cancel superuser query"},
 		{fmt.Sprintf("SELECT pg_terminate_backend(%d)", root.PgConn().PID()), "42501",
 			"must be a superuser to terminate superuser process"},
-		{"SET ROLE root", "42501", `permission denied to set role "root"`},
-		{"SET SESSION AUTHORIZATION root", "42501", `permission denied to set session authorization "root"`},
+		// Users are told of no others, whether they exist or not.
+		{"SET ROLE root", "22023", `role "root" does not exist`},
+		{"SET SESSION AUTHORIZATION root", "22023", `role "root" does not exist`},
+		{"SET ROLE divan", "42501", `permission denied to set role "divan"`},
 	} {
 		_, err := eve.Exec(t.Context(), c.src)
 		if sqlCode(err) != c.code || !strings.Contains(err.Error(), c.message) {
