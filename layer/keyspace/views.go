@@ -55,8 +55,8 @@ const (
 	// the order of views, in indexes whose number has IndexNumberFormat 2. It is counted like ViewRowCount.
 	ViewAmbiguous ViewInfoKey = 12
 	// ViewLowerCase: (.., signature, view id) = counter of rows whose keys have strings with lower-case letters, or
-	// others than printable characters of ASCII, in part 0, in indexes whose number has IndexNumberFormat 3. ViewLetters
-	// counts those beyond ASCII alone. The next three of each are for the parts 1, 2, and all others.
+	// others than printable characters of ASCII, in part 0, in indexes whose number has IndexNumberFormat 3.
+	// ViewLetters counts those beyond ASCII alone. The next three of each are for the parts 1, 2, and all others.
 	ViewLowerCase ViewInfoKey = 13
 	ViewLetters   ViewInfoKey = 17
 	// ViewInfoEnd is the first key after these.
