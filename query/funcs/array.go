@@ -267,6 +267,27 @@ func streamItems(row func(a *types.Array, i int, it types.Datum) []types.Datum) 
 	}
 }
 
+// subscripts is generate_subscripts. Arrays have one dimension; the others have no subscripts.
+func subscripts(a []types.Datum) (func() []types.Datum, error) {
+	arr := a[0].Array()
+	n, at, step := len(arr.Items), arr.Lower, 1
+	if a[1].I != 1 {
+		n = 0
+	}
+	if len(a) > 2 && a[2].I != 0 {
+		at, step = arr.Lower+n-1, -1
+	}
+	return func() []types.Datum {
+		if n == 0 {
+			return nil
+		}
+		row := []types.Datum{types.NewInt(int64(at))}
+		at += step
+		n--
+		return row
+	}, nil
+}
+
 func arrayTables() {
 	// Several arrays are expanded in parallel. Shorter ones are filled up with NULL.
 	ArrayFamily.AddTable(&exec.TableFunc{Name: "unnest", Args: []types.OID{types.AnyArray}, Variadic: true,
@@ -302,13 +323,13 @@ func arrayTables() {
 		Stream: streamItems(func(_ *types.Array, i int, it types.Datum) []types.Datum {
 			return []types.Datum{it, types.NewInt(int64(i + 1))}
 		})})
-	ArrayFamily.AddTable(&exec.TableFunc{Name: "generate_subscripts", Args: []types.OID{types.AnyArray, types.Int4},
-		Columns: func([]types.OID) []exec.Column {
-			return []exec.Column{{Name: "generate_subscripts", Type: types.Int4, Mod: -1}}
-		},
-		Stream: streamItems(func(a *types.Array, i int, _ types.Datum) []types.Datum {
-			return []types.Datum{types.NewInt(int64(i + a.Lower))}
-		})})
+	for _, args := range [][]types.OID{{types.AnyArray, types.Int4}, {types.AnyArray, types.Int4, types.Bool}} {
+		ArrayFamily.AddTable(&exec.TableFunc{Name: "generate_subscripts", Args: args,
+			Columns: func([]types.OID) []exec.Column {
+				return []exec.Column{{Name: "generate_subscripts", Type: types.Int4, Mod: -1}}
+			},
+			Stream: subscripts})
+	}
 	for _, t := range []types.OID{types.Int4, types.Int8} {
 		series := func(a []types.Datum) (func() []types.Datum, error) {
 			step := int64(1)

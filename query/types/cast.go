@@ -150,6 +150,8 @@ func convert(d Datum, from, to OID, env *Env) (Datum, error) {
 			}
 			return NewInt(d.I), nil
 		}
+	case IsOid(from) && to == Int4:
+		return NewInt(int64(int32(uint32(d.I)))), nil // the same 32 bits
 	case IsNumber(to):
 		return toNumber(d, from, to)
 	case to == Bool:

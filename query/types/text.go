@@ -12,6 +12,7 @@ import (
 
 	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/datetime"
+	"github.com/divandb/divan/query/floats"
 	"github.com/divandb/divan/query/jsonpath"
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -40,7 +41,7 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 		if typ == Float4 {
 			bits = 32
 		}
-		return appendFloat(dst, d.Float(), bits)
+		return floats.Append(dst, d.Float(), bits)
 	case KNumeric:
 		return d.Decimal().append(dst)
 	case KText:
@@ -125,31 +126,6 @@ func jsonText(d Datum, typ OID) string {
 		return d.S // unreachable: without a step nothing fails
 	}
 	return s
-}
-
-// appendFloat appends the shortest text that reads as the same float, in PostgreSQL's form (extra_float_digits 1).
-func appendFloat(dst []byte, f float64, bits int) []byte {
-	switch {
-	case math.IsNaN(f):
-		return append(dst, "NaN"...)
-	case math.IsInf(f, 1):
-		return append(dst, "Infinity"...)
-	case math.IsInf(f, -1):
-		return append(dst, "-Infinity"...)
-	}
-	limit := 15
-	if bits == 32 {
-		limit = 6
-	}
-	if f != 0 {
-		// The exponent determines the form.
-		e := strconv.FormatFloat(f, 'e', -1, bits)
-		exp, _ := strconv.Atoi(e[strings.IndexByte(e, 'e')+1:])
-		if exp < -4 || exp >= limit {
-			return append(dst, e...)
-		}
-	}
-	return strconv.AppendFloat(dst, f, 'f', -1, bits)
 }
 
 func appendArray(dst []byte, a *Array, typ OID, env *Env) []byte {

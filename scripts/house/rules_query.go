@@ -15,6 +15,10 @@ var queryRules = []rule{
 		why: "numbers are checked in the same way whatever setting they are of",
 	},
 	{
+		room: "query/floats", may: []string{},
+		why: "digits of a number depend on nothing but the number",
+	},
+	{
 		room: "query/zones", may: []string{"query/datetime", "query/sqlstate", "query/types"},
 		why: "which zones there are does not depend on who sets one",
 	},
@@ -67,7 +71,7 @@ var queryRules = []rule{
 	},
 	{
 		room: "query/types", may: []string{"layer/collate", "layer/jsontext", "query/charset", "query/datetime",
-			"query/jsonpath", "query/sqlstate", "query/types/jsonerror"},
+			"query/floats", "query/jsonpath", "query/sqlstate", "query/types/jsonerror"},
 		why: "values are compared, cast and written in text and binary; where they come from does not matter",
 	},
 	{

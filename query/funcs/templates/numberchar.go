@@ -43,9 +43,6 @@ func init() {
 			return types.Null, sqlstate.New(sqlstate.FeatureNotSupported, "\"RN\" not supported for input")
 		}
 		text, decimals := f.read(a[0].S)
-		if text == "" || text == "-" {
-			text += " "
-		}
 		d, err := types.ParseDecimal(text)
 		if err != nil {
 			return types.Null, err
@@ -53,7 +50,7 @@ func init() {
 		d = d.Round(int32(decimals))
 		most := types.DecimalPower(1, int32(max(f.pre+f.multi, 0)))
 		if d.Cmp(most) >= 0 || d.Cmp(most.Neg()) <= 0 {
-			return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "numeric field overflow")
+			return types.Null, overflows(f, decimals)
 		}
 		if f.hasMulti {
 			down, err := types.DecimalFromInt(10).Pow(types.DecimalFromInt(int64(-f.multi)))
@@ -64,6 +61,18 @@ func init() {
 		}
 		return types.NewNumeric(d), nil
 	}, types.Text, types.Text)
+}
+
+// overflows returns the error for a number with more digits than its format.
+func overflows(f *numberFormat, scale int) error {
+	digits := max(f.pre+f.multi, 0)
+	most := "1"
+	if digits > 0 {
+		most = fmt.Sprintf("10^%d", digits)
+	}
+	return sqlstate.New(sqlstate.NumericOutOfRange, "numeric field overflow").
+		WithDetail("A field with precision %d, scale %d must round to an absolute value less than %s.",
+			digits+scale, scale, most)
 }
 
 func textFormat(name string, t types.OID, f func(d types.Datum, f *numberFormat) (string, error)) {
@@ -86,11 +95,11 @@ func textFormat(name string, t types.OID, f func(d types.Datum, f *numberFormat)
 func numericChar(d *types.Decimal, f *numberFormat) (string, error) {
 	switch {
 	case f.roman:
-		n, ok := d.Int64()
-		if !ok {
-			n = 0
+		n, err := types.Cast(types.NewNumeric(d), types.Numeric, types.Int4, -1, nil)
+		if err != nil {
+			return "", err
 		}
-		return f.write(romanOf(n), false, 0)
+		return f.write(romanOf(n.I), false, 0)
 	case f.scientific:
 		return scientific(d, f), nil
 	}

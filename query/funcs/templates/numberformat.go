@@ -244,7 +244,8 @@ func (f *numberFormat) write(digits string, negative bool, preSpaces int) (strin
 	for _, p := range w.parts {
 		w.part(p)
 	}
-	return w.out.String(), w.err
+	shown, _, _ := strings.Cut(w.out.String(), "\x00")
+	return shown, w.err
 }
 
 func (w *numberWriter) part(p numberPart) {
@@ -291,14 +292,18 @@ func (w *numberWriter) part(p numberPart) {
 	case "MI":
 		unless(w.negative, "-")
 	case "PL":
-		unless(!w.negative, "+")
+		unless(!w.negative && !w.roman, "+")
 	case "SG":
 		w.out.WriteString(w.signText())
 	}
 }
 
+// signText returns the sign. Roman numerals have none; PostgreSQL writes a NUL, with which the result ends.
 func (w *numberWriter) signText() string {
-	if w.negative {
+	switch {
+	case w.roman:
+		return "\x00"
+	case w.negative:
 		return "-"
 	}
 	return "+"
@@ -365,8 +370,9 @@ func (w *numberWriter) digit(word string) {
 			} else if pointLast {
 				w.out.WriteByte('0')
 			}
-		case w.at < len(w.number):
-			w.out.WriteByte(w.number[w.at])
+		default:
+			// At the end of the number PostgreSQL writes the NUL that ends it, and with it ends the result.
+			w.out.WriteByte(w.ch(w.at))
 			w.inNumber = true
 		}
 		if w.at < len(w.number) {

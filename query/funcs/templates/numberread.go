@@ -17,8 +17,8 @@ type numberReader struct {
 	pointRead bool
 }
 
-// read is to_number. It returns the digits at the places where the format has digits, and how many of them are after
-// the decimal point (NUM_processor in PostgreSQL's formatting.c).
+// read is to_number. It returns the sign, or a space, and the digits at the places where the format has digits, and how
+// many of them are after the decimal point (NUM_processor in PostgreSQL's formatting.c).
 func (f *numberFormat) read(s string) (number string, decimals int) {
 	r := &numberReader{numberFormat: f, s: s}
 	for _, p := range f.parts {
@@ -27,11 +27,10 @@ func (f *numberFormat) read(s string) (number string, decimals int) {
 		}
 		r.part(p)
 	}
-	number = strings.TrimSuffix(string(r.digits), ".")
-	if r.sign == '-' {
-		number = "-" + number
+	if r.sign == 0 {
+		r.sign = ' '
 	}
-	return number, r.after
+	return string(r.sign) + strings.TrimSuffix(string(r.digits), "."), r.after
 }
 
 func (r *numberReader) part(p numberPart) {

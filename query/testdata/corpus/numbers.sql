@@ -234,3 +234,17 @@ SELECT 1e131071 % 7
 SELECT count(*) FROM generate_series(9e131071, 9.9e131071, 9e131071)
 SELECT length((jsonb '1e131071')::numeric::text)
 SELECT jsonb_path_query(jsonb '[9e131071]', '$[0] + $[0]')
+-- The bounds of a float are not among its shortest texts.
+SELECT 44000000000::real, 9400000000::float4, (-44000000000)::real, 1e23::float8, 7e22::float8, '2.793320432587915e+16'::float8, (2 ^ -12)::real
+SELECT to_jsonb(1e23::float8), ARRAY[7e22::float8, 0.1], 1e15::float8, 123456789012345::float8, 0.0001::real, 1e-5::real, -100000::real, 1e6::real
+SELECT 4294967295::oid::int4, 2147483648::oid::int4, 7::oid::int4, 4294967295::oid::int8
+SELECT (1e-300::float8)::real
+SELECT to_char(-5, '99.MI'), to_char(-5, '9.S'), to_char(-1234.5, '9,999.SG'), to_char(0, '9D,'), to_char(5, 'FM9."x"9'), to_char(5, '9.9MI')
+SELECT to_char(-12345.6::float8, '9.99EEEE'), to_char(-5::float8, '9EEEE')
+SELECT to_char(12, 'RNSGx'), to_char(12, 'PLRN'), to_char(12, 'MIFMRN')
+SELECT to_char('NaN'::numeric, 'RN')
+SELECT to_char(99999999999::numeric, 'RN')
+SELECT to_number('<5>', 'L9'), to_number('  7', 'SG9B'), to_number('-12', 'th0')
+SELECT to_number('-12', 'MI')
+SELECT to_number('7+', 'MIx9THSG')
+SELECT to_number('123.4', '99.9')

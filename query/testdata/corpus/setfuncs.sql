@@ -85,3 +85,11 @@ SELECT v, v IS NULL FROM string_to_table('x-y-*', '-', '*') v
 SELECT v, v IS NULL FROM string_to_table('xy', '', 'xy') v
 SELECT string_to_table(NULL, '-'), string_to_table('a-b', '-', NULL)
 SELECT string_to_table('a-b', NULL, 'b'), string_to_array('xy', '', 'xy'), string_to_array('', ''), string_to_array('', NULL)
+SELECT * FROM generate_subscripts(ARRAY['a', 'b'], 2)
+SELECT * FROM generate_subscripts(ARRAY['a', 'b'], -1)
+SELECT * FROM generate_subscripts(ARRAY['a', 'b'], 12)
+SELECT * FROM generate_subscripts(ARRAY['a', 'b', 'c'], 1, true)
+SELECT generate_subscripts('[3:5]={a,b,c}'::text[], 1, true), generate_subscripts('[3:5]={a,b,c}'::text[], 1, false)
+SELECT generate_subscripts('{}'::text[], 1, true), generate_subscripts(NULL::text[], 1), generate_subscripts(ARRAY[1], NULL::int)
+SELECT * FROM string_to_table('a,b', ',', 'b')
+SELECT jsonb_delete_path('{"a": [1, 2]}', '{a,0}'), array_fill(7, ARRAY[2], ARRAY[5])
