@@ -26,7 +26,9 @@ var harmless = func() map[string]*setting {
 		s.fixed = s.kind.context != "" && s.kind.context != "superuser"
 		switch f[1] {
 		case "bool":
-			s.check = quantities.Boolean
+			s.check = quantities.Switch(f[0])
+		case "text":
+			s.check = quantities.Word(f[0])
 		case "enum":
 			s.kind.values = strings.Split(f[3], ",")
 			s.check = quantities.OneOf(s.kind.values...)

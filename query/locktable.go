@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
@@ -30,5 +31,5 @@ func (e *execution) lock(ctx context.Context, s *ast.LockTable) error {
 				strings.Join(name, ".")).At(s.Places[i].Pos())
 		}
 	}
-	return nil
+	return refuse.Lock(s)
 }

@@ -143,9 +143,9 @@ var settings = []setting{
 	{name: "lc_collate", value: "C", fixed: true},
 	{name: "lc_ctype", value: "C.UTF-8", fixed: true},
 	{name: "lc_messages", value: "C"},
-	{name: "lc_monetary", value: "C"},
-	{name: "lc_numeric", value: "C"},
-	{name: "lc_time", value: "C"},
+	{name: "lc_monetary", value: "C", check: quantities.Locale("lc_monetary")},
+	{name: "lc_numeric", value: "C", check: quantities.Locale("lc_numeric", "en_US", "en_GB")},
+	{name: "lc_time", value: "C", check: quantities.Locale("lc_time", "en_US", "en_GB")},
 	{name: "lock_timeout", value: "0", check: timeout("lock_timeout")},
 	{name: "max_identifier_length", value: "63", fixed: true},
 	{name: "max_index_keys", value: "32", fixed: true},
@@ -156,14 +156,8 @@ var settings = []setting{
 	{name: "server_version", value: ServerVersion, report: true, fixed: true},
 	{name: "server_version_num", value: serverVersionNumber, fixed: true},
 	{name: "session_authorization", value: "", report: true},
-	{name: "standard_conforming_strings", value: "on", report: true, check: func(v string) (string, error) {
-		b, err := quantities.Boolean(v)
-		if err == nil && b == "off" {
-			return "", sqlstate.Unsupported(-1, "Write E'...' for escapes.",
-				"standard_conforming_strings cannot be turned off")
-		}
-		return b, err
-	}},
+	{name: "standard_conforming_strings", value: "on", report: true,
+		check: quantities.Switch("standard_conforming_strings")},
 	{name: "statement_timeout", value: "0", check: timeout("statement_timeout")},
 	{name: "timezone", shown: "TimeZone", value: "UTC", report: true, check: zones.Check},
 	{name: "transaction_isolation", value: "read committed", check: isolationLevels},

@@ -78,18 +78,22 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 		}
 		return nil, sqlstate.Unsupported(s.Pos(), "Run the statement by itself.",
 			"COPY of what a statement writes is not supported")
-	case *ast.LockTable:
-		if s.Mode != "access share" {
-			return nil, sqlstate.Unsupported(s.Pos(),
-				"Writers cannot be locked out. Read in a REPEATABLE READ transaction, or use "+
-					"an advisory lock.", "LOCK TABLE in %s mode is not supported", strings.ToUpper(s.Mode))
-		}
 	case *ast.Transaction:
 		if strings.Contains(s.Verb, "prepare") {
 			return nil, sqlstate.Unsupported(s.Pos(), "Use COMMIT or ROLLBACK.", "two-phase commit is not supported")
 		}
 	}
 	return nil, nil
+}
+
+// Lock refuses the modes of LOCK TABLE that exclude writers.
+func Lock(s *ast.LockTable) error {
+	if s.Mode == "access share" {
+		return nil
+	}
+	return sqlstate.Unsupported(s.Pos(),
+		"Writers cannot be locked out. Read in a REPEATABLE READ transaction, or use an advisory lock.",
+		"LOCK TABLE in %s mode is not supported", strings.ToUpper(s.Mode))
 }
 
 // declared returns the query of a cursor, unless its options contradict each other.

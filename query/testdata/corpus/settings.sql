@@ -175,3 +175,19 @@ SHOW lost.h
 RESET lost
 RESET lost."x y"
 SELECT name FROM pg_settings WHERE name LIKE 'lost%'
+SET lc_time = 'xx'
+SET lc_numeric = 'c'
+SET lc_monetary = 'german'
+SET lc_time = 'POSIX'; SET lc_time = 'C.UTF-8'; RESET lc_time
+SET timezone_abbreviations = 'x'
+SET timezone_abbreviations = 'default'
+SET timezone_abbreviations = 'Default'; SET array_nulls = on; SET transform_null_equals = off; SET quote_all_identifiers = no
+-- differs: these would change what statements mean, which Divan does not implement
+SET array_nulls = off
+-- differs: so does this
+SET transform_null_equals = on
+-- differs: so does this
+SET quote_all_identifiers = on
+-- differs: so does this
+SET timezone_abbreviations = 'India'
+RESET ALL
