@@ -112,6 +112,9 @@ func javaScript(text json.RawMessage) string {
 	return string(out)
 }
 
+// spelled writes characters that a document may escape in JSON as a view does.
+var spelled = strings.NewReplacer(`\u200b`, "\u200b", `\u0301`, "\u0301")
+
 // TestCovering_Property compares queries over documents that are answered by the rows and reductions of views with the
 // same ones over all documents.
 func TestCovering_Property(t *testing.T) {
@@ -205,9 +208,13 @@ func TestCovering_Property(t *testing.T) {
 			reductions++
 		}
 		want, wantErr := run(t.Context(), ss, "SET divan.use_indexes = off; "+sql, 1000)
-		if !ordered {
-			slices.Sort(got)
-			slices.Sort(want)
+		for _, rows := range [][]string{got, want} {
+			for i := range rows {
+				rows[i] = spelled.Replace(rows[i])
+			}
+			if !ordered {
+				slices.Sort(rows)
+			}
 		}
 		if wantErr != nil {
 			return // a view may hide that a value cannot be cast, or meet another one first

@@ -67,6 +67,8 @@ type Description struct {
 	Reads   []Access
 	Conds   []Expr
 	Columns []types.OID
+	// Scan is what makes the Reads. Its ranges and options are lines before Details.
+	Scan *Scan
 }
 
 // Detail is a line of a node.

@@ -3,9 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -340,6 +338,20 @@ type oneDocument struct {
 
 func (o *oneDocument) Close() error { return nil }
 
+// Next implements Rows.
+func (o *oneDocument) Next(ctx context.Context, row *Row) error {
+	if o.done {
+		return io.EOF
+	}
+	o.done = true
+	*row = Row{}
+	found, err := o.db.Document(ctx, o.id, o.withDoc, row)
+	if err == nil && !found {
+		return io.EOF
+	}
+	return err
+}
+
 // oneCount implements Rows by Counter.
 type oneCount struct {
 	db              Counter
@@ -356,46 +368,6 @@ func (o *oneCount) Next(ctx context.Context, row *Row) (err error) {
 	o.done, *row = true, Row{}
 	row.Count, err = o.db.Count(ctx, o.noDesigns)
 	return err
-}
-
-// StoreError maps the error of a read to an SQLSTATE. All errors of a Database or a Catalog pass through it.
-func StoreError(err error) error {
-	var re *ReadError
-	if !errors.As(err, &re) {
-		return err
-	}
-	code := map[Kind]sqlstate.Code{Internal: sqlstate.InternalError, NotFound: sqlstate.UndefinedTable,
-		Forbidden: sqlstate.InsufficientPrivilege,
-		Invalid:   sqlstate.InvalidParameterValue, Timeout: sqlstate.QueryCanceled,
-		Unavailable: sqlstate.CannotConnectNow,
-		TooLarge:    sqlstate.ProgramLimitExceeded, Unsupported: sqlstate.FeatureNotSupported, Full: sqlstate.DiskFull,
-		Stale: sqlstate.SerializationFailure, Expired: sqlstate.SnapshotTooOld, Exists: sqlstate.UniqueViolation,
-		Refused: sqlstate.CheckViolation, Overdue: sqlstate.TransactionTimeout,
-		Irreducible: sqlstate.InvalidParameterValue, Unknown: sqlstate.CommitUnknown}[re.Kind]
-	e := &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
-	switch re.Kind {
-	case Exists:
-		return sqlstate.Duplicate(re.Message)
-	case Overdue:
-		e.Hint = "Nothing has been written. Write sooner after the first read of the transaction, or less."
-	case Unknown:
-		e.Hint = "Read the documents before writing them again."
-	case Expired:
-		e.Hint = "The store keeps a snapshot for a few seconds (FoundationDB for five). Begin a new transaction that " +
-			"reads less, or one that is READ COMMITTED."
-	}
-	return e
-}
-
-// DatabaseError is StoreError for opening a database, where NotFound means the database.
-func DatabaseError(name string, err error) error {
-	switch KindOf(err) {
-	case NotFound:
-		return sqlstate.New(sqlstate.InvalidCatalogName, `database "%s" does not exist`, name)
-	case Forbidden:
-		return sqlstate.New(sqlstate.InsufficientPrivilege, `permission denied for database "%s"`, name)
-	}
-	return StoreError(err)
 }
 
 // Describe shows the read and its bounds.
@@ -415,64 +387,7 @@ func (s *Scan) Describe() *Description {
 	if a.Kind == ReadView && a.View.Keys != nil {
 		d.Node = "View Keys Read on " + s.Name
 	}
-	var bounds []string
-	for i := range accesses {
-		if i == 10 {
-			bounds = append(bounds, fmt.Sprintf("... and %d more", len(accesses)-10))
-			break
-		}
-		if accesses[i].Reduce.Count && !a.Reduce.Count {
-			break // the same ranges again
-		}
-		if b := accesses[i].bounds(); b != "" {
-			bounds = append(bounds, b)
-		}
-	}
-	if s.Via != "" {
-		d.Add("Index", s.Via)
-	}
-	if len(bounds) > 0 {
-		d.Add("Range", strings.Join(bounds, " or "))
-	}
-	if s.Partitioned {
-		partition := "each, in the order of their names"
-		if s.Partition != "" {
-			partition = quote(s.Partition)
-		}
-		d.Add("Partition", partition)
-	}
-	desc, limit, skip, doc := a.options()
-	if desc {
-		d.Add("Order", "descending")
-	}
-	if limit > 0 {
-		d.Add("Read Limit", limit)
-	}
-	if skip > 0 {
-		d.Add("Read Skip", skip)
-	}
-	if doc {
-		d.Add("Documents", "yes")
-	}
-	update := a.View.Update
-	if a.Kind == ReadReduce {
-		update = a.Reduce.Update
-		switch last := &accesses[len(accesses)-1]; {
-		case a.Reduce.Count:
-			d.Add("Reduction", "number of rows")
-		case last.Reduce.Count:
-			d.Add("Reduction", a.Reduce.Function+", number of rows")
-		default:
-			d.Add("Reduction", a.Reduce.Function)
-		}
-		d.Add("Group Level", map[bool]any{true: "whole key", false: a.Reduce.GroupLevel}[a.Reduce.GroupLevel < 0])
-	}
-	if s.Suggestion != "" {
-		d.Add("Suggestion", s.Suggestion)
-	}
-	if update != UpdateTrue {
-		d.Add("Update", map[UpdateMode]string{UpdateFalse: "false", UpdateLazy: "lazy"}[update])
-	}
+	d.Scan = s
 	return d
 }
 
@@ -480,130 +395,3 @@ var accessNames = map[AccessKind]string{ReadDocument: "Document Read", ReadAllDo
 	ReadLocalDocs: "Local-Docs Read",
 	ReadConflicts: "Conflicts Read", ReadChanges: "Changes Read", ReadView: "View Read", ReadReduce: "Reduce Read",
 	ReadCount: "Count"}
-
-func (a *Access) options() (desc bool, limit, skip int64, doc bool) {
-	switch a.Kind {
-	case ReadDocument:
-		return false, 0, 0, a.Docs.WithDoc
-	case ReadReduce, ReadCount:
-		return false, 0, 0, false
-	case ReadChanges:
-		return a.Changes.Descending, a.Changes.Limit, 0, a.Changes.WithDoc
-	case ReadView:
-		return a.View.Descending, a.View.Limit, a.View.Skip, a.View.WithDoc
-	}
-	return a.Docs.Descending, a.Docs.Limit, a.Docs.Skip, a.Docs.WithDoc
-}
-
-// maxShown is the number of ranges that EXPLAIN shows.
-const maxShown = 8
-
-// severalBounds describes several ranges of keys.
-func severalBounds(ranges []KeyRange) string {
-	var all []string
-	for i, r := range ranges {
-		if i == maxShown && len(ranges) > maxShown+1 {
-			return strings.Join(all, " or ") + fmt.Sprintf(" or %d more", len(ranges)-i)
-		}
-		one := Access{View: ViewRead{Low: r.Low, High: r.High}}
-		all = append(all, one.keyBounds())
-	}
-	return strings.Join(all, " or ")
-}
-
-// bounds describes the range in words.
-func (a *Access) bounds() string {
-	switch a.Kind {
-	case ReadDocument:
-		return fmt.Sprintf("id = '%s'", a.ID)
-	case ReadChanges:
-		return a.feedBounds()
-	case ReadView:
-		if a.View.Ranges != nil {
-			return severalBounds(a.View.Ranges)
-		}
-		return a.keyBounds()
-	case ReadReduce:
-		if a.Reduce.Ranges != nil {
-			return severalBounds(a.Reduce.Ranges)
-		}
-		inner := Access{View: ViewRead{Low: a.Reduce.Low, High: a.Reduce.High, Keys: a.Reduce.Keys}}
-		return inner.keyBounds()
-	}
-	if a.Docs.IDs != nil {
-		return fmt.Sprintf("%d ids", len(a.Docs.IDs))
-	}
-	var parts []string
-	if a.Docs.Low != "" {
-		parts = append(parts, fmt.Sprintf("id >= %s", quote(a.Docs.Low)))
-	}
-	if a.Docs.High != "" {
-		parts = append(parts, fmt.Sprintf("id < %s", quote(a.Docs.High)))
-	}
-	return strings.Join(parts, " and ")
-}
-
-func (a *Access) feedBounds() string {
-	var parts []string
-	if a.Changes.Shard != "" {
-		parts = append(parts, "shard = "+quote(a.Changes.Shard))
-	}
-	if a.Changes.Since != "" {
-		parts = append(parts, "seq > "+quote(a.Changes.Since))
-	}
-	if a.Until != "" {
-		op := "<="
-		if a.UntilOpen {
-			op = "<"
-		}
-		parts = append(parts, "seq "+op+" "+quote(a.Until))
-	}
-	if a.Changes.Follow {
-		parts = append(parts, "without end")
-	}
-	return strings.Join(parts, " and ")
-}
-
-func (a *Access) keyBounds() string {
-	v := &a.View
-	if v.Keys != nil {
-		return fmt.Sprintf("%d keys", len(v.Keys))
-	}
-	if v.Low != nil && string(v.Low) == string(v.High) {
-		return "key = " + shown(v.Low)
-	}
-	var parts []string
-	op := func(open bool, sign string) string {
-		if open {
-			return sign
-		}
-		return sign + "="
-	}
-	if v.Low != nil {
-		parts = append(parts, "key "+op(a.LowOpen, ">")+" "+shown(v.Low))
-	}
-	if v.High != nil {
-		parts = append(parts, "key "+op(a.HighOpen, "<")+" "+shown(v.High))
-	}
-	return strings.Join(parts, " and ")
-}
-
-// shown returns a key with CouchDB's high character escaped.
-func shown(key []byte) string { return strings.ReplaceAll(string(key), "\ufff0", `\ufff0`) }
-
-// quote returns a text for EXPLAIN, with unprintable characters escaped.
-func quote(s string) string { return fmt.Sprintf("%q", s) }
-
-// Next implements Rows.
-func (o *oneDocument) Next(ctx context.Context, row *Row) error {
-	if o.done {
-		return io.EOF
-	}
-	o.done = true
-	*row = Row{}
-	found, err := o.db.Document(ctx, o.id, o.withDoc, row)
-	if err == nil && !found {
-		return io.EOF
-	}
-	return err
-}

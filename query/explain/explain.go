@@ -88,7 +88,7 @@ func (x *Explained) Text() []string {
 			head += ")"
 		}
 		lines = append(lines, head)
-		for _, det := range d.Details {
+		for _, det := range details(d) {
 			if det.Name == "Rows Removed by Filter" && !x.e.Analyze {
 				continue
 			}
@@ -121,7 +121,7 @@ type member struct {
 // members returns the members of a node.
 func (x *Explained) members(d *exec.Description) []member {
 	out := []member{{"Node Type", d.Node}}
-	for _, det := range d.Details {
+	for _, det := range details(d) {
 		if det.Name != "Rows Removed by Filter" || x.e.Analyze {
 			out = append(out, member{det.Name, det.Value})
 		}
