@@ -30,6 +30,7 @@ var coveringViews = map[string]struct {
 	"at":        {shapeOf(true, false, false, "", "at"), ""},
 	"typeat":    {shapeOf(true, true, false, "", "type", "at"), ""},
 	"attype":    {shapeOf(true, true, false, "type", "at", "type"), ""},
+	"zattype":   {shapeOf(true, true, false, "", "at", "type"), ""},
 	"mangoat":   {shapeOf(false, true, false, "", "at"), ""},
 	"mangotype": {shapeOf(false, true, false, "", "type", "at"), ""},
 }

@@ -100,6 +100,30 @@ func TestWalk_Property(t *testing.T) {
 	}
 }
 
+// TestWalk_Behind checks that a view which is not sorted as needed is read whole if the one that is cannot be used.
+func TestWalk_Behind(t *testing.T) {
+	s := exectest.NewStore()
+	db := s.Create("d")
+	for i := range 100 {
+		db.Put(fmt.Sprintf("d%02d", i), fmt.Sprintf(`{"type":"%d","at":"%02d"}`, i%5, (i*37)%100))
+	}
+	addCovering(db, "zattype")
+	addCovering(db, "typeat")
+	ss := openSession(t, s, "d")
+	for behind, want := range map[string]string{"": "Index Walk", "zattype": "Index: by.typeat", "typeat": "Index Walk"} {
+		db.Behind = behind
+		const sql = "SELECT id FROM docs ORDER BY doc->>'at' DESC NULLS LAST LIMIT 3"
+		got, err := run(t.Context(), ss, sql, 10)
+		if fmt.Sprint(got) != "[d27 d54 d81]" || err != nil {
+			t.Errorf("behind %q: %s, %v", behind, got, err)
+		}
+		plan, err := run(t.Context(), ss, "EXPLAIN "+sql, 100)
+		if text := strings.Join(plan, "\n"); err != nil || !strings.Contains(text, want) {
+			t.Errorf("behind %q: no %s, %v\n%s", behind, want, err, text)
+		}
+	}
+}
+
 // letters returns a generator of short JSON strings.
 func letters(alphabet string) func(r *rand.Rand) string {
 	of := []rune(alphabet)

@@ -32,8 +32,11 @@ type cover struct {
 	// argument is set in arguments of aggregates, which take a member that is in the key and the value from the value.
 	argument bool
 	used     []usedMember
-	state    exec.IndexState // if it has been read
-	read     bool
+	// conds and exprs are the conditions that are left and the expressions, over the view's rows.
+	conds, exprs []exec.Expr
+	// unambiguous reports that equal keys have the same strings.
+	unambiguous bool
+	order       *viewOrder
 }
 
 // usedMember is a member and the numbers that it may be, in all its uses.
@@ -51,48 +54,80 @@ const (
 )
 
 // covered finds a view from which expressions can be computed for all documents that satisfy conditions; nil if there
-// is none. It returns the expressions, and the conditions that are left, over the view's rows. suits, if not nil, says
-// whether a view suits before anything is read of its index, and then again.
+// is none. sorted, unless nil, returns how a view is sorted, nil if that does not help: first without the state of its
+// index, and then with it. A view that is sorted is preferred.
 func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.Expr,
-	suits func(c *cover) bool) (c *cover, conds, out []exec.Expr, err error) {
+	sorted func(c *cover, state *exec.IndexState) *viewOrder) (*cover, error) {
 	doc, ok := p.documents(f)
 	db, is := p.db.(exec.Indexer)
 	if !ok || !is || p.repeated || !slices.ContainsFunc(slices.Concat(where, exprs), func(e exec.Expr) bool {
 		return len(facts.Members([]exec.Expr{e}, doc)) > 0
 	}) {
-		return nil, nil, nil, nil
+		return nil, nil
 	}
 	if set, _ := p.ranges(f, exec.FieldID, where, false); !set.Unbounded() {
-		return nil, nil, nil, nil
+		return nil, nil
 	}
 	known := facts.New(where, doc, p.root)
-	list, err := p.candidates(known)
+	candidates, err := p.candidates(known)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	for _, one := range list {
-		if one.score < list[0].score {
+	var ordered, others []*cover
+	for _, one := range candidates {
+		if one.score < candidates[0].score {
 			break // another one narrows the read down more
 		}
 		c := &cover{candidate: one, doc: doc, id: f.Base, at: q.Width, known: known}
 		if c.score == 0 {
 			c.set = ranges.Everything()
 		}
-		conds, out := c.all(where), c.all(exprs)
-		if c.fails || suits != nil && !suits(c) {
+		if c.conds, c.exprs = c.all(where), c.all(exprs); c.fails {
 			continue
 		}
-		conds = p.foldAll(conds)
-		conds = slices.DeleteFunc(conds, func(e exec.Expr) bool {
+		c.conds = slices.DeleteFunc(p.foldAll(c.conds), func(e exec.Expr) bool {
 			k, ok := e.(*exec.Const)
 			return ok && k.D.True()
 		})
-		ok, state, err := p.usable(db, &one, exec.IndexCounts{Letters: suits != nil})
-		if c.state, c.read = state, true; err != nil || ok && (suits == nil || suits(c)) {
-			return c, conds, out, err
+		if sorted != nil {
+			c.order = sorted(c, nil)
+		}
+		if c.order != nil {
+			ordered = append(ordered, c)
+		} else {
+			others = append(others, c)
 		}
 	}
-	return nil, nil, nil, nil
+	return p.firstUsable(db, append(ordered, others...), sorted)
+}
+
+// firstUsable returns the first view of a list whose index can be used, preferably one with an order.
+func (p *planning) firstUsable(db exec.Indexer, list []*cover,
+	sorted func(c *cover, state *exec.IndexState) *viewOrder) (unsorted *cover, err error) {
+	for _, c := range list {
+		hoped := c.order != nil
+		if !hoped && unsorted != nil {
+			break
+		}
+		ok, state, err := p.usable(db, &c.candidate, exec.IndexCounts{Letters: hoped})
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		c.unambiguous = state.Unambiguous
+		if hoped {
+			c.order = sorted(c, &state)
+		}
+		if c.order != nil {
+			return c, nil
+		}
+		if unsorted == nil {
+			unsorted = c
+		}
+	}
+	return unsorted, nil
 }
 
 // usable reports whether a view's index is up to date and has skipped no document. It also returns the index's state
@@ -199,7 +234,7 @@ func (c *cover) exact(row []types.Datum, group bool) bool {
 		switch types.JSONKindOf(json) {
 		case types.JSONBool, types.JSONNull: // Nulls looks at null
 		case types.JSONString:
-			if group && !c.state.Unambiguous {
+			if group && !c.unambiguous {
 				return false
 			}
 		case types.JSONNumber:
@@ -266,10 +301,11 @@ func (p *planning) coveredGroups(q *bind.Query, f *bind.UserScan, where []exec.E
 		exprs = append(append(append(exprs, c.Args...), c.Filter), c.Order...)
 	}
 	exprs = slices.DeleteFunc(p.foldAll(append(exprs, q.Keys...)), func(e exec.Expr) bool { return e == nil })
-	c, conds, _, err := p.covered(q, f, where, exprs, nil)
+	c, err := p.covered(q, f, where, exprs, nil)
 	if c == nil || err != nil {
 		return nil, err
 	}
+	conds := c.conds
 	out := *q
 	out.Width, out.Keys = q.Width+3, c.all(p.foldAll(q.Keys))
 	out.Aggs = slices.Clone(q.Aggs)
@@ -298,7 +334,7 @@ func (p *planning) coveredGroups(q *bind.Query, f *bind.UserScan, where []exec.E
 
 // coveredReduction plans the grouping of the rows of a view by groups of their keys; nil if these do not provide it.
 func (p *planning) coveredReduction(q *bind.Query, f *bind.UserScan, c *cover, conds []exec.Expr) exec.Source {
-	if _, ok := p.db.(exec.Reducer); !ok || !c.state.Unambiguous &&
+	if _, ok := p.db.(exec.Reducer); !ok || !c.unambiguous &&
 		slices.ContainsFunc(c.used, func(u usedMember) bool { return u.numbers == noNumbers }) {
 		return nil // groups of texts may contain others that are equal to them in the order of views
 	}
@@ -323,7 +359,7 @@ func (p *planning) coveredReduction(q *bind.Query, f *bind.UserScan, c *cover, c
 		if c.shape.AsJavaScript {
 			exact.Unsure, exact.Check = c.keyHasNull, p.coveringScan(f, c.ofNulls(), nil)
 		}
-		if c.state.Unambiguous {
+		if c.unambiguous {
 			exact.Still = func() (bool, error) { return p.tellsApart(c.design, c.view) }
 		}
 		return exact

@@ -106,9 +106,10 @@ type DB struct {
 	Declared map[string]string
 	// Log has a line for each read.
 	Log []string
-	// Unusable makes all indexes unusable, Skipped is the number of documents that every view has skipped, and ViewRows
-	// the number of rows that it says to have, if that is not 1.
+	// Unusable makes all indexes unusable, and Behind those of a view. Skipped is the number of documents that every
+	// view has skipped, and ViewRows the number of rows that it says to have, if that is not 1.
 	Unusable          bool
+	Behind            string
 	Skipped, ViewRows int64
 	// copied is the database of which this is a snapshot.
 	copied *DB
@@ -198,7 +199,8 @@ func (db *DB) IndexState(_ context.Context, design, name string, want exec.Index
 	defer db.mu.Unlock()
 	state := exec.IndexState{Skipped: db.Skipped}
 	state.Unambiguous, state.Letters = keyStrings(db, design, name)
-	state.Usable = !db.Unusable && slices.ContainsFunc(db.designs[design], func(v view) bool { return v.Name == name })
+	state.Usable = !db.Unusable && name != db.Behind &&
+		slices.ContainsFunc(db.designs[design], func(v view) bool { return v.Name == name })
 	if want.Rows {
 		state.Rows, state.Docs = max(1, db.ViewRows), int64(len(db.docs))
 	}

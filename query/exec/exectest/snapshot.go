@@ -67,8 +67,8 @@ func (db *DB) Snapshot(context.Context, []exec.ViewUse, bool) (exec.Snapshot, er
 func copyOf(db, of *DB) *DB {
 	c := &DB{name: db.name, copied: of, docs: map[string]*doc{}, designs: maps.Clone(db.designs),
 		partitioned: maps.Clone(db.partitioned), Declared: maps.Clone(db.Declared),
-		locals: slices.Clone(db.locals), seq: db.seq, wake: make(chan struct{}), Unusable: db.Unusable,
-		Skipped: db.Skipped, ViewRows: db.ViewRows}
+		locals: slices.Clone(db.locals), seq: db.seq, wake: make(chan struct{}),
+		Unusable: db.Unusable, Behind: db.Behind, Skipped: db.Skipped, ViewRows: db.ViewRows}
 	for id, d := range db.docs {
 		one := *d
 		one.losers = slices.Clone(d.losers)
