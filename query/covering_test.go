@@ -284,8 +284,10 @@ func TestReduce_Ambiguous(t *testing.T) {
 	db.Put("x2", `{"country":"x","n":1.0}`)
 	db.ViewRows = 100_000
 	for _, from := range []string{
-		`by.country WHERE key #>> '{}' = 'é'`, `by.country WHERE length(key #>> '{}') = 2`, `by.country WHERE key::text = '"❤"'`,
-		`by.country WHERE key #>> '{}' LIKE 'e%'`, `by.country WHERE key #>> '{}' <> 'é'`, `by.country WHERE key #>> '{}' >= 'ä'`,
+		`by.country WHERE key #>> '{}' = 'é'`, `by.country WHERE length(key #>> '{}') = 2`,
+		`by.country WHERE key::text = '"❤"'`,
+		`by.country WHERE key #>> '{}' LIKE 'e%'`, `by.country WHERE key #>> '{}' <> 'é'`,
+		`by.country WHERE key #>> '{}' >= 'ä'`,
 		`by.country WHERE key = '"é"'`, `by.country WHERE key IN ('"é"', '"x"')`, `by.mango WHERE key->>0 = 'é'`,
 		`by.mango WHERE (key->1)::text = '1.0'`, `by.mango WHERE key->>0 = 'x' AND key->>1 = '1'`,
 	} {

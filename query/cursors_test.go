@@ -135,7 +135,8 @@ func TestCursors_snapshot(t *testing.T) {
 	db := cities(s)
 	_, addr := start(t, s, nil)
 	conn := connect(t, "postgres://ann@"+addr+"/cities?default_query_exec_mode=simple_protocol")
-	for i, declare := range []string{"DECLARE c CURSOR FOR", "DECLARE c SCROLL CURSOR FOR", "DECLARE c NO SCROLL CURSOR FOR"} {
+	for i, declare := range []string{"DECLARE c CURSOR FOR", "DECLARE c SCROLL CURSOR FOR",
+		"DECLARE c NO SCROLL CURSOR FOR"} {
 		if _, err := conn.Exec(t.Context(), "BEGIN; "+declare+" SELECT id FROM docs"); err != nil {
 			t.Fatal(err)
 		}

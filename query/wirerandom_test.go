@@ -69,13 +69,16 @@ func randomMessage(rnd *rand.Rand) string {
 	simple := func() string {
 		return pick("SELECT 1", "SELECT 2 AS b, 'x'", "", ";", "SELECT 1 WHERE false", "BEGIN", "BEGIN", "COMMIT", "ROLLBACK",
 			"SELECT nope", "SELECT 1 FROM", "SAVEPOINT s", "ROLLBACK TO s", "RELEASE s", "SET application_name = 'r'",
-			"SET LOCAL application_name = 'l'", "SHOW application_name", "RESET application_name", "DECLARE a CURSOR FOR SELECT 7",
+			"SET LOCAL application_name = 'l'", "SHOW application_name", "RESET application_name",
+			"DECLARE a CURSOR FOR SELECT 7",
 			"DECLARE b SCROLL CURSOR WITH HOLD FOR SELECT i FROM generate_series(1, 5) i", "FETCH a", "FETCH 2 FROM b",
-			"FETCH PRIOR FROM b", "MOVE LAST FROM b", "CLOSE a", "CLOSE ALL", "CLOSE b", "PREPARE a AS SELECT 5", "PREPARE b AS SELECT 6",
+			"FETCH PRIOR FROM b", "MOVE LAST FROM b", "CLOSE a", "CLOSE ALL", "CLOSE b",
+			"PREPARE a AS SELECT 5", "PREPARE b AS SELECT 6",
 			"EXECUTE a", "EXECUTE b", "DEALLOCATE a", "DEALLOCATE ALL", "DISCARD ALL", "COPY (SELECT 1, 'x') TO STDOUT",
 			"SELECT i FROM generate_series(1, 4) i", "SELECT 1 / (i - 3) FROM generate_series(1, 5) i",
 			"SELECT name FROM pg_cursors ORDER BY 1", "SELECT name FROM pg_prepared_statements ORDER BY 1",
-			"SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SHOW transaction_isolation", "COMMIT AND CHAIN", "ROLLBACK AND NO CHAIN",
+			"SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SHOW transaction_isolation", "COMMIT AND CHAIN",
+			"ROLLBACK AND NO CHAIN",
 			"LISTEN l", "NOTIFY l", "UNLISTEN l", "START TRANSACTION READ ONLY")
 	}
 	switch rnd.IntN(24) {
@@ -87,12 +90,14 @@ func randomMessage(rnd *rand.Rand) string {
 		return "Q " + strings.Join(list, "; ")
 	case 4, 5, 6, 7:
 		if rnd.IntN(3) == 0 {
-			return fmt.Sprintf("P %s %q", name(), pick("SELECT $1::int", "SELECT $1::text, $2::int", "SELECT $1", "SELECT $1::int + 1 WHERE $2::bool"))
+			return fmt.Sprintf("P %s %q", name(), pick("SELECT $1::int", "SELECT $1::text, $2::int", "SELECT $1",
+				"SELECT $1::int + 1 WHERE $2::bool"))
 		}
 		return fmt.Sprintf("P %s %q", name(), simple())
 	case 8, 9, 10, 11:
 		return fmt.Sprintf("B %s %s %s %s %s", name(), name(), pick("[]", "[]", "[0]", "[1]", "[0, 0]", "[2]"),
-			pick("[]", "[]", "[]", `["1"]`, `["x"]`, `["1", "2"]`, `[null]`, `[null, null]`, `["1", "t"]`, `[{"hex": "00000005"}]`),
+			pick("[]", "[]", "[]", `["1"]`, `["x"]`, `["1", "2"]`, `[null]`, `[null, null]`, `["1", "t"]`,
+				`[{"hex": "00000005"}]`),
 			pick("[]", "[]", "[0]", "[1]", "[0, 1]", "[7]"))
 	case 12, 13:
 		return "D " + pick("S", "P") + " " + name()
@@ -107,5 +112,6 @@ func randomMessage(rnd *rand.Rand) string {
 	case 22:
 		return pick("d x", "c", "f why", "D P "+name())
 	}
-	return pick("S", "raw 44 00000006 5900", "raw 43 00000006 5800", "raw 53 00000005 00", "raw 42 00000007 000000", "raw 45 00000006 0000")
+	return pick("S", "raw 44 00000006 5900", "raw 43 00000006 5800", "raw 53 00000005 00",
+		"raw 42 00000007 000000", "raw 45 00000006 0000")
 }

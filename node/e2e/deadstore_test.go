@@ -248,7 +248,8 @@ func (s *deadStore) gone(how string) {
 	timely("the console", func() error { return s.says("/_dashboard/", "<title>Divan") })
 	wg.Wait()
 	if _, err := exec.LookPath("chromium"); err == nil {
-		if text := page(s.t, "http://"+withoutStreams(s.t, s.p)+"/_dashboard/"); !strings.Contains(text, "store does not answer") {
+		text := page(s.t, "http://"+withoutStreams(s.t, s.p)+"/_dashboard/")
+		if !strings.Contains(text, "store does not answer") {
 			s.t.Errorf("store %s: the page shows %s", how, text)
 		}
 	}

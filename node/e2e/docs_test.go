@@ -327,7 +327,8 @@ func (d *docsRun) command(ctx context.Context, script string) *exec.Cmd {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Dir = d.dir
 	modules, _ := fixtures.Modules() // npm says what is missing
-	cmd.Env = append(withoutDivan(os.Environ()), "HOME="+d.home, "PATH="+filepath.Join(d.home, "bin")+":"+os.Getenv("PATH"),
+	cmd.Env = append(withoutDivan(os.Environ()), "HOME="+d.home,
+		"PATH="+filepath.Join(d.home, "bin")+":"+os.Getenv("PATH"),
 		"NODE_PATH="+modules, "DIVAN_HTTP=127.0.0.1:"+d.ports["5984"], "DIVAN_SQL=127.0.0.1:"+d.ports["5433"],
 		"DIVAN_GOSSIP=127.0.0.1:"+d.ports["7946"], "PGCONNECT_TIMEOUT=10",
 		"PGUSER=anna", "PGPASSWORD=secret")
@@ -343,7 +344,8 @@ func (d *docsRun) bash(line int, text, prints string) bool {
 	kept := filepath.Join(d.home, "variables")
 	ctx, cancel := context.WithTimeout(d.t.Context(), docsPatience)
 	defer cancel()
-	out, err := d.command(ctx, fmt.Sprintf("[ ! -e %[1]q ] || . %[1]q\n%[2]s\nexport -p >%[1]q", kept, text)).CombinedOutput()
+	script := fmt.Sprintf("[ ! -e %[1]q ] || . %[1]q\n%[2]s\nexport -p >%[1]q", kept, text)
+	out, err := d.command(ctx, script).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), d.here(prints)) {
 		d.t.Errorf("line %d: %v, and it should print %q:\n%s\nprinted:\n%.4000s", line, err, prints, text, out)
 		return false

@@ -332,7 +332,8 @@ func TestTransaction_At(t *testing.T) {
 	before := x.At(x.Mark())
 	w := write(t, x, exec.Edit{ID: "d", Doc: []byte(`{"v":2}`)}, exec.Edit{ID: "a", Rev: rev("a"), Deleted: true})
 	between := x.At(x.Mark())
-	write(t, x, exec.Edit{ID: "b", Rev: rev("b"), Deleted: true}, exec.Edit{ID: "d", Rev: w[0].Rev, Doc: []byte(`{"v":3}`)},
+	write(t, x, exec.Edit{ID: "b", Rev: rev("b"), Deleted: true},
+		exec.Edit{ID: "d", Rev: w[0].Rev, Doc: []byte(`{"v":3}`)},
 		exec.Edit{ID: "e", Doc: []byte(`{"v":3}`)})
 	for _, c := range []struct {
 		name string

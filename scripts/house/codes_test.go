@@ -61,7 +61,8 @@ func TestErrorNames(t *testing.T) {
 	}
 	page := "\n## Over HTTP\n\n| a | b |\n|---|---|\n| `one`, `two` | `not this` |\n| `three` | |\n## Next\n| `four` | |\n"
 	faults := house.UnlistedCodes([]string{"one", "two", "four"}, page, "Over HTTP")
-	if len(faults) != 2 || !strings.Contains(faults[0], "no row for four") || !strings.Contains(faults[1], "row for three") {
+	if len(faults) != 2 || !strings.Contains(faults[0], "no row for four") ||
+		!strings.Contains(faults[1], "row for three") {
 		t.Errorf("got %q", faults)
 	}
 }

@@ -88,7 +88,8 @@ func TestDebian(t *testing.T) {
 		}
 	}
 	// install -o needs the user.
-	install := "#!/bin/sh\n[ \"$1 $2 $3 $4 $5 $6 $7\" = \"-d -m 0700 -o divan -g divan\" ] || exit 1\nmkdir -p -m 0700 \"$8\"\n"
+	install := "#!/bin/sh\n[ \"$1 $2 $3 $4 $5 $6 $7\" = \"-d -m 0700 -o divan -g divan\" ] || exit 1\n" +
+		"mkdir -p -m 0700 \"$8\"\n"
 	if err := writeFile(filepath.Join(tools, "install"), []byte(install), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +101,9 @@ func TestDebian(t *testing.T) {
 	}
 	dpkg := func(args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "dpkg", append([]string{"--root=" + tree, "--force-not-root", //nolint:gosec,lll // our own arguments
-			"--force-script-chrootless", "--force-depends", "--force-confold", "--no-triggers"}, args...)...)
+		args = append([]string{"--root=" + tree, "--force-not-root", "--force-script-chrootless", "--force-depends",
+			"--force-confold", "--no-triggers"}, args...)
+		cmd := exec.CommandContext(t.Context(), "dpkg", args...) //nolint:gosec // our own arguments
 		cmd.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 		text, err := cmd.CombinedOutput()
 		if err != nil {
@@ -126,7 +128,8 @@ func TestDebian(t *testing.T) {
 	runService(t, tree)
 
 	settings := filepath.Join(tree, "etc/divan/node.yaml")
-	if err := os.WriteFile(settings, []byte("name: mine\ndata: /var/lib/divan\n"), 0o640); err != nil { //nolint:gosec,lll // as installed
+	err = os.WriteFile(settings, []byte("name: mine\ndata: /var/lib/divan\n"), 0o640) //nolint:gosec // as installed
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := writeFile(filepath.Join(tree, "var/lib/divan/kept"), nil, 0o600); err != nil {
@@ -178,7 +181,8 @@ func runService(t *testing.T, tree string) {
 	if err != nil {
 		return
 	}
-	said, _ := exec.CommandContext(t.Context(), analyze, "verify", unit).CombinedOutput() //nolint:gosec,lll // its status counts missing programs too
+	// Its status counts missing programs too.
+	said, _ := exec.CommandContext(t.Context(), analyze, "verify", unit).CombinedOutput() //nolint:gosec // our own file
 	for line := range strings.Lines(string(said)) {
 		if strings.Contains(line, "divan.service") && !strings.Contains(line, "is not executable") {
 			t.Errorf("systemd-analyze: %s", line)

@@ -58,7 +58,8 @@ func made(t *testing.T) string {
 		t.Skip("packages are for Linux")
 	}
 	shared.Do(func() {
-		if shared.dir, shared.err = os.MkdirTemp("", "divan-packaging-"); shared.err != nil { //nolint:usetesting,lll // outlives the test
+		shared.dir, shared.err = os.MkdirTemp("", "divan-packaging-") //nolint:usetesting // outlives the test
+		if shared.err != nil {
 			return
 		}
 		shared.err = release(t.Context(), options{root: root, out: shared.dir, version: "9.8.7-rc.1", binary: binary(t),
@@ -142,7 +143,8 @@ func TestRelease_refused(t *testing.T) {
 
 func TestWriteZip(t *testing.T) {
 	var b bytes.Buffer
-	if err := writeZip(&b, "base", []entry{{"divan.exe", filepath.Join(root, "go.mod"), 0o755}}, time.Unix(1e9, 0)); err != nil {
+	files := []entry{{"divan.exe", filepath.Join(root, "go.mod"), 0o755}}
+	if err := writeZip(&b, "base", files, time.Unix(1e9, 0)); err != nil {
 		t.Fatal(err)
 	}
 	r, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))

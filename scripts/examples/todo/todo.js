@@ -5,8 +5,8 @@ const local = new PouchDB("todos");
 const address = decodeURIComponent(location.search.slice(1)) || "http://127.0.0.1:5984/todos";
 const byId = (id) => document.getElementById(id);
 
-// show lists all documents. Those that two people changed at once have a conflict: both have seen the same revision, and
-// one of them was offline. The list shows the winner, and a button that keeps it.
+// show lists all documents. Those that two people changed at once have a conflict: both have seen the same revision,
+// and one of them was offline. The list shows the winner, and a button that keeps it.
 async function show() {
   const {rows} = await local.allDocs({include_docs: true, conflicts: true});
   const items = rows.map((row) => row.doc).sort((a, b) => (a.at || "").localeCompare(b.at || ""));
