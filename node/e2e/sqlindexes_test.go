@@ -61,6 +61,8 @@ func TestSQL_SuggestedIndexes(t *testing.T) {
 		`SELECT id FROM docs ORDER BY doc->>'at', id LIMIT 5`,
 		`SELECT doc FROM docs WHERE doc->>'type' = 'x' ORDER BY doc->'to'->>'city' DESC NULLS LAST, id LIMIT 3 OFFSET 2`,
 		`SELECT id FROM docs WHERE doc->>'type' = 'y' AND doc->>'at' IS NOT NULL ORDER BY (doc->>'n')::int LIMIT 2`,
+		`SELECT id FROM docs WHERE doc->>'type' = 'x' ORDER BY doc->>'at' DESC, id LIMIT 3`,
+		`SELECT id FROM docs WHERE doc->>'type' = 'y' ORDER BY (doc->>'n')::int DESC, doc->>'at' LIMIT 3`,
 		`SELECT doc->>'type', count(*) FROM docs GROUP BY 1`,
 		`SELECT doc->>'at', doc->>'type', sum((doc->>'n')::int) FROM docs WHERE doc->>'type' = 'x' GROUP BY 1, 2`,
 		`SELECT (doc->>'n')::int % 3, max((doc->>'n')::int) FROM docs GROUP BY 1`,
@@ -84,7 +86,9 @@ func TestSQL_SuggestedIndexes(t *testing.T) {
 		} else {
 			body := strings.TrimPrefix(suggestion, "PUT /{db}/_design/NAME ")
 			rev := admin.object("PUT", "/db/_design/suggested", body)["rev"].(string)
-			remove, used = "/db/_design/suggested?rev="+rev, "Reduce Read on suggested.NAME"
+			if remove, used = "/db/_design/suggested?rev="+rev, "Index Walk"; !strings.Contains(sql, "LIMIT") {
+				used = "Reduce Read on suggested.NAME"
+			}
 		}
 		explained(t, conn, sql, used)
 		got := texts(t, conn, sql)

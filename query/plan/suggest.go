@@ -34,7 +34,12 @@ func (p *planning) suggestion(f *bind.UserScan, conds []exec.Expr, q *bind.Query
 	switch {
 	case q == nil:
 	case q.Group:
-		if text := s.view(p.foldAll(q.Keys), q.Aggs); text != "" {
+		var values []exec.Expr
+		for _, a := range q.Aggs {
+			values = append(append(append(values, a.Args...), a.Filter), a.Order...)
+		}
+		values = slices.DeleteFunc(values, func(e exec.Expr) bool { return e == nil })
+		if text := s.view(p.foldAll(q.Keys), values, true); text != "" {
 			return text
 		}
 	case n >= 0 && n <= maxFetched && len(q.Order) > 0 && !q.Distinct && q.DistinctOn == nil:
@@ -58,7 +63,7 @@ type suggester struct {
 }
 
 // sorted returns an index of all members of the conditions and sort keys, the first sort key first after members that
-// have one value.
+// have one value. It is a view if there may be documents without one of the members, which an index lacks.
 func (s *suggester) sorted(keys []exec.Expr, first exec.SortKey) string {
 	e := keys[0]
 	if n, ok := e.(*exec.CastExpr); ok && n.Mod == -1 && types.IsNumber(n.To) {
@@ -78,9 +83,8 @@ func (s *suggester) sorted(keys []exec.Expr, first exec.SortKey) string {
 		}
 	}
 	for _, p := range fields {
-		// An index lacks the documents without one of its members.
 		if !indexable(p) || s.known.Of(p).MayBeNull() && (!slices.Equal(p, path) || first.NullsFirst) {
-			return ""
+			return s.view(keys, nil, false)
 		}
 	}
 	return index(fields)
@@ -109,13 +113,9 @@ func index(paths [][]string) string {
 	return `POST /{db}/_index {"index": {"fields": [` + strings.Join(fields, ", ") + `]}}`
 }
 
-// view returns a request that creates a view by the members of group keys and conditions.
-func (s *suggester) view(keys []exec.Expr, aggs []exec.AggCall) string {
-	var values []exec.Expr
-	for _, a := range aggs {
-		values = append(append(append(values, a.Args...), a.Filter), a.Order...)
-	}
-	values = slices.DeleteFunc(values, func(e exec.Expr) bool { return e == nil })
+// view returns a request that creates a view by the members of group or sort keys and conditions; "" if it knows none.
+// Aggregates of values may be reduced.
+func (s *suggester) view(keys, values []exec.Expr, reduced bool) string {
 	var tests, emitted []string
 	fixed := func(path []string) bool {
 		values := s.known.Of(path).Allowed
@@ -136,7 +136,7 @@ func (s *suggester) view(keys []exec.Expr, aggs []exec.AggCall) string {
 			emitted = append(emitted, name)
 		}
 	}
-	value, reduce := "null", "_count"
+	value, reduce := "null", `, "reduce": "_count"`
 	for _, path := range facts.Members(values, s.doc) {
 		switch {
 		case slices.ContainsFunc(inKey, func(p []string) bool { return slices.Equal(p, path) }):
@@ -149,8 +149,11 @@ func (s *suggester) view(keys []exec.Expr, aggs []exec.AggCall) string {
 	if len(emitted) == 0 && value == "null" {
 		return ""
 	}
-	if value != "null" {
-		reduce = "_stats"
+	switch {
+	case !reduced:
+		reduce = ""
+	case value != "null":
+		reduce = `, "reduce": "_stats"`
 	}
 	key := strings.Join(emitted, ", ")
 	if len(emitted) != 1 {
@@ -161,7 +164,7 @@ func (s *suggester) view(keys []exec.Expr, aggs []exec.AggCall) string {
 		body = "if (" + strings.Join(tests, " && ") + ") " + body
 	}
 	return `PUT /{db}/_design/NAME {"views": {"NAME": {"map": ` +
-		string(jsontext.AppendQuoted(nil, "function (doc) { "+body+" }")) + `, "reduce": "` + reduce + `"}}}`
+		string(jsontext.AppendQuoted(nil, "function (doc) { "+body+" }")) + reduce + `}}}`
 }
 
 // isWord reports whether a name can follow a dot in JavaScript.
