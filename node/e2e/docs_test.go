@@ -357,7 +357,9 @@ func (d *docsRun) bash(line int, text, prints string) bool {
 func (d *docsRun) background(line int, text, ready string) bool {
 	d.t.Helper()
 	kept := filepath.Join(d.home, "variables")
-	cmd := d.command(d.t.Context(), fmt.Sprintf("[ ! -e %[1]q ] || . %[1]q\n%[2]s", kept, text))
+	// The test's context ends before its cleanup, which stops the process as Ctrl-C does.
+	ctx := context.WithoutCancel(d.t.Context())
+	cmd := d.command(ctx, fmt.Sprintf("[ ! -e %[1]q ] || . %[1]q\n%[2]s", kept, text))
 	out, errors := newLines(), newLines()
 	cmd.Stdout, cmd.Stderr = out, errors
 	if err := cmd.Start(); err != nil {
