@@ -5,12 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/divandb/divan/query/exec/exectest"
-	"github.com/divandb/divan/query/pgtest"
 )
 
 // talks is the number of conversations of TestWire_random.
@@ -19,22 +13,7 @@ const talks = 150
 // TestWire_random sends random messages to this server and to a live PostgreSQL 15, which must answer with the same
 // messages. Errors have the same SQLSTATE and message.
 func TestWire_random(t *testing.T) {
-	url := pgtest.URL(t)
-	admin := connect(t, url+" default_query_exec_mode=simple_protocol")
-	if _, err := admin.PgConn().Exec(t.Context(), "DROP DATABASE IF EXISTS wire").ReadAll(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := admin.Exec(t.Context(), "CREATE DATABASE wire"); err != nil {
-		t.Fatal(err)
-	}
-	s := exectest.NewStore()
-	s.Create("wire")
-	_, addr := start(t, s, nil)
-	cfg, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	network, their := pgconn.NetworkAddress(cfg.Host, cfg.Port)
+	addr, network, their := wireServers(t)
 	for seed := range uint64(talks) {
 		rnd := rand.New(rand.NewPCG(seed, 14))
 		k := &talk{lines: []string{`startup {"user": "postgres"}`}}

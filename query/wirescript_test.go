@@ -22,6 +22,33 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
+// wireServers starts this server and a PostgreSQL, both with an empty database called wire, and returns the address of
+// this one, and network and address of the other one.
+func wireServers(t *testing.T) (ours, network, theirs string) {
+	t.Helper()
+	url := pgtest.URL(t)
+	admin := connect(t, url+" default_query_exec_mode=simple_protocol")
+	if _, err := admin.PgConn().Exec(t.Context(), "DROP DATABASE IF EXISTS wire").ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.Exec(t.Context(), "CREATE DATABASE wire"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connect(t, strings.Replace(url, "dbname=postgres", "dbname=wire", 1)).Exec(t.Context(),
+		"CREATE TABLE docs (id text PRIMARY KEY, rev text, doc jsonb)"); err != nil {
+		t.Fatal(err)
+	}
+	s := exectest.NewStore()
+	s.Create("wire")
+	_, ours = start(t, s, nil)
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, theirs = pgconn.NetworkAddress(cfg.Host, cfg.Port)
+	return ours, network, theirs
+}
+
 // TestWire_PostgreSQL runs the conversations of testdata/wire with this server and with a live PostgreSQL 15. Both must
 // answer with the same messages. A file has several conversations, each on its own connection, with lines
 //
@@ -47,26 +74,7 @@ import (
 // Parameters are JSON: texts, null for NULL, and {"hex": "00ff"}. Process ids and keys, the version of the server, and
 // file, line and routine of errors are masked. Hints are not compared, because Divan has more of them.
 func TestWire_PostgreSQL(t *testing.T) {
-	url := pgtest.URL(t)
-	theirs := connect(t, url+" default_query_exec_mode=simple_protocol")
-	if _, err := theirs.PgConn().Exec(t.Context(), "DROP DATABASE IF EXISTS wire").ReadAll(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := theirs.Exec(t.Context(), "CREATE DATABASE wire"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := connect(t, strings.Replace(url, "dbname=postgres", "dbname=wire", 1)).Exec(t.Context(),
-		"CREATE TABLE docs (id text PRIMARY KEY, rev text, doc jsonb)"); err != nil {
-		t.Fatal(err)
-	}
-	s := exectest.NewStore()
-	s.Create("wire")
-	_, addr := start(t, s, nil)
-	cfg, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	network, their := pgconn.NetworkAddress(cfg.Host, cfg.Port)
+	addr, network, their := wireServers(t)
 	files, err := filepath.Glob("testdata/wire/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)

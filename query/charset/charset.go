@@ -182,26 +182,11 @@ func isASCII(s string) bool {
 
 func (e *Encoding) invalid(seq string) error {
 	return sqlstate.New(sqlstate.CharacterNotInRepertoire, "invalid byte sequence for encoding \"%s\": %s", e.name,
-		hexBytes(seq))
+		sqlstate.Bytes(seq))
 }
 
 func untranslatable(char string, from, to *Encoding) error {
 	return sqlstate.New(sqlstate.UntranslatableCharacter,
 		"character with byte sequence %s in encoding \"%s\" has no equivalent in encoding \"%s\"",
-		hexBytes(char), from.name, to.name)
-}
-
-// hexBytes formats bytes as 0xc3 0xa9.
-func hexBytes(s string) string {
-	const digits = "0123456789abcdef"
-	var b strings.Builder
-	for i := range len(s) {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString("0x")
-		b.WriteByte(digits[s[i]>>4])
-		b.WriteByte(digits[s[i]&15])
-	}
-	return b.String()
+		sqlstate.Bytes(char), from.name, to.name)
 }

@@ -26,12 +26,17 @@ func CheckUTF8(text string) error {
 	case c >= 0xc0 && c < 0xe0:
 		n = 2
 	}
+	return New(CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": %s`,
+		Bytes(text[at:min(at+n, len(text))]))
+}
+
+// Bytes returns bytes as errors show them: 0xc3 0xa9.
+func Bytes(s string) string {
 	var shown []string
-	for _, c := range []byte(text[at:min(at+n, len(text))]) {
+	for _, c := range []byte(s) {
 		shown = append(shown, fmt.Sprintf("0x%02x", c))
 	}
-	return New(CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": %s`,
-		strings.Join(shown, " "))
+	return strings.Join(shown, " ")
 }
 
 // Excerpt returns a text as errors quote it: whole, as in PostgreSQL, unless it is very long. It ends before a
