@@ -56,10 +56,12 @@ func TestWalk_Property(t *testing.T) {
 			}
 			db.Put(fmt.Sprintf("d%03d", r.IntN(500)+i), doc+"}")
 		}
-		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"at", "typeat", "attype", "mangoat",
-			"mangotype"}), 1, 2, rapid.ID[string]).Draw(rt, "views") {
+		views := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"at", "typeat", "attype", "zattype", "mangoat",
+			"mangotype"}), 1, 3, rapid.ID[string]).Draw(rt, "views")
+		for _, name := range views {
 			addCovering(db, name)
 		}
+		db.Behind = pick("behind", append(views, "", "")...)
 		key := pick("key", "doc->>'at'", "doc->>'at'", "doc->>'at'", "(doc->>'at')::float8", "(doc->>'at')::int",
 			"(doc->>'at')::numeric", "(doc->>'at')::real", "doc->'at'")
 		more := pick("more", "", "", ", id", ", doc->>'type', id DESC")
