@@ -12,6 +12,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/plan"
+	"github.com/divandb/divan/query/settings"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -86,23 +87,19 @@ func showColumns(s *ast.Show) []pgwire.Column {
 	if s.Name == "all" {
 		return describe([]exec.Column{text("name"), text("setting"), text("description")})
 	}
-	name := s.Name
-	if d := findSetting(name); d != nil {
-		name = d.label()
-	}
-	return describe([]exec.Column{text(name)})
+	return describe([]exec.Column{text(settings.Label(s.Name))})
 }
 
 func (e *execution) show(s *ast.Show) (cursor.Source, error) {
 	if s.Name != "all" {
 		v, ok := e.ss.host.Setting(s.Name)
 		if !ok {
-			return nil, unknownSetting(s.Name)
+			return nil, settings.Unknown(s.Name)
 		}
 		return &cursor.Fixed{Rows: [][]types.Datum{{types.NewText(v)}}}, nil
 	}
 	out := &cursor.Fixed{}
-	for _, v := range e.ss.vars.all() {
+	for _, v := range e.ss.vars.All() {
 		out.Rows = append(out.Rows, []types.Datum{types.NewText(v[0]), types.NewText(v[1]), types.NewText(v[2])})
 	}
 	return out, nil

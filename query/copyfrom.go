@@ -50,7 +50,7 @@ func (c *copyIn) Begin() error {
 	if err := ss.writable(copyVerb); err != nil {
 		return err
 	}
-	if c.part, _ = strconv.Atoi(ss.vars.value[copying.PartSetting]); c.part > 0 && ss.inTransaction() {
+	if c.part, _ = strconv.Atoi(ss.vars.Value(copying.PartSetting)); c.part > 0 && ss.inTransaction() {
 		return sqlstate.New(sqlstate.ActiveTransaction, "COPY FROM in several transactions cannot run inside a "+
 			"transaction block").WithHint("RESET %s, or end the transaction.", copying.PartSetting)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/settings"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -56,16 +57,16 @@ func split(a net.Addr) (string, int) {
 
 func (h *host) Setting(name string) (string, bool) {
 	name = strings.ToLower(name)
-	if name == isolationSetting || name == readOnlySetting {
+	if name == settings.Isolation || name == settings.ReadOnly {
 		return h.ss.tx.mode(name), true
 	}
-	return h.ss.vars.get(name)
+	return h.ss.vars.Get(name)
 }
 
 func (h *host) SetSetting(name, value string, local bool) error {
-	if name = strings.ToLower(name); name == isolationSetting {
+	if name = strings.ToLower(name); name == settings.Isolation {
 		return h.ss.tx.setIsolation(value)
-	} else if name == readOnlySetting {
+	} else if name == settings.ReadOnly {
 		return h.ss.tx.setAccess(value)
 	}
 	return h.ss.tx.set(name, &value, local)
@@ -135,7 +136,7 @@ func (h *host) LockAdvisory(ctx context.Context, number int64, pair bool, how ca
 	if !how.Wait {
 		return h.ss.locks.Try(key, how.Shared, how.Transaction)
 	}
-	if d := parseTimeout(h.ss.vars.value["lock_timeout"]); d > 0 {
+	if d := settings.Duration(h.ss.vars.Value("lock_timeout")); d > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, d, errLockTimeout)
 		defer stop()
@@ -188,9 +189,9 @@ func (h *host) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, error) {
 		return nil, exec.StoreError(err)
 	}
 	in := catalog.Input{Database: h.ss.start.Database, Databases: names, Maintenance: maintenance,
-		ViewsAsTables: h.ss.vars.value[viewKindSetting] == "table",
+		ViewsAsTables: h.ss.vars.Value(settings.ViewKind) == "table",
 		User:          h.ss.start.User, Superuser: cat.Admin(),
-		SystemTables: h.ss.names.systemTables(), SearchPath: h.ss.vars.searchPath()}
+		SystemTables: h.ss.names.systemTables(), SearchPath: h.ss.vars.SearchPath()}
 	db, err := h.ss.access.open(ctx)
 	if err != nil {
 		return nil, err
@@ -213,7 +214,7 @@ func (h *host) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, error) {
 		}
 		return out
 	}
-	in.Settings, in.Prepared, in.Cursors = h.ss.vars.described, h.ss.statements.named, h.ss.portals.openCursors
+	in.Settings, in.Prepared, in.Cursors = h.ss.vars.Described, h.ss.statements.named, h.ss.portals.openCursors
 	for _, a := range h.ss.srv.Sessions() {
 		act := catalog.Activity{PID: int64(a.PID), User: a.User, Database: a.Database, Application: a.Application,
 			Client: a.Remote, TLS: a.TLS,

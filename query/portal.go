@@ -100,7 +100,7 @@ func (p *portal) within(ctx context.Context) context.Context {
 	}
 	p.release()
 	p.parent, p.ctx = ctx, p.ss.traced.within(ctx)
-	if d := p.ss.vars.statementTimeout(); d > 0 {
+	if d := p.ss.vars.StatementTimeout(); d > 0 {
 		if !p.began.IsZero() {
 			d -= time.Since(p.began)
 		}

@@ -9,13 +9,14 @@ import (
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/plan"
+	"github.com/divandb/divan/query/settings"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
 // reads is what the statements of a session read: the current database, or a snapshot of it.
 type reads struct {
 	access *access
-	vars   *variables
+	vars   *settings.Values
 	held   *heldSnapshots
 	idle   time.Duration // Options.SnapshotIdle
 
@@ -39,7 +40,7 @@ func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 	needs needs) (root exec.Plan, release func(), err error) {
 	release = func() {}
 	repeatable := needs.repeatable
-	if r.tx != nil && r.vars.value[asOfSetting] == "" && bound.Db != nil && bound.UsesStore() {
+	if r.tx != nil && r.vars.Value(settings.AsOf) == "" && bound.Db != nil && bound.UsesStore() {
 		at := *bound
 		at.Db = r.written(needs)
 		if err = r.alive(); err == nil {
@@ -61,13 +62,13 @@ func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 	}
 	at := *bound
 	at.Db = p.Snapshot // with the optional interfaces of a Database
-	if repeatable && r.vars.value[asOfSetting] == "" && r.tx == nil && !r.readOnly() {
+	if repeatable && r.vars.Value(settings.AsOf) == "" && r.tx == nil && !r.readOnly() {
 		// What the transaction reads before it writes is part of it too.
 		if tx, err := transactionOf(p); err == nil {
 			r.tx = tx
 		}
 	}
-	if repeatable && r.vars.value[asOfSetting] == "" && r.tx != nil {
+	if repeatable && r.vars.Value(settings.AsOf) == "" && r.tx != nil {
 		at.Db = r.written(needs)
 	}
 	if root, err = plan.New(&at, st); err != nil {
@@ -94,7 +95,7 @@ func (r *reads) written(needs needs) exec.Database {
 // pin returns the snapshot for a planned statement, with a use that the caller must release; nil if it needs none.
 func (r *reads) pin(ctx context.Context, bound *bind.Bound, st *exec.State, needs needs) (*pinned, error) {
 	repeatable := needs.repeatable
-	asOf := r.vars.value[asOfSetting]
+	asOf := r.vars.Value(settings.AsOf)
 	switch {
 	case bound.Db == nil || !bound.UsesStore():
 		return nil, nil
@@ -157,9 +158,9 @@ func (r *reads) snapshotOf(ctx context.Context, of exec.Database, views []exec.V
 	var snap exec.Snapshot
 	err := error(&exec.ReadError{Kind: exec.Unsupported, Message: "the store holds no snapshots"})
 	if ok {
-		if exact && r.vars.value[viewKindSetting] == "table" {
+		if exact && r.vars.Value(settings.ViewKind) == "table" {
 			// pg_dump will read all views in this transaction.
-			if views, err = allViews(ctx, of, r.vars.updateMode()); err != nil {
+			if views, err = allViews(ctx, of, r.vars.UpdateMode()); err != nil {
 				return nil, exec.StoreError(err)
 			}
 		}
@@ -170,7 +171,7 @@ func (r *reads) snapshotOf(ctx context.Context, of exec.Database, views []exec.V
 		if !exact {
 			return nil, nil
 		}
-		return nil, sqlstate.Unsupported(-1, "Use READ COMMITTED, without "+asOfSetting+".",
+		return nil, sqlstate.Unsupported(-1, "Use READ COMMITTED, without "+settings.AsOf+".",
 			"snapshots are not supported: %s", re.Message)
 	}
 	if err != nil {

@@ -9,21 +9,22 @@ import (
 
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/settings"
 	"github.com/divandb/divan/query/types"
 )
 
 // resolver implements bind.Resolver.
 type resolver struct {
 	access *access
-	vars   *variables
+	vars   *settings.Values
 	srv    *Server
 }
 
 func (r *resolver) Database(ctx context.Context) (exec.Database, error) { return r.access.open(ctx) }
 
 func (r *resolver) DatabaseName() string        { return r.access.database }
-func (r *resolver) SearchPath() []string        { return r.vars.searchPath() }
-func (r *resolver) UpdateMode() exec.UpdateMode { return r.vars.updateMode() }
+func (r *resolver) SearchPath() []string        { return r.vars.SearchPath() }
+func (r *resolver) UpdateMode() exec.UpdateMode { return r.vars.UpdateMode() }
 
 func (r *resolver) RelationOID(schema, name string) int64 { return catalog.ClassOID(schema, name) }
 

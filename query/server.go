@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -21,12 +22,6 @@ import (
 	"github.com/divandb/divan/query/notify"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/work"
-)
-
-// ServerVersion is the version reported to clients. psql and drivers choose their catalogue statements by it.
-const (
-	ServerVersion       = "15.8 (Divan)"
-	serverVersionNumber = "150008"
 )
 
 // Principal is the user that a session acts for.
@@ -210,4 +205,19 @@ func (s *Server) forget(ss *session) {
 	s.mu.Lock()
 	delete(s.mu.sessions, ss)
 	s.mu.Unlock()
+}
+
+// fixedSettings are the settings that describe this server.
+func (srv *Server) fixedSettings(admin bool) map[string]string {
+	onOff := func(on bool) string {
+		if on {
+			return "on"
+		}
+		return "off"
+	}
+	return map[string]string{
+		"is_superuser": onOff(admin), "ssl": onOff(srv.opts.TLS != nil),
+		"max_connections":                strconv.Itoa(pgwire.MaxConnections(srv.opts.MaxSessions)),
+		"superuser_reserved_connections": strconv.Itoa(pgwire.AdminConnections),
+	}
 }

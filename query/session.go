@@ -16,6 +16,7 @@ import (
 	"github.com/divandb/divan/query/notify"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/plan"
+	"github.com/divandb/divan/query/settings"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
@@ -33,7 +34,7 @@ type session struct {
 	types  types.Env
 
 	access     *access
-	vars       *variables
+	vars       *settings.Values
 	locks      *advisory.Owner
 	notes      *notify.Session
 	reads      *reads
@@ -66,7 +67,7 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 	ss := &session{srv: srv, start: start, client: client, access: access, locks: srv.locks.NewOwner(),
 		memory: srv.memory.NewSession(srv.opts.Memory.Session)}
 	ss.host.ss = ss
-	ss.vars = newVariables(start.User, ss.memory, ss.applied)
+	ss.vars = settings.New(start.User, ss.memory, ss.applied, ss.notice)
 	ss.portals = &portals{byName: map[string]*portal{}}
 	ss.locks.PID = int64(start.PID)
 	o := notify.Options{Hub: &srv.notes, Client: client, PID: start.PID, Database: access.database, Log: srv.log,
@@ -85,24 +86,14 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 	ss.names = &resolver{access: access, vars: ss.vars, srv: srv}
 	ss.statements = &statements{byName: map[string]*prepared{}, memory: ss.memory, node: srv.memory, names: ss.names,
 		tx: ss.tx, portals: ss.portals}
-	ss.vars.begin("session_authorization", start.User)
+	ss.vars.Init("session_authorization", start.User)
 	for name, value := range srv.fixedSettings(access.catalog.Admin()) {
-		ss.vars.begin(name, value)
+		ss.vars.Init(name, value)
 	}
 	for _, name := range slices.Sorted(maps.Keys(start.Settings)) {
-		value := start.Settings[name]
-		if err := changeable(name, true); err != nil {
+		if err := ss.vars.Begin(name, start.Settings[name]); err != nil {
 			return nil, err
 		}
-		if err := ss.vars.mayBecome(name, value); err != nil {
-			return nil, err
-		}
-		v, err := ss.vars.check(name, value)
-		if err != nil {
-			return nil, err
-		}
-		ss.vars.begin(name, v)
-		ss.applied(name)
 	}
 	ss.mu.state, ss.mu.since = 'I', start.Since
 	return ss, nil
@@ -114,27 +105,27 @@ func (ss *session) applied(name string) {
 	case "client_encoding":
 		ss.types.Charset = nil
 		var e pgwire.Encoding
-		if c, _ := charset.Find(ss.vars.value[name]); c.Converts() {
+		if c, _ := charset.Find(ss.vars.Value(name)); c.Converts() {
 			ss.types.Charset, e = c, c
 		}
 		ss.client.SetEncoding(e)
 	case "timezone":
-		ss.types.Location, _, _ = zones.Location(ss.vars.value[name])
+		ss.types.Location, _, _ = zones.Location(ss.vars.Value(name))
 	case "datestyle":
-		ss.types.DateOrder = strings.TrimPrefix(ss.vars.value[name], "ISO, ")
+		ss.types.DateOrder = strings.TrimPrefix(ss.vars.Value(name), "ISO, ")
 	case "intervalstyle":
-		ss.types.IntervalStyle = ss.vars.value[name]
+		ss.types.IntervalStyle = ss.vars.Value(name)
 	case "bytea_output":
-		ss.types.ByteaEscape = ss.vars.value[name] == "escape"
+		ss.types.ByteaEscape = ss.vars.Value(name) == "escape"
 	case "application_name":
 		ss.mu.Lock()
-		ss.mu.app = ss.vars.value[name]
+		ss.mu.app = ss.vars.Value(name)
 		ss.mu.Unlock()
 	}
 }
 
 // Parameters implements pgwire.Session.
-func (ss *session) Parameters() []pgwire.Parameter { return ss.vars.parameters() }
+func (ss *session) Parameters() []pgwire.Parameter { return ss.vars.Parameters() }
 
 // Notifications implements pgwire.Session.
 func (ss *session) Notifications() []pgwire.Notification { return ss.notes.Take() }
@@ -142,7 +133,7 @@ func (ss *session) Notifications() []pgwire.Notification { return ss.notes.Take(
 // Status implements pgwire.Session.
 func (ss *session) Status() byte {
 	ss.tx.settle()
-	ss.vars.report(ss.client)
+	ss.vars.Report(ss.client)
 	ss.reads.idles()
 	ss.access.fresh = false
 	ss.statements.round++
@@ -157,7 +148,7 @@ func (ss *session) IdleTimeout() time.Duration {
 	if ss.tx.status == 'I' {
 		return 0
 	}
-	return parseTimeout(ss.vars.value["idle_in_transaction_session_timeout"])
+	return settings.Duration(ss.vars.Value("idle_in_transaction_session_timeout"))
 }
 
 // Fail implements pgwire.Session. A statement, or the transaction block, has failed.
@@ -249,7 +240,7 @@ func (ss *session) work(ctx context.Context) *work.Work {
 
 // timed adds statement_timeout to a context.
 func (ss *session) timed(ctx context.Context) (context.Context, context.CancelFunc) {
-	if d := ss.vars.statementTimeout(); d > 0 {
+	if d := ss.vars.StatementTimeout(); d > 0 {
 		return context.WithTimeoutCause(ctx, d, errTimeout)
 	}
 	return ctx, func() {}
@@ -271,7 +262,7 @@ func located(err error, query string, offset int) error {
 
 // notice sends a notice to the client, unless client_min_messages is above it.
 func (ss *session) notice(n *sqlstate.Error) {
-	if ss.vars.value["client_min_messages"] != "error" {
+	if ss.vars.Value("client_min_messages") != "error" {
 		ss.client.Notice(n)
 	}
 }

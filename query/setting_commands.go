@@ -1,10 +1,10 @@
 package query
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/divandb/divan/query/settings"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
@@ -33,9 +33,9 @@ func (e *execution) set(s *ast.Set) error {
 	switch {
 	case s.Name == "catalog":
 		return sqlstate.Unsupported(s.Pos(), "Connect to the other database.", "current database cannot be changed")
-	case s.Name == isolationSetting:
+	case s.Name == settings.Isolation:
 		return e.ss.tx.setIsolation(value)
-	case s.Name == readOnlySetting && !s.Default:
+	case s.Name == settings.ReadOnly && !s.Default:
 		return e.ss.tx.setAccess(value)
 	case s.Default:
 		return e.ss.tx.set(s.Name, nil, s.Local)
@@ -56,12 +56,9 @@ func (e *execution) reset(s *ast.Reset) error {
 	if s.Name != "all" {
 		return e.ss.tx.set(s.Name, nil, false)
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.ss.vars.value)) {
-		if name == isolationSetting || name == readOnlySetting {
+	for _, name := range e.ss.vars.Changeable() {
+		if name == settings.Isolation || name == settings.ReadOnly {
 			continue // of the transaction, not of the session
-		}
-		if d := findSetting(name); d != nil && d.fixed {
-			continue
 		}
 		if err := e.ss.tx.set(name, nil, false); err != nil {
 			return err

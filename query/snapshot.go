@@ -136,9 +136,6 @@ func (h *heldSnapshots) find(database, seq string) *pinned {
 	return nil
 }
 
-// asOfSetting is the sequence as of which statements read; "" for none.
-const asOfSetting = "divan.as_of_seq"
-
 func errMovedOn(seq string) error {
 	return sqlstate.New(sqlstate.SnapshotTooOld,
 		"the database has changed since the sequence %s, and no transaction holds a snapshot of it", seq).

@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/query/advisory"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/notify"
+	"github.com/divandb/divan/query/settings"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -36,7 +37,7 @@ type transaction struct {
 	// modes is set if SET TRANSACTION has set the modes of a transaction that is no block.
 	modes bool
 
-	vars    *variables
+	vars    *settings.Values
 	locks   *advisory.Owner
 	notes   *notify.Session
 	portals *portals
@@ -52,7 +53,7 @@ func (t *transaction) inBlock() bool { return t.status != 'I' || t.implicit }
 // repeatable reports whether the current transaction reads one snapshot.
 func (t *transaction) repeatable() bool {
 	return t.status == 'T' &&
-		slices.Contains([]string{"repeatable read", "serializable"}, t.vars.value[isolationSetting])
+		slices.Contains([]string{"repeatable read", "serializable"}, t.vars.Value(settings.Isolation))
 }
 
 // mark returns where the changes of settings since the newest savepoint begin.
@@ -65,13 +66,13 @@ func (t *transaction) mark() int {
 
 // set is SET and set_config, or RESET if value is nil.
 func (t *transaction) set(name string, value *string, local bool) error {
-	return t.vars.set(name, value, local, t.mark())
+	return t.vars.Set(name, value, local, t.mark())
 }
 
 // settle ends an implicit transaction before the client is told that the session is ready.
 func (t *transaction) settle() {
 	if t.status == 'I' {
-		t.vars.commit()
+		t.vars.Commit()
 		t.notes.Commit()
 		t.locks.EndTransaction(0)
 		t.portals.commit()
@@ -89,10 +90,10 @@ func (t *transaction) fail() {
 	case 'T':
 		t.status = 'E'
 		t.portals.close("")
-		t.vars.rollBack(t.mark())
+		t.vars.RollBack(t.mark())
 	case 'I':
 		t.modes = false
-		t.vars.rollBack(0)
+		t.vars.RollBack(0)
 		t.notes.Drop(0)
 		t.locks.EndTransaction(0)
 		t.portals.rollBack()
@@ -112,10 +113,10 @@ func (t *transaction) end(commit bool) {
 	}
 	t.reads.end()
 	if commit {
-		t.vars.commit()
+		t.vars.Commit()
 		t.notes.Commit()
 	} else {
-		t.vars.rollBack(0)
+		t.vars.RollBack(0)
 		t.notes.Drop(0)
 	}
 }
@@ -145,8 +146,8 @@ func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error
 		case 'E':
 			tag = "ROLLBACK"
 		}
-		open, level, access := t.status != 'I', t.vars.value[isolationSetting], t.vars.value[readOnlySetting]
-		defers, _ := t.vars.get("transaction_deferrable")
+		open, level, access := t.status != 'I', t.vars.Value(settings.Isolation), t.vars.Value(settings.ReadOnly)
+		defers, _ := t.vars.Get("transaction_deferrable")
 		var err error
 		if tag == "COMMIT" {
 			err = t.portals.hold(ctx)
@@ -171,7 +172,7 @@ func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error
 		if len(t.savepoints) >= 10000 {
 			return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "too many savepoints")
 		}
-		t.savepoints = append(t.savepoints, savepoint{s.Name, len(t.vars.undo), t.locks.Mark(), t.portals.opened,
+		t.savepoints = append(t.savepoints, savepoint{s.Name, t.vars.Mark(), t.locks.Mark(), t.portals.opened,
 			t.notes.Mark(), t.written()})
 		return "SAVEPOINT", nil
 	}
@@ -189,7 +190,7 @@ func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error
 		return "RELEASE", nil
 	}
 	t.savepoints = t.savepoints[:at+1]
-	t.vars.rollBack(t.savepoints[at].mark)
+	t.vars.RollBack(t.savepoints[at].mark)
 	t.locks.EndTransaction(t.savepoints[at].locks)
 	t.notes.Drop(t.savepoints[at].notes)
 	if t.reads.tx != nil {
@@ -213,11 +214,8 @@ func (t *transaction) mode(name string) string {
 	if t.status == 'I' && !t.modes {
 		name = "default_" + name
 	}
-	return t.vars.value[name]
+	return t.vars.Value(name)
 }
-
-// readOnlySetting tells whether the current transaction may write.
-const readOnlySetting = "transaction_read_only"
 
 // accessModes maps the mode to a value of the setting.
 var accessModes = map[string]string{"read only": "on", "read write": "off"}
@@ -229,21 +227,21 @@ var deferrable = map[string]string{"deferrable": "on", "not deferrable": "off"}
 // is read only; "" means the default.
 func (t *transaction) begin(level, defers, access string) error {
 	if access == "" {
-		access = t.vars.value["default_"+readOnlySetting]
+		access = t.vars.Value("default_" + settings.ReadOnly)
 	}
 	if level == "" {
-		level = t.vars.value["default_"+isolationSetting]
+		level = t.vars.Value("default_" + settings.Isolation)
 	}
 	if defers == "" {
-		defers, _ = t.vars.get("default_transaction_deferrable")
+		defers, _ = t.vars.Get("default_transaction_deferrable")
 	}
 	if err := t.set("transaction_deferrable", &defers, true); err != nil {
 		return err
 	}
-	if err := t.set(isolationSetting, &level, true); err != nil {
+	if err := t.set(settings.Isolation, &level, true); err != nil {
 		return err
 	}
-	if err := t.set(readOnlySetting, &access, true); err != nil {
+	if err := t.set(settings.ReadOnly, &access, true); err != nil {
 		return err
 	}
 	t.status, t.began, t.queried = 'T', time.Now().Truncate(time.Microsecond), false
@@ -271,7 +269,7 @@ func (t *transaction) setModes(s *ast.Transaction) error {
 	if a := accessModes[s.Modes.Access]; a != "" {
 		var err error
 		if s.Verb == "set session" {
-			err = t.set("default_"+readOnlySetting, &a, false)
+			err = t.set("default_"+settings.ReadOnly, &a, false)
 		} else {
 			err = t.setAccess(a)
 		}
@@ -283,18 +281,18 @@ func (t *transaction) setModes(s *ast.Transaction) error {
 	case s.Modes.Isolation == "":
 		return nil
 	case s.Verb == "set session":
-		return t.set("default_"+isolationSetting, &s.Modes.Isolation, false)
+		return t.set("default_"+settings.Isolation, &s.Modes.Isolation, false)
 	}
 	return t.setIsolation(s.Modes.Isolation)
 }
 
 // setAccess changes whether the current transaction may write.
 func (t *transaction) setAccess(value string) error {
-	value, err := t.vars.check(readOnlySetting, value)
+	value, err := t.vars.Check(settings.ReadOnly, value)
 	switch {
 	case err != nil:
 		return err
-	case value == "on" || t.mode(readOnlySetting) == "off":
+	case value == "on" || t.mode(settings.ReadOnly) == "off":
 	case len(t.savepoints) > 0:
 		return sqlstate.New(sqlstate.ActiveTransaction,
 			"cannot set transaction read-write mode inside a read-only transaction")
@@ -302,16 +300,16 @@ func (t *transaction) setAccess(value string) error {
 		return sqlstate.New(sqlstate.ActiveTransaction,
 			"transaction read-write mode must be set before any query")
 	}
-	return t.setMode(readOnlySetting, value)
+	return t.setMode(settings.ReadOnly, value)
 }
 
 // setIsolation changes the level of the current transaction.
 func (t *transaction) setIsolation(level string) error {
-	level, err := t.vars.check(isolationSetting, level)
+	level, err := t.vars.Check(settings.Isolation, level)
 	switch {
 	case err != nil:
 		return err
-	case level == t.mode(isolationSetting):
+	case level == t.mode(settings.Isolation):
 		return nil
 	case t.queried:
 		return sqlstate.New(sqlstate.ActiveTransaction,
@@ -320,13 +318,13 @@ func (t *transaction) setIsolation(level string) error {
 		return sqlstate.New(sqlstate.ActiveTransaction,
 			"SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction")
 	}
-	return t.setMode(isolationSetting, level)
+	return t.setMode(settings.Isolation, level)
 }
 
 // setMode sets a mode of the current transaction, which need not be a block.
 func (t *transaction) setMode(name, value string) error {
 	if t.status == 'I' && !t.modes {
-		for _, each := range []string{isolationSetting, readOnlySetting} {
+		for _, each := range []string{settings.Isolation, settings.ReadOnly} {
 			inherited := t.mode(each)
 			if err := t.set(each, &inherited, true); err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/writes"
 	"github.com/divandb/divan/query/plan"
+	"github.com/divandb/divan/query/settings"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -96,7 +97,7 @@ const maxTrying = 30 * time.Second
 // storeWriter runs the statements of a session that write.
 type storeWriter struct {
 	access *access
-	vars   *variables
+	vars   *settings.Values
 	reads  *reads
 	tx     *transaction
 	// final is set if no further statement of the client can belong to the implicit transaction of the next one.
@@ -140,9 +141,9 @@ func (w *storeWriter) writable(verb string) error {
 	if w.tx.readOnly() {
 		return sqlstate.New(sqlstate.ReadOnlyTransaction, "cannot execute %s in a read-only transaction", verb)
 	}
-	if seq := w.vars.value[asOfSetting]; seq != "" {
+	if seq := w.vars.Value(settings.AsOf); seq != "" {
 		return sqlstate.New(sqlstate.ReadOnlyTransaction, "cannot execute %s as of an earlier sequence", verb).
-			WithHint("RESET %s.", asOfSetting)
+			WithHint("RESET %s.", settings.AsOf)
 	}
 	return nil
 }
@@ -335,4 +336,4 @@ func (e *execution) nulls() []types.Datum {
 }
 
 // readOnly reports whether the current transaction may not write.
-func (t *transaction) readOnly() bool { return strings.EqualFold(t.mode(readOnlySetting), "on") }
+func (t *transaction) readOnly() bool { return strings.EqualFold(t.mode(settings.ReadOnly), "on") }

@@ -52,6 +52,7 @@ const (
 	InsufficientPrivilege      Code = "42501"
 	SyntaxError                Code = "42601"
 	InvalidName                Code = "42602"
+	NameTooLong                Code = "42622"
 	DuplicateAlias             Code = "42712"
 	DuplicateCursor            Code = "42P03"
 	DuplicateStatement         Code = "42P05"

@@ -15,6 +15,12 @@ var queryRules = []rule{
 		why: "numbers are checked in the same way whatever setting they are of",
 	},
 	{
+		room: "query/settings", may: []string{"query/catalog", "query/charset", "query/copying", "query/exec",
+			"query/exec/joins", "query/pgwire", "query/plan", "query/quantities", "query/sqlstate", "query/types",
+			"query/work", "query/zones"},
+		why: "settings of a session know what they may be, and not what a session is",
+	},
+	{
 		room: "query/floats", may: []string{},
 		why: "digits of a number depend on nothing but the number",
 	},

@@ -191,3 +191,5 @@ SET quote_all_identifiers = on
 -- differs: so does this
 SET timezone_abbreviations = 'India'
 RESET ALL
+SET lc_messages = 'no such locale'
+SET lc_messages = 'C.UTF-8'; SHOW lc_messages

@@ -1,4 +1,4 @@
-package query
+package settings
 
 import (
 	"maps"
@@ -10,12 +10,11 @@ import (
 	"github.com/divandb/divan/query/copying"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/joins"
-	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/quantities"
 )
 
-// settingKind describes a setting in pg_settings.
-type settingKind struct {
+// kind describes a setting in pg_settings.
+type kind struct {
 	vartype   string // bool, int, real or enum; otherwise a text
 	unit      string
 	low, high string
@@ -23,9 +22,9 @@ type settingKind struct {
 	context   string // who may change it, and when; "" means everyone
 }
 
-// settingKinds describes the settings defined in this package. A setting whose only value is fixed cannot be changed.
-var settingKinds = func() map[string]*settingKind {
-	kinds := map[string]*settingKind{
+// kinds describes the settings defined in this package. A setting whose only value is fixed cannot be changed.
+var kinds = func() map[string]*kind {
+	kinds := map[string]*kind{
 		"archive_mode":    {vartype: "enum", values: []string{"always", "on", "off"}, context: "postmaster"},
 		"bytea_output":    {vartype: "enum", values: []string{"escape", "hex"}},
 		"max_connections": {vartype: "int", low: "1", high: "262143", context: "postmaster"},
@@ -40,7 +39,7 @@ var settingKinds = func() map[string]*settingKind {
 		"server_version_num":             {vartype: "int", low: serverVersionNumber, high: serverVersionNumber},
 		"ssl":                            {vartype: "bool", context: "sighup"},
 		"superuser_reserved_connections": {vartype: "int", low: "0", high: "262143", context: "postmaster"},
-		viewKindSetting:                  {vartype: "enum", values: []string{"view", "table"}},
+		ViewKind:                         {vartype: "enum", values: []string{"view", "table"}},
 		"divan.update":                   {vartype: "enum", values: []string{"true", "false", "lazy"}},
 		"lc_messages":                    {context: "superuser"},
 	}
@@ -50,30 +49,30 @@ var settingKinds = func() map[string]*settingKind {
 		"escape_string_warning",
 		"in_hot_standby", "integer_datetimes", "is_superuser", "row_security", "standard_conforming_strings",
 		"transaction_read_only"} {
-		kinds[name] = &settingKind{vartype: "bool"}
+		kinds[name] = &kind{vartype: "bool"}
 	}
 	for _, name := range []string{"idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"} {
-		kinds[name] = &settingKind{vartype: "int", unit: "ms", low: "0", high: "2147483647"}
+		kinds[name] = &kind{vartype: "int", unit: "ms", low: "0", high: "2147483647"}
 	}
 	for name, value := range map[string]string{"block_size": "8192", "max_function_args": "100", "max_index_keys": "32",
 		"max_identifier_length": "63"} {
-		kinds[name] = &settingKind{vartype: "int", low: value, high: value}
+		kinds[name] = &kind{vartype: "int", low: value, high: value}
 	}
 	for _, name := range []string{"default_transaction_isolation", "transaction_isolation"} {
-		kinds[name] = &settingKind{vartype: "enum",
+		kinds[name] = &kind{vartype: "enum",
 			values: []string{"serializable", "repeatable read", "read committed", "read uncommitted"}}
 	}
 	return kinds
 }()
 
 // about returns the complete description of a setting.
-func (s *setting) about() settingKind {
+func (s *setting) about() kind {
 	k := s.kind
 	if k == nil {
-		k = settingKinds[s.name]
+		k = kinds[s.name]
 	}
 	if k == nil {
-		k = &settingKind{}
+		k = &kind{}
 	}
 	out := *k
 	switch out.vartype {
@@ -95,7 +94,7 @@ func (s *setting) about() settingKind {
 }
 
 // inUnit returns a value as in pg_settings: a number without a unit.
-func (k settingKind) inUnit(value string) string {
+func (k kind) inUnit(value string) string {
 	if k.unit == "" {
 		return value
 	}
@@ -109,13 +108,13 @@ func (k settingKind) inUnit(value string) string {
 	return quantities.Number(f * units[i].N / base)
 }
 
-// all returns name, value and description of the settings, by name.
-func (v *variables) all() [][3]string {
+// All returns name, value and description of the settings, by name.
+func (v *Values) All() [][3]string {
 	var out [][3]string
 	for _, name := range v.names() {
-		value, _ := v.get(name)
+		value, _ := v.Get(name)
 		row := [3]string{name, value, ""}
-		if d := findSetting(name); d != nil {
+		if d := find(name); d != nil {
 			row[0], row[2] = d.label(), d.comment
 		}
 		out = append(out, row)
@@ -123,30 +122,15 @@ func (v *variables) all() [][3]string {
 	return out
 }
 
-// fixedSettings are the settings that describe this server.
-func (srv *Server) fixedSettings(admin bool) map[string]string {
-	onOff := func(on bool) string {
-		if on {
-			return "on"
-		}
-		return "off"
-	}
-	return map[string]string{
-		"is_superuser": onOff(admin), "ssl": onOff(srv.opts.TLS != nil),
-		"max_connections":                strconv.Itoa(pgwire.MaxConnections(srv.opts.MaxSessions)),
-		"superuser_reserved_connections": strconv.Itoa(pgwire.AdminConnections),
-	}
-}
-
 // names returns the names of all settings, sorted as displayed.
-func (v *variables) names() []string {
+func (v *Values) names() []string {
 	names := maps.Clone(v.value)
-	maps.DeleteFunc(names, func(name, _ string) bool { return findSetting(name) == nil })
+	maps.DeleteFunc(names, func(name, _ string) bool { return find(name) == nil })
 	for name := range harmless {
 		names[name] = ""
 	}
 	label := func(name string) string {
-		if s := findSetting(name); s != nil {
+		if s := find(name); s != nil {
 			name = s.label()
 		}
 		return strings.ToLower(name)
@@ -154,18 +138,18 @@ func (v *variables) names() []string {
 	return slices.SortedFunc(maps.Keys(names), func(a, b string) int { return strings.Compare(label(a), label(b)) })
 }
 
-// described returns the rows of pg_settings.
-func (v *variables) described() []catalog.Setting {
+// Described returns the rows of pg_settings.
+func (v *Values) Described() []catalog.Setting {
 	var out []catalog.Setting
 	for _, name := range v.names() {
-		value, _ := v.get(name)
-		d := findSetting(name)
+		value, _ := v.Get(name)
+		d := find(name)
 		if d == nil {
 			d = &setting{name: name}
 		}
 		k := d.about()
 		initial := d.value
-		if known := v.fallback(name); known != nil {
+		if known := lookup(v.initial, name); known != nil {
 			initial = *known
 		}
 		boot := d.value

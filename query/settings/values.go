@@ -1,23 +1,28 @@
-package query
+package settings
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
 
-// variables holds a session's settings. ROLLBACK undoes all changes of a transaction; COMMIT undoes those by SET LOCAL.
+// Values holds a session's settings. ROLLBACK undoes all changes of a transaction; COMMIT undoes those by SET LOCAL.
 // Outside a transaction block all statements up to the next ReadyForQuery are one transaction.
-type variables struct {
+type Values struct {
 	user   string
 	memory *work.Memory
 	// applied puts a changed setting into effect.
 	applied func(name string)
+	// notice tells the client of a value that was cut off.
+	notice func(*sqlstate.Error)
 
 	value   map[string]string
 	initial map[string]string // the values after RESET
@@ -41,31 +46,31 @@ type change struct {
 	hasAfter bool
 }
 
-// isolationSetting is the isolation level of the transaction.
-const isolationSetting = "transaction_isolation"
-
 // Limits of names and values that a client chooses.
 const (
 	maxVariables     = 1000
 	maxVariableName  = 128
 	maxVariableValue = 64 << 10
+	maxIdentifier    = 63 // bytes, where PostgreSQL cuts off names
 )
 
-func newVariables(user string, memory *work.Memory, applied func(name string)) *variables {
-	v := &variables{user: user, memory: memory, applied: applied,
+// New returns the defaults for a session of user, which accounts for its memory in memory. applied is called after each
+// change, and notice with what the client should know.
+func New(user string, memory *work.Memory, applied func(name string), notice func(*sqlstate.Error)) *Values {
+	v := &Values{user: user, memory: memory, applied: applied, notice: notice,
 		value: map[string]string{}, initial: map[string]string{}, reported: map[string]string{},
 		after: map[string]*string{}}
-	for _, s := range settings {
+	for _, s := range table {
 		v.value[s.name], v.initial[s.name] = s.value, s.value
 	}
 	return v
 }
 
-// begin sets the initial value of a setting.
-func (v *variables) begin(name, value string) { v.value[name], v.initial[name] = value, value }
+// Init sets the initial value of a setting.
+func (v *Values) Init(name, value string) { v.value[name], v.initial[name] = value, value }
 
-// get returns the value of a setting.
-func (v *variables) get(name string) (string, bool) {
+// Get returns the value of a setting.
+func (v *Values) Get(name string) (string, bool) {
 	if value, ok := v.value[name]; ok {
 		return value, true
 	}
@@ -75,26 +80,45 @@ func (v *variables) get(name string) (string, bool) {
 	return "", false
 }
 
-// fallback returns the value of a setting after RESET; nil if it has none.
-func (v *variables) fallback(name string) *string {
-	if value, ok := v.initial[name]; ok {
-		return &value
-	}
-	return nil
-}
-
 var customName = regexp.MustCompile(`^[\pL_][\pL\d_$]*(\.[\pL_][\pL\d_$]*)+$`)
 
-func unknownSetting(name string) error {
+func Unknown(name string) error {
 	return sqlstate.New(sqlstate.UndefinedObject, `unrecognized configuration parameter "%s"`, name)
 }
 
-// check returns a value for a setting in its canonical form.
-func (v *variables) check(name, value string) (string, error) {
+// Begin sets the value that a setting has at first and after RESET, as the client has asked in its start-up message.
+func (v *Values) Begin(name, value string) error {
+	if err := changeable(name, true); err != nil {
+		return err
+	}
+	value, err := v.become(name, value)
+	if err != nil {
+		return err
+	}
+	v.Init(name, value)
+	v.applied(name)
+	return nil
+}
+
+// become returns the canonical form of a value that a client gives to a setting.
+func (v *Values) become(name, value string) (string, error) {
+	if s := find(name); s != nil && s.cut && len(value) > maxIdentifier {
+		short := types.Truncate(value, maxIdentifier)
+		v.notice(sqlstate.New(sqlstate.NameTooLong, `identifier "%s" will be truncated to "%s"`, value, short))
+		value = short
+	}
+	if err := v.mayBecome(name, value); err != nil {
+		return "", err
+	}
+	return v.Check(name, value)
+}
+
+// Check returns a value for a setting in its canonical form.
+func (v *Values) Check(name, value string) (string, error) {
 	if len(value) > maxVariableValue {
 		return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "a setting may have at most %d bytes", maxVariableValue)
 	}
-	s := findSetting(name)
+	s := find(name)
 	if s == nil {
 		return value, v.checkCustom(name)
 	}
@@ -122,7 +146,7 @@ func (v *variables) check(name, value string) (string, error) {
 // changeable returns an error if a session cannot change a setting, not even to the value it has. A client can set a
 // few more at the start.
 func changeable(name string, atStart bool) error {
-	s := findSetting(name)
+	s := find(name)
 	if s == nil || !s.fixed {
 		return nil
 	}
@@ -142,10 +166,10 @@ func changeable(name string, atStart bool) error {
 }
 
 // checkCustom refuses settings that neither Divan nor PostgreSQL has, except custom ones, whose names contain a point.
-func (v *variables) checkCustom(name string) error {
+func (v *Values) checkCustom(name string) error {
 	switch {
 	case !strings.Contains(name, "."):
-		return unknownSetting(name)
+		return Unknown(name)
 	case !customName.MatchString(name):
 		return sqlstate.New(sqlstate.InvalidName, `invalid configuration parameter name "%s"`, name).
 			WithDetail("Custom parameter names must be two or more simple identifiers separated by dots.")
@@ -158,23 +182,20 @@ func (v *variables) checkCustom(name string) error {
 	return nil
 }
 
-// set is SET and set_config, or RESET if value is nil. It checks and stores the value. mark is that of the newest
+// Set is SET and set_config, or RESET if value is nil. It checks and stores the value. mark is that of the newest
 // savepoint; ROLLBACK needs the previous values of changes after it.
-func (v *variables) set(name string, value *string, local bool, mark int) error {
+func (v *Values) Set(name string, value *string, local bool, mark int) error {
 	if err := changeable(name, false); err != nil {
 		return err
 	}
 	if value == nil {
-		if value = v.fallback(name); value == nil && harmless[name] == nil {
+		if value = lookup(v.initial, name); value == nil && harmless[name] == nil {
 			if err := v.checkCustom(name); err != nil {
 				return err
 			}
 		}
 	} else {
-		if err := v.mayBecome(name, *value); err != nil {
-			return err
-		}
-		canonical, err := v.check(name, *value)
+		canonical, err := v.become(name, *value)
 		if err != nil {
 			return err
 		}
@@ -186,14 +207,14 @@ func (v *variables) set(name string, value *string, local bool, mark int) error 
 	if _, hidden := v.after[name]; !local {
 		delete(v.after, name)
 	} else if !hidden {
-		v.after[name] = v.now(name)
+		v.after[name] = lookup(v.value, name)
 	}
 	v.put(name, value)
 	return nil
 }
 
 // mayBecome returns an error if a setting is that of a role, and the user cannot become that.
-func (v *variables) mayBecome(setting, role string) error {
+func (v *Values) mayBecome(setting, role string) error {
 	switch {
 	case setting != "role" && setting != "session_authorization", setting == "role" && role == "none",
 		role == v.user, role == v.initial[setting]:
@@ -205,22 +226,37 @@ func (v *variables) mayBecome(setting, role string) error {
 		strings.ReplaceAll(setting, "_", " "), role)
 }
 
-// now returns the stored value of a setting, nil if there is none.
-func (v *variables) now(name string) *string {
-	if value, ok := v.value[name]; ok {
+// Value returns the value of a setting that every session has.
+func (v *Values) Value(name string) string { return v.value[name] }
+
+// Mark returns the mark of a savepoint: the number of changes so far.
+func (v *Values) Mark() int { return len(v.undo) }
+
+// Changeable returns the names of the settings that RESET ALL resets, sorted.
+func (v *Values) Changeable() []string {
+	names := slices.Sorted(maps.Keys(v.value))
+	return slices.DeleteFunc(names, func(name string) bool {
+		s := find(name)
+		return s != nil && s.fixed
+	})
+}
+
+// lookup returns an entry of a map, nil if there is none.
+func lookup(m map[string]string, name string) *string {
+	if value, ok := m[name]; ok {
 		return &value
 	}
 	return nil
 }
 
 // note records the value of a setting for ROLLBACK.
-func (v *variables) note(name string, mark int) error {
+func (v *Values) note(name string, mark int) error {
 	for _, c := range v.undo[mark:] {
 		if c.name == name {
 			return nil
 		}
 	}
-	c := change{name: name, value: v.now(name)}
+	c := change{name: name, value: lookup(v.value, name)}
 	c.after, c.hasAfter = v.after[name]
 	n := int64(len(name)) + 64
 	for _, p := range []*string{c.value, c.after} {
@@ -237,26 +273,26 @@ func (v *variables) note(name string, mark int) error {
 
 // put stores a value and puts it into effect. A value of nil removes it; a custom setting is then empty, as in
 // PostgreSQL, which never forgets one.
-func (v *variables) put(name string, value *string) {
+func (v *Values) put(name string, value *string) {
 	switch {
 	case value != nil:
 		v.value[name] = *value
-	case findSetting(name) == nil:
+	case find(name) == nil:
 		v.value[name] = ""
 	default:
 		delete(v.value, name)
 	}
 	v.applied(name)
-	if s := findSetting(name); s != nil && s.report {
+	if s := find(name); s != nil && s.report {
 		v.unreported = true
 	}
 }
 
-// parameters returns the values that are reported to the client at first.
-func (v *variables) parameters() []pgwire.Parameter {
+// Parameters returns the values that are reported to the client at first.
+func (v *Values) Parameters() []pgwire.Parameter {
 	var out []pgwire.Parameter
-	for i := range settings {
-		if s := &settings[i]; s.report {
+	for i := range table {
+		if s := &table[i]; s.report {
 			v.reported[s.name] = v.value[s.name]
 			out = append(out, pgwire.Parameter{Name: s.label(), Value: v.value[s.name]})
 		}
@@ -264,14 +300,14 @@ func (v *variables) parameters() []pgwire.Parameter {
 	return out
 }
 
-// report sends the client the settings that have changed, once before each ReadyForQuery, as PostgreSQL does.
-func (v *variables) report(client pgwire.Client) {
+// Report sends the client the settings that have changed, once before each ReadyForQuery, as PostgreSQL does.
+func (v *Values) Report(client pgwire.Client) {
 	if !v.unreported {
 		return
 	}
 	v.unreported = false
-	for i := range settings {
-		s := &settings[i]
+	for i := range table {
+		s := &table[i]
 		if value := v.value[s.name]; s.report && value != v.reported[s.name] {
 			v.reported[s.name] = value
 			client.ParameterStatus(s.label(), value)
@@ -279,8 +315,8 @@ func (v *variables) report(client pgwire.Client) {
 	}
 }
 
-// rollBack undoes the changes since a mark.
-func (v *variables) rollBack(mark int) {
+// RollBack undoes the changes since a mark.
+func (v *Values) RollBack(mark int) {
 	for i := len(v.undo) - 1; i >= mark; i-- {
 		c := v.undo[i]
 		delete(v.after, c.name)
@@ -295,15 +331,15 @@ func (v *variables) rollBack(mark int) {
 	}
 }
 
-// commit ends a committed transaction: it undoes only SET LOCAL.
-func (v *variables) commit() {
+// Commit ends a committed transaction: it undoes only SET LOCAL.
+func (v *Values) Commit() {
 	for name, value := range v.after {
 		v.put(name, value)
 	}
 	v.forgetChanges()
 }
 
-func (v *variables) forgetChanges() {
+func (v *Values) forgetChanges() {
 	clear(v.after)
 	v.undo = nil
 	v.memory.Shrink(v.held)

@@ -1,4 +1,7 @@
-package query
+// Package settings holds the settings of a session: which there are, what their values may be, SET and RESET with
+// savepoints and ROLLBACK, and what clients are told of them (PostgreSQL's manual, 20 and SET). Statements that change
+// settings, and transactions, are package query's; the settings of the node are in node/config.
+package settings
 
 import (
 	"math"
@@ -14,7 +17,6 @@ import (
 	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/quantities"
 	"github.com/divandb/divan/query/sqlstate"
-	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/zones"
 )
 
@@ -26,10 +28,29 @@ type setting struct {
 	value   string // default
 	report  bool   // sent as ParameterStatus
 	fixed   bool   // setting or resetting it gives 55P02
+	cut     bool   // a name, cut off with a notice as identifiers are
 	check   func(v string) (string, error)
 	comment string
-	kind    *settingKind // nil: the one in settingKinds, or a text
+	kind    *kind // nil: the one in kinds, or a text
 }
+
+// Names of settings that other packages ask for.
+const (
+	// AsOf is the sequence as of which statements read; "" for none.
+	AsOf = "divan.as_of_seq"
+	// Isolation is the isolation level of the transaction.
+	Isolation = "transaction_isolation"
+	// ReadOnly tells whether the current transaction may write.
+	ReadOnly = "transaction_read_only"
+	// ViewKind selects what the catalogue shows views as.
+	ViewKind = "divan.view_kind"
+)
+
+// The version reported to clients. psql and drivers choose their catalogue statements by it.
+const (
+	serverVersion       = "15.8 (Divan)"
+	serverVersionNumber = "150008"
+)
 
 // The name of the setting is added to these errors where it is known.
 var (
@@ -52,10 +73,10 @@ func clientEncoding(v string) (string, error) {
 	return e.Name(), nil
 }
 
-// printable cuts off a name, and has a question mark for each byte that is no printable character of ASCII, as
-// PostgreSQL does in application_name.
+// printable has a question mark for each byte that is no printable character of ASCII, as PostgreSQL's
+// application_name.
 func printable(v string) (string, error) {
-	b := []byte(types.Truncate(v, 63))
+	b := []byte(v)
 	for i, c := range b {
 		if c < ' ' || c > '~' {
 			b[i] = '?'
@@ -69,8 +90,8 @@ func timeout(name string) func(string) (string, error) {
 	return quantities.Quantity{Name: name, High: math.MaxInt32, Unit: "ms", Whole: true}.Check
 }
 
-// parseTimeout reads a value that timeout has checked.
-func parseTimeout(v string) time.Duration {
+// Duration reads a value that timeout has checked.
+func Duration(v string) time.Duration {
 	n := len(v) - len(strings.TrimLeft(v, "0123456789"))
 	f, _ := strconv.ParseFloat(v[:n], 64)
 	i := slices.IndexFunc(quantities.TimeUnits, func(u quantities.Unit) bool { return u.Name == v[n:] })
@@ -88,12 +109,9 @@ func sequence(v string) (string, error) {
 	return "", errInvalid
 }
 
-// viewKindSetting selects what the catalogue shows views as.
-const viewKindSetting = "divan.view_kind"
-
 var isolationLevels = quantities.OneOf("serializable", "repeatable read", "read committed", "read uncommitted")
 
-var settings = []setting{
+var table = []setting{
 	{name: "archive_mode", value: "off", fixed: true},
 	{name: "block_size", value: "8192", fixed: true},
 	{name: "debug_assertions", value: "off", fixed: true},
@@ -102,16 +120,16 @@ var settings = []setting{
 	{name: "max_prepared_transactions", value: "0", fixed: true},
 	{name: "ssl", value: "off", fixed: true},
 	{name: "superuser_reserved_connections", value: "0", fixed: true, comment: "connections reserved for admins"},
-	{name: "application_name", value: "", report: true, check: printable,
+	{name: "application_name", value: "", report: true, cut: true, check: printable,
 		comment: "name of the client, for divan.sessions"},
 	{name: "bytea_output", value: "hex", check: quantities.OneOf("hex", "escape")},
-	{name: "client_encoding", value: "UTF8", report: true, check: clientEncoding},
+	{name: "client_encoding", value: "UTF8", report: true, cut: true, check: clientEncoding},
 	{name: "client_min_messages", value: "notice",
 		check: quantities.OneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")},
 	{name: "datestyle", shown: "DateStyle", value: "ISO, MDY", report: true, check: quantities.DateStyle},
 	{name: "default_transaction_isolation", value: "read committed", check: isolationLevels},
 	{name: "default_transaction_read_only", value: "off", report: true, check: quantities.Boolean},
-	{name: asOfSetting, value: "", check: sequence, comment: "the sequence as of which statements read; empty is none"},
+	{name: AsOf, value: "", check: sequence, comment: "the sequence as of which statements read; empty is none"},
 	{name: copying.PartSetting, value: "0",
 		check:   quantities.Quantity{Name: copying.PartSetting, High: 1_000_000, Whole: true}.Check,
 		comment: "the rows that COPY FROM writes in a transaction; with 0 all rows are one"},
@@ -121,7 +139,7 @@ var settings = []setting{
 		comment: "how fresh views must be: CouchDB's parameter update"},
 	{name: exec.IndexesSetting, value: "on", check: quantities.Boolean,
 		comment: "reads of documents use views and Mango indexes by themselves"},
-	{name: viewKindSetting, value: "view", check: quantities.OneOf("view", "table"),
+	{name: ViewKind, value: "view", check: quantities.OneOf("view", "table"),
 		comment: "what the catalogue shows views as; pg_dump takes the rows of tables alone"},
 	{name: joins.HashJoinSetting, value: "on", check: quantities.Boolean,
 		comment: "joins use hash tables where they can"},
@@ -142,32 +160,32 @@ var settings = []setting{
 	{name: "is_superuser", value: "off", report: true, fixed: true},
 	{name: "lc_collate", value: "C", fixed: true},
 	{name: "lc_ctype", value: "C.UTF-8", fixed: true},
-	{name: "lc_messages", value: "C"},
+	{name: "lc_messages", value: "C", check: quantities.Locale("lc_messages", "en_US", "en_GB")},
 	{name: "lc_monetary", value: "C", check: quantities.Locale("lc_monetary")},
 	{name: "lc_numeric", value: "C", check: quantities.Locale("lc_numeric", "en_US", "en_GB")},
 	{name: "lc_time", value: "C", check: quantities.Locale("lc_time", "en_US", "en_GB")},
 	{name: "lock_timeout", value: "0", check: timeout("lock_timeout")},
 	{name: "max_identifier_length", value: "63", fixed: true},
 	{name: "max_index_keys", value: "32", fixed: true},
-	{name: "role", value: "none"},
+	{name: "role", value: "none", cut: true},
 	{name: "row_security", value: "on", check: quantities.Boolean},
 	{name: "search_path", value: `"$user", public`},
 	{name: "server_encoding", value: "UTF8", report: true, fixed: true},
-	{name: "server_version", value: ServerVersion, report: true, fixed: true},
+	{name: "server_version", value: serverVersion, report: true, fixed: true},
 	{name: "server_version_num", value: serverVersionNumber, fixed: true},
-	{name: "session_authorization", value: "", report: true},
+	{name: "session_authorization", value: "", report: true, cut: true},
 	{name: "standard_conforming_strings", value: "on", report: true,
 		check: quantities.Switch("standard_conforming_strings")},
 	{name: "statement_timeout", value: "0", check: timeout("statement_timeout")},
 	{name: "timezone", shown: "TimeZone", value: "UTC", report: true, check: zones.Check},
 	{name: "transaction_isolation", value: "read committed", check: isolationLevels},
-	{name: readOnlySetting, value: "off", check: quantities.Boolean},
+	{name: ReadOnly, value: "off", check: quantities.Boolean},
 }
 
-func findSetting(name string) *setting {
-	for i := range settings {
-		if settings[i].name == name {
-			return &settings[i]
+func find(name string) *setting {
+	for i := range table {
+		if table[i].name == name {
+			return &table[i]
 		}
 	}
 	return harmless[name]
@@ -180,7 +198,16 @@ func (s *setting) label() string {
 	return s.name
 }
 
-func (v *variables) updateMode() exec.UpdateMode {
+// Label returns the name of a setting as SHOW prints it.
+func Label(name string) string {
+	if s := find(name); s != nil {
+		return s.label()
+	}
+	return name
+}
+
+// UpdateMode returns the setting divan.update.
+func (v *Values) UpdateMode() exec.UpdateMode {
 	switch v.value["divan.update"] {
 	case "false":
 		return exec.UpdateFalse
@@ -190,12 +217,13 @@ func (v *variables) updateMode() exec.UpdateMode {
 	return exec.UpdateTrue
 }
 
-func (v *variables) statementTimeout() time.Duration {
-	return parseTimeout(v.value["statement_timeout"])
+// StatementTimeout returns the setting statement_timeout; 0 is none.
+func (v *Values) StatementTimeout() time.Duration {
+	return Duration(v.value["statement_timeout"])
 }
 
-// searchPath returns the setting as a list without "$user", because users have no schemas here.
-func (v *variables) searchPath() []string {
+// SearchPath returns the setting as a list without "$user", because users have no schemas here.
+func (v *Values) SearchPath() []string {
 	var out []string
 	for _, part := range splitNames(v.value["search_path"]) {
 		if part != "$user" && part != "" {

@@ -1,4 +1,4 @@
-package query
+package settings
 
 import (
 	_ "embed"
@@ -22,7 +22,7 @@ var harmless = func() map[string]*setting {
 			continue
 		}
 		f := append(strings.Split(line, "|"), "", "", "", "")
-		s := &setting{name: f[0], value: f[2], kind: &settingKind{vartype: f[1], unit: f[4], context: f[5]}}
+		s := &setting{name: f[0], value: f[2], kind: &kind{vartype: f[1], unit: f[4], context: f[5]}}
 		s.fixed = s.kind.context != "" && s.kind.context != "superuser"
 		switch f[1] {
 		case "bool":
