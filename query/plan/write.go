@@ -19,7 +19,7 @@ func (p *planning) write(w *bind.Write) (exec.Plan, error) {
 		Work: w.ReturningWork, Width: w.Width}
 	switch w.Kind {
 	case "update":
-		m.Kind = &writes.Update{IDOff: w.IDOff}
+		m.Kind = &writes.Update{Assigned: assigned(w)}
 	case "delete":
 		m.Kind = &writes.Delete{}
 	default:
@@ -32,13 +32,17 @@ func (p *planning) write(w *bind.Write) (exec.Plan, error) {
 }
 
 func (p *planning) insert(w *bind.Write) (*writes.Insert, error) {
-	n := &writes.Insert{ID: w.ID, Doc: w.Doc, Choose: w.Choose, Casts: w.Casts, OnConflict: w.OnConflict,
-		Work: w.ConflictWork, IDOff: w.IDOff}
+	n := &writes.Insert{ID: w.ID, Rev: w.Rev, Doc: w.Doc, Choose: w.Choose, Casts: w.Casts, OnConflict: w.OnConflict,
+		Work: w.ConflictWork, Assigned: assigned(w)}
 	var err error
 	if w.Conflict != nil {
 		n.Conflict, err = p.build(w.Conflict)
 	}
 	return n, err
+}
+
+func assigned(w *bind.Write) writes.Assigned {
+	return writes.Assigned{IDOff: w.IDOff, RevOff: w.RevOff}
 }
 
 // copiedRows is the plan of the rows of COPY FROM.

@@ -2,10 +2,10 @@ package toplevel
 
 import (
 	"cmp"
-	"github.com/divandb/divan/query/bind/naming"
 	"slices"
 
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
@@ -22,11 +22,11 @@ func (b *writer) insert(n *ast.Insert) error {
 	if err != nil {
 		return err
 	}
-	places, err := b.targets(n)
+	at, err := b.targets(n)
 	if err != nil {
 		return err
 	}
-	if err := b.source(l, n, places); err != nil {
+	if err := b.source(l, n, at); err != nil {
 		return err
 	}
 	alias, schema := called(n.Table)
@@ -43,60 +43,62 @@ func (b *writer) insert(n *ast.Insert) error {
 	return err
 }
 
-// targets returns the places of id and doc among the values of a row, -1 for none. Without a list of columns, values
-// are those of id and doc, in this order, because rev cannot be written. It can be named in a list for DEFAULT.
-func (b *writer) targets(n *ast.Insert) (places [2]int, err error) {
+// places are those of the columns among the values of a row, -1 for none.
+type places struct{ id, rev, doc int }
+
+// targets returns the places of the columns. Without a list of columns, values are those of id and doc, in this order,
+// because rev is computed. It can be named in a list for DEFAULT and NULL.
+func (b *writer) targets(n *ast.Insert) (at places, err error) {
 	if n.Overriding != "" {
-		return places, sqlstate.Unsupported(n.Pos(), "Leave it out.", "OVERRIDING is not supported")
+		return at, sqlstate.Unsupported(n.Pos(), "Leave it out.", "OVERRIDING is not supported")
 	}
 	if len(n.Columns) == 0 {
-		places[1] = 1
-		return places, nil
+		return places{id: 0, rev: -1, doc: 1}, nil
 	}
-	places = [2]int{-1, -1}
+	at = places{-1, -1, -1}
 	for i := range n.Columns {
 		t := &n.Columns[i]
 		if err := b.column(t); err != nil {
-			return places, err
+			return at, err
 		}
 		same := func(c ast.SetTarget) bool { return c.Name == t.Name }
 		if slices.ContainsFunc(n.Columns[:i], same) {
-			return places, sqlstate.New(sqlstate.DuplicateColumn, `column "%s" specified more than once`,
+			return at, sqlstate.New(sqlstate.DuplicateColumn, `column "%s" specified more than once`,
 				t.Name).At(t.Pos())
 		}
 		switch t.Name {
 		case colID:
-			places[0] = i
+			at.id = i
+		case colRev:
+			at.rev = i
 		case colDoc:
-			places[1] = i
+			at.doc = i
 		}
 	}
-	return places, nil
+	return at, nil
 }
 
 // source binds the rows to be inserted.
-func (b *writer) source(l *bind.Level, n *ast.Insert, places [2]int) error {
+func (b *writer) source(l *bind.Level, n *ast.Insert, at places) error {
 	s := n.Source
 	if s == nil {
-		b.out.ID, b.out.Doc, b.out.Choose = -1, -1, -1
+		b.out.ID, b.out.Rev, b.out.Doc, b.out.Choose = -1, -1, -1, -1
 		b.out.Source = &bind.Query{Values: [][]exec.Expr{{exec.NullOf(types.Text)}}, Keep: 1,
 			Columns: []exec.Column{{Type: types.Text, Mod: -1}}}
 		return nil
 	}
 	if s.Values != nil && len(s.OrderBy) == 0 && s.Limit == nil && s.Offset == nil && len(s.With) == 0 {
-		return b.values(l, n, places)
+		return b.values(l, n, at)
 	}
 	given := len(n.Columns)
 	want := make([]types.OID, max(given, 2))
-	for i, typ := range []types.OID{types.Text, types.JSONB} {
-		if places[i] >= 0 {
-			want[places[i]] = typ
+	for _, i := range []int{at.id, at.rev} {
+		if i >= 0 {
+			want[i] = types.Text
 		}
 	}
-	for i := range n.Columns {
-		if t := &n.Columns[i]; t.Name != colID && t.Name != colDoc {
-			return generated(notDefault, t)
-		}
+	if at.doc >= 0 {
+		want[at.doc] = types.JSONB
 	}
 	q, err := l.Select(s, want)
 	if err != nil {
@@ -108,32 +110,33 @@ func (b *writer) source(l *bind.Level, n *ast.Insert, places [2]int) error {
 	if len(q.Columns) < given {
 		return refuse.Syntax(n.Columns[len(q.Columns)].Pos(), "INSERT has more target columns than expressions")
 	}
-	for i, name := range []string{colID, colDoc} {
-		if places[i] >= len(q.Columns) {
-			places[i] = -1
+	for i, to := range []struct {
+		name string
+		at   *int
+	}{{colID, &at.id}, {colDoc, &at.doc}, {colRev, &at.rev}} {
+		if *to.at >= len(q.Columns) {
+			*to.at = -1
 		}
-		at := places[i]
+		at := *to.at
 		if at < 0 {
 			continue
 		}
 		typ := q.Columns[at].Type
 		if types.CastContext(typ, want[at]) > types.Assignment {
-			return misfit(name, want[at], typ).At(naming.SetOpPlace(s, at))
+			return misfit(to.name, want[at], typ).At(naming.SetOpPlace(s, at))
 		}
-		if typ != want[at] {
+		if typ != want[at] && to.name != colRev { // of which only NULL can be inserted
 			b.out.Casts[i] = typ
 		}
 	}
-	b.out.ID, b.out.Doc, b.out.Choose = places[0], places[1], -1
+	b.out.ID, b.out.Rev, b.out.Doc, b.out.Choose = at.id, at.rev, at.doc, -1
 	b.out.Source = q
 	return nil
 }
 
-const notDefault = `cannot insert a non-DEFAULT value into column "%s"`
-
 // values binds VALUES whose items may be DEFAULT. Each item is cast to the type of its column.
-func (b *writer) values(l *bind.Level, n *ast.Insert, places [2]int) error {
-	q := &bind.Query{Keep: 3}
+func (b *writer) values(l *bind.Level, n *ast.Insert, at places) error {
+	q := &bind.Query{Keep: 4}
 	for _, row := range n.Source.Values {
 		given := len(n.Columns)
 		if len(row) > max(given, 2) || given > 0 && len(row) > given {
@@ -146,33 +149,32 @@ func (b *writer) values(l *bind.Level, n *ast.Insert, places [2]int) error {
 			return refuse.Syntax(ast.Start(row[min(len(row), len(first))-1]),
 				"VALUES lists must all be the same length")
 		}
-		var id, doc exec.Expr = exec.NullOf(types.Text), emptyDocument()
-		choose := places[0] < 0
+		var id, rev, doc exec.Expr = exec.NullOf(types.Text), exec.NullOf(types.Text), emptyDocument()
+		choose := at.id < 0
 		var err error
 		for i, e := range row {
-			switch i {
-			case places[0]:
-				if _, choose = e.(*ast.Default); !choose {
-					id, err = value(l, e, colID, types.Text, "VALUES")
-				}
-			case places[1]:
+			_, isDefault := e.(*ast.Default)
+			switch {
+			case i == at.doc:
 				doc, err = document(l, e, "VALUES")
-			default:
-				if _, isDefault := e.(*ast.Default); !isDefault && given > 0 {
-					err = generated(notDefault, &n.Columns[i])
-				}
+			case i == at.id && isDefault:
+				choose = true
+			case i == at.id:
+				id, err = value(l, e, colID, types.Text, "VALUES")
+			case i == at.rev && !isDefault:
+				rev, err = value(l, e, colRev, types.Text, "VALUES")
 			}
 			if err != nil {
 				return err
 			}
 		}
-		q.Values = append(q.Values, []exec.Expr{id, doc, &exec.Const{D: types.NewBool(choose), Typ: types.Bool}})
+		q.Values = append(q.Values, []exec.Expr{id, doc, &exec.Const{D: types.NewBool(choose), Typ: types.Bool}, rev})
 	}
-	for _, typ := range []types.OID{types.Text, types.JSONB, types.Bool} {
+	for _, typ := range []types.OID{types.Text, types.JSONB, types.Bool, types.Text} {
 		q.Columns = append(q.Columns, exec.Column{Type: typ, Mod: -1})
 	}
 	l.Attach(q)
-	b.out.Source, b.out.Doc, b.out.Choose = q, 1, 2
+	b.out.Source, b.out.ID, b.out.Doc, b.out.Choose, b.out.Rev = q, 0, 1, 2, 3
 	return nil
 }
 
@@ -202,7 +204,7 @@ func (b *writer) conflict(n *ast.Insert, alias, schema string) error {
 	if err != nil {
 		return err
 	}
-	doc, id, err := to.bind(l)
+	doc, more, err := to.bind(l)
 	if err != nil {
 		return err
 	}
@@ -212,7 +214,7 @@ func (b *writer) conflict(n *ast.Insert, alias, schema string) error {
 			return err
 		}
 	}
-	b.out.Conflict = l.Query(append([]exec.Expr{doc, when}, id...)...)
+	b.out.Conflict = l.Query(append([]exec.Expr{doc, when}, more...)...)
 	return nil
 }
 
@@ -263,7 +265,7 @@ func (b *writer) copy(n *ast.Copy) error {
 	if len(names) == 0 {
 		names = []string{colID, colDoc}
 	}
-	b.out.ID, b.out.Doc, b.out.Choose = -1, -1, -1
+	b.out.ID, b.out.Rev, b.out.Doc, b.out.Choose = -1, -1, -1, -1
 	for i, name := range names {
 		typ := types.Text
 		switch {

@@ -19,6 +19,7 @@ import (
 // Columns of the relation that is written, docs.
 const (
 	colID  = "id"
+	colRev = "rev"
 	colDoc = "doc"
 )
 
@@ -120,9 +121,9 @@ func (b *writer) columns() []exec.Column {
 	return naming.Originate(out, b.Names().RelationOID("public", b.rel.Name))
 }
 
-// assigned are the values that a statement assigns. It may assign an id, which must then be the one that the document
-// has, and DEFAULT to rev.
-type assigned struct{ id, doc ast.Expr }
+// assigned are the values that a statement assigns. It may assign an id and a revision, which must then be those that
+// the document has, as clients do that write all columns which they have read.
+type assigned struct{ id, rev, doc ast.Expr }
 
 // assigned returns the assignments of a statement that calls the relation alias.
 func (b *writer) assigned(list []ast.Assignment, alias string) (out assigned, err error) {
@@ -158,7 +159,7 @@ func (b *writer) assigned(list []ast.Assignment, alias string) (out assigned, er
 			case t.Name == colID:
 				out.id, b.out.IDOff = values[j], t.Pos()
 			case !isDefault:
-				return out, generated(`column "%s" can only be updated to DEFAULT`, t)
+				out.rev, b.out.RevOff = values[j], t.Pos()
 			}
 		}
 	}
@@ -168,22 +169,25 @@ func (b *writer) assigned(list []ast.Assignment, alias string) (out assigned, er
 	return out, nil
 }
 
-// bind binds the values.
-func (a *assigned) bind(l *bind.Level) (doc exec.Expr, id []exec.Expr, err error) {
-	if doc, err = document(l, a.doc, "UPDATE"); err != nil || a.id == nil {
+// bind binds the values. more are those of id and rev, if they are assigned.
+func (a *assigned) bind(l *bind.Level) (doc exec.Expr, more []exec.Expr, err error) {
+	if doc, err = document(l, a.doc, "UPDATE"); err != nil {
 		return doc, nil, err
 	}
-	if _, ok := a.id.(*ast.Default); ok {
-		return doc, []exec.Expr{exec.NullOf(types.Text)}, nil
+	for i, e := range []ast.Expr{a.id, a.rev} {
+		if e == nil {
+			continue
+		}
+		var x exec.Expr = exec.NullOf(types.Text)
+		if _, ok := e.(*ast.Default); !ok {
+			x, err = value(l, e, []string{colID, colRev}[i], types.Text, "UPDATE")
+		}
+		if err != nil {
+			return doc, nil, err
+		}
+		more = append(more, x)
 	}
-	x, err := value(l, a.id, colID, types.Text, "UPDATE")
-	return doc, []exec.Expr{x}, err
-}
-
-// generated returns the error of a value for rev.
-func generated(format string, t *ast.SetTarget) error {
-	return sqlstate.New(sqlstate.GeneratedAlways, format, t.Name).At(t.Pos()).
-		WithDetail(`Column "%s" is a generated column.`, t.Name)
+	return doc, more, nil
 }
 
 // document binds a value for doc. DEFAULT is the empty document.
@@ -207,14 +211,14 @@ func (b *writer) update(n *ast.Update) error {
 	if err != nil {
 		return err
 	}
-	doc, id, err := to.bind(l)
+	doc, more, err := to.bind(l)
 	if err != nil {
 		return err
 	}
 	used := slices.Clone(l.First().Used)
 	if err = b.returning(l, n.Returning); err == nil {
 		copy(l.First().Used, used) // what RETURNING shows of it is what has been written
-		b.out.Source = l.Query(append([]exec.Expr{doc}, id...)...)
+		b.out.Source = l.Query(append([]exec.Expr{doc}, more...)...)
 	}
 	return err
 }

@@ -13,18 +13,19 @@ import (
 
 // Insert writes the rows of the source as new documents.
 type Insert struct {
-	// ID and Doc are the columns of the source; -1 if it has none: then the id is chosen, and the document empty.
-	ID, Doc int
+	// ID and Doc are the columns of the source; -1 if it has none: then the id is chosen, and the document empty. Rev
+	// is the column of a revision, which can only be NULL; -1 if there is none.
+	ID, Rev, Doc int
 	// Choose is the column that says whether the id is to be chosen; -1 if there is none.
 	Choose int
 	// Casts are the types that id and document are cast from, 0 for none.
 	Casts [2]types.OID
 	// OnConflict allows existing ids. Conflict computes, over rows of Work, the new document, whether it is to be
-	// written, and the new id if IDOff, its position in the assignments, is set; nil if these rows are left out.
+	// written, and the other values that are assigned; nil if these rows are left out.
 	OnConflict bool
-	IDOff      int
-	Conflict   exec.Plan
-	Work       *exec.WorkTable
+	Assigned
+	Conflict exec.Plan
+	Work     *exec.WorkTable
 }
 
 func (n *Insert) details(d *exec.Description) {
@@ -60,11 +61,7 @@ func (n *Insert) collect(m *Modify, env *exec.Env) (*edits, error) {
 			return err
 		}
 		if !n.OnConflict || r.id == "" {
-			doc, err := text(r.doc)
-			if err != nil {
-				return err
-			}
-			return n.insert(m, e, exec.Edit{ID: r.id, Doc: doc}, proposed)
+			return n.insert(m, e, r, proposed)
 		}
 		if err := env.Value(int64(len(r.doc.S))); err != nil {
 			return err
@@ -83,45 +80,51 @@ func (n *Insert) collect(m *Modify, env *exec.Env) (*edits, error) {
 // row reads a row of the source.
 func (n *Insert) row(env *exec.Env, values []types.Datum) (r row, err error) {
 	r.doc = types.NewJSONText("{}")
-	for i, at := range []int{n.ID, n.Doc} {
-		if at < 0 {
-			continue
-		}
-		d, to := values[at], types.Text
-		if i == 1 {
-			to = types.JSONB
-		}
-		if n.Casts[i] != 0 {
-			if d, err = exec.CastDatum(env, d, n.Casts[i], to, -1); err != nil {
-				return r, err
-			}
-		}
-		if i == 1 {
-			r.doc = d
-			continue
-		}
-		if n.Choose >= 0 && values[n.Choose].True() {
-			continue
-		}
-		if d.IsNull() {
-			return r, sqlstate.Null("id")
-		}
-		if r.id = d.S; r.id == "" {
-			return r, sqlstate.New(sqlstate.CheckViolation, "Document id must not be empty")
+	if n.Rev >= 0 && !values[n.Rev].IsNull() {
+		return r, generated(`cannot insert a non-DEFAULT value into column "rev"`)
+	}
+	if n.Doc >= 0 {
+		if r.doc, err = n.cast(env, values[n.Doc], 1, types.JSONB); err != nil {
+			return r, err
 		}
 	}
+	if n.ID < 0 || n.Choose >= 0 && values[n.Choose].True() {
+		return r, nil
+	}
+	id, err := n.cast(env, values[n.ID], 0, types.Text)
+	switch {
+	case err != nil:
+		return r, err
+	case id.IsNull():
+		return r, null("id", types.Null, types.Null, r.doc)
+	case id.S == "":
+		return r, sqlstate.New(sqlstate.CheckViolation, "Document id must not be empty")
+	}
+	r.id = id.S
 	return r, nil
 }
 
-// insert adds an edit of a new document. The store refuses one that exists.
-func (n *Insert) insert(m *Modify, e *edits, edit exec.Edit, proposed map[string]bool) error {
-	if edit.ID != "" {
-		if proposed[edit.ID] {
-			return sqlstate.Duplicate("Key (id)=(" + edit.ID + ") already exists.")
-		}
-		proposed[edit.ID] = true
+// cast casts the value of an id or a document.
+func (n *Insert) cast(env *exec.Env, d types.Datum, i int, to types.OID) (types.Datum, error) {
+	if n.Casts[i] == 0 {
+		return d, nil
 	}
-	return e.add(m, edit, nil)
+	return exec.CastDatum(env, d, n.Casts[i], to, -1)
+}
+
+// insert adds an edit of a new document. The store refuses one that exists.
+func (n *Insert) insert(m *Modify, e *edits, r row, proposed map[string]bool) error {
+	if r.id != "" {
+		if proposed[r.id] {
+			return sqlstate.Duplicate("Key (id)=(" + r.id + ") already exists.")
+		}
+		proposed[r.id] = true
+	}
+	doc, err := text(types.NewText(r.id), types.Null, r.doc)
+	if err != nil {
+		return err
+	}
+	return e.add(m, exec.Edit{ID: r.id, Doc: doc}, nil)
 }
 
 // resolve decides for rows of ON CONFLICT whether they are inserted, change an existing document, or are left out.
@@ -147,11 +150,7 @@ func (n *Insert) resolve(m *Modify, e *edits, rows []row, proposed map[string]bo
 		old, there := stored[r.id]
 		switch {
 		case !there:
-			doc, err := text(r.doc)
-			if err != nil {
-				return err
-			}
-			if err := n.insert(m, e, exec.Edit{ID: r.id, Doc: doc}, proposed); err != nil {
+			if err := n.insert(m, e, r, proposed); err != nil {
 				return err
 			}
 		case n.Conflict != nil:
@@ -224,8 +223,8 @@ func (n *Insert) update(env *exec.Env, old *exec.Row, r row) (edit exec.Edit, wr
 		return edit, false, nil
 	}
 	edit = exec.Edit{ID: old.ID, Rev: old.Rev}
-	if edit.Doc, err = text(values[0]); err == nil && n.IDOff > 0 {
-		err = sameID(values[2], old.ID, n.IDOff)
+	if err = n.check(values[2:], &edit); err == nil {
+		edit.Doc, err = text(types.NewText(old.ID), types.NewText(old.Rev), values[0])
 	}
 	return edit, true, err
 }

@@ -5,7 +5,10 @@ package writes
 import (
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/spill"
@@ -232,32 +235,55 @@ func (m *Modify) each(outer *exec.Env, f func(row []types.Datum) error) error {
 	}
 }
 
-// Update writes a new text of each document of the source, whose rows are the text, the new id if IDOff is set, then
-// the columns of the relation, then others.
-type Update struct {
-	// IDOff is the position of id in the assignments, 0 for none.
-	IDOff int
+// Update writes a new text of each document of the source, whose rows are the text, the other values that are assigned,
+// then the columns of the relation, then others.
+type Update struct{ Assigned }
+
+// Assigned are the values that a statement assigns besides the text: an id, then a revision. They must be those that
+// the document has.
+type Assigned struct {
+	// IDOff and RevOff are their positions in the assignments, 0 for none.
+	IDOff, RevOff int
+}
+
+// count returns the number of the values.
+func (a Assigned) count() int { return min(a.IDOff, 1) + min(a.RevOff, 1) }
+
+// check returns an error if the values are not those of the document that is changed. A revision that is NULL is
+// computed, like DEFAULT: some clients do not know it, and write all columns.
+func (a Assigned) check(values []types.Datum, edit *exec.Edit) error {
+	if a.IDOff > 0 {
+		switch d := values[0]; {
+		case d.IsNull():
+			return null("id", types.Null, types.NewText(edit.Rev), types.NewJSON(edit.Doc))
+		case d.S != edit.ID:
+			return sqlstate.Unsupported(a.IDOff, "INSERT the document under the new id, and DELETE the old one.",
+				"changing the id of a document is not supported")
+		}
+		values = values[1:]
+	}
+	if a.RevOff == 0 || values[0].IsNull() || values[0].S == edit.Rev {
+		return nil
+	}
+	if !revision.MatchString(values[0].S) {
+		return generated(`column "rev" can only be updated to DEFAULT`).At(a.RevOff)
+	}
+	return sqlstate.New(sqlstate.SerializationFailure, "document update conflict: the revision of %s is %s, not %s",
+		edit.ID, edit.Rev, values[0].S).At(a.RevOff)
+}
+
+var revision = regexp.MustCompile("^[0-9]+-.")
+
+// generated returns the error of a value for rev.
+func generated(message string) *sqlstate.Error {
+	return sqlstate.New(sqlstate.GeneratedAlways, "%s", message).
+		WithDetail(`Column "rev" is a generated column.`)
 }
 
 func (*Update) details(*exec.Description) {}
 
 func (u *Update) collect(m *Modify, env *exec.Env) (*edits, error) {
-	if u.IDOff == 0 {
-		return changed(m, env, 1, 0)
-	}
-	return changed(m, env, 2, u.IDOff)
-}
-
-// sameID returns an error if an id that is assigned to a document, with the position of its column, is not its own.
-func sameID(d types.Datum, id string, off int) error {
-	switch {
-	case d.IsNull():
-		return sqlstate.Null("id")
-	case d.S != id:
-		return sqlstate.Unsupported(off, "INSERT the document under the new id, and DELETE the old one.",
-			"changing the id of a document is not supported")
-	}
-	return nil
+	return changed(m, env, &u.Assigned)
 }
 
 // Delete deletes each document of the source, whose rows are the columns of the relation, then others.
@@ -265,13 +291,16 @@ type Delete struct{}
 
 func (*Delete) details(*exec.Description) {}
 
-func (*Delete) collect(m *Modify, env *exec.Env) (*edits, error) { return changed(m, env, 0, 0) }
+func (*Delete) collect(m *Modify, env *exec.Env) (*edits, error) { return changed(m, env, nil) }
 
-// changed collects the edits of existing documents. at is the number of columns before those of the relation: none, the
-// text, or the text and the id, whose position in the statement is idOff. A document that the source has several times
-// is changed by the first of its rows, as in PostgreSQL.
-func changed(m *Modify, env *exec.Env, at, idOff int) (*edits, error) {
+// changed collects the edits of existing documents: updates with the values that are assigned, or deletions if a is
+// nil. A document that the source has several times is changed by the first of its rows, as in PostgreSQL.
+func changed(m *Modify, env *exec.Env, a *Assigned) (*edits, error) {
 	e := &edits{env: env}
+	at := 0 // where the columns of the relation begin
+	if a != nil {
+		at = 1 + a.count()
+	}
 	seen := map[string]bool{}
 	err := m.each(env, func(row []types.Datum) error {
 		id := row[at+colID].S
@@ -279,11 +308,11 @@ func changed(m *Modify, env *exec.Env, at, idOff int) (*edits, error) {
 			return nil
 		}
 		seen[id] = true
-		edit := exec.Edit{ID: id, Rev: row[at+colRev].S, Deleted: at == 0}
-		if !edit.Deleted {
+		edit := exec.Edit{ID: id, Rev: row[at+colRev].S, Deleted: a == nil}
+		if a != nil {
 			var err error
-			if edit.Doc, err = text(row[0]); err == nil && at > 1 {
-				err = sameID(row[1], id, idOff)
+			if err = a.check(row[1:at], &edit); err == nil {
+				edit.Doc, err = text(row[at+colID], row[at+colRev], row[0])
 			}
 			if err != nil {
 				return err
@@ -294,10 +323,33 @@ func changed(m *Modify, env *exec.Env, at, idOff int) (*edits, error) {
 	return e, err
 }
 
-// text returns the text of a new document.
-func text(d types.Datum) ([]byte, error) {
-	if d.IsNull() {
-		return nil, sqlstate.Null("doc")
+// text returns the text of the document of a new row.
+func text(id, rev, doc types.Datum) ([]byte, error) {
+	if doc.IsNull() {
+		return nil, null("doc", id, rev, doc)
 	}
-	return []byte(d.S), nil
+	return []byte(doc.S), nil
 }
+
+// null returns the error of a NULL in a column of a new row, of which PostgreSQL shows the beginning of each value.
+func null(column string, row ...types.Datum) error {
+	values := make([]string, len(row))
+	for i, d := range row {
+		switch {
+		case d.IsNull():
+			values[i] = "null"
+		case len(d.S) > maxShown:
+			cut := maxShown
+			for !utf8.RuneStart(d.S[cut]) {
+				cut--
+			}
+			values[i] = d.S[:cut] + "..."
+		default:
+			values[i] = d.S
+		}
+	}
+	return sqlstate.Null(column).WithDetail("Failing row contains (%s).", strings.Join(values, ", "))
+}
+
+// maxShown is the number of bytes of a value in an error.
+const maxShown = 64

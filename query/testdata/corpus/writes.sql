@@ -151,3 +151,11 @@ BEGIN; INSERT INTO docs AS d (id, doc) VALUES ('d00', '{"w": 1}') ON CONFLICT (i
 UPDATE docs SET id = NULL WHERE id = 'd00'
 UPDATE docs SET id = 1 / 0 WHERE id = 'd00'
 UPDATE docs SET id = 'x', id = 'y' WHERE id = 'd00'
+-- Assignments of rev by clients that write all columns.
+BEGIN; INSERT INTO docs (id, rev, doc) VALUES ('n', NULL, '{"v": 1}'), ('m', DEFAULT, '{}') RETURNING id, doc->'v'; ROLLBACK
+BEGIN; INSERT INTO docs (rev, id, doc) SELECT NULL, 'x' || id, '{}' FROM docs WHERE id < 'd02' ORDER BY id RETURNING id; ROLLBACK
+BEGIN; INSERT INTO docs (id, rev, doc) VALUES ('d00', NULL, '{"w": 1}') ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, doc = docs.doc || excluded.doc RETURNING id, doc->'w', doc->'i'; ROLLBACK
+BEGIN; UPDATE docs SET rev = rev, doc = jsonb_set(doc, '{w}', '1') WHERE id = 'd00' RETURNING id, doc->'w'; ROLLBACK
+BEGIN; UPDATE docs SET id = id, rev = NULL, doc = jsonb_set(doc, '{w}', '1') WHERE id = 'd00' RETURNING id, doc->'w'; ROLLBACK
+BEGIN; UPDATE docs SET (rev, id, doc) = (o.rev, o.id, '{"w": 2}') FROM docs o WHERE o.id = docs.id AND docs.id = 'd00' RETURNING docs.id, docs.doc->'w'; ROLLBACK
+UPDATE docs SET rev = nope
