@@ -122,7 +122,8 @@ func (b *binder) args(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 			return b.namedArgs(n, sc)
 		}
 	}
-	return b.exprs(n.Args, sc)
+	args, err := b.exprs(n.Args, sc)
+	return slices.DeleteFunc(args, typing.Void), err
 }
 
 // namedArgs puts named arguments in their places and fills the others with defaults.
@@ -148,11 +149,10 @@ func (b *binder) namedArgs(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 				name).
 				At(n.Pos()).WithHint("Its arguments are %s.", strings.Join(f.Names, ", "))
 		}
-		x, err := b.expr(value, sc)
-		if err != nil {
+		var err error
+		if out[i], err = b.expr(value, sc); err != nil {
 			return nil, err
 		}
-		out[i] = x
 	}
 	without := len(f.Args) - len(f.Defaults)
 	for i := range out {
@@ -194,7 +194,7 @@ func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {
 	}
 	if typing.Untyped(args[0]) {
 		t := args[1].Type()
-		if t == types.Unknown {
+		if t == types.Unknown || t == types.VarChar {
 			t = types.Text
 		}
 		if args[0], err = b.Coerce(args[0], t, types.Implicit, n.Pos()); err != nil {

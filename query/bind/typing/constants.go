@@ -38,6 +38,13 @@ func (o *Open) Literal(n *ast.Literal) (exec.Expr, error) {
 	return c, nil
 }
 
+// Void reports whether an argument is a parameter of type void. Some drivers send those of functions that return
+// values in them (OUT) as such, and PostgreSQL leaves them out.
+func Void(arg exec.Expr) bool {
+	p, ok := arg.(*exec.Param)
+	return ok && p.Typ == types.Void
+}
+
 // Param binds a parameter.
 func (o *Open) Param(n *ast.Param) exec.Expr {
 	for len(o.Params) < n.Number {

@@ -270,10 +270,13 @@ func (o *Open) Compare(op string, x, y exec.Expr, off int) (exec.Expr, error) {
 }
 
 // ComparedType returns the type in which two operands are compared. It is the common type, with PostgreSQL's
-// exceptions: a real and another number compare as double precision, a varchar and a char(n) as char(n), and other
-// texts of two types as text.
+// exceptions: a real and another number compare as double precision, a varchar and a char(n) as char(n), other texts of
+// two types as text, and so do a varchar and a parameter.
 func ComparedType(a, c types.OID) types.OID {
 	t := CommonType(a, c)
+	if a != c && t == types.VarChar && (a == types.Unknown || c == types.Unknown) {
+		return types.Text
+	}
 	if a != c && types.IsString(a) && types.IsString(c) && a != types.Unknown && c != types.Unknown {
 		if t != types.Text && a != types.Text && c != types.Text && (a == types.BPChar || c == types.BPChar) {
 			return types.BPChar
@@ -327,7 +330,10 @@ func (o *Open) Comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec.E
 		t = types.Text
 	}
 	var err error
-	if x, err = o.Coerce(x, t, types.Implicit, off); err == nil {
+	if a != types.VarChar || c != types.Unknown { // a column without a cast may become a range
+		x, err = o.Coerce(x, t, types.Implicit, off)
+	}
+	if err == nil && (c != types.VarChar || a != types.Unknown) {
 		y, err = o.Coerce(y, t, types.Implicit, off)
 	}
 	return x, y, err

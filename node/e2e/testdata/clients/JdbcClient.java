@@ -4,6 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.sql.Array;
+import java.sql.CallableStatement;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.DriverManager;
@@ -13,6 +14,7 @@ import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.sql.Types;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.OffsetDateTime;
@@ -266,6 +268,19 @@ public class JdbcClient {
     }
   }
 
+  static Object called() throws SQLException {
+    List<Object> out = new ArrayList<>();
+    try (CallableStatement s = conn.prepareCall("{? = call upper(?)}")) {
+      s.registerOutParameter(1, Types.VARCHAR);
+      s.setString(2, "abc");
+      s.execute();
+      out.add(s.getString(1));
+    }
+    out.add(query("SELECT {fn ucase('a')}, {fn locate('b', 'abc')}, {fn timestampadd(SQL_TSI_DAY, 1, {d '2024-02-28'})}, "
+        + "{fn year({ts '2024-01-02 03:04:05'})}, 'x%' LIKE 'x|%' {escape '|'}"));
+    return out;
+  }
+
   static Object cancelled() throws Exception {
     try (Statement s = conn.createStatement()) {
       int pid = conn.unwrap(PGConnection.class).getBackendPID();
@@ -301,6 +316,7 @@ public class JdbcClient {
     check("copied", JdbcClient::copied);
     check("batches", JdbcClient::batches);
     check("notified", JdbcClient::notified);
+    check("called", JdbcClient::called);
     check("cancelled", JdbcClient::cancelled);
     check("refused", () -> query("SELECT 1/?", 0));
     conn.close();
