@@ -227,8 +227,7 @@ func (ss *session) parameter(ctx context.Context, raw []byte, typ types.OID, loo
 	if format == 1 {
 		return types.ParseBinary(raw, typ, &env)
 	}
-	named := func(t types.OID) bool { return types.IsOid(t) && t != types.Oid && t != types.Xid }
-	if named(typ) || named(types.ElemOf(typ)) {
+	if types.IsReg(typ) || types.IsReg(types.ElemOf(typ)) {
 		st := exec.NewState(ss.work(ctx), &ss.host, nil, &ss.types)
 		defer st.Close()
 		return exec.CastDatum(&exec.Env{State: st}, types.NewText(string(raw)), types.Text, typ, -1)

@@ -139,9 +139,11 @@ func (b *binder) aggregateOrder(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	}
 	var args []string
 	for i, a := range c.Args {
-		if a.Type() == types.JSON {
-			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
-				At(ast.Start(n.Args[i]))
+		switch t := a.Type(); {
+		case !typing.Equatable(t):
+			return typing.NoEquality(t, ast.Start(n.Args[i]))
+		case !typing.Sortable(t):
+			return typing.NoOrder(t, ast.Start(n.Args[i]))
 		}
 		if cast, ok := a.(*exec.CastExpr); ok && cast.Hidden {
 			a = cast.X // as it is written
@@ -172,9 +174,8 @@ func (b *binder) addOrder(c *exec.AggCall, e exec.Expr, it ast.OrderItem) error 
 	if err != nil {
 		return err
 	}
-	if e.Type() == types.JSON {
-		return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type json").
-			At(ast.Start(it.Expr)).WithHint("Use an explicit ordering operator or modify the query.")
+	if !typing.Sortable(e.Type()) {
+		return typing.NoOrder(e.Type(), ast.Start(it.Expr))
 	}
 	c.OrderKeys = append(c.OrderKeys, exec.SortKey{Index: len(c.Args) + len(c.Order), Desc: it.Desc,
 		NullsFirst: it.NullsFirst, Collation: coll})

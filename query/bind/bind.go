@@ -503,9 +503,8 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 			i = len(q.Targets)
 			q.Targets = append(q.Targets, g.place(o.expr))
 		}
-		if t := q.Targets[i].Type(); t == types.JSON || t == types.Void {
-			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type %s",
-				types.NameOf(t)).At(ast.Start(o.item.Expr))
+		if t := q.Targets[i].Type(); !typing.Sortable(t) {
+			return typing.NoOrder(t, ast.Start(o.item.Expr))
 		}
 		q.Order = append(q.Order,
 			exec.SortKey{Index: i, Desc: o.item.Desc, NullsFirst: o.item.NullsFirst, Collation: o.collation})

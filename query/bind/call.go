@@ -85,12 +85,16 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 			return nil, refuse.Syntax(n.Pos(), "syntax error: %s needs an argument", strings.ToUpper(name))
 		}
 		off := n.Pos()
-		if i := typing.Mismatch(args); i >= 0 {
+		if i := typing.Misfit(args); i >= 0 {
 			off = ast.Start(n.Args[i])
 		}
 		args, typ, err := b.Unify(args, strings.ToUpper(name), off)
 		if err != nil || name == "coalesce" {
 			return &exec.Coalesce{Op: name, Args: args, Typ: typ}, err
+		}
+		if !typing.Sortable(typ) {
+			return nil, sqlstate.New(sqlstate.UndefinedFunction, "could not identify a comparison function for type %s",
+				types.NameOf(typ))
 		}
 		coll, err := collation.Comparison("<", n.Pos(), args...)
 		return &exec.Coalesce{Op: name, Args: args, Typ: typ, Collation: coll}, err
@@ -266,7 +270,7 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 		b.volatile++
 	}
 	if typing.Unpolymorphic(args, fn.Args) {
-		return nil, refuse.Polymorphic(n.Pos())
+		return nil, typing.Polymorphic(n.Pos())
 	}
 	if name != "pg_typeof" && name != "pg_column_size" { // they need arguments whose types are still open
 		if args, err = b.CoerceArgs(args, fn.Args, fn.Variadic, n.Pos()); err != nil {

@@ -126,7 +126,7 @@ func systemColumn(n *ast.Column, rels []*relation, database string) exec.Expr {
 		case "xmin":
 			return &exec.Const{D: types.NewInt(1), Typ: types.Xid}
 		case "ctid":
-			return &exec.Const{D: types.NewText("(0,1)"), Typ: types.Tid}
+			return &exec.Const{D: types.NewTid(0, 1), Typ: types.Tid}
 		}
 	}
 	return nil

@@ -127,7 +127,7 @@ func (b *binder) record(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, args [
 		return nil, nil
 	}
 	if len(args) == 2 && typing.Untyped(args[0]) {
-		return nil, refuse.Polymorphic(c.Pos())
+		return nil, typing.Polymorphic(c.Pos())
 	}
 	list, names := definitions(n, call), n.Columns
 	if list == nil {

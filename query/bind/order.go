@@ -90,8 +90,8 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 	q := sc.query
 	if s.Distinct && s.DistinctOn == nil {
 		for i, c := range q.Columns {
-			if c.Type == types.JSON {
-				return typing.NoEquality(s, i)
+			if !typing.Equatable(c.Type) {
+				return typing.NoEqualityIn(s, i, c.Type)
 			}
 		}
 	}
@@ -120,9 +120,8 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 				keys[key] = i
 			}
 		}
-		if q.Targets[i].Type() == types.JSON {
-			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
-				At(ast.Start(e))
+		if t := q.Targets[i].Type(); !typing.Equatable(t) {
+			return typing.NoEquality(t, ast.Start(e))
 		}
 		q.DistinctOn = append(q.DistinctOn, i)
 	}

@@ -52,10 +52,7 @@ func (b *binder) isTest(n *ast.IsTest, sc *scope) (exec.Expr, error) {
 	if r, both := y.(*exec.RowExpr); isRow && both {
 		return b.DistinctRows(n.Not, l, r, n.Pos())
 	}
-	if x, y, err = b.Comparable("IS DISTINCT FROM", x, y, n.Pos()); err == nil {
-		_, err = collation.Comparison("=", n.Pos(), x, y)
-	}
-	return &exec.Distinct{Not: n.Not, X: x, Y: y}, err
+	return typing.Distinct(&b.Open, n.Not, x, y, n.Pos())
 }
 
 func (b *binder) inList(n *ast.InList, sc *scope) (exec.Expr, error) {
@@ -88,23 +85,13 @@ func (b *binder) inList(n *ast.InList, sc *scope) (exec.Expr, error) {
 		}
 		return exec.NewIn(n.Not, x, list)
 	}
-	if len(list) == 1 && typing.ComparedType(x.Type(), list[0].Type()) != typing.CommonType(x.Type(), list[0].Type()) {
-		op := "="
-		if n.Not {
-			op = "<>"
-		}
-		return b.Compare(op, x, list[0], n.Pos())
+	all := append([]exec.Expr{x}, list...)
+	t, misfit := typing.Common(all)
+	if misfit >= 0 || typing.ComparedType("=", x.Type(), t) != t ||
+		len(list) == 1 && typing.ComparedType("=", x.Type(), list[0].Type()) != t {
+		return typing.InEach(&b.Open, n.Not, x, list, n.Pos())
 	}
-	typ := x.Type()
-	for _, e := range list {
-		t := typing.CommonType(typ, e.Type())
-		if t == 0 {
-			return nil, typing.OperandError("=", n.Pos(), x.Type(), e.Type())
-		}
-		typ = t
-	}
-	all, _, err := b.Unify(append([]exec.Expr{x}, list...), "IN", n.Pos())
-	if err != nil {
+	if all, _, err = b.Unify(all, "IN", n.Pos()); err != nil {
 		return nil, err
 	}
 	if _, err := collation.Comparison("=", n.Pos(), all...); err != nil {

@@ -72,9 +72,8 @@ func (g *grouper) key(e ast.Expr) (int, error) {
 			return 0, err
 		}
 	}
-	if key.Type() == types.JSON {
-		return 0, sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
-			At(ast.Start(e))
+	if !typing.Equatable(key.Type()) {
+		return 0, typing.NoEquality(key.Type(), ast.Start(e))
 	}
 	k := exec.Key(key)
 	i, known := g.keyText[k]

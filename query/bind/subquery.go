@@ -114,7 +114,7 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 		switch {
 		case elem == types.Name && funcs.Comparison(n.Op) == nil, elem == types.VarChar:
 			elem = types.Text
-		case types.IsOid(elem) && elem != types.Xid:
+		case types.IsReg(elem):
 			elem = types.Oid
 		}
 		if y, err = b.Coerce(y, types.ArrayOf(elem), types.Implicit, n.Y.Pos()); err != nil {

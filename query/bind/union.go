@@ -9,7 +9,6 @@ import (
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
-	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -39,7 +38,7 @@ func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 			column[j] = row[i]
 		}
 		off := s.Pos()
-		if j := typing.Mismatch(column); j >= 0 {
+		if j := typing.Misfit(column); j >= 0 {
 			off = ast.Start(s.Values[j][i])
 		}
 		column, typ, err := b.Unify(column, "VALUES", off)
@@ -96,15 +95,17 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 			rt = types.Unknown
 		}
 		t := typing.CommonType(lt, rt)
-		if t == 0 {
+		switch {
+		case t == 0, types.CastContext(rt, t) != types.Implicit:
 			return nil, typing.Unmatched(string(s.Op), l.Type, r.Type).At(naming.SetOpPlace(s.Right, i))
+		case types.CastContext(lt, t) != types.Implicit:
+			return nil, typing.Unmatched(string(s.Op), t, l.Type).At(naming.SetOpPlace(s.Left, i))
 		}
 		if t == types.Unknown {
 			t = types.Text
 		}
-		if t == types.JSON && !(s.All && s.Op == ast.Union) {
-			return nil, sqlstate.New(sqlstate.UndefinedFunction,
-				"could not identify an equality operator for type json").At(naming.SetOpPlace(s.Left, i))
+		if !typing.Equatable(t) && !(s.All && s.Op == ast.Union) {
+			return nil, typing.NoEquality(t, naming.SetOpPlace(s.Left, i))
 		}
 		if err := b.retype(left, i, t, naming.SetOpPlace(s.Left, i)); err != nil {
 			return nil, err

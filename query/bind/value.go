@@ -62,14 +62,16 @@ func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 		// PostgreSQL resolves ELSE first, which matters if texts of two types meet.
 		results = append([]exec.Expr{e}, results...)
 	}
-	at := n.Pos()
-	if i := typing.Misfit(results); i > 0 {
-		if n.Else != nil {
-			i--
-		}
+	at, what := n.Pos(), "CASE"
+	switch i := typing.Misfit(results); {
+	case i == 0 && n.Else != nil:
+		at, what = ast.Start(n.Else), "CASE/ELSE"
+	case i > 0 && n.Else != nil:
+		at = ast.Start(n.Whens[i-1].Result)
+	case i >= 0:
 		at = ast.Start(n.Whens[i].Result)
 	}
-	if results, out.Typ, err = b.Unify(results, "CASE", at); err != nil {
+	if results, out.Typ, err = b.Unify(results, what, at); err != nil {
 		return nil, err
 	}
 	if n.Else != nil {
@@ -102,6 +104,9 @@ func (b *binder) castTo(n *ast.Cast, operand ast.Expr, to types.OID, mod int32, 
 				return nil, sqlstate.Locate(err, ast.Start(it))
 			}
 			out.Items = append(out.Items, x)
+		}
+		if out.Type() != to { // int2vector, oidvector
+			return &exec.CastExpr{X: out, To: to, Mod: -1, Off: n.Pos(), Hidden: true}, nil
 		}
 		return out, nil
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/frames"
 	"github.com/divandb/divan/query/bind/refs"
-	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
@@ -199,7 +198,7 @@ func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*window.Ca
 			"FILTER is not implemented for non-aggregate window functions")
 	}
 	if typing.Unpolymorphic(args, best.Args) {
-		return nil, 0, refuse.Polymorphic(n.Pos())
+		return nil, 0, typing.Polymorphic(n.Pos())
 	}
 	if w.Args, err = b.CoerceArgs(args, best.Args, false, n.Pos()); err != nil {
 		return nil, 0, err
@@ -215,9 +214,8 @@ func (b *binder) windowKeys(list []ast.Expr, sc *scope) ([]exec.Expr, error) {
 		if err == nil && typing.Untyped(out[i]) {
 			out[i], err = b.Coerce(out[i], types.Text, types.Implicit, list[i].Pos())
 		}
-		if err == nil && out[i].Type() == types.JSON {
-			err = sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
-				At(ast.Start(list[i]))
+		if err == nil && !typing.Equatable(out[i].Type()) {
+			err = typing.NoEquality(out[i].Type(), ast.Start(list[i]))
 		}
 	}
 	return out, err
@@ -239,9 +237,8 @@ func (b *binder) windowOrder(over *ast.Window, w *window.Call, sc *scope) error 
 		if err != nil {
 			return err
 		}
-		if e.Type() == types.JSON {
-			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type json").
-				At(ast.Start(it.Expr)).WithHint("Use an explicit ordering operator or modify the query.")
+		if !typing.Sortable(e.Type()) {
+			return typing.NoOrder(e.Type(), ast.Start(it.Expr))
 		}
 		if slices.ContainsFunc(w.Order, func(x exec.Expr) bool { return exec.Key(x) == exec.Key(e) }) {
 			continue

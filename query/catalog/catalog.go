@@ -156,7 +156,7 @@ func zero(t types.OID) types.Datum {
 		return types.NewBool(false)
 	case types.KInt:
 		d := types.NewInt(0)
-		if types.IsOid(t) && t != types.Oid && t != types.Xid {
+		if types.IsReg(t) {
 			d.S = "-"
 		}
 		return d

@@ -35,7 +35,8 @@ var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
 	for _, name := range slices.Sorted(maps.Keys(funcs.Functions)) {
 		for _, f := range funcs.Functions[name] {
 			ret := f.Ret
-			if ret == 0 && f.RetOf != nil && slices.Contains(f.Args, types.AnyArray) {
+			if ret == 0 && f.RetOf != nil && (slices.Contains(f.Args, types.AnyArray) ||
+				slices.Contains(f.Args, exec.AnyCompatibleArray)) {
 				ret = f.RetOf(f.Args)
 			}
 			add(proc{name: name, args: f.Args, ret: ret, kind: "f", variadic: f.Variadic, volatility: f.Volatility,

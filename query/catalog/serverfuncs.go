@@ -81,6 +81,31 @@ func logs() {
 	}
 	register("pg_wal_lsn_diff", types.Numeric, difference, types.PgLSN, types.PgLSN).Volatility = exec.Immutable
 	funcs.ArithmeticFamily.Operator("-", types.Numeric, difference, types.PgLSN, types.PgLSN)
+	plus := func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return movedLSN(a[0], a[1], false) }
+	funcs.ArithmeticFamily.Operator("+", types.PgLSN, plus, types.PgLSN, types.Numeric)
+	funcs.ArithmeticFamily.Operator("+", types.PgLSN, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return movedLSN(a[1], a[0], false)
+	}, types.Numeric, types.PgLSN)
+	funcs.ArithmeticFamily.Operator("-", types.PgLSN, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return movedLSN(a[0], a[1], true)
+	}, types.PgLSN, types.Numeric)
+}
+
+// movedLSN returns a position of the log and a number of bytes after it, or before it.
+func movedLSN(lsn, bytes types.Datum, back bool) (types.Datum, error) {
+	n, word := bytes.Decimal(), "add"
+	if back {
+		word = "subtract"
+	}
+	if n.IsNaN() {
+		preposition := map[bool]string{false: "to", true: "from"}[back]
+		return types.Null, sqlstate.New(sqlstate.FeatureNotSupported, "cannot %s NaN %s pg_lsn", word, preposition)
+	}
+	if back {
+		n = n.Neg()
+	}
+	sum, err := types.UnsignedDecimal(lsn.Unsigned()).Add(n).LSN()
+	return types.NewUnsigned(sum), err
 }
 
 // sequences adds the functions of sequences. There are none, so they only report what their argument is.

@@ -65,7 +65,7 @@ func (p *Param) Eval(env *Env) (types.Datum, error) {
 		return types.Null, sqlstate.New(sqlstate.UndefinedParameter, "no value found for parameter %d", p.Index+1)
 	}
 	d := env.Params[p.Index]
-	if types.IsOid(p.Typ) && p.Typ != types.Oid && p.Typ != types.Xid && d.K == types.KInt && d.S == "" {
+	if types.IsReg(p.Typ) && d.K == types.KInt && d.S == "" {
 		return RegDatum(env, p.Typ, d.I) // from the binary form, which has no name
 	}
 	return d, nil
@@ -288,7 +288,7 @@ func CastDatum(env *Env, d types.Datum, from, to types.OID, mod int32) (types.Da
 	switch {
 	case d.IsNull():
 		return d, nil
-	case types.IsOid(to) && to != types.Oid && to != types.Xid && d.K == types.KText:
+	case types.IsReg(to) && d.K == types.KText:
 		name := strings.TrimSpace(d.S)
 		if v, err := strconv.ParseUint(name, 10, 32); err == nil {
 			return RegDatum(env, to, int64(v))
@@ -304,7 +304,7 @@ func CastDatum(env *Env, d types.Datum, from, to types.OID, mod int32) (types.Da
 			return types.Null, noSuchObject(to, name)
 		}
 		return RegDatum(env, to, oid)
-	case types.IsOid(to) && to != types.Oid && to != types.Xid && d.K == types.KInt && from != to:
+	case types.IsReg(to) && d.K == types.KInt && from != to:
 		if c, err := types.Cast(d, from, types.Oid, -1, env.Types); err != nil {
 			return c, err
 		}

@@ -47,8 +47,11 @@ const DirectLength = 4 << 10
 
 // Pseudo types of arguments, resolved by the arguments of a call.
 const (
-	AnyElement types.OID = 2283 // the same type for all of them
+	AnyElement types.OID = 2283 // the same type for all of them, and the item's of those that are AnyArray
 	AnyValue   types.OID = 2276 // "any": any type for each
+	// AnyCompatible and AnyCompatibleArray are AnyElement and AnyArray of types that may differ, but have a common one.
+	AnyCompatible      types.OID = 5077
+	AnyCompatibleArray types.OID = 5078
 )
 
 // RecordField is (record).name. The call's second argument is a constant, the number of the field.

@@ -119,11 +119,11 @@ func init() {
 		ArrayFamily.Function("string_to_array", types.TextArray, toArray, args...).NullArgs = true
 	}
 	same := func(args []types.OID) types.OID { return args[0] }
-	ArrayFamily.Add(&exec.Func{Name: "array_append", Args: []types.OID{types.AnyArray, exec.AnyElement},
+	ArrayFamily.Add(&exec.Func{Name: "array_append", Args: []types.OID{exec.AnyCompatibleArray, exec.AnyCompatible},
 		RetOf: same, NullArgs: true, Eval: arrayAppend})
-	ArrayFamily.Add(&exec.Func{Name: "array_cat", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same,
-		NullArgs: true, Eval: arrayCat})
-	ArrayFamily.Add(&exec.Func{Name: "array_remove", Args: []types.OID{types.AnyArray, exec.AnyElement},
+	ArrayFamily.Add(&exec.Func{Name: "array_cat", Args: []types.OID{exec.AnyCompatibleArray, exec.AnyCompatibleArray},
+		RetOf: same, NullArgs: true, Eval: arrayCat})
+	ArrayFamily.Add(&exec.Func{Name: "array_remove", Args: []types.OID{exec.AnyCompatibleArray, exec.AnyCompatible},
 		RetOf: same, NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].IsNull() {

@@ -15,8 +15,9 @@ import (
 func init() {
 	same := func(args []types.OID) types.OID { return args[0] }
 	array, elem := types.AnyArray, exec.AnyElement
+	compatible, item := exec.AnyCompatibleArray, exec.AnyCompatible
 	ArrayFamily.Add(
-		&exec.Func{Name: "array_positions", Args: []types.OID{array, elem}, Ret: types.Int4Array, NullArgs: true,
+		&exec.Func{Name: "array_positions", Args: []types.OID{compatible, item}, Ret: types.Int4Array, NullArgs: true,
 			Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				if a[0].IsNull() {
 					return types.Null, nil
@@ -34,7 +35,8 @@ func init() {
 				return types.NewArray(types.Int4, items), nil
 			}},
 	)
-	ArrayFamily.Add(&exec.Func{Name: "array_replace", Args: []types.OID{array, elem, elem}, RetOf: same, NullArgs: true,
+	ArrayFamily.Add(&exec.Func{Name: "array_replace", Args: []types.OID{compatible, item, item}, RetOf: same,
+		NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].IsNull() {
 				return types.Null, nil
@@ -55,7 +57,7 @@ func init() {
 			}
 			return arrayFrom(arr.Lower, arr.Elem, items), nil
 		}})
-	ArrayFamily.Add(&exec.Func{Name: "array_prepend", Args: []types.OID{elem, array},
+	ArrayFamily.Add(&exec.Func{Name: "array_prepend", Args: []types.OID{item, compatible},
 		RetOf: func(args []types.OID) types.OID { return args[1] }, NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return arrayPrepend(env, env.ArgType(0), a)
@@ -91,7 +93,7 @@ func init() {
 		ArrayFamily.Add(&exec.Func{Name: "array_fill", Args: args, NullArgs: true, Ret: types.AnyArray,
 			RetOf: func(args []types.OID) types.OID { return types.ArrayOf(args[0]) }, Eval: fillArray})
 	}
-	for _, args := range [][]types.OID{{array, elem}, {array, elem, types.Int4}} {
+	for _, args := range [][]types.OID{{compatible, item}, {compatible, item, types.Int4}} {
 		ArrayFamily.Add(&exec.Func{Name: "array_position", Args: args, Ret: types.Int4, NullArgs: true,
 			Eval: arrayPosition})
 	}

@@ -89,7 +89,8 @@ func init() {
 		func(d *types.Decimal) types.Datum { return types.NewNumeric(d.Trunc(minScale(d))) },
 	)
 	angles()
-	mathFamily.Add(&exec.Func{Name: "width_bucket", Args: []types.OID{exec.AnyElement, types.AnyArray}, Ret: types.Int4,
+	thresholds := []types.OID{exec.AnyCompatible, exec.AnyCompatibleArray}
+	mathFamily.Add(&exec.Func{Name: "width_bucket", Args: thresholds, Ret: types.Int4,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			n := int64(0)
 			if slices.ContainsFunc(a[1].Array().Items, types.Datum.IsNull) {

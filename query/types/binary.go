@@ -41,6 +41,9 @@ func AppendBinary(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 		return be.AppendUint64(dst, uint64(d.I)), nil
 	case Numeric:
 		return appendNumericBinary(dst, d.Decimal()), nil
+	case Tid:
+		block, item := d.tidOf()
+		return be.AppendUint16(be.AppendUint32(dst, block), item), nil
 	case Xid8, PgLSN:
 		return be.AppendUint64(dst, d.Unsigned()), nil
 	case Char:
@@ -237,6 +240,10 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		if size(16) {
 			return NewInterval(Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])),
 				Months: int32(be.Uint32(b[12:]))}), nil
+		}
+	case Tid:
+		if size(6) {
+			return NewTid(be.Uint32(b), be.Uint16(b[4:])), nil
 		}
 	case Xid8, PgLSN:
 		if size(8) {

@@ -23,50 +23,44 @@ const (
 	NoCast
 )
 
-// CastContext returns the context in which a value of one type is cast to another, as in pg_cast.
+// CastContext returns the context in which a value of one type is cast to another: that of pg_cast, of arrays by their
+// items, and otherwise through the text form, to texts in assignments and from texts only explicitly.
 func CastContext(from, to OID) Context {
-	switch {
-	case from == to, from == Unknown:
+	if from == to || from == Unknown {
 		return Implicit
-	case from == Record && IsString(to):
-		return Assignment
-	case from == Record || to == Record:
-		return NoCast
 	}
 	if c, ok := castTable[[2]OID{from, to}]; ok {
 		return c
 	}
+	a, b := isObject(from), isObject(to)
 	switch {
-	case to == Char && !IsString(from):
-		return NoCast
-	case IsString(to):
-		// Every type has a text form.
-		if IsString(from) {
-			return Implicit
-		}
+	case (a || IsInteger(from)) && to == Oid, (from == Oid || IsInteger(from)) && b:
+		return Implicit
+	case a && (to == Int8 || to == Int4):
 		return Assignment
-	case IsString(from):
+	}
+	if to == AnyArray && KindOf(from) == KArray {
+		return Implicit
+	}
+	if x, y := ElemOf(from), ElemOf(to); x != 0 && y != 0 && to != Int2Vector && to != OidVector {
+		if c := CastContext(x, y); c != NoCast {
+			return c
+		}
+	}
+	switch {
+	case isText(to):
+		return Assignment
+	case isText(from):
 		return Explicit
-	case from == Xid && to == Oid: // as which it compares with an integer
-		return Implicit
-	case from == Xid || to == Xid:
-		return NoCast
-	case IsOid(from) && IsOid(to):
-		return Implicit
-	case IsInteger(from) && IsOid(to):
-		return Implicit
-	case IsOid(from) && to == Int8:
-		return Implicit
-	case IsOid(from) && to == Int4:
-		return Assignment
-	case KindOf(from) == KArray && KindOf(to) == KArray:
-		if from == AnyArray || to == AnyArray {
-			return Implicit
-		}
-		return CastContext(ElemOf(from), ElemOf(to))
 	}
 	return NoCast
 }
+
+// isText reports whether a type is of the category of strings, which "char" is not.
+func isText(t OID) bool { return IsString(t) && t != Char && t != Unknown }
+
+// isObject reports whether a type is oid or one of the reg types.
+func isObject(t OID) bool { return t == Oid || IsReg(t) }
 
 var castTable = map[[2]OID]Context{
 	{Int2, Int4}: Implicit, {Int2, Int8}: Implicit, {Int2, Float4}: Implicit, {Int2, Float8}: Implicit,
@@ -88,7 +82,14 @@ var castTable = map[[2]OID]Context{
 	{TimestampTZ, Timestamp}: Assignment, {TimestampTZ, Date}: Assignment, {Timestamp, Date}: Assignment,
 	{Time, Interval}: Implicit, {Time, TimeTZ}: Implicit, {TimeTZ, Time}: Assignment, {TimestampTZ, TimeTZ}: Assignment,
 	{Interval, Time}: Assignment, {Timestamp, Time}: Assignment, {TimestampTZ, Time}: Assignment,
-	{Xid8, Xid}: Explicit, {Int2Vector, Int2Array}: Implicit, {OidVector, OidArray}: Implicit,
+	{Xid8, Xid}: Explicit, {PgNodeTree, Text}: Implicit,
+	{Text, BPChar}: Implicit, {Text, VarChar}: Implicit, {Text, Name}: Implicit, {Text, Char}: Assignment,
+	{BPChar, Text}: Implicit, {BPChar, VarChar}: Implicit, {BPChar, Name}: Implicit, {BPChar, Char}: Assignment,
+	{VarChar, Text}: Implicit, {VarChar, BPChar}: Implicit, {VarChar, Name}: Implicit, {VarChar, Char}: Assignment,
+	{Char, Text}: Implicit, {Name, Text}: Implicit,
+	{Text, RegClass}: Implicit, {VarChar, RegClass}: Implicit,
+	{RegProc, RegProcedur}: Implicit, {RegProcedur, RegProc}: Implicit,
+	{RegOper, RegOperator}: Implicit, {RegOperator, RegOper}: Implicit,
 }
 
 // CannotCast returns the error for a cast that does not exist.

@@ -21,6 +21,7 @@ const (
 	Oid        OID = 26
 	Tid        OID = 27
 	Xid        OID = 28
+	Cid        OID = 29
 	Xid8       OID = 5069 // like pg_lsn, ordered without a sign: see NewUnsigned
 	PgLSN      OID = 3220
 	OidVector  OID = 30
@@ -116,8 +117,9 @@ var infos = []Info{
 	{RegProc, "regproc", "regproc", 4, 'N', false, KInt, 0, RegProcArray, 'i', true},
 	{Text, "text", "text", -1, 'S', true, KText, 0, TextArray, 'i', false},
 	{Oid, "oid", "oid", 4, 'N', true, KInt, 0, OidArray, 'i', true},
-	{Tid, "tid", "tid", 6, 'U', false, KText, 0, 0, 's', false},
-	{Xid, "xid", "xid", 4, 'U', false, KInt, 0, 0, 'i', true},
+	{Tid, "tid", "tid", 6, 'U', false, KInt, 0, 1010, 's', false},
+	{Xid, "xid", "xid", 4, 'U', false, KInt, 0, 1011, 'i', true},
+	{Cid, "cid", "cid", 4, 'U', false, KInt, 0, 1012, 'i', true},
 	{Xid8, "xid8", "xid8", 8, 'U', false, KInt, 0, Xid8Array, 'd', true},
 	{PgLSN, "pg_lsn", "pg_lsn", 8, 'U', false, KInt, 0, PgLSNArray, 'd', true},
 	{OidVector, "oidvector", "oidvector", -1, 'A', false, KArray, Oid, 0, 'i', false},
@@ -135,7 +137,7 @@ var infos = []Info{
 	{TimestampTZ, "timestamptz", "timestamp with time zone", 8, 'D', true, KTime, 0, TimestampTZArray, 'd', true},
 	{Interval, "interval", "interval", 16, 'T', true, KInterval, 0, IntervalArray, 'd', false},
 	{Numeric, "numeric", "numeric", -1, 'N', false, KNumeric, 0, NumericArray, 'i', false},
-	{RegProcedur, "regprocedure", "regprocedure", 4, 'N', false, KInt, 0, 0, 'i', true},
+	{RegProcedur, "regprocedure", "regprocedure", 4, 'N', false, KInt, 0, 2207, 'i', true},
 	{RegClass, "regclass", "regclass", 4, 'N', false, KInt, 0, RegClassArray, 'i', true},
 	{RegType, "regtype", "regtype", 4, 'N', false, KInt, 0, RegTypeArray, 'i', true},
 	{Record, "record", "record", -1, 'P', false, KRecord, 0, RecordArray, 'd', false},
@@ -144,17 +146,19 @@ var infos = []Info{
 	{2276, "any", `"any"`, 4, 'P', false, KText, 0, 0, 'i', true},
 	{2279, "trigger", "trigger", 4, 'P', false, KText, 0, 0, 'i', true},
 	{2283, "anyelement", "anyelement", 4, 'P', false, KText, 0, 0, 'i', true},
+	{5077, "anycompatible", "anycompatible", 4, 'P', false, KText, 0, 0, 'i', true},
+	{5078, "anycompatiblearray", "anycompatiblearray", -1, 'P', false, KArray, 0, 0, 'd', false},
 	{3838, "event_trigger", "event_trigger", 4, 'P', false, KText, 0, 0, 'i', true},
 	{Void, "void", "void", 4, 'P', false, KText, 0, 0, 'i', true},
 	{JSONPathType, "jsonpath", "jsonpath", -1, 'U', false, KText, 0, 4073, 'i', false},
 	{UUID, "uuid", "uuid", 16, 'U', false, KText, 0, UUIDArray, 'c', false},
 	{JSONB, "jsonb", "jsonb", -1, 'U', false, KJSON, 0, JSONBArray, 'i', false},
-	{RegOper, "regoper", "regoper", 4, 'N', false, KInt, 0, 0, 'i', true},
-	{RegOperator, "regoperator", "regoperator", 4, 'N', false, KInt, 0, 0, 'i', true},
-	{RegConfig, "regconfig", "regconfig", 4, 'N', false, KInt, 0, 0, 'i', true},
-	{RegColl, "regcollation", "regcollation", 4, 'N', false, KInt, 0, 0, 'i', true},
-	{RegNS, "regnamespace", "regnamespace", 4, 'N', false, KInt, 0, 0, 'i', true},
-	{RegRole, "regrole", "regrole", 4, 'N', false, KInt, 0, 0, 'i', true},
+	{RegOper, "regoper", "regoper", 4, 'N', false, KInt, 0, 2208, 'i', true},
+	{RegOperator, "regoperator", "regoperator", 4, 'N', false, KInt, 0, 2209, 'i', true},
+	{RegConfig, "regconfig", "regconfig", 4, 'N', false, KInt, 0, 3735, 'i', true},
+	{RegColl, "regcollation", "regcollation", 4, 'N', false, KInt, 0, 4192, 'i', true},
+	{RegNS, "regnamespace", "regnamespace", 4, 'N', false, KInt, 0, 4090, 'i', true},
+	{RegRole, "regrole", "regrole", 4, 'N', false, KInt, 0, 4097, 'i', true},
 	{AclItem, "aclitem", "aclitem", 12, 'U', false, KText, 0, AclItemArray, 'i', false},
 }
 
@@ -167,8 +171,12 @@ func init() {
 	for i, n := 0, len(infos); i < n; i++ {
 		t := infos[i]
 		if t.Array != 0 {
+			category := byte('A')
+			if t.Category == 'P' {
+				category = 'P' // record[]
+			}
 			infos = append(infos,
-				Info{OID: t.Array, Name: "_" + t.Name, SQLName: t.SQLName + "[]", Len: -1, Category: 'A',
+				Info{OID: t.Array, Name: "_" + t.Name, SQLName: t.SQLName + "[]", Len: -1, Category: category,
 					Kind: KArray, Elem: t.OID, Align: arrayAlign(t.Align)})
 		}
 	}
@@ -260,10 +268,13 @@ func IsNumber(oid OID) bool {
 // IsInteger reports whether a type is int2, int4 or int8.
 func IsInteger(oid OID) bool { return oid == Int2 || oid == Int4 || oid == Int8 }
 
-// IsOid reports whether a type is oid or one of the reg types, which are shown by name.
-func IsOid(oid OID) bool {
+// IsOid reports whether values of a type are 32 bits without a sign: oid, the reg types, xid and cid.
+func IsOid(oid OID) bool { return oid == Oid || oid == Xid || oid == Cid || IsReg(oid) }
+
+// IsReg reports whether a type is one of the reg types, whose values are OIDs that are shown by name.
+func IsReg(oid OID) bool {
 	switch oid {
-	case Oid, RegProc, RegProcedur, RegOper, RegOperator, RegConfig, RegColl, RegClass, RegType, RegNS, RegRole, Xid:
+	case RegProc, RegProcedur, RegOper, RegOperator, RegConfig, RegColl, RegClass, RegType, RegNS, RegRole:
 		return true
 	}
 	return false

@@ -32,6 +32,9 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 		switch typ {
 		case Xid8:
 			return strconv.AppendUint(dst, d.Unsigned(), 10)
+		case Tid:
+			block, item := d.tidOf()
+			return fmt.Appendf(dst, "(%d,%d)", block, item)
 		case PgLSN:
 			return fmt.Appendf(dst, "%X/%X", d.Unsigned()>>32, uint32(d.Unsigned()))
 		}
@@ -266,9 +269,14 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 		return parseBytea(text)
 	case Xid8, PgLSN:
 		return parseUnsigned(text, typ)
+	case Tid:
+		return parseTid(text)
 	}
 	if IsOid(typ) {
 		return parseOID(text, typ)
+	}
+	if typ == Record {
+		return Null, sqlstate.New(sqlstate.FeatureNotSupported, "input of anonymous composite types is not implemented")
 	}
 	if elem := ElemOf(typ); elem != 0 {
 		return parseArray(text, typ, elem, env)
@@ -318,7 +326,7 @@ func parseInt(text string, typ OID) (Datum, error) {
 
 // parseOID reads an OID. As in PostgreSQL, a negative number of 32 bits is the OID with the same bits.
 func parseOID(text string, typ OID) (Datum, error) {
-	if typ == Xid {
+	if typ == Xid || typ == Cid {
 		wide, err := parseUnsigned(text, Xid8)
 		return NewInt(int64(uint32(wide.Unsigned()))), err
 	}

@@ -226,9 +226,3 @@ func Nested(it ast.Expr) error {
 	return sqlstate.Unsupported(it.Pos(), "Use arrays of one dimension.",
 		"arrays of several dimensions are not supported")
 }
-
-// Polymorphic returns the error for a call whose arguments, all literals, do not tell the type of its result.
-func Polymorphic(at int) error {
-	return sqlstate.New(sqlstate.DatatypeMismatch,
-		"could not determine polymorphic type because input has type unknown").At(at)
-}

@@ -19,6 +19,7 @@ func Aggregate(o *Open, name []string, args []exec.Expr, off int) (*exec.Aggrega
 	if len(args) == 1 && Untyped(args[0]) && slices.Contains(severalKinds, last) {
 		return nil, nil, Ambiguous(strings.Join(name, "."), args, off)
 	}
+	of := args
 	agg := ChooseAggregate(funcs.Aggregates[last], args)
 	if agg == nil {
 		return nil, nil, NoFunction(strings.Join(name, "."), args, off)
@@ -27,8 +28,28 @@ func Aggregate(o *Open, name []string, args []exec.Expr, off int) (*exec.Aggrega
 		return nil, nil, sqlstate.New(sqlstate.WrongObjectType,
 			"WITHIN GROUP is required for ordered-set aggregate %s", last).At(off)
 	}
+	if last == "min" || last == "max" {
+		if args = ordered(args); args == nil {
+			return nil, nil, NoFunction(strings.Join(name, "."), of, off)
+		}
+	} else if Unpolymorphic(args, agg.Args) {
+		return nil, nil, Polymorphic(-1)
+	}
 	args, err := o.CoerceArgs(args, agg.Args, false, off)
 	return agg, args, err
+}
+
+// ordered returns the argument of min or max, or nil if they do not exist for its type. OIDs have them, but not the reg
+// types.
+func ordered(args []exec.Expr) []exec.Expr {
+	switch t := args[0].Type(); {
+	case types.IsReg(t):
+		return []exec.Expr{&exec.CastExpr{X: args[0], To: types.Oid, Mod: -1, Hidden: true}}
+	case t == types.Bool, t == types.Record, t == types.UUID, t == types.Bytea,
+		types.ElemOf(t) == 0 && !Sortable(t):
+		return nil
+	}
+	return args
 }
 
 // severalKinds lists the aggregates with overloads for numbers and other values, or for arrays and items. A literal
@@ -60,6 +81,9 @@ func OrderedSet(o *Open, n *ast.Call, direct, sorted []exec.Expr) (*exec.Aggrega
 	if agg == nil || len(agg.Args)-len(sorted) != len(direct) || len(sorted) != 1 {
 		return nil, NoFunction(strings.Join(n.Name, "."), all, n.Pos())
 	}
+	if Unpolymorphic(all, agg.Args) {
+		return nil, Polymorphic(-1)
+	}
 	all, err := o.CoerceArgs(all, agg.Args, false, n.Pos())
 	if err != nil {
 		return nil, err
@@ -87,10 +111,6 @@ func NotOrderedSet(n *ast.Call, args []exec.Expr) error {
 func AggregateType(n *ast.Call, c *exec.AggCall) (types.OID, error) {
 	name, oids := n.Name[len(n.Name)-1], TypesOf(c.Args)
 	if name == "min" || name == "max" {
-		switch oids[0] {
-		case types.Bool, types.JSON, types.Record, types.UUID, types.Bytea:
-			return 0, NoFunction(strings.Join(n.Name, "."), c.Args, n.Pos())
-		}
 		coll, err := collation.Comparison("<", n.Pos(), c.Args...)
 		if err != nil {
 			return 0, err

@@ -44,9 +44,12 @@ func AnyOp(o *Open, n *ast.Quantified, x exec.Expr, elem types.OID) (*AnyMatch, 
 			// Texts are compared as JSON strings here too.
 			return &AnyMatch{x, elem, texts.JSONStringCompare(n.Op)}, nil
 		}
-		t := ComparedType(x.Type(), elem)
+		t := ComparedType(n.Op, x.Type(), elem)
 		if t == 0 {
 			return nil, OperandError(n.Op, n.Pos(), x.Type(), elem)
+		}
+		if x.Type() == types.Xid && t == types.Oid {
+			x = &exec.CastExpr{X: x, To: t, Mod: -1, Off: n.Pos(), Hidden: true}
 		}
 		y, err := o.Coerce(x, t, types.Implicit, n.Pos())
 		return &AnyMatch{y, t, f}, err

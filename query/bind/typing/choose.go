@@ -17,7 +17,7 @@ func (s signature) at(i int) types.OID { return argType(s.args, s.variadic, i) }
 // category returns the category of a type, and whether the type is the preferred one of it. Pseudo types have one of
 // their own.
 func category(t types.OID) (byte, bool) {
-	if info := types.Lookup(t); info != nil && t != exec.AnyElement && t != exec.AnyValue && t != types.AnyArray {
+	if info := types.Lookup(t); info != nil {
 		return info.Category, info.Prefer
 	}
 	return 'P', false

@@ -14,16 +14,23 @@ import (
 // CoerceArgs casts arguments to the declared types.
 func (o *Open) CoerceArgs(args []exec.Expr, want []types.OID, variadic bool, off int) ([]exec.Expr, error) {
 	out := make([]exec.Expr, len(args))
-	elem, _ := polymorphic(args, want, variadic)
+	same, _ := polymorphic(args, want, variadic, exec.AnyElement, types.AnyArray)
+	common, _ := polymorphic(args, want, variadic, exec.AnyCompatible, exec.AnyCompatibleArray)
 	for i, a := range args {
 		w := argType(want, variadic, i)
 		switch {
 		case w == exec.AnyElement:
-			w = elem
+			w = same
+		case w == exec.AnyCompatible:
+			w = common
 		case w == types.AnyArray && variadic && i >= len(want)-1 && !Untyped(a):
 			w = a.Type()
+		case w == types.AnyArray && a.Type() != types.AnyArray && types.ElemOf(a.Type()) == same:
+			w = a.Type() // also an int2vector
 		case w == types.AnyArray:
-			w = types.ArrayOf(elem)
+			w = types.ArrayOf(same)
+		case w == exec.AnyCompatibleArray:
+			w = types.ArrayOf(common)
 		}
 		var err error
 		if out[i], err = o.Coerce(a, w, types.Implicit, off); err != nil {
@@ -33,23 +40,33 @@ func (o *Open) CoerceArgs(args []exec.Expr, want []types.OID, variadic bool, off
 	return out, nil
 }
 
-// polymorphic returns the element type shared by the anyelement and anyarray arguments of a call; false if they differ.
-// Each array of a variadic function has its own.
-func polymorphic(args []exec.Expr, want []types.OID, variadic bool) (types.OID, bool) {
-	elem := types.Unknown
+// polymorphic returns the type that the arguments declared as item, and the items of those declared as array, share;
+// false if they do not. Those of anyelement and anyarray must be equal, those of anycompatible have a common type. Each
+// array of a variadic function has its own.
+func polymorphic(args []exec.Expr, want []types.OID, variadic bool, item, array types.OID) (types.OID, bool) {
+	var list []types.OID
+	exact, arrays := item == exec.AnyElement, types.OID(0)
 	for i, a := range args {
 		w, t := argType(want, variadic, i), a.Type()
 		switch {
 		case Untyped(a), variadic && i >= len(want)-1:
 			continue
-		case w == types.AnyArray:
-			t = types.ElemOf(t)
-		case w != exec.AnyElement:
+		case w == array:
+			if exact && arrays != 0 && arrays != t {
+				return 0, false
+			}
+			arrays, t = t, types.ElemOf(t)
+		case w != item:
 			continue
 		}
-		if elem = CommonType(elem, t); elem == 0 {
+		if exact && len(list) > 0 && list[0] != t {
 			return 0, false
 		}
+		list = append(list, t)
+	}
+	elem, misfit := common(list)
+	if misfit >= 0 {
+		return 0, false
 	}
 	if elem == types.Unknown {
 		elem = types.Text
@@ -72,7 +89,10 @@ func Score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 	if len(args) != len(want) && !(variadic && len(args) >= len(want)) {
 		return 0, false
 	}
-	if _, ok := polymorphic(args, want, variadic); !ok {
+	if _, ok := polymorphic(args, want, variadic, exec.AnyElement, types.AnyArray); !ok {
+		return 0, false
+	}
+	if _, ok := polymorphic(args, want, variadic, exec.AnyCompatible, exec.AnyCompatibleArray); !ok {
 		return 0, false
 	}
 	total := 0
@@ -94,9 +114,9 @@ func Score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 			total += 10
 		case w == exec.AnyValue:
 			total++
-		case w == exec.AnyElement:
+		case w == exec.AnyElement, w == exec.AnyCompatible:
 			total += 2
-		case w == types.AnyArray:
+		case w == types.AnyArray, w == exec.AnyCompatibleArray:
 			if types.ElemOf(t) == 0 {
 				return 0, false
 			}

@@ -1,7 +1,7 @@
 package typing
 
 import (
-	"errors"
+	"cmp"
 	"strings"
 
 	"github.com/divandb/divan/query/bind/collation"
@@ -62,7 +62,18 @@ func (o *Open) Operator(op string, args []exec.Expr, off int) (exec.Expr, error)
 		if len(args) == 1 {
 			return nil, OperandError(op, off, args[0].Type())
 		}
-		e := OperandError(op, off, args[0].Type(), args[1].Type())
+		l, r := args[0].Type(), args[1].Type()
+		switch {
+		case op == "@@" && types.IsString(l) && types.IsString(r):
+			return nil, sqlstate.Unsupported(off, "Use LIKE or a regular expression.",
+				"full-text search is not supported")
+		case strings.HasPrefix(op, "*") && len(op) > 1 && l == types.Record && r == l:
+			return nil, sqlstate.Unsupported(off, "Use the operator without the asterisk.",
+				"the operator %s of records is not supported", op)
+		case op == "@>" && Untyped(args[0]), op == "<@" && Untyped(args[1]): // by anyrange and anymultirange
+			return nil, ambiguousOperator(op, off, l, r)
+		}
+		e := OperandError(op, off, l, r)
 		if (types.IsJSON(args[0].Type()) || args[0].Type() == types.Text) && strings.Contains("+-*/%^", op) {
 			e.Hint = "A member of a document is used as a number by a cast: (doc->>'n')::numeric."
 		}
@@ -91,6 +102,9 @@ func (o *Open) specialOperator(op string, args []exec.Expr, off int) (exec.Expr,
 		if err != nil {
 			return nil, true, err
 		}
+		if !Untyped(args[1]) && !implicit(r, types.Text) {
+			return nil, true, OperandError(op, off, l, r)
+		}
 		y, err := o.Coerce(args[1], types.Text, types.Implicit, off)
 		if err != nil {
 			return nil, true, err
@@ -101,12 +115,6 @@ func (o *Open) specialOperator(op string, args []exec.Expr, off int) (exec.Expr,
 		return &exec.Call{Func: texts.LikeFunc(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off,
 			Op: op}, true, nil
 	case "->", "->>":
-		// A small integer constant is an index, even if its type is wider than int4.
-		if types.IsJSON(l) && (r == types.Int8 || r == types.Int2) {
-			idx := &exec.CastExpr{X: args[1], To: types.Int4, Mod: -1, Off: off, Hidden: true}
-			e, err := o.Operator(op, []exec.Expr{args[0], idx}, off)
-			return e, true, err
-		}
 		if types.IsJSON(l) && Untyped(args[1]) {
 			y, err := o.Coerce(args[1], types.Text, types.Implicit, off)
 			if err != nil {
@@ -141,35 +149,43 @@ func (o *Open) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, boo
 	}
 	switch {
 	case le != 0 && re != 0, le != 0 && Untyped(args[1]), re != 0 && Untyped(args[0]):
-		both, typ, err := o.Unify(args, "||", off)
-		var e *sqlstate.Error
-		if errors.As(err, &e) && e.Code == sqlstate.DatatypeMismatch {
-			err = OperandError("||", off, l, r)
+		t := types.ArrayOf(CommonType(cmp.Or(le, types.Unknown), cmp.Or(re, types.Unknown)))
+		if t == 0 || le != 0 && !implicit(l, t) || re != 0 && !implicit(r, t) {
+			return nil, true, OperandError("||", off, l, r)
 		}
+		x, err := o.Coerce(args[0], t, types.Implicit, off)
 		if err != nil {
 			return nil, true, err // also for a literal that is not an array
 		}
-		return array(funcs.ArrayConcat, typ, both[0], both[1])
-	case le != 0:
-		typ, item, err := o.arrayAndItem(l, args[1], off)
-		if err != nil {
-			return nil, true, OperandError("||", off, l, r)
-		}
-		arr, err := o.Coerce(args[0], typ, types.Implicit, off)
+		y, err := o.Coerce(args[1], t, types.Implicit, off)
 		if err != nil {
 			return nil, true, err
 		}
-		return array(funcs.ArrayAppend, typ, arr, item)
-	case re != 0:
-		typ, item, err := o.arrayAndItem(r, args[0], off)
-		if err != nil {
+		return array(funcs.ArrayConcat, t, x, y)
+	case le != 0, re != 0:
+		if le == 0 {
+			le = l
+		} else if re == 0 {
+			re = r
+		}
+		elem := CommonType(le, re)
+		t := types.ArrayOf(elem)
+		if t == 0 || !implicit(le, elem) || !implicit(re, elem) {
 			return nil, true, OperandError("||", off, l, r)
 		}
-		arr, err := o.Coerce(args[1], typ, types.Implicit, off)
+		to, fn := [2]types.OID{t, elem}, funcs.ArrayAppend
+		if types.ElemOf(r) != 0 {
+			to, fn = [2]types.OID{elem, t}, funcs.ArrayPrepend
+		}
+		x, err := o.Coerce(args[0], to[0], types.Implicit, off)
 		if err != nil {
 			return nil, true, err
 		}
-		return array(funcs.ArrayPrepend, typ, item, arr)
+		y, err := o.Coerce(args[1], to[1], types.Implicit, off)
+		if err != nil {
+			return nil, true, err
+		}
+		return array(fn, t, x, y)
 	case l == types.JSONB && (r == types.JSONB || Untyped(args[1])), r == types.JSONB && Untyped(args[0]):
 		return nil, false, nil
 	case l == types.Bytea && (r == types.Bytea || Untyped(args[1])), r == types.Bytea && Untyped(args[0]):
@@ -184,16 +200,6 @@ func (o *Open) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, boo
 			Op: "||"}, true, err
 	}
 	return nil, false, nil
-}
-
-// arrayAndItem returns the array type that fits both an array and an item, and the item cast to its element type.
-func (o *Open) arrayAndItem(arr types.OID, item exec.Expr, off int) (types.OID, exec.Expr, error) {
-	t := CommonType(types.ElemOf(arr), item.Type())
-	if t == 0 || types.ArrayOf(t) == 0 {
-		return 0, nil, OperandError("||", off, arr, item.Type())
-	}
-	x, err := o.Coerce(item, t, types.Implicit, off)
-	return types.ArrayOf(t), x, err
 }
 
 // TextOperand makes the left side of LIKE and ~ a text. Of jsonb values only strings match.

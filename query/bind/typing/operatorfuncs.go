@@ -53,12 +53,8 @@ var PgOperators = sync.OnceValue(func() []PgOperator {
 	return all
 })
 
-// Polymorphic types of operators that Divan resolves like anyelement and anyarray.
-const (
-	anyNonArray        types.OID = 2776
-	anyCompatible      types.OID = 5077
-	anyCompatibleArray types.OID = 5078
-)
+// anyNonArray is a type of operands that Divan resolves like anyelement.
+const anyNonArray types.OID = 2776
 
 // operatorFuncs has the functions by name, and the symbols of their operators.
 var operatorFuncs = sync.OnceValues(func() (byName map[string][]*exec.Func, symbols map[*exec.Func]string) {
@@ -67,11 +63,8 @@ var operatorFuncs = sync.OnceValues(func() (byName map[string][]*exec.Func, symb
 		f := *o.Func
 		f.Args = make([]types.OID, len(o.Func.Args))
 		for i, t := range o.Func.Args {
-			switch t {
-			case anyNonArray, anyCompatible:
+			if t == anyNonArray {
 				t = exec.AnyElement
-			case anyCompatibleArray:
-				t = types.AnyArray
 			}
 			f.Args[i] = t
 		}

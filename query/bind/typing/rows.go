@@ -108,9 +108,8 @@ func (o *Open) DistinctRows(not bool, l, r *exec.RowExpr, off int) (exec.Expr, e
 		a, isRow := x.(*exec.RowExpr)
 		if c, both := y.(*exec.RowExpr); isRow && both {
 			e, err = o.DistinctRows(not, a, c, off)
-		} else if x, y, err = o.Comparable("=", x, y, off); err == nil {
-			_, err = collation.Comparison("=", off, x, y)
-			e = &exec.Distinct{Not: not, X: x, Y: y}
+		} else {
+			e, err = Distinct(o, not, x, y, off)
 		}
 		if err != nil {
 			return nil, err

@@ -101,7 +101,7 @@ func (o *Open) Constant(n *exec.Const, to types.OID, mod int32, off int) (exec.E
 		// The session's style decides whether a leading sign applies to the whole interval, so read it at execution.
 		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Unknown}, To: to, Mod: mod,
 			Off: o.LiteralOffset(n, off), Hidden: true}, nil
-	case types.IsOid(to) && to != types.Oid, types.IsOid(types.ElemOf(to)), isMoment(to), isMoment(types.ElemOf(to)):
+	case types.IsReg(to), types.IsReg(types.ElemOf(to)), isMoment(to), isMoment(types.ElemOf(to)):
 		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Text}, To: to, Mod: mod, Off: o.LiteralOffset(n, off),
 			Hidden: true}, nil
 	}
@@ -148,109 +148,6 @@ func (o *Open) SetParam(p *exec.Param, to types.OID) error {
 var NumericRank = map[types.OID]int{types.Int2: 1, types.Int4: 2, types.Int8: 3, types.Numeric: 4, types.Float4: 5,
 	types.Float8: 6}
 
-// CommonType returns the type to which operands of CASE, COALESCE, IN, UNION and comparisons are cast; 0 if there is
-// none.
-func CommonType(a, b types.OID) types.OID {
-	switch {
-	case a == b:
-		return a
-	case a == types.Unknown:
-		return b
-	case b == types.Unknown:
-		return a
-	case types.IsNumber(a) && types.IsNumber(b):
-		if NumericRank[a] >= NumericRank[b] {
-			return a
-		}
-		return b
-	case types.IsString(a) && types.IsString(b):
-		return commonString(a, b)
-	case types.IsOid(a) && types.IsOid(b):
-		return types.Oid
-	case types.IsOid(a) && types.IsInteger(b), types.IsInteger(a) && types.IsOid(b):
-		if a == types.Int8 || b == types.Int8 {
-			return types.Int8
-		}
-		return types.Oid
-	case types.CastContext(a, b) == types.Implicit:
-		return b
-	case types.CastContext(b, a) == types.Implicit:
-		return a
-	}
-	return 0
-}
-
-// commonString returns the common type of two string types: the first one, unless it is name or "char" and has no
-// implicit cast from the other (pg_cast).
-func commonString(a, b types.OID) types.OID {
-	switch {
-	case a == types.Char && b != types.Text:
-		return types.Text
-	case a == types.Char, b == types.Name && (a == types.VarChar || a == types.BPChar):
-		return b
-	}
-	return a
-}
-
-// Misfit returns the index of the first expression that has no common type with those before it, or -1.
-func Misfit(list []exec.Expr) int {
-	typ := types.Unknown
-	for i, e := range list {
-		if typ = CommonType(typ, e.Type()); typ == 0 {
-			return i
-		}
-	}
-	return -1
-}
-
-// Unmatched returns the error for an expression that has no common type with those before it.
-func Unmatched(what string, typ, other types.OID) *sqlstate.Error {
-	a, _ := category(typ)
-	if c, _ := category(other); a != c {
-		return sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", what, types.NameOf(typ),
-			types.NameOf(other))
-	}
-	if what == "CASE" {
-		what = "CASE/WHEN"
-	}
-	return sqlstate.New(sqlstate.CannotCoerce, "%s could not convert type %s to %s", what, types.NameOf(other),
-		types.NameOf(typ))
-}
-
-// Unify casts a list of expressions to one type.
-func (o *Open) Unify(list []exec.Expr, what string, off int) ([]exec.Expr, types.OID, error) {
-	typ := types.Unknown
-	for _, e := range list {
-		t := CommonType(typ, e.Type())
-		if t == 0 {
-			return nil, 0, Unmatched(what, typ, e.Type()).At(off)
-		}
-		typ = t
-	}
-	if typ == types.Unknown {
-		typ = types.Text
-	}
-	out := make([]exec.Expr, len(list))
-	for i, e := range list {
-		var err error
-		if out[i], err = o.Coerce(e, typ, types.Implicit, off); err != nil {
-			return nil, 0, err
-		}
-	}
-	return out, typ, nil
-}
-
-// Mismatch returns the index of the first expression that has no common type with those before it, or -1.
-func Mismatch(list []exec.Expr) int {
-	typ := types.Unknown
-	for i, e := range list {
-		if typ = CommonType(typ, e.Type()); typ == 0 {
-			return i
-		}
-	}
-	return -1
-}
-
 // Compare binds x op y for the comparison operators.
 func (o *Open) Compare(op string, x, y exec.Expr, off int) (exec.Expr, error) {
 	x, y, err := o.Comparable(op, x, y, off)
@@ -269,46 +166,6 @@ func (o *Open) Compare(op string, x, y exec.Expr, off int) (exec.Expr, error) {
 	return &exec.Call{Func: fn, Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, nil
 }
 
-// ComparedType returns the type in which two operands are compared. It is the common type, with PostgreSQL's
-// exceptions: a real and another number compare as double precision, a varchar and a char(n) as char(n), other texts of
-// two types as text, and so do a varchar and a parameter.
-func ComparedType(a, c types.OID) types.OID {
-	t := CommonType(a, c)
-	if a != c && t == types.VarChar && (a == types.Unknown || c == types.Unknown) {
-		return types.Text
-	}
-	if a != c && types.IsString(a) && types.IsString(c) && a != types.Unknown && c != types.Unknown {
-		if t != types.Text && a != types.Text && c != types.Text && (a == types.BPChar || c == types.BPChar) {
-			return types.BPChar
-		}
-		return types.Text
-	}
-	if t == types.Float4 && a != c && NumericRank[a] > 0 && NumericRank[c] > 0 {
-		return types.Float8
-	}
-	return t
-}
-
-// NullIfType returns the type of NULLIF(a, c): that to which PostgreSQL's equality operator casts its first operand.
-// Operators exist for any two integer types, for real with double precision, and for any two of date and the timestamp
-// types, but not for varchar. It is 0 for jsonb and other types.
-func NullIfType(a, c types.OID) types.OID {
-	time := func(t types.OID) bool { return t == types.Date || t == types.Timestamp || t == types.TimestampTZ }
-	switch t := ComparedType(a, c); {
-	case a != c && c != types.Unknown && (a == types.JSONB || c == types.JSONB):
-		return 0
-	case a == types.VarChar && t == a, types.IsString(a) && types.IsString(c) && t == types.Text && a != types.Name:
-		return types.Text
-	case a == types.VarChar && t == types.BPChar, a == types.Time && (t == types.TimeTZ || t == types.Interval):
-		return t
-	case !types.IsNumber(a) && !time(a), types.IsInteger(a) && types.IsInteger(c),
-		a == types.Float4 && t == types.Float8, time(a) && time(c):
-		return a
-	default:
-		return t
-	}
-}
-
 // Comparable casts two operands to a comparable type.
 func (o *Open) Comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec.Expr, error) {
 	a, c := x.Type(), y.Type()
@@ -322,12 +179,12 @@ func (o *Open) Comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec.E
 		}
 		return x, y, err
 	}
-	t := ComparedType(a, c)
-	switch {
-	case t == 0, t == types.JSON, t == types.Void:
+	t := ComparedType(op, a, c)
+	if t == 0 {
 		return nil, nil, OperandError(op, off, a, c)
-	case t == types.Unknown:
-		t = types.Text
+	}
+	if a == types.Xid && t == types.Oid {
+		x = &exec.CastExpr{X: x, To: t, Mod: -1, Off: off, Hidden: true}
 	}
 	var err error
 	if a != types.VarChar || c != types.Unknown { // a column without a cast may become a range
@@ -418,7 +275,7 @@ func ResolveType(n ast.TypeName) (types.OID, int32, error) {
 }
 
 // unsupportedTypes are PostgreSQL's types that Divan does not have, by the names in pg_type and others.
-var unsupportedTypes = strings.Fields(`bit varbit cid cidr circle datemultirange daterange gtsvector inet int4multirange
+var unsupportedTypes = strings.Fields(`bit varbit cidr circle datemultirange daterange gtsvector inet int4multirange
 	int4range int8multirange int8range macaddr macaddr8 money nummultirange numrange path pg_snapshot polygon box
 	line lseg point refcursor regdictionary tsmultirange tsquery tsrange tstzmultirange tstzrange tsvector txid_snapshot
 	xml`)

@@ -28,7 +28,7 @@ func addWindow(
 ) {
 	Funcs[name] = append(Funcs[name], &Func{Name: name, Args: args, Ret: ret,
 		RetOf: func(args []types.OID) types.OID {
-			if ret == exec.AnyElement {
+			if ret == exec.AnyElement || ret == exec.AnyCompatible {
 				return args[0]
 			}
 			return ret
@@ -65,7 +65,7 @@ func init() {
 		f := shift(sign)
 		addWindow(name, exec.AnyElement, f, exec.AnyElement)
 		addWindow(name, exec.AnyElement, f, exec.AnyElement, types.Int4)
-		addWindow(name, exec.AnyElement, f, exec.AnyElement, types.Int4, exec.AnyElement)
+		addWindow(name, exec.AnyCompatible, f, exec.AnyCompatible, types.Int4, exec.AnyCompatible)
 	}
 	addWindow("first_value", exec.AnyElement, func(p *partitionRows, i int) (types.Datum, error) {
 		return p.inFrame(i, 0, false)

@@ -255,7 +255,7 @@ func init() {
 			New: func(a []types.OID) exec.Accumulator { return &collector{kind: "string", types: a, ret: t} }})
 	}
 	for name, typ := range map[string]types.OID{"json_agg": types.JSON, "jsonb_agg": types.JSONB} {
-		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyValue}, Ret: typ, NullArgs: true, Sorted: true,
+		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyElement}, Ret: typ, NullArgs: true, Sorted: true,
 			New: func(a []types.OID) exec.Accumulator { return &collector{kind: "list", types: a, ret: typ} }})
 	}
 	for name, typ := range map[string]types.OID{"json_object_agg": types.JSON, "jsonb_object_agg": types.JSONB} {
