@@ -19,8 +19,8 @@ type Write struct {
 	Off, IDOff, RevOff   int          // positions of the relation's name, and of id and rev in the assignments or 0
 	Relation             string
 
-	// OnConflict is set for ON CONFLICT. Conflict computes the new document, whether it is to be written, and the id and
-	// revision if they are assigned, from the existing row and the row to be inserted; nil to do nothing.
+	// OnConflict is set for ON CONFLICT. Conflict computes the new document, whether it is to be written, and the id
+	// and revision if they are assigned, from the existing row and the row to be inserted; nil to do nothing.
 	OnConflict   bool
 	Conflict     *Query
 	ConflictWork *exec.WorkTable
