@@ -145,11 +145,15 @@ func noEOF(err error) error {
 }
 
 // startupPacket reads a packet without a type byte: its code and the rest. It reads no byte beyond it, so that nothing
-// sent in the clear can become part of the TLS session that follows (CVE-2021-23214).
+// sent in the clear can become part of the TLS session that follows (CVE-2021-23214). The beginning of TLS is an
+// errHello.
 func startupPacket(r io.Reader) (code uint32, packet []byte, err error) {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:4]); err != nil {
 		return 0, nil, err
+	}
+	if head[0] == helloRecord {
+		return 0, nil, &errHello{head[:4]}
 	}
 	size := int(int32(binary.BigEndian.Uint32(head[:4])))
 	if size < 8 || size > maxStartupPacket {

@@ -98,28 +98,34 @@ func (h *handshake) sendTimeout(err error) bool {
 
 // negotiate reads packets up to the start-up message. It answers encryption requests and handles a cancel request.
 func (h *handshake) negotiate() (params map[string]string, minor uint32, ok bool) {
-	for range maxStartupTries {
+	encryptable := h.srv.opts.TLS != nil && !h.secure
+	for i := range maxStartupTries {
 		code, packet, err := startupPacket(h.nc)
+		var hello *errHello
+		if i == 0 && encryptable && errors.As(err, &hello) {
+			if encryptable = false; h.encryptDirectly(hello) {
+				continue
+			}
+			return nil, 0, false
+		}
 		if err != nil {
 			var frame *errFraming
-			if errors.As(err, &frame) {
+			if errors.As(err, &frame) || errors.As(err, &hello) {
 				h.attach()
-				h.fatal(sqlstate.New(sqlstate.ProtocolViolation, "%s", frame.what))
+				h.fatal(sqlstate.New(sqlstate.ProtocolViolation, "invalid length of startup packet"))
 			}
 			h.sendTimeout(err)
 			return nil, 0, false
 		}
 		switch {
-		case code == codeSSL && h.srv.opts.TLS != nil && !h.secure:
+		case code == codeSSL && encryptable:
+			encryptable = false
 			if _, err := h.nc.Write([]byte{'S'}); err != nil {
 				return nil, 0, false
 			}
-			t := tls.Server(h.nc, h.bindable(h.srv.opts.TLS))
-			if err := t.HandshakeContext(h.ctx); err != nil {
-				h.log.Debug("sql tls handshake failed", "err", err)
+			if _, ok := h.encrypt(h.nc, h.srv.opts.TLS); !ok {
 				return nil, 0, false
 			}
-			h.replace(t)
 		case code == codeSSL, code == codeGSSEnc:
 			if _, err := h.nc.Write([]byte{'N'}); err != nil {
 				return nil, 0, false
