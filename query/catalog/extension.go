@@ -4,9 +4,10 @@ package catalog
 // database.
 
 const (
-	oidExtension   = 13400 // below the OIDs of functions and, like those of all built-in objects, below firstOID
-	classNamespace = 2615
-	classExtension = 3079
+	oidExtension    = 13400 // below the OIDs of functions and, like those of all built-in objects, below firstOID
+	classNamespace  = 2615
+	classExtension  = 3079
+	classConstraint = 2606
 )
 
 func init() {
@@ -25,6 +26,13 @@ func init() {
 			if c.Schema == n {
 				member(classPgClass, c.OID)
 			}
+		}
+		// The index of a primary key belongs to the constraint, so that tools do not show it as another one.
+		for _, k := range s.Keys {
+			b.add(v{"classid": classPgClass, "objid": k.Index, "refclassid": classConstraint, "refobjid": k.Constraint,
+				"deptype": "i"})
+			b.add(v{"classid": classConstraint, "objid": k.Constraint, "refclassid": classPgClass,
+				"refobjid": k.Table.OID, "refobjsubid": k.Column, "deptype": "a"})
 		}
 	}
 }

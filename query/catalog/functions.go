@@ -59,12 +59,7 @@ func oidNames() {
 		}
 		return types.NewText("unknown (OID=" + strconv.FormatInt(a[0].I, 10) + ")"), nil
 	}), types.Oid)
-	register("pg_encoding_to_char", types.Name, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if a[0].I == 6 {
-			return types.NewText("UTF8"), nil
-		}
-		return types.NewText(""), nil
-	}, types.Int4)
+	encodingNames()
 	register("parse_ident", types.TextArray, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return parseIdent(a[0].S, true)
 	}, types.Text)
@@ -73,12 +68,6 @@ func oidNames() {
 	}, types.Text, types.Bool)
 	strict.Names, strict.Defaults = []string{"str", "strict"}, []types.Datum{types.NewBool(true)}
 	register("getdatabaseencoding", types.Name, constant(types.NewText("UTF8")))
-	register("pg_char_to_encoding", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if strings.EqualFold(strings.ReplaceAll(a[0].S, "-", ""), "utf8") {
-			return types.NewInt(6), nil
-		}
-		return types.NewInt(-1), nil
-	}, types.Name)
 	for name, kind := range map[string]types.OID{"to_regclass": types.RegClass, "to_regtype": types.RegType,
 		"to_regnamespace": types.RegNS,
 		"to_regrole":      types.RegRole, "to_regproc": types.RegProc, "to_regprocedure": types.RegProcedur,

@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 
 	"github.com/divandb/divan/query/types"
 )
@@ -110,8 +112,14 @@ func init() {
 			}
 			row := v{"datid": s.databaseOID(a.Database), "datname": a.Database, "pid": a.PID, "usename": a.User,
 				"application_name": a.Application,
-				"client_addr":      a.Client, "backend_start": types.UnixMoment(a.Since),
-				"state": a.State, "query": a.Statement, "backend_type": "client backend"}
+				"backend_start":    types.UnixMoment(a.Since),
+				"state":            a.State, "query": a.Statement, "backend_type": "client backend"}
+			if host, port, err := net.SplitHostPort(a.Client); err == nil {
+				row["client_addr"] = host
+				if n, err := strconv.Atoi(port); err == nil {
+					row["client_port"] = n
+				}
+			}
 			if a.StatementSince != 0 {
 				row["query_start"] = types.UnixMoment(a.StatementSince)
 			}

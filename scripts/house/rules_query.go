@@ -269,7 +269,7 @@ var queryRules = []rule{
 		why: "a declaration becomes a query and columns without names and scopes",
 	},
 	{
-		room: "query/catalog", may: []string{"query/bind/...", "query/datetime", "query/exec/...", "query/funcs/...",
+		room: "query/catalog", may: []string{"query/bind/...", "query/charset", "query/datetime", "query/exec/...", "query/funcs/...",
 			"query/zones",
 			"query/sql/keyword", "query/sqlstate", "query/types"},
 		testsMay: []string{"query/exec/exectest", "query/pgtest", "query/work"},
