@@ -67,8 +67,10 @@ func texts(list []string) types.Datum {
 	return types.NewArray(types.Text, items)
 }
 
+type rowsFunc = func(*exec.Env, []types.OID, []types.Datum) ([][]types.Datum, error)
+
 // identified returns the function that computes a row about an object, whose catalogue, OID and column are given.
-func identified(row func(*identity) []types.Datum) func(*exec.Env, []types.OID, []types.Datum) ([][]types.Datum, error) {
+func identified(row func(*identity) []types.Datum) rowsFunc {
 	return func(env *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 		s, err := SnapshotOf(env.State)
 		if err != nil || slices.ContainsFunc(a, types.Datum.IsNull) {
