@@ -103,9 +103,29 @@ func condition() *rapid.Generator[string] {
 	})
 }
 
-// numeric generates conditions on casts, which fail for values that are no numbers.
-var numericConditions = []string{"\x02::numeric > 5", "\x02::int = 5", "\x02::float8 <= 100", "\x03::numeric = 100", "\x02::int8 < 12",
-	"\x03::float8 BETWEEN 0.1 AND 12.5", "\x02::numeric = 0.1", "\x02::real = 0.1", "\x03::int IN (5, 12)"}
+// castNumbers are near the values that casts round them to.
+var castNumbers = []string{"0.1", "0.0999999999", "0.10000000149011612", "7", "7.0000001", "6.9999999", "12.345", "12.344999",
+	"100", "99999999", "99999997", "100000000", "16777217", "-16777217", "1e38", "-7.00000012", "0"}
+
+// numericConditions generates conditions on casts, which fail for values that are no numbers.
+func numericConditions() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		pick := func(name string, of ...string) string { return rapid.SampledFrom(of).Draw(t, name) }
+		cast := pick("place", "\x02", "\x03") + "::" +
+			pick("type", "real", "real", "float8", "numeric", "numeric(6,2)", "int", "int8", "int2")
+		constant := func() string {
+			return pick("constant", castNumbers...) + pick("constant's type", "", "", "::real", "::float8", "::numeric")
+		}
+		switch op := pick("operator", "=", "<", "<=", ">", ">=", "IN", "BETWEEN"); op {
+		case "IN":
+			return cast + " IN (" + constant() + ", " + constant() + ")"
+		case "BETWEEN":
+			return cast + " BETWEEN " + constant() + " AND " + constant()
+		default:
+			return cast + " " + op + " " + constant()
+		}
+	})
+}
 
 // TestPlan_KeyForms compares statements over random keys with the same statements whose keys are hidden from the
 // planner: conditions on keys, their parts, their texts and casts, alone and together, with and without groups.
@@ -124,7 +144,7 @@ func TestPlan_KeyForms(t *testing.T) {
 		casts := rapid.IntRange(0, 3).Draw(t, "casts") == 0
 		for i, k := range keys {
 			if casts { // numbers only
-				k = rapid.SampledFrom(smallNumbers).Draw(t, "number")
+				k = rapid.SampledFrom(append(castNumbers, smallNumbers...)).Draw(t, "number")
 			}
 			db.Put(fmt.Sprintf("d%02d", i), `{"k":`+k+`}`)
 		}
@@ -143,7 +163,7 @@ func TestPlan_KeyForms(t *testing.T) {
 			c := condition().Draw(t, "condition")
 			place := rapid.SampledFrom(places).Draw(t, "place")
 			if casts {
-				c, place = rapid.SampledFrom(numericConditions).Draw(t, "cast"), places[0]
+				c, place = numericConditions().Draw(t, "cast"), places[0]
 			}
 			conds = append(conds, strings.NewReplacer("\x02", place[0], "\x03", place[1]).Replace(c))
 		}

@@ -127,6 +127,9 @@ func (t *transaction) do(ctx context.Context, s *ast.Transaction) (string, error
 	case "begin", "start":
 		if t.status != 'I' {
 			t.notice(sqlstate.New(sqlstate.ActiveTransaction, "there is already a transaction in progress"))
+			if err := t.setModes(&ast.Transaction{Verb: "set", Modes: s.Modes}); err != nil {
+				return "", err
+			}
 		} else {
 			m := &s.Modes
 			if err := t.begin(m.Isolation, deferrable[m.Deferrable], accessModes[m.Access]); err != nil {

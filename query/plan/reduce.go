@@ -25,7 +25,7 @@ type reducing struct {
 	calls              []exec.AggCall
 	exact              []func(value string) bool // what the reductions must satisfy
 	over               []exec.Expr               // what is computed from the keys of groups
-	// tells is set if more than the groups of keys is computed from them, so that all keys of a group must be the same.
+	// tells is set if something is computed from the keys of groups, so that all keys of a group must be the same.
 	tells bool
 	// update is how up to date the view must be, reads the number of reads that have been planned.
 	update exec.UpdateMode
@@ -94,8 +94,9 @@ func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
 			return nil // a reduction cannot be narrowed afterwards
 		}
 	}
-	// Conditions that are not ranges, and functions of the key, are computed from one key of each group.
-	r.tells = len(rest) > 0 || slices.ContainsFunc(over, func(e exec.Expr) bool { return !isKey(e, r.keyAt) })
+	// Conditions that are not ranges, groups and functions of the key are computed from one key of each group of the
+	// view. divan.reduce asks for the view's groups.
+	r.tells = len(rest) > 0 || slices.ContainsFunc(over, func(e exec.Expr) bool { return !r.whole || !isKey(e, r.keyAt) })
 	if r.tells {
 		if ok, err := p.tellsApart(f.Design, f.View); !ok || err != nil {
 			return nil // the rows are read, which reports the error too

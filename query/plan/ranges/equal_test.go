@@ -21,7 +21,7 @@ func TestEqual(t *testing.T) {
 		{"1e400", "10e399"},
 	} {
 		for _, a := range same {
-			iv, _ := Ordered{form: Form{AsJSON, types.JSONB, 0}}.equal(types.NewJSONText(a))
+			iv, _ := Ordered{form: Form{Kind: AsJSON, typ: types.JSONB}}.equal(types.NewJSONText(a))
 			for _, b := range same {
 				if (Intervals{iv}).Intersect(Intervals{PointOf(b)}) == nil {
 					t.Errorf("%s is not in the interval of %s", b, a)

@@ -36,6 +36,28 @@ type Form struct {
 	Kind Kind
 	typ  types.OID
 	Mod  int32
+	// moved says how far casts between numbers have moved a number.
+	moved distance
+}
+
+// distance is a bound of the difference of two numbers: a part of the number, and a further step.
+type distance struct{ part, step float64 }
+
+// cast is the form of a number that is cast to another type of numbers, as PostgreSQL casts: integers are rounded, and
+// a numeric is made of 6 digits of a real and 15 of a double.
+func (f Form) cast(kind Kind, to types.OID) Form {
+	d := f.moved
+	switch {
+	case to == types.Float4:
+		d.part, d.step = max(d.part, 1.2e-7), max(d.step, 1.5e-45)
+	case to == types.Numeric && f.typ == types.Float4:
+		d.part = max(d.part, 1e-5)
+	case to == types.Numeric && f.typ == types.Float8:
+		d.part = max(d.part, 1e-14)
+	case to != types.Numeric && to != types.Float8:
+		d.step = max(d.step, 1)
+	}
+	return Form{Kind: kind, typ: to, moved: d}
 }
 
 // Locator finds a JSON value in expressions. text reports that the expression is the value as ->> returns it.
@@ -54,20 +76,20 @@ func (at Locator) FormOf(e exec.Expr) (Form, bool) {
 	e = collation.WithoutBytes(e)
 	if found, text := at(e); found {
 		if text {
-			return Form{AsText, types.Text, 0}, true
+			return Form{Kind: AsText, typ: types.Text}, true
 		}
-		return Form{AsJSON, types.JSONB, 0}, true
+		return Form{Kind: AsJSON, typ: types.JSONB}, true
 	}
 	switch n := e.(type) {
 	case *exec.Call:
 		if n.Func == texts.JSONStringText {
 			if f, ok := at.FormOf(n.Args[0]); ok && f.Kind == AsJSON {
-				return Form{asString, types.Text, 0}, true
+				return Form{Kind: asString, typ: types.Text}, true
 			}
 		}
 		if (n.Op == "#>>" || n.Op == "#>") && isEmptyPath(n.Args[1]) {
 			if f, ok := at.FormOf(n.Args[0]); ok && f.Kind == AsJSON {
-				return Form{map[string]Kind{"#>>": AsText, "#>": AsJSON}[n.Op], n.Typ, 0}, true
+				return Form{Kind: map[string]Kind{"#>>": AsText, "#>": AsJSON}[n.Op], typ: n.Typ}, true
 			}
 		}
 	case *exec.CastExpr:
@@ -76,30 +98,30 @@ func (at Locator) FormOf(e exec.Expr) (Form, bool) {
 		case !ok:
 		case (f.Kind == AsText || f.Kind == asMoment) && f.Mod == 0 && isMoment(n.To):
 			// Rounding by a modifier moves it less than a time zone.
-			return Form{asMoment, n.To, 0}, true
+			return Form{Kind: asMoment, typ: n.To}, true
 		case n.Mod != -1:
 			switch {
 			case f.Mod != 0:
 			case n.To == types.VarChar && (f.Kind == asString || f.Kind == AsText):
-				return Form{f.Kind, types.Text, n.Mod}, true
+				return Form{Kind: f.Kind, typ: types.Text, Mod: n.Mod}, true
 			case n.To == types.Numeric && f.Kind == AsJSON:
-				return Form{asNumber, n.To, n.Mod}, true
+				return Form{Kind: asNumber, typ: n.To, Mod: n.Mod}, true
 			case n.To == types.Numeric && f.Kind == AsText:
-				return Form{asParsed, n.To, n.Mod}, true
+				return Form{Kind: asParsed, typ: n.To, Mod: n.Mod}, true
 			}
 		case n.To == types.Text || n.To == types.VarChar:
 			switch f.Kind {
 			case AsJSON:
-				return Form{AsPrinted, types.Text, 0}, true
+				return Form{Kind: AsPrinted, typ: types.Text}, true
 			case asString, AsText, AsPrinted:
 				return f, true
 			}
 		case types.IsNumber(n.To) && f.Mod == 0:
 			switch f.Kind {
 			case AsJSON, asNumber:
-				return Form{asNumber, n.To, 0}, true
+				return f.cast(asNumber, n.To), true
 			case AsText, asParsed:
-				return Form{asParsed, n.To, 0}, true
+				return f.cast(asParsed, n.To), true
 			}
 		}
 	}
@@ -138,7 +160,7 @@ func (at Locator) forms(conds []exec.Expr) []Form {
 func (at Locator) Allowed(conds []exec.Expr, inJSON bool) Intervals {
 	set := Everything()
 	if inJSON {
-		col := Ordered{at: at, form: Form{AsJSON, types.JSONB, 0}}
+		col := Ordered{at: at, form: Form{Kind: AsJSON, typ: types.JSONB}}
 		for _, c := range conds {
 			s, _ := col.Analyse(c)
 			set = set.Intersect(s)
@@ -160,7 +182,7 @@ func (at Locator) Allowed(conds []exec.Expr, inJSON bool) Intervals {
 // Texts returns the texts, in the order of their bytes, outside of which the text of the located value, as ->> returns
 // it, does not satisfy the conditions.
 func (at Locator) Texts(conds []exec.Expr) Intervals {
-	col, set := Ordered{at: at, form: Form{AsText, types.Text, 0}}, Everything()
+	col, set := Ordered{at: at, form: Form{Kind: AsText, typ: types.Text}}, Everything()
 	for _, c := range conds {
 		s, _ := col.Analyse(c)
 		set = set.Intersect(s)
@@ -363,7 +385,7 @@ func printedAs(iv Interval) []Interval {
 	if _, err := types.CompareJSON(d.S, d.S); err != nil {
 		return Everything()
 	}
-	same, _ := Ordered{form: Form{AsJSON, types.JSONB, 0}}.equal(d)
+	same, _ := Ordered{form: Form{Kind: AsJSON, typ: types.JSONB}}.equal(d)
 	return []Interval{same}
 }
 
@@ -386,43 +408,33 @@ func numberBelow(l Limit, as Form, direction int) (Limit, bool) {
 	if l.Inf {
 		return Limit{}, false
 	}
-	var text string
-	switch d := l.Val; d.K {
-	case types.KInt:
-		if d.I == math.MinInt64 || d.I == math.MaxInt64 {
-			return Limit{}, false
-		}
-		if text = strconv.FormatInt(d.I+int64(direction), 10); max(d.I, -d.I) >= 1<<53 {
-			// A number with a fraction or an exponent counts as the nearest double.
-			text = strconv.FormatFloat(math.Nextafter(float64(d.I), math.Inf(direction)), 'f', -1, 64)
-		}
-	case types.KFloat:
-		to := math.Inf(direction)
-		f := d.Float()
-		if as.typ == types.Float4 {
-			f = float64(math.Nextafter32(float32(f), float32(to)))
-		}
-		f = math.Nextafter(math.Nextafter(f, to), to)
-		if math.IsInf(f, 0) || math.IsNaN(f) {
-			return Limit{}, false
-		}
-		text = strconv.FormatFloat(f, 'g', -1, 64)
-	case types.KNumeric:
-		if !d.Decimal().IsFinite() {
-			return Limit{}, false
-		}
-		// The order of views rounds numbers with a fraction.
-		f := d.Decimal().Float64()
-		if as.Mod != 0 {
-			f += float64(direction) * types.NumericStep(as.Mod) // which are rounded to the bound
-		}
-		f = math.Nextafter(f, math.Inf(direction))
-		if math.IsInf(f, 0) {
-			return Limit{}, false
-		}
-		text = strconv.FormatFloat(f, 'g', -1, 64)
+	d, m := l.Val, as.moved
+	var f float64
+	switch {
+	case d.K == types.KInt && m.part == 0 && max(d.I, -d.I) < 1<<53:
+		return jsonLimit(strconv.FormatInt(d.I+int64(direction), 10))
+	case d.K == types.KInt && (d.I == math.MinInt64 || d.I == math.MaxInt64):
+		return Limit{}, false
+	case d.K == types.KInt:
+		f = float64(d.I)
+	case d.K == types.KFloat:
+		f = d.Float()
+	case d.K == types.KNumeric && d.Decimal().IsFinite():
+		f = d.Decimal().Float64()
 	default:
 		return Limit{}, false
 	}
-	return Limit{Val: types.NewJSONText(text)}, true
+	if as.Mod != 0 {
+		m.step += types.NumericStep(as.Mod) // which are rounded to the bound
+	}
+	to := math.Inf(direction)
+	f += float64(direction) * (m.step + m.part*math.Abs(f))
+	// The order of views rounds numbers with a fraction or an exponent to the nearest double.
+	f = math.Nextafter(math.Nextafter(f, to), to)
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return Limit{}, false
+	}
+	return jsonLimit(strconv.FormatFloat(f, 'g', -1, 64))
 }
+
+func jsonLimit(number string) (Limit, bool) { return Limit{Val: types.NewJSONText(number)}, true }

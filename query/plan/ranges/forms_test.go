@@ -63,7 +63,7 @@ func TestMoments(t *testing.T) {
 		if rapid.IntRange(0, 3).Draw(rt, "open") == 0 {
 			iv.High = None
 		}
-		set := Form{asMoment, types.Date, 0}.values(Intervals{iv})
+		set := Form{Kind: asMoment, typ: types.Date}.values(Intervals{iv})
 		at := time.Date(2000, 1, 1, rapid.IntRange(0, 24).Draw(rt, "hour"), 0, 0, 0, time.UTC).AddDate(0, 0,
 			int(from+rapid.Int64Range(-5, length+5).Draw(rt, "at")))
 		text := at.Format(rapid.SampledFrom([]string{time.DateOnly, time.RFC3339, "2006-01-02T15:04-07", "20060102",

@@ -199,7 +199,7 @@ func Column(index int, typ types.OID, groups bool) Ordered {
 			return found, true
 		}
 	}
-	return Ordered{at, Form{kind, typ, 0}, groups}
+	return Ordered{at, Form{Kind: kind, typ: typ}, groups}
 }
 
 // is reports whether e is the value in the form.

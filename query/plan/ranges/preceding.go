@@ -124,7 +124,7 @@ func (s Seek) Upto(d types.Datum, typ types.OID) Intervals {
 	if s.Desc {
 		iv = Interval{Limit{Val: d}, None}
 	}
-	return Intervals{numbersOf(iv, Form{asParsed, typ, 0}), AllStrings}
+	return Intervals{numbersOf(iv, Form{}.cast(asParsed, typ)), AllStrings}
 }
 
 // Contain reports whether the intervals have a value.
