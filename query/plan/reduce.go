@@ -96,7 +96,8 @@ func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
 	}
 	// Conditions that are not ranges, groups and functions of the key are computed from one key of each group of the
 	// view. divan.reduce asks for the view's groups.
-	r.tells = len(rest) > 0 || slices.ContainsFunc(over, func(e exec.Expr) bool { return !r.whole || !isKey(e, r.keyAt) })
+	r.tells = len(rest) > 0 || len(over) > 0 && !r.whole ||
+		slices.ContainsFunc(over, func(e exec.Expr) bool { return !isKey(e, r.keyAt) })
 	if r.tells {
 		if ok, err := p.tellsApart(f.Design, f.View); !ok || err != nil {
 			return nil // the rows are read, which reports the error too
