@@ -80,6 +80,18 @@ func TestDeclared(t *testing.T) {
 			WHERE i.indrelid = 'shop.orders'::regclass AND i.indisprimary`, `id`},
 		{`SELECT obj_description(oid) FROM pg_class WHERE oid = 'shop.w3'::regclass`,
 			`the declaration is wrong: column "a": type "integre" does not exist`},
+		// A wrong declaration is a view, also if it is wrong only when it is bound.
+		{`SELECT c.relname, pg_get_viewdef(c.oid), obj_description(c.oid), count(a.*)
+			FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND c.relname LIKE 'w%'
+			WHERE c.relkind = 'v' AND c.relnamespace = 'shop'::regnamespace AND
+				c.relname IN ('w1', 'w7', 'self', 'large')
+			GROUP BY 1, 2, 3 ORDER BY 1`, "self| SELECT\n  WHERE false;|the declaration is wrong: " +
+			`the declaration of relation "shop.self" is wrong: it refers to itself|0 ` +
+			"w1| SELECT\n  WHERE false;|the declaration is wrong: column \"nonsense\" does not exist|0 " +
+			"w7| SELECT\n  WHERE false;|the declaration is wrong: column \"id\": every relation has id, rev and doc, and a " +
+			"name cannot be used twice|0"},
+		{`SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relnamespace = 'shop'::regnamespace AND
+			relkind = 'r'`, "all docs large orders"},
 	} {
 		rows, err := run(t.Context(), ss, c.sql, 100)
 		if got := strings.Join(rows, " "); err != nil || got != c.want {
@@ -120,7 +132,7 @@ func TestDeclared_Errors(t *testing.T) {
 		"SELECT * FROM shop.w9":          `42P17 the declaration of relation "shop.w9" is wrong: a relation must be an object`,
 		"SELECT * FROM shop.w10":         `42P17 the declaration of relation "shop.w10" is wrong: aggregate functions are not`,
 		"SELECT * FROM shop.w11":         `42P17 the declaration of relation "shop.w11" is wrong: column "a": a path has an empty`,
-		"SELECT * FROM shop.self":        `54001 `,
+		"SELECT * FROM shop.self":        `42P17 the declaration of relation "shop.self" is wrong: it refers to itself`,
 		"DELETE FROM shop.docs":          `0A000 `,
 		"SELECT * FROM shop.w12":         `42P01 relation "shop.w12" does not exist`,
 		"SELECT nothing FROM shop.all":   `42703 column "nothing" does not exist`,

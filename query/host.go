@@ -225,7 +225,14 @@ func (h *host) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, error) {
 		}
 		in.Sessions = append(in.Sessions, act)
 	}
-	h.snapshot = catalog.NewSnapshot(in)
+	h.snapshot = catalog.NewSnapshot(in) // also for names in the conditions of declared relations
+	if in.Wrong, err = undeclarable(ctx, in.Designs, h.ss.names); err != nil {
+		h.snapshot = nil
+		return nil, err
+	}
+	if in.Wrong != nil {
+		h.snapshot = catalog.NewSnapshot(in)
+	}
 	return h.snapshot, nil
 }
 

@@ -45,7 +45,9 @@ func TestSQL_Dump(t *testing.T) {
 		c.ok("PUT", "/"+db.name+db.query, "")
 		c.ok("PUT", "/"+db.name+"/_design/by", `{`+db.options+`"views":{
 			"kind":{"map":"function (doc) { emit(doc.kind, doc.n) }","reduce":"_sum"},
-			"it's \"odd\"":{"map":"function (doc) { emit([doc.n], null) }"}}}`)
+			"it's \"odd\"":{"map":"function (doc) { emit([doc.n], null) }"}},
+			"sql":{"good":{"columns":{"n":"numeric"}},"twice":{"columns":{"id":"int"}},"typed":{"columns":{"n":"nosuch"}},
+			"unbound":{"where":"nosuch = 1","columns":{"n":"int"}},"nothing":7}}`)
 		c.ok("PUT", "/"+db.name+"/_local/checkpoint", `{"at":1}`)
 		for id, body := range bodies {
 			c.ok("PUT", "/"+db.name+"/"+id, body)
@@ -92,10 +94,13 @@ func restored(t *testing.T, to *pgx.ConnConfig, bodies map[string]string, viewRo
 		}
 	}
 	for sql, want := range map[string]int{
-		"SELECT count(*) FROM docs":                                                        len(bodies),
-		"SELECT count(*) FROM design_docs":                                                 1,
-		"SELECT count(*) FROM changes":                                                     len(bodies) + 1,
-		"SELECT count(*) FROM local_docs":                                                  1,
+		"SELECT count(*) FROM docs":                  len(bodies),
+		"SELECT count(*) FROM design_docs":           1,
+		"SELECT count(*) FROM changes":               len(bodies) + 1,
+		"SELECT count(*) FROM local_docs":            1,
+		`SELECT count(*) FROM "by".good WHERE n > 1`: 2,
+		`SELECT count(*) FROM pg_class WHERE relnamespace = 'by'::regnamespace AND relkind = 'v'
+			AND obj_description(oid, 'pg_class') LIKE 'the declaration is wrong: %'`: 4,
 		`SELECT count(*) FROM "by".kind`:                                                   viewRows,
 		`SELECT count(*) FROM "by"."it's ""odd"""`:                                         viewRows,
 		"SELECT count(*) FROM pg_namespace WHERE nspname = 'divan'":                        0,

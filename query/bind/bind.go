@@ -189,7 +189,8 @@ type binder struct {
 	nested          bool // one of them reads the store
 	side            bool // the next query is a side of a set operation
 	locks           string
-	outers          []outer // in the order in which they were bound
+	outers          []outer     // in the order in which they were bound
+	declaring       [][2]string // the declared relations being bound, by design document and name
 }
 
 // Planner plans a bound query. Package plan, which imports this one, implements it.

@@ -78,14 +78,20 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 
 // declared binds a relation that a design document declares as a query in FROM.
 func (b *binder) declared(n *ast.Table, u *naming.Found, rel *relation, sc *scope) (From, error) {
-	err := u.Declared.Err
-	if err == nil {
-		var q *Query
-		if q, err = b.query(u.Declared.Query, nil); err == nil {
-			rel.declared = &DerivedScan{Query: q, Name: rel.alias, Base: sc.width, Used: make([]bool, len(q.Columns))}
-			cols := naming.Originate(q.Columns, b.r.RelationOID(u.Design, u.View))
-			return rel.declared, b.addRelation(sc, rel, cols, n.Columns, n.Pos())
-		}
+	key := [2]string{u.Design, u.View}
+	if slices.Contains(b.declaring, key) {
+		return nil, errors.New("it refers to itself") // for the declaration around it
 	}
-	return nil, u.Declared.Wrong(err, u.Design, n.Pos())
+	if u.Declared.Err != nil {
+		return nil, u.Declared.Wrong(u.Declared.Err, u.Design, n.Pos())
+	}
+	b.declaring = append(b.declaring, key)
+	q, err := b.query(u.Declared.Query, nil)
+	b.declaring = b.declaring[:len(b.declaring)-1]
+	if err != nil {
+		return nil, u.Declared.Wrong(err, u.Design, n.Pos())
+	}
+	rel.declared = &DerivedScan{Query: q, Name: rel.alias, Base: sc.width, Used: make([]bool, len(q.Columns))}
+	cols := naming.Originate(q.Columns, b.r.RelationOID(u.Design, u.View))
+	return rel.declared, b.addRelation(sc, rel, cols, n.Columns, n.Pos())
 }

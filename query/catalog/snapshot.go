@@ -42,7 +42,10 @@ type Input struct {
 	User        string
 	Superuser   bool
 	// Designs are those of the session's database; empty in the virtual database.
-	Designs      []exec.Design
+	Designs []exec.Design
+	// Wrong says what is wrong with declared relations, by the names of the design document and the relation. What is
+	// found when a declaration is read need not be in it.
+	Wrong        map[[2]string]error
 	HasDatabase  bool // false in the virtual database, where public is empty
 	SystemTables []exec.SystemTable
 	// ViewsAsTables shows views as tables, so that pg_dump dumps their rows.
@@ -309,22 +312,24 @@ func (s *Snapshot) addKey(ids assigner, c *Class) {
 	s.addClass(&Class{OID: k.Index, Schema: c.Schema, Name: k.Name, Kind: "i", Columns: c.Columns[:1], keyOf: c})
 }
 
-// addDeclared adds a relation that a design document declares. A wrong one has no columns, and says why.
+// addDeclared adds a relation that a design document declares. A wrong one is a view without columns whose comment says
+// why: pg_dump does not read the rows of views, so that it does not fail.
 func (s *Snapshot) addDeclared(ids assigner, n *Schema, r *declare.Relation) {
 	if s.classByName[n.Name+"\x00"+r.Name] != nil {
 		return // a view has the name
 	}
 	c := &Class{OID: ids.oid("class", n.Name, r.Name), Schema: n, Name: r.Name, Kind: "r", Comment: r.Comment}
-	if r.Err != nil {
-		c.Comment = "the declaration is wrong: " + r.Err.Error()
+	if err := cmp.Or(r.Err, s.Wrong[[2]string{n.Name, r.Name}]); err != nil {
+		c.Kind, c.Definition = "v", " SELECT\n  WHERE false;"
+		c.Comment = "the declaration is wrong: " + declare.Message(err)
+		s.addClass(c)
+		return
 	}
 	for i, col := range r.Columns {
 		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, col.Mod, i == 0})
 	}
 	s.addClass(c)
-	if r.Err == nil {
-		s.addKey(ids, c)
-	}
+	s.addKey(ids, c)
 }
 
 func viewClass(ids assigner, n *Schema, w exec.View) *Class {

@@ -87,7 +87,7 @@ func (r *Relation) Wrong(err error, design string, off int) error {
 		return err
 	}
 	return sqlstate.New(sqlstate.InvalidObjectDefinition, `the declaration of relation "%s" is wrong: %s`,
-		design+"."+r.Name, message(err)).At(off).
+		design+"."+r.Name, Message(err)).At(off).
 		WithHint("It is the member sql.%s of the design document _design/%s.", r.Name, design)
 }
 
@@ -102,7 +102,7 @@ func (r *Relation) read(w *work.Work, text string) error {
 		switch name {
 		case "where":
 			if r.Query.Where, err = condition(w, v); err != nil {
-				err = fmt.Errorf("\"where\": %s", message(err))
+				err = fmt.Errorf("\"where\": %s", Message(err))
 			}
 		case "columns":
 			columns = v
@@ -134,7 +134,7 @@ func (r *Relation) read(w *work.Work, text string) error {
 		}
 		expr, typ, mod, err := c.expr(w)
 		if err != nil {
-			return fmt.Errorf(`column "%s": %s`, name, message(err))
+			return fmt.Errorf(`column "%s": %s`, name, Message(err))
 		}
 		r.add(name, typ, mod, expr)
 		return nil
@@ -143,8 +143,8 @@ func (r *Relation) read(w *work.Work, text string) error {
 	return err
 }
 
-// message returns the message of an error without its code and its position, which is not one in the statement.
-func message(err error) string {
+// Message returns the message of an error without its code and its position, which is not one in the statement.
+func Message(err error) string {
 	var e *sqlstate.Error
 	if errors.As(err, &e) {
 		return e.Message
