@@ -60,6 +60,9 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 					At(n.Pos())
 			}
 		}
+		if len(args) > 0 && len(funcs.Aggregates[name]) > 0 {
+			return nil, typing.NeedsWithin(name, n.Pos())
+		}
 		return nil, typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
 	case name == "grouping" && len(n.Name) == 1:
 		return b.groupingCall(n, sc)
@@ -234,14 +237,17 @@ func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {
 func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, error) {
 	name := n.Name[len(n.Name)-1]
 	candidates := funcs.Functions[name]
+	if typing.Indistinct(name, args) {
+		return nil, typing.Ambiguous(strings.Join(n.Name, "."), args, n.Pos())
+	}
 	if n.Variadic {
-		return b.variadicCall(n, args)
+		return typing.VariadicCall(&b.Open, n, args)
 	}
 	if len(candidates) == 0 {
 		if e, done, err := b.CastCall(name, args, n.Pos()); done {
 			return e, err
 		}
-		fn, err := b.tableFunc(n, args)
+		fn, err := typing.TableFunc(n, args)
 		if err != nil {
 			return nil, err
 		}
@@ -252,9 +258,6 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 			return nil, jsons.NoFields(name).At(n.Pos())
 		}
 		candidates = typing.OperatorFuncs(name)
-	}
-	if typing.Indistinct(name, args) {
-		return nil, typing.Ambiguous(strings.Join(n.Name, "."), args, n.Pos())
 	}
 	if typing.BitString(name, args) {
 		return nil, sqlstate.Unsupported(n.Args[0].Pos(), "Cast it to bytea.", "bit strings are not supported")
@@ -283,48 +286,9 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 	if err := collation.Casing(name, n.Pos(), args...); err != nil {
 		return nil, err
 	}
-	return &exec.Call{Func: fn, Args: args, Typ: typing.ReturnType(fn, args), Off: n.Pos()}, nil
-}
-
-// variadicCall binds f(a, VARIADIC array).
-func (b *binder) variadicCall(n *ast.Call, args []exec.Expr) (exec.Expr, error) {
-	name, last := n.Name[len(n.Name)-1], len(args)-1
-	for _, fn := range funcs.Functions[name] {
-		if !fn.Variadic || len(fn.Args) != len(args) {
-			continue
-		}
-		if _, ok := typing.Score(fn.Args[:last], false, args[:last]); !ok {
-			continue
-		}
-		of, at := fn.Args[last], n.Args[last].Pos()
-		if of == exec.AnyValue {
-			if typing.Untyped(args[last]) || types.ElemOf(args[last].Type()) == 0 {
-				return nil, sqlstate.New(sqlstate.DatatypeMismatch, "VARIADIC argument must be an array").At(at)
-			}
-		} else if types.CastContext(args[last].Type(), types.ArrayOf(of)) != types.Implicit {
-			continue
-		}
-		out, err := b.CoerceArgs(args[:last], fn.Args[:last], false, n.Pos())
-		if err != nil {
-			return nil, err
-		}
-		array := args[last]
-		if of != exec.AnyValue {
-			if array, err = b.Coerce(array, types.ArrayOf(of), types.Implicit, at); err != nil {
-				return nil, err
-			}
-		}
-		return &exec.Call{Func: funcs.Spread(fn, name == "format"), Args: append(out, array), Typ: fn.Ret,
-			Off: n.Pos()}, nil
+	typ := typing.ReturnType(fn, args)
+	if typ == 0 && fn.RetOf != nil { // array_fill
+		return nil, typing.NoArrayType(args[0].Type())
 	}
-	return nil, typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
-}
-
-// tableFunc returns the function that returns rows and fits the arguments, or nil.
-func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) (*exec.TableFunc, error) {
-	best, err := typing.ChooseTable(funcs.TableFuncs[n.Name[len(n.Name)-1]], args)
-	if err != nil {
-		return nil, typing.Ambiguous(strings.Join(n.Name, "."), args, n.Pos())
-	}
-	return best, nil
+	return &exec.Call{Func: fn, Args: args, Typ: typ, Off: n.Pos()}, nil
 }

@@ -76,7 +76,7 @@ func (b *binder) fromCall(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, inne
 		return nil, nil, err
 	}
 	if fn == nil {
-		if fn, err = b.tableFunc(c, args); err != nil {
+		if fn, err = typing.TableFunc(c, args); err != nil {
 			return nil, nil, err
 		}
 	}

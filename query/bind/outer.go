@@ -7,6 +7,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
 )
 
 // outer is a reference from a query to the row, or to an aggregate, of one around it. If that one has groups, the
@@ -15,6 +16,9 @@ type outer struct {
 	query     *Query
 	col       *exec.Col
 	aggregate bool
+	// grouping is a GROUPING() of that query, and col the number of its grouping set. masks are its values.
+	grouping *refs.Grouping
+	masks    *[]int64
 	// placed is set after the column has become one of the grouping's output.
 	placed *bool
 }
@@ -41,7 +45,7 @@ func (b *binder) refer(sc, found *scope, c *exec.Col, aggregate bool) {
 			s.query.Correlated = true
 		}
 	}
-	b.outers = append(b.outers, outer{found.query, c, aggregate, new(bool)})
+	b.outers = append(b.outers, outer{query: found.query, col: c, aggregate: aggregate, placed: new(bool)})
 }
 
 // outer returns a reference to an enclosing query, and marks the queries in between as correlated.
@@ -90,24 +94,51 @@ func (b *binder) levelOf(c *exec.AggCall, sc *scope) int {
 	return max(level, 0)
 }
 
-// outerAggregate binds an aggregate over the rows of an enclosing query.
-func (b *binder) outerAggregate(n *ast.Call, sc *scope, depth int) (exec.Expr, error) {
-	up := sc
-	for left := depth; ; up = up.parent {
+// up returns the scope of a query around this one.
+func (sc *scope) up(depth int) *scope {
+	for up := sc; ; up = up.parent {
 		if up.query != nil {
-			if left == 0 {
-				break
+			if depth == 0 {
+				return up
 			}
-			left--
+			depth--
 		}
 	}
+}
+
+// outerGrouping binds GROUPING() of an enclosing query.
+func (b *binder) outerGrouping(n *ast.Call, sc *scope, depth int) (exec.Expr, error) {
+	up := sc.up(depth)
+	e, err := b.groupingCall(n, up)
+	if err != nil {
+		return nil, err
+	}
+	c := &exec.Col{Depth: depth, Index: -1, Typ: types.Int4, Name: "grouping set"}
+	b.refer(sc, up, c, false)
+	o := &b.outers[len(b.outers)-1]
+	o.grouping, o.masks = e.(*refs.Grouping), new([]int64)
+	return o.grouping.Call(c, o.masks), nil
+}
+
+// outerAggregate binds an aggregate over the rows of an enclosing query.
+func (b *binder) outerAggregate(n *ast.Call, sc *scope, depth int) (exec.Expr, error) {
+	up := sc.up(depth)
 	if up.query.Width == 0 && up.noAggregates == "" {
 		return nil, sqlstate.New(sqlstate.GroupingError,
 			"aggregate functions are not allowed in FROM clause of their own query level").At(n.Pos())
 	}
+	start := len(b.outers)
 	e, err := b.aggregate(n, up)
 	if err != nil {
 		return nil, err
+	}
+	// Its sub-queries see the rows of the enclosing query, and are not part of the query around the call.
+	inner := b.outers[start:]
+	b.outers = b.outers[:start:start]
+	for _, o := range inner {
+		if o.query != up.query {
+			b.outers = append(b.outers, o)
+		}
 	}
 	agg := e.(*refs.Agg)
 	c := &exec.Col{Depth: depth, Index: -1 - agg.Index, Typ: agg.Typ, Name: agg.Text, Collation: agg.Coll.Collation}
@@ -117,11 +148,11 @@ func (b *binder) outerAggregate(n *ast.Call, sc *scope, depth int) (exec.Expr, e
 
 // allPlaced refuses references to aggregates of a query from places where it has no groups.
 func (b *binder) allPlaced(q *Query, off int) error {
-	if len(q.Aggs) == 0 {
+	if len(q.Aggs) == 0 && q.grouping == nil {
 		return nil
 	}
 	for _, o := range b.outers {
-		if o.query == q && o.aggregate && !*o.placed {
+		if o.query == q && (o.aggregate || o.grouping != nil) && !*o.placed {
 			return sqlstate.Unsupported(off, "Put the grouping into a sub-query in FROM.",
 				"an aggregate of this query inside a sub-query is not supported here")
 		}
@@ -135,9 +166,24 @@ func (g *grouper) inside(s *exec.Subquery) error {
 		if o.query != g.q || *o.placed {
 			continue
 		}
-		if o.aggregate {
+		switch {
+		case o.grouping != nil:
+			// PostgreSQL compares only columns with the keys of a query around.
+			for i, a := range o.grouping.Args {
+				if _, ok := a.(*exec.Col); !ok {
+					return sqlstate.Locate(errGrouping, o.grouping.At[i])
+				}
+			}
+			var err error
+			if *o.masks, err = g.masks(o.grouping); err != nil {
+				return err
+			}
+			if o.col.Index = 0; g.q.Sets != nil { // a column that is not used if there are no sets
+				o.col.Index = g.q.GroupWidth() - 1
+			}
+		case o.aggregate:
 			o.col.Index = len(g.q.Keys) - 1 - o.col.Index
-		} else {
+		default:
 			i, ok := g.keyText[exec.Key(o.own())]
 			if !ok {
 				err := sqlstate.New(sqlstate.GroupingError, `subquery uses ungrouped column "%s" from outer query`,

@@ -7,7 +7,6 @@ import (
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/funcs/texts"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -156,47 +155,15 @@ func (b *binder) between(n *ast.Between, sc *scope) (exec.Expr, error) {
 }
 
 func (b *binder) like(n *ast.Like, sc *scope) (exec.Expr, error) {
-	op := map[string]string{"like": "~~", "ilike": "~~*", "similar": "similar to"}[n.Kind]
-	x, err := b.expr(n.X, sc)
-	if err != nil {
-		return nil, err
-	}
-	pattern, err := b.expr(n.Pattern, sc)
-	if err != nil {
-		return nil, err
-	}
-	if op == "~~" && n.Escape == nil && (x.Type() == types.Bytea || pattern.Type() == types.Bytea) {
-		if n.Not {
-			op = "!~~"
-		}
-		return b.Operator(op, []exec.Expr{x, pattern}, n.Pos())
-	}
-	if x, err = b.TextOperand(x, op, pattern.Type(), n.Pos()); err != nil {
-		return nil, err
-	}
-	if pattern, err = b.Coerce(pattern, types.Text, types.Implicit, n.Pattern.Pos()); err != nil {
-		return nil, err
-	}
-	args := []exec.Expr{x, pattern}
+	list := []ast.Expr{n.X, n.Pattern}
 	if n.Escape != nil {
-		esc, err := b.expr(n.Escape, sc)
-		if err != nil {
-			return nil, err
-		}
-		if esc, err = b.Coerce(esc, types.Text, types.Implicit, n.Escape.Pos()); err != nil {
-			return nil, err
-		}
-		args = append(args, esc)
+		list = append(list, n.Escape)
 	}
-	if err := collation.Casing(op, n.Pos(), args...); err != nil {
+	args, err := b.exprs(list, sc)
+	if err != nil {
 		return nil, err
 	}
-	args = collation.Withouts(args)
-	var e exec.Expr = &exec.Call{Func: texts.LikeFunc(op), Args: args, Typ: types.Bool, Off: n.Pos(), Op: op}
-	if n.Not {
-		e = &exec.Logic{Op: "not", Args: []exec.Expr{e}}
-	}
-	return e, nil
+	return typing.Like(&b.Open, n, args)
 }
 
 // row binds ROW(...). relation.* expands to all columns.

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/divandb/divan/query/bind/grouping"
@@ -108,19 +109,15 @@ func (g *grouper) keyExpr(e ast.Expr) (exec.Expr, error) {
 	return key, err
 }
 
-// groupingCall binds GROUPING(keys).
+// groupingCall binds GROUPING(keys) of this query, or of the one around it that the keys belong to.
 func (b *binder) groupingCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 	switch {
-	case sc.noAggregates != "":
-		return nil, sqlstate.New(sqlstate.GroupingError, "grouping operations are not allowed in %s", sc.noAggregates).
-			At(n.Pos())
-	case sc.inAggregate && !sc.inWindow:
-		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate function calls cannot be nested").At(n.Pos())
 	case len(n.Args) > maxGrouping:
 		return nil, sqlstate.New(sqlstate.TooManyArguments, "GROUPING must have fewer than 32 arguments").At(n.Pos())
 	case len(n.Args) == 0:
 		return nil, refuse.Syntax(n.Pos(), "syntax error: GROUPING needs an argument")
 	}
+	start := len(b.outers)
 	r := &refs.Grouping{Off: n.Pos()}
 	for _, a := range n.Args {
 		e, err := b.expr(a, sc)
@@ -129,26 +126,45 @@ func (b *binder) groupingCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 		}
 		r.Args, r.At = append(r.Args, e), append(r.At, ast.Start(a))
 	}
+	if depth := b.levelOf(&exec.AggCall{Args: r.Args}, sc); depth > 0 {
+		b.outers = b.outers[:start]
+		return b.outerGrouping(n, sc, depth)
+	}
+	switch {
+	case sc.noAggregates != "":
+		return nil, sqlstate.New(sqlstate.GroupingError, "grouping operations are not allowed in %s", sc.noAggregates).
+			At(n.Pos())
+	case sc.inAggregate && !sc.inWindow:
+		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate function calls cannot be nested").At(n.Pos())
+	}
 	sc.query.grouping = n
 	return r, nil
 }
 
-// grouping turns GROUPING() into an expression over the number of the grouping set. It has a bit for each argument,
-// which is 1 if the set does not contain the argument.
+// grouping turns GROUPING() into an expression over the number of the grouping set.
 func (g *grouper) grouping(r *refs.Grouping, bad *error) exec.Expr {
+	masks, err := g.masks(r)
+	if err != nil {
+		*bad = cmp.Or(*bad, err)
+		return r
+	}
+	if g.q.Sets == nil {
+		return &exec.Const{D: types.NewInt(0), Typ: types.Int4}
+	}
+	number := &exec.Col{Index: g.q.GroupWidth() - 1, Typ: types.Int4, Name: "grouping set"}
+	return r.Call(number, &masks)
+}
+
+// masks returns the value of GROUPING() for each grouping set. It has a bit for each argument, which is 1 if the set
+// does not contain the argument. It is nil if there are no sets.
+func (g *grouper) masks(r *refs.Grouping) ([]int64, error) {
 	keys := make([]int, len(r.Args))
 	for i, a := range r.Args {
 		k, ok := g.keyText[exec.Key(a)]
 		if !ok {
-			if *bad == nil {
-				*bad = sqlstate.Locate(errGrouping, r.At[i])
-			}
-			return r
+			return nil, sqlstate.Locate(errGrouping, r.At[i])
 		}
 		keys[i] = k
-	}
-	if g.q.Sets == nil {
-		return &exec.Const{D: types.NewInt(0), Typ: types.Int4}
 	}
 	masks := make([]int64, len(g.q.Sets))
 	for s, set := range g.q.Sets {
@@ -158,8 +174,5 @@ func (g *grouper) grouping(r *refs.Grouping, bad *error) exec.Expr {
 			}
 		}
 	}
-	number := &exec.Col{Index: g.q.GroupWidth() - 1, Typ: types.Int4, Name: "grouping set"}
-	return &exec.Call{Func: &exec.Func{Name: "grouping", Args: []types.OID{types.Int4}, Ret: types.Int4,
-		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return types.NewInt(masks[a[0].I]), nil }},
-		Args: []exec.Expr{number}, Typ: types.Int4, Off: r.Off}
+	return masks, nil
 }

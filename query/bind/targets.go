@@ -134,10 +134,18 @@ func originOf(e exec.Expr, sc *scope) exec.Origin {
 	return exec.Origin{}
 }
 
-// fieldsOf returns the fields of a column that is a record.
+// fieldsOf returns the fields of a record, if they are known.
 func fieldsOf(e exec.Expr, sc *scope) []exec.Column {
-	if set, ok := e.(*refs.Set); ok {
-		return set.Fields
+	switch n := e.(type) {
+	case *refs.Set:
+		return n.Fields
+	case *exec.RowExpr:
+		out := make([]exec.Column, len(n.Items))
+		for i, it := range n.Items {
+			out[i] = exec.Column{Name: types.FieldName(n.Names, i), Type: it.Type(), Mod: modOf(it, sc),
+				Fields: fieldsOf(it, sc)}
+		}
+		return out
 	}
 	if c, ok := e.(*exec.Col); ok && c.Typ == types.Record {
 		if rc := sc.read(c); rc != nil {

@@ -114,7 +114,7 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 			return nil, err
 		}
 		q.Columns = append(q.Columns,
-			exec.Column{Name: l.Name, Type: t, Mod: typing.SharedMod(l, r),
+			exec.Column{Name: l.Name, Type: t, Mod: typing.SharedMod(l, r), Fields: l.Fields,
 				Collation: collation.Union(l.Collation, r.Collation)})
 	}
 	q.Keep = len(q.Columns)

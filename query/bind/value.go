@@ -274,7 +274,8 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 			n.Name).
 			At(ast.Start(n.X))
 	}
-	for i, f := range fieldsOf(x, sc) {
+	fields := fieldsOf(x, sc)
+	for i, f := range fields {
 		if f.Name == n.Name {
 			if set, ok := x.(*refs.Set); ok {
 				return sc.query.column(set, i), nil
@@ -283,7 +284,7 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 			return &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: f.Type, Off: n.Pos()}, nil
 		}
 	}
-	if set, ok := x.(*refs.Set); ok && set.Fields != nil {
+	if fields != nil {
 		return nil, sqlstate.New(sqlstate.UndefinedColumn, `could not identify column "%s" in record data type`,
 			n.Name).
 			At(ast.Start(n.X))

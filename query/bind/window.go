@@ -188,8 +188,7 @@ func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*window.Ca
 	}
 	if best == nil {
 		if onlyWindow(name) && len(funcs.Aggregates[name]) > 0 && len(args) > 0 {
-			return nil, 0, sqlstate.New(sqlstate.WrongObjectType,
-				"WITHIN GROUP is required for ordered-set aggregate %s", name).At(n.Pos())
+			return nil, 0, typing.NeedsWithin(name, n.Pos())
 		}
 		return nil, 0, typing.NoFunction(strings.Join(n.Name, "."), args, n.Pos())
 	}

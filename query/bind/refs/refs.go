@@ -75,6 +75,19 @@ func (r *Grouping) String() string {
 	return "GROUPING(" + strings.Join(parts, ", ") + ")"
 }
 
+// Call returns the value as an element of masks, which may be set later, at the number of the row's grouping set. There
+// are no masks if there are no sets.
+func (r *Grouping) Call(number *exec.Col, masks *[]int64) exec.Expr {
+	fn := &exec.Func{Name: strings.ToLower(r.String()), Args: []types.OID{types.Int4}, Ret: types.Int4, NullArgs: true,
+		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if len(*masks) == 0 {
+				return types.NewInt(0), nil
+			}
+			return types.NewInt((*masks)[a[0].I]), nil
+		}}
+	return &exec.Call{Func: fn, Args: []exec.Expr{number}, Typ: types.Int4, Off: r.Off}
+}
+
 // Set is the placeholder of a column of a function that returns rows, as in date '2024-01-01' + generate_series(0, 6).
 // Its values follow the columns of the row, whose number is not known at first.
 type Set struct {

@@ -25,8 +25,7 @@ func Aggregate(o *Open, name []string, args []exec.Expr, off int) (*exec.Aggrega
 		return nil, nil, NoFunction(strings.Join(name, "."), args, off)
 	}
 	if agg.Ordered {
-		return nil, nil, sqlstate.New(sqlstate.WrongObjectType,
-			"WITHIN GROUP is required for ordered-set aggregate %s", last).At(off)
+		return nil, nil, NeedsWithin(last, off)
 	}
 	if last == "min" || last == "max" {
 		if args = ordered(args); args == nil {

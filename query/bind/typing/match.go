@@ -32,6 +32,13 @@ func (o *Open) CoerceArgs(args []exec.Expr, want []types.OID, variadic bool, off
 		case w == exec.AnyCompatibleArray:
 			w = types.ArrayOf(common)
 		}
+		if w == 0 {
+			elem := common
+			if argType(want, variadic, i) == types.AnyArray {
+				elem = same
+			}
+			return nil, NoArrayType(elem)
+		}
 		var err error
 		if out[i], err = o.Coerce(a, w, types.Implicit, off); err != nil {
 			return nil, err
@@ -137,20 +144,17 @@ func Score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 	return total, true
 }
 
-// Unpolymorphic reports whether the arguments leave the type of anyelement open: there are only literals for it.
-// PostgreSQL refuses such a call. Parameters are texts.
+// Unpolymorphic reports whether the arguments leave the type of anyelement and anyarray open: there are only literals
+// for it. PostgreSQL refuses such a call. Parameters are texts.
 func Unpolymorphic(args []exec.Expr, want []types.OID) bool {
 	open := false
 	for i, a := range args {
-		switch argType(want, false, i) {
-		case exec.AnyElement:
+		if t := argType(want, false, i); t == exec.AnyElement || t == types.AnyArray {
 			c, literal := a.(*exec.Const)
 			if !literal || c.Typ != types.Unknown {
 				return false
 			}
 			open = true
-		case types.AnyArray:
-			return false
 		}
 	}
 	return open
@@ -235,6 +239,11 @@ func NoArray(elem types.OID, off int) error {
 		At(off)
 }
 
+// NoArrayType returns the error for an argument or result that would be an array of values of a type without one.
+func NoArrayType(elem types.OID) error {
+	return sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s", types.NameOf(elem))
+}
+
 func OperatorsOf(op string, n int) []*exec.Func {
 	var out []*exec.Func
 	for _, f := range funcs.Operators[op] {
@@ -281,9 +290,9 @@ func KeysOf(list []exec.Expr) map[string]int {
 }
 
 // Indistinct reports whether a literal could be the argument of one of PostgreSQL's functions for types that are not
-// supported: bit strings for bit_count, and network addresses for trunc.
+// supported: bit strings for bit_count, network addresses for trunc, and ranges for unnest.
 func Indistinct(name string, args []exec.Expr) bool {
-	return (name == "bit_count" || name == "trunc") && len(args) == 1 && Untyped(args[0])
+	return (name == "bit_count" || name == "trunc" || name == "unnest") && len(args) == 1 && Untyped(args[0])
 }
 
 // BitString reports whether PostgreSQL takes the literal in a call of get_bit or set_bit for a bit string.

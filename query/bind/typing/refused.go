@@ -43,6 +43,11 @@ func NoEqualityIn(s *ast.Select, column int, t types.OID) error {
 	return NoEquality(t, off)
 }
 
+// NeedsWithin returns the error for an ordered-set aggregate without WITHIN GROUP.
+func NeedsWithin(name string, off int) error {
+	return sqlstate.New(sqlstate.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", name).At(off)
+}
+
 // NotComposite returns the error for a value of a type that has no columns.
 func NotComposite(t types.OID) error {
 	return sqlstate.New(sqlstate.WrongObjectType, "type %s is not composite", types.NameOf(t))

@@ -45,3 +45,14 @@ select '\x6 1'::bytea
 select 'a\9'::bytea
 select decode('0','hex')
 select decode('zz','hex')
+SELECT '\x5c25'::bytea LIKE '\x5c5c25'::bytea ESCAPE '\x5c'::bytea
+SELECT 'abc'::bytea LIKE 'a%'::bytea ESCAPE '!'::bytea, 'a%'::bytea LIKE 'a!%'::bytea ESCAPE '!', 'a%c'::bytea NOT LIKE 'a!%'::bytea ESCAPE '!'
+SELECT 'abc'::bytea LIKE 'a%' ESCAPE '!'
+SELECT 'a\b'::bytea LIKE 'a\\b'::bytea ESCAPE ''::bytea
+SELECT 'abc'::bytea LIKE 'a%'::bytea ESCAPE 'xy'::bytea
+SELECT 'abc'::bytea ILIKE 'a%'::bytea
+SELECT 'abc'::bytea SIMILAR TO 'a%'::bytea
+SELECT 'abc' LIKE 'a%'::bytea ESCAPE '!'
+SELECT 'abc'::text LIKE 'a%' ESCAPE '!'::bytea
+SELECT like_escape('a!%\', '!'), like_escape('a%', ''), like_escape('é%é', 'é'), like_escape('\x01'::bytea, '\x01'::bytea)
+SELECT like_escape('a', 'bc')

@@ -77,3 +77,17 @@ SELECT x, sum(y) FROM (VALUES (1,2),(1,3),(2,5)) v(x,y) GROUP BY x HAVING sum(y)
 SELECT x % 2 AS odd, array_agg(x ORDER BY x DESC) FROM generate_series(1,5) x GROUP BY odd ORDER BY odd
 SELECT count(*) FILTER (WHERE x > 2 AND x IS NOT NULL) * 2 FROM generate_series(1,5) x
 SELECT (doc->>'i')::int % 7 AS m, count(*) FILTER (WHERE doc->'v' = '1'), array_agg(id ORDER BY id DESC) FROM docs GROUP BY 1 HAVING count(*) > 5 ORDER BY 1
+-- GROUPING of a query around
+SELECT x, (SELECT grouping(x)) FROM (VALUES (1),(2)) t(x) GROUP BY ROLLUP(x) ORDER BY 1
+SELECT x, (SELECT grouping(x, y) + 1 WHERE x IS NULL) FROM (VALUES (1,2),(2,3)) t(x,y) GROUP BY CUBE(x,y) ORDER BY 1, 2
+SELECT x+y, (SELECT grouping(x+y)) FROM (VALUES (1,2),(2,3)) t(x,y) GROUP BY x+y ORDER BY 1, 2
+SELECT x, (SELECT grouping(y)) FROM (VALUES (1,2),(2,3)) t(x,y) GROUP BY x ORDER BY 1, 2
+SELECT x, (SELECT grouping(x)) FROM (VALUES (1,2),(2,3)) t(x,y)
+SELECT x FROM (VALUES (1,2),(2,3)) t(x,y) WHERE (SELECT grouping(x)) = 1 GROUP BY x
+SELECT x, sum((SELECT grouping(x))) FROM (VALUES (1,2),(2,3)) t(x,y) GROUP BY x
+SELECT x, count(*) FROM (VALUES (1,2),(2,3)) t(x,y) GROUP BY ROLLUP(x) HAVING (SELECT grouping(x)) = 1
+SELECT x, count(*) FROM (VALUES (1,2),(2,3)) t(x,y) GROUP BY ROLLUP(x) ORDER BY (SELECT grouping(x)) DESC, x
+SELECT x, (SELECT (SELECT grouping(x) + max(z)) FROM (VALUES (5)) u(z)) FROM (VALUES (1,2),(2,3)) t(x,y) GROUP BY ROLLUP(x) ORDER BY 1
+SELECT x, (SELECT grouping(x)+grouping(y)*10), (SELECT grouping(y)), rank() OVER (ORDER BY (SELECT grouping(x)), x) FROM (VALUES (1,2),(2,3)) t(x,y) GROUP BY GROUPING SETS ((x),(y),()) ORDER BY 1, 2, 3, 4
+SELECT grouping(x) FROM (VALUES (1)) t(x) WHERE grouping(x) = 0 GROUP BY x
+SELECT EXISTS (SELECT 1 WHERE grouping(x) = 1), x FROM (VALUES (1),(2)) t(x) GROUP BY ROLLUP(x) ORDER BY 2

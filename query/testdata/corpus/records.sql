@@ -108,3 +108,13 @@ SELECT * FROM jsonb_populate_record(row(1, 2), '{"f1": 7}') AS t(a int, b int)
 SELECT * FROM jsonb_populate_recordset(row(1, 2), '[{"f1": 7}]') AS t(a int, b int)
 SELECT json_to_record('{"a": 1}')
 SELECT jsonb_to_recordset('[{"a": 1}]')
+SELECT (r).f1 FROM (SELECT row(1,'a') AS r) s
+SELECT (r).f1, (r).f2, (r).* FROM (SELECT row(1,'a'::text) AS r) s
+SELECT (r).f2 FROM (SELECT row(1,'a'::text) AS r UNION ALL SELECT row(2, 'b'::text)) s
+SELECT (r).f3 FROM (SELECT row(1,'a'::text) AS r) s
+SELECT (s.t).x FROM (SELECT t FROM (VALUES (1),(2)) t(x)) s
+SELECT (s.t).* FROM (SELECT t FROM (VALUES (1,2),(2,3)) t(x, y)) s
+WITH w AS (SELECT row(1, 2.5) r) SELECT (r).f2, (r).f1 + 1 FROM w WHERE (r).f1 = 1
+SELECT (r).f1, count(*) FROM (SELECT row(x % 2, x) AS r FROM generate_series(1, 5) x) s GROUP BY (r).f1 ORDER BY 1
+SELECT (d).id, ((d).doc)->>'i' FROM (SELECT d FROM docs d ORDER BY id LIMIT 2) s
+SELECT (SELECT (r).f1) FROM (SELECT row(1,2) r) s

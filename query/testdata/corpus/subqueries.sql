@@ -77,3 +77,13 @@ SELECT (SELECT sum(x) FROM generate_series(1,v.n) x), (SELECT array_agg(x ORDER 
 SELECT EXISTS (SELECT 1 FROM docs d WHERE d.id = v.k) FROM (VALUES ('d01'),('nope')) v(k)
 SELECT n FROM (VALUES (1),(2),(3)) v(n) WHERE n > (SELECT avg(m) FROM (VALUES (1),(2)) w(m))
 SELECT id FROM docs WHERE id IN (SELECT id FROM by.v WHERE key IN ('1', '"1"')) ORDER BY id
+SELECT max((SELECT x)) FROM (VALUES (1),(2)) t(x)
+SELECT string_agg((SELECT x::text), ',' ORDER BY (SELECT -x)) FROM (VALUES (1),(2)) t(x)
+SELECT (SELECT sum((SELECT t.x + u.y)) FROM (VALUES (10)) u(y)) FROM (VALUES (1),(2)) t(x)
+SELECT (SELECT sum((SELECT t.x))) FROM (VALUES (1),(2)) t(x)
+SELECT x, count(*) FILTER (WHERE (SELECT x > 1)) FROM (VALUES (1),(2)) t(x) GROUP BY x ORDER BY 1
+SELECT (SELECT sum((SELECT t.x + u.y FROM (VALUES (1)) u(y)))) FROM (VALUES (1),(2)) t(x)
+SELECT g, (SELECT sum((SELECT t.x))) FROM (VALUES (1,1),(2,1),(3,2)) t(x, g) GROUP BY g ORDER BY 1
+SELECT (SELECT (SELECT sum((SELECT t.x + s.z))) FROM (VALUES (1)) s(z)) FROM (VALUES (1),(2)) t(x)
+SELECT (SELECT array_agg((SELECT t.x) ORDER BY (SELECT -t.x))) FROM (VALUES (1),(2)) t(x)
+SELECT (SELECT count((SELECT t.x)) FILTER (WHERE (SELECT t.x > 1))) FROM (VALUES (1),(2)) t(x)
