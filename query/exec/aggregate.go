@@ -386,7 +386,8 @@ func (g *Grouping) feed(grp *group, call int) error {
 	}
 	before := g.held
 	err := g.accumulate(a, args)
-	if g.held > before && err == nil && g.env.Spill.Crowded(g.held) {
+	// The only group keeps its result in memory whatever is written to files.
+	if g.held > before && err == nil && len(g.Keys) > 0 && g.env.Spill.Crowded(g.held) {
 		err = g.spills.grown(g, call)
 	}
 	return err

@@ -6,7 +6,6 @@ import (
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/joins"
-	"github.com/divandb/divan/query/types"
 )
 
 // maxChain is the most items of FROM that are reordered.
@@ -175,13 +174,9 @@ func (s *joined) allKeyed(leaves []bind.From, conds []exec.Expr) bool {
 // equality splits "left = right" into an operand over the set and one over the columns from..to, as the function
 // equality does.
 func (s *joined) equality(e exec.Expr, from, to int) (l, r exec.Expr) {
-	c, ok := e.(*exec.Call)
-	if !ok || c.Op != "=" || len(c.Args) != 2 {
-		return nil, nil
-	}
-	x, y := c.Args[0], c.Args[1]
+	x, y := hashed(e)
 	switch {
-	case types.KindOf(x.Type()) != types.KindOf(y.Type()):
+	case x == nil:
 		return nil, nil
 	case !looks(x) || !looks(y):
 		return nil, nil

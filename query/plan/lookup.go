@@ -7,7 +7,6 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/joins"
 	"github.com/divandb/divan/query/plan/flat"
-	"github.com/divandb/divan/query/types"
 )
 
 // Sub-queries and lateral items that are run once for each row of an enclosing query.
@@ -76,12 +75,10 @@ func (l *lookup) over(src exec.Source) exec.Source {
 
 // enclosing splits an equality into a side over the query's own row and one over enclosing rows.
 func (p *planning) enclosing(e exec.Expr) (own, probe exec.Expr) {
-	c, ok := e.(*exec.Call)
-	if !ok || c.Op != "=" || len(c.Args) != 2 || c.Func.Collation != nil ||
-		types.KindOf(c.Args[0].Type()) != types.KindOf(c.Args[1].Type()) {
+	x, y := hashed(e)
+	if x == nil {
 		return nil, nil
 	}
-	x, y := c.Args[0], c.Args[1]
 	if !p.usesOf(x).own {
 		x, y = y, x
 	}

@@ -424,17 +424,28 @@ func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
 	return p.filtered(out, nil, spanOf(j), above)
 }
 
+// hashed returns the operands of "x = y" if a hash table finds equal ones. Those of x IS NOT DISTINCT FROM y become
+// rows, which are not NULL, and equal if both have NULL.
+func hashed(e exec.Expr) (x, y exec.Expr) {
+	switch n := e.(type) {
+	case *exec.Call:
+		if n.Op == "=" && len(n.Args) == 2 && n.Func.Collation == nil &&
+			types.KindOf(n.Args[0].Type()) == types.KindOf(n.Args[1].Type()) {
+			return n.Args[0], n.Args[1]
+		}
+	case *exec.Distinct:
+		if n.Not && n.X.Type() == n.Y.Type() && n.X.Type() != types.Record {
+			return &exec.RowExpr{Items: []exec.Expr{n.X}}, &exec.RowExpr{Items: []exec.Expr{n.Y}}
+		}
+	}
+	return nil, nil
+}
+
 // equality splits "left = right" if each operand refers to one side only and equal values have equal hashes.
 func equality(e exec.Expr, lf, lt, rf, rt int) (l, r exec.Expr) {
-	c, ok := e.(*exec.Call)
-	if !ok || c.Op != "=" || len(c.Args) != 2 {
-		return nil, nil
-	}
-	x, y := c.Args[0], c.Args[1]
-	if types.KindOf(x.Type()) != types.KindOf(y.Type()) {
-		return nil, nil
-	}
+	x, y := hashed(e)
 	switch {
+	case x == nil:
 	case columnsIn(x, lf, lt) && columnsIn(y, rf, rt):
 		return x, y
 	case columnsIn(y, lf, lt) && columnsIn(x, rf, rt):

@@ -168,9 +168,8 @@ func (l *sublink) keyed() *sublink {
 
 // equality splits "left = right" into a side of the row around the sub-query and one of the right side of the join.
 func (l *sublink) equality(e exec.Expr) (left, right exec.Expr) {
-	c, ok := e.(*exec.Call)
-	if !ok || c.Op != "=" || len(c.Args) != 2 || c.Func.Collation != nil ||
-		types.KindOf(c.Args[0].Type()) != types.KindOf(c.Args[1].Type()) {
+	x, y := hashed(e)
+	if x == nil {
 		return nil, nil
 	}
 	inner := func(e exec.Expr) (any, all bool) {
@@ -185,13 +184,13 @@ func (l *sublink) equality(e exec.Expr) (left, right exec.Expr) {
 		})
 		return any, any && all
 	}
-	xAny, xAll := inner(c.Args[0])
-	yAny, yAll := inner(c.Args[1])
+	xAny, xAll := inner(x)
+	yAny, yAll := inner(y)
 	switch {
 	case !xAny && yAll:
-		return c.Args[0], c.Args[1]
+		return x, y
 	case !yAny && xAll:
-		return c.Args[1], c.Args[0]
+		return y, x
 	}
 	return nil, nil
 }

@@ -79,3 +79,15 @@ SELECT * FROM (VALUES (1)) a(x) NATURAL JOIN (VALUES (1)) b(x), (VALUES (5)) c(z
 -- unordered
 SELECT * FROM (VALUES (1)) a(x) JOIN (VALUES (1)) b(x) ON a.x = b.x AND a.x = c.x JOIN (VALUES (1)) c(x) ON true
 SELECT docs.id FROM docs JOIN by.v ON v.id = docs.id WHERE v.key = '1' ORDER BY 1
+SELECT a.x, b.x FROM (VALUES (1), (NULL), (2)) a(x) JOIN (VALUES (2), (NULL), (3)) b(x) ON a.x IS NOT DISTINCT FROM b.x ORDER BY 1, 2
+SELECT a.x, b.x FROM (VALUES (1), (NULL), (2)) a(x) LEFT JOIN (VALUES (2), (NULL), (3)) b(x) ON a.x IS NOT DISTINCT FROM b.x ORDER BY 1, 2
+SELECT a.x, b.x FROM (VALUES (1), (NULL), (2)) a(x) JOIN (VALUES (2.0), (NULL), (3)) b(x) ON a.x IS NOT DISTINCT FROM b.x ORDER BY 1, 2
+SELECT a.x FROM (VALUES (1), (NULL), (2)) a(x) WHERE EXISTS (SELECT 1 FROM (VALUES (2), (NULL), (3)) b(x) WHERE a.x IS NOT DISTINCT FROM b.x) ORDER BY 1
+SELECT a.x FROM (VALUES (1), (NULL), (2)) a(x) WHERE NOT EXISTS (SELECT 1 FROM (VALUES (2), (NULL), (3)) b(x) WHERE a.x IS NOT DISTINCT FROM b.x) ORDER BY 1
+SELECT a.x, (SELECT count(*) FROM (VALUES (2), (NULL), (3)) b(x) WHERE a.x IS NOT DISTINCT FROM b.x) FROM (VALUES (1), (NULL), (2)) a(x) ORDER BY 1
+SELECT d.id, (SELECT min(e.id) FROM docs e WHERE e.doc->'v' IS NOT DISTINCT FROM d.doc->'v') FROM docs d ORDER BY 1
+SELECT d.id, e.id FROM docs d JOIN docs e ON d.doc->'tags' IS NOT DISTINCT FROM e.doc->'tags' AND d.id < e.id ORDER BY 1, 2
+SELECT d.id FROM docs d WHERE d.id IN (SELECT e.id FROM docs e WHERE e.doc->>'v' IS NOT DISTINCT FROM d.doc->>'v') ORDER BY 1
+SELECT d.id FROM docs d WHERE d.id NOT IN (SELECT e.id FROM docs e WHERE e.doc->>'tags' IS NOT DISTINCT FROM d.doc->>'city') ORDER BY 1
+SELECT a.x, b.x FROM (VALUES ('a'::varchar), (NULL)) a(x) JOIN (VALUES ('a '::char(3)), (NULL)) b(x) ON a.x IS NOT DISTINCT FROM b.x ORDER BY 1
+SELECT a.x, b.x FROM (VALUES (1,2), (NULL,2), (2,NULL)) a(x,y) JOIN (VALUES (2,NULL), (NULL,2), (3,1)) b(x,y) ON (a.x,a.y) IS NOT DISTINCT FROM (b.x,b.y) ORDER BY 1, 2
