@@ -2,7 +2,6 @@ package funcs
 
 import (
 	"math"
-	"math/big"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
@@ -61,7 +60,6 @@ func init() {
 		mathFamily.Function(name, types.Float8, power, types.Float8, types.Float8)
 		mathFamily.Function(name, types.Numeric, numericPower, types.Numeric, types.Numeric)
 	}
-	mathFamily.Function("width_bucket", types.Int4, widthBucket, types.Float8, types.Float8, types.Float8, types.Int4)
 }
 
 // radiansPerDegree is PostgreSQL's constant.
@@ -124,8 +122,30 @@ func signs() {
 	}, types.Numeric, types.Numeric)
 }
 
-// log10 is math.Log10, which misses some powers of ten.
+// Logarithms of two in two parts: a product of the first and an exponent is exact. They are fdlibm's.
+const (
+	ln2High, ln2Low   = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+	log2High, log2Low = 3.01029995663611771306e-01, 3.69423907715893078616e-13
+)
+
+// denormal reports whether x is too small for the logarithms of package math, which on some machines are wrong then.
+func denormal(x float64) bool { return x < 0x1p-1022 }
+
+// ln is math.Log, for denormal numbers too.
+func ln(x float64) float64 {
+	if denormal(x) {
+		frac, exp := math.Frexp(x)
+		return float64(exp)*ln2High + (float64(exp)*ln2Low + math.Log(frac))
+	}
+	return math.Log(x)
+}
+
+// log10 is math.Log10, which misses some powers of ten, for denormal numbers too.
 func log10(x float64) float64 {
+	if denormal(x) {
+		frac, exp := math.Frexp(x)
+		return float64(exp)*log2High + (float64(exp)*log2Low + math.Log10(frac))
+	}
 	y := math.Log10(x)
 	if n := math.Round(y); math.Pow10(int(n)) == x {
 		return n
@@ -151,7 +171,7 @@ func logs() {
 			return types.NewFloat(r), nil
 		}, types.Float8)
 	}
-	for name, f := range map[string]func(float64) float64{"ln": math.Log, "log": log10, "log10": log10} {
+	for name, f := range map[string]func(float64) float64{"ln": ln, "log": log10, "log10": log10} {
 		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			switch x := a[0].Float(); {
 			case x == 0:
@@ -182,32 +202,4 @@ func logs() {
 	inUnit := func(x float64) bool { return !(x < -1 || x > 1) }
 	domain("asin", math.Asin, inUnit, sqlstate.NumericOutOfRange, "input is out of range")
 	domain("acos", math.Acos, inUnit, sqlstate.NumericOutOfRange, "input is out of range")
-}
-
-func widthBucket(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-	x, low, high, n := a[0].Float(), a[1].Float(), a[2].Float(), a[3].I
-	refused := ""
-	switch {
-	case n <= 0:
-		refused = "count must be greater than zero"
-	case math.IsNaN(x) || math.IsNaN(low) || math.IsNaN(high):
-		refused = "operand, lower bound, and upper bound cannot be NaN"
-	case math.IsInf(low, 0) || math.IsInf(high, 0):
-		refused = "lower and upper bounds must be finite"
-	case low == high:
-		refused = "lower bound cannot equal upper bound"
-	}
-	if refused != "" {
-		return types.Null, sqlstate.New("2201G", "%s", refused)
-	}
-	if low > high {
-		x, low, high = -x, -low, -high
-	}
-	switch {
-	case x < low:
-		return types.NewInt(0), nil
-	case x >= high:
-		return narrow(big.NewInt(n+1), types.Int4)
-	}
-	return narrow(big.NewInt(int64(float64(n)*(x-low)/(high-low))+1), types.Int4)
 }

@@ -2,7 +2,6 @@ package funcs
 
 import (
 	"math/big"
-	"slices"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
@@ -89,25 +88,6 @@ func init() {
 		func(d *types.Decimal) types.Datum { return types.NewNumeric(d.Trunc(minScale(d))) },
 	)
 	angles()
-	thresholds := []types.OID{exec.AnyCompatible, exec.AnyCompatibleArray}
-	mathFamily.Add(&exec.Func{Name: "width_bucket", Args: thresholds, Ret: types.Int4,
-		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			n := int64(0)
-			if slices.ContainsFunc(a[1].Array().Items, types.Datum.IsNull) {
-				return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "thresholds array must not contain NULLs")
-			}
-			for _, it := range a[1].Array().Items {
-				c, err := env.Compare(a[0], it)
-				if err != nil {
-					return types.Null, err
-				}
-				if c < 0 {
-					break
-				}
-				n++
-			}
-			return types.NewInt(n), nil
-		}})
 }
 
 func gcd(x, y *big.Int) *big.Int {
