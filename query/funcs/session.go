@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -27,14 +28,21 @@ func init() {
 	SessionFamily.Function("pg_backend_pid", types.Int4, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return types.NewInt(int64(env.Session.PID())), nil
 	})
+	// A session that cancels or ends itself does so at once, and not after it has sent the result.
+	signalled := func(env *exec.CallEnv, found bool, err error) (types.Datum, error) {
+		if err == nil {
+			err = context.Cause(env.Ctx)
+		}
+		return types.NewBool(found), err
+	}
 	SessionFamily.Function("pg_cancel_backend", types.Bool,
 		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			found, err := env.Session.Cancel(env.Ctx, uint32(a[0].I))
-			return types.NewBool(found), err
+			return signalled(env, found, err)
 		}, types.Int4).Volatility = exec.Volatile
 	terminate := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		found, err := env.Session.Terminate(env.Ctx, uint32(a[0].I))
-		return types.NewBool(found), err
+		return signalled(env, found, err)
 	}
 	SessionFamily.Function("pg_terminate_backend", types.Bool, terminate, types.Int4).Volatility = exec.Volatile
 	SessionFamily.Function("pg_terminate_backend", types.Bool, terminate, types.Int4, types.Int8).

@@ -138,6 +138,17 @@ const (
 	numericNegInf = 0xF000
 )
 
+// maxNumericWords is the largest number of words of digits that PostgreSQL reads.
+const maxNumericWords = 3000
+
+func isNumericSign(word uint16) bool {
+	switch word {
+	case 0, numericNeg, numericNaN, numericPosInf, numericNegInf:
+		return true
+	}
+	return false
+}
+
 // infinityScale is what PostgreSQL sends as the scale of infinity: a bit of its sign word.
 const infinityScale = 0x20
 
@@ -236,6 +247,11 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		if size(int(Lookup(typ).Len)) {
 			return parseMomentBinary(b, typ)
 		}
+		if typ == TimeTZ && len(b) >= 8 && len(b) < 12 { // the time is checked before the zone is read
+			if d, err := parseMomentBinary(b[:8], Time); err != nil {
+				return d, err
+			}
+		}
 	case Interval:
 		if size(16) {
 			return NewInterval(Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])),
@@ -271,8 +287,16 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		}
 		return parseTextBinary(b, typ, env)
 	}
+	switch n := int(Lookup(typ).Len); {
+	case n == 1 && len(b) == 0:
+		return Null, sqlstate.New(sqlstate.ProtocolViolation, "no data left in message")
+	case len(b) < n:
+		return Null, tooShort
+	}
 	return Null, badBinary(typ)
 }
+
+var tooShort = sqlstate.New(sqlstate.ProtocolViolation, "insufficient data left in message")
 
 // parseTextBinary reads a value of a type whose binary form is its text.
 func parseTextBinary(b []byte, typ OID, env *Env) (Datum, error) {
@@ -286,7 +310,11 @@ func parseTextBinary(b []byte, typ OID, env *Env) (Datum, error) {
 func parseNumericBinary(b []byte) (Datum, error) {
 	be := binary.BigEndian
 	if len(b) < 8 {
-		return Null, badBinary(Numeric)
+		// PostgreSQL checks each part when it has read it.
+		if len(b) >= 2 && be.Uint16(b) > maxNumericWords || len(b) >= 6 && !isNumericSign(be.Uint16(b[4:])) {
+			return Null, badBinary(Numeric)
+		}
+		return Null, tooShort
 	}
 	n, weight, sign, dscale := int(be.Uint16(b)), int(int16(be.Uint16(b[2:]))), be.Uint16(b[4:]),
 		int32(be.Uint16(b[6:]))
@@ -301,12 +329,15 @@ func parseNumericBinary(b []byte) (Datum, error) {
 	default:
 		return Null, badBinary(Numeric)
 	}
-	if len(b) != 8+2*n || dscale > maxNumericScale {
+	if n > maxNumericWords || dscale > maxNumericScale || len(b) > 8+2*n {
 		return Null, badBinary(Numeric)
 	}
 	d := &Decimal{}
 	base := big.NewInt(10000)
 	for i := range n {
+		if len(b) < 10+2*i {
+			return Null, tooShort
+		}
 		digit := be.Uint16(b[8+2*i:])
 		if digit > 9999 {
 			return Null, badBinary(Numeric)
