@@ -204,8 +204,8 @@ func inParameter(err error, portal string, i int, shown string) error {
 		return err
 	}
 	at := *e
-	if at.Code == sqlstate.InvalidBinaryFormat {
-		at.Message = fmt.Sprintf("incorrect binary data format in bind parameter %d", i+1)
+	if at.Message == types.WrongBinary {
+		at.Message += fmt.Sprintf(" in bind parameter %d", i+1)
 	}
 	if at.Context != "" {
 		at.Context += "\n"

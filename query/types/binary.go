@@ -138,9 +138,6 @@ const (
 	numericNegInf = 0xF000
 )
 
-// maxNumericWords is the largest number of words of digits that PostgreSQL reads.
-const maxNumericWords = 3000
-
 func isNumericSign(word uint16) bool {
 	switch word {
 	case 0, numericNeg, numericNaN, numericPosInf, numericNegInf:
@@ -203,8 +200,14 @@ func appendNumericBinary(dst []byte, d *Decimal) []byte {
 	return dst
 }
 
-func badBinary(typ OID) error {
-	return sqlstate.New(sqlstate.InvalidBinaryFormat, "incorrect binary data format for type %s", NameOf(typ))
+// WrongBinary is the message of a binary value that is too long for its type.
+const WrongBinary = "incorrect binary data format"
+
+var errBinary = sqlstate.New(sqlstate.InvalidBinaryFormat, WrongBinary)
+
+// badNumeric returns the error of a part of a numeric.
+func badNumeric(part string) error {
+	return sqlstate.New(sqlstate.InvalidBinaryFormat, `invalid %s in external "numeric" value`, part)
 }
 
 // ParseBinary reads the binary form of a value of a type.
@@ -293,7 +296,7 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 	case len(b) < n:
 		return Null, tooShort
 	}
-	return Null, badBinary(typ)
+	return Null, errBinary
 }
 
 var tooShort = sqlstate.New(sqlstate.ProtocolViolation, "insufficient data left in message")
@@ -310,9 +313,9 @@ func parseTextBinary(b []byte, typ OID, env *Env) (Datum, error) {
 func parseNumericBinary(b []byte) (Datum, error) {
 	be := binary.BigEndian
 	if len(b) < 8 {
-		// PostgreSQL checks each part when it has read it.
-		if len(b) >= 2 && be.Uint16(b) > maxNumericWords || len(b) >= 6 && !isNumericSign(be.Uint16(b[4:])) {
-			return Null, badBinary(Numeric)
+		// The sign is checked before the scale is read.
+		if len(b) >= 6 && !isNumericSign(be.Uint16(b[4:])) {
+			return Null, badNumeric("sign")
 		}
 		return Null, tooShort
 	}
@@ -327,10 +330,10 @@ func parseNumericBinary(b []byte) (Datum, error) {
 		return NewNumeric(&Decimal{special: negInf}), nil
 	case 0, numericNeg:
 	default:
-		return Null, badBinary(Numeric)
+		return Null, badNumeric("sign")
 	}
-	if n > maxNumericWords || dscale > maxNumericScale || len(b) > 8+2*n {
-		return Null, badBinary(Numeric)
+	if dscale > maxNumericScale {
+		return Null, badNumeric("scale")
 	}
 	d := &Decimal{}
 	base := big.NewInt(10000)
@@ -340,10 +343,13 @@ func parseNumericBinary(b []byte) (Datum, error) {
 		}
 		digit := be.Uint16(b[8+2*i:])
 		if digit > 9999 {
-			return Null, badBinary(Numeric)
+			return Null, badNumeric("digit")
 		}
 		d.coef.Mul(&d.coef, base)
 		d.coef.Add(&d.coef, big.NewInt(int64(digit)))
+	}
+	if len(b) > 8+2*n {
+		return Null, errBinary
 	}
 	// The last digit is worth 10000^(weight-n+1).
 	exp := 4 * (weight - n + 1)
@@ -364,7 +370,7 @@ func parseNumericBinary(b []byte) (Datum, error) {
 
 func parseArrayBinary(b []byte, typ OID, env *Env) (Datum, error) {
 	be := binary.BigEndian
-	bad := func() (Datum, error) { return Null, badBinary(typ) }
+	bad := func() (Datum, error) { return Null, errBinary }
 	if len(b) < 12 {
 		return bad()
 	}
