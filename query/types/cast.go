@@ -34,13 +34,12 @@ func CastContext(from, to OID) Context {
 	}
 	a, b := isObject(from), isObject(to)
 	switch {
+	case to == AnyArray && KindOf(from) == KArray:
+		return Implicit
 	case (a || IsInteger(from)) && to == Oid, (from == Oid || IsInteger(from)) && b:
 		return Implicit
 	case a && (to == Int8 || to == Int4):
 		return Assignment
-	}
-	if to == AnyArray && KindOf(from) == KArray {
-		return Implicit
 	}
 	if x, y := ElemOf(from), ElemOf(to); x != 0 && y != 0 && to != Int2Vector && to != OidVector {
 		if c := CastContext(x, y); c != NoCast {

@@ -198,27 +198,21 @@ func Variance(n int64, sum, squares *Decimal, sample, root bool) (*Decimal, erro
 // DecimalPower returns n * 10^e.
 func DecimalPower(n int64, e int32) *Decimal { return decimalPower(n, e) }
 
-// Scientific returns a finite number with one digit before the decimal point, digits after it, and an exponent.
+// Scientific returns a finite number with one digit before the decimal point, digits after it, and an exponent. As in
+// PostgreSQL, rounding may add a digit: 9.995 is 10.00e+00.
 func (d *Decimal) Scientific(digits int) string {
 	exponent := 0
 	if d.coef.Sign() != 0 {
 		exponent = len(new(big.Int).Abs(&d.coef).String()) - 1 - int(d.scale)
 	}
-	for {
-		m := &Decimal{}
-		m.coef.Set(&d.coef)
-		if s := int(d.scale) + exponent; s >= 0 {
-			m.scale = int32(s)
-		} else {
-			m.coef.Mul(&m.coef, pow10(int32(-s)))
-		}
-		m = m.Round(int32(digits))
-		// Rounding may have added a digit.
-		if new(big.Int).Abs(m.rescaledDown(int32(digits))).Cmp(pow10(int32(digits)+1)) < 0 {
-			return fmt.Sprintf("%se%+03d", m.String(), exponent)
-		}
-		exponent++
+	m := &Decimal{}
+	m.coef.Set(&d.coef)
+	if s := int(d.scale) + exponent; s >= 0 {
+		m.scale = int32(s)
+	} else {
+		m.coef.Mul(&m.coef, pow10(int32(-s)))
 	}
+	return fmt.Sprintf("%se%+03d", m.Round(int32(digits)).String(), exponent)
 }
 
 // Bucket returns in which of count buckets of the same width between low and high d is, from 1. low is less than high,

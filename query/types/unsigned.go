@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -55,11 +56,8 @@ func parseTid(text string) (Datum, error) {
 		return Null, badText(Tid, text)
 	}
 	block, err := strconv.ParseInt(m[1], 10, 64)
-	if err != nil || block < math.MinInt32 || block > math.MaxUint32 {
-		return Null, badText(Tid, text)
-	}
-	item, err := strconv.ParseInt(m[2], 10, 64)
-	if err != nil || item < 0 || item > math.MaxUint16 {
+	item, wrong := strconv.ParseUint(strings.TrimPrefix(m[2], "+"), 10, 16)
+	if err != nil || block < math.MinInt32 || block > math.MaxUint32 || wrong != nil {
 		return Null, badText(Tid, text)
 	}
 	return NewTid(uint32(block), uint16(item)), nil

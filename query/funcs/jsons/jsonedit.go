@@ -381,7 +381,6 @@ func edits() {
 		}
 		return without(a[0].S, func(name string) bool { return drop[name] })
 	}, types.JSONB, types.TextArray)
-	scalar := func(s string) bool { k := types.JSONKindOf(s); return k != types.JSONObject && k != types.JSONList }
 	funcs.JsonFamily.Operator("#-", types.JSONB, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if scalar(a[0].S) {
 			return types.Null, notInScalar("delete path in")
@@ -431,6 +430,12 @@ func edits() {
 	}
 }
 
+// scalar reports whether a jsonb is neither an object nor an array.
+func scalar(s string) bool {
+	k := types.JSONKindOf(s)
+	return k != types.JSONObject && k != types.JSONList
+}
+
 // setLax is jsonb_set_lax, a jsonb_set whose new value may be NULL.
 func setLax(set func([]types.Datum, bool) (types.Datum, error)) funcs.EvalFunc {
 	return func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -463,6 +468,9 @@ func setLax(set func([]types.Datum, bool) (types.Datum, error)) funcs.EvalFunc {
 		case "use_json_null":
 			return set([]types.Datum{a[0], a[1], types.NewJSONText("null")}, create)
 		case "delete_key":
+			if scalar(a[0].S) {
+				return types.Null, notInScalar("delete path in")
+			}
 			e := &pathEdit{path: a[1].Array().Items, remove: true}
 			return e.apply(a[0].S)
 		case "return_target":

@@ -143,7 +143,10 @@ func epochOf(moment int64, ret types.OID) types.Datum {
 	if ret == types.Numeric {
 		return types.NewNumeric(types.DecimalOf(moment, 6).Add(types.DecimalFromInt(epochSeconds)))
 	}
-	return types.NewFloat(float64(moment)/1e6 + epochSeconds)
+	if moment > math.MaxInt64-epochSeconds*1e6 {
+		return types.NewFloat((float64(moment) + epochSeconds*1e6) / 1e6)
+	}
+	return types.NewFloat(float64(moment+epochSeconds*1e6) / 1e6)
 }
 
 // inZone is AT TIME ZONE: it converts a moment to the wall clock time of a zone, or back.

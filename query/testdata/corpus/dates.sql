@@ -165,3 +165,4 @@ PREPARE now_literal AS SELECT 'now'::timestamptz = now(), 'now'::timestamptz <= 
 EXECUTE now_literal
 DEALLOCATE now_literal
 SELECT extract(isoyear from date '0001-01-01 BC'), date_part('isoyear', timestamp '0044-03-15 BC'), extract(isoyear from date '0001-01-01'), extract(isoyear from timestamptz '4713-12-31 BC')
+SELECT date_part('epoch', timestamp '2024-02-29 13:05:09.123'), date_part('epoch', timestamp '294276-12-31 23:59:59.999999'), date_part('epoch', timestamptz '0001-01-01 00:00:00.1+00')

@@ -66,3 +66,5 @@ SELECT jsonb_pretty('{"a":[1,{"b":[]},"x,y:{"],"c":{},"d":"\"}"}'), jsonb_pretty
 -- The functions behind operators.
 SELECT jsonb_concat('[1]', '[2]'), jsonb_delete('{"a":1}', 'a'), jsonb_delete('[1,2]', 0), jsonb_exists('{"a":1}', 'a'), jsonb_exists_any('{"a":1}', ARRAY['a', 'b']), jsonb_exists_all('{"a":1}', '{a,b}'), jsonb_contains('{"a":1}', '{}'), jsonb_contained('{}', '{"a":1}'), jsonb_delete_path('{"a":{"b":1}}', '{a,b}')
 SELECT jsonb_object_field('{"a":1}', 'a'), jsonb_object_field_text('{"a":"x"}', 'a'), jsonb_array_element('[1,2]', 1), json_object_field_text('{"a":"x"}', 'a'), jsonb_path_exists_opr('{"a":1}', '$.a'), jsonb_path_match_opr('{"a":1}', '$.a == 1')
+SELECT jsonb_set_lax('"abc"', '{a}', NULL, true, 'delete_key')
+SELECT jsonb_set_lax('5', '{}', NULL, true, 'delete_key')

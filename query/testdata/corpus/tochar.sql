@@ -102,3 +102,4 @@ SELECT to_number('12-', '99S'), to_number('1-2', '9S9'), to_number('12 -', '99S'
 SELECT to_number('<8.5>', '9.9PR'), to_number('<8.5', '9.99PR'), to_number('1,234', 'FM9,999'), to_number('1234', '9,999'), to_number('1,234', '9,999'), to_number('1,,234', '9G999')
 SELECT to_number('3rd', '9TH'), to_number('3.5th', '9.9TH'), to_number('3th4', '9TH9'), to_number('$7.5', 'L9.9'), to_number('€7.5', 'L9.9'), to_number('€€7.5', 'L9.9')
 SELECT to_number('é7', '"x"9'), to_number('7é5', '9x9'), to_number('7.', '9.9'), to_number('.', '9.9') IS NULL
+SELECT to_char(99.995::numeric, '9.99EEEE'), to_char(9.995::numeric, '9EEEE'), to_char(0.0099999::numeric, '9.99EEEE'), to_char(-99.995::numeric, '9.99EEEE'), to_char(99.995::float8, '9.99EEEE'), to_char(999999::numeric, '9.9999EEEE'), to_char(0::numeric, '9.9EEEE')
