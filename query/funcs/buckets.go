@@ -88,8 +88,26 @@ func numericBucket(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	if err := env.Step(1 + int(max(x.Scale(), low.Scale(), high.Scale()))/64); err != nil {
 		return types.Null, err
 	}
-	b, err := x.Bucket(low, high, n)
-	return types.NewInt(b), err
+	part, width, count := x.Sub(low), high.Sub(low), types.DecimalFromInt(n)
+	product, err := part.Mul(count)
+	if err != nil { // too large for a numeric, but the quotient is not
+		tiny := types.DecimalOf(1, 11)
+		if part, err = part.Mul(tiny); err == nil {
+			width, err = width.Mul(tiny)
+		}
+		if err == nil {
+			product, err = part.Mul(count)
+		}
+	}
+	if err != nil {
+		return types.Null, err
+	}
+	q, err := product.Div(width)
+	if err != nil {
+		return types.Null, err
+	}
+	b, _ := q.Floor().Int64()
+	return types.NewInt(min(b+1, n)), nil
 }
 
 // thresholdBucket returns the number of thresholds that are not above the operand. They are sorted, and divided in

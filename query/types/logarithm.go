@@ -214,16 +214,3 @@ func (d *Decimal) Scientific(digits int) string {
 	}
 	return fmt.Sprintf("%se%+03d", m.Round(int32(digits)).String(), exponent)
 }
-
-// Bucket returns in which of count buckets of the same width between low and high d is, from 1. low is less than high,
-// and d is between them. The quotient is rounded as in compute_bucket in numeric.c.
-func (d *Decimal) Bucket(low, high *Decimal, count int64) (int64, error) {
-	part := d.Sub(low)
-	part.coef.Mul(&part.coef, big.NewInt(count))
-	q, err := part.Div(high.Sub(low))
-	if err != nil {
-		return 0, err
-	}
-	n, _ := q.Floor().Int64()
-	return min(n+1, count), nil
-}

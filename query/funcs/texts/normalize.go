@@ -13,12 +13,12 @@ import (
 
 // normalForm is a Unicode normalization form, and the factor by which it can lengthen a UTF-8 text.
 type normalForm struct {
-	form  norm.Form
-	grows int
+	form, decomposed norm.Form // the latter without its last step, composition
+	grows            int
 }
 
-var normalForms = map[string]normalForm{"NFC": {norm.NFC, 3}, "NFD": {norm.NFD, 3}, "NFKC": {norm.NFKC, 11},
-	"NFKD": {norm.NFKD, 11}}
+var normalForms = map[string]normalForm{"NFC": {norm.NFC, norm.NFD, 3}, "NFD": {norm.NFD, norm.NFD, 3},
+	"NFKC": {norm.NFKC, norm.NFKD, 11}, "NFKD": {norm.NFKD, norm.NFKD, 11}}
 
 // formOf returns the form named by the second argument.
 func formOf(a []types.Datum) (normalForm, error) {
@@ -35,18 +35,20 @@ func formOf(a []types.Datum) (normalForm, error) {
 
 func normalize(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	f, err := formOf(a)
-	if err != nil || f.form.IsNormalString(a[0].S) {
-		return a[0], err
-	}
-	if err := funcs.FitsText(env, f.grows*len(a[0].S)); err != nil {
+	if err != nil {
 		return types.Null, err
 	}
-	return types.NewText(f.form.String(a[0].S)), nil
+	s, err := f.normal(env, a[0].S)
+	return types.NewText(s), err
 }
 
-func isNormalized(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+func isNormalized(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	f, err := formOf(a)
-	return types.NewBool(err == nil && f.form.IsNormalString(a[0].S)), err
+	if err != nil {
+		return types.Null, err
+	}
+	s, err := f.normal(env, a[0].S)
+	return types.NewBool(s == a[0].S), err
 }
 
 func init() {
