@@ -261,6 +261,14 @@ func (c *CastExpr) Eval(env *Env) (types.Datum, error) {
 			return types.Null, err
 		}
 	}
+	if c.To == types.Bytea && d.K == types.KText {
+		// The bytes while they are read, and their copy.
+		need := 2 * int64(len(d.S))
+		if err := env.Hold(need); err != nil {
+			return types.Null, sqlstate.Locate(err, c.Off)
+		}
+		defer env.Release(need)
+	}
 	was := d
 	d, err = CastDatum(env, d, c.X.Type(), c.To, c.Mod)
 	if err == nil {

@@ -393,7 +393,7 @@ func parseBytea(text string) (Datum, error) {
 		}
 		return NewBytes(b), nil
 	}
-	var out []byte
+	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {
 			out = append(out, text[i])

@@ -8,6 +8,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"hash"
+	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -59,21 +61,11 @@ func init() {
 	f.Volatility = exec.Volatile
 	hashes()
 	funcs.TextFamily.Function("encode", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if err := funcs.FitsText(env, 4*len(a[0].S)+8); err != nil {
-			return types.Null, err
-		}
-		switch strings.ToLower(a[1].S) {
-		case "hex":
-			return types.NewText(hex.EncodeToString([]byte(a[0].S))), nil
-		case "base64":
-			return types.NewText(lines76(base64.StdEncoding.EncodeToString([]byte(a[0].S)))), nil
-		case "escape":
-			return types.NewText(escapeBytes(a[0].S)), nil
-		}
-		return types.Null, unknownEncoding(a[1].S)
+		return encoded(env, a[0].S, strings.ToLower(a[1].S), a[1].S)
 	}, types.Bytea, types.Text)
 	funcs.TextFamily.Function("decode", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if err := funcs.FitsText(env, len(a[0].S)); err != nil {
+		// The result, what is copied to it, and the text without blanks.
+		if err := funcs.FitsText(env, 3*len(a[0].S)); err != nil {
 			return types.Null, err
 		}
 		switch strings.ToLower(a[1].S) {
@@ -94,50 +86,108 @@ func unknownEncoding(name string) error {
 }
 
 func hashes() {
-	for name, f := range map[string]func(b []byte) []byte{
-		"sha224": func(b []byte) []byte { h := sha256.Sum224(b); return h[:] },
-		"sha256": func(b []byte) []byte { h := sha256.Sum256(b); return h[:] },
-		"sha384": func(b []byte) []byte { h := sha512.Sum384(b); return h[:] },
-		"sha512": func(b []byte) []byte { h := sha512.Sum512(b); return h[:] },
-	} {
-		funcs.TextFamily.Function(name, types.Bytea, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			return types.NewBytes(f([]byte(a[0].S))), nil
+	for name, f := range map[string]struct {
+		make func() hash.Hash
+		typ  types.OID
+	}{"sha224": {sha256.New224, types.Bytea}, "sha256": {sha256.New, types.Bytea},
+		"sha384": {sha512.New384, types.Bytea}, "sha512": {sha512.New, types.Bytea}, "md5": {md5.New, types.Text}} {
+		funcs.TextFamily.Function(name, f.typ, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			h := f.make()
+			for rest := range pieces(a[0].S, 32<<10) { // without a copy of the whole
+				if err := env.Bytes(len(rest)); err != nil {
+					return types.Null, err
+				}
+				_, _ = h.Write([]byte(rest)) // never fails
+			}
+			if f.typ == types.Text {
+				return types.NewText(hex.EncodeToString(h.Sum(nil))), nil
+			}
+			return types.NewBytes(h.Sum(nil)), nil
 		}, types.Bytea)
 	}
-	funcs.TextFamily.Function("md5", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		h := md5.Sum([]byte(a[0].S))
-		return types.NewText(hex.EncodeToString(h[:])), nil
-	}, types.Bytea)
 }
 
-// lines76 breaks a text into lines as PostgreSQL does for base64.
-func lines76(s string) string {
-	var b strings.Builder
-	for len(s) > 76 {
-		b.WriteString(s[:76] + "\n")
-		s = s[76:]
+// pieces yields s in pieces of n bytes.
+func pieces(s string, n int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for s != "" {
+			piece := s[:min(n, len(s))]
+			if s = s[len(piece):]; !yield(piece) {
+				return
+			}
+		}
 	}
-	b.WriteString(s)
-	return b.String()
 }
 
-func escapeBytes(s string) string {
+// encoded is encode. It makes the result in its final place.
+func encoded(env *exec.CallEnv, s, format, given string) (types.Datum, error) {
+	const line = 57 // bytes that become a line of 76 characters
+	size := 0
+	var add func(dst []byte, piece string) []byte
+	switch format {
+	case "hex":
+		size = 2 * len(s)
+		add = func(dst []byte, piece string) []byte { return hex.AppendEncode(dst, []byte(piece)) }
+	case "base64":
+		// A newline follows each full line.
+		size = base64.StdEncoding.EncodedLen(len(s)) + len(s)/line
+		add = func(dst []byte, piece string) []byte {
+			dst = base64.StdEncoding.AppendEncode(dst, []byte(piece))
+			if len(piece) == line {
+				dst = append(dst, '\n')
+			}
+			return dst
+		}
+	case "escape":
+		size, add = escapedSize(s), appendEscaped
+	default:
+		return types.Null, unknownEncoding(given)
+	}
+	if err := funcs.FitsText(env, size); err != nil {
+		return types.Null, err
+	}
 	var b strings.Builder
+	b.Grow(size)
+	var buf []byte
+	for piece := range pieces(s, line) {
+		if err := env.Bytes(0); err != nil {
+			return types.Null, err
+		}
+		buf = add(buf[:0], piece)
+		b.Write(buf)
+	}
+	return types.NewText(b.String()), nil
+}
+
+func escapedSize(s string) int {
+	n := len(s)
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c == 0 || c >= 0x80:
-			fmt.Fprintf(&b, `\%03o`, c)
+			n += 3
 		case c == '\\':
-			b.WriteString(`\\`)
-		default:
-			b.WriteByte(c)
+			n++
 		}
 	}
-	return b.String()
+	return n
+}
+
+func appendEscaped(dst []byte, s string) []byte {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == 0 || c >= 0x80:
+			dst = append(dst, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
+		case c == '\\':
+			dst = append(dst, c, c)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
 }
 
 func decodeHex(s string) (types.Datum, error) {
-	var out []byte
+	out := make([]byte, 0, len(s)/2)
 	high, half := byte(0), false
 	for _, c := range s {
 		v, err := strconv.ParseUint(string(c), 16, 8)
@@ -191,7 +241,7 @@ func decodeBase64(s string) (types.Datum, error) {
 
 func decodeEscape(s string) (types.Datum, error) {
 	bad := sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type bytea")
-	var out []byte
+	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		switch {
 		case s[i] != '\\':
@@ -244,7 +294,6 @@ func byteFuncs() {
 	)
 	f.NullArgs = true
 	overlay := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		runes := []rune(a[0].S)
 		from := a[2].I
 		count := intAt(a, 3, int64(utf8.RuneCountInString(a[1].S)))
 		switch {
@@ -253,9 +302,10 @@ func byteFuncs() {
 		case from+count > math.MaxInt32:
 			return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "integer out of range")
 		}
-		if err := funcs.FitsText(env, 4*len(runes)+len(a[0].S)+len(a[1].S)); err != nil {
+		if err := funcs.FitsText(env, 6*len(a[0].S)+len(a[1].S)); err != nil {
 			return types.Null, err
 		}
+		runes := []rune(a[0].S)
 		head := runes[:min(from-1, int64(len(runes)))]
 		tail := runes[max(min(from-1+count, int64(len(runes))), 0):]
 		return types.NewText(string(head) + a[1].S + string(tail)), nil
