@@ -110,7 +110,7 @@ func arrayPosition(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	}
 	arr := a[0].Array()
 	from := 0
-	if a[1].IsNull() && !slices.ContainsFunc(arr.Items, types.Datum.IsNull) {
+	if len(arr.Items) == 0 || a[1].IsNull() && !slices.ContainsFunc(arr.Items, types.Datum.IsNull) {
 		return types.Null, nil // without a look at the third argument
 	}
 	if len(a) > 2 {

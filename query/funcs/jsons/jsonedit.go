@@ -109,10 +109,8 @@ func (e *pathEdit) apply(s string) (types.Datum, error) {
 	if len(e.path) == 0 {
 		return types.NewJSONText(s), nil
 	}
-	for i, p := range e.path {
-		if p.IsNull() {
-			return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "path element at position %d is null", i+1)
-		}
+	if all := strings.TrimSpace(s); !e.adds() && len(all) > 1 && strings.TrimSpace(all[1:len(all)-1]) == "" {
+		return types.NewJSONText(s), nil // nothing is in it, and the path is not read
 	}
 	e.w.buf = make([]byte, 0, len(s)+len(e.value)+32)
 	if err := e.set("", s, 0); err != nil {
@@ -124,6 +122,9 @@ func (e *pathEdit) apply(s string) (types.Datum, error) {
 func (e *pathEdit) adds() bool { return e.create || e.before || e.after }
 
 func (e *pathEdit) set(name, s string, level int) error {
+	if e.path[level].IsNull() {
+		return sqlstate.New(sqlstate.NullNotAllowed, "path element at position %d is null", level+1)
+	}
 	e.w.name(name)
 	switch types.JSONKindOf(s) {
 	case types.JSONObject:
@@ -167,11 +168,6 @@ func (e *pathEdit) setMember(s string, level int) error {
 func (e *pathEdit) setElement(s string, level int) error {
 	last := level == len(e.path)-1
 	n := types.JSONLen(s)
-	if n == 0 && e.remove && level == 0 {
-		e.w.open('[')
-		e.w.shut(']')
-		return nil
-	}
 	parsed, err := strconv.ParseInt(strings.TrimSpace(e.path[level].S), 10, 32)
 	if err != nil {
 		return sqlstate.New(

@@ -87,8 +87,7 @@ func like(st *exec.State, s, p string, esc rune) (bool, error) {
 		switch {
 		case r == esc && esc >= 0:
 			if i+n >= len(p) {
-				return item{}, 0, sqlstate.New(sqlstate.InvalidEscapeSequence,
-					"LIKE pattern must not end with escape character")
+				return item{}, 0, errLikeEnd
 			}
 			e, m := utf8.DecodeRuneInString(p[i+n:])
 			return item{e, 'c'}, i + n + m, nil
@@ -106,6 +105,9 @@ func like(st *exec.State, s, p string, esc rune) (bool, error) {
 		if pi < len(p) && p[pi] == '%' && esc != '%' {
 			star, mark = pi+1, si
 			pi++
+			if endsInEscape(p[pi:], s[si:], esc) {
+				return false, errLikeEnd
+			}
 			continue
 		}
 		if pi < len(p) {
@@ -130,6 +132,27 @@ func like(st *exec.State, s, p string, esc rune) (bool, error) {
 		pi++
 	}
 	return pi == len(p), nil
+}
+
+var errLikeEnd = sqlstate.New(sqlstate.InvalidEscapeSequence, "LIKE pattern must not end with escape character")
+
+// endsInEscape reports whether only wildcards that s has room for are in a pattern before an escape character at its
+// end. After a % PostgreSQL looks behind the wildcards before it looks at s.
+func endsInEscape(p, s string, esc rune) bool {
+	if esc < 0 || !strings.HasSuffix(p, string(esc)) {
+		return false
+	}
+	p = p[:len(p)-len(string(esc))]
+	for ; p != "" && (p[0] == '%' || p[0] == '_'); p = p[1:] {
+		if p[0] == '_' {
+			if s == "" {
+				return false
+			}
+			_, n := utf8.DecodeRuneInString(s)
+			s = s[n:]
+		}
+	}
+	return p == ""
 }
 
 // LikePrefix returns the fixed text before the first wildcard of a LIKE pattern with the default escape character.

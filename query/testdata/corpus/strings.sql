@@ -108,3 +108,4 @@ SELECT count(*) FROM docs WHERE doc->>'v' IS NULL OR doc->'v' = 'null'
 SELECT id FROM docs ORDER BY doc->>'v' COLLATE "C" NULLS FIRST, id LIMIT 5
 -- differs: the first value that is no number is found in another order, as a view is read
 SELECT sum((doc->>'v')::numeric) FROM docs
+SELECT parse_ident('ÅÄö ß', false), parse_ident('ÅÄö.Abc'), parse_ident('ABC."ÅB".Éc')
