@@ -136,15 +136,8 @@ const (
 	numericNaN    = 0xC000
 	numericPosInf = 0xD000
 	numericNegInf = 0xF000
+	numericSigns  = "\x00\u4000\uC000\uD000\uF000" // all of them
 )
-
-func isNumericSign(word uint16) bool {
-	switch word {
-	case 0, numericNeg, numericNaN, numericPosInf, numericNegInf:
-		return true
-	}
-	return false
-}
 
 // infinityScale is what PostgreSQL sends as the scale of infinity: a bit of its sign word.
 const infinityScale = 0x20
@@ -203,7 +196,10 @@ func appendNumericBinary(dst []byte, d *Decimal) []byte {
 // WrongBinary is the message of a binary value that is too long for its type.
 const WrongBinary = "incorrect binary data format"
 
-var errBinary = sqlstate.New(sqlstate.InvalidBinaryFormat, WrongBinary)
+var (
+	errBinary = sqlstate.New(sqlstate.InvalidBinaryFormat, WrongBinary)
+	tooShort  = sqlstate.New(sqlstate.ProtocolViolation, "insufficient data left in message")
+)
 
 // badNumeric returns the error of a part of a numeric.
 func badNumeric(part string) error {
@@ -249,8 +245,7 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 	case Timestamp, TimestampTZ, Date, Time, TimeTZ:
 		if size(int(Lookup(typ).Len)) {
 			return parseMomentBinary(b, typ)
-		}
-		if typ == TimeTZ && len(b) >= 8 && len(b) < 12 { // the time is checked before the zone is read
+		} else if typ == TimeTZ && len(b) >= 8 && len(b) < 12 { // the time is checked before the zone is read
 			if d, err := parseMomentBinary(b[:8], Time); err != nil {
 				return d, err
 			}
@@ -299,8 +294,6 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 	return Null, errBinary
 }
 
-var tooShort = sqlstate.New(sqlstate.ProtocolViolation, "insufficient data left in message")
-
 // parseTextBinary reads a value of a type whose binary form is its text.
 func parseTextBinary(b []byte, typ OID, env *Env) (Datum, error) {
 	text, err := env.Decode(string(b))
@@ -312,11 +305,9 @@ func parseTextBinary(b []byte, typ OID, env *Env) (Datum, error) {
 
 func parseNumericBinary(b []byte) (Datum, error) {
 	be := binary.BigEndian
-	if len(b) < 8 {
-		// The sign is checked before the scale is read.
-		if len(b) >= 6 && !isNumericSign(be.Uint16(b[4:])) {
-			return Null, badNumeric("sign")
-		}
+	if len(b) >= 6 && !strings.ContainsRune(numericSigns, rune(be.Uint16(b[4:]))) { // before the scale is read
+		return Null, badNumeric("sign")
+	} else if len(b) < 8 {
 		return Null, tooShort
 	}
 	n, weight, sign, dscale := int(be.Uint16(b)), int(int16(be.Uint16(b[2:]))), be.Uint16(b[4:]),
@@ -328,9 +319,6 @@ func parseNumericBinary(b []byte) (Datum, error) {
 		return NewNumeric(&Decimal{special: posInf}), nil
 	case numericNegInf:
 		return NewNumeric(&Decimal{special: negInf}), nil
-	case 0, numericNeg:
-	default:
-		return Null, badNumeric("sign")
 	}
 	if dscale > maxNumericScale {
 		return Null, badNumeric("scale")
