@@ -27,7 +27,7 @@ func TestVerify_online(t *testing.T) {
 			var writers sync.WaitGroup
 			again := func(f func(i int) error) {
 				writers.Go(func() {
-					for i := range 500 { // more than verifications of an embedded store meet; a slow store must end, too
+					for i := range 500 { // more than an embedded store gets to; a slow one must end, too
 						select {
 						case <-stop:
 							return
