@@ -63,13 +63,18 @@ func (h *host) Setting(name string) (string, bool) {
 	return h.ss.vars.Get(name)
 }
 
-func (h *host) SetSetting(name, value string, local bool) error {
-	if name = strings.ToLower(name); name == settings.Isolation {
-		return h.ss.tx.setIsolation(value)
-	} else if name == settings.ReadOnly {
-		return h.ss.tx.setAccess(value)
+func (h *host) SetSetting(name string, value *string, local bool) error {
+	name = strings.ToLower(name)
+	if name == settings.Isolation || name == settings.ReadOnly {
+		switch {
+		case value == nil:
+			return nil // they belong to the transaction and keep what it began with
+		case name == settings.Isolation:
+			return h.ss.tx.setIsolation(*value)
+		}
+		return h.ss.tx.setAccess(*value)
 	}
-	return h.ss.tx.set(name, &value, local)
+	return h.ss.tx.set(name, value, local)
 }
 
 // Cancel implements exec.Session.

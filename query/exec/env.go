@@ -79,9 +79,10 @@ type Session interface {
 	// Remote and Local are the ends of the connection. The host is "" if it is not one by TCP.
 	Remote() (host string, port int)
 	Local() (host string, port int)
-	// Setting is current_setting. SetSetting is set_config; local limits the change to the transaction.
+	// Setting is current_setting. SetSetting is set_config; local limits the change to the transaction, and nil is the
+	// default.
 	Setting(name string) (string, bool)
-	SetSetting(name, value string, local bool) error
+	SetSetting(name string, value *string, local bool) error
 	// ObjectOID resolves a name to a catalogue OID, for casts to regclass and the other reg types. It returns false for
 	// an unknown name.
 	ObjectOID(ctx context.Context, kind types.OID, name string) (int64, bool, error)

@@ -68,13 +68,8 @@ func init() {
 			}
 			return types.NewText(v), nil
 		}, types.Text, types.Bool).Volatility = exec.Volatile
-	SessionFamily.Function("set_config", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if err := env.Session.SetSetting(a[0].S, a[1].S, a[2].True()); err != nil {
-			return types.Null, err
-		}
-		v, _ := env.Session.Setting(a[0].S)
-		return types.NewText(v), nil
-	}, types.Text, types.Text, types.Bool).Volatility = exec.Volatile
+	f := SessionFamily.Function("set_config", types.Text, setConfig, types.Text, types.Text, types.Bool)
+	f.Volatility, f.NullArgs = exec.Volatile, true
 	for side, address := range map[string]func(exec.Session) (string, int){"client": exec.Session.Remote,
 		"server": exec.Session.Local} {
 		SessionFamily.Function("inet_"+side+"_addr", types.Text,
@@ -163,4 +158,20 @@ func sleep(env *exec.CallEnv, nanos float64) (types.Datum, error) {
 	case <-env.Ctx.Done():
 		return types.Null, env.Ctx.Err()
 	}
+}
+
+// setConfig sets a setting; NULL sets it to its default.
+func setConfig(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "SET requires parameter name")
+	}
+	var value *string
+	if !a[1].IsNull() {
+		value = &a[1].S
+	}
+	if err := env.Session.SetSetting(a[0].S, value, !a[2].IsNull() && a[2].True()); err != nil {
+		return types.Null, err
+	}
+	v, _ := env.Session.Setting(a[0].S)
+	return types.NewText(v), nil
 }
