@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
-// A PostgreSQL reads a node's relations as foreign tables and joins them with its own.
+// A PostgreSQL reads a node's relations as foreign tables, joins them with its own, and writes documents.
 func TestSQL_ForeignTables(t *testing.T) {
 	theirs := pgtest.URL(t)
 	p := start(t, t.TempDir())
@@ -41,7 +42,7 @@ func TestSQL_ForeignTables(t *testing.T) {
 		"'Anna'), ('c', 'Carl')")
 	for _, estimate := range []string{"", ", use_remote_estimate 'true'"} {
 		run("CREATE SERVER shop FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '" + host + "', port '" + port +
-			"', dbname 'shop', fetch_size '2'" + estimate + ")")
+			"', dbname 'shop', fetch_size '2', batch_size '10'" + estimate + ")")
 		run("CREATE USER MAPPING FOR CURRENT_USER SERVER shop OPTIONS (user 'tester', password_required 'false')")
 		run(`CREATE SCHEMA f; IMPORT FOREIGN SCHEMA public FROM SERVER shop INTO f; IMPORT FOREIGN SCHEMA "by" FROM SERVER shop INTO f`)
 		for _, q := range []struct{ sql, want string }{
@@ -62,6 +63,34 @@ func TestSQL_ForeignTables(t *testing.T) {
 				t.Errorf("%s: %q, %v, want %q (estimate %q)", q.sql, got, err, q.want, estimate)
 			}
 		}
+		if estimate != "" {
+			// It asks for an estimate of reading ctid.
+			if _, err := conn.Exec(t.Context(), "DELETE FROM f.docs WHERE id = 'a'"); sqlCode(err) != "42703" {
+				t.Error(err)
+			}
+			run("DROP SERVER shop CASCADE; DROP SCHEMA f CASCADE")
+			continue
+		}
+		// Writes: rev of an imported table is NULL, and conditions are pushed down.
+		run("INSERT INTO f.docs (id, doc) SELECT 'w' || i, jsonb_build_object('n', i) FROM generate_series(1, 25) i")
+		run("UPDATE f.docs SET doc = doc || '{\"more\":true}' WHERE id BETWEEN 'w1' AND 'w10'")
+		run("DELETE FROM f.docs WHERE id = ANY (ARRAY['w3', 'w4'])")
+		if _, err := conn.Exec(t.Context(), "BEGIN; INSERT INTO f.docs (id, doc) VALUES ('w30', '{}'); SAVEPOINT s; "+
+			"INSERT INTO f.docs (id, doc) VALUES ('w31', '{}'); ROLLBACK TO s; COMMIT"); err != nil {
+			t.Error(err)
+		}
+		if _, err := conn.Exec(t.Context(), "INSERT INTO f.docs (id, doc) VALUES ('w1', '{}')"); sqlCode(err) != "23505" {
+			t.Error(err)
+		}
+		if n := c.object("GET", "/shop", "")["doc_count"]; fmt.Sprint(n) != "28" { // with the design document
+			t.Errorf("%v documents", n)
+		}
+		var more int
+		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM f.docs WHERE doc @> '{"more":true}'`).
+			Scan(&more); err != nil || more != 2 {
+			t.Errorf("%d documents updated, %v", more, err)
+		}
+		run("DELETE FROM f.docs WHERE id LIKE 'w%'")
 		run("DROP SERVER shop CASCADE; DROP SCHEMA f CASCADE")
 	}
 }
