@@ -196,6 +196,7 @@ func (h *host) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, error) {
 	in := catalog.Input{Database: h.ss.start.Database, Databases: names, Maintenance: maintenance,
 		ViewsAsTables: h.ss.vars.Value(settings.ViewKind) == "table",
 		User:          h.ss.start.User, Superuser: cat.Admin(),
+		QuoteAll:     func() bool { return h.ss.types.QuoteAll },
 		SystemTables: h.ss.names.systemTables(), SearchPath: h.ss.vars.SearchPath()}
 	db, err := h.ss.access.open(ctx)
 	if err != nil {

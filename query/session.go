@@ -117,6 +117,8 @@ func (ss *session) applied(name string) {
 		ss.types.IntervalStyle = ss.vars.Value(name)
 	case "bytea_output":
 		ss.types.ByteaEscape = ss.vars.Value(name) == "escape"
+	case "quote_all_identifiers":
+		ss.types.QuoteAll = ss.vars.Value(name) == "on"
 	case "application_name":
 		ss.mu.Lock()
 		ss.mu.app = ss.vars.Value(name)

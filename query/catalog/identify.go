@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -96,25 +95,25 @@ func identify(s *Snapshot, class, oid, column int64) (*identity, error) {
 	case "pg_type":
 		return identifyType(s, types.OID(oid)), nil
 	case "pg_proc":
-		return identifyProc(oid), nil
+		return identifyProc(s, oid), nil
 	case "pg_constraint":
 		return identifyConstraint(s, oid), nil
 	case "pg_namespace":
 		i := &identity{kind: "schema"}
 		if n := s.schemaByOID[oid]; n != nil {
-			i.single(n.Name)
+			i.single(s, n.Name)
 		}
 		return i, nil
 	case "pg_database":
 		i := &identity{kind: "database"}
 		if at := slices.IndexFunc(s.DBs, func(d Database) bool { return d.OID == oid }); at >= 0 {
-			i.single(s.DBs[at].Name)
+			i.single(s, s.DBs[at].Name)
 		}
 		return i, nil
 	case "pg_authid":
 		i := &identity{kind: "role"}
 		if role, ok := s.role(oid); ok {
-			i.single(role)
+			i.single(s, role)
 		}
 		return i, nil
 	}
@@ -122,8 +121,8 @@ func identify(s *Snapshot, class, oid, column int64) (*identity, error) {
 }
 
 // single completes the identity of an object that is not in a schema.
-func (i *identity) single(name string) {
-	i.name, i.whole, i.names = keyword.Quote(name), keyword.Quote(name), []string{name}
+func (i *identity) single(s *Snapshot, name string) {
+	i.name, i.whole, i.names = s.quote(name), s.quote(name), []string{name}
 }
 
 func identifyClass(s *Snapshot, oid, column int64) *identity {
@@ -131,7 +130,7 @@ func identifyClass(s *Snapshot, oid, column int64) *identity {
 	i := &identity{kind: "relation"}
 	if c != nil {
 		i.kind = map[string]string{"r": "table", "v": "view", "i": "index"}[c.Kind]
-		i.schema, i.name = keyword.Quote(c.Schema.Name), keyword.Quote(c.Name)
+		i.schema, i.name = s.quote(c.Schema.Name), s.quote(c.Name)
 		i.whole = i.schema + "." + i.name
 		i.names = []string{c.Schema.Name, c.Name}
 	}
@@ -142,39 +141,39 @@ func identifyClass(s *Snapshot, oid, column int64) *identity {
 	default:
 		name := c.Columns[column-1].Name
 		i.kind += " column"
-		i.whole += "." + keyword.Quote(name)
+		i.whole += "." + s.quote(name)
 		i.names = append(i.names, name)
 	}
 	return i
 }
 
 // qualifiedType returns the name of a type that means the same whatever the search path is.
-func qualifiedType(t *types.Info) string {
+func qualifiedType(s *Snapshot, t *types.Info) string {
 	if t.Elem != 0 && t.Name[0] == '_' {
 		if e := types.Lookup(t.Elem); e != nil {
-			return qualifiedType(e) + "[]"
+			return qualifiedType(s, e) + "[]"
 		}
 	}
 	if t.SQLName != t.Name && t.SQLName[0] != '"' {
 		return t.SQLName // by the SQL standard
 	}
-	return "pg_catalog." + t.SQLName
+	return s.quote("pg_catalog") + "." + typeName(s, t)
 }
 
 func identifyType(s *Snapshot, oid types.OID) *identity {
 	i := &identity{kind: "type"}
 	if t := types.Lookup(oid); t != nil {
-		i.schema, i.name, i.whole = "pg_catalog", keyword.Quote(t.Name), qualifiedType(t)
+		i.schema, i.name, i.whole = s.quote("pg_catalog"), s.quote(t.Name), qualifiedType(s, t)
 		i.names = []string{i.whole}
 	} else if c := s.classByOID[int64(oid)&^0x80000000]; c != nil && int64(oid) != c.OID {
-		i.schema, i.name = keyword.Quote(c.Schema.Name), keyword.Quote(c.Name)
+		i.schema, i.name = s.quote(c.Schema.Name), s.quote(c.Name)
 		i.whole = i.schema + "." + i.name
 		i.names = []string{i.whole}
 	}
 	return i
 }
 
-func identifyProc(oid int64) *identity {
+func identifyProc(s *Snapshot, oid int64) *identity {
 	i := &identity{kind: "function"}
 	all, _ := procs()
 	at := slices.IndexFunc(all, func(p proc) bool { return p.oid == oid })
@@ -190,11 +189,11 @@ func identifyProc(oid int64) *identity {
 	for j, t := range p.args {
 		i.args[j] = types.NameOf(t)
 		if info := types.Lookup(t); info != nil {
-			i.args[j] = qualifiedType(info)
+			i.args[j] = qualifiedType(s, info)
 		}
 	}
-	i.schema, i.names = "pg_catalog", []string{"pg_catalog", p.name}
-	i.whole = "pg_catalog." + keyword.Quote(p.name) + "(" + strings.Join(i.args, ",") + ")"
+	i.schema, i.names = s.quote("pg_catalog"), []string{"pg_catalog", p.name}
+	i.whole = s.quote("pg_catalog") + "." + s.quote(p.name) + "(" + strings.Join(i.args, ",") + ")"
 	return i
 }
 
@@ -203,7 +202,7 @@ func identifyConstraint(s *Snapshot, oid int64) *identity {
 	if k := keyOf(s, func(k *Key) bool { return k.Constraint == oid }); k != nil {
 		table := identifyClass(s, k.Table.OID, 0)
 		i.kind, i.schema = "table constraint", table.schema
-		i.whole, i.names = keyword.Quote(k.Name)+" on "+table.whole, append(table.names, k.Name)
+		i.whole, i.names = s.quote(k.Name)+" on "+table.whole, append(table.names, k.Name)
 	}
 	return i
 }

@@ -3,7 +3,6 @@ package catalog
 import (
 	"fmt"
 
-	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -31,7 +30,7 @@ func init() {
 	fillers["pg_catalog.pg_indexes"] = func(s *Snapshot, b *rows) {
 		for _, k := range s.Keys {
 			b.add(v{"schemaname": k.Table.Schema.Name, "tablename": k.Table.Name, "indexname": k.Name,
-				"indexdef": k.indexDefinition()})
+				"indexdef": k.indexDefinition(s)})
 		}
 	}
 	fillers["information_schema.table_constraints"] = func(s *Snapshot, b *rows) {
@@ -66,10 +65,10 @@ func one(elem types.OID, n int64) types.Datum {
 
 func (k *Key) column() string { return k.Table.Columns[k.Column-1].Name }
 
-func (k *Key) indexDefinition() string {
-	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s.%s USING btree (%s)", keyword.Quote(k.Name),
-		keyword.Quote(k.Table.Schema.Name),
-		keyword.Quote(k.Table.Name), keyword.Quote(k.column()))
+func (k *Key) indexDefinition(s *Snapshot) string {
+	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s.%s USING %s (%s)", s.quote(k.Name),
+		s.quote(k.Table.Schema.Name),
+		s.quote(k.Table.Name), s.quote("btree"), s.quote(k.column()))
 }
 
 // keyDefinitions adds the functions that return keys as SQL.
@@ -84,9 +83,9 @@ func keyDefinitions() {
 				if a[1].I > 1 {
 					return types.NewText(""), nil
 				}
-				return types.NewText(keyword.Quote(k.column())), nil
+				return types.NewText(s.quote(k.column())), nil
 			}
-			return types.NewText(k.indexDefinition()), nil
+			return types.NewText(k.indexDefinition(s)), nil
 		}
 		return types.Null, nil
 	})
@@ -95,7 +94,7 @@ func keyDefinitions() {
 	constraint := withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
 		for _, k := range s.Keys {
 			if k.Constraint == a[0].I {
-				return types.NewText("PRIMARY KEY (" + keyword.Quote(k.column()) + ")"), nil
+				return types.NewText("PRIMARY KEY (" + s.quote(k.column()) + ")"), nil
 			}
 		}
 		return types.Null, nil

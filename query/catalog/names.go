@@ -102,6 +102,25 @@ func (s *Snapshot) typeOID(schema, last, whole string) (int64, bool, error) {
 	return 0, false, nil
 }
 
+// quote returns a name as SQL reads it, always in quotes with quote_all_identifiers.
+func (s *Snapshot) quote(name string) string {
+	if s.QuoteAll != nil && s.QuoteAll() {
+		return keyword.InQuotes(name)
+	}
+	return keyword.Quote(name)
+}
+
+// typeName returns a type's name in SQL. Those that only SQL's grammar knows are never quoted.
+func typeName(s *Snapshot, t *types.Info) string {
+	switch e := types.Lookup(t.Elem); {
+	case e != nil && t.Name[0] == '_':
+		return typeName(s, e) + "[]"
+	case t.SQLName != t.Name, t.OID == types.Numeric, t.OID == types.Interval:
+		return t.SQLName
+	}
+	return s.quote(t.Name)
+}
+
 // Name is the inverse of OID: it returns what regclass and the other reg types show.
 func (s *Snapshot) Name(kind types.OID, oid int64) (string, bool) {
 	switch kind {
@@ -111,15 +130,15 @@ func (s *Snapshot) Name(kind types.OID, oid int64) (string, bool) {
 		}
 	case types.RegNS:
 		if n := s.schemaByOID[oid]; n != nil {
-			return keyword.Quote(n.Name), true
+			return s.quote(n.Name), true
 		}
 	case types.RegRole:
 		if name, ok := s.role(oid); ok {
-			return keyword.Quote(name), true
+			return s.quote(name), true
 		}
 	case types.RegType:
 		if t := types.Lookup(types.OID(oid)); t != nil {
-			return t.SQLName, true
+			return typeName(s, t), true
 		}
 		if c := s.classByOID[oid&^0x80000000]; c != nil {
 			return s.display(c), true
@@ -127,15 +146,18 @@ func (s *Snapshot) Name(kind types.OID, oid int64) (string, bool) {
 	case types.RegColl:
 		for _, c := range types.Collations() {
 			if int64(c.OID) == oid {
-				return keyword.Quote(c.Name), true
+				return s.quote(c.Name), true
 			}
 		}
 	case types.RegProc:
 		_, names := procs()
 		name, ok := names[oid]
+		if ok {
+			name = s.quote(name)
+		}
 		return name, ok
 	case types.RegProcedur, types.RegOper, types.RegOperator:
-		return signedName(kind, oid)
+		return signedName(s, kind, oid)
 	}
 	return "", false
 }
@@ -143,9 +165,9 @@ func (s *Snapshot) Name(kind types.OID, oid int64) (string, bool) {
 // display returns a relation's name, with its schema if the unqualified name would refer to something else.
 func (s *Snapshot) display(c *Class) string {
 	if s.visible(c) {
-		return keyword.Quote(c.Name)
+		return s.quote(c.Name)
 	}
-	return keyword.Quote(c.Schema.Name) + "." + keyword.Quote(c.Name)
+	return s.quote(c.Schema.Name) + "." + s.quote(c.Name)
 }
 
 // typeSyntax returns an error for what cannot be the name of a type.

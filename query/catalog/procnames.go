@@ -139,12 +139,12 @@ func operands(o typing.PgOperator) []types.OID {
 }
 
 // signedName returns what a regprocedure, regoper or regoperator shows.
-func signedName(kind types.OID, oid int64) (string, bool) {
+func signedName(s *Snapshot, kind types.OID, oid int64) (string, bool) {
 	if kind == types.RegProcedur {
 		all, _ := procs()
 		for _, p := range all {
 			if p.oid == oid {
-				return p.name + "(" + typeList(p.args) + ")", true
+				return s.quote(p.name) + "(" + typeList(s, p.args) + ")", true
 			}
 		}
 		return "", false
@@ -154,7 +154,7 @@ func signedName(kind types.OID, oid int64) (string, bool) {
 			continue
 		}
 		if kind == types.RegOperator {
-			return o.Symbol + "(" + typeList(operands(o)) + ")", true
+			return o.Symbol + "(" + typeList(s, operands(o)) + ")", true
 		}
 		if _, _, err := (&Snapshot{}).operatorOID(types.RegOper, o.Symbol); err != nil {
 			return "pg_catalog." + o.Symbol, true
@@ -164,7 +164,7 @@ func signedName(kind types.OID, oid int64) (string, bool) {
 	return "", false
 }
 
-func typeList(oids []types.OID) string {
+func typeList(s *Snapshot, oids []types.OID) string {
 	names := make([]string, len(oids))
 	for i, t := range oids {
 		switch t {
@@ -174,6 +174,9 @@ func typeList(oids []types.OID) string {
 			names[i] = "internal"
 		default:
 			names[i] = types.NameOf(t)
+			if info := types.Lookup(t); info != nil {
+				names[i] = typeName(s, info)
+			}
 		}
 	}
 	return strings.Join(names, ",")

@@ -50,8 +50,10 @@ type Input struct {
 	SystemTables []exec.SystemTable
 	// ViewsAsTables shows views as tables, so that pg_dump dumps their rows.
 	ViewsAsTables bool
-	SearchPath    []string
-	Sessions      []Activity
+	// QuoteAll reports whether all names are quoted (quote_all_identifiers).
+	QuoteAll   func() bool
+	SearchPath []string
+	Sessions   []Activity
 	// ReadOnly is set if SQL cannot write documents of the database.
 	ReadOnly bool
 	// Open opens a database that the user may read. nil means that all sizes are zero.

@@ -29,18 +29,18 @@ func formatType(s *Snapshot, a []types.Datum) (types.Datum, error) {
 	array := ""
 	if t := types.Lookup(oid); t != nil && dataType(oid) == "ARRAY" {
 		oid, array = types.ElemOf(oid), "[]"
-		name = types.Lookup(oid).SQLName
+		name = typeName(s, types.Lookup(oid))
 	}
-	text, err := withModifier(oid, name, int32(a[1].I))
+	text, err := withModifier(s, oid, name, int32(a[1].I))
 	return types.NewText(text + array), err
 }
 
 // withModifier returns the name of a type with a modifier, as PostgreSQL prints it.
-func withModifier(oid types.OID, name string, mod int32) (string, error) {
+func withModifier(s *Snapshot, oid types.OID, name string, mod int32) (string, error) {
 	number := "(" + strconv.Itoa(int(mod)) + ")"
 	switch {
 	case mod < 0 && oid == types.BPChar:
-		return "bpchar", nil
+		return s.quote("bpchar"), nil
 	case mod < 0 || slices.Contains(withoutModifier, oid):
 		return name, nil
 	case oid == types.VarChar || oid == types.BPChar:

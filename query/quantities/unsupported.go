@@ -12,7 +12,6 @@ import (
 // has the value that is refused, and what to do instead.
 var unsupported = map[string]struct{ value, hint string }{
 	"array_nulls":                 {"off", `Write "NULL" with quotes for an item with that text.`},
-	"quote_all_identifiers":       {"on", "Quote names in the client."},
 	"standard_conforming_strings": {"off", "Write E'...' for escapes."},
 	"transform_null_equals":       {"on", "Write IS NULL."},
 }

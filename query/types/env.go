@@ -14,6 +14,8 @@ type Env struct {
 	Location *time.Location
 	// ByteaEscape selects bytea_output = escape.
 	ByteaEscape bool
+	// QuoteAll is quote_all_identifiers.
+	QuoteAll bool
 	// DateOrder is how 1/2/2024 is read: "MDY" (also ""), "DMY", or "YMD", which refuses it.
 	DateOrder string
 	// IntervalStyle is PostgreSQL's setting; "" is postgres.

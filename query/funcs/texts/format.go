@@ -268,5 +268,8 @@ func quoteIdentIn(env *exec.CallEnv, text string) (string, error) {
 	if err := env.Room(int64(len(text) + strings.Count(text, `"`) + 2)); err != nil {
 		return "", err
 	}
+	if env.Types.QuoteAll {
+		return keyword.InQuotes(text), nil
+	}
 	return keyword.Quote(text), nil
 }

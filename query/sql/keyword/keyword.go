@@ -47,8 +47,11 @@ func Quote(name string) string {
 	if c, _ := Lookup(name); plain && (c == None || c == Unreserved) {
 		return name
 	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	return InQuotes(name)
 }
+
+// InQuotes returns name in quotes.
+func InQuotes(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // keywords maps each of PostgreSQL's key words to its category.
 var keywords = func() map[string]Category {

@@ -186,7 +186,6 @@ SET timezone_abbreviations = 'Default'; SET array_nulls = on; SET transform_null
 SET array_nulls = off
 -- differs: so does this
 SET transform_null_equals = on
--- differs: so does this
 SET quote_all_identifiers = on
 -- differs: so does this
 SET timezone_abbreviations = 'India'
