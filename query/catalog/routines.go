@@ -92,7 +92,7 @@ func typeNames(t types.OID) (name, udt string) {
 // dataType is the name of a type in information_schema: all arrays are ARRAY.
 func dataType(t types.OID) string {
 	info := types.Lookup(t)
-	if info.Kind == types.KArray && t != types.Int2Vector && t != types.OidVector {
+	if info.Kind == types.KArray && info.Elem != 0 && t != types.Int2Vector && t != types.OidVector {
 		return "ARRAY"
 	}
 	return info.SQLName

@@ -175,3 +175,6 @@ SELECT jsonb_exists('{"a":1}', 'a'), jsonb_exists_any('{"a":1}', '{a,b}'), jsonb
 SELECT int4pl(x, 1) FROM generate_series(1,2) x WHERE int4gt(x, 1)
 SELECT texteq(id, 'd01') FROM docs ORDER BY id LIMIT 2
 SELECT record_eq(row(1,2), row(1,2)), array_ne(array[1], array[2]), textlike('a', NULL), numeric_uminus(5), int4um(3), float8abs(-1)
+SELECT o, m, format_type(o, m) FROM unnest(ARRAY[16, 17, 18, 19, 20, 22, 26, 30, 114, 705, 1000, 1005, 1014, 1015, 1042, 1043, 1115, 1186, 1231, 1700, 2249, 2275, 2276, 2277, 2278, 2283, 2287, 3802, 3807]::oid[]) o, unnest(ARRAY[-1, 4, 10, 655366]) m ORDER BY 1, 2
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'pg_attribute'::regclass AND attname IN ('attmissingval', 'attname', 'attacl') ORDER BY 1
+SELECT data_type FROM information_schema.columns WHERE table_name = 'pg_attribute' AND column_name IN ('attmissingval', 'attoptions') ORDER BY 1
