@@ -141,7 +141,8 @@ func (e *execution) sqlPrepare(ctx context.Context, s *ast.Prepare, text string)
 	p := &prepared{text: s.Text, stmt: s.Statement, fromSQL: text}
 	w := ss.work(ctx)
 	defer w.Close()
-	if err := w.Hold(int64(len(s.Text))); err != nil {
+	// text has the whole message, for pg_prepared_statements.
+	if err := w.Hold(int64(len(s.Text) + len(text))); err != nil {
 		return err
 	}
 	if err := ss.statements.bind(w, p, given); err != nil {

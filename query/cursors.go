@@ -37,10 +37,11 @@ func (e *execution) declare(ctx context.Context, s *ast.Declare, text string) er
 	if err != nil {
 		return err
 	}
-	if err := ss.memory.Grow(st.size); err != nil {
+	held := st.size + int64(len(text)) // text has the whole message, for pg_cursors
+	if err := ss.memory.Grow(held); err != nil {
 		return err
 	}
-	c.hold, c.held, c.text, c.binary = s.Hold, st.size, text, s.IsBinary
+	c.hold, c.held, c.text, c.binary = s.Hold, held, text, s.IsBinary
 	switch {
 	case s.Scroll:
 		c.back = cursor.Always

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -230,6 +231,32 @@ func TestServer_HostileStatements(t *testing.T) {
 	}
 }
 
+// TestServer_LongComments checks that statements that a session caches do not hold the comments around them.
+func TestServer_LongComments(t *testing.T) {
+	s := exectest.NewStore()
+	cities(s)
+	srv, addr := start(t, s, nil)
+	conn := dial(t, addr)
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	comment := "/*" + strings.Repeat("x", 900_000) + "*/"
+	for i := range 100 {
+		_, err := conn.Exec(t.Context(), fmt.Sprintf("%s SELECT %d", comment, i), pgx.QueryExecModeSimpleProtocol)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if grown := heap() - before; grown > 30<<20 {
+		now, _, _ := srv.Memory()
+		t.Errorf("100 statements hold %d bytes, of which %d are counted", grown, now)
+	}
+}
+
 // TestServer_Endless checks that statements that never end are cancelled, in whatever part they are.
 func TestServer_Endless(t *testing.T) {
 	s := exectest.NewStore()
@@ -326,6 +353,19 @@ func TestServer_Memory(t *testing.T) {
 		t.Errorf("%d long prepared statements: %v", prepared, err)
 	}
 	exec(two, "DEALLOCATE ALL", "", "")
+	comment := "/*" + strings.Repeat("x", 900_000) + "*/"
+	for name, statement := range map[string]string{"PREPARE": "PREPARE c%d AS SELECT 1 ",
+		"DECLARE": "DECLARE c%d CURSOR WITH HOLD FOR SELECT 1 "} {
+		err := error(nil)
+		for i := 0; err == nil && i < 100; i++ {
+			_, err = two.Exec(t.Context(), fmt.Sprintf(statement, i)+comment)
+		}
+		if codeOf(err) != "53200" {
+			t.Errorf("%s with long comments: %v", name, err)
+		}
+		exec(two, "DEALLOCATE ALL", "", "")
+		exec(two, "CLOSE ALL", "", "")
+	}
 	exec(two, "SELECT '"+strings.Repeat("x", 9_000_000)+"'", "53200", "sql.session_memory")
 	nothingHeld()
 }

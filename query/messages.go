@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/divandb/divan/query/exec"
@@ -31,8 +32,11 @@ func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, err
 	ss.ClosePortal("")
 	ss.tx.implicit = len(texts) > 1
 	pieces := make([]pgwire.Piece, len(texts))
-	for i := range texts {
-		pieces[i] = pgwire.Piece{Text: texts[i], Query: query, Offset: offsets[i]}
+	for i, text := range texts {
+		if len(text) < len(query)/2 {
+			text = strings.Clone(text) // a cached statement must not hold the comments around it
+		}
+		pieces[i] = pgwire.Piece{Text: text, Query: query, Offset: offsets[i]}
 	}
 	return pieces, nil
 }

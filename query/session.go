@@ -219,7 +219,7 @@ func (ss *session) mark(state byte, statement string) {
 			// Admins and the log see the text, also of a statement that is not valid.
 			statement = "ALTER USER ... PASSWORD"
 		}
-		ss.mu.statement = types.Truncate(statement, 1024)
+		ss.mu.statement = strings.Clone(types.Truncate(statement, 1024))
 		ss.mu.since = time.Now()
 	}
 	ss.mu.rowsBefore = ss.rows.Load()
