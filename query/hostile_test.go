@@ -231,6 +231,35 @@ func TestServer_HostileStatements(t *testing.T) {
 	}
 }
 
+// TestServer_LongStatements checks statements of many megabytes, and messages with many statements.
+func TestServer_LongStatements(t *testing.T) {
+	oneGoroutine(t)
+	s := exectest.NewStore()
+	cities(s)
+	srv, addr := start(t, s, nil)
+	conn := dial(t, addr)
+	for _, c := range []struct {
+		sql, code string
+	}{
+		{"SELECT count(*) FROM (VALUES " + numbered(40_000, "(%d,'"+strings.Repeat("x", 100)+"')", ",") + ") v", ""},
+		{"SELECT count(*) FROM (VALUES " + numbered(1_000_000, "(%d)", ",") + ") v", "53200"},
+		{"SELECT length('" + strings.Repeat("x", 14<<20) + "')", ""},
+		{"SELECT length('" + strings.Repeat("x", 17<<20) + "')", "54000"},
+		{strings.Repeat("SELECT;", 20_000), ""},
+		{strings.Repeat("SELECT;", 2_000_000), "53200"},
+	} {
+		if _, err := conn.Exec(t.Context(), c.sql, pgx.QueryExecModeSimpleProtocol); codeOf(err) != c.code {
+			t.Errorf("%.60s...: %.200v, want %q", c.sql, err, c.code)
+		}
+	}
+	if _, err := conn.Exec(t.Context(), "DISCARD PLANS"); err != nil {
+		t.Error(err)
+	}
+	if now, _, _ := srv.Memory(); now != 0 {
+		t.Errorf("%d bytes are held", now)
+	}
+}
+
 // TestServer_LongComments checks that statements that a session caches do not hold the comments around them.
 func TestServer_LongComments(t *testing.T) {
 	s := exectest.NewStore()

@@ -30,6 +30,11 @@ func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, err
 		return nil, located(err, query, 0)
 	}
 	ss.ClosePortal("")
+	size := int64(len(texts)) * pieceSize
+	if err := ss.memory.Grow(size); err != nil {
+		return nil, err
+	}
+	ss.pieces += size // until ReadyForQuery
 	ss.tx.implicit = len(texts) > 1
 	pieces := make([]pgwire.Piece, len(texts))
 	for i, text := range texts {
@@ -40,6 +45,9 @@ func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, err
 	}
 	return pieces, nil
 }
+
+// pieceSize is the memory of a piece of a simple query in bytes, in addition to its text.
+const pieceSize = 128
 
 // Simple implements pgwire.Session.
 func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Portal, error) {

@@ -45,6 +45,7 @@ type session struct {
 	host       host
 	traced     *traced
 	slow       slowPlan
+	pieces     int64 // memory held for the statements of the current simple query
 	*storeWriter
 
 	mu struct {
@@ -134,6 +135,8 @@ func (ss *session) Notifications() []pgwire.Notification { return ss.notes.Take(
 
 // Status implements pgwire.Session.
 func (ss *session) Status() byte {
+	ss.memory.Shrink(ss.pieces)
+	ss.pieces = 0
 	ss.tx.settle()
 	ss.vars.Report(ss.client)
 	ss.reads.idles()
@@ -215,11 +218,12 @@ func (ss *session) mark(state byte, statement string) {
 	}
 	ss.mu.state = state
 	if statement != "" {
+		statement = types.Truncate(statement, 1024)
 		if withPassword.MatchString(statement) {
 			// Admins and the log see the text, also of a statement that is not valid.
 			statement = "ALTER USER ... PASSWORD"
 		}
-		ss.mu.statement = strings.Clone(types.Truncate(statement, 1024))
+		ss.mu.statement = strings.Clone(statement)
 		ss.mu.since = time.Now()
 	}
 	ss.mu.rowsBefore = ss.rows.Load()

@@ -20,10 +20,15 @@ type Statement struct {
 // parent finds the trace that a client names in a comment, as sqlcommenter writes it.
 var parent = regexp.MustCompile(`traceparent='([0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})'`)
 
+// searched is how much of a message's end is searched for a traceparent, which sqlcommenter appends. The search is
+// repeated for each statement of the message.
+const searched = 64 << 10
+
 // Statement begins the span of a statement of a kind, such as "select". text is the client's message, which is only
 // searched for a traceparent.
 func (t *Tracer) Statement(kind, database, text string) *Statement {
 	ctx := context.Background()
+	text = text[max(0, len(text)-searched):]
 	if strings.Contains(text, "traceparent='") {
 		if found := parent.FindStringSubmatch(text); found != nil {
 			ctx = t.parents.Extract(ctx, propagation.MapCarrier{"traceparent": found[1]})

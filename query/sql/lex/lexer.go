@@ -9,8 +9,9 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// MaxStatement is the longest accepted statement in bytes. Longer ones are refused unread.
-const MaxStatement = 1 << 20
+// MaxStatement is the longest accepted statement in bytes, as long as a message of the protocol can be. Longer ones are
+// refused unread.
+const MaxStatement = 16 << 20
 
 // lexer splits PostgreSQL's SQL into tokens.
 type lexer struct {
