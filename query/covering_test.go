@@ -298,6 +298,9 @@ func TestReduce_Ambiguous(t *testing.T) {
 		}
 	}
 	for _, sql := range []string{`SELECT length(key #>> '{}'), count(*) FROM by.country GROUP BY 1`,
+		`SELECT key, count(*) FROM by.country GROUP BY key`, `SELECT DISTINCT key FROM by.country`,
+		`SELECT key #>> '{}', count(*) FROM by.country GROUP BY 1`, `SELECT max(key #>> '{}') FROM by.country`,
+		`SELECT count(DISTINCT key) FROM by.country`,
 		`SELECT key->>0, sum(length(key->>1)), count(*) FROM by.mango WHERE key->>0 LIKE 'é%' GROUP BY 1`,
 		`SELECT DISTINCT length(key #>> '{}') FROM by.country`, `SELECT max(length(key::text)) FROM by.country`,
 		`SELECT count(DISTINCT upper(key #>> '{}')) FROM by.country`} {

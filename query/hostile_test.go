@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -251,6 +252,28 @@ func TestServer_LongStatements(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), c.sql, pgx.QueryExecModeSimpleProtocol); codeOf(err) != c.code {
 			t.Errorf("%.60s...: %.200v, want %q", c.sql, err, c.code)
 		}
+	}
+	const together = 100_000
+	done := make(chan error)
+	go func() {
+		_, err := conn.Exec(t.Context(), "SELECT pg_sleep(0.5);"+strings.Repeat(";SELECT", together),
+			pgx.QueryExecModeSimpleProtocol)
+		done <- err
+	}()
+	most := int64(0) // while the first of the statements sleeps, and the others wait
+	for waiting := true; waiting; {
+		select {
+		case err := <-done:
+			if waiting = false; err != nil {
+				t.Error(err)
+			}
+		case <-time.After(50 * time.Millisecond):
+			now, _, _ := srv.Memory()
+			most = max(most, now)
+		}
+	}
+	if most < together*100 {
+		t.Errorf("%d bytes are counted for %d statements", most, together)
 	}
 	if _, err := conn.Exec(t.Context(), "DISCARD PLANS"); err != nil {
 		t.Error(err)

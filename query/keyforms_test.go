@@ -187,6 +187,26 @@ func TestPlan_KeyForms(t *testing.T) {
 	})
 }
 
+// TestPlan_CastKeys checks that numbers that one or several casts round to a bound are read.
+func TestPlan_CastKeys(t *testing.T) {
+	s := exectest.NewStore()
+	db := s.Create("r")
+	for id, v := range map[string]string{"a": "99999997", "b": "99999990", "c": "7.0000001", "d": "0.0999999999",
+		"e": "4.6", "f": "0.30000000000000016"} {
+		db.Put(id, `{"k":`+v+`}`)
+	}
+	db.AddView("v", "k", "", corpusMember("k", "k"))
+	ss := openSession(t, s, "r")
+	for where, want := range map[string][]string{"key::real >= 100000000": {"a"}, "key::real = 7": {"c"},
+		"key::real >= 0.1 AND key::real < 0.2": {"d"}, "key::real = 1e8::float8": {"a"},
+		"key::int::numeric = 5.0": {"e"}, "key::float8::numeric = 0.3": {"f"}, "key::real::numeric = 7.0": {"c"}} {
+		got, err := run(t.Context(), ss, "SELECT id FROM v.k WHERE "+where+" ORDER BY id", 10)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, %v, want %q", where, got, err, want)
+		}
+	}
+}
+
 // TestPlan_RoundedKeys checks that numbers that a view rounds to the same one are distinguished.
 func TestPlan_RoundedKeys(t *testing.T) {
 	s := exectest.NewStore()

@@ -319,7 +319,7 @@ func parseIdent(text string, strict bool) (types.Datum, error) {
 			}
 			s = s[end+1:]
 		case n > 0:
-			name, s = foldCase(s[:n]), s[n:]
+			name, s = keyword.Fold(s[:n]), s[n:]
 		case strings.HasPrefix(s, "."):
 			return bad(`No valid identifier before ".".`)
 		case after:

@@ -216,7 +216,7 @@ func splitName(name string) ([]string, error) {
 			if i < 0 {
 				i = len(s)
 			}
-			part, s = foldCase(strings.TrimSpace(s[:i])), s[i:]
+			part, s = keyword.Fold(strings.TrimSpace(s[:i])), s[i:]
 			if part == "" {
 				return bad()
 			}
@@ -230,14 +230,4 @@ func splitName(name string) ([]string, error) {
 		}
 		s = strings.TrimSpace(s[1:])
 	}
-}
-
-// foldCase lowers ASCII letters only, as PostgreSQL does for names in UTF-8.
-func foldCase(name string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, name)
 }

@@ -16,30 +16,23 @@ type compared struct {
 	operands
 }
 
-var (
-	comparedTypes sync.Map // of types.OID by compared
-	signatures    sync.Map // of []signature by symbol
-)
+var comparedTypes sync.Map // of types.OID by compared
 
-// signaturesOf returns the operand types of PostgreSQL's operators of a symbol.
-func signaturesOf(op string) []signature {
-	if known, ok := signatures.Load(op); ok {
-		return known.([]signature)
-	}
-	var out []signature
+// signatures has the operand types of PostgreSQL's binary operators by symbol.
+var signatures = sync.OnceValue(func() map[string][]signature {
+	out := map[string][]signature{}
 	for _, o := range PgOperators() {
-		if o.Symbol == op && len(o.Func.Args) == 2 {
-			out = append(out, signature{args: o.Func.Args})
+		if len(o.Func.Args) == 2 {
+			out[o.Symbol] = append(out[o.Symbol], signature{args: o.Func.Args})
 		}
 	}
-	signatures.Store(op, out)
 	return out
-}
+})
 
 // operandsOf returns the operand types of the operator that PostgreSQL chooses for operands of two types; false if none
 // fits.
 func operandsOf(op string, a, c types.OID) (operands, bool, error) {
-	list := signaturesOf(op)
+	list := signatures()[op]
 	i, err := choose(list, []exec.Expr{&exec.Param{Typ: a}, &exec.Param{Typ: c}})
 	if i < 0 || err != nil {
 		return operands{}, false, err

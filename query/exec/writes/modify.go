@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/spill"
@@ -339,11 +338,7 @@ func null(column string, row ...types.Datum) error {
 		case d.IsNull():
 			values[i] = "null"
 		case len(d.S) > maxShown:
-			cut := maxShown
-			for !utf8.RuneStart(d.S[cut]) {
-				cut--
-			}
-			values[i] = d.S[:cut] + "..."
+			values[i] = types.Truncate(d.S, maxShown) + "..."
 		default:
 			values[i] = d.S
 		}

@@ -61,7 +61,7 @@ func init() {
 	f.Volatility = exec.Volatile
 	hashes()
 	funcs.TextFamily.Function("encode", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return encoded(env, a[0].S, strings.ToLower(a[1].S), a[1].S)
+		return encoded(env, a[0].S, a[1].S)
 	}, types.Bytea, types.Text)
 	funcs.TextFamily.Function("decode", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		// The result, what is copied to it, and the text without blanks.
@@ -120,11 +120,11 @@ func pieces(s string, n int) iter.Seq[string] {
 }
 
 // encoded is encode. It makes the result in its final place.
-func encoded(env *exec.CallEnv, s, format, given string) (types.Datum, error) {
+func encoded(env *exec.CallEnv, s, format string) (types.Datum, error) {
 	const line = 57 // bytes that become a line of 76 characters
 	size := 0
 	var add func(dst []byte, piece string) []byte
-	switch format {
+	switch strings.ToLower(format) {
 	case "hex":
 		size = 2 * len(s)
 		add = func(dst []byte, piece string) []byte { return hex.AppendEncode(dst, []byte(piece)) }
@@ -141,7 +141,7 @@ func encoded(env *exec.CallEnv, s, format, given string) (types.Datum, error) {
 	case "escape":
 		size, add = escapedSize(s), appendEscaped
 	default:
-		return types.Null, unknownEncoding(given)
+		return types.Null, unknownEncoding(format)
 	}
 	if err := funcs.FitsText(env, size); err != nil {
 		return types.Null, err

@@ -53,6 +53,22 @@ func Quote(name string) string {
 // InQuotes returns name in quotes.
 func InQuotes(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
+// Fold lowers ASCII letters only, as PostgreSQL does in UTF-8.
+func Fold(s string) string {
+	for i := range len(s) {
+		if s[i] >= 'A' && s[i] <= 'Z' {
+			b := []byte(s)
+			for j := i; j < len(b); j++ {
+				if b[j] >= 'A' && b[j] <= 'Z' {
+					b[j] |= 0x20
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
 // keywords maps each of PostgreSQL's key words to its category.
 var keywords = func() map[string]Category {
 	table := map[string]Category{}

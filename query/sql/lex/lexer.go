@@ -191,7 +191,7 @@ func (l *lexer) next() (Token, error) {
 		for l.pos < len(l.src) && identPart(l.src[l.pos]) {
 			l.pos++
 		}
-		name := foldCase(l.src[start:l.pos])
+		name := keyword.Fold(l.src[start:l.pos])
 		return word(name, start, l.pos), nil
 	case digit(c), c == '.' && digit(l.at(1)):
 		return l.number(start)
@@ -220,22 +220,6 @@ func (l *lexer) next() (Token, error) {
 func word(name string, off, end int) Token {
 	c, bare := keyword.Lookup(name)
 	return Token{Kind: Ident, Category: c, bare: bare, Text: name, Off: off, End: end}
-}
-
-// foldCase lowers ASCII letters only, as PostgreSQL does in UTF-8.
-func foldCase(s string) string {
-	for i := range len(s) {
-		if s[i] >= 'A' && s[i] <= 'Z' {
-			b := []byte(s)
-			for j := i; j < len(b); j++ {
-				if b[j] >= 'A' && b[j] <= 'Z' {
-					b[j] |= 0x20
-				}
-			}
-			return string(b)
-		}
-	}
-	return s
 }
 
 // number reads an integer, or a number with a decimal point or an exponent.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -243,7 +244,7 @@ func (l *lexer) uescape() (byte, error) {
 	if err := l.skipBlank(); err != nil {
 		return 0, err
 	}
-	if end := l.pos + len(uescape); end > len(l.src) || foldCase(l.src[l.pos:end]) != uescape ||
+	if end := l.pos + len(uescape); end > len(l.src) || keyword.Fold(l.src[l.pos:end]) != uescape ||
 		end < len(l.src) && identPart(l.src[end]) {
 		l.pos = after
 		return '\\', nil
