@@ -16,6 +16,7 @@ import (
 	"github.com/divandb/divan/query/exec/joins"
 	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/quantities"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/zones"
 )
@@ -255,7 +256,7 @@ func splitNames(s string) []string {
 			_, s, _ = strings.Cut(s, ",")
 		} else {
 			name, s, _ = strings.Cut(s, ",")
-			name = strings.ToLower(strings.TrimSpace(name))
+			name = keyword.Fold(strings.TrimSpace(name))
 		}
 		out = append(out, name)
 	}

@@ -1,10 +1,12 @@
 package types
 
 import (
+	_ "embed"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 	"unsafe"
 
@@ -29,7 +31,7 @@ func CastContext(from, to OID) Context {
 	if from == to || from == Unknown {
 		return Implicit
 	}
-	if c, ok := castTable[[2]OID{from, to}]; ok {
+	if c, ok := castTable()[[2]OID{from, to}]; ok {
 		return c
 	}
 	a, b := isObject(from), isObject(to)
@@ -61,29 +63,30 @@ func isText(t OID) bool { return IsString(t) && t != Char && t != Unknown }
 // isObject reports whether a type is oid or one of the reg types.
 func isObject(t OID) bool { return t == Oid || IsReg(t) }
 
-var castTable = map[[2]OID]Context{
-	{Int2, Int4}: Implicit, {Int2, Int8}: Implicit, {Int2, Float4}: Implicit, {Int2, Float8}: Implicit,
-	{Int2, Numeric}: Implicit, {Int4, Int8}: Implicit, {Int4, Float4}: Implicit, {Int4, Float8}: Implicit,
-	{Int4, Numeric}: Implicit, {Int8, Float4}: Implicit, {Int8, Float8}: Implicit, {Int8, Numeric}: Implicit,
-	{Float4, Float8}: Implicit, {Numeric, Float4}: Implicit, {Numeric, Float8}: Implicit, {Int8, Int4}: Assignment,
-	{Int8, Int2}: Assignment, {Int4, Int2}: Assignment, {Float8, Float4}: Assignment, {Float8, Numeric}: Assignment,
-	{Float4, Numeric}: Assignment, {Float8, Int8}: Assignment, {Float8, Int4}: Assignment, {Float8, Int2}: Assignment,
-	{Float4, Int8}: Assignment, {Float4, Int4}: Assignment, {Float4, Int2}: Assignment, {Numeric, Int8}: Assignment,
-	{Numeric, Int4}: Assignment, {Numeric, Int2}: Assignment, {Int4, Bool}: Explicit, {Bool, Int4}: Explicit,
-	{Int4, Char}: Explicit, {Char, Int4}: Explicit, {JSON, JSONB}: Assignment, {JSONB, JSON}: Assignment,
-	{JSONB, Bool}: Explicit, {JSONB, Int2}: Explicit, {JSONB, Int4}: Explicit, {JSONB, Int8}: Explicit,
-	{JSONB, Float4}: Explicit, {JSONB, Float8}: Explicit, {JSONB, Numeric}: Explicit, {Date, Timestamp}: Implicit,
-	{Date, TimestampTZ}: Implicit, {Timestamp, TimestampTZ}: Implicit, {TimestampTZ, Timestamp}: Assignment,
-	{TimestampTZ, Date}: Assignment, {Timestamp, Date}: Assignment, {Time, Interval}: Implicit,
-	{Time, TimeTZ}: Implicit, {TimeTZ, Time}: Assignment, {TimestampTZ, TimeTZ}: Assignment,
-	{Interval, Time}: Assignment, {Timestamp, Time}: Assignment, {TimestampTZ, Time}: Assignment,
-	{Xid8, Xid}: Explicit, {PgNodeTree, Text}: Implicit, {Text, BPChar}: Implicit, {Text, VarChar}: Implicit,
-	{Text, Name}: Implicit, {Text, Char}: Assignment, {BPChar, Text}: Implicit, {BPChar, VarChar}: Implicit,
-	{BPChar, Name}: Implicit, {BPChar, Char}: Assignment, {VarChar, Text}: Implicit, {VarChar, BPChar}: Implicit,
-	{VarChar, Name}: Implicit, {VarChar, Char}: Assignment, {Char, Text}: Implicit, {Name, Text}: Implicit,
-	{Text, RegClass}: Implicit, {VarChar, RegClass}: Implicit, {RegProc, RegProcedur}: Implicit,
-	{RegProcedur, RegProc}: Implicit, {RegOper, RegOperator}: Implicit, {RegOperator, RegOper}: Implicit,
-}
+// castsText lists casts, a line for each type and context.
+//
+//go:embed casts.txt
+var castsText string
+
+var castTable = sync.OnceValue(func() map[[2]OID]Context {
+	out := map[[2]OID]Context{}
+	contexts := map[string]Context{"implicit": Implicit, "assignment": Assignment, "explicit": Explicit}
+	oids := map[string]OID{} // by the names in pg_type
+	for _, t := range infos {
+		oids[t.Name] = t.OID
+	}
+	for _, line := range strings.Split(strings.TrimSpace(castsText), "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		head, to, _ := strings.Cut(line, ": ")
+		from, context, _ := strings.Cut(head, " ")
+		for _, name := range strings.Fields(to) {
+			out[[2]OID{oids[from], oids[name]}] = contexts[context]
+		}
+	}
+	return out
+})
 
 // CannotCast returns the error for a cast that does not exist.
 func CannotCast(from, to OID) *sqlstate.Error {
