@@ -16,8 +16,8 @@ var queryRules = []rule{
 	},
 	{
 		room: "query/settings", may: []string{"query/catalog", "query/charset", "query/copying", "query/exec",
-			"query/exec/joins", "query/pgwire", "query/plan", "query/quantities", "query/sql/keyword", "query/sqlstate", "query/types",
-			"query/work", "query/zones"},
+			"query/exec/joins", "query/pgwire", "query/plan", "query/quantities", "query/sql/keyword", "query/sqlstate",
+			"query/types", "query/work", "query/zones"},
 		why: "settings of a session know what they may be, and not what a session is",
 	},
 	{
