@@ -70,6 +70,9 @@ func inFamily(e *rev.Edit, o rev.WriteOptions) bool {
 func writeFamily(t *db.Txn, ps []pendingEdit, o rev.WriteOptions) (taken int, written func(kv.Committed), err error) {
 	f, written, err := planFamily(t, ps, o)
 	if err == nil {
+		err = f.mapOutcome(f.edits)
+	}
+	if err == nil {
 		err = f.write(f.edits)
 	}
 	if err != nil {
@@ -106,6 +109,7 @@ func planFamilyOnce(t *db.Txn,
 		p.err = check(&f.batch, p)
 	}
 	f.edits = ps
+	t.Spent = 0
 	if err := f.kind.read(ps); err != nil {
 		return f, nil, err
 	}
@@ -201,6 +205,17 @@ func (f *family) replace(r db.Rev, stored func() *rev.LeafKV) {
 	f.replaced = append(f.replaced, stored())
 }
 
+// mapOutcome maps the result of all edits for interactive indexes. It is called once, before anything is written.
+func (f *family) mapOutcome(ps []pendingEdit) error {
+	f.moved = len(f.added) > 0 || len(f.replaced) > 0 || len(f.changed) > 0
+	if f.last == nil || !f.moved {
+		return nil
+	}
+	_, branches := f.kind.rest()
+	winner, _ := f.winner()
+	return f.mapDocument(ps, winner, branches)
+}
+
 // write writes the result of all edits together, as apply does for one.
 func (f *family) write(ps []pendingEdit) error {
 	t := f.t
@@ -211,12 +226,6 @@ func (f *family) write(ps []pendingEdit) error {
 	winner, other := f.winner()
 	for _, l := range f.added {
 		l.Ancestors = f.kind.history(l)
-	}
-	f.moved = len(f.added) > 0 || len(f.replaced) > 0 || len(f.changed) > 0
-	if f.moved {
-		if err := f.mapDocument(ps, winner, branches); err != nil {
-			return err
-		}
 	}
 	if err := f.storeBodies(ps); err != nil {
 		return err

@@ -264,9 +264,12 @@ func (x *Transaction) Commit(ctx context.Context) error {
 	return err
 }
 
+// write takes all edits through the stages. Edits of several documents are read together, also as ranges that contain
+// other documents, so everything is read before the first document is written.
 func (x *Transaction) write(t *db.Txn) error {
 	x.reads.conflict(t)
 	var single []pendingEdit
+	var families []*family
 	seen := make(map[string]bool, len(x.docs))
 	for _, id := range x.log {
 		own := x.docs[id]
@@ -278,23 +281,32 @@ func (x *Transaction) write(t *db.Txn) error {
 			single = append(single, own.edits[0])
 			continue
 		}
-		f, written, err := planFamily(t, slices.Clone(own.edits), x.o)
-		if err == nil {
-			err = firstError(f.edits)
-		}
-		if err == nil {
-			err = f.write(f.edits)
-		}
+		f, err := x.family(t, own)
 		if err != nil {
 			return err
 		}
-		written(kv.Committed{})
+		families = append(families, f)
 	}
 	_, err := writeEdits(t, single, x.o)
 	if own := firstError(single); own != nil {
 		return own
 	}
+	for i := 0; err == nil && i < len(families); i++ {
+		err = families[i].write(families[i].edits)
+	}
 	return err
+}
+
+// family takes the edits of a document through the stages before the first write.
+func (x *Transaction) family(t *db.Txn, own *ownDoc) (*family, error) {
+	f, _, err := planFamily(t, slices.Clone(own.edits), x.o)
+	if err == nil {
+		err = firstError(f.edits)
+	}
+	if err == nil {
+		err = f.mapOutcome(f.edits)
+	}
+	return f, err
 }
 
 // ReadSet is a set of documents and ranges of ids that a transaction has read. The zero value is empty.
