@@ -72,8 +72,8 @@ func (c *copyIn) Data(ctx context.Context, data []byte) error {
 	}
 	ctx = c.p.within(ctx)
 	defer c.p.release()
-	if err = c.rows.Add(data, false, func() error { return c.flush(ctx) }); err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+	if err = c.rows.Add(data, false, func() error { return c.flush(ctx) }); err != nil {
+		err = reason(ctx, err)
 	}
 	return c.located(err)
 }

@@ -62,6 +62,8 @@ type portal struct {
 	held int64
 	// sent is the session's memory reserved for long values of the row being sent.
 	sent int64
+	// settled is set if the statement has been committed, so that it cannot be cancelled any more.
+	settled bool
 	// began is when the statement was received, if its timeout starts then.
 	began time.Time
 	// noWait is set after the first row of a call with a limit: a feed without further rows then ends the call.
@@ -106,7 +108,25 @@ func (p *portal) within(ctx context.Context) context.Context {
 		}
 		p.ctx, p.stop = context.WithTimeoutCause(p.ctx, d, errTimeout)
 	}
+	if p.settled {
+		p.settle()
+	}
 	return p.ctx
+}
+
+// settle is called when the statement has been committed: its rows are sent even if it is cancelled.
+func (p *portal) settle() { p.settled, p.ctx = true, context.WithoutCancel(p.ctx) }
+
+// Settled implements pgwire.Portal.
+func (p *portal) Settled() bool { return p.settled }
+
+// reason returns the error of a call: why it was cancelled, if it was, unless err says what has become of a commit.
+func reason(call context.Context, err error) error {
+	var e *sqlstate.Error
+	if call.Err() == nil || errors.As(err, &e) && e.Code == sqlstate.CommitUnknown {
+		return err
+	}
+	return context.Cause(call)
 }
 
 func (p *portal) release() {
@@ -148,9 +168,10 @@ func (p *portal) Next(ctx context.Context) error {
 		return pgwire.ErrSuspended
 	}
 	if !errors.Is(err, io.EOF) {
-		if call.Err() != nil {
-			err = context.Cause(call)
+		if p.settled {
+			call = p.ctx
 		}
+		err = reason(call, err)
 		if p.elsewhere {
 			err = withoutPosition(err)
 		}
@@ -186,6 +207,9 @@ func (p *portal) advance(ctx context.Context) (err error) {
 		}
 		if p.rows == nil {
 			return io.EOF // a command
+		}
+		if p.settled {
+			ctx = p.ctx
 		}
 	}
 	if p.copy != nil && p.copy.Begin() {

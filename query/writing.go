@@ -63,6 +63,9 @@ func (e *execution) write(p *portal, verb string) {
 			rows.Close()
 			return nil, nil
 		}
+		if e.ss.reads.tx == nil {
+			p.settle()
+		}
 		return rows, nil
 	}
 }
@@ -212,6 +215,11 @@ func (w *storeWriter) commit(ctx context.Context, tx exec.Transaction) error {
 	if err := w.access.recheck(ctx); err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ctx, stop := lasting(ctx)
+	defer stop()
 	err := tx.Commit(ctx)
 	if err == nil {
 		return nil
@@ -220,6 +228,23 @@ func (w *storeWriter) commit(ctx context.Context, tx exec.Transaction) error {
 		return e.WithHint("The transaction might succeed if retried.")
 	} else {
 		return e
+	}
+}
+
+// maxCommit is how long a commit may take after its statement has been cancelled.
+const maxCommit = 10 * time.Second
+
+// lasting returns a context for a commit, which is not given up when the statement is cancelled, because nobody would
+// know then whether it has been made.
+func lasting(ctx context.Context) (context.Context, func()) {
+	out, end := context.WithCancel(context.WithoutCancel(ctx))
+	cancelled := context.AfterFunc(ctx, func() {
+		late := time.AfterFunc(maxCommit, end)
+		context.AfterFunc(out, func() { late.Stop() })
+	})
+	return out, func() {
+		cancelled()
+		end()
 	}
 }
 

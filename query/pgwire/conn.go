@@ -212,7 +212,7 @@ func (c *conn) refuse(typ byte, e *sqlstate.Error) {
 	if in := c.copying; in != nil {
 		// What follows of the data is ignored. In the extended protocol it is discarded until Sync.
 		in.portal.Close()
-		if c.copying = nil; in.simple {
+		if endCopy(c); in.simple {
 			typ = 'Q'
 		} else {
 			typ = 'E'

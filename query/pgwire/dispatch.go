@@ -303,7 +303,7 @@ func (c *conn) stream(ctx context.Context, portal Portal, limit int64) (suspende
 			c.row = nil
 		}
 		// The outbox is flushed by its length and by time.
-		if rows%lookRows == 0 && ctx.Err() != nil {
+		if rows%lookRows == 0 && ctx.Err() != nil && !portal.Settled() {
 			return false, context.Cause(ctx)
 		}
 	}
@@ -382,12 +382,22 @@ func (c *conn) startCopy(portal Portal, in CopyIn) error {
 	}
 	c.send(&pgproto3.CopyInResponse{OverallFormat: format, ColumnFormatCodes: codes})
 	c.copying = &copying{portal: portal, in: in}
+	c.waitForData(true)
 	return c.flush()
+}
+
+// endCopy ends a COPY FROM STDIN.
+func endCopy(c *conn) {
+	c.copying = nil
+	c.waitForData(false)
 }
 
 // receive handles a message during a COPY FROM STDIN.
 func (c *conn) receive(ctx context.Context, typ byte, body []byte) error {
 	in := c.copying
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	switch typ {
 	case 'd':
 		return in.in.Data(ctx, body)
@@ -410,7 +420,8 @@ func (c *conn) receive(ctx context.Context, typ byte, body []byte) error {
 	if _, err := c.stream(ctx, in.portal, 0); err != nil {
 		return err
 	}
-	if c.copying = nil; !in.simple {
+	endCopy(c)
+	if !in.simple {
 		return nil
 	}
 	in.portal.Close()

@@ -158,6 +158,7 @@ func (p *fakePortal) Formats() []int16      { return make([]int16, len(p.Columns
 func (p *fakePortal) Copy() *pgwire.CopyOut { return nil }
 func (p *fakePortal) Close()                {}
 func (p *fakePortal) NoWait(bool)           {}
+func (p *fakePortal) Settled() bool         { return false }
 func (p *fakePortal) Tag(rows int64) string { return fmt.Sprintf("SELECT %d", rows) }
 func (p *fakePortal) Append(dst []byte, _ int) ([]byte, bool, error) {
 	return strconv.AppendInt(dst, int64(p.n), 10), false, nil

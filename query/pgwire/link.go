@@ -27,6 +27,8 @@ type link struct {
 	mu struct {
 		sync.Mutex
 		running context.CancelCauseFunc // of the current statement, or nil
+		waiting bool                    // between the messages of a COPY FROM STDIN
+		pending error                   // cancels the next message of the COPY
 		closing bool                    // the server is shutting down
 		evicted bool                    // ended before authentication to make room for others
 	}
@@ -42,10 +44,14 @@ func (l *link) begin(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	l.mu.Lock()
 	l.mu.running = cancel
-	closing := l.mu.closing
+	closing, pending := l.mu.closing, l.mu.pending
+	l.mu.pending = nil
 	l.mu.Unlock()
 	if closing {
 		cancel(errShutdown)
+	}
+	if pending != nil {
+		cancel(pending)
 	}
 	unwatch := l.watch(cancel)
 	return ctx, func() {
@@ -61,9 +67,20 @@ func (l *link) begin(parent context.Context) (context.Context, func()) {
 func (l *link) cancelStatement(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.mu.running != nil {
+	switch {
+	case l.mu.running != nil:
 		l.mu.running(err)
+	case l.mu.waiting:
+		l.mu.pending = err
 	}
+}
+
+// waitForData begins and ends a COPY FROM STDIN. If it is cancelled while it waits for the client, its next message
+// is refused, as in PostgreSQL.
+func (l *link) waitForData(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.waiting, l.mu.pending = on, nil
 }
 
 // terminate is for Shutdown: it cancels the current statement and the wait for the client. It may be called from any

@@ -219,6 +219,8 @@ type Portal interface {
 	// Next moves to the next row. It returns nil, io.EOF at the end (a statement without rows does its work here), or
 	// an error. After io.EOF or an error it returns io.EOF.
 	Next(ctx context.Context) error
+	// Settled reports whether the statement has been committed. Its rows are then sent even if it is cancelled.
+	Settled() bool
 	// Append appends column i of the current row to dst in the column's format, or reports NULL. For a COPY, Append
 	// with i = 0 appends a whole CopyData body.
 	Append(dst []byte, i int) (_ []byte, null bool, err error)

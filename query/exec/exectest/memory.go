@@ -104,6 +104,8 @@ type DB struct {
 
 	// Declared has the members "sql" of design documents that have one.
 	Declared map[string]string
+	// Committed, unless nil, is called when a transaction has been committed, and returns the error of the commit.
+	Committed func(ctx context.Context) error
 	// Log has a line for each read.
 	Log []string
 	// Unusable makes all indexes unusable, and Behind those of a view. Skipped is the number of documents that every

@@ -133,7 +133,7 @@ func cutMembers(text json.RawMessage) json.RawMessage {
 }
 
 // Commit implements exec.Transaction. Any other write since the snapshot is a conflict.
-func (t *transaction) Commit(context.Context) error {
+func (t *transaction) Commit(ctx context.Context) error {
 	if !t.Wrote() {
 		return nil
 	}
@@ -146,5 +146,8 @@ func (t *transaction) Commit(context.Context) error {
 	db.docs, db.seq = t.docs, t.seq
 	close(db.wake)
 	db.wake = make(chan struct{})
+	if db.Committed != nil {
+		return db.Committed(ctx)
+	}
 	return nil
 }
