@@ -18,6 +18,8 @@ type Sandbox struct {
 	turns  *turns.Turns
 	// slots holds one token for each runtime that may still be started.
 	slots chan struct{}
+	// lists holds one token for each list function that runs.
+	lists chan struct{}
 	// done is closed by Close.
 	done    chan struct{}
 	watched sync.WaitGroup
@@ -61,6 +63,7 @@ func New(options Options) *Sandbox {
 	for range s.limits.Runtimes {
 		s.slots <- struct{}{}
 	}
+	s.lists = make(chan struct{}, max(1, s.limits.Runtimes/4))
 	s.mu.programs = make(map[[32]byte]*pool)
 	s.mu.all = make(map[*engine.Runtime]struct{})
 	s.mu.idle = make(chan struct{})
@@ -291,11 +294,16 @@ func (s *Sandbox) release(key [32]byte, p *engine.Program, r *engine.Runtime) {
 }
 
 func (s *Sandbox) discard(r *engine.Runtime) {
+	s.forget(r)
+	s.slots <- struct{}{}
+}
+
+// forget closes a runtime that has no slot.
+func (s *Sandbox) forget(r *engine.Runtime) {
 	s.mu.Lock()
 	delete(s.mu.all, r)
 	s.mu.Unlock()
 	r.Close()
-	s.slots <- struct{}{}
 }
 
 // checked compiles p once, so that errors in its sources are found when a handle is created and not at the first

@@ -82,7 +82,7 @@ func systemFeed(q *call.Request) bool {
 	case "_all_docs", "_changes", "_find":
 		return true
 	case "_design":
-		return q.Part(3) == "_view"
+		return q.Part(3) == "_view" || q.Part(3) == "_list"
 	}
 	return false
 }

@@ -21,7 +21,7 @@ const (
 
 // bound sets the limit of the request's body, or refuses a body whose declared length is larger.
 func (s *Server) bound(q *call.Request, e *endpoint) error {
-	if q.Method != http.MethodPut && q.Method != http.MethodPost {
+	if q.Method != http.MethodPut && q.Method != http.MethodPost && e.any == nil {
 		return nil // the body is not read
 	}
 	most, tooLarge := s.o.Limits.Request, fault.TooLarge

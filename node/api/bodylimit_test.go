@@ -58,6 +58,7 @@ var bodies = map[string]struct {
 	"POST database/_changes/*":            {"POST /db/_changes/0", requestLimit},
 	"POST database/_changes/_reshard":     {"POST /db/_changes/_reshard", 64 << 10},
 	"POST database/_import":               {"POST /new/_import", -1},
+	"POST design/_list/...":               {"POST /db/_design/d/_list/l/v", requestLimit},
 	"POST design/_view/*":                 {"POST /db/_design/d/_view/v", requestLimit},
 	"POST design/_view/*/queries":         {"POST /db/_design/d/_view/v/queries", requestLimit},
 	// endpoints that are not in a table
@@ -78,7 +79,7 @@ func TestBody_DeclaredLength(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Limits.Request, o.Limits.Attachment = requestLimit, attachmentLimit })
 	s.must(t, "PUT", "/db", "")
 	s.must(t, "PUT", "/_users", "")
-	s.must(t, "PUT", "/db/_design/d", `{"views":{"v":{"map":"function (doc) {}"}}}`)
+	s.must(t, "PUT", "/db/_design/d", `{"views":{"v":{"map":"function (doc) {}"}},"lists":{"l":"function () {}"}}`)
 	for _, name := range api.Bodies() {
 		if _, ok := bodies[name]; !ok {
 			t.Errorf("%s is not in the table", name)

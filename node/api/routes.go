@@ -328,7 +328,15 @@ func (s *Server) databaseEndpoints() map[string][]tail {
 }
 
 func (s *Server) designEndpoints() map[string][]tail {
+	anyMethod := func(h handler) []tail {
+		return []tail{{[]string{"..."}, everyMethod(s.gate.databaseMember, h)}}
+	}
 	return map[string][]tail{
+		"_show":    anyMethod(s.functions.Show),
+		"_update":  anyMethod(s.functions.Update),
+		"_rewrite": anyMethod(s.functions.Rewrite),
+		"_list": {{[]string{"..."}, endpoint{allow: "GET,POST,HEAD", access: s.gate.databaseMember,
+			get: s.functions.List, post: s.functions.List}}},
 		"_info":   only(endpoint{allow: "GET", access: s.gate.databaseMember, get: s.rows.DesignInfo}),
 		"_errors": only(endpoint{allow: "GET,HEAD", access: s.gate.databaseMember, get: s.rows.DesignErrors}),
 		"_view": {

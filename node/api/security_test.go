@@ -194,7 +194,9 @@ func TestSecurity_SystemLists(t *testing.T) {
 		o.Auth = accounts
 		o.Settings = api.NewSettings(map[string]map[string]string{"couchdb": {"users_db_security_editable": "true"}})
 	})
-	const design = `{"views":{"v":{"map":"function (doc) { emit(doc._id, doc.source) }"}}}`
+	const design = `{"views":{"v":{"map":"function (doc) { emit(doc._id, doc.source) }"}},
+		"lists":{"l":"function (head, req) { var r; while (r = getRow()) send(JSON.stringify(r)) }"},
+		"rewrites":[{"from":"/r","to":"_view/v"}]}`
 	for _, db := range []string{"/_users", "/x%2F_replicator", "/_replicator", "/plain"} {
 		for _, request := range [][3]string{{"PUT", db, ""},
 			{"PUT", db + "/_security", `{"members":{"names":["member"]}}`}, {"PUT", db + "/_design/d", design}} {
@@ -208,6 +210,8 @@ func TestSecurity_SystemLists(t *testing.T) {
 		}
 		for _, request := range [][2]string{{"GET", "/_all_docs"}, {"POST", "/_all_docs/queries"}, {"GET", "/_changes"},
 			{"GET", "/_changes/1"}, {"GET", "/_design/d/_view/v?include_docs=true"},
+			{"GET", "/_design/d/_list/l/v"}, {"GET", "/_design/d/_list/l/_all_docs"}, {"GET", "/_design%2Fd/_list/l/d/v"},
+			{"GET", "/_design/d/_rewrite/r"},
 			{"GET", "/_design%2Fd/_view/v"}, {"POST", "/_design/d/_view/v"}, {"POST", "/_design/d/_view/v/queries"}} {
 			if status, text := s.as(t, "member", request[0], db+request[1], `{"queries":[]}`); want == 401 && status != 401 ||
 				want == 200 && status == 401 {

@@ -26,6 +26,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 	"github.com/divandb/divan/node/api/internal/feeds"
 	"github.com/divandb/divan/node/api/internal/find"
+	"github.com/divandb/divan/node/api/internal/functions"
 	"github.com/divandb/divan/node/api/internal/intake"
 	"github.com/divandb/divan/node/api/internal/replications"
 	"github.com/divandb/divan/node/api/internal/rows"
@@ -125,6 +126,7 @@ type Server struct {
 	rows      *rows.Handlers
 	find      *find.Handlers
 	feeds     *feeds.Handlers
+	functions *functions.Handlers
 	databases *databases.Handlers
 	config    *settings.Handlers
 	server    *server.Handlers
@@ -188,6 +190,7 @@ func (s *Server) equip() {
 	s.find = &find.Handlers{Indexer: o.Indexer, Settings: o.Settings}
 	s.feeds = &feeds.Handlers{Feeds: o.Feeds, Scripts: o.Scripts, Settings: o.Settings, Closing: s.closing,
 		Resharded: o.Resharded}
+	s.functions = &functions.Handlers{Scripts: o.Scripts, Docs: s.docs, Rows: s.rows, Again: s.again}
 	s.databases = &databases.Handlers{
 		Store: o.Store, Settings: o.Settings, Closed: func() bool { return o.Auth.HasAdmins() },
 		Shards: o.DefaultShards, Spool: o.Spool, Imported: o.Imported,
@@ -241,7 +244,25 @@ func (s *Server) answer(q *call.Request, began time.Time) {
 	if err := s.serve(q); err != nil {
 		s.failed(q, err, id)
 	}
+	call.CloseCallback(q)
 }
+
+// wrap makes the answer a call of the function that the client names, if that is allowed: scripts of other sites can
+// then read what the user may read.
+func (s *Server) wrap(q *call.Request) error {
+	name := q.Params.Get("callback", "")
+	if name == "" || !s.o.Settings.IsTrue("chttpd", "allow_jsonp") {
+		return nil
+	}
+	if strings.Trim(name, callbackCharacters) != "" {
+		return fault.BadRequest("invalid_callback")
+	}
+	call.Callback(q, name)
+	return nil
+}
+
+// callbackCharacters may be in the name of a function.
+const callbackCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]$"
 
 // serve finds the handler and runs it.
 func (s *Server) serve(q *call.Request) error {
@@ -261,6 +282,9 @@ func (s *Server) serve(q *call.Request) error {
 	if s.o.Settings.CORS(q.R, q.Method, q.W.Header()) {
 		q.W.WriteHeader(http.StatusNoContent)
 		return nil
+	}
+	if err := s.wrap(q); err != nil {
+		return err
 	}
 	e := s.routes.find(q.Path)
 	q.Route = e.route
@@ -301,6 +325,13 @@ func (s *Server) reach(q *call.Request, e *endpoint) error {
 		return err
 	}
 	return handler(q)
+}
+
+// again answers a request that was rewritten.
+func (s *Server) again(q *call.Request) error {
+	e := s.routes.find(q.Path)
+	q.Route = e.route
+	return s.reach(q, e)
 }
 
 // overridden returns the method of a POST request, which a header can override for clients that know no other method.

@@ -22,7 +22,7 @@ var errorRooms = []string{"layer/", "node/api/", "node/auth/", "query/mango/", "
 // namers are functions whose argument of this number, from 0, is the name of an error, and mangoNamers those of package
 // query/mango.
 var (
-	namers      = map[string]int{"Errf": 1, "tooManyDocs": 0}
+	namers      = map[string]int{"Errf": 1, "tooManyDocs": 0, "functionResult": 2}
 	mangoNamers = map[string]int{"refuse": 0, "fail": 0}
 )
 

@@ -147,9 +147,9 @@ var nodeRules = []rule{
 		why: "settings do not know who heeds them; auth says which origins are safe",
 	},
 	{
-		room: "node/api/internal/render", may: []string{"layer", "node/api/internal/call", "node/api/internal/encode",
-			"layer/selector"},
-		why: "documents look the same alone, in rows and in feeds",
+		room: "node/api/internal/render", may: []string{"layer", "layer/jsontext", "layer/selector",
+			"node/api/internal/call", "node/api/internal/decode", "node/api/internal/encode"},
+		why: "documents look the same alone, in rows and in feeds, and requests the same to all functions",
 	},
 	{
 		room: "node/api/internal/docs",
@@ -183,9 +183,16 @@ var nodeRules = []rule{
 		why:      "feeds are calls of the layer that wait, and know no other endpoints",
 	},
 	{
+		room: "node/api/internal/functions",
+		may: []string{"layer", "layer/jsontext", "layer/script", "node/api/internal/call",
+			"node/api/internal/decode", "node/api/internal/docs", "node/api/internal/fault",
+			"node/api/internal/render", "node/api/internal/rows"},
+		why: "functions read and write documents, and read rows, as the endpoints for these do",
+	},
+	{
 		room: "node/api/internal/databases", may: []string{"layer", "layer/jsontext", "node/api/internal/call",
 			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
-			"node/api/internal/rows", "node/api/internal/settings", "node/auth"},
+			"node/api/internal/render", "node/api/internal/rows", "node/api/internal/settings", "node/auth"},
 		why: "endpoints of databases are calls of the layer; lists of databases take the parameters of other lists",
 	},
 	{

@@ -23,6 +23,9 @@ type Call struct {
 	turn     atomic.Pointer[turns.Turn]
 	closing  <-chan struct{} // closed when the sandbox closes
 
+	whole   time.Duration // how long it may run
+	listing Listing       // what a list function talks to, or nil
+
 	used   string // the forbidden function that the call used, and the resulting error
 	limit  string // which limit ended the call, "" for none
 	logged int    // number of messages
@@ -54,6 +57,7 @@ func (c *Call) arm(d time.Duration) {
 	if t := c.turn.Load(); t != nil {
 		t.Called()
 	}
+	c.whole = d
 	c.deadline.Store(turns.Now() + int64(d))
 }
 

@@ -15,6 +15,8 @@ type Func struct {
 	ctx  uintptr
 	fn   value
 	name string
+	// render has the functions of render.js, if the program renders.
+	render value
 }
 
 // Document is the document that functions of one runtime map. It is parsed for the first function, and is valid until

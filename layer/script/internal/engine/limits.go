@@ -10,6 +10,8 @@ const (
 	maxRows = 100_000
 	// maxOutput bounds the bytes of JSON in these rows. An index accepts far less (clause V6).
 	maxOutput = 16 << 20
+	// maxResponse bounds the JSON that a show, update or rewrite function returns.
+	maxResponse = 64 << 20
 	// maxLogged bounds the messages of one call that are logged.
 	maxLogged = 100
 	// maxFrame bounds the arguments, variables and temporary values of one function.

@@ -30,6 +30,8 @@ type Program struct {
 	Direct []bool
 	// Live gives functions the clock and random numbers.
 	Live bool
+	// Renders marks show, list, update and rewrite functions, which are called by way of Func.Respond.
+	Renders bool
 	// Root is the JSON of the object that require searches; nil for no require.
 	Root []byte
 	// lazy is set if the modules that functions name cannot be loaded before the first document.
@@ -56,6 +58,9 @@ func (p *Program) Key() [32]byte {
 	if p.Live {
 		field("live")
 	}
+	if p.Renders {
+		field("renders")
+	}
 	return [32]byte(h.Sum(nil))
 }
 
@@ -64,7 +69,7 @@ func (p *Program) isDirect(function int) bool { return p.Direct != nil && p.Dire
 // Load compiles the program's functions, each in its own realm and within the time of one call. The error is a
 // *CompileError if a source is wrong.
 func (r *Runtime) Load(p *Program, limit time.Duration) error {
-	r.live = p.Live
+	r.live, r.renders = p.Live, p.Renders
 	if p.Root != nil {
 		err := r.guard("", func() (err error) {
 			r.root, err = r.document(p.Root, true)
@@ -161,8 +166,14 @@ func (r *Runtime) compile(f Function) (Func, error) {
 	if err := r.prepare(ctx); err != nil {
 		return Func{}, err
 	}
-	fn, err := r.functionValue(ctx, f)
-	return Func{r: r, ctx: ctx, fn: fn, name: f.Name}, err
+	out := Func{r: r, ctx: ctx, name: f.Name}
+	if r.renders {
+		if out.render, err = r.renderer(ctx); err != nil {
+			return Func{}, err
+		}
+	}
+	out.fn, err = r.functionValue(ctx, f)
+	return out, err
 }
 
 // functionValue compiles a source: a function expression or, as CouchDB's engine accepts, a script whose value is a

@@ -23,6 +23,7 @@ type Runtime struct {
 	helpers   helpers
 	root      value // what require searches, and `this` of filters; frozen, of the main realm
 	live      bool  // functions may read the clock
+	renders   bool  // functions are shows, lists, updates or rewrites
 	emitted   []emission
 	log       func(string)
 }

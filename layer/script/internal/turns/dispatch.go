@@ -240,7 +240,7 @@ func (s *Turns) heaviest(a *account, n int64) (found *account) {
 		most = a.used.value(n)
 	}
 	for _, other := range s.mu.waiting {
-		if len(other.resumed) == 0 || other == a {
+		if other.lastStoppable() == nil || other == a {
 			continue
 		}
 		if used := other.used.value(n); used > most || found == nil && a == nil {
@@ -262,7 +262,7 @@ func (s *Turns) makeRoom(a *account, n int64) {
 
 // stopPaused stops the account's most recently paused call.
 func (s *Turns) stopPaused(a *account) {
-	t := a.resumed[len(a.resumed)-1]
+	t := a.lastStoppable()
 	s.dequeue(t)
 	t.forget()
 	t.stopped = true

@@ -82,6 +82,7 @@ type Turn struct {
 	long    atomic.Bool
 	stuck   bool // running, but counted only in slow
 	stopped bool // the call must end and be restarted
+	pinned  bool // the call cannot be restarted: it is paused, but not stopped
 	queued  int64
 }
 
@@ -268,7 +269,7 @@ func (t *Turn) Ask(call Pausable) error {
 	case !t.long.Load() && t.short():
 		s.mu.Unlock()
 		return nil
-	case !t.begun && !s.beginLong(t, n):
+	case !t.begun && !s.beginLong(t, n) && !t.pinned:
 		t.stopped = true
 		s.mu.counts.stopped++
 		s.mu.Unlock()

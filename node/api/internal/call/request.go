@@ -26,6 +26,8 @@ type Request struct {
 	Waited bool         // the answer waited for changes
 	Body   *intake.Body // wraps R's body: counts what has arrived, and reads it within the budget
 
+	Rewrites int // how often rules of design documents have rewritten the path
+
 	DB       *layer.Database // for endpoints under /{db}
 	security *layer.Security // of DB; nil until first used
 }
@@ -53,6 +55,18 @@ func (q *Request) Part(i int) string {
 		return q.Path[i]
 	}
 	return ""
+}
+
+// Rewrite makes the request one for another path. The database is opened anew by the endpoint.
+func Rewrite(q *Request, path []string, params Params) {
+	q.Rewrites++
+	q.Path, q.Params, q.DB, q.security = path, params, nil, nil
+}
+
+// SetBody makes text the body of the request.
+func SetBody(q *Request, text []byte) {
+	q.Body.Replace(text)
+	q.R.ContentLength = int64(len(text))
 }
 
 // UserCtx returns the user as validation functions see it.
@@ -194,36 +208,3 @@ func etagListed(header, etag string) bool {
 	}
 	return false
 }
-
-// answer records what has been sent.
-type answer struct {
-	http.ResponseWriter
-	body   *intake.Body
-	status int // 0 until the header is written
-	bytes  int64
-	closes bool // the connection is closed afterwards, since the request's body was not read
-}
-
-func (a *answer) WriteHeader(status int) {
-	if a.status == 0 && status >= 200 {
-		a.status = status
-		a.body.Hold()
-		if h := a.Header(); !a.body.Reusable(h) {
-			a.closes = true
-			h["Connection"] = []string{"close"}
-		}
-	}
-	a.ResponseWriter.WriteHeader(status)
-}
-
-func (a *answer) Write(p []byte) (int, error) {
-	if a.status == 0 {
-		a.WriteHeader(http.StatusOK)
-	}
-	n, err := a.ResponseWriter.Write(p)
-	a.bytes += int64(n)
-	return n, err
-}
-
-// Unwrap lets http.ResponseController reach flushing and deadlines.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -29,6 +29,14 @@ type Stream struct {
 	lastWrite time.Time
 	control   *http.ResponseController
 	unflushed bool // something written may not have reached the client yet
+	// hold, unless 0, bounds a buffer that is never sent; full is the error of a larger one.
+	hold int
+	full error
+}
+
+// Hold returns a Stream that is only a buffer, of at most most bytes: more is the error full.
+func Hold(q *Request, most int, full error) *Stream {
+	return &Stream{Q: q, Buf: (*buffers.Get().(*[]byte))[:0], hold: most, full: full}
 }
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2*flushSize); return &b }}
@@ -41,8 +49,14 @@ func (q *Request) Stream(status int) *Stream {
 	}
 }
 
+// SetStatus sets the status of a response that has not begun.
+func (s *Stream) SetStatus(status int) { s.status = status }
+
 // Row ends a row. It sends the buffer if it is large enough or the last write is long ago.
 func (s *Stream) Row() error {
+	if s.hold > 0 {
+		return s.Full()
+	}
 	if len(s.Buf) < flushSize && time.Since(s.lastWrite) < flushAge {
 		return nil
 	}
@@ -51,6 +65,12 @@ func (s *Stream) Row() error {
 
 // Full is Row for responses with long rows: it sends only when the buffer is full.
 func (s *Stream) Full() error {
+	if s.hold > 0 {
+		if len(s.Buf) > s.hold {
+			return s.full
+		}
+		return nil
+	}
 	if len(s.Buf) < flushSize {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/decode"
 	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/render"
 	"github.com/divandb/divan/node/api/internal/rows"
 )
 
@@ -65,7 +66,7 @@ func (h *Handlers) writeInfo(s *call.Stream, name string) error {
 	}
 	switch {
 	case err == nil:
-		s.Buf = append(appendInfo(encode.Member(s.Buf, "info"), &info), '}')
+		s.Buf = append(render.Info(encode.Member(s.Buf, "info"), &info), '}')
 	case layer.KindOf(err) == layer.NotFound, layer.KindOf(err) == layer.Invalid:
 		s.Buf = append(s.Buf, `,"error":"not_found"}`...)
 	default:

@@ -2,7 +2,6 @@ package databases
 
 import (
 	"context"
-	"hash/fnv"
 	"net/http"
 	"strconv"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/render"
 	"github.com/divandb/divan/node/auth"
 )
 
@@ -23,42 +23,7 @@ func (h *Handlers) DatabaseInfo(q *call.Request) error {
 	if err != nil {
 		return err
 	}
-	return q.SendJSON(http.StatusOK, appendInfo(nil, &info))
-}
-
-// appendInfo appends a database's info. In addition to CouchDB's members it has the number of changes shards and the
-// incarnation.
-func appendInfo(dst []byte, info *layer.Info) []byte {
-	dst = encode.StringMember(append(dst, '{'), "db_name", info.Name)
-	dst = encode.StringMember(dst, "instance_start_time", instanceStart(info))
-	dst = encode.IntMember(dst, "doc_count", info.DocCount)
-	dst = encode.IntMember(dst, "doc_del_count", info.DocDelCount)
-	dst = encode.StringMember(dst, "update_seq", info.UpdateSeq.String())
-	dst = encode.StringMember(dst, "purge_seq", strconv.FormatInt(info.PurgeSeq, 10))
-	dst = encode.BoolMember(dst, "compact_running", info.Compacting)
-	dst = append(dst, `,"sizes":{`...)
-	dst = encode.IntMember(dst, "active", info.ActiveSize)
-	dst = encode.IntMember(dst, "external", info.ExternalSize)
-	dst = encode.IntMember(dst, "file", info.ActiveSize)
-	dst = append(dst, `},"props":{`...)
-	if info.Partitioned {
-		dst = append(dst, `"partitioned":true`...)
-	}
-	dst = append(dst, `},"disk_format_version":8,"cluster":{"q":`...)
-	dst = strconv.AppendInt(dst, int64(info.Shards), 10)
-	dst = append(dst, `,"n":1,"w":1,"r":1}`...)
-	dst = encode.IntMember(dst, "changes_shards", int64(info.Shards))
-	dst = encode.IntMember(dst, "incarnation", info.Incarnation)
-	dst = encode.StringMember(dst, "uuid", info.UUID)
-	return append(dst, '}')
-}
-
-// instanceStart distinguishes a database from another one of the same name created later, which is all that clients use
-// it for. In CouchDB it is a time.
-func instanceStart(info *layer.Info) string {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(info.UUID)) // a hash never fails
-	return strconv.FormatUint(uint64(h.Sum32()), 10)
+	return q.SendJSON(http.StatusOK, render.Info(nil, &info))
 }
 
 // CreateDatabase answers PUT /{db}. n and q, CouchDB's replicas and shards, are validated but have no effect.
@@ -213,7 +178,7 @@ func (h *Handlers) EnsureFullCommit(q *call.Request) error {
 	if err != nil {
 		return err
 	}
-	b := encode.StringMember([]byte(`{"ok":true`), "instance_start_time", instanceStart(&info))
+	b := encode.StringMember([]byte(`{"ok":true`), "instance_start_time", render.InstanceStart(&info))
 	return q.SendJSON(http.StatusCreated, append(b, '}'))
 }
 

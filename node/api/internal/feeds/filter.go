@@ -9,13 +9,12 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/layer/selector"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/decode"
-	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/render"
 )
 
 // changeFilter decides which changes a feed shows. The zero value shows all.
@@ -212,7 +211,8 @@ func compiled(q *call.Request, f *script.Filter, err error) (*changeFilter, erro
 		}
 		return nil, &fault.Fault{Status: http.StatusInternalServerError, Name: "compilation_error", Reason: err.Error()}
 	}
-	return &changeFilter{function: f, req: requestObject(q)}, nil
+	req, err := render.RequestObject(q, render.ObjectOf{})
+	return &changeFilter{function: f, req: req}, err
 }
 
 // charged returns the request's context for calls of functions, whose time is charged to the database.
@@ -312,41 +312,4 @@ func (f *changeFilter) filterLeaves(q *call.Request, c *layer.Change) (bool, err
 	}
 	c.Leaves = leaves
 	return len(leaves) > 0, nil
-}
-
-// requestObject returns the request as design document functions see it (chttpd_external:json_req_obj), as far as
-// functions can use it.
-func requestObject(q *call.Request) []byte {
-	b := encode.StringMember([]byte{'{'}, "method", q.R.Method)
-	b = jsontext.AppendStrings(encode.Member(b, "path"), q.Path)
-	b = jsontext.AppendStrings(encode.Member(b, "requested_path"), q.Path)
-	b = encode.StringMember(b, "raw_path", q.R.URL.RequestURI())
-	b = append(encode.Member(b, "query"), '{')
-	for _, p := range q.Params {
-		b = encode.StringMember(b, p.Name, p.Value)
-	}
-	b = append(b, '}')
-	b = append(encode.Member(b, "headers"), '{')
-	b = encode.StringMember(b, "Host", q.R.Host)
-	for name, values := range q.R.Header {
-		if name != "Authorization" && name != "Cookie" {
-			b = encode.StringMember(b, name, strings.Join(values, ", "))
-		}
-	}
-	b = append(b, '}')
-	b = encode.StringMember(b, "body", "undefined")
-	b = encode.StringMember(b, "peer", q.R.RemoteAddr)
-	b = append(b, `,"form":{},"cookie":{},"id":null`...)
-	b = append(encode.Member(b, "info"), `{"db_name":`...)
-	b = append(jsontext.AppendQuoted(b, q.Path[0]), '}')
-	b = append(encode.Member(b, "userCtx"), `{"db":`...)
-	b = jsontext.AppendQuoted(b, q.Path[0])
-	b = append(b, `,"name":`...)
-	if q.User.Name == "" {
-		b = append(b, "null"...)
-	} else {
-		b = jsontext.AppendQuoted(b, q.User.Name)
-	}
-	b = jsontext.AppendStrings(append(b, `,"roles":`...), q.User.Roles)
-	return append(b, "}}"...)
 }

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -31,6 +32,9 @@ type Body struct {
 
 	heldPace conns.Pace // minimum pace while others wait for the share
 
+	// replaced is what is read instead of what the client sends, if it is not nil.
+	replaced *bytes.Reader
+
 	read  int64 // bytes that arrived
 	begun bool  // reading has begun; 100 Continue was sent if the client expected it
 	ended bool  // all of it was read
@@ -59,6 +63,9 @@ var ErrSlowBody = &fault.Fault{
 
 // Read implements io.Reader.
 func (b *Body) Read(p []byte) (int, error) {
+	if b.replaced != nil {
+		return b.replaced.Read(p)
+	}
 	if b.control == nil {
 		return b.ReadCloser.Read(p)
 	}
@@ -89,6 +96,17 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Replace makes text what is read from now on, decoded. It can be called after the body was read.
+func (b *Body) Replace(text []byte) { b.replaced = bytes.NewReader(text) }
+
+// length returns the declared length of the body, or -1.
+func (b *Body) length() int64 {
+	if b.replaced != nil {
+		return b.replaced.Size()
+	}
+	return b.of.ContentLength
+}
+
 // Hold makes the client read the response at the minimum pace if the request holds memory.
 func (b *Body) Hold() {
 	if c := conns.Of(b.of); c != nil && b.share.holds() {
@@ -105,7 +123,7 @@ func (b *Body) ctx() context.Context { return b.of.Context() }
 // refused before it is read: the client is neither asked for it (100 Continue) nor waited for.
 func (b *Body) Bound(most int64, tooLarge error) error {
 	b.most, b.tooLarge = most, tooLarge
-	if b.of.ContentLength > most {
+	if b.length() > most {
 		return tooLarge
 	}
 	return nil

@@ -16,6 +16,9 @@ import (
 // Whole reads the whole request body, decoded, up to the endpoint's limit. The request's share of the memory is held
 // until its end, or until GiveBack.
 func (b *Body) Whole() ([]byte, error) {
+	if b.replaced != nil {
+		return b.Take(b, b.length(), b.most)
+	}
 	if b.of.ContentLength == 0 && b.of.Header.Get("Content-Length") == "" {
 		return nil, fault.BadRequest("Missing request body")
 	}

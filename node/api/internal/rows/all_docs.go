@@ -7,12 +7,9 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/decode"
-	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
-	"github.com/divandb/divan/node/api/internal/render"
 )
 
 // Endpoints with rows of documents: _all_docs, _design_docs, _local_docs.
@@ -38,7 +35,7 @@ func (h *Handlers) AllDocs(q *call.Request) error {
 	}
 	s := q.Stream(http.StatusOK)
 	defer s.Drop()
-	if err := writeAllDocs(s, &r); err != nil {
+	if err := writeAllDocs(&rowWriter{s: s}, &r); err != nil {
 		return err
 	}
 	s.Buf = append(s.Buf, '\n')
@@ -97,7 +94,7 @@ func readQueries(q *call.Request) ([]rowsQuery, error) {
 }
 
 // sendQueries writes the results of several queries.
-func sendQueries(q *call.Request, queries []rowsQuery, write func(*call.Stream, *rowsQuery) error) error {
+func sendQueries(q *call.Request, queries []rowsQuery, write func(*rowWriter, *rowsQuery) error) error {
 	s := q.Stream(http.StatusOK)
 	defer s.Drop()
 	s.Buf = append(s.Buf, `{"results":[`...)
@@ -106,7 +103,7 @@ func sendQueries(q *call.Request, queries []rowsQuery, write func(*call.Stream, 
 			s.Buf = append(s.Buf, ',')
 		}
 		s.Buf = append(s.Buf, '\r', '\n')
-		if err := write(s, &queries[i]); err != nil {
+		if err := write(&rowWriter{s: s}, &queries[i]); err != nil {
 			return err
 		}
 	}
@@ -115,9 +112,10 @@ func sendQueries(q *call.Request, queries []rowsQuery, write func(*call.Stream, 
 }
 
 // writeAllDocs writes one result.
-func writeAllDocs(s *call.Stream, r *rowsQuery) error {
-	o, ids := r.allDocsOptions(subset(s.Q))
-	result, err := s.Q.DB.AllDocs(s.Q.Ctx(), o)
+func writeAllDocs(w *rowWriter, r *rowsQuery) error {
+	q := w.s.Q
+	o, ids := r.allDocsOptions(subset(q))
+	result, err := q.DB.AllDocs(q.Ctx(), o)
 	if err != nil {
 		return err
 	}
@@ -128,8 +126,9 @@ func writeAllDocs(s *call.Stream, r *rowsQuery) error {
 	if r.hasKeys {
 		offset = -1
 	}
-	rowsHead(s, total, offset, r, result.UpdateSeq)
-	w := rowWriter{s: s}
+	if err := w.head(total, offset, r, result.UpdateSeq); err != nil {
+		return err
+	}
 	for row, err := range result.Rows {
 		if err != nil {
 			return err
@@ -152,76 +151,7 @@ func writeAllDocs(s *call.Stream, r *rowsQuery) error {
 			return err
 		}
 	}
-	s.Buf = append(s.Buf, "\r\n]}"...)
-	return s.Row()
-}
-
-// rowsHead writes the members before the rows. Negative numbers are unknown.
-func rowsHead(s *call.Stream, total, offset int64, r *rowsQuery, seq layer.Seq) {
-	s.Buf = appendNumberOrNull(append(s.Buf, `{"total_rows":`...), total)
-	s.Buf = appendNumberOrNull(append(s.Buf, `,"offset":`...), offset)
-	if r.updateSeq {
-		if r.hasKeys {
-			s.Buf = append(s.Buf, `,"update_seq":null`...)
-		} else {
-			s.Buf = append(seq.Append(append(s.Buf, `,"update_seq":"`...)), '"')
-		}
-	}
-	s.Buf = append(s.Buf, ",\"rows\":[\r\n"...)
-}
-
-// rowWriter writes rows and their separators.
-type rowWriter struct {
-	s       *call.Stream
-	started bool
-}
-
-func (w *rowWriter) next() {
-	if w.started {
-		w.s.Buf = append(w.s.Buf, ',', '\r', '\n')
-	}
-	w.started = true
-}
-
-// missing writes the row of a key without a document.
-func (w *rowWriter) missing(key string) error {
-	w.next()
-	w.s.Buf = append(append(w.s.Buf, `{"key":`...), key...)
-	w.s.Buf = append(w.s.Buf, `,"error":"not_found"}`...)
-	return w.s.Row()
-}
-
-// document writes the row of a document.
-func (w *rowWriter) document(row *layer.AllDocsRow, r *rowsQuery) error {
-	if row.Err != nil {
-		if layer.KindOf(row.Err) != layer.NotFound {
-			return row.Err
-		}
-		return w.missing(string(jsontext.AppendQuoted(nil, row.ID)))
-	}
-	w.next()
-	s := w.s
-	s.Buf = append(s.Buf, `{"id":`...)
-	from := len(s.Buf)
-	s.Buf = jsontext.AppendQuoted(s.Buf, row.ID)
-	id := s.Buf[from:]
-	s.Buf = append(s.Buf, `,"key":`...)
-	s.Buf = append(s.Buf, id...)
-	s.Buf = encode.Rev(append(s.Buf, `,"value":{"rev":`...), row.Rev)
-	if row.Deleted {
-		s.Buf = append(s.Buf, `,"deleted":true`...)
-	}
-	s.Buf = append(s.Buf, '}')
-	if r.includeDocs {
-		s.Buf = append(s.Buf, `,"doc":`...)
-		if row.Doc == nil {
-			s.Buf = append(s.Buf, "null"...)
-		} else if err := render.Document(s, row.Doc, &r.render); err != nil {
-			return err
-		}
-	}
-	s.Buf = append(s.Buf, '}')
-	return s.Row()
+	return w.end()
 }
 
 // wantedID is one of the requested keys.

@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/fault"
-	"github.com/divandb/divan/node/api/internal/render"
 )
 
 // viewRequest is the view that the path names, and how to read it.
@@ -62,7 +60,7 @@ func (h *Handlers) View(q *call.Request) error {
 	}
 	s := q.Stream(http.StatusOK)
 	defer s.Drop()
-	if err := h.writeView(s, &v, &r); err != nil {
+	if err := h.writeView(&rowWriter{s: s}, &v, &r); err != nil {
 		return err
 	}
 	s.Buf = append(s.Buf, '\n')
@@ -95,28 +93,30 @@ func (h *Handlers) ViewQueries(q *call.Request) error {
 	if err := v.index.Ensure(q, v.index.mode(mode)); err != nil {
 		return err
 	}
-	return sendQueries(q, queries, func(s *call.Stream, r *rowsQuery) error { return h.writeView(s, &v, r) })
+	return sendQueries(q, queries, func(w *rowWriter, r *rowsQuery) error { return h.writeView(w, &v, r) })
 }
 
 // writeView writes one result.
-func (h *Handlers) writeView(s *call.Stream, v *viewRequest, r *rowsQuery) error {
+func (h *Handlers) writeView(w *rowWriter, v *viewRequest, r *rowsQuery) error {
 	if v.reducing(r) {
-		return h.reducedView(s, v, r)
+		return h.reducedView(w, v, r)
 	}
 	query := r.viewQuery(v.def.Name)
 	if query.Descending {
 		slices.Reverse(query.Keys) // groups of a reduction keep their order, as in CouchDB
 	}
+	q := w.s.Q
 	few := query.Limit >= 0 && query.Limit+query.Skip <= aheadRows
-	result, err := Query(s.Q, &v.index, few, func(current, ahead bool) (*layer.ViewResult, error) {
+	result, err := Query(q, &v.index, few, func(current, ahead bool) (*layer.ViewResult, error) {
 		query.Current, query.Ahead = current, ahead
-		return s.Q.DB.Index(v.index.Design).Query(s.Q.Ctx(), query)
+		return q.DB.Index(v.index.Design).Query(q.Ctx(), query)
 	})
 	if err != nil {
 		return err
 	}
-	rowsHead(s, result.TotalRows, result.Offset, r, result.UpdateSeq)
-	w := rowWriter{s: s}
+	if err := w.head(result.TotalRows, result.Offset, r, result.UpdateSeq); err != nil {
+		return err
+	}
 	for row, err := range result.Rows {
 		if err != nil {
 			return err
@@ -125,48 +125,36 @@ func (h *Handlers) writeView(s *call.Stream, v *viewRequest, r *rowsQuery) error
 			return err
 		}
 	}
-	s.Buf = append(s.Buf, "\r\n]}"...)
-	return s.Row()
+	return w.end()
 }
 
 // aheadRows is the maximum number of rows of a query that is answered ahead of the index.
 const aheadRows = 100
 
 // reducedView writes one reduced result.
-func (h *Handlers) reducedView(s *call.Stream, v *viewRequest, r *rowsQuery) error {
+func (h *Handlers) reducedView(w *rowWriter, v *viewRequest, r *rowsQuery) error {
 	limit, _ := h.Settings.Get("query_server_config", "reduce_limit")
 	query := layer.ReduceQuery{ViewQuery: r.viewQuery(v.def.Name), GroupLevel: r.level(), AnySize: limit == "false"}
-	result, err := Query(s.Q, &v.index, false, func(current, _ bool) (*layer.ReduceResult, error) {
+	q := w.s.Q
+	result, err := Query(q, &v.index, false, func(current, _ bool) (*layer.ReduceResult, error) {
 		query.Current = current
-		return s.Q.DB.Index(v.index.Design).Reduce(s.Q.Ctx(), query)
+		return q.DB.Index(v.index.Design).Reduce(q.Ctx(), query)
 	})
 	if err != nil {
 		return err
 	}
-	s.Buf = append(s.Buf, '{')
-	if r.updateSeq {
-		s.Buf = append(result.UpdateSeq.Append(append(s.Buf, `"update_seq":"`...)), `",`...)
+	if err := w.reducedHead(r, result.UpdateSeq); err != nil {
+		return err
 	}
-	s.Buf = append(s.Buf, "\"rows\":[\r\n"...)
-	w := rowWriter{s: s}
 	for row, err := range result.Rows {
 		if err != nil {
 			return err
 		}
-		w.next()
-		s.Buf = append(append(s.Buf, `{"key":`...), row.Key...)
-		if row.Err != nil {
-			s.Buf = jsontext.AppendQuoted(append(s.Buf, `,"error":`...), row.Err.Name)
-			s.Buf = append(jsontext.AppendQuoted(append(s.Buf, `,"reason":`...), row.Err.Reason), '}')
-		} else {
-			s.Buf = append(append(append(s.Buf, `,"value":`...), row.Value...), '}')
-		}
-		if err := s.Row(); err != nil {
+		if err := w.reducedRow(&row); err != nil {
 			return err
 		}
 	}
-	s.Buf = append(s.Buf, "\r\n]}"...)
-	return s.Row()
+	return w.end()
 }
 
 // level returns the group level for the layer. group_level takes precedence over group, whatever their order.
@@ -178,24 +166,6 @@ func (r *rowsQuery) level() int {
 		return layer.GroupExact
 	}
 	return 0
-}
-
-func (w *rowWriter) viewRow(row *layer.ViewRow, r *rowsQuery) error {
-	w.next()
-	s := w.s
-	s.Buf = jsontext.AppendQuoted(append(s.Buf, `{"id":`...), row.ID)
-	s.Buf = append(append(s.Buf, `,"key":`...), row.Key...)
-	s.Buf = append(append(s.Buf, `,"value":`...), row.Value...)
-	if r.includeDocs {
-		s.Buf = append(s.Buf, `,"doc":`...)
-		if row.Doc == nil {
-			s.Buf = append(s.Buf, "null"...)
-		} else if err := render.Document(s, row.Doc, &r.render); err != nil {
-			return err
-		}
-	}
-	s.Buf = append(s.Buf, '}')
-	return s.Row()
 }
 
 // viewQuery converts the query to the layer's.

@@ -13,6 +13,7 @@ import (
 // knownSettings are the options that have an effect here. Each has a function that returns what is wrong with a value,
 // or "". All other options are refused, because whoever sets one would expect it to have an effect.
 var knownSettings = map[string]func(value string) (why string){
+	"chttpd/allow_jsonp":                    checkBool,
 	"chttpd/enable_cors":                    checkBool,
 	"chttpd/admin_only_all_dbs":             checkBool,
 	"chttpd/require_valid_user":             checkBool,

@@ -28,8 +28,8 @@ type Settings struct {
 func New(initial map[string]map[string]string) *Settings {
 	s := &Settings{}
 	s.initial = map[string]map[string]string{
-		"chttpd": {"enable_cors": "false", "admin_only_all_dbs": "true", "require_valid_user": "false",
-			"changes_timeout": "60000"},
+		"chttpd": {"enable_cors": "false", "allow_jsonp": "false", "admin_only_all_dbs": "true",
+			"require_valid_user": "false", "changes_timeout": "60000"},
 		"cors":     {"credentials": "false"},
 		"couchdb":  {"users_db_security_editable": "false"},
 		"uuids":    {"algorithm": "sequential", "max_count": "1000"},

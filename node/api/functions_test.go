@@ -1,0 +1,212 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/node/api"
+)
+
+// TestFunctions_Access: functions of design documents are for members, and do nothing that their user may not do.
+func TestFunctions_Access(t *testing.T) {
+	s := serve(t, func(o *api.Options) { o.Auth = accounts })
+	const design = `{"shows":{"s":"function (doc) { return doc._id }"},
+		"updates":{"design":"function (doc, req) { return [{_id: '_design/x', made: 1}, 'x'] }",
+			"plain":"function (doc, req) { return [{_id: 'x', bad: req.query.bad}, 'x'] }"},
+		"lists":{"l":"function (head, req) { return 'x' }"},"views":{"v":{"map":"function (doc) {}"}},
+		"rewrites":"function (req) { return '../../../' + req.query.to }",
+		"validate_doc_update":"function (doc) { if (doc.bad) throw {forbidden: 'bad'} }"}`
+	for _, request := range [][3]string{{"PUT", "/db", ""}, {"PUT", "/other", ""}, {"PUT", "/other/secret", "{}"},
+		{"PUT", "/other/_security", `{"members":{"names":["somebody"]}}`},
+		{"PUT", "/db/_security", `{"members":{"names":["member"]}}`}, {"PUT", "/db/_design/d", design},
+		{"PUT", "/db/a", "{}"}} {
+		if status, text := s.as(t, "root", request[0], request[1], request[2]); status >= 300 {
+			t.Fatal(request, status, text)
+		}
+	}
+	for _, tc := range []struct {
+		user, method, path string
+		want               int
+	}{
+		{"", "GET", "_show/s/a", 401}, {"other", "GET", "_show/s/a", 403}, {"member", "GET", "_show/s/a", 200},
+		{"", "GET", "_list/l/v", 401}, {"member", "GET", "_list/l/v", 200},
+		{"", "POST", "_update/plain", 401}, {"other", "POST", "_update/plain", 403},
+		{"member", "POST", "_update/design", 403}, {"root", "POST", "_update/design", 201},
+		{"member", "POST", "_update/plain?bad=1", 403}, {"member", "POST", "_update/plain", 201},
+		{"", "GET", "_rewrite/?to=db/a", 401}, {"member", "GET", "_rewrite/?to=db/a", 200},
+		{"member", "GET", "_rewrite/?to=other/secret", 403}, {"root", "GET", "_rewrite/?to=other/secret", 200},
+		{"member", "GET", "_rewrite/?to=_node/_local/_config", 401}, {"member", "PUT", "_rewrite/?to=new", 401},
+	} {
+		if status, text := s.as(t, tc.user, tc.method, "/db/_design/d/"+tc.path, ""); status != tc.want {
+			t.Errorf("%s as %q: %d %s; want %d", tc.path, tc.user, status, text, tc.want)
+		}
+	}
+}
+
+// get requests a path. The body is closed at the end of the test.
+func (s *server) get(t *testing.T, path string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(path, err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	return res
+}
+
+// busy reports whether a function runs.
+func busy(s *server) bool {
+	stats := s.sandbox.Stats()
+	return stats.Runtimes > stats.Idle
+}
+
+// TestFunctions_Hostile: functions that do not end, or that throw after they have sent something, end with an error or
+// a connection that is cut, so that no client takes the beginning for the whole.
+func TestFunctions_Hostile(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db", "")
+	s.must(t, "PUT", "/db/a", `{"n":1}`)
+	design, err := json.Marshal(map[string]any{
+		"views": map[string]any{"v": map[string]string{"map": "function (doc) { if (doc.n) emit(doc.n) }"}},
+		"shows": map[string]string{
+			"headers": `function () { return {body: 'x', headers: {'Content-Length': '9999', 'Transfer-Encoding': 'x',
+				'X-A': 'a\r\nX-B: b', '': 'c', 'X C': 'd'}} }`,
+			"memory": `function () { var s = 'x'; for (;;) s += s }`,
+			"deep":   `function () { var a = []; for (var i = 0; i < 100000; i++) a = [a]; return {json: a} }`,
+		},
+		"lists": map[string]string{
+			"late":   `function () { send(new Array(100000).join('x')); getRow(); throw new Error('boo') }`,
+			"code":   `function () { start({code: 1e9}); getRow(); return 'x' }`,
+			"none":   `function () { start({code: 204}); return 'x' }`,
+			"getRow": `function () { getRow(); getRow(); getRow(); return String(getRow()) }`,
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.must(t, "PUT", "/db/_design/d", string(design))
+	res := s.get(t, "/db/_design/d/_show/headers")
+	if text, err := io.ReadAll(res.Body); err != nil || string(text) != "x" || res.Header.Get("X-B") != "" ||
+		res.Header.Get("X-A") != "a  X-B: b" {
+		t.Errorf("a function that sets the framing: %q, %v, %v", text, err, res.Header)
+	}
+	for _, name := range []string{"memory", "deep"} {
+		if res := s.get(t, "/db/_design/d/_show/"+name); res.StatusCode != http.StatusInternalServerError {
+			t.Errorf("%s: %s", name, res.Status)
+		}
+	}
+	res = s.get(t, "/db/_design/d/_list/late/v")
+	if text, err := io.ReadAll(res.Body); err == nil || res.StatusCode != http.StatusOK {
+		t.Errorf("a list that fails after its beginning was sent: %s, %d bytes, no error", res.Status, len(text))
+	}
+	for name, want := range map[string]string{"code": "500", "none": "204", "getRow": "200 null"} {
+		res := s.get(t, "/db/_design/d/_list/"+name+"/v")
+		text, err := io.ReadAll(res.Body)
+		got := fmt.Sprint(res.StatusCode)
+		if res.StatusCode == http.StatusOK {
+			got += " " + string(text)
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %s %s, %v; want %s", name, res.Status, text, err, want)
+		}
+	}
+}
+
+// TestFunctions_LongList: a list of many rows is streamed, and ends when its client goes.
+func TestFunctions_LongList(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db", "")
+	var docs bytes.Buffer
+	docs.WriteString(`{"docs":[`)
+	for i := range 3000 {
+		if i > 0 {
+			docs.WriteByte(',')
+		}
+		fmt.Fprintf(&docs, `{"_id":"%04d","text":%q}`, i, strings.Repeat("x", 500))
+	}
+	docs.WriteString("]}")
+	s.must(t, "POST", "/db/_bulk_docs", docs.String())
+	s.must(t, "PUT", "/db/_design/d", `{"lists":{
+		"ids":"function () { var r; while (r = getRow()) send(r.id + ' ' + r.doc.text + '\\n'); return 'end' }",
+		"two":"function () { getRow(); return getRow().id }"}}`)
+	res := s.get(t, "/db/_design/d/_list/ids/_all_docs?include_docs=true&endkey=%224%22")
+	lines := bufio.NewScanner(res.Body)
+	for i := range 3000 {
+		if !lines.Scan() || !strings.HasPrefix(lines.Text(), fmt.Sprintf("%04d x", i)) {
+			t.Fatalf("line %d: %q, %v", i, lines.Text(), lines.Err())
+		}
+	}
+	if !lines.Scan() || lines.Text() != "end" || lines.Scan() || lines.Err() != nil {
+		t.Errorf("the end is %q, %v", lines.Text(), lines.Err())
+	}
+	res = s.get(t, "/db/_design/d/_list/two/_all_docs?include_docs=true")
+	if text, err := io.ReadAll(res.Body); err != nil || string(text) != "0001" {
+		t.Errorf("a list that ends early: %q, %v", text, err)
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "GET /db/_design/d/_list/ids/_all_docs?include_docs=true HTTP/1.1\r\nHost: x\r\n\r\n")
+	if _, err := conn.Read(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	for began := time.Now(); busy(s); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("the list of a client that is gone still runs")
+		}
+	}
+}
+
+// TestJSONP: answers become calls of a function if the setting allows it, and only then.
+func TestJSONP(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db", "")
+	s.must(t, "PUT", "/db/a", `{"n":1}`)
+	get := func(path string) (int, string, string) {
+		res := s.get(t, path)
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, res.Header.Get("Content-Type"), string(text)
+	}
+	if status, kind, text := get("/db/_all_dbs?callback=f"); kind != "application/json" || status != 404 {
+		t.Errorf("without the setting: %d %s %s", status, kind, text)
+	}
+	s = serve(t, func(o *api.Options) {
+		o.Settings = api.NewSettings(map[string]map[string]string{"chttpd": {"allow_jsonp": "true"}})
+	})
+	s.must(t, "PUT", "/db", "")
+	for path, want := range map[string]string{
+		"/db/a?callback=f":             `404 /* CouchDB */f({"error":"not_found","reason":"missing"});`,
+		"/_all_dbs?callback=a.b[0]":    `200 /* CouchDB */a.b[0](["db"]);`,
+		"/db/_changes?callback=f":      `200 /* CouchDB */f({"results":[`,
+		"/db?callback=f(1)":            `400 {"error":"bad_request","reason":"invalid_callback"}`,
+		"/db?callback=%3Cscript%3E":    `400 {"error":"bad_request","reason":"invalid_callback"}`,
+		"/db/_all_docs?callback=f&x=1": "200 /* CouchDB */f({\"total_rows\":0,\"offset\":0,\"rows\":[\r\n\r\n]});",
+		"/db/_all_docs?callback=":      "200 {\"total_rows\":0,",
+	} {
+		status, kind, text := get(path)
+		if got := fmt.Sprint(status, " ", text); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q; want %q", path, got, want)
+		}
+		if wrapped := strings.HasPrefix(text, "/*"); wrapped != (kind == "application/javascript") ||
+			wrapped && !strings.HasSuffix(text, ");\n") {
+			t.Errorf("%s: %s %q", path, kind, text)
+		}
+	}
+}

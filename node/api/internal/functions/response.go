@@ -1,0 +1,114 @@
+package functions
+
+import (
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/fault"
+)
+
+// response is the response object of a function.
+type response struct {
+	code        int
+	hasCode     bool
+	header      http.Header
+	contentType string // by default
+	body        []byte
+	json        []byte // instead of body
+}
+
+// framing has the headers of how a response is sent, which functions cannot set.
+var framing = []string{"Connection", "Content-Length", "Keep-Alive", "Trailer", "Transfer-Encoding", "Upgrade"}
+
+func (r *response) set(name, value string) { r.header[http.CanonicalHeaderKey(name)] = []string{value} }
+
+// parseResponse reads a response object (chttpd_external:parse_external_response).
+func parseResponse(of gjson.Result) (*response, error) {
+	r := &response{code: http.StatusOK, header: http.Header{}, contentType: "application/json"}
+	var err error
+	of.ForEach(func(name, value gjson.Result) bool {
+		err = r.take(name.Str, value)
+		return err == nil
+	})
+	return r, err
+}
+
+func (r *response) take(name string, value gjson.Result) error {
+	switch {
+	case name == "code" && value.Type == gjson.Number && value.Num >= 200 && value.Num <= 999 &&
+		value.Num == float64(int(value.Num)):
+		r.code, r.hasCode = int(value.Num), true
+	case name == "json":
+		r.json, r.contentType = []byte(value.Raw), "application/json"
+	case name == "body" && value.Type == gjson.String:
+		r.body, r.contentType = []byte(value.Str), "text/html; charset=utf-8"
+	case name == "base64" && value.Type == gjson.String:
+		data, err := base64.StdEncoding.DecodeString(value.Str)
+		if err != nil {
+			return badResponse(name, value)
+		}
+		r.body, r.contentType = data, "application/binary"
+	case name == "headers" && value.IsObject():
+		value.ForEach(func(name, value gjson.Result) bool {
+			if key := http.CanonicalHeaderKey(name.Str); key != "" && !slices.Contains(framing, key) {
+				r.header[key] = []string{strings.NewReplacer("\r", " ", "\n", " ").Replace(value.String())}
+			}
+			return true
+		})
+	case name == "stop", name == "":
+	default:
+		return badResponse(name, value)
+	}
+	return nil
+}
+
+// badResponse is the answer to a response object that is none.
+func badResponse(name string, value gjson.Result) error {
+	shown := value.Raw
+	if len(shown) > 200 {
+		shown = strings.ToValidUTF8(shown[:200], "") + "..."
+	}
+	return &fault.Fault{Status: http.StatusInternalServerError, Name: "external_response_error",
+		Reason: `Invalid data from external server: "` + name + `": ` + shown}
+}
+
+// setHeaders sets the headers of the answer. Browsers run no scripts of a page that anyone who may write a design
+// document has made: it is on the same host as the console.
+func (r *response) setHeaders(h http.Header) {
+	for name, values := range r.header {
+		h[name] = values
+	}
+	if h["Content-Type"] == nil {
+		h["Content-Type"] = []string{r.contentType}
+	}
+	if r.json == nil {
+		policies := append([]string{"sandbox"}, r.header["Content-Security-Policy"]...)
+		h["Content-Security-Policy"] = []string{strings.Join(policies, ", ")}
+	}
+}
+
+// unsetHeaders removes what setHeaders has set.
+func (r *response) unsetHeaders(h http.Header) {
+	for name := range r.header {
+		delete(h, name)
+	}
+	delete(h, "Content-Security-Policy")
+}
+
+// send answers with the response.
+func (r *response) send(q *call.Request) error {
+	r.setHeaders(q.W.Header())
+	if r.json != nil {
+		return q.SendJSON(r.code, r.json)
+	}
+	if r.code == http.StatusNoContent || r.code == http.StatusNotModified {
+		q.W.WriteHeader(r.code)
+		return nil
+	}
+	return q.SendBytes(r.code, r.body)
+}
