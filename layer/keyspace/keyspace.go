@@ -36,6 +36,10 @@ const (
 	PrefixWindows Section = 6
 	// Nodes records which node has a name: (Nodes, name) = JSON with its gossip address. See layer/nodenames.go.
 	Nodes Section = 7
+	// Options holds the options that clients have changed at run time, for all nodes: (Options, section, key) = JSON,
+	// a string, or null for one that was deleted although it is configured. (Options) = random, new with every change,
+	// for watches. See layer/options.go.
+	Options Section = 8
 )
 
 // FormatVersion numbers the layout of the whole store. A node rejects a store with a newer version than its own.
