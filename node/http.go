@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -59,18 +60,15 @@ func (n *Node) serveHTTP(context.Context) error {
 	})
 	n.measuring.published.Store(published)
 	handler = api.New(api.Options{
-		Store: n.store, Auth: authenticator{n.auth}, Admins: admins{n.auth,
-			n.open}, Imported: func() { n.open.again(); n.replications.Imported() }, Users: userRules{n.store, n.auth},
+		Store: n.store, Auth: authenticator{n.auth}, Admins: n.auth,
+		Imported: func() { n.open.again(); n.replications.Imported() }, Users: userRules{n.store, n.auth},
 		Replicator: n.replications, ReplicationDocs: n.replications,
 		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at,
 		Tasks: allTasks{n.console, n.replications.View()}, Health: condition,
 		Backups: n.backups(), Metrics: published.Handler(), Observe: observe(&n.measuring, published, &n.traces),
 		Dashboard:    n.page(),
 		MetricsToken: n.cfg.HTTP.MetricsToken, Profiles: profiles(),
-		SettingChanged: func(section, key, user string) {
-			n.happened.settingChanged(section, key, user)
-			n.replications.SettingChanged(section)
-		}, Resharded: n.happened.resharded,
+		SettingChanged: n.happened.settingChanged, Resharded: n.happened.resharded,
 		Settings: n.settings,
 		Limits: api.Limits{
 			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document),
@@ -138,7 +136,13 @@ func observe(c *measuring, m *metrics.Metrics, t *traces) func(context.Context, 
 // couchSettings returns the initial values, from node.yaml, of the options that CouchDB clients can read and change at
 // run time.
 func couchSettings(c *config.Config) map[string]map[string]string {
-	values := corsSettings(c.HTTP.CORS)
+	values := c.Auth.CouchOptions()
+	for section, texts := range corsSettings(c.HTTP.CORS) {
+		if values[section] == nil {
+			values[section] = map[string]string{}
+		}
+		maps.Copy(values[section], texts)
+	}
 	values["replicator"] = couchReplicator(&c.Replicator)
 	return values
 }

@@ -52,7 +52,9 @@ type Node struct {
 	draining  atomic.Bool // set by handOver, for good
 
 	settings     *api.Settings // that clients can change
+	shared       *sharedOptions
 	replications *replicator.Replicator
+	heeding      atomic.Pointer[replicator.Replicator] // replications, which start after settings can change
 
 	parts *parts // the running parts
 }
@@ -78,6 +80,7 @@ func New(c *config.Config, log *slog.Logger) *Node {
 //   - The console, which keeps the events of all parts that follow.
 //   - The engine, which also locks the data directory, then the JavaScript sandbox and the layer above them.
 //   - The removal of backups left unfinished by a killed node, before another backup can be requested.
+//   - Options that clients have changed, and with them logins.
 //   - The watch for open databases, once it is known whether there are admins.
 //   - What runs replications, before the actors, which take their jobs.
 //   - The cluster before the actors, which ask it at once what belongs on this node.
@@ -91,7 +94,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	}()
 	for _, step := range []func(context.Context) error{
 		n.makeData, n.openPorts, n.traces.start(n), n.startConsole, n.storage.open, n.sweepBackups, n.serve,
-		n.readAdmins, n.watchOpenDatabases, prepareReplications(n),
+		n.readOptions, n.watchOpenDatabases, prepareReplications(n),
 		n.joinCluster, n.serveSQL, n.serveHTTP, n.watchEvents, n.watchHistory,
 		n.giveBackFirst, warn(n),
 	} {
@@ -146,6 +149,7 @@ func (n *Node) compaction() compaction { return compaction{n.cfg.Compaction.Auto
 func (n *Node) watchOpenDatabases(context.Context) error {
 	open, stop := watchDatabases(n.store, n.auth, n.log)
 	n.open = open
+	n.shared.watch(open)
 	n.parts.add("watch for open databases", func(context.Context) error {
 		stop()
 		return nil

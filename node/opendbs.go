@@ -201,18 +201,3 @@ func shortList(names []string) string {
 	}
 	return text
 }
-
-// admins starts a check when an admin is set: with the first admin, databases open to everyone become a problem.
-type admins struct {
-	*auth.Authenticator
-	open *openDatabases
-}
-
-// SetAdmin implements api.Admins.
-func (a admins) SetAdmin(name, password string) (string, error) {
-	hash, err := a.Authenticator.SetAdmin(name, password)
-	if err == nil {
-		a.open.again()
-	}
-	return hash, err
-}

@@ -58,33 +58,56 @@ func reachable(addr string) string {
 	return net.JoinHostPort(name, port)
 }
 
-func (n *Node) readAdmins(context.Context) error {
+// readOptions prepares logins, and reads the options that clients have changed. Later changes by any node are followed
+// until the node stops.
+func (n *Node) readOptions(ctx context.Context) error {
 	a := n.cfg.Auth
-	secret := []byte(a.Secret)
-	if len(secret) == 0 {
-		secret = n.store.Secret()
-	}
 	proxies, err := auth.ParseProxies(n.cfg.HTTP.Proxies)
 	if err != nil {
 		return err
 	}
+	secret := []byte(a.Secret)
+	if len(secret) == 0 {
+		secret = n.store.Secret()
+	}
+	n.settings = api.NewSettings(couchSettings(n.cfg))
+	fixedOptions(n)
+	rules, err := auth.ParseRules(auth.Rules{Timeout: a.Timeout}, n.settings.Values())
+	if err != nil {
+		return err
+	}
+	n.shared = &sharedOptions{store: n.store, settings: n.settings, dir: n.cfg.Data, log: n.log}
 	n.auth, err = auth.New(auth.Options{
-		Admins: n.cfg.Admins, AdminPasswords: n.cfg.AdminPassword, Dir: n.cfg.Data, Exposed: n.cfg.Exposed(),
-		Users: userDocuments{n.store}, Secret: secret, Timeout: a.Timeout, PersistentCookies: a.PersistentCookies,
-		SameSite:    a.SameSite,
-		RequireUser: a.RequireUser, Iterations: a.Iterations, SQLIterations: a.SQLIterations, Logger: n.log,
-		Lockout: auth.Lockout(a.Lockout), Proxies: proxies, Refused: n.happened.loginRefused,
+		Admins: n.cfg.Admins, AdminPasswords: n.cfg.AdminPassword, Keep: n.shared, Exposed: n.cfg.Exposed(),
+		Users: userDocuments{n.store, func() *auth.Authenticator { return n.auth }}, Secret: secret, Rules: rules,
+		SQLIterations: a.SQLIterations, Logger: n.log, Proxies: proxies, Refused: n.happened.loginRefused,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	n.parts.add("logins", closing(n.auth))
+	n.shared.auth = n.auth
+	n.settings.Keep(n.shared)
+	n.settings.Heed(func(sections map[string]bool) { n.heed(sections) })
+	stop, err := n.shared.start(ctx)
+	if err != nil {
+		return err
+	}
+	n.parts.add("options", stop)
+	if n.cfg.Exposed() && len(n.auth.Admins()) == 0 {
+		return errNoAdmins
+	}
+	return nil
 }
 
 // prepareReplications creates what runs replications. The actors give it jobs once they have started.
 func prepareReplications(n *Node) func(context.Context) error {
 	return func(context.Context) error {
-		n.settings = api.NewSettings(couchSettings(n.cfg))
-		n.replications = replicator.New(replicator.Options{Store: n.store, Node: n.name, Version: version,
+		replications := replicator.New(replicator.Options{Store: n.store, Node: n.name, Version: version,
 			Settings: n.settings, Log: n.log, Notify: n.happened.replicationFailed})
-		n.parts.add("own requests", n.replications.Start())
+		n.replications = replications
+		n.heeding.Store(replications)
+		n.parts.add("own requests", replications.Start())
 		return nil
 	}
 }

@@ -18,7 +18,7 @@ type passwords struct {
 	auth  *auth.Authenticator
 }
 
-// set implements ALTER USER ... PASSWORD. It changes an admin in this node's settings, as PUT
+// set implements ALTER USER ... PASSWORD. It changes an admin in the settings of all nodes, as PUT
 // /_node/_local/_config/admins does, or any other user in the user's document.
 func (p passwords) set(ctx context.Context, who query.Principal, user, secret string) error {
 	by := layer.UserCtx{Name: who.User, Roles: []string{auth.AdminRole}}
@@ -38,7 +38,7 @@ func (p passwords) set(ctx context.Context, who query.Principal, user, secret st
 		return errors.Join(query.ErrBadSecret, err)
 	}
 	if _, ok := p.auth.Admins()[user]; ok {
-		if _, err := p.auth.SetAdmin(user, secret); err != nil {
+		if _, err := p.auth.SetAdmin(ctx, user, secret); err != nil {
 			return fmt.Errorf("set the password of an admin: %w", err)
 		}
 		return nil
@@ -48,7 +48,8 @@ func (p passwords) set(ctx context.Context, who query.Principal, user, secret st
 
 // setUser writes a user's document as if the request had come over HTTP.
 func (p passwords) setUser(ctx context.Context, by layer.UserCtx, admin bool, user, secret string) error {
-	db, err := p.store.Database(ctx, auth.UsersDatabase)
+	database := p.auth.UsersDatabase()
+	db, err := p.store.Database(ctx, database)
 	var doc *layer.Document
 	if err == nil {
 		doc, err = db.Get(ctx, auth.UserPrefix+user, layer.GetOptions{})
@@ -65,7 +66,7 @@ func (p passwords) setUser(ctx context.Context, by layer.UserCtx, admin bool, us
 	}
 	edit := layer.Edit{ID: doc.ID, Rev: doc.Rev, Body: body, KeepAttachments: true}
 	rules := userRules(p)
-	if err := rules.BeforeWrite(ctx, api.User{Name: by.Name, Roles: by.Roles}, admin, &edit); err != nil {
+	if err := rules.BeforeWrite(ctx, database, api.User{Name: by.Name, Roles: by.Roles}, admin, &edit); err != nil {
 		return err
 	}
 	_, err = db.Put(ctx, edit, layer.WriteOptions{User: &by})

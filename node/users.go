@@ -12,27 +12,56 @@ import (
 )
 
 // userDocuments reads user documents from the store.
-type userDocuments struct{ store *layer.Store }
-
-// UserDocument implements auth.Users.
-func (u userDocuments) UserDocument(ctx context.Context, name string) (doc []byte, conflicted bool, err error) {
-	return u.document(ctx, auth.UserPrefix+name)
+type userDocuments struct {
+	store *layer.Store
+	auth  func() *auth.Authenticator // that reads them
 }
 
-// document reads the winner of a document in _users. It returns nil if there is none.
-func (u userDocuments) document(ctx context.Context, id string) (doc []byte, conflicted bool, err error) {
-	db, err := u.store.Database(ctx, auth.UsersDatabase)
+// UserDocument implements auth.Users.
+func (u userDocuments) UserDocument(ctx context.Context, database, name string) (doc []byte, conflicted bool,
+	err error) {
+	_, d, err := u.document(ctx, database, auth.UserPrefix+name)
+	if d == nil {
+		return nil, false, err
+	}
+	return d.Body, len(d.Conflicts) > 0, nil
+}
+
+// document reads the winner of a document in a database of users. It returns nil if there is none.
+func (u userDocuments) document(ctx context.Context, database, id string) (*layer.Database, *layer.Document, error) {
+	db, err := u.store.Database(ctx, database)
 	if err == nil {
 		var d *layer.Document
 		if d, err = db.Get(ctx, id, layer.GetOptions{Conflicts: true}); err == nil {
-			return d.Body, len(d.Conflicts) > 0, nil
+			return db, d, nil
 		}
 	}
 	// Invalid: no document can have this name
 	if k := layer.KindOf(err); k == layer.NotFound || k == layer.Invalid {
-		return nil, false, nil
+		return nil, nil, nil
 	}
-	return nil, false, err
+	return nil, nil, err
+}
+
+// UpgradePassword implements auth.Upgrader.
+func (u userDocuments) UpgradePassword(ctx context.Context, database, name, password string) error {
+	db, doc, err := u.document(ctx, database, auth.UserPrefix+name)
+	if doc == nil {
+		return err
+	}
+	body, err := auth.WithSamePassword(doc.Body, password)
+	if err != nil {
+		return err
+	}
+	if body, err = u.auth().HashUserDocument(ctx, body); err != nil {
+		return err
+	}
+	_, err = db.Put(ctx, layer.Edit{ID: doc.ID, Rev: doc.Rev, Body: body, KeepAttachments: true},
+		layer.WriteOptions{User: &layer.UserCtx{Roles: []string{auth.AdminRole}}})
+	if layer.KindOf(err) == layer.Conflict { // changed meanwhile, perhaps to another password
+		err = nil
+	}
+	return err
 }
 
 // retryLogin is the Retry-After, in seconds, when too many clients are logging in.
@@ -66,12 +95,17 @@ func (a authenticator) ServeSession(w http.ResponseWriter, r *http.Request, u ap
 	return err
 }
 
+// Admit implements api.Authenticator.
+func (a authenticator) Admit(r *http.Request, u api.User) error {
+	return a.Authenticator.Admit(r, userCtx(u))
+}
+
 // HasAdmins implements api.Authenticator.
 func (a authenticator) HasAdmins() bool { return !a.Open() }
 
 func userCtx(u api.User) layer.UserCtx { return layer.UserCtx{Name: u.Name, Roles: u.Roles} }
 
-// userRules applies the rules of the _users database to HTTP requests.
+// userRules applies the rules of databases of users to HTTP requests.
 type userRules struct {
 	store *layer.Store
 	auth  *auth.Authenticator
@@ -79,7 +113,8 @@ type userRules struct {
 
 // BeforeWrite implements api.Users. If another write replaces the winner that it compares with, this write becomes a
 // conflict.
-func (u userRules) BeforeWrite(ctx context.Context, by api.User, dbAdmin bool, e *layer.Edit) error {
+func (u userRules) BeforeWrite(ctx context.Context, database string, by api.User, dbAdmin bool,
+	e *layer.Edit) error {
 	body := e.Body
 	if !e.Deleted {
 		var err error
@@ -87,9 +122,13 @@ func (u userRules) BeforeWrite(ctx context.Context, by api.User, dbAdmin bool, e
 			return err
 		}
 	}
-	old, _, err := userDocuments{u.store}.document(ctx, e.ID)
+	_, winner, err := userDocuments{store: u.store}.document(ctx, database, e.ID)
 	if err != nil {
 		return err
+	}
+	var old []byte
+	if winner != nil {
+		old = winner.Body
 	}
 	err = auth.CheckUserUpdate(auth.UserUpdate{
 		ID: e.ID, New: body, Old: old, Deleted: e.Deleted, By: userCtx(by), DatabaseAdmin: dbAdmin,
@@ -102,5 +141,11 @@ func (u userRules) BeforeWrite(ctx context.Context, by api.User, dbAdmin bool, e
 
 // AfterRead implements api.Users.
 func (u userRules) AfterRead(by api.User, dbAdmin bool, doc *layer.Document) error {
-	return auth.CheckUserRead(doc.ID, userCtx(by), dbAdmin)
+	err := auth.CheckUserRead(doc.ID, userCtx(by), dbAdmin)
+	if layer.KindOf(err) == layer.NotFound && err != nil {
+		if public := u.auth.PublicPart(doc.Body); public != nil {
+			doc.Body, err = public, nil
+		}
+	}
+	return err
 }

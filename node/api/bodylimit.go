@@ -6,7 +6,7 @@ import (
 
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/fault"
-	"github.com/divandb/divan/node/api/internal/settings"
+	"github.com/divandb/divan/node/couchopts"
 )
 
 // bodyLimit returns the maximum size of an endpoint's body, and the error for a larger one.
@@ -16,7 +16,7 @@ const (
 	// maxCommand is the maximum size of a body with a number or a name.
 	maxCommand = 64 << 10
 	// maxConfigBody is the maximum size of a body with a setting: maxSetting bytes, each of them escaped.
-	maxConfigBody = 8 * settings.MaxSetting
+	maxConfigBody = 8 * couchopts.MaxValue
 )
 
 // bound sets the limit of the request's body, or refuses a body whose declared length is larger.

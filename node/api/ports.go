@@ -21,6 +21,9 @@ type Authenticator interface {
 	// incorrect."). Empty or odd credentials, which PouchDB sends, are anonymous and not an error.
 	Authenticate(r *http.Request, h http.Header) (User, error)
 
+	// Admit returns an error for an anonymous request if users are required.
+	Admit(r *http.Request, u User) error
+
 	// HasAdmins reports whether any admin is configured. If so, new databases are for admins only (CouchDB's
 	// default_security = admin_local).
 	HasAdmins() bool

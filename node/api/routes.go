@@ -19,6 +19,7 @@ type endpoint struct {
 	// login marks /_session and the probes, which can be reached with any credentials, even wrong ones.
 	login  bool
 	scrape bool // can be reached with the token for metrics
+	probe  bool // can be reached without a user, even if users are required
 	// GET shows the client's identity, so wrong credentials are an error there
 	tells                        bool
 	limit                        bodyLimit // for the bodies of PUT and POST; nil means Limits.Request
@@ -209,10 +210,10 @@ func only(e endpoint) []tail { return []tail{{endpoint: e}} }
 func (s *Server) serverEndpoints() map[string][]tail {
 	get := func(a access, h handler) []tail { return only(endpoint{allow: "GET,HEAD", access: a, get: h}) }
 	probe := func(h handler) []tail {
-		return only(endpoint{allow: "GET,HEAD", access: anyone, login: true, get: h})
+		return only(endpoint{allow: "GET,HEAD", access: anyone, login: true, probe: true, get: h})
 	}
 	return map[string][]tail{
-		"_up":      probe(s.server.Up),
+		"_up":      only(endpoint{allow: "GET,HEAD", access: anyone, login: true, get: s.server.Up}),
 		"livez":    probe(s.server.Alive),
 		"readyz":   probe(s.server.Up),
 		"_uuids":   only(endpoint{allow: "GET", access: anyone, get: s.docs.NewUUIDs}),

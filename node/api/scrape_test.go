@@ -5,16 +5,26 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 )
+
+// strictAuth requires users.
+type strictAuth struct{ testAuth }
+
+func (a strictAuth) Admit(r *http.Request, u api.User) error {
+	if u.Name == "" && r.URL.Path != "/_session" {
+		return &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized", Reason: "Authentication required."}
+	}
+	return nil
+}
 
 // The token for metrics opens the metrics and nothing else, also if all other requests need a login.
 func TestServer_MetricsToken(t *testing.T) {
 	const token = "0123456789abcdef"
 	for _, set := range []string{token, ""} {
-		settings := api.NewSettings(map[string]map[string]string{"chttpd": {"require_valid_user": "true"}})
 		s := serve(t, func(o *api.Options) {
-			o.Auth, o.MetricsToken, o.Settings = accounts, set, settings
+			o.Auth, o.MetricsToken = strictAuth{accounts}, set
 			o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "metrics 1") })
 			o.Profiles = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "profile") })
 		})

@@ -103,13 +103,9 @@ func TestSecurity(t *testing.T) {
 	}
 }
 
-func TestSecurity_RequireValidUser(t *testing.T) {
-	s := serve(t, func(o *api.Options) { o.Auth = accounts })
-	if status, text := s.as(t, "root", "PUT", "/_node/_local/_config/chttpd/require_valid_user",
-		`"true"`); status != 200 {
-		t.Fatal(status, text)
-	}
-	for path, want := range map[string]int{"/": 401, "/_uuids": 401, "/_up": 200} {
+func TestSecurity_RequireUser(t *testing.T) {
+	s := serve(t, func(o *api.Options) { o.Auth = strictAuth{accounts} })
+	for path, want := range map[string]int{"/": 401, "/_uuids": 401, "/livez": 200, "/readyz": 200} {
 		if status, _ := s.as(t, "", "GET", path, ""); status != want {
 			t.Errorf("%s: %d", path, status)
 		}
@@ -122,7 +118,7 @@ func TestSecurity_RequireValidUser(t *testing.T) {
 // userRules implements the hooks of the users' database and records calls.
 type userRules struct{ t *testing.T }
 
-func (userRules) BeforeWrite(_ context.Context, u api.User, admin bool, e *layer.Edit) error {
+func (userRules) BeforeWrite(_ context.Context, _ string, u api.User, admin bool, e *layer.Edit) error {
 	if !admin && e.ID != "org.couchdb.user:"+u.Name {
 		return &layer.Error{Kind: layer.NotFound, Reason: "missing"}
 	}

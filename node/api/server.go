@@ -300,8 +300,8 @@ func (s *Server) serve(q *call.Request) error {
 		q.User = User{} // a client with a stale cookie must be able to log in again
 	}
 	q.Body.Client = clientOf(q.User, q.R)
-	if s.o.Settings.IsTrue("chttpd", "require_valid_user") && q.User.Name == "" && !q.User.IsAdmin() && !e.login {
-		return fault.Unauthorized("Authentication required.")
+	if err := s.o.Auth.Admit(q.R, q.User); err != nil && !e.probe {
+		return err
 	}
 	return s.reach(q, e)
 }

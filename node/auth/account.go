@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/divandb/divan/layer"
 )
@@ -18,6 +19,21 @@ type account struct {
 	hash  Hash
 	// sealed is the sql_verifier of a user document, made for derivedKey. Both are empty if hash serves both ports.
 	sealed, derivedKey string
+	document           bool // of a user document
+}
+
+// bounded returns an error for a user document whose iterations the rules do not allow.
+func (acc account) bounded(rules *Rules) error {
+	n := acc.hash.iterations
+	switch {
+	case !acc.document || acc.hash.scheme == schemeSCRAM || acc.hash.scheme == schemeSimple:
+		return nil
+	case rules.MinIterations > 0 && n < rules.MinIterations:
+		return forbidden("Iteration count is too low for this server")
+	case rules.MaxIterations > 0 && n > rules.MaxIterations:
+		return forbidden("Iteration count is too high for this server")
+	}
+	return nil
 }
 
 func (acc account) userCtx(handler string) UserCtx {
@@ -28,6 +44,7 @@ func (acc account) userCtx(handler string) UserCtx {
 type accounts struct {
 	admins *adminSet
 	users  Users // nil: there are only admins
+	rules  *atomic.Pointer[Rules]
 	log    *slog.Logger
 }
 
@@ -64,14 +81,15 @@ func (a *accounts) user(ctx context.Context, name string) (acc account, found bo
 	if a.users == nil {
 		return account{}, false, nil
 	}
-	body, conflicted, err := a.users.UserDocument(ctx, name)
+	rules := a.rules.Load()
+	body, conflicted, err := a.users.UserDocument(ctx, rules.Database, name)
 	if err != nil {
 		return account{}, false, fmt.Errorf("look up user %q: %w", name, err)
 	}
 	if body == nil {
 		return account{}, false, nil
 	}
-	if conflicted {
+	if conflicted && !rules.AllowConflicts {
 		return account{}, false, errConflicted
 	}
 	var doc userDocument
@@ -79,7 +97,7 @@ func (a *accounts) user(ctx context.Context, name string) (acc account, found bo
 		a.log.Warn("user document cannot be used to log in", "user", name, "err", err)
 		return account{}, false, nil
 	}
-	acc = account{name: name, roles: doc.Roles}
+	acc = account{name: name, roles: doc.Roles, document: true}
 	if acc.roles == nil {
 		acc.roles = []string{}
 	}

@@ -1,91 +1,56 @@
 package auth
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/divandb/divan/layer"
 )
 
-// adminsFile, in the data directory, has the admins that were set while the node ran, by name; null marks a deleted
-// one. It overrides the configuration, as CouchDB's local.ini does. As there, each node has its own.
-const adminsFile = "admins.json"
+// AdminStore keeps the admins that are set at run time, for all nodes and for later starts.
+type AdminStore interface {
+	// ChangeAdmins lets change modify them: the hash by name, nil for a configured admin that was deleted. It calls
+	// AdminsChanged before it returns. An error of change is returned unchanged.
+	ChangeAdmins(ctx context.Context, change func(changed map[string]*string) error) error
+}
 
 // adminSet is the set of server admins.
 type adminSet struct {
-	file  string // empty: changes are not stored
-	fixed bool   // the last admin must not be deleted
+	keep   AdminStore
+	fixed  bool            // the last admin must not be deleted
+	always map[string]Hash // override all others
 
 	mu struct {
 		sync.RWMutex
 		configured map[string]string
-		changed    map[string]*string // contents of the file
-		hashes     map[string]Hash    // configured admins with the changes applied
+		changed    map[string]*string
+		hashes     map[string]Hash // configured admins with the changes applied
 	}
 }
 
-// StoredAdmins reports whether the data directory dir contains an admin that was set while a node ran.
-func StoredAdmins(dir string) (bool, error) {
-	changed, err := readAdmins(filepath.Join(dir, adminsFile))
-	for _, hash := range changed {
-		if hash != nil {
-			return true, nil
-		}
-	}
-	return false, err
-}
-
-func readAdmins(file string) (map[string]*string, error) {
-	changed := map[string]*string{}
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return changed, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &changed)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the admins set at run time: %w", err)
-	}
-	return changed, nil
-}
-
-// newAdminSet applies the file in dir (none if dir is empty) to the configured hashes. Admins in always override both.
-func newAdminSet(dir string, configured map[string]string, always map[string]Hash) (*adminSet, error) {
-	s := &adminSet{}
-	changed := map[string]*string{}
-	if dir != "" {
-		s.file = filepath.Join(dir, adminsFile)
-		var err error
-		if changed, err = readAdmins(s.file); err != nil {
-			return nil, err
-		}
-	}
-	for name := range always {
-		delete(changed, name)
-	}
-	s.mu.configured = maps.Clone(configured)
-	if s.mu.configured == nil {
-		s.mu.configured = map[string]string{}
-	}
-	for name, h := range always {
-		s.mu.configured[name] = h.String()
-	}
+func newAdminSet(configured map[string]string, always map[string]Hash) (*adminSet, error) {
+	s := &adminSet{always: always}
+	s.mu.configured = configured
 	var err error
-	s.mu.changed = changed
-	s.mu.hashes, err = mergeAdmins(s.mu.configured, changed)
+	s.mu.hashes, err = s.merge(nil)
 	return s, err
 }
 
+// merge applies changes to the configured admins. Those in always override both.
+func (s *adminSet) merge(changed map[string]*string) (map[string]Hash, error) {
+	hashes, err := mergeAdmins(s.mu.configured, changed)
+	maps.Copy(hashes, s.always)
+	return hashes, err
+}
+
+// mergeAdmins returns all admins with a valid hash, and an error if some have none.
 func mergeAdmins(configured map[string]string, changed map[string]*string) (map[string]Hash, error) {
-	texts := maps.Clone(configured)
+	texts := map[string]string{}
+	maps.Copy(texts, configured)
 	for name, text := range changed {
 		if text == nil {
 			delete(texts, name)
@@ -94,14 +59,16 @@ func mergeAdmins(configured map[string]string, changed map[string]*string) (map[
 		}
 	}
 	hashes := map[string]Hash{}
+	var errs []error
 	for name, text := range texts {
 		h, err := ParseHash(text)
 		if err != nil {
-			return nil, fmt.Errorf("admin %s: %w", name, err)
+			errs = append(errs, fmt.Errorf("admin %s: %w", name, err))
+			continue
 		}
 		hashes[name] = h
 	}
-	return hashes, nil
+	return hashes, errors.Join(errs...)
 }
 
 func (s *adminSet) get(name string) (Hash, bool) {
@@ -131,56 +98,47 @@ func (s *adminSet) empty() bool {
 }
 
 // change sets the hash of name, or deletes it if hash is nil. The change is durable before it takes effect.
-func (s *adminSet) change(name string, hash *string) error {
+func (s *adminSet) change(ctx context.Context, name string, hash *string) error {
+	change := func(changed map[string]*string) error {
+		changed[name] = hash
+		if _, configured := s.mu.configured[name]; !configured && hash == nil {
+			delete(changed, name)
+		}
+		hashes, err := s.merge(changed)
+		if err == nil && len(hashes) == 0 && s.fixed {
+			err = forbidden("The last admin cannot be deleted while other machines can connect: everyone would be an " +
+				"admin.")
+		}
+		return err
+	}
+	if s.keep != nil {
+		return s.keep.ChangeAdmins(ctx, change)
+	}
+	s.mu.RLock()
+	changed := maps.Clone(s.mu.changed)
+	s.mu.RUnlock()
+	if changed == nil {
+		changed = map[string]*string{}
+	}
+	if err := change(changed); err != nil {
+		return err
+	}
+	return s.apply(changed)
+}
+
+// apply makes changes effective. An admin whose hash is invalid is none.
+func (s *adminSet) apply(changed map[string]*string) error {
+	hashes, err := s.merge(changed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changed := maps.Clone(s.mu.changed)
-	changed[name] = hash
-	if _, configured := s.mu.configured[name]; !configured && hash == nil {
-		delete(changed, name)
-	}
-	hashes, err := mergeAdmins(s.mu.configured, changed)
-	if err != nil {
-		return err
-	}
-	if len(hashes) == 0 && s.fixed {
-		return forbidden("The last admin cannot be deleted while other machines can connect: everyone would be an " +
-			"admin.")
-	}
-	if err := s.write(changed); err != nil {
-		return err
-	}
 	s.mu.changed, s.mu.hashes = changed, hashes
-	return nil
+	return err
 }
 
-func (s *adminSet) write(changed map[string]*string) error {
-	if s.file == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(changed, "", "  ")
-	if err == nil {
-		err = writeFile(s.file, append(text, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("write the admins: %w", err)
-	}
-	return nil
-}
-
-// writeFile atomically and durably replaces a file that only its owner can read.
-func writeFile(name string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails, harmlessly, after the rename
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+// AdminsChanged tells the Authenticator which admins were set at run time, by any node. The error names those without
+// a valid hash; the others are effective.
+func (a *Authenticator) AdminsChanged(changed map[string]*string) error {
+	return a.accounts.admins.apply(maps.Clone(changed))
 }
 
 // Admins returns the stored hashes of the server admins by name.
@@ -194,10 +152,10 @@ func (a *Authenticator) Admins() map[string]string {
 	return texts
 }
 
-// SetAdmin adds or changes a server admin, also for later starts of the node. password is a plain password or a stored
+// SetAdmin adds or changes a server admin, on all nodes and for later starts. password is a plain password or a stored
 // hash. SetAdmin returns the stored hash. The error is Forbidden for a name that could not log in, and Invalid for an
 // invalid hash.
-func (a *Authenticator) SetAdmin(name, password string) (hash string, err error) {
+func (a *Authenticator) SetAdmin(ctx context.Context, name, password string) (hash string, err error) {
 	if name == "" || strings.Contains(name, ":") {
 		return "", forbidden("An admin's name must not be empty or contain a colon.")
 	}
@@ -210,17 +168,17 @@ func (a *Authenticator) SetAdmin(name, password string) (hash string, err error)
 		// Say the same as for node.yaml. No one chooses such a password, and no one could log in with a damaged hash.
 		return "", badRequest(fmt.Sprintf("admins/%s: %v", name, err))
 	case err != nil:
-		h = NewHash(password, a.o.sqlIterations())
+		h = NewHash(password, a.sqlIterations())
 	}
 	hash = h.String()
-	return hash, a.accounts.admins.change(name, &hash)
+	return hash, a.accounts.admins.change(ctx, name, &hash)
 }
 
 // DeleteAdmin removes a server admin. The error is NotFound if there is no such admin, and Forbidden for the last one
 // if other machines can connect: without admins, every client is one.
-func (a *Authenticator) DeleteAdmin(name string) error {
+func (a *Authenticator) DeleteAdmin(ctx context.Context, name string) error {
 	if _, ok := a.accounts.admins.get(name); !ok {
 		return &layer.Error{Kind: layer.NotFound, Name: "not_found", Reason: "unknown_config_value"}
 	}
-	return a.accounts.admins.change(name, nil)
+	return a.accounts.admins.change(ctx, name, nil)
 }

@@ -1,6 +1,8 @@
 package auth_test
 
 import (
+	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,36 +45,40 @@ func TestAuthenticator_AdminPassword(t *testing.T) {
 }
 
 func TestAuthenticator_AdminsAtRunTime(t *testing.T) {
-	dir := t.TempDir()
+	kept := &adminStore{changed: map[string]*string{}}
 	configured := map[string]string{"root": auth.NewHash("sesame", 4096).String()}
 	start := func(change func(*auth.Options)) *auth.Authenticator {
 		a, _ := newAuth(t, func(o *auth.Options) {
-			o.Dir, o.Admins = dir, configured
+			o.Keep, o.Admins = kept, configured
 			if change != nil {
 				change(o)
 			}
 		})
+		kept.nodes = append(kept.nodes, a)
+		if err := a.AdminsChanged(kept.changed); err != nil {
+			t.Fatal(err)
+		}
 		return a
 	}
 	a := start(nil)
-	hash, err := a.SetAdmin("eve", "apple")
+	hash, err := a.SetAdmin(t.Context(), "eve", "apple")
 	if err != nil || a.Admins()["eve"] != hash || strings.Contains(hash, "apple") {
 		t.Fatalf("set: %q, %v", hash, err)
 	}
-	if err := a.DeleteAdmin("root"); err != nil {
+	if err := a.DeleteAdmin(t.Context(), "root"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.SetAdmin("hashed", hash); err != nil || a.Admins()["hashed"] != hash {
+	if _, err := a.SetAdmin(t.Context(), "hashed", hash); err != nil || a.Admins()["hashed"] != hash {
 		t.Errorf("a stored hash: %v", err)
 	}
-	if err := a.DeleteAdmin("hashed"); err != nil {
+	if err := a.DeleteAdmin(t.Context(), "hashed"); err != nil {
 		t.Error(err)
 	}
-	if err := a.DeleteAdmin("nobody"); layer.KindOf(err) != layer.NotFound {
+	if err := a.DeleteAdmin(t.Context(), "nobody"); layer.KindOf(err) != layer.NotFound {
 		t.Errorf("delete an unknown name: %v", err)
 	}
 	for _, bad := range []struct{ name, password string }{{"", "x"}, {"a:b", "x"}, {"a", ""}} {
-		if _, err := a.SetAdmin(bad.name, bad.password); layer.KindOf(err) != layer.Forbidden {
+		if _, err := a.SetAdmin(t.Context(), bad.name, bad.password); layer.KindOf(err) != layer.Forbidden {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}
@@ -81,7 +87,7 @@ func TestAuthenticator_AdminsAtRunTime(t *testing.T) {
 		"-pbkdf2-00,00,999999999999",
 		"-pbkdf2foo", "-hashed-zz", "-pbkdf2sha256-" + strings.Repeat("00", 32) + ",00,10",
 	} {
-		_, err := a.SetAdmin("a", broken)
+		_, err := a.SetAdmin(t.Context(), "a", broken)
 		if layer.KindOf(err) != layer.Invalid || !strings.Contains(err.Error(), "not a password hash") {
 			t.Errorf("%s: %v", broken, err)
 		}
@@ -100,11 +106,8 @@ func TestAuthenticator_AdminsAtRunTime(t *testing.T) {
 			t.Errorf("admins %v", again.Admins())
 		}
 	}
-	if stored, err := auth.StoredAdmins(dir); !stored || err != nil {
-		t.Errorf("stored %v, %v", stored, err)
-	}
 
-	// A password on the command line overrides the file.
+	// A password on the command line overrides what is stored.
 	forced := start(func(o *auth.Options) { o.AdminPasswords = map[string]string{"eve": "pear", "root": "plum"} })
 	for _, c := range []string{"eve:pear", "root:plum"} {
 		if _, err := forced.Authenticate(request(t, basic(c))); err != nil {
@@ -113,22 +116,74 @@ func TestAuthenticator_AdminsAtRunTime(t *testing.T) {
 	}
 
 	exposed := start(func(o *auth.Options) { o.Exposed = true })
-	if err := exposed.DeleteAdmin("eve"); layer.KindOf(err) != layer.Forbidden {
+	if err := exposed.DeleteAdmin(t.Context(), "eve"); layer.KindOf(err) != layer.Forbidden {
 		t.Errorf("the last admin of an exposed node: %v", err)
 	}
-	if err := a.DeleteAdmin("eve"); err != nil || !a.Open() {
+	if err := a.DeleteAdmin(t.Context(), "eve"); err != nil || !a.Open() {
 		t.Errorf("the last admin on loopback: %v", err)
+	}
+	// Another node may delete the last admin of one that it does not know to be exposed.
+	if exposed.Open() || len(exposed.Admins()) != 0 {
+		t.Error("an exposed node without admins is open to everyone")
 	}
 }
 
-func TestAuthenticator_BrokenAdminsFile(t *testing.T) {
+// adminStore keeps admins in memory, for several nodes.
+type adminStore struct {
+	changed map[string]*string
+	nodes   []*auth.Authenticator
+}
+
+func (s *adminStore) ChangeAdmins(_ context.Context, change func(map[string]*string) error) error {
+	next := maps.Clone(s.changed)
+	if err := change(next); err != nil {
+		return err
+	}
+	s.changed = next
+	for _, a := range s.nodes {
+		if err := a.AdminsChanged(next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestOldAdmins(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "admins.json")
 	for _, text := range []string{"{", `{"a":"clear"}`, `[]`} {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "admins.json"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := auth.New(auth.Options{Dir: dir}); err == nil {
+		if _, _, err := auth.OldAdmins(dir); err == nil {
 			t.Errorf("%s was accepted", text)
 		}
+	}
+	hash := auth.NewHash("apple", 4096).String()
+	if err := os.WriteFile(file, []byte(`{"eve":"`+hash+`","root":null}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if stored, err := auth.StoredAdmins(dir); !stored || err != nil {
+		t.Errorf("stored %v, %v", stored, err)
+	}
+	old, taken, err := auth.OldAdmins(dir)
+	if err != nil || len(old) != 2 || *old["eve"] != hash || old["root"] != nil {
+		t.Fatalf("%v, %v", old, err)
+	}
+	if err := taken(); err != nil {
+		t.Fatal(err)
+	}
+	if stored, err := auth.StoredAdmins(dir); stored || err != nil {
+		t.Errorf("after they were taken over: %v, %v", stored, err)
+	}
+	if old, _, err = auth.OldAdmins(dir); err != nil || len(old) != 0 {
+		t.Errorf("after they were taken over: %v, %v", old, err)
+	}
+	if err := auth.KeepAdminsCopy(dir, map[string]*string{"eve": &hash}); err != nil {
+		t.Fatal(err)
+	}
+	copied, err := auth.AdminsCopy(dir)
+	if stored, _ := auth.StoredAdmins(dir); !stored || err != nil || *copied["eve"] != hash {
+		t.Errorf("copy %v, %v", copied, err)
 	}
 }

@@ -1,6 +1,6 @@
 // Package auth determines who a request comes from: an admin of the configuration or a user of the _users database, by
-// basic authentication or session cookies over HTTP, or by SCRAM-SHA-256 over SQL. What a user may do is decided
-// elsewhere.
+// basic authentication, session cookies, tokens or a proxy over HTTP, or by SCRAM-SHA-256 over SQL. What a user may do
+// is decided elsewhere.
 package auth
 
 import (
@@ -14,7 +14,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
+	"sync/atomic"
 
 	"github.com/divandb/divan/layer"
 )
@@ -25,7 +25,7 @@ const AdminRole = layer.AdminRole
 // UserCtx is the user who makes a request. An anonymous one has no name and, unless the node has no admins, no roles.
 type UserCtx struct {
 	layer.UserCtx
-	// Handler is CouchDB's name for how the user was authenticated, "cookie" or "default"; empty for anonymous.
+	// Handler is CouchDB's name for how the user was authenticated, such as HandlerCookie; empty for anonymous.
 	Handler string
 
 	renew string // the session salt, set if the cookie should be renewed
@@ -34,11 +34,11 @@ type UserCtx struct {
 // IsAdmin reports whether the user is a server admin.
 func (u UserCtx) IsAdmin() bool { return slices.Contains(u.Roles, AdminRole) }
 
-// Users finds documents of the _users database. It is called once per request of a user, concurrently.
+// Users finds user documents. It is called once per request of a user, concurrently.
 type Users interface {
-	// UserDocument returns the winning revision of org.couchdb.user:NAME as a JSON object, nil if there is none, and
-	// whether the document has live conflicts.
-	UserDocument(ctx context.Context, name string) (doc []byte, conflicted bool, err error)
+	// UserDocument returns the winning revision of org.couchdb.user:NAME in a database as a JSON object, nil if there
+	// is none, and whether the document has live conflicts.
+	UserDocument(ctx context.Context, database, name string) (doc []byte, conflicted bool, err error)
 }
 
 // Options of an Authenticator.
@@ -47,27 +47,21 @@ type Options struct {
 	// admin configured, every client is an admin. The caller has then made sure that only this machine can connect.
 	Admins         map[string]string
 	AdminPasswords map[string]string
-	// Dir is where admins set at run time are stored. If it is empty, they are kept in memory.
-	Dir string
-	// Exposed means that other machines can connect, so the last admin cannot be deleted.
+	// Keep stores admins that are set at run time. If it is nil, they are kept in memory.
+	Keep AdminStore
+	// Exposed means that other machines can connect. Then the last admin cannot be deleted, and without admins nobody
+	// is one.
 	Exposed bool
 	Users   Users
-	// Secret signs cookies. Nodes with the same secret accept each other's.
+	// Secret signs cookies unless the rules have another, and seals verifiers. Nodes with the same secret accept each
+	// other's.
 	Secret []byte
-	// Timeout is how long a session cookie is valid.
-	Timeout           time.Duration
-	PersistentCookies bool
-	SameSite          string // "", "lax", "strict", "none"
-	// RequireUser refuses anonymous requests except POST /_session and /_up.
-	RequireUser bool
-	// Iterations is the number of PBKDF2 iterations for new passwords (HashUserDocument).
-	Iterations int
+	// Rules are the first rules; see SetRules.
+	Rules
 	// SQLIterations is the number of iterations of SCRAM verifiers: for admins, whose hash serves both ports, and for
 	// users, who have such a verifier in addition to a hash with Iterations. If it is zero, or not less than
 	// Iterations, one hash serves both ports.
 	SQLIterations int
-	// Lockout refuses logins after several wrong passwords. The zero value refuses none.
-	Lockout Lockout
 	// Proxies are the reverse proxies whose X-Forwarded-For is trusted.
 	Proxies []netip.Prefix
 	Logger  *slog.Logger
@@ -77,20 +71,29 @@ type Options struct {
 }
 
 // sqlIterations returns the number of iterations of the verifiers that this node makes for the SQL port.
-func (o Options) sqlIterations() int {
-	n := o.Iterations
-	if o.SQLIterations > 0 {
-		n = min(n, o.SQLIterations)
+func (a *Authenticator) sqlIterations() int {
+	n := a.rules.Load().Iterations
+	if a.o.SQLIterations > 0 {
+		n = min(n, a.o.SQLIterations)
 	}
 	return max(scramMinIterations, n)
 }
 
+// secret returns the secret of cookies and of proxies' tokens.
+func (a *Authenticator) secret(rules *Rules) []byte {
+	if len(rules.Secret) > 0 {
+		return rules.Secret
+	}
+	return a.o.Secret
+}
+
 // Authenticator authenticates requests. It is safe for concurrent use.
 type Authenticator struct {
-	o         Options
+	o         Options // the rules in it are only the first ones
+	rules     atomic.Pointer[Rules]
 	accounts  accounts
-	cookies   cookies
 	proxies   proxies
+	upgrades  upgrades
 	verifiers verifiers
 	guard     guard
 	// verified has credentials that passed the slow hash, each with that hash. Wrong credentials are not remembered and
@@ -107,28 +110,30 @@ func New(o Options) (*Authenticator, error) {
 	a := &Authenticator{
 		o:         o,
 		accounts:  accounts{users: o.Users, log: o.Logger},
-		cookies:   cookies{secret: o.Secret, timeout: o.Timeout, persistent: o.PersistentCookies, sameSite: o.SameSite},
 		proxies:   o.Proxies,
 		verifiers: verifiers{log: o.Logger},
 		verified:  newRemembered(),
+	}
+	a.accounts.rules = &a.rules
+	a.upgrades.open(o.Logger)
+	a.guard = newGuard(o)
+	if err := a.SetRules(o.Rules); err != nil {
+		return nil, err
 	}
 	always := map[string]Hash{}
 	for name, password := range o.AdminPasswords {
 		// The salt depends only on secrets, so nodes with the same secret and admin accept each other's sessions.
 		salt := hexSalt(mac(o.Secret, "admin "+name+":"+password))
-		always[name] = newSCRAM(password, salt, o.sqlIterations())
+		always[name] = newSCRAM(password, salt, a.sqlIterations())
 	}
 	var err error
 	if a.verifiers.sealer, err = sealKey(o.Secret); err != nil {
 		return nil, err
 	}
-	if a.guard, err = newGuard(o); err != nil {
+	if a.accounts.admins, err = newAdminSet(o.Admins, always); err != nil {
 		return nil, err
 	}
-	if a.accounts.admins, err = newAdminSet(o.Dir, o.Admins, always); err != nil {
-		return nil, err
-	}
-	a.accounts.admins.fixed = o.Exposed
+	a.accounts.admins.keep, a.accounts.admins.fixed = o.Keep, o.Exposed
 	a.decoy = Hash{
 		scheme: schemeSCRAM, salt: rand.Text(), iterations: max(scramMinIterations, o.Iterations),
 		key: make([]byte, sha256.Size), // no password hashes to it
@@ -136,14 +141,17 @@ func New(o Options) (*Authenticator, error) {
 	return a, nil
 }
 
-// Open reports whether no admin is configured, so that every client is an admin.
-func (a *Authenticator) Open() bool { return a.accounts.admins.empty() }
+// UsersDatabase returns the name of the database of the users who log in.
+func (a *Authenticator) UsersDatabase() string { return a.rules.Load().Database }
+
+// Open reports whether there is no admin, so that every client is one.
+func (a *Authenticator) Open() bool { return !a.o.Exposed && a.accounts.admins.empty() }
 
 func anonymous(open bool) UserCtx {
 	u := UserCtx{UserCtx: layer.UserCtx{Roles: []string{}}}
 	if open {
 		u.Roles = []string{AdminRole}
-		u.Handler = "default" // as CouchDB without admins
+		u.Handler = HandlerDefault // as CouchDB without admins
 	}
 	return u
 }
@@ -164,39 +172,65 @@ var (
 		Reason: "The Authorization header names no user. Send Basic with the base64 of NAME:PASSWORD."}
 )
 
-// Authenticate returns the user of r: by its cookie, else by basic credentials, else anonymous. The error is
-// Unauthorized for a wrong name or password, Invalid for a cookie that no node made or for invalid base64, or an error
-// of the store. For credentials seen for the first time it takes as long as a password hash.
-func (a *Authenticator) Authenticate(r *http.Request) (UserCtx, error) {
-	u, err := a.recognise(r)
-	if err != nil {
-		return UserCtx{}, err
-	}
-	if a.o.RequireUser && u.Name == "" {
-		login := r.URL.Path == "/_session" && r.Method == http.MethodPost
-		if !login && r.URL.Path != "/_up" {
-			return UserCtx{}, errNoUser
-		}
-	}
-	return u, nil
+// visit is a request whose user is looked for.
+type visit struct {
+	a     *Authenticator
+	r     *http.Request
+	rules *Rules
 }
 
-func (a *Authenticator) recognise(r *http.Request) (UserCtx, error) {
-	if u, ok, _, err := a.byCookie(r); ok || err != nil {
-		return u, err
+// Authenticate returns the user of r: by the first of the rules' handlers that finds one, else anonymous. The error is
+// Unauthorized for a wrong name or password, Invalid for a cookie that no node made, a wrong token or invalid base64,
+// or an error of the store. For credentials seen for the first time it takes as long as a password hash.
+func (a *Authenticator) Authenticate(r *http.Request) (UserCtx, error) {
+	v := &visit{a, r, a.rules.Load()}
+	for _, handler := range v.rules.Handlers {
+		var u UserCtx
+		var ok bool
+		var err error
+		switch handler {
+		case HandlerCookie:
+			u, ok, _, err = v.byCookie()
+		case HandlerJWT:
+			u, ok, err = v.byToken()
+		case HandlerProxy:
+			u, ok = v.byProxy()
+		case HandlerDefault:
+			u, ok, err = v.byPassword()
+		}
+		if ok || err != nil {
+			return u, err
+		}
 	}
-	name, password, given, err := basicCredentials(r.Header.Values("Authorization"))
-	if err != nil {
-		return UserCtx{}, err
+	return anonymous(a.Open() && !v.rules.requireUser()), nil
+}
+
+// Admit returns an error for an anonymous request if the rules require users.
+func (a *Authenticator) Admit(r *http.Request, u layer.UserCtx) error {
+	rules := a.rules.Load()
+	if !rules.requireUser() || u.Name != "" || slices.Contains(u.Roles, AdminRole) {
+		return nil
 	}
-	if given != credentials {
-		return anonymous(a.Open()), nil
+	switch r.URL.Path {
+	case "/_session":
+		if r.Method == http.MethodPost {
+			return nil
+		}
+	case "/_up":
+		if rules.RequireUserExceptUp {
+			return nil
+		}
 	}
-	acc, err := a.login(r.Context(), a.proxies.clientAddr(r), name, password)
-	if err != nil {
-		return UserCtx{}, err
+	return errNoUser
+}
+
+func (v *visit) byPassword() (u UserCtx, ok bool, err error) {
+	name, password, given, err := basicCredentials(v.r.Header.Values("Authorization"))
+	if err != nil || given != credentials {
+		return UserCtx{}, false, err
 	}
-	return acc.userCtx("default"), nil
+	acc, err := v.a.login(v.r.Context(), v.a.proxies.clientAddr(v.r), name, password)
+	return acc.userCtx(HandlerDefault), err == nil, err
 }
 
 // given is what an Authorization header contains.
@@ -238,7 +272,7 @@ func basicCredentials(headers []string) (name, password string, what given, err 
 // passedOver returns the error for credentials that an anonymous request brought but that name no user. It returns nil
 // if there were none, or if the session has ended.
 func (a *Authenticator) passedOver(r *http.Request) error {
-	_, _, forged, err := a.byCookie(r)
+	_, _, forged, err := (&visit{a, r, a.rules.Load()}).byCookie()
 	if err != nil {
 		return err
 	}
@@ -269,8 +303,12 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 	if err := a.guard.lockedOut(attempt, name, from); err != nil {
 		return account{}, err
 	}
+	if err := acc.bounded(a.rules.Load()); err != nil {
+		return account{}, err
+	}
 	stored := h.String()
 	if a.verified.has(name, password, stored) {
+		a.upgrades.add(a.o.Users, acc, password, a.rules.Load())
 		return acc, nil
 	}
 	if err := a.guard.slow.take(ctx, from, a.guard.priority(from, name)); err != nil {
@@ -291,6 +329,7 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 	}
 	a.verified.add(name, password, stored)
 	a.guard.known.add(name)
+	a.upgrades.add(a.o.Users, acc, password, a.rules.Load())
 	return acc, nil
 }
 
@@ -319,6 +358,9 @@ func (a *Authenticator) SCRAM(ctx context.Context, name string, remote net.Addr)
 	if err := a.guard.lockedOut(attempt, name, from); err != nil {
 		return SCRAM{}, err
 	}
+	if err := acc.bounded(a.rules.Load()); err != nil {
+		return SCRAM{}, err
+	}
 	return SCRAM{
 		SCRAMKeys: a.scramKeys(acc, found, name),
 		Admin:     slices.Contains(acc.roles, AdminRole),
@@ -343,9 +385,9 @@ func (a *Authenticator) scramKeys(acc account, found bool, name string) SCRAMKey
 	}
 	// Passwords that were set before SQLIterations existed, or elsewhere, have Iterations. So do half of the invented
 	// ones, so that neither number tells which names exist.
-	iterations := a.o.sqlIterations()
+	iterations := a.sqlIterations()
 	if mac(a.o.Secret, "iterations "+name)[0]&1 == 0 {
-		iterations = max(scramMinIterations, a.o.Iterations)
+		iterations = max(scramMinIterations, a.rules.Load().Iterations)
 	}
 	return SCRAMKeys{
 		Salt:       salt,

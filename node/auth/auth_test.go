@@ -26,7 +26,7 @@ type users struct {
 	err        error
 }
 
-func (u *users) UserDocument(_ context.Context, name string) ([]byte, bool, error) {
+func (u *users) UserDocument(_ context.Context, _, name string) ([]byte, bool, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if doc, ok := u.docs[name]; ok {
@@ -52,11 +52,10 @@ func newAuth(t *testing.T, change func(*auth.Options)) (*auth.Authenticator, *us
 	t.Helper()
 	db := &users{docs: map[string]string{"jan": janDoc}, conflicted: map[string]bool{}}
 	o := auth.Options{
-		Admins:     map[string]string{"root": auth.NewHash("sesame", 4096).String()},
-		Users:      db,
-		Secret:     []byte("a secret"),
-		Timeout:    10 * time.Minute,
-		Iterations: 4096,
+		Admins: map[string]string{"root": auth.NewHash("sesame", 4096).String()},
+		Users:  db,
+		Secret: []byte("a secret"),
+		Rules:  auth.Rules{Timeout: 10 * time.Minute, Iterations: 4096},
 	}
 	if change != nil {
 		change(&o)
@@ -164,14 +163,22 @@ func TestAuthenticator_StoreFails(t *testing.T) {
 }
 
 func TestAuthenticator_RequireUser(t *testing.T) {
-	a, _ := newAuth(t, func(o *auth.Options) { o.RequireUser = true })
+	a, _ := newAuth(t, func(o *auth.Options) { o.RequireUserExceptUp = true })
+	strict, _ := newAuth(t, func(o *auth.Options) { o.RequireUser = true })
 	for _, c := range []struct {
 		method, path string
 		ok           bool
 	}{{"GET", "/", false}, {"GET", "/_session", false}, {"POST", "/_session", true}, {"GET", "/_up", true}} {
 		r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, nil)
-		if _, err := a.Authenticate(r); (err == nil) != c.ok {
+		u, err := a.Authenticate(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Admit(r, u.UserCtx); (err == nil) != c.ok {
 			t.Errorf("%s %s: %v", c.method, c.path, err)
+		}
+		if err := strict.Admit(r, u.UserCtx); (err == nil) != (c.ok && c.path != "/_up") {
+			t.Errorf("%s %s without exceptions: %v", c.method, c.path, err)
 		}
 		r.Header.Set("Authorization", basic("jan:relax"))
 		if _, err := a.Authenticate(r); err != nil {

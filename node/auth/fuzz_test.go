@@ -46,7 +46,8 @@ func FuzzAuthenticate(f *testing.F) {
 	db := &users{docs: map[string]string{"jan": janDoc}, conflicted: map[string]bool{}}
 	a, err := auth.New(auth.Options{
 		Admins: map[string]string{"root": auth.NewHash("sesame",
-			4096).String()}, Users: db, Secret: []byte("s"), Timeout: 1, Iterations: 4096,
+			4096).String()}, Users: db, Secret: []byte("s"),
+		Rules: auth.Rules{Timeout: 1, Iterations: 4096},
 	})
 	if err != nil {
 		f.Fatal(err)

@@ -8,7 +8,6 @@ import (
 
 // guard keeps strangers from guessing passwords, and from using all CPUs while they try.
 type guard struct {
-	lockout  Lockout
 	failures *failureCounts
 	slow     *turns      // limits concurrent hashing
 	known    *remembered // names that have logged in
@@ -17,12 +16,11 @@ type guard struct {
 	log      *slog.Logger
 }
 
-func newGuard(o Options) (guard, error) {
-	failures, err := newFailureCounts(o.Lockout)
+func newGuard(o Options) guard {
 	return guard{
-		lockout: o.Lockout, failures: failures, slow: newTurns(max(1, runtime.GOMAXPROCS(0)/2)), known: newRemembered(),
+		failures: newFailureCounts(), slow: newTurns(max(1, runtime.GOMAXPROCS(0)/2)), known: newRemembered(),
 		suspects: newRemembered(), refused: o.Refused, log: o.Logger,
-	}, err
+	}
 }
 
 // priority returns a login's priority, which is known before its password is checked.
@@ -38,14 +36,14 @@ func (g *guard) priority(from netip.Addr, name string) priority {
 
 // lockedOut returns an error if the attempt has failed too often before.
 func (g *guard) lockedOut(at attempt, name string, from netip.Addr) error {
-	reached, untold := g.failures.reached(at)
+	reached, untold, mode := g.failures.reached(at)
 	if !reached {
 		return nil
 	}
 	if untold {
-		g.log.Warn("too many wrong passwords", "user", name, "from", from, "lockout", g.lockout.Mode)
+		g.log.Warn("too many wrong passwords", "user", name, "from", from, "lockout", mode)
 	}
-	if g.lockout.Mode != LockoutEnforce {
+	if mode != LockoutEnforce {
 		return nil
 	}
 	return errLockedOut

@@ -39,10 +39,10 @@ var errLockedOut = &layer.Error{
 
 // failureCounts counts wrong passwords. It is safe for concurrent use.
 type failureCounts struct {
-	o      Lockout
 	secret [32]byte
 	mu     struct {
 		sync.Mutex
+		o        Lockout
 		failures *simplelru.LRU[attempt, failures] // nil if failures are not counted
 	}
 }
@@ -56,15 +56,28 @@ type failures struct {
 	told  bool // the log has reported that the threshold is reached
 }
 
-func newFailureCounts(o Lockout) (*failureCounts, error) {
-	c := &failureCounts{o: o}
+func newFailureCounts() *failureCounts {
+	c := &failureCounts{}
 	rand.Read(c.secret[:])
+	return c
+}
+
+// bound sets the limits. What was counted before stays counted, unless failures are no longer counted.
+func (c *failureCounts) bound(o Lockout) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.o = o
 	if o.Mode == LockoutOff || o.Mode == "" {
-		return c, nil
+		c.mu.failures = nil
+		return nil
+	}
+	if c.mu.failures != nil {
+		c.mu.failures.Resize(o.MaxObjects)
+		return nil
 	}
 	var err error
 	c.mu.failures, err = simplelru.NewLRU[attempt, failures](o.MaxObjects, nil)
-	return c, err
+	return err
 }
 
 func (c *failureCounts) attempt(from netip.Addr, name, salt string) attempt {
@@ -73,24 +86,25 @@ func (c *failureCounts) attempt(from netip.Addr, name, salt string) attempt {
 
 // reached reports whether an attempt has failed so often that it is refused, or only logged, depending on the mode.
 // untold is true once per lifetime, so that a flood of attempts does not flood the log.
-func (c *failureCounts) reached(a attempt) (is, untold bool) {
+func (c *failureCounts) reached(a attempt) (is, untold bool, mode string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	mode = c.mu.o.Mode
 	if c.mu.failures == nil {
-		return false, false
+		return false, false, mode
 	}
 	f, ok := c.mu.failures.Get(a)
-	if ok && time.Since(f.first) >= c.o.Lifetime {
+	if ok && time.Since(f.first) >= c.mu.o.Lifetime {
 		c.mu.failures.Remove(a)
-		return false, false
+		return false, false, mode
 	}
-	if !ok || f.count < c.o.Threshold {
-		return false, false
+	if !ok || f.count < c.mu.o.Threshold {
+		return false, false, mode
 	}
 	untold = !f.told
 	f.told = true
 	c.mu.failures.Add(a, f)
-	return true, untold
+	return true, untold, mode
 }
 
 // add counts a wrong password.
@@ -101,7 +115,7 @@ func (c *failureCounts) add(a attempt) {
 		return
 	}
 	f, ok := c.mu.failures.Get(a)
-	if !ok || time.Since(f.first) >= c.o.Lifetime {
+	if !ok || time.Since(f.first) >= c.mu.o.Lifetime {
 		f = failures{first: time.Now()}
 	}
 	f.count++

@@ -93,7 +93,7 @@ func TestAuthenticator_SealedVerifier(t *testing.T) {
 // The numbers of iterations, which anyone can ask for, do not reveal which names exist.
 func TestAuthenticator_SCRAM_Iterations(t *testing.T) {
 	a, _ := newAuth(t, func(o *auth.Options) { sealing(o); o.AdminPasswords = map[string]string{"flag": "sesame"} })
-	if _, err := a.SetAdmin("late", "sesame"); err != nil {
+	if _, err := a.SetAdmin(t.Context(), "late", "sesame"); err != nil {
 		t.Fatal(err)
 	}
 	iterations := func(name string) int {

@@ -42,7 +42,7 @@ func (a *Authenticator) ServeSession(w http.ResponseWriter, r *http.Request, u U
 		if err := checkTargets(r, "next"); err != nil {
 			return err
 		}
-		a.cookies.clear(w.Header(), r)
+		a.cookies().clear(w.Header(), r)
 		return answer(w, r, "next", map[string]any{"ok": true})
 	}
 	w.Header().Set("Allow", "GET,HEAD,POST,DELETE")
@@ -56,6 +56,7 @@ type sessionInfo struct {
 	Info struct {
 		Handlers      []string `json:"authentication_handlers"`
 		Authenticated string   `json:"authenticated,omitempty"`
+		Database      string   `json:"authentication_db,omitempty"` // if it is not _users
 	} `json:"info"`
 }
 
@@ -68,7 +69,7 @@ func (a *Authenticator) showSession(w http.ResponseWriter, r *http.Request, u Us
 	if u.Name == "" {
 		if err := a.passedOver(r); err != nil {
 			if errors.Is(err, errForged) {
-				a.cookies.clear(w.Header(), r) // the browser's next request will be anonymous
+				a.cookies().clear(w.Header(), r) // the browser's next request will be anonymous
 			}
 			return err
 		}
@@ -82,9 +83,13 @@ func (a *Authenticator) showSession(w http.ResponseWriter, r *http.Request, u Us
 	if u.Name != "" {
 		s.User.Name = &u.Name
 	}
-	s.Info.Handlers = []string{"cookie", "default"}
+	rules := a.rules.Load()
+	s.Info.Handlers = rules.Handlers
 	s.Info.Authenticated = u.Handler
-	return writeJSON(w, s)
+	if rules.Database != UsersDatabase {
+		s.Info.Database = rules.Database
+	}
+	return writeJSON(w, http.StatusOK, s)
 }
 
 func (a *Authenticator) startSession(w http.ResponseWriter, r *http.Request) error {
@@ -94,15 +99,18 @@ func (a *Authenticator) startSession(w http.ResponseWriter, r *http.Request) err
 	}
 	acc, err := a.login(r.Context(), a.proxies.clientAddr(r), name, password)
 	if errors.Is(err, errWrongPassword) {
-		a.cookies.clear(w.Header(), r)
+		a.cookies().clear(w.Header(), r)
 		if target := r.URL.Query().Get("fail"); target != "" {
-			return redirect(w, target)
+			return redirect(w, r, target, struct {
+				Error  string `json:"error"`
+				Reason string `json:"reason"`
+			}{errWrongPassword.Name, errWrongPassword.Reason})
 		}
 	}
 	if err != nil {
 		return err
 	}
-	a.cookies.set(w.Header(), r, acc)
+	a.cookies().set(w.Header(), r, acc)
 	return answer(w, r, "next", struct {
 		OK    bool     `json:"ok"`
 		Name  string   `json:"name"`
@@ -154,20 +162,26 @@ func loginForm(w http.ResponseWriter, r *http.Request) (name, password string, e
 // answer writes v, and redirects if the query has a target.
 func answer(w http.ResponseWriter, r *http.Request, param string, v any) error {
 	if target := r.URL.Query().Get(param); target != "" {
-		return redirect(w, target)
+		return redirect(w, r, target, v)
 	}
-	return writeJSON(w, v)
+	return writeJSON(w, http.StatusOK, v)
 }
 
-// redirect redirects to a path on this server that checkTargets has allowed.
-func redirect(w http.ResponseWriter, target string) error {
+// redirect redirects to a path on this server that checkTargets has allowed, with the answer for who does not follow.
+func redirect(w http.ResponseWriter, r *http.Request, target string, v any) error {
 	to, err := localTarget(target)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", to)
-	w.WriteHeader(http.StatusFound)
-	return nil
+	scheme, host := "http", r.Host
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Ssl") == "on" || r.Header.Get("X-Forwarded-Proto") == "https" {
+		scheme = "https"
+	}
+	if forwarded := r.Header.Get("X-Forwarded-Host"); forwarded != "" {
+		host = forwarded
+	}
+	w.Header().Set("Location", scheme+"://"+host+to)
+	return writeJSON(w, http.StatusFound, v)
 }
 
 // checkTargets refuses a request with redirects to other servers, before anything else is done.
@@ -199,9 +213,10 @@ func localTarget(target string) (string, error) {
 	return to.String(), nil // escaped
 }
 
-func writeJSON(w http.ResponseWriter, v any) error {
+func writeJSON(w http.ResponseWriter, status int, v any) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "must-revalidate")
+	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // fails only if the client disconnects

@@ -285,7 +285,7 @@ func TestAuthenticator_ServeSession(t *testing.T) {
 			if c.answer != "" && body != c.answer+"\n" {
 				t.Errorf("body %s, want %s", body, c.answer)
 			}
-			if got := header.Get("Location"); got != c.location {
+			if got := strings.TrimPrefix(header.Get("Location"), s.URL); got != c.location {
 				t.Errorf("location %q, want %q", got, c.location)
 			}
 		})

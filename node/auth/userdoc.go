@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"net/netip"
@@ -56,43 +55,76 @@ func WithSecret(doc []byte, secret string) ([]byte, error) {
 	return replacePassword(doc, head)
 }
 
-// HashUserDocument replaces the plain "password" of a user document by password_scheme, pbkdf2_prf, salt, iterations
-// and derived_key, written before the other members as by CouchDB 3.5, and by sql_verifier, a sealed SCRAM verifier, if
-// the SQL port has its own number of iterations. It returns a document without a password unchanged. doc is a JSON
-// object. The text of other members is kept. It takes as long as a password hash.
+// WithSamePassword returns a user document from which HashUserDocument makes another hash of its password, with the
+// same salt.
+func WithSamePassword(doc []byte, password string) ([]byte, error) {
+	var old userDocument
+	if err := layer.UnmarshalExact(doc, &old); err != nil {
+		return nil, err
+	}
+	head, err := json.Marshal(struct {
+		Password string `json:"password"`
+		Preserve bool   `json:"preserve_salt"`
+		Salt     string `json:"salt"`
+	}{password, true, old.Salt})
+	if err != nil {
+		return nil, err
+	}
+	return replacePassword(doc, head)
+}
+
+// HashUserDocument checks the plain "password" of a user document by the rules, and replaces it by password_scheme,
+// pbkdf2_prf, salt, iterations and derived_key, written before the other members as by CouchDB 3.5, and by
+// sql_verifier, a sealed SCRAM verifier, if the key cannot serve the SQL port. It returns a document without a password
+// unchanged. doc is a JSON object. With "preserve_salt", the salt stays, and so do sessions. The text of other members
+// is kept. It takes as long as a password hash.
 func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byte, error) {
-	var clear, user json.RawMessage
+	var given struct{ password, name, salt, preserve json.RawMessage }
 	err := eachMember(doc, func(name string, value json.RawMessage) error {
 		switch name {
 		case "password":
-			clear = value
+			given.password = value
 		case "name":
-			user = value
+			given.name = value
+		case "salt":
+			given.salt = value
+		case "preserve_salt":
+			given.preserve = value
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if clear == nil || string(clear) == "null" {
+	if given.password == nil || string(given.password) == "null" {
 		return doc, nil
 	}
-	var password string
-	if err := json.Unmarshal(clear, &password); err != nil {
+	rules := a.rules.Load()
+	var password, salt, name string
+	if err := json.Unmarshal(given.password, &password); err != nil {
 		return nil, forbidden("Password value is invalid: it must be a string.")
 	}
-	raw := make([]byte, 16)
-	rand.Read(raw)
-	salt := hex.EncodeToString(raw) // CouchDB hashes the hex text, not the bytes
+	if err := rules.Passwords.check(password); err != nil {
+		return nil, err
+	}
+	if string(given.preserve) != "true" || json.Unmarshal(given.salt, &salt) != nil || salt == "" {
+		raw := make([]byte, 16)
+		rand.Read(raw)
+		salt = hex.EncodeToString(raw) // CouchDB hashes the hex text, not the bytes
+	}
 
 	// All documents queue as if from one address, so that many of them do not delay logins.
 	if err := a.guard.slow.take(ctx, netip.Addr{}, newcomer); err != nil {
 		return nil, err
 	}
-	key := hex.EncodeToString(derive(sha256.New, prepared(password), salt, a.o.Iterations, sha256.Size))
+	prf := prfs[scheme(rules.PRF)]
+	if rules.PRF == string(schemeSHA256) { // may serve the SQL port
+		password = prepared(password)
+	}
+	key := hex.EncodeToString(derive(prf, password, salt, rules.Iterations, prf().Size()))
 	sealed := ""
-	var name string
-	if n := a.o.sqlIterations(); n < a.o.Iterations && json.Unmarshal(user, &name) == nil {
+	n := a.sqlIterations()
+	if (n < rules.Iterations || rules.PRF != string(schemeSHA256)) && json.Unmarshal(given.name, &name) == nil {
 		sealed = a.verifiers.seal(NewHash(password, n), name, key)
 	}
 	a.guard.slow.give()
@@ -104,7 +136,7 @@ func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byt
 		Iterations int    `json:"iterations"`
 		Key        string `json:"derived_key"`
 		Sealed     string `json:"sql_verifier,omitempty"`
-	}{"pbkdf2", "sha256", salt, a.o.Iterations, key, sealed})
+	}{"pbkdf2", rules.PRF, salt, rules.Iterations, key, sealed})
 	if err != nil {
 		return nil, err
 	}
@@ -273,6 +305,30 @@ func goodVerifier(v any) bool {
 func sameSet(a, b []string) bool {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	return slices.Equal(a, b)
+}
+
+// PublicPart returns the members of a user document that everyone may read (public_fields), or nil if it has none.
+func (a *Authenticator) PublicPart(doc []byte) []byte {
+	public := a.rules.Load().PublicFields
+	if len(public) == 0 {
+		return nil
+	}
+	out := []byte{'{'}
+	err := eachMember(doc, func(name string, value json.RawMessage) error {
+		if !slices.Contains(public, name) {
+			return nil
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		text, err := json.Marshal(name)
+		out = append(append(append(out, text...), ':'), value...)
+		return err
+	})
+	if err != nil || len(out) == 1 {
+		return nil
+	}
+	return append(out, '}')
 }
 
 // CheckUserRead applies CouchDB's rules for reading a document of _users, in addition to the database's _security:

@@ -41,6 +41,7 @@ func (s *settings) check() {
 	s.checkListeners()
 	s.checkStorage()
 	s.checkAdmins()
+	s.checkAuth()
 	s.checkTLS("http.tls", c.HTTP.TLS)
 	s.checkTLS("sql.tls", c.SQL.TLS)
 	s.checkCORS()
@@ -228,6 +229,27 @@ func (s *settings) checkAdmins() {
 		if exposed(l.addr) {
 			s.at(l.path, "%s can be reached from other machines but there is no admin, so anyone could do anything; "+
 				"set admins in node.yaml or -admin USER:PASSWORD, or listen on 127.0.0.1", l.addr)
+		}
+	}
+}
+
+// checkAuth checks the settings that are CouchDB's options too.
+func (s *settings) checkAuth() {
+	texts := s.cfg.Auth.CouchOptions()
+	for _, option := range []struct{ path, section, key string }{
+		{"auth.handlers", "chttpd", "authentication_handlers"},
+		{"auth.cookie_domain", "chttpd_auth", "cookie_domain"},
+		{"auth.password_regexp", "chttpd_auth", "password_regexp"},
+		{"auth.jwt.required_claims", "jwt_auth", "required_claims"},
+	} {
+		if _, err := auth.CheckRule(option.section, option.key, texts[option.section][option.key]); err != nil {
+			s.at(option.path, "%v", err)
+		}
+	}
+	keys := s.cfg.Auth.JWT.Keys
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		if _, err := auth.CheckRule("jwt_keys", name, keys[name]); err != nil {
+			s.at("auth.jwt.keys", "%s: %v", name, err)
 		}
 	}
 }

@@ -195,8 +195,32 @@ type Auth struct {
 	// Iterations is the number of PBKDF2 iterations for new passwords in the _users database.
 	Iterations int `yaml:"iterations"`
 	// SQLIterations is the number of iterations of the SCRAM verifier, which authenticates users and admins over SQL.
-	SQLIterations int     `yaml:"sql_iterations"`
-	Lockout       Lockout `yaml:"lockout"`
+	SQLIterations int `yaml:"sql_iterations"`
+	// Handlers are the ways to authenticate a request over HTTP, in this order: cookie, default (basic), jwt, proxy.
+	Handlers []string `yaml:"handlers"`
+	// CookieDomain is the cookie's Domain; empty means the host that the browser asked.
+	CookieDomain string `yaml:"cookie_domain"`
+	// PasswordRegexp are the rules for new passwords, as CouchDB writes them.
+	PasswordRegexp string  `yaml:"password_regexp"`
+	JWT            JWT     `yaml:"jwt"`
+	Proxy          Proxy   `yaml:"proxy"`
+	Lockout        Lockout `yaml:"lockout"`
+}
+
+// JWT configures bearer tokens, for the handler jwt.
+type JWT struct {
+	// RequiredClaims are the claims that are required and checked, as CouchDB writes them.
+	RequiredClaims string `yaml:"required_claims"`
+	// RolesClaimPath is the path of members to the roles in a token. Empty means the claim _couchdb.roles.
+	RolesClaimPath string `yaml:"roles_claim_path"`
+	// Keys are the keys by type and id, such as hmac:_default.
+	Keys map[string]string `yaml:"keys"`
+}
+
+// Proxy configures users whom a reverse proxy has authenticated, for the handler proxy.
+type Proxy struct {
+	// Signed asks for a token that only who knows the secret can make.
+	Signed bool `yaml:"signed"`
 }
 
 // Lockout refuses logins under a name from an address after several wrong passwords, as CouchDB's
@@ -251,7 +275,7 @@ type Compaction struct {
 }
 
 // Replicator configures the replications that the server runs. The names are CouchDB's; clients can change the values
-// with _config until the node stops.
+// with _config at run time.
 type Replicator struct {
 	// MaxJobs is how many replications run on this node at once. Others wait for their turn: every Interval, up to
 	// MaxChurn continuous ones give theirs up.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/divandb/divan/node/couchopts"
 )
 
 // pageHead begins docs/settings.md, in paragraphs. ' stands for the quotes of code.
@@ -19,6 +21,11 @@ var pageHead = []string{
 		"line. 'divan help settings' prints a 'node.yaml' with all defaults and comments. Sizes are '8000000', '8MB' " +
 		"(millions) or '64MiB'; durations are '30s', '10m' or '1h30m'.",
 }
+
+const couchHead = "Clients read and change these with '/_node/{name}/_config', as with CouchDB. A change holds on " +
+	"all nodes at once and after a restart; it overrides 'node.yaml' until it is deleted. Values of secrets are " +
+	"stored and never shown. Every other option is refused with 404: it would have no effect. 'admins' is the " +
+	"section of server admins."
 
 const (
 	pageTitle = "# Settings\n\n" +
@@ -50,7 +57,28 @@ func Markdown() string {
 	for _, r := range rows {
 		r.markdown(&b, types[r.path])
 	}
+	couchMarkdown(&b)
 	return b.String()
+}
+
+// couchMarkdown writes the table of CouchDB's options.
+func couchMarkdown(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## CouchDB's options\n")
+	pageParagraph(b, strings.ReplaceAll(couchHead, "'", "`"))
+	b.WriteString("\n| option | default | first value from | |\n|---|---|---|---|\n")
+	for _, o := range couchopts.All {
+		def, from, text := "", "", o.Text
+		if o.Default != "" {
+			def = "`" + o.Default + "`"
+		}
+		if o.Setting != "" {
+			from = "`" + o.Setting + "`"
+		}
+		if o.Fixed {
+			text = strings.TrimSuffix("cannot be changed at run time; "+text, "; ")
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", o.Name(), def, from, cell(text))
+	}
 }
 
 // markdown writes a line of a table, and before it the heading of a section that the row begins.

@@ -35,7 +35,7 @@ func (c *Config) Shown() []Setting {
 
 // HasSecrets reports whether any setting holds a secret, a password, a token or a hash.
 func (c *Config) HasSecrets() bool {
-	found := len(c.Admins) > 0
+	found := len(c.Admins)+len(c.Auth.JWT.Keys) > 0
 	walk(reflect.ValueOf(c).Elem(), "", func(path string, field reflect.Value) {
 		found = found || isSecret(path) && field.Len() > 0
 	})
@@ -63,6 +63,9 @@ func shown(path string, field reflect.Value) string {
 
 // isSecret reports whether a setting holds a secret, a password or a token.
 func isSecret(path string) bool {
+	if path == "auth.password_regexp" {
+		return false
+	}
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	return slices.ContainsFunc([]string{"secret", "password", "token"}, func(word string) bool {
 		return strings.Contains(name, word)

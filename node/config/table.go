@@ -188,7 +188,11 @@ func Default() *Config {
 		case r.def == "{}":
 			field.Set(reflect.MakeMap(field.Type()))
 		default:
-			if err := setFromText(field, r.def); err != nil {
+			def := r.def
+			if field.Kind() == reflect.Slice {
+				def = strings.Trim(def, "[]")
+			}
+			if err := setFromText(field, def); err != nil {
 				panic(fmt.Sprintf("the default of %s: %v", r.path, err)) // a fault of the table, found by every test
 			}
 		}

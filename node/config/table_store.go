@@ -72,6 +72,23 @@ var storeRows = []row{
 	{path: "auth.sql_iterations", def: "100000", allowed: between{low: minIterations, high: maxIterations},
 		text: "iterations of SCRAM verifiers for SQL, and of admins' passwords. Clients such as node-postgres and " +
 			"pgjdbc refuse more than 100000; docs/sql.md explains the cost of fewer"},
+	{path: "auth.handlers", def: "[cookie, default]", text: "the ways to log in over HTTP, in this order: cookie, " +
+		"default (name and password), jwt, proxy"},
+	{path: "auth.cookie_domain", def: `""`, text: "the cookie's Domain; empty: the host that the browser asked"},
+	{path: "auth.password_regexp", def: `""`,
+		text: `what new passwords of users must match, as CouchDB writes it: [{".{10,}", "At least 10 characters."}]`},
+	{path: "auth.jwt", text: "bearer tokens, for the handler jwt"},
+	{path: "auth.jwt.required_claims", def: "exp",
+		text: `claims that a token must have and that are checked: exp, nbf, iat, kid, typ, {iss, "ISSUER"}`},
+	{path: "auth.jwt.roles_claim_path", def: `""`,
+		text: "members on the way to the roles, with dots between; empty: the claim _couchdb.roles"},
+	{path: "auth.jwt.keys", def: "{}",
+		text: "hmac:ID: base64 of a secret; rsa:ID and ec:ID: a public key in PEM; ID _default: for tokens without " +
+			"kid"},
+	{path: "auth.proxy", text: "users whom a reverse proxy has authenticated, for the handler proxy"},
+	{path: "auth.proxy.signed", def: "false",
+		text: "require the header X-Auth-CouchDB-Token, the HMAC of the name under auth.secret; false: whoever " +
+			"reaches the node can be any user"},
 	{path: "auth.lockout", text: "of a pair of address and name after wrong passwords, over HTTP and SQL"},
 	{path: "auth.lockout.mode", def: auth.LockoutEnforce,
 		allowed: oneOf{auth.LockoutEnforce, auth.LockoutWarn, auth.LockoutOff},

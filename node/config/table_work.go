@@ -39,7 +39,7 @@ var workRows = []row{
 		text: "percent of one thread that this node spends on compaction; at least 50 after _compact"},
 
 	{path: "replicator",
-		text: "replications that the server runs; _config can change the values until a restart"},
+		text: "replications that the server runs; _config can change the values at run time"},
 	{path: "replicator.max_jobs", def: "500", allowed: between{low: 0, high: 100_000},
 		text: "running at once on this node"},
 	{path: "replicator.interval", def: "1m", allowed: times{low: 100 * time.Millisecond},

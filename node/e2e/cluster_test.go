@@ -179,6 +179,12 @@ func TestCluster(t *testing.T) {
 		t.Errorf("the feed on node2 says %q", text)
 	}
 
+	// An option that one node is given holds on all nodes, also for nodes that start later.
+	two.ok("PUT", "/_node/_local/_config/uuids/max_count", `"7"`)
+	eventually(t, "node2 heeds an option that was set on node1", 10*time.Second, func() bool {
+		return three.status("GET", "/_uuids?count=8", "") == 400
+	})
+
 	// A node is killed under load and returns. Writers on other nodes continue.
 	var acked atomic.Int64
 	stop, writing := make(chan struct{}), make(chan struct{})
@@ -234,6 +240,15 @@ func TestCluster(t *testing.T) {
 	if int64(len(docs.Rows)) < acked.Load() {
 		t.Errorf("%d documents of %d acknowledged ones are there", len(docs.Rows), acked.Load())
 	}
+	if got := c.nodes[0].client().status("GET", "/_uuids?count=8", ""); got != 400 {
+		t.Errorf("after a restart of node0, %d ids are allowed: %d", 8, got)
+	}
+	// So do admins.
+	c.nodes[0].client().ok("PUT", "/_node/_local/_config/admins/root", `"sesame"`)
+	eventually(t, "node2 knows the admin", 10*time.Second, func() bool {
+		return c.nodes[2].client().status("GET", "/_all_dbs", "") == 401 &&
+			c.nodes[2].as("root:sesame").status("GET", "/_all_dbs", "") == 200
+	})
 
 	// They stop in time, even the one that has lost its store.
 	c.nodes[2].stop(syscall.SIGTERM)

@@ -1,6 +1,9 @@
 package e2e_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"syscall"
@@ -41,6 +44,13 @@ func TestHTTP_Users(t *testing.T) {
 		{"and admins get it", admin, "GET", "/_dashboard/", "", 200},
 		{"a second admin", admin, "PUT", "/_node/_local/_config/admins/eve", `"apple"`, 200},
 		{"who is an admin", p.as("eve:apple"), "PUT", "/eves", "", 201},
+		{"a session's lifetime", admin, "PUT", "/_node/_local/_config/chttpd_auth/timeout", `"3600"`, 200},
+		{"a secret for tokens", admin, "PUT", "/_node/_local/_config/jwt_keys/hmac:_default", `"b3Blbi1zZXNhbWU="`, 200},
+		{"and the handler for them", admin, "PUT", "/_node/_local/_config/chttpd/authentication_handlers",
+			`"{chttpd_auth, jwt_authentication_handler}, {chttpd_auth, cookie_authentication_handler}, ` +
+				`{chttpd_auth, default_authentication_handler}"`, 200},
+		{"no claim is required", admin, "PUT", "/_node/_local/_config/jwt_auth/required_claims", `""`, 200},
+		{"no option is without effect", admin, "PUT", "/_node/_local/_config/couchdb/single_node", `"true"`, 404},
 		{"jan creates none", jan, "PUT", "/_node/_local/_config/admins/jan", `"apple"`, 401},
 	} {
 		r := c.by.do(c.method, c.path, c.body)
@@ -49,9 +59,11 @@ func TestHTTP_Users(t *testing.T) {
 		}
 	}
 	// No password is stored or shown in plain text.
-	for _, path := range []string{"/_users/org.couchdb.user:jan", "/_node/_local/_config/admins"} {
+	for _, path := range []string{"/_users/org.couchdb.user:jan", "/_node/_local/_config/admins",
+		"/_node/_local/_config", "/_node/_local/_config/jwt_keys/hmac:_default"} {
 		if text := string(admin.do("GET", path, "").body); strings.Contains(text, "relax") ||
-			strings.Contains(text, "apple") || strings.Contains(text, "sesame") {
+			strings.Contains(text, "apple") || strings.Contains(text, "sesame") ||
+			strings.Contains(text, "b3Blbi1zZXNhbWU=") {
 			t.Errorf("%s shows a password: %s", path, text)
 		}
 	}
@@ -73,6 +85,18 @@ func TestHTTP_Users(t *testing.T) {
 	user, _ := decode(t, r.body).(map[string]any)["userCtx"].(map[string]any)
 	if fmt.Sprint(user["name"]) != "jan" {
 		t.Errorf("after a restart the session is %s", r.body)
+	}
+	if text := r.header.Get("Set-Cookie"); text != "" || r.status != 200 {
+		t.Errorf("the session is renewed: %d %s", r.status, text)
+	}
+	// {"alg":"HS256","typ":"JWT"}, {"sub":"ann"}, signed with open-sesame.
+	const token = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbm4ifQ"
+	m := hmac.New(sha256.New, []byte("open-sesame"))
+	m.Write([]byte(token))
+	r = again.client().do("GET", "/_session", "", "Authorization",
+		"Bearer "+token+"."+base64.RawURLEncoding.EncodeToString(m.Sum(nil)))
+	if !strings.Contains(string(r.body), `"name":"ann"`) || !strings.Contains(string(r.body), `"authenticated":"jwt"`) {
+		t.Errorf("after a restart a token is answered with %s", r.body)
 	}
 	if status := again.as("eve:apple").status("GET", "/_session?basic=true", ""); status != 200 {
 		t.Errorf("after a restart the second admin gets %d", status)

@@ -46,8 +46,13 @@ var nodeRules = []rule{
 		why: "members and placement know no databases, and cluster and actors do not know each other",
 	},
 	{
-		room: "node/config", may: []string{"node/auth"},
-		why: "settings are read before there is anything to set; it asks auth only whether a hash is one",
+		room: "node/couchopts", may: []string{"node/auth"},
+		why: "it says which of CouchDB's options there are, and asks auth what its own may be; who heeds them does " +
+			"not matter",
+	},
+	{
+		room: "node/config", may: []string{"node/auth", "node/couchopts"},
+		why: "settings are read before there is anything to set; it asks auth whether a hash or a key is one",
 	},
 	{
 		room: "node/auth", may: []string{"layer"},
@@ -142,8 +147,8 @@ var nodeRules = []rule{
 	},
 	{
 		room: "node/api/internal/settings",
-		may: []string{"layer/jsontext", "node/api/internal/call", "node/api/internal/encode",
-			"node/api/internal/fault", "node/auth"},
+		may: []string{"layer", "layer/jsontext", "node/api/internal/call", "node/api/internal/encode",
+			"node/api/internal/fault", "node/auth", "node/couchopts"},
 		why: "settings do not know who heeds them; auth says which origins are safe",
 	},
 	{
@@ -208,7 +213,8 @@ var nodeRules = []rule{
 		why: "information about the node comes through interfaces that are declared here",
 	},
 	{
-		room: "node/api", may: []string{"layer", "layer/kv", "layer/script", "node/api/internal/...", "node/auth"},
+		room: "node/api", may: []string{"layer", "layer/kv", "layer/script", "node/api/internal/...", "node/auth",
+			"node/couchopts"},
 		testsMay: []string{"layer/kv/outage"},
 		why:      "the router brings requests to their endpoints; engines, actors and the cluster are wired by node",
 	},

@@ -39,6 +39,10 @@ var thirdParties = map[string]home{
 		why: "SCRAM is a part of the wire protocol's login"},
 	"github.com/xdg-go/stringprep": {rooms: []string{"node/auth"},
 		why: "it prepares passwords for hashing"},
+	"github.com/golang-jwt/jwt/v5": {rooms: []string{"node/auth"}, tests: true,
+		why: "it checks the signatures of tokens"},
+	"github.com/dlclark/regexp2": {rooms: []string{"node/auth"},
+		why: "rules for passwords are Perl's regular expressions"},
 	"github.com/hashicorp/golang-lru/v2": {rooms: []string{"layer/internal/cache", "layer/internal/db", "node/auth",
 		"query"},
 		why: "open databases, functions, results of logins and bound queries are cached " +

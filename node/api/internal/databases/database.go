@@ -86,7 +86,7 @@ func (h *Handlers) GetSecurity(q *call.Request) error {
 
 // PutSecurity answers PUT /{db}/_security.
 func (h *Handlers) PutSecurity(q *call.Request) error {
-	if q.Path[0] == auth.UsersDatabase && !h.Settings.IsTrue("couchdb", "users_db_security_editable") {
+	if auth.IsUsersDatabase(q.Path[0]) && !h.Settings.IsTrue("couchdb", "users_db_security_editable") {
 		return fault.Forbidden("You can't edit the security object of the user database.")
 	}
 	if err := q.RequireDatabaseAdmin(); err != nil {

@@ -51,7 +51,7 @@ func (h *Handlers) readDocument(q *call.Request, id string, o layer.GetOptions) 
 // screen applies the rules of the databases of users and of replications to a document that was read. For other
 // databases it does nothing.
 func (h *Handlers) screen(q *call.Request, doc *layer.Document) error {
-	if q.Path[0] != auth.UsersDatabase || h.Users == nil {
+	if !auth.IsUsersDatabase(q.Path[0]) || h.Users == nil {
 		return h.screenReplication(q, doc)
 	}
 	admin, err := q.IsDatabaseAdmin()

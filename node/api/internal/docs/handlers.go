@@ -35,10 +35,10 @@ type Limits struct {
 // Bulk answers for many documents at a time.
 type Bulk struct{ Docs *Handlers }
 
-// Users are the rules of the _users database. dbAdmin reports whether the user is an admin of that database.
+// Users are the rules of databases of users. dbAdmin reports whether the user is an admin of that database.
 type Users interface {
 	// BeforeWrite refuses invalid or forbidden writes, and replaces a plain password in e.Body by its hash.
-	BeforeWrite(ctx context.Context, u call.User, dbAdmin bool, e *layer.Edit) error
+	BeforeWrite(ctx context.Context, database string, u call.User, dbAdmin bool, e *layer.Edit) error
 	// AfterRead refuses doc (NotFound "missing", Forbidden) or removes what u may not see.
 	AfterRead(u call.User, dbAdmin bool, doc *layer.Document) error
 }

@@ -17,7 +17,7 @@ const maxUser = 1 << 20
 // DocumentLimit returns the limit of a document as JSON.
 func (h *Handlers) DocumentLimit(q *call.Request) (int64, error) {
 	most := h.Limits.Request
-	if q.Path[0] != auth.UsersDatabase || q.Part(1) == "_local" {
+	if !auth.IsUsersDatabase(q.Path[0]) || q.Part(1) == "_local" {
 		return most, fault.TooLarge
 	}
 	id := ""

@@ -125,7 +125,7 @@ func (h *Handlers) admit(q *call.Request, e *layer.Edit) error {
 	if int64(len(e.Body)) > h.Limits.Document { // before the body is parsed
 		return &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: e.ID}
 	}
-	if q.Path[0] != auth.UsersDatabase || h.Users == nil || isLocal(e.ID) || isDesign(e.ID) {
+	if !auth.IsUsersDatabase(q.Path[0]) || h.Users == nil || isLocal(e.ID) || isDesign(e.ID) {
 		return h.admitReplication(q, e)
 	}
 	if len(e.Body) > maxUser {
@@ -135,7 +135,7 @@ func (h *Handlers) admit(q *call.Request, e *layer.Edit) error {
 	if err != nil {
 		return err
 	}
-	return h.Users.BeforeWrite(q.Ctx(), q.User, admin, e)
+	return h.Users.BeforeWrite(q.Ctx(), q.Path[0], q.User, admin, e)
 }
 
 // admitID makes the checks of admit that need only the id.

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/divandb/divan/node/couchopts"
 )
 
 // corsRules are the [cors] settings, parsed (chttpd_cors).
@@ -50,17 +52,17 @@ func (s *Settings) corsRules() *corsRules {
 		exposed:     strings.Join(corsExposed, ", "),
 		maxAge:      "600",
 	}
-	for _, origin := range splitList(section["origins"]) {
+	for _, origin := range split(section["origins"]) {
 		rules.origins = append(rules.origins, strings.ToLower(origin))
 	}
 	if v, ok := section["methods"]; ok {
-		rules.methods = splitList(strings.ToUpper(v))
+		rules.methods = split(strings.ToUpper(v))
 	}
 	if v, ok := section["headers"]; ok {
-		rules.headers = splitList(strings.ToLower(v))
+		rules.headers = split(strings.ToLower(v))
 	}
 	if v, ok := section["exposed_headers"]; ok {
-		rules.exposed = strings.Join(splitList(strings.ToLower(v)), ", ")
+		rules.exposed = strings.Join(split(strings.ToLower(v)), ", ")
 	}
 	if v, ok := section["max_age"]; ok {
 		rules.maxAge = v
@@ -109,7 +111,7 @@ func (c *corsRules) preflight(ask, h http.Header, origin string) bool {
 		return false
 	}
 	wanted := ask.Get("Access-Control-Request-Headers")
-	for _, name := range splitList(strings.ToLower(wanted)) {
+	for _, name := range split(strings.ToLower(wanted)) {
 		if !slices.Contains(c.headers, name) {
 			return false
 		}
@@ -121,4 +123,15 @@ func (c *corsRules) preflight(ask, h http.Header, origin string) bool {
 		h.Set("Access-Control-Allow-Headers", wanted)
 	}
 	return true
+}
+
+// split splits a comma-separated option, dropping empty members.
+func split(v string) []string {
+	var list []string
+	for _, one := range couchopts.Members(v) {
+		if one != "" {
+			list = append(list, one)
+		}
+	}
+	return list
 }

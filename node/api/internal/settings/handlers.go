@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// Handlers answer requests for this node's settings: /_node/{name}/_config. Options belong to one node.
+// Handlers answer requests for settings: /_node/{name}/_config. Changes hold on all nodes.
 type Handlers struct {
 	Settings *Settings
 	Admins   Admins // nil: admins cannot be changed here
@@ -26,8 +27,8 @@ type Admins interface {
 	// Admins maps names to stored hashes.
 	Admins() map[string]string
 	// SetAdmin adds or changes an admin. password is plain text or a stored hash. SetAdmin returns the stored hash.
-	SetAdmin(name, password string) (hash string, err error)
-	DeleteAdmin(name string) error
+	SetAdmin(ctx context.Context, name, password string) (hash string, err error)
+	DeleteAdmin(ctx context.Context, name string) error
 }
 
 // Config answers GET /_node/{name}/_config.
@@ -57,7 +58,8 @@ func (h *Handlers) configured(q *call.Request) (value string, ok bool) {
 		value, ok = h.Admins.Admins()[q.Part(4)]
 		return value, ok
 	}
-	return h.Settings.Get(q.Part(3), q.Part(4))
+	value, ok = h.Settings.Get(q.Part(3), q.Part(4))
+	return hidden(q.Part(3), q.Part(4), value), ok
 }
 
 // ConfigValue answers GET of a value.
@@ -76,8 +78,10 @@ func (h *Handlers) SetConfigValue(q *call.Request) error {
 	}
 	section, key := q.Part(3), q.Part(4)
 	admin := section == "admins" && h.Admins != nil
-	if !admin && !h.Settings.Known(section, key) { // checked before the body is read
-		return errUnknownSetting
+	if !admin { // checked before the body is read
+		if err := h.Settings.Changeable(section, key); err != nil {
+			return err
+		}
 	}
 	body, err := q.Body.Json()
 	if err != nil {
@@ -89,10 +93,10 @@ func (h *Handlers) SetConfigValue(q *call.Request) error {
 	value := strings.TrimSpace(body.Str)
 	old, _ := h.configured(q)
 	if admin {
-		if _, err := h.Admins.SetAdmin(key, value); err != nil {
+		if _, err := h.Admins.SetAdmin(q.Ctx(), key, value); err != nil {
 			return err
 		}
-	} else if _, err := h.Settings.Set(section, key, value); err != nil {
+	} else if _, err := h.Settings.Set(q.Ctx(), section, key, value); err != nil {
 		return err
 	}
 	h.changed(q)
@@ -125,12 +129,21 @@ func (h *Handlers) DeleteConfigValue(q *call.Request) error {
 	}
 	section, key := q.Part(3), q.Part(4)
 	if section == "admins" && h.Admins != nil {
-		if err := h.Admins.DeleteAdmin(key); err != nil {
+		if err := h.Admins.DeleteAdmin(q.Ctx(), key); err != nil {
 			return err
 		}
-	} else if _, _, err := h.Settings.Delete(section, key); err != nil {
+	} else if _, err := h.Settings.Delete(q.Ctx(), section, key); err != nil {
 		return err
 	}
 	h.changed(q)
 	return q.SendJSON(http.StatusOK, jsontext.AppendQuoted(nil, old))
+}
+
+// closedSections are the sections that CouchDB does not let clients change over HTTP.
+var closedSections = []string{"daemons", "external", "feature_flags", "httpd_design_handlers", "httpd_db_handlers",
+	"httpd_global_handlers", "native_query_servers", "os_daemons", "query_servers"}
+
+var errClosedSection = &fault.Fault{
+	Status: http.StatusForbidden, Name: "forbidden",
+	Reason: "Config section blacklisted for modification over HTTP API.",
 }

@@ -1,0 +1,104 @@
+package couchopts
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/node/auth"
+)
+
+// MaxValue is the maximum length of a value.
+const MaxValue = 16 << 10
+
+func checkText(string) string { return "" }
+
+func checkBool(v string) string {
+	if v != "true" && v != "false" {
+		return "it is neither true nor false"
+	}
+	return ""
+}
+
+func checkCount(v string) string {
+	if n, err := strconv.ParseInt(v, 10, 32); err != nil || n < 1 {
+		return "it is not a positive number"
+	}
+	return ""
+}
+
+// checkNumber is checkCount for options that may be 0.
+func checkNumber(v string) string {
+	if n, err := strconv.ParseInt(v, 10, 32); err != nil || n < 0 {
+		return "it is not a number from 0"
+	}
+	return ""
+}
+
+// checkLimit is checkCount for options that may be "infinity".
+func checkLimit(v string) string {
+	if v == "infinity" {
+		return ""
+	}
+	return checkCount(v)
+}
+
+// checkProtocols checks a list of protocols.
+func checkProtocols(known ...string) func(string) string {
+	return func(v string) string {
+		for _, one := range Members(v) {
+			if !slices.Contains(known, one) {
+				return "the protocols are " + strings.Join(known, ", ")
+			}
+		}
+		return ""
+	}
+}
+
+// The ways of replications to log in, as CouchDB calls them.
+const (
+	SessionPlugin = "couch_replicator_auth_session"
+	BasicPlugin   = "couch_replicator_auth_noop"
+)
+
+func checkPlugins(v string) string {
+	list := Members(v)
+	for _, one := range list {
+		if one != SessionPlugin && one != BasicPlugin {
+			return "there are only " + SessionPlugin + " and " + BasicPlugin
+		}
+	}
+	if len(list) == 0 {
+		return "it names no way to log in"
+	}
+	return ""
+}
+
+func checkReduceLimit(v string) string {
+	if v == "log" {
+		return ""
+	}
+	return checkBool(v)
+}
+
+func checkAlgorithm(v string) string {
+	if v != "sequential" {
+		return "ids are always sequential"
+	}
+	return ""
+}
+
+func checkMethods(v string) string { return auth.CheckMethods(Members(v)) }
+func checkHeaders(v string) string { return auth.CheckHeaders(Members(v)) }
+
+// Members splits a comma-separated option, keeping empty members. An empty option has no members.
+func Members(v string) []string {
+	if strings.TrimSpace(v) == "" {
+		return nil
+	}
+	list := strings.Split(v, ",")
+	for i, one := range list {
+		list[i] = strings.TrimSpace(one)
+	}
+	return list
+}
