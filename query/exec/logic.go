@@ -45,6 +45,21 @@ func (l *Logic) Eval(env *Env) (types.Datum, error) {
 	return types.NewBool(!decides), nil
 }
 
+// Holds evaluates a condition that rows must satisfy. Unlike AND in an expression, it also stops at the first operand
+// that is NULL, as PostgreSQL does with the conditions of WHERE, HAVING and joins: those after it may fail.
+func Holds(env *Env, cond Expr) (bool, error) {
+	if l, ok := cond.(*Logic); ok && l.Op == "and" {
+		for _, a := range l.Args {
+			if ok, err := Holds(env, a); !ok || err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+	d, err := cond.Eval(env)
+	return d.True(), err
+}
+
 func (l *Logic) String() string {
 	if l.Op == "not" {
 		return "(NOT " + l.Args[0].String() + ")"

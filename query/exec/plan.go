@@ -108,7 +108,7 @@ func (f *Filter) Next() (bool, error) {
 			return false, err
 		}
 		around := f.env.Enter(&f.scratch)
-		d, err := f.Cond.Eval(f.env)
+		holds, err := Holds(f.env, f.Cond)
 		f.env.Leave(around)
 		if err != nil {
 			return false, err
@@ -116,7 +116,7 @@ func (f *Filter) Next() (bool, error) {
 		if err := f.env.Step(1); err != nil {
 			return false, err
 		}
-		if d.True() {
+		if holds {
 			f.rows++
 			return true, nil
 		}

@@ -188,7 +188,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		k, ok := c.(*exec.Const)
 		return ok && k.D.True()
 	})
-	where = quals.Order(where)
+	gates, where := p.gates(q, quals.Order(where))
 	plain := !q.Group && len(q.Windows) == 0 && q.SetFuncs == nil
 	var look *lookup
 	if !q.Follows() {
@@ -215,7 +215,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 			src = &exec.Filter{Input: src, Cond: c}
 		}
 	case *bind.UserScan:
-		if q.Group && q.Sets == nil && q.GroupFuncs == nil && look == nil {
+		if q.Group && q.Sets == nil && q.GroupFuncs == nil && look == nil && gates == nil {
 			if g, err := p.shortcut(q, f, where); err != nil {
 				return nil, err
 			} else if g != nil {
@@ -225,10 +225,11 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		want := scanRequest{limit: -1}
 		if plain {
 			want.order = p.scanOrder(q, f)
-			if g := p.distinct(q, f, where, want.order); g != nil && look == nil {
+			if g := p.distinct(q, f, where, want.order); g != nil && look == nil && gates == nil {
 				return p.output(q, g, q.Width+1, want.order != nil, limit, skip)
 			}
-			if q.Distinct && want.order == nil && look == nil && p.spare[q] == 0 && q.SetFuncs == nil {
+			if q.Distinct && want.order == nil && look == nil && gates == nil && p.spare[q] == 0 &&
+				q.SetFuncs == nil {
 				if rows, err := p.coveredDistinct(q, f, where, limit, skip); rows != nil || err != nil {
 					return rows, err
 				}
@@ -268,7 +269,27 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 			return nil, err
 		}
 	}
+	if gates != nil {
+		src = &exec.Gate{Input: src, Cond: exec.And(gates)}
+	}
 	return p.finish(q, src, sorted, limit, skip)
+}
+
+// gates splits off the conditions of a query, run once for each row of an enclosing one, that refer to enclosing rows
+// alone. They are evaluated once for each run.
+func (p *planning) gates(q *bind.Query, where []exec.Expr) (gates, others []exec.Expr) {
+	if !p.repeated || q.From == nil {
+		return nil, where
+	}
+	for _, c := range where {
+		u := p.usesOf(c)
+		if !u.own && (u.outer || u.far) && !u.volatile && !u.let && !u.shared {
+			gates = append(gates, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return gates, others
 }
 
 // followable refuses queries that would wait for the end of an endless feed.

@@ -138,7 +138,7 @@ func (h *Hashed) Next() (bool, error) {
 		}
 		h.read++
 		around := h.env.Enter(&h.scratch)
-		d, err := h.Cond.Eval(h.env)
+		holds, err := exec.Holds(h.env, h.Cond)
 		h.env.Leave(around)
 		if err == nil {
 			err = h.env.Step(1)
@@ -146,7 +146,7 @@ func (h *Hashed) Next() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if d.True() {
+		if holds {
 			h.got++
 			return true, nil
 		}

@@ -266,16 +266,15 @@ func (j *Join) matches() (bool, error) {
 	if j.On == nil {
 		return true, nil
 	}
-	d, err := j.on()
-	return d.True(), err
+	return j.on()
 }
 
 // on evaluates the rest of the condition for the current pair.
-func (j *Join) on() (types.Datum, error) {
+func (j *Join) on() (bool, error) {
 	around := j.env.Enter(&j.scratch)
-	d, err := j.On.Eval(j.env)
+	holds, err := exec.Holds(j.env, j.On)
 	j.env.Leave(around)
-	return d, err
+	return holds, err
 }
 
 // key sets buf to a hash of the keys of the current row. null is set if one is NULL, which matches nothing.

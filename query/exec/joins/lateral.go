@@ -31,11 +31,11 @@ func (j *Join) nextLateral() (bool, error) {
 			continue
 		}
 		if j.On != nil {
-			d, err := j.on()
+			holds, err := j.on()
 			if err != nil {
 				return false, err
 			}
-			if !d.True() {
+			if !holds {
 				continue
 			}
 		}

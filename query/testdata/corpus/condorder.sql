@@ -9,3 +9,16 @@ SELECT x FROM (VALUES ('a')) v(x) WHERE x::int > 0 AND length(lower(upper(lower(
 SELECT x FROM (VALUES ('{"n": 1}'::jsonb), ('{"n": 1e30}')) v(x) WHERE (x->>'n')::int > 0 AND x->>'n' = '1'
 SELECT id FROM docs WHERE (doc->>'city')::int > 0 AND id LIKE 'nosuch%'
 SELECT id FROM docs WHERE (doc #>> '{city}')::bigint BETWEEN 1 AND 9 AND id = 'nosuch'
+SELECT x FROM (VALUES ('1', 'a'), ('b', NULL)) v(x, y) WHERE x::int > 0 AND y = 'a'
+SELECT x FROM (VALUES ('1', 'a'), ('b', NULL)) v(x, y) WHERE (x::int > 0 AND y = 'a') IS NOT NULL
+SELECT x FROM (VALUES ('1', true), ('b', NULL)) v(x, y) WHERE y AND x::int > 0
+SELECT x FROM (VALUES ('1', true), ('b', NULL)) v(x, y) GROUP BY x, y HAVING y AND x::int > 0
+SELECT id FROM docs WHERE doc->>'nosuch' = 'a' AND id::int > 5
+SELECT v.x, w.z FROM (VALUES ('1', 1), ('b', NULL)) v(x, y) JOIN (VALUES (1), (2)) w(z) ON v.y < w.z AND (v.x || w.z)::int > 0
+SELECT v.x, w.z FROM (VALUES ('1', 1), ('b', NULL)) v(x, y) LEFT JOIN (VALUES (1), (2)) w(z) ON v.y < w.z AND (v.x || w.z)::int > 0
+SELECT v.x FROM (VALUES ('1', 1), ('b', NULL)) v(x, y) WHERE EXISTS (SELECT FROM (VALUES (1), (2)) w(z) WHERE v.y < w.z AND (v.x || w.z)::int > 0)
+-- Conditions of a sub-query on the row around it alone.
+SELECT v.x, (SELECT count(*) FROM docs WHERE v.x > 1) > 0, ARRAY(SELECT DISTINCT 1 FROM docs WHERE v.x > 1) FROM (VALUES (1), (2), (NULL)) v(x) ORDER BY 1
+SELECT v.x, (SELECT max(id) FROM docs WHERE v.x > 1 AND 1 / (v.x - 1) > 0) IS NULL FROM (VALUES (1), (2), (NULL)) v(x) ORDER BY 1
+SELECT v.x, w.n FROM (VALUES (1), (2), (NULL)) v(x) LEFT JOIN LATERAL (SELECT count(*) n FROM generate_series(1, 3) g WHERE v.x = 2 GROUP BY () HAVING v.x = 2) w ON true ORDER BY 1
+SELECT v.x, (SELECT id FROM docs WHERE v.x = 2 ORDER BY id LIMIT 1) IS NULL FROM (VALUES (1), (2)) v(x) ORDER BY 1
