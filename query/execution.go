@@ -108,7 +108,7 @@ func (e *execution) rows(ctx context.Context, needs needs) (*cursor.Running, err
 		st.Close()
 		return nil, err
 	}
-	return &cursor.Running{Plan: root, State: st, Unpin: unpin, Ended: e.ss.slow.from(e.ss.srv.opts.Slow)}, nil
+	return &cursor.Running{Plan: root, State: st, Unpin: unpin, Ended: e.ss.slow.from(e.ss.srv.opts.Slow, st)}, nil
 }
 
 // explainExecute explains the query of a prepared statement with the arguments of EXECUTE.
@@ -143,13 +143,14 @@ func (e *execution) explain(ctx context.Context, s *ast.Explain) (cursor.Source,
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	root, unpin, err := e.ss.reads.plan(ctx, bound, st, needs{repeatable: e.ss.tx.repeatable()})
 	if err != nil {
 		return nil, err
 	}
 	defer unpin()
-	var returned int64
-	began := time.Now()
+	run := explain.Run{State: st, Planned: time.Since(began)}
+	began = time.Now()
 	if s.Analyze {
 		rows := &cursor.Running{Plan: root, State: st, Unpin: func() {}}
 		for {
@@ -159,19 +160,23 @@ func (e *execution) explain(ctx context.Context, s *ast.Explain) (cursor.Source,
 				rows.Close()
 				return nil, err
 			}
-			returned++
 		}
+		run.Took = time.Since(began)
 		// Closing drops what EXPLAIN is about to show, so do it at the end.
 		defer rows.Close()
 	}
-	return showPlan(ctx, s, root, bound.Db, returned, time.Since(began)), nil
+	return showPlan(ctx, e.ss, s, root, bound.Db, run), nil
 }
 
 // showPlan returns what EXPLAIN shows.
-func showPlan(ctx context.Context, s *ast.Explain, root exec.Plan, db exec.Database, returned int64,
-	took time.Duration) *cursor.Fixed {
+func showPlan(ctx context.Context, ss *session, s *ast.Explain, root exec.Plan, db exec.Database,
+	run explain.Run) *cursor.Fixed {
 	out := &cursor.Fixed{}
-	for _, line := range explain.New(root, s, explain.Documents(ctx, db), returned, took).Lines() {
+	run.Documents = explain.Documents(ctx, db)
+	if s.Settings {
+		run.Settings = ss.vars.Planning()
+	}
+	for _, line := range explain.New(root, s, run).Lines() {
 		out.Rows = append(out.Rows, []types.Datum{line})
 	}
 	return out

@@ -132,11 +132,14 @@ var (
 	durations = regexp.MustCompile(`\d+(\.\d+)? ms`)
 	// scriptPlace matches the position of an error.
 	scriptPlace = regexp.MustCompile(`^((?:ERROR|FATAL) .....) at \d+: `)
-	execTime    = regexp.MustCompile(`("Execution Time": )[\d.]+`)
+	execTime    = regexp.MustCompile(`("(?:Planning|Execution) Time": )[\d.]+`)
 )
 
-// maxShown is the number of rows of a result that a script shows.
-const maxShown = 12
+// maxShown is the number of rows of a result that a script shows, and maxPlan of a plan.
+const (
+	maxShown = 12
+	maxPlan  = 40
+)
 
 func ask(t *testing.T, conn *pgconn.PgConn, src string, params []any, notices *[]string) string {
 	var b strings.Builder
@@ -165,9 +168,13 @@ func ask(t *testing.T, conn *pgconn.PgConn, src string, params []any, notices *[
 			}
 			b.WriteString(strings.Join(names, "|") + "\n")
 		}
+		shown := maxShown
+		if strings.HasPrefix(b.String(), "QUERY PLAN") {
+			shown = maxPlan
+		}
 		for i, row := range r.Rows {
-			if i == maxShown && len(r.Rows) > maxShown+2 {
-				fmt.Fprintf(&b, "... %d more\n", len(r.Rows)-maxShown)
+			if i == shown && len(r.Rows) > shown+2 {
+				fmt.Fprintf(&b, "... %d more\n", len(r.Rows)-shown)
 				break
 			}
 			fields := make([]string, len(row))

@@ -126,7 +126,7 @@ func TestShortcut_ExplainSort(t *testing.T) {
 	rows, err := run(t.Context(), ss, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT doc FROM docs "+
 		"WHERE (doc->>'n')::float8 >= 0 ORDER BY (doc->>'n')::float8 LIMIT 2", 100)
 	got := strings.Join(rows, "\n")
-	if err != nil || strings.Count(got, "Sort  (rows=2)") != 2 || !strings.Contains(got, "Index: by.n") {
+	if err != nil || strings.Count(got, "Sort (actual rows=2 loops=1)") != 2 || !strings.Contains(got, "Index: by.n") {
 		t.Error(got, err)
 	}
 }

@@ -14,14 +14,14 @@ type slowPlan struct {
 }
 
 // from returns what describes a query that begins now, if it takes longer than least. It returns nil if least is 0.
-func (s *slowPlan) from(least time.Duration) func(exec.Plan) {
+func (s *slowPlan) from(least time.Duration, st *exec.State) func(exec.Plan) {
 	if least == 0 {
 		return nil
 	}
 	began := time.Now()
 	return func(plan exec.Plan) {
 		if took := time.Since(began); took >= least {
-			s.text, s.examined = explain.Ended(plan, took)
+			s.text, s.examined = explain.Ended(plan, st, took)
 		}
 	}
 }

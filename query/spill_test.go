@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -203,7 +204,7 @@ func TestSpill(t *testing.T) {
 			if now, _, _ := space.Used(); now != 0 {
 				t.Errorf("%d bytes are left", now)
 			}
-			if plan := explained(t, little, c.sql); !strings.Contains(plan, "Disk: ") {
+			if plan := explained(t, little, c.sql); !spilledPlan.MatchString(plan) {
 				t.Errorf("nothing was spilled:\n%s", plan)
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -212,6 +213,9 @@ func TestSpill(t *testing.T) {
 		})
 	}
 }
+
+// spilledPlan matches the plan of a statement that has used temporary files.
+var spilledPlan = regexp.MustCompile(`Disk(?: Usage)?: \d`)
 
 func firstDifference(got, want string) string {
 	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
@@ -234,6 +238,53 @@ func explained(t *testing.T, conn *pgx.Conn, sql string) string {
 		lines = append(lines, string(row[0]))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// EXPLAIN ANALYZE says what sorts and hash tables needed, as PostgreSQL does.
+func TestSpill_Explained(t *testing.T) {
+	s := exectest.NewStore()
+	spillDocs(s.Create("postgres"), 6000)
+	for _, statement := range []int64{512 << 10, 64 << 20} {
+		space, err := spill.New(spill.Dir(t.TempDir()), 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, addr := start(t, s, func(o *query.Options) { o.Memory, o.Temp = work.Limits{Statement: statement}, space })
+		conn := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+		for _, c := range []struct{ sql, large, small string }{
+			{"SELECT id, doc->>'pad' p FROM docs ORDER BY p", `Sort Method: external merge  Disk: \d+kB`,
+				`Sort Method: quicksort  Memory: \d+kB`},
+			{"SELECT id, doc->>'pad' p FROM docs ORDER BY p LIMIT 10", `Sort Method: top-N heapsort  Memory: \d+kB`,
+				`Sort Method: top-N heapsort  Memory: \d+kB`},
+			{"SELECT a.id, b.doc->>'pad' FROM docs a JOIN docs b ON a.doc->>'k' = b.doc->>'i'",
+				`->  Hash .*\n +Batches: [1-9]\d+  Memory Usage: \d+kB  Disk Usage: \d+kB`,
+				`->  Hash .*\n +Batches: 1  Memory Usage: \d+kB\n`},
+			{"SELECT id || (doc->>'pad'), count(*) FROM docs GROUP BY 1",
+				`HashAggregate .*(\n .*)*\n  Batches: [1-9]\d+  Memory Usage: \d+kB  Disk Usage: \d+kB`,
+				`HashAggregate .*(\n .*)*\n  Batches: 1  Memory Usage: \d+kB\n`},
+			{"SELECT DISTINCT id || (doc->>'pad') FROM docs",
+				`Unique .*\n  Batches: [1-9]\d+  Memory Usage: \d+kB  Disk Usage: \d+kB`,
+				`Unique .*\n  Batches: 1  Memory Usage: \d+kB\n`},
+			{"SELECT doc->>'pad' || id FROM docs EXCEPT SELECT id || (doc->>'pad') FROM docs",
+				`HashSetOp Except .*\n  Batches: [1-9]\d+  Memory Usage: \d+kB  Disk Usage: \d+kB`,
+				`HashSetOp Except .*\n  Batches: 1  Memory Usage: \d+kB\n`},
+			{"SELECT count(DISTINCT id || (doc->>'pad')) FROM docs", `Aggregate .*(\n .*)*\n  Disk Usage: \d+kB`,
+				`Aggregate .*\n  Aggregates: .*\n  ->`},
+			{"SELECT id FROM docs WHERE id = '' OR id || (doc->>'pad') IN (SELECT id || (doc->>'pad') FROM docs)",
+				`(?m)hashed SubPlan 1(.*\n)+  SubPlan 1\n    Disk: \d+kB\n    ->  All-Docs Read on docs \(actual rows=6000 loops=1\)$`,
+				`(?m)  SubPlan 1\n    ->  All-Docs Read on docs \(actual rows=6000 loops=1\)$`},
+			{"WITH w AS MATERIALIZED (SELECT id, doc FROM docs) SELECT count(*), max(a.doc->>'pad') FROM w a JOIN w b USING (id)",
+				`  CTE w\n +Disk: \d+kB\n`, `  CTE w\n +->  All-Docs`},
+		} {
+			want := c.large
+			if statement > 1<<20 {
+				want = c.small
+			}
+			if plan := explained(t, conn, c.sql); !regexp.MustCompile(want).MatchString(plan) {
+				t.Errorf("%s with %d bytes\n%s\nhas not %s", c.sql, statement, plan, want)
+			}
+		}
+	}
 }
 
 // fullDisk has room for some blocks.

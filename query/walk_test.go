@@ -143,7 +143,7 @@ func letters(alphabet string) func(r *rand.Rand) string {
 	}
 }
 
-var examinedRows = regexp.MustCompile(`examined=(\d+)`)
+var examinedRows = regexp.MustCompile(`Rows Examined: (\d+)`)
 
 // examined returns the most rows that a node of a plan has examined.
 func examined(plan string) (most int) {

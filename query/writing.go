@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/query/cursor"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/writes"
+	"github.com/divandb/divan/query/explain"
 	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/settings"
 	"github.com/divandb/divan/query/sql/ast"
@@ -328,7 +329,7 @@ func (e *execution) explainWrite(ctx context.Context, s *ast.Explain, verb strin
 		if err != nil {
 			return nil, err
 		}
-		return showPlan(ctx, s, root, bound.Db, 0, 0), nil
+		return showPlan(ctx, e.ss, s, root, bound.Db, explain.Run{State: st, Planned: time.Since(began)}), nil
 	}
 	err := e.ss.writing(ctx, verb, e.st.bound, func(tx exec.Transaction) error {
 		rows, _, err := e.modify(ctx, tx)
@@ -336,16 +337,14 @@ func (e *execution) explainWrite(ctx context.Context, s *ast.Explain, verb strin
 			return err
 		}
 		defer rows.Close()
-		var returned int64
 		for {
 			if _, err := rows.Next(ctx, false); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				return err
 			}
-			returned++
 		}
-		out = showPlan(ctx, s, rows.Plan, e.st.bound.Db, returned, time.Since(began))
+		out = showPlan(ctx, e.ss, s, rows.Plan, e.st.bound.Db, explain.Run{State: rows.State, Took: time.Since(began)})
 		return nil
 	})
 	return out, err

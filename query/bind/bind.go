@@ -507,13 +507,8 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 		if t := q.Targets[i].Type(); !typing.Sortable(t) {
 			return typing.NoOrder(t, ast.Start(o.item.Expr))
 		}
-		q.Order = append(q.Order,
-			exec.SortKey{Index: i, Desc: o.item.Desc, NullsFirst: o.item.NullsFirst, Collation: o.collation})
-		name := exec.SortName(q.Targets[i], o.collation)
-		if o.item.Desc {
-			name += " DESC"
-		}
-		q.OrderNames = append(q.OrderNames, name)
+		k := exec.SortKey{Index: i, Desc: o.item.Desc, NullsFirst: o.item.NullsFirst, Collation: o.collation}
+		q.Order, q.OrderNames = append(q.Order, k), append(q.OrderNames, k.Text(q.Targets[i]))
 	}
 	return b.distinctOn(s, sc, g)
 }

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
@@ -112,35 +113,34 @@ func commonColumns(left, right []*relation) []string {
 
 // usingColumn returns the equality of a USING column and hides one of the two columns.
 func (b *binder) usingColumn(name, kind string, left, right []*relation, off int) (exec.Expr, error) {
-	find := func(rels []*relation, side string) (*relColumn, error) {
-		var found *relColumn
+	find := func(rels []*relation, side string) (found *relColumn, alias string, err error) {
 		for _, r := range rels {
 			for i := range r.cols {
 				if c := &r.cols[i]; c.name == name && !c.hidden {
 					if found != nil {
-						return nil, sqlstate.New(sqlstate.AmbiguousColumn,
+						return nil, "", sqlstate.New(sqlstate.AmbiguousColumn,
 							`common column name "%s" appears more than once in %s table`, name, side).At(off)
 					}
-					found = c
+					found, alias = c, r.alias
 					r.use(c.index)
 				}
 			}
 		}
 		if found == nil {
-			return nil, sqlstate.New(sqlstate.UndefinedColumn,
+			return nil, "", sqlstate.New(sqlstate.UndefinedColumn,
 				`column "%s" specified in USING clause does not exist in %s table`, name, side).At(off)
 		}
-		return found, nil
+		return found, alias, nil
 	}
-	l, err := find(left, "left")
+	l, lname, err := find(left, "left")
 	if err != nil {
 		return nil, err
 	}
-	r, err := find(right, "right")
+	r, rname, err := find(right, "right")
 	if err != nil {
 		return nil, err
 	}
-	lx, rx := l.value(), r.value()
+	lx, rx := l.value(lname), r.value(rname)
 	both, typ, err := b.Unify([]exec.Expr{lx, rx}, "JOIN/USING", off)
 	if err != nil {
 		return nil, err
@@ -164,10 +164,11 @@ func (b *binder) usingColumn(name, kind string, left, right []*relation, off int
 	return b.Compare("=", lx, rx, off)
 }
 
-// value returns the value of a column for joins around its own.
-func (c *relColumn) value() exec.Expr {
+// value returns the value of a column of a relation for joins around its own.
+func (c *relColumn) value(relation string) exec.Expr {
 	if c.merged != nil {
 		return c.merged
 	}
-	return &exec.Col{Index: c.index, Typ: c.typ, Name: c.name, Collation: c.collation}
+	name := strings.TrimPrefix(relation+"."+c.name, ".")
+	return &exec.Col{Index: c.index, Typ: c.typ, Name: name, Collation: c.collation}
 }

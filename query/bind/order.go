@@ -217,8 +217,8 @@ func (b *binder) orderByColumns(s *ast.Select, q *Query, sc *scope) error {
 		if err != nil {
 			return err
 		}
-		q.Order = append(q.Order, exec.SortKey{Index: i, Desc: it.Desc, NullsFirst: it.NullsFirst, Collation: coll})
-		q.OrderNames = append(q.OrderNames, exec.SortName(col, coll))
+		k := exec.SortKey{Index: i, Desc: it.Desc, NullsFirst: it.NullsFirst, Collation: coll}
+		q.Order, q.OrderNames = append(q.Order, k), append(q.OrderNames, k.Text(col))
 	}
 	return nil
 }

@@ -1,13 +1,12 @@
 package bind
 
 import (
-	"slices"
-
 	"github.com/divandb/divan/query/bind/refs"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
+	"slices"
 )
 
 // outer is a reference from a query to the row, or to an aggregate, of one around it. If that one has groups, the
@@ -55,7 +54,7 @@ func (b *binder) outer(x exec.Expr, sc, found *scope, depth, off int) exec.Expr 
 		if !ok {
 			return x
 		}
-		c = &exec.Col{Depth: depth, Index: c.Index, Typ: c.Typ, Name: c.Name, Collation: c.Collation}
+		c = &exec.Col{Depth: depth, Index: c.Index, Typ: c.Typ, Name: found.qualified(c), Collation: c.Collation}
 		b.refer(sc, found, c, false)
 		b.columns[c] = off
 		return c

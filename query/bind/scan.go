@@ -14,14 +14,16 @@ type From interface {
 // UserScan reads a relation of the store: documents, changes or a view.
 type UserScan struct {
 	naming.Found
-	Base int
-	Used []bool // columns that the query uses
-	Off  int
+	Alias string
+	Base  int
+	Used  []bool // columns that the query uses
+	Off   int
 }
 
 // VirtualScan reads a virtual relation, such as those of pg_catalog.
 type VirtualScan struct {
 	Rel   exec.Relation
+	Alias string
 	Base  int
 	width int
 }

@@ -45,7 +45,7 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 		if o, ok := v.(interface{ OID() int64 }); ok {
 			rel.oid = o.OID()
 		}
-		s := &VirtualScan{Rel: v, Base: sc.width, width: len(v.Columns())}
+		s := &VirtualScan{Rel: v, Alias: alias, Base: sc.width, width: len(v.Columns())}
 		return s, b.addRelation(sc, rel, naming.Originate(v.Columns(), rel.oid), n.Columns, n.Pos())
 	}
 	found, err := b.find.User(schema, name, n.Pos())
@@ -63,7 +63,8 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 	if found.Declared != nil {
 		return b.declared(n, &found, rel, sc)
 	}
-	u := &UserScan{Found: found, Base: sc.width, Off: n.Pos(), Used: make([]bool, len(found.Rel.Columns))}
+	u := &UserScan{Found: found, Alias: alias, Base: sc.width, Off: n.Pos(),
+		Used: make([]bool, len(found.Rel.Columns))}
 	rel.user = u
 	cols := make([]exec.Column, len(u.Rel.Columns))
 	for i, c := range u.Rel.Columns {

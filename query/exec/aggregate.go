@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
@@ -72,6 +73,8 @@ type Grouping struct {
 	held   int64
 	at     int // index into groups
 	got    int64
+	runs   tally.Runs
+	space  tally.Space
 	done   bool
 	buf    []byte
 	values []types.Datum // the keys of the current row
@@ -96,7 +99,8 @@ type aggState struct {
 
 func (g *Grouping) Open(env *Env) error {
 	g.free()
-	g.env, g.got = env, 0
+	g.env = env
+	g.runs.Begin(&g.got)
 	g.in = Env{Row: make([]types.Datum, g.Width), Outer: env.Outer, State: env.State}
 	g.groups, g.index, g.at, g.done = nil, map[string]*group{}, 0, false
 	return g.Input.Open(&g.in)
@@ -248,6 +252,7 @@ func (g *Grouping) accumulate(a *aggState, args []types.Datum) error {
 	before := g.env.Used()
 	err := a.acc.Add(&g.in, args)
 	g.held += g.env.Used() - before
+	g.space.Hold(g.held)
 	return err
 }
 
@@ -329,6 +334,7 @@ func (g *Grouping) hold(n int64) error {
 	err := g.env.Spill.Hold(n, g.held, func() error { return g.spills.relieve(g) })
 	if err == nil {
 		g.held += n
+		g.space.Hold(g.held)
 	}
 	return err
 }
@@ -451,9 +457,11 @@ func (g *Grouping) Close() {
 }
 
 func (g *Grouping) Describe() *Description {
-	d := &Description{Node: "Aggregate", Rows: g.got, Examined: -1, Children: []*Description{g.Input.Describe()}}
-	if len(g.Keys) > 0 {
-		d.Node = "Group Aggregate"
+	d := &Description{Node: "Aggregate", Examined: -1, Children: []*Description{g.Input.Describe()}}
+	d.Rows, d.Loops = g.runs.Total(g.got)
+	g.space.Disk = g.spills.disk
+	if d.Space = &g.space; len(g.Keys) > 0 {
+		d.Node, g.space.Batches = "HashAggregate", 1+g.spills.read
 		names := make([]string, len(g.Keys))
 		for i, k := range g.Keys {
 			names[i] = k.String()
@@ -470,6 +478,9 @@ func (g *Grouping) Describe() *Description {
 		}
 		d.Add("Aggregates", strings.Join(names, ", "))
 	}
-	d.Disk(g.spills.disk)
+	d.Exprs = append(d.Exprs, g.Keys...)
+	for _, c := range g.Calls {
+		d.Exprs = append(append(append(d.Exprs, c.Args...), c.Order...), c.Filter)
+	}
 	return d
 }

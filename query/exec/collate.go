@@ -17,10 +17,20 @@ func (c *Collate) String() string                     { return c.X.String() + co
 
 func collateClause(c *types.Collation) string { return " COLLATE " + keyword.Quote(c.Name) }
 
-// SortName returns the name of a sort key in EXPLAIN, with its collation unless that is byte order.
-func SortName(e Expr, c *types.Collation) string {
-	if _, shown := e.(*Collate); shown || c.Bytes() {
-		return e.String()
+// Text returns a sort key by e for EXPLAIN, with what differs from ascending byte order.
+func (k SortKey) Text(e Expr) string {
+	out := e.String()
+	if _, shown := e.(*Collate); !shown && !k.Collation.Bytes() {
+		out += collateClause(k.Collation)
 	}
-	return e.String() + collateClause(c)
+	if k.Desc {
+		out += " DESC"
+	}
+	switch {
+	case k.NullsFirst && !k.Desc:
+		out += " NULLS FIRST"
+	case k.Desc && !k.NullsFirst:
+		out += " NULLS LAST"
+	}
+	return out
 }

@@ -24,6 +24,7 @@ type groupSpills struct {
 	now     *spill.Run // the part being read; nil for the input
 	from    *spill.Reader
 	waiting []groupPart
+	read    int64 // parts
 	disk    int64
 }
 
@@ -213,6 +214,7 @@ func (g *Grouping) nextPart() (bool, error) {
 	g.env.Release(g.held)
 	g.held, g.groups, g.index, g.at = 0, nil, map[string]*group{}, 0
 	s.level, s.now, s.waiting = s.waiting[0].level, s.waiting[0].run, s.waiting[1:]
+	s.read++
 	s.from = s.now.Consume(1 + len(g.Keys) + g.Width)
 	return true, nil
 }
@@ -252,5 +254,5 @@ func (s *groupSpills) free() {
 	for _, w := range s.waiting {
 		w.run.Free()
 	}
-	*s = groupSpills{disk: s.disk}
+	*s = groupSpills{disk: s.disk, read: s.read}
 }

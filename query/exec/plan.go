@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
@@ -56,12 +57,22 @@ type Range struct{ From, To int }
 // Description is a node of EXPLAIN.
 type Description struct {
 	Node string
+	// On is what the node reads, and Alias its name in the query, "" for the same.
+	On, Alias string
+	// Join is the kind of a join, in the words of package joins.
+	Join string
 	// Details lists further lines in order, such as "Filter" with its text.
 	Details  []Detail
 	Children []*Description
-	// Rows counts the rows that the node has returned (known after running). Examined counts the rows of a read before
-	// filters, -1 if not applicable.
-	Rows, Examined int64
+	// Rows counts the rows that the node has returned in all of its runs (known after running), and Loops the runs: 0
+	// for as many as the node above, -1 for none. Examined counts the rows of a read before filters, -1 if not applicable.
+	Rows, Loops, Examined int64
+	// Space is what the node has kept, nil if it keeps no rows.
+	Space *tally.Space
+	// Exprs are the expressions that the node evaluates. EXPLAIN shows the queries in them.
+	Exprs []Expr
+	// Inits are plans that are run once for all rows of the node: WITH queries.
+	Inits []Subplan
 	// Reads are the reads of a relation of the store, Conds the conditions that rows must satisfy, and Columns the
 	// types of the columns that are computed; EXPLAIN estimates rows by them.
 	Reads   []Access
@@ -69,6 +80,13 @@ type Description struct {
 	Columns []types.OID
 	// Scan is what makes the Reads. Its ranges and options are lines before Details.
 	Scan *Scan
+}
+
+// Subplan is a plan that belongs to a node without returning its rows to it.
+type Subplan struct {
+	Name string
+	Plan *Description
+	Disk int64 // that its rows take
 }
 
 // Detail is a line of a node.
@@ -135,7 +153,7 @@ func (f *Filter) Close() {
 func (f *Filter) Describe() *Description {
 	d := f.Input.Describe()
 	d.Add("Filter", f.Cond.String())
-	d.Conds = append(d.Conds, f.Cond)
+	d.Conds, d.Exprs = append(d.Conds, f.Cond), append(d.Exprs, f.Cond)
 	if f.removed > 0 || f.rows > 0 {
 		d.Add("Rows Removed by Filter", f.removed)
 	}
@@ -220,6 +238,7 @@ func (p *Project) Describe() *Description {
 	for i, e := range p.Exprs {
 		d.Columns[i] = e.Type()
 	}
+	d.Exprs = append(d.Exprs, p.Exprs...)
 	return d
 }
 
@@ -264,7 +283,7 @@ func (d *Derived) Describe() *Description {
 	if d.Name == "" {
 		return inner // of a condition
 	}
-	return &Description{Node: "Subquery Scan on " + d.Name, Rows: inner.Rows, Examined: -1,
+	return &Description{Node: "Subquery Scan", On: d.Name, Rows: inner.Rows, Loops: inner.Loops, Examined: -1,
 		Children: []*Description{inner}}
 }
 
@@ -272,18 +291,20 @@ func (d *Derived) Describe() *Description {
 type Values struct {
 	Items [][]Expr
 	outer *Env
-	at    int
+	at    int64
+	runs  tally.Runs
 
 	scratch work.Scratch
 }
 
 func (v *Values) Open(outer *Env) error {
-	v.outer, v.at = &Env{Outer: outer, State: outer.State}, 0
+	v.outer = &Env{Outer: outer, State: outer.State}
+	v.runs.Begin(&v.at)
 	return nil
 }
 
 func (v *Values) Next() ([]types.Datum, error) {
-	if v.at >= len(v.Items) {
+	if v.at >= int64(len(v.Items)) {
 		return nil, io.EOF
 	}
 	v.at++
@@ -303,8 +324,16 @@ func (v *Values) Close() {
 }
 
 func (v *Values) Describe() *Description {
-	return &Description{Node: "Values", Rows: int64(v.at), Examined: -1}
+	d := &Description{Node: "Values Scan", On: `"*VALUES*"`, Examined: -1}
+	d.Rows, d.Loops = v.runs.Total(v.at)
+	for _, items := range v.Items[:min(len(v.Items), maxShown)] {
+		d.Exprs = append(d.Exprs, items...)
+	}
+	return d
 }
+
+// maxShown is the number of rows of VALUES in which EXPLAIN looks for queries.
+const maxShown = 100
 
 // Append is UNION ALL.
 type Append struct {
@@ -312,10 +341,12 @@ type Append struct {
 	outer  *Env
 	at     int
 	rows   int64
+	runs   tally.Runs
 }
 
 func (a *Append) Open(outer *Env) error {
 	a.outer, a.at = outer, -1
+	a.runs.Begin(&a.rows)
 	return nil
 }
 
@@ -349,7 +380,8 @@ func (a *Append) Close() {
 }
 
 func (a *Append) Describe() *Description {
-	d := &Description{Node: "Append", Rows: a.rows, Examined: -1}
+	d := &Description{Node: "Append", Examined: -1}
+	d.Rows, d.Loops = a.runs.Total(a.rows)
 	for _, in := range a.Inputs {
 		d.Children = append(d.Children, in.Describe())
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/exec/tally"
 )
 
 // WorkTable identifies the rows of a recursive query's last round. The rows themselves are in the State.
@@ -16,11 +17,14 @@ type WorkScan struct {
 	Base, Width int
 	env         *Env
 	scan        *spill.Scan
+	got         int64
+	runs        tally.Runs
 }
 
 func (w *WorkScan) Open(env *Env) error {
 	w.scan.Close()
 	w.env, w.scan = env, env.rounds[w.Work].Scan()
+	w.runs.Begin(&w.got)
 	return nil
 }
 
@@ -33,6 +37,7 @@ func (w *WorkScan) Next() (bool, error) {
 		return false, err
 	}
 	copy(w.env.Row[w.Base:w.Base+w.Width], row)
+	w.got++
 	return true, w.env.Step(1)
 }
 
@@ -41,5 +46,7 @@ func (w *WorkScan) Close() { w.scan.Close() }
 
 // Describe implements Source.
 func (w *WorkScan) Describe() *Description {
-	return &Description{Node: "WorkTable Scan on " + w.Work.Name, Rows: w.scan.At(), Examined: -1}
+	d := &Description{Node: "WorkTable Scan", On: w.Work.Name, Examined: -1}
+	d.Rows, d.Loops = w.runs.Total(w.got)
+	return d
 }

@@ -85,10 +85,11 @@ const IndexesSetting = "divan.use_indexes"
 
 // Scan reads a user relation.
 type Scan struct {
-	Name     string // of the relation, for EXPLAIN
-	DB       Database
-	Accesses []Access
-	Targets  []Target
+	// Name is the relation, and Alias its name in the query, for EXPLAIN.
+	Name, Alias string
+	DB          Database
+	Accesses    []Access
+	Targets     []Target
 	// Via is the view through which documents are read, or "". Suggestion is an index that would help.
 	Via, Suggestion string
 	// Partitioned is set for a view of a partitioned design document. Partition is the partition to read, or "" for
@@ -109,12 +110,14 @@ type Scan struct {
 	row      *Row
 	one      Row  // the row, if rows come one by one
 	leading  bool // still at rows whose key is the excluded lower bound
+	runs     int64
 	examined int64
 	skipped  int64 // by reads that have ended
 }
 
 func (s *Scan) Open(env *Env) error {
 	s.env, s.at = env, -1
+	s.runs++
 	return nil
 }
 
@@ -372,10 +375,14 @@ func (o *oneCount) Next(ctx context.Context, row *Row) (err error) {
 
 // Describe shows the read and its bounds.
 func (s *Scan) Describe() *Description {
-	d := &Description{Rows: s.examined, Examined: s.examined + s.skipped + skipped(s.rows)}
+	d := &Description{On: s.Name, Alias: s.Alias, Rows: s.examined, Loops: s.runs,
+		Examined: s.examined + s.skipped + skipped(s.rows)}
+	if s.runs == 0 {
+		d.Loops = -1
+	}
 	accesses := s.reads()
 	if len(accesses) == 0 {
-		d.Node = "Nothing on " + s.Name
+		d.Node = "Nothing"
 		return d
 	}
 	a := &accesses[0]
@@ -383,9 +390,9 @@ func (s *Scan) Describe() *Description {
 	for i, t := range s.Targets {
 		d.Columns[i] = t.Field.typ()
 	}
-	d.Node = accessNames[a.Kind] + " on " + s.Name
+	d.Node = accessNames[a.Kind]
 	if a.Kind == ReadView && a.View.Keys != nil {
-		d.Node = "View Keys Read on " + s.Name
+		d.Node = "View Keys Read"
 	}
 	d.Scan = s
 	return d

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -78,7 +79,9 @@ type Sort struct {
 	at     int64
 	done   bool
 	err    error
-	disk   int64
+	more   bool // rows than the bound
+	runs   tally.Runs
+	space  tally.Space
 }
 
 // sorted is a row with its position in the input, which keeps the sort stable.
@@ -89,7 +92,8 @@ type sorted struct {
 
 func (s *Sort) Open(outer *Env) error {
 	s.reset()
-	s.st, s.at = outer.State, 0
+	s.st = outer.State
+	s.runs.Begin(&s.at)
 	return s.Input.Open(outer)
 }
 
@@ -152,9 +156,11 @@ func (s *Sort) fill() error {
 	}
 	if s.sorter != nil {
 		err := s.sorter.Sort()
-		s.disk = s.sorter.Disk()
+		s.space.Hold(s.sorter.Peak())
+		s.space.Disk += s.sorter.Disk()
 		return err
 	}
+	s.space.Hold(s.held)
 	slices.SortFunc(s.top, s.compare)
 	return s.err
 }
@@ -168,6 +174,7 @@ func (s *Sort) add(it sorted) error {
 		return s.sorter.Add(it.row)
 	}
 	full := int64(len(s.top)) >= s.Bound
+	s.more = s.more || full
 	if s.passed = full && s.compare(it, s.top[0]) >= 0; s.passed {
 		return s.err
 	}
@@ -240,11 +247,19 @@ func (s *Sort) Close() {
 }
 
 func (s *Sort) Describe() *Description {
-	d := &Description{Node: "Sort", Rows: s.at, Examined: -1, Children: []*Description{s.Input.Describe()}}
+	d := &Description{Node: "Sort", Examined: -1, Space: &s.space, Children: []*Description{s.Input.Describe()}}
+	d.Rows, d.Loops = s.runs.Total(s.at)
 	d.Add("Sort Key", s.Names)
 	if s.Bound >= 0 {
 		d.Add("Kept Rows", s.Bound)
 	}
-	d.Disk(s.disk)
+	switch {
+	case s.space.Disk > 0:
+		d.Add("Sort Method", "external merge")
+	case s.more:
+		d.Add("Sort Method", "top-N heapsort")
+	default:
+		d.Add("Sort Method", "quicksort")
+	}
 	return d
 }

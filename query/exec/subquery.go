@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/sqlstate"
@@ -28,7 +30,10 @@ type Subquery struct {
 	// Lookup is set if Any compares by "= ANY" or "<> ALL", and equal values have equal hashes.
 	Lookup bool
 	Off    int
-	Text   string // for EXPLAIN
+	// Text is the expression for EXPLAIN, in which the last "SubPlan" stands for the query.
+	Text string
+	// name is the name of the plan in EXPLAIN, and param stands for its value, if it is run once for one.
+	name, param string
 	// Collation is the collation of the value, unless it is the default.
 	Collation *types.Collation
 }
@@ -42,6 +47,8 @@ type subState struct {
 	// found holds the hashes of rows, and null whether one of them is NULL, after the first look-up.
 	found *spill.Set
 	null  bool
+	runs  int64
+	disk  int64
 }
 
 // next returns the values of a scan of rows, one after the other, and io.EOF at the end.
@@ -56,13 +63,74 @@ func (st *subState) next(scan *spill.Scan) func() (types.Datum, error) {
 }
 
 func (st *subState) free() {
+	st.disk += st.rows.Disk() + st.found.Disk()
 	st.rows.Free()
 	st.found.Free()
 	st.rows, st.found = nil, nil
 }
 
 func (q *Subquery) Type() types.OID { return q.Typ }
-func (q *Subquery) String() string  { return q.Text }
+
+func (q *Subquery) String() string {
+	if q.param != "" {
+		return q.param
+	}
+	if i := strings.LastIndex(q.Text, subPlan); i >= 0 {
+		return q.Text[:i] + q.Label() + q.Text[i+len(subPlan):]
+	}
+	return q.Text
+}
+
+// subPlan stands for a query in the text of an expression.
+const subPlan = "SubPlan"
+
+// Number gives the query the number of a plan in EXPLAIN, and that of a parameter if it is run once for one value, as
+// it reports.
+func (q *Subquery) Number(plan, param int) (once bool) {
+	if once = !q.Correlated && q.Any == nil; once {
+		q.param = "$" + strconv.Itoa(param)
+		q.name = "InitPlan " + strconv.Itoa(plan) + " (returns " + q.param + ")"
+	} else {
+		q.name = subPlan + " " + strconv.Itoa(plan)
+	}
+	return once
+}
+
+// Label is how the text of an expression names the query: by its number, and whether hashes of its rows are looked up.
+func (q *Subquery) Label() string {
+	switch {
+	case q.name == "":
+		return subPlan
+	case q.Lookup && !q.Correlated:
+		return "hashed " + q.name
+	}
+	return q.name
+}
+
+// Subplan describes the query of a plan that has run, or, if plan is set, one that may not have.
+func (q *Subquery) Subplan(st *State, plan bool) (Subplan, bool) {
+	s := st.subs[q]
+	if s == nil {
+		if !plan {
+			return Subplan{}, false
+		}
+		p, err := q.Plan(st)
+		if err != nil {
+			return Subplan{}, false // running the statement reports it
+		}
+		s = &subState{plan: p}
+		if st.subs == nil {
+			st.subs = map[*Subquery]*subState{}
+		}
+		st.subs[q] = s
+	}
+	d := s.plan.Describe()
+	d.Loops = s.runs
+	if s.runs == 0 {
+		d.Loops = -1
+	}
+	return Subplan{Name: q.name, Plan: d, Disk: s.disk + s.rows.Disk() + s.found.Disk()}, true
+}
 
 // state returns the state of the query in this execution, which it makes the first time.
 func (q *Subquery) state(env *Env) (*subState, error) {
@@ -212,6 +280,7 @@ func (q *Subquery) run(env *Env, st *subState) error {
 	}
 	defer st.plan.Close()
 	st.free()
+	st.runs++
 	st.result, st.null = types.Null, false
 	var items []types.Datum // of a scalar, a row or an array
 	var held int64

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
@@ -27,12 +28,14 @@ type Unfold struct {
 	sets  []setRows
 	open  bool // the functions have been called for the current input row
 	rows  int64
+	runs  tally.Runs
 
 	scratch work.Scratch
 }
 
 func (u *Unfold) Open(env *Env) error {
 	u.env = env
+	u.runs.Begin(&u.rows)
 	u.free()
 	u.sets = make([]setRows, len(u.Sets))
 	for _, s := range u.Sets {
@@ -135,5 +138,10 @@ func (u *Unfold) Close() {
 }
 
 func (u *Unfold) Describe() *Description {
-	return &Description{Node: "ProjectSet", Rows: u.rows, Examined: -1, Children: []*Description{u.Input.Describe()}}
+	d := &Description{Node: "ProjectSet", Examined: -1, Children: []*Description{u.Input.Describe()}}
+	d.Rows, d.Loops = u.runs.Total(u.rows)
+	for _, s := range u.Sets {
+		d.Exprs = append(d.Exprs, s.Args...)
+	}
+	return d
 }

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
@@ -23,10 +24,13 @@ type Virtual struct {
 	rows     [][]types.Datum
 	at       int
 	got      int64
+	runs     tally.Runs
+	Alias    string // for EXPLAIN
 }
 
 func (v *Virtual) Open(env *Env) error {
 	v.env, v.at = env, 0
+	v.runs.Begin(&v.got)
 	rows, ok := env.virtual[v.Relation.Name()]
 	if !ok {
 		var err error
@@ -65,7 +69,10 @@ func (v *Virtual) Next() (bool, error) {
 func (v *Virtual) Close() {}
 
 func (v *Virtual) Describe() *Description {
-	return &Description{Node: "System Read on " + v.Relation.Name(), Rows: v.got, Examined: v.got}
+	d := &Description{Node: "System Read", On: v.Relation.Name(), Alias: v.Alias}
+	d.Rows, d.Loops = v.runs.Total(v.got)
+	d.Examined = d.Rows
+	return d
 }
 
 // TableFunc is a function that returns rows.
@@ -161,14 +168,16 @@ type FuncScan struct {
 	Ordinality bool
 	env        *Env
 	sets       []setRows
-	at         int
+	at         int64
+	runs       tally.Runs
 
 	scratch work.Scratch
 }
 
 func (f *FuncScan) Open(env *Env) error {
 	f.free()
-	f.env, f.at, f.sets = env, 0, make([]setRows, len(f.Calls))
+	f.env, f.sets = env, make([]setRows, len(f.Calls))
+	f.runs.Begin(&f.at)
 	// Functions are always lateral: their arguments see the FROM items before this one. They were bound one level
 	// further in.
 	inner := &Env{Outer: env, State: env.State}
@@ -225,7 +234,7 @@ func (f *FuncScan) Next() (bool, error) {
 	}
 	f.at++
 	if f.Ordinality {
-		f.env.Row[f.Base+f.Width] = types.NewInt(int64(f.at))
+		f.env.Row[f.Base+f.Width] = types.NewInt(f.at)
 	}
 	return true, nil
 }
@@ -244,5 +253,10 @@ func (f *FuncScan) Close() {
 }
 
 func (f *FuncScan) Describe() *Description {
-	return &Description{Node: "Function Scan on " + f.Name, Rows: int64(f.at), Examined: -1}
+	d := &Description{Node: "Function Scan", On: f.Name, Examined: -1}
+	d.Rows, d.Loops = f.runs.Total(f.at)
+	for _, c := range f.Calls {
+		d.Exprs = append(append(d.Exprs, c.Args...), c.Scalar)
+	}
+	return d
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -78,16 +79,13 @@ func (w *With) Close() {
 
 func (w *With) Describe() *Description {
 	d := w.Input.Describe()
-	var ctes []*Description
 	for _, c := range w.List {
-		inner := c.Plan.Describe()
-		cte := &Description{Node: "CTE " + c.CTE.Name, Rows: inner.Rows, Examined: -1, Children: []*Description{inner}}
+		cte := Subplan{Name: "CTE " + c.CTE.Name, Plan: c.Plan.Describe()}
 		if w.frame != nil {
-			cte.Disk(w.frame.ctes[c.CTE].rows.Disk())
+			cte.Disk = w.frame.ctes[c.CTE].rows.Disk()
 		}
-		ctes = append(ctes, cte)
+		d.Inits = append(d.Inits, cte)
 	}
-	d.Children = append(ctes, d.Children...)
 	return d
 }
 
@@ -129,11 +127,14 @@ type CTEScan struct {
 	env         *Env
 	from        *cteRows
 	scan        *spill.Scan // nil before there are rows
+	got         int64
+	runs        tally.Runs
 }
 
 func (s *CTEScan) Open(env *Env) error {
 	s.scan.Close()
 	s.env, s.scan, s.from = env, nil, nil
+	s.runs.Begin(&s.got)
 	for e := env; e != nil && s.from == nil; e = e.Outer {
 		for f := e.with; f != nil && s.from == nil; f = f.parent {
 			s.from = f.ctes[s.CTE]
@@ -164,6 +165,7 @@ func (s *CTEScan) Next() (bool, error) {
 		return false, err
 	}
 	copy(s.env.Row[s.Base:s.Base+s.Width], row)
+	s.got++
 	return true, s.env.Step(1)
 }
 
@@ -172,9 +174,10 @@ func (s *CTEScan) Close() { s.scan.Close() }
 
 // Describe implements Source.
 func (s *CTEScan) Describe() *Description {
-	name := "CTE Scan on " + s.CTE.Name
+	d := &Description{Node: "CTE Scan", On: s.CTE.Name, Examined: -1}
+	d.Rows, d.Loops = s.runs.Total(s.got)
 	if s.Alias != s.CTE.Name {
-		name += " " + s.Alias
+		d.Alias = s.Alias
 	}
-	return &Description{Node: name, Rows: s.scan.At(), Examined: -1}
+	return d
 }

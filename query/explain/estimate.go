@@ -38,32 +38,39 @@ type estimate struct {
 
 // estimator estimates the nodes of a plan.
 type estimator struct {
-	docs  float64 // in the database
-	ctes  map[string]estimate
-	nodes map[*exec.Description]estimate
+	docs float64 // in the database
+	ctes map[string]estimate
 }
 
-// newEstimator estimates the nodes of a plan. docs is the number of documents of the database, negative if it is not
-// known.
-func newEstimator(root *exec.Description, docs int64) *estimator {
-	e := &estimator{docs: float64(docs), ctes: map[string]estimate{}, nodes: map[*exec.Description]estimate{}}
+// newEstimator returns an estimator. docs is the number of documents of the database, negative if it is not known.
+func newEstimator(docs int64) *estimator {
+	e := &estimator{docs: float64(docs), ctes: map[string]estimate{}}
 	if docs < 0 {
 		e.docs = defaultRows
 	}
-	e.node(root)
 	return e
 }
 
 // node estimates a node and those below it.
-func (e *estimator) node(d *exec.Description) estimate {
+func (e *estimator) node(d *node) estimate {
 	var in []estimate
-	for _, c := range d.Children {
-		x := e.node(c)
-		if name, ok := strings.CutPrefix(c.Node, "CTE "); ok {
+	once, each := 0.0, 0.0 // the costs of plans that are run once, and for each row
+	for _, c := range d.inits {
+		x := e.node(c.node)
+		once += x.total
+		if name, ok := strings.CutPrefix(c.name, "CTE "); ok {
 			e.ctes[name] = x
-			continue
 		}
-		in = append(in, x)
+	}
+	for _, c := range d.below {
+		in = append(in, e.node(c))
+	}
+	for _, c := range d.subs {
+		if x := e.node(c.node); c.once {
+			once += x.total
+		} else {
+			each += x.total
+		}
 	}
 	out := e.combine(d, in)
 	if d.Columns != nil {
@@ -77,15 +84,17 @@ func (e *estimator) node(d *exec.Description) estimate {
 		out.rows *= shareOf(c)
 	}
 	out.rows = min(max(math.Round(out.rows), 1), mostRows)
-	if strings.HasPrefix(d.Node, "Nothing") {
+	if d.Node == "Nothing" {
 		out.rows = 0
 	}
-	e.nodes[d] = out
+	out.total += each * out.rows
+	out.startup, out.total = out.startup+once, out.total+once
+	d.est = out
 	return out
 }
 
 // combine estimates a node from those below it, without its conditions.
-func (e *estimator) combine(d *exec.Description, in []estimate) estimate {
+func (e *estimator) combine(d *node, in []estimate) estimate {
 	detail := func(name string) float64 {
 		for _, x := range d.Details {
 			if n, ok := x.Value.(int64); ok && x.Name == name {
@@ -111,9 +120,9 @@ func (e *estimator) combine(d *exec.Description, in []estimate) estimate {
 	}
 	switch {
 	case d.Reads != nil:
-		return e.reads(d)
+		return e.reads(d.Description)
 	case is("Hash Join", "Nested Loop"):
-		return joinOf(d, one, two)
+		return joinOf(d.Description, one, two)
 	case is("Limit"):
 		skip, count := max(detail("Offset"), 0), detail("Limit")
 		all := max(one.rows, 1)
@@ -134,7 +143,13 @@ func (e *estimator) combine(d *exec.Description, in []estimate) estimate {
 		one.startup, one.rows = one.total+perOperation*one.rows, 1
 		one.total = one.startup + perRow
 		return one
-	case is("Group Aggregate", "Unique"):
+	case is("Hash Lookup"):
+		one.rows /= distinct
+		return one
+	case d.Node == "Hash":
+		one.startup = one.total
+		return one
+	case is("HashAggregate", "Unique"):
 		one.startup = one.total + perOperation*one.rows
 		one.rows = min(one.rows, distinct)
 		one.total = one.startup + perRow*one.rows
@@ -142,20 +157,16 @@ func (e *estimator) combine(d *exec.Description, in []estimate) estimate {
 	case is("Recursive Union"):
 		// PostgreSQL guesses that there are ten rounds.
 		return estimate{one.startup, one.total + 10*two.total, one.rows + 10*two.rows, one.width}
-	case is("CTE Scan on "):
-		name, _, _ := strings.Cut(strings.TrimPrefix(d.Node, "CTE Scan on "), " ")
-		if x, known := e.ctes[name]; known {
+	case is("CTE Scan"):
+		if x, known := e.ctes[d.On]; known {
 			return estimate{0, perRow * x.rows, x.rows, x.width}
 		}
 		return guess(defaultRows)
 	case is("WorkTable Scan"):
 		return guess(10 * perKey)
-	case is("Hash Lookup"):
-		one.rows /= distinct
-		return one
 	case is("Nothing"):
 		return estimate{}
-	case is("Result"):
+	case is("Result") && len(in) == 0:
 		return guess(1)
 	case len(in) == 0:
 		return guess(defaultRows)
@@ -234,13 +245,10 @@ func (e *estimator) reads(d *exec.Description) estimate {
 
 // joinOf estimates a join.
 func joinOf(d *exec.Description, l, r estimate) estimate {
-	kind, keys := "inner", 0
+	keys := 0
 	for _, x := range d.Details {
-		switch x.Name {
-		case "Join Type":
-			kind, _ = x.Value.(string)
-		case "Cond":
-			keys++
+		if text, ok := x.Value.(string); ok && x.Name == "Hash Cond" {
+			keys = 1 + strings.Count(text, ") AND (")
 		}
 	}
 	out := estimate{startup: l.startup, width: l.width + r.width}
@@ -254,7 +262,7 @@ func joinOf(d *exec.Description, l, r estimate) estimate {
 	} else {
 		out.total = l.total + r.total + perOperation*pairs + perRow*out.rows
 	}
-	switch kind {
+	switch d.Join {
 	case "left":
 		out.rows = max(out.rows, l.rows)
 	case "right":
@@ -337,6 +345,13 @@ func (e estimate) text() string {
 	return "(cost=" + cost(e.startup) + ".." + cost(e.total) + " rows=" + strconv.FormatFloat(e.rows, 'f', 0, 64) +
 		" width=" + strconv.Itoa(e.width) + ")"
 }
+
+// kB prints bytes as PostgreSQL does.
+func kB(n int64) string { return count(kilobytes(n)) + "kB" }
+
+func kilobytes(n int64) int64 { return (n + 1023) / 1024 }
+
+func count(n int64) string { return strconv.FormatInt(n, 10) }
 
 func cost(c float64) string { return strconv.FormatFloat(c, 'f', 2, 64) }
 

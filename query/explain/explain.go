@@ -17,18 +17,29 @@ import (
 
 // Explained is a plan as EXPLAIN shows it.
 type Explained struct {
-	root *exec.Description
+	root *node
 	e    *ast.Explain
-	est  *estimator
-	// returned and took are known after ANALYZE.
-	returned int64
-	took     time.Duration
+	run  Run
 }
 
-// New describes a plan. docs is the number of documents of the database, negative if it is not known.
-func New(plan exec.Plan, e *ast.Explain, docs, returned int64, took time.Duration) *Explained {
-	root := plan.Describe()
-	return &Explained{root, e, newEstimator(root, docs), returned, took}
+// Run is what is known of a statement beside its plan.
+type Run struct {
+	// State is that of the plan, nil if it has ended.
+	State *exec.State
+	// Documents is the number of documents of the database, negative if it is not known.
+	Documents int64
+	// Planned is how long the planning took; Took is for the rest, after ANALYZE.
+	Planned, Took time.Duration
+	// Settings are those with an effect on plans that are not their defaults, with their values.
+	Settings [][2]string
+	ended    bool // the plan has run: what was not needed is not planned any more
+}
+
+// New describes a plan.
+func New(plan exec.Plan, e *ast.Explain, run Run) *Explained {
+	root := shape(plan, run.State, !run.ended)
+	newEstimator(run.Documents).node(root)
+	return &Explained{root, e, run}
 }
 
 // Documents returns the number of documents of a database, -1 if it is not known.
@@ -61,55 +72,108 @@ func (x *Explained) Lines() []types.Datum {
 	return out
 }
 
-// millis is the execution time.
-func (x *Explained) millis() float64 { return float64(x.took.Microseconds()) / 1000 }
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// hidden reports whether a detail is not shown as it is.
+func (x *Explained) hidden(d exec.Detail) bool {
+	return d.Name == "Sort Method" || d.Name == "Rows Removed by Filter" && !x.e.Analyze
+}
 
 // Text returns the plan as PostgreSQL prints it, one line per item.
 func (x *Explained) Text() []string {
 	var lines []string
-	var walk func(d *exec.Description, depth int)
-	walk = func(d *exec.Description, depth int) {
-		indent := strings.Repeat("  ", depth)
-		head := indent + d.Node
-		inner := indent + "  "
-		if depth > 0 {
-			head = strings.Repeat("  ", depth*3-2) + "->  " + d.Node
-			inner = strings.Repeat("  ", depth*3) + "  "
-		}
-		if x.e.Costs {
-			head += "  " + x.est.nodes[d].text()
-		}
-		if x.e.Analyze {
-			head += fmt.Sprintf("%s(%srows=%d", map[bool]string{true: " ", false: "  "}[x.e.Costs],
-				map[bool]string{true: "actual ", false: ""}[x.e.Costs], d.Rows)
-			if d.Examined >= 0 {
-				head += fmt.Sprintf(" examined=%d", d.Examined)
+	var walk func(n *node, indent int, arrow bool)
+	plans := func(list []subplan, indent int) {
+		for _, in := range list {
+			lines = append(lines, strings.Repeat(" ", indent)+in.name)
+			if in.disk > 0 && x.e.Analyze {
+				lines = append(lines, strings.Repeat(" ", indent+2)+"Disk: "+kB(in.disk))
 			}
-			head += ")"
-		}
-		lines = append(lines, head)
-		for _, det := range details(d) {
-			if det.Name == "Rows Removed by Filter" && !x.e.Analyze {
-				continue
-			}
-			text := fmt.Sprint(det.Value)
-			if list, ok := det.Value.([]string); ok {
-				text = strings.Join(list, ", ")
-			}
-			lines = append(lines, inner+det.Name+": "+text)
-		}
-		for _, c := range d.Children {
-			walk(c, depth+1)
+			walk(in.node, indent+2, true)
 		}
 	}
-	walk(x.root, 0)
-	if x.e.Analyze {
-		lines = append(lines, fmt.Sprintf("Rows Returned: %d", x.returned))
-		if x.e.Timing {
-			lines = append(lines, fmt.Sprintf("Execution Time: %.3f ms", x.millis()))
+	walk = func(n *node, indent int, arrow bool) {
+		head, inner := strings.Repeat(" ", indent), indent+2
+		if arrow {
+			head, inner = head+"->  ", indent+6
+		}
+		lines = append(lines, head+n.title()+x.numbers(n))
+		for _, line := range x.details(n) {
+			lines = append(lines, strings.Repeat(" ", inner)+line)
+		}
+		plans(n.inits, inner)
+		for _, c := range n.below {
+			walk(c, inner, true)
+		}
+		plans(n.subs, inner)
+	}
+	walk(x.root, 0, false)
+	if s := x.settings(); x.e.Settings && len(s) > 0 {
+		lines = append(lines, "Settings: "+strings.Join(s, ", "))
+	}
+	if x.e.Summary {
+		lines = append(lines, fmt.Sprintf("Planning Time: %.3f ms", millis(x.run.Planned)))
+		if x.e.Analyze {
+			lines = append(lines, fmt.Sprintf("Execution Time: %.3f ms", millis(x.run.Took)))
 		}
 	}
 	return lines
+}
+
+// settings returns name = 'value' for each setting that is shown.
+func (x *Explained) settings() []string {
+	var out []string
+	for _, s := range x.run.Settings {
+		out = append(out, s[0]+" = '"+strings.ReplaceAll(s[1], "'", "''")+"'")
+	}
+	return out
+}
+
+// numbers returns the estimates and the rows of a node, as they follow its title.
+func (x *Explained) numbers(n *node) (out string) {
+	if x.e.Costs {
+		out = "  " + n.est.text()
+	}
+	if x.e.Analyze {
+		switch {
+		case n.loops < 0:
+			out += " (never executed)"
+		default:
+			out += fmt.Sprintf(" (actual rows=%d loops=%d)", n.average(n.Rows), max(n.loops, 1))
+		}
+	}
+	return out
+}
+
+// average returns the value of a detail, which is that of an average run if it is a number of rows.
+func (x *Explained) average(n *node, d exec.Detail) any {
+	if removed, ok := d.Value.(int64); ok && d.Name == "Rows Removed by Filter" {
+		return n.average(removed)
+	}
+	return d.Value
+}
+
+// details returns the lines below a node's title.
+func (x *Explained) details(n *node) (out []string) {
+	for _, det := range details(n.Description) {
+		if x.hidden(det) {
+			continue
+		}
+		text := fmt.Sprint(x.average(n, det))
+		if list, ok := det.Value.([]string); ok {
+			text = strings.Join(list, ", ")
+		}
+		out = append(out, det.Name+": "+text)
+	}
+	if x.e.Analyze && n.Examined >= 0 && n.loops >= 0 {
+		out = append(out, "Rows Examined: "+count(n.average(n.Examined)))
+	}
+	if x.e.Analyze && n.Space != nil && n.loops >= 0 {
+		if line := spaceLine(n); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // member is a named value of a structured format: a string, a []string, a number, the members of a node, or nodes.
@@ -118,33 +182,65 @@ type member struct {
 	value any
 }
 
-// members returns the members of a node.
-func (x *Explained) members(d *exec.Description) []member {
-	out := []member{{"Node Type", d.Node}}
-	for _, det := range details(d) {
-		if det.Name != "Rows Removed by Filter" || x.e.Analyze {
-			out = append(out, member{det.Name, det.Value})
-		}
+// members returns the members of a node. relation and name say how it belongs to the node above.
+func (x *Explained) members(n *node, relation, name string) []member {
+	out := n.kind()
+	if relation != "" {
+		out = append(out, member{"Parent Relationship", relation})
+	}
+	if name != "" {
+		out = append(out, member{"Subplan Name", name})
+	}
+	out = append(out, member{"Parallel Aware", false}, member{"Async Capable", false})
+	if n.Join != "" {
+		out = append(out, member{"Join Type", capital(n.Join)})
 	}
 	if x.e.Costs {
-		est := x.est.nodes[d]
-		out = append(out, member{"Startup Cost", raw(cost(est.startup))}, member{"Total Cost", raw(cost(est.total))},
-			member{"Plan Rows", int64(est.rows)}, member{"Plan Width", est.width})
+		out = append(out, member{"Startup Cost", raw(cost(n.est.startup))},
+			member{"Total Cost", raw(cost(n.est.total))}, member{"Plan Rows", int64(n.est.rows)},
+			member{"Plan Width", n.est.width})
 	}
 	if x.e.Analyze {
-		out = append(out, member{"Actual Rows", d.Rows})
-		if d.Examined >= 0 {
-			out = append(out, member{"Rows Examined", d.Examined})
+		out = append(out, member{"Actual Rows", n.average(n.Rows)}, member{"Actual Loops", max(n.loops, 0)})
+		if n.Examined >= 0 {
+			out = append(out, member{"Rows Examined", n.average(n.Examined)})
 		}
 	}
-	if len(d.Children) > 0 {
-		var list [][]member
-		for _, c := range d.Children {
-			list = append(list, x.members(c))
+	for _, det := range details(n.Description) {
+		if !x.hidden(det) {
+			out = append(out, member{det.Name, x.average(n, det)})
 		}
+	}
+	if x.e.Analyze && n.Space != nil {
+		out = append(out, spaceMembers(n)...)
+	}
+	if list := x.plans(n); list != nil {
 		out = append(out, member{"Plans", list})
 	}
 	return out
+}
+
+// plans returns the nodes below a node, in PostgreSQL's order.
+func (x *Explained) plans(n *node) (list [][]member) {
+	for _, in := range n.inits {
+		list = append(list, x.members(in.node, "InitPlan", in.name))
+	}
+	for i, c := range n.below {
+		relation := "Outer"
+		switch {
+		case n.Node == "Subquery Scan":
+			relation = "Subquery"
+		case n.Node == "Append", n.Node == "Result" && len(n.below) > 1:
+			relation = "Member"
+		case i > 0:
+			relation = "Inner"
+		}
+		list = append(list, x.members(c, relation, ""))
+	}
+	for _, in := range n.subs {
+		list = append(list, x.members(in.node, "SubPlan", in.name))
+	}
+	return list
 }
 
 // raw is a number that has been printed.
@@ -152,11 +248,21 @@ type raw string
 
 // query returns the members of the whole.
 func (x *Explained) query() []member {
-	out := []member{{"Plan", x.members(x.root)}}
+	out := []member{{"Plan", x.members(x.root, "", "")}}
+	if x.e.Settings && len(x.run.Settings) > 0 {
+		var list []member
+		for _, s := range x.run.Settings {
+			list = append(list, member{s[0], s[1]})
+		}
+		out = append(out, member{"Settings", list})
+	}
+	if x.e.Summary {
+		out = append(out, member{"Planning Time", raw(fmt.Sprintf("%.3f", millis(x.run.Planned)))})
+	}
 	if x.e.Analyze {
-		out = append(out, member{"Rows Returned", x.returned})
-		if x.e.Timing {
-			out = append(out, member{"Execution Time", x.millis()})
+		out = append(out, member{"Triggers", [][]member{}})
+		if x.e.Summary {
+			out = append(out, member{"Execution Time", raw(fmt.Sprintf("%.3f", millis(x.run.Took)))})
 		}
 	}
 	return out
@@ -177,6 +283,10 @@ func (x *Explained) JSON() string {
 			case []member:
 				object(v, indent+"  ")
 			case [][]member:
+				if len(v) == 0 {
+					b.WriteString("[]")
+					break
+				}
 				b.WriteString("[")
 				for i, child := range v {
 					b.WriteString(map[bool]string{true: "", false: ","}[i == 0] + "\n" + indent + "    ")

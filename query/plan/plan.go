@@ -270,7 +270,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		}
 	}
 	if gates != nil {
-		src = &exec.Gate{Input: src, Cond: exec.And(gates)}
+		src = &joins.Gate{Input: src, Cond: exec.And(gates)}
 	}
 	return p.finish(q, src, sorted, limit, skip)
 }
@@ -339,7 +339,7 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 		s, _, err := p.scan(n, conds, scanRequest{limit: -1})
 		return s, err
 	case *bind.VirtualScan:
-		src = &exec.Virtual{Relation: n.Rel, Base: n.Base}
+		src = &exec.Virtual{Relation: n.Rel, Alias: n.Alias, Base: n.Base}
 	case *bind.WorkScan:
 		src = &exec.WorkScan{Work: n.Work, Base: n.Base, Width: n.Width}
 	case *bind.DerivedScan:

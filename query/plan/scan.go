@@ -161,7 +161,7 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanRequest) (
 
 // newScan returns a scan of a relation without reads.
 func (p *planning) newScan(f *bind.UserScan) *exec.Scan {
-	s := &exec.Scan{Name: f.Name, DB: p.db, Partitioned: f.Partitioned}
+	s := &exec.Scan{Name: f.Name, Alias: f.Alias, DB: p.db, Partitioned: f.Partitioned}
 	if f.Partitioned {
 		s.Partition = p.partition()
 	}

@@ -122,6 +122,20 @@ func (v *Values) All() [][3]string {
 	return out
 }
 
+// planning are the settings that plans depend on, by name.
+var planning = []string{exec.PartitionSetting, "divan.update", exec.IndexesSetting, joins.HashJoinSetting,
+	joins.IndexScanSetting, joins.MemoizeSetting, joins.NestLoopSetting}
+
+// Planning returns name and value of the settings that plans depend on and that are not their defaults.
+func (v *Values) Planning() (out [][2]string) {
+	for _, name := range planning {
+		if value := v.Value(name); value != find(name).value {
+			out = append(out, [2]string{name, value})
+		}
+	}
+	return out
+}
+
 // names returns the names of all settings, sorted as displayed.
 func (v *Values) names() []string {
 	names := maps.Clone(v.value)

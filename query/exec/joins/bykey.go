@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/exec/tally"
 )
 
 // ByKey reads a relation by values that are known when it is opened: a column of an enclosing query or of an item of
@@ -27,12 +28,14 @@ type ByKey struct {
 	matches spill.Matches
 	buf     []byte
 	got     int64
+	runs    tally.Runs
 	batches int64
 }
 
 // Open implements exec.Source.
 func (b *ByKey) Open(env *exec.Env) error {
 	b.env, b.rows = env, nil
+	b.runs.Begin(&b.got)
 	b.Scan.Widen()
 	var keys exec.KeySet
 	if b.In != nil {
@@ -154,13 +157,15 @@ func (b *ByKey) Close() { b.Scan.Close() }
 func (b *ByKey) Describe() *exec.Description {
 	d := b.Scan.Describe()
 	if b.In != nil {
-		d.Add("Read By", b.Name+" = ANY (SubPlan)")
+		d.Add("Read By", b.Name+" = ANY ("+b.In.Label()+")")
+		d.Exprs = append(d.Exprs, b.In)
 		return d
 	}
 	d.Add("Read By", b.Name+" = "+b.Key.String())
 	if b.batches > 0 {
-		d.Rows = b.got
+		d.Rows, d.Loops = b.runs.Total(b.got)
 		d.Add("Batches", b.batches)
 	}
+	d.Exprs = append(d.Exprs, b.Key)
 	return d
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
@@ -31,6 +32,7 @@ type Hashed struct {
 	opens   int
 	read    int64 // rows of the input, without table
 	got     int64
+	runs    tally.Runs
 	whole   bool // the input was once read to its end
 	open    bool // the input is open
 	buf     []byte
@@ -48,6 +50,7 @@ const (
 func (h *Hashed) Open(env *exec.Env) error {
 	h.env = env
 	h.opens++
+	h.runs.Begin(&h.got)
 	if h.table == nil && h.opens > 1 && (h.whole || h.read+int64(h.opens)*rowsOfOpen >= rowsBeforeTable) {
 		if err := h.build(); err != nil {
 			return err
@@ -166,9 +169,10 @@ func (h *Hashed) Close() {
 
 // Describe implements exec.Source.
 func (h *Hashed) Describe() *exec.Description {
-	d := &exec.Description{Node: "Hash Lookup", Rows: h.got, Examined: -1,
-		Children: []*exec.Description{h.Input.Describe()}}
-	d.Add("Cond", h.Cond.String())
+	d := &exec.Description{Node: "Hash Lookup", Examined: -1, Children: []*exec.Description{h.Input.Describe()}}
+	d.Rows, d.Loops = h.runs.Total(h.got)
+	d.Exprs = append(d.Exprs, h.Cond)
+	d.Add("Hash Cond", h.Cond.String())
 	d.Disk(h.table.Disk())
 	return d
 }

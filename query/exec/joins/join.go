@@ -5,9 +5,12 @@ package joins
 import (
 	"errors"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
@@ -49,6 +52,9 @@ type Join struct {
 	// before.
 	unmatched int64
 	got       int64
+	runs      tally.Runs
+	space     tally.Space
+	units     int64 // parts that were joined
 	buf       []byte
 	leftKey   []byte // of the current left row, if table.list has keys
 	scratch   work.Scratch
@@ -76,6 +82,7 @@ type unit struct {
 func (j *Join) Open(env *exec.Env) error {
 	j.free()
 	j.env, j.haveLeft, j.unmatched, j.rightRows, j.rightNull = env, false, -1, false, false
+	j.runs.Begin(&j.got)
 	if j.NarrowLeft != nil {
 		j.NarrowLeft.Scan.Widen()
 	}
@@ -320,26 +327,35 @@ func (j *Join) Close() {
 }
 
 func (j *Join) Describe() *exec.Description {
-	d := &exec.Description{Node: "Nested Loop", Rows: j.got, Examined: -1,
+	d := &exec.Description{Node: "Nested Loop", Join: j.Kind, Examined: -1,
 		Children: []*exec.Description{j.Left.Describe(), j.Right.Describe()}}
+	d.Rows, d.Loops = j.runs.Total(j.got)
+	d.Exprs = slices.Concat(j.LeftKeys, j.RightKeys)
 	if len(j.LeftKeys) > 0 && !j.Lateral {
 		d.Node = "Hash Join"
-	}
-	if j.Kind != "inner" {
-		d.Add("Join Type", j.Kind)
-	}
-	for i := range j.LeftKeys {
-		d.Add("Cond", "("+j.LeftKeys[i].String()+" = "+j.RightKeys[i].String()+")")
+		j.space.Disk, j.space.Batches = j.disk, 1+j.units
+		d.Space = &j.space
+		conds := make([]string, len(j.LeftKeys))
+		for i := range j.LeftKeys {
+			conds[i] = "(" + j.LeftKeys[i].String() + " = " + j.RightKeys[i].String() + ")"
+		}
+		text := strings.Join(conds, " AND ")
+		if len(conds) > 1 {
+			text = "(" + text + ")"
+		}
+		d.Add("Hash Cond", text)
 	}
 	if j.On != nil {
 		d.Add("Join Filter", j.On.String())
-		d.Conds = append(d.Conds, j.On)
+		d.Conds, d.Exprs = append(d.Conds, j.On), append(d.Exprs, j.On)
 	}
 	for _, n := range []*Narrowing{j.NarrowRight, j.NarrowLeft} {
 		if n != nil {
 			d.Add("Read By Key", n.Name+", if the other side has few")
 		}
 	}
-	d.Disk(j.disk)
+	if d.Space == nil {
+		d.Disk(j.disk)
+	}
 	return d
 }

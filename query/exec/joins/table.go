@@ -100,6 +100,7 @@ func (j *Join) hold(n int64) error {
 	err := j.env.Spill.Hold(n, j.table.held, j.divide)
 	if err == nil {
 		j.table.held += n
+		j.space.Hold(j.table.held)
 	}
 	return err
 }
@@ -185,6 +186,7 @@ func (j *Join) nextUnit() (bool, error) {
 		return false, nil
 	}
 	j.now, j.waiting = j.waiting[0], j.waiting[1:]
+	j.units++
 	j.left = j.now.left.Consume(j.now.left.Width())
 	j.unmatched, j.haveLeft = -1, false
 	return true, nil

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -20,13 +21,15 @@ type Limit struct {
 	held    int64 // by last
 	skipped int64
 	rows    int64
+	runs    tally.Runs
 	done    bool
 }
 
 // Open implements exec.Plan.
 func (l *Limit) Open(outer *exec.Env) error {
 	l.reset()
-	l.st, l.skipped, l.rows, l.done = outer.State, 0, 0, false
+	l.st, l.skipped, l.done = outer.State, 0, false
+	l.runs.Begin(&l.rows)
 	if l.Of != nil {
 		var err error
 		if l.Count, l.Skip, err = l.Of(&exec.Env{State: outer.State, Outer: outer}); err != nil {
@@ -85,7 +88,8 @@ func (l *Limit) Close() {
 
 // Describe implements exec.Plan.
 func (l *Limit) Describe() *exec.Description {
-	d := &exec.Description{Node: "Limit", Rows: l.rows, Examined: -1, Children: []*exec.Description{l.Input.Describe()}}
+	d := &exec.Description{Node: "Limit", Examined: -1, Children: []*exec.Description{l.Input.Describe()}}
+	d.Rows, d.Loops = l.runs.Total(l.rows)
 	if l.Count >= 0 {
 		d.Add("Limit", l.Count)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -21,6 +22,7 @@ type Recursive struct {
 	round    exec.Plan
 	next     *spill.List // the rows of this round, input of the next
 	rows     int64
+	runs     tally.Runs
 	disk     int64
 	buf      []byte
 }
@@ -28,6 +30,7 @@ type Recursive struct {
 func (r *Recursive) Open(outer *exec.Env) error {
 	r.free()
 	r.outer, r.round, r.next = outer, r.First, nil
+	r.runs.Begin(&r.rows)
 	if r.Distinct {
 		r.seen = outer.Spill.NewSet()
 	}
@@ -103,8 +106,9 @@ func (r *Recursive) Close() {
 
 // Describe implements exec.Plan.
 func (r *Recursive) Describe() *exec.Description {
-	d := &exec.Description{Node: "Recursive Union", Rows: r.rows, Examined: -1,
+	d := &exec.Description{Node: "Recursive Union", Examined: -1,
 		Children: []*exec.Description{r.First.Describe(), r.Step.Describe()}}
+	d.Rows, d.Loops = r.runs.Total(r.rows)
 	d.Disk(r.disk + r.seen.Disk())
 	return d
 }

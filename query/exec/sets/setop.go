@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -25,6 +26,9 @@ type SetOp struct {
 	held   int64
 	buf    []byte
 	rows   int64
+	runs   tally.Runs
+	space  tally.Space
+	units  int64 // parts that were read
 	disk   int64
 
 	now     setUnit       // being processed
@@ -47,7 +51,8 @@ const gone = -1
 // Open reads the right side.
 func (s *SetOp) Open(outer *exec.Env) error {
 	s.free()
-	s.st, s.counts, s.rows = outer.State, map[string]int64{}, 0
+	s.st, s.counts = outer.State, map[string]int64{}
+	s.runs.Begin(&s.rows)
 	if err := s.countRight(outer); err != nil {
 		return err
 	}
@@ -107,6 +112,7 @@ func (s *SetOp) set(n int64) error {
 			return s.put(s.buf, n)
 		}
 		s.held += size
+		s.space.Hold(s.held)
 	}
 	s.counts[string(s.buf)] = n
 	return nil
@@ -193,6 +199,7 @@ func (s *SetOp) nextUnit() (bool, error) {
 		return false, nil
 	}
 	s.now, s.waiting = s.waiting[0], s.waiting[1:]
+	s.units++
 	s.left = s.now.left.Consume(max(s.now.left.Width(), s.Width))
 	right := s.now.right.Consume(2)
 	defer right.Close()
@@ -265,8 +272,9 @@ func (s *SetOp) Describe() *exec.Description {
 	if s.All {
 		node += " All"
 	}
-	d := &exec.Description{Node: node, Rows: s.rows, Examined: -1,
+	d := &exec.Description{Node: node, Examined: -1, Space: &s.space,
 		Children: []*exec.Description{s.Left.Describe(), s.Right.Describe()}}
-	d.Disk(s.disk)
+	d.Rows, d.Loops = s.runs.Total(s.rows)
+	s.space.Disk, s.space.Batches = s.disk, 1+s.units
 	return d
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/spill"
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -39,7 +40,11 @@ type Unique struct {
 	held int64
 	buf  []byte
 	rows int64
-	disk int64
+	runs tally.Runs
+
+	space  tally.Space
+	parted int64 // parts that were read
+	disk   int64
 
 	level   int
 	now     *spill.Run // the part being read; nil for the input
@@ -58,7 +63,8 @@ type uniquePart struct {
 // Open implements Plan.
 func (u *Unique) Open(outer *exec.Env) error {
 	u.free()
-	u.st, u.seen, u.rows = outer.State, map[string]struct{}{}, 0
+	u.st, u.seen = outer.State, map[string]struct{}{}
+	u.runs.Begin(&u.rows)
 	return u.Input.Open(outer)
 }
 
@@ -156,6 +162,7 @@ func (u *Unique) remember() error {
 		}
 		if u.parts == nil {
 			u.held += n
+			u.space.Hold(u.held)
 			u.seen[string(u.buf)] = struct{}{}
 			return nil
 		}
@@ -206,6 +213,7 @@ func (u *Unique) nextPart() (bool, error) {
 		return false, nil
 	}
 	u.level, u.now, u.waiting = u.waiting[0].level, u.waiting[0].run, u.waiting[1:]
+	u.parted++
 	u.from = u.now.Consume(u.widest)
 	return true, nil
 }
@@ -238,8 +246,11 @@ func (u *Unique) Close() {
 
 // Describe implements Plan.
 func (u *Unique) Describe() *exec.Description {
-	d := &exec.Description{Node: "Unique", Rows: u.rows, Examined: -1,
-		Children: []*exec.Description{u.Input.Describe()}}
-	d.Disk(u.disk)
+	d := &exec.Description{Node: "Unique", Examined: -1, Children: []*exec.Description{u.Input.Describe()}}
+	d.Rows, d.Loops = u.runs.Total(u.rows)
+	if !u.Sorted {
+		u.space.Disk, u.space.Batches = u.disk, 1+u.parted
+		d.Space = &u.space
+	}
 	return d
 }

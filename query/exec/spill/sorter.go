@@ -48,6 +48,7 @@ type Sorter struct {
 	rows    []numbered
 	n       int64
 	held    int64
+	peak    int64 // of held
 	longest int64 // row that was written
 	runs    []*Run
 	sources mergeSources
@@ -74,6 +75,7 @@ func (s *Sorter) Add(row []types.Datum) error {
 		return err
 	}
 	s.held += size
+	s.peak = max(s.peak, s.held)
 	s.rows = append(s.rows, numbered{types.Own(row), s.n})
 	s.n++
 	return nil
@@ -117,6 +119,9 @@ func (s *Sorter) spill() error {
 
 // Disk returns how many bytes of sorted runs were written.
 func (s *Sorter) Disk() int64 { return s.disk }
+
+// Peak returns the most memory of rows at one time.
+func (s *Sorter) Peak() int64 { return s.peak }
 
 // Sort ends the adding of rows.
 func (s *Sorter) Sort() error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
@@ -35,6 +36,7 @@ type Window struct {
 	env    *exec.Env
 	stages []*stage // in the order in which they are computed
 	at     int64
+	runs   tally.Runs
 	disk   int64
 
 	scratch, values work.Scratch
@@ -43,7 +45,8 @@ type Window struct {
 // Open implements Source.
 func (w *Window) Open(env *exec.Env) error {
 	w.free()
-	w.env, w.at, w.disk = env, 0, 0
+	w.env, w.disk = env, 0
+	w.runs.Begin(&w.at)
 	return w.Input.Open(env)
 }
 
@@ -134,11 +137,12 @@ func (w *Window) Close() {
 
 // Describe implements Source.
 func (w *Window) Describe() *exec.Description {
-	d := &exec.Description{Node: "WindowAgg", Rows: w.at, Examined: -1,
-		Children: []*exec.Description{w.Input.Describe()}}
+	d := &exec.Description{Node: "WindowAgg", Examined: -1, Children: []*exec.Description{w.Input.Describe()}}
+	d.Rows, d.Loops = w.runs.Total(w.at)
 	names := make([]string, len(w.Calls))
 	for i, c := range w.Calls {
 		names[i] = c.Text
+		d.Exprs = append(append(append(d.Exprs, c.Args...), c.Partition...), c.Order...)
 	}
 	d.Add("Functions", strings.Join(names, ", "))
 	disk := w.disk

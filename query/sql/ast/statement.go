@@ -12,6 +12,10 @@ type Explain struct {
 	Format    string // "text", "json", "xml" or "yaml"
 	Timing    bool
 	Costs     bool // print estimates
+	Settings  bool // print those that plans depend on
+	Summary   bool // print times
+	// SummarySet is set if the option was given. Without it, the summary is printed after ANALYZE.
+	SummarySet bool
 	// NeedsAnalyze is the first option that requires Analyze.
 	NeedsAnalyze string
 }

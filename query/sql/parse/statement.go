@@ -100,6 +100,9 @@ func (p *parser) explain() (ast.Statement, error) {
 	if e.Statement, err = p.statement(); err == nil {
 		err = wrong
 	}
+	if !e.SummarySet {
+		e.Summary = e.Analyze
+	}
 	if err == nil && e.NeedsAnalyze != "" && !e.Analyze {
 		err = sqlstate.New(sqlstate.InvalidParameterValue, "EXPLAIN option %s requires ANALYZE", e.NeedsAnalyze)
 	}
@@ -130,7 +133,11 @@ func (p *parser) explainOption(e *ast.Explain) (bad, err error) {
 		e.NeedsAnalyze = needs(e, "WAL", on)
 	case "costs":
 		e.Costs = on
-	case "settings", "buffers", "summary":
+	case "settings":
+		e.Settings = on
+	case "summary":
+		e.Summary, e.SummarySet = on, true
+	case "buffers":
 	case "format":
 		switch value {
 		case "text", "json", "xml", "yaml":
