@@ -65,7 +65,8 @@ type Description struct {
 	Details  []Detail
 	Children []*Description
 	// Rows counts the rows that the node has returned in all of its runs (known after running), and Loops the runs: 0
-	// for as many as the node above, -1 for none. Examined counts the rows of a read before filters, -1 if not applicable.
+	// for as many as the node above, -1 for none. Examined counts the rows of a read before filters, -1 if there is no
+	// read.
 	Rows, Loops, Examined int64
 	// Space is what the node has kept, nil if it keeps no rows.
 	Space *tally.Space
