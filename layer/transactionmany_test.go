@@ -82,3 +82,61 @@ func TestTransaction_largeDocuments(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Each edit of a document is checked once, however many the transaction has made before, and once more by the commit.
+func TestTransaction_oneDocument(t *testing.T) {
+	calm(t)
+	v := &wordValidator{}
+	s := mustStore(t, mustEngine(t), layer.Options{Validator: v})
+	d := mustCreate(t, s, "db", layer.CreateOptions{})
+	put(t, d, `{"_id":"_design/d","refuse":"wrong"}`)
+	pinned, release, err := s.Pin(t.Context(), layer.PinOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	at, err := pinned.Database(t.Context(), "db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := d.Begin(at, &layer.UserCtx{Name: "u"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const edits = 100
+	for i := range edits {
+		continueIn(t, x, d, "a", fmt.Sprintf(`{"n":%d}`, i))
+		if i%10 != 9 {
+			continue
+		}
+		own, _ := x.Own("a")
+		refused := layer.Edit{ID: "a", Rev: own.Rev, Body: []byte(`{"x":"wrong"}`)}
+		if _, err := x.Write(t.Context(), []layer.Edit{refused}); layer.KindOf(err) != layer.Forbidden {
+			t.Fatal(err)
+		}
+	}
+	// After a refused edit, those before it are checked again.
+	if n := len(v.seen); n > edits+10+edits*(edits/10)/2+edits {
+		t.Errorf("%d edits were checked %d times", edits, n)
+	}
+	before := len(v.seen)
+	for i := range edits {
+		continueIn(t, x, d, "b", fmt.Sprintf(`{"n":%d}`, i))
+	}
+	if n := len(v.seen) - before; n > edits+1 {
+		t.Errorf("%d edits were checked %d times", edits, n)
+	}
+	before = len(v.seen)
+	if err := x.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(v.seen) - before; n != 2*edits {
+		t.Errorf("the commit has checked %d edits %d times", 2*edits, n)
+	}
+	for id, want := range map[string]string{"a": `{"n":99}`, "b": `{"n":99}`} {
+		if doc, err := d.Get(t.Context(), id, layer.GetOptions{}); err != nil || string(doc.Body) != want ||
+			doc.Rev.Pos != edits {
+			t.Errorf("%s: %+v %v", id, doc, err)
+		}
+	}
+}

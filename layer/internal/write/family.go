@@ -126,6 +126,23 @@ func planFamilyOnce(t *db.Txn,
 	return f, written, err
 }
 
+// follow takes one more interactive edit through the stages before the first write, in a later read of the same
+// version. The family may not be used any more after an error.
+func (f *family) follow(t *db.Txn, p *pendingEdit) error {
+	f.t, f.inTurn = t, true
+	if err := check(&f.batch, p); err != nil {
+		return err
+	}
+	if err := f.kind.(*namedEdits).readMore(p); err != nil {
+		return err
+	}
+	if err := f.edit(&f.batch, p); err != nil {
+		return err
+	}
+	delete(f.bodies, p.plan.parent) // it is no leaf any more
+	return nil
+}
+
 // winner returns the best leaf after the edits so far, nil if there is none, and the best leaf that is not added.
 func (f *family) winner() (best, other *rev.LeafKV) {
 	other, _ = f.kind.rest()

@@ -16,6 +16,7 @@ type namedEdits struct {
 	best   []rev.LeafKV           // stored leaves, best first
 	gone   map[db.Rev]bool        // stored leaves that were replaced
 	leaves int64
+	limit  int // of the read of best
 }
 
 func (e *namedEdits) read(ps []pendingEdit) error {
@@ -26,10 +27,7 @@ func (e *namedEdits) read(ps []pendingEdit) error {
 			p.found.leaf = t.Get(t.Close(t.Keys.Revision(t.Open(), e.id, false, p.e.Rev)))
 		}
 	}
-	prefix := t.Keys.Doc(nil, keyspace.Revisions, e.id)
-	rows := db.GetRange(t, prefix, kv.RangeOptions{Reverse: true, Limit: len(ps) + 1, Mode: kv.ModeExact})
-	var err error
-	if e.best, err = rev.ReadLeaves(rows, len(prefix), true, nil); err != nil {
+	if err := e.readBest(len(ps) + 1); err != nil {
 		return err
 	}
 	if len(e.best) > 0 {
@@ -44,22 +42,51 @@ func (e *namedEdits) read(ps []pendingEdit) error {
 		if p.found.leaf == nil {
 			continue
 		}
-		value, err := p.found.leaf.Wait()
-		if err != nil {
+		if err := e.takeNamed(p); err != nil {
 			return err
 		}
-		if p.found.leaf = nil; value == nil {
-			continue
-		}
-		l := &rev.LeafKV{Rev: p.e.Rev}
-		if err := rev.ParseLeafValue(l, value, true); err != nil {
-			return err
-		}
-		t.Spent += rev.LeafOverhead + len(value)
-		e.named[l.Rev] = l
 	}
 	if len(ps) > 1 && t.Spent+rev.SizeOf(e.best) > 2*db.ReadBudget {
 		return db.ErrDivide
+	}
+	return nil
+}
+
+// readBest reads the best stored leaves, at most limit.
+func (e *namedEdits) readBest(limit int) (err error) {
+	prefix := e.t.Keys.Doc(nil, keyspace.Revisions, e.id)
+	rows := db.GetRange(e.t, prefix, kv.RangeOptions{Reverse: true, Limit: limit, Mode: kv.ModeExact})
+	e.limit = limit
+	e.best, err = rev.ReadLeaves(rows, len(prefix), true, nil)
+	return err
+}
+
+// takeNamed waits for the leaf that an edit names.
+func (e *namedEdits) takeNamed(p *pendingEdit) error {
+	value, err := p.found.leaf.Wait()
+	if p.found.leaf = nil; err != nil || value == nil {
+		return err
+	}
+	l := &rev.LeafKV{Rev: p.e.Rev}
+	if err := rev.ParseLeafValue(l, value, true); err != nil {
+		return err
+	}
+	e.t.Spent += rev.LeafOverhead + len(value)
+	e.named[l.Rev] = l
+	return nil
+}
+
+// readMore reads what one more edit needs.
+func (e *namedEdits) readMore(p *pendingEdit) error {
+	r := p.e.Rev
+	if !r.IsZero() && e.added[r] == nil && e.named[r] == nil {
+		p.found.leaf = e.t.Get(e.t.Close(e.t.Keys.Revision(e.t.Open(), e.id, false, r)))
+		if err := e.takeNamed(p); err != nil {
+			return err
+		}
+	}
+	if need := len(e.gone) + 2; need > e.limit && len(e.best) == e.limit {
+		return e.readBest(need)
 	}
 	return nil
 }

@@ -34,6 +34,8 @@ type ownDoc struct {
 	edits  []pendingEdit
 	states []OwnState // after each edit
 	marks  []int      // the positions of the edits in the log
+	// family is what the edits result in, as far as it is known. It makes checking the next one cheap.
+	family *family
 }
 
 // OwnState is a document as a transaction leaves it.
@@ -100,7 +102,11 @@ func (x *Transaction) Write(ctx context.Context, edits []rev.Edit) ([]db.Rev, er
 		return nil, fault.Errf(fault.TooLarge, "transaction_too_large", "the documents of a transaction may have %d "+
 			"bytes in total, of which each needs some %d beside its text", maxOwnSize, editSize(&rev.Edit{}))
 	}
-	states, err := db.Read(ctx, x.at, func(t *db.Txn) ([]OwnState, error) { return x.check(t, edits) })
+	var grown []*family
+	states, err := db.Read(ctx, x.at, func(t *db.Txn) (states []OwnState, err error) {
+		states, grown, err = x.check(t, edits)
+		return states, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +125,7 @@ func (x *Transaction) Write(ctx context.Context, edits []rev.Edit) ([]db.Rev, er
 		own.edits = append(own.edits, pendingEdit{e: &edits[i]})
 		own.states = append(own.states, states[i])
 		own.marks = append(own.marks, len(x.log))
+		own.family = grown[i]
 		x.log = append(x.log, edits[i].ID)
 		revs[i] = states[i].written
 	}
@@ -140,9 +147,10 @@ func fitsTransaction(e *rev.Edit) error {
 	return nil
 }
 
-// check runs the stages before the first write, and returns what the edits result in.
-func (x *Transaction) check(t *db.Txn, edits []rev.Edit) ([]OwnState, error) {
-	states := make([]OwnState, len(edits))
+// check runs the stages before the first write, and returns what the edits result in. grown has, for edits of documents
+// that have some already, the documents' families.
+func (x *Transaction) check(t *db.Txn, edits []rev.Edit) (states []OwnState, grown []*family, err error) {
+	states, grown = make([]OwnState, len(edits)), make([]*family, len(edits))
 	single := make([]pendingEdit, 0, len(edits))
 	places := make([]int, 0, len(edits))
 	for i := range edits {
@@ -152,29 +160,15 @@ func (x *Transaction) check(t *db.Txn, edits []rev.Edit) ([]OwnState, error) {
 			single, places = append(single, pendingEdit{e: e}), append(places, i)
 			continue
 		}
-		ps := append(slices.Clone(own.edits), pendingEdit{e: e})
-		f, _, err := planFamily(t, ps, x.o)
-		if err == nil {
-			err = firstError(ps)
-		}
-		if err != nil {
-			return nil, err
-		}
-		winner, _ := f.winner()
-		last := &ps[len(ps)-1]
-		states[i] = OwnState{ID: e.ID, written: last.rev()}
-		if !winner.Deleted {
-			states[i].Rev = winner.Rev
-			if p := f.bodies[winner.Rev]; p != nil {
-				states[i].Doc = p.document()
-			}
+		if grown[i], states[i], err = x.continued(t, own, e); err != nil {
+			return nil, nil, err
 		}
 	}
 	if err := checkEdits(t, single, x.o); err != nil {
 		if own := firstError(single); own != nil {
-			return nil, own
+			return nil, nil, own
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	for j, i := range places {
 		p := &single[j]
@@ -186,7 +180,32 @@ func (x *Transaction) check(t *db.Txn, edits []rev.Edit) ([]OwnState, error) {
 			}
 		}
 	}
-	return states, nil
+	return states, grown, nil
+}
+
+// continued checks a further edit of a document. It takes the document's family, which has changed then.
+func (x *Transaction) continued(t *db.Txn, own *ownDoc, e *rev.Edit) (f *family, s OwnState, err error) {
+	if f, own.family = own.family, nil; f == nil {
+		ps := slices.Clone(own.edits)
+		if f, _, err = planFamily(t, ps, x.o); err == nil {
+			err = firstError(ps)
+		}
+	}
+	p := &pendingEdit{e: e}
+	if err == nil {
+		err = f.follow(t, p)
+	}
+	if err != nil {
+		return nil, s, err
+	}
+	s = OwnState{ID: e.ID, written: p.rev()}
+	if winner, _ := f.winner(); !winner.Deleted {
+		s.Rev = winner.Rev
+		if p := f.bodies[winner.Rev]; p != nil {
+			s.Doc = p.document()
+		}
+	}
+	return f, s, nil
 }
 
 func firstError(ps []pendingEdit) error {
@@ -223,6 +242,7 @@ func (x *Transaction) RollBack(mark int) {
 		x.log = x.log[:len(x.log)-1]
 		own := x.docs[id]
 		last := len(own.edits) - 1
+		own.family = nil
 		x.size -= editSize(own.edits[last].e)
 		if last == 0 {
 			delete(x.docs, id)
