@@ -1,5 +1,5 @@
-// Package reduce implements CouchDB's built-in reduce functions of emitted JSON (clause V11): _count, _sum, _stats and
-// _approx_count_distinct. It does no I/O.
+// Package reduce implements CouchDB's built-in reduce functions of emitted JSON (clause V11): _count, _sum, _stats,
+// _approx_count_distinct, _top_N, _bottom_N, _first and _last. It does no I/O.
 //
 // The model is couch_query_servers.erl of apache/couchdb 3.5; results were compared with a running CouchDB. Where
 // CouchDB fails with an Erlang crash (arrays of different length in _stats, mixed types in _sum), these functions
@@ -39,7 +39,7 @@ type Error struct{ Function, Reason string }
 func (e *Error) Error() string { return fmt.Sprintf("The %s function %s", e.Function, e.Reason) }
 
 // New returns the built-in function with the name at the beginning of text, or nil if there is none. As in CouchDB, the
-// rest of the text is ignored.
+// rest of the text is ignored, except after _top_ and _bottom_. Rows are added in ascending order (see Ordered).
 func New(text string) Aggregate {
 	switch {
 	case strings.HasPrefix(text, "_count"):
@@ -50,6 +50,12 @@ func New(text string) Aggregate {
 		return new(stats)
 	case strings.HasPrefix(text, "_approx_count_distinct"):
 		return &distinct{hyperloglog.New()}
+	case strings.HasPrefix(text, "_top_"), strings.HasPrefix(text, "_bottom_"):
+		return newRanked(text)
+	case strings.HasPrefix(text, "_first"):
+		return new(end)
+	case strings.HasPrefix(text, "_last"):
+		return &end{replaces: true}
 	}
 	return nil
 }

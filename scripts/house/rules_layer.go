@@ -23,8 +23,9 @@ var layerRules = []rule{
 		why:  "pure: branches, winner, stemming and merge do no I/O, so that a model can check them",
 	},
 	{
-		room: "layer/reduce",
-		why:  "the built-in reductions work on JSON values; where partial ones are kept is the layer's business",
+		room: "layer/reduce", may: []string{"layer/collate"},
+		why: "the built-in reductions work on JSON values and their order; where partial ones are kept is the " +
+			"layer's business",
 	},
 	{
 		room: "layer/rowshape",

@@ -181,8 +181,7 @@ func parseView(language, name string, raw json.RawMessage) (ViewDef, error) {
 	}
 	v.Raw = options.Collation == "raw"
 	if strings.HasPrefix(v.Reduce, "_") && reduce.New(v.Reduce) == nil {
-		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`%s` is not a supported reduce function.",
-			v.Reduce)
+		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "%s", reduce.CheckName(v.Reduce))
 	}
 	return v, nil
 }

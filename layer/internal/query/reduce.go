@@ -69,7 +69,7 @@ func (ix Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, error
 	if q.Count {
 		def.Reduce = "_count"
 	}
-	function, err := newReduction(ctx, ix.Index, &def, q.AnySize)
+	function, err := newReduction(ctx, ix.Index, &def, q.AnySize, q.Descending)
 	if err != nil {
 		return nil, err
 	}
@@ -461,8 +461,12 @@ var Slot = db.NewSlot[State]()
 func StateOf(s *db.Store) *State { return Slot.Of(s) }
 
 // newReduction returns the view's reduce function.
-func newReduction(ctx context.Context, ix *index.Index, def *design.ViewDef, anySize bool) (reduction, error) {
+func newReduction(ctx context.Context, ix *index.Index, def *design.ViewDef, anySize, descending bool) (reduction,
+	error) {
 	if a := reduce.New(def.Reduce); a != nil {
+		if o, ok := a.(reduce.Ordered); ok && descending {
+			o.Descending()
+		}
 		return builtin{a}, nil
 	}
 	q := StateOf(ix.Db.Store)
