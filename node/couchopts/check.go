@@ -35,6 +35,14 @@ func checkNumber(v string) string {
 	return ""
 }
 
+// checkLevel checks a level of compression.
+func checkLevel(v string) string {
+	if n, err := strconv.Atoi(v); err != nil || n < 0 || n > 9 {
+		return "it is not a number from 0 to 9"
+	}
+	return ""
+}
+
 // checkLimit is checkCount for options that may be "infinity".
 func checkLimit(v string) string {
 	if v == "infinity" {

@@ -78,6 +78,10 @@ var authOptions = []Option{
 }
 
 var workOptions = []Option{
+	{Section: "attachments", Key: "compression_level", Default: "8", check: checkLevel,
+		Text: "0 to 9; 0 stores attachments as they come"},
+	{Section: "attachments", Key: "compressible_types", check: checkText,
+		Default: "text/*, application/javascript, application/json, application/xml"},
 	{Section: "uuids", Key: "algorithm", Default: "sequential", check: checkAlgorithm},
 	{Section: "uuids", Key: "max_count", Default: "1000", check: checkCount},
 	{Section: "purge", Key: "max_document_id_number", Default: "100", check: checkCount},

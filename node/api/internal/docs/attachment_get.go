@@ -23,7 +23,7 @@ func attachmentName(q *call.Request) string {
 
 // findAttachment reads the document of the path and returns the attachment.
 func (h *Handlers) findAttachment(q *call.Request, o layer.GetOptions) (*layer.Document, *layer.Attachment, error) {
-	doc, err := h.readDocument(q, docID(q), o)
+	doc, err := h.Read(q, docID(q), o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -45,14 +45,14 @@ func (h *Handlers) PutAttachment(q *call.Request) error {
 	if err := q.Body.Uploads(q.R.ContentLength); err != nil {
 		return err
 	}
-	upload, err := q.DB.Upload(q.Ctx(), id, q.R.Body, q.R.ContentLength, encoding)
-	if err != nil {
-		return err
-	}
 	e := layer.Edit{
 		ID: id, Rev: rev, Body: doc.Body, Deleted: doc.Deleted, KeepAttachments: true,
-		Attachments: []layer.AttachmentEdit{{Name: name, ContentType: contentType, Encoding: encoding,
-			Digest: announcedDigest(q), Upload: upload}},
+		Attachments: []layer.AttachmentEdit{{Name: name, ContentType: contentType, Encoding: encoding}},
+	}
+	a := &e.Attachments[0]
+	if err := upload(q, h.Settings, id, a, q.R.Body, q.R.ContentLength, announcedDigest); err != nil {
+		q.DB.Discard(q.Ctx(), &e)
+		return err
 	}
 	written, err := h.write(q, e, false)
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *Handlers) documentAt(q *call.Request, id string, rev layer.Rev) (*layer
 	if rev.IsZero() {
 		return &layer.Document{ID: id, Body: []byte("{}")}, nil
 	}
-	doc, err := h.readDocument(q, id, layer.GetOptions{Rev: rev})
+	doc, err := h.Read(q, id, layer.GetOptions{Rev: rev})
 	return doc, missingRev(err)
 }
 

@@ -27,7 +27,7 @@ func (h *Handlers) GetDocument(q *call.Request) error {
 		return h.openRevs(q, id, &d)
 	}
 	d.get.Large = true
-	doc, err := h.readDocument(q, id, d.get)
+	doc, err := h.Read(q, id, d.get)
 	if err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ func (h *Handlers) GetDocument(q *call.Request) error {
 	return sendDocument(q, doc, &d)
 }
 
-// readDocument reads one revision of a document, including _local ones, as far as the user may see it.
-func (h *Handlers) readDocument(q *call.Request, id string, o layer.GetOptions) (doc *layer.Document, err error) {
+// Read reads one revision of a document, including _local ones, as far as the user may see it.
+func (h *Handlers) Read(q *call.Request, id string, o layer.GetOptions) (doc *layer.Document, err error) {
 	if isLocal(id) {
 		return q.DB.LocalDocument(q.Ctx(), id)
 	}

@@ -43,11 +43,6 @@ type Users interface {
 	AfterRead(u call.User, dbAdmin bool, doc *layer.Document) error
 }
 
-// Read returns one revision of a document, including _local ones, as far as the request's user may see it.
-func (h *Handlers) Read(q *call.Request, id string, o layer.GetOptions) (*layer.Document, error) {
-	return h.readDocument(q, id, o)
-}
-
 // Write stores one edit for the request's user.
 func (h *Handlers) Write(q *call.Request, e layer.Edit) (layer.Rev, error) {
 	if err := layer.ValidateID(e.ID); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/settings"
 )
 
 // readRelated reads a document that is followed by its attachments: PUT with multipart/related. settle sets the edit's
@@ -41,12 +42,12 @@ func (h *Handlers) readRelated(q *call.Request, replicated bool, settle func(*la
 	if err != nil {
 		return layer.Edit{}, err
 	}
-	return e, takeParts(q, e.ID, &e, parts)
+	return e, takeParts(q, h.Settings, e.ID, &e, parts)
 }
 
 // takeParts uploads the parts with the edit's attachments: by file name if a part has one, otherwise in the order of
 // the document.
-func takeParts(q *call.Request, id string, e *layer.Edit, parts *multipart.Reader) (err error) {
+func takeParts(q *call.Request, s *settings.Settings, id string, e *layer.Edit, parts *multipart.Reader) (err error) {
 	defer func() {
 		if err != nil {
 			q.DB.Discard(q.Ctx(), e)
@@ -74,7 +75,8 @@ func takeParts(q *call.Request, id string, e *layer.Edit, parts *multipart.Reade
 		if err := q.Body.Uploads(a.Length); err != nil {
 			return err
 		}
-		if a.Upload, err = q.DB.Upload(q.Ctx(), id, part, a.Length, a.Encoding); err != nil {
+		given := a.Digest
+		if err := upload(q, s, id, a, part, a.Length, func(*call.Request) string { return given }); err != nil {
 			return brokenMultipart(err)
 		}
 		a.Follows = false

@@ -116,9 +116,17 @@ func writeLocal(q *call.Request, e layer.Edit) (layer.Rev, error) {
 	return q.DB.PutLocal(q.Ctx(), e)
 }
 
-// admit checks what a user may write, apart from validation functions: design documents are for the database's admins,
-// and the databases of users and of replications have their own rules.
+// admit prepares an edit for the store, and returns an error if the user may not make it.
 func (h *Handlers) admit(q *call.Request, e *layer.Edit) error {
+	if err := h.allow(q, e); err != nil {
+		return err
+	}
+	return compressInline(h.Settings, e)
+}
+
+// allow checks what a user may write, apart from validation functions: design documents are for the database's admins,
+// and the databases of users and of replications have their own rules.
+func (h *Handlers) allow(q *call.Request, e *layer.Edit) error {
 	if err := admitID(q, e.ID); err != nil {
 		return err
 	}
@@ -205,14 +213,14 @@ func (h *Handlers) DeleteDocument(q *call.Request) error {
 		return err
 	}
 	if rev.IsZero() {
-		if _, err := h.readDocument(q, id, layer.GetOptions{}); err != nil {
+		if _, err := h.Read(q, id, layer.GetOptions{}); err != nil {
 			return err
 		}
 		return &layer.Error{Kind: layer.Conflict}
 	}
 	written, err := h.write(q, layer.Edit{ID: id, Rev: rev, Deleted: true, Body: []byte("{}")}, false)
 	if layer.KindOf(err) == layer.Conflict {
-		if _, gone := h.readDocument(q, id, layer.GetOptions{}); layer.KindOf(gone) == layer.NotFound {
+		if _, gone := h.Read(q, id, layer.GetOptions{}); layer.KindOf(gone) == layer.NotFound {
 			return gone
 		}
 	}
@@ -235,7 +243,7 @@ func (h *Handlers) CopyDocument(q *call.Request) error {
 	if err := layer.ValidateID(to); err != nil {
 		return err
 	}
-	doc, err := h.readDocument(q, docID(q), layer.GetOptions{Rev: from})
+	doc, err := h.Read(q, docID(q), layer.GetOptions{Rev: from})
 	if err != nil {
 		return err
 	}
