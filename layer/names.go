@@ -68,6 +68,7 @@ func UnmarshalExact(object []byte, into any) error {
 type (
 	CreateOptions = db.CreateOptions
 	Counted       = db.Counted
+	DatabaseEvent = db.DatabaseEvent
 	NamesOptions  = db.NamesOptions
 	Rev           = db.Rev
 	Security      = db.Security
@@ -80,12 +81,15 @@ type (
 )
 
 const (
-	AdminRole      = db.AdminRole
-	DesignOnly     = db.DesignOnly
-	Everything     = db.Everything
-	LocalOnly      = db.LocalOnly
-	MaxSecurity    = db.MaxSecurity
-	WithoutDesigns = db.WithoutDesigns
+	AdminRole       = db.AdminRole
+	DatabaseCreated = db.DatabaseCreated
+	DatabaseDeleted = db.DatabaseDeleted
+	DatabaseUpdated = db.DatabaseUpdated
+	DesignOnly      = db.DesignOnly
+	Everything      = db.Everything
+	LocalOnly       = db.LocalOnly
+	MaxSecurity     = db.MaxSecurity
+	WithoutDesigns  = db.WithoutDesigns
 )
 
 // ParseSecurity decodes a stored _security object. As in CouchDB, member names are case-sensitive and the last of

@@ -63,6 +63,9 @@ type Options struct {
 	Scripts *script.Sandbox
 	// Validator runs the functions of design documents that validate writes. With nil, writes are not validated.
 	Validator db.Validator
+	// Happened, unless nil, is called after each commit of this process that creates, deletes or updates a database. It
+	// must not block.
+	Happened func(event DatabaseEvent, database string)
 	// Wall replaces the clock of this machine, in simulations of nodes whose clocks differ. nil means the real one.
 	Wall func() time.Time
 }
@@ -117,6 +120,7 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 		exportStore: export.OfStore(base), o: o, upkeep: &upkeep.Upkeep{Log: o.Logger},
 	}
 	s.fillSlots()
+	s.Happened = o.Happened
 	s.Observers = []func(*db.Txn){feed.NoteEntries, compact.NoteSuperseded}
 	if s.o.ReadOnly {
 		s.stop = func() {}

@@ -98,6 +98,17 @@ func (r *reporter) memberEvent(e cluster.Event) {
 	}
 }
 
+// membersChanged returns what is told of each event of a member. One that has died may not have recorded what its last
+// commits did.
+func membersChanged(n *Node) func(cluster.Event) {
+	return func(e cluster.Event) {
+		n.happened.memberEvent(e)
+		if e.Kind == cluster.MemberDead || e.Kind == cluster.MemberRestarted {
+			n.changed.Compare()
+		}
+	}
+}
+
 // placed records which changes shards with listeners here moved away from members that are gone.
 func (r *reporter) placed(before, after []cluster.Member) {
 	running := r.running.Load()

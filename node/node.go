@@ -17,6 +17,7 @@ import (
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/history"
+	"github.com/divandb/divan/node/globalchanges"
 	"github.com/divandb/divan/node/machine"
 	"github.com/divandb/divan/node/replicator"
 	"github.com/divandb/divan/node/systemd"
@@ -64,7 +65,7 @@ func New(c *config.Config, log *slog.Logger) *Node {
 	running := &parts{}
 	return &Node{
 		cfg: c, log: log, turns: work.NewTurns(nil), badValues: new(badvalues.Counts), parts: running,
-		storage: &storage{cfg: c, log: log, parts: running},
+		storage: &storage{cfg: c, log: log, parts: running, changed: globalchanges.New(log)},
 	}
 }
 
@@ -80,6 +81,7 @@ func New(c *config.Config, log *slog.Logger) *Node {
 //   - The console, which keeps the events of all parts that follow.
 //   - The engine, which also locks the data directory, then the JavaScript sandbox and the layer above them.
 //   - The removal of backups left unfinished by a killed node, before another backup can be requested.
+//   - What records changes of databases, for /_db_updates.
 //   - Options that clients have changed, and with them logins.
 //   - The watch for open databases, once it is known whether there are admins.
 //   - What runs replications, before the actors, which take their jobs.
@@ -94,6 +96,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	}()
 	for _, step := range []func(context.Context) error{
 		n.makeData, n.openPorts, n.traces.start(n), n.startConsole, n.storage.open, n.sweepBackups, n.serve,
+		n.recordChanges,
 		n.readOptions, n.watchOpenDatabases, prepareReplications(n),
 		n.joinCluster, n.serveSQL, n.serveHTTP, n.watchEvents, n.watchHistory,
 		n.giveBackFirst, warn(n),

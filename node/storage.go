@@ -17,6 +17,7 @@ import (
 	"github.com/divandb/divan/layer/kv/remote"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/node/globalchanges"
 	"github.com/divandb/divan/node/machine"
 )
 
@@ -26,7 +27,8 @@ type storage struct {
 	log   *slog.Logger
 	parts *parts
 
-	reading, salvage bool // see OpenStoreToRead
+	reading, salvage bool                    // see OpenStoreToRead
+	changed          *globalchanges.Recorder // nil for commands that work without a node
 
 	engine  kv.Engine
 	scripts *script.Sandbox
@@ -98,6 +100,7 @@ func (s *storage) open(ctx context.Context) error {
 			Auto: s.cfg.Compaction.Auto, Age: s.cfg.Compaction.Age, Latest: s.cfg.Compaction.Latest,
 			Bodies: int64(s.cfg.Compaction.Bodies), Bytes: int64(s.cfg.Compaction.Bytes),
 		},
+		Happened: s.happened(),
 		Owner:    s.cfg.Storage.Engine == config.EngineEmbedded,
 		ReadOnly: s.reading,
 		Salvage:  s.salvage,
@@ -192,5 +195,19 @@ func (s *storage) serve(ctx context.Context) error {
 	}
 	s.parts.add("store port", closing(server))
 	s.log.Info("serving the store to other nodes", "at", server.Addr().String())
+	return nil
+}
+
+// happened returns what the store calls after each commit that concerns a database as a whole.
+func (s *storage) happened() func(layer.DatabaseEvent, string) {
+	if s.changed == nil {
+		return nil
+	}
+	return s.changed.Happened
+}
+
+// recordChanges begins to record what happens to databases.
+func (s *storage) recordChanges(context.Context) error {
+	s.parts.add("record of databases", s.changed.Start(s.store))
 	return nil
 }

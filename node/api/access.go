@@ -8,6 +8,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/databases"
 	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/feeds"
 	"github.com/divandb/divan/node/auth"
 )
 
@@ -105,6 +106,17 @@ func (g *gate) adminOfServer(q *call.Request) error {
 		return err
 	}
 	return g.open(q)
+}
+
+// updatesReader opens the database of what happens to databases for server admins.
+func (g *gate) updatesReader(q *call.Request) (err error) {
+	if err := serverAdmin(q); err != nil {
+		return err
+	}
+	if q.Method == http.MethodGet || q.Method == http.MethodHead {
+		q.DB, err = g.store.Database(q.Ctx(), feeds.UpdatesDatabase)
+	}
+	return err
 }
 
 // databaseAccess allows only server admins to create and delete databases.

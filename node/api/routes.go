@@ -204,6 +204,10 @@ func missing(a access) []tail {
 	return []tail{{[]string{"..."}, everyMethod(a, refuse(&layer.Error{Kind: layer.NotImplemented}))}}
 }
 
+var errNoReshard = &fault.Fault{Status: http.StatusNotImplemented, Name: "not_implemented",
+	Reason: "Documents are not divided into shards here. POST /{db}/_changes/_reshard changes the number of shards " +
+		"of a database's changes feed."}
+
 // only returns a table row without a tail.
 func only(e endpoint) []tail { return []tail{{endpoint: e}} }
 
@@ -244,7 +248,8 @@ func (s *Server) serverEndpoints() map[string][]tail {
 		"_replicate": only(endpoint{allow: "POST", access: anyone, post: s.replicas.Replicate}),
 		"_scheduler": {{[]string{"..."}, endpoint{allow: "GET,HEAD", access: serverAdmin,
 			get: s.replicas.Scheduler}}},
-		"_db_updates": missing(serverAdmin),
+		"_db_updates": only(endpoint{allow: "GET", access: s.gate.updatesReader, get: s.feeds.DatabaseUpdates}),
+		"_reshard":    {{[]string{"..."}, everyMethod(serverAdmin, refuse(errNoReshard))}},
 		"_reload_query_servers": only(endpoint{
 			allow: "POST", access: serverAdmin, post: func(q *call.Request) error { return q.SendOK(http.StatusOK) },
 		}),

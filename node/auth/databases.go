@@ -2,7 +2,7 @@ package auth
 
 import "strings"
 
-// UsersDatabase is the database of user documents, ReplicatorDatabase that of replications.
+// UsersDatabase is the database of user documents, and ReplicatorDatabase that of replications.
 const (
 	UsersDatabase      = "_users"
 	ReplicatorDatabase = "_replicator"

@@ -46,6 +46,10 @@ var nodeRules = []rule{
 		why: "members and placement know no databases, and cluster and actors do not know each other",
 	},
 	{
+		room: "node/globalchanges", may: []string{"layer"}, testsMay: []string{"layer/kv", "layer/kv/embedded"},
+		why: "entries are documents of a database like any other",
+	},
+	{
 		room: "node/couchopts", may: []string{"node/auth"},
 		why: "it says which of CouchDB's options there are, and asks auth what its own may be; who heeds them does " +
 			"not matter",

@@ -86,6 +86,7 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Data
 	if err != nil {
 		return nil, err
 	}
+	s.happened(DatabaseCreated, name)
 	d := s.Handle(s.Known.Remember(NewCore(s.Root, name, number, c.Versionstamp)))
 	d.Pinned.Store(true)
 	return d, nil
@@ -178,6 +179,9 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 	}
 	if c != nil {
 		s.Known.forget(c)
+	}
+	if err == nil {
+		s.happened(DatabaseDeleted, name)
 	}
 	return err
 }

@@ -173,14 +173,17 @@ func TransactAt[T any](ctx context.Context, d *Database, version int64,
 func transactID[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 	fn func(t *Txn) (T, error), prepare func(tx kv.Transaction)) (T, kv.Committed, error) {
 	o.TransactionID = d.Store.Ids.next()
-	var outdated *Config // the configuration that the last attempt replaced
+	var last outcome
 	r, c, err := kv.Transact(ctx, d.Store.Engine, o, func(tx kv.Transaction) (T, error) {
 		prepare(tx)
-		return attempt(ctx, d, tx, &outdated, fn)
+		return attempt(ctx, d, tx, &last, fn)
 	})
 	// The next transaction loads the new configuration instead of finding out that it is outdated and being retried.
-	if outdated != nil && err == nil {
-		d.Core.Load().Cached.CompareAndSwap(outdated, nil)
+	if last.outdated != nil && err == nil {
+		d.Core.Load().Cached.CompareAndSwap(last.outdated, nil)
+	}
+	if last.entries && (err == nil || kv.MaybeCommitted(err)) {
+		d.Store.happened(DatabaseUpdated, d.name)
 	}
 	d.Store.Clock.Saw(c.Version)
 	if c.Version >= 0 || err != nil && (kv.MaybeCommitted(err) || ctx.Err() != nil) {
@@ -196,21 +199,27 @@ func Read[T any](ctx context.Context, d *Database, fn func(t *Txn) (T, error)) (
 }
 
 func readWith[T any](ctx context.Context, d *Database, o kv.TransactOptions, fn func(t *Txn) (T, error)) (T, error) {
-	var outdated *Config // not used: a read does not change the configuration
+	var last outcome // not used: a read changes nothing
 	r, _, err := kv.Transact(ctx, d.Store.Engine, o, func(tx kv.Transaction) (T, error) {
-		return attempt(ctx, d, tx, &outdated, fn)
+		return attempt(ctx, d, tx, &last, fn)
 	})
 	return r, Explain(err)
 }
 
+// outcome is what an attempt changes if it commits.
+type outcome struct {
+	outdated *Config // the configuration that it replaces
+	entries  bool    // it writes changes entries
+}
+
 // attempt runs fn with the cached configuration, and checks whether it is current, usually by the store's metadata
 // version, without another read. The stamp is in the read conflict set, so that a reshard or the deletion of the
-// database makes the commit fail (P4). outdated is set to the configuration that the attempt changes, or nil.
+// database makes the commit fail (P4). It sets last.
 func attempt[T any](
-	ctx context.Context, d *Database, tx kv.Transaction, outdated **Config, fn func(t *Txn) (T, error),
+	ctx context.Context, d *Database, tx kv.Transaction, last *outcome, fn func(t *Txn) (T, error),
 ) (T, error) {
 	var zero T
-	*outdated = nil
+	*last = outcome{}
 	c, err := d.Resolved(tx)
 	if err != nil {
 		return zero, err
@@ -241,8 +250,9 @@ func attempt[T any](
 		return zero, err
 	}
 	t.Finish()
+	last.entries = t.Entries > 0
 	if t.Restamp {
-		*outdated = cfg
+		last.outdated = cfg
 	}
 	for _, observe := range d.Store.Observers {
 		observe(&t)

@@ -46,8 +46,7 @@ func (s *Store) Names(ctx context.Context, o NamesOptions) iter.Seq2[string, err
 	}
 }
 
-// WatchNames returns a watch that becomes ready when a database is created or deleted. No endpoint uses it yet: it is
-// kept for _db_updates, which docs/http.md lists as not implemented, so that changes by this version will be seen then.
+// WatchNames returns a watch that becomes ready when a database is created or deleted.
 func (s *Store) WatchNames(ctx context.Context) (kv.Watch, error) {
 	w, _, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (kv.Watch, error) {
 		return tx.Watch(s.Section(keyspace.Databases)), nil

@@ -31,7 +31,29 @@ type Store struct {
 	// Observers are called with every attempt of a transaction on a database just before its commit. They must not
 	// block. The list is only written when the store is opened.
 	Observers []func(*Txn)
+	// Happened, unless nil, is called after each commit of this process that creates, deletes or updates a database. It
+	// must not block. It is only written when the store is opened.
+	Happened func(event DatabaseEvent, database string)
 }
+
+// DatabaseEvent is what can happen to a database as a whole, by CouchDB's names.
+type DatabaseEvent string
+
+// The events.
+const (
+	DatabaseCreated DatabaseEvent = "created"
+	DatabaseDeleted DatabaseEvent = "deleted"
+	DatabaseUpdated DatabaseEvent = "updated" // a document was written, deleted or purged
+)
+
+func (s *Store) happened(event DatabaseEvent, database string) {
+	if s.Happened != nil && database != "" {
+		s.Happened(event, database)
+	}
+}
+
+// Created reports that a database has got its name in another way than by Create.
+func (s *Store) Created(database string) { s.happened(DatabaseCreated, database) }
 
 // NewStore returns a store in an engine, whose keys begin with root. It reads nothing.
 func NewStore(e kv.Engine, root []byte, maxShards int) *Store {

@@ -55,6 +55,7 @@ func (s Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*db.Da
 	if err != nil {
 		return nil, errors.Join(err, im.abandon())
 	}
+	s.Created(name)
 	d := s.Handle(s.Known.Remember(db.NewCore(s.Root, name, im.core.Number, created)))
 	d.Pinned.Store(true)
 	return d, nil

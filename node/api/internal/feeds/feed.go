@@ -26,6 +26,11 @@ func (h *Handlers) Changes(q *call.Request) error {
 	if err != nil {
 		return err
 	}
+	return h.serve(q, &c, filter)
+}
+
+// serve runs a feed.
+func (h *Handlers) serve(q *call.Request, c *changesQuery, filter *changeFilter) error {
 	if c.feed == feedNormal {
 		last, err := q.DB.LastSeq(q.Ctx())
 		if err != nil {
@@ -35,7 +40,7 @@ func (h *Handlers) Changes(q *call.Request) error {
 			return nil
 		}
 	}
-	f := &feed{h: h, q: q, c: &c, filter: filter, lastBeat: time.Now(), out: newFeedWriter(q, c.feed)}
+	f := &feed{h: h, q: q, c: c, filter: filter, lastBeat: time.Now(), out: newFeedWriter(q, c)}
 	defer f.out.s.Drop()
 	defer f.stopListening()
 	defer f.leave()

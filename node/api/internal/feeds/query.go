@@ -28,7 +28,8 @@ type changesQuery struct {
 	conflicts   bool
 	render      render.Options
 	filter      string
-	interval    int // seq_interval: only every n-th row shows its sequence
+	interval    int  // seq_interval: only every n-th row shows its sequence
+	updates     bool // of databases, for _db_updates
 }
 
 // feedKind is the form of a feed.

@@ -13,18 +13,20 @@ import (
 
 // feedWriter writes a feed in one of its forms.
 type feedWriter struct {
-	s    *call.Stream
-	kind feedKind
-	rows bool // a row was written
+	s       *call.Stream
+	kind    feedKind
+	updates bool // rows are updates of databases
+	rows    bool // a row was written
 }
 
 // newFeedWriter begins the response.
-func newFeedWriter(q *call.Request, kind feedKind) *feedWriter {
+func newFeedWriter(q *call.Request, c *changesQuery) *feedWriter {
+	kind := c.feed
 	if kind == feedEventSource {
 		q.W.Header().Set("Content-Type", "text/event-stream")
 		q.W.Header().Set("Cache-Control", "no-cache")
 	}
-	w := &feedWriter{s: q.Stream(http.StatusOK), kind: kind}
+	w := &feedWriter{s: q.Stream(http.StatusOK), kind: kind, updates: c.updates}
 	if w.object() {
 		w.s.Buf = append(w.s.Buf, "{\"results\":[\n"...)
 	}
@@ -45,7 +47,9 @@ func (w *feedWriter) row(c *layer.Change, showSeq bool, query *changesQuery) err
 		}
 	}
 	w.rows = true
-	if err := writeChange(s, c, showSeq, query); err != nil {
+	if w.updates && w.kind != feedEventSource { // CouchDB's event source has the entry as it is
+		s.Buf = appendUpdate(s.Buf, c)
+	} else if err := writeChange(s, c, showSeq, query); err != nil {
 		return err
 	}
 	switch w.kind {
@@ -113,6 +117,9 @@ func (w *feedWriter) heartbeat() error {
 // stop ends the feed.
 func (w *feedWriter) stop(last layer.Seq, pending int64) error {
 	return w.finish(last, func(dst []byte) []byte {
+		if w.updates {
+			return dst
+		}
 		return strconv.AppendInt(append(dst, `,"pending":`...), pending, 10)
 	})
 }
