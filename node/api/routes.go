@@ -157,8 +157,9 @@ func (s *Server) table() *table {
 			post: s.docs.PostDocument,
 		},
 		document: endpoint{
-			allow: "DELETE,GET,HEAD,PUT,COPY", access: s.gate.databaseMember, limit: s.docs.DocumentBodyLimit,
-			get: s.docs.GetDocument, put: s.docs.PutDocument, delete: s.docs.DeleteDocument, copy: s.docs.CopyDocument,
+			allow: "DELETE,GET,HEAD,POST,PUT,COPY", access: s.gate.databaseMember, limit: s.docs.DocumentBodyLimit,
+			get: s.docs.GetDocument, put: s.docs.PutDocument, post: s.forms.PostForm, delete: s.docs.DeleteDocument,
+			copy: s.docs.CopyDocument,
 		},
 		attachment: endpoint{
 			allow: "DELETE,GET,HEAD,PUT", access: s.gate.databaseMember, limit: s.docs.AttachmentLimit,
@@ -329,6 +330,7 @@ func (s *Server) databaseEndpoints() map[string][]tail {
 		},
 		"_shards": {
 			{nil, endpoint{allow: "GET", access: s.gate.databaseMember, get: s.server.Shards}},
+			{[]string{"*"}, endpoint{allow: "GET", access: s.gate.databaseMember, get: s.server.Shards}},
 		},
 	}
 }

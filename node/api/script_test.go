@@ -22,7 +22,7 @@ import (
 // A script is lines:
 //
 //	# why this is worth a test
-//	PUT /{db}/a            a request; {db} is a database of the script's own
+//	PUT /{db}/a            a request; {db} is a database of the script's own, {host} the host and port
 //	Name: value            its headers
 //	| {"x":1}              its body, line by line (joined by line breaks; "|gzip " compresses, "|crlf " joins by CRLF)
 //	< 201                  the status expected
@@ -129,7 +129,7 @@ func runScript(t *testing.T, file, base, db string, couch bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	vars := map[string]string{"{db}": db}
+	vars := map[string]string{"{db}": db, "{host}": target.Host}
 	send := func(method, path string, header http.Header, body []byte) (*http.Response, []byte) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, target.Scheme+"://"+target.Host+"/",
@@ -217,7 +217,7 @@ var client = &http.Client{
 var placeholder = regexp.MustCompile(`<[a-zA-Z0-9.]+>`)
 
 func replaceVars(s string, vars map[string]string) string {
-	s = strings.ReplaceAll(s, "{db}", vars["{db}"])
+	s = strings.NewReplacer("{db}", vars["{db}"], "{host}", vars["{host}"]).Replace(s)
 	return placeholder.ReplaceAllStringFunc(s, func(p string) string {
 		if v, ok := vars[p]; ok {
 			return v

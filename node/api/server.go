@@ -123,6 +123,7 @@ type Server struct {
 	gate      *gate
 	docs      *docs.Handlers
 	bulk      *docs.Bulk
+	forms     *docs.Forms
 	rows      *rows.Handlers
 	find      *find.Handlers
 	feeds     *feeds.Handlers
@@ -186,6 +187,7 @@ func (s *Server) equip() {
 		Limits: docs.Limits{Request: l.Request, Document: l.Document, Attachment: l.Attachment, Bulk: l.Bulk},
 	}
 	s.bulk = &docs.Bulk{Docs: s.docs}
+	s.forms = &docs.Forms{Docs: s.docs}
 	s.rows = &rows.Handlers{Indexer: o.Indexer, Settings: o.Settings}
 	s.find = &find.Handlers{Indexer: o.Indexer, Settings: o.Settings}
 	s.feeds = &feeds.Handlers{Feeds: o.Feeds, Scripts: o.Scripts, Settings: o.Settings, Closing: s.closing,

@@ -24,7 +24,7 @@ func (d Database) Get(ctx context.Context, id string, o GetOptions) (*Document, 
 		r := t.Snapshot()
 		switch {
 		case o.wantsTree() || o.Latest && !o.Rev.IsZero():
-			return getWithTree(r, t.Keys, id, o, largeReads(t, o))
+			return getWithTree(t, r, id, o)
 		case !o.Rev.IsZero():
 			return GetRevision(r, t.Keys, id, o.Rev, largeReads(t, o))
 		}
@@ -88,6 +88,8 @@ func GetRevision(r kv.Reader, keys db.Space, id string, rev db.Rev, large LargeR
 type DocumentTree struct {
 	Leaves   []LeafKV
 	Branches []revtree.Branch
+	// shown is how many revisions of a history are shown; 0 means all.
+	shown int
 }
 
 // WaitTree waits for a read started by ReadTree.
@@ -129,11 +131,13 @@ func ReadTree(r kv.Reader, keys db.Space, id string) kv.RangeIterator {
 	return db.GetRange(r, keys.Doc(nil, keyspace.Revisions, id), kv.RangeOptions{Mode: kv.ModeWantAll})
 }
 
-func getWithTree(r kv.Reader, keys db.Space, id string, o GetOptions, large LargeReads) (*Document, error) {
+func getWithTree(t *db.Txn, r kv.Reader, id string, o GetOptions) (*Document, error) {
+	keys := t.Keys
 	tree, err := WaitTree(ReadTree(r, keys, id), keys, id)
 	if err != nil {
 		return nil, err
 	}
+	tree.shown = t.Cfg.RevsLimit
 	n := len(tree.Leaves)
 	if n == 0 {
 		return nil, ErrMissing()
@@ -157,7 +161,7 @@ func getWithTree(r kv.Reader, keys db.Space, id string, o GetOptions, large Larg
 		}
 		rev = tree.Branches[i].Rev
 	}
-	doc, err := GetRevision(r, keys, id, rev, large)
+	doc, err := GetRevision(r, keys, id, rev, largeReads(t, o))
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +175,9 @@ func (tree *DocumentTree) fill(r kv.Reader, keys db.Space, doc *Document, i int,
 		path = path[path[0].Pos-doc.Rev.Pos:]
 		if o.Revs {
 			doc.Revs = path
+			if tree.shown > 0 { // a limit that was lowered applies at once
+				doc.Revs = path[:min(len(path), tree.shown)]
+			}
 		}
 		if o.RevsInfo {
 			info, err := revsInfo(r, keys, doc.ID, path)

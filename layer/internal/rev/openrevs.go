@@ -49,6 +49,7 @@ const leafWindow = 32
 func (s *Stream) eachLeaf(tree *DocumentTree, id string, wanted []openLeaf, o GetOptions,
 	answer func(OpenRev) bool) error {
 	var patience kv.Patience
+	tree.shown = s.Cfg.RevsLimit
 	for len(wanted) > 0 {
 		done, more, err := s.openRevs(tree, id, wanted[:min(leafWindow, len(wanted))], o, answer)
 		if !more {

@@ -31,7 +31,8 @@ func (h *Handlers) DocumentLimit(q *call.Request) (int64, error) {
 // limit, and their number is not limited here.
 func (h *Handlers) DocumentBodyLimit(q *call.Request) (int64, error) {
 	most, tooLarge := h.DocumentLimit(q)
-	if call.MediaType(q.R.Header.Get("Content-Type")) == "multipart/related" {
+	switch call.MediaType(q.R.Header.Get("Content-Type")) {
+	case "multipart/related", "multipart/form-data":
 		most = math.MaxInt64
 	}
 	return most, tooLarge

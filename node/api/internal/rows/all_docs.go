@@ -3,6 +3,7 @@ package rows
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -168,7 +169,7 @@ func (r *rowsQuery) allDocsOptions(only layer.Subset) (o layer.AllDocsOptions, i
 		IncludeDocs: r.includeDocs, Large: true, Conflicts: r.includeDocs && r.wantsConflicts(), Only: only,
 	}
 	if r.hasKeys {
-		ids = r.wantedIDs()
+		ids = r.wantedIDs(only)
 		o.Keys, o.Limit, o.Skip, o.Descending, o.ExcludeEnd = []string{}, -1, 0, false, false
 		for _, id := range ids {
 			if id.isString {
@@ -193,9 +194,21 @@ func (r *rowsQuery) allDocsOptions(only layer.Subset) (o layer.AllDocsOptions, i
 	return o, nil
 }
 
-// wantedIDs applies descending, skip and limit to the keys, as CouchDB does before it reads.
-func (r *rowsQuery) wantedIDs() []wantedID {
+// without returns a function that reports whether a JSON text lacks a prefix.
+func without(prefix string) func(string) bool {
+	return func(text string) bool { return !strings.HasPrefix(text, prefix) }
+}
+
+// wantedIDs leaves out keys of other documents than the list has, and applies descending, skip and limit to the keys, as
+// CouchDB does before it reads.
+func (r *rowsQuery) wantedIDs(only layer.Subset) []wantedID {
 	keys := slices.Clone(r.keys)
+	switch only {
+	case layer.DesignOnly:
+		keys = slices.DeleteFunc(keys, without(`"_design/`))
+	case layer.LocalOnly:
+		keys = slices.DeleteFunc(keys, without(`"_local/`))
+	}
 	if r.descending {
 		slices.Reverse(keys)
 	}

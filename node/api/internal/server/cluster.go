@@ -86,6 +86,10 @@ func (h *Handlers) Shards(q *call.Request) error {
 	for _, m := range h.memberList(q) {
 		nodes = append(nodes, m.Name)
 	}
+	if q.Part(2) != "" { // of a document
+		b := jsontext.AppendStrings([]byte(`{"range":"00000000-ffffffff","nodes":`), nodes)
+		return q.SendJSON(http.StatusOK, append(b, '}'))
+	}
 	b := jsontext.AppendStrings([]byte(`{"shards":{"00000000-ffffffff":`), nodes)
 	return q.SendJSON(http.StatusOK, append(b, "}}"...))
 }
