@@ -21,3 +21,34 @@ func Bodies() (list []string) {
 	}
 	return list
 }
+
+// Endpoint is a row of the table of endpoints.
+type Endpoint struct {
+	Table   string   // "server", "database" or "design"
+	Segment string   // the first segment
+	Pattern []string // the others: "*" is any, "..." the rest
+}
+
+// Endpoints lists the rows of the table of endpoints.
+func Endpoints() (list []Endpoint) {
+	all := New(Options{}).routes
+	for name, table := range map[string]map[string][]tail{"server": all.server, "database": all.inDatabase,
+		"design": all.inDesign} {
+		for segment, tails := range table {
+			for _, t := range tails {
+				list = append(list, Endpoint{name, segment, t.pattern})
+			}
+		}
+	}
+	return list
+}
+
+// Handled reports whether a method of a path has an endpoint of its own.
+func Handled(method string, path []string) bool {
+	all := New(Options{}).routes
+	e := all.find(path)
+	if e == &all.nothingHere || e == &all.nothingInDatabase {
+		return false
+	}
+	return e.handler(method) != nil
+}
