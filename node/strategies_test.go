@@ -140,7 +140,7 @@ func TestStrategies(t *testing.T) {
 			}
 			var rows []string
 			for _, row := range results[len(results)-1].Rows {
-				rows = append(rows, fmt.Sprintf("%q", row))
+				rows = append(rows, fmt.Sprintf("%q", oneSpelling(row)))
 			}
 			return rows, nil
 		}

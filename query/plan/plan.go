@@ -33,6 +33,8 @@ type planning struct {
 	// avoid says which strategies the session's settings turn off: hash tables, reads by the keys of other rows, and
 	// looking rows of repeated queries up together.
 	avoid struct{ hash, keys, together bool }
+	// supposed, unless nil, is the only view, which does not exist: a suggestion that is being tried.
+	supposed *candidate
 	// repeated is set in a query that is run once for each row of an enclosing one.
 	repeated bool
 	// lastSeq is the sequence that 'now' stands for, after it has first been needed.

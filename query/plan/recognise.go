@@ -62,6 +62,14 @@ func (p *planning) recognise(f *bind.UserScan, conds []exec.Expr) (*exec.Scan, e
 // candidates returns the views that have a row of every document that satisfies conditions, those that the conditions
 // narrow down most first.
 func (p *planning) candidates(known *facts.Known) (list []candidate, err error) {
+	if c := p.supposed; c != nil {
+		if !known.Implies(c.shape.Cond) {
+			return nil, nil
+		}
+		one := *c
+		one.set, one.score = known.Keys(c.shape)
+		return []candidate{one}, nil
+	}
 	designs, err := p.db.Designs(p.st.Ctx)
 	if err != nil {
 		return nil, exec.StoreError(err)

@@ -36,9 +36,7 @@ func (p *planning) coveredTop(q *bind.Query, f *bind.UserScan, where []exec.Expr
 		// Documents without a first key come last. They need not be in the view if there are enough others.
 		t.whole = false
 		known := &exec.Is{What: "null", Not: true, X: keys[0]}
-		if c, err = p.covered(q, f, append(slices.Clip(where), known), keys, t.orderOf); c != nil && c.order == nil {
-			c = nil
-		}
+		c, err = p.covered(q, f, append(slices.Clip(where), known), keys, t.orderOf)
 	}
 	if c == nil || err != nil {
 		return nil, err
@@ -128,6 +126,9 @@ func (t *top) sort(p *planning, f *bind.UserScan, c *cover) *exec.Sort {
 	s.Keys = append(s.Keys, exec.SortKey{Index: 0})
 	width := t.query.Width + 3
 	if c.order == nil {
+		if !t.whole {
+			rows = &shortcut.Enough{Input: rows, Rows: t.n}
+		}
 		s.Input = &exec.Project{Input: rows, Width: width, Exprs: exprs}
 		return s
 	}

@@ -41,7 +41,7 @@ func cost(e exec.Expr) float64 {
 		case *exec.In:
 			sum += items(len(n.List))
 		case *exec.Any:
-			sum += items(arrayLen(n.Array))
+			sum += arrayLen(n.Array) / 2
 		case *exec.RowCompare:
 			sum++
 		case *exec.Subquery:
@@ -65,9 +65,14 @@ func items(n int) float64 {
 }
 
 // arrayLen returns the number of items of an array, or what PostgreSQL assumes if it is not known.
-func arrayLen(e exec.Expr) int {
-	if a, ok := e.(*exec.Array); ok {
-		return len(a.Items)
+func arrayLen(e exec.Expr) float64 {
+	switch n := e.(type) {
+	case *exec.Array:
+		return float64(len(n.Items))
+	case *exec.Const:
+		if a := n.D.Array(); !n.D.IsNull() && a != nil {
+			return float64(len(a.Items))
+		}
 	}
 	return 10
 }

@@ -22,3 +22,9 @@ SELECT v.x, (SELECT count(*) FROM docs WHERE v.x > 1) > 0, ARRAY(SELECT DISTINCT
 SELECT v.x, (SELECT max(id) FROM docs WHERE v.x > 1 AND 1 / (v.x - 1) > 0) IS NULL FROM (VALUES (1), (2), (NULL)) v(x) ORDER BY 1
 SELECT v.x, w.n FROM (VALUES (1), (2), (NULL)) v(x) LEFT JOIN LATERAL (SELECT count(*) n FROM generate_series(1, 3) g WHERE v.x = 2 GROUP BY () HAVING v.x = 2) w ON true ORDER BY 1
 SELECT v.x, (SELECT id FROM docs WHERE v.x = 2 ORDER BY id LIMIT 1) IS NULL FROM (VALUES (1), (2)) v(x) ORDER BY 1
+-- A list of some items is cheaper than a cast, one of many is not.
+SELECT x FROM (VALUES ('1', 'a'), ('b', 'c')) v(x, y) WHERE x::int > 0 AND y = ANY (ARRAY['a', 'q', 'r', 's'])
+SELECT x FROM (VALUES ('1', 'a'), ('b', 'c')) v(x, y) WHERE x::int > 0 AND y = ANY (ARRAY['a', 'q', 'r', 's', 't', 'u'])
+SELECT x FROM (VALUES ('1', 'a'), ('b', 'c')) v(x, y) WHERE x::int > 0 AND y || '' = ANY ('{a,q,r}')
+SELECT x FROM (VALUES ('1', 'a'), ('b', 'c')) v(x, y) WHERE x::int > 0 AND lower(y) = ANY (ARRAY['a'])
+SELECT x FROM (VALUES ('1', 'a'), ('b', 'c')) v(x, y) WHERE x::int > 0 AND y <> ALL (ARRAY['c', 'd', 'e', 'f', 'g'])
