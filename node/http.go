@@ -63,7 +63,7 @@ func (n *Node) serveHTTP(context.Context) error {
 		Store: n.store, Auth: authenticator{n.auth}, Admins: n.auth,
 		Imported: func() { n.open.again(); n.replications.Imported() }, Users: userRules{n.store, n.auth},
 		Replicator: n.replications, ReplicationDocs: n.replications,
-		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at,
+		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Others: &n.others, Actors: at,
 		Tasks: allTasks{n.console, n.replications.View()}, Health: condition,
 		Backups: n.backups(), Metrics: published.Handler(), Observe: observe(&n.measuring, published, &n.traces),
 		Dashboard:    n.page(),
@@ -83,6 +83,8 @@ func (n *Node) serveHTTP(context.Context) error {
 		held, _ := handler.Bodies()
 		return conns.Open(), held
 	}
+	n.others.cluster = n.cluster
+	n.others.handler.Store(handler)
 	n.replications.Serve(handler)
 	n.parts.add("turns of replications", n.replications.Turns())
 	// Requests end with their connection or with the node, whichever comes first.

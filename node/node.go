@@ -54,6 +54,7 @@ type Node struct {
 
 	settings     *api.Settings // that clients can change
 	shared       *sharedOptions
+	others       otherNodes
 	replications *replicator.Replicator
 	heeding      atomic.Pointer[replicator.Replicator] // replications, which start after settings can change
 

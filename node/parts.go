@@ -123,7 +123,8 @@ func (n *Node) joinCluster(ctx context.Context) error {
 		Secret: c.Secret, AcceptSecrets: c.AcceptSecrets,
 		Store: n.store.UUID(), Claim: n.store.NodeName(n.name),
 		HTTP: n.httpListener.Addr().String(), SQL: n.sqlListener.Addr().String(), Version: Version(),
-		Receive: n.receive, Answer: n.console.Answer, Notify: membersChanged(n), Placed: n.happened.placed,
+		Receive: n.receive, Answer: n.others.answering(n.console.Answer), Notify: membersChanged(n),
+		Placed: n.happened.placed,
 		Logger: n.log,
 	})
 	if err != nil {

@@ -40,6 +40,7 @@ type (
 	Admins   = settings.Admins
 	Sessions = server.Sessions
 	Members  = server.Members
+	Others   = server.Others
 	Actors   = server.Actors
 	Tasks    = server.Tasks
 	Health   = server.Health

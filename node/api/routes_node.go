@@ -7,33 +7,42 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// nodeEndpoints returns the endpoints of /_node/{name}/..., where name is `_local` or this node's own name. Options
-// belong to one node.
+// nodeEndpoints returns the endpoints of /_node/{name}/..., where name is `_local` or that of a member. Options are
+// those of all nodes. Measurements of another member are fetched from it.
 func (s *Server) nodeEndpoints() []tail {
-	here := func(h handler) handler {
+	// with uses one handler for this node, and another one for other members.
+	with := func(here, elsewhere handler) handler {
 		return func(q *call.Request) error {
-			if name := q.Part(1); name != "_local" && name != s.o.Node {
-				return fault.NotFound("no such node: " + name)
+			name := q.Part(1)
+			switch {
+			case name == "_local" || name == s.o.Node:
+				return here(q)
+			case s.server.IsMember(q, name):
+				return elsewhere(q)
 			}
-			return h(q)
+			return fault.NotFound("no such node: " + name)
 		}
 	}
-	read := func(a access, h handler) endpoint { return endpoint{allow: "GET", access: a, get: here(h)} }
+	every := func(h handler) handler { return with(h, h) }
+	read := func(a access, h handler) endpoint { return endpoint{allow: "GET", access: a, get: every(h)} }
+	measured := func(a access, h handler) endpoint {
+		return endpoint{allow: "GET", access: a, get: with(h, s.server.NodeElsewhere)}
+	}
 	return []tail{
 		{nil, everyMethod(serverAdmin, refuse(fault.BadRequest("Incomplete path to _node request")))},
 		{[]string{"*"}, read(serverAdmin, s.server.NodeName)},
 		{[]string{"*", "_config"}, read(serverAdmin, s.config.Config)},
 		{[]string{"*", "_config", "_reload"}, endpoint{allow: "POST", access: serverAdmin,
-			post: here(func(q *call.Request) error { return q.SendOK(http.StatusOK) })}},
+			post: every(func(q *call.Request) error { return q.SendOK(http.StatusOK) })}},
 		{[]string{"*", "_config", "*"}, read(serverAdmin, s.config.ConfigSection)},
 		{[]string{"*", "_config", "*", "*"}, endpoint{
 			allow: "GET,PUT,DELETE", access: serverAdmin, limit: s.atMost(maxConfigBody),
-			get: here(s.config.ConfigValue), put: here(s.config.SetConfigValue),
-			delete: here(s.config.DeleteConfigValue),
+			get: every(s.config.ConfigValue), put: every(s.config.SetConfigValue),
+			delete: every(s.config.DeleteConfigValue),
 		}},
-		{[]string{"*", "_stats", "..."}, read(metricsReader, s.server.NodeStats)},
-		{[]string{"*", "_system"}, read(metricsReader, s.server.NodeSystem)},
-		{[]string{"*", "_versions"}, read(serverAdmin, s.server.NodeVersions)},
-		{[]string{"*", "_prometheus"}, read(metricsReader, s.server.GetMetrics)},
+		{[]string{"*", "_stats", "..."}, measured(metricsReader, s.server.NodeStats)},
+		{[]string{"*", "_system"}, measured(metricsReader, s.server.NodeSystem)},
+		{[]string{"*", "_versions"}, measured(serverAdmin, s.server.NodeVersions)},
+		{[]string{"*", "_prometheus"}, measured(metricsReader, s.server.GetMetrics)},
 	}
 }

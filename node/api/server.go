@@ -62,6 +62,7 @@ type Options struct {
 	Indexer Indexer
 	Scripts *script.Sandbox
 	Members Members
+	Others  Others
 	Actors  Actors
 	Tasks   Tasks
 	Health  Health
@@ -200,7 +201,8 @@ func (s *Server) equip() {
 	s.replicas = &replications.Handlers{Store: o.Store, Replicator: o.Replicator}
 	s.config = &settings.Handlers{Settings: o.Settings, Admins: o.Admins, Changed: o.SettingChanged}
 	s.server = &server.Handlers{
-		Store: o.Store, Sessions: o.Auth, Members: o.Members, Actors: o.Actors, Tasks: o.Tasks, Health: o.Health,
+		Store: o.Store, Sessions: o.Auth, Members: o.Members, Others: o.Others, Actors: o.Actors, Tasks: o.Tasks,
+		Health:  o.Health,
 		Backups: o.Backups, Metrics: o.Metrics, Dashboard: o.Dashboard, Profiles: o.Profiles,
 		Node: o.Node, Version: o.Version, GitSHA: o.GitSHA, UUID: o.UUID, Began: time.Now(), Log: s.log,
 	}

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -104,4 +105,51 @@ func quoted(t *testing.T, s string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// otherNode answers for the member divan@other.
+type otherNode struct{ asked string }
+
+func (o *otherNode) Members() []api.Member {
+	return []api.Member{{Name: "divan@test", Status: "alive", Self: true}, {Name: "divan@other", Status: "alive"},
+		{Name: "divan@down", Status: "suspect"}}
+}
+
+func (o *otherNode) Get(_ context.Context, member, path string) (int, string, []byte, error) {
+	o.asked = member + " " + path
+	if member == "divan@down" {
+		return 0, "", nil, context.DeadlineExceeded
+	}
+	return 200, "application/json", []byte("{}\n"), nil
+}
+
+// Every member's name is good for options; measurements are those of the member.
+func TestNode_OtherMembers(t *testing.T) {
+	other := &otherNode{}
+	s := serve(t, func(o *api.Options) { o.Auth, o.Members, o.Others = accounts, other, other })
+	for _, c := range []struct {
+		user, method, path, body string
+		status                   int
+		asked                    string
+	}{
+		{"root", "GET", "/_node/divan@other", "", 200, ""},
+		{"root", "PUT", "/_node/divan@other/_config/uuids/max_count", `"7"`, 200, ""},
+		{"root", "GET", "/_node/_local/_config/uuids/max_count", "", 200, ""},
+		{"root", "GET", "/_node/divan@other/_stats/couchdb/httpd", "", 200, "divan@other _stats/couchdb/httpd"},
+		{"root", "GET", "/_node/divan@other/_system", "", 200, "divan@other _system"},
+		{"root", "GET", "/_node/divan@test/_system", "", 200, ""},
+		{"root", "GET", "/_node/divan@down/_versions", "", 503, "divan@down _versions"},
+		{"root", "GET", "/_node/divan@none/_versions", "", 404, ""},
+		{"member", "GET", "/_node/divan@other/_system", "", 401, ""},
+		{"", "PUT", "/_node/divan@other/_config/uuids/max_count", `"8"`, 401, ""},
+	} {
+		other.asked = ""
+		status, text := s.as(t, c.user, c.method, c.path, c.body)
+		if status != c.status || other.asked != c.asked {
+			t.Errorf("%v: %d %s, asked %q", c, status, text, other.asked)
+		}
+		if strings.HasPrefix(c.path, "/_node/_local/_config") && strings.TrimSpace(text) != `"7"` {
+			t.Errorf("the option is %s", text)
+		}
+	}
 }

@@ -184,6 +184,14 @@ func TestCluster(t *testing.T) {
 	eventually(t, "node2 heeds an option that was set on node1", 10*time.Second, func() bool {
 		return three.status("GET", "/_uuids?count=8", "") == 400
 	})
+	// Any node answers for another one: options are the same, measurements are fetched.
+	two.ok("PUT", "/_node/node2/_config/uuids/max_count", `"6"`)
+	if got := one.object("GET", "/_node/node2/_stats/couchdb/httpd/requests", ""); got["type"] != "counter" {
+		t.Errorf("node0 has as statistics of node2: %v", got)
+	}
+	if status := one.status("GET", "/_node/nobody/_system", ""); status != 404 {
+		t.Errorf("an unknown node: %d", status)
+	}
 
 	// A node is killed under load and returns. Writers on other nodes continue.
 	var acked atomic.Int64

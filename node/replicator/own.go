@@ -32,6 +32,11 @@ type ownConn struct {
 // ownUserKey is the key of the user in the context of a request that the node has sent to itself.
 type ownUserKey struct{}
 
+// As returns the context of a request that the node sends to itself as a user.
+func As(ctx context.Context, u layer.UserCtx) context.Context {
+	return context.WithValue(ctx, ownUserKey{}, u)
+}
+
 // User returns the user of a request that the node has sent to itself.
 func User(r *http.Request) (api.User, bool) {
 	u, ok := r.Context().Value(ownUserKey{}).(layer.UserCtx)

@@ -15,6 +15,7 @@ type Handlers struct {
 	Store    *layer.Store
 	Sessions Sessions
 	Members  Members
+	Others   Others
 	Actors   Actors
 	Tasks    Tasks
 	Health   Health
@@ -50,6 +51,13 @@ type Member struct {
 // Members lists the cluster.
 type Members interface {
 	Members() []Member
+}
+
+// Others asks other members.
+type Others interface {
+	// Get answers GET of a path below /_node/_local/ as the member would, for an admin. The error is for a member that
+	// does not answer in time.
+	Get(ctx context.Context, member, path string) (status int, contentType string, body []byte, err error)
 }
 
 // Actors is the supervision tree.

@@ -3,7 +3,9 @@ package server
 import (
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,7 +67,32 @@ func (s *stats) append(dst []byte) []byte {
 
 // NodeName answers GET /_node/{name}.
 func (h *Handlers) NodeName(q *call.Request) error {
-	return q.SendJSON(http.StatusOK, append(encode.StringMember([]byte{'{'}, "name", h.Node), '}'))
+	name := q.Part(1)
+	if name == "_local" {
+		name = h.Node
+	}
+	return q.SendJSON(http.StatusOK, append(encode.StringMember([]byte{'{'}, "name", name), '}'))
+}
+
+// IsMember reports whether there is a member of that name.
+func (h *Handlers) IsMember(q *call.Request, name string) bool {
+	return slices.ContainsFunc(h.memberList(q), func(m Member) bool { return m.Name == name })
+}
+
+// NodeElsewhere answers GET of a path below /_node/{name}/ of another member.
+func (h *Handlers) NodeElsewhere(q *call.Request) error {
+	name := q.Part(1)
+	if h.Others == nil {
+		return fault.NotFound("no such node: " + name)
+	}
+	status, contentType, body, err := h.Others.Get(q.Ctx(), name, strings.Join(q.Path[2:], "/"))
+	if err != nil {
+		h.Log.Warn("another node does not answer", "node", name, "error", err)
+		return &fault.Fault{Status: http.StatusServiceUnavailable, Name: "nodedown", Reason: name + " is down"}
+	}
+	q.W.Header().Set("Content-Type", contentType)
+	q.W.Header().Set("Cache-Control", "must-revalidate")
+	return q.SendBytes(status, body)
 }
 
 // NodeStats answers /_node/{name}/_stats, or the part that the path names.
@@ -73,7 +100,7 @@ func (h *Handlers) NodeStats(q *call.Request) error {
 	found := gjson.ParseBytes(h.Stats.append(nil))
 	for _, name := range q.Path[3:] {
 		if found = decode.Member(found, name); !found.Exists() {
-			return fault.NotFound("missing")
+			return q.SendJSON(http.StatusOK, []byte("null")) // as CouchDB
 		}
 	}
 	return q.SendJSON(http.StatusOK, []byte(found.Raw))
