@@ -105,7 +105,10 @@ type Call struct {
 func (c *Call) Type() types.OID { return c.Typ }
 
 func (c *Call) Eval(env *Env) (types.Datum, error) {
-	if c.Func.Direct != nil {
+	switch {
+	case c.Func.Member != NoMember:
+		return c.member(env)
+	case c.Func.Direct != nil:
 		return c.direct(env)
 	}
 	from := len(env.args)
@@ -122,20 +125,65 @@ func (c *Call) Eval(env *Env) (types.Datum, error) {
 
 // direct is Eval for a function that has a Direct form.
 func (c *Call) direct(env *Env) (types.Datum, error) {
-	a, err := c.Args[0].Eval(env)
+	a, err := operand(c.Args[0], env)
 	if err != nil || a.K == types.KNull {
 		return types.Null, err
 	}
-	b, err := c.Args[1].Eval(env)
+	b, err := operand(c.Args[1], env)
 	if err != nil || b.K == types.KNull {
 		return types.Null, err
 	}
 	if d, ok := c.Func.Direct(env.State, a, b); ok {
-		if err := env.count(d); err != nil {
-			return types.Null, sqlstate.Locate(err, c.Off)
+		return d, nil
+	}
+	return c.applyTo(env, a, b)
+}
+
+// member is Eval for an operator that has a Member form.
+func (c *Call) member(env *Env) (types.Datum, error) {
+	doc, err := operand(c.Args[0], env)
+	if err != nil || doc.K == types.KNull {
+		return types.Null, err
+	}
+	name, err := operand(c.Args[1], env)
+	if err != nil || name.K == types.KNull {
+		return types.Null, err
+	}
+	if len(doc.S) >= DirectLength {
+		return c.applyTo(env, doc, name)
+	}
+	var d types.Datum
+	if c.Func.Member == MemberValue {
+		if value, found := env.JSON.Field(doc.S, name.S); found {
+			d = types.NewJSONText(value)
 		}
 		return d, nil
 	}
+	if text, found := env.JSON.Text(doc.S, name.S, c.Func.Member == MemberTextB); found {
+		if d = types.NewText(text); len(text) >= DirectLength { // a number, printed with all its digits
+			if err := env.count(d); err != nil {
+				return types.Null, sqlstate.Locate(err, c.Off)
+			}
+		}
+	}
+	return d, nil
+}
+
+// operand is e.Eval, without the call for what most operands are.
+func operand(e Expr, env *Env) (types.Datum, error) {
+	switch n := e.(type) {
+	case *Col:
+		if n.Depth == 0 {
+			return env.Row[n.Index], nil
+		}
+	case *Const:
+		return n.D, nil
+	}
+	return e.Eval(env)
+}
+
+// applyTo is apply for two arguments.
+func (c *Call) applyTo(env *Env, a, b types.Datum) (types.Datum, error) {
 	from := len(env.args)
 	env.args = append(env.args, a, b)
 	return c.apply(env, from)

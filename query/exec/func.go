@@ -38,12 +38,25 @@ type Func struct {
 	Eval func(env *CallEnv, args []types.Datum) (types.Datum, error)
 	// Direct, if not nil, is Eval for two arguments that are not NULL, without the environment of a call, which costs
 	// more than the operators that most conditions and select lists consist of. ok is false if Eval has to be called.
-	// It does so for long arguments, whose time and memory are counted.
+	// It does so for long arguments, whose time and memory are counted, and its values are short.
 	Direct func(s *State, a, b types.Datum) (d types.Datum, ok bool)
+	// Member says that the function returns a member of its first argument, an object, and so needs no call at all.
+	Member MemberForm
 }
 
-// DirectLength is the length of texts and documents that Direct functions leave to Eval.
+// DirectLength is the length of texts and documents that Direct functions, and those with a MemberForm, leave to Eval.
 const DirectLength = 4 << 10
+
+// MemberForm is what a function returns of a member.
+type MemberForm uint8
+
+// The forms of members.
+const (
+	NoMember    MemberForm = iota // the function does something else
+	MemberValue                   // the value
+	MemberText                    // the text of the value of a json
+	MemberTextB                   // the text of the value of a jsonb
+)
 
 // Pseudo types of arguments, resolved by the arguments of a call.
 const (

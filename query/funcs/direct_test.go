@@ -11,7 +11,7 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// TestFunc_Direct compares the two forms of functions that have a direct one.
+// TestFunc_Direct compares the two forms of functions that have a direct one, or return a member.
 func TestFunc_Direct(t *testing.T) {
 	long := strings.Repeat("x", exec.DirectLength)
 	values := map[types.OID][]types.Datum{types.Text: {types.Null}, types.Int8: {types.Null}}
@@ -35,7 +35,7 @@ func TestFunc_Direct(t *testing.T) {
 	compared := 0
 	compare := func(f *exec.Func, x, y types.OID) {
 		slow := *f
-		slow.Direct = nil
+		slow.Direct, slow.Member = nil, exec.NoMember
 		w := work.New(t.Context(), nil, 0, nil)
 		defer w.Close()
 		env := &exec.Env{State: exec.NewState(w, nil, nil, &types.Env{})}
@@ -58,7 +58,7 @@ func TestFunc_Direct(t *testing.T) {
 	}
 	for _, list := range funcs.Operators {
 		for _, f := range list {
-			if f.Direct != nil {
+			if f.Direct != nil || f.Member != exec.NoMember {
 				compare(f, f.Args[0], f.Args[1])
 			}
 		}

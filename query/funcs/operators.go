@@ -50,18 +50,34 @@ func init() {
 				c, err := env.Collates(a[0], a[1])
 				return types.NewBool(err == nil && test(c)), err
 			},
-			Direct: directComparison(test)}
+			Direct: directComparison(op, test)}
 	}
 	arithmetic()
 	dates()
 }
 
 // directComparison compares texts and integers, which need neither an environment nor much time.
-func directComparison(test func(int) bool) func(*exec.State, types.Datum, types.Datum) (types.Datum, bool) {
+func directComparison(op string, test func(int) bool) func(*exec.State, types.Datum, types.Datum) (types.Datum, bool) {
+	short := func(a, b types.Datum) bool {
+		return a.K == types.KText && len(a.S) < exec.DirectLength && a.I == 0 && b.I == 0
+	}
+	if op == "=" || op == "<>" {
+		equal := op == "="
+		return func(_ *exec.State, a, b types.Datum) (types.Datum, bool) {
+			switch {
+			case a.K != b.K:
+			case short(a, b):
+				return types.NewBool((a.S == b.S) == equal), true
+			case a.K == types.KInt && a.S == "" && b.S == "":
+				return types.NewBool((a.I == b.I) == equal), true
+			}
+			return types.Null, false
+		}
+	}
 	return func(_ *exec.State, a, b types.Datum) (types.Datum, bool) {
 		switch {
 		case a.K != b.K:
-		case a.K == types.KText && len(a.S) < exec.DirectLength && a.I == 0 && b.I == 0:
+		case short(a, b):
 			return types.NewBool(test(strings.Compare(a.S, b.S))), true
 		case a.K == types.KInt && a.S == "" && b.S == "":
 			return types.NewBool(test(cmp.Compare(a.I, b.I))), true

@@ -1,6 +1,7 @@
 package types
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/divandb/divan/layer/jsontext"
@@ -17,7 +18,14 @@ type JSONMemo struct {
 type memoObject struct {
 	text    string
 	many    bool // it has more than memoMembers members, and they are not remembered
-	members []rawMember
+	members []memoMember
+}
+
+// memoMember is where a member is in the text. It has no pointers, since members are written for every row.
+type memoMember struct {
+	key, keyEnd, value, end uint32 // the key without its quotes
+	escaped                 bool   // the key has escapes
+	plain                   bool   // the value is a string without escapes
 }
 
 const (
@@ -29,30 +37,79 @@ const (
 
 // Field is JSONField.
 func (m *JSONMemo) Field(s, name string) (value string, found bool) {
-	if len(s) < memoFrom || JSONKindOf(s) != JSONObject {
+	o := m.object(s)
+	if o == nil {
 		return JSONField(s, name)
 	}
-	o := &m.slots[m.last]
-	if !o.is(s) {
-		m.last = 1 - m.last
-		if o = &m.slots[m.last]; !o.is(s) {
-			o.scan(s)
-		}
+	at := o.find(name)
+	if at == nil {
+		return "", false
 	}
-	if o.many {
-		return JSONField(s, name)
-	}
-	for i := len(o.members) - 1; i >= 0; i-- {
-		if o.members[i].key == name {
-			return o.members[i].value, true
-		}
-	}
-	return "", false
+	return s[at.value:at.end], true
 }
 
-// is reports whether s is the same text in memory.
+// Text is JSONField followed by JSONText, or by JSONBText of a jsonb.
+func (m *JSONMemo) Text(s, name string, jsonb bool) (text string, found bool) {
+	var value string
+	if o := m.object(s); o != nil {
+		at := o.find(name)
+		if at == nil {
+			return "", false
+		}
+		if at.plain {
+			return s[at.value+1 : at.end-1], true
+		}
+		value = s[at.value:at.end]
+	} else if value, found = JSONField(s, name); !found {
+		return "", false
+	}
+	if jsonb {
+		return JSONBText(value)
+	}
+	return JSONText(value)
+}
+
+// object returns what is remembered of s, or nil if that is nothing.
+func (m *JSONMemo) object(s string) *memoObject {
+	o := &m.slots[m.last]
+	if o.is(s) {
+		return o.known()
+	}
+	if len(s) < memoFrom || len(s) > math.MaxUint32 || JSONKindOf(s) != JSONObject {
+		return nil
+	}
+	m.last = 1 - m.last
+	if o = &m.slots[m.last]; !o.is(s) {
+		o.scan(s)
+	}
+	return o.known()
+}
+
+func (o *memoObject) known() *memoObject {
+	if o.many {
+		return nil
+	}
+	return o
+}
+
+// find returns the last member of a name, or nil.
+func (o *memoObject) find(name string) *memoMember {
+	for i := len(o.members) - 1; i >= 0; i-- {
+		at := &o.members[i]
+		if at.escaped {
+			if JSONUnquote(o.text[at.key-1:at.keyEnd+1]) == name {
+				return at
+			}
+		} else if int(at.keyEnd-at.key) == len(name) && o.text[at.key:at.keyEnd] == name {
+			return at
+		}
+	}
+	return nil
+}
+
+// is reports whether s is the same text in memory. An empty text is none.
 func (o *memoObject) is(s string) bool {
-	return len(s) == len(o.text) && unsafe.StringData(s) == unsafe.StringData(o.text)
+	return unsafe.StringData(s) == unsafe.StringData(o.text) && len(s) == len(o.text) && len(s) > 0
 }
 
 // scan remembers the members of s, an object.
@@ -60,21 +117,23 @@ func (o *memoObject) scan(s string) {
 	o.text, o.many, o.members = s, false, o.members[:0]
 	i := jsontext.SkipSpace(s, jsontext.SkipSpace(s, 0)+1)
 	for i < len(s) && s[i] == '"' {
-		from := i + 1
-		end, plain := plainString(s, from)
-		key := s[from:end]
-		if !plain {
-			end = jsontext.SkipString(s, i) - 1
-			key = JSONUnquote(s[i : end+1])
+		key := i + 1
+		keyEnd, plain := plainString(s, key)
+		escaped := !plain
+		if escaped {
+			keyEnd = jsontext.SkipString(s, i) - 1
 		}
-		colon := jsontext.SkipSpace(s, end+1)
-		if colon >= len(s) || s[colon] != ':' {
-			return
+		i = keyEnd + 1
+		if i >= len(s) || s[i] != ':' {
+			if i = jsontext.SkipSpace(s, i); i >= len(s) || s[i] != ':' {
+				return
+			}
 		}
-		if i = colon + 1; i < len(s) && s[i] <= ' ' {
+		if i++; i < len(s) && s[i] <= ' ' {
 			i = jsontext.SkipSpace(s, i)
 		}
-		from, plain = i, false
+		value, end := i, i
+		plain = false
 		if i < len(s) && s[i] == '"' {
 			end, plain = plainString(s, i+1)
 			end++
@@ -86,9 +145,11 @@ func (o *memoObject) scan(s string) {
 			o.many = true
 			return
 		}
-		o.members = append(o.members, rawMember{key, s[from:end]})
-		if i = jsontext.SkipSpace(s, end); i >= len(s) || s[i] != ',' {
-			return
+		o.members = append(o.members, memoMember{uint32(key), uint32(keyEnd), uint32(value), uint32(end), escaped, plain})
+		if i = end; i >= len(s) || s[i] != ',' {
+			if i = jsontext.SkipSpace(s, i); i >= len(s) || s[i] != ',' {
+				return
+			}
 		}
 		if i++; i < len(s) && s[i] <= ' ' {
 			i = jsontext.SkipSpace(s, i)

@@ -48,6 +48,9 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 	case KNumeric:
 		return d.Decimal().append(dst)
 	case KText:
+		if d.I == 0 && typ != Char && strings.IndexByte(d.S, 0) < 0 {
+			return append(dst, d.S...)
+		}
 		return append(dst, characters(d, typ)...)
 	case KJSON:
 		return append(dst, jsonText(d, typ)...)

@@ -36,7 +36,7 @@ func init() {
 			}
 			funcs.JsonFamily.Operator(op, ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				return give(env.JSON.Field(a[0].S, a[1].S))
-			}, t, types.Text).Direct = directMember(op, t)
+			}, t, types.Text).Member = memberForm(op, t)
 			funcs.JsonFamily.Operator(op, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				if kind := types.JSONKindOf(a[0].S); t == types.JSONB && kind != types.JSONList &&
 					kind != types.JSONObject &&
@@ -141,25 +141,15 @@ func jsonText(t types.OID) func(string) (string, bool) {
 	return types.JSONText
 }
 
-// directMember is the operator -> or ->> with the name of a member.
-func directMember(op string, t types.OID) func(*exec.State, types.Datum, types.Datum) (types.Datum, bool) {
-	asText := jsonText(t)
-	return func(s *exec.State, doc, name types.Datum) (types.Datum, bool) {
-		if len(doc.S) >= exec.DirectLength {
-			return types.Null, false
-		}
-		value, found := s.JSON.Field(doc.S, name.S)
-		if op == "->" && found {
-			return types.NewJSONText(value), true
-		}
-		if found {
-			value, found = asText(value)
-		}
-		if !found {
-			return types.Null, true
-		}
-		return types.NewText(value), true
+// memberForm is what the operator -> or ->> returns of a member.
+func memberForm(op string, t types.OID) exec.MemberForm {
+	switch {
+	case op == "->":
+		return exec.MemberValue
+	case t == types.JSONB:
+		return exec.MemberTextB
 	}
+	return exec.MemberText
 }
 
 func jsonFuncs(prefix string, t types.OID) {

@@ -36,11 +36,17 @@ func (c *cursor) nextPicked() bool {
 	p := c.picked
 	for len(p.left) > 0 {
 		r := p.left[0]
-		alone := single(r)
-		if p.used && alone && bytes.Equal(c.key, r.Begin) {
-			p.left = p.left[1:]
-			continue
+		if p.walking && p.used && p.placed && p.near {
+			// The row after the last one is usually the next wanted one.
+			if !p.step(c.iter.Next()) {
+				return c.end()
+			}
+			if bytes.Equal(c.iter.Key(), r.Begin) && single(r) {
+				p.patience = maxPatience
+				return p.take(c, true)
+			}
 		}
+		alone := single(r)
 		for steps := max(1, p.patience); p.placed && p.near && steps > 0 && p.before(c.iter, r); steps-- {
 			if !p.step(c.iter.Next()) {
 				return c.end()
@@ -76,10 +82,18 @@ func (c *cursor) nextPicked() bool {
 			p.left = p.left[1:]
 			continue
 		}
-		p.used, p.near = true, true
-		return c.take()
+		p.near = true
+		return p.take(c, alone)
 	}
 	return false
+}
+
+// take makes the iterator's row the cursor's. With it the first range ends if it has just one key.
+func (p *pickedRanges) take(c *cursor, alone bool) bool {
+	if p.used = true; alone {
+		p.left = p.left[1:]
+	}
+	return c.take()
 }
 
 // seek moves to the first row at or after key. Pebble's own checks reject an empty key.
@@ -128,7 +142,7 @@ func StartRanges(it *RangeIterator, v *View, ranges []kv.KeyRange) kv.RangeItera
 	it.rows = make([]rowAt, 0, min(len(ranges), maxBatchRows))
 	// A range is often a single row, of a document or of a branch.
 	const rowBytes = 256
-	it.kept, it.data = true, make([]byte, 0, min(rowBytes*len(ranges), maxBatchBytes))
+	it.kept, it.data = true, make([]byte, 0, min(rowBytes*len(ranges), keptBatchBytes))
 	c, err := v.open(all, false, nil)
 	if err != nil {
 		return Failed(err)

@@ -20,6 +20,8 @@ const (
 	// firstBatchBytes is the initial buffer of a batch that may have many rows.
 	firstBatchBytes = 8 << 10
 	maxBatchBytes   = 64 << 10
+	// keptBatchBytes is the buffer of a batch that is kept. The last row usually fits into it too.
+	keptBatchBytes = maxBatchBytes + maxBatchBytes/8
 )
 
 // readOwner is a transaction or a long snapshot, which a range read asks before each batch.
@@ -97,7 +99,7 @@ func (it *RangeIterator) fill() {
 	defer it.mu.Unlock()
 	c := it.mu.cursor
 	if it.kept && len(it.data) > 0 {
-		it.data = make([]byte, 0, maxBatchBytes)
+		it.data = make([]byte, 0, keptBatchBytes)
 	}
 	it.rows, it.data, it.pos = it.rows[:0], it.data[:0], 0
 	if c == nil {
