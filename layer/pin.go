@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/design"
 	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/internal/query"
 	"github.com/divandb/divan/layer/internal/write"
 	"github.com/divandb/divan/layer/kv"
 )
@@ -32,10 +34,12 @@ func (s *Store) Pin(ctx context.Context, po PinOptions) (pinned *Store, release 
 		e = p.Moving()
 	}
 	o.ReadOnly, o.Owner = true, false
-	if pinned, err = Open(ctx, e, o); err != nil {
-		_ = e.Close()
-		return nil, nil, db.Explain(err)
-	}
+	pinned = newStore(e, o)
+	// What is kept of a revision of a design document, and of its functions, is the same for all moments. The format
+	// has been read when s was opened.
+	pinned.fillSlots(design.StateOf(s.Store), query.StateOf(s.Store))
+	pinned.stop = func() {}
+	pinned.AtMoment(s.Store, p.Version())
 	return pinned, func() { _ = e.Close() }, nil
 }
 

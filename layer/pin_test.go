@@ -44,3 +44,55 @@ func pins(t *testing.T, s *layer.Store, o layer.PinOptions) {
 		t.Errorf("a released store was read: %v", err)
 	}
 }
+
+// TestStore_Pin_changed checks that a pinned store shows databases as they were, although it shares what the store
+// knows of them: one whose configuration changes, and one that is deleted and created again.
+func TestStore_Pin_changed(t *testing.T) {
+	s := mustStore(t, mustEngineWith(t, true), layer.Options{})
+	for _, name := range []string{"changed", "again"} {
+		d, err := s.Create(t.Context(), name, layer.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, d, `{"_id":"first"}`)
+	}
+	pinned, release, err := s.Pin(t.Context(), layer.PinOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	changed, err := s.Database(t.Context(), "changed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := changed.SetSecurity(t.Context(), []byte(`{"cloudant":{}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(t.Context(), "again"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Create(t.Context(), "again", layer.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, c := range []struct {
+			of    *layer.Store
+			docs  int64
+			rules string
+		}{{s, 0, `{"cloudant":{}}`}, {pinned, 1, "{}"}} {
+			d, err := c.of.Database(t.Context(), "again")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info, err := d.Info(t.Context()); err != nil || info.DocCount != c.docs {
+				t.Errorf("%d documents, %v; want %d", info.DocCount, err, c.docs)
+			}
+			if d, err = c.of.Database(t.Context(), "changed"); err != nil {
+				t.Fatal(err)
+			}
+			if rules, err := d.Security(t.Context()); err != nil || string(rules) != c.rules {
+				t.Errorf("security object %s, %v; want %s", rules, err, c.rules)
+			}
+		}
+	}
+}

@@ -110,18 +110,15 @@ type Store struct {
 // Open opens a store in an engine. It writes the format version into an empty store, upgrades an older one, rejects a
 // newer one, and starts background work.
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
-	o = o.withDefaults()
-	base := db.NewStore(e, o.Root, o.MaxShards)
-	if o.Wall != nil {
-		base.Wall = o.Wall
-	}
-	s := &Store{
-		Store: base, jobStore: jobs.OfStore(base), compactStore: compact.OfStore(base), checkStore: check.OfStore(base),
-		exportStore: export.OfStore(base), o: o, upkeep: &upkeep.Upkeep{Log: o.Logger},
-	}
-	s.fillSlots()
-	s.Happened = o.Happened
-	s.Observers = []func(*db.Txn){feed.NoteEntries, compact.NoteSuperseded}
+	s := newStore(e, o.withDefaults())
+	o = s.o
+	s.fillSlots(&design.State{
+		Scripts: o.Scripts, Log: o.Logger,
+		Designs: cache.New[design.Key, *design.Design](design.KeptDesigns),
+		Maps:    cache.New[string, design.Maps](design.KeptMaps),
+	}, &query.State{
+		Scripts: o.Scripts, Reduces: cache.New[string, *script.Reduce](query.KeptReduces), ReduceTime: o.ReduceTime,
+	})
 	if s.o.ReadOnly {
 		s.stop = func() {}
 		return s, s.readFormat(ctx)
@@ -138,16 +135,28 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	return s, nil
 }
 
-// fillSlots gives each package its options and caches.
-func (s *Store) fillSlots() {
+// newStore returns a Store whose slots are empty. o has its defaults.
+func newStore(e kv.Engine, o Options) *Store {
+	base := db.NewStore(e, o.Root, o.MaxShards)
+	if o.Wall != nil {
+		base.Wall = o.Wall
+	}
+	s := &Store{
+		Store: base, jobStore: jobs.OfStore(base), compactStore: compact.OfStore(base), checkStore: check.OfStore(base),
+		exportStore: export.OfStore(base), o: o, upkeep: &upkeep.Upkeep{Log: o.Logger},
+	}
+	s.Happened = o.Happened
+	s.Observers = []func(*db.Txn){feed.NoteEntries, compact.NoteSuperseded}
+	return s
+}
+
+// fillSlots gives each package its options and caches. Those of designs and reductions may be another Store's.
+func (s *Store) fillSlots(designs *design.State, reductions *query.State) {
 	o := &s.o
 	jobs.BeatsSlot.Fill(s.Store, &jobs.Beats{})
 	feed.Slot.Fill(s.Store, &feed.State{Shape: feed.DefaultShape, Log: o.Logger})
-	design.Slot.Fill(s.Store, &design.State{
-		Scripts: o.Scripts, Log: o.Logger,
-		Designs: cache.New[design.Key, *design.Design](design.KeptDesigns),
-		Maps:    cache.New[string, design.Maps](design.KeptMaps),
-	})
+	design.Slot.Fill(s.Store, designs)
+	query.Slot.Fill(s.Store, reductions)
 	attach.Slot.Fill(s.Store, &attach.State{Max: o.MaxAttachment, Life: attach.NewAttachmentID(), Log: o.Logger})
 	compacting := &compact.State{Compaction: o.Compaction, Log: o.Logger}
 	if o.ReadOnly {
@@ -160,9 +169,6 @@ func (s *Store) fillSlots() {
 	})
 	index.PublishedSlot.Fill(s.Store, &index.Publications{})
 	aggregate.Slot.Fill(s.Store, &aggregate.State{PartialRows: o.PartialRows})
-	query.Slot.Fill(s.Store, &query.State{
-		Scripts: o.Scripts, Reduces: cache.New[string, *script.Reduce](query.KeptReduces), ReduceTime: o.ReduceTime,
-	})
 }
 
 // FormatOf returns the format of the store in an engine under a root, or 0 if there is none. It changes nothing. Open

@@ -84,7 +84,7 @@ func (e *execution) state(ctx context.Context, params []types.Datum) *exec.State
 
 // run plans a query and begins to run it.
 func (e *execution) run(ctx context.Context) (cursor.Source, error) {
-	rows, err := e.rows(ctx, needs{repeatable: e.ss.tx.repeatable()})
+	rows, err := e.rows(ctx, needs{repeatable: e.ss.tx.repeatable(), habit: e.st.habit})
 	if err != nil {
 		return nil, err
 	}

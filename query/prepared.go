@@ -28,6 +28,7 @@ type prepared struct {
 	fromSQL string          // the PREPARE statement that made it
 	// generic counts executions without parameters, custom those with parameters.
 	generic, custom int64
+	habit           *habit // of its executions, also by other names
 }
 
 // source returns the text that made the statement.

@@ -28,11 +28,16 @@ type reads struct {
 	readOnly func() bool
 }
 
+// several is a number of reads that must be as of one moment.
+const several = 2
+
 // needs says what a statement must read.
 type needs struct {
 	repeatable bool // the snapshot of the transaction
 	// moment is set for a cursor: what is read when it goes on, or goes back, is as of now.
 	moment bool
+	// habit is what earlier executions of the statement have shown; nil if nothing is remembered.
+	habit *habit
 }
 
 // plan plans a statement, over a snapshot if it needs one. release releases the snapshot.
@@ -48,6 +53,9 @@ func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 		}
 		return root, release, err
 	}
+	if p, root, err := r.early(ctx, bound, st, needs); p != nil || err != nil {
+		return root, releaseOnce(p), err
+	}
 	if r.snap == nil || !repeatable {
 		if root, err = plan.New(bound, st); err != nil {
 			return nil, release, err
@@ -59,6 +67,9 @@ func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 			root, err = plan.New(bound, st) // it does not read the store
 		}
 		return root, release, err
+	}
+	if !repeatable && !needs.moment && bound.Write == nil && onlyOptional(st.Reads.Views) {
+		needs.habit.observe(true)
 	}
 	at := *bound
 	at.Db = p.Snapshot // with the optional interfaces of a Database
@@ -75,13 +86,17 @@ func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
 		p.release()
 		return nil, release, err
 	}
-	done := false
-	return root, func() {
-		if !done {
-			done = true
+	return root, releaseOnce(p), nil
+}
+
+// releaseOnce returns a function that releases a snapshot when it is first called.
+func releaseOnce(p *pinned) func() {
+	return func() {
+		if p != nil {
 			p.release()
+			p = nil
 		}
-	}, nil
+	}
 }
 
 // written returns the transaction with its writes, for a cursor with those up to now.
@@ -108,7 +123,7 @@ func (r *reads) pin(ctx context.Context, bound *bind.Bound, st *exec.State, need
 			return nil, errMovedOn(asOf)
 		}
 		return r.snap, nil
-	case !repeatable && asOf == "" && (st.Reads.Count < 2 && !needs.moment || st.Reads.Follow):
+	case !repeatable && asOf == "" && (st.Reads.Count < several && !needs.moment || st.Reads.Follow):
 		return nil, nil
 	}
 	var p *pinned

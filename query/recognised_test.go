@@ -109,6 +109,43 @@ func TestRecognised_Unusable(t *testing.T) {
 	}
 }
 
+// TestRecognised_Again checks that a statement that has read a view takes its snapshot before it is planned the next
+// time, so that it is planned once, and that this ends while an index is behind.
+func TestRecognised_Again(t *testing.T) {
+	s, db := recognisedStore(t)
+	ss := openSession(t, s, "r")
+	for i, c := range []struct {
+		behind bool
+		add    string // a document
+		rows   string
+		states int64 // how often the state of the index is read
+	}{
+		{false, "", "paris", 2},
+		{false, "", "paris", 1},
+		{false, "lyon", "lyon paris", 1},
+		{true, "", "lyon paris", 2},          // over the snapshot, and over the database as it is
+		{true, "nice", "lyon nice paris", 1}, // without a view, over the database as it is
+		{false, "", "lyon nice paris", 2},
+	} {
+		if db.Unusable = c.behind; c.add != "" {
+			db.Put(c.add, `{"type":"city","country":"FR"}`)
+		}
+		db.TakeLog()
+		before := db.States.Load()
+		rows, err := run(t.Context(), ss, `SELECT id FROM docs WHERE doc->>'type' = 'city' AND doc->>'country' = 'FR'`, 100)
+		slices.Sort(rows)
+		if got := strings.Join(rows, " "); err != nil || got != c.rows {
+			t.Errorf("run %d: %q, %v; want %q", i, got, err, c.rows)
+		}
+		if log := strings.Join(db.TakeLog(), "; "); strings.Contains(log, "all_docs") != c.behind {
+			t.Errorf("run %d reads %s", i, log)
+		}
+		if n := db.States.Load() - before; n != c.states {
+			t.Errorf("run %d reads the state of the index %d times, want %d", i, n, c.states)
+		}
+	}
+}
+
 // TestRecognised_Explain checks what EXPLAIN says about views that are used and indexes that would help.
 func TestRecognised_Explain(t *testing.T) {
 	s, _ := recognisedStore(t)

@@ -192,6 +192,18 @@ func (ss *session) Close() {
 // withPassword matches statements that contain a password.
 var withPassword = regexp.MustCompile(`(?is)\b(alter|create)\b.*\b(user|role)\b.*\bpassword\b`)
 
+// mayHavePassword tells, much faster than withPassword, that most statements do not match it.
+func mayHavePassword(statement string) bool {
+	const word = "password"
+	for i := range len(statement) {
+		if c := statement[i]; c >= utf8.RuneSelf ||
+			c|' ' == word[0] && len(statement)-i >= len(word) && strings.EqualFold(statement[i:i+len(word)], word) {
+			return true
+		}
+	}
+	return false
+}
+
 // mark records for divan.sessions what the session is doing. A new statement gets a new view of the catalogue.
 func (ss *session) mark(state byte, statement string) {
 	ss.host.snapshot = nil
@@ -218,12 +230,13 @@ func (ss *session) mark(state byte, statement string) {
 	}
 	ss.mu.state = state
 	if statement != "" {
-		statement = types.Truncate(statement, 1024)
-		if withPassword.MatchString(statement) {
-			// Admins and the log see the text, also of a statement that is not valid.
-			statement = "ALTER USER ... PASSWORD"
+		if statement = types.Truncate(statement, 1024); statement != ss.mu.statement {
+			if mayHavePassword(statement) && withPassword.MatchString(statement) {
+				// Admins and the log see the text, also of a statement that is not valid.
+				statement = "ALTER USER ... PASSWORD"
+			}
+			ss.mu.statement = strings.Clone(statement)
 		}
-		ss.mu.statement = strings.Clone(statement)
 		ss.mu.since = time.Now()
 	}
 	ss.mu.rowsBefore = ss.rows.Load()

@@ -122,7 +122,7 @@ func (sts *statements) bind(w *work.Work, p *prepared, given []types.OID) error 
 	if err != nil {
 		return err
 	}
-	p.bound, p.params, p.round = bound, bound.Params, sts.round
+	p.bound, p.params, p.round, p.habit = bound, bound.Params, sts.round, &habit{}
 	switch p.stmt.(type) {
 	case *ast.Query, *ast.Copy:
 		p.columns = describe(bound.Columns)

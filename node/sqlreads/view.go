@@ -184,7 +184,7 @@ func begin[R any](ctx context.Context, d *database, ix *layer.Index, mode exec.U
 // viewQuery returns the layer's query for a range, whose ends do not depend on the direction, or for keys in the order
 // of the read.
 func viewQuery(view string, low, high json.RawMessage, keys []json.RawMessage, descending bool) layer.ViewQuery {
-	q := layer.ViewQuery{View: view, StartKey: low, EndKey: high, Descending: descending}
+	q := layer.ViewQuery{View: view, StartKey: low, EndKey: high, Descending: descending, WithoutTotal: true}
 	if descending {
 		q.StartKey, q.EndKey = high, low
 	}

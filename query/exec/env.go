@@ -7,6 +7,7 @@ import (
 	"github.com/divandb/divan/query/exec/badvalues"
 	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/types/members"
 	"github.com/divandb/divan/query/work"
 )
 
@@ -37,10 +38,12 @@ type State struct {
 		Count  int
 		Views  []ViewUse
 		Follow bool
+		// Behind is set if an index that would have helped is not up to date.
+		Behind bool
 	}
 
 	// JSON finds members of documents.
-	JSON types.JSONMemo
+	JSON members.Memo
 
 	args  []types.Datum // of the calls that are being evaluated, the inner ones last
 	calls *CallEnv      // memory for further calls
@@ -123,7 +126,7 @@ func (s *State) Plans(db Database, update UpdateMode) {
 		sub.free()
 	}
 	s.DB, s.Update, s.subs = db, update, nil
-	s.Reads.Count, s.Reads.Views, s.Reads.Follow = 0, nil, false
+	s.Reads.Count, s.Reads.Views, s.Reads.Follow, s.Reads.Behind = 0, nil, false, false
 }
 
 // Env is where an expression finds its columns: the row of its query and the rows of the enclosing queries.

@@ -142,6 +142,7 @@ func (p *planning) usable(db exec.Indexer, c *candidate, want exec.IndexCounts) 
 	if err != nil {
 		return false, state, exec.StoreError(err)
 	}
+	p.st.Reads.Behind = p.st.Reads.Behind || !state.Usable
 	return state.Usable && state.Skipped == 0, state, nil
 }
 

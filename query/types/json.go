@@ -237,6 +237,11 @@ func skipValue(s string, i int) int {
 	return end
 }
 
+// SameText reports whether two texts are the same memory, and not empty.
+func SameText(a, b string) bool {
+	return unsafe.StringData(a) == unsafe.StringData(b) && len(a) == len(b) && len(a) > 0
+}
+
 // OffsetIn returns where part, a slice of whole, begins in it; 0 if it is not a slice of it.
 func OffsetIn(whole, part string) int {
 	if whole == "" || part == "" {

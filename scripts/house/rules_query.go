@@ -81,10 +81,14 @@ var queryRules = []rule{
 		why: "values are compared, cast and written in text and binary; where they come from does not matter",
 	},
 	{
+		room: "query/types/members", may: []string{"layer/jsontext", "query/types"},
+		why: "what is remembered of a text depends on nothing but the text",
+	},
+	{
 		room: "query/exec", may: []string{"layer/collate", "layer/jsontext", "layer/rowshape", "query/exec/...",
 			"query/sql/keyword",
 			"query/sqlstate",
-			"query/types", "query/work"},
+			"query/types", "query/types/members", "query/work"},
 		why: "plans run over reads that query declares itself; it orders as the store does and knows " +
 			"nothing else of it",
 	},

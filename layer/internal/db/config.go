@@ -80,6 +80,13 @@ func NewCore(root []byte, name string, number int64, created kv.Versionstamp) *C
 	return c
 }
 
+// copied returns a core of the same database, with the configuration that is cached.
+func (c *Core) copied(root []byte) *Core {
+	out := NewCore(root, c.Name, c.Number, c.Created)
+	out.Cached.Store(c.Cached.Load())
+	return out
+}
+
 // keep caches cfg unless a newer configuration is cached. Stamps are versionstamps and can be compared.
 func (c *Core) keep(cfg *Config) {
 	for {

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -22,6 +23,8 @@ type Store struct {
 	Clock     storeClock
 	Wall      func() time.Time // for display only; nothing is decided by it
 	Known     *cores
+	live      *cores // of the store that this one is a moment of; nil for others
+	moment    int64  // the version of that moment
 	Counts    Counts                       // of all databases
 	opening   cache.Flights[string, *Core] // by name
 	loading   cache.Flights[*Core, *Config]
@@ -62,6 +65,10 @@ func NewStore(e kv.Engine, root []byte, maxShards int) *Store {
 	return s
 }
 
+// AtMoment says that s reads the same keys as live, as of a version. Databases that live has in memory, and that existed
+// then, need not be looked up: transactions check whether their configuration was the same, as they do in live.
+func (s *Store) AtMoment(live *Store, version int64) { s.live, s.moment = live.Known, version }
+
 // Reach returns nil if the engine answers a request made after the call. It costs one read version.
 func (s *Store) Reach(ctx context.Context) error {
 	tx := s.Engine.Begin(ctx)
@@ -98,6 +105,12 @@ func (s *Store) EachDatabase(ctx context.Context, do func(context.Context, *Data
 // database is in the Store's cache, this costs no read: the first transaction checks whether it still has that name.
 func (s *Store) Database(ctx context.Context, name string) (*Database, error) {
 	c := s.Known.find(name)
+	if c == nil && s.live != nil {
+		now := s.live.find(name)
+		if now != nil && binary.BigEndian.Uint64(now.Created[:]) <= uint64(s.moment) {
+			c = s.Known.Remember(now.copied(s.Root))
+		}
+	}
 	if c == nil {
 		var err error
 		c, err = s.opening.Do(ctx, name, func() (*Core, error) {

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"bytes"
+	"errors"
 	"slices"
 
 	"github.com/divandb/divan/layer/collate"
@@ -207,13 +209,50 @@ func (k *Keys) RowPrefix(view int) []byte {
 // ViewCounter starts reading a counter of a view, which is the sum of what builds and the writers of each shard have
 // counted. The caller must call wait.
 func (k *Keys) ViewCounter(r kv.Reader, what keyspace.ViewInfoKey, view int) (wait func() (int64, error)) {
-	key := k.ViewInfoKey(what, view)
-	rows := r.GetRange(kv.KeyRange{Begin: key, End: db.PrefixRange(key).End}, kv.RangeOptions{Mode: kv.ModeWantAll})
+	rows := r.GetRange(k.counterRange(what, view), kv.RangeOptions{Mode: kv.ModeWantAll})
 	return func() (n int64, err error) {
 		defer rows.Close()
 		for rows.Next() {
 			n += db.CounterValue(rows.KeyValue().Value)
 		}
 		return n, rows.Err()
+	}
+}
+
+func (k *Keys) counterRange(what keyspace.ViewInfoKey, view int) kv.KeyRange {
+	key := k.ViewInfoKey(what, view)
+	return kv.KeyRange{Begin: key, End: db.PrefixRange(key).End}
+}
+
+// viewCounters is ViewCounter for several counters, which must ascend. They are read together if r can.
+func (k *Keys) viewCounters(r kv.Reader, what []keyspace.ViewInfoKey, view int) (wait func() ([]int64, error)) {
+	wanted := make([]kv.KeyRange, len(what))
+	for i, one := range what {
+		wanted[i] = k.counterRange(one, view)
+	}
+	counts := make([]int64, len(what))
+	if rows, ok := kv.GetRanges(r, wanted); ok {
+		return func() ([]int64, error) {
+			defer rows.Close()
+			for i := 0; rows.Next(); {
+				row := rows.KeyValue()
+				for bytes.Compare(row.Key, wanted[i].End) >= 0 {
+					i++
+				}
+				counts[i] += db.CounterValue(row.Value)
+			}
+			return counts, rows.Err()
+		}
+	}
+	waits := make([]func() (int64, error), len(what))
+	for i, one := range what {
+		waits[i] = k.ViewCounter(r, one, view)
+	}
+	return func() (_ []int64, err error) {
+		for i, wait := range waits {
+			n, failed := wait()
+			counts[i], err = n, errors.Join(err, failed)
+		}
+		return counts, err
 	}
 }

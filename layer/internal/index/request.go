@@ -43,6 +43,8 @@ type ViewQuery struct {
 	WithOffset bool // compute ViewResult.Offset
 	// WithSkipped reads ViewResult.Skipped, for callers that must know whether rows are missing.
 	WithSkipped bool
+	// WithoutTotal leaves ViewResult.TotalRows at 0, for callers that read few rows and do not need it.
+	WithoutTotal bool
 }
 
 // KeyRange is a range of keys, both JSON and inclusive. A nil key leaves that side open.

@@ -106,21 +106,24 @@ func (ix *Index) StateForView(ctx context.Context, name string, want ViewCounts)
 		}
 		r, k := t.Snapshot(), ix.Keys(t.Keys)
 		found := k.Find(r)
-		skipped := k.ViewCounter(r, keyspace.ViewErrorCount, i)
-		known := k.strings(r, i, want.Letters)
-		count := func() (int64, error) { return 0, nil }
+		var what []keyspace.ViewInfoKey
 		if want.Rows {
-			count = k.ViewCounter(r, keyspace.ViewRowCount, i)
+			what = append(what, keyspace.ViewRowCount)
 		}
+		what = append(append(what, keyspace.ViewErrorCount), stringKeys(want.Letters)...)
+		counters := k.viewCounters(r, what, i)
 		state, err := ix.ReadBriefState(t)
+		counts, err2 := counters()
+		if err = errors.Join(err, found(), err2); err != nil {
+			return state, err
+		}
 		v := ViewState{Name: name}
-		err = errors.Join(err, found())
-		var err2, err3, err4 error
-		v.Strings, err2 = known()
-		v.Errors, err3 = skipped()
-		v.Rows, err4 = count()
+		if want.Rows {
+			v.Rows, counts = counts[0], counts[1:]
+		}
+		v.Errors, v.Strings = counts[0], k.stringsOf(counts[1:])
 		state.Views = []ViewState{v}
-		return state, errors.Join(err, err2, err3, err4)
+		return state, nil
 	})
 }
 

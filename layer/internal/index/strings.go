@@ -1,12 +1,10 @@
 package index
 
 import (
-	"errors"
 	"strconv"
 
 	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/keyspace"
-	"github.com/divandb/divan/layer/kv"
 )
 
 // Strings says what is known of the strings in the keys of a view.
@@ -62,32 +60,28 @@ func StringCounter(i int) (what keyspace.ViewInfoKey, name string) {
 	return keyspace.ViewLetters + keyspace.ViewInfoKey(part), "keys beyond ASCII in part " + strconv.Itoa(part)
 }
 
-// strings starts reading what is known of a view's keys. The index's number must be known when the function returned
-// is called. all includes Parts.
-func (k *Keys) strings(r kv.Reader, view int, all bool) func() (Strings, error) {
-	var waits []func() (int64, error)
+// stringKeys returns the counters of StringCounts that stringsOf needs; all includes Parts.
+func stringKeys(all bool) (keys []keyspace.ViewInfoKey) {
 	for i := range stringCounters {
-		if i > 0 && !all {
-			break
+		if i == 0 || all {
+			what, _ := StringCounter(i)
+			keys = append(keys, what)
 		}
-		what, _ := StringCounter(i)
-		waits = append(waits, k.ViewCounter(r, what, view))
 	}
-	return func() (s Strings, err error) {
-		var counts StringCounts
-		for i, wait := range waits {
-			n, e := wait()
-			counts[i], err = n, errors.Join(err, e)
+	return keys
+}
+
+// stringsOf returns what is known of a view's keys by the counters of stringKeys. The index's number must be known.
+func (k *Keys) stringsOf(counts []int64) (s Strings) {
+	s.Unambiguous = k.Format >= 2 && counts[0] == 0
+	all := len(counts) == stringCounters
+	for part := range s.Parts {
+		switch {
+		case !all || k.Format < 3 || counts[1+collate.KeyParts+part] != 0:
+			s.Parts[part] = collate.AnyLetters
+		case counts[1+part] != 0:
+			s.Parts[part] = collate.LowerCase
 		}
-		s.Unambiguous = k.Format >= 2 && counts[0] == 0
-		for part := range s.Parts {
-			switch {
-			case !all || k.Format < 3 || counts[1+collate.KeyParts+part] != 0:
-				s.Parts[part] = collate.AnyLetters
-			case counts[1+part] != 0:
-				s.Parts[part] = collate.LowerCase
-			}
-		}
-		return s, err
 	}
+	return s
 }

@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/rowshape"
@@ -113,6 +114,8 @@ type DB struct {
 	Unusable          bool
 	Behind            string
 	Skipped, ViewRows int64
+	// States counts the calls of IndexState, also of snapshots.
+	States atomic.Int64
 	// copied is the database of which this is a snapshot.
 	copied *DB
 }
@@ -199,6 +202,9 @@ func (db *DB) AddShaped(design, name, reduce string, shape *rowshape.Shape, fn M
 func (db *DB) IndexState(_ context.Context, design, name string, want exec.IndexCounts) (exec.IndexState, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+	if db.States.Add(1); db.copied != nil {
+		db.copied.States.Add(1)
+	}
 	state := exec.IndexState{Skipped: db.Skipped}
 	state.Unambiguous, state.Letters = keyStrings(db, design, name)
 	state.Usable = !db.Unusable && name != db.Behind &&

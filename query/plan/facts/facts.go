@@ -49,11 +49,13 @@ type Known struct {
 	doc   int // the column
 	env   *exec.Env
 	found map[string]*Value
+	// allowed are intervals of members, which are often all that is asked for.
+	allowed map[string]ranges.Intervals
 }
 
 // New returns what conditions on a column of documents say. env evaluates constants.
 func New(conds []exec.Expr, doc int, env *exec.Env) *Known {
-	return &Known{conds, doc, env, map[string]*Value{}}
+	return &Known{conds, doc, env, map[string]*Value{}, map[string]ranges.Intervals{}}
 }
 
 // Of returns what is known about a member.
@@ -63,7 +65,7 @@ func (f *Known) Of(path []string) *Value {
 		return k
 	}
 	at := memberAt(f.doc, path)
-	k := &Value{kinds: anyKind, Allowed: at.Allowed(f.conds, true)}
+	k := &Value{kinds: anyKind, Allowed: f.Allowed(path)}
 	f.found[name] = k
 	atObjects := ranges.Limit{Val: types.NewJSONText(ranges.NoMembers)}
 	for _, kind := range []struct {
@@ -97,6 +99,17 @@ func (f *Known) Of(path []string) *Value {
 		k.kinds &= some
 	}
 	return k
+}
+
+// Allowed returns intervals that contain a member if it exists.
+func (f *Known) Allowed(path []string) ranges.Intervals {
+	name := strings.Join(path, "\x00")
+	set, ok := f.allowed[name]
+	if !ok {
+		set = memberAt(f.doc, path).Allowed(f.conds, true)
+		f.allowed[name] = set
+	}
+	return set
 }
 
 // Texts returns the texts, in the order of their bytes, that a member can have.

@@ -17,7 +17,7 @@ func (f *Known) Keys(s *rowshape.Shape) (set ranges.Intervals, score int) {
 	for _, v := range s.Key {
 		allowed := ranges.Intervals{ranges.PointOf(v.JSON)}
 		if v.Path != nil {
-			if allowed = f.Of(v.Path).Allowed; s.AsJavaScript && !allowed.Unbounded() {
+			if allowed = f.Allowed(v.Path); s.AsJavaScript && !allowed.Unbounded() {
 				allowed = inDoubles(allowed)
 			}
 			switch {
@@ -49,7 +49,7 @@ func (f *Known) Leading(s *rowshape.Shape, path []string) (before []ranges.Inter
 	for _, v := range s.Key {
 		allowed := ranges.Intervals{ranges.PointOf(v.JSON)}
 		if v.Path != nil {
-			if allowed = f.Of(v.Path).Allowed; s.AsJavaScript && !allowed.Unbounded() {
+			if allowed = f.Allowed(v.Path); s.AsJavaScript && !allowed.Unbounded() {
 				allowed = inDoubles(allowed)
 			}
 		}

@@ -1,4 +1,4 @@
-package types
+package members
 
 import (
 	"fmt"
@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/divandb/divan/query/types"
 )
 
-// JSONMemo finds what JSONField finds, whatever was asked before.
-func TestJSONMemo(t *testing.T) {
+// Memo finds what types.JSONField finds, whatever was asked before.
+func TestMemo(t *testing.T) {
 	names := []string{"a", "b", "é", `q"`, "", "a b", "0"}
 	name := rapid.SampledFrom(names)
 	space := rapid.SampledFrom([]string{"", "", " ", "\n\t"})
@@ -17,12 +19,12 @@ func TestJSONMemo(t *testing.T) {
 		`"` + strings.Repeat("long ", 20) + `"`})
 	spelled := map[string][]string{`q"`: {`"q\""`, `"q\u0022"`}, "é": {`"é"`, `"\u00e9"`}, "a": {`"a"`, `"\u0061"`}}
 	rapid.Check(t, func(t *rapid.T) {
-		var m JSONMemo
+		var m Memo
 		var docs []string
 		for range rapid.IntRange(1, 4).Draw(t, "documents") {
 			var b strings.Builder
 			b.WriteString(space.Draw(t, "space") + "{")
-			for i := range rapid.SampledFrom([]int{0, 1, 2, 5, memoMembers - 1, memoMembers, memoMembers + 1}).Draw(t, "members") {
+			for i := range rapid.SampledFrom([]int{0, 1, 2, 5, most - 1, most, most + 1}).Draw(t, "members") {
 				if i > 0 {
 					b.WriteString(",")
 				}
@@ -42,13 +44,25 @@ func TestJSONMemo(t *testing.T) {
 		for range 20 {
 			s, n := rapid.SampledFrom(docs).Draw(t, "document"), name.Draw(t, "name")
 			got, found := m.Field(s, n)
-			want, wanted := JSONField(s, n)
+			want, wanted := types.JSONField(s, n)
 			if got != want || found != wanted {
 				t.Fatalf("%s of %s: %q %v, want %q %v", n, s, got, found, want, wanted)
 			}
+			jsonb := rapid.Bool().Draw(t, "jsonb")
+			text, ok := m.Text(s, n, jsonb)
+			wantText, wantOK := "", wanted
+			switch {
+			case wanted && jsonb:
+				wantText, wantOK = types.JSONBText(want)
+			case wanted:
+				wantText, wantOK = types.JSONText(want)
+			}
+			if text != wantText || ok != wantOK {
+				t.Fatalf("text of %s of %s: %q %v, want %q %v", n, s, text, ok, wantText, wantOK)
+			}
 			if n := name.Draw(t, "inner"); found { // of an object in the document
 				got, found = m.Field(got, n)
-				if want, wanted = JSONField(want, n); got != want || found != wanted {
+				if want, wanted = types.JSONField(want, n); got != want || found != wanted {
 					t.Fatalf("%s in %s: %q %v, want %q %v", n, s, got, found, want, wanted)
 				}
 			}

@@ -1,45 +1,47 @@
-package types
+// Package members finds members of documents of which several expressions of a statement read some, row after row. What
+// finds one member of a text, and what members mean in SQL, is in package types.
+package members
 
 import (
 	"math"
-	"unsafe"
 
 	"github.com/divandb/divan/layer/jsontext"
+	"github.com/divandb/divan/query/types"
 )
 
-// JSONMemo remembers where the members of the last objects are. Several expressions of a statement often read members
+// Memo remembers where the members of the last objects are. Several expressions of a statement often read members
 // of one document, row after row; then each document is scanned once. The zero value is ready to use. It is not safe
 // for concurrent use.
-type JSONMemo struct {
-	slots [2]memoObject // two, for a document and an object in it
-	last  int           // index of the one used last
+type Memo struct {
+	slots [2]object // two, for a document and an object in it
+	last  int       // index of the one used last
 }
 
-type memoObject struct {
+type object struct {
 	text    string
-	many    bool // it has more than memoMembers members, and they are not remembered
-	members []memoMember
+	many    bool // it has more than most members, and they are not remembered
+	members []member
 }
 
-// memoMember is where a member is in the text. It has no pointers, since members are written for every row.
-type memoMember struct {
+// member is where a member is in the text. It has no pointers, since members are written for every row.
+type member struct {
 	key, keyEnd, value, end uint32 // the key without its quotes
 	escaped                 bool   // the key has escapes
 	plain                   bool   // the value is a string without escapes
 }
 
 const (
-	// memoFrom is the length from which an object is remembered.
-	memoFrom = 32
-	// memoMembers is the number of members that are searched one by one as fast as the text is scanned.
-	memoMembers = 64
+	// shortest is the length from which an object is remembered.
+	shortest = 32
+	// most is the number of members that are searched one by one as fast as the text is scanned.
+	most = 64
 )
 
 // Field is JSONField.
-func (m *JSONMemo) Field(s, name string) (value string, found bool) {
-	o := m.object(s)
+func (m *Memo) Field(s, name string) (value string, found bool) {
+	o := m.of(s)
 	if o == nil {
-		return JSONField(s, name)
+		return types.JSONField(s, name)
 	}
 	at := o.find(name)
 	if at == nil {
@@ -49,9 +51,9 @@ func (m *JSONMemo) Field(s, name string) (value string, found bool) {
 }
 
 // Text is JSONField followed by JSONText, or by JSONBText of a jsonb.
-func (m *JSONMemo) Text(s, name string, jsonb bool) (text string, found bool) {
+func (m *Memo) Text(s, name string, jsonb bool) (text string, found bool) {
 	var value string
-	if o := m.object(s); o != nil {
+	if o := m.of(s); o != nil {
 		at := o.find(name)
 		if at == nil {
 			return "", false
@@ -60,32 +62,32 @@ func (m *JSONMemo) Text(s, name string, jsonb bool) (text string, found bool) {
 			return s[at.value+1 : at.end-1], true
 		}
 		value = s[at.value:at.end]
-	} else if value, found = JSONField(s, name); !found {
+	} else if value, found = types.JSONField(s, name); !found {
 		return "", false
 	}
 	if jsonb {
-		return JSONBText(value)
+		return types.JSONBText(value)
 	}
-	return JSONText(value)
+	return types.JSONText(value)
 }
 
-// object returns what is remembered of s, or nil if that is nothing.
-func (m *JSONMemo) object(s string) *memoObject {
+// of returns what is remembered of s, or nil if that is nothing.
+func (m *Memo) of(s string) *object {
 	o := &m.slots[m.last]
-	if o.is(s) {
+	if types.SameText(o.text, s) {
 		return o.known()
 	}
-	if len(s) < memoFrom || len(s) > math.MaxUint32 || JSONKindOf(s) != JSONObject {
+	if len(s) < shortest || len(s) > math.MaxUint32 || types.JSONKindOf(s) != types.JSONObject {
 		return nil
 	}
 	m.last = 1 - m.last
-	if o = &m.slots[m.last]; !o.is(s) {
+	if o = &m.slots[m.last]; !types.SameText(o.text, s) {
 		o.scan(s)
 	}
 	return o.known()
 }
 
-func (o *memoObject) known() *memoObject {
+func (o *object) known() *object {
 	if o.many {
 		return nil
 	}
@@ -93,11 +95,11 @@ func (o *memoObject) known() *memoObject {
 }
 
 // find returns the last member of a name, or nil.
-func (o *memoObject) find(name string) *memoMember {
+func (o *object) find(name string) *member {
 	for i := len(o.members) - 1; i >= 0; i-- {
 		at := &o.members[i]
 		if at.escaped {
-			if JSONUnquote(o.text[at.key-1:at.keyEnd+1]) == name {
+			if types.JSONUnquote(o.text[at.key-1:at.keyEnd+1]) == name {
 				return at
 			}
 		} else if int(at.keyEnd-at.key) == len(name) && o.text[at.key:at.keyEnd] == name {
@@ -107,13 +109,8 @@ func (o *memoObject) find(name string) *memoMember {
 	return nil
 }
 
-// is reports whether s is the same text in memory. An empty text is none.
-func (o *memoObject) is(s string) bool {
-	return unsafe.StringData(s) == unsafe.StringData(o.text) && len(s) == len(o.text) && len(s) > 0
-}
-
 // scan remembers the members of s, an object.
-func (o *memoObject) scan(s string) {
+func (o *object) scan(s string) {
 	o.text, o.many, o.members = s, false, o.members[:0]
 	i := jsontext.SkipSpace(s, jsontext.SkipSpace(s, 0)+1)
 	for i < len(s) && s[i] == '"' {
@@ -139,13 +136,13 @@ func (o *memoObject) scan(s string) {
 			end++
 		}
 		if !plain {
-			end = skipValue(s, i)
+			end, _ = jsontext.SkipValue(s, i, math.MaxInt)
 		}
-		if len(o.members) == memoMembers {
+		if len(o.members) == most {
 			o.many = true
 			return
 		}
-		o.members = append(o.members, memoMember{uint32(key), uint32(keyEnd), uint32(value), uint32(end), escaped, plain})
+		o.members = append(o.members, member{uint32(key), uint32(keyEnd), uint32(value), uint32(end), escaped, plain})
 		if i = end; i >= len(s) || s[i] != ',' {
 			if i = jsontext.SkipSpace(s, i); i >= len(s) || s[i] != ',' {
 				return
