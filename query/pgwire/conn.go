@@ -167,7 +167,8 @@ func (c *conn) handle(typ byte, body []byte) (alive bool) {
 	if typ == 'E' || typ == 'c' {
 		c.session.Final(c.in.syncs())
 	}
-	ctx, stop := c.begin(c.ctx)
+	// Bind, Close, Describe and Flush wait neither for the store nor for locks.
+	ctx, stop := c.begin(c.ctx, strings.IndexByte("BCDH", typ) < 0)
 	defer stop()
 	defer func() {
 		if r := recover(); r != nil {

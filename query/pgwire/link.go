@@ -40,7 +40,8 @@ var errShutdown = sqlstate.New(sqlstate.AdminShutdown, "terminating connection d
 var errGone = errors.New("client has gone")
 
 // begin starts the time in which a statement can be cancelled. The returned function ends it.
-func (l *link) begin(parent context.Context) (context.Context, func()) {
+// With waits it also ends when the client has gone, for messages that may take long.
+func (l *link) begin(parent context.Context, waits bool) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	l.mu.Lock()
 	l.mu.running = cancel
@@ -53,7 +54,10 @@ func (l *link) begin(parent context.Context) (context.Context, func()) {
 	if pending != nil {
 		cancel(pending)
 	}
-	unwatch := l.watch(cancel)
+	unwatch := func() {}
+	if waits {
+		unwatch = l.watch(cancel)
+	}
 	return ctx, func() {
 		unwatch()
 		l.mu.Lock()

@@ -223,15 +223,20 @@ func (v *Values) StatementTimeout() time.Duration {
 	return Duration(v.value["statement_timeout"])
 }
 
-// SearchPath returns the setting as a list without "$user", because users have no schemas here.
+// SearchPath returns the setting as a list without "$user", because users have no schemas here. The list is shared.
 func (v *Values) SearchPath() []string {
+	text := v.value["search_path"]
+	if v.path.known && v.path.text == text {
+		return v.path.list
+	}
 	var out []string
-	for _, part := range splitNames(v.value["search_path"]) {
+	for _, part := range splitNames(text) {
 		if part != "$user" && part != "" {
 			out = append(out, part)
 		}
 	}
-	return out
+	v.path.text, v.path.list, v.path.known = text, slices.Clip(out), true
+	return v.path.list
 }
 
 // splitNames splits a list of names at its commas. Names may be quoted.

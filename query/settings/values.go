@@ -36,6 +36,12 @@ type Values struct {
 	undo []change
 	// held is the session's memory reserved for undo.
 	held int64
+	// path is what SearchPath has last returned, and for which value.
+	path struct {
+		known bool
+		text  string
+		list  []string
+	}
 }
 
 // change is the value of a setting before a change.

@@ -88,13 +88,15 @@ func (f *Finder) User(schema, name string, off int) (Found, error) {
 	if err := f.Open(); err != nil {
 		return Found{}, err
 	}
-	missing := name
-	if schema != "" {
-		missing = schema + "." + name
+	notFound := func() *sqlstate.Error {
+		missing := name
+		if schema != "" {
+			missing = schema + "." + name
+		}
+		return sqlstate.New(sqlstate.UndefinedTable, `relation "%s" does not exist`, missing).At(off)
 	}
-	notFound := sqlstate.New(sqlstate.UndefinedTable, `relation "%s" does not exist`, missing).At(off)
 	if f.DB == nil {
-		return Found{}, notFound.WithHint(`The database "%s" has only the system schemas. Connect to another one `+
+		return Found{}, notFound().WithHint(`The database "%s" has only the system schemas. Connect to another one `+
 			"to read documents.", f.DatabaseName())
 	}
 	for _, s := range path {
@@ -136,14 +138,14 @@ func (f *Finder) User(schema, name string, off int) (Found, error) {
 		_, err := f.DB.Design(f.Ctx, schema)
 		switch {
 		case err == nil && f.HasSchema(schema):
-			return Found{}, notFound.WithHint(`SQL does not see the views of "%s", which has the name of a system `+
+			return Found{}, notFound().WithHint(`SQL does not see the views of "%s", which has the name of a system `+
 				"schema. Give the design document another name.", "_design/"+schema)
 		case exec.KindOf(err) == exec.NotFound && !f.HasSchema(schema):
-			return Found{}, notFound.WithHint(`There is no design document "%s" with views in this database.`,
+			return Found{}, notFound().WithHint(`There is no design document "%s" with views in this database.`,
 				"_design/"+schema)
 		}
 	}
-	return Found{}, notFound
+	return Found{}, notFound()
 }
 
 // anyView finds a view by its unqualified name if only one design document has it. It comes after the search path.

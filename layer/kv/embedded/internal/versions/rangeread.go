@@ -17,8 +17,8 @@ import (
 const (
 	firstBatchRows = 32
 	maxBatchRows   = 1024
-	// firstBatchBytes is the initial buffer of a batch that may have many rows.
-	firstBatchBytes = 8 << 10
+	// firstBatchBytes is the initial buffer of a batch that may have many rows. Most such reads have few.
+	firstBatchBytes = 2 << 10
 	maxBatchBytes   = 64 << 10
 	// keptBatchBytes is the buffer of a batch that is kept. The last row usually fits into it too.
 	keptBatchBytes = maxBatchBytes + maxBatchBytes/8
