@@ -164,9 +164,9 @@ func (p *planning) union(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 	var plan exec.Plan
 	switch {
 	case q.Op == ast.Union && q.UnionAll:
-		plan = &exec.Append{Inputs: []exec.Plan{left, right}}
+		plan = &sets.Append{Inputs: []exec.Plan{left, right}}
 	case q.Op == ast.Union:
-		plan = &sets.Unique{Input: &exec.Append{Inputs: []exec.Plan{left, right}}, Width: q.Keep}
+		plan = &sets.Unique{Input: &sets.Append{Inputs: []exec.Plan{left, right}}, Width: q.Keep}
 	default:
 		plan = &sets.SetOp{Left: left, Right: right, Width: q.Keep, Except: q.Op == ast.Except, All: q.UnionAll}
 	}

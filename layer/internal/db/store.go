@@ -23,8 +23,8 @@ type Store struct {
 	Clock     storeClock
 	Wall      func() time.Time // for display only; nothing is decided by it
 	Known     *cores
-	live      *cores // of the store that this one is a moment of; nil for others
-	moment    int64  // the version of that moment
+	live      *cores                       // of the store that this one is a moment of; nil for others
+	moment    int64                        // the version of that moment
 	Counts    Counts                       // of all databases
 	opening   cache.Flights[string, *Core] // by name
 	loading   cache.Flights[*Core, *Config]
@@ -65,8 +65,8 @@ func NewStore(e kv.Engine, root []byte, maxShards int) *Store {
 	return s
 }
 
-// AtMoment says that s reads the same keys as live, as of a version. Databases that live has in memory, and that existed
-// then, need not be looked up: transactions check whether their configuration was the same, as they do in live.
+// AtMoment says that s reads the same keys as live, as of a version. Databases that live has in memory, and that
+// existed then, need not be looked up: transactions check whether their configuration was the same, as they do in live.
 func (s *Store) AtMoment(live *Store, version int64) { s.live, s.moment = live.Known, version }
 
 // Reach returns nil if the engine answers a request made after the call. It costs one read version.

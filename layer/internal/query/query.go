@@ -75,7 +75,8 @@ func query(r *index.Reading, view int, q index.ViewQuery) (*ViewResult, error) {
 	return result, nil
 }
 
-// countRows reads how many rows the view has, unless that is not wanted, and, if requested, how many come before the first row of the answer.
+// countRows reads how many rows the view has, unless that is not wanted, and, if requested, how many come before the
+// first row of the answer.
 func countRows(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Span, result *ViewResult) (err error) {
 	if !r.Empty && !q.WithoutTotal {
 		err = r.Rows.Try(func() error {
