@@ -1,7 +1,9 @@
 package node
 
 import (
+	"io/fs"
 	"net/http"
+	"os"
 
 	"github.com/divandb/divan/node/console/page"
 )
@@ -21,4 +23,18 @@ func (n *Node) page() http.Handler {
 	mux.Handle(pageAt, page.Handler(pageAt))
 	mux.Handle("GET /_dashboard", http.RedirectHandler(pageAt, http.StatusMovedPermanently))
 	return mux
+}
+
+// utils returns the files for /_utils/, or nil if no directory is set. They cannot be outside of it.
+func (n *Node) utils() fs.FS {
+	dir := n.cfg.HTTP.Utils
+	if dir == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		n.log.Error("the files for /_utils cannot be served", "error", err)
+		return nil
+	}
+	return root.FS()
 }

@@ -3,9 +3,12 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/divandb/divan/node/api"
 )
@@ -52,5 +55,31 @@ func TestUp(t *testing.T) {
 				t.Errorf("answered %d %s, want %d %s", r.StatusCode, got, c.status, c.body)
 			}
 		})
+	}
+}
+
+// TestUtils: /_utils leads to the console, or serves the files of a directory and nothing else.
+func TestUtils(t *testing.T) {
+	s := serve(t, nil)
+	if res := s.get(t, "/_utils/"); res.StatusCode != http.StatusFound || res.Header.Get("Location") != "/_dashboard/" {
+		t.Errorf("without files: %s to %q", res.Status, res.Header.Get("Location"))
+	}
+	s = serve(t, func(o *api.Options) {
+		o.Auth = accounts
+		o.Utils = fstest.MapFS{"index.html": {Data: []byte("<p>hello")}, "js/a.js": {Data: []byte("1")}}
+	})
+	for path, want := range map[string]string{
+		"/_utils":  "301 ",
+		"/_utils/": "200 <p>hello", "/_utils/js/a.js": "200 1", "/_utils/js/b.js": "404 404 page not found\n",
+		"/_utils/../_node/_local/_config": "404 404 page not found\n", "/_utils/%2e%2e/secret": "404 404 page not found\n",
+	} {
+		res := s.get(t, path)
+		text, err := io.ReadAll(res.Body)
+		if got := fmt.Sprint(res.StatusCode, " ", string(text)); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", path, got, err, want)
+		}
+		if res.StatusCode == http.StatusOK && !strings.Contains(res.Header.Get("Content-Security-Policy"), "'self'") {
+			t.Errorf("%s has no policy", path)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -76,6 +77,7 @@ type Options struct {
 	Metrics, Dashboard http.Handler
 	// MetricsToken, if set, lets a request with "Authorization: Bearer TOKEN" read Metrics, and nothing else.
 	MetricsToken string
+	Utils        fs.FS // files for /_utils/; nil: it leads to the dashboard
 	// Profiles serves everything under /_debug/pprof/, for admins.
 	Profiles http.Handler
 	// Observe, if set, is called after every request. It must not block.
@@ -203,7 +205,7 @@ func (s *Server) equip() {
 	s.server = &server.Handlers{
 		Store: o.Store, Sessions: o.Auth, Members: o.Members, Others: o.Others, Actors: o.Actors, Tasks: o.Tasks,
 		Health:  o.Health,
-		Backups: o.Backups, Metrics: o.Metrics, Dashboard: o.Dashboard, Profiles: o.Profiles,
+		Backups: o.Backups, Metrics: o.Metrics, Dashboard: o.Dashboard, Profiles: o.Profiles, Files: o.Utils,
 		Node: o.Node, Version: o.Version, GitSHA: o.GitSHA, UUID: o.UUID, Began: time.Now(), Log: s.log,
 	}
 }

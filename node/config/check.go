@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -286,6 +287,11 @@ func (s *settings) checkHTTP() {
 	}
 	if strings.ContainsFunc(h.MetricsToken, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		s.at("http.metrics_token", "contains a character that cannot be in a header")
+	}
+	if h.Utils != "" {
+		if info, err := os.Stat(h.Utils); err != nil || !info.IsDir() {
+			s.at("http.utils", "%s is not a directory", h.Utils)
+		}
 	}
 	if need := 2 * s.cfg.Limits.Request; h.Bodies < need {
 		s.at("http.bodies", "%s holds no request of limits.request (%s); it needs twice that", h.Bodies,

@@ -63,6 +63,8 @@ type HTTP struct {
 	Drain time.Duration `yaml:"drain"`
 	// MetricsToken lets a scraper read /metrics without an account.
 	MetricsToken string `yaml:"metrics_token"`
+	// Utils is a directory with files for /_utils/, or "".
+	Utils string `yaml:"utils"`
 	// Bodies is the memory for the bodies of all running requests and what is made of them.
 	Bodies Size `yaml:"bodies"`
 }

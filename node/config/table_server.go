@@ -43,6 +43,9 @@ var serverRows = []row{
 	{path: "http.metrics_token", def: `""`,
 		text: `for scrapers: GET /metrics with "Authorization: Bearer TOKEN"; it opens nothing else; at least 16 ` +
 			"characters; empty: metrics are for admins and users with role _metrics"},
+	{path: "http.utils", def: `""`,
+		text: "a directory whose files are served at /_utils/, such as dist/release of the npm package fauxton, " +
+			"CouchDB's web interface; anyone may read them; empty: /_utils leads to the console"},
 	{path: "http.bodies", def: "512MiB", allowed: sizes{between{low: 16 << 20, high: 1 << 40}},
 		text: "memory for the bodies of all requests; beyond it requests wait for 20 s, then get 503; at least twice " +
 			"limits.request; eight times lets the largest requests stay within it"},

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
@@ -22,6 +23,8 @@ type Handlers struct {
 	Backups  Backups
 
 	Metrics, Dashboard, Profiles http.Handler
+	// Files are those for /_utils/; nil: none.
+	Files fs.FS
 
 	Node, Version, GitSHA, UUID string
 

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
@@ -57,10 +58,25 @@ func (h *Handlers) Up(q *call.Request) error {
 // Session hands /_session to node/auth.
 func (h *Handlers) Session(q *call.Request) error { return h.Sessions.ServeSession(q.W, q.R, q.User) }
 
-// Utils redirects clients that look for Fauxton to the dashboard.
+// utilsPolicy is CouchDB's policy for what the pages of Fauxton may load.
+const utilsPolicy = "child-src 'self' data: blob:; default-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'"
+
+// Utils serves files, such as those of Fauxton, at /_utils/. Without files it leads to the dashboard.
 func (h *Handlers) Utils(q *call.Request) error {
-	q.W.Header().Set("Location", "/_dashboard/")
-	return q.SendBytes(http.StatusMovedPermanently, nil)
+	if h.Files == nil {
+		q.W.Header().Set("Location", "/_dashboard/")
+		return q.SendBytes(http.StatusFound, nil)
+	}
+	if len(q.Path) == 1 && !strings.HasSuffix(q.R.URL.Path, "/") { // its links are relative
+		q.Location("_utils", "")
+		return q.SendBytes(http.StatusMovedPermanently, nil)
+	}
+	header := q.W.Header()
+	header.Set("Content-Security-Policy", utilsPolicy)
+	header.Set("Cache-Control", "private, must-revalidate")
+	http.StripPrefix("/_utils", http.FileServerFS(h.Files)).ServeHTTP(q.W, q.R)
+	return nil
 }
 
 // GetDashboard answers everything under /_dashboard.
