@@ -67,7 +67,7 @@ func (n *Node) serveHTTP(context.Context) error {
 		Tasks: allTasks{n.console, n.replications.View()}, Health: condition,
 		Backups: n.backups(), Metrics: published.Handler(), Observe: observe(&n.measuring, published, &n.traces),
 		Dashboard:    n.page(),
-		Utils:        n.utils(),
+		Utils:        utils(n.cfg.HTTP.Utils, n.log),
 		MetricsToken: n.cfg.HTTP.MetricsToken, Profiles: profiles(),
 		SettingChanged: n.happened.settingChanged, Resharded: n.happened.resharded,
 		Settings: n.settings,

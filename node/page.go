@@ -2,6 +2,7 @@ package node
 
 import (
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 
@@ -25,15 +26,14 @@ func (n *Node) page() http.Handler {
 	return mux
 }
 
-// utils returns the files for /_utils/, or nil if no directory is set. They cannot be outside of it.
-func (n *Node) utils() fs.FS {
-	dir := n.cfg.HTTP.Utils
+// utils returns the files for /_utils/ in a directory, or nil if none is named. They cannot be outside of it.
+func utils(dir string, log *slog.Logger) fs.FS {
 	if dir == "" {
 		return nil
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		n.log.Error("the files for /_utils cannot be served", "error", err)
+		log.Error("the files for /_utils cannot be served", "error", err)
 		return nil
 	}
 	return root.FS()

@@ -199,8 +199,8 @@ func without(prefix string) func(string) bool {
 	return func(text string) bool { return !strings.HasPrefix(text, prefix) }
 }
 
-// wantedIDs leaves out keys of other documents than the list has, and applies descending, skip and limit to the keys, as
-// CouchDB does before it reads.
+// wantedIDs leaves out keys of other documents than the list has, and applies descending, skip and limit to the keys,
+// as CouchDB does before it reads.
 func (r *rowsQuery) wantedIDs(only layer.Subset) []wantedID {
 	keys := slices.Clone(r.keys)
 	switch only {
