@@ -235,20 +235,36 @@ func (p *paired) short(ctx context.Context, docs []fixtures.City) error {
 		p.clients("ranges of 1,000 documents", 200, 0, func(c *pgconn.PgConn, _, i int) (int, error) {
 			return drain(c.ExecPrepared(ctx, "range", [][]byte{[]byte(id(i))}, nil, nil))
 		}),
-		p.clients("one key of a view", 4000, 0, func(c *pgconn.PgConn, server, i int) (int, error) {
-			text := `SELECT id FROM "by".name WHERE key = $1`
-			name := mustJSON(docs[i*7919%len(docs)].Name)
-			if server == 1 {
-				text, name = `SELECT id FROM docs WHERE doc->>'name' = $1`, []byte(docs[i*7919%len(docs)].Name)
-			}
-			return drain(c.ExecParams(ctx, text, [][]byte{name}, nil, nil, nil))
-		}),
+		p.oneKey(ctx, docs, "rows of one key of a view", 0,
+			`SELECT id FROM "by".name WHERE key = $1`, `SELECT id FROM docs WHERE doc->>'name' = $1`, nil),
+		p.oneKey(ctx, docs, "count of one key of a view", 1, `SELECT count(*) FROM "by".country WHERE key = $1`,
+			`SELECT count(*) FROM docs WHERE doc->>'country' = $1`, func(c fixtures.City) string { return c.Country }),
 		p.clients("documents with one value of an indexed field", sqlClients, 0,
 			func(c *pgconn.PgConn, _, i int) (int, error) {
 				return drain(c.ExecParams(ctx, `SELECT id FROM docs WHERE doc->>'name' = $1`,
 					[][]byte{[]byte(docs[i*7919%len(docs)].Name)}, nil, nil, nil))
 			}),
 	)
+}
+
+// oneKey measures a statement with one value of a member, by default the name, as its parameter: on the node over a
+// view, in PostgreSQL over the documents with an index.
+func (p *paired) oneKey(ctx context.Context, docs []fixtures.City, what string, want int, divan, postgres string,
+	member func(fixtures.City) string) error {
+	return p.clients(what, 10*sqlClients, want, func(c *pgconn.PgConn, server, i int) (int, error) {
+		city := docs[i*7919%len(docs)]
+		text, value := divan, city.Name
+		if member != nil {
+			value = member(city)
+		}
+		param := []byte(value)
+		if server == 1 {
+			text = postgres
+		} else {
+			param = mustJSON(value)
+		}
+		return drain(c.ExecParams(ctx, text, [][]byte{param}, nil, nil, nil))
+	})
 }
 
 func drainAll(r *pgconn.MultiResultReader) (rows int, err error) {
