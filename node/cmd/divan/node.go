@@ -41,6 +41,7 @@ func runNode(args []string) int {
 	// The first signal asks the node to stop, even during the start. A second one ends the process at once.
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
+	defer collectLess()()
 	log := node.NewLogger(os.Stderr, c.Log)
 	n := node.New(c, log)
 	if err := n.Start(ctx); err != nil {
