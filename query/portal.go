@@ -232,8 +232,8 @@ func (p *portal) advance(ctx context.Context) (err error) {
 // copying reserves memory for a long line. It holds all values, plus one of them a second time while it is escaped.
 func (p *portal) copying() error {
 	short := true
-	for _, d := range p.row {
-		short = short && types.ShortText(d, longValue/3/len(p.row))
+	for i := range p.row {
+		short = short && types.ShortText(p.row[i], longValue/3/len(p.row))
 	}
 	if short {
 		return nil

@@ -13,8 +13,9 @@ import (
 type bodies struct {
 	read   *layer.Bodies
 	cancel context.CancelFunc
-	batch  []exec.Row // rows that have not been returned
-	rows   []exec.Row // memory of batches
+	batch  []exec.Row      // rows that have not been returned by Next
+	left   []layer.BodyRow // rows that have been read and are in no batch yet
+	rows   []exec.Row      // memory of batches, few enough to stay in the processor's cache
 }
 
 // newBodies opens a scan. It returns nil if the store cannot do one, or read needs more than that.
@@ -51,24 +52,34 @@ func (b *bodies) Batch(ctx context.Context) ([]exec.Row, error) {
 		b.batch = nil
 		return batch, nil
 	}
+	if len(b.left) == 0 {
+		if err := b.more(ctx); err != nil {
+			return nil, err
+		}
+	}
+	n := min(len(b.left), batchRows)
+	if len(b.rows) < n {
+		b.rows = make([]exec.Row, n)
+	}
+	batch := b.rows[:n]
+	for i := range batch {
+		batch[i].ID, batch[i].Doc = b.left[i].ID, b.left[i].Body
+	}
+	b.left = b.left[n:]
+	return batch, nil
+}
+
+// more reads rows.
+func (b *bodies) more(ctx context.Context) (err error) {
 	defer context.AfterFunc(ctx, b.cancel)()
-	rows, err := b.read.Next()
+	b.left, err = b.read.Next()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, io.EOF
+		return io.EOF
 	case err != nil && ctx.Err() != nil:
-		return nil, readError(ctx.Err())
-	case err != nil:
-		return nil, readError(err)
+		return readError(ctx.Err())
 	}
-	if len(b.rows) < len(rows) {
-		b.rows = make([]exec.Row, len(rows))
-	}
-	batch := b.rows[:len(rows)]
-	for i := range rows {
-		batch[i].ID, batch[i].Doc = rows[i].ID, rows[i].Body
-	}
-	return batch, nil
+	return readError(err)
 }
 
 // Next implements exec.Rows.

@@ -129,22 +129,22 @@ func (c *Out) Row(row []types.Datum) error {
 	if c.Binary() {
 		return c.binaryRow(row)
 	}
-	for i, d := range row {
+	for i := range row {
 		if i > 0 {
 			c.Line = append(c.Line, c.opts.Delimiter...)
 		}
-		if d.IsNull() {
-			c.Line = append(c.Line, c.opts.Null...)
-			continue
-		}
+		d := &row[i]
 		var s string
 		switch d.K {
+		case types.KNull:
+			c.Line = append(c.Line, c.opts.Null...)
+			continue
 		case types.KJSON:
 			s = d.S // the document's own text
 		case types.KText:
-			s = types.TextOf(d, c.types[i], c.env)
+			s = types.TextOf(*d, c.types[i], c.env)
 		default:
-			c.buffer = types.AppendText(c.buffer[:0], d, c.types[i], c.env)
+			c.buffer = types.AppendText(c.buffer[:0], *d, c.types[i], c.env)
 			s = string(c.buffer)
 		}
 		if c.opts.Format == "csv" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/rev"
@@ -94,6 +95,9 @@ func (d Database) Bodies(ctx context.Context, o BodiesOptions) (b *Bodies, ok bo
 		return nil, false, nil
 	}
 	b = &Bodies{s: s, o: o, cancel: cancel, left: o.Limit, size: bodiesFirst}
+	if o.Limit > bodiesFirst {
+		b.size = min(o.Limit, bodiesMost) // so many will be wanted
+	}
 	b.prefix, b.docs = s.Keys.Sub(nil, keyspace.AllDocs), s.Keys.Sub(nil, keyspace.Documents)
 	b.rest = db.IdRange(b.prefix, db.IdBounds{Start: o.Start, End: o.End, ExcludeEnd: true})
 	return b, true, nil
@@ -164,7 +168,7 @@ func (b *Bodies) read() ([]BodyRow, error) {
 		}
 	}
 	b.turn = (b.turn + 1) % len(b.rows)
-	rows, held, err := b.rows[b.turn][:0], 0, error(nil)
+	rows, held, err := slices.Grow(b.rows[b.turn][:0], len(b.ids)-b.at), 0, error(nil)
 	if b.o.NoBodies {
 		for _, id := range b.ids {
 			rows = append(rows, BodyRow{ID: id})
@@ -193,6 +197,10 @@ func (b *Bodies) fill() error {
 	}
 	b.ids, b.ends, b.ranges, b.keys, b.at = b.ids[:0], b.ends[:0], b.ranges[:0], b.keys[:0], 0
 	b.text = b.text[:0]
+	b.ids, b.ends = slices.Grow(b.ids, want), slices.Grow(b.ends, want)
+	if !b.o.NoBodies {
+		b.ranges = slices.Grow(b.ranges, want)
+	}
 	defer b.share()
 	for len(b.ids) < want {
 		row, err := b.listed()
