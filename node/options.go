@@ -168,12 +168,25 @@ func (s *sharedOptions) ChangeAdmins(ctx context.Context, change func(changed ma
 	})
 }
 
-// takeOver stores the admins that an earlier version kept in the data directory. Those in the store take precedence.
+// takeOver stores the admins that an earlier version kept in the data directory. Those in the store take precedence. If
+// the disk cannot be written, the node serves reads nevertheless, and the next start tries again.
 func (s *sharedOptions) takeOver(ctx context.Context) error {
 	old, taken, err := auth.OldAdmins(s.dir)
-	if err != nil {
+	if err != nil || old == nil {
 		return err
 	}
+	if err = s.storeOld(ctx, old); err == nil {
+		err = taken()
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("the admins that an earlier version has kept in the data directory could not be moved to the "+
+			"store; the next start tries again", "error", err)
+		return nil
+	}
+	return err
+}
+
+func (s *sharedOptions) storeOld(ctx context.Context, old map[string]*string) error {
 	if len(old) > 0 {
 		if _, err := s.store.ChangeNodeOptions(ctx, func(o layer.OptionValues) error {
 			for name, hash := range old {
@@ -187,7 +200,7 @@ func (s *sharedOptions) takeOver(ctx context.Context) error {
 			return fmt.Errorf("take over the admins set at run time: %w", err)
 		}
 	}
-	return taken()
+	return nil
 }
 
 // heed passes changes of options to those who do not read them anew each time.

@@ -52,9 +52,12 @@ func KeepAdminsCopy(dir string, changed map[string]*string) error {
 }
 
 // OldAdmins returns the admins of an earlier version, which the caller takes over, and a function that says that this
-// is done.
+// is done. Without a file they are nil.
 func OldAdmins(dir string) (changed map[string]*string, taken func() error, err error) {
 	file := filepath.Join(dir, oldAdminsFile)
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil, func() error { return nil }, nil
+	}
 	changed, err = readAdmins(file)
 	if err == nil {
 		_, err = mergeAdmins(nil, changed)

@@ -61,7 +61,9 @@ func fillForMove(c *client) {
 	}
 	c.ok("PUT", "/db/conflict?new_edits=false",
 		`{"_rev":"4-dd","_deleted":true,"_revisions":{"start":4,"ids":["dd","bb","q","p"]}}`)
-	rev := c.object("PUT", "/db/att/big", strings.Repeat("0123456789abcdef", 20_000))["rev"].(string)
+	// of a type that is not compressed
+	big := c.do("PUT", "/db/att/big", strings.Repeat("0123456789abcdef", 20_000), "Content-Type", "application/x-test")
+	rev := decode(c.t, big.body).(map[string]any)["rev"].(string)
 	rev = c.object("PUT", "/db/att/small?rev="+rev, "hello")["rev"].(string)
 	c.ok("PUT", "/db/att", `{"_rev":"`+rev+`","_attachments":{"big":{"stub":true},"small":{"stub":true}}}`)
 	c.ok("PUT", "/db/_local/checkpoint", `{"at":1}`)
@@ -454,7 +456,8 @@ func TestImport_killed(t *testing.T) {
 	c := p.client()
 	c.ok("PUT", "/db", "")
 	for i := range 30 { // several transactions
-		c.ok("PUT", fmt.Sprintf("/db/doc%d/data", i), strings.Repeat(fmt.Sprint(i), 400_000))
+		c.do("PUT", fmt.Sprintf("/db/doc%d/data", i), strings.Repeat(fmt.Sprint(i), 400_000),
+			"Content-Type", "application/x-test")
 	}
 	launch(t, dir, "export", "-url", p.http(), "db", "file").finish(0)
 	want := seen(c, "db")
