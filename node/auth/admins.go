@@ -20,12 +20,13 @@ type AdminStore interface {
 
 // adminSet is the set of server admins.
 type adminSet struct {
-	keep   AdminStore
-	fixed  bool            // the last admin must not be deleted
-	always map[string]Hash // override all others
-
-	mu struct {
+	keep  AdminStore
+	fixed bool // the last admin must not be deleted
+	mu    struct {
 		sync.RWMutex
+		// always has admins of the command line. They override those that are stored, until they are changed.
+		always     map[string]Hash
+		loaded     bool // the stored ones are known
 		configured map[string]string
 		changed    map[string]*string
 		hashes     map[string]Hash // configured admins with the changes applied
@@ -33,17 +34,22 @@ type adminSet struct {
 }
 
 func newAdminSet(configured map[string]string, always map[string]Hash) (*adminSet, error) {
-	s := &adminSet{always: always}
-	s.mu.configured = configured
+	s := &adminSet{}
+	s.mu.configured, s.mu.always = configured, maps.Clone(always)
 	var err error
-	s.mu.hashes, err = s.merge(nil)
+	s.mu.hashes, err = s.merge(nil, "")
 	return s, err
 }
 
-// merge applies changes to the configured admins. Those in always override both.
-func (s *adminSet) merge(changed map[string]*string) (map[string]Hash, error) {
+// merge applies changes to the configured admins. Those in always override both, except one that is being changed.
+// Called with mu held.
+func (s *adminSet) merge(changed map[string]*string, except string) (map[string]Hash, error) {
 	hashes, err := mergeAdmins(s.mu.configured, changed)
-	maps.Copy(hashes, s.always)
+	for name, h := range s.mu.always {
+		if name != except {
+			hashes[name] = h
+		}
+	}
 	return hashes, err
 }
 
@@ -100,11 +106,15 @@ func (s *adminSet) empty() bool {
 // change sets the hash of name, or deletes it if hash is nil. The change is durable before it takes effect.
 func (s *adminSet) change(ctx context.Context, name string, hash *string) error {
 	change := func(changed map[string]*string) error {
+		s.mu.RLock()
+		defer s.mu.RUnlock()
 		changed[name] = hash
-		if _, configured := s.mu.configured[name]; !configured && hash == nil {
+		_, configured := s.mu.configured[name]
+		_, always := s.mu.always[name]
+		if !configured && !always && hash == nil {
 			delete(changed, name)
 		}
-		hashes, err := s.merge(changed)
+		hashes, err := s.merge(changed, name)
 		if err == nil && len(hashes) == 0 && s.fixed {
 			err = forbidden("The last admin cannot be deleted while other machines can connect: everyone would be an " +
 				"admin.")
@@ -128,11 +138,25 @@ func (s *adminSet) change(ctx context.Context, name string, hash *string) error 
 
 // apply makes changes effective. An admin whose hash is invalid is none.
 func (s *adminSet) apply(changed map[string]*string) error {
-	hashes, err := s.merge(changed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mu.changed, s.mu.hashes = changed, hashes
+	if s.mu.loaded || s.keep == nil {
+		for name := range s.mu.always {
+			if !sameHash(changed, s.mu.changed, name) {
+				delete(s.mu.always, name)
+			}
+		}
+	}
+	hashes, err := s.merge(changed, "")
+	s.mu.loaded, s.mu.changed, s.mu.hashes = true, changed, hashes
 	return err
+}
+
+// sameHash reports whether an admin is the same in two sets of changes.
+func sameHash(a, b map[string]*string, name string) bool {
+	x, inA := a[name]
+	y, inB := b[name]
+	return inA == inB && (x == y || x != nil && y != nil && *x == *y)
 }
 
 // AdminsChanged tells the Authenticator which admins were set at run time, by any node. The error names those without

@@ -148,6 +148,43 @@ func (s *adminStore) ChangeAdmins(_ context.Context, change func(map[string]*str
 	return nil
 }
 
+// TestAuthenticator_AdminOfCommandLine: an admin of the command line overrides what is stored when the node starts, but
+// not what is changed afterwards, on any node.
+func TestAuthenticator_AdminOfCommandLine(t *testing.T) {
+	stored := auth.NewHash("stored", 4096).String()
+	kept := &adminStore{changed: map[string]*string{"root": &stored}}
+	for range 2 {
+		a, _ := newAuth(t, func(o *auth.Options) {
+			o.Keep, o.AdminPasswords = kept, map[string]string{"root": "given"}
+		})
+		kept.nodes = append(kept.nodes, a)
+		if err := a.AdminsChanged(kept.changed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := kept.nodes[0].Admins()["root"]
+	if before == stored {
+		t.Error("what is stored overrides the command line")
+	}
+	hash, err := kept.nodes[0].SetAdmin(t.Context(), "root", "changed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range kept.nodes {
+		if a.Admins()["root"] != hash {
+			t.Errorf("node %d does not have the changed password", i)
+		}
+	}
+	if err := kept.nodes[1].DeleteAdmin(t.Context(), "root"); err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range kept.nodes {
+		if len(a.Admins()) != 0 {
+			t.Errorf("node %d has the deleted admin", i)
+		}
+	}
+}
+
 func TestOldAdmins(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "admins.json")
