@@ -2,13 +2,15 @@ package write
 
 import (
 	"crypto/md5"
-	"encoding/binary"
+	"encoding/base64"
 	"encoding/hex"
+	"slices"
+	"strings"
 
 	"github.com/divandb/divan/layer/internal/attach"
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/rev"
-	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/kv"
 )
 
@@ -85,7 +87,7 @@ func compose(b *batch, p *pendingEdit) error {
 		return err
 	}
 	if !b.o.Replicated {
-		pl.added.Rev.ID = c.revID(t, p.e.Deleted, pl.replaced)
+		pl.added.Rev.ID = c.revID(p.e.Deleted, pl.replaced)
 		p.existing.issue(t, p.e.ID, pl)
 	}
 	c.stored = t.Close(rev.AppendBody(t.Open(), p.e.Deleted, c.attachments, c.body))
@@ -108,31 +110,53 @@ func (c *content) compose(e *rev.Edit, pos int64, replicated bool) error {
 	return nil
 }
 
-// revID returns the hash of a new revision, which replaces the given leaves. It depends only on the revision itself, so
-// that the same edit made in two databases results in the same revision.
-func (c *content) revID(t *db.Txn, deleted bool, replaced []*rev.LeafKV) string {
-	b := t.Open()
-	b = append(b, keyspace.BodyFormat, 0)
-	if deleted {
-		b[1] = 1
-	}
+// revID returns the hash of a new revision, which replaces the given leaves. It is the one that CouchDB computes for
+// the same edit, so that the same edit made in two databases results in the same revision: the MD5 sum of a list, in
+// Erlang's external term format, of whether the document is deleted, the position and id of the parent, the body and
+// the attachments. CouchDB compresses some attachments before it computes their digests; then the ids differ.
+func (c *content) revID(deleted bool, replaced []*rev.LeafKV) string {
 	parent := db.Rev{}
 	if len(replaced) > 0 {
 		parent = replaced[0].Rev
 	}
-	b = binary.AppendVarint(b, parent.Pos)
-	b = appendSized(b, parent.ID)
-	for i := range c.attachments {
-		a := &c.attachments[i]
-		b = appendSized(appendSized(appendSized(b, a.Name), a.ContentType), a.Digest)
+	const version, parts = 131, 5
+	b := make([]byte, 1, len(c.body)+len(c.body)/4+128)
+	b[0] = version
+	b = jsontext.AppendTermList(b, parts)
+	b = jsontext.AppendTermBool(b, deleted)
+	b = jsontext.AppendTermInt(b, parent.Pos)
+	b = appendParent(b, parent)
+	b = jsontext.AppendTerm(b, c.body)
+	if len(c.attachments) > 0 {
+		b = jsontext.AppendTermList(b, len(c.attachments))
 	}
-	b = append(b, 0xff)
-	b = append(b, c.body...)
+	for i := range slices.Backward(c.attachments) {
+		b = appendAttachment(b, &c.attachments[i])
+	}
+	b = jsontext.AppendTermNil(jsontext.AppendTermNil(b))
 	sum := md5.Sum(b)
 	return hex.EncodeToString(sum[:])
 }
 
-func appendSized(b []byte, s string) []byte {
-	b = binary.AppendUvarint(b, uint64(len(s)))
-	return append(b, s...)
+// appendParent appends the id of the parent: 0 without one, and the 16 bytes of a hash.
+func appendParent(b []byte, parent db.Rev) []byte {
+	if parent.IsZero() {
+		return jsontext.AppendTermInt(b, 0)
+	}
+	if hash, err := hex.DecodeString(parent.ID); err == nil && parent.IsHash() {
+		return jsontext.AppendTermBinary(b, hash)
+	}
+	return jsontext.AppendTermBinary(b, parent.ID)
+}
+
+// appendAttachment appends an attachment's name, type and digest.
+func appendAttachment(b []byte, a *rev.Attachment) []byte {
+	b = jsontext.AppendTermTuple(b, 3)
+	b = jsontext.AppendTermBinary(b, a.Name)
+	b = jsontext.AppendTermBinary(b, a.ContentType)
+	sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(a.Digest, "md5-"))
+	if err != nil {
+		return jsontext.AppendTermBinary(b, a.Digest) // of another server, which has another kind of digests
+	}
+	return jsontext.AppendTermBinary(b, sum)
 }
