@@ -49,7 +49,7 @@ func (w *world) until(invariant string, limit time.Duration, wrong func() string
 
 // settle waits until all members see each other.
 func (w *world) settle() {
-	w.until("members agree", agreedWithin, func() string {
+	agreed := func() string {
 		for _, n := range w.nodes {
 			l := n.current()
 			if l == nil {
@@ -75,8 +75,19 @@ func (w *world) settle() {
 			}
 		}
 		return ""
-	})
-	w.until("members reach each other", reachedWithin, w.unreached)
+	}
+	again := true
+	for tries := 0; again && tries < 3; tries++ {
+		again = false
+		w.until("members agree", agreedWithin, agreed)
+		w.until("members reach each other", reachedWithin, func() string {
+			if agreed() != "" { // only now was a member given up, for a trouble that is over
+				again = true
+				return ""
+			}
+			return w.unreached()
+		})
+	}
 	w.until("members that were given up have new ids", reachedWithin, w.oldID)
 }
 
