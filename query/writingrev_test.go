@@ -55,12 +55,13 @@ func TestWrites_Null(t *testing.T) {
 	conn := connect(t, "postgres://ann@"+addr+"/cities")
 	long := strings.Repeat("é", 40)
 	for sql, want := range map[string]string{
-		"INSERT INTO docs (id, doc) VALUES ('n', NULL)":             "Failing row contains (n, null, null).",
-		"INSERT INTO docs (id, doc) VALUES (NULL, '{\"a\": 1}')":    `Failing row contains (null, null, {"a": 1}).`,
-		"INSERT INTO docs (id, doc) VALUES ('x" + long + "', NULL)": "Failing row contains (x" + long[:62] + "..., null, null).",
-		"INSERT INTO docs (id, doc) SELECT NULL, '{}'":              "Failing row contains (null, null, {}).",
-		"UPDATE docs SET doc = NULL, rev = rev WHERE id = 'oslo'":   "Failing row contains (oslo, 1-abc, null).",
-		"UPDATE docs SET doc = doc -> 'nothing' WHERE id = 'oslo'":  "Failing row contains (oslo, 1-abc, null).",
+		"INSERT INTO docs (id, doc) VALUES ('n', NULL)":                 "Failing row contains (n, null, null).",
+		"INSERT INTO docs VALUES ('oslo', NULL) ON CONFLICT DO NOTHING": "Failing row contains (oslo, null, null).",
+		"INSERT INTO docs (id, doc) VALUES (NULL, '{\"a\": 1}')":        `Failing row contains (null, null, {"a": 1}).`,
+		"INSERT INTO docs (id, doc) VALUES ('x" + long + "', NULL)":     "Failing row contains (x" + long[:62] + "..., null, null).",
+		"INSERT INTO docs (id, doc) SELECT NULL, '{}'":                  "Failing row contains (null, null, {}).",
+		"UPDATE docs SET doc = NULL, rev = rev WHERE id = 'oslo'":       "Failing row contains (oslo, 1-abc, null).",
+		"UPDATE docs SET doc = doc -> 'nothing' WHERE id = 'oslo'":      "Failing row contains (oslo, 1-abc, null).",
 		"INSERT INTO docs VALUES ('oslo', '{}') ON CONFLICT (id) DO UPDATE SET doc = NULL": "Failing row contains " +
 			"(oslo, 1-abc, null).",
 	} {

@@ -307,7 +307,7 @@ func (t *transaction) edit(in *exec.Edit) (out layer.Edit, err error) {
 	} else if out, err = layer.ParseEdit(in.Doc, false); err != nil {
 		return out, writeError(err)
 	} else if out.Deleted {
-		return out, refused("a document is deleted by DELETE, not by its member _deleted")
+		return out, refused("a document is deleted by DELETE, not by its member _deleted", "")
 	}
 	var current layer.Rev
 	if in.Rev != "" {
@@ -317,7 +317,8 @@ func (t *transaction) edit(in *exec.Edit) (out layer.Edit, err error) {
 	}
 	switch {
 	case in.ID != "" && out.ID != "" && out.ID != in.ID:
-		return out, refused(fmt.Sprintf("the document's member _id is %q, but its id is %q", out.ID, in.ID))
+		return out, refused(fmt.Sprintf("the document's member _id is %q, but its id is %q", out.ID, in.ID),
+			withoutRevision)
 	case in.ID == "" && out.ID == "":
 		in.ID = t.source.IDs.Next()
 	case in.ID == "":
@@ -325,7 +326,7 @@ func (t *transaction) edit(in *exec.Edit) (out layer.Edit, err error) {
 	}
 	switch {
 	case !out.Rev.IsZero() && current.IsZero():
-		return out, refused(fmt.Sprintf("the new document %q has a member _rev", in.ID))
+		return out, refused(fmt.Sprintf("the new document %q has a member _rev", in.ID), withoutRevision)
 	case !out.Rev.IsZero() && out.Rev != current:
 		return out, &exec.ReadError{Kind: exec.Stale, Message: fmt.Sprintf("document update conflict: the document's "+
 			"member _rev is %q, but the revision of %q is %q", out.Rev, in.ID, in.Rev)}
@@ -333,15 +334,24 @@ func (t *transaction) edit(in *exec.Edit) (out layer.Edit, err error) {
 	out.ID, out.Rev = in.ID, current
 	switch {
 	case strings.HasPrefix(out.ID, designPrefix):
-		return out, &exec.ReadError{Kind: exec.Unsupported, Message: "design documents are written over HTTP"}
+		return out, &exec.ReadError{Kind: exec.Unsupported, Message: "design documents are written over HTTP",
+			Hint: putHint}
 	case strings.HasPrefix(out.ID, localPrefix):
-		return out, &exec.ReadError{Kind: exec.Unsupported, Message: "local documents are written over HTTP"}
+		return out, &exec.ReadError{Kind: exec.Unsupported, Message: "local documents are written over HTTP",
+			Hint: putHint}
 	}
 	out.KeepAttachments = out.Attachments == nil && !out.Deleted && !current.IsZero()
 	return out, nil
 }
 
-func refused(message string) error { return &exec.ReadError{Kind: exec.Refused, Message: message} }
+const (
+	putHint         = "PUT the document over HTTP."
+	withoutRevision = "To copy a document, insert doc - '_id' - '_rev'."
+)
+
+func refused(message, hint string) error {
+	return &exec.ReadError{Kind: exec.Refused, Message: message, Hint: hint}
+}
 
 func exists(id string) error {
 	return &exec.ReadError{Kind: exec.Exists, Message: fmt.Sprintf("Key (id)=(%s) already exists.", id)}

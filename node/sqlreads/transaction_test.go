@@ -293,6 +293,14 @@ func TestTransaction_validated(t *testing.T) {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
+	// What is refused has a hint that says how to do it.
+	for _, e := range []exec.Edit{{ID: "_design/d", Doc: []byte("{}")}, {ID: "_local/l", Doc: []byte("{}")},
+		{ID: "n", Doc: []byte(`{"_id":"ok"}`)}, {ID: "n", Doc: []byte(`{"_rev":"1-aa"}`)}} {
+		var re *exec.ReadError
+		if _, err := x.Write(t.Context(), []exec.Edit{e}); !errors.As(err, &re) || re.Hint == "" {
+			t.Errorf("%s %s: %v", e.ID, e.Doc, err)
+		}
+	}
 	if err := x.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -333,6 +333,7 @@ const (
 type ReadError struct {
 	Kind    Kind
 	Message string // for the user; no secrets
+	Hint    string // what the user can do instead
 	Err     error  // the cause, or nil
 }
 

@@ -20,7 +20,7 @@ func StoreError(err error) error {
 		Stale: sqlstate.SerializationFailure, Expired: sqlstate.SnapshotTooOld, Exists: sqlstate.UniqueViolation,
 		Refused: sqlstate.CheckViolation, Overdue: sqlstate.TransactionTimeout,
 		Irreducible: sqlstate.InvalidParameterValue, Unknown: sqlstate.CommitUnknown}[re.Kind]
-	e := &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
+	e := &sqlstate.Error{Code: code, Message: re.Error(), Hint: re.Hint, Err: err}
 	switch re.Kind {
 	case Exists:
 		return sqlstate.Duplicate(re.Message)

@@ -100,7 +100,9 @@ func (n *Insert) row(env *exec.Env, values []types.Datum) (r row, err error) {
 	case id.S == "":
 		return r, sqlstate.New(sqlstate.CheckViolation, "Document id must not be empty")
 	}
-	r.id = id.S
+	if r.id = id.S; n.OnConflict && r.doc.IsNull() {
+		return r, null("doc", id, types.Null, r.doc) // also of a row that would be left out
+	}
 	return r, nil
 }
 
@@ -158,10 +160,10 @@ func (n *Insert) resolve(m *Modify, e *edits, rows []row, proposed map[string]bo
 			if err != nil {
 				return err
 			}
-			proposed[r.id] = true
 			if !write {
-				continue
+				continue // and another row may change it
 			}
+			proposed[r.id] = true
 			if err := e.add(m, edit, nil); err != nil {
 				return err
 			}

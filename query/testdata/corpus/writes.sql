@@ -45,6 +45,8 @@ BEGIN; INSERT INTO docs AS t (id, doc) VALUES ('d00', '{"w": 1}'), ('d01', '{"w"
 BEGIN; INSERT INTO docs (id, doc) VALUES ('d00', '{"w": 1}') ON CONFLICT ON CONSTRAINT docs_pkey DO UPDATE SET (doc) = (SELECT excluded.doc) RETURNING doc->'w'; ROLLBACK
 BEGIN; INSERT INTO docs (id, doc) SELECT id, '{"w": 1}' FROM docs WHERE id < 'd03' ON CONFLICT (id) DO UPDATE SET doc = jsonb_set(docs.doc, '{w}', excluded.doc->'w') RETURNING id, doc->'w'; ROLLBACK
 INSERT INTO docs (id, doc) VALUES ('n', '{}'), ('n', '{}') ON CONFLICT (id) DO UPDATE SET doc = excluded.doc
+BEGIN; INSERT INTO docs (id, doc) VALUES ('d00', '{}'), ('d00', '{"a": 1}') ON CONFLICT (id) DO UPDATE SET doc = excluded.doc WHERE false RETURNING id; ROLLBACK
+BEGIN; INSERT INTO docs (id, doc) VALUES ('d00', '{}'), ('d00', '{"a": 1}') ON CONFLICT (id) DO UPDATE SET doc = excluded.doc WHERE excluded.doc ? 'a' RETURNING id, doc->'a'; ROLLBACK
 INSERT INTO docs (id, doc) VALUES ('d00', '{}') ON CONFLICT DO UPDATE SET doc = excluded.doc
 INSERT INTO docs (id, doc) VALUES ('d00', '{}') ON CONFLICT (doc) DO UPDATE SET doc = excluded.doc
 INSERT INTO docs (id, doc) VALUES ('d00', '{}') ON CONFLICT (nope) DO NOTHING
