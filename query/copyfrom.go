@@ -83,9 +83,7 @@ func (c *copyIn) located(err error) error {
 	if err == nil || c.affected == 0 {
 		return err
 	}
-	e := *sqlstate.From(err)
-	e.Context = "COPY FROM, after it has committed " + strconv.FormatInt(c.affected, 10) + " rows"
-	return &e
+	return sqlstate.From(err).Within("COPY FROM, after it has committed %d rows", c.affected)
 }
 
 // Format implements pgwire.CopyIn.

@@ -32,7 +32,10 @@ const shopSQL = `{
 	"w8": {"colums": {"a": "int"}},
 	"w9": 7,
 	"w10": {"where": "count(*) > 1", "columns": {}},
-	"w11": {"columns": {"a": {"path": "x..y", "type": "int"}}}
+	"w11": {"columns": {"a": {"path": "x..y", "type": "int"}}},
+	"w13": {"columns": {"a": "record"}},
+	"w14": {"where": "id = $1", "columns": {"a": "int"}},
+	"named": {"where": "id = 'a'", "columns": {"type": "regclass", "at": "jsonpath"}}
 }`
 
 func shop(t *testing.T) (*exectest.Store, *exectest.DB) {
@@ -66,6 +69,7 @@ func TestDeclared(t *testing.T) {
 		{`SELECT orders.id FROM shop.orders WHERE shop.orders.city = 'Oslo'`, `a`},
 		{`SELECT dotted FROM shop.orders WHERE id = 'a'`, `1`},
 		{`SELECT x.id, x.number FROM shop.large AS x WHERE id < 'c'`, `b|2`},
+		{`SELECT id, type, at FROM shop.named`, `a|NULL|NULL`}, // whatever the error of the cast is
 		{`SELECT count(*) FROM shop.all`, `4`},
 		{`SELECT * FROM shop.all o JOIN (VALUES ('d')) v(i) ON v.i = o.id`,
 			`d|1-abc|{"_id":"d","_rev":"1-abc","type":"customer","number":4}|d`},
@@ -91,7 +95,7 @@ func TestDeclared(t *testing.T) {
 			"w7| SELECT\n  WHERE false;|the declaration is wrong: column \"id\": every relation has id, rev and doc, and a " +
 			"name cannot be used twice|0"},
 		{`SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relnamespace = 'shop'::regnamespace AND
-			relkind = 'r'`, "all docs large orders"},
+			relkind = 'r'`, "all docs large named orders"},
 	} {
 		rows, err := run(t.Context(), ss, c.sql, 100)
 		if got := strings.Join(rows, " "); err != nil || got != c.want {
@@ -133,6 +137,8 @@ func TestDeclared_Errors(t *testing.T) {
 		"SELECT * FROM shop.w10":         `42P17 the declaration of relation "shop.w10" is wrong: aggregate functions are not`,
 		"SELECT * FROM shop.w11":         `42P17 the declaration of relation "shop.w11" is wrong: column "a": a path has an empty`,
 		"SELECT * FROM shop.self":        `42P17 the declaration of relation "shop.self" is wrong: it refers to itself`,
+		"SELECT * FROM shop.w13":         `42P17 the declaration of relation "shop.w13" is wrong: column "a": a column cannot`,
+		"SELECT * FROM shop.w14":         `42P17 the declaration of relation "shop.w14" is wrong: "where": it has a parameter`,
 		"DELETE FROM shop.docs":          `0A000 `,
 		"SELECT * FROM shop.w12":         `42P01 relation "shop.w12" does not exist`,
 		"SELECT nothing FROM shop.all":   `42703 column "nothing" does not exist`,

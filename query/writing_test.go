@@ -55,6 +55,9 @@ func TestCopyFrom_PostgreSQL(t *testing.T) {
 		{"COPY docs (id, doc) FROM STDIN (FORMAT csv, DELIMITER ';', QUOTE '''', ESCAPE '\\')", "'a\\'b';{}\n"},
 		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "\"a,{}\n"},
 		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "a\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "a,\"{\n}\"\nb,{}\nc\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "a,\"{\n}\"\nb,\"\n\n{\"\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv, HEADER)", "id,doc\r\na,\"{\r\n}\"\r\nb\r\n"},
 		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", ",{}\n"},
 		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "\"\"x,{}\n"},
 		{"COPY docs (id, doc) FROM STDIN (FORMAT csv, NULL 'n', FORCE_NOT_NULL (id))", "n,{}\n"},
@@ -94,7 +97,12 @@ func copied(ctx context.Context, conn *pgx.Conn, sql, data string) string {
 	tag, err := conn.PgConn().CopyFrom(ctx, strings.NewReader(data), sql)
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) {
-		return fmt.Sprintf("%s %s", pe.Code, pe.Message)
+		// PostgreSQL also shows the line, and the places of errors that are found when rows are written.
+		where, _, _ := strings.Cut(pe.Where, `: "`)
+		if pe.Code[:2] == "23" {
+			where = ""
+		}
+		return fmt.Sprintf("%s %s, %s", pe.Code, pe.Message, where)
 	}
 	if err != nil {
 		return err.Error()

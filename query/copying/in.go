@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -29,7 +28,8 @@ type In struct {
 	newline                 string // the end of lines; "" before the first
 	row                     []types.Datum
 	line                    int
-	short                   bool // the binary data ended too early
+	column                  string // for an error of a value: the column, and the value if it is text
+	short                   bool   // the binary data ended too early
 }
 
 // ErrMore is returned by Next if the data has no complete row, and more can come.
@@ -69,6 +69,10 @@ func (c *In) Next() ([]types.Datum, error) {
 	row, err := c.next()
 	if c.tried = 0; errors.Is(err, ErrMore) {
 		c.tried = len(c.data)
+	}
+	var e *sqlstate.Error
+	if errors.As(err, &e) && c.line > 0 {
+		err = e.Within("COPY docs, line %d%s", c.line, c.column)
 	}
 	return row, err
 }
@@ -143,24 +147,15 @@ func (c *In) values(fields []field) error {
 		}
 		var err error
 		if c.row[i], err = types.ParseText(f.text, c.cols[i].Type, c.env); err != nil {
-			return c.located(err, i, f.text)
+			c.column = `, column ` + c.cols[i].Name + `: "` + types.Truncate(f.text, maxShown) + `"`
+			return err
 		}
 	}
 	return nil
 }
 
-// located says in the detail where a value is.
-func (c *In) located(err error, column int, text string) error {
-	var e *sqlstate.Error
-	if !errors.As(err, &e) || e.Detail != "" {
-		return err
-	}
-	if len(text) > 100 {
-		text = text[:100] + "..."
-	}
-	at := *e
-	return at.WithDetail(`COPY line %d, column %s: "%s"`, c.line, c.cols[column].Name, strings.ToValidUTF8(text, "?"))
-}
+// maxShown is the number of bytes of a value in the context of an error.
+const maxShown = 100
 
 // fields reads a line.
 func (c *In) fields() ([]field, error) {
@@ -305,7 +300,10 @@ func (c *In) csvFields() ([]field, error) {
 		out = append(out, field{text: text, null: null})
 		value, quoted = value[:0], false
 	}
-	start := c.data
+	start, breaks, lineBreak := c.data, 0, byte('\r')
+	if c.newline == "\n" { // known from the second line on, as in PostgreSQL
+		lineBreak = '\n'
+	}
 	for i := 0; ; i++ {
 		// The last byte may be the first of two.
 		if ahead := i+1 == len(c.data) && (inside && c.data[i] == escape || c.data[i] == '\r'); !c.last &&
@@ -317,6 +315,7 @@ func (c *In) csvFields() ([]field, error) {
 				return nil, malformed("unterminated CSV quoted field")
 			}
 			c.data = nil
+			c.line += breaks
 			add()
 			return out, c.endOfCSV(start, len(start))
 		}
@@ -328,7 +327,9 @@ func (c *In) csvFields() ([]field, error) {
 		case b == quote:
 			inside, quoted = !inside, true
 		case inside:
-			value = append(value, b)
+			if value = append(value, b); b == lineBreak {
+				breaks++
+			}
 		case b == delimiter:
 			add()
 		case b == '\n' || b == '\r':
@@ -346,6 +347,7 @@ func (c *In) csvFields() ([]field, error) {
 					WithHint("Use quoted CSV field to represent %s.", what)
 			}
 			c.newline, c.data = end, c.data[i+n:]
+			c.line += breaks
 			add()
 			return out, c.endOfCSV(start, i)
 		default:
@@ -365,8 +367,7 @@ func (c *In) endOfCSV(start []byte, n int) error {
 
 // binary reads a row in the binary format.
 func (c *In) binary() error {
-	eof := malformed("unexpected EOF in COPY data")
-	c.short = false
+	c.short, c.column = false, ""
 	take := func(n int) []byte {
 		if n > len(c.data) {
 			c.short = true
@@ -403,7 +404,7 @@ func (c *In) binary() error {
 	c.line++
 	head := take(2)
 	if head == nil {
-		return eof
+		return errBinaryEnd
 	}
 	switch n := int16(binary.BigEndian.Uint16(head)); {
 	case n == -1:
@@ -415,27 +416,35 @@ func (c *In) binary() error {
 	case int(n) != len(c.cols):
 		return malformed("row field count is %d, expected %d", n, len(c.cols))
 	}
-	for i, col := range c.cols {
-		length := take(4)
-		if length == nil {
-			return eof
-		}
-		n := int(int32(binary.BigEndian.Uint32(length)))
-		if n == -1 {
-			c.row[i] = types.Null
-			continue
-		}
-		value := take(max(n, 0))
-		if n < 0 {
-			return malformed("invalid field size")
-		}
-		if value == nil {
-			return eof
-		}
-		var err error
-		if c.row[i], err = types.ParseBinary(value, col.Type, c.env); err != nil {
-			return c.located(err, i, "")
+	for i := range c.cols {
+		if err := c.binaryValue(i, take); err != nil {
+			c.column = ", column " + c.cols[i].Name
+			return err
 		}
 	}
 	return nil
 }
+
+// binaryValue reads the value of a column.
+func (c *In) binaryValue(i int, take func(n int) []byte) (err error) {
+	length := take(4)
+	if length == nil {
+		return errBinaryEnd
+	}
+	n := int(int32(binary.BigEndian.Uint32(length)))
+	if n == -1 {
+		c.row[i] = types.Null
+		return nil
+	}
+	value := take(max(n, 0))
+	if n < 0 {
+		return malformed("invalid field size")
+	}
+	if value == nil {
+		return errBinaryEnd
+	}
+	c.row[i], err = types.ParseBinary(value, c.cols[i].Type, c.env)
+	return err
+}
+
+var errBinaryEnd = malformed("unexpected EOF in COPY data")

@@ -148,6 +148,16 @@ func (e *Error) WithDetail(format string, args ...any) *Error {
 	return e
 }
 
+// Within returns e with a further line of its context.
+func (e *Error) Within(format string, args ...any) *Error {
+	out := *e
+	if out.Context != "" {
+		out.Context += "\n"
+	}
+	out.Context += fmt.Sprintf(format, args...)
+	return &out
+}
+
 // Unsupported returns the error for something that PostgreSQL supports and Divan does not.
 func Unsupported(offset int, hint, format string, args ...any) *Error {
 	return (&Error{Code: FeatureNotSupported, Message: fmt.Sprintf(format, args...), Hint: hint}).At(offset)

@@ -273,8 +273,8 @@ var queryRules = []rule{
 		why: "a plan is described by its own nodes, whatever made it",
 	},
 	{
-		room: "query/bind/declare", may: []string{"query/bind/typing", "query/sql/ast", "query/sql/parse",
-			"query/sqlstate", "query/types", "query/work"},
+		room: "query/bind/declare", may: []string{"query/bind/typing", "query/sql/ast", "query/sql/lex",
+			"query/sql/parse", "query/sqlstate", "query/types", "query/work"},
 		why: "a declaration becomes a query and columns without names and scopes",
 	},
 	{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -207,6 +208,13 @@ func expression(w *work.Work, text string) (ast.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	tokens, _, err := lex.Tokens(w, text)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(tokens, func(t lex.Token) bool { return t.Kind == lex.Param }) {
+		return nil, fmt.Errorf("it has a parameter")
+	}
 	q, ok := st.(*ast.Query)
 	if !ok {
 		return nil, fmt.Errorf(`"%s" is not an expression`, text)
@@ -312,6 +320,9 @@ func pathArray(path []string) string {
 	return "ARRAY[" + strings.Join(items, ", ") + "]"
 }
 
+// pseudo is the category of types that no value of a table has, such as record.
+const pseudo = 'P'
+
 // expr returns the expression of a column, and its type.
 func (c *declared) expr(w *work.Work) (e ast.Expr, typ types.OID, mod int32, err error) {
 	for _, name := range c.path {
@@ -332,7 +343,9 @@ func (c *declared) expr(w *work.Work) (e ast.Expr, typ types.OID, mod int32, err
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	if types.CastContext(types.Text, typ) == types.NoCast {
+	info := types.Lookup(typ)
+	if types.CastContext(types.Text, typ) == types.NoCast || info == nil || info.Category == pseudo ||
+		typ == types.Unknown {
 		return nil, 0, 0, fmt.Errorf("a column cannot have the type %s", types.NameOf(typ))
 	}
 	if typ == types.JSONB && mod < 0 {

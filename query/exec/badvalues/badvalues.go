@@ -91,8 +91,9 @@ func (c *Counts) Of(database string) (list []Column) {
 	return list
 }
 
-// Is reports whether an error is about a value rather than about a statement's limits: a data exception.
+// Is reports whether an error of a cast is about the value rather than about a statement's limits: a data exception, or
+// a value that names what does not exist (regclass), or that is a text with a syntax of its own (jsonpath).
 func Is(err error) bool {
 	var e *sqlstate.Error
-	return errors.As(err, &e) && strings.HasPrefix(string(e.Code), "22")
+	return errors.As(err, &e) && (strings.HasPrefix(string(e.Code), "22") || strings.HasPrefix(string(e.Code), "42"))
 }
