@@ -129,7 +129,8 @@ func explained(e *ast.Explain) (*ast.Query, error) {
 func Clauses(s *ast.Select) error {
 	switch {
 	case s.Into != nil:
-		return sqlstate.Unsupported(s.Into.Pos(), "Use INSERT INTO docs (id, doc) SELECT.", "SELECT INTO is not supported")
+		return sqlstate.Unsupported(s.Into.Pos(), "Use INSERT INTO docs (id, doc) SELECT.",
+			"SELECT INTO is not supported")
 	case s.WithTies && slices.ContainsFunc(s.Locks, func(l ast.Lock) bool { return l.Wait == "skip locked" }):
 		return sqlstate.New(sqlstate.SyntaxError, "SKIP LOCKED and WITH TIES options cannot be used together")
 	case len(s.Locks) == 0:
