@@ -63,27 +63,6 @@ func TestStore_Names(t *testing.T) {
 	}
 }
 
-func TestStore_WatchNames(t *testing.T) {
-	s := mustStore(t, mustEngine(t), layer.Options{})
-	for _, change := range []func() error{
-		func() error { _, err := s.Create(t.Context(), "a", layer.CreateOptions{}); return err },
-		func() error { return s.Delete(t.Context(), "a") },
-	} {
-		w, err := s.WatchNames(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := change(); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case <-w.Done():
-		case <-time.After(5 * time.Second):
-			t.Fatal("no wake")
-		}
-	}
-}
-
 // An open handle always refers to the same database. A new handle refers to the database that has the name now, even if
 // another node has replaced it since this node cached it.
 func TestDatabase_replaced(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-const interactive = `{"_id":"_design/d","options":{"interactive":true},"views":{"n":{"map":"function(doc) { if (doc.bad) throw new Error('no'); if ('n' in doc) emit(doc.n, doc._conflicts || null); }"}}}`
+const interactive = `{"_id":"_design/d","options":{"interactive":true},"views":{"n":{"map":"function(doc) { ` +
+	`if (doc.bad) throw new Error('no'); if ('n' in doc) emit(doc.n, doc._conflicts || null); }"}}}`
 
 // recomputed maps every document of the database again and returns the expected rows of a view.
 func recomputed(tb testing.TB, db *layer.Database, design string) []string {

@@ -87,9 +87,12 @@ const (
 	DatabaseUpdated = db.DatabaseUpdated
 	DesignOnly      = db.DesignOnly
 	Everything      = db.Everything
-	LocalOnly       = db.LocalOnly
-	MaxSecurity     = db.MaxSecurity
-	WithoutDesigns  = db.WithoutDesigns
+
+	GlobalChangesDatabase = db.GlobalChangesDatabase
+
+	LocalOnly      = db.LocalOnly
+	MaxSecurity    = db.MaxSecurity
+	WithoutDesigns = db.WithoutDesigns
 )
 
 // ParseSecurity decodes a stored _security object. As in CouchDB, member names are case-sensitive and the last of

@@ -119,6 +119,9 @@ func parseOptionName(key []byte) (name OptionName, err error) {
 	return name, err
 }
 
+// SameOption reports whether two values of an OptionValues are the same. nil is that of a deleted option.
+func SameOption(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+
 // writeOptions writes the differences, and wakes those who follow the options.
 func (s *Store) writeOptions(tx kv.Transaction, before, after OptionValues) error {
 	key := func(name OptionName) []byte {
@@ -132,7 +135,7 @@ func (s *Store) writeOptions(tx kv.Transaction, before, after OptionValues) erro
 		}
 		size += len(name.Section) + len(name.Key) + len(text)
 		old, stored := before[name]
-		if stored && (old == nil) == (value == nil) && (old == nil || *old == *value) {
+		if stored && SameOption(old, value) {
 			continue
 		}
 		tx.Set(key(name), text)

@@ -122,7 +122,7 @@ func (s *sharedOptions) adopt(o layer.NodeOptions) {
 		}
 	}
 	s.settings.Adopt(options)
-	if s.mu.admins != nil && maps.EqualFunc(s.mu.admins, admins, sameText) {
+	if s.mu.admins != nil && maps.EqualFunc(s.mu.admins, admins, layer.SameOption) {
 		return
 	}
 	s.mu.admins = admins
@@ -136,8 +136,6 @@ func (s *sharedOptions) adopt(o layer.NodeOptions) {
 		open.again()
 	}
 }
-
-func sameText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // ChangeOptions implements settings.Keeper.
 func (s *sharedOptions) ChangeOptions(ctx context.Context, change func(layer.OptionValues) error) error {
@@ -232,24 +230,23 @@ func fixedOptions(n *Node) {
 		n.settings.Fix("chttpd", "bind_address", host)
 		n.settings.Fix("chttpd", "port", port)
 	}
-	dir := c.Data
-	if full, err := filepath.Abs(dir); err == nil {
-		dir = full
+	if c.Storage.Engine == "embedded" {
+		dir := filepath.Join(c.Data, storeDir)
+		if full, err := filepath.Abs(dir); err == nil {
+			dir = full
+		}
+		n.settings.Fix("couchdb", "database_dir", dir)
+		n.settings.Fix("couchdb", "view_index_dir", dir)
 	}
 	for name, value := range map[[2]string]string{
 		{"chttpd", "max_http_request_size"}: strconv.FormatInt(int64(c.Limits.Request), 10),
 		{"couchdb", "max_document_size"}:    strconv.FormatInt(int64(c.Limits.Document), 10),
 		{"couchdb", "max_attachment_size"}:  strconv.FormatInt(int64(c.Limits.Attachment), 10),
 		{"couchdb", "uuid"}:                 n.store.UUID(),
-		{"couchdb", "database_dir"}:         filepath.Join(dir, storeDir),
-		{"couchdb", "view_index_dir"}:       filepath.Join(dir, storeDir),
 		{"log", "level"}:                    c.Log.Level,
 		{"log", "writer"}:                   "stderr",
 		{"vendor", "name"}:                  "Divan",
 	} {
-		if name[0] == "couchdb" && name[1] != "uuid" && name[1][0] != 'm' && c.Storage.Engine != "embedded" {
-			continue // the store is elsewhere
-		}
 		n.settings.Fix(name[0], name[1], value)
 	}
 }

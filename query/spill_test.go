@@ -109,8 +109,8 @@ var spilling = []struct {
 		"first_value(id) OVER (ORDER BY doc->>'pad', id), sum((doc->>'k')::int) OVER (PARTITION BY doc->>'k') FROM docs",
 		true},
 	{"frames", "SELECT id, sum((doc->>'k')::int) OVER w, max(doc->>'pad') OVER w, nth_value(id, 5) OVER w, " +
-		"count(*) OVER (ORDER BY doc->>'n' ROWS BETWEEN 20 PRECEDING AND 30 FOLLOWING EXCLUDE TIES) >= 0 FROM docs WINDOW w AS (ORDER BY doc->>'n', id ROWS BETWEEN 20 PRECEDING " +
-		"AND 30 FOLLOWING)", true},
+		"count(*) OVER (ORDER BY doc->>'n' ROWS BETWEEN 20 PRECEDING AND 30 FOLLOWING EXCLUDE TIES) >= 0 FROM docs " +
+		"WINDOW w AS (ORDER BY doc->>'n', id ROWS BETWEEN 20 PRECEDING AND 30 FOLLOWING)", true},
 	{"frames of groups and ranges", "SELECT id, count(*) OVER (ORDER BY (doc->>'k')::int GROUPS BETWEEN 2 PRECEDING AND " +
 		"1 FOLLOWING), avg((doc->>'i')::int) OVER (ORDER BY (doc->>'i')::int RANGE BETWEEN 10 PRECEDING AND 5 PRECEDING), " +
 		"last_value(doc->>'pad') OVER (ORDER BY (doc->>'k')::int, id ROWS UNBOUNDED PRECEDING) FROM docs", true},

@@ -104,11 +104,8 @@ func (h handle) apart(ctx context.Context, f func(r *engine.Runtime) error) erro
 	}
 	h.s.slots <- struct{}{} // another runtime may be started in its place
 	defer h.s.rejoin(h.key, h.p, r)
-	t.Loaded()
-	switch err = f(r); {
-	case r.Call().Dead() && h.s.closing():
-		return ErrClosed
-	case errors.Is(err, turns.ErrStopped): // by force, since it did not even look for an interrupt
+	err = h.run(t, r, f)
+	if errors.Is(err, turns.ErrStopped) { // by force, since it did not even look for an interrupt
 		return &BusyError{}
 	}
 	return err

@@ -345,8 +345,13 @@ func (h handle) attempt(ctx context.Context, t *turns.Turn, f func(r *engine.Run
 		return err
 	}
 	defer h.s.release(h.key, h.p, r)
+	return h.run(t, r, f)
+}
+
+// run runs f with a runtime that was acquired for t.
+func (h handle) run(t *turns.Turn, r *engine.Runtime, f func(r *engine.Runtime) error) error {
 	t.Loaded()
-	err = f(r)
+	err := f(r)
 	if r.Call().Dead() && h.s.closing() {
 		return ErrClosed
 	}

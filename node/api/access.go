@@ -8,7 +8,6 @@ import (
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/databases"
 	"github.com/divandb/divan/node/api/internal/fault"
-	"github.com/divandb/divan/node/api/internal/feeds"
 	"github.com/divandb/divan/node/auth"
 )
 
@@ -114,7 +113,7 @@ func (g *gate) updatesReader(q *call.Request) (err error) {
 		return err
 	}
 	if q.Method == http.MethodGet || q.Method == http.MethodHead {
-		q.DB, err = g.store.Database(q.Ctx(), feeds.UpdatesDatabase)
+		q.DB, err = g.store.Database(q.Ctx(), layer.GlobalChangesDatabase)
 	}
 	return err
 }

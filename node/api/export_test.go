@@ -4,21 +4,15 @@ import "strings"
 
 // Bodies lists the endpoints that may get a body, as METHOD TABLE/NAME/PATTERN.
 func Bodies() (list []string) {
-	all := New(Options{}).routes
-	for name, table := range map[string]map[string][]tail{"server": all.server, "database": all.inDatabase,
-		"design": all.inDesign} {
-		for segment, tails := range table {
-			for _, t := range tails {
-				path := strings.Join(append([]string{name, segment}, t.pattern...), "/")
-				if t.put != nil {
-					list = append(list, "PUT "+path)
-				}
-				if t.post != nil {
-					list = append(list, "POST "+path)
-				}
-			}
+	eachTail(func(table, segment string, t tail) {
+		path := strings.Join(append([]string{table, segment}, t.pattern...), "/")
+		if t.put != nil {
+			list = append(list, "PUT "+path)
 		}
-	}
+		if t.post != nil {
+			list = append(list, "POST "+path)
+		}
+	})
 	return list
 }
 
@@ -31,16 +25,21 @@ type Endpoint struct {
 
 // Endpoints lists the rows of the table of endpoints.
 func Endpoints() (list []Endpoint) {
+	eachTail(func(table, segment string, t tail) { list = append(list, Endpoint{table, segment, t.pattern}) })
+	return list
+}
+
+// eachTail calls f with each row of the table of endpoints.
+func eachTail(f func(table, segment string, t tail)) {
 	all := New(Options{}).routes
 	for name, table := range map[string]map[string][]tail{"server": all.server, "database": all.inDatabase,
 		"design": all.inDesign} {
 		for segment, tails := range table {
 			for _, t := range tails {
-				list = append(list, Endpoint{name, segment, t.pattern})
+				f(name, segment, t)
 			}
 		}
 	}
-	return list
 }
 
 // Handled reports whether a method of a path has an endpoint of its own.

@@ -19,7 +19,7 @@ func TestServer_DatabaseUpdates(t *testing.T) {
 			t.Errorf("without the database: %d %s", status, text)
 		}
 	}
-	db, err := s.store.Create(t.Context(), "_global_changes", layer.CreateOptions{})
+	db, err := s.store.Create(t.Context(), layer.GlobalChangesDatabase, layer.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

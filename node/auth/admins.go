@@ -156,7 +156,7 @@ func (s *adminSet) apply(changed map[string]*string) error {
 func sameHash(a, b map[string]*string, name string) bool {
 	x, inA := a[name]
 	y, inB := b[name]
-	return inA == inB && (x == y || x != nil && y != nil && *x == *y)
+	return inA == inB && layer.SameOption(x, y)
 }
 
 // AdminsChanged tells the Authenticator which admins were set at run time, by any node. The error names those without

@@ -149,7 +149,8 @@ func TestAuthenticator_Tokens(t *testing.T) {
 		u, err := a.Authenticate(request(t, "Bearer "+c.token))
 		var refused *layer.Error
 		switch {
-		case c.reason == "" && (err != nil || u.Name != "ann" || u.Handler != "jwt" || !slices.Equal(u.Roles, []string{"dev"})):
+		case c.reason == "" &&
+			(err != nil || u.Name != "ann" || u.Handler != "jwt" || !slices.Equal(u.Roles, []string{"dev"})):
 			t.Errorf("%s: %+v, %v", name, u, err)
 		case c.reason != "" && (!errors.As(err, &refused) || refused.Reason != c.reason || u.Name != ""):
 			t.Errorf("%s: %+v, %v; want %q", name, u, err, c.reason)

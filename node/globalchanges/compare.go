@@ -1,6 +1,7 @@
 package globalchanges
 
 import (
+	"bytes"
 	"context"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 // compare finds events that were not recorded: databases whose newest change is newer than their entry, and entries of
 // databases that are gone without one that says so. It costs a few reads for each database.
 func (r *Recorder) compare(ctx context.Context, store *layer.Store) error {
-	db, err := store.Database(ctx, Database)
+	db, err := store.Database(ctx, layer.GlobalChangesDatabase)
 	if err != nil {
 		if layer.KindOf(err) == layer.NotFound {
 			return nil
@@ -23,7 +24,7 @@ func (r *Recorder) compare(ctx context.Context, store *layer.Store) error {
 			return err
 		}
 		there[name] = true
-		if name == Database {
+		if name == layer.GlobalChangesDatabase {
 			continue
 		}
 		missed, err := missedUpdate(ctx, store, db, name)
@@ -54,19 +55,12 @@ func missedUpdate(ctx context.Context, store *layer.Store, entries *layer.Databa
 		}
 		return false, err
 	}
-	return version(info.UpdateSeq) > version(entry.LocalSeq), nil
+	return bytes.Compare(version(info.UpdateSeq), version(entry.LocalSeq)) > 0, nil
 }
 
 // version returns the part of a sequence by which those of different databases can be compared: the store's version of
-// its commit, in hex.
-func version(seq layer.Seq) string {
-	const digits, order = 16, 8
-	text := seq.String()
-	if len(text) < digits+order {
-		return ""
-	}
-	return text[len(text)-digits-order : len(text)-order]
-}
+// its commit.
+func version(seq layer.Seq) []byte { return seq.Stamp[:8] }
 
 // compareDeleted finds databases that have entries but are gone.
 func (r *Recorder) compareDeleted(ctx context.Context, db *layer.Database, there map[string]bool) error {

@@ -9,9 +9,6 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Database is the name of the database with the entries.
-const Database = "_global_changes"
-
 const (
 	// gather is how long events are gathered after the first one, and gap the least time between two rounds.
 	gather = 25 * time.Millisecond
@@ -54,7 +51,7 @@ func New(log *slog.Logger) *Recorder {
 
 // Happened notes an event. It does not block.
 func (r *Recorder) Happened(what layer.DatabaseEvent, database string) {
-	if database == Database {
+	if database == layer.GlobalChangesDatabase {
 		return // its own entries
 	}
 	r.mu.Lock()
@@ -154,7 +151,7 @@ func (r *Recorder) record(ctx context.Context, store *layer.Store) error {
 	if len(events) == 0 {
 		return nil
 	}
-	db, err := store.Database(ctx, Database)
+	db, err := store.Database(ctx, layer.GlobalChangesDatabase)
 	if err != nil && layer.KindOf(err) == layer.NotFound {
 		return nil
 	}

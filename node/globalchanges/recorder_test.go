@@ -58,7 +58,7 @@ func put(t *testing.T, d *layer.Database, id string) {
 // entries returns the ids of the entries in the order of the feed.
 func entries(t *testing.T, s *layer.Store) []string {
 	t.Helper()
-	d, err := s.Database(t.Context(), globalchanges.Database)
+	d, err := s.Database(t.Context(), layer.GlobalChangesDatabase)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func entries(t *testing.T, s *layer.Store) []string {
 // entryRev returns the revision of an entry.
 func entryRev(t *testing.T, s *layer.Store, id string) string {
 	t.Helper()
-	d, err := s.Database(t.Context(), globalchanges.Database)
+	d, err := s.Database(t.Context(), layer.GlobalChangesDatabase)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestRecorder(t *testing.T) {
 	r := globalchanges.New(slog.New(slog.DiscardHandler))
 	s := node(t, newEngine(t), r)
 	end := r.Start(s)
-	create(t, s, globalchanges.Database)
+	create(t, s, layer.GlobalChangesDatabase)
 	a := create(t, s, "a")
 	wait(t, s, "created:a")
 	put(t, a, "x")
@@ -136,7 +136,7 @@ func TestRecorder_Compare(t *testing.T) {
 	e := newEngine(t)
 	first := globalchanges.New(slog.New(slog.DiscardHandler))
 	s := node(t, e, first)
-	create(t, s, globalchanges.Database)
+	create(t, s, layer.GlobalChangesDatabase)
 	end := first.Start(s)
 	a, b := create(t, s, "a"), create(t, s, "b")
 	put(t, a, "x")

@@ -156,7 +156,7 @@ var nodeRules = []rule{
 		why: "settings do not know who heeds them; auth says which origins are safe",
 	},
 	{
-		room: "node/api/internal/render", may: []string{"layer", "layer/jsontext", "layer/selector",
+		room: "node/api/internal/render", may: []string{"layer", "layer/jsontext", "layer/script", "layer/selector",
 			"node/api/internal/call", "node/api/internal/decode", "node/api/internal/encode"},
 		why: "documents look the same alone, in rows and in feeds, and requests the same to all functions",
 	},

@@ -25,9 +25,13 @@ type CreateOptions struct {
 var (
 	plainName = regexp.MustCompile(`^[a-z][a-z0-9_$()+/-]*$`)
 	// systemNames are also permitted as the last part of a longer name, as in CouchDB.
-	systemNames = map[string]bool{"_users": true, "_replicator": true, "_global_changes": true, "_dbs": true,
+	systemNames = map[string]bool{"_users": true, "_replicator": true, GlobalChangesDatabase: true, "_dbs": true,
 		"_nodes": true, "_metadata": true}
 )
+
+// GlobalChangesDatabase is the database whose documents are entries about what happened to databases, such as
+// "updated:NAME". Its feed is /_db_updates.
+const GlobalChangesDatabase = "_global_changes"
 
 const maxNameLength = 238 // CouchDB's default
 
@@ -145,12 +149,6 @@ func (s *Store) SetName(tx kv.Transaction, name string, number int64) {
 	entry := tuple.AppendInt(nil, number)
 	offset := len(entry) + 1
 	tx.SetVersionstampedValue(s.NameKey(name), tuple.AppendVersionstamp(entry, tuple.IncompleteVersionstamp(0)), offset)
-	s.namesChanged(tx)
-}
-
-// namesChanged changes the key that WatchNames watches.
-func (s *Store) namesChanged(tx kv.Transaction) {
-	tx.SetVersionstampedValue(s.Section(keyspace.Databases), make([]byte, len(kv.Versionstamp{})), 0)
 }
 
 // Delete removes a database and everything in it in one short transaction. It returns NotFound if there is no such
@@ -165,7 +163,6 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 			}
 			tx.MakesRoom()
 			tx.Clear(s.NameKey(name))
-			s.namesChanged(tx)
 			kv.ChangeMetadataVersion(tx)
 			end, err := tuple.Strinc(c.Keys.Prefix)
 			if err != nil {

@@ -45,11 +45,3 @@ func (s *Store) Names(ctx context.Context, o NamesOptions) iter.Seq2[string, err
 		}
 	}
 }
-
-// WatchNames returns a watch that becomes ready when a database is created or deleted.
-func (s *Store) WatchNames(ctx context.Context) (kv.Watch, error) {
-	w, _, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (kv.Watch, error) {
-		return tx.Watch(s.Section(keyspace.Databases)), nil
-	})
-	return w, err
-}

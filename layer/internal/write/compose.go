@@ -113,7 +113,8 @@ func (c *content) compose(e *rev.Edit, pos int64, replicated bool) error {
 // revID returns the hash of a new revision, which replaces the given leaves. It is the one that CouchDB computes for
 // the same edit, so that the same edit made in two databases results in the same revision: the MD5 sum of a list, in
 // Erlang's external term format, of whether the document is deleted, the position and id of the parent, the body and
-// the attachments. CouchDB compresses some attachments before it computes their digests; then the ids differ.
+// the attachments. Attachments that are stored compressed are known by the digest of their compressed bytes, as in
+// CouchDB, whose compressor makes other bytes of them; then the ids differ.
 func (c *content) revID(deleted bool, replaced []*rev.LeafKV) string {
 	parent := db.Rev{}
 	if len(replaced) > 0 {

@@ -26,7 +26,8 @@
   });
 
   define('log', function log(message) {
-    if (typeof message === 'object' && message !== null && 'stack' in message && 'name' in message && 'message' in message) {
+    if (typeof message === 'object' && message !== null && 'stack' in message && 'name' in message &&
+        'message' in message) {
       message = { error: message.name, message: message.message };
     }
     host.log(typeof message === 'string' ? message : String(stringify(message)));

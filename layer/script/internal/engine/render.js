@@ -136,8 +136,10 @@
     if (found !== undefined) {
       return found.make.call(ddoc);
     }
-    const offered = (accept && !format ? provided.slice().reverse() : provided).map((one) => (types[one.name] || []).join(', ') || one.name);
-    throw new Refusal('not_acceptable', 'Content-Type ' + (accept || name) + ' not supported, try one of: ' + offered.join(', '));
+    const ordered = accept && !format ? provided.slice().reverse() : provided;
+    const offered = ordered.map((one) => (types[one.name] || []).join(', ') || one.name);
+    throw new Refusal('not_acceptable', 'Content-Type ' + (accept || name) +
+      ' not supported, try one of: ' + offered.join(', '));
   }
 
   // What start and send have collected. A list sends it on with each row, other functions at their end.

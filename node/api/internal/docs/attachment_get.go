@@ -207,7 +207,7 @@ func sendRange(q *call.Request, docID string, a *layer.Attachment, r byteRange) 
 
 // sendRanges sends several ranges as multipart/byteranges.
 func sendRanges(q *call.Request, docID string, a *layer.Attachment, ranges []byteRange) error {
-	boundary := randomHex()
+	boundary := render.RandomHex()
 	h := q.W.Header()
 	h.Set("Content-Type", `multipart/byteranges; boundary="`+boundary+`"`)
 	h.Del("Content-Md5")

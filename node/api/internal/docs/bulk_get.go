@@ -286,7 +286,7 @@ func (h *Bulk) bulkGetMixed(q *call.Request, refs []bulkRef, d *docQuery) error 
 	if q.Accepts("multipart", "mixed") {
 		typ = "multipart/mixed"
 	}
-	outer, inner := "--"+randomHex(), "--"+randomHex()
+	outer, inner := "--"+render.RandomHex(), "--"+render.RandomHex()
 	d.render.Attachments = true
 	q.W.Header().Set("Content-Type", typ+`; boundary="`+outer+`"`)
 	s := q.Stream(http.StatusOK)

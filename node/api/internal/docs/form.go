@@ -27,11 +27,8 @@ func (h *Forms) PostForm(q *call.Request) error {
 	if err := sameHost(q); err != nil {
 		return err
 	}
-	id := docID(q)
-	if err := layer.ValidateID(id); err != nil {
-		return err
-	}
-	if err := admitID(q, id); err != nil {
+	id, err := writableID(q)
+	if err != nil {
 		return err
 	}
 	kind, params, err := mime.ParseMediaType(q.R.Header.Get("Content-Type"))

@@ -18,7 +18,7 @@ import (
 // sendRelated answers with one document and the data of its attachments as multipart/related. The length is known in
 // advance.
 func sendRelated(q *call.Request, doc *layer.Document, data []bool) error {
-	boundary := randomHex()
+	boundary := render.RandomHex()
 	q.W.Header().Set("Content-Type", `multipart/related; boundary="`+boundary+`"`)
 	q.W.Header().Set("Content-Length",
 		strconv.FormatInt(relatedLength(boundary, render.JSONLength(doc, render.DataFollows(data)), doc, data), 10))
@@ -92,7 +92,7 @@ func relatedLength(boundary string, json int64, doc *layer.Document, data []bool
 
 // sendMixed answers open_revs with multipart/mixed: each leaf is a part, itself multipart/related if it has data.
 func sendMixed(q *call.Request, found iter.Seq2[layer.OpenRev, error], d *docQuery) error {
-	outer, inner := randomHex(), randomHex()
+	outer, inner := render.RandomHex(), render.RandomHex()
 	d.render.Attachments = true
 	q.W.Header().Set("Content-Type", `multipart/mixed; boundary="`+outer+`"`)
 	s := q.Stream(http.StatusOK)

@@ -18,11 +18,8 @@ func (h *Handlers) PutDocument(q *call.Request) error {
 	if err != nil {
 		return err
 	}
-	id := docID(q)
-	if err := layer.ValidateID(id); err != nil {
-		return err
-	}
-	if err := admitID(q, id); err != nil {
+	id, err := writableID(q)
+	if err != nil {
 		return err
 	}
 	if _, err := headerRev(q); err != nil {
@@ -144,6 +141,15 @@ func (h *Handlers) allow(q *call.Request, e *layer.Edit) error {
 		return err
 	}
 	return h.Users.BeforeWrite(q.Ctx(), q.Path[0], q.User, admin, e)
+}
+
+// writableID returns the id in the path, if it is valid and the user may write such a document.
+func writableID(q *call.Request) (string, error) {
+	id := docID(q)
+	if err := layer.ValidateID(id); err != nil {
+		return "", err
+	}
+	return id, admitID(q, id)
 }
 
 // admitID makes the checks of admit that need only the id.

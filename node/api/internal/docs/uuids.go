@@ -1,8 +1,6 @@
 package docs
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -12,13 +10,6 @@ import (
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/fault"
 )
-
-// randomHex returns 32 random hex digits, for multipart boundaries.
-func randomHex() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
-}
 
 // NewUUIDs answers GET /_uuids?count=N.
 func (h *Handlers) NewUUIDs(q *call.Request) error {

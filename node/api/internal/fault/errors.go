@@ -111,6 +111,14 @@ func FunctionsBusy(err error) error {
 		Header: retryLater}
 }
 
+// NotCompiled returns the answer to the error of compiling a function of a design document.
+func NotCompiled(err error) error {
+	if busy := FunctionsBusy(err); busy != nil {
+		return busy
+	}
+	return &Fault{Status: http.StatusInternalServerError, Name: "compilation_error", Reason: err.Error()}
+}
+
 // A store whose disk is full, not writable or failed is still read as far as possible, but takes no writes.
 var (
 	errDiskFull = &Fault{

@@ -1,7 +1,6 @@
 package feeds
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -178,7 +177,7 @@ func (h *Handlers) viewFilter(q *call.Request) (*changeFilter, error) {
 		return nil, fault.NotFound("missing json key: " + view)
 	}
 	function := script.Function{Name: "views." + view + ".map", Source: def.Map}
-	f, err := h.Scripts.FilterByView(charged(q), source, function)
+	f, err := h.Scripts.FilterByView(render.Charged(q), source, function)
 	return compiled(q, f, err)
 }
 
@@ -200,24 +199,16 @@ func (h *Handlers) functionFilter(q *call.Request, text string) (*changeFilter, 
 		}
 		return nil, fault.NotFound("missing json key: " + missing)
 	}
-	f, err := h.Scripts.Filter(charged(q), source, script.Function{Name: "filters." + function, Source: code})
+	f, err := h.Scripts.Filter(render.Charged(q), source, script.Function{Name: "filters." + function, Source: code})
 	return compiled(q, f, err)
 }
 
 func compiled(q *call.Request, f *script.Filter, err error) (*changeFilter, error) {
 	if err != nil {
-		if busy := fault.FunctionsBusy(err); busy != nil {
-			return nil, busy
-		}
-		return nil, &fault.Fault{Status: http.StatusInternalServerError, Name: "compilation_error", Reason: err.Error()}
+		return nil, fault.NotCompiled(err)
 	}
 	req, err := render.RequestObject(q, render.ObjectOf{})
 	return &changeFilter{function: f, req: req}, err
-}
-
-// charged returns the request's context for calls of functions, whose time is charged to the database.
-func charged(q *call.Request) context.Context {
-	return script.Charge(q.Ctx(), q.DB.Name(), script.Query)
 }
 
 // cutName splits designname/functionname.
@@ -262,7 +253,7 @@ func (f *changeFilter) shows(q *call.Request, c *layer.Change, query *changesQue
 
 func (f *changeFilter) passes(q *call.Request, docs [][]byte) ([]bool, error) {
 	if f.selector == nil {
-		passed, err := f.function.Filter(charged(q), docs, f.req)
+		passed, err := f.function.Filter(render.Charged(q), docs, f.req)
 		if err != nil {
 			return nil, filterFault(err)
 		}

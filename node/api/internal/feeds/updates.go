@@ -11,9 +11,6 @@ import (
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
-// UpdatesDatabase is the database whose feed /_db_updates is. Its documents are entries, such as "updated:NAME".
-const UpdatesDatabase = "_global_changes"
-
 // DatabaseUpdates answers GET /_db_updates: the feed of that database, with the entries as rows. Without the database
 // there is no feed, as in CouchDB.
 func (h *Handlers) DatabaseUpdates(q *call.Request) error {

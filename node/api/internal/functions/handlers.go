@@ -1,7 +1,6 @@
 package functions
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -65,25 +64,13 @@ func (h *Handlers) compile(q *call.Request, d *design, name string, source gjson
 		return nil, &layer.Error{Kind: layer.NotImplemented, Name: "unknown_query_language", Reason: language.Str}
 	}
 	if source.Type != gjson.String {
-		return nil, compilationError(name + " is not the text of a function")
+		return nil, fault.NotCompiled(errors.New(name + " is not the text of a function"))
 	}
-	f, err := h.Scripts.Responder(charged(q), d.text, script.Function{Name: name, Source: source.Str})
+	f, err := h.Scripts.Responder(render.Charged(q), d.text, script.Function{Name: name, Source: source.Str})
 	if err != nil {
-		if busy := fault.FunctionsBusy(err); busy != nil {
-			return nil, busy
-		}
-		return nil, compilationError(err.Error())
+		return nil, fault.NotCompiled(err)
 	}
 	return f, nil
-}
-
-func compilationError(reason string) error {
-	return &fault.Fault{Status: http.StatusInternalServerError, Name: "compilation_error", Reason: reason}
-}
-
-// charged returns the request's context for calls of functions, whose time is charged to the database.
-func charged(q *call.Request) context.Context {
-	return script.Charge(q.Ctx(), q.DB.Name(), script.Query)
 }
 
 // statuses are those of errors that a function throws by name; others are 500 (chttpd:error_info).

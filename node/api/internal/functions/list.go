@@ -50,7 +50,7 @@ func (h *Handlers) List(q *call.Request) error {
 	p := newPipe(q)
 	defer p.stream.Drop()
 	return p.run(listed.Run, func(head []byte) error {
-		out, err := f.List(charged(q), head, req, p)
+		out, err := f.List(render.Charged(q), head, req, p)
 		_, err = functionResult(out, err, "render_error")
 		return err
 	})

@@ -17,6 +17,7 @@ import (
 // and writes the response. It is the query's rows.Taker and the function's script.Listing.
 type pipe struct {
 	function func(head []byte) error // runs the function
+	begun    bool                    // it runs, or has run
 
 	// Of the query: rows that are not passed on yet.
 	batch [][]byte
@@ -54,9 +55,8 @@ var errEnded = errors.New("the list function has ended")
 // query fails before, the function does not run.
 func (p *pipe) run(query func(rows.Taker) error, function func(head []byte) error) error {
 	p.function = function
-	begun := false
-	err := query(taker{p, &begun})
-	if !begun {
+	err := query(taker{p})
+	if !p.begun {
 		return err
 	}
 	if err == nil && len(p.batch) > 0 {
@@ -77,14 +77,11 @@ func (p *pipe) run(query func(rows.Taker) error, function func(head []byte) erro
 }
 
 // taker is the query's side.
-type taker struct {
-	*pipe
-	begun *bool
-}
+type taker struct{ *pipe }
 
 // Head starts the function.
 func (t taker) Head(text []byte) error {
-	*t.begun = true
+	t.begun = true
 	p, head := t.pipe, slices.Clone(text)
 	go func() {
 		defer close(p.ended)

@@ -10,6 +10,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/decode"
 	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/render"
 )
 
 // maxRewrites is how often a request may be rewritten.
@@ -58,7 +59,7 @@ func (h *Handlers) rewriteByFunction(q *call.Request, d *design, source gjson.Re
 	if err != nil {
 		return err
 	}
-	out, err := f.Rewrite(charged(q), req)
+	out, err := f.Rewrite(render.Charged(q), req)
 	items, err := functionResult(out, err, "rewrite_error")
 	if err != nil {
 		return err
@@ -79,8 +80,8 @@ func (h *Handlers) rewriteByFunction(q *call.Request, d *design, source gjson.Re
 	if text != nil {
 		call.SetBody(q, text)
 	}
-	for name, value := range to.headers {
-		q.R.Header.Set(name, value)
+	for _, h := range to.headers {
+		q.R.Header.Set(h.Name, h.Value)
 	}
 	if to.method != "" {
 		q.Method, q.R.Method = to.method, to.method
@@ -93,7 +94,7 @@ type rewrite struct {
 	path    []string
 	params  call.Params
 	method  string
-	headers map[string]string
+	headers call.Params
 	body    *string
 	code    int
 }
@@ -126,15 +127,7 @@ func parseRewrite(of gjson.Result) (*rewrite, error) {
 			r.headers, err = texts(value, "bad headers")
 		case "query":
 			query = true
-			var all map[string]string
-			all, err = texts(value, "bad query")
-			value.ForEach(func(name, _ gjson.Result) bool {
-				r.params = append(r.params, call.Param{Name: name.Str, Value: all[name.Str]})
-				return true
-			})
-			if r.params == nil {
-				r.params = call.Params{}
-			}
+			r.params, err = texts(value, "bad query")
 		}
 		return err == nil
 	})
@@ -154,19 +147,19 @@ func unless(ok bool, reason string) error {
 	return rewriteError(reason)
 }
 
-// texts returns the members of an object, which must be strings.
-func texts(of gjson.Result, wrong string) (map[string]string, error) {
+// texts returns the members of an object, which must be strings, in order; never nil for an object.
+func texts(of gjson.Result, wrong string) (call.Params, error) {
 	if !of.IsObject() {
 		return nil, rewriteError(wrong)
 	}
-	out := map[string]string{}
+	out := call.Params{}
 	var err error
 	of.ForEach(func(name, value gjson.Result) bool {
 		if value.Type != gjson.String {
 			err = rewriteError("object key/value must be strings " + name.Raw + "=" + value.Raw)
 			return false
 		}
-		out[name.Str] = value.Str
+		out = append(out, call.Param{Name: name.Str, Value: value.Str})
 		return true
 	})
 	return out, err
@@ -195,8 +188,8 @@ func (r *rewrite) takePath(path string, hasQuery bool) error {
 // answer answers the request with what the function returned.
 func (r *rewrite) answer(q *call.Request, text []byte) error {
 	out := response{code: r.code, header: http.Header{}, body: text, contentType: "text/plain; charset=utf-8"}
-	for name, value := range r.headers {
-		out.set(name, strings.NewReplacer("\r", " ", "\n", " ").Replace(value))
+	for _, h := range r.headers {
+		out.set(h.Name, strings.NewReplacer("\r", " ", "\n", " ").Replace(h.Value))
 	}
 	for _, name := range framing {
 		delete(out.header, name)

@@ -8,6 +8,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/render"
 )
 
 // Show answers any method of .../_show/{function}, with a document if the path goes on.
@@ -35,7 +36,7 @@ func (h *Handlers) Show(q *call.Request) error {
 	if err != nil {
 		return err
 	}
-	out, err := f.Show(charged(q), text, req)
+	out, err := f.Show(render.Charged(q), text, req)
 	items, err := functionResult(out, err, "render_error")
 	if err != nil {
 		return err

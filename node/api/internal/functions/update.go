@@ -7,6 +7,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/render"
 )
 
 // Update answers any method of .../_update/{function}, with a document if the path goes on. The document that the
@@ -35,7 +36,7 @@ func (h *Handlers) Update(q *call.Request) error {
 	if err != nil {
 		return err
 	}
-	out, err := f.Update(charged(q), text, req)
+	out, err := f.Update(render.Charged(q), text, req)
 	items, err := functionResult(out, err, "render_error")
 	if err != nil {
 		return err

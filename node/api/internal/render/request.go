@@ -1,6 +1,7 @@
 package render
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/layer/jsontext"
+	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/decode"
 	"github.com/divandb/divan/node/api/internal/encode"
@@ -34,7 +36,7 @@ func RequestObject(q *call.Request, of ObjectOf) ([]byte, error) {
 		return nil, err
 	}
 	b := Info([]byte(`{"info":`), &info)
-	b = encode.StringMember(b, "uuid", newUUID())
+	b = encode.StringMember(b, "uuid", RandomHex())
 	b = append(b, `,"id":`...)
 	if of.DocID == nil {
 		b = append(b, "null"...)
@@ -115,7 +117,8 @@ func peer(q *call.Request) string {
 	return host
 }
 
-func newUUID() string {
+// RandomHex returns 32 random hex digits.
+func RandomHex() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
@@ -125,4 +128,9 @@ func newUUID() string {
 func IsForm(q *call.Request) bool {
 	return (q.Method == http.MethodPost || q.Method == http.MethodPut) &&
 		call.MediaType(q.R.Header.Get("Content-Type")) == "application/x-www-form-urlencoded"
+}
+
+// Charged returns the request's context for calls of functions, whose time is charged to the database.
+func Charged(q *call.Request) context.Context {
+	return script.Charge(q.Ctx(), q.DB.Name(), script.Query)
 }

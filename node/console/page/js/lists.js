@@ -62,7 +62,9 @@ export const indexColumns = [
     number: true,
   },
   { title: 'Used on', sort: 'node', cell: x => node(x.node), extra: true },
-  { title: '', cell: x => button('Rebuild', `All ${count(x.rows)} rows of ${x.design} in ${x.database} are removed and built again. Requests for its views wait until then.`,
+  { title: '', cell: x => button('Rebuild',
+    `All ${count(x.rows)} rows of ${x.design} in ${x.database} are removed and built again. ` +
+      'Requests for its views wait until then.',
     { do: 'rebuild_index', database: x.database, design: x.design }) },
 ];
 
