@@ -82,10 +82,44 @@ func TestStore_Jobs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		states = append(states, fmt.Sprint(j.ID, " ", j.State))
+		states = append(states, fmt.Sprint(j.ID, " ", j.State, " ", j.Lease))
 	}
-	if fmt.Sprint(states) != "[a finished b running]" {
+	if fmt.Sprint(states) != "[a finished 0s b running 1m0s]" {
 		t.Errorf("jobs %v", states)
+	}
+}
+
+// A job is as old as what asked for it first: retries do not make it younger, a request after its end does.
+func TestStore_Jobs_created(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	created := func() time.Time {
+		t.Helper()
+		j, _, err := s.Job(t.Context(), "t", "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j.Created
+	}
+	before := time.Now().Add(-time.Second)
+	enqueue(t, s, "a")
+	first := created()
+	if first.Before(before) || first.After(time.Now().Add(time.Second)) {
+		t.Fatalf("created at %v", first)
+	}
+	time.Sleep(2 * time.Millisecond)
+	if err := s.Finish(t.Context(), claim(t, s, time.Minute), errors.New("broken")); err != nil {
+		t.Fatal(err)
+	}
+	enqueue(t, s, "a")
+	if got := created(); !got.Equal(first) {
+		t.Errorf("after a failure and a second request: created at %v, first %v", got, first)
+	}
+	if err := s.Finish(t.Context(), claim(t, s, time.Minute), nil); err != nil {
+		t.Fatal(err)
+	}
+	enqueue(t, s, "a")
+	if got := created(); !got.After(first) {
+		t.Errorf("after its end: created at %v, first %v", got, first)
 	}
 }
 

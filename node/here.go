@@ -130,7 +130,8 @@ func (n own) shownShards() iter.Seq[state.Shard] {
 		}
 		for _, s := range running.Shards(maxShardsListed) {
 			if !yield(state.Shard{Node: n.name, Database: s.Database, Shard: s.Shard, Owner: s.Node, State: s.State,
-				Seq: s.Seq, Listeners: s.Listeners, Followers: s.Followers, Wakes: s.Wakes, Error: s.Error}) {
+				Seq: s.Seq, Listeners: s.Listeners, Followers: s.Followers, Wakes: s.Wakes, Lag: s.Lag,
+				Error: s.Error}) {
 				return
 			}
 		}
@@ -200,7 +201,8 @@ func shownJobsOf(jobs iter.Seq2[layer.Job, error]) iter.Seq2[state.Job, error] {
 				continue
 			}
 			row := state.Job{Type: j.Type, ID: j.ID, State: string(j.State), Worker: j.Worker, Token: j.Token,
-				Failures: j.Failures, Error: j.Error, Due: moment(j.Due), Updated: moment(j.Updated)}
+				Failures: j.Failures, Error: j.Error, Due: moment(j.Due), Updated: moment(j.Updated),
+				Created: moment(j.Created), Lease: j.Lease.Seconds()}
 			if !yield(row, nil) {
 				return
 			}

@@ -48,7 +48,7 @@ func (s *Source) SystemTables(n Node) []Table {
 		table("jobs", "the queue of background work, of all nodes", adminsOnly(s.jobs),
 			"type text", "id text", "state text", "worker text", "failures int8", "error text", "due timestamptz",
 			"updated timestamptz",
-			"data jsonb", "progress jsonb"),
+			"data jsonb", "progress jsonb", "created timestamptz", "lease float8"),
 		table("events", "what happened on all nodes, as far as they remember it; newest first", adminsOnly(n.events),
 			"at timestamptz", "node text", "kind text", "severity text", "text text", "member text", "database text",
 			"object text", "job text", "actor text", "username text", "address text", "from_node text",
@@ -190,9 +190,13 @@ func (s *Source) jobs(ctx context.Context, _ Scope) iter.Seq2[[]any, error] {
 				yield(nil, readError(err))
 				return
 			}
+			var lease any
+			if j.Lease > 0 {
+				lease = j.Lease.Seconds()
+			}
 			row := []any{j.Type, j.ID, string(j.State), orNull(j.Worker), int64(j.Failures), orNull(j.Error),
 				orNullTime(j.Due), orNullTime(j.Updated),
-				orNullJSON(j.Data), orNullJSON(j.Progress)}
+				orNullJSON(j.Data), orNullJSON(j.Progress), orNullTime(j.Created), lease}
 			if !yield(row, nil) {
 				return
 			}

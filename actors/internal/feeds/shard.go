@@ -61,12 +61,17 @@ const (
 
 // ShardFacts describe the state of a changes-shard actor.
 type ShardFacts struct {
-	Node      string `json:"node"`          // the node that the shard's actor is placed on
-	Listeners int    `json:"listeners"`     // on this node
-	Followers int    `json:"followers"`     // nodes that this one wakes
-	Wakes     int64  `json:"wakes"`         // since the shard has subscribers
-	Seq       string `json:"seq,omitempty"` // the shard's newest sequence when the watch was armed
-	Error     string `json:"error,omitempty"`
+	Node      string `json:"node"`      // the node that the shard's actor is placed on
+	Listeners int    `json:"listeners"` // on this node
+	Followers int    `json:"followers"` // nodes that this one wakes
+	Wakes     int64  `json:"wakes"`     // since the shard has subscribers
+	// Lag is for how many seconds there may have been changes that the listeners were not told of. It is 0 while the
+	// shard is watched, by this node or another.
+	Lag   float64 `json:"lag"`
+	Seq   string  `json:"seq,omitempty"` // the shard's newest sequence when the watch was armed
+	Error string  `json:"error,omitempty"`
+
+	unsure time.Time // when Lag began; zero while it is 0
 }
 
 // Messages of a shard actor.
@@ -105,6 +110,17 @@ type (
 )
 
 func (b *shardBehavior) Step(now time.Time, message any) []runtime.Effect {
+	effects := b.step(now, message)
+	switch {
+	case b.phase == shardWatching || b.phase == shardFollowing:
+		b.facts.unsure = time.Time{}
+	case b.facts.unsure.IsZero():
+		b.facts.unsure = now
+	}
+	return effects
+}
+
+func (b *shardBehavior) step(now time.Time, message any) []runtime.Effect {
 	switch m := message.(type) {
 	case runtime.Started:
 		if owner, _ := b.elsewhere(); owner == "" {

@@ -171,6 +171,11 @@ func TestShardBehavior(t *testing.T) {
 					t.Fatalf("turn %d, %T: %q in phase %q, want %q in %q", i, turn.message, got, phase, turn.want,
 						turn.phase)
 				}
+				// Listeners can rely on a watch here or on the node that is followed, and on nothing else.
+				sure := turn.phase == shardWatching || turn.phase == shardFollowing
+				if sure != b.facts.unsure.IsZero() {
+					t.Fatalf("turn %d: in phase %q, unsure since %v", i, turn.phase, b.facts.unsure)
+				}
 			}
 		})
 	}

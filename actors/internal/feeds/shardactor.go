@@ -29,6 +29,9 @@ func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
 			s := facts.(ShardFacts)
 			s.Node = f.Owner(db, shard)
 			s.Followers, s.Listeners, s.Wakes = f.hub.counts(db, shard)
+			if !s.unsure.IsZero() {
+				s.Lag = f.tree.Now().Sub(s.unsure).Seconds()
+			}
 			return s
 		},
 		Perform: func(sh *runtime.Shell, e runtime.Effect) { f.performShard(sh, k, e) },

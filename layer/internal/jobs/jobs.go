@@ -59,6 +59,12 @@ type Job struct {
 	// Nothing depends on them, except that Due is part of the key of an old record.
 	Due     time.Time `json:"due"`
 	Updated time.Time `json:"updated"`
+	// Created is when the job was enqueued, by the clock of who did that. It stays through retries, and is zero in
+	// records of earlier versions of Divan.
+	Created time.Time `json:"created,omitzero"`
+	// Lease is for how long the worker of a running job may be silent before another one takes the job. Only Jobs and
+	// JobsOf set it.
+	Lease time.Duration `json:"-"`
 	// Again reports that the job was enqueued while it was running.
 	Again bool `json:"again,omitempty"`
 	// GivenBack is the worker that gave a pending job back. TakenFrom, in a job that was claimed, is the worker that
@@ -134,7 +140,7 @@ func Enqueue(s *db.Store, tx kv.Transaction, typ, id string, data []byte, delay 
 	}
 	switch {
 	case j == nil:
-		j = &Job{Type: typ, ID: id}
+		j = &Job{Type: typ, ID: id, Created: s.Wall().UTC()}
 	case j.State == JobRunning:
 		if j.Again {
 			return nil
@@ -147,7 +153,7 @@ func Enqueue(s *db.Store, tx kv.Transaction, typ, id string, data []byte, delay 
 	case j.State == JobPending:
 		tx.Clear(JobQueueKey(s, j))
 	case j.State == JobFinished:
-		j.Progress = nil
+		j.Progress, j.Created = nil, s.Wall().UTC()
 	}
 	j.Data = data
 	queueJob(s, tx, j, version, delay)

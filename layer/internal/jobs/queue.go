@@ -259,21 +259,41 @@ func jobsFrom(ctx context.Context, s *db.Store, prefix int, r kv.KeyRange,
 	defer it.Close()
 	for it.Next() {
 		row := it.KeyValue()
-		last = append(last[:0], row.Key...)
-		rest, err := tuple.Skip(row.Key[prefix:])
+		j, err := listed(s, tx, row, prefix)
 		if err != nil {
-			return last, false, db.Corrupt("job", err)
+			return last, false, err
 		}
-		if part, _, err := tuple.TakeInt(rest); err != nil || part != jobRecord {
-			continue
-		}
-		var j Job
-		if err := json.Unmarshal(row.Value, &j); err != nil {
-			return last, false, db.Corrupt("job", err)
-		}
-		if !yield(j, nil) {
+		if j != nil && !yield(*j, nil) {
 			return last, true, nil
 		}
+		last = append(last[:0], row.Key...)
 	}
 	return last, false, it.Err()
+}
+
+// listed decodes a row of the jobs' section, the prefix of whose key has that length. It returns nil if the row is not a
+// record.
+func listed(s *db.Store, tx kv.Reader, row kv.KeyValue, prefix int) (*Job, error) {
+	rest, err := tuple.Skip(row.Key[prefix:])
+	if err != nil {
+		return nil, db.Corrupt("job", err)
+	}
+	if part, _, err := tuple.TakeInt(rest); err != nil || part != jobRecord {
+		return nil, nil
+	}
+	j := new(Job)
+	if err := json.Unmarshal(row.Value, j); err != nil {
+		return nil, db.Corrupt("job", err)
+	}
+	if j.State != JobRunning {
+		return j, nil
+	}
+	b, err := readBeat(s, tx, j)
+	if err != nil {
+		return nil, err
+	}
+	if b != nil { // nil in records of earlier versions of Divan
+		j.Lease = b.Lease
+	}
+	return j, nil
 }

@@ -109,7 +109,9 @@ type Shard struct {
 	Listeners int    `json:"listeners"`
 	Followers int    `json:"followers"`
 	Wakes     int64  `json:"wakes"`
-	Error     string `json:"error,omitempty"`
+	// Lag is for how many seconds there may have been changes that the listeners were not told of.
+	Lag   float64 `json:"lag"`
+	Error string  `json:"error,omitempty"`
 }
 
 // Index is an index that a node builds or was recently asked for.
@@ -160,6 +162,9 @@ type Job struct {
 	Error    string     `json:"error,omitempty"`
 	Due      *time.Time `json:"due,omitempty"`
 	Updated  *time.Time `json:"updated,omitempty"`
+	Created  *time.Time `json:"created,omitempty"`
+	// Lease is for how many seconds the worker of a running job may be silent before another node takes the job.
+	Lease float64 `json:"lease,omitempty"`
 }
 
 // Replication is a replication by the server that has not ended.

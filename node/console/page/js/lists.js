@@ -20,6 +20,7 @@ export const shardColumns = [
   { title: 'Actor on', sort: 'owner', cell: s => node(s.owner) },
   { title: 'Listened to on', sort: 'node', cell: s => node(s.node), extra: true },
   { title: 'State', sort: 'state', cell: s => [text(s.state), trouble(s.error)] },
+  { title: 'Lag', sort: 'lag', cell: s => el('span', { class: s.lag >= 1 ? 'bad' : '' }, duration(s.lag)), number: true },
   { title: 'Listeners', sort: 'listeners', cell: s => count(s.listeners), number: true },
   { title: 'Nodes woken', cell: s => count(s.followers), number: true, extra: true },
   { title: 'Wakes', sort: 'wakes', cell: s => count(s.wakes), number: true },
@@ -78,7 +79,9 @@ const jobColumns = [
     cell: j => el('span', { class: j.failures ? 'bad' : 'dim' }, count(j.failures)),
     number: true,
   },
+  { title: 'Lease', cell: j => (j.lease ? duration(j.lease) : ''), number: true, extra: true },
   { title: 'Token', cell: j => text(j.token), number: true, extra: true },
+  { title: 'Asked for', sort: 'created', cell: j => time(j.created) },
   { title: 'Updated', sort: 'updated', cell: j => time(j.updated) },
   {
     title: '',

@@ -83,6 +83,7 @@
  * @property {number} listeners
  * @property {number} followers
  * @property {number} wakes
+ * @property {number} lag
  * @property {string} [error]
  */
 
@@ -131,6 +132,8 @@
  * @property {string} [error]
  * @property {string} [due]
  * @property {string} [updated]
+ * @property {string} [created]
+ * @property {number} [lease]
  */
 
 /**
