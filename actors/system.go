@@ -143,5 +143,10 @@ func (s *System) Drain(ctx context.Context) {
 	}
 }
 
+// SetMemoryShort tells the System that the process has little memory left, or has enough again. While it has little, no
+// index is kept warm: the actors that do it end, and requests bring indexes up to date. Everything that a request or
+// another node waits for goes on. It does not block.
+func (s *System) SetMemoryShort(short bool) { s.indexing.Rest(short) }
+
 // databasesKey is the key, below the root, of the actor that keeps the actors of databases.
 const databasesKey = "databases"

@@ -130,6 +130,50 @@ func TestWarm_ChangesDuringABuild(t *testing.T) {
 	indexedAll(t, db)
 }
 
+// With little memory left, the actors that keep indexes warm end, and requests still get current indexes. With enough
+// memory again, what was asked for lately is kept warm.
+func TestWarm_RestsWhileMemoryIsShort(t *testing.T) {
+	db := newDatabase("cities")
+	s := start(t, newStore(t, db), keepWarm)
+	commits(db, "a", 5)
+	if err := s.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	running := func(want bool) func() string {
+		return func() string {
+			if n := find(s.Tree(), "warm"); (n != nil) != want {
+				return fmt.Sprintf("warm actor %+v", n)
+			}
+			return ""
+		}
+	}
+	eventually(t, running(true))
+	s.SetMemoryShort(true)
+	eventually(t, running(false))
+	eventually(t, func() string {
+		if n := find(s.Tree(), "database"); n != nil {
+			return fmt.Sprintf("database actor %+v", n)
+		}
+		return ""
+	})
+	commits(db, "a", 7)
+	if err := s.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	db.set(func() {
+		if sum(db.indexed) != sum(db.version) {
+			t.Errorf("indexed %v of %v", db.indexed, db.version)
+		}
+	})
+	if why := running(false)(); why != "" {
+		t.Errorf("after a request: %s", why)
+	}
+	s.SetMemoryShort(false)
+	eventually(t, running(true))
+	commits(db, "a", 3)
+	indexedAll(t, db)
+}
+
 func TestWarm_EndsWhenTheIndexIsNotUsed(t *testing.T) {
 	db := newDatabase("cities")
 	s := start(t, newStore(t, db),

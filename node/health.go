@@ -10,6 +10,7 @@ import (
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/node/machine"
 )
 
 // degrader is a part that can say why it needs an operator although the node still serves requests. See kv.Degrader.
@@ -22,20 +23,21 @@ type health struct {
 	cluster *cluster.Cluster
 	actors  *actors.System
 	open    *openDatabases
+	memory  *machine.MemoryWatch
 	// draining reports whether the node is about to end.
 	draining func() bool
 }
 
 func (n *Node) health() health {
 	return health{engine: n.engine, store: n.store, cluster: n.cluster, actors: n.actors, open: n.open,
-		draining: n.draining.Load}
+		memory: n.memory, draining: n.draining.Load}
 }
 
 // Degraded lists why the node needs an operator although it still serves requests, each as "name: what is wrong and
 // what to do". It does not block.
 func (h health) Degraded() []string {
 	var reasons []string
-	for _, part := range []any{h.engine, h.cluster, h.actors, h.open} {
+	for _, part := range []any{h.engine, h.cluster, h.actors, h.open, h.memory} {
 		if d, ok := part.(degrader); ok {
 			reasons = append(reasons, d.Degraded()...)
 		}

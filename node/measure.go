@@ -9,6 +9,7 @@ import (
 
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/node/console/history"
+	"github.com/divandb/divan/node/machine"
 	published "github.com/divandb/divan/node/metrics"
 	"github.com/divandb/divan/query"
 )
@@ -92,6 +93,7 @@ func (n *Node) watchHistory(context.Context) error {
 	working.Go(func() {
 		n.history.Run(ctx, func() history.Reading {
 			n.console.Sample(time.Now())
+			n.memory.Look()
 			return m.read()
 		})
 	})
@@ -140,7 +142,7 @@ func (m *meter) read() history.Reading {
 	metrics.Read(m.runtime)
 	count(history.Heap, int64(m.runtime[0].Value.Uint64()))
 	count(history.Goroutines, int64(m.runtime[1].Value.Uint64()))
-	if used, resident, ok := processUse(); ok {
+	if used, resident, ok := machine.ProcessUse(); ok {
 		set(history.CPU, used.Seconds())
 		if resident > 0 {
 			count(history.Resident, resident)

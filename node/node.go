@@ -47,6 +47,7 @@ type Node struct {
 	happened  *reporter
 	history   *history.History
 	measuring measuring
+	memory    *machine.MemoryWatch
 	httpUse   func() (connections int, bodies int64) // set by serveHTTP
 	console   *console.Console
 	traces    traces
@@ -64,10 +65,16 @@ type Node struct {
 // New prepares a node. It starts and opens nothing.
 func New(c *config.Config, log *slog.Logger) *Node {
 	running := &parts{}
-	return &Node{
+	n := &Node{
 		cfg: c, log: log, turns: work.NewTurns(nil), badValues: new(badvalues.Counts), parts: running,
 		storage: &storage{cfg: c, log: log, parts: running, changed: globalchanges.New(log)},
 	}
+	n.memory = machine.NewMemoryWatch(func(short bool) {
+		if running := n.running.Load(); running != nil {
+			running.SetMemoryShort(short)
+		}
+	})
+	return n
 }
 
 // Start starts every part and returns when every port answers. ctx bounds only the start. If a part fails to start,

@@ -62,6 +62,8 @@ var thirdParties = map[string]home{
 		why: "what protoactor sends to another member must be a protobuf message"},
 	"github.com/coreos/go-systemd/v22": {rooms: []string{"node/systemd"},
 		why: "it speaks the service manager's protocol"},
+	"github.com/KimMachineGun/automemlimit": {rooms: []string{"node/machine"},
+		why: "it knows how much memory a container or a machine gives"},
 	"github.com/prometheus/client_golang": {rooms: []string{"node/metrics"},
 		why: "other rooms count in plain Go; one room publishes"},
 	"go.opentelemetry.io/otel": {rooms: []string{"node/tracing"},

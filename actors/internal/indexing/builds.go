@@ -26,6 +26,8 @@ type builds struct {
 		indexes map[indexKey]*waiting         // only those that a request waits for
 		// positions at which catching up failed; only for keys in indexes or used
 		vain map[indexKey]layer.Seq
+		// no index is kept warm for now
+		rests bool
 	}
 }
 
@@ -160,7 +162,7 @@ func (b *builds) forget(key indexKey) {
 	delete(b.mu.vain, key)
 }
 
-// databases returns the databases with tasks or recently used indexes.
+// databases returns the databases that have tasks, or recently used indexes to keep warm.
 func (b *builds) databases(now time.Time) []ports.Database {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,15 +175,42 @@ func (b *builds) databases(now time.Time) []ports.Database {
 	return list
 }
 
-// has reports whether a database has tasks or recently used indexes.
+// has reports whether a database has tasks, or recently used indexes to keep warm.
 func (b *builds) has(db ports.Database, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.concerns(db, now)
 }
 
-// concerns reports whether a database has tasks or recently used indexes. The caller holds mu.
+// concerns reports whether a database has tasks, or recently used indexes to keep warm. The caller holds mu.
 func (b *builds) concerns(db ports.Database, now time.Time) bool {
 	w := b.mu.of[db]
-	return w != nil && (len(w.tasks) > 0 || len(b.lately(db, now, nil)) > 0)
+	return w != nil && (len(w.tasks) > 0 || !b.mu.rests && len(b.lately(db, now, nil)) > 0)
+}
+
+// rest sets whether no index is kept warm for now. It returns the databases with recently used ones, unless nothing
+// changes.
+func (b *builds) rest(rests bool, now time.Time) (concerned []ports.Database) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.rests == rests {
+		return nil
+	}
+	b.mu.rests = rests
+	for db := range b.mu.of {
+		if len(b.lately(db, now, nil)) > 0 {
+			concerned = append(concerned, db)
+		}
+	}
+	return concerned
+}
+
+// warmIn returns the indexes of a database to keep warm.
+func (b *builds) warmIn(db ports.Database, now time.Time) []usedIndex {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.rests {
+		return nil
+	}
+	return b.lately(db, now, nil)
 }

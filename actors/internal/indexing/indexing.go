@@ -120,7 +120,7 @@ func (x *Indexing) Children(db ports.Database) (list []runtime.Spawn) {
 		list = append(list,
 			runtime.Spawn{Key: "index " + t.key.signature + " " + string(t.key.shard), Spec: x.indexerSpec(t)})
 	}
-	if len(x.builds.usedIn(db, x.tree.Now())) > 0 {
+	if len(x.builds.warmIn(db, x.tree.Now())) > 0 {
 		w := warmer{Indexing: x, db: db}
 		list = append(list, runtime.Spawn{Key: "warm", Spec: w.spec()})
 	}
@@ -132,6 +132,13 @@ func (x *Indexing) Databases() []ports.Database { return x.builds.databases(x.tr
 
 // Concerns reports whether a database has index jobs or warm indexes.
 func (x *Indexing) Concerns(db ports.Database) bool { return x.builds.has(db, x.tree.Now()) }
+
+// Rest sets whether this node keeps no index warm for now. Indexes are then brought up to date when they are asked for.
+func (x *Indexing) Rest(rests bool) {
+	for _, db := range x.builds.rest(rests, x.tree.Now()) {
+		x.Changed(db)
+	}
+}
 
 // GiveBack gives the jobs of this node back, so that other nodes can take them.
 func (x *Indexing) GiveBack(ctx context.Context) {

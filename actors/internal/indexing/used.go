@@ -149,13 +149,6 @@ func (b *builds) used(now time.Time) []usedIndex {
 	return list
 }
 
-// usedIn returns the recently used indexes of one database. It forgets its others.
-func (b *builds) usedIn(db ports.Database, now time.Time) []usedIndex {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.lately(db, now, nil)
-}
-
 // lately appends the recently used indexes of a database, and forgets its others. The caller holds mu.
 func (b *builds) lately(db ports.Database, now time.Time, list []usedIndex) []usedIndex {
 	w := b.mu.of[db]

@@ -80,6 +80,10 @@ func (b *warmBehavior) Step(now time.Time, message any) []runtime.Effect {
 		return b.wait(now)
 	case retry:
 		return b.wait(now)
+	case runtime.LookAgain:
+		if len(b.used()) == 0 {
+			return []runtime.Effect{runtime.StopSelf{}}
+		}
 	case waitAgain:
 		b.succeeded()
 		b.stale, b.quiet = b.stale || m.changed, !m.changed
@@ -159,7 +163,7 @@ func (w warmer) spec() runtime.Spec {
 	return runtime.Spec{
 		Kind: "warm", Name: w.db.Name(),
 		Make: func() runtime.Behavior {
-			used := func() []usedIndex { return w.builds.usedIn(w.db, w.tree.Now()) }
+			used := func() []usedIndex { return w.builds.warmIn(w.db, w.tree.Now()) }
 			return &warmBehavior{used: used, gather: w.WarmGather, every: w.WarmFor / 4, settle: 8 * w.WarmGather,
 				pause: runtime.NewBackoff(100*time.Millisecond, 10*time.Second)}
 		},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/divandb/divan/node"
 	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/node/machine"
 	"github.com/divandb/divan/node/systemd"
 )
 
@@ -41,6 +42,7 @@ func runNode(args []string) int {
 	// The first signal asks the node to stop, even during the start. A second one ends the process at once.
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
+	machine.LimitMemory()
 	defer collectLess()()
 	log := node.NewLogger(os.Stderr, c.Log)
 	n := node.New(c, log)

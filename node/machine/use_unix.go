@@ -1,6 +1,6 @@
 //go:build unix
 
-package node
+package machine
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// processUse returns the processor time that the process has used, and its resident memory in bytes, 0 if unknown.
-func processUse() (used time.Duration, resident int64, ok bool) {
+// ProcessUse returns the processor time that the process has used, and its resident memory in bytes, 0 if unknown.
+func ProcessUse() (used time.Duration, resident int64, ok bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0, 0, false
