@@ -1,7 +1,6 @@
 package bind
 
 import (
-	"cmp"
 	"math"
 	"strings"
 
@@ -165,8 +164,7 @@ func (b *binder) subscriptOf(x exec.Expr, n *ast.Subscript, sc *scope) (exec.Exp
 	t := x.Type()
 	if t == types.JSONB {
 		if n.Slice {
-			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "jsonb subscript does not support slices").
-				At(ast.Start(cmp.Or(n.Index, n.Low, n.X)))
+			return nil, refuse.SliceOfJSON(n)
 		}
 		idx, err := b.expr(n.Index, sc)
 		if err != nil {

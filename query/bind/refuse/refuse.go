@@ -3,6 +3,7 @@
 package refuse
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -226,4 +227,16 @@ func Nested(it ast.Expr) error {
 	}
 	return sqlstate.Unsupported(it.Pos(), "Use arrays of one dimension.",
 		"arrays of several dimensions are not supported")
+}
+
+// SliceOfJSON returns the error for n, a range of a jsonb. PostgreSQL reports it at the first of several subscripts.
+func SliceOfJSON(n *ast.Subscript) error {
+	for n.Chained {
+		n = n.X.(*ast.Subscript)
+	}
+	err := sqlstate.New(sqlstate.DatatypeMismatch, "jsonb subscript does not support slices")
+	if at := cmp.Or(n.Index, n.Low); at != nil {
+		return err.At(ast.Start(at))
+	}
+	return err
 }

@@ -43,8 +43,12 @@ func (b *writer) insert(n *ast.Insert) error {
 	return err
 }
 
-// places are those of the columns among the values of a row, -1 for none.
-type places struct{ id, rev, doc int }
+// places are those of the columns among the values of a row, -1 for none. If parts of doc are written, doc is the place
+// of the first of them.
+type places struct {
+	id, rev, doc int
+	parts        bool
+}
 
 // targets returns the places of the columns. Without a list of columns, values are those of id and doc, in this order,
 // because rev is computed. It can be named in a list for DEFAULT and NULL.
@@ -55,16 +59,18 @@ func (b *writer) targets(n *ast.Insert) (at places, err error) {
 	if len(n.Columns) == 0 {
 		return places{id: 0, rev: -1, doc: 1}, nil
 	}
-	at = places{-1, -1, -1}
+	at = places{id: -1, rev: -1, doc: -1}
 	for i := range n.Columns {
 		t := &n.Columns[i]
-		if err := b.column(t); err != nil {
-			return at, err
+		same := func(c ast.SetTarget) bool {
+			return c.Name == t.Name && (len(t.Path) == 0 || len(c.Path) == 0)
 		}
-		same := func(c ast.SetTarget) bool { return c.Name == t.Name }
 		if slices.ContainsFunc(n.Columns[:i], same) {
 			return at, sqlstate.New(sqlstate.DuplicateColumn, `column "%s" specified more than once`,
 				t.Name).At(t.Pos())
+		}
+		if err := b.column(t); err != nil {
+			return at, err
 		}
 		switch t.Name {
 		case colID:
@@ -72,7 +78,9 @@ func (b *writer) targets(n *ast.Insert) (at places, err error) {
 		case colRev:
 			at.rev = i
 		case colDoc:
-			at.doc = i
+			if at.doc < 0 {
+				at.doc, at.parts = i, len(t.Path) > 0
+			}
 		}
 	}
 	return at, nil
@@ -97,8 +105,10 @@ func (b *writer) source(l *bind.Level, n *ast.Insert, at places) error {
 			want[i] = types.Text
 		}
 	}
-	if at.doc >= 0 {
-		want[at.doc] = types.JSONB
+	for i := range want {
+		if i == at.doc || i < given && len(n.Columns[i].Path) > 0 {
+			want[i] = types.JSONB
+		}
 	}
 	q, err := l.Select(s, want)
 	if err != nil {
@@ -109,6 +119,11 @@ func (b *writer) source(l *bind.Level, n *ast.Insert, at places) error {
 	}
 	if len(q.Columns) < given {
 		return refuse.Syntax(n.Columns[len(q.Columns)].Pos(), "INSERT has more target columns than expressions")
+	}
+	if at.parts {
+		if q, err = b.assemble(l, q, n, at); err != nil {
+			return err
+		}
 	}
 	for i, to := range []struct {
 		name string
@@ -154,7 +169,12 @@ func (b *writer) values(l *bind.Level, n *ast.Insert, at places) error {
 		var err error
 		for i, e := range row {
 			_, isDefault := e.(*ast.Default)
+			if i == at.doc && at.parts {
+				doc = exec.NullOf(types.JSONB)
+			}
 			switch {
+			case i < given && len(n.Columns[i].Path) > 0:
+				doc, err = part{&n.Columns[i], e}.bind(l, doc, "VALUES")
 			case i == at.doc:
 				doc, err = document(l, e, "VALUES")
 			case i == at.id && isDefault:

@@ -90,15 +90,11 @@ var verbs = map[string]string{"insert": "INSERT", "update": "UPDATE", "delete": 
 // column checks a column that is written.
 func (b *writer) column(t *ast.SetTarget) error {
 	i := slices.IndexFunc(b.rel.Columns, func(c naming.UserColumn) bool { return c.Name == t.Name })
-	switch {
-	case i < 0:
+	if i < 0 {
 		return sqlstate.New(sqlstate.UndefinedColumn, `column "%s" of relation "%s" does not exist`, t.Name,
 			b.rel.Name).At(t.Pos())
-	case len(t.Path) > 0:
-		return sqlstate.Unsupported(t.Path[0].Pos(), "Use jsonb_set.",
-			"assignment to a part of a column is not supported")
 	}
-	return nil
+	return divisible(t, b.rel.Columns[i].Type)
 }
 
 // called returns the name of a relation in the statement, and its schema if it was given.
@@ -122,8 +118,12 @@ func (b *writer) columns() []exec.Column {
 }
 
 // assigned are the values that a statement assigns. It may assign an id and a revision, which must then be those that
-// the document has, as clients do that write all columns which they have read.
-type assigned struct{ id, rev, doc ast.Expr }
+// the document has, as clients do that write all columns which they have read. Instead of doc it may assign parts of
+// it.
+type assigned struct {
+	id, rev, doc ast.Expr
+	parts        []part
+}
 
 // assigned returns the assignments of a statement that calls the relation alias.
 func (b *writer) assigned(list []ast.Assignment, alias string) (out assigned, err error) {
@@ -149,11 +149,14 @@ func (b *writer) assigned(list []ast.Assignment, alias string) (out assigned, er
 			if err := b.column(t); err != nil {
 				return out, err
 			}
-			if seen[t.Name] {
+			isPart := len(t.Path) > 0
+			if seen[t.Name] && (!isPart || len(out.parts) == 0) {
 				return out, refuse.Syntax(t.Pos(), `multiple assignments to same column "%s"`, t.Name)
 			}
 			seen[t.Name] = true
 			switch _, isDefault := values[j].(*ast.Default); {
+			case isPart:
+				out.parts = append(out.parts, part{t, values[j]})
 			case t.Name == colDoc:
 				out.doc = values[j]
 			case t.Name == colID:
@@ -173,6 +176,11 @@ func (b *writer) assigned(list []ast.Assignment, alias string) (out assigned, er
 func (a *assigned) bind(l *bind.Level) (doc exec.Expr, more []exec.Expr, err error) {
 	if doc, err = document(l, a.doc, "UPDATE"); err != nil {
 		return doc, nil, err
+	}
+	for _, p := range a.parts {
+		if doc, err = p.bind(l, doc, "UPDATE"); err != nil {
+			return doc, nil, err
+		}
 	}
 	for i, e := range []ast.Expr{a.id, a.rev} {
 		if e == nil {

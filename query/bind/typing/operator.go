@@ -216,26 +216,3 @@ func (o *Open) TextOperand(x exec.Expr, op string, other types.OID, off int) (ex
 		return nil, OperandError(op, off, t, other)
 	}
 }
-
-// SubscriptJSON binds x[i] of a jsonb: an element of a path, which is a name in an object and a number in an array. off
-// is the position of the whole, and at that of the subscript.
-func SubscriptJSON(o *Open, x, idx exec.Expr, off, at int) (_ exec.Expr, err error) {
-	switch t := idx.Type(); {
-	case Untyped(idx), types.CastContext(t, types.Text) == types.Implicit:
-		if idx, err = o.Coerce(idx, types.Text, types.Implicit, at); err != nil {
-			return nil, err
-		}
-		if c, ok := idx.(*exec.Const); ok && !c.D.IsNull() && strings.Trim(c.D.S, "+-0123456789 \t\n\v\f\r") != "" {
-			return o.Operator("->", []exec.Expr{x, idx}, off) // the same, and plans know it
-		}
-	case types.CastContext(t, types.Int4) == types.Implicit:
-		if idx, err = o.Coerce(idx, types.Int4, types.Implicit, at); err != nil {
-			return nil, err
-		}
-		idx = &exec.CastExpr{X: idx, To: types.Text, Mod: -1, Off: at, Hidden: true}
-	default:
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "subscript type %s is not supported", types.NameOf(t)).
-			At(at).WithHint("jsonb subscript must be coercible to either integer or text.")
-	}
-	return o.Operator("#>", []exec.Expr{x, &exec.Array{Elem: types.Text, Items: []exec.Expr{idx}}}, off)
-}

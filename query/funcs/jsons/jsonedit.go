@@ -1,7 +1,6 @@
 package jsons
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/divandb/divan/layer/jsontext"
@@ -102,7 +101,11 @@ type pathEdit struct {
 	value string
 	// create adds a missing value, remove deletes the value, before and after insert instead of replacing.
 	create, remove, before, after bool
-	w                             jsonWriter
+	// fill creates what the path leads through, with nulls before an element of a list, and reports what it cannot
+	// lead through.
+	fill bool
+	env  *exec.CallEnv // of fill
+	w    jsonWriter
 }
 
 func (e *pathEdit) apply(s string) (types.Datum, error) {
@@ -132,6 +135,10 @@ func (e *pathEdit) set(name, s string, level int) error {
 	case types.JSONList:
 		return e.setElement(s, level)
 	}
+	if e.fill {
+		return sqlstate.New(sqlstate.InvalidParameterValue, "cannot replace existing key").
+			WithDetail("The path assumes key is a composite object, but it is a scalar value.")
+	}
 	e.w.buf = append(e.w.buf, strings.TrimSpace(s)...)
 	return nil
 }
@@ -140,11 +147,14 @@ func (e *pathEdit) setMember(s string, level int) error {
 	key, last := e.path[level].S, level == len(e.path)-1
 	done := false
 	var err error
+	left := e.hidden(s, key)
 	e.w.open('{')
 	types.JSONMembers(s, func(k, v string) bool {
 		switch {
 		case types.JSONUnquote(k) != key:
 			e.w.value(k, v)
+		case left > 0:
+			left--
 		case !last:
 			done = true
 			err = e.set(k, v, level+1)
@@ -161,6 +171,10 @@ func (e *pathEdit) setMember(s string, level int) error {
 	if err == nil && last && !done && e.adds() {
 		e.w.value(string(jsontext.AppendQuoted(nil, key)), e.value)
 	}
+	if err == nil && !last && !done && e.fill {
+		e.w.name(string(jsontext.AppendQuoted(nil, key)))
+		err = e.chain(level + 1)
+	}
 	e.w.shut('}')
 	return err
 }
@@ -168,7 +182,7 @@ func (e *pathEdit) setMember(s string, level int) error {
 func (e *pathEdit) setElement(s string, level int) error {
 	last := level == len(e.path)-1
 	n := types.JSONLen(s)
-	parsed, err := strconv.ParseInt(strings.TrimSpace(e.path[level].S), 10, 32)
+	at, err := element(e.path[level].S)
 	if err != nil {
 		return sqlstate.New(
 			sqlstate.InvalidTextRepresentation,
@@ -177,14 +191,17 @@ func (e *pathEdit) setElement(s string, level int) error {
 			e.path[level].S,
 		)
 	}
-	at, first := int(parsed), false
+	first := false
 	if at < 0 {
-		first = -at > n
+		if first = -at > n; first && e.fill {
+			return sqlstate.New(sqlstate.InvalidParameterValue, "path element at position %d is out of range: %d",
+				level+1, at)
+		}
 		at += n
 	}
 	e.w.open('[')
 	done := false
-	if (first || n == 0) && last && e.adds() {
+	if (first || n == 0 && !e.fill) && last && e.adds() {
 		e.w.value("", e.value)
 		done = true
 	}
@@ -212,8 +229,16 @@ func (e *pathEdit) setElement(s string, level int) error {
 		}
 		return true
 	})
-	if err == nil && last && !done && e.adds() {
+	if err == nil && !done && e.fill {
+		err = e.nulls(at - n)
+	}
+	switch {
+	case err != nil || done:
+	case last && e.adds():
 		e.w.value("", e.value)
+	case e.fill:
+		e.w.name("")
+		err = e.chain(level + 1)
 	}
 	e.w.shut(']')
 	return err
