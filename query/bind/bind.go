@@ -308,6 +308,8 @@ func (c *CTE) ComputedOnce() bool {
 type relation struct {
 	alias  string
 	schema string // "" for derived tables and anything with an alias
+	// table is the name that it would have without an alias, if that can be used without a schema, else "".
+	table string
 	cols   []relColumn
 	// outer reports whether an outer join may have no row of it.
 	outer bool

@@ -174,7 +174,7 @@ func noRelation(name string, sc *scope) *sqlstate.Error {
 	e := sqlstate.New(sqlstate.UndefinedTable, `invalid reference to FROM-clause entry for table "%s"`, name)
 	for s := sc; s != nil; s = s.parent {
 		for _, r := range s.rels {
-			if r.user != nil && r.user.Design == "" && r.user.Rel.Name == name {
+			if r.table == name {
 				return e.WithHint(`Perhaps you meant to reference the table alias "%s".`, r.alias)
 			}
 		}
@@ -192,9 +192,7 @@ func noRelation(name string, sc *scope) *sqlstate.Error {
 func (b *binder) noColumn(n *ast.Column, sc *scope) error {
 	name := strings.Join(n.Parts, ".")
 	if n.Star {
-		return sqlstate.New(sqlstate.UndefinedTable, `missing FROM-clause entry for table "%s"`,
-			n.Parts[len(n.Parts)-1]).
-			At(n.Pos())
+		return noRelation(n.Parts[len(n.Parts)-1], sc).At(n.Pos())
 	}
 	if len(n.Parts) > 1 {
 		qualifier := n.Parts[len(n.Parts)-2]

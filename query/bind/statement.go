@@ -31,6 +31,9 @@ func (s *Statement) Find(schema, name string, off int) (naming.Found, error) {
 	return found, err
 }
 
+// Schema returns the schema in the name of a relation, "" if there is none.
+func (s *Statement) Schema(t *ast.Table) (string, error) { return s.b.schema(t) }
+
 // Names finds relations.
 func (s *Statement) Names() *naming.Finder { return &s.b.find }
 
@@ -134,9 +137,9 @@ func (l *Level) Over(work *exec.WorkTable) *Level {
 	return &Level{l.b, sc}
 }
 
-// Relation adds a relation without a scan to a level.
-func (l *Level) Relation(alias, schema string, cols []exec.Column, off int) error {
-	return l.b.addRelation(l.sc, &relation{alias: alias, schema: schema}, cols, nil, off)
+// Relation adds a relation without a scan to a level. table is its name without an alias, "" if it has no other.
+func (l *Level) Relation(table, alias, schema string, cols []exec.Column, off int) error {
+	return l.b.addRelation(l.sc, &relation{alias: alias, schema: schema, table: table}, cols, nil, off)
 }
 
 // Targets binds a list of targets, as the query of the level. Sub-queries in it must not read the store.

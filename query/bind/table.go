@@ -14,9 +14,7 @@ import (
 
 func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 	name := n.Name[len(n.Name)-1]
-	schema := ""
-	switch len(n.Name) {
-	case 1:
+	if len(n.Name) == 1 {
 		c, in, err := b.findCTE(sc, name)
 		if err != nil {
 			return nil, err
@@ -24,17 +22,10 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 		if c != nil {
 			return b.cteRef(n, c, in, sc)
 		}
-	case 2:
-		schema = n.Name[0]
-	case 3:
-		if n.Name[0] != b.r.DatabaseName() {
-			return nil, sqlstate.Unsupported(n.Pos(), "Connect to that database.",
-				`cross-database references are not implemented: "%s"`, strings.Join(n.Name, "."))
-		}
-		schema = n.Name[1]
-	default:
-		return nil, refuse.Syntax(n.Pos(), "improper relation name (too many dotted names): %s",
-			strings.Join(n.Name, "."))
+	}
+	schema, err := b.schema(n)
+	if err != nil {
+		return nil, err
 	}
 	alias, shown := n.Alias.Name, ""
 	if alias == "" {
@@ -42,6 +33,9 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 	}
 	rel := &relation{alias: alias, schema: shown}
 	if v := b.find.Virtual(schema, name); v != nil {
+		if b.find.Virtual("", name) == v {
+			rel.table = name
+		}
 		if o, ok := v.(interface{ OID() int64 }); ok {
 			rel.oid = o.OID()
 		}
@@ -71,10 +65,32 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 		cols[i] = exec.Column{Name: c.Name, Type: c.Type, Mod: -1}
 	}
 	in, called := "public", u.Rel.Name
+	if u.Design == "" {
+		rel.table = called
+	}
 	if u.Design != "" {
 		in, called = u.Design, u.View
 	}
 	return u, b.addRelation(sc, rel, naming.Originate(cols, b.r.RelationOID(in, called)), n.Columns, n.Pos())
+}
+
+// schema returns the schema in the name of a relation, "" if there is none. A database in it must be the session's.
+func (b *binder) schema(n *ast.Table) (string, error) {
+	switch len(n.Name) {
+	case 1:
+		return "", nil
+	case 2:
+		return n.Name[0], nil
+	case 3:
+		if n.Name[0] != b.r.DatabaseName() {
+			return "", sqlstate.Unsupported(n.Pos(), "Connect to that database.",
+				`cross-database references are not implemented: "%s"`, strings.Join(n.Name, "."))
+		}
+		return n.Name[1], nil
+	default:
+		return "", refuse.Syntax(n.Pos(), "improper relation name (too many dotted names): %s",
+			strings.Join(n.Name, "."))
+	}
 }
 
 // declared binds a relation that a design document declares as a query in FROM.

@@ -108,8 +108,7 @@ func (b *binder) star(c *ast.Column, sc *scope) ([]relColumn, error) {
 		if len(c.Parts) == 0 {
 			return nil, refuse.Syntax(c.Pos(), "SELECT * with no tables specified is not valid")
 		}
-		return nil, sqlstate.New(sqlstate.UndefinedTable, `missing FROM-clause entry for table "%s"`,
-			c.Parts[len(c.Parts)-1]).At(c.Pos())
+		return nil, noRelation(c.Parts[len(c.Parts)-1], sc).At(c.Pos())
 	}
 	return out, nil
 }

@@ -146,7 +146,7 @@ func (b *binder) cteRef(n *ast.Table, c *CTE, in, sc *scope) (From, error) {
 			return nil, refuse.Recursion(c.name, "must not appear more than once").At(n.Pos())
 		}
 		w := &WorkScan{Work: c.work, Base: sc.width, Width: len(c.result), Off: n.Pos()}
-		return w, b.addRelation(sc, &relation{alias: alias}, c.result, names, n.Pos())
+		return w, b.addRelation(sc, &relation{alias: alias, table: n.Name[0]}, c.result, names, n.Pos())
 	}
 	c.refs++
 	if in != sc {
@@ -161,7 +161,7 @@ func (b *binder) cteRef(n *ast.Table, c *CTE, in, sc *scope) (From, error) {
 		}
 	}
 	d := &DerivedScan{Query: c.Query, Cte: c, Name: alias, Base: sc.width, Off: n.Pos()}
-	return d, b.addRelation(sc, &relation{alias: alias}, c.Query.Columns, names, n.Pos())
+	return d, b.addRelation(sc, &relation{alias: alias, table: n.Name[0]}, c.Query.Columns, names, n.Pos())
 }
 
 // ownRows finds the scan of a recursive query's last round among the items of a join.

@@ -35,7 +35,7 @@ func (b *writer) insert(n *ast.Insert) error {
 	}
 	rows, err := b.Level(nil, false, 0)
 	if err == nil {
-		err = rows.Relation(alias, schema, b.columns(), n.Table.Pos())
+		err = rows.Relation(b.rel.Name, alias, schema, b.columns(), n.Table.Pos())
 	}
 	if err == nil {
 		err = b.returning(rows, n.Returning)
@@ -211,10 +211,10 @@ func (b *writer) conflict(n *ast.Insert, alias, schema string) error {
 	b.out.ConflictWork = &exec.WorkTable{Name: b.rel.Name}
 	l, err := b.Level(nil, false, 0)
 	if err == nil {
-		err = l.Relation(alias, schema, b.columns(), n.Table.Pos())
+		err = l.Relation(b.rel.Name, alias, schema, b.columns(), n.Table.Pos())
 	}
 	if err == nil {
-		err = l.Relation("excluded", "", b.columns(), c.Pos())
+		err = l.Relation("", "excluded", "", b.columns(), c.Pos())
 	}
 	if err != nil {
 		return err

@@ -54,15 +54,11 @@ func Bind(w *work.Work, s ast.Statement, r bind.Resolver, plan bind.Planner, giv
 
 // relation finds the relation that is written. Only docs can be.
 func (b *writer) relation(t *ast.Table) error {
-	name, schema := t.Name[len(t.Name)-1], ""
-	switch len(t.Name) {
-	case 1:
-	case 2:
-		schema = t.Name[0]
-	default:
-		return sqlstate.Unsupported(t.Pos(), "Connect to that database.",
-			`cross-database references are not implemented: "%s"`, name)
+	schema, err := b.Schema(t)
+	if err != nil {
+		return err
 	}
+	name := t.Name[len(t.Name)-1]
 	if b.Names().Virtual(schema, name) != nil {
 		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied for table %s", name).At(t.Pos())
 	}

@@ -16,9 +16,23 @@ import (
 type hashed struct {
 	run    *Run
 	fences []uint64 // the hashes of the rows at the marks of run
+	filter filter
 }
 
-func (s *Store) newHashed() *hashed { return &hashed{run: s.newIndexed()} }
+// newHashed returns a run for about that many rows.
+func (s *Store) newHashed(rows int64) *hashed {
+	h := &hashed{run: s.newIndexed()}
+	if size := filterSize(rows); size <= s.work.Share() && s.work.Hold(size) == nil { // else it is read more often
+		h.filter = make(filter, size/8)
+	}
+	return h
+}
+
+// unfilter releases the memory of the filter.
+func (h *hashed) unfilter() {
+	h.run.store.work.Release(int64(len(h.filter)) * 8)
+	h.filter = nil
+}
 
 func hashOf(key []byte) uint64 { return maphash.Bytes(seed, key) }
 
@@ -30,6 +44,7 @@ func (h *hashed) append(row []types.Datum) error {
 	if err := h.run.Append(row); err != nil {
 		return err
 	}
+	h.filter.add(uint64(row[0].I))
 	if len(h.fences) < len(h.run.marks) {
 		h.fences = append(h.fences, uint64(row[0].I))
 	}
@@ -98,6 +113,9 @@ func (s *Set) Has(key []byte) (bool, error) {
 	}
 	hash := hashOf(key)
 	for i, h := range s.runs {
+		if !h.filter.mayHave(hash) {
+			continue
+		}
 		if err := h.find(s.reads[i], hash); err != nil {
 			return false, err
 		}
@@ -118,7 +136,7 @@ func (s *Set) spill() error {
 	slices.SortFunc(rows, func(a, b []types.Datum) int { return byHash(a, b, nil) })
 	s.store.work.Release(s.held)
 	s.held, s.keys = 0, map[string]struct{}{}
-	h := s.store.newHashed()
+	h := s.store.newHashed(int64(len(rows)))
 	s.keep(h)
 	for _, row := range rows {
 		if err := h.append(row); err != nil {
@@ -143,8 +161,11 @@ func (s *Set) keep(h *hashed) {
 func (s *Set) merge() error {
 	m := &Sorter{store: s.store, width: 2, compare: byHash}
 	defer m.Close()
+	rows := int64(0)
 	for i, h := range s.runs {
 		s.reads[i].Close()
+		rows += h.run.rows
+		h.unfilter()
 		h.run.release()
 		m.runs = append(m.runs, h.run)
 	}
@@ -152,7 +173,7 @@ func (s *Set) merge() error {
 	if err := m.begin(m.runs); err != nil {
 		return err
 	}
-	out := s.store.newHashed()
+	out := s.store.newHashed(rows)
 	s.keep(out)
 	for {
 		row, err := m.Next()
@@ -186,6 +207,7 @@ func (s *Set) Free() {
 	s.store.work.Release(s.held)
 	for i, h := range s.runs {
 		s.reads[i].Close()
+		h.unfilter()
 		h.run.Free()
 	}
 	s.keys, s.held, s.runs, s.reads = map[string]struct{}{}, 0, nil, nil
@@ -266,7 +288,7 @@ func (t *Table) Done() error {
 	if err := t.sort.Sort(); err != nil {
 		return err
 	}
-	t.disk = t.store.newHashed()
+	t.disk = t.store.newHashed(t.len)
 	for {
 		row, err := t.sort.Next()
 		if errors.Is(err, io.EOF) {
@@ -323,6 +345,9 @@ func (m *Matches) Next() ([]types.Datum, error) {
 	h, r := m.table.disk, m.table.read
 	var err error
 	if m.at < 0 {
+		if !h.filter.mayHave(m.hash) {
+			return nil, io.EOF
+		}
 		err = h.find(r, m.hash)
 	} else {
 		err = r.SkipTo(m.at)
@@ -347,6 +372,7 @@ func (t *Table) Free() {
 	t.sort.Close()
 	t.read.Close()
 	if t.disk != nil {
+		t.disk.unfilter()
 		t.disk.run.Free()
 	}
 	t.rows, t.sort, t.disk, t.read, t.held = nil, nil, nil, nil, 0
