@@ -80,19 +80,19 @@ func (b *binder) fromCall(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, inne
 			return nil, nil, err
 		}
 	}
-	list := definitions(n, call)
+	list := n.Definitions(call)
 	if fn == nil {
 		x, err := b.callWith(c, args, inner)
 		if err != nil {
 			return nil, nil, err
 		}
 		if list != nil {
-			return nil, nil, errDefinitions(list)
+			return nil, nil, refuse.Definitions(list)
 		}
 		return &exec.FromCall{Scalar: x}, []exec.Column{{Name: cmp.Or(alias, name), Type: x.Type(), Mod: -1}}, nil
 	}
 	if list != nil && jsons.Records[name] == nil {
-		return nil, nil, errDefinitions(list)
+		return nil, nil, refuse.Definitions(list)
 	}
 	if args, err = b.CoerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
 		return nil, nil, err
@@ -103,18 +103,6 @@ func (b *binder) fromCall(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, inne
 		cols[0].Name = alias
 	}
 	return &exec.FromCall{Func: fn, Args: args}, cols, nil
-}
-
-func errDefinitions(list []ast.TypeName) error {
-	return refuse.Syntax(list[0].Pos(), "a column definition list is only allowed for functions returning \"record\"")
-}
-
-// definitions returns the types of a column definition list.
-func definitions(n *ast.FuncTable, call ast.FuncCall) []ast.TypeName {
-	if n.Types != nil {
-		return n.Types
-	}
-	return call.Types
 }
 
 // record turns a function that returns records into one that returns the columns of its definition list.
@@ -129,7 +117,7 @@ func (b *binder) record(n *ast.FuncTable, call ast.FuncCall, c *ast.Call, args [
 	if len(args) == 2 && typing.Untyped(args[0]) {
 		return nil, typing.Polymorphic(c.Pos())
 	}
-	list, names := definitions(n, call), n.Columns
+	list, names := n.Definitions(call), n.Columns
 	if list == nil {
 		return nil, refuse.Syntax(c.Pos(), "a column definition list is required for functions returning \"record\"")
 	}

@@ -240,3 +240,8 @@ func SliceOfJSON(n *ast.Subscript) error {
 	}
 	return err
 }
+
+// Definitions returns the error for a column definition list of a function that has columns of its own.
+func Definitions(list []ast.TypeName) error {
+	return Syntax(list[0].Pos(), "a column definition list is only allowed for functions returning \"record\"")
+}

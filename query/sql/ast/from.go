@@ -37,6 +37,14 @@ type FuncTable struct {
 	Types []TypeName
 }
 
+// Definitions returns the types of the column definition list of a call, nil if it has none.
+func (n *FuncTable) Definitions(call FuncCall) []TypeName {
+	if n.Types != nil {
+		return n.Types
+	}
+	return call.Types
+}
+
 // FuncCall is one function of a FuncTable.
 type FuncCall struct {
 	Expr Expr // usually a *Call, or another expression that looks like one, such as CAST or CURRENT_DATE
