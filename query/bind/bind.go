@@ -310,7 +310,7 @@ type relation struct {
 	schema string // "" for derived tables and anything with an alias
 	// table is the name that it would have without an alias, if that can be used without a schema, else "".
 	table string
-	cols   []relColumn
+	cols  []relColumn
 	// outer reports whether an outer join may have no row of it.
 	outer bool
 	// scalar reports whether it is a function of one column; its name then refers to that column too.
