@@ -118,6 +118,49 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
+// TestDeclared_Arrays checks columns of arrays: lists are read as jsonb_to_record reads them, and texts as literals.
+func TestDeclared_Arrays(t *testing.T) {
+	s := exectest.NewStore()
+	db := s.Create("shop")
+	for id, doc := range map[string]string{
+		"a": `{"tags":["a,b","c\"d\\",null,"NULL",""],"ns":[1,"2",null],"js":[{"a":"x"},[2],null]}`,
+		"b": `{"tags":"{x,y}","ns":"{3}","js":[]}`,
+		"c": `{"tags":[["a"]],"ns":[1.5],"js":"x"}`,
+		"d": `{"tags":[true,1.50,{"a":"\u00e9"}],"ns":{"a":1},"js":null}`,
+		"e": `{"tags":"{{a},{b}}","ns":[[]],"js":[1,"\""]}`,
+	} {
+		db.Put(id, doc)
+	}
+	db.Declared = map[string]string{"l": `{"lists": {"columns": {"tags": "text[]", "ns": "int[]", "js": "jsonb[]",
+		"strict": {"path": "ns", "type": "int[]", "on_error": "fail"}}}}`}
+	counts := new(badvalues.Counts)
+	ss := openSessionWith(t, s, "shop", func(o *query.Options) { o.BadValues = counts })
+	t.Cleanup(ss.Close)
+	for sql, want := range map[string]string{
+		"SELECT id, tags, ns, js FROM l.lists ORDER BY id": `a|{"a,b","c\"d\\",NULL,"NULL",""}|{1,2,NULL}|` +
+			`{"{\"a\": \"x\"}",[2],NULL} b|{x,y}|{3}|{} c|NULL|NULL|NULL d|{true,1.50,"{\"a\": \"é\"}"}|NULL|NULL ` +
+			`e|NULL|NULL|{1,"\"\\\"\""}`,
+		"SELECT id FROM l.lists WHERE 2 = ANY (ns)":                   "a",
+		"SELECT count(*), sum(cardinality(tags)) FROM l.lists":        "5|10",
+		"SELECT strict FROM l.lists WHERE id < 'c' ORDER BY id":       "{1,2,NULL} {3}",
+		"SELECT DISTINCT unnest(tags) FROM l.lists WHERE id = 'b'":    "x y",
+		"SELECT id FROM l.lists WHERE tags @> ARRAY['x'] ORDER BY id": "b",
+	} {
+		rows, err := run(t.Context(), ss, sql, 100)
+		if got := strings.Join(rows, " "); err != nil || got != want {
+			t.Errorf("%s\n got %s, %v\nwant %s", sql, got, err, want)
+		}
+	}
+	var e *sqlstate.Error
+	if _, err := run(t.Context(), ss, "SELECT strict FROM l.lists WHERE id = 'c'", 1); !errors.As(err, &e) ||
+		e.Code != sqlstate.InvalidTextRepresentation {
+		t.Errorf("a bad item of a strict column: %v", err)
+	}
+	if counts.Total() == 0 {
+		t.Error("no bad value is counted")
+	}
+}
+
 // TestDeclared_Errors checks what is said about wrong declarations and values.
 func TestDeclared_Errors(t *testing.T) {
 	s, _ := shop(t)

@@ -117,7 +117,7 @@ func (b *binder) castTo(n *ast.Cast, operand ast.Expr, to types.OID, mod int32, 
 	if err != nil {
 		return nil, err
 	}
-	return typing.Cast(&b.Open, x, to, mod, at, n.Try)
+	return typing.Cast(&b.Open, x, to, mod, at, n)
 }
 
 func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {

@@ -352,6 +352,12 @@ func (c *declared) expr(w *work.Work) (e ast.Expr, typ types.OID, mod int32, err
 		e, err = expression(w, "doc #> "+pathArray(c.path))
 		return e, typ, mod, err
 	}
+	if types.ElemOf(typ) != 0 {
+		if cast.X, err = expression(w, "doc #> "+pathArray(c.path)); err != nil {
+			return nil, 0, 0, err
+		}
+		cast.Lists = true
+	}
 	cast.Try = !c.fail
 	return cast, typ, mod, nil
 }

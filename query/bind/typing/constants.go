@@ -2,6 +2,7 @@ package typing
 
 import (
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs/jsons"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -74,8 +75,11 @@ func (o *Open) CastCall(name string, args []exec.Expr, off int) (exec.Expr, bool
 	return &exec.CastExpr{X: args[0], To: to, Mod: -1, Off: off}, true, nil
 }
 
-// Cast binds an explicit cast. try makes it return NULL for a value that cannot be cast.
-func Cast(o *Open, x exec.Expr, to types.OID, mod int32, at int, try bool) (exec.Expr, error) {
+// Cast binds an explicit cast of x, which is its operand or an item of that.
+func Cast(o *Open, x exec.Expr, to types.OID, mod int32, at int, n *ast.Cast) (exec.Expr, error) {
+	if n.Lists && x.Type() == types.JSONB {
+		x = jsons.ArrayLiteral(x, types.IsJSON(types.ElemOf(to)))
+	}
 	switch c := x.(type) {
 	case *exec.Const:
 		if c.Typ == types.Unknown {
@@ -101,5 +105,5 @@ func Cast(o *Open, x exec.Expr, to types.OID, mod int32, at int, try bool) (exec
 	if x.Type() == to && mod < 0 {
 		return x, nil
 	}
-	return &exec.CastExpr{X: x, To: to, Mod: mod, Off: at, Try: try}, nil
+	return &exec.CastExpr{X: x, To: to, Mod: mod, Off: at, Try: n.Try}, nil
 }

@@ -95,5 +95,6 @@ func (c *Counts) Of(database string) (list []Column) {
 // a value that names what does not exist (regclass), or that is a text with a syntax of its own (jsonpath).
 func Is(err error) bool {
 	var e *sqlstate.Error
-	return errors.As(err, &e) && (strings.HasPrefix(string(e.Code), "22") || strings.HasPrefix(string(e.Code), "42"))
+	return errors.As(err, &e) && (strings.HasPrefix(string(e.Code), "22") || strings.HasPrefix(string(e.Code), "42") ||
+		e.Code == sqlstate.FeatureNotSupported) // an array of several dimensions
 }
