@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// ArrayLiteral returns the text of x, a jsonb, that can be cast to an array. That of a list is an array's literal of its
-// items, which are JSON or, as ->> has them, texts. Lists in a list make an array of several dimensions.
+// ArrayLiteral returns the text of x, a jsonb, that can be cast to an array. That of a list is the literal of an array
+// with its items, which are JSON or, as ->> has them, texts. Lists in a list make an array of several dimensions.
 func ArrayLiteral(x exec.Expr, itemsAreJSON bool) exec.Expr {
 	f := literal
 	if itemsAreJSON {

@@ -98,8 +98,8 @@ type (
 		// Try makes the cast of a value that has another form NULL. SQL has no syntax for it; columns that design
 		// documents declare use it.
 		Try bool
-		// Lists makes the cast of a jsonb to an array one of the items of its list, as jsonb_to_record does it. It has no
-		// syntax either.
+		// Lists makes the cast of a jsonb to an array one of the items of its list, as jsonb_to_record does it. It has
+		// no syntax either.
 		Lists bool
 	}
 	// Collate is x COLLATE name.
