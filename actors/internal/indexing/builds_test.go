@@ -28,7 +28,7 @@ func TestBuilds_oneDatabase(t *testing.T) {
 	later := now.Add(time.Second)
 	for i := range databases / 2 {
 		db := indexed{n: i}
-		if list := b.usedIn(db, later); len(list) != 0 {
+		if list := b.warmIn(db, later); len(list) != 0 {
 			t.Fatalf("an unused index is kept: %v", list)
 		}
 		if list := b.listIn(db); len(list) != 1 || list[0].key.db != db {
