@@ -271,14 +271,18 @@ func jobsFrom(ctx context.Context, s *db.Store, prefix int, r kv.KeyRange,
 	return last, false, it.Err()
 }
 
-// listed decodes a row of the jobs' section, the prefix of whose key has that length. It returns nil if the row is not a
+// listed decodes a row of the jobs' section; the prefix of its key has that length. It returns nil if the row is no
 // record.
 func listed(s *db.Store, tx kv.Reader, row kv.KeyValue, prefix int) (*Job, error) {
 	rest, err := tuple.Skip(row.Key[prefix:])
 	if err != nil {
 		return nil, db.Corrupt("job", err)
 	}
-	if part, _, err := tuple.TakeInt(rest); err != nil || part != jobRecord {
+	part, _, err := tuple.TakeInt(rest)
+	if err != nil {
+		return nil, db.Corrupt("job", err)
+	}
+	if part != jobRecord {
 		return nil, nil
 	}
 	j := new(Job)
