@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/divandb/divan/query/bind/collation"
@@ -126,14 +127,11 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 
 // open reports whether a column has only literals that are text by default, or a parameter without a type.
 func (q *Query) open(i int) bool {
-	if q.Left != nil || q.Values != nil { // VALUES has made them texts
-		return false
+	if q.Left != nil || q.Values != nil || q.Distinct || slices.Contains(q.DistinctOn, i) ||
+		slices.ContainsFunc(q.Order, func(k exec.SortKey) bool { return k.Index == i }) {
+		return false // VALUES, DISTINCT and ORDER BY have made them texts
 	}
-	if p, ok := q.Targets[i].(*exec.Param); ok {
-		return typing.Untyped(p)
-	}
-	c, ok := q.Targets[i].(*exec.Const)
-	return ok && !c.Typed && (c.Typ == types.Unknown || c.Typ == types.Text)
+	return typing.TextByDefault(q.Targets[i])
 }
 
 // retype casts a column of one side of a set operation.

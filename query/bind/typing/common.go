@@ -91,3 +91,13 @@ func (o *Open) Unify(list []exec.Expr, what string, off int) ([]exec.Expr, types
 	}
 	return out, typ, nil
 }
+
+// TextByDefault reports whether an expression of a select list is a literal, which is a text if nothing gives it
+// another type, or a parameter without a type.
+func TextByDefault(e exec.Expr) bool {
+	if p, ok := e.(*exec.Param); ok {
+		return Untyped(p)
+	}
+	c, ok := e.(*exec.Const)
+	return ok && !c.Typed && (c.Typ == types.Unknown || c.Typ == types.Text)
+}

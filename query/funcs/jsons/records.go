@@ -1,6 +1,7 @@
 package jsons
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/divandb/divan/query/exec"
@@ -155,11 +156,22 @@ func recordOf(env *exec.Env, t types.OID, d types.Datum, cols []exec.Column,
 		}
 		var err error
 		if row[i], err = valueOf(env, t, v, c.Type, c.Mod); err != nil {
-			return nil, err
+			return nil, hinted(err, c.Name)
 		}
 	}
 	return row, nil
 }
+
+// hinted adds to the error for a value that is no array where it is.
+func hinted(err error, key string) error {
+	var e *sqlstate.Error
+	if errors.As(err, &e) && e.Message == noArray && e.Hint == "" {
+		return e.WithHint(`See the value of key "%s".`, key)
+	}
+	return err
+}
+
+const noArray = "expected JSON array"
 
 // valueOf converts a json or jsonb value to a type: through its text, except for arrays and json itself.
 func valueOf(env *exec.Env, from types.OID, v string, typ types.OID, mod int32) (types.Datum, error) {
@@ -172,19 +184,36 @@ func valueOf(env *exec.Env, from types.OID, v string, typ types.OID, mod int32) 
 	}
 	if elem := types.ElemOf(typ); elem != 0 && kind != types.JSONString {
 		if kind != types.JSONList {
-			return types.Null, sqlstate.New(sqlstate.InvalidTextRepresentation, "expected JSON array")
+			return types.Null, sqlstate.New(sqlstate.InvalidTextRepresentation, noArray)
 		}
 		var items []types.Datum
 		var err error
 		types.JSONElements(v, func(e string) bool {
 			var d types.Datum
-			d, err = valueOf(env, from, e, elem, -1)
+			d, err = valueOf(env, from, e, elem, mod)
 			items = append(items, d)
 			return err == nil
 		})
 		return types.NewArray(elem, items), err
 	}
 	text, _ := jsonText(from)(v)
+	if tooLong(text, typ, mod) {
+		return types.Null, sqlstate.New("22001", "value too long for type %s(%d)", types.NameOf(typ), mod-4)
+	}
 	d, err := exec.CastDatum(env, types.NewText(text), types.Unknown, typ, mod)
 	return d, err
+}
+
+// tooLong reports whether a text has more than blanks after the characters that varchar(n) or char(n) may have.
+func tooLong(text string, typ types.OID, mod int32) bool {
+	if mod < 0 || typ != types.VarChar && typ != types.BPChar {
+		return false
+	}
+	left := mod - 4
+	for _, r := range text {
+		if left--; left < 0 && r != ' ' {
+			return true
+		}
+	}
+	return false
 }

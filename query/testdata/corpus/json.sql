@@ -176,3 +176,8 @@ SELECT 'b' LIKE '%\'
 SELECT 'ab' LIKE 'a\'
 SELECT 'ab' LIKE 'ax\'
 SELECT json_agg(x), array_agg(x) FROM (VALUES (' 1'::json)) t(x)
+SELECT * FROM jsonb_to_record('{"a": [1.25, "2", null]}') AS t(a numeric(5,1)[])
+SELECT * FROM json_to_record('{"a": ["abc"]}') AS t(a varchar(2)[])
+SELECT * FROM jsonb_to_record('{"a": 5}') AS t(a int[])
+SELECT * FROM json_to_record('{"a": "abc"}') AS t(a varchar(2))
+SELECT * FROM jsonb_to_record('{"a": "ab   ", "b": "é "}') AS t(a char(2), b varchar(1))
