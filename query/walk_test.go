@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -21,6 +22,11 @@ func TestWalk_Property(t *testing.T) {
 		"times": func(r *rand.Rand) string {
 			at := fmt.Sprintf(`"2024-0%d-%02dT%02d:00:00`, 1+r.IntN(3), 1+r.IntN(28), r.IntN(24))
 			return at + []string{`Z"`, `Z"`, `.5Z"`, `+01:00"`}[r.IntN(4)]
+		},
+		"moments": func(r *rand.Rand) string {
+			at := time.Date(1990+r.IntN(40), time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), 0, 0, 0, time.UTC)
+			return at.Format([]string{`"` + time.RFC3339 + `"`, `"2006-01-02T15:04:05-15:00"`, `"Jan 2 2006"`, `20060102`,
+				`"2006-01-02 24:00+15:30"`, `"2006-01-02 BC"`, `"infinity"`, `null`}[min(r.IntN(20), 7)])
 		},
 		"names":   letters("abAB"),
 		"slugs":   letters("abc-019"),
@@ -63,7 +69,8 @@ func TestWalk_Property(t *testing.T) {
 		}
 		db.Behind = pick("behind", append(views, "", "")...)
 		key := pick("key", "doc->>'at'", "doc->>'at'", "doc->>'at'", "(doc->>'at')::float8", "(doc->>'at')::int",
-			"(doc->>'at')::numeric", "(doc->>'at')::real", "doc->'at'")
+			"(doc->>'at')::numeric", "(doc->>'at')::real", "doc->'at'", "(doc->>'at')::timestamptz",
+			"(doc->>'at')::timestamptz", "(doc->>'at')::timestamp", "(doc->>'at')::date")
 		more := pick("more", "", "", ", id", ", doc->>'type', id DESC")
 		columns := "id, doc->>'at'"
 		if more == "" {
@@ -177,13 +184,18 @@ func TestWalk_Examined(t *testing.T) {
 			}
 		}
 	}
-	for _, order := range []string{"doc->>'at'", "doc->>'at' DESC NULLS LAST", "doc->>'at' DESC NULLS LAST, id"} {
+	for _, order := range []string{"doc->>'at'", "doc->>'at' DESC NULLS LAST", "doc->>'at' DESC NULLS LAST, id",
+		"(doc->>'at')::timestamptz DESC NULLS LAST", "(doc->>'at')::date DESC NULLS LAST, id"} {
 		for _, where := range []string{"", " WHERE doc->>'type' = 'order'",
 			" WHERE doc->>'at' < '2024-07' AND doc->>'type' = 'order'"} {
 			sql := "SELECT doc FROM docs" + where + " ORDER BY " + order + " LIMIT 5"
 			plan, err := run(t.Context(), ss, "EXPLAIN ANALYZE "+sql, 100)
 			text := strings.Join(plan, "\n")
-			if n := examined(text); err != nil || n > 60 || !strings.Contains(text, "Index Walk") {
+			most := 60
+			if strings.Contains(order, "::") {
+				most = 100 // the range of texts does not matter where moments are looked for
+			}
+			if n := examined(text); err != nil || n > most || !strings.Contains(text, "Index Walk") {
 				t.Errorf("%s: %d rows examined, %v\n%s", sql, n, err, text)
 			}
 		}

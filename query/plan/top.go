@@ -63,7 +63,7 @@ type top struct {
 type viewOrder struct {
 	before []ranges.Intervals // the values of the parts of its keys before the first sort key
 	values ranges.Intervals   // those of the first sort key
-	typ    types.OID          // of the first sort key: text or a number
+	typ    types.OID          // of the first sort key: text, a number, or a moment in descending order
 	seek   ranges.Seek
 }
 
@@ -72,7 +72,8 @@ type viewOrder struct {
 func (t *top) orderOf(c *cover, state *exec.IndexState) *viewOrder {
 	first, e := t.query.Order[0], t.key
 	o := &viewOrder{typ: types.Text, seek: ranges.Seek{Desc: first.Desc, LowerCase: true}}
-	if n, ok := e.(*exec.CastExpr); ok && !n.Try && n.Mod == -1 && types.IsNumber(n.To) {
+	if n, ok := e.(*exec.CastExpr); ok && !n.Try && n.Mod == -1 &&
+		(types.IsNumber(n.To) || first.Desc && ranges.IsMoment(n.To)) {
 		e, o.typ = n.X, n.To
 	}
 	path, text, ok := facts.MemberOf(e, c.doc)
@@ -147,7 +148,7 @@ func (t *top) sort(p *planning, f *bind.UserScan, c *cover) *exec.Sort {
 func (t *top) walk(p *planning, c *cover, s *exec.Sort, w *walk.Walk) *walk.Walk {
 	first, o := t.query.Order[0], c.order
 	kind := ranges.AllStrings
-	if o.typ != types.Text {
+	if types.IsNumber(o.typ) {
 		kind = ranges.Doubles
 	}
 	w.Key, w.Sort, w.Desc, w.NullsFirst, w.Whole = 1, s, first.Desc, first.NullsFirst, t.whole
@@ -162,8 +163,11 @@ func (t *top) walk(p *planning, c *cover, s *exec.Sort, w *walk.Walk) *walk.Walk
 		return severalRanges(p.viewAccesses(of, set, desc))
 	}
 	w.Preceding = func(key, from types.Datum) ranges.Intervals {
-		if o.typ != types.Text {
+		switch {
+		case types.IsNumber(o.typ):
 			return o.seek.Upto(key, o.typ)
+		case o.typ != types.Text:
+			return ranges.Since(key)
 		}
 		begun := ""
 		if !from.IsNull() {

@@ -96,7 +96,7 @@ func (at Locator) FormOf(e exec.Expr) (Form, bool) {
 		f, ok := at.FormOf(n.X)
 		switch {
 		case !ok:
-		case (f.Kind == AsText || f.Kind == asMoment) && f.Mod == 0 && isMoment(n.To):
+		case (f.Kind == AsText || f.Kind == asMoment) && f.Mod == 0 && IsMoment(n.To):
 			// Rounding by a modifier moves it less than a time zone.
 			return Form{Kind: asMoment, typ: n.To}, true
 		case n.Mod != -1:
@@ -128,7 +128,8 @@ func (at Locator) FormOf(e exec.Expr) (Form, bool) {
 	return Form{}, false
 }
 
-func isMoment(typ types.OID) bool {
+// IsMoment reports whether a type is one of dates and times.
+func IsMoment(typ types.OID) bool {
 	return typ == types.Date || typ == types.Timestamp || typ == types.TimestampTZ
 }
 

@@ -20,6 +20,10 @@ const (
 	zones = 3 * 24 * time.Hour
 )
 
+// Since returns the JSON values whose text may be cast to a moment or a later one. A text can be before the first year
+// and begin like any other, so those up to a moment are not a range.
+func Since(d types.Datum) Intervals { return momentsOf(Interval{Limit{Val: d}, None}) }
+
 // momentsOf returns the JSON values whose text may be cast to a moment of an interval.
 func momentsOf(iv Interval) Intervals {
 	from, ok := momentOf(iv.Low)
