@@ -37,7 +37,7 @@ func (n *Node) serveSQL(context.Context) error {
 	}
 	at := actorPorts{n.actors}
 	source := &sqlreads.Source{Store: n.store, Ensure: at.ensureForSQL, Listen: at.Listen, ShardOwner: at.shardOwner,
-		IDs: new(docids.Sequence), BadValues: n.badValues}
+		IDs: &docids.IDs{Option: n.settings.Get}, BadValues: n.badValues}
 	server := query.NewServer(query.Options{
 		Catalog: func(ctx context.Context, who query.Principal) (exec.Catalog, error) {
 			return catalog(ctx, source, n.auth, who)

@@ -187,6 +187,7 @@ func (s *Server) equip() {
 	s.gate = &gate{store: o.Store, settings: o.Settings}
 	s.docs = &docs.Handlers{
 		Users: o.Users, Replications: o.ReplicationDocs, Settings: o.Settings, Log: s.log,
+		IDs:    docs.NewIDs(o.Settings),
 		Limits: docs.Limits{Request: l.Request, Document: l.Document, Attachment: l.Attachment, Bulk: l.Bulk},
 	}
 	s.bulk = &docs.Bulk{Docs: s.docs}
@@ -238,7 +239,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) answer(q *call.Request, began time.Time) {
 	h := q.W.Header()
 	id := requestID(q.R.Header.Get("X-Couch-Request-ID"))
-	h["Server"] = []string{"Divan/" + s.o.Version}
+	q.Setting = s.o.Settings.Get
+	h["Server"] = []string{"Divan"}
+	if s.o.Settings.IsTrue("chttpd", "server_header_versions") {
+		h["Server"] = []string{"Divan/" + s.o.Version}
+	}
+	call.FrameOptions(q)
 	h["X-Couch-Request-Id"] = []string{id}
 	h["X-Couchdb-Body-Time"] = []string{"0"}
 	defer s.observe(q, began)
@@ -278,8 +284,12 @@ func (s *Server) serve(q *call.Request) error {
 	if c := conns.Of(q.R); c != nil && c.Surplus {
 		return conns.ErrConnections
 	}
+	if most := s.o.Settings.Int("chttpd", "max_uri_length", 0); most > 0 && len(q.R.RequestURI) > most {
+		return errURITooLong
+	}
 	var ok bool
-	if q.Path, ok = call.SplitPath(q.R.URL.EscapedPath()); !ok {
+	plus := s.o.Settings.IsTrue("chttpd", "decode_plus_to_space")
+	if q.Path, ok = call.SplitPath(q.R.URL.EscapedPath(), plus); !ok {
 		return fault.BadRequest("invalid_url_encoding")
 	}
 	if q.Params, ok = call.ParseQuery(q.R.URL.RawQuery); !ok {
@@ -396,6 +406,10 @@ func (s *Server) recovered(q *call.Request, p any, id string) {
 	}
 	q.SendFault(fault.Of(errPanicked))
 }
+
+// errURITooLong is CouchDB's error for a path with parameters that is longer than chttpd/max_uri_length.
+var errURITooLong = &fault.Fault{Status: http.StatusRequestURITooLong, Name: "too_long",
+	Reason: "the request uri is too long"}
 
 var errPanicked = errors.New("a handler panicked")
 

@@ -24,8 +24,8 @@ var pageHead = []string{
 
 const couchHead = "Clients read and change these with '/_node/{name}/_config', as with CouchDB. A change holds on " +
 	"all nodes at once and after a restart; it overrides 'node.yaml' until it is deleted. Values of secrets are " +
-	"stored and never shown. Every other option is refused with 404: it would have no effect. 'admins' is the " +
-	"section of server admins."
+	"stored and never shown. Options that set-up scripts set although they have no effect here are accepted, and say " +
+	"so below. Every other option is refused with 404. 'admins' is the section of server admins."
 
 const (
 	pageTitle = "# Settings\n\n" +
@@ -73,6 +73,12 @@ func couchMarkdown(b *strings.Builder) {
 		}
 		if o.Setting != "" {
 			from = "`" + o.Setting + "`"
+		}
+		switch {
+		case o.Ignored:
+			text = strings.TrimSuffix("has no effect; "+text, "; ")
+		case o.Given:
+			text = strings.TrimSuffix("can only be that; "+text, "; ")
 		}
 		if o.Fixed {
 			text = strings.TrimSuffix("cannot be changed at run time; "+text, "; ")

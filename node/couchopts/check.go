@@ -90,8 +90,21 @@ func checkReduceLimit(v string) string {
 }
 
 func checkAlgorithm(v string) string {
-	if v != "sequential" {
-		return "ids are always sequential"
+	return checkOneOf(v, "sequential", "random", "utc_random", "utc_id")
+}
+
+func checkSecurity(v string) string { return checkOneOf(v, "admin_only", "admin_local", "everyone") }
+
+func checkOneOf(v string, known ...string) string {
+	if !slices.Contains(known, v) {
+		return "it is none of " + strings.Join(known, ", ")
+	}
+	return ""
+}
+
+func checkPath(v string) string {
+	if v != "" && (!strings.HasPrefix(v, "/") || strings.HasPrefix(v, "//") || strings.ContainsAny(v, "\\?# ")) {
+		return "it is not a path on this server"
 	}
 	return ""
 }

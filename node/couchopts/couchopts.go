@@ -1,6 +1,7 @@
-// Package couchopts is the table of CouchDB's options that have an effect here: which values they may have, their
-// defaults, and which setting of node.yaml gives them their first value. Clients read and change them with
-// /_node/{name}/_config; all other options are refused. What an option does is decided where it is read.
+// Package couchopts is the table of CouchDB's options: which have an effect here, which values they may have, their
+// defaults, and which setting of node.yaml gives them their first value; and which are accepted without one. Clients
+// read and change them with /_node/{name}/_config; all other options are refused. What an option does is decided where
+// it is read.
 package couchopts
 
 import (
@@ -12,7 +13,8 @@ import (
 
 // Option is one of CouchDB's options.
 type Option struct {
-	Section, Key string // a Key "*" stands for all keys of the section
+	// A Key "*" stands for all keys of the section, and a Section that ends in a star for all that begin so.
+	Section, Key string
 	// Default is the value if neither node.yaml nor a client sets one; None means that there is none then.
 	Default string
 	None    bool
@@ -20,6 +22,10 @@ type Option struct {
 	Setting string
 	// Fixed options are shown, but only Setting can change them, with a restart.
 	Fixed bool
+	// Ignored options are kept and shown, and have no effect.
+	Ignored bool
+	// Given options can only have their Default, and are not shown before they are set.
+	Given bool
 	// Secret values are stored, and never shown.
 	Secret bool
 	Text   string // for docs/settings.md
@@ -35,7 +41,10 @@ const Shown = "(secret)"
 
 // Find returns the option of a section and a key, or nil if it has no effect.
 func Find(section, key string) *Option {
-	i := slices.IndexFunc(All, func(o Option) bool { return o.Section == section && (o.Key == key || o.Key == "*") })
+	i := slices.IndexFunc(All, func(o Option) bool {
+		family, all := strings.CutSuffix(o.Section, "*")
+		return (o.Section == section || all && strings.HasPrefix(section, family)) && (o.Key == key || o.Key == "*")
+	})
 	if i < 0 {
 		return nil
 	}

@@ -3,7 +3,8 @@ package couchopts
 import "slices"
 
 // All are the options, by section.
-var All = slices.Concat(serverOptions, authOptions, workOptions, replicatorOptions)
+var All = slices.Concat(serverOptions, pageOptions, authOptions, workOptions, replicatorOptions, givenOptions,
+	ignoredOptions)
 
 var serverOptions = []Option{
 	{Section: "chttpd", Key: "bind_address", Fixed: true, Setting: "http.listen"},
@@ -16,6 +17,18 @@ var serverOptions = []Option{
 	{Section: "chttpd", Key: "changes_timeout", Default: "60000", check: checkCount,
 		Text: "ms; the longest wait of a feed without a heartbeat"},
 	{Section: "chttpd", Key: "max_db_number_for_dbs_info_req", Default: "100", check: checkCount},
+	{Section: "chttpd", Key: "decode_plus_to_space", Default: "true", check: checkBool,
+		Text: "a + in a path is a space"},
+	{Section: "chttpd", Key: "max_uri_length", None: true, check: checkCount,
+		Text: "longer paths, with their parameters, get 414"},
+	{Section: "chttpd", Key: "server_header_versions", Default: "true", check: checkBool,
+		Text: "show the version in the header Server"},
+	{Section: "chttpd", Key: "x_forwarded_host", Default: "X-Forwarded-Host", check: checkHeaders,
+		Text: "the header with the host that clients use, for Location"},
+	{Section: "chttpd", Key: "x_forwarded_proto", Default: "X-Forwarded-Proto", check: checkHeaders,
+		Text: "likewise, https or http"},
+	{Section: "chttpd", Key: "x_forwarded_ssl", Default: "X-Forwarded-Ssl", check: checkHeaders,
+		Text: "likewise, on for https"},
 	{Section: "cors", Key: "origins", None: true, check: checkText, Setting: "http.cors.origins"},
 	{Section: "cors", Key: "credentials", Default: "false", check: checkBool, Setting: "http.cors.credentials"},
 	{Section: "cors", Key: "methods", None: true, check: checkMethods, Setting: "http.cors.methods"},
@@ -28,9 +41,32 @@ var serverOptions = []Option{
 	{Section: "couchdb", Key: "max_document_size", Fixed: true, Setting: "limits.document"},
 	{Section: "couchdb", Key: "max_attachment_size", Fixed: true, Setting: "limits.attachment"},
 	{Section: "couchdb", Key: "users_db_security_editable", Default: "false", check: checkBool},
+	{Section: "couchdb", Key: "default_security", Default: "admin_only", check: checkSecurity,
+		Text: "of new databases: admin_only, or everyone (admin_local is the same)"},
 	{Section: "log", Key: "level", Fixed: true, Setting: "log.level"},
 	{Section: "log", Key: "writer", Fixed: true, Text: "always stderr"},
 	{Section: "vendor", Key: "name", Fixed: true},
+}
+
+// What browsers are told about pages.
+var pageOptions = []Option{
+	{Section: "chttpd", Key: "enable_xframe_options", Default: "false", check: checkBool,
+		Text: "send X-Frame-Options"},
+	{Section: "x_frame_options", Key: "same_origin", Default: "false", check: checkBool,
+		Text: "SAMEORIGIN; otherwise DENY, or ALLOW-FROM for hosts"},
+	{Section: "x_frame_options", Key: "hosts", None: true, check: checkText},
+	{Section: "csp", Key: "utils_enable", Default: "true", check: checkBool,
+		Text: "send a Content-Security-Policy with the pages at /_utils"},
+	{Section: "csp", Key: "utils_header_value", None: true, check: checkText},
+	{Section: "csp", Key: "attachments_enable", Default: "true", check: checkBool, Text: "likewise with attachments"},
+	{Section: "csp", Key: "attachments_header_value", Default: "sandbox", check: checkText},
+	{Section: "csp", Key: "showlist_enable", Default: "true", check: checkBool,
+		Text: "likewise with what functions of design documents answer"},
+	{Section: "csp", Key: "showlist_header_value", Default: "sandbox", check: checkText},
+	{Section: "chttpd", Key: "WWW-Authenticate", None: true, check: checkText,
+		Text: "sent with 401"},
+	{Section: "chttpd_auth", Key: "authentication_redirect", Default: "/_utils/session.html", check: checkPath,
+		Text: "where browsers are sent that may not see a page"},
 }
 
 // The checks of these are in package auth, which heeds them.
@@ -82,12 +118,18 @@ var workOptions = []Option{
 		Text: "0 to 9; 0 stores attachments as they come"},
 	{Section: "attachments", Key: "compressible_types", check: checkText,
 		Default: "text/*, application/javascript, application/json, application/xml"},
-	{Section: "uuids", Key: "algorithm", Default: "sequential", check: checkAlgorithm},
+	{Section: "uuids", Key: "algorithm", Default: "sequential", check: checkAlgorithm,
+		Text: "sequential, random, utc_random or utc_id"},
+	{Section: "uuids", Key: "utc_id_suffix", None: true, check: checkText},
 	{Section: "uuids", Key: "max_count", Default: "1000", check: checkCount},
 	{Section: "purge", Key: "max_document_id_number", Default: "100", check: checkCount},
 	{Section: "purge", Key: "max_revisions_number", Default: "1000", check: checkCount},
 	{Section: "query_server_config", Key: "reduce_limit", Default: "true", check: checkReduceLimit,
 		Text: "results of reduce functions must be smaller than their input"},
+	{Section: "query_server_config", Key: "query_limit", Default: "infinity", check: checkLimit,
+		Text: "the largest limit of rows, and that of queries without one"},
+	{Section: "query_server_config", Key: "partition_query_limit", Default: "infinity", check: checkLimit,
+		Text: "likewise, of queries of a partition"},
 	{Section: "mango", Key: "default_limit", Default: "25", check: checkCount},
 	{Section: "mango", Key: "index_scan_warning_threshold", Default: "10", check: checkNumber},
 }

@@ -26,7 +26,7 @@ type Source struct {
 	// ShardOwner returns the node that the actor of a current shard is placed on.
 	ShardOwner func(db *layer.Database, shard layer.ShardID) string
 	// IDs chooses the ids of documents that are written without one.
-	IDs *docids.Sequence
+	IDs *docids.IDs
 	// BadValues are the values that typed columns have shown as NULL.
 	BadValues *badvalues.Counts
 	// System lists the relations of schema divan.

@@ -42,7 +42,7 @@ func newSource(t testing.TB) *sqlreads.Source {
 	}
 	t.Cleanup(func() { store.Close() })
 	return &sqlreads.Source{
-		Store: store, IDs: new(docids.Sequence),
+		Store: store, IDs: new(docids.IDs),
 		Ensure: func(ctx context.Context, db *layer.Database, design *layer.Design, mode exec.UpdateMode) error {
 			if mode != exec.UpdateTrue {
 				return nil

@@ -218,7 +218,7 @@ var nodeRules = []rule{
 	},
 	{
 		room: "node/api", may: []string{"layer", "layer/kv", "layer/script", "node/api/internal/...", "node/auth",
-			"node/couchopts"},
+			"node/couchopts", "node/docids"},
 		testsMay: []string{"layer/kv/outage"},
 		why:      "the router brings requests to their endpoints; engines, actors and the cluster are wired by node",
 	},

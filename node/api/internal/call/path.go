@@ -3,15 +3,18 @@ package call
 import "strings"
 
 // SplitPath splits an escaped path into its decoded segments. It drops empty segments, so doubled and trailing slashes
-// are harmless. A plus sign is a space, as in CouchDB (decode_plus_to_space). A slash in a document id or database name
-// arrives as %2F. For design and local documents, %2F after the prefix is equivalent to a slash. ok is false for an
-// invalid escape.
-func SplitPath(escaped string) (segments []string, ok bool) {
+// are harmless. A plus sign is a space if plusIsSpace (CouchDB's option chttpd/decode_plus_to_space). A slash in a
+// document id or database name arrives as %2F. For design and local documents, %2F after the prefix is equivalent to a
+// slash. ok is false for an invalid escape.
+func SplitPath(escaped string, plusIsSpace bool) (segments []string, ok bool) {
 	for len(escaped) > 0 {
 		var part string
 		part, escaped, _ = strings.Cut(escaped, "/")
 		if part == "" {
 			continue
+		}
+		if !plusIsSpace {
+			part = strings.ReplaceAll(part, "+", "%2B")
 		}
 		if part, ok = Unescape(part); !ok {
 			return nil, false

@@ -21,15 +21,22 @@ func TestSplitPath(t *testing.T) {
 		"/db/a%2Bb":                  "db|a+b",
 		"/_design%2Fx/_design%2Fx/y": "_design/x|_design|x|y",
 	} {
-		got, ok := SplitPath(path)
+		got, ok := SplitPath(path, true)
 		if !ok || strings.Join(got, "|") != want {
 			t.Errorf("%s: %q", path, got)
 		}
 	}
 	for _, bad := range []string{"/%", "/db/%2", "/db/%zz"} {
-		if got, ok := SplitPath(bad); ok {
+		if got, ok := SplitPath(bad, true); ok {
 			t.Errorf("%s: %q", bad, got)
 		}
+	}
+}
+
+// Without decode_plus_to_space, a plus sign in a path is one.
+func TestSplitPath_Plus(t *testing.T) {
+	if got, ok := SplitPath("/db/a+b%2Bc%20d", false); !ok || strings.Join(got, "|") != "db|a+b+c d" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -26,6 +26,9 @@ type Request struct {
 	Waited bool         // the answer waited for changes
 	Body   *intake.Body // wraps R's body: counts what has arrived, and reads it within the budget
 
+	// Setting returns the value of one of CouchDB's options; nil: there are none. See Option.
+	Setting func(section, key string) (string, bool)
+
 	Rewrites int // how often rules of design documents have rewritten the path
 
 	DB       *layer.Database // for endpoints under /{db}
@@ -41,6 +44,17 @@ func New(w http.ResponseWriter, r *http.Request, of *intake.Budget) *Request {
 	q.answer = &answer{ResponseWriter: w, body: body}
 	q.W = q.answer
 	return q
+}
+
+// Option returns the value of one of CouchDB's options, or absent.
+func Option(q *Request, section, key, absent string) string {
+	if q.Setting == nil {
+		return absent
+	}
+	if v, ok := q.Setting(section, key); ok {
+		return v
+	}
+	return absent
 }
 
 // Ctx returns the request's context.
@@ -124,35 +138,17 @@ func (q *Request) SendFault(f *fault.Fault) {
 			delete(h, name)
 		}
 	}
-	if f.Status == http.StatusUnauthorized {
-		q.challenge(h)
+	if f.Status == http.StatusUnauthorized && challenge(q, f) {
+		_ = q.SendBytes(http.StatusFound, nil)
+		return
 	}
 	body := append(f.Append([]byte{'{'}), '}')
 	_ = q.SendJSON(f.Status, body) // an error means that the client is gone
 }
 
-// challenge asks for credentials if the client wants to be asked, or if only a browser makes such requests (the
-// dashboard).
-func (q *Request) challenge(h http.Header) {
-	if ask := q.R.Header.Get("X-CouchDB-WWW-Authenticate"); ask != "" {
-		h.Set("WWW-Authenticate", ask)
-	} else if q.Part(0) == "_dashboard" {
-		h.Set("WWW-Authenticate", `Basic realm="divan"`)
-	}
-}
-
 // Location sets the Location header to a path on this host; segments are escaped.
 func (q *Request) Location(segments ...string) {
-	scheme := "http"
-	if q.R.TLS != nil || q.R.Header.Get("X-Forwarded-Ssl") == "on" || q.R.Header.Get("X-Forwarded-Proto") == "https" {
-		scheme = "https"
-	}
-	host := q.R.Header.Get("X-Forwarded-Host")
-	if host == "" {
-		host = q.R.Host
-	}
-	to := append([]byte(scheme), "://"...)
-	to = append(to, host...)
+	to := []byte(Origin(q))
 	for _, s := range segments {
 		to = appendEscaped(append(to, '/'), s)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// AdminsOnly is the security object of new databases if admins are configured (CouchDB's default_security =
-// admin_only).
+// AdminsOnly is the security object of new databases if admins are configured and the option couchdb/default_security
+// does not say everyone.
 const AdminsOnly = `{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}`
 
 // DatabaseInfo answers GET /{db}.
@@ -48,7 +48,7 @@ func (h *Handlers) CreateDatabase(q *call.Request) error {
 	default:
 		return fault.BadRequest("Invalid `partitioned` parameter")
 	}
-	if h.Closed() {
+	if h.Closed() && call.Option(q, "couchdb", "default_security", "") != "everyone" {
 		o.Security = []byte(AdminsOnly)
 	}
 	if _, err := h.Store.Create(q.Ctx(), q.Path[0], o); err != nil {

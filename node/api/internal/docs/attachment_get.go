@@ -50,7 +50,9 @@ func (h *Handlers) GetAttachment(q *call.Request) error {
 	header := q.W.Header()
 	header["Cache-Control"] = call.MustRevalidate
 	header.Set("Content-Type", headerText(a.ContentType))
-	header.Set("Content-Security-Policy", "sandbox")
+	if policy := call.ContentPolicy(q, "attachments", "sandbox"); policy != "" {
+		header.Set("Content-Security-Policy", policy)
+	}
 	header.Set("Accept-Ranges", "none")
 	if a.Encoding == "" {
 		header.Set("Accept-Ranges", "bytes")

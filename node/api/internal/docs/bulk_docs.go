@@ -171,7 +171,7 @@ func (h *Bulk) BulkDocs(q *call.Request) error {
 			return errNoRevision
 		}
 		if edits[i].ID == "" {
-			edits[i].ID = h.Docs.ids.Next()
+			edits[i].ID = h.Docs.IDs.Next()
 		}
 	}
 	results, err := h.writeBulk(q, edits, b)

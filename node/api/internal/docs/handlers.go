@@ -18,9 +18,12 @@ type Handlers struct {
 	Settings     *settings.Settings
 	Limits       Limits
 	Log          *slog.Logger
-
-	ids docids.Sequence
+	// IDs chooses the ids of documents that are written without one.
+	IDs *docids.IDs
 }
+
+// NewIDs returns what chooses ids as the options say.
+func NewIDs(s *settings.Settings) *docids.IDs { return &docids.IDs{Option: s.Get} }
 
 // Limits are the limits of what may be written.
 type Limits struct {

@@ -197,7 +197,7 @@ func (h *Handlers) PostDocument(q *call.Request) error {
 		return err
 	}
 	if e.ID == "" {
-		e.ID = h.ids.Next()
+		e.ID = h.IDs.Next()
 	}
 	if q.Params.Get("batch", "") == "ok" {
 		return h.putBatch(q, e, false)

@@ -26,7 +26,7 @@ func (h *Handlers) NewUUIDs(q *call.Request) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = jsontext.AppendQuoted(b, h.ids.Next())
+		b = jsontext.AppendQuoted(b, h.IDs.Next())
 	}
 	header := q.W.Header()
 	header.Set("Cache-Control", "no-cache")

@@ -149,7 +149,7 @@ func (p *pipe) begin() {
 	if p.stream.Sent {
 		return
 	}
-	p.response.setHeaders(p.q.W.Header())
+	p.response.setHeaders(p.q)
 	p.stream.SetStatus(p.response.code)
 }
 

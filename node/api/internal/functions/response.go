@@ -79,15 +79,16 @@ func badResponse(name string, value gjson.Result) error {
 
 // setHeaders sets the headers of the answer. Browsers run no scripts of a page that anyone who may write a design
 // document has made: it is on the same host as the console.
-func (r *response) setHeaders(h http.Header) {
+func (r *response) setHeaders(q *call.Request) {
+	h := q.W.Header()
 	for name, values := range r.header {
 		h[name] = values
 	}
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = []string{r.contentType}
 	}
-	if r.json == nil {
-		policies := append([]string{"sandbox"}, r.header["Content-Security-Policy"]...)
+	if policy := call.ContentPolicy(q, "showlist", "sandbox"); policy != "" && r.json == nil {
+		policies := append([]string{policy}, r.header["Content-Security-Policy"]...)
 		h["Content-Security-Policy"] = []string{strings.Join(policies, ", ")}
 	}
 }
@@ -102,7 +103,7 @@ func (r *response) unsetHeaders(h http.Header) {
 
 // send answers with the response.
 func (r *response) send(q *call.Request) error {
-	r.setHeaders(q.W.Header())
+	r.setHeaders(q)
 	if r.json != nil {
 		return q.SendJSON(r.code, r.json)
 	}

@@ -242,6 +242,9 @@ func checkAllDocs(q *call.Request, r *rowsQuery) error {
 	if err := r.check(false); err != nil {
 		return err
 	}
+	if err := r.cap(q); err != nil {
+		return err
+	}
 	partitioned, err := q.DB.IsPartitioned(q.Ctx())
 	switch {
 	case err != nil:

@@ -46,7 +46,7 @@ func (h *Handlers) Listed(q *call.Request, design, view string, body gjson.Resul
 	if l.docs {
 		return l, checkAllDocs(q, &l.query)
 	}
-	return l, l.view.check(&l.query)
+	return l, l.view.check(q, &l.query)
 }
 
 // Run passes the rows to the Taker and returns the first error, also the Taker's.

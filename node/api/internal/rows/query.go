@@ -50,6 +50,30 @@ func readQuery(q *call.Request, singleKey bool, keysNoList string) (r rowsQuery,
 	return r, r.takeParams(q.Params, singleKey)
 }
 
+// cap applies the options query_limit and partition_query_limit: a query without a limit gets the largest one
+// (couch_mrview_util:apply_limit).
+func (r *rowsQuery) cap(q *call.Request) error {
+	option := "query_limit"
+	if r.partition != "" {
+		option = "partition_query_limit"
+	}
+	const infinity = "infinity"
+	text := call.Option(q, "query_server_config", option, infinity)
+	if text == infinity {
+		return nil
+	}
+	most, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return err // cannot happen: the options are checked when they are set
+	case r.limit < 0:
+		r.limit = most
+	case r.limit > most:
+		return fault.BadQuery("Limit is too large, must not exceed %d", most)
+	}
+	return nil
+}
+
 func (r *rowsQuery) readBody(q *call.Request, singleKey bool, keysNoList string) error {
 	if err := q.RequireJSON(); err != nil {
 		return err

@@ -34,12 +34,15 @@ func (v *viewRequest) reducing(r *rowsQuery) bool {
 	return v.def.Reduce != "" && (r.reduce == nil || *r.reduce)
 }
 
-func (v *viewRequest) check(r *rowsQuery) error {
+func (v *viewRequest) check(q *call.Request, r *rowsQuery) error {
 	if err := r.check(v.reducing(r)); err != nil {
 		return err
 	}
-	q := layer.ViewQuery{Partition: r.partition}
-	return q.CheckPartition(v.index.Design)
+	if err := r.cap(q); err != nil {
+		return err
+	}
+	query := layer.ViewQuery{Partition: r.partition}
+	return query.CheckPartition(v.index.Design)
 }
 
 // View answers GET and POST of a single query.
@@ -52,7 +55,7 @@ func (h *Handlers) View(q *call.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := v.check(&r); err != nil {
+	if err := v.check(q, &r); err != nil {
 		return err
 	}
 	if _, err := v.index.Prepare(q, r.update); err != nil {
@@ -83,7 +86,7 @@ func (h *Handlers) ViewQueries(q *call.Request) error {
 	mode := UpdateFalse
 	for i := range queries {
 		r := &queries[i]
-		if err := v.check(r); err != nil {
+		if err := v.check(q, r); err != nil {
 			return err
 		}
 		if r.update == UpdateTrue || mode == UpdateFalse {

@@ -73,7 +73,9 @@ func (h *Handlers) Utils(q *call.Request) error {
 		return q.SendBytes(http.StatusMovedPermanently, nil)
 	}
 	header := q.W.Header()
-	header.Set("Content-Security-Policy", utilsPolicy)
+	if policy := call.ContentPolicy(q, "utils", utilsPolicy); policy != "" {
+		header.Set("Content-Security-Policy", policy)
+	}
 	header.Set("Cache-Control", "private, must-revalidate")
 	http.StripPrefix("/_utils", http.FileServerFS(h.Files)).ServeHTTP(q.W, q.R)
 	return nil

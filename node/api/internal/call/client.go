@@ -1,0 +1,101 @@
+package call
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/node/api/internal/fault"
+)
+
+// Origin returns the scheme and host by which the client reaches this server, perhaps through a proxy, such as
+// "https://example.org" (chttpd:absolute_uri).
+func Origin(q *Request) string {
+	forwarded := func(option, absent string) string { return q.R.Header.Get(Option(q, "chttpd", option, absent)) }
+	scheme := "http"
+	if q.R.TLS != nil || forwarded("x_forwarded_ssl", "X-Forwarded-Ssl") == "on" ||
+		forwarded("x_forwarded_proto", "X-Forwarded-Proto") == "https" {
+		scheme = "https"
+	}
+	host := forwarded("x_forwarded_host", "X-Forwarded-Host")
+	if host == "" {
+		host = q.R.Host
+	}
+	return scheme + "://" + host
+}
+
+// FrameOptions tells browsers which pages may show the answer in a frame, if the options say so
+// (chttpd_xframe_options).
+func FrameOptions(q *Request) {
+	if Option(q, "chttpd", "enable_xframe_options", "") != "true" {
+		return
+	}
+	value := "DENY"
+	if Option(q, "x_frame_options", "same_origin", "") == "true" {
+		value = "SAMEORIGIN"
+	} else {
+		origin := Origin(q)
+		for host := range strings.SplitSeq(Option(q, "x_frame_options", "hosts", ""), ",") {
+			if host = strings.TrimSpace(host); host == "*" || host == origin {
+				value = "ALLOW-FROM " + origin
+			}
+		}
+	}
+	q.W.Header().Set("X-Frame-Options", value)
+}
+
+// ContentPolicy returns the Content-Security-Policy of a kind of answers (utils, attachments, showlist), or "" if the
+// options turn it off.
+func ContentPolicy(q *Request, kind, absent string) string {
+	if Option(q, "csp", kind+"_enable", "true") != "true" {
+		return ""
+	}
+	return Option(q, "csp", kind+"_header_value", absent)
+}
+
+// challenge prepares the answer to a request without valid credentials, as chttpd:error_headers does. It asks for them
+// if the client or the options want that, or if only a browser makes such requests (the dashboard). It returns true if
+// a browser is led to a page for logging in instead.
+func challenge(q *Request, f *fault.Fault) (redirect bool) {
+	h := q.W.Header()
+	ask := q.R.Header.Get("X-CouchDB-WWW-Authenticate")
+	if ask == "" {
+		ask = Option(q, "chttpd", "WWW-Authenticate", "")
+	}
+	if ask == "" && (q.Part(0) == "_dashboard" || Option(q, "chttpd", "require_valid_user", "") == "true") {
+		ask = `Basic realm="divan"`
+	}
+	if ask != "" {
+		h.Set("WWW-Authenticate", ask)
+		return false
+	}
+	page := Option(q, "chttpd_auth", "authentication_redirect", "")
+	if page == "" || f.Name != "unauthorized" || accepts(q.R.Header, "application/json") ||
+		!accepts(q.R.Header, "text/html") {
+		return false
+	}
+	query := url.Values{"return": {q.R.URL.Path}, "reason": {f.Reason}}
+	h.Set("Location", Origin(q)+page+"?"+query.Encode())
+	return true
+}
+
+// accepts reports whether a client takes an answer of a media type.
+func accepts(h http.Header, mediaType string) bool {
+	header := strings.Join(h.Values("Accept"), ",")
+	if header == "" {
+		return true
+	}
+	family, _, _ := strings.Cut(mediaType, "/")
+	for item := range strings.SplitSeq(header, ",") {
+		name, params, _ := strings.Cut(item, ";")
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case mediaType, family + "/*", "*/*":
+			_, weight, ok := strings.Cut(strings.ReplaceAll(params, " ", ""), "q=")
+			if q, err := strconv.ParseFloat(weight, 64); !ok || err != nil || q > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
