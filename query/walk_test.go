@@ -73,7 +73,7 @@ func TestWalk_Property(t *testing.T) {
 			"(doc->>'at')::timestamptz", "(doc->>'at')::timestamp", "(doc->>'at')::date")
 		more := pick("more", "", "", ", id", ", doc->>'type', id DESC")
 		columns := "id, doc->>'at'"
-		if more == "" {
+		if more == "" && key != "doc->'at'" {
 			columns = key // rows with equal keys have no order
 		}
 		sql := fmt.Sprintf("SELECT %s FROM docs%s ORDER BY %s%s%s%s LIMIT %d OFFSET %d", columns,
@@ -185,15 +185,15 @@ func TestWalk_Examined(t *testing.T) {
 		}
 	}
 	for _, order := range []string{"doc->>'at'", "doc->>'at' DESC NULLS LAST", "doc->>'at' DESC NULLS LAST, id",
-		"(doc->>'at')::timestamptz DESC NULLS LAST", "(doc->>'at')::date DESC NULLS LAST, id"} {
+		"doc->'at'", "doc->'at' DESC NULLS LAST", "(doc->>'at')::timestamptz DESC NULLS LAST", "(doc->>'at')::date DESC NULLS LAST, id"} {
 		for _, where := range []string{"", " WHERE doc->>'type' = 'order'",
 			" WHERE doc->>'at' < '2024-07' AND doc->>'type' = 'order'"} {
 			sql := "SELECT doc FROM docs" + where + " ORDER BY " + order + " LIMIT 5"
 			plan, err := run(t.Context(), ss, "EXPLAIN ANALYZE "+sql, 100)
 			text := strings.Join(plan, "\n")
 			most := 60
-			if strings.Contains(order, "::") {
-				most = 100 // the range of texts does not matter where moments are looked for
+			if strings.Contains(where, "<") && !strings.HasPrefix(order, "doc->>") {
+				most = 260 // a range of texts does not matter for other orders
 			}
 			if n := examined(text); err != nil || n > most || !strings.Contains(text, "Index Walk") {
 				t.Errorf("%s: %d rows examined, %v\n%s", sql, n, err, text)

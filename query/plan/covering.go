@@ -60,9 +60,8 @@ func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.
 	sorted func(c *cover, state *exec.IndexState) *viewOrder) (*cover, error) {
 	doc, ok := p.documents(f)
 	db, is := p.db.(exec.Indexer)
-	if !ok || !is || p.repeated || !slices.ContainsFunc(slices.Concat(where, exprs), func(e exec.Expr) bool {
-		return len(facts.Members([]exec.Expr{e}, doc)) > 0
-	}) {
+	ordered := sorted != nil && exprs == nil // by a member
+	if !ok || !is || p.repeated || !ordered && len(facts.Members(slices.Concat(where, exprs), doc)) == 0 {
 		return nil, nil
 	}
 	if set, _ := p.ranges(f, exec.FieldID, where, false); !set.Unbounded() {
@@ -73,7 +72,7 @@ func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.
 	if err != nil {
 		return nil, err
 	}
-	var ordered, others []*cover
+	var first, others []*cover
 	for _, one := range candidates {
 		if one.score < candidates[0].score {
 			break // another one narrows the read down more
@@ -93,12 +92,12 @@ func (p *planning) covered(q *bind.Query, f *bind.UserScan, where, exprs []exec.
 			c.order = sorted(c, nil)
 		}
 		if c.order != nil {
-			ordered = append(ordered, c)
+			first = append(first, c)
 		} else {
 			others = append(others, c)
 		}
 	}
-	return p.firstUsable(db, append(ordered, others...), sorted)
+	return p.firstUsable(db, append(first, others...), sorted)
 }
 
 // firstUsable returns the first view of a list whose index can be used, preferably one with an order.

@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/plan/facts"
+	"github.com/divandb/divan/query/plan/ranges"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -101,11 +102,12 @@ type suggester struct {
 // have one value, and then a view of them. The index lacks documents without one of the members.
 func (s *suggester) sorted(keys []exec.Expr, first exec.SortKey) (list []*proposal) {
 	e := keys[0]
-	if n, ok := e.(*exec.CastExpr); ok && n.Mod == -1 && types.IsNumber(n.To) {
+	if n, ok := e.(*exec.CastExpr); ok && n.Mod == -1 &&
+		(types.IsNumber(n.To) || first.Desc && ranges.IsMoment(n.To)) {
 		e = n.X
 	}
 	path, text, ok := facts.MemberOf(e, s.doc)
-	if !ok || !text || first.Collation != nil {
+	if !ok || len(path) == 0 || !text && e != keys[0] || first.Collation != nil {
 		return nil
 	}
 	fields := slices.DeleteFunc(slices.Clone(s.points), func(p []string) bool {

@@ -30,6 +30,25 @@ func (p *planning) coveredTop(q *bind.Query, f *bind.UserScan, where []exec.Expr
 	for _, k := range q.Order {
 		keys = append(keys, p.fold(q.Targets[k.Index]))
 	}
+	ids, err := p.jsonTop(q, f, where, keys[0], n)
+	if ids == nil && err == nil {
+		ids, err = p.sortedTop(q, f, where, keys, n)
+	}
+	if ids == nil || err != nil {
+		return nil, err
+	}
+	before := p.st.Reads.Count
+	rows, _, err := p.scan(f, where, scanRequest{limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	p.st.Reads.Count = before
+	fetch := &shortcut.Fetch{IDs: ids, Scan: p.documentsByID(f)}
+	return &shortcut.Either{First: fetch, Otherwise: rows}, nil
+}
+
+// sortedTop returns the ids of the first n documents, sorted by what a view has of them; nil if no view has all.
+func (p *planning) sortedTop(q *bind.Query, f *bind.UserScan, where, keys []exec.Expr, n int64) (exec.Plan, error) {
 	t := &top{query: q, key: keys[0], n: n, whole: true}
 	c, err := p.covered(q, f, where, keys, t.orderOf)
 	if first := q.Order[0]; c == nil && err == nil && !first.NullsFirst {
@@ -41,14 +60,7 @@ func (p *planning) coveredTop(q *bind.Query, f *bind.UserScan, where []exec.Expr
 	if c == nil || err != nil {
 		return nil, err
 	}
-	before := p.st.Reads.Count
-	rows, _, err := p.scan(f, where, scanRequest{limit: -1})
-	if err != nil {
-		return nil, err
-	}
-	p.st.Reads.Count = before
-	fetch := &shortcut.Fetch{IDs: limited(t.sort(p, f, c), n, 0), Scan: p.documentsByID(f)}
-	return &shortcut.Either{First: fetch, Otherwise: rows}, nil
+	return limited(t.sort(p, f, c), n, 0), nil
 }
 
 // top is ORDER BY with LIMIT n.
