@@ -1,10 +1,12 @@
 package query_test
 
 import (
+	"context"
 	"errors"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -54,6 +56,31 @@ func TestSpill_OneLargeResult(t *testing.T) {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) || e.Code != "53200" {
 		t.Errorf("%v, want 53200", err)
+	}
+	if _, peak, _ := space.Used(); peak != 0 {
+		t.Errorf("%d bytes were written", peak)
+	}
+}
+
+// One row decides a comparison with ANY or ALL of a query by an order, so the others are neither kept nor compared: a
+// query of more rows than fit into memory writes no file, and many comparisons with it do not take long.
+func TestAny_Extreme(t *testing.T) {
+	space, err := spill.New(spill.Dir(t.TempDir()), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := exectest.NewStore()
+	s.Create("postgres")
+	_, addr := start(t, s, func(o *query.Options) { o.Memory, o.Temp = work.Limits{Statement: 1 << 20}, space })
+	conn := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+	var all, some int
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err = conn.QueryRow(ctx, `SELECT count(*) FILTER (WHERE x >= ALL (SELECT y FROM
+		generate_series(1, 100000) y)), count(*) FILTER (WHERE x > ANY (SELECT -y FROM generate_series(-100000, -1) y))
+		FROM generate_series(1, 100000) x`).Scan(&all, &some)
+	if err != nil || all != 1 || some != 99999 {
+		t.Errorf("%d and %d rows, want 1 and 99999: %v", all, some, err)
 	}
 	if _, peak, _ := space.Used(); peak != 0 {
 		t.Errorf("%d bytes were written", peak)

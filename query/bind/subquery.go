@@ -193,7 +193,8 @@ func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *s
 		}
 	}
 	out := b.sub("any", q, n.Pos())
-	out.Typ, out.X, out.Any = types.Bool, any.X, &exec.Any{Op: any.Func, Symbol: n.Op, All: n.All}
+	out.Typ, out.X = types.Bool, any.X
+	out.Any = &exec.Any{Op: any.Func, Symbol: n.Op, All: n.All, Same: any.X.Type() == any.Elem}
 	out.Lookup = any.Func == funcs.Comparison(n.Op) && (n.Op == "=" && !n.All || n.Op == "<>" && n.All)
 	out.Text = "(" + any.X.String() + " " + n.Op + map[bool]string{false: " ANY", true: " ALL"}[n.All] + " (SubPlan))"
 	return out, nil

@@ -346,6 +346,7 @@ type Any struct {
 	Op       *Func // compares X with an item
 	Symbol   string
 	All      bool
+	Same     bool // the items of a query have the type of X
 }
 
 func (a *Any) Type() types.OID { return types.Bool }

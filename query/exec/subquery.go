@@ -49,6 +49,7 @@ type subState struct {
 	null  bool
 	runs  int64
 	disk  int64
+	best  types.Datum // see keep
 }
 
 // next returns the values of a scan of rows, one after the other, and io.EOF at the end.
@@ -273,6 +274,27 @@ func (q *Subquery) match(env *Env, next func() (types.Datum, error)) (types.Datu
 	}
 }
 
+// keep keeps a row of "any". Of rows that are not NULL, the least or greatest alone decides x < ANY, x >= ALL and the
+// like.
+func (q *Subquery) keep(env *Env, st *subState, d types.Datum) error {
+	if st.rows == nil {
+		st.rows = env.Spill.NewList(1)
+	}
+	if d.IsNull() || d.K == types.KRecord || q.Correlated || !q.Any.Same ||
+		!strings.Contains(" < <= > >= ", " "+q.Any.Symbol+" ") {
+		return st.rows.Append([]types.Datum{d})
+	}
+	if !st.best.IsNull() {
+		args := []types.Datum{st.best, d}
+		not, err := (&CallEnv{Env: env, Call: &Call{Func: q.Any.Op}}).Apply(args)
+		if err != nil || not.True() == q.Any.All {
+			return err
+		}
+	}
+	st.best = d.Own()
+	return nil
+}
+
 // run executes the query and keeps the part of the result that its kind needs.
 func (q *Subquery) run(env *Env, st *subState) error {
 	if err := st.plan.Open(env); err != nil {
@@ -281,7 +303,7 @@ func (q *Subquery) run(env *Env, st *subState) error {
 	defer st.plan.Close()
 	st.free()
 	st.runs++
-	st.result, st.null = types.Null, false
+	st.result, st.best, st.null = types.Null, types.Null, false
 	var items []types.Datum // of a scalar, a row or an array
 	var held int64
 	for {
@@ -307,10 +329,7 @@ func (q *Subquery) run(env *Env, st *subState) error {
 			d = types.NewRecord(nil, nil, slices.Clone(row))
 		}
 		if q.Kind == "any" {
-			if st.rows == nil {
-				st.rows = env.Spill.NewList(1)
-			}
-			if err := st.rows.Append([]types.Datum{d}); err != nil {
+			if err := q.keep(env, st, d); err != nil {
 				return err
 			}
 			continue
@@ -324,6 +343,9 @@ func (q *Subquery) run(env *Env, st *subState) error {
 	}
 	if q.Correlated {
 		env.Release(held)
+	}
+	if !st.best.IsNull() {
+		return st.rows.Append([]types.Datum{st.best})
 	}
 	switch q.Kind {
 	case "exists":

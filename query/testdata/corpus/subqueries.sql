@@ -87,3 +87,44 @@ SELECT g, (SELECT sum((SELECT t.x))) FROM (VALUES (1,1),(2,1),(3,2)) t(x, g) GRO
 SELECT (SELECT (SELECT sum((SELECT t.x + s.z))) FROM (VALUES (1)) s(z)) FROM (VALUES (1),(2)) t(x)
 SELECT (SELECT array_agg((SELECT t.x) ORDER BY (SELECT -t.x))) FROM (VALUES (1),(2)) t(x)
 SELECT (SELECT count((SELECT t.x)) FILTER (WHERE (SELECT t.x > 1))) FROM (VALUES (1),(2)) t(x)
+-- Comparisons with ANY and ALL of rows of which one decides.
+Select x, x::numeric >= all (select nullif(n,7) from generate_series(1,20) n) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x::numeric < some (select 1 where false) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x <= all (select 'x' where false) from (values ('a'),('b'),('C'),('z'),(null)) v(x) order by x
+Select x, x::numeric <= some (values (null::int)) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x > any (values (array[1,2]),(array[1,null]),(array[0])) from (values (array[1,2]),(array[2])) v(x) order by x
+Select x, x < any (values ('a'),(null),('é')) from (values ('a'),('b'),('C'),('z'),(null)) v(x) order by x
+Select x, (x,1) < all (values (1,2),(null,1)) from (values (1),(2)) v(x) order by x
+Select x, row(x) >= all (values (1),(null)) from (values (1),(2)) v(x) order by x
+Select x, x >= some (select nullif(n,7) from generate_series(1,20) n) from (values (0),(1),(2),(3),(20),(21),(null)) v(x) order by x
+Select x, x::numeric >= all (select n from generate_series(1,20) n) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x::numeric >= any (values (1),(2),(3)) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, (x,1) > all (values (1,2),(null,1)) from (values (1),(2)) v(x) order by x
+Select x, x::numeric >= some (values (2)) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x <= any (values (array[1,2]),(array[1,null]),(array[0])) from (values (array[1,2]),(array[2])) v(x) order by x
+Select x, x::numeric >= all (select 1 where false) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x > all (values (array[1,2]),(array[1,null]),(array[0])) from (values (array[1,2]),(array[2])) v(x) order by x
+Select x, x::numeric > all (values (1),(2),(3)) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x < some (values (1),(null),(3)) from (values (0),(1),(2),(3),(20),(21),(null)) v(x) order by x
+Select x, x > any (values (1),(null),(3)) from (values (0),(1),(2),(3),(20),(21),(null)) v(x) order by x
+Select x, x::numeric >= some (values (null::int)) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x < any (select n from generate_series(1,20) n) from (values (0),(1),(2),(3),(20),(21),(null)) v(x) order by x
+Select x, x <= all (values ('NaN'::float8),(1),(null)) from (values ('NaN'::float8),(1),(0),('Infinity')) v(x) order by x
+Select x, x::numeric < any (values (2)) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x::numeric <= some (select n from generate_series(1,20) n) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x <= any (values (1),(null),(3)) from (values (0),(1),(2),(3),(20),(21),(null)) v(x) order by x
+Select x, x <= any (select nullif(n,7) from generate_series(1,20) n) from (values (0),(1),(2),(3),(20),(21),(null)) v(x) order by x
+Select x, (x,1) >= any (values (1,2),(null,1)) from (values (1),(2)) v(x) order by x
+Select x, x::numeric <= any (values (1),(2),(3)) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x >= any (select 'x' where false) from (values ('a'),('b'),('C'),('z'),(null)) v(x) order by x
+Select x, x::numeric >= any (select 1 where false) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x < all (values (2)) from (values (0),(1),(2),(3),(20),(21),(null)) v(x) order by x
+Select x, x::numeric >= some (select 1 where false) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x >= some (values (1),(null),(3)) from (values (0),(1),(2),(3),(20),(21),(null)) v(x) order by x
+Select x, x < any (values ('2024-01-01'::date),('2024-02-01')) from (values ('2024-01-15'::timestamp)) v(x) order by x
+Select x, x::numeric <= any (values (2)) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, row(x) < all (values (1),(null)) from (values (1),(2)) v(x) order by x
+Select x, (x,1) < any (values (1,2),(null,1)) from (values (1),(2)) v(x) order by x
+Select x, x <= some (values (1),(2),(3)) from (values (0),(1),(2),(3),(20),(21),(null)) v(x) order by x
+Select x, x::numeric <= all (values (1),(null),(3)) from (values (0),(1),(2),(null)) v(x) order by x
+Select x, x >= all (select nullif(n,7) from generate_series(1,20) n) from (values (0),(1),(2),(3),(20),(21),(null)) v(x) order by x
