@@ -50,7 +50,7 @@ func TestHTTP_Users(t *testing.T) {
 			`"{chttpd_auth, jwt_authentication_handler}, {chttpd_auth, cookie_authentication_handler}, ` +
 				`{chttpd_auth, default_authentication_handler}"`, 200},
 		{"no claim is required", admin, "PUT", "/_node/_local/_config/jwt_auth/required_claims", `""`, 200},
-		{"no option is without effect", admin, "PUT", "/_node/_local/_config/couchdb/single_node", `"true"`, 404},
+		{"an unknown option is refused", admin, "PUT", "/_node/_local/_config/couchdb/nonsense", `"true"`, 404},
 		{"jan creates none", jan, "PUT", "/_node/_local/_config/admins/jan", `"apple"`, 401},
 	} {
 		r := c.by.do(c.method, c.path, c.body)
