@@ -27,6 +27,7 @@ var bodies = map[string]struct {
 	"POST server/_dbs_info":               {"POST /_dbs_info", requestLimit},
 	"POST server/_backup":                 {"POST /_backup", 64 << 10},
 	"POST server/_verify":                 {"POST /_verify", 64 << 10},
+	"POST server/_cluster_setup":          {"POST /_cluster_setup", 64 << 10},
 	"POST server/_replicate":              {"POST /_replicate", requestLimit},
 	"POST server/_reload_query_servers":   {"POST /_reload_query_servers", 0},
 	"PUT server/_node/*/_config/*/*":      {"PUT /_node/_local/_config/uuids/max_count", 128 << 10},

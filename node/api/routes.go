@@ -232,6 +232,8 @@ func (s *Server) serverEndpoints() map[string][]tail {
 			allow: "GET,HEAD,POST,DELETE", access: anyone, login: true, tells: true, limit: s.atMost(auth.MaxLogin),
 			get: s.server.Session, post: s.server.Session, delete: s.server.Session,
 		}),
+		"_cluster_setup": only(endpoint{allow: "GET,POST", access: serverAdmin, limit: s.atMost(maxCommand),
+			get: s.setup.GetSetup, post: s.setup.PostSetup}),
 		"_membership":   only(endpoint{allow: "GET", access: serverAdmin, get: s.server.Membership}),
 		"_members":      get(serverAdmin, s.server.GetMembers),
 		"_actors":       get(serverAdmin, s.server.GetActors),

@@ -134,6 +134,7 @@ type Server struct {
 	databases *databases.Handlers
 	config    *settings.Handlers
 	server    *server.Handlers
+	setup     *server.Setup
 	replicas  *replications.Handlers
 	routes    *table
 
@@ -209,6 +210,8 @@ func (s *Server) equip() {
 		Backups: o.Backups, Metrics: o.Metrics, Dashboard: o.Dashboard, Profiles: o.Profiles, Files: o.Utils,
 		Node: o.Node, Version: o.Version, GitSHA: o.GitSHA, UUID: o.UUID, Began: time.Now(), Log: s.log,
 	}
+	s.setup = &server.Setup{Server: s.server, Admins: o.Admins, Create: s.databases.Create,
+		Closed: func() bool { return o.Auth.HasAdmins() }}
 }
 
 // DashboardUser returns the name of the user in the context of a request to Options.Dashboard, or "".

@@ -48,14 +48,26 @@ func (h *Handlers) CreateDatabase(q *call.Request) error {
 	default:
 		return fault.BadRequest("Invalid `partitioned` parameter")
 	}
-	if h.Closed() && call.Option(q, "couchdb", "default_security", "") != "everyone" {
-		o.Security = []byte(AdminsOnly)
-	}
-	if _, err := h.Store.Create(q.Ctx(), q.Path[0], o); err != nil {
+	if err := h.create(q.Ctx(), q.Path[0], o); err != nil {
 		return err
 	}
 	q.Location(q.Path[0])
 	return q.SendOK(http.StatusCreated)
+}
+
+// Create creates a database without options.
+func (h *Handlers) Create(ctx context.Context, name string) error {
+	return h.create(ctx, name, layer.CreateOptions{Shards: h.Shards})
+}
+
+// create creates a database, for admins only unless couchdb/default_security says otherwise.
+func (h *Handlers) create(ctx context.Context, name string, o layer.CreateOptions) error {
+	security, _ := h.Settings.Get("couchdb", "default_security")
+	if h.Closed() && security == "admin_only" {
+		o.Security = []byte(AdminsOnly)
+	}
+	_, err := h.Store.Create(ctx, name, o)
+	return err
 }
 
 func isPositive(v string) bool {
