@@ -145,7 +145,7 @@ func (s *storage) makeData(context.Context) error {
 func (s *storage) checkDisk() {
 	if took := machine.SyncTime(s.cfg.Data); took > 0 && took < machine.PlausibleSync {
 		s.log.Warn("the disk of the data directory is suspiciously fast: a power cut may lose acknowledged writes "+
-			"(docs/operations.md, \"A disk that lies\")", "directory", s.cfg.Data, "sync", took)
+			"(docs/operations.md, \"A disk that lies\")", "directory", s.cfg.Data, "sync", took.String())
 	}
 }
 

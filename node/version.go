@@ -35,7 +35,7 @@ func Commit() string { return readBuild().short() }
 // Describe describes the program in lines, of which the first is Version.
 func Describe() string {
 	b := readBuild()
-	commit := "unknown: built outside of a repository"
+	commit := "unknown: the build did not record it"
 	if b.commit != "" {
 		commit = strings.TrimSpace(b.commit + " " + b.time)
 		if b.modified {

@@ -52,6 +52,9 @@ func runDemo(args []string) int {
 		fmt.Fprintln(os.Stderr, "divan:", err)
 		fmt.Fprint(os.Stderr, demoUsageText)
 		return statusUsage
+	case o.Documents < 1:
+		fmt.Fprintln(os.Stderr, "divan: -documents must be a positive number")
+		return statusUsage
 	}
 	o.Ports, o.Shift = ports, ports == demo.DefaultPorts()
 	if o.Program, err = os.Executable(); err != nil {
