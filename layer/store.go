@@ -261,3 +261,10 @@ func (s *Store) Close() error {
 	defer cancel()
 	return s.Ids.Clear(ctx, s.Engine)
 }
+
+// LimitPartitions sets a function that returns the maximum size of a partition, in bytes of documents and attachments;
+// 0 or less means none. A partition that has reached it refuses edits that make a document larger: Forbidden, named
+// partition_overflow. limit is called for every write and must not block.
+func (s *Store) LimitPartitions(limit func() int64) {
+	write.StateOf(s.Store).PartitionLimit.Store(&limit)
+}

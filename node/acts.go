@@ -21,7 +21,6 @@ func (n own) acts() console.Acts {
 		}
 		return refused(err)
 	}
-	levels := &levels{log: n.log}
 	return console.Acts{
 		Cancel:    func(pid uint32) bool { return started() && n.sql.Wire().Cancel(pid) },
 		Terminate: func(pid uint32) bool { return started() && n.sql.Wire().Terminate(pid) },
@@ -76,7 +75,7 @@ func (n own) acts() console.Acts {
 			c := n.joined.Load()
 			return c != nil && c.Forget(member)
 		},
-		LogLevel: levels.set,
+		LogLevel: n.levels.set,
 		Drain: func(ctx context.Context) error {
 			if !started() {
 				return console.Refused("the node is starting")
@@ -124,11 +123,27 @@ type levels struct {
 	}
 }
 
+var errFixedLevel = console.Refused("the level of this node's log cannot be changed")
+
+// usually sets the level that is in force unless set has changed it for some time.
+func (l *levels) usually(to slog.Level) {
+	h, ok := l.log.Handler().(leveled)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.usual = to
+	if l.mu.back == nil {
+		h.level.Set(to)
+	}
+}
+
 // set implements console.Acts.LogLevel.
 func (l *levels) set(level string, lasts time.Duration) error {
 	h, ok := l.log.Handler().(leveled)
 	if !ok {
-		return console.Refused("the level of this node's log cannot be changed")
+		return errFixedLevel
 	}
 	var to slog.Level
 	if err := to.UnmarshalText([]byte(level)); err != nil {

@@ -147,6 +147,7 @@ func couchSettings(c *config.Config) map[string]map[string]string {
 		maps.Copy(values[section], texts)
 	}
 	values["replicator"] = couchReplicator(&c.Replicator)
+	values["log"] = map[string]string{"level": c.Log.Level}
 	return values
 }
 

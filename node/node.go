@@ -53,6 +53,7 @@ type Node struct {
 	traces    traces
 	draining  atomic.Bool // set by handOver, for good
 
+	levels       levels        // of the log
 	settings     *api.Settings // that clients can change
 	shared       *sharedOptions
 	others       otherNodes
@@ -66,7 +67,8 @@ type Node struct {
 func New(c *config.Config, log *slog.Logger) *Node {
 	running := &parts{}
 	n := &Node{
-		cfg: c, log: log, turns: work.NewTurns(nil), badValues: new(badvalues.Counts), parts: running,
+		cfg: c, log: log, levels: levels{log: log}, turns: work.NewTurns(nil), badValues: new(badvalues.Counts),
+		parts:   running,
 		storage: &storage{cfg: c, log: log, parts: running, changed: globalchanges.New(log)},
 	}
 	n.memory = machine.NewMemoryWatch(func(short bool) {

@@ -16,6 +16,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/couchopts"
 )
 
 // adminsSection is the section of server admins.
@@ -210,6 +211,9 @@ func (n *Node) heed(sections map[string]bool) {
 			r.SettingChanged(section)
 		}
 	}
+	if level, ok := n.settings.Get("log", "level"); ok && sections["log"] {
+		n.levels.usually(couchopts.LogLevel(level))
+	}
 	if !changed {
 		return
 	}
@@ -243,7 +247,6 @@ func fixedOptions(n *Node) {
 		{"couchdb", "max_document_size"}:    strconv.FormatInt(int64(c.Limits.Document), 10),
 		{"couchdb", "max_attachment_size"}:  strconv.FormatInt(int64(c.Limits.Attachment), 10),
 		{"couchdb", "uuid"}:                 n.store.UUID(),
-		{"log", "level"}:                    c.Log.Level,
 		{"log", "writer"}:                   "stderr",
 		{"vendor", "name"}:                  "Divan",
 	} {

@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/node/api/internal/databases"
 	"github.com/divandb/divan/node/api/internal/fault"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/couchopts"
 )
 
 // The access rules (chttpd_auth_request). Every endpoint names one of these functions. Those for paths under /{db} also
@@ -59,7 +60,7 @@ func (g *gate) databaseMember(q *call.Request) error {
 	if err := g.open(q); err != nil || q.User.IsAdmin() {
 		return err
 	}
-	if systemFeed(q) {
+	if systemFeed(q) && !g.listsPublic(q) {
 		return serverAdmin(q)
 	}
 	sec, err := q.DatabaseSecurity()
@@ -79,12 +80,27 @@ func systemFeed(q *call.Request) bool {
 		return false
 	}
 	switch q.Part(1) {
-	case "_all_docs", "_changes", "_find":
+	case "_all_docs", "_design_docs", "_changes", "_find":
 		return true
 	case "_design":
 		return q.Part(3) == "_view" || q.Part(3) == "_list"
 	}
 	return false
+}
+
+// listsPublic reports whether the request lists user documents of which only public members are shown
+// (users_db_public).
+func (g *gate) listsPublic(q *call.Request) bool {
+	fields, _ := g.settings.Get("chttpd_auth", "public_fields")
+	if q.Part(1) != "_all_docs" || fields == "" || !g.settings.IsTrue("chttpd_auth", "users_db_public") {
+		return false
+	}
+	if users, ok := g.settings.Get("chttpd_auth", "authentication_db"); q.Path[0] != auth.UsersDatabase &&
+		(!ok || q.Path[0] != users) {
+		return false
+	}
+	q.Public = couchopts.Members(fields)
+	return true
 }
 
 // databaseAdmin opens the database for its admins.

@@ -233,7 +233,7 @@ func (s *Server) serverEndpoints() map[string][]tail {
 			get: s.server.Session, post: s.server.Session, delete: s.server.Session,
 		}),
 		"_cluster_setup": only(endpoint{allow: "GET,POST", access: serverAdmin, limit: s.atMost(maxCommand),
-			get: s.setup.GetSetup, post: s.setup.PostSetup}),
+			get: s.setup.Get, post: s.setup.Post}),
 		"_membership":   only(endpoint{allow: "GET", access: serverAdmin, get: s.server.Membership}),
 		"_members":      get(serverAdmin, s.server.GetMembers),
 		"_actors":       get(serverAdmin, s.server.GetActors),

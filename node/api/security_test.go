@@ -263,3 +263,63 @@ func TestCORS(t *testing.T) {
 		t.Error(res.Header)
 	}
 }
+
+// With users_db_public, everyone who may read _users lists it, and sees the members of documents that public_fields
+// names (couch_mrview_http:all_docs_req, couch_users_db:strip_non_public_fields).
+func TestSecurity_PublicUsers(t *testing.T) {
+	s := serve(t, func(o *api.Options) {
+		o.Auth = accounts
+		o.Settings = api.NewSettings(map[string]map[string]string{"couchdb": {"users_db_security_editable": "true"}})
+	})
+	for _, step := range []struct{ method, path, body string }{
+		{"PUT", "/_users", ""}, {"PUT", "/_users/_security", `{}`},
+		{"PUT", "/_users/org.couchdb.user:a", `{"name":"a","city":"Oslo","derived_key":"x"}`},
+		{"PUT", "/_users/org.couchdb.user:b", `{"name":"b","derived_key":"y","big":"` + strings.Repeat("x", 200_000) + `"}`},
+		{"PUT", "/_users/_design/d", `{"views":{}}`},
+		{"PUT", "/other", ""}, {"PUT", "/other/_security", `{}`}, {"PUT", "/other/a", `{"name":"a","city":"Oslo"}`},
+	} {
+		if status, text := s.as(t, "root", step.method, step.path, step.body); status >= 300 {
+			t.Fatal(step.path, status, text)
+		}
+	}
+	set := func(key, value string) {
+		t.Helper()
+		if status, text := s.as(t, "root", "PUT", "/_node/_local/_config/chttpd_auth/"+key, `"`+value+`"`); status != 200 {
+			t.Fatal(key, status, text)
+		}
+	}
+	const list = "/_users/_all_docs?include_docs=true&conflicts=true"
+	closed := func(when string) {
+		t.Helper()
+		if status, text := s.as(t, "other", "GET", list, ""); status != 401 {
+			t.Errorf("%s: %d %s", when, status, text)
+		}
+	}
+	closed("at first")
+	set("users_db_public", "true")
+	closed("without public fields")
+	set("public_fields", "name, city")
+	status, text := s.as(t, "other", "GET", list, "")
+	if status != 200 || !strings.Contains(text, `"doc":{"name":"a","city":"Oslo"}}`) ||
+		!strings.Contains(text, `"doc":{"name":"b"}}`) || !strings.Contains(text, `"doc":{}}`) {
+		t.Errorf("%d %.500s", status, text)
+	}
+	status, text = s.as(t, "", "POST", "/_users/_all_docs/queries", `{"queries":[{"include_docs":true,"limit":2}]}`)
+	if status != 200 || strings.Contains(text, "derived") || !strings.Contains(text, `"city":"Oslo"`) {
+		t.Errorf("%d %.500s", status, text)
+	}
+	for _, path := range []string{"/_users/_changes", "/_users/_design_docs?include_docs=true"} {
+		if status, text := s.as(t, "other", "GET", path, ""); status != 401 {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	if status, text := s.as(t, "root", "GET", list, ""); status != 200 || !strings.Contains(text, "derived_key") {
+		t.Errorf("an admin sees %d %.500s", status, text)
+	}
+	if status, text := s.as(t, "other", "GET", "/other/_all_docs?include_docs=true", ""); status != 200 ||
+		!strings.Contains(text, `"_rev"`) {
+		t.Errorf("another database: %d %s", status, text)
+	}
+	set("users_db_public", "false")
+	closed("afterwards")
+}

@@ -174,6 +174,9 @@ func New(o Options) *Server {
 	if o.DefaultShards == 0 {
 		o.DefaultShards = 1
 	}
+	if o.Store != nil { // tests of the routes have none
+		o.Store.LimitPartitions(func() int64 { return int64(o.Settings.Int("couchdb", "max_partition_size", 0)) })
+	}
 	s := &Server{o: o, log: o.Logger, closing: make(chan struct{})}
 	s.equip()
 	s.routes = s.table()
@@ -210,8 +213,8 @@ func (s *Server) equip() {
 		Backups: o.Backups, Metrics: o.Metrics, Dashboard: o.Dashboard, Profiles: o.Profiles, Files: o.Utils,
 		Node: o.Node, Version: o.Version, GitSHA: o.GitSHA, UUID: o.UUID, Began: time.Now(), Log: s.log,
 	}
-	s.setup = &server.Setup{Server: s.server, Admins: o.Admins, Create: s.databases.Create,
-		Closed: func() bool { return o.Auth.HasAdmins() }}
+	s.setup = &server.Setup{Node: s.server, Admins: o.Admins, Create: s.databases.Create,
+		Closed: s.databases.Closed}
 }
 
 // DashboardUser returns the name of the user in the context of a request to Options.Dashboard, or "".

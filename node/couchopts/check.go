@@ -1,6 +1,8 @@
 package couchopts
 
 import (
+	"log/slog"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,6 +100,36 @@ func checkSecurity(v string) string { return checkOneOf(v, "admin_only", "admin_
 func checkOneOf(v string, known ...string) string {
 	if !slices.Contains(known, v) {
 		return "it is none of " + strings.Join(known, ", ")
+	}
+	return ""
+}
+
+// checkWhole checks a number of any sign.
+func checkWhole(v string) string {
+	if _, err := strconv.ParseInt(v, 10, 64); err != nil {
+		return "it is not a whole number"
+	}
+	return ""
+}
+
+// logLevels are CouchDB's, with those of this server.
+var logLevels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "notice": slog.LevelInfo,
+	"warning": slog.LevelWarn, "warn": slog.LevelWarn,
+	"error": slog.LevelError, "err": slog.LevelError,
+	"critical": logNothing, "crit": logNothing, "alert": logNothing, "emergency": logNothing, "emerg": logNothing,
+	"none": logNothing,
+}
+
+// logNothing is above all levels that this server uses.
+const logNothing = slog.Level(math.MaxInt32)
+
+// LogLevel returns the level of a value of log/level.
+func LogLevel(value string) slog.Level { return logLevels[value] }
+
+func checkLogLevel(v string) string {
+	if _, ok := logLevels[v]; !ok {
+		return "it is none of debug, info, notice, warning, error, critical, alert, emergency, none"
 	}
 	return ""
 }

@@ -163,6 +163,41 @@ func TestProgram_RefusesToStart(t *testing.T) {
 	}
 }
 
+// The level of the log can be changed while the node runs, on all nodes and for later starts.
+func TestProgram_LogLevel(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	c := p.client()
+	shows := func(p *process, what string) bool {
+		c := p.client()
+		c.ok("GET", "/_all_dbs?"+what, "")
+		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			if strings.Contains(p.stderr.String(), `"path":"/_all_dbs"`) {
+				return true
+			}
+		}
+		return false
+	}
+	if value := c.ok("GET", "/_node/_local/_config/log/level", ""); value != "info" || shows(p, "first") {
+		t.Errorf("level %v, or requests are logged at first", value)
+	}
+	if old := c.ok("PUT", "/_node/_local/_config/log/level", `"debug"`); old != "info" {
+		t.Errorf("the level was %v", old)
+	}
+	if !shows(p, "second") {
+		t.Error("requests are not logged at level debug")
+	}
+	p.stop(syscall.SIGTERM)
+	p = start(t, dir)
+	if !shows(p, "third") {
+		t.Error("requests are not logged after a restart")
+	}
+	p.client().ok("DELETE", "/_node/_local/_config/log/level", "")
+	if value := p.client().ok("GET", "/_node/_local/_config/log/level", ""); value != "info" {
+		t.Errorf("afterwards the level is %v", value)
+	}
+}
+
 func writeYAML(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "node.yaml")

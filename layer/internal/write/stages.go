@@ -14,6 +14,7 @@ import (
 // of its file.
 var stages = [...]stage{
 	{each: check},                // check.go: find errors without reading
+	{all: readPartitions},        // partitions.go: start reading how large the partitions are
 	{all: readAhead},             // branches.go: read branches of many documents together
 	{each: issueBranches},        // branches.go: start the reads that depend on the edit alone
 	{each: resolve, reads: true}, // resolve.go: find the branch to extend, or a conflict
@@ -21,6 +22,7 @@ var stages = [...]stage{
 	{each: resolveRest},
 	{each: issueContent},                      // compose.go: start reading what the edit refers to
 	{each: compose, reads: true, fresh: true}, // compose.go: attachments, body, revision id
+	{each: refuseFull},                        // partitions.go: an edit that makes a full partition larger
 	{each: findExisting},                      // existing.go: did the revision exist before?
 	{each: refuseKnown},                       // existing.go: conflict if a branch has the revision
 	{each: validate},                          // validate.go: functions of design documents
@@ -48,6 +50,9 @@ type batch struct {
 	o      rev.WriteOptions
 	edits  []pendingEdit
 	mapped Indexing // nil if nothing was mapped
+
+	partitions      map[string]partitionSize // nil if their size does not matter
+	mostInPartition int64                    // bytes
 }
 
 // pendingEdit is an edit on its way through the stages of one transaction.

@@ -3,6 +3,7 @@ package write
 import (
 	"encoding/binary"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/divandb/divan/layer/internal/db"
@@ -16,6 +17,8 @@ type State struct {
 	Indexes     indexes
 	Validator   db.Validator // nil if design documents do not validate writes
 	MaxDocument int          // maximum size of a body
+	// PartitionLimit returns the maximum size of a partition, in bytes; 0 or less means none. nil means none.
+	PartitionLimit atomic.Pointer[func() int64]
 	// CleanupAfter is the delay between a change of a design document and the job that removes unused indexes; 0 means
 	// never.
 	CleanupAfter time.Duration

@@ -29,6 +29,9 @@ type Request struct {
 	// Setting returns the value of one of CouchDB's options; nil: there are none. See Option.
 	Setting func(section, key string) (string, bool)
 
+	// Public are the members of documents that a list may show; nil means all.
+	Public []string
+
 	Rewrites int // how often rules of design documents have rewritten the path
 
 	DB       *layer.Database // for endpoints under /{db}

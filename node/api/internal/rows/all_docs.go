@@ -166,7 +166,7 @@ type wantedID struct {
 func (r *rowsQuery) allDocsOptions(only layer.Subset) (o layer.AllDocsOptions, ids []wantedID) {
 	o = layer.AllDocsOptions{
 		ExcludeEnd: r.excludeEnd, Descending: r.descending, Limit: r.limit, Skip: r.skip,
-		IncludeDocs: r.includeDocs, Large: true, Conflicts: r.includeDocs && r.wantsConflicts(), Only: only,
+		IncludeDocs: r.includeDocs, Large: r.public == nil, Conflicts: r.includeDocs && r.wantsConflicts(), Only: only,
 	}
 	if r.hasKeys {
 		ids = r.wantedIDs(only)
@@ -245,6 +245,7 @@ func checkAllDocs(q *call.Request, r *rowsQuery) error {
 	if err := r.cap(q); err != nil {
 		return err
 	}
+	r.public = q.Public
 	partitioned, err := q.DB.IsPartitioned(q.Ctx())
 	switch {
 	case err != nil:

@@ -31,7 +31,8 @@ type rowsQuery struct {
 	update               UpdateMode
 	reduce, group        *bool
 	groupLevel           *int
-	partition            string // empty if none is named
+	partition            string   // empty if none is named
+	public               []string // the members of documents that are shown; nil: all
 }
 
 func newRowsQuery() rowsQuery { return rowsQuery{limit: -1} }

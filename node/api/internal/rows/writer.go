@@ -1,6 +1,10 @@
 package rows
 
 import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
@@ -140,12 +144,29 @@ func (w *rowWriter) withDoc(doc *layer.Document, r *rowsQuery) error {
 		s.Buf = append(s.Buf, `,"doc":`...)
 		if doc == nil {
 			s.Buf = append(s.Buf, "null"...)
+		} else if r.public != nil {
+			s.Buf = appendPublic(s.Buf, doc, r.public)
 		} else if err := render.Document(s, doc, &r.render); err != nil {
 			return err
 		}
 	}
 	s.Buf = append(s.Buf, '}')
 	return w.done()
+}
+
+// appendPublic appends the public members of a document (couch_users_db:strip_non_public_fields).
+func appendPublic(dst []byte, doc *layer.Document, public []string) []byte {
+	dst = append(dst, '{')
+	if slices.Contains(public, "_id") {
+		dst = encode.StringMember(dst, "_id", doc.ID)
+	}
+	gjson.ParseBytes(doc.Body).ForEach(func(name, value gjson.Result) bool {
+		if slices.Contains(public, name.Str) {
+			dst = append(encode.Member(dst, name.Str), value.Raw...)
+		}
+		return true
+	})
+	return append(dst, '}')
 }
 
 // reducedRow writes a row of a reduction.

@@ -16,7 +16,7 @@ import (
 
 // Setup answers _cluster_setup.
 type Setup struct {
-	Server *Handlers
+	Node   *Handlers
 	Admins Admins // nil: admins cannot be changed here
 	// Create creates a database as PUT /{db} does.
 	Create func(ctx context.Context, name string) error
@@ -35,22 +35,22 @@ var systemDatabases = []string{"_users", "_replicator"}
 
 var errFinished = fault.BadRequest("Cluster is already finished")
 
-// GetSetup answers GET /_cluster_setup: a node alone is enabled, or a cluster finished, with an admin and the system
+// Get answers GET /_cluster_setup: a node alone is enabled, or a cluster finished, with an admin and the system
 // databases.
-func (h *Setup) GetSetup(q *call.Request) error {
+func (s *Setup) Get(q *call.Request) error {
 	list, err := q.Params.Json("ensure_dbs_exist")
 	if err != nil {
 		return err
 	}
-	missing, err := h.missing(q.Ctx(), list)
+	missing, err := s.missing(q.Ctx(), list)
 	if err != nil {
 		return err
 	}
 	state := "single_node_enabled"
-	switch alone := len(h.Server.memberList(q)) < 2; {
-	case alone && (len(missing) > 0 || !h.Closed()):
+	switch alone := len(s.Node.memberList(q)) < 2; {
+	case alone && (len(missing) > 0 || !s.Closed()):
 		state = "single_node_disabled"
-	case !alone && !h.Closed():
+	case !alone && !s.Closed():
 		state = "cluster_disabled"
 	case !alone && len(missing) > 0:
 		state = "cluster_enabled"
@@ -60,9 +60,9 @@ func (h *Setup) GetSetup(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, []byte(`{"state":"`+state+`"}`))
 }
 
-// PostSetup answers POST /_cluster_setup. It adds an admin and creates system databases. What CouchDB does beyond that,
+// Post answers POST /_cluster_setup. It adds an admin and creates system databases. What CouchDB does beyond that,
 // to listen elsewhere and to make nodes members, is refused unless it is so already.
-func (h *Setup) PostSetup(q *call.Request) error {
+func (s *Setup) Post(q *call.Request) error {
 	if err := q.RequireJSON(); err != nil {
 		return err
 	}
@@ -72,13 +72,13 @@ func (h *Setup) PostSetup(q *call.Request) error {
 	}
 	switch decode.Member(body, "action").Str {
 	case "enable_single_node":
-		err = h.enable(q, body, true)
+		err = s.enable(q, body, true)
 	case "enable_cluster":
-		err = h.enable(q, body, false)
+		err = s.enable(q, body, false)
 	case "finish_cluster":
-		err = h.finish(q.Ctx(), decode.Member(body, "ensure_dbs_exist"))
+		err = s.finish(q.Ctx(), decode.Member(body, "ensure_dbs_exist"))
 	case "add_node":
-		err = h.addNode(q, body)
+		err = s.addNode(q, body)
 	case "remove_node", "receive_cookie":
 		err = fault.BadRequest("Nodes are members while they run. There is nothing to remove, and no cookie.")
 	default:
@@ -91,7 +91,7 @@ func (h *Setup) PostSetup(q *call.Request) error {
 }
 
 // enable adds the admin of a request, for a single node or before other nodes join.
-func (h *Setup) enable(q *call.Request, body gjson.Result, single bool) error {
+func (s *Setup) enable(q *call.Request, body gjson.Result, single bool) error {
 	name, secret := decode.Member(body, "username").Str, decode.Member(body, "password").Str
 	if hash := decode.Member(body, "password_hash").Str; hash != "" {
 		secret = hash
@@ -100,30 +100,30 @@ func (h *Setup) enable(q *call.Request, body gjson.Result, single bool) error {
 	switch {
 	case decode.Member(body, "remote_node").Exists():
 		return errJoin
-	case !single && h.Closed():
+	case !single && s.Closed():
 		return fault.BadRequest("Cluster is already enabled")
-	case !given && !h.Closed():
+	case !given && !s.Closed():
 		return fault.BadRequest("Cluster setup requires admin account to be configured")
 	}
-	if err := h.listensAt(q, body); err != nil {
+	if err := s.listensAt(q, body); err != nil {
 		return err
 	}
 	if given {
-		if h.Admins == nil {
+		if s.Admins == nil {
 			return &layer.Error{Kind: layer.NotImplemented}
 		}
-		if _, err := h.Admins.SetAdmin(q.Ctx(), name, secret); err != nil {
+		if _, err := s.Admins.SetAdmin(q.Ctx(), name, secret); err != nil {
 			return err
 		}
 	}
 	if !single {
 		return nil
 	}
-	return h.finish(q.Ctx(), decode.Member(body, "ensure_dbs_exist"))
+	return s.finish(q.Ctx(), decode.Member(body, "ensure_dbs_exist"))
 }
 
 // listensAt refuses an address or a port at which this node does not listen.
-func (h *Setup) listensAt(q *call.Request, body gjson.Result) error {
+func (s *Setup) listensAt(q *call.Request, body gjson.Result) error {
 	for _, key := range []string{"bind_address", "port"} {
 		want, have := decode.Member(body, key), call.Option(q, "chttpd", key, "")
 		if !want.Exists() || want.Type == gjson.Null || have == "" || want.String() == have {
@@ -139,8 +139,8 @@ func (h *Setup) listensAt(q *call.Request, body gjson.Result) error {
 }
 
 // finish creates the databases that are missing.
-func (h *Setup) finish(ctx context.Context, list gjson.Result) error {
-	missing, err := h.missing(ctx, list)
+func (s *Setup) finish(ctx context.Context, list gjson.Result) error {
+	missing, err := s.missing(ctx, list)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (h *Setup) finish(ctx context.Context, list gjson.Result) error {
 		return errFinished
 	}
 	for _, name := range missing {
-		if err := h.Create(ctx, name); err != nil && layer.KindOf(err) != layer.Exists {
+		if err := s.Create(ctx, name); err != nil && layer.KindOf(err) != layer.Exists {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func (h *Setup) finish(ctx context.Context, list gjson.Result) error {
 }
 
 // missing returns which databases of a list, or else of CouchDB's system databases, there are not.
-func (h *Setup) missing(ctx context.Context, list gjson.Result) (missing []string, err error) {
+func (s *Setup) missing(ctx context.Context, list gjson.Result) (missing []string, err error) {
 	names := systemDatabases
 	if list.Exists() {
 		if !list.IsArray() {
@@ -168,7 +168,7 @@ func (h *Setup) missing(ctx context.Context, list gjson.Result) (missing []strin
 		}
 	}
 	for _, name := range names {
-		switch _, err := h.Server.Store.Database(ctx, name); {
+		switch _, err := s.Node.Store.Database(ctx, name); {
 		case err == nil:
 		case layer.KindOf(err) == layer.NotFound:
 			missing = append(missing, name)
@@ -182,12 +182,12 @@ func (h *Setup) missing(ctx context.Context, list gjson.Result) (missing []strin
 var errJoin = fault.BadRequest("Nodes join each other by gossip: set cluster.join in the node.yaml of the new node.")
 
 // addNode succeeds if the node is a member.
-func (h *Setup) addNode(q *call.Request, body gjson.Result) error {
+func (s *Setup) addNode(q *call.Request, body gjson.Result) error {
 	host, port := decode.Member(body, "host").Str, decode.Member(body, "port").String()
 	if port == "" {
 		port = strconv.Itoa(5984)
 	}
-	for _, m := range h.Server.memberList(q) {
+	for _, m := range s.Node.memberList(q) {
 		if m.HTTP == net.JoinHostPort(host, port) && m.Status == "alive" {
 			return nil
 		}
