@@ -174,7 +174,8 @@ func TestLayer_UnusedIndexesAreRemoved(t *testing.T) {
 
 func TestLayer_ListenersAreWoken(t *testing.T) {
 	store := openLayer(t)
-	s := startOn(t, store, "n1")
+	// The beats are long, so that the guard does not wake listeners as well while a watch is armed slowly.
+	s := startStore(t, actors.FromLayer(store), func(o *actors.Options) { o.Node, o.Beat = "n1", time.Minute })
 	db := create(t, store, "cities", 2)
 	shards := shardsOf(t, db)
 	woken, cancel := s.Listen(actors.Of(db), shards...)

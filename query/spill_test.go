@@ -133,7 +133,7 @@ var kept = []string{
 	"SELECT id FROM docs WHERE id < 'd00010' OR doc->>'pad' IN (SELECT doc->>'pad' FROM docs WHERE doc->>'few' > '2')",
 	"SELECT id FROM docs WHERE id < 'd00010' OR doc->>'pad' <> ALL (SELECT doc->>'pad' FROM docs WHERE id > 'd00100')",
 	"SELECT id, doc->>'pad' IN (SELECT doc->>'pad' FROM docs WHERE doc->>'few' > '2') FROM docs",
-	"SELECT id FROM docs WHERE id < 'd00005' AND doc->>'pad' > ALL (SELECT doc->>'pad' || id FROM docs WHERE " +
+	"SELECT id FROM docs WHERE id < 'd00005' AND doc->>'pad' = ALL (SELECT doc->>'pad' || id FROM docs WHERE " +
 		"doc->>'few' > '2') IS NOT NULL",
 	"SELECT id FROM docs WHERE id < 'd00005' AND (doc->>'pad', id) <> ALL (SELECT doc->>'pad', id FROM docs)",
 	"SELECT id, (SELECT count(*) FROM docs b WHERE b.doc->>'k' = a.doc->>'i' AND b.doc->>'pad' > 'b') FROM docs a",
