@@ -139,8 +139,8 @@ type Env struct {
 	let  *letValue
 }
 
-// count counts a large value made by an expression against the statement's memory.
-func (s *State) count(d types.Datum) error {
+// Count counts a large value made by an expression against the statement's memory.
+func (s *State) Count(d types.Datum) error {
 	if n := d.Large(); n > 0 {
 		return s.Value(n)
 	}

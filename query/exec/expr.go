@@ -161,7 +161,7 @@ func (c *Call) member(env *Env) (types.Datum, error) {
 	}
 	if text, found := env.JSON.Text(doc.S, name.S, c.Func.Member == MemberTextB); found {
 		if d = types.NewText(text); len(text) >= DirectLength { // a number, printed with all its digits
-			if err := env.count(d); err != nil {
+			if err := env.Count(d); err != nil {
 				return types.Null, sqlstate.Locate(err, c.Off)
 			}
 		}
@@ -202,7 +202,7 @@ func (c *Call) apply(env *Env, from int) (types.Datum, error) {
 	}
 	env.args = env.args[:from]
 	if err == nil {
-		err = env.count(d)
+		err = env.Count(d)
 	}
 	if err != nil {
 		return types.Null, sqlstate.Locate(err, c.Off)
@@ -320,7 +320,7 @@ func (c *CastExpr) Eval(env *Env) (types.Datum, error) {
 	was := d
 	d, err = CastDatum(env, d, c.X.Type(), c.To, c.Mod)
 	if err == nil {
-		err = env.count(d)
+		err = env.Count(d)
 	}
 	if err != nil && c.Try && badvalues.Is(err) {
 		env.Bad.Add(env.Session.Database(), c.X.String()+"::"+types.NameOf(c.To), was.S)

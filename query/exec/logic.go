@@ -432,7 +432,7 @@ func (a *Array) Eval(env *Env) (types.Datum, error) {
 		return types.Null, err
 	}
 	d := types.NewArray(a.Elem, items)
-	return d, env.count(d)
+	return d, env.Count(d)
 }
 
 func (a *Array) String() string { return "ARRAY[" + joinExprs(a.Items) + "]" }

@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/groups"
 	"github.com/divandb/divan/query/exec/shortcut"
 	"github.com/divandb/divan/query/funcs/aggregates"
 	"github.com/divandb/divan/query/plan/facts"
@@ -377,7 +378,7 @@ func (p *planning) coveredReduction(q *bind.Query, f *bind.UserScan, c *cover, c
 	if r.reads > 1 {
 		p.st.Reads.Count = max(p.st.Reads.Count, several)
 	}
-	return &exec.Grouping{Input: src, Width: q.Width + 1, Keys: q.Keys, Calls: r.calls}
+	return &groups.Grouping{Input: src, Width: q.Width + 1, Keys: q.Keys, Calls: r.calls}
 }
 
 // rowsPerGroup is how many rows of a view are read in the time of one group.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/groups"
 	"github.com/divandb/divan/query/exec/joins"
 	"github.com/divandb/divan/query/exec/sets"
 	"github.com/divandb/divan/query/exec/window"
@@ -20,7 +21,7 @@ func (p *planning) finish(q *bind.Query, src exec.Source, sorted bool, limit, sk
 }
 
 // grouping plans the groups and aggregates of the rows of a source.
-func (p *planning) grouping(q *bind.Query, src exec.Source) *exec.Grouping {
+func (p *planning) grouping(q *bind.Query, src exec.Source) *groups.Grouping {
 	calls := slices.Clone(q.Aggs)
 	for i := range calls {
 		c := &calls[i]
@@ -28,7 +29,7 @@ func (p *planning) grouping(q *bind.Query, src exec.Source) *exec.Grouping {
 		c.Direct = p.foldAll(c.Direct)
 	}
 	src, width := p.unfold(q.GroupFuncs, src, q.Width)
-	return &exec.Grouping{Input: src, Width: width + p.spare[q], Keys: p.foldAll(q.Keys), Sets: q.Sets, Calls: calls}
+	return &groups.Grouping{Input: src, Width: width + p.spare[q], Keys: p.foldAll(q.Keys), Sets: q.Sets, Calls: calls}
 }
 
 // afterGrouping is finish for the steps after the grouping.

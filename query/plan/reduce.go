@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/groups"
 	"github.com/divandb/divan/query/exec/shortcut"
 	"github.com/divandb/divan/query/funcs/aggregates"
 	"github.com/divandb/divan/query/plan/ranges"
@@ -67,7 +68,7 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) (e
 		}
 		src = exact
 	}
-	g := &exec.Grouping{Input: src, Width: q.Width + 1, Keys: keys, Calls: r.calls}
+	g := &groups.Grouping{Input: src, Width: q.Width + 1, Keys: keys, Calls: r.calls}
 	if !r.own && !r.tells || r.whole {
 		return g, nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/groups"
 	"github.com/divandb/divan/query/exec/shortcut"
 	"github.com/divandb/divan/query/funcs/aggregates"
 	"github.com/divandb/divan/query/types"
@@ -100,7 +101,7 @@ func (p *planning) counted(q *bind.Query, c *exec.AggCall, f *bind.UserScan, whe
 	s.Accesses = []exec.Access{{Kind: exec.ReadCount, Docs: exec.DocsRead{NoDesigns: f.Rel.NoDesigns}}}
 	p.reads(f, several) // the counter and the design documents
 	count := &exec.Col{Index: q.Width, Typ: types.Int8, Name: "count"}
-	return &exec.Grouping{Input: s, Width: q.Width + 1,
+	return &groups.Grouping{Input: s, Width: q.Width + 1,
 		Calls: []exec.AggCall{{Agg: aggregates.Counted(), Args: []exec.Expr{count}, Text: c.Text}}}
 }
 

@@ -113,6 +113,11 @@ var queryRules = []rule{
 		why: "rows are kept in files without knowing what they are sorted or divided for",
 	},
 	{
+		room: "query/exec/groups", may: []string{"query/exec", "query/exec/spill", "query/exec/tally", "query/types",
+			"query/work"},
+		why: "a grouping is a step of a plan like any other, which the others do not know",
+	},
+	{
 		room: "query/exec/sets", may: []string{"query/exec", "query/exec/spill", "query/exec/tally", "query/types"},
 		why: "a comparison of whole rows is a step of a plan like any other, which the others do not know",
 	},

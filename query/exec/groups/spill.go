@@ -1,9 +1,10 @@
-package exec
+package groups
 
 import (
 	"errors"
 	"io"
 
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/spill"
 	"github.com/divandb/divan/query/types"
 )
@@ -60,13 +61,13 @@ func (s *groupSpills) sorter(g *Grouping, call int) {
 		s.next = make([][]types.Datum, len(g.Calls))
 	}
 	c := &g.Calls[call]
-	keys := []SortKey{{Index: collectedGroup}}
+	keys := []exec.SortKey{{Index: collectedGroup}}
 	for _, k := range c.OrderKeys {
 		k.Index += collectedArgs
 		keys = append(keys, k)
 	}
 	if c.Distinct {
-		keys = append(keys, SortKey{Index: collectedHash})
+		keys = append(keys, exec.SortKey{Index: collectedHash})
 	}
 	s.collected[call] = g.env.Spill.NewSorter(collectedArgs+len(c.Args)+len(c.Order),
 		func(a, b []types.Datum, fail *error) int { return g.env.CompareRows(a, b, keys, fail) })
