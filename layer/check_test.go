@@ -407,6 +407,10 @@ func TestVerify_faults(t *testing.T) {
 			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewLowerCase+2))[0]
 			p.tx.Set(row.Key, add(row, 1))
 		}, ` keys with letters in part 2, but has `},
+		"control characters in keys of a view": {func(p *planted) {
+			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewControls))[0]
+			p.tx.Set(row.Key, add(row, 1))
+		}, ` keys with control characters, but has `},
 		"index entry gone": {func(p *planted) {
 			p.tx.Clear(p.viewRow(keyspace.ViewIDs, 20).Key)
 		}, `has no entry for the document`},

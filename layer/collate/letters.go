@@ -1,5 +1,7 @@
 package collate
 
+import "strconv"
+
 // Letters says what the strings in a JSON value are made of, so that a reader of a view knows whether the order of its
 // keys can differ from the order of their bytes.
 type Letters uint8
@@ -52,4 +54,26 @@ func LettersOf(json []byte) (parts [KeyParts]Letters) {
 		}
 	}
 	return parts
+}
+
+// HasControls reports whether the strings of a JSON text have control characters that the order ignores. By its bytes
+// such a string comes before others, and in the order it can be anywhere.
+func HasControls(json []byte) bool {
+	for i := 0; i+1 < len(json); i++ {
+		if json[i] != '\\' {
+			continue
+		}
+		i++
+		if json[i] == 'b' {
+			return true
+		}
+		if json[i] != 'u' || i+4 >= len(json) {
+			continue
+		}
+		// From \t to \r, they are white space.
+		if c, err := strconv.ParseUint(string(json[i+1:i+5]), 16, 16); err == nil && c < ' ' && (c < '\t' || c > '\r') {
+			return true
+		}
+	}
+	return false
 }

@@ -6,6 +6,17 @@ import (
 	"github.com/divandb/divan/layer/collate"
 )
 
+func TestHasControls(t *testing.T) {
+	for text, want := range map[string]bool{
+		`"a"`: false, `"\\b"`: false, `"\b"`: true, `"\t\n\f\r"`: false, `"\u0000"`: true, `["\u000A","\u001f"]`: true,
+		`"\u0009\u000b"`: false, `"\u007f\u0020"`: false, `"\\u0001"`: false, `"\\\u000e"`: true, `"\u00"`: false, ``: false,
+	} {
+		if got := collate.HasControls([]byte(text)); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
+
 func TestLettersOf(t *testing.T) {
 	const plain, lower, others = collate.Plain, collate.LowerCase, collate.AnyLetters
 	for text, want := range map[string][collate.KeyParts]collate.Letters{

@@ -157,9 +157,9 @@ const (
 	// build without it. Both are readable; the first build writes format 2.
 	IndexSeqFormat = 2
 	// IndexNumberFormat is the format of an index's number. Rows of an index of format 1 are not counted by
-	// ViewAmbiguous, and those of format 2 not by ViewLowerCase and ViewLetters. All are readable; an index keeps its
-	// format until it is built anew.
-	IndexNumberFormat = 3
+	// ViewAmbiguous, those of format 2 not by ViewLowerCase and ViewLetters, and those of format 3 not by ViewControls.
+	// All are readable; an index keeps its format until it is built anew.
+	IndexNumberFormat = 4
 	// AggregateFormat is the format of partial aggregates with their reductions and marks. Format 1 had no epochs.
 	// Partials in an older format are dropped by the next writer, because they can be recomputed.
 	AggregateFormat = 2

@@ -59,8 +59,11 @@ const (
 	// ViewLetters counts those beyond ASCII alone. The next three of each are for the parts 1, 2, and all others.
 	ViewLowerCase ViewInfoKey = 13
 	ViewLetters   ViewInfoKey = 17
+	// ViewControls: (.., signature, view id) = counter of rows whose keys have control characters that the order of
+	// views ignores, in indexes whose number has IndexNumberFormat 4.
+	ViewControls ViewInfoKey = 21
 	// ViewInfoEnd is the first key after these.
-	ViewInfoEnd ViewInfoKey = 21
+	ViewInfoEnd ViewInfoKey = 22
 )
 
 // ViewLevels is the number of levels of partial aggregates.

@@ -24,7 +24,7 @@ func (d *database) IndexState(ctx context.Context, name, view string, want exec.
 	}
 	v := at.Views[0]
 	out := exec.IndexState{Usable: at.Current(), Skipped: v.Errors, Rows: v.Rows,
-		Unambiguous: v.Strings.Unambiguous, Letters: v.Strings.Parts}
+		Unambiguous: v.Strings.Unambiguous, Letters: v.Strings.Parts, NoControls: v.Strings.NoControls}
 	if want.Rows {
 		info, err := d.db.Info(ctx)
 		if err != nil {

@@ -137,8 +137,10 @@ type IndexState struct {
 	Skipped int64
 	// Unambiguous reports that keys that are equal in the order of views have the same strings in them.
 	Unambiguous bool
-	// Letters says what the strings in the parts of the keys are made of.
-	Letters [KeyParts]Letters
+	// Letters says what the strings in the parts of the keys are made of. NoControls reports that they have no control
+	// characters that the order of views ignores. Both are known if IndexCounts.Letters is set.
+	Letters    [KeyParts]Letters
+	NoControls bool
 	// Rows and Docs are the numbers of the view's rows and of the documents of the database.
 	Rows, Docs int64
 }

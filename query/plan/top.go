@@ -76,6 +76,7 @@ type viewOrder struct {
 	before []ranges.Intervals // the values of the parts of its keys before the first sort key
 	values ranges.Intervals   // those of the first sort key
 	typ    types.OID          // of the first sort key: text, a number, or a moment in descending order
+	exact  bool               // texts with the same place in the view are the same
 	seek   ranges.Seek
 }
 
@@ -97,9 +98,10 @@ func (t *top) orderOf(c *cover, state *exec.IndexState) *viewOrder {
 	}
 	if o.typ == types.Text && state != nil {
 		letters := state.Letters[min(len(o.before), exec.KeyParts-1)]
-		if !state.Unambiguous || first.Desc && letters == exec.AnyLetters {
+		if !state.NoControls || first.Desc && letters == exec.AnyLetters {
 			return nil
 		}
+		o.exact = state.Unambiguous
 		o.seek.LowerCase = letters != exec.PlainLetters
 		o.values = o.values.Intersect(o.within(c.known.Texts(path), letters))
 	}
@@ -165,8 +167,8 @@ func (t *top) walk(p *planning, c *cover, s *exec.Sort, w *walk.Walk) *walk.Walk
 	}
 	w.Key, w.Sort, w.Desc, w.NullsFirst, w.Whole = 1, s, first.Desc, first.NullsFirst, t.whole
 	w.Some, w.All = o.values.Intersect(ranges.Intervals{kind}), o.values.Without(kind)
-	// The order of views does not tell all numerics apart.
-	w.ByID = len(t.query.Order) == 1 && !first.Desc && o.typ != types.Numeric
+	// The order of views does not tell all texts and numerics apart.
+	w.ByID = len(t.query.Order) == 1 && !first.Desc && o.typ != types.Numeric && (o.typ != types.Text || o.exact)
 	of := c.relation()
 	w.Reads = func(set ranges.Intervals, desc bool) []exec.Access {
 		if c.shape.Array {

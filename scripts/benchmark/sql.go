@@ -172,6 +172,8 @@ func (p *paired) long(ctx context.Context, docs int) error {
 		{what: "ORDER BY a field without an index, LIMIT 10",
 			text: `SELECT id FROM docs ORDER BY doc->>'lat' LIMIT 10`},
 		{what: "GROUP BY a field with an index", text: `SELECT doc->>'country', count(*) FROM docs GROUP BY 1`},
+		{what: "ORDER BY a field with an index, LIMIT 10", text: `SELECT id FROM docs ORDER BY doc->>'name' LIMIT 10`,
+			rows: 10},
 		{what: "grouped counts of a view",
 			text:     `SELECT key, count(*) FROM "by".country GROUP BY key`,
 			postgres: `SELECT doc->>'country', count(*) FROM docs GROUP BY 1`},

@@ -93,7 +93,7 @@ func (ix *Index) ReadBriefState(t *db.Txn) (IndexState, error) { return ix.readS
 // ViewCounts selects what StateForView reads of a view.
 type ViewCounts struct {
 	Rows    bool
-	Letters bool // Strings.Parts
+	Letters bool // Strings.Parts and Strings.NoControls
 }
 
 // StateForView is BriefState with a view: Views is that view alone, with the number of documents that it has skipped,

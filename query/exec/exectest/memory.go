@@ -206,7 +206,7 @@ func (db *DB) IndexState(_ context.Context, design, name string, want exec.Index
 		db.copied.States.Add(1)
 	}
 	state := exec.IndexState{Skipped: db.Skipped}
-	state.Unambiguous, state.Letters = keyStrings(db, design, name)
+	keyStrings(db, design, name, &state)
 	state.Usable = !db.Unusable && name != db.Behind &&
 		slices.ContainsFunc(db.designs[design], func(v view) bool { return v.Name == name })
 	if want.Rows {
@@ -216,21 +216,21 @@ func (db *DB) IndexState(_ context.Context, design, name string, want exec.Index
 }
 
 // keyStrings describes the strings in the keys of a view.
-func keyStrings(db *DB, design, name string) (ok bool, parts [collate.KeyParts]collate.Letters) {
-	ok = true
+func keyStrings(db *DB, design, name string, state *exec.IndexState) {
+	state.Unambiguous, state.NoControls = true, true
 	for _, v := range db.designs[design] {
 		for _, d := range live(db) {
 			if v.Name == name {
 				v.fn(d.ID, d.Doc, func(key, _ string) {
-					ok = ok && collate.Unambiguous([]byte(key))
+					state.Unambiguous = state.Unambiguous && collate.Unambiguous([]byte(key))
+					state.NoControls = state.NoControls && !collate.HasControls([]byte(key))
 					for i, letters := range collate.LettersOf([]byte(key)) {
-						parts[i] = max(parts[i], letters)
+						state.Letters[i] = max(state.Letters[i], letters)
 					}
 				})
 			}
 		}
 	}
-	return ok, parts
 }
 
 // PartitionViews makes a design document partitioned.

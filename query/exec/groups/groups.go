@@ -1,4 +1,5 @@
-// Package groups computes GROUP BY with aggregates.
+// Package groups computes GROUP BY with aggregates, in memory and in temporary files. What an aggregate computes is in
+// query/funcs/aggregates, and the groups that a view has already are found in query/plan.
 package groups
 
 import (

@@ -25,7 +25,8 @@ const maxSeek = 64
 // Preceding returns intervals of JSON strings that contain a text and all strings of a view which come before it in the
 // order of bytes or, if that is descending, after it. Intervals that lie wholly before the string from in the order of
 // the view, or wholly after it if the order is descending, may be left out; from is "" for none. The strings of the
-// view are unambiguous (collate.Unambiguous); if the order is descending, they have only printable characters of ASCII.
+// view have no control characters that the view ignores (collate.HasControls); if the order is descending, they have
+// only printable characters of ASCII.
 func (s Seek) Preceding(text, from string) Intervals {
 	var out []Interval
 	same := from != "" // up to the position, from has the characters of the text
