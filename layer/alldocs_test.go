@@ -157,3 +157,64 @@ func TestAllDocs_windows(t *testing.T) {
 		}
 	}
 }
+
+// Offsets count the rows before the range and those that are skipped, in the direction of the request, but not more
+// documents than may be read for a number that few clients look at.
+func TestAllDocs_offset(t *testing.T) {
+	d := mustDatabase(t)
+	for _, id := range []string{"a", "b", "c", "_design/x", "_design/y", "B", "e"} {
+		put(t, d, `{"_id":"`+id+`"}`)
+	}
+	text := func(s string) *string { return &s }
+	for _, c := range []struct {
+		name string
+		want int64
+		o    layer.AllDocsOptions
+	}{
+		{"all", 0, layer.AllDocsOptions{}},
+		{"skip", 2, layer.AllDocsOptions{Skip: 2}},
+		{"skip too far", 7, layer.AllDocsOptions{Skip: 20}},
+		{"start", 4, layer.AllDocsOptions{Start: text("b")}},
+		{"start and skip", 6, layer.AllDocsOptions{Start: text("b"), Skip: 2}},
+		{"start at no document", 6, layer.AllDocsOptions{Start: text("d")}},
+		{"start behind all", 7, layer.AllDocsOptions{Start: text("zz"), Skip: 1}},
+		{"start before all", 0, layer.AllDocsOptions{Start: text("0")}},
+		{"end", 0, layer.AllDocsOptions{End: text("b")}},
+		{"one", 4, layer.AllDocsOptions{Start: text("b"), End: text("b")}},
+		{"empty", 4, layer.AllDocsOptions{Start: text("b"), End: text("b"), ExcludeEnd: true}},
+		{"wrong way", 4, layer.AllDocsOptions{Start: text("b"), End: text("a")}},
+		{"descending", 2, layer.AllDocsOptions{Start: text("b"), Descending: true}},
+		{"descending, skip", 3, layer.AllDocsOptions{Start: text("b"), Descending: true, Skip: 1}},
+		{"descending to the end", 0, layer.AllDocsOptions{End: text("b"), Descending: true}},
+		{"designs", 0, layer.AllDocsOptions{Only: layer.DesignOnly, Start: text("0")}},
+		{"second design", 1, layer.AllDocsOptions{Only: layer.DesignOnly, Start: text("_design/y")}},
+		{"behind designs", 2, layer.AllDocsOptions{Only: layer.DesignOnly, Start: text("b"), Skip: 1}},
+		{"designs, descending", 1,
+			layer.AllDocsOptions{Only: layer.DesignOnly, Start: text("_design/x"), Descending: true}},
+		{"keys", -1, layer.AllDocsOptions{Keys: []string{"b"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.o.WithOffset = true
+			if _, res := allDocs(t, d, c.o); res.Offset != c.want {
+				t.Errorf("got %d, want %d", res.Offset, c.want)
+			}
+			c.o.WithOffset = false
+			if _, res := allDocs(t, d, c.o); res.Offset != -1 {
+				t.Errorf("%d although it was not asked for", res.Offset)
+			}
+		})
+	}
+	for i := range 2001 - 7 {
+		put(t, d, fmt.Sprintf(`{"_id":"many%d"}`, i))
+	}
+	if _, res := allDocs(t, d, layer.AllDocsOptions{Start: text("e"), WithOffset: true}); res.Offset != -1 {
+		t.Errorf("%d among more documents than are counted", res.Offset)
+	}
+	if _, res := allDocs(t, d, layer.AllDocsOptions{Skip: 3, WithOffset: true}); res.Offset != 3 {
+		t.Errorf("%d, although only the skipped rows come before", res.Offset)
+	}
+	save(t, d, `{"_id":"many7","_deleted":true}`)
+	if _, res := allDocs(t, d, layer.AllDocsOptions{Start: text("e"), WithOffset: true}); res.Offset != 6 {
+		t.Errorf("%d, want 6", res.Offset)
+	}
+}

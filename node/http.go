@@ -70,7 +70,7 @@ func (n *Node) serveHTTP(context.Context) error {
 		Utils:        utils(n.cfg.HTTP.Utils, n.log),
 		MetricsToken: n.cfg.HTTP.MetricsToken, Profiles: profiles(),
 		SettingChanged: n.happened.settingChanged, Resharded: n.happened.resharded,
-		Settings: n.settings,
+		Settings: n.settings, Counters: counters(n),
 		Limits: api.Limits{
 			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document),
 			Attachment: int64(n.cfg.Limits.Attachment),
@@ -125,6 +125,18 @@ func (n *Node) serveHTTP(context.Context) error {
 		return err
 	})
 	return nil
+}
+
+// counters returns what /_node/{name}/_stats shows of what the API itself does not count.
+func counters(n *Node) func() api.Counters {
+	return func() api.Counters {
+		r, a := n.replications.Counts(), n.actors.Metrics()
+		return api.Counters{
+			ReplicationsRunning: r.Running, ReplicationStarts: r.Starts, ReplicationCrashes: r.Crashes,
+			ReplicationStops: r.Stops, ReplicationsCompleted: r.Completed, ReplicationsFailed: r.Failed,
+			Mapped: a.Indexed, Emitted: a.IndexRows, OpenFiles: machine.FilesOpen(),
+		}
+	}
 }
 
 // observe returns what counts finished requests.

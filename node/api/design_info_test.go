@@ -117,3 +117,26 @@ func TestDesignInfo_skipped(t *testing.T) {
 		t.Errorf("_errors: %+v, %v", all, err)
 	}
 }
+
+// _info counts the changes that are not yet in an index, and shows the version of the order of its strings.
+func TestDesignInfo_pending(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db", "")
+	s.must(t, "PUT", "/db/_design/d", `{"views":{"v":{"map":"function (doc) { emit(doc.n) }"}}}`)
+	s.must(t, "POST", "/db/_bulk_docs", `{"docs":[{"_id":"a"},{"_id":"b"},{"_id":"c"}]}`)
+	check := func(pending string) {
+		t.Helper()
+		got := s.must(t, "GET", "/db/_design/d/_info", "")
+		for _, want := range []string{`"updates_pending":{"minimum":` + pending + `,"preferred":` + pending + `,"total":` +
+			pending + `}`, `"collator_versions":["153.120"]`, `"purge_seq":0`} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s is not in %s", want, got)
+			}
+		}
+	}
+	check("4")
+	s.must(t, "GET", "/db/_design/d/_view/v", "")
+	check("0")
+	s.must(t, "POST", "/db/_bulk_docs", `{"docs":[{"_id":"d"},{"_id":"e"}]}`)
+	check("2")
+}

@@ -54,6 +54,7 @@ type (
 type (
 	User       = call.User
 	Member     = server.Member
+	Counters   = server.Counters
 	UpdateMode = rows.UpdateMode
 )
 

@@ -83,6 +83,9 @@ type Options struct {
 	// Observe, if set, is called after every request. It must not block.
 	Observe func(context.Context, Observed)
 
+	// Counters returns what other parts of the node have counted, for /_node/{name}/_stats.
+	Counters func() Counters
+
 	// SettingChanged and Resharded, if set, are called after a client has changed a setting, or the number of a
 	// database's changes shards. They must not block.
 	SettingChanged func(section, key, user string)
@@ -212,6 +215,7 @@ func (s *Server) equip() {
 		Health:  o.Health,
 		Backups: o.Backups, Metrics: o.Metrics, Dashboard: o.Dashboard, Profiles: o.Profiles, Files: o.Utils,
 		Node: o.Node, Version: o.Version, GitSHA: o.GitSHA, UUID: o.UUID, Began: time.Now(), Log: s.log,
+		Counters: o.Counters, Feeds: s.feeds.Waiting.Load,
 	}
 	s.setup = &server.Setup{Node: s.server, Admins: o.Admins, Create: s.databases.Create,
 		Closed: s.databases.Closed}
@@ -422,8 +426,12 @@ var errPanicked = errors.New("a handler panicked")
 // observe counts a finished request. It also runs if the connection is cut.
 func (s *Server) observe(q *call.Request, began time.Time) {
 	took := time.Since(began)
+	if q.Waited {
+		s.feeds.Waiting.Add(-1)
+	}
 	status, bytes := q.Sent()
-	s.server.Stats.Count(q.R.Method, status)
+	s.server.Stats.Count(&server.Answered{Method: q.R.Method, Route: q.Route, Status: status, Took: took, Path: q.Path,
+		Did: q.Did})
 	if s.o.Observe != nil {
 		s.o.Observe(q.R.Context(), Observed{Method: q.R.Method, Route: cmp.Or(q.Route, otherRoute), Status: status,
 			Took:   took,

@@ -24,6 +24,7 @@ type AllDocsOptions struct {
 	BodyOnly    bool // with IncludeDocs: rows have no Rev, and documents only their ID and Body
 	Large       bool // with IncludeDocs: large bodies stay in the store (Doc.Large)
 	Conflicts   bool // with IncludeDocs: sets Doc.Conflicts
+	WithOffset  bool // compute AllDocsResult.Offset
 	Only        db.Subset
 }
 
@@ -40,7 +41,9 @@ type AllDocsRow struct {
 // AllDocsResult is an all-docs response in progress.
 type AllDocsResult struct {
 	TotalRows int64
-	Offset    int64 // number of rows before the first one, -1 if not known
+	// Offset is the number of rows before the first one, if requested by WithOffset. It is -1 for Keys, and if more
+	// than CountedDocs rows might have to be read.
+	Offset    int64
 	UpdateSeq db.Seq
 	Rows      iter.Seq2[AllDocsRow, error] // can be used once
 }
@@ -99,21 +102,62 @@ func (a *AllDocs) head(res *AllDocsResult) (err error) {
 		}
 		res.TotalRows = n[0]
 	case db.DesignOnly:
-		res.TotalRows = 0
-		rows := db.GetRange(a.S.R, a.S.Keys.Sub(nil, keyspace.Designs), kv.RangeOptions{Mode: kv.ModeWantAll})
-		defer rows.Close()
-		for rows.Next() {
-			res.TotalRows++
-		}
-		if err := rows.Err(); err != nil {
+		res.TotalRows, err = a.count(db.PrefixRange(a.S.Keys.Sub(nil, keyspace.Designs)))
+		if err != nil {
 			return err
 		}
 	}
-	if a.O.Keys == nil && a.O.Start == nil && a.O.Only != db.LocalOnly {
-		res.Offset = min(int64(a.O.Skip), res.TotalRows)
+	if a.O.WithOffset && a.O.Keys == nil && a.O.Only != db.LocalOnly {
+		if res.Offset, err = a.offset(res.TotalRows); err != nil {
+			return err
+		}
 	}
 	res.UpdateSeq, err = last()
 	return err
+}
+
+// CountedDocs is the largest number of documents among which an offset is counted. There are no partial counts of the
+// list of documents: to maintain them, every creation of a document would have to write a mark, as rows of views do.
+// Reading this many keys takes less than a millisecond.
+const CountedDocs = 2000
+
+// offset returns how many rows come before the first one, as CouchDB counts them: the rows before its range, in the
+// direction of the request, and the rows that it skips.
+func (a *AllDocs) offset(total int64) (int64, error) {
+	var n int64
+	if a.O.Start != nil {
+		if total > CountedDocs {
+			return -1, nil
+		}
+		prefix := a.S.Keys.Sub(nil, keyspace.AllDocs)
+		before := db.PrefixRange(prefix)
+		from := db.IdRange(prefix, db.IdBounds{Start: a.O.Start, Descending: a.O.Descending})
+		if a.O.Only == db.DesignOnly {
+			before = designs(prefix)
+		}
+		if a.O.Descending {
+			before.Begin = maxKey(before.Begin, from.End)
+		} else {
+			before.End = minKey(before.End, from.Begin)
+		}
+		if string(before.Begin) < string(before.End) {
+			var err error
+			if n, err = a.count(before); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return min(n+int64(a.O.Skip), total), nil
+}
+
+// count returns the number of rows in a range.
+func (a *AllDocs) count(r kv.KeyRange) (n int64, err error) {
+	rows := a.S.R.GetRange(r, kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer rows.Close()
+	for rows.Next() {
+		n++
+	}
+	return n, rows.Err()
 }
 
 // Run reads the list and yields its rows.
@@ -156,14 +200,7 @@ func (a *AllDocs) counted() (wanted, more bool) {
 // live reads the list of live documents.
 func (a *AllDocs) live() error {
 	prefix := a.S.Keys.Sub(nil, keyspace.AllDocs)
-	r := db.IdRange(prefix,
-		db.IdBounds{Start: a.O.Start, End: a.O.End, ExcludeEnd: a.O.ExcludeEnd, Descending: a.O.Descending})
-	if a.O.Only == db.DesignOnly {
-		first, end := "_design/", "_design0"
-		design := db.IdRange(prefix, db.IdBounds{Start: &first, End: &end, ExcludeEnd: true})
-		r.Begin = maxKey(r.Begin, design.Begin)
-		r.End = maxKey(r.Begin, minKey(r.End, design.End))
-	}
+	r := a.span(prefix)
 	return a.S.Scan(r, kv.RangeOptions{Reverse: a.O.Descending}, func(kvp kv.KeyValue) (bool, error) {
 		id, _, err := tuple.TakeString(kvp.Key[len(prefix):])
 		if err != nil {
@@ -191,6 +228,24 @@ func (a *AllDocs) live() error {
 		ok, err := a.push(AllDocsRow{ID: id, Rev: rev}, body)
 		return ok && more, err
 	})
+}
+
+// span returns the requested range of the list of live documents.
+func (a *AllDocs) span(prefix []byte) kv.KeyRange {
+	o := db.IdBounds{Start: a.O.Start, End: a.O.End, ExcludeEnd: a.O.ExcludeEnd, Descending: a.O.Descending}
+	r := db.IdRange(prefix, o)
+	if a.O.Only == db.DesignOnly {
+		design := designs(prefix)
+		r.Begin = maxKey(r.Begin, design.Begin)
+		r.End = maxKey(r.Begin, minKey(r.End, design.End))
+	}
+	return r
+}
+
+// designs returns the range of design documents in the list of live documents.
+func designs(prefix []byte) kv.KeyRange {
+	first, end := "_design/", "_design0"
+	return db.IdRange(prefix, db.IdBounds{Start: &first, End: &end, ExcludeEnd: true})
 }
 
 func maxKey(a, b []byte) []byte {

@@ -12,15 +12,22 @@ import (
 // or before the first of its keys that exists, and the rows that it skips. It returns -1 if too many rows would have to
 // be read.
 func offset(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Span, total int64) (int64, error) {
-	if len(ranges) == 0 {
+	var first index.Span
+	var err error
+	switch {
+	case total == 0:
+		return 0, nil
+	case len(ranges) == 1:
+		first = ranges[0]
+	case len(ranges) > 1:
+		first, err = firstFound(r, view, ranges)
+	case q.Keys == nil && q.Ranges == nil: // an empty range, which nevertheless has a place
+		first, err = r.Keys.RowRange(view, q)
+	default:
 		return min(int64(q.Skip), total), nil
 	}
-	first := ranges[0]
-	if len(ranges) > 1 {
-		var err error
-		if first, err = firstFound(r, view, ranges); err != nil {
-			return 0, err
-		}
+	if err != nil {
+		return 0, err
 	}
 	n, err := countBefore(r, view, first, q.Descending, total)
 	if n < 0 || err != nil {

@@ -24,6 +24,7 @@ type Request struct {
 	User   User
 	Route  string       // the endpoint, as metrics show it; empty if there is none
 	Waited bool         // the answer waited for changes
+	Did    Did          // for statistics
 	Body   *intake.Body // wraps R's body: counts what has arrived, and reads it within the budget
 
 	// Setting returns the value of one of CouchDB's options; nil: there are none. See Option.

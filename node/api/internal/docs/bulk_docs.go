@@ -158,6 +158,7 @@ func (h *Bulk) BulkDocs(q *call.Request) error {
 	if err := q.Body.Parts(int64(bulkCost * len(b.docs))); err != nil {
 		return err
 	}
+	q.Did.BulkDocs = len(b.docs)
 	edits := make([]layer.Edit, len(b.docs))
 	held := 0
 	for i, doc := range b.docs {

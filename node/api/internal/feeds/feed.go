@@ -269,7 +269,10 @@ func (f *feed) wait() (more bool, err error) {
 	if err := f.out.waiting(); err != nil {
 		return false, err
 	}
-	f.q.Waited = true
+	if !f.q.Waited {
+		f.q.Waited = true
+		f.h.Waiting.Add(1)
+	}
 	if f.idle.IsZero() {
 		f.idle = time.Now()
 	}

@@ -1,6 +1,8 @@
 package feeds
 
 import (
+	"sync/atomic"
+
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/api/internal/settings"
@@ -14,6 +16,10 @@ type Handlers struct {
 	Closing  <-chan struct{} // closed to end waiting feeds
 	// Resharded, if set, is called after each reshard. It must not block.
 	Resharded func(database string, shards int, user string)
+
+	// Waiting is the number of feeds that have waited for changes and not ended. The caller of Changes subtracts those
+	// whose request has Waited, when the request ends.
+	Waiting atomic.Int64
 
 	tails feedTails
 }

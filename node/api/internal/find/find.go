@@ -233,24 +233,29 @@ func (f *finding) end(h *Handlers, began time.Time) {
 		bookmark = f.last.Bookmark()
 	}
 	s.Buf = jsontext.AppendQuoted(append(s.Buf, ",\r\n\"bookmark\": "...), bookmark)
+	docs, quorum := f.docs, 0
+	if query.R > 1 {
+		docs, quorum = 0, docs
+	}
+	did := &call.QueryDid{Took: time.Since(began), Keys: int64(f.keys), Docs: int64(docs), Quorum: int64(quorum),
+		Results: int64(f.results), Unindexed: f.plan.Index.Definition == nil}
+	s.Q.Did.Query = did
 	if query.ExecutionStats {
-		docs, quorum := f.docs, 0
-		if query.R > 1 {
-			docs, quorum = 0, docs
-		}
 		s.Buf = fmt.Appendf(s.Buf, ",\r\n\"execution_stats\": {\"total_keys_examined\":%d,\"total_docs_examined\":%d,"+
 			"\"total_quorum_docs_examined\":%d,\"results_returned\":%d,\"execution_time_ms\":%s}", f.keys, docs, quorum,
-			f.results, strconv.FormatFloat(float64(time.Since(began).Microseconds())/1000, 'f', -1, 64))
+			f.results, strconv.FormatFloat(float64(did.Took.Microseconds())/1000, 'f', -1, 64))
 	}
 	var warnings []string
 	if ignored := f.plan.Ignored(); ignored != "" {
+		did.Invalid = true
 		warnings = append(warnings, ignored)
 	}
-	if f.plan.Index.Definition == nil {
+	if did.Unindexed {
 		warnings = append(warnings, "No matching index found, create an index to optimize query time.")
 	}
 	most := h.Settings.Int("mango", "index_scan_warning_threshold", 10)
 	if most > 0 && f.docs > most*max(f.results, 1) {
+		did.Scanned = true
 		warnings = append(warnings, "The number of documents examined is high in proportion to the number of results "+
 			"returned. Consider adding a more specific index to improve this.")
 	}

@@ -219,7 +219,7 @@ func (h *Handlers) docs(q *call.Request, database string) error {
 	if err != nil {
 		return err
 	}
-	o.IncludeDocs = true
+	o.IncludeDocs, o.WithOffset = true, true
 	list, err := db.AllDocs(q.Ctx(), o)
 	if err != nil {
 		return err

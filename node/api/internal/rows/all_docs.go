@@ -167,6 +167,7 @@ func (r *rowsQuery) allDocsOptions(only layer.Subset) (o layer.AllDocsOptions, i
 	o = layer.AllDocsOptions{
 		ExcludeEnd: r.excludeEnd, Descending: r.descending, Limit: r.limit, Skip: r.skip,
 		IncludeDocs: r.includeDocs, Large: r.public == nil, Conflicts: r.includeDocs && r.wantsConflicts(), Only: only,
+		WithOffset: true,
 	}
 	if r.hasKeys {
 		ids = r.wantedIDs(only)

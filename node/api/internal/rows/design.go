@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/encode"
 )
@@ -19,12 +20,27 @@ func (h *Handlers) DesignInfo(q *call.Request) error {
 	if err != nil {
 		return err
 	}
+	pending, err := pendingUpdates(q, &state)
+	if err != nil {
+		return err
+	}
+	purges, err := q.DB.Info(q.Ctx())
+	if err != nil {
+		return err
+	}
 	b := encode.StringMember([]byte{'{'}, "name", q.Part(2))
 	b = append(encode.Member(b, "view_index"), '{')
 	b = encode.StringMember(b, "signature", design.Signature)
 	b = encode.StringMember(b, "language", design.Language)
 	b = encode.StringMember(b, "update_seq", state.Seq.String())
 	b = encode.StringMember(b, "last_seq", state.LastSeq.String())
+	b = encode.IntMember(b, "purge_seq", purges.PurgeSeq)
+	b = append(encode.Member(b, "updates_pending"), '{')
+	for _, copies := range []string{"minimum", "preferred", "total"} { // there is one copy
+		b = encode.IntMember(b, copies, pending)
+	}
+	b = append(b, '}')
+	b = append(encode.Member(b, "collator_versions"), `["`+collate.ICUCollator+`"]`...)
 	b = encode.BoolMember(b, "updater_running", state.Building)
 	b = encode.BoolMember(b, "compact_running", false)
 	b = encode.BoolMember(b, "waiting_commit", false)
@@ -33,6 +49,23 @@ func (h *Handlers) DesignInfo(q *call.Request) error {
 	b = appendBuild(b, &state)
 	b = appendViewStates(b, state.Views)
 	return q.SendJSON(http.StatusOK, append(b, "}}"...))
+}
+
+// pendingUpdates returns how many changes are not yet in an index. The store adds up its counts of changes.
+func pendingUpdates(q *call.Request, state *layer.IndexState) (int64, error) {
+	if state.Current() {
+		return 0, nil
+	}
+	pass, err := q.DB.Changes(q.Ctx(), layer.ChangesOptions{Since: state.Seq}) // with limit 0, it yields no rows
+	if err != nil {
+		return 0, err
+	}
+	for _, err := range pass.Rows {
+		if err != nil {
+			return 0, err
+		}
+	}
+	return pass.Pending(q.Ctx())
 }
 
 // appendInteractive appends the state of an interactive index (V4): the sequence from which on writers keep it up to

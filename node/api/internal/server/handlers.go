@@ -30,7 +30,10 @@ type Handlers struct {
 
 	Began time.Time
 	Stats stats // of responses; the router counts them
-	Log   *slog.Logger
+	// Counters returns what other parts of the node have counted; nil: not known.
+	Counters func() Counters
+	Feeds    func() int64 // changes feeds that wait
+	Log      *slog.Logger
 }
 
 // Sessions answers /_session.
