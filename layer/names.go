@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"github.com/divandb/divan/layer/collate"
 	"io"
 
 	"github.com/divandb/divan/layer/internal/alldocs"
@@ -324,3 +325,10 @@ func ParseExportPosition(s string) (p ExportPosition, err error) {
 func ReadExport(r io.Reader) (ExportFile, error) {
 	return export.Read(r)
 }
+
+// The versions of the order of strings in views, as CouchDB shows those of its ICU.
+const (
+	ICUVersion      = collate.ICUVersion
+	CollatorVersion = collate.ICUCollator
+	UCAVersion      = collate.UCAVersion
+)

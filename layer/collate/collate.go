@@ -30,8 +30,8 @@ import (
 // mixing two orders in one range loses rows. It changes with the string tables and with the encoding.
 const Version uint16 = 2
 
-// The versions of the order of strings: of ICU, and as its ucol_getVersion and ucol_getUCAVersion return them. A CouchDB
-// that was built with this ICU shows the same.
+// The versions of the order of strings: of ICU, and as its ucol_getVersion and ucol_getUCAVersion return them. A
+// CouchDB that was built with this ICU shows the same.
 const (
 	ICUVersion  = "72.1"
 	ICUCollator = "153.120"

@@ -215,7 +215,7 @@ func (s *Server) equip() {
 		Health:  o.Health,
 		Backups: o.Backups, Metrics: o.Metrics, Dashboard: o.Dashboard, Profiles: o.Profiles, Files: o.Utils,
 		Node: o.Node, Version: o.Version, GitSHA: o.GitSHA, UUID: o.UUID, Began: time.Now(), Log: s.log,
-		Counters: o.Counters, Feeds: s.feeds.Waiting.Load,
+		JavaScript: script.EngineVersion(), Counters: o.Counters, Feeds: s.feeds.Waiting.Load,
 	}
 	s.setup = &server.Setup{Node: s.server, Admins: o.Admins, Create: s.databases.Create,
 		Closed: s.databases.Closed}

@@ -37,8 +37,8 @@ func (s *server) statistics(t *testing.T, part string) map[string]float64 {
 func TestStats(t *testing.T) {
 	s := serve(t, func(o *api.Options) {
 		o.Counters = func() api.Counters {
-			return api.Counters{ReplicationsRunning: 2, ReplicationStarts: 5, ReplicationCrashes: 1, Mapped: 7, Emitted: 9,
-				OpenFiles: -1}
+			return api.Counters{ReplicationsRunning: 2, ReplicationStarts: 5, ReplicationCrashes: 1, Mapped: 7,
+				Emitted: 9, OpenFiles: -1}
 		}
 	})
 	s.must(t, "PUT", "/db?partitioned=true", "")

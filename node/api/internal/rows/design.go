@@ -5,7 +5,6 @@ import (
 	"sort"
 
 	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/encode"
 )
@@ -40,7 +39,7 @@ func (h *Handlers) DesignInfo(q *call.Request) error {
 		b = encode.IntMember(b, copies, pending)
 	}
 	b = append(b, '}')
-	b = append(encode.Member(b, "collator_versions"), `["`+collate.ICUCollator+`"]`...)
+	b = append(encode.Member(b, "collator_versions"), `["`+layer.CollatorVersion+`"]`...)
 	b = encode.BoolMember(b, "updater_running", state.Building)
 	b = encode.BoolMember(b, "compact_running", false)
 	b = encode.BoolMember(b, "waiting_commit", false)

@@ -27,6 +27,7 @@ type Handlers struct {
 	Files fs.FS
 
 	Node, Version, GitSHA, UUID string
+	JavaScript                  string // version of the engine
 
 	Began time.Time
 	Stats stats // of responses; the router counts them

@@ -106,7 +106,7 @@ func (h *histogram) append(dst []byte, now time.Time) []byte {
 	deviation := math.Sqrt(variance)
 	skewness, kurtosis := 0.0, 0.0
 	if deviation > 0 {
-		skewness, kurtosis = third/n/math.Pow(deviation, 3), fourth/n/math.Pow(deviation, 4)-3
+		skewness, kurtosis = third/n/(variance*deviation), fourth/n/(variance*variance)-3
 	}
 	// below returns the value that a part of the values do not exceed.
 	below := func(part float64) float64 {

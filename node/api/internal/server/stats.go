@@ -12,8 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/divandb/divan/layer/collate"
-	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/decode"
 	"github.com/divandb/divan/node/api/internal/encode"
@@ -293,8 +292,8 @@ func (h *Handlers) NodeElsewhere(q *call.Request) error {
 	return q.SendBytes(status, body)
 }
 
-// NodeStats answers /_node/{name}/_stats, or the part that the path names. It has those of CouchDB's statistics that mean
-// something here (docs/http.md), and null for all others, as CouchDB for an unknown name.
+// NodeStats answers /_node/{name}/_stats, or the part that the path names. It has those of CouchDB's statistics that
+// mean something here (docs/http.md), and null for all others, as CouchDB for an unknown name.
 func (h *Handlers) NodeStats(q *call.Request) error {
 	var counters *Counters
 	if h.Counters != nil {
@@ -347,11 +346,11 @@ func (h *Handlers) NodeVersions(q *call.Request) error {
 	b = encode.StringMember(b, "go", runtime.Version())
 	b = append(encode.Member(b, "javascript_engine"), '{')
 	b = encode.StringMember(b, "name", "quickjs")
-	b = append(encode.StringMember(b, "version", script.EngineVersion()), '}')
+	b = append(encode.StringMember(b, "version", h.JavaScript), '}')
 	b = append(encode.Member(b, "collation_driver"), '{')
 	b = encode.StringMember(b, "name", "divan")
-	b = encode.StringMember(b, "library_version", collate.ICUVersion)
-	b = encode.StringMember(b, "collator_version", collate.ICUCollator)
-	b = encode.StringMember(b, "collation_algorithm_version", collate.UCAVersion)
+	b = encode.StringMember(b, "library_version", layer.ICUVersion)
+	b = encode.StringMember(b, "collator_version", layer.CollatorVersion)
+	b = encode.StringMember(b, "collation_algorithm_version", layer.UCAVersion)
 	return q.SendJSON(http.StatusOK, append(b, "}}"...))
 }
