@@ -1,12 +1,15 @@
 package auth
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -125,10 +128,8 @@ func loginForm(w http.ResponseWriter, r *http.Request) (name, password string, e
 		return "", "", &layer.Error{Kind: layer.Invalid, Name: "bad_content_type",
 			Reason: "Content-Type must be 'application/x-www-form-urlencoded' or 'application/json'"}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxLogin))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return "", "", &layer.Error{Kind: layer.TooLarge, Name: "too_large", Reason: "the request entity is too large"}
-	} else if err != nil {
+	body, err := loginBody(w, r)
+	if err != nil {
 		return "", "", err
 	}
 	fields := map[string]string{}
@@ -157,6 +158,36 @@ func loginForm(w http.ResponseWriter, r *http.Request) (name, password string, e
 		name = username
 	}
 	return name, fields["password"], nil
+}
+
+var errLoginTooLarge = &layer.Error{Kind: layer.TooLarge, Name: "too_large", Reason: "the request entity is too large"}
+
+// loginBody reads the body, which some clients compress.
+func loginBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	encoding := strings.ToLower(r.Header.Get("Content-Encoding"))
+	if !slices.Contains([]string{"", "identity", "gzip"}, encoding) {
+		return nil, &layer.Error{Kind: layer.Invalid, Name: "bad_content_type",
+			Reason: encoding + " is not a supported content encoding."}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxLogin))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return nil, errLoginTooLarge
+	}
+	if err != nil || encoding != "gzip" {
+		return body, err
+	}
+	unzipped, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, badRequest("Request body is not properly gzipped.")
+	}
+	body, err = io.ReadAll(io.LimitReader(unzipped, MaxLogin+1))
+	switch {
+	case err != nil:
+		return nil, badRequest("Request body is not properly gzipped.")
+	case len(body) > MaxLogin:
+		return nil, errLoginTooLarge
+	}
+	return body, nil
 }
 
 // answer writes v, and redirects if the query has a target.
