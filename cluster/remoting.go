@@ -8,9 +8,18 @@ import (
 
 	"github.com/asynkron/protoactor-go/remote"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+)
+
+const (
+	// connectWithin bounds the beginning of a connection: TCP, TLS, and the settings of HTTP/2.
+	connectWithin = 10 * time.Second
+	// A side that has heard nothing on a connection for askAfter asks the other one, and closes the connection if it does
+	// not answer within answerWithin. A connection without a stream is closed after the sum.
+	askAfter, answerWithin = 10 * time.Second, 5 * time.Second
 )
 
 // remoting is protoactor's remoting: the connections for messages to other members.
@@ -85,11 +94,16 @@ func (r *remoting) options() ([]remote.ConfigOption, error) {
 	}
 	return []remote.ConfigOption{
 		remote.WithDialOptions(grpc.WithTransportCredentials(creds),
-			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second})),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: connectWithin}),
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: askAfter, Timeout: answerWithin})),
 		// Nothing may be left running after Stop.
 		remote.WithServerOptions(
 			grpc.Creds(serverCreds),
 			grpc.WaitForHandlers(true),
+			grpc.ConnectionTimeout(connectWithin),
+			grpc.KeepaliveParams(keepalive.ServerParameters{
+				MaxConnectionIdle: askAfter + answerWithin, Time: askAfter, Timeout: answerWithin,
+			}),
 			grpc.KeepaliveEnforcementPolicy(
 				keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true},
 			),

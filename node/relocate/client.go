@@ -18,15 +18,15 @@ import (
 
 // Client accesses the databases of a node over HTTP, with GET /{db}/_export and POST /{db}/_import, for admins.
 type Client struct {
-	base *url.URL
-	http *http.Client
+	base    *url.URL
+	http    *http.Client
+	silence time.Duration // maxSilence
 }
 
 const (
 	// askFirst is how long to wait for the node to say whether it wants a body.
 	askFirst = 10 * time.Second
-	// connectWithin bounds a connection's beginning, and that of TLS on it. There is no bound on the answer, since an
-	// import or a verification may take hours; the system notices a node that is gone by its keep-alive packets.
+	// connectWithin bounds a connection's beginning, and that of TLS on it.
 	connectWithin = 10 * time.Second
 )
 
@@ -40,7 +40,7 @@ func NewClient(address string) (*Client, error) {
 		Proxy: http.ProxyFromEnvironment, ExpectContinueTimeout: askFirst, DisableCompression: true,
 		DialContext:         (&net.Dialer{Timeout: connectWithin, KeepAlive: connectWithin}).DialContext,
 		TLSHandshakeTimeout: connectWithin,
-	}}}, nil
+	}}, maxSilence}, nil
 }
 
 // address returns the URL of a part of a database. It escapes the name, which may contain slashes.
@@ -60,16 +60,24 @@ func (c *Client) send(ctx context.Context, method, address string, body io.Reade
 	return c.do(r)
 }
 
-// do sends a request.
+// do sends a request. It fails once the node has been silent for maxSilence, also while the body of the answer is read.
 func (c *Client) do(r *http.Request) (*http.Response, error) {
+	ctx, a := c.watch(r.Context())
+	r = r.WithContext(ctx)
+	if r.Body != nil {
+		r.Body = &watchedBody{r.Body, ctx, a, false}
+	}
 	answer, err := c.http.Do(r)
 	if err != nil {
+		err = silent(ctx, err)
+		a.end()
 		var u *url.Error
 		if errors.As(err, &u) { // leave out the URL, which contains the password
 			err = u.Err
 		}
 		return nil, fmt.Errorf("%s: %w", c.base.Redacted(), err)
 	}
+	answer.Body = &watchedBody{answer.Body, ctx, a, true}
 	return answer, nil
 }
 

@@ -51,6 +51,9 @@ func (c *Client) Verify(ctx context.Context, o layer.VerifyOptions) (done layer.
 			Reason   string
 		}
 		if err := json.Unmarshal(lines.Bytes(), &said); err != nil {
+			if lines.Err() != nil {
+				break // the line was cut off
+			}
 			return done, fmt.Errorf("the node's answer is invalid: %w", err)
 		}
 		switch {
