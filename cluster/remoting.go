@@ -17,8 +17,8 @@ import (
 const (
 	// connectWithin bounds the beginning of a connection: TCP, TLS, and the settings of HTTP/2.
 	connectWithin = 10 * time.Second
-	// A side that has heard nothing on a connection for askAfter asks the other one, and closes the connection if it does
-	// not answer within answerWithin. A connection without a stream is closed after the sum.
+	// A side that has heard nothing on a connection for askAfter asks the other one, and closes the connection if it
+	// does not answer within answerWithin. A connection without a stream is closed after the sum.
 	askAfter, answerWithin = 10 * time.Second, 5 * time.Second
 )
 
@@ -94,7 +94,8 @@ func (r *remoting) options() ([]remote.ConfigOption, error) {
 	}
 	return []remote.ConfigOption{
 		remote.WithDialOptions(grpc.WithTransportCredentials(creds),
-			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: connectWithin}),
+			grpc.WithConnectParams(
+				grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: connectWithin}),
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: askAfter, Timeout: answerWithin})),
 		// Nothing may be left running after Stop.
 		remote.WithServerOptions(

@@ -94,48 +94,63 @@ func DescribeStorage(ctx context.Context, c *config.Config) (string, error) {
 // describeEmbedded describes the store in dir without changing anything there.
 func describeEmbedded(ctx context.Context, dir string) (string, error) {
 	found, err := embedded.Inspect(dir)
-	what := "which does not exist yet: the node creates it"
+	what, formats := "which does not exist yet: the node creates it", ""
 	switch {
 	case err != nil && !found.Exists:
 		what = "which cannot be examined"
 	case found.Exists:
-		what = fmt.Sprintf("which has format %d of %d", found.PebbleFormat, found.NewestFormat)
+		what = "which exists"
 		if found.Version > 0 {
 			what += fmt.Sprintf(", at version %d or later", found.Version)
 		}
+		var data int64
 		switch {
 		case found.Holder > 0:
 			what += fmt.Sprintf(", in use by process %d", found.Holder)
 		case found.HolderKnown:
 			what += ", not in use"
 			if err == nil {
-				var older string
-				older, err = olderFormat(ctx, dir)
-				what += older
+				data, err = dataFormat(ctx, dir)
 			}
 		}
+		formats = "\n" + describeFormats(data, found)
 	}
-	return fmt.Sprintf("engine embedded, store in %s, %s; %.1f GB free", dir, what, float64(found.FreeBytes)/1e9), err
+	return fmt.Sprintf("engine embedded, store in %s, %s; %.1f GB free%s", dir, what, float64(found.FreeBytes)/1e9,
+		formats), err
 }
 
-// olderFormat describes a store that an earlier version of Divan wrote and that the next start will upgrade. The error
-// says why a node could not open the store, for example because a table is missing.
-func olderFormat(ctx context.Context, dir string) (string, error) {
+// dataFormat returns the format of the data in a store that is not in use, 0 for an empty one. The error says why a
+// node could not open the store, for example because a table is missing.
+func dataFormat(ctx context.Context, dir string) (int64, error) {
 	e, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: slog.New(slog.DiscardHandler)}, false)
 	if err != nil {
-		return "", err
+		return 0, err
 	}
 	defer e.Close()
 	version, err := layer.FormatOf(ctx, e, nil)
-	switch {
-	case err != nil || version == 0 || version == keyspace.FormatVersion:
-		return "", err
-	case version > keyspace.FormatVersion:
-		return "", fmt.Errorf("the store has format %d; this version of Divan knows up to %d: start the version that "+
+	if err == nil && version > keyspace.FormatVersion {
+		err = fmt.Errorf("the store has format %d; this version of Divan knows up to %d: start the version that "+
 			"wrote it, or restore a backup", version, keyspace.FormatVersion)
 	}
-	return fmt.Sprintf(", from an earlier version of Divan: starting the node upgrades its layout from %d to %d, and "+
-		"the earlier version will then refuse it", version, keyspace.FormatVersion), nil
+	return version, err
+}
+
+// describeFormats describes the format of the data, 0 if it is unknown, and that of the engine's files.
+func describeFormats(data int64, found embedded.Found) string {
+	text := fmt.Sprintf("the data has format %d and the engine's files have format %d", data, found.PebbleFormat)
+	if data == 0 {
+		text = fmt.Sprintf("the engine's files have format %d", found.PebbleFormat)
+		if found.Holder > 0 {
+			text += fmt.Sprintf(", and process %d knows that of the data", found.Holder)
+		}
+	}
+	text += fmt.Sprintf("; this version of Divan writes data of format %d in files of format %d",
+		keyspace.FormatVersion, embedded.FileFormat)
+	if data > 0 && data < keyspace.FormatVersion {
+		text += fmt.Sprintf("; starting the node upgrades its layout from %d to %d, and the earlier version of Divan "+
+			"will then refuse it", data, keyspace.FormatVersion)
+	}
+	return text
 }
 
 const describeTimeout = 3 * time.Second

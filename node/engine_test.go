@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,6 +36,12 @@ func TestDescribeStorage_newerFormat(t *testing.T) {
 		said, err := DescribeStorage(t.Context(), c)
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("format %d: %q, %v", format, said, err)
+		}
+		sentence := fmt.Sprintf("the data has format %d and the engine's files have format %d; this version of "+
+			"Divan writes data of format %d in files of format %d", format, embedded.FileFormat, keyspace.FormatVersion,
+			embedded.FileFormat)
+		if !strings.Contains(said, sentence) {
+			t.Errorf("format %d: %q, want %q", format, said, sentence)
 		}
 		if older := strings.Contains(said, "upgrades its layout"); older != (format < keyspace.FormatVersion) {
 			t.Errorf("format %d: %q", format, said)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv/embedded"
 	"github.com/divandb/divan/layer/kv/fdb"
 	"github.com/divandb/divan/node/config"
 )
@@ -49,8 +50,9 @@ func Describe() string {
 		engines += "; without " + config.EngineFDB + " (scripts/build-fdb builds it)"
 	}
 	return fmt.Sprintf("divan %s\ncommit   %s\nbuilt    with %s for %s/%s\nengines  %s\n"+
-		"data     format %d; opens stores of format 1 to %d", Version(), commit, runtime.Version(), runtime.GOOS,
-		runtime.GOARCH, engines, keyspace.FormatVersion, keyspace.FormatVersion)
+		"data     format %d, in files of the embedded engine of format %d; opens data of format 1 to %d", Version(),
+		commit, runtime.Version(), runtime.GOOS, runtime.GOARCH, engines, keyspace.FormatVersion, embedded.FileFormat,
+		keyspace.FormatVersion)
 }
 
 // build says what the program was built from.

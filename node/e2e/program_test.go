@@ -330,7 +330,8 @@ func TestProgram_CheckEmbedded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if said := check("with a damaged manifest", "which has format", 1); !strings.Contains(said, "damaged") {
+	said := check("with a damaged manifest", "the engine's files have format", 1)
+	if !strings.Contains(said, "damaged") {
 		t.Errorf("check of a damaged store says %q", said)
 	}
 }

@@ -15,15 +15,17 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
+// FileFormat is the format of files, numbered by Pebble, that this program writes and upgrades older ones to.
+const FileFormat = int(store.PebbleFormat)
+
 // Found is what Inspect finds out about a store without opening it.
 type Found struct {
 	Exists bool
 	// Version is the last version recorded on disk; 0 if there is none. A store that is in use, or was not closed,
 	// may be at a later version.
 	Version int64
-	// PebbleFormat is the format of the files; NewestFormat is the one that this program writes and upgrades older
-	// ones to.
-	PebbleFormat, NewestFormat int
+	// PebbleFormat is the format of the files.
+	PebbleFormat int
 	// Holder is the process that has the store open, 0 for none. HolderKnown is false if the system does not tell.
 	Holder      int
 	HolderKnown bool
@@ -38,7 +40,6 @@ type Found struct {
 // Do not call it in a process that has the store open: the system releases a process's lock on a file when any of its
 // handles for the file is closed.
 func Inspect(dir string) (found Found, err error) {
-	found.NewestFormat = int(store.PebbleFormat)
 	if found.FreeBytes, err = freeBytes(dir); err != nil {
 		return found, fmt.Errorf("embedded: %w", err)
 	}
@@ -51,9 +52,9 @@ func Inspect(dir string) (found Found, err error) {
 	default:
 		found.Exists, found.PebbleFormat = desc.Exists, int(desc.FormatMajorVersion)
 	}
-	if found.PebbleFormat > found.NewestFormat {
+	if found.PebbleFormat > FileFormat {
 		return found, fmt.Errorf("embedded: the store in %s has Pebble's format %d, this program knows %d", dir,
-			found.PebbleFormat, found.NewestFormat)
+			found.PebbleFormat, FileFormat)
 	}
 	if found.Holder, found.HolderKnown, err = storelock.Holder(filepath.Join(dir, "LOCK")); err != nil {
 		return found, fmt.Errorf("embedded: %w", err)
