@@ -362,7 +362,7 @@ func (p *planning) coveredReduction(q *bind.Query, f *bind.UserScan, c *cover, c
 	}
 	before := p.st.Reads
 	src := p.readGroups(r, append(r.over, q.Keys...), c.set.Closed(), conds, func(groups exec.Source) exec.Source {
-		exact := &shortcut.Exact{Input: groups, Most: func() (int64, error) { return p.mostGroups(c) },
+		exact := &shortcut.Exact{Input: groups, Most: func() (int64, error) { return p.mostGroups(c.design, c.view) },
 			OK: func(row []types.Datum) bool { return r.ok(row) && c.exact(row, true) }}
 		if c.shape.AsJavaScript {
 			exact.Unsure, exact.Check = c.keyHasNull, p.coveringScan(f, c.ofNulls(), nil)
@@ -385,12 +385,12 @@ func (p *planning) coveredReduction(q *bind.Query, f *bind.UserScan, c *cover, c
 const rowsPerGroup = 12
 
 // mostGroups returns the number of groups of a view whose reduction takes as long as reading the view.
-func (p *planning) mostGroups(c *cover) (int64, error) {
+func (p *planning) mostGroups(design, view string) (int64, error) {
 	db, ok := p.db.(exec.Indexer)
 	if !ok {
 		return math.MaxInt64, nil
 	}
-	state, err := db.IndexState(p.st.Ctx, c.design, c.view, exec.IndexCounts{Rows: true})
+	state, err := db.IndexState(p.st.Ctx, design, view, exec.IndexCounts{Rows: true})
 	if err != nil {
 		return 0, exec.StoreError(err)
 	}

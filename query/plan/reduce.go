@@ -57,7 +57,7 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) (e
 		}
 	}
 	keys := p.foldAll(q.Keys)
-	src := p.groups(r, append(r.over, keys...), where)
+	src := p.groups(r, append(r.over, keys...), where, true)
 	if src == nil {
 		return nil, nil
 	}
@@ -81,8 +81,9 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) (e
 	return &shortcut.Either{First: g, Otherwise: p.grouping(q, rows)}, nil
 }
 
-// groups plans a read of the groups from which expressions can be computed. It returns nil if they cannot.
-func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
+// groups plans a read of the groups from which expressions can be computed. It returns nil if they cannot. With rows,
+// the caller reads the rows instead if there are too many groups, unless they are of divan.reduce.
+func (p *planning) groups(r *reducing, over, where []exec.Expr, rows bool) exec.Source {
 	f := r.f
 	set, rest := p.ranges(f, exec.FieldKey, where, true)
 	for _, iv := range set {
@@ -106,7 +107,14 @@ func (p *planning) groups(r *reducing, over, where []exec.Expr) exec.Source {
 	}
 	// The conditions behind these intervals are applied to the groups.
 	set = set.Intersect(ranges.Loose(rest, r.keyAt).Closed())
-	src := p.readGroups(r, over, set, rest, nil)
+	var check func(exec.Source) exec.Source
+	if rows && r.tells && !r.whole {
+		check = func(groups exec.Source) exec.Source {
+			return &shortcut.Exact{Input: groups, OK: func([]types.Datum) bool { return true },
+				Most: func() (int64, error) { return p.mostGroups(f.Design, f.View) }}
+		}
+	}
+	src := p.readGroups(r, over, set, rest, check)
 	if r.reads > 0 {
 		p.reads(f, r.reads)
 	}

@@ -111,7 +111,7 @@ func (p *planning) distinct(q *bind.Query, f *bind.UserScan, where []exec.Expr, 
 	if !q.Distinct || !p.reducible(f) || order != nil && order.desc {
 		return nil
 	}
-	return p.groups(p.newReducing(q, f), p.foldAll(q.Targets), where)
+	return p.groups(p.newReducing(q, f), p.foldAll(q.Targets), where, false)
 }
 
 // coveredDistinct plans the rows of SELECT DISTINCT over documents as groups of the rows of a view. It returns nil if
