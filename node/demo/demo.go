@@ -2,10 +2,14 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -33,6 +37,9 @@ type Options struct {
 	Out io.Writer
 }
 
+// attempts is how many sets of ports are tried if other programs take them while nodes start.
+const attempts = 5
+
 // Run starts the nodes, fills them, prints what to try, and writes a little until ctx ends or all nodes have. It then
 // stops the nodes, and returns nil if ctx ended.
 func Run(ctx context.Context, o Options) error {
@@ -42,35 +49,81 @@ func Run(ctx context.Context, o Options) error {
 	if err := o.Ports.check(o.Nodes); err != nil {
 		return err
 	}
-	if o.Shift {
-		var err error
-		if o.Ports, err = o.Ports.free(ctx, o.Nodes); err != nil {
-			return err
-		}
-	}
 	directory, remove, err := prepare(o.Directory)
 	if err != nil {
 		return err
 	}
 	defer remove()
-	members, err := startAll(ctx, &o, directory)
+	members, err := startAnywhere(ctx, &o, directory)
 	defer func() { stopAll(members) }()
-	if err == nil && !o.Empty {
-		err = fill(ctx, &o, members, o.Directory == "")
+	if err == nil {
+		for _, m := range members {
+			fmt.Fprintln(o.Out, m.line)
+		}
+		err = attend(ctx, &o, members)
 	}
-	if err != nil && ctx.Err() == nil {
-		return err
-	}
-	select {
-	case <-ctx.Done():
+	if ctx.Err() != nil {
 		return nil
-	case <-allEnded(members):
-		return fmt.Errorf("all nodes have ended; the end of the log of %s:\n%s", members[0].name,
-			lastLines(filepath.Join(members[0].directory, "log"), 5))
+	}
+	return err
+}
+
+// attend fills the nodes and writes until ctx ends or all nodes have. Meanwhile it reports nodes that have ended.
+func attend(ctx context.Context, o *Options, members []*member) error {
+	running, cancel := context.WithCancelCause(ctx)
+	var reports sync.WaitGroup
+	defer reports.Wait()
+	defer cancel(nil)
+	reports.Go(func() { report(running, o.Out, members, cancel) })
+	if !o.Empty {
+		if err := fill(running, o, members, o.Directory == ""); err != nil && running.Err() == nil {
+			return err
+		}
+	}
+	<-running.Done()
+	return context.Cause(running)
+}
+
+// report says which nodes have ended, for example because they were killed to see what happens, and how. It calls end
+// after the last one, and returns when ctx has ended.
+func report(ctx context.Context, out io.Writer, members []*member, end context.CancelCauseFunc) {
+	ended := make(chan *member)
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	for _, m := range members {
+		waiting.Go(func() {
+			select {
+			case <-m.ended:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case ended <- m:
+			case <-ctx.Done():
+			}
+		})
+	}
+	for left := len(members); left > 0; left-- {
+		var m *member
+		select {
+		case m = <-ended:
+		case <-ctx.Done():
+			return
+		}
+		what := "the others go on without it"
+		switch {
+		case left == 1:
+			end(fmt.Errorf("%s has ended (%s), and no other node runs%s", m.name, m.how, m.lastWords()))
+			return
+		case m.hasStore:
+			what = "it had the store, so that the others answer 503"
+		}
+		fmt.Fprintf(out, "\n%s has ended (%s); %s\n", m.name, m.how, what)
 	}
 }
 
-// prepare returns the directory to use, which it creates, and a function that removes it if it is temporary.
+// prepare returns the directory to use, which it creates, and a function that removes it if it is temporary. It refuses
+// a directory with other things than those of an earlier demo.
 func prepare(directory string) (string, func(), error) {
 	if directory == "" {
 		temporary, err := os.MkdirTemp("", "divan-demo-")
@@ -80,11 +133,43 @@ func prepare(directory string) (string, func(), error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return absolute, func() {}, os.MkdirAll(absolute, 0o700)
+	if err := os.MkdirAll(absolute, 0o700); err != nil {
+		return "", nil, err
+	}
+	entries, err := os.ReadDir(absolute)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, e := range entries {
+		_, err := strconv.Atoi(e.Name()) // the directory of a node
+		if err != nil && e.Name() != secretFile && !strings.HasPrefix(e.Name(), ".") {
+			return "", nil, fmt.Errorf("%s has other things in it, such as %s: name an empty directory, a new one, or "+
+				"that of an earlier demo", directory, e.Name())
+		}
+	}
+	return absolute, func() {}, nil
 }
 
-// startAll starts the nodes one after the other and prints their ready lines. It also returns those that have started
-// before an error.
+// startAnywhere starts the nodes. If Options.Shift is set and another program takes a port in the moment between the
+// search for free ones and the start, it goes on to higher ones.
+func startAnywhere(ctx context.Context, o *Options, directory string) (members []*member, err error) {
+	for range attempts {
+		if o.Shift {
+			if o.Ports, err = o.Ports.free(ctx, o.Nodes); err != nil {
+				return nil, err
+			}
+		}
+		members, err = startAll(ctx, o, directory)
+		if taken := (portError{}); !o.Shift || !errors.As(err, &taken) {
+			break
+		}
+		stopAll(members)
+		members, o.Ports = nil, o.Ports.shifted(portStep)
+	}
+	return members, err
+}
+
+// startAll starts the nodes one after the other. It also returns those that have started before an error.
 func startAll(ctx context.Context, o *Options, directory string) ([]*member, error) {
 	secret, err := secretOf(directory)
 	if err != nil {
@@ -97,7 +182,6 @@ func startAll(ctx context.Context, o *Options, directory string) ([]*member, err
 			return members, err
 		}
 		members = append(members, m)
-		fmt.Fprintln(o.Out, m.line)
 	}
 	return members, nil
 }
@@ -133,17 +217,4 @@ func fill(ctx context.Context, o *Options, members []*member, temporary bool) er
 	guide(o.Out, members, temporary)
 	t.run(ctx)
 	return nil
-}
-
-// allEnded returns a channel that is closed when every node has ended. If one ends, because it was killed to see what
-// happens, the others keep running.
-func allEnded(members []*member) <-chan struct{} {
-	ended := make(chan struct{})
-	go func() {
-		for _, m := range members {
-			<-m.ended
-		}
-		close(ended)
-	}()
-	return ended
 }

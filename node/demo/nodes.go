@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -28,8 +29,10 @@ type member struct {
 	process   *exec.Cmd
 	ready     map[string]string // the fields of its ready line
 	line      string            // the ready line
+	hasStore  bool              // the other nodes use its store
 	// ended is closed when the process has ended.
 	ended chan struct{}
+	how   string // how it ended; set before ended is closed
 }
 
 // url returns the address of the member's HTTP listener.
@@ -45,9 +48,12 @@ func (m *member) alive() bool {
 	}
 }
 
+// secretFile is the file of the secret in a demo's directory. Everything else there are directories of nodes.
+const secretFile = "secret"
+
 // secretOf returns the secret that the nodes of a directory share, which it makes at the first start.
 func secretOf(directory string) (string, error) {
-	file := filepath.Join(directory, "secret")
+	file := filepath.Join(directory, secretFile)
 	text, err := os.ReadFile(file)
 	if err == nil && len(text) > 0 {
 		return strings.TrimSpace(string(text)), nil
@@ -99,7 +105,7 @@ func settings(o *Options, i int, directory, secret string) string {
 // start starts the i-th node and waits until it is ready.
 func start(ctx context.Context, o *Options, i int, directory, secret string) (*member, error) {
 	m := &member{name: fmt.Sprintf("node%d", i), directory: filepath.Join(directory, strconv.Itoa(i)),
-		ended: make(chan struct{})}
+		hasStore: i == 1 && o.Nodes > 1 && o.ClusterFile == "", ended: make(chan struct{})}
 	if err := os.MkdirAll(m.directory, 0o700); err != nil {
 		return nil, err
 	}
@@ -107,7 +113,7 @@ func start(ctx context.Context, o *Options, i int, directory, secret string) (*m
 	if err := os.WriteFile(file, []byte(settings(o, i, directory, secret)), 0o600); err != nil {
 		return nil, err
 	}
-	logFile, err := os.Create(filepath.Join(m.directory, "log"))
+	logFile, err := os.OpenFile(m.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +138,8 @@ func start(ctx context.Context, o *Options, i int, directory, secret string) (*m
 			line <- lines.Text()
 		}
 		close(line)
-		_ = m.process.Wait() // how it ended is in its log
+		_ = m.process.Wait() // says no more than the state
+		m.how = m.process.ProcessState.String()
 	}()
 	wait, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
@@ -145,7 +152,10 @@ func start(ctx context.Context, o *Options, i int, directory, secret string) (*m
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%s did not start:\n%s", m.name, lastLines(logFile.Name(), 5))
+		if wait.Err() != nil {
+			m.how = "it was not ready within " + startWithin.String()
+		}
+		return nil, m.failure()
 	}
 	m.ready = fields(m.line)
 	return m, nil
@@ -194,13 +204,38 @@ func stopAll(members []*member) {
 	}
 }
 
-// lastLines returns the last n lines of a file, indented.
-func lastLines(name string, n int) string {
-	text, err := os.ReadFile(name)
+// portError is a start that failed because another program uses a port.
+type portError struct{ error }
+
+// failure returns why a node did not start.
+func (m *member) failure() error {
+	said := m.lastWords()
+	err := fmt.Errorf("%s did not start (%s)%s", m.name, m.how, said)
+	if portInUse.MatchString(said) {
+		return portError{err}
+	}
+	return err
+}
+
+// portInUse matches what a node says about a port, and what package net does.
+var portInUse = regexp.MustCompile(`:\d+ is in use by another process|address already in use`)
+
+// lastWords returns what a node that has ended said at the end, on one line that begins with a colon, or "".
+func (m *member) lastWords() string {
+	text, err := os.ReadFile(m.log())
 	if err != nil {
-		return err.Error()
+		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	lines = lines[max(0, len(lines)-n):]
-	return "  " + strings.Join(lines, "\n  ")
+	last := lines[len(lines)-1]
+	if reason, ok := strings.CutPrefix(last, "divan: "); ok {
+		return ": " + reason
+	}
+	if last == "" {
+		return ""
+	}
+	return ": the last line of its log is " + last
 }
+
+// log returns the path of the log.
+func (m *member) log() string { return filepath.Join(m.directory, "log") }

@@ -65,11 +65,16 @@ func (p Ports) busy(ctx context.Context, n int) int {
 // portStep is how far other ports are looked for if the default ones are in use.
 const portStep = 1000
 
+// shifted returns the ports that are higher by some number.
+func (p Ports) shifted(by int) Ports {
+	return Ports{HTTP: p.HTTP + by, SQL: p.SQL + by, Gossip: p.Gossip + by}
+}
+
 // free returns the ports themselves if they are free for n nodes, or the nearest higher ones that are.
 func (p Ports) free(ctx context.Context, n int) (Ports, error) {
 	first := 0
 	for shift := 0; shift < 20*portStep; shift += portStep {
-		q := Ports{HTTP: p.HTTP + shift, SQL: p.SQL + shift, Gossip: p.Gossip + shift}
+		q := p.shifted(shift)
 		if q.check(n) != nil {
 			break
 		}
