@@ -37,6 +37,10 @@ type Config struct {
 	AdminPassword map[string]string `yaml:"-"`
 	// File is the node.yaml that was read, or "" if none was.
 	File string `yaml:"-"`
+	// SecretFiles are the files that variables name, such as DIVAN_ADMIN_FILE.
+	SecretFiles []string `yaml:"-"`
+	// Ignored are variables that begin as settings do but are none.
+	Ignored []string `yaml:"-"`
 }
 
 // HTTP configures the HTTP API.

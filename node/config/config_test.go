@@ -22,10 +22,11 @@ func load(t *testing.T, text string, env map[string]string, args ...string) (*co
 			t.Fatal(err)
 		}
 	}
-	return config.Load(args, func(name string) (string, bool) {
-		v, ok := env[name]
-		return v, ok
-	})
+	var environment []string
+	for name, value := range env {
+		environment = append(environment, name+"="+value)
+	}
+	return config.Load(args, environment)
 }
 
 func mustLoad(t *testing.T, text string, env map[string]string, args ...string) *config.Config {
@@ -143,6 +144,42 @@ func TestLoad_ValueInFile(t *testing.T) {
 		_, err := load(t, "", bad.env)
 		if err == nil || !strings.Contains(err.Error(), bad.want) || strings.Contains(err.Error(), "topsecret") {
 			t.Errorf("%v: %v, want %s", bad.env, err, bad.want)
+		}
+	}
+}
+
+// A misspelt variable is refused. Those of commands, of tests, and of Kubernetes and Docker are not.
+func TestLoad_unknownVariable(t *testing.T) {
+	for name, want := range map[string]string{
+		"DIVAN_STORAGE_ENGIN":           "did you mean DIVAN_STORAGE_ENGINE?",
+		"DIVAN_STORGE_ENGINE":           "did you mean DIVAN_STORAGE_ENGINE?",
+		"DIVAN_HTPP":                    "did you mean DIVAN_HTTP?",
+		"DIVAN_DATE":                    "did you mean DIVAN_DATA?",
+		"DIVAN_MAX_CONNECTIONS":         "did you mean DIVAN_HTTP_MAX_CONNECTIONS?",
+		"DIVAN_ADMN_FILE":               "did you mean DIVAN_ADMIN_FILE?",
+		"DIVAN_HTTP_SOMETHING_ELSE":     "DIVAN_HTTP_SOMETHING_ELSE: unknown setting (unset",
+		"DIVAN_CLUSTER_SECRET":          "",
+		"DIVAN_CLUSTER_SECRET_FILE":     "cannot read",
+		"DIVAN_URL":                     "",
+		"DIVAN_URL_FILE":                "",
+		"DIVAN_CLUSTER_FILE":            "",
+		"DIVAN_TEST_BINARY":             "",
+		"DIVAN_SERVICE_HOST":            "",
+		"DIVAN_SERVICE_PORT_HTTP":       "",
+		"DIVAN_PORT":                    "",
+		"DIVAN_PORT_5984_TCP_ADDR":      "",
+		"DIVAN_SQL_PORT":                "",
+		"DIVAN_HTTP_PORT_5984_TCP":      "",
+		"DIVAN_HTTP_SERVICE_PORT_HTTPS": "",
+		"DIVAN_BACKUP_BUCKET":           "",
+		"PATH":                          "",
+	} {
+		c, err := load(t, "", map[string]string{name: "/x"})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		if c != nil && (len(c.Ignored) > 0) != (name == "DIVAN_BACKUP_BUCKET") {
+			t.Errorf("%s: ignored %q", name, c.Ignored)
 		}
 	}
 }
@@ -371,7 +408,7 @@ func FuzzLoad_YAML(f *testing.F) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := config.Load([]string{"-config", file}, func(string) (string, bool) { return "", false })
+		_, err := config.Load([]string{"-config", file}, nil)
 		if err != nil && !errors.As(err, new(config.Faults)) {
 			t.Errorf("%T", err)
 		}

@@ -19,14 +19,3 @@ func RowsWithoutText() (paths []string) {
 	}
 	return paths
 }
-
-// Variables returns the environment variables of all settings and flags.
-func Variables() (list []string) {
-	for _, path := range Paths() {
-		list = append(list, envName(path))
-	}
-	for _, f := range allFlags() {
-		list = append(list, f.env())
-	}
-	return list
-}

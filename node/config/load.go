@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -15,9 +16,19 @@ import (
 // DefaultFile is read from the working directory if neither -config nor DIVAN_CONFIG names a file. It need not exist.
 const DefaultFile = "node.yaml"
 
-// Load reads all sources. The error is flag.ErrHelp if help was asked for, and Faults if anything is wrong. lookupEnv
-// is os.LookupEnv except in tests.
-func Load(args []string, lookupEnv func(string) (string, bool)) (*Config, error) {
+// Load reads all sources. The error is flag.ErrHelp if help was asked for, and Faults if anything is wrong. environment
+// has lines NAME=VALUE, as os.Environ returns them.
+func Load(args, environment []string) (*Config, error) {
+	variables := map[string]string{}
+	for _, line := range environment {
+		if name, value, ok := strings.Cut(line, "="); ok && strings.HasPrefix(name, envPrefix) {
+			variables[name] = value
+		}
+	}
+	lookupEnv := func(name string) (string, bool) {
+		value, ok := variables[name]
+		return value, ok
+	}
 	flags := newFlagSet()
 	flags.SetOutput(io.Discard) // the fault has the message; usage is printed only on request
 	s := newSettings()
@@ -35,6 +46,8 @@ func Load(args []string, lookupEnv func(string) (string, bool)) (*Config, error)
 	s.readFile(fromFlags, lookupEnv)
 	s.readEnv(lookupEnv)
 	s.readShort(fromFlags, lookupEnv)
+	ignored, misspelt := checkNames(s.cfg, slices.Sorted(maps.Keys(variables)))
+	s.cfg.Ignored, s.faults = ignored, append(s.faults, misspelt...)
 	s.check()
 	if len(s.faults) > 0 {
 		return nil, s.faults.sorted()
@@ -123,11 +136,11 @@ func (s *settings) lookup(name string, secret bool, lookupEnv func(string) (stri
 	ok bool) {
 	at = origin{name: name}
 	text, ok = lookupEnv(name)
-	file, inFile := lookupEnv(name + "_FILE")
+	file, inFile := lookupEnv(name + fileSuffix)
 	if !inFile {
 		return text, at, ok
 	}
-	at.name += "_FILE"
+	at.name += fileSuffix
 	switch {
 	case !secret:
 		s.fault(at, "", "only secrets, passwords and tokens can be in a file")
@@ -141,6 +154,7 @@ func (s *settings) lookup(name string, secret bool, lookupEnv func(string) (stri
 		s.fault(at, "", "cannot read the value: %v", err)
 		return "", at, false
 	}
+	s.cfg.SecretFiles = append(s.cfg.SecretFiles, file)
 	return content, at, true
 }
 
@@ -177,7 +191,7 @@ func (s *settings) setAdmin(at origin, text string) {
 
 // envName returns the variable of a path: DIVAN_STORAGE_ENGINE for storage.engine.
 func envName(path string) string {
-	return "DIVAN_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
 func isShort(env string) bool {

@@ -16,7 +16,13 @@ var pageHead = []string{
 		"commas there.",
 	"Secrets, passwords and tokens can be in a file, which the variable with '_FILE' after its name names, such as " +
 		"'DIVAN_CLUSTER_SECRET_FILE' and 'DIVAN_ADMIN_FILE'. The line break at the end of the file does not count. " +
-		"So they need not be in 'node.yaml', in the environment or in the list of processes.",
+		"So they need not be in 'node.yaml', in the environment or in the list of processes. A start and " +
+		"'divan check' warn if everyone on the machine can read such a file, unless a container's runtime has put " +
+		"it below '/run/secrets'.",
+	"A variable whose name begins with 'DIVAN_' and resembles that of a setting, or begins as those of a section do, " +
+		"such as 'DIVAN_HTTP_', is refused as a misspelt one, like an unknown name in 'node.yaml'. Any other one is " +
+		"ignored, with a warning. What Kubernetes and Docker set for a service named 'divan', such as " +
+		"'DIVAN_SERVICE_HOST' and 'DIVAN_PORT_5984_TCP', is ignored without one.",
 	"'divan check' reads the settings as a node would, and reports everything that is wrong with them, each with its " +
 		"line. 'divan help settings' prints a 'node.yaml' with all defaults and comments. Sizes are '8000000', '8MB' " +
 		"(millions) or '64MiB'; durations are '30s', '10m' or '1h30m'.",

@@ -32,7 +32,7 @@ type flagName struct {
 	usage string // with the name of its value in back quotes, as package flag prints it
 }
 
-func (f flagName) env() string { return "DIVAN_" + strings.ToUpper(f.name) }
+func (f flagName) env() string { return envPrefix + strings.ToUpper(f.name) }
 
 // rows are all settings in the order of node.yaml and of Config.
 var rows = slices.Concat(serverRows, storeRows, workRows)

@@ -226,7 +226,8 @@ func TestProgram_Commands(t *testing.T) {
 	}
 	version := output(t, "", 0, "version")
 	if !regexp.MustCompile(`^divan \d+\.\d+\.\d+\S*\ncommit +\S.*\nbuilt .*/.*\nengines +embedded, remote.*fdb.*\n` +
-		`data +format \d+; opens stores of format 1 to \d+\n$`).MatchString(version) {
+		`data +format \d+, in files of the embedded engine of format \d+; ` +
+		`opens data of format 1 to \d+\n$`).MatchString(version) {
 		t.Errorf("version prints %q", version)
 	}
 	if out := output(t, "", 2, "help", "nonsense"); out != "" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/divandb/divan/node/config"
@@ -22,12 +23,36 @@ func Precautions(c *config.Config) (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("everyone on this machine can read the secrets in %s; "+
 			"run: chmod 600 %s", c.File, c.File))
 	}
+	for _, file := range slices.Concat(c.SecretFiles, keyFiles(c)) {
+		if !ofRuntime(file) && readableByAll(file) {
+			warnings = append(warnings, fmt.Sprintf("everyone on this machine can read the secret in %s; "+
+				"run: chmod 600 %s", file, file))
+		}
+	}
+	for _, name := range c.Ignored {
+		warnings = append(warnings, fmt.Sprintf("the variable %s is no setting, and is ignored", name))
+	}
 	if n := Connections(c.HTTP.MaxConnections); n < c.HTTP.MaxConnections {
 		warnings = append(warnings, fmt.Sprintf("the process may open too few files for http.max_connections: %d; "+
 			"there will be %d connections at most; raise the limit (LimitNOFILE, ulimit -n) to %d",
 			c.HTTP.MaxConnections, n, c.HTTP.MaxConnections+spareFiles))
 	}
 	return warnings
+}
+
+// keyFiles returns the files with the private keys of certificates.
+func keyFiles(c *config.Config) (files []string) {
+	for _, key := range []string{c.HTTP.TLS.Key, c.SQL.TLS.Key, c.Storage.TLS.Key} {
+		if key != "" && !slices.Contains(files, key) {
+			files = append(files, key)
+		}
+	}
+	return files
+}
+
+// ofRuntime reports whether the runtime of containers made the file, which everyone in its container can read.
+func ofRuntime(file string) bool {
+	return strings.HasPrefix(file, "/run/secrets/") || strings.HasPrefix(file, "/var/run/secrets/")
 }
 
 // spareFiles is the number of open files that connections leave to the store and other ports.

@@ -58,6 +58,13 @@ func TestPrecautions(t *testing.T) {
 	if warnings := Precautions(c); len(warnings) > 0 {
 		t.Errorf("without secrets: %q", warnings)
 	}
+	c.SecretFiles, c.SQL.TLS.Key = []string{file, "/run/secrets/admin"}, file
+	c.Ignored = []string{"DIVAN_X"}
+	if warnings := strings.Join(Precautions(c), "\n"); strings.Count(warnings, "can read the secret in "+file) != 2 ||
+		!strings.Contains(warnings, "DIVAN_X is no setting") || strings.Count(warnings, "\n") != 2 {
+		t.Errorf("with files of secrets: %q", warnings)
+	}
+	c.SecretFiles, c.SQL.TLS.Key, c.Ignored = nil, "", nil
 	c.Data = filepath.Join(dir, "missing")
 	if warnings := Precautions(c); len(warnings) > 0 {
 		t.Errorf("without a directory: %q", warnings)

@@ -22,7 +22,7 @@ const stopWithin = 4500 * time.Millisecond
 
 // load reads the settings. If ok is false, it has printed why and the caller must exit with status.
 func load(args []string) (c *config.Config, status int, ok bool) {
-	c, err := config.Load(args, os.LookupEnv)
+	c, err := config.Load(args, os.Environ())
 	if errors.Is(err, flag.ErrHelp) {
 		return nil, help(nil), false
 	}

@@ -104,7 +104,7 @@ func (r *relocation) open(ctx context.Context, existing bool) (s store, spool st
 		client, err := relocate.NewClient(r.url)
 		return client, "", func() error { return nil }, err
 	}
-	c, err := config.Load(r.settings, os.LookupEnv)
+	c, err := config.Load(r.settings, os.Environ())
 	if err != nil {
 		return nil, "", nil, err
 	}

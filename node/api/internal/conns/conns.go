@@ -3,9 +3,12 @@ package conns
 import (
 	"container/list"
 	"context"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/divandb/divan/node/api/internal/fault"
@@ -31,6 +34,9 @@ type Limits struct {
 type Listener struct {
 	net.Listener
 	limits Limits
+	// spare is an open file that is closed when the process may open no more, so that one more connection can be
+	// accepted and answered. Only Accept uses it.
+	spare spareFile
 
 	mu struct {
 		sync.Mutex
@@ -47,7 +53,8 @@ func NewListener(l net.Listener, limits Limits) *Listener {
 	if limits.Write == 0 {
 		limits.Write = 2 * time.Minute
 	}
-	b := &Listener{Listener: l, limits: limits}
+	b := &Listener{Listener: l, limits: limits, spare: spareFile{name: os.DevNull}}
+	b.spare.open()
 	b.mu.open, b.mu.idle = map[*Conn]struct{}{}, list.New()
 	return b
 }
@@ -56,6 +63,7 @@ func NewListener(l net.Listener, limits Limits) *Listener {
 type Conn struct {
 	net.Conn
 	of      *Listener
+	began   time.Time     // when it was accepted
 	place   *list.Element // in of.mu.idle; nil during a request
 	Surplus bool          // too many connections: the first request on it is answered with 503
 	// holds is the pace at which the client must read the response while its request holds memory for its body; else
@@ -66,11 +74,11 @@ type Conn struct {
 // Accept waits for a connection and makes room for it.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
-		inner, err := l.Listener.Accept()
+		inner, surplus, err := l.accept()
 		if err != nil {
 			return nil, err
 		}
-		c := &Conn{Conn: inner, of: l}
+		c := &Conn{Conn: inner, of: l, Surplus: surplus, began: time.Now()}
 		evicted, ok := l.admit(c)
 		if evicted != nil {
 			_ = evicted.Conn.Close() // its reader notices
@@ -80,6 +88,83 @@ func (l *Listener) Accept() (net.Conn, error) {
 		}
 		_ = inner.Close() // too many even for an answer
 	}
+}
+
+// accept accepts a connection. If the process may open no more files, it closes the connection that has been idle
+// longest, or accepts a surplus one in the place of the spare file. So a client gets an answer, instead of waiting in
+// the system's queue for a connection to end.
+func (l *Listener) accept() (conn net.Conn, surplus bool, err error) {
+	for range acceptAttempts {
+		if l.spare.open() {
+			if conn, err = l.Listener.Accept(); !isFileLimit(err) {
+				break
+			}
+			if !l.evictIdle() {
+				l.spare.close()
+				if conn, err = l.Listener.Accept(); !isFileLimit(err) {
+					return conn, !l.spare.open(), err // files may have been closed since
+				}
+			}
+		} else {
+			err = syscall.EMFILE
+			l.evictIdle()
+		}
+		time.Sleep(acceptPause) // a file is closed when its reader has noticed
+	}
+	if errors.Is(err, net.ErrClosed) {
+		l.spare.close()
+	}
+	return conn, false, err
+}
+
+// Accept is tried for half a second, then the error is returned: http.Server logs it, and calls Accept again. A
+// connection is fresh until its first request has certainly been read.
+const (
+	acceptAttempts, acceptPause = 50, 10 * time.Millisecond
+	acceptFresh                 = time.Second
+)
+
+// evictIdle closes the connection that has been idle longest. It returns false if there is none, or it has just been
+// accepted, so that its first request, or the answer to it, may be on its way.
+func (l *Listener) evictIdle() bool {
+	l.mu.Lock()
+	oldest := l.mu.idle.Front()
+	if oldest == nil || time.Since(oldest.Value.(*Conn).began) < acceptFresh {
+		l.mu.Unlock()
+		return false
+	}
+	c := oldest.Value.(*Conn)
+	l.forget(c)
+	l.mu.Unlock()
+	_ = c.Conn.Close()
+	return true
+}
+
+// spareFile is a file that is open for nothing.
+type spareFile struct {
+	name string
+	file *os.File
+}
+
+// open opens the file, and returns false if the process may open no more.
+func (s *spareFile) open() bool {
+	if s.file == nil {
+		s.file, _ = os.Open(s.name)
+	}
+	return s.file != nil
+}
+
+// close closes the file.
+func (s *spareFile) close() {
+	if s.file != nil {
+		_ = s.file.Close()
+		s.file = nil
+	}
+}
+
+// isFileLimit reports whether a connection was not accepted because the process, or the machine, has too many files.
+func isFileLimit(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // surplusShare: up to Max/surplusShare connections beyond Max are answered with an error instead of just closed.
@@ -188,7 +273,8 @@ func (c *Conn) Release() { c.holds = nil }
 // ErrConnections is the answer on a connection beyond the limit.
 var ErrConnections = &fault.Fault{
 	Status: http.StatusServiceUnavailable, Name: "service unavailable",
-	Reason: "There are too many connections (http.max_connections of the node's settings). Try again later.",
+	Reason: "There are too many connections (http.max_connections of the node's settings, or its limit on open " +
+		"files). Try again later.",
 	Header: http.Header{"Retry-After": {fault.RetryAfter}, "Connection": {"close"}},
 }
 
