@@ -256,3 +256,36 @@ func TestDatabase_BulkGet(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
+
+// PouchDB's servers answer open_revs with JSON. Attachments are then read with it.
+func TestDatabase_OpenRevs_inline(t *testing.T) {
+	const data = `{"_id":"d","_rev":"1-a","_attachments":{"f":{"data":"aGVsbG8=","content_type":"text/plain"}}}`
+	for _, c := range []struct{ name, media, answer, want, reason string }{
+		{"JSON", "application/json", `[{"ok":` + data + `}]`, data, ""},
+		{"text", "text/plain; charset=utf-8", `[{"ok":` + data + `},{"ok":{"_id":"d"}}]`, data + `{"_id":"d"}`, ""},
+		{"missing", "application/json", `[{"missing":"1-a"}]`, "", "does not have the revision"},
+		{"another server", "text/html", `<html>`, "", `"text/html", not multipart/mixed`},
+		{"an object", "application/json", `{"_id":"d"}`, "", "not multipart/mixed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", c.media)
+				answer := c.answer
+				if r.Header.Get("Accept") == "multipart/mixed" || r.FormValue("attachments") != "true" {
+					answer = strings.Replace(answer, `"data":"aGVsbG8="`, `"stub":true`, 1)
+				}
+				fmt.Fprint(w, answer)
+			}))
+			defer s.Close()
+			got := ""
+			err := open(t, s, nil).OpenRevs(t.Context(), "d", []string{"1-a"}, nil, func(doc *couch.Related) error {
+				got += string(doc.JSON)
+				return nil
+			})
+			if got != c.want || (err == nil) != (c.reason == "") || err != nil && !strings.Contains(err.Error(), c.reason) {
+				t.Errorf("%s, %v", got, err)
+			}
+			checkSecret(t, err)
+		})
+	}
+}

@@ -45,9 +45,56 @@ func (d *Database) OpenRevs(ctx context.Context, id string, revs, ancestors []st
 		query.Set("atts_since", string(jsontext.AppendStrings(nil, since)))
 	}
 	c := call{method: http.MethodGet, path: EscapeID(id), query: query, accept: "multipart/mixed", once: true}
-	return d.stream(ctx, c, func(r *answer) error {
+	err := d.stream(ctx, c, func(r *answer) error {
 		return readMixed(r, id, each)
 	})
+	if notMixed := (*notMixedError)(nil); errors.As(err, &notMixed) {
+		for _, rev := range revs {
+			if ok, failed := d.openInline(ctx, id, rev, each); failed != nil {
+				return failed
+			} else if !ok {
+				return err
+			}
+		}
+		return nil
+	}
+	return err
+}
+
+// notMixedError is the error of a server that answers OpenRevs otherwise than CouchDB does.
+type notMixedError struct{ media string }
+
+func (e *notMixedError) Error() string {
+	return fmt.Sprintf("the answer is %q, not multipart/mixed", e.media)
+}
+
+// openInline is OpenRevs of one revision for PouchDB's servers, which have no multipart answers: the data of attachments
+// are in the JSON. It returns false if the answer is not such a list either.
+func (d *Database) openInline(ctx context.Context, id, rev string, each func(*Related) error) (ok bool, err error) {
+	query := url.Values{"revs": {"true"}, "latest": {"true"}, "attachments": {"true"},
+		"open_revs": {string(jsontext.AppendStrings(nil, []string{rev}))}}
+	c := call{method: http.MethodGet, path: EscapeID(id), query: query, accept: "application/json"}
+	var list gjson.Result
+	err = d.stream(ctx, c, func(r *answer) error {
+		text, err := readPart(r.body)
+		if list = gjson.ParseBytes(text); errors.Is(err, errRow) {
+			return nil
+		}
+		return err
+	})
+	if err != nil || !list.IsArray() {
+		return false, err
+	}
+	for _, one := range list.Array() {
+		doc := one.Get("ok")
+		if !doc.IsObject() {
+			return false, ErrMissing
+		}
+		if err := each(&Related{ID: id, JSON: []byte(doc.Raw)}); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // fitting returns as many revisions as fit a query of this length.
@@ -63,7 +110,7 @@ func fitting(revs []string, room int) []string {
 func readMixed(r *answer, id string, each func(*Related) error) error {
 	media, params, err := mime.ParseMediaType(r.header.Get("Content-Type"))
 	if err != nil || !strings.HasPrefix(media, "multipart/") || params["boundary"] == "" {
-		return fmt.Errorf("the answer is %q, not multipart/mixed", media)
+		return &notMixedError{media}
 	}
 	parts := multipart.NewReader(r.body, params["boundary"])
 	for {
