@@ -68,8 +68,8 @@ func (e *notMixedError) Error() string {
 	return fmt.Sprintf("the answer is %q, not multipart/mixed", e.media)
 }
 
-// openInline is OpenRevs of one revision for PouchDB's servers, which have no multipart answers: the data of attachments
-// are in the JSON. It returns false if the answer is not such a list either.
+// openInline is OpenRevs of one revision for PouchDB's servers, which have no multipart answers: the data of
+// attachments are in the JSON. It returns false if the answer is not such a list either.
 func (d *Database) openInline(ctx context.Context, id, rev string, each func(*Related) error) (ok bool, err error) {
 	query := url.Values{"revs": {"true"}, "latest": {"true"}, "attachments": {"true"},
 		"open_revs": {string(jsontext.AppendStrings(nil, []string{rev}))}}
