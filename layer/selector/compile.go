@@ -130,9 +130,16 @@ func (c *compiler) operation(operator string, arg gjson.Result) (condition, erro
 	case "$text", "$where", "$geoWithin", "$geoIntersects", "$near", "$nearSphere":
 		return nil, &Error{"not_supported", "Unsupported operator: " + operator}
 	default:
-		return nil, &Error{"invalid_operator", "Invalid operator: " + operator}
+		return nil, invalidOperator(operator)
+	}
+	if operator == "$regex" && arg.Type != gjson.String || operator == "$beginsWith" {
+		return nil, invalidOperator(operator) // CouchDB knows these only with a string
 	}
 	return nil, badArgument(operator, arg)
+}
+
+func invalidOperator(operator string) *Error {
+	return &Error{"invalid_operator", "Invalid operator: " + operator}
 }
 
 func badArgument(operator string, arg gjson.Result) *Error {

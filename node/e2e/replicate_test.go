@@ -3,6 +3,8 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +117,26 @@ func TestReplicate(t *testing.T) {
 	eventually(t, "those of a deleted database end", 20*time.Second, func() bool {
 		return to.jobs() == 0
 	})
+}
+
+// A request for a replication that a document asks for too, and that fails again and again, ends with the failure.
+func TestReplicate_sameAsDocument(t *testing.T) {
+	mostlyWaits(t)
+	node := start(t, t.TempDir())
+	c := node.client()
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	const options = `"connection_timeout":1000,"retries_per_request":1`
+	spec := fmt.Sprintf(`{"source":%q,"target":"db","create_target":true,%s}`, closed.URL+"/db", options)
+	c.ok("PUT", "/_replicator", "")
+	c.ok("PUT", "/_replicator/broken", spec)
+	eventually(t, "the document's replication has failed", 20*time.Second, func() bool {
+		got := c.scheduled()["broken"]
+		return got.State == "crashing" && strings.Contains(string(got.Info), "http_request_failed")
+	})
+	if r := c.do("POST", "/_replicate", spec); r.status != 500 || !strings.Contains(string(r.body), "http_request_failed") {
+		t.Errorf("the same again: %d %s", r.status, r.body)
+	}
 }
 
 // A node of a cluster is killed while it replicates: another goes on from the checkpoint, and nothing is lost.

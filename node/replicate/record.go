@@ -71,6 +71,14 @@ func (r *record) encode() []byte {
 	return b
 }
 
+// waitsAfter returns the failure after which the replication waits to be tried again, or nil if it does not.
+func (r *record) waitsAfter() *event {
+	if len(r.History) > 0 && r.History[0].Type == "crashed" {
+		return &r.History[0]
+	}
+	return nil
+}
+
 // happened adds to the history.
 func (r *record) happened(typ, reason string, most int) {
 	now := time.Now().UTC()

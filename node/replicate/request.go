@@ -2,6 +2,7 @@ package replicate
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/divandb/divan/layer"
@@ -115,7 +116,8 @@ func (m *Manager) begin(ctx context.Context, body []byte, id string, continuous 
 	return m.await(ctx, name)
 }
 
-// await waits for the end of a replication.
+// await waits for the end of a replication. One that a document asks for too is tried again after failures; await ends
+// with the first of these, or with the last one while the replication waits to be tried again.
 func (m *Manager) await(ctx context.Context, name string) (*Answer, error) {
 	for {
 		job, w, err := m.o.Store.Job(ctx, layer.ReplicationJobs, name)
@@ -129,6 +131,10 @@ func (m *Manager) await(ctx context.Context, name string) (*Answer, error) {
 		rec := parseRecord(job.Progress)
 		switch {
 		case job.State != layer.JobFinished:
+			if crash := rec.waitsAfter(); crash != nil && rec.Fault == nil {
+				w.Cancel()
+				return nil, faultOf(errors.New(crash.Reason))
+			}
 		case rec.Fault != nil:
 			w.Cancel()
 			return nil, rec.Fault

@@ -50,7 +50,7 @@ func (d *Database) OpenRevs(ctx context.Context, id string, revs, ancestors []st
 	})
 	if notMixed := (*notMixedError)(nil); errors.As(err, &notMixed) {
 		for _, rev := range revs {
-			if ok, failed := d.openInline(ctx, id, rev, each); failed != nil {
+			if ok, failed := openInline(ctx, d, id, rev, each); failed != nil {
 				return failed
 			} else if !ok {
 				return err
@@ -70,7 +70,7 @@ func (e *notMixedError) Error() string {
 
 // openInline is OpenRevs of one revision for PouchDB's servers, which have no multipart answers: the data of
 // attachments are in the JSON. It returns false if the answer is not such a list either.
-func (d *Database) openInline(ctx context.Context, id, rev string, each func(*Related) error) (ok bool, err error) {
+func openInline(ctx context.Context, d *Database, id, rev string, each func(*Related) error) (ok bool, err error) {
 	query := url.Values{"revs": {"true"}, "latest": {"true"}, "attachments": {"true"},
 		"open_revs": {string(jsontext.AppendStrings(nil, []string{rev}))}}
 	c := call{method: http.MethodGet, path: EscapeID(id), query: query, accept: "application/json"}
