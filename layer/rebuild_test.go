@@ -55,3 +55,43 @@ func TestIndex_Rebuild(t *testing.T) {
 		})
 	}
 }
+
+// A query that wants all rows does not answer with none if its index is removed after it was brought up to date.
+func TestIndex_Query_removedMeanwhile(t *testing.T) {
+	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
+		t.Run(name, func(t *testing.T) {
+			s := openViewStore(t, mustEngineWith(t, snapshots))
+			db := mustCreate(t, s, "db", layer.CreateOptions{})
+			save(t, db, byN)
+			for i := range 200 {
+				save(t, db, fmt.Sprintf(`{"_id":"%d","n":%d}`, i, i))
+			}
+			ix := db.Index(mustDesign(t, db, "d"))
+			build(t, ix, 1, 1000)
+			if err := ix.Rebuild(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			again := false
+			result, err := layer.BeginEnsured(func() error {
+				again = true
+				build(t, ix, 2, 1000)
+				return nil
+			}, func() (*layer.ViewResult, error) {
+				return ix.Query(t.Context(), layer.ViewQuery{View: "n", Limit: -1, Fresh: true})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, err := range result.Rows {
+				if err != nil {
+					t.Fatal(err)
+				}
+				n++
+			}
+			if n != 200 {
+				t.Errorf("%d rows of 200; built again: %v", n, again)
+			}
+		})
+	}
+}

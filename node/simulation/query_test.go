@@ -42,12 +42,17 @@ func (d *database) query(l *life, within time.Duration) error {
 		return err
 	}
 	l.actors.Use(l.of(db), design)
-	return d.compare(ctx, l, db.Index(design), low)
+	return d.compare(ctx, l, db, design, low)
 }
 
 // compare compares the rows of an index with the least that each document must have.
-func (d *database) compare(ctx context.Context, l *life, ix *layer.Index, low map[string]int) error {
-	result, err := ix.Query(ctx, layer.ViewQuery{View: "v", Limit: -1})
+func (d *database) compare(ctx context.Context, l *life, db *layer.Database, design *layer.Design,
+	low map[string]int) error {
+	// Cleanups remove the index if its design document is replaced after it was read here.
+	result, err := layer.BeginEnsured(func() error { return l.actors.Ensure(ctx, l.of(db), design) },
+		func() (*layer.ViewResult, error) {
+			return db.Index(design).Query(ctx, layer.ViewQuery{View: "v", Limit: -1, Fresh: true})
+		})
 	if err != nil {
 		return err
 	}
@@ -73,7 +78,8 @@ func (d *database) compare(ctx context.Context, l *life, ix *layer.Index, low ma
 		last, version = n, string(row.Value)
 	}
 	for id := range low {
-		d.w.log.violated("indexes are exact", "%s through %s: no row of %s", d.name, l, id)
+		d.w.log.violated("indexes are exact", "%s through %s, whose design document was read as %s: no row of %s and %d "+
+			"others of %d", d.name, l, design.Rev, id, len(low)-1, filled)
 		break
 	}
 	return nil

@@ -124,7 +124,9 @@ func directory(t *testing.T) string {
 func (n *node) addresses() []string { return []string{n.ip, n.other} }
 
 // joins returns the addresses that a new life of the node is told to join. Where the first node moves, the others have
-// nothing but the address that it had at the beginning, until an operator starts them again.
+// nothing but the address that it had at the beginning, until an operator starts them again, with all addresses of the
+// others. (With one address each, two nodes that are started again in a partition could be told of one another only,
+// and nobody would know of both them and the others.)
 func (n *node) joins() (list []string) {
 	first := n.w.nodes[0]
 	if n.w.moves && n.lives == 1 {
@@ -138,8 +140,8 @@ func (n *node) joins() (list []string) {
 		case o == n || n.w.moves && o == first:
 		case !n.w.moves:
 			list = append(list, o.ip+":7946")
-		case o.current() != nil: // one that is up, even if it cannot be reached now
-			return []string{o.ip + ":7946"}
+		case o.current() != nil: // it is up, even if it cannot be reached now
+			list = append(list, o.ip+":7946")
 		}
 	}
 	return list

@@ -52,6 +52,8 @@ var benchmarks = []benchmark{
 	{name: "million", about: "the same over 1,000,000 documents of 500 bytes; some ten minutes", run: runMillion},
 	{name: "builds", about: "an index built with 1, 2 and 4 shards on one node and on two, with the CPU it takes",
 		run: runBuilds},
+	{name: "nodes", about: "the same work for one node and for three on this machine, as ratios; some minutes",
+		run: runNodes},
 }
 
 // environment is what a benchmark works with.

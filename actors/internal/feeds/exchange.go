@@ -280,7 +280,8 @@ func (x *exchange) facts() ExchangeFacts {
 	return f
 }
 
-// answered processes a member's answer about shards that this node follows. wake are shards for which a wake was lost.
+// answered processes a member's answer about shards that this node follows. wake are shards for which a wake was or may
+// have been lost.
 // changed are those for which the member can be relied on from now on, or no longer.
 func (x *exchange) answered(now time.Time, from string, l *message) (wake, changed []shardKey) {
 	x.mu.Lock()
@@ -319,7 +320,9 @@ func (x *exchange) answered(now time.Time, from string, l *message) (wake, chang
 			f.covered = false
 			changed = append(changed, f.shardKey)
 		case st.Watched && fresh:
-			if f.covered && f.tally != st.Tally {
+			// What was committed while the shard was not covered woke nobody. The shard's actor also wakes its
+			// listeners when it learns of the cover, but it may be between two lives.
+			if !f.covered || f.tally != st.Tally {
 				wake = append(wake, f.shardKey)
 			}
 			f.tally = st.Tally

@@ -29,8 +29,9 @@ type ViewQuery struct {
 	// CurrentDocs makes IncludeDocs return current documents, as CouchDB does beside rows that may be old
 	// (update=false). Otherwise it returns the documents that the rows were made from.
 	CurrentDocs bool
-	// Fresh returns an IndexBehind error instead of rows that are not all of one version. This can only happen if the
-	// engine holds no snapshots and the index has fallen behind by more than a query can apply.
+	// Fresh returns an IndexBehind error instead of rows that are not all of one version, which can only happen if the
+	// engine holds no snapshots and the index has fallen behind by more than a query can apply, and instead of no rows
+	// of an index that was removed after the caller had brought it up to date.
 	Fresh bool
 	// Current returns an IndexBehind error if the index lacks any change that was committed when the query began, so
 	// that the caller can bring it up to date first. The check costs little, since every query reads the index's

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/index"
 	"github.com/divandb/divan/layer/internal/rev"
 )
@@ -35,6 +36,12 @@ func read(ctx context.Context, ix *index.Index, q *index.ViewQuery, docs bool) (
 		return nil, err
 	}
 	r.Seq, r.Empty = at.Seq, at.Seq.IsZero()
+	if q.Fresh && r.Empty {
+		if err := removedMeanwhile(s); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
 	if at.Interactive {
 		return r, nil
 	}
@@ -85,6 +92,16 @@ func read(ctx context.Context, ix *index.Index, q *index.ViewQuery, docs bool) (
 		return nil, err
 	}
 	return r, nil
+}
+
+// removedMeanwhile returns an IndexBehind error if an index without a sequence lacks changes. The caller of a Fresh
+// query has had it built, so it was removed since: by Rebuild, or because its design document was replaced long ago.
+func removedMeanwhile(s *rev.Stream) error {
+	newer, err := index.NewerThan(s, db.Seq{})
+	if err == nil && newer {
+		err = index.ErrBehind()
+	}
+	return err
 }
 
 // readInTransactions is read for the case that this node has no snapshot of the documents at the index's sequence,

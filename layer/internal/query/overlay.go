@@ -120,6 +120,9 @@ func readOverlaid(ix *index.Index, s *rev.Stream, q *index.ViewQuery, docs bool)
 	r.Refresh = func() error {
 		at, err := ix.ReadAt(s, &r.Keys, q.Current || q.Ahead)
 		r.Seq, r.Empty, building = at.Seq, at.Seq.IsZero(), at.Building
+		if err == nil && q.Fresh && r.Empty {
+			err = removedMeanwhile(s)
+		}
 		return err
 	}
 	// Such a query applies no changes itself.
