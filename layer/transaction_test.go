@@ -171,6 +171,46 @@ func TestTransaction_edits(t *testing.T) {
 	})
 }
 
+// The recorded end of the feed is its last entry, also if the last edit was of a document that the transaction had
+// written before others.
+func TestTransaction_feedEnd(t *testing.T) {
+	calm(t)
+	engine := mustEngine(t)
+	s := openViewStore(t, engine)
+	d := mustCreate(t, s, "a", layer.CreateOptions{Shards: 1})
+	x, end := begin(t, s, d)
+	defer end()
+	for _, ids := range [][]string{{"a", "b", "c"}, {"a"}, {"b"}} {
+		var edits []layer.Edit
+		for _, id := range ids {
+			e := edit(t, fmt.Sprintf(`{"_id":%q}`, id))
+			if own, ok := x.Own(id); ok {
+				e.Rev = own.Rev
+			}
+			edits = append(edits, e)
+		}
+		if _, err := x.Write(t.Context(), edits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	info, err := d.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed, pass := feedOf(t, d, layer.ChangesOptions{})
+	last := pass.LastSeq()
+	if len(feed) != 3 || info.UpdateSeq.String() != last.String() {
+		t.Errorf("%d changes up to %s, the database is at %s", len(feed), last, info.UpdateSeq)
+	}
+	if feed, _ = feedOf(t, d, layer.ChangesOptions{Since: last}); len(feed) != 0 {
+		t.Errorf("after the last one: %q", feed)
+	}
+	checkStore(t, engine)
+}
+
 // firstOf returns all leaves of a document with their histories.
 func firstOf(d *layer.Database, id string) (string, error) {
 	doc, err := d.Get(context.Background(), id, layer.GetOptions{Revs: true, RevsInfo: true, Conflicts: true,

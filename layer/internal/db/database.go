@@ -296,11 +296,12 @@ func (d *Database) Reload(c *Core, r kv.Reader) (*Config, error) {
 	return nil, errNewConfig()
 }
 
-// Touch records that a shard's changes entry with this user version was written.
+// Touch records that a shard's changes entry with this user version was written. A document that a transaction writes
+// twice keeps its entry, so that user versions need not ascend.
 func (t *Txn) Touch(shard ShardID, user uint16) {
 	for i := range t.touched {
-		if t.touched[i].id == shard {
-			t.touched[i].last = user
+		if s := &t.touched[i]; s.id == shard {
+			s.last = max(s.last, user)
 			return
 		}
 	}
