@@ -68,6 +68,10 @@ var spilling = []struct {
 		"1", true},
 	{"ordered distinct aggregate", "SELECT doc->'few', md5(string_agg(DISTINCT doc->>'k', ',' ORDER BY doc->>'k')) " +
 		"FROM docs GROUP BY 1", true},
+	{"distinct in many groups", "SELECT id, count(DISTINCT doc->>'k'), sum(DISTINCT (doc->>'i')::int), count(*) FROM docs " +
+		"GROUP BY 1", true},
+	{"distinct arrays", "SELECT doc->'few', md5(array_agg(DISTINCT doc->>'pad' || left(id, 5))::text) FROM docs GROUP BY " +
+		"1", true},
 	{"arrays by group", "SELECT doc->>'k', array_agg(doc->>'pad' ORDER BY id) FROM docs GROUP BY 1", true},
 	{"union", "SELECT doc->'n', doc->'pad' FROM docs UNION SELECT doc->'n', doc->'pad' FROM docs WHERE id < 'd04'", true},
 	{"intersect", "SELECT doc->>'pad', doc->'n' FROM docs INTERSECT SELECT doc->>'pad', doc->'n' FROM docs", true},
@@ -211,6 +215,53 @@ func TestSpill(t *testing.T) {
 				t.Errorf("files are left: %v %v", left, err)
 			}
 		})
+	}
+}
+
+// TestSpill_Aggregates compares generated aggregates, in few and many groups, with PostgreSQL.
+func TestSpill_Aggregates(t *testing.T) {
+	s := exectest.NewStore()
+	s.Create("postgres")
+	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
+	space, err := spill.New(spill.Dir(t.TempDir()), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(3, 4))
+	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
+	spilled := 0
+	for _, memory := range []int64{400 << 10, 600 << 10, 1 << 20} {
+		_, addr := start(t, s, func(o *query.Options) { o.Memory, o.Temp = work.Limits{Statement: memory}, space })
+		little := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+		for range 15 {
+			columns := []string{"(g % 37)", "g", "(g / 3)", "repeat('x', g % 50)", "md5(g::text)", "(g % 5)", "nullif(g % 11, 0)"}
+			value := func() string { return pick(columns...) }
+			var calls []string
+			for range 1 + rnd.IntN(3) {
+				call := pick("count(DISTINCT %[1]s)", "count(%[1]s)", "md5(array_agg(DISTINCT %[1]s)::text)",
+					"md5(string_agg(%[1]s::text, ',' ORDER BY %[2]s, g))", "max(%[1]s::text)",
+					"md5(string_agg(DISTINCT %[1]s::text, ',' ORDER BY %[1]s::text DESC))", "count(DISTINCT (%[1]s, %[2]s))",
+					"count(DISTINCT %[1]s) FILTER (WHERE g %% 3 = 0)")
+				if !strings.Contains(call, "%[2]s") {
+					call = fmt.Sprintf(call, value())
+				} else {
+					call = fmt.Sprintf(call, value(), value())
+				}
+				calls = append(calls, call)
+			}
+			sql := fmt.Sprintf("SELECT %s AS k, %s FROM generate_series(1, %d) g GROUP BY %s", value(),
+				strings.Join(calls, ", "), 1000+rnd.IntN(12000), pick("1", "1", "1", "ROLLUP (1)", "GROUPING SETS ((1), (), (1))"))
+			got := result(t.Context(), little, sql, nil, true)
+			if want := result(t.Context(), theirs, sql, nil, true); got != want {
+				t.Errorf("%d bytes: %s\n%s", memory, sql, firstDifference(got, want))
+			}
+			if spilledPlan.MatchString(explained(t, little, sql)) {
+				spilled++
+			}
+		}
+	}
+	if now, _, _ := space.Used(); now != 0 || spilled < 10 {
+		t.Errorf("%d bytes are left, %d statements were spilled", now, spilled)
 	}
 }
 

@@ -320,15 +320,15 @@ func (g *Grouping) feed(grp *group, call int) error {
 		}
 		args = append(args, d)
 	}
-	if g.spills.collected != nil && g.spills.collected[call] != nil {
+	if g.spills.collects(call) {
 		return g.spills.collect(g, grp.at, call, args, nil)
 	}
 	if c.Distinct {
-		dup, err := g.duplicate(a, args)
+		dup, err := g.duplicate(a, call, args)
 		if dup || err != nil {
 			return err
 		}
-		if g.spills.collected != nil && g.spills.collected[call] != nil {
+		if g.spills.collects(call) {
 			return g.spills.collect(g, grp.at, call, args, nil)
 		}
 	}
@@ -341,7 +341,7 @@ func (g *Grouping) feed(grp *group, call int) error {
 		if err := g.hold(n); err != nil {
 			return err
 		}
-		if g.spills.collected != nil && g.spills.collected[call] != nil {
+		if g.spills.collects(call) {
 			g.env.Release(n)
 			g.held -= n
 			return g.spills.collect(g, grp.at, call, row[:len(c.Args)], row[len(c.Args):])
@@ -372,8 +372,9 @@ func (g *Grouping) ordered(c *exec.AggCall, args []types.Datum) ([]types.Datum, 
 	return types.Own(row), nil
 }
 
-// duplicate reports whether an aggregate with DISTINCT has had these arguments.
-func (g *Grouping) duplicate(a *aggState, args []types.Datum) (bool, error) {
+// duplicate reports whether an aggregate with DISTINCT has had these arguments. If it is collected in a file from now
+// on, the arguments are not recorded, and are to be collected.
+func (g *Grouping) duplicate(a *aggState, call int, args []types.Datum) (bool, error) {
 	h, err := g.hash(args)
 	if err != nil {
 		return false, err
@@ -384,6 +385,11 @@ func (g *Grouping) duplicate(a *aggState, args []types.Datum) (bool, error) {
 	n := int64(len(h)) + 48
 	if err := g.hold(n); err != nil {
 		return false, err
+	}
+	if g.spills.collects(call) { // since memory was short
+		g.env.Release(n)
+		g.held -= n
+		return false, nil
 	}
 	g.spills.loose += n
 	if a.seen == nil {

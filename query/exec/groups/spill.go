@@ -67,7 +67,8 @@ func (s *groupSpills) sorter(g *Grouping, call int) {
 		keys = append(keys, k)
 	}
 	if c.Distinct {
-		keys = append(keys, exec.SortKey{Index: collectedHash})
+		// What has been accumulated already comes first.
+		keys = append(keys, exec.SortKey{Index: collectedHash}, exec.SortKey{Index: collectedBefore, Desc: true})
 	}
 	s.collected[call] = g.env.Spill.NewSorter(collectedArgs+len(c.Args)+len(c.Order),
 		func(a, b []types.Datum, fail *error) int { return g.env.CompareRows(a, b, keys, fail) })
@@ -80,7 +81,7 @@ func (s *groupSpills) collectAll(g *Grouping) error {
 	s.loose = 0
 	for i := range g.Calls {
 		c := &g.Calls[i]
-		if !c.Distinct && len(c.Order) == 0 {
+		if !c.Distinct && len(c.Order) == 0 || s.collects(i) {
 			continue
 		}
 		s.sorter(g, i)
@@ -129,11 +130,18 @@ func (s *groupSpills) collect(g *Grouping, grp, call int, args, order []types.Da
 
 // grown collects further rows of a call whose results need much memory, to be added group by group.
 func (s *groupSpills) grown(g *Grouping, call int) error {
-	if s.collected == nil || s.collected[call] == nil {
-		s.sorter(g, call)
+	switch {
+	case s.collects(call):
+		return nil
+	case g.Calls[call].Distinct: // with the arguments that it has had
+		return s.collectAll(g)
 	}
+	s.sorter(g, call)
 	return nil
 }
+
+// collects reports whether rows of a call are collected in a file.
+func (s *groupSpills) collects(call int) bool { return s.collected != nil && s.collected[call] != nil }
 
 // sort ends the collecting.
 func (s *groupSpills) sort() error {
@@ -162,7 +170,7 @@ func (s *groupSpills) advance(call int) (err error) {
 
 // replay adds the collected rows of a group to an aggregate.
 func (s *groupSpills) replay(g *Grouping, grp *group, call int) error {
-	if s.collected == nil || s.collected[call] == nil {
+	if !s.collects(call) {
 		return nil
 	}
 	c := &g.Calls[call]
