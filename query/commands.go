@@ -171,7 +171,12 @@ func (e *execution) execute(p *portal, s *ast.Execute) error {
 		p.tag = func(rows int64) string { return cmp.Or(inner.tag(rows), "EXECUTE") }
 		p.elsewhere = true
 		st.ran()
-		return inner.start(ctx)
+		inner.ctx = ctx
+		rows, err := inner.start(ctx)
+		if inner.settled {
+			p.settle()
+		}
+		return rows, err
 	}
 	return nil
 }

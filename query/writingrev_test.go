@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/divandb/divan/query/exec/exectest"
@@ -43,6 +44,39 @@ func TestWrites_Revision(t *testing.T) {
 	} {
 		if err := conn.QueryRow(t.Context(), c.sql, c.args...).Scan(&next); code(err) != c.want {
 			t.Errorf("%s %v: %v, want %q", c.sql, c.args, err, c.want)
+		}
+	}
+}
+
+// EXECUTE of a statement with RETURNING outside a block commits it and returns its rows.
+func TestWrites_Execute(t *testing.T) {
+	s := exectest.NewStore()
+	cities(s)
+	_, addr := start(t, s, nil)
+	conn := connect(t, "postgres://ann@"+addr+"/cities?default_query_exec_mode=simple_protocol")
+	for _, sql := range []string{
+		"PREPARE put(text, jsonb) AS INSERT INTO docs (id, doc) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET " +
+			"doc = excluded.doc RETURNING id, doc->>'v'",
+		"PREPARE grow(text) AS UPDATE docs SET doc['v'] = '3' WHERE id = $1 RETURNING id, doc->>'v'",
+		"PREPARE del(text) AS DELETE FROM docs WHERE id = $1 RETURNING id, doc->>'v'",
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec} {
+		for _, c := range []struct{ sql, want string }{
+			{`EXECUTE put('n', '{"v": 1}')`, "1"}, {`EXECUTE put('n', '{"v": 2}')`, "2"}, {`EXECUTE grow('n')`, "3"},
+			{`EXECUTE del('n')`, "3"},
+		} {
+			var id, v string
+			if err := conn.QueryRow(t.Context(), c.sql, mode).Scan(&id, &v); err != nil || id != "n" || v != c.want {
+				t.Errorf("%s: %s %s, %v", c.sql, id, v, err)
+			}
+		}
+		tag, err := conn.Exec(t.Context(), "EXECUTE del('n')", mode)
+		if err != nil || tag.String() != "DELETE 0" {
+			t.Errorf("%s, %v", tag, err)
 		}
 	}
 }
