@@ -78,6 +78,7 @@ func (b *binder) anyRow(n *ast.Quantified, x *exec.RowExpr, s *ast.Subquery, sc 
 	match, err := typing.MatchRow(&b.Open, n.Op, x, q.Columns, n.Pos())
 	out := b.sub("any", q, n.Pos())
 	out.Typ, out.Match, out.Any = types.Bool, match, &exec.Any{Symbol: n.Op, All: n.All}
+	out.Lookup = !n.All && typing.Hashed(match)
 	out.Text = "(" + x.String() + " " + n.Op + " ANY (SubPlan))"
 	return out, err
 }

@@ -27,7 +27,7 @@ type Subquery struct {
 	X     Expr
 	Any   *Any
 	Match Expr
-	// Lookup is set if Any compares by "= ANY" or "<> ALL", and equal values have equal hashes.
+	// Lookup is set if Any compares by "= ANY" or "<> ALL", and equal values have equal hashes. With Match, "= ANY" alone.
 	Lookup bool
 	Off    int
 	// Text is the expression for EXPLAIN, in which the last "SubPlan" stands for the query.
@@ -47,7 +47,9 @@ type subState struct {
 	// found holds the hashes of rows, and null whether one of them is NULL, after the first look-up.
 	found *spill.Set
 	null  bool
-	runs  int64
+	// partial holds the rows of a Match that are NULL in a column which is compared.
+	partial *spill.List
+	runs    int64
 	disk  int64
 	best  types.Datum // see keep
 }
@@ -64,10 +66,11 @@ func (st *subState) next(scan *spill.Scan) func() (types.Datum, error) {
 }
 
 func (st *subState) free() {
-	st.disk += st.rows.Disk() + st.found.Disk()
+	st.disk += st.rows.Disk() + st.found.Disk() + st.partial.Disk()
 	st.rows.Free()
 	st.found.Free()
-	st.rows, st.found = nil, nil
+	st.partial.Free()
+	st.rows, st.found, st.partial = nil, nil, nil
 }
 
 func (q *Subquery) Type() types.OID { return q.Typ }
@@ -130,7 +133,7 @@ func (q *Subquery) Subplan(st *State, plan bool) (Subplan, bool) {
 	if s.runs == 0 {
 		d.Loops = -1
 	}
-	return Subplan{Name: q.name, Plan: d, Disk: s.disk + s.rows.Disk() + s.found.Disk()}, true
+	return Subplan{Name: q.name, Plan: d, Disk: s.disk + s.rows.Disk() + s.found.Disk() + s.partial.Disk()}, true
 }
 
 // state returns the state of the query in this execution, which it makes the first time.
@@ -176,6 +179,11 @@ func (q *Subquery) Eval(env *Env) (types.Datum, error) {
 	scan := st.rows.Scan()
 	defer scan.Close()
 	if q.Match != nil {
+		if q.Lookup && !q.Correlated && st.rows.Len() > fewRows {
+			if sides := rowSides(q.Match); sides != nil {
+				return q.lookUpRow(env, st, sides)
+			}
+		}
 		return q.match(env, st.next(scan))
 	}
 	x, err := q.X.Eval(env)
@@ -235,6 +243,104 @@ func (q *Subquery) fill(env *Env, st *subState) error {
 		}
 		if h, err = env.Hash(h[:0], row[0]); err == nil {
 			_, err = st.found.Add(h)
+		}
+		if err == nil {
+			err = env.Step(1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// rowSides returns the equalities of a Match: calls whose first argument does not depend on the record of a row, and
+// whose second one does. It returns nil if there are other conditions.
+func rowSides(match Expr) []*Call {
+	parts := []Expr{match}
+	if and, ok := match.(*Logic); ok && and.Op == "and" {
+		parts = and.Args
+	}
+	var out []*Call
+	for _, e := range parts {
+		c, ok := e.(*Call)
+		if !ok || c.Op != "=" || len(c.Args) != 2 {
+			return nil
+		}
+		Walk(c.Args[0], func(x Expr) {
+			switch x.(type) {
+			case *It, *Let, *Subquery:
+				ok = false
+			}
+		})
+		if !ok {
+			return nil
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// lookUpRow is lookUp for rows. Those with a NULL are compared one by one, and all of them if the left side has one.
+func (q *Subquery) lookUpRow(env *Env, st *subState, sides []*Call) (types.Datum, error) {
+	if st.found == nil {
+		if err := q.fillRows(env, st, sides); err != nil {
+			return types.Null, err
+		}
+	}
+	h, err := hashSide(env, nil, sides, 0)
+	if err != nil {
+		return types.Null, err
+	}
+	rest := st.partial
+	if h == nil {
+		rest = st.rows
+	} else if found, err := st.found.Has(h); found || err != nil {
+		return types.NewBool(true), err
+	}
+	scan := rest.Scan()
+	defer scan.Close()
+	return q.match(env, st.next(scan))
+}
+
+// hashSide appends the hashes of one side of equalities to dst. It returns nil if a value is NULL.
+func hashSide(env *Env, dst []byte, sides []*Call, side int) ([]byte, error) {
+	for _, c := range sides {
+		d, err := c.Args[side].Eval(env)
+		if d.IsNull() || err != nil {
+			return nil, err
+		}
+		if dst, err = env.Hash(dst, d); err != nil {
+			return nil, err
+		}
+	}
+	return dst, nil
+}
+
+// fillRows makes the set of the hashes of the rows without NULL, and the list of the others.
+func (q *Subquery) fillRows(env *Env, st *subState, sides []*Call) error {
+	st.found, st.partial = env.Spill.NewSet(), env.Spill.NewList(1)
+	scan := st.rows.Scan()
+	defer scan.Close()
+	around := env.let
+	defer func() { env.let = around }()
+	var h []byte
+	for {
+		row, err := scan.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		env.let = &letValue{row[0], around}
+		key, err := hashSide(env, h[:0], sides, 1)
+		switch {
+		case err != nil:
+		case key == nil:
+			err = st.partial.Append(row[:1])
+		default:
+			h = key
+			_, err = st.found.Add(key)
 		}
 		if err == nil {
 			err = env.Step(1)

@@ -1,6 +1,8 @@
 package typing
 
 import (
+	"slices"
+
 	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
@@ -28,6 +30,18 @@ func MatchRow(o *Open, op string, x *exec.RowExpr, columns []exec.Column, off in
 			Typ: c.Type, Off: off}
 	}
 	return o.OperateRows(op, x, y, off)
+}
+
+// Hashed reports whether a result of MatchRow compares values by "=" alone that are equal if their hashes are.
+func Hashed(match exec.Expr) bool {
+	parts := []exec.Expr{match}
+	if and, ok := match.(*exec.Logic); ok && and.Op == "and" {
+		parts = and.Args
+	}
+	return !slices.ContainsFunc(parts, func(e exec.Expr) bool {
+		c, ok := e.(*exec.Call)
+		return !ok || c.Func != funcs.Comparison("=") || c.Args[0].Type() != c.Args[1].Type()
+	})
 }
 
 // AnyMatch is the comparison of x with the elements, after both have been cast.
