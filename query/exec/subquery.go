@@ -50,8 +50,8 @@ type subState struct {
 	// partial holds the rows of a Match that are NULL in a column which is compared.
 	partial *spill.List
 	runs    int64
-	disk  int64
-	best  types.Datum // see keep
+	disk    int64
+	best    types.Datum // see keep
 }
 
 // next returns the values of a scan of rows, one after the other, and io.EOF at the end.

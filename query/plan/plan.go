@@ -190,6 +190,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		k, ok := c.(*exec.Const)
 		return ok && k.D.True()
 	})
+	q = withoutOuterJoins(q, where)
 	gates, where := p.gates(q, quals.Order(where))
 	plain := !q.Group && len(q.Windows) == 0 && q.SetFuncs == nil
 	var look *lookup

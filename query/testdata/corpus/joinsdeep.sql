@@ -240,3 +240,25 @@ SELECT d.n, sum(d.n) OVER (ORDER BY (SELECT -d.n)), (SELECT max(e) FROM generate
 SELECT d.n, rank() OVER (ORDER BY (SELECT count(d.*))) FROM (VALUES (1), (2), (2)) d(n) GROUP BY d.n ORDER BY 1
 SELECT generate_series(1, (SELECT d.n::int)) FROM (VALUES (1), (2)) d(n) GROUP BY d.n ORDER BY 1
 SELECT grouping(n), (SELECT coalesce(d.n, 9)), count(*) FROM (VALUES (1), (2), (2)) d(n) GROUP BY ROLLUP (n) ORDER BY 2
+-- Outer joins whose NULLs a condition drops.
+SELECT a, b FROM generate_series(1, 4) a LEFT JOIN generate_series(3, 6) b ON a = b WHERE b > 0 ORDER BY 1
+SELECT a, b FROM generate_series(1, 4) a LEFT JOIN generate_series(3, 6) b ON a = b WHERE coalesce(b, 9) > 0 ORDER BY 1
+SELECT a, b FROM generate_series(1, 4) a LEFT JOIN generate_series(3, 6) b ON a = b WHERE NOT b = ANY ('{}'::int[]) ORDER BY 1
+SELECT a, b FROM generate_series(1, 4) a LEFT JOIN generate_series(3, 6) b ON a = b WHERE b = ANY ('{3,4}'::int[]) ORDER BY 1
+SELECT a, b FROM generate_series(1, 4) a LEFT JOIN generate_series(3, 6) b ON a = b WHERE NOT b <> ALL ('{}'::int[]) OR a = 1 ORDER BY 1
+SELECT a, b FROM generate_series(1, 4) a LEFT JOIN generate_series(3, 6) b ON a = b WHERE b IS NOT NULL OR a = 1 ORDER BY 1
+SELECT a, b FROM generate_series(1, 4) a LEFT JOIN generate_series(3, 6) b ON a = b WHERE b = 3 OR b + 1 = 5 ORDER BY 1
+SELECT a, b FROM generate_series(1, 4) a FULL JOIN generate_series(3, 6) b ON a = b WHERE a > 2 ORDER BY 1, 2
+SELECT a, b FROM generate_series(1, 4) a FULL JOIN generate_series(3, 6) b ON a = b WHERE b > 3 ORDER BY 1, 2
+SELECT a, b FROM generate_series(1, 4) a FULL JOIN generate_series(3, 6) b ON a = b WHERE a + b > 6 ORDER BY 1, 2
+SELECT * FROM generate_series(1, 4) g(a) FULL JOIN generate_series(3, 6) h(a) USING (a) WHERE a > 1 ORDER BY 1
+SELECT * FROM generate_series(1, 4) g(a) RIGHT JOIN generate_series(3, 6) h(a) USING (a) WHERE g.a > 1 ORDER BY 1
+SELECT a, b, c FROM generate_series(1, 4) a LEFT JOIN generate_series(3, 6) b ON a = b LEFT JOIN generate_series(2, 9) c ON c = b ORDER BY 1
+SELECT a, b, c FROM generate_series(1, 4) a LEFT JOIN generate_series(3, 6) b ON a = b LEFT JOIN generate_series(2, 9) c ON c = b WHERE c > 1 ORDER BY 1
+SELECT a, b, c FROM generate_series(1, 4) a LEFT JOIN generate_series(3, 6) b ON a = b RIGHT JOIN generate_series(2, 9) c ON c = b WHERE a > 1 ORDER BY 1
+SELECT a, b, c FROM (generate_series(1, 4) a CROSS JOIN generate_series(3, 6) b) RIGHT JOIN generate_series(2, 9) c ON c = b WHERE a = b ORDER BY 1, 2, 3
+SELECT a, b, c FROM generate_series(1, 4) a LEFT JOIN (generate_series(3, 6) b LEFT JOIN generate_series(4, 9) c ON b = c) ON a = c ORDER BY 1
+SELECT a, b, c FROM generate_series(1, 4) a JOIN (generate_series(3, 6) b LEFT JOIN generate_series(4, 9) c ON b = c) ON a = c ORDER BY 1
+SELECT a, b, c FROM generate_series(1, 4) a LEFT JOIN (generate_series(3, 6) b FULL JOIN generate_series(4, 9) c ON b = c) ON a + b = 7 ORDER BY 1, 2, 3
+SELECT a, x FROM generate_series(1, 4) a LEFT JOIN LATERAL (SELECT a + i AS x FROM generate_series(1, a - 2) i) s ON true WHERE x > 0 ORDER BY 1, 2
+SELECT q1.id, q3.id FROM docs q1 CROSS JOIN docs q2 RIGHT JOIN docs q3 ON q1.doc->>'i' = q3.doc->>'i' WHERE q1.doc->>'i' = q2.doc->>'i' AND q2.id = 'd03' ORDER BY 1, 2
