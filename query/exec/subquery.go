@@ -27,7 +27,7 @@ type Subquery struct {
 	X     Expr
 	Any   *Any
 	Match Expr
-	// Lookup is set if Any compares by "= ANY" or "<> ALL", and equal values have equal hashes. With Match, "= ANY" alone.
+	// Lookup is set if Any compares by "= ANY" or, without Match, "<> ALL", and equal values have equal hashes.
 	Lookup bool
 	Off    int
 	// Text is the expression for EXPLAIN, in which the last "SubPlan" stands for the query.

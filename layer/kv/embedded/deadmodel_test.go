@@ -174,9 +174,9 @@ func (m *deadModel) step() {
 	}
 }
 
-// roomy reports whether level 0 has room for more tables. A damaged store with a full level 0 refuses writes, and flushes
-// nothing that could make a block dead. Writes fill it too: the inspector flushes when it learns of damage, which a slow
-// machine lets happen more often between them.
+// roomy reports whether level 0 has room for more tables. A damaged store with a full level 0 refuses writes, and
+// flushes nothing that could make a block dead. Writes fill it too: the inspector flushes when it learns of damage,
+// which a slow machine lets happen more often between them.
 func (m *deadModel) roomy() bool {
 	return m.e.Pebble().Metrics().Levels[0].Sublevels < embedded.StopWrites*3/4
 }
