@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,8 +20,37 @@ import (
 	"time"
 )
 
-// papers are the files beside the binary in an archive, from the root of the repository.
-var papers = []string{"LICENSE", "README.md", "CHANGELOG.md", "node.yaml"}
+// papers are the files and directories beside the binary in an archive, from the root of the repository: what README.md
+// and the pages in docs link to.
+var papers = []string{"LICENSE", "README.md", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md",
+	"node.yaml", "docs", "scripts/examples", "scripts/monitoring", "scripts/packaging/debian/divan.service"}
+
+// listPapers returns the papers as entries of an archive. It leaves out hidden files, and what examples have made.
+func listPapers(root string) (entries []entry, err error) {
+	for _, p := range papers {
+		p = filepath.Join(root, filepath.FromSlash(p))
+		err = filepath.WalkDir(p, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case strings.HasPrefix(d.Name(), "."), d.IsDir() && d.Name() == "state":
+				if d.IsDir() {
+					return filepath.SkipDir
+				}
+				return nil
+			case d.IsDir():
+				return nil
+			}
+			name, err := filepath.Rel(root, path)
+			entries = append(entries, entry{filepath.ToSlash(name), path, 0o644})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
 
 // entry is a file in an archive.
 type entry struct {
@@ -30,19 +60,39 @@ type entry struct {
 
 // archive packs the binary and the papers: a zip file for Windows, else tar.gz.
 func (o options) archive(ctx context.Context, t target, base, binary string) (name string, err error) {
-	entries := []entry{{t.program(), binary, 0o755}}
-	for _, p := range papers {
-		entries = append(entries, entry{p, filepath.Join(o.root, p), 0o644})
+	entries, err := listPapers(o.root)
+	if err != nil {
+		return "", err
 	}
+	entries = slices.Insert(entries, 0, entry{t.program(), binary, 0o755})
 	name, write := base+".tar.gz", writeTar
 	if t.os == "windows" {
 		name, write = base+".zip", writeZip
 	}
-	f, err := os.Create(filepath.Join(o.out, name))
-	if err != nil {
-		return "", err
+	return name, complete(filepath.Join(o.out, name), func(partial string) error {
+		f, err := os.Create(partial)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f, base, entries, o.commitTime(ctx)), f.Close())
+	})
+}
+
+// complete lets make write a file under another name in its directory, and renames it once it is complete. So a release
+// that is interrupted leaves nothing incomplete under the name of a file of the release.
+func complete(file string, make func(partial string) error) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // public
+		return err
 	}
-	return name, errors.Join(write(f, base, entries, o.commitTime(ctx)), f.Close())
+	partial := filepath.Join(filepath.Dir(file), ".partial-"+filepath.Base(file))
+	err := make(partial)
+	if err == nil {
+		err = os.Rename(partial, file)
+	}
+	if err != nil {
+		_ = os.Remove(partial) // it may not exist
+	}
+	return err
 }
 
 func writeTar(w io.Writer, base string, entries []entry, at time.Time) error {
@@ -105,8 +155,11 @@ func (o options) container() error {
 	if _, err := os.Stat(dir); err != nil {
 		return nil //nolint:nilerr // no binary for Linux
 	}
-	return os.WriteFile(filepath.Join(dir, "Containerfile"), containerfile, 0o644) //nolint:gosec // public
+	return writeFile(filepath.Join(dir, "Containerfile"), containerfile, 0o644)
 }
+
+// sums is the file with the checksums.
+const sums = "SHA256SUMS"
 
 // checksums writes SHA256SUMS, as sha256sum -c reads it.
 func checksums(dir string, files []string) error {
@@ -119,7 +172,7 @@ func checksums(dir string, files []string) error {
 		}
 		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(content), name)
 	}
-	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(b.String()), 0o644) //nolint:gosec // public
+	return writeFile(filepath.Join(dir, sums), []byte(b.String()), 0o644)
 }
 
 func copyFile(from, to string, mode os.FileMode) error {
@@ -131,11 +184,10 @@ func copyFile(from, to string, mode os.FileMode) error {
 }
 
 func writeFile(to string, content []byte, mode os.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // public
-		return err
-	}
-	if err := os.WriteFile(to, content, mode); err != nil { //nolint:gosec // public
-		return err
-	}
-	return os.Chmod(to, mode) // whatever the umask is
+	return complete(to, func(partial string) error {
+		if err := os.WriteFile(partial, content, mode); err != nil { //nolint:gosec // public
+			return err
+		}
+		return os.Chmod(partial, mode) // whatever the umask is
+	})
 }

@@ -22,14 +22,16 @@ func (o options) build(ctx context.Context, t target, to string) error {
 	if err != nil {
 		return err
 	}
-	//nolint:gosec // our own arguments
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags",
-		"-s -w -buildid= -X github.com/divandb/divan/node.version="+o.version, "-o", to, "./node/cmd/divan")
-	cmd.Dir = o.root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	fmt.Println("building for", t)
-	return cmd.Run()
+	return complete(to, func(partial string) error {
+		//nolint:gosec // our own arguments
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags",
+			"-s -w -buildid= -X github.com/divandb/divan/node.version="+o.version, "-o", partial, "./node/cmd/divan")
+		cmd.Dir = o.root
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
+		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+		return cmd.Run()
+	})
 }
 
 // check refuses a binary for another system, one with replaced modules, which `go install` could not build, and for
@@ -79,28 +81,29 @@ func check(ctx context.Context, t target, binary string) error {
 
 // modules writes the list of all modules in the binary, and compares it with what the binary says.
 func (o options) modules(ctx context.Context, name, binary string) error {
-	file := filepath.Join(o.out, name)
-	//nolint:gosec // our own arguments
-	tool := exec.CommandContext(ctx, "go", "run", sbomTool, "bin", "-json", "-noserial", "-notimestamp",
-		"-version", "v"+o.version, "-output", file, binary)
-	tool.Stderr = os.Stderr
-	tool.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
-	if err := tool.Run(); err != nil {
-		return fmt.Errorf("list the modules: %w", err)
-	}
-	text, err := os.ReadFile(file) //nolint:gosec // just made
-	if err != nil {
-		return err
-	}
-	info, err := buildinfo.ReadFile(binary)
-	if err != nil {
-		return err
-	}
-	var deps []string
-	for _, d := range info.Deps {
-		deps = append(deps, d.Path+"@"+d.Version)
-	}
-	return unlisted(text, deps)
+	return complete(filepath.Join(o.out, name), func(partial string) error {
+		//nolint:gosec // our own arguments
+		tool := exec.CommandContext(ctx, "go", "run", sbomTool, "bin", "-json", "-noserial", "-notimestamp",
+			"-version", "v"+o.version, "-output", partial, binary)
+		tool.Stderr = os.Stderr
+		tool.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+		if err := tool.Run(); err != nil {
+			return fmt.Errorf("list the modules: %w", err)
+		}
+		text, err := os.ReadFile(partial) //nolint:gosec // just made
+		if err != nil {
+			return err
+		}
+		info, err := buildinfo.ReadFile(binary)
+		if err != nil {
+			return err
+		}
+		var deps []string
+		for _, d := range info.Deps {
+			deps = append(deps, d.Path+"@"+d.Version)
+		}
+		return unlisted(text, deps)
+	})
 }
 
 // unlisted returns an error if the list of modules lacks one of the dependencies.

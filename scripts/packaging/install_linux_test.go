@@ -76,6 +76,13 @@ func TestDebian(t *testing.T) {
 	if err != nil || len(debs) != 1 || filepath.Base(debs[0]) != "divan_9.8.7~rc.1_"+runtime.GOARCH+".deb" {
 		t.Fatalf("packages %q, %v", debs, err)
 	}
+	if lintian, err := exec.LookPath("lintian"); err == nil { // what Debian's checker finds; CI does without it
+		check := exec.CommandContext(t.Context(), lintian, "--suppress-tags",
+			"uses-no-compression-for-data-tarball,uses-no-compression-for-control-tarball", debs[0])
+		if text, err := check.CombinedOutput(); err != nil {
+			t.Errorf("lintian: %v\n%s", err, text)
+		}
+	}
 	tree, tools := t.TempDir(), t.TempDir()
 	said := filepath.Join(tools, "said")
 	for _, name := range []string{"adduser", "chown", "systemctl", "getent"} {

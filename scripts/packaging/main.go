@@ -5,14 +5,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // targets are the systems for which there is a release.
@@ -100,18 +105,29 @@ func release(ctx context.Context, o options) error {
 	if err := os.MkdirAll(o.out, 0o755); err != nil { //nolint:gosec // a release is public
 		return err
 	}
-	var files []string
-	for _, t := range o.targets {
-		made, err := o.target(ctx, t)
-		if err != nil {
-			return fmt.Errorf("%s: %w", t, err)
-		}
-		files = append(files, made...)
+	// Those of an earlier release are not those of the files from now on.
+	if err := os.Remove(filepath.Join(o.out, sums)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// One is compressed while the next one is compiled.
+	made := make([][]string, len(o.targets))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(2)
+	for i, t := range o.targets {
+		group.Go(func() (err error) {
+			if made[i], err = o.target(ctx, t); err != nil {
+				return fmt.Errorf("%s: %w", t, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
 	}
 	if err := o.container(); err != nil {
 		return err
 	}
-	return checksums(o.out, files)
+	return checksums(o.out, slices.Concat(made...))
 }
 
 // target makes the files for one system, and returns their names.
