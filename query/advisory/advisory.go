@@ -157,7 +157,7 @@ func (o *Owner) Lock(ctx context.Context, key Key, shared, transaction bool) err
 	if o.locks.deadlocked(o) {
 		o.locks.withdraw(r)
 		o.locks.mu.Unlock()
-		return sqlstate.New("40P01",
+		return sqlstate.New(sqlstate.DeadlockDetected,
 			"deadlock detected").WithHint("Another session waits for an advisory lock of this one.")
 	}
 	o.locks.mu.Unlock()

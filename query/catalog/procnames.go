@@ -109,7 +109,7 @@ func (s *Snapshot) operatorOID(kind types.OID, text string) (int64, bool, error)
 		}
 		switch {
 		case len(args) == 1:
-			return 0, false, sqlstate.New("42P02", "missing argument").
+			return 0, false, sqlstate.New(sqlstate.UndefinedParameter, "missing argument").
 				WithHint("Use NONE to denote the missing argument of a unary operator.")
 		case len(args) != 2:
 			return 0, false, sqlstate.New(sqlstate.TooManyArguments, "too many arguments").

@@ -18,8 +18,6 @@ const (
 
 func (f fault) Error() string { return "cannot be read" }
 
-const datetimeOverflow sqlstate.Code = "22008"
-
 // explain returns the error that PostgreSQL reports for a fault in the text of a type.
 func explain(err error, text, typ string) error {
 	var f fault
@@ -29,14 +27,16 @@ func explain(err error, text, typ string) error {
 	text = sqlstate.Excerpt(text)
 	switch f {
 	case fieldOverflow:
-		return sqlstate.New(datetimeOverflow, "date/time field value out of range: \"%s\"", text)
+		return sqlstate.New(sqlstate.DatetimeOverflow, "date/time field value out of range: \"%s\"", text)
 	case monthOverflow:
-		return sqlstate.New(datetimeOverflow, "date/time field value out of range: \"%s\"", text).
+		return sqlstate.New(sqlstate.DatetimeOverflow, "date/time field value out of range: \"%s\"", text).
 			WithHint("Perhaps you need a different \"datestyle\" setting.")
 	case zoneOverflow:
-		return sqlstate.New("22009", "time zone displacement out of range: \"%s\"", text)
+		return sqlstate.New(sqlstate.InvalidZoneDisplacement, "time zone displacement out of range: \"%s\"", text)
 	}
 	return sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: \"%s\"", typ, text)
 }
 
-func errRange(what string) error { return sqlstate.New(datetimeOverflow, "%s out of range", what) }
+func errRange(what string) error {
+	return sqlstate.New(sqlstate.DatetimeOverflow, "%s out of range", what)
+}

@@ -43,12 +43,13 @@ func ParseInterval(text string, style Style, f Fields) (Span, error) {
 	if err == nil {
 		var ok bool
 		if s, ok = p.span(); !ok {
-			return Span{}, sqlstate.New(datetimeOverflow, "interval out of range")
+			return Span{}, sqlstate.New(sqlstate.DatetimeOverflow, "interval out of range")
 		}
 		return s, nil
 	}
 	if errors.Is(err, fieldOverflow) {
-		return Span{}, sqlstate.New("22015", "interval field value out of range: \"%s\"", sqlstate.Excerpt(text))
+		return Span{}, sqlstate.New(sqlstate.IntervalOverflow, "interval field value out of range: \"%s\"",
+			sqlstate.Excerpt(text))
 	}
 	return Span{}, explain(err, text, "interval")
 }

@@ -95,7 +95,7 @@ func AddSpan(moment int64, s Span, place *time.Location) (int64, error) {
 // SubtractMoments returns the interval between two moments. An infinite moment is an error.
 func SubtractMoments(a, b int64) (Span, error) {
 	if IsInfinite(a) || IsInfinite(b) {
-		return Span{}, sqlstate.New(datetimeOverflow, "cannot subtract infinite timestamps")
+		return Span{}, sqlstate.New(sqlstate.DatetimeOverflow, "cannot subtract infinite timestamps")
 	}
 	d := a - b
 	if (d < a) != (b > 0) {
@@ -107,7 +107,7 @@ func SubtractMoments(a, b int64) (Span, error) {
 // SubtractDates returns the number of days between two dates. An infinite date is an error.
 func SubtractDates(a, b int64) (int64, error) {
 	if IsInfinite(a) || IsInfinite(b) {
-		return 0, sqlstate.New(datetimeOverflow, "cannot subtract infinite dates")
+		return 0, sqlstate.New(sqlstate.DatetimeOverflow, "cannot subtract infinite dates")
 	}
 	return a - b, nil
 }

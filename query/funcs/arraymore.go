@@ -67,7 +67,7 @@ func init() {
 			arr := a[0].Array()
 			if a[1].I < 0 || a[1].I > int64(len(arr.Items)) {
 				return types.Null, sqlstate.New(
-					"2202E",
+					sqlstate.ArraySubscriptError,
 					"number of elements to trim must be between 0 and %d",
 					len(arr.Items),
 				)

@@ -18,7 +18,7 @@ func init() {
 }
 
 // errBucket is an error about the arguments of width_bucket.
-func errBucket(message string) error { return sqlstate.New("2201G", "%s", message) }
+func errBucket(message string) error { return sqlstate.New(sqlstate.InvalidWidthBucket, "%s", message) }
 
 const (
 	bucketCount  = "count must be greater than zero"

@@ -175,9 +175,9 @@ func logs() {
 		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			switch x := a[0].Float(); {
 			case x == 0:
-				return types.Null, sqlstate.New("2201E", "cannot take logarithm of zero")
+				return types.Null, sqlstate.New(sqlstate.InvalidLogarithm, "cannot take logarithm of zero")
 			case x < 0:
-				return types.Null, sqlstate.New("2201E", "cannot take logarithm of a negative number")
+				return types.Null, sqlstate.New(sqlstate.InvalidLogarithm, "cannot take logarithm of a negative number")
 			}
 			return types.NewFloat(f(a[0].Float())), nil
 		}, types.Float8)
@@ -197,7 +197,7 @@ func logs() {
 	}, types.Numeric, types.Numeric)
 	domain("sqrt", math.Sqrt, func(x float64) bool {
 		return !(x < 0)
-	}, "2201F", "cannot take square root of a negative number")
+	}, sqlstate.InvalidPower, "cannot take square root of a negative number")
 	domain("exp", math.Exp, func(float64) bool { return true }, sqlstate.NumericOutOfRange, "")
 	inUnit := func(x float64) bool { return !(x < -1 || x > 1) }
 	domain("asin", math.Asin, inUnit, sqlstate.NumericOutOfRange, "input is out of range")

@@ -163,9 +163,9 @@ func power(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	switch {
 	case math.IsNaN(x) || math.IsNaN(y):
 	case x == 0 && y < 0:
-		return types.Null, sqlstate.New("2201F", "zero raised to a negative power is undefined")
+		return types.Null, sqlstate.New(sqlstate.InvalidPower, "zero raised to a negative power is undefined")
 	case x < 0 && !math.IsInf(y, 0) && y != math.Trunc(y):
-		return types.Null, sqlstate.New("2201F",
+		return types.Null, sqlstate.New(sqlstate.InvalidPower,
 			"a negative number raised to a non-integer power yields a complex result")
 	}
 	r := math.Pow(x, y)

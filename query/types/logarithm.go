@@ -8,9 +8,6 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// invalidLogarithm is invalid_argument_for_logarithm.
-const invalidLogarithm sqlstate.Code = "2201E"
-
 // The number of digits of results is the same as in PostgreSQL 15 (numeric.c), which derives it from the digits in base
 // 10000.
 const (
@@ -28,7 +25,7 @@ func (d *Decimal) Sqrt() (*Decimal, error) {
 	case d.special == nan || d.special == posInf:
 		return d, nil
 	case d.sign() < 0:
-		return nil, sqlstate.New(invalidPower, "cannot take square root of a negative number")
+		return nil, sqlstate.New(sqlstate.InvalidPower, "cannot take square root of a negative number")
 	}
 	weight, _ := d.base10000()
 	var digits int32
@@ -61,9 +58,9 @@ func logarithmOf(d *Decimal) (r *Decimal, done bool, err error) {
 	case d.special == nan || d.special == posInf:
 		return d, true, nil
 	case d.sign() < 0:
-		return nil, true, sqlstate.New(invalidLogarithm, "cannot take logarithm of a negative number")
+		return nil, true, sqlstate.New(sqlstate.InvalidLogarithm, "cannot take logarithm of a negative number")
 	case d.sign() == 0:
-		return nil, true, sqlstate.New(invalidLogarithm, "cannot take logarithm of zero")
+		return nil, true, sqlstate.New(sqlstate.InvalidLogarithm, "cannot take logarithm of zero")
 	}
 	return nil, false, nil
 }

@@ -68,7 +68,7 @@ func LocalMoment(t time.Time, typ OID, env *Env) Datum {
 	return NewTime(WallClock(datetime.Moment(t), env))
 }
 
-var errMoment = sqlstate.New("22008", "timestamp out of range")
+var errMoment = sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range")
 
 // CheckMoment returns a timestamp, or an error if it is out of PostgreSQL's range.
 func CheckMoment(moment int64) (Datum, error) {
@@ -81,7 +81,7 @@ func CheckMoment(moment int64) (Datum, error) {
 // CheckDate returns a date, or an error if it is out of PostgreSQL's range.
 func CheckDate(days int64) (Datum, error) {
 	if !datetime.ValidDate(days) {
-		return Null, sqlstate.New("22008", "date out of range")
+		return Null, sqlstate.New(sqlstate.DatetimeOverflow, "date out of range")
 	}
 	return NewDate(days), nil
 }
@@ -93,7 +93,7 @@ func DateMoment(days int64) (int64, error) {
 	}
 	const most = math.MaxInt64 / Day
 	if days > most || !datetime.ValidMoment(days*Day) {
-		return 0, sqlstate.New("22008", "date out of range for timestamp")
+		return 0, sqlstate.New(sqlstate.DatetimeOverflow, "date out of range for timestamp")
 	}
 	return days * Day, nil
 }
@@ -143,7 +143,7 @@ func parseMoment(text string, typ OID, env *Env) (Datum, error) {
 		what = "date"
 	}
 	out := func() (Datum, error) {
-		return Null, sqlstate.New("22008", "%s out of range: \"%s\"", what, sqlstate.Excerpt(text))
+		return Null, sqlstate.New(sqlstate.DatetimeOverflow, "%s out of range: \"%s\"", what, sqlstate.Excerpt(text))
 	}
 	switch {
 	case datetime.OutOfRange(err):
@@ -228,7 +228,7 @@ func toTime(d Datum, from, to OID, env *Env) (Datum, error) {
 		}
 		m = datetime.Instant(m, env.location())
 		if !datetime.ValidMoment(m) {
-			return Null, sqlstate.New("22008", "date out of range for timestamp")
+			return Null, sqlstate.New(sqlstate.DatetimeOverflow, "date out of range for timestamp")
 		}
 		return NewTime(m), nil
 	case d.K != KTime:
@@ -292,7 +292,7 @@ func parseMomentBinary(b []byte, typ OID) (Datum, error) {
 		return CheckMoment(v)
 	}
 	if v < 0 || v > Day {
-		return Null, sqlstate.New("22008", "time out of range")
+		return Null, sqlstate.New(sqlstate.DatetimeOverflow, "time out of range")
 	}
 	if typ == Time {
 		return NewClock(v), nil
@@ -300,7 +300,7 @@ func parseMomentBinary(b []byte, typ OID) (Datum, error) {
 	west := int32(be.Uint32(b[8:]))
 	const most = 16*3600 - 1
 	if west < -most || west > most {
-		return Null, sqlstate.New("22009", "time zone displacement out of range")
+		return Null, sqlstate.New(sqlstate.InvalidZoneDisplacement, "time zone displacement out of range")
 	}
 	return NewZonedClock(v, -int(west)), nil
 }

@@ -7,12 +7,9 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// invalidPower is invalid_argument_for_power_function.
-const invalidPower sqlstate.Code = "2201F"
-
 var (
-	errZeroPower    = sqlstate.New(invalidPower, "zero raised to a negative power is undefined")
-	errComplexPower = sqlstate.New(invalidPower,
+	errZeroPower    = sqlstate.New(sqlstate.InvalidPower, "zero raised to a negative power is undefined")
+	errComplexPower = sqlstate.New(sqlstate.InvalidPower,
 		"a negative number raised to a non-integer power yields a complex result")
 )
 

@@ -122,6 +122,22 @@ func SQLCodes(text string) (codes []string) {
 	return codes
 }
 
+// codeLiteral matches the literal of an SQLSTATE. Other texts of five digits and capitals do not begin with a digit.
+var codeLiteral = regexp.MustCompile(`"[0-9][0-9A-Z]{4}"`)
+
+// CodeLiterals returns a sentence for each SQLSTATE in the code of the SQL gateway that is not a constant of
+// query/sqlstate, since UnlistedCodes only knows those.
+func CodeLiterals(name, text string) (faults []string) {
+	if !strings.HasPrefix(name, "query/") && !strings.HasPrefix(name, "node/sqlreads/") ||
+		strings.HasPrefix(name, "query/sqlstate/") || strings.HasSuffix(name, "_test.go") {
+		return nil
+	}
+	for _, found := range codeLiteral.FindAllString(text, -1) {
+		faults = append(faults, fmt.Sprintf("%s: %s is no constant of query/sqlstate", name, found))
+	}
+	return faults
+}
+
 // UnlistedCodes compares codes with the rows below a heading of ErrorsPage, and returns a sentence for each that lacks
 // a counterpart. A row begins with one or more codes in back quotes.
 func UnlistedCodes(codes []string, page, heading string) (faults []string) {

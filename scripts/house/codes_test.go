@@ -29,12 +29,33 @@ func TestTree_Codes(t *testing.T) {
 		t.Fatal(err)
 	}
 	codes := house.SQLCodes(string(text))
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(root, f.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fault := range house.CodeLiterals(f.Name, string(text)) {
+			t.Error(fault)
+		}
+	}
 	if len(names) < 50 || len(codes) < 60 {
 		t.Fatalf("found %d names and %d codes: this is not the tree", len(names), len(codes))
 	}
 	for _, fault := range slices.Concat(house.UnlistedCodes(names, string(page), "Over HTTP"),
 		house.UnlistedCodes(codes, string(page), "Over SQL")) {
 		t.Error(fault)
+	}
+}
+
+func TestCodeLiterals(t *testing.T) {
+	text := `sqlstate.New("22008", "out of range"); _ = []string{"24h", "12345678", "40P01"}`
+	if faults := house.CodeLiterals("query/a.go", text); len(faults) != 2 || !strings.Contains(faults[1], `"40P01"`) {
+		t.Errorf("got %q", faults)
+	}
+	for _, name := range []string{"query/a_test.go", "query/sqlstate/sqlstate.go", "node/api/a.go"} {
+		if faults := house.CodeLiterals(name, text); faults != nil {
+			t.Errorf("%s: %q", name, faults)
+		}
 	}
 }
 

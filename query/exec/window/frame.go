@@ -60,11 +60,8 @@ type Frame struct {
 // defaultFrame is the frame of a window that does not specify one.
 var defaultFrame = &Frame{Start: FrameBound{Kind: UnboundedPreceding}, End: FrameBound{Kind: CurrentRow}}
 
-// invalidFrameSize is invalid_preceding_or_following_size.
-const invalidFrameSize sqlstate.Code = "22013"
-
 // ErrFrameSize is the error for a negative offset.
-var ErrFrameSize = sqlstate.New(invalidFrameSize, "invalid preceding or following size in window function")
+var ErrFrameSize = sqlstate.New(sqlstate.InvalidFrameSize, "invalid preceding or following size in window function")
 
 // frameOffsets are the values of a frame's offsets.
 type frameOffsets struct{ start, end types.Datum }
@@ -91,7 +88,7 @@ func (f *Frame) offset(env *exec.Env, b FrameBound, which string) (types.Datum, 
 	case d.IsNull():
 		return d, sqlstate.New(sqlstate.NullNotAllowed, "frame %s offset must not be null", which)
 	case f.Mode != RangeFrame && d.I < 0:
-		return d, sqlstate.New(invalidFrameSize, "frame %s offset must not be negative", which)
+		return d, sqlstate.New(sqlstate.InvalidFrameSize, "frame %s offset must not be negative", which)
 	}
 	return d, nil
 }

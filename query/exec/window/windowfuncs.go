@@ -79,7 +79,7 @@ func init() {
 			return types.Null, err
 		}
 		if n.I <= 0 {
-			return types.Null, sqlstate.New("22016", "argument of nth_value must be greater than zero")
+			return types.Null, sqlstate.New(sqlstate.InvalidNthValue, "argument of nth_value must be greater than zero")
 		}
 		return p.inFrame(i, int(n.I)-1, false)
 	}, exec.AnyElement, types.Int4)
@@ -99,7 +99,7 @@ func ntile() func(p *partitionRows, i int) (types.Datum, error) {
 			return n, nil
 		}
 		if n.I <= 0 {
-			return types.Null, sqlstate.New("22014", "argument of ntile must be greater than zero")
+			return types.Null, sqlstate.New(sqlstate.InvalidNtile, "argument of ntile must be greater than zero")
 		}
 		size, longer := int64(p.n)/n.I, int64(p.n)%n.I
 		at := int64(i)

@@ -308,7 +308,7 @@ func init() {
 		funcs.JsonFamily.Function(prefix+"_object", t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			items := a[0].Array().Items
 			if len(items)%2 != 0 {
-				return types.Null, sqlstate.New("2202E", "array must have even number of elements")
+				return types.Null, sqlstate.New(sqlstate.ArraySubscriptError, "array must have even number of elements")
 			}
 			var keys, values []types.Datum
 			for i := 0; i < len(items); i += 2 {
@@ -322,7 +322,7 @@ func init() {
 				if len(keys) == 0 || len(values) == 0 { // an empty array has no dimension
 					return types.Null, sqlstate.New(sqlstate.ArraySubscriptError, "wrong number of array subscripts")
 				}
-				return types.Null, sqlstate.New("2202E", "mismatched array dimensions")
+				return types.Null, sqlstate.New(sqlstate.ArraySubscriptError, "mismatched array dimensions")
 			}
 			return objectOf(env, keys, values, t)
 		}, types.TextArray, types.TextArray)

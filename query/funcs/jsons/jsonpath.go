@@ -82,7 +82,7 @@ func readDatetime(st *exec.State, text string, template *string) (run.Moment, er
 	if template == nil {
 		d, typ, zone, ok := templates.ReadISO(text, st.Types)
 		if !ok {
-			err := sqlstate.New("22031", "datetime format is not recognized: \"%s\"", text)
+			err := sqlstate.New(sqlstate.InvalidJSONDatetime, "datetime format is not recognized: \"%s\"", text)
 			return run.Moment{}, run.Suppressed(
 				err.WithHint("Use a datetime template argument to specify the input data format."))
 		}

@@ -198,7 +198,8 @@ func valueOf(env *exec.Env, from types.OID, v string, typ types.OID, mod int32) 
 	}
 	text, _ := jsonText(from)(v)
 	if tooLong(text, typ, mod) {
-		return types.Null, sqlstate.New("22001", "value too long for type %s(%d)", types.NameOf(typ), mod-4)
+		return types.Null, sqlstate.New(sqlstate.StringTooLong, "value too long for type %s(%d)",
+			types.NameOf(typ), mod-4)
 	}
 	d, err := exec.CastDatum(env, types.NewText(text), types.Unknown, typ, mod)
 	return d, err

@@ -274,7 +274,7 @@ func (r *dateReader) number(n *node, after []node, to *int, width int) (int, err
 		return 0, invalidDate(`invalid value "%s" for "%s"`, strings.ToValidUTF8(item, ""), n.name).
 			WithDetail("Value must be an integer.")
 	case !inRange:
-		return 0, sqlstate.New("22008", `value for "%s" in source string is out of range`, n.name).
+		return 0, sqlstate.New(sqlstate.DatetimeOverflow, `value for "%s" in source string is out of range`, n.name).
 			WithDetail("Value must be in the range %d to %d.", math.MinInt32, math.MaxInt32)
 	case to != nil:
 		if err := r.set(n, to, value); err != nil {
@@ -328,7 +328,7 @@ func (r *dateReader) commaYear(n *node) error {
 	}
 	total := int64(thousands)*1000 + int64(years)
 	if total != int64(int32(total)) {
-		return sqlstate.New("22008", `value for "Y,YYY" in source string is out of range`)
+		return sqlstate.New(sqlstate.DatetimeOverflow, `value for "Y,YYY" in source string is out of range`)
 	}
 	r.text, r.yearDigits = rest[size:], 4
 	return r.set(n, &r.year, int(total))

@@ -36,7 +36,7 @@ func init() {
 		}
 		days := datetime.DaysOf(t.year, t.month, t.day)
 		if !datetime.ValidDate(days) {
-			return types.Null, sqlstate.New("22008", `date out of range: "%s"`, r.whole)
+			return types.Null, sqlstate.New(sqlstate.DatetimeOverflow, `date out of range: "%s"`, r.whole)
 		}
 		return types.NewDate(days), nil
 	}, types.Text, types.Text)
@@ -50,7 +50,7 @@ func (r *dateReader) timestamp(env *types.Env) (types.Datum, error) {
 	}
 	days := datetime.DaysOf(t.year, t.month, t.day)
 	if days > math.MaxInt64/types.Day || -days > math.MaxInt64/types.Day {
-		return types.Null, sqlstate.New("22008", "timestamp out of range")
+		return types.Null, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range")
 	}
 	wall := days*types.Day + int64(t.hour*3600+t.min*60+t.sec)*datetime.Second + int64(t.micros)
 	if r.zoneSign != 0 {
@@ -69,7 +69,7 @@ func (r *dateReader) calendar() (*clock, error) {
 	if err := r.timeOfDay(t); err != nil {
 		return nil, err
 	}
-	outOfRange := sqlstate.New("22008", `date/time field value out of range: "%s"`, r.whole)
+	outOfRange := sqlstate.New(sqlstate.DatetimeOverflow, `date/time field value out of range: "%s"`, r.whole)
 	if !r.yearOf(t) {
 		return nil, outOfRange
 	}
@@ -121,7 +121,7 @@ func (r *dateReader) calendar() (*clock, error) {
 		t.micros < 0 || t.micros >= 1e6:
 		return nil, outOfRange
 	case r.zoneSign != 0 && (r.zoneHours < 0 || r.zoneHours > 15 || r.zoneMinutes < 0 || r.zoneMinutes > 59):
-		return nil, sqlstate.New("22009", `time zone displacement out of range: "%s"`, r.whole)
+		return nil, sqlstate.New(sqlstate.InvalidZoneDisplacement, `time zone displacement out of range: "%s"`, r.whole)
 	}
 	return t, nil
 }

@@ -73,11 +73,11 @@ func (t *Standard) Read(text string, env *types.Env) (types.Datum, types.OID, *t
 		return fail(invalidDate("datetime format is zoned but not timed"))
 	case !t.timed:
 		if !datetime.ValidDate(days) {
-			return fail(sqlstate.New("22008", "date out of range"))
+			return fail(sqlstate.New(sqlstate.DatetimeOverflow, "date out of range"))
 		}
 		return types.NewDate(days), types.Date, nil, nil
 	case t.dated && days != days*types.Day/types.Day:
-		return fail(sqlstate.New("22008", "timestamp out of range"))
+		return fail(sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range"))
 	case t.dated && t.zoned:
 		typ = types.TimestampTZ
 		out, err = types.CheckMoment(days*types.Day + clock - int64(offset)*datetime.Second)

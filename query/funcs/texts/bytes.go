@@ -15,7 +15,7 @@ import (
 func init() {
 	part := func(s string, start, n int64, limited bool) (types.Datum, error) {
 		if limited && n < 0 {
-			return types.Null, sqlstate.New("22011", "negative substring length not allowed")
+			return types.Null, sqlstate.New(sqlstate.SubstringError, "negative substring length not allowed")
 		}
 		size := int64(len(s))
 		end := size + 1
@@ -133,7 +133,7 @@ func overlayBytes(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	}
 	switch {
 	case from <= 0:
-		return types.Null, sqlstate.New("22011", "negative substring length not allowed")
+		return types.Null, sqlstate.New(sqlstate.SubstringError, "negative substring length not allowed")
 	case from+n > math.MaxInt32:
 		return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "integer out of range")
 	}

@@ -298,7 +298,7 @@ func byteFuncs() {
 		count := intAt(a, 3, int64(utf8.RuneCountInString(a[1].S)))
 		switch {
 		case from <= 0:
-			return types.Null, sqlstate.New("22011", "negative substring length not allowed")
+			return types.Null, sqlstate.New(sqlstate.SubstringError, "negative substring length not allowed")
 		case from+count > math.MaxInt32:
 			return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "integer out of range")
 		}

@@ -35,7 +35,7 @@ func similar(p string, esc rune) (string, error) {
 		switch {
 		case escaped && r == '"' && !in:
 			if quotes == 2 {
-				return "", sqlstate.New("2200C",
+				return "", sqlstate.New(sqlstate.InvalidUseOfEscape,
 					"SQL regular expression may not contain more than two escape-double-quote separators")
 			}
 			b.WriteString([]string{"){1,1}?(", "){1,1}(?:"}[quotes])

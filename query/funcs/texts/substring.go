@@ -15,7 +15,7 @@ import (
 func characters() {
 	substr := func(s string, from, count int64, bounded bool) (types.Datum, error) {
 		if bounded && count < 0 {
-			return types.Null, sqlstate.New("22011", "negative substring length not allowed")
+			return types.Null, sqlstate.New(sqlstate.SubstringError, "negative substring length not allowed")
 		}
 		first, last := max(from, 1), int64(math.MaxInt64)
 		if bounded && from <= math.MaxInt64-count {

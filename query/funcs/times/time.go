@@ -104,9 +104,10 @@ func init() {
 			}
 			switch {
 			case math.IsNaN(f):
-				return types.Null, sqlstate.New("22008", "timestamp cannot be NaN")
+				return types.Null, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp cannot be NaN")
 			case f < math.MinInt64 || f >= math.MaxInt64 || !datetime.ValidMoment(int64(f)):
-				return types.Null, sqlstate.New("22008", "timestamp out of range: \"%g\"", a[0].Float())
+				return types.Null, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range: \"%g\"",
+					a[0].Float())
 			}
 			return types.NewTime(int64(f)), nil
 		}, types.Float8)
@@ -377,7 +378,7 @@ func intervalPart(field string, s types.Span, ret types.OID) (types.Datum, error
 // ageOf is age. As in PostgreSQL, infinity is the last moment of 64 bits there, and -infinity is refused.
 func ageOf(a, b types.Datum) (types.Datum, error) {
 	if a.I == datetime.NegInfinity || b.I == datetime.NegInfinity {
-		return types.Null, sqlstate.New("22008", "timestamp out of range")
+		return types.Null, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range")
 	}
 	return age(a.I, b.I), nil
 }

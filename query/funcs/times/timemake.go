@@ -13,8 +13,6 @@ import (
 
 // Functions that make dates and times, and those that return the current time (PostgreSQL 15, table 9.32).
 
-const timeRange22008 sqlstate.Code = "22008"
-
 // madeDate returns a date from its parts. Years BC are negative.
 func madeDate(y, m, d int64) (time.Time, bool) {
 	if y == 0 || y < -5000000 || y > 5874898 {
@@ -39,7 +37,8 @@ func madeClock(h, m int64, s float64) (int64, bool) {
 func madeStamp(a []types.Datum) (int64, error) {
 	date, ok := madeDate(a[0].I, a[1].I, a[2].I)
 	if !ok {
-		return 0, sqlstate.New(timeRange22008, "date field value out of range: %d-%02d-%02d", a[0].I, a[1].I, a[2].I)
+		return 0, sqlstate.New(sqlstate.DatetimeOverflow, "date field value out of range: %d-%02d-%02d", a[0].I,
+			a[1].I, a[2].I)
 	}
 	clock, ok := madeClock(a[3].I, a[4].I, a[5].Float())
 	if !ok {
@@ -47,15 +46,15 @@ func madeStamp(a []types.Datum) (int64, error) {
 	}
 	moment := datetime.Moment(date) + clock
 	if date.Year() > 294276 || !datetime.ValidMoment(moment) {
-		return 0, sqlstate.New(timeRange22008, "timestamp out of range: %d-%02d-%02d %d:%02d:%02g", a[0].I, a[1].I,
-			a[2].I,
-			a[3].I, a[4].I, a[5].Float())
+		return 0, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range: %d-%02d-%02d %d:%02d:%02g",
+			a[0].I, a[1].I, a[2].I, a[3].I, a[4].I, a[5].Float())
 	}
 	return moment, nil
 }
 
 func badClock(a []types.Datum) error {
-	return sqlstate.New(timeRange22008, "time field value out of range: %d:%02d:%02g", a[0].I, a[1].I, a[2].Float())
+	return sqlstate.New(sqlstate.DatetimeOverflow, "time field value out of range: %d:%02d:%02g", a[0].I, a[1].I,
+		a[2].Float())
 }
 
 func init() {
@@ -65,7 +64,7 @@ func init() {
 		t, ok := madeDate(a[0].I, a[1].I, a[2].I)
 		if !ok {
 			return types.Null, sqlstate.New(
-				timeRange22008,
+				sqlstate.DatetimeOverflow,
 				"date field value out of range: %d-%02d-%02d",
 				a[0].I,
 				a[1].I,
@@ -74,7 +73,8 @@ func init() {
 		}
 		days := datetime.FloorDiv(t.Unix()-epochSeconds, 86400)
 		if !datetime.ValidDate(days) {
-			return types.Null, sqlstate.New(timeRange22008, "date out of range: %d-%02d-%02d", t.Year(), a[1].I, a[2].I)
+			return types.Null, sqlstate.New(sqlstate.DatetimeOverflow, "date out of range: %d-%02d-%02d", t.Year(),
+				a[1].I, a[2].I)
 		}
 		return types.NewDate(days), nil
 	}, ints...)
@@ -141,7 +141,7 @@ func makeInterval(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	sum := micros + int64(secs)
 	if int64(int32(months)) != months || int64(int32(days)) != days || !(math.Abs(secs) < math.MaxInt64) ||
 		(sum > micros) != (secs > 0) {
-		return types.Null, sqlstate.New(timeRange22008, "interval out of range")
+		return types.Null, sqlstate.New(sqlstate.DatetimeOverflow, "interval out of range")
 	}
 	micros = sum
 	return types.NewInterval(types.Span{Months: int32(months), Days: int32(days), Micros: micros}), nil
@@ -154,7 +154,7 @@ func justify() {
 		funcs.TimeFamily.Function(name, types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			s := a[0].Span()
 			if !f(&s) {
-				return types.Null, sqlstate.New(timeRange22008, "interval out of range")
+				return types.Null, sqlstate.New(sqlstate.DatetimeOverflow, "interval out of range")
 			}
 			return types.NewInterval(s), nil
 		}, types.Interval)
@@ -233,14 +233,14 @@ func bins() {
 			case types.Infinite(a[1]):
 				return a[1], nil
 			case types.Infinite(a[2]):
-				return types.Null, sqlstate.New(timeRange22008, "origin out of range")
+				return types.Null, sqlstate.New(sqlstate.DatetimeOverflow, "origin out of range")
 			case s.Months != 0:
 				return types.Null, sqlstate.New(sqlstate.FeatureNotSupported,
 					"timestamps cannot be binned into intervals containing months or years")
 			}
 			stride := int64(s.Days)*types.Day + s.Micros
 			if stride <= 0 {
-				return types.Null, sqlstate.New(timeRange22008, "stride must be greater than zero")
+				return types.Null, sqlstate.New(sqlstate.DatetimeOverflow, "stride must be greater than zero")
 			}
 			diff, err := datetime.SubtractMoments(a[1].I, a[2].I)
 			if err != nil {

@@ -36,14 +36,14 @@ type Run struct {
 
 // SQLSTATEs of paths (class 22).
 const (
-	errInvalidSubscript = "22033"
-	errArrayNotFound    = "22039"
-	errMemberNotFound   = "2203A"
-	errNumberRequired   = "2203B"
-	errObjectNotFound   = "2203C"
-	errSingleton        = "22038"
-	errNonNumeric       = "22036"
-	errDatetime         = "22031"
+	errInvalidSubscript = sqlstate.InvalidJSONSubscript
+	errArrayNotFound    = sqlstate.JSONArrayNotFound
+	errMemberNotFound   = sqlstate.JSONMemberNotFound
+	errNumberRequired   = sqlstate.JSONNumberNotFound
+	errObjectNotFound   = sqlstate.JSONObjectNotFound
+	errSingleton        = sqlstate.SingletonJSONItem
+	errNonNumeric       = sqlstate.NonNumericJSONItem
+	errDatetime         = sqlstate.InvalidJSONDatetime
 )
 
 // pathError is an error in applying the path to the value. Predicates and silent mode suppress it.
