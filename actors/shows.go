@@ -170,7 +170,7 @@ func (s *System) Degraded() []string {
 	list := append(s.tree.Degraded(), s.compactor.Degraded()...)
 	slices.Sort(list)
 	if more := len(list) - maxReasons; more > 0 {
-		list = append(list[:maxReasons], fmt.Sprintf("actor_failing: %d more actors fail", more))
+		list = append(list[:maxReasons], fmt.Sprintf("actor_failing: %d more", more))
 	}
 	return list
 }

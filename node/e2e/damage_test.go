@@ -206,7 +206,7 @@ func TestProgram_DamagedLog(t *testing.T) {
 	}
 	name := filepath.Base(logs[0])
 	if out, said := command(t, dir, 1, "check", "-deep"); !strings.Contains(out, name) ||
-		!strings.Contains(said, "1 databases") {
+		!strings.Contains(said, "of 1 database") {
 		t.Errorf("check -deep says %q, %q", out, said)
 	}
 	out, said := command(t, dir, 3, "export", "-skip-damaged", "-data", "data", "alpha", "saved.export")

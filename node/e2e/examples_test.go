@@ -119,7 +119,7 @@ func TestExamples_Todo(t *testing.T) {
 	}
 	shows := func(p *browser.Page, titles ...string) {
 		t.Helper()
-		p.Wait(fmt.Sprintf("[...document.querySelectorAll('li span')].map(s => s.textContent.trim()).join() === '%s'",
+		p.Wait(fmt.Sprintf("[...document.querySelectorAll('li input[type=text]')].map(i => i.value).join() === '%s'",
 			strings.Join(titles, ",")))
 	}
 	add(ann, "milk")
@@ -133,15 +133,30 @@ func TestExamples_Todo(t *testing.T) {
 	add(bob, "tea")
 	shows(ann, "milk", "bread", "eggs")
 	shows(bob, "milk", "bread", "tea")
-	const tick = "document.querySelectorAll('li input')[0].click()"
-	ann.Eval(tick, nil) // both change the same item
-	bob.Eval(tick, nil)
+	rename := func(p *browser.Page, title string) {
+		set(p, "document.querySelector('li input[type=text]')", title)
+	}
+	rename(ann, "oat milk") // both change the same item
+	rename(bob, "soy milk")
+	wire.pull(false)
+	// Both show the same winner, and what the other one has written.
+	offered := "[document.querySelector('li input[type=text]').value.slice(0, 3), " +
+		"...[...document.querySelectorAll('li button')].map(b => b.textContent.slice(0, 7))].sort().join()"
+	for _, p := range []*browser.Page{ann, bob} {
+		p.Wait("['keep,or: oat,soy', 'keep,oat,or: soy'].includes(" + offered + ")")
+	}
+	bob.Eval("document.querySelectorAll('li button')[1].click()", nil)
+	for _, p := range []*browser.Page{ann, bob} {
+		p.Wait("document.querySelectorAll('li button').length === 0")
+	}
+	var title string
+	bob.Eval("document.querySelector('li input[type=text]').value", &title)
+	shows(ann, title, "bread", "eggs", "tea")
+	shows(bob, title, "bread", "eggs", "tea")
+	ann.Eval("document.querySelector('li input[type=checkbox]').click()", nil)
 	for _, p := range []*browser.Page{ann, bob} {
 		p.Wait("document.querySelectorAll('li.done').length === 1")
 	}
-	wire.pull(false)
-	shows(ann, "milk", "bread", "eggs", "tea")
-	shows(bob, "milk", "bread", "eggs", "tea")
 	var all struct {
 		Rows []struct{ Doc struct{ Title string } }
 	}

@@ -64,7 +64,8 @@ func (m *CouchDBImport) Run(ctx context.Context) (done CouchDBImported, err erro
 				m.Out.Say("%s: failed: %v", name, err)
 				return
 			}
-			m.Out.Say("%s: %d documents (%d of %d databases)", name, documents, done.Databases, len(names))
+			m.Out.Say("%s: %s (%d of %s)", name, Count(documents, "document"), done.Databases,
+				Count(len(names), "database"))
 		})
 	}
 	group.Wait()
@@ -144,7 +145,7 @@ func (m *CouchDBImport) replicate(ctx context.Context, name string, documents in
 	}
 	if len(answer.History) > 0 && answer.History[0].Failures > 0 {
 		refused = answer.History[0].Failures
-		m.Out.Say("%s: the node refused %d documents; its log says why", name, refused)
+		m.Out.Say("%s: the node refused %s; its log says why", name, Count(refused, "document"))
 	}
 	return refused, nil
 }
@@ -166,7 +167,7 @@ func (m *CouchDBImport) watch(ctx context.Context, name string, documents int64)
 			Documents int64 `json:"doc_count"`
 		}
 		if m.To.call(ctx, http.MethodGet, "/"+url.PathEscape(name), nil, &info) == nil && ctx.Err() == nil {
-			m.Out.Say("%s: %d of %d documents", name, info.Documents, documents)
+			m.Out.Say("%s: %d of %s", name, info.Documents, Count(documents, "document"))
 		}
 	}
 }

@@ -8,6 +8,14 @@ import (
 	"time"
 )
 
+// Count returns a number with its noun: "1 database", "2 databases".
+func Count[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // Progress reports progress to a person. Its zero value reports nothing.
 type Progress struct {
 	// Out is where to report; nil reports nothing.

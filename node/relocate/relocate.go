@@ -130,10 +130,11 @@ func continueAt(partial *os.File, database string, p *Progress) (position *layer
 // Summary describes a file in one line.
 func Summary(file string, x layer.ExportFile) string {
 	if x.LeftOut > 0 {
-		return fmt.Sprintf("%s is what can be read of %s: %d documents, %s; left out because of damage: %d", file,
-			x.Name, x.Documents, size(x.Size), x.LeftOut)
+		return fmt.Sprintf("%s is what can be read of %s: %s, %s; left out because of damage: %d", file,
+			x.Name, Count(x.Documents, "document"), size(x.Size), x.LeftOut)
 	}
-	return fmt.Sprintf("%s is a complete export of %s: %d documents, %s", file, x.Name, x.Documents, size(x.Size))
+	return fmt.Sprintf("%s is a complete export of %s: %s, %s", file, x.Name, Count(x.Documents, "document"),
+		size(x.Size))
 }
 
 func checkFile(file *os.File) (layer.ExportFile, error) {

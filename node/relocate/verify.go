@@ -97,9 +97,9 @@ func PrintVerified(ctx context.Context, v Verifier, database string, digests boo
 			case now.Total > 0:
 				p.Say("read %s of %s of files", size(now.Bytes), size(now.Total))
 			case now.Step != "":
-				p.Say("compared %d rows, %s", now.Rows, now.Step)
+				p.Say("compared %s, %s", Count(now.Rows, "row"), now.Step)
 			default:
-				p.Say("read %d rows", now.Rows)
+				p.Say("read %s", Count(now.Rows, "row"))
 			}
 			return nil
 		},
@@ -111,14 +111,14 @@ func PrintVerified(ctx context.Context, v Verifier, database string, digests boo
 	if err != nil {
 		return 0, err
 	}
-	read := fmt.Sprintf("read %d blocks (%s) and %d rows of %d databases", done.Blocks, size(done.Bytes),
-		done.Rows, done.Databases)
+	read := fmt.Sprintf("read %s (%s) and %s of %s", Count(done.Blocks, "block"), size(done.Bytes),
+		Count(done.Rows, "row"), Count(done.Databases, "database"))
 	if !done.Files {
-		read = fmt.Sprintf("read %d rows of %d databases, and no files, since this node has none", done.Rows,
-			done.Databases)
+		read = fmt.Sprintf("read %s of %s, and no files, since this node has none", Count(done.Rows, "row"),
+			Count(done.Databases, "database"))
 	}
 	if done.Faults > 0 {
-		p.Say("%s: %d faults", read, done.Faults)
+		p.Say("%s: %s", read, Count(done.Faults, "fault"))
 		return done.Faults, nil
 	}
 	_, err = fmt.Fprintf(out, "%s: nothing is damaged\n", read)

@@ -143,7 +143,7 @@ func (p *page) jobs(o *state.Overview) {
 	p.heading("JOBS  %s", text)
 	for i, t := range o.Tasks {
 		if i == maxTasks {
-			p.line("  and %d more tasks", len(o.Tasks)-i)
+			p.line("  and %d more", len(o.Tasks)-i)
 			break
 		}
 		row := fmt.Sprintf("  %3d%%  %s %s", t.Progress, t.Type, t.Database)

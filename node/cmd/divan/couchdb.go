@@ -59,8 +59,9 @@ func importCouchDB(args []string) int {
 	defer stop()
 	done, err := (&relocate.CouchDBImport{From: from, To: to, Replicator: *replicator, Parallel: *parallel,
 		Out: &relocate.Progress{Out: os.Stderr, Every: 5 * time.Second}}).Run(ctx)
-	fmt.Printf("%d databases, %d documents; %d databases failed, %d documents were refused\n", done.Databases,
-		done.Documents, done.Failed, done.Refused)
+	fmt.Printf("%s, %s; failed: %s; refused: %s\n", relocate.Count(done.Databases, "database"),
+		relocate.Count(done.Documents, "document"), relocate.Count(done.Failed, "database"),
+		relocate.Count(done.Refused, "document"))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "divan:", err)
 		return statusFailed
