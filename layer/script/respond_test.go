@@ -237,6 +237,25 @@ func TestResponder_ListTime(t *testing.T) {
 	}
 }
 
+// forgetful is a listing whose client takes pieces slowly and keeps none.
+type forgetful struct{ listing }
+
+func (*forgetful) Write([]byte) {}
+func (*forgetful) Flush() error { time.Sleep(time.Millisecond); return nil }
+
+// TestResponder_ListEndless: a list that sends without end, and without reading rows, has the time of one call, without
+// that for which it waits for its client.
+func TestResponder_ListEndless(t *testing.T) {
+	f := responder(t, open(t, script.Limits{Time: 200 * time.Millisecond}),
+		`function(head, req) { var s = new Array(20000).join('x'); for (;;) send(s) }`)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var over *script.LimitError
+	if _, err := f.List(ctx, []byte(`{}`), []byte(plainReq), &forgetful{}); !errors.As(err, &over) || over.Limit != "time" {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 // TestResponder_ListsWait: lists that wait for their clients, more than may run at once, keep no other function from
 // running, and those beyond the number are refused.
 func TestResponder_ListsWait(t *testing.T) {

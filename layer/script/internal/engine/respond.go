@@ -75,11 +75,15 @@ func (f *Func) List(head, req []byte, io Listing) ([]byte, error) {
 }
 
 // outside runs do, which may block, without the clock and without the turn. Afterwards the function has its whole time
-// again. It reports whether the call may continue.
-func (c *Call) outside(do func() error) bool {
-	if _, ok := c.Pause(); !ok {
+// again if anew is set, and otherwise what was left of it. It reports whether the call may continue.
+func (c *Call) outside(do func() error, anew bool) bool {
+	left, ok := c.Pause()
+	if !ok {
 		c.limit = "time"
 		return false
+	}
+	if anew {
+		left = int64(c.whole)
 	}
 	var err error
 	if t := c.turn.Load(); t != nil {
@@ -87,7 +91,7 @@ func (c *Call) outside(do func() error) bool {
 	} else {
 		err = do()
 	}
-	c.Resume(int64(c.whole))
+	c.Resume(left)
 	if err != nil {
 		c.ended = err
 	}
@@ -140,10 +144,10 @@ func passText(tls *libc.TLS, ctx uintptr, argc int32, argv uintptr, to func(List
 	return undefined
 }
 
-// engineFlush implements host.flush of render.js.
+// engineFlush implements host.flush of render.js. It gives no time: a function could send without end.
 func engineFlush(tls *libc.TLS, ctx uintptr, _ value, _ int32, _ uintptr) value {
 	r := byContext(tls, ctx).owner
-	if r.call.listing != nil && !r.call.outside(r.call.listing.Flush) {
+	if r.call.listing != nil && !r.call.outside(r.call.listing.Flush, false) {
 		return r.call.end(tls, ctx)
 	}
 	return undefined
@@ -168,7 +172,7 @@ func engineRow(tls *libc.TLS, ctx uintptr, _ value, _ int32, _ uintptr) value {
 			goOn = c.ended == nil
 		}
 	} else {
-		goOn = c.outside(next)
+		goOn = c.outside(next, true)
 	}
 	if !goOn {
 		return c.end(tls, ctx)
