@@ -2,9 +2,12 @@ package page_test
 
 import (
 	"encoding/json"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/divandb/divan/node/console/page"
 	"github.com/divandb/divan/scripts/browser"
 )
 
@@ -72,7 +75,7 @@ func TestPage(t *testing.T) {
 
 // Names and texts are chosen by users: they must not become tags, scripts or addresses.
 func TestPage_hostile(t *testing.T) {
-	const evil = `<img src=x onerror=document.title=/owned/>"'</script><script>document.title='owned'</script>`
+	const evil = `<img src=x onerror=document.title=/owned/>"'</script><script>document.title='owned'</script>` + "\u202e"
 	text, err := json.Marshal(answers())
 	if err != nil {
 		t.Fatal(err)
@@ -113,5 +116,27 @@ func TestPage_hostile(t *testing.T) {
 		if strings.Contains(got.html, `href="javascript`) || !strings.Contains(got.html, "&lt;img") {
 			t.Errorf("%s: a link runs a script, or nothing is shown", view)
 		}
+		if strings.Contains(got.text, "\u202e") || !strings.Contains(got.text, `\u202e`) {
+			t.Errorf("%s: a name changes the direction of the text beside it: %q", view, got.text)
+		}
+	}
+}
+
+// An editor shows a document whose texts change the direction of what follows without changing the document.
+func TestPage_pretty(t *testing.T) {
+	server := httptest.NewServer(page.Handler("/_dashboard/"))
+	defer server.Close()
+	p := browser.Start(t).Open(server.URL+"/_dashboard/js/json.js", browser.View{})
+	defer p.Close()
+	const body = "{\"_id\":\"a\u202eb\",\"n\":12345678901234567890}"
+	var got struct {
+		Text string
+		Same bool
+	}
+	p.Eval("import('/_dashboard/js/json.js').then(({ pretty }) => { const body = "+strconv.QuoteToASCII(body)+
+		"; const text = pretty(body); return { text, same: JSON.parse(text)._id === JSON.parse(body)._id } })", &got)
+	const want = "{\n  \"_id\": \"a\\u202eb\",\n  \"n\": 12345678901234567890\n}"
+	if got.Text != want || !got.Same {
+		t.Errorf("got %q, want %q; the same: %v", got.Text, want, got.Same)
 	}
 }

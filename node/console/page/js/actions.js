@@ -1,5 +1,5 @@
 // Buttons that do something, after a question.
-import { el } from './dom.js';
+import { el, shown } from './dom.js';
 import { act } from './source.js';
 
 /** A button that asks first, and then does an action of the server. */
@@ -33,7 +33,7 @@ export const ask = (label, question, work, word) => {
           await work();
           d.close();
         } catch (e) {
-          said.textContent = e.message;
+          said.textContent = shown(e.message);
           go.disabled = false;
         }
       },

@@ -1,5 +1,5 @@
 // A chart of a result: one column across, numbers as bars or lines.
-import { el, text, count } from './dom.js';
+import { el, shown, text, count } from './dom.js';
 import { svg } from './plot.js';
 import { isNumber } from './results.js';
 
@@ -37,7 +37,7 @@ const draw = (r, x, ys, kind) => {
   });
   const label = (at, words, props) => {
     const t = svg('text', { y: at, ...props });
-    t.textContent = words;
+    t.textContent = shown(words);
     s.append(t);
   };
   for (const v of [low, low + range / 2, top]) {
@@ -84,7 +84,7 @@ const draw = (r, x, ys, kind) => {
       i = Math.floor((((e.clientX - box.left) / box.width) * width - left) / step);
     if (i < 0 || i >= rows.length) return;
     const values = ys.map(k => `${r.columns[k].name} ${rows[i][k] === null ? 'NULL' : rows[i][k]}`);
-    said.textContent = `${name(rows[i])}: ${values.join(', ')}`;
+    said.textContent = shown(`${name(rows[i])}: ${values.join(', ')}`);
   });
   return [s, said];
 };

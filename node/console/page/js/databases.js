@@ -1,5 +1,5 @@
 // The databases, or one of them.
-import { el, section, text, count, bytes, measure, link } from './dom.js';
+import { el, shown, section, text, count, bytes, measure, link } from './dom.js';
 import { list, table } from './table.js';
 import { button, confirm } from './actions.js';
 import { couch, path } from './source.js';
@@ -56,7 +56,7 @@ const create = () => {
           await couch('PUT', path(name.value));
           location.hash = link(['databases', name.value], '').getAttribute('href');
         } catch (problem) {
-          said.textContent = problem.message;
+          said.textContent = shown(problem.message);
         }
       },
     },

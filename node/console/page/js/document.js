@@ -1,5 +1,5 @@
 // One document: its text to edit, its conflicts beside each other, its history, and its attachments.
-import { el, section, text, bytes, link } from './dom.js';
+import { el, shown, section, text, bytes, link } from './dom.js';
 import { table } from './table.js';
 import { couch, path } from './source.js';
 import { pretty, compare } from './json.js';
@@ -55,7 +55,7 @@ export const documentPage = (place, name, id) => {
     try {
       await work();
     } catch (e) {
-      if (!stopped) wrong.textContent = e.message;
+      if (!stopped) wrong.textContent = shown(e.message);
     }
   };
 
@@ -199,7 +199,7 @@ export const documentPage = (place, name, id) => {
               );
           },
           e => {
-            place.textContent = e.message;
+            place.textContent = shown(e.message);
           },
         );
         return place;

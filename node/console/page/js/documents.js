@@ -1,5 +1,5 @@
 // The documents of a database: a part of them by id, those with conflicts, or one.
-import { el, section, text, count, link } from './dom.js';
+import { el, section, shown, text, count, link } from './dom.js';
 import { table } from './table.js';
 import { couch, path, sql, literal } from './source.js';
 import { documentPage } from './document.js';
@@ -121,7 +121,7 @@ const list = (place, name, query) => {
       const found = await previews(name, rows).catch(() => new Map());
       for (const [id, cell] of cells) {
         const t = found.get(id);
-        cell.textContent = t === undefined ? '' : t.length > previewBytes ? `${t.slice(0, previewBytes)}…` : t;
+        cell.textContent = t === undefined ? '' : shown(t.length > previewBytes ? `${t.slice(0, previewBytes)}…` : t);
       }
     } catch (e) {
       if (mine === turn) {

@@ -1,5 +1,13 @@
 // Elements and formats. What comes from a server is only inserted as text, never as HTML.
 
+// Control characters, except tabs and ends of lines, and those that change the direction of the text around them.
+const hidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A text whose hidden characters are written as in JSON: names with them could reverse what stands beside them. */
+export const shown = s => s.replace(hidden, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+const child = c => (typeof c === 'string' ? shown(c) : c);
+
 /** Creates an element. Properties that are null, undefined or false are left out. Functions are listeners. */
 export const el = (name, props, ...children) => {
   const e = document.createElement(name);
@@ -9,7 +17,7 @@ export const el = (name, props, ...children) => {
     else if (k === 'class') e.className = v;
     else e.setAttribute(k, v === true ? '' : v);
   }
-  e.append(...children.flat(Infinity).filter(c => c !== null && c !== undefined && c !== false));
+  e.append(...children.flat(Infinity).filter(c => c !== null && c !== undefined && c !== false).map(child));
   return e;
 };
 

@@ -1,5 +1,5 @@
 // What happened on all nodes, and the stories of failures.
-import { el, section, count } from './dom.js';
+import { el, shown, section, count } from './dom.js';
 import { follow } from './source.js';
 import { table } from './table.js';
 import { story, eventColumns } from './stories.js';
@@ -43,7 +43,7 @@ export const events = (place, say, rest, query) => {
           )
         : '',
     );
-    total.textContent = (p.absent || []).map(a => `without ${a.node}: ${a.reason}`).join(' · ');
+    total.textContent = shown((p.absent || []).map(a => `without ${a.node}: ${a.reason}`).join(' · '));
     const opened = [...body.querySelectorAll('details')].map(d => d.open);
     body.replaceChildren(
       p.events.length

@@ -1,5 +1,5 @@
 // The documents that views of a design document skip, since a map function failed.
-import { el, section, text, count, link } from './dom.js';
+import { el, shown, section, text, count, link } from './dom.js';
 import { table } from './table.js';
 import { couch, path } from './source.js';
 
@@ -39,7 +39,7 @@ export const failures = (place, name, design) => {
       );
     },
     e => {
-      if (!stopped) body.textContent = e.message;
+      if (!stopped) body.textContent = shown(e.message);
     },
   );
   return () => {

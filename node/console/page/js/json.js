@@ -1,7 +1,8 @@
 // JSON as text. A document is shown and sent back as it is written: numbers that a browser cannot hold stay as they
 // are.
+import { shown } from './dom.js';
 
-/** Indents JSON without changing its values. Text that is not JSON stays as it is. */
+/** Indents JSON without changing its values, and escapes hidden characters. Text that is not JSON stays as it is. */
 export const pretty = source => {
   try {
     JSON.parse(source);
@@ -26,7 +27,7 @@ export const pretty = source => {
     } else if (t === ',') {
       out += t;
       line();
-    } else out += t === ':' ? ': ' : t;
+    } else out += t === ':' ? ': ' : shown(t);
   });
   return out;
 };

@@ -1,5 +1,5 @@
 // A list that the server sorts, searches and divides into pages.
-import { el, count, text } from './dom.js';
+import { el, shown, count, text } from './dom.js';
 import { follow } from './source.js';
 
 /** Rows as a table; on a narrow screen each row is a card. columns: {title, cell, sort, number, extra}. */
@@ -100,9 +100,10 @@ export const list = (place, view, caption, columns, empty, say, search = '', ask
   });
   const show = p => {
     page = p;
-    total.textContent =
+    total.textContent = shown(
       `${count(p.total)} ${q.search ? 'found' : 'in all'}` +
-      (p.absent || []).map(a => ` · without ${text(a.node)}: ${text(a.reason)}`).join('');
+        (p.absent || []).map(a => ` · without ${text(a.node)}: ${text(a.reason)}`).join(''),
+    );
     const turn = (label, enabled, go) =>
       el(
         'button',
