@@ -14,6 +14,9 @@ func guide(w io.Writer, members []*member, temporary bool) {
 	host, port, _ := net.SplitHostPort(sql)
 	psql := fmt.Sprintf("psql -h %s -p %s", host, port)
 	text := `
+The database shop has customers and orders, with views and with relations for SQL.
+The database sensors has measurements, which come in all the time.
+
 Open the console    ` + url + `/_dashboard/
 
 Ask with SQL        ` + psql + ` -d shop
@@ -30,7 +33,7 @@ Ask over HTTP       (CouchDB's API)
     -d '{"selector": {"type": "customer", "city": "Oslo"}, "limit": 3}'
   curl '` + url + `/shop/customer-00001?conflicts=true'
 
-Watch changes       one shard each, or all of them, resumable by "seq"
+Watch changes       as they come; each has a "seq", from which a program can go on later
   curl -N '` + url + `/shop/_changes?feed=continuous&since=now'
   curl '` + url + `/sensors/_changes/_meta'
   ` + psql + ` -d sensors -c "COPY (SELECT id, seq FROM changes_follow WHERE seq > 'now') TO STDOUT"
