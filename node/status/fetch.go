@@ -68,6 +68,9 @@ func get(ctx context.Context, address, path string) (shown string, text []byte, 
 		if errors.As(err, &u) { // leave out the URL, which contains the password
 			err = u.Err
 		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("it did not answer within %s", within)
+		}
 		return "", nil, fmt.Errorf("%s: %w", base.Redacted(), err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)

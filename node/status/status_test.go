@@ -1,7 +1,9 @@
 package status_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -113,5 +115,20 @@ func TestFetch(t *testing.T) {
 			strings.Contains(err.Error(), "wrong") {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// A server that accepts connections and never answers is named as such.
+func TestUp_silentServer(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // the kernel accepts the connections
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := status.Up(ctx, "http://"+l.Addr().String()); err == nil ||
+		!strings.Contains(err.Error(), "it did not answer within") {
+		t.Error(err)
 	}
 }
