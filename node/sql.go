@@ -86,7 +86,11 @@ func (n *Node) tempFiles() (*spill.Space, error) {
 	if n.cfg.SQL.TempFiles == 0 || n.cfg.Data == "" {
 		return nil, nil
 	}
-	return spill.New(spill.Dir(filepath.Join(n.cfg.Data, tempDir)), int64(n.cfg.SQL.TempFiles))
+	space, err := spill.New(spill.Dir(filepath.Join(n.cfg.Data, tempDir)), int64(n.cfg.SQL.TempFiles))
+	if e, ok := n.engine.(interface{ SpareBytes() (int64, bool) }); ok && err == nil {
+		space.Spare = e.SpareBytes // the store is below the data directory, too
+	}
+	return space, err
 }
 
 // catalog returns what a session's user may read: everything if no login is required.

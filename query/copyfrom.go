@@ -58,7 +58,7 @@ func (c *copyIn) Begin() error {
 	for _, col := range c.e.st.bound.Columns {
 		cols = append(cols, copying.Column{Name: col.Name, Type: col.Type})
 	}
-	c.rows = copying.NewHeld(c.s, cols, &ss.types, ss.memory, c.part)
+	c.rows = copying.NewHeld(c.s, cols, &ss.types, ss.memory, c.part, plan.CopyCheck(c.e.st.bound))
 	return nil
 }
 
@@ -111,11 +111,12 @@ func (c *copyIn) flush(ctx context.Context) error {
 	} else {
 		err = ss.writing(ctx, copyVerb, c.e.st.bound, f)
 	}
-	if err == nil {
-		c.affected += written
-		c.rows.Clear()
+	if err != nil {
+		return c.rows.Explained(err, c.e.st.bound.Write.ID)
 	}
-	return err
+	c.affected += written
+	c.rows.Clear()
+	return nil
 }
 
 // write inserts the rows.

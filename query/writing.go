@@ -44,7 +44,12 @@ func writeVerb(s ast.Statement) string {
 // write makes the portal of a statement that writes.
 func (e *execution) write(p *portal, verb string) {
 	affected := int64(0)
-	p.tag = func(int64) string { return writes.Tag(verb, affected) }
+	p.tag = func(sent int64) string {
+		if p.columns != nil {
+			affected = sent // of the last portion
+		}
+		return writes.Tag(verb, affected)
+	}
 	p.start = func(ctx context.Context) (cursor.Source, error) {
 		var rows *cursor.Running
 		err := e.ss.writing(ctx, verb, e.st.bound, func(tx exec.Transaction) (err error) {

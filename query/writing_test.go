@@ -18,13 +18,18 @@ import (
 // COPY FROM STDIN reads what PostgreSQL reads, and refuses what it refuses.
 func TestCopyFrom_PostgreSQL(t *testing.T) {
 	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
-	if _, err := theirs.Exec(t.Context(), "CREATE TEMP TABLE docs (id text PRIMARY KEY, doc jsonb)"); err != nil {
+	if _, err := theirs.Exec(t.Context(), "CREATE TEMP TABLE docs (id text PRIMARY KEY, doc jsonb NOT NULL)"); err != nil {
 		t.Fatal(err)
 	}
 	s := exectest.NewStore()
 	s.Create("postgres")
 	_, addr := start(t, s, nil)
 	ours := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+	for _, conn := range []*pgx.Conn{ours, theirs} {
+		if _, err := conn.Exec(t.Context(), "INSERT INTO docs (id, doc) VALUES ('there', '{}')"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var binary bytes.Buffer
 	_, err := theirs.PgConn().CopyTo(t.Context(), &binary,
 		`COPY (VALUES ('b1', '{"x": 1}'::jsonb), ('b2', '{}')) TO STDOUT (FORMAT binary)`)
@@ -45,6 +50,13 @@ func TestCopyFrom_PostgreSQL(t *testing.T) {
 		{"COPY docs (id, doc) FROM STDIN", "\\N\t{}\n"},
 		{"COPY docs (id, doc) FROM STDIN", "a\t{\n"},
 		{"COPY docs (id, doc) FROM STDIN", "a\t{}\na\t{}\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{}\nthere\t{}\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{}\nb\t{}\nc\t{}\nb\t{}\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{}\nb\t\\N\nwrong\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{}\n" + strings.Repeat("long", 50) + "\n"},
+		{"COPY docs (id, doc) FROM STDIN", "a\t{}\nb\t" + strings.Repeat("long", 50) + "\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "\"a\nb\",{}\nthere,{}\n"},
+		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "b,{}\n\"a\n"},
 		{"COPY docs (id, doc) FROM STDIN", "a\t{}\nb\t{}\r\n"},
 		{"COPY docs (id, doc) FROM STDIN", "a\xff\t{}\n"},
 		{"COPY docs (id, doc) FROM STDIN (FORMAT csv)", "a,\"{\"\"x\"\": \"\"1,2\"\"}\"\nb,{}\n"},
@@ -97,10 +109,9 @@ func copied(ctx context.Context, conn *pgx.Conn, sql, data string) string {
 	tag, err := conn.PgConn().CopyFrom(ctx, strings.NewReader(data), sql)
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) {
-		// PostgreSQL also shows the line, and the places of errors that are found when rows are written.
-		where, _, _ := strings.Cut(pe.Where, `: "`)
-		if pe.Code[:2] == "23" {
-			where = ""
+		where := pe.Where
+		if i := strings.Index(where, "COPY docs"); i > 0 {
+			where = where[i:] // after the place in a jsonb
 		}
 		return fmt.Sprintf("%s %s, %s", pe.Code, pe.Message, where)
 	}

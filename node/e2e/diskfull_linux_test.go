@@ -10,6 +10,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // mountSmall mounts a file system of size bytes on dir.
@@ -382,5 +385,50 @@ func TestProgram_ReadOnlyDisk(t *testing.T) {
 	p = launch(t, dir, append([]string{"-data", filepath.Join(disk, "none")}, freePorts...)...)
 	if status := p.wait(startTimeout); status != 1 || strings.Count(strings.TrimSpace(p.stderr.String()), "\n") > 0 {
 		t.Errorf("a start without a store ends with %d:\n%s", status, p.stderr)
+	}
+}
+
+// A statement that needs more temporary files than the disk has space for fails alone: writes are not refused
+// meanwhile.
+func TestProgram_DiskFullOfTempFiles(t *testing.T) {
+	needEmbedded(t)
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	mountSmall(t, data, 96<<20)
+	const settings = "storage: {ballast: 0, cache: 4MiB}\nsql: {statement_memory: 1MiB}\n"
+	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, dir)
+	c := p.client()
+	c.ok("PUT", "/ledger", "")
+	done := make(chan error, 1)
+	go func() {
+		conn, err := pgx.Connect(t.Context(), "postgres://tester@"+p.ready["sql"]+"/ledger")
+		if err == nil {
+			defer conn.Close(t.Context())
+			_, err = conn.Exec(t.Context(), "SELECT g, repeat('y', 1000) FROM generate_series(1, 200000) g ORDER BY md5(g::text)")
+		}
+		done <- err
+	}()
+	peak := 0.0
+	for n := 0; ; n++ {
+		if r := c.do("PUT", fmt.Sprintf("/ledger/%d", n), `{}`); r.status != 201 {
+			t.Fatalf("write %d is answered %d %s, with %v bytes of temporary files", n, r.status, r.body, peak)
+		}
+		peak = max(peak, metric(t, p, "divan_sql_temp_bytes"))
+		select {
+		case err := <-done:
+			var e *pgconn.PgError
+			if !errors.As(err, &e) || e.Code != "53100" || e.Hint == "" {
+				t.Errorf("the statement ends with %v", err)
+			}
+			if peak < 20<<20 {
+				t.Errorf("only %v bytes of temporary files were written", peak)
+			}
+			p.stop(syscall.SIGTERM)
+			return
+		default:
+		}
 	}
 }

@@ -199,37 +199,7 @@ func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if typing.Untyped(args[0]) {
-		t := args[1].Type()
-		if t == types.Unknown || t == types.VarChar {
-			t = types.Text
-		}
-		if args[0], err = b.Coerce(args[0], t, types.Implicit, n.Pos()); err != nil {
-			return nil, err
-		}
-	}
-	x, wrap, err := b.Once(args[0], n.Pos())
-	if err != nil {
-		return nil, err
-	}
-	eq, err := b.Compare("=", x, args[1], n.Pos())
-	if err != nil {
-		return nil, err
-	}
-	if collation.HasLocale(args[1]) {
-		return nil, collation.Unsupported(n.Pos(), "the second argument of NULLIF")
-	}
-	// It has the type that the comparison gives its first argument.
-	t := typing.NullIfType(x.Type(), args[1].Type())
-	if t == 0 {
-		return nil, typing.OperandError("=", n.Pos(), x.Type(), args[1].Type())
-	}
-	first, err := b.Coerce(x, t, types.Implicit, n.Pos())
-	if err != nil {
-		return nil, err
-	}
-	null := &exec.Const{Typ: t, Mod: modOf(first, sc) + 1}
-	return wrap(&exec.Case{Whens: []exec.When{{Cond: eq, Result: null}}, Else: first, Typ: t}), nil
+	return typing.NullIf(&b.Open, args, func(e exec.Expr) int32 { return modOf(e, sc) }, n.Pos())
 }
 
 // callWith resolves the function for bound arguments. A function that returns rows is only allowed where the scope

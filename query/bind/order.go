@@ -54,6 +54,7 @@ func (b *binder) orderBy(s *ast.Select, sc *scope, targets []exec.Expr, names []
 			}
 			if j, ok := keys[exec.Key(o.expr)]; ok {
 				o.index = j
+				drop(o.expr)
 			}
 		} else if o.collation, err = b.sortCollation(targets[i], it); err != nil {
 			return nil, err
@@ -118,6 +119,8 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 				i = len(q.Targets)
 				q.Targets = append(q.Targets, x)
 				keys[key] = i
+			} else {
+				drop(x)
 			}
 		}
 		if t := q.Targets[i].Type(); !typing.Equatable(t) {

@@ -145,6 +145,15 @@ func (b *binder) outerAggregate(n *ast.Call, sc *scope, depth int) (exec.Expr, e
 	return c, nil
 }
 
+// drop forgets what the sub-queries of an expression refer to: another expression with the same value is computed.
+func drop(e exec.Expr) {
+	exec.Walk(e, func(x exec.Expr) {
+		for _, o := range outersOf(x) {
+			*o.placed = true
+		}
+	})
+}
+
 // allPlaced refuses references to aggregates of a query from places where it has no groups.
 func (b *binder) allPlaced(q *Query, off int) error {
 	if len(q.Aggs) == 0 && q.grouping == nil {

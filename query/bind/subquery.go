@@ -1,7 +1,9 @@
 package bind
 
 import (
+	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/bind/typing"
@@ -17,7 +19,7 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := b.sub(string(n.Kind), q, n.Pos())
+	out := b.sub(string(n.Kind), q, n, sc)
 	if n.Kind == "exists" {
 		out.Typ, out.Text = types.Bool, "EXISTS (SubPlan)"
 		return out, nil
@@ -64,7 +66,7 @@ func (b *binder) rowQuery(n *ast.Operator, row *ast.Row, s *ast.Subquery, sc *sc
 		return nil, err
 	}
 	body, err := typing.MatchRow(&b.Open, n.Op, x.(*exec.RowExpr), q.Columns, n.Pos())
-	out := b.sub("row", q, s.Pos())
+	out := b.sub("row", q, s, sc)
 	out.Typ = types.Record
 	return &exec.Let{X: out, Body: body}, err
 }
@@ -76,17 +78,19 @@ func (b *binder) anyRow(n *ast.Quantified, x *exec.RowExpr, s *ast.Subquery, sc 
 		return nil, err
 	}
 	match, err := typing.MatchRow(&b.Open, n.Op, x, q.Columns, n.Pos())
-	out := b.sub("any", q, n.Pos())
+	out := b.sub("any", q, n, sc)
 	out.Typ, out.Match, out.Any = types.Bool, match, &exec.Any{Symbol: n.Op, All: n.All}
 	out.Lookup = !n.All && typing.Hashed(match)
 	out.Text = "(" + x.String() + " " + n.Op + " ANY (SubPlan))"
 	return out, err
 }
 
-// sub returns an expression with a sub-query, which is planned when it is first run.
-func (b *binder) sub(kind string, q *Query, off int) *exec.Subquery {
-	return &exec.Subquery{Kind: kind, Query: q, Correlated: q.Correlated, Off: off, Text: "(SubPlan)",
-		Plan: func(st *exec.State) (exec.Plan, error) { return b.plan(q, st) }}
+// sub returns an expression with a sub-query, which is planned when it is first run. n is the expression in the
+// statement: it means the same as another one with the same text in the same query.
+func (b *binder) sub(kind string, q *Query, n ast.Expr, sc *scope) *exec.Subquery {
+	return &exec.Subquery{Kind: kind, Query: q, Correlated: q.Correlated, Off: n.Pos(), Text: "(SubPlan)",
+		Identity: sync.OnceValue(func() string { return fmt.Sprintf("%p %d %s", sc.up(0).query, len(sc.rels), ast.Digest(n)) }),
+		Plan:     func(st *exec.State) (exec.Plan, error) { return b.plan(q, st) }}
 }
 
 // quantified binds x op ANY|ALL (array or query).
@@ -193,7 +197,7 @@ func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *s
 			return nil, err
 		}
 	}
-	out := b.sub("any", q, n.Pos())
+	out := b.sub("any", q, n, sc)
 	out.Typ, out.X = types.Bool, any.X
 	out.Any = &exec.Any{Op: any.Func, Symbol: n.Op, All: n.All, Same: any.X.Type() == any.Elem}
 	out.Lookup = any.Func == funcs.Comparison(n.Op) && (n.Op == "=" && !n.All || n.Op == "<>" && n.All)

@@ -28,8 +28,10 @@ type In struct {
 	newline                 string // the end of lines; "" before the first
 	row                     []types.Datum
 	line                    int
-	column                  string // for an error of a value: the column, and the value if it is text
-	short                   bool   // the binary data ended too early
+	// For an error: the line that has been read, nil before, and of a value the column, and the value if it is text.
+	text   []byte
+	column string
+	short  bool // the binary data ended too early
 }
 
 // ErrMore is returned by Next if the data has no complete row, and more can come.
@@ -70,11 +72,29 @@ func (c *In) Next() ([]types.Datum, error) {
 	if c.tried = 0; errors.Is(err, ErrMore) {
 		c.tried = len(c.data)
 	}
+	return row, c.located(err)
+}
+
+// located adds to an error of the current row where it is, as PostgreSQL does (CopyFromErrorCallback in its
+// copyfrom.c).
+func (c *In) located(err error) error {
 	var e *sqlstate.Error
-	if errors.As(err, &e) && c.line > 0 {
-		err = e.Within("COPY docs, line %d%s", c.line, c.column)
+	if !errors.As(err, &e) || c.line == 0 {
+		return err
 	}
-	return row, err
+	where := c.column
+	if where == "" && c.text != nil {
+		where = ": " + shown(string(c.text))
+	}
+	return e.Within("COPY docs, line %d%s", c.line, where)
+}
+
+// shown returns the beginning of a line or value in quotes.
+func shown(s string) string {
+	if len(s) > maxShown {
+		s = types.Truncate(s, maxShown) + "..."
+	}
+	return `"` + s + `"`
 }
 
 func (c *In) next() ([]types.Datum, error) {
@@ -143,11 +163,14 @@ func (c *In) values(fields []field) error {
 			continue
 		}
 		if err := sqlstate.CheckUTF8(f.text); err != nil {
+			if sqlstate.CheckUTF8(string(c.text)) != nil {
+				c.text = nil // it cannot be shown
+			}
 			return err
 		}
 		var err error
 		if c.row[i], err = types.ParseText(f.text, c.cols[i].Type, c.env); err != nil {
-			c.column = `, column ` + c.cols[i].Name + `: "` + types.Truncate(f.text, maxShown) + `"`
+			c.column = ", column " + c.cols[i].Name + ": " + shown(f.text)
 			return err
 		}
 	}
@@ -163,6 +186,7 @@ func (c *In) fields() ([]field, error) {
 		return nil, io.EOF
 	}
 	c.line++
+	c.text = nil
 	if c.opts.Format == "csv" {
 		return c.csvFields()
 	}
@@ -174,6 +198,7 @@ func (c *In) fields() ([]field, error) {
 		c.ended = true
 		return nil, io.EOF
 	}
+	c.text = line
 	var out []field
 	delimiter := c.opts.Delimiter[0]
 	for from, i := 0, 0; ; i++ {
@@ -311,7 +336,9 @@ func (c *In) csvFields() ([]field, error) {
 			return nil, c.more()
 		}
 		if i >= len(c.data) {
+			c.text = start
 			if inside {
+				c.line += breaks
 				return nil, malformed("unterminated CSV quoted field")
 			}
 			c.data = nil
@@ -346,6 +373,7 @@ func (c *In) csvFields() ([]field, error) {
 				return nil, malformed("unquoted %s found in data", what).
 					WithHint("Use quoted CSV field to represent %s.", what)
 			}
+			c.text = start[:i]
 			c.newline, c.data = end, c.data[i+n:]
 			c.line += breaks
 			add()

@@ -100,6 +100,8 @@ type Call struct {
 	Op string
 	// Hidden calls, which the user did not write, are left out by EXPLAIN. They have one argument.
 	Hidden bool
+	// Subscript is set if the user wrote x[i], for which PostgreSQL calls no function.
+	Subscript bool
 }
 
 func (c *Call) Type() types.OID { return c.Typ }

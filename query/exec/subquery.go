@@ -18,6 +18,8 @@ type Subquery struct {
 	// Plan makes the plan of Query, a bound query, for one execution.
 	Plan  func(*State) (Plan, error)
 	Query any
+	// Identity returns a text that is the same for sub-queries that compute the same value; nil if only this one does.
+	Identity func() string
 	// Correlated is set if the query refers to rows of the enclosing queries. Other queries run once per execution.
 	Correlated bool
 	Typ        types.OID

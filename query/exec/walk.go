@@ -149,7 +149,9 @@ func Key(e Expr) string {
 			return &c
 		case *Subquery:
 			c := *n
-			c.Text = fmt.Sprintf("%p", n)
+			if c.Text = fmt.Sprintf("%p", n); n.Identity != nil {
+				c.Text = n.Identity()
+			}
 			return &c
 		case *CastExpr:
 			c := *n

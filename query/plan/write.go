@@ -53,6 +53,12 @@ func (c copiedRows) Next() ([]types.Datum, error) { return c() }
 func (copiedRows) Close()                         {}
 func (copiedRows) Describe() *exec.Description    { return &exec.Description{Node: "Copy", Examined: -1} }
 
+// CopyCheck returns a function that returns the error of a row of COPY FROM that cannot be written.
+func CopyCheck(b *bind.Bound) func(row []types.Datum) error {
+	w := b.Write
+	return (&writes.Insert{ID: w.ID, Rev: w.Rev, Doc: w.Doc, Choose: w.Choose}).Check
+}
+
 // CopyIn plans COPY FROM. next returns its rows.
 func CopyIn(b *bind.Bound, st *exec.State, next func() ([]types.Datum, error)) (exec.Plan, error) {
 	st.Plans(b.Db, b.Update)

@@ -19,6 +19,9 @@ func Duplicate(detail string) *Error {
 	return e
 }
 
+// DuplicateID is Duplicate for an id.
+func DuplicateID(id string) *Error { return Duplicate("Key (id)=(" + id + ") already exists.") }
+
 // Null returns the error of a NULL in a column of a new document.
 func Null(column string) *Error {
 	e := New(NotNullViolation, `null value in column "%s" of relation "%s" violates not-null constraint`, column,

@@ -3,6 +3,7 @@ package typing
 import (
 	"sync"
 
+	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 )
@@ -103,4 +104,40 @@ func NullIfType(a, c types.OID) types.OID {
 		return of
 	}
 	return s.left
+}
+
+// NullIf binds NULLIF. mod returns the type modifier of an expression.
+func NullIf(o *Open, args []exec.Expr, mod func(exec.Expr) int32, off int) (exec.Expr, error) {
+	first := args[0]
+	var err error
+	if Untyped(first) {
+		t := args[1].Type()
+		if t == types.Unknown || t == types.VarChar {
+			t = types.Text
+		}
+		if first, err = o.Coerce(first, t, types.Implicit, off); err != nil {
+			return nil, err
+		}
+	}
+	x, wrap, err := o.Once(first, off)
+	if err != nil {
+		return nil, err
+	}
+	eq, err := o.Compare("=", x, args[1], off)
+	if err != nil {
+		return nil, err
+	}
+	if collation.HasLocale(args[1]) {
+		return nil, collation.Unsupported(off, "the second argument of NULLIF")
+	}
+	// It has the type that the comparison gives its first argument.
+	t := NullIfType(x.Type(), args[1].Type())
+	if t == 0 {
+		return nil, OperandError("=", off, x.Type(), args[1].Type())
+	}
+	if x, err = o.Coerce(x, t, types.Implicit, off); err != nil {
+		return nil, err
+	}
+	null := &exec.Const{Typ: t, Mod: mod(x) + 1}
+	return wrap(&exec.Case{Whens: []exec.When{{Cond: eq, Result: null}}, Else: x, Typ: t}), nil
 }

@@ -17,9 +17,14 @@ func SubscriptJSON(o *Open, x, idx exec.Expr, off, at int) (exec.Expr, error) {
 		return nil, err
 	}
 	if c, ok := idx.(*exec.Const); ok && !c.D.IsNull() && strings.Trim(c.D.S, "+-0123456789 \t\n\v\f\r") != "" {
-		return o.Operator("->", []exec.Expr{x, idx}, off) // the same, and plans know it
+		x, err = o.Operator("->", []exec.Expr{x, idx}, off) // the same, and plans know it
+	} else {
+		x, err = o.Operator("#>", []exec.Expr{x, &exec.Array{Elem: types.Text, Items: []exec.Expr{idx}}}, off)
 	}
-	return o.Operator("#>", []exec.Expr{x, &exec.Array{Elem: types.Text, Items: []exec.Expr{idx}}}, off)
+	if call, ok := x.(*exec.Call); ok && err == nil {
+		call.Subscript = true
+	}
+	return x, err
 }
 
 // pathElement returns a subscript of a jsonb as a text, and whether it is an integer.

@@ -272,3 +272,25 @@ func TestList(t *testing.T) {
 		t.Error("it is still in memory")
 	}
 }
+
+// A file that would take what the disk must keep is not extended, and blocks that it has are used again.
+func TestSpace_Spare(t *testing.T) {
+	space, store, _ := newStore(t, spill.Dir(t.TempDir()), 1<<30)
+	const most = 2 << 20
+	space.Spare = func() (int64, bool) {
+		now, _, _ := space.Used()
+		return most - now, true
+	}
+	err := sortMany(store, 50_000, func([]types.Datum) {})
+	var e *sqlstate.Error
+	if !errors.As(err, &e) || e.Code != sqlstate.DiskFull || e.Hint == "" {
+		t.Errorf("the error is %v", err)
+	}
+	if _, peak, _ := space.Used(); peak == 0 || peak > most {
+		t.Errorf("%d bytes were used", peak)
+	}
+	space.Spare = func() (int64, bool) { return 0, false }
+	if err := sortMany(store, 20_000, func([]types.Datum) {}); err != nil {
+		t.Errorf("without a known size: %v", err)
+	}
+}

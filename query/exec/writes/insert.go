@@ -106,6 +106,15 @@ func (n *Insert) row(env *exec.Env, values []types.Datum) (r row, err error) {
 	return r, nil
 }
 
+// Check returns the error of a row with an id or a document that cannot be written, if their values need no cast.
+func (n *Insert) Check(values []types.Datum) error {
+	r, err := n.row(nil, values)
+	if err == nil {
+		_, err = text(types.NewText(r.id), types.Null, r.doc)
+	}
+	return err
+}
+
 // cast casts the value of an id or a document.
 func (n *Insert) cast(env *exec.Env, d types.Datum, i int, to types.OID) (types.Datum, error) {
 	if n.Casts[i] == 0 {
@@ -118,7 +127,7 @@ func (n *Insert) cast(env *exec.Env, d types.Datum, i int, to types.OID) (types.
 func (n *Insert) insert(m *Modify, e *edits, r row, proposed map[string]bool) error {
 	if r.id != "" {
 		if proposed[r.id] {
-			return sqlstate.Duplicate("Key (id)=(" + r.id + ") already exists.")
+			return sqlstate.DuplicateID(r.id)
 		}
 		proposed[r.id] = true
 	}

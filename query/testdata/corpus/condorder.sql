@@ -28,3 +28,30 @@ SELECT x FROM (VALUES ('1', 'a'), ('b', 'c')) v(x, y) WHERE x::int > 0 AND y = A
 SELECT x FROM (VALUES ('1', 'a'), ('b', 'c')) v(x, y) WHERE x::int > 0 AND y || '' = ANY ('{a,q,r}')
 SELECT x FROM (VALUES ('1', 'a'), ('b', 'c')) v(x, y) WHERE x::int > 0 AND lower(y) = ANY (ARRAY['a'])
 SELECT x FROM (VALUES ('1', 'a'), ('b', 'c')) v(x, y) WHERE x::int > 0 AND y <> ALL (ARRAY['c', 'd', 'e', 'f', 'g'])
+-- What PostgreSQL counts: arrays, subscripts, what the parts of an OR have in common; equalities are last of one cost.
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->'t')::numeric = 4 AND doc->'k'->>'x' IN ('y','1e1') ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE doc->'k'->>'x' IN ('y','1e1') AND (doc->'t')::numeric = 4 ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->'t')::numeric > 3 AND doc->'k'->>'x' = '1e1' ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->'t')::numeric <> 0.1 AND (doc->>'c'='zz' OR doc->>'c'='zz') ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->'t')::numeric <> 0.1 AND (doc->>'c'='zz' OR doc->>'c'='zz' OR doc->>'d'='zz') ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->'t')::numeric <> 0.1 AND ((doc->>'c'='zz' AND id = 'a') OR (id = 'b' AND doc->>'c'='zz')) ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->'t')::numeric <> 0.1 AND ((doc->>'c'='zz' AND id = 'a') OR doc->>'c'='zz') ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->'t')::numeric <> 0.1 AND ((doc->>'c'='zz' AND id = 'a' AND id < 'x') OR (id = 'b' AND doc->>'c'='zz' AND id < 'x') OR (doc->>'c'='zz' AND id < 'x')) ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE ((doc->>'c'='q' AND (doc->'t')::numeric > 1) OR (id = 'b' AND doc->>'c'='q')) AND id = 'b' ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int = 3 AND doc['k']['x']['y'] = '1' ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'t')::int = 3 AND (doc#>>'{c}'='NO' OR doc['c']#>>'{}' = ANY(ARRAY['FI',NULL])) ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int = 3 AND (ARRAY['a', id])[1] = 'b' ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND doc->>'c' IN ('1', '2', '3', '4', '5', '6', '7', '8') ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND doc->>'c' IN ('1', '2', '3', '4', '5', '6', '7', '8', '9') ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND doc->>'c' NOT IN ('1', '2', '3', '4', '5', '6', '7', '8', 'q') ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND doc->>'c' IN ('1', '2', id) ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND doc->>'c' IN ('1', id, id) ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND doc->>'c' = ANY (NULL::text[]) ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND greatest(greatest(doc->>'c', '4'), '5') = '4' ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND coalesce(coalesce(doc->>'c', '4'), '5') = '4' ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND row(id, doc->>'c', '4') < row('1', id, id) ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND nullif(doc->>'c', 'q') = '4' ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND doc->>'nosuch' IS DISTINCT FROM NULL ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->'t')::numeric > 0 AND doc->>'c' LIKE ANY (ARRAY['1', '2', '3']) ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND (doc->>'c')::varchar(3) = '1' ORDER BY 1
+SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND ARRAY[doc->>'c', id]::varchar[] = '{}' ORDER BY 1

@@ -68,6 +68,16 @@ func (g *gauge) look() int64 {
 // FreeBytes returns the free space as of the last look. ok is false if the file system does not tell.
 func (g *gauge) FreeBytes() (free int64, ok bool) { return g.free.Load(), g.total > 0 }
 
+// Spare returns the free space that writes of documents do not need: beside the reserve and what Pebble owes, another
+// reserve is left to them. ok is false if the file system does not tell.
+func (s *Space) Spare() (bytes int64, ok bool) {
+	if s.total == 0 {
+		return 0, false
+	}
+	s.look()
+	return s.left() - s.needed() - s.reserve, true
+}
+
 const (
 	// lowPart: the disk is low if less than this part of it is free, but not if there is more than enough, in bytes.
 	lowPart   = 20
