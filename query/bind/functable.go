@@ -49,6 +49,7 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
 		cols = append(cols, exec.Column{Name: "ordinality", Type: types.Int8, Mod: -1})
 	}
 	alias := cmp.Or(n.Alias.Name, f.Name)
+	f.Alias = alias
 	return f, b.addRelation(sc, &relation{alias: alias, scalar: scalar}, cols, n.Columns, n.Pos())
 }
 

@@ -50,6 +50,7 @@ type WorkScan struct {
 type FuncScan struct {
 	Calls      []exec.FromCall
 	Name       string
+	Alias      string
 	Base       int
 	Width      int
 	Ordinality bool

@@ -68,6 +68,8 @@ type Description struct {
 	// for as many as the node above, -1 for none. Examined counts the rows of a read before filters, -1 if there is no
 	// read.
 	Rows, Loops, Examined int64
+	// Likely is how many rows a node without others below it returns, as far as it can be told before; 0 if it cannot.
+	Likely int64
 	// Space is what the node has kept, nil if it keeps no rows.
 	Space *tally.Space
 	// Exprs are the expressions that the node evaluates. EXPLAIN shows the queries in them.
@@ -325,7 +327,7 @@ func (v *Values) Close() {
 }
 
 func (v *Values) Describe() *Description {
-	d := &Description{Node: "Values Scan", On: `"*VALUES*"`, Examined: -1}
+	d := &Description{Node: "Values Scan", On: `"*VALUES*"`, Examined: -1, Likely: int64(len(v.Items))}
 	d.Rows, d.Loops = v.runs.Total(v.at)
 	for _, items := range v.Items[:min(len(v.Items), maxShown)] {
 		d.Exprs = append(d.Exprs, items...)

@@ -1,6 +1,9 @@
 package exec
 
 import (
+	"math"
+	"strings"
+
 	"github.com/divandb/divan/query/exec/tally"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
@@ -163,6 +166,7 @@ type FromCall struct {
 type FuncScan struct {
 	Calls      []FromCall
 	Name       string
+	Alias      string // for EXPLAIN
 	Base       int
 	Width      int // without ordinality
 	Ordinality bool
@@ -253,10 +257,74 @@ func (f *FuncScan) Close() {
 }
 
 func (f *FuncScan) Describe() *Description {
-	d := &Description{Node: "Function Scan", On: f.Name, Examined: -1}
+	d := &Description{Node: "Function Scan", On: f.Name, Alias: f.Alias, Examined: -1}
 	d.Rows, d.Loops = f.runs.Total(f.at)
-	for _, c := range f.Calls {
+	for i := range f.Calls {
+		c := &f.Calls[i]
+		d.Likely = max(d.Likely, c.likely())
 		d.Exprs = append(append(d.Exprs, c.Args...), c.Scalar)
 	}
 	return d
+}
+
+// usualRows is PostgreSQL's guess for functions of which nothing else is known, and usualMembers that for those that
+// take a json apart (prorows in its pg_proc).
+const (
+	usualRows    = 1000
+	usualMembers = 100
+)
+
+// likely returns how many rows the function returns, or a guess.
+func (c *FromCall) likely() int64 {
+	switch {
+	case c.Scalar != nil:
+		return 1
+	case c.Func.Name == "generate_series":
+		return seriesLength(c.Args)
+	case c.Func.Name == "unnest":
+		var most int64 = 1
+		for _, a := range c.Args {
+			switch n := a.(type) {
+			case *Array:
+				most = max(most, int64(len(n.Items)))
+			case *Const:
+				if !n.D.IsNull() && n.D.Array() != nil {
+					most = max(most, int64(len(n.D.Array().Items)))
+				}
+			default:
+				most = max(most, 10) // as PostgreSQL does
+			}
+		}
+		return most
+	case strings.HasPrefix(c.Func.Name, "json") && !strings.Contains(c.Func.Name, "path"):
+		return usualMembers
+	}
+	return usualRows
+}
+
+// seriesLength returns the length of a series of integers whose ends are constants.
+func seriesLength(args []Expr) int64 {
+	var values [3]int64
+	values[2] = 1
+	for i, a := range args {
+		if c, ok := a.(*CastExpr); ok && c.To == types.Int8 {
+			a = c.X
+		}
+		k, ok := a.(*Const)
+		switch {
+		case !ok:
+			return usualRows
+		case k.D.IsNull():
+			return 1
+		case k.Typ != types.Int4 && k.Typ != types.Int8:
+			return usualRows
+		}
+		values[i] = k.D.I
+	}
+	step := float64(values[2])
+	if step == 0 {
+		return usualRows // it fails
+	}
+	n := (float64(values[1])-float64(values[0]))/step + 1
+	return int64(min(max(n, 1), math.MaxInt32))
 }

@@ -168,6 +168,8 @@ func (e *estimator) combine(d *node, in []estimate) estimate {
 		return estimate{}
 	case is("Result") && len(in) == 0:
 		return guess(1)
+	case len(in) == 0 && d.Likely > 0:
+		return guess(float64(d.Likely))
 	case len(in) == 0:
 		return guess(defaultRows)
 	}

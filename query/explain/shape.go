@@ -172,7 +172,9 @@ func (n *node) kind() []member {
 		return out
 	case n.Node == "CTE Scan", n.Node == "WorkTable Scan":
 		out = append(out, member{"CTE Name", n.On})
-	case strings.HasSuffix(n.Node, " Scan"): // a query, a function or VALUES, known by its alias
+	case n.Node == "Function Scan":
+		out = append(out, member{"Function Name", n.On})
+	case strings.HasSuffix(n.Node, " Scan"): // a query or VALUES, known by its alias
 	default:
 		schema, name, ok := strings.Cut(n.On, ".")
 		if !ok {

@@ -363,7 +363,8 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 		}
 		src = &exec.Derived{Plan: inner, Name: n.Name, Base: n.Base, Width: len(n.Query.Columns), Lateral: n.Lateral}
 	case *bind.FuncScan:
-		src = &exec.FuncScan{Calls: n.Calls, Name: n.Name, Base: n.Base, Width: n.Width, Ordinality: n.Ordinality}
+		src = &exec.FuncScan{Calls: n.Calls, Name: n.Name, Alias: n.Alias, Base: n.Base, Width: n.Width,
+			Ordinality: n.Ordinality}
 	}
 	return p.filtered(src, f, spanOf(f), conds)
 }
