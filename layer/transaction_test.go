@@ -348,3 +348,77 @@ func TestTransaction_faults(t *testing.T) {
 		t.Errorf("%d of 150 were committed", committed)
 	}
 }
+
+// A transaction of a node that has not noticed yet what another node did to the database before it began is committed.
+// What is done after it began is a conflict.
+func TestTransaction_otherNode(t *testing.T) {
+	calm(t)
+	e := mustEngine(t)
+	here := openViewStore(t, e)
+	there, err := layer.Open(t.Context(), e, layer.Options{}) // the other one's checks are for both
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := there.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	replace := func(t *testing.T) {
+		t.Helper()
+		if err := there.Delete(t.Context(), "db"); err != nil {
+			t.Fatal(err)
+		}
+		mustCreate(t, there, "db", layer.CreateOptions{Shards: 2})
+	}
+	secure := func(t *testing.T) {
+		t.Helper()
+		d, err := there.Database(t.Context(), "db")
+		if err == nil {
+			err = d.SetSecurity(t.Context(), []byte(`{"members":{"names":["ann"]}}`))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustCreate(t, there, "db", layer.CreateOptions{Shards: 2})
+	handle := func(t *testing.T) *layer.Database {
+		t.Helper()
+		d, err := here.Database(t.Context(), "db")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	nothing := func(*testing.T) {}
+	for i, c := range []struct {
+		name          string
+		before, after func(t *testing.T)
+		want          error
+	}{
+		{"security before", secure, nothing, nil},
+		{"replaced before", replace, nothing, nil},
+		{"replaced and security before", func(t *testing.T) { replace(t); secure(t) }, nothing, nil},
+		{"security after", nothing, secure, layer.ErrMoved},
+		{"security before and after", secure, secure, layer.ErrMoved},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			save(t, handle(t), fmt.Sprintf(`{"_id":"known%d"}`, i))
+			c.before(t)
+			d := handle(t)
+			x, end := begin(t, here, d)
+			defer end()
+			id := fmt.Sprintf("new%d", i)
+			if _, err := x.Write(t.Context(), []layer.Edit{{ID: id, Body: []byte("{}")}}); err != nil {
+				t.Fatal(err)
+			}
+			c.after(t)
+			if err := x.Commit(t.Context()); !errors.Is(err, c.want) {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+			if _, err := handle(t).Get(t.Context(), id, layer.GetOptions{}); (err == nil) != (c.want == nil) {
+				t.Errorf("afterwards %v", err)
+			}
+		})
+	}
+}

@@ -196,7 +196,9 @@ func TestCovering_Property(t *testing.T) {
 			list := pick("aggregate", aggregates) + ", " + pick("aggregate", aggregates)
 			group := pick("group", groups)
 			if sql = "SELECT " + list + " FROM docs" + cond; group != "" {
-				sql = "SELECT " + group + ", " + list + " FROM docs" + cond + " GROUP BY " + group
+				by := rapid.SampledFrom([]string{"%s", "%s", "%s", "CUBE (%s)", "ROLLUP (%s)",
+					"GROUPING SETS ((%s), (), ())"}).Draw(rt, "sets")
+				sql = "SELECT " + group + ", " + list + " FROM docs" + cond + " GROUP BY " + fmt.Sprintf(by, group)
 			}
 		}
 		db.TakeLog()
@@ -251,6 +253,10 @@ func TestCovering_Groups(t *testing.T) {
 	const groups = "SELECT doc->>'country', count(*) FROM docs GROUP BY 1"
 	db.ViewRows = 100_000
 	reads(groups, "count by/country [,] keys=[] level=-1", 600)
+	reads("SELECT doc->>'country', count(*) FROM docs GROUP BY CUBE (1)", "count by/country [,] keys=[] level=-1", 601)
+	reads("SELECT lower(doc->>'country'), grouping(lower(doc->>'country')), sum((doc->>'n')::int) FROM docs "+
+		"WHERE doc->>'country' IN ('C1','C2','x') GROUP BY ROLLUP (1)", `reduce by/country ["C1","C1"]`, 3)
+	reads("SELECT doc->>'country', string_agg(id, ',') FROM docs GROUP BY GROUPING SETS (1, ())", "view by/country", 601)
 	reads("SELECT DISTINCT doc->>'country' FROM docs ORDER BY 1 LIMIT 3", "count by/country", 3)
 	reads("SELECT count(DISTINCT doc->>'country') FROM docs WHERE doc->>'country' >= 'C5' AND doc->>'country' < 'C6'",
 		`count by/country ["C5","C6"]`, 1)

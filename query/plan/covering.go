@@ -378,7 +378,7 @@ func (p *planning) coveredReduction(q *bind.Query, f *bind.UserScan, c *cover, c
 	if r.reads > 1 {
 		p.st.Reads.Count = max(p.st.Reads.Count, several)
 	}
-	return &groups.Grouping{Input: src, Width: q.Width + 1, Keys: q.Keys, Calls: r.calls}
+	return &groups.Grouping{Input: src, Width: q.Width + 1, Keys: q.Keys, Sets: q.Sets, Calls: r.calls}
 }
 
 // rowsPerGroup is how many rows of a view are read in the time of one group.

@@ -218,7 +218,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 			src = &exec.Filter{Input: src, Cond: c}
 		}
 	case *bind.UserScan:
-		if q.Group && q.Sets == nil && q.GroupFuncs == nil && look == nil && gates == nil {
+		if q.Group && q.GroupFuncs == nil && look == nil && gates == nil {
 			if g, err := p.shortcut(q, f, where); err != nil {
 				return nil, err
 			} else if g != nil {

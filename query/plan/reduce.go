@@ -56,6 +56,9 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) (e
 			return nil, nil
 		}
 	}
+	if r.whole && q.Sets != nil {
+		return nil, nil // the store's results for groups cannot be combined
+	}
 	keys := p.foldAll(q.Keys)
 	src := p.groups(r, append(r.over, keys...), where, true)
 	if src == nil {
@@ -68,7 +71,7 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) (e
 		}
 		src = exact
 	}
-	g := &groups.Grouping{Input: src, Width: q.Width + 1, Keys: keys, Calls: r.calls}
+	g := &groups.Grouping{Input: src, Width: q.Width + 1, Keys: keys, Sets: q.Sets, Calls: r.calls}
 	if !r.own && !r.tells || r.whole {
 		return g, nil
 	}

@@ -16,7 +16,7 @@ import (
 
 // shortcut plans the grouping of q over f without reading all rows. It returns nil if that is not possible.
 func (p *planning) shortcut(q *bind.Query, f *bind.UserScan, where []exec.Expr) (exec.Source, error) {
-	if len(q.Keys) == 0 && slices.ContainsFunc(q.Aggs, func(c exec.AggCall) bool {
+	if len(q.Keys) == 0 && q.Sets == nil && slices.ContainsFunc(q.Aggs, func(c exec.AggCall) bool {
 		return c.Agg.Name != "count" || f.Rel.Kind == exec.ReadAllDocs
 	}) {
 		before := p.st.Reads

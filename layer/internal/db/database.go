@@ -29,8 +29,11 @@ func ErrNoDatabase() error { return fault.Errf(fault.NotFound, "", "Database doe
 
 // errNewConfig makes the retry loop run a transaction again, with the new configuration.
 func errNewConfig() error {
-	return kv.NewError(kv.CodeNotCommitted, "the database's configuration has changed", nil)
+	return kv.NewError(kv.CodeNotCommitted, "the database's configuration has changed", errOutdated)
 }
+
+// errOutdated is the cause of errNewConfig: what was known of the database was not current.
+var errOutdated = errors.New("it was read before")
 
 // Name returns the name of the database.
 func (d *Database) Name() string { return d.name }
@@ -141,25 +144,33 @@ func transactWith[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 // TransactOnce is Transact for a database whose current map may be the deprecated subspace.
 func TransactOnce[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 	fn func(t *Txn) (T, error)) (T, kv.Committed, error) {
-	return transactID(ctx, d, o, fn, func(kv.Transaction) {})
+	return transactID(ctx, d, o, fn, func(kv.Transaction, error) {})
 }
 
-// TransactAt is Transact for work that was prepared by reads at a version, at which the first transaction reads too. fn
-// is called again after a failure that may be temporary, and usually returns an error then.
-func TransactAt[T any](ctx context.Context, d *Database, version int64,
+// maxRenewals is how often TransactAt tries again because what was known of the database was not current at the version:
+// the configuration was outdated, or the handle's database was replaced. Each takes one attempt; others may interfere.
+const maxRenewals = 4
+
+// TransactAt is Transact for work that was prepared by reads at a version, at which the transaction reads too. fn is
+// called again if the configuration in memory was not that of the version. After any other failure that may be
+// temporary, such as a conflict, the result is the error moved.
+func TransactAt[T any](ctx context.Context, d *Database, version int64, moved error,
 	fn func(t *Txn) (T, error)) (T, kv.Committed, error) {
-	first := true
+	attempts, at := 0, false
 	r, c, err := transactID(ctx, d, kv.TransactOptions{}, func(t *Txn) (T, error) {
-		if t.Cfg.Current().Scheme == "" {
-			var zero T
+		var zero T
+		switch {
+		case !at:
+			return zero, moved
+		case t.Cfg.Current().Scheme == "":
 			return zero, errDeprecated
 		}
 		return fn(t)
-	}, func(tx kv.Transaction) {
-		if first {
+	}, func(tx kv.Transaction, before error) {
+		if at = attempts == 0 || attempts <= maxRenewals && errors.Is(before, errOutdated); at {
 			tx.SetReadVersion(version)
 		}
-		first = false
+		attempts++
 	})
 	if errors.Is(err, errDeprecated) {
 		if err = d.leaveDeprecated(ctx); err == nil {
@@ -169,14 +180,18 @@ func TransactAt[T any](ctx context.Context, d *Database, version int64,
 	return r, c, err
 }
 
-// transactID runs fn in transactions with an id. prepare is called at the beginning of each.
+// transactID runs fn in transactions with an id. prepare is called at the beginning of each, with the error that the
+// attempt before it ended with before its commit.
 func transactID[T any](ctx context.Context, d *Database, o kv.TransactOptions,
-	fn func(t *Txn) (T, error), prepare func(tx kv.Transaction)) (T, kv.Committed, error) {
+	fn func(t *Txn) (T, error), prepare func(tx kv.Transaction, before error)) (T, kv.Committed, error) {
 	o.TransactionID = d.Store.Ids.next()
 	var last outcome
+	var before error
 	r, c, err := kv.Transact(ctx, d.Store.Engine, o, func(tx kv.Transaction) (T, error) {
-		prepare(tx)
-		return attempt(ctx, d, tx, &last, fn)
+		prepare(tx, before)
+		r, err := attempt(ctx, d, tx, &last, fn)
+		before = err
+		return r, err
 	})
 	// The next transaction loads the new configuration instead of finding out that it is outdated and being retried.
 	if last.outdated != nil && err == nil {

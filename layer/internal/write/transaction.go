@@ -269,11 +269,7 @@ func (x *Transaction) Commit(ctx context.Context) error {
 	if len(x.log) == 0 {
 		return nil
 	}
-	attempts := 0
-	_, _, err := db.TransactAt(ctx, x.live, x.version, func(t *db.Txn) (struct{}, error) {
-		if attempts++; attempts > 1 {
-			return struct{}{}, ErrMoved // the version that was read is part of the result
-		}
+	_, _, err := db.TransactAt(ctx, x.live, x.version, ErrMoved, func(t *db.Txn) (struct{}, error) {
 		return struct{}{}, x.write(t)
 	})
 	if (errors.Is(err, ErrMoved) || kv.Retryable(err)) && !kv.MaybeCommitted(err) {

@@ -148,7 +148,6 @@ SELECT id, CASE doc->>'city' WHEN (SELECT doc->>'city' FROM docs WHERE id = 'd01
 SELECT id, COALESCE((SELECT e.id FROM docs e WHERE e.id = 'd' || (d.doc->>'v')), (SELECT max(e.id) FROM docs e WHERE e.doc->>'city' = d.doc->>'city')) FROM docs d WHERE id < 'd12' ORDER BY 1
 SELECT id, (SELECT (SELECT count(*) FROM docs f WHERE f.doc->>'city' = d.doc->>'city' AND f.id < e.id) FROM docs e WHERE e.id = d.id) FROM docs d WHERE id < 'd12' ORDER BY 1
 SELECT DISTINCT (SELECT count(*) FROM docs e WHERE e.doc->>'city' = d.doc->>'city') FROM docs d ORDER BY 1
--- differs: equal sub-queries are not recognised
 SELECT DISTINCT ON ((SELECT a.key->>0 FROM by.arr a WHERE a.id = d.id)) id FROM docs d ORDER BY (SELECT a.key->>0 FROM by.arr a WHERE a.id = d.id), id DESC
 SELECT id FROM docs d WHERE id < 'd05' UNION ALL SELECT (SELECT max(id) FROM docs e WHERE e.doc->>'city' = d.doc->>'city') FROM docs d WHERE id < 'd03' ORDER BY 1
 SELECT id FROM docs d LIMIT (SELECT count(*) FROM by.v WHERE value::int < 2) OFFSET (SELECT 1)
