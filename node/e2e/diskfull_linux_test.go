@@ -407,7 +407,8 @@ func TestProgram_DiskFullOfTempFiles(t *testing.T) {
 		conn, err := pgx.Connect(t.Context(), "postgres://tester@"+p.ready["sql"]+"/ledger")
 		if err == nil {
 			defer conn.Close(t.Context())
-			_, err = conn.Exec(t.Context(), "SELECT g, repeat('y', 1000) FROM generate_series(1, 200000) g ORDER BY md5(g::text)")
+			_, err = conn.Exec(t.Context(),
+				"SELECT g, repeat('y', 1000) FROM generate_series(1, 200000) g ORDER BY md5(g::text)")
 		}
 		done <- err
 	}()

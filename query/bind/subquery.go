@@ -89,8 +89,10 @@ func (b *binder) anyRow(n *ast.Quantified, x *exec.RowExpr, s *ast.Subquery, sc 
 // statement: it means the same as another one with the same text in the same query.
 func (b *binder) sub(kind string, q *Query, n ast.Expr, sc *scope) *exec.Subquery {
 	return &exec.Subquery{Kind: kind, Query: q, Correlated: q.Correlated, Off: n.Pos(), Text: "(SubPlan)",
-		Identity: sync.OnceValue(func() string { return fmt.Sprintf("%p %d %s", sc.up(0).query, len(sc.rels), ast.Digest(n)) }),
-		Plan:     func(st *exec.State) (exec.Plan, error) { return b.plan(q, st) }}
+		Identity: sync.OnceValue(func() string {
+			return fmt.Sprintf("%p %d %s", sc.up(0).query, len(sc.rels), ast.Digest(n))
+		}),
+		Plan: func(st *exec.State) (exec.Plan, error) { return b.plan(q, st) }}
 }
 
 // quantified binds x op ANY|ALL (array or query).

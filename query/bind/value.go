@@ -192,7 +192,8 @@ func (b *binder) subscriptOf(x exec.Expr, n *ast.Subscript, sc *scope) (exec.Exp
 		return &exec.Call{Func: funcs.ArrayItem, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos(), Subscript: true}, nil
 	}
 	low, err := b.subscriptPart(n.Low, math.MinInt32, sc)
-	return &exec.Call{Func: funcs.ArraySlice, Args: []exec.Expr{x, low, idx}, Typ: t, Off: n.Pos(), Subscript: true}, err
+	args := []exec.Expr{x, low, idx}
+	return &exec.Call{Func: funcs.ArraySlice, Args: args, Typ: t, Off: n.Pos(), Subscript: true}, err
 }
 
 // subscriptPart binds a subscript, or a bound of a range, which defaults to none.
@@ -241,7 +242,8 @@ func (b *binder) deepSubscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 	if slice {
 		return &exec.Call{Func: funcs.ArrayDeep, Args: args, Typ: x.Type(), Off: n.Pos(), Subscript: true}, nil
 	}
-	return &exec.Call{Func: funcs.ArrayNothing, Args: args, Typ: types.ElemOf(x.Type()), Off: n.Pos(), Subscript: true}, nil
+	return &exec.Call{Func: funcs.ArrayNothing, Args: args, Typ: types.ElemOf(x.Type()), Off: n.Pos(),
+		Subscript: true}, nil
 }
 
 // field binds (x).name: a column of a relation in FROM, or a field of a record whose fields are known.

@@ -100,8 +100,8 @@ func (h *Held) add(row []types.Datum) error {
 	return nil
 }
 
-const tooMuch = "A transaction of the store has 10 MB at most, and a document needs 600 bytes beside its text and id. " +
-	"SET " + PartSetting + " = 1000 to write as many rows per transaction, or copy in several statements."
+const tooMuch = "A transaction of the store has 10 MB at most, and a document needs 600 bytes beside its text and " +
+	"id. SET " + PartSetting + " = 1000 to write as many rows per transaction, or copy in several statements."
 
 // Explained adds to an error of writing the rows the line of a duplicate id, and what can be done about too many rows.
 // id is the column of the ids, negative if there is none.

@@ -21,7 +21,8 @@ func TestHeld_Explained(t *testing.T) {
 	cols := []copying.Column{{Name: "id", Type: types.Text}}
 	right := func([]types.Datum) error { return nil }
 	for _, part := range []int{0, 100} {
-		h := copying.NewHeld(&ast.Copy{Format: "text", Delimiter: "\t", Null: `\N`}, cols, &types.Env{}, noLimit{}, part, right)
+		o := &ast.Copy{Format: "text", Delimiter: "\t", Null: `\N`}
+		h := copying.NewHeld(o, cols, &types.Env{}, noLimit{}, part, right)
 		if err := h.Add([]byte("a\nb\nc\nb\nb\n"), true, func() error { return nil }); err != nil {
 			t.Fatal(err)
 		}

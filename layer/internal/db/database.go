@@ -147,8 +147,9 @@ func TransactOnce[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 	return transactID(ctx, d, o, fn, func(kv.Transaction, error) {})
 }
 
-// maxRenewals is how often TransactAt tries again because what was known of the database was not current at the version:
-// the configuration was outdated, or the handle's database was replaced. Each takes one attempt; others may interfere.
+// maxRenewals is how often TransactAt tries again because what was known of the database was not current at the
+// version: the configuration was outdated, or the handle's database was replaced. Each takes one attempt; others may
+// interfere.
 const maxRenewals = 4
 
 // TransactAt is Transact for work that was prepared by reads at a version, at which the transaction reads too. fn is

@@ -45,8 +45,8 @@ type File interface {
 // Space bounds the temporary files of all statements of a node. It is safe for concurrent use.
 type Space struct {
 	// Spare returns how many bytes of the disk the files may still take. ok is false if that is not known. It is called
-	// before a file grows by a block, and must be cheap and safe for concurrent use. It is set before the Space is used,
-	// or nil.
+	// before a file grows by a block, and must be cheap and safe for concurrent use. It may be nil, and is set before
+	// the Space is used.
 	Spare func() (bytes int64, ok bool)
 	files Files
 	limit int64
@@ -96,7 +96,8 @@ func (s *Space) grow(n int64) error {
 		if spare, ok := s.Spare(); ok && n > spare {
 			return sqlstate.New(sqlstate.DiskFull,
 				"a temporary file would leave too little of the disk for documents").
-				WithHint("Narrow the statement with WHERE or LIMIT, use a view, or free space on the disk of the data directory.")
+				WithHint("Narrow the statement with WHERE or LIMIT, use a view, or free space on the disk of the data " +
+					"directory.")
 		}
 	}
 	s.mu.Lock()

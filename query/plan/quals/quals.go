@@ -141,7 +141,8 @@ func in(n *exec.In) float64 {
 	return items(float64(fixed), constants == fixed) + others + others*cost(n.X)
 }
 
-// minHashed is the length of a constant array that PostgreSQL looks up by hashes: one for the value, and one comparison.
+// minHashed is the length from which on PostgreSQL looks up a constant array by hashes: one for the value, and one
+// comparison.
 const minHashed = 9
 
 // items is the cost of comparing with an array, of which half is looked at.
