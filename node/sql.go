@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv/embedded"
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/state"
@@ -87,8 +88,8 @@ func (n *Node) tempFiles() (*spill.Space, error) {
 		return nil, nil
 	}
 	space, err := spill.New(spill.Dir(filepath.Join(n.cfg.Data, tempDir)), int64(n.cfg.SQL.TempFiles))
-	if e, ok := n.engine.(interface{ SpareBytes() (int64, bool) }); ok && err == nil {
-		space.Spare = e.SpareBytes // the store is below the data directory, too
+	if err == nil {
+		space.Spare = embedded.SpareBytes(n.engine) // the store is below the data directory, too
 	}
 	return space, err
 }

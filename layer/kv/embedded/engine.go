@@ -285,9 +285,15 @@ func (e *Engine) sweep() {
 // FreeBytes returns the recent free space on the store's disk. ok is false if the file system does not tell.
 func (e *Engine) FreeBytes() (free int64, ok bool) { return e.space.FreeBytes() }
 
-// SpareBytes returns how much of the disk files of others may take until writes come close to being refused; it may be
-// negative. It asks the file system. ok is false if that does not tell.
-func (e *Engine) SpareBytes() (spare int64, ok bool) { return e.space.Spare() }
+// SpareBytes returns a function that returns how much of the disk of an engine files of others may take until writes
+// come close to being refused, which may be negative. The function asks the file system; ok is false if that does not
+// tell. It is nil if the engine is not of this package.
+func SpareBytes(e kv.Engine) func() (spare int64, ok bool) {
+	if own, is := e.(*Engine); is {
+		return own.space.Spare
+	}
+	return nil
+}
 
 // SizeBytes returns the size of the store's files, without the ballast. ok is false before the store is open.
 func (e *Engine) SizeBytes() (size int64, ok bool) {

@@ -43,7 +43,7 @@ func write(w io.Writer, v reflect.Value) {
 		}
 		_, _ = io.WriteString(w, "]")
 	case reflect.String:
-		_, _ = fmt.Fprintf(w, "%q ", v.String())
+		_, _ = fmt.Fprintf(w, "%d:%s ", v.Len(), v.String())
 	default:
 		_, _ = fmt.Fprintf(w, "%v ", v)
 	}
