@@ -186,10 +186,12 @@ func (b *binder) subscriptOf(x exec.Expr, n *ast.Subscript, sc *scope) (exec.Exp
 		return nil, err
 	}
 	if t == types.Name {
-		return &exec.Call{Func: texts.NameByte, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos(), Subscript: true}, nil
+		return &exec.Call{Func: texts.NameByte, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos(),
+			Subscript: true}, nil
 	}
 	if !n.Slice {
-		return &exec.Call{Func: funcs.ArrayItem, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos(), Subscript: true}, nil
+		return &exec.Call{Func: funcs.ArrayItem, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos(),
+			Subscript: true}, nil
 	}
 	low, err := b.subscriptPart(n.Low, math.MinInt32, sc)
 	args := []exec.Expr{x, low, idx}

@@ -96,8 +96,8 @@ func (s *Space) grow(n int64) error {
 		if spare, ok := s.Spare(); ok && n > spare {
 			return sqlstate.New(sqlstate.DiskFull,
 				"a temporary file would leave too little of the disk for documents").
-				WithHint("Narrow the statement with WHERE or LIMIT, use a view, or free space on the disk of the data " +
-					"directory.")
+				WithHint("Narrow the statement with WHERE or LIMIT, use a view, or free space on the disk of the " +
+					"data directory.")
 		}
 	}
 	s.mu.Lock()
