@@ -397,6 +397,9 @@ func TestIndex_Aggregate_model(t *testing.T) {
 			save(t, db, aggregateDesign())
 			ix := db.Index(mustDesign(t, db, "d"))
 			token := int64(0)
+			// A Fresh query of an index that nobody has built is refused.
+			token++
+			build(t, ix, token, 10)
 			rapid.Check(t, func(rt *rapid.T) {
 				for range rapid.IntRange(1, 15).Draw(rt, "writes") {
 					save(t, db, drawDocument(rt))

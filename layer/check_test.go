@@ -53,7 +53,8 @@ func openToBreak(t *testing.T, e kv.Engine) *layer.Store {
 	put(t, d, `{"_id":"_design/d","views":{
 		"n":{"map":"function(doc) { emit(doc.n, doc._id); emit(-doc.n, 1) }","reduce":"_count"},
 		"s":{"map":"function(doc) { if (doc.n > 147) throw 'too many'; `+
-		`emit([doc.n % 3, doc.n, doc.n == 11 ? 'e\\u0301' : 'e'], doc.n / 4) }","reduce":"_sum"}}}`)
+		`emit([doc.n % 3, doc.n, doc.n == 11 ? 'e\\u0301' : doc.n == 12 ? 'e\\u0001' : 'e'], `+
+		`doc.n / 4) }","reduce":"_sum"}}}`)
 	for part := range 3 { // each at one version
 		var edits []layer.Edit
 		for i := range 50 {
