@@ -41,9 +41,9 @@ func TestJoins_NotDistinct(t *testing.T) {
 	}
 }
 
-// The result of an aggregate without GROUP BY must fit into memory, so writing its input to a file first would only
-// make the error late.
-func TestSpill_OneLargeResult(t *testing.T) {
+// little returns a connection to a server whose statements have 1 MB of memory, and the space of their files.
+func little(t *testing.T) (*pgx.Conn, *spill.Space) {
+	t.Helper()
 	space, err := spill.New(spill.Dir(t.TempDir()), 1<<30)
 	if err != nil {
 		t.Fatal(err)
@@ -51,8 +51,14 @@ func TestSpill_OneLargeResult(t *testing.T) {
 	s := exectest.NewStore()
 	s.Create("postgres")
 	_, addr := start(t, s, func(o *query.Options) { o.Memory, o.Temp = work.Limits{Statement: 1 << 20}, space })
-	conn := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
-	_, err = conn.Exec(t.Context(), "SELECT string_agg(repeat('x', 100), ',') FROM generate_series(1, 100000)")
+	return connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol"), space
+}
+
+// The result of an aggregate without GROUP BY must fit into memory, so writing its input to a file first would only
+// make the error late.
+func TestSpill_OneLargeResult(t *testing.T) {
+	conn, space := little(t)
+	_, err := conn.Exec(t.Context(), "SELECT string_agg(repeat('x', 100), ',') FROM generate_series(1, 100000)")
 	var e *pgconn.PgError
 	if !errors.As(err, &e) || e.Code != "53200" {
 		t.Errorf("%v, want 53200", err)
@@ -65,18 +71,11 @@ func TestSpill_OneLargeResult(t *testing.T) {
 // One row decides a comparison with ANY or ALL of a query by an order, so the others are neither kept nor compared: a
 // query of more rows than fit into memory writes no file, and many comparisons with it do not take long.
 func TestAny_Extreme(t *testing.T) {
-	space, err := spill.New(spill.Dir(t.TempDir()), 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := exectest.NewStore()
-	s.Create("postgres")
-	_, addr := start(t, s, func(o *query.Options) { o.Memory, o.Temp = work.Limits{Statement: 1 << 20}, space })
-	conn := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
+	conn, space := little(t)
 	var all, some int
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	err = conn.QueryRow(ctx, `SELECT count(*) FILTER (WHERE x >= ALL (SELECT y FROM
+	err := conn.QueryRow(ctx, `SELECT count(*) FILTER (WHERE x >= ALL (SELECT y FROM
 		generate_series(1, 100000) y)), count(*) FILTER (WHERE x > ANY (SELECT -y FROM generate_series(-100000, -1) y))
 		FROM generate_series(1, 100000) x`).Scan(&all, &some)
 	if err != nil || all != 1 || some != 99999 {

@@ -68,10 +68,10 @@ var spilling = []struct {
 		"1", true},
 	{"ordered distinct aggregate", "SELECT doc->'few', md5(string_agg(DISTINCT doc->>'k', ',' ORDER BY doc->>'k')) " +
 		"FROM docs GROUP BY 1", true},
-	{"distinct in many groups", "SELECT id, count(DISTINCT doc->>'k'), sum(DISTINCT (doc->>'i')::int), count(*) FROM docs " +
+	{"distinct in many groups", "SELECT id, count(DISTINCT doc->>'k'), sum(DISTINCT (doc->>'i')::int), count(*) " +
+		"FROM docs GROUP BY 1", true},
+	{"distinct arrays", "SELECT doc->'few', md5(array_agg(DISTINCT doc->>'pad' || left(id, 5))::text) FROM docs " +
 		"GROUP BY 1", true},
-	{"distinct arrays", "SELECT doc->'few', md5(array_agg(DISTINCT doc->>'pad' || left(id, 5))::text) FROM docs GROUP BY " +
-		"1", true},
 	{"arrays by group", "SELECT doc->>'k', array_agg(doc->>'pad' ORDER BY id) FROM docs GROUP BY 1", true},
 	{"union", "SELECT doc->'n', doc->'pad' FROM docs UNION SELECT doc->'n', doc->'pad' FROM docs WHERE id < 'd04'", true},
 	{"intersect", "SELECT doc->>'pad', doc->'n' FROM docs INTERSECT SELECT doc->>'pad', doc->'n' FROM docs", true},
@@ -234,7 +234,8 @@ func TestSpill_Aggregates(t *testing.T) {
 		_, addr := start(t, s, func(o *query.Options) { o.Memory, o.Temp = work.Limits{Statement: memory}, space })
 		little := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
 		for range 15 {
-			columns := []string{"(g % 37)", "g", "(g / 3)", "repeat('x', g % 50)", "md5(g::text)", "(g % 5)", "nullif(g % 11, 0)"}
+			columns := []string{"(g % 37)", "g", "(g / 3)", "repeat('x', g % 50)", "md5(g::text)", "(g % 5)",
+				"nullif(g % 11, 0)"}
 			value := func() string { return pick(columns...) }
 			var calls []string
 			for range 1 + rnd.IntN(3) {

@@ -218,7 +218,8 @@ func TestWalk_Examined(t *testing.T) {
 		}
 	}
 	for _, order := range []string{"doc->>'at'", "doc->>'at' DESC NULLS LAST", "doc->>'at' DESC NULLS LAST, id",
-		"doc->'at'", "doc->'at' DESC NULLS LAST", "(doc->>'at')::timestamptz DESC NULLS LAST", "(doc->>'at')::date DESC NULLS LAST, id"} {
+		"doc->'at'", "doc->'at' DESC NULLS LAST", "(doc->>'at')::timestamptz DESC NULLS LAST",
+		"(doc->>'at')::date DESC NULLS LAST, id"} {
 		for _, where := range []string{"", " WHERE doc->>'type' = 'order'",
 			" WHERE doc->>'at' < '2024-07' AND doc->>'type' = 'order'"} {
 			sql := "SELECT doc FROM docs" + where + " ORDER BY " + order + " LIMIT 5"

@@ -251,7 +251,8 @@ func TestResponder_ListEndless(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var over *script.LimitError
-	if _, err := f.List(ctx, []byte(`{}`), []byte(plainReq), &forgetful{}); !errors.As(err, &over) || over.Limit != "time" {
+	_, err := f.List(ctx, []byte(`{}`), []byte(plainReq), &forgetful{})
+	if !errors.As(err, &over) || over.Limit != "time" {
 		t.Errorf("it ended with %v", err)
 	}
 }

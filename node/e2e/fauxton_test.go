@@ -97,7 +97,8 @@ func TestFauxton(t *testing.T) {
 	u.write(".ace_editor", strings.Replace(text, "Grace", "Ada", 1))
 	u.click("Save Changes")
 	u.WaitText("All Documents")
-	if doc := c.object("GET", "/orders/first", ""); doc["who"] != "Ada" || !strings.HasPrefix(fmt.Sprint(doc["_rev"]), "2-") {
+	doc := c.object("GET", "/orders/first", "")
+	if doc["who"] != "Ada" || !strings.HasPrefix(fmt.Sprint(doc["_rev"]), "2-") {
 		t.Errorf("stored %v", doc)
 	}
 

@@ -134,7 +134,8 @@ func TestReplicate_sameAsDocument(t *testing.T) {
 		got := c.scheduled()["broken"]
 		return got.State == "crashing" && strings.Contains(string(got.Info), "http_request_failed")
 	})
-	if r := c.do("POST", "/_replicate", spec); r.status != 500 || !strings.Contains(string(r.body), "http_request_failed") {
+	r := c.do("POST", "/_replicate", spec)
+	if r.status != 500 || !strings.Contains(string(r.body), "http_request_failed") {
 		t.Errorf("the same again: %d %s", r.status, r.body)
 	}
 }

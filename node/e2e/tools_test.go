@@ -104,7 +104,8 @@ func toolBackup(t *testing.T, modules, url string, c *client) {
 		}
 	}
 	// A shallow copy has the winners alone.
-	shallow := runTool(t, modules, "", filepath.Join(bin, "couchbackup"), "--url", url, "--db", "saved", "--mode", "shallow")
+	shallow := runTool(t, modules, "", filepath.Join(bin, "couchbackup"), "--url", url, "--db", "saved",
+		"--mode", "shallow")
 	if n := strings.Count(shallow, `"_id"`); n != 1200 {
 		t.Errorf("a shallow copy has %d documents", n)
 	}

@@ -32,7 +32,7 @@ func (e errSilent) Error() string {
 }
 
 // watch returns the context for a request, which ends when the node has been silent, and what to tell about it. The
-// caller must call stop at the end.
+// caller must call end at the end, or close the answer.
 func (c *Client) watch(ctx context.Context) (context.Context, *alive) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watching, stop := context.WithCancel(ctx)

@@ -397,7 +397,7 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.Where = append(q.Where, typing.Conjuncts(cond)...)
+		q.Where = append(q.Where, exec.Conjuncts(cond)...)
 		sc.noAggregates = ""
 	}
 	q.Width = sc.width
@@ -472,7 +472,7 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 			if having, err = g.after(having); err != nil {
 				return err
 			}
-			q.Having = typing.Conjuncts(having)
+			q.Having = exec.Conjuncts(having)
 		}
 		for _, x := range g.windowKeys {
 			if _, err := g.after(x); err != nil {

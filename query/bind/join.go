@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/bind/refuse"
-	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -65,7 +64,7 @@ func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
 		if err != nil {
 			return nil, err
 		}
-		j.On = append(j.On, typing.Conjuncts(cond)...)
+		j.On = append(j.On, exec.Conjuncts(cond)...)
 	}
 	return j, nil
 }

@@ -80,7 +80,7 @@ func (l *Level) First() *UserScan {
 func (l *Level) Where(e ast.Expr) error {
 	cond, err := l.Condition(e, "WHERE")
 	if err == nil {
-		l.sc.query.Where = typing.Conjuncts(cond)
+		l.sc.query.Where = exec.Conjuncts(cond)
 	}
 	return err
 }

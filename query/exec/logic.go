@@ -82,6 +82,19 @@ func And(conds []Expr) Expr {
 	return &Logic{"and", conds}
 }
 
+// Conjuncts splits a condition at its ANDs.
+func Conjuncts(e Expr) []Expr {
+	l, ok := e.(*Logic)
+	if !ok || l.Op != "and" {
+		return []Expr{e}
+	}
+	var out []Expr
+	for _, a := range l.Args {
+		out = append(out, Conjuncts(a)...)
+	}
+	return out
+}
+
 // Is is x IS [NOT] NULL, TRUE, FALSE or UNKNOWN.
 type Is struct {
 	What string

@@ -228,23 +228,30 @@ func (q *Subquery) lookUp(env *Env, st *subState, x types.Datum) (types.Datum, e
 // fill makes the set of the hashes of the rows.
 func (q *Subquery) fill(env *Env, st *subState) error {
 	st.found = env.Spill.NewSet()
+	var h []byte
+	return st.each(env, func(row []types.Datum) (err error) {
+		if row[0].IsNull() {
+			st.null = true
+			return nil
+		}
+		if h, err = env.Hash(h[:0], row[0]); err == nil {
+			_, err = st.found.Add(h)
+		}
+		return err
+	})
+}
+
+// each calls f for each of the rows.
+func (st *subState) each(env *Env, f func(row []types.Datum) error) error {
 	scan := st.rows.Scan()
 	defer scan.Close()
-	var h []byte
 	for {
 		row, err := scan.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		if row[0].IsNull() {
-			st.null = true
-			continue
-		}
-		if h, err = env.Hash(h[:0], row[0]); err == nil {
-			_, err = st.found.Add(h)
+		if err == nil {
+			err = f(row)
 		}
 		if err == nil {
 			err = env.Step(1)
@@ -258,12 +265,8 @@ func (q *Subquery) fill(env *Env, st *subState) error {
 // rowSides returns the equalities of a Match: calls whose first argument does not depend on the record of a row, and
 // whose second one does. It returns nil if there are other conditions.
 func rowSides(match Expr) []*Call {
-	parts := []Expr{match}
-	if and, ok := match.(*Logic); ok && and.Op == "and" {
-		parts = and.Args
-	}
 	var out []*Call
-	for _, e := range parts {
+	for _, e := range Conjuncts(match) {
 		c, ok := e.(*Call)
 		if !ok || c.Op != "=" || len(c.Args) != 2 {
 			return nil
@@ -321,36 +324,22 @@ func hashSide(env *Env, dst []byte, sides []*Call, side int) ([]byte, error) {
 // fillRows makes the set of the hashes of the rows without NULL, and the list of the others.
 func (q *Subquery) fillRows(env *Env, st *subState, sides []*Call) error {
 	st.found, st.partial = env.Spill.NewSet(), env.Spill.NewList(1)
-	scan := st.rows.Scan()
-	defer scan.Close()
 	around := env.let
 	defer func() { env.let = around }()
 	var h []byte
-	for {
-		row, err := scan.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return st.each(env, func(row []types.Datum) error {
 		env.let = &letValue{row[0], around}
 		key, err := hashSide(env, h[:0], sides, 1)
-		switch {
-		case err != nil:
-		case key == nil:
-			err = st.partial.Append(row[:1])
-		default:
-			h = key
-			_, err = st.found.Add(key)
-		}
-		if err == nil {
-			err = env.Step(1)
-		}
 		if err != nil {
 			return err
 		}
-	}
+		if key == nil {
+			return st.partial.Append(row[:1])
+		}
+		h = key
+		_, err = st.found.Add(key)
+		return err
+	})
 }
 
 // match combines the comparisons with all rows by ANY or ALL.

@@ -246,10 +246,7 @@ func (p *planning) match(sub *exec.Subquery, l *sublink, base int) []exec.Expr {
 		if !ok || freeLet(m, 0) {
 			return nil
 		}
-		out = []exec.Expr{m}
-		if n, is := m.(*exec.Logic); is && n.Op == "and" {
-			out = n.Args
-		}
+		out = exec.Conjuncts(m)
 	}
 	if u := p.usesOf(out...); u.volatile || u.nested {
 		return nil

@@ -33,16 +33,21 @@ const connect = (authenticator) => {
   await assert.rejects(service.putDocument({ db, docId: 'example', document: { ...got, _rev: made.rev } }),
     (err) => err.status === 409);
   assert.strictEqual((await service.headDocument({ db, docId: 'example' })).headers.etag, `"${second.rev}"`);
-  const docs = Array.from({ length: 50 }, (_, i) => ({ _id: `small-${String(i).padStart(2, '0')}`, n: i, type: i % 2 ? 'odd' : 'even' }));
+  const docs = Array.from({ length: 50 }, (_, i) => ({
+    _id: `small-${String(i).padStart(2, '0')}`, n: i, type: i % 2 ? 'odd' : 'even',
+  }));
   assert.strictEqual((await service.postBulkDocs({ db, bulkDocs: { docs } })).result.length, 50);
-  seen.all = (await service.postAllDocs({ db, startKey: 'small-10', limit: 3, includeDocs: true })).result.rows.map((r) => r.doc.n);
+  seen.all = (await service.postAllDocs({ db, startKey: 'small-10', limit: 3, includeDocs: true }))
+    .result.rows.map((r) => r.doc.n);
   seen.byKeys = (await service.postAllDocs({ db, keys: ['small-01', 'none'] })).result.rows.map((r) => r.error || r.id);
-  seen.queries = (await service.postAllDocsQueries({ db, queries: [{ limit: 1 }, { startKey: 'small-48' }] })).result.results
+  seen.queries = (await service.postAllDocsQueries({ db, queries: [{ limit: 1 }, { startKey: 'small-48' }] }))
+    .result.results
     .map((r) => r.rows.length);
   const bulk = (await service.postBulkGet({ db, docs: [{ id: 'example' }, { id: 'none' }] })).result.results;
   seen.bulk = bulk.map((r) => (r.docs[0].ok ? 'ok' : r.docs[0].error.error));
 
-  const designDocument = { views: { type: { map: 'function (doc) { if (doc.type) emit(doc.type, doc.n) }', reduce: '_stats' } } };
+  const map = 'function (doc) { if (doc.type) emit(doc.type, doc.n) }';
+  const designDocument = { views: { type: { map, reduce: '_stats' } } };
   await service.putDesignDocument({ db, ddoc: 'd', designDocument });
   const view = (await service.postView({ db, ddoc: 'd', view: 'type', group: true })).result.rows;
   seen.view = view.map((r) => [r.key, r.value.count, r.value.sum]);
@@ -68,7 +73,8 @@ const connect = (authenticator) => {
   assert.strictEqual(text, 'hello');
   const fourth = (await service.deleteAttachment({ ...att, rev: third.rev })).result;
 
-  const pagination = Pagination.newPagination(service, PagerType ? PagerType.POST_ALL_DOCS : 'postAllDocs', { db, limit: 20 });
+  const pager = PagerType ? PagerType.POST_ALL_DOCS : 'postAllDocs';
+  const pagination = Pagination.newPagination(service, pager, { db, limit: 20 });
   const ids = [];
   for await (const row of pagination.rows()) {
     ids.push(row.id);
@@ -85,10 +91,12 @@ const connect = (authenticator) => {
 
   await service.putSecurity({ db, admins: { names: ['anna'] }, members: { roles: ['reader'] } });
   seen.security = (await service.getSecurity({ db })).result.members.roles;
-  seen.missing = Object.keys((await service.postRevsDiff({ db, documentRevisions: { example: [fourth.rev, '9-f'] } })).result);
+  const diff = await service.postRevsDiff({ db, documentRevisions: { example: [fourth.rev, '9-f'] } });
+  seen.missing = Object.keys(diff.result);
   await service.deleteDocument({ db, docId: 'example', rev: fourth.rev });
   await assert.rejects(service.getDocument({ db, docId: 'example' }), (err) => err.status === 404);
-  assert.strictEqual((await service.putLocalDocument({ db, docId: 'mark', document: { n: 1 } })).result.id, '_local/mark');
+  const local = await service.putLocalDocument({ db, docId: 'mark', document: { n: 1 } });
+  assert.strictEqual(local.result.id, '_local/mark');
   const info = (await service.getDatabaseInformation({ db })).result;
   seen.count = [info.docCount, info.docDelCount];
   assert.ok(info.sizes.active > 0 && info.sizes.external > 0 && info.sizes.file > 0);
@@ -109,7 +117,8 @@ const connect = (authenticator) => {
   await service.putDatabase({ db: 'cloudant-parts', partitioned: true });
   await service.putDocument({ db: 'cloudant-parts', docId: 'a:1', document: { n: 1 } });
   seen.partition = (await service.getPartitionInformation({ db: 'cloudant-parts', partitionKey: 'a' })).result.docCount;
-  seen.inPartition = (await service.postPartitionFind({ db: 'cloudant-parts', partitionKey: 'a', selector: { n: 1 } })).result.docs.length;
+  const inPartition = await service.postPartitionFind({ db: 'cloudant-parts', partitionKey: 'a', selector: { n: 1 } });
+  seen.inPartition = inPartition.result.docs.length;
   process.stdout.write(JSON.stringify(seen));
 })().catch((err) => {
   console.error(err);

@@ -1,5 +1,5 @@
-// Serves PouchDB over HTTP with express-pouchdb, in the directory of the argument, until standard input ends. Prints the
-// port.
+// Serves PouchDB over HTTP with express-pouchdb, in the directory of the argument, until standard input ends. Prints
+// the port.
 const path = require('node:path');
 const express = require('express');
 

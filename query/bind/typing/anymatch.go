@@ -34,11 +34,7 @@ func MatchRow(o *Open, op string, x *exec.RowExpr, columns []exec.Column, off in
 
 // Hashed reports whether a result of MatchRow compares values by "=" alone that are equal if their hashes are.
 func Hashed(match exec.Expr) bool {
-	parts := []exec.Expr{match}
-	if and, ok := match.(*exec.Logic); ok && and.Op == "and" {
-		parts = and.Args
-	}
-	return !slices.ContainsFunc(parts, func(e exec.Expr) bool {
+	return !slices.ContainsFunc(exec.Conjuncts(match), func(e exec.Expr) bool {
 		c, ok := e.(*exec.Call)
 		return !ok || c.Func != funcs.Comparison("=") || c.Args[0].Type() != c.Args[1].Type()
 	})

@@ -265,18 +265,6 @@ func ChooseAggregate(candidates []*exec.Aggregate, args []exec.Expr) *exec.Aggre
 	return best
 }
 
-// Conjuncts splits a condition at its ANDs.
-func Conjuncts(e exec.Expr) []exec.Expr {
-	if l, ok := e.(*exec.Logic); ok && l.Op == "and" {
-		var out []exec.Expr
-		for _, a := range l.Args {
-			out = append(out, Conjuncts(a)...)
-		}
-		return out
-	}
-	return []exec.Expr{e}
-}
-
 // KeysOf maps the key of each expression to the index of the first expression with that key.
 func KeysOf(list []exec.Expr) map[string]int {
 	keys := make(map[string]int, len(list))

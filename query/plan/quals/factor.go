@@ -57,27 +57,19 @@ func logic(op string, args []exec.Expr) exec.Expr {
 	return &exec.Logic{Op: op, Args: args}
 }
 
-// conjuncts returns the operands of an AND, or the one condition.
-func conjuncts(e exec.Expr) []exec.Expr {
-	if l, ok := e.(*exec.Logic); ok && l.Op == "and" {
-		return l.Args
-	}
-	return []exec.Expr{e}
-}
-
 // common returns conditions that together are the OR of some: those that all have, and the OR of what is left; nil if
 // they have none in common.
 func common(args []exec.Expr) []exec.Expr {
-	shortest := conjuncts(args[0])
+	shortest := exec.Conjuncts(args[0])
 	for _, a := range args[1:] {
-		if c := conjuncts(a); len(c) < len(shortest) {
+		if c := exec.Conjuncts(a); len(c) < len(shortest) {
 			shortest = c
 		}
 	}
 	keys := make([][]string, len(args)) // of the conjuncts of each, when they are needed
 	has := func(i int, key string) bool {
 		if keys[i] == nil {
-			for _, c := range conjuncts(args[i]) {
+			for _, c := range exec.Conjuncts(args[i]) {
 				keys[i] = append(keys[i], exec.Key(c))
 			}
 		}
@@ -100,7 +92,7 @@ func common(args []exec.Expr) []exec.Expr {
 	var left []exec.Expr
 	for i, a := range args {
 		var rest []exec.Expr
-		for j, c := range conjuncts(a) {
+		for j, c := range exec.Conjuncts(a) {
 			if !slices.Contains(sharedKeys, keys[i][j]) {
 				rest = append(rest, c)
 			}

@@ -146,7 +146,8 @@ func (t *tour) documents() {
 	results, err := db.BulkDocs(t.ctx, []any{animal{ID: "hen", Feet: 2}, animal{ID: "calf", Feet: 4},
 		animal{ID: "pig", Feet: 4}})
 	must(err)
-	check(len(results) == 3 && results[0].Error == nil && kivik.HTTPStatus(results[1].Error) == http.StatusConflict, results)
+	check(len(results) == 3 && results[0].Error == nil &&
+		kivik.HTTPStatus(results[1].Error) == http.StatusConflict, results)
 	rows := db.AllDocs(t.ctx, kivik.IncludeDocs(), kivik.Params(map[string]any{"startkey": "calf", "endkey": "hen"}))
 	n := 0
 	for rows.Next() {
@@ -233,7 +234,8 @@ func (t *tour) views() {
 		must(err)
 	}
 	_, err := db.Put(t.ctx, "_design/d", map[string]any{
-		"views":   map[string]any{"n": map[string]string{"map": "function (doc) { emit(doc.n % 4, doc.n) }", "reduce": "_sum"}},
+		"views": map[string]any{"n": map[string]string{"map": "function (doc) { emit(doc.n % 4, doc.n) }",
+			"reduce": "_sum"}},
 		"updates": map[string]string{"set": "function (doc, req) { doc.m = 7; return [doc, '{}'] }"},
 	})
 	must(err)
