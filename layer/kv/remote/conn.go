@@ -39,6 +39,7 @@ type call struct {
 	done   chan struct{} // closed when the answer has arrived
 	answer frame
 	err    error
+	held   *conn // has the request, and may still hold it; nil if it was sent
 }
 
 func newConn(e *Engine, nc net.Conn) *conn {
@@ -155,27 +156,49 @@ func (c *conn) fail(err, doubt error) {
 
 // send sends a frame that expects no answer.
 func (c *conn) send(k kind, object uint64, request uint32, build func(dst []byte) []byte) error {
-	return c.out.send(c.asked.Load() > 1, func(dst []byte) []byte {
+	return c.out.send(c.others(), encode(k, object, request, build))
+}
+
+// hold is send for a frame that need not arrive before others are sent, at the latest the next ping.
+func (c *conn) hold(k kind, object uint64, request uint32, build func(dst []byte) []byte) error {
+	return c.out.hold(encode(k, object, request, build))
+}
+
+// others reports whether other goroutines are likely to send too.
+func (c *conn) others() bool { return c.asked.Load() > 1 }
+
+// encode returns a function that appends a frame. build, which may be nil, appends its payload.
+func encode(k kind, object uint64, request uint32, build func(dst []byte) []byte) func(dst []byte) []byte {
+	return func(dst []byte) []byte {
 		start := len(dst)
 		dst = appendFrame(dst, k, object, request)
 		if build != nil {
 			dst = build(dst)
 		}
 		return endFrame(dst, start)
-	})
+	}
 }
 
-// ask sends a request. Its call is finished by the server's answer or by the end of the connection.
+// ask sends a request. Its call is finished by the server's answer or by the end of the connection. Reads are held
+// until somebody waits for an answer, because most transactions begin several at once.
 func (c *conn) ask(kd kind, object uint64, build func(dst []byte) []byte) *call {
 	return c.askAs(&call{kind: kd, done: make(chan struct{})}, object, build)
 }
 
 func (c *conn) askAs(k *call, object uint64, build func(dst []byte) []byte) *call {
+	urgent := k.commit || k.watch != nil
+	if !urgent {
+		k.held = c
+	}
 	if k.number = c.register(k, 0); k.number == 0 {
 		return k
 	}
 	// If sending fails, the connection is about to end, which finishes the call.
-	_ = c.send(k.kind, object, k.number, build)
+	if urgent {
+		_ = c.send(k.kind, object, k.number, build)
+	} else {
+		_ = c.hold(k.kind, object, k.number, build)
+	}
 	return k
 }
 
@@ -221,7 +244,13 @@ func (k *call) answered() bool {
 }
 
 // wait returns a call's answer, or an error if ctx ends or cancelled is closed first.
+//
+// It sends what the connection holds, also if the call's own answer is there: a caller that reads ahead has asked for
+// more since.
 func (k *call) wait(ctx context.Context, cancelled <-chan struct{}) (frame, error) {
+	if k.held != nil {
+		k.held.out.flush(k.held.others())
+	}
 	select {
 	case <-k.done:
 		return k.answer, k.err

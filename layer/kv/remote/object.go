@@ -33,15 +33,14 @@ type openRange struct {
 	rows int // of the next batch
 }
 
-// push queues a request, and starts a worker if there is none.
-func (o *object) push(f frame) {
+// push queues a request. It reports whether the object needs a worker, which the caller starts.
+func (o *object) push(f frame) (idle bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.mu.queue = append(o.mu.queue, f)
-	if !o.mu.running {
-		o.mu.running = true
-		o.s.work(o)
-	}
+	idle = !o.mu.running
+	o.mu.running = true
+	return idle
 }
 
 // abandon ends the object because its session has ended. A commit in progress finishes first; the end of the session
@@ -57,7 +56,7 @@ func (o *object) abandon() {
 	}
 }
 
-// work processes the queue.
+// work processes the queue. Answers are held until it is empty.
 func (o *object) work() {
 	for {
 		o.mu.Lock()
@@ -68,6 +67,7 @@ func (o *object) work() {
 			if abandoned {
 				o.end()
 			}
+			o.s.out.flush(o.s.others())
 			return
 		}
 		f := o.mu.queue[0]
@@ -211,12 +211,17 @@ func (o *object) read(f frame, d *decoder, r kv.Reader) error {
 	return d.err
 }
 
+// answer holds the answer to f until work has processed the queue. build appends the payload.
+func (o *object) answer(f frame, k kind, build func(dst []byte) []byte) error {
+	return o.s.out.hold(encode(k, f.object, f.request, build))
+}
+
 func (o *object) answerValue(f frame, v []byte, err error) {
 	if err != nil {
 		o.s.answerError(f, err)
 		return
 	}
-	_ = o.s.answer(f, kindValue, func(dst []byte) []byte { // if sending fails, nobody waits for the answer
+	_ = o.answer(f, kindValue, func(dst []byte) []byte { // if sending fails, nobody waits for the answer
 		if v == nil {
 			return append(dst, 0)
 		}
@@ -225,7 +230,7 @@ func (o *object) answerValue(f frame, v []byte, err error) {
 }
 
 func (o *object) answerVersion(f frame, v int64) {
-	_ = o.s.answer(f, kindVersion, func(dst []byte) []byte { return binary.BigEndian.AppendUint64(dst, uint64(v)) })
+	_ = o.answer(f, kindVersion, func(dst []byte) []byte { return binary.BigEndian.AppendUint64(dst, uint64(v)) })
 }
 
 func (o *object) commit(f frame) {
@@ -248,7 +253,7 @@ func (o *object) commit(f frame) {
 		o.s.answerError(f, err)
 	} else {
 		// if sending fails, the commit is in doubt for the client
-		_ = o.s.answer(f, kindCommitted, func(dst []byte) []byte {
+		_ = o.answer(f, kindCommitted, func(dst []byte) []byte {
 			return append(binary.BigEndian.AppendUint64(dst, uint64(version)), stamp[:]...)
 		})
 	}
@@ -327,7 +332,7 @@ func (o *object) batch(f frame, or *openRange) {
 		or.it.Close()
 		delete(o.ranges, f.request)
 	}
-	_ = o.s.answer(f, kindRows, func(dst []byte) []byte { // if sending fails, nobody waits for the answer
+	_ = o.answer(f, kindRows, func(dst []byte) []byte { // if sending fails, nobody waits for the answer
 		dst = append(dst, flag(more, flagMore)|flag(err != nil, flagFailed))
 		if err != nil {
 			dst = appendBytes(dst, appendError(nil, err))

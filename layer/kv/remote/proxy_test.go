@@ -16,6 +16,7 @@ type proxy struct {
 		sync.Mutex
 		refusing bool
 		silent   bool
+		chunks   int // pieces that the clients sent
 		conns    map[net.Conn]struct{}
 		heard    sync.Cond // signalled when silent ends
 	}
@@ -58,17 +59,19 @@ func (p *proxy) accept() {
 		p.mu.Lock()
 		p.mu.conns[in], p.mu.conns[out] = struct{}{}, struct{}{}
 		p.mu.Unlock()
-		p.running.Go(func() { p.pipe(in, out) })
-		p.running.Go(func() { p.pipe(out, in) })
+		p.running.Go(func() { p.pipe(in, out, 1) })
+		p.running.Go(func() { p.pipe(out, in, 0) })
 	}
 }
 
-func (p *proxy) pipe(from, to net.Conn) {
+// pipe forwards, and adds count to the chunks for each piece.
+func (p *proxy) pipe(from, to net.Conn, count int) {
 	defer func() { _, _ = from.Close(), to.Close() }()
 	buf := make([]byte, 8<<10)
 	for {
 		n, err := from.Read(buf)
 		p.mu.Lock()
+		p.mu.chunks += count
 		for p.mu.silent {
 			p.mu.heard.Wait()
 		}
@@ -82,6 +85,13 @@ func (p *proxy) pipe(from, to net.Conn) {
 			return
 		}
 	}
+}
+
+// sent returns the number of pieces that the clients have sent.
+func (p *proxy) sent() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mu.chunks
 }
 
 // cut breaks all connections.

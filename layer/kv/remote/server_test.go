@@ -199,6 +199,44 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
+// TestEngine_roundTrips checks that reads which are begun together go out together, and that a transaction which only
+// reads does not ask the store to commit it.
+func TestEngine_roundTrips(t *testing.T) {
+	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
+	e, err := remote.Open(t.Context(), p.addr(), remote.Options{Secret: secret, Logger: quiet(t)}.WithPing(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	const transactions, keys = 20, 5
+	before := p.sent()
+	for range transactions {
+		_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+			tx.AddReadConflict(kv.KeyRange{Begin: []byte("a"), End: []byte("b")})
+			var reads [keys]kv.Future[[]byte]
+			for i := range reads {
+				reads[i] = tx.Get([]byte{'k', byte(i)})
+			}
+			for _, f := range reads {
+				if _, err := f.Wait(); err != nil {
+					return struct{}{}, err
+				}
+			}
+			return struct{}{}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := p.sent() - before; n > transactions {
+		t.Errorf("%d transactions sent %d pieces", transactions, n)
+	}
+}
+
 // TestEngine_manyAtOnce checks that large transactions, long reads and small transactions share the connection, that
 // none has to wait for all of another, and that memory is bounded.
 func TestEngine_manyAtOnce(t *testing.T) {

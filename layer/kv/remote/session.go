@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"net"
 	"sync"
@@ -101,7 +102,15 @@ func (s *session) run() error {
 
 func (s *session) read() error {
 	in := bufio.NewReaderSize(patient{s.nc, patience(s.server.o)}, 64<<10)
+	var idle []*object // those with requests but without a worker
 	for {
+		// Begin when all requests that came together are queued, so that their answers go out together too.
+		if len(idle) > 0 && !complete(in) {
+			for _, o := range idle {
+				s.work(o)
+			}
+			idle = idle[:0]
+		}
 		f, err := readFrame(in)
 		if err != nil {
 			return err
@@ -112,10 +121,23 @@ func (s *session) read() error {
 			}
 			continue
 		}
-		if err := s.dispatch(f); err != nil {
+		o, err := s.dispatch(f)
+		if err != nil {
 			return err
 		}
+		if o != nil {
+			idle = append(idle, o)
+		}
 	}
+}
+
+// complete reports whether a reader has a whole frame in memory.
+func complete(r *bufio.Reader) bool {
+	if r.Buffered() < headerSize {
+		return false
+	}
+	size, err := r.Peek(4)
+	return err == nil && int64(r.Buffered()) >= 4+int64(binary.BigEndian.Uint32(size))
 }
 
 // appendDegraded appends the reasons why the engine needs an operator, so that the client's node can report them too.
@@ -128,8 +150,9 @@ func (s *session) appendDegraded(dst []byte) []byte {
 	return dst
 }
 
-// dispatch passes a request to its transaction. The first request begins the transaction.
-func (s *session) dispatch(f frame) error {
+// dispatch passes a request to its transaction, and returns the transaction if it needs a worker. The first request
+// begins the transaction.
+func (s *session) dispatch(f frame) (idle *object, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.mu.queued > maxUnread {
@@ -140,7 +163,7 @@ func (s *session) dispatch(f frame) error {
 		if w := s.mu.watches[watchName{f.object, f.request}]; w != nil {
 			w.Cancel()
 		}
-		return nil
+		return nil, nil
 	}
 	o := s.mu.objects[f.object]
 	switch begins := f.kind&beginFlag != 0; {
@@ -149,15 +172,17 @@ func (s *session) dispatch(f frame) error {
 		s.mu.objects[f.object] = o
 		f.kind &^= beginFlag
 	case begins && o == nil:
-		return errTooManyObjects
+		return nil, errTooManyObjects
 	case begins:
-		return errFrame
+		return nil, errFrame
 	case o == nil:
-		return s.late(f)
+		return nil, s.late(f)
 	}
 	s.mu.queued += len(f.payload)
-	o.push(f)
-	return nil
+	if o.push(f) {
+		return o, nil
+	}
+	return nil, nil
 }
 
 // late answers a request for an object that has ended, as transactions do with their commit.
@@ -234,15 +259,11 @@ func (s *session) fail(err error) {
 
 // answer sends an answer to f. build, which may be nil, appends the payload.
 func (s *session) answer(f frame, k kind, build func(dst []byte) []byte) error {
-	return s.out.send(s.busy.Load() > 1, func(dst []byte) []byte {
-		start := len(dst)
-		dst = appendFrame(dst, k, f.object, f.request)
-		if build != nil {
-			dst = build(dst)
-		}
-		return endFrame(dst, start)
-	})
+	return s.out.send(s.others(), encode(k, f.object, f.request, build))
 }
+
+// others reports whether other workers are likely to send too.
+func (s *session) others() bool { return s.busy.Load() > 1 }
 
 // answerError sends an error as the answer to f.
 func (s *session) answerError(f frame, err error) {

@@ -44,7 +44,7 @@ func (s *longSnapshot) Version() int64 { return s.version }
 func (s *longSnapshot) Close() {
 	s.once.Do(func() {
 		close(s.closed)
-		_ = s.conn.send(kindEnd, s.object, 0, nil) // if sending fails, the snapshot has ended with the connection
+		_ = s.conn.hold(kindEnd, s.object, 0, nil) // if sending fails, the snapshot has ended with the connection
 	})
 }
 
@@ -79,7 +79,7 @@ func (s *longSnapshot) follow(k kind, number uint32) (*call, error) {
 
 func (s *longSnapshot) drop(k kind, number uint32) {
 	if s.ended() == nil {
-		_ = s.conn.send(k, s.object, number, nil)
+		_ = s.conn.hold(k, s.object, number, nil)
 	}
 }
 

@@ -55,7 +55,7 @@ type txWrites struct {
 
 	// Guarded by mu.
 
-	any   bool // there were writes or conflict ranges: Commit asks the server
+	asks  bool // there were writes or write conflicts: Commit asks the server
 	wrote bool
 	size  int
 }
@@ -157,7 +157,7 @@ func (t *txLink) drop(k kind, number uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn != nil && t.state == txActive {
-		_ = t.conn.send(k, t.object, number, nil)
+		_ = t.conn.hold(k, t.object, number, nil)
 	}
 }
 
@@ -174,14 +174,23 @@ func (t *txLink) ended() error {
 	}
 }
 
+// effect is what an operation does to the outcome of a commit.
+type effect uint8
+
+const (
+	effectNone     effect = iota // nothing, unless the transaction writes: a read conflict or an option
+	effectConflict               // a write conflict
+	effectWrite
+)
+
 // write buffers one operation. Called without the lock.
-func (t *txWrites) write(wrote bool, size int, build func(dst []byte) []byte) {
+func (t *txWrites) write(e effect, size int, build func(dst []byte) []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.state != txActive || t.illegal != nil {
 		return
 	}
-	t.any, t.wrote = true, t.wrote || wrote
+	t.asks, t.wrote = t.asks || e != effectNone, t.wrote || e == effectWrite
 	if t.size += size; t.size > kv.MaxTransactionSize {
 		t.illegal = errTxTooLarge // checked now, so that a runaway transaction stops growing
 		t.gathered, t.cuts = nil, nil
@@ -218,7 +227,7 @@ func (t *txWrites) pair(op byte, key, value []byte, more func(dst []byte) []byte
 	if t.oversized(key, value) {
 		return
 	}
-	t.write(true, writeOverhead+2*len(key)+len(value), func(dst []byte) []byte {
+	t.write(effectWrite, writeOverhead+2*len(key)+len(value), func(dst []byte) []byte {
 		dst = appendOp(dst, op, key, value)
 		if more != nil {
 			dst = more(dst)
@@ -231,19 +240,19 @@ func (t *txWrites) Set(key, value []byte) { t.pair(opSet, key, value, nil) }
 
 func (t *txWrites) Clear(key []byte) {
 	if !t.oversized(key, nil) {
-		t.write(true, writeOverhead+2*len(key), func(dst []byte) []byte {
+		t.write(effectWrite, writeOverhead+2*len(key), func(dst []byte) []byte {
 			return appendBytes(append(dst, opClear), key)
 		})
 	}
 }
 
-func (t *txWrites) ClearRange(r kv.KeyRange) { t.rangeOp(opClearRange, true, r) }
+func (t *txWrites) ClearRange(r kv.KeyRange) { t.rangeOp(opClearRange, effectWrite, r) }
 
-func (t *txWrites) rangeOp(op byte, wrote bool, r kv.KeyRange) {
+func (t *txWrites) rangeOp(op byte, e effect, r kv.KeyRange) {
 	if t.oversized(r.Begin, nil) || t.oversized(r.End, nil) {
 		return
 	}
-	t.write(wrote, writeOverhead+2*(len(r.Begin)+len(r.End)), func(dst []byte) []byte {
+	t.write(e, writeOverhead+2*(len(r.Begin)+len(r.End)), func(dst []byte) []byte {
 		return appendOp(dst, op, r.Begin, r.End)
 	})
 }
@@ -260,19 +269,19 @@ func (t *txWrites) SetVersionstampedValue(key, value []byte, offset int) {
 	t.pair(opStampValue, key, value, func(dst []byte) []byte { return binary.AppendVarint(dst, int64(offset)) })
 }
 
-func (t *txWrites) AddReadConflict(r kv.KeyRange)  { t.rangeOp(opReadConflict, false, r) }
-func (t *txWrites) AddWriteConflict(r kv.KeyRange) { t.rangeOp(opWriteConflict, false, r) }
+func (t *txWrites) AddReadConflict(r kv.KeyRange)  { t.rangeOp(opReadConflict, effectNone, r) }
+func (t *txWrites) AddWriteConflict(r kv.KeyRange) { t.rangeOp(opWriteConflict, effectConflict, r) }
 
 // CausalReadRisky has no effect: the store always knows its newest version.
 func (t *txWrites) CausalReadRisky() {}
 
 // MakesRoom implements kv.Transaction.
 func (t *txWrites) MakesRoom() {
-	t.write(false, 0, func(dst []byte) []byte { return append(dst, opMakesRoom) })
+	t.write(effectNone, 0, func(dst []byte) []byte { return append(dst, opMakesRoom) })
 }
 
 func (t *txWrites) SetReadVersion(version int64) {
-	t.write(false, 0, func(dst []byte) []byte { return binary.AppendVarint(append(dst, opSetReadVersion), version) })
+	t.write(effectNone, 0, func(dst []byte) []byte { return binary.AppendVarint(append(dst, opSetReadVersion), version) })
 }
 
 func (t *transaction) Commit() error {
@@ -282,7 +291,7 @@ func (t *transaction) Commit() error {
 		t.mu.Unlock()
 		return err
 	}
-	if !t.any && len(t.watches) == 0 {
+	if !t.asks && len(t.watches) == 0 {
 		t.state, t.version = txCommitted, -1
 		t.over.Store(true)
 		t.end()
@@ -338,7 +347,7 @@ func maybe(err error) error {
 // end tells the server that the transaction is no longer needed. Called with mu locked.
 func (t *txLink) end() {
 	if t.conn != nil {
-		_ = t.conn.send(kindEnd, t.object, 0, nil)
+		_ = t.conn.hold(kindEnd, t.object, 0, nil)
 	}
 	t.gathered = nil
 }
