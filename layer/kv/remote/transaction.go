@@ -281,7 +281,9 @@ func (t *txWrites) MakesRoom() {
 }
 
 func (t *txWrites) SetReadVersion(version int64) {
-	t.write(effectNone, 0, func(dst []byte) []byte { return binary.AppendVarint(append(dst, opSetReadVersion), version) })
+	t.write(effectNone, 0, func(dst []byte) []byte {
+		return binary.AppendVarint(append(dst, opSetReadVersion), version)
+	})
 }
 
 func (t *transaction) Commit() error {
