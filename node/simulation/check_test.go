@@ -159,7 +159,7 @@ func (w *world) watchActors() {
 						n.ID, n.Restarts, told)
 				}
 				// It names only some, if many fail.
-				if recent > failingFrom && !strings.Contains(degraded, n.ID) && !strings.Contains(degraded, "more actors") {
+				if recent > failingFrom && !strings.Contains(degraded, n.ID) && !strings.HasSuffix(degraded, " more") {
 					w.log.violated("failures of actors are told", "%s: %s has failed %d times within a minute, and Degraded says %q",
 						l, n.ID, recent, degraded)
 				}
