@@ -114,3 +114,35 @@ func TestGarbage(t *testing.T) {
 		t.Error(status, text)
 	}
 }
+
+// A request that writes all or none answers 417 with a reason for each document if it writes none: also if what stands
+// in the way is known before the store is asked.
+func TestBulkDocs_allOrNothing(t *testing.T) {
+	s := serve(t, nil)
+	s.ask(t, "PUT", "/db", "")
+	s.ask(t, "PUT", "/db/x", "{}")
+	for _, step := range []struct {
+		body, answer string
+		status       int
+	}{
+		{`{"all_or_nothing":true,"docs":[{"_id":"a"},{"_id":"b"}]}`, `"ok":true,"id":"b"`, 201},
+		{`{"all_or_nothing":true,"docs":[{"_id":"c"},{"_id":"x"}]}`, `{"id":"c","error":"not_written"`, 417},
+		{`{"all_or_nothing":true,"docs":[{"_id":"d"},{"_id":"_local/y"}]}`,
+			`{"id":"_local/y","error":"not_implemented"`, 417},
+		{`{"all_or_nothing":true,"docs":[{"_id":"_local/z"}]}`, `"error":"not_implemented"`, 417},
+		{`{"docs":[{"_id":"e"},{"_id":"x"}]}`, `{"id":"x","error":"conflict"`, 201},
+	} {
+		a := s.ask(t, "POST", "/db/_bulk_docs", step.body)
+		if a.status != step.status || !strings.Contains(a.body, step.answer) {
+			t.Errorf("%s: %d %s, want %d with %s", step.body, a.status, a.body, step.status, step.answer)
+		}
+	}
+	if a := s.ask(t, "GET", "/db/_all_docs", ""); !strings.Contains(a.body, `"total_rows":4`) { // a, b, e, x
+		t.Errorf("documents: %s", a.body)
+	}
+	for _, id := range []string{"y", "z"} {
+		if a := s.ask(t, "GET", "/db/_local/"+id, ""); a.status != 404 {
+			t.Errorf("_local/%s: %d %s", id, a.status, a.body)
+		}
+	}
+}

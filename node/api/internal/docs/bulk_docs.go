@@ -2,6 +2,7 @@ package docs
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/jsontext"
@@ -180,11 +181,20 @@ func (h *Bulk) BulkDocs(q *call.Request) error {
 		return err
 	}
 	q.Body.GiveBack()
-	return sendResults(q, results, b.replicated)
+	status := http.StatusCreated
+	if b.atomic && slices.ContainsFunc(results, func(r layer.EditResult) bool { return r.Err != nil }) {
+		status = http.StatusExpectationFailed
+	}
+	return sendResults(q, status, results, b.replicated)
 }
 
+// errNotWritten is the result of a document that could have been written, in an all_or_nothing request of which
+// another document could not.
+var errNotWritten = &fault.Fault{Status: http.StatusConflict, Name: "not_written",
+	Reason: "another document of the same atomic write failed"}
+
 // writeBulk writes the edits that the user may make. The store takes normal documents together and _local ones
-// separately. Results are in the order of edits.
+// separately, and not in an atomic write. Results are in the order of edits.
 func (h *Bulk) writeBulk(q *call.Request, edits []layer.Edit, b bulkRequest) ([]layer.EditResult, error) {
 	results := make([]layer.EditResult, len(edits))
 	normal := edits[:0:0] // the same slice if nothing has to be left out
@@ -193,10 +203,14 @@ func (h *Bulk) writeBulk(q *call.Request, edits []layer.Edit, b bulkRequest) ([]
 		e := &edits[i]
 		results[i] = layer.EditResult{ID: e.ID, Rev: e.Rev}
 		special := isLocal(e.ID)
-		if err := h.Docs.admit(q, e); err != nil {
+		switch err := h.Docs.admit(q, e); {
+		case err != nil:
 			results[i].Err = err
 			special = true
-		} else if special {
+		case special && b.atomic:
+			results[i].Err = &fault.Fault{Status: http.StatusNotImplemented, Name: "not_implemented",
+				Reason: "a _local document cannot be part of an atomic write"}
+		case special:
 			results[i].Rev, results[i].Err = writeLocal(q, *e)
 		}
 		if special && places == nil {
@@ -212,6 +226,14 @@ func (h *Bulk) writeBulk(q *call.Request, edits []layer.Edit, b bulkRequest) ([]
 	}
 	if places == nil {
 		normal = edits
+	}
+	if b.atomic && places != nil { // one is refused already
+		for i := range results {
+			if results[i].Err == nil {
+				results[i].Err = errNotWritten
+			}
+		}
+		return results, nil
 	}
 	if len(normal) == 0 {
 		return results, nil
@@ -236,8 +258,8 @@ func (h *Bulk) writeBulk(q *call.Request, edits []layer.Edit, b bulkRequest) ([]
 
 // sendResults answers with a row for each edit. For replicated edits it has rows only for those that failed, with their
 // revision.
-func sendResults(q *call.Request, results []layer.EditResult, replicated bool) error {
-	s := q.Stream(http.StatusCreated)
+func sendResults(q *call.Request, status int, results []layer.EditResult, replicated bool) error {
+	s := q.Stream(status)
 	defer s.Drop()
 	s.Buf = append(s.Buf, '[')
 	first := true

@@ -19,7 +19,7 @@ func (h *Handlers) Welcome(q *call.Request) error {
 	b := []byte(`{"couchdb":"Welcome","version":"` + couchVersion + `"`)
 	b = encode.StringMember(b, "git_sha", h.GitSHA)
 	b = encode.StringMember(b, "uuid", h.UUID)
-	b = append(b, `,"features":["partitioned","changes_shards"],"vendor":{"name":"Divan"`...)
+	b = append(b, `,"features":["partitioned","scheduler","changes_shards"],"vendor":{"name":"Divan"`...)
 	b = encode.StringMember(b, "version", h.Version)
 	return q.SendJSON(http.StatusOK, append(b, "}}"...))
 }
