@@ -17,6 +17,9 @@ func TestSQL_ShortBesideLong(t *testing.T) {
 		rounds, reads, scans = 4, 200, 4
 		times, slack         = 12, time.Millisecond
 	)
+	if testCluster != "" {
+		t.Skip("a read waits for what scans have asked of FoundationDB's one process; the turns are those of the node")
+	}
 	t.Setenv("GOMAXPROCS", "2") // of the node
 	p := start(t, t.TempDir(), "-admin", "root:sesame")
 	admin := p.as("root:sesame")

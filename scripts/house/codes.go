@@ -27,7 +27,7 @@ var (
 )
 
 // insideOnly are names that no client sees: the layer's callers handle them.
-var insideOnly = []string{"import_abandoned", "job_lost", "not_written", "export_of_another"}
+var insideOnly = []string{"import_abandoned", "job_lost", "export_of_another"}
 
 // ErrorNames returns the names of errors in the code, sorted.
 func ErrorNames(root string, files []File) ([]string, error) {
