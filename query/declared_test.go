@@ -128,6 +128,7 @@ func TestDeclared_Arrays(t *testing.T) {
 		"c": `{"tags":[["a"]],"ns":[1.5],"js":"x"}`,
 		"d": `{"tags":[true,1.50,{"a":"\u00e9"}],"ns":{"a":1},"js":null}`,
 		"e": `{"tags":"{{a},{b}}","ns":[[]],"js":[1,"\""]}`,
+		"f": `{"tags":{},"ns":{},"js":{}}`,
 	} {
 		db.Put(id, doc)
 	}
@@ -139,9 +140,9 @@ func TestDeclared_Arrays(t *testing.T) {
 	for sql, want := range map[string]string{
 		"SELECT id, tags, ns, js FROM l.lists ORDER BY id": `a|{"a,b","c\"d\\",NULL,"NULL",""}|{1,2,NULL}|` +
 			`{"{\"a\": \"x\"}",[2],NULL} b|{x,y}|{3}|{} c|NULL|NULL|NULL d|{true,1.50,"{\"a\": \"é\"}"}|NULL|NULL ` +
-			`e|NULL|NULL|{1,"\"\\\"\""}`,
+			`e|NULL|NULL|{1,"\"\\\"\""} f|NULL|NULL|NULL`,
 		"SELECT id FROM l.lists WHERE 2 = ANY (ns)":                   "a",
-		"SELECT count(*), sum(cardinality(tags)) FROM l.lists":        "5|10",
+		"SELECT count(*), sum(cardinality(tags)) FROM l.lists":        "6|10",
 		"SELECT strict FROM l.lists WHERE id < 'c' ORDER BY id":       "{1,2,NULL} {3}",
 		"SELECT DISTINCT unnest(tags) FROM l.lists WHERE id = 'b'":    "x y",
 		"SELECT id FROM l.lists WHERE tags @> ARRAY['x'] ORDER BY id": "b",
@@ -152,9 +153,11 @@ func TestDeclared_Arrays(t *testing.T) {
 		}
 	}
 	var e *sqlstate.Error
-	if _, err := run(t.Context(), ss, "SELECT strict FROM l.lists WHERE id = 'c'", 1); !errors.As(err, &e) ||
-		e.Code != sqlstate.InvalidTextRepresentation {
-		t.Errorf("a bad item of a strict column: %v", err)
+	for _, id := range []string{"c", "d", "f"} {
+		_, err := run(t.Context(), ss, "SELECT strict FROM l.lists WHERE id = '"+id+"'", 1)
+		if !errors.As(err, &e) || e.Code != sqlstate.InvalidTextRepresentation {
+			t.Errorf("a bad value of a strict column, of document %s: %v", id, err)
+		}
 	}
 	if counts.Total() == 0 {
 		t.Error("no bad value is counted")

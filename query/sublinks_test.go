@@ -1,10 +1,12 @@
 package query_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
@@ -213,4 +215,23 @@ func (g sublinkGen) cond(of string, depth int) string {
 		return "coalesce(" + g.scalar(of, depth-1) + ", '0') " + op + " " + "'1'"
 	}
 	return "(" + of + ".id > 'd0040' OR " + x + " IN (SELECT " + y + " " + in + "))"
+}
+
+// TestRowsIn_nulls checks that rows with a NULL are not compared with each row of a sub-query, which takes minutes.
+func TestRowsIn_nulls(t *testing.T) {
+	s := exectest.NewStore()
+	s.Create("shop")
+	ss := openSession(t, s, "shop")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for sql, want := range map[string]string{
+		"SELECT count(*) FROM (SELECT nullif(g % 2, 0) a, g % 7 b FROM generate_series(1, 14000) g) x " +
+			"WHERE (a, b) NOT IN (SELECT g, g % 2 FROM generate_series(3, 20000) g)": "12000",
+		"SELECT count(*) FROM (SELECT g % 2 a, g % 7 b FROM generate_series(1, 14000) g) x " +
+			"WHERE (a, b) NOT IN (SELECT CASE WHEN g % 3 = 0 THEN g END, g % 2 FROM generate_series(3, 20000) g)": "10000",
+	} {
+		if rows, err := run(ctx, ss, sql, 1); err != nil || len(rows) != 1 || rows[0] != want {
+			t.Errorf("%s\n got %v, %v\nwant %s", sql, rows, err, want)
+		}
+	}
 }

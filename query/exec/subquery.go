@@ -46,14 +46,17 @@ type subState struct {
 	rows   *spill.List // of "any", in one column
 	result types.Datum
 	done   bool
-	// found holds the hashes of rows, and null whether one of them is NULL, after the first look-up.
+	// found holds the hashes of rows of one column, and null whether one of them is NULL, after the first look-up.
 	found *spill.Set
 	null  bool
-	// partial holds the rows of a Match that are NULL in a column which is compared.
-	partial *spill.List
-	runs    int64
-	disk    int64
-	best    types.Datum // see keep
+	// sides are the equalities of a Match: empty, if its rows are compared one by one. kinds are the sets in which they
+	// are looked up, by the columns that are NULL on the left side.
+	sides  []*Call
+	kinds  map[uint64]*rowKinds
+	hashes [2][][]byte // of the values of both sides, see hashSide
+	runs   int64
+	disk   int64
+	best   types.Datum // see keep
 }
 
 // next returns the values of a scan of rows, one after the other, and io.EOF at the end.
@@ -68,11 +71,22 @@ func (st *subState) next(scan *spill.Scan) func() (types.Datum, error) {
 }
 
 func (st *subState) free() {
-	st.disk += st.rows.Disk() + st.found.Disk() + st.partial.Disk()
+	st.disk += st.onDisk()
 	st.rows.Free()
 	st.found.Free()
-	st.partial.Free()
-	st.rows, st.found, st.partial = nil, nil, nil
+	for _, k := range st.kinds {
+		k.set.Free()
+	}
+	st.rows, st.found, st.kinds = nil, nil, nil
+}
+
+// onDisk is the size of the temporary files.
+func (st *subState) onDisk() int64 {
+	n := st.rows.Disk() + st.found.Disk()
+	for _, k := range st.kinds {
+		n += k.set.Disk()
+	}
+	return n
 }
 
 func (q *Subquery) Type() types.OID { return q.Typ }
@@ -135,7 +149,7 @@ func (q *Subquery) Subplan(st *State, plan bool) (Subplan, bool) {
 	if s.runs == 0 {
 		d.Loops = -1
 	}
-	return Subplan{Name: q.name, Plan: d, Disk: s.disk + s.rows.Disk() + s.found.Disk() + s.partial.Disk()}, true
+	return Subplan{Name: q.name, Plan: d, Disk: s.disk + s.onDisk()}, true
 }
 
 // state returns the state of the query in this execution, which it makes the first time.
@@ -178,14 +192,14 @@ func (q *Subquery) Eval(env *Env) (types.Datum, error) {
 	if q.Any == nil {
 		return st.result, nil
 	}
+	if q.Match != nil && q.Lookup && !q.Correlated && st.rows.Len() > fewRows {
+		if d, ok, err := q.lookUpRow(env, st); ok || err != nil {
+			return d, err
+		}
+	}
 	scan := st.rows.Scan()
 	defer scan.Close()
 	if q.Match != nil {
-		if q.Lookup && !q.Correlated && st.rows.Len() > fewRows {
-			if sides := rowSides(q.Match); sides != nil {
-				return q.lookUpRow(env, st, sides)
-			}
-		}
 		return q.match(env, st.next(scan))
 	}
 	x, err := q.X.Eval(env)
@@ -260,86 +274,6 @@ func (st *subState) each(env *Env, f func(row []types.Datum) error) error {
 			return err
 		}
 	}
-}
-
-// rowSides returns the equalities of a Match: calls whose first argument does not depend on the record of a row, and
-// whose second one does. It returns nil if there are other conditions.
-func rowSides(match Expr) []*Call {
-	var out []*Call
-	for _, e := range Conjuncts(match) {
-		c, ok := e.(*Call)
-		if !ok || c.Op != "=" || len(c.Args) != 2 {
-			return nil
-		}
-		Walk(c.Args[0], func(x Expr) {
-			switch x.(type) {
-			case *It, *Let, *Subquery:
-				ok = false
-			}
-		})
-		if !ok {
-			return nil
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// lookUpRow is lookUp for rows. Those with a NULL are compared one by one, and all of them if the left side has one.
-func (q *Subquery) lookUpRow(env *Env, st *subState, sides []*Call) (types.Datum, error) {
-	if st.found == nil {
-		if err := q.fillRows(env, st, sides); err != nil {
-			return types.Null, err
-		}
-	}
-	h, err := hashSide(env, nil, sides, 0)
-	if err != nil {
-		return types.Null, err
-	}
-	rest := st.partial
-	if h == nil {
-		rest = st.rows
-	} else if found, err := st.found.Has(h); found || err != nil {
-		return types.NewBool(true), err
-	}
-	scan := rest.Scan()
-	defer scan.Close()
-	return q.match(env, st.next(scan))
-}
-
-// hashSide appends the hashes of one side of equalities to dst. It returns nil if a value is NULL.
-func hashSide(env *Env, dst []byte, sides []*Call, side int) ([]byte, error) {
-	for _, c := range sides {
-		d, err := c.Args[side].Eval(env)
-		if d.IsNull() || err != nil {
-			return nil, err
-		}
-		if dst, err = env.Hash(dst, d); err != nil {
-			return nil, err
-		}
-	}
-	return dst, nil
-}
-
-// fillRows makes the set of the hashes of the rows without NULL, and the list of the others.
-func (q *Subquery) fillRows(env *Env, st *subState, sides []*Call) error {
-	st.found, st.partial = env.Spill.NewSet(), env.Spill.NewList(1)
-	around := env.let
-	defer func() { env.let = around }()
-	var h []byte
-	return st.each(env, func(row []types.Datum) error {
-		env.let = &letValue{row[0], around}
-		key, err := hashSide(env, h[:0], sides, 1)
-		if err != nil {
-			return err
-		}
-		if key == nil {
-			return st.partial.Append(row[:1])
-		}
-		h = key
-		_, err = st.found.Add(key)
-		return err
-	})
 }
 
 // match combines the comparisons with all rows by ANY or ALL.

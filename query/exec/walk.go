@@ -139,7 +139,7 @@ func Walk(e Expr, f func(Expr)) {
 	})
 }
 
-// Key returns a text that is the same for two expressions of one query exactly if they compute the same value.
+// Key returns a text that is the same for two expressions of one query exactly if PostgreSQL takes them for the same.
 func Key(e Expr) string {
 	return Rewrite(e, func(x Expr) Expr {
 		switch n := x.(type) {
@@ -160,6 +160,9 @@ func Key(e Expr) string {
 		case *Call:
 			c := *n
 			c.Hidden = false
+			if c.Subscript && c.Op != "" {
+				c.Op = "[" + c.Op + "]" // doc['a'] is not doc->'a'
+			}
 			return &c
 		case *Const:
 			return &Const{D: n.D, Typ: n.Typ}

@@ -30,6 +30,9 @@ func literalText(itemsAreJSON bool) func(*exec.CallEnv, []types.Datum) (types.Da
 			if !ok {
 				return types.Null, nil
 			}
+			if text == "{}" && types.JSONKindOf(a[0].S) == types.JSONObject {
+				text += " (an object)" // which is no array, as its text is
+			}
 			return types.NewText(text), nil
 		}
 		if err := funcs.FitsText(env, 2*len(a[0].S)); err != nil {

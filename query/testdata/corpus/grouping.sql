@@ -91,3 +91,8 @@ SELECT x, (SELECT (SELECT grouping(x) + max(z)) FROM (VALUES (5)) u(z)) FROM (VA
 SELECT x, (SELECT grouping(x)+grouping(y)*10), (SELECT grouping(y)), rank() OVER (ORDER BY (SELECT grouping(x)), x) FROM (VALUES (1,2),(2,3)) t(x,y) GROUP BY GROUPING SETS ((x),(y),()) ORDER BY 1, 2, 3, 4
 SELECT grouping(x) FROM (VALUES (1)) t(x) WHERE grouping(x) = 0 GROUP BY x
 SELECT EXISTS (SELECT 1 WHERE grouping(x) = 1), x FROM (VALUES (1),(2)) t(x) GROUP BY ROLLUP(x) ORDER BY 2
+-- A subscript of a jsonb is not the expression that computes the same with an operator.
+SELECT doc->'v', doc['v'], count(*), GROUPING(doc->'v', doc['v']) FROM docs WHERE id < 'd04' GROUP BY GROUPING SETS ((doc->'v'), (doc['v'])) ORDER BY 4, 3, doc->>'v', doc['v']#>>'{}'
+SELECT doc['v'], count(*) FROM docs GROUP BY doc->'v'
+SELECT count(*) FROM (SELECT doc['v'], max(id) FROM docs GROUP BY doc['v']) x
+SELECT DISTINCT doc['v'] FROM docs ORDER BY doc->'v'
