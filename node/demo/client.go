@@ -18,7 +18,8 @@ const (
 	maxAnswer     = 16 << 20 // bytes
 )
 
-// client sends requests to a node, as the admin of DIVAN_ADMIN if that is set.
+// client sends requests to a node, as the admin of DIVAN_ADMIN, or of the file that DIVAN_ADMIN_FILE names, if one is
+// set.
 type client struct {
 	base           string
 	http           *http.Client
@@ -27,7 +28,12 @@ type client struct {
 
 func newClient(base string) *client {
 	c := &client{base: base, http: &http.Client{Timeout: requestWithin}}
-	c.user, c.password, _ = strings.Cut(os.Getenv("DIVAN_ADMIN"), ":")
+	admin := os.Getenv("DIVAN_ADMIN")
+	if file := os.Getenv("DIVAN_ADMIN_FILE"); admin == "" && file != "" {
+		text, _ := os.ReadFile(file) // the nodes have read it, or have not started
+		admin = strings.TrimRight(string(text), "\r\n")
+	}
+	c.user, c.password, _ = strings.Cut(admin, ":")
 	return c
 }
 
@@ -80,6 +86,17 @@ func (c *client) send(ctx context.Context, method, path string, body, result any
 		return nil
 	}
 	return json.Unmarshal(text, result)
+}
+
+// remove deletes a local document.
+func (c *client) remove(ctx context.Context, path string) error {
+	var now struct {
+		Rev string `json:"_rev"`
+	}
+	if err := c.send(ctx, http.MethodGet, path, nil, &now); err != nil {
+		return err
+	}
+	return c.send(ctx, http.MethodDelete, path+"?rev="+now.Rev, nil, nil)
 }
 
 // bulk writes documents in one request. It fails if one of them is refused.

@@ -79,26 +79,67 @@ func divide(documents int) sizes {
 	return s
 }
 
-// load creates the databases and fills them. It returns false if they exist, as in a directory that was used before.
-func load(ctx context.Context, c *client, g *generator, s sizes, progress func(done, of int)) (bool, error) {
+// loading is a document in the database shop while a demo fills the databases.
+const loading = "/" + shop + "/_local/loading"
+
+// create creates the databases. It returns false if they exist and are complete, as in a directory that was used
+// before. If that demo was ended while it filled them, they are removed and created anew.
+func create(ctx context.Context, c *client) (bool, error) {
 	err := c.send(ctx, http.MethodPut, "/"+shop, nil, nil)
 	if isStatus(err, http.StatusPreconditionFailed) {
-		return false, nil
+		if incomplete, err := areIncomplete(ctx, c); !incomplete || err != nil {
+			return false, err
+		}
+		for _, database := range []string{sensors, shop} { // shop last, as it has the document that says so
+			err := c.send(ctx, http.MethodDelete, "/"+database, nil, nil)
+			if err != nil && !isStatus(err, http.StatusNotFound) {
+				return false, err
+			}
+		}
+		err = c.send(ctx, http.MethodPut, "/"+shop, nil, nil)
 	}
 	if err != nil {
 		return false, err
 	}
+	if err := c.send(ctx, http.MethodPut, loading, map[string]any{}, nil); err != nil {
+		return false, err
+	}
 	path := fmt.Sprintf("/%s?partitioned=true&changes_shards=%d", sensors, sensorShards)
-	if err := c.send(ctx, http.MethodPut, path, nil, nil); err != nil {
+	return true, c.send(ctx, http.MethodPut, path, nil, nil)
+}
+
+// areIncomplete reports whether a demo was ended while it filled the databases, or after it had created the first one.
+func areIncomplete(ctx context.Context, c *client) (bool, error) {
+	err := c.send(ctx, http.MethodGet, loading, nil, nil)
+	if err == nil || !isStatus(err, http.StatusNotFound) {
+		return err == nil, err
+	}
+	var has struct {
+		Docs    int `json:"doc_count"`
+		Deleted int `json:"doc_del_count"`
+	}
+	if err := c.send(ctx, http.MethodGet, "/"+shop, nil, &has); err != nil || has.Docs+has.Deleted > 0 {
+		return false, err
+	}
+	err = c.send(ctx, http.MethodGet, "/"+sensors, nil, nil)
+	if isStatus(err, http.StatusNotFound) {
+		return true, nil
+	}
+	return false, err
+}
+
+// load creates the databases and fills them. It returns false if they are there already.
+func load(ctx context.Context, c *client, g *generator, s sizes, progress func(done, of int)) (bool, error) {
+	if created, err := create(ctx, c); !created || err != nil {
 		return false, err
 	}
 	of := s.customers + s.orders + s.readings
 	var done atomic.Int64
-	group, ctx := errgroup.WithContext(ctx)
+	group, all := errgroup.WithContext(ctx)
 	group.SetLimit(loaders)
 	write := func(database string, docs []doc) {
 		group.Go(func() error {
-			if err := c.bulk(ctx, database, docs); err != nil {
+			if err := c.bulk(all, database, docs); err != nil {
 				return err
 			}
 			progress(int(done.Add(int64(len(docs)))), of)
@@ -119,7 +160,10 @@ func load(ctx context.Context, c *client, g *generator, s sizes, progress func(d
 	if err := group.Wait(); err != nil {
 		return false, err
 	}
-	return true, conflicts(context.WithoutCancel(ctx), c, people)
+	if err := conflicts(ctx, c, people); err != nil {
+		return false, err
+	}
+	return true, c.remove(ctx, loading)
 }
 
 // inBatches makes n documents and hands them over in batches.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -172,18 +173,18 @@ func fields(line string) map[string]string {
 	return of
 }
 
-// environment returns the environment without the settings that would be the same for every node.
+// own are the variables of the settings that the demo chooses for each node.
+var own = []string{"CONFIG", "DATA", "HTTP", "HTTP_LISTEN", "SQL", "SQL_LISTEN", "GOSSIP", "CLUSTER_GOSSIP",
+	"CLUSTER_REMOTING", "JOIN", "CLUSTER_JOIN", "CLUSTER_SECRET", "NAME", "STORAGE_ENGINE", "STORAGE_LISTEN",
+	"STORAGE_ADDRESS", "STORAGE_SECRET", "STORAGE_CLUSTER_FILE"}
+
+// environment returns the environment without those.
 func environment() []string {
-	var kept []string
-	for _, e := range os.Environ() {
+	return slices.DeleteFunc(os.Environ(), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		switch name {
-		case "DIVAN_CONFIG", "DIVAN_DATA", "DIVAN_HTTP", "DIVAN_SQL", "DIVAN_GOSSIP", "DIVAN_JOIN", "DIVAN_NAME":
-		default:
-			kept = append(kept, e)
-		}
-	}
-	return kept
+		setting, ours := strings.CutPrefix(name, "DIVAN_")
+		return ours && (slices.Contains(own, setting) || slices.Contains(own, strings.TrimSuffix(setting, "_FILE")))
+	})
 }
 
 // stopAll stops the nodes in the opposite order of their start, because the first one has the store. A node that does

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -114,7 +115,89 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// The data of a directory is used again, and wrong arguments are refused.
+// An interrupted demo is complete when its directory is used again, whatever was there, and later it stays as it is.
+// The nodes are those of the demo whatever the environment says, and their admin is that of a file.
+func TestDemo_again(t *testing.T) {
+	needEmbedded(t)
+	dir := filepath.Join(t.TempDir(), "demo")
+	admin := filepath.Join(t.TempDir(), "admin")
+	if err := os.WriteFile(admin, []byte("anna:secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	need(t, "env", "the nodes get variables")
+	http, sql := fmt.Sprint(portsInRow(t, 0)), fmt.Sprint(portsInRow(t, 0))
+	gossip := fmt.Sprint(portsInRow(t, 0, 1))
+	run := func(until string, args ...string) *process {
+		t.Helper()
+		p := launchBinary(t, "env", nil, t.TempDir(), append([]string{"DIVAN_ADMIN_FILE=" + admin,
+			"DIVAN_HTTP_LISTEN=127.0.0.1:1", divan, "demo", "-dir", dir, "-documents", "300", "-http-port", http,
+			"-sql-port", sql, "-gossip-port", gossip}, args...)...)
+		p.waitReady()
+		for line := "divan ready"; !strings.Contains(line, until); {
+			var err error
+			if line, err = p.stdout.next(startTimeout); err != nil {
+				t.Fatalf("no %q: %v; standard error:\n%s", until, err, p.stderr)
+			}
+		}
+		return p
+	}
+	end := func(p *process) {
+		t.Helper()
+		if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		if status := p.wait(20 * time.Second); status != 0 {
+			t.Errorf("the exit status is %d: %s", status, p.stderr)
+		}
+	}
+	for _, left := range []string{"nothing", "shop", "shop and its mark"} {
+		p := run("divan ready", "-empty")
+		c := p.as("anna:secret")
+		if left != "nothing" {
+			c.ok("PUT", "/shop", "")
+		}
+		if left == "shop and its mark" {
+			c.ok("PUT", "/shop/_local/loading", "{}")
+			c.ok("PUT", "/shop/half", "{}")
+		}
+		end(p)
+		p = run("Ctrl-C")
+		c = p.as("anna:secret")
+		for path, want := range map[string]int{"/shop/half": 404, "/shop/_local/loading": 404,
+			"/shop/order-0000001": 200, "/sensors/_design/by": 200} {
+			if got := c.status("GET", path, ""); got != want {
+				t.Errorf("after a demo that left %s, GET %s is %d, want %d", left, path, got, want)
+			}
+		}
+		c.ok("PUT", "/shop/mine", "{}")
+		end(p)
+		p = run("exist already and are used as they are")
+		p.as("anna:secret").ok("GET", "/shop/mine", "")
+		end(p)
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A demo whose output nobody reads any more removes its data.
+func TestDemo_outputClosed(t *testing.T) {
+	needEmbedded(t)
+	need(t, "bash", "the output goes to another program")
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	command := exec.Command("bash", "-c", `"$0" demo -documents 300 -http-port "$1" -sql-port "$2" -gossip-port "$3" | `+
+		"head -n 1; exit ${PIPESTATUS[0]}", divan, fmt.Sprint(portsInRow(t, 0)), fmt.Sprint(portsInRow(t, 0)),
+		fmt.Sprint(portsInRow(t, 0, 1)))
+	if out, err := command.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "divan ready") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("the temporary directory has %v, %v", left, err)
+	}
+}
+
+// Wrong arguments are refused.
 func TestDemo_arguments(t *testing.T) {
 	for _, c := range []struct {
 		args   []string

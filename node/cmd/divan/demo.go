@@ -23,7 +23,7 @@ some documents until Ctrl-C. With several nodes, the first one has the store.
   -dir DIR            keep the data in DIR, and use it again the next time; without it, the data is in a temporary
                       directory, which is removed at the end
   -documents N        how many documents to make; the default is 50000
-  -empty              no documents, and only the ready line of each node
+  -empty              no documents, and no guide: prints the ready line of each node, and which one has ended
   -http-port PORT     the first node's port for HTTP, SQL and gossip; the other nodes count up from it, by one for
   -sql-port PORT      HTTP and SQL and by ten for gossip. The defaults are 5984, 5433 and 7946, or free ones above these
   -gossip-port PORT   if they are in use
@@ -62,10 +62,26 @@ func runDemo(args []string) int {
 	}
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer release()
+	signal.Ignore(syscall.SIGPIPE) // so that it cleans up
+	o.Out = writer{os.Stdout, release}
 	if err := demo.Run(ctx, o); err != nil {
 		return failed(err)
 	}
 	return statusOK
+}
+
+// writer calls failed if nobody reads what it writes, as with `divan demo | head`.
+type writer struct {
+	io.Writer
+	failed func()
+}
+
+func (w writer) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		w.failed()
+	}
+	return n, err
 }
 
 // parseAround parses flags before and after the number of nodes.
