@@ -35,8 +35,9 @@ func (n *Node) serveHTTP(context.Context) error {
 		return err
 	}
 	var handler *api.Server
+	most, _ := machine.Connections(n.cfg)
 	conns := api.NewListener(n.httpListener,
-		api.ConnLimits{Max: machine.Connections(n.cfg.HTTP.MaxConnections), Write: n.cfg.HTTP.AnswerTimeout})
+		api.ConnLimits{Max: most, Write: n.cfg.HTTP.AnswerTimeout})
 	members, at := memberPorts{n.cluster}, actorPorts{n.actors}
 	condition := n.health()
 	published := metrics.New(metrics.Sources{

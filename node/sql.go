@@ -16,6 +16,7 @@ import (
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/state"
 	"github.com/divandb/divan/node/docids"
+	"github.com/divandb/divan/node/machine"
 	"github.com/divandb/divan/node/sqlreads"
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/exec"
@@ -36,6 +37,7 @@ func (n *Node) serveSQL(context.Context) error {
 	if err != nil {
 		return err
 	}
+	_, most := machine.Connections(n.cfg)
 	at := actorPorts{n.actors}
 	source := &sqlreads.Source{Store: n.store, Ensure: at.ensureForSQL, Listen: at.Listen, ShardOwner: at.shardOwner,
 		IDs: &docids.IDs{Option: n.settings.Get}, BadValues: n.badValues}
@@ -44,7 +46,7 @@ func (n *Node) serveSQL(context.Context) error {
 			return catalog(ctx, source, n.auth, who)
 		},
 		Credentials: sqlCredentials{n.auth}, SetPassword: passwords{n.store,
-			n.auth}.set, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
+			n.auth}.set, TLS: secure, MaxSessions: most, Log: n.log,
 		Turns: n.turns, Observe: n.statementEnded, Slow: slowFrom, Trace: n.traces.statement(),
 		Signal: n.console.Signal, Temp: temp, BadValues: n.badValues,
 		Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory),

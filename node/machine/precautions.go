@@ -5,6 +5,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -32,10 +33,11 @@ func Precautions(c *config.Config) (warnings []string) {
 	for _, name := range c.Ignored {
 		warnings = append(warnings, fmt.Sprintf("the variable %s is no setting, and is ignored", name))
 	}
-	if n := Connections(c.HTTP.MaxConnections); n < c.HTTP.MaxConnections {
-		warnings = append(warnings, fmt.Sprintf("the process may open too few files for http.max_connections: %d; "+
-			"there will be %d connections at most; raise the limit (LimitNOFILE, ulimit -n) to %d",
-			c.HTTP.MaxConnections, n, c.HTTP.MaxConnections+spareFiles))
+	if http, sql := Connections(c); http < c.HTTP.MaxConnections || sql < c.SQL.MaxConnections {
+		warnings = append(warnings, fmt.Sprintf("the process may open too few files for http.max_connections: %d and "+
+			"sql.max_connections: %d; there will be %d and %d connections at most; raise the limit (LimitNOFILE, "+
+			"ulimit -n) to %d", c.HTTP.MaxConnections, c.SQL.MaxConnections, http, sql,
+			c.HTTP.MaxConnections+c.SQL.MaxConnections+spareFiles))
 	}
 	return warnings
 }
@@ -55,15 +57,29 @@ func ofRuntime(file string) bool {
 	return strings.HasPrefix(file, "/run/secrets/") || strings.HasPrefix(file, "/var/run/secrets/")
 }
 
-// spareFiles is the number of open files that connections leave to the store and other ports.
-const spareFiles = 256
+// spareFiles is the number of open files that connections leave to the store, which keeps up to 500 of its tables open,
+// to clients that have not logged in, and to other ports.
+const spareFiles = 768
 
-// Connections returns most, or fewer if the limit on open files requires it.
-func Connections(most int) int {
-	if files, ok := openFiles(); ok && files < uint64(most)+spareFiles {
-		return max(64, int(files)-spareFiles)
+// Connections returns how many connections the HTTP and the SQL port may take: as many as the settings say, or fewer if
+// the limit on open files requires it.
+func Connections(c *config.Config) (http, sql int) {
+	files, ok := openFiles()
+	if !ok {
+		files = math.MaxInt
 	}
-	return most
+	return divide(files, c.HTTP.MaxConnections, c.SQL.MaxConnections)
+}
+
+// divide divides a number of files between the ports. If they are few, half is left to everything else, and SQL gets a
+// quarter of the rest.
+func divide(files uint64, mostHTTP, mostSQL int) (http, sql int) {
+	if files >= uint64(mostHTTP)+uint64(mostSQL)+spareFiles {
+		return mostHTTP, mostSQL
+	}
+	left := int(files - min(spareFiles, files/2))
+	sql = max(1, min(mostSQL, left/4))
+	return max(1, min(mostHTTP, left-sql)), sql
 }
 
 const (

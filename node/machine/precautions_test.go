@@ -71,6 +71,27 @@ func TestPrecautions(t *testing.T) {
 	}
 }
 
+// Connections leave files to the store: a start with few says so, instead of failing later.
+func TestDivide(t *testing.T) {
+	for _, c := range []struct {
+		files                        uint64
+		mostHTTP, mostSQL, http, sql int
+	}{
+		{1 << 20, 8192, 200, 8192, 200},
+		{9160, 8192, 200, 8192, 200},
+		{9159, 8192, 200, 8191, 200},
+		{1024, 8192, 200, 384, 128},
+		{1024, 16, 200, 16, 200},
+		{900, 16, 200, 16, 112},
+		{120, 8192, 200, 45, 15},
+		{2, 8192, 200, 1, 1},
+	} {
+		if http, sql := divide(c.files, c.mostHTTP, c.mostSQL); http != c.http || sql != c.sql {
+			t.Errorf("%+v: %d and %d", c, http, sql)
+		}
+	}
+}
+
 func TestSyncTime(t *testing.T) {
 	dir := t.TempDir()
 	if took := SyncTime(dir); took <= 0 || took > syncsWithin {

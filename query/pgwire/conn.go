@@ -25,6 +25,7 @@ type conn struct {
 	log     *slog.Logger
 	session Session
 	seated  bool     // counted in MaxConnections; guarded by Server.mu
+	surplus bool     // there are files for no more connections: it is refused after its start-up message
 	inside  *Inside  // set if the node itself runs SQL here
 	copying *copying // a COPY FROM STDIN whose data is being received
 	// resumed is set while the statements of a simple query run that follow a COPY FROM STDIN.

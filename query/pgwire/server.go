@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -30,6 +31,8 @@ type Server struct {
 	base context.Context
 	stop context.CancelCauseFunc
 	wg   sync.WaitGroup // one per connection
+	// spareFile is the path of the spare file of Serve.
+	spareFile string
 
 	mu struct {
 		sync.Mutex
@@ -51,7 +54,7 @@ func NewServer(opts Options) *Server {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	s := &Server{opts: opts, log: opts.Log}
+	s := &Server{opts: opts, log: opts.Log, spareFile: os.DevNull}
 	_, _ = rand.Read(s.mock[:]) // crypto/rand never fails
 	s.base, s.stop = context.WithCancelCause(context.Background())
 	s.mu.listeners = map[net.Listener]struct{}{}
@@ -74,9 +77,11 @@ func (s *Server) Serve(l net.Listener) error {
 		delete(s.mu.listeners, l)
 		s.mu.Unlock()
 	}()
+	spare := spareFile{}
+	defer spare.close()
 	delay := time.Duration(0)
 	for {
-		nc, err := l.Accept()
+		nc, surplus, err := s.accept(l, &spare)
 		if err != nil {
 			if s.isClosed() {
 				return ErrServerClosed
@@ -97,8 +102,44 @@ func (s *Server) Serve(l net.Listener) error {
 		}
 		delay = 0
 		if c := s.admit(nc); c != nil {
+			c.surplus = surplus
 			go c.run()
 		}
+	}
+}
+
+// accept accepts a connection. If the process may open no more files, it accepts a surplus one in the place of the
+// spare file, so that its client is told so, and need not wait in the system's queue for another one to leave.
+func (s *Server) accept(l net.Listener, spare *spareFile) (nc net.Conn, surplus bool, err error) {
+	if !spare.open(s.spareFile) { // the surplus connection before has not ended yet
+		return nil, false, syscall.EMFILE
+	}
+	if nc, err = l.Accept(); !isFileLimit(err) {
+		return nc, false, err
+	}
+	spare.close()
+	if nc, err = l.Accept(); err != nil {
+		return nil, false, err
+	}
+	return nc, !spare.open(s.spareFile), nil // files may have been closed since
+}
+
+// spareFile is a file that is open for nothing.
+type spareFile struct{ file *os.File }
+
+// open opens the file, and returns false if the process may open no more.
+func (f *spareFile) open(name string) bool {
+	if f.file == nil {
+		f.file, _ = os.Open(name)
+	}
+	return f.file != nil
+}
+
+// close closes the file.
+func (f *spareFile) close() {
+	if f.file != nil {
+		_ = f.file.Close()
+		f.file = nil
 	}
 }
 

@@ -2,7 +2,12 @@ package pgwire_test
 
 import (
 	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,6 +42,64 @@ func TestServer_SilentClients(t *testing.T) {
 	if got := last.until('Z'); got == "" || got[len(got)-3:] != "Z:I" {
 		t.Errorf("the last silent client got %s", got)
 	}
+}
+
+// crowded is a listener of a process whose files are used up, for the next connections.
+type crowded struct {
+	net.Listener
+	spare string // is missing from then on
+	next  int
+}
+
+func (l *crowded) Accept() (net.Conn, error) {
+	if l.next > 0 && os.Remove(l.spare) == nil {
+		l.next--
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+// TestServer_tooManyFiles checks that a client for whose connection there is no file left is told so, instead of
+// waiting, and that the next one is served when there are files again.
+func TestServer_tooManyFiles(t *testing.T) {
+	spare := filepath.Join(t.TempDir(), "spare")
+	if err := os.WriteFile(spare, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	srv := pgwire.NewServer(pgwire.Options{Handler: &fake{}, Log: slog.New(slog.DiscardHandler)})
+	srv.SetSpare(spare)
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(&crowded{inner, spare, 2}) }()
+	defer func() {
+		if err := errors.Join(srv.Shutdown(t.Context()), <-done); !errors.Is(err, pgwire.ErrServerClosed) {
+			t.Error(err)
+		}
+	}()
+	addr := inner.Addr().String()
+	surplus := dial(t, addr)
+	surplus.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+		Parameters: map[string]string{"user": "ann"}})
+	if got := surplus.until('E'); got != "E:53300" {
+		t.Fatalf("without a file: %s", got)
+	}
+	again := func() {
+		t.Helper()
+		if err := os.WriteFile(spare, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again()
+	silent := dial(t, addr)
+	began := time.Now()
+	if got := silent.until('E'); got != "E:57014" || time.Since(began) > 5*time.Second {
+		t.Errorf("a silent client without a file: %s after %v", got, time.Since(began))
+	}
+	again()
+	login(t, addr)
 }
 
 // TestServer_StartupTimeout checks that a client that stops during login is told why it is disconnected.

@@ -33,13 +33,21 @@ type handshake struct {
 // run opens the session of a new connection. It returns false if the connection has ended: after a cancel request,
 // after a refusal, or because the client disconnected.
 func (h *handshake) run() bool {
-	h.deadline(time.Now().Add(h.srv.opts.StartupTimeout))
+	patience := h.srv.opts.StartupTimeout
+	if h.surplus {
+		patience = min(patience, lingerTime) // others wait for its file
+	}
+	h.deadline(time.Now().Add(patience))
 	params, minor, ok := h.negotiate()
 	if !ok {
 		h.sendEvicted()
 		return false
 	}
 	h.attach()
+	if h.surplus {
+		h.fatal(errTooMany)
+		return false
+	}
 	start, err := h.login(params, minor)
 	if err == nil {
 		h.send(&pgproto3.AuthenticationOk{})
