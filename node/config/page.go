@@ -17,8 +17,8 @@ var pageHead = []string{
 	"Secrets, passwords and tokens can be in a file, which the variable with '_FILE' after its name names, such as " +
 		"'DIVAN_CLUSTER_SECRET_FILE' and 'DIVAN_ADMIN_FILE'. The line break at the end of the file does not count. " +
 		"So they need not be in 'node.yaml', in the environment or in the list of processes. A start and " +
-		"'divan check' warn if everyone on the machine can read such a file, unless a container's runtime has put " +
-		"it below '/run/secrets'.",
+		"'divan check' warn if everyone on the machine can read such a file, unless the runtime of a container has " +
+		"put it below '/run/secrets'.",
 	"A variable whose name begins with 'DIVAN_' and resembles that of a setting, or begins as those of a section do, " +
 		"such as 'DIVAN_HTTP_', is refused as a misspelt one, like an unknown name in 'node.yaml'. Any other one is " +
 		"ignored, with a warning. What Kubernetes and Docker set for a service named 'divan', such as " +

@@ -230,8 +230,27 @@ func TestProgram_Commands(t *testing.T) {
 		`opens data of format 1 to \d+\n$`).MatchString(version) {
 		t.Errorf("version prints %q", version)
 	}
+	for _, c := range [][]string{{"--version"}, {"-version"}} {
+		if out := output(t, "", 0, c...); out != version {
+			t.Errorf("%q prints %q", c, out)
+		}
+	}
+	for _, c := range []string{"check", "demo", "export", "hash-password", "import-couchdb", "status", "verify"} {
+		if out := output(t, "", 0, "help", c); out == "" || out != output(t, "", 0, c, "-help") {
+			t.Errorf("help %s prints %q", c, out)
+		}
+	}
 	if out := output(t, "", 2, "help", "nonsense"); out != "" {
 		t.Errorf("help about nonsense prints %q", out)
+	}
+	// 1 would say that something is wrong with the data or the cluster.
+	for _, c := range []string{"verify", "status"} {
+		for _, where := range []string{"DIVAN_URL=nonsense", "DIVAN_URL_FILE=/missing"} {
+			p := launchBinary(t, "env", nil, t.TempDir(), where, divan, c)
+			if got := p.wait(startTimeout); got != 2 {
+				t.Errorf("%s %s ends with %d: %s", where, c, got, p.stderr)
+			}
+		}
 	}
 	settings, err := exec.Command(divan, "help", "settings").Output() // more lines than output keeps
 	if file := writeYAML(t, string(settings)); err != nil ||

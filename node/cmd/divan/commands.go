@@ -19,14 +19,17 @@ import (
 	"github.com/divandb/divan/node/machine"
 )
 
-// help prints the commands and flags, or with the argument "settings" all settings.
+// help prints the commands and flags, or with an argument all settings, or what a command does.
 func help(args []string) int {
 	switch {
 	case len(args) == 1 && args[0] == "settings":
 		fmt.Print(config.YAML())
 		return statusOK
+	case len(args) == 1 && args[0] != "help" && isCommand(args[0]):
+		return run([]string{args[0], "-help"})
 	case len(args) > 0:
-		fmt.Fprintf(os.Stderr, "divan: no help about %q; there are `divan help` and `divan help settings`\n", args)
+		fmt.Fprintf(os.Stderr, "divan: no help about %s; there are `divan help`, `divan help COMMAND` and "+
+			"`divan help settings`\n", strings.Join(args, " "))
 		return statusUsage
 	}
 	fmt.Println("Divan is a document database node: CouchDB's HTTP API and Postgres' wire protocol over the " +
@@ -39,6 +42,10 @@ func help(args []string) int {
 		"in this order:")
 	config.Usage(os.Stdout)
 	return statusOK
+}
+
+func isCommand(name string) bool {
+	return slices.ContainsFunc(commands(), func(c command) bool { return c.name == name })
 }
 
 func printVersion([]string) int {
@@ -76,15 +83,26 @@ func check(args []string) int {
 	return statusOK
 }
 
+const hashPasswordUsage = `usage: divan hash-password [-iterations ROUNDS]
+
+Reads a password from standard input, and prints its hash, for admins in node.yaml.
+
+  -iterations ROUNDS  of PBKDF2; more are stronger, and some clients of the SQL port refuse more than 100000, the
+                      default
+`
+
 // hashPassword reads the password from standard input, because everyone on the machine can read arguments.
 func hashPassword(args []string) int {
-	flags := flag.NewFlagSet("hash-password", flag.ContinueOnError)
-	iterations := flags.Int("iterations", config.Default().Auth.SQLIterations,
-		"`rounds` of PBKDF2; more are stronger, and some clients of the SQL port refuse more than 100000")
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	iterations := flags.Int("iterations", config.Default().Auth.SQLIterations, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(hashPasswordUsage)
 		return statusOK
 	case err != nil:
+		fmt.Fprintln(os.Stderr, "divan:", err)
+		fmt.Fprint(os.Stderr, hashPasswordUsage)
 		return statusUsage
 	case flags.NArg() > 0:
 		fmt.Fprintln(os.Stderr, "divan: hash-password takes no arguments: the password comes from standard input")

@@ -35,7 +35,8 @@ func commands() []command {
 		{"demo", "run nodes with data to look at; see -help", runDemo},
 		{"hash-password", "read a password from standard input and print its hash for node.yaml", hashPassword},
 		{"version", "print the version, commit, engines and format of data", printVersion},
-		{"help", "print this; `divan help settings` prints a node.yaml with all settings", help},
+		{"help", "print this, or what a command does; `divan help settings` prints a node.yaml with all settings",
+			help},
 	}
 }
 
@@ -48,6 +49,8 @@ func run(args []string) int {
 	switch {
 	case len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help"):
 		name, args = "help", nil
+	case len(args) > 0 && (args[0] == "-version" || args[0] == "--version"):
+		name, args = "version", nil
 	case len(args) > 0 && !strings.HasPrefix(args[0], "-"):
 		name, args = args[0], args[1:]
 	}

@@ -53,7 +53,8 @@ func showStatus(args []string) int {
 	}
 	var err error
 	if *address, err = nodeAddress(*address); err != nil {
-		return failed(err)
+		failed(err)
+		return status.Failed
 	}
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()

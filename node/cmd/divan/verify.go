@@ -49,11 +49,11 @@ func verify(args []string) int {
 		return statusUsage
 	}
 	if *address, err = nodeAddress(*address); err != nil {
-		return failed(err)
+		return verified(0, err)
 	}
 	client, err := relocate.NewClient(*address)
 	if err != nil {
-		return failed(err)
+		return verified(0, err)
 	}
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
