@@ -275,3 +275,65 @@ func TestContainerfile(t *testing.T) {
 	served(t, run("DIVAN_ADMIN=anna:secret", "DIVAN_HTTP=127.0.0.1:0", "DIVAN_SQL=127.0.0.1:0",
 		"DIVAN_GOSSIP=127.0.0.1:0"))
 }
+
+// The service starts when the package is installed, and an upgrade restarts it only if it runs, and never enables one
+// that the operator has disabled.
+func TestMaintainerScripts(t *testing.T) {
+	tree, tools := t.TempDir(), t.TempDir()
+	said := filepath.Join(tools, "said")
+	for _, name := range []string{"adduser", "chown", "install", "chmod", "getent", "systemctl"} {
+		script := "#!/bin/sh\nexit 0\n"
+		if name == "systemctl" {
+			script = "#!/bin/sh\necho \"$@\" >>" + said + "\n"
+		}
+		if err := writeFile(filepath.Join(tools, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(tree, "etc/systemd/system/multi-user.target.wants/divan.service")
+	for _, dir := range []string{filepath.Dir(link), filepath.Join(tree, "run/systemd/system")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writeFile(link, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		script string
+		args   []string
+		want   string // what systemctl is told
+	}{
+		{"postinst", []string{"configure", ""}, "daemon-reload\nenable --now divan.service\n"},
+		{"prerm", []string{"upgrade", "0.3.0"}, ""},
+		{"postinst", []string{"configure", "0.2.0"}, "daemon-reload\ntry-restart divan.service\n"},
+		{"postinst", []string{"abort-upgrade", "0.3.0"}, ""},
+		{"prerm", []string{"remove"}, "stop divan.service\n"},
+		{"postrm", []string{"remove"}, "daemon-reload\n"},
+		{"postrm", []string{"purge"}, "daemon-reload\n"},
+	} {
+		if _, err := os.Stat(link); err != nil {
+			t.Errorf("before %s %q the service is not enabled any more", c.script, c.args)
+		}
+		text, err := os.ReadFile(filepath.Join("debian", c.script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		here := strings.NewReplacer("/run/systemd/system", tree+"/run/systemd/system", `"$DPKG_ROOT/`, `"`+tree+"/")
+		//nolint:gosec // our own scripts
+		cmd := exec.CommandContext(t.Context(), "sh", append([]string{"-c", here.Replace(string(text)), c.script},
+			c.args...)...)
+		cmd.Env = []string{"PATH=" + tools + ":" + os.Getenv("PATH"), "DPKG_ROOT="}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s %q: %v\n%s", c.script, c.args, err, out)
+		}
+		got, _ := os.ReadFile(said)
+		if string(got) != c.want {
+			t.Errorf("%s %q tells systemctl %q, want %q", c.script, c.args, got, c.want)
+		}
+		_ = os.Remove(said)
+	}
+	if _, err := os.Stat(link); !os.IsNotExist(err) {
+		t.Errorf("after purge the service is still enabled: %v", err)
+	}
+}

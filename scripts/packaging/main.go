@@ -99,6 +99,11 @@ func release(ctx context.Context, o options) error {
 	if !versionForm.MatchString(o.version) {
 		return fmt.Errorf("%q is not a version such as 0.2.0", o.version)
 	}
+	for _, t := range o.targets {
+		if !slices.Contains(targets, t) {
+			return fmt.Errorf("there is no release for %s, only for %v", t, targets)
+		}
+	}
 	if o.binary != "" && len(o.targets) != 1 {
 		return fmt.Errorf("-binary needs exactly one target")
 	}

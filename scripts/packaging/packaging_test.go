@@ -212,9 +212,10 @@ func TestRelease_refused(t *testing.T) {
 		want string
 	}{
 		{options{version: "v1"}, "is not a version"},
+		{options{version: "1.2.3", targets: []target{{"linux", ""}}}, "no release for linux/"},
 		{options{version: "1.0.0", binary: "x", targets: targets}, "exactly one target"},
 		{options{version: "1.0.0", binary: "../../go.mod", targets: targets[:1]}, "linux/amd64: "},
-		{options{version: "1.0.0", binary: binary(t), targets: []target{{"plan9", "mips"}}}, "is for "},
+		{options{version: "1.0.0", binary: binary(t), targets: []target{{"windows", "arm64"}}}, "is for "},
 	} {
 		c.o.root, c.o.out = root, t.TempDir()
 		if err := release(t.Context(), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
