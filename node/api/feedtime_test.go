@@ -101,9 +101,11 @@ func inBubble(t *testing.T, path string, run func(f *timedFeed)) {
 			Scripts: sandbox})
 		var ctx context.Context
 		ctx, f.stop = context.WithCancel(t.Context())
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+		r.Host = "localhost"
 		go func() {
 			defer close(f.ended)
-			handler.ServeHTTP(f, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
+			handler.ServeHTTP(f, r)
 		}()
 		synctest.Wait()
 		run(f)

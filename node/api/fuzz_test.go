@@ -83,7 +83,7 @@ func FuzzRequest(f *testing.F) {
 
 func request(t testing.TB, s *server, method, target, kind string, body []byte) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/", bytes.NewReader(body))
-	r.Method, r.RequestURI = method, target
+	r.Method, r.RequestURI, r.Host = method, target, "localhost"
 	r.URL, _ = url.ParseRequestURI(target) // parsed above
 	if kind != "" {
 		r.Header.Set("Content-Type", kind)

@@ -217,6 +217,64 @@ func TestSecurity_SystemLists(t *testing.T) {
 	}
 }
 
+// A website cannot use a node without an admin by the browsers of its machine: neither with a name that leads to the
+// node, nor by forms, unless CORS allows it. Its probes answer any name, and nothing changes once there is an admin.
+func TestWebsites(t *testing.T) {
+	change := func(accounts testAuth) func(*api.Options) {
+		return func(o *api.Options) {
+			o.Auth = accounts
+			o.Settings = api.NewSettings(map[string]map[string]string{
+				"chttpd": {"enable_cors": "true"}, "cors": {"origins": "http://app.example"}})
+		}
+	}
+	open, closed := serve(t, change(nil)), serve(t, change(accounts))
+	open.must(t, "PUT", "/db", "")
+	for _, c := range []struct {
+		server                     *server
+		host, origin, method, path string
+		want                       int
+	}{
+		{open, "", "", "GET", "/db", 200},
+		{open, "localhost:5984", "", "GET", "/db", 200},
+		{open, "app.localhost", "", "GET", "/db", 200},
+		{open, "[::1]:5984", "", "GET", "/db", 200},
+		{open, "[::1]", "", "GET", "/db", 200},
+		{open, "10.0.0.1", "", "GET", "/db", 200},
+		{open, "127.1:5984", "", "GET", "/db", 200},
+		{open, "[::ffff:127.0.0.1%lo]:5984", "", "GET", "/db", 200},
+		{open, "couch:5984", "", "GET", "/db", 200},
+		{open, "host.docker.internal:5984", "", "GET", "/db", 200},
+		{open, "evil.example:5984", "", "GET", "/db", 403},
+		{open, "evil.example.", "", "GET", "/db/_all_docs", 403},
+		{open, "127.0.0.1.evil.example", "", "DELETE", "/db", 403},
+		{open, "localhost.evil.example", "", "GET", "/", 403},
+		{open, "evil.example", "", "GET", "/_up", 200},
+		{open, "localhost", "http://evil.example", "GET", "/db", 200}, // its page cannot read the answer
+		{open, "localhost", "http://evil.example", "POST", "/db/_view_cleanup", 403},
+		{open, "localhost", "null", "POST", "/db/_view_cleanup", 403},
+		{open, "localhost", "http://app.example", "POST", "/db/_view_cleanup", 202},
+		{open, "localhost", "http://localhost", "POST", "/db/_view_cleanup", 202},
+		{closed, "db.example", "", "GET", "/", 200},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, c.server.URL+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = c.host
+		if c.origin != "" {
+			r.Header.Set("Origin", c.origin)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != c.want {
+			t.Errorf("%s %s for %q from %q: %d, want %d", c.method, c.path, c.host, c.origin, answer.StatusCode, c.want)
+		}
+	}
+}
+
 func TestCORS(t *testing.T) {
 	s := serve(t, func(o *api.Options) {
 		o.Settings = api.NewSettings(map[string]map[string]string{

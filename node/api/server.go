@@ -325,6 +325,11 @@ func (s *Server) serve(q *call.Request) error {
 		}
 		q.User = User{} // a client with a stale cookie must be able to log in again
 	}
+	if !e.login {
+		if err := refuseWebsites(q); err != nil {
+			return err
+		}
+	}
 	q.Body.Client = clientOf(q.User, q.R)
 	if err := s.o.Auth.Admit(q.R, q.User); err != nil && !e.probe {
 		return err

@@ -89,7 +89,7 @@ func TestHTTP_BackupRefuses(t *testing.T) {
 		{admin, "GET", "", 405, "method_not_allowed"},
 		{admin, "POST", `{"directory":"there"}`, 412, "file_exists"},
 		{admin, "POST", `{"directory":"` + root + `there"}`, 412, "file_exists"},
-		{admin, "POST", ``, 400, "bad_request"},
+		{admin, "POST", ``, 415, "bad_content_type"},
 		{admin, "POST", `[]`, 400, "bad_request"},
 		{admin, "POST", `{`, 400, "bad_request"},
 		{admin, "POST", `{}`, 400, "directory is missing"},

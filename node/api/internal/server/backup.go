@@ -17,7 +17,7 @@ func (h *Handlers) Backup(q *call.Request) error {
 	if h.Backups == nil {
 		return &layer.Error{Kind: layer.NotImplemented}
 	}
-	body, err := q.Body.Object()
+	body, err := q.PostedObject()
 	if err != nil {
 		return err
 	}

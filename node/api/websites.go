@@ -1,0 +1,62 @@
+package api
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/fault"
+)
+
+// With no admin configured, every client on the machine is an admin, and so would be any website that a browser there
+// shows: its name may lead to 127.0.0.1, so that the browser takes the node for a part of it, and forms can be sent
+// anywhere.
+
+var (
+	errPublicName = &fault.Fault{Status: http.StatusForbidden, Name: "forbidden",
+		Reason: "With no admin configured, this node answers as localhost, by its address, or by a name without " +
+			"dots, so that websites cannot use it."}
+	errOtherSite = &fault.Fault{Status: http.StatusForbidden, Name: "forbidden",
+		Reason: "With no admin configured, this node takes nothing from pages of other sites that http.cors does not " +
+			"allow."}
+)
+
+// refuseWebsites refuses what a website may have made a browser send to a node without an admin. CORS must have been
+// decided before.
+func refuseWebsites(q *call.Request) error {
+	if q.User.Name != "" || !q.User.IsAdmin() {
+		return nil
+	}
+	if isPublicName(q.R.Host) {
+		return errPublicName
+	}
+	origin := q.R.Header.Get("Origin")
+	if origin == "" || q.Method == http.MethodGet || q.Method == http.MethodHead ||
+		q.W.Header().Get("Access-Control-Allow-Origin") != "" {
+		return nil
+	}
+	if from, err := url.Parse(origin); err != nil || !strings.EqualFold(from.Host, q.R.Host) {
+		return errOtherSite
+	}
+	return nil
+}
+
+// private are the ends of names that no website has: those of this machine, and of the host of a container.
+var private = []string{".localhost", ".internal"}
+
+// isPublicName reports whether the value of the header Host is a name that a website can have: one with a dot, and no
+// address. A name that ends in a number is an address too, such as 127.1.
+func isPublicName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	last := strings.LastIndexByte(host, '.')
+	if last < 0 || strings.Contains(host, ":") || strings.Trim(host[last+1:], "0123456789") == "" {
+		return false
+	}
+	return !slices.ContainsFunc(private, func(end string) bool { return strings.HasSuffix(host, end) })
+}
