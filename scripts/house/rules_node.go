@@ -145,6 +145,9 @@ var nodeRules = []rule{
 		why: "a body has a size, a pace and an owner; what is in it is its endpoint's business",
 	},
 	{
+		room: "node/api/internal/zlib", why: "compression knows bytes",
+	},
+	{
 		room: "node/api/internal/call", may: []string{"layer", "node/api/internal/decode", "node/api/internal/fault",
 			"node/api/internal/intake"},
 		why: "a call is the same for every endpoint, so it knows none of them",
@@ -165,7 +168,7 @@ var nodeRules = []rule{
 		may: []string{"layer", "layer/jsontext", "layer/revtree", "node/api/internal/call",
 			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
 			"node/api/internal/intake", "node/api/internal/render", "node/api/internal/settings", "node/auth",
-			"node/docids"},
+			"node/api/internal/zlib", "node/docids"},
 		why: "endpoints of documents are calls of the layer, and know no other endpoints",
 	},
 	{

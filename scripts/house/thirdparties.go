@@ -21,7 +21,10 @@ var thirdParties = map[string]home{
 		why: "it counts distinct keys for _approx_count_distinct"},
 	"modernc.org/libquickjs": {rooms: []string{"layer/script/internal/engine"},
 		why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
-	"modernc.org/libc":  {rooms: []string{"layer/script/internal/engine"}, why: "it comes with the JavaScript engine"},
+	"modernc.org/libc": {rooms: []string{"layer/script/internal/engine", "node/api/internal/zlib"},
+		why: "it comes with the JavaScript engine and zlib"},
+	"modernc.org/z": {rooms: []string{"node/api/internal/zlib"},
+		why: "its memory is managed by hand, in one place"},
 	"golang.org/x/text": {rooms: []string{"layer/collate"}, why: "the order of strings is decided in one place"},
 	"golang.org/x/text/encoding": {rooms: []string{"query/charset"},
 		why: "texts are UTF-8 everywhere else"},
@@ -96,7 +99,8 @@ var bannedStandard = map[string]struct {
 	reason   string
 }{
 	"C": {but: []string{"layer/kv/fdb", generator}, reason: "the binary builds without cgo, except for FoundationDB"},
-	"unsafe": {but: []string{"layer/script/internal/engine", "layer/script/internal/turns", "query/types", generator},
+	"unsafe": {but: []string{"layer/script/internal/engine", "layer/script/internal/turns", "query/types",
+		"node/api/internal/zlib", generator},
 		reason: "nothing here is worth a memory fault in someone's only copy of their data"},
 	"net/http": {but: []string{"node", "node/...", "scripts/..."}, testsMay: true,
 		reason: "only node speaks HTTP"},

@@ -1,8 +1,6 @@
 package docs
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/md5"
 	"encoding/base64"
 	"errors"
@@ -13,14 +11,18 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/settings"
+	"github.com/divandb/divan/node/api/internal/zlib"
 )
+
+// bestCompression is the highest level.
+const bestCompression = 9
 
 // Attachments of the types in the option attachments/compressible_types are stored compressed, as in CouchDB, if
 // the client has not compressed them itself. Their digest is that of the compressed data.
 
 // compression returns the level with which attachments of a type are compressed, or 0.
 func compression(s *settings.Settings, contentType string) int {
-	level := min(s.Int("attachments", "compression_level", 0), gzip.BestCompression)
+	level := min(s.Int("attachments", "compression_level", 0), bestCompression)
 	if level <= 0 {
 		return 0
 	}
@@ -51,7 +53,11 @@ func upload(q *call.Request, s *settings.Settings, docID string, a *layer.Attach
 		a.Digest = announced(q)
 		return err
 	}
-	c := newCompressor(data, level, length)
+	c, err := newCompressor(data, level, length)
+	if err != nil {
+		return err
+	}
+	defer c.zip.Close()
 	upload, err := q.DB.Upload(q.Ctx(), docID, c, -1, "gzip")
 	if err != nil {
 		return err
@@ -75,11 +81,12 @@ func compressInline(s *settings.Settings, e *layer.Edit) error {
 		if level == 0 {
 			continue
 		}
-		data, err := io.ReadAll(newCompressor(bytes.NewReader(a.Data), level, -1))
+		zip, err := zlib.New(level)
 		if err != nil {
 			return err
 		}
-		a.Data, a.Encoding, a.Digest = data, "gzip", ""
+		a.Data, a.Encoding, a.Digest = zip.Append(nil, a.Data, true), "gzip", ""
+		zip.Close()
 	}
 	return nil
 }
@@ -90,16 +97,16 @@ type compressor struct {
 	length int64 // expected; negative if unknown
 	read   int64
 	sum    hash.Hash
-	out    bytes.Buffer
-	zip    *gzip.Writer
+	out    []byte         // compressed, and not read yet
+	room   []byte         // the memory of out
+	zip    *zlib.Deflater // closed by the caller
 	ended  error
 	buf    []byte
 }
 
-func newCompressor(from io.Reader, level int, length int64) *compressor {
-	c := &compressor{from: from, length: length, sum: md5.New(), buf: make([]byte, 32<<10)}
-	c.zip, _ = gzip.NewWriterLevel(&c.out, level) // the level is valid
-	return c
+func newCompressor(from io.Reader, level int, length int64) (*compressor, error) {
+	zip, err := zlib.New(level)
+	return &compressor{from: from, length: length, sum: md5.New(), zip: zip, buf: make([]byte, 32<<10)}, err
 }
 
 // digest returns the digest of the data that was read.
@@ -109,13 +116,15 @@ func (c *compressor) digest() string {
 
 // Read implements io.Reader.
 func (c *compressor) Read(p []byte) (int, error) {
-	for c.out.Len() == 0 && c.ended == nil {
+	for len(c.out) == 0 && c.ended == nil {
 		c.more()
 	}
-	if c.out.Len() == 0 {
+	if len(c.out) == 0 {
 		return 0, c.ended
 	}
-	return c.out.Read(p)
+	n := copy(p, c.out)
+	c.out = c.out[n:]
+	return n, nil
 }
 
 // more compresses the next piece.
@@ -123,7 +132,7 @@ func (c *compressor) more() {
 	n, err := c.from.Read(c.buf)
 	c.read += int64(n)
 	c.sum.Write(c.buf[:n])
-	_, _ = c.zip.Write(c.buf[:n]) // into memory
+	c.room = c.zip.Append(c.room[:0], c.buf[:n], false)
 	switch {
 	case c.length >= 0 && c.read > c.length:
 		c.ended = badLength("longer")
@@ -133,9 +142,10 @@ func (c *compressor) more() {
 	case c.read < c.length:
 		c.ended = badLength("shorter")
 	default:
-		_ = c.zip.Close() // as above
+		c.room = c.zip.Append(c.room, nil, true)
 		c.ended = io.EOF
 	}
+	c.out = c.room
 }
 
 func badLength(how string) error {
