@@ -85,7 +85,8 @@ while head := i.read(8):
 	out := bufio.NewReader(pipe)
 	for i, text := range texts() {
 		level := 1 + (i+7)%9 // 8 first
-		head := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(level)), uint32(len(text)))
+		head := binary.LittleEndian.AppendUint32(nil, uint32(level))
+		head = binary.LittleEndian.AppendUint32(head, uint32(len(text)))
 		if _, err := in.Write(append(head, text...)); err != nil {
 			t.Fatal(err)
 		}
