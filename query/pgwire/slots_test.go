@@ -95,7 +95,7 @@ func TestServer_tooManyFiles(t *testing.T) {
 	again()
 	silent := dial(t, addr)
 	began := time.Now()
-	if got := silent.until('E'); got != "E:57014" || time.Since(began) > 5*time.Second {
+	if got := silent.until('E'); got != "E:53300" || time.Since(began) > 5*time.Second {
 		t.Errorf("a silent client without a file: %s after %v", got, time.Since(began))
 	}
 	again()

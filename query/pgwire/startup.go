@@ -100,7 +100,11 @@ func (h *handshake) sendTimeout(err error) bool {
 		h.attach()
 	}
 	h.deadline(time.Now().Add(lingerTime))
-	h.fatal(&sqlstate.Error{Code: sqlstate.QueryCanceled, Message: "canceling authentication due to timeout"})
+	reason := &sqlstate.Error{Code: sqlstate.QueryCanceled, Message: "canceling authentication due to timeout"}
+	if h.surplus {
+		reason = errTooMany
+	}
+	h.fatal(reason)
 	return true
 }
 
