@@ -229,6 +229,8 @@ func TestRowsIn_nulls(t *testing.T) {
 			"WHERE (a, b) NOT IN (SELECT g, g % 2 FROM generate_series(3, 20000) g)": "12000",
 		"SELECT count(*) FROM (SELECT g % 2 a, g % 7 b FROM generate_series(1, 14000) g) x " +
 			"WHERE (a, b) NOT IN (SELECT CASE WHEN g % 3 = 0 THEN g END, g % 2 FROM generate_series(3, 20000) g)": "10000",
+		"SELECT count(*) FROM (SELECT g % 2 a, g % 7 b FROM generate_series(1, 14001) g) x " +
+			"WHERE (a, b) <> ALL (SELECT CASE WHEN g % 3 = 0 THEN g END, g % 2 FROM generate_series(3, 20000) g)": "10000",
 	} {
 		if rows, err := run(ctx, ss, sql, 1); err != nil || len(rows) != 1 || rows[0] != want {
 			t.Errorf("%s\n got %v, %v\nwant %s", sql, rows, err, want)

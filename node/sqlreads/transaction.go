@@ -326,7 +326,8 @@ func (t *transaction) edit(in *exec.Edit) (out layer.Edit, err error) {
 	}
 	switch {
 	case !out.Rev.IsZero() && current.IsZero():
-		return out, refused(fmt.Sprintf("the new document %q has a member _rev", in.ID), withoutRevision)
+		return out, refused(fmt.Sprintf("the new document %q has a revision, by its member _rev or _revisions", in.ID),
+			withoutRevision)
 	case !out.Rev.IsZero() && out.Rev != current:
 		return out, &exec.ReadError{Kind: exec.Stale, Message: fmt.Sprintf("document update conflict: the document's "+
 			"member _rev is %q, but the revision of %q is %q", out.Rev, in.ID, in.Rev)}

@@ -71,8 +71,16 @@ func (b *binder) rowQuery(n *ast.Operator, row *ast.Row, s *ast.Subquery, sc *sc
 	return &exec.Let{X: out, Body: body}, err
 }
 
-// anyRow binds (a, b) op ANY|ALL (SELECT c, d).
+// anyRow binds (a, b) op ANY|ALL (SELECT c, d). A row that differs from all is one that is not IN them, which is looked
+// up.
 func (b *binder) anyRow(n *ast.Quantified, x *exec.RowExpr, s *ast.Subquery, sc *scope) (exec.Expr, error) {
+	if n.All && n.Op == "<>" {
+		in := *n
+		in.All, in.Op = false, "="
+		if found, err := b.anyRow(&in, x, s, sc); err == nil {
+			return &exec.Logic{Op: "not", Args: []exec.Expr{found}}, nil
+		} // else the error is one of <>, below
+	}
 	q, err := b.subplan(s, sc)
 	if err != nil {
 		return nil, err

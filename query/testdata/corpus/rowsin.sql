@@ -18,3 +18,8 @@ SELECT count(*) FILTER (WHERE r), count(*) FILTER (WHERE NOT r), count(*) FILTER
 SELECT count(*) FILTER (WHERE r), count(*) FILTER (WHERE NOT r), count(*) FILTER (WHERE r IS NULL) FROM (SELECT (null, null::int) NOT IN (SELECT i, i FROM generate_series(1, 40) i) r FROM generate_series(1, 60) g) x
 SELECT count(*) FILTER (WHERE r), count(*) FILTER (WHERE NOT r), count(*) FILTER (WHERE r IS NULL) FROM (SELECT (nullif(g & 1, 0), nullif(g & 2, 0), nullif(g & 4, 0), nullif(g & 8, 0), nullif(g & 16, 0), g) IN (SELECT nullif(i & 1, 0), nullif(i & 2, 0), nullif(i & 4, 0), nullif(i & 8, 0), nullif(i & 16, 0), i / 2 FROM generate_series(1, 70) i) r FROM generate_series(1, 70) g) x
 SELECT count(*) FROM (SELECT nullif(g % 2, 0) a, (g % 7) / 10.0 b, nullif((g % 7)::float8, 0) c FROM generate_series(2, 1000) g) x WHERE (a, b, c) NOT IN (SELECT g, (g % 2) / 2.0, nullif((g % 7)::float8, 0) FROM generate_series(3, 5000) g)
+-- Rows that differ from all.
+SELECT count(*) FROM generate_series(1, 8000) x WHERE (x, x % 7) <> ALL (SELECT g, g % 7 FROM generate_series(1, 20000, 2) g)
+SELECT count(*) FILTER (WHERE r), count(*) FILTER (WHERE NOT r), count(*) FILTER (WHERE r IS NULL) FROM (SELECT (nullif(g % 5, 0), nullif(g, 7)) != ALL (SELECT i % 3, CASE WHEN i % 4 <> 0 THEN i END FROM generate_series(1, 40) i) r FROM generate_series(1, 60) g) x
+SELECT (1, 2) <> ALL (SELECT 1, 'x'::text WHERE false)
+SELECT (1, 2, 3) <> ALL (SELECT 1, 2)
