@@ -16,7 +16,22 @@ import (
 // ForgetRefs makes the bodies of a database look like those of a store of format 3, whose attachments are not counted.
 func ForgetRefs(ctx context.Context, d *Database) error {
 	_, err := db.Read(ctx, d.Database, func(t *db.Txn) (struct{}, error) {
+		refs := db.GetRange(t, t.Keys.Sub(nil, keyspace.AttachmentRefs), kv.RangeOptions{Mode: kv.ModeWantAll})
+		defer refs.Close()
+		var old [][]byte // that no leaf refers to, which is counted in stores of every format
+		for refs.Next() {
+			row := refs.KeyValue()
+			if _, _, o := attach.TakeRefs(db.CounterValue(row.Value)); o {
+				old = append(old, bytes.Clone(row.Key))
+			}
+		}
+		if err := refs.Err(); err != nil {
+			return struct{}{}, err
+		}
 		t.ClearRange(db.PrefixRange(t.Keys.Sub(nil, keyspace.AttachmentRefs)))
+		for _, key := range old {
+			t.Set(key, db.LittleEndian(rev.CountsOld))
+		}
 		rows := db.GetRange(t, t.Keys.Sub(nil, keyspace.Documents), kv.RangeOptions{Mode: kv.ModeWantAll})
 		defer rows.Close()
 		for rows.Next() {

@@ -148,8 +148,17 @@ func (m *refsModel) check(t *rapid.T, ctx context.Context) {
 			}
 		}
 	}
-	if err := m.dbs[0].Compact(ctx); err != nil {
+	before, err := m.dbs[0].Info(ctx)
+	if err == nil {
+		err = m.dbs[0].Compact(ctx)
+	}
+	if err != nil {
 		t.Fatal(err)
+	}
+	after, err := m.dbs[0].Info(ctx)
+	if err != nil || after.ActiveSize != before.ActiveSize || after.ExternalSize != before.ExternalSize ||
+		after.FileSize != after.ActiveSize || before.FileSize < before.ActiveSize {
+		t.Fatalf("%+v after compaction, %+v before; %v", after, before, err)
 	}
 	stored, err := layer.StoredAttachments(ctx, m.dbs[0])
 	if err != nil {

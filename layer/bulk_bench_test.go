@@ -60,6 +60,39 @@ func BenchmarkBulk(b *testing.B) {
 	}
 }
 
+// BenchmarkUpdate updates documents in batches of 1,000.
+func BenchmarkUpdate(b *testing.B) {
+	const batch, docs = 1000, 10_000
+	d := mustCreate(b, mustStore(b, mustEngine(b), layer.Options{}), "db", layer.CreateOptions{})
+	revs := make([]layer.Rev, docs)
+	update := func(from, n int) {
+		edits := make([]layer.Edit, n)
+		for i := range edits {
+			id := fmt.Sprintf("%09d", from+i)
+			edits[i] = layer.Edit{ID: id, Rev: revs[from+i], Body: fmt.Appendf(nil, `{"name":"x","n":%d}`, i)}
+		}
+		results, err := d.Bulk(b.Context(), edits, layer.WriteOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i, r := range results {
+			if r.Err != nil {
+				b.Fatal(r.Err)
+			}
+			revs[from+i] = r.Rev
+		}
+	}
+	for from := 0; from < docs; from += batch {
+		update(from, batch)
+	}
+	b.ResetTimer()
+	start := time.Now()
+	for n := 0; n < b.N; n += batch {
+		update(n%docs, min(batch, b.N-n))
+	}
+	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "docs/s")
+}
+
 // BenchmarkPut writes single documents from many goroutines.
 func BenchmarkPut(b *testing.B) {
 	for _, writers := range []int{1, 64} {

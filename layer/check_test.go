@@ -133,6 +133,30 @@ func TestVerify_faults(t *testing.T) {
 				}
 			}
 		}, `the compaction queue of shard`},
+		"bytes of superseded bodies": {func(p *planted) {
+			for _, row := range p.rows(keyspace.ShardCounters) {
+				if p.element(row, 4) == "old_body_bytes" {
+					p.tx.Set(row.Key, add(row, 1))
+					break
+				}
+			}
+		}, `the counter old_body_bytes is`},
+		"bytes of a partition's superseded bodies": {func(p *planted) {
+			row := p.rows(keyspace.Counters, "body_bytes", "b")[0]
+			p.tx.Set(p.other(row, "body_bytes", "old_body_bytes"), add(row, 1-int64(binary.LittleEndian.Uint64(row.Value))))
+		}, `the counter old_body_bytes of partition b is 1, but there are 0`},
+		"sizes of a leaf": {func(p *planted) {
+			row := p.rows(keyspace.Revisions, "doc030")[0]
+			row.Value[len(row.Value)-1]++
+			p.tx.Set(row.Key, row.Value)
+		}, `the sizes of the leaf`},
+		"attachment marked without a leaf": {func(p *planted) {
+			for _, row := range p.rows(keyspace.AttachmentRefs, "att") {
+				if binary.LittleEndian.Uint64(row.Value)&(1<<58) == 0 {
+					p.tx.Set(row.Key, add(row, 1<<58))
+				}
+			}
+		}, `is marked as one without a leaf`},
 		"unreadable queue": {func(p *planted) {
 			row := p.rows(keyspace.ShardSuperseded)[7]
 			p.tx.Set(append(bytes.Clone(row.Key[:len(row.Key)-1]), 0xee), []byte{0xff})
@@ -421,7 +445,7 @@ func TestVerify_faults(t *testing.T) {
 		"no winner", "branch count", "no entry", "wrong entry", "second entry", "entry of no document", "no body",
 		"body of no document", "attachment gone", "attachment changed", "index row gone", "index row changed",
 		"index entry gone", "unreadable row of a view", "body that is no JSON",
-		"end of a shard",
+		"end of a shard", "attachment marked without a leaf", "sizes of a leaf",
 	} {
 		follows[name] = true
 	}

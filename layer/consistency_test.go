@@ -137,6 +137,7 @@ type keyDump struct {
 	bodies      map[string]int // by document and revision: bytes
 	heads       map[string][]byte
 	refs        map[string]int64 // by attachment
+	old         map[string]bool  // attachments marked as those that no leaf refers to
 	converted   map[string]bool  // documents whose bodies are all counted
 	counters    map[string]int64
 	maps        []mapKV // oldest first
@@ -155,7 +156,7 @@ func newKeyDump() *keyDump {
 		designs: map[string]string{},
 		bodies:  map[string]int{}, counters: map[string]int64{}, attachments: map[string]int64{},
 		uploads: map[string]bool{},
-		heads:   map[string][]byte{}, refs: map[string]int64{}, converted: map[string]bool{},
+		heads:   map[string][]byte{}, old: map[string]bool{}, refs: map[string]int64{}, converted: map[string]bool{},
 		queued: map[string]int64{}, shardQueued: map[string]int64{}, marks: map[string]uint64{}}
 }
 
@@ -185,8 +186,11 @@ func (d *keyDump) add(tb rapid.TB, sub keyspace.Subspace, key tuple.Tuple, value
 		d.stamped = true
 	case keyspace.Revisions:
 		v := unpack()
-		b := branchKV{live: key[1].(bool), rev: revText(key[2], key[3]), winner: len(v) == 5}
-		if v[0] != int64(keyspace.RevFormat) || len(v) != 5 && len(v) != 2 {
+		b := branchKV{live: key[1].(bool), rev: revText(key[2], key[3])}
+		if len(v) > 2 {
+			_, b.winner = v[2].(tuple.Versionstamp)
+		}
+		if v[0] != int64(keyspace.RevFormat) || b.winner && len(v) < 5 {
 			tb.Errorf("revision %v = %v", key, v)
 			return
 		}
@@ -321,14 +325,23 @@ func (d *keyDump) check(tb rapid.TB, name string) {
 	if len(d.allDocs) > 0 {
 		tb.Errorf("%s: listed without being there: %v", name, d.allDocs)
 	}
+	leaves := d.leaves()
 	for body, n := range d.bodies {
 		want["body_bytes"] += int64(n)
 		want[d.ofPartition("body_bytes", body)] += int64(n)
+		if !leaves[body] && d.heads[body][1]&4 != 0 {
+			want["old_body_bytes"] += int64(n)
+			want[d.ofPartition("old_body_bytes", body)] += int64(n)
+		}
 	}
 	for a, n := range d.attachments {
 		if id, _, _ := strings.Cut(a, " "); !d.uploads[a] {
 			want["attachment_bytes"] += n
 			want[d.ofPartition("attachment_bytes", id)] += n
+			if d.old[a] {
+				want["old_attachment_bytes"] += n
+				want[d.ofPartition("old_attachment_bytes", id)] += n
+			}
 		}
 	}
 	for shard, n := range d.shardQueued {
@@ -342,7 +355,7 @@ func (d *keyDump) check(tb rapid.TB, name string) {
 	for counter := range d.counters { // including those that should be zero
 		if base, _, _ := strings.Cut(counter,
 			"/"); !slices.Contains([]string{"doc_count", "doc_del_count", "superseded", "body_bytes",
-			"attachment_bytes"}, base) {
+			"attachment_bytes", "old_body_bytes", "old_attachment_bytes"}, base) {
 			continue
 		}
 		want[counter] += 0
@@ -358,7 +371,8 @@ func (d *keyDump) check(tb rapid.TB, name string) {
 // data exists that is neither referred to nor due to be checked.
 func (d *keyDump) checkRefs(tb rapid.TB, name string) {
 	tb.Helper()
-	counted, uncounted := map[string]int64{}, map[string]int64{}
+	counted, uncounted, inLeaf := map[string]int64{}, map[string]int64{}, map[string]bool{}
+	leaves := d.leaves()
 	for body, b := range d.heads {
 		id := body[:strings.LastIndexByte(body, ' ')]
 		flags := b[1]
@@ -378,6 +392,7 @@ func (d *keyDump) checkRefs(tb rapid.TB, name string) {
 				if err != nil {
 					tb.Fatalf("%s: body of %s: %v", name, body, err)
 				}
+				inLeaf[fmt.Sprint(id, v[0])] = inLeaf[fmt.Sprint(id, v[0])] || leaves[body]
 				if b = rest; flags&2 != 0 {
 					counted[fmt.Sprint(id, v[0])]++
 				} else {
@@ -393,6 +408,14 @@ func (d *keyDump) checkRefs(tb rapid.TB, name string) {
 				tb.Errorf("%s: attachment %s is marked as counted, but %d bodies are not", name, a, uncounted[a])
 			}
 		}
+		if n > 1<<57 {
+			n -= 1 << 58
+			d.old[a] = true
+		}
+		if sum := counted[a] + uncounted[a]; d.old[a] != (sum > 0 && !inLeaf[a]) {
+			tb.Errorf("%s: attachment %s is marked as one without a leaf: %t, but a leaf refers to it: %t, of %d bodies",
+				name, a, d.old[a], inLeaf[a], sum)
+		}
 		if n != counted[a] {
 			tb.Errorf("%s: attachment %s is counted %d times, and in %d bodies", name, a, n, counted[a])
 		}
@@ -401,6 +424,17 @@ func (d *keyDump) checkRefs(tb rapid.TB, name string) {
 	if len(counted) > 0 {
 		tb.Errorf("%s: attachments without counters: %v", name, counted)
 	}
+}
+
+// leaves returns the bodies of all leaves.
+func (d *keyDump) leaves() map[string]bool {
+	of := map[string]bool{}
+	for id, branches := range d.branches {
+		for _, b := range branches {
+			of[id+" "+b.rev] = true
+		}
+	}
+	return of
 }
 
 // ofPartition returns the name of a counter for the partition of an id, or "" if there is none.

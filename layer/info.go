@@ -8,14 +8,16 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Info is the content of GET /{db}. Counters are exact. Sizes are bytes of stored bodies and attachments, including
-// those that Compact would remove: ExternalSize decoded, ActiveSize as stored.
+// Info is the content of GET /{db}. Counters are exact. Sizes are in bytes. ActiveSize and ExternalSize are those of
+// the leaves' bodies and attachments, as stored and decoded. FileSize is that of all stored bodies and attachments,
+// including those that Compact would remove. What was superseded before FormatVersion 8 is active until it is removed.
 type Info struct {
 	Name, UUID                 string
 	DocCount, DocDelCount      int64
 	UpdateSeq                  db.Seq
 	PurgeSeq                   int64
 	ExternalSize, ActiveSize   int64
+	FileSize                   int64
 	Partitioned                bool
 	Incarnation                int64
 	Shards                     int
@@ -30,7 +32,8 @@ func (d *Database) Info(ctx context.Context) (Info, error) {
 		last, compacting := db.ReadLastSeq(t.Snapshot(), t.Keys, t.Cfg), compact.Compacting(t)
 		n, err := db.CountersOf(t.Snapshot(), t.Keys, db.CounterDocs, db.CounterDeleted, db.CounterBodies,
 			db.CounterStored,
-			db.CounterContent, db.CounterSuperseded, db.CounterPurges)
+			db.CounterContent, db.CounterSuperseded, db.CounterPurges, db.CounterOldBodies, db.CounterOldStored,
+			db.CounterOldContent)
 		if err != nil {
 			return Info{}, err
 		}
@@ -44,7 +47,7 @@ func (d *Database) Info(ctx context.Context) (Info, error) {
 			Name:       d.Name(), UUID: t.Cfg.Uuid,
 			DocCount: n[0], DocDelCount: n[1],
 			UpdateSeq:    seq,
-			ExternalSize: n[2] + n[4], ActiveSize: n[2] + n[3],
+			ExternalSize: max(0, n[2]+n[4]-n[7]-n[9]), ActiveSize: max(0, n[2]+n[3]-n[7]-n[8]), FileSize: n[2] + n[3],
 			SupersededBodies: n[5], PurgeSeq: n[6],
 			Partitioned: t.Cfg.Partitioned,
 			Incarnation: t.Cfg.Incarnation,

@@ -126,8 +126,8 @@ func TestPartition_Info(t *testing.T) {
 		return i
 	}
 	a, b := info("a"), info("b")
-	if a.DocCount != 5 || a.DocDelCount != 6 || b.DocCount != 10 || b.DocDelCount != 0 || b.ExternalSize < 10_000 ||
-		a.ExternalSize < 50*45 || a.ExternalSize > 5000 {
+	if a.DocCount != 5 || a.DocDelCount != 6 || b.DocCount != 10 || b.DocDelCount != 0 ||
+		b.ExternalSize < 5000 || b.ExternalSize > 6500 || a.ExternalSize < 50*35 || a.ExternalSize > 50*45 {
 		t.Errorf("a %+v, b %+v", a, b)
 	}
 	if none := info("none"); none != (layer.PartitionInfo{}) {
@@ -136,8 +136,8 @@ func TestPartition_Info(t *testing.T) {
 	if err := d.Compact(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if now := info("b"); now.ExternalSize > 6500 || now.ExternalSize < 5000 {
-		t.Errorf("b after compaction: %+v", now)
+	if now := [2]layer.PartitionInfo{info("a"), info("b")}; now != [2]layer.PartitionInfo{a, b} {
+		t.Errorf("after compaction: %+v; before: %+v, %+v", now, a, b)
 	}
 	for i := range 10 {
 		id := fmt.Sprintf("a:%d", i)

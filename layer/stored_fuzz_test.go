@@ -55,7 +55,7 @@ func FuzzStored(f *testing.F) {
 	f.Add([]byte{}, []byte{})
 	f.Add(tuple.AppendBool(nil, true), db.AppendRev(nil, r))
 	f.Add(db.AppendRev(tuple.AppendBool(nil, false), r), []byte(nil))
-	winner, _ := rev.AppendWinnerValue(nil, 1, 0, 3, nil)
+	winner, _ := rev.AppendWinnerValue(nil, 1, 0, 3, &rev.LeafKV{Size: 3, Attachments: 1})
 	f.Add([]byte{}, winner)
 	attachments := []rev.Attachment{{Name: "a", ContentType: "text/plain", RevPos: 1, Digest: "md5-x", Length: 3}}
 	f.Add([]byte{}, rev.AppendBody(nil, false, attachments, []byte(`{"n":1}`)))

@@ -241,7 +241,7 @@ func (n own) shownDatabase(ctx context.Context, name string) (state.Database, er
 	if err != nil {
 		return state.Database{}, err
 	}
-	return state.Database{Name: name, Docs: &info.DocCount, Deleted: &info.DocDelCount, Bytes: &info.ActiveSize,
+	return state.Database{Name: name, Docs: &info.DocCount, Deleted: &info.DocDelCount, Bytes: &info.FileSize,
 		Shards: &info.Shards}, nil
 }
 

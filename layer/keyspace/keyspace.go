@@ -56,7 +56,9 @@ const (
 //	6: superseded bodies and counters are kept by changes shard. Existing ones stay where they are, and are read there
 //	   too.
 //	7: feed entries are counted in blocks (FeedCounts). Existing entries are counted when a node reaches them.
-const FormatVersion = 7
+//	8: what superseded bodies and attachments occupy is counted. A body written before is not counted as superseded:
+//	   it counts as live until compaction removes it.
+const FormatVersion = 8
 
 // Subspace is the third tuple element of a key in Data.
 type Subspace int64
@@ -74,8 +76,9 @@ const (
 	// layer/internal/feed/cuts.go).
 	Config Subspace = 1
 	// Revisions holds branches (R1): (Revisions, DocID, NotDeleted, RevPosition, RevHash) = (RevFormat, Sequence,
-	// BranchCount, [ancestors]) for the winner, (RevFormat, [ancestors]) for others. RevHash is 16 bytes if the id is
-	// 32 hex digits, otherwise a string.
+	// BranchCount, [ancestors], size...) for the winner, (RevFormat, [ancestors], size...) for others. RevHash is 16
+	// bytes if the id is 32 hex digits, otherwise a string. The size is that of the stored body in bytes, followed by
+	// the number of attachments if there are any. It may be missing.
 	Revisions Subspace = 2
 	// Changes holds feed entries (C1, P1): (Changes, ShardID, Incarnation, Versionstamp) = (SeqFormat, DocID,
 	// RevPosition, RevHash, BranchCount, NotDeleted).
@@ -130,8 +133,9 @@ const (
 	// ShardID, Incarnation) = (FeedCountFormat, leaf up to which they are closed, for each higher level the block at
 	// which its next sweep continues).
 	FeedCounts Subspace = 19
-	// AttachmentRefs counts the bodies that refer to an attachment: (AttachmentRefs, DocID, AttachmentID) =
-	// little-endian counter; (AttachmentRefs, DocID) = empty. See layer/internal/attach/refs.go.
+	// AttachmentRefs counts the bodies that refer to an attachment, and marks attachments that no leaf refers to:
+	// (AttachmentRefs, DocID, AttachmentID) = little-endian counter; (AttachmentRefs, DocID) = empty. See
+	// layer/internal/attach/refs.go.
 	AttachmentRefs Subspace = 21
 	// Compaction holds work for compaction in addition to the queue of bodies: (Compaction, 0) = a request;
 	// (Compaction, 1, DocID, AttachmentID) and (Compaction, 2, DocID): attachments to check. See
@@ -142,7 +146,7 @@ const (
 // Value formats. Each is the first tuple element or byte of the values it describes. A reader rejects an unknown format
 // with an error that names it (R8).
 const (
-	RevFormat   = 1 // Revisions
+	RevFormat   = 2 // Revisions; format 1 had no size
 	SeqFormat   = 1 // Changes
 	BodyFormat  = 1 // Documents, chunk 0
 	LocalFormat = 1 // Local, chunk 0

@@ -33,5 +33,5 @@ func (d *database) Sizes(ctx context.Context) (documents int64, views map[[2]str
 			views[[2]string{strings.TrimPrefix(design.ID, designPrefix), v.Name}] = v.Bytes
 		}
 	}
-	return info.ActiveSize, views, nil
+	return info.FileSize, views, nil
 }

@@ -336,8 +336,8 @@ func TestDatabase_Sizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := [2]string{"by", "n"}
-	if n, views := sizes(); n != info.ActiveSize || n < 100 || views[name] != 0 {
-		t.Errorf("sizes %d, %v; the database has %d", n, views, info.ActiveSize)
+	if n, views := sizes(); n != info.FileSize || n < 100 || views[name] != 0 {
+		t.Errorf("sizes %d, %v; the database has %d", n, views, info.FileSize)
 	}
 	rows, err := db.View(t.Context(), exec.ViewRead{Design: "by", View: "n"})
 	drain(t, rows, err, id)

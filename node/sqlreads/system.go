@@ -224,7 +224,7 @@ func (s *Source) databases(ctx context.Context, scope Scope) iter.Seq2[[]any, er
 				yield(nil, readError(err))
 				return
 			}
-			row := []any{name, info.UUID, info.DocCount, info.DocDelCount, info.UpdateSeq.String(), info.ActiveSize,
+			row := []any{name, info.UUID, info.DocCount, info.DocDelCount, info.UpdateSeq.String(), info.FileSize,
 				int64(info.Shards), info.Incarnation,
 				info.Partitioned}
 			if !yield(row, nil) {

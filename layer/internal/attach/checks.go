@@ -50,7 +50,7 @@ func countingCursor(s db.Space, dst []byte, id string) []byte {
 }
 
 // dropUncounted removes those attachments that no body refers to, counted or not, or leaves the check to compaction.
-func dropUncounted(t *db.Txn, id string, list []rev.Attachment) error {
+func dropUncounted(t *db.Txn, id string, list []unsureAttachment) error {
 	used := map[[16]byte]bool{}
 	_, done, err := EachHeader(t, id, nil, LookRows, lookBytes, t.Transaction, func(_ db.Rev, body *rev.StoredBody) {
 		for i := range body.Attachments {
@@ -68,7 +68,7 @@ func dropUncounted(t *db.Txn, id string, list []rev.Attachment) error {
 			value = t.Close(value)
 			t.Set(t.Close(AttachmentCheck(t.Keys, t.Open(), id, a.ID)), value)
 		case !used[a.ID]:
-			freeAttachment(t, id, a)
+			freeAttachment(t, id, &a.Attachment, a.old)
 		}
 	}
 	return nil
@@ -136,9 +136,9 @@ func nextHeaders(t *db.Txn, prefix []byte, in kv.KeyRange, most, size int, r kv.
 
 var errNoFirst = errors.New("its first chunk is missing")
 
-// header parses the header of a body whose first chunk has been read. If the list of attachments is longer than a
-// chunk, it reads the other chunks.
-func header(t *db.Txn, key, first []byte) (rev.StoredBody, int, error) {
+// Header parses the header of a body whose first chunk has been read. key is that of the body without the chunk. If the
+// list of attachments is longer than a chunk, Header reads the other chunks.
+func Header(t *db.Txn, key, first []byte) (rev.StoredBody, int, error) {
 	return headerIn(t, t.Transaction, key, first)
 }
 
@@ -265,7 +265,7 @@ func countBody(t *db.Txn, id string, r db.Rev) error {
 		return err
 	}
 	chunk := append([]byte(nil), first...)
-	body, _, err := header(t, t.Close(db.AppendRev(t.Keys.Doc(t.Open(), keyspace.Documents, id), r)), chunk)
+	body, _, err := Header(t, t.Close(db.AppendRev(t.Keys.Doc(t.Open(), keyspace.Documents, id), r)), chunk)
 	if err != nil || body.Counted {
 		return err
 	}

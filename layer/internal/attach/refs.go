@@ -10,7 +10,8 @@ import (
 // The data of an attachment is shared by the revisions of its document that refer to it. A counter says how many stored
 // bodies do, so that the cost of removing a body does not depend on the number of other bodies:
 //
-//	(AttachmentRefs, DocID, AttachmentID) = little-endian counter: bodies, plus CountsAll if it includes all of them
+//	(AttachmentRefs, DocID, AttachmentID) = little-endian counter: bodies, plus CountsAll if it includes all of them,
+//	                                        plus CountsOld if no leaf refers to the attachment, and it is counted so
 //	(AttachmentRefs, DocID)               = empty: all bodies of the document are counted
 //
 // A body that is counted has FlagCounted in its header. Bodies of stores of format 3 and below do not. The data is
@@ -31,12 +32,16 @@ import (
 // So writers can only delay the removal of the last body, and only writers that have read it as their parent keep its
 // attachments. A document that is written all the time can still be compacted.
 
-// TakeRefs splits the value of a counter.
-func TakeRefs(n int64) (bodies int64, all bool) {
-	if n >= rev.CountsAll/2 {
-		return n - rev.CountsAll, true
+// TakeRefs splits the value of a counter. all reports that it includes all bodies, old that no leaf refers to the
+// attachment.
+func TakeRefs(n int64) (bodies int64, all, old bool) {
+	if all = n >= rev.CountsAll/2; all {
+		n -= rev.CountsAll
 	}
-	return n, false
+	if old = n >= rev.CountsOld/2; old {
+		n -= rev.CountsOld
+	}
+	return n, all, old
 }
 
 // AttachmentOf is an attachment that a removed body referred to.
@@ -87,13 +92,13 @@ func dropAttachmentsOf(t *db.Txn, id string, list []rev.Attachment) error {
 	if err != nil {
 		return err
 	}
-	var unsure []rev.Attachment
+	var unsure []unsureAttachment
 	for i := range list {
 		value, err := reads[i].Wait()
 		if err != nil {
 			return err
 		}
-		n, all := TakeRefs(db.CounterValue(value) +
+		n, all, old := TakeRefs(db.CounterValue(value) +
 			db.Gather[rev.AttachmentRefs](t).Of[rev.AttachmentKey{DocID: id, Id: list[i].ID}].N)
 		// A negative count is an error: the data is kept, and divan verify reports the error.
 		if n != 0 {
@@ -101,9 +106,9 @@ func dropAttachmentsOf(t *db.Txn, id string, list []rev.Attachment) error {
 		}
 		t.AddReadConflict(db.SingleKey(keys[i]))
 		if all || marker != nil {
-			freeAttachment(t, id, &list[i])
+			freeAttachment(t, id, &list[i], old)
 		} else {
-			unsure = append(unsure, list[i])
+			unsure = append(unsure, unsureAttachment{list[i], old})
 		}
 	}
 	if len(unsure) == 0 {
@@ -112,8 +117,14 @@ func dropAttachmentsOf(t *db.Txn, id string, list []rev.Attachment) error {
 	return dropUncounted(t, id, unsure)
 }
 
-// freeAttachment removes the data of an attachment.
-func freeAttachment(t *db.Txn, id string, a *rev.Attachment) {
+// unsureAttachment is an attachment that bodies may refer to that are not counted.
+type unsureAttachment struct {
+	rev.Attachment
+	old bool // see freeAttachment
+}
+
+// freeAttachment removes the data of an attachment. old reports that it is counted as one that no leaf refers to.
+func freeAttachment(t *db.Txn, id string, a *rev.Attachment, old bool) {
 	t.ClearRange(db.PrefixRange(t.Keys.Attachment(nil, id, a.ID)))
 	t.Clear(t.Close(rev.Refs(t.Keys, t.Open(), id, a.ID)))
 	t.Clear(t.Close(AttachmentCheck(t.Keys, t.Open(), id, a.ID)))
@@ -121,19 +132,26 @@ func freeAttachment(t *db.Txn, id string, a *rev.Attachment) {
 	db.Gather[rev.AttachmentRefs](t).Set(rev.AttachmentKey{DocID: id, Id: a.ID}, rev.RefChange{Freed: true})
 	t.CountFor(id, db.CounterStored, -a.EncodedLength)
 	t.CountFor(id, db.CounterContent, -a.Length)
+	if old {
+		countOld(t, id, a, -1)
+	}
 	t.Freed += a.EncodedLength
 }
 
-// DropBody clears a body whose first chunk has been read, and returns the attachments that it referred to.
-func DropBody(t *db.Txn, id string, r db.Rev, first []byte) ([]AttachmentOf, error) {
+// DropBody clears a body whose first chunk has been read, and returns the attachments that it referred to. leaf reports
+// whether it belongs to a leaf until this transaction.
+func DropBody(t *db.Txn, id string, r db.Rev, first []byte, leaf bool) ([]AttachmentOf, error) {
 	t.Spent += len(first)
 	key := t.Close(db.AppendRev(t.Keys.Doc(t.Open(), keyspace.Documents, id), r))
-	body, _, err := header(t, key, first)
+	body, _, err := Header(t, key, first)
 	if err != nil {
 		return nil, err
 	}
 	t.ClearRange(db.PrefixRange(key))
 	t.CountFor(id, db.CounterBodies, int64(-body.Size))
+	if body.Sized && !leaf {
+		t.CountFor(id, db.CounterOldBodies, int64(-body.Size))
+	}
 	t.Dropped += int64(body.Size)
 	if body.Counted {
 		rev.Refer(t, id, body.Attachments, -1)

@@ -109,7 +109,7 @@ func (x attachmentCheck) attachmentsOf(id string, looks []attachmentLook) error 
 		if err != nil {
 			return err
 		}
-		if l.counted, _ = attach.TakeRefs(db.CounterValue(value)); l.counted <= 0 || l.digest != "" {
+		if l.counted, _, _ = attach.TakeRefs(db.CounterValue(value)); l.counted <= 0 || l.digest != "" {
 			sought[l.attachment] = l
 		}
 	}

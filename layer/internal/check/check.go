@@ -264,7 +264,8 @@ func (x *checker) forgetWork() {
 
 // checkedCounters are the counters that are compared with the rows.
 var checkedCounters = []string{db.CounterDocs, db.CounterDeleted, db.CounterBodies, db.CounterStored, db.CounterContent,
-	db.CounterSuperseded, db.CounterPurges, db.CounterPurgesDropped}
+	db.CounterSuperseded, db.CounterOldBodies, db.CounterOldStored, db.CounterOldContent, db.CounterPurges,
+	db.CounterPurgesDropped}
 
 // checkedState tells whether anything was written in between.
 type checkedState struct {
@@ -299,9 +300,10 @@ func (x *checker) counters(before checkedState) error {
 			return nil
 		}
 	}
-	x.sums[db.CounterPurges] += now.counters[7] // purges that are no longer in the history
+	last := len(checkedCounters) - 1
+	x.sums[db.CounterPurges] += now.counters[last] // purges that are no longer in the history
 	x.found, x.doubts = append(x.found, x.doubts...), nil
-	for i, name := range checkedCounters[:7] {
+	for i, name := range checkedCounters[:last] {
 		if n := x.sums[name]; n+x.miscounted[name] != now.counters[i] {
 			x.fault(keyspace.Counters, "", "the counter %s is %d, but there are %d", name, now.counters[i], n)
 		}

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 
+	"github.com/divandb/divan/layer/internal/attach"
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/feed"
 	"github.com/divandb/divan/layer/internal/rev"
@@ -52,7 +53,7 @@ func (x documentCheck) documents() error {
 			if err := rev.ParseLeafKey(&at.last, rest); err != nil {
 				return err
 			}
-			if err := rev.ParseLeafValue(&at.last, row.Value, false); err != nil {
+			if err := rev.ParseLeafValue(&at.last, row.Value, true); err != nil {
 				return err
 			}
 			at.leaves++
@@ -162,11 +163,12 @@ type checkedBody struct {
 	id      string
 	rev     db.Rev
 	deleted bool
+	size    [2]int32 // according to the leaf's row: of the body, and the number of attachments
 	first   kv.Future[[]byte]
 }
 
 func (x documentCheck) readLeafBody(id string, l *rev.LeafKV) checkedBody {
-	return checkedBody{id, l.Rev, l.Deleted, x.r.Get(x.keys.Body(nil, id, l.Rev, 0))}
+	return checkedBody{id, l.Rev, l.Deleted, [2]int32{l.Size, l.Attachments}, x.r.Get(x.keys.Body(nil, id, l.Rev, 0))}
 }
 
 // check checks that a body exists in full length, is JSON, and has its attachments.
@@ -195,6 +197,11 @@ func (b *checkedBody) check(x *checker) error {
 	case body.Deleted != b.deleted:
 		x.fault(keyspace.Documents, b.id, "the body of the leaf %s disagrees about whether it is deleted", b.rev)
 	}
+	want := [2]int32{int32(body.Size), int32(len(body.Attachments))}
+	if b.size[0] > 0 && (b.size != want || !body.Sized) {
+		x.fault(keyspace.Revisions, b.id, "the sizes of the leaf %s are recorded as %d, but are %d", b.rev, b.size,
+			want)
+	}
 	for i := range body.Attachments {
 		if err := b.attachment(x, &body.Attachments[i]); err != nil {
 			return err
@@ -203,8 +210,10 @@ func (b *checkedBody) check(x *checker) error {
 	return nil
 }
 
-// attachment checks the last chunk of an attachment. attachmentCheck checks the others.
+// attachment checks the last chunk of an attachment, and that it is not marked as one without a leaf. attachmentCheck
+// checks the other chunks.
 func (b *checkedBody) attachment(x *checker, a *rev.Attachment) error {
+	counter := x.r.Get(rev.Refs(x.keys, nil, b.id, a.ID))
 	if a.EncodedLength == 0 {
 		return nil
 	}
@@ -217,6 +226,14 @@ func (b *checkedBody) attachment(x *checker, a *rev.Attachment) error {
 		x.fault(keyspace.Attachments, b.id, "attachment %q of revision %s does not have its length of %d bytes",
 			a.Name,
 			b.rev, a.EncodedLength)
+	}
+	value, err := counter.Wait()
+	if err != nil {
+		return err
+	}
+	if _, _, old := attach.TakeRefs(db.CounterValue(value)); old {
+		x.fault(keyspace.AttachmentRefs, b.id, "attachment %q is marked as one without a leaf, but %s has it", a.Name,
+			b.rev)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (x orphanCheck) references() error {
 			if err != nil {
 				return db.Corrupt("counter of an attachment", err)
 			}
-			if n, _ := attach.TakeRefs(db.CounterValue(row.Value)); n != 0 {
+			if n, _, _ := attach.TakeRefs(db.CounterValue(row.Value)); n != 0 {
 				counted[a] = n
 			}
 			return nil

@@ -180,15 +180,18 @@ func (x bodyCheck) readBodies(queued *queuedBodies) error {
 	prefix := x.keys.Sub(nil, keyspace.Documents)
 	refs, taken := map[[16]byte]int64{}, map[[16]byte]rev.Attachment{}
 	uncounted := map[[16]byte]bool{}
+	var here bodiesOf
 	clearAll := func() error {
 		clear(refs)
 		clear(taken)
 		clear(uncounted)
 		queued.looks = queued.looks[:0]
+		here = bodiesOf{}
 		return nil
 	}
 	var body []byte // a body whose list of attachments continues in the next chunk
 	note := func(id string, b *rev.StoredBody) {
+		here.add(b)
 		for _, a := range b.Attachments {
 			taken[a.ID] = a
 			if b.Counted {
@@ -198,7 +201,7 @@ func (x bodyCheck) readBodies(queued *queuedBodies) error {
 			}
 		}
 	}
-	return x.overPartitions([]string{db.CounterBodies, db.CounterStored, db.CounterContent}, walk{
+	return x.overPartitions(db.PartitionCounters[2:], walk{
 		in: db.PrefixRange(prefix), of: behind(prefix),
 		begin: queued.begin, flush: queued.flush,
 		row: func(id string, rest []byte, row kv.KeyValue) error {
@@ -239,10 +242,15 @@ func (x bodyCheck) readBodies(queued *queuedBodies) error {
 			clear(refs)
 			clear(taken)
 			clear(uncounted)
+			stored := here
+			here = bodiesOf{}
 			x.winners.look(x.checker, id, func(w *rev.LeafKV) error {
 				if w == nil {
 					x.fault(keyspace.Documents, id, "there are bodies, but no such document")
 					queued.forget(id) // it would be reported twice
+				}
+				if err := stored.countOld(x.checker, id); err != nil {
+					return err
 				}
 				for i := range counted {
 					if err := counted[i].check(x.checker, id); err != nil {
@@ -257,9 +265,69 @@ func (x bodyCheck) readBodies(queued *queuedBodies) error {
 	})
 }
 
+// bodiesOf sums up the stored bodies of a document.
+type bodiesOf struct {
+	n     int
+	sized int64 // bytes of those with FlagSized
+}
+
+func (b *bodiesOf) add(s *rev.StoredBody) {
+	b.n++
+	if s.Sized {
+		b.sized += int64(s.Size)
+	}
+}
+
+// countOld counts the bytes of the bodies that belong to no leaf. A single body belongs to one.
+func (b *bodiesOf) countOld(x *checker, id string) error {
+	if b.n < 2 || b.sized == 0 {
+		return nil
+	}
+	old := b.sized
+	prefix := x.keys.Doc(nil, keyspace.Revisions, id)
+	rows := db.GetRange(x.r, prefix, kv.RangeOptions{})
+	defer rows.Close()
+	for rows.Next() {
+		var l rev.LeafKV
+		row := rows.KeyValue()
+		x.beside++
+		x.besideBytes += len(row.Value)
+		err := rev.ParseLeafKey(&l, row.Key[len(prefix):])
+		if err == nil {
+			err = rev.ParseLeafValue(&l, row.Value, true)
+		}
+		if err != nil {
+			return err
+		}
+		size, err := sizeOfLeaf(x, id, &l)
+		if err != nil {
+			return err
+		}
+		old -= size
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	x.countFor(id, db.CounterOldBodies, old)
+	return nil
+}
+
+// sizeOfLeaf returns the size of a leaf's body if it has FlagSized.
+func sizeOfLeaf(x *checker, id string, l *rev.LeafKV) (int64, error) {
+	if l.Size > 0 {
+		return int64(l.Size), nil
+	}
+	read := rev.ReadBody(x.r, x.keys, id, l.Rev)
+	body, found, err := read.Wait()
+	if err != nil || !found || !body.Sized {
+		return 0, err
+	}
+	return int64(body.Size), nil
+}
+
 // refsRead is the pending read of an attachment's counter, with the number of references to the attachment.
 type refsRead struct {
-	name      string
+	a         rev.Attachment
 	value     kv.Future[[]byte]
 	refs      int64
 	uncounted bool // by at least one body
@@ -271,7 +339,7 @@ func (x bodyCheck) readRefs(id string, refs map[[16]byte]int64, taken map[[16]by
 	for a, at := range taken {
 		x.countFor(id, db.CounterStored, at.EncodedLength)
 		x.countFor(id, db.CounterContent, at.Length)
-		all = append(all, refsRead{at.Name, x.r.Get(rev.Refs(x.keys, nil, id, a)), refs[a], uncounted[a]})
+		all = append(all, refsRead{at, x.r.Get(rev.Refs(x.keys, nil, id, a)), refs[a], uncounted[a]})
 	}
 	return all
 }
@@ -281,13 +349,17 @@ func (r *refsRead) check(x *checker, id string) error {
 	if err != nil {
 		return err
 	}
-	n, all := attach.TakeRefs(db.CounterValue(value))
+	n, all, old := attach.TakeRefs(db.CounterValue(value))
+	if old {
+		x.countFor(id, db.CounterOldStored, r.a.EncodedLength)
+		x.countFor(id, db.CounterOldContent, r.a.Length)
+	}
 	switch {
 	case n != r.refs:
-		x.fault(keyspace.AttachmentRefs, id, "attachment %q is counted %d times, but %d bodies refer to it", r.name,
+		x.fault(keyspace.AttachmentRefs, id, "attachment %q is counted %d times, but %d bodies refer to it", r.a.Name,
 			n, r.refs)
 	case all && r.uncounted:
-		x.fault(keyspace.AttachmentRefs, id, "attachment %q is marked as counted in all bodies, but is not", r.name)
+		x.fault(keyspace.AttachmentRefs, id, "attachment %q is marked as counted in all bodies, but is not", r.a.Name)
 	}
 	return nil
 }

@@ -282,5 +282,5 @@ func dropSuperseded(t *db.Txn, s *supersededBody) ([]attach.AttachmentOf, error)
 		return nil, err
 	}
 	t.Removed++
-	return attach.DropBody(t, s.id, s.rev, first)
+	return attach.DropBody(t, s.id, s.rev, first, false)
 }

@@ -154,6 +154,11 @@ const (
 	CounterStored     = "attachment_bytes" // linked attachments, as stored
 	CounterContent    = "content_bytes"    // linked attachments, decoded
 	CounterSuperseded = "superseded"       // bodies that Compact may remove
+	// Those of CounterBodies, CounterStored and CounterContent that belong to no leaf, as far as that is counted: see
+	// rev.FlagSized and rev.CountsOld.
+	CounterOldBodies  = "old_body_bytes"
+	CounterOldStored  = "old_attachment_bytes"
+	CounterOldContent = "old_content_bytes"
 	CounterPurges     = "purges"
 	// CounterPurgesDropped counts purges that are no longer in the history.
 	CounterPurgesDropped = "purges_dropped"

@@ -5,8 +5,10 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// PartitionCounters are the counters that exist for each partition.
-var PartitionCounters = [...]string{CounterDocs, CounterDeleted, CounterBodies, CounterStored, CounterContent}
+// PartitionCounters are the counters that exist for each partition. The last three were added in FormatVersion 8, and
+// are exact in every database.
+var PartitionCounters = [...]string{CounterDocs, CounterDeleted, CounterBodies, CounterStored, CounterContent,
+	CounterOldBodies, CounterOldStored, CounterOldContent}
 
 // PartitionsCounted is the value of Config "partition_counts" if the counters of all partitions are exact.
 var PartitionsCounted = tuple.AppendBool(nil, true)
@@ -18,8 +20,11 @@ type partitionDelta struct {
 }
 
 // CountFor changes a counter of the database and, in a partitioned database, of the document's partition.
-func (t *Txn) CountFor(id, counter string, n int64) {
-	t.CountIn(t.Cfg.Shard(id), counter, n)
+func (t *Txn) CountFor(id, counter string, n int64) { t.CountForIn(t.Cfg.Shard(id), id, counter, n) }
+
+// CountForIn is CountFor for a document whose shard is known.
+func (t *Txn) CountForIn(shard ShardID, id, counter string, n int64) {
+	t.CountIn(shard, counter, n)
 	if n == 0 || !t.Cfg.Partitioned || IsDesign(id) {
 		return
 	}

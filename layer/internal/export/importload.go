@@ -184,7 +184,7 @@ func (im *importer) branches(t *db.Txn, doc *importedDoc, payload []byte) error 
 		rest = after
 		doc.body(t, &l)
 		if doc.seen++; doc.seen < doc.leaves {
-			t.Set(t.Close(t.Keys.Revision(t.Open(), doc.id, l.Deleted, l.Rev)), rev.AppendLeafValue(nil, l.Ancestors))
+			t.Set(t.Close(t.Keys.Revision(t.Open(), doc.id, l.Deleted, l.Rev)), rev.AppendLeafValue(nil, &l.LeafKV))
 			continue
 		}
 		if err := im.winner(t, doc, &l); err != nil {
@@ -197,7 +197,7 @@ func (im *importer) branches(t *db.Txn, doc *importedDoc, payload []byte) error 
 // body writes a leaf's body, and counts it and its attachments, as a normal write does.
 func (doc *importedDoc) body(t *db.Txn, l *Leaf) {
 	rev.WriteBody(t, doc.id, l.Rev, l.stored, l.body.Attachments)
-	t.CountFor(doc.id, db.CounterBodies, int64(len(l.stored)))
+	l.Size, l.LeafKV.Attachments = int32(len(l.stored)), int32(len(l.body.Attachments))
 	for _, a := range l.body.Attachments {
 		if doc.attachments[a.ID] {
 			continue
@@ -215,7 +215,7 @@ func (doc *importedDoc) body(t *db.Txn, l *Leaf) {
 // winner writes the winning branch, the feed entry at the document's original sequence, and the lists.
 func (im *importer) winner(t *db.Txn, doc *importedDoc, w *Leaf) error {
 	t.Set(t.Close(t.Keys.Revision(t.Open(), doc.id, w.Deleted, w.Rev)),
-		rev.AppendWinnerAt(nil, doc.winner, doc.leaves, w.Ancestors))
+		rev.AppendWinnerAt(nil, doc.winner, doc.leaves, &w.LeafKV))
 	entry := t.Close(t.Keys.Entry(t.Open(), t.Cfg.ShardAt(doc.id, doc.winner), doc.winner))
 	t.Set(entry, t.Close(feed.AppendEntryValue(t.Open(), doc.id, w.Rev, doc.leaves, w.Deleted)))
 	write.CountDocument(t, doc.id, w.Deleted, 1)
@@ -252,7 +252,7 @@ func (doc *importedDoc) clear(t *db.Txn, winner *rev.LeafKV) error {
 		t.Clear(t.Keys.Doc(nil, keyspace.Designs, doc.id))
 		write.CountDocument(t, doc.id, winner.Deleted, -1)
 	}
-	if err := write.PurgeBodies(t, doc.id, nil, nil); err != nil {
+	if err := write.PurgeBodies(t, doc.id, nil, nil, nil); err != nil {
 		return err
 	}
 	// Including data whose leaf has not come.

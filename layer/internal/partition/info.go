@@ -18,8 +18,9 @@ type Info struct {
 type sums [len(db.PartitionCounters)]int64
 
 func (n *sums) info() Info {
-	return Info{DocCount: n[docs], DocDelCount: n[deleted], ExternalSize: n[bodies] + n[content],
-		ActiveSize: n[bodies] + n[stored]}
+	return Info{DocCount: n[docs], DocDelCount: n[deleted],
+		ExternalSize: max(0, n[bodies]+n[content]-n[oldBodies]-n[oldContent]),
+		ActiveSize:   max(0, n[bodies]+n[stored]-n[oldBodies]-n[oldStored])}
 }
 
 // Indexes in db.PartitionCounters.
@@ -29,6 +30,9 @@ const (
 	bodies
 	stored
 	content
+	oldBodies
+	oldStored
+	oldContent
 )
 
 // Partition returns the counters of a partition. They are zero if it has no documents. It returns Invalid if the name
@@ -50,9 +54,12 @@ func (d Database) Partition(ctx context.Context, name string) (Info, error) {
 		return Info{}, err
 	}
 	if !now.progress.includes(name) {
-		if now.counters, _, _, err = count(ctx, d.Database, name); err != nil {
+		counted, at, _, err := count(ctx, d.Database, name)
+		if err != nil {
 			return Info{}, err
 		}
+		copy(at.counters[:oldBodies], counted[:])
+		now = at
 	}
 	return now.counters.info(), nil
 }

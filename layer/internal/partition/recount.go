@@ -155,7 +155,7 @@ func record(ctx context.Context, d *db.Database, from progress, diff *difference
 			return struct{}{}, err
 		}
 		if diff != nil {
-			for i, counter := range db.PartitionCounters {
+			for i, counter := range db.PartitionCounters[:oldBodies] {
 				if n := diff.counted[i] - diff.at.counters[i]; n != 0 {
 					t.Atomic(kv.AtomicAdd, t.Keys.PartitionCounter(nil, diff.name, counter), db.LittleEndian(n))
 				}

@@ -18,12 +18,16 @@ const (
 	flagDeleted = 1
 	// FlagCounted reports that the body is included in the reference counts of its attachments (attach/refs.go).
 	FlagCounted = 2
+	// FlagSized reports that the body is counted as superseded (db.CounterOldBodies) once it belongs to no leaf. Bodies
+	// of stores of format 7 and below are not.
+	FlagSized = 4
 )
 
 // StoredBody is a decoded body.
 type StoredBody struct {
 	Deleted     bool
 	Counted     bool // see FlagCounted
+	Sized       bool // see FlagSized
 	Attachments []Attachment
 	Body        []byte
 	Size        int        // stored bytes, including the header
@@ -84,7 +88,7 @@ func ParseHeader(b []byte) (s StoredBody, length int, err error) {
 	if b[0] != keyspace.BodyFormat {
 		return s, 0, db.UnknownFormat("a document's body", int64(b[0]), keyspace.BodyFormat)
 	}
-	s.Deleted, s.Counted = b[1]&flagDeleted != 0, b[1]&FlagCounted != 0
+	s.Deleted, s.Counted, s.Sized = b[1]&flagDeleted != 0, b[1]&FlagCounted != 0, b[1]&FlagSized != 0
 	size, w1 := binary.Uvarint(b[2:])
 	if w1 <= 0 || size > math.MaxInt32 {
 		return s, 0, db.Corrupt("body", errHeader)
@@ -135,8 +139,10 @@ func takeAttachment(a *Attachment, b []byte) (rest []byte, err error) {
 // MarkCounted sets FlagCounted in the first chunk of a body.
 func MarkCounted(stored []byte) { stored[1] |= FlagCounted }
 
-// WriteBody stores a new revision's body, marks it as counted and counts the references to its attachments.
+// WriteBody stores a new revision's body, marks it as counted and counts it and the references to its attachments.
 func WriteBody(t *db.Txn, id string, r db.Rev, stored []byte, attachments []Attachment) {
+	t.CountFor(id, db.CounterBodies, int64(len(stored)))
+	stored[1] |= FlagSized
 	if len(attachments) > 0 {
 		MarkCounted(stored)
 		Refer(t, id, attachments, 1)

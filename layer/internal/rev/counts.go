@@ -11,6 +11,10 @@ import (
 // be reached by a number of bodies.
 const CountsAll = int64(1) << 60
 
+// CountsOld is added to the counter of an attachment while no leaf refers to it. It is too large to be reached by a
+// number of bodies.
+const CountsOld = int64(1) << 58
+
 // AttachmentKey identifies an attachment in a database.
 type AttachmentKey struct {
 	DocID string

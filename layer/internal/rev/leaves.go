@@ -19,6 +19,8 @@ type LeafKV struct {
 	Branches int64
 	// Ancestors are the encoded ids, newest first. The memory is not shared with the engine.
 	Ancestors []byte
+	// Size is the size of the leaf's stored body, and Attachments their number. They are unknown if Size is 0.
+	Size, Attachments int32
 }
 
 // Branch decodes the ancestors.
@@ -53,14 +55,14 @@ func ParseLeafKey(l *LeafKV, suffix []byte) error {
 	return nil
 }
 
-// ParseLeafValue decodes (RevFormat, Incarnation, Versionstamp, BranchCount, [ancestors]) of a winner, or (RevFormat,
-// [ancestors]) of another branch. The ancestors are only kept with withHistory.
+// ParseLeafValue decodes (RevFormat, Incarnation, Versionstamp, BranchCount, [ancestors], size...) of a winner, or
+// (RevFormat, [ancestors], size...) of another branch. The ancestors and the size are only decoded with withHistory.
 func ParseLeafValue(l *LeafKV, value []byte, withHistory bool) error {
 	format, rest, err := tuple.TakeInt(value)
 	if err != nil {
 		return db.Corrupt("revision", err)
 	}
-	if format != keyspace.RevFormat {
+	if format < 1 || format > keyspace.RevFormat {
 		return db.UnknownFormat("a document's revision", format, keyspace.RevFormat)
 	}
 	if len(rest) > 0 && rest[0] != nestedCode {
@@ -73,12 +75,30 @@ func ParseLeafValue(l *LeafKV, value []byte, withHistory bool) error {
 		}
 	}
 	if withHistory {
-		elements, _, err := tuple.TakeNested(rest)
+		elements, size, err := tuple.TakeNested(rest)
 		if err != nil {
 			return db.Corrupt("revision", err)
 		}
 		l.Ancestors = append([]byte(nil), elements...)
+		return l.takeSize(size)
 	}
+	return nil
+}
+
+func (l *LeafKV) takeSize(b []byte) error {
+	l.Size, l.Attachments = 0, 0
+	if len(b) == 0 {
+		return nil
+	}
+	size, b, err := tuple.TakeInt(b)
+	attachments := int64(0)
+	if err == nil && len(b) > 0 {
+		attachments, _, err = tuple.TakeInt(b)
+	}
+	if err != nil {
+		return db.Corrupt("revision", err)
+	}
+	l.Size, l.Attachments = int32(size), int32(attachments)
 	return nil
 }
 
@@ -103,7 +123,7 @@ func ReadLeaves(it kv.RangeIterator, prefixLen int, withHistory bool, dst []Leaf
 }
 
 // AppendWinnerValue appends a winner's value, and returns the offset of the commit's versionstamp.
-func AppendWinnerValue(dst []byte, incarnation int64, user uint16, branches int64, ancestors []byte) (value []byte,
+func AppendWinnerValue(dst []byte, incarnation int64, user uint16, branches int64, l *LeafKV) (value []byte,
 	offset int) {
 	from := len(dst)
 	dst = tuple.AppendInt(dst, keyspace.RevFormat)
@@ -111,18 +131,29 @@ func AppendWinnerValue(dst []byte, incarnation int64, user uint16, branches int6
 	offset = len(dst) - from + 1
 	dst = tuple.AppendVersionstamp(dst, tuple.IncompleteVersionstamp(user))
 	dst = tuple.AppendInt(dst, branches)
-	return AppendHistory(dst, ancestors), offset
+	return l.appendRest(dst), offset
 }
 
 // AppendWinnerAt appends a winner's value with a known sequence.
-func AppendWinnerAt(dst []byte, seq db.Seq, branches int64, ancestors []byte) []byte {
+func AppendWinnerAt(dst []byte, seq db.Seq, branches int64, l *LeafKV) []byte {
 	dst = seq.AppendTuple(tuple.AppendInt(dst, keyspace.RevFormat))
-	return AppendHistory(tuple.AppendInt(dst, branches), ancestors)
+	return l.appendRest(tuple.AppendInt(dst, branches))
 }
 
 // AppendLeafValue appends the value of a branch that is not the winner.
-func AppendLeafValue(dst, ancestors []byte) []byte {
-	return AppendHistory(tuple.AppendInt(dst, keyspace.RevFormat), ancestors)
+func AppendLeafValue(dst []byte, l *LeafKV) []byte {
+	return l.appendRest(tuple.AppendInt(dst, keyspace.RevFormat))
+}
+
+// appendRest appends the history and the size.
+func (l *LeafKV) appendRest(dst []byte) []byte {
+	if dst = AppendHistory(dst, l.Ancestors); l.Size == 0 {
+		return dst
+	}
+	if dst = tuple.AppendInt(dst, int64(l.Size)); l.Attachments > 0 {
+		dst = tuple.AppendInt(dst, int64(l.Attachments))
+	}
+	return dst
 }
 
 // AppendHistory appends encoded ancestors as a nested tuple.

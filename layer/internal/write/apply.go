@@ -7,7 +7,6 @@ import (
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/feed"
 	"github.com/divandb/divan/layer/internal/rev"
-	"github.com/divandb/divan/layer/tuple"
 )
 
 // apply writes what the plan says. It reads only for design documents, to replace a body, and to find bodies that no
@@ -20,23 +19,25 @@ func apply(b *batch, p *pendingEdit) error {
 		}
 	}
 	if pl.ancestor && p.content.stored != nil {
-		supersede(t, p.e.ID, p.e.Rev) // history already; only compaction needs to know
+		// It is history already; only compaction and the sizes need to know.
+		supersede(t, p.e.ID, p.e.Rev, int64(len(p.content.stored)))
 	}
-	if !pl.moves() {
-		return nil
+	if err := p.markOld(t); err != nil || !pl.moves() {
+		return err
 	}
 	p.entry = t.Entries
 	t.Entries++
 	if err := feed.KeepEntry(t, p.e.ID, pl.before); err != nil {
 		return err
 	}
-	for _, l := range pl.replaced {
+	for i, l := range pl.replaced {
 		t.Clear(t.Close(t.Keys.Revision(t.Open(), p.e.ID, l.Deleted, l.Rev)))
-		supersede(t, p.e.ID, l.Rev)
+		supersede(t, p.e.ID, l.Rev, p.outgoing.size(i, l))
 	}
 	m := move{t: t, id: p.e.ID, before: pl.before, winner: pl.winner(), branches: pl.branches, entry: p.entry,
 		design: p.design}
 	if pl.hasAdded {
+		pl.added.Size, pl.added.Attachments = p.content.sizes()
 		m.setLeaf(&pl.added)
 	}
 	for _, l := range pl.changed {
@@ -73,23 +74,37 @@ func (p *pendingEdit) storeBody(t *db.Txn) error {
 // replaces.
 func (c *content) put(t *db.Txn, e *rev.Edit, r db.Rev) (replaced []attach.AttachmentOf, err error) {
 	if c.oldChunk != nil {
-		if replaced, err = attach.DropBody(t, e.ID, r, c.oldChunk); err != nil {
+		if replaced, err = attach.DropBody(t, e.ID, r, c.oldChunk, false); err != nil {
 			return nil, err
 		}
 	}
 	rev.WriteBody(t, e.ID, r, c.stored, c.attachments)
-	t.CountFor(e.ID, db.CounterBodies, int64(len(c.stored)))
 	c.takeUploads(t, e)
 	return replaced, nil
 }
 
-// supersede queues a body that no longer belongs to a leaf for compaction.
-func supersede(t *db.Txn, id string, r db.Rev) {
-	shard := t.Cfg.Shard(id)
-	key := t.Keys.Superseded(t.Open(), shard)
-	offset := len(key) + 1
-	key = t.Close(tuple.AppendVersionstamp(key, tuple.IncompleteVersionstamp(t.Superseded)))
-	t.SetVersionstampedKey(key, offset, t.Close(db.AppendRev(tuple.AppendString(t.Open(), id), r)))
-	t.Superseded++
-	t.CountIn(shard, db.CounterSuperseded, 1)
+// markOld counts the attachments that no leaf refers to any more.
+func (p *pendingEdit) markOld(t *db.Txn) error {
+	var left, linked []rev.Attachment
+	if p.outgoing != nil {
+		left = p.outgoing.left
+	}
+	if p.plan.hasAdded {
+		linked = p.content.attachments
+	} else if p.plan.ancestor {
+		left = append(left, p.content.attachments...)
+	}
+	if len(left) == 0 && len(linked) == 0 {
+		return nil
+	}
+	branches := int64(0)
+	if p.plan.before != nil {
+		branches = p.plan.before.Branches
+	}
+	return attach.MarkOld(t, p.e.ID, left, linked, othersOf(t, p.e.ID, branches, p.plan.replaced))
+}
+
+// sizes returns the size of the body that an edit makes, and the number of its attachments.
+func (c *content) sizes() (size, attachments int32) {
+	return int32(len(c.stored)), int32(len(c.attachments))
 }

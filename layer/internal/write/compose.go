@@ -32,6 +32,7 @@ type content struct {
 // of a known ancestor. Most edits need none (R7).
 func issueContent(b *batch, p *pendingEdit) error {
 	p.content.issue(b.t, p.e, &p.plan, watched(b.t, b.o, p.e.ID))
+	p.outgoing = readOutgoing(b.t, p.e.ID, p.plan.replaced, &p.content.parent)
 	return nil
 }
 
@@ -65,6 +66,9 @@ func needsParent(e *rev.Edit) bool {
 // compose makes the new revision: its attachments, body and id.
 func compose(b *batch, p *pendingEdit) error {
 	t, pl, c := b.t, &p.plan, &p.content
+	if _, err := p.outgoing.wait(t, p.e.ID); err != nil {
+		return err
+	}
 	if c.own.First != nil {
 		var err error
 		if c.oldChunk, err = c.own.First.Wait(); err != nil {

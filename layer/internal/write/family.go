@@ -244,12 +244,26 @@ func (f *family) write(ps []pendingEdit) error {
 	for _, l := range f.added {
 		l.Ancestors = f.kind.history(l)
 	}
+	// The bodies of replaced leaves are read before others may take their places.
+	old := readOutgoing(t, f.id, f.replaced, nil)
+	left, err := old.wait(t, f.id)
+	if err != nil {
+		return err
+	}
 	if err := f.storeBodies(ps); err != nil {
 		return err
 	}
+	if err := f.markOld(ps, left); err != nil {
+		return err
+	}
 	// Even if no branch changes: a stemmed history may contain what replaced them.
+	counted := map[db.Rev]bool{}
 	for _, r := range f.skipped {
-		supersede(t, f.id, r)
+		size := int64(0)
+		if p := f.bodies[r]; p != nil && f.added[r] == nil && !counted[r] {
+			counted[r], size = true, int64(len(p.content.stored))
+		}
+		supersede(t, f.id, r, size)
 	}
 	if !f.moved {
 		return nil
@@ -257,12 +271,15 @@ func (f *family) write(ps []pendingEdit) error {
 	if err := feed.KeepEntry(t, f.id, f.before); err != nil {
 		return err
 	}
-	for _, l := range f.replaced {
+	for i, l := range f.replaced {
 		t.Clear(t.Close(t.Keys.Revision(t.Open(), f.id, l.Deleted, l.Rev)))
-		supersede(t, f.id, l.Rev)
+		supersede(t, f.id, l.Rev, old.size(i, l))
 	}
 	m := move{t: t, id: f.id, before: f.before, winner: winner, branches: branches, entry: f.last.entry}
 	for _, l := range f.added {
+		if p := f.bodies[l.Rev]; p != nil {
+			l.Size, l.Attachments = p.content.sizes()
+		}
 		m.setLeaf(l)
 	}
 	for _, l := range f.changed {
@@ -301,7 +318,7 @@ func (f *family) storeBodies(ps []pendingEdit) error {
 		}
 		replaced = append(replaced, old...)
 		if p.plan.ancestor {
-			supersede(f.t, f.id, p.e.Rev)
+			supersede(f.t, f.id, p.e.Rev, int64(len(p.content.stored)))
 		}
 	}
 	forgotten, err := f.kind.dropForgotten()
@@ -309,6 +326,30 @@ func (f *family) storeBodies(ps []pendingEdit) error {
 		return err
 	}
 	return attach.DropAttachments(f.t, append(replaced, forgotten...))
+}
+
+// markOld counts the attachments that no leaf refers to any more, of those in left, which replaced leaves have, and
+// those of the edits. The bodies must have been written.
+func (f *family) markOld(ps []pendingEdit, left []rev.Attachment) error {
+	var linked []rev.Attachment
+	for i := range ps {
+		c := &ps[i].content
+		switch {
+		case ps[i].err != nil || c.stored == nil:
+		case f.added[ps[i].rev()] != nil:
+			linked = append(linked, c.attachments...)
+		default:
+			left = append(left, c.attachments...)
+		}
+	}
+	if len(left) == 0 && len(linked) == 0 {
+		return nil
+	}
+	branches := int64(0)
+	if f.before != nil {
+		branches = f.before.Branches
+	}
+	return attach.MarkOld(f.t, f.id, left, linked, othersOf(f.t, f.id, branches, f.replaced))
 }
 
 // mapDocument maps the resulting document for interactive indexes before anything is written. It also assigns the

@@ -44,7 +44,7 @@ func dropForgotten(t *db.Txn, id string, known func(db.Rev) bool,
 		if err != nil {
 			return nil, err
 		}
-		list, err := attach.DropBody(t, id, r, first)
+		list, err := attach.DropBody(t, id, r, first, false)
 		if err != nil {
 			return nil, err
 		}

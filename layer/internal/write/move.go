@@ -31,10 +31,10 @@ func (m *move) setLeaf(l *rev.LeafKV) {
 	t := m.t
 	key := t.Close(t.Keys.Revision(t.Open(), m.id, l.Deleted, l.Rev))
 	if l != m.winner {
-		t.Set(key, t.Close(rev.AppendLeafValue(t.Open(), l.Ancestors)))
+		t.Set(key, t.Close(rev.AppendLeafValue(t.Open(), l)))
 		return
 	}
-	value, offset := rev.AppendWinnerValue(t.Open(), t.Cfg.Incarnation, m.entry, m.branches, l.Ancestors)
+	value, offset := rev.AppendWinnerValue(t.Open(), t.Cfg.Incarnation, m.entry, m.branches, l)
 	t.SetVersionstampedValue(key, t.Close(value), offset)
 }
 

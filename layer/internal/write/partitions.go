@@ -11,7 +11,11 @@ import (
 // refused that make a document larger. Replicated edits never are, nor design documents, which are in no partition.
 
 // partitionSize is a pending read of the counters of a partition.
-type partitionSize struct{ bodies, content kv.Future[[]byte] }
+type partitionSize [4]kv.Future[[]byte]
+
+// sizeCounters are the counters of a partition that make up its size, in the order of a partitionSize. The last two are
+// subtracted.
+var sizeCounters = [...]string{db.CounterBodies, db.CounterContent, db.CounterOldBodies, db.CounterOldContent}
 
 // readPartitions starts to read the sizes of the partitions that are written to. It adds no conflicts: writes of a
 // partition that are committed at the same time may exceed the maximum.
@@ -32,8 +36,11 @@ func readPartitions(b *batch) error {
 		}
 		name := db.PartitionOf(p.e.ID)
 		if _, there := b.partitions[name]; !there {
-			b.partitions[name] = partitionSize{r.Get(b.t.Keys.PartitionCounter(nil, name, db.CounterBodies)),
-				r.Get(b.t.Keys.PartitionCounter(nil, name, db.CounterContent))}
+			var size partitionSize
+			for i, counter := range sizeCounters {
+				size[i] = r.Get(b.t.Keys.PartitionCounter(nil, name, counter))
+			}
+			b.partitions[name] = size
 		}
 	}
 	return nil
@@ -44,13 +51,8 @@ func refuseFull(b *batch, p *pendingEdit) error {
 	if b.partitions == nil || db.IsDesign(p.e.ID) {
 		return nil
 	}
-	size := b.partitions[db.PartitionOf(p.e.ID)]
-	bodies, err := db.WaitCounter(size.bodies)
-	if err != nil {
-		return err
-	}
-	content, err := db.WaitCounter(size.content)
-	if err != nil || bodies+content < b.mostInPartition {
+	size, err := b.partitions[db.PartitionOf(p.e.ID)].wait()
+	if err != nil || size < b.mostInPartition {
 		return err
 	}
 	before := int64(0)
@@ -68,6 +70,21 @@ func refuseFull(b *batch, p *pendingEdit) error {
 		return nil
 	}
 	return fault.Errf(fault.Forbidden, "partition_overflow", "Partition limit exceeded due to update on '%s'", p.e.ID)
+}
+
+// wait returns the size of the partition's leaves.
+func (s partitionSize) wait() (size int64, err error) {
+	for i, f := range s {
+		n, err := db.WaitCounter(f)
+		if err != nil {
+			return 0, err
+		}
+		if i >= len(s)/2 {
+			n = -n
+		}
+		size += n
+	}
+	return size, nil
 }
 
 func sizeOf(body int, attachments []rev.Attachment) int64 {

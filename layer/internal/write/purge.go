@@ -61,6 +61,7 @@ func purge(t *db.Txn, id string, revs []db.Rev) ([]db.Rev, error) {
 	var purged []db.Rev
 	var kept, gone []revtree.Branch
 	var keptLeaves []rev.LeafKV
+	var goneLeaves []*rev.LeafKV
 	asked := make(map[db.Rev]bool, len(revs))
 	for _, r := range revs {
 		asked[r] = true
@@ -73,12 +74,13 @@ func purge(t *db.Txn, id string, revs []db.Rev) ([]db.Rev, error) {
 			continue
 		}
 		purged, gone = append(purged, l.Rev), append(gone, tree.Branches[i])
+		goneLeaves = append(goneLeaves, l)
 		t.Clear(t.Close(t.Keys.Revision(t.Open(), id, l.Deleted, l.Rev)))
 	}
 	if len(purged) == 0 {
 		return nil, nil
 	}
-	if err := PurgeBodies(t, id, kept, gone); err != nil {
+	if err := PurgeBodies(t, id, kept, gone, othersOf(t, id, int64(len(tree.Leaves)), goneLeaves)); err != nil {
 		return nil, err
 	}
 	left, mapped, err := mapKept(t, id, keptLeaves)
@@ -101,21 +103,37 @@ func purge(t *db.Txn, id string, revs []db.Rev) ([]db.Rev, error) {
 
 // PurgeBodies removes all bodies except those of the remaining branches, including bodies that stemming has left for
 // compaction. Then it removes the attachments that are no longer referred to. If no branch was stemmed, it only looks
-// at the revisions of the branches that are gone.
-func PurgeBodies(t *db.Txn, id string, kept, gone []revtree.Branch) error {
+// at the revisions of the branches that are gone. If gone is nil, all bodies of the document are those of leaves.
+// others is as in attach.MarkOld.
+func PurgeBodies(t *db.Txn, id string, kept, gone []revtree.Branch,
+	others func() (list []rev.Attachment, all bool, err error)) error {
 	var candidates []attach.AttachmentOf
+	var left []rev.Attachment // attachments of the leaves
+	leaves := make(map[db.Rev]bool, len(gone))
 	drop := func(r db.Rev, first []byte) error {
-		list, err := attach.DropBody(t, id, r, first)
+		leaf := gone == nil || leaves[r]
+		list, err := attach.DropBody(t, id, r, first, leaf)
 		candidates = append(candidates, list...)
+		for i := 0; leaf && i < len(list); i++ {
+			left = append(left, list[i].A)
+		}
 		return err
 	}
-	var err error
 	tree := rev.TreeOf(kept, t.Cfg.RevsLimit)
 	for _, b := range gone {
-		if tree.Known(b.Rev) {
-			supersede(t, id, b.Rev) // an edit has made it again although another branch knew it (existing.go)
+		leaves[b.Rev] = true
+		if !tree.Known(b.Rev) {
+			continue
 		}
+		// An edit has made it again although another branch knew it (existing.go).
+		size, list, err := oldBody(t, id, b.Rev, t.Get(t.Close(t.Keys.Body(t.Open(), id, b.Rev, 0))))
+		if err != nil {
+			return err
+		}
+		supersede(t, id, b.Rev, size)
+		left = append(left, list...)
 	}
+	var err error
 	if len(kept) == 0 || tree.Partial() || slices.ContainsFunc(gone, isPartial) {
 		err = eachBody(t, id, func(r db.Rev, first []byte) error {
 			if tree.Known(r) {
@@ -129,8 +147,11 @@ func PurgeBodies(t *db.Txn, id string, kept, gone []revtree.Branch) error {
 	if err != nil {
 		return err
 	}
-	if err := attach.DropAttachments(t, candidates); err != nil || len(kept) > 0 {
+	if err := attach.DropAttachments(t, candidates); err != nil {
 		return err
+	}
+	if len(kept) > 0 {
+		return attach.MarkOld(t, id, left, nil, others)
 	}
 	t.Clear(t.Close(t.Keys.Doc(t.Open(), keyspace.AttachmentRefs, id)))
 	return nil

@@ -66,6 +66,7 @@ type pendingEdit struct {
 	plan        plan              // changes to its branches
 	content     content           // what the edit stores
 	existing    existing          // whether its revision existed before
+	outgoing    *outgoing         // the leaves that it replaces; nil if their rows say enough
 	validations validations       // by design documents; kept between attempts
 	outcome     *Outcome          // for interactive indexes; nil if not mapped
 	memo        IndexMemo         // of interactive indexes; kept between attempts

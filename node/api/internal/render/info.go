@@ -21,7 +21,7 @@ func Info(dst []byte, info *layer.Info) []byte {
 	dst = append(dst, `,"sizes":{`...)
 	dst = encode.IntMember(dst, "active", info.ActiveSize)
 	dst = encode.IntMember(dst, "external", info.ExternalSize)
-	dst = encode.IntMember(dst, "file", info.ActiveSize)
+	dst = encode.IntMember(dst, "file", info.FileSize)
 	dst = append(dst, `},"props":{`...)
 	if info.Partitioned {
 		dst = append(dst, `"partitioned":true`...)
