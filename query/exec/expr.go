@@ -26,6 +26,9 @@ type Const struct {
 	Mod int32 // type modifier plus one; 0 for none
 	// Typed is set if the statement gives the type; otherwise it was chosen for an open literal.
 	Typed bool
+	// Of is what was folded if it calls a stable function, such as now(): PostgreSQL's planner does not compute it. It
+	// is nil otherwise.
+	Of Expr
 }
 
 // NullOf returns the NULL of a type.

@@ -234,8 +234,25 @@ func Fold(e Expr, env *Env) Expr {
 		if err != nil {
 			return x
 		}
-		return &Const{D: d, Typ: x.Type()}
+		c := &Const{D: d, Typ: x.Type()}
+		if callsStable(x) {
+			c.Of = x
+		}
+		return c
 	})
+}
+
+// callsStable reports whether an expression calls a stable function, also in constants that were folded.
+func callsStable(e Expr) (found bool) {
+	Walk(e, func(x Expr) {
+		switch n := x.(type) {
+		case *Call:
+			found = found || n.Func.Volatility == Stable
+		case *Const:
+			found = found || n.Of != nil
+		}
+	})
+	return found
 }
 
 // foldCase replaces a CASE by its result if all its conditions up to the first true one are constants. The results of

@@ -73,6 +73,10 @@ func cost(e exec.Expr) float64 {
 			if !n.Subscript {
 				sum++
 			}
+		case *exec.Const:
+			if n.Of != nil {
+				sum += cost(n.Of)
+			}
 		case *exec.Distinct:
 			if k, ok := n.Y.(*exec.Const); !ok || !k.D.IsNull() {
 				sum++ // else it is IS NOT NULL

@@ -55,3 +55,10 @@ SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '
 SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->'t')::numeric > 0 AND doc->>'c' LIKE ANY (ARRAY['1', '2', '3']) ORDER BY 1
 SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND (doc->>'c')::varchar(3) = '1' ORDER BY 1
 SELECT id FROM (VALUES ('a', '{"t":null,"k":{"x":"z"},"c":"q"}'::jsonb), ('b', '{"t":4,"k":{"x":"1e1"},"c":"q"}')) d(id, doc) WHERE (doc->>'c')::int > 3 AND ARRAY[doc->>'c', id]::varchar[] = '{}' ORDER BY 1
+-- A function that is stable costs, although it is computed once.
+SELECT g FROM (VALUES ('1700000000', 2), ('x', 3)) v(g, b) WHERE to_timestamp(g::float8) > now() AND (b::text)::int = 1
+SELECT g FROM (VALUES ('1700000000', '2'), ('1', 'x')) v(g, b) WHERE to_timestamp(g::float8) > now() - interval '1 day' AND b::int = 1
+SELECT g FROM (VALUES ('1700000000', '2'), ('x', '3')) v(g, b) WHERE to_timestamp(g::float8) > now() AND b::int = 1
+SELECT g FROM (VALUES ('x', '3')) v(g, b) WHERE g::float8 > 7 - 2 AND b::int = 1 * 1
+SELECT g FROM (VALUES ('x', '{"b":1}'::jsonb), ('1', '{"b":1}')) v(g, d) WHERE to_timestamp(g::float8) > now() AND (d->>'b')::int > 1
+SELECT g FROM (VALUES ('x', '{"b":1}'::jsonb), ('1', '{"b":1}')) v(g, d) WHERE to_timestamp(g::float8) > now() - interval '1 day' AND (d->>'b')::int + 1 > 2
