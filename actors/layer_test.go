@@ -187,19 +187,21 @@ func TestLayer_ListenersAreWoken(t *testing.T) {
 	}
 	other, cancelOther := s.Listen(actors.Of(again), shards...)
 	defer cancelOther()
-	wokenTimes(t, s, 2, "first wakes")
+	wokenTimes(t, s, 2, 0, "first wakes")
 	drain(woken)
 	drain(other)
 	put(t, db, `{"_id":"oslo"}`)
 	receives(t, woken, "a commit")
 	receives(t, other, "a commit, another handle")
 
-	wokenTimes(t, s, 3, "wakes after one commit")
+	wokenTimes(t, s, 3, 0, "wakes after one commit")
 	if _, err := db.Reshard(t.Context(), 3); err != nil {
 		t.Fatal(err)
 	}
 	receives(t, woken, "a reshard")
-	wokenTimes(t, s, 5, "wakes after a reshard of two shards")
+	// A watch that is armed with the configuration from before the reshard is armed again with the new one, and wakes
+	// then too.
+	wokenTimes(t, s, 5, 2, "wakes after a reshard of two shards")
 	drain(woken)
 	if err := store.Delete(t.Context(), "cities"); err != nil {
 		t.Fatal(err)
@@ -207,13 +209,13 @@ func TestLayer_ListenersAreWoken(t *testing.T) {
 	receives(t, woken, "the deletion of the database")
 }
 
-// wokenTimes waits until listeners were woken this often in total. Spurious wake-ups, which some faults cause, add to
-// the number.
-func wokenTimes(t *testing.T, s *actors.System, want int64, what string) {
+// wokenTimes waits until listeners were woken this often in total, or more often by at most more. Spurious wake-ups,
+// which some faults cause, add to the number.
+func wokenTimes(t *testing.T, s *actors.System, want, more int64, what string) {
 	t.Helper()
 	eventually(t, func() string {
-		if w := s.Metrics().Wakes; w < want || w > want && !faultkv.Enabled() {
-			return fmt.Sprintf("%d %s, not %d", w, what, want)
+		if w := s.Metrics().Wakes; w < want || w > want+more && !faultkv.Enabled() {
+			return fmt.Sprintf("%d %s, not %d to %d", w, what, want, want+more)
 		}
 		return ""
 	})

@@ -24,9 +24,7 @@ func TestRemoting_silentClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := options(t, "a")
-			o.Secret = c.secret
-			a := started(t, o)
+			a := startProcess(t, memberSpec{Name: "a", Secret: c.secret})
 			nc, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", find(t, a, "a").Remote)
 			if err != nil {
 				t.Fatal(err)
