@@ -209,6 +209,18 @@ var errNoReshard = &fault.Fault{Status: http.StatusNotImplemented, Name: "not_im
 	Reason: "Documents are not divided into shards here. POST /{db}/_changes/_reshard changes the number of shards " +
 		"of a database's changes feed."}
 
+// noSearch is for full-text search: the answer of a CouchDB without a search service. Without it, these names would be
+// taken for those of databases, documents and attachments.
+func noSearch(a access) []tail {
+	return []tail{{[]string{"..."}, everyMethod(a, refuse(&fault.Fault{Status: http.StatusServiceUnavailable,
+		Name: "service unavailable", Reason: "Search is not available"}))}}
+}
+
+// noNouveau is for the other full-text search, which CouchDB does not know unless it is enabled.
+func noNouveau(a access) []tail {
+	return []tail{{[]string{"..."}, everyMethod(a, refuse(fault.NotFound("missing")))}}
+}
+
 // only returns a table row without a tail.
 func only(e endpoint) []tail { return []tail{{endpoint: e}} }
 
@@ -253,6 +265,9 @@ func (s *Server) serverEndpoints() map[string][]tail {
 			get: s.replicas.Scheduler}}},
 		"_db_updates": only(endpoint{allow: "GET", access: s.gate.updatesReader, get: s.feeds.DatabaseUpdates}),
 		"_reshard":    {{[]string{"..."}, everyMethod(serverAdmin, refuse(errNoReshard))}},
+
+		"_search_analyze":  noSearch(serverAdmin),
+		"_nouveau_analyze": noNouveau(serverAdmin),
 		"_reload_query_servers": only(endpoint{
 			allow: "POST", access: serverAdmin, post: func(q *call.Request) error { return q.SendOK(http.StatusOK) },
 		}),
@@ -317,7 +332,12 @@ func (s *Server) databaseEndpoints() map[string][]tail {
 			get: s.databases.GetPurgesLimit, put: s.databases.PutPurgesLimit,
 		}),
 		"_auto_purge": missing(s.gate.adminOfServer),
-		"_export":     only(endpoint{allow: "GET", access: s.gate.adminOfServer, get: s.databases.ExportDatabase}),
+
+		"_search_cleanup": noSearch(s.gate.databaseMember),
+		"_nouveau_cleanup": post(s.gate.databaseMember, // without an index there is nothing to remove
+			func(q *call.Request) error { return q.SendOK(http.StatusAccepted) }),
+
+		"_export": only(endpoint{allow: "GET", access: s.gate.adminOfServer, get: s.databases.ExportDatabase}),
 		"_import": only(endpoint{allow: "POST", access: serverAdmin, limit: unlimited,
 			post: s.databases.ImportDatabase}),
 		"_changes": {
@@ -342,6 +362,11 @@ func (s *Server) designEndpoints() map[string][]tail {
 		return []tail{{[]string{"..."}, everyMethod(s.gate.databaseMember, h)}}
 	}
 	return map[string][]tail{
+		"_search":       noSearch(s.gate.databaseMember),
+		"_search_info":  noSearch(s.gate.databaseMember),
+		"_nouveau":      noNouveau(s.gate.databaseMember),
+		"_nouveau_info": noNouveau(s.gate.databaseMember),
+
 		"_show":    anyMethod(s.functions.Show),
 		"_update":  anyMethod(s.functions.Update),
 		"_rewrite": anyMethod(s.functions.Rewrite),

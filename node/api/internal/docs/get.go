@@ -40,7 +40,11 @@ func (h *Handlers) GetDocument(q *call.Request) error {
 // Read reads one revision of a document, including _local ones, as far as the user may see it.
 func (h *Handlers) Read(q *call.Request, id string, o layer.GetOptions) (doc *layer.Document, err error) {
 	if isLocal(id) {
-		return q.DB.LocalDocument(q.Ctx(), id)
+		doc, err = q.DB.LocalDocument(q.Ctx(), id)
+		if err == nil && !o.Rev.IsZero() && doc.Rev != o.Rev { // older ones are not kept
+			return nil, fault.NotFound("missing")
+		}
+		return doc, err
 	}
 	if doc, err = q.DB.Get(q.Ctx(), id, o); err != nil {
 		return nil, err

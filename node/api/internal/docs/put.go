@@ -218,7 +218,7 @@ func (h *Handlers) DeleteDocument(q *call.Request) error {
 	if err != nil {
 		return err
 	}
-	if rev.IsZero() {
+	if rev.IsZero() && !isLocal(id) { // CouchDB deletes a _local document whatever its revision is
 		if _, err := h.Read(q, id, layer.GetOptions{}); err != nil {
 			return err
 		}
