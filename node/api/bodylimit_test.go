@@ -50,6 +50,7 @@ var bodies = map[string]struct {
 	"POST database/_ensure_full_commit":   {"POST /db/_ensure_full_commit", 0},
 	"POST database/_view_cleanup":         {"POST /db/_view_cleanup", 0},
 	"POST database/_sync_shards":          {"POST /db/_sync_shards", 0},
+	"POST database/_nouveau_cleanup":      {"POST /db/_nouveau_cleanup", 0},
 	"POST database/_compact":              {"POST /db/_compact", 0},
 	"POST database/_compact/*":            {"POST /db/_compact/d", 0},
 	"PUT database/_security":              {"PUT /db/_security", 1 << 20},

@@ -135,8 +135,13 @@ func (r *run) figures(ctx context.Context, t *transfer.Run, filtered *time.Time)
 	}
 	now := t.Status()
 	if r.rec.Stats != nil && *r.rec.Stats == now.Stats && bytes.Equal(r.rec.ThroughSeq, now.ThroughSeq) &&
-		bytes.Equal(r.rec.Recorded, now.Checkpointed) {
+		bytes.Equal(r.rec.Recorded, now.Checkpointed) && r.rec.Trouble == now.Trouble {
 		return nil
+	}
+	if now.Trouble != "" && now.Trouble != r.rec.Trouble {
+		r.m.o.Log.Warn("a request of a replication failed and is repeated", "replication", r.id.String(),
+			"database", r.what.Database, "document", r.what.Document, "source", r.rec.Source, "target", r.rec.Target,
+			"error", now.Trouble)
 	}
 	var pending *int64
 	asked, cancel := context.WithTimeout(ctx, reportEvery)

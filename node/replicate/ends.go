@@ -22,7 +22,10 @@ import (
 )
 
 // ends are the source and the target of a replication.
-type ends struct{ source, target *couch.Database }
+type ends struct {
+	source, target *couch.Database
+	repeats        *couch.Repeats // of both
+}
 
 // close closes connections that are not in use.
 func (e *ends) close() {
@@ -34,22 +37,25 @@ func (e *ends) close() {
 type opener struct{ o *Options }
 
 func (m *opener) open(s *spec.Spec, user layer.UserCtx) (*ends, error) {
-	source, err := m.end(&s.Source, s, user)
+	repeats := &couch.Repeats{}
+	source, err := m.end(&s.Source, s, user, repeats)
 	if err != nil {
 		return nil, err
 	}
-	target, err := m.end(&s.Target, s, user)
+	target, err := m.end(&s.Target, s, user, repeats)
 	if err != nil {
 		return nil, err
 	}
-	return &ends{source, target}, nil
+	return &ends{source, target, repeats}, nil
 }
 
 // end opens one end. A database of this server is reached within the process, by the same requests.
-func (m *opener) end(e *spec.Endpoint, s *spec.Spec, user layer.UserCtx) (*couch.Database, error) {
+func (m *opener) end(e *spec.Endpoint, s *spec.Spec, user layer.UserCtx, repeats *couch.Repeats) (*couch.Database,
+	error) {
 	settings := m.o.Settings()
 	o := couch.Options{UserAgent: "CouchDB-Replicator/3.5.0 Divan/" + m.o.Version, Timeout: s.ConnectionTimeout,
-		Retries: s.RetriesPerRequest, Sessions: settings.Sessions, SessionRefresh: settings.SessionRefresh}
+		Retries: s.RetriesPerRequest, Sessions: settings.Sessions, SessionRefresh: settings.SessionRefresh,
+		Repeats: repeats}
 	if e.Local != "" {
 		o.Transport, o.Sessions = m.o.Local(user), false
 		return couch.Open(&spec.Endpoint{Local: e.Local, URL: "http://local/" + url.PathEscape(e.Local) + "/"}, o)
@@ -156,7 +162,7 @@ func (t *TLS) certificate() (tls.Certificate, error) {
 func (m *opener) idOf(ctx context.Context, s *spec.Spec, user layer.UserCtx) (spec.ID, error) {
 	code := ""
 	if s.NeedsCode() {
-		source, err := m.end(&s.Source, s, user)
+		source, err := m.end(&s.Source, s, user, nil)
 		if err != nil {
 			return spec.ID{}, err
 		}
@@ -210,7 +216,8 @@ func (m *opener) make(ctx context.Context, s *spec.Spec, id spec.ID, user layer.
 	settings := m.o.Settings()
 	o := transfer.Options{Spec: s, ID: id, Source: e.source, Target: e.target, Began: r.Began, Session: newSession(),
 		MissingWait: settings.MissingDocRetry, MaxID: settings.MaxDocumentID,
-		Log: m.o.Log.With("replication", id.String(), "source", s.Source.Shown(), "target", s.Target.Shown())}
+		Repeats: e.repeats,
+		Log:     m.o.Log.With("replication", id.String(), "source", s.Source.Shown(), "target", s.Target.Shown())}
 	if r.Stats != nil {
 		o.Earlier = *r.Stats
 	}

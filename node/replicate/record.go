@@ -33,6 +33,8 @@ type record struct {
 	Recorded   json.RawMessage `json:"recorded_seq,omitempty"`
 	Interval   int64           `json:"checkpoint_interval,omitempty"` // milliseconds
 	Updated    time.Time       `json:"updated,omitzero"`              // when the figures above were taken
+	// Trouble is the error of a request of the run that has failed and is repeated.
+	Trouble string `json:"trouble,omitempty"`
 
 	// Result is the answer to a POST /_replicate that has ended, or Fault its error.
 	Result json.RawMessage `json:"result,omitempty"`
@@ -96,6 +98,7 @@ func (r *record) describe(s *spec.Spec) {
 
 // figures notes how far a run is.
 func (r *record) figures(s transfer.Status, pending *int64) {
+	r.Trouble = s.Trouble
 	if r.Stats == nil && s.Stats == (transfer.Stats{}) && s.ThroughSeq == nil {
 		return // nothing has happened yet
 	}

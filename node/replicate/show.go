@@ -130,8 +130,11 @@ func (s *shown) listed() Listed {
 	if r.Stats != nil {
 		l.Read, l.Written, l.Failed = r.Stats.DocsRead, r.Stats.DocsWritten, r.Stats.DocWriteFailures
 	}
-	if s.state == Crashing {
+	switch s.state {
+	case Crashing:
 		l.Reason = r.History[0].Reason
+	case Running:
+		l.Reason = r.Trouble
 	}
 	return l
 }
@@ -160,10 +163,6 @@ func (s *shown) jobJSON() []byte {
 	for i, e := range r.History {
 		history[i] = jobEvent{stamp(e.At), e.Type, e.Reason}
 	}
-	var info json.RawMessage
-	if r.Stats != nil {
-		info = appendFigures(nil, r, true)
-	}
 	return marshal(struct {
 		Database *string         `json:"database"`
 		ID       string          `json:"id"`
@@ -177,7 +176,23 @@ func (s *shown) jobJSON() []byte {
 		Node     string          `json:"node"`
 		Start    string          `json:"start_time"`
 	}{optional(s.what.Database), r.ID, s.pid(), r.Source, r.Target, optional(s.what.User), optional(s.what.Document),
-		info, history, r.Node, stamp(r.Began)})
+		s.info(), history, r.Node, stamp(r.Began)})
+}
+
+// info returns the figures of a replication, nil if there are none yet. While a request is repeated, they have its
+// error: otherwise a replication that does not get on would look like any other until it has given up.
+func (s *shown) info() json.RawMessage {
+	var info json.RawMessage
+	if s.rec.Stats != nil {
+		info = appendFigures(nil, s.rec, true)
+	}
+	if s.state != Running || s.rec.Trouble == "" {
+		return info
+	}
+	if info == nil {
+		return errorInfo(s.rec.Trouble)
+	}
+	return withMembers(info, member{"error", quoted(s.rec.Trouble)})
 }
 
 // pid names the run, as CouchDB's process does.
@@ -255,9 +270,7 @@ func (s *shown) docInfo() *docInfo {
 	case Crashing:
 		i.Info = errorInfo(r.History[0].Reason)
 	default:
-		if r.Stats != nil {
-			i.Info = appendFigures(nil, r, true)
-		}
+		i.Info = s.info()
 	}
 	i.Source, i.Target = quoted(r.Source), quoted(r.Target)
 	i.SourceProxy, i.TargetProxy = orNull(r.SourceProxy), orNull(r.TargetProxy)

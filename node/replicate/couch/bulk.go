@@ -66,6 +66,7 @@ func texts(v gjson.Result) (list []string) {
 func (d *Database) BulkGet(ctx context.Context, wanted []Missing, each func(i int, doc []byte) error) error {
 	next := 0
 	query := url.Values{"revs": {"true"}, "latest": {"true"}, "attachments": {"false"}}
+	defer d.o.Repeats.Ended(&next)
 	// Each attempt asks only for what is still missing, so the request is made anew.
 	for tries := 0; ; tries++ {
 		before := next
@@ -100,6 +101,7 @@ func (d *Database) BulkGet(ctx context.Context, wanted []Missing, each func(i in
 		if tries >= d.o.Retries {
 			return err
 		}
+		d.o.Repeats.Failed(&next, err)
 		if err := sleep(ctx, jitter(min(firstWait<<min(tries, 20), maxWait))); err != nil {
 			return err
 		}

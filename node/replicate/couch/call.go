@@ -46,6 +46,7 @@ const (
 func (d *Database) stream(ctx context.Context, c call, read func(*answer) error) error {
 	wait := firstWait
 	var busy time.Duration
+	defer d.o.Repeats.Ended(&c)
 	for attempt := 0; ; attempt++ {
 		err := d.attempt(ctx, &c, read)
 		var e *Error
@@ -61,6 +62,7 @@ func (d *Database) stream(ctx context.Context, c call, read func(*answer) error)
 		case attempt >= d.o.Retries:
 			return err
 		}
+		d.o.Repeats.Failed(&c, err)
 		if err := sleep(ctx, pause); err != nil {
 			return err
 		}

@@ -26,6 +26,8 @@ type Options struct {
 	Sessions bool
 	// SessionRefresh is how long a cookie without Max-Age is used.
 	SessionRefresh time.Duration
+	// Repeats is told about requests that fail and are repeated. It may be nil.
+	Repeats *Repeats
 }
 
 // Database is a database of any server. All methods are safe for concurrent use. They return an *Error.

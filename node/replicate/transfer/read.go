@@ -10,6 +10,9 @@ import (
 	"github.com/divandb/divan/node/replicate/couch"
 )
 
+// errAtOnce is why a feed is opened again that ended without an error.
+var errAtOnce = errors.New("the feed ends at once, again and again")
+
 // errClosed ends a reader whose run ends.
 var errClosed = errors.New("transfer: the run ends")
 
@@ -20,9 +23,13 @@ func (r *Run) read(ctx context.Context, stream int) error {
 	feed := couch.Feed{Since: r.checks.start, Continuous: s.Continuous, Winners: s.WinningRevsOnly, Filter: &s.Filter,
 		Shard: r.track.streams[stream].shard}
 	failures := 0
+	defer r.o.Repeats.Ended(&feed)
 	for {
 		before := feed.Since
 		last, err := r.o.Source.Changes(ctx, feed, func(c *couch.Change) error {
+			if string(feed.Since) == string(before) { // the first row
+				r.o.Repeats.Ended(&feed)
+			}
 			feed.Since = c.Seq
 			return r.enqueue(stream, c)
 		})
@@ -34,6 +41,7 @@ func (r *Run) read(ctx context.Context, stream int) error {
 			return context.Cause(ctx)
 		case err == nil && last != nil:
 			failures = 0
+			r.o.Repeats.Ended(&feed)
 			if !r.reached(stream, last, &feed) || !s.Continuous {
 				return nil
 			}
@@ -46,23 +54,25 @@ func (r *Run) read(ctx context.Context, stream int) error {
 		if moved {
 			failures = 0
 		}
-		if err := r.again(ctx, &failures, err); err != nil {
+		if err := r.again(ctx, &failures, &feed, err); err != nil {
 			return err
 		}
 	}
 }
 
 // again waits before a feed is opened again after an error, or returns the error if that happens too often.
-func (r *Run) again(ctx context.Context, failures *int, err error) error {
+func (r *Run) again(ctx context.Context, failures *int, feed *couch.Feed, err error) error {
 	var e *couch.Error
-	if err != nil && (!errors.As(err, &e) || !e.Transient()) || *failures >= r.o.Spec.RetriesPerRequest {
-		if err == nil {
-			err = errors.New("the feed ends at once, again and again")
-		}
+	ended := err == nil
+	if ended {
+		err = errAtOnce
+	}
+	if !ended && (!errors.As(err, &e) || !e.Transient()) || *failures >= r.o.Spec.RetriesPerRequest {
 		return failed("changes_reader_failed", err)
 	}
 	wait := time.Duration(0)
-	if *failures > 0 || err == nil {
+	if *failures > 0 || ended {
+		r.o.Repeats.Failed(feed, err)
 		wait = min(250*time.Millisecond<<min(*failures, 10), time.Minute)
 	}
 	*failures++

@@ -46,7 +46,9 @@ type Options struct {
 	// MissingWait is how long to wait before a revision that the source does not have is asked for again.
 	MissingWait time.Duration
 	MaxID       int // longer ids of documents are left out; 0: none are
-	Log         *slog.Logger
+	// Repeats is what both ends tell about failed requests. It may be nil.
+	Repeats *couch.Repeats
+	Log     *slog.Logger
 }
 
 // Run is one run of a replication. Status may be called at any time.
@@ -227,6 +229,8 @@ type Status struct {
 	Checkpointed json.RawMessage
 	// CheckpointInterval is that of the run.
 	CheckpointInterval time.Duration
+	// Trouble is the error of a request that has failed and is repeated, or "". It has no passwords.
+	Trouble string
 }
 
 // Status returns how far the run is.
@@ -235,7 +239,7 @@ func (r *Run) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return Status{Stats: r.stats, Pending: -1, SourceSeq: r.track.highest, ThroughSeq: r.track.through(),
-		Checkpointed: committed, CheckpointInterval: r.o.Spec.CheckpointInterval}
+		Checkpointed: committed, CheckpointInterval: r.o.Spec.CheckpointInterval, Trouble: r.o.Repeats.Trouble()}
 }
 
 // Pending asks the source how many changes are left.

@@ -1,0 +1,171 @@
+package e2e_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// flaky passes requests on to a server, of which one in six fails: 500, a reset, or half of a body.
+func flaky(t *testing.T, target string) *httptest.Server {
+	to, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1,
+		ErrorLog: quiet}
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(1, 2))
+	fault := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return random.IntN(18)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch fault() {
+		case 0:
+			http.Error(w, `{"error":"unknown_error","reason":"now and then"}`, http.StatusInternalServerError)
+		case 1:
+			panic(http.ErrAbortHandler) // a reset
+		case 2:
+			pass.ServeHTTP(&half{ResponseWriter: w}, r)
+		default:
+			pass.ServeHTTP(w, r)
+		}
+	}))
+	s.Config.ErrorLog = quiet
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// half sends half of the first part of a body, and then ends the connection.
+type half struct{ http.ResponseWriter }
+
+func (h *half) Write(p []byte) (int, error) {
+	_, _ = h.ResponseWriter.Write(p[:len(p)/2])
+	_ = http.NewResponseController(h.ResponseWriter).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// Unwrap is for http.ResponseController.
+func (h *half) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
+// Servers at both ends that answer 500 now and then, reset connections and send half of a body: nothing is lost.
+func TestReplicate_flaky(t *testing.T) {
+	a, b := start(t, t.TempDir()), start(t, t.TempDir())
+	from, to := a.client(), b.client()
+	from.ok("PUT", "/db", "")
+	from.fill("db", 0, 2000)
+	text := strings.Repeat("0123456789", 20_000)
+	for i := range 20 {
+		rev := from.object("PUT", fmt.Sprint("/db/with", i), `{}`)["rev"].(string)
+		r := from.do("PUT", fmt.Sprintf("/db/with%d/big?rev=%s", i, rev), text, "Content-Type", "application/octet-stream")
+		if r.status != 201 {
+			t.Fatalf("attachment: %d", r.status)
+		}
+	}
+	to.ok("PUT", "/db", "")
+	to.ok("PUT", "/_replicator", "")
+	const options = `"continuous":true,"retries_per_request":30,"connection_timeout":5000,"checkpoint_interval":1000`
+	to.ok("PUT", "/_replicator/r", fmt.Sprintf(`{"source":%q,"target":%q,%s}`, flaky(t, a.http()).URL+"/db",
+		flaky(t, b.http()).URL+"/db", options))
+	eventually(t, "all documents arrive", 120*time.Second, func() bool { return to.count("db") == 2020 })
+	for i := range 20 {
+		if got := to.do("GET", fmt.Sprintf("/db/with%d/big", i), ""); string(got.body) != text {
+			t.Errorf("attachment %d differs", i)
+		}
+	}
+	from.fill("db", 2000, 2500)
+	eventually(t, "later ones too", 120*time.Second, func() bool { return to.count("db") == 2520 })
+}
+
+// Servers that never answer as they should: each failure is visible in /_scheduler/docs and in the log, without
+// passwords, also while a request is still repeated. A database that is replicated to itself is complete at once.
+func TestReplicate_hopeless(t *testing.T) {
+	mostlyWaits(t)
+	node := start(t, t.TempDir())
+	c := node.client()
+	c.ok("PUT", "/db", "")
+	c.fill("db", 0, 10)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, `{"error":"unknown_error","reason":"always"}`, http.StatusInternalServerError)
+	}))
+	defer broken.Close()
+	other := httptest.NewTLSServer(http.NotFoundHandler())
+	other.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	defer other.Close()
+	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/_changes"): // the feed ends, without a last_seq
+		case strings.Contains(r.URL.Path, "_local"):
+			http.Error(w, `{"error":"not_found","reason":"missing"}`, http.StatusNotFound)
+		default:
+			fmt.Fprint(w, `{"db_name":"db","update_seq":"5-x","instance_start_time":"1"}`)
+		}
+	}))
+	defer endless.Close()
+	const secret = "paZZword"
+	with := func(server string) string { return strings.Replace(server, "://", "://someone:"+secret+"@", 1) + "/db" }
+	c.ok("PUT", "/_replicator", "")
+	docs := map[string]struct{ source, options, state, says string }{
+		"silent":  {with("http://" + silent.Addr().String()), `"retries_per_request":1`, "crashing", "silent"},
+		"still":   {with("http://" + silent.Addr().String()), `"retries_per_request":1000`, "running", "silent"},
+		"fails":   {with(broken.URL), `"retries_per_request":1`, "crashing", "status 500"},
+		"failing": {with(broken.URL), `"retries_per_request":1000`, "running", "status 500"},
+		"wrong":   {with(other.URL), `"retries_per_request":1`, "crashing", "certificate"},
+		"ends":    {with(endless.URL), `"retries_per_request":1,"continuous":true`, "crashing", "changes_reader_failed"},
+		"ending":  {with(endless.URL), `"retries_per_request":1000,"continuous":true`, "running", "connection was closed"},
+		"nobody":  {"http://someone:" + secret + "@127.0.0.1:1/db", `"retries_per_request":1`, "crashing", "refused"},
+		"nothing": {strings.Replace(with(node.http()), "/db", "/none", 1), `"retries_per_request":1`, "crashing", "unauthorized"},
+	}
+	for id, d := range docs {
+		c.ok("PUT", "/_replicator/"+id, fmt.Sprintf(
+			`{"source":%q,"target":"to-%s","create_target":true,"connection_timeout":1000,%s}`, d.source, id, d.options))
+	}
+	c.ok("PUT", "/_replicator/itself", `{"source":"db","target":"db"}`)
+	for id, want := range docs {
+		eventually(t, id, 60*time.Second, func() bool {
+			got := c.scheduled()[id]
+			return got.State == want.state && strings.Contains(string(got.Info), `"error":`) &&
+				strings.Contains(string(got.Info), want.says)
+		})
+	}
+	eventually(t, "the replication to itself is complete", 20*time.Second, func() bool {
+		return c.scheduled()["itself"].State == "completed"
+	})
+	if n := c.count("db"); n != 10 {
+		t.Errorf("%d documents after a replication to itself", n)
+	}
+	for _, path := range []string{"/_scheduler/docs", "/_scheduler/jobs", "/_active_tasks",
+		"/_dashboard/api/replications"} {
+		if body := string(c.do("GET", path, "").body); strings.Contains(body, secret) {
+			t.Errorf("%s shows a password:\n%s", path, body)
+		}
+	}
+	text := node.stderr.String()
+	if strings.Contains(text, secret) {
+		t.Error("the log has a password")
+	}
+	for _, says := range []string{"silent", "status 500", "certificate", "refused",
+		"a request of a replication failed and is repeated"} {
+		if !strings.Contains(text, says) {
+			t.Errorf("the log does not say %q", says)
+		}
+	}
+}
