@@ -52,10 +52,13 @@ func RequestObject(q *call.Request, of ObjectOf) ([]byte, error) {
 	}
 	b = appendHeaders(b, q)
 	b = append(b, `,"body":`...)
-	if len(of.Body) == 0 {
-		b = append(b, `"undefined"`...)
-	} else {
+	switch {
+	case len(of.Body) > 0:
 		b = append(b, of.Body...)
+	case q.R.Header.Get("Content-Length") != "": // a client that sends POST without a body says that it is empty
+		b = append(b, `""`...)
+	default:
+		b = append(b, `"undefined"`...)
 	}
 	b = encode.StringMember(b, "peer", peer(q))
 	b = append(b, `,"form":{`...)
