@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/divandb/divan/actors"
@@ -314,10 +315,26 @@ func (n own) shownScripts() state.Scripts {
 	return out
 }
 
-// shownSettings lists the settings in force on this node: those of node.yaml, and those that clients can change.
+// shownSettings lists the settings in force on this node: those of node.yaml, and the options that clients have changed.
+// Where such an option replaces a setting of node.yaml, that has its value.
 func (n own) shownSettings() (list []state.Setting) {
-	for _, s := range n.cfg.Shown() {
-		list = append(list, state.Setting{Name: s.Path, Value: s.Value, Default: s.Default})
+	replaced := map[string]string{} // by the setting
+	var options []state.Setting
+	for _, o := range n.settings.Changed() {
+		options = append(options, state.Setting{Name: o.Name, Value: o.Value, Default: o.Before})
+		if o.Setting != "" {
+			replaced[o.Setting] = o.Value + ", by the option " + o.Name
+		}
 	}
-	return list
+	for _, s := range n.cfg.Shown() {
+		row := state.Setting{Name: s.Path, Value: s.Value, Default: s.Default}
+		if value, ok := replaced[s.Path]; ok {
+			row.Value = value
+		}
+		if s.Path == "admins" { // that of -admin, and those that clients have added or removed
+			row.Value = strings.Join(slices.Sorted(maps.Keys(n.auth.Admins())), ", ")
+		}
+		list = append(list, row)
+	}
+	return append(list, options...)
 }

@@ -121,6 +121,38 @@ func TestEvents_Death(t *testing.T) {
 	})
 }
 
+// The settings in force are those of node.yaml, and what clients have made of them.
+func TestConsole_SettingsInForce(t *testing.T) {
+	c := start(t, t.TempDir(), "-admin", "anna:s3cret").as("anna:s3cret")
+	for name, value := range map[string]string{"chttpd_auth/timeout": "700", "uuids/max_count": "7",
+		"jwt_keys/hmac:_default": "b3Blbi1zZXNhbWU=", "admins/bob": "hunter2"} {
+		c.ok("PUT", "/_node/_local/_config/"+name, `"`+value+`"`)
+	}
+	var list struct {
+		Rows []struct {
+			Name, Value, Default string
+			Changed              bool
+		}
+	}
+	c.into("/_dashboard/api/settings?limit=500", &list)
+	got := map[string]string{}
+	for _, s := range list.Rows {
+		got[s.Name] = fmt.Sprint(s.Value, "|", s.Default, "|", s.Changed)
+	}
+	for name, want := range map[string]string{
+		"auth.timeout":           "700, by the option chttpd_auth/timeout|10m0s|true",
+		"chttpd_auth/timeout":    "700|600|true",
+		"uuids/max_count":        "7|1000|true",
+		"jwt_keys/hmac:_default": "(secret)||true",
+		"admins":                 "anna, bob||true",
+		"auth.same_site":         "||false",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+}
+
 // What people do is an event, with who did it, and never with what is secret.
 func TestEvents_Deeds(t *testing.T) {
 	n := start(t, t.TempDir(), "-admin", "anna:s3cret")

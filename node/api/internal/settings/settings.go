@@ -3,8 +3,10 @@ package settings
 import (
 	"context"
 	"maps"
+	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/divandb/divan/layer"
@@ -139,6 +141,33 @@ func (s *Settings) Get(section, key string) (string, bool) {
 		v, ok = s.mu.fixed[section][key]
 	}
 	return v, ok
+}
+
+// Changed is an option that clients have changed. Before is the value that it had. Both are empty if there is none.
+// Value is couchopts.Shown if it is secret. Setting is the setting of node.yaml that has the first value, if there is one.
+type Changed struct{ Name, Value, Before, Setting string }
+
+// Changed returns the options that clients have changed, by name.
+func (s *Settings) Changed() []Changed {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := make([]Changed, 0, len(s.mu.changed))
+	for name, value := range s.mu.changed {
+		c := Changed{Name: name.Section + "/" + name.Key,
+			Before: hidden(name.Section, name.Key, s.initial[name.Section][name.Key])}
+		if value != nil {
+			c.Value = hidden(name.Section, name.Key, *value)
+		}
+		if c.Value == couchopts.Shown {
+			c.Before = "" // it differs
+		}
+		if o := couchopts.Find(name.Section, name.Key); o != nil {
+			c.Setting = o.Setting
+		}
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b Changed) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
 // IsTrue reports whether a value is "true".
