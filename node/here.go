@@ -13,6 +13,7 @@ import (
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/fdb"
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/state"
 )
@@ -56,6 +57,7 @@ func (n own) here() console.Here {
 		},
 		Database: n.shownDatabase,
 		Storage:  n.shownStorage, Scripts: n.shownScripts, Settings: n.shownSettings,
+		Cluster: n.shownCluster,
 		Used: func(visit func(name string, done console.Use)) {
 			n.store.EachCounted(func(name string, c layer.Counted) {
 				visit(name, console.Use{Writes: c.Written, Refused: c.Refused, Reads: c.Read, Feed: c.Changes})
@@ -281,6 +283,30 @@ func (n own) shownStorage(ctx context.Context) state.Storage {
 	}
 	s.Compact = n.compaction().forConsole()
 	return s
+}
+
+// shownCluster is what FoundationDB says about itself; nil with other engines.
+func (n own) shownCluster(ctx context.Context) (*state.StoreCluster, error) {
+	if n.running.Load() == nil {
+		return nil, nil
+	}
+	engine := n.engine
+	if guarded, ok := engine.(interface{ Below() kv.Engine }); ok {
+		engine = guarded.Below()
+	}
+	e, ok := engine.(interface {
+		Status(ctx context.Context) (fdb.Status, error)
+	})
+	if !ok {
+		return nil, nil
+	}
+	s, err := e.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := state.StoreCluster(s)
+	shown.Messages = slices.Clone(s.Messages)
+	return &shown, nil
 }
 
 // forConsole describes compaction.

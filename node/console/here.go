@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/node/console/state"
 )
 
-// Here reads the parts of this node. All functions are safe for concurrent use. None may be nil.
+// Here reads the parts of this node. All functions are safe for concurrent use. None but Cluster may be nil.
 type Here struct {
 	// Members are the members of the cluster, with State "ok", "silent" or "gone", and without a Report.
 	Members func() []state.Node
@@ -31,6 +31,8 @@ type Here struct {
 	Storage  func(ctx context.Context) state.Storage
 	Scripts  func() state.Scripts
 	Settings func() []state.Setting
+	// Cluster is what FoundationDB says about itself; it may be nil with other engines.
+	Cluster func(ctx context.Context) (*state.StoreCluster, error)
 	// Used calls visit for each database that this node has in memory, with what it has done there since it started.
 	Used func(visit func(name string, done Use))
 }

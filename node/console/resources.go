@@ -45,9 +45,34 @@ func (c *local) storageHere(ctx context.Context, _ struct{}) (state.Storage, err
 	return s, nil
 }
 
+// Stores are what all nodes say about their stores, and what FoundationDB says about itself if the store is there.
+type Stores struct {
+	Of[state.Storage]
+	Cluster *state.StoreCluster `json:"cluster,omitempty"`
+	// Unknown is why Cluster is absent although the store is FoundationDB.
+	Unknown string `json:"cluster_unknown,omitempty"`
+}
+
 // Storage returns what all nodes say about their stores.
-func (c *Console) Storage(ctx context.Context) Of[state.Storage] {
-	return ofNodes(ctx, c, "storage", c.local.storageHere)
+func (c *Console) Storage(ctx context.Context) Stores {
+	out := Stores{Of: ofNodes(ctx, c, "storage", c.local.storageHere)}
+	if c.o.Here.Cluster == nil {
+		return out
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cluster, err := c.o.Here.Cluster(ctx)
+	if err != nil {
+		out.Unknown = short(err.Error())
+		return out
+	}
+	if cluster != nil {
+		for i := range cluster.Messages {
+			cluster.Messages[i] = short(cluster.Messages[i])
+		}
+	}
+	out.Cluster = cluster
+	return out
 }
 
 func (c *local) scriptsHere(context.Context, struct{}) (state.Scripts, error) {

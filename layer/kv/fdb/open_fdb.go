@@ -24,6 +24,11 @@ type engine struct {
 	// watching counts the goroutines of watches. Close waits for them.
 	watching sync.WaitGroup
 
+	status struct {
+		sync.Mutex // held while the cluster is asked
+		last       Status
+	}
+
 	mu struct {
 		sync.Mutex
 		closed bool

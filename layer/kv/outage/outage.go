@@ -102,6 +102,9 @@ func (e *Engine) Begin(ctx context.Context) kv.Transaction {
 	return e.below.Begin(ctx)
 }
 
+// Below returns the engine that is guarded, for what it can do beyond an Engine.
+func (e *Engine) Below() kv.Engine { return e.below }
+
 // Name implements kv.Engine.
 func (e *Engine) Name() string { return e.below.Name() }
 

@@ -22,7 +22,7 @@ var described = []any{state.Verdict{}, state.Overview{}, state.Attention{}, stat
 	state.EventPage{}, state.Event{},
 	state.Story{}, state.StoryLine{}, state.Absent{}, state.Plots{}, state.Plot{}, state.PlotLine{}, state.Line{},
 	state.Series{},
-	state.Storage{}, state.Compaction{}, state.Compactable{}, state.Scripts{}, state.ScriptUse{},
+	state.Storage{}, state.StoreCluster{}, state.Compaction{}, state.Compactable{}, state.Scripts{}, state.ScriptUse{},
 	state.Setting{}, state.SQLLine{}, state.SQLColumn{}, state.SQLError{}}
 
 // script returns the name of a type in the page.

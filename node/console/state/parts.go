@@ -22,6 +22,42 @@ type Storage struct {
 	Compact   Compaction `json:"compaction"`
 }
 
+// StoreCluster is what FoundationDB says about itself. What it does not say is absent.
+type StoreCluster struct {
+	At        time.Time `json:"at"`
+	Available bool      `json:"available"`
+	// Health is the state of the data, such as "healthy" or "healing", with Description in words if there are any.
+	Health      string `json:"health"`
+	Description string `json:"description,omitempty"`
+	Redundancy  string `json:"redundancy"` // "triple"
+	Engine      string `json:"engine"`     // "ssd-2"
+	Processes   int    `json:"processes"`
+	Machines    int    `json:"machines"`
+	// Coordinators is how many there are, and Reachable how many of them the node reaches.
+	Coordinators int `json:"coordinators"`
+	Reachable    int `json:"reachable"`
+	// SpareData and SpareAccess are how many machines may fail before data, or access to it, is lost.
+	SpareData   *int `json:"spare_data,omitempty"`
+	SpareAccess *int `json:"spare_access,omitempty"`
+	// Bytes of keys and values, of files, of data that is moved between servers, and free on the fullest server.
+	Data   *int64 `json:"data,omitempty"`
+	Disk   *int64 `json:"disk,omitempty"`
+	Moving *int64 `json:"moving,omitempty"`
+	Free   *int64 `json:"free,omitempty"`
+	// Start, Read and Commit are latencies of the cluster's own probes, in milliseconds.
+	Start  *float64 `json:"start,omitempty"`
+	Read   *float64 `json:"read,omitempty"`
+	Commit *float64 `json:"commit,omitempty"`
+	// Transactions per second.
+	Started    *float64 `json:"started,omitempty"`
+	Committed  *float64 `json:"committed,omitempty"`
+	Conflicted *float64 `json:"conflicted,omitempty"`
+	// Limit says what limits the rate of transactions, and Lag is how many seconds the slowest server is behind.
+	Limit    string   `json:"limit"`
+	Lag      *float64 `json:"lag,omitempty"`
+	Messages []string `json:"messages,omitempty"` // for its operator
+}
+
 // Compaction is what a node does to remove superseded revisions, since it started.
 type Compaction struct {
 	Auto      bool          `json:"auto"` // without being asked

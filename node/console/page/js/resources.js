@@ -28,7 +28,7 @@ const ofNodes = (name, series, show) => (place, say) => {
     {},
     s => {
       if (body.contains(document.activeElement)) return; // a button that is about to be pressed
-      body.replaceChildren(...absent(s), ...show(s.nodes));
+      body.replaceChildren(...absent(s), ...show(s.nodes, s));
     },
     say,
   );
@@ -38,10 +38,62 @@ const ofNodes = (name, series, show) => (place, say) => {
   };
 };
 
+/** What FoundationDB says about itself. @param {import('./types.js').StoreCluster} c */
+const foundation = c => {
+  const rows = [
+    [
+      'State',
+      c.available
+        ? badge(c.health === 'healthy' ? 'ok' : 'degraded', text(c.description || c.health || 'it answers'))
+        : badge('failed', 'the database is not available'),
+    ],
+    [
+      'Machines',
+      `${count(c.machines)} with ${count(c.processes)} processes, ` +
+        `${count(c.reachable)} of ${count(c.coordinators)} coordinators reached`,
+    ],
+    ['Redundancy', [text(c.redundancy), el('span', { class: 'dim' }, ` engine ${text(c.engine)}`)]],
+    [
+      'May fail',
+      `${known(c.spare_data, count)} without loss of data, ${known(c.spare_access, count)} without loss of access`,
+    ],
+    [
+      'Size',
+      `${known(c.data, bytes)} in ${known(c.disk, bytes)} of files, ${known(c.free, bytes)} left on the fullest server`,
+    ],
+    ['Moving between servers', known(c.moving, bytes)],
+    [
+      'Latency',
+      `start ${known(c.start, ms)}, read ${known(c.read, ms)}, commit ${known(c.commit, ms)}`,
+    ],
+    [
+      'Transactions',
+      `${known(c.started, v => measure(v, '/s'))} started, ${known(c.committed, v => measure(v, '/s'))} committed, ` +
+        `${known(c.conflicted, v => measure(v, '/s'))} in conflict`,
+    ],
+    ['Limited by', [text(c.limit), c.lag ? el('span', { class: 'warn' }, ` ${duration(c.lag)} behind`) : '']],
+    ...(c.messages || []).map(m => ['It says', el('span', { class: 'warn' }, text(m))]),
+  ].filter(([, v]) => v !== '–');
+  return section(
+    'FoundationDB',
+    table(
+      'FoundationDB',
+      [
+        { title: 'What', cell: r => r[0] },
+        { title: 'How it is', cell: r => r[1] },
+      ],
+      rows,
+    ),
+    el('p', { class: 'dim' }, 'as of ', time(c.at), '; more with fdbcli --exec "status details"'),
+  );
+};
+
 export const storage = ofNodes(
   'storage',
   ['commit_p50', 'commit_p99', 'commits', 'conflicts', 'retries', 'disk_free'],
-  nodes => [
+  (nodes, all) => [
+    all.cluster ? foundation(all.cluster) : '',
+    all.cluster_unknown ? el('p', { class: 'warn' }, `FoundationDB says nothing: ${text(all.cluster_unknown)}`) : '',
     section(
       'Stores',
       table(

@@ -313,6 +313,35 @@
  */
 
 /**
+ * @typedef {Object} StoreCluster
+ * @property {string} at
+ * @property {boolean} available
+ * @property {string} health
+ * @property {string} [description]
+ * @property {string} redundancy
+ * @property {string} engine
+ * @property {number} processes
+ * @property {number} machines
+ * @property {number} coordinators
+ * @property {number} reachable
+ * @property {number} [spare_data]
+ * @property {number} [spare_access]
+ * @property {number} [data]
+ * @property {number} [disk]
+ * @property {number} [moving]
+ * @property {number} [free]
+ * @property {number} [start]
+ * @property {number} [read]
+ * @property {number} [commit]
+ * @property {number} [started]
+ * @property {number} [committed]
+ * @property {number} [conflicted]
+ * @property {string} limit
+ * @property {number} [lag]
+ * @property {Array<string>} [messages]
+ */
+
+/**
  * @typedef {Object} Compaction
  * @property {boolean} auto
  * @property {number} runs
