@@ -341,8 +341,8 @@ func (n own) shownScripts() state.Scripts {
 	return out
 }
 
-// shownSettings lists the settings in force on this node: those of node.yaml, and the options that clients have changed.
-// Where such an option replaces a setting of node.yaml, that has its value.
+// shownSettings lists the settings in force on this node: those of node.yaml, and the options that clients have
+// changed. Where such an option replaces a setting of node.yaml, that has its value.
 func (n own) shownSettings() (list []state.Setting) {
 	replaced := map[string]string{} // by the setting
 	var options []state.Setting

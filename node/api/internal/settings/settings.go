@@ -144,7 +144,8 @@ func (s *Settings) Get(section, key string) (string, bool) {
 }
 
 // Changed is an option that clients have changed. Before is the value that it had. Both are empty if there is none.
-// Value is couchopts.Shown if it is secret. Setting is the setting of node.yaml that has the first value, if there is one.
+// Value is couchopts.Shown if it is secret. Setting is the setting of node.yaml that has the first value, if there is
+// one.
 type Changed struct{ Name, Value, Before, Setting string }
 
 // Changed returns the options that clients have changed, by name.

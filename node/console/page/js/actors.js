@@ -1,5 +1,5 @@
 // The actors: the supervision trees of all nodes, all actors as a list, or one actor.
-import { el, section, text, time, count, link, badge } from './dom.js';
+import { el, section, text, time, count, link, badge, redraw } from './dom.js';
 import { follow } from './source.js';
 import { list, table } from './table.js';
 import { button } from './actions.js';
@@ -73,9 +73,9 @@ const one = (place, say, node, id) => {
       'tree',
       { node, id },
       p => {
-        if (head.contains(document.activeElement)) return; // a button that is about to be pressed
         const a = p.rows[0];
-        head.replaceChildren(
+        redraw(
+          head,
           section(
             text(id),
             a
@@ -114,8 +114,8 @@ const one = (place, say, node, id) => {
       'events',
       { search: id, limit: 20 },
       p => {
-        if (past.querySelector('details[open]')) return; // what one reads stands still
-        past.replaceChildren(
+        redraw(
+          past,
           section(
             'Events',
             p.events.length

@@ -8,17 +8,87 @@ export const shown = s => s.replace(hidden, c => `\\u${c.charCodeAt(0).toString(
 
 const child = c => (typeof c === 'string' ? shown(c) : c);
 
-/** Creates an element. Properties that are null, undefined or false are left out. Functions are listeners. */
+const listeners = new WeakMap(), // {type: function} by element
+  keys = new WeakMap(); // by element, see redraw
+const heard = e => listeners.get(e.currentTarget)[e.type](e);
+const listen = (e, type, f) => {
+  if (!listeners.has(e)) listeners.set(e, {});
+  if (!listeners.get(e)[type]) e.addEventListener(type, heard);
+  listeners.get(e)[type] = f;
+};
+
+/**
+ * Creates an element. Properties that are null, undefined or false are left out. Functions are listeners, and key is
+ * what redraw knows it by.
+ */
 export const el = (name, props, ...children) => {
   const e = document.createElement(name);
   for (const [k, v] of Object.entries(props || {})) {
     if (v === null || v === undefined || v === false) continue;
-    if (typeof v === 'function') e.addEventListener(k, v);
+    if (typeof v === 'function') listen(e, k, v);
+    else if (k === 'key') keys.set(e, v);
     else if (k === 'class') e.className = v;
     else e.setAttribute(k, v === true ? '' : v);
   }
   e.append(...children.flat(Infinity).filter(c => c !== null && c !== undefined && c !== false).map(child));
   return e;
+};
+
+/** Changes an element into another one with the same name, which is then thrown away. */
+const become = (e, wanted) => {
+  for (const { name } of [...e.attributes])
+    if (!wanted.hasAttribute(name) && !(name === 'open' && e.nodeName === 'DETAILS')) e.removeAttribute(name);
+  for (const { name, value } of wanted.attributes)
+    if (e.getAttribute(name) !== value && !(name === 'open' && e.nodeName === 'DETAILS')) e.setAttribute(name, value);
+  for (const [type, f] of Object.entries(listeners.get(wanted) || {})) listen(e, type, f);
+  if (keys.has(wanted)) keys.set(e, keys.get(wanted));
+  fill(e, [...wanted.childNodes]);
+};
+
+/** Makes a list of nodes the children of an element. Those with the same key, or in the same place, stay and change. */
+const fill = (e, wanted) => {
+  const old = new Map(),
+    left = new Map();
+  for (const c of e.childNodes) if (keys.has(c)) old.set(keys.get(c), c);
+  for (const n of wanted) if (keys.has(n)) left.set(keys.get(n), n);
+  let at = e.firstChild;
+  for (const n of wanted) {
+    const key = keys.get(n);
+    while (at && keys.has(at) && !left.has(keys.get(at))) {
+      const gone = at;
+      at = at.nextSibling;
+      gone.remove();
+    }
+    const stays = key === undefined ? (at && !keys.has(at) ? at : null) : old.get(key);
+    old.delete(key);
+    if (!stays || stays.nodeName !== n.nodeName) {
+      e.insertBefore(n, at);
+      if (stays && stays === at) {
+        at = at.nextSibling;
+        stays.remove();
+      }
+      continue;
+    }
+    if (stays === at) at = at.nextSibling;
+    else e.insertBefore(stays, at);
+    if (stays.nodeType === Node.ELEMENT_NODE) become(stays, n);
+    else if (stays.data !== n.data) stays.data = n.data;
+  }
+  while (at) {
+    const gone = at;
+    at = at.nextSibling;
+    gone.remove();
+  }
+};
+
+/**
+ * Makes what is wanted the content of a place, and changes only what differs: the focus, a selection, opened details and
+ * the button below a pointer stay as they are.
+ */
+export const redraw = (place, ...wanted) => {
+  const focused = place.contains(document.activeElement) ? document.activeElement : null;
+  fill(place, [...el('div', {}, wanted).childNodes]);
+  if (focused && focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
 };
 
 export const text = v => (v === null || v === undefined ? '' : typeof v === 'object' ? JSON.stringify(v) : String(v));

@@ -1,5 +1,5 @@
 // What happened on all nodes, and the stories of failures.
-import { el, shown, section, count } from './dom.js';
+import { el, shown, section, count, redraw } from './dom.js';
 import { follow } from './source.js';
 import { table } from './table.js';
 import { story, eventColumns } from './stories.js';
@@ -20,7 +20,6 @@ export const events = (place, say, rest, query) => {
     stories,
     el('section', { 'aria-label': 'Events' }, el('div', { class: 'bar' }, el('h2', {}, 'Events'), box, total), body),
   );
-  const open = new Set([id]);
   let stop = () => {},
     typed = 0;
   const start = () => {
@@ -28,24 +27,18 @@ export const events = (place, say, rest, query) => {
     stop = follow('events', q, show, say);
   };
   const show = p => {
-    stories.replaceChildren(
+    redraw(
+      stories,
       p.stories.length
         ? section(
             'Stories',
-            p.stories.map(s => {
-              const d = story(s, open.has(s.id));
-              d.addEventListener('toggle', () => {
-                if (d.open) open.add(s.id);
-                else open.delete(s.id);
-              });
-              return d;
-            }),
+            p.stories.map(s => story(s, s.id === id)),
           )
         : '',
     );
     total.textContent = shown((p.absent || []).map(a => `without ${a.node}: ${a.reason}`).join(' · '));
-    const opened = [...body.querySelectorAll('details')].map(d => d.open);
-    body.replaceChildren(
+    redraw(
+      body,
       p.events.length
         ? table('Events', eventColumns, p.events)
         : el('p', { class: 'none' }, q.search ? 'Nothing is found.' : 'Nothing has happened yet.'),
@@ -66,10 +59,6 @@ export const events = (place, say, rest, query) => {
           )
         : '',
     );
-    if (!opened.some(Boolean)) return;
-    [...body.querySelectorAll('details')].forEach((d, i) => {
-      d.open = !!opened[i];
-    });
   };
   box.addEventListener('input', () => {
     clearTimeout(typed);

@@ -1,5 +1,5 @@
 // Views that are one list each.
-import { el, section, text, time, count, bytes, link, badge, duration, measure } from './dom.js';
+import { el, section, text, time, count, bytes, link, badge, duration, measure, redraw } from './dom.js';
 import { list, table } from './table.js';
 import { follow } from './source.js';
 import { eventColumns } from './stories.js';
@@ -199,8 +199,8 @@ export const sessions = (place, say, rest, query) => {
       'events',
       { search: 'slow_statement', limit: 20 },
       p => {
-        if (slow.querySelector('details[open]')) return; // what one reads stands still
-        slow.replaceChildren(
+        redraw(
+          slow,
           section(
             'Slow statements',
             p.events.length

@@ -1,5 +1,5 @@
 // The nodes, or one of them.
-import { el, section, text, time, link, measure, badge } from './dom.js';
+import { el, section, text, time, link, measure, badge, redraw } from './dom.js';
 import { follow } from './source.js';
 import { table } from './table.js';
 import { nodeColumns } from './overview.js';
@@ -143,7 +143,8 @@ export const nodes = (place, say, [name]) => {
     {},
     s => {
       const found = s.nodes.find(n => n.name === name);
-      body.replaceChildren(
+      redraw(
+        body,
         ...(name === undefined
           ? [section('Nodes', table('Nodes', nodeColumns, s.nodes))]
           : found

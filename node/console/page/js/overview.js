@@ -1,5 +1,5 @@
 // The first screen: is all well, what is not, and how much is going on.
-import { el, section, text, time, count, measure, badge, link, duration, bytes } from './dom.js';
+import { el, section, text, time, count, measure, badge, link, duration, bytes, redraw } from './dom.js';
 import { follow } from './source.js';
 import { plotsOf } from './plots.js';
 import { spark } from './plot.js';
@@ -11,7 +11,7 @@ const series = ['docs_written', 'feed_rows', 'commit_p99', 'index_lag', 'conflic
 const attention = a =>
   el(
     'li',
-    { class: a.severity },
+    { class: a.severity, key: a.story ? a.story.id : `${a.node} ${a.text}` },
     a.story
       ? el(
           'details',
@@ -105,17 +105,13 @@ export const overview = (place, say) => {
   const tiles = el('div', { class: 'tiles' }),
     body = el('div', {});
   place.append(tiles, body);
-  const open = new Set();
   const running = plotsOf(tiles, series);
   const stop = follow(
     'overview',
     {},
     o => {
-      body.querySelectorAll('.attention details').forEach((d, i) => {
-        if (d.open) open.add(i);
-        else open.delete(i);
-      });
-      body.replaceChildren(
+      redraw(
+        body,
         o.attention.length
           ? section('Needs attention', el('ul', { class: 'attention' }, o.attention.map(attention)))
           : '',
@@ -144,9 +140,6 @@ export const overview = (place, say) => {
             : el('p', { class: 'none' }, 'Nothing has happened yet.'),
         ),
       );
-      body.querySelectorAll('.attention details').forEach((d, i) => {
-        d.open = open.has(i);
-      });
     },
     say,
   );

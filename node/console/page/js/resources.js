@@ -1,5 +1,5 @@
 // What nodes say about their store and their JavaScript, and the settings in force.
-import { el, section, text, time, count, bytes, measure, link, duration, badge } from './dom.js';
+import { el, section, text, time, count, bytes, measure, link, duration, badge, redraw } from './dom.js';
 import { follow } from './source.js';
 import { table, list } from './table.js';
 import { plotsOf, range } from './plots.js';
@@ -27,8 +27,7 @@ const ofNodes = (name, series, show) => (place, say) => {
     name,
     {},
     s => {
-      if (body.contains(document.activeElement)) return; // a button that is about to be pressed
-      body.replaceChildren(...absent(s), ...show(s.nodes, s));
+      redraw(body, absent(s), show(s.nodes, s));
     },
     say,
   );

@@ -20,7 +20,7 @@ export const storyLines = s =>
 export const story = (s, open) =>
   el(
     'details',
-    { open },
+    { open, key: s.id },
     el(
       'summary',
       {},

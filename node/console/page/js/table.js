@@ -1,10 +1,23 @@
 // A list that the server sorts, searches and divides into pages.
-import { el, shown, count, text } from './dom.js';
+import { el, shown, count, text, redraw } from './dom.js';
 import { follow } from './source.js';
 
+/** What a row is about, whatever its values are now. */
+const about = r =>
+  ['node', 'id', 'name', 'pid', 'type', 'database', 'design', 'shard', 'document', 'source', 'target']
+    .map(k => text(r[k]))
+    .join('\0');
+
 /** Rows as a table; on a narrow screen each row is a card. columns: {title, cell, sort, number, extra}. */
-export const table = (caption, columns, rows, order) =>
-  el(
+export const table = (caption, columns, rows, order) => {
+  const seen = new Map();
+  const key = r => {
+    const what = about(r),
+      before = seen.get(what) || 0;
+    seen.set(what, before + 1);
+    return before ? `${what}\0${before}` : what;
+  };
+  return el(
     'table',
     { 'aria-label': caption },
     el(
@@ -39,7 +52,7 @@ export const table = (caption, columns, rows, order) =>
       rows.map(r =>
         el(
           'tr',
-          {},
+          { key: key(r) },
           columns.map(c => {
             const content = el('span', {}, c.cell(r));
             return el(
@@ -61,6 +74,7 @@ export const table = (caption, columns, rows, order) =>
       ),
     ),
   );
+};
 
 /** Shows a list of the server in a place. more are further parameters. Returns a function that ends it. */
 export const list = (place, view, caption, columns, empty, say, search = '', asks = false, more = {}) => {
@@ -116,8 +130,8 @@ export const list = (place, view, caption, columns, empty, say, search = '', ask
         },
         label,
       );
-    const had = body.contains(document.activeElement) ? document.activeElement.textContent : null;
-    body.replaceChildren(
+    redraw(
+      body,
       p.partial ? el('p', { class: 'warn' }, p.partial) : '',
       p.rows.length
         ? table(caption, columns, p.rows, { sort: p.sort, desc: p.desc, by })
@@ -138,10 +152,6 @@ export const list = (place, view, caption, columns, empty, say, search = '', ask
           )
         : '',
     );
-    if (had !== null)
-      [...body.querySelectorAll('button')]
-        .find(b => b.textContent.replace(/ [▾▴]$/, '') === had.replace(/ [▾▴]$/, ''))
-        ?.focus();
   };
   place.append(
     el('section', { 'aria-label': caption }, el('div', { class: 'bar' }, el('h2', {}, caption), box, total), body),
