@@ -97,8 +97,9 @@ func TestLayer_TransactionsOfABuild(t *testing.T) {
 				t.Errorf("%d transactions of %s, want 1", got[once], once)
 			}
 		}
-		if n := got["Claim"]; n < 1 || n > 2 {
-			t.Errorf("%d transactions of Claim, want 1 or 2", n)
+		// On a slow machine, the node looks for another job after the last one, or after its start, only now.
+		if n := got["Claim"]; n < 1 || n > 3 {
+			t.Errorf("%d transactions of Claim, want 1 to 3", n)
 		}
 		if n := got["FollowBuild"]; n > 1 {
 			t.Errorf("%d transactions of FollowBuild, want at most 1", n)

@@ -32,7 +32,7 @@ func (s *server) ask(t *testing.T, method, path, body string, header ...string) 
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	res, err := (&http.Client{Timeout: 10 * time.Second}).Do(r)
+	res, err := (&http.Client{Timeout: time.Minute}).Do(r)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}

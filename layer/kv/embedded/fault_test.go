@@ -335,6 +335,11 @@ func (f fault) apply(dir string) error {
 	return os.WriteFile(path, b, 0o600)
 }
 
+// faultOptions let a check be one transaction however slow the machine is, and Pebble spends long on a damaged block.
+func faultOptions() embedded.Options {
+	return embedded.Options{Logger: slogDiscard()}.WithTransactionTime(time.Minute)
+}
+
 // try opens a copy of the store with the fault.
 func (s *faultStore) try(t *testing.T, f fault) (outcome string, err error) {
 	dir, err := os.MkdirTemp(t.TempDir(), "fault") //nolint:usetesting // it is removed at once, or the disk would fill up
@@ -345,9 +350,7 @@ func (s *faultStore) try(t *testing.T, f fault) (outcome string, err error) {
 	if err := errors.Join(os.CopyFS(dir, os.DirFS(s.dir)), f.apply(dir)); err != nil {
 		return "", err
 	}
-	// Pebble spends long on a damaged block.
-	o := embedded.Options{Logger: slogDiscard()}.WithTransactionTime(time.Minute)
-	e, err := embedded.Open(dir, o)
+	e, err := embedded.Open(dir, faultOptions())
 	if err != nil {
 		if !strings.Contains(err.Error(), "damaged") || strings.Contains(err.Error(), "\n") {
 			return "refused", fmt.Errorf("it was refused: %w", err)
@@ -362,7 +365,7 @@ func (s *faultStore) try(t *testing.T, f fault) (outcome string, err error) {
 	if err := e.Close(); err != nil {
 		return "", err
 	}
-	if e, err = embedded.Open(dir, o); err != nil {
+	if e, err = embedded.Open(dir, faultOptions()); err != nil {
 		if f.table() {
 			return outcome, nil
 		}
@@ -381,7 +384,7 @@ func (s *faultStore) mended(t *testing.T, dir string, f fault) error {
 	if err := os.WriteFile(filepath.Join(dir, f.file), b, 0o600); err != nil {
 		return err
 	}
-	e, err := embedded.Open(dir, embedded.Options{Logger: slogDiscard()})
+	e, err := embedded.Open(dir, faultOptions())
 	if err != nil {
 		return fmt.Errorf("refused even after the file was restored: %w", err)
 	}
