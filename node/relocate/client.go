@@ -45,8 +45,11 @@ func NewClient(address string) (*Client, error) {
 
 // address returns the URL of a part of a database. It escapes the name, which may contain slashes.
 func (c *Client) address(database, part string) string {
-	return strings.TrimSuffix(c.base.String(), "/") + "/" + url.PathEscape(database) + part
+	return strings.TrimSuffix(c.base.String(), "/") + "/" + escape(database) + part
 }
+
+// escape returns a database's name as a segment of a path. CouchDB and nodes take a plus sign in a path for a space.
+func escape(name string) string { return strings.ReplaceAll(url.PathEscape(name), "+", "%2B") }
 
 func (c *Client) send(ctx context.Context, method, address string, body io.Reader) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, address, body)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -85,7 +84,7 @@ func (m *CouchDBImport) wants(name string) bool {
 
 // database moves one database. Its security object comes first, so that nobody reads it who may not.
 func (m *CouchDBImport) database(ctx context.Context, name string) (documents, refused int64, err error) {
-	path := "/" + url.PathEscape(name)
+	path := "/" + escape(name)
 	var info struct {
 		Documents int64 `json:"doc_count"`
 		Props     struct{ Partitioned bool }
@@ -123,7 +122,7 @@ func (m *CouchDBImport) database(ctx context.Context, name string) (documents, r
 
 // replicate lets the node pull a database, and reports how far it is.
 func (m *CouchDBImport) replicate(ctx context.Context, name string, documents int64) (refused int64, err error) {
-	source := map[string]any{"url": m.From.plain() + "/" + url.PathEscape(name)}
+	source := map[string]any{"url": m.From.plain() + "/" + escape(name)}
 	if user := m.From.base.User; user != nil {
 		password, _ := user.Password()
 		source["auth"] = map[string]any{"basic": map[string]string{"username": user.Username(), "password": password}}
@@ -166,7 +165,7 @@ func (m *CouchDBImport) watch(ctx context.Context, name string, documents int64)
 		var info struct {
 			Documents int64 `json:"doc_count"`
 		}
-		if m.To.call(ctx, http.MethodGet, "/"+url.PathEscape(name), nil, &info) == nil && ctx.Err() == nil {
+		if m.To.call(ctx, http.MethodGet, "/"+escape(name), nil, &info) == nil && ctx.Err() == nil {
 			m.Out.Say("%s: %d of %s", name, info.Documents, Count(documents, "document"))
 		}
 	}

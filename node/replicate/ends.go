@@ -58,7 +58,7 @@ func (m *opener) end(e *spec.Endpoint, s *spec.Spec, user layer.UserCtx, repeats
 		Repeats: repeats}
 	if e.Local != "" {
 		o.Transport, o.Sessions = m.o.Local(user), false
-		return couch.Open(&spec.Endpoint{Local: e.Local, URL: "http://local/" + url.PathEscape(e.Local) + "/"}, o)
+		return couch.Open(&spec.Endpoint{Local: e.Local, URL: "http://local/" + couch.EscapeSegment(e.Local) + "/"}, o)
 	}
 	transport, err := transportTo(e, s, &settings.TLS)
 	if err != nil {

@@ -182,7 +182,7 @@ func (d *Database) PutLocal(ctx context.Context, id string, doc []byte) (rev str
 	var answer struct {
 		Rev string `json:"rev"`
 	}
-	err = d.json(ctx, call{method: http.MethodPut, path: "_local/" + url.PathEscape(id), body: doc}, &answer)
+	err = d.json(ctx, call{method: http.MethodPut, path: "_local/" + EscapeSegment(id), body: doc}, &answer)
 	return answer.Rev, err
 }
 
@@ -197,11 +197,14 @@ var replicated = url.Values{"new_edits": {"false"}}
 func EscapeID(id string) string {
 	for _, prefix := range []string{"_design/", "_local/"} {
 		if rest, ok := strings.CutPrefix(id, prefix); ok {
-			return prefix + url.PathEscape(rest)
+			return prefix + EscapeSegment(rest)
 		}
 	}
-	return url.PathEscape(id)
+	return EscapeSegment(id)
 }
+
+// EscapeSegment returns a name as a segment of a path. CouchDB takes a plus sign in a path for a space.
+func EscapeSegment(name string) string { return strings.ReplaceAll(url.PathEscape(name), "+", "%2B") }
 
 // maxAnswer bounds an answer that is read as a whole. Such answers are small, but for single documents.
 const maxAnswer = 256 << 20

@@ -225,7 +225,7 @@ func resolve(path []string) []string {
 func escaped(path []string) string {
 	var b strings.Builder
 	for _, segment := range path {
-		b.WriteString("/" + url.PathEscape(segment))
+		b.WriteString("/" + strings.ReplaceAll(url.PathEscape(segment), "+", "%2B")) // a plus sign means a space
 	}
 	return b.String()
 }

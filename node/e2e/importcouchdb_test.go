@@ -1,0 +1,94 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// divan import-couchdb moves a whole server: documents with their attachments and conflicts, design documents, users,
+// security objects and limits, also of databases and documents with odd names. Interrupted, it goes on where it was;
+// repeated, it moves what has changed since.
+func TestImportCouchDB(t *testing.T) {
+	old := start(t, t.TempDir(), "-admin", "root:sesame")
+	node := start(t, t.TempDir(), "-admin", "boss:secret")
+	from, to := old.as("root:sesame"), node.as("boss:secret")
+	const odd = "/we%2Fird%2B$("
+	from.ok("PUT", "/db", "")
+	from.fill("db", 0, 20_000)
+	from.ok("PUT", "/db/_revs_limit", "77")
+	from.ok("PUT", "/db/_security", `{"members":{"names":["ann"],"roles":[]},"admins":{"names":[],"roles":["chief"]}}`)
+	from.ok("PUT", "/db/_design/d", `{"views":{"v":{"map":"function (doc) { emit(doc.n) }"}}}`)
+	from.ok("PUT", "/_users", "")
+	from.ok("PUT", "/_users/org.couchdb.user:ann", `{"name":"ann","password":"hers","roles":["r"],"type":"user"}`)
+	from.ok("PUT", "/parts?partitioned=true", "")
+	from.ok("PUT", "/parts/a:b", "{}")
+	from.ok("PUT", odd, "")
+	ids := []string{"plus%2Bplus", "slash%2Fslash", "sp%20ace%2B%2F", "per%25cent", "%C3%A9t%C3%A9", "q%3Fq&r=s%23t",
+		"_design/d%2Be"}
+	for _, id := range ids {
+		rev := from.object("PUT", odd+"/"+id, `{"here":1}`)["rev"].(string)
+		r := from.do("PUT", odd+"/"+id+"/at%2Btached%2F1?rev="+rev, "some bytes", "Content-Type", "image/png")
+		if r.status != 201 {
+			t.Fatalf("attach to %s: %d %s", id, r.status, r.body)
+		}
+	}
+	for _, leaf := range []string{"a", "b"} {
+		from.ok("PUT", odd+"/conflict?new_edits=false", fmt.Sprintf(
+			`{"_rev":"2-%s","_revisions":{"start":2,"ids":[%q,"x"]},"leaf":%q}`, leaf, leaf, leaf))
+	}
+	move := func() *process {
+		return launch(t, t.TempDir(), "import-couchdb", "-url", strings.Replace(node.http(), "://", "://boss:secret@", 1),
+			strings.Replace(old.http(), "://", "://root:sesame@", 1))
+	}
+	cut := move()
+	eventually(t, "the move begins", 20*time.Second, func() bool {
+		return to.status("GET", "/db", "") == 200 && to.count("db") > 0
+	})
+	if err := cut.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	cut.wait(10 * time.Second)
+	said := move().finish(0)
+	for _, says := range []string{"db: 20001 documents (", "of 4 databases)"} {
+		if !strings.Contains(said, says) {
+			t.Errorf("the command does not say %q:\n%s", says, said)
+		}
+	}
+	if strings.Contains(said, "sesame") || strings.Contains(said, "secret") {
+		t.Errorf("the command shows a password:\n%s", said)
+	}
+	if n := to.count("db"); n != 20_001 {
+		t.Errorf("%d documents of 20,001", n)
+	}
+	for _, id := range ids {
+		if r := to.do("GET", odd+"/"+id+"/at%2Btached%2F1", ""); r.status != 200 || string(r.body) != "some bytes" {
+			t.Errorf("the attachment of %s: %d %s", id, r.status, r.body)
+		}
+	}
+	for _, path := range []string{"/db/_security", "/db/_revs_limit", "/db/_design/d", odd + "/conflict?conflicts=true",
+		"/db/doc-000123", "/parts/a:b", "/parts/_partition/a"} {
+		if a, b := from.do("GET", path, ""), to.do("GET", path, ""); b.status != 200 || a.status != 200 ||
+			!strings.Contains(path, "_partition") && string(a.body) != string(b.body) {
+			t.Errorf("%s: %d %s, want %d %s", path, b.status, b.body, a.status, a.body)
+		}
+	}
+	if s := node.as("ann:hers").status("GET", "/db", ""); s != 200 {
+		t.Errorf("the user's password does not hold: %d", s)
+	}
+	if s := node.client().status("GET", "/db", ""); s != 401 {
+		t.Errorf("the database is open: %d", s)
+	}
+	from.ok("PUT", odd+"/later", "{}")
+	move().finish(0)
+	if s := to.status("GET", odd+"/later", ""); s != 200 {
+		t.Errorf("a later document: %d", s)
+	}
+	// Between databases of the same node, names are paths too.
+	to.object("POST", "/_replicate", `{"source":"we/ird+$(","target":"co/py+","create_target":true}`)
+	if a, b := to.count(odd[1:]), to.count("co%2Fpy%2B"); a != b || a != len(ids)+2 {
+		t.Errorf("%d of %d documents are copied", b, a)
+	}
+}
