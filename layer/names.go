@@ -306,8 +306,10 @@ type (
 	Left           = export.Left
 )
 
+// Errors of writes and exports.
 var (
-	ErrExport = export.ErrExport
+	ErrNotWritten = write.ErrNotWritten
+	ErrExport     = export.ErrExport
 )
 
 // IsDamaged reports whether err is due to damage on disk, so that trying again is useless.

@@ -230,6 +230,10 @@ func editSize(e *rev.Edit) int {
 	return n + data + 20*len(e.Ancestors)
 }
 
+// ErrNotWritten is the result of an edit that could have been written, in an atomic write of which another edit could
+// not.
+var ErrNotWritten = fault.Errf(fault.Conflict, "not_written", "another document of the same atomic write failed")
+
 // bulkAtomic writes all edits or none.
 func bulkAtomic(ctx context.Context, d *db.Database, edits []rev.Edit, results []rev.EditResult,
 	o rev.WriteOptions) error {
@@ -257,8 +261,7 @@ func bulkAtomic(ctx context.Context, d *db.Database, edits []rev.Edit, results [
 	report(results, all, ps)
 	for i := range results {
 		if aborted && results[i].Err == nil {
-			results[i] = rev.EditResult{ID: results[i].ID,
-				Err: fault.Errf(fault.Conflict, "not_written", "another document of the same atomic write failed")}
+			results[i] = rev.EditResult{ID: results[i].ID, Err: ErrNotWritten}
 		}
 	}
 	return nil

@@ -188,11 +188,6 @@ func (h *Bulk) BulkDocs(q *call.Request) error {
 	return sendResults(q, status, results, b.replicated)
 }
 
-// errNotWritten is the result of a document that could have been written, in an all_or_nothing request of which
-// another document could not.
-var errNotWritten = &fault.Fault{Status: http.StatusConflict, Name: "not_written",
-	Reason: "another document of the same atomic write failed"}
-
 // writeBulk writes the edits that the user may make. The store takes normal documents together and _local ones
 // separately, and not in an atomic write. Results are in the order of edits.
 func (h *Bulk) writeBulk(q *call.Request, edits []layer.Edit, b bulkRequest) ([]layer.EditResult, error) {
@@ -230,7 +225,7 @@ func (h *Bulk) writeBulk(q *call.Request, edits []layer.Edit, b bulkRequest) ([]
 	if b.atomic && places != nil { // one is refused already
 		for i := range results {
 			if results[i].Err == nil {
-				results[i].Err = errNotWritten
+				results[i].Err = layer.ErrNotWritten
 			}
 		}
 		return results, nil
