@@ -288,6 +288,21 @@ func randomText(rng *rand.Rand) string {
 	return `"` + b.String() + `"`
 }
 
+// Numbers that a double has exactly are compared as such: a scan compares one in each document.
+func TestCompare_NumbersCost(t *testing.T) {
+	for _, pair := range [][2]string{{`48.39046`, `89.9`}, {`12`, `89.9`}, {`-1.5e3`, `999999999999999`}} {
+		a, b := []byte(pair[0]), []byte(pair[1])
+		allocations := testing.AllocsPerRun(100, func() {
+			if order, err := collate.Compare(a, b); order != -1 || err != nil {
+				t.Fatalf("%s and %s: %d, %v", a, b, order, err)
+			}
+		})
+		if allocations > 3 {
+			t.Errorf("comparing %s with %s allocates %v times", a, b, allocations)
+		}
+	}
+}
+
 func FuzzAppendKey(f *testing.F) {
 	for i, line := range ascending {
 		f.Add([]byte(line[0]), []byte(ascending[(i+1)%len(ascending)][0]))

@@ -116,6 +116,11 @@ func (c comparer) number() (int, error) {
 	if integerX && integerY && len(x) <= short && len(y) <= short {
 		return cmp.Compare(small(x), small(y)), nil
 	}
+	if f, ok := double(x, integerX); ok {
+		if g, ok := double(y, integerY); ok {
+			return cmp.Compare(f, g), nil
+		}
+	}
 	p, err := rational(x, integerX)
 	if err != nil {
 		return 0, err
@@ -125,6 +130,19 @@ func (c comparer) number() (int, error) {
 		return 0, err
 	}
 	return p.Cmp(q), nil
+}
+
+// double returns the value of a number if a double has exactly that value.
+func double(text []byte, integer bool) (float64, bool) {
+	if integer {
+		const exact = 15 // digits that every double has
+		if len(text) > exact {
+			return 0, false
+		}
+		return float64(small(text)), true
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil
 }
 
 // small returns the value of an integer that fits into an int64.
