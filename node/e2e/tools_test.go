@@ -23,6 +23,7 @@ func TestTools(t *testing.T) {
 	}
 	url := "http://anna:secret@" + node.ready["http"]
 	t.Run("kivik", func(t *testing.T) { toolKivik(t, url) })
+	t.Run("nano", func(t *testing.T) { toolNano(t, node.http()) })
 	modules, err := fixtures.Tools()
 	if err != nil {
 		skip(t, "npm packages: %v", err)
@@ -61,6 +62,24 @@ func toolKivik(t *testing.T, url string) {
 	want := "server documents attachments views queries changes replication rest"
 	if got := strings.Fields(runTool(t, "", "", program, url+"/", "kivik-")); strings.Join(got, " ") != want {
 		t.Errorf("it went through %q", got)
+	}
+}
+
+// toolNano expects what the same script prints beside CouchDB 3.5.
+func toolNano(t *testing.T, url string) {
+	var got map[string]any
+	runNode(t, "nanotour.js", map[string]string{"url": url, "name": "anna", "password": "secret"}, &got)
+	const want = `{"again":412,"asStream":"[1]","atomic":"25","attachments":["more.bin","note.txt","rabbit.png"],` +
+		`"bulk":[true,true,true],"byCookie":"alice","changed":1,"changes":2,"compact":true,"conflict":409,"copied":6,` +
+		`"destroy":true,"detached":true,"disabled":true,"fetch":[1,"not_found"],"fetchRevs":["1-","1-"],` +
+		`"find":[{"_id":"b","n":2},{"_id":"c","n":3},{"_id":"a","n":25}],"get":"alice","gone":404,"head":true,` +
+		`"info":"Welcome","list":["a","b","c","rabbit"],"partition":2,"partitioned":["canidae:fox","canidae:wolf"],` +
+		`"partitionedFind":["canidae:fox"],"partitionedView":2,"queries":400,"rabbit":["available","available"],` +
+		`"reduced":3,"relax":"ok","replicated":true,"request":0,"search":503,"second":6,"session":"anna",` +
+		`"show":{"id":"a","q":"x"},"spooled":5,"updates":"string","uuids":3,"view":["a","c"],"withList":[1,2,3],` +
+		`"wrong":401}`
+	if text := encode(t, got); text != want {
+		t.Errorf("it saw\n%s, want\n%s", text, want)
 	}
 }
 
