@@ -134,9 +134,13 @@ func (t *tour) documents() {
 	check(head == second, head)
 	must(db.Get(t.ctx, "cow", kivik.Rev(rev)).ScanDoc(&cow))
 	check(cow.Greeting == "moo", cow)
-	id, _, err := db.CreateDoc(t.ctx, animal{Feet: 2, Greeting: "quack"})
+	id, chosen, err := db.CreateDoc(t.ctx, animal{Feet: 2, Greeting: "quack"})
 	must(err)
 	check(len(id) == 32, id)
+	_, err = db.Delete(t.ctx, id, chosen) // it could be anywhere among the others
+	must(err)
+	_, err = db.Put(t.ctx, "bee", animal{ID: "bee", Feet: 6})
+	must(err)
 	_, err = db.Copy(t.ctx, "calf", "cow")
 	must(err)
 	gone, err := db.Delete(t.ctx, "cow", second)
@@ -368,7 +372,7 @@ func (t *tour) replication() {
 		time.Sleep(50 * time.Millisecond)
 	}
 	must(r.Err())
-	check(r.State() == kivik.ReplicationComplete && r.DocsWritten() == 4, r.State(), r.DocsWritten())
+	check(r.State() == kivik.ReplicationComplete && r.DocsWritten() == 5, r.State(), r.DocsWritten())
 	info, err := t.client.DB(t.prefix + "copy").Stats(t.ctx)
 	must(err)
 	check(info.DocCount == 4, info)
