@@ -235,7 +235,7 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-func (n own) shownDatabase(ctx context.Context, name string) (state.Database, error) {
+func (n own) shownDatabase(ctx context.Context, name string, whole bool) (state.Database, error) {
 	db, err := n.store.Database(ctx, name)
 	if err != nil {
 		return state.Database{}, err
@@ -244,8 +244,23 @@ func (n own) shownDatabase(ctx context.Context, name string) (state.Database, er
 	if err != nil {
 		return state.Database{}, err
 	}
-	return state.Database{Name: name, Docs: &info.DocCount, Deleted: &info.DocDelCount, Bytes: &info.FileSize,
-		Shards: &info.Shards}, nil
+	shown := state.Database{Name: name, Docs: &info.DocCount, Deleted: &info.DocDelCount, Bytes: &info.FileSize,
+		Shards: &info.Shards}
+	if !whole {
+		return shown, nil
+	}
+	designs, err := db.Designs(ctx)
+	if err != nil {
+		return state.Database{}, err
+	}
+	indexes := 0
+	for _, d := range designs {
+		if len(d.Views) > 0 {
+			indexes++
+		}
+	}
+	shown.Indexes = &indexes
+	return shown, nil
 }
 
 // storeWithin bounds the wait for the store's answer. The console gives a node a second.

@@ -92,12 +92,12 @@ type knownDatabase struct {
 	at time.Time
 }
 
-// get returns what is known about a database, and whether that is new enough.
-func (k *known) get(name string) (d state.Database, ok, fresh bool) {
+// get returns what is known about a database, and whether that is new enough, and all of it if it must be whole.
+func (k *known) get(name string, whole bool) (d state.Database, ok, fresh bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e, ok := k.mu.of[name]
-	return e.Database, ok, ok && time.Since(e.at) < knownFor
+	return e.Database, ok, ok && time.Since(e.at) < knownFor && (!whole || e.Indexes != nil || e.Error != "")
 }
 
 func (k *known) put(d state.Database) {
@@ -111,7 +111,7 @@ func (k *known) put(d state.Database) {
 
 // readAll reads what is not known about databases, or too old, until readWithin has passed. It reports whether it has
 // read all.
-func readAll(ctx context.Context, c *Console, names []string) bool {
+func readAll(ctx context.Context, c *Console, names []string, whole bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	work := make(chan string)
@@ -119,7 +119,7 @@ func readAll(ctx context.Context, c *Console, names []string) bool {
 	for range min(readers, len(names)) {
 		reading.Go(func() {
 			for name := range work {
-				d, err := c.o.Here.Database(ctx, name)
+				d, err := c.o.Here.Database(ctx, name, whole)
 				if ctx.Err() != nil {
 					continue
 				}
@@ -132,7 +132,7 @@ func readAll(ctx context.Context, c *Console, names []string) bool {
 	}
 	complete := true
 	for _, name := range names {
-		if _, _, fresh := c.known.get(name); fresh {
+		if _, _, fresh := c.known.get(name, whole); fresh {
 			continue
 		}
 		select {
@@ -148,7 +148,7 @@ func readAll(ctx context.Context, c *Console, names []string) bool {
 	return complete && ctx.Err() == nil
 }
 
-func size(of func(*state.Database) *int64) func(*state.Database) table.Key {
+func size[N int | int64](of func(*state.Database) *N) func(*state.Database) table.Key {
 	return func(d *state.Database) table.Key {
 		if n := of(d); n != nil {
 			return table.Number(float64(*n))
@@ -163,6 +163,8 @@ var databaseTable = table.Table[state.Database]{
 		"docs":    size(func(d *state.Database) *int64 { return d.Docs }),
 		"deleted": size(func(d *state.Database) *int64 { return d.Deleted }),
 		"bytes":   size(func(d *state.Database) *int64 { return d.Bytes }),
+		"shards":  size(func(d *state.Database) *int { return d.Shards }),
+		"indexes": size(func(d *state.Database) *int { return d.Indexes }),
 		"writes":  number(func(d *state.Database) float64 { return d.Writes }),
 		"refused": number(func(d *state.Database) float64 { return d.Refused }),
 		"reads":   number(func(d *state.Database) float64 { return d.Reads }),
@@ -174,7 +176,7 @@ var databaseTable = table.Table[state.Database]{
 }
 
 // bySize are the columns whose values must be read of all databases before they can be sorted.
-var bySize = map[string]bool{"docs": true, "deleted": true, "bytes": true}
+var bySize = map[string]bool{"docs": true, "deleted": true, "bytes": true, "shards": true, "indexes": true}
 
 // Databases returns a page of the databases, with what all nodes do in them.
 func (c *Console) Databases(ctx context.Context, q table.Query) (List[state.Database], error) {
@@ -193,14 +195,14 @@ func (c *Console) Databases(ctx context.Context, q table.Query) (List[state.Data
 	answers, absent := gather(ctx, c, "used", struct{}{}, c.local.usedHere)
 	out := List[state.Database]{Now: time.Now().UTC(), Absent: absent}
 	const late = "Some databases were not read in time; the values of the others are older."
-	if bySize[q.Sort] && !readAll(ctx, c, names) {
+	if bySize[q.Sort] && !readAll(ctx, c, names, q.Sort == "indexes") {
 		out.Partial = late
 	}
 	rows := func(yield func(state.Database) bool) {
 		for _, name := range names {
 			d := state.Database{Name: name}
 			if bySize[q.Sort] {
-				if read, ok, _ := c.known.get(name); ok {
+				if read, ok, _ := c.known.get(name, false); ok {
 					d = read
 				}
 			}
@@ -221,19 +223,19 @@ func (c *Console) Databases(ctx context.Context, q table.Query) (List[state.Data
 		return out, err
 	}
 	out.Page = page
-	if !bySize[q.Sort] {
+	if out.Partial == "" {
 		shown := make([]string, len(page.Rows))
 		for i, d := range page.Rows {
 			shown[i] = d.Name
 		}
-		if !readAll(ctx, c, shown) {
+		if !readAll(ctx, c, shown, true) {
 			out.Partial = late
 		}
 		for i := range page.Rows {
 			row := &page.Rows[i]
-			if read, ok, _ := c.known.get(row.Name); ok {
-				row.Docs, row.Deleted, row.Bytes, row.Shards, row.Error = read.Docs, read.Deleted, read.Bytes,
-					read.Shards, read.Error
+			if read, ok, _ := c.known.get(row.Name, false); ok {
+				row.Docs, row.Deleted, row.Bytes, row.Shards, row.Indexes, row.Error = read.Docs, read.Deleted,
+					read.Bytes, read.Shards, read.Indexes, read.Error
 			}
 		}
 	}

@@ -25,8 +25,8 @@ type Here struct {
 	// Replications are those of all nodes.
 	Replications func(ctx context.Context) iter.Seq2[state.Replication, error]
 	Databases    func(ctx context.Context) iter.Seq2[string, error]
-	// Database is what the store knows about a database.
-	Database func(ctx context.Context, name string) (state.Database, error)
+	// Database is what the store knows about a database. Without whole, Indexes is nil, which is cheaper.
+	Database func(ctx context.Context, name string, whole bool) (state.Database, error)
 	// Storage, Scripts and Settings are those of this node. P50 and P99, and Changed and Nodes, are not set.
 	Storage  func(ctx context.Context) state.Storage
 	Scripts  func() state.Scripts

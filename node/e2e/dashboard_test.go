@@ -86,6 +86,12 @@ func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
 		"\ndivan_index_lag_changes{database=\"cities\",design=\"by\"} 0\n") {
 		t.Errorf("/metrics has no lag of the index: %s", text)
 	}
+	for _, sort := range []string{"name", "indexes", "shards"} {
+		if text := string(c.do("GET", "/_dashboard/api/databases?desc=true&sort="+sort, "").body); !strings.Contains(text,
+			`"name":"cities","docs":3,"deleted":0,"bytes":`) || !strings.Contains(text, `"shards":2,"indexes":1,`) {
+			t.Errorf("the databases by %s are %s", sort, text)
+		}
+	}
 	address := "http://anna:secret@" + withoutStreams(t, p) + "/_dashboard/"
 	console := page(t, address)
 	for _, want := range []string{"all is well: 1 node · asked one", "live", "documents written", "1 database",

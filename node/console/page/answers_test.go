@@ -59,7 +59,7 @@ func answers() map[string]any {
 	for _, name := range []string{"customers", "invoices", "orders", "sessions"} {
 		databases = append(databases, state.Database{Name: name, Docs: pointer(int64(1_234_567)),
 			Bytes:   pointer(int64(3e9)),
-			Deleted: pointer(int64(12)), Shards: pointer(8), Writes: 310.5, Feed: 1200,
+			Deleted: pointer(int64(12)), Shards: pointer(8), Indexes: pointer(3), Writes: 310.5, Feed: 1200,
 			WriteLine: &state.Line{Top: 320, Heights: "..0AZaz"}})
 	}
 	return map[string]any{

@@ -87,6 +87,8 @@ type Database struct {
 	Deleted *int64 `json:"deleted,omitempty"`
 	Bytes   *int64 `json:"bytes,omitempty"`
 	Shards  *int   `json:"shards,omitempty"`
+	// Indexes is how many design documents with views it has.
+	Indexes *int   `json:"indexes,omitempty"`
 	Error   string `json:"error,omitempty"` // why it cannot be read
 	// Rates per second, of all nodes.
 	Writes  float64 `json:"writes"`

@@ -63,6 +63,7 @@
  * @property {number} [deleted]
  * @property {number} [bytes]
  * @property {number} [shards]
+ * @property {number} [indexes]
  * @property {string} [error]
  * @property {number} writes
  * @property {number} refused
