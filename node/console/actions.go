@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/divandb/divan/node/console/state"
@@ -70,6 +71,8 @@ type Action struct {
 const (
 	maxLogMinutes  = 60
 	defaultMinutes = 10
+	// actWithin is how long another node may take for an action. One that has not answered in time may still do it.
+	actWithin = 10 * time.Second
 )
 
 // act is one kind of Action.
@@ -227,15 +230,13 @@ func (c *Console) Act(ctx context.Context, user string, a Action) error {
 	if kind.on != nil {
 		nodes = kind.on(c, a)
 	}
-	done := false
-	var failed error
-	for _, node := range nodes {
-		err := c.actOn(ctx, node, a)
-		done = done || err == nil
-		if err != nil {
-			failed = errors.Join(failed, err)
-		}
+	failures := make([]error, len(nodes))
+	var acting sync.WaitGroup
+	for i, node := range nodes {
+		acting.Go(func() { failures[i] = c.actOn(ctx, node, a) })
 	}
+	acting.Wait()
+	done, failed := slices.Contains(failures, nil), errors.Join(failures...)
 	e := state.Event{Kind: state.ActionDone, User: user, Database: a.Database, Member: a.Member, Object: kind.did(a)}
 	if !done {
 		e.Object += ": failed"
@@ -258,7 +259,9 @@ func (c *Console) actOn(ctx context.Context, node string, a Action) error {
 	}
 	request, err := encodeQuestion("act", a)
 	if err == nil {
-		_, _, err = c.peers.ask(ctx, node, request)
+		ctx, cancel := context.WithTimeout(ctx, actWithin)
+		defer cancel()
+		_, err = c.peers.Request(ctx, node, request)
 	}
 	if err != nil {
 		return Refused(node + ": " + reason(err))
@@ -370,9 +373,9 @@ func (p pages) act(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		answerJSON(w, map[string]bool{"ok": true})
 	case errors.As(err, &bad):
-		refuse(w, http.StatusBadRequest, err.Error()+".")
+		refuse(w, http.StatusBadRequest, strings.TrimSuffix(err.Error(), ".")+".")
 	case errors.As(err, &refused):
-		refuse(w, http.StatusConflict, err.Error()+".")
+		refuse(w, http.StatusConflict, strings.TrimSuffix(err.Error(), ".")+".")
 	default:
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 	}

@@ -176,3 +176,33 @@ func TestConsole_Signal(t *testing.T) {
 		t.Errorf("did %q, %v", net.parts[1].did, err)
 	}
 }
+
+// A node that answers slowly, and has not answered questions before, does what it is asked to, and is said to have.
+func TestConsole_Act_slow(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, recorders := cluster(3)
+		net.slow = 3 * time.Second
+		if _, absent := consoles[0].Nodes(t.Context()); len(absent) != 2 {
+			t.Fatalf("absent: %+v", absent)
+		}
+		begin := time.Now()
+		if err := consoles[0].Act(t.Context(), "anna", console.Action{Do: "log_level", Level: "debug"}); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took != net.slow {
+			t.Errorf("it took %v", took)
+		}
+		for i, p := range net.parts {
+			if len(p.did) != 1 {
+				t.Errorf("n%d did %q", i+1, p.did)
+			}
+		}
+		net.silent["n2"] = true
+		if err := consoles[0].Act(t.Context(), "anna", console.Action{Do: "drain", Node: "n2"}); err == nil {
+			t.Error("a silent node was drained")
+		}
+		if e := recorders[0].List(time.Time{}, 1); e[0].Text != "n2 drained: failed by anna" {
+			t.Errorf("event %+v", e)
+		}
+	})
+}

@@ -63,6 +63,7 @@ type network struct {
 	mu      sync.Mutex
 	nodes   map[string]*console.Console
 	silent  map[string]bool // nodes that do not answer
+	slow    time.Duration   // how long answers take
 	asked   map[string]int
 	history []*history.History
 	parts   []*parts
@@ -80,7 +81,7 @@ func (o others) Others() []string { return o.list }
 
 func (o others) Request(ctx context.Context, member string, request []byte) ([]byte, error) {
 	o.net.mu.Lock()
-	c, silent, ahead := o.net.nodes[member], o.net.silent[member], o.net.ahead[member]
+	c, silent, ahead, slow := o.net.nodes[member], o.net.silent[member], o.net.ahead[member], o.net.slow
 	o.net.asked[member]++
 	o.net.mu.Unlock()
 	if silent {
@@ -89,6 +90,11 @@ func (o others) Request(ctx context.Context, member string, request []byte) ([]b
 	}
 	if c == nil {
 		return nil, errors.New("no such member")
+	}
+	select {
+	case <-time.After(slow):
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	text, err := c.Answer(ctx, o.of, request)
 	if err != nil || ahead == 0 {
