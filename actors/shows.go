@@ -63,8 +63,8 @@ func (s *System) Waiting(db ports.Database, design *layer.Design) int {
 // Tree returns the current supervision tree.
 func (s *System) Tree() runtime.Node { return s.tree.Snapshot() }
 
-// EachActor calls visit for each actor, without its children, until it returns false. parent is the id of the actor's
-// parent, or "". recent is how often the actor has failed within the last minute.
+// EachActor calls visit for each actor, without its children and with Look in place of Facts, until it returns false.
+// parent is the id of the actor's parent, or "". recent is how often the actor has failed within the last minute.
 func (s *System) EachActor(visit func(n runtime.Node, parent string, recent int) bool) {
 	s.tree.Each(visit)
 }

@@ -98,8 +98,11 @@ func (n own) shownActors() iter.Seq[state.Actor] {
 			row := state.Actor{Node: n.name, ID: a.ID, Parent: parent, Kind: a.Kind, Name: a.Name, State: a.State,
 				Since: a.Since, Mailbox: a.Mailbox, Restarts: a.Restarts, Recent: recent, LastFailure: a.LastFailure,
 				LastFailureAt: a.LastFailureAt}
-			if a.Facts != nil {
-				row.Facts, _ = json.Marshal(a.Facts) // our own types, which always encode
+			row.Look = func() (text json.RawMessage) {
+				if facts := a.Look(); facts != nil {
+					text, _ = json.Marshal(facts) // our own types, which always encode
+				}
+				return text
 			}
 			return yield(row)
 		})

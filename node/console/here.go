@@ -14,7 +14,8 @@ type Here struct {
 	Members func() []state.Node
 	// Report is what this node says about itself, without Now.
 	Report func(ctx context.Context) state.Report
-	// Actors, Sessions, Shards, Indexes and Tasks are those of this node. Their field Node is set.
+	// Actors, Sessions, Shards, Indexes and Tasks are those of this node. Their field Node is set. Actors have Look in
+	// place of Facts.
 	Actors   func() iter.Seq[state.Actor]
 	Sessions func() iter.Seq[state.Session]
 	Shards   func() iter.Seq[state.Shard]

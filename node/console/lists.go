@@ -184,10 +184,19 @@ func listOf[T any](ctx context.Context, c *Console, ask string, t table.Table[T]
 
 func (c *local) actorsHere(_ context.Context, q table.Query) (table.Page[state.Actor], error) {
 	p, err := actorTable.Select(c.o.Here.Actors(), q)
-	for i := range p.Rows {
-		p.Rows[i].LastFailure = short(p.Rows[i].LastFailure)
-	}
+	lookAt(p.Rows)
 	return p, err
+}
+
+// lookAt completes the actors of a page.
+func lookAt(rows []state.Actor) {
+	for i := range rows {
+		a := &rows[i]
+		a.LastFailure = short(a.LastFailure)
+		if a.Look != nil {
+			a.Facts, a.Look = a.Look(), nil
+		}
+	}
 }
 
 // short cuts a text, so that a page of 500 rows fits a message.
@@ -345,4 +354,4 @@ func each[T any](ctx context.Context, read func(context.Context, table.Query) (L
 }
 
 // eachLimit is how many rows are asked for at a time by EachActor and EachSession.
-const eachLimit = 200
+const eachLimit = table.MaxLimit

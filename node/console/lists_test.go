@@ -126,24 +126,33 @@ func (p *parts) here(node string, nodes int) console.Here {
 	}
 }
 
-func actorsOf(node string, n int) (list []state.Actor) {
+// actorsOf returns actors that count how many of them are looked at.
+func actorsOf(node string, n int, looks *atomic.Int64) (list []state.Actor) {
 	for i := range n {
 		list = append(list, state.Actor{Node: node, ID: fmt.Sprintf("databases/database:db%06d/shard:s", i), Kind: "shard",
-			State: "watching", Name: "s", Mailbox: i % 1000, Facts: json.RawMessage(`{"listeners":3,"wakes":4711}`)})
+			State: "watching", Name: "s", Mailbox: i % 1000, Look: func() json.RawMessage {
+				looks.Add(1)
+				return json.RawMessage(`{"listeners":3,"wakes":4711}`)
+			}})
 	}
 	return list
 }
 
-// A page of very many actors of several nodes is small, and all pages together have all of them.
+// A page of very many actors of several nodes is small, and all pages together have all of them. Only those that may be
+// on the page are looked at.
 func TestConsole_Actors(t *testing.T) {
+	var looks atomic.Int64
 	net, consoles, _ := cluster(3)
 	for i, p := range net.parts {
-		p.actors = actorsOf(fmt.Sprint("n", i+1), 33_000)
+		p.actors = actorsOf(fmt.Sprint("n", i+1), 33_000, &looks)
 	}
 	begin := time.Now()
 	page, err := consoles[0].Actors(t.Context(), table.Query{Sort: "mailbox", Desc: true})
 	if err != nil || page.Total != 99_000 || len(page.Rows) != 50 || page.Rows[0].Mailbox != 999 {
 		t.Fatalf("%d of %d, %v", len(page.Rows), page.Total, err)
+	}
+	if n := looks.Load(); n != 3*50 || len(page.Rows[49].Facts) == 0 {
+		t.Errorf("%d actors were looked at, the last is %+v", n, page.Rows[49])
 	}
 	text, err := json.Marshal(page)
 	if took := time.Since(begin); err != nil || len(text) > 100_000 || took > 5*time.Second {
@@ -317,7 +326,7 @@ func stream(t *testing.T, c *console.Console, path string) (next func() (name, d
 func TestConsole_live(t *testing.T) {
 	net, consoles, _ := cluster(1)
 	p := net.parts[0]
-	p.actors = actorsOf("n1", 200)
+	p.actors = actorsOf("n1", 200, &atomic.Int64{})
 	next, stop := stream(t, consoles[0], "actors?live=1&limit=100")
 	defer stop()
 	name, all := next()

@@ -47,9 +47,7 @@ func (c *local) treeHere(_ context.Context, q TreeQuery) (table.Page[state.Actor
 		rows = inTree(c.o.Here.Actors(), q)
 	}
 	p, err := treeTable.Select(rows, q.Query)
-	for i := range p.Rows {
-		p.Rows[i].LastFailure = short(p.Rows[i].LastFailure)
-	}
+	lookAt(p.Rows)
 	return p, err
 }
 

@@ -19,10 +19,12 @@ type Node struct {
 	Name  string `json:"name"` // name of the database, the shard or the index
 	State string `json:"state"`
 	// Facts describe the actor's state, depending on its kind. See the facts types.
-	Facts    any       `json:"facts,omitempty"`
-	Since    time.Time `json:"since"` // of the first start
-	Mailbox  int       `json:"mailbox"`
-	Restarts int       `json:"restarts"`
+	Facts any `json:"facts,omitempty"`
+	// Look returns the Facts. Only Tree.Each sets it, and leaves Facts out: for many actors they take long.
+	Look     func() any `json:"-"`
+	Since    time.Time  `json:"since"` // of the first start
+	Mailbox  int        `json:"mailbox"`
+	Restarts int        `json:"restarts"`
 	// LastFailure is the reason of the last restart, or "".
 	LastFailure   string     `json:"last_failure,omitempty"`
 	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
@@ -149,21 +151,36 @@ func (r *Record) failed(now time.Time, reason string) (pause time.Duration) {
 
 // own returns the actor itself, without its children.
 func (r *Record) own() Node {
+	n := r.bare()
+	n.Facts, n.Look = n.Look(), nil
+	return n
+}
+
+// bare is own without facts.
+func (r *Record) bare() Node {
 	r.mu.Lock()
-	n := Node{ID: r.ID, Kind: r.kind, Name: r.Name, State: r.mu.state, Facts: r.mu.facts, Since: r.since,
+	n := Node{ID: r.ID, Kind: r.kind, Name: r.Name, State: r.mu.state, Look: r.look, Since: r.since,
 		Restarts: r.mu.restarts, LastFailure: r.mu.lastFailure}
 	if !r.mu.lastAt.IsZero() {
 		at := r.mu.lastAt
 		n.LastFailureAt = &at
 	}
 	r.mu.Unlock()
-	if r.live != nil && n.Facts != nil {
-		n.Facts = r.live(n.Facts)
-	}
 	if r.mailbox != nil {
 		n.Mailbox = r.mailbox.UserMessageCount()
 	}
 	return n
+}
+
+// look returns the actor's facts.
+func (r *Record) look() any {
+	r.mu.Lock()
+	facts := r.mu.facts
+	r.mu.Unlock()
+	if r.live != nil && facts != nil {
+		return r.live(facts)
+	}
+	return facts
 }
 
 // Snapshot returns the tree below an actor, with the children of each by id.

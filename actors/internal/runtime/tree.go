@@ -152,8 +152,8 @@ func (b *rootBehavior) Step(_ time.Time, message any) []Effect {
 // Status leaves the facts to the tree, which knows them (Tree.Start).
 func (b *rootBehavior) Status() (string, any) { return "running", NodeFacts{} }
 
-// Each calls visit for each actor, without its children, until it returns false. parent is the id of the actor's
-// parent, or "". recent is how often the actor has failed within the last minute.
+// Each calls visit for each actor, without its children and with Look in place of Facts, until it returns false. parent
+// is the id of the actor's parent, or "". recent is how often the actor has failed within the last minute.
 func (t *Tree) Each(visit func(n Node, parent string, recent int) bool) {
 	now, more := t.Now(), true
 	t.top.walk(func(r *Record) {
@@ -165,7 +165,7 @@ func (t *Tree) Each(visit func(n Node, parent string, recent int) bool) {
 			parent = r.Parent.ID
 		}
 		recent, _ := r.failures(now)
-		more = visit(r.own(), parent, recent)
+		more = visit(r.bare(), parent, recent)
 	})
 }
 

@@ -60,6 +60,9 @@ func members(b *strings.Builder, t reflect.Type) {
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		if strings.Contains(options, "omitempty") {
 			name = "[" + name + "]"
 		}

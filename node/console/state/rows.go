@@ -206,6 +206,8 @@ type Actor struct {
 	LastFailure   string          `json:"last_failure,omitempty"`
 	LastFailureAt *time.Time      `json:"last_failure_at,omitempty"`
 	Facts         json.RawMessage `json:"facts,omitempty"`
+	// Look, unless nil, returns the Facts, which are then absent: for many actors they take long.
+	Look func() json.RawMessage `json:"-"`
 	// Below is how many actors are below it in the supervision tree, and Unwell how many of them restart or have failed
 	// within the last minute. They are only known where the tree is asked for.
 	Below  int `json:"below,omitempty"`
