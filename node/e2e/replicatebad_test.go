@@ -121,22 +121,24 @@ func TestReplicate_hopeless(t *testing.T) {
 	}))
 	defer endless.Close()
 	const secret = "paZZword"
+	mute := "http://" + silent.Addr().String()
+	const soon = `"connection_timeout":1000,`
 	with := func(server string) string { return strings.Replace(server, "://", "://someone:"+secret+"@", 1) + "/db" }
 	c.ok("PUT", "/_replicator", "")
 	docs := map[string]struct{ source, options, state, says string }{
-		"silent":  {with("http://" + silent.Addr().String()), `"retries_per_request":1`, "crashing", "silent"},
-		"still":   {with("http://" + silent.Addr().String()), `"retries_per_request":1000`, "running", "silent"},
+		"silent":  {with(mute), soon + `"retries_per_request":1`, "crashing", "silent"},
+		"still":   {with(mute), soon + `"retries_per_request":1000`, "running", "silent"},
 		"fails":   {with(broken.URL), `"retries_per_request":1`, "crashing", "status 500"},
 		"failing": {with(broken.URL), `"retries_per_request":1000`, "running", "status 500"},
 		"wrong":   {with(other.URL), `"retries_per_request":1`, "crashing", "certificate"},
 		"ends":    {with(endless.URL), `"retries_per_request":1,"continuous":true`, "crashing", "changes_reader_failed"},
 		"ending":  {with(endless.URL), `"retries_per_request":1000,"continuous":true`, "running", "connection was closed"},
 		"nobody":  {"http://someone:" + secret + "@127.0.0.1:1/db", `"retries_per_request":1`, "crashing", "refused"},
-		"nothing": {strings.Replace(with(node.http()), "/db", "/none", 1), `"retries_per_request":1`, "crashing", "unauthorized"},
+		"nothing": {with(node.http()) + "none", `"retries_per_request":1`, "crashing", "unauthorized"},
 	}
 	for id, d := range docs {
 		c.ok("PUT", "/_replicator/"+id, fmt.Sprintf(
-			`{"source":%q,"target":"to-%s","create_target":true,"connection_timeout":1000,%s}`, d.source, id, d.options))
+			`{"source":%q,"target":"to-%s","create_target":true,%s}`, d.source, id, d.options))
 	}
 	c.ok("PUT", "/_replicator/itself", `{"source":"db","target":"db"}`)
 	for id, want := range docs {
