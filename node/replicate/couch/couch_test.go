@@ -135,7 +135,7 @@ func TestDatabase_wrongCertificate(t *testing.T) {
 	s := httptest.NewTLSServer(http.NotFoundHandler())
 	defer s.Close()
 	s.Config.ErrorLog = nil
-	_, err := open(t, s, func(o *couch.Options) { o.Retries = 0 }).Info(t.Context())
+	_, err := open(t, s, func(o *couch.Options) { o.Retries, o.Timeout = 0, time.Minute }).Info(t.Context())
 	checkSecret(t, err)
 	if err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("%v", err)

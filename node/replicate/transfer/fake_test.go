@@ -67,12 +67,25 @@ func (f *fake) try(do func() error) error {
 
 func (f *fake) Name() string { return "fake" }
 
+func (f *fake) startTime() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.start
+}
+
+// checkpoint returns the sequence of the checkpoint.
+func (f *fake) checkpoint() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return gjson.GetBytes(f.locals["id"], "source_last_seq").Raw
+}
+
 func (f *fake) Info(context.Context) (couch.Info, error) {
-	return couch.Info{UpdateSeq: json.RawMessage("1"), StartTime: f.start}, nil
+	return couch.Info{UpdateSeq: json.RawMessage("1"), StartTime: f.startTime()}, nil
 }
 
 func (f *fake) Create(context.Context, []spec.Param) error                { return nil }
-func (f *fake) Commit(context.Context) (string, error)                    { return f.start, nil }
+func (f *fake) Commit(context.Context) (string, error)                    { return f.startTime(), nil }
 func (f *fake) Shards(context.Context, json.RawMessage) ([]string, error) { return nil, nil }
 func (f *fake) Pending(context.Context, json.RawMessage) (int64, error)   { return 0, nil }
 

@@ -28,6 +28,10 @@ func options(t *testing.T, source, target *fake, members string) transfer.Option
 
 func complete(t *testing.T, source, target *fake) {
 	t.Helper()
+	source.mu.Lock()
+	defer source.mu.Unlock()
+	target.mu.Lock()
+	defer target.mu.Unlock()
 	for id := range source.docs {
 		if target.docs[id] == nil {
 			t.Errorf("%s is missing", id)
@@ -135,14 +139,14 @@ func TestRun_continuous(t *testing.T) {
 		source.mu.Unlock()
 		time.Sleep(15 * time.Second)
 		complete(t, source, target)
-		if got := gjson.GetBytes(target.locals["id"], "source_last_seq").Raw; got != "5" {
+		if got := target.checkpoint(); got != "5" {
 			t.Errorf("checkpoint at %s", got)
 		}
 		close(stop)
 		if err := <-ended; !errors.Is(err, transfer.ErrStopped) {
 			t.Errorf("stopped with %v", err)
 		}
-		if got := gjson.GetBytes(target.locals["id"], "source_last_seq").Raw; got != "6" {
+		if got := target.checkpoint(); got != "6" {
 			t.Errorf("last checkpoint at %s", got)
 		}
 	})
@@ -159,7 +163,9 @@ func TestRun_remade(t *testing.T) {
 			ended <- err
 		}()
 		time.Sleep(time.Second)
+		target.mu.Lock()
 		target.start = "2"
+		target.mu.Unlock()
 		var f *transfer.Failure
 		if err := <-ended; !errors.As(err, &f) || f.Step != "checkpoint_commit_failure" {
 			t.Errorf("%v", err)
