@@ -158,10 +158,11 @@ func TestAllDocs_windows(t *testing.T) {
 	}
 }
 
-// Offsets count the rows before the range and those that are skipped, in the direction of the request, but not more
-// documents than may be read for a number that few clients look at.
+// Offsets count the rows before the range and those that are skipped, in the direction of the request, in lists of any
+// size.
 func TestAllDocs_offset(t *testing.T) {
-	d := mustDatabase(t)
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	d := mustCreate(t, s, "db", layer.CreateOptions{})
 	for _, id := range []string{"a", "b", "c", "_design/x", "_design/y", "B", "e"} {
 		put(t, d, `{"_id":"`+id+`"}`)
 	}
@@ -195,26 +196,42 @@ func TestAllDocs_offset(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.WithOffset = true
-			if _, res := allDocs(t, d, c.o); res.Offset != c.want {
-				t.Errorf("got %d, want %d", res.Offset, c.want)
+			for _, piece := range []int64{0, 1, 2} { // also in ranges with counters
+				layer.DivideListsInto(s, piece)
+				if _, res := allDocs(t, d, c.o); res.Offset != c.want {
+					t.Errorf("got %d, want %d", res.Offset, c.want)
+				}
 			}
+			layer.DivideListsInto(s, 0)
 			c.o.WithOffset = false
 			if _, res := allDocs(t, d, c.o); res.Offset != -1 {
 				t.Errorf("%d although it was not asked for", res.Offset)
 			}
 		})
 	}
-	for i := range 2001 - 7 {
-		put(t, d, fmt.Sprintf(`{"_id":"many%d"}`, i))
+	// More documents than are counted without ranges.
+	const many = 2500
+	var edits []layer.Edit
+	for i := range many {
+		edits = append(edits, edit(t, fmt.Sprintf(`{"_id":"many%04d"}`, i)))
 	}
-	if _, res := allDocs(t, d, layer.AllDocsOptions{Start: text("e"), WithOffset: true}); res.Offset != -1 {
-		t.Errorf("%d among more documents than are counted", res.Offset)
+	if _, err := d.Bulk(t.Context(), edits, layer.WriteOptions{}); err != nil {
+		t.Fatal(err)
 	}
-	if _, res := allDocs(t, d, layer.AllDocsOptions{Skip: 3, WithOffset: true}); res.Offset != 3 {
-		t.Errorf("%d, although only the skipped rows come before", res.Offset)
+	offset := func(o layer.AllDocsOptions, want int64) {
+		t.Helper()
+		o.WithOffset, o.Limit = true, 1
+		if _, res := allDocs(t, d, o); res.Offset != want {
+			t.Errorf("the offset is %d, should be %d", res.Offset, want)
+		}
 	}
-	save(t, d, `{"_id":"many7","_deleted":true}`)
-	if _, res := allDocs(t, d, layer.AllDocsOptions{Start: text("e"), WithOffset: true}); res.Offset != 6 {
-		t.Errorf("%d, want 6", res.Offset)
-	}
+	offset(layer.AllDocsOptions{Start: text("e")}, 6)
+	offset(layer.AllDocsOptions{Skip: 3}, 3)
+	offset(layer.AllDocsOptions{Start: text("many1200"), Skip: 3}, 7+1200+3)
+	offset(layer.AllDocsOptions{Start: text("many1200"), Descending: true}, many-1201)
+	offset(layer.AllDocsOptions{Start: text("many0007")}, 7+7)
+	save(t, d, `{"_id":"many0006","_deleted":true}`)
+	offset(layer.AllDocsOptions{Start: text("many0006")}, 7+6)
+	offset(layer.AllDocsOptions{Start: text("many1200")}, 7+1199)
+	offset(layer.AllDocsOptions{Only: layer.DesignOnly, Start: text("_design/y")}, 1)
 }

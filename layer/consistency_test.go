@@ -149,6 +149,9 @@ type keyDump struct {
 	attachments map[string]int64              // bytes
 	uploads     map[string]bool               // attachments not yet attached to a document
 	purges      int64
+	ranges      map[int64]string // the first ids of ranges with counters, by number
+	rangeCounts map[int64]int64
+	cutOff      map[int64]int64 // unsettled ranges, with the number of the one that they were cut off
 }
 
 func newKeyDump() *keyDump {
@@ -157,7 +160,8 @@ func newKeyDump() *keyDump {
 		bodies:  map[string]int{}, counters: map[string]int64{}, attachments: map[string]int64{},
 		uploads: map[string]bool{},
 		heads:   map[string][]byte{}, old: map[string]bool{}, refs: map[string]int64{}, converted: map[string]bool{},
-		queued: map[string]int64{}, shardQueued: map[string]int64{}, marks: map[string]uint64{}}
+		queued: map[string]int64{}, shardQueued: map[string]int64{}, marks: map[string]uint64{},
+		ranges: map[int64]string{}, rangeCounts: map[int64]int64{}, cutOff: map[int64]int64{}}
 }
 
 func revText(pos, id any) string {
@@ -263,7 +267,16 @@ func (d *keyDump) add(tb rapid.TB, sub keyspace.Subspace, key tuple.Tuple, value
 		if name == "superseded" {
 			d.shardQueued[shard] = n
 		}
+	case keyspace.DocCounts:
+		if len(key) == 1 {
+			d.rangeCounts[key[0].(int64)] = int64(binary.LittleEndian.Uint64(value))
+		} else {
+			d.cutOff[key[0].(int64)] = unpack()[0].(int64)
+		}
 	case keyspace.Config:
+		if key[0] == "doc_ranges" && len(key) > 1 {
+			d.ranges[unpack()[1].(int64)] = key[1].(string)
+		}
 		d.partitioned = d.partitioned || key[0] == "partitioned" && unpack()[0].(bool)
 		if key[0] == "changes_shards" {
 			v := unpack()
@@ -318,6 +331,7 @@ func (d *keyDump) check(tb rapid.TB, name string) {
 	}
 	d.checkShards(tb, name)
 	d.checkRefs(tb, name)
+	d.checkRanges(tb, name)
 	d.checkCounts(tb, name, layer.DefaultFeedShape)
 	if entries != 0 {
 		tb.Errorf("%s: %d more entries than documents", name, entries)
@@ -424,6 +438,50 @@ func (d *keyDump) checkRefs(tb rapid.TB, name string) {
 	if len(counted) > 0 {
 		tb.Errorf("%s: attachments without counters: %v", name, counted)
 	}
+}
+
+// checkRanges checks the counters of ranges of the list of documents. What an unsettled range lacks is in the counter
+// of the one that it was cut off.
+func (d *keyDump) checkRanges(tb rapid.TB, name string) {
+	tb.Helper()
+	want := map[int64]int64{}
+	for id, branches := range d.branches {
+		if branches[len(branches)-1].live {
+			want[d.rangeOf(id)]++
+		}
+	}
+	for number, from := range d.cutOff {
+		_, chained := d.cutOff[from]
+		if _, ok := d.ranges[number]; !ok || from != 0 && d.ranges[from] >= d.ranges[number] || chained {
+			tb.Errorf("%s: there is no range %d, or it was not cut off %d", name, number, from)
+		}
+		lacks := want[number] - d.rangeCounts[number]
+		want[number] -= lacks
+		want[from] += lacks
+	}
+	for number, n := range d.rangeCounts {
+		if _, ok := d.ranges[number]; !ok || n != want[number] {
+			tb.Errorf("%s: the counter of range %d (%q) is %d, should be %d", name, number, d.ranges[number], n,
+				want[number])
+		}
+		delete(want, number)
+	}
+	delete(want, 0)
+	for number, n := range want {
+		if n != 0 {
+			tb.Errorf("%s: range %d (%q) has no counter, should be %d", name, number, d.ranges[number], n)
+		}
+	}
+}
+
+// rangeOf returns the number of the range that an id is in, or 0.
+func (d *keyDump) rangeOf(id string) (number int64) {
+	for n, first := range d.ranges {
+		if first <= id && (number == 0 || first > d.ranges[number]) {
+			number = n
+		}
+	}
+	return number
 }
 
 // leaves returns the bodies of all leaves.

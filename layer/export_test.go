@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/divandb/divan/layer/internal/alldocs"
 	"github.com/divandb/divan/layer/internal/attach"
 	"github.com/divandb/divan/layer/internal/build"
 	"github.com/divandb/divan/layer/internal/check"
@@ -324,6 +325,56 @@ func RememberFew(o check.VerifyOptions, most int64) check.VerifyOptions {
 
 // KeysOf returns the range of keys of a database.
 func KeysOf(d *Database) kv.KeyRange { return db.PrefixRange(d.Core.Load().Keys.Prefix) }
+
+// DivideListsInto makes lists of documents have ranges of about that many documents, or of the usual number if it is 0,
+// however long a reader has to divide them.
+func DivideListsInto(s *Store, documents int64) {
+	state := alldocs.StateOf(s.Store)
+	state.Piece, state.DivideTime = documents, time.Minute
+}
+
+// CutList cuts ranges that begin at some ids off the one that an id is in, and leaves them unsettled.
+func CutList(ctx context.Context, d *Database, of string, firsts ...string) error {
+	division := alldocs.Division{Database: d.Database}
+	p, err := division.Plan(ctx, of)
+	if err != nil {
+		return err
+	}
+	return division.Cut(ctx, p.Number, firsts)
+}
+
+// SettleList settles some of the unsettled ranges of the list of documents, or all.
+func SettleList(ctx context.Context, d *Database, most int) error {
+	division := alldocs.Division{Database: d.Database}
+	p, err := division.Plan(ctx, "")
+	if err != nil {
+		return err
+	}
+	return division.Settle(ctx, p.Unsettled[:min(most, len(p.Unsettled))])
+}
+
+// MergeList merges ranges of the list of documents that have at most that many documents together.
+func MergeList(ctx context.Context, d *Database, documents int64) (int, error) {
+	return alldocs.Division{Database: d.Database}.Merge(ctx, documents)
+}
+
+// AddToRange adds to the counter of the range of the list of documents that an id is in, or to one of no range, as no
+// writer does.
+func AddToRange(ctx context.Context, d *Database, id string, n int64) error {
+	_, _, err := db.Transact(ctx, d.Database, func(t *db.Txn) (struct{}, error) {
+		number := int64(99)
+		if id != "" {
+			number = t.Cfg.DocRangeNumber(t.Cfg.DocRangeOf(id))
+		}
+		if key := t.Keys.DocCount(nil, number); id == "" && n < 0 {
+			t.Clear(key)
+		} else {
+			t.Atomic(kv.AtomicAdd, key, db.LittleEndian(n))
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
 
 // ForgetPartitionCounts leaves a partitioned database as a version of Divan without counters of partitions did.
 func ForgetPartitionCounts(ctx context.Context, d *Database) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/layer/internal/aggregate"
+	"github.com/divandb/divan/layer/internal/alldocs"
 	"github.com/divandb/divan/layer/internal/attach"
 	"github.com/divandb/divan/layer/internal/build"
 	"github.com/divandb/divan/layer/internal/cache"
@@ -154,6 +155,7 @@ func newStore(e kv.Engine, o Options) *Store {
 func (s *Store) fillSlots(designs *design.State, reductions *query.State) {
 	o := &s.o
 	jobs.BeatsSlot.Fill(s.Store, &jobs.Beats{})
+	alldocs.Slot.Fill(s.Store, &alldocs.State{})
 	feed.Slot.Fill(s.Store, &feed.State{Shape: feed.DefaultShape, Log: o.Logger})
 	design.Slot.Fill(s.Store, designs)
 	query.Slot.Fill(s.Store, reductions)

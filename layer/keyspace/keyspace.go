@@ -58,7 +58,9 @@ const (
 //	7: feed entries are counted in blocks (FeedCounts). Existing entries are counted when a node reaches them.
 //	8: what superseded bodies and attachments occupy is counted. A body written before is not counted as superseded:
 //	   it counts as live until compaction removes it.
-const FormatVersion = 8
+//	9: the list of documents may be divided into ranges with counters (DocCounts). A node that only supports version 8
+//	   would add documents without counting them. Existing databases have no ranges, and get them like new ones.
+const FormatVersion = 9
 
 // Subspace is the third tuple element of a key in Data.
 type Subspace int64
@@ -71,9 +73,10 @@ const (
 	Stamp Subspace = 0
 	// Config holds settings: (Config, name, ...) = value. Names are "uuid", "incarnation", "revs_limit", "security",
 	// "partitioned", "changes_shards" (followed by the Sequence from which the map is active, P3),
-	// "purged_infos_limit", "partition_counts" (see layer/internal/partition), and "cuts" (followed by the signature of
-	// an index; the value is (CutFormat, Sequence), the cut from which the index's build reads the feed, see
-	// layer/internal/feed/cuts.go).
+	// "purged_infos_limit", "partition_counts" (see layer/internal/partition), "cuts" (followed by the signature of an
+	// index; the value is (CutFormat, Sequence), the cut from which the index's build reads the feed, see
+	// layer/internal/feed/cuts.go), and "doc_ranges" (followed by the DocID at which a range of AllDocs begins; the
+	// value is (DocRangeFormat, number of the range); without DocID, the value has the highest number so far).
 	Config Subspace = 1
 	// Revisions holds branches (R1): (Revisions, DocID, NotDeleted, RevPosition, RevHash) = (RevFormat, Sequence,
 	// BranchCount, [ancestors], size...) for the winner, (RevFormat, [ancestors], size...) for others. RevHash is 16
@@ -141,6 +144,11 @@ const (
 	// (Compaction, 1, DocID, AttachmentID) and (Compaction, 2, DocID): attachments to check. See
 	// layer/internal/compact/compaction.go and layer/internal/attach/checks.go.
 	Compaction Subspace = 22
+	// DocCounts counts the documents in ranges of AllDocs (Config "doc_ranges"): (DocCounts, number of the range) =
+	// little-endian counter, changed by atomic additions. While the range is unsettled, (DocCounts, number, 1) =
+	// (number of the range that it was cut off, or 0 for the part before the first range). See
+	// layer/internal/db/docranges.go.
+	DocCounts Subspace = 23
 )
 
 // Value formats. Each is the first tuple element or byte of the values it describes. A reader rejects an unknown format
@@ -152,6 +160,8 @@ const (
 	LocalFormat = 1 // Local, chunk 0
 	ShardFormat = 1 // Config "changes_shards"
 	CutFormat   = 1 // Config "cuts"
+	// DocRangeFormat is the format of Config "doc_ranges".
+	DocRangeFormat = 1
 	// FeedCountFormat is the format of marks in FeedCounts.
 	FeedCountFormat = 1
 	IndexFormat     = 1 // Views

@@ -41,8 +41,9 @@ type AllDocsRow struct {
 // AllDocsResult is an all-docs response in progress.
 type AllDocsResult struct {
 	TotalRows int64
-	// Offset is the number of rows before the first one, if requested by WithOffset. It is -1 for Keys, and if more
-	// than CountedDocs rows might have to be read.
+	// Offset is the number of rows before the first one, if requested by WithOffset. It is -1 for Keys, if it was not
+	// possible to divide a large list into ranges with counters, and for DesignOnly with a start among very many
+	// design documents.
 	Offset    int64
 	UpdateSeq db.Seq
 	Rows      iter.Seq2[AllDocsRow, error] // can be used once
@@ -51,25 +52,32 @@ type AllDocsResult struct {
 // AllDocs streams rows from one snapshot if the engine holds snapshots, otherwise from several transactions. A row is
 // valid until the next one. The snapshot is released when Rows ends, or with ctx if Rows is not used.
 func (d Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResult, error) {
-	s, err := rev.OpenStream(ctx, d.Database)
-	if err != nil {
-		return nil, err
-	}
-	s.LeaveLarge = o.Large
-	a := &AllDocs{S: s, O: o}
-	res := &AllDocsResult{Offset: -1}
-	if err := s.Try(func() error { return a.head(res) }); err != nil {
-		s.Close()
-		return nil, err
-	}
-	res.Rows = func(yield func(AllDocsRow, error) bool) {
-		defer s.Close()
-		a.Yield = yield
-		if err := a.Run(); err != nil {
-			yield(AllDocsRow{}, err)
+	for divided := false; ; divided = true {
+		s, err := rev.OpenStream(ctx, d.Database)
+		if err != nil {
+			return nil, err
 		}
+		s.LeaveLarge = o.Large
+		a := &AllDocs{S: s, O: o}
+		res := &AllDocsResult{Offset: -1}
+		if err := s.Try(func() error { return a.head(res) }); err != nil {
+			s.Close()
+			return nil, err
+		}
+		if a.crowded && !divided {
+			s.Close()
+			d.divide(ctx, *o.Start)
+			continue
+		}
+		res.Rows = func(yield func(AllDocsRow, error) bool) {
+			defer s.Close()
+			a.Yield = yield
+			if err := a.Run(); err != nil {
+				yield(AllDocsRow{}, err)
+			}
+		}
+		return res, nil
 	}
-	return res, nil
 }
 
 // AllDocs is an all-docs read in progress.
@@ -83,6 +91,8 @@ type AllDocs struct {
 	left  int // no limit if negative
 	doc   rev.Document
 	own   db.RawKeys
+
+	crowded bool // dividing the list would allow to compute the offset
 }
 
 // allDocsPending is a row with what has to be read for it.
@@ -93,6 +103,7 @@ type allDocsPending struct {
 
 // head reads what precedes the rows.
 func (a *AllDocs) head(res *AllDocsResult) (err error) {
+	a.crowded = false
 	last := db.ReadLastSeq(a.S.R, a.S.Keys, a.S.Cfg)
 	switch a.O.Only {
 	case db.Everything:
@@ -114,50 +125,6 @@ func (a *AllDocs) head(res *AllDocsResult) (err error) {
 	}
 	res.UpdateSeq, err = last()
 	return err
-}
-
-// CountedDocs is the largest number of documents among which an offset is counted. There are no partial counts of the
-// list of documents: to maintain them, every creation of a document would have to write a mark, as rows of views do.
-// Reading this many keys takes less than a millisecond.
-const CountedDocs = 2000
-
-// offset returns how many rows come before the first one, as CouchDB counts them: the rows before its range, in the
-// direction of the request, and the rows that it skips.
-func (a *AllDocs) offset(total int64) (int64, error) {
-	var n int64
-	if a.O.Start != nil {
-		if total > CountedDocs {
-			return -1, nil
-		}
-		prefix := a.S.Keys.Sub(nil, keyspace.AllDocs)
-		before := db.PrefixRange(prefix)
-		from := db.IdRange(prefix, db.IdBounds{Start: a.O.Start, Descending: a.O.Descending})
-		if a.O.Only == db.DesignOnly {
-			before = designs(prefix)
-		}
-		if a.O.Descending {
-			before.Begin = maxKey(before.Begin, from.End)
-		} else {
-			before.End = minKey(before.End, from.Begin)
-		}
-		if string(before.Begin) < string(before.End) {
-			var err error
-			if n, err = a.count(before); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return min(n+int64(a.O.Skip), total), nil
-}
-
-// count returns the number of rows in a range.
-func (a *AllDocs) count(r kv.KeyRange) (n int64, err error) {
-	rows := a.S.R.GetRange(r, kv.RangeOptions{Mode: kv.ModeWantAll})
-	defer rows.Close()
-	for rows.Next() {
-		n++
-	}
-	return n, rows.Err()
 }
 
 // Run reads the list and yields its rows.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -50,6 +51,7 @@ type checker struct {
 	miscounted map[string]int64 // by how much counters are too high according to reported faults
 	window     int
 	winners    winners // pending reads of winners
+	inRange    docRangeName
 
 	beside, besideBytes int // rows read in addition to those of the walk, in the current transaction
 }
@@ -271,6 +273,8 @@ var checkedCounters = []string{db.CounterDocs, db.CounterDeleted, db.CounterBodi
 type checkedState struct {
 	counters []int64
 	last     db.Seq
+	stamp    []byte        // of the configuration, which has the ranges of the list of documents
+	ranges   *db.DocCounts // their counters
 }
 
 func (x *checker) state() (s checkedState, err error) {
@@ -279,7 +283,11 @@ func (x *checker) state() (s checkedState, err error) {
 		if s.counters, err = db.CountersOf(r, x.keys, checkedCounters...); err != nil {
 			return err
 		}
-		s.last, err = last()
+		if s.last, err = last(); err != nil {
+			return err
+		}
+		s.stamp = x.cfg.Stamp
+		s.ranges, err = db.ReadDocCounts(r, x.keys, x.cfg, s.counters[0])
 		return err
 	}
 	err = x.at(func() error { return read(x.r) })
@@ -307,6 +315,9 @@ func (x *checker) counters(before checkedState) error {
 		if n := x.sums[name]; n+x.miscounted[name] != now.counters[i] {
 			x.fault(keyspace.Counters, "", "the counter %s is %d, but there are %d", name, now.counters[i], n)
 		}
+	}
+	if bytes.Equal(now.stamp, before.stamp) {
+		docRangeCheck{x}.compare(now.ranges)
 	}
 	return x.settle()
 }

@@ -103,10 +103,11 @@ var Parts = map[keyspace.Subspace]part{
 	keyspace.FeedCounts:        {"the changes feed", false, helpSalvage},
 	keyspace.AttachmentRefs:    {"counters of attachments", true, helpSalvage},
 	keyspace.Compaction:        {"the compaction queue", false, helpSalvage},
+	keyspace.DocCounts:         {"counters", false, helpSalvage},
 }
 
 // lastPart is the highest subspace of a database.
-const lastPart = keyspace.Compaction
+const lastPart = keyspace.DocCounts
 
 const (
 	// namedDocuments is the maximum number of documents that a Damage names, and triedDocuments how many are tried to

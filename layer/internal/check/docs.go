@@ -103,6 +103,7 @@ func (d *checkedDoc) check(x *checker) error {
 		x.countFor(d.id, db.CounterDeleted, 1)
 	} else {
 		x.countFor(d.id, db.CounterDocs, 1)
+		docRangeCheck{x}.count(d.id)
 	}
 	if err := d.checkListed(x); err != nil {
 		return err

@@ -24,6 +24,8 @@ const (
 	ConfigCuts        = "cuts"
 	// ConfigPartitionCounts tells which partitions have exact counters. See layer/internal/partition.
 	ConfigPartitionCounts = "partition_counts"
+	// ConfigDocRanges tells how the list of documents is divided. See docranges.go.
+	ConfigDocRanges = "doc_ranges"
 )
 
 const (
@@ -50,6 +52,10 @@ type Config struct {
 	Watched     []*WatchedDesign // design documents that validate writes
 	Interactive []DesignEntry    // design documents with interactive indexes, one for each index
 	Cuts        []cut            // cuts of the feed, one for each index being built from a cut
+
+	DocRanges    []DocRange    // ranges of the list of documents that have counters, in order
+	LastDocRange int64         // the highest number that such a range has had
+	docRangeAt   map[int64]int // indexes in DocRanges by number
 }
 
 // Current returns the shard map that writers use.
@@ -65,11 +71,14 @@ type Core struct {
 	Cached   atomic.Pointer[Config]
 	Written  atomic.Int64 // entries written since a closing of the feed's counts was last requested
 	Near     Nearness     // of documents that are written together
-	Counts   Counts       // since the core was created
-	share    sync.Once
-	shared   *Database // see Database.Shared
-	keeping  sync.Once
-	kept     any // see Database.Kept
+	// Undivided is when dividing the list of documents failed last, in nanoseconds since 1970, or 0. See
+	// layer/internal/alldocs/divide.go.
+	Undivided atomic.Int64
+	Counts    Counts // since the core was created
+	share     sync.Once
+	shared    *Database // see Database.Shared
+	keeping   sync.Once
+	kept      any // see Database.Kept
 }
 
 // NewCore returns the core of a database, without its configuration. root is the prefix of all keys of the store.
@@ -192,6 +201,8 @@ func (c *Config) Set(key, value []byte) error {
 		if x, err = parseCut(rest, value); err == nil {
 			c.Cuts = append(c.Cuts, x)
 		}
+	case ConfigDocRanges:
+		err = c.setDocRange(rest, value)
 	}
 	if err != nil {
 		return Corrupt("configuration "+name, err)

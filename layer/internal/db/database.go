@@ -77,6 +77,7 @@ type Txn struct {
 	touched    []touchedShard
 	counts     counterDeltas
 	partitions partitionDeltas
+	docRanges  docRangeDeltas
 	Restamp    bool // the transaction changes the configuration
 	Redesigned bool // the transaction may change the set of interactive indexes
 	gatherings []gathering
@@ -331,6 +332,7 @@ func (t *Txn) Finish() {
 	}
 	t.finishCounters()
 	t.finishPartitions()
+	t.finishDocRanges()
 	for _, s := range t.touched {
 		t.setWake(s.id, s.last)
 	}

@@ -137,7 +137,7 @@ func CountDocument(t *db.Txn, id string, deleted bool, n int64) {
 	if deleted {
 		t.CountFor(id, db.CounterDeleted, n)
 	} else {
-		t.CountFor(id, db.CounterDocs, n)
+		t.CountLive(id, n)
 	}
 }
 
