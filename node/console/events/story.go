@@ -78,11 +78,11 @@ func Stories(merged []state.Event) []state.Story {
 			member = e.From
 		}
 		t := open[member]
-		if t != nil && e.At.Sub(t.last) > storyLasts && !(t.gone && ends(e.Kind)) {
+		if t != nil && e.At.Sub(t.last) > storyLasts && !(t.gone && ends(&e)) {
 			t = nil
 		}
 		switch {
-		case t == nil && !begins(e.Kind):
+		case t == nil && !begins(e.Kind), e.Kind == state.ActionDone && !ends(&e):
 			continue
 		case t == nil || t.over && begins(e.Kind):
 			t = &telling{member: member}
@@ -102,8 +102,11 @@ func begins(k state.EventKind) bool {
 	return k == state.MemberSilent || k == state.MemberDead || k == state.MemberLeft
 }
 
-func ends(k state.EventKind) bool {
-	return k == state.MemberAnswers || k == state.MemberReturned || k == state.MemberRestart
+// ends reports whether a story is over: the member is back, or an operator has forgotten it, which is the one action
+// that names a member. An action that failed has a Detail.
+func ends(e *state.Event) bool {
+	return e.Kind == state.MemberAnswers || e.Kind == state.MemberReturned || e.Kind == state.MemberRestart ||
+		e.Kind == state.ActionDone && e.Detail == ""
 }
 
 // telling is a story while it is put together.
@@ -119,7 +122,7 @@ func (t *telling) add(e *state.Event) {
 	t.events = append(t.events, e)
 	t.last = e.At
 	t.gone = t.gone || e.Kind == state.MemberDead || e.Kind == state.MemberLeft
-	t.over = t.over || ends(e.Kind)
+	t.over = t.over || ends(e)
 }
 
 func (t *telling) story() state.Story {
@@ -153,6 +156,9 @@ func (t *telling) story() state.Story {
 		case state.JobTaken:
 			jobs, resumed = jobs+1, e.At
 			line(e.At, e.Text, "", e)
+		case state.ActionDone:
+			line(e.At, e.Text, "", e)
+			back = "forgotten " + clock(e.At)
 		default: // it may be back, and then take a new id because it had been given up
 			line(e.At, e.Text, "", e)
 			if back == "" {
@@ -195,6 +201,8 @@ func (t *telling) title() string {
 			title = t.member + " did not answer for a while"
 		case state.MemberReturned, state.MemberRestart:
 			return title + " and is back"
+		case state.ActionDone:
+			return title + " and was forgotten"
 		}
 	}
 	return title

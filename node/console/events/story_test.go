@@ -70,6 +70,23 @@ func TestStories(t *testing.T) {
 		}
 	}
 
+	t.Run("an operator has forgotten the member, much later", func(t *testing.T) {
+		lists := append(death(), []state.Event{
+			{ID: "n1/a/9", Node: "n1", At: at(3500), Kind: state.ActionDone, Member: "n2", User: "anna",
+				Text: "member n2 forgotten: failed by anna", Detail: "n2 is not a member that is gone"},
+			{ID: "n1/a/10", Node: "n1", At: at(3600), Kind: state.ActionDone, Member: "n2", User: "anna",
+				Text: "member n2 forgotten by anna"}})
+		stories := events.Stories(events.Merge(lists...))
+		if len(stories) != 1 || !stories[0].Over || stories[0].Severity != state.Good ||
+			stories[0].Title != "n2 died and was forgotten" || !strings.HasSuffix(stories[0].Text,
+			"2 jobs resumed 12:00:03.9, forgotten 13:00:00.0") ||
+			stories[0].Lines[len(stories[0].Lines)-1].Text != "member n2 forgotten by anna" {
+			t.Errorf("stories %+v", stories)
+		}
+		if stories := events.Stories(events.Merge(append(death(), lists[2][:1])...)); stories[0].Over {
+			t.Errorf("a member that was not forgotten: %+v", stories)
+		}
+	})
 	t.Run("the member is back, much later", func(t *testing.T) {
 		lists := append(death(), []state.Event{{ID: "n1/a/9", Node: "n1", At: at(3600), Since: since(3.4),
 			Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"}})
