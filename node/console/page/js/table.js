@@ -81,7 +81,8 @@ export const list = (place, view, caption, columns, empty, say, search = '', ask
   const q = { ...more, sort: '', desc: '', search, after: '' },
     before = [];
   let stop = () => {},
-    page = null;
+    page = null,
+    drawn = '';
   const box = el('input', {
     type: 'search',
     placeholder: 'name, state, node …',
@@ -130,6 +131,9 @@ export const list = (place, view, caption, columns, empty, say, search = '', ask
         },
         label,
       );
+    const now = JSON.stringify([p.rows, p.partial, p.sort, p.desc, p.next, q.search, before.length]);
+    if (now === drawn) return; // most updates of a quiet cluster change only the time
+    drawn = now;
     redraw(
       body,
       p.partial ? el('p', { class: 'warn' }, p.partial) : '',
