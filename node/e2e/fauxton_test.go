@@ -154,6 +154,7 @@ func TestFauxton(t *testing.T) {
 	u.WaitText("grace")
 	u.Wait(`fetch('/orders/_security').then(r => r.json()).then(r => r.admins?.names?.includes('grace'))`)
 	u.visit("#/createAdmin")
+	u.Wait(`location.hash.includes("createAdmin/")`) // with the node, which it looks up before the form works
 	u.enter("#username", "grace")
 	u.enter("#password", "cobol1959")
 	u.Eval("document.querySelector('#create-admin').click()", nil)
