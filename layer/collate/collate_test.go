@@ -288,7 +288,7 @@ func randomText(rng *rand.Rand) string {
 	return `"` + b.String() + `"`
 }
 
-// Numbers that a double has exactly are compared as such: a scan compares one in each document.
+// Numbers that count as doubles are compared as such: a scan compares one in each document.
 func TestCompare_NumbersCost(t *testing.T) {
 	for _, pair := range [][2]string{{`48.39046`, `89.9`}, {`12`, `89.9`}, {`-1.5e3`, `999999999999999`}} {
 		a, b := []byte(pair[0]), []byte(pair[1])

@@ -132,8 +132,9 @@ func (c comparer) number() (int, error) {
 	return p.Cmp(q), nil
 }
 
-// double returns the value of a number if a double has exactly that value.
-func double(text []byte, integer bool) (float64, bool) {
+// double returns the value of a number as a double: exactly that of a short integer, or the nearest one of a text with
+// a fraction or an exponent. ok is false for long integers, and for what is out of a double's range.
+func double(text []byte, integer bool) (f float64, ok bool) {
 	if integer {
 		const exact = 15 // digits that every double has
 		if len(text) > exact {
@@ -163,10 +164,10 @@ func small(text []byte) int64 {
 
 // rational returns the value of a number.
 func rational(text []byte, integer bool) (*big.Rat, error) {
+	if f, ok := double(text, integer); ok {
+		return new(big.Rat).SetFloat64(f), nil
+	}
 	if !integer {
-		if f, err := strconv.ParseFloat(string(text), 64); err == nil {
-			return new(big.Rat).SetFloat64(f), nil
-		}
 		if i := bytes.IndexAny(text, "eE"); i >= 0 {
 			if n, err := strconv.Atoi(string(text[i+1:])); err != nil || n > MaxExponent {
 				return nil, ErrRange

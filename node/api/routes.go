@@ -200,10 +200,11 @@ func (t *table) nameRoutes() {
 	}
 }
 
+// all returns a table row for every path that begins with a name, and every method.
+func all(a access, h handler) []tail { return []tail{{[]string{"..."}, everyMethod(a, h)}} }
+
 // missing is for endpoints of CouchDB that are not supported. 501 says more than treating the name as a document would.
-func missing(a access) []tail {
-	return []tail{{[]string{"..."}, everyMethod(a, refuse(&layer.Error{Kind: layer.NotImplemented}))}}
-}
+var missing = refuse(&layer.Error{Kind: layer.NotImplemented})
 
 var errNoReshard = &fault.Fault{Status: http.StatusNotImplemented, Name: "not_implemented",
 	Reason: "Documents are not divided into shards here. POST /{db}/_changes/_reshard changes the number of shards " +
@@ -211,15 +212,11 @@ var errNoReshard = &fault.Fault{Status: http.StatusNotImplemented, Name: "not_im
 
 // noSearch is for full-text search: the answer of a CouchDB without a search service. Without it, these names would be
 // taken for those of databases, documents and attachments.
-func noSearch(a access) []tail {
-	return []tail{{[]string{"..."}, everyMethod(a, refuse(&fault.Fault{Status: http.StatusServiceUnavailable,
-		Name: "service unavailable", Reason: "Search is not available"}))}}
-}
+var noSearch = refuse(&fault.Fault{Status: http.StatusServiceUnavailable, Name: "service unavailable",
+	Reason: "Search is not available"})
 
 // noNouveau is for the other full-text search, which CouchDB does not know unless it is enabled.
-func noNouveau(a access) []tail {
-	return []tail{{[]string{"..."}, everyMethod(a, refuse(fault.NotFound("missing")))}}
-}
+var noNouveau = refuse(fault.NotFound("missing"))
 
 // only returns a table row without a tail.
 func only(e endpoint) []tail { return []tail{{endpoint: e}} }
@@ -254,7 +251,7 @@ func (s *Server) serverEndpoints() map[string][]tail {
 			post: s.server.Backup}),
 		"_verify": only(endpoint{allow: "POST", access: serverAdmin, limit: s.atMost(maxCommand),
 			post: s.server.Verify}),
-		"_dashboard": {{[]string{"..."}, everyMethod(serverAdmin, s.server.GetDashboard)}},
+		"_dashboard": all(serverAdmin, s.server.GetDashboard),
 		"metrics": only(endpoint{allow: "GET,HEAD", access: metricsReader, scrape: true,
 			get: s.server.GetMetrics}),
 		"_debug": {{[]string{"pprof", "..."}, endpoint{allow: "GET,HEAD", access: serverAdmin,
@@ -264,10 +261,10 @@ func (s *Server) serverEndpoints() map[string][]tail {
 		"_scheduler": {{[]string{"..."}, endpoint{allow: "GET,HEAD", access: serverAdmin,
 			get: s.replicas.Scheduler}}},
 		"_db_updates": only(endpoint{allow: "GET", access: s.gate.updatesReader, get: s.feeds.DatabaseUpdates}),
-		"_reshard":    {{[]string{"..."}, everyMethod(serverAdmin, refuse(errNoReshard))}},
+		"_reshard":    all(serverAdmin, refuse(errNoReshard)),
 
-		"_search_analyze":  noSearch(serverAdmin),
-		"_nouveau_analyze": noNouveau(serverAdmin),
+		"_search_analyze":  all(serverAdmin, noSearch),
+		"_nouveau_analyze": all(serverAdmin, noNouveau),
 		"_reload_query_servers": only(endpoint{
 			allow: "POST", access: serverAdmin, post: func(q *call.Request) error { return q.SendOK(http.StatusOK) },
 		}),
@@ -331,9 +328,9 @@ func (s *Server) databaseEndpoints() map[string][]tail {
 			allow: "PUT,GET", access: s.gate.databaseMember, limit: s.atMost(maxCommand),
 			get: s.databases.GetPurgesLimit, put: s.databases.PutPurgesLimit,
 		}),
-		"_auto_purge": missing(s.gate.adminOfServer),
+		"_auto_purge": all(s.gate.adminOfServer, missing),
 
-		"_search_cleanup": noSearch(s.gate.databaseMember),
+		"_search_cleanup": all(s.gate.databaseMember, noSearch),
 		"_nouveau_cleanup": post(s.gate.databaseMember, // without an index there is nothing to remove
 			func(q *call.Request) error { return q.SendOK(http.StatusAccepted) }),
 
@@ -359,13 +356,13 @@ func (s *Server) databaseEndpoints() map[string][]tail {
 
 func (s *Server) designEndpoints() map[string][]tail {
 	anyMethod := func(h handler) []tail {
-		return []tail{{[]string{"..."}, everyMethod(s.gate.databaseMember, h)}}
+		return all(s.gate.databaseMember, h)
 	}
 	return map[string][]tail{
-		"_search":       noSearch(s.gate.databaseMember),
-		"_search_info":  noSearch(s.gate.databaseMember),
-		"_nouveau":      noNouveau(s.gate.databaseMember),
-		"_nouveau_info": noNouveau(s.gate.databaseMember),
+		"_search":       all(s.gate.databaseMember, noSearch),
+		"_search_info":  all(s.gate.databaseMember, noSearch),
+		"_nouveau":      all(s.gate.databaseMember, noNouveau),
+		"_nouveau_info": all(s.gate.databaseMember, noNouveau),
 
 		"_show":    anyMethod(s.functions.Show),
 		"_update":  anyMethod(s.functions.Update),

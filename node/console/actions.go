@@ -353,6 +353,9 @@ func (p pages) permitted(w http.ResponseWriter, r *http.Request) (user string, o
 	return user, false
 }
 
+// sentence returns an error's text with a full stop. That of another node has one.
+func sentence(err error) string { return strings.TrimSuffix(err.Error(), ".") + "." }
+
 // act does what a page asks for.
 func (p pages) act(w http.ResponseWriter, r *http.Request) {
 	user, ok := p.permitted(w, r)
@@ -373,9 +376,9 @@ func (p pages) act(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		answerJSON(w, map[string]bool{"ok": true})
 	case errors.As(err, &bad):
-		refuse(w, http.StatusBadRequest, strings.TrimSuffix(err.Error(), ".")+".")
+		refuse(w, http.StatusBadRequest, sentence(err))
 	case errors.As(err, &refused):
-		refuse(w, http.StatusConflict, strings.TrimSuffix(err.Error(), ".")+".")
+		refuse(w, http.StatusConflict, sentence(err))
 	default:
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 	}

@@ -5,9 +5,15 @@ import "sync"
 // Repeats knows the requests that have failed and will be repeated, so that whoever looks at a replication that does
 // not get on sees why. Its zero value is ready, and nil knows nothing. All methods are safe for concurrent use.
 type Repeats struct {
-	mu     sync.Mutex
-	errs   map[any]error // by request
-	latest error         // the latest of them
+	mu       sync.Mutex
+	failures map[any]failure // by request
+	count    int             // of failures so far
+}
+
+// failure is the last one of a request.
+type failure struct {
+	number int
+	err    error
 }
 
 // Failed notes that an attempt of a request has failed. The key is the request's own.
@@ -17,10 +23,11 @@ func (r *Repeats) Failed(key any, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.errs == nil {
-		r.errs = map[any]error{}
+	if r.failures == nil {
+		r.failures = map[any]failure{}
 	}
-	r.errs[key], r.latest = err, err
+	r.count++
+	r.failures[key] = failure{r.count, err}
 }
 
 // Ended notes that a request has succeeded, or will not be repeated any more.
@@ -30,18 +37,24 @@ func (r *Repeats) Ended(key any) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.errs, key)
+	delete(r.failures, key)
 }
 
-// Trouble returns the text of the latest failure, or "" if no request that has failed is still to succeed.
+// Trouble returns the text of the latest failure of the requests that are still to succeed, or "" if there are none.
 func (r *Repeats) Trouble() string {
 	if r == nil {
 		return ""
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.errs) == 0 {
+	var latest failure
+	for _, f := range r.failures {
+		if f.number > latest.number {
+			latest = f
+		}
+	}
+	if latest.err == nil {
 		return ""
 	}
-	return r.latest.Error()
+	return latest.err.Error()
 }

@@ -34,39 +34,39 @@ export const el = (name, props, ...children) => {
   return e;
 };
 
-/** Changes an element into another one with the same name, which is then thrown away. */
+/** Changes an element into another one with the same name, which is then thrown away. Details stay open or closed. */
 const become = (e, wanted) => {
-  for (const { name } of [...e.attributes])
-    if (!wanted.hasAttribute(name) && !(name === 'open' && e.nodeName === 'DETAILS')) e.removeAttribute(name);
+  const changes = name => !(name === 'open' && e.nodeName === 'DETAILS');
+  for (const { name } of [...e.attributes]) if (!wanted.hasAttribute(name) && changes(name)) e.removeAttribute(name);
   for (const { name, value } of wanted.attributes)
-    if (e.getAttribute(name) !== value && !(name === 'open' && e.nodeName === 'DETAILS')) e.setAttribute(name, value);
+    if (e.getAttribute(name) !== value && changes(name)) e.setAttribute(name, value);
   for (const [type, f] of Object.entries(listeners.get(wanted) || {})) listen(e, type, f);
   if (keys.has(wanted)) keys.set(e, keys.get(wanted));
   fill(e, [...wanted.childNodes]);
 };
 
+/** Removes a node and returns the next one. */
+const remove = n => {
+  const next = n.nextSibling;
+  n.remove();
+  return next;
+};
+
 /** Makes a list of nodes the children of an element. Those with the same key, or in the same place, stay and change. */
 const fill = (e, wanted) => {
   const old = new Map(),
-    left = new Map();
+    left = new Set();
   for (const c of e.childNodes) if (keys.has(c)) old.set(keys.get(c), c);
-  for (const n of wanted) if (keys.has(n)) left.set(keys.get(n), n);
+  for (const n of wanted) if (keys.has(n)) left.add(keys.get(n));
   let at = e.firstChild;
   for (const n of wanted) {
     const key = keys.get(n);
-    while (at && keys.has(at) && !left.has(keys.get(at))) {
-      const gone = at;
-      at = at.nextSibling;
-      gone.remove();
-    }
+    while (at && keys.has(at) && !left.has(keys.get(at))) at = remove(at);
     const stays = key === undefined ? (at && !keys.has(at) ? at : null) : old.get(key);
     old.delete(key);
     if (!stays || stays.nodeName !== n.nodeName) {
       e.insertBefore(n, at);
-      if (stays && stays === at) {
-        at = at.nextSibling;
-        stays.remove();
-      }
+      if (stays && stays === at) at = remove(at);
       continue;
     }
     if (stays === at) at = at.nextSibling;
@@ -74,11 +74,7 @@ const fill = (e, wanted) => {
     if (stays.nodeType === Node.ELEMENT_NODE) become(stays, n);
     else if (stays.data !== n.data) stays.data = n.data;
   }
-  while (at) {
-    const gone = at;
-    at = at.nextSibling;
-    gone.remove();
-  }
+  while (at) at = remove(at);
 };
 
 /**
