@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/actors/internal/feeds"
 	"github.com/divandb/divan/layer"
 )
 
@@ -172,8 +173,16 @@ func (l listeners) wake(t testing.TB, what string) {
 	}
 }
 
+// factsOf returns the facts of a node's only shard.
+func factsOf(s *actors.System) (f feeds.ShardFacts) {
+	for x := range s.Shards() {
+		f = x.Look()
+	}
+	return f
+}
+
 func state(s *actors.System, shard string) string {
-	for _, x := range s.Shards(100) {
+	for x := range s.Shards() {
 		if x.Shard == shard {
 			return x.State
 		}
@@ -303,10 +312,10 @@ func TestPeers_TheOwnerWatchesForOthers(t *testing.T) {
 	drain(ch)
 	db.commit("a")
 	receives(t, ch, "a commit")
-	if x := s1.Shards(100)[0]; x.Node != "n1" || x.Followers != 1 || x.Listeners != 0 {
+	if x := factsOf(s1); x.Node != "n1" || x.Followers != 1 || x.Listeners != 0 {
 		t.Errorf("the owner's actor %+v", x)
 	}
-	if x := s2.Shards(100)[0]; x.Node != "n1" || x.Followers != 0 || x.Listeners != 1 || x.Wakes == 0 {
+	if x := factsOf(s2); x.Node != "n1" || x.Followers != 0 || x.Listeners != 1 || x.Wakes == 0 {
 		t.Errorf("the follower's actor %+v", x)
 	}
 	cancel()

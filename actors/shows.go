@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/divandb/divan/actors/internal/feeds"
@@ -88,9 +89,8 @@ func (s *System) Indexes(ctx context.Context, most int) ([]indexing.IndexInfo, e
 	return s.indexing.Indexes(ctx, most)
 }
 
-// Shards lists the changes shards that are watched on this node, by database: at most most of them, and first those
-// whose actors have an error.
-func (s *System) Shards(most int) []feeds.ShardInfo { return s.feeds.Shards(most) }
+// Shards returns the changes shards that are watched on this node, in any order.
+func (s *System) Shards() iter.Seq[feeds.ShardInfo] { return s.feeds.Shards() }
 
 // Tasks lists the running index builds and the running compaction on this node, by database and design document.
 func (s *System) Tasks() []indexing.Task {

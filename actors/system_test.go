@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,8 +58,8 @@ func TestListen_OneWatchForManyListeners(t *testing.T) {
 	if f := s.Metrics(); f.Listeners != 2000 {
 		t.Errorf("facts %+v", f)
 	}
-	for _, x := range s.Shards(100) {
-		if x.Database != "cities" || x.Listeners != 1000 || x.State != "watching" {
+	for x := range s.Shards() {
+		if x.Database != "cities" || x.Look().Listeners != 1000 || x.State != "watching" {
 			t.Errorf("shard %+v", x)
 		}
 	}
@@ -277,30 +276,4 @@ func (d *namelessDatabase) Name() string {
 		panic("no name")
 	}
 	return "bad"
-}
-
-// A bounded list of shards shows those with an error first, and reports how many there are.
-func TestShards_bounded(t *testing.T) {
-	const databases = 30
-	var all []*database
-	for i := range databases {
-		all = append(all, newDatabase(fmt.Sprintf("db%02d", i)))
-	}
-	ill := all[databases-2]
-	ill.fault = func() error { return errInjected }
-	s := start(t, newStore(t, all...), nil)
-	for _, db := range all {
-		_, cancel := s.Listen(db, "a")
-		defer cancel()
-	}
-	eventually(t, func() string {
-		var names []string
-		for _, x := range s.Shards(2) {
-			names = append(names, x.Database)
-		}
-		if want := []string{"db00", ill.name}; !slices.Equal(names, want) || len(s.Shards(100)) != databases {
-			return fmt.Sprintf("shards of %q are shown, out of %d", names, len(s.Shards(100)))
-		}
-		return ""
-	})
 }

@@ -236,7 +236,7 @@ func TestLayer_WarmIndexes(t *testing.T) {
 	current(21)
 	shards := map[string]bool{}
 	eventually(t, func() string {
-		for _, x := range s.Shards(100) {
+		for x := range s.Shards() {
 			shards[x.Shard] = true
 			if x.Database != "cities" {
 				return fmt.Sprintf("%+v", x)

@@ -18,11 +18,8 @@ import (
 	"github.com/divandb/divan/node/console/state"
 )
 
-// maxListed bounds how many shards and indexes of this node the console's lists have.
-const (
-	maxShardsListed  = 100_000
-	maxIndexesListed = 500
-)
+// maxIndexesListed bounds how many indexes of this node the console's lists have.
+const maxIndexesListed = 500
 
 // own reads the parts of this node for the console. Before the node has started, there is nothing.
 type own struct{ *Node }
@@ -134,10 +131,13 @@ func (n own) shownShards() iter.Seq[state.Shard] {
 		if running == nil {
 			return
 		}
-		for _, s := range running.Shards(maxShardsListed) {
-			if !yield(state.Shard{Node: n.name, Database: s.Database, Shard: s.Shard, Owner: s.Node, State: s.State,
-				Seq: s.Seq, Listeners: s.Listeners, Followers: s.Followers, Wakes: s.Wakes, Lag: s.Lag,
-				Error: s.Error}) {
+		for s := range running.Shards() {
+			if !yield(state.Shard{Node: n.name, Database: s.Database, Shard: s.Shard, State: s.State,
+				Look: func(row *state.Shard) {
+					f := s.Look()
+					row.Owner, row.Seq, row.Listeners, row.Followers = f.Node, f.Seq, f.Listeners, f.Followers
+					row.Wakes, row.Lag, row.Error = f.Wakes, f.Lag, f.Error
+				}}) {
 				return
 			}
 		}

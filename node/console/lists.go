@@ -89,15 +89,16 @@ var shardTable = table.Table[state.Shard]{
 	Columns: map[string]func(*state.Shard) table.Key{
 		"database":  text(func(s *state.Shard) string { return s.Database + "\x00" + s.Shard }),
 		"node":      text(func(s *state.Shard) string { return s.Node }),
-		"owner":     text(func(s *state.Shard) string { return s.Owner }),
+		"owner":     text(func(s *state.Shard) string { return s.Seen().Owner }),
 		"state":     text(func(s *state.Shard) string { return s.State }),
-		"listeners": number(func(s *state.Shard) int { return s.Listeners }),
-		"wakes":     number(func(s *state.Shard) int64 { return s.Wakes }),
-		"lag":       number(func(s *state.Shard) float64 { return s.Lag }),
+		"listeners": number(func(s *state.Shard) int { return s.Seen().Listeners }),
+		"wakes":     number(func(s *state.Shard) int64 { return s.Seen().Wakes }),
+		"lag":       number(func(s *state.Shard) float64 { return s.Seen().Lag }),
 	},
 	Default: "database",
 	ID:      func(s *state.Shard) string { return s.Database + "\x00" + s.Shard + "\x00" + s.Node },
 	Search: func(s *state.Shard) []string {
+		s.Seen()
 		return []string{s.Database, s.Shard, s.Node, s.Owner, s.State, s.Error}
 	},
 }
@@ -191,11 +192,14 @@ func (c *local) actorsHere(_ context.Context, q table.Query) (table.Page[state.A
 // lookAt completes the actors of a page.
 func lookAt(rows []state.Actor) {
 	for i := range rows {
-		a := &rows[i]
-		a.LastFailure = short(a.LastFailure)
-		if a.Look != nil {
-			a.Facts, a.Look = a.Look(), nil
-		}
+		complete(&rows[i])
+	}
+}
+
+func complete(a *state.Actor) {
+	a.LastFailure = short(a.LastFailure)
+	if a.Look != nil {
+		a.Facts, a.Look = a.Look(), nil
 	}
 }
 
@@ -233,7 +237,7 @@ func (c *Console) Sessions(ctx context.Context, q table.Query) (List[state.Sessi
 func (c *local) shardsHere(_ context.Context, q table.Query) (table.Page[state.Shard], error) {
 	p, err := shardTable.Select(c.o.Here.Shards(), q)
 	for i := range p.Rows {
-		p.Rows[i].Error = short(p.Rows[i].Error)
+		p.Rows[i].Error = short(p.Rows[i].Seen().Error)
 	}
 	return p, err
 }
@@ -323,13 +327,26 @@ func (c *Console) Tasks(ctx context.Context) ([]state.Task, []state.Absent) {
 	return list, absent
 }
 
-// EachActor calls visit for all actors of all nodes, by node and id, until it returns false, and EachSession for all
-// SQL sessions. A node that stops answering is left out from there on.
+// EachActor calls visit for all actors until it returns false: those of this node in any order, then those of the
+// others by node and id. A node that stops answering is left out from there on.
 func (c *Console) EachActor(ctx context.Context, visit func(state.Actor) bool) error {
-	return each(ctx, c.Actors, table.Query{Sort: "node", Limit: eachLimit}, visit)
+	for a := range c.o.Here.Actors() { // not in pages, since each page of them takes a look at all
+		complete(&a)
+		if !visit(a) || ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	elsewhere := func(ctx context.Context, q table.Query) (List[state.Actor], error) {
+		return listOf(ctx, c, "actors", actorTable, q,
+			func(context.Context, table.Query) (table.Page[state.Actor], error) {
+				return actorTable.Select(func(func(state.Actor) bool) {}, q)
+			})
+	}
+	return each(ctx, elsewhere, table.Query{Sort: "node", Limit: eachLimit}, visit)
 }
 
-// EachSession is EachActor for SQL sessions.
+// EachSession calls visit for all SQL sessions, by node and id, until it returns false. A node that stops answering is
+// left out from there on.
 func (c *Console) EachSession(ctx context.Context, visit func(state.Session) bool) error {
 	return each(ctx, c.Sessions, table.Query{Sort: "node", Limit: eachLimit}, visit)
 }

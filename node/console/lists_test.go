@@ -24,6 +24,8 @@ import (
 // parts are the parts of a node of a test.
 type parts struct {
 	actors    []state.Actor
+	walks     atomic.Int64 // of all actors
+	shards    []state.Shard
 	databases int
 	reads     atomic.Int64 // databases that were read
 	slow      time.Duration
@@ -53,12 +55,13 @@ func (p *parts) here(node string, nodes int) console.Here {
 		},
 		Report: func(context.Context) state.Report { return p.report },
 		Actors: func() iter.Seq[state.Actor] {
+			p.walks.Add(1)
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			return slices.Values(p.actors)
 		},
 		Sessions: func() iter.Seq[state.Session] { return slices.Values(p.sessions) },
-		Shards:   func() iter.Seq[state.Shard] { return func(func(state.Shard) bool) {} },
+		Shards:   func() iter.Seq[state.Shard] { return slices.Values(p.shards) },
 		Indexes:  func(context.Context) ([]state.Index, error) { return nil, p.lost },
 		Tasks: func() []state.Task {
 			return []state.Task{{Node: node, Type: "indexer", Database: "db", Raw: json.RawMessage(`{"node":"` + node + `"}`)}}
@@ -168,6 +171,7 @@ func TestConsole_Actors(t *testing.T) {
 	}
 	for _, p := range net.parts {
 		p.actors = p.actors[:700]
+		p.walks.Store(0)
 	}
 	seen := map[string]bool{}
 	if err := consoles[2].EachActor(t.Context(), func(a state.Actor) bool {
@@ -176,10 +180,51 @@ func TestConsole_Actors(t *testing.T) {
 	}); err != nil || len(seen) != 2100 {
 		t.Errorf("%d actors, %v", len(seen), err)
 	}
+	if n := net.parts[2].walks.Load(); n != 1 {
+		t.Errorf("the asked node's actors were gone through %d times", n)
+	}
 	visits := 0
 	_ = consoles[2].EachActor(t.Context(), func(state.Actor) bool { visits++; return visits < 5 })
 	if visits != 5 {
 		t.Errorf("%d visits", visits)
+	}
+}
+
+// Of very many changes shards, a page looks only at those that it shows, unless they are sorted by what is seen then.
+func TestConsole_Shards(t *testing.T) {
+	const each = 33_000
+	var looks atomic.Int64
+	net, consoles, _ := cluster(3)
+	for i, p := range net.parts {
+		for s := range each {
+			p.shards = append(p.shards, state.Shard{Node: fmt.Sprint("n", i+1), Database: fmt.Sprintf("db%06d", s), Shard: "s",
+				State: "watching", Look: func(row *state.Shard) {
+					looks.Add(1)
+					row.Owner, row.Lag = "n2", float64(s)
+				}})
+		}
+	}
+	for _, c := range []struct {
+		query table.Query
+		looks int64
+		first string
+	}{
+		{table.Query{}, 3 * 50, "db000000"},
+		{table.Query{Sort: "database", Desc: true}, 3 * 50, "db032999"},
+		{table.Query{Sort: "lag", Desc: true}, 3 * each, "db032999"},
+		{table.Query{Search: "n2 db00012"}, 3 * each, "db000120"},
+	} {
+		looks.Store(0)
+		page, err := consoles[0].Shards(t.Context(), c.query)
+		if err != nil || len(page.Rows) == 0 || page.Rows[0].Database != c.first || page.Rows[0].Owner != "n2" {
+			t.Fatalf("%+v: %d of %d, first %+v, %v", c.query, len(page.Rows), page.Total, page.Rows[0], err)
+		}
+		if n := looks.Load(); n != c.looks {
+			t.Errorf("%+v: %d shards were looked at, want %d", c.query, n, c.looks)
+		}
+		if text, err := json.Marshal(page); err != nil || len(text) > 100_000 {
+			t.Errorf("%+v: a page has %d bytes, %v", c.query, len(text), err)
+		}
 	}
 }
 

@@ -17,6 +17,13 @@ const (
 	gapPerListener = 3 * time.Microsecond
 )
 
+// Pauses after failures double from minPause to maxPause. An engine that has too many watches returns ones that fail
+// at once, so a watch counts as a success only after it has fired or lasted.
+const (
+	minPause = 10 * time.Millisecond
+	maxPause = time.Second
+)
+
 // shardBehavior learns of changes in one shard and wakes its subscribers (clause C7). If the shard's actor is placed on
 // this node, it watches the store. If it is placed on another node, it follows that node: the exchange reports whether
 // that node watches, and delivers its wakes. While that is in doubt, this node watches by itself. A node with followers
@@ -40,6 +47,7 @@ type shardBehavior struct {
 	owner    string   // the node being followed or asked; empty: none
 	epoch    int      // identifies this node's current watch: events of earlier ones are ignored
 	watch    kv.Watch // the armed watch, or nil
+	armedAt  time.Time
 	lastWake time.Time
 	idle     bool // the shard has no subscribers; stops after linger
 	idleTurn int  // the latest valid idleOver
@@ -224,9 +232,8 @@ func (b *shardBehavior) armed(now time.Time, m watchArmed) []runtime.Effect {
 	if m.err != nil {
 		return b.failed(now, m.err)
 	}
-	b.backoff.Reset()
 	b.phase, b.facts.Error = shardWatching, ""
-	b.watch = m.watch
+	b.watch, b.armedAt = m.watch, now
 	b.facts.Seq = m.seen.String()
 	e := append([]runtime.Effect{await{b.epoch, m.watch}}, b.reported()...)
 	return append(e, b.look()...)
@@ -242,6 +249,9 @@ func (b *shardBehavior) reported() []runtime.Effect {
 
 func (b *shardBehavior) onFired(now time.Time, err error) []runtime.Effect {
 	b.watch = nil
+	if err == nil || now.Sub(b.armedAt) >= maxPause {
+		b.backoff.Reset()
+	}
 	if err != nil {
 		return b.failed(now, err)
 	}

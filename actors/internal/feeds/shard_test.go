@@ -181,6 +181,52 @@ func TestShardBehavior(t *testing.T) {
 	}
 }
 
+// An engine with too many watches returns one that fails at once: pauses grow nevertheless, until a watch has fired, or
+// has lasted.
+func TestShardBehavior_WatchesThatFailAtOnce(t *testing.T) {
+	b := &shardBehavior{
+		wanted:    func() bool { return true },
+		listeners: func() int { return 1 },
+		elsewhere: func() (string, bool) { return "", false },
+		backoff:   runtime.NewBackoff(minPause, maxPause),
+	}
+	now := time.Unix(1000, 0)
+	b.Step(now, runtime.Started{})
+	// ends returns the pause after a watch that has ended some time after it was armed.
+	ends := func(after time.Duration, err error) (pause time.Duration) {
+		b.Step(now, watchArmed{epoch: b.epoch, watch: never{}})
+		now = now.Add(after)
+		for _, e := range b.Step(now, watchFired{b.epoch, err}) {
+			if a, ok := e.(runtime.After); ok {
+				pause = a.Delay
+			}
+		}
+		now = now.Add(pause)
+		b.Step(now, armNow{b.epoch})
+		return pause
+	}
+	full := errors.New("too many watches")
+	attempts := 0
+	for begun := now; now.Sub(begun) < time.Minute; attempts++ {
+		ends(0, full)
+	}
+	if attempts > 150 {
+		t.Errorf("%d attempts in a minute", attempts)
+	}
+	for _, c := range []struct {
+		after time.Duration
+		err   error
+	}{{time.Second, nil}, {time.Hour, full}} {
+		for range 20 {
+			ends(0, full)
+		}
+		ends(c.after, c.err)
+		if pause := ends(0, full); pause > 4*minPause {
+			t.Errorf("%v after a watch that ended with %v after %v", pause, c.err, c.after)
+		}
+	}
+}
+
 // effectName returns the name of an effect of any package.
 func effectName(e runtime.Effect) string {
 	_, name, _ := strings.Cut(fmt.Sprintf("%T", e), ".")

@@ -2,7 +2,6 @@ package feeds
 
 import (
 	"context"
-	"time"
 
 	"github.com/divandb/divan/actors/internal/ports"
 	"github.com/divandb/divan/actors/internal/runtime"
@@ -22,7 +21,7 @@ func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
 					_, n, _ := f.hub.counts(db, shard)
 					return n
 				},
-				patience: f.Beat / 3, linger: f.Linger, backoff: runtime.NewBackoff(10*time.Millisecond, time.Second),
+				patience: f.Beat / 3, linger: f.Linger, backoff: runtime.NewBackoff(minPause, maxPause),
 			}
 		},
 		Live: func(facts any) any {

@@ -1,47 +1,26 @@
 package feeds
 
 import (
-	"slices"
-	"strings"
+	"iter"
 
 	"github.com/divandb/divan/actors/internal/runtime"
 )
 
 // ShardInfo is a changes shard that has listeners on this node.
 type ShardInfo struct {
-	Database string `json:"database"`
-	Shard    string `json:"shard"`
-	State    string `json:"state"`
-	ShardFacts
+	Database, Shard, State string
+	// Look returns the rest. Nobody calls it for shards that are not shown, because it takes long for very many.
+	Look func() ShardFacts
 }
 
-// Shards lists the changes shards that are watched on this node, by database: at most most of them, and first those
-// whose actors have an error.
-func (f *Feeds) Shards(most int) []ShardInfo {
-	all := f.tree.OfKind(ShardKind)
-	byName := func(a, b *runtime.Record) int { return strings.Compare(a.ID, b.ID) }
-	slices.SortFunc(all, func(a, b *runtime.Record) int {
-		if x, y := troubled(a), troubled(b); x != y {
-			if x {
-				return -1
-			}
-			return 1
-		}
-		return byName(a, b)
-	})
-	shown := all[:min(len(all), most)]
-	slices.SortFunc(shown, byName)
-	list := []ShardInfo{}
-	for _, r := range shown {
-		n := r.Snapshot()
-		facts, _ := n.Facts.(ShardFacts) // empty while it starts
-		list = append(list, ShardInfo{Database: r.Parent.Name, Shard: n.Name, State: n.State, ShardFacts: facts})
+// Shards returns the changes shards that are watched on this node, in any order.
+func (f *Feeds) Shards() iter.Seq[ShardInfo] {
+	return func(yield func(ShardInfo) bool) {
+		f.tree.EachOfKind(ShardKind, func(n runtime.Node, parent string) bool {
+			return yield(ShardInfo{Database: parent, Shard: n.Name, State: n.State, Look: func() ShardFacts {
+				facts, _ := n.Look().(ShardFacts) // empty while it starts
+				return facts
+			}})
+		})
 	}
-	return list
-}
-
-// troubled reports whether a shard's actor has an error.
-func troubled(r *runtime.Record) bool {
-	facts, ok := r.FactsNow().(ShardFacts)
-	return ok && facts.Error != ""
 }

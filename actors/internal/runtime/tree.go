@@ -169,12 +169,12 @@ func (t *Tree) Each(visit func(n Node, parent string, recent int) bool) {
 	})
 }
 
-// OfKind returns the actors of a kind.
-func (t *Tree) OfKind(kind string) (all []*Record) {
+// EachOfKind calls visit for each actor of a kind as Each does, with the name of its parent, until it returns false.
+func (t *Tree) EachOfKind(kind string, visit func(n Node, parent string) bool) {
+	more := true
 	t.top.walk(func(r *Record) {
-		if r.kind == kind {
-			all = append(all, r)
+		if more && r.kind == kind {
+			more = visit(r.bare(), r.Parent.Name)
 		}
 	})
-	return all
 }

@@ -114,6 +114,17 @@ type Shard struct {
 	// Lag is for how many seconds there may have been changes that the listeners were not told of.
 	Lag   float64 `json:"lag"`
 	Error string  `json:"error,omitempty"`
+	// Look, unless nil, sets the fields from Owner on but State, which are then absent: for many shards they take long.
+	Look func(*Shard) `json:"-"`
+}
+
+// Seen returns the shard when it has been looked at.
+func (s *Shard) Seen() *Shard {
+	if look := s.Look; look != nil {
+		s.Look = nil
+		look(s)
+	}
+	return s
 }
 
 // Index is an index that a node builds or was recently asked for.

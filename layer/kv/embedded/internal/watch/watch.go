@@ -35,18 +35,22 @@ func (w *Watch) Err() error {
 	}
 }
 
+// Cancel unregisters a watch unless it is finished: then it is unregistered already, or will be by who arms it. So it
+// takes no lock that all watches share.
 func (w *Watch) Cancel() {
-	w.of.remove(w)
-	w.Finish(failure.ErrCancelled)
+	w.once.Do(func() {
+		w.finish(failure.ErrCancelled)
+		w.of.remove(w) // after finish: who registers it at this moment sees that it is done
+	})
 }
 
 // Finish closes done with err. Only the first call has an effect.
-func (w *Watch) Finish(err error) {
-	w.once.Do(func() {
-		w.err = err
-		w.of.count.Add(-1)
-		close(w.done)
-	})
+func (w *Watch) Finish(err error) { w.once.Do(func() { w.finish(err) }) }
+
+func (w *Watch) finish(err error) {
+	w.err = err
+	w.of.count.Add(-1)
+	close(w.done)
 }
 
 // Failed returns a watch that has failed with err.
