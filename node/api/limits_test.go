@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -112,6 +114,37 @@ func TestGarbage(t *testing.T) {
 	}
 	if status, text := s.call(t, "GET", "/_up", ""); status != 200 {
 		t.Error(status, text)
+	}
+}
+
+// A request that the HTTP server cannot read is answered as all others are.
+func TestUnreadable(t *testing.T) {
+	s := serve(t, nil)
+	for _, c := range []struct{ request, answer, reason string }{
+		{"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request", "The request line, an escape in its path, or " +
+			"a header is malformed."},
+		{"GET / HTTP/1.1\r\n\r\n", "400 Bad Request", "400 Bad Request: missing required Host header"},
+		{"GET / HTTP/9.1\r\nHost: x\r\n\r\n", "505 HTTP Version Not Supported",
+			"505 HTTP Version Not Supported: unsupported protocol version"},
+		{"PUT /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: x\r\n\r\n", "501 Not Implemented",
+			"Unsupported transfer encoding"},
+	} {
+		conn, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, c.request); err != nil {
+			t.Error(err)
+		}
+		all, err := io.ReadAll(conn)
+		conn.Close()
+		head, body, _ := strings.Cut(string(all), "\r\n\r\n")
+		var got struct{ Error, Reason string }
+		if err != nil || json.Unmarshal([]byte(body), &got) != nil || got.Reason != c.reason || got.Error == "" ||
+			!strings.HasPrefix(head, "HTTP/1.1 "+c.answer+"\r\n") ||
+			!strings.Contains(head, fmt.Sprintf("\r\nContent-Length: %d\r\n", len(body))) {
+			t.Errorf("%q: %q, %v", c.request, all, err)
+		}
 	}
 }
 

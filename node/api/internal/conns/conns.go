@@ -281,6 +281,14 @@ var ErrConnections = &fault.Fault{
 // Write gives the client a time limit for each piece, and a shorter one while the request holds memory that others wait
 // for.
 func (c *Conn) Write(p []byte) (n int, err error) {
+	if answer := unread(p); answer != nil {
+		_, err := c.write(answer)
+		return len(p), err
+	}
+	return c.write(p)
+}
+
+func (c *Conn) write(p []byte) (n int, err error) {
 	for {
 		piece := p[n:min(len(p), n+pieceSize)]
 		left, began := c.of.limits.Write, time.Now()

@@ -1,6 +1,8 @@
 package databases
 
 import (
+	"crypto/md5"
+	"fmt"
 	"net/http"
 
 	"github.com/tidwall/gjson"
@@ -28,7 +30,8 @@ func (h *Handlers) AllDatabaseInfos(q *call.Request) error {
 	return h.eachName(q, func(s *call.Stream, name string) error { return h.writeInfo(s, name) })
 }
 
-// eachName writes an array with one element for each database that the parameters select.
+// eachName writes an array with one element for each database that the parameters select. If it is sent in one piece,
+// it has an ETag.
 func (h *Handlers) eachName(q *call.Request, element func(s *call.Stream, name string) error) error {
 	o, nothing, err := rows.NamesOptions(q)
 	if err != nil {
@@ -53,6 +56,9 @@ func (h *Handlers) eachName(q *call.Request, element func(s *call.Stream, name s
 		}
 	}
 	s.Buf = append(s.Buf, ']', '\n')
+	if !s.Sent && q.NotModified(fmt.Sprintf(`"%x"`, md5.Sum(s.Buf))) {
+		return nil
+	}
 	return s.End()
 }
 
