@@ -78,12 +78,12 @@ func unhex(c byte) byte {
 }
 
 // appendEscaped appends s as one path segment, as CouchDB writes Location headers: everything but letters, digits and
-// "-_.~" is escaped.
+// "-_.:" is escaped.
 func appendEscaped(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.' ||
-			c == '~' {
+			c == ':' {
 			dst = append(dst, c)
 			continue
 		}

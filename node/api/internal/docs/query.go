@@ -42,9 +42,7 @@ func readDocQuery(q *call.Request) (d docQuery, err error) {
 		}
 	}
 	d.wantsRevs = d.get.Revs
-	if len(d.render.Since) > 0 {
-		d.render.Attachments, d.get.Revs = true, true
-	}
+	d.get.Revs = d.get.Revs || len(d.render.Since) > 0
 	return d, nil
 }
 
@@ -79,6 +77,7 @@ func (d *docQuery) take(name, value string) (err error) {
 		}
 		d.wantsOpenRevs = d.openAll || len(d.openRevs) > 0
 	case "atts_since":
+		d.render.Attachments = true // also with an empty list
 		d.render.Since, err = parseRevsParam(value)
 	case "new_edits":
 		d.replicated = value == "false"

@@ -50,7 +50,7 @@ func (h *Handlers) changesFilter(q *call.Request, c *changesQuery) (f *changeFil
 	case c.filter[0] == '_':
 		err = fault.BadRequest("unknown builtin filter name")
 	default:
-		f, err = h.functionFilter(q, c.filter)
+		return h.functionFilter(q, c)
 	}
 	if err != nil {
 		return nil, err
@@ -111,7 +111,8 @@ func keepFor(q *call.Request, c *changesQuery, n int64) error {
 	return q.Body.Keep(n)
 }
 
-// maxSelector is the maximum size of a selector, in bytes. Parsed, it takes up to selectorCost times its size.
+// maxSelector is the maximum size of a selector, or of a body that a filter function sees, in bytes. Parsed, a selector
+// takes up to selectorCost times its size.
 const (
 	maxSelector  = 1 << 20
 	selectorCost = 24
@@ -178,12 +179,16 @@ func (h *Handlers) viewFilter(q *call.Request) (*changeFilter, error) {
 	}
 	function := script.Function{Name: "views." + view + ".map", Source: def.Map}
 	f, err := h.Scripts.FilterByView(render.Charged(q), source, function)
-	return compiled(q, f, err)
+	if err != nil {
+		return nil, fault.NotCompiled(err)
+	}
+	req, err := render.RequestObject(q, render.ObjectOf{})
+	return &changeFilter{function: f, req: req}, err
 }
 
-// functionFilter returns a filter function of a design document.
-func (h *Handlers) functionFilter(q *call.Request, text string) (*changeFilter, error) {
-	name, function, ok := cutName(text)
+// functionFilter returns a filter function of a design document. It sees the posted body in its request object.
+func (h *Handlers) functionFilter(q *call.Request, c *changesQuery) (*changeFilter, error) {
+	name, function, ok := cutName(c.filter)
 	if !ok {
 		return nil, fault.BadRequest("`filter` must be of the form `designname/filtername`")
 	}
@@ -200,15 +205,25 @@ func (h *Handlers) functionFilter(q *call.Request, text string) (*changeFilter, 
 		return nil, fault.NotFound("missing json key: " + missing)
 	}
 	f, err := h.Scripts.Filter(render.Charged(q), source, script.Function{Name: "filters." + function, Source: code})
-	return compiled(q, f, err)
-}
-
-func compiled(q *call.Request, f *script.Filter, err error) (*changeFilter, error) {
 	if err != nil {
 		return nil, fault.NotCompiled(err)
 	}
-	req, err := render.RequestObject(q, render.ObjectOf{})
-	return &changeFilter{function: f, req: req}, err
+	if c.waits() {
+		q.Body.WillKeep(func(size int64) int64 { return min(size, maxSelector) })
+	}
+	body, err := postedBody(q)
+	if err != nil {
+		return nil, err
+	}
+	if len(body.Raw) > maxSelector {
+		return nil, &layer.Error{Kind: layer.TooLarge}
+	}
+	req, err := render.RequestObject(q, render.ObjectOf{Body: []byte(body.Raw)})
+	if err != nil {
+		return nil, err
+	}
+	q.Body.GiveBack()
+	return &changeFilter{function: f, req: req}, keepFor(q, c, int64(len(body.Raw)))
 }
 
 // cutName splits designname/functionname.
