@@ -86,7 +86,14 @@ func (s *System) TreeJSON(context.Context) ([]byte, error) {
 // document. It returns at most most of them: those being built and those asked for last. Each costs some reads; the
 // others cost none. Those that cannot be read are left out.
 func (s *System) Indexes(ctx context.Context, most int) ([]indexing.IndexInfo, error) {
-	return s.indexing.Indexes(ctx, most)
+	return indexing.Infos(ctx, s.indexing.Used(ctx), most)
+}
+
+// UsedIndexes yields the indexes that this node builds or was recently asked for, without their state (UsedIndex.Read);
+// those asked for last come first. It costs reads only for those that are built without having been asked for. An error,
+// of ctx, is the last that it yields.
+func (s *System) UsedIndexes(ctx context.Context) iter.Seq2[indexing.UsedIndex, error] {
+	return s.indexing.Used(ctx)
 }
 
 // Shards returns the changes shards that are watched on this node, in any order.

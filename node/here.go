@@ -18,8 +18,6 @@ import (
 	"github.com/divandb/divan/node/console/state"
 )
 
-// maxIndexesListed bounds how many indexes of this node the console's lists have.
-const maxIndexesListed = 500
 
 // own reads the parts of this node for the console. Before the node has started, there is nothing.
 type own struct{ *Node }
@@ -149,24 +147,35 @@ func (n own) shownIndexes(ctx context.Context) ([]state.Index, error) {
 	if running == nil {
 		return nil, nil
 	}
-	found, err := running.Indexes(ctx, maxIndexesListed)
-	if err != nil {
-		return nil, err
-	}
-	tasks := n.shownTasks()
-	list := make([]state.Index, 0, len(found))
-	for _, x := range found {
-		row := state.Index{Node: n.name, Database: x.Database, Design: x.Design, Views: x.Views, Rows: x.Rows,
-			Bytes: x.Bytes, Errors: x.Errors, Skipped: x.Skipped, Building: x.Building, Current: x.Current,
-			Lag: float64(behind(x)) / 1000}
-		if i := slices.IndexFunc(tasks, func(t state.Task) bool {
-			return t.Database == x.Database && t.Design == x.Design && t.Shard == ""
-		}); i >= 0 {
-			t := tasks[i]
+	type name struct{ database, design string }
+	builds := map[name]*state.Task{}
+	for _, t := range n.shownTasks() {
+		if t.Shard == "" {
 			t.Raw = nil
-			row.Task = &t
+			builds[name{t.Database, t.Design}] = &t
+		}
+	}
+	list := []state.Index{}
+	for ix, err := range running.UsedIndexes(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		row := state.Index{Node: n.name, Database: ix.Database, Design: ix.Design.ID, Views: []string{},
+			Building: ix.Building, Task: builds[name{ix.Database, ix.Design.ID}]}
+		for _, v := range ix.Design.Views {
+			row.Views = append(row.Views, v.Name)
+		}
+		look := func(ctx context.Context) (state.Index, error) {
+			x, err := ix.Read(ctx)
+			if err != nil {
+				return row, err
+			}
+			row.Views, row.Rows, row.Bytes, row.Errors, row.Skipped = x.Views, x.Rows, x.Bytes, x.Errors, x.Skipped
+			row.Building, row.Current, row.Lag = x.Building, x.Current, float64(behind(x))/1000
+			return row, nil
 		}
 		list = append(list, row)
+		list[len(list)-1].Look = look
 	}
 	return list, nil
 }

@@ -2,10 +2,13 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/divandb/divan/node/console/state"
@@ -116,7 +119,7 @@ var indexTable = table.Table[state.Index]{
 	Default: "database",
 	ID:      func(x *state.Index) string { return x.Database + "\x00" + x.Design + "\x00" + x.Node },
 	Search: func(x *state.Index) []string {
-		words := append([]string{x.Database, x.Design, x.Node, x.Skipped}, x.Views...)
+		words := append([]string{x.Database, x.Design, x.Node}, x.Views...)
 		if x.Building {
 			words = append(words, "building")
 		}
@@ -247,21 +250,66 @@ func (c *Console) Shards(ctx context.Context, q table.Query) (List[state.Shard],
 	return listOf(ctx, c, "shards", shardTable, q, c.local.shardsHere)
 }
 
+// byState are the columns whose values must be read of all indexes before they can be sorted.
+var byState = map[string]bool{"rows": true, "bytes": true, "errors": true, "lag": true}
+
 func (c *local) indexesHere(ctx context.Context, q table.Query) (table.Page[state.Index], error) {
 	list, err := c.o.Here.Indexes(ctx)
 	if err != nil {
 		return table.Page[state.Index]{}, err
 	}
+	unread := 0
+	if byState[q.Sort] {
+		unread = readIndexes(ctx, list)
+	}
 	p, err := indexTable.Select(slices.Values(list), q)
+	if !byState[q.Sort] {
+		unread = readIndexes(ctx, p.Rows)
+	}
+	p.Unread = unread
 	for i := range p.Rows {
+		p.Rows[i].Look = nil
 		p.Rows[i].Skipped = short(p.Rows[i].Skipped)
 	}
 	return p, err
 }
 
-// Indexes returns a page of the indexes that nodes build or were recently asked for.
+// readIndexes reads the state of indexes and returns how many it has not read in time: in half of what another node may
+// take to answer. Indexes that cannot be read, such as deleted ones, are shown without values.
+func readIndexes(ctx context.Context, list []state.Index) (unread int) {
+	ctx, cancel := context.WithTimeout(ctx, patience/2)
+	defer cancel()
+	var next, read atomic.Int64
+	var reading sync.WaitGroup
+	for range min(readers, len(list)) {
+		reading.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(list) {
+					return
+				}
+				row, err := list[i].Look(ctx)
+				if err == nil {
+					list[i] = row
+				}
+				if err == nil || ctx.Err() == nil {
+					read.Add(1) // or it is gone
+				}
+			}
+		})
+	}
+	reading.Wait()
+	return len(list) - int(read.Load())
+}
+
+// Indexes returns a page of the indexes that nodes build or were recently asked for. A search looks at names, and not
+// at errors.
 func (c *Console) Indexes(ctx context.Context, q table.Query) (List[state.Index], error) {
-	return listOf(ctx, c, "indexes", indexTable, q, c.local.indexesHere)
+	l, err := listOf(ctx, c, "indexes", indexTable, q, c.local.indexesHere)
+	if l.Unread > 0 {
+		l.Partial = fmt.Sprintf("The state of %d of the indexes was not read in time.", l.Unread)
+	}
+	return l, err
 }
 
 // Jobs returns a page of the jobs in the store that are not finished.

@@ -27,7 +27,8 @@ type parts struct {
 	walks     atomic.Int64 // of all actors
 	shards    []state.Shard
 	databases int
-	reads     atomic.Int64 // databases that were read
+	indexes   int          // of each node
+	reads     atomic.Int64 // databases and indexes that were read
 	slow      time.Duration
 	mu        sync.Mutex
 	used      map[string]console.Use
@@ -62,7 +63,7 @@ func (p *parts) here(node string, nodes int) console.Here {
 		},
 		Sessions: func() iter.Seq[state.Session] { return slices.Values(p.sessions) },
 		Shards:   func() iter.Seq[state.Shard] { return slices.Values(p.shards) },
-		Indexes:  func(context.Context) ([]state.Index, error) { return nil, p.lost },
+		Indexes:  func(context.Context) ([]state.Index, error) { return p.listIndexes(node), p.lost },
 		Tasks: func() []state.Task {
 			return []state.Task{{Node: node, Type: "indexer", Database: "db", Raw: json.RawMessage(`{"node":"` + node + `"}`)}}
 		},
@@ -139,6 +140,66 @@ func actorsOf(node string, n int, looks *atomic.Int64) (list []state.Actor) {
 			}})
 	}
 	return list
+}
+
+// listIndexes returns the indexes of a node, which count how many of them are read.
+func (p *parts) listIndexes(node string) (list []state.Index) {
+	for i := range p.indexes {
+		row := state.Index{Node: node, Database: fmt.Sprintf("db%05d", i), Design: "_design/" + node, Views: []string{"v"}}
+		row.Look = func(ctx context.Context) (state.Index, error) {
+			p.reads.Add(1)
+			if p.slow > 0 {
+				select {
+				case <-time.After(p.slow):
+				case <-ctx.Done():
+					return state.Index{}, ctx.Err()
+				}
+			}
+			if i == 5 {
+				return state.Index{}, errors.New("it was deleted")
+			}
+			row.Rows = int64(i) * 7919 % 4007
+			return row, nil
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// All indexes are searched and sorted, and of those on the page, or of all to sort by what they have, the state is read.
+func TestConsole_Indexes(t *testing.T) {
+	net, consoles, _ := cluster(2)
+	reads := func() (n int64) {
+		for _, p := range net.parts {
+			n += p.reads.Swap(0)
+		}
+		return n
+	}
+	for _, p := range net.parts {
+		p.indexes = 4000
+	}
+	list, err := consoles[0].Indexes(t.Context(), table.Query{Limit: 10})
+	if err != nil || list.Total != 8000 || len(list.Rows) != 10 || list.Rows[2].Rows != 7919%4007 || list.Partial != "" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if n := reads(); n != 20 {
+		t.Errorf("the state of %d indexes was read", n)
+	}
+	list, err = consoles[0].Indexes(t.Context(), table.Query{Search: "db03999 n2"})
+	if err != nil || list.Total != 1 || list.Rows[0].Rows != 3999*7919%4007 || reads() != 1 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	list, err = consoles[0].Indexes(t.Context(), table.Query{Sort: "rows", Desc: true, Limit: 2})
+	if err != nil || list.Rows[0].Rows != 4006 || list.Rows[1].Rows != 4006 || list.Partial != "" || reads() != 8000 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for _, p := range net.parts {
+		p.slow = 20 * time.Millisecond
+	}
+	list, err = consoles[0].Indexes(t.Context(), table.Query{Sort: "rows", Desc: true})
+	if err != nil || list.Total != 8000 || list.Partial == "" || len(list.Absent) > 0 {
+		t.Errorf("a slow store: %+v, %v", list.Partial, err)
+	}
 }
 
 // A page of very many actors of several nodes is small, and all pages together have all of them. Only those that may be

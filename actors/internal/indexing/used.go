@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -33,48 +34,82 @@ type IndexInfo struct {
 	Current  bool     `json:"current"`
 }
 
-// Indexes returns the state of the indexes that this node builds or was recently asked for, by database and design
-// document. It returns at most most of them: those being built and those asked for last. Each costs some reads; the
-// others cost none. Those that cannot be read are left out.
-func (x *Indexing) Indexes(ctx context.Context, most int) ([]IndexInfo, error) {
-	list := []IndexInfo{}
-	used := x.used()
-	designs := map[ports.Database][]*layer.Design{} // only for indexes being built
-	for _, ix := range used[:min(len(used), most)] {
-		if ix.design == nil {
-			of, read := designs[ix.db]
-			if !read {
-				var err error
-				if of, err = ix.db.Designs(ctx); err != nil && ctx.Err() != nil {
-					return nil, err
+// UsedIndex is an index that this node builds or was recently asked for.
+type UsedIndex struct {
+	Database string
+	Design   *layer.Design
+	Building bool // by this node
+	db       ports.Database
+}
+
+// Used yields the indexes that this node builds or was recently asked for; those asked for last come first. It reads the
+// store only for those that are built without having been asked for, and leaves out the ones that cannot be read. An
+// error, of ctx, is the last that it yields.
+func (x *Indexing) Used(ctx context.Context) iter.Seq2[UsedIndex, error] {
+	return func(yield func(UsedIndex, error) bool) {
+		designs := map[ports.Database][]*layer.Design{}
+		for _, ix := range x.used() {
+			if ix.design == nil {
+				of, read := designs[ix.db]
+				if !read {
+					var err error
+					if of, err = ix.db.Designs(ctx); err != nil && ctx.Err() != nil {
+						yield(UsedIndex{}, err)
+						return
+					}
+					designs[ix.db] = of
 				}
-				designs[ix.db] = of
+				at := slices.IndexFunc(of, func(d *layer.Design) bool { return d.Signature == ix.signature })
+				if at < 0 {
+					continue
+				}
+				ix.design = of[at]
 			}
-			at := slices.IndexFunc(of, func(d *layer.Design) bool { return d.Signature == ix.signature })
-			if at < 0 {
-				continue
+			if !yield(UsedIndex{ix.db.Name(), ix.design, ix.building, ix.db}, nil) {
+				return
 			}
-			ix.design = of[at]
 		}
-		state, err := ix.db.IndexOf(ix.design).State(ctx)
+	}
+}
+
+// Read reads the state of an index.
+func (ix UsedIndex) Read(ctx context.Context) (IndexInfo, error) {
+	state, err := ix.db.IndexOf(ix.Design).State(ctx)
+	if err != nil {
+		return IndexInfo{}, err
+	}
+	info := IndexInfo{Database: ix.Database, Design: ix.Design.ID, Views: []string{}, Building: state.Building,
+		Seq: state.Seq.String(), LastSeq: state.LastSeq.String(), Current: state.Current()}
+	for _, v := range state.Views {
+		info.Views = append(info.Views, v.Name)
+		info.Rows += v.Rows
+		info.Bytes += v.Bytes
+		info.Errors += v.Errors
+		if e := v.Skipped; e != nil && info.Skipped == "" {
+			info.Skipped = fmt.Sprintf("%s skips document %q: %s", v.Name, e.DocID, e.Error)
+		}
+	}
+	return info, nil
+}
+
+// Infos returns the state of the first most of the used indexes, by database and design document. Those that cannot be
+// read are left out.
+func Infos(ctx context.Context, used iter.Seq2[UsedIndex, error], most int) ([]IndexInfo, error) {
+	list := []IndexInfo{}
+	for ix, err := range used {
 		if err != nil {
-			if ctx.Err() != nil {
-				return nil, err
-			}
-			continue
+			return nil, err
 		}
-		info := IndexInfo{Database: ix.db.Name(), Design: ix.design.ID, Views: []string{}, Building: state.Building,
-			Seq: state.Seq.String(), LastSeq: state.LastSeq.String(), Current: state.Current()}
-		for _, v := range state.Views {
-			info.Views = append(info.Views, v.Name)
-			info.Rows += v.Rows
-			info.Bytes += v.Bytes
-			info.Errors += v.Errors
-			if e := v.Skipped; e != nil && info.Skipped == "" {
-				info.Skipped = fmt.Sprintf("%s skips document %q: %s", v.Name, e.DocID, e.Error)
-			}
+		info, err := ix.Read(ctx)
+		switch {
+		case err == nil:
+			list = append(list, info)
+		case ctx.Err() != nil:
+			return nil, err
 		}
-		list = append(list, info)
+		if most--; most <= 0 {
+			break // before the next one is looked for
+		}
 	}
 	slices.SortFunc(list, func(a, b IndexInfo) int {
 		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Design, b.Design))
@@ -86,23 +121,24 @@ func (x *Indexing) Indexes(ctx context.Context, most int) ([]IndexInfo, error) {
 type shownIndex struct {
 	usedIndex // without a design if the index is only being built
 	signature string
+	building  bool
 }
 
 // used returns the recently used indexes, and those that are built without having been asked for: after a restart, or
 // for another node. Those asked for last come first. It does no I/O, because there may be many more than are shown.
 func (x *Indexing) used() (list []shownIndex) {
-	known := map[indexKey]bool{}
+	building := map[indexKey]bool{}
+	for _, t := range x.builds.list() {
+		building[indexKey{db: t.key.db, signature: t.key.signature}] = true // with all shards of a shared build
+	}
 	for _, ix := range x.builds.used(x.tree.Now()) {
-		known[indexKey{db: ix.db, signature: ix.design.Signature}] = true
-		list = append(list, shownIndex{ix, ix.design.Signature})
+		key := indexKey{db: ix.db, signature: ix.design.Signature}
+		list = append(list, shownIndex{ix, ix.design.Signature, building[key]})
+		delete(building, key)
 	}
 	until := x.tree.Now().Add(x.WarmFor)
-	for _, t := range x.builds.list() {
-		key := indexKey{db: t.key.db, signature: t.key.signature} // of all shards of a shared build
-		if !known[key] {
-			known[key] = true
-			list = append(list, shownIndex{usedIndex{db: key.db, until: until}, key.signature})
-		}
+	for key := range building {
+		list = append(list, shownIndex{usedIndex{db: key.db, until: until}, key.signature, true})
 	}
 	slices.SortFunc(list, func(a, b shownIndex) int {
 		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.db.Name(), b.db.Name()),

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 )
@@ -143,6 +144,8 @@ type Index struct {
 	Lag float64 `json:"lag"`
 	// Task is its build, if there is one.
 	Task *Task `json:"task,omitempty"`
+	// Look, unless nil, reads the row with the values that are absent: Rows, Bytes, Errors, Skipped, Current and Lag.
+	Look func(context.Context) (Index, error) `json:"-"`
 }
 
 // Task is an index build or a compaction.

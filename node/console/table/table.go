@@ -46,6 +46,8 @@ type Page[T any] struct {
 	// Sort and Desc are the order.
 	Sort string `json:"sort"`
 	Desc bool   `json:"desc"`
+	// Unread is how many rows of the list have values that were not read in time.
+	Unread int `json:"unread,omitempty"`
 }
 
 // Key is a value to sort by: by number, then by text.
@@ -285,15 +287,17 @@ func (t Table[T]) Merge(pages []Page[T], q Query) (Page[T], error) {
 		return Page[T]{}, err
 	}
 	f := &found[T]{p: p}
-	total, more := 0, false
+	total, unread, more := 0, 0, false
 	for _, page := range pages {
 		total += page.Total
+		unread += page.Unread
 		more = more || page.Next != ""
 		for _, row := range page.Rows {
 			f.add(row, p.limit+1)
 		}
 	}
 	out := f.page(total)
+	out.Unread = unread
 	if more && out.Next == "" && len(out.Rows) > 0 {
 		out.Next = p.at(&out.Rows[len(out.Rows)-1]).encode()
 	}
