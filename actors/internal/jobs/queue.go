@@ -133,12 +133,16 @@ func (q *Queue) takeNext(ctx context.Context, k *Taker, worker layer.Worker) any
 	if q.Drains() {
 		return Taken{None: true}
 	}
-	c, err := q.Store.Claim(ctx, k.Typ, worker)
+	lasting, cancel := Lasting(ctx) // a claim that is broken off may be a job that nobody knows of
+	defer cancel()
+	c, err := q.Store.Claim(lasting, k.Typ, worker)
 	switch {
 	case err != nil:
 		return queueArmed{err: err}
 	case c.Job == nil:
 		return queueArmed{watch: q.Tree.Hold(ctx, c.Watch), next: c.Next}
+	case q.Drains() || ctx.Err() != nil: // meanwhile
+		return Taken{None: true, Err: q.Store.GiveBack(lasting, c.Job)}
 	}
 	if q.Took != nil && c.Job.TakenFrom != "" && c.Job.TakenFrom != q.Node {
 		q.Took(c.Job)
@@ -189,3 +193,17 @@ const Renewals = 4
 
 // GiveBackWithin is how long a node may take to give its jobs back.
 const GiveBackWithin = 2 * time.Second
+
+// Lasting returns a context that ends GiveBackWithin later than ctx, for what remains to be done with a job when its
+// node stops: to end its run, so that another node can continue at once. The caller calls cancel.
+func Lasting(ctx context.Context) (lasting context.Context, cancel func()) {
+	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(GiveBackWithin, end)
+		context.AfterFunc(lasting, func() { t.Stop() })
+	})
+	return lasting, func() {
+		stop()
+		end()
+	}
+}

@@ -32,12 +32,21 @@ func (c *Cleanup) Spec() runtime.Spec {
 	return c.queue.Spec(jobs.Taker{Kind: "cleanup", Typ: layer.CleanupJobs, Limit: 1, Take: c.take})
 }
 
-// take completes a claimed job.
+// take completes a claimed job, or gives it back if the node stops or drains.
 func (c *Cleanup) take(ctx context.Context, job *layer.Job) jobs.Taken {
+	lasting, cancel := jobs.Lasting(ctx)
+	defer cancel()
+	run, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(c.queue.Work, stop)()
 	c.begin()
-	db, err := c.queue.Store.Database(ctx, job.ID)
+	db, err := c.queue.Store.Database(run, job.ID)
 	if err == nil {
-		err = db.CleanupViews(ctx)
+		err = db.CleanupViews(run)
+	}
+	if err != nil && run.Err() != nil {
+		c.interrupted()
+		return jobs.Taken{Err: c.queue.Store.GiveBack(lasting, job)}
 	}
 	c.ended(err)
 	switch {
@@ -46,13 +55,20 @@ func (c *Cleanup) take(ctx context.Context, job *layer.Job) jobs.Taken {
 	case err != nil:
 		c.queue.Tree.Log.Warn("unused indexes could not be removed", "database", job.ID, "error", err)
 	}
-	return jobs.Taken{Err: c.queue.Store.Finish(ctx, job, err)}
+	return jobs.Taken{Err: c.queue.Store.Finish(lasting, job, err)}
 }
 
 func (c *Cleanup) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.began = c.queue.Tree.Now()
+}
+
+// interrupted ends a run that does not count.
+func (c *Cleanup) interrupted() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.began = time.Time{}
 }
 
 // ended counts a run. A deleted database is not a failure.

@@ -73,6 +73,8 @@ func (c *Compactor) Spec() runtime.Spec {
 
 // take works on a claimed job for one turn.
 func (c *Compactor) take(ctx context.Context, job *layer.Job) jobs.Taken {
+	lasting, cancel := jobs.Lasting(ctx)
+	defer cancel()
 	run, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(c.queue.Work, stop)()
@@ -87,13 +89,11 @@ func (c *Compactor) take(ctx context.Context, job *layer.Job) jobs.Taken {
 	<-beating
 	switch {
 	case ctx.Err() != nil || c.queue.Work.Err() != nil:
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.GiveBackWithin)
-		defer cancel()
-		return jobs.Taken{Err: c.queue.Store.GiveBack(within, &held)}
+		return jobs.Taken{Err: c.queue.Store.GiveBack(lasting, &held)}
 	case errors.Is(err, errCompactionTurn):
 		// It runs again, after the jobs that are due now.
-		if err := c.queue.Store.Enqueue(ctx, layer.CompactionJobs, job.ID, nil); err != nil {
-			return jobs.Taken{Err: errors.Join(err, c.queue.Store.GiveBack(ctx, &held))}
+		if err := c.queue.Store.Enqueue(lasting, layer.CompactionJobs, job.ID, nil); err != nil {
+			return jobs.Taken{Err: errors.Join(err, c.queue.Store.GiveBack(lasting, &held))}
 		}
 		err = nil
 	case errors.Is(err, context.Canceled): // another worker has the job
@@ -106,7 +106,7 @@ func (c *Compactor) take(ctx context.Context, job *layer.Job) jobs.Taken {
 		c.queue.Tree.Log.Warn("compaction failed and will be retried", "database", job.ID, "failures", job.Failures+1,
 			"error", err)
 	}
-	return jobs.Taken{Err: c.queue.Store.Finish(ctx, &held, err)}
+	return jobs.Taken{Err: c.queue.Store.Finish(lasting, &held, err)}
 }
 
 var errCompactionTurn = errors.New("actors: the turn of a compaction is over")
