@@ -14,12 +14,16 @@ import (
 
 // operand is a value that others are compared with.
 type operand struct {
-	json []byte
-	kind gjson.Type
-	text string // of a string
+	json   []byte
+	kind   gjson.Type
+	text   string // of a string
+	number float64
+	exact  bool // of a number, see exact
 }
 
-func operandOf(v gjson.Result) operand { return operand{[]byte(v.Raw), v.Type, v.Str} }
+func operandOf(v gjson.Result) operand {
+	return operand{[]byte(v.Raw), v.Type, v.Str, v.Num, exact(v)}
+}
 
 // compare compares a value with the operand as views do. Values that cannot be compared (numbers beyond all limits) are
 // neither less nor equal. raw compares strings byte by byte; other values are then less than strings, as in Erlang.
@@ -34,12 +38,8 @@ func (o *operand) compare(v gjson.Result, raw bool) int {
 	if v.Type == gjson.String && o.kind == gjson.String && v.Raw == string(o.json) {
 		return 0
 	}
-	if v.Type == gjson.Number && o.kind == gjson.Number {
-		if a, ok := smallInteger(v.Raw); ok {
-			if b, ok := smallInteger(string(o.json)); ok {
-				return cmp.Compare(a, b)
-			}
-		}
+	if o.exact && exact(v) {
+		return cmp.Compare(v.Num, o.number)
 	}
 	c, err := collate.Compare([]byte(v.Raw), o.json)
 	if err != nil {
@@ -48,13 +48,10 @@ func (o *operand) compare(v gjson.Result, raw bool) int {
 	return c
 }
 
-// smallInteger reads a number that is written as an integer of few digits.
-func smallInteger(text string) (int64, bool) {
-	if len(text) > 15 {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil
+// exact reports whether v is a number whose value as a float64 compares with others like the number itself: different
+// decimals of at most 15 digits are different float64s, in the same order.
+func exact(v gjson.Result) bool {
+	return v.Type == gjson.Number && len(v.Raw) <= 15 && !strings.ContainsAny(v.Raw, "eE")
 }
 
 // not negates a condition that has no opposite of its own.

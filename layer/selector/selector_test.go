@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/divandb/divan/layer/selector"
 )
@@ -112,6 +115,29 @@ func TestSelector_Match(t *testing.T) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
+}
+
+// Numbers compare by their value, however they are written.
+func TestSelector_Numbers(t *testing.T) {
+	decimal := rapid.StringMatching(`-?(0|[1-9][0-9]{0,16})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,2})?`)
+	near := rapid.StringMatching(`-?[0-2]{1}(\.[0-1]{1,3})?`)
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.OneOf(near, decimal)
+		a, b := number.Draw(t, "a"), number.Draw(t, "b")
+		x, _ := new(big.Rat).SetString(a)
+		y, _ := new(big.Rat).SetString(b)
+		order := x.Cmp(y)
+		for operator, want := range map[string]bool{"$lt": order < 0, "$lte": order <= 0, "$eq": order == 0,
+			"$ne": order != 0, "$gte": order >= 0, "$gt": order > 0} {
+			s, err := selector.Parse(fmt.Appendf(nil, `{"n":{%q:%s}}`, operator, b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Match(fmt.Appendf(nil, `{"n":%s}`, a)); got != want {
+				t.Fatalf("%s %s %s: %v", a, operator, b, got)
+			}
+		}
+	})
 }
 
 func TestParse_Refuses(t *testing.T) {
