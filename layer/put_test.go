@@ -51,3 +51,29 @@ func TestPut_lifeOfADocument(t *testing.T) {
 		t.Fatal(got)
 	}
 }
+
+// Exists agrees with Get through the life of a document.
+func TestDatabase_Exists(t *testing.T) {
+	d := mustDatabase(t)
+	is := func(want bool) {
+		t.Helper()
+		_, err := d.Get(t.Context(), "a", layer.GetOptions{})
+		exists, failed := d.Exists(t.Context(), "a")
+		if failed != nil || exists != want || (err == nil) != want {
+			t.Errorf("exists: %v, %v; reading it: %v; want %v", exists, failed, err, want)
+		}
+	}
+	is(false)
+	r1 := put(t, d, `{"_id":"a"}`)
+	is(true)
+	push(t, d, `{"_id":"a","_revisions":{"start":1,"ids":["b"]}}`)
+	put(t, d, `{"_id":"a","_rev":"`+r1.String()+`","_deleted":true}`)
+	is(true) // the other branch
+	put(t, d, `{"_id":"a","_rev":"1-b","_deleted":true}`)
+	is(false)
+	put(t, d, `{"_id":"a"}`)
+	is(true)
+	parted := mustCreate(t, mustStore(t, mustEngine(t), layer.Options{}), "p", layer.CreateOptions{Partitioned: true})
+	_, err := parted.Exists(t.Context(), "no-partition")
+	wantKind(t, err, layer.Invalid)
+}

@@ -27,6 +27,15 @@ func (u userDocuments) UserDocument(ctx context.Context, database, name string) 
 	return d.Body, len(d.Conflicts) > 0, nil
 }
 
+// HasUserDocument implements auth.Users.
+func (u userDocuments) HasUserDocument(ctx context.Context, database, name string) (has bool, err error) {
+	db, err := u.store.Database(ctx, database)
+	if err == nil {
+		has, err = db.Exists(ctx, auth.UserPrefix+name)
+	}
+	return has, noDocument(err)
+}
+
 // document reads the winner of a document in a database of users. It returns nil if there is none.
 func (u userDocuments) document(ctx context.Context, database, id string) (*layer.Database, *layer.Document, error) {
 	db, err := u.store.Database(ctx, database)
@@ -36,11 +45,15 @@ func (u userDocuments) document(ctx context.Context, database, id string) (*laye
 			return db, d, nil
 		}
 	}
-	// Invalid: no document can have this name
+	return nil, nil, noDocument(err)
+}
+
+// noDocument returns nil for an error that says that there is no document, or that none can have this name.
+func noDocument(err error) error {
 	if k := layer.KindOf(err); k == layer.NotFound || k == layer.Invalid {
-		return nil, nil, nil
+		return nil
 	}
-	return nil, nil, err
+	return err
 }
 
 // UpgradePassword implements auth.Upgrader.

@@ -39,6 +39,8 @@ type Users interface {
 	// UserDocument returns the winning revision of org.couchdb.user:NAME in a database as a JSON object, nil if there
 	// is none, and whether the document has live conflicts.
 	UserDocument(ctx context.Context, database, name string) (doc []byte, conflicted bool, err error)
+	// HasUserDocument reports whether UserDocument would return a document. It is faster where there is none.
+	HasUserDocument(ctx context.Context, database, name string) (bool, error)
 }
 
 // Options of an Authenticator.

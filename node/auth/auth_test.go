@@ -35,6 +35,13 @@ func (u *users) UserDocument(_ context.Context, _, name string) ([]byte, bool, e
 	return nil, false, u.err
 }
 
+func (u *users) HasUserDocument(_ context.Context, _, name string) (bool, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_, ok := u.docs[name]
+	return ok, u.err
+}
+
 func (u *users) set(name, doc string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/reduce"
 	"github.com/divandb/divan/layer/rowshape"
+	"github.com/divandb/divan/layer/selector"
 )
 
 // Design is a parsed design document.
@@ -42,8 +43,10 @@ type Design struct {
 
 	MapTime atomic.Int64 // time in nanoseconds that map functions recently took for a document
 
-	shapes sync.Once
-	shaped []*rowshape.Shape // set by shapes
+	shapes  sync.Once
+	shaped  []*rowshape.Shape // set by shapes
+	indexes sync.Once
+	indexed []*selector.Index // set by indexes
 }
 
 // SlowMap is the time for mapping a document above which mapping should not be repeated for each query.

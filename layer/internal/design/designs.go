@@ -86,13 +86,13 @@ func List(t *db.Txn, r kv.Reader) ([]*Design, error) {
 	for _, e := range entries {
 		design, err := Read(t, e.Id, e.Rev)
 		switch {
+		case err == nil:
+			designs = append(designs, design)
 		case fault.KindOf(err) == fault.Invalid:
 			StateOf(t.Db.Store).Log.Warn("design document cannot be used", "database", t.Db.Name(), "id", e.Id, "error",
 				err)
-		case err != nil:
-			return nil, err
 		default:
-			designs = append(designs, design)
+			return nil, err
 		}
 	}
 	return designs, nil

@@ -61,8 +61,17 @@ var null = []byte("null")
 // MapsDesigns reports whether the index has rows of design documents.
 func (d *Design) MapsDesigns() bool { return d.Options.IncludeDesign && d.Language != Mango }
 
-// Indexed returns the definition of a Mango index, or an error if it is invalid or not one.
-func (v *ViewDef) Indexed() (*selector.Index, error) { return selector.ParseIndex([]byte(v.Map)) }
+// Indexes returns the definitions of the views of a Mango design document, in their order; nil for those that are
+// invalid. The result must not be changed.
+func (d *Design) Indexes() []*selector.Index {
+	d.indexes.Do(func() {
+		d.indexed = make([]*selector.Index, len(d.Views))
+		for i := range d.Views {
+			d.indexed[i], _ = selector.ParseIndex([]byte(d.Views[i].Map))
+		}
+	})
+	return d.indexed
+}
 
 // IsMango reports whether the views are Mango indexes.
 func (d *Design) IsMango() bool { return d.Language == Mango }

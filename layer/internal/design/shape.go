@@ -17,7 +17,7 @@ func (d *Design) Shapes() []*rowshape.Shape {
 			switch {
 			case d.MapsDesigns() || d.Views[i].Raw:
 			case d.Language == Mango:
-				d.shaped[i] = indexShape(&d.Views[i])
+				d.shaped[i] = indexShape(d.Indexes()[i])
 			case d.Language == "javascript":
 				d.shaped[i] = script.Shape(d.Views[i].Map)
 			}
@@ -26,10 +26,9 @@ func (d *Design) Shapes() []*rowshape.Shape {
 	return d.shaped
 }
 
-// indexShape describes the rows of a Mango index.
-func indexShape(v *ViewDef) *rowshape.Shape {
-	ix, err := v.Indexed()
-	if err != nil || len(ix.Columns) == 0 {
+// indexShape describes the rows of a Mango index; nil is an invalid one.
+func indexShape(ix *selector.Index) *rowshape.Shape {
+	if ix == nil || len(ix.Columns) == 0 {
 		return nil
 	}
 	s := &rowshape.Shape{Array: true, Value: rowshape.Value{JSON: "null"}}

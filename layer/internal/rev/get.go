@@ -43,6 +43,17 @@ func (d Database) Get(ctx context.Context, id string, o GetOptions) (*Document, 
 	})
 }
 
+// Exists reports whether Get would find a document's winner. It reads less than Get.
+func (d Database) Exists(ctx context.Context, id string) (bool, error) {
+	return db.Read(ctx, d.Database, func(t *db.Txn) (bool, error) {
+		if err := t.Cfg.CheckID(id); err != nil {
+			return false, err
+		}
+		value, err := t.Snapshot().Get(t.Close(t.Keys.Doc(t.Open(), keyspace.AllDocs, id))).Wait()
+		return value != nil, err
+	})
+}
+
 func largeReads(t *db.Txn, o GetOptions) LargeReads {
 	if !o.Large {
 		return LargeReads{}

@@ -122,7 +122,7 @@ func (f *finding) index(h *Handlers, design *layer.Design) error {
 	low, high := mango.List(p.Span.Low), mango.List(p.Span.High)
 	o := layer.ViewQuery{View: p.Index.Name, Partition: query.Partition, StartKey: low, EndKey: high, UpperPrefix: true,
 		Descending: query.Descending(), Limit: -1, IncludeDocs: !p.Covered, Conflicts: query.Conflicts,
-		WithSkipped: true}
+		WithoutTotal: true, WithSkipped: true}
 	if o.Descending {
 		o.StartKey, o.EndKey = high, low
 	}

@@ -61,9 +61,8 @@ func indexes(q *call.Request) (all []*mango.Index, designs map[string]*layer.Des
 			continue
 		}
 		designs[d.ID] = d
-		for i := range d.Views {
-			def, err := d.Views[i].Indexed()
-			if err != nil {
+		for i, def := range d.Indexes() {
+			if def == nil {
 				continue // it has no rows
 			}
 			all = append(all, &mango.Index{Design: d.ID, Name: d.Views[i].Name, Definition: def,
