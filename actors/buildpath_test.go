@@ -101,11 +101,14 @@ func TestLayer_TransactionsOfABuild(t *testing.T) {
 		if n := got["Claim"]; n < 1 || n > 3 {
 			t.Errorf("%d transactions of Claim, want 1 to 3", n)
 		}
-		if n := got["FollowBuild"]; n > 1 {
-			t.Errorf("%d transactions of FollowBuild, want at most 1", n)
+		// It reads a job again that was claimed or renewed.
+		if n, most := got["FollowBuild"], 1+got["Renew"]; n > most {
+			t.Errorf("%d transactions of FollowBuild, want at most %d", n, most)
 		}
-		delete(got, "FollowBuild")
-		delete(got, "Keep") // upkeep, if the machine is so slow that it is due
+		// What is due after a while, if the machine is that slow: the lease, upkeep, and warm indexes.
+		for _, later := range []string{"FollowBuild", "Renew", "Keep", "Designs"} {
+			delete(got, later)
+		}
 		if len(got) != 5 {
 			t.Errorf("transactions of %v", got)
 		}

@@ -90,8 +90,8 @@ func (s *System) Indexes(ctx context.Context, most int) ([]indexing.IndexInfo, e
 }
 
 // UsedIndexes yields the indexes that this node builds or was recently asked for, without their state (UsedIndex.Read);
-// those asked for last come first. It costs reads only for those that are built without having been asked for. An error,
-// of ctx, is the last that it yields.
+// those asked for last come first. It costs reads only for those that are built without having been asked for. An
+// error, of ctx, is the last that it yields.
 func (s *System) UsedIndexes(ctx context.Context) iter.Seq2[indexing.UsedIndex, error] {
 	return s.indexing.Used(ctx)
 }

@@ -166,7 +166,8 @@ func (p *parts) listIndexes(node string) (list []state.Index) {
 	return list
 }
 
-// All indexes are searched and sorted, and of those on the page, or of all to sort by what they have, the state is read.
+// All indexes are searched and sorted, and of those on the page, or of all to sort by what they have, the state is
+// read.
 func TestConsole_Indexes(t *testing.T) {
 	net, consoles, _ := cluster(2)
 	reads := func() (n int64) {

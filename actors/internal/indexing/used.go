@@ -42,9 +42,9 @@ type UsedIndex struct {
 	db       ports.Database
 }
 
-// Used yields the indexes that this node builds or was recently asked for; those asked for last come first. It reads the
-// store only for those that are built without having been asked for, and leaves out the ones that cannot be read. An
-// error, of ctx, is the last that it yields.
+// Used yields the indexes that this node builds or was recently asked for; those asked for last come first. It reads
+// the store only for those that are built without having been asked for, and leaves out the ones that cannot be read.
+// An error, of ctx, is the last that it yields.
 func (x *Indexing) Used(ctx context.Context) iter.Seq2[UsedIndex, error] {
 	return func(yield func(UsedIndex, error) bool) {
 		designs := map[ports.Database][]*layer.Design{}
