@@ -18,7 +18,6 @@ import (
 	"github.com/divandb/divan/node/console/state"
 )
 
-
 // own reads the parts of this node for the console. Before the node has started, there is nothing.
 type own struct{ *Node }
 
