@@ -99,6 +99,7 @@ func TestIndex_Aggregate_reads(t *testing.T) {
 // A reduction of rows most of which were written since their partials does not look for marks under each partial, and
 // reads the rows of neighbours together. On a cluster each of these reads is a round trip.
 func TestIndex_Reduce_manyMarked(t *testing.T) {
+	oneGoroutine(t)
 	below := mustEngine(t)
 	e := &costEngine{Engine: below}
 	db := openAggregates(t, e, below, layer.CreateOptions{})

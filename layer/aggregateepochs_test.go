@@ -102,6 +102,7 @@ func (r remainsReader) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator
 // After all documents were rewritten and the aggregates brought up to date, queries do not read where the marks were,
 // also if documents were written while the aggregates were being brought up to date.
 func TestIndex_Aggregate_clearedMarks(t *testing.T) {
+	oneGoroutine(t)
 	for _, c := range []struct {
 		name  string
 		docs  int

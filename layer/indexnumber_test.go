@@ -166,6 +166,7 @@ func TestIndexNumber_atOnce(t *testing.T) {
 // An index that was created before there were numbers is read, caught up, built, aggregated and cleared under its old
 // keys.
 func TestIndexNumber_none(t *testing.T) {
+	oneGoroutine(t)
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {
 			below := mustEngineWith(t, snapshots)

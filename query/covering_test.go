@@ -234,6 +234,7 @@ func TestCovering_Property(t *testing.T) {
 // TestCovering_Groups checks when groups of texts are read as groups of the keys of a view, not as rows: if the keys
 // tell strings apart, and there are not too many groups.
 func TestCovering_Groups(t *testing.T) {
+	oneGoroutine(t)
 	s := exectest.NewStore()
 	db := s.Create("d")
 	for i := range 600 {

@@ -63,6 +63,7 @@ func TestCursors_PostgreSQL(t *testing.T) {
 
 // TestCursors_spill checks that a cursor keeps far more rows than its statement's memory, and gives the file back.
 func TestCursors_spill(t *testing.T) {
+	oneGoroutine(t)
 	s := exectest.NewStore()
 	s.Create("cities")
 	space, err := spill.New(spill.Dir(t.TempDir()), 1<<30)

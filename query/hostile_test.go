@@ -288,6 +288,7 @@ func TestServer_LongStatements(t *testing.T) {
 
 // TestServer_LongComments checks that statements that a session caches do not hold the comments around them.
 func TestServer_LongComments(t *testing.T) {
+	oneGoroutine(t)
 	s := exectest.NewStore()
 	cities(s)
 	srv, addr := start(t, s, nil)

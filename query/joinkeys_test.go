@@ -121,6 +121,7 @@ func TestJoins_ByKey(t *testing.T) {
 // TestJoins_ManyKeys checks that a join with a large other side reads documents and rows of a view by their ids and
 // keys, many at a time, if all of them are many more.
 func TestJoins_ManyKeys(t *testing.T) {
+	oneGoroutine(t)
 	s := exectest.NewStore()
 	db := s.Create("postgres")
 	const n = 20000
@@ -171,6 +172,7 @@ func TestJoins_ManyKeys(t *testing.T) {
 // TestJoins_Random compares random joins of random documents with PostgreSQL, in little memory, so that they spill, and
 // in enough.
 func TestJoins_Random(t *testing.T) {
+	oneGoroutine(t)
 	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
 	s := exectest.NewStore()
 	references(t, s.Create("postgres"), theirs, 600)

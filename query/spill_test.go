@@ -146,6 +146,7 @@ var kept = []string{
 
 // TestSpill_Kept compares statements whose sub-queries keep rows with PostgreSQL, and with enough memory.
 func TestSpill_Kept(t *testing.T) {
+	oneGoroutine(t)
 	s := exectest.NewStore()
 	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
 	docs := spillDocs(s.Create("postgres"), 8000)

@@ -1,3 +1,4 @@
+-- long
 -- alone
 -- Normal forms have no limit of combining marks.
 SELECT length(normalize(repeat(U&'\0301',31))), 'a'||repeat(U&'\0323',40) IS NFD NORMALIZED, repeat(U&'\0301',31) IS NORMALIZED, length(normalize('a' || repeat(U&'\0301',31))), length(normalize(U&'\00e1' || repeat(U&'\0301',40), NFD))

@@ -1,3 +1,4 @@
+-- long
 -- to_char of numbers.
 SELECT to_char(1234.5, '9999.99'), to_char(-1234.5, '9999.99'), to_char(0.5, '9.99'), to_char(0.5, '0.99'), to_char(1234567.891, '9,999,999.99'), to_char(12, '9999'), to_char(12, '0000'), to_char(12, 'FM9999'), to_char(12345, '999'), to_char(0, '9.9'), to_char(0, '0.0'), to_char(-0.1, '9.9')
 SELECT to_char(1234.5, 'FM9999.99'), to_char(1234, 'FM9999.99'), to_char(1234.50, 'FM9999.00'), to_char(0.1, 'FM9.99'), to_char(0.1, 'FM0.99'), to_char(1234567, 'FM9,999,999'), to_char(-5, 'FM999'), to_char(1.0, 'FM9.9'), to_char(100, 'FM999.099')

@@ -1,3 +1,4 @@
+-- long
 -- Rows compared with those of a sub-query, by their hashes if these are many, with NULLs on both sides.
 SELECT g, (g, g % 3) IN (SELECT i, i % 3 FROM generate_series(1, 30, 2) i), (g, g % 3) NOT IN (SELECT i, i % 3 FROM generate_series(1, 30, 2) i) FROM generate_series(1, 6) g
 SELECT g, (g, g % 3) NOT IN (SELECT i, nullif(i % 3, 1) FROM generate_series(1, 30, 2) i) FROM generate_series(1, 12) g
