@@ -42,6 +42,7 @@ func (l gossipLines) Write(p []byte) (int, error) {
 	what, from, _ := strings.Cut(line, " from=")
 	if secretFault(what) != secretSame {
 		l.g.stranger(from)
+		return len(p), nil // it is an event
 	}
 	if what, _, ok := strings.Cut(line, "Conflicting address"); ok && what == "" {
 		return len(p), nil // NotifyConflict logs it

@@ -190,7 +190,7 @@ func (n *naming) noteClash(other string, lost bool) {
 	n.mu.claimed = n.mu.claimed && !lost
 	n.mu.Unlock()
 	if reason := clashReason(n.o.Name, other); n.said.first(reason) {
-		n.o.Logger.Error("two nodes have the same name", "reason", reason)
+		n.o.Logger.Error("two nodes have the same name", "event", NameClash, "reason", reason)
 	}
 }
 

@@ -90,12 +90,11 @@ func (r *reporter) memberEvent(e cluster.Event) {
 		record.Since = &since
 		record.Seconds = e.At.Sub(e.Since).Seconds()
 	}
-	switch e.Kind {
-	case cluster.WrongSecret, cluster.NameClash:
-		r.Keep(record) // package cluster logs these, with advice
-	default:
-		r.Record(record)
+	if e.Kind == cluster.NameClash {
+		r.Keep(record) // package cluster has logged it, with advice
+		return
 	}
+	r.Record(record)
 }
 
 // membersChanged returns what is told of each event of a member. One that has died may not have recorded what its last

@@ -91,6 +91,13 @@ func TestMisjoined(t *testing.T) {
 	eventually(t, "the first node is well", 60*time.Second, func() bool {
 		return strings.Contains(string(first.client().do("GET", "/_up", "").body), `"ok"`)
 	})
+	// The log of the node that was called says so too, in its words and not in those of a library.
+	eventually(t, "the log of the first node says so too", 60*time.Second, func() bool {
+		return strings.Contains(first.stderr.String(), `"msg":"a node has another secret","event":"wrong_secret"`)
+	})
+	if log := first.stderr.String(); strings.Contains(log, "decrypt") || strings.Contains(log, "not encrypted") {
+		t.Errorf("its log has a library's words for it:\n%s", log)
+	}
 }
 
 // Of several nodes with one name exactly one starts, even if they start at the same instant. A killed node starts again
@@ -151,6 +158,9 @@ func TestMisjoined_Name_silent(t *testing.T) {
 	two := readyNode(t, twin(""))
 	signal(continueSignal)
 	degradedBy(t, one, "name_clash: another node is called twin too, and answers at "+two.ready["gossip"])
+	eventually(t, "its log says so once", 60*time.Second, func() bool {
+		return strings.Count(one.stderr.String(), `"msg":"two nodes have the same name","event":"name_clash"`) == 1
+	})
 	refuses(t, yamlNode(t, twin("")))
 	two.kill()
 	eventually(t, "the first one has its name back", 60*time.Second, func() bool {

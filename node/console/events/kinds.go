@@ -41,7 +41,7 @@ var kinds = map[state.EventKind]kind{
 		advice: "nothing, unless nobody restarted it: see its log"},
 	state.WrongSecret: {severity: state.Error, log: "a node has another secret", limited: true,
 		about: "a node with another `cluster.secret`, or none, calls", advice: "give all nodes the same secret"},
-	state.NameClash: {severity: state.Error, log: "another node has this one's name", limited: true,
+	state.NameClash: {severity: state.Error, log: "two nodes have the same name", limited: true,
 		about: "two nodes have the same name", advice: "give one of them another name"},
 	state.ShardsMoved: {severity: state.Info, log: "actors of changes shards moved",
 		about: "other nodes watch the changes shards of a node", advice: "nothing"},
