@@ -71,11 +71,13 @@ func join(into, e *state.Event) {
 // Stories groups the events of a list of Merge. The stories are those of members that went, newest first.
 func Stories(merged []state.Event) []state.Story {
 	var list []*telling
-	open := map[string]*telling{} // by member: the last one that may continue
+	open := map[string]*telling{}            // by member: the last one that may continue
+	takeovers := map[string][]*state.Event{} // by the member that they are from
 	for _, e := range slices.Backward(merged) {
 		member := e.Member
 		if e.Kind == state.ShardsMoved || e.Kind == state.JobTaken {
 			member = e.From
+			takeovers[member] = append(takeovers[member], &e)
 		}
 		t := open[member]
 		if t != nil && e.At.Sub(t.last) > storyLasts && !(t.gone && ends(&e)) {
@@ -85,9 +87,13 @@ func Stories(merged []state.Event) []state.Story {
 		case t == nil && !begins(e.Kind), e.Kind == state.ActionDone && !ends(&e):
 			continue
 		case t == nil || t.over && begins(e.Kind):
+			before := open[member]
 			t = &telling{member: member}
 			open[member] = t
 			list = append(list, t)
+			t.add(&e)
+			t.adopt(takeovers[member], before)
+			continue
 		}
 		t.add(&e)
 	}
@@ -120,9 +126,35 @@ type telling struct {
 
 func (t *telling) add(e *state.Event) {
 	t.events = append(t.events, e)
-	t.last = e.At
+	t.last = later(t.last, e.At)
 	t.gone = t.gone || e.Kind == state.MemberDead || e.Kind == state.MemberLeft
 	t.over = t.over || ends(e)
+}
+
+// adopt adds the take-overs from a member that its story begins with: a job has a lease of its own, and may be taken
+// before the member is suspected. They are not those of an earlier story.
+func (t *telling) adopt(takeovers []*state.Event, before *telling) {
+	begun := t.events[0]
+	since := begun.Since
+	if since == nil || begun.Kind == state.MemberLeft { // whose Since is when it joined
+		return
+	}
+	for _, e := range takeovers {
+		if e.At.Before(*since) {
+			continue
+		}
+		t.add(e)
+		if before != nil {
+			before.events = slices.DeleteFunc(before.events, func(o *state.Event) bool { return o.ID == e.ID })
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func (t *telling) story() state.Story {
@@ -154,7 +186,7 @@ func (t *telling) story() state.Story {
 			moves[e.To] += e.Count
 			line(e.At, e.Text, "", e)
 		case state.JobTaken:
-			jobs, resumed = jobs+1, e.At
+			jobs, resumed = jobs+1, later(resumed, e.At)
 			line(e.At, e.Text, "", e)
 		case state.ActionDone:
 			line(e.At, e.Text, "", e)

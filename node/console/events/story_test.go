@@ -87,6 +87,20 @@ func TestStories(t *testing.T) {
 			t.Errorf("a member that was not forgotten: %+v", stories)
 		}
 	})
+	t.Run("jobs are taken before anybody suspects the member, which had been away before", func(t *testing.T) {
+		lists := append(death(), []state.Event{
+			{ID: "n1/a/0", Node: "n1", At: at(-30), Kind: state.MemberLeft, Member: "n2", Text: "n2 left"},
+			{ID: "n1/a/1a", Node: "n1", At: at(-28), Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"},
+			{ID: "n1/a/1b", Node: "n1", At: at(-27), Kind: state.JobTaken, From: "n2", To: "n1", Job: "index orders/0",
+				Text: "before"},
+			{ID: "n1/a/1c", Node: "n1", At: at(1.9), Kind: state.JobTaken, From: "n2", To: "n1", Job: "index orders/3",
+				Text: "early"}})
+		stories := events.Stories(events.Merge(lists...))
+		if len(stories) != 2 || !strings.HasSuffix(stories[0].Text, "3 jobs resumed 12:00:03.9") ||
+			stories[0].Lines[1].Text != "early" || !strings.Contains(stories[1].Text, "1 job resumed 11:59:33.0") {
+			t.Errorf("stories %+v", stories)
+		}
+	})
 	t.Run("the member is back, much later", func(t *testing.T) {
 		lists := append(death(), []state.Event{{ID: "n1/a/9", Node: "n1", At: at(3600), Since: since(3.4),
 			Kind: state.MemberReturned, Member: "n2", Text: "n2 is back"}})
