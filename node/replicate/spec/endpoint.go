@@ -70,6 +70,9 @@ func (d *Defaults) endpoint(v gjson.Result, proxy string) (Endpoint, error) {
 		if err := e.readHeaders(v.Get("headers")); err != nil {
 			return e, err
 		}
+		if auth := v.Get("auth"); auth.Exists() && !auth.IsObject() {
+			return e, wrong("auth of an endpoint must be an object")
+		}
 		basic := v.Get("auth.basic")
 		if u, p := basic.Get("username"), basic.Get("password"); u.Type == gjson.String && p.Type == gjson.String {
 			e.HasAuth, e.User, e.Password = true, u.Str, p.Str

@@ -137,7 +137,7 @@ func (q *Request) SendFault(f *fault.Fault) {
 		h[name] = values
 	}
 	for _, name := range []string{"Content-Type", "Content-Length", "Cache-Control", "Etag", "Content-Encoding",
-		"Content-Range", "Location"} {
+		"Content-Md5", "Content-Range", "Location"} {
 		if f.Header[name] == nil {
 			delete(h, name)
 		}

@@ -147,7 +147,10 @@ func parseRanges(header string, length int64) ([]byteRange, error) {
 	}
 	var ranges []byteRange
 	for _, one := range strings.Split(list, ",") {
-		r, ok, err := parseRange(strings.TrimSpace(one), length)
+		if one = strings.TrimSpace(one); one == "" {
+			continue // lists may have empty elements
+		}
+		r, ok, err := parseRange(one, length)
 		if !ok || err != nil {
 			return nil, err
 		}
