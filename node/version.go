@@ -14,7 +14,7 @@ import (
 
 // release is the version that the tree is on the way to; scripts/release sets version by -ldflags "-X
 // github.com/divandb/divan/node.version=1.2.3".
-const release = "0.2.0"
+const release = "0.3.0"
 
 var version = release + "-dev"
 

@@ -19,8 +19,8 @@ import (
 // another format of the store than this version, the nodes cannot be replaced one by one, and TestUpgrade_Rolling stops
 // them all first (docs/upgrades.md).
 const (
-	previousTag    = "v0.1.0"
-	previousCommit = "e1120a01386242b1c796e65f4b864d4ef1ae425a"
+	previousTag    = "v0.2.0"
+	previousCommit = "3c4db90004911e60c0de4e7fee7d58da0f2d2bd9"
 )
 
 // previousBinary builds the release before this one. What has not changed since is not compiled again: the old files
