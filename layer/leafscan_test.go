@@ -115,6 +115,7 @@ func TestBulk_reads_together_brake(t *testing.T) {
 
 // Rows between the documents of a batch count as read: if they are long histories, reading together stops.
 func TestBulk_reads_together_bytes(t *testing.T) {
+	oneGoroutine(t)
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
 	}

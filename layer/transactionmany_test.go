@@ -64,6 +64,7 @@ func TestTransaction_manyDocuments(t *testing.T) {
 
 // What a transaction reads of a large document that it writes several times does not count for the next document.
 func TestTransaction_largeDocuments(t *testing.T) {
+	oneGoroutine(t)
 	calm(t)
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	d := mustCreate(t, s, "db", layer.CreateOptions{})

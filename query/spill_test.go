@@ -146,7 +146,6 @@ var kept = []string{
 
 // TestSpill_Kept compares statements whose sub-queries keep rows with PostgreSQL, and with enough memory.
 func TestSpill_Kept(t *testing.T) {
-	oneGoroutine(t)
 	s := exectest.NewStore()
 	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
 	docs := spillDocs(s.Create("postgres"), 8000)
@@ -184,6 +183,7 @@ func TestSpill_Kept(t *testing.T) {
 
 // TestSpill compares statements that need temporary files with PostgreSQL, and with enough memory.
 func TestSpill(t *testing.T) {
+	oneGoroutine(t)
 	s := exectest.NewStore()
 	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
 	docs := spillDocs(s.Create("postgres"), 8000)
@@ -221,6 +221,7 @@ func TestSpill(t *testing.T) {
 
 // TestSpill_Aggregates compares generated aggregates, in few and many groups, with PostgreSQL.
 func TestSpill_Aggregates(t *testing.T) {
+	oneGoroutine(t)
 	s := exectest.NewStore()
 	s.Create("postgres")
 	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
