@@ -123,6 +123,7 @@ func TestTracing(t *testing.T) {
 	written := send(1, 201, "PUT", "/secretdb/secretdoc", `{"n":1}`)
 	listed := send(2, 200, "GET", "/secretdb/_all_docs", "")
 	refused := send(3, 409, "PUT", "/secretdb/secretdoc", `{"n":2}`)
+	missing := send(6, 404, "GET", "/secretdb/other", "")
 	conn, err := pgx.Connect(t.Context(), "postgres://me@"+c.nodes[1].ready["sql"]+"/secretdb")
 	if err != nil {
 		t.Fatal(err)
@@ -178,6 +179,17 @@ func TestTracing(t *testing.T) {
 	}
 	if x := root(failed, "insert secretdb"); !x.failed {
 		t.Errorf("%+v", x)
+	}
+	// A refusal is an answer of a transaction, and no failure of it.
+	below(root(missing, "GET /{db}/{doc}"), "transaction")
+	for _, trace := range []string{written, refused, missing, selected} {
+		for name, all := range s.of(trace) {
+			for _, x := range all {
+				if x.failed {
+					t.Errorf("a failure of %s: %+v", name, x)
+				}
+			}
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -127,13 +127,14 @@ func (t *Tracer) transaction(ctx context.Context, what kv.Traced) func(kv.TraceE
 		if o.Version > 0 {
 			span.SetAttributes(attribute.Int64("divan.version", o.Version))
 		}
-		if o.Err != nil {
-			// Errors of the layer may name documents, so only the engine's are described.
+		// What the layer refuses, such as an id that no document has, is an answer and no failure.
+		var failed *kv.Error
+		switch {
+		case errors.As(o.Err, &failed):
 			span.SetStatus(codes.Error, "not committed")
-			var failed *kv.Error
-			if errors.As(o.Err, &failed) {
-				span.SetAttributes(attribute.Int("divan.code", int(failed.Code)))
-			}
+			span.SetAttributes(attribute.Int("divan.code", int(failed.Code)))
+		case errors.Is(o.Err, context.Canceled) || errors.Is(o.Err, context.DeadlineExceeded):
+			span.SetStatus(codes.Error, "given up")
 		}
 		span.End()
 	}
