@@ -194,7 +194,7 @@ func rejection(err error) error {
 	if r.Unauthorized {
 		kind = fault.Unauthorized
 	}
-	return &fault.Error{Kind: kind, Reason: r.Reason}
+	return &fault.Error{Kind: kind, Reason: r.Reason, JSON: r.JSON}
 }
 
 // functionFailed names the error as CouchDB does: by its class, if it has one.

@@ -27,11 +27,12 @@ const (
 
 // Error is a domain error. Name distinguishes errors of one kind for which CouchDB has several names ("bad_request",
 // "illegal_docid", "doc_validation", "document_too_large" ...). If it is empty, the kind's default name applies. Reason
-// is CouchDB's text.
+// is CouchDB's text, or what a validation function has thrown, which can be any JSON.
 type Error struct {
 	Kind   Kind
 	Name   string
 	Reason string
+	JSON   bool // Reason is JSON
 	Err    error
 }
 

@@ -69,6 +69,7 @@ type Rejection struct {
 	Unauthorized bool
 	// Reason is the thrown text, or JSON if it was not a string.
 	Reason string
+	JSON   bool // Reason is JSON
 }
 
 func (e *Rejection) Error() string {

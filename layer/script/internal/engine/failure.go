@@ -31,20 +31,20 @@ func (f *Func) failure() error {
 		}
 		return out
 	}
-	out.Message = f.describe(e)
+	out.Message, _ = f.describe(e)
 	return out
 }
 
-// describe returns a thrown value as text: JSON for an object.
-func (f *Func) describe(v value) string {
+// describe returns a thrown value as text: JSON unless it is a string.
+func (f *Func) describe(v value) (text string, isJSON bool) {
 	if t := tag(v); t == js.EJS_TAG_STRING || t == js.EJS_TAG_STRING_ROPE {
-		return f.r.m.string(f.ctx, v)
+		return f.r.m.string(f.ctx, v), false
 	}
 	out, err := f.appendJSON(nil, v)
 	if err != nil {
-		return "an object that cannot be shown"
+		return "an object that cannot be shown", false
 	}
-	return string(out)
+	return string(out), true
 }
 
 // lineOf returns the line of the innermost stack frame in the named function's source.

@@ -144,7 +144,8 @@ func (f *Func) rejection() error {
 				continue
 			}
 			if tag(reason) != js.EJS_TAG_UNDEFINED {
-				out := &Rejection{Unauthorized: name == "unauthorized", Reason: f.describe(reason)}
+				out := &Rejection{Unauthorized: name == "unauthorized"}
+				out.Reason, out.JSON = f.describe(reason)
 				m.free(reason)
 				m.free(thrown)
 				return out

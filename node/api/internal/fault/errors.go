@@ -15,6 +15,7 @@ import (
 type Fault struct {
 	Status       int
 	Name, Reason string
+	JSON         bool        // Reason is JSON
 	Header       http.Header // added to the response; may be nil
 }
 
@@ -80,7 +81,7 @@ func Of(err error) *Fault {
 			answer.Name = e.Name
 		}
 		if e.Reason != "" {
-			answer.Reason = e.Reason
+			answer.Reason, answer.JSON = e.Reason, e.JSON
 		}
 		if status, ok := named[answer.Name]; ok {
 			answer.Status = status
@@ -151,6 +152,9 @@ func (f *Fault) Append(dst []byte) []byte {
 	dst = append(dst, `"error":`...)
 	dst = jsontext.AppendQuoted(dst, f.Name)
 	dst = append(dst, `,"reason":`...)
+	if f.JSON {
+		return append(dst, f.Reason...)
+	}
 	return jsontext.AppendQuoted(dst, f.Reason)
 }
 
