@@ -33,7 +33,7 @@ func unread(p []byte) []byte {
 	case code == http.StatusNotImplemented:
 		f.Name = "not_implemented"
 	}
-	body := append(f.Append([]byte{'{'}), '}')
+	body := append(f.Append([]byte{'{'}), "}\n"...)
 	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"+
 		"Connection: close\r\n\r\n%s", code, http.StatusText(code), len(body), body)
 }
