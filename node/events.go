@@ -67,6 +67,10 @@ func (p consolePeers) Request(ctx context.Context, member string, request []byte
 	if errors.Is(err, cluster.ErrNotMember) {
 		err = errors.New("it has left, or uses another store")
 	}
+	var refused *cluster.RequestError
+	if errors.As(err, &refused) { // the console says of which node it speaks
+		err = errors.New(refused.Reason)
+	}
 	return answer, err
 }
 

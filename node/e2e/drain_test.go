@@ -218,6 +218,11 @@ func TestDrain_FromTheConsole(t *testing.T) {
 	})
 	var token struct{ Token string }
 	one.into("/_dashboard/api/token", &token)
+	refused := one.do("POST", "/_dashboard/api/act", `{"do":"restart_actor","node":"node1","id":"none"}`, "X-Divan-Token",
+		token.Token)
+	if !strings.Contains(string(refused.body), `"node1: there is no such actor any more."`) {
+		t.Errorf("node1 refuses an action: %d %s", refused.status, refused.body)
+	}
 	begun := time.Now()
 	drain := func() int {
 		return one.do("POST", "/_dashboard/api/act", `{"do":"drain","node":"node1"}`, "X-Divan-Token",
