@@ -91,6 +91,8 @@ func sendDocument(q *call.Request, doc *layer.Document, d *docQuery) error {
 	data := d.render.Split(doc)
 	hideRevs(q, doc, d)
 	if !slices.Contains(data, true) {
+		// A client that asked for multipart, and has all the data, gets the same members of stubs.
+		d.render.EncodingInfo = d.render.EncodingInfo || d.render.Attachments && q.Accepts("multipart", "related")
 		return sendPlain(q, doc, &d.render)
 	}
 	if q.Accepts("multipart", "related") {

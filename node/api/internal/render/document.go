@@ -105,7 +105,7 @@ func DataFollows(data []bool) AttachmentFunc {
 	i := -1
 	return func(dst []byte, a *layer.Attachment) []byte {
 		if i++; !data[i] {
-			return layer.AppendStub(dst, a)
+			return shown.AppendStub(dst, a)
 		}
 		dst = layer.AppendAttachmentMembers(dst, a)
 		dst = encode.IntMember(dst, "length", a.Length)
