@@ -55,6 +55,7 @@ type Node struct {
 
 	levels       levels        // of the log
 	settings     *api.Settings // that clients can change
+	everyPage    auth.EveryPage
 	shared       *sharedOptions
 	others       otherNodes
 	replications *replicator.Replicator

@@ -211,6 +211,7 @@ func (n *Node) heed(sections map[string]bool) {
 			r.SettingChanged(section)
 		}
 	}
+	n.everyPage.Heed(n.settings.Values(), n.log)
 	if level, ok := n.settings.Get("log", "level"); ok && sections["log"] {
 		n.levels.usually(couchopts.LogLevel(level))
 	}

@@ -94,6 +94,7 @@ func (n *Node) readOptions(ctx context.Context) error {
 		return err
 	}
 	n.parts.add("options", stop)
+	n.everyPage.Heed(n.settings.Values(), n.log)
 	if n.cfg.Exposed() && len(n.auth.Admins()) == 0 {
 		return errNoAdmins
 	}

@@ -2,29 +2,42 @@ package auth
 
 import (
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
-// CheckOrigins checks the origins whose pages may use the node from a browser. It returns the faulty setting (origins
-// or credentials) and what is wrong with it, or two empty strings. node.yaml and _config have the same rules.
-func CheckOrigins(origins []string, credentials bool) (setting, why string) {
+// EveryPage warns if every page of the web may use the node with the credentials that the browser has for it: CouchDB
+// and its set-up tools allow that. The zero value is ready. It is safe for concurrent use.
+type EveryPage struct{ may atomic.Bool }
+
+// Heed takes the CouchDB options by section and key. It warns if they allow this and those of the last call did not.
+func (p *EveryPage) Heed(options map[string]map[string]string, log *slog.Logger) {
+	cors := options["cors"]
+	may := options["chttpd"]["enable_cors"] == "true" && cors["credentials"] == "true" && cors["origins"] == "*"
+	if before := p.may.Swap(may); may && !before {
+		log.Warn("http.cors allows every origin with credentials: any web page that a user opens who is logged in to " +
+			"this node can act as that user; name the origins instead")
+	}
+}
+
+// CheckOrigins returns what is wrong with the origins whose pages may use the node from a browser, or "". node.yaml and
+// _config have the same rules.
+func CheckOrigins(origins []string) (why string) {
 	if slices.Contains(origins, "*") {
-		switch {
-		case len(origins) > 1:
-			return "origins", `"*" stands for every origin; name no others beside it`
-		case credentials:
-			return "credentials", `browsers send no credentials where origins is "*"; name the origins`
+		if len(origins) > 1 {
+			return `"*" stands for every origin; name no others beside it`
 		}
-		return "", ""
+		return ""
 	}
 	for _, o := range origins {
 		if !isOrigin(o) {
-			return "origins", fmt.Sprintf("%q is not an origin; write scheme://host or scheme://host:port", o)
+			return fmt.Sprintf("%q is not an origin; write scheme://host or scheme://host:port", o)
 		}
 	}
-	return "", ""
+	return ""
 }
 
 // isOrigin reports whether a browser could send o in an Origin header (RFC 6454, section 6.2). A star stands for all

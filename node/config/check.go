@@ -310,8 +310,8 @@ func (s *settings) checkCORS() {
 	if c.Enabled && len(c.Origins) == 0 {
 		s.at("http.cors.enabled", `needs http.cors.origins, such as ["https://app.example.com"] or ["*"]`)
 	}
-	if setting, why := auth.CheckOrigins(c.Origins, c.Credentials); why != "" {
-		s.at("http.cors."+setting, "%s", why)
+	if why := auth.CheckOrigins(c.Origins); why != "" {
+		s.at("http.cors.origins", "%s", why)
 	}
 	if why := auth.CheckMethods(c.Methods); why != "" {
 		s.at("http.cors.methods", "%s", why)

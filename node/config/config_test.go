@@ -336,9 +336,9 @@ func TestLoad_Faults(t *testing.T) {
 			want: []string{"node.yaml:3: sql.tls.cert: TLS needs both cert and key"}},
 		{name: "CORS for nobody", yaml: "http: {cors: {enabled: true}}\n",
 			want: []string{"http.cors.enabled: needs http.cors.origins"}},
-		{name: "CORS for all with credentials",
-			yaml: "http: {cors: {enabled: true, origins: ['*'], credentials: true}}\n",
-			want: []string{"http.cors.credentials: browsers send no credentials"}},
+		{name: "CORS for all and others with credentials",
+			yaml: "http: {cors: {enabled: true, origins: ['*', 'https://a.example'], credentials: true}}\n",
+			want: []string{`http.cors.origins: "*" stands for every origin`}},
 		{name: "CORS origin with a path", yaml: "http: {cors: {enabled: true, origins: ['https://a.example/x']}}\n",
 			want: []string{`"https://a.example/x" is not an origin`}},
 		{name: "open to the world", args: []string{"-http", "0.0.0.0:0", "-sql", ":0"}, want: []string{

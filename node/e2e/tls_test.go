@@ -122,6 +122,16 @@ func TestHTTP_CORS(t *testing.T) {
 	}
 }
 
+// With "*" and credentials, each page may use the node as its user, and the start says so.
+func TestHTTP_CORSForEveryPage(t *testing.T) {
+	p := start(t, t.TempDir(), "-config",
+		writeYAML(t, "http: {cors: {enabled: true, origins: ['*'], credentials: true}}\n"))
+	everyPageMay(t, p.client())
+	if n := strings.Count(p.stderr.String(), everyPage); n != 1 {
+		t.Errorf("%d warnings", n)
+	}
+}
+
 // The log of a program without a terminal is machine-readable.
 func TestProgram_LogIsJSON(t *testing.T) {
 	p := start(t, t.TempDir(), "-admin", "root:sesame")

@@ -33,6 +33,37 @@ func TestTools(t *testing.T) {
 	t.Run("couchbackup", func(t *testing.T) { toolBackup(t, modules, url, c) })
 	t.Run("couchimport", func(t *testing.T) { toolImport(t, modules, url, c) })
 	t.Run("express-pouchdb", func(t *testing.T) { toolExpress(t, modules, url, c) })
+	t.Run("add-cors-to-couchdb", func(t *testing.T) { toolCORS(t, modules, node, c) })
+}
+
+// add-cors-to-couchdb lets pages of every origin use the node, with credentials. The node says once what that means.
+func toolCORS(t *testing.T, modules string, node *process, c *client) {
+	for range 2 {
+		if said := runTool(t, modules, "", filepath.Join(modules, ".bin", "add-cors-to-couchdb"), node.http(), "-u",
+			"anna", "-p", "secret"); said != "success\n" {
+			t.Errorf("it said %q", said)
+		}
+	}
+	everyPageMay(t, c)
+	if n := strings.Count(node.stderr.String(), everyPage); n != 1 {
+		t.Errorf("%d warnings", n)
+	}
+}
+
+// everyPage begins the warning about credentials for every origin.
+const everyPage = "http.cors allows every origin with credentials: any web page"
+
+// everyPageMay checks that a page of any origin may use the node with its user's credentials, as with CouchDB.
+func everyPageMay(t *testing.T, c *client) {
+	t.Helper()
+	const page = "https://any.example"
+	for _, r := range []reply{c.do("GET", "/", "", "Origin", page),
+		c.do("OPTIONS", "/db", "", "Origin", page, "Access-Control-Request-Method", "PUT")} {
+		if got := r.header.Get("Access-Control-Allow-Origin"); got != page ||
+			r.header.Get("Access-Control-Allow-Credentials") != "true" || r.status >= 300 {
+			t.Errorf("%d, allowed %q, %v", r.status, got, r.header)
+		}
+	}
 }
 
 // runTool runs a program, and returns what it prints.
