@@ -111,7 +111,7 @@ func (n own) shownSessions() iter.Seq[state.Session] {
 		for _, s := range n.sql.Sessions() {
 			row := state.Session{Node: n.name, PID: int64(s.PID), User: s.User, Database: s.Database,
 				Application: s.Application, Remote: s.Remote, TLS: s.TLS, State: s.State, Statement: s.Statement,
-				Since: s.Since, Rows: s.Rows}
+				Since: s.Since, Rows: s.Rows, Returned: s.Returned, Examined: s.Examined, Plan: s.Plan}
 			if began := s.StatementSince; !began.IsZero() {
 				row.Began = &began
 			}

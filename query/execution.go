@@ -108,6 +108,11 @@ func (e *execution) rows(ctx context.Context, needs needs) (*cursor.Running, err
 		st.Close()
 		return nil, err
 	}
+	report(root, st, func(now running) {
+		e.ss.mu.Lock()
+		defer e.ss.mu.Unlock()
+		e.ss.mu.running = now
+	})
 	return &cursor.Running{Plan: root, State: st, Unpin: unpin, Ended: e.ss.slow.from(e.ss.srv.opts.Slow, st)}, nil
 }
 

@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -91,5 +92,61 @@ func TestServer_Slow(t *testing.T) {
 			t.Errorf("%d plans for %v, want %d: %+v", planned, slow, want, ended)
 		}
 		mu.Unlock()
+	}
+}
+
+// A statement that runs for long is described while it runs, whatever part of its plan is at work.
+func TestServer_Running(t *testing.T) {
+	query.ReportEvery(t, 1)
+	s := exectest.NewStore()
+	db := s.Create("cities")
+	for i := range 200 {
+		db.Put(fmt.Sprintf("c%03d", i), fmt.Sprintf(`{"n":%d}`, i))
+	}
+	srv, addr := start(t, s, nil)
+	conn := dial(t, addr)
+	only := func() query.Session {
+		t.Helper()
+		list := srv.Sessions()
+		if len(list) != 1 {
+			t.Fatalf("%d sessions", len(list))
+		}
+		return list[0]
+	}
+	for sql, node := range map[string]string{
+		"SELECT count(*) FROM docs a, docs b, docs c, docs d WHERE a.doc->>'n' < b.doc->>'n'":        "Nested Loop",
+		"SELECT a.id FROM docs a, docs b, docs c, docs d ORDER BY a.doc->>'n', b.id DESC":            "Sort",
+		"WITH RECURSIVE t AS (SELECT id FROM docs UNION ALL SELECT id FROM t) SELECT max(id) FROM t": "Recursive Union",
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := conn.Exec(ctx, sql)
+			ended <- err
+		}()
+		var now query.Session
+		for now.Examined == 0 {
+			select {
+			case err := <-ended:
+				t.Fatalf("%s: %v", sql, err)
+			case <-time.After(time.Millisecond):
+				now = only()
+			}
+		}
+		if !strings.Contains(now.Plan, node) || now.Statement != sql || now.State != "active" {
+			t.Errorf("%+v", now)
+		}
+		cancel()
+		<-ended
+		conn = dial(t, addr) // a cancelled context closes the other
+		for len(srv.Sessions()) > 1 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if _, err := conn.Exec(t.Context(), "SELECT id FROM docs"); err != nil {
+		t.Fatal(err)
+	}
+	if now := only(); now.Plan != "" || now.Examined != 0 || now.Returned != 0 || now.Rows != 200 {
+		t.Errorf("when it has ended: %+v", now)
 	}
 }

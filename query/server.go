@@ -128,8 +128,12 @@ type Session struct {
 	// Statement is the current or the last statement, cut to 1 KB. StatementSince is when it began.
 	Statement      string
 	StatementSince time.Time
-	// Rows is the number of rows sent in total.
-	Rows int64
+	// Rows is the number of rows sent in total, and Returned how many of them are of the statement that runs.
+	Rows, Returned int64
+	// Plan is what EXPLAIN (ANALYZE) shows of a query that has run for a second and still runs, and Examined how many
+	// rows its reads have examined. Both are renewed every second, as long as the query does not wait.
+	Plan     string
+	Examined int64
 }
 
 // Ended is a statement, or a part of one, that has ended: a client may ask for the rows of a statement in parts.

@@ -56,6 +56,7 @@ type session struct {
 		app       string
 		// rowsBefore is rows when the current statement began.
 		rowsBefore int64
+		running    running // of the current statement, once it has taken long
 	}
 	rows atomic.Int64 // that were returned to the client
 }
@@ -239,7 +240,7 @@ func (ss *session) mark(state byte, statement string) {
 		}
 		ss.mu.since = time.Now()
 	}
-	ss.mu.rowsBefore = ss.rows.Load()
+	ss.mu.rowsBefore, ss.mu.running = ss.rows.Load(), running{}
 }
 
 func (ss *session) describe() Session {
@@ -247,9 +248,13 @@ func (ss *session) describe() Session {
 	defer ss.mu.Unlock()
 	state := map[byte]string{'A': "active", 'I': "idle", 'T': "idle in transaction",
 		'E': "idle in transaction (aborted)"}[ss.mu.state]
-	return Session{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database, Application: ss.mu.app,
+	s := Session{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database, Application: ss.mu.app,
 		Remote: ss.start.Remote.String(), TLS: ss.start.TLS, Since: ss.start.Since, State: state,
 		Statement: ss.mu.statement, StatementSince: ss.mu.since, Rows: ss.rows.Load()}
+	if ss.mu.state == 'A' {
+		s.Returned, s.Examined, s.Plan = s.Rows-ss.mu.rowsBefore, ss.mu.running.examined, ss.mu.running.plan
+	}
+	return s
 }
 
 // work returns a Work of this session.

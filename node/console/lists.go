@@ -80,6 +80,8 @@ var sessionTable = table.Table[state.Session]{
 		"since":       moment(func(s *state.Session) *time.Time { return &s.Since }),
 		"began":       moment(func(s *state.Session) *time.Time { return s.Began }),
 		"rows":        number(func(s *state.Session) int64 { return s.Rows }),
+		"returned":    number(func(s *state.Session) int64 { return s.Returned }),
+		"examined":    number(func(s *state.Session) int64 { return s.Examined }),
 	},
 	Default: "since",
 	ID:      func(s *state.Session) string { return s.Node + "\x00" + strconv.FormatInt(s.PID, 10) },
@@ -207,8 +209,11 @@ func complete(a *state.Actor) {
 }
 
 // short cuts a text, so that a page of 500 rows fits a message.
-func short(s string) string {
-	const most = 500
+func short(s string) string { return shorter(s, shortLength) }
+
+const shortLength = 500
+
+func shorter(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
@@ -226,11 +231,21 @@ func (c *Console) Actors(ctx context.Context, q table.Query) (List[state.Actor],
 
 func (c *local) sessionsHere(_ context.Context, q table.Query) (table.Page[state.Session], error) {
 	p, err := sessionTable.Select(c.o.Here.Sessions(), q)
+	plans := 0
 	for i := range p.Rows {
 		p.Rows[i].Statement = short(p.Rows[i].Statement)
+		if p.Rows[i].Plan != "" {
+			plans++
+		}
+	}
+	for i := range p.Rows {
+		p.Rows[i].Plan = shorter(p.Rows[i].Plan, max(shortLength, plansLength/max(plans, 1)))
 	}
 	return p, err
 }
+
+// plansLength is how long the plans of a page are together, unless that left less than shortLength for each.
+const plansLength = 20 << 10
 
 // Sessions returns a page of the SQL sessions of all nodes.
 func (c *Console) Sessions(ctx context.Context, q table.Query) (List[state.Session], error) {

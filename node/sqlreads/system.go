@@ -40,7 +40,8 @@ func (s *Source) SystemTables(n Node) []Table {
 		table("sessions", "the SQL sessions of all nodes: your own, and all for server admins", n.sessions,
 			"pid int8", "username text", "database text", "application text", "remote text", "tls bool",
 			"since timestamptz", "state text",
-			"statement text", "statement_since timestamptz", "rows int8", "node text"),
+			"statement text", "statement_since timestamptz", "rows int8", "node text",
+			"returned int8", "examined int8", "plan text"),
 		table("active_tasks", "background work under way on all nodes", adminsOnly(n.tasks),
 			"type text", "node text", "database text", "design_document text", "progress int8",
 			"started_on timestamptz", "updated_on timestamptz",
@@ -140,7 +141,7 @@ func (n Node) sessions(ctx context.Context, scope Scope) iter.Seq2[[]any, error]
 				return nil
 			}
 			return []any{s.PID, s.User, s.Database, s.Application, s.Remote, s.TLS, s.Since, s.State, s.Statement,
-				orNullMoment(s.Began), s.Rows, s.Node}
+				orNullMoment(s.Began), s.Rows, s.Node, s.Returned, s.Examined, orNull(s.Plan)}
 		})
 }
 

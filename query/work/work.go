@@ -25,6 +25,10 @@ type Work struct {
 	turns *Turns // may be nil
 	turn  *turn  // nil until one is needed
 	since time.Time
+
+	report   func() // see Report
+	period   time.Duration
+	reported time.Time
 }
 
 // chunk is how much a statement reserves from its session at a time. slack is how much unused memory it may keep
@@ -120,10 +124,24 @@ func (w *Work) look() error {
 	if w.Ctx.Err() != nil {
 		return context.Cause(w.Ctx)
 	}
+	if w.turns == nil && w.report == nil {
+		return nil
+	}
+	now := time.Now()
+	if w.report != nil && now.Sub(w.reported) >= w.period {
+		w.reported = now
+		w.report()
+	}
 	if w.turns == nil {
 		return nil
 	}
-	return w.turnOf(time.Now())
+	return w.turnOf(now)
+}
+
+// Report makes Step call report after each period of work, on the goroutine that calls Step. A statement that waits is
+// not reported.
+func (w *Work) Report(period time.Duration, report func()) {
+	w.report, w.period, w.reported = report, period, time.Now()
 }
 
 // MaxSpend limits the steps of binding and planning one statement. It allows some seconds; ordinary statements take

@@ -34,7 +34,7 @@ var views = map[string][]string{
 		"100,000 in all"},
 	"actors/n3/databases%2Fdatabase:orders": {"Supervised by", "2 waiting", "3, 1 of them within the last minute",
 		"Below it", "goroutine 7", "Restart"},
-	"sessions": {"7 psql", "anna", "Cancel", "Plan", "Slow statements"},
+	"sessions": {"7 psql", "anna", "Cancel", "Open in SQL", "Examined", "Seq Scan on docs", "Slow statements"},
 	"feeds":    {"orders shard 3", "following", "2.5 s"},
 	"indexes":  {"orders _design/by customer", "2.0 s behind", "300,000"},
 	"storage": {"81 GB", "1.25 ms", "7.5 ms", "disk_low: 3 GB left", "too slow", "70 s",

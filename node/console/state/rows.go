@@ -241,5 +241,10 @@ type Session struct {
 	Statement   string     `json:"statement"`
 	Since       time.Time  `json:"since"`
 	Began       *time.Time `json:"began,omitempty"` // the statement
-	Rows        int64      `json:"rows"`
+	Rows        int64      `json:"rows"`            // sent in total
+	// Of a statement that runs: the rows sent, and, after a second, the rows that its reads have examined, and its plan
+	// as EXPLAIN (ANALYZE) shows it, with the counts so far.
+	Returned int64  `json:"returned,omitempty"`
+	Examined int64  `json:"examined,omitempty"`
+	Plan     string `json:"plan,omitempty"`
 }

@@ -135,12 +135,21 @@ const sessionColumns = [
   { title: 'Database', sort: 'database', cell: s => (s.database === 'divan' ? 'divan' : database(s.database)) },
   { title: 'State', sort: 'state', cell: s => badge(s.state === 'active' ? 'running' : '', text(s.state)) },
   { title: 'Since', sort: 'began', cell: s => time(s.began || s.since) },
-  { title: 'Statement', cell: s => el('code', {}, text(s.statement)), extra: true },
-  { title: 'Rows', sort: 'rows', cell: s => count(s.rows), number: true },
+  {
+    title: 'Statement',
+    cell: s => [
+      el('code', {}, text(s.statement)),
+      s.plan ? el('details', {}, el('summary', { class: 'dim' }, 'plan'), el('pre', {}, text(s.plan))) : '',
+    ],
+    extra: true,
+  },
+  { title: 'Examined', sort: 'examined', cell: s => (s.examined ? count(s.examined) : ''), number: true },
+  { title: 'Returned', sort: 'returned', cell: s => (s.returned ? count(s.returned) : ''), number: true },
+  { title: 'Rows in all', sort: 'rows', cell: s => count(s.rows), number: true },
   {
     title: '',
     cell: s => [
-      s.statement ? [link(['sql', s.database], 'Plan', { q: s.statement }), ' '] : '',
+      s.statement ? [link(['sql', s.database], 'Open in SQL', { q: s.statement }), ' '] : '',
       s.state === 'active'
         ? button(
             'Cancel',

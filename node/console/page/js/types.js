@@ -191,6 +191,9 @@
  * @property {string} since
  * @property {string} [began]
  * @property {number} rows
+ * @property {number} [returned]
+ * @property {number} [examined]
+ * @property {string} [plan]
  */
 
 /**
