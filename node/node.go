@@ -108,7 +108,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	for _, step := range []func(context.Context) error{
 		n.makeData, n.openPorts, n.traces.start(n), n.startConsole, n.storage.open, n.sweepBackups, n.serve,
 		n.recordChanges,
-		n.readOptions, n.watchOpenDatabases, prepareReplications(n),
+		n.readOptions, writeUserDesign(n), n.watchOpenDatabases, prepareReplications(n),
 		n.joinCluster, n.serveSQL, n.serveHTTP, n.watchEvents, n.watchHistory,
 		n.giveBackFirst, warn(n),
 	} {

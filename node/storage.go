@@ -16,6 +16,7 @@ import (
 	"github.com/divandb/divan/layer/kv/outage"
 	"github.com/divandb/divan/layer/kv/remote"
 	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/node/globalchanges"
 	"github.com/divandb/divan/node/machine"
@@ -93,7 +94,7 @@ func (s *storage) open(ctx context.Context) error {
 		MaxAttachment: int64(s.cfg.Limits.Attachment),
 		Logger:        s.log,
 		Scripts:       s.scripts,
-		Validator:     layer.NewValidator(s.scripts),
+		Validator:     auth.NewValidator(layer.NewValidator(s.scripts)),
 		ReduceTime:    v.ReduceTimeout,
 		CleanupAfter:  v.CleanupAfter,
 		Compaction: layer.Compaction{

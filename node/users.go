@@ -56,6 +56,20 @@ func noDocument(err error) error {
 	return err
 }
 
+// writeUserDesign writes the design document of users if an earlier version made their database, or nothing did since.
+func writeUserDesign(n *Node) func(context.Context) error {
+	return func(ctx context.Context) error {
+		db, err := n.store.Database(ctx, n.auth.UsersDatabase())
+		if err == nil {
+			err = auth.EnsureUserDesign(ctx, db)
+		}
+		if err = noDocument(err); err != nil && ctx.Err() == nil { // such as a full disk; the rules hold without it
+			n.log.Warn("the design document of users could not be written; the next start tries again", "error", err)
+		}
+		return nil
+	}
+}
+
 // UpgradePassword implements auth.Upgrader.
 func (u userDocuments) UpgradePassword(ctx context.Context, database, name, password string) error {
 	db, doc, err := u.document(ctx, database, auth.UserPrefix+name)

@@ -16,6 +16,7 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/api"
+	"github.com/divandb/divan/node/auth"
 )
 
 // account is one of testAuth's users.
@@ -157,7 +158,8 @@ func serveConns(t testing.TB, limits api.ConnLimits, wrap func(*embedded.Engine)
 	sandbox := script.New(script.Options{Limits: script.Limits{Time: time.Second}})
 	t.Cleanup(func() { sandbox.Close() })
 	store, err := layer.Open(t.Context(), faultkv.InSuite(t, wrap(engine)),
-		layer.Options{Logger: slog.New(slog.DiscardHandler), Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
+		layer.Options{Logger: slog.New(slog.DiscardHandler), Scripts: sandbox,
+			Validator: auth.NewValidator(layer.NewValidator(sandbox))})
 	if err != nil {
 		t.Fatal(err)
 	}

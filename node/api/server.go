@@ -206,7 +206,7 @@ func (s *Server) equip() {
 	s.functions = &functions.Handlers{Scripts: o.Scripts, Docs: s.docs, Rows: s.rows, Again: s.again}
 	s.databases = &databases.Handlers{
 		Store: o.Store, Settings: o.Settings, Closed: func() bool { return o.Auth.HasAdmins() },
-		Shards: o.DefaultShards, Spool: o.Spool, Imported: o.Imported,
+		Shards: o.DefaultShards, Spool: o.Spool, Imported: o.Imported, Log: o.Logger,
 	}
 	s.replicas = &replications.Handlers{Store: o.Store, Replicator: o.Replicator}
 	s.config = &settings.Handlers{Settings: o.Settings, Admins: o.Admins, Changed: o.SettingChanged}

@@ -1,10 +1,14 @@
 package auth_test
 
 import (
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/auth"
 )
 
@@ -51,6 +55,7 @@ func TestCheckUserUpdate(t *testing.T) {
 	nobody := layer.UserCtx{}
 	const id = "org.couchdb.user:jan"
 	const old = `{"name":"jan","roles":["a","b"],"type":"user"}`
+	design := readUserDesign(t)
 	for _, c := range []struct {
 		name     string
 		id       string
@@ -98,6 +103,16 @@ func TestCheckUserUpdate(t *testing.T) {
 			root, "derived_key"},
 		{"sha without salt", id, `{"name":"jan","roles":[],"type":"user","password_sha":"00"}`, "", false, root,
 			"salt"},
+		{"type of salt", id, `{"name":"jan","roles":[],"type":"user","salt":1}`, "", false, root, "wrong type"},
+		{"type of iterations", id, `{"name":"jan","roles":[],"type":"user","iterations":0.5}`, "", false, root,
+			"wrong type"},
+		{"a verifier", id, `{"name":"jan","roles":[],"type":"user","password_scheme":"scram-sha-256","scram_verifier":"` +
+			postgres + `"}`, "", false, root, ""},
+		{"a damaged verifier", id, `{"name":"jan","roles":[],"type":"user","password_scheme":"scram-sha-256",` +
+			`"scram_verifier":"` + postgres[:40] + `"}`, "", false, root, "scram_verifier must be"},
+		{"a malformed document", id, `{"name":"jan","roles":[],"type":"user"}`, `{"name":1}`, false, jan,
+			"Only admins may replace"},
+		{"admin replaces a malformed document", id, old, `{"name":"jan","roles":{},"type":"user"}`, false, root, ""},
 		{"deletes himself", id, `{}`, old, true, jan, ""},
 		{"deletes another", id, `{}`, old, true, layer.UserCtx{Name: "ann"}, "Only admins may delete"},
 		{"anonymous deletes", id, `{}`, `{}`, true, nobody, "Only admins may delete"},
@@ -116,6 +131,10 @@ func TestCheckUserUpdate(t *testing.T) {
 			case c.refused != "" &&
 				(err == nil || layer.KindOf(err) != layer.Forbidden || !strings.Contains(err.Error(), c.refused)):
 				t.Errorf("got %v, want %q", err, c.refused)
+			}
+			if same := design.check(t, up); layer.KindOf(same) != layer.KindOf(err) ||
+				fmt.Sprint(same) != strings.TrimPrefix(fmt.Sprint(err), "forbidden: ") {
+				t.Errorf("the function of _design/_auth says %v, the node %v", same, err)
 			}
 		})
 	}
@@ -140,6 +159,77 @@ func TestCheckUserRead(t *testing.T) {
 		}
 		if err := auth.CheckUserRead(c.id, c.by, true); err != nil {
 			t.Errorf("admin, %s: %v", c.id, err)
+		}
+	}
+}
+
+// userDesign is the function of _design/_auth, as a client reads it.
+type userDesign struct {
+	run  layer.Validator
+	json []byte
+}
+
+func readUserDesign(t *testing.T) *userDesign {
+	t.Helper()
+	sandbox := script.New(script.Options{})
+	t.Cleanup(func() { _ = sandbox.Close() })
+	engine, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = engine.Close() })
+	store, err := layer.Open(t.Context(), engine, layer.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	db, err := store.Create(t.Context(), auth.UsersDatabase, layer.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // as two nodes do
+		if err := auth.EnsureUserDesign(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+	}
+	doc, err := db.Get(t.Context(), "_design/_auth", layer.GetOptions{Conflicts: true})
+	if err != nil || len(doc.Conflicts) > 0 || doc.Rev.Pos != 1 {
+		t.Fatalf("%+v, %v", doc, err)
+	}
+	return &userDesign{layer.NewValidator(sandbox), doc.AppendJSON(nil)}
+}
+
+// check asks the function what auth.CheckUserUpdate is asked.
+func (d *userDesign) check(t *testing.T, up auth.UserUpdate) error {
+	t.Helper()
+	head := `{"_id":"` + up.ID + `",`
+	if up.Deleted {
+		head += `"_deleted":true,`
+	}
+	doc := []byte(strings.TrimSuffix(head, ",") + strings.Replace(","+string(up.New[1:]), ",}", "}", 1))
+	return d.run.Validate(t.Context(), "key", func() ([]byte, error) { return d.json, nil }, doc, up.Old, &up.By,
+		auth.UsersDatabase, []byte("{}"))
+}
+
+// In databases of users, the function is not run: the node has checked its rules. Elsewhere it is, and others are.
+func TestNewValidator(t *testing.T) {
+	design := readUserDesign(t)
+	v := auth.NewValidator(design.run)
+	const bad = `{"_id":"x","type":"other"}`
+	another := strings.Replace(string(design.json), "doc.type must be user", "another", 1)
+	for range 2 {
+		for _, c := range []struct{ key, design, database, want string }{
+			{"_design/_auth a", string(design.json), "_users", "<nil>"},
+			{"_design/_auth a", string(design.json), "x/_users", "<nil>"},
+			{"_design/_auth a", string(design.json), "copy", "doc.type must be user"},
+			{"_design/_auth b", another, "_users", "another"},
+			{"_design/other c", string(design.json), "_users", "doc.type must be user"},
+		} {
+			err := v.Validate(t.Context(), c.key, func() ([]byte, error) { return []byte(c.design), nil }, []byte(bad),
+				nil, &layer.UserCtx{Name: "jan"}, c.database, []byte("{}"))
+			if fmt.Sprint(err) != c.want {
+				t.Errorf("%s in %s: %v, want %s", c.key, c.database, err, c.want)
+			}
 		}
 	}
 }

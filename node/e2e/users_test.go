@@ -103,3 +103,68 @@ func TestHTTP_Users(t *testing.T) {
 	}
 	again.stop(syscall.SIGTERM)
 }
+
+// _users has the design document that CouchDB has there, which states the rules. The node holds them without it, too.
+func TestUsers_Design(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir, "-admin", "root:sesame")
+	root := p.as("root:sesame")
+	const path = "/_users/_design/_auth"
+	root.ok("PUT", "/_users", "")
+	root.ok("PUT", "/a%2F_users", "") // authentication_db names another
+	if r := root.do("GET", "/a%2F_users/_design/_auth", ""); r.status != 404 {
+		t.Errorf("of other users: %d", r.status)
+	}
+	doc := root.object("GET", path+"?conflicts=true", "")
+	if text, _ := doc["validate_doc_update"].(string); doc["language"] != "javascript" || len(doc) != 4 ||
+		!strings.Contains(text, "forbidden") {
+		t.Errorf("%v", doc)
+	}
+	if n := root.object("GET", "/_users", "")["doc_count"]; fmt.Sprint(n) != "1" {
+		t.Errorf("%v documents", n)
+	}
+	root.ok("PUT", "/_users/org.couchdb.user:jan", `{"name":"jan","password":"x","roles":[],"type":"user"}`)
+	jan := p.as("jan:x")
+	bad := func(root *client) {
+		t.Helper()
+		r := root.do("PUT", "/_users/org.couchdb.user:eve", `{"name":"eve","password":"x","roles":["_admin"],"type":"user"}`)
+		if r.status != 403 || !strings.Contains(string(r.body), "No system roles") {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	}
+	bad(root)
+	for method, path := range map[string]string{"GET": path, "DELETE": path + "?rev=" + doc["_rev"].(string),
+		"PUT": path + "?rev=" + doc["_rev"].(string)} {
+		if r := jan.do(method, path, "{}"); r.status != 403 && r.status != 401 {
+			t.Errorf("%s by a user: %d %s", method, r.status, r.body)
+		}
+	}
+	// Who replaces or deletes it is right.
+	deleted := root.object("DELETE", path+"?rev="+doc["_rev"].(string), "")
+	bad(root)
+	p.stop(syscall.SIGTERM)
+	p = start(t, dir, "-admin", "root:sesame")
+	root = p.as("root:sesame")
+	if r := root.do("GET", path, ""); r.status != 404 || !strings.Contains(string(r.body), "deleted") {
+		t.Errorf("after a restart: %d %s", r.status, r.body)
+	}
+	// A version that does not know the document has left none.
+	root.ok("POST", "/_users/_purge", fmt.Sprintf(`{"_design/_auth":[%q]}`, deleted["rev"]))
+	if r := root.do("GET", path, ""); r.status != 404 || strings.Contains(string(r.body), "deleted") {
+		t.Errorf("after a purge: %d %s", r.status, r.body)
+	}
+	p.stop(syscall.SIGTERM)
+	p = start(t, dir, "-admin", "root:sesame")
+	root = p.as("root:sesame")
+	if again := root.object("GET", path, ""); again["_rev"] != doc["_rev"] {
+		t.Errorf("%v became %v", doc, again)
+	}
+	// Another function holds in addition.
+	root.ok("PUT", path+"?rev="+doc["_rev"].(string),
+		`{"language":"javascript","validate_doc_update":"function (doc) { throw {forbidden: 'never'} }"}`)
+	r := root.do("PUT", "/_users/org.couchdb.user:ann", `{"name":"ann","password":"x","roles":[],"type":"user"}`)
+	if r.status != 403 || !strings.Contains(string(r.body), "never") {
+		t.Errorf("another function: %d %s", r.status, r.body)
+	}
+	bad(root)
+}

@@ -59,7 +59,7 @@ var nodeRules = []rule{
 		why: "settings are read before there is anything to set; it asks auth whether a hash or a key is one",
 	},
 	{
-		room: "node/auth", may: []string{"layer"},
+		room: "node/auth", may: []string{"layer"}, testsMay: []string{"layer/script"},
 		why: "authentication depends on the configuration, and on user documents through an interface",
 	},
 	{

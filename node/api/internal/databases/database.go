@@ -66,8 +66,20 @@ func (h *Handlers) create(ctx context.Context, name string, o layer.CreateOption
 	if h.Closed() && security == "admin_only" {
 		o.Security = []byte(AdminsOnly)
 	}
-	_, err := h.Store.Create(ctx, name, o)
-	return err
+	db, err := h.Store.Create(ctx, name, o)
+	if err != nil {
+		return err
+	}
+	users, given := h.Settings.Get("chttpd_auth", "authentication_db")
+	if !given {
+		users = auth.UsersDatabase
+	}
+	if name == users {
+		if err := auth.EnsureUserDesign(ctx, db); err != nil { // the next start of a node tries again
+			h.Log.Warn("the design document of users could not be written", "database", name, "error", err)
+		}
+	}
+	return nil
 }
 
 func isPositive(v string) bool {

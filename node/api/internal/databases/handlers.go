@@ -1,6 +1,8 @@
 package databases
 
 import (
+	"log/slog"
+
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/settings"
 )
@@ -17,4 +19,5 @@ type Handlers struct {
 	Spool string
 	// Imported is called after a database was imported. It must not block.
 	Imported func()
+	Log      *slog.Logger
 }
