@@ -170,11 +170,11 @@ func (s *System) Metrics() Metrics {
 // maxReasons is the maximum number of actors that Degraded names.
 const maxReasons = 10
 
-// Degraded returns which actors fail repeatedly or are stuck, and which databases cannot be compacted: "actor_failing:
-// ...", "compaction_failing: ...". It returns nil if all is well, also some time after the last failure. It does no
-// I/O.
+// Degraded returns which actors fail repeatedly or are stuck, which databases cannot be compacted, and that the store
+// has too few watches: "actor_failing: ...", "compaction_failing: ...", "too_many_watches: ...". It returns nil if all
+// is well, also some time after the last failure. It does no I/O.
 func (s *System) Degraded() []string {
-	list := append(s.tree.Degraded(), s.compactor.Degraded()...)
+	list := slices.Concat(s.tree.Degraded(), s.compactor.Degraded(), s.feeds.Shortage.Degraded(s.tree.Now()))
 	slices.Sort(list)
 	if more := len(list) - maxReasons; more > 0 {
 		list = append(list[:maxReasons], fmt.Sprintf("actor_failing: %d more", more))

@@ -103,6 +103,10 @@ func Start(o Options) (*System, error) {
 	return s, nil
 }
 
+// Ending tells the System that the node has begun to stop: requests end, and Stop follows. Listeners that go are not
+// looked after any more, which for very many shards would take the time that Stop needs. It does not block.
+func (s *System) Ending() { s.feeds.Ending() }
+
 // Stop stops all actors and waits for them and their I/O, or until ctx ends. It gives running jobs back, so that no
 // node has to wait for the end of their leases.
 func (s *System) Stop(ctx context.Context) error {

@@ -150,6 +150,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 func (n *Node) giveBackFirst(context.Context) error {
 	n.parts.add("jobs", func(ctx context.Context) error {
 		n.handOver(ctx)
+		n.actors.Ending()
 		return nil
 	})
 	return nil

@@ -110,6 +110,9 @@ func (f *Feeds) ExchangeSpec() runtime.Spec {
 				})
 			case lookEverywhere:
 				for _, db := range f.hub.databases() {
+					if f.ending.Load() {
+						return
+					}
 					f.Changed(db)
 				}
 			case awaitPlacement:

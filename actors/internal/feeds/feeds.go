@@ -25,6 +25,8 @@ type Feeds struct {
 	reached     atomic.Int64
 	began       time.Time       // when the Feeds was created
 	wakes       atomic.Int64    // number of times that shards' listeners were woken
+	Shortage    Shortage        // of watches
+	ending      atomic.Bool     // see Ending
 	placement   <-chan struct{} // receives after changes of placement; nil without peers
 	unsubscribe func()
 }
@@ -54,6 +56,10 @@ func New(t *runtime.Tree, o Options) *Feeds {
 
 // Close releases the remaining resources after the tree has ended.
 func (f *Feeds) Close() { f.unsubscribe() }
+
+// Ending tells Feeds that the tree will stop soon and all listeners end before. They need not be looked after any more,
+// so that they end without work for each shard.
+func (f *Feeds) Ending() { f.ending.Store(true) }
 
 // Databases returns the databases with subscribers.
 func (f *Feeds) Databases() []ports.Database { return f.hub.databases() }
@@ -93,7 +99,7 @@ func (f *Feeds) Listen(db ports.Database, shards ...layer.ShardID) (woken <-chan
 			for _, shard := range shards {
 				last = f.hub.remove(db, shard, ch) || last
 			}
-			if last {
+			if last && !f.ending.Load() {
 				f.Changed(db)
 			}
 		})

@@ -39,6 +39,7 @@ type shardBehavior struct {
 	// now.
 	elsewhere func() (owner string, covered bool)
 	listeners func() int    // number on this node
+	ending    func() bool   // reports that listeners do not matter any more, see Feeds.Ending
 	patience  time.Duration // how long to wait for the owner's first answer before watching
 	linger    time.Duration
 	backoff   runtime.Backoff
@@ -150,6 +151,9 @@ func (b *shardBehavior) step(now time.Time, message any) []runtime.Effect {
 			return b.onFired(now, m.err)
 		}
 	case runtime.LookAgain:
+		if b.ending() {
+			return nil
+		}
 		return append(b.hear(now), b.look()...)
 	case idleOver:
 		if b.idle && m.turn == b.idleTurn && !b.wanted() {

@@ -152,6 +152,7 @@ func TestShardBehavior(t *testing.T) {
 			var owner string
 			crowd := crowded(1)
 			b := &shardBehavior{
+				ending:    func() bool { return false },
 				wanted:    func() bool { return listening },
 				linger:    time.Second,
 				backoff:   runtime.NewBackoff(time.Millisecond, time.Second),
@@ -185,6 +186,7 @@ func TestShardBehavior(t *testing.T) {
 // has lasted.
 func TestShardBehavior_WatchesThatFailAtOnce(t *testing.T) {
 	b := &shardBehavior{
+		ending:    func() bool { return false },
 		wanted:    func() bool { return true },
 		listeners: func() int { return 1 },
 		elsewhere: func() (string, bool) { return "", false },

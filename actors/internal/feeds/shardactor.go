@@ -21,7 +21,8 @@ func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
 					_, n, _ := f.hub.counts(db, shard)
 					return n
 				},
-				patience: f.Beat / 3, linger: f.Linger, backoff: runtime.NewBackoff(minPause, maxPause),
+				ending: f.ending.Load, patience: f.Beat / 3, linger: f.Linger,
+				backoff: runtime.NewBackoff(minPause, maxPause),
 			}
 		},
 		Live: func(facts any) any {
@@ -57,6 +58,7 @@ func (f *Feeds) performShard(sh *runtime.Shell, k shardKey, e runtime.Effect) {
 		sh.Do(func(ctx context.Context) any {
 			w, seen, err := k.db.WatchShard(ctx, k.shard, func() { f.wake(k.db, k.shard) })
 			if err != nil {
+				f.Shortage.note(err, f.tree.Now())
 				return watchArmed{epoch: e.epoch, err: err}
 			}
 			return watchArmed{epoch: e.epoch, watch: f.tree.Hold(ctx, w), seen: seen}
@@ -64,13 +66,16 @@ func (f *Feeds) performShard(sh *runtime.Shell, k shardKey, e runtime.Effect) {
 	case await:
 		sh.Do(func(ctx context.Context) any {
 			defer e.watch.Cancel()
+			runtime.Take(e.watch)
 			select {
 			case <-ctx.Done():
 				return nil
 			case <-runtime.Released(e.watch):
 				return nil
 			case <-e.watch.Done():
-				return watchFired{e.epoch, e.watch.Err()}
+				err := e.watch.Err()
+				f.Shortage.note(err, f.tree.Now())
+				return watchFired{e.epoch, err}
 			}
 		})
 	case dropWatch:
