@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -363,10 +362,8 @@ func (p pages) act(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var a Action
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAction))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&a); err != nil {
-		refuse(w, http.StatusBadRequest, "The body must be an object with what to do: "+err.Error()+".")
+	if fault := readBody(w, r, maxAction, &a); fault != "" {
+		refuse(w, http.StatusBadRequest, "The body must be an object with what to do: "+fault+".")
 		return
 	}
 	err := p.c.Act(r.Context(), user, a)

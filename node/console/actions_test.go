@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http/httptest"
 	"slices"
@@ -138,6 +139,26 @@ func TestConsole_Act(t *testing.T) {
 	} {
 		if code, body := post(c.body, c.header...); code != c.code || !strings.Contains(body, `"reason"`) {
 			t.Errorf("%.60s %q: %d %s", c.body, c.header, code, body)
+		}
+	}
+	for body, want := range map[string]string{
+		`{"do":"reshard","database":"d","shards":"8"}`: "`shards` must be a whole number.",
+		`{"do":"reshard","database":"d","shards":1.5}`: "`shards` must be a whole number.",
+		`{"do":"cancel","node":"n1","pid":-1}`:         "`pid` must be a whole number from 0 to 4294967295.",
+		`{"do":7}`:                                     "`do` must be a string.",
+		`{"do":"forget","member":"n9","more":1}`:       "there is no field `more`.",
+		`[]`:                                           "it is an array.",
+		`7`:                                            "it is a number.",
+		``:                                             "it is empty.",
+		`{"do":`:                                       "its end is missing.",
+		`{"do":x}`:                                     "it is not JSON from byte 7 on.",
+		`{"do":"` + strings.Repeat("x", 100_000) + `"}`: "it is longer than 65536 bytes.",
+	} {
+		var got struct{ Reason string }
+		code, text := post(body)
+		if err := json.Unmarshal([]byte(text), &got); err != nil || code != 400 ||
+			got.Reason != "The body must be an object with what to do: "+want {
+			t.Errorf("%.60s: %d %s, want %q", body, code, text, want)
 		}
 	}
 	if code, _ := post(`{"do":"forget","member":"n9"}`, "Origin", "http://example.com", "Sec-Fetch-Site",

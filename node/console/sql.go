@@ -49,10 +49,8 @@ func (p pages) sql(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var s Statement
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxText))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
-		refuse(w, http.StatusBadRequest, "The body must be an object with `database` and `sql`: "+err.Error()+".")
+	if fault := readBody(w, r, maxText, &s); fault != "" {
+		refuse(w, http.StatusBadRequest, "The body must be an object with `database` and `sql`: "+fault+".")
 		return
 	}
 	if s.Database == "" || s.Rows < 0 || s.Rows > maxRows {

@@ -118,9 +118,14 @@ func TestConsole_SQL(t *testing.T) {
 		{`{"database":"d","sql":"q","rows":10001}`, nil, 400},
 		{`{"database":"d","sql":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 400},
 	} {
-		if r := post(t.Context(), c.body, c.header...); r.StatusCode != c.status {
-			t.Errorf("%.60s %v: %d %s", c.body, c.header, r.StatusCode, read(r))
+		r := post(t.Context(), c.body, c.header...)
+		if text := read(r); r.StatusCode != c.status || strings.Contains(text, "json:") {
+			t.Errorf("%.60s %v: %d %s", c.body, c.header, r.StatusCode, text)
 		}
+	}
+	if text := read(post(t.Context(), `{"database":"d","sql":"q","rows":"7"}`)); text != `{"error":"bad_request","reason":`+
+		`"The body must be an object with `+"`database` and `sql`: `rows` must be a whole number"+`."}` {
+		t.Errorf("got %s", text)
 	}
 }
 
