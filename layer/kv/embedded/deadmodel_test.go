@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -215,15 +216,22 @@ func (m *deadModel) mended() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if faults := m.faults(); len(faults) > 0 {
-		m.t.Errorf("still damaged: %v", faults)
+		all, _ := verify(m.t, m.e)
+		m.t.Errorf("still damaged: %v of %v", faults, all)
 	}
 	m.checkAll()
 }
 
-// faults returns the faults without keys of z. A filter belongs to no keys: its table may have rows of z.
+// faults returns the faults without keys of z. A filter belongs to no keys: its table may have rows of z. While rows of
+// z are damaged, compactions that need them fail, and so a damaged block of values may stay too: unlike one of rows, it
+// cannot be replaced by an empty one.
 func (m *deadModel) faults() []kv.Fault {
 	all, _ := verify(m.t, m.e)
-	return slices.DeleteFunc(all, func(f kv.Fault) bool { return f.Harmless || string(f.Keys.End) > "z" })
+	ofZ := func(f kv.Fault) bool { return string(f.Keys.End) > "z" }
+	stays := slices.ContainsFunc(all, ofZ)
+	return slices.DeleteFunc(all, func(f kv.Fault) bool {
+		return f.Harmless || ofZ(f) || stays && strings.Contains(f.What, "(values)")
+	})
 }
 
 // Whatever is damaged and cleared, in any order: no readable row is lost, and no deleted one comes back. Once
