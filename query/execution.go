@@ -108,7 +108,8 @@ func (e *execution) rows(ctx context.Context, needs needs) (*cursor.Running, err
 		st.Close()
 		return nil, err
 	}
-	report(root, st, func(now running) {
+	st.Report(reportEvery, func() {
+		now := show(root, st)
 		e.ss.mu.Lock()
 		defer e.ss.mu.Unlock()
 		e.ss.mu.running = now

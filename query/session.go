@@ -44,8 +44,8 @@ type session struct {
 	statements *statements
 	host       host
 	traced     *traced
-	slow       slowPlan
-	pieces     int64 // memory held for the statements of the current simple query
+	slow       shownPlan // of the current statement, when it has ended
+	pieces     int64     // memory held for the statements of the current simple query
 	*storeWriter
 
 	mu struct {
@@ -56,7 +56,7 @@ type session struct {
 		app       string
 		// rowsBefore is rows when the current statement began.
 		rowsBefore int64
-		running    running // of the current statement, once it has taken long
+		running    shownPlan // of the current statement, while it runs
 	}
 	rows atomic.Int64 // that were returned to the client
 }
@@ -227,7 +227,7 @@ func (ss *session) mark(state byte, statement string) {
 		ss.srv.opts.Observe(Ended{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database,
 			Application: ss.mu.app, Statement: ss.mu.statement, Took: time.Since(ss.mu.since),
 			Rows: ss.rows.Load() - ss.mu.rowsBefore, Plan: ss.slow.text, Examined: ss.slow.examined})
-		ss.slow = slowPlan{}
+		ss.slow = shownPlan{}
 	}
 	ss.mu.state = state
 	if statement != "" {
@@ -240,7 +240,7 @@ func (ss *session) mark(state byte, statement string) {
 		}
 		ss.mu.since = time.Now()
 	}
-	ss.mu.rowsBefore, ss.mu.running = ss.rows.Load(), running{}
+	ss.mu.rowsBefore, ss.mu.running = ss.rows.Load(), shownPlan{}
 }
 
 func (ss *session) describe() Session {
@@ -252,7 +252,7 @@ func (ss *session) describe() Session {
 		Remote: ss.start.Remote.String(), TLS: ss.start.TLS, Since: ss.start.Since, State: state,
 		Statement: ss.mu.statement, StatementSince: ss.mu.since, Rows: ss.rows.Load()}
 	if ss.mu.state == 'A' {
-		s.Returned, s.Examined, s.Plan = s.Rows-ss.mu.rowsBefore, ss.mu.running.examined, ss.mu.running.plan
+		s.Returned, s.Examined, s.Plan = s.Rows-ss.mu.rowsBefore, ss.mu.running.examined, ss.mu.running.text
 	}
 	return s
 }

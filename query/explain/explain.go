@@ -32,12 +32,12 @@ type Run struct {
 	Planned, Took time.Duration
 	// Settings are those with an effect on plans that are not their defaults, with their values.
 	Settings [][2]string
-	ended    bool // the plan has run: what was not needed is not planned any more
+	begun    bool // the plan runs or has run: what has not been needed is not planned now
 }
 
 // New describes a plan.
 func New(plan exec.Plan, e *ast.Explain, run Run) *Explained {
-	root := shape(plan, run.State, !run.ended)
+	root := shape(plan, run.State, !run.begun)
 	newEstimator(run.Documents).node(root)
 	return &Explained{root, e, run}
 }

@@ -126,13 +126,6 @@ func (r *Record) restarts() int {
 	return r.mu.restarts
 }
 
-// FactsNow returns the facts that the actor last reported.
-func (r *Record) FactsNow() any {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.mu.facts
-}
-
 // failed records a failure and returns how long to wait before the restart: zero for the first failure in a while, then
 // longer and longer. An actor is always restarted: its work has to be done, and its parent could do nothing better.
 func (r *Record) failed(now time.Time, reason string) (pause time.Duration) {
