@@ -103,26 +103,24 @@ func Start(o Options) (*System, error) {
 	return s, nil
 }
 
-// Ending tells the System that the node has begun to stop: requests end, and Stop follows. Listeners that go are not
-// looked after any more, which for very many shards would take the time that Stop needs. It does not block.
+// Ending tells the System that the node has begun to stop: requests end, Stop follows, and then the store is closed.
+// Listeners that go are not looked after any more, and Stop leaves the watches of shards to the store, which drops them
+// all when it is closed: one by one, that would take the time that Stop has for very many shards. It does not block.
 func (s *System) Ending() { s.feeds.Ending() }
 
 // Stop stops all actors and waits for them and their I/O, or until ctx ends. It gives running jobs back, so that no
 // node has to wait for the end of their leases.
 func (s *System) Stop(ctx context.Context) error {
 	s.tree.Stop()
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	go func() {
-		err := s.tree.End()
+		defer close(done)
+		s.tree.End()
 		s.feeds.Close()
 		s.indexing.GiveBack(ctx)
-		done <- err
 	}()
 	select {
-	case err := <-done:
-		if err != nil {
-			return fmt.Errorf("actors: stop: %w", err)
-		}
+	case <-done:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("actors: stop: %w", ctx.Err())

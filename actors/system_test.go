@@ -238,6 +238,46 @@ func TestStop_WithWorkUnderWay(t *testing.T) {
 	}
 }
 
+// A node that stops drops the watches of very many shards together, with the store. Otherwise each would be cancelled.
+func TestStop_LeavesWatchesToTheStore(t *testing.T) {
+	const shards = 50
+	for _, ending := range []bool{false, true} {
+		db := newDatabase("cities")
+		s := start(t, newStore(t, db), nil)
+		var ids []layer.ShardID
+		for i := range shards {
+			ids = append(ids, layer.ShardID(fmt.Sprint(i)))
+		}
+		_, cancel := s.Listen(db, ids...)
+		eventually(t, func() string {
+			shown := 0
+			s.EachActor(func(n actors.Node, _ string, _ int) bool {
+				if n.State == "watching" {
+					shown++
+				}
+				return true
+			})
+			if shown != shards || db.armed() != shards {
+				return fmt.Sprintf("%d actors watch", shown)
+			}
+			return ""
+		})
+		if ending {
+			s.Ending()
+		}
+		cancel()
+		ctx, done := context.WithTimeout(t.Context(), 5*time.Second)
+		defer done()
+		if err := s.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]int{true: shards}[ending]; db.armed() != want {
+			t.Errorf("the store's end follows: %v; %d watches are left, want %d", ending, db.armed(), want)
+		}
+		db.set(func() { db.watches.fire("", context.Canceled) }) // the store is closed
+	}
+}
+
 // An actor in the middle of the tree fails. Its descendants are restarted and continue.
 func TestSupervision_ASubtreeRestarts(t *testing.T) {
 	db := newDatabase("cities")

@@ -54,11 +54,16 @@ func New(t *runtime.Tree, o Options) *Feeds {
 	return f
 }
 
-// Close releases the remaining resources after the tree has ended.
-func (f *Feeds) Close() { f.unsubscribe() }
+// Close tells the nodes that still follow shards here that this node watches no more, with one message to each for
+// very many shards, and releases the remaining resources. Call it after the tree has ended.
+func (f *Feeds) Close() {
+	f.unsubscribe()
+	f.send(f.hub.end(f.tree.Now()))
+}
 
-// Ending tells Feeds that the tree will stop soon and all listeners end before. They need not be looked after any more,
-// so that they end without work for each shard.
+// Ending tells Feeds that the tree will stop soon, that all listeners end before, and that the store is closed
+// afterwards. Listeners need not be looked after any more, and watches need not be cancelled, so that they end without
+// work for each shard.
 func (f *Feeds) Ending() { f.ending.Store(true) }
 
 // Databases returns the databases with subscribers.

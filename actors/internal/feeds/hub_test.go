@@ -161,3 +161,39 @@ type numbered struct {
 type namedDatabase struct{ ports.Database }
 
 func (namedDatabase) Name() string { return "cities" }
+
+// When all actors end, a node that follows very many of their shards is told in few messages, and each node in its own.
+func TestHub_end(t *testing.T) {
+	const shards = 2*maxAsks + 1
+	h, now := newHub("life"), time.Unix(1000, 0)
+	ch := make(chan struct{}, 1)
+	for i := range shards {
+		db := numbered{n: i}
+		h.add(db, "1", ch)
+		h.report(db, "1", stateWatched, nil, now)
+		if st, _ := h.follow(db, "1", "n2", follower{key: int64(i), turn: 7}, true, now); !st.Watched {
+			t.Fatal("a watched shard is not told to be watched")
+		}
+	}
+	h.follow(numbered{n: 0}, "1", "n3", follower{key: 5, turn: 1}, true, now)
+	h.follow(numbered{n: 1}, "1", "n3", follower{key: 6, turn: 2}, false, now) // was never told that it is watched
+	told, messages := map[string]map[int64]bool{}, map[string]int{}
+	for _, m := range h.end(now) {
+		messages[m.to]++
+		for _, p := range m.Positions {
+			if p.Watched || m.Answer != map[string]int64{"n2": 7, "n3": 1}[m.to] || len(m.Positions) > maxAsks {
+				t.Fatalf("told %s: answer %d with %d positions, %+v", m.to, m.Answer, len(m.Positions), p)
+			}
+			if told[m.to] == nil {
+				told[m.to] = map[int64]bool{}
+			}
+			told[m.to][p.Key] = true
+		}
+	}
+	if messages["n2"] != 3 || len(told["n2"]) != shards || messages["n3"] != 1 || !told["n3"][5] || len(messages) != 2 {
+		t.Errorf("messages %v, shards told to n2 %d, to n3 %v", messages, len(told["n2"]), told["n3"])
+	}
+	if h.subscribers(numbered{n: 3}, "1").reliable(now) || len(h.end(now)) != 0 {
+		t.Error("after the end something relies on an actor")
+	}
+}

@@ -2,10 +2,12 @@ package feeds
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/divandb/divan/actors/internal/ports"
 	"github.com/divandb/divan/actors/internal/runtime"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
 )
 
 // shardSpec returns the actor of one shard on this node.
@@ -61,7 +63,7 @@ func (f *Feeds) performShard(sh *runtime.Shell, k shardKey, e runtime.Effect) {
 				f.Shortage.note(err, f.tree.Now())
 				return watchArmed{epoch: e.epoch, err: err}
 			}
-			return watchArmed{epoch: e.epoch, watch: f.tree.Hold(ctx, w), seen: seen}
+			return watchArmed{epoch: e.epoch, watch: f.tree.Hold(ctx, shardWatch{w, &f.ending}), seen: seen}
 		})
 	case await:
 		sh.Do(func(ctx context.Context) any {
@@ -89,6 +91,19 @@ func (f *Feeds) performShard(sh *runtime.Shell, k shardKey, e runtime.Effect) {
 		f.send(f.exchange.unfollow(k))
 	case report:
 		f.report(k, e.watchState, sh.Busy)
+	}
+}
+
+// shardWatch is a watch that is left to the store when the node ends (Feeds.Ending).
+type shardWatch struct {
+	kv.Watch
+	ending *atomic.Bool
+}
+
+// Cancel releases the watch.
+func (w shardWatch) Cancel() {
+	if !w.ending.Load() {
+		w.Watch.Cancel()
 	}
 }
 

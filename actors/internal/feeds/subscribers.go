@@ -1,6 +1,7 @@
 package feeds
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -138,6 +139,35 @@ func (h *hub) report(db ports.Database, shard layer.ShardID, v watchState, b bus
 		}
 	}
 	return tell
+}
+
+// end notes that no actor of a shard watches any more, and returns what to tell the nodes that rely on them.
+func (h *hub) end(now time.Time) (out []outgoing) {
+	type turn struct {
+		member string
+		number int64
+	}
+	positions := map[turn][]position{}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.mu.round {
+		a.mu.Lock()
+		a.watched, a.unsureSince, a.busy, a.changed = false, time.Time{}, nil, now
+		for member, f := range a.followers {
+			if f.told {
+				f.told = false
+				of := turn{member, f.turn}
+				positions[of] = append(positions[of], position{Key: f.key, Tally: h.tally(a.wakes)})
+			}
+		}
+		a.mu.Unlock()
+	}
+	for of, list := range positions {
+		for part := range slices.Chunk(list, maxAsks) {
+			out = append(out, outgoing{of.member, message{Answer: of.number, Positions: part}})
+		}
+	}
+	return out
 }
 
 // busy is for how long an actor has been at work on one message; nil: there is none.

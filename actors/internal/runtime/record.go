@@ -100,6 +100,13 @@ func (r *Record) detach() {
 	}
 }
 
+// clear makes all below r invisible.
+func (r *Record) clear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.mu.children)
+}
+
 // begin and end record that the actor works on a message. The time since the first start is monotonic.
 func (r *Record) begin(now time.Time) { r.begun.Store(max(1, int64(now.Sub(r.since)))) }
 func (r *Record) end()                { r.begun.Store(0) }

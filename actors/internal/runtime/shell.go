@@ -71,7 +71,7 @@ type Spec struct {
 	// is restarted even so, but others should do its work if they can. It must not block.
 	Exhausted func()
 	// Ended, if not nil, is called on the actor's goroutine when the actor has failed or stopped: its guarantees no
-	// longer hold.
+	// longer hold. The end of the tree does not call it.
 	Ended func()
 	// Live, if not nil, updates the behavior's facts to the current moment when they are read. It may be called from
 	// any goroutine.
@@ -125,6 +125,10 @@ func (t *Tree) propsOf(rec *Record, sp Spec) *actor.Props {
 
 // Receive is called by protoactor, one message at a time.
 func (s *Shell) Receive(c actor.Context) {
+	if !s.tree.working.enter() {
+		return
+	}
+	defer s.tree.working.leave()
 	begin := s.tree.Now()
 	s.rec.begin(begin)
 	s.context = c

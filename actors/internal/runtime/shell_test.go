@@ -42,11 +42,7 @@ func TestTree_parked(t *testing.T) {
 	if err := tree.Start(RootSpec("n1", nil)); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := tree.End(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer tree.End()
 	lives := 0
 	exhausted := make(chan struct{}, 10)
 	pid := tree.proto.Root.Spawn(tree.props(tree.top, Spec{Kind: "clumsy", Name: "c",
@@ -91,11 +87,7 @@ func TestShell_RequesterHearsOfAFailure(t *testing.T) {
 	if err := tree.Start(RootSpec("n1", nil)); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := tree.End(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer tree.End()
 	lives := 0
 	pid := tree.proto.Root.Spawn(tree.props(tree.top, Spec{
 		Kind: "clumsy", Make: func() Behavior { return &clumsy{&lives} },

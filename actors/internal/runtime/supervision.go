@@ -30,6 +30,10 @@ var _ actor.SupervisorStrategy = (*supervision)(nil)
 func (v *supervision) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, child *actor.PID,
 	_ *actor.RestartStatistics, reason, _ any) {
 	t := v.tree
+	if !t.working.enter() {
+		return
+	}
+	defer t.working.leave()
 	f, ok := reason.(failure)
 	if !ok {
 		// A panic outside the shell, in protoactor itself.
