@@ -42,7 +42,7 @@ var storeRows = []row{
 		text: "fdb only: which certificates are accepted, such as Check.Valid=1,S.CN=db"},
 	{path: "storage.timeout", def: "5s", allowed: times{low: leastTimeout},
 		text: "fdb and remote: a request fails after at most twice this if the store does not answer"},
-	{path: "storage.cache", def: "128MiB", allowed: sizes{between{low: 1 << 20, high: 1 << 40}},
+	{path: "storage.cache", def: "64MiB", allowed: sizes{between{low: 1 << 20, high: 1 << 40}},
 		text: "embedded only: memory for caching the store, including write buffers"},
 	{path: "storage.ballast", def: "64MiB", allowed: sizes{between{low: 0, high: 1 << 40}},
 		text: "embedded only: a file that is deleted when the disk is full, which leaves space to delete documents " +

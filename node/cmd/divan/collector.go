@@ -8,12 +8,19 @@ import (
 	"sync/atomic"
 )
 
-// Go collects garbage whenever the heap has doubled. A node that has little in memory, such as 10 MB, would do so forty
-// times a second while it reads many documents, and spend a quarter of its time on that. Here the heap may grow to
-// heapFloor first. Go has no setting for it, so the percentage is set again after each collection.
+// Go collects garbage whenever the heap has doubled, which does not fit a node. A node that has little in memory, such
+// as 10 MB, would do so forty times a second while it reads many documents, and spend a quarter of its time on that.
+// And the store's caches are bytes in the heap, which a collection need not look into: as much garbage would be left
+// to gather as they hold, though collecting it costs next to nothing. So here the heap may grow by as much as the last
+// collection had to look into, but by leastGrowth and an eighth at least, and to heapFloor. Go has no setting for it,
+// so the percentage is set again after each collection.
 
-// heapFloor is the size of the heap, in bytes, below which no garbage is collected.
-const heapFloor = 64 << 20
+const (
+	// heapFloor is the size of the heap, in bytes, below which no garbage is collected.
+	heapFloor = 64 << 20
+	// leastGrowth is by how many bytes at least the heap grows between collections.
+	leastGrowth = 32 << 20
+)
 
 // collectLess starts to keep the heap from being collected below heapFloor, unless the operator has set how often that
 // happens. The returned function ends it.
@@ -43,11 +50,11 @@ func (c *collector) collected(m *mark) {
 	if c.ended.Load() {
 		return
 	}
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	percent := percentFor(live[0].Value.Uint64())
+	last := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"}}
+	metrics.Read(last)
+	percent := percentFor(last[0].Value.Uint64(), last[1].Value.Uint64())
 	// Setting it stops all goroutines for a moment.
-	if percent == standardPercent && c.percent != percent || percent > c.percent*5/4 || percent < c.percent*4/5 {
+	if percent > c.percent*9/8 || percent < c.percent*8/9 {
 		debug.SetGCPercent(percent)
 		c.percent = percent
 	}
@@ -57,8 +64,14 @@ func (c *collector) collected(m *mark) {
 // standardPercent is Go's own setting: the heap may double.
 const standardPercent = 100
 
-// percentFor returns by how many percent a heap with so many bytes in use may grow.
-func percentFor(live uint64) int {
+// percentFor returns by how many percent a heap may grow that has so many bytes in use, of which so many were scanned:
+// the rest is known to have no pointers.
+func percentFor(live, scanned uint64) int {
 	const least = 4 << 20 // with more percent Go's least heap would be larger than heapFloor
-	return max(standardPercent, int(100*heapFloor/max(live, least))-100)
+	live = max(live, least)
+	by := max(scanned, leastGrowth, live/8)
+	if live+by < heapFloor {
+		by = heapFloor - live
+	}
+	return int(100 * by / live)
 }

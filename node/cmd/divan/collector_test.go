@@ -8,12 +8,17 @@ import (
 )
 
 func TestPercentFor(t *testing.T) {
+	const mb = 1 << 20
 	for _, c := range []struct {
-		live uint64
-		want int
-	}{{0, 1500}, {1 << 20, 1500}, {16 << 20, 300}, {32 << 20, 100}, {64 << 20, 100}, {1 << 40, 100}} {
-		if got := percentFor(c.live); got != c.want {
-			t.Errorf("%d bytes: %d%%, want %d%%", c.live, got, c.want)
+		live, scanned uint64
+		want          int
+	}{
+		{0, 0, 1500}, {1 * mb, 1 * mb, 1500}, {16 * mb, 16 * mb, 300}, {32 * mb, 10 * mb, 100},
+		{64 * mb, 10 * mb, 50}, {128 * mb, 10 * mb, 25}, {128 * mb, 64 * mb, 50}, {128 * mb, 128 * mb, 100},
+		{1 << 40, 1 << 40, 100}, {1 << 40, 0, 12},
+	} {
+		if got := percentFor(c.live, c.scanned); got != c.want {
+			t.Errorf("%d bytes, %d scanned: %d%%, want %d%%", c.live, c.scanned, got, c.want)
 		}
 	}
 }
@@ -23,7 +28,7 @@ func TestCollectLess(t *testing.T) {
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")
 	now := func() int {
-		p := debug.SetGCPercent(100)
+		p := debug.SetGCPercent(standardPercent)
 		debug.SetGCPercent(p)
 		return p
 	}
@@ -38,9 +43,15 @@ func TestCollectLess(t *testing.T) {
 	}
 	stop := collectLess()
 	until("a small heap", func(p int) bool { return p > 100 })
-	held := make([]byte, heapFloor)
-	until("a large heap", func(p int) bool { return p == 100 })
-	runtime.KeepAlive(held)
+	bytes := make([]byte, 4*heapFloor)
+	until("a large heap of bytes", func(p int) bool { return p < 20 })
+	runtime.KeepAlive(bytes)
+	pointers := make([]*byte, heapFloor/8)
+	for i := range pointers {
+		pointers[i] = new(byte)
+	}
+	until("a large heap of pointers", func(p int) bool { return p > 60 && p <= 100 })
+	runtime.KeepAlive(pointers)
 	until("a small heap again", func(p int) bool { return p > 100 })
 	stop()
 	if p := now(); p != 100 {
