@@ -65,9 +65,10 @@ func (s *System) Waiting(db ports.Database, design *layer.Design) int {
 func (s *System) Tree() runtime.Node { return s.tree.Snapshot() }
 
 // EachActor calls visit for each actor, without its children and with Look in place of Facts, until it returns false.
+// Then it returns the place of that actor, behind which another EachActor begins; one without a place begins with all.
 // parent is the id of the actor's parent, or "". recent is how often the actor has failed within the last minute.
-func (s *System) EachActor(visit func(n runtime.Node, parent string, recent int) bool) {
-	s.tree.Each(visit)
+func (s *System) EachActor(behind []string, visit func(n runtime.Node, parent string, recent int) bool) (at []string) {
+	return s.tree.Each(behind, visit)
 }
 
 // Restart restarts an actor of this node, by its id, with all below it. Nothing is lost, since an actor owns nothing

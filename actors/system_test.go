@@ -251,7 +251,7 @@ func TestStop_LeavesWatchesToTheStore(t *testing.T) {
 		_, cancel := s.Listen(db, ids...)
 		eventually(t, func() string {
 			shown := 0
-			s.EachActor(func(n actors.Node, _ string, _ int) bool {
+			s.EachActor(nil, func(n actors.Node, _ string, _ int) bool {
 				if n.State == "watching" {
 					shown++
 				}

@@ -37,11 +37,12 @@ func (n own) here() console.Here {
 			}
 			return r
 		},
-		Actors:   n.shownActors,
-		Sessions: n.shownSessions,
-		Shards:   n.shownShards,
-		Indexes:  n.shownIndexes,
-		Tasks:    n.shownTasks,
+		Actors:       n.shownActors,
+		ActorsBehind: n.actorsBehind,
+		Sessions:     n.shownSessions,
+		Shards:       n.shownShards,
+		Indexes:      n.shownIndexes,
+		Tasks:        n.shownTasks,
 		Jobs: func(ctx context.Context) iter.Seq2[state.Job, error] {
 			return shownJobsOf(n.store.Jobs(ctx))
 		},
@@ -83,24 +84,26 @@ func (n own) shownMembers() (list []state.Node) {
 }
 
 func (n own) shownActors() iter.Seq[state.Actor] {
-	return func(yield func(state.Actor) bool) {
-		running := n.running.Load()
-		if running == nil {
-			return
-		}
-		running.EachActor(func(a actors.Node, parent string, recent int) bool {
-			row := state.Actor{Node: n.name, ID: a.ID, Parent: parent, Kind: a.Kind, Name: a.Name, State: a.State,
-				Since: a.Since, Mailbox: a.Mailbox, Restarts: a.Restarts, Recent: recent, LastFailure: a.LastFailure,
-				LastFailureAt: a.LastFailureAt}
-			row.Look = func() (text json.RawMessage) {
-				if facts := a.Look(); facts != nil {
-					text, _ = json.Marshal(facts) // our own types, which always encode
-				}
-				return text
-			}
-			return yield(row)
-		})
+	return func(yield func(state.Actor) bool) { n.actorsBehind(nil, yield) }
+}
+
+func (n own) actorsBehind(place []string, visit func(state.Actor) bool) (at []string) {
+	running := n.running.Load()
+	if running == nil {
+		return nil
 	}
+	return running.EachActor(place, func(a actors.Node, parent string, recent int) bool {
+		row := state.Actor{Node: n.name, ID: a.ID, Parent: parent, Kind: a.Kind, Name: a.Name, State: a.State,
+			Since: a.Since, Mailbox: a.Mailbox, Restarts: a.Restarts, Recent: recent, LastFailure: a.LastFailure,
+			LastFailureAt: a.LastFailureAt}
+		row.Look = func() (text json.RawMessage) {
+			if facts := a.Look(); facts != nil {
+				text, _ = json.Marshal(facts) // our own types, which always encode
+			}
+			return text
+		}
+		return visit(row)
+	})
 }
 
 func (n own) shownSessions() iter.Seq[state.Session] {

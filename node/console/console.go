@@ -61,7 +61,7 @@ func New(o Options) *Console {
 		"plots":  answering(c.local.plotsHere),
 
 		"report":   answering(c.local.reportHere),
-		"actors":   answering(c.local.actorsHere),
+		"actors":   answering(c.local.actorsAsked),
 		"tree":     answering(c.local.treeHere),
 		"sessions": answering(c.local.sessionsHere),
 		"shards":   answering(c.local.shardsHere),

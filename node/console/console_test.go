@@ -68,6 +68,8 @@ type network struct {
 	history []*history.History
 	parts   []*parts
 	ahead   map[string]time.Duration // how far clocks are ahead
+	// change, unless nil, changes what a member is asked.
+	change func(member string, request []byte) []byte
 }
 
 // others implements console.Peers for one node.
@@ -95,6 +97,9 @@ func (o others) Request(ctx context.Context, member string, request []byte) ([]b
 	case <-time.After(slow):
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+	if o.net.change != nil {
+		request = o.net.change(member, request)
 	}
 	text, err := c.Answer(ctx, o.of, request)
 	if err != nil || ahead == 0 {

@@ -16,7 +16,11 @@ type Here struct {
 	Report func(ctx context.Context) state.Report
 	// Actors, Sessions, Shards, Indexes and Tasks are those of this node. Their field Node is set. Actors have Look in
 	// place of Facts.
-	Actors   func() iter.Seq[state.Actor]
+	Actors func() iter.Seq[state.Actor]
+	// ActorsBehind calls visit for the actors behind a place in the tree, or for all, until it returns false. Then it
+	// returns the place of that actor. It takes no longer for what it does not visit.
+	ActorsBehind func(place []string, visit func(state.Actor) bool) (at []string)
+
 	Sessions func() iter.Seq[state.Session]
 	Shards   func() iter.Seq[state.Shard]
 	Indexes  func(ctx context.Context) ([]state.Index, error)

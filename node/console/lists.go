@@ -390,24 +390,6 @@ func (c *Console) Tasks(ctx context.Context) ([]state.Task, []state.Absent) {
 	return list, absent
 }
 
-// EachActor calls visit for all actors until it returns false: those of this node in any order, then those of the
-// others by node and id. A node that stops answering is left out from there on.
-func (c *Console) EachActor(ctx context.Context, visit func(state.Actor) bool) error {
-	for a := range c.o.Here.Actors() { // not in pages, since each page of them takes a look at all
-		complete(&a)
-		if !visit(a) || ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	elsewhere := func(ctx context.Context, q table.Query) (List[state.Actor], error) {
-		return listOf(ctx, c, "actors", actorTable, q,
-			func(context.Context, table.Query) (table.Page[state.Actor], error) {
-				return actorTable.Select(func(func(state.Actor) bool) {}, q)
-			})
-	}
-	return each(ctx, elsewhere, table.Query{Sort: "node", Limit: eachLimit}, visit)
-}
-
 // EachSession calls visit for all SQL sessions, by node and id, until it returns false. A node that stops answering is
 // left out from there on.
 func (c *Console) EachSession(ctx context.Context, visit func(state.Session) bool) error {
@@ -433,5 +415,5 @@ func each[T any](ctx context.Context, read func(context.Context, table.Query) (L
 	}
 }
 
-// eachLimit is how many rows are asked for at a time by EachActor and EachSession.
+// eachLimit is how many rows are asked for at a time by EachActor and EachSession, which is at most the size of a page.
 const eachLimit = table.MaxLimit

@@ -25,6 +25,8 @@ import (
 type parts struct {
 	actors    []state.Actor
 	walks     atomic.Int64 // of all actors
+	visits    atomic.Int64 // of actors, behind a place
+	gone      bool         // the actor at a place
 	shards    []state.Shard
 	databases int
 	indexes   int          // of each node
@@ -60,6 +62,24 @@ func (p *parts) here(node string, nodes int) console.Here {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			return slices.Values(p.actors)
+		},
+		ActorsBehind: func(place []string, visit func(state.Actor) bool) (at []string) {
+			i := 0
+			if place != nil {
+				i = slices.IndexFunc(p.actors, func(a state.Actor) bool { return a.ID == place[0] })
+				if p.gone {
+					p.actors = slices.Delete(p.actors, i, i+1)
+					i--
+				}
+				i++
+			}
+			for _, a := range p.actors[i:] {
+				p.visits.Add(1)
+				if !visit(a) {
+					return []string{a.ID}
+				}
+			}
+			return nil
 		},
 		Sessions: func() iter.Seq[state.Session] { return slices.Values(p.sessions) },
 		Shards:   func() iter.Seq[state.Shard] { return slices.Values(p.shards) },
@@ -205,7 +225,9 @@ func TestConsole_Indexes(t *testing.T) {
 
 // A page of very many actors of several nodes is small, and all pages together have all of them. Only those that may be
 // on the page are looked at.
-func TestConsole_Actors(t *testing.T) {
+func TestConsole_Actors(t *testing.T) { bubble(t, pageActors) }
+
+func pageActors(t *testing.T) {
 	var looks atomic.Int64
 	net, consoles, _ := cluster(3)
 	for i, p := range net.parts {
@@ -252,8 +274,93 @@ func TestConsole_Actors(t *testing.T) {
 	}
 }
 
+// The actors of other nodes are gone through once. Nodes of version 0.2.0 are asked as they expect it, and so they ask.
+func TestConsole_EachActor(t *testing.T) {
+	const many = 10_000
+	for _, c := range []struct {
+		name                 string
+		old, lost, gone      bool
+		counted, rows, pages int64
+	}{
+		{name: "of this version", counted: many, rows: many + 10, pages: many/500 + 1},
+		{name: "of version 0.2.0", old: true, rows: many + 10, pages: many / 500},
+		{name: "goes back to version 0.2.0", old: true, lost: true, counted: 3 * 500, rows: 3*500 + 10, pages: 4},
+		{name: "where actors end", gone: true, counted: many, rows: many + 10, pages: many/500 + 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				net, consoles, _ := cluster(3)
+				var looks atomic.Int64
+				net.parts[0].actors = actorsOf("n1", many, &looks)
+				net.parts[1].actors = actorsOf("n2", 4, &looks)
+				net.parts[2].actors = actorsOf("n3", 6, &looks)
+				net.parts[0].gone = c.gone
+				asked := 0
+				net.change = func(member string, request []byte) []byte {
+					if asked++; member != "n1" || !c.old || c.lost && asked <= 3 {
+						return request
+					}
+					var q struct {
+						Ask string                     `json:"ask"`
+						Of  map[string]json.RawMessage `json:"of"`
+					}
+					if err := json.Unmarshal(request, &q); err != nil {
+						t.Error(err)
+					}
+					delete(q.Of, "walk") // which it does not know
+					request, _ = json.Marshal(q)
+					return request
+				}
+				seen := map[string]bool{}
+				rows := int64(0)
+				if err := consoles[2].EachActor(t.Context(), func(a state.Actor) bool {
+					rows++
+					seen[a.Node+a.ID] = true
+					if string(a.Facts) != `{"listeners":3,"wakes":4711}` {
+						t.Errorf("facts %s", a.Facts)
+					}
+					return true
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if rows != c.rows || int64(len(seen)) != c.rows {
+					t.Errorf("%d actors, %d different ones, want %d", rows, len(seen), c.rows)
+				}
+				if n, pages := net.parts[0].visits.Load(), int64(net.asked["n1"]); n != c.counted || pages != c.pages {
+					t.Errorf("the other node went through %d actors for %d pages, want %d and %d", n, pages, c.counted,
+						c.pages)
+				}
+			})
+		})
+	}
+	bubble(t, olderActors)
+}
+
+// olderActors checks how other nodes' questions about actors are answered.
+func olderActors(t *testing.T) {
+	net, consoles, _ := cluster(2)
+	net.parts[0].actors = actorsOf("n1", 2, &atomic.Int64{})
+	text, err := consoles[0].Answer(t.Context(), "n2", []byte(`{"ask":"actors","of":{"sort":"node","limit":1}}`))
+	if err != nil || !strings.Contains(string(text), `"total":2,"next":"`) || strings.Contains(string(text), "walk") {
+		t.Errorf("a node of version 0.2.0 gets %s, %v", text, err)
+	}
+	for _, of := range []string{`{"limit":501,"walk":{}}`, `{"limit":-1,"walk":{}}`} {
+		if _, err := consoles[0].Answer(t.Context(), "n2", []byte(`{"ask":"actors","of":`+of+`}`)); err == nil {
+			t.Errorf("%s is answered", of)
+		}
+	}
+	net.silent["n1"] = true
+	rows := 0
+	err = consoles[1].EachActor(t.Context(), func(state.Actor) bool { rows++; return true })
+	if err != nil || rows != 0 {
+		t.Errorf("%d rows of a node that does not answer, %v", rows, err)
+	}
+}
+
 // Of very many changes shards, a page looks only at those that it shows, unless they are sorted by what is seen then.
-func TestConsole_Shards(t *testing.T) {
+func TestConsole_Shards(t *testing.T) { bubble(t, pageShards) }
+
+func pageShards(t *testing.T) {
 	const each = 33_000
 	var looks atomic.Int64
 	net, consoles, _ := cluster(3)

@@ -147,7 +147,7 @@ func (w *world) watchActors() {
 		time.Sleep(500 * time.Millisecond)
 		for _, l := range w.alive() {
 			degraded := strings.Join(l.actors.Degraded(), "\n")
-			l.actors.EachActor(func(n actors.Node, _ string, recent int) bool {
+			l.actors.EachActor(nil, func(n actors.Node, _ string, recent int) bool {
 				if n.Mailbox > mostWaiting {
 					w.log.violated("mailboxes are bounded", "%s: %d messages wait for %s", l, n.Mailbox, n.ID)
 				}
@@ -387,7 +387,7 @@ func (w *world) deleted(db *layer.Database) {
 		if since, ok := l.clearSince(); !ok || time.Since(since) < heldWithin {
 			continue
 		}
-		l.actors.EachActor(func(n actors.Node, parent string, _ int) bool {
+		l.actors.EachActor(nil, func(n actors.Node, parent string, _ int) bool {
 			if strings.Contains(n.ID, "database:"+name+"/") && n.Kind == "indexer" {
 				w.log.violated("nobody works for what was deleted", "%s has %s (%s)", l, n.ID, n.State)
 			}
@@ -401,7 +401,7 @@ func (w *world) checkRest() {
 	w.until("nodes come to rest", restWithin+linger, func() string {
 		for _, l := range w.alive() {
 			wrong := ""
-			l.actors.EachActor(func(n actors.Node, _ string, _ int) bool {
+			l.actors.EachActor(nil, func(n actors.Node, _ string, _ int) bool {
 				switch {
 				case n.Mailbox > 0:
 					wrong = fmt.Sprintf("%s: %d messages wait for %s", l, n.Mailbox, n.ID)

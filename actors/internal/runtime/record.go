@@ -1,15 +1,15 @@
 package runtime
 
 import (
-	"maps"
+	"iter"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/google/btree"
 )
 
 // Node is an actor in the supervision tree, with its descendants (GET /_actors, SQL's divan.actors).
@@ -59,8 +59,8 @@ type Record struct {
 		restarts    int
 		lastFailure string
 		lastAt      time.Time
-		recent      []time.Time // failures within FailureWindow, oldest first
-		children    map[string]*Record
+		recent      []time.Time            // failures within FailureWindow, oldest first
+		children    *btree.BTreeG[*Record] // by ID; nil if there has been none
 	}
 }
 
@@ -77,7 +77,6 @@ func newRecord(parent *Record, kind, name string, now time.Time) *Record {
 	}
 	r := &Record{ID: id, kind: kind, Name: name, Parent: parent, since: now}
 	r.mu.state = stateStarting
-	r.mu.children = map[string]*Record{}
 	return r
 }
 
@@ -86,7 +85,10 @@ func (r *Record) attach() {
 	if p := r.Parent; p != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.mu.children[r.ID] = r
+		if p.mu.children == nil {
+			p.mu.children = btree.NewG(childrenDegree, func(a, b *Record) bool { return a.ID < b.ID })
+		}
+		p.mu.children.ReplaceOrInsert(r)
 	}
 }
 
@@ -94,8 +96,11 @@ func (r *Record) detach() {
 	if p := r.Parent; p != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.mu.children[r.ID] == r {
-			delete(p.mu.children, r.ID)
+		if p.mu.children == nil {
+			return // it was never attached
+		}
+		if there, _ := p.mu.children.Get(r); there == r {
+			p.mu.children.Delete(r)
 		}
 	}
 }
@@ -104,7 +109,7 @@ func (r *Record) detach() {
 func (r *Record) clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	clear(r.mu.children)
+	r.mu.children = nil
 }
 
 // begin and end record that the actor works on a message. The time since the first start is monotonic.
@@ -186,9 +191,7 @@ func (r *Record) look() any {
 // Snapshot returns the tree below an actor, with the children of each by id.
 func (r *Record) Snapshot() Node {
 	n := r.own()
-	children := r.below()
-	slices.SortFunc(children, func(a, b *Record) int { return strings.Compare(a.ID, b.ID) })
-	for _, c := range children {
+	for c := range r.below() {
 		n.Children = append(n.Children, c.Snapshot())
 	}
 	return n
@@ -210,18 +213,94 @@ func recovered(p any) crash {
 
 // walk visits the records below r.
 func (r *Record) walk(visit func(*Record)) {
-	for _, c := range r.below() {
+	r.walkAfter(nil, func(c *Record) bool {
 		visit(c)
-		c.walk(visit)
+		return true
+	})
+}
+
+// walkAfter visits the records below r, each before those below it, until visit returns false. Records with the same
+// parent are in the order of their ids. It begins behind the record at a path from r (pathFrom), whether or not that
+// record is still there. A walk that begins anywhere costs no more than what it visits.
+func (r *Record) walkAfter(path []string, visit func(*Record) bool) bool {
+	last := ""
+	if len(path) > 0 {
+		last = path[0]
+		if c := r.child(last); c != nil && !c.walkAfter(path[1:], visit) {
+			return false
+		}
+	}
+	for c := range r.childrenAfter(last) {
+		if !visit(c) || !c.walkAfter(nil, visit) {
+			return false
+		}
+	}
+	return true
+}
+
+// pathFrom returns the ids of the records from the one below top down to r.
+func (r *Record) pathFrom(top *Record) (path []string) {
+	for ; r != top; r = r.Parent {
+		path = append(path, r.ID)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// child returns the child with an id, or nil.
+func (r *Record) child(id string) *Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.children == nil {
+		return nil
+	}
+	c, _ := r.mu.children.Get(&Record{ID: id})
+	return c
+}
+
+// below returns the children, by id.
+func (r *Record) below() iter.Seq[*Record] { return r.childrenAfter("") }
+
+// childrenAfter returns the children whose ids are after one, by id. Those that come or go meanwhile may be among them.
+func (r *Record) childrenAfter(id string) iter.Seq[*Record] {
+	return func(yield func(*Record) bool) {
+		part := make([]*Record, 0, 1)
+		for {
+			part = r.partAfter(id, part[:0])
+			for _, c := range part {
+				if !yield(c) {
+					return
+				}
+				id = c.ID
+			}
+			if len(part) < cap(part) {
+				return
+			}
+			part = make([]*Record, 0, min(2*cap(part), childrenAtOnce))
+		}
 	}
 }
 
-// below returns the children.
-func (r *Record) below() []*Record {
+// partAfter appends the next children after an id to part, up to its capacity.
+func (r *Record) partAfter(id string, part []*Record) []*Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Collect(maps.Values(r.mu.children))
+	if r.mu.children == nil {
+		return part
+	}
+	r.mu.children.AscendGreaterOrEqual(&Record{ID: id}, func(c *Record) bool {
+		if c.ID != id {
+			part = append(part, c)
+		}
+		return len(part) < cap(part)
+	})
+	return part
 }
+
+const (
+	childrenDegree = 16
+	childrenAtOnce = 256 // how many a walk takes before it lets the actors change them
+)
 
 // failures returns how often the actor has failed within FailureWindow, and the last reason.
 func (r *Record) failures(now time.Time) (n int, reason string) {

@@ -105,9 +105,9 @@ func (t *Tree) waiting(kind string) (n int) {
 			n += r.mailbox.UserMessageCount()
 		}
 	}
-	for _, root := range t.top.below() {
+	for root := range t.top.below() {
 		count(root)
-		for _, c := range root.below() {
+		for c := range root.below() {
 			if c.kind == kind {
 				count(c)
 			}
@@ -157,29 +157,31 @@ func (b *rootBehavior) Step(_ time.Time, message any) []Effect {
 // Status leaves the facts to the tree, which knows them (Tree.Start).
 func (b *rootBehavior) Status() (string, any) { return "running", NodeFacts{} }
 
-// Each calls visit for each actor, without its children and with Look in place of Facts, until it returns false. parent
-// is the id of the actor's parent, or "". recent is how often the actor has failed within the last minute.
-func (t *Tree) Each(visit func(n Node, parent string, recent int) bool) {
-	now, more := t.Now(), true
-	t.top.walk(func(r *Record) {
-		if !more {
-			return
-		}
+// Each calls visit for each actor, without its children and with Look in place of Facts, until it returns false. Then
+// it returns the place of that actor, behind which another Each begins, in the order of the tree. An Each without a
+// place begins at the root. parent is the id of the actor's parent, or "". recent is how often the actor has failed
+// within the last minute.
+func (t *Tree) Each(behind Place, visit func(n Node, parent string, recent int) bool) (at Place) {
+	now := t.Now()
+	t.top.walkAfter(behind, func(r *Record) bool {
 		parent := ""
 		if r.Parent != t.top {
 			parent = r.Parent.ID
 		}
 		recent, _ := r.failures(now)
-		more = visit(r.bare(), parent, recent)
+		if visit(r.bare(), parent, recent) {
+			return true
+		}
+		at = r.pathFrom(t.top)
+		return false
 	})
+	return at
 }
+
+// Place is where an actor is or was in the tree: the ids of the actors above it, from the root, and its own.
+type Place []string
 
 // EachOfKind calls visit for each actor of a kind as Each does, with the name of its parent, until it returns false.
 func (t *Tree) EachOfKind(kind string, visit func(n Node, parent string) bool) {
-	more := true
-	t.top.walk(func(r *Record) {
-		if more && r.kind == kind {
-			more = visit(r.bare(), r.Parent.Name)
-		}
-	})
+	t.top.walkAfter(nil, func(r *Record) bool { return r.kind != kind || visit(r.bare(), r.Parent.Name) })
 }
