@@ -7,7 +7,8 @@ import (
 
 // In most beats nothing has changed. So a node tells another one in full only once what it follows, then differences,
 // and in every beat a digest. The answer names the shards that have changed lately, whose wakes may still be on their
-// way, and has a digest of the others. If the digests differ, the next beat has the list again.
+// way, and has a digest of the others. If the digests differ, the next beat has the list again. Shards that the owner
+// does not cover are listed beside the digest.
 
 // recentBeats is how long, in beats, a changed shard is named in answers.
 const recentBeats = 4
@@ -46,18 +47,14 @@ func (x *exchange) same(member string, d digest, until func(memberKey) memberKey
 	return list, true
 }
 
-// inFull reports whether the next beat must list what this node follows at an owner: if that does not understand
-// digests, or one differed, or something is not covered. The caller holds mu.
-func (x *exchange) inFull(owner string, shards []*following) bool {
-	if !x.mu.digests[owner] || x.mu.whole[owner] {
-		return true
-	}
+// uncovered returns those of some shards that the next beat must list for an owner with the same digest.
+func uncovered(shards []*following) (list []*following) {
 	for _, f := range shards {
 		if !f.covered {
-			return true
+			list = append(list, f)
 		}
 	}
-	return false
+	return list
 }
 
 // agrees compares the digest of the shards that an owner did not name with what this node knows, and relies on them for

@@ -17,8 +17,9 @@ func follows(now time.Time, n int) (*exchange, *message) {
 	x := newExchange(time.Second, now)
 	full := &message{Digests: true}
 	for i := range n {
-		full.Answer = x.follow(now, shardKey{named{numbered{n: i}}, "s"}, "owner")[0].Turn
+		x.follow(shardKey{named{numbered{n: i}}, "s"}, "owner")
 	}
+	full.Answer = x.tellNews(now)[0].Turn
 	for key := range x.mu.byKey {
 		full.Positions = append(full.Positions, position{Key: key, Watched: true, Tally: "t"})
 	}
@@ -132,5 +133,34 @@ func TestExchange_same(t *testing.T) {
 	x.forget("a", []int64{1})
 	if _, ok := x.same("a", d, later); ok {
 		t.Error("the digest is the same after a shard is gone")
+	}
+}
+
+// One of very many shards that is not covered is listed alone, and the digest keeps the others covered.
+func TestExchange_oneUncovered(t *testing.T) {
+	now := time.Now()
+	x, full := follows(now, 3*maxAsks/4)
+	now = now.Add(time.Second)
+	one := full.Positions[7].Key
+	x.answered(now, "owner", &message{Answer: full.Answer, Digests: true, Positions: []position{{Key: one}}})
+	out, _ := x.beat(now)
+	if len(out) != 2 || len(out[0].Follow) != 1 || out[0].Follow[0].Key != one || out[1].Same == nil {
+		t.Fatalf("a beat with one shard that is not covered sends %+v", out)
+	}
+	rest := digest{}
+	for _, p := range full.Positions {
+		if p.Key != one {
+			rest.add(p.Key, p.Tally)
+		}
+	}
+	x.answered(now, "owner", &message{Answer: out[1].Turn, Digests: true, Rest: &rest, Positions: []position{{Key: one}}})
+	later := now.Add(doubtBeats * time.Second)
+	if list := x.lapse(later); len(list) > 0 {
+		t.Errorf("%d shards are no longer covered", len(list))
+	}
+	for _, p := range full.Positions {
+		if k := x.mu.byKey[p.Key].shardKey; x.covered(later, k, "owner") != (p.Key != one) {
+			t.Errorf("shard %v is covered: %v", k, p.Key == one)
+		}
 	}
 }

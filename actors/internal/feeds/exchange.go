@@ -3,6 +3,7 @@ package feeds
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,11 +24,15 @@ import (
 // answered it after the question came (Feeds.reaches).
 type exchange struct {
 	every   time.Duration // interval between beats
-	dropped atomic.Int64  // messages of members that came too fast
+	began   time.Time
+	dropped atomic.Int64 // messages of members that came too fast
+	// out is changed only under mu, and read without it: the actors of very many
+	// shards ask whom to follow at the same time as mu is held for a walk over all of them.
+	out     followings
+	refusal atomic.Int64 // number of shards in mu.refused
 	mu      struct {
 		sync.Mutex
-		out   map[shardKey]*following
-		byKey map[int64]*following
+		byKey map[int64]*following              // those in out
 		in    map[string]map[shardKey]memberKey // followed here, by member
 		// the same by member and the number that the member uses for the shard
 		inKeys map[string]map[int64]shardKey
@@ -36,7 +41,9 @@ type exchange struct {
 		// owners that understand digests, and those that must be told in full what this node follows
 		digests, whole map[string]bool
 		serial         int64 // the last number used for a shard
-		refused        map[shardKey]map[string]time.Time
+		// news are what owners were not told yet of what this node follows or follows no longer, by owner
+		news    ownersNews
+		refused map[shardKey]map[string]time.Time
 	}
 }
 
@@ -63,6 +70,17 @@ type following struct {
 	covered bool      // the owner watches it, according to the newest answer
 	sign    time.Time // when the question of that answer was asked
 	tally   string
+	// sure is sign while covered, since exchange.began, and unsure otherwise. It is read without the lock.
+	sure atomic.Int64
+}
+
+// unsure is following.sure of a shard that is not covered.
+const unsure = math.MinInt64
+
+// news are shards that a node has begun to follow, and the numbers of those that it follows no longer.
+type news struct {
+	follow   []*following
+	unfollow []int64
 }
 
 // memberKey is a member that follows a shard here.
@@ -78,11 +96,12 @@ type question struct {
 }
 
 func newExchange(every time.Duration, now time.Time) *exchange {
-	x := &exchange{every: every}
-	x.mu.out, x.mu.byKey = map[shardKey]*following{}, map[int64]*following{}
+	x := &exchange{every: every, began: now}
+	x.mu.byKey = map[int64]*following{}
 	x.mu.in, x.mu.inKeys = map[string]map[shardKey]memberKey{}, map[string]map[int64]shardKey{}
 	x.mu.digests, x.mu.whole = map[string]bool{}, map[string]bool{}
 	x.mu.refused = map[shardKey]map[string]time.Time{}
+	x.mu.news = ownersNews{}
 	x.mu.serial = now.UnixMicro() // start behind the keys of an earlier life, which may be in late messages
 	return x
 }
@@ -96,18 +115,44 @@ type outgoing struct {
 // covered reports whether owner can be relied on for a shard now. It depends only on the time, so it works even if the
 // exchange has no beats.
 func (x *exchange) covered(now time.Time, k shardKey, owner string) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	f := x.mu.out[k]
-	return f != nil && f.owner == owner && f.covered && !x.lapsed(now, f)
+	f := x.out.of(k)
+	return f != nil && f.owner == owner && f.surely(x, now)
 }
 
 // heard reports whether another node wakes the listeners of a shard now.
 func (x *exchange) heard(now time.Time, k shardKey) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	f := x.mu.out[k]
-	return f != nil && f.covered && !x.lapsed(now, f)
+	f := x.out.of(k)
+	return f != nil && f.surely(x, now)
+}
+
+// followings has a *following by shardKey.
+type followings struct{ sync.Map }
+
+// of returns how this node follows another one for a shard, or nil if it does not.
+func (l *followings) of(k shardKey) *following {
+	f, _ := l.Load(k)
+	g, _ := f.(*following)
+	return g
+}
+
+// surely reports whether the owner of a shard covers it now. The caller need not hold mu.
+func (f *following) surely(x *exchange, now time.Time) bool {
+	at := f.sure.Load()
+	return at != unsure && now.Sub(x.began)-time.Duration(at) <= doubtBeats*x.every
+}
+
+// cover notes that the owner covers a shard, or does not, according to the newest answer to a question asked at a time.
+// The caller holds mu.
+func (f *following) cover(x *exchange, covered bool, at time.Time) {
+	f.covered = covered
+	if !covered {
+		f.sure.Store(unsure)
+		return
+	}
+	if f.sign.Before(at) {
+		f.sign = at
+	}
+	f.sure.Store(int64(f.sign.Sub(x.began)))
 }
 
 // lapsed reports whether the owner has been silent for too long. The caller holds mu.
@@ -119,45 +164,81 @@ func (x *exchange) lapsed(now time.Time, f *following) bool {
 func (x *exchange) lapse(now time.Time) (list []shardKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for k, f := range x.mu.out {
+	for _, f := range x.mu.byKey {
 		if f.covered && x.lapsed(now, f) {
-			f.covered = false
-			list = append(list, k)
+			f.cover(x, false, now)
+			list = append(list, f.shardKey)
 		}
 	}
 	return list
 }
 
-// follow begins to follow owner for a shard, unless it already does.
-func (x *exchange) follow(now time.Time, k shardKey, owner string) []outgoing {
+// follow begins to follow owner for a shard, unless it already does. first means that there are news now (tellNews),
+// and were none before.
+func (x *exchange) follow(k shardKey, owner string) (first bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	out := x.drop(k, owner)
-	if x.mu.out[k] != nil {
-		return nil
+	none := len(x.mu.news) == 0
+	x.drop(k, owner)
+	if x.out.of(k) == nil {
+		x.mu.serial++
+		f := &following{shardKey: k, key: x.mu.serial, owner: owner}
+		f.sure.Store(unsure)
+		x.mu.byKey[f.key] = f
+		x.out.Store(k, f)
+		of := x.mu.news.of(owner)
+		of.follow = append(of.follow, f)
 	}
-	x.mu.serial++
-	f := &following{shardKey: k, key: x.mu.serial, owner: owner}
-	x.mu.out[k], x.mu.byKey[f.key] = f, f
-	return append(out, outgoing{owner, message{Turn: x.nextTurn(now), Follow: []ask{f.ask()}}})
+	return none && len(x.mu.news) > 0
 }
 
-// unfollow stops following for a shard.
-func (x *exchange) unfollow(k shardKey) []outgoing {
+// unfollow stops following for a shard. first is that of follow.
+func (x *exchange) unfollow(k shardKey) (first bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.drop(k, "")
+	none := len(x.mu.news) == 0
+	x.drop(k, "")
+	return none && len(x.mu.news) > 0
 }
 
 // drop stops following all members except keep for a shard. The caller holds mu.
-func (x *exchange) drop(k shardKey, keep string) []outgoing {
-	f := x.mu.out[k]
+func (x *exchange) drop(k shardKey, keep string) {
+	f := x.out.of(k)
 	if f == nil || f.owner == keep {
-		return nil
+		return
 	}
-	delete(x.mu.out, k)
+	x.out.Delete(k)
 	delete(x.mu.byKey, f.key)
-	return []outgoing{{f.owner, message{Unfollow: []int64{f.key}}}}
+	of := x.mu.news.of(f.owner)
+	of.unfollow = append(of.unfollow, f.key)
+}
+
+// ownersNews are news by owner.
+type ownersNews map[string]*news
+
+// of returns the news for an owner.
+func (l ownersNews) of(owner string) *news {
+	if l[owner] == nil {
+		l[owner] = &news{}
+	}
+	return l[owner]
+}
+
+// tellNews tells owners what they were not told yet. Many shards share a message: a message for each of very many would
+// be lost, and have the owner's actors of all shards of a database check each time whom to follow.
+func (x *exchange) tellNews(now time.Time) (out []outgoing) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, owner := range slices.Sorted(maps.Keys(x.mu.news)) {
+		of := x.mu.news[owner]
+		for part := range slices.Chunk(of.unfollow, maxAsks) {
+			out = append(out, outgoing{owner, message{Unfollow: part}})
+		}
+		still := slices.DeleteFunc(of.follow, func(f *following) bool { return x.mu.byKey[f.key] == nil })
+		out = append(out, x.ask(now, owner, still)...)
+	}
+	clear(x.mu.news)
+	return out
 }
 
 func (f *following) ask() ask {
@@ -177,7 +258,7 @@ func (x *exchange) beat(now time.Time) (out []outgoing, gone []followerOf) {
 	defer x.mu.Unlock()
 	x.mu.asked = slices.DeleteFunc(x.mu.asked, func(q question) bool { return now.Sub(q.at) > doubtBeats*x.every })
 	owners := map[string][]*following{}
-	for _, f := range x.mu.out {
+	for _, f := range x.mu.byKey {
 		owners[f.owner] = append(owners[f.owner], f)
 	}
 	maps.DeleteFunc(x.mu.digests, func(owner string, _ bool) bool { return owners[owner] == nil })
@@ -198,13 +279,26 @@ func (x *exchange) beat(now time.Time) (out []outgoing, gone []followerOf) {
 
 // tell repeats what this node follows at an owner. The caller holds mu.
 func (x *exchange) tell(now time.Time, owner string, shards []*following) (out []outgoing) {
-	if !x.inFull(owner, shards) {
+	list := shards
+	if x.mu.digests[owner] && !x.mu.whole[owner] {
+		list = uncovered(shards)
+	}
+	// Those of the same database came together. Beside each other they share messages: each message makes the actors of
+	// all shards of each database in it check whom to follow.
+	slices.SortFunc(list, func(a, b *following) int { return cmp.Compare(a.key, b.key) })
+	out = x.ask(now, owner, list)
+	if len(list) < len(shards) {
 		d := digest{}
 		for _, f := range shards {
 			d.add(f.key, "")
 		}
-		return []outgoing{{owner, message{Turn: x.nextTurn(now), Same: &d}}}
+		out = append(out, outgoing{owner, message{Turn: x.nextTurn(now), Same: &d}})
 	}
+	return out
+}
+
+// ask asks an owner to be woken for shards. The caller holds mu.
+func (x *exchange) ask(now time.Time, owner string, shards []*following) (out []outgoing) {
 	for part := range slices.Chunk(shards, maxAsks) {
 		asks := make([]ask, len(part))
 		for i, f := range part {
@@ -225,7 +319,7 @@ type followerOf struct {
 func (x *exchange) idle() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return len(x.mu.out) == 0 && len(x.mu.in) == 0
+	return len(x.mu.byKey) == 0 && len(x.mu.in) == 0
 }
 
 // remember records that a member follows a shard.
@@ -273,7 +367,7 @@ func (x *exchange) forget(member string, keys []int64) (list []shardKey) {
 func (x *exchange) facts() ExchangeFacts {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	f := ExchangeFacts{Following: len(x.mu.out), Members: len(x.mu.in), Dropped: x.dropped.Load()}
+	f := ExchangeFacts{Following: len(x.mu.byKey), Members: len(x.mu.in), Dropped: x.dropped.Load()}
 	for _, shards := range x.mu.in {
 		f.Followed += len(shards)
 	}
@@ -303,8 +397,8 @@ func (x *exchange) answered(now time.Time, from string, l *message) (wake, chang
 		rest, ok := x.agrees(from, l)
 		x.mu.whole[from] = !ok
 		for _, f := range rest {
-			if ok && f.sign.Before(at) {
-				f.sign = at
+			if ok {
+				f.cover(x, true, at)
 			}
 		}
 	}
@@ -314,10 +408,10 @@ func (x *exchange) answered(now time.Time, from string, l *message) (wake, chang
 		case f == nil || f.owner != from:
 		case st.Refused:
 			x.refuse(now, f.shardKey, from)
-			f.covered = false
+			f.cover(x, false, at)
 			changed = append(changed, f.shardKey)
 		case !st.Watched && f.covered && !at.Before(f.sign):
-			f.covered = false
+			f.cover(x, false, at)
 			changed = append(changed, f.shardKey)
 		case st.Watched && fresh:
 			// What was committed while the shard was not covered woke nobody. The shard's actor also wakes its
@@ -326,13 +420,10 @@ func (x *exchange) answered(now time.Time, from string, l *message) (wake, chang
 				wake = append(wake, f.shardKey)
 			}
 			f.tally = st.Tally
-			if f.sign.Before(at) {
-				f.sign = at
-			}
 			if !f.covered {
-				f.covered = true
 				changed = append(changed, f.shardKey)
 			}
+			f.cover(x, true, at)
 		}
 	}
 	return wake, changed

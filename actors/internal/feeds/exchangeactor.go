@@ -31,7 +31,7 @@ type ExchangeFacts struct {
 
 // Messages of the exchange.
 type (
-	beatAgain        struct{} // there may be a reason for beats again
+	newsCame         struct{} // there are news to tell, and may be a reason for beats again
 	beatNow          struct{}
 	answered         struct{}
 	placementChanged struct{}
@@ -45,6 +45,7 @@ type (
 // Effects of the exchange.
 type (
 	sendBeat       struct{}
+	sendNews       struct{}
 	awaitPlacement struct{}
 	lookEverywhere struct{}
 	answerMessage  messageCame
@@ -53,9 +54,9 @@ type (
 func (b *exchangeBehavior) Step(_ time.Time, message any) []runtime.Effect {
 	switch m := message.(type) {
 	case runtime.Started:
-		return append([]runtime.Effect{awaitPlacement{}}, b.again()...)
-	case beatAgain:
-		return b.again()
+		return append([]runtime.Effect{awaitPlacement{}, sendNews{}}, b.again()...)
+	case newsCame:
+		return append([]runtime.Effect{sendNews{}}, b.again()...)
 	case answered:
 		b.answering--
 		return b.again()
@@ -103,6 +104,8 @@ func (f *Feeds) ExchangeSpec() runtime.Spec {
 			switch e := e.(type) {
 			case sendBeat:
 				f.sendBeat()
+			case sendNews:
+				f.send(f.exchange.tellNews(f.tree.Now()))
 			case answerMessage:
 				sh.Do(func(ctx context.Context) any {
 					f.answer(ctx, e.from, e.message)
@@ -131,16 +134,16 @@ func (f *Feeds) ExchangeSpec() runtime.Spec {
 
 // sendBeat sends a beat.
 func (f *Feeds) sendBeat() {
+	f.send(f.exchange.tellNews(f.tree.Now()))
 	out, gone := f.exchange.beat(f.tree.Now())
 	f.send(out)
-	for _, k := range f.exchange.takenBack(f.tree.Now()) {
-		f.Changed(k.db)
-	}
+	changed := f.exchange.takenBack(f.tree.Now())
 	for _, g := range gone {
 		if f.hub.unfollow(g.db, g.shard, g.member) {
-			f.Changed(g.db)
+			changed = append(changed, g.shardKey)
 		}
 	}
+	eachChanged(f, changed)
 }
 
 // answer records what a member follows here and tells it whether this node watches. It may have to open databases. It
@@ -148,14 +151,16 @@ func (f *Feeds) sendBeat() {
 func (f *Feeds) answer(ctx context.Context, from string, l *message) {
 	reached := (len(l.Follow) > 0 || l.Same != nil) && f.reaches(ctx)
 	now := f.tree.Now()
+	var changed []shardKey
+	defer func() { eachChanged(f, changed) }()
 	for _, k := range f.exchange.forget(from, l.Unfollow) {
 		if f.hub.unfollow(k.db, k.shard, from) {
-			f.Changed(k.db)
+			changed = append(changed, k)
 		}
 	}
 	a := message{Answer: l.Turn, Digests: true}
 	if l.Same != nil {
-		f.answerSame(from, l, reached, now, &a)
+		changed = append(changed, f.answerSame(from, l, reached, now, &a)...)
 	}
 	for _, q := range l.Follow {
 		db, err := f.Store.Database(ctx, q.Database)
@@ -166,7 +171,7 @@ func (f *Feeds) answer(ctx context.Context, from string, l *message) {
 		st, first := f.hub.follow(db, q.Shard, from, follower{key: q.Key, turn: l.Turn}, reached, now)
 		a.Positions = append(a.Positions, f.orRefused(st, shardKey{db, q.Shard}))
 		if first {
-			f.Changed(db)
+			changed = append(changed, shardKey{db, q.Shard})
 		}
 	}
 	if len(a.Positions) > 0 || l.Same != nil {
@@ -175,8 +180,8 @@ func (f *Feeds) answer(ctx context.Context, from string, l *message) {
 }
 
 // answerSame answers a digest of what a member follows here: with the shards that have changed lately or are not
-// watched, and a digest of the others.
-func (f *Feeds) answerSame(from string, l *message, reached bool, now time.Time, a *message) {
+// watched, and a digest of the others. changed are those that the member did not follow until now.
+func (f *Feeds) answerSame(from string, l *message, reached bool, now time.Time, a *message) (changed []shardKey) {
 	list, ok := f.exchange.same(from, *l.Same, func(k memberKey) memberKey {
 		return memberKey{k.key, now.Add(lapseBeats * f.Beat)}
 	})
@@ -184,7 +189,7 @@ func (f *Feeds) answerSame(from string, l *message, reached bool, now time.Time,
 	for key, k := range list {
 		st, first := f.hub.follow(k.db, k.shard, from, follower{key: key, turn: l.Turn}, reached, now)
 		if first {
-			f.Changed(k.db)
+			changed = append(changed, k)
 		}
 		st = f.orRefused(st, k)
 		if st.Watched && now.Sub(st.changed) > recentBeats*f.Beat {
@@ -196,6 +201,7 @@ func (f *Feeds) answerSame(from string, l *message, reached bool, now time.Time,
 	if !ok || len(a.Positions) > maxAsks {
 		a.Rest, a.Positions, a.Whole = nil, nil, true
 	}
+	return changed
 }
 
 // exchangeKind is the kind of the exchange's actor.

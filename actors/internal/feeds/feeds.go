@@ -139,9 +139,7 @@ func (f *Feeds) Receive(from string, message []byte) {
 	for _, k := range wake {
 		f.wake(k.db, k.shard)
 	}
-	for _, k := range changed {
-		f.Changed(k.db)
-	}
+	eachChanged(f, changed)
 	if len(l.Follow) > 0 || len(l.Unfollow) > 0 || l.Same != nil {
 		if !f.tree.TellIfRoom(ExchangeKey, exchangeKind, messageCame{from, l}, mostWaiting) {
 			f.exchange.dropped.Add(1)
@@ -151,6 +149,25 @@ func (f *Feeds) Receive(from string, message []byte) {
 
 // Metrics returns the number of listeners, and how often shards woke theirs.
 func (f *Feeds) Metrics() (listeners int, wakes int64) { return f.hub.count(), f.wakes.Load() }
+
+// eachChanged calls Changed once for each database of some shards: it makes the actors of all shards of a database
+// check, so that a call for each of them would be quadratic.
+func eachChanged(f *Feeds, shards []shardKey) {
+	done := map[ports.Database]bool{}
+	for _, k := range shards {
+		if !done[k.db] {
+			done[k.db] = true
+			f.Changed(k.db)
+		}
+	}
+}
+
+// noteNews makes the exchange's actor tell the news, if they are the first since it did.
+func noteNews(f *Feeds, first bool) {
+	if first {
+		f.tree.Tell(ExchangeKey, newsCame{})
+	}
+}
 
 // send sends messages.
 func (f *Feeds) send(list []outgoing) {

@@ -22,9 +22,7 @@ func (f *Feeds) Guard() {
 		case <-tick.C:
 		}
 		now := f.tree.Now()
-		for _, k := range f.exchange.lapse(now) {
-			f.Changed(k.db)
-		}
+		eachChanged(f, f.exchange.lapse(now))
 		_, woken := f.hub.wakeUnheard(now, lookBeats*f.Beat, f.exchange.heard)
 		f.wakes.Add(int64(woken))
 	}
@@ -42,8 +40,16 @@ const (
 // were checked, and woken for how many of them listeners were woken.
 func (h *hub) wakeUnheard(now time.Time, patience time.Duration,
 	elsewhere func(now time.Time, k shardKey) bool) (looked, woken int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.eachPart(func(p *hubPart) {
+		l, w := p.wakeUnheard(now, patience, elsewhere)
+		looked, woken = looked+l, woken+w
+	})
+	return looked, woken
+}
+
+// wakeUnheard is that of the hub, for a part of it. The caller holds the lock.
+func (p *hubPart) wakeUnheard(now time.Time, patience time.Duration,
+	elsewhere func(now time.Time, k shardKey) bool) (looked, woken int) {
 	look := func(a *subscribers) {
 		looked++
 		sure, woke := a.look(now, patience, elsewhere)
@@ -51,18 +57,18 @@ func (h *hub) wakeUnheard(now time.Time, patience time.Duration,
 			woken++
 		}
 		if sure {
-			delete(h.mu.doubtful, a)
+			delete(p.doubtful, a)
 		} else {
-			h.mu.doubtful[a] = struct{}{}
+			p.doubtful[a] = struct{}{}
 		}
 	}
-	for a := range h.mu.doubtful {
+	for a := range p.doubtful {
 		look(a)
 	}
-	all := len(h.mu.round)
-	for range min(all, max(guardedAtOnce, all/guardRounds)) {
-		h.mu.next = (h.mu.next + 1) % all
-		look(h.mu.round[h.mu.next])
+	all := len(p.round)
+	for range min(all, max(guardedAtOnce/hubParts, all/guardRounds)) {
+		p.next = (p.next + 1) % all
+		look(p.round[p.next])
 	}
 	return looked, woken
 }

@@ -49,6 +49,7 @@ func (x *exchange) refuse(now time.Time, k shardKey, member string) (first bool)
 	if m == nil {
 		m = map[string]time.Time{}
 		x.mu.refused[k] = m
+		x.refusal.Add(1)
 	}
 	first = !now.Before(m[member])
 	m[member] = now.Add(refusedFor)
@@ -57,6 +58,9 @@ func (x *exchange) refuse(now time.Time, k shardKey, member string) (first bool)
 
 // refusing lists the members that refuse a shard now.
 func (x *exchange) refusing(now time.Time, k shardKey) (members []string) {
+	if x.refusal.Load() == 0 {
+		return nil
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for member, until := range x.mu.refused[k] {
@@ -79,6 +83,7 @@ func (x *exchange) takenBack(now time.Time) (list []shardKey) {
 		}
 		if len(members) == 0 {
 			delete(x.mu.refused, k)
+			x.refusal.Add(-1)
 		}
 	}
 	return list

@@ -1,6 +1,9 @@
 package feeds
 
 import (
+	"hash/maphash"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -14,21 +17,47 @@ import (
 type hub struct {
 	life   string       // of this hub: tallies of other hubs are not comparable
 	serial atomic.Int64 // number for wakes
-	mu     struct {
-		sync.Mutex
-		shards map[ports.Database]map[layer.ShardID]*subscribers // without empty ones
-		// The same for the guard, which checks some of them in turn, but the doubtful ones each time.
-		round    []*subscribers
-		next     int // index in round
-		doubtful map[*subscribers]struct{}
-	}
+	parts  [hubParts]hubPart
+	seed   maphash.Seed // of the hashes of databases
+}
+
+// hubParts is the number of parts of a hub. The actors of a hundred thousand shards may look at the hub at the same
+// time. If one lock were held during much work, all of them would queue for it, and whoever needs it for one shard
+// after another, such as the exchange, would wait for all of them each time.
+const hubParts = 64
+
+// hubPart has the subscribers of some databases. Its lock is held only briefly.
+type hubPart struct {
+	sync.Mutex
+	shards map[ports.Database]map[layer.ShardID]*subscribers // without empty ones
+	// The same for the guard, which checks some of them in turn, but the doubtful ones each time.
+	round    []*subscribers
+	next     int // index in round
+	doubtful map[*subscribers]struct{}
 }
 
 func newHub(life string) *hub {
-	h := &hub{life: life}
-	h.mu.shards = map[ports.Database]map[layer.ShardID]*subscribers{}
-	h.mu.doubtful = map[*subscribers]struct{}{}
+	h := &hub{life: life, seed: maphash.MakeSeed()}
+	for i := range h.parts {
+		h.parts[i].shards = map[ports.Database]map[layer.ShardID]*subscribers{}
+		h.parts[i].doubtful = map[*subscribers]struct{}{}
+	}
 	return h
+}
+
+// part returns the part that has the subscribers of a database.
+func (h *hub) part(db ports.Database) *hubPart {
+	return &h.parts[maphash.Comparable(h.seed, db)%hubParts]
+}
+
+// eachPart calls f for each part, under its lock.
+func (h *hub) eachPart(f func(p *hubPart)) {
+	for i := range h.parts {
+		p := &h.parts[i]
+		p.Lock()
+		f(p)
+		p.Unlock()
+	}
 }
 
 func (h *hub) tally(wakes int64) string { return h.life + "-" + strconv.FormatInt(wakes, 10) }
@@ -53,10 +82,11 @@ func (h *hub) remove(db ports.Database, shard layer.ShardID, ch chan struct{}) (
 
 // wanted returns the shards of a database that have subscribers.
 func (h *hub) wanted(db ports.Database) map[layer.ShardID]bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	w := make(map[layer.ShardID]bool, len(h.mu.shards[db]))
-	for shard := range h.mu.shards[db] {
+	p := h.part(db)
+	p.Lock()
+	defer p.Unlock()
+	w := make(map[layer.ShardID]bool, len(p.shards[db]))
+	for shard := range p.shards[db] {
 		w[shard] = true
 	}
 	return w
@@ -64,32 +94,26 @@ func (h *hub) wanted(db ports.Database) map[layer.ShardID]bool {
 
 // count returns the number of listeners. A listener of several shards counts once for each.
 func (h *hub) count() (n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, shards := range h.mu.shards {
-		for _, a := range shards {
+	h.eachPart(func(p *hubPart) {
+		for _, a := range p.round {
 			a.mu.Lock()
 			n += len(a.listeners)
 			a.mu.Unlock()
 		}
-	}
+	})
 	return n
 }
 
 // databases returns the databases with subscribers.
-func (h *hub) databases() []ports.Database {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	list := make([]ports.Database, 0, len(h.mu.shards))
-	for db := range h.mu.shards {
-		list = append(list, db)
-	}
+func (h *hub) databases() (list []ports.Database) {
+	h.eachPart(func(p *hubPart) { list = slices.AppendSeq(list, maps.Keys(p.shards)) })
 	return list
 }
 
 // listened reports whether a database has subscribers.
 func (h *hub) listened(db ports.Database) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.mu.shards[db]) > 0
+	p := h.part(db)
+	p.Lock()
+	defer p.Unlock()
+	return len(p.shards[db]) > 0
 }

@@ -53,7 +53,7 @@ func TestHub_guardsMany(t *testing.T) {
 	for i := range databases {
 		h.remove(numbered{n: i}, "1", channels[i])
 	}
-	if n := len(h.mu.round) + len(h.mu.doubtful); n != 0 {
+	if n := guarded(h); n != 0 {
 		t.Errorf("%d removed shards are still guarded", n)
 	}
 	tick()
@@ -83,7 +83,7 @@ func TestHub_followedAgain(t *testing.T) {
 		for i := range databases {
 			follow(i, turn+2)
 		}
-		if n := len(h.mu.doubtful); n != 0 {
+		if n := doubtful(h); n != 0 {
 			t.Fatalf("%d shards are doubtful", n)
 		}
 	}
@@ -196,4 +196,16 @@ func TestHub_end(t *testing.T) {
 	if h.subscribers(numbered{n: 3}, "1").reliable(now) || len(h.end(now)) != 0 {
 		t.Error("after the end something relies on an actor")
 	}
+}
+
+// guarded returns how many shards the guard of a hub looks after.
+func guarded(h *hub) (n int) {
+	h.eachPart(func(p *hubPart) { n += len(p.round) + len(p.doubtful) })
+	return n
+}
+
+// doubtful returns how many shards the guard of a hub looks at each time.
+func doubtful(h *hub) (n int) {
+	h.eachPart(func(p *hubPart) { n += len(p.doubtful) })
+	return n
 }

@@ -85,10 +85,9 @@ func (f *Feeds) performShard(sh *runtime.Shell, k shardKey, e runtime.Effect) {
 	case wakeThem:
 		f.wake(k.db, k.shard)
 	case follow:
-		f.send(f.exchange.follow(f.tree.Now(), k, e.owner))
-		f.tree.Tell(ExchangeKey, beatAgain{})
+		noteNews(f, f.exchange.follow(k, e.owner))
 	case unfollow:
-		f.send(f.exchange.unfollow(k))
+		noteNews(f, f.exchange.unfollow(k))
 	case report:
 		f.report(k, e.watchState, sh.Busy)
 	}

@@ -13,7 +13,7 @@ import (
 // is left.
 type subscribers struct {
 	key       shardKey
-	place     int // index in hub.mu.round
+	place     int // index in hubPart.round
 	mu        sync.Mutex
 	listeners map[chan struct{}]struct{} // capacity 1, never closed
 	followers map[string]*follower       // by member
@@ -52,17 +52,19 @@ func (a *subscribers) reliable(now time.Time) bool {
 
 // subscribers returns the subscribers of a shard, or nil if there are none.
 func (h *hub) subscribers(db ports.Database, shard layer.ShardID) *subscribers {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.mu.shards[db][shard]
+	p := h.part(db)
+	p.Lock()
+	defer p.Unlock()
+	return p.shards[db][shard]
 }
 
 // change changes the subscribers of a shard under their lock. It creates them first if there are none, and removes them
 // if none is left. first is true if there were none before, last if there are none now.
 func (h *hub) change(db ports.Database, shard layer.ShardID, f func(a *subscribers)) (first, last bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	shards := h.mu.shards[db]
+	p := h.part(db)
+	p.Lock()
+	defer p.Unlock()
+	shards := p.shards[db]
 	a := shards[shard]
 	if first = a == nil; first {
 		a = &subscribers{key: shardKey{db, shard}, listeners: map[chan struct{}]struct{}{},
@@ -75,45 +77,46 @@ func (h *hub) change(db ports.Database, shard layer.ShardID, f func(a *subscribe
 	case !last && first:
 		if shards == nil {
 			shards = map[layer.ShardID]*subscribers{}
-			h.mu.shards[db] = shards
+			p.shards[db] = shards
 		}
 		shards[shard] = a
-		a.place = len(h.mu.round)
-		h.mu.round = append(h.mu.round, a)
+		a.place = len(p.round)
+		p.round = append(p.round, a)
 	case last && !first:
-		h.leaveRound(a)
+		p.leaveRound(a)
 		delete(shards, shard)
 		if len(shards) == 0 {
-			delete(h.mu.shards, db)
+			delete(p.shards, db)
 		}
 	}
 	if !last {
-		h.mu.doubtful[a] = struct{}{} // until the guard has checked it
+		p.doubtful[a] = struct{}{} // until the guard has checked it
 	}
 	return first && !last, last && !first
 }
 
-// leaveRound has the guard look after the subscribers of a shard no more. The caller holds mu.
-func (h *hub) leaveRound(a *subscribers) {
-	end := len(h.mu.round) - 1
-	moved := h.mu.round[end]
-	h.mu.round[a.place], moved.place = moved, a.place
-	h.mu.round[end] = nil
-	h.mu.round = h.mu.round[:end]
-	delete(h.mu.doubtful, a)
+// leaveRound has the guard look after the subscribers of a shard no more. The caller holds the lock.
+func (p *hubPart) leaveRound(a *subscribers) {
+	end := len(p.round) - 1
+	moved := p.round[end]
+	p.round[a.place], moved.place = moved, a.place
+	p.round[end] = nil
+	p.round = p.round[:end]
+	delete(p.doubtful, a)
 }
 
 // report notes whether the actor of a shard watches the store, and says which other nodes are to be told, with what, by
 // member and turn.
 func (h *hub) report(db ports.Database, shard layer.ShardID, v watchState, b busy, now time.Time) map[string]message {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.mu.shards[db][shard]
+	p := h.part(db)
+	p.Lock()
+	defer p.Unlock()
+	a := p.shards[db][shard]
 	if a == nil {
 		return nil
 	}
 	if v != stateWatched {
-		h.mu.doubtful[a] = struct{}{}
+		p.doubtful[a] = struct{}{}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,20 +151,20 @@ func (h *hub) end(now time.Time) (out []outgoing) {
 		number int64
 	}
 	positions := map[turn][]position{}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, a := range h.mu.round {
-		a.mu.Lock()
-		a.watched, a.unsureSince, a.busy, a.changed = false, time.Time{}, nil, now
-		for member, f := range a.followers {
-			if f.told {
-				f.told = false
-				of := turn{member, f.turn}
-				positions[of] = append(positions[of], position{Key: f.key, Tally: h.tally(a.wakes)})
+	h.eachPart(func(p *hubPart) {
+		for _, a := range p.round {
+			a.mu.Lock()
+			a.watched, a.unsureSince, a.busy, a.changed = false, time.Time{}, nil, now
+			for member, f := range a.followers {
+				if f.told {
+					f.told = false
+					of := turn{member, f.turn}
+					positions[of] = append(positions[of], position{Key: f.key, Tally: h.tally(a.wakes)})
+				}
 			}
+			a.mu.Unlock()
 		}
-		a.mu.Unlock()
-	}
+	})
 	for of, list := range positions {
 		for part := range slices.Chunk(list, maxAsks) {
 			out = append(out, outgoing{of.member, message{Answer: of.number, Positions: part}})
@@ -215,9 +218,10 @@ func (h *hub) follow(db ports.Database, shard layer.ShardID, member string, f fo
 // again handles a member's repeated message, in every beat, that it follows a shard: nothing changes for the listeners
 // on this node, and the guard need not check. It returns false if the member does not follow the shard yet.
 func (h *hub) again(db ports.Database, shard layer.ShardID, member string, f func(a *subscribers, old *follower)) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.mu.shards[db][shard]
+	p := h.part(db)
+	p.Lock()
+	defer p.Unlock()
+	a := p.shards[db][shard]
 	if a == nil {
 		return false
 	}
