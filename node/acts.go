@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -151,9 +152,16 @@ func (l *levels) set(level string, lasts time.Duration) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.mu.back == nil {
-		l.mu.usual = h.level.Level()
-	} else {
+	usual := h.level.Level()
+	if l.mu.back != nil {
+		usual = l.mu.usual
+	}
+	if to > usual { // the log must have what is done here
+		return console.Refused("the log of this node has what is of level " + strings.ToLower(usual.String()) +
+			" by its setting, and cannot be made to have less")
+	}
+	l.mu.usual = usual
+	if l.mu.back != nil {
 		l.mu.back.Stop()
 	}
 	h.level.Set(to)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/console"
 	"github.com/divandb/divan/node/console/events"
 	"github.com/divandb/divan/node/console/history"
@@ -33,9 +36,22 @@ func (n *Node) startConsole(context.Context) error {
 	n.history = history.New()
 	n.measuring.indexLag.Store(-1)
 	n.console = console.New(console.Options{Node: n.name, Events: n.happened.Recorder, History: n.history,
-		Here: own{n}.here(), Acts: own{n}.acts(), User: userOf, SQL: n.runSQL,
-		Peers: consolePeers{&n.joined}})
+		Here: own{n}.here(), Acts: own{n}.acts(), User: userOf, Still: stillAdmin(&n.auth), SQL: n.runSQL,
+		Secret: func() []byte { return n.auth.DerivedSecret("console") },
+		Peers:  consolePeers{&n.joined}})
 	return nil
+}
+
+// stillAdmin returns a function that reports whether a request is still one of an admin. While the store does not
+// answer, it is taken for one.
+func stillAdmin(of **auth.Authenticator) func(*http.Request) bool {
+	return func(r *http.Request) bool {
+		u, err := (*of).Authenticate(r)
+		if kind := layer.KindOf(err); err != nil && kind != layer.Unauthorized && kind != layer.Invalid {
+			return true
+		}
+		return err == nil && u.IsAdmin()
+	}
 }
 
 // consolePeers implements console.Peers with the cluster, once it has started.

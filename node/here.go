@@ -32,6 +32,9 @@ func (n own) here() console.Here {
 			}
 			h := n.health()
 			r.Engine, r.Reasons = n.engine.Name(), append(h.Degraded(), h.open.shown()...)
+			if skips := n.measuring.skips.Load(); skips != nil {
+				r.Skips = *skips
+			}
 			if err := h.StoreReady(ctx); err != nil {
 				r.Store = err.Error()
 			}

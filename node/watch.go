@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +32,7 @@ type watcher struct {
 	degraded func() []string
 	indexes  func(context.Context, int) ([]actors.IndexInfo, error)
 	lag      *atomic.Int64 // of the index that is furthest behind, in milliseconds
+	skips    *atomic.Pointer[[]state.Skips]
 
 	diskLow func() (text string, low bool) // nil if the store has no disk of its own
 
@@ -43,7 +46,7 @@ type watcher struct {
 func (n *Node) watchEvents(context.Context) error {
 	h := n.health()
 	w := &watcher{events: n.happened.Recorder, ready: h.StoreReady, degraded: h.Degraded, indexes: n.actors.Indexes,
-		lag: &n.measuring.indexLag}
+		lag: &n.measuring.indexLag, skips: &n.measuring.skips}
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	every := func(pause time.Duration, f func(context.Context)) {
@@ -148,6 +151,7 @@ func (w *watcher) lookAtIndexes(ctx context.Context) {
 		w.skipped = map[[2]string]int{}
 	}
 	lag := int64(0)
+	skips := []state.Skips{}
 	for _, ix := range list {
 		lag = max(lag, behind(ix))
 		id := [2]string{ix.Database, ix.Design}
@@ -157,8 +161,15 @@ func (w *watcher) lookAtIndexes(ctx context.Context) {
 				Count: ix.Errors, Detail: ix.Skipped})
 		}
 		w.skipped[id] = n
+		if n > 0 {
+			skips = append(skips, state.Skips{Database: ix.Database, Design: ix.Design, Documents: ix.Errors,
+				Why: ix.Skipped})
+		}
 	}
 	w.lag.Store(lag)
+	slices.SortStableFunc(skips, func(a, b state.Skips) int { return cmp.Compare(b.Documents, a.Documents) })
+	skips = skips[:min(len(skips), state.MaxSkips)]
+	w.skips.Store(&skips)
 }
 
 // behind returns by how many milliseconds an index that has been built before is behind its database: the versions of

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/divandb/divan/layer"
 )
@@ -40,6 +41,9 @@ func (acc account) userCtx(handler string) UserCtx {
 	return UserCtx{UserCtx: layer.UserCtx{Name: acc.name, Roles: acc.roles}, Handler: handler}
 }
 
+// adminPatience is how long the roles of an admin's user document are waited for.
+const adminPatience = time.Second
+
 // accounts finds the names that may log in.
 type accounts struct {
 	admins *adminSet
@@ -56,9 +60,11 @@ func (a *accounts) find(ctx context.Context, name string) (acc account, found bo
 		return a.user(ctx, name)
 	}
 	acc = account{name: name, roles: []string{AdminRole}, hash: hash}
-	// Few admins have a user document. An admin must be able to log in to repair an unreadable store, so errors are
-	// ignored here.
+	// Few admins have a user document. An admin must be able to log in to repair an unreadable store, and to look at
+	// one that does not answer, so errors are ignored here, and an answer is not waited for long.
 	if a.users != nil {
+		ctx, cancel := context.WithTimeout(ctx, adminPatience)
+		defer cancel()
 		if has, err := a.users.HasUserDocument(ctx, a.rules.Load().Database, name); err == nil && has {
 			user, _, _ := a.user(ctx, name)
 			acc.roles = append(acc.roles, user.roles...)

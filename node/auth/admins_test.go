@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/auth"
@@ -223,4 +225,21 @@ func TestOldAdmins(t *testing.T) {
 	if stored, _ := auth.StoredAdmins(dir); !stored || err != nil || *copied["eve"] != hash {
 		t.Errorf("copy %v, %v", copied, err)
 	}
+}
+
+// An admin need not wait for a store that does not answer, but can look at what is wrong.
+func TestAdmin_SilentStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, db := newAuth(t, nil)
+		defer a.Close()
+		db.silent = true
+		begun := time.Now()
+		u, err := a.Authenticate(request(t, basic("root:sesame")))
+		if err != nil || !u.IsAdmin() {
+			t.Errorf("%+v %v", u, err)
+		}
+		if took := time.Since(begun); took > 3*time.Second {
+			t.Errorf("after %v", took)
+		}
+	})
 }

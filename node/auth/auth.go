@@ -89,6 +89,9 @@ func (a *Authenticator) secret(rules *Rules) []byte {
 	return a.o.Secret
 }
 
+// DerivedSecret returns a secret for another use, which nodes with the same secret share.
+func (a *Authenticator) DerivedSecret(use string) []byte { return mac(a.o.Secret, "divan "+use) }
+
 // Authenticator authenticates requests. It is safe for concurrent use.
 type Authenticator struct {
 	o         Options // the rules in it are only the first ones

@@ -24,6 +24,7 @@ type users struct {
 	docs       map[string]string
 	conflicted map[string]bool
 	err        error
+	silent     bool // the store does not answer
 }
 
 func (u *users) UserDocument(_ context.Context, _, name string) ([]byte, bool, error) {
@@ -35,7 +36,11 @@ func (u *users) UserDocument(_ context.Context, _, name string) ([]byte, bool, e
 	return nil, false, u.err
 }
 
-func (u *users) HasUserDocument(_ context.Context, _, name string) (bool, error) {
+func (u *users) HasUserDocument(ctx context.Context, _, name string) (bool, error) {
+	if u.silent {
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	_, ok := u.docs[name]

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -293,19 +292,14 @@ func (c *Console) Signal(ctx context.Context, user string, admin bool, pid uint3
 }
 
 // tokens make and check the tokens without which nothing is done: a page of another origin can make a browser send a
-// request with its user's cookie, but cannot read a token.
-type tokens struct{ key [32]byte }
+// request with its user's cookie, but cannot read a token. All nodes accept the same ones, since what is in front of
+// them may send each request of a page to another node.
+type tokens struct{ secret func() []byte }
 
-func newTokens() *tokens {
-	t := &tokens{}
-	rand.Read(t.key[:])
-	return t
-}
-
-// of returns the token of a user in one run of this node.
+// of returns the token of a user.
 func (t *tokens) of(user string) string {
-	m := hmac.New(sha256.New, t.key[:])
-	m.Write([]byte(user))
+	m := hmac.New(sha256.New, t.secret())
+	m.Write([]byte("token of the console\x00" + user))
 	return base64.RawURLEncoding.EncodeToString([]byte(user)) + "." + base64.RawURLEncoding.EncodeToString(m.Sum(nil))
 }
 

@@ -55,6 +55,12 @@ func TestConsole_Act(t *testing.T) {
 	h.ServeHTTP(get, httptest.NewRequest("GET", "/api/token", nil))
 	_, token, _ := strings.Cut(get.Body.String(), `"token":"`)
 	token, _, _ = strings.Cut(token, `"`)
+	// Behind a load balancer the token comes from another node.
+	elsewhere := httptest.NewRecorder()
+	consoles[1].Handler("/api").ServeHTTP(elsewhere, httptest.NewRequest("GET", "/api/token", nil))
+	if elsewhere.Body.String() != get.Body.String() {
+		t.Errorf("tokens %s and %s", get.Body, elsewhere.Body)
+	}
 	post := func(body string, header ...string) (int, string) {
 		r := httptest.NewRequest("POST", "/api/act", strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"sync"
 
 	"github.com/divandb/divan/node/console/events"
@@ -22,8 +23,13 @@ type Options struct {
 	Acts Acts
 	// SQL runs a statement, and cancels it when ctx ends. It returns the statement's error as a *state.SQLError.
 	SQL func(ctx context.Context, s Statement, to Results) error
-	// User returns the name of the user of a request.
-	User func(ctx context.Context) string
+	// User returns the name of the user of a request. Still reports whether its user may still see the console: while
+	// a page is open, the user's password or session can end.
+	User  func(ctx context.Context) string
+	Still func(r *http.Request) bool
+	// Secret is known to the nodes of the cluster alone, and the same on all of them. It is asked for when there is a
+	// request.
+	Secret func() []byte
 }
 
 // Console is one node's part of the console. It is safe for concurrent use.
@@ -54,7 +60,7 @@ func New(o Options) *Console {
 	if o.Peers == nil {
 		o.Peers = alone{}
 	}
-	c := &Console{o: o, local: &local{o: o}, tokens: newTokens(), peers: &peers{Peers: o.Peers},
+	c := &Console{o: o, local: &local{o: o}, tokens: &tokens{o.Secret}, peers: &peers{Peers: o.Peers},
 		closing: make(chan struct{}), streams: make(chan struct{}, maxStreams)}
 	c.answers = map[string]func(context.Context, string, json.RawMessage) (any, error){
 		"events": answering(c.local.eventsHere),

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,6 +70,7 @@ type network struct {
 	history []*history.History
 	parts   []*parts
 	ahead   map[string]time.Duration // how far clocks are ahead
+	revoked atomic.Bool              // the users of pages may not see them any more
 	// change, unless nil, changes what a member is asked.
 	change func(member string, request []byte) []byte
 }
@@ -130,7 +133,9 @@ func cluster(n int) (*network, []*console.Console, []*events.Recorder) {
 		net.parts = append(net.parts, &parts{used: map[string]console.Use{}})
 		c := console.New(console.Options{Node: name, Events: r, History: net.history[i],
 			Peers: others{name, net, rest}, Here: net.parts[i].here(name, n),
-			Acts: net.parts[i].acts(), User: func(context.Context) string { return "anna" }})
+			Acts: net.parts[i].acts(), User: func(context.Context) string { return "anna" },
+			Still:  func(*http.Request) bool { return !net.revoked.Load() },
+			Secret: func() []byte { return []byte("of the cluster") }})
 		net.nodes[name] = c
 		consoles, recorders = append(consoles, c), append(recorders, r)
 	}

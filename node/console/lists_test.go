@@ -477,6 +477,16 @@ func TestConsole_Overview(t *testing.T) {
 			o.Databases != 2 || o.Node != "n1" || len(o.Attention) != 0 {
 			t.Errorf("at first %+v", o)
 		}
+		// A warning is something that needs attention, and is shown once for all nodes.
+		skips := []state.Skips{{Database: "a/b", Design: "_design/d", Documents: 2, Why: "no \x1b"}}
+		net.parts[0].report.Skips, net.parts[2].report.Skips = skips, skips
+		o = consoles[0].Overview(t.Context())
+		if o.State != "degraded" || o.Text != "3 nodes up; 1 thing needs attention" || len(o.Attention) != 1 ||
+			o.Attention[0].Text != "views of _design/d in a/b skip 2 documents: no \x1b" ||
+			o.Attention[0].Link != "databases/a%2Fb/failures/_design%2Fd" {
+			t.Errorf("with a view that skips documents: %+v", o)
+		}
+		net.parts[0].report.Skips, net.parts[2].report.Skips = nil, nil
 		net.parts[0].report.Reasons = []string{"disk_full: the disk is full"}
 		net.parts[1].report.Reasons = []string{"disk_full: the disk is full"}
 		net.parts[0].jobs = []state.Job{{Type: "index", ID: "db/1", State: "pending", Failures: 3, Error: "too large"}}
@@ -560,6 +570,23 @@ func TestConsole_live(t *testing.T) {
 	if name, _ := next(); name != "" {
 		t.Errorf("after the end: %s", name)
 	}
+}
+
+// The stream of a user who may not see the console any more ends.
+func TestConsole_live_revoked(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net, consoles, _ := cluster(1)
+		begun := time.Now()
+		time.AfterFunc(25*time.Second, func() { net.revoked.Store(true) })
+		w := httptest.NewRecorder()
+		consoles[0].Handler("/api").ServeHTTP(w, httptest.NewRequest("GET", "/api/tasks?live=1", nil))
+		if took := time.Since(begun); took < 25*time.Second || took > 36*time.Second {
+			t.Errorf("the stream ended after %v", took)
+		}
+		if n := strings.Count(w.Body.String(), "\n\n"); n < 10 {
+			t.Errorf("%d events: %s", n, w.Body)
+		}
+	})
 }
 
 func TestConsole_Handler(t *testing.T) {

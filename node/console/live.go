@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// refresh is how often a page is told what has changed. streamFor bounds a stream: the browser opens another one,
-	// whose user is checked again. maxStreams bounds the streams of a node.
+	// refresh is how often a page is told what has changed, and stillEvery how often its user is checked again.
+	// streamFor bounds a stream: the browser opens another one. maxStreams bounds the streams of a node.
 	refresh    = 2 * time.Second
+	stillEvery = 10 * time.Second
 	streamFor  = 5 * time.Minute
 	maxStreams = 64
 )
@@ -41,6 +42,8 @@ func (p pages) live(w http.ResponseWriter, r *http.Request, view func(context.Co
 	defer end.Stop()
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
+	check := time.NewTicker(stillEvery)
+	defer check.Stop()
 	var before any
 	first := true
 	for {
@@ -68,6 +71,10 @@ func (p pages) live(w http.ResponseWriter, r *http.Request, view func(context.Co
 		}
 		select {
 		case <-tick.C:
+		case <-check.C:
+			if !p.c.o.Still(r) {
+				return
+			}
 		case <-end.C:
 			return
 		case <-r.Context().Done():

@@ -202,11 +202,16 @@ func attention(o *state.Overview, failing []state.Job, stories []state.Story) []
 			Text: fmt.Sprintf("job %s %s has failed %s: %s", j.Type, j.ID, plural(j.Failures, "time", "times"),
 				short(j.Error))})
 	}
-	for _, e := range o.Events {
-		if e.Kind == state.IndexErrors && o.Now.Sub(e.At) < attentionFor {
-			at := e.At
-			list = append(list, state.Attention{Severity: state.Warning, Text: e.Text, Since: &at, Node: e.Node,
-				Link: "databases/" + url.PathEscape(e.Database) + "/failures/" + url.PathEscape(e.Object)})
+	skipping := map[[2]string]bool{} // several nodes use the same index
+	for _, n := range o.Nodes {
+		for _, s := range n.Skips {
+			if index := [2]string{s.Database, s.Design}; !skipping[index] {
+				skipping[index] = true
+				list = append(list, state.Attention{Severity: state.Warning, Node: n.Name,
+					Text: fmt.Sprintf("views of %s in %s skip %s: %s", s.Design, s.Database,
+						plural(int(s.Documents), "document", "documents"), short(s.Why)),
+					Link: "databases/" + url.PathEscape(s.Database) + "/failures/" + url.PathEscape(s.Design)})
+			}
 		}
 	}
 	slices.SortStableFunc(list, func(a, b state.Attention) int {
@@ -227,7 +232,7 @@ func verdict(o *state.Overview) (word, text string) {
 		}
 	}
 	nodes := plural(up, "node", "nodes")
-	switch bad := errorsIn(o.Attention); {
+	switch bad := needing(o.Attention); {
 	case stores == 0:
 		return "failed", "no node reaches its store: requests are answered with 503"
 	case bad > 0:
@@ -239,10 +244,10 @@ func verdict(o *state.Overview) (word, text string) {
 	return "ok", "all is well: " + nodes
 }
 
-// errorsIn returns how many are errors.
-func errorsIn(list []state.Attention) (n int) {
+// needing returns how many of what an operator should know are not over.
+func needing(list []state.Attention) (n int) {
 	for _, a := range list {
-		if a.Severity == state.Error {
+		if a.Severity == state.Error || a.Severity == state.Warning {
 			n++
 		}
 	}

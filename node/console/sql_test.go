@@ -22,7 +22,8 @@ func sqlServer(t *testing.T, run func(context.Context, console.Statement, consol
 	t.Helper()
 	p := &parts{used: map[string]console.Use{}}
 	c := console.New(console.Options{Node: "n1", Events: events.New("n1", nil), History: history.New(),
-		Here: p.here("n1", 1), Acts: p.acts(), SQL: run, User: func(context.Context) string { return "anna" }})
+		Here: p.here("n1", 1), Acts: p.acts(), SQL: run, User: func(context.Context) string { return "anna" },
+		Still: func(*http.Request) bool { return true }, Secret: func() []byte { return []byte("secret") }})
 	server := httptest.NewServer(c.Handler("/api"))
 	t.Cleanup(server.Close)
 	get, err := server.Client().Get(server.URL + "/api/token") //nolint:noctx // it answers at once

@@ -176,6 +176,7 @@ func TestEvents_Deeds(t *testing.T) {
 	anna.into("/_dashboard/api/token", &token)
 	for body, want := range map[string]int{`{"do":"compact","database":"db"}`: 200,
 		`{"do":"compact","database":"nothing"}`: 409, `{"do":"log_level","level":"debug","minutes":1}`: 200,
+		`{"do":"log_level","level":"error","minutes":1}`:  409, // it would hide what is done here
 		`{"do":"drop_job","type":"index","id":"nothing"}`: 409, `{"do":"reshard","database":"db","shards":5000}`: 409} {
 		if r := anna.do("POST", "/_dashboard/api/act", body, "X-Divan-Token", token.Token); r.status != want {
 			t.Errorf("%s: %d %s", body, r.status, r.body)

@@ -42,7 +42,9 @@ func TestProgram_Status(t *testing.T) {
 	if text, code := run("-up", "-url", n.http()); code != 0 || text != "ok\n" {
 		t.Errorf("%d: %s", code, text)
 	}
-	for _, args := range [][]string{{"-url", n.http()}, {"-up", "-url", "http://127.0.0.1:1"}, {"-url", "http://127.0.0.1:1"},
+	// With a wrong password it does not ask until the account is locked.
+	wrong := strings.Replace(n.http(), "//", "//anna:wrong@", 1)
+	for _, args := range [][]string{{"-watch", "-url", wrong}, {"-url", n.http()}, {"-up", "-url", "http://127.0.0.1:1"}, {"-url", "http://127.0.0.1:1"},
 		{"-url", "nonsense"},
 		{"-nonsense"}, {"argument"}} {
 		if text, code := run(args...); code != 2 || text == "" {

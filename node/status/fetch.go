@@ -19,6 +19,10 @@ const (
 	maxAnswer = 16 << 20 // bytes
 )
 
+// ErrLogin means that the node refuses the name and password of the address. Who asks again and again has the account
+// locked.
+var ErrLogin = errors.New("the login is refused")
+
 // Up asks the node at address whether it serves requests, and returns its answer in words. It takes at most ten
 // seconds.
 func Up(ctx context.Context, address string) (string, error) {
@@ -90,6 +94,9 @@ func get(ctx context.Context, address, path string) (shown string, text []byte, 
 	if answer.StatusCode != http.StatusOK {
 		var reason struct{ Reason string }
 		_ = json.Unmarshal(text, &reason) // it may be no JSON
+		if answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden {
+			return fail(fmt.Errorf("%w: %s %s", ErrLogin, answer.Status, clean(reason.Reason)))
+		}
 		return fail(fmt.Errorf("%s %s", answer.Status, clean(reason.Reason)))
 	}
 	return base.Redacted(), text, nil

@@ -2,6 +2,7 @@ package status_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -106,6 +107,12 @@ func TestFetch(t *testing.T) {
 	o, text, err := status.Fetch(t.Context(), at("secret")+"/")
 	if err != nil || o.State != "ok" || o.Node != "n1" || string(text) != `{"state":"ok","node":"n1"}` {
 		t.Errorf("%+v %s %v", o, text, err)
+	}
+	if _, _, err := status.Fetch(t.Context(), at("wrong")); !errors.Is(err, status.ErrLogin) {
+		t.Errorf("a refused login: %v", err)
+	}
+	if _, _, err := status.Fetch(t.Context(), at("nothing")); errors.Is(err, status.ErrLogin) {
+		t.Errorf("an answer that is none: %v", err)
 	}
 	for address, want := range map[string]string{
 		at("wrong"): "You are not a server admin.", at("nothing"): "no overview", "localhost:5984": "must have the form",

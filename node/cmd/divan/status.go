@@ -61,23 +61,23 @@ func showStatus(args []string) int {
 	if *up {
 		return showUp(ctx, *address)
 	}
-	show := func() int {
+	show := func() (exit int, refused bool) {
 		o, text, err := status.Fetch(ctx, *address)
 		if err != nil {
 			if ctx.Err() == nil {
 				failed(err)
 			}
-			return status.Failed
+			return status.Failed, errors.Is(err, status.ErrLogin)
 		}
 		if *asJSON {
 			fmt.Printf("%s\n", text)
 		} else {
 			fmt.Print(status.Text(o, columns(), *events))
 		}
-		return status.Exit(o)
+		return status.Exit(o), false
 	}
-	exit := show()
-	for *watch {
+	exit, refused := show()
+	for *watch && !refused { // asking again would lock the account
 		select {
 		case <-ctx.Done():
 			return exit
@@ -90,7 +90,8 @@ func showStatus(args []string) int {
 				fmt.Println()
 			}
 		}
-		if now := show(); ctx.Err() == nil {
+		now := 0
+		if now, refused = show(); ctx.Err() == nil {
 			exit = now
 		}
 	}

@@ -33,12 +33,25 @@ type Report struct {
 	Skew float64 `json:"skew,omitempty"`
 	// Reasons are why the node needs an operator: "name: what is wrong and what to do".
 	Reasons []string `json:"reasons,omitempty"`
+	// Skips are indexes that the node has used last and that lack documents: at most MaxSkips, those of most documents.
+	Skips []Skips `json:"skips,omitempty"`
 	// Store is why the store does not answer the node, or empty.
 	Store string `json:"store,omitempty"`
 	// Now has the last value of each series that has one.
 	Now map[string]float64 `json:"now,omitempty"`
 	// Lines are small plots of some series.
 	Lines map[string]Line `json:"lines,omitempty"`
+}
+
+// MaxSkips bounds Report.Skips.
+const MaxSkips = 5
+
+// Skips says that the views of a design document skip documents.
+type Skips struct {
+	Database  string `json:"database"`
+	Design    string `json:"design"`
+	Documents int64  `json:"documents"`
+	Why       string `json:"why"` // the failure of one of them
 }
 
 // Verdict says how the cluster is. See Overview.

@@ -51,6 +51,7 @@
  * @property {string} [started]
  * @property {number} [skew]
  * @property {Array<string>} [reasons]
+ * @property {Array<Skips>} [skips]
  * @property {string} [store]
  * @property {Object<string, number>} [now]
  * @property {Object<string, Line>} [lines]
