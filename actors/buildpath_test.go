@@ -97,9 +97,10 @@ func TestLayer_TransactionsOfABuild(t *testing.T) {
 				t.Errorf("%d transactions of %s, want 1", got[once], once)
 			}
 		}
-		// On a slow machine, the node looks for another job after the last one, or after its start, only now.
-		if n := got["Claim"]; n < 1 || n > 3 {
-			t.Errorf("%d transactions of Claim, want 1 to 3", n)
+		// On a slow machine, the node looks for other jobs after the last one, or after its start, only now. A Claim
+		// for each page of documents would be more.
+		if n := got["Claim"]; n < 1 || n > 8 {
+			t.Errorf("%d transactions of Claim, want 1 to 8", n)
 		}
 		// It reads a job again that was claimed or renewed.
 		if n, most := got["FollowBuild"], 1+got["Renew"]; n > most {
